@@ -1,0 +1,1 @@
+export type { Prediction, Predictor, TenantPrediction } from './predictor.js'

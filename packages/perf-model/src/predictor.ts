@@ -1,0 +1,39 @@
+import type { Configuration, GpuSpec, Tenant } from '@pctodl/platform'
+
+export interface TenantPrediction {
+  /** Samples/s. */
+  readonly throughput: number
+  /** Mean time from the start of a batch to its end, ms. */
+  readonly latencyMs: number
+}
+
+export interface Prediction {
+  /** Samples/s over all tenants. */
+  readonly throughput: number
+  /** Mean board power, W. */
+  readonly powerW: number
+  /** Share of the time in which any kernel runs, 0..100. */
+  readonly smUtilPercent: number
+  /** Share of the time in which DRAM is read or written, 0..100. */
+  readonly memUtilPercent: number
+  /** In the order of the configuration's tenants. */
+  readonly tenants: readonly TenantPrediction[]
+}
+
+/**
+ * What searches and controllers need to know of a board. `PerfModel` is ours; anything with this shape will do.
+ * Predictions do not depend on the order of the tenants.
+ */
+export interface Predictor {
+  readonly spec: GpuSpec
+  /** Memory clocks that the model was fitted at, MHz, descending. */
+  readonly memClocksMhz: readonly number[]
+  predict(configuration: Configuration): Prediction
+  /**
+   * The highest SM clock of the board's table at which predicted power is at most `powerCapW`; undefined where even the
+   * lowest is above it.
+   */
+  solveSmClock(tenants: readonly Tenant[], memClockMhz: number, powerCapW: number): number | undefined
+  /** GPU memory that one tenant process needs, bytes. */
+  memoryBytes(tenant: Tenant): number
+}

@@ -1,0 +1,36 @@
+import { InvalidInputError } from './errors.js'
+
+/** A power cap that starts to hold at a time. */
+export interface CapStep {
+  /** Milliseconds after the start of the run. */
+  readonly atMs: number
+  readonly powerCapW: number
+}
+
+/** Power caps by time stamp: ascending, the first at 0. */
+export type CapSchedule = readonly CapStep[]
+
+export function fixedCap(powerCapW: number): CapSchedule {
+  return capSchedule([{ atMs: 0, powerCapW }])
+}
+
+/** @throws InvalidInputError unless the steps start at 0, ascend, and hold positive caps */
+export function capSchedule(steps: readonly CapStep[]): CapSchedule {
+  if (steps[0]?.atMs !== 0) throw new InvalidInputError('capSchedule[0].atMs', steps[0]?.atMs, '0')
+  steps.forEach((step, i) => {
+    if (!(step.powerCapW > 0 && Number.isFinite(step.powerCapW))) {
+      throw new InvalidInputError(`capSchedule[${i}].powerCapW`, step.powerCapW, 'a positive number of watts')
+    }
+    if (i > 0 && !(step.atMs > steps[i - 1]!.atMs)) {
+      throw new InvalidInputError(`capSchedule[${i}].atMs`, step.atMs, 'a time after the step before it')
+    }
+  })
+  return steps
+}
+
+/** The cap that holds at a time, W. */
+export function capAt(schedule: CapSchedule, timeMs: number): number {
+  let powerCapW = schedule[0]!.powerCapW
+  for (const step of schedule) if (step.atMs <= timeMs) powerCapW = step.powerCapW
+  return powerCapW
+}

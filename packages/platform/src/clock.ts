@@ -1,0 +1,103 @@
+/** Where time comes from. Everything that waits or stamps takes one, so that hours can pass in milliseconds. */
+export interface Clock {
+  /** Monotonic milliseconds since an arbitrary start. */
+  now(): number
+  /** Wall-clock time that goes into results. */
+  date(): Date
+  /** @throws the signal's reason when it is aborted */
+  sleep(durationMs: number, signal?: AbortSignal): Promise<void>
+}
+
+/** Real time. */
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  date: () => new Date(),
+  sleep(durationMs, signal) {
+    return new Promise((resolve, reject) => {
+      signal?.throwIfAborted()
+      const onAbort = () => {
+        clearTimeout(timer)
+        reject(signal?.reason)
+      }
+      const timer = setTimeout(() => {
+        signal?.removeEventListener('abort', onAbort)
+        resolve()
+      }, durationMs)
+      signal?.addEventListener('abort', onAbort, { once: true })
+    })
+  },
+}
+
+interface Sleeper {
+  readonly wakeMs: number
+  readonly order: number
+  readonly wake: () => void
+}
+
+/**
+ * Virtual time: it stands still while any code runs and jumps to the next sleeper when all of it waits, so a
+ * `sleep(5000)` costs microseconds and a run is the same each time. Sleepers due at the same instant wake in the order in
+ * which they went to sleep. Code that runs on it must wait for nothing but this clock (no files, no sockets).
+ */
+export class VirtualClock implements Clock {
+  #nowMs = 0
+  #order = 0
+  #pumping = false
+  readonly #epochMs: number
+  readonly #sleepers: Sleeper[] = []
+
+  /** @param epoch the date at virtual time 0 */
+  constructor(epoch: Date = new Date('2026-01-01T00:00:00Z')) {
+    this.#epochMs = epoch.getTime()
+  }
+
+  now(): number {
+    return this.#nowMs
+  }
+
+  date(): Date {
+    return new Date(this.#epochMs + this.#nowMs)
+  }
+
+  sleep(durationMs: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      signal?.throwIfAborted()
+      const onAbort = () => {
+        const index = this.#sleepers.indexOf(sleeper)
+        if (index >= 0) this.#sleepers.splice(index, 1)
+        reject(signal?.reason)
+      }
+      const sleeper: Sleeper = {
+        wakeMs: this.#nowMs + Math.max(0, durationMs),
+        order: this.#order++,
+        wake: () => {
+          signal?.removeEventListener('abort', onAbort)
+          resolve()
+        },
+      }
+      signal?.addEventListener('abort', onAbort, { once: true })
+      this.#sleepers.push(sleeper)
+      this.#pump()
+    })
+  }
+
+  #pump(): void {
+    if (this.#pumping) return
+    this.#pumping = true
+    // A macrotask runs only when every pending microtask has: then all code waits for this clock.
+    setImmediate(() => {
+      this.#pumping = false
+      let next: Sleeper | undefined
+      for (const sleeper of this.#sleepers) {
+        if (!next || sleeper.wakeMs < next.wakeMs || (sleeper.wakeMs === next.wakeMs && sleeper.order < next.order)) {
+          next = sleeper
+        }
+      }
+      if (!next) return
+      this.#sleepers.splice(this.#sleepers.indexOf(next), 1)
+      this.#nowMs = Math.max(this.#nowMs, next.wakeMs)
+      next.wake()
+      if (this.#sleepers.length > 0) this.#pump()
+    })
+  }
+}

@@ -1,0 +1,56 @@
+import { InvalidInputError } from './errors.js'
+
+/** One inference process: a network, its MPS active thread percentage (0 < share <= 100) and its batch size. */
+export interface Tenant {
+  readonly model: string
+  readonly mpsPercent: number
+  readonly batchSize: number
+}
+
+/** The clocks of the board, MHz. */
+export interface OperatingPoint {
+  readonly smClockMhz: number
+  readonly memClockMhz: number
+}
+
+/** Tenants plus operating point: everything that decides throughput and power. */
+export interface Configuration extends OperatingPoint {
+  readonly tenants: readonly Tenant[]
+}
+
+/** Most clients that one MPS server accepts on Volta and later. */
+export const MAX_MPS_CLIENTS = 48
+
+/**
+ * Check a list of tenants once, at a boundary; afterwards it is trusted.
+ *
+ * @param oversubscribe allow shares that sum to more than 100 (tenants then time-slice the overlapping SMs)
+ * @throws InvalidInputError naming the tenant and the field
+ */
+export function assertTenants(tenants: readonly Tenant[], { oversubscribe = false } = {}): void {
+  if (tenants.length === 0) throw new InvalidInputError('tenants', [], 'at least one tenant')
+  if (tenants.length > MAX_MPS_CLIENTS) {
+    throw new InvalidInputError('tenants', tenants.length, `at most ${MAX_MPS_CLIENTS}, the MPS client limit`)
+  }
+  let sum = 0
+  tenants.forEach((tenant, i) => {
+    if (!(tenant.mpsPercent > 0 && tenant.mpsPercent <= 100)) {
+      throw new InvalidInputError(`tenants[${i}].mpsPercent`, tenant.mpsPercent, 'a share above 0 and at most 100')
+    }
+    if (!Number.isInteger(tenant.batchSize) || tenant.batchSize < 1) {
+      throw new InvalidInputError(`tenants[${i}].batchSize`, tenant.batchSize, 'an integer of at least 1')
+    }
+    if (typeof tenant.model !== 'string' || tenant.model === '') {
+      throw new InvalidInputError(`tenants[${i}].model`, tenant.model, 'the name of a network')
+    }
+    sum += tenant.mpsPercent
+  })
+  if (!oversubscribe && sum > 100 + 1e-9) {
+    throw new InvalidInputError('sum of tenants[].mpsPercent', sum, 'at most 100, or oversubscribe: true')
+  }
+}
+
+/** Whether two tenants need the same process: MPS reads the share once, at start, so only the batch size is live. */
+export function sameProcess(a: Tenant, b: Tenant): boolean {
+  return a.model === b.model && a.mpsPercent === b.mpsPercent
+}

@@ -1,0 +1,67 @@
+/**
+ * Base of every error that the family throws on purpose.
+ *
+ * `code` is stable and meant for programs; `message` names the field, the value found, what was expected and the remedy.
+ */
+export class PctodlError extends Error {
+  readonly code: string
+
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = new.target.name
+    this.code = code
+  }
+}
+
+/** A value given by the caller is not acceptable. `field` says which one. */
+export class InvalidInputError extends PctodlError {
+  readonly field: string
+  readonly value: unknown
+
+  constructor(field: string, value: unknown, expected: string, options?: ErrorOptions) {
+    super('INVALID_INPUT', `${field}: got ${show(value)}, expected ${expected}`, options)
+    this.field = field
+    this.value = value
+  }
+}
+
+/** A name (board, network, algorithm, parameter set ...) is not known. Lists the names that are. */
+export class UnknownNameError extends PctodlError {
+  readonly kind: string
+  readonly value: string
+  readonly known: readonly string[]
+
+  constructor(kind: string, value: string, known: readonly string[]) {
+    super('UNKNOWN_NAME', `unknown ${kind} '${value}'; known: ${known.join(', ')}`)
+    this.kind = kind
+    this.value = value
+    this.known = known
+  }
+}
+
+/** A power cap that no configuration can keep. */
+export class InfeasibleCapError extends PctodlError {
+  readonly powerCapW: number
+  /** The lowest cap for which a configuration exists, W. */
+  readonly lowestFeasibleW: number
+
+  constructor(powerCapW: number, lowestFeasibleW: number, subject: string) {
+    super(
+      'INFEASIBLE_CAP',
+      `power cap ${formatWatts(powerCapW)} W cannot be kept by ${subject}: the lowest power it can run at is ` +
+        `${formatWatts(lowestFeasibleW)} W; raise the cap to at least that`,
+    )
+    this.powerCapW = powerCapW
+    this.lowestFeasibleW = lowestFeasibleW
+  }
+}
+
+function formatWatts(watts: number): string {
+  return watts.toFixed(Number.isInteger(watts) ? 0 : 1)
+}
+
+function show(value: unknown): string {
+  if (typeof value === 'string') return `'${value}'`
+  if (typeof value === 'number') return String(value)
+  return JSON.stringify(value) ?? String(value)
+}

@@ -1,0 +1,59 @@
+/** SM clocks that a board accepts while its memory runs at `memClockMhz`. */
+export interface ClockStates {
+  readonly memClockMhz: number
+  /** Ascending, MHz. */
+  readonly smClocksMhz: readonly number[]
+}
+
+/** A GPU type. Every figure is a published one; `sources` says where each comes from. */
+export interface GpuSpec {
+  /** Short name used on command lines and in result paths, e.g. `3080Ti`. */
+  readonly key: string
+  /** Product name as the driver reports it. */
+  readonly name: string
+  readonly aliases: readonly string[]
+  readonly architecture: 'Volta' | 'Turing' | 'Ampere' | 'Ada' | 'Hopper'
+  readonly computeCapability: string
+  /** Streaming multiprocessors that a process can use. */
+  readonly smCount: number
+  /** SMs that MPS hands out together (one TPC). */
+  readonly smPerTpc: number
+  readonly baseClockMhz: number
+  /** Clock that the firmware boosts to under load when nothing is locked and power allows it, MHz. */
+  readonly boostClockMhz: number
+  /** One entry per memory clock, memory clocks ascending. */
+  readonly clockStates: readonly ClockStates[]
+  /** Memory clocks worth planning with (the lower ones are idle states), MHz, descending. */
+  readonly performanceMemClocksMhz: readonly number[]
+  readonly memoryBusBits: number
+  /** Data transfers per reported memory clock cycle (2 for GDDR6X and HBM2 as NVML reports their clocks). */
+  readonly transfersPerMemClock: number
+  readonly memoryBytes: number
+  readonly l2Bytes: number
+  /** Dense FP16 tensor throughput with FP32 accumulation, FLOP per clock and SM. */
+  readonly tensorFlopPerClockPerSm: number
+  readonly powerLimitW: { readonly min: number; readonly default: number; readonly max: number }
+  /** How the board's plain power reading is formed. */
+  readonly powerReading: 'one-second-average' | 'part-time'
+  readonly thermalLimitC: number
+  readonly sources: readonly string[]
+}
+
+/** Peak DRAM bandwidth at a memory clock, bytes/s: clock x transfers per clock x bus width. */
+export function memoryBandwidth(spec: GpuSpec, memClockMhz: number): number {
+  return memClockMhz * 1e6 * spec.transfersPerMemClock * (spec.memoryBusBits / 8)
+}
+
+/**
+ * SMs that a client with an active thread percentage can use: the share of the board in whole TPCs, at least one.
+ * MPS rounds down, so small shares differ between boards (5 % of 108 SMs is 4 SMs, 10 % is 10).
+ */
+export function smsOfShare(spec: GpuSpec, mpsPercent: number): number {
+  const tpcs = Math.floor((mpsPercent / 100) * (spec.smCount / spec.smPerTpc) + 1e-9)
+  return Math.max(1, tpcs) * spec.smPerTpc
+}
+
+/** SM clocks supported at a memory clock, MHz ascending; undefined where the board has no such memory clock. */
+export function smClocksAt(spec: GpuSpec, memClockMhz: number): readonly number[] | undefined {
+  return spec.clockStates.find((state) => state.memClockMhz === memClockMhz)?.smClocksMhz
+}

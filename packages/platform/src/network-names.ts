@@ -1,0 +1,33 @@
+import { UnknownNameError } from './errors.js'
+
+/** The networks of the paper's matrix, by their torchvision names. */
+export const networkNames = [
+  'mnasnet1_0',
+  'densenet201',
+  'efficientnet_v2_m',
+  'maxvit_t',
+  'mobilenet_v2',
+  'resnet50',
+  'vgg19',
+] as const
+
+export type NetworkName = (typeof networkNames)[number]
+
+const aliases: Readonly<Record<string, NetworkName>> = {
+  mnasnet: 'mnasnet1_0',
+  maxvit: 'maxvit_t',
+  mobilenetv2: 'mobilenet_v2',
+  efficientnetv2m: 'efficientnet_v2_m',
+}
+
+/**
+ * The torchvision name of a network given by that name or by an alias of the field (`mnasnet`, `maxvit`, `mobilenetv2`).
+ *
+ * @throws UnknownNameError listing the networks that exist.
+ */
+export function networkName(name: string): NetworkName {
+  const lower = name.toLowerCase()
+  const known = networkNames.find((candidate) => candidate === lower) ?? aliases[lower]
+  if (known === undefined) throw new UnknownNameError('network', name, networkNames)
+  return known
+}

@@ -1,0 +1,82 @@
+import type { Tenant } from './configuration.js'
+
+/**
+ * One measured configuration. The first eleven CSV columns are those of upstream PctoDL's `mps_profile/` and
+ * `scale_profile/` files; the rest are ours and may be absent from a file.
+ */
+export interface TraceRow {
+  readonly tenants: readonly Tenant[]
+  /** Locked SM clock, MHz; null where the clock was left to the firmware. */
+  readonly targetSmClockMhz: number | null
+  readonly memClockMhz: number
+  /** Mean measured SM clock over the window, MHz. */
+  readonly smClockMhz: number
+  readonly smUtilPercent: number
+  readonly memUtilPercent: number
+  /** Samples/s over all tenants. */
+  readonly throughput: number
+  readonly powerAverageW: number
+  readonly powerMaxW: number
+  /** Samples/s per tenant, in the order of `tenants`; empty where the file has no such column. */
+  readonly tenantThroughput: readonly number[]
+  /** Mean batch latency per tenant, ms; empty where the file has no such column. */
+  readonly tenantLatencyMs: readonly number[]
+  /** GPU memory in use over all tenants, bytes; null where the file has no such column. */
+  readonly memoryUsedBytes: number | null
+  /** A tenant ran out of memory or died: the measurements are meaningless (upstream writes them as zeros). */
+  readonly failed: boolean
+}
+
+/** Upstream's columns, then ours. */
+export const traceColumns = [
+  'model_name',
+  'p_list',
+  'b_list',
+  'target_freq',
+  'mem_freq',
+  'sm_freq',
+  'sm_util',
+  'mem_util',
+  'throughput_total',
+  'power_avg',
+  'power_max',
+  'model_list',
+  'throughput_list',
+  'latency_ms_list',
+  'memory_used_mib',
+  'failed',
+] as const
+
+/** Write rows as CSV with a header. Tenants of unlike networks get the model name `mixed` and a `model_list`. */
+export function formatTraceCsv(rows: readonly TraceRow[]): string {
+  const lines = [traceColumns.join(',')]
+  for (const row of rows) {
+    const models = row.tenants.map((tenant) => tenant.model)
+    const uniform = models.every((model) => model === models[0])
+    lines.push(
+      [
+        uniform ? models[0] : 'mixed',
+        list(row.tenants.map((tenant) => tenant.mpsPercent)),
+        list(row.tenants.map((tenant) => tenant.batchSize)),
+        row.targetSmClockMhz ?? '',
+        row.memClockMhz,
+        row.smClockMhz.toFixed(1),
+        row.smUtilPercent.toFixed(1),
+        row.memUtilPercent.toFixed(1),
+        row.throughput.toFixed(2),
+        row.powerAverageW.toFixed(2),
+        row.powerMaxW.toFixed(2),
+        uniform ? '' : `"[${models.join(', ')}]"`,
+        row.tenantThroughput.length > 0 ? list(row.tenantThroughput.map((x) => Number(x.toFixed(3)))) : '',
+        row.tenantLatencyMs.length > 0 ? list(row.tenantLatencyMs.map((x) => Number(x.toFixed(3)))) : '',
+        row.memoryUsedBytes === null ? '' : (row.memoryUsedBytes / 1024 ** 2).toFixed(0),
+        row.failed ? 1 : 0,
+      ].join(','),
+    )
+  }
+  return `${lines.join('\n')}\n`
+}
+
+function list(values: readonly number[]): string {
+  return `"[${values.join(', ')}]"`
+}

@@ -1,0 +1,8 @@
+export type {
+  Action,
+  AppliedState,
+  PowerCapPolicy,
+  SampleObservation,
+  TenantWindow,
+  WindowObservation,
+} from './policy.js'

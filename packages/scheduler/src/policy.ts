@@ -1,0 +1,74 @@
+import type { Telemetry, Tenant } from '@pctodl/platform'
+
+/** What a policy asks for. A field that is absent stays as it is; `unlocked` hands the clock back to the firmware. */
+export interface Action {
+  readonly tenants?: readonly Tenant[]
+  readonly smClockMhz?: number | 'unlocked'
+  readonly memClockMhz?: number | 'unlocked'
+  /** Board power limit, W, within the board's range. */
+  readonly powerLimitW?: number
+}
+
+/** What the loop has applied so far. */
+export interface AppliedState {
+  readonly tenants: readonly Tenant[]
+  /** Locked SM clock, MHz; null while the firmware chooses. */
+  readonly smClockMhz: number | null
+  readonly memClockMhz: number | null
+  readonly powerLimitW: number
+}
+
+/** One telemetry reading, about ten a second, also while tenants load. */
+export interface SampleObservation {
+  /** Milliseconds since the run began. */
+  readonly timeMs: number
+  readonly telemetry: Telemetry
+  readonly powerCapW: number
+  readonly applied: AppliedState
+  /** Tenants are being started or restarted. */
+  readonly reconfiguring: boolean
+}
+
+export interface TenantWindow {
+  readonly tenant: Tenant
+  /** Samples/s in the window. */
+  readonly throughput: number
+  /** Mean latency of the batches completed in the window, ms; null where none was. */
+  readonly latencyMs: number | null
+  /** Why the tenant is not running, where it failed. */
+  readonly failure: string | null
+}
+
+/** One closed measuring window, common to all tenants. A quantity of which no sample arrived is null. */
+export interface WindowObservation {
+  /** 1-based. */
+  readonly iteration: number
+  readonly startMs: number
+  readonly endMs: number
+  readonly powerCapW: number
+  readonly powerAverageW: number | null
+  readonly powerMaxW: number | null
+  readonly smClockMhz: number | null
+  readonly memClockMhz: number | null
+  readonly smUtilPercent: number | null
+  readonly memUtilPercent: number | null
+  /** Samples/s over all tenants. */
+  readonly throughput: number
+  readonly tenants: readonly TenantWindow[]
+  readonly applied: AppliedState
+  /** Part of the window passed while tenants were being restarted, so its throughput is not the configuration's. */
+  readonly reconfigured: boolean
+}
+
+/**
+ * A power-capping algorithm as a state machine: the loop tells it what was seen, it answers with what to change. It never
+ * touches a board, a process or a clock, so each runs unchanged on a simulated and on a real GPU.
+ */
+export interface PowerCapPolicy {
+  readonly name: string
+  /** Plan the first configuration under a cap. @throws InfeasibleCapError where the policy can tell that none exists */
+  start(powerCapW: number): Action
+  onCapChange(powerCapW: number, applied: AppliedState): Action | undefined
+  onSample(sample: SampleObservation): Action | undefined
+  onWindow(window: WindowObservation): Action | undefined
+}
