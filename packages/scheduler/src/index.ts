@@ -1,3 +1,5 @@
+export { type RunOptions, runPolicy } from './run-policy.js'
+export { PctodlPolicy, type PctodlPolicyOptions } from './pctodl-policy.js'
 export type {
   Action,
   AppliedState,

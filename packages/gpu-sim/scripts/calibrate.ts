@@ -1,0 +1,160 @@
+/**
+ * Fits a board's global coefficients to the surrogate of measurements on one seeded half of the configurations, prints the
+ * error on the other half, and writes `coefficients/<board>.json`.
+ *
+ *   pnpm --filter @pctodl/gpu-sim calibrate <folder with surrogate_anchor.csv and params/> [--iterations 40] [--dry-run]
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { parseArgs } from 'node:util'
+import { type BoardPhysics, physicsOfBoard, simulateSteadyState } from '../src/index.js'
+import { fromVector, toVector } from './free-parameters.js'
+import { leastSquares } from './least-squares.js'
+import { readSurrogate, type SurrogateRow } from './surrogate.js'
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    iterations: { type: 'string', default: '40' },
+    board: { type: 'string' },
+    'leave-out': { type: 'string' },
+    'dry-run': { type: 'boolean', default: false },
+  },
+})
+const folder = positionals[0]
+if (folder === undefined) throw new Error('name the folder that holds surrogate_anchor.csv')
+
+const THROUGHPUT_SCALE = 0.05
+const POWER_SCALE = 0.035
+const CLOCK_CURVE_SCALE = 0.1
+
+interface ClockPoint {
+  readonly row: SurrogateRow
+  readonly smClockMhz: number
+  readonly powerW: number
+}
+
+const rows = readSurrogate(path.join(folder, 'surrogate_anchor.csv')).filter((row) => !row.doubtful)
+for (const board of ['3080Ti', 'A100'] as const) {
+  if (values.board !== undefined && values.board !== board) continue
+  const ofBoard = rows.filter((row) => row.board === board)
+  const training = ofBoard.filter((row) => !row.heldOut && row.network !== values['leave-out'])
+  const curves = clockCurves(ofBoard.filter((row) => row.network !== values['leave-out']))
+  const start = physicsOfBoard(board)
+  const residuals = (vector: Float64Array) => residualsOf(fromVector(start, vector), board, training, curves)
+  console.log(`${board}: ${training.length} configurations to fit, ${curves.length} points along the clock`)
+  const fitted = leastSquares(residuals, toVector(start), {
+    iterations: Number(values.iterations),
+    onIteration: (iteration, cost) => console.log(`  iteration ${iteration}: cost ${cost.toFixed(1)}`),
+  })
+  const physics = fromVector(start, fitted)
+  report(physics, board, ofBoard, curves)
+  if (!values['dry-run']) {
+    const file = new URL(`../coefficients/${board}.json`, import.meta.url)
+    writeFileSync(file, `${JSON.stringify(physics, null, 2)}\n`)
+  }
+}
+
+function residualsOf(physics: BoardPhysics, board: string, training: SurrogateRow[], curves: ClockPoint[]) {
+  const simulate = simulateSteadyState(board, { physics })
+  const out = new Float64Array(2 * training.length + curves.length)
+  training.forEach((row, i) => {
+    const { throughput, powerW } = simulate(row.configuration)
+    out[2 * i] = Math.log(throughput / row.throughput) / THROUGHPUT_SCALE
+    out[2 * i + 1] = Math.log(powerW / row.powerW) / POWER_SCALE
+  })
+  curves.forEach(({ row, smClockMhz, powerW }, i) => {
+    const simulated = simulate({ ...row.configuration, smClockMhz }).powerW
+    out[2 * training.length + i] = Math.log(simulated / powerW) / CLOCK_CURVE_SCALE
+  })
+  return out
+}
+
+/** Power along the clock at the swept configurations: upstream's static curve and scaling law through the anchor value. */
+function clockCurves(all: SurrogateRow[]): ClockPoint[] {
+  const points: ClockPoint[] = []
+  for (const row of all) {
+    const { tenants, memClockMhz } = row.configuration
+    const [{ mpsPercent, batchSize }] = [tenants[0]!]
+    const swept = (mpsPercent === 25 && tenants.length === 4) || (mpsPercent === 10 && tenants.length === 10)
+    if (!swept || ![8, 16, 32].includes(batchSize)) continue
+    const law = powerLaw(row, memClockMhz)
+    const dynamic = row.powerW - law.staticW(law.referenceMhz)
+    for (let clock = 360; clock < law.referenceMhz; clock += 150) {
+      const x = (clock - law.lowestMhz) / (law.referenceMhz - law.lowestMhz)
+      const powerW = law.staticW(clock) + law.baseW + (dynamic - law.baseW) * x ** law.exponent
+      points.push({ row, smClockMhz: clock, powerW })
+    }
+  }
+  return points
+}
+
+function powerLaw(row: SurrogateRow, memClockMhz: number) {
+  const upstreamName = row.network === 'mnasnet1_0' ? 'mnasnet' : row.network
+  const set = row.board === 'A100' ? 'imagenet_a100_mem1215' : `imagenet_mem${memClockMhz}`
+  const json = JSON.parse(readFileSync(path.join(folder!, 'params', `${upstreamName}.${set}.json`), 'utf8'))
+  const { static: s, dynamic: d } = json.power
+  return {
+    staticW: (f: number) => s.delta_3 * f ** 3 + s.delta_2 * f ** 2 + s.delta_1 * f + s.delta_0,
+    exponent: d.gamma_p as number,
+    baseW: d.P_base as number,
+    referenceMhz: row.board === 'A100' ? 1410 : 1950,
+    lowestMhz: d.f_min as number,
+  }
+}
+
+function report(physics: BoardPhysics, board: string, all: SurrogateRow[], curves: ClockPoint[]): void {
+  const simulate = simulateSteadyState(board, { physics })
+  console.log('\n| board, memory | network | throughput median / p90 | power median / p90 | rank |')
+  console.log('| --- | --- | --- | --- | --- |')
+  for (const memClockMhz of new Set(all.map((row) => row.configuration.memClockMhz))) {
+    const set = all.filter((row) => row.heldOut && row.configuration.memClockMhz === memClockMhz)
+    for (const network of [...new Set(set.map((row) => row.network)), 'all']) {
+      const selected = set.filter((row) => network === 'all' || row.network === network)
+      const simulated = selected.map((row) => simulate(row.configuration))
+      const errors = (of: (i: number) => number) => percentiles(selected.map((_, i) => 100 * Math.abs(of(i) - 1)))
+      const throughput = errors((i) => simulated[i]!.throughput / selected[i]!.throughput)
+      const power = errors((i) => simulated[i]!.powerW / selected[i]!.powerW)
+      const rank =
+        network === 'all'
+          ? ''
+          : rankCorrelation(
+              simulated.map((s) => s.throughput),
+              selected.map((s) => s.throughput),
+            ).toFixed(3)
+      console.log(`| ${board} ${memClockMhz} | ${network} | ${throughput} | ${power} | ${rank} |`)
+    }
+    const along = curves.filter(({ row }) => row.configuration.memClockMhz === memClockMhz)
+    const errors = along.map(
+      ({ row, smClockMhz, powerW }) =>
+        100 * Math.abs(simulate({ ...row.configuration, smClockMhz }).powerW / powerW - 1),
+    )
+    console.log(`| ${board} ${memClockMhz} | power along the clock | | ${percentiles(errors)} | |`)
+  }
+}
+
+function percentiles(errors: number[]): string {
+  const sorted = [...errors].sort((a, b) => a - b)
+  const at = (share: number) => sorted[Math.floor(share * (sorted.length - 1))]!.toFixed(1)
+  return `${at(0.5)} / ${at(0.9)} %`
+}
+
+function rankCorrelation(a: number[], b: number[]): number {
+  const ranks = (values: number[]) => {
+    const order = values.map((_, i) => i).sort((i, j) => values[i]! - values[j]!)
+    const rank: number[] = []
+    order.forEach((index, position) => {
+      rank[index] = position
+    })
+    return rank
+  }
+  const [x, y] = [ranks(a), ranks(b)]
+  const mean = (a.length - 1) / 2
+  let xy = 0
+  let xx = 0
+  for (let i = 0; i < a.length; i++) {
+    xy += (x[i]! - mean) * (y[i]! - mean)
+    xx += (x[i]! - mean) ** 2
+  }
+  return xy / xx
+}

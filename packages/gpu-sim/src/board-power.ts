@@ -1,0 +1,58 @@
+import type { GpuSpec } from '@pctodl/platform'
+import type { BoardPhysics } from './board-physics.js'
+import type { SteadyState } from './steady-state.js'
+
+/** Where the watts go. All in W. */
+export interface PowerBreakdown {
+  readonly staticW: number
+  readonly leakageW: number
+  readonly dynamicW: number
+  readonly totalW: number
+}
+
+/** Core voltage relative to the one at the boost clock: linear above a knee, flat below. */
+export function relativeVoltage(spec: GpuSpec, { power }: BoardPhysics, smClockMhz: number): number {
+  return Math.max(power.voltageFloor, 1 - power.voltageSlope * (1 - smClockMhz / spec.boostClockMhz))
+}
+
+/**
+ * Board power of a load at given clocks and temperature: board and DRAM background, leakage, and the CMOS dynamic terms
+ * (activity x V^2 x f for clocked structures, V^2 per operation and per byte, energy per DRAM byte).
+ */
+export function boardPower(
+  spec: GpuSpec,
+  physics: BoardPhysics,
+  state: SteadyState,
+  smClockMhz: number,
+  memClockMhz: number,
+  temperatureC: number,
+): PowerBreakdown {
+  const { power } = physics
+  const voltage = relativeVoltage(spec, physics, smClockMhz)
+  const squared = voltage * voltage
+  const clocked = squared * (smClockMhz / spec.boostClockMhz)
+  const staticW = power.boardW + power.dramBackgroundWPerMhz * memClockMhz
+  const leakageW = power.leakageW * voltage * Math.exp((temperatureC - power.leakageReferenceC) / power.leakageScaleK)
+  const dynamicW =
+    clocked * (power.clockTreeW + power.busySmW * state.busySms) +
+    1e-12 * squared * (power.flopPj * state.flopPerS + power.l2BytePj * state.l2BytesPerS) +
+    1e-12 * power.dramBytePj * state.dramBytesPerS
+  return { staticW, leakageW, dynamicW, totalW: staticW + leakageW + dynamicW }
+}
+
+/** Power and temperature once the board has warmed through: leakage heats, heat leaks. */
+export function settledPower(
+  spec: GpuSpec,
+  physics: BoardPhysics,
+  state: SteadyState,
+  smClockMhz: number,
+  memClockMhz: number,
+): PowerBreakdown & { readonly temperatureC: number } {
+  const { thermal } = physics
+  let temperatureC = thermal.ambientC + 30
+  for (let i = 0; i < 30; i++) {
+    const { totalW } = boardPower(spec, physics, state, smClockMhz, memClockMhz, temperatureC)
+    temperatureC = Math.min(thermal.ambientC + thermal.resistance * totalW, spec.thermalLimitC)
+  }
+  return { ...boardPower(spec, physics, state, smClockMhz, memClockMhz, temperatureC), temperatureC }
+}

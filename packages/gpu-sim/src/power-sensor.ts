@@ -1,0 +1,64 @@
+import type { SeededRandom } from '@pctodl/platform'
+import type { SensorPhysics } from './board-physics.js'
+
+/** Integration step of the board, ms. */
+export const TICK_MS = 5
+
+/**
+ * The board's built-in power sensor. It is not the truth: it has a gain and an offset of its own for life, it averages, it
+ * refreshes at its own pace, it is noisy and quantised.
+ */
+export class PowerSensor {
+  readonly #physics: SensorPhysics
+  readonly #random: SeededRandom
+  readonly #gain: number
+  readonly #offsetW: number
+  /** True power of the last ticks, a ring as long as the longest window. */
+  readonly #recentW: Float64Array
+  #filled = 0
+  #next = 0
+  #averageW: number | null = null
+  #instantW: number | null = null
+  #untilRefreshMs: number
+
+  constructor(physics: SensorPhysics, random: SeededRandom) {
+    this.#physics = physics
+    this.#random = random
+    this.#gain = 1 + physics.gainSigma * random.normal()
+    this.#offsetW = physics.offsetSigmaW * random.normal()
+    this.#recentW = new Float64Array(Math.round(Math.max(physics.averageWindowMs, physics.instantWindowMs) / TICK_MS))
+    this.#untilRefreshMs = physics.periodMs * random.uniform()
+  }
+
+  /** Advance by one tick of true power. */
+  tick(trueW: number): void {
+    this.#recentW[this.#next] = trueW
+    this.#next = (this.#next + 1) % this.#recentW.length
+    if (this.#filled < this.#recentW.length) this.#filled++
+    this.#untilRefreshMs -= TICK_MS
+    if (this.#untilRefreshMs > 0) return
+    this.#untilRefreshMs += this.#physics.periodMs
+    this.#averageW = this.#read(this.#physics.averageWindowMs)
+    this.#instantW = this.#read(this.#physics.instantWindowMs)
+  }
+
+  /** Last refreshed readings, W; null before the first refresh. */
+  get averageW(): number | null {
+    return this.#averageW
+  }
+
+  get instantW(): number | null {
+    return this.#instantW
+  }
+
+  #read(windowMs: number): number {
+    const ticks = Math.max(1, Math.min(this.#filled, Math.round(windowMs / TICK_MS)))
+    let sum = 0
+    for (let i = 1; i <= ticks; i++) {
+      sum += this.#recentW[(this.#next - i + this.#recentW.length) % this.#recentW.length]!
+    }
+    const { noiseW, quantumW } = this.#physics
+    const seen = this.#gain * (sum / ticks) + this.#offsetW + noiseW * this.#random.normal()
+    return Math.max(0, Math.round(seen / quantumW) * quantumW)
+  }
+}

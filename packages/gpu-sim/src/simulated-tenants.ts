@@ -1,0 +1,72 @@
+import { assertTenants, sameProcess, type Tenant, type TenantCounters, type TenantPool } from '@pctodl/platform'
+import { networkWork } from './network-work.js'
+import type { SimulatedGpu } from './simulated-gpu.js'
+import type { SimulatedProcess } from './simulated-process.js'
+
+export interface SimulatedTenantsOptions {
+  /** Allow shares that sum to more than 100 %; their SMs are then time-sliced. Default false. */
+  readonly oversubscribe?: boolean
+}
+
+/** Inference processes on a simulated board, with the life cycle of real ones: start, load, run, drain, end. */
+export class SimulatedTenants implements TenantPool {
+  readonly #gpu: SimulatedGpu
+  readonly #oversubscribe: boolean
+  #processes: readonly SimulatedProcess[] = []
+
+  constructor(gpu: SimulatedGpu, { oversubscribe = false }: SimulatedTenantsOptions = {}) {
+    this.#gpu = gpu
+    this.#oversubscribe = oversubscribe
+  }
+
+  async apply(tenants: readonly Tenant[], { signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    assertTenants(tenants, { oversubscribe: this.#oversubscribe })
+    for (const tenant of tenants) networkWork(tenant.model)
+    const idle = this.#processes.filter((process) => process.state !== 'failed')
+    const kept = tenants.map((tenant) => {
+      const index = idle.findIndex((process) => sameProcess(process.tenant, tenant))
+      return index < 0 ? undefined : idle.splice(index, 1)[0]!
+    })
+    const failed = this.#processes.filter((process) => process.state === 'failed')
+    for (const process of [...idle, ...failed]) this.#gpu.terminate(process)
+    this.#processes = kept.filter((process) => process !== undefined)
+    if (idle.length > 0) await this.#gpu.clock.sleep(this.#gpu.physics.process.stopMs, signal)
+    this.#processes = tenants.map((tenant, i) => {
+      const process = kept[i]
+      if (!process) return this.#gpu.launch(tenant)
+      this.#gpu.setBatchSize(process, tenant.batchSize)
+      return process
+    })
+    await this.#untilLoaded(signal)
+  }
+
+  counters(): readonly TenantCounters[] {
+    this.#gpu.catchUp()
+    return this.#processes.map((process) => ({
+      id: process.id,
+      tenant: process.tenant,
+      state: process.state,
+      ...(process.failure === undefined ? {} : { failure: process.failure }),
+      samples: process.samples,
+      batches: process.batches,
+      latencySumMs: process.latencySumMs,
+      lastCompletionMs: process.lastCompletionMs,
+    }))
+  }
+
+  async stop(): Promise<void> {
+    for (const process of this.#processes) this.#gpu.terminate(process)
+    this.#processes = []
+  }
+
+  async #untilLoaded(signal?: AbortSignal): Promise<void> {
+    for (const process of this.#processes) {
+      for (;;) {
+        this.#gpu.catchUp()
+        if (process.state !== 'loading') break
+        const leftMs = process.readyAtMs - this.#gpu.clock.now()
+        await this.#gpu.clock.sleep(Math.max(1, leftMs), signal)
+      }
+    }
+  }
+}

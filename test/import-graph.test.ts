@@ -1,0 +1,91 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+/**
+ * Which packages of the family each package may import: the arrows of ARCHITECTURE.md. What is absent is forbidden, above
+ * all between the simulator and the predictor: each stands for itself, or results fitted on one by the other mean nothing.
+ */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  platform: [],
+  'model-zoo': ['platform'],
+  'gpu-sim': ['platform', 'model-zoo'],
+  'perf-model': ['platform'],
+  'greedy-partition': ['platform', 'perf-model'],
+  'thermo-dvfs': ['platform', 'perf-model'],
+  scheduler: ['platform', 'perf-model', 'greedy-partition', 'thermo-dvfs'],
+  baselines: ['platform', 'scheduler'],
+  'bench-runner': [
+    'platform',
+    'model-zoo',
+    'perf-model',
+    'greedy-partition',
+    'thermo-dvfs',
+    'gpu-sim',
+    'scheduler',
+    'baselines',
+  ],
+}
+
+const packagesDir = path.resolve(import.meta.dirname, '..', 'packages')
+const packages = readdirSync(packagesDir)
+
+function sourceFiles(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.[cm]?[jt]s$/.test(entry.name))
+    .map((entry) => path.join(entry.parentPath, entry.name))
+}
+
+/** Packages of the family that a text imports, whatever the form of the import. */
+function importsOf(source: string): string[] {
+  const specifiers = source.matchAll(
+    /(?:from\s*|import\s*\(?\s*|require\(\s*|import\.meta\.resolve\(\s*)['"]([^'"]+)['"]/g,
+  )
+  return [...specifiers].map(([, specifier]) => specifier!).filter((specifier) => specifier.startsWith('@pctodl/'))
+}
+
+describe('the import graph', () => {
+  it('knows every package', () => {
+    expect(Object.keys(mayImport).sort()).toEqual([...packages].sort())
+  })
+
+  it.each(packages)('%s imports only what its place allows, and declares it', (name) => {
+    const manifest = JSON.parse(readFileSync(path.join(packagesDir, name, 'package.json'), 'utf8'))
+    const declared = Object.keys(manifest.dependencies ?? {})
+      .filter((dependency) => dependency.startsWith('@pctodl/'))
+      .map((dependency) => dependency.slice('@pctodl/'.length))
+    for (const dependency of declared) expect(mayImport[name], `${name} declares ${dependency}`).toContain(dependency)
+    for (const file of sourceFiles(path.join(packagesDir, name, 'src'))) {
+      const source = readFileSync(file, 'utf8')
+      for (const specifier of importsOf(source)) {
+        const imported = specifier.slice('@pctodl/'.length)
+        expect(imported, `${file} reaches into a package`).not.toContain('/')
+        expect(declared, `${file} imports ${imported} undeclared`).toContain(imported)
+      }
+      expect(source, `${file} leaves its package by a relative path`).not.toMatch(/['"](\.\.\/)+packages\//)
+    }
+  })
+
+  it('keeps the wall between simulator and predictor in tests and scripts too', () => {
+    for (const [name, stranger] of [
+      ['gpu-sim', '@pctodl/perf-model'],
+      ['perf-model', '@pctodl/gpu-sim'],
+    ] as const) {
+      for (const file of sourceFiles(path.join(packagesDir, name))) {
+        if (file.includes('node_modules') || file.includes(`${path.sep}dist${path.sep}`)) continue
+        expect(importsOf(readFileSync(file, 'utf8')), file).not.toContain(stranger)
+      }
+    }
+  })
+
+  it('keeps back ends out of the libraries that only know interfaces', () => {
+    for (const name of ['perf-model', 'greedy-partition', 'thermo-dvfs', 'scheduler', 'baselines']) {
+      expect(mayImport[name]).not.toContain('gpu-sim')
+    }
+  })
+
+  it('sees every form of import', () => {
+    const source = `import a from '@pctodl/x'\nexport { b } from "@pctodl/y"\nawait import('@pctodl/z')\nrequire('@pctodl/w')\nimport '@pctodl/v'`
+    expect(importsOf(source).sort()).toEqual(['@pctodl/v', '@pctodl/w', '@pctodl/x', '@pctodl/y', '@pctodl/z'])
+  })
+})
