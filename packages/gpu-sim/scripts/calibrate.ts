@@ -26,7 +26,7 @@ if (folder === undefined) throw new Error('name the folder that holds surrogate_
 
 const THROUGHPUT_SCALE = 0.05
 const POWER_SCALE = 0.035
-const CLOCK_CURVE_SCALE = 0.1
+const CLOCK_CURVE_SCALE = 0.07
 
 interface ClockPoint {
   readonly row: SurrogateRow
@@ -105,6 +105,7 @@ function powerLaw(row: SurrogateRow, memClockMhz: number) {
 
 function report(physics: BoardPhysics, board: string, all: SurrogateRow[], curves: ClockPoint[]): void {
   const simulate = simulateSteadyState(board, { physics })
+  if (values['leave-out'] !== undefined) return reportLeftOut(simulate, board, all)
   console.log('\n| board, memory | network | throughput median / p90 | power median / p90 | rank |')
   console.log('| --- | --- | --- | --- | --- |')
   for (const memClockMhz of new Set(all.map((row) => row.configuration.memClockMhz))) {
@@ -130,6 +131,18 @@ function report(physics: BoardPhysics, board: string, all: SurrogateRow[], curve
         100 * Math.abs(simulate({ ...row.configuration, smClockMhz }).powerW / powerW - 1),
     )
     console.log(`| ${board} ${memClockMhz} | power along the clock | | ${percentiles(errors)} | |`)
+  }
+}
+
+/** All configurations of a network that the fit has not seen at all. */
+function reportLeftOut(simulate: ReturnType<typeof simulateSteadyState>, board: string, all: SurrogateRow[]): void {
+  for (const memClockMhz of new Set(all.map((row) => row.configuration.memClockMhz))) {
+    const unseen = all.filter(
+      (row) => row.network === values['leave-out'] && row.configuration.memClockMhz === memClockMhz,
+    )
+    const errors = (quantity: 'throughput' | 'powerW') =>
+      percentiles(unseen.map((row) => 100 * Math.abs(simulate(row.configuration)[quantity] / row[quantity] - 1)))
+    console.log(`| ${board} ${memClockMhz} | ${values['leave-out']} | ${errors('throughput')} | ${errors('powerW')} |`)
   }
 }
 

@@ -14,6 +14,7 @@ export const freeParameters: readonly FreeParameter[] = [
   free('work.launchCapacityPerS', 1e5, 6e5),
   free('work.imageHostUs', 40, 600),
   free('work.imageSpillUs', 5, 400),
+  free('work.imageCapacityPerS', 2000, 60_000),
   free('work.kernelFloorUs', 2, 25),
   free('work.efficiency.conv', 0.2, 0.95),
   free('work.efficiency.pointwise', 0.15, 0.95),

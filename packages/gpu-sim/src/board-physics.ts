@@ -23,6 +23,8 @@ export interface WorkPhysics {
   /** Further host time per image once the input batch has left the host cache (from about `spillBatch` on), us. */
   readonly imageSpillUs: number
   readonly spillBatch: number
+  /** Images/s that all clients together can prepare and copy. */
+  readonly imageCapacityPerS: number
   /** Device time per kernel that does not shrink with clock or SMs, us. */
   readonly kernelFloorUs: number
   /** Attained share of the tensor peak, 0..1. */

@@ -48,7 +48,10 @@ interface Kind {
   requestBandwidth: number
   deviceS: number
   memoryS: number
+  /** Time to launch the batch's operators, s. */
   hostS: number
+  /** Time to prepare and copy the batch's images, s. */
+  imageS: number
   batchS: number
 }
 
@@ -166,10 +169,12 @@ export class SteadyStateSolver {
     for (let iteration = 0; iteration < 60; iteration++) {
       let demand = 0
       let launching = 0
+      let preparing = 0
       let sms = 0
       for (const kind of kinds) {
         demand += kind.count * kind.requestBandwidth * felt(kind, work.contentionExponent)
         launching += kind.count * Math.min(1, kind.hostS / kind.batchS)
+        preparing += kind.count * Math.min(1, kind.imageS / kind.batchS)
         sms += kind.count * kind.load.sms * Math.min(1, kind.deviceS / kind.batchS)
       }
       // Shares above 100 % in sum overlap: the SMs are time-sliced.
@@ -183,7 +188,10 @@ export class SteadyStateSolver {
         const otherLaunchers = launching - Math.min(1, kind.hostS / kind.batchS)
         const contended = (1 + Math.max(0, otherLaunchers)) * perCapacityS
         kind.hostS = load.work.operators * fourthRootOfFourths(launchS, contended)
-        const batchS = sixthRootOfSixths(kind.deviceS, kind.hostS) + load.hostS
+        const otherImages = Math.max(0, preparing - Math.min(1, kind.imageS / kind.batchS))
+        const perImageS = (1 + otherImages) / work.imageCapacityPerS
+        kind.imageS = fourthRootOfFourths(load.hostS, load.batchSize * perImageS)
+        const batchS = sixthRootOfSixths(kind.deviceS, kind.hostS) + kind.imageS
         change = Math.max(change, Math.abs(batchS / kind.batchS - 1))
         // Half steps: a full one overshoots where two tenants push each other aside.
         kind.batchS = iteration === 0 ? batchS : 0.5 * (kind.batchS + batchS)
@@ -231,6 +239,7 @@ function newKind(load: TenantLoad): Kind {
     deviceS: 1,
     memoryS: 1,
     hostS: 1,
+    imageS: load.hostS,
     batchS: 1,
   }
 }

@@ -1,1 +1,14 @@
-export {}
+export { buildNetwork } from './build-network.js'
+export { type NetworkFacts, networkFacts } from './network-facts.js'
+export type {
+  Extent,
+  GraphNode,
+  NetworkGraph,
+  NodeOf,
+  OperatorAttributes,
+  OperatorKind,
+  WeightTensor,
+} from './network-graph.js'
+export { parameterCount } from './parameter-count.js'
+export { elementCount, type InputSize, inferShapes, type Shape } from './shapes.js'
+export { type OperatorClass, type OperatorWork, operatorWork, type WorkOptions } from './work.js'

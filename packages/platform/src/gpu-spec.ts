@@ -13,6 +13,10 @@ export interface GpuSpec {
   readonly name: string
   readonly aliases: readonly string[]
   readonly architecture: 'Volta' | 'Turing' | 'Ampere' | 'Ada' | 'Hopper'
+  /** The silicon: boards with the same chip differ in enabled units, memory, clocks and limits only. */
+  readonly chip: string
+  /** Foundry and node of the chip. */
+  readonly process: 'TSMC 12FFN' | 'Samsung 8N' | 'TSMC 7N' | 'TSMC 4N'
   readonly computeCapability: string
   /** Streaming multiprocessors that a process can use. */
   readonly smCount: number
@@ -32,6 +36,10 @@ export interface GpuSpec {
   readonly l2Bytes: number
   /** Dense FP16 tensor throughput with FP32 accumulation, FLOP per clock and SM. */
   readonly tensorFlopPerClockPerSm: number
+  /** Dense TF32 tensor throughput, FLOP per clock and SM; null before Ampere. */
+  readonly tf32FlopPerClockPerSm: number | null
+  /** FP32 throughput of the vector units, FLOP per clock and SM. */
+  readonly fp32FlopPerClockPerSm: number
   readonly powerLimitW: { readonly min: number; readonly default: number; readonly max: number }
   /** How the board's plain power reading is formed. */
   readonly powerReading: 'one-second-average' | 'part-time'

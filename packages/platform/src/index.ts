@@ -1,6 +1,7 @@
+export { type ClockStates, type GpuSpec, memoryBandwidth, smClocksAt, smsOfShare } from './gpu-spec.js'
 export { findGpuSpec, gpuSpecs } from './boards.js'
-export { type CapSchedule, type CapStep, capAt, capSchedule, fixedCap } from './cap-schedule.js'
-export { type Clock, systemClock, VirtualClock } from './clock.js'
+export { snapDown, snapNearest, snapUp } from './snap.js'
+export { networkName, type NetworkName, networkNames } from './network-names.js'
 export {
   assertTenants,
   type Configuration,
@@ -9,12 +10,12 @@ export {
   sameProcess,
   type Tenant,
 } from './configuration.js'
-export { InfeasibleCapError, InvalidInputError, PctodlError, UnknownNameError } from './errors.js'
-export type { Gpu, GpuInfo, GpuLease } from './gpu.js'
-export { type ClockStates, type GpuSpec, memoryBandwidth, smClocksAt, smsOfShare } from './gpu-spec.js'
-export { type NetworkName, networkName, networkNames } from './network-names.js'
-export { SeededRandom, seedFrom } from './seeded-random.js'
-export { snapDown, snapNearest, snapUp } from './snap.js'
 export type { ClocksEventReason, Telemetry } from './telemetry.js'
+export type { Gpu, GpuInfo, GpuLease } from './gpu.js'
 export type { TenantCounters, TenantPool, TenantState } from './tenant-pool.js'
-export { formatTraceCsv, type TraceRow, traceColumns } from './trace.js'
+export { type Clock, systemClock, VirtualClock } from './clock.js'
+export { type CapSchedule, type CapStep, capAt, capSchedule, fixedCap } from './cap-schedule.js'
+export { formatTraceCsv, traceColumns, type TraceRow } from './trace.js'
+export { SeededRandom, seedFrom } from './seeded-random.js'
+export { InfeasibleCapError, InvalidInputError, PctodlError, UnknownNameError } from './errors.js'
+export { parseTraceCsv, TraceFormatError } from './trace-csv.js'

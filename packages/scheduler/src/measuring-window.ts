@@ -8,6 +8,8 @@ import type { AppliedState, TenantWindow, WindowObservation } from './policy.js'
 export class MeasuringWindow {
   readonly startMs: number
   readonly #before: ReadonlyMap<number, TenantCounters>
+  /** The last counters seen of every process of the window, also of those that have ended since. */
+  readonly #latest = new Map<number, TenantCounters>()
   readonly #power = new RunningMean()
   readonly #smClock = new RunningMean()
   readonly #memClock = new RunningMean()
@@ -20,7 +22,8 @@ export class MeasuringWindow {
     this.#before = new Map(counters.map((counter) => [counter.id, counter]))
   }
 
-  add(telemetry: Telemetry, reconfiguring: boolean): void {
+  add(telemetry: Telemetry, counters: readonly TenantCounters[], reconfiguring: boolean): void {
+    for (const counter of counters) this.#latest.set(counter.id, counter)
     this.#power.add(telemetry.powerAverageW)
     this.#smClock.add(telemetry.smClockMhz)
     this.#memClock.add(telemetry.memClockMhz)
@@ -37,6 +40,9 @@ export class MeasuringWindow {
     applied: AppliedState,
   ): WindowObservation {
     const tenants = counters.map((counter) => this.#tenantWindow(counter, endMs))
+    for (const counter of counters) this.#latest.set(counter.id, counter)
+    let samples = 0
+    for (const [id, latest] of this.#latest) samples += latest.samples - (this.#before.get(id)?.samples ?? 0)
     return {
       iteration,
       startMs: this.startMs,
@@ -49,6 +55,7 @@ export class MeasuringWindow {
       smUtilPercent: this.#smUtil.mean,
       memUtilPercent: this.#memUtil.mean,
       throughput: tenants.reduce((sum, tenant) => sum + tenant.throughput, 0),
+      samples,
       tenants,
       applied,
       reconfigured: this.#reconfigured,

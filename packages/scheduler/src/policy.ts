@@ -54,6 +54,8 @@ export interface WindowObservation {
   readonly memUtilPercent: number | null
   /** Samples/s over all tenants. */
   readonly throughput: number
+  /** Samples completed in the window, also by processes that ended in it. */
+  readonly samples: number
   readonly tenants: readonly TenantWindow[]
   readonly applied: AppliedState
   /** Part of the window passed while tenants were being restarted, so its throughput is not the configuration's. */

@@ -65,7 +65,7 @@ export async function runPolicy(options: RunOptions): Promise<void> {
       const timeMs = clock.now() - startMs
       const telemetry = await gpu.sample()
       const { reconfiguring } = actuator
-      window.add(telemetry, reconfiguring)
+      window.add(telemetry, pool.counters(), reconfiguring)
       options.onSample?.(timeMs, telemetry, powerCapW, actuator.applied)
 
       if (timeMs >= iteration * windowMs) {

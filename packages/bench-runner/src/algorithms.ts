@@ -1,0 +1,1 @@
+import { BatchDvfsPolicy, DirectCapPolicy, MorakPolicy, PowerCapOnlyPolicy } from '@pctodl/baselines'

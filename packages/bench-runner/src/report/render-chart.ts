@@ -1,0 +1,47 @@
+import { createRequire } from 'node:module'
+import type { TopLevelSpec } from 'vega-lite'
+import { CHART_FONT } from './chart-style.js'
+
+/**
+ * Draw a vega-lite chart as SVG text. The same chart gives the same text. Vega is loaded on the first call only: a command
+ * line that draws nothing starts without it.
+ */
+export function renderSvg(spec: TopLevelSpec): Promise<string> {
+  const drawn = drawing.then(() => draw(spec))
+  drawing = drawn.then(noop, noop)
+  return drawn
+}
+
+/** Charts are drawn one after the other: vega numbers clipping paths with a counter of the whole process. */
+let drawing: Promise<void> = Promise.resolve()
+const noop = () => {}
+
+async function draw(spec: TopLevelSpec): Promise<string> {
+  const [vega, vegaLite] = await Promise.all([import('vega'), import('vega-lite')])
+  const view = new vega.View(vega.parse(vegaLite.compile(spec).spec), { renderer: 'none' })
+  try {
+    vega.resetSVGDefIds()
+    return await view.toSVG()
+  } finally {
+    view.finalize()
+  }
+}
+
+/**
+ * Turn an SVG into a PNG of the given width. Text is set in DejaVu Sans from the package of that name, so pictures do not
+ * depend on the fonts of the machine.
+ */
+export async function renderPng(svg: string, widthPx = 1200): Promise<Uint8Array> {
+  const { Resvg } = await import('@resvg/resvg-js')
+  const image = new Resvg(svg, {
+    fitTo: { mode: 'width', value: widthPx },
+    font: { loadSystemFonts: false, fontFiles: fontFiles(), defaultFontFamily: CHART_FONT },
+  }).render()
+  return image.asPng()
+}
+
+function fontFiles(): string[] {
+  // The CommonJS build has `__filename` and no `import.meta.url`, the ESM build the other way round.
+  const require = createRequire(typeof __filename === 'string' ? __filename : import.meta.url)
+  return ['DejaVuSans.ttf', 'DejaVuSans-Bold.ttf'].map((file) => require.resolve(`dejavu-fonts-ttf/ttf/${file}`))
+}

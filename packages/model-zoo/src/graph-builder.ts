@@ -1,0 +1,215 @@
+import { InvalidInputError, type NetworkName } from '@pctodl/platform'
+import type {
+  Extent,
+  GraphNode,
+  NetworkGraph,
+  OperatorAttributes,
+  OperatorKind,
+  WeightTensor,
+} from './network-graph.js'
+
+/** The output of a node while a graph is being built. `channels` is what the next weighted layer has to know of it. */
+export interface Activation {
+  readonly id: string
+  readonly channels: number
+}
+
+export interface ConvOptions {
+  readonly kernel?: number
+  readonly stride?: number
+  /** Default: half the kernel, which keeps the size at stride 1. */
+  readonly padding?: number
+  readonly groups?: number
+  readonly bias?: boolean
+}
+
+export interface PoolOptions {
+  readonly kernel: number
+  readonly stride: number
+  readonly padding?: number
+}
+
+export type ActivationKind = 'relu' | 'relu6' | 'silu' | 'gelu' | 'sigmoid' | 'tanh'
+
+interface NodeTensors {
+  readonly weights?: readonly WeightTensor[]
+  readonly buffers?: readonly WeightTensor[]
+}
+
+/**
+ * Writes a network down operator by operator, in the order in which an eager framework would call them. Every method adds
+ * one node and returns its output; square kernels and strides are given as one number.
+ */
+export class GraphBuilder {
+  readonly #nodes: GraphNode[] = []
+  readonly #ids = new Set<string>()
+
+  input(channels = 3): Activation {
+    return this.#node('input', 'input', [], channels, { channels })
+  }
+
+  conv2d(id: string, x: Activation, outChannels: number, options: ConvOptions = {}): Activation {
+    const { kernel = 1, stride = 1, groups = 1, bias = false } = options
+    const padding = options.padding ?? (kernel - 1) / 2
+    const weights = [tensor(`${id}.weight`, [outChannels, x.channels / groups, kernel, kernel])]
+    if (bias) weights.push(tensor(`${id}.bias`, [outChannels]))
+    return this.#node(
+      id,
+      'conv2d',
+      [x],
+      outChannels,
+      {
+        inChannels: x.channels,
+        outChannels,
+        kernel: square(kernel),
+        stride: square(stride),
+        padding: square(padding),
+        groups,
+        bias,
+      },
+      { weights },
+    )
+  }
+
+  batchNorm(id: string, x: Activation, epsilon = 1e-5): Activation {
+    const { channels } = x
+    return this.#node(
+      id,
+      'batchNorm',
+      [x],
+      channels,
+      { channels, epsilon },
+      {
+        weights: [tensor(`${id}.weight`, [channels]), tensor(`${id}.bias`, [channels])],
+        buffers: [tensor(`${id}.running_mean`, [channels]), tensor(`${id}.running_var`, [channels])],
+      },
+    )
+  }
+
+  layerNorm(id: string, x: Activation, options: { copiesInput?: boolean } = {}): Activation {
+    const features = x.channels
+    const attributes = { features, epsilon: 1e-5, copiesInput: options.copiesInput ?? false }
+    return this.#node(id, 'layerNorm', [x], features, attributes, {
+      weights: [tensor(`${id}.weight`, [features]), tensor(`${id}.bias`, [features])],
+    })
+  }
+
+  linear(id: string, x: Activation, outFeatures: number, bias = true): Activation {
+    const inFeatures = x.channels
+    const weights = [tensor(`${id}.weight`, [outFeatures, inFeatures])]
+    if (bias) weights.push(tensor(`${id}.bias`, [outFeatures]))
+    return this.#node(id, 'linear', [x], outFeatures, { inFeatures, outFeatures, bias }, { weights })
+  }
+
+  activation(id: string, kind: ActivationKind, x: Activation, options: { inPlace?: boolean } = {}): Activation {
+    const { inPlace = false } = options
+    if (kind === 'relu' || kind === 'relu6' || kind === 'silu') {
+      return this.#node(id, kind, [x], x.channels, { inPlace })
+    }
+    return this.#node(id, kind, [x], x.channels, { inPlace: false })
+  }
+
+  add(id: string, a: Activation, b: Activation, options: { inPlace?: boolean } = {}): Activation {
+    return this.#node(id, 'add', [a, b], a.channels, { inPlace: options.inPlace ?? false })
+  }
+
+  mul(id: string, a: Activation, b: Activation): Activation {
+    return this.#node(id, 'mul', [a, b], a.channels, { inPlace: false })
+  }
+
+  concat(id: string, parts: readonly Activation[]): Activation {
+    const channels = parts.reduce((sum, part) => sum + part.channels, 0)
+    return this.#node(id, 'concat', parts, channels, { axis: 1 })
+  }
+
+  maxPool(id: string, x: Activation, options: PoolOptions): Activation {
+    return this.#node(id, 'maxPool', [x], x.channels, poolAttributes(options))
+  }
+
+  avgPool(id: string, x: Activation, options: PoolOptions): Activation {
+    return this.#node(id, 'avgPool', [x], x.channels, poolAttributes(options))
+  }
+
+  adaptiveAvgPool(id: string, x: Activation, outputSize: number): Activation {
+    return this.#node(id, 'adaptiveAvgPool', [x], x.channels, { outputSize: square(outputSize) })
+  }
+
+  spatialMean(id: string, x: Activation): Activation {
+    return this.#node(id, 'spatialMean', [x], x.channels, { axes: [2, 3] })
+  }
+
+  /** `positions` is the number of pixels that are left: the features after it are channels times positions. */
+  flatten(id: string, x: Activation, positions = 1): Activation {
+    return this.#node(id, 'flatten', [x], x.channels * positions, { startAxis: 1 })
+  }
+
+  /** Adds a node of attention, for which a method of its own would say no more than its attributes do. */
+  operator<Kind extends AttentionKind>(
+    id: string,
+    kind: Kind,
+    inputs: readonly Activation[],
+    channels: number,
+    attributes: OperatorAttributes[Kind],
+  ): Activation {
+    return this.#node(id, kind, inputs, channels, attributes)
+  }
+
+  relativePositionBias(id: string, size: number, heads: number): Activation {
+    const span = 2 * size - 1
+    return this.#node(
+      id,
+      'relativePositionBias',
+      [],
+      heads,
+      { size, heads },
+      {
+        weights: [tensor(`${id}_table`, [span * span, heads])],
+      },
+    )
+  }
+
+  /** The graph, once its last operator has been added. */
+  build(name: NetworkName, inputSize: NetworkGraph['inputSize']): NetworkGraph {
+    return { name, nodes: this.#nodes, inputSize }
+  }
+
+  #node<Kind extends OperatorKind>(
+    id: string,
+    kind: Kind,
+    inputs: readonly Activation[],
+    channels: number,
+    attributes: OperatorAttributes[Kind],
+    tensors: NodeTensors = {},
+  ): Activation {
+    if (this.#ids.has(id)) throw new InvalidInputError('id', id, 'an id that no other node of the graph has')
+    this.#ids.add(id)
+    const { weights = [], buffers = [] } = tensors
+    const node = { id, kind, inputs: inputs.map((input) => input.id), attributes, weights, buffers }
+    // Kind and attributes agree by this method's signature; the compiler does not distribute the union over a type parameter.
+    this.#nodes.push(node as unknown as GraphNode)
+    return { id, channels }
+  }
+}
+
+type AttentionKind =
+  | 'windowPartition'
+  | 'windowMerge'
+  | 'splitHeads'
+  | 'mergeHeads'
+  | 'contiguous'
+  | 'scale'
+  | 'matmul'
+  | 'softmax'
+  | 'pairsToHeads'
+
+function tensor(name: string, shape: readonly number[]): WeightTensor {
+  return { name, shape, elements: shape.reduce((product, size) => product * size, 1) }
+}
+
+function square(size: number): Extent {
+  return [size, size]
+}
+
+function poolAttributes({ kernel, stride, padding = 0 }: PoolOptions): OperatorAttributes['maxPool'] {
+  return { kernel: square(kernel), stride: square(stride), padding: square(padding) }
+}

@@ -1,0 +1,52 @@
+import { type NetworkName, networkName } from '@pctodl/platform'
+import { buildNetwork } from './build-network.js'
+import { parameterCount } from './parameter-count.js'
+import { peakActivationElements } from './peak-activations.js'
+import { operatorWork, type WorkOptions } from './work.js'
+
+/** Half precision, which is what the memory figures are for. */
+const BYTES_PER_ELEMENT = 2
+
+export interface NetworkFacts {
+  readonly name: NetworkName
+  /** Learned parameters. */
+  readonly parameters: number
+  /** Parameters and batch-norm statistics in half precision, bytes. */
+  readonly weightBytes: number
+  /** Largest set of activations that must exist at the same time, in half precision, bytes per sample. */
+  readonly peakActivationBytes: number
+  /** 1e9 FLOPs per sample, two for each multiply-accumulate. */
+  readonly gflops: number
+  /** Operators that launch a kernel. */
+  readonly operators: number
+  /** Activation elements read and written per sample, summed over the operators. */
+  readonly activationElements: number
+}
+
+/**
+ * The sizes of a network that memory and time depend on.
+ *
+ * @throws UnknownNameError listing the networks that exist.
+ * @throws InvalidInputError where the network cannot take images of that size.
+ */
+export function networkFacts(name: string, options: WorkOptions = {}): NetworkFacts {
+  const graph = buildNetwork(name)
+  const work = operatorWork(graph, options)
+  let flops = 0
+  let activationElements = 0
+  for (const operator of work) {
+    flops += operator.flops
+    activationElements += operator.inputElements + operator.outputElements
+  }
+  let weights = 0
+  for (const node of graph.nodes) for (const tensor of [...node.weights, ...node.buffers]) weights += tensor.elements
+  return {
+    name: networkName(name),
+    parameters: parameterCount(graph),
+    weightBytes: weights * BYTES_PER_ELEMENT,
+    peakActivationBytes: peakActivationElements(graph, options) * BYTES_PER_ELEMENT,
+    gflops: flops / 1e9,
+    operators: work.length,
+    activationElements,
+  }
+}

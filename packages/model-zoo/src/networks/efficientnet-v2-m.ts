@@ -1,0 +1,70 @@
+import { type Activation, type ConvOptions, GraphBuilder } from '../graph-builder.js'
+import type { NetworkGraph } from '../network-graph.js'
+import { squeezeExcitation } from './squeeze-excitation.js'
+
+/** Table 4 of the paper at size M: kind of block, expansion, stride of the first block, output channels, blocks. */
+const stages = [
+  { fused: true, expansion: 1, stride: 1, channels: 24, blocks: 3 },
+  { fused: true, expansion: 4, stride: 2, channels: 48, blocks: 5 },
+  { fused: true, expansion: 4, stride: 2, channels: 80, blocks: 5 },
+  { fused: false, expansion: 4, stride: 2, channels: 160, blocks: 7 },
+  { fused: false, expansion: 6, stride: 1, channels: 176, blocks: 14 },
+  { fused: false, expansion: 6, stride: 2, channels: 304, blocks: 18 },
+  { fused: false, expansion: 6, stride: 1, channels: 512, blocks: 5 },
+] as const
+
+const EPSILON = 1e-3
+
+interface BlockShape {
+  readonly outChannels: number
+  readonly expansion: number
+  readonly stride: number
+}
+
+/** EfficientNetV2-M (Tan and Le, arXiv 2104.00298). Trained at 384 and tested at 480 pixels; it takes any size. */
+export function efficientnetV2M(): NetworkGraph {
+  const graph = new GraphBuilder()
+  let x = convNormSilu(graph, 'features.0', graph.input(), 24, { kernel: 3, stride: 2 })
+  stages.forEach(({ fused, expansion, stride, channels, blocks }, stage) => {
+    for (let block = 0; block < blocks; block++) {
+      const path = `features.${stage + 1}.${block}`
+      const shape = { outChannels: channels, expansion, stride: block === 0 ? stride : 1 }
+      const result = fused ? fusedMbConv(graph, path, x, shape) : mbConv(graph, path, x, shape)
+      const residual = shape.stride === 1 && x.channels === channels
+      x = residual ? graph.add(`${path}.add`, result, x, { inPlace: true }) : result
+    }
+  })
+  x = convNormSilu(graph, `features.${stages.length + 1}`, x, 1280, {})
+  x = graph.adaptiveAvgPool('avgpool', x, 1)
+  x = graph.flatten('flatten', x)
+  graph.linear('classifier.1', x, 1000)
+  return graph.build('efficientnet_v2_m', { minimum: 1, multipleOf: 1 })
+}
+
+/** Expansion and depthwise convolution fused into one dense 3x3; without expansion that is all there is. */
+function fusedMbConv(graph: GraphBuilder, path: string, input: Activation, shape: BlockShape): Activation {
+  const { outChannels, expansion, stride } = shape
+  const dense = { kernel: 3, stride }
+  if (expansion === 1) return convNormSilu(graph, `${path}.block.0`, input, outChannels, dense)
+  const x = convNormSilu(graph, `${path}.block.0`, input, input.channels * expansion, dense)
+  return convNorm(graph, `${path}.block.1`, x, outChannels, {})
+}
+
+function mbConv(graph: GraphBuilder, path: string, input: Activation, shape: BlockShape): Activation {
+  const { outChannels, expansion, stride } = shape
+  const hidden = input.channels * expansion
+  let x = convNormSilu(graph, `${path}.block.0`, input, hidden, {})
+  x = convNormSilu(graph, `${path}.block.1`, x, hidden, { kernel: 3, stride, groups: hidden })
+  x = squeezeExcitation(graph, `${path}.block.2`, x, input.channels / 4, { inPlace: true })
+  return convNorm(graph, `${path}.block.3`, x, outChannels, {})
+}
+
+function convNormSilu(graph: GraphBuilder, path: string, input: Activation, outChannels: number, options: ConvOptions) {
+  const x = convNorm(graph, path, input, outChannels, options)
+  return graph.activation(`${path}.2`, 'silu', x, { inPlace: true })
+}
+
+function convNorm(graph: GraphBuilder, path: string, input: Activation, outChannels: number, options: ConvOptions) {
+  const x = graph.conv2d(`${path}.0`, input, outChannels, options)
+  return graph.batchNorm(`${path}.1`, x, EPSILON)
+}

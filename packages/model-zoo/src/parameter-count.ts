@@ -1,0 +1,8 @@
+import type { NetworkGraph } from './network-graph.js'
+
+/** Number of learned parameters. The statistics of batch norms are not learned and not counted. */
+export function parameterCount(graph: NetworkGraph): number {
+  let count = 0
+  for (const node of graph.nodes) for (const weight of node.weights) count += weight.elements
+  return count
+}
