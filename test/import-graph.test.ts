@@ -12,7 +12,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'gpu-sim': ['platform', 'model-zoo'],
   'perf-model': ['platform'],
   'greedy-partition': ['platform', 'perf-model'],
-  'thermo-dvfs': ['platform', 'perf-model'],
+  'thermo-dvfs': ['platform'],
   scheduler: ['platform', 'perf-model', 'greedy-partition', 'thermo-dvfs'],
   baselines: ['platform', 'scheduler'],
   'bench-runner': [

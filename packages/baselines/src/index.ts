@@ -1,1 +1,15 @@
-export {}
+export { type MorakOptions, MorakPolicy } from './morak.js'
+export { type BatchDvfsOptions, BatchDvfsPolicy } from './batch-dvfs.js'
+export { type DirectCapOptions, type DirectCapPlan, DirectCapPolicy } from './direct-cap.js'
+export { type PowerCapOnlyOptions, PowerCapOnlyPolicy } from './power-cap-only.js'
+export {
+  type BaselineVariant,
+  type BatchDvfsFigures,
+  batchDvfsFigures,
+  type MorakFigures,
+  morakFigures,
+  publishedBatchDvfsFigures,
+  publishedMorakFigures,
+  standardBatchLadder,
+} from './network-figures.js'
+export { MemoryClockSearch } from './memory-clock-search.js'

@@ -1,1 +1,6 @@
-export {}
+export { type BenchTask, benchTasks, capsOf, taskFileStem, type TaskSchedule, tasksOf } from './tasks.js'
+export { type AlgorithmName, algorithmNames, createPolicy, parseAlgorithms } from './algorithms.js'
+export { runTask, type RunTaskOptions, WINDOW_MS } from './run-task.js'
+export type { PowerSeries, RunRecord } from './run-record.js'
+export * from './report/index.js'
+export { main, type Terminal } from './main.js'

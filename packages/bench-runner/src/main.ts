@@ -1,6 +1,5 @@
 import path from 'node:path'
 import { PctodlError } from '@pctodl/platform'
-import { createAlgorithm } from './algorithms.js'
 import { assertCapsFeasible } from './feasibility.js'
 import { type BenchOptions, parseOptions, UsageError } from './options.js'
 import { Progress } from './progress.js'
@@ -11,9 +10,9 @@ import {
   formatResultsCsv,
   formatTaskTable,
   matrixChart,
+  type RunSummary,
   renderPng,
   renderSvg,
-  type RunSummary,
   summarizeRun,
   tableStyle,
 } from './report/index.js'
@@ -80,8 +79,7 @@ async function runMatrix(options: BenchOptions, { stdout, stderr, signal }: Term
       const label = `task ${task.id} ${task.model}/${task.dataset} on ${task.board}, ${name}`
       progress.begin(label)
       try {
-        const algorithm = createAlgorithm(name)
-        const record = await runTask(task, algorithm, { iterations: options.iterations, seed: options.seed, signal })
+        const record = await runTask(task, name, { iterations: options.iterations, seed: options.seed, signal })
         const file = resultFile(options, task, name)
         writeFileAtomically(file, formatResultsCsv(record.windows))
         files.push(file)
@@ -114,7 +112,7 @@ function formatReport(
   files: readonly string[],
   stdout: NodeJS.WriteStream,
 ): string {
-  const style = tableStyle(stdout)
+  const style = tableStyle(stdout, process.env)
   const parts: string[] = []
   const many = options.tasks.length > 4
   if (!many) {

@@ -1,12 +1,12 @@
 import { findGpuSpec, PctodlError } from '@pctodl/platform'
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
-import { algorithmNames, parseAlgorithms } from './algorithms.js'
+import { type AlgorithmName, algorithmNames, parseAlgorithms } from './algorithms.js'
 import { type BenchTask, tasksOf } from './tasks.js'
 
 /** What one call of the command line asks for, checked. */
 export interface BenchOptions {
   readonly tasks: readonly BenchTask[]
-  readonly algorithms: readonly string[]
+  readonly algorithms: readonly AlgorithmName[]
   readonly iterations: number
   readonly seed: number
   readonly resultDir: string
@@ -53,7 +53,10 @@ export function parseOptions(argv: readonly string[], write: (text: string) => v
     .option('--dry-run', 'print what would run, and write nothing')
     .option('--json', 'print a JSON report on standard output')
     .helpOption('--help', 'show this help')
-    .addHelpText('after', '\nExample:\n  bench-runner --gpu 3080Ti --algorithm pctodl,powercap --task-id 6 --iterations 24 --chart\n')
+    .addHelpText(
+      'after',
+      '\nExample:\n  bench-runner --gpu 3080Ti --algorithm pctodl,powercap --task-id 6 --iterations 24 --chart\n',
+    )
     .allowExcessArguments(false)
     .exitOverride()
     .configureOutput({ writeOut: write, writeErr: () => {} })

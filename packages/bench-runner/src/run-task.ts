@@ -1,7 +1,7 @@
 import { SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
 import { VirtualClock } from '@pctodl/platform'
 import { runPolicy, type WindowObservation } from '@pctodl/scheduler'
-import type { Algorithm } from './algorithms.js'
+import { type AlgorithmName, createPolicy } from './algorithms.js'
 import type { RunRecord } from './run-record.js'
 import { type BenchTask, capsOf } from './tasks.js'
 
@@ -16,11 +16,11 @@ export interface RunTaskOptions {
 }
 
 /** Run one algorithm on one task, on the simulated board, from a cold start. */
-export async function runTask(task: BenchTask, algorithm: Algorithm, options: RunTaskOptions): Promise<RunRecord> {
+export async function runTask(task: BenchTask, algorithm: AlgorithmName, options: RunTaskOptions): Promise<RunRecord> {
   const clock = new VirtualClock()
   const gpu = new SimulatedGpu(task.board, { clock, seed: options.seed })
   const pool = new SimulatedTenants(gpu)
-  const policy = algorithm.create(task)
+  const policy = createPolicy(algorithm, task)
   const windows: (WindowObservation & { readonly startedAt: Date })[] = []
   const timeMs: number[] = []
   const powerCapW: number[] = []
@@ -50,7 +50,7 @@ export async function runTask(task: BenchTask, algorithm: Algorithm, options: Ru
   })
   return {
     board: task.board,
-    algorithm: algorithm.name,
+    algorithm,
     taskId: task.id,
     model: task.model,
     dataset: task.dataset,
@@ -58,6 +58,6 @@ export async function runTask(task: BenchTask, algorithm: Algorithm, options: Ru
     windows,
     power: { timeMs, powerCapW, sensorW, trueW },
     samples: windows.reduce((sum, window) => sum + window.samples, 0),
-    notes: algorithm.notes(policy),
+    notes: policy.notes ?? [],
   }
 }

@@ -1,5 +1,4 @@
 export { type RunOptions, runPolicy } from './run-policy.js'
-export { PctodlPolicy, type PctodlPolicyOptions } from './pctodl-policy.js'
 export type {
   Action,
   AppliedState,
@@ -8,3 +7,5 @@ export type {
   TenantWindow,
   WindowObservation,
 } from './policy.js'
+export { PctodlPolicy, type PctodlPolicyOptions } from './pctodl-policy.js'
+export { type PlanOptions, planPartition } from './plan-partition.js'

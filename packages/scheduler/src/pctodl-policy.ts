@@ -1,8 +1,9 @@
 import { type PartitionOptions, partition } from '@pctodl/greedy-partition'
 import type { Predictor } from '@pctodl/perf-model'
-import { InfeasibleCapError, PctodlError, smClocksAt, type Tenant } from '@pctodl/platform'
+import { type Configuration, smClocksAt, type Tenant } from '@pctodl/platform'
 import { type ClockAction, ClockController } from '@pctodl/thermo-dvfs'
-import type { Action, AppliedState, PowerCapPolicy, SampleObservation, WindowObservation } from './policy.js'
+import { planPartition } from './plan-partition.js'
+import type { Action, PowerCapPolicy, SampleObservation, WindowObservation } from './policy.js'
 
 export interface PctodlPolicyOptions {
   readonly predictor: Predictor
@@ -92,20 +93,10 @@ export class PctodlPolicy implements PowerCapPolicy {
     return this.#adopt(plan.tenants, plan.memClockMhz)
   }
 
-  #plan(powerCapW: number) {
+  #plan(powerCapW: number): Configuration {
     const { predictor, model, powerMarginW = 0, partition: options } = this.#options
-    const result = partition(predictor, {
-      ...options,
-      models: model,
-      powerCapW,
-      powerMarginW,
-      memoryBytes: this.#memoryBytes,
-    })
-    if (result.feasible) return result.configuration
-    if (result.reason === 'power-cap' && result.lowestFeasibleCapW !== null) {
-      throw new InfeasibleCapError(powerCapW, result.lowestFeasibleCapW, `${model} on ${predictor.spec.name}`)
-    }
-    throw new PctodlError('INFEASIBLE_PLAN', result.message)
+    const memoryBytes = this.#memoryBytes
+    return planPartition(predictor, { ...options, model, powerCapW, powerMarginW, memoryBytes })
   }
 
   #adopt(tenants: readonly Tenant[], memClockMhz: number): Action {

@@ -1,0 +1,140 @@
+import { type GpuSpec, snapDown } from '@pctodl/platform'
+import type { Action, PowerCapPolicy, SampleObservation, WindowObservation } from '@pctodl/scheduler'
+import { guardedIndex, highestMemClock, middleIndex, workingSmClocks } from './clock-table.js'
+import { type BaselineVariant, type BatchDvfsFigures, batchDvfsFigures } from './network-figures.js'
+import { SettledPower } from './settled-power.js'
+
+export interface BatchDvfsOptions {
+  readonly spec: GpuSpec
+  readonly model: string
+  /** Default `fair`. */
+  readonly variant?: BaselineVariant
+  /** Instead of the figures known for the network. */
+  readonly figures?: BatchDvfsFigures
+}
+
+const START_BATCH = 256
+/** Within this distance from the cap the clock moves by one state, beyond by four, W. */
+const NEAR_W = 15
+const FAR_STATES = 4
+
+/**
+ * BatchDVFS (Nabavinejad, Reda, Ebrahimi, IEEE TPDS 2022) as upstream PctoDL ports it: one tenant with the whole GPU;
+ * bisect the batch size to the largest that keeps the cap, then trim with the clock.
+ *
+ * `fair` opens the bisection again when the cap changes. Upstream means to, but writes to attributes that do not exist, so
+ * `published` keeps the bounds of the first cap for ever.
+ */
+export class BatchDvfsPolicy implements PowerCapPolicy {
+  readonly name = 'batchdvfs'
+  readonly notes: string[] = []
+  readonly #options: BatchDvfsOptions
+  readonly #alpha: number
+  readonly #clocksMhz: readonly number[]
+  readonly #power = new SettledPower()
+  /** Batch sizes that are not known to exceed the memory. */
+  #ladder: readonly number[]
+  #clockIndex: number
+  #batchIndex: number
+  /** Bounds of the bisection, indices of the ladder. */
+  #low = 0
+  #high: number
+
+  /** @throws UnknownNameError for a network without figures */
+  constructor(options: BatchDvfsOptions) {
+    this.#options = options
+    const { alpha, batchLadder } = options.figures ?? batchDvfsFigures(options.model)
+    this.#alpha = alpha
+    this.#ladder = batchLadder
+    this.#high = batchLadder.length - 1
+    this.#batchIndex = this.#indexOf(START_BATCH)
+    this.#clocksMhz = workingSmClocks(options.spec)
+    this.#clockIndex = middleIndex(this.#clocksMhz)
+  }
+
+  start(): Action {
+    const published = this.#options.variant === 'published'
+    return { ...this.#action(), memClockMhz: published ? 'unlocked' : highestMemClock(this.#options.spec) }
+  }
+
+  /** The next window is judged by the new cap. */
+  onCapChange(): undefined {
+    if (this.#options.variant === 'published') return
+    this.#low = 0
+    this.#high = this.#last
+  }
+
+  onSample(sample: SampleObservation): undefined {
+    this.#power.observe(sample)
+  }
+
+  onWindow(window: WindowObservation): Action | undefined {
+    const powerW = this.#power.close(window)
+    const failed = window.tenants.find(({ failure }) => failure !== null)
+    if (failed) return this.#shrink(failed.tenant.batchSize)
+    if (powerW === null || window.reconfigured) return undefined
+    this.#decide(powerW, window.powerCapW)
+    return this.#action()
+  }
+
+  get #last(): number {
+    return this.#ladder.length - 1
+  }
+
+  #decide(powerW: number, powerCapW: number): void {
+    const used = this.#clockIndex
+    const step = Math.abs(powerW - powerCapW) <= NEAR_W ? 1 : FAR_STATES
+    const converged = this.#high - this.#low <= 1
+    if (powerW >= powerCapW) this.#lower(converged, step)
+    else if (powerW < this.#alpha * powerCapW) this.#raise(converged, step)
+    const clockIndex = Math.min(this.#clocksMhz.length - 1, Math.max(0, this.#clockIndex))
+    this.#clockIndex = guardedIndex(used, clockIndex, powerW, powerCapW)
+  }
+
+  #raise(converged: boolean, step: number): void {
+    if (converged) {
+      if (this.#clockIndex < this.#clocksMhz.length - 1) this.#clockIndex += step
+      else if (this.#batchIndex < this.#last) this.#high = this.#last
+    } else if (this.#batchIndex < this.#last) {
+      this.#low = this.#batchIndex
+      const middle = Math.ceil((this.#low + this.#high) / 2)
+      this.#batchIndex = Math.min(this.#last, middle === this.#batchIndex ? middle + 1 : middle)
+    } else {
+      this.#clockIndex += step
+    }
+  }
+
+  #lower(converged: boolean, step: number): void {
+    if (converged) {
+      this.#batchIndex = this.#low
+      this.#clockIndex -= step
+    } else if (this.#batchIndex > 0) {
+      this.#high = this.#batchIndex
+      const middle = Math.floor((this.#low + this.#high) / 2)
+      this.#batchIndex = Math.max(0, middle === this.#batchIndex ? middle - 1 : middle)
+    } else {
+      this.#clockIndex -= step
+    }
+  }
+
+  /** A batch did not fit: go to half of it, and never again to that size or above. */
+  #shrink(failedBatch: number): Action | undefined {
+    if (failedBatch > this.#ladder[this.#batchIndex]! || failedBatch <= this.#ladder[0]!) return undefined
+    this.#ladder = this.#ladder.filter((batch) => batch < failedBatch)
+    this.#batchIndex = this.#indexOf(Math.floor(failedBatch / 2))
+    this.#high = Math.min(this.#high, this.#last)
+    this.#low = Math.min(this.#low, this.#batchIndex)
+    return this.#action()
+  }
+
+  #indexOf(batch: number): number {
+    return Math.max(0, this.#ladder.indexOf(snapDown(this.#ladder, batch) ?? 0))
+  }
+
+  #action(): Action {
+    return {
+      tenants: [{ model: this.#options.model, mpsPercent: 100, batchSize: this.#ladder[this.#batchIndex]! }],
+      smClockMhz: this.#clocksMhz[this.#clockIndex]!,
+    }
+  }
+}

@@ -1,0 +1,19 @@
+import type { GpuSpec } from '@pctodl/platform'
+
+export interface BoardLimit {
+  /** W, within the board's range. */
+  readonly powerLimitW: number
+  /** Said where the board cannot enforce the cap itself. */
+  readonly note: string | undefined
+}
+
+/** The cap as the board's own power limit. */
+export function boardLimit(spec: GpuSpec, powerCapW: number): BoardLimit {
+  const { min, max } = spec.powerLimitW
+  const powerLimitW = Math.min(max, Math.max(min, powerCapW))
+  const note =
+    powerLimitW === powerCapW
+      ? undefined
+      : `power cap ${powerCapW} W is outside the limits of ${spec.name} (${min} to ${max} W): it enforces ${powerLimitW} W`
+  return { powerLimitW, note }
+}

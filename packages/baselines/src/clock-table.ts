@@ -1,0 +1,34 @@
+import { type GpuSpec, InvalidInputError, smClocksAt } from '@pctodl/platform'
+
+/** The highest memory clock that the board does its work at, MHz. */
+export function highestMemClock(spec: GpuSpec): number {
+  const clock = spec.performanceMemClocksMhz[0]
+  if (clock === undefined) {
+    throw new InvalidInputError('spec.performanceMemClocksMhz', [], `a performance memory clock of ${spec.name}`)
+  }
+  return clock
+}
+
+/** SM clocks at that memory clock, MHz ascending. */
+export function workingSmClocks(spec: GpuSpec): readonly number[] {
+  const memClockMhz = highestMemClock(spec)
+  const clocks = smClocksAt(spec, memClockMhz)
+  if (clocks === undefined || clocks.length === 0) {
+    throw new InvalidInputError('spec.clockStates', memClockMhz, `SM clocks of ${spec.name} at this memory clock`)
+  }
+  return clocks
+}
+
+/** The start of Morak and BatchDVFS: the middle of the clock table. */
+export function middleIndex(clocks: readonly number[]): number {
+  return Math.floor(clocks.length / 2)
+}
+
+/**
+ * Upstream's guard, which both of them run after each decision: above the cap, a clock that did not move goes one state down.
+ *
+ * @returns index of the clock to use
+ */
+export function guardedIndex(usedIndex: number, nextIndex: number, powerW: number, powerCapW: number): number {
+  return powerW > powerCapW && nextIndex === usedIndex ? Math.max(0, nextIndex - 1) : nextIndex
+}

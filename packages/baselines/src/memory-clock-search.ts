@@ -1,0 +1,77 @@
+import type { WindowObservation } from '@pctodl/scheduler'
+
+/** Mean power above the cap times this counts as exceeded. */
+const EXCEEDED = 1.02
+const WINDOWS_TO_STEP_DOWN = 5
+const WINDOWS_PER_CANDIDATE = 5
+
+interface Trial {
+  readonly memClockMhz: number
+  windows: number
+  throughputSum: number
+  powerSumW: number
+}
+
+/**
+ * Looks for a memory clock under which a board that caps itself does better. Five windows above the cap in a row: one state
+ * down. Fewer, then back within: try every performance state up to the present one for five windows each, and keep the
+ * one with the most throughput among those that kept the cap.
+ */
+export class MemoryClockSearch {
+  readonly #statesMhz: readonly number[]
+  #memClockMhz: number
+  #exceeded = 0
+  #trials: Trial[] = []
+  #trial = 0
+
+  /** @param performanceMemClocksMhz any order */
+  constructor(performanceMemClocksMhz: readonly number[], memClockMhz: number) {
+    this.#statesMhz = [...performanceMemClocksMhz].sort((a, b) => a - b)
+    this.#memClockMhz = memClockMhz
+  }
+
+  /** A new cap or a new plan: forget, and start from its memory clock. */
+  restart(memClockMhz: number): void {
+    this.#memClockMhz = memClockMhz
+    this.#exceeded = 0
+    this.#trials = []
+  }
+
+  /** @returns the memory clock to lock for the next window, MHz */
+  next(window: WindowObservation): number {
+    const { powerAverageW, reconfigured } = window
+    const candidates = this.#statesMhz.filter((state) => state <= this.#memClockMhz)
+    const unusable = powerAverageW === null || !(powerAverageW > 0) || reconfigured
+    if (unusable || (candidates.length < 2 && this.#trials.length === 0)) return this.#memClockMhz
+    if (this.#trials.length > 0) return this.#explore(window, powerAverageW)
+
+    if (powerAverageW > EXCEEDED * window.powerCapW) {
+      if (++this.#exceeded === WINDOWS_TO_STEP_DOWN) this.restart(candidates.at(-2)!)
+    } else if (this.#exceeded > 0) {
+      this.#exceeded = 0
+      this.#trials = candidates.map((memClockMhz) => ({ memClockMhz, windows: 0, throughputSum: 0, powerSumW: 0 }))
+      this.#trial = 0
+      this.#memClockMhz = candidates[0]!
+    }
+    return this.#memClockMhz
+  }
+
+  #explore(window: WindowObservation, powerAverageW: number): number {
+    const trial = this.#trials[this.#trial]!
+    trial.windows++
+    trial.throughputSum += window.throughput
+    trial.powerSumW += powerAverageW
+    if (trial.windows < WINDOWS_PER_CANDIDATE) return this.#memClockMhz
+    const following = this.#trials[++this.#trial]
+    if (following) this.#memClockMhz = following.memClockMhz
+    else this.restart(best(this.#trials, EXCEEDED * window.powerCapW * WINDOWS_PER_CANDIDATE).memClockMhz)
+    return this.#memClockMhz
+  }
+}
+
+/** Most throughput within the cap; where none kept it, least power. */
+function best(trials: readonly Trial[], powerBoundW: number): Trial {
+  const within = trials.filter((trial) => trial.powerSumW <= powerBoundW)
+  if (within.length === 0) return trials.reduce((least, trial) => (trial.powerSumW < least.powerSumW ? trial : least))
+  return within.reduce((most, trial) => (trial.throughputSum > most.throughputSum ? trial : most))
+}

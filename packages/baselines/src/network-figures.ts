@@ -1,0 +1,74 @@
+import { type NetworkName, networkName } from '@pctodl/platform'
+
+/** What Morak is configured with for one network. */
+export interface MorakFigures {
+  /** Latency objective of a batch, ms. */
+  readonly sloMs: number
+  /** Hold between `alpha` times the cap and the cap. */
+  readonly alpha: number
+  /** Latencies above `belta` times the objective are too long. (The configuration files spell it so.) */
+  readonly belta: number
+  /** MPS shares of its two tenants, percent. */
+  readonly sharesPercent: readonly number[]
+  /** Batch sizes to choose from, ascending. */
+  readonly batchLadder: readonly number[]
+}
+
+/** What BatchDVFS is configured with for one network. */
+export interface BatchDvfsFigures {
+  readonly alpha: number
+  readonly batchLadder: readonly number[]
+}
+
+const range = (from: number, to: number, step: number): number[] =>
+  Array.from({ length: Math.floor((to - from) / step) + 1 }, (_, i) => from + i * step)
+
+const to32 = [1, 2, 4, 8, 16, 32]
+/** 1, 2, 4, ..., 32, then every 16 up to 256: 20 batch sizes. */
+export const standardBatchLadder: readonly number[] = [...to32, ...range(48, 256, 16)]
+const above512 = [640, 768, 892, 1024]
+
+/** Source: `morak` files of upstream PctoDL's model configurations (commit f7f9d87). */
+export const publishedMorakFigures: Readonly<Record<NetworkName, MorakFigures>> = {
+  mnasnet1_0: morak(60, 1, 0.98, [40, 40]),
+  densenet201: morak(200, 0.98, 0.98, [60, 40]),
+  efficientnet_v2_m: morak(500, 0.98, 0.9, [50, 50]),
+  maxvit_t: morak(200, 0.98, 0.98, [40, 40]),
+  mobilenet_v2: morak(120, 0.98, 0.9, [40, 40]),
+  resnet50: morak(100, 0.98, 0.9, [40, 40]),
+  vgg19: morak(180, 0.95, 0.9, [40, 40]),
+}
+
+/** Source: `batchdvfs` files of upstream PctoDL's model configurations (commit f7f9d87); 892 is what they say. */
+export const publishedBatchDvfsFigures: Readonly<Record<NetworkName, BatchDvfsFigures>> = {
+  mnasnet1_0: { alpha: 0.98, batchLadder: [...standardBatchLadder, 512] },
+  densenet201: { alpha: 0.98, batchLadder: standardBatchLadder },
+  efficientnet_v2_m: { alpha: 0.98, batchLadder: [...to32, ...range(64, 512, 32), ...above512] },
+  maxvit_t: { alpha: 0.98, batchLadder: standardBatchLadder },
+  mobilenet_v2: { alpha: 0.98, batchLadder: standardBatchLadder },
+  resnet50: { alpha: 0.98, batchLadder: [...standardBatchLadder, ...range(288, 512, 32), ...above512] },
+  vgg19: { alpha: 0.98, batchLadder: standardBatchLadder },
+}
+
+/**
+ * `fair` gives every algorithm the whole GPU, the same memory clock and rules that work; `published` keeps what upstream's
+ * configuration files and code do.
+ */
+export type BaselineVariant = 'fair' | 'published'
+
+/** @throws UnknownNameError for a network without figures */
+export function morakFigures(model: string, variant: BaselineVariant): MorakFigures {
+  const published = publishedMorakFigures[networkName(model)]
+  if (variant === 'published') return published
+  // With alpha = 1 there is no power at which Morak holds, and it cycles.
+  return { ...published, alpha: Math.min(published.alpha, 0.98), sharesPercent: [50, 50] }
+}
+
+/** @throws UnknownNameError for a network without figures */
+export function batchDvfsFigures(model: string): BatchDvfsFigures {
+  return publishedBatchDvfsFigures[networkName(model)]
+}
+
+function morak(sloMs: number, alpha: number, belta: number, sharesPercent: readonly number[]): MorakFigures {
+  return { sloMs, alpha, belta, sharesPercent, batchLadder: standardBatchLadder }
+}

@@ -1,0 +1,56 @@
+import { type GpuSpec, InvalidInputError } from '@pctodl/platform'
+import type { Action, PowerCapPolicy, WindowObservation } from '@pctodl/scheduler'
+import { BatchLimits } from './batch-limits.js'
+import { boardLimit } from './board-limit.js'
+import { highestMemClock } from './clock-table.js'
+
+export interface PowerCapOnlyOptions {
+  readonly spec: GpuSpec
+  readonly model: string
+  /** Default 64: large enough to fill the boards that we know with the networks that we know, and it fits their memory. */
+  readonly batchSize?: number
+}
+
+/** What one gets without any of this: one tenant with the whole GPU, and the board's own power limit at the cap. */
+export class PowerCapOnlyPolicy implements PowerCapPolicy {
+  readonly name = 'powercap'
+  /** What the board could not do, for reports. */
+  readonly notes: string[] = []
+  readonly #options: PowerCapOnlyOptions
+  readonly #limits = new BatchLimits()
+
+  /** @throws InvalidInputError for a batch size that is none */
+  constructor(options: PowerCapOnlyOptions) {
+    const { batchSize = 64 } = options
+    if (!Number.isInteger(batchSize) || batchSize < 1) {
+      throw new InvalidInputError('batchSize', batchSize, 'an integer of at least 1')
+    }
+    this.#options = { ...options, batchSize }
+  }
+
+  start(powerCapW: number): Action {
+    const memClockMhz = highestMemClock(this.#options.spec)
+    return { tenants: this.#tenants(), smClockMhz: 'unlocked', memClockMhz, ...this.#limit(powerCapW) }
+  }
+
+  onCapChange(powerCapW: number): Action {
+    return this.#limit(powerCapW)
+  }
+
+  onSample(): undefined {}
+
+  onWindow(window: WindowObservation): Action | undefined {
+    return this.#limits.learn(window) ? { tenants: this.#tenants() } : undefined
+  }
+
+  #tenants() {
+    const { model, batchSize = 64 } = this.#options
+    return this.#limits.apply([{ model, mpsPercent: 100, batchSize }])
+  }
+
+  #limit(powerCapW: number): Action {
+    const { powerLimitW, note } = boardLimit(this.#options.spec, powerCapW)
+    if (note !== undefined) this.notes.push(note)
+    return { powerLimitW }
+  }
+}

@@ -1,0 +1,154 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+
+const command = path.resolve(import.meta.dirname, '../bin/bench-runner.js')
+const built = path.resolve(import.meta.dirname, '../dist/cli.js')
+const folders: string[] = []
+
+function newFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'bench-runner-'))
+  folders.push(folder)
+  return folder
+}
+
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
+})
+
+/** Runs the built command as a user would, without a terminal and without standard input. */
+function run(args: readonly string[], cwd = newFolder()) {
+  expect(existsSync(built), 'build first: pnpm build').toBe(true)
+  const { status, stdout, stderr } = spawnSync(process.execPath, [command, ...args], {
+    cwd,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  return { status, stdout, stderr, cwd, written: readdirSync(cwd, { recursive: true }).map(String).sort() }
+}
+
+describe('bench-runner', () => {
+  it('compares five algorithms on a task: results, table, charts', () => {
+    const { status, stdout, stderr, cwd } = run('--gpu 3080Ti --task-id 6 --iterations 6 --chart'.split(' '))
+    expect(stderr).toMatch(/\[5\/5\] task 6 resnet50\/imagenet on 3080Ti, powercap: \d+ samples\/s/)
+    expect(status).toBe(0)
+    for (const algorithm of ['pctodl', 'morak', 'batchdvfs', 'directcap', 'powercap']) {
+      expect(stdout).toContain(algorithm)
+      const file = path.join(cwd, `benchmark_results/3080Ti_${algorithm}/6_resnet50_imagenet_130W.csv`)
+      const [header, ...rows] = readFileSync(file, 'utf8').trim().split('\n')
+      expect(header).toBe(
+        'iter,mps_resources,batch_sizes,sm_freq_mhz,mem_freq_mhz,sm_util,mem_util,throughput_total,power_avg,power_max,power_cap_w,timestamp',
+      )
+      expect(rows).toHaveLength(6)
+      expect(rows[5]).toMatch(/^6,"\[[\d,]+\]","\[[\d,]+\]",\d+,\d+,[\d.]+,[\d.]+,[\d.]+,[\d.]+,[\d.]+,130,2026-01-01 00:00:25$/)
+    }
+    const chart = path.join(cwd, 'benchmark_results/3080Ti_comparison/6_resnet50_imagenet_130W')
+    expect(readFileSync(`${chart}.svg`, 'utf8')).toContain('pctodl')
+    expect(readFileSync(`${chart}.png`).subarray(1, 4).toString()).toBe('PNG')
+  })
+
+  it('lets pctodl hold the cap and lead those that hold it', () => {
+    const { stdout, status } = run('--gpu 3080Ti --task-id 6 --iterations 24 --json'.split(' '))
+    expect(status).toBe(0)
+    const { summaries, failures, files } = JSON.parse(stdout)
+    expect(failures).toEqual([])
+    expect(files).toHaveLength(5)
+    const holding = summaries.filter((summary: { verdict: { status: string } }) => summary.verdict.status === 'holds')
+    const fastest = holding.toSorted((a: { throughput: number }, b: { throughput: number }) => b.throughput - a.throughput)
+    expect(fastest[0].algorithm).toBe('pctodl')
+    expect(fastest[0].meanPowerW).toBeGreaterThan(0.95 * 130)
+  })
+
+  it('writes the same bytes for the same seed, and others for another', () => {
+    const results = (seed: number) => {
+      const args = `--gpu A100 --algorithm pctodl,batchdvfs --task-id 20 --iterations 3 --seed ${seed}`.split(' ')
+      const { cwd } = run(args)
+      return ['pctodl', 'batchdvfs'].map((algorithm) =>
+        readFileSync(path.join(cwd, `benchmark_results/A100_${algorithm}/20_resnet50_imagenet_150W.csv`), 'utf8'),
+      )
+    }
+    const first = results(1)
+    expect(results(1)).toEqual(first)
+    expect(results(2)).not.toEqual(first)
+  })
+
+  it('prints a plan and writes nothing in a dry run', () => {
+    const { status, stdout, written } = run('--gpu A100 --algorithm pctodl --task-id 20 29 --dry-run'.split(' '))
+    expect(status).toBe(0)
+    expect(stdout.trim().split('\n')).toEqual([
+      'task 20: pctodl on A100, resnet50/imagenet, 150 W, 5 iterations -> benchmark_results/A100_pctodl/20_resnet50_imagenet_150W.csv',
+      'task 29: pctodl on A100, resnet50/imagenet, 200 -> 160 -> 120 W, 150 iterations -> benchmark_results/A100_pctodl/29_resnet50_imagenet_power_down.csv',
+    ])
+    expect(written).toEqual([])
+  })
+
+  it('replaces the results of an earlier run whole', () => {
+    const folder = newFolder()
+    const once = '--gpu A100 --algorithm powercap --task-id 20 --iterations'.split(' ')
+    run([...once, '4'], folder)
+    run([...once, '2'], folder)
+    const file = path.join(folder, 'benchmark_results/A100_powercap/20_resnet50_imagenet_150W.csv')
+    expect(readFileSync(file, 'utf8').trim().split('\n')).toHaveLength(3)
+    expect(readdirSync(path.dirname(file))).toHaveLength(1)
+  })
+
+  it('honours --result-dir', () => {
+    const { status, written } = run('--gpu A100 --algorithm powercap --task-id 20 --iterations 1 --result-dir here'.split(' '))
+    expect(status).toBe(0)
+    expect(written).toContain(path.join('here', 'A100_powercap', '20_resnet50_imagenet_150W.csv'))
+  })
+
+  it('shows help with an example', () => {
+    const { status, stdout } = run(['--help'])
+    expect(status).toBe(0)
+    expect(stdout).toContain('--task-id <ids...>')
+    expect(stdout).toContain('Example:')
+  })
+
+  it.each([
+    ['an unknown board', '--gpu RTX9090', 2, /unknown GPU 'RTX9090'; known: 3080Ti/],
+    ['no board', '--task-id 6', 2, /--gpu <name>' not specified/],
+    ['an unknown algorithm', '--gpu A100 --algorithm magic', 2, /unknown algorithm 'magic'; known: pctodl, morak/],
+    ["another board's task", '--gpu A100 --task-id 6', 2, /unknown task id on A100 '6'; known: /],
+    ['a task id that is no number', '--gpu A100 --task-id six', 2, /'six' is invalid/],
+    ['no iterations', '--gpu A100 --iterations 0', 2, /'0' is invalid. not an integer of at least 1/],
+    ['a negative cap', '--gpu A100 --power-cap=-5', 2, /'-5' is invalid. not a positive number of watts/],
+    ['an unknown option', '--gpu A100 --fast', 2, /unknown option '--fast'/],
+    ['a stray word', '--gpu A100 now', 2, /too many arguments/],
+    ['a cap below what the board can reach', '--gpu 3080Ti --task-id 6 --power-cap 40', 1, /power cap 40 W cannot be kept by resnet50 .*lowest power it can run at is [\d.]+ W; raise the cap/],
+  ])('answers %s with one line, a code and no files', (_, args, code, message) => {
+    const { status, stdout, stderr, written } = run(args.split(' '))
+    expect(stderr).toMatch(message)
+    expect(stderr.trim().split('\n')).toHaveLength(1)
+    expect(status).toBe(code)
+    expect(stdout).toBe('')
+    expect(written).toEqual([])
+  })
+
+  it('says where it cannot write, and fails', () => {
+    const { status, stderr } = run('--gpu A100 --algorithm powercap --task-id 20 --iterations 1 --result-dir /proc/none'.split(' '))
+    expect(status).toBe(1)
+    expect(stderr).toMatch(/cannot write .*\/proc\/none/)
+  })
+
+  it('leaves no half results when interrupted, and says so', async () => {
+    const cwd = newFolder()
+    const child = spawn(process.execPath, [command, '--gpu', '3080Ti', '--algorithm', 'all'], {
+      cwd,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let stderr = ''
+    child.stderr.on('data', (chunk: Buffer) => {
+      stderr += chunk.toString()
+      if (stderr.includes('[3/80]')) child.kill('SIGINT')
+    })
+    const code = await new Promise((resolve) => child.once('exit', resolve))
+    expect(code).toBe(130)
+    expect(stderr).toContain('interrupted')
+    const written = readdirSync(cwd, { recursive: true }).map(String)
+    expect(written.filter((file) => file.endsWith('.csv')).length).toBeGreaterThanOrEqual(3)
+    expect(written.filter((file) => file.includes('unfinished'))).toEqual([])
+  })
+})

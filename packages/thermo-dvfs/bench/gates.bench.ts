@@ -1,0 +1,54 @@
+/** The table "What it achieves" of the README: many seeds of the toy board, worst figures. */
+import { ClockController, referencePower } from '../src/index.js'
+import { clocksMhz, law, measure, run, ToyBoard } from '../test/toy-board.js'
+
+const modelAt = (clockMhz: number): number => referencePower(law, clockMhz)
+const lowestW = modelAt(210)
+const plants: readonly ((modelW: number) => number)[] = [
+  (modelW) => modelW,
+  (modelW) => 1.2 * modelW,
+  (modelW) => 0.8 * modelW,
+  (modelW) => lowestW + 0.5 * (modelW - lowestW),
+  (modelW) => lowestW + 1.5 * (modelW - lowestW),
+  (modelW) => 150 + 0.5 * (modelW - 150),
+  (modelW) => Math.max(30, 150 + 1.5 * (modelW - 150)),
+]
+const SEEDS = 12
+
+const table: Record<string, string | number>[] = []
+for (const rippleW of [1, 3]) {
+  for (const reading of ['both', 'one-second-average', 'part-time'] as const) {
+    const steady = []
+    const stepUpPeaks: number[] = []
+    for (const truth of plants) {
+      for (let seed = 1; seed <= SEEDS; seed++) {
+        const board = new ToyBoard({ truth, dropped: 0.1, leakage: 0.05, rippleW, quantumW: 0.1, seed }, modelAt)
+        const controller = new ClockController({
+          smClocksMhz: clocksMhz,
+          reading: reading === 'part-time' ? 'part-time' : 'one-second-average',
+        })
+        controller.setPlant(clocksMhz.map(modelAt))
+        const trace = run(controller, board, {
+          durationMs: 250_000,
+          reading,
+          capAt: (timeMs) => (timeMs < 150_000 ? 140 : timeMs < 200_000 ? 110 : 130),
+          loadingUntilMs: 5000,
+        })
+        steady.push(measure(trace, 25_000, 149_000))
+        stepUpPeaks.push(measure(trace, 200_000, 215_000).peakPercent)
+      }
+    }
+    const power = steady.map((metrics) => metrics.utilisationPercent)
+    table.push({
+      'ripple W': rippleW,
+      reading,
+      'violation %': Math.max(...steady.map((metrics) => metrics.violationPercent)).toFixed(2),
+      'peak %': Math.max(...steady.map((metrics) => metrics.peakPercent)).toFixed(2),
+      'power min %': Math.min(...power).toFixed(1),
+      'power mean %': (power.reduce((sum, x) => sum + x) / power.length).toFixed(1),
+      changes: Math.max(...steady.map((metrics) => metrics.changes)),
+      'peak after step up %': Math.max(...stepUpPeaks).toFixed(2),
+    })
+  }
+}
+console.table(table)

@@ -1,0 +1,69 @@
+import { Bench } from 'tinybench'
+import { ClockController, ReferenceController, referencePower } from '../src/index.js'
+
+// The longest clock table of the boards we ship, and the most expensive case: a change of the cap in every step.
+const clocks = Array.from({ length: 127 }, (_, i) => 210 + 15 * i)
+const law = {
+  d3: 3e-8,
+  d2: -5e-5,
+  d1: 0.025,
+  d0: 25,
+  gamma: 1.2,
+  basePowerW: 30,
+  dynamicPowerAtReferenceW: 200,
+  lowestClockMhz: 210,
+  referenceClockMhz: 2100,
+}
+
+function controller(): ClockController {
+  const made = new ClockController({ smClocksMhz: clocks, reading: 'one-second-average' })
+  made.setPlant(clocks.map((clock) => referencePower(law, clock)))
+  return made
+}
+
+const steady = controller()
+const restless = controller()
+const reference = new ReferenceController(law, 150)
+let steadyMs = 0
+let restlessMs = 0
+
+const bench = new Bench({ time: 1000 })
+bench
+  .add('ClockController.step, steady', () => {
+    steadyMs += 100
+    steady.step({
+      timeMs: steadyMs,
+      powerCapW: 150,
+      powerAverageW: 148 + (steadyMs % 7) / 10,
+      powerInstantW: 147 + (steadyMs % 11) / 3,
+      smClockMhz: null,
+      loading: false,
+    })
+  })
+  .add('ClockController.step, new cap in every step', () => {
+    restlessMs += 100
+    restless.step({
+      timeMs: restlessMs,
+      powerCapW: 120 + (restlessMs % 9) * 10,
+      powerAverageW: 110 + (restlessMs % 7),
+      powerInstantW: 110 + (restlessMs % 11),
+      smClockMhz: null,
+      loading: false,
+    })
+  })
+  .add('ReferenceController.step', () => {
+    reference.step(900, 149)
+  })
+await bench.run()
+console.table(
+  bench.tasks.map((task) => {
+    const { result } = task
+    if (!('latency' in result)) return { name: task.name, state: result.state }
+    return {
+      name: task.name,
+      'mean us': (result.latency.mean * 1000).toFixed(2),
+      'p99 us': (result.latency.p99 * 1000).toFixed(2),
+      steps: result.latency.samplesCount,
+    }
+  }),
+)

@@ -1,0 +1,95 @@
+import { InvalidInputError, snapNearest } from '@pctodl/platform'
+import {
+  assertReferencePowerLaw,
+  type ReferencePowerLaw,
+  referenceFeedForward,
+  referenceSlope,
+} from './reference-power-law.js'
+
+const NEWTON_DAMPING = 0.8
+const LARGEST_STEP_MHZ = 300
+const SMALLEST_STEP_MHZ = 15
+/** Errors above this are far: the Newton step is used. */
+const NEAR_W = 7
+const CAP_CHANGE_W = 1e-3
+
+/**
+ * The controller as published with PctoDL, one step per window of about five seconds. Kept for comparison: without a
+ * dead-band it settles into a cycle between the two clocks around the cap, half of the time above it.
+ * `ClockController` is what one wants for a board.
+ *
+ * - after the start and after a change of the cap: the model's clock, whatever was measured;
+ * - more than 7 W off: a damped Newton step, between 15 and 300 MHz;
+ * - otherwise: 15 MHz up or down.
+ */
+export class ReferenceController {
+  readonly #law: ReferencePowerLaw
+  #powerCapW: number
+  #feedForward = true
+
+  /** @throws InvalidInputError */
+  constructor(law: ReferencePowerLaw, powerCapW: number) {
+    assertReferencePowerLaw(law)
+    this.#law = law
+    this.#powerCapW = requirePositive('powerCapW', powerCapW)
+  }
+
+  setPowerCap(powerCapW: number): void {
+    requirePositive('powerCapW', powerCapW)
+    if (Math.abs(powerCapW - this.#powerCapW) > CAP_CHANGE_W) this.#feedForward = true
+    this.#powerCapW = powerCapW
+  }
+
+  /**
+   * @param smClockMhz the clock that was applied, MHz
+   * @param powerW highest power of the window, W
+   * @returns the next clock, MHz, within the fitted range and not yet snapped to a supported state
+   */
+  step(smClockMhz: number, powerW: number): number {
+    requirePositive('smClockMhz', smClockMhz)
+    requirePositive('powerW', powerW)
+    const errorW = this.#powerCapW - powerW
+    let next: number
+    if (this.#feedForward) {
+      this.#feedForward = false
+      next = referenceFeedForward(this.#law, this.#powerCapW)
+    } else if (Math.abs(errorW) > NEAR_W) {
+      const newton = (NEWTON_DAMPING * errorW) / referenceSlope(this.#law, smClockMhz)
+      const size = Math.min(LARGEST_STEP_MHZ, Math.max(SMALLEST_STEP_MHZ, Math.abs(newton)))
+      next = smClockMhz + Math.sign(newton) * size
+    } else {
+      next = smClockMhz + Math.sign(errorW) * SMALLEST_STEP_MHZ
+    }
+    return Math.min(this.#law.referenceClockMhz, Math.max(this.#law.lowestClockMhz, next))
+  }
+}
+
+/**
+ * The guard that upstream wraps around its controllers: above the cap, a clock that would snap back to the one just used
+ * goes one state down. It does nothing where the controller raised the clock while above the cap.
+ *
+ * @param smClocksMhz supported clocks, ascending
+ */
+export function referenceGuard(
+  smClocksMhz: readonly number[],
+  usedClockMhz: number,
+  nextClockMhz: number,
+  powerW: number,
+  powerCapW: number,
+): number {
+  if (powerW <= powerCapW) return nextClockMhz
+  const snapped = snapNearest(smClocksMhz, nextClockMhz)
+  if (snapped === undefined || Math.abs(snapped - usedClockMhz) >= 1) return nextClockMhz
+  return smClocksMhz[Math.max(0, smClocksMhz.indexOf(snapped) - 1)]!
+}
+
+function requirePositive(field: string, value: number): number {
+  if (!(value > 0 && Number.isFinite(value))) {
+    throw new InvalidInputError(
+      field,
+      value,
+      'a positive number; a missing reading is not 0 W, so skip the step instead',
+    )
+  }
+  return value
+}

@@ -1,0 +1,179 @@
+import { describe, expect, it } from 'vitest'
+import { ClockController, type ClockObservation, referencePower } from '../src/index.js'
+import { type BoardOptions, clocksMhz, law, measure, run, settlingMs, ToyBoard, type Trace } from './toy-board.js'
+
+const modelAt = (clockMhz: number): number => referencePower(law, clockMhz)
+const usual: BoardOptions = { instantNoiseW: 2, rippleW: 1, quantumW: 0.1, seed: 3 }
+
+function settled(options: BoardOptions = usual): { controller: ClockController; board: ToyBoard } {
+  const controller = new ClockController({ smClocksMhz: clocksMhz, reading: 'one-second-average' })
+  controller.setPlant(clocksMhz.map(modelAt))
+  const board = new ToyBoard(options, modelAt)
+  run(controller, board, { durationMs: 30_000, capAt: () => 150 })
+  return { controller, board }
+}
+
+const blank = (seen: ClockObservation): ClockObservation => ({ ...seen, powerAverageW: null, powerInstantW: null })
+const clockAt = (trace: Trace, timeMs: number): number => trace.clockMhz[trace.timeMs.indexOf(timeMs)]!
+const highestClock = (trace: Trace, fromMs: number, toMs: number): number =>
+  Math.max(...trace.clockMhz.filter((_, i) => trace.timeMs[i]! > fromMs && trace.timeMs[i]! <= toMs))
+
+describe('readings', () => {
+  it('holds, then steps down while no reading arrives, and recovers', () => {
+    const { controller, board } = settled()
+    const before = board.clockMhz
+    const trace = run(controller, board, {
+      durationMs: 60_000,
+      capAt: () => 150,
+      disturb: (timeMs, seen) => (timeMs < 45_000 ? blank(seen) : seen),
+    })
+    expect(clockAt(trace, 32_000)).toBe(before)
+    expect(trace.status[trace.timeMs.indexOf(32_000)]).toBe('blind')
+    expect(highestClock(trace, 30_000, 45_000)).toBe(before)
+    expect(clockAt(trace, 45_000)).toBeLessThan(before)
+    expect(modelAt(clockAt(trace, 45_000))).toBeGreaterThan(0.7 * 150)
+    expect(settlingMs(trace, 45_000)).toBeLessThan(15_000)
+  })
+
+  it.each([0, -5, Number.NaN, 65_535])('takes a reading of %d W for none', (powerW) => {
+    const { controller, board } = settled()
+    const before = board.clockMhz
+    const trace = run(controller, board, {
+      durationMs: 10_000,
+      capAt: () => 150,
+      disturb: (_, seen) => ({ ...seen, powerAverageW: powerW, powerInstantW: powerW }),
+    })
+    expect(highestClock(trace, 30_000, 40_000)).toBe(before)
+    expect(trace.status.at(-1)).toBe('blind')
+  })
+
+  it('notices readings that stand still while the clock moves', () => {
+    const { controller, board } = settled()
+    const frozen = { powerAverageW: 118, powerInstantW: 118 }
+    const trace = run(controller, board, {
+      durationMs: 60_000,
+      capAt: () => 150,
+      disturb: (_, seen) => ({ ...seen, ...frozen }),
+    })
+    // It believes 118 W, raises, sees nothing move, and backs off.
+    expect(trace.status.at(-1)).toBe('blind')
+    expect(measure(trace, 50_000).violationPercent).toBe(0)
+    expect(measure(trace, 60_000).utilisationPercent).toBeLessThan(90)
+    expect(measure(trace, 30_000).peakPercent).toBeLessThan(35)
+  })
+
+  it('never raises on the lower of two sensors that contradict each other', () => {
+    const { controller, board } = settled()
+    const before = board.clockMhz
+    const trace = run(controller, board, {
+      durationMs: 30_000,
+      capAt: () => 150,
+      disturb: (_, seen) => ({ ...seen, powerInstantW: seen.powerInstantW && 0.7 * seen.powerInstantW }),
+    })
+    expect(trace.status.at(-1)).toBe('blind')
+    expect(highestClock(trace, 34_000, 60_000)).toBeLessThanOrEqual(before + 15)
+    expect(measure(trace, 36_000).violationPercent).toBeLessThanOrEqual(1)
+  })
+})
+
+describe('the load', () => {
+  it('lowers the clock within a second and a half when the load grows by a sixth', () => {
+    const { controller, board } = settled()
+    board.loadFactor = 1.17
+    const trace = run(controller, board, { durationMs: 60_000, capAt: () => 150 })
+    expect(measure(trace, 30_000).longestMs).toBeLessThanOrEqual(1500)
+    expect(measure(trace, 32_500).violationPercent).toBeLessThanOrEqual(1)
+    expect(measure(trace, 45_000).utilisationPercent).toBeGreaterThan(97)
+  })
+
+  it('uses the room that a lighter load leaves', () => {
+    const { controller, board } = settled()
+    board.loadFactor = 0.85
+    const trace = run(controller, board, { durationMs: 60_000, capAt: () => 150 })
+    expect(measure(trace, 30_000).violationPercent).toBe(0)
+    expect(measure(trace, 60_000).utilisationPercent).toBeGreaterThan(97)
+  })
+
+  it('does not raise the clock because loading tenants draw less', () => {
+    const { controller, board } = settled()
+    const before = board.clockMhz
+    const trace = run(controller, board, {
+      durationMs: 60_000,
+      capAt: () => 150,
+      disturb: (timeMs, seen) => {
+        board.activity = timeMs < 45_000 ? 0.1 : 1
+        return { ...seen, loading: timeMs < 45_000 }
+      },
+    })
+    expect(highestClock(trace, 30_000, 46_500)).toBe(before)
+    expect(measure(trace, 45_000).violationPercent).toBeLessThanOrEqual(1)
+    expect(measure(trace, 55_000).utilisationPercent).toBeGreaterThan(97)
+  })
+
+  it('waits before it believes an idle board, and remembers the loaded one', () => {
+    const { controller, board } = settled()
+    const before = board.clockMhz
+    const idle = run(controller, board, {
+      durationMs: 60_000,
+      capAt: () => 150,
+      disturb: (_, seen) => {
+        board.activity = 0.3
+        return seen
+      },
+    })
+    expect(highestClock(idle, 30_000, 40_000)).toBe(before)
+    expect(clockAt(idle, 90_000)).toBeGreaterThan(before)
+    const again = run(controller, board, {
+      durationMs: 60_000,
+      capAt: () => 150,
+      disturb: (timeMs, seen) => {
+        board.activity = timeMs < 95_000 ? 0.3 : 1
+        return { ...seen, loading: timeMs < 95_000 }
+      },
+    })
+    expect(clockAt(again, 91_000)).toBeLessThanOrEqual(before)
+    expect(measure(again, 95_000).violationPercent).toBeLessThanOrEqual(1)
+  })
+})
+
+describe('the clock', () => {
+  it('says when requests are lost, and recovers', () => {
+    const { controller, board } = settled()
+    const stuckMhz = board.clockMhz
+    let mismatches = 0
+    for (let i = 0; i < 300; i++) {
+      const action = controller.step({
+        timeMs: board.timeMs,
+        powerCapW: 120,
+        ...board.read('both'),
+        smClockMhz: stuckMhz,
+        loading: false,
+      })
+      if (action.clockMismatch) mismatches++
+      expect(action.smClockMhz).toBeLessThan(stuckMhz)
+      for (let tick = 0; tick < 10; tick++) board.tick()
+    }
+    expect(mismatches).toBeGreaterThan(280)
+    const trace = run(controller, board, { durationMs: 45_000, capAt: () => 120 })
+    expect(settlingMs(trace, 60_000)).toBeLessThan(15_000)
+  })
+
+  it('does not wind up while the firmware throttles', () => {
+    const { controller, board } = settled()
+    const before = board.clockMhz
+    for (let i = 0; i < 300; i++) {
+      board.clockMhz = 600
+      const action = controller.step({
+        timeMs: board.timeMs,
+        powerCapW: 150,
+        ...board.read('both'),
+        smClockMhz: 600,
+        loading: false,
+      })
+      expect(action.smClockMhz).toBeLessThanOrEqual(before)
+      for (let tick = 0; tick < 10; tick++) board.tick()
+    }
+    const trace = run(controller, board, { durationMs: 30_000, capAt: () => 150 })
+    expect(measure(trace, 60_000).violationPercent).toBeLessThanOrEqual(1)
+  })
+})

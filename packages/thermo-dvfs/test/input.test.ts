@@ -1,0 +1,54 @@
+import { InvalidInputError } from '@pctodl/platform'
+import { describe, expect, it } from 'vitest'
+import { ClockController, type ClockControllerOptions } from '../src/index.js'
+
+const options: ClockControllerOptions = { smClocksMhz: [600, 900, 1200], reading: 'one-second-average' }
+const seen = {
+  timeMs: 0,
+  powerCapW: 150,
+  powerAverageW: 120,
+  powerInstantW: null,
+  smClockMhz: 900,
+  loading: false,
+}
+
+describe('bad input', () => {
+  it.each<[string, Partial<Record<keyof ClockControllerOptions, unknown>>]>([
+    ['smClocksMhz', { smClocksMhz: [] }],
+    ['smClocksMhz[1]', { smClocksMhz: [900, 600] }],
+    ['reading', { reading: 'instant' }],
+    ['sensorTolerancePercent', { sensorTolerancePercent: -1 }],
+    ['tuning.raiseDwellMs', { tuning: { raiseDwellMs: Number.NaN } }],
+    ['tuning.dwell', { tuning: { dwell: 5 } }],
+  ])('names %s', (field, wrong) => {
+    const make = () => new ClockController({ ...options, ...wrong } as ClockControllerOptions)
+    expect(make).toThrow(InvalidInputError)
+    expect(make).toThrow(`${field}: got`)
+  })
+
+  it('wants a plant that fits its clocks', () => {
+    const controller = new ClockController(options)
+    expect(() => controller.step(seen)).toThrow('plant: got undefined')
+    expect(() => controller.setPlant([100, 120])).toThrow('predictedPowerW.length: got 2')
+    expect(() => controller.setPlant([100, 90, 120])).toThrow('predictedPowerW[1]: got 90')
+    expect(() => controller.setPlant([100, Number.NaN, 120])).toThrow('predictedPowerW[1]: got NaN')
+  })
+
+  it('wants caps above zero and time that does not run backwards', () => {
+    const controller = new ClockController(options)
+    controller.setPlant([100, 130, 170])
+    expect(() => controller.step({ ...seen, powerCapW: 0 })).toThrow('powerCapW: got 0')
+    controller.step({ ...seen, timeMs: 500 })
+    expect(() => controller.step({ ...seen, timeMs: 400 })).toThrow('timeMs: got 400')
+  })
+
+  it('refuses a state of another version or another board', () => {
+    const controller = new ClockController(options)
+    controller.setPlant([100, 130, 170])
+    const state = controller.serialise()
+    expect(() => new ClockController(options, { ...state, version: 2 as 1 })).toThrow('state.version: got 2')
+    expect(() => new ClockController({ ...options, smClocksMhz: [600] }, state)).toThrow(
+      'predictedPowerW.length: got 3',
+    )
+  })
+})

@@ -1,0 +1,120 @@
+import { snapNearest } from '@pctodl/platform'
+import { describe, expect, it } from 'vitest'
+import {
+  ReferenceController,
+  referenceFeedForward,
+  referenceGuard,
+  referencePower,
+  referenceSlope,
+} from '../src/index.js'
+import { clocksMhz, law } from './toy-board.js'
+
+const powerAt = (clockMhz: number): number => referencePower(law, clockMhz)
+
+interface Iteration {
+  readonly clockMhz: number
+  readonly powerW: number
+  readonly capW: number
+}
+
+/** The published loop: the cap of a schedule is told to the controller at the end of the iteration with its index. */
+function closedLoop(biasW: number, iterations: number, caps: Readonly<Record<number, number>>): Iteration[] {
+  let capW = caps[0]!
+  const controller = new ReferenceController(law, capW)
+  const rows: Iteration[] = []
+  let next = 810
+  for (let i = 0; i < iterations; i++) {
+    const clockMhz = snapNearest(clocksMhz, next)!
+    const powerW = powerAt(clockMhz) + biasW
+    rows.push({ clockMhz, powerW, capW })
+    next = referenceGuard(clocksMhz, clockMhz, controller.step(clockMhz, powerW), powerW, capW)
+    capW = caps[i] ?? capW
+    controller.setPowerCap(capW)
+  }
+  return rows
+}
+
+const violations = (rows: readonly Iteration[]): number => rows.filter((row) => row.powerW > row.capW).length
+
+describe('ReferenceController, golden vectors', () => {
+  it('has the power law of the synthetic plant', () => {
+    expect(powerAt(210)).toBeCloseTo(58.32283, 5)
+    expect(powerAt(1410)).toBeCloseTo(244.94163, 5)
+  })
+
+  it.each([
+    [900, 0.160089],
+    [1000, 0.171364],
+    [1005, 0.171964],
+    [1400, 0.231116],
+  ])('has slope at %d MHz', (clockMhz, slope) => {
+    expect(referenceSlope(law, clockMhz)).toBeCloseTo(slope, 6)
+  })
+
+  it.each([
+    [50, 210],
+    [60, 233.6519],
+    [100, 554.0595],
+    [150, 873.6454],
+    [200, 1163.8241],
+    [250, 1410],
+  ])('feeds a cap of %d W forward', (capW, clockMhz) => {
+    expect(referenceFeedForward(law, capW)).toBeCloseTo(clockMhz, 4)
+  })
+
+  it('takes the published steps', () => {
+    const controller = new ReferenceController(law, 150)
+    const steps: readonly [clockMhz: number, powerW: number, nextMhz: number][] = [
+      [900, 140, 873.6454],
+      [1000, 100, 1233.4206],
+      [1000, 165, 929.9738],
+      [1005, 149, 1020],
+      [1005, 151, 990],
+      [1005, 150, 1005],
+      [1005, 143.0, 1020],
+      [1005, 142.9, 1038.0301],
+      [1400, 20, 1410],
+      [1400, 330, 1100],
+    ]
+    for (const [clockMhz, powerW, nextMhz] of steps) expect(controller.step(clockMhz, powerW)).toBeCloseTo(nextMhz, 4)
+    controller.setPowerCap(120)
+    expect(controller.step(900, 140)).toBeCloseTo(686.9675, 4)
+  })
+
+  it('cycles around the cap, half of the time above it', () => {
+    const rows = closedLoop(0, 40, { 0: 150 })
+    expect(rows.slice(0, 6).map((row) => row.clockMhz)).toEqual([810, 870, 915, 930, 915, 930])
+    expect(rows[0]!.powerW).toBeCloseTo(132.39, 2)
+    expect(rows[3]!.powerW).toBeCloseTo(151.23, 2)
+    expect(violations(rows.slice(10))).toBe(15)
+  })
+
+  it.each([
+    [15, [825, 840]],
+    [-20, [1035, 1050]],
+  ])('cycles likewise on a plant %d W off', (biasW, cycle) => {
+    const rows = closedLoop(biasW, 60, { 0: 150 }).slice(20)
+    expect([...new Set(rows.map((row) => row.clockMhz))].sort((a, b) => a - b)).toEqual(cycle)
+    expect(violations(rows)).toBe(20)
+  })
+
+  it('follows the published schedule, one iteration late', () => {
+    const rows = closedLoop(5, 150, { 0: 200, 50: 160, 100: 120 })
+    expect([51, 52, 101, 102].map((i) => rows[i]!.clockMhz)).toEqual([1170, 930, 945, 690])
+    expect(rows[51]!.powerW).toBeCloseTo(198.92, 2)
+    expect(rows[101]!.powerW).toBeCloseTo(158.69, 2)
+    expect(violations(rows)).toBe(75)
+    expect(Math.max(...rows.map((row) => row.powerW - row.capW))).toBeCloseTo(38.92, 2)
+  })
+
+  it('refuses a missing reading', () => {
+    const controller = new ReferenceController(law, 150)
+    expect(() => controller.step(900, 0)).toThrow('powerW: got 0')
+    expect(() => controller.step(900, Number.NaN)).toThrow('powerW: got NaN')
+  })
+
+  it('refuses a law that is none', () => {
+    expect(() => new ReferenceController({ ...law, gamma: Number.NaN }, 150)).toThrow('law.gamma')
+    expect(() => new ReferenceController({ ...law, referenceClockMhz: 210 }, 150)).toThrow('law.referenceClockMhz')
+  })
+})
