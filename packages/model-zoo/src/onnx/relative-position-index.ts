@@ -1,0 +1,14 @@
+/**
+ * Row of the bias table for each pair (i, j) of the `size` x `size` positions of a window, i outermost, as the operator
+ * `relativePositionBias` defines it; dy and dx lead from j to i.
+ */
+export function relativePositionIndex(size: number): readonly number[] {
+  const positions = size * size
+  return Array.from({ length: positions * positions }, (_, pair) => {
+    const i = Math.floor(pair / positions)
+    const j = pair % positions
+    const dy = Math.floor(i / size) - Math.floor(j / size)
+    const dx = (i % size) - (j % size)
+    return (dy + size - 1) * (2 * size - 1) + dx + size - 1
+  })
+}

@@ -1,0 +1,88 @@
+import { SeededRandom, seedFrom } from '@pctodl/platform'
+import type { GraphNode, NetworkGraph, WeightTensor } from '../network-graph.js'
+import { elementCount, type Shape } from '../shapes.js'
+import { activationMoments, type Moments, secondMoment } from './activation-moments.js'
+import type { Payload } from './proto-message.js'
+import { floatValues } from './tensor-values.js'
+
+/** A stored tensor and its values, uniform in [center - halfWidth, center + halfWidth). */
+export interface SeededTensor {
+  readonly tensor: WeightTensor
+  readonly values: Payload
+}
+
+interface Range {
+  readonly center: number
+  readonly halfWidth: number
+}
+
+/** Enough to tell a bias or a norm's weight from one that does nothing, which a compiler would remove. */
+const SPREAD = 0.1
+/**
+ * Part of a norm's output variance that does not depend on the image. SiLU, and gates, grow faster than their input, so that
+ * a small error of the estimated moments would grow from layer to layer; this much of a constant makes it die out.
+ */
+const CONSTANT_SHARE = 0.2
+
+/**
+ * Values for every tensor of the network, such that activations stay of order 1 at any depth. Each tensor has a stream of
+ * its own, named after it: its values do not depend on the others or on where they are stored.
+ */
+export function seededWeights(
+  graph: NetworkGraph,
+  shapes: ReadonlyMap<string, Shape>,
+  seed: number,
+): readonly SeededTensor[] {
+  const moments = activationMoments(graph, shapes)
+  return graph.nodes.flatMap((node) => {
+    const input = moments.get(node.inputs[0] ?? '') ?? { mean: 0, variance: 1 }
+    const ranges = rangesOf(node, input)
+    return [...node.weights, ...node.buffers].map((tensor, i) => {
+      const range = ranges[i] ?? around(0)
+      return { tensor, values: uniformValues(tensor, range, seedFrom(graph.name, seed, tensor.name)) }
+    })
+  })
+}
+
+/** In the order of the node's weights and buffers; `input` is what the node reads. */
+function rangesOf(node: GraphNode, input: Moments): readonly Range[] {
+  switch (node.kind) {
+    case 'conv2d':
+    case 'linear':
+      return [heRange(node.weights[0]?.shape ?? [], input), around(0)]
+    case 'batchNorm':
+      return [...normRanges(), around(input.mean), { center: input.variance, halfWidth: SPREAD * input.variance }]
+    case 'layerNorm':
+      return normRanges()
+    default:
+      return [around(0)]
+  }
+}
+
+/**
+ * The uniform distribution of He et al. (arXiv 1502.01852), which keeps variance 1: a sum over the fan-in of weights with
+ * variance halfWidth^2 / 3. Behind a ReLU, where the second moment is 1/2, this is their sqrt(6 / fan-in).
+ */
+function heRange(shape: readonly number[], input: Moments): Range {
+  const fanIn = elementCount(shape.slice(1))
+  return { center: 0, halfWidth: Math.sqrt(3 / (fanIn * secondMoment(input))) }
+}
+
+/** Weight and bias of a norm whose output has variance 1, `CONSTANT_SHARE` of it from the bias. */
+function normRanges(): readonly Range[] {
+  return [around(Math.sqrt(1 - CONSTANT_SHARE)), { center: 0, halfWidth: Math.sqrt(3 * CONSTANT_SHARE) }]
+}
+
+function around(center: number): Range {
+  return { center, halfWidth: SPREAD }
+}
+
+function uniformValues(tensor: WeightTensor, { center, halfWidth }: Range, seed: number): Payload {
+  return {
+    byteLength: 4 * tensor.elements,
+    writeTo: (target) => {
+      const random = new SeededRandom(seed)
+      floatValues(tensor.elements, () => center + halfWidth * (2 * random.uniform() - 1)).writeTo(target)
+    },
+  }
+}
