@@ -6,7 +6,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { SimulatedGpu, SimulatedTenants, simulatedBoards } from '@pctodl/gpu-sim'
+import { calibratedBoards, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
 import { findGpuSpec, formatTraceCsv, type TraceRow, VirtualClock } from '@pctodl/platform'
 import { type DesignPoint, profileDesign } from './profile-designs.js'
 
@@ -17,7 +17,7 @@ const SAMPLE_MS = 100
 const [folder, ...boards] = process.argv.slice(2)
 if (folder === undefined) throw new Error('name the folder to write to')
 mkdirSync(folder, { recursive: true })
-for (const board of boards.length > 0 ? boards : simulatedBoards) {
+for (const board of boards.length > 0 ? boards : calibratedBoards) {
   const spec = findGpuSpec(board)
   const started = performance.now()
   const rows = await profile(spec.key, profileDesign(spec, 20_260))

@@ -17,6 +17,8 @@ export function writeFileAtomically(file: string, content: string | Uint8Array):
   } catch (error) {
     rmSync(unfinished, { force: true })
     const cause = error instanceof Error ? error.message : String(error)
-    throw new PctodlError('CANNOT_WRITE', `cannot write ${file}: ${cause}; choose another --result-dir`, { cause: error })
+    throw new PctodlError('CANNOT_WRITE', `cannot write ${file}: ${cause}; choose another --result-dir`, {
+      cause: error,
+    })
   }
 }

@@ -42,7 +42,9 @@ describe('bench-runner', () => {
         'iter,mps_resources,batch_sizes,sm_freq_mhz,mem_freq_mhz,sm_util,mem_util,throughput_total,power_avg,power_max,power_cap_w,timestamp',
       )
       expect(rows).toHaveLength(6)
-      expect(rows[5]).toMatch(/^6,"\[[\d,]+\]","\[[\d,]+\]",\d+,\d+,[\d.]+,[\d.]+,[\d.]+,[\d.]+,[\d.]+,130,2026-01-01 00:00:25$/)
+      expect(rows[5]).toMatch(
+        /^6,"\[[\d,]+\]","\[[\d,]+\]",\d+,\d+,[\d.]+,[\d.]+,[\d.]+,[\d.]+,[\d.]+,130,2026-01-01 00:00:25$/,
+      )
     }
     const chart = path.join(cwd, 'benchmark_results/3080Ti_comparison/6_resnet50_imagenet_130W')
     expect(readFileSync(`${chart}.svg`, 'utf8')).toContain('pctodl')
@@ -56,7 +58,9 @@ describe('bench-runner', () => {
     expect(failures).toEqual([])
     expect(files).toHaveLength(5)
     const holding = summaries.filter((summary: { verdict: { status: string } }) => summary.verdict.status === 'holds')
-    const fastest = holding.toSorted((a: { throughput: number }, b: { throughput: number }) => b.throughput - a.throughput)
+    const fastest = holding.toSorted(
+      (a: { throughput: number }, b: { throughput: number }) => b.throughput - a.throughput,
+    )
     expect(fastest[0].algorithm).toBe('pctodl')
     expect(fastest[0].meanPowerW).toBeGreaterThan(0.95 * 130)
   })
@@ -95,7 +99,9 @@ describe('bench-runner', () => {
   })
 
   it('honours --result-dir', () => {
-    const { status, written } = run('--gpu A100 --algorithm powercap --task-id 20 --iterations 1 --result-dir here'.split(' '))
+    const { status, written } = run(
+      '--gpu A100 --algorithm powercap --task-id 20 --iterations 1 --result-dir here'.split(' '),
+    )
     expect(status).toBe(0)
     expect(written).toContain(path.join('here', 'A100_powercap', '20_resnet50_imagenet_150W.csv'))
   })
@@ -117,7 +123,12 @@ describe('bench-runner', () => {
     ['a negative cap', '--gpu A100 --power-cap=-5', 2, /'-5' is invalid. not a positive number of watts/],
     ['an unknown option', '--gpu A100 --fast', 2, /unknown option '--fast'/],
     ['a stray word', '--gpu A100 now', 2, /too many arguments/],
-    ['a cap below what the board can reach', '--gpu 3080Ti --task-id 6 --power-cap 40', 1, /power cap 40 W cannot be kept by resnet50 .*lowest power it can run at is [\d.]+ W; raise the cap/],
+    [
+      'a cap below what the board can reach',
+      '--gpu 3080Ti --task-id 6 --power-cap 40',
+      1,
+      /power cap 40 W cannot be kept by resnet50 .*lowest power it can run at is [\d.]+ W; raise the cap/,
+    ],
   ])('answers %s with one line, a code and no files', (_, args, code, message) => {
     const { status, stdout, stderr, written } = run(args.split(' '))
     expect(stderr).toMatch(message)
@@ -128,7 +139,9 @@ describe('bench-runner', () => {
   })
 
   it('says where it cannot write, and fails', () => {
-    const { status, stderr } = run('--gpu A100 --algorithm powercap --task-id 20 --iterations 1 --result-dir /proc/none'.split(' '))
+    const { status, stderr } = run(
+      '--gpu A100 --algorithm powercap --task-id 20 --iterations 1 --result-dir /proc/none'.split(' '),
+    )
     expect(status).toBe(1)
     expect(stderr).toMatch(/cannot write .*\/proc\/none/)
   })

@@ -105,7 +105,10 @@ function powerLaw(row: SurrogateRow, memClockMhz: number) {
 
 function report(physics: BoardPhysics, board: string, all: SurrogateRow[], curves: ClockPoint[]): void {
   const simulate = simulateSteadyState(board, { physics })
-  if (values['leave-out'] !== undefined) return reportLeftOut(simulate, board, all)
+  if (values['leave-out'] !== undefined) {
+    reportLeftOut(simulate, board, all)
+    return
+  }
   console.log('\n| board, memory | network | throughput median / p90 | power median / p90 | rank |')
   console.log('| --- | --- | --- | --- | --- |')
   for (const memClockMhz of new Set(all.map((row) => row.configuration.memClockMhz))) {

@@ -1,4 +1,4 @@
-import { buildNetwork, networkFacts, type OperatorClass, operatorWork } from '@pctodl/model-zoo'
+import { buildNetwork, networkFacts, type OperatorClass, type OperatorWork, operatorWork } from '@pctodl/model-zoo'
 import { type NetworkName, networkName } from '@pctodl/platform'
 
 export const operatorClasses: readonly OperatorClass[] = [
@@ -21,6 +21,8 @@ export const operatorClasses: readonly OperatorClass[] = [
 export interface NetworkWork {
   readonly name: NetworkName
   readonly size: number
+  /** The first so many operators have arithmetic to do, the others only move values; each part by rising working set. */
+  readonly computing: number
   /** Index into `operatorClasses`. */
   readonly operatorClass: Uint8Array
   readonly occurrences: Float64Array
@@ -59,13 +61,16 @@ function flatten(name: NetworkName): NetworkWork {
     if (seen) seen.count++
     else distinct.set(key, { index, count: 1 })
   })
-  const kept = [...distinct.values()].map(({ index, count }) => ({ ...operators[index]!, count }))
+  const kept = [...distinct.values()]
+    .map(({ index, count }) => ({ ...operators[index]!, count }))
+    .sort((a, b) => Number(b.flops > 0) - Number(a.flops > 0) || workingElements(a) - workingElements(b))
   const column = (value: (op: (typeof kept)[number]) => number) => Float64Array.from(kept, value)
-  const working = column((op) => Math.max(op.inputElements, op.outputElements))
+  const working = column(workingElements)
   const facts = networkFacts(name)
   return {
     name,
     size: kept.length,
+    computing: kept.filter((op) => op.flops > 0).length,
     operatorClass: Uint8Array.from(kept, (op) => operatorClasses.indexOf(op.operatorClass)),
     occurrences: column((op) => op.count),
     flops: column((op) => op.flops),
@@ -78,4 +83,8 @@ function flatten(name: NetworkName): NetworkWork {
     weightBytes: facts.weightBytes,
     peakActivationBytesPerSample: facts.peakActivationBytes,
   }
+}
+
+function workingElements({ inputElements, outputElements }: OperatorWork): number {
+  return Math.max(inputElements, outputElements)
 }

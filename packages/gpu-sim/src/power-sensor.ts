@@ -20,6 +20,7 @@ export class PowerSensor {
   #averageW: number | null = null
   #instantW: number | null = null
   #untilRefreshMs: number
+  #bias = { gain: 1, offsetW: 0 }
 
   constructor(physics: SensorPhysics, random: SeededRandom) {
     this.#physics = physics
@@ -42,6 +43,11 @@ export class PowerSensor {
     this.#instantW = this.#read(this.#physics.instantWindowMs)
   }
 
+  /** A fault of the sensor, on top of the error that it has for life. */
+  setBias(bias: { readonly gain: number; readonly offsetW: number }): void {
+    this.#bias = bias
+  }
+
   /** Last refreshed readings, W; null before the first refresh. */
   get averageW(): number | null {
     return this.#averageW
@@ -59,6 +65,7 @@ export class PowerSensor {
     }
     const { noiseW, quantumW } = this.#physics
     const seen = this.#gain * (sum / ticks) + this.#offsetW + noiseW * this.#random.normal()
-    return Math.max(0, Math.round(seen / quantumW) * quantumW)
+    const { gain, offsetW } = this.#bias
+    return Math.max(0, Math.round((gain * seen + offsetW) / quantumW) * quantumW)
   }
 }

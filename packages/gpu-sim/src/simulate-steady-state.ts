@@ -1,6 +1,8 @@
 import { type Configuration, findGpuSpec, type GpuSpec, smClocksAt, snapDown } from '@pctodl/platform'
 import type { BoardPhysics } from './board-physics.js'
 import { settledPower } from './board-power.js'
+import { highestStateWithin } from './clock-within-power.js'
+import type { Execution } from './execution.js'
 import { physicsOfBoard } from './physics-of-board.js'
 import { type SteadyState, SteadyStateSolver } from './steady-state.js'
 
@@ -12,39 +14,45 @@ export interface SimulatedSteadyState extends SteadyState {
   readonly smClockMhz: number
 }
 
+export interface SteadyStateOptions extends Execution {
+  /** Default: the coefficients of the board. */
+  readonly physics?: BoardPhysics
+  /** Default: the board's default limit. */
+  readonly powerLimitW?: number
+}
+
 /**
  * The ground truth of configurations on a board, without running time: what they settle to once warm, under a power
  * limit. Returns a function that keeps what it has computed. For tests, reports and oracles.
+ *
+ * @throws UnknownNameError for a board that cannot be simulated
  */
 export function simulateSteadyState(
   board: string | GpuSpec,
-  { physics, powerLimitW }: { readonly physics?: BoardPhysics; readonly powerLimitW?: number } = {},
+  { physics, powerLimitW, ...execution }: SteadyStateOptions = {},
 ): (configuration: Configuration) => SimulatedSteadyState {
   const spec = typeof board === 'string' ? findGpuSpec(board) : board
-  const coefficients = physics ?? physicsOfBoard(spec)
-  const solver = new SteadyStateSolver(spec, coefficients)
-  const limitW = coefficients.firmware.limitFactor * (powerLimitW ?? spec.powerLimitW.default)
-  const at = (configuration: Configuration): SimulatedSteadyState => {
-    const state = solver.solve(configuration)
-    const { smClockMhz, memClockMhz } = configuration
-    const { totalW, temperatureC } = settledPower(spec, coefficients, state, smClockMhz, memClockMhz)
-    return { ...state, powerW: totalW, temperatureC, smClockMhz }
-  }
-  return (configuration) => {
-    const wanted = at(configuration)
-    if (wanted.powerW <= limitW) return wanted
-    const states = smClocksAt(spec, configuration.memClockMhz)!
-    let low = 0
-    let high = states.indexOf(snapDown(states, configuration.smClockMhz)!)
-    let best = at({ ...configuration, smClockMhz: states[0]! })
-    while (high - low > 1) {
-      const middle = (low + high) >>> 1
-      const tried = at({ ...configuration, smClockMhz: states[middle]! })
-      if (tried.powerW <= limitW) {
-        low = middle
-        best = tried
-      } else high = middle
+  const solver = new SteadyStateSolver(spec, physics ?? physicsOfBoard(spec), execution)
+  const limitW = solver.physics.firmware.limitFactor * (powerLimitW ?? spec.powerLimitW.default)
+  return ({ tenants, smClockMhz, memClockMhz }) => {
+    const settle = solver.prepare(tenants)
+    const at = (clockMhz: number): SimulatedSteadyState => {
+      const state = settle(clockMhz, memClockMhz)
+      const { totalW, temperatureC } = settledPower(spec, solver.physics, state, clockMhz, memClockMhz)
+      return { ...state, powerW: totalW, temperatureC, smClockMhz: clockMhz }
     }
-    return best
+    const wanted = at(smClockMhz)
+    if (wanted.powerW <= limitW) return wanted
+    const states = smClocksAt(spec, memClockMhz)!
+    const below = states.indexOf(snapDown(states, smClockMhz)!) - 1
+    if (below < 0) return at(states[0]!)
+    return at(
+      states[
+        Math.max(
+          0,
+          highestStateWithin(below, limitW, (index) => at(states[index]!).powerW),
+        )
+      ]!,
+    )
   }
 }

@@ -6,29 +6,37 @@ import {
   type GpuInfo,
   type GpuLease,
   type GpuSpec,
-  InvalidInputError,
   PctodlError,
   SeededRandom,
   seedFrom,
-  smClocksAt,
-  smsOfShare,
   type Telemetry,
   type Tenant,
 } from '@pctodl/platform'
 import type { BoardPhysics } from './board-physics.js'
 import { boardPower } from './board-power.js'
-import { type ClockRange, FirmwareGovernor } from './firmware-governor.js'
+import { BoardSettings } from './board-settings.js'
+import { combineStates } from './combine-states.js'
+import { assertExecution, type Execution, physicsUnder } from './execution.js'
+import { FaultInjector } from './fault-injector.js'
+import type { FaultScenario, Setter } from './fault-scenario.js'
+import type { StruckFault } from './fault-schedule.js'
+import { FirmwareGovernor } from './firmware-governor.js'
+import { GpuPartition } from './gpu-partition.js'
+import { type MigInstance, MigPartitions } from './mig-partitions.js'
 import { physicsOfBoard } from './physics-of-board.js'
 import { PowerSensor, TICK_MS } from './power-sensor.js'
-import { SimulatedProcess } from './simulated-process.js'
-import { type SteadyState, SteadyStateSolver } from './steady-state.js'
+import { simulatedLease } from './simulated-lease.js'
+import type { SimulatedProcess } from './simulated-process.js'
+import type { SteadyState } from './steady-state.js'
 
-export interface SimulatedGpuOptions {
+export interface SimulatedGpuOptions extends Execution {
   readonly clock: Clock
   /** Decides the board's own sensor error, its noise and the ripple of the load. Default 1. */
   readonly seed?: number
-  /** Default: the shipped coefficients of the board. */
+  /** Default: the coefficients of the board. */
   readonly physics?: BoardPhysics
+  /** What goes wrong, and when. Default: nothing. */
+  readonly faults?: FaultScenario
 }
 
 /** What no sensor tells. For tests and reports; a policy that looks at it is cheating. */
@@ -43,10 +51,9 @@ export interface Truth {
   readonly throughput: number
 }
 
-interface Request {
-  readonly atMs: number
-  readonly apply: () => void
-}
+/** The load's own fluctuation is correlated over some tens of milliseconds: batches begin and end. */
+const RIPPLE_KEPT = Math.exp(-TICK_MS / 40)
+const RIPPLE_NEW = Math.sqrt(1 - RIPPLE_KEPT * RIPPLE_KEPT)
 
 /**
  * A board in virtual (or any other) time: it stands still until somebody looks or acts, and then catches up with the
@@ -57,56 +64,245 @@ export class SimulatedGpu implements Gpu {
   readonly clock: Clock
   readonly physics: BoardPhysics
   readonly #seed: number
-  readonly #solver: SteadyStateSolver
+  readonly #effective: BoardPhysics
   readonly #sensor: PowerSensor
   readonly #governor: FirmwareGovernor
+  readonly #settings: BoardSettings
   readonly #ripple: SeededRandom
-  readonly #processes: SimulatedProcess[] = []
+  readonly #faults: FaultInjector
+  readonly #whole: GpuPartition
+  readonly #mig: MigPartitions
   readonly #startMs: number
-  #requests: Request[] = []
+  #mps: 'running' | 'off'
   #ticks = 0
-  #smRange: ClockRange | null = null
-  #memLockMhz: number | null = null
   #memClockMhz: number
-  #powerLimitW: number
   #temperatureC: number
   #powerW: number
   #energyJ = 0
   #rippleState = 0
-  #running: readonly SimulatedProcess[] = []
-  readonly #settledAt = new Map<number, SteadyState>()
   #leased = false
   #nextProcessId = 1
 
-  /** @throws UnknownNameError for a board that cannot be simulated */
-  constructor(board: string | GpuSpec, { clock, seed = 1, physics }: SimulatedGpuOptions) {
+  /**
+   * @throws UnknownNameError for a board that cannot be simulated
+   * @throws InvalidInputError for an execution or a fault scenario that is not one
+   */
+  constructor(board: string | GpuSpec, { clock, seed = 1, physics, faults, ...execution }: SimulatedGpuOptions) {
+    assertExecution(execution)
     this.spec = typeof board === 'string' ? findGpuSpec(board) : board
     this.physics = physics ?? physicsOfBoard(this.spec)
     this.clock = clock
     this.#seed = seed
     this.#startMs = clock.now()
-    this.#solver = new SteadyStateSolver(this.spec, this.physics)
+    this.#mps = execution.mps ?? 'running'
+    this.#effective = physicsUnder(this.spec, this.physics, execution)
+    this.#whole = new GpuPartition(this.spec, this.physics, execution)
+    this.#mig = new MigPartitions(this.spec, this.physics, execution)
     this.#sensor = new PowerSensor(this.physics.sensor, new SeededRandom(seedFrom(this.spec.key, seed, 'sensor')))
     this.#ripple = new SeededRandom(seedFrom(this.spec.key, seed, 'ripple'))
     this.#memClockMhz = this.spec.clockStates[0]!.memClockMhz
     this.#governor = new FirmwareGovernor(this.spec, this.physics.firmware, this.#memClockMhz)
-    this.#powerLimitW = this.spec.powerLimitW.default
+    this.#settings = new BoardSettings(this.spec.powerLimitW.default, (range) => this.#governor.request(range))
     this.#powerW = this.physics.power.idleW
     this.#temperatureC = this.physics.thermal.ambientC + this.physics.thermal.resistance * this.#powerW
+    this.#faults = new FaultInjector(faults ?? { faults: [] }, this.#startMs, {
+      spec: this.spec,
+      sensor: this.#sensor,
+      partitions: () => this.#partitions(),
+      mps: () => this.#mps,
+      stopMps: () => this.#shareThrough('off'),
+      reading: () => this.#reading(),
+    })
   }
 
+  /** @throws PctodlError `GPU_LOST` */
   async info(): Promise<GpuInfo> {
+    this.#advanceAlive()
     return {
       spec: this.spec,
       uuid: `GPU-simulated-${this.spec.key}-${this.#seed}`,
       index: 0,
       driverVersion: 'simulated',
-      powerLimitW: this.#powerLimitW,
+      powerLimitW: this.#settings.powerLimitW,
     }
   }
 
+  /** @throws PctodlError `GPU_LOST` */
   async sample(): Promise<Telemetry> {
+    this.#advanceAlive()
+    return this.#faults.telemetry(this.clock.now()) ?? this.#reading()
+  }
+
+  /** @throws PctodlError `LEASE_HELD`, `GPU_LOST` */
+  async acquire(): Promise<GpuLease> {
+    this.#advanceAlive()
+    if (this.#leased) {
+      throw new PctodlError('LEASE_HELD', `${this.spec.name} is leased already; release that lease first`)
+    }
+    this.#leased = true
+    const before = this.#settings.snapshot()
+    return simulatedLease({
+      spec: this.spec,
+      settings: this.#settings,
+      change: (setter, delayed, apply) => this.#change(setter, delayed, apply),
+      endLease: () => {
+        this.#leased = false
+        this.#advance()
+        this.#settings.restore(before)
+      },
+    })
+  }
+
+  /** Ground truth; see `Truth`. */
+  truth(): Truth {
     this.#advance()
+    return {
+      timeMs: this.clock.now(),
+      powerW: this.#powerW,
+      energyJ: this.#energyJ,
+      temperatureC: this.#temperatureC,
+      smClockMhz: this.#governor.smClockMhz,
+      throughput: this.#settled().throughput,
+    }
+  }
+
+  /** The faults that have struck so far, in order. Ground truth, too. */
+  struckFaults(): readonly StruckFault[] {
+    this.#advance()
+    return this.#faults.struck
+  }
+
+  /**
+   * Start a process on the board, or on one of its MIG instances; it runs once it has loaded, or fails if the memory does
+   * not suffice.
+   *
+   * @throws PctodlError `NOT_SUPPORTED` for a process beside MIG instances, `NO_SUCH_INSTANCE`
+   */
+  launch(tenant: Tenant, { instance }: { readonly instance?: MigInstance } = {}): SimulatedProcess {
+    this.#advance()
+    if (!instance && this.#mig.any) {
+      throw new PctodlError('NOT_SUPPORTED', `${this.spec.name} is split into MIG instances; name one for the process`)
+    }
+    const partition = instance ? this.#mig.partition(instance) : this.#whole
+    const id = this.#nextProcessId++
+    const process = partition.launch(id, tenant, this.clock.now(), this.#faults.loadFactor())
+    this.#faults.launched(process)
+    return process
+  }
+
+  /** The batch size changes when the batch in flight is done. */
+  setBatchSize(process: SimulatedProcess, batchSize: number): void {
+    this.#advance()
+    process.requestBatchSize(batchSize)
+  }
+
+  terminate(process: SimulatedProcess): void {
+    this.#advance()
+    for (const partition of this.#partitions()) partition.terminate(process)
+  }
+
+  /** Bring the board up to the clock's time, so that process counters are current. */
+  catchUp(): void {
+    this.#advance()
+  }
+
+  memoryUsedBytes(): number {
+    return this.#partitions().reduce((sum, partition) => sum + partition.memoryUsedBytes(), 0)
+  }
+
+  /**
+   * Cut a MIG instance, e.g. `3g.20gb`, out of the board, at the first placement where it fits.
+   *
+   * @throws PctodlError `NOT_SUPPORTED` on a board without MIG, `IN_USE` while processes run on the undivided board,
+   *   `NO_ROOM` where no placement is free
+   * @throws UnknownNameError listing the board's profiles
+   */
+  createMigInstance(profile: string): MigInstance {
+    this.#advanceAlive()
+    if (this.#whole.processes.length > 0) {
+      throw new PctodlError('IN_USE', `processes run on the undivided ${this.spec.name}; end them first`)
+    }
+    return this.#mig.create(profile, this.#mps)
+  }
+
+  /** @throws PctodlError `NO_SUCH_INSTANCE`, `IN_USE` while processes run on it */
+  destroyMigInstance(instance: MigInstance): void {
+    this.#advanceAlive()
+    this.#mig.destroy(instance)
+  }
+
+  /** Whether clients share through MPS or take turns. */
+  get mps(): 'running' | 'off' {
+    this.#advance()
+    return this.#mps
+  }
+
+  /** Start the MPS daemon (again). @throws PctodlError `IN_USE` while processes run, which could not become its clients */
+  startMps(): void {
+    this.#advanceAlive()
+    if (this.#mps === 'running') return
+    if (this.#partitions().some((partition) => partition.processes.length > 0)) {
+      throw new PctodlError('IN_USE', `processes run on ${this.spec.name} without MPS; end them before starting it`)
+    }
+    this.#shareThrough('running')
+  }
+
+  #advance(): void {
+    const due = Math.floor((this.clock.now() - this.#startMs) / TICK_MS)
+    while (this.#ticks < due) this.#tick()
+    this.#faults.strike(this.clock.now())
+  }
+
+  #advanceAlive(): void {
+    this.#advance()
+    this.#faults.assertPresent()
+  }
+
+  #tick(): void {
+    this.#ticks++
+    const nowMs = this.#startMs + this.#ticks * TICK_MS
+    this.#faults.strike(nowMs)
+    this.#settings.applyDue(nowMs)
+    const partitions = this.#partitions()
+    const busy = partitions.some((partition) => partition.processes.length > 0)
+    this.#switchMemClock(busy)
+    const { powerLimitW, smRange } = this.#settings
+    this.#governor.tick(TICK_MS, this.#powerW, powerLimitW, smRange, busy, this.#hot)
+
+    for (const partition of partitions) partition.run(nowMs, this.#governor.smClockMhz, this.#memClockMhz)
+    this.#powerW = this.#drawnPower(busy)
+    this.#energyJ += (this.#powerW * TICK_MS) / 1000
+    const { ambientC, resistance, timeConstantS } = this.physics.thermal
+    const target = ambientC + resistance * this.#powerW
+    this.#temperatureC += (target - this.#temperatureC) * (TICK_MS / 1000 / timeConstantS)
+    this.#sensor.tick(this.#powerW)
+  }
+
+  #drawnPower(busy: boolean): number {
+    const { smRange, memLockMhz } = this.#settings
+    if (this.#faults.lost || (!busy && smRange === null && memLockMhz === null)) return this.physics.power.idleW
+    const state = this.#settled()
+    const { staticW, leakageW, dynamicW } = boardPower(
+      this.spec,
+      this.#effective,
+      state,
+      this.#governor.smClockMhz,
+      this.#memClockMhz,
+      this.#temperatureC,
+    )
+    this.#rippleState = RIPPLE_KEPT * this.#rippleState + RIPPLE_NEW * this.#ripple.normal()
+    const ripple = state.busySms > 0 ? this.physics.power.ripple * this.#rippleState : 0
+    return staticW + leakageW + dynamicW * (1 + ripple)
+  }
+
+  #change(setter: Setter, delayed: boolean, apply: () => void): void {
+    this.#advanceAlive()
+    if (!this.#faults.setterWorks(setter)) return
+    if (delayed) this.#settings.later(this.clock.now() + this.physics.firmware.clockLatencyMs, apply)
+    else apply()
+  }
+
+  #reading(): Telemetry {
     const state = this.#settled()
     return {
       timeMs: this.clock.now(),
@@ -123,238 +319,44 @@ export class SimulatedGpu implements Gpu {
     }
   }
 
-  async acquire(): Promise<GpuLease> {
-    if (this.#leased) {
-      throw new PctodlError('LEASE_HELD', `${this.spec.name} is leased already; release that lease first`)
-    }
-    this.#leased = true
-    const before = { smRange: this.#smRange, memLockMhz: this.#memLockMhz, powerLimitW: this.#powerLimitW }
-    let held = true
-    const holding = () => {
-      if (!held)
-        throw new PctodlError('LEASE_RELEASED', `the lease on ${this.spec.name} was released; acquire a new one`)
-    }
-    return {
-      lockSmClock: async (clock) => {
-        holding()
-        const range = typeof clock === 'number' ? { minMhz: clock, maxMhz: clock } : clock
-        this.#assertSmClock(range.minMhz)
-        this.#assertSmClock(range.maxMhz)
-        if (range.minMhz > range.maxMhz) {
-          throw new InvalidInputError('smClock range', range, 'minMhz of at most maxMhz')
-        }
-        this.#request(() => this.#lockSm(range))
-      },
-      resetSmClock: async () => {
-        holding()
-        this.#request(() => this.#lockSm(null))
-      },
-      lockMemClock: async (memClockMhz) => {
-        holding()
-        if (!smClocksAt(this.spec, memClockMhz)) {
-          const states = this.spec.clockStates.map((state) => state.memClockMhz)
-          throw new InvalidInputError('memClockMhz', memClockMhz, `one of ${states.join(', ')} on ${this.spec.name}`)
-        }
-        this.#request(() => {
-          this.#memLockMhz = memClockMhz
-        })
-      },
-      resetMemClock: async () => {
-        holding()
-        this.#request(() => {
-          this.#memLockMhz = null
-        })
-      },
-      setPowerLimit: async (powerLimitW) => {
-        holding()
-        const { min, max } = this.spec.powerLimitW
-        if (!(powerLimitW >= min && powerLimitW <= max)) {
-          throw new InvalidInputError('powerLimitW', powerLimitW, `a limit of ${min} to ${max} W on ${this.spec.name}`)
-        }
-        this.#advance()
-        this.#powerLimitW = powerLimitW
-      },
-      resetPowerLimit: async () => {
-        holding()
-        this.#advance()
-        this.#powerLimitW = this.spec.powerLimitW.default
-      },
-      release: async () => {
-        if (!held) return
-        held = false
-        this.#leased = false
-        this.#advance()
-        this.#requests = []
-        this.#lockSm(before.smRange)
-        this.#memLockMhz = before.memLockMhz
-        this.#powerLimitW = before.powerLimitW
-      },
-    }
-  }
-
-  /** Ground truth; see `Truth`. */
-  truth(): Truth {
-    this.#advance()
-    return {
-      timeMs: this.clock.now(),
-      powerW: this.#powerW,
-      energyJ: this.#energyJ,
-      temperatureC: this.#temperatureC,
-      smClockMhz: this.#governor.smClockMhz,
-      throughput: this.#settled().throughput,
-    }
-  }
-
-  /** Start a process on the board; it runs once it has loaded, or fails if the board's memory does not suffice. */
-  launch(tenant: Tenant): SimulatedProcess {
-    this.#advance()
-    const process = new SimulatedProcess(this.#nextProcessId++, tenant, this.physics.process, this.clock.now())
-    this.#processes.push(process)
-    return process
-  }
-
-  /** The batch size changes when the batch in flight is done. */
-  setBatchSize(process: SimulatedProcess, batchSize: number): void {
-    this.#advance()
-    process.requestBatchSize(batchSize)
-  }
-
-  terminate(process: SimulatedProcess): void {
-    this.#advance()
-    const index = this.#processes.indexOf(process)
-    if (index >= 0) this.#processes.splice(index, 1)
-    this.#repopulate()
-  }
-
-  /** Bring the board up to the clock's time, so that process counters are current. */
-  catchUp(): void {
-    this.#advance()
-  }
-
-  memoryUsedBytes(): number {
-    return this.#processes.reduce((sum, process) => sum + process.memoryBytes, this.physics.process.reservedBytes)
-  }
-
-  #advance(): void {
-    const due = Math.floor((this.clock.now() - this.#startMs) / TICK_MS)
-    while (this.#ticks < due) this.#tick()
-  }
-
-  #tick(): void {
-    this.#ticks++
-    const nowMs = this.#startMs + this.#ticks * TICK_MS
-    while (this.#requests.length > 0 && this.#requests[0]!.atMs <= nowMs) this.#requests.shift()!.apply()
-    this.#switchMemClock()
-    const hot = this.#temperatureC >= this.spec.thermalLimitC
-    const busy = this.#processes.length > 0
-    this.#governor.tick(TICK_MS, this.#powerW, this.#powerLimitW, this.#smRange, busy, hot)
-
-    this.#runProcesses(nowMs)
-    this.#powerW = this.#drawnPower(busy)
-    this.#energyJ += (this.#powerW * TICK_MS) / 1000
-    const { ambientC, resistance, timeConstantS } = this.physics.thermal
-    const target = ambientC + resistance * this.#powerW
-    this.#temperatureC += (target - this.#temperatureC) * (TICK_MS / 1000 / timeConstantS)
-    this.#sensor.tick(this.#powerW)
-  }
-
-  #drawnPower(busy: boolean): number {
-    if (!busy && this.#smRange === null && this.#memLockMhz === null) return this.physics.power.idleW
-    const state = this.#settled()
-    const { staticW, leakageW, dynamicW } = boardPower(
-      this.spec,
-      this.physics,
-      state,
-      this.#governor.smClockMhz,
-      this.#memClockMhz,
-      this.#temperatureC,
-    )
-    // Batches begin and end: the load's own power fluctuates, correlated over some tens of milliseconds.
-    const kept = Math.exp(-TICK_MS / 40)
-    this.#rippleState = kept * this.#rippleState + Math.sqrt(1 - kept * kept) * this.#ripple.normal()
-    const ripple = state.busySms > 0 ? this.physics.power.ripple * this.#rippleState : 0
-    return staticW + leakageW + dynamicW * (1 + ripple)
-  }
-
-  #runProcesses(nowMs: number): void {
-    let changed = false
-    for (const process of this.#processes) {
-      if (process.state === 'loading' && nowMs >= process.readyAtMs) {
-        const othersBytes = this.memoryUsedBytes() - process.memoryBytes
-        process.start(nowMs, this.spec.memoryBytes - othersBytes)
-        changed = true
-      }
-    }
-    if (changed) this.#repopulate()
-    const { tenants } = this.#settled()
-    changed = false
-    this.#running.forEach((process, i) => {
-      if (!process.run(nowMs, TICK_MS, tenants[i]!.batchMs)) return
-      const othersBytes = this.memoryUsedBytes() - process.memoryBytes
-      process.adoptBatchSize(this.spec.memoryBytes - othersBytes)
-      changed = true
-    })
-    if (changed) this.#repopulate()
-  }
-
-  #repopulate(): void {
-    this.#running = this.#processes.filter((process) => process.state === 'running')
-    this.#settledAt.clear()
-  }
-
   #settled(): SteadyState {
     const smClockMhz = this.#governor.smClockMhz
-    let state = this.#settledAt.get(smClockMhz)
-    if (!state) {
-      const tenants = this.#running.map((process) => process.tenant)
-      state = this.#solver.solve({ tenants, smClockMhz, memClockMhz: this.#memClockMhz })
-      this.#settledAt.set(smClockMhz, state)
-    }
-    return state
+    if (!this.#mig.any) return this.#whole.settledAt(smClockMhz, this.#memClockMhz)
+    return combineStates(
+      this.#mig.partitions.map((partition) => ({
+        state: partition.settledAt(smClockMhz, this.#memClockMhz),
+        bandwidthShare: partition.spec.memoryBusBits / this.spec.memoryBusBits,
+      })),
+    )
   }
 
-  #switchMemClock(): void {
-    const idle = this.#processes.length === 0
+  #switchMemClock(busy: boolean): void {
     const wanted =
-      this.#memLockMhz ?? (idle ? this.spec.clockStates[0]!.memClockMhz : this.spec.performanceMemClocksMhz[0]!)
+      this.#settings.memLockMhz ??
+      (busy ? this.spec.performanceMemClocksMhz[0]! : this.spec.clockStates[0]!.memClockMhz)
     if (wanted === this.#memClockMhz) return
     this.#memClockMhz = wanted
     this.#governor.setMemClock(wanted)
-    this.#settledAt.clear()
   }
 
-  #lockSm(range: ClockRange | null): void {
-    this.#smRange = range
-    this.#governor.request(range)
+  #shareThrough(mps: 'running' | 'off'): void {
+    this.#mps = mps
+    for (const partition of [this.#whole, ...this.#mig.partitions]) partition.shareThrough(mps)
   }
 
-  #request(apply: () => void): void {
-    this.#advance()
-    this.#requests.push({ atMs: this.clock.now() + this.physics.firmware.clockLatencyMs, apply })
+  #partitions(): readonly GpuPartition[] {
+    return this.#mig.any ? this.#mig.partitions : [this.#whole]
   }
 
-  #assertSmClock(smClockMhz: number): void {
-    const states = smClocksAt(this.spec, this.#memLockMhz ?? this.spec.performanceMemClocksMhz[0]!)!
-    if (!states.includes(smClockMhz)) {
-      throw new InvalidInputError(
-        'smClockMhz',
-        smClockMhz,
-        `a supported state of ${this.spec.name}, ${states[0]} to ${states.at(-1)} MHz in steps of ${states[1]! - states[0]!}`,
-      )
-    }
+  get #hot(): boolean {
+    return this.#temperatureC >= this.spec.thermalLimitC || this.#faults.hot
   }
 
   #reasons(): ClocksEventReason[] {
     const reasons: ClocksEventReason[] = []
-    if (this.#running.length === 0) reasons.push('gpu-idle')
+    if (this.#partitions().every((partition) => !partition.running)) reasons.push('gpu-idle')
     if (this.#governor.powerCapped) reasons.push('sw-power-cap')
-    if (this.#temperatureC >= this.spec.thermalLimitC) reasons.push('sw-thermal-slowdown')
+    if (this.#hot) reasons.push('sw-thermal-slowdown')
     return reasons
   }
-}
-
-/** Streaming multiprocessors and memory that a tenant would take on a board, for messages and reports. */
-export function tenantFootprint(gpu: SimulatedGpu, tenant: Tenant): { sms: number; memoryBytes: number } {
-  const process = new SimulatedProcess(0, tenant, gpu.physics.process, 0)
-  return { sms: smsOfShare(gpu.spec, tenant.mpsPercent), memoryBytes: process.memoryBytes }
 }

@@ -1,6 +1,6 @@
 import type { Tenant, TenantState } from '@pctodl/platform'
 import type { ProcessPhysics } from './board-physics.js'
-import { type NetworkWork, networkWork } from './network-work.js'
+import { loadedBytes, runningBytes } from './process-memory.js'
 
 /** One inference process on a simulated board: loads, then completes batch after batch, or runs out of memory. */
 export class SimulatedProcess {
@@ -8,12 +8,14 @@ export class SimulatedProcess {
   readonly readyAtMs: number
   state: TenantState = 'loading'
   failure: string | undefined
+  /** Alive, but it completes nothing. */
+  hung = false
   samples = 0
   batches = 0
   latencySumMs = 0
   lastCompletionMs: number
-  readonly #work: NetworkWork
   readonly #physics: ProcessPhysics
+  readonly #elementBytes: number
   #tenant: Tenant
   #requestedBatchSize: number
   /** Share of the batch in flight that is done, 0..1. */
@@ -21,13 +23,25 @@ export class SimulatedProcess {
   /** Time spent on the batch in flight, ms. */
   #inFlightMs = 0
 
-  constructor(id: number, tenant: Tenant, physics: ProcessPhysics, nowMs: number) {
+  /**
+   * @param elementBytes of weights and activations
+   * @param loadFactor how many times longer than usual it takes to load
+   */
+  constructor(
+    id: number,
+    tenant: Tenant,
+    physics: ProcessPhysics,
+    nowMs: number,
+    elementBytes: number,
+    loadFactor: number,
+  ) {
     this.id = id
     this.#tenant = tenant
     this.#requestedBatchSize = tenant.batchSize
     this.#physics = physics
-    this.#work = networkWork(tenant.model)
-    this.readyAtMs = nowMs + physics.startMs + this.#work.weightBytes / (physics.loadGBs * 1e6)
+    this.#elementBytes = elementBytes
+    const weightBytes = loadedBytes(physics, tenant.model, elementBytes) - physics.contextBytes
+    this.readyAtMs = nowMs + loadFactor * (physics.startMs + weightBytes / (physics.loadGBs * 1e6))
     this.lastCompletionMs = this.readyAtMs
   }
 
@@ -39,10 +53,9 @@ export class SimulatedProcess {
   /** GPU memory that the process holds, bytes. */
   get memoryBytes(): number {
     if (this.state === 'failed') return 0
-    const { contextBytes, activationFactor } = this.#physics
-    if (this.state === 'loading') return contextBytes + this.#work.weightBytes
-    const activations = this.#activationBytes(this.#tenant.batchSize) * activationFactor
-    return contextBytes + this.#work.weightBytes + activations
+    return this.state === 'loading'
+      ? loadedBytes(this.#physics, this.#tenant.model, this.#elementBytes)
+      : runningBytes(this.#physics, this.#tenant, this.#elementBytes)
   }
 
   start(nowMs: number, availableBytes: number): void {
@@ -50,6 +63,11 @@ export class SimulatedProcess {
     this.lastCompletionMs = nowMs
     this.#tenant = { ...this.#tenant, batchSize: this.#requestedBatchSize }
     this.#failIfTooLarge(availableBytes)
+  }
+
+  fail(failure: string): void {
+    this.state = 'failed'
+    this.failure = failure
   }
 
   requestBatchSize(batchSize: number): void {
@@ -80,15 +98,12 @@ export class SimulatedProcess {
     this.#failIfTooLarge(availableBytes)
   }
 
-  #activationBytes(batchSize: number): number {
-    return this.#work.peakActivationBytesPerSample * batchSize
-  }
-
   #failIfTooLarge(availableBytes: number): void {
     const needed = this.memoryBytes
     if (needed <= availableBytes) return
-    this.state = 'failed'
-    this.failure = `out of memory: ${this.#tenant.model} at batch ${this.#tenant.batchSize} needs ${gibibytes(needed)} GiB, ${gibibytes(availableBytes)} GiB are free`
+    this.fail(
+      `out of memory: ${this.#tenant.model} at batch ${this.#tenant.batchSize} needs ${gibibytes(needed)} GiB, ${gibibytes(availableBytes)} GiB are free`,
+    )
   }
 }
 

@@ -1,4 +1,5 @@
 import { assertTenants, sameProcess, type Tenant, type TenantCounters, type TenantPool } from '@pctodl/platform'
+import type { MigInstance } from './mig-partitions.js'
 import { networkWork } from './network-work.js'
 import type { SimulatedGpu } from './simulated-gpu.js'
 import type { SimulatedProcess } from './simulated-process.js'
@@ -6,17 +7,21 @@ import type { SimulatedProcess } from './simulated-process.js'
 export interface SimulatedTenantsOptions {
   /** Allow shares that sum to more than 100 %; their SMs are then time-sliced. Default false. */
   readonly oversubscribe?: boolean
+  /** The MIG instance to run on; shares are then of its SMs. Default: the undivided board. */
+  readonly instance?: MigInstance
 }
 
 /** Inference processes on a simulated board, with the life cycle of real ones: start, load, run, drain, end. */
 export class SimulatedTenants implements TenantPool {
   readonly #gpu: SimulatedGpu
   readonly #oversubscribe: boolean
+  readonly #instance: MigInstance | undefined
   #processes: readonly SimulatedProcess[] = []
 
-  constructor(gpu: SimulatedGpu, { oversubscribe = false }: SimulatedTenantsOptions = {}) {
+  constructor(gpu: SimulatedGpu, { oversubscribe = false, instance }: SimulatedTenantsOptions = {}) {
     this.#gpu = gpu
     this.#oversubscribe = oversubscribe
+    this.#instance = instance
   }
 
   async apply(tenants: readonly Tenant[], { signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
@@ -33,7 +38,7 @@ export class SimulatedTenants implements TenantPool {
     if (idle.length > 0) await this.#gpu.clock.sleep(this.#gpu.physics.process.stopMs, signal)
     this.#processes = tenants.map((tenant, i) => {
       const process = kept[i]
-      if (!process) return this.#gpu.launch(tenant)
+      if (!process) return this.#gpu.launch(tenant, this.#instance ? { instance: this.#instance } : {})
       this.#gpu.setBatchSize(process, tenant.batchSize)
       return process
     })

@@ -30,3 +30,10 @@ export const arbitraryConfiguration = (board: string, mostTenants = 6): fc.Arbit
     smClockMhz: fc.constantFrom(...smClocksAt(spec, spec.performanceMemClocksMhz[0]!)!),
   })
 }
+
+/** As many tenants as drawn, all like the first but of this network; their shares sum to at most 100 %. */
+export const alike = (configuration: Configuration, model: string): Configuration => {
+  const [first, ...others] = configuration.tenants
+  const mpsPercent = Math.min(first!.mpsPercent, 100 / (1 + others.length))
+  return { ...configuration, tenants: configuration.tenants.map(() => ({ ...first!, model, mpsPercent })) }
+}

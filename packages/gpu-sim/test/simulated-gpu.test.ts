@@ -142,7 +142,7 @@ describe('its lease', () => {
   })
 
   it('needs a board that exists', () => {
-    expect(() => new SimulatedGpu('A10', { clock: new VirtualClock() })).toThrow(UnknownNameError)
+    expect(() => new SimulatedGpu('GTX 1080', { clock: new VirtualClock() })).toThrow(UnknownNameError)
   })
 })
 

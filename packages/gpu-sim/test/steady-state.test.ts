@@ -1,8 +1,8 @@
-import { type Configuration, findGpuSpec, memoryBandwidth, smClocksAt } from '@pctodl/platform'
+import { type Configuration, findGpuSpec, memoryBandwidth, networkNames, smClocksAt } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { simulatedBoards, simulateSteadyState } from '../src/index.js'
-import { arbitraryConfiguration } from './arbitrary-configuration.js'
+import { alike, arbitraryConfiguration } from './arbitrary-configuration.js'
 
 /** The fixed point stops at 1e-7; laws are compared a little wider. */
 const WITHIN = 1 + 1e-5
@@ -19,11 +19,38 @@ describe.each(simulatedBoards)('the physics of %s', (board) => {
     return states[Math.min(states.length - 1, states.indexOf(smClockMhz) + 7)]!
   }
 
-  it('gives no tenant less at a higher SM clock', () => {
-    check((configuration) => {
+  it.each(networkNames)('gives alike tenants of %s no less at a higher SM clock', (network) => {
+    check((drawn) => {
+      const configuration = alike(drawn, network)
       const low = simulate(configuration)
       const high = simulate({ ...configuration, smClockMhz: nextClock(configuration) })
       expect(high.throughput * WITHIN).toBeGreaterThanOrEqual(low.throughput)
+    }, 40)
+  })
+
+  it.each(networkNames)('draws more for %s at a higher SM clock', (network) => {
+    check((drawn) => {
+      const configuration = alike(drawn, network)
+      const higher = nextClock(configuration)
+      if (higher === configuration.smClockMhz) return
+      const low = simulate(configuration)
+      expect(simulate({ ...configuration, smClockMhz: higher }).powerW).toBeGreaterThan(low.powerW)
+    }, 40)
+  })
+
+  it.each(networkNames)('draws more with %s than without', (network) => {
+    check(({ smClockMhz, memClockMhz, tenants }) => {
+      const configuration = { smClockMhz, memClockMhz, tenants: [{ ...tenants[0]!, model: network }] }
+      expect(simulate(configuration).powerW).toBeGreaterThan(simulate({ ...configuration, tenants: [] }).powerW)
+    }, 40)
+  })
+
+  it('gives unlike tenants hardly less in sum at a higher SM clock', () => {
+    // A tenant that the clock lets ask for more DRAM bandwidth takes some from those with cheaper samples.
+    check((configuration) => {
+      const low = simulate(configuration)
+      const high = simulate({ ...configuration, smClockMhz: nextClock(configuration) })
+      expect(high.throughput).toBeGreaterThanOrEqual(low.throughput * 0.99)
     })
   })
 

@@ -1,1 +1,12 @@
-export {}
+export { partition } from './partition.js'
+export type { NetworkDemand, PartitionOptions } from './options.js'
+export type {
+  FeasiblePartition,
+  InfeasiblePartition,
+  PartitionResult,
+  PartitionStep,
+  StoppedBecause,
+} from './result.js'
+export { lowestFeasibleCap } from './lowest-feasible-cap.js'
+export { countCompositions, exhaustive } from './exhaustive.js'
+export { publishedBatchSizes } from './tenant-kinds.js'

@@ -1,4 +1,4 @@
-import { type PartitionOptions, partition } from '@pctodl/greedy-partition'
+import type { PartitionOptions } from '@pctodl/greedy-partition'
 import type { Predictor } from '@pctodl/perf-model'
 import { type Configuration, smClocksAt, type Tenant } from '@pctodl/platform'
 import { type ClockAction, ClockController } from '@pctodl/thermo-dvfs'
@@ -11,7 +11,10 @@ export interface PctodlPolicyOptions {
   readonly model: string
   /** Watts to plan below the cap; the controller still holds the cap itself. Default 0. */
   readonly powerMarginW?: number
-  /** Gain error of the power sensor to allow for, percent. Default 0: the cap is meant in the sensor's watts. */
+  /**
+   * Gain error of the power sensor to allow for, percent: a cap is meant in true watts, and no controller can see what its
+   * sensor gets wrong. Default 2, about two standard deviations of good boards; 0 holds the cap in the sensor's watts.
+   */
   readonly sensorTolerancePercent?: number
   /**
    * The board's own power limit is set this far above the cap, percent, as a back-stop for what no controller can foresee
@@ -100,7 +103,7 @@ export class PctodlPolicy implements PowerCapPolicy {
   }
 
   #adopt(tenants: readonly Tenant[], memClockMhz: number): Action {
-    const { predictor, sensorTolerancePercent = 0 } = this.#options
+    const { predictor, sensorTolerancePercent = 2 } = this.#options
     const { spec } = predictor
     const smClocksMhz = smClocksAt(spec, memClockMhz)!
     if (!this.#controller || memClockMhz !== this.#memClockMhz) {

@@ -67,9 +67,10 @@ export const rtx3080Ti: GpuSpec = {
 
 export const rtx3090: GpuSpec = {
   ...ga102,
-  key: '3090',
+  // Not '3090': a key that reads as an integer would jump the queue in an object.
+  key: 'RTX3090',
   name: 'NVIDIA GeForce RTX 3090',
-  aliases: ['rtx3090', 'geforcertx3090'],
+  aliases: ['3090', 'geforcertx3090'],
   smCount: 82,
   baseClockMhz: 1395,
   boostClockMhz: 1950,

@@ -37,10 +37,7 @@ export const h100Sxm: GpuSpec = {
   performanceMemClocksMhz: [2619],
   memoryBusBits: 5120,
   memoryBytes: 80 * GiB,
-  sources: [
-    'NVIDIA, H100 datasheet: SXM5 700 W, 80 GB HBM3, 3.35 TB/s (2619 MHz on 5120 bit)',
-    ...commonSources,
-  ],
+  sources: ['NVIDIA, H100 datasheet: SXM5 700 W, 80 GB HBM3, 3.35 TB/s (2619 MHz on 5120 bit)', ...commonSources],
 }
 
 export const h200Sxm: GpuSpec = {

@@ -1,0 +1,28 @@
+/**
+ * The highest of `count` clock states whose power is at most a limit, given that power rises with the clock; -1 where even
+ * the lowest is above it. Interpolates, with a bisection every other time so that a bent curve cannot slow it down.
+ *
+ * @param top index of the highest state that may be chosen
+ */
+export function highestStateWithin(top: number, limitW: number, powerAt: (index: number) => number): number {
+  let highW = powerAt(top)
+  if (highW <= limitW) return top
+  if (top === 0) return -1
+  let lowW = powerAt(0)
+  if (lowW > limitW) return -1
+  let low = 0
+  let high = top
+  for (let step = 0; high - low > 1; step++) {
+    const share = step % 2 === 0 ? (limitW - lowW) / (highW - lowW) : 0.5
+    const index = Math.min(high - 1, Math.max(low + 1, Math.round(low + share * (high - low))))
+    const powerW = powerAt(index)
+    if (powerW <= limitW) {
+      low = index
+      lowW = powerW
+    } else {
+      high = index
+      highW = powerW
+    }
+  }
+  return low
+}

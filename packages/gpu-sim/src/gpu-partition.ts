@@ -1,0 +1,121 @@
+import type { GpuSpec, Tenant } from '@pctodl/platform'
+import type { BoardPhysics } from './board-physics.js'
+import { type Execution, elementBytes } from './execution.js'
+import { TICK_MS } from './power-sensor.js'
+import { SimulatedProcess } from './simulated-process.js'
+import { type SteadyState, SteadyStateSolver } from './steady-state.js'
+
+/** What processes share: the whole board, or one MIG instance of it. */
+export class GpuPartition {
+  readonly spec: GpuSpec
+  readonly processes: SimulatedProcess[] = []
+  readonly #physics: BoardPhysics
+  readonly #execution: Execution
+  readonly #reservedBytes: number
+  #solver: SteadyStateSolver
+  #running: readonly SimulatedProcess[] = []
+  readonly #settled = new Map<number, SteadyState>()
+  readonly #hung = new Map<object, SimulatedProcess>()
+
+  /** @param share of the board's memory, 0..1 */
+  constructor(spec: GpuSpec, physics: BoardPhysics, execution: Execution, share = 1) {
+    this.spec = spec
+    this.#physics = physics
+    this.#execution = execution
+    this.#reservedBytes = physics.process.reservedBytes * share
+    this.#solver = new SteadyStateSolver(spec, physics, execution)
+  }
+
+  get running(): boolean {
+    return this.#running.length > 0
+  }
+
+  /** Whether an MPS server serves this partition's processes from now on. */
+  shareThrough(mps: 'running' | 'off'): void {
+    this.#solver = new SteadyStateSolver(this.spec, this.#physics, { ...this.#execution, mps })
+    this.refresh()
+  }
+
+  launch(id: number, tenant: Tenant, nowMs: number, loadFactor: number): SimulatedProcess {
+    const bytes = elementBytes(this.#execution)
+    const process = new SimulatedProcess(id, tenant, this.#physics.process, nowMs, bytes, loadFactor)
+    this.processes.push(process)
+    return process
+  }
+
+  terminate(process: SimulatedProcess): void {
+    const index = this.processes.indexOf(process)
+    if (index >= 0) this.processes.splice(index, 1)
+    this.refresh()
+  }
+
+  fail(process: SimulatedProcess, failure: string): void {
+    if (process.state !== 'failed') process.fail(failure)
+    this.refresh()
+  }
+
+  failAll(failure: string): void {
+    for (const process of this.processes) this.fail(process, failure)
+  }
+
+  /** @param cause by which `resume` finds it again */
+  hang(process: SimulatedProcess, cause: object): void {
+    process.hung = true
+    this.#hung.set(cause, process)
+    this.refresh()
+  }
+
+  resume(cause: object): void {
+    const process = this.#hung.get(cause)
+    if (!process) return
+    process.hung = false
+    this.refresh()
+  }
+
+  memoryUsedBytes(): number {
+    return this.processes.reduce((sum, process) => sum + process.memoryBytes, this.#reservedBytes)
+  }
+
+  /** Let a tick's worth of batches pass. */
+  run(nowMs: number, smClockMhz: number, memClockMhz: number): void {
+    let changed = false
+    for (const process of this.processes) {
+      if (process.state === 'loading' && nowMs >= process.readyAtMs) {
+        process.start(nowMs, this.#availableTo(process))
+        changed = true
+      }
+    }
+    if (changed) this.refresh()
+    if (this.#running.length === 0) return
+    const { tenants } = this.settledAt(smClockMhz, memClockMhz)
+    changed = false
+    for (let i = 0; i < this.#running.length; i++) {
+      const process = this.#running[i]!
+      if (!process.run(nowMs, TICK_MS, tenants[i]!.batchMs)) continue
+      process.adoptBatchSize(this.#availableTo(process))
+      changed = true
+    }
+    if (changed) this.refresh()
+  }
+
+  /** Call when a process has come, gone, failed or stopped computing. */
+  refresh(): void {
+    this.#running = this.processes.filter((process) => process.state === 'running' && !process.hung)
+    this.#settled.clear()
+  }
+
+  settledAt(smClockMhz: number, memClockMhz: number): SteadyState {
+    const key = memClockMhz * 65536 + smClockMhz
+    let state = this.#settled.get(key)
+    if (!state) {
+      const tenants = this.#running.map((process) => process.tenant)
+      state = this.#solver.solve({ tenants, smClockMhz, memClockMhz })
+      this.#settled.set(key, state)
+    }
+    return state
+  }
+
+  #availableTo(process: SimulatedProcess): number {
+    return this.spec.memoryBytes - (this.memoryUsedBytes() - process.memoryBytes)
+  }
+}

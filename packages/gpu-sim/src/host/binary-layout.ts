@@ -1,0 +1,149 @@
+/**
+ * Fixed binary layouts, described once: TypeScript reads and writes them through a `DataView`, and the same description is
+ * printed as the C struct that the native library is compiled with, so the two cannot drift apart.
+ */
+export interface Field<T> {
+  readonly cType: string
+  /** Elements of the C array; 0 for a single value. */
+  readonly length: number
+  readonly bytes: number
+  readonly alignment: number
+  get(view: DataView, offset: number): T
+  set(view: DataView, offset: number, value: T): void
+}
+
+type Fields = Readonly<Record<string, Field<never>>>
+type ValueOf<F> = F extends { get(view: DataView, offset: number): infer T } ? T : never
+export type Values<F> = { [K in keyof F]: ValueOf<F[K]> }
+
+const LITTLE_ENDIAN = true
+
+export const u32: Field<number> = {
+  cType: 'uint32_t',
+  length: 0,
+  bytes: 4,
+  alignment: 4,
+  get: (view, offset) => view.getUint32(offset, LITTLE_ENDIAN),
+  set: (view, offset, value) => view.setUint32(offset, value, LITTLE_ENDIAN),
+}
+
+/** Carried as a number: byte counts, millijoules and nanoseconds stay far below 2^53. */
+export const u64: Field<number> = {
+  cType: 'uint64_t',
+  length: 0,
+  bytes: 8,
+  alignment: 8,
+  get: (view, offset) => Number(view.getBigUint64(offset, LITTLE_ENDIAN)),
+  set: (view, offset, value) => view.setBigUint64(offset, BigInt(Math.round(value)), LITTLE_ENDIAN),
+}
+
+export function u32s(length: number): Field<readonly number[]> {
+  return {
+    cType: 'uint32_t',
+    length,
+    bytes: 4 * length,
+    alignment: 4,
+    get: (view, offset) => Array.from({ length }, (_, i) => u32.get(view, offset + 4 * i)),
+    set(view, offset, values) {
+      for (let i = 0; i < length; i++) u32.set(view, offset + 4 * i, values[i] ?? 0)
+    },
+  }
+}
+
+/** Zero-terminated text; what does not fit is cut. */
+export function text(length: number): Field<string> {
+  return {
+    cType: 'char',
+    length,
+    bytes: length,
+    alignment: 1,
+    get(view, offset) {
+      const bytes = new Uint8Array(view.buffer, view.byteOffset + offset, length)
+      const end = bytes.indexOf(0)
+      return new TextDecoder().decode(bytes.subarray(0, end < 0 ? length : end))
+    },
+    set(view, offset, value) {
+      const bytes = new Uint8Array(view.buffer, view.byteOffset + offset, length)
+      bytes.fill(0)
+      bytes.set(new TextEncoder().encode(value).subarray(0, length - 1))
+    },
+  }
+}
+
+export class Layout<F> {
+  readonly bytes: number
+  readonly alignment: number
+  readonly #offsets: ReadonlyMap<string, number>
+  readonly #entries: readonly (readonly [string, Field<unknown>])[]
+
+  constructor(
+    readonly cName: string,
+    fields: F & { readonly [K in keyof F]: Field<ValueOf<F[K]>> },
+  ) {
+    this.#entries = Object.entries(fields as unknown as Fields) as unknown as [string, Field<unknown>][]
+    const offsets = new Map<string, number>()
+    let end = 0
+    for (const [name, field] of this.#entries) {
+      end = alignUp(end, field.alignment)
+      offsets.set(name, end)
+      end += field.bytes
+    }
+    this.#offsets = offsets
+    this.alignment = 8
+    this.bytes = alignUp(end, this.alignment)
+  }
+
+  offsetOf(field: keyof F & string): number {
+    return this.#offsets.get(field)!
+  }
+
+  read(view: DataView, base: number): Values<F> {
+    return Object.fromEntries(
+      this.#entries.map(([name, field]) => [name, field.get(view, base + this.#offsets.get(name)!)]),
+    ) as Values<F>
+  }
+
+  write(view: DataView, base: number, values: Values<F>): void {
+    for (const [name, field] of this.#entries) {
+      field.set(view, base + this.#offsets.get(name)!, (values as Record<string, unknown>)[name])
+    }
+  }
+
+  /** The C struct, with a compile-time assertion for the offset of every field. */
+  toC(): string {
+    const members = this.#entries.map(
+      ([name, { cType, length }]) => `    ${cType} ${name}${length ? `[${length}]` : ''};`,
+    )
+    const asserts = this.#entries.map(
+      ([name]) =>
+        `_Static_assert(offsetof(struct ${this.cName}, ${name}) == ${this.#offsets.get(name)}, "${this.cName}.${name}");`,
+    )
+    return [
+      `struct ${this.cName} {`,
+      ...members,
+      '} __attribute__((aligned(8)));',
+      ...asserts,
+      `_Static_assert(sizeof(struct ${this.cName}) == ${this.bytes}, "${this.cName}");`,
+      '',
+    ].join('\n')
+  }
+}
+
+export function list<F>(layout: Layout<F>, length: number): Field<readonly Values<F>[]> {
+  return {
+    cType: `struct ${layout.cName}`,
+    length,
+    bytes: layout.bytes * length,
+    alignment: layout.alignment,
+    get: (view, offset) => Array.from({ length }, (_, i) => layout.read(view, offset + i * layout.bytes)),
+    set(view, offset, values) {
+      values.slice(0, length).forEach((value, i) => {
+        layout.write(view, offset + i * layout.bytes, value)
+      })
+    },
+  }
+}
+
+function alignUp(offset: number, alignment: number): number {
+  return Math.ceil(offset / alignment) * alignment
+}

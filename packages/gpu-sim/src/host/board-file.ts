@@ -1,0 +1,128 @@
+import { closeSync, fchmodSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  BOARD_LAYOUT_VERSION,
+  BOARD_MAGIC,
+  type BoardIdentity,
+  type BoardRequest,
+  type BoardState,
+  boardFile,
+  boardHeader,
+  boardIdentity,
+  boardPresences,
+  boardRequest,
+  boardState,
+  type Privilege,
+  privileges,
+  REQUEST_SLOTS,
+} from './board-file-layout.js'
+
+export interface BoardFileOptions {
+  readonly gpuIndex: number
+  readonly gpuCount: number
+  readonly privilege: Privilege
+  /** Permission bits: who may ask for a change is decided by the library, as by the driver. */
+  readonly mode: number
+}
+
+/** The simulator's side of a board file: the only writer of state, the one who answers requests. */
+export class BoardFile {
+  readonly #fd: number
+  readonly #state = new Uint8Array(boardState.bytes)
+  readonly #requests = new Uint8Array(REQUEST_SLOTS * boardRequest.bytes)
+  readonly #word = new Uint8Array(8)
+  #sequence = 0
+
+  constructor(folder: string, identity: BoardIdentity, { gpuIndex, gpuCount, privilege, mode }: BoardFileOptions) {
+    this.#fd = openSync(boardFilePath(folder, gpuIndex), 'wx+')
+    fchmodSync(this.#fd, mode)
+    ftruncateSync(this.#fd, boardFile.bytes)
+    const bytes = new Uint8Array(boardFile.state)
+    const view = new DataView(bytes.buffer)
+    boardIdentity.write(view, boardFile.identity, identity)
+    boardHeader.write(view, boardFile.header, {
+      magic: BOARD_MAGIC,
+      version: BOARD_LAYOUT_VERSION,
+      sequence: 0,
+      presence: boardPresences.present,
+      simulatorPid: process.pid,
+      gpuCount,
+      gpuIndex,
+      privilege: privileges[privilege],
+      heartbeatNs: monotonicNs(),
+    })
+    writeSync(this.#fd, bytes, 0, bytes.length, 0)
+  }
+
+  /** Readers see all of the new state or all of the old: the sequence is odd in between. */
+  publish(state: BoardState): void {
+    boardState.write(new DataView(this.#state.buffer), 0, state)
+    this.#writeWord(boardHeader.offsetOf('sequence'), ++this.#sequence >>> 0)
+    writeSync(this.#fd, this.#state, 0, this.#state.length, boardFile.state)
+    this.#writeWord(boardHeader.offsetOf('sequence'), ++this.#sequence >>> 0)
+    this.beat()
+  }
+
+  /** The board fell off the bus; the simulator still lives. */
+  lose(): void {
+    this.#writeWord(boardHeader.offsetOf('presence'), boardPresences.lost)
+    this.beat()
+  }
+
+  beat(): void {
+    new DataView(this.#word.buffer).setBigUint64(0, process.hrtime.bigint(), true)
+    writeSync(this.#fd, this.#word, 0, 8, boardHeader.offsetOf('heartbeatNs'))
+  }
+
+  /** Requests that wait for an answer, with the slot to answer in. */
+  pending(): { readonly slot: number; readonly request: BoardRequest }[] {
+    readSync(this.#fd, this.#requests, 0, this.#requests.length, boardFile.requests)
+    const view = new DataView(this.#requests.buffer)
+    const found: { slot: number; request: BoardRequest }[] = []
+    for (let slot = 0; slot < REQUEST_SLOTS; slot++) {
+      if (view.getUint32(slot * boardRequest.bytes, true) === 0) continue
+      const request = boardRequest.read(view, slot * boardRequest.bytes)
+      if (request.sequence !== request.ack) found.push({ slot, request })
+      else if (!isAlive(request.owner)) this.#writeRequest(slot, 'owner', 0)
+    }
+    return found
+  }
+
+  /** The result is written before the acknowledgement that releases the caller. */
+  answer(slot: number, request: BoardRequest, result: number): void {
+    this.#writeRequest(slot, 'result', result)
+    this.#writeRequest(slot, 'ack', request.sequence)
+  }
+
+  /** Programs that still have the file mapped learn that the board is gone. */
+  close(): void {
+    this.#writeWord(boardHeader.offsetOf('presence'), boardPresences.stopped)
+    closeSync(this.#fd)
+  }
+
+  #writeRequest(slot: number, field: 'owner' | 'result' | 'ack', value: number): void {
+    this.#writeWord(boardFile.requests + slot * boardRequest.bytes + boardRequest.offsetOf(field), value)
+  }
+
+  #writeWord(offset: number, value: number): void {
+    new DataView(this.#word.buffer).setUint32(0, value, true)
+    writeSync(this.#fd, this.#word, 0, 4, offset)
+  }
+}
+
+export function boardFilePath(folder: string, gpuIndex: number): string {
+  return join(folder, `gpu${gpuIndex}`)
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+function monotonicNs(): number {
+  return Number(process.hrtime.bigint())
+}

@@ -1,0 +1,156 @@
+import { type GpuSpec, PctodlError, type Telemetry } from '@pctodl/platform'
+import type { SimulatedGpu } from '../simulated-gpu.js'
+import { BoardFile } from './board-file.js'
+import { type BoardIdentity, type BoardState, NOT_TOLD, type Privilege } from './board-file-layout.js'
+import { BoardSetters } from './board-setters.js'
+import { driverFacts } from './driver-facts.js'
+import { HostTenants } from './host-tenants.js'
+import { eventReasonBits } from './nvml-return.js'
+
+export interface HostBoardOptions {
+  readonly folder: string
+  readonly gpuIndex: number
+  readonly gpuCount: number
+  readonly seed: number
+  readonly privilege: Privilege
+  readonly fileMode: number
+}
+
+/** The window over which the driver averages bus traffic, ms. */
+const BUS_WINDOW_MS = 1000
+
+/** One simulated board behind its file: publishes what it does, applies what setters ask. */
+export class HostBoard {
+  readonly identity: BoardIdentity
+  readonly setters: BoardSetters
+  readonly tenants: HostTenants
+  readonly #gpu: SimulatedGpu
+  readonly #file: BoardFile
+  #bus = { rxKbps: 0, txKbps: 0 }
+  #busAtMs = Number.NEGATIVE_INFINITY
+  #sampledAtMs: number
+  #violationPowerNs = 0
+  #violationThermalNs = 0
+
+  private constructor(gpu: SimulatedGpu, setters: BoardSetters, options: HostBoardOptions) {
+    this.#gpu = gpu
+    this.setters = setters
+    this.tenants = new HostTenants(gpu)
+    this.identity = driverFacts(gpu.spec, options.gpuIndex, options.seed, gpu.physics.process.reservedBytes)
+    this.#sampledAtMs = gpu.clock.now()
+    const { gpuIndex, gpuCount, privilege, fileMode } = options
+    this.#file = new BoardFile(options.folder, this.identity, { gpuIndex, gpuCount, privilege, mode: fileMode })
+  }
+
+  /** The driver holds the board for as long as the host runs. */
+  static async create(gpu: SimulatedGpu, options: HostBoardOptions): Promise<HostBoard> {
+    return new HostBoard(gpu, new BoardSetters(gpu.spec, await gpu.acquire()), options)
+  }
+
+  /** Whether the power sensor has had its first refresh. */
+  async isMeasuring(): Promise<boolean> {
+    return (await this.#gpu.sample()).powerAverageW !== null
+  }
+
+  async publish(): Promise<void> {
+    try {
+      const { powerLimitW } = await this.#gpu.info()
+      this.#file.publish(this.#state(await this.#gpu.sample(), powerLimitW))
+    } catch (error) {
+      if (!(error instanceof PctodlError) || error.code !== 'GPU_LOST') throw error
+      this.#file.lose()
+    }
+  }
+
+  /** Apply a setter; its effect is published before anybody hears of the result. */
+  async set(operation: number, first: number, second: number): Promise<number> {
+    const result = await this.setters.apply(operation, first, second)
+    await this.publish()
+    return result
+  }
+
+  async serveRequests(): Promise<void> {
+    for (const { slot, request } of this.#file.pending()) {
+      this.#file.answer(slot, request, await this.set(request.operation, request.first, request.second))
+    }
+  }
+
+  /** Clients share through MPS from now on, if no process is in the way: those that run already stay outside. */
+  startMps(): void {
+    if (this.tenants.count === 0 && this.#gpu.mps === 'off') this.#gpu.startMps()
+  }
+
+  close(): void {
+    this.#file.close()
+  }
+
+  #state(telemetry: Telemetry, powerLimitW: number): BoardState {
+    const { spec, clock } = this.#gpu
+    const nowMs = clock.now()
+    if (nowMs - this.#busAtMs >= BUS_WINDOW_MS) {
+      this.#bus = this.tenants.busTraffic(nowMs)
+      this.#busAtMs = nowMs
+    }
+    const reasons = new Set(telemetry.clocksEventReasons)
+    const sinceNs = (nowMs - this.#sampledAtMs) * 1e6
+    this.#sampledAtMs = nowMs
+    if (reasons.has('sw-power-cap')) this.#violationPowerNs += sinceNs
+    if (reasons.has('sw-thermal-slowdown') || reasons.has('hw-slowdown')) this.#violationThermalNs += sinceNs
+    const smUtilPercent = telemetry.smUtilPercent ?? NOT_TOLD
+    const memUtilPercent = telemetry.memUtilPercent ?? NOT_TOLD
+    const processes = this.tenants.processes(telemetry.smUtilPercent ?? 0, telemetry.memUtilPercent ?? 0)
+    const temperatureC = whole(telemetry.temperatureC)
+    const pstate = performanceState(spec, telemetry.memClockMhz)
+    return {
+      timestampUs: clock.date().getTime() * 1000,
+      energyMj: Math.round((telemetry.energyJ ?? 0) * 1000),
+      memoryUsedBytes: telemetry.memoryUsedBytes ?? this.identity.memoryReservedBytes,
+      violationPowerNs: this.#violationPowerNs,
+      violationThermalNs: this.#violationThermalNs,
+      eventReasons: [...reasons].reduce((bits, reason) => bits | eventReasonBits[reason], 0),
+      powerAverageMw: whole(telemetry.powerAverageW, 1000),
+      powerInstantMw: this.identity.hasInstantPower ? whole(telemetry.powerInstantW, 1000) : NOT_TOLD,
+      powerLimitMw: Math.round(powerLimitW * 1000),
+      smClockMhz: whole(telemetry.smClockMhz),
+      memClockMhz: whole(telemetry.memClockMhz),
+      videoClockMhz: telemetry.smClockMhz === null ? NOT_TOLD : 15 * Math.round((0.9 * telemetry.smClockMhz) / 15),
+      smUtilPercent,
+      memUtilPercent,
+      temperatureC,
+      // HBM stacks run some degrees above the chip's own sensor.
+      memoryTemperatureC: this.identity.hasMemoryTemperature && temperatureC !== NOT_TOLD ? temperatureC + 3 : NOT_TOLD,
+      fanPercent: this.identity.fanCount > 0 ? fanPercent(telemetry.temperatureC) : NOT_TOLD,
+      pstate,
+      // An idle link falls back to the first generation to save power.
+      pcieGen: pstate >= 8 ? 1 : this.identity.pcieGenMax,
+      pcieRxKbps: this.#bus.rxKbps,
+      pcieTxKbps: this.#bus.txKbps,
+      computeMode: this.setters.computeMode,
+      persistenceMode: this.setters.persistenceMode,
+      applicationSmClockMhz: this.setters.applicationSmClockMhz,
+      applicationMemClockMhz: this.setters.applicationMemClockMhz,
+      processCount: processes.length,
+      processes,
+    }
+  }
+}
+
+function whole(value: number | null, factor = 1): number {
+  return value === null ? NOT_TOLD : Math.round(value * factor)
+}
+
+/** Performance states go with memory clocks: the top one is P0, the lowest of several is P8. */
+function performanceState(spec: GpuSpec, memClockMhz: number | null): number {
+  const states = spec.clockStates.map((state) => state.memClockMhz).sort((a, b) => b - a)
+  const index = states.indexOf(memClockMhz ?? Number.NaN)
+  if (index < 0) return 32
+  if (index > 0 && index === states.length - 1) return 8
+  return [0, 2, 3, 5][index] ?? 5
+}
+
+/** A GeForce board's fans stand still while it is cool, and rise linearly from 30 % at 50 to 100 % at 90 degrees. */
+function fanPercent(temperatureC: number | null): number {
+  if (temperatureC === null) return NOT_TOLD
+  if (temperatureC < 50) return 0
+  return Math.min(100, Math.round(30 + ((temperatureC - 50) / 40) * 70))
+}

@@ -1,0 +1,264 @@
+import { PctodlError } from '@pctodl/platform'
+
+/** A process that uses the GPU through an MPS server. */
+export interface MpsClient {
+  readonly pid: number
+  readonly deviceUuid: string
+  readonly command: string
+  /** Cancel its work and cut it off. */
+  terminate(): void
+}
+
+export interface MpsServer {
+  readonly pid: number
+  readonly uid: number
+  activeThreadPercentage: number
+  readonly clients: MpsClient[]
+}
+
+export interface MpsDaemonOptions {
+  /** Start the process that stands for a server. */
+  startServer(): { readonly pid: number; stop(): void }
+}
+
+/** Clients per device from Volta on. */
+const MAX_CLIENTS = 48
+
+export interface MpsAnswer {
+  readonly output: string
+  /** The daemon ends after this command. */
+  readonly quit?: boolean
+}
+
+/** `cudaErrorMps...` that a client gets instead of a context. */
+export class MpsConnectionError extends PctodlError {
+  readonly cudaError: number
+
+  constructor(cudaError: number, message: string) {
+    super('MPS_CONNECTION', message)
+    this.cudaError = cudaError
+  }
+}
+
+/**
+ * The state of one MPS control daemon and its command language (NVIDIA, Multi-Process Service, appendix on the control
+ * utility): percentages reach future servers and future clients only, a server belongs to one user.
+ */
+export class MpsDaemon {
+  readonly #options: MpsDaemonOptions
+  readonly #servers: (MpsServer & { stop(): void })[] = []
+  readonly #deviceMemoryLimits = new Map<string, string>()
+  #defaultPercentage = 100
+  #defaultPriority = 0
+  #quitting = false
+  #waiting: (() => void)[] = []
+
+  constructor(options: MpsDaemonOptions) {
+    this.#options = options
+  }
+
+  /** @throws MpsConnectionError */
+  connect(uid: number, client: MpsClient): MpsServer {
+    if (this.#quitting) throw new MpsConnectionError(805, 'the MPS control daemon is shutting down')
+    const other = this.#servers.find((server) => server.uid !== uid && server.clients.length > 0)
+    if (other) throw new MpsConnectionError(807, `the MPS server belongs to user ${other.uid} and has clients`)
+    const server = this.#servers.find((each) => each.uid === uid) ?? this.#start(uid)
+    if (server.clients.filter((each) => each.deviceUuid === client.deviceUuid).length >= MAX_CLIENTS) {
+      throw new MpsConnectionError(808, `the MPS server has ${MAX_CLIENTS} clients already`)
+    }
+    server.clients.push(client)
+    return server
+  }
+
+  disconnect(client: MpsClient): void {
+    for (const server of this.#servers) {
+      const index = server.clients.indexOf(client)
+      if (index >= 0) server.clients.splice(index, 1)
+    }
+    for (const wake of this.#waiting.splice(0)) wake()
+  }
+
+  /** The daemon is gone: its servers end, their clients lose their context. */
+  abandon(): void {
+    this.#quitting = true
+    for (const server of [...this.#servers]) this.#stop(server)
+    for (const wake of this.#waiting.splice(0)) wake()
+  }
+
+  async command(line: string): Promise<MpsAnswer> {
+    const [verb = '', ...args] = line.trim().split(/\s+/)
+    const answer = (...lines: (string | number)[]): MpsAnswer => ({ output: lines.map((each) => `${each}\n`).join('') })
+    switch (verb) {
+      case '':
+        return answer()
+      case 'help':
+        return answer(...commands)
+      case 'get_server_list':
+        return answer(...this.#servers.map((server) => server.pid))
+      case 'start_server': {
+        const uid = Number(args[args.indexOf('-uid') + 1])
+        if (!args.includes('-uid') || !Number.isInteger(uid) || uid < 0)
+          return answer('Usage: start_server -uid <user id>')
+        if (!this.#servers.some((server) => server.uid === uid)) this.#start(uid)
+        return answer()
+      }
+      case 'shutdown_server':
+        return this.#withServer(args[0], async (server) => {
+          if (!args.includes('-f')) await this.#drained([server])
+          this.#stop(server)
+          return answer()
+        })
+      case 'get_server_status':
+        return this.#withServer(args[0], async () => answer('ACTIVE'))
+      case 'get_client_list':
+        return this.#withServer(args[0], async (server) => answer(...server.clients.map((client) => client.pid)))
+      case 'get_device_client_list': {
+        const servers =
+          args[0] === undefined ? this.#servers : this.#servers.filter((each) => each.pid === Number(args[0]))
+        const clients = servers.flatMap((server) => server.clients)
+        const devices = [...new Set(clients.map((client) => client.deviceUuid))]
+        return answer(
+          ...devices.flatMap((uuid) => [
+            `Device ${uuid}`,
+            ...clients.filter((client) => client.deviceUuid === uuid).map((client) => client.pid),
+          ]),
+        )
+      }
+      case 'ps':
+        return answer(...this.#snapshot(args[0] === '-p' ? Number(args[1]) : undefined))
+      case 'get_default_active_thread_percentage':
+        return answer(this.#defaultPercentage.toFixed(1))
+      case 'set_default_active_thread_percentage': {
+        const percentage = percentageOf(args[0])
+        if (percentage === undefined) return answer('Invalid active thread percentage')
+        this.#defaultPercentage = percentage
+        return answer(percentage.toFixed(1))
+      }
+      case 'get_active_thread_percentage':
+        return this.#withServer(args[0], async (server) => answer(server.activeThreadPercentage.toFixed(1)))
+      case 'set_active_thread_percentage':
+        return this.#withServer(args[0], async (server) => {
+          const percentage = percentageOf(args[1])
+          if (percentage === undefined) return answer('Invalid active thread percentage')
+          server.activeThreadPercentage = percentage
+          return answer(percentage.toFixed(1))
+        })
+      case 'get_default_device_pinned_mem_limit':
+        return answer(this.#deviceMemoryLimits.get(args[0] ?? '') ?? '')
+      case 'set_default_device_pinned_mem_limit':
+        if (!args[0] || !/^\d+[GM]$/i.test(args[1] ?? '')) return answer('Invalid device memory limit')
+        this.#deviceMemoryLimits.set(args[0], args[1]!)
+        return answer(args[1]!)
+      case 'get_default_client_priority':
+        return answer(this.#defaultPriority)
+      case 'set_default_client_priority':
+        if (args[0] !== '0' && args[0] !== '1') return answer('Invalid client priority')
+        this.#defaultPriority = Number(args[0])
+        return answer(this.#defaultPriority)
+      case 'terminate_client':
+        return this.#withServer(args[0], async (server) => {
+          const client = server.clients.find((each) => each.pid === Number(args[1]))
+          if (!client) return answer(`Client ${args[1] ?? ''} not found`)
+          this.disconnect(client)
+          client.terminate()
+          return answer()
+        })
+      case 'quit':
+        return this.#quit(args[0] === '-t' ? 1000 * Number(args[1]) : undefined)
+      default:
+        return answer(`Unrecognized command: ${verb}`)
+    }
+  }
+
+  /** Waits for the clients; with a timeout, no longer than that. */
+  async #quit(timeoutMs: number | undefined): Promise<MpsAnswer> {
+    this.#quitting = true
+    await this.#drained(this.#servers, timeoutMs)
+    for (const server of [...this.#servers]) this.#stop(server)
+    return { output: '', quit: true }
+  }
+
+  async #drained(servers: readonly MpsServer[], timeoutMs?: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    let late = false
+    const woken = () => new Promise<void>((resolve) => this.#waiting.push(resolve))
+    if (timeoutMs !== undefined) {
+      timer = setTimeout(() => {
+        late = true
+        for (const wake of this.#waiting.splice(0)) wake()
+      }, timeoutMs)
+    }
+    while (!late && servers.some((server) => server.clients.length > 0)) await woken()
+    clearTimeout(timer)
+  }
+
+  #start(uid: number): MpsServer & { stop(): void } {
+    const standIn = this.#options.startServer()
+    const server = {
+      pid: standIn.pid,
+      uid,
+      activeThreadPercentage: this.#defaultPercentage,
+      clients: [],
+      stop: () => standIn.stop(),
+    }
+    this.#servers.push(server)
+    return server
+  }
+
+  #stop(server: MpsServer & { stop(): void }): void {
+    for (const client of server.clients.splice(0)) client.terminate()
+    this.#servers.splice(this.#servers.indexOf(server), 1)
+    server.stop()
+  }
+
+  async #withServer(
+    pid: string | undefined,
+    act: (server: MpsServer & { stop(): void }) => Promise<MpsAnswer>,
+  ): Promise<MpsAnswer> {
+    const server = this.#servers.find((each) => each.pid === Number(pid))
+    return server ? act(server) : { output: `Server ${pid ?? ''} not found\n` }
+  }
+
+  #snapshot(pid: number | undefined): string[] {
+    const rows = this.#servers.flatMap((server) =>
+      server.clients
+        .filter((client) => pid === undefined || client.pid === pid)
+        .map((client, id) =>
+          [
+            String(client.pid).padEnd(9),
+            String(id).padEnd(5),
+            String(server.pid).padEnd(9),
+            client.deviceUuid.slice(0, 22).padEnd(23),
+            String(client.pid).padEnd(10),
+            client.command,
+          ].join(' '),
+        ),
+    )
+    return ['PID       ID    SERVER    DEVICE                  NAMESPACE  COMMAND', ...rows]
+  }
+}
+
+const commands = [
+  'get_server_list',
+  'get_server_status <PID>',
+  'start_server -uid <user id>',
+  'shutdown_server <PID> [-f]',
+  'get_client_list <PID>',
+  'get_device_client_list [<PID>]',
+  'get_default_active_thread_percentage',
+  'set_default_active_thread_percentage <percentage>',
+  'get_active_thread_percentage <PID>',
+  'set_active_thread_percentage <PID> <percentage>',
+  'get_default_device_pinned_mem_limit <dev>',
+  'set_default_device_pinned_mem_limit <dev> <value>',
+  'get_default_client_priority',
+  'set_default_client_priority <priority>',
+  'terminate_client <server PID> <client PID>',
+  'ps [-p PID]',
+  'quit [-t TIMEOUT]',
+]
+
+function percentageOf(text: string | undefined): number | undefined {
+  const percentage = Number(text)
+  return text !== undefined && percentage > 0 && percentage <= 100 ? percentage : undefined
+}

@@ -1,0 +1,112 @@
+import type { BoardReading } from '../board-file-reader.js'
+import { gpuFields, type QueryField, timestamp } from './gpu-fields.js'
+import { mebibytes, megahertz, type SmiReading, type Value } from './reading.js'
+import { SmiError } from './smi-error.js'
+
+export interface CsvFormat {
+  readonly header: boolean
+  readonly units: boolean
+}
+
+interface ProcessRow {
+  readonly board: BoardReading
+  readonly process: BoardReading['state']['processes'][number]
+}
+
+interface ClocksRow {
+  readonly board: BoardReading
+  readonly memClockMhz: number
+  readonly smClockMhz: number
+}
+
+const ofBoard = <Row extends { readonly board: BoardReading }>(): QueryField<Row>[] => [
+  { name: 'timestamp', aliases: [], value: (_, { date }) => timestamp(date) },
+  { name: 'gpu_name', aliases: [], value: ({ board }) => board.identity.name },
+  { name: 'gpu_bus_id', aliases: [], value: ({ board }) => board.identity.busId },
+  { name: 'gpu_serial', aliases: [], value: () => null },
+  { name: 'gpu_uuid', aliases: [], value: ({ board }) => board.identity.uuid },
+]
+
+const processFields: readonly QueryField<ProcessRow>[] = [
+  ...ofBoard<ProcessRow>(),
+  { name: 'pid', aliases: [], value: ({ process }) => String(process.pid) },
+  { name: 'process_name', aliases: ['name'], value: ({ process }) => process.name },
+  {
+    name: 'used_gpu_memory',
+    aliases: ['used_memory'],
+    unit: 'MiB',
+    value: ({ process }) => mebibytes(process.usedBytes),
+  },
+]
+
+const clocksFields: readonly QueryField<ClocksRow>[] = [
+  ...ofBoard<ClocksRow>(),
+  { name: 'memory', aliases: ['mem'], unit: 'MHz', value: ({ memClockMhz }) => megahertz(memClockMhz) },
+  { name: 'graphics', aliases: ['gr'], unit: 'MHz', value: ({ smClockMhz }) => megahertz(smClockMhz) },
+]
+
+const accountedFields: readonly QueryField<ProcessRow>[] = [
+  ...ofBoard<ProcessRow>(),
+  ...['pid', 'gpu_utilization', 'mem_utilization', 'max_memory_usage', 'time'].map((name) => ({
+    name,
+    aliases: [],
+    value: () => null,
+  })),
+]
+
+/** What can be asked for, by the name of the option. */
+export const csvQueries: Readonly<
+  Record<string, (names: readonly string[], reading: SmiReading, format: CsvFormat) => string>
+> = {
+  'query-gpu': (names, reading, format) => csv(gpuFields, names, reading.boards, reading, format),
+  'query-compute-apps': (names, reading, format) => csv(processFields, names, processRows(reading), reading, format),
+  'query-supported-clocks': (names, reading, format) => csv(clocksFields, names, clocksRows(reading), reading, format),
+  'query-accounted-apps': (names, reading, format) => csv(accountedFields, names, [], reading, format),
+}
+
+/** @throws SmiError with the real tool's message for a field that it does not know */
+function csv<Row>(
+  known: readonly QueryField<Row>[],
+  names: readonly string[],
+  rows: readonly Row[],
+  reading: SmiReading,
+  { header, units }: CsvFormat,
+): string {
+  const fields = names.map((name) => {
+    const found = known.find((field) => field.name === name || field.aliases.includes(name))
+    if (!found) throw new SmiError(2, `Field "${name}" is not a valid field to query.\n`)
+    return found
+  })
+  const lines = rows.map((row) => fields.map((field) => cell(field.value(row, reading), units)).join(', '))
+  if (header) lines.unshift(fields.map(({ name, unit }) => (unit ? `${name} [${unit}]` : name)).join(', '))
+  return lines.map((line) => `${line}\n`).join('')
+}
+
+function cell(value: Value, units: boolean): string {
+  if (value === null) return '[N/A]'
+  if (typeof value === 'string') return value
+  return units ? `${value.number} ${value.unit}` : value.number
+}
+
+function processRows({ boards }: SmiReading): ProcessRow[] {
+  return boards.flatMap((board) =>
+    board.state.processes.slice(0, board.state.processCount).map((process) => ({ board, process })),
+  )
+}
+
+function clocksRows({ boards }: SmiReading): ClocksRow[] {
+  return boards.flatMap((board) =>
+    supportedClocks(board).flatMap(({ memClockMhz, smClocksMhz }) =>
+      smClocksMhz.map((smClockMhz) => ({ board, memClockMhz, smClockMhz })),
+    ),
+  )
+}
+
+/** Per memory clock, all descending. */
+export function supportedClocks({ identity }: BoardReading): { memClockMhz: number; smClocksMhz: readonly number[] }[] {
+  const perMemClock = identity.smClocksMhz.length / identity.memClocksMhz.length
+  return identity.memClocksMhz.slice(0, identity.memClockCount).map((memClockMhz, i) => ({
+    memClockMhz,
+    smClocksMhz: identity.smClocksMhz.slice(i * perMemClock, i * perMemClock + identity.smClockCounts[i]!),
+  }))
+}

@@ -1,0 +1,70 @@
+import { NOT_TOLD } from '../board-file-layout.js'
+import type { BoardReading } from '../board-file-reader.js'
+import { computeModeName, ctime, cudaVersion, type SmiReading, usedBytes } from './reading.js'
+
+const MIB = 1024 ** 2
+/** Inner widths of the three columns, and of the whole. */
+const LEFT = 41
+const MIDDLE = 24
+const RIGHT = 22
+const WIDTH = LEFT + MIDDLE + RIGHT + 2
+
+/** What `nvidia-smi` shows without arguments. */
+export function overviewTable({ boards, date }: SmiReading): string {
+  const { driverVersion, cudaDriverVersion } = boards[0]!.identity
+  const line = '-'.repeat(WIDTH)
+  const split = (left: string, corner: string, right: string, stroke: string) =>
+    left + [LEFT, MIDDLE, RIGHT].map((width) => stroke.repeat(width)).join(corner) + right
+  const title = `NVIDIA-SMI ${driverVersion.padEnd(22)} Driver Version: ${driverVersion.padEnd(14)} CUDA Version: ${cudaVersion(cudaDriverVersion)}`
+  return [
+    ctime(date),
+    `+${line}+`,
+    `| ${title.padEnd(WIDTH - 2)} |`,
+    split('|', '+', '+', '-'),
+    '| GPU  Name                 Persistence-M | Bus-Id          Disp.A | Volatile Uncorr. ECC |',
+    '| Fan  Temp   Perf          Pwr:Usage/Cap |           Memory-Usage | GPU-Util  Compute M. |',
+    '|                                         |                        |               MIG M. |',
+    split('|', '+', '|', '='),
+    ...boards.flatMap((board) => [...boardRows(board), split('+', '+', '+', '-')]),
+    ' '.repeat(WIDTH + 2),
+    `+${line}+`,
+    `| ${'Processes:'.padEnd(WIDTH - 2)} |`,
+    `|${'  GPU   GI   CI        PID   Type   Process name'.padEnd(WIDTH - 11)}GPU Memory |`,
+    `|${'        ID   ID'.padEnd(WIDTH - 11)}Usage      |`,
+    `|${'='.repeat(WIDTH)}|`,
+    ...processRows(boards),
+    `+${line}+`,
+    '',
+  ].join('\n')
+}
+
+function boardRows(board: BoardReading): string[] {
+  const { header, identity, state } = board
+  const told = (value: number, unit: string, width: number) =>
+    (value === NOT_TOLD ? 'N/A' : `${value}${unit}`).padStart(width)
+  const name = identity.name.length > 26 ? `${identity.name.slice(0, 23)}...` : identity.name
+  const watts = (mw: number, width: number) => told(mw === NOT_TOLD ? mw : Math.round(mw / 1000), 'W', width)
+  const memory = (bytes: number, width: number) => `${Math.floor(bytes / MIB)}MiB`.padStart(width)
+  const pstate = state.pstate > 15 ? 'N/A' : `P${state.pstate}`
+  return [
+    `| ${String(header.gpuIndex).padStart(3)}  ${name.padEnd(27)} ${(state.persistenceMode ? 'On' : 'Off').padStart(6)} |` +
+      ` ${identity.busId.padStart(18)} Off | ${(identity.hasEcc ? '0' : 'N/A').padStart(20)} |`,
+    `| ${told(state.fanPercent, '%', 3)}  ${told(state.temperatureC, 'C', 4)}  ${`  ${pstate}`.padEnd(13)}` +
+      `${watts(state.powerAverageMw, 6)} / ${watts(state.powerLimitMw, 6)} |` +
+      ` ${memory(usedBytes(board), 9)} / ${memory(identity.memoryTotalBytes, 10)} |` +
+      ` ${told(state.smUtilPercent, '%', 7)} ${computeModeName(state.computeMode, 'table').padStart(12)} |`,
+    `|${' '.repeat(LEFT)}|${' '.repeat(MIDDLE)}| ${(identity.hasMig ? 'Disabled' : 'N/A').padStart(20)} |`,
+  ]
+}
+
+function processRows(boards: readonly BoardReading[]): string[] {
+  const rows = boards.flatMap(({ header, state }) =>
+    state.processes.slice(0, state.processCount).map(({ pid, isMpsClient, name, usedBytes: bytes }) => {
+      const place = `${String(header.gpuIndex).padStart(5)}   N/A  N/A${String(pid).padStart(10)}`
+      const type = (isMpsClient ? 'M+C' : 'C').padStart(7)
+      const shownName = name.length > 40 ? `...${name.slice(-37)}` : name
+      return `|${place}${type}   ${shownName.padEnd(40)}${`${Math.floor(bytes / MIB)}MiB`.padStart(12)} |`
+    }),
+  )
+  return rows.length > 0 ? rows : [`|${'  No running processes found'.padEnd(WIDTH)}|`]
+}

@@ -1,0 +1,103 @@
+import { NOT_TOLD } from '../board-file-layout.js'
+import type { BoardReading } from '../board-file-reader.js'
+
+/** What all answers of one invocation are about. */
+export interface SmiReading {
+  readonly boards: readonly BoardReading[]
+  readonly attachedGpus: number
+  readonly date: Date
+}
+
+/** A number with its unit, a text, or null for what the board does not tell. */
+export type Value = { readonly number: string; readonly unit: string } | string | null
+
+const MIB = 1024 ** 2
+
+export function quantity(value: number, unit: string, digits = 0): Value {
+  return value === NOT_TOLD ? null : { number: value.toFixed(digits), unit }
+}
+
+export function megahertz(value: number): Value {
+  return quantity(value, 'MHz')
+}
+
+export function watts(milliwatts: number): Value {
+  return milliwatts === NOT_TOLD ? null : quantity(milliwatts / 1000, 'W', 2)
+}
+
+export function mebibytes(bytes: number): Value {
+  return quantity(Math.floor(bytes / MIB), 'MiB')
+}
+
+export function whole(value: number): Value {
+  return value === NOT_TOLD ? null : String(value)
+}
+
+export function enabled(flag: number): string {
+  return flag ? 'Enabled' : 'Disabled'
+}
+
+export function active(flag: number | boolean): string {
+  return flag ? 'Active' : 'Not Active'
+}
+
+/** As shown to people and in XML. */
+export function shown(value: Value): string {
+  if (value === null) return 'N/A'
+  return typeof value === 'string' ? value : `${value.number} ${value.unit}`
+}
+
+export function computeModeName(mode: number, style: 'query' | 'table'): string {
+  const names = {
+    query: ['Default', 'Exclusive_Thread', 'Prohibited', 'Exclusive_Process'],
+    table: ['Default', 'E. Thread', 'Prohibited', 'E. Process'],
+  }
+  return names[style][mode] ?? 'N/A'
+}
+
+export function cudaVersion(encoded: number): string {
+  return `${Math.floor(encoded / 1000)}.${Math.floor((encoded % 1000) / 10)}`
+}
+
+export function architectureName(architecture: number): string {
+  return (
+    ['', '', 'Kepler', 'Maxwell', 'Pascal', 'Volta', 'Turing', 'Ampere', 'Ada Lovelace', 'Hopper'][architecture] ??
+    'Unknown'
+  )
+}
+
+export function brandName(brand: number): string {
+  return ({ 2: 'Tesla', 5: 'GeForce', 14: 'NVIDIA' } as Record<number, string>)[brand] ?? 'Unknown'
+}
+
+/** Memory in use by processes: without what the driver reserves. */
+export function usedBytes({ identity, state }: BoardReading): number {
+  return state.memoryUsedBytes - identity.memoryReservedBytes
+}
+
+export function freeBytes({ identity, state }: BoardReading): number {
+  return identity.memoryTotalBytes - state.memoryUsedBytes
+}
+
+export function bar1UsedBytes({ state }: BoardReading): number {
+  return (1 + 2 * state.processCount) * MIB
+}
+
+export function hex(value: number, digits: number): string {
+  return `0x${value.toString(16).toUpperCase().padStart(digits, '0')}`
+}
+
+/** Whether a bit of the clocks event reasons is set. */
+export function hasReason({ state }: BoardReading, bit: number): boolean {
+  return (state.eventReasons & bit) !== 0
+}
+
+export function topSmClock({ identity }: BoardReading): number {
+  return Math.max(...identity.smClocksMhz)
+}
+
+/** `Sat Jan 31 12:00:00 2026`. */
+export function ctime(date: Date): string {
+  const [weekday, month, day, year] = date.toDateString().split(' ')
+  return `${weekday} ${month} ${String(Number(day)).padStart(2)} ${date.toTimeString().slice(0, 8)} ${year}`
+}

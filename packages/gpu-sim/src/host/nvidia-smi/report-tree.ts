@@ -1,0 +1,54 @@
+/** One line or one section of the full report; the text and the XML of `nvidia-smi -q` are two renderings of one tree. */
+export type ReportNode =
+  | { readonly label: string; readonly tag: string; readonly value: string }
+  | {
+      readonly label: string
+      readonly tag: string
+      readonly children: readonly ReportNode[]
+      /** Names of `-d` that select it; without, it is always shown. */
+      readonly display?: readonly string[]
+      /** A value on the section's own line; an element of its own in XML. */
+      readonly heading?: { readonly tag: string; readonly value: string }
+      /** Text value of a section without children; XML has an empty element. */
+      readonly whenEmpty?: string
+    }
+
+export function item(label: string, tag: string, value: string): ReportNode {
+  return { label, tag, value }
+}
+
+export function section(label: string, tag: string, children: readonly ReportNode[], ...display: string[]): ReportNode {
+  return { label, tag, children, ...(display.length > 0 ? { display } : {}) }
+}
+
+const VALUE_COLUMN = 42
+
+export function renderText(nodes: readonly ReportNode[], depth = 0): string {
+  const indent = '    '.repeat(depth)
+  return nodes
+    .map((node) => {
+      const label = indent + node.label
+      const value =
+        'value' in node ? node.value : (node.heading?.value ?? (node.children.length ? undefined : node.whenEmpty))
+      const line = value === undefined ? `${label}\n` : `${label.padEnd(VALUE_COLUMN)}: ${value}\n`
+      return 'value' in node ? line : line + renderText(node.children, depth + 1)
+    })
+    .join('')
+}
+
+export function renderXml(nodes: readonly ReportNode[], depth: number): string {
+  const indent = '\t'.repeat(depth)
+  return nodes
+    .map((node) => {
+      if ('value' in node) return `${indent}<${node.tag}>${escaped(node.value)}</${node.tag}>\n`
+      const heading = node.heading
+        ? `${indent}\t<${node.heading.tag}>${node.heading.value}</${node.heading.tag}>\n`
+        : ''
+      return `${indent}<${node.tag}>\n${heading}${renderXml(node.children, depth + 1)}${indent}</${node.tag}>\n`
+    })
+    .join('')
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}

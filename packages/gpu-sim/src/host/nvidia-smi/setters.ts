@@ -1,0 +1,166 @@
+import { type OperationName, operations } from '../board-file-layout.js'
+import type { BoardReading } from '../board-file-reader.js'
+import type { SetReply } from '../control-service.js'
+import { controlSocket } from '../host-folder-layout.js'
+import { MessageClient } from '../message-socket.js'
+import { computeModes, nvmlReturn } from '../nvml-return.js'
+import { SmiError } from './smi-error.js'
+
+/** One change on each of the selected boards, and what is said about it. */
+export interface Setter {
+  readonly operation: OperationName
+  readonly first: number
+  readonly second: number
+  /** What the user lacks the permission to change. */
+  readonly subject: string
+  readonly supported?: (board: BoardReading) => boolean
+  readonly done: (board: BoardReading) => string
+  readonly invalid: (board: BoardReading) => string
+}
+
+/** @throws SmiError for an argument that cannot be meant */
+export function parseSetter(option: string, argument: string): Setter | undefined {
+  const badArgument = () => new SmiError(2, `Invalid argument "${argument}" for option "${option}".\n`)
+  const range = () => {
+    const numbers = argument.split(',').map(Number)
+    const [min = Number.NaN, max = min] = numbers
+    if (argument === '' || numbers.length > 2 || !Number.isInteger(min) || !Number.isInteger(max)) throw badArgument()
+    return [min, max] as const
+  }
+  const base = { first: 0, second: 0, done: () => '', invalid: () => `"${argument}" is not valid` }
+  const isAmpereOrLater = ({ identity }: BoardReading) => identity.architecture >= 7
+  const hasApplicationClocks = ({ identity }: BoardReading) => identity.hasApplicationClocks === 1
+  switch (option) {
+    case '-pl': {
+      const limitW = Number(argument)
+      if (argument === '' || !Number.isFinite(limitW)) throw badArgument()
+      return {
+        ...base,
+        operation: 'setPowerLimit',
+        first: Math.round(limitW * 1000),
+        subject: 'power management limit',
+        done: ({ identity, state }) =>
+          `Power limit for GPU ${identity.busId} was set to ${limitW.toFixed(2)} W from ${(state.powerLimitMw / 1000).toFixed(2)} W.`,
+        invalid: ({ identity }) =>
+          `Provided power limit ${limitW.toFixed(2)} W is not a valid power limit which should be between ` +
+          `${(identity.powerMinMw / 1000).toFixed(2)} W and ${(identity.powerMaxMw / 1000).toFixed(2)} W for GPU ${identity.busId}`,
+      }
+    }
+    case '-lgc': {
+      const [first, second] = range()
+      const done = ({ identity }: BoardReading) =>
+        `GPU clocks set to "(gpuClkMin ${first}, gpuClkMax ${second})" for GPU ${identity.busId}`
+      return { ...base, operation: 'lockSmClock', first, second, subject: 'clocks', done }
+    }
+    case '-lmc': {
+      const [first, second] = range()
+      const done = ({ identity }: BoardReading) =>
+        `Memory clocks set to "(memClkMin ${first}, memClkMax ${second})" for GPU ${identity.busId}`
+      return { ...base, operation: 'lockMemClock', first, second, subject: 'clocks', supported: isAmpereOrLater, done }
+    }
+    case '-rgc':
+      return { ...base, operation: 'resetSmClock', subject: 'clocks', done: reset('GPU') }
+    case '-rmc':
+      return {
+        ...base,
+        operation: 'resetMemClock',
+        subject: 'clocks',
+        supported: isAmpereOrLater,
+        done: reset('Memory'),
+      }
+    case '-ac': {
+      const [first, second] = range()
+      const done = ({ identity }: BoardReading) =>
+        `Applications clocks set to "(MEM ${first}, SM ${second})" for GPU ${identity.busId}`
+      const invalid = ({ identity }: BoardReading) =>
+        `Specified clock combination "(MEM ${first}, SM ${second})" is not supported for GPU ${identity.busId}. ` +
+        'Run "nvidia-smi -q -d SUPPORTED_CLOCKS" to see list of supported clock combinations'
+      return {
+        ...base,
+        operation: 'setApplicationClocks',
+        first,
+        second,
+        subject: 'clocks',
+        supported: hasApplicationClocks,
+        done,
+        invalid,
+      }
+    }
+    case '-rac':
+      return {
+        ...base,
+        operation: 'resetApplicationClocks',
+        subject: 'clocks',
+        supported: hasApplicationClocks,
+        done: reset('Applications'),
+      }
+    case '-pm': {
+      const first = ({ '0': 0, DISABLED: 0, '1': 1, ENABLED: 1 } as Record<string, number>)[argument.toUpperCase()]
+      if (first === undefined) throw badArgument()
+      const name = first ? 'Enabled' : 'Disabled'
+      const done = ({ identity, state }: BoardReading) =>
+        state.persistenceMode === first
+          ? `Persistence mode is already ${name} for GPU ${identity.busId}.`
+          : `${name} persistence mode for GPU ${identity.busId}.`
+      return { ...base, operation: 'setPersistenceMode', first, subject: 'persistence mode', done }
+    }
+    case '-c': {
+      const wanted = argument.toUpperCase()
+      const first = /^\d$/.test(wanted) ? Number(wanted) : computeModes[wanted as keyof typeof computeModes]
+      if (first === undefined || first === computeModes.EXCLUSIVE_THREAD || first > 3) throw badArgument()
+      const name = Object.entries(computeModes).find(([, code]) => code === first)![0]
+      const done = ({ identity, state }: BoardReading) =>
+        state.computeMode === first
+          ? `Compute mode is already set to ${name} for GPU ${identity.busId}.`
+          : `Set compute mode to ${name} for GPU ${identity.busId}.`
+      return { ...base, operation: 'setComputeMode', first, subject: 'compute mode', done }
+    }
+    default:
+      return undefined
+  }
+}
+
+/**
+ * Have the simulator apply a change, with the privilege of this process.
+ *
+ * @throws SmiError with the message and the exit code of the real tool
+ */
+export async function applySetter(setter: Setter, boards: readonly BoardReading[], folder: string): Promise<string> {
+  const simulator = await MessageClient.open(controlSocket(folder))
+  const ending = 'Terminating early due to previous errors.\n'
+  let output = ''
+  try {
+    for (const board of boards) {
+      const { busId } = board.identity
+      if (setter.supported && !setter.supported(board)) {
+        throw new SmiError(3, `${output}Setting ${setter.subject} is not supported for GPU ${busId}.\n${ending}`)
+      }
+      const { code } = await simulator.request<SetReply>({
+        kind: 'set',
+        gpuIndex: board.header.gpuIndex,
+        operation: operations[setter.operation],
+        first: setter.first,
+        second: setter.second,
+        uid: process.geteuid?.() ?? 0,
+      })
+      if (code === nvmlReturn.noPermission) {
+        throw new SmiError(
+          4,
+          `${output}The current user does not have permission to change ${setter.subject} for GPU ${busId}.\n${ending}`,
+        )
+      }
+      if (code === nvmlReturn.invalidArgument) throw new SmiError(2, `${output}${setter.invalid(board)}\n${ending}`)
+      if (code !== nvmlReturn.success) {
+        throw new SmiError(code, `${output}Unable to set ${setter.subject} for GPU ${busId}: Unknown Error\n${ending}`)
+      }
+      output += `${setter.done(board)}\n`
+    }
+    return output
+  } finally {
+    simulator.close()
+  }
+}
+
+function reset(what: string): (board: BoardReading) => string {
+  return ({ identity }) => `${what} clocks reset for GPU ${identity.busId}`
+}

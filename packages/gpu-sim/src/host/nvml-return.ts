@@ -1,0 +1,22 @@
+/** NVML's return codes that host mode uses. */
+export const nvmlReturn = {
+  success: 0,
+  invalidArgument: 2,
+  notSupported: 3,
+  noPermission: 4,
+  notFound: 6,
+  gpuIsLost: 15,
+  unknown: 999,
+} as const
+
+/** Bits of the clocks event reasons. */
+export const eventReasonBits = {
+  'gpu-idle': 0x1,
+  'application-clocks': 0x2,
+  'sw-power-cap': 0x4,
+  'hw-slowdown': 0x8,
+  'sw-thermal-slowdown': 0x20,
+  'hw-thermal-slowdown': 0x40,
+} as const
+
+export const computeModes = { DEFAULT: 0, EXCLUSIVE_THREAD: 1, PROHIBITED: 2, EXCLUSIVE_PROCESS: 3 } as const

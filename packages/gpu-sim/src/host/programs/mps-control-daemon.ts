@@ -1,0 +1,87 @@
+import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { controlSocket } from '../host-folder-layout.js'
+import { MessageClient, onMessages, send } from '../message-socket.js'
+import type { MpsAnswer } from '../mps-daemon.js'
+import { controlPipe, logDirectory, pidFile, pipeDirectory } from './mps-control-protocol.js'
+
+/**
+ * The daemon process: owns the pipe and the pid file, hands command lines to the simulator, which keeps the state. It ends
+ * with `quit`, with a signal, and with the simulator.
+ *
+ * @param onReady called once commands are accepted
+ */
+export async function serveControlPipe(onReady: () => void): Promise<number> {
+  process.title = 'nvidia-cuda-mps-control'
+  const folder = process.env['PCTODL_GPU_SIM_FOLDER'] ?? ''
+  const simulator = await MessageClient.open(controlSocket(folder))
+  const { accepted } = await simulator.request<{ accepted: boolean }>({
+    kind: 'mps-daemon',
+    pipeDirectory: pipeDirectory(),
+  })
+  if (!accepted) return 1
+  makeFolder(pipeDirectory())
+  rmSync(controlPipe(), { force: true })
+  writeFileSync(pidFile(), `${process.pid}\n`)
+  const log = logger()
+
+  return new Promise((resolve) => {
+    const sockets = new Set<Socket>()
+    const server = createServer((socket) => {
+      sockets.add(socket)
+      socket.on('error', () => {})
+      socket.on('close', () => sockets.delete(socket))
+      onMessages(socket, async (message) => {
+        const { line } = message as { line: string }
+        log(`NEW COMMAND: ${line}`)
+        const answer = await simulator.request<MpsAnswer>({ kind: 'mps-command', line }).catch(() => null)
+        if (!answer) return socket.destroy()
+        send(socket, answer)
+        if (answer.quit) end(0)
+      })
+    })
+    const end = (code: number) => {
+      simulator.onClose = () => {}
+      simulator.close()
+      server.close()
+      for (const socket of sockets) socket.end()
+      for (const file of [controlPipe(), pidFile()]) rmSync(file, { force: true })
+      log('Exit')
+      resolve(code)
+    }
+    simulator.onClose = () => end(1)
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => end(0))
+    server.listen(controlPipe(), () => {
+      log('Start')
+      onReady()
+    })
+  })
+}
+
+/** One level only, as the real daemon: it must not bring back the folder of a host that has just ended. */
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+}
+
+/** The log is a service: a folder that cannot be written must not keep the daemon from starting, as with the real one. */
+function logger(): (text: string) => void {
+  const file = join(logDirectory(), 'control.log')
+  try {
+    makeFolder(logDirectory())
+  } catch {
+    // See above.
+  }
+  return (text) => {
+    try {
+      const now = new Date().toISOString().replace('T', ' ').replace('Z', '')
+      appendFileSync(file, `[${now} Control ${process.pid}] ${text}\n`)
+    } catch {
+      // See above.
+    }
+  }
+}

@@ -1,0 +1,18 @@
+import { join } from 'node:path'
+
+/** Where a daemon and its users meet; NVIDIA's default unless the environment names another folder. */
+export function pipeDirectory(): string {
+  return process.env['CUDA_MPS_PIPE_DIRECTORY'] || '/tmp/nvidia-mps'
+}
+
+export function logDirectory(): string {
+  return process.env['CUDA_MPS_LOG_DIRECTORY'] || '/var/log/nvidia-mps'
+}
+
+export function controlPipe(): string {
+  return join(pipeDirectory(), 'control')
+}
+
+export function pidFile(): string {
+  return join(pipeDirectory(), 'nvidia-cuda-mps-control.pid')
+}

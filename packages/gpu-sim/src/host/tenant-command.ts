@@ -1,0 +1,79 @@
+import { join } from 'node:path'
+import { PctodlError } from '@pctodl/platform'
+import type { AttachReply, CountersReply } from './control-service.js'
+import { BoardUnavailableError } from './host-errors.js'
+import { controlSocket } from './host-folder-layout.js'
+import { MessageClient } from './message-socket.js'
+
+export interface TenantCommandOptions {
+  readonly model: string
+  readonly batchSize: number
+  /** End after this time; without it, run until a signal or the end of the host. */
+  readonly durationMs?: number
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly signal: AbortSignal
+  print(line: string): void
+}
+
+/** The process could not get, or keep, its place on the board. */
+export class CudaError extends PctodlError {
+  readonly cudaError: number
+
+  constructor(cudaError: number, message: string) {
+    super('CUDA_ERROR', `CUDA error ${cudaError}: ${message}`)
+    this.cudaError = cudaError
+  }
+}
+
+/**
+ * A process that uses the simulated board as an inference process uses a real one: it reads the MPS variables and
+ * `CUDA_VISIBLE_DEVICES` once, at start, holds its place for as long as it lives, and prints its counters every second.
+ *
+ * @throws BoardUnavailableError outside a simulated host
+ * @throws CudaError where the board or the MPS server refuses it, or cuts it off
+ */
+export async function runTenant({
+  model,
+  batchSize,
+  durationMs,
+  environment,
+  signal,
+  print,
+}: TenantCommandOptions): Promise<void> {
+  const folder = environment['PCTODL_GPU_SIM_FOLDER']
+  if (!folder)
+    throw new BoardUnavailableError('no simulated host; start one with: pctodl-gpu-sim host --gpu 3080Ti -- <command>')
+  const client = await MessageClient.open(controlSocket(folder)).catch((cause) => {
+    throw new BoardUnavailableError('the simulator has ended', { cause })
+  })
+  try {
+    const attached = await client.request<AttachReply>({
+      kind: 'attach',
+      pid: process.pid,
+      uid: process.getuid?.() ?? 0,
+      name: `pctodl-gpu-sim tenant ${model}`,
+      gpu: (environment['CUDA_VISIBLE_DEVICES'] || '0').split(',')[0]!,
+      pipeDirectory: environment['CUDA_MPS_PIPE_DIRECTORY'] ?? join('/tmp', 'nvidia-mps'),
+      tenant: { model, batchSize, mpsPercent: Number(environment['CUDA_MPS_ACTIVE_THREAD_PERCENTAGE'] ?? 100) },
+    })
+    if (attached.cudaError) throw new CudaError(attached.cudaError, attached.message)
+    print(JSON.stringify({ attached: true, mps: attached.isMpsClient, mpsPercent: attached.mpsPercent }))
+    const endMs = performance.now() + (durationMs ?? Number.POSITIVE_INFINITY)
+    while (!signal.aborted && performance.now() < endMs) {
+      await pause(Math.min(1000, endMs - performance.now()), signal)
+      const { cudaError, ...counters } = await client.request<CountersReply>({ kind: 'counters' })
+      if (cudaError) throw new CudaError(cudaError, 'the MPS server terminated this client')
+      print(JSON.stringify(counters))
+      if (counters.state === 'failed') throw new CudaError(2, counters.failure ?? 'out of memory')
+    }
+  } finally {
+    client.close()
+  }
+}
+
+function pause(durationMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, durationMs)
+    signal.addEventListener('abort', () => resolve(clearTimeout(timer)), { once: true })
+  })
+}

@@ -1,0 +1,71 @@
+import { type GpuSpec, PctodlError } from '@pctodl/platform'
+import type { BoardPhysics } from './board-physics.js'
+import type { Execution } from './execution.js'
+import { GpuPartition } from './gpu-partition.js'
+import { findMigProfile, findPlacement, type MigProfile, migBoard } from './mig-profiles.js'
+
+/** A MIG instance that exists on a board. */
+export interface MigInstance {
+  readonly id: number
+  readonly profile: MigProfile
+  /** First of its memory slices. */
+  readonly start: number
+  /** SMs, memory, bandwidth and L2 of the instance, as a board of its own. */
+  readonly spec: GpuSpec
+}
+
+/** The MIG instances of a board: isolated from each other in everything but clocks, power and heat. */
+export class MigPartitions {
+  readonly #spec: GpuSpec
+  readonly #physics: BoardPhysics
+  readonly #execution: Execution
+  readonly #byInstance = new Map<MigInstance, GpuPartition>()
+  #partitions: readonly GpuPartition[] = []
+  #nextId = 1
+
+  constructor(spec: GpuSpec, physics: BoardPhysics, execution: Execution) {
+    this.#spec = spec
+    this.#physics = physics
+    this.#execution = execution
+  }
+
+  get any(): boolean {
+    return this.#partitions.length > 0
+  }
+
+  get partitions(): readonly GpuPartition[] {
+    return this.#partitions
+  }
+
+  create(name: string, mps: 'running' | 'off'): MigInstance {
+    const profile = findMigProfile(this.#spec, name)
+    const taken = [...this.#byInstance.keys()]
+    const start = findPlacement(profile, taken)
+    if (start === undefined) {
+      const present = taken.map((instance) => `${instance.profile.name} at ${instance.start}`).join(', ')
+      throw new PctodlError('NO_ROOM', `no placement for ${name} on ${this.#spec.name} beside ${present}; destroy one`)
+    }
+    const instance: MigInstance = { id: this.#nextId++, profile, start, spec: migBoard(this.#spec, profile) }
+    const share = instance.spec.memoryBytes / this.#spec.memoryBytes
+    const partition = new GpuPartition(instance.spec, this.#physics, { ...this.#execution, mps }, share)
+    this.#byInstance.set(instance, partition)
+    this.#partitions = [...this.#byInstance.values()]
+    return instance
+  }
+
+  destroy(instance: MigInstance): void {
+    if (this.partition(instance).processes.length > 0) {
+      throw new PctodlError('IN_USE', `processes run on MIG instance ${instance.id}; end them before destroying it`)
+    }
+    this.#byInstance.delete(instance)
+    this.#partitions = [...this.#byInstance.values()]
+  }
+
+  partition(instance: MigInstance): GpuPartition {
+    const partition = this.#byInstance.get(instance)
+    if (!partition) {
+      throw new PctodlError('NO_SUCH_INSTANCE', `MIG instance ${instance.id} does not exist; create it on this board`)
+    }
+    return partition
+  }
+}

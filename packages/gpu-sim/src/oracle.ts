@@ -1,0 +1,249 @@
+import {
+  type Configuration,
+  findGpuSpec,
+  type GpuSpec,
+  InfeasibleCapError,
+  InvalidInputError,
+  MAX_MPS_CLIENTS,
+  networkName,
+  smClocksAt,
+  type Tenant,
+} from '@pctodl/platform'
+import type { BoardPhysics } from './board-physics.js'
+import { settledPower } from './board-power.js'
+import { highestStateWithin } from './clock-within-power.js'
+import { type Execution, elementBytes } from './execution.js'
+import { physicsOfBoard } from './physics-of-board.js'
+import { runningBytes } from './process-memory.js'
+import { neighbours, type Slot, shareMultisets } from './slots.js'
+import { SteadyStateSolver } from './steady-state.js'
+
+export interface OracleOptions extends Execution {
+  /** Shares are multiples of this, percent; a divisor of 100. Default 10. */
+  readonly sharePercentStep?: number
+  /** Default 1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256. */
+  readonly batchSizes?: readonly number[]
+  /** Default: all that the board has for work. */
+  readonly memClocksMhz?: readonly number[]
+  /** Default 48, the MPS client limit. */
+  readonly mostTenants?: number
+  /** Best configurations of one batch size from which the search over unlike batch sizes sets out. Default 100. */
+  readonly starts?: number
+  /** Default: the coefficients of the board. */
+  readonly physics?: BoardPhysics
+}
+
+export interface Oracle {
+  readonly configuration: Configuration
+  /** Samples/s, true. */
+  readonly throughput: number
+  /** True mean power once warm, W; at most the cap. */
+  readonly powerW: number
+  /** Steady states computed. */
+  readonly evaluations: number
+  /** What was searched: the best between these points may be a little better. */
+  readonly resolution: {
+    readonly sharePercentStep: number
+    readonly batchSizes: readonly number[]
+    readonly memClocksMhz: readonly number[]
+    readonly starts: number
+  }
+}
+
+type Settle = ReturnType<SteadyStateSolver['prepare']>
+
+interface Found {
+  readonly slots: readonly Slot[]
+  readonly throughput: number
+  readonly powerW: number
+  readonly smClockMhz: number
+  readonly memClockMhz: number
+}
+
+const defaultBatchSizes = [1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256]
+
+/**
+ * The best static configuration of one network under a power cap, found by search over the simulated board itself: what a
+ * policy could at most reach. For tests and reports only; a policy that looks at it is cheating.
+ *
+ * Every multiset of shares is tried with every batch size for all of its tenants, and the best of these are improved by
+ * changing single tenants' shares and batch sizes until nothing helps. For each set of tenants the clock is solved, not
+ * sampled: power rises with it, and so does throughput (among unlike batch sizes to within 0.01 %), so the best is the
+ * highest state that keeps the cap.
+ *
+ * @throws InfeasibleCapError where nothing keeps the cap
+ * @throws InvalidInputError, UnknownNameError
+ */
+export function findOracle(
+  board: string | GpuSpec,
+  model: string,
+  powerCapW: number,
+  options: OracleOptions = {},
+): Oracle {
+  const spec = typeof board === 'string' ? findGpuSpec(board) : board
+  const search = new OracleSearch(spec, networkName(model), powerCapW, options)
+  return search.run()
+}
+
+class OracleSearch {
+  readonly #spec: GpuSpec
+  readonly #model: string
+  readonly #powerCapW: number
+  readonly #step: number
+  readonly #batchSizes: readonly number[]
+  readonly #memClocksMhz: readonly number[]
+  readonly #mostTenants: number
+  readonly #starts: number
+  readonly #solver: SteadyStateSolver
+  readonly #limitW: number
+  readonly #bytesOfBatch: readonly number[]
+  readonly #seen = new Map<string, Found | null>()
+  #evaluations = 0
+  #lowestW = Number.POSITIVE_INFINITY
+
+  constructor(spec: GpuSpec, model: string, powerCapW: number, options: OracleOptions) {
+    const {
+      sharePercentStep = 10,
+      batchSizes = defaultBatchSizes,
+      memClocksMhz = spec.performanceMemClocksMhz,
+    } = options
+    const { mostTenants = MAX_MPS_CLIENTS, starts = 100, physics = physicsOfBoard(spec), ...execution } = options
+    assertOptions(spec, powerCapW, sharePercentStep, batchSizes, memClocksMhz)
+    this.#spec = spec
+    this.#model = model
+    this.#powerCapW = powerCapW
+    this.#step = sharePercentStep
+    this.#batchSizes = [...batchSizes].sort((a, b) => a - b)
+    this.#memClocksMhz = memClocksMhz
+    this.#mostTenants = mostTenants
+    this.#starts = starts
+    this.#solver = new SteadyStateSolver(spec, physics, execution)
+    this.#limitW = Math.min(powerCapW, physics.firmware.limitFactor * spec.powerLimitW.default)
+    this.#bytesOfBatch = this.#batchSizes.map((batchSize) =>
+      runningBytes(physics.process, { model, mpsPercent: 100, batchSize }, elementBytes(execution)),
+    )
+  }
+
+  run(): Oracle {
+    const alike: Found[] = []
+    for (const shares of shareMultisets(100 / this.#step, this.#mostTenants)) {
+      for (let batch = 0; batch < this.#batchSizes.length; batch++) {
+        const found = this.#evaluate(shares.map((units) => ({ units, batch })))
+        if (found) alike.push(found)
+      }
+    }
+    alike.sort((a, b) => b.throughput - a.throughput)
+    let best = alike[0]
+    if (!best) throw new InfeasibleCapError(this.#powerCapW, this.#lowestW, `${this.#model} on ${this.#spec.name}`)
+    for (const start of alike.slice(0, this.#starts)) {
+      const improved = this.#climb(start)
+      if (improved.throughput > best.throughput) best = improved
+    }
+    return {
+      configuration: {
+        tenants: this.#tenants(best.slots),
+        smClockMhz: best.smClockMhz,
+        memClockMhz: best.memClockMhz,
+      },
+      throughput: best.throughput,
+      powerW: best.powerW,
+      evaluations: this.#evaluations,
+      resolution: {
+        sharePercentStep: this.#step,
+        batchSizes: this.#batchSizes,
+        memClocksMhz: this.#memClocksMhz,
+        starts: this.#starts,
+      },
+    }
+  }
+
+  /** Step to the best neighbour until none is better. */
+  #climb(start: Found): Found {
+    let here = start
+    for (;;) {
+      let best = here
+      for (const slots of neighbours(here.slots, 100 / this.#step, this.#batchSizes.length, this.#mostTenants)) {
+        const found = this.#evaluate(slots, best.throughput)
+        if (found && found.throughput > best.throughput) best = found
+      }
+      if (best === here) return here
+      here = best
+    }
+  }
+
+  /** The best clocks for these tenants; null where they do not fit, cannot keep the cap or cannot reach `atLeast`. */
+  #evaluate(slots: readonly Slot[], atLeast = 0): Found | null {
+    const key = slots.map(({ units, batch }) => units * 64 + batch).join()
+    const seen = this.#seen.get(key)
+    if (seen !== undefined) return seen
+    if (!this.#fits(slots)) {
+      this.#seen.set(key, null)
+      return null
+    }
+    const settle = this.#solver.prepare(this.#tenants(slots))
+    let best: Found | null = null
+    for (const memClockMhz of this.#memClocksMhz) {
+      const found = this.#bestClock(slots, settle, memClockMhz, Math.max(atLeast, best?.throughput ?? 0))
+      if (found) best = found
+    }
+    this.#seen.set(key, best)
+    return best
+  }
+
+  /** The highest SM clock that keeps the cap; null where there is none or it gives no more than `atLeast`. */
+  #bestClock(slots: readonly Slot[], settle: Settle, memClockMhz: number, atLeast: number): Found | null {
+    const clocks = smClocksAt(this.#spec, memClockMhz)!
+    const tried = new Map<number, Found>()
+    const powerAt = (index: number) => {
+      this.#evaluations++
+      const smClockMhz = clocks[index]!
+      const state = settle(smClockMhz, memClockMhz)
+      const powerW = settledPower(this.#spec, this.#solver.physics, state, smClockMhz, memClockMhz).totalW
+      tried.set(index, { slots, throughput: state.throughput, powerW, smClockMhz, memClockMhz })
+      this.#lowestW = Math.min(this.#lowestW, powerW)
+      return powerW
+    }
+    const top = clocks.findLastIndex((mhz) => mhz <= this.#spec.boostClockMhz)
+    const topW = powerAt(top)
+    if (tried.get(top)!.throughput <= atLeast) return null
+    const index = topW <= this.#limitW ? top : top > 0 ? highestStateWithin(top - 1, this.#limitW, powerAt) : -1
+    const found = tried.get(index)
+    return found && found.throughput > atLeast ? found : null
+  }
+
+  #fits(slots: readonly Slot[]): boolean {
+    const { reservedBytes } = this.#solver.physics.process
+    const bytes = slots.reduce((sum, { batch }) => sum + this.#bytesOfBatch[batch]!, reservedBytes)
+    return bytes <= this.#spec.memoryBytes
+  }
+
+  #tenants(slots: readonly Slot[]): Tenant[] {
+    return slots.map(({ units, batch }) => ({
+      model: this.#model,
+      mpsPercent: units * this.#step,
+      batchSize: this.#batchSizes[batch]!,
+    }))
+  }
+}
+
+function assertOptions(
+  spec: GpuSpec,
+  powerCapW: number,
+  step: number,
+  batchSizes: readonly number[],
+  memClocksMhz: readonly number[],
+): void {
+  if (!(powerCapW > 0)) throw new InvalidInputError('powerCapW', powerCapW, 'a positive number of watts')
+  if (!(step > 0 && Number.isInteger(100 / step))) {
+    throw new InvalidInputError('sharePercentStep', step, 'a divisor of 100')
+  }
+  if (batchSizes.length === 0 || batchSizes.length > 64 || batchSizes.some((b) => !Number.isInteger(b) || b < 1)) {
+    throw new InvalidInputError('batchSizes', batchSizes, '1 to 64 integers of at least 1')
+  }
+  for (const memClockMhz of memClocksMhz) {
+    if (!smClocksAt(spec, memClockMhz)) {
+      const known = spec.clockStates.map((state) => state.memClockMhz)
+      throw new InvalidInputError('memClocksMhz', memClockMhz, `memory clocks of ${spec.name}: ${known.join(', ')}`)
+    }
+  }
+}

@@ -1,0 +1,66 @@
+/** A tenant in a search: its share in units of the share step, its batch size as an index into a ladder. */
+export interface Slot {
+  readonly units: number
+  readonly batch: number
+}
+
+/** Every multiset of shares of at most `units` in sum, each descending. */
+export function* shareMultisets(units: number, mostTenants: number): Generator<number[]> {
+  function* extend(prefix: number[], free: number): Generator<number[]> {
+    if (prefix.length > 0) yield prefix
+    if (prefix.length === mostTenants) return
+    for (let next = Math.min(free, prefix.at(-1) ?? free); next >= 1; next--) {
+      yield* extend([...prefix, next], free - next)
+    }
+  }
+  yield* extend([], units)
+}
+
+/**
+ * Sets of tenants one change away: a batch size up or down for one tenant, for those of one share, or for all; a unit of
+ * share moved, taken or given back; a tenant split in two, two merged, one added or ended. In canonical order, each once.
+ */
+export function neighbours(
+  slots: readonly Slot[],
+  units: number,
+  batches: number,
+  mostTenants: number,
+): readonly (readonly Slot[])[] {
+  const found = new Map<string, readonly Slot[]>()
+  const add = (changed: readonly Slot[]) => {
+    if (changed.length === 0 || changed.length > mostTenants) return
+    if (changed.some(({ units: u, batch }) => u < 1 || batch < 0 || batch >= batches)) return
+    if (changed.reduce((sum, slot) => sum + slot.units, 0) > units) return
+    const sorted = [...changed].sort((a, b) => b.units - a.units || b.batch - a.batch)
+    found.set(sorted.map((slot) => `${slot.units} ${slot.batch}`).join(), sorted)
+  }
+  const change = (concerns: (slot: Slot, index: number) => boolean, to: (slot: Slot) => Slot) =>
+    add(slots.map((slot, i) => (concerns(slot, i) ? to(slot) : slot)))
+  const without = (...indices: number[]) => slots.filter((_, i) => !indices.includes(i))
+
+  for (const by of [-1, 1]) {
+    const shifted = (slot: Slot) => ({ ...slot, batch: slot.batch + by })
+    change(() => true, shifted)
+    slots.forEach(({ units: share }, i) => {
+      change((_, j) => j === i, shifted)
+      change((slot) => slot.units === share, shifted)
+      change(
+        (_, j) => j === i,
+        (slot) => ({ ...slot, units: slot.units + by }),
+      )
+    })
+  }
+  slots.forEach((slot, i) => {
+    add(without(i))
+    for (let part = 1; part <= slot.units / 2; part++) {
+      add([...without(i), { ...slot, units: part }, { ...slot, units: slot.units - part }])
+    }
+    for (let share = 1; share <= units; share++) add([...slots, { ...slot, units: share }])
+    slots.forEach((other, j) => {
+      if (j === i) return
+      add([...without(i, j), { ...slot, units: slot.units + 1 }, { ...other, units: other.units - 1 }])
+      add([...without(i, j), { ...slot, units: slot.units + other.units }])
+    })
+  })
+  return [...found.values()]
+}

@@ -1,0 +1,298 @@
+import { type GpuSpec, memoryBandwidth } from '@pctodl/platform'
+import type { WorkPhysics } from './board-physics.js'
+import type { FixedPoint, UnitMap } from './fixed-point.js'
+import type { TenantLoad } from './tenant-load.js'
+
+/** Residual of the shares of time at which the mix counts as settled; rates are then right to some 1e-10. */
+const TOLERANCE = 1e-12
+
+/** Unknowns per kind, and where each is. */
+const SHARES = 4
+const FELT = 0
+const LAUNCHING = 1
+const PREPARING = 2
+const RESIDENT = 3
+
+/** Identical tenants, solved as one. */
+export interface Kind {
+  readonly load: TenantLoad
+  count: number
+  /** Where the kind's operators begin in the arrays of the mix. */
+  offset: number
+  /** What the other tenants want to keep in L2, bytes. */
+  othersBytes: number
+  totalDramBytes: number
+  /** DRAM bandwidth that the tenant's SMs can ask for at the present clocks, bytes/s. */
+  requestBandwidth: number
+  /** Time of one batch, s. */
+  batchS: number
+  /** Time of its kernels, s; `workS`: if nobody else wanted the SMs or the bandwidth. */
+  deviceS: number
+  workS: number
+  /** Time of its DRAM traffic, s. */
+  memoryS: number
+  /** Time to launch its operators, s. */
+  launchS: number
+  /** Time to prepare and copy its images, s. */
+  imageS: number
+}
+
+/**
+ * A set of tenants with everything computed that does not depend on clocks, so that a search over clocks pays for it once.
+ *
+ * A batch takes, operator after operator, the longer of its arithmetic and its memory traffic (with a short overlap
+ * penalty) plus a floor per kernel, while the host launches the next operators beside it; whichever side is slower sets
+ * the pace, and the time per image in the host comes on top. Tenants meet in DRAM, in L2, on the SMs where their shares
+ * overlap, and in the rates at which all clients together can launch and prepare images. How much they are in each other's
+ * way depends on how busy they are, which depends on how much they are in each other's way: a fixed point in four shares
+ * of time per kind: how much of its traffic is felt, launching, preparing, on the device.
+ */
+export class TenantMix implements UnitMap {
+  readonly kinds: readonly Kind[]
+  readonly kindOf: readonly Kind[]
+  readonly #spec: GpuSpec
+  readonly #work: WorkPhysics
+  readonly #timeSliced: boolean
+  readonly #fixedPoint: FixedPoint
+  /**
+   * Bytes that miss L2: of each operator with arithmetic; of the operators without, the sum over this one and those that
+   * follow (then a 0), because their time is a sum without roots.
+   */
+  readonly #dramBytes: Float64Array
+  /** Times of an operator's arithmetic and of its L2 traffic, each to the fourth, at the present clock. */
+  readonly #computeS4: Float64Array
+  readonly #l2S4: Float64Array
+  readonly #shares: Float64Array
+  #capacity = 0
+
+  constructor(
+    spec: GpuSpec,
+    work: WorkPhysics,
+    loads: readonly TenantLoad[],
+    fixedPoint: FixedPoint,
+    timeSliced: boolean,
+  ) {
+    this.#spec = spec
+    this.#work = work
+    this.#timeSliced = timeSliced
+    this.#fixedPoint = fixedPoint
+    const kinds: Kind[] = []
+    let operators = 0
+    this.kindOf = loads.map((load) => {
+      let kind = kinds.find((candidate) => candidate.load === load)
+      if (!kind) {
+        kind = newKind(load, operators)
+        operators += load.work.size + 1
+        kinds.push(kind)
+      }
+      kind.count++
+      return kind
+    })
+    this.kinds = kinds
+    this.#dramBytes = new Float64Array(operators)
+    this.#computeS4 = new Float64Array(operators)
+    this.#l2S4 = new Float64Array(operators)
+    this.#shares = new Float64Array(SHARES * kinds.length)
+    this.#missL2()
+  }
+
+  /** Attainable DRAM bandwidth at the clocks last settled at, bytes/s. */
+  get capacity(): number {
+    return this.#capacity
+  }
+
+  /** Bring the kinds' times to what they are at these clocks. */
+  settle(smClockMhz: number, memClockMhz: number): void {
+    this.#capacity = this.#work.dramEfficiency * memoryBandwidth(this.#spec, memClockMhz)
+    this.#adoptClock(smClockMhz)
+    const shares = this.#shares.fill(1)
+    this.#fixedPoint.solve(this, shares, TOLERANCE)
+  }
+
+  /** One round: shares of time to times of batches, and from these to shares of time. */
+  map(shares: Float64Array, image: Float64Array): void {
+    if (this.#timeSliced) this.#takeTurns(shares)
+    else this.#runTogether(shares)
+    this.#finishBatches(shares, image)
+  }
+
+  /** L2 is shared: what hits depends on everybody's working set. */
+  #missL2(): void {
+    const { l2HitShare, l2CapacityFactor } = this.#work
+    const size = l2CapacityFactor * this.#spec.l2Bytes
+    let everybody = 0
+    for (const { load, count } of this.kinds) everybody += count * load.meanWorkingBytes
+    for (const kind of this.kinds) {
+      const { load, offset } = kind
+      const { occurrences, computing } = load.work
+      kind.othersBytes = everybody - load.meanWorkingBytes
+      let total = 0
+      for (let i = load.work.size - 1; i >= 0; i--) {
+        const pressure = (load.workingBytes[i]! + kind.othersBytes) / size
+        const missed = load.bytes[i]! * (1 - l2HitShare / (1 + pressure * pressure))
+        total += occurrences[i]! * missed
+        this.#dramBytes[offset + i] = i < computing ? missed : total
+      }
+      kind.totalDramBytes = total
+    }
+  }
+
+  #adoptClock(smClockMhz: number): void {
+    const { smBandwidthGBs, l2BandwidthFactor } = this.#work
+    const perHz = 1e-6 / smClockMhz
+    for (const kind of this.kinds) {
+      const { load, offset } = kind
+      const requested = smBandwidthGBs * 1e9 * load.sms * (smClockMhz / this.#spec.boostClockMhz)
+      kind.requestBandwidth = Math.min(requested, this.#capacity)
+      const perL2 = 1 / (l2BandwidthFactor * kind.requestBandwidth)
+      for (let i = 0; i < load.work.computing; i++) {
+        this.#computeS4[offset + i] = fourthPower(load.cycles[i]! * perHz)
+        this.#l2S4[offset + i] = fourthPower(load.bytes[i]! * perL2)
+      }
+      kind.workS = this.#deviceS(kind, kind.requestBandwidth, 1)
+    }
+  }
+
+  /** With MPS, kernels of all clients run at the same time. */
+  #runTogether(shares: Float64Array): void {
+    const { kinds } = this
+    let demand = 0
+    let sms = 0
+    for (let k = 0; k < kinds.length; k++) {
+      const { count, requestBandwidth, load } = kinds[k]!
+      demand += count * requestBandwidth * shares[SHARES * k + FELT]!
+      sms += count * load.sms * shares[SHARES * k + RESIDENT]!
+    }
+    // Shares above 100 % in sum overlap: the SMs are time-sliced.
+    const overlap = Math.max(1, sms / this.#spec.smCount)
+    for (let k = 0; k < kinds.length; k++) {
+      const kind = kinds[k]!
+      const { requestBandwidth } = kind
+      const others = Math.max(0, demand - requestBandwidth * shares[SHARES * k + FELT]!)
+      const bandwidth = requestBandwidth * Math.min(1, this.#capacity / (requestBandwidth + others))
+      kind.deviceS = this.#deviceS(kind, bandwidth, overlap)
+      kind.memoryS = kind.totalDramBytes / bandwidth
+    }
+  }
+
+  /** Without, one client's kernels have the board at a time; each waits for as many others as are there on average. */
+  #takeTurns(shares: Float64Array): void {
+    const { kinds } = this
+    let present = 0
+    for (let k = 0; k < kinds.length; k++) present += kinds[k]!.count * shares[SHARES * k + RESIDENT]!
+    for (let k = 0; k < kinds.length; k++) {
+      const kind = kinds[k]!
+      kind.deviceS = kind.workS * (1 + Math.max(0, present - shares[SHARES * k + RESIDENT]!))
+      kind.memoryS = 0
+    }
+  }
+
+  /** What the host adds to the kernels' times, and the shares of time that result. */
+  #finishBatches(shares: Float64Array, image: Float64Array): void {
+    const { kinds } = this
+    const { launchUs, launchCapacityPerS, imageCapacityPerS, contentionExponent } = this.#work
+    let launching = 0
+    let preparing = 0
+    for (let k = 0; k < kinds.length; k++) {
+      launching += kinds[k]!.count * shares[SHARES * k + LAUNCHING]!
+      preparing += kinds[k]!.count * shares[SHARES * k + PREPARING]!
+    }
+    for (let k = 0; k < kinds.length; k++) {
+      const kind = kinds[k]!
+      const { load, deviceS } = kind
+      const perLaunchS = (1 + Math.max(0, launching - shares[SHARES * k + LAUNCHING]!)) / launchCapacityPerS
+      const perImageS = (1 + Math.max(0, preparing - shares[SHARES * k + PREPARING]!)) / imageCapacityPerS
+      kind.launchS = load.work.operators * fourthRootOfFourths(launchUs * 1e-6, perLaunchS)
+      kind.imageS = fourthRootOfFourths(load.hostS, load.batchSize * perImageS)
+      kind.batchS = sixthRootOfSixths(deviceS, kind.launchS) + kind.imageS
+      const felt = Math.min(1, kind.memoryS / kind.batchS)
+      image[SHARES * k + FELT] = felt > 0 ? felt ** contentionExponent : 0
+      image[SHARES * k + LAUNCHING] = Math.min(1, kind.launchS / kind.batchS)
+      image[SHARES * k + PREPARING] = Math.min(1, kind.imageS / kind.batchS)
+      image[SHARES * k + RESIDENT] = Math.min(1, deviceS / kind.batchS)
+    }
+  }
+
+  /** Per operator the smooth maximum of arithmetic and traffic, plus what a kernel takes in any case. */
+  #deviceS(kind: Kind, bandwidth: number, overlap: number): number {
+    const { load, offset } = kind
+    const { occurrences, computing, size, operators } = load.work
+    const dramBytes = this.#dramBytes
+    const computeS4 = this.#computeS4
+    const l2S4 = this.#l2S4
+    const l2Bandwidth = this.#work.l2BandwidthFactor * kind.requestBandwidth
+    const threshold = this.#dramBoundFrom(kind, bandwidth / l2Bandwidth)
+    const perBandwidth = 1 / bandwidth
+    const overlap4 = fourthPower(overlap)
+    const fromL2 = lowerBound(load.workingBytes, 0, computing, threshold)
+    let sum = 0
+    for (let i = 0; i < fromL2; i++) {
+      sum += occurrences[i]! * Math.sqrt(Math.sqrt(overlap4 * computeS4[offset + i]! + l2S4[offset + i]!))
+    }
+    for (let i = fromL2; i < computing; i++) {
+      const squared = (dramBytes[offset + i]! * perBandwidth) ** 2
+      sum += occurrences[i]! * Math.sqrt(Math.sqrt(overlap4 * computeS4[offset + i]! + squared * squared))
+    }
+    const moving = lowerBound(load.workingBytes, computing, size, threshold)
+    sum += load.movedBytes[moving - computing]! / l2Bandwidth + dramBytes[offset + moving]! * perBandwidth
+    return sum + operators * this.#work.kernelFloorUs * 1e-6
+  }
+
+  /**
+   * The working set from which on DRAM, not L2, is what an operator's traffic waits for: the larger it is, the more of its
+   * bytes miss, and DRAM is the slower one once the missing share exceeds the ratio of the bandwidths.
+   */
+  #dramBoundFrom(kind: Kind, bandwidthRatio: number): number {
+    const { l2HitShare, l2CapacityFactor } = this.#work
+    if (bandwidthRatio >= 1) return Number.POSITIVE_INFINITY
+    const pressure = Math.sqrt(Math.max(0, l2HitShare / (1 - bandwidthRatio) - 1))
+    return pressure * l2CapacityFactor * this.#spec.l2Bytes - kind.othersBytes
+  }
+}
+
+function newKind(load: TenantLoad, offset: number): Kind {
+  return {
+    load,
+    count: 0,
+    offset,
+    othersBytes: 0,
+    totalDramBytes: 0,
+    requestBandwidth: 0,
+    batchS: 1,
+    deviceS: 1,
+    workS: 1,
+    memoryS: 1,
+    launchS: 1,
+    imageS: 1,
+  }
+}
+
+/** First index from `low` on whose value is at least `value`; `high` where none is. */
+function lowerBound(ascending: Float64Array, low: number, high: number, value: number): number {
+  let from = low
+  let to = high
+  while (from < to) {
+    const middle = (from + to) >>> 1
+    if (ascending[middle]! < value) from = middle + 1
+    else to = middle
+  }
+  return from
+}
+
+function fourthPower(x: number): number {
+  const squared = x * x
+  return squared * squared
+}
+
+/** Smooth maximum of two times: near either alone when they differ, 19 % above when equal (imperfect overlap). */
+function fourthRootOfFourths(a: number, b: number): number {
+  return Math.sqrt(Math.sqrt(fourthPower(a) + fourthPower(b)))
+}
+
+/** The same, sharper: 12 % above when equal. */
+function sixthRootOfSixths(a: number, b: number): number {
+  const high = Math.max(a, b)
+  const r = Math.min(a, b) / high
+  const r3 = r * r * r
+  return high * Math.cbrt(Math.sqrt(1 + r3 * r3))
+}

@@ -1,0 +1,55 @@
+import { type Configuration, type GpuSpec, memoryBandwidth, smsOfShare } from '@pctodl/platform'
+import type { BoardPhysics } from '../src/index.js'
+import { networkWork } from '../src/network-work.js'
+import { tenantLoad } from '../src/tenant-load.js'
+
+/**
+ * The steady state as its formulas read: every tenant by itself, every operator in turn, plain half steps until nothing
+ * moves. Slow and obvious; the solver must agree with it.
+ */
+export function referenceThroughputs(spec: GpuSpec, { work }: BoardPhysics, configuration: Configuration): number[] {
+  const { tenants, smClockMhz, memClockMhz } = configuration
+  const capacity = work.dramEfficiency * memoryBandwidth(spec, memClockMhz)
+  const runs = tenants.map(({ model, batchSize, mpsPercent }) => {
+    const sms = smsOfShare(spec, mpsPercent)
+    const load = tenantLoad(spec, work, networkWork(model), batchSize, sms)
+    const requested = work.smBandwidthGBs * 1e9 * sms * (smClockMhz / spec.boostClockMhz)
+    return { load, sms, request: Math.min(requested, capacity), device: 1, memory: 1, launch: 1, image: 1, batch: 1 }
+  })
+  const everybody = runs.reduce((sum, { load }) => sum + load.meanWorkingBytes, 0)
+  const root4 = (a: number, b: number) => (a ** 4 + b ** 4) ** 0.25
+  const share = (part: number, whole: number) => Math.min(1, part / whole)
+  const sum = (values: number[]) => values.reduce((total, value) => total + value, 0)
+  for (let iteration = 0; iteration < 2000; iteration++) {
+    const felt = runs.map((run) => share(run.memory, run.batch) ** work.contentionExponent)
+    const launching = runs.map((run) => share(run.launch, run.batch))
+    const preparing = runs.map((run) => share(run.image, run.batch))
+    const overlap = Math.max(1, sum(runs.map((run) => run.sms * share(run.device, run.batch))) / spec.smCount)
+    let change = 0
+    runs.forEach((run, i) => {
+      const { load, request } = run
+      const others = sum(runs.map((other, j) => (j === i ? 0 : other.request * felt[j]!)))
+      const bandwidth = request * Math.min(1, capacity / (request + others))
+      run.device = 0
+      run.memory = 0
+      for (let k = 0; k < load.work.size; k++) {
+        const pressure =
+          (load.workingBytes[k]! + everybody - load.meanWorkingBytes) / (work.l2CapacityFactor * spec.l2Bytes)
+        const dram = (load.bytes[k]! * (1 - work.l2HitShare / (1 + pressure ** 2))) / bandwidth
+        const l2 = load.bytes[k]! / (work.l2BandwidthFactor * request)
+        const compute = (load.cycles[k]! * overlap) / (smClockMhz * 1e6)
+        run.device += load.work.occurrences[k]! * (root4(compute, Math.max(dram, l2)) + work.kernelFloorUs * 1e-6)
+        run.memory += load.work.occurrences[k]! * dram
+      }
+      const perLaunch = (1 + sum(launching) - launching[i]!) / work.launchCapacityPerS
+      const perImage = (1 + sum(preparing) - preparing[i]!) / work.imageCapacityPerS
+      run.launch = load.work.operators * root4(work.launchUs * 1e-6, perLaunch)
+      run.image = root4(load.hostS, load.batchSize * perImage)
+      const batch = (run.device ** 6 + run.launch ** 6) ** (1 / 6) + run.image
+      change = Math.max(change, Math.abs(batch / run.batch - 1))
+      run.batch = 0.5 * (run.batch + batch)
+    })
+    if (change < 1e-13) break
+  }
+  return runs.map(({ load, batch }) => load.batchSize / batch)
+}

@@ -1,0 +1,12 @@
+import { partition } from '@pctodl/greedy-partition'
+import type { Predictor } from '@pctodl/perf-model'
+
+/** Say how to run a network on the predictor's board under a cap. */
+export function plan(predictor: Predictor, model: string, powerCapW: number): string {
+  const result = partition(predictor, { models: model, powerCapW, powerMarginW: 2, latencySloMs: 400 })
+  if (!result.feasible) return result.message
+  const { tenants, smClockMhz, memClockMhz } = result.configuration
+  const shares = tenants.map(({ mpsPercent, batchSize }) => `${mpsPercent} % x ${batchSize}`).join(', ')
+  const { throughput, powerW } = result.prediction
+  return `${shares} at ${smClockMhz}/${memClockMhz} MHz: ${throughput.toFixed(0)} samples/s, ${powerW.toFixed(1)} W`
+}

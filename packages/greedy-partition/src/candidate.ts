@@ -1,0 +1,37 @@
+import type { Composition } from './composition.js'
+import type { Evaluation, Evaluator } from './evaluator.js'
+import type { PartitionStep } from './result.js'
+
+/** An allowed configuration and how the search came to it. */
+export interface Candidate {
+  readonly evaluation: Evaluation
+  readonly trail: readonly TrailStep[]
+}
+
+export interface TrailStep {
+  readonly stage: PartitionStep['stage']
+  readonly move: string
+  readonly evaluation: Evaluation
+}
+
+/** The trail as the caller sees it. */
+export function stepsOf(evaluator: Evaluator, trail: readonly TrailStep[]): PartitionStep[] {
+  return trail.map(({ stage, move, evaluation }) => ({
+    stage,
+    move,
+    configuration: evaluator.configuration(evaluation),
+    throughput: evaluation.prediction.throughput,
+    powerW: evaluation.prediction.powerW,
+  }))
+}
+
+/** Tenants in words, e.g. `20 % x 64, 20 % x 64`; with the network where there are several. */
+export function describeKinds(evaluator: Evaluator, kinds: Composition): string {
+  const several = evaluator.problem.kinds.networks.length > 1
+  return kinds
+    .map((kind) => {
+      const { model, mpsPercent, batchSize } = evaluator.problem.kinds.tenants[kind]!
+      return `${several ? `${model} ` : ''}${mpsPercent} % x ${batchSize}`
+    })
+    .join(', ')
+}

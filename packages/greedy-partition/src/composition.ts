@@ -1,0 +1,43 @@
+import type { TenantKinds } from './tenant-kinds.js'
+
+/** Tenant kinds in ascending order: a multiset, so that every order of the same tenants is the same composition. */
+export type Composition = readonly number[]
+
+/** A short text that is equal for equal compositions in the same memory state. */
+export function compositionKey(composition: Composition, memIndex: number): string {
+  return String.fromCharCode(memIndex, ...composition)
+}
+
+/** The composition without one of each kind in `removed` (each must be in it) and with those in `added`. */
+export function changed(composition: Composition, removed: readonly number[], added: readonly number[]): Composition {
+  const next = composition.slice()
+  for (const kind of removed) next.splice(next.indexOf(kind), 1)
+  for (const kind of added) {
+    let at = next.length
+    while (at > 0 && next[at - 1]! > kind) at--
+    next.splice(at, 0, kind)
+  }
+  return next
+}
+
+/** Share in use, in units of the step. */
+export function unitsOf(kinds: TenantKinds, composition: Composition): number {
+  let units = 0
+  for (const kind of composition) units += kinds.units[kind]!
+  return units
+}
+
+/** How many tenants each network has. */
+export function tenantsPerNetwork(kinds: TenantKinds, composition: Composition): number[] {
+  const counts = new Array<number>(kinds.networks.length).fill(0)
+  for (const kind of composition) counts[kinds.network[kind]!]!++
+  return counts
+}
+
+/** Whether every network that was asked for has a tenant. */
+export function isComplete(kinds: TenantKinds, composition: Composition): boolean {
+  // The kinds of a network are consecutive and the composition ascends, so the networks ascend too.
+  let seen = 0
+  for (const kind of composition) if (kinds.network[kind] === seen) seen++
+  return seen === kinds.networks.length
+}

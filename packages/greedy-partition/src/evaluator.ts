@@ -1,0 +1,116 @@
+import type { Prediction, Predictor } from '@pctodl/perf-model'
+import { type Configuration, smClocksAt, snapDown, type Tenant } from '@pctodl/platform'
+import { type Composition, compositionKey } from './composition.js'
+import type { SearchProblem } from './options.js'
+
+/** A composition at the highest SM clock that keeps the cap, every bound kept. */
+export interface Evaluation {
+  readonly composition: Composition
+  /** Index into the problem's memory clocks. */
+  readonly memIndex: number
+  readonly smClockMhz: number
+  readonly prediction: Prediction
+  /** What is maximised: samples/s, weighted where the networks have weights. */
+  readonly score: number
+}
+
+/**
+ * Answers "how good is this composition in this memory state", once per question: the clock is solved and the
+ * prediction made the first time, remembered afterwards. Counts the first times and says when the budget is spent.
+ */
+export class Evaluator {
+  readonly predictor: Predictor
+  readonly problem: SearchProblem
+  #evaluations = 0
+  readonly #known = new Map<string, Evaluation | undefined>()
+  readonly #startMs: number
+  readonly #plainSum: boolean
+
+  constructor(predictor: Predictor, problem: SearchProblem) {
+    this.predictor = predictor
+    this.problem = problem
+    this.#startMs = problem.now()
+    this.#plainSum = problem.weights.every((weight) => weight === 1)
+  }
+
+  /** Distinct configurations evaluated so far. */
+  get evaluations(): number {
+    return this.#evaluations
+  }
+
+  /** Which budget is spent; undefined while there is some left. */
+  spent(): 'evaluation-budget' | 'time-budget' | undefined {
+    if (this.#evaluations >= this.problem.budgetEvaluations) return 'evaluation-budget'
+    if (this.problem.now() - this.#startMs >= this.problem.timeBudgetMs) return 'time-budget'
+    return undefined
+  }
+
+  /** Undefined where the composition breaks a bound: too much memory, over the cap at the lowest clock, over the SLO. */
+  evaluate(composition: Composition, memIndex: number): Evaluation | undefined {
+    const key = compositionKey(composition, memIndex)
+    const known = this.#known.get(key)
+    if (known !== undefined || this.#known.has(key)) return known
+    const evaluation = this.evaluateAfresh(composition, memIndex)
+    this.#known.set(key, evaluation)
+    return evaluation
+  }
+
+  /** As `evaluate`, without a memory: for enumerations that meet every composition once. */
+  evaluateAfresh(composition: Composition, memIndex: number): Evaluation | undefined {
+    const { problem, predictor } = this
+    if (!this.#fitsMemory(composition)) return undefined
+    this.#evaluations++
+    const tenants = this.tenantsOf(composition)
+    const memClockMhz = problem.memClocksMhz[memIndex]!
+    let smClockMhz = predictor.solveSmClock(tenants, memClockMhz, problem.powerLimitW)
+    while (smClockMhz !== undefined) {
+      const prediction = predictor.predict({ tenants, memClockMhz, smClockMhz })
+      if (prediction.powerW <= problem.powerLimitW) {
+        if (!this.#keepsSlo(prediction)) return undefined
+        return { composition, memIndex, smClockMhz, prediction, score: this.#score(composition, prediction) }
+      }
+      // A predictor that solves in closed form may land a rounding error above the cap; the cap is hard, so step down.
+      smClockMhz = snapDown(smClocksAt(predictor.spec, memClockMhz) ?? [], smClockMhz - 1e-6)
+    }
+    return undefined
+  }
+
+  tenantsOf(composition: Composition): Tenant[] {
+    return composition.map((kind) => this.problem.kinds.tenants[kind]!)
+  }
+
+  configuration(evaluation: Evaluation): Configuration {
+    return {
+      tenants: this.tenantsOf(evaluation.composition),
+      smClockMhz: evaluation.smClockMhz,
+      memClockMhz: this.problem.memClocksMhz[evaluation.memIndex]!,
+    }
+  }
+
+  #fitsMemory(composition: Composition): boolean {
+    let bytes = 0
+    for (const kind of composition) bytes += this.problem.kinds.memoryBytes[kind]!
+    return bytes <= this.problem.memoryBytes
+  }
+
+  #keepsSlo(prediction: Prediction): boolean {
+    const { latencySloMs } = this.problem
+    return latencySloMs === Infinity || prediction.tenants.every((tenant) => tenant.latencyMs <= latencySloMs)
+  }
+
+  #score(composition: Composition, prediction: Prediction): number {
+    if (this.#plainSum) return prediction.throughput
+    let score = 0
+    composition.forEach((kind, i) => {
+      score += this.problem.weights[this.problem.kinds.network[kind]!]! * prediction.tenants[i]!.throughput
+    })
+    return score
+  }
+}
+
+/** The better of two; the canonical order decides ties, so that no order of calls can. */
+export function better(a: Evaluation | undefined, b: Evaluation | undefined): Evaluation | undefined {
+  if (a === undefined || b === undefined) return a ?? b
+  if (a.score !== b.score) return a.score > b.score ? a : b
+  return compositionKey(a.composition, a.memIndex) <= compositionKey(b.composition, b.memIndex) ? a : b
+}

@@ -1,0 +1,55 @@
+import { type Candidate, describeKinds, type TrailStep } from './candidate.js'
+import { type Composition, changed, isComplete, unitsOf } from './composition.js'
+import type { Evaluation, Evaluator } from './evaluator.js'
+import { findBestNext, GainQueue } from './find-best-next.js'
+
+/**
+ * The published master loop in one memory state: add the tenant with the largest marginal gain until none fits, then hand
+ * out the share that is left. Returns the best state it passed through, not the last one; undefined where it found none.
+ */
+export function greedy(evaluator: Evaluator, memIndex: number): Candidate | undefined {
+  const { kinds, totalUnits, maxTenants } = evaluator.problem
+  const queue = new GainQueue(kinds)
+  const trail: TrailStep[] = []
+  let composition: Composition = []
+  let score = 0
+  let best: { evaluation: Evaluation; steps: number } | undefined
+
+  while (composition.length < maxTenants && evaluator.spent() === undefined) {
+    const next = findBestNext(evaluator, queue, composition, score, totalUnits - unitsOf(kinds, composition), memIndex)
+    if (next === undefined) break
+    composition = next.evaluation.composition
+    score = next.evaluation.score
+    trail.push({ stage: 'greedy', move: `add ${describeKinds(evaluator, [next.kind])}`, evaluation: next.evaluation })
+    if (isComplete(kinds, composition) && (best === undefined || score > best.evaluation.score)) {
+      best = { evaluation: next.evaluation, steps: trail.length }
+    }
+  }
+  if (best === undefined) return undefined
+  return handOutRest(evaluator, { evaluation: best.evaluation, trail: trail.slice(0, best.steps) })
+}
+
+/** Give the unused share away step by step, each time to the tenant that makes most of it, as long as that helps. */
+function handOutRest(evaluator: Evaluator, from: Candidate): Candidate {
+  const { kinds, totalUnits } = evaluator.problem
+  let { evaluation, trail } = from
+  for (let free = totalUnits - unitsOf(kinds, evaluation.composition); free > 0; free--) {
+    let best: Evaluation | undefined
+    let move = ''
+    for (const kind of new Set(evaluation.composition)) {
+      for (const grown of kinds.at(kinds.network[kind]!, kinds.units[kind]! + 1)) {
+        if (kinds.tenants[grown]!.batchSize < kinds.tenants[kind]!.batchSize) continue
+        if (evaluator.spent() !== undefined) break
+        const tried = evaluator.evaluate(changed(evaluation.composition, [kind], [grown]), evaluation.memIndex)
+        if (tried !== undefined && tried.score > (best ?? evaluation).score) {
+          best = tried
+          move = `grow ${describeKinds(evaluator, [kind])} to ${describeKinds(evaluator, [grown])}`
+        }
+      }
+    }
+    if (best === undefined) break
+    evaluation = best
+    trail = [...trail, { stage: 'greedy', move, evaluation }]
+  }
+  return { evaluation, trail }
+}

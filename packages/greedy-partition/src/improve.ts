@@ -1,0 +1,42 @@
+import type { SeededRandom } from '@pctodl/platform'
+import { type Candidate, describeKinds, type TrailStep } from './candidate.js'
+import { changed } from './composition.js'
+import type { Evaluator } from './evaluator.js'
+import { type Move, movesFrom } from './moves.js'
+
+/** Gains below this part of the score are rounding, not improvement. */
+const LEAST_GAIN = 1e-9
+
+/**
+ * Climb by single moves, tried in seeded random order and taken as soon as one helps, until none does or the budget is
+ * spent. Only configurations that keep every bound are ever accepted, so whenever it ends, the result is usable.
+ */
+export function improve(evaluator: Evaluator, from: Candidate, random: SeededRandom): Candidate {
+  let current = from.evaluation
+  const trail: TrailStep[] = [...from.trail]
+  for (;;) {
+    const moves = movesFrom(evaluator.problem, current.composition, current.memIndex)
+    let taken: Move | undefined
+    // Fisher-Yates as far as it is needed: draw the next move from those not tried yet.
+    for (let untried = moves.length; untried > 0 && taken === undefined; untried--) {
+      const drawn = random.integer(untried)
+      const move = moves[drawn]!
+      moves[drawn] = moves[untried - 1]!
+      if (evaluator.spent() !== undefined) return { evaluation: current, trail }
+      const next = evaluator.evaluate(changed(current.composition, move.removed, move.added), move.memIndex)
+      if (next !== undefined && next.score > current.score * (1 + LEAST_GAIN)) {
+        taken = move
+        current = next
+      }
+    }
+    if (taken === undefined) return { evaluation: current, trail }
+    trail.push({ stage: 'improve', move: describeMove(evaluator, taken), evaluation: current })
+  }
+}
+
+function describeMove(evaluator: Evaluator, move: Move): string {
+  if (move.name === 'memory') return `memory to ${evaluator.problem.memClocksMhz[move.memIndex]} MHz`
+  if (move.name === 'add') return `add ${describeKinds(evaluator, move.added)}`
+  if (move.name === 'drop') return `drop ${describeKinds(evaluator, move.removed)}`
+  return `${move.name} ${describeKinds(evaluator, move.removed)} -> ${describeKinds(evaluator, move.added)}`
+}

@@ -1,0 +1,145 @@
+import type { Predictor } from '@pctodl/perf-model'
+import { smClocksAt } from '@pctodl/platform'
+import { unitsOf } from './composition.js'
+import { type PartitionOptions, type SearchProblem, searchProblem } from './options.js'
+import type { InfeasiblePartition } from './result.js'
+
+/** The least that the board can be made to draw while it serves every network within the bounds. */
+export interface LeastPower {
+  /** One kind per network. */
+  readonly composition: readonly number[]
+  readonly memIndex: number
+  readonly powerW: number
+}
+
+/** What stands in the way: latency above the SLO first, then watts. */
+interface Cost {
+  readonly excessLatencyMs: number
+  readonly powerW: number
+}
+
+/**
+ * The lowest power cap for which `partition` finds a configuration, margin included, W, rounded up to the milliwatt; null
+ * where no cap helps (device memory or latency SLO).
+ *
+ * One tenant per network draws least. For one network every share, batch size and memory state is tried at the lowest clock
+ * that keeps the SLO, which is exact where power rises and latency falls with the clock; for several networks their tenants
+ * are chosen in turn until none changes, so the figure is then a cap that suffices.
+ *
+ * @throws InvalidInputError
+ */
+export function lowestFeasibleCap(predictor: Predictor, options: Omit<PartitionOptions, 'powerCapW'>): number | null {
+  const problem = searchProblem(predictor, { ...options, powerCapW: Number.MAX_VALUE })
+  const least = leastPower(predictor, problem)
+  return 'reason' in least ? null : capFor(least.powerW, problem.powerMarginW)
+}
+
+/** A cap that leaves `powerW` after the margin, rounded up so that the subtraction cannot fall below it. */
+export function capFor(powerW: number, marginW: number): number {
+  return Math.ceil((powerW + marginW) * 1000 + 1e-6) / 1000
+}
+
+/** As `lowestFeasibleCap`, with the tenants, or why there are none. */
+export function leastPower(
+  predictor: Predictor,
+  problem: SearchProblem,
+): LeastPower | Pick<InfeasiblePartition, 'reason' | 'message'> {
+  const { kinds } = problem
+  const leanest = kinds.networks.map((_, network) =>
+    kinds.at(network, 1).reduce((a, b) => (kinds.memoryBytes[b]! < kinds.memoryBytes[a]! ? b : a)),
+  )
+  const leastBytes = memoryOf(problem, leanest)
+  if (leastBytes > problem.memoryBytes) {
+    return {
+      reason: 'memory',
+      message:
+        `the smallest tenants of ${kinds.networks.join(', ')} need ${MiB(leastBytes)} of device memory, ` +
+        `${MiB(problem.memoryBytes)} are there; allow smaller batches (batchSizes) or use a board with more memory`,
+    }
+  }
+
+  let best: (LeastPower & Cost) | undefined
+  for (let memIndex = 0; memIndex < problem.memClocksMhz.length; memIndex++) {
+    const found = descend(predictor, problem, leanest, memIndex)
+    if (best === undefined || cheaper(found, best)) best = found
+  }
+  if (best!.excessLatencyMs > 0) {
+    const lowestMs = best!.excessLatencyMs + problem.latencySloMs
+    return {
+      reason: 'latency-slo',
+      message:
+        `${kinds.networks.join(', ')} cannot keep a latency of ${problem.latencySloMs} ms at any clock: the lowest found is ` +
+        `${lowestMs.toFixed(2)} ms; relax latencySloMs or allow smaller batches (batchSizes)`,
+    }
+  }
+  return best!
+}
+
+/** Choose the tenant of one network after the other, the rest held, until a whole round changes none. */
+function descend(predictor: Predictor, problem: SearchProblem, start: readonly number[], memIndex: number) {
+  const { kinds } = problem
+  let best = { ...costOf(predictor, problem, start, memIndex), composition: start, memIndex }
+  for (let changed = true; changed; ) {
+    changed = false
+    for (let kind = 0; kind < kinds.tenants.length; kind++) {
+      const composition = best.composition.with(kinds.network[kind]!, kind)
+      if (unitsOf(kinds, composition) > problem.totalUnits) continue
+      if (memoryOf(problem, composition) > problem.memoryBytes) continue
+      const cost = costOf(predictor, problem, composition, memIndex, best)
+      if (cheaper(cost, best)) {
+        best = { ...cost, composition, memIndex }
+        // With one network the first round has seen everything.
+        changed = kinds.networks.length > 1
+      }
+    }
+  }
+  return best
+}
+
+/** Cost at the lowest clock that keeps the SLO, or at the highest where none does. */
+function costOf(
+  predictor: Predictor,
+  problem: SearchProblem,
+  composition: readonly number[],
+  memIndex: number,
+  toBeat?: Cost,
+): Cost {
+  const tenants = composition.map((kind) => problem.kinds.tenants[kind]!)
+  const memClockMhz = problem.memClocksMhz[memIndex]!
+  const clocks = smClocksAt(predictor.spec, memClockMhz)!
+  const at = (index: number): Cost => {
+    const prediction = predictor.predict({ tenants, memClockMhz, smClockMhz: clocks[index]! })
+    const latencyMs = Math.max(...prediction.tenants.map((tenant) => tenant.latencyMs))
+    return { excessLatencyMs: Math.max(0, latencyMs - problem.latencySloMs), powerW: prediction.powerW }
+  }
+  const slowest = at(0)
+  if (slowest.excessLatencyMs === 0) return slowest
+  // Power only rises from here, so what draws too much already need not be looked at closer.
+  if (toBeat?.excessLatencyMs === 0 && slowest.powerW >= toBeat.powerW) return slowest
+  let low = 0
+  let high = clocks.length - 1
+  let cost = at(high)
+  if (cost.excessLatencyMs > 0) return cost
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1
+    const tried = at(middle)
+    if (tried.excessLatencyMs > 0) low = middle
+    else {
+      high = middle
+      cost = tried
+    }
+  }
+  return cost
+}
+
+function cheaper(a: Cost, b: Cost): boolean {
+  return a.excessLatencyMs !== b.excessLatencyMs ? a.excessLatencyMs < b.excessLatencyMs : a.powerW < b.powerW
+}
+
+function memoryOf(problem: SearchProblem, composition: readonly number[]): number {
+  return composition.reduce((sum, kind) => sum + problem.kinds.memoryBytes[kind]!, 0)
+}
+
+function MiB(bytes: number): string {
+  return `${(bytes / 1024 ** 2).toFixed(0)} MiB`
+}

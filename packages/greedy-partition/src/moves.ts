@@ -1,0 +1,149 @@
+import { type Composition, tenantsPerNetwork, unitsOf } from './composition.js'
+import type { SearchProblem } from './options.js'
+
+/** A small change of a configuration: tenants out, tenants in, a memory state. */
+export interface Move {
+  readonly name: 'batch' | 'resize' | 'shift' | 'split' | 'merge' | 'add' | 'drop' | 'swap network' | 'memory'
+  readonly removed: readonly number[]
+  readonly added: readonly number[]
+  readonly memIndex: number
+}
+
+/** Share changes that are tried, in units: near ones finely, far ones coarsely. */
+const strides = [1, 2, 4, 8]
+
+/**
+ * All moves from a configuration. Identical tenants give one set of moves, not one each. Every move keeps the shares within
+ * the board, the number of tenants within its bound and at least one tenant per network; power, memory and latency are for
+ * the evaluation to judge.
+ */
+export function movesFrom(problem: SearchProblem, composition: Composition, memIndex: number): Move[] {
+  const { kinds, totalUnits, maxTenants } = problem
+  const free = totalUnits - unitsOf(kinds, composition)
+  const perNetwork = tenantsPerNetwork(kinds, composition)
+  const distinct = [...new Set(composition)]
+  const room = composition.length < maxTenants
+  const moves: Move[] = []
+  const push = (name: Move['name'], removed: readonly number[], added: readonly number[]) => {
+    moves.push({ name, removed, added, memIndex })
+  }
+
+  for (let m = 0; m < problem.memClocksMhz.length; m++) {
+    if (m !== memIndex) moves.push({ name: 'memory', removed: [], added: [], memIndex: m })
+  }
+  for (const kind of distinct) {
+    const network = kinds.network[kind]!
+    const units = kinds.units[kind]!
+    const twins = composition.filter((other) => other === kind)
+    if (perNetwork[network]! > 1) push('drop', [kind], [])
+
+    for (const other of kinds.at(network, units)) {
+      if (other === kind) continue
+      push('batch', [kind], [other])
+      if (twins.length > 1) push('batch', twins, new Array<number>(twins.length).fill(other))
+    }
+    for (const size of sizesAround(units, units + free)) {
+      for (const other of kinds.at(network, size)) push('resize', [kind], [other])
+    }
+    if (twins.length > 1) {
+      for (const size of sizesAround(units, units + Math.floor(free / twins.length))) {
+        for (const other of kinds.at(network, size)) push('resize', twins, new Array<number>(twins.length).fill(other))
+      }
+    }
+    if (room && units >= 2) {
+      const large = Math.ceil(units / 2)
+      for (const first of kinds.at(network, large)) {
+        const second = nearestBatch(problem, network, units - large, kinds.tenants[first]!.batchSize)
+        push('split', [kind], [first, second])
+      }
+    }
+    for (let other = 0; other < kinds.networks.length; other++) {
+      if (other === network || perNetwork[network] === 1) continue
+      for (const swapped of kinds.at(other, units)) push('swap network', [kind], [swapped])
+    }
+  }
+  for (const giver of distinct) {
+    for (const taker of distinct) {
+      if (giver === taker && composition.indexOf(giver) === composition.lastIndexOf(giver)) continue
+      pairMoves(problem, giver, taker, perNetwork, push)
+    }
+  }
+  if (room) {
+    for (let network = 0; network < kinds.networks.length; network++) {
+      for (const size of sizesAround(0, free)) {
+        for (const kind of kinds.at(network, size)) push('add', [], [kind])
+      }
+    }
+  }
+  return moves
+}
+
+/** Two tenants: the first gives share to the second, or both become one. */
+function pairMoves(
+  problem: SearchProblem,
+  giver: number,
+  taker: number,
+  perNetwork: readonly number[],
+  push: (name: Move['name'], removed: readonly number[], added: readonly number[]) => void,
+): void {
+  const { kinds } = problem
+  const from = kinds.network[giver]!
+  const to = kinds.network[taker]!
+  const giverBatch = kinds.tenants[giver]!.batchSize
+  const takerBatch = kinds.tenants[taker]!.batchSize
+  for (const stride of strides) {
+    const less = kinds.units[giver]! - stride
+    const more = kinds.units[taker]! + stride
+    if (less < 1 || more > kinds.maxUnits) break
+    const smaller = nearestBatch(problem, from, less, giverBatch)
+    const larger = nearestBatch(problem, to, more, takerBatch)
+    for (const a of [smaller, rungBelow(problem, smaller)]) {
+      for (const b of [larger, rungAbove(problem, larger)]) {
+        // With a share difference of one stride the two may only have changed places.
+        if (a === taker && b === giver) continue
+        if (a !== undefined && b !== undefined) push('shift', [giver, taker], [a, b])
+      }
+    }
+  }
+  // The other order of the pair gives the same merger, unless the networks differ.
+  if (giver <= taker && from === to) {
+    for (const merged of kinds.at(to, kinds.units[giver]! + kinds.units[taker]!))
+      push('merge', [giver, taker], [merged])
+  } else if (from !== to && perNetwork[from]! > 1) {
+    for (const merged of kinds.at(to, kinds.units[giver]! + kinds.units[taker]!))
+      push('merge', [giver, taker], [merged])
+  }
+}
+
+/** Sizes at the strides from `units`, up to `most`, and `most` itself. */
+function sizesAround(units: number, most: number): Set<number> {
+  const sizes = new Set<number>()
+  for (const stride of strides) {
+    if (units - stride >= 1) sizes.add(units - stride)
+    if (units + stride <= most) sizes.add(units + stride)
+  }
+  if (most > units) sizes.add(most)
+  return sizes
+}
+
+/** The kind of this share whose batch size is the largest not above `batchSize`, or the smallest there is. */
+function nearestBatch(problem: SearchProblem, network: number, units: number, batchSize: number): number {
+  const group = problem.kinds.at(network, units)
+  let nearest = group[0]!
+  for (const kind of group) if (problem.kinds.tenants[kind]!.batchSize <= batchSize) nearest = kind
+  return nearest
+}
+
+function rungBelow(problem: SearchProblem, kind: number): number | undefined {
+  return rung(problem, kind - 1, kind)
+}
+
+function rungAbove(problem: SearchProblem, kind: number): number | undefined {
+  return rung(problem, kind + 1, kind)
+}
+
+/** `neighbour`, if it is of the same network and share as `kind`; kinds are numbered by batch size last. */
+function rung({ kinds }: SearchProblem, neighbour: number, kind: number): number | undefined {
+  const same = kinds.network[neighbour] === kinds.network[kind] && kinds.units[neighbour] === kinds.units[kind]
+  return same ? neighbour : undefined
+}

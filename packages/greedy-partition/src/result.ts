@@ -1,0 +1,48 @@
+import type { Prediction } from '@pctodl/perf-model'
+import type { Configuration } from '@pctodl/platform'
+
+/** Why a search ended. `exhausted`: an enumeration has seen everything. */
+export type StoppedBecause = 'no-improving-move' | 'evaluation-budget' | 'time-budget' | 'greedy-only' | 'exhausted'
+
+/** One stage of the way to the result. */
+export interface PartitionStep {
+  /** What was done, e.g. `add 20 % x 64` or `9501 MHz memory`. */
+  readonly move: string
+  readonly stage: 'greedy' | 'equal-shares' | 'improve'
+  readonly configuration: Configuration
+  /** Samples/s. */
+  readonly throughput: number
+  readonly powerW: number
+}
+
+export interface FeasiblePartition {
+  readonly feasible: true
+  readonly configuration: Configuration
+  readonly prediction: Prediction
+  /** What was maximised: samples/s, each network's times its weight. */
+  readonly weightedThroughput: number
+  /** Cap less predicted power, W: at least the margin asked for. */
+  readonly marginW: number
+  /** Distinct configurations that were evaluated. */
+  readonly evaluations: number
+  readonly stoppedBecause: StoppedBecause
+  /** The way from the empty board to the configuration. */
+  readonly steps: readonly PartitionStep[]
+}
+
+export interface InfeasiblePartition {
+  readonly feasible: false
+  /**
+   * - `memory`: not even the smallest tenants fit into device memory
+   * - `latency-slo`: the SLO cannot be kept at any clock, whatever the cap
+   * - `power-cap`: everything else can be kept, but needs more power
+   */
+  readonly reason: 'memory' | 'latency-slo' | 'power-cap'
+  /** What was needed, what there is and what to do. */
+  readonly message: string
+  /** The lowest cap for which a configuration exists (margin included), W; null where no cap helps. */
+  readonly lowestFeasibleCapW: number | null
+  readonly evaluations: number
+}
+
+export type PartitionResult = FeasiblePartition | InfeasiblePartition

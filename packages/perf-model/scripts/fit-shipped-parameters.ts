@@ -1,0 +1,41 @@
+/**
+ * Fit the shipped parameters: `tsx --conditions=@pctodl/source scripts/fit-shipped-parameters.ts <directory> [board ...]`
+ * reads `<directory>/<board key>.csv` and writes `params/<board key>.json`.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gpuSpecs, parseTraceCsv } from '@pctodl/platform'
+import { fitPerfModel } from '../src/fit/fit-perf-model.js'
+import type { ErrorSummary } from '../src/parameters.js'
+
+const [directory, ...boards] = process.argv.slice(2)
+if (directory === undefined) throw new Error('usage: fit-shipped-parameters.ts <directory with trace CSVs> [board ...]')
+
+for (const key of boards.length > 0 ? boards : Object.keys(gpuSpecs)) {
+  const file = join(directory, `${key}.csv`)
+  const spec = gpuSpecs[key]
+  if (spec === undefined || !existsSync(file)) throw new Error(`no board '${key}', or no trace ${file}`)
+  const started = performance.now()
+  const { parameters, report } = fitPerfModel(parseTraceCsv(readFileSync(file, 'utf8')), spec, {
+    source: `steady-state sweep of the simulated ${spec.name} (gpu-sim): shares, batches, clocks and network mixes`,
+    onProgress: (done, total) => console.error(`${key}: fit ${done} of ${total}, ${seconds(started)} s`),
+  })
+  writeFileSync(join(import.meta.dirname, '..', 'params', `${key}.json`), `${JSON.stringify(parameters, rounded, 1)}\n`)
+  console.log(`\n${key}: ${report.rows} rows, ${report.groups} groups, ${report.failedRows} failed rows left out`)
+  console.table(report.heldOutErrors.map(tableRow))
+  console.log('in sample')
+  console.table(report.inSampleErrors.filter((entry) => entry.rows === 'all').map(tableRow))
+  console.log(`at a bound: ${report.atBound.join(', ')}`)
+}
+
+function tableRow({ quantity, rows, count, median, p95, unit }: ErrorSummary) {
+  return { quantity, rows, count, median: `${median.toFixed(2)} ${unit}`, p95: `${p95.toFixed(2)} ${unit}` }
+}
+
+function rounded(_key: string, value: unknown): unknown {
+  return typeof value === 'number' ? Number(value.toPrecision(8)) : value
+}
+
+function seconds(since: number): string {
+  return ((performance.now() - since) / 1e3).toFixed(0)
+}

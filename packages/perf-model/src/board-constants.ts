@@ -1,0 +1,29 @@
+import { type GpuSpec, memoryBandwidth } from '@pctodl/platform'
+import type { BoardParameters } from './parameters.js'
+
+/** A board's parameters with everything that is constant over a prediction worked out. */
+export interface BoardConstants {
+  readonly parameters: BoardParameters
+  readonly memClocksMhz: readonly number[]
+  /** Highest SM clock of the table: contention is priced at it. MHz. */
+  readonly topClockMhz: number
+  /** Clock at which power parameters hold, MHz. */
+  readonly boostClockMhz: number
+  /** Time per MB at peak DRAM bandwidth, ms, by memory clock. */
+  readonly msPerMb: Float64Array
+  /** Power at zero activity, W, by memory clock. */
+  readonly idlePowerW: Float64Array
+}
+
+export function boardConstants(spec: GpuSpec, parameters: BoardParameters): BoardConstants {
+  const memClocksMhz = parameters.idlePowerW.map((entry) => entry.memClockMhz)
+  const table = spec.clockStates.filter((state) => memClocksMhz.includes(state.memClockMhz))
+  return {
+    parameters,
+    memClocksMhz,
+    topClockMhz: Math.max(...table.map((state) => state.smClocksMhz.at(-1)!)),
+    boostClockMhz: spec.boostClockMhz,
+    msPerMb: Float64Array.from(memClocksMhz, (mhz) => 1e9 / memoryBandwidth(spec, mhz)),
+    idlePowerW: Float64Array.from(parameters.idlePowerW, (entry) => entry.powerW),
+  }
+}

@@ -1,0 +1,109 @@
+import type { BoardParameters, NetworkParameters } from '../parameters.js'
+
+type NumericKeys<T> = { [K in keyof T]: T[K] extends number ? K : never }[keyof T]
+
+/** One parameter that a fit may move. All are positive, so it works on their logarithms: steps are then relative ones. */
+export interface FreeParameter<Key> {
+  readonly key: Key
+  readonly lower: number
+  readonly upper: number
+}
+
+export type FreeBoardParameter = FreeParameter<NumericKeys<BoardParameters> | 'idlePowerW'>
+export type FreeNetworkParameter = FreeParameter<NumericKeys<NetworkParameters>>
+
+/** The parameters of one stage of the fit. */
+export interface FreeParameters {
+  readonly board: readonly FreeBoardParameter[]
+  readonly network: readonly FreeNetworkParameter[]
+}
+
+const free = <Key>(key: Key, lower: number, upper: number): FreeParameter<Key> => ({ key, lower, upper })
+
+/** Stage 1: what decides time. The lower bounds of the small terms stand for zero. */
+export const throughputParameters: FreeParameters = {
+  board: [
+    free('bytesPerCyclePerSm', 1, 200),
+    free('bandwidthCeiling', 0.1, 1),
+    free('cacheReachMb', 1, 1e5),
+    free('launchClients', 1, 100),
+    free('hostClients', 1, 100),
+    free('largeBatchHostFactor', 1e-3, 3),
+    free('largeBatchKnee', 10, 120),
+  ],
+  network: [
+    free('computePerSample', 0.01, 3000),
+    free('computePerBatch', 0.01, 30_000),
+    free('serialPerBatch', 1e-3, 100),
+    free('serialPerSample', 1e-4, 10),
+    free('mixedMbPerSample', 0.1, 5000),
+    free('mixedMbPerBatch', 0.1, 5000),
+    free('streamMbPerSample', 0.1, 5000),
+    free('gapMs', 1e-3, 100),
+    free('launchMs', 0.1, 200),
+    free('hostPerSampleMs', 1e-3, 5),
+  ],
+}
+
+/** Stage 2: what turns activity into watts. */
+export const powerParameters: FreeParameters = {
+  board: [
+    free('idlePowerW', 5, 250),
+    free('clockTreePowerW', 0.1, 300),
+    free('smPowerW', 1e-3, 10),
+    free('voltageSlope', 0.05, 1.2),
+    free('voltageFloor', 0.2, 1),
+  ],
+  network: [free('coreEnergyMj', 0.01, 3000), free('batchEnergyMj', 0.01, 10_000), free('memoryEnergyMj', 0.01, 3000)],
+}
+
+/** Stage 3: what the memory utilisation counts. */
+export const utilisationParameters: FreeParameters = { board: [], network: [free('countedMbPerSample', 0.1, 10_000)] }
+
+/** Where every fit starts; the other starts of a multi-start are drawn around it. */
+export function startBoard(memClocksMhz: readonly number[]): BoardParameters {
+  return {
+    bytesPerCyclePerSm: 10,
+    bandwidthCeiling: 0.6,
+    cacheReachMb: 200,
+    launchClients: 7,
+    hostClients: 10,
+    largeBatchHostFactor: 0.3,
+    largeBatchKnee: 45,
+    idlePowerW: memClocksMhz.map((memClockMhz) => ({ memClockMhz, powerW: 60 })),
+    clockTreePowerW: 30,
+    smPowerW: 0.4,
+    voltageSlope: 0.7,
+    voltageFloor: 0.6,
+    memoryReservedMib: 0,
+  }
+}
+
+/**
+ * Where the fit of a network starts. Fits of this kind have several valleys (a gap on the device looks like launch time on
+ * the host); two measured bounds put the start near the right one.
+ *
+ * @param leastBatchMs shortest batch time seen: hardly more than the launch time
+ * @param leastCycles least SM mega-cycles per sample seen: at least the arithmetic
+ */
+export function startNetwork(name: string, leastBatchMs: number, leastCycles: number): NetworkParameters {
+  return {
+    name,
+    computePerSample: 0.4 * leastCycles,
+    computePerBatch: 0.2 * leastCycles,
+    serialPerBatch: 0.1 * leastBatchMs,
+    serialPerSample: 0.01,
+    mixedMbPerSample: 40,
+    mixedMbPerBatch: 40,
+    streamMbPerSample: 60,
+    gapMs: 0.25 * leastBatchMs,
+    launchMs: 0.9 * leastBatchMs,
+    hostPerSampleMs: 0.1,
+    coreEnergyMj: 30,
+    batchEnergyMj: 20,
+    memoryEnergyMj: 20,
+    countedMbPerSample: 100,
+    memoryBaseMib: 0,
+    memoryPerSampleMib: 0,
+  }
+}

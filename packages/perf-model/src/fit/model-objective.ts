@@ -1,0 +1,189 @@
+import type { GpuSpec } from '@pctodl/platform'
+import { boardConstants } from '../board-constants.js'
+import { Evaluator } from '../evaluator.js'
+import type { LeastSquaresProblem } from '../levenberg-marquardt.js'
+import type { BoardParameters, NetworkParameters } from '../parameters.js'
+import { tenantLayout, writeTenantCoefficients } from '../tenant-coefficients.js'
+import type { FreeParameters } from './free-parameters.js'
+import type { TableRow, TraceTable } from './trace-table.js'
+
+/** What a stage of the fit compares. */
+export interface StageResiduals {
+  count(row: TableRow): number
+  write(row: TableRow, evaluator: Evaluator, out: Float64Array, at: number): void
+}
+
+interface Slot {
+  /** Network that the parameter belongs to, or -1 for the board. */
+  readonly network: number
+  readonly key: string
+  /** Index in the list of idle powers, or -1. */
+  readonly memIndex: number
+  readonly lower: number
+  readonly upper: number
+}
+
+/**
+ * The least-squares problem of one stage of a fit: the logarithms of the chosen parameters of the board and of every
+ * network, all at once, since rows with several networks tie them together. A difference quotient for a network's
+ * parameter touches only the rows in which that network runs, which is what makes one joint fit affordable.
+ */
+export class ModelObjective implements LeastSquaresProblem {
+  readonly parameterCount: number
+  readonly residualCount: number
+  readonly slots: readonly Slot[]
+  readonly #rows: readonly TableRow[]
+  readonly #rowStart: Int32Array
+  readonly #rowsOfNetwork: readonly (readonly number[])[]
+  readonly #kindsOfNetwork: readonly (readonly number[])[]
+  readonly #coefficients: Float64Array
+  readonly #evaluator: Evaluator
+  readonly #shifted: Float64Array
+  readonly #start: Float64Array
+
+  constructor(
+    readonly spec: GpuSpec,
+    readonly table: TraceTable,
+    rows: readonly TableRow[],
+    readonly board: BoardParameters,
+    readonly networks: readonly NetworkParameters[],
+    free: FreeParameters,
+    readonly stage: StageResiduals,
+    /** Strength of the pull towards the start, in standard deviations per unit of the logarithm. */
+    readonly prior: number,
+  ) {
+    this.#rows = rows
+    const slots: Slot[] = []
+    for (const { key, lower, upper } of free.board) {
+      if (key === 'idlePowerW') {
+        table.memClocksMhz.forEach((_, memIndex) => void slots.push({ network: -1, key, memIndex, lower, upper }))
+      } else slots.push({ network: -1, key, memIndex: -1, lower, upper })
+    }
+    networks.forEach((_, network) => {
+      for (const { key, lower, upper } of free.network) slots.push({ network, key, memIndex: -1, lower, upper })
+    })
+    this.slots = slots
+    this.parameterCount = slots.length
+    this.#rowStart = new Int32Array(rows.length + 1)
+    rows.forEach((row, r) => {
+      this.#rowStart[r + 1] = this.#rowStart[r]! + stage.count(row)
+    })
+    this.residualCount = this.#rowStart[rows.length]! + slots.length
+    this.#rowsOfNetwork = networks.map((_, k) => rows.flatMap((row, r) => (row.networks.includes(k) ? [r] : [])))
+    this.#kindsOfNetwork = networks.map((_, k) => table.kinds.flatMap((kind, i) => (kind.network === k ? [i] : [])))
+    this.#coefficients = new Float64Array(table.kinds.length * tenantLayout.stride)
+    this.#evaluator = new Evaluator(boardConstants(spec, board), this.#coefficients)
+    this.#shifted = new Float64Array(this.residualCount)
+    this.#start = this.pack()
+  }
+
+  lower(): Float64Array {
+    return Float64Array.from(this.slots, (slot) => Math.log(slot.lower))
+  }
+
+  upper(): Float64Array {
+    return Float64Array.from(this.slots, (slot) => Math.log(slot.upper))
+  }
+
+  /** The current parameters as a point of the search. */
+  pack(): Float64Array {
+    return Float64Array.from(this.slots, (slot) => {
+      const value = Math.min(slot.upper, Math.max(slot.lower, this.#get(slot)))
+      return Math.log(value)
+    })
+  }
+
+  /** Put a point of the search into the parameter objects. */
+  unpack(point: Float64Array): void {
+    this.slots.forEach((slot, j) => void this.#set(slot, Math.exp(point[j]!)))
+  }
+
+  /** Take a point of the search for good: parameters and coefficients then belong to it. */
+  settle(point: Float64Array): void {
+    this.unpack(point)
+    this.#refresh()
+  }
+
+  /** `owner.parameter` of a coordinate of the search. */
+  nameOf(index: number): string {
+    const { network, key } = this.slots[index]!
+    return `${network < 0 ? 'board' : this.networks[network]!.name}.${key}`
+  }
+
+  residuals(point: Float64Array, out: Float64Array): void {
+    this.unpack(point)
+    this.#refresh()
+    for (let r = 0; r < this.#rows.length; r++) this.#writeRow(r, out)
+    const priorStart = this.#rowStart[this.#rows.length]!
+    for (let j = 0; j < this.parameterCount; j++) out[priorStart + j] = this.prior * (point[j]! - this.#start[j]!)
+  }
+
+  jacobian(point: Float64Array, residuals: Float64Array, out: Float64Array): void {
+    const n = this.parameterCount
+    const everyRow = this.#rows.map((_, r) => r)
+    const size = 1e-6
+    this.unpack(point)
+    this.#refresh()
+    this.slots.forEach((slot, j) => {
+      const value = this.#get(slot)
+      this.#set(slot, value * Math.exp(size))
+      this.#refresh(slot.network)
+      for (const r of slot.network < 0 ? everyRow : this.#rowsOfNetwork[slot.network]!) {
+        this.#writeRow(r, this.#shifted)
+        for (let i = this.#rowStart[r]!; i < this.#rowStart[r + 1]!; i++) {
+          out[i * n + j] = (this.#shifted[i]! - residuals[i]!) / size
+        }
+      }
+      this.#set(slot, value)
+      this.#refresh(slot.network)
+      out[(this.#rowStart[this.#rows.length]! + j) * n + j] = this.prior
+    })
+  }
+
+  /** Evaluate one row of the table, used in the fit or not; the result lies in the evaluator until the next call. */
+  evaluate(row: TableRow): Evaluator {
+    row.kinds.forEach((kind, i) => {
+      this.#evaluator.offsets[i] = kind * tenantLayout.stride
+    })
+    this.#evaluator.begin(row.kinds.length, row.memIndex)
+    this.#evaluator.at(row.row.smClockMhz)
+    return this.#evaluator
+  }
+
+  #writeRow(r: number, out: Float64Array): void {
+    const row = this.#rows[r]!
+    this.stage.write(row, this.evaluate(row), out, this.#rowStart[r]!)
+  }
+
+  #refresh(network = -1): void {
+    if (network < 0) this.#evaluator.constants = boardConstants(this.spec, this.board)
+    const kinds = network < 0 ? this.table.kinds.keys() : this.#kindsOfNetwork[network]!
+    for (const index of kinds) {
+      const kind = this.table.kinds[index]!
+      const offset = index * tenantLayout.stride
+      writeTenantCoefficients(
+        this.board,
+        this.networks[kind.network]!,
+        kind.sms,
+        kind.batchSize,
+        this.#coefficients,
+        offset,
+      )
+      this.#evaluator.writeDemands(offset)
+    }
+  }
+
+  #get(slot: Slot): number {
+    if (slot.memIndex >= 0) return this.board.idlePowerW[slot.memIndex]!.powerW
+    return (this.#owner(slot) as unknown as Record<string, number>)[slot.key]!
+  }
+
+  #set(slot: Slot, value: number): void {
+    if (slot.memIndex >= 0) this.board.idlePowerW[slot.memIndex]!.powerW = value
+    else (this.#owner(slot) as unknown as Record<string, number>)[slot.key] = value
+  }
+
+  #owner(slot: Slot): BoardParameters | NetworkParameters {
+    return slot.network < 0 ? this.board : this.networks[slot.network]!
+  }
+}

@@ -1,0 +1,47 @@
+import type { Evaluator } from '../evaluator.js'
+import type { StageResiduals } from './model-objective.js'
+import type { TableRow } from './trace-table.js'
+
+/** Relative errors that count as one standard deviation. */
+const THROUGHPUT_SIGMA = 0.03
+const TENANT_SIGMA = 0.06
+const POWER_SIGMA = 0.02
+/** Points. */
+const UTILISATION_SIGMA = 3
+
+/** Total throughput, and each tenant's where they differ and were measured one by one. */
+export const throughputResiduals: StageResiduals = {
+  count: (row) => 1 + (hasTenantResiduals(row) ? row.kinds.length : 0),
+  write(row, evaluator, out, at) {
+    out[at] = Math.log(evaluator.totalThroughput / row.row.throughput) / THROUGHPUT_SIGMA
+    if (!hasTenantResiduals(row)) return
+    const count = row.kinds.length
+    // Divided by the root of the count, a row with many tenants weighs no more than one with few.
+    const scale = 1 / (TENANT_SIGMA * Math.sqrt(count))
+    for (let i = 0; i < count; i++) {
+      const measured = row.row.tenantThroughput[i]!
+      out[at + 1 + i] = measured > 0 ? scale * Math.log(evaluator.throughput[i]! / measured) : 0
+    }
+  },
+}
+
+export const powerResiduals: StageResiduals = single(
+  (row, evaluator) => Math.log(evaluator.powerW / row.row.powerAverageW) / POWER_SIGMA,
+)
+
+export const utilisationResiduals: StageResiduals = single(
+  (row, evaluator) => (evaluator.memUtilPercent - row.row.memUtilPercent) / UTILISATION_SIGMA,
+)
+
+function single(residual: (row: TableRow, evaluator: Evaluator) => number): StageResiduals {
+  return {
+    count: () => 1,
+    write(row, evaluator, out, at) {
+      out[at] = residual(row, evaluator)
+    },
+  }
+}
+
+function hasTenantResiduals(row: TableRow): boolean {
+  return !row.likeTenants && row.row.tenantThroughput.length === row.kinds.length
+}

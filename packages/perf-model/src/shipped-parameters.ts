@@ -1,0 +1,27 @@
+import { findGpuSpec, UnknownNameError } from '@pctodl/platform'
+import rtx3080Ti from '../params/3080Ti.json'
+import a100 from '../params/A100.json'
+import { parsePerfModelParameters } from './parameters.js'
+import { PerfModel } from './perf-model.js'
+
+/** Parameter files that come with the package, by board key; unchecked until loaded. */
+export const shippedParameters: Readonly<Record<string, unknown>> = { '3080Ti': rtx3080Ti, A100: a100 }
+
+/**
+ * The model of a board with the shipped parameters, which were fitted to the simulated board (see `provenance` in the
+ * file). For a real board fit your own traces with `fitPerfModel`.
+ *
+ * @param board key, product name or alias
+ * @throws UnknownNameError listing the boards that have shipped parameters
+ */
+export function loadPerfModel(board: string): PerfModel {
+  let key = board
+  try {
+    key = findGpuSpec(board).key
+  } catch (error) {
+    if (!(error instanceof UnknownNameError)) throw error
+  }
+  const json = Object.hasOwn(shippedParameters, key) ? shippedParameters[key] : undefined
+  if (json === undefined) throw new UnknownNameError('board', board, Object.keys(shippedParameters))
+  return new PerfModel(parsePerfModelParameters(json))
+}

@@ -1,0 +1,66 @@
+import type { BoardParameters, NetworkParameters } from './parameters.js'
+
+/**
+ * What a tenant of a given network, SM count and batch size asks of the board, as numbers that depend on no clock and on
+ * no neighbour. They are computed once per kind of tenant and lie side by side in one `Float64Array`, `stride` apart.
+ */
+export const tenantLayout = {
+  /** Clock-bound device time, ms x MHz. */
+  cycles: 0,
+  /** Memory traffic that arithmetic hides, MB per batch. */
+  mixedMb: 1,
+  /** Memory traffic that nothing hides, MB per batch. */
+  streamMb: 2,
+  /** Device time per batch that no clock changes, ms. */
+  gapMs: 3,
+  /** Host time to launch a batch, ms. */
+  launchMs: 4,
+  /** Other host time per batch, ms. */
+  hostMs: 5,
+  /** Time per MB that the tenant's own SMs need, ms x MHz. */
+  ownCycles: 6,
+  /** Part of the time in which the tenant launches kernels when alone, 0..1. Written by the evaluator. */
+  launchDemand: 7,
+  /** The same for the rest of the host's work. */
+  hostDemand: 8,
+  /** Never 0, so it also tells whether the coefficients have been written. */
+  sms: 9,
+  batchSize: 10,
+  /** Energy of a batch that scales with the square of the voltage, mJ. */
+  coreEnergyMj: 11,
+  /** Energy of a batch's DRAM traffic without caches, mJ. */
+  memoryEnergyMj: 12,
+  /** Memory traffic per batch as the board's utilisation counter sees it without caches, MB. */
+  countedMb: 13,
+  stride: 14,
+} as const
+
+const at = tenantLayout
+
+/** Write one tenant's coefficients, all but its demands, which need a clock to refer to. */
+export function writeTenantCoefficients(
+  board: BoardParameters,
+  network: NetworkParameters,
+  sms: number,
+  batchSize: number,
+  out: Float64Array,
+  offset: number,
+): void {
+  const parallel = (network.computePerBatch + network.computePerSample * batchSize) / sms
+  const serial = network.serialPerBatch + network.serialPerSample * batchSize
+  // Mega-cycles over MHz are seconds.
+  out[offset + at.cycles] = 1e3 * (parallel + serial)
+  out[offset + at.mixedMb] = network.mixedMbPerBatch + network.mixedMbPerSample * batchSize
+  out[offset + at.streamMb] = network.streamMbPerSample * batchSize
+  out[offset + at.gapMs] = network.gapMs
+  out[offset + at.launchMs] = network.launchMs
+  const largeBatch = 1 / (1 + (board.largeBatchKnee / batchSize) ** 8)
+  out[offset + at.hostMs] = network.hostPerSampleMs * batchSize * (1 + board.largeBatchHostFactor * largeBatch)
+  // 1 MB at one byte a cycle takes 1e6 cycles, which are 1e3 ms at 1 MHz.
+  out[offset + at.ownCycles] = 1e3 / (board.bytesPerCyclePerSm * sms)
+  out[offset + at.sms] = sms
+  out[offset + at.batchSize] = batchSize
+  out[offset + at.coreEnergyMj] = network.coreEnergyMj * batchSize + network.batchEnergyMj
+  out[offset + at.memoryEnergyMj] = network.memoryEnergyMj * batchSize
+  out[offset + at.countedMb] = network.countedMbPerSample * batchSize
+}

@@ -1,0 +1,48 @@
+import { ParameterVersionError, parsePerfModelParameters, shippedParameters } from '@pctodl/perf-model'
+import { InvalidInputError } from '@pctodl/platform'
+import { describe, expect, it } from 'vitest'
+
+const shipped = shippedParameters['A100'] as Record<string, unknown>
+
+describe('parsePerfModelParameters', () => {
+  it.each(Object.keys(shippedParameters))('takes the shipped file of %s, unchanged', (board) => {
+    const parsed = parsePerfModelParameters(JSON.parse(JSON.stringify(shippedParameters[board])))
+    expect(parsed).toEqual(shippedParameters[board])
+    expect(parsed.board).toBe(board)
+    expect(parsed.provenance.heldOutErrors.length).toBeGreaterThan(0)
+  })
+
+  it('refuses another schema version by a class of its own', () => {
+    for (const schemaVersion of [0, 2, '1', null]) {
+      expect(() => parsePerfModelParameters({ ...shipped, schemaVersion })).toThrowError(ParameterVersionError)
+    }
+  })
+
+  it.each<[string, unknown]>([
+    ['parameters', null],
+    ['parameters', []],
+    ['parameters.schemaVersion', { ...shipped, schemaVersion: undefined }],
+    ['parameters.networks', { ...shipped, networks: [] }],
+    ['parameters.board', { ...shipped, board: '' }],
+    [
+      'parameters.boardParameters.launchClients',
+      { ...shipped, boardParameters: { ...(shipped['boardParameters'] as object), launchClients: 0 } },
+    ],
+    [
+      'parameters.boardParameters.voltageFloor',
+      { ...shipped, boardParameters: { ...(shipped['boardParameters'] as object), voltageFloor: Number.NaN } },
+    ],
+    [
+      'parameters.boardParameters',
+      { ...shipped, boardParameters: { ...(shipped['boardParameters'] as object), surprise: 1 } },
+    ],
+  ])('names %s', (field, json) => {
+    expect(() => parsePerfModelParameters(json)).toThrow()
+    try {
+      parsePerfModelParameters(json)
+    } catch (error) {
+      expect(error).toSatisfy((e) => e instanceof InvalidInputError || e instanceof ParameterVersionError)
+      if (error instanceof InvalidInputError) expect(error.field).toBe(field)
+    }
+  })
+})
