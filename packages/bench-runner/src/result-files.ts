@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { PctodlError } from '@pctodl/platform'
 
@@ -15,7 +15,7 @@ export function writeFileAtomically(file: string, content: string | Uint8Array):
     writeFileSync(unfinished, content)
     renameSync(unfinished, file)
   } catch (error) {
-    rmSync(unfinished, { force: true })
+    if (existsSync(unfinished)) rmSync(unfinished)
     const cause = error instanceof Error ? error.message : String(error)
     throw new PctodlError('CANNOT_WRITE', `cannot write ${file}: ${cause}; choose another --result-dir`, {
       cause: error,

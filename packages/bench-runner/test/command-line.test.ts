@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -25,6 +25,7 @@ function run(args: readonly string[], cwd = newFolder()) {
     cwd,
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: 50_000,
   })
   return { status, stdout, stderr, cwd, written: readdirSync(cwd, { recursive: true }).map(String).sort() }
 }
@@ -139,11 +140,14 @@ describe('bench-runner', () => {
   })
 
   it('says where it cannot write, and fails', () => {
-    const { status, stderr } = run(
-      '--gpu A100 --algorithm powercap --task-id 20 --iterations 1 --result-dir /proc/none'.split(' '),
-    )
+    const folder = newFolder()
+    writeFileSync(path.join(folder, 'taken'), 'a file where a folder is wanted')
+    const args = '--gpu A100 --algorithm powercap --task-id 20 --iterations 1 --result-dir taken'
+    const { status, stdout, stderr } = run(args.split(' '), folder)
     expect(status).toBe(1)
-    expect(stderr).toMatch(/cannot write .*\/proc\/none/)
+    expect(stderr).toMatch(/cannot write taken\/A100_powercap.*choose another --result-dir/)
+    expect(stdout).toContain('FAILED task 20, powercap')
+    expect(readFileSync(path.join(folder, 'taken'), 'utf8')).toBe('a file where a folder is wanted')
   })
 
   it('leaves no half results when interrupted, and says so', async () => {
@@ -153,9 +157,10 @@ describe('bench-runner', () => {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     let stderr = ''
+    let interrupted = false
     child.stderr.on('data', (chunk: Buffer) => {
       stderr += chunk.toString()
-      if (stderr.includes('[3/80]')) child.kill('SIGINT')
+      if (!interrupted && stderr.includes('[3/80]')) interrupted = child.kill('SIGINT')
     })
     const code = await new Promise((resolve) => child.once('exit', resolve))
     expect(code).toBe(130)

@@ -2,9 +2,10 @@
  * Fits a board's global coefficients to the surrogate of measurements on one seeded half of the configurations, prints the
  * error on the other half, and writes `coefficients/<board>.json`.
  *
- *   pnpm --filter @pctodl/gpu-sim calibrate <folder with surrogate_anchor.csv and params/> [--iterations 40] [--dry-run]
+ *   pnpm --filter @pctodl/gpu-sim calibrate [folder with surrogate_anchor.csv and params/] [--board A100]
+ *     [--iterations 40] [--leave-out vgg19] [--dry-run]
  */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { type BoardPhysics, physicsOfBoard, simulateSteadyState } from '../src/index.js'
@@ -21,8 +22,10 @@ const { values, positionals } = parseArgs({
     'dry-run': { type: 'boolean', default: false },
   },
 })
-const folder = positionals[0]
-if (folder === undefined) throw new Error('name the folder that holds surrogate_anchor.csv')
+const folder = positionals[0] ?? path.resolve(import.meta.dirname, '../../../../shared/data/pctodl-params')
+if (!existsSync(path.join(folder, 'surrogate_anchor.csv'))) {
+  throw new Error(`no surrogate_anchor.csv in ${folder}: name the folder that holds it and params/`)
+}
 
 const THROUGHPUT_SCALE = 0.05
 const POWER_SCALE = 0.035
@@ -92,7 +95,7 @@ function clockCurves(all: SurrogateRow[]): ClockPoint[] {
 function powerLaw(row: SurrogateRow, memClockMhz: number) {
   const upstreamName = row.network === 'mnasnet1_0' ? 'mnasnet' : row.network
   const set = row.board === 'A100' ? 'imagenet_a100_mem1215' : `imagenet_mem${memClockMhz}`
-  const json = JSON.parse(readFileSync(path.join(folder!, 'params', `${upstreamName}.${set}.json`), 'utf8'))
+  const json = JSON.parse(readFileSync(path.join(folder, 'params', `${upstreamName}.${set}.json`), 'utf8'))
   const { static: s, dynamic: d } = json.power
   return {
     staticW: (f: number) => s.delta_3 * f ** 3 + s.delta_2 * f ** 2 + s.delta_1 * f + s.delta_0,

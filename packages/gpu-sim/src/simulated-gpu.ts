@@ -247,6 +247,16 @@ export class SimulatedGpu implements Gpu {
     this.#shareThrough('running')
   }
 
+  /** End the MPS daemon: clients that come later take turns. @throws PctodlError `IN_USE` while processes run */
+  stopMps(): void {
+    this.#advanceAlive()
+    if (this.#mps === 'off') return
+    if (this.#partitions().some((partition) => partition.processes.length > 0)) {
+      throw new PctodlError('IN_USE', `processes run on ${this.spec.name} through MPS; end them before stopping it`)
+    }
+    this.#shareThrough('off')
+  }
+
   #advance(): void {
     const due = Math.floor((this.clock.now() - this.#startMs) / TICK_MS)
     while (this.#ticks < due) this.#tick()

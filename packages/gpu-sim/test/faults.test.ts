@@ -130,6 +130,10 @@ describe('MPS', () => {
     await pool.apply(three)
     await clock.sleep(1000)
     expect(gpu.truth().throughput).toBeCloseTo(shared, 6)
+    expect(() => gpu.stopMps()).toThrow(expect.objectContaining({ code: 'IN_USE' }))
+    await pool.stop()
+    gpu.stopMps()
+    expect(gpu.mps).toBe('off')
   })
 
   it('lets the fatal fault of one client take down all clients of the server', async () => {

@@ -1,9 +1,10 @@
 import { partition } from '@pctodl/greedy-partition'
-import type { Predictor } from '@pctodl/perf-model'
+import { loadPerfModel } from '@pctodl/perf-model'
 
-/** Say how to run a network on the predictor's board under a cap. */
-export function plan(predictor: Predictor, model: string, powerCapW: number): string {
-  const result = partition(predictor, { models: model, powerCapW, powerMarginW: 2, latencySloMs: 400 })
+/** Say how to run a network on a board under a power cap. */
+export function plan(board: string, model: string, powerCapW: number): string {
+  const predictor = loadPerfModel(board)
+  const result = partition(predictor, { models: model, powerCapW, powerMarginW: 2, maxTenants: 8, latencySloMs: 400 })
   if (!result.feasible) return result.message
   const { tenants, smClockMhz, memClockMhz } = result.configuration
   const shares = tenants.map(({ mpsPercent, batchSize }) => `${mpsPercent} % x ${batchSize}`).join(', ')

@@ -18,8 +18,8 @@ export function countCompositions(predictor: Predictor, options: Omit<PartitionO
 }
 
 /**
- * The best configuration there is, by looking at all of them. Meant for coarse shares (steps of 20 or 25; 10 takes
- * minutes), to judge `partition` by. Budgets and seed of the options are not used.
+ * The best configuration there is, by looking at all of them. Meant for coarse shares (steps of 25 and 20; 10 takes
+ * seconds), to judge `partition` by. Budgets and seed of the options are not used.
  *
  * @param limits.maxConfigurations refuse larger spaces, so that a typing error does not take a day; default 2 million
  * @throws InvalidInputError also where the space is larger

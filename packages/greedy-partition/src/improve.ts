@@ -34,6 +34,31 @@ export function improve(evaluator: Evaluator, from: Candidate, random: SeededRan
   }
 }
 
+/**
+ * Make `count` random moves, whether or not they help; undefined where too many of the draws are not allowed. Its result is
+ * a place to climb from that single improving moves do not reach.
+ */
+export function shake(
+  evaluator: Evaluator,
+  from: Candidate,
+  count: number,
+  random: SeededRandom,
+): Candidate | undefined {
+  let { evaluation, trail } = from
+  let made = 0
+  for (let draws = 0; made < count && draws < 4 * count && evaluator.spent() === undefined; draws++) {
+    const moves = movesFrom(evaluator.problem, evaluation.composition, evaluation.memIndex)
+    if (moves.length === 0) return undefined
+    const move = moves[random.integer(moves.length)]!
+    const next = evaluator.evaluate(changed(evaluation.composition, move.removed, move.added), move.memIndex)
+    if (next === undefined) continue
+    evaluation = next
+    trail = [...trail, { stage: 'shake', move: describeMove(evaluator, move), evaluation }]
+    made++
+  }
+  return made === count ? { evaluation, trail } : undefined
+}
+
 function describeMove(evaluator: Evaluator, move: Move): string {
   if (move.name === 'memory') return `memory to ${evaluator.problem.memClocksMhz[move.memIndex]} MHz`
   if (move.name === 'add') return `add ${describeKinds(evaluator, move.added)}`

@@ -4,14 +4,18 @@ import { type Candidate, stepsOf } from './candidate.js'
 import { equalShares } from './equal-shares.js'
 import { better, Evaluator } from './evaluator.js'
 import { greedy } from './greedy.js'
-import { improve } from './improve.js'
+import { improve, shake } from './improve.js'
 import { infeasible } from './infeasible.js'
 import { leastPower } from './lowest-feasible-cap.js'
 import { type PartitionOptions, searchProblem } from './options.js'
 import type { PartitionResult, StoppedBecause } from './result.js'
 
 /** How many of the starting configurations are improved. */
-const STARTS = 6
+const STARTS = 4
+
+/** How often in a row the best is shaken in vain before the search gives up, and by how many random moves. */
+const SHAKES = 4
+const MOVES_PER_SHAKE = 3
 
 /**
  * Choose MPS shares, batch sizes, SM clock and memory clock for the most throughput while predicted power stays below the
@@ -37,9 +41,7 @@ export function partition(predictor: Predictor, options: PartitionOptions): Part
   let best = starts.reduce(betterCandidate)
   let stoppedBecause: StoppedBecause = 'greedy-only'
   if (problem.improve) {
-    const random = new SeededRandom(problem.seed)
-    for (const start of unlikeStarts(starts).slice(0, STARTS))
-      best = betterCandidate(best, improve(evaluator, start, random))
+    best = improveAll(evaluator, starts, best)
     stoppedBecause = evaluator.spent() ?? 'no-improving-move'
   }
   const { evaluation, trail } = best
@@ -53,6 +55,25 @@ export function partition(predictor: Predictor, options: PartitionOptions): Part
     stoppedBecause,
     steps: stepsOf(evaluator, trail),
   }
+}
+
+/** Climb from the best starts, then from shaken copies of the best top, until none leads higher. */
+function improveAll(evaluator: Evaluator, starts: readonly Candidate[], greatest: Candidate): Candidate {
+  const random = new SeededRandom(evaluator.problem.seed)
+  let best = greatest
+  for (const start of unlikeStarts(starts).slice(0, STARTS)) {
+    best = betterCandidate(best, improve(evaluator, start, random))
+  }
+  for (let vain = 0; vain < SHAKES; vain++) {
+    const shaken = shake(evaluator, best, MOVES_PER_SHAKE, random)
+    if (shaken === undefined) continue
+    const climbed = improve(evaluator, shaken, random)
+    if (climbed.evaluation.score > best.evaluation.score) {
+      best = climbed
+      vain = -1
+    }
+  }
+  return best
 }
 
 /** The configuration of least power, where the budget or the greedy choices missed every other one. */

@@ -8,7 +8,8 @@ export type StoppedBecause = 'no-improving-move' | 'evaluation-budget' | 'time-b
 export interface PartitionStep {
   /** What was done, e.g. `add 20 % x 64` or `9501 MHz memory`. */
   readonly move: string
-  readonly stage: 'greedy' | 'equal-shares' | 'improve'
+  /** A `shake` is a random move that need not help by itself. */
+  readonly stage: 'greedy' | 'equal-shares' | 'improve' | 'shake'
   readonly configuration: Configuration
   /** Samples/s. */
   readonly throughput: number

@@ -1,3 +1,4 @@
+import { loadPerfModel } from '@pctodl/perf-model'
 import { gpuSpecs } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
 import { exhaustive, type FeasiblePartition, type PartitionOptions, partition } from '../src/index.js'
@@ -29,6 +30,21 @@ describe('partition', () => {
       ).toBeGreaterThan(0.995)
       expect(ours.prediction.throughput).toBeLessThanOrEqual(best.prediction.throughput)
       expect(ours.evaluations).toBeLessThan(best.evaluations)
+    }
+  })
+
+  it('comes as close with the shipped models of real networks', () => {
+    for (const [key, powerCapW] of [
+      ['A100', 170],
+      ['3080Ti', 210],
+    ] as const) {
+      const predictor = loadPerfModel(key)
+      for (const models of predictor.networks) {
+        const options = { models, powerCapW, sharePercentStep: 20 }
+        const best = exhaustive(predictor, options) as FeasiblePartition
+        const ours = partition(predictor, options) as FeasiblePartition
+        expect(ours.prediction.throughput / best.prediction.throughput, `${models} on ${key}`).toBeGreaterThan(0.995)
+      }
     }
   })
 
@@ -77,9 +93,8 @@ describe('partition', () => {
     const result = found(board('3080Ti'), { models: 'middle', powerCapW: 180 })
     expect(result.steps.length).toBeGreaterThan(1)
     for (const step of result.steps) expect(step.powerW).toBeLessThanOrEqual(180)
-    const improving = result.steps.filter((step) => step.stage === 'improve')
-    improving.slice(1).forEach((step, i) => {
-      expect(step.throughput).toBeGreaterThan(improving[i]!.throughput)
+    result.steps.slice(1).forEach((step, i) => {
+      if (step.stage === 'improve') expect(step.throughput).toBeGreaterThan(result.steps[i]!.throughput)
     })
     expect(result.steps.at(-1)!.configuration).toEqual(result.configuration)
   })
@@ -110,6 +125,13 @@ describe('partition', () => {
     const result = found(board('A100'), { models: 'middle', powerCapW: 200, budgetEvaluations: 1 })
     expect(result.stoppedBecause).toBe('evaluation-budget')
     expect(result.prediction.powerW).toBeLessThanOrEqual(200)
+  })
+
+  it('handles a space of one configuration', () => {
+    const only = { maxSharePercent: 100, sharePercentStep: 100, batchSizes: [64] }
+    const result = found(board('A100'), { models: 'middle', powerCapW: 250, ...only })
+    expect(result.configuration.tenants).toEqual([{ model: 'middle', mpsPercent: 100, batchSize: 64 }])
+    expect(result).toMatchObject({ evaluations: 1, stoppedBecause: 'no-improving-move' })
   })
 
   it('stops at the time budget', () => {

@@ -1,17 +1,20 @@
 /**
  * Fit the shipped parameters: `tsx --conditions=@pctodl/source scripts/fit-shipped-parameters.ts <directory> [board ...]`
- * reads `<directory>/<board key>.csv` and writes `params/<board key>.json`.
+ * reads `<directory>/<board key>.csv` (of all boards that have one, unless some are named) and writes `params/<board key>.json`
+ * and the README's table of errors.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gpuSpecs, parseTraceCsv } from '@pctodl/platform'
 import { fitPerfModel } from '../src/fit/fit-perf-model.js'
 import type { ErrorSummary } from '../src/parameters.js'
+import { updateAccuracyTable } from './accuracy-table.js'
 
 const [directory, ...boards] = process.argv.slice(2)
 if (directory === undefined) throw new Error('usage: fit-shipped-parameters.ts <directory with trace CSVs> [board ...]')
 
-for (const key of boards.length > 0 ? boards : Object.keys(gpuSpecs)) {
+const present = Object.keys(gpuSpecs).filter((key) => existsSync(join(directory, `${key}.csv`)))
+for (const key of boards.length > 0 ? boards : present) {
   const file = join(directory, `${key}.csv`)
   const spec = gpuSpecs[key]
   if (spec === undefined || !existsSync(file)) throw new Error(`no board '${key}', or no trace ${file}`)
@@ -27,6 +30,8 @@ for (const key of boards.length > 0 ? boards : Object.keys(gpuSpecs)) {
   console.table(report.inSampleErrors.filter((entry) => entry.rows === 'all').map(tableRow))
   console.log(`at a bound: ${report.atBound.join(', ')}`)
 }
+
+updateAccuracyTable()
 
 function tableRow({ quantity, rows, count, median, p95, unit }: ErrorSummary) {
   return { quantity, rows, count, median: `${median.toFixed(2)} ${unit}`, p95: `${p95.toFixed(2)} ${unit}` }

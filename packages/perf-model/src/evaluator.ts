@@ -3,8 +3,11 @@ import type { BoardConstants } from './board-constants.js'
 import { smoothMax2, smoothMax4, smoothMax8 } from './smooth-max.js'
 import { tenantLayout as at } from './tenant-coefficients.js'
 
-/** Relative change below which a fixed point counts as found; the laws of the model hold to about this. */
-const TOLERANCE = 1e-11
+/**
+ * Relative step below which a fixed point counts as found. Secant steps multiply the last two errors, so what remains after
+ * such a step is of the order of 1e-11.
+ */
+const LAST_STEP = 1e-7
 
 /**
  * The model's equations for a set of tenants on one board, over plain arrays and without allocation. Put the tenants'
@@ -183,7 +186,7 @@ export class Evaluator {
       let next =
         iteration === 0 ? 1 + demand / (1 + demand) : price - (excess * (price - lastPrice)) / (excess - lastExcess)
       if (!(next >= low && next <= high)) next = 0.5 * (low + high)
-      if (Math.abs(next - price) <= TOLERANCE * price) return next
+      if (Math.abs(next - price) <= LAST_STEP * price) return next
       lastPrice = price
       lastExcess = excess
       price = next
@@ -209,11 +212,11 @@ export class Evaluator {
       const pace = topMs / batchMs
       const result = this.#batchMs(i, offset, smClockMhz, 1 / (1 - this.#topDemand * pace), pace)
       const excess = batchMs - result
-      if (Math.abs(excess) <= TOLERANCE * batchMs) return result
       if (excess > 0) high = batchMs
       else low = batchMs
       let next = iteration === 0 ? result : batchMs - (excess * (batchMs - lastMs)) / (excess - lastExcess)
       if (!(next >= low && next <= high)) next = 0.5 * (low + high)
+      if (Math.abs(next - batchMs) <= LAST_STEP * batchMs) return next
       lastMs = batchMs
       lastExcess = excess
       batchMs = next

@@ -1,5 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { shippedParameters } from '@pctodl/perf-model'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 
 const home = join(import.meta.dirname, '..')
@@ -21,7 +22,7 @@ describe('README', () => {
 
   it('quotes the errors of the shipped files', () => {
     const readme = readFileSync(join(home, 'README.md'), 'utf8')
-    for (const board of ['3080Ti', 'A100']) {
+    for (const board of Object.keys(shippedParameters)) {
       const { provenance } = JSON.parse(readFileSync(join(home, 'params', `${board}.json`), 'utf8'))
       for (const { quantity, rows, median, p95 } of provenance.heldOutErrors) {
         if (rows === 'all')

@@ -96,7 +96,7 @@ export class ControlService {
         onTerminated()
       },
     }
-    if (daemon) board.startMps()
+    board.shareThroughMps(daemon !== undefined)
     const server = daemon?.connect(request.uid, client)
     // Without MPS processes take turns on the whole board; with it, the tighter of the two limits counts.
     const mpsPercent = server ? Math.min(request.tenant.mpsPercent, server.activeThreadPercentage) : 100

@@ -75,9 +75,11 @@ export class HostBoard {
     }
   }
 
-  /** Clients share through MPS from now on, if no process is in the way: those that run already stay outside. */
-  startMps(): void {
-    if (this.tenants.count === 0 && this.#gpu.mps === 'off') this.#gpu.startMps()
+  /** Share the board through MPS or in turns from now on, unless processes run already: they keep the way they came by. */
+  shareThroughMps(wanted: boolean): void {
+    if (this.tenants.count > 0) return
+    if (wanted) this.#gpu.startMps()
+    else this.#gpu.stopMps()
   }
 
   close(): void {
