@@ -78,6 +78,14 @@ describe('the import graph', () => {
     }
   })
 
+  it('keeps the simulated truth out of everything but reports', () => {
+    for (const name of packages.filter((candidate) => candidate !== 'gpu-sim' && candidate !== 'bench-runner')) {
+      for (const file of sourceFiles(path.join(packagesDir, name, 'src'))) {
+        expect(readFileSync(file, 'utf8'), file).not.toMatch(/findOracle|simulateSteadyState|\.truth\(/)
+      }
+    }
+  })
+
   it('keeps back ends out of the libraries that only know interfaces', () => {
     for (const name of ['perf-model', 'greedy-partition', 'thermo-dvfs', 'scheduler', 'baselines']) {
       expect(mayImport[name]).not.toContain('gpu-sim')

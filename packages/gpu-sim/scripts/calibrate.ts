@@ -3,13 +3,14 @@
  * error on the other half, and writes `coefficients/<board>.json`.
  *
  *   pnpm --filter @pctodl/gpu-sim calibrate [folder with surrogate_anchor.csv and params/] [--board A100]
- *     [--iterations 40] [--leave-out vgg19] [--dry-run]
+ *     [--iterations 40] [--leave-out vgg19|each] [--dry-run]
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { type BoardPhysics, physicsOfBoard, simulateSteadyState } from '../src/index.js'
-import { fromVector, toVector } from './free-parameters.js'
+import { networkName, networkNames } from '@pctodl/platform'
+import { type BoardPhysics, calibratedBoards, physicsOfBoard, simulateSteadyState } from '../src/index.js'
+import { fromVector, toVector, typicalVector } from './free-parameters.js'
 import { leastSquares } from './least-squares.js'
 import { readSurrogate, type SurrogateRow } from './surrogate.js'
 
@@ -38,24 +39,42 @@ interface ClockPoint {
 }
 
 const rows = readSurrogate(path.join(folder, 'surrogate_anchor.csv')).filter((row) => !row.doubtful)
-for (const board of ['3080Ti', 'A100'] as const) {
+const leftOut = values['leave-out']
+if (leftOut !== undefined && leftOut !== 'each') networkName(leftOut)
+for (const board of calibratedBoards) {
   if (values.board !== undefined && values.board !== board) continue
   const ofBoard = rows.filter((row) => row.board === board)
-  const training = ofBoard.filter((row) => !row.heldOut && row.network !== values['leave-out'])
-  const curves = clockCurves(ofBoard.filter((row) => row.network !== values['leave-out']))
+  if (leftOut === undefined) {
+    const physics = fit(board, ofBoard)
+    report(physics, board, ofBoard)
+    if (values['dry-run']) continue
+    const file = new URL(`../coefficients/${board}.json`, import.meta.url)
+    writeFileSync(file, `${JSON.stringify(physics, null, 2)}\n`)
+  } else {
+    for (const network of leftOut === 'each' ? networkNames : [networkName(leftOut)]) {
+      const [unseen, seen] = [true, false].map((out) => ofBoard.filter((row) => (row.network === network) === out))
+      reportLeftOut(fit(board, seen!, 'typical'), board, network, unseen!)
+    }
+  }
+}
+
+/**
+ * Coefficients fitted to the training half of some configurations.
+ *
+ * @param from the shipped coefficients, or, where these would bring along what they know of a network that is left out,
+ *   the typical ones
+ */
+function fit(board: string, configurations: SurrogateRow[], from: 'shipped' | 'typical' = 'shipped'): BoardPhysics {
+  const training = configurations.filter((row) => !row.heldOut)
+  const curves = clockCurves(configurations)
   const start = physicsOfBoard(board)
-  const residuals = (vector: Float64Array) => residualsOf(fromVector(start, vector), board, training, curves)
   console.log(`${board}: ${training.length} configurations to fit, ${curves.length} points along the clock`)
-  const fitted = leastSquares(residuals, toVector(start), {
+  const residuals = (vector: Float64Array) => residualsOf(fromVector(start, vector), board, training, curves)
+  const fitted = leastSquares(residuals, from === 'typical' ? typicalVector() : toVector(start), {
     iterations: Number(values.iterations),
     onIteration: (iteration, cost) => console.log(`  iteration ${iteration}: cost ${cost.toFixed(1)}`),
   })
-  const physics = fromVector(start, fitted)
-  report(physics, board, ofBoard, curves)
-  if (!values['dry-run']) {
-    const file = new URL(`../coefficients/${board}.json`, import.meta.url)
-    writeFileSync(file, `${JSON.stringify(physics, null, 2)}\n`)
-  }
+  return fromVector(start, fitted)
 }
 
 function residualsOf(physics: BoardPhysics, board: string, training: SurrogateRow[], curves: ClockPoint[]) {
@@ -106,12 +125,9 @@ function powerLaw(row: SurrogateRow, memClockMhz: number) {
   }
 }
 
-function report(physics: BoardPhysics, board: string, all: SurrogateRow[], curves: ClockPoint[]): void {
+function report(physics: BoardPhysics, board: string, all: SurrogateRow[]): void {
   const simulate = simulateSteadyState(board, { physics })
-  if (values['leave-out'] !== undefined) {
-    reportLeftOut(simulate, board, all)
-    return
-  }
+  const curves = clockCurves(all)
   console.log('\n| board, memory | network | throughput median / p90 | power median / p90 | rank |')
   console.log('| --- | --- | --- | --- | --- |')
   for (const memClockMhz of new Set(all.map((row) => row.configuration.memClockMhz))) {
@@ -140,15 +156,14 @@ function report(physics: BoardPhysics, board: string, all: SurrogateRow[], curve
   }
 }
 
-/** All configurations of a network that the fit has not seen at all. */
-function reportLeftOut(simulate: ReturnType<typeof simulateSteadyState>, board: string, all: SurrogateRow[]): void {
-  for (const memClockMhz of new Set(all.map((row) => row.configuration.memClockMhz))) {
-    const unseen = all.filter(
-      (row) => row.network === values['leave-out'] && row.configuration.memClockMhz === memClockMhz,
-    )
+/** The error on all configurations of a network that the fit has not seen at all; nothing is written then. */
+function reportLeftOut(physics: BoardPhysics, board: string, network: string, unseen: SurrogateRow[]): void {
+  const simulate = simulateSteadyState(board, { physics })
+  for (const memClockMhz of new Set(unseen.map((row) => row.configuration.memClockMhz))) {
+    const set = unseen.filter((row) => row.configuration.memClockMhz === memClockMhz)
     const errors = (quantity: 'throughput' | 'powerW') =>
-      percentiles(unseen.map((row) => 100 * Math.abs(simulate(row.configuration)[quantity] / row[quantity] - 1)))
-    console.log(`| ${board} ${memClockMhz} | ${values['leave-out']} | ${errors('throughput')} | ${errors('powerW')} |`)
+      percentiles(set.map((row) => 100 * Math.abs(simulate(row.configuration)[quantity] / row[quantity] - 1)))
+    console.log(`| ${board} ${memClockMhz} | without ${network} | ${errors('throughput')} | ${errors('powerW')} |`)
   }
 }
 

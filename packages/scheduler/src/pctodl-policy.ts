@@ -1,6 +1,6 @@
 import type { PartitionOptions } from '@pctodl/greedy-partition'
 import type { Predictor } from '@pctodl/perf-model'
-import { type Configuration, smClocksAt, type Tenant } from '@pctodl/platform'
+import { type Configuration, InfeasibleCapError, smClocksAt, type Tenant } from '@pctodl/platform'
 import { type ClockAction, ClockController } from '@pctodl/thermo-dvfs'
 import { planPartition } from './plan-partition.js'
 import type { Action, PowerCapPolicy, SampleObservation, WindowObservation } from './policy.js'
@@ -58,21 +58,7 @@ export class PctodlPolicy implements PowerCapPolicy {
   }
 
   onCapChange(powerCapW: number): Action {
-    const { predictor } = this.#options
-    const plan = this.#plan(powerCapW)
-    const clock = predictor.solveSmClock(this.#tenants, this.#memClockMhz, powerCapW)
-    if (clock === undefined) return { ...this.#adopt(plan.tenants, plan.memClockMhz), ...this.#backstop(powerCapW) }
-    const staying = predictor.predict({
-      tenants: this.#tenants,
-      smClockMhz: clock,
-      memClockMhz: this.#memClockMhz,
-    }).throughput
-    const moving = predictor.predict(plan).throughput
-    const restarted = plan.tenants.length - kept(this.#tenants, plan.tenants)
-    const lostSamples = (RESTART_S * staying * restarted) / plan.tenants.length
-    const gain = moving - staying
-    const pays = gain > 0 && lostSamples <= gain * (this.#options.payBackS ?? 60)
-    return { ...(pays ? this.#adopt(plan.tenants, plan.memClockMhz) : {}), ...this.#backstop(powerCapW) }
+    return { ...this.#repartition(powerCapW), ...this.#backstop(powerCapW) }
   }
 
   onSample({ timeMs, telemetry, powerCapW, reconfiguring, applied }: SampleObservation): Action | undefined {
@@ -100,6 +86,26 @@ export class PctodlPolicy implements PowerCapPolicy {
     const { predictor, model, powerMarginW = 0, partition: options } = this.#options
     const memoryBytes = this.#memoryBytes
     return planPartition(predictor, { ...options, model, powerCapW, powerMarginW, memoryBytes })
+  }
+
+  /** New tenants for a new cap, where they pay. */
+  #repartition(powerCapW: number): Action {
+    const { predictor, payBackS = 60 } = this.#options
+    let plan: Configuration
+    try {
+      plan = this.#plan(powerCapW)
+    } catch (error) {
+      // A running service is not ended by a cap that nothing keeps: the controller goes to the lowest clock and says so.
+      if (error instanceof InfeasibleCapError) return {}
+      throw error
+    }
+    const smClockMhz = predictor.solveSmClock(this.#tenants, this.#memClockMhz, powerCapW)
+    if (smClockMhz === undefined) return this.#adopt(plan.tenants, plan.memClockMhz)
+    const staying = predictor.predict({ tenants: this.#tenants, smClockMhz, memClockMhz: this.#memClockMhz }).throughput
+    const gain = predictor.predict(plan).throughput - staying
+    const restarted = plan.tenants.length - kept(this.#tenants, plan.tenants)
+    const lostSamples = (RESTART_S * staying * restarted) / plan.tenants.length
+    return gain > 0 && lostSamples <= gain * payBackS ? this.#adopt(plan.tenants, plan.memClockMhz) : {}
   }
 
   #adopt(tenants: readonly Tenant[], memClockMhz: number): Action {
