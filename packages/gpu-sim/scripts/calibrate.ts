@@ -62,7 +62,7 @@ for (const board of calibratedBoards) {
  * Coefficients fitted to the training half of some configurations.
  *
  * @param from the shipped coefficients, or, where these would bring along what they know of a network that is left out,
- *   the typical ones
+ *   typical ones
  */
 function fit(board: string, configurations: SurrogateRow[], from: 'shipped' | 'typical' = 'shipped'): BoardPhysics {
   const training = configurations.filter((row) => !row.heldOut)
