@@ -5,16 +5,15 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { networkNames } from '@pctodl/platform'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { pythonWith } from '../../../test/python-environment.js'
 import { buildNetwork, inferShapes, writeOnnx } from '../src/index.js'
 
-const python = process.env['PCTODL_PYTHON'] ?? 'python3'
-const available = spawnSync(python, ['-c', 'import onnx']).status === 0
-const why = `skipped where ${python} cannot import onnx: 'pip install onnx', or point PCTODL_PYTHON to an interpreter that can`
+const python = pythonWith(['onnx==1.23.2'], ['onnx'])
 
 /** The batch with which shapes are inferred, a size that no axis has; ONNX calls it N. */
 const BATCH = 4099
 
-describe.skipIf(!available)(`the checker of ONNX (${why})`, () => {
+describe.skipIf(!python)('the checker of ONNX', () => {
   let folder: string
   beforeEach(() => {
     folder = mkdtempSync(path.join(tmpdir(), 'pctodl-onnx-'))
@@ -25,7 +24,7 @@ describe.skipIf(!available)(`the checker of ONNX (${why})`, () => {
     const weights = name === 'vgg19' ? 'external' : 'embedded'
     const file = writeOnnx(name, folder, { weights }).at(-1)!.path
     const script = fileURLToPath(new URL('onnx-checker.py', import.meta.url))
-    const { status, stdout, stderr } = spawnSync(python, [script, file], { encoding: 'utf8', maxBuffer: 1 << 24 })
+    const { status, stdout, stderr } = spawnSync(python!, [script, file], { encoding: 'utf8', maxBuffer: 1 << 24 })
     expect(status, stderr).toBe(0)
     const inferred: Record<string, (number | string)[]> = JSON.parse(stdout)
     const graph = buildNetwork(name)

@@ -1,8 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { pythonWith } from '../../../../test/python-environment.js'
 import type { SimulatedHost } from '../../src/host/simulated-host.js'
 import {
   type BuiltPrograms,
@@ -14,33 +14,10 @@ import {
   startHost,
 } from './built-host.js'
 
-/**
- * A Python with nvidia-ml-py and gpustat: the one that PCTODL_PYTHON names, or a fresh environment; undefined where
- * neither can be had (no Python, no network).
- */
-async function pythonWithMonitors(): Promise<{ readonly python: string; remove(): void } | undefined> {
-  const named = process.env['PCTODL_PYTHON']
-  const folder = mkdtempSync(join(tmpdir(), 'pctodl-python-'))
-  const remove = () => rmSync(folder, { recursive: true, force: true })
-  const python = named ?? join(folder, 'bin', 'python')
-  try {
-    if (!named) {
-      await run('python3', ['-m', 'venv', folder])
-      const packages = ['nvidia-ml-py==13.615.71', 'gpustat==1.1.1']
-      await run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...packages], {
-        timeout: 90_000,
-      })
-    }
-    await run(python, ['-c', 'import pynvml, gpustat'])
-    return { python, remove }
-  } catch {
-    remove()
-    return undefined
-  }
-}
-
 const require = createRequire(import.meta.url)
-const monitors = missingCompiler ? undefined : await pythonWithMonitors()
+const python = missingCompiler
+  ? undefined
+  : pythonWith(['nvidia-ml-py==13.615.71', 'gpustat==1.1.1'], ['pynvml', 'gpustat'])
 
 describe.skipIf(missingCompiler)(
   `programs that nobody here wrote${missingCompiler ? ` (${missingCompiler})` : ''}`,
@@ -60,13 +37,11 @@ describe.skipIf(missingCompiler)(
     afterAll(() => {
       host?.close()
       built?.remove()
-      monitors?.remove()
     })
 
-    const withPython = it.skipIf(!monitors)
-    const why = monitors ? '' : ' (skipped: no Python with nvidia-ml-py and gpustat, and none could be installed)'
+    const withPython = it.skipIf(!python)
 
-    withPython(`nvidia-ml-py reads and changes the board${why}`, async () => {
+    withPython(`nvidia-ml-py reads and changes the board`, async () => {
       const script = `
 import json, time
 from pynvml import *
@@ -94,7 +69,7 @@ print(json.dumps(dict(
 nvmlDeviceResetGpuLockedClocks(board)
 nvmlShutdown()
 `
-      const { stdout, stderr } = await outcome(monitors!.python, ['-c', script], env)
+      const { stdout, stderr } = await outcome(python!, ['-c', script], env)
       expect(stderr).toBe('')
       const seen = JSON.parse(stdout)
       expect(seen).toMatchObject({
@@ -113,7 +88,7 @@ nvmlShutdown()
       expect(seen.energy).toBeGreaterThan(0)
     })
 
-    withPython(`nvidia-ml-py lays out structures as the library does${why}`, async () => {
+    withPython(`nvidia-ml-py lays out structures as the library does`, async () => {
       const header = readFileSync(new URL('../../native/nvml_abi.h', import.meta.url), 'utf8')
       const sizes = Object.fromEntries(
         [...header.matchAll(/ASSERT_SIZE\((\w+), (\d+)\)/g)].map(([, type, size]) => [type, Number(size)]),
@@ -126,14 +101,14 @@ for type in json.loads(sys.argv[1]):
     if found is not None and type not in ('nvmlPciInfo_v1_t', 'nvmlProcessInfo_v1_t'): known[type] = ctypes.sizeof(found)
 print(json.dumps(known))
 `
-      const { stdout } = await run(monitors!.python, ['-c', script, JSON.stringify(Object.keys(sizes))])
+      const { stdout } = await run(python!, ['-c', script, JSON.stringify(Object.keys(sizes))])
       const known = JSON.parse(stdout) as Record<string, number>
       expect(Object.keys(known).length).toBeGreaterThan(15)
       for (const [type, size] of Object.entries(known)) expect([type, sizes[type]]).toEqual([type, size])
     })
 
-    withPython(`gpustat shows boards, load and processes${why}`, async () => {
-      const { stdout } = await run(monitors!.python, ['-m', 'gpustat', '--json'], { env })
+    withPython(`gpustat shows boards, load and processes`, async () => {
+      const { stdout } = await run(python!, ['-m', 'gpustat', '--json'], { env })
       const { driver_version, gpus } = JSON.parse(stdout)
       expect(driver_version).toBe('550.144.03')
       expect(gpus).toHaveLength(2)
