@@ -1,4 +1,4 @@
-import { type Configuration, type GpuSpec, networkNames, SeededRandom, smClocksAt, type Tenant } from '@pctodl/platform'
+import { type GpuSpec, networkNames, SeededRandom, smClocksAt, type Tenant } from '@pctodl/platform'
 
 /** A configuration to measure; `smClockMhz: null` leaves the SM clock to the firmware. */
 export interface DesignPoint {
@@ -26,7 +26,7 @@ function identical(model: string, count: number, mpsPercent: number, batchSize: 
 }
 
 /** The grid that upstream measures, for one network at one memory clock. */
-export function anchorDesign(model: string, memClockMhz: number): DesignPoint[] {
+function anchorDesign(model: string, memClockMhz: number): DesignPoint[] {
   return anchorGrid.flatMap(({ share, counts, batches }) =>
     counts.flatMap((count) =>
       batches.map((batch) => ({ tenants: identical(model, count, share, batch), smClockMhz: null, memClockMhz })),
@@ -35,7 +35,7 @@ export function anchorDesign(model: string, memClockMhz: number): DesignPoint[] 
 }
 
 /** Upstream's clock sweep: nine configurations at locked clocks in steps of 150 MHz, and the highest. */
-export function clockSweepDesign(spec: GpuSpec, model: string, memClockMhz: number): DesignPoint[] {
+function clockSweepDesign(spec: GpuSpec, model: string, memClockMhz: number): DesignPoint[] {
   const states = smClocksAt(spec, memClockMhz)!
   const clocks = states.filter((clock, i) => (clock - states[0]!) % 150 === 0 || i === states.length - 1)
   const mixes = [
@@ -54,7 +54,7 @@ export function clockSweepDesign(spec: GpuSpec, model: string, memClockMhz: numb
  * What upstream's grid leaves out and plans are made of: unlike shares up to 100 %, unlike batches, every clock. With
  * several networks the tenants are drawn from all of them.
  */
-export function randomDesign(
+function randomDesign(
   spec: GpuSpec,
   models: readonly string[],
   memClocksMhz: readonly number[],
@@ -94,9 +94,4 @@ export function profileDesign(spec: GpuSpec, seed: number): DesignPoint[] {
     ]),
     ...randomDesign(spec, networkNames, memClocks, 400 * memClocks.length, seed + 1000),
   ]
-}
-
-export function describe({ tenants, smClockMhz, memClockMhz }: DesignPoint | Configuration): string {
-  const mix = tenants.map((tenant) => `${tenant.model}:${tenant.mpsPercent}%x${tenant.batchSize}`).join(' ')
-  return `${mix} at ${smClockMhz ?? 'unlocked'}/${memClockMhz} MHz`
 }

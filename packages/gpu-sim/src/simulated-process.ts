@@ -1,4 +1,4 @@
-import type { Tenant, TenantState } from '@pctodl/platform'
+import type { Tenant, TenantCounters, TenantState } from '@pctodl/platform'
 import type { ProcessPhysics } from './board-physics.js'
 import { loadedBytes, runningBytes } from './process-memory.js'
 
@@ -43,6 +43,19 @@ export class SimulatedProcess {
     const weightBytes = loadedBytes(physics, tenant.model, elementBytes) - physics.contextBytes
     this.readyAtMs = nowMs + loadFactor * (physics.startMs + weightBytes / (physics.loadGBs * 1e6))
     this.lastCompletionMs = this.readyAtMs
+  }
+
+  get counters(): TenantCounters {
+    return {
+      id: this.id,
+      tenant: this.tenant,
+      state: this.state,
+      ...(this.failure === undefined ? {} : { failure: this.failure }),
+      samples: this.samples,
+      batches: this.batches,
+      latencySumMs: this.latencySumMs,
+      lastCompletionMs: this.lastCompletionMs,
+    }
   }
 
   /** The tenant with the batch size that is in flight now. */

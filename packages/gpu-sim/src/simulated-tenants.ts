@@ -47,16 +47,7 @@ export class SimulatedTenants implements TenantPool {
 
   counters(): readonly TenantCounters[] {
     this.#gpu.catchUp()
-    return this.#processes.map((process) => ({
-      id: process.id,
-      tenant: process.tenant,
-      state: process.state,
-      ...(process.failure === undefined ? {} : { failure: process.failure }),
-      samples: process.samples,
-      batches: process.batches,
-      latencySumMs: process.latencySumMs,
-      lastCompletionMs: process.lastCompletionMs,
-    }))
+    return this.#processes.map((process) => process.counters)
   }
 
   async stop(): Promise<void> {

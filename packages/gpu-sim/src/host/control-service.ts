@@ -144,7 +144,7 @@ export class ControlService {
             return { cudaError: code, message, isMpsClient: false, mpsPercent: 0 } satisfies AttachReply
           }
         case 'counters':
-          return attachment ? ({ ...countersOf(attachment.tenant), cudaError } satisfies CountersReply) : null
+          return attachment ? ({ ...attachment.tenant.process.counters, cudaError } satisfies CountersReply) : null
         case 'batch-size':
           if (attachment) attachment.board.tenants.setBatchSize(attachment.tenant, request.batchSize)
           return null
@@ -186,17 +186,4 @@ export interface Attachment {
   readonly tenant: HostTenant
   readonly mpsPercent: number
   detach(): void
-}
-
-function countersOf({ process }: HostTenant): TenantCounters {
-  return {
-    id: process.id,
-    tenant: process.tenant,
-    state: process.state,
-    ...(process.failure === undefined ? {} : { failure: process.failure }),
-    samples: process.samples,
-    batches: process.batches,
-    latencySumMs: process.latencySumMs,
-    lastCompletionMs: process.lastCompletionMs,
-  }
 }
