@@ -8,23 +8,47 @@ import { describe, expect, it } from 'vitest'
  */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   platform: [],
+  'command-line': ['platform'],
+  charts: ['platform'],
   'model-zoo': ['platform'],
   'gpu-sim': ['platform', 'model-zoo'],
-  'perf-model': ['platform'],
-  'greedy-partition': ['platform', 'perf-model'],
+  'perf-model': ['platform', 'command-line'],
+  'greedy-partition': ['platform', 'command-line', 'perf-model'],
   'thermo-dvfs': ['platform'],
+  'nvml-control': ['platform', 'command-line'],
+  'mps-control': ['platform', 'command-line', 'nvml-control'],
+  tenants: ['platform', 'model-zoo', 'mps-control'],
+  backend: ['platform', 'gpu-sim', 'nvml-control', 'mps-control', 'tenants'],
+  profiler: ['platform', 'command-line', 'backend'],
   scheduler: ['platform', 'perf-model', 'greedy-partition', 'thermo-dvfs'],
   baselines: ['platform', 'scheduler'],
+  'mig-segments': ['platform', 'command-line'],
+  colocation: ['platform', 'command-line'],
+  'hetero-training': ['platform', 'command-line'],
+  'resource-sensitivity': ['platform', 'command-line'],
   'bench-runner': [
     'platform',
+    'command-line',
+    'charts',
     'model-zoo',
     'perf-model',
     'greedy-partition',
     'thermo-dvfs',
     'gpu-sim',
+    'backend',
     'scheduler',
     'baselines',
   ],
+}
+
+/** Packages that only a command line loads, when an option asks for them: optional peers of what is published. */
+const mayLoadOnDemand: Readonly<Record<string, readonly string[]>> = {
+  'perf-model': ['charts'],
+  profiler: ['charts'],
+  'mig-segments': ['backend', 'nvml-control', 'mps-control'],
+  colocation: ['charts'],
+  'hetero-training': ['charts', 'nvml-control'],
+  'resource-sensitivity': ['charts'],
 }
 
 const packagesDir = path.resolve(import.meta.dirname, '..', 'packages')
@@ -34,6 +58,19 @@ function sourceFiles(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && /\.[cm]?[jt]s$/.test(entry.name))
     .map((entry) => path.join(entry.parentPath, entry.name))
+}
+
+function ofTheFamily(dependencies: Readonly<Record<string, string>> | undefined): string[] {
+  return Object.keys(dependencies ?? {})
+    .filter((dependency) => dependency.startsWith('@pctodl/'))
+    .map((dependency) => dependency.slice('@pctodl/'.length))
+}
+
+/** Packages of the family that are loaded with the file itself; types alone cost nothing. */
+function staticImportsOf(source: string): string[] {
+  return [...source.matchAll(/^(?:import|export)\s+(?!type\b)[^'"]*?['"](@pctodl\/[^'"]+)['"]/gm)].map(
+    ([, name]) => name!,
+  )
 }
 
 /** Packages of the family that a text imports, whatever the form of the import. */
@@ -51,16 +88,26 @@ describe('the import graph', () => {
 
   it.each(packages)('%s imports only what its place allows, and declares it', (name) => {
     const manifest = JSON.parse(readFileSync(path.join(packagesDir, name, 'package.json'), 'utf8'))
-    const declared = Object.keys(manifest.dependencies ?? {})
-      .filter((dependency) => dependency.startsWith('@pctodl/'))
-      .map((dependency) => dependency.slice('@pctodl/'.length))
+    const declared = ofTheFamily(manifest.dependencies)
+    const optional = ofTheFamily(manifest.peerDependencies)
     for (const dependency of declared) expect(mayImport[name], `${name} declares ${dependency}`).toContain(dependency)
+    for (const peer of optional) {
+      expect(mayLoadOnDemand[name] ?? [], `${name} has the peer ${peer}`).toContain(peer)
+      expect(manifest.peerDependenciesMeta[`@pctodl/${peer}`], `${name}: ${peer} is optional`).toEqual({
+        optional: true,
+      })
+    }
     for (const file of sourceFiles(path.join(packagesDir, name, 'src'))) {
       const source = readFileSync(file, 'utf8')
       for (const specifier of importsOf(source)) {
         const imported = specifier.slice('@pctodl/'.length)
         expect(imported, `${file} reaches into a package`).not.toContain('/')
-        expect(declared, `${file} imports ${imported} undeclared`).toContain(imported)
+        expect([...declared, ...optional], `${file} imports ${imported} undeclared`).toContain(imported)
+        if (optional.includes(imported)) {
+          expect(staticImportsOf(source), `${file} loads the optional ${imported} on demand only`).not.toContain(
+            specifier,
+          )
+        }
       }
       expect(source, `${file} leaves its package by a relative path`).not.toMatch(/['"](\.\.\/)+packages\//)
     }
@@ -87,7 +134,15 @@ describe('the import graph', () => {
   })
 
   it('keeps back ends out of the libraries that only know interfaces', () => {
-    for (const name of ['perf-model', 'greedy-partition', 'thermo-dvfs', 'scheduler', 'baselines']) {
+    for (const name of [
+      'perf-model',
+      'greedy-partition',
+      'thermo-dvfs',
+      'scheduler',
+      'baselines',
+      'mig-segments',
+      'colocation',
+    ]) {
       expect(mayImport[name]).not.toContain('gpu-sim')
     }
   })

@@ -3,4 +3,4 @@ export { type AlgorithmName, algorithmNames, createPolicy, parseAlgorithms } fro
 export { runTask, type RunTaskOptions, WINDOW_MS } from './run-task.js'
 export type { PowerSeries, RunRecord } from './run-record.js'
 export * from './report/index.js'
-export { main, type Terminal } from './main.js'
+export { benchRunner } from './main.js'

@@ -1,8 +1,9 @@
 import path from 'node:path'
+import { renderPng, renderSvg } from '@pctodl/charts'
+import { type CommandFunction, Progress, type Terminal, writeFileAtomically } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 import { assertCapsFeasible } from './feasibility.js'
-import { type BenchOptions, parseOptions, UsageError } from './options.js'
-import { Progress } from './progress.js'
+import { type BenchOptions, parseOptions } from './options.js'
 import {
   aggregateByAlgorithm,
   comparisonChart,
@@ -11,21 +12,12 @@ import {
   formatTaskTable,
   matrixChart,
   type RunSummary,
-  renderPng,
-  renderSvg,
   summarizeRun,
   tableStyle,
 } from './report/index.js'
-import { writeFileAtomically } from './result-files.js'
 import type { RunRecord } from './run-record.js'
 import { runTask } from './run-task.js'
 import { type BenchTask, taskFileStem } from './tasks.js'
-
-export interface Terminal {
-  readonly stdout: NodeJS.WriteStream
-  readonly stderr: NodeJS.WriteStream
-  readonly signal: AbortSignal
-}
 
 interface Failure {
   readonly taskId: number
@@ -36,39 +28,19 @@ interface Failure {
 /** The algorithm that the others are compared with in the closing table. */
 const BASELINE = 'powercap'
 
-/**
- * The whole command line as a function.
- *
- * @returns the exit code: 0 done, 1 failed, 2 usage, 130 interrupted
- */
-export async function main(argv: readonly string[], { stdout, stderr, signal }: Terminal): Promise<number> {
-  let options: BenchOptions
-  try {
-    options = parseOptions(argv, (text) => stdout.write(text))
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error
-    if (error.exitCode !== 0) stderr.write(`bench-runner: ${error.message}\n`)
-    return error.exitCode
-  }
+/** The command line `bench-runner` as a function. */
+export const benchRunner: CommandFunction = async (argv, terminal) => {
+  const options = await parseOptions(argv, terminal)
   if (options.dryRun) {
-    stdout.write(options.json ? `${JSON.stringify(plannedRuns(options), null, 2)}\n` : formatPlan(options))
+    terminal.stdout.write(options.json ? `${JSON.stringify(plannedRuns(options), null, 2)}\n` : formatPlan(options))
     return 0
   }
-  try {
-    assertCapsFeasible(options.tasks)
-    return await runMatrix(options, { stdout, stderr, signal })
-  } catch (error) {
-    if (signal.aborted) {
-      stderr.write('\nbench-runner: interrupted; finished runs are kept\n')
-      return 130
-    }
-    if (!(error instanceof PctodlError)) throw error
-    stderr.write(`bench-runner: ${error.message}\n`)
-    return 1
-  }
+  assertCapsFeasible(options.tasks)
+  return runMatrix(options, terminal)
 }
 
-async function runMatrix(options: BenchOptions, { stdout, stderr, signal }: Terminal): Promise<number> {
+async function runMatrix(options: BenchOptions, terminal: Terminal): Promise<number> {
+  const { stdout, stderr, signal } = terminal
   const progress = new Progress(stderr, options.tasks.length * options.algorithms.length)
   const summaries: RunSummary[] = []
   const failures: Failure[] = []
@@ -101,7 +73,7 @@ async function runMatrix(options: BenchOptions, { stdout, stderr, signal }: Term
     files.push(...(await drawChart(chartStem(options, options.tasks[0]!, 'matrix'), matrixChart(summaries))))
   }
   if (options.json) stdout.write(`${JSON.stringify({ summaries, failures, files }, null, 2)}\n`)
-  else stdout.write(formatReport(options, summaries, failures, files, stdout))
+  else stdout.write(formatReport(options, summaries, failures, files, terminal))
   return failures.length > 0 ? 1 : 0
 }
 
@@ -110,9 +82,9 @@ function formatReport(
   summaries: readonly RunSummary[],
   failures: readonly Failure[],
   files: readonly string[],
-  stdout: NodeJS.WriteStream,
+  { stdout, env }: Terminal,
 ): string {
-  const style = tableStyle(stdout, process.env)
+  const style = tableStyle(stdout, env)
   const parts: string[] = []
   const many = options.tasks.length > 4
   if (!many) {

@@ -1,5 +1,6 @@
-import { findGpuSpec, PctodlError } from '@pctodl/platform'
-import { Command, CommanderError, InvalidArgumentError } from 'commander'
+import { asUsage, integerFrom, newCommand, parseCommand, positiveNumber, type Terminal } from '@pctodl/command-line'
+import { findGpuSpec } from '@pctodl/platform'
+import { InvalidArgumentError } from 'commander'
 import { type AlgorithmName, algorithmNames, parseAlgorithms } from './algorithms.js'
 import { type BenchTask, tasksOf } from './tasks.js'
 
@@ -13,16 +14,6 @@ export interface BenchOptions {
   readonly chart: boolean
   readonly dryRun: boolean
   readonly json: boolean
-}
-
-/** The call cannot be understood. `exitCode` 0 marks help and version, which are already printed. */
-export class UsageError extends PctodlError {
-  readonly exitCode: number
-
-  constructor(message: string, exitCode = 2) {
-    super('USAGE', message)
-    this.exitCode = exitCode
-  }
 }
 
 interface RawOptions {
@@ -39,47 +30,41 @@ interface RawOptions {
 }
 
 /** @throws UsageError for anything that a user could have typed wrong */
-export function parseOptions(argv: readonly string[], write: (text: string) => void): BenchOptions {
-  const command = new Command('bench-runner')
-    .description("Run tasks of the PctoDL paper's matrix on a simulated board and compare power-capping algorithms.")
+export async function parseOptions(argv: readonly string[], terminal: Terminal): Promise<BenchOptions> {
+  const command = newCommand(
+    {
+      name: 'bench-runner',
+      description: "Run tasks of the PctoDL paper's matrix on a simulated board and compare power-capping algorithms.",
+      example: 'bench-runner --gpu 3080Ti --algorithm pctodl,powercap --task-id 6 --iterations 24 --chart',
+    },
+    terminal,
+  )
     .requiredOption('--gpu <name>', 'board: 3080Ti or A100')
     .option('--algorithm <names>', `one of ${algorithmNames.join(', ')}, a comma list, or all`, 'all')
     .option('--task-id <ids...>', "task ids to run, in this order (default: all of the board's)", collectIds)
     .option('--iterations <n>', 'iterations of 5 s; tasks 29 and 30 always take 150', integerFrom(1), 5)
-    .option('--power-cap <watts>', 'run the selected tasks under this cap instead of their own', positiveNumber)
+    .option(
+      '--power-cap <watts>',
+      'run the selected tasks under this cap instead of their own',
+      positiveNumber('watts'),
+    )
     .option('--seed <n>', 'seed of the simulated board (sensor error, noise)', integerFrom(0), 1)
     .option('--result-dir <folder>', 'where results go', './benchmark_results')
     .option('--chart', 'draw power against the cap and throughput over time, as SVG and PNG')
     .option('--dry-run', 'print what would run, and write nothing')
     .option('--json', 'print a JSON report on standard output')
-    .helpOption('--help', 'show this help')
-    .addHelpText(
-      'after',
-      '\nExample:\n  bench-runner --gpu 3080Ti --algorithm pctodl,powercap --task-id 6 --iterations 24 --chart\n',
-    )
-    .allowExcessArguments(false)
-    .exitOverride()
-    .configureOutput({ writeOut: write, writeErr: () => {} })
-  try {
-    command.parse([...argv], { from: 'user' })
-    const raw = command.opts<RawOptions>()
-    return {
-      tasks: withPowerCap(tasksOf(findGpuSpec(raw.gpu).key, raw.taskId), raw.powerCap),
-      algorithms: parseAlgorithms(raw.algorithm),
-      iterations: raw.iterations,
-      seed: raw.seed,
-      resultDir: raw.resultDir,
-      chart: raw.chart ?? false,
-      dryRun: raw.dryRun ?? false,
-      json: raw.json ?? false,
-    }
-  } catch (error) {
-    if (error instanceof CommanderError) {
-      throw new UsageError(error.message.replace(/^error: /, ''), error.exitCode === 0 ? 0 : 2)
-    }
-    if (error instanceof PctodlError) throw new UsageError(error.message)
-    throw error
-  }
+  await parseCommand(command, argv)
+  const raw = command.opts<RawOptions>()
+  return asUsage(() => ({
+    tasks: withPowerCap(tasksOf(findGpuSpec(raw.gpu).key, raw.taskId), raw.powerCap),
+    algorithms: parseAlgorithms(raw.algorithm),
+    iterations: raw.iterations,
+    seed: raw.seed,
+    resultDir: raw.resultDir,
+    chart: raw.chart ?? false,
+    dryRun: raw.dryRun ?? false,
+    json: raw.json ?? false,
+  }))
 }
 
 /** A cap of the caller's own makes a task with a schedule a fixed-cap one. */
@@ -93,20 +78,4 @@ function collectIds(value: string, before: number[] = []): number[] {
   if (!Number.isInteger(id)) throw new InvalidArgumentError('not an integer.')
   if (before.includes(id)) throw new InvalidArgumentError('asked for twice.')
   return [...before, id]
-}
-
-function integerFrom(least: number) {
-  return (value: string): number => {
-    const number = Number(value)
-    if (value.trim() === '' || !Number.isInteger(number) || number < least) {
-      throw new InvalidArgumentError(`not an integer of at least ${least}.`)
-    }
-    return number
-  }
-}
-
-function positiveNumber(value: string): number {
-  const number = Number(value)
-  if (!(number > 0 && Number.isFinite(number))) throw new InvalidArgumentError('not a positive number of watts.')
-  return number
 }

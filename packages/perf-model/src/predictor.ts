@@ -5,6 +5,8 @@ export interface TenantPrediction {
   readonly throughput: number
   /** Mean time from the start of a batch to its end, ms. */
   readonly latencyMs: number
+  /** Estimate of the 99th percentile of that time, ms; absent where the predictor has none. */
+  readonly p99LatencyMs?: number
 }
 
 export interface Prediction {
@@ -16,6 +18,10 @@ export interface Prediction {
   readonly smUtilPercent: number
   /** Share of the time in which DRAM is read or written, 0..100. */
   readonly memUtilPercent: number
+  /** Standard deviation of the prediction's error, samples/s; absent where the predictor does not know it. */
+  readonly throughputSd?: number
+  /** Standard deviation of the prediction's error, W; absent where the predictor does not know it. */
+  readonly powerSdW?: number
   /** In the order of the configuration's tenants. */
   readonly tenants: readonly TenantPrediction[]
 }

@@ -1,4 +1,4 @@
-import { INK } from './chart-style.js'
+import { INK } from '@pctodl/charts'
 
 /** A line of text beside a plot, `y` px below its top. */
 export interface SideLine {

@@ -1,4 +1,4 @@
-import { ALARM_COLOR } from './chart-style.js'
+import { ALARM_COLOR } from '@pctodl/charts'
 import { panelTitle } from './chart-text.js'
 import type { ChartedRun } from './charted-run.js'
 import { movingAverageW } from './moving-average.js'

@@ -1,4 +1,4 @@
-import { ALARM_COLOR, FAINT_INK, INK } from './chart-style.js'
+import { ALARM_COLOR, FAINT_INK, INK } from '@pctodl/charts'
 import { sideText } from './chart-text.js'
 import type { RunSummary } from './run-summary.js'
 

@@ -1,4 +1,4 @@
-import { ALARM_COLOR, INK } from './chart-style.js'
+import { ALARM_COLOR, INK } from '@pctodl/charts'
 import { panelTitle, sideText } from './chart-text.js'
 import type { ChartedRun } from './charted-run.js'
 import { dodgeLabels } from './label-dodging.js'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { chartColors, chartOrder } from '../../src/report/chart-style.js'
+import { chartColors, chartOrder } from '../../src/report/algorithm-colors.js'
 import { dodgeLabels } from '../../src/report/label-dodging.js'
 import { movingAverageW } from '../../src/report/moving-average.js'
 import { powerSignal } from '../../src/report/power-signal.js'

@@ -1,7 +1,7 @@
+import { renderPng, renderSvg } from '@pctodl/charts'
 import { describe, expect, it } from 'vitest'
 import { comparisonChart } from '../../src/report/comparison-chart.js'
 import { matrixChart } from '../../src/report/matrix-chart.js'
-import { renderPng, renderSvg } from '../../src/report/render-chart.js'
 import { summarizeRun } from '../../src/report/run-summary.js'
 import { dynamicSetting, fixedSetting, manners, syntheticRuns } from './synthetic-runs.js'
 

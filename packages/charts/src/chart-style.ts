@@ -16,26 +16,7 @@ export const ALARM_COLOR = '#b3001b'
  * Colours by Okabe and Ito ("Color Universal Design", 2008), distinct under the common colour vision deficiencies; without
  * their yellow, which vanishes on white, and without black, which is the cap's.
  */
-const palette = ['#0072B2', '#E69F00', '#009E73', '#CC79A7', '#D55E00', '#56B4E9', '#777777'] as const
-
-/** The five algorithms of the matrix keep their colour in every chart, whichever of them are shown. */
-const usualAlgorithms = ['pctodl', 'batchdvfs', 'morak', 'directcap', 'powercap']
-
-/** The algorithms in the order of the charts, each once: the five of the matrix, then others as they come. */
-export function chartOrder(algorithms: readonly string[]): string[] {
-  const usual = usualAlgorithms.filter((name) => algorithms.includes(name))
-  return [...new Set([...usual, ...algorithms])]
-}
-
-/** One colour per algorithm, in the order given. Beyond seven algorithms colours repeat. */
-export function chartColors(algorithms: readonly string[]): string[] {
-  const others = algorithms.filter((name) => !usualAlgorithms.includes(name))
-  return algorithms.map((name) => {
-    const usual = usualAlgorithms.indexOf(name)
-    const slot = usual >= 0 ? usual : usualAlgorithms.length + others.indexOf(name)
-    return palette[slot % palette.length]!
-  })
-}
+export const palette = ['#0072B2', '#E69F00', '#009E73', '#CC79A7', '#D55E00', '#56B4E9', '#777777'] as const
 
 /** Fonts, sizes and greys that the charts have in common. */
 export const chartConfig: Config = {

@@ -17,7 +17,7 @@ export function writeFileAtomically(file: string, content: string | Uint8Array):
   } catch (error) {
     if (existsSync(unfinished)) rmSync(unfinished)
     const cause = error instanceof Error ? error.message : String(error)
-    throw new PctodlError('CANNOT_WRITE', `cannot write ${file}: ${cause}; choose another --result-dir`, {
+    throw new PctodlError('CANNOT_WRITE', `cannot write ${file}: ${cause}; choose a place that can be written`, {
       cause: error,
     })
   }

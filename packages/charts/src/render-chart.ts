@@ -1,10 +1,13 @@
 import { createRequire } from 'node:module'
+import { PctodlError } from '@pctodl/platform'
 import type { TopLevelSpec } from 'vega-lite'
 import { CHART_FONT } from './chart-style.js'
 
 /**
  * Draw a vega-lite chart as SVG text. The same chart gives the same text. Vega is loaded on the first call only: a command
  * line that draws nothing starts without it.
+ *
+ * @throws PctodlError `BAD_CHART` with vega's complaints
  */
 export function renderSvg(spec: TopLevelSpec): Promise<string> {
   const drawn = drawing.then(() => draw(spec))
@@ -18,13 +21,28 @@ const noop = () => {}
 
 async function draw(spec: TopLevelSpec): Promise<string> {
   const [vega, vegaLite] = await Promise.all([import('vega'), import('vega-lite')])
-  const view = new vega.View(vega.parse(vegaLite.compile(spec).spec), { renderer: 'none' })
+  const complaints: string[] = []
+  const logger = collectingLogger(complaints)
+  const view = new vega.View(vega.parse(vegaLite.compile(spec, { logger }).spec), { renderer: 'none', logger })
   try {
     vega.resetSVGDefIds()
-    return await view.toSVG()
+    const svg = await view.toSVG()
+    if (complaints.length > 0) throw new PctodlError('BAD_CHART', `the chart cannot be drawn: ${complaints.join('; ')}`)
+    return svg
   } finally {
     view.finalize()
   }
+}
+
+/** Vega draws an empty picture and warns where data cannot be read; here that is an error. */
+function collectingLogger(complaints: string[]) {
+  const collect = (...parts: readonly unknown[]) => {
+    complaints.push(parts.map(String).join(' '))
+    return logger
+  }
+  const ignore = () => logger
+  const logger = { level: (() => logger) as never, error: collect, warn: collect, info: ignore, debug: ignore }
+  return logger
 }
 
 /**

@@ -1,0 +1,1 @@
+export { benchRunner } from './main.js'

@@ -1,0 +1,3 @@
+export { renderPng, renderSvg } from './render-chart.js'
+export { ALARM_COLOR, CHART_FONT, chartConfig, FAINT_INK, INK, palette } from './chart-style.js'
+export type { TopLevelSpec } from 'vega-lite'

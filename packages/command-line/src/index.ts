@@ -1,0 +1,7 @@
+export type { CommandFunction, Terminal, TextOutput } from './terminal.js'
+export { exitCodeOf, runCommand } from './run-command.js'
+export { UsageError } from './usage-error.js'
+export { asUsage, type CommandDescription, inHouseStyle, newCommand, parseCommand } from './new-command.js'
+export { integerFrom, listOf, numberBetween, oneOf, positiveNumber } from './option-values.js'
+export { Progress } from './progress.js'
+export { writeFileAtomically } from './write-file-atomically.js'

@@ -1,0 +1,24 @@
+/** A stream that text goes to: a real standard stream, or whatever collects it in a test. */
+export interface TextOutput {
+  write(text: string): unknown
+  readonly isTTY?: boolean
+  /** Width of the terminal in characters, where it is one. */
+  readonly columns?: number
+}
+
+/** What a command sees of the world around it. */
+export interface Terminal {
+  readonly stdout: TextOutput
+  readonly stderr: TextOutput
+  /** Aborted when the user interrupts (SIGINT) or the process is told to end (SIGTERM). */
+  readonly signal: AbortSignal
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/**
+ * A whole command line as a function.
+ *
+ * @param argv the words after the command's name
+ * @returns the exit code: 0 done, 1 failed, 2 usage, 130 interrupted
+ */
+export type CommandFunction = (argv: readonly string[], terminal: Terminal) => Promise<number>
