@@ -1,0 +1,3 @@
+export type { Job, JobExecutor, JobOutcome, RunJobsOptions } from './job-array.js'
+export { LocalExecutor, type LocalExecutorOptions } from './local-executor.js'
+export { SlurmExecutor, type SlurmExecutorOptions } from './slurm-executor.js'

@@ -1,0 +1,172 @@
+import { execFile } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { type Clock, InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
+import type { Job, JobExecutor, JobOutcome, RunJobsOptions } from './job-array.js'
+import { arrayScript, compactIndices } from './slurm-script.js'
+
+const execute = promisify(execFile)
+
+export interface SlurmExecutorOptions {
+  /** A folder that this machine and the nodes both see: scripts, logs and exit codes go there. */
+  readonly workDir: string
+  /** Name of the job array in the queue. Default `pctodl`. */
+  readonly name?: string
+  /** Array elements that may run at the same time; the cluster decides where absent. */
+  readonly concurrency?: number
+  /** Generic resources of each element, as `sbatch --gres` takes them, e.g. `gpu:1` or `gpu:a100:1`. */
+  readonly gres?: string
+  readonly partition?: string
+  readonly account?: string
+  /** Time limit of each element, ms; rounded up to minutes, since Slurm counts in them. */
+  readonly timeoutMs?: number
+  /** Anything else that the site needs, one argument each, e.g. `--constraint=a100`. */
+  readonly sbatchArguments?: readonly string[]
+  /** How often an element that failed or was lost (node failure, preemption) is submitted again. Default 1. */
+  readonly resubmissions?: number
+  /** Time between looks at the queue, ms. Default 1000. */
+  readonly pollMs?: number
+  readonly clock?: Clock
+}
+
+/**
+ * Runs jobs as elements of a Slurm job array. The exit code of each element is a file that the element itself writes in
+ * `workDir`, so it works without Slurm's accounting database.
+ */
+export class SlurmExecutor implements JobExecutor {
+  readonly #options: SlurmExecutorOptions
+
+  /** @throws InvalidInputError for a concurrency below 1 or negative resubmissions */
+  constructor(options: SlurmExecutorOptions) {
+    const { concurrency, resubmissions = 1 } = options
+    if (concurrency !== undefined && (!Number.isInteger(concurrency) || concurrency < 1)) {
+      throw new InvalidInputError('concurrency', concurrency, 'an integer of at least 1')
+    }
+    if (!Number.isInteger(resubmissions) || resubmissions < 0) {
+      throw new InvalidInputError('resubmissions', resubmissions, 'an integer of at least 0')
+    }
+    this.#options = options
+  }
+
+  /** @throws PctodlError `SLURM` with what Slurm's own command said */
+  async run(jobs: readonly Job[], options: RunJobsOptions = {}): Promise<JobOutcome[]> {
+    options.signal?.throwIfAborted()
+    const { resubmissions = 1 } = this.#options
+    const outcomes = new Map<string, JobOutcome>()
+    let pending = jobs.map((_, index) => index)
+    for (let attempt = 1; pending.length > 0 && attempt <= resubmissions + 1; attempt++) {
+      const last = attempt === resubmissions + 1
+      const failed: number[] = []
+      await this.#runArray(jobs, pending, attempt, options, (index, exitCode, reason) => {
+        const id = jobs[index]!.id
+        const outcome = { id, exitCode, attempts: attempt, ...(reason === undefined ? {} : { reason }) }
+        outcomes.set(id, outcome)
+        if (exitCode === 0 || last) options.onOutcome?.(outcome)
+        else failed.push(index)
+      })
+      pending = failed
+    }
+    return jobs.map(({ id }) => outcomes.get(id)!)
+  }
+
+  async #runArray(
+    jobs: readonly Job[],
+    indices: readonly number[],
+    attempt: number,
+    { signal }: RunJobsOptions,
+    onEnd: (index: number, exitCode: number | null, reason?: string) => void,
+  ): Promise<void> {
+    const { clock = systemClock, pollMs = 1000 } = this.#options
+    const exitFile = (index: number) => path.join(this.#options.workDir, 'exit', String(index))
+    for (const index of indices) rmSync(exitFile(index), { force: true })
+    const arrayId = await this.#submit(jobs, indices, attempt)
+    const running = new Set(indices)
+    try {
+      while (running.size > 0) {
+        await clock.sleep(pollMs, signal)
+        // The queue is asked before the files are read: an element that leaves it in between has written its file.
+        const queued = await queuedElements(arrayId, signal)
+        for (const index of [...running]) {
+          if (existsSync(exitFile(index))) {
+            running.delete(index)
+            const exitCode = Number(readFileSync(exitFile(index), 'utf8'))
+            if (exitCode === 0) onEnd(index, 0)
+            else onEnd(index, exitCode, `see ${this.#logFile(index)}`)
+          } else if (!queued.has(index)) {
+            running.delete(index)
+            onEnd(
+              index,
+              null,
+              `left the queue without an exit code (time limit or node failure); see ${this.#logFile(index)}`,
+            )
+          }
+        }
+      }
+    } finally {
+      if (running.size > 0) await slurm('scancel', [arrayId])
+    }
+  }
+
+  async #submit(jobs: readonly Job[], indices: readonly number[], attempt: number): Promise<string> {
+    const {
+      workDir,
+      name = 'pctodl',
+      concurrency,
+      gres,
+      partition,
+      account,
+      timeoutMs,
+      sbatchArguments = [],
+    } = this.#options
+    for (const folder of ['exit', 'log']) mkdirSync(path.join(workDir, folder), { recursive: true })
+    const script = path.join(workDir, `array-${attempt}.sh`)
+    writeFileSync(`${script}.unfinished`, arrayScript(jobs, indices, path.resolve(workDir)))
+    renameSync(`${script}.unfinished`, script)
+    const limit = concurrency === undefined ? '' : `%${concurrency}`
+    const stdout = await slurm('sbatch', [
+      '--parsable',
+      `--job-name=${name}`,
+      `--array=${compactIndices(indices)}${limit}`,
+      `--output=${path.join(path.resolve(workDir), 'log', '%a.log')}`,
+      ...(gres === undefined ? [] : [`--gres=${gres}`]),
+      ...(partition === undefined ? [] : [`--partition=${partition}`]),
+      ...(account === undefined ? [] : [`--account=${account}`]),
+      ...(timeoutMs === undefined ? [] : [`--time=${Math.max(1, Math.ceil(timeoutMs / 60_000))}`]),
+      ...sbatchArguments,
+      script,
+    ])
+    // `--parsable` prints `id` or, on a federation, `id;cluster`.
+    return stdout.trim().split(';')[0]!
+  }
+
+  #logFile(index: number): string {
+    return path.join(this.#options.workDir, 'log', `${index}.log`)
+  }
+}
+
+/** Array indices that Slurm still knows as waiting, running or completing. */
+async function queuedElements(arrayId: string, signal: AbortSignal | undefined): Promise<Set<number>> {
+  let stdout: string
+  try {
+    stdout = await slurm('squeue', ['--noheader', '--array', `--job=${arrayId}`, '--format=%K'], signal)
+  } catch (error) {
+    // A finished array is forgotten after a while, and squeue then calls its id invalid.
+    if (error instanceof PctodlError && /Invalid job id/i.test(error.message)) return new Set()
+    throw error
+  }
+  return new Set(stdout.split('\n').filter(Boolean).map(Number))
+}
+
+async function slurm(program: 'sbatch' | 'squeue' | 'scancel', args: readonly string[], signal?: AbortSignal) {
+  try {
+    const { stdout } = await execute(program, [...args], { ...(signal ? { signal } : {}), maxBuffer: 64 * 1024 * 1024 })
+    return stdout
+  } catch (error) {
+    signal?.throwIfAborted()
+    const { code, stderr } = error as NodeJS.ErrnoException & { stderr?: string }
+    const said =
+      code === 'ENOENT' ? 'the command was not found; run this on a login node of the cluster' : stderr?.trim()
+    throw new PctodlError('SLURM', `${program} ${args.join(' ')}: ${said || String(error)}`, { cause: error })
+  }
+}

@@ -1,0 +1,38 @@
+import path from 'node:path'
+import type { Job } from './job-array.js'
+
+/**
+ * The batch script of a job array: each element runs its own command and leaves the exit code in `exit/<index>`, written
+ * whole or not at all.
+ */
+export function arrayScript(jobs: readonly Job[], indices: readonly number[], workDir: string): string {
+  const cases = indices.map((index) => `  ${index}) ${jobs[index]!.command.map(shellQuote).join(' ')} ;;`)
+  const exitFile = `${shellQuote(path.join(workDir, 'exit'))}/$SLURM_ARRAY_TASK_ID`
+  return [
+    '#!/bin/sh',
+    'case $SLURM_ARRAY_TASK_ID in',
+    ...cases,
+    '  *) echo "no such element: $SLURM_ARRAY_TASK_ID" >&2; false ;;',
+    'esac',
+    'code=$?',
+    `echo $code > ${exitFile}.unfinished && mv ${exitFile}.unfinished ${exitFile}`,
+    'exit $code',
+    '',
+  ].join('\n')
+}
+
+/** `[0, 1, 2, 5]` as `0-2,5`, as `sbatch --array` takes it. Indices ascend. */
+export function compactIndices(indices: readonly number[]): string {
+  const ranges: [first: number, last: number][] = []
+  for (const index of indices) {
+    const range = ranges.at(-1)
+    if (range && range[1] === index - 1) range[1] = index
+    else ranges.push([index, index])
+  }
+  return ranges.map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`)).join(',')
+}
+
+/** A word that a POSIX shell takes as it stands. */
+export function shellQuote(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+}
