@@ -12,20 +12,32 @@ export type AlgorithmName = (typeof algorithmNames)[number]
 /** A policy with what it could not do on its board, in words. */
 export type NotedPolicy = PowerCapPolicy & { readonly notes?: readonly string[] }
 
+export interface PolicyOptions {
+  /** Plans stay this far below the cap, W. Default 0. */
+  readonly powerMarginW?: number
+  /** Whether pctodl goes on looking for better configurations while it runs. Default false. */
+  readonly shadow?: boolean
+}
+
 /** A fresh policy for one run of one task. */
-export function createPolicy(name: AlgorithmName, task: BenchTask): NotedPolicy {
+export function createPolicy(name: AlgorithmName, task: BenchTask, options: PolicyOptions = {}): NotedPolicy {
   const predictor = predictorOf(task.board)
   const { spec } = predictor
   const model = networkName(task.model)
+  const { powerMarginW = 0 } = options
   switch (name) {
     case 'pctodl':
-      return new PctodlPolicy({ predictor, model })
+      return new PctodlPolicy({ predictor, model, powerMarginW })
     case 'morak':
       return new MorakPolicy({ spec, model })
     case 'batchdvfs':
       return new BatchDvfsPolicy({ spec, model })
     case 'directcap':
-      return new DirectCapPolicy({ spec, model, plan: (powerCapW) => planPartition(predictor, { model, powerCapW }) })
+      return new DirectCapPolicy({
+        spec,
+        model,
+        plan: (powerCapW) => planPartition(predictor, { model, powerCapW, powerMarginW }),
+      })
     case 'powercap':
       return new PowerCapOnlyPolicy({ spec, model })
   }

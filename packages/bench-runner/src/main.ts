@@ -1,141 +1,122 @@
 import path from 'node:path'
-import { renderPng, renderSvg } from '@pctodl/charts'
-import { type CommandFunction, Progress, type Terminal, writeFileAtomically } from '@pctodl/command-line'
-import { PctodlError } from '@pctodl/platform'
+import { type CommandFunction, writeFileAtomically } from '@pctodl/command-line'
+import { type Cell, cellLabel, cellStem, cellsOf } from './cell.js'
+import { compare } from './compare-command.js'
+import { detectGpu, settleAlgorithm, settleBoards } from './detect.js'
+import { drawRunCharts } from './draw-run-charts.js'
+import { execute } from './execute-command.js'
 import { assertCapsFeasible } from './feasibility.js'
-import { type BenchOptions, parseOptions } from './options.js'
+import { type BenchOptions, checkOptions, parseRawOptions } from './options.js'
 import {
   aggregateByAlgorithm,
-  comparisonChart,
+  combineRepeatedRuns,
   formatAggregateTable,
-  formatResultsCsv,
   formatTaskTable,
-  matrixChart,
   type RunSummary,
-  summarizeRun,
+  type TableStyle,
   tableStyle,
 } from './report/index.js'
-import type { RunRecord } from './run-record.js'
-import { runTask } from './run-task.js'
-import { type BenchTask, taskFileStem } from './tasks.js'
-
-interface Failure {
-  readonly taskId: number
-  readonly algorithm: string
-  readonly message: string
-}
+import { report } from './report-command.js'
+import { type MatrixOutcome, runMatrix } from './run-matrix.js'
 
 /** The algorithm that the others are compared with in the closing table. */
 const BASELINE = 'powercap'
 
+/** More tasks than this are summed up in one table. */
+const MOST_TASK_TABLES = 4
+
+const subcommands: Readonly<Record<string, CommandFunction>> = { report, compare, execute }
+
 /** The command line `bench-runner` as a function. */
 export const benchRunner: CommandFunction = async (argv, terminal) => {
-  const options = await parseOptions(argv, terminal)
+  const subcommand = argv[0] === undefined ? undefined : subcommands[argv[0]]
+  if (subcommand) return subcommand(argv.slice(1), terminal)
+  const raw = await parseRawOptions(argv, terminal)
+  if (raw.detectGpu) return detectGpu(terminal)
+  const { boards, backend } = await settleBoards(raw)
+  const options = checkOptions(raw, { boards, backend, algorithm: await settleAlgorithm(raw, terminal) })
+  const cells = cellsOf(options)
   if (options.dryRun) {
-    terminal.stdout.write(options.json ? `${JSON.stringify(plannedRuns(options), null, 2)}\n` : formatPlan(options))
+    terminal.stdout.write(
+      options.json ? `${JSON.stringify(cells.map(plannedRun(options)), null, 2)}\n` : plan(cells, options),
+    )
     return 0
   }
   assertCapsFeasible(options.tasks)
-  return runMatrix(options, terminal)
-}
-
-async function runMatrix(options: BenchOptions, terminal: Terminal): Promise<number> {
-  const { stdout, stderr, signal } = terminal
-  const progress = new Progress(stderr, options.tasks.length * options.algorithms.length)
-  const summaries: RunSummary[] = []
-  const failures: Failure[] = []
-  const files: string[] = []
-  for (const task of options.tasks) {
-    const records: RunRecord[] = []
-    for (const name of options.algorithms) {
-      const label = `task ${task.id} ${task.model}/${task.dataset} on ${task.board}, ${name}`
-      progress.begin(label)
-      try {
-        const record = await runTask(task, name, { iterations: options.iterations, seed: options.seed, signal })
-        const file = resultFile(options, task, name)
-        writeFileAtomically(file, formatResultsCsv(record.windows))
-        files.push(file)
-        records.push(record)
-        const summary = summarizeRun(record)
-        summaries.push(summary)
-        progress.end(label, `${summary.throughput.toFixed(0)} samples/s, ${summary.verdict.status} the cap`)
-      } catch (error) {
-        if (signal.aborted || !(error instanceof PctodlError)) throw error
-        failures.push({ taskId: task.id, algorithm: name, message: error.message })
-        progress.end(label, `failed: ${error.message}`)
-      }
-    }
-    if (options.chart && records.length > 0) {
-      files.push(...(await drawChart(chartStem(options, task, taskFileStem(task)), comparisonChart(records))))
+  const outcome = await runMatrix(cells, options, terminal)
+  const files = outcome.finished.map(({ cell }) => path.join(options.resultDir, `${cellStem(cell)}.csv`))
+  if (options.chart) files.push(...(await drawRunCharts(outcome, options.resultDir)))
+  const summaries = outcome.finished.map(({ summary }) => summary)
+  const failures = outcome.failures.map(({ cell, message }) => ({
+    taskId: cell.task.id,
+    algorithm: cell.algorithm,
+    seed: cell.seed,
+    message,
+  }))
+  const json = `${JSON.stringify({ summaries, failures, files }, null, 2)}\n`
+  const table = (style: TableStyle) => closingTable(options, outcome, style)
+  if (options.saveSummary) {
+    for (const [extension, content] of [['txt', `${table('plain')}\n`] as const, ['json', json] as const]) {
+      const file = path.join(options.resultDir, `summary.${extension}`)
+      writeFileAtomically(file, content)
+      files.push(file)
     }
   }
-  if (options.chart && options.tasks.length > 1 && summaries.length > 0) {
-    files.push(...(await drawChart(chartStem(options, options.tasks[0]!, 'matrix'), matrixChart(summaries))))
-  }
-  if (options.json) stdout.write(`${JSON.stringify({ summaries, failures, files }, null, 2)}\n`)
-  else stdout.write(formatReport(options, summaries, failures, files, terminal))
+  if (options.json) terminal.stdout.write(json)
+  else terminal.stdout.write(`${table(tableStyle(terminal.stdout, terminal.env))}\n\n${written(options, files)}\n`)
   return failures.length > 0 ? 1 : 0
 }
 
-function formatReport(
-  options: BenchOptions,
-  summaries: readonly RunSummary[],
-  failures: readonly Failure[],
-  files: readonly string[],
-  { stdout, env }: Terminal,
-): string {
-  const style = tableStyle(stdout, env)
+function closingTable(options: BenchOptions, { finished, failures }: MatrixOutcome, style: TableStyle): string {
   const parts: string[] = []
-  const many = options.tasks.length > 4
-  if (!many) {
+  const summaries = combineRepeatedRuns(finished.map(({ summary }) => summary))
+  if (options.tasks.length <= MOST_TASK_TABLES) {
     for (const task of options.tasks) {
-      const ofTask = summaries.filter((summary) => summary.taskId === task.id)
+      const ofTask = summaries.filter(({ taskId, board }) => taskId === task.id && board === task.board)
       if (ofTask.length > 0) parts.push(formatTaskTable(ofTask, style))
     }
   } else if (summaries.length > 0) {
-    const baseline = options.algorithms.includes(BASELINE) ? BASELINE : options.algorithms[0]!
-    parts.push(formatAggregateTable(aggregateByAlgorithm(summaries, baseline), baseline, style))
+    const baseline = baselineOf(summaries)
+    for (const board of new Set(summaries.map((summary) => summary.board))) {
+      const ofBoard = summaries.filter((summary) => summary.board === board)
+      parts.push(`${board}\n${formatAggregateTable(aggregateByAlgorithm(ofBoard, baseline), baseline, style)}`)
+    }
   }
-  for (const { taskId, algorithm, message } of failures) parts.push(`FAILED task ${taskId}, ${algorithm}: ${message}`)
-  const shown = many ? [`${files.length} files in ${options.resultDir}`] : files
-  parts.push(`Written:\n${shown.map((file) => `  ${file}`).join('\n')}`)
-  return `${parts.join('\n\n')}\n`
+  for (const { cell, message } of failures) parts.push(`FAILED ${cellLabel(cell)}: ${message}`)
+  return parts.join('\n\n')
 }
 
-async function drawChart(stem: string, spec: Parameters<typeof renderSvg>[0]): Promise<string[]> {
-  const svg = await renderSvg(spec)
-  writeFileAtomically(`${stem}.svg`, svg)
-  writeFileAtomically(`${stem}.png`, await renderPng(svg))
-  return [`${stem}.svg`, `${stem}.png`]
+function baselineOf(summaries: readonly RunSummary[]): string {
+  return summaries.some(({ algorithm }) => algorithm === BASELINE) ? BASELINE : summaries[0]!.algorithm
 }
 
-function resultFile({ resultDir }: BenchOptions, task: BenchTask, algorithm: string): string {
-  return path.join(resultDir, `${task.board}_${algorithm}`, `${taskFileStem(task)}.csv`)
+function written({ tasks, resultDir }: BenchOptions, files: readonly string[]): string {
+  const shown = tasks.length > MOST_TASK_TABLES ? [`${files.length} files in ${resultDir}`] : files
+  return `Written:\n${shown.map((file) => `  ${file}`).join('\n')}`
 }
 
-function chartStem({ resultDir }: BenchOptions, task: BenchTask, name: string): string {
-  return path.join(resultDir, `${task.board}_comparison`, name)
-}
+const plannedRun =
+  ({ resultDir }: BenchOptions) =>
+  (cell: Cell) => ({
+    taskId: cell.task.id,
+    board: cell.task.board,
+    model: cell.task.model,
+    dataset: cell.task.dataset,
+    caps: cell.task.schedule ? cell.task.schedule.capsW : [cell.task.powerCapW],
+    algorithm: cell.algorithm,
+    backend: cell.backend,
+    seed: cell.seed,
+    iterations: cell.iterations,
+    file: path.join(resultDir, `${cellStem(cell)}.csv`),
+  })
 
-function plannedRuns(options: BenchOptions) {
-  return options.tasks.flatMap((task) =>
-    options.algorithms.map((algorithm) => ({
-      taskId: task.id,
-      board: task.board,
-      model: task.model,
-      dataset: task.dataset,
-      caps: task.schedule ? task.schedule.capsW : [task.powerCapW],
-      algorithm,
-      iterations: task.fixedIterations ?? options.iterations,
-      file: resultFile(options, task, algorithm),
-    })),
-  )
-}
-
-function formatPlan(options: BenchOptions): string {
-  const lines = plannedRuns(options).map(
-    ({ taskId, board, model, dataset, caps, algorithm, iterations, file }) =>
-      `task ${taskId}: ${algorithm} on ${board}, ${model}/${dataset}, ${caps.join(' -> ')} W, ${iterations} iterations -> ${file}`,
-  )
+function plan(cells: readonly Cell[], options: BenchOptions): string {
+  const lines = cells
+    .map(plannedRun(options))
+    .map(
+      ({ taskId, board, model, dataset, caps, algorithm, seed, iterations, file }) =>
+        `task ${taskId}: ${algorithm} on ${board}, ${model}/${dataset}, ${caps.join(' -> ')} W, ` +
+        `${iterations} iterations${options.seeds.length > 1 ? `, seed ${seed}` : ''} -> ${file}`,
+    )
   return `${lines.join('\n')}\n`
 }

@@ -1,70 +1,214 @@
-import { asUsage, integerFrom, newCommand, parseCommand, positiveNumber, type Terminal } from '@pctodl/command-line'
+import {
+  asUsage,
+  integerFrom,
+  newCommand,
+  numberBetween,
+  oneOf,
+  parseCommand,
+  positiveNumber,
+  type Terminal,
+  UsageError,
+} from '@pctodl/command-line'
 import { findGpuSpec } from '@pctodl/platform'
 import { InvalidArgumentError } from 'commander'
-import { type AlgorithmName, algorithmNames, parseAlgorithms } from './algorithms.js'
-import { type BenchTask, tasksOf } from './tasks.js'
+import { algorithmNames, parseAlgorithms } from './algorithms.js'
+import { backendKinds, type CellRequest } from './cell.js'
+import { defaultJobs } from './default-jobs.js'
+import { type BenchTask, benchTasks, tasksOf } from './tasks.js'
 
 /** What one call of the command line asks for, checked. */
-export interface BenchOptions {
-  readonly tasks: readonly BenchTask[]
-  readonly algorithms: readonly AlgorithmName[]
-  readonly iterations: number
-  readonly seed: number
+export interface BenchOptions extends CellRequest {
   readonly resultDir: string
+  readonly resume: boolean
+  readonly failFast: boolean
+  /** Real time that a run may take, ms. */
+  readonly timeoutMs?: number
+  /** Processes that run cells at the same time on this machine. */
+  readonly jobs: number
+  /** Options for a Slurm cluster; absent where this machine runs everything. */
+  readonly slurm?: SlurmOptions
   readonly chart: boolean
+  readonly saveSummary: boolean
   readonly dryRun: boolean
   readonly json: boolean
 }
 
-interface RawOptions {
-  readonly gpu: string
-  readonly algorithm: string
+export interface SlurmOptions {
+  /** Elements of the job array; the cells are spread over them. */
+  readonly elements: number
+  readonly gres?: string
+  readonly partition?: string
+  readonly account?: string
+  readonly sbatchArguments: readonly string[]
+}
+
+/** What the call asks for before the GPU and the algorithms are known: those can be detected or asked for. */
+export interface RawBenchOptions {
+  readonly detectGpu?: boolean
+  readonly gpu?: string
+  readonly algorithm?: string
   readonly taskId?: number[]
+  readonly startFrom?: number
   readonly iterations: number
   readonly powerCap?: number
+  readonly powerMargin: number
+  readonly enableShadow?: boolean
+  readonly interleave?: boolean
+  readonly backend: 'auto' | 'sim' | 'nvml'
   readonly seed: number
+  readonly seeds: number
+  readonly repeat: number
   readonly resultDir: string
+  readonly resume?: boolean
+  readonly failFast?: boolean
+  readonly timeout?: number
+  readonly jobs?: number
+  readonly executor: 'local' | 'slurm'
+  readonly slurmElements: number
+  readonly slurmGres?: string
+  readonly slurmPartition?: string
+  readonly slurmAccount?: string
+  readonly slurmArgument?: string[]
   readonly chart?: boolean
+  readonly saveSummary?: boolean
   readonly dryRun?: boolean
   readonly json?: boolean
 }
 
 /** @throws UsageError for anything that a user could have typed wrong */
-export async function parseOptions(argv: readonly string[], terminal: Terminal): Promise<BenchOptions> {
+export async function parseRawOptions(argv: readonly string[], terminal: Terminal): Promise<RawBenchOptions> {
   const command = newCommand(
     {
       name: 'bench-runner',
-      description: "Run tasks of the PctoDL paper's matrix on a simulated board and compare power-capping algorithms.",
+      description:
+        "Run tasks of the PctoDL paper's matrix and compare power-capping algorithms.\n" +
+        'Further commands: bench-runner report FOLDER, bench-runner compare FOLDER FOLDER.',
       example: 'bench-runner --gpu 3080Ti --algorithm pctodl,powercap --task-id 6 --iterations 24 --chart',
     },
     terminal,
   )
-    .requiredOption('--gpu <name>', 'board: 3080Ti or A100')
-    .option('--algorithm <names>', `one of ${algorithmNames.join(', ')}, a comma list, or all`, 'all')
+    .option('--gpu <name>', 'board: 3080Ti, A100, a comma list, or all (default: the real board of this machine)')
+    .option('--detect-gpu', 'print the real board of this machine and its tasks, and end')
+    .option('--algorithm <names>', `one of ${algorithmNames.join(', ')}, a comma list, or all (default: all)`)
     .option('--task-id <ids...>', "task ids to run, in this order (default: all of the board's)", collectIds)
+    .option('--start-from <id>', 'only tasks with at least this id', integerFrom(1))
     .option('--iterations <n>', 'iterations of 5 s; tasks 29 and 30 always take 150', integerFrom(1), 5)
     .option(
       '--power-cap <watts>',
       'run the selected tasks under this cap instead of their own',
       positiveNumber('watts'),
     )
+    .option('--power-margin <watts>', 'plan this far below the cap', numberBetween(0, 1000), 0)
+    .option('--enable-shadow', 'let pctodl look for better configurations while it runs')
+    .option('--interleave', 'all algorithms of a task before the next task')
+    .option(
+      '--backend <kind>',
+      'auto, sim (simulated board) or nvml (the real one)',
+      oneOf('auto', ...backendKinds),
+      'auto',
+    )
     .option('--seed <n>', 'seed of the simulated board (sensor error, noise)', integerFrom(0), 1)
+    .option(
+      '--seeds <n>',
+      'run so many seeds, from --seed on; tables then show mean and confidence interval',
+      integerFrom(1),
+      1,
+    )
+    .option('--repeat <n>', 'run everything so many times (a real board)', integerFrom(1), 1)
     .option('--result-dir <folder>', 'where results go', './benchmark_results')
+    .option('--resume', 'keep results that are already there and whole, run the others')
+    .option('--fail-fast', 'stop at the first run that fails')
+    .option('--timeout <seconds>', 'end a run that takes longer', positiveNumber('seconds'))
+    .option(
+      '--jobs <n>',
+      'runs at the same time, each in its own process (default: by cores; 1 on a real board)',
+      integerFrom(1),
+    )
+    .option('--executor <name>', 'local or slurm', oneOf('local', 'slurm'), 'local')
+    .option('--slurm-elements <n>', 'elements of the job array', integerFrom(1), 8)
+    .option('--slurm-gres <gres>', 'generic resources of an element, e.g. gpu:a100:1')
+    .option('--slurm-partition <name>', 'partition')
+    .option('--slurm-account <name>', 'account')
+    .option('--slurm-argument <argument...>', 'further arguments of sbatch, e.g. --slurm-argument=--exclusive')
     .option('--chart', 'draw power against the cap and throughput over time, as SVG and PNG')
+    .option('--save-summary', 'write the closing table to <result-dir>/summary.txt and .json')
     .option('--dry-run', 'print what would run, and write nothing')
     .option('--json', 'print a JSON report on standard output')
   await parseCommand(command, argv)
-  const raw = command.opts<RawOptions>()
+  return command.opts<RawBenchOptions>()
+}
+
+/**
+ * @param boards keys of the boards, given or detected
+ * @param algorithm as given or chosen
+ * @throws UsageError for what does not go together
+ */
+export function checkOptions(
+  raw: RawBenchOptions,
+  { boards, algorithm, backend }: { boards: readonly string[]; algorithm: string; backend: 'sim' | 'nvml' },
+): BenchOptions {
+  if (raw.repeat > 1 && backend === 'sim') {
+    throw new UsageError('--repeat: a simulated run is the same every time; use --seeds to vary the simulated board')
+  }
+  if (backend === 'nvml' && (raw.seeds > 1 || (raw.jobs ?? 1) > 1)) {
+    throw new UsageError(
+      raw.seeds > 1
+        ? '--seeds: a real board has no seed; use --repeat'
+        : '--jobs: a real board runs one experiment at a time',
+    )
+  }
   return asUsage(() => ({
-    tasks: withPowerCap(tasksOf(findGpuSpec(raw.gpu).key, raw.taskId), raw.powerCap),
-    algorithms: parseAlgorithms(raw.algorithm),
+    tasks: withPowerCap(selectTasks(raw, boards), raw.powerCap),
+    algorithms: parseAlgorithms(algorithm),
+    backend,
+    seeds: Array.from({ length: raw.seeds }, (_, i) => raw.seed + i),
+    repeats: raw.repeat,
     iterations: raw.iterations,
-    seed: raw.seed,
+    powerMarginW: raw.powerMargin,
+    shadow: raw.enableShadow ?? false,
+    interleave: raw.interleave ?? false,
     resultDir: raw.resultDir,
+    resume: raw.resume ?? false,
+    failFast: raw.failFast ?? false,
+    ...(raw.timeout === undefined ? {} : { timeoutMs: raw.timeout * 1000 }),
+    jobs: raw.jobs ?? (backend === 'nvml' ? 1 : defaultJobs()),
+    ...(raw.executor === 'slurm' ? { slurm: slurmOptions(raw) } : {}),
     chart: raw.chart ?? false,
+    saveSummary: raw.saveSummary ?? false,
     dryRun: raw.dryRun ?? false,
     json: raw.json ?? false,
   }))
+}
+
+function slurmOptions(raw: RawBenchOptions): SlurmOptions {
+  return {
+    elements: raw.slurmElements,
+    ...(raw.slurmGres === undefined ? {} : { gres: raw.slurmGres }),
+    ...(raw.slurmPartition === undefined ? {} : { partition: raw.slurmPartition }),
+    ...(raw.slurmAccount === undefined ? {} : { account: raw.slurmAccount }),
+    sbatchArguments: raw.slurmArgument ?? [],
+  }
+}
+
+function selectTasks({ taskId, startFrom }: RawBenchOptions, boards: readonly string[]): BenchTask[] {
+  // With several boards an id means the tasks of that id on the boards that have it.
+  if (taskId !== undefined && boards.length === 1) return tasksOf(boards[0]!, taskId)
+  const all = boards.flatMap((board) => tasksOf(board))
+  const selected =
+    taskId === undefined
+      ? all.filter(({ id }) => id >= (startFrom ?? 0))
+      : taskId.flatMap((id) => all.filter((task) => task.id === id))
+  if (selected.length === 0) {
+    const asked = taskId === undefined ? `--start-from ${startFrom}` : `--task-id ${taskId.join(' ')}`
+    throw new UsageError(`${asked}: there are the tasks ${all[0]!.id} to ${all.at(-1)!.id}`)
+  }
+  return selected
+}
+
+/** A name, a comma list, or `all` the boards that have tasks; as board keys, each once. */
+export function parseBoards(text: string): string[] {
+  if (text === 'all') return [...new Set(benchTasks.map(({ board }) => board))]
+  return [...new Set(text.split(',').map((name) => findGpuSpec(name.trim()).key))]
 }
 
 /** A cap of the caller's own makes a task with a schedule a fixed-cap one. */

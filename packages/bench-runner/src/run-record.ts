@@ -9,6 +9,8 @@ export interface PowerSeries {
   readonly sensorW: readonly (number | null)[]
   /** True mean power over the interval that ends at `timeMs`, W; known for simulated boards only. */
   readonly trueW?: readonly number[]
+  /** SM clock read with the power, MHz; null where it could not be read. */
+  readonly smClockMhz?: readonly (number | null)[]
 }
 
 /** Everything that is known of one finished run of one algorithm on one task. */

@@ -1,6 +1,8 @@
 export { type AlgorithmAggregate, aggregateByAlgorithm } from './algorithm-aggregate.js'
+export { combineRepeatedRuns, combineRuns } from './combine-runs.js'
 export { comparisonChart } from './comparison-chart.js'
 export { matrixChart } from './matrix-chart.js'
+export { type MeanInterval, meanInterval } from './mean-interval.js'
 export { EXCESS_TOLERANCE, type PowerMetrics, powerMetrics, SETTLING_BAND } from './power-metrics.js'
 export { bestPowerSource, type PowerSource } from './power-signal.js'
 export { bestHoldingRun, rankRuns } from './ranking.js'

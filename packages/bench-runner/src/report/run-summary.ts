@@ -15,6 +15,10 @@ export interface RunSummary {
   readonly durationMs: number
   /** Samples/s over the whole run, restarts included. */
   readonly throughput: number
+  /** Half the width of the 95 % confidence interval of `throughput`, where several runs are summed up. */
+  readonly throughputHalfWidth95?: number
+  /** Number of runs that are summed up, where there are several. */
+  readonly runs?: number
   /** Samples/s once the algorithm has come to rest, see `steadyThroughput()`; null where no window qualifies. */
   readonly steadyThroughput: number | null
   /** Whether the power figures are the simulator's truth or the sensor's readings. */

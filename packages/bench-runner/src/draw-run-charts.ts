@@ -1,0 +1,49 @@
+import path from 'node:path'
+import { renderPng, renderSvg } from '@pctodl/charts'
+import { writeFileAtomically } from '@pctodl/command-line'
+import type { Cell } from './cell.js'
+import { combineRepeatedRuns, comparisonChart, matrixChart } from './report/index.js'
+import { ResultStore } from './result-store.js'
+import type { MatrixOutcome } from './run-matrix.js'
+import { taskFileStem } from './tasks.js'
+
+/**
+ * Draw each task's runs (of the first seed) over time, and per board the whole matrix where there are several tasks, as SVG
+ * and PNG in `<GPU>_comparison/`.
+ *
+ * @returns the files
+ */
+export async function drawRunCharts(
+  { finished }: Pick<MatrixOutcome, 'finished'>,
+  resultDir: string,
+): Promise<string[]> {
+  const store = new ResultStore(resultDir)
+  const files: string[] = []
+  const draw = async (board: string, name: string, chart: Parameters<typeof renderSvg>[0]) => {
+    const stem = path.join(resultDir, `${board}_comparison`, name)
+    const svg = await renderSvg(chart)
+    writeFileAtomically(`${stem}.svg`, svg)
+    writeFileAtomically(`${stem}.png`, await renderPng(svg))
+    files.push(`${stem}.svg`, `${stem}.png`)
+  }
+  const firstRuns = finished.filter(({ cell }) => cell.seed === finished[0]!.cell.seed && cell.repeat === 1)
+  for (const cells of groupByTask(firstRuns.map(({ cell }) => cell))) {
+    const { task } = cells[0]!
+    const records = cells.map((cell) => store.readRecord(cell))
+    await draw(task.board, taskFileStem(task), comparisonChart(records))
+  }
+  for (const board of new Set(finished.map(({ cell }) => cell.task.board))) {
+    const ofBoard = combineRepeatedRuns(finished.map(({ summary }) => summary).filter((run) => run.board === board))
+    if (new Set(ofBoard.map(({ taskId }) => taskId)).size > 1) await draw(board, 'matrix', matrixChart(ofBoard))
+  }
+  return files
+}
+
+function groupByTask(cells: readonly Cell[]): Cell[][] {
+  const groups = new Map<string, Cell[]>()
+  for (const cell of cells) {
+    const key = `${cell.task.board}/${taskFileStem(cell.task)}`
+    groups.set(key, [...(groups.get(key) ?? []), cell])
+  }
+  return [...groups.values()]
+}

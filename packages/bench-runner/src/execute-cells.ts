@@ -1,0 +1,68 @@
+import { PctodlError } from '@pctodl/platform'
+import type { Cell } from './cell.js'
+import { openBoard } from './open-board.js'
+import type { RunSummary } from './report/run-summary.js'
+import type { ResultStore } from './result-store.js'
+import { runTaskOn } from './run-task.js'
+
+export interface ExecuteOptions {
+  /** Stop at the first cell that fails. */
+  readonly failFast: boolean
+  /** Real time that a cell may take, ms. */
+  readonly timeoutMs?: number
+  readonly signal: AbortSignal
+  readonly onBegin?: (cell: Cell, redoBecause: string) => void
+  readonly onEnd: (cell: Cell, ending: CellEnding) => void
+}
+
+export type CellEnding =
+  | { readonly kind: 'done' | 'kept'; readonly summary: RunSummary }
+  | { readonly kind: 'failed'; readonly message: string }
+
+/**
+ * Run cells one after the other in this process, each from a cold board, and store what comes of it. A cell whose result is
+ * already there and whole is kept.
+ */
+export async function executeCells(cells: readonly Cell[], store: ResultStore, options: ExecuteOptions): Promise<void> {
+  for (const cell of cells) {
+    options.signal.throwIfAborted()
+    const earlier = store.finished(cell)
+    if ('manifest' in earlier) {
+      options.onEnd(cell, { kind: 'kept', summary: earlier.manifest.summary })
+      continue
+    }
+    options.onBegin?.(cell, earlier.redoBecause)
+    const ending = await executeCell(cell, store, options)
+    options.onEnd(cell, ending)
+    if (ending.kind === 'failed' && options.failFast) return
+  }
+}
+
+async function executeCell(cell: Cell, store: ResultStore, { signal, timeoutMs }: ExecuteOptions): Promise<CellEnding> {
+  store.clear(cell)
+  const timeout = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs)
+  try {
+    const board = await openBoard(cell)
+    try {
+      const record = await runTaskOn(board, cell.task, cell.algorithm, {
+        iterations: cell.iterations,
+        powerMarginW: cell.powerMarginW,
+        shadow: cell.shadow,
+        signal: timeout ? AbortSignal.any([signal, timeout]) : signal,
+      })
+      return { kind: 'done', summary: store.write(cell, record, board.identity).summary }
+    } finally {
+      await board.close()
+    }
+  } catch (error) {
+    signal.throwIfAborted()
+    const message = timeout?.aborted
+      ? `took longer than ${timeoutMs! / 1000} s`
+      : error instanceof PctodlError
+        ? error.message
+        : undefined
+    if (message === undefined) throw error
+    store.writeFailure(cell, message)
+    return { kind: 'failed', message }
+  }
+}

@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto'
+import { InvalidInputError } from '@pctodl/platform'
+import { z } from 'zod'
+import type { Cell } from './cell.js'
+import type { RunSummary } from './report/run-summary.js'
+
+/** Version of the layout of a manifest; another one is not read. */
+export const MANIFEST_VERSION = 1
+
+/**
+ * What a result is the result of, and the proof that its files are whole. It is written last: a result without its manifest
+ * is an unfinished one.
+ */
+export interface Manifest {
+  readonly manifestVersion: typeof MANIFEST_VERSION
+  readonly cell: Cell
+  /** Everything that decides the result beside the cell; a result made by other ones is made again when resuming. */
+  readonly madeBy: MadeBy
+  readonly board: BoardIdentity
+  /** The clock of the run: real time on a real board, the simulator's own on a simulated one. */
+  readonly startedAt: string
+  /** SHA-256 of each file, by its name beside the manifest. */
+  readonly files: Readonly<Record<string, string>>
+  readonly summary: RunSummary
+}
+
+export interface MadeBy {
+  /** Version of this package. */
+  readonly benchRunner: string
+  /** SHA-256 of the predictor's parameters for the board. */
+  readonly predictorParameters: string
+}
+
+export interface BoardIdentity {
+  readonly name: string
+  readonly uuid: string
+  readonly driverVersion: string
+}
+
+/** The parts that reading depends on; what the report shows of a cell or a summary is checked by its use. */
+const manifestSchema = z.object({
+  manifestVersion: z.literal(MANIFEST_VERSION),
+  cell: z.object({
+    task: z.object({ id: z.number(), board: z.string(), model: z.string(), dataset: z.string() }).loose(),
+    algorithm: z.string(),
+    backend: z.enum(['sim', 'nvml']),
+    seed: z.number(),
+    repeat: z.number(),
+    iterations: z.number(),
+    powerMarginW: z.number(),
+    shadow: z.boolean(),
+  }),
+  madeBy: z.object({ benchRunner: z.string(), predictorParameters: z.string() }),
+  board: z.object({ name: z.string(), uuid: z.string(), driverVersion: z.string() }),
+  startedAt: z.string(),
+  files: z.record(z.string(), z.string()),
+  summary: z
+    .object({ algorithm: z.string(), throughput: z.number(), verdict: z.object({ status: z.string() }).loose() })
+    .loose(),
+})
+
+/** @throws InvalidInputError naming the file and the field that is not as it should be */
+export function parseManifest(text: string, file: string): Manifest {
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch (error) {
+    throw new InvalidInputError(file, text.slice(0, 40), 'a manifest in JSON', { cause: error })
+  }
+  const parsed = manifestSchema.safeParse(json)
+  if (!parsed.success) {
+    const { path, message } = parsed.error.issues[0]!
+    throw new InvalidInputError(`${file}: ${path.join('.')}`, message, `a manifest of version ${MANIFEST_VERSION}`)
+  }
+  return json as Manifest
+}
+
+export function sha256(content: string | Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex')
+}

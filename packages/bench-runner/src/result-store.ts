@@ -1,0 +1,161 @@
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { writeFileAtomically } from '@pctodl/command-line'
+import { InvalidInputError } from '@pctodl/platform'
+import { type Cell, cellStem, compareCells } from './cell.js'
+import { madeBy } from './made-by.js'
+import { type BoardIdentity, MANIFEST_VERSION, type Manifest, parseManifest, sha256 } from './manifest.js'
+import { formatResultsCsv } from './report/results-csv.js'
+import { summarizeRun } from './report/run-summary.js'
+import type { RunRecord } from './run-record.js'
+import { formatRunRecord, parseRunRecord } from './run-record-json.js'
+
+/** A cell that was tried and has no result. */
+export interface FailedCell {
+  readonly cell: Cell
+  readonly message: string
+}
+
+const MANIFEST = '.manifest.json'
+const RECORD = '.record.json'
+const FAILURE = '.failed.json'
+
+/**
+ * The results of a folder. Per cell: the CSV file in upstream's columns, the whole record of the run, and a manifest that
+ * makes the two a result. Each file is whole or not there, whenever the process ends.
+ */
+export class ResultStore {
+  readonly folder: string
+
+  constructor(folder: string) {
+    this.folder = folder
+  }
+
+  csvFile(cell: Cell): string {
+    return this.#file(cell, '.csv')
+  }
+
+  /**
+   * Remove what processes that were killed left half written.
+   *
+   * @throws InvalidInputError where the folder is a file
+   */
+  removeUnfinished(): void {
+    if (!existsSync(this.folder)) return
+    if (!statSync(this.folder).isDirectory())
+      throw new InvalidInputError('--result-dir', this.folder, 'a folder; this is a file')
+    for (const file of readdirSync(this.folder, { recursive: true, encoding: 'utf8' })) {
+      const writer = /\.(\d+)\.unfinished$/.exec(file)
+      if (writer && !isAlive(Number(writer[1]))) rmSync(path.join(this.folder, file), { force: true })
+    }
+  }
+
+  /** Write a result; it replaces an earlier one of the same name whole. */
+  write(cell: Cell, record: RunRecord, board: BoardIdentity): Manifest {
+    const csv = formatResultsCsv(record.windows)
+    const json = formatRunRecord(record)
+    const name = path.basename(this.#file(cell, ''))
+    const manifest: Manifest = {
+      manifestVersion: MANIFEST_VERSION,
+      cell,
+      madeBy: madeBy(cell.task.board),
+      board,
+      startedAt: record.windows[0]?.startedAt.toISOString() ?? '',
+      files: { [`${name}.csv`]: sha256(csv), [`${name}${RECORD}`]: sha256(json) },
+      summary: summarizeRun(record),
+    }
+    // An old manifest beside new files would vouch for what it has not seen.
+    rmSync(this.#file(cell, MANIFEST), { force: true })
+    writeFileAtomically(this.#file(cell, '.csv'), csv)
+    writeFileAtomically(this.#file(cell, RECORD), json)
+    writeFileAtomically(this.#file(cell, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`)
+    rmSync(this.#file(cell, FAILURE), { force: true })
+    return manifest
+  }
+
+  writeFailure(cell: Cell, message: string): void {
+    writeFileAtomically(this.#file(cell, FAILURE), `${JSON.stringify({ cell, message }, null, 2)}\n`)
+  }
+
+  /** Forget what was known of a cell before it runs again. */
+  clear(cell: Cell): void {
+    for (const extension of [MANIFEST, FAILURE]) rmSync(this.#file(cell, extension), { force: true })
+  }
+
+  /**
+   * The result of a cell, if it is the result of exactly this cell, made by this version with these parameters, and its
+   * files are as they were written; otherwise why it has to be made again.
+   */
+  finished(cell: Cell): { readonly manifest: Manifest } | { readonly redoBecause: string } {
+    const file = this.#file(cell, MANIFEST)
+    if (!existsSync(file)) return { redoBecause: 'not finished' }
+    let manifest: Manifest
+    try {
+      manifest = parseManifest(readFileSync(file, 'utf8'), file)
+    } catch (error) {
+      if (!(error instanceof InvalidInputError)) throw error
+      return { redoBecause: `its manifest cannot be read: ${error.message}` }
+    }
+    if (!sameJson(manifest.cell, cell)) return { redoBecause: 'the earlier run was asked for with other options' }
+    if (!sameJson(manifest.madeBy, madeBy(cell.task.board))) {
+      return { redoBecause: 'the earlier run was made by another version or with other predictor parameters' }
+    }
+    for (const [name, hash] of Object.entries(manifest.files)) {
+      const result = path.join(path.dirname(file), name)
+      if (!existsSync(result)) return { redoBecause: `${name} is missing` }
+      if (sha256(readFileSync(result)) !== hash) return { redoBecause: `${name} is not as it was written` }
+    }
+    return { manifest }
+  }
+
+  failure(cell: Cell): FailedCell | undefined {
+    const file = this.#file(cell, FAILURE)
+    return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as FailedCell) : undefined
+  }
+
+  /** @throws InvalidInputError for a record that is not one */
+  readRecord(cell: Cell): RunRecord {
+    const file = this.#file(cell, RECORD)
+    return parseRunRecord(readFileSync(file, 'utf8'), file)
+  }
+
+  /** Every result and every failure in the folder, in the order of the tables. */
+  readAll(): { readonly manifests: Manifest[]; readonly failures: FailedCell[] } {
+    const files = existsSync(this.folder) ? readdirSync(this.folder, { recursive: true, encoding: 'utf8' }) : []
+    const read = (extension: string) =>
+      files.filter((file) => file.endsWith(extension)).map((file) => path.join(this.folder, file))
+    const manifests = read(MANIFEST).map((file) => parseManifest(readFileSync(file, 'utf8'), file))
+    const failures = read(FAILURE).map((file) => JSON.parse(readFileSync(file, 'utf8')) as FailedCell)
+    return {
+      manifests: manifests.sort((a, b) => compareCells(a.cell, b.cell)),
+      failures: failures.sort((a, b) => compareCells(a.cell, b.cell)),
+    }
+  }
+
+  #file(cell: Cell, extension: string): string {
+    return path.join(this.folder, `${cellStem(cell)}${extension}`)
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    // Not ours to signal, but there.
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+function sameJson(a: unknown, b: unknown): boolean {
+  return canonical(a) === canonical(b)
+}
+
+/** JSON with sorted keys. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) =>
+    inner !== null && typeof inner === 'object' && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  )
+}

@@ -1,0 +1,139 @@
+import { rmSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Progress, type Terminal } from '@pctodl/command-line'
+import { type Job, type JobExecutor, LocalExecutor, SlurmExecutor } from '@pctodl/job-array'
+import { type Cell, cellLabel } from './cell.js'
+import { type CellEnding, executeCells } from './execute-cells.js'
+import { cutIntoJobs, writePlan } from './execution-plan.js'
+import type { BenchOptions } from './options.js'
+import type { RunSummary } from './report/run-summary.js'
+import { type FailedCell, ResultStore } from './result-store.js'
+
+export interface MatrixOutcome {
+  readonly finished: readonly { readonly cell: Cell; readonly summary: RunSummary }[]
+  readonly failures: readonly FailedCell[]
+  /** Results of an earlier run that were kept. */
+  readonly kept: number
+}
+
+/** Pieces per process: enough that none idles long at the end, few enough that starting them costs little. */
+const JOBS_PER_PROCESS = 4
+
+/** Run cells here, in several processes, or on a cluster, and gather what came of them. */
+export async function runMatrix(
+  cells: readonly Cell[],
+  options: BenchOptions,
+  terminal: Terminal,
+): Promise<MatrixOutcome> {
+  const store = new ResultStore(options.resultDir)
+  // What is kept is decided here, once: whoever executes a cell keeps what is there, so that a job can be started again.
+  store.removeUnfinished()
+  if (!options.resume) for (const cell of cells) store.clear(cell)
+  const progress = new Progress(terminal.stderr, cells.length)
+  let kept = 0
+  const onEnd = (label: string, ending: CellEnding) => {
+    if (ending.kind === 'kept') kept++
+    progress.end(label, describe(ending))
+  }
+  if (options.slurm || (options.jobs > 1 && cells.length > 1)) {
+    await runInProcesses(cells, options, store, terminal.signal, onEnd)
+  } else {
+    await executeCells(cells, store, {
+      ...options,
+      signal: terminal.signal,
+      onBegin: (cell, redoBecause) =>
+        progress.begin(options.resume ? `${cellLabel(cell)} (${redoBecause})` : cellLabel(cell)),
+      onEnd: (cell, ending) => onEnd(cellLabel(cell), ending),
+    })
+  }
+  return { ...gather(cells, store), kept }
+}
+
+function describe(ending: CellEnding): string {
+  if (ending.kind === 'failed') return `failed: ${ending.message}`
+  const { throughput, verdict } = ending.summary
+  return `${throughput.toFixed(0)} samples/s, ${verdict.status} the cap${ending.kind === 'kept' ? ' (kept)' : ''}`
+}
+
+/** What is in the store is what was reached, whichever process wrote it. */
+function gather(cells: readonly Cell[], store: ResultStore): Omit<MatrixOutcome, 'kept'> {
+  const finished: { cell: Cell; summary: RunSummary }[] = []
+  const failures: FailedCell[] = []
+  for (const cell of cells) {
+    const result = store.finished(cell)
+    if ('manifest' in result) finished.push({ cell, summary: result.manifest.summary })
+    else failures.push(store.failure(cell) ?? { cell, message: 'did not run' })
+  }
+  return { finished, failures }
+}
+
+async function runInProcesses(
+  cells: readonly Cell[],
+  options: BenchOptions,
+  store: ResultStore,
+  signal: AbortSignal,
+  onEnd: (label: string, ending: CellEnding) => void,
+): Promise<void> {
+  const { resultDir, failFast, timeoutMs = null, slurm } = options
+  const plan = {
+    resultDir: path.resolve(resultDir),
+    failFast,
+    timeoutMs,
+    jobs: cutIntoJobs(cells, slurm ? slurm.elements : options.jobs * JOBS_PER_PROCESS),
+  }
+  const planFile = writePlan(plan)
+  const jobs = plan.jobs.map((_, i): Job => ({ id: String(i), command: executeJob(planFile, i) }))
+  const stopping = new AbortController()
+  const lastWords = new Map<string, string>()
+  const report = (label: string, ending: CellEnding) => {
+    onEnd(label, ending)
+    if (ending.kind === 'failed' && failFast) stopping.abort()
+  }
+  try {
+    await executorFor(options, path.dirname(planFile)).run(jobs, {
+      signal: AbortSignal.any([signal, stopping.signal]),
+      onLine: (id, line, stream) => {
+        if (stream === 'stderr') lastWords.set(id, line)
+        else {
+          const { label, ending } = JSON.parse(line) as { label: string; ending: CellEnding }
+          report(label, ending)
+        }
+      },
+      onOutcome: ({ id, exitCode, reason }) => {
+        const ended = `its process ended${exitCode === null ? '' : ` with code ${exitCode}`}`
+        const why = lastWords.get(id) ?? reason
+        for (const cell of plan.jobs[Number(id)]!) {
+          const result = store.finished(cell)
+          if ('redoBecause' in result && !store.failure(cell) && exitCode !== 0) {
+            store.writeFailure(cell, why === undefined ? ended : `${ended}: ${why}`)
+            report(cellLabel(cell), { kind: 'failed', message: why ?? ended })
+          } else if (slurm) {
+            // What a node prints is not seen here, so progress comes from what it wrote.
+            const failure = store.failure(cell)
+            if ('manifest' in result) report(cellLabel(cell), { kind: 'done', summary: result.manifest.summary })
+            else if (failure) report(cellLabel(cell), { kind: 'failed', message: failure.message })
+          }
+        }
+      },
+    })
+  } catch (error) {
+    if (signal.aborted || !stopping.signal.aborted) throw error
+  } finally {
+    rmSync(path.join(resultDir, '.execution'), { recursive: true, force: true })
+  }
+}
+
+function executorFor(options: BenchOptions, workDir: string): JobExecutor {
+  const { slurm, jobs } = options
+  if (!slurm) return new LocalExecutor({ concurrency: jobs })
+  const { elements: _, ...site } = slurm
+  return new SlurmExecutor({ ...site, workDir, name: 'bench-runner' })
+}
+
+/** This very program, as another process: the built command, which lies at the same place beside `src` and `dist`. */
+function executeJob(planFile: string, job: number): Job['command'] {
+  const here = typeof __filename === 'string' ? path.dirname(__filename) : path.dirname(fileURLToPath(import.meta.url))
+  const program = path.resolve(here, '../bin/bench-runner.js')
+  return [process.execPath, program, 'execute', '--plan', planFile, '--job', String(job)]
+}

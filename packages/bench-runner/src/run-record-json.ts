@@ -1,0 +1,27 @@
+import { InvalidInputError } from '@pctodl/platform'
+import type { RunRecord } from './run-record.js'
+
+const RECORD_VERSION = 1
+
+/** The whole record as one line of JSON; `parseRunRecord` gives it back. */
+export function formatRunRecord(record: RunRecord): string {
+  return `${JSON.stringify({ recordVersion: RECORD_VERSION, ...record })}\n`
+}
+
+/** @throws InvalidInputError naming the file for anything but a record of this version */
+export function parseRunRecord(text: string, file: string): RunRecord {
+  let json: { recordVersion?: unknown; windows?: unknown; power?: unknown } & Record<string, unknown>
+  try {
+    json = JSON.parse(text)
+  } catch (error) {
+    throw new InvalidInputError(file, text.slice(0, 40), 'the record of a run in JSON', { cause: error })
+  }
+  const { recordVersion, ...record } = json
+  if (recordVersion !== RECORD_VERSION || !Array.isArray(record.windows)) {
+    throw new InvalidInputError(file, recordVersion, `the record of a run of version ${RECORD_VERSION}; run it again`)
+  }
+  return {
+    ...(record as unknown as RunRecord),
+    windows: record.windows.map((window) => ({ ...window, startedAt: new Date(window.startedAt) })),
+  }
+}
