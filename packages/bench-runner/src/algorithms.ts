@@ -15,8 +15,6 @@ export type NotedPolicy = PowerCapPolicy & { readonly notes?: readonly string[] 
 export interface PolicyOptions {
   /** Plans stay this far below the cap, W. Default 0. */
   readonly powerMarginW?: number
-  /** Whether pctodl goes on looking for better configurations while it runs. Default false. */
-  readonly shadow?: boolean
 }
 
 /** A fresh policy for one run of one task. */

@@ -26,7 +26,7 @@ export async function drawRunCharts(
     writeFileAtomically(`${stem}.png`, await renderPng(svg))
     files.push(`${stem}.svg`, `${stem}.png`)
   }
-  const firstRuns = finished.filter(({ cell }) => cell.seed === finished[0]!.cell.seed && cell.repeat === 1)
+  const firstRuns = finished.filter(({ cell }) => cell.seed === finished[0]!.cell.seed)
   for (const cells of groupByTask(firstRuns.map(({ cell }) => cell))) {
     const { task } = cells[0]!
     const records = cells.map((cell) => store.readRecord(cell))

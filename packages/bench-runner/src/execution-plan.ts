@@ -5,6 +5,9 @@ import { writeFileAtomically } from '@pctodl/command-line'
 import { InvalidInputError } from '@pctodl/platform'
 import type { Cell } from './cell.js'
 
+/** Folder beside the results for plans, scripts and logs of a run; gone when the run ends. */
+export const EXECUTION_FOLDER = '.execution'
+
 /** What a process that executes part of a matrix needs to know: plain JSON in a file of the result folder. */
 export interface ExecutionPlan {
   readonly resultDir: string
@@ -35,7 +38,7 @@ export function cutIntoJobs(cells: readonly Cell[], jobCount: number): Cell[][] 
 export function writePlan(plan: ExecutionPlan): string {
   const json = `${JSON.stringify(plan)}\n`
   const name = `plan-${createHash('sha256').update(json).digest('hex').slice(0, 12)}`
-  const file = path.join(plan.resultDir, '.execution', name, 'plan.json')
+  const file = path.join(plan.resultDir, EXECUTION_FOLDER, name, 'plan.json')
   writeFileAtomically(file, json)
   return file
 }

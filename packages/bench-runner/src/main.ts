@@ -2,7 +2,6 @@ import path from 'node:path'
 import { type CommandFunction, writeFileAtomically } from '@pctodl/command-line'
 import { type Cell, cellLabel, cellStem, cellsOf } from './cell.js'
 import { compare } from './compare-command.js'
-import { detectGpu, settleAlgorithm, settleBoards } from './detect.js'
 import { drawRunCharts } from './draw-run-charts.js'
 import { execute } from './execute-command.js'
 import { assertCapsFeasible } from './feasibility.js'
@@ -18,6 +17,7 @@ import {
 } from './report/index.js'
 import { report } from './report-command.js'
 import { type MatrixOutcome, runMatrix } from './run-matrix.js'
+import { settleAlgorithm } from './settle-algorithm.js'
 
 /** The algorithm that the others are compared with in the closing table. */
 const BASELINE = 'powercap'
@@ -32,9 +32,7 @@ export const benchRunner: CommandFunction = async (argv, terminal) => {
   const subcommand = argv[0] === undefined ? undefined : subcommands[argv[0]]
   if (subcommand) return subcommand(argv.slice(1), terminal)
   const raw = await parseRawOptions(argv, terminal)
-  if (raw.detectGpu) return detectGpu(terminal)
-  const { boards, backend } = await settleBoards(raw)
-  const options = checkOptions(raw, { boards, backend, algorithm: await settleAlgorithm(raw, terminal) })
+  const options = checkOptions(raw, await settleAlgorithm(raw, terminal))
   const cells = cellsOf(options)
   if (options.dryRun) {
     terminal.stdout.write(
@@ -104,7 +102,6 @@ const plannedRun =
     dataset: cell.task.dataset,
     caps: cell.task.schedule ? cell.task.schedule.capsW : [cell.task.powerCapW],
     algorithm: cell.algorithm,
-    backend: cell.backend,
     seed: cell.seed,
     iterations: cell.iterations,
     file: path.join(resultDir, `${cellStem(cell)}.csv`),

@@ -17,7 +17,7 @@ export interface Manifest {
   /** Everything that decides the result beside the cell; a result made by other ones is made again when resuming. */
   readonly madeBy: MadeBy
   readonly board: BoardIdentity
-  /** The clock of the run: real time on a real board, the simulator's own on a simulated one. */
+  /** By the clock of the run, the simulator's own. */
   readonly startedAt: string
   /** SHA-256 of each file, by its name beside the manifest. */
   readonly files: Readonly<Record<string, string>>
@@ -43,12 +43,9 @@ const manifestSchema = z.object({
   cell: z.object({
     task: z.object({ id: z.number(), board: z.string(), model: z.string(), dataset: z.string() }).loose(),
     algorithm: z.string(),
-    backend: z.enum(['sim', 'nvml']),
     seed: z.number(),
-    repeat: z.number(),
     iterations: z.number(),
     powerMarginW: z.number(),
-    shadow: z.boolean(),
   }),
   madeBy: z.object({ benchRunner: z.string(), predictorParameters: z.string() }),
   board: z.object({ name: z.string(), uuid: z.string(), driverVersion: z.string() }),

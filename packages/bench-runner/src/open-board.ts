@@ -14,8 +14,8 @@ export interface OpenBoard {
   close(): Promise<void>
 }
 
-/** A cold board for one run: the simulated one of the cell's seed, or the real one of this machine. */
-export async function openBoard({ task, backend, seed }: Pick<Cell, 'task' | 'backend' | 'seed'>): Promise<OpenBoard> {
+/** A cold simulated board for one run. */
+export async function openBoard({ task, seed }: Pick<Cell, 'task' | 'seed'>): Promise<OpenBoard> {
   const clock = new VirtualClock()
   const gpu = new SimulatedGpu(task.board, { clock, seed })
   const { uuid, driverVersion } = await gpu.info()

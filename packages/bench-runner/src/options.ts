@@ -12,7 +12,7 @@ import {
 import { findGpuSpec } from '@pctodl/platform'
 import { InvalidArgumentError } from 'commander'
 import { algorithmNames, parseAlgorithms } from './algorithms.js'
-import { backendKinds, type CellRequest } from './cell.js'
+import type { CellRequest } from './cell.js'
 import { defaultJobs } from './default-jobs.js'
 import { type BenchTask, benchTasks, tasksOf } from './tasks.js'
 
@@ -42,22 +42,18 @@ export interface SlurmOptions {
   readonly sbatchArguments: readonly string[]
 }
 
-/** What the call asks for before the GPU and the algorithms are known: those can be detected or asked for. */
+/** What the call says, before the algorithms are settled and names are looked up. */
 export interface RawBenchOptions {
-  readonly detectGpu?: boolean
-  readonly gpu?: string
+  readonly gpu: string
   readonly algorithm?: string
   readonly taskId?: number[]
   readonly startFrom?: number
   readonly iterations: number
   readonly powerCap?: number
   readonly powerMargin: number
-  readonly enableShadow?: boolean
   readonly interleave?: boolean
-  readonly backend: 'auto' | 'sim' | 'nvml'
   readonly seed: number
   readonly seeds: number
-  readonly repeat: number
   readonly resultDir: string
   readonly resume?: boolean
   readonly failFast?: boolean
@@ -87,8 +83,7 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
     },
     terminal,
   )
-    .option('--gpu <name>', 'board: 3080Ti, A100, a comma list, or all (default: the real board of this machine)')
-    .option('--detect-gpu', 'print the real board of this machine and its tasks, and end')
+    .requiredOption('--gpu <name>', 'board: 3080Ti, A100, a comma list, or all')
     .option('--algorithm <names>', `one of ${algorithmNames.join(', ')}, a comma list, or all (default: all)`)
     .option('--task-id <ids...>', "task ids to run, in this order (default: all of the board's)", collectIds)
     .option('--start-from <id>', 'only tasks with at least this id', integerFrom(1))
@@ -99,14 +94,7 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
       positiveNumber('watts'),
     )
     .option('--power-margin <watts>', 'plan this far below the cap', numberBetween(0, 1000), 0)
-    .option('--enable-shadow', 'let pctodl look for better configurations while it runs')
     .option('--interleave', 'all algorithms of a task before the next task')
-    .option(
-      '--backend <kind>',
-      'auto, sim (simulated board) or nvml (the real one)',
-      oneOf('auto', ...backendKinds),
-      'auto',
-    )
     .option('--seed <n>', 'seed of the simulated board (sensor error, noise)', integerFrom(0), 1)
     .option(
       '--seeds <n>',
@@ -114,16 +102,11 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
       integerFrom(1),
       1,
     )
-    .option('--repeat <n>', 'run everything so many times (a real board)', integerFrom(1), 1)
     .option('--result-dir <folder>', 'where results go', './benchmark_results')
     .option('--resume', 'keep results that are already there and whole, run the others')
     .option('--fail-fast', 'stop at the first run that fails')
     .option('--timeout <seconds>', 'end a run that takes longer', positiveNumber('seconds'))
-    .option(
-      '--jobs <n>',
-      'runs at the same time, each in its own process (default: by cores; 1 on a real board)',
-      integerFrom(1),
-    )
+    .option('--jobs <n>', 'runs at the same time, each in its own process (default: by cores)', integerFrom(1))
     .option('--executor <name>', 'local or slurm', oneOf('local', 'slurm'), 'local')
     .option('--slurm-elements <n>', 'elements of the job array', integerFrom(1), 8)
     .option('--slurm-gres <gres>', 'generic resources of an element, e.g. gpu:a100:1')
@@ -139,39 +122,22 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
 }
 
 /**
- * @param boards keys of the boards, given or detected
  * @param algorithm as given or chosen
- * @throws UsageError for what does not go together
+ * @throws UsageError for what does not exist or does not go together
  */
-export function checkOptions(
-  raw: RawBenchOptions,
-  { boards, algorithm, backend }: { boards: readonly string[]; algorithm: string; backend: 'sim' | 'nvml' },
-): BenchOptions {
-  if (raw.repeat > 1 && backend === 'sim') {
-    throw new UsageError('--repeat: a simulated run is the same every time; use --seeds to vary the simulated board')
-  }
-  if (backend === 'nvml' && (raw.seeds > 1 || (raw.jobs ?? 1) > 1)) {
-    throw new UsageError(
-      raw.seeds > 1
-        ? '--seeds: a real board has no seed; use --repeat'
-        : '--jobs: a real board runs one experiment at a time',
-    )
-  }
+export function checkOptions(raw: RawBenchOptions, algorithm: string): BenchOptions {
   return asUsage(() => ({
-    tasks: withPowerCap(selectTasks(raw, boards), raw.powerCap),
+    tasks: withPowerCap(selectTasks(raw, parseBoards(raw.gpu)), raw.powerCap),
     algorithms: parseAlgorithms(algorithm),
-    backend,
     seeds: Array.from({ length: raw.seeds }, (_, i) => raw.seed + i),
-    repeats: raw.repeat,
     iterations: raw.iterations,
     powerMarginW: raw.powerMargin,
-    shadow: raw.enableShadow ?? false,
     interleave: raw.interleave ?? false,
     resultDir: raw.resultDir,
     resume: raw.resume ?? false,
     failFast: raw.failFast ?? false,
     ...(raw.timeout === undefined ? {} : { timeoutMs: raw.timeout * 1000 }),
-    jobs: raw.jobs ?? (backend === 'nvml' ? 1 : defaultJobs()),
+    jobs: raw.jobs ?? defaultJobs(),
     ...(raw.executor === 'slurm' ? { slurm: slurmOptions(raw) } : {}),
     chart: raw.chart ?? false,
     saveSummary: raw.saveSummary ?? false,

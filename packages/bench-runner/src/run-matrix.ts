@@ -5,7 +5,7 @@ import { Progress, type Terminal } from '@pctodl/command-line'
 import { type Job, type JobExecutor, LocalExecutor, SlurmExecutor } from '@pctodl/job-array'
 import { type Cell, cellLabel } from './cell.js'
 import { type CellEnding, executeCells } from './execute-cells.js'
-import { cutIntoJobs, writePlan } from './execution-plan.js'
+import { cutIntoJobs, EXECUTION_FOLDER, writePlan } from './execution-plan.js'
 import type { BenchOptions } from './options.js'
 import type { RunSummary } from './report/run-summary.js'
 import { type FailedCell, ResultStore } from './result-store.js'
@@ -29,6 +29,7 @@ export async function runMatrix(
   const store = new ResultStore(options.resultDir)
   // What is kept is decided here, once: whoever executes a cell keeps what is there, so that a job can be started again.
   store.removeUnfinished()
+  rmSync(path.join(options.resultDir, EXECUTION_FOLDER), { recursive: true, force: true })
   if (!options.resume) for (const cell of cells) store.clear(cell)
   const progress = new Progress(terminal.stderr, cells.length)
   let kept = 0
@@ -120,7 +121,7 @@ async function runInProcesses(
   } catch (error) {
     if (signal.aborted || !stopping.signal.aborted) throw error
   } finally {
-    rmSync(path.join(resultDir, '.execution'), { recursive: true, force: true })
+    rmSync(path.join(resultDir, EXECUTION_FOLDER), { recursive: true, force: true })
   }
 }
 

@@ -13,14 +13,12 @@ export interface RunTaskOptions {
   readonly seed: number
   /** Plans stay this far below the cap, W. Default 0. */
   readonly powerMarginW?: number
-  /** Whether pctodl goes on looking for better configurations while it runs. Default false. */
-  readonly shadow?: boolean
   readonly signal?: AbortSignal
 }
 
 /** Run one algorithm on one task, on the simulated board, from a cold start. */
 export async function runTask(task: BenchTask, algorithm: AlgorithmName, options: RunTaskOptions): Promise<RunRecord> {
-  const board = await openBoard({ task, backend: 'sim', seed: options.seed })
+  const board = await openBoard({ task, seed: options.seed })
   try {
     return await runTaskOn(board, task, algorithm, options)
   } finally {

@@ -33,7 +33,8 @@ function run(args: readonly string[], cwd = newFolder()) {
 describe('bench-runner', () => {
   it('compares five algorithms on a task: results, table, charts', () => {
     const { status, stdout, stderr, cwd } = run('--gpu 3080Ti --task-id 6 --iterations 6 --chart'.split(' '))
-    expect(stderr).toMatch(/\[5\/5\] task 6 resnet50\/imagenet on 3080Ti, powercap: \d+ samples\/s/)
+    expect(stderr).toMatch(/task 6 resnet50\/imagenet on 3080Ti, powercap: \d+ samples\/s/)
+    expect(stderr).toContain('[5/5]')
     expect(status).toBe(0)
     for (const algorithm of ['pctodl', 'morak', 'batchdvfs', 'directcap', 'powercap']) {
       expect(stdout).toContain(algorithm)
@@ -67,16 +68,19 @@ describe('bench-runner', () => {
   })
 
   it('writes the same bytes for the same seed, and others for another', () => {
-    const results = (seed: number) => {
+    const results = (seed: number, suffix = '') => {
       const args = `--gpu A100 --algorithm pctodl,batchdvfs --task-id 20 --iterations 3 --seed ${seed}`.split(' ')
       const { cwd } = run(args)
       return ['pctodl', 'batchdvfs'].map((algorithm) =>
-        readFileSync(path.join(cwd, `benchmark_results/A100_${algorithm}/20_resnet50_imagenet_150W.csv`), 'utf8'),
+        readFileSync(
+          path.join(cwd, `benchmark_results/A100_${algorithm}/20_resnet50_imagenet_150W${suffix}.csv`),
+          'utf8',
+        ),
       )
     }
     const first = results(1)
     expect(results(1)).toEqual(first)
-    expect(results(2)).not.toEqual(first)
+    expect(results(2, '_seed2')).not.toEqual(first)
   })
 
   it('prints a plan and writes nothing in a dry run', () => {
@@ -121,7 +125,7 @@ describe('bench-runner', () => {
 
   it.each([
     ['an unknown board', '--gpu RTX9090', 2, /unknown GPU 'RTX9090'; known: 3080Ti/],
-    ['no board', '--task-id 6', 2, /--gpu: name a board \(3080Ti, A100, or all\)/],
+    ['no board', '--task-id 6', 2, /--gpu <name>' not specified/],
     ['an unknown algorithm', '--gpu A100 --algorithm magic', 2, /unknown algorithm 'magic'; known: pctodl, morak/],
     ["another board's task", '--gpu A100 --task-id 6', 2, /unknown task id on A100 '6'; known: /],
     ['a task id that is no number', '--gpu A100 --task-id six', 2, /'six' is invalid/],

@@ -86,7 +86,7 @@ function taskContent(
 ): TaskContent {
   const ofTask = manifests.filter(({ cell }) => cell.task.id === task.id)
   const firstSeed = Math.min(...ofTask.map(({ cell }) => cell.seed))
-  const shown = ofTask.filter(({ cell }) => cell.seed === firstSeed && cell.repeat === 1)
+  const shown = ofTask.filter(({ cell }) => cell.seed === firstSeed)
   const ranked = rankRuns(combineRepeatedRuns(ofTask.map(({ summary }) => summary)))
   return {
     stem: `${task.board}_${taskFileStem(task)}`,
@@ -129,7 +129,6 @@ function distinctTasks(cells: readonly Cell[]): BenchTask[] {
   return [...tasks.values()]
 }
 
-function describeMaker({ madeBy, board, cell }: Manifest): string {
-  const where = cell.backend === 'sim' ? `simulated ${board.name}` : `${board.name}, driver ${board.driverVersion}`
-  return `bench-runner ${madeBy.benchRunner} on ${where}, predictor parameters ${madeBy.predictorParameters.slice(0, 12)}`
+function describeMaker({ madeBy, board }: Manifest): string {
+  return `bench-runner ${madeBy.benchRunner} on the simulated ${board.name}, predictor parameters ${madeBy.predictorParameters.slice(0, 12)}`
 }
