@@ -119,15 +119,7 @@ describe('the import graph', () => {
   })
 
   it('keeps back ends out of the libraries that only know interfaces', () => {
-    for (const name of [
-      'perf-model',
-      'greedy-partition',
-      'thermo-dvfs',
-      'scheduler',
-      'baselines',
-      'mig-segments',
-      'colocation',
-    ]) {
+    for (const name of ['perf-model', 'greedy-partition', 'thermo-dvfs', 'scheduler', 'baselines']) {
       expect(mayImport[name]).not.toContain('gpu-sim')
     }
   })
