@@ -20,6 +20,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct device devices[MAX_DEVICES];
+static struct device mig_devices[MAX_DEVICES][GPU_INSTANCE_IDS][COMPUTE_INSTANCE_IDS];
 static unsigned int device_count;
 static unsigned int open_count;
 
@@ -71,6 +72,7 @@ static void unmap_boards(void) {
     for (unsigned int i = 0; i < MAX_DEVICES; i++)
         if (devices[i].file) munmap(devices[i].file, BOARD_FILE_BYTES);
     memset(devices, 0, sizeof devices);
+    memset(mig_devices, 0, sizeof mig_devices);
     device_count = 0;
 }
 
@@ -116,15 +118,42 @@ int boards_are_open(void) { return __atomic_load_n(&open_count, __ATOMIC_ACQUIRE
 unsigned int boards_count(void) { return device_count; }
 struct device *boards_at(unsigned int index) { return index < device_count ? &devices[index] : NULL; }
 
-nvmlReturn_t board_check(nvmlDevice_t device) {
+static int is_board(nvmlDevice_t device) {
+    return device >= devices && device < devices + device_count && device == &devices[device - devices];
+}
+
+static int is_mig_device(nvmlDevice_t device) {
+    struct device *first = &mig_devices[0][0][0];
+    if (device < first || device >= first + sizeof mig_devices / sizeof *first) return 0;
+    return device == &first[device - first] && device->parent;
+}
+
+nvmlReturn_t device_check(nvmlDevice_t device) {
     if (!boards_are_open()) return NVML_ERROR_UNINITIALIZED;
-    if (device < devices || device >= devices + device_count || device != &devices[device - devices])
-        return NVML_ERROR_INVALID_ARGUMENT;
+    if (!is_board(device) && !is_mig_device(device)) return NVML_ERROR_INVALID_ARGUMENT;
     return simulator_is_alive(device) ? NVML_SUCCESS : NVML_ERROR_GPU_IS_LOST;
 }
 
+nvmlReturn_t board_check(nvmlDevice_t device) {
+    nvmlReturn_t result = device_check(device);
+    return result == NVML_SUCCESS && device->parent ? NVML_ERROR_NOT_SUPPORTED : result;
+}
+
+nvmlDevice_t mig_handle(nvmlDevice_t board, unsigned int gpu_instance, unsigned int compute_instance) {
+    struct device *device = &mig_devices[board->index][gpu_instance][compute_instance];
+    pthread_mutex_lock(&lock);
+    if (!device->parent) {
+        *device = *board;
+        device->gpu_instance = gpu_instance;
+        device->compute_instance = compute_instance;
+        device->parent = board;
+    }
+    pthread_mutex_unlock(&lock);
+    return device;
+}
+
 nvmlReturn_t board_read(nvmlDevice_t device, struct board_state *state) {
-    nvmlReturn_t result = board_check(device);
+    nvmlReturn_t result = device_check(device);
     if (result != NVML_SUCCESS) return result;
     const volatile uint32_t *sequence = &device->header->sequence;
     for (;;) {
@@ -138,6 +167,8 @@ nvmlReturn_t board_read(nvmlDevice_t device, struct board_state *state) {
         }
     }
     if (state->processCount > MAX_PROCESSES) state->processCount = MAX_PROCESSES;
+    if (state->gpuInstanceCount > MAX_MIG_INSTANCES) state->gpuInstanceCount = MAX_MIG_INSTANCES;
+    if (state->computeInstanceCount > MAX_MIG_INSTANCES) state->computeInstanceCount = MAX_MIG_INSTANCES;
     return NVML_SUCCESS;
 }
 
@@ -151,7 +182,7 @@ static struct board_request *claim_slot(struct device *device) {
     return NULL;
 }
 
-nvmlReturn_t board_request(nvmlDevice_t device, unsigned int operation, unsigned int first, unsigned int second) {
+nvmlReturn_t board_request(nvmlDevice_t device, struct request *request) {
     nvmlReturn_t result = board_check(device);
     if (result != NVML_SUCCESS) return result;
     uint32_t privilege = device->header->privilege;
@@ -165,9 +196,10 @@ nvmlReturn_t board_request(nvmlDevice_t device, unsigned int operation, unsigned
         if (!simulator_is_alive(device)) return NVML_ERROR_GPU_IS_LOST;
         nanosleep(&pause, NULL);
     }
-    slot->operation = operation;
-    slot->first = first;
-    slot->second = second;
+    slot->operation = request->operation;
+    slot->first = request->first;
+    slot->second = request->second;
+    slot->third = request->third;
     uint32_t sequence = slot->sequence + 1;
     __atomic_store_n(&slot->sequence, sequence, __ATOMIC_RELEASE);
     while (__atomic_load_n(&slot->ack, __ATOMIC_ACQUIRE) != sequence) {
@@ -175,7 +207,10 @@ nvmlReturn_t board_request(nvmlDevice_t device, unsigned int operation, unsigned
         if (result != NVML_SUCCESS) break;
         nanosleep(&pause, NULL);
     }
-    if (result == NVML_SUCCESS) result = slot->result;
+    if (result == NVML_SUCCESS) {
+        result = slot->result;
+        request->value = slot->value;
+    }
     __atomic_store_n(&slot->owner, 0, __ATOMIC_RELEASE);
     return result;
 }

@@ -5,8 +5,11 @@
 
 #define MAX_DEVICES 16
 
+/* A board, or a MIG device of one: the handles of both have one type in the interface. */
 struct device {
-    unsigned int index;
+    unsigned int index; /* of the board */
+    struct device *parent; /* NULL for a board */
+    unsigned int gpu_instance, compute_instance;
     unsigned char *file;
     const volatile struct board_header *header;
     const struct board_identity *identity;
@@ -20,10 +23,18 @@ int boards_are_open(void);
 unsigned int boards_count(void);
 struct device *boards_at(unsigned int index);
 
-/* Checks every call on a device starts with: initialised, a handle of ours, the simulator alive. */
+/* Checks every call on a board starts with: initialised, a handle of ours, the simulator alive. MIG devices: not supported. */
 nvmlReturn_t board_check(nvmlDevice_t device);
-/* A consistent copy of the state. */
+/* The same where a MIG device will do as well; whether it still exists is for `mig_find` to say. */
+nvmlReturn_t device_check(nvmlDevice_t device);
+/* A consistent copy of the state of a board, or of the board that a MIG device is on. */
 nvmlReturn_t board_read(nvmlDevice_t device, struct board_state *state);
+/* The handle of a MIG device of a board. */
+nvmlDevice_t mig_handle(nvmlDevice_t board, unsigned int gpu_instance, unsigned int compute_instance);
 /* Hand a request to the simulator and wait for its answer. Refuses unprivileged callers as the driver does. */
-nvmlReturn_t board_request(nvmlDevice_t device, unsigned int operation, unsigned int first, unsigned int second);
+struct request {
+    unsigned int operation, first, second, third;
+    unsigned int value; /* answered: the id of what was made, or the outcome of an activation */
+};
+nvmlReturn_t board_request(nvmlDevice_t device, struct request *request);
 nvmlReturn_t copy_text(const char *text, char *to, unsigned int length);

@@ -21,8 +21,10 @@ enum {
     NVML_ERROR_TIMEOUT = 10,
     NVML_ERROR_GPU_IS_LOST = 15,
     NVML_ERROR_LIB_RM_VERSION_MISMATCH = 18,
+    NVML_ERROR_IN_USE = 19,
     NVML_ERROR_MEMORY = 20,
     NVML_ERROR_NO_DATA = 21,
+    NVML_ERROR_INSUFFICIENT_RESOURCES = 23,
     NVML_ERROR_ARGUMENT_VERSION_MISMATCH = 25,
     NVML_ERROR_UNKNOWN = 999
 };
@@ -51,14 +53,25 @@ enum { NVML_VALUE_TYPE_UNSIGNED_INT = 1, NVML_VALUE_TYPE_UNSIGNED_LONG_LONG = 3 
 #define NVML_TOPOLOGY_NODE 40
 #define NVML_P2P_STATUS_CHIPSET_NOT_SUPPORTED 1
 #define NVML_INIT_FLAG_NO_GPUS 1u
-/* Not a GPU or compute instance, in the process structures. */
-#define NVML_NO_INSTANCE 0xffffffffu
+enum { NVML_DEVICE_MIG_DISABLE, NVML_DEVICE_MIG_ENABLE };
+enum {
+    NVML_COMPUTE_INSTANCE_PROFILE_1_SLICE,
+    NVML_COMPUTE_INSTANCE_PROFILE_2_SLICE,
+    NVML_COMPUTE_INSTANCE_PROFILE_3_SLICE,
+    NVML_COMPUTE_INSTANCE_PROFILE_4_SLICE,
+    NVML_COMPUTE_INSTANCE_PROFILE_7_SLICE,
+    NVML_COMPUTE_INSTANCE_PROFILE_COUNT = 8
+};
+#define NVML_GPU_INSTANCE_PROFILE_COUNT 17
+#define NVML_COMPUTE_INSTANCE_ENGINE_PROFILE_SHARED 0
 
 /* What a versioned structure carries in its first word: its size and its version. */
 #define STRUCT_VERSION(type, number) ((unsigned int)(sizeof(type) | ((number) << 24)))
 
 typedef struct device *nvmlDevice_t;
 typedef struct event_set *nvmlEventSet_t;
+typedef struct gpu_instance_handle *nvmlGpuInstance_t;
+typedef struct compute_instance_handle *nvmlComputeInstance_t;
 
 typedef struct {
     char busIdLegacy[16];
@@ -143,6 +156,58 @@ typedef struct {
     unsigned int gpuInstanceId, computeInstanceId;
 } nvmlEventData_t;
 
+typedef struct { unsigned int start, size; } nvmlGpuInstancePlacement_t;
+typedef struct { unsigned int start, size; } nvmlComputeInstancePlacement_t;
+typedef struct {
+    unsigned int id, isP2pSupported, sliceCount, instanceCount, multiprocessorCount, copyEngineCount, decoderCount,
+        encoderCount, jpegCount, ofaCount;
+    unsigned long long memorySizeMB;
+} nvmlGpuInstanceProfileInfo_t;
+typedef struct {
+    unsigned int version, id, isP2pSupported, sliceCount, instanceCount, multiprocessorCount, copyEngineCount,
+        decoderCount, encoderCount, jpegCount, ofaCount;
+    unsigned long long memorySizeMB;
+    char name[96];
+} nvmlGpuInstanceProfileInfo_v2_t;
+typedef struct {
+    unsigned int version, id, sliceCount, instanceCount, multiprocessorCount, copyEngineCount, decoderCount, encoderCount,
+        jpegCount, ofaCount;
+    unsigned long long memorySizeMB;
+    char name[96];
+    unsigned int capabilities;
+} nvmlGpuInstanceProfileInfo_v3_t;
+typedef struct {
+    nvmlDevice_t device;
+    unsigned int id, profileId;
+    nvmlGpuInstancePlacement_t placement;
+} nvmlGpuInstanceInfo_t;
+typedef struct {
+    unsigned int id, sliceCount, instanceCount, multiprocessorCount, sharedCopyEngineCount, sharedDecoderCount,
+        sharedEncoderCount, sharedJpegCount, sharedOfaCount;
+} nvmlComputeInstanceProfileInfo_t;
+typedef struct {
+    unsigned int version, id, sliceCount, instanceCount, multiprocessorCount, sharedCopyEngineCount, sharedDecoderCount,
+        sharedEncoderCount, sharedJpegCount, sharedOfaCount;
+    char name[96];
+} nvmlComputeInstanceProfileInfo_v2_t;
+typedef struct {
+    unsigned int version, id, sliceCount, instanceCount, multiprocessorCount, sharedCopyEngineCount, sharedDecoderCount,
+        sharedEncoderCount, sharedJpegCount, sharedOfaCount;
+    char name[96];
+    unsigned int capabilities;
+} nvmlComputeInstanceProfileInfo_v3_t;
+typedef struct {
+    nvmlDevice_t device;
+    nvmlGpuInstance_t gpuInstance;
+    unsigned int id, profileId;
+    nvmlComputeInstancePlacement_t placement;
+} nvmlComputeInstanceInfo_t;
+typedef struct {
+    unsigned int multiprocessorCount, sharedCopyEngineCount, sharedDecoderCount, sharedEncoderCount, sharedJpegCount,
+        sharedOfaCount, gpuInstanceSliceCount, computeInstanceSliceCount;
+    unsigned long long memorySizeMB;
+} nvmlDeviceAttributes_t;
+
 #define ASSERT_SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " differs from the published layout")
 ASSERT_SIZE(nvmlPciInfo_t, 68);
 ASSERT_SIZE(nvmlPciInfo_v1_t, 32);
@@ -171,3 +236,14 @@ ASSERT_SIZE(nvmlGpmSupport_t, 8);
 ASSERT_SIZE(nvmlFBCStats_t, 12);
 ASSERT_SIZE(nvmlSystemDriverBranchInfo_v1_t, 84);
 ASSERT_SIZE(nvmlEventData_t, 32);
+ASSERT_SIZE(nvmlGpuInstancePlacement_t, 8);
+ASSERT_SIZE(nvmlComputeInstancePlacement_t, 8);
+ASSERT_SIZE(nvmlGpuInstanceProfileInfo_t, 48);
+ASSERT_SIZE(nvmlGpuInstanceProfileInfo_v2_t, 152);
+ASSERT_SIZE(nvmlGpuInstanceProfileInfo_v3_t, 152);
+ASSERT_SIZE(nvmlGpuInstanceInfo_t, 24);
+ASSERT_SIZE(nvmlComputeInstanceProfileInfo_t, 36);
+ASSERT_SIZE(nvmlComputeInstanceProfileInfo_v2_t, 136);
+ASSERT_SIZE(nvmlComputeInstanceProfileInfo_v3_t, 140);
+ASSERT_SIZE(nvmlComputeInstanceInfo_t, 32);
+ASSERT_SIZE(nvmlDeviceAttributes_t, 40);

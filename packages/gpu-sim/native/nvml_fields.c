@@ -28,12 +28,13 @@ enum {
 };
 
 static nvmlReturn_t number(nvmlFieldValue_t *field, uint32_t value) {
-    if (value == NOT_TOLD) return NVML_ERROR_NOT_SUPPORTED;
+    if (whether_told(value) != NVML_SUCCESS) return whether_told(value);
     field->valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
     field->value.uiVal = value;
     return NVML_SUCCESS;
 }
 static nvmlReturn_t counter(nvmlFieldValue_t *field, uint64_t value) {
+    if (value == NOT_READ_64) return NVML_ERROR_UNKNOWN;
     field->valueType = NVML_VALUE_TYPE_UNSIGNED_LONG_LONG;
     field->value.ullVal = value;
     return NVML_SUCCESS;

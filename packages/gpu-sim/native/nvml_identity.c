@@ -3,11 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-IDENTITY_TEXT(nvmlDeviceGetName, name)
-IDENTITY_TEXT(nvmlDeviceGetUUID, uuid)
 IDENTITY_TEXT(nvmlDeviceGetVbiosVersion, vbiosVersion)
 
-IDENTITY_NUMBER(nvmlDeviceGetIndex, device->index)
 IDENTITY_NUMBER(nvmlDeviceGetMinorNumber, device->index)
 IDENTITY_NUMBER(nvmlDeviceGetBoardId, device->identity->pciBus << 8 | device->identity->pciDevice)
 IDENTITY_NUMBER(nvmlDeviceGetMultiGpuBoard, 0)
@@ -31,11 +28,10 @@ IDENTITY_NUMBER(nvmlDeviceGetAdaptiveClockInfoStatus, 1)
 IDENTITY_NUMBER(nvmlDeviceGetDisplayMode, 0)
 IDENTITY_NUMBER(nvmlDeviceGetDisplayActive, 0)
 IDENTITY_NUMBER(nvmlDeviceGetVirtualizationMode, 0)
-IDENTITY_NUMBER(nvmlDeviceIsMigDeviceHandle, 0)
-IDENTITY_NUMBER(nvmlDeviceGetMaxMigDeviceCount, device->identity->hasMig ? 7 : 0)
 
 EXPORT nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int *major, int *minor) {
-    CHECK(device, major && minor);
+    READ_ANY(device, major && minor, state, mig);
+    (void)mig;
     *major = (int)device->identity->computeMajor;
     *minor = (int)device->identity->computeMinor;
     return NVML_SUCCESS;
@@ -151,18 +147,6 @@ EXPORT nvmlReturn_t nvmlDeviceGetSupportedGraphicsClocks(nvmlDevice_t device, un
         if (identity->memClocksMhz[i] == memory)
             return copy_clocks(identity->smClocksMhz + i * MAX_SM_CLOCKS, identity->smClockCounts[i], count, mhz);
     return NVML_ERROR_NOT_FOUND;
-}
-
-EXPORT nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned int *current, unsigned int *pending) {
-    CHECK(device, current && pending);
-    if (!device->identity->hasMig) return NVML_ERROR_NOT_SUPPORTED;
-    *current = *pending = 0;
-    return NVML_SUCCESS;
-}
-EXPORT nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned int index, nvmlDevice_t *mig) {
-    (void)index;
-    CHECK(device, mig);
-    return device->identity->hasMig ? NVML_ERROR_NOT_FOUND : NVML_ERROR_NOT_SUPPORTED;
 }
 
 /* Error correction: boards that have it never saw an error. */

@@ -1,22 +1,27 @@
 /* Who runs on a board. */
 #include "nvml_answers.h"
 
-static unsigned int count_of(const struct board_state *state, int only_mps) {
+/* On a MIG device only its own processes count; NULL stands for the board. */
+static int belongs(const struct board_process *process, int only_mps, const struct compute_instance *mig) {
+    if (only_mps && !process->isMpsClient) return 0;
+    return !mig || (process->gpuInstanceId == mig->gpuInstanceId && process->computeInstanceId == mig->id);
+}
+static unsigned int count_of(const struct board_state *state, int only_mps, const struct compute_instance *mig) {
     unsigned int count = 0;
-    for (unsigned int i = 0; i < state->processCount; i++) count += !only_mps || state->processes[i].isMpsClient;
+    for (unsigned int i = 0; i < state->processCount; i++) count += belongs(&state->processes[i], only_mps, mig) ? 1 : 0;
     return count;
 }
 
 static nvmlReturn_t running(nvmlDevice_t device, int only_mps, unsigned int *count, nvmlProcessInfo_t *infos) {
-    READ(device, count, state);
+    READ_ANY(device, count, state, mig);
     unsigned int room = *count;
-    *count = count_of(&state, only_mps);
+    *count = count_of(&state, only_mps, mig);
     if (room < *count) return NVML_ERROR_INSUFFICIENT_SIZE;
     if (*count && !infos) return NVML_ERROR_INVALID_ARGUMENT;
     for (unsigned int i = 0, to = 0; i < state.processCount; i++) {
         const struct board_process *process = &state.processes[i];
-        if (only_mps && !process->isMpsClient) continue;
-        infos[to++] = (nvmlProcessInfo_t){process->pid, process->usedBytes, NVML_NO_INSTANCE, NVML_NO_INSTANCE};
+        if (!belongs(process, only_mps, mig)) continue;
+        infos[to++] = (nvmlProcessInfo_t){process->pid, process->usedBytes, process->gpuInstanceId, process->computeInstanceId};
     }
     return NVML_SUCCESS;
 }
@@ -32,7 +37,10 @@ RUNNING(nvmlDeviceGetMPSComputeRunningProcesses_v2, 1)
 
 /* The first version's entries are shorter. */
 static nvmlReturn_t running_v1(nvmlDevice_t device, int only_mps, unsigned int *count, nvmlProcessInfo_v1_t *infos) {
-    CHECK(device, count);
+    if (!count) {
+        nvmlReturn_t checked = device_check(device);
+        return checked == NVML_SUCCESS ? NVML_ERROR_INVALID_ARGUMENT : checked;
+    }
     nvmlProcessInfo_t long_infos[MAX_PROCESSES];
     unsigned int room = *count, found = MAX_PROCESSES;
     nvmlReturn_t result = running(device, only_mps, &found, long_infos);
@@ -53,7 +61,8 @@ EXPORT nvmlReturn_t nvmlDeviceGetMPSComputeRunningProcesses(nvmlDevice_t device,
 #define NO_GRAPHICS(name, type)                                                           \
     EXPORT nvmlReturn_t name(nvmlDevice_t device, unsigned int *count, type *infos) {     \
         (void)infos;                                                                      \
-        CHECK(device, count);                                                             \
+        READ_ANY(device, count, state, mig);                                              \
+        (void)mig;                                                                        \
         *count = 0;                                                                       \
         return NVML_SUCCESS;                                                              \
     }
@@ -63,17 +72,17 @@ NO_GRAPHICS(nvmlDeviceGetGraphicsRunningProcesses, nvmlProcessInfo_v1_t)
 
 /* Modes: 0 compute, 1 graphics, 2 MPS compute. */
 EXPORT nvmlReturn_t nvmlDeviceGetRunningProcessDetailList(nvmlDevice_t device, nvmlProcessDetailList_v1_t *list) {
-    READ(device, list && list->mode <= 2, state);
+    READ_ANY(device, list && list->mode <= 2, state, mig);
     if (list->version != STRUCT_VERSION(nvmlProcessDetailList_v1_t, 1)) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-    unsigned int room = list->numProcArrayEntries, found = list->mode == 1 ? 0 : count_of(&state, list->mode == 2);
+    unsigned int room = list->numProcArrayEntries, found = list->mode == 1 ? 0 : count_of(&state, list->mode == 2, mig);
     list->numProcArrayEntries = found;
     if (room < found) return NVML_ERROR_INSUFFICIENT_SIZE;
     if (found && !list->procArray) return NVML_ERROR_INVALID_ARGUMENT;
     for (unsigned int i = 0, to = 0; found && i < state.processCount; i++) {
         const struct board_process *process = &state.processes[i];
-        if (list->mode == 2 && !process->isMpsClient) continue;
+        if (!belongs(process, list->mode == 2, mig)) continue;
         list->procArray[to++] =
-            (nvmlProcessDetail_v1_t){process->pid, process->usedBytes, NVML_NO_INSTANCE, NVML_NO_INSTANCE, 0};
+            (nvmlProcessDetail_v1_t){process->pid, process->usedBytes, process->gpuInstanceId, process->computeInstanceId, 0};
     }
     return NVML_SUCCESS;
 }

@@ -2,7 +2,7 @@
 #include "nvml_answers.h"
 
 static nvmlReturn_t request(nvmlDevice_t device, unsigned int operation, unsigned int first, unsigned int second) {
-    return board_request(device, operation, first, second);
+    return board_request(device, &(struct request){.operation = operation, .first = first, .second = second});
 }
 
 EXPORT nvmlReturn_t nvmlDeviceSetPowerManagementLimit(nvmlDevice_t device, unsigned int mw) {

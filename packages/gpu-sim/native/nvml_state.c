@@ -21,24 +21,40 @@ STATE_NUMBER(nvmlDeviceGetCurrPcieLinkGeneration, pcieGen)
 
 EXPORT nvmlReturn_t nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t device, unsigned long long *mj) {
     READ(device, mj, state);
+    if (state.energyMj == NOT_READ_64) return NVML_ERROR_UNKNOWN;
     *mj = state.energyMj;
     return NVML_SUCCESS;
 }
 
+/* Of a board, or of the GPU instance that a MIG device is in: its compute instances share the memory. */
+static nvmlMemory_v2_t memory_of(nvmlDevice_t device, const struct board_state *state, const struct compute_instance *mig) {
+    nvmlMemory_v2_t memory = {.total = device->identity->memoryTotalBytes,
+                              .reserved = device->identity->memoryReservedBytes};
+    memory.used = state->memoryUsedBytes - memory.reserved;
+    const struct gpu_instance *instance = mig ? find_gpu_instance(state, mig->gpuInstanceId) : NULL;
+    if (instance) {
+        memory.total = device->identity->migProfiles[instance->profile].memoryMb << 20;
+        memory.reserved = instance->reservedBytes;
+        memory.used = instance->usedBytes;
+    }
+    memory.free = memory.total - memory.reserved - memory.used;
+    return memory;
+}
 EXPORT nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory) {
-    READ(device, memory, state);
-    memory->total = device->identity->memoryTotalBytes;
-    memory->used = state.memoryUsedBytes; /* this version counts what the driver reserves as used */
-    memory->free = memory->total - memory->used;
+    READ_ANY(device, memory, state, mig);
+    if (!mig && state.memoryUsedBytes == NOT_READ_64) return NVML_ERROR_UNKNOWN;
+    nvmlMemory_v2_t now = memory_of(device, &state, mig);
+    /* This version counts what the driver reserves as used. */
+    *memory = (nvmlMemory_t){.total = now.total, .free = now.free, .used = now.used + now.reserved};
     return NVML_SUCCESS;
 }
 EXPORT nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t *memory) {
-    READ(device, memory, state);
+    READ_ANY(device, memory, state, mig);
     if (memory->version != STRUCT_VERSION(nvmlMemory_v2_t, 2)) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-    memory->total = device->identity->memoryTotalBytes;
-    memory->reserved = device->identity->memoryReservedBytes;
-    memory->used = state.memoryUsedBytes - memory->reserved;
-    memory->free = memory->total - state.memoryUsedBytes;
+    if (!mig && state.memoryUsedBytes == NOT_READ_64) return NVML_ERROR_UNKNOWN;
+    unsigned int version = memory->version;
+    *memory = memory_of(device, &state, mig);
+    memory->version = version;
     return NVML_SUCCESS;
 }
 EXPORT nvmlReturn_t nvmlDeviceGetBAR1MemoryInfo(nvmlDevice_t device, nvmlBAR1Memory_t *bar1) {
@@ -51,7 +67,7 @@ EXPORT nvmlReturn_t nvmlDeviceGetBAR1MemoryInfo(nvmlDevice_t device, nvmlBAR1Mem
 
 EXPORT nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t *utilization) {
     READ(device, utilization, state);
-    if (state.smUtilPercent == NOT_TOLD || state.memUtilPercent == NOT_TOLD) return NVML_ERROR_NOT_SUPPORTED;
+    if (whether_told(state.smUtilPercent) != NVML_SUCCESS) return whether_told(state.smUtilPercent);
     utilization->gpu = state.smUtilPercent;
     utilization->memory = state.memUtilPercent;
     return NVML_SUCCESS;
@@ -151,7 +167,7 @@ EXPORT nvmlReturn_t nvmlDeviceGetTemperatureV(nvmlDevice_t device, nvmlTemperatu
 EXPORT nvmlReturn_t nvmlDeviceGetMarginTemperature(nvmlDevice_t device, nvmlMarginTemperature_v1_t *margin) {
     READ(device, margin, state);
     if (margin->version != STRUCT_VERSION(nvmlMarginTemperature_v1_t, 1)) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-    if (state.temperatureC == NOT_TOLD) return NVML_ERROR_NOT_SUPPORTED;
+    if (whether_told(state.temperatureC) != NVML_SUCCESS) return whether_told(state.temperatureC);
     margin->marginTemperature = (int)device->identity->temperatureMaxC - (int)state.temperatureC;
     return NVML_SUCCESS;
 }

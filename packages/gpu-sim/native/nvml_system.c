@@ -125,6 +125,15 @@ EXPORT nvmlReturn_t nvmlDeviceGetHandleByUUID(const char *uuid, nvmlDevice_t *de
     if (!uuid || !device) return NVML_ERROR_INVALID_ARGUMENT;
     for (unsigned int i = 0; i < boards_count(); i++)
         if (!strcmp(uuid, boards_at(i)->identity->uuid)) return nvmlDeviceGetHandleByIndex_v2(i, device);
+    struct board_state state;
+    for (unsigned int i = 0; i < boards_count(); i++) {
+        if (board_read(boards_at(i), &state) != NVML_SUCCESS) continue;
+        for (unsigned int m = 0; m < state.computeInstanceCount; m++)
+            if (!strcmp(uuid, state.computeInstances[m].uuid)) {
+                *device = mig_handle(boards_at(i), state.computeInstances[m].gpuInstanceId, state.computeInstances[m].id);
+                return NVML_SUCCESS;
+            }
+    }
     return NVML_ERROR_NOT_FOUND;
 }
 

@@ -22,7 +22,7 @@ export function relativeVoltage(spec: GpuSpec, { power }: BoardPhysics, smClockM
 export function boardPower(
   spec: GpuSpec,
   physics: BoardPhysics,
-  state: SteadyState,
+  state: Pick<SteadyState, 'busySms' | 'flopPerS' | 'l2BytesPerS' | 'dramBytesPerS'>,
   smClockMhz: number,
   memClockMhz: number,
   temperatureC: number,

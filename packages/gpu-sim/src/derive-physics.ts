@@ -1,5 +1,6 @@
 import { type GpuSpec, memoryBandwidth } from '@pctodl/platform'
 import type { BoardPhysics, PowerPhysics, SensorPhysics, WorkPhysics } from './board-physics.js'
+import { boardPower } from './board-power.js'
 
 /** A board whose coefficients are known. */
 export interface KnownBoard {
@@ -27,7 +28,7 @@ const switchingEnergy: Readonly<Record<GpuSpec['process'], number>> = {
 export function derivePhysics(spec: GpuSpec, from: KnownBoard): BoardPhysics {
   const limits = spec.powerLimitW.default / from.spec.powerLimitW.default
   const { thermal } = from.physics
-  return {
+  const derived: BoardPhysics = {
     ...from.physics,
     work: deriveWork(spec, from),
     power: derivePower(spec, from, limits),
@@ -35,6 +36,49 @@ export function derivePhysics(spec: GpuSpec, from: KnownBoard): BoardPhysics {
     thermal: { ...thermal, resistance: thermal.resistance / limits },
     sensor: deriveSensor(spec, from.physics.sensor),
   }
+  const otherClass = spec.chip !== from.spec.chip && limits < LOW_POWER
+  return otherClass ? sustainingBaseClock(spec, derived, from) : derived
+}
+
+/** A default limit below this share of the known board's is a board of another class. */
+const LOW_POWER = 0.5
+
+/**
+ * The base clock is what a vendor promises to hold at the default limit. Where the scaled coefficients say that a load
+ * which takes the known board down to its base clock takes a low-power one lower, its energies are too high (it gets
+ * better chips and slower memory than its process alone says) and are lowered until it keeps the promise, too.
+ */
+function sustainingBaseClock(spec: GpuSpec, physics: BoardPhysics, from: KnownBoard): BoardPhysics {
+  const allowedW = physics.firmware.limitFactor * spec.powerLimitW.default
+  const { totalW, fixedW } = fullLoad(spec, physics, levelAtBaseClock(from))
+  if (totalW <= allowedW) return physics
+  const lower = (allowedW - fixedW) / (totalW - fixedW)
+  const { power } = physics
+  const names = ['dramBackgroundWPerMhz', 'clockTreeW', 'busySmW', 'flopPj', 'l2BytePj', 'dramBytePj'] as const
+  return { ...physics, power: { ...power, ...Object.fromEntries(names.map((name) => [name, lower * power[name]])) } }
+}
+
+/** Share of its full rates, 0..1, at which a board's default limit leaves it just its base clock. */
+function levelAtBaseClock({ spec, physics }: KnownBoard): number {
+  const allowedW = physics.firmware.limitFactor * spec.powerLimitW.default
+  const idleW = fullLoad(spec, physics, 0).totalW
+  const fullW = fullLoad(spec, physics, 1).totalW
+  return Math.min(1, (allowedW - idleW) / (fullW - idleW))
+}
+
+/** Power at the base clock with all SMs, tensor units and DRAM at a share of what they attain. */
+function fullLoad(spec: GpuSpec, physics: BoardPhysics, level: number): { totalW: number; fixedW: number } {
+  const { work } = physics
+  const memClockMhz = spec.performanceMemClocksMhz[0]!
+  const dramBytesPerS = level * work.dramEfficiency * memoryBandwidth(spec, memClockMhz)
+  const state = {
+    busySms: level * spec.smCount,
+    flopPerS: level * work.efficiency.conv * spec.tensorFlopPerClockPerSm * spec.smCount * spec.baseClockMhz * 1e6,
+    l2BytesPerS: dramBytesPerS / (1 - work.l2HitShare),
+    dramBytesPerS,
+  }
+  const { totalW, leakageW } = boardPower(spec, physics, state, spec.baseClockMhz, memClockMhz, spec.thermalLimitC)
+  return { totalW, fixedW: physics.power.boardW + leakageW }
 }
 
 function deriveWork(spec: GpuSpec, { spec: known, physics: { work } }: KnownBoard): WorkPhysics {

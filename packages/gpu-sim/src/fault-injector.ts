@@ -10,7 +10,6 @@ export interface FaultyBoard {
   readonly spec: GpuSpec
   readonly sensor: PowerSensor
   partitions(): readonly GpuPartition[]
-  mps(): 'running' | 'off'
   stopMps(): void
   reading(): Telemetry
 }
@@ -18,9 +17,12 @@ export interface FaultyBoard {
 const LOST = 'the GPU is lost'
 
 const clientFailures = {
-  'mps-server-fault': 'a fatal fault ended the process',
-  'client-out-of-memory': 'out of memory: the allocator found no block large enough',
-  'client-killed': 'killed by signal 9',
+  'mps-server-fault': { failure: 'a fatal fault ended the process', failureKind: 'fatal-fault' },
+  'client-out-of-memory': {
+    failure: 'out of memory: the allocator found no block large enough',
+    failureKind: 'out-of-memory',
+  },
+  'client-killed': { failure: 'killed by signal 9', failureKind: 'killed' },
 } as const
 
 /** Lets the faults of a scenario strike a board, and answers what they make of calls to it. */
@@ -80,7 +82,7 @@ export class FaultInjector {
 
   /** A process that was launched on a lost board has nothing to run on. */
   launched(process: SimulatedProcess): void {
-    if (this.#lost) process.fail(LOST)
+    if (this.#lost) process.fail(LOST, 'gpu-lost')
   }
 
   /** Let the faults that are due begin and end. */
@@ -100,7 +102,7 @@ export class FaultInjector {
     switch (fault.kind) {
       case 'gpu-lost':
         this.#lost = true
-        for (const partition of board.partitions()) partition.failAll(LOST)
+        for (const partition of board.partitions()) partition.failAll(LOST, 'gpu-lost')
         return undefined
       case 'telemetry-frozen':
         this.#frozen = board.reading()
@@ -109,8 +111,9 @@ export class FaultInjector {
         board.sensor.setBias({ gain: 1 + (fault.gainPercent ?? 0) / 100, offsetW: fault.offsetW ?? 0 })
         return undefined
       case 'mps-daemon-crash':
-        if (board.mps() === 'off') return undefined
-        for (const partition of board.partitions()) partition.failAll('the MPS daemon crashed')
+        for (const partition of board.partitions()) {
+          if (partition.mps === 'running') partition.failAll('the MPS daemon crashed', 'mps-lost')
+        }
         board.stopMps()
         return undefined
       case 'mps-server-fault':
@@ -140,9 +143,12 @@ export class FaultInjector {
     if (!found) return undefined
     const { partition, process } = found
     if (fault.kind === 'client-hung') partition.hang(process, fault)
-    else if (fault.kind === 'mps-server-fault' && this.#board.mps() === 'running') {
-      partition.failAll(`MPS server fault: process ${process.id} took its server down`)
-    } else partition.fail(process, clientFailures[fault.kind])
+    else if (fault.kind === 'mps-server-fault' && partition.mps === 'running') {
+      partition.failAll(`MPS server fault: process ${process.id} took its server down`, 'fatal-fault')
+    } else {
+      const { failure, failureKind } = clientFailures[fault.kind]
+      partition.fail(process, failure, failureKind)
+    }
     return process
   }
 }

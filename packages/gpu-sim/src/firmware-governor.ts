@@ -43,10 +43,13 @@ export class FirmwareGovernor {
     this.#index = this.#indexOf(present)
   }
 
-  /** @param busy whether any kernel runs: an unlocked clock idles at the lowest state otherwise */
+  /**
+   * @param powerW that the firmware believes the board to draw
+   * @param busy whether any kernel runs: an unlocked clock idles at the lowest state otherwise
+   */
   tick(
     tickMs: number,
-    trueW: number,
+    powerW: number,
     powerLimitW: number,
     range: ClockRange | null,
     busy: boolean,
@@ -54,7 +57,7 @@ export class FirmwareGovernor {
   ): void {
     const { averageMs, periodMs, limitFactor } = this.#physics
     const weight = Math.min(1, tickMs / averageMs)
-    this.#averageW = this.#averageW === null ? trueW : this.#averageW + weight * (trueW - this.#averageW)
+    this.#averageW = this.#averageW === null ? powerW : this.#averageW + weight * (powerW - this.#averageW)
     this.#sinceStepMs += tickMs
     const top = this.#indexOf(range ? range.maxMhz : busy ? this.#spec.boostClockMhz : this.#states[0]!)
     if (this.#sinceStepMs < periodMs) {

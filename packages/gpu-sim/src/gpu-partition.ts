@@ -2,7 +2,7 @@ import type { GpuSpec, Tenant } from '@pctodl/platform'
 import type { BoardPhysics } from './board-physics.js'
 import { type Execution, elementBytes } from './execution.js'
 import { TICK_MS } from './power-sensor.js'
-import { SimulatedProcess } from './simulated-process.js'
+import { type FailureKind, SimulatedProcess } from './simulated-process.js'
 import { type SteadyState, SteadyStateSolver } from './steady-state.js'
 
 /** What processes share: the whole board, or one MIG instance of it. */
@@ -13,6 +13,7 @@ export class GpuPartition {
   readonly #execution: Execution
   readonly #reservedBytes: number
   #solver: SteadyStateSolver
+  #mps: 'running' | 'off'
   #running: readonly SimulatedProcess[] = []
   readonly #settled = new Map<number, SteadyState>()
   readonly #hung = new Map<object, SimulatedProcess>()
@@ -24,6 +25,12 @@ export class GpuPartition {
     this.#execution = execution
     this.#reservedBytes = physics.process.reservedBytes * share
     this.#solver = new SteadyStateSolver(spec, physics, execution)
+    this.#mps = execution.mps ?? 'running'
+  }
+
+  /** Whether processes share the partition through MPS or take turns. */
+  get mps(): 'running' | 'off' {
+    return this.#mps
   }
 
   get running(): boolean {
@@ -32,6 +39,7 @@ export class GpuPartition {
 
   /** Whether an MPS server serves this partition's processes from now on. */
   shareThrough(mps: 'running' | 'off'): void {
+    this.#mps = mps
     this.#solver = new SteadyStateSolver(this.spec, this.#physics, { ...this.#execution, mps })
     this.refresh()
   }
@@ -49,13 +57,13 @@ export class GpuPartition {
     this.refresh()
   }
 
-  fail(process: SimulatedProcess, failure: string): void {
-    if (process.state !== 'failed') process.fail(failure)
+  fail(process: SimulatedProcess, failure: string, kind: FailureKind): void {
+    if (process.state !== 'failed') process.fail(failure, kind)
     this.refresh()
   }
 
-  failAll(failure: string): void {
-    for (const process of this.processes) this.fail(process, failure)
+  failAll(failure: string, kind: FailureKind): void {
+    for (const process of this.processes) this.fail(process, failure, kind)
   }
 
   /** @param cause by which `resume` finds it again */

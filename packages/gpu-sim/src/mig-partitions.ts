@@ -1,8 +1,8 @@
-import { type GpuSpec, PctodlError } from '@pctodl/platform'
+import { type GpuSpec, InvalidInputError, PctodlError } from '@pctodl/platform'
 import type { BoardPhysics } from './board-physics.js'
 import type { Execution } from './execution.js'
 import { GpuPartition } from './gpu-partition.js'
-import { findMigProfile, findPlacement, type MigProfile, migBoard } from './mig-profiles.js'
+import { findMigProfile, freePlacements, type MigProfile, migBoard } from './mig-profiles.js'
 
 /** A MIG instance that exists on a board. */
 export interface MigInstance {
@@ -37,10 +37,14 @@ export class MigPartitions {
     return this.#partitions
   }
 
-  create(name: string, mps: 'running' | 'off'): MigInstance {
+  /** @param wanted first memory slice; without it, the first placement that is free */
+  create(name: string, mps: 'running' | 'off', wanted?: number): MigInstance {
     const profile = findMigProfile(this.#spec, name)
+    if (wanted !== undefined && !profile.placements.includes(wanted)) {
+      throw new InvalidInputError('start', wanted, `a placement of ${name}: ${profile.placements.join(', ')}`)
+    }
     const taken = [...this.#byInstance.keys()]
-    const start = findPlacement(profile, taken)
+    const start = freePlacements(profile, taken).find((each) => wanted === undefined || each === wanted)
     if (start === undefined) {
       const present = taken.map((instance) => `${instance.profile.name} at ${instance.start}`).join(', ')
       throw new PctodlError('NO_ROOM', `no placement for ${name} on ${this.#spec.name} beside ${present}; destroy one`)

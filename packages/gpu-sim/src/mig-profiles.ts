@@ -11,7 +11,8 @@ export interface MigProfile {
   readonly placements: readonly number[]
 }
 
-const MEMORY_SLICES = 8
+/** Slices that the memory of a board with MIG is cut into. */
+export const MEMORY_SLICES = 8
 
 /** SMs of the profiles on a chip: `nvidia-smi mig -lgip`; placements: NVIDIA, MIG User Guide, as on every 8-slice chip. */
 const shapes: Readonly<Record<string, readonly { compute: string; sms: number; memory: number; at: number[] }[]>> = {
@@ -80,14 +81,14 @@ export function migBoard(spec: GpuSpec, { smCount, memorySlices }: MigProfile): 
   }
 }
 
-/** First placement of a profile beside the slices already taken; undefined where there is none. */
-export function findPlacement(
+/** Placements of a profile that are free beside the instances there are. */
+export function freePlacements(
   profile: MigProfile,
   taken: readonly { readonly start: number; readonly profile: MigProfile }[],
-): number | undefined {
+): readonly number[] {
   const free = (slice: number) =>
     taken.every((other) => slice < other.start || slice >= other.start + other.profile.memorySlices)
-  return profile.placements.find((start) =>
+  return profile.placements.filter((start) =>
     Array.from({ length: profile.memorySlices }, (_, i) => start + i).every(free),
   )
 }

@@ -43,6 +43,12 @@ export class PowerSensor {
     this.#instantW = this.#read(this.#physics.instantWindowMs)
   }
 
+  /** What the shunts under the sensor say of a power, before averaging and noise: what the firmware acts on. */
+  seen(trueW: number): number {
+    const { gain, offsetW } = this.#bias
+    return gain * (this.#gain * trueW + this.#offsetW) + offsetW
+  }
+
   /** A fault of the sensor, on top of the error that it has for life. */
   setBias(bias: { readonly gain: number; readonly offsetW: number }): void {
     this.#bias = bias

@@ -6,6 +6,7 @@ import {
   type GpuInfo,
   type GpuLease,
   type GpuSpec,
+  InvalidInputError,
   PctodlError,
   SeededRandom,
   seedFrom,
@@ -37,6 +38,12 @@ export interface SimulatedGpuOptions extends Execution {
   readonly physics?: BoardPhysics
   /** What goes wrong, and when. Default: nothing. */
   readonly faults?: FaultScenario
+  /**
+   * What the firmware holds within the power limit: the true power, or, as on a real board, what its sensor makes of it
+   * (a sensor that reads 1 % too little lets the board draw 1 % too much). Default `truth`: alike for every seed, and what
+   * `simulateSteadyState` says.
+   */
+  readonly firmwareReads?: 'truth' | 'sensor'
 }
 
 /** What no sensor tells. For tests and reports; a policy that looks at it is cheating. */
@@ -73,6 +80,7 @@ export class SimulatedGpu implements Gpu {
   readonly #whole: GpuPartition
   readonly #mig: MigPartitions
   readonly #startMs: number
+  readonly #firmwareReads: 'truth' | 'sensor'
   #mps: 'running' | 'off'
   #ticks = 0
   #memClockMhz: number
@@ -87,8 +95,13 @@ export class SimulatedGpu implements Gpu {
    * @throws UnknownNameError for a board that cannot be simulated
    * @throws InvalidInputError for an execution or a fault scenario that is not one
    */
-  constructor(board: string | GpuSpec, { clock, seed = 1, physics, faults, ...execution }: SimulatedGpuOptions) {
+  constructor(board: string | GpuSpec, options: SimulatedGpuOptions) {
+    const { clock, seed = 1, physics, faults, firmwareReads = 'truth', ...execution } = options
     assertExecution(execution)
+    if (firmwareReads !== 'truth' && firmwareReads !== 'sensor') {
+      throw new InvalidInputError('firmwareReads', firmwareReads, "'truth' or 'sensor'")
+    }
+    this.#firmwareReads = firmwareReads
     this.spec = typeof board === 'string' ? findGpuSpec(board) : board
     this.physics = physics ?? physicsOfBoard(this.spec)
     this.clock = clock
@@ -109,7 +122,6 @@ export class SimulatedGpu implements Gpu {
       spec: this.spec,
       sensor: this.#sensor,
       partitions: () => this.#partitions(),
-      mps: () => this.#mps,
       stopMps: () => this.#shareThrough('off'),
       reading: () => this.#reading(),
     })
@@ -211,24 +223,40 @@ export class SimulatedGpu implements Gpu {
   }
 
   /**
-   * Cut a MIG instance, e.g. `3g.20gb`, out of the board, at the first placement where it fits.
+   * Cut a MIG instance, e.g. `3g.20gb`, out of the board, at the first placement where it fits or from a given memory slice
+   * on.
    *
    * @throws PctodlError `NOT_SUPPORTED` on a board without MIG, `IN_USE` while processes run on the undivided board,
    *   `NO_ROOM` where no placement is free
    * @throws UnknownNameError listing the board's profiles
+   * @throws InvalidInputError for a start that is no placement of the profile
    */
-  createMigInstance(profile: string): MigInstance {
+  createMigInstance(profile: string, { start }: { readonly start?: number } = {}): MigInstance {
     this.#advanceAlive()
     if (this.#whole.processes.length > 0) {
       throw new PctodlError('IN_USE', `processes run on the undivided ${this.spec.name}; end them first`)
     }
-    return this.#mig.create(profile, this.#mps)
+    return this.#mig.create(profile, this.#mps, start)
   }
 
   /** @throws PctodlError `NO_SUCH_INSTANCE`, `IN_USE` while processes run on it */
   destroyMigInstance(instance: MigInstance): void {
     this.#advanceAlive()
     this.#mig.destroy(instance)
+  }
+
+  /**
+   * Whether the processes that come to a MIG instance share it through MPS or take turns, from now on.
+   *
+   * @throws PctodlError `NO_SUCH_INSTANCE`, `IN_USE` while processes run on it, which keep the way they came by
+   */
+  shareMigInstance(instance: MigInstance, through: 'mps' | 'turns'): void {
+    this.#advanceAlive()
+    const partition = this.#mig.partition(instance)
+    if (partition.processes.length > 0) {
+      throw new PctodlError('IN_USE', `processes run on MIG instance ${instance.id}; end them first`)
+    }
+    partition.shareThrough(through === 'mps' ? 'running' : 'off')
   }
 
   /** Whether clients share through MPS or take turns. */
@@ -277,7 +305,8 @@ export class SimulatedGpu implements Gpu {
     const busy = partitions.some((partition) => partition.processes.length > 0)
     this.#switchMemClock(busy)
     const { powerLimitW, smRange } = this.#settings
-    this.#governor.tick(TICK_MS, this.#powerW, powerLimitW, smRange, busy, this.#hot)
+    const readW = this.#firmwareReads === 'sensor' ? this.#sensor.seen(this.#powerW) : this.#powerW
+    this.#governor.tick(TICK_MS, readW, powerLimitW, smRange, busy, this.#hot)
 
     for (const partition of partitions) partition.run(nowMs, this.#governor.smClockMhz, this.#memClockMhz)
     this.#powerW = this.#drawnPower(busy)

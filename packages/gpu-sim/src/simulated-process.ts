@@ -2,12 +2,16 @@ import type { Tenant, TenantCounters, TenantState } from '@pctodl/platform'
 import type { ProcessPhysics } from './board-physics.js'
 import { loadedBytes, runningBytes } from './process-memory.js'
 
+/** Why a process failed. */
+export type FailureKind = 'out-of-memory' | 'killed' | 'fatal-fault' | 'mps-lost' | 'gpu-lost'
+
 /** One inference process on a simulated board: loads, then completes batch after batch, or runs out of memory. */
 export class SimulatedProcess {
   readonly id: number
   readonly readyAtMs: number
   state: TenantState = 'loading'
   failure: string | undefined
+  failureKind: FailureKind | undefined
   /** Alive, but it completes nothing. */
   hung = false
   samples = 0
@@ -78,9 +82,10 @@ export class SimulatedProcess {
     this.#failIfTooLarge(availableBytes)
   }
 
-  fail(failure: string): void {
+  fail(failure: string, kind: FailureKind): void {
     this.state = 'failed'
     this.failure = failure
+    this.failureKind = kind
   }
 
   requestBatchSize(batchSize: number): void {
@@ -116,6 +121,7 @@ export class SimulatedProcess {
     if (needed <= availableBytes) return
     this.fail(
       `out of memory: ${this.#tenant.model} at batch ${this.#tenant.batchSize} needs ${gibibytes(needed)} GiB, ${gibibytes(availableBytes)} GiB are free`,
+      'out-of-memory',
     )
   }
 }

@@ -59,6 +59,18 @@ describe('derived coefficients', () => {
     }
   })
 
+  it.each(['T4', 'V100', 'H100', 'H200', 'A100-80GB'])('leave %s its base clock at its default limit', (board) => {
+    const { spec } = known(board)
+    for (const model of networkNames) {
+      const { smClockMhz } = simulateSteadyState(board)({
+        tenants: [{ model, mpsPercent: 100, batchSize: 32 }],
+        smClockMhz: spec.boostClockMhz,
+        memClockMhz: spec.performanceMemClocksMhz[0]!,
+      })
+      expect(smClockMhz).toBeGreaterThanOrEqual(spec.baseClockMhz)
+    }
+  })
+
   it('order the boards as their data sheets do', () => {
     const throughput = (board: string) => {
       const spec = findGpuSpec(board)

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { findGpuSpec } from '@pctodl/platform'
+import { findGpuSpec, networkNames, type Tenant } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
-import { findMigProfile, migBoard, simulateSteadyState } from '../src/index.js'
+import { findMigProfile, migBoard, physicsOfBoard, simulateSteadyState } from '../src/index.js'
 
 const folder = new URL('../../../../shared/data/parvagpu/prof_data/', import.meta.url)
 const spec = findGpuSpec('A100-80GB')
@@ -86,5 +86,101 @@ describe.skipIf(!present).each(['resnet50', 'vgg19'])('%s on MIG instances of an
       const simulated = at((row) => row.simulated)
       expect(Math.abs(Math.log2(simulated / measured))).toBeLessThanOrEqual(2)
     }
+  })
+})
+
+const kace = new URL('../../../../shared/data/kace/', import.meta.url)
+const kacePresent = existsSync(kace)
+if (!kacePresent) console.warn('measured-shapes: ../shared/data/kace is not there, so its comparisons are skipped')
+
+const v100 = findGpuSpec('V100')
+const shares = [10, 20, 30, 40, 50, 60, 70, 80, 90, 100]
+
+/** Measured throughput of jobs alone on a V100, at shares of 10 to 100 %. */
+function measuredAlone(): Map<string, number[]> {
+  const lines = readFileSync(new URL('solo_mps_sweep.csv', kace), 'utf8').trim().split('\n').slice(1)
+  const rows = lines.map((line) => line.split(',')).filter((cells) => cells.length === 11 && cells[1] !== '')
+  return new Map(rows.map(([name, ...values]) => [name!, values.map(Number)]))
+}
+
+const quantile = (values: readonly number[], q: number) =>
+  [...values].sort((a, b) => a - b)[Math.floor(q * (values.length - 1))]!
+
+/**
+ * Throughput relative to the whole board, simulated and measured. The measured jobs prepare their images in a slow host
+ * (some 10 ms each): that one number is taken from mobilenet_v2 on the whole board, so that all else is a prediction.
+ */
+function shareCurves(model: 'resnet50' | 'mobilenet_v2', batchSize: number) {
+  const base = physicsOfBoard(v100)
+  const at = (imageHostUs: number, network: string, mpsPercent: number) => {
+    const physics = { ...base, work: { ...base.work, imageHostUs } }
+    const simulate = simulateSteadyState(v100, { precision: 'fp32', physics })
+    const tenants = [{ model: network, mpsPercent, batchSize }]
+    return simulate({ tenants, smClockMhz: v100.boostClockMhz, memClockMhz: 877 }).throughput
+  }
+  const all = measuredAlone()
+  const whole = all.get(`mobilenet_v2_1.0_224_batch${batchSize}-inf`)!.at(-1)!
+  let [low, high] = [0, 100_000]
+  for (let i = 0; i < 40; i++) {
+    const middle = (low + high) / 2
+    if (at(middle, 'mobilenet_v2', 100) > whole) low = middle
+    else high = middle
+  }
+  const name = model === 'resnet50' ? 'resnet-50' : 'mobilenet_v2_1.0_224'
+  const measured = all.get(`${name}_batch${batchSize}-inf`)!
+  const simulated = shares.map((share) => at(low, model, share))
+  return {
+    measured: measured.map((value) => value / measured.at(-1)!),
+    simulated: simulated.map((value) => value / simulated.at(-1)!),
+  }
+}
+
+describe.skipIf(!kacePresent)('shares on a V100', () => {
+  it.each(
+    (['resnet50', 'mobilenet_v2'] as const).flatMap((model) => [2, 8, 16].map((batch) => [model, batch] as const)),
+  )('%s at batch %i gains from a larger share as measured', (model, batch) => {
+    const { measured, simulated } = shareCurves(model, batch)
+    const differences = simulated.map((value, i) => Math.abs(value - measured[i]!))
+    expect(quantile(differences, 0.5)).toBeLessThan(0.05)
+    expect(Math.max(...differences)).toBeLessThan(0.18)
+    const reaching = (curve: number[]) => shares[curve.findIndex((value) => value >= 0.9)]!
+    expect(Math.abs(reaching(simulated) - reaching(measured))).toBeLessThanOrEqual(20)
+  })
+
+  it('keep a pair apart where they sum to 100 %, and let it collide where each has all', () => {
+    const alone = measuredAlone()
+    const measured = { apart: [] as number[], colliding: [] as number[] }
+    for (const line of readFileSync(new URL('pair_mps_sweep.csv', kace), 'utf8').trim().split('\n').slice(1)) {
+      const partners = line.split(',', 2).map((name) => alone.get(name))
+      const cells = [...line.matchAll(/\(([^"()]*)\)/g)].map((cell) => cell[1]!.split(',').map(Number))
+      if (partners.some((solo) => !solo)) continue
+      cells.forEach((pair, i) => {
+        const kept = pair.map((value, p) => value / partners[p]![i === 9 ? 9 : p === 0 ? i : 8 - i]!)
+        const known = kept.filter((value) => value > 0)
+        if (i === 9) measured.colliding.push(...known)
+        else measured.apart.push(...known)
+      })
+    }
+    expect(measured.apart.length).toBeGreaterThan(1000)
+    const simulate = simulateSteadyState(v100, { precision: 'fp32' })
+    const rates = (tenants: Tenant[]) =>
+      simulate({ tenants, smClockMhz: v100.boostClockMhz, memClockMhz: 877 }).tenants.map((each) => each.throughput)
+    const simulated = { apart: [] as number[], colliding: [] as number[] }
+    for (const a of networkNames) {
+      for (const b of networkNames) {
+        for (const share of [10, 50, 90, 100]) {
+          const first = { model: a, mpsPercent: share, batchSize: 8 }
+          const second = { model: b, mpsPercent: share === 100 ? 100 : 100 - share, batchSize: 8 }
+          const kept = rates([first, second])[0]! / rates([first])[0]!
+          simulated[share === 100 ? 'colliding' : 'apart'].push(kept)
+        }
+      }
+    }
+    expect(quantile(simulated.apart, 0.5)).toBeGreaterThan(quantile(measured.apart, 0.5) - 0.05)
+    expect(quantile(simulated.apart, 0.5)).toBeLessThan(quantile(measured.apart, 0.5) + 0.05)
+    // Who gets all of the SMs beside somebody else who does: between the measured quartiles.
+    const middle = quantile(simulated.colliding, 0.5)
+    expect(middle).toBeGreaterThan(quantile(measured.colliding, 0.25))
+    expect(middle).toBeLessThan(quantile(measured.colliding, 0.75))
   })
 })

@@ -204,4 +204,29 @@ describe('simulated tenants', () => {
     await expect(pool.apply([])).rejects.toThrow(/at least one tenant/)
     expect(pool.counters().map((counter) => counter.id)).toEqual(before)
   })
+
+  it('settles at the limit by its own sensor where the firmware is told to read it', async () => {
+    const settle = async (firmwareReads: 'truth' | 'sensor', seed: number) => {
+      const clock = new VirtualClock()
+      const gpu = new SimulatedGpu('3080Ti', { clock, seed, firmwareReads })
+      const pool = new SimulatedTenants(gpu)
+      await pool.apply([{ model: 'vgg19', mpsPercent: 100, batchSize: 64 }])
+      const lease = await gpu.acquire()
+      await lease.setPowerLimit(250)
+      await clock.sleep(60_000)
+      const means = { readW: 0, trueW: 0 }
+      for (let i = 0; i < 100; i++) {
+        await clock.sleep(100)
+        means.readW += (await gpu.sample()).powerAverageW! / 100
+        means.trueW += gpu.truth().powerW / 100
+      }
+      return means
+    }
+    const spread = (values: number[]) => Math.max(...values) - Math.min(...values)
+    const seeds = [1, 2, 3, 4]
+    const byTruth = await Promise.all(seeds.map((seed) => settle('truth', seed)))
+    const bySensor = await Promise.all(seeds.map((seed) => settle('sensor', seed)))
+    expect(spread(byTruth.map((mean) => mean.trueW))).toBeLessThan(spread(byTruth.map((mean) => mean.readW)))
+    expect(spread(bySensor.map((mean) => mean.readW))).toBeLessThan(spread(bySensor.map((mean) => mean.trueW)))
+  })
 })

@@ -3,13 +3,25 @@ import { Layout, list, text, u32, u32s, u64, type Values } from './binary-layout
 /** First word of a board file. */
 export const BOARD_MAGIC = 0x4d495350
 /** Raised with every change of the layout; a library of another version refuses the file. */
-export const BOARD_LAYOUT_VERSION = 1
+export const BOARD_LAYOUT_VERSION = 2
+/** The id of a process's instance where there is none. */
+export const NO_INSTANCE = 0xffffffff
 /** Stands for "this board does not tell" in a 32-bit field. */
 export const NOT_TOLD = 0xffffffff
+/** Stands for "this could not be read now". */
+export const NOT_READ = 0xfffffffe
+/** The same in a 64-bit field. */
+export const NOT_READ_64 = Number.MAX_SAFE_INTEGER
 
 export const MAX_MEMORY_CLOCKS = 16
 export const MAX_SM_CLOCKS = 256
 export const MAX_PROCESSES = 64
+export const MAX_MIG_PROFILES = 8
+/** GPU instances, and compute instances, of a board at a time. */
+export const MAX_MIG_INSTANCES = 7
+/** GPU instances are numbered by where they lie: 0 to 14. */
+export const GPU_INSTANCE_IDS = 15
+export const COMPUTE_INSTANCE_IDS = 7
 export const REQUEST_SLOTS = 32
 
 export const boardHeader = new Layout('board_header', {
@@ -26,6 +38,51 @@ export const boardHeader = new Layout('board_header', {
   privilege: u32,
   /** CLOCK_MONOTONIC of the last sign of life, ns. */
   heartbeatNs: u64,
+})
+
+/** A GPU instance profile as the driver tells it. */
+export const migProfile = new Layout('mig_profile', {
+  name: text(32),
+  memoryMb: u64,
+  /** The number by which instances are created, as `nvidia-smi mig -lgip` lists it. */
+  id: u32,
+  /** NVML_GPU_INSTANCE_PROFILE_*. */
+  nvmlProfile: u32,
+  sliceCount: u32,
+  instanceCount: u32,
+  smCount: u32,
+  /** SMs of a compute instance of one slice. */
+  smPerSlice: u32,
+  copyEngines: u32,
+  decoders: u32,
+  jpegs: u32,
+  ofas: u32,
+  memorySlices: u32,
+  placementCount: u32,
+  placements: u32s(MAX_MIG_INSTANCES),
+})
+
+export const gpuInstance = new Layout('gpu_instance', {
+  usedBytes: u64,
+  reservedBytes: u64,
+  id: u32,
+  /** Index into the profiles of the identity. */
+  profile: u32,
+  /** First memory slice. */
+  start: u32,
+  /** Compute slices in use by compute instances, a bit each. */
+  takenSlices: u32,
+})
+
+/** A compute instance is what programs see as a MIG device. */
+export const computeInstance = new Layout('compute_instance', {
+  uuid: text(80),
+  gpuInstanceId: u32,
+  id: u32,
+  sliceCount: u32,
+  /** First compute slice in its GPU instance. */
+  start: u32,
+  smCount: u32,
 })
 
 /** What does not change while the host runs. Clocks in MHz, descending, as the driver lists them. */
@@ -72,6 +129,8 @@ export const boardIdentity = new Layout('board_identity', {
   smClockCounts: u32s(MAX_MEMORY_CLOCKS),
   /** `MAX_SM_CLOCKS` entries per memory clock. */
   smClocksMhz: u32s(MAX_MEMORY_CLOCKS * MAX_SM_CLOCKS),
+  migProfileCount: u32,
+  migProfiles: list(migProfile, MAX_MIG_PROFILES),
 })
 
 export const boardProcess = new Layout('board_process', {
@@ -81,6 +140,9 @@ export const boardProcess = new Layout('board_process', {
   isMpsClient: u32,
   smUtilPercent: u32,
   memUtilPercent: u32,
+  /** `NO_INSTANCE` on an undivided board. */
+  gpuInstanceId: u32,
+  computeInstanceId: u32,
   name: text(96),
 })
 
@@ -112,13 +174,19 @@ export const boardState = new Layout('board_state', {
   persistenceMode: u32,
   applicationSmClockMhz: u32,
   applicationMemClockMhz: u32,
+  migCurrent: u32,
+  migPending: u32,
+  gpuInstanceCount: u32,
+  gpuInstances: list(gpuInstance, MAX_MIG_INSTANCES),
+  computeInstanceCount: u32,
+  computeInstances: list(computeInstance, MAX_MIG_INSTANCES),
   processCount: u32,
   processes: list(boardProcess, MAX_PROCESSES),
 })
 
 /**
  * A setter's request. The caller claims a slot by swapping its pid into `owner`, writes the arguments, then a new
- * `sequence`; the simulator answers with `result` and then the same number in `ack`.
+ * `sequence`; the simulator answers with `result`, where it has one a `value`, and then the same number in `ack`.
  */
 export const boardRequest = new Layout('board_request', {
   owner: u32,
@@ -126,13 +194,18 @@ export const boardRequest = new Layout('board_request', {
   operation: u32,
   first: u32,
   second: u32,
+  third: u32,
   result: u32,
+  value: u32,
   ack: u32,
 })
 
 export type BoardHeader = Values<ConstructorArgument<typeof boardHeader>>
 export type BoardIdentity = Values<ConstructorArgument<typeof boardIdentity>>
 export type BoardProcess = Values<ConstructorArgument<typeof boardProcess>>
+export type MigProfileFacts = Values<ConstructorArgument<typeof migProfile>>
+export type GpuInstanceState = Values<ConstructorArgument<typeof gpuInstance>>
+export type ComputeInstanceState = Values<ConstructorArgument<typeof computeInstance>>
 export type BoardState = Values<ConstructorArgument<typeof boardState>>
 export type BoardRequest = Values<ConstructorArgument<typeof boardRequest>>
 type ConstructorArgument<L> = L extends Layout<infer F> ? F : never
@@ -154,6 +227,9 @@ export const privileges = { root: 0, nobody: 1, everyone: 2 } as const
 
 export type Privilege = keyof typeof privileges
 
+/** A request leaves the choice of a placement to the board. */
+export const ANY_PLACEMENT = 0xffffffff
+
 /** Setters that a request can name. */
 export const operations = {
   setPowerLimit: 1,
@@ -165,6 +241,16 @@ export const operations = {
   setPersistenceMode: 7,
   setApplicationClocks: 8,
   resetApplicationClocks: 9,
+  /** first: mode. Value: what became of its activation. */
+  setMigMode: 10,
+  /** first: profile id, second: first memory slice or `ANY_PLACEMENT`. Value: id. */
+  createGpuInstance: 11,
+  /** first: id. */
+  destroyGpuInstance: 12,
+  /** first: GPU instance, second: slices, third: first slice or `ANY_PLACEMENT`. Value: id. */
+  createComputeInstance: 13,
+  /** first: GPU instance, second: id. */
+  destroyComputeInstance: 14,
 } as const
 
 export type OperationName = keyof typeof operations
@@ -175,10 +261,18 @@ export function boardFileHeaderC(): string {
     BOARD_MAGIC: `0x${BOARD_MAGIC.toString(16)}u`,
     BOARD_LAYOUT_VERSION: `${BOARD_LAYOUT_VERSION}u`,
     NOT_TOLD: `0x${NOT_TOLD.toString(16)}u`,
+    NOT_READ: `0x${NOT_READ.toString(16)}u`,
+    NOT_READ_64: `0x${NOT_READ_64.toString(16)}ull`,
     MAX_MEMORY_CLOCKS,
     MAX_SM_CLOCKS,
     MAX_PROCESSES,
+    MAX_MIG_PROFILES,
+    MAX_MIG_INSTANCES,
+    GPU_INSTANCE_IDS,
+    COMPUTE_INSTANCE_IDS,
     REQUEST_SLOTS,
+    NO_INSTANCE: `0x${NO_INSTANCE.toString(16)}u`,
+    ANY_PLACEMENT: `0x${ANY_PLACEMENT.toString(16)}u`,
     BOARD_IDENTITY_OFFSET: boardFile.identity,
     BOARD_STATE_OFFSET: boardFile.state,
     BOARD_REQUESTS_OFFSET: boardFile.requests,
@@ -196,7 +290,16 @@ export function boardFileHeaderC(): string {
       ([name, value]) => `#define ${name} ${value}`,
     ),
     '',
-    ...[boardHeader, boardIdentity, boardProcess, boardState, boardRequest].map((layout) => layout.toC()),
+    ...[
+      boardHeader,
+      migProfile,
+      boardIdentity,
+      boardProcess,
+      gpuInstance,
+      computeInstance,
+      boardState,
+      boardRequest,
+    ].map((layout) => layout.toC()),
   ].join('\n')
 }
 

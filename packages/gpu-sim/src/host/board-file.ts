@@ -25,6 +25,14 @@ export interface BoardFileOptions {
   readonly mode: number
 }
 
+/** What a setter gets back. */
+export interface SetterAnswer {
+  /** NVML return code. */
+  readonly result: number
+  /** The id of what was created, or the outcome of an activation; 0 where there is nothing to tell. */
+  readonly value: number
+}
+
 /** The simulator's side of a board file: the only writer of state, the one who answers requests. */
 export class BoardFile {
   readonly #fd: number
@@ -89,8 +97,9 @@ export class BoardFile {
   }
 
   /** The result is written before the acknowledgement that releases the caller. */
-  answer(slot: number, request: BoardRequest, result: number): void {
+  answer(slot: number, request: BoardRequest, { result, value }: SetterAnswer): void {
     this.#writeRequest(slot, 'result', result)
+    this.#writeRequest(slot, 'value', value)
     this.#writeRequest(slot, 'ack', request.sequence)
   }
 
@@ -100,7 +109,7 @@ export class BoardFile {
     closeSync(this.#fd)
   }
 
-  #writeRequest(slot: number, field: 'owner' | 'result' | 'ack', value: number): void {
+  #writeRequest(slot: number, field: 'owner' | 'result' | 'value' | 'ack', value: number): void {
     this.#writeWord(boardFile.requests + slot * boardRequest.bytes + boardRequest.offsetOf(field), value)
   }
 

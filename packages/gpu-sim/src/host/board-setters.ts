@@ -79,6 +79,8 @@ export class BoardSetters {
         this.applicationMemClockMhz = this.#topMemClock()
         if (!this.#smLocked) await this.#lease.resetSmClock()
         return nvmlReturn.success
+      default:
+        return nvmlReturn.notSupported
     }
   }
 

@@ -2,8 +2,11 @@ import { chmodSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { assertTenants, type Tenant, type TenantCounters } from '@pctodl/platform'
 import { networkWork } from '../network-work.js'
+import type { FailureKind, SimulatedProcess } from '../simulated-process.js'
 import type { Privilege } from './board-file-layout.js'
 import type { HostBoard } from './host-board.js'
+
+import type { HostMigDevice } from './host-mig.js'
 import type { HostTenant } from './host-tenants.js'
 import { onMessages, send } from './message-socket.js'
 import { type MpsClient, MpsConnectionError, MpsDaemon } from './mps-daemon.js'
@@ -11,7 +14,7 @@ import { computeModes, nvmlReturn } from './nvml-return.js'
 
 /** What the host's programs ask of the simulator, and what they get. */
 export type ControlRequest =
-  | { kind: 'set'; gpuIndex: number; operation: number; first: number; second: number; uid: number }
+  | { kind: 'set'; gpuIndex: number; operation: number; first: number; second: number; third?: number; uid: number }
   | { kind: 'mps-daemon'; pipeDirectory: string }
   | { kind: 'mps-command'; line: string }
   | { kind: 'attach'; pid: number; uid: number; name: string; gpu: string; pipeDirectory: string; tenant: Tenant }
@@ -19,7 +22,10 @@ export type ControlRequest =
   | { kind: 'batch-size'; batchSize: number }
 
 export interface SetReply {
+  /** NVML return code. */
   readonly code: number
+  /** The id of what was created, or the outcome of an activation. */
+  readonly value: number
 }
 
 export interface AttachReply {
@@ -30,10 +36,24 @@ export interface AttachReply {
   readonly mpsPercent: number
 }
 
-export type CountersReply = TenantCounters & { readonly cudaError: number }
+export type CountersReply = TenantCounters & {
+  /** 0, or what the process's next CUDA call returns. */
+  readonly cudaError: number
+  readonly failureKind?: FailureKind
+}
 
 const CUDA_DEVICES_UNAVAILABLE = 46
-const CUDA_MPS_CLIENT_TERMINATED = 810
+const CUDA_NO_DEVICE = 100
+const CUDA_INVALID_DEVICE = 101
+
+/** What a process that failed sees of it; one that was killed sees nothing. */
+const failureCodes: Readonly<Record<FailureKind, number>> = {
+  'out-of-memory': 2,
+  killed: 0,
+  'fatal-fault': 719,
+  'mps-lost': 806,
+  'gpu-lost': 999,
+}
 
 export interface ControlServiceOptions {
   readonly boards: readonly HostBoard[]
@@ -46,7 +66,7 @@ export interface ControlServiceOptions {
 export class ControlService {
   readonly #options: ControlServiceOptions
   readonly #server: Server
-  readonly #daemons = new Map<string, MpsDaemon>()
+  readonly #daemons = new Map<string, { readonly state: MpsDaemon; crash(): void }>()
   readonly #sockets = new Set<Socket>()
 
   constructor(options: ControlServiceOptions) {
@@ -73,35 +93,38 @@ export class ControlService {
    *
    * @throws MpsConnectionError with the CUDA error that the process would see
    */
-  attach(request: Extract<ControlRequest, { kind: 'attach' }>, onTerminated: () => void): Attachment {
-    const board = this.#board(request.gpu)
+  attach(request: Extract<ControlRequest, { kind: 'attach' }>, onTerminated: (cudaError: number) => void): Attachment {
+    const { board, device } = this.#place(request.gpu)
     assertTenants([request.tenant])
     networkWork(request.tenant.model)
-    const daemon = this.#daemons.get(request.pipeDirectory)
+    const daemon = this.#daemons.get(request.pipeDirectory)?.state
     const { computeMode } = board.setters
     const exclusive = computeMode === computeModes.EXCLUSIVE_PROCESS
+    const present = board.tenants.on(device)
     if (
       computeMode === computeModes.PROHIBITED ||
-      (exclusive && (daemon ? board.tenants.anyOutsideMps : board.tenants.count > 0))
+      (exclusive && (daemon ? present.some((each) => !each.isMpsClient) : present.length > 0))
     ) {
       throw new MpsConnectionError(CUDA_DEVICES_UNAVAILABLE, 'all CUDA-capable devices are busy or unavailable')
     }
     let tenant: HostTenant | undefined
     const client: MpsClient = {
       pid: request.pid,
-      deviceUuid: board.identity.uuid,
+      deviceUuid: device?.uuid ?? board.identity.uuid,
       command: request.name,
-      terminate: () => {
+      terminate: (cudaError) => {
         if (tenant) board.tenants.end(tenant)
-        onTerminated()
+        onTerminated(cudaError)
       },
     }
-    board.shareThroughMps(daemon !== undefined)
+    board.shareThroughMps(daemon !== undefined, device)
     const server = daemon?.connect(request.uid, client)
     // Without MPS processes take turns on the whole board; with it, the tighter of the two limits counts.
     const mpsPercent = server ? Math.min(request.tenant.mpsPercent, server.activeThreadPercentage) : 100
-    tenant = board.tenants.launch(request.pid, request.name, server !== undefined, { ...request.tenant, mpsPercent })
-    const launched = tenant
+    const work = { ...request.tenant, mpsPercent }
+    const isMpsClient = server !== undefined
+    const launched = board.tenants.launch({ pid: request.pid, name: request.name, isMpsClient, work, device })
+    tenant = launched
     return {
       board,
       tenant: launched,
@@ -113,6 +136,17 @@ export class ControlService {
     }
   }
 
+  /** Let the host's own part of a board's faults happen: MPS daemons and servers are not the board's. */
+  strike(board: HostBoard): void {
+    for (const { kind, processId } of board.newFaults()) {
+      // The daemon's process ends with its connection, and its clients lose their context.
+      if (kind === 'mps-daemon-crash') for (const daemon of [...this.#daemons.values()]) daemon.crash()
+      if (kind !== 'mps-server-fault') continue
+      const struck = board.tenants.all.find(({ process }) => process.id === processId)
+      if (struck) for (const { state } of this.#daemons.values()) state.fault(struck.pid)
+    }
+  }
+
   #serve(socket: Socket): void {
     this.#sockets.add(socket)
     let daemon: { readonly pipeDirectory: string; readonly state: MpsDaemon } | undefined
@@ -121,20 +155,20 @@ export class ControlService {
     const answer = async (request: ControlRequest): Promise<unknown> => {
       switch (request.kind) {
         case 'set':
-          return { code: await this.#set(request) } satisfies SetReply
+          return this.#set(request)
         case 'mps-daemon': {
           if (this.#daemons.has(request.pipeDirectory)) return { accepted: false }
           const state = new MpsDaemon({ startServer: this.#options.startServer })
           daemon = { pipeDirectory: request.pipeDirectory, state }
-          this.#daemons.set(request.pipeDirectory, state)
+          this.#daemons.set(request.pipeDirectory, { state, crash: () => socket.destroy() })
           return { accepted: true }
         }
         case 'mps-command':
           return daemon ? daemon.state.command(request.line) : { output: '', quit: true }
         case 'attach':
           try {
-            attachment = this.attach(request, () => {
-              cudaError = CUDA_MPS_CLIENT_TERMINATED
+            attachment = this.attach(request, (code) => {
+              cudaError = code
             })
             const { mpsPercent, tenant } = attachment
             return { cudaError: 0, message: '', isMpsClient: tenant.isMpsClient, mpsPercent } satisfies AttachReply
@@ -144,7 +178,7 @@ export class ControlService {
             return { cudaError: code, message, isMpsClient: false, mpsPercent: 0 } satisfies AttachReply
           }
         case 'counters':
-          return attachment ? ({ ...attachment.tenant.process.counters, cudaError } satisfies CountersReply) : null
+          return attachment ? countersReply(attachment.tenant.process, cudaError) : null
         case 'batch-size':
           if (attachment) attachment.board.tenants.setBatchSize(attachment.tenant, request.batchSize)
           return null
@@ -165,20 +199,43 @@ export class ControlService {
     })
   }
 
-  async #set({ gpuIndex, operation, first, second, uid }: Extract<ControlRequest, { kind: 'set' }>): Promise<number> {
+  async #set(request: Extract<ControlRequest, { kind: 'set' }>): Promise<SetReply> {
+    const { gpuIndex, operation, first, second, third = 0, uid } = request
     const { privilege } = this.#options
-    if (privilege === 'nobody' || (privilege === 'root' && uid !== 0)) return nvmlReturn.noPermission
+    if (privilege === 'nobody' || (privilege === 'root' && uid !== 0)) {
+      return { code: nvmlReturn.noPermission, value: 0 }
+    }
     const board = this.#options.boards[gpuIndex]
-    return board ? board.set(operation, first, second) : nvmlReturn.invalidArgument
+    if (!board) return { code: nvmlReturn.invalidArgument, value: 0 }
+    const { result, value } = await board.set(operation, first, second, third)
+    return { code: result, value }
   }
 
-  /** A board by index or UUID. */
-  #board(gpu: string): HostBoard {
+  /**
+   * What the first entry of `CUDA_VISIBLE_DEVICES` names: a board by index or UUID, a MIG device by UUID (either form). As
+   * in CUDA, a board in MIG mode stands for its first device, and UUIDs may be shortened.
+   */
+  #place(gpu: string): { readonly board: HostBoard; readonly device: HostMigDevice | undefined } {
     const { boards } = this.#options
-    const board = boards.find((each, index) => each.identity.uuid === gpu || String(index) === gpu)
-    if (!board) throw new MpsConnectionError(101, `invalid device ordinal '${gpu}'`)
-    return board
+    const names = (uuid: string) => /^(GPU|MIG)-/.test(gpu) && uuid.startsWith(gpu)
+    for (const board of boards) {
+      const oldForm = ({ gpuInstanceId, computeInstanceId }: HostMigDevice) =>
+        gpu === `MIG-${board.identity.uuid}/${gpuInstanceId}/${computeInstanceId}`
+      const device = board.mig.devices.find((each) => names(each.uuid) || oldForm(each))
+      if (device) return { board, device }
+    }
+    const board = boards.find((each, index) => names(each.identity.uuid) || String(index) === gpu)
+    if (!board) throw new MpsConnectionError(CUDA_INVALID_DEVICE, `invalid device ordinal '${gpu}'`)
+    if (!board.mig.enabled) return { board, device: undefined }
+    const [device] = board.mig.devices
+    if (!device) throw new MpsConnectionError(CUDA_NO_DEVICE, 'no CUDA-capable device is detected')
+    return { board, device }
   }
+}
+
+function countersReply({ counters, failureKind }: SimulatedProcess, terminated: number): CountersReply {
+  const cudaError = terminated || (failureKind ? failureCodes[failureKind] : 0)
+  return { ...counters, cudaError, ...(failureKind ? { failureKind } : {}) }
 }
 
 export interface Attachment {

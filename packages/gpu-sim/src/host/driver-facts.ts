@@ -1,5 +1,6 @@
 import { type GpuSpec, SeededRandom, seedFrom } from '@pctodl/platform'
 import { type BoardIdentity, MAX_SM_CLOCKS } from './board-file-layout.js'
+import { migProfileFacts } from './mig-facts.js'
 
 /** The driver that the host plays. */
 export const DRIVER_VERSION = '550.144.03'
@@ -58,6 +59,7 @@ export function driverFacts(spec: GpuSpec, index: number, seed: number, reserved
   const [major = 0, minor = 0] = spec.computeCapability.split('.').map(Number)
   const pciBus = index + 1
   const pciDeviceId = pciDeviceIds.find(([pattern]) => pattern.test(spec.name))?.[1] ?? 0x2200
+  const profiles = migProfileFacts(spec)
   const states = [...spec.clockStates].sort((a, b) => b.memClockMhz - a.memClockMhz)
   return {
     name: spec.name,
@@ -85,7 +87,7 @@ export function driverFacts(spec: GpuSpec, index: number, seed: number, reserved
     pcieGenMax: pcieGenerations[spec.architecture],
     pcieWidthMax: 16,
     hasEcc: geforce ? 0 : 1,
-    hasMig: (major === 8 && minor === 0) || major === 9 ? 1 : 0,
+    hasMig: profiles.length > 0 ? 1 : 0,
     hasMemoryTemperature: hbm ? 1 : 0,
     hasApplicationClocks: geforce ? 0 : 1,
     // The driver offers the instant field beside the average from Ampere on.
@@ -110,15 +112,26 @@ export function driverFacts(spec: GpuSpec, index: number, seed: number, reserved
         MAX_SM_CLOCKS,
       ),
     ),
+    migProfileCount: profiles.length,
+    migProfiles: profiles,
   }
 }
 
 /** A UUID in the driver's form that depends on the board and the seed alone, so that scripts can rely on it. */
 function boardUuid(spec: GpuSpec, seed: number): string {
-  const random = new SeededRandom(seedFrom(spec.key, seed, 'uuid'))
+  return `GPU-${uuidDigits(seedFrom(spec.key, seed, 'uuid'))}`
+}
+
+/** The UUID of a MIG device: the same instance of the same board has the same one again. */
+export function migUuid(boardUuid: string, gpuInstanceId: number, computeInstanceId: number): string {
+  return `MIG-${uuidDigits(seedFrom(boardUuid, gpuInstanceId, computeInstanceId))}`
+}
+
+function uuidDigits(seed: number): string {
+  const random = new SeededRandom(seed)
   const digits = (count: number) =>
     Array.from({ length: count }, () => hex(Math.floor(random.uniform() * 16), 1).toLowerCase()).join('')
-  return `GPU-${[8, 4, 4, 4, 12].map(digits).join('-')}`
+  return [8, 4, 4, 4, 12].map(digits).join('-')
 }
 
 function hex(value: number, digits: number): string {

@@ -1,11 +1,22 @@
 import { type GpuSpec, PctodlError, type Telemetry } from '@pctodl/platform'
+import type { StruckFault } from '../fault-schedule.js'
 import type { SimulatedGpu } from '../simulated-gpu.js'
-import { BoardFile } from './board-file.js'
-import { type BoardIdentity, type BoardState, NOT_TOLD, type Privilege } from './board-file-layout.js'
+import { BoardFile, type SetterAnswer } from './board-file.js'
+import {
+  ANY_PLACEMENT,
+  type BoardIdentity,
+  type BoardState,
+  NOT_READ,
+  NOT_READ_64,
+  NOT_TOLD,
+  operations,
+  type Privilege,
+} from './board-file-layout.js'
 import { BoardSetters } from './board-setters.js'
 import { driverFacts } from './driver-facts.js'
+import { HostMig, type HostMigDevice } from './host-mig.js'
 import { HostTenants } from './host-tenants.js'
-import { eventReasonBits } from './nvml-return.js'
+import { eventReasonBits, nvmlReturn } from './nvml-return.js'
 
 export interface HostBoardOptions {
   readonly folder: string
@@ -24,6 +35,7 @@ export class HostBoard {
   readonly identity: BoardIdentity
   readonly setters: BoardSetters
   readonly tenants: HostTenants
+  readonly mig: HostMig
   readonly #gpu: SimulatedGpu
   readonly #file: BoardFile
   #bus = { rxKbps: 0, txKbps: 0 }
@@ -31,12 +43,14 @@ export class HostBoard {
   #sampledAtMs: number
   #violationPowerNs = 0
   #violationThermalNs = 0
+  #faultsSeen = 0
 
   private constructor(gpu: SimulatedGpu, setters: BoardSetters, options: HostBoardOptions) {
     this.#gpu = gpu
     this.setters = setters
     this.tenants = new HostTenants(gpu)
     this.identity = driverFacts(gpu.spec, options.gpuIndex, options.seed, gpu.physics.process.reservedBytes)
+    this.mig = new HostMig(gpu, this.identity)
     this.#sampledAtMs = gpu.clock.now()
     const { gpuIndex, gpuCount, privilege, fileMode } = options
     this.#file = new BoardFile(options.folder, this.identity, { gpuIndex, gpuCount, privilege, mode: fileMode })
@@ -63,27 +77,87 @@ export class HostBoard {
   }
 
   /** Apply a setter; its effect is published before anybody hears of the result. */
-  async set(operation: number, first: number, second: number): Promise<number> {
-    const result = await this.setters.apply(operation, first, second)
+  async set(operation: number, first: number, second: number, third = 0): Promise<SetterAnswer> {
+    const answer = await this.#apply(operation, first, second, third)
     await this.publish()
-    return result
+    return answer
   }
 
   async serveRequests(): Promise<void> {
     for (const { slot, request } of this.#file.pending()) {
-      this.#file.answer(slot, request, await this.set(request.operation, request.first, request.second))
+      const { operation, first, second, third } = request
+      this.#file.answer(slot, request, await this.set(operation, first, second, third))
     }
   }
 
-  /** Share the board through MPS or in turns from now on, unless processes run already: they keep the way they came by. */
-  shareThroughMps(wanted: boolean): void {
+  /**
+   * Share the board, or a GPU instance of it, through MPS or in turns from now on, unless processes run there already:
+   * they keep the way they came by.
+   */
+  shareThroughMps(wanted: boolean, device: HostMigDevice | undefined): void {
+    if (device) {
+      if (this.tenants.onGpuInstance(device.gpuInstanceId).length > 0) return
+      // The compute instances of a divided GPU instance run side by side, with MPS or without.
+      this.#gpu.shareMigInstance(device.instance, wanted || device.smShare < 1 ? 'mps' : 'turns')
+      return
+    }
     if (this.tenants.count > 0) return
     if (wanted) this.#gpu.startMps()
     else this.#gpu.stopMps()
   }
 
+  /**
+   * Put the board into MIG mode with a device of each profile.
+   *
+   * @throws PctodlError `NO_ROOM`
+   */
+  divide(profiles: readonly string[]): void {
+    this.mig.setMode(1, false)
+    for (const name of profiles) {
+      const profile = this.identity.migProfiles.find((each) => each.name === name)!
+      const { result, value } = this.mig.createGpuInstance(profile.id, ANY_PLACEMENT)
+      if (result !== nvmlReturn.success) {
+        throw new PctodlError('NO_ROOM', `${profiles.join(', ')} do not fit on ${this.identity.name} in this order`)
+      }
+      this.mig.createComputeInstance(value, profile.sliceCount, ANY_PLACEMENT)
+    }
+  }
+
+  /** Faults that have struck since the last call. */
+  newFaults(): readonly StruckFault[] {
+    const struck = this.#gpu.struckFaults().slice(this.#faultsSeen)
+    this.#faultsSeen += struck.length
+    return struck
+  }
+
   close(): void {
     this.#file.close()
+  }
+
+  async #apply(operation: number, first: number, second: number, third: number): Promise<SetterAnswer> {
+    const { mig, tenants } = this
+    if (!isMigOperation(operation)) {
+      return { result: await this.setters.apply(operation, first, second), value: 0 }
+    }
+    try {
+      await this.#gpu.info()
+    } catch {
+      return { result: nvmlReturn.gpuIsLost, value: 0 }
+    }
+    switch (operation) {
+      case operations.setMigMode:
+        return mig.setMode(first, tenants.count > 0)
+      case operations.createGpuInstance:
+        return mig.createGpuInstance(first, second)
+      case operations.destroyGpuInstance:
+        return mig.destroyGpuInstance(first)
+      case operations.createComputeInstance:
+        return mig.createComputeInstance(first, second, third)
+      default: {
+        const inUse = tenants.on({ gpuInstanceId: first, computeInstanceId: second }).length > 0
+        return mig.destroyComputeInstance(first, second, inUse)
+      }
+    }
   }
 
   #state(telemetry: Telemetry, powerLimitW: number): BoardState {
@@ -98,15 +172,19 @@ export class HostBoard {
     this.#sampledAtMs = nowMs
     if (reasons.has('sw-power-cap')) this.#violationPowerNs += sinceNs
     if (reasons.has('sw-thermal-slowdown') || reasons.has('hw-slowdown')) this.#violationThermalNs += sinceNs
-    const smUtilPercent = telemetry.smUtilPercent ?? NOT_TOLD
-    const memUtilPercent = telemetry.memUtilPercent ?? NOT_TOLD
+    // The driver tells no utilisation of a board in MIG mode.
+    const utilisation = (percent: number | null) => (this.mig.enabled ? NOT_TOLD : (percent ?? NOT_READ))
+    const gpuInstances = this.mig.gpuInstanceStates((id) =>
+      this.tenants.onGpuInstance(id).reduce((sum, { process }) => sum + process.memoryBytes, 0),
+    )
+    const computeInstances = this.mig.computeInstanceStates()
     const processes = this.tenants.processes(telemetry.smUtilPercent ?? 0, telemetry.memUtilPercent ?? 0)
     const temperatureC = whole(telemetry.temperatureC)
     const pstate = performanceState(spec, telemetry.memClockMhz)
     return {
       timestampUs: clock.date().getTime() * 1000,
-      energyMj: Math.round((telemetry.energyJ ?? 0) * 1000),
-      memoryUsedBytes: telemetry.memoryUsedBytes ?? this.identity.memoryReservedBytes,
+      energyMj: telemetry.energyJ === null ? NOT_READ_64 : Math.round(telemetry.energyJ * 1000),
+      memoryUsedBytes: telemetry.memoryUsedBytes ?? NOT_READ_64,
       violationPowerNs: this.#violationPowerNs,
       violationThermalNs: this.#violationThermalNs,
       eventReasons: [...reasons].reduce((bits, reason) => bits | eventReasonBits[reason], 0),
@@ -115,12 +193,16 @@ export class HostBoard {
       powerLimitMw: Math.round(powerLimitW * 1000),
       smClockMhz: whole(telemetry.smClockMhz),
       memClockMhz: whole(telemetry.memClockMhz),
-      videoClockMhz: telemetry.smClockMhz === null ? NOT_TOLD : 15 * Math.round((0.9 * telemetry.smClockMhz) / 15),
-      smUtilPercent,
-      memUtilPercent,
+      videoClockMhz: telemetry.smClockMhz === null ? NOT_READ : 15 * Math.round((0.9 * telemetry.smClockMhz) / 15),
+      smUtilPercent: utilisation(telemetry.smUtilPercent),
+      memUtilPercent: utilisation(telemetry.memUtilPercent),
       temperatureC,
       // HBM stacks run some degrees above the chip's own sensor.
-      memoryTemperatureC: this.identity.hasMemoryTemperature && temperatureC !== NOT_TOLD ? temperatureC + 3 : NOT_TOLD,
+      memoryTemperatureC: this.identity.hasMemoryTemperature
+        ? temperatureC === NOT_READ
+          ? NOT_READ
+          : temperatureC + 3
+        : NOT_TOLD,
       fanPercent: this.identity.fanCount > 0 ? fanPercent(telemetry.temperatureC) : NOT_TOLD,
       pstate,
       // An idle link falls back to the first generation to save power.
@@ -131,14 +213,32 @@ export class HostBoard {
       persistenceMode: this.setters.persistenceMode,
       applicationSmClockMhz: this.setters.applicationSmClockMhz,
       applicationMemClockMhz: this.setters.applicationMemClockMhz,
+      migCurrent: this.mig.enabled ? 1 : 0,
+      migPending: this.mig.pending ? 1 : 0,
+      gpuInstanceCount: gpuInstances.length,
+      gpuInstances,
+      computeInstanceCount: computeInstances.length,
+      computeInstances,
       processCount: processes.length,
       processes,
     }
   }
 }
 
+const migOperations: readonly number[] = [
+  operations.setMigMode,
+  operations.createGpuInstance,
+  operations.destroyGpuInstance,
+  operations.createComputeInstance,
+  operations.destroyComputeInstance,
+]
+
+function isMigOperation(operation: number): boolean {
+  return migOperations.includes(operation)
+}
+
 function whole(value: number | null, factor = 1): number {
-  return value === null ? NOT_TOLD : Math.round(value * factor)
+  return value === null ? NOT_READ : Math.round(value * factor)
 }
 
 /** Performance states go with memory clocks: the top one is P0, the lowest of several is P8. */
@@ -152,7 +252,7 @@ function performanceState(spec: GpuSpec, memClockMhz: number | null): number {
 
 /** A GeForce board's fans stand still while it is cool, and rise linearly from 30 % at 50 to 100 % at 90 degrees. */
 function fanPercent(temperatureC: number | null): number {
-  if (temperatureC === null) return NOT_TOLD
+  if (temperatureC === null) return NOT_READ
   if (temperatureC < 50) return 0
   return Math.min(100, Math.round(30 + ((temperatureC - 50) / 40) * 70))
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { assertFaultScenario, type FaultScenario } from '../fault-scenario.js'
@@ -17,8 +18,10 @@ const usage = `Usage:
         --faults <file>   JSON with what goes wrong and when: {"faults": [{"kind": "gpu-lost", "atMs": 5000}]}
         --deny-root       nobody may change a board: treat root as an unprivileged user
         --allow-all       everybody may change a board, as if they were root
-  pctodl-gpu-sim tenant --network <name> [--batch <size>] [--seconds <duration>]
+        --mig <profiles>  divide each board at the start, e.g. 4g.20gb,3g.20gb; programs choose a part by its UUID
+  pctodl-gpu-sim tenant --network <name> [--batch <size>] [--seconds <duration>] [--control]
       Inside a host: be an inference process on the board; prints its counters as one JSON line per second.
+        --control         obey lines on standard input: batch <size>
 
 Example:
   pctodl-gpu-sim host --gpu 3080Ti --load resnet50:50:32,resnet50:50:32 -- nvidia-smi
@@ -61,6 +64,7 @@ async function host(argv: readonly string[]): Promise<number> {
       seed: { type: 'string', default: '1' },
       load: { type: 'string' },
       faults: { type: 'string' },
+      mig: { type: 'string' },
       'deny-root': { type: 'boolean', default: false },
       'allow-all': { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
@@ -86,6 +90,7 @@ async function host(argv: readonly string[]): Promise<number> {
     gpus: Number(values.gpus),
     seed,
     load: values.load === undefined ? [] : parseLoad(values.load),
+    ...(values.mig === undefined ? {} : { mig: values.mig.split(',').map((name) => name.trim()) }),
     ...(values.faults === undefined ? {} : { faults: readFaults(values.faults) }),
     privilege: values['deny-root'] ? 'nobody' : values['allow-all'] ? 'everyone' : 'root',
   })
@@ -127,13 +132,16 @@ async function tenant(argv: readonly string[]): Promise<number> {
       network: { type: 'string' },
       batch: { type: 'string', default: '32' },
       seconds: { type: 'string' },
+      control: { type: 'boolean', default: false },
     },
   })
   if (!values.network) throw new UsageError('--network is missing')
   const ended = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ended.abort())
+  const commands = values.control ? createInterface({ input: process.stdin }) : undefined
   try {
     await runTenant({
+      ...(commands ? { commands } : {}),
       model: values.network,
       batchSize: Number(values.batch),
       ...(values.seconds === undefined ? {} : { durationMs: 1000 * Number(values.seconds) }),
@@ -146,5 +154,8 @@ async function tenant(argv: readonly string[]): Promise<number> {
     if (!(error instanceof CudaError)) throw error
     process.stderr.write(`${error.message}\n`)
     return 1
+  } finally {
+    commands?.close()
+    if (commands) process.stdin.destroy()
   }
 }

@@ -1,7 +1,8 @@
 import type { Tenant } from '@pctodl/platform'
 import type { SimulatedGpu } from '../simulated-gpu.js'
 import type { SimulatedProcess } from '../simulated-process.js'
-import { type BoardProcess, MAX_PROCESSES } from './board-file-layout.js'
+import { type BoardProcess, MAX_PROCESSES, NO_INSTANCE } from './board-file-layout.js'
+import type { HostMigDevice } from './host-mig.js'
 
 /** 224 x 224 RGB images as 32-bit floats are what crosses the bus per sample. */
 const INPUT_BYTES_PER_SAMPLE = 3 * 224 * 224 * 4
@@ -13,6 +14,18 @@ export interface HostTenant {
   readonly name: string
   readonly isMpsClient: boolean
   readonly process: SimulatedProcess
+  /** The MIG device that it runs on; undefined on an undivided board. */
+  readonly device: HostMigDevice | undefined
+  /** Share of all of the board's SMs that it may use, 0..1. */
+  readonly boardShare: number
+}
+
+export interface HostLaunch {
+  readonly pid: number
+  readonly name: string
+  readonly isMpsClient: boolean
+  readonly work: Tenant
+  readonly device: HostMigDevice | undefined
 }
 
 /** The processes on one board: real pids in front of simulated work. */
@@ -31,12 +44,30 @@ export class HostTenants {
     return this.#tenants.length
   }
 
-  get anyOutsideMps(): boolean {
-    return this.#tenants.some((tenant) => !tenant.isMpsClient)
+  get all(): readonly HostTenant[] {
+    return this.#tenants
   }
 
-  launch(pid: number, name: string, isMpsClient: boolean, work: Tenant): HostTenant {
-    const tenant = { pid, name, isMpsClient, process: this.#gpu.launch(work) }
+  /** Those on one MIG device, or on the undivided board. */
+  on(device: Pick<HostMigDevice, 'gpuInstanceId' | 'computeInstanceId'> | undefined): readonly HostTenant[] {
+    return this.#tenants.filter(
+      (tenant) =>
+        tenant.device?.gpuInstanceId === device?.gpuInstanceId &&
+        tenant.device?.computeInstanceId === device?.computeInstanceId,
+    )
+  }
+
+  onGpuInstance(id: number): readonly HostTenant[] {
+    return this.#tenants.filter((tenant) => tenant.device?.gpuInstanceId === id)
+  }
+
+  launch(launch: HostLaunch): HostTenant {
+    const { pid, name, isMpsClient, work, device } = launch
+    // A compute instance that is a part of its GPU instance gives its clients that part of the SMs.
+    const mpsPercent = work.mpsPercent * (device?.smShare ?? 1)
+    const process = this.#gpu.launch({ ...work, mpsPercent }, device ? { instance: device.instance } : {})
+    const sms = (mpsPercent / 100) * (device?.instance ?? this.#gpu).spec.smCount
+    const tenant = { pid, name, isMpsClient, process, device, boardShare: sms / this.#gpu.spec.smCount }
     this.#tenants.push(tenant)
     return tenant
   }
@@ -57,15 +88,17 @@ export class HostTenants {
   /** Rows of the driver's process table; the board's utilisation is attributed by share. */
   processes(smUtilPercent: number, memUtilPercent: number): BoardProcess[] {
     const present = this.#tenants.filter(({ process }) => process.state !== 'failed').slice(0, MAX_PROCESSES)
-    const shares = present.map(({ process }) => (process.state === 'running' ? process.tenant.mpsPercent : 0))
+    const shares = present.map(({ process, boardShare }) => (process.state === 'running' ? boardShare : 0))
     const sum = shares.reduce((total, share) => total + share, 0)
-    return present.map(({ pid, name, isMpsClient, process }, i) => ({
+    return present.map(({ pid, name, isMpsClient, process, device }, i) => ({
       pid,
       name,
       isMpsClient: isMpsClient ? 1 : 0,
       usedBytes: process.memoryBytes,
       smUtilPercent: sum > 0 ? Math.round((smUtilPercent * shares[i]!) / sum) : 0,
       memUtilPercent: sum > 0 ? Math.round((memUtilPercent * shares[i]!) / sum) : 0,
+      gpuInstanceId: device?.gpuInstanceId ?? NO_INSTANCE,
+      computeInstanceId: device?.computeInstanceId ?? NO_INSTANCE,
     }))
   }
 

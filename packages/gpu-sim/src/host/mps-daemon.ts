@@ -5,14 +5,16 @@ export interface MpsClient {
   readonly pid: number
   readonly deviceUuid: string
   readonly command: string
-  /** Cancel its work and cut it off. */
-  terminate(): void
+  /** Cancel its work and cut it off, with the CUDA error that it sees. */
+  terminate(cudaError: number): void
 }
 
 export interface MpsServer {
   readonly pid: number
   readonly uid: number
   activeThreadPercentage: number
+  /** A client's fatal fault took it down: it serves again once all of its clients have gone. */
+  faulty: boolean
   readonly clients: MpsClient[]
 }
 
@@ -20,6 +22,10 @@ export interface MpsDaemonOptions {
   /** Start the process that stands for a server. */
   startServer(): { readonly pid: number; stop(): void }
 }
+
+/** The server, or the daemon behind it, is gone. */
+const CUDA_MPS_RPC_FAILURE = 806
+const CUDA_MPS_CLIENT_TERMINATED = 810
 
 /** Clients per device from Volta on. */
 const MAX_CLIENTS = 48
@@ -63,6 +69,7 @@ export class MpsDaemon {
     const other = this.#servers.find((server) => server.uid !== uid && server.clients.length > 0)
     if (other) throw new MpsConnectionError(807, `the MPS server belongs to user ${other.uid} and has clients`)
     const server = this.#servers.find((each) => each.uid === uid) ?? this.#start(uid)
+    if (server.faulty) throw new MpsConnectionError(807, `the MPS server ${server.pid} recovers from a fatal fault`)
     if (server.clients.filter((each) => each.deviceUuid === client.deviceUuid).length >= MAX_CLIENTS) {
       throw new MpsConnectionError(808, `the MPS server has ${MAX_CLIENTS} clients already`)
     }
@@ -74,6 +81,7 @@ export class MpsDaemon {
     for (const server of this.#servers) {
       const index = server.clients.indexOf(client)
       if (index >= 0) server.clients.splice(index, 1)
+      if (server.clients.length === 0) server.faulty = false
     }
     for (const wake of this.#waiting.splice(0)) wake()
   }
@@ -83,6 +91,11 @@ export class MpsDaemon {
     this.#quitting = true
     for (const server of [...this.#servers]) this.#stop(server)
     for (const wake of this.#waiting.splice(0)) wake()
+  }
+
+  /** A fatal fault of one client: its server takes no new ones before all of its clients have gone. */
+  fault(pid: number): void {
+    for (const server of this.#servers) if (server.clients.some((client) => client.pid === pid)) server.faulty = true
   }
 
   async command(line: string): Promise<MpsAnswer> {
@@ -109,7 +122,7 @@ export class MpsDaemon {
           return answer()
         })
       case 'get_server_status':
-        return this.#withServer(args[0], async () => answer('ACTIVE'))
+        return this.#withServer(args[0], async (server) => answer(server.faulty ? 'FAULT' : 'ACTIVE'))
       case 'get_client_list':
         return this.#withServer(args[0], async (server) => answer(...server.clients.map((client) => client.pid)))
       case 'get_device_client_list': {
@@ -160,7 +173,7 @@ export class MpsDaemon {
           const client = server.clients.find((each) => each.pid === Number(args[1]))
           if (!client) return answer(`Client ${args[1] ?? ''} not found`)
           this.disconnect(client)
-          client.terminate()
+          client.terminate(CUDA_MPS_CLIENT_TERMINATED)
           return answer()
         })
       case 'quit':
@@ -198,6 +211,7 @@ export class MpsDaemon {
       pid: standIn.pid,
       uid,
       activeThreadPercentage: this.#defaultPercentage,
+      faulty: false,
       clients: [],
       stop: () => standIn.stop(),
     }
@@ -206,7 +220,7 @@ export class MpsDaemon {
   }
 
   #stop(server: MpsServer & { stop(): void }): void {
-    for (const client of server.clients.splice(0)) client.terminate()
+    for (const client of server.clients.splice(0)) client.terminate(CUDA_MPS_RPC_FAILURE)
     this.#servers.splice(this.#servers.indexOf(server), 1)
     server.stop()
   }

@@ -6,6 +6,8 @@ export const nvmlReturn = {
   noPermission: 4,
   notFound: 6,
   gpuIsLost: 15,
+  inUse: 19,
+  insufficientResources: 23,
   unknown: 999,
 } as const
 
@@ -18,5 +20,20 @@ export const eventReasonBits = {
   'sw-thermal-slowdown': 0x20,
   'hw-thermal-slowdown': 0x40,
 } as const
+
+/** What `nvmlErrorString` says, for the messages of `nvidia-smi`. */
+export function nvmlErrorText(code: number): string {
+  return errorTexts[code] ?? 'Unknown Error'
+}
+
+const errorTexts: Readonly<Record<number, string>> = {
+  2: 'Invalid Argument',
+  3: 'Not Supported',
+  4: 'Insufficient Permissions',
+  6: 'Not Found',
+  15: 'GPU is lost',
+  19: 'In use by another client',
+  23: 'Insufficient Resources',
+}
 
 export const computeModes = { DEFAULT: 0, EXCLUSIVE_THREAD: 1, PROHIBITED: 2, EXCLUSIVE_PROCESS: 3 } as const

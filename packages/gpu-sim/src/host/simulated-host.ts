@@ -4,7 +4,9 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { assertTenants, findGpuSpec, InvalidInputError, systemClock, type Tenant } from '@pctodl/platform'
+import type { BoardPhysics } from '../board-physics.js'
 import type { FaultScenario } from '../fault-scenario.js'
+import { findMigProfile } from '../mig-profiles.js'
 import { networkWork } from '../network-work.js'
 import { SimulatedGpu } from '../simulated-gpu.js'
 import type { Privilege } from './board-file-layout.js'
@@ -34,6 +36,10 @@ export interface SimulatedHostOptions {
   readonly privilege?: Privilege
   /** What goes wrong, and when; on every board. Default: nothing. */
   readonly faults?: FaultScenario
+  /** Coefficients in place of the board's own, e.g. with another time to start a process. */
+  readonly physics?: BoardPhysics
+  /** MIG profiles that each board is divided into at the start, e.g. `3g.20gb`. Default: boards are not in MIG mode. */
+  readonly mig?: readonly string[]
   /** Where the private folder is made. Default: the system's folder for temporary files. */
   readonly parentFolder?: string
   /** Where the compiled library is kept. Default: a folder in the user's cache. */
@@ -100,10 +106,12 @@ export class SimulatedHost {
     if (stray) throw new InvalidInputError('load[].gpuIndex', stray.gpuIndex, `a board of 0 to ${gpuCount - 1}`)
     if (load.length > 0) assertTenants(load, { oversubscribe: true })
     for (const { model } of load) networkWork(model)
+    if (options.mig && load.length > 0) throw new InvalidInputError('load', load.length, 'none on divided boards')
     if (process.platform !== 'linux') {
       throw new HostProgramError(`host mode needs Linux, this is ${process.platform}; use SimulatedGpu in process`)
     }
     const spec = findGpuSpec(options.board)
+    for (const profile of options.mig ?? []) findMigProfile(spec, profile)
     const gpus = Array.from(
       { length: gpuCount },
       (_, i) =>
@@ -111,6 +119,7 @@ export class SimulatedHost {
           clock: systemClock,
           seed: seed + i,
           mps: 'off',
+          ...(options.physics ? { physics: options.physics } : {}),
           ...(options.faults ? { faults: options.faults } : {}),
         }),
     )
@@ -138,6 +147,7 @@ export class SimulatedHost {
       writeFileSync(join(place.programs, 'lspci'), lspci, { mode: 0o755 })
       const host = new SimulatedHost(place, gpus, boards, privilege)
       try {
+        for (const board of boards) if (options.mig) board.divide(options.mig)
         await host.#open(load)
       } catch (error) {
         host.close()
@@ -181,6 +191,7 @@ export class SimulatedHost {
         if (this.#closed) return
         await board.serveRequests()
         if (!this.#closed && period % PERIODS_PER_STATE === 0) await board.publish()
+        this.#control.strike(board)
       }
       this.#endFailedLoad()
       if (!this.#closed) this.#schedule(period + 1)

@@ -12,7 +12,14 @@ export interface TenantCommandOptions {
   readonly durationMs?: number
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly signal: AbortSignal
+  /** Commands to a running process, one a line: `batch <size>`. Default: none. */
+  readonly commands?: AsyncIterable<string>
   print(line: string): void
+}
+
+const mpsFailures: Readonly<Record<number, string>> = {
+  806: 'the MPS server is gone',
+  810: 'the MPS server terminated this client',
 }
 
 /** The process could not get, or keep, its place on the board. */
@@ -38,6 +45,7 @@ export async function runTenant({
   durationMs,
   environment,
   signal,
+  commands,
   print,
 }: TenantCommandOptions): Promise<void> {
   const folder = environment['PCTODL_GPU_SIM_FOLDER']
@@ -58,16 +66,28 @@ export async function runTenant({
     })
     if (attached.cudaError) throw new CudaError(attached.cudaError, attached.message)
     print(JSON.stringify({ attached: true, mps: attached.isMpsClient, mpsPercent: attached.mpsPercent }))
+    if (commands) void obey(commands, client, print)
     const endMs = performance.now() + (durationMs ?? Number.POSITIVE_INFINITY)
     while (!signal.aborted && performance.now() < endMs) {
       await pause(Math.min(1000, endMs - performance.now()), signal)
-      const { cudaError, ...counters } = await client.request<CountersReply>({ kind: 'counters' })
-      if (cudaError) throw new CudaError(cudaError, 'the MPS server terminated this client')
+      const { cudaError, failureKind, ...counters } = await client.request<CountersReply>({ kind: 'counters' })
+      if (counters.state === 'failed') print(JSON.stringify(counters))
+      if (failureKind === 'killed') process.kill(process.pid, 'SIGKILL')
+      if (cudaError) throw new CudaError(cudaError, counters.failure ?? mpsFailures[cudaError] ?? 'unknown error')
       print(JSON.stringify(counters))
-      if (counters.state === 'failed') throw new CudaError(2, counters.failure ?? 'out of memory')
     }
   } finally {
     client.close()
+  }
+}
+
+/** Until the input ends or the connection does. What is no command is answered with an error line. */
+async function obey(commands: AsyncIterable<string>, client: MessageClient, print: (line: string) => void) {
+  for await (const line of commands) {
+    if (line.trim() === '') continue
+    const batchSize = Number(/^batch\s+(\d+)$/.exec(line.trim())?.[1] ?? Number.NaN)
+    if (!(batchSize >= 1)) print(JSON.stringify({ error: `'${line}' is no command; known: batch <size>` }))
+    else if (await client.request({ kind: 'batch-size', batchSize }).catch(() => 'closed')) return
   }
 }
 

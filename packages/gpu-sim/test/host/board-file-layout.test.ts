@@ -94,6 +94,7 @@ describe('board file', () => {
       memClocksMhz: [9501, 9251, 5001, 810, 405, ...Array(11).fill(0)],
       smClockCounts: [127, 127, 127, 127, 15, ...Array(11).fill(0)],
       smClocksMhz: reading!.identity.smClocksMhz,
+      migProfiles: reading!.identity.migProfiles,
     })
     expect(reading!.state).toMatchObject({ powerAverageMw: 123_456, energyMj: 2 ** 40 })
     file.close()
@@ -111,18 +112,19 @@ describe('board file', () => {
     const { place, file } = create()
     const bytes = readFileSync(join(place, 'gpu0'))
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
-    const request = { owner: process.pid, sequence: 9, operation: 1, first: 200_000, second: 0, result: 0, ack: 8 }
+    const numbers = { operation: 1, first: 200_000, second: 0, third: 0, result: 0, value: 0 }
+    const request = { owner: process.pid, sequence: 9, ...numbers, ack: 8 }
     boardRequest.write(view, boardFile.requests + 3 * boardRequest.bytes, request)
     writeFileSync(join(place, 'gpu0'), bytes)
     expect(file.pending()).toEqual([{ slot: 3, request }])
-    file.answer(3, request, 4)
+    file.answer(3, request, { result: 4, value: 7 })
     expect(file.pending()).toEqual([])
     const after = readFileSync(join(place, 'gpu0'))
     const answered = boardRequest.read(
       new DataView(after.buffer, after.byteOffset),
       boardFile.requests + 3 * boardRequest.bytes,
     )
-    expect(answered).toMatchObject({ result: 4, ack: 9 })
+    expect(answered).toMatchObject({ result: 4, value: 7, ack: 9 })
     file.close()
   })
 })

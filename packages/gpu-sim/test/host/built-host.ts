@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { build, type Options } from 'tsup'
 import { SimulatedHost, type SimulatedHostOptions } from '../../src/host/simulated-host.js'
+import { physicsOfBoard } from '../../src/physics-of-board.js'
 
 const packageFolder = fileURLToPath(new URL('../..', import.meta.url))
 const scratch = join(packageFolder, 'node_modules')
@@ -92,6 +93,12 @@ export async function startHost(
 ): Promise<{ readonly host: SimulatedHost; readonly env: NodeJS.ProcessEnv }> {
   const host = await SimulatedHost.start({ board: '3080Ti', cacheFolder, programsFolder: programs, ...options })
   return { host, env: { ...process.env, ...host.environment } }
+}
+
+/** A board whose processes start in a moment, so that tests need not wait for them. */
+export function quickStart(board: string): Pick<SimulatedHostOptions, 'board' | 'physics'> {
+  const physics = physicsOfBoard(board)
+  return { board, physics: { ...physics, process: { ...physics.process, startMs: 300 } } }
 }
 
 /** Wait for a condition of a board that lives in real time. */

@@ -4,7 +4,15 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isAlive } from '../../src/host/board-file.js'
 import type { SimulatedHost } from '../../src/host/simulated-host.js'
-import { type BuiltPrograms, buildPrograms, eventually, missingCompiler, outcome, startHost } from './built-host.js'
+import {
+  type BuiltPrograms,
+  buildPrograms,
+  eventually,
+  missingCompiler,
+  outcome,
+  quickStart,
+  startHost,
+} from './built-host.js'
 
 describe.skipIf(missingCompiler)(`nvidia-cuda-mps-control${missingCompiler ? ` (${missingCompiler})` : ''}`, () => {
   let host: SimulatedHost
@@ -15,7 +23,7 @@ describe.skipIf(missingCompiler)(`nvidia-cuda-mps-control${missingCompiler ? ` (
 
   beforeAll(async () => {
     built = await buildPrograms()
-    ;({ host, env } = await startHost(built.programs, { privilege: 'everyone' }))
+    ;({ host, env } = await startHost(built.programs, { ...quickStart('3080Ti'), privilege: 'everyone' }))
   })
   afterAll(() => {
     host?.close()

@@ -5,9 +5,11 @@ import { nvmlReturn } from '../nvml-return.js'
 import { type CsvFormat, csvQueries } from './csv-query.js'
 import { parseSections, textReport, xmlReport } from './full-report.js'
 import { gpuFields } from './gpu-fields.js'
+import { migCommand } from './mig-command.js'
+import { migDevicesOf } from './mig-listing.js'
 import { overviewTable } from './overview-table.js'
 import type { SmiReading } from './reading.js'
-import { applySetter, parseSetter, type Setter } from './setters.js'
+import { applySetter, parseSetter, requestSet, type Setter } from './setters.js'
 import { SmiError } from './smi-error.js'
 
 /** What one invocation asks for. */
@@ -36,10 +38,11 @@ const longOptions: Readonly<Record<string, string>> = {
   '--reset-applications-clocks': '-rac',
   '--persistence-mode': '-pm',
   '--compute-mode': '-c',
+  '--multi-instance-gpu': '-mig',
   '--gpu-reset': '-r',
   '--help': '-h',
 }
-const withArgument = new Set(['-d', '-i', '-lms', '-pl', '-lgc', '-lmc', '-ac', '-pm', '-c'])
+const withArgument = new Set(['-d', '-i', '-lms', '-pl', '-lgc', '-lmc', '-ac', '-pm', '-c', '-mig'])
 
 export async function runNvidiaSmi(
   args: readonly string[],
@@ -48,7 +51,13 @@ export async function runNvidiaSmi(
 ): Promise<number> {
   try {
     if (args[0] === 'mig') {
-      print(migCommand(args.slice(1), select(readBoards(folder), undefined)))
+      print(
+        await migCommand(args.slice(1), {
+          boards: (ids) => select(readBoards(folder), ids),
+          set: (gpuIndex, operation, first, second, third) =>
+            requestSet(folder, { gpuIndex, operation, first, second, third }),
+        }),
+      )
       return 0
     }
     const request = parse(args, print)
@@ -136,7 +145,7 @@ function parse(args: readonly string[], print: (text: string) => void): Request 
       print(
         `nvidia-smi of @pctodl/gpu-sim: answers ${Object.keys(longOptions).join(', ')}, ${Object.keys(csvQueries)
           .map((each) => `--${each}`)
-          .join(', ')}, --format=csv[,noheader][,nounits], mig -lgip|-lgi|-cgi|-dgi\n`,
+          .join(', ')}, --format=csv[,noheader][,nounits], mig -h\n`,
       )
       return undefined
     } else {
@@ -190,19 +199,13 @@ function select(boards: readonly BoardReading[], ids: string | undefined): reado
 
 function gpuList({ boards }: SmiReading): string {
   return boards
-    .map(({ header, identity }) => `GPU ${header.gpuIndex}: ${identity.name} (UUID: ${identity.uuid})\n`)
+    .map((board) => {
+      const { header, identity } = board
+      const devices = migDevicesOf(board).map(
+        ({ index, name, computeInstance }) =>
+          `  ${`MIG ${name}`.padEnd(16)}Device ${String(index).padStart(2)}: (UUID: ${computeInstance.uuid})\n`,
+      )
+      return `GPU ${header.gpuIndex}: ${identity.name} (UUID: ${identity.uuid})\n${devices.join('')}`
+    })
     .join('')
-}
-
-/** No simulated board has MIG enabled, so there is nothing to list and nowhere to create an instance. */
-function migCommand(args: readonly string[], boards: readonly BoardReading[]): never {
-  if (!args.some((arg) => ['-lgip', '-lgi', '-lgipp', '-cgi', '-dgi', '-lcip', '-lci', '-cci', '-dci'].includes(arg))) {
-    throw new SmiError(2, `Invalid combination of input arguments. Please run 'nvidia-smi mig -h' for help.\n\n`)
-  }
-  throw new SmiError(
-    6,
-    boards.some(({ identity }) => identity.hasMig)
-      ? 'No MIG-enabled devices found.\n'
-      : 'No MIG-supported devices found.\n',
-  )
 }

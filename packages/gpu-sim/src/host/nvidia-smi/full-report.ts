@@ -1,5 +1,6 @@
 import type { BoardReading } from '../board-file-reader.js'
 import { supportedClocks } from './csv-query.js'
+import { migReport } from './mig-report.js'
 import {
   active,
   architectureName,
@@ -12,6 +13,7 @@ import {
   freeBytes,
   hasReason,
   hex,
+  instanceId,
   mebibytes,
   megahertz,
   quantity,
@@ -93,8 +95,9 @@ function boardReport(board: BoardReading): ReportNode[] {
 
 const NA = 'N/A'
 
-function identityReport({ header, identity, state }: BoardReading): ReportNode[] {
-  const mig = identity.hasMig ? 'Disabled' : NA
+function identityReport(board: BoardReading): ReportNode[] {
+  const { header, identity, state } = board
+  const mig = (mode: number) => (identity.hasMig ? enabled(mode) : NA)
   const pciId = (id: number) => hex(id, 8)
   return [
     item('Product Name', 'product_name', identity.name),
@@ -104,7 +107,11 @@ function identityReport({ header, identity, state }: BoardReading): ReportNode[]
     item('Display Active', 'display_active', 'Disabled'),
     item('Persistence Mode', 'persistence_mode', enabled(state.persistenceMode)),
     item('Addressing Mode', 'addressing_mode', 'None'),
-    section('MIG Mode', 'mig_mode', [item('Current', 'current_mig', mig), item('Pending', 'pending_mig', mig)]),
+    section('MIG Mode', 'mig_mode', [
+      item('Current', 'current_mig', mig(state.migCurrent)),
+      item('Pending', 'pending_mig', mig(state.migPending)),
+    ]),
+    ...migReport(board),
     item('Accounting Mode', 'accounting_mode', 'Disabled'),
     item('Accounting Mode Buffer Size', 'accounting_mode_buffer_size', '4000'),
     section('Driver Model', 'driver_model', [item('Current', 'current_dm', NA), item('Pending', 'pending_dm', NA)]),
@@ -360,8 +367,8 @@ function processReport({ state }: BoardReading): ReportNode {
     'processes',
     processes.map((process) =>
       section('Process', 'process_info', [
-        item('GPU instance ID', 'gpu_instance_id', NA),
-        item('Compute instance ID', 'compute_instance_id', NA),
+        item('GPU instance ID', 'gpu_instance_id', instanceId(process.gpuInstanceId)),
+        item('Compute instance ID', 'compute_instance_id', instanceId(process.computeInstanceId)),
         item('Process ID', 'pid', String(process.pid)),
         item('Type', 'type', process.isMpsClient ? 'M+C' : 'C'),
         item('Name', 'process_name', process.name),

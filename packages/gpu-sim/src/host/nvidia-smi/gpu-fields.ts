@@ -1,3 +1,4 @@
+import { NOT_READ } from '../board-file-layout.js'
 import type { BoardReading } from '../board-file-reader.js'
 import {
   active,
@@ -119,7 +120,9 @@ export const gpuFields: readonly GpuField[] = [
     'retired_pages.pending',
   ),
   field('temperature.gpu', ({ state }) => whole(state.temperatureC)),
-  field('temperature.gpu.tlimit', ({ identity, state }) => whole(identity.temperatureMaxC - state.temperatureC)),
+  field('temperature.gpu.tlimit', ({ identity, state }) =>
+    whole(state.temperatureC === NOT_READ ? NOT_READ : identity.temperatureMaxC - state.temperatureC),
+  ),
   field('temperature.memory', ({ state }) => whole(state.memoryTemperatureC)),
   field('power.management', () => 'Enabled'),
   field('power.draw', ({ state }) => watts(state.powerAverageMw), 'W'),
@@ -157,8 +160,8 @@ export const gpuFields: readonly GpuField[] = [
   field('clocks.max.graphics clocks.max.gr', (board) => megahertz(topSmClock(board)), 'MHz'),
   field('clocks.max.sm', (board) => megahertz(topSmClock(board)), 'MHz'),
   field('clocks.max.memory clocks.max.mem', ({ identity }) => megahertz(identity.memClocksMhz[0]!), 'MHz'),
-  field('mig.mode.current', ({ identity }) => (identity.hasMig ? 'Disabled' : null)),
-  field('mig.mode.pending', ({ identity }) => (identity.hasMig ? 'Disabled' : null)),
+  field('mig.mode.current', ({ identity, state }) => (identity.hasMig ? enabled(state.migCurrent) : null)),
+  field('mig.mode.pending', ({ identity, state }) => (identity.hasMig ? enabled(state.migPending) : null)),
   ...absent('gsp.mode.current', 'gsp.mode.default', 'c2c.mode', 'fabric.state', 'fabric.status'),
   ...['total', 'used', 'free'].map((kind) => field(`protected_memory.${kind}`, () => quantity(0, 'MiB'), 'MiB')),
 ]

@@ -1,6 +1,8 @@
-import { NOT_TOLD } from '../board-file-layout.js'
+import { NOT_READ, NOT_READ_64, NOT_TOLD } from '../board-file-layout.js'
 import type { BoardReading } from '../board-file-reader.js'
-import { computeModeName, ctime, cudaVersion, type SmiReading, usedBytes } from './reading.js'
+import { migDevicesOf } from './mig-listing.js'
+import { migMemory } from './mig-report.js'
+import { computeModeName, ctime, cudaVersion, enabled, instanceId, type SmiReading, usedBytes } from './reading.js'
 
 const MIB = 1024 ** 2
 /** Inner widths of the three columns, and of the whole. */
@@ -26,6 +28,7 @@ export function overviewTable({ boards, date }: SmiReading): string {
     '|                                         |                        |               MIG M. |',
     split('|', '+', '|', '='),
     ...boards.flatMap((board) => [...boardRows(board), split('+', '+', '+', '-')]),
+    ...migRows(boards),
     ' '.repeat(WIDTH + 2),
     `+${line}+`,
     `| ${'Processes:'.padEnd(WIDTH - 2)} |`,
@@ -41,26 +44,70 @@ export function overviewTable({ boards, date }: SmiReading): string {
 function boardRows(board: BoardReading): string[] {
   const { header, identity, state } = board
   const told = (value: number, unit: string, width: number) =>
-    (value === NOT_TOLD ? 'N/A' : `${value}${unit}`).padStart(width)
+    (value === NOT_TOLD ? 'N/A' : value === NOT_READ ? 'ERR!' : `${value}${unit}`).padStart(width)
   const name = identity.name.length > 26 ? `${identity.name.slice(0, 23)}...` : identity.name
-  const watts = (mw: number, width: number) => told(mw === NOT_TOLD ? mw : Math.round(mw / 1000), 'W', width)
-  const memory = (bytes: number, width: number) => `${Math.floor(bytes / MIB)}MiB`.padStart(width)
+  const watts = (mw: number, width: number) => told(mw >= NOT_READ ? mw : Math.round(mw / 1000), 'W', width)
+  const memory = (bytes: number, width: number) =>
+    (bytes === NOT_READ_64 ? 'ERR!' : `${Math.floor(bytes / MIB)}MiB`).padStart(width)
   const pstate = state.pstate > 15 ? 'N/A' : `P${state.pstate}`
   return [
     `| ${String(header.gpuIndex).padStart(3)}  ${name.padEnd(27)} ${(state.persistenceMode ? 'On' : 'Off').padStart(6)} |` +
       ` ${identity.busId.padStart(18)} Off | ${(identity.hasEcc ? '0' : 'N/A').padStart(20)} |`,
-    `| ${told(state.fanPercent, '%', 3)}  ${told(state.temperatureC, 'C', 4)}  ${`  ${pstate}`.padEnd(13)}` +
+    `|${told(state.fanPercent, '%', 4)}  ${told(state.temperatureC, 'C', 4)}  ${`  ${pstate}`.padEnd(13)}` +
       `${watts(state.powerAverageMw, 6)} / ${watts(state.powerLimitMw, 6)} |` +
       ` ${memory(usedBytes(board), 9)} / ${memory(identity.memoryTotalBytes, 10)} |` +
       ` ${told(state.smUtilPercent, '%', 7)} ${computeModeName(state.computeMode, 'table').padStart(12)} |`,
-    `|${' '.repeat(LEFT)}|${' '.repeat(MIDDLE)}| ${(identity.hasMig ? 'Disabled' : 'N/A').padStart(20)} |`,
+    `|${' '.repeat(LEFT)}|${' '.repeat(MIDDLE)}| ${(identity.hasMig ? enabled(state.migCurrent) : 'N/A').padStart(20)} |`,
+  ]
+}
+
+/** Inner widths of the columns of the MIG devices. */
+const MIG_WIDTHS = [18, 34, 11, 23] as const
+
+function migRows(boards: readonly BoardReading[]): string[] {
+  if (!boards.some(({ state }) => state.migCurrent)) return []
+  const rule = (stroke: string) =>
+    `${stroke === '=' ? '|' : '+'}${MIG_WIDTHS.map((width) => stroke.repeat(width)).join('+')}${stroke === '=' ? '|' : '+'}`
+  const row = (...cells: string[]) => `|${cells.map((cell, i) => cell.padEnd(MIG_WIDTHS[i]!)).join('|')}|`
+  const rows = boards.flatMap((board) =>
+    migDevicesOf(board).flatMap((device) => {
+      const { index, computeInstance, gpuInstance } = device
+      const { profile } = gpuInstance
+      const { usedBytes: used, reservedBytes, totalBytes } = migMemory(device)
+      const mib = (bytes: number) => `${Math.floor(bytes / MIB)}MiB`
+      const number = (value: number, width: number) => String(value).padStart(width)
+      const bar1 = mib((board.identity.bar1TotalBytes * profile.memorySlices) / 8)
+      return [
+        row(
+          `${number(board.header.gpuIndex, 3)}${number(computeInstance.gpuInstanceId, 5)}${number(computeInstance.id, 4)}${number(index, 4)}`,
+          `${mib(used + reservedBytes).padStart(15)} / ${mib(totalBytes).padStart(10)}`,
+          `${number(computeInstance.smCount, 3)}${number(0, 7)}`,
+          `${number(profile.copyEngines, 3)}${number(0, 4)}${number(profile.decoders, 5)}${number(profile.ofas, 5)}${number(profile.jpegs, 5)}`,
+        ),
+        row('', `${'0MiB'.padStart(15)} / ${bar1.padStart(10)}`, '', ''),
+        rule('-'),
+      ]
+    }),
+  )
+  return [
+    ' '.repeat(WIDTH + 2),
+    `+${'-'.repeat(WIDTH)}+`,
+    `| ${'MIG devices:'.padEnd(WIDTH - 1)}|`,
+    rule('-'),
+    row(' GPU  GI  CI  MIG ', '                     Memory-Usage ', '        Vol', '        Shared         '),
+    row('      ID  ID  Dev ', '                       BAR1-Usage ', ' SM     Unc', ' CE ENC  DEC  OFA  JPG '),
+    row('                  ', '                                  ', '        ECC', '                       '),
+    rule('='),
+    ...(rows.length > 0 ? rows : [`|${'  No MIG devices found'.padEnd(WIDTH)}|`, `+${'-'.repeat(WIDTH)}+`]),
   ]
 }
 
 function processRows(boards: readonly BoardReading[]): string[] {
   const rows = boards.flatMap(({ header, state }) =>
-    state.processes.slice(0, state.processCount).map(({ pid, isMpsClient, name, usedBytes: bytes }) => {
-      const place = `${String(header.gpuIndex).padStart(5)}   N/A  N/A${String(pid).padStart(10)}`
+    state.processes.slice(0, state.processCount).map((process) => {
+      const { pid, isMpsClient, name, usedBytes: bytes } = process
+      const [instance, part] = [process.gpuInstanceId, process.computeInstanceId].map(instanceId)
+      const place = `${String(header.gpuIndex).padStart(5)}   ${instance!.padStart(3)}  ${part!.padStart(3)}${String(pid).padStart(10)}`
       const type = (isMpsClient ? 'M+C' : 'C').padStart(7)
       const shownName = name.length > 40 ? `...${name.slice(-37)}` : name
       return `|${place}${type}   ${shownName.padEnd(40)}${`${Math.floor(bytes / MIB)}MiB`.padStart(12)} |`

@@ -1,4 +1,4 @@
-import { NOT_TOLD } from '../board-file-layout.js'
+import { NO_INSTANCE, NOT_READ, NOT_READ_64, NOT_TOLD } from '../board-file-layout.js'
 import type { BoardReading } from '../board-file-reader.js'
 
 /** What all answers of one invocation are about. */
@@ -8,12 +8,16 @@ export interface SmiReading {
   readonly date: Date
 }
 
+/** What the real tool shows in queries for a reading that failed. */
+const FAILED = '[Unknown Error]'
+
 /** A number with its unit, a text, or null for what the board does not tell. */
 export type Value = { readonly number: string; readonly unit: string } | string | null
 
 const MIB = 1024 ** 2
 
 export function quantity(value: number, unit: string, digits = 0): Value {
+  if (value === NOT_READ) return FAILED
   return value === NOT_TOLD ? null : { number: value.toFixed(digits), unit }
 }
 
@@ -22,14 +26,15 @@ export function megahertz(value: number): Value {
 }
 
 export function watts(milliwatts: number): Value {
-  return milliwatts === NOT_TOLD ? null : quantity(milliwatts / 1000, 'W', 2)
+  return milliwatts >= NOT_READ ? quantity(milliwatts, 'W') : quantity(milliwatts / 1000, 'W', 2)
 }
 
 export function mebibytes(bytes: number): Value {
-  return quantity(Math.floor(bytes / MIB), 'MiB')
+  return bytes === NOT_READ_64 ? FAILED : quantity(Math.floor(bytes / MIB), 'MiB')
 }
 
 export function whole(value: number): Value {
+  if (value === NOT_READ) return FAILED
   return value === NOT_TOLD ? null : String(value)
 }
 
@@ -41,9 +46,15 @@ export function active(flag: number | boolean): string {
   return flag ? 'Active' : 'Not Active'
 }
 
+/** Of a GPU or compute instance. */
+export function instanceId(id: number): string {
+  return id === NO_INSTANCE ? 'N/A' : String(id)
+}
+
 /** As shown to people and in XML. */
 export function shown(value: Value): string {
   if (value === null) return 'N/A'
+  if (value === FAILED) return 'Unknown Error'
   return typeof value === 'string' ? value : `${value.number} ${value.unit}`
 }
 
@@ -72,11 +83,11 @@ export function brandName(brand: number): string {
 
 /** Memory in use by processes: without what the driver reserves. */
 export function usedBytes({ identity, state }: BoardReading): number {
-  return state.memoryUsedBytes - identity.memoryReservedBytes
+  return state.memoryUsedBytes === NOT_READ_64 ? NOT_READ_64 : state.memoryUsedBytes - identity.memoryReservedBytes
 }
 
 export function freeBytes({ identity, state }: BoardReading): number {
-  return identity.memoryTotalBytes - state.memoryUsedBytes
+  return state.memoryUsedBytes === NOT_READ_64 ? NOT_READ_64 : identity.memoryTotalBytes - state.memoryUsedBytes
 }
 
 export function bar1UsedBytes({ state }: BoardReading): number {

@@ -3,7 +3,7 @@ import type { BoardReading } from '../board-file-reader.js'
 import type { SetReply } from '../control-service.js'
 import { controlSocket } from '../host-folder-layout.js'
 import { MessageClient } from '../message-socket.js'
-import { computeModes, nvmlReturn } from '../nvml-return.js'
+import { computeModes, nvmlErrorText, nvmlReturn } from '../nvml-return.js'
 import { SmiError } from './smi-error.js'
 
 /** One change on each of the selected boards, and what is said about it. */
@@ -14,7 +14,8 @@ export interface Setter {
   /** What the user lacks the permission to change. */
   readonly subject: string
   readonly supported?: (board: BoardReading) => boolean
-  readonly done: (board: BoardReading) => string
+  /** @param value what the simulator answered, e.g. the outcome of an activation */
+  readonly done: (board: BoardReading, value: number) => string
   readonly invalid: (board: BoardReading) => string
 }
 
@@ -115,50 +116,78 @@ export function parseSetter(option: string, argument: string): Setter | undefine
           : `Set compute mode to ${name} for GPU ${identity.busId}.`
       return { ...base, operation: 'setComputeMode', first, subject: 'compute mode', done }
     }
+    case '-mig': {
+      const first = ({ '0': 0, DISABLED: 0, '1': 1, ENABLED: 1 } as Record<string, number>)[argument.toUpperCase()]
+      if (first === undefined) throw badArgument()
+      const name = first ? 'Enabled' : 'Disabled'
+      const done = ({ identity: { busId } }: BoardReading, activation: number) =>
+        activation === nvmlReturn.success
+          ? `${name} MIG Mode for GPU ${busId}`
+          : `Warning: MIG mode is in pending ${first ? 'enable' : 'disable'} state for GPU ${busId}:${nvmlErrorText(activation)}\n` +
+            `${busId} is currently being used by one or more other processes (e.g. CUDA application or a monitoring application such as another instance of nvidia-smi), ` +
+            'or is still divided. End them, destroy its instances, and retry the command.'
+      return {
+        ...base,
+        operation: 'setMigMode',
+        first,
+        subject: 'MIG mode',
+        supported: ({ identity }) => identity.hasMig === 1,
+        done,
+      }
+    }
     default:
       return undefined
   }
 }
 
+/** Have the simulator change something, with the privilege of this process. */
+export async function requestSet(
+  folder: string,
+  change: { gpuIndex: number; operation: number; first: number; second: number; third?: number },
+): Promise<SetReply> {
+  const simulator = await MessageClient.open(controlSocket(folder))
+  try {
+    return await simulator.request<SetReply>({ kind: 'set', ...change, uid: process.geteuid?.() ?? 0 })
+  } finally {
+    simulator.close()
+  }
+}
+
 /**
- * Have the simulator apply a change, with the privilege of this process.
+ * Apply a change to boards, one after the other.
  *
  * @throws SmiError with the message and the exit code of the real tool
  */
 export async function applySetter(setter: Setter, boards: readonly BoardReading[], folder: string): Promise<string> {
-  const simulator = await MessageClient.open(controlSocket(folder))
   const ending = 'Terminating early due to previous errors.\n'
   let output = ''
-  try {
-    for (const board of boards) {
-      const { busId } = board.identity
-      if (setter.supported && !setter.supported(board)) {
-        throw new SmiError(3, `${output}Setting ${setter.subject} is not supported for GPU ${busId}.\n${ending}`)
-      }
-      const { code } = await simulator.request<SetReply>({
-        kind: 'set',
-        gpuIndex: board.header.gpuIndex,
-        operation: operations[setter.operation],
-        first: setter.first,
-        second: setter.second,
-        uid: process.geteuid?.() ?? 0,
-      })
-      if (code === nvmlReturn.noPermission) {
-        throw new SmiError(
-          4,
-          `${output}The current user does not have permission to change ${setter.subject} for GPU ${busId}.\n${ending}`,
-        )
-      }
-      if (code === nvmlReturn.invalidArgument) throw new SmiError(2, `${output}${setter.invalid(board)}\n${ending}`)
-      if (code !== nvmlReturn.success) {
-        throw new SmiError(code, `${output}Unable to set ${setter.subject} for GPU ${busId}: Unknown Error\n${ending}`)
-      }
-      output += `${setter.done(board)}\n`
+  for (const board of boards) {
+    const { busId } = board.identity
+    if (setter.supported && !setter.supported(board)) {
+      throw new SmiError(3, `${output}Setting ${setter.subject} is not supported for GPU ${busId}.\n${ending}`)
     }
-    return output
-  } finally {
-    simulator.close()
+    const { code, value } = await requestSet(folder, {
+      gpuIndex: board.header.gpuIndex,
+      operation: operations[setter.operation],
+      first: setter.first,
+      second: setter.second,
+    })
+    if (code === nvmlReturn.noPermission) {
+      throw new SmiError(
+        4,
+        `${output}The current user does not have permission to change ${setter.subject} for GPU ${busId}.\n${ending}`,
+      )
+    }
+    if (code === nvmlReturn.invalidArgument) throw new SmiError(2, `${output}${setter.invalid(board)}\n${ending}`)
+    if (code !== nvmlReturn.success) {
+      throw new SmiError(
+        code,
+        `${output}Unable to set ${setter.subject} for GPU ${busId}: ${nvmlErrorText(code)}\n${ending}`,
+      )
+    }
+    output += `${setter.done(board, value)}\n`
   }
+  return output
 }
 
 function reset(what: string): (board: BoardReading) => string {

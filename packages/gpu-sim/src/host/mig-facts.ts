@@ -1,0 +1,118 @@
+import type { GpuSpec } from '@pctodl/platform'
+import { MEMORY_SLICES, type MigProfile, migProfiles } from '../mig-profiles.js'
+import type { MigProfileFacts } from './board-file-layout.js'
+
+const MIB = 1024 ** 2
+
+/** The driver's numbers of a profile, by its compute and memory slices (MIG User Guide; `nvml.h`). */
+const numbers: Readonly<Record<string, { readonly id: number; readonly nvmlProfile: number }>> = {
+  '1/1': { id: 19, nvmlProfile: 0 },
+  '1/2': { id: 15, nvmlProfile: 9 },
+  '2/2': { id: 14, nvmlProfile: 1 },
+  '3/4': { id: 9, nvmlProfile: 2 },
+  '4/4': { id: 5, nvmlProfile: 3 },
+  '7/8': { id: 0, nvmlProfile: 4 },
+}
+
+interface Engines {
+  readonly copy: number
+  readonly decode: number
+  readonly jpeg: number
+  readonly ofa: number
+}
+
+/** Engines of the profiles by chip, as `nvidia-smi mig -lgip` lists them. */
+const engines: Readonly<Record<string, Readonly<Record<string, Engines>>>> = {
+  GA100: {
+    '1/1': { copy: 1, decode: 0, jpeg: 0, ofa: 0 },
+    '1/2': { copy: 1, decode: 1, jpeg: 0, ofa: 0 },
+    '2/2': { copy: 2, decode: 1, jpeg: 0, ofa: 0 },
+    '3/4': { copy: 3, decode: 2, jpeg: 0, ofa: 0 },
+    '4/4': { copy: 4, decode: 2, jpeg: 0, ofa: 0 },
+    '7/8': { copy: 7, decode: 5, jpeg: 1, ofa: 1 },
+  },
+  GH100: {
+    '1/1': { copy: 1, decode: 1, jpeg: 1, ofa: 0 },
+    '1/2': { copy: 1, decode: 1, jpeg: 1, ofa: 0 },
+    '2/2': { copy: 2, decode: 2, jpeg: 2, ofa: 0 },
+    '3/4': { copy: 3, decode: 3, jpeg: 3, ofa: 0 },
+    '4/4': { copy: 4, decode: 4, jpeg: 4, ofa: 0 },
+    '7/8': { copy: 8, decode: 7, jpeg: 7, ofa: 1 },
+  },
+}
+
+/** SMs of one compute slice, where an instance does not have all of its GPU instance. */
+const smPerSlice: Readonly<Record<string, number>> = { GA100: 14, GH100: 16 }
+
+/** What the driver says about the MIG profiles of a board; empty where it has none. */
+export function migProfileFacts(spec: GpuSpec): readonly MigProfileFacts[] {
+  return migProfiles(spec).map((profile) => {
+    const sliceCount = computeSlices(profile)
+    const shape = `${sliceCount}/${profile.memorySlices}`
+    const { copy, decode, jpeg, ofa } = engines[spec.chip]![shape]!
+    return {
+      name: profile.name,
+      memoryMb: Math.floor((spec.memoryBytes * profile.memorySlices) / MEMORY_SLICES / MIB),
+      ...numbers[shape]!,
+      sliceCount,
+      instanceCount: profile.placements.length,
+      smCount: profile.smCount,
+      smPerSlice: smPerSlice[spec.chip]!,
+      copyEngines: copy,
+      decoders: decode,
+      jpegs: jpeg,
+      ofas: ofa,
+      memorySlices: profile.memorySlices,
+      placementCount: profile.placements.length,
+      placements: profile.placements,
+    }
+  })
+}
+
+export function computeSlices(profile: Pick<MigProfile, 'name'>): number {
+  return Number.parseInt(profile.name, 10)
+}
+
+/** The driver numbers GPU instances by where they lie: 0 for all slices, 1 and 2 for the halves, 3 to 6, 7 to 14. */
+export function gpuInstanceId(memorySlices: number, start: number): number {
+  return MEMORY_SLICES / memorySlices - 1 + start / memorySlices
+}
+
+/** Sizes that compute instances come in, in slices, and the driver's number of each. */
+export const computeProfiles: readonly { readonly sliceCount: number; readonly id: number }[] = [
+  { sliceCount: 1, id: 0 },
+  { sliceCount: 2, id: 1 },
+  { sliceCount: 3, id: 2 },
+  { sliceCount: 4, id: 3 },
+  { sliceCount: 7, id: 4 },
+]
+
+/** Sizes of compute instances that fit a GPU instance of so many slices: 3 of 4 and anything between 4 and 7 are none. */
+export function computeSizes(gpuInstanceSlices: number): readonly number[] {
+  return computeProfiles
+    .map((profile) => profile.sliceCount)
+    .filter((slices) => slices <= gpuInstanceSlices && !(slices === 3 && gpuInstanceSlices === 4))
+}
+
+/** SMs of a compute instance: all of its GPU instance, or its slices'. */
+export function computeSms(
+  gpuInstance: Pick<MigProfileFacts, 'sliceCount' | 'smCount' | 'smPerSlice'>,
+  slices: number,
+) {
+  return slices === gpuInstance.sliceCount ? gpuInstance.smCount : slices * gpuInstance.smPerSlice
+}
+
+/** First slices at which a compute instance of a size may begin; they do not overlap each other. */
+export function computePlacements(gpuInstanceSlices: number, slices: number): readonly number[] {
+  return Array.from({ length: Math.floor(gpuInstanceSlices / slices) }, (_, i) => i * slices)
+}
+
+/** Placements that are free of the slices already taken, a bit each. */
+export function freeComputePlacements(gpuInstanceSlices: number, slices: number, taken: number): readonly number[] {
+  return computePlacements(gpuInstanceSlices, slices).filter((start) => (taken & (((1 << slices) - 1) << start)) === 0)
+}
+
+/** `3g.20gb` for a whole GPU instance, `1c.3g.20gb` for a part of it. */
+export function computeName(gpuInstance: Pick<MigProfileFacts, 'name' | 'sliceCount'>, slices: number): string {
+  return slices === gpuInstance.sliceCount ? gpuInstance.name : `${slices}c.${gpuInstance.name}`
+}

@@ -1,0 +1,45 @@
+import type { ComputeInstanceState, GpuInstanceState, MigProfileFacts } from '../board-file-layout.js'
+import type { BoardReading } from '../board-file-reader.js'
+import { computeName } from '../mig-facts.js'
+
+/** A GPU instance with its profile. */
+export interface GpuInstanceReading {
+  readonly state: GpuInstanceState
+  readonly profile: MigProfileFacts
+}
+
+/** A MIG device, as programs see it: a compute instance and the GPU instance that it is in. */
+export interface MigDeviceReading {
+  /** Index on its board. */
+  readonly index: number
+  readonly computeInstance: ComputeInstanceState
+  readonly gpuInstance: GpuInstanceReading
+  /** `3g.20gb`, or `1c.3g.20gb` for a part of a GPU instance. */
+  readonly name: string
+}
+
+export function migProfilesOf({ identity }: BoardReading): readonly MigProfileFacts[] {
+  return identity.migProfiles.slice(0, identity.migProfileCount)
+}
+
+export function gpuInstancesOf({ identity, state }: BoardReading): readonly GpuInstanceReading[] {
+  return state.gpuInstances
+    .slice(0, state.gpuInstanceCount)
+    .map((each) => ({ state: each, profile: identity.migProfiles[each.profile]! }))
+}
+
+export function migDevicesOf(board: BoardReading): readonly MigDeviceReading[] {
+  const gpuInstances = gpuInstancesOf(board)
+  return board.state.computeInstances.slice(0, board.state.computeInstanceCount).map((computeInstance, index) => {
+    const gpuInstance = gpuInstances.find((each) => each.state.id === computeInstance.gpuInstanceId)!
+    return { index, computeInstance, gpuInstance, name: computeName(gpuInstance.profile, computeInstance.sliceCount) }
+  })
+}
+
+/** Where an instance of a profile could still be made, by first memory slice. */
+export function freeGpuPlacements(board: BoardReading, profile: MigProfileFacts): readonly number[] {
+  const taken = gpuInstancesOf(board).map((each) => [each.state.start, each.profile.memorySlices] as const)
+  return profile.placements
+    .slice(0, profile.placementCount)
+    .filter((start) => taken.every(([from, size]) => start + profile.memorySlices <= from || start >= from + size))
+}

@@ -1,0 +1,148 @@
+import type { BoardReading } from '../board-file-reader.js'
+import {
+  computeName,
+  computePlacements,
+  computeProfiles,
+  computeSizes,
+  computeSms,
+  freeComputePlacements,
+} from '../mig-facts.js'
+import { freeGpuPlacements, type GpuInstanceReading, type MigDeviceReading, migProfilesOf } from './mig-listing.js'
+
+/** A frame around a title, column heads and rows; each row is one or more lines. */
+function table(title: string, heads: readonly string[], rows: readonly (readonly string[])[]): string {
+  const width = Math.max(...[title, ...heads, ...rows.flat()].map((line) => line.length))
+  const line = (text: string) => `|${text.padEnd(width)}|`
+  const rule = `+${'-'.repeat(width)}+`
+  return [
+    rule,
+    line(title),
+    ...heads.map(line),
+    `|${'='.repeat(width)}|`,
+    ...rows.flatMap((lines) => [...lines.map(line), rule]),
+    '',
+  ].join('\n')
+}
+
+const gpu = (board: BoardReading) => String(board.header.gpuIndex).padStart(4)
+const right = (value: number | string, width: number) => String(value).padStart(width)
+const gibibytes = (mebibytes: number) => (Math.floor((100 * mebibytes) / 1024) / 100).toFixed(2)
+
+/** `-lgip` */
+export function gpuProfileTable(boards: readonly BoardReading[]): string {
+  return table(
+    ' GPU instance profiles:',
+    [
+      ' GPU   Name             ID    Instances   Memory     P2P    SM    DEC   ENC  ',
+      '                              Free/Total   GiB              CE    JPEG  OFA  ',
+    ],
+    boards.flatMap((board) =>
+      migProfilesOf(board).map((profile) => {
+        const instances = `${freeGpuPlacements(board, profile).length}/${profile.instanceCount}`
+        const memory = gibibytes(profile.memoryMb)
+        return [
+          `${gpu(board)}  ${`MIG ${profile.name}`.padEnd(16)}${right(profile.id, 4)}${right(instances, 8)}` +
+            `${right(memory, 12)}       No${right(profile.smCount, 7)}${right(profile.decoders, 6)}${right(0, 6)}   `,
+          `${' '.repeat(55)}${right(profile.copyEngines, 6)}${right(profile.jpegs, 6)}${right(profile.ofas, 6)}   `,
+        ]
+      }),
+    ),
+  )
+}
+
+/** `-lgipp`: one line a profile. */
+export function gpuPlacementList(boards: readonly BoardReading[]): string {
+  return boards
+    .flatMap((board) =>
+      migProfilesOf(board).map(({ id, placements, placementCount, memorySlices }) => {
+        const starts = placements.slice(0, placementCount).join(',')
+        return `GPU ${right(board.header.gpuIndex, 2)} Profile ID ${right(id, 2)} Placement${placementCount > 1 ? 's' : ' '}: {${starts}}:${memorySlices}\n`
+      }),
+    )
+    .join('')
+}
+
+/** `-lgi` */
+export function gpuInstanceTable(instances: readonly (readonly [BoardReading, GpuInstanceReading])[]): string {
+  return table(
+    ' GPU instances:                                        ',
+    [
+      ' GPU   Name             Profile  Instance   Placement  ',
+      '                          ID       ID       Start:Size ',
+    ],
+    instances.map(([board, { state, profile }]) => [
+      `${gpu(board)}  ${`MIG ${profile.name}`.padEnd(17)}${right(profile.id, 4)}${right(state.id, 9)}` +
+        `${right(`${state.start}:${profile.memorySlices}`, 13)}`,
+    ]),
+  )
+}
+
+/** `-lcip` */
+export function computeProfileTable(instances: readonly (readonly [BoardReading, GpuInstanceReading])[]): string {
+  return table(
+    ' Compute instance profiles:',
+    [
+      ' GPU     GPU       Name             Profile  Instances   Exclusive       Shared       ',
+      '       Instance                       ID     Free/Total     SM       DEC   ENC   OFA  ',
+      '         ID                                                          CE    JPEG       ',
+    ],
+    instances.flatMap(([board, { state, profile }]) =>
+      computeSizes(profile.sliceCount).map((slices) => {
+        const whole = slices === profile.sliceCount
+        const id = `${computeProfiles.find((each) => each.sliceCount === slices)!.id}${whole ? '*' : ' '}`
+        const total = computePlacements(profile.sliceCount, slices).length
+        const free = freeComputePlacements(profile.sliceCount, slices, state.takenSlices).length
+        return [
+          `${gpu(board)}${right(state.id, 7)}       ${`MIG ${computeName(profile, slices)}`.padEnd(18)}${right(id, 4)}` +
+            `${right(`${free}/${total}`, 10)}${right(computeSms(profile, slices), 12)}` +
+            `${right(profile.decoders, 9)}${right(0, 6)}${right(profile.ofas, 6)}   `,
+          `${' '.repeat(64)}${right(profile.copyEngines, 7)}${right(profile.jpegs, 6)}         `,
+        ]
+      }),
+    ),
+  )
+}
+
+/** `-lcipp`: one line a profile of each GPU instance. */
+export function computePlacementList(instances: readonly (readonly [BoardReading, GpuInstanceReading])[]): string {
+  return instances
+    .flatMap(([board, { state, profile }]) =>
+      computeSizes(profile.sliceCount).map((slices) => {
+        const starts = computePlacements(profile.sliceCount, slices)
+        const id = computeProfiles.find((each) => each.sliceCount === slices)!.id
+        return (
+          `GPU ${right(board.header.gpuIndex, 2)} GI ${right(state.id, 2)} Profile ID ${right(id, 2)} ` +
+          `Placement${starts.length > 1 ? 's' : ' '}: {${starts.join(',')}}:${slices}\n`
+        )
+      }),
+    )
+    .join('')
+}
+
+/** `-lci` */
+export function computeInstanceTable(devices: readonly (readonly [BoardReading, MigDeviceReading])[]): string {
+  return table(
+    ' Compute instances:',
+    [
+      ' GPU     GPU       Name             Profile   Instance   Placement  ',
+      '       Instance                       ID        ID       Start:Size ',
+      '         ID                                                         ',
+    ],
+    devices.map(([board, { computeInstance, name }]) => {
+      const profile = computeProfiles.find((each) => each.sliceCount === computeInstance.sliceCount)!.id
+      const placement = `${computeInstance.start}:${computeInstance.sliceCount}`
+      return [
+        `${gpu(board)}${right(computeInstance.gpuInstanceId, 7)}       ${`MIG ${name}`.padEnd(18)}${right(profile, 4)}` +
+          `${right(computeInstance.id, 11)}${right(placement, 13)}`,
+      ]
+    }),
+  )
+}
+
+/** All GPU instances, or all MIG devices, of some boards. */
+export function ofBoards<T>(
+  boards: readonly BoardReading[],
+  list: (board: BoardReading) => readonly T[],
+): (readonly [BoardReading, T])[] {
+  return boards.flatMap((board) => list(board).map((each) => [board, each] as const))
+}
