@@ -1,3 +1,5 @@
 import { libraryBuild } from '../../tsup.base'
 
-export default libraryBuild()
+export default libraryBuild({
+  entry: ['src/index.ts', 'src/commands.ts', 'src/pctodl-predict.ts', 'src/pctodl-fit.ts'],
+})

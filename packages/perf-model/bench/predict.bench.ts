@@ -1,33 +1,76 @@
-import { loadPerfModel, predictionBuffer } from '@pctodl/perf-model'
-import type { Tenant } from '@pctodl/platform'
+/** Predictions a second on one core. Tenants are unlike, the dear case: like ones that stand side by side share one solution. */
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { batchOutput, loadPerfModel, loadReferenceParameters, predictionBuffer } from '@pctodl/perf-model'
+import { SeededRandom, type Tenant } from '@pctodl/platform'
 import { Bench } from 'tinybench'
 
 const model = loadPerfModel('3080Ti')
 const names = model.networks
-const buffer = predictionBuffer()
+const memClockMhz = 9501
 const clocks = [900, 1200, 1500, 1800]
+const random = new SeededRandom(1)
 
-/** Unlike tenants, the dear case: like ones share their solutions. */
-const mix = (count: number): Tenant[] =>
-  Array.from({ length: count }, (_, i) => ({
-    model: names[i % names.length]!,
-    mpsPercent: Math.floor(100 / count),
-    batchSize: 4 << (i % 5),
+function mix(count: number): Tenant[] {
+  return Array.from({ length: count }, () => ({
+    model: names[random.integer(names.length)]!,
+    mpsPercent: Math.floor(100 / count) - random.integer(4),
+    batchSize: 4 << random.integer(5),
   }))
+}
 
 const bench = new Bench({ name: 'one core', time: 1000, warmupTime: 300 })
+const buffer = predictionBuffer()
 for (const count of [1, 3, 5, 10]) {
-  const tenants = mix(count)
+  const mixes = Array.from({ length: 64 }, () => mix(count))
   let i = 0
-  bench.add(`predict, ${count} unlike tenants`, () => {
-    model.predict({ tenants, smClockMhz: clocks[i++ & 3]!, memClockMhz: 9501 })
+  bench.add(`predict, the same ${count} at another clock`, () => {
+    model.predict({ tenants: mixes[0]!, smClockMhz: clocks[i++ & 3]!, memClockMhz })
   })
-  bench.add(`predictInto, ${count} unlike tenants`, () => {
-    model.predictInto({ tenants, smClockMhz: clocks[i++ & 3]!, memClockMhz: 9501 }, buffer)
+  bench.add(`predict, ${count} other tenants each time`, () => {
+    model.predict({ tenants: mixes[i & 63]!, smClockMhz: clocks[i++ & 3]!, memClockMhz })
   })
-  bench.add(`solveSmClock, ${count} unlike tenants`, () => {
-    model.solveSmClock(tenants, 9501, 200 + (i++ & 63))
+  bench.add(`predictInto, ${count} other tenants each time`, () => {
+    model.predictInto({ tenants: mixes[i & 63]!, smClockMhz: clocks[i++ & 3]!, memClockMhz }, buffer)
+  })
+  bench.add(`solveSmClock, ${count} other tenants each time`, () => {
+    model.solveSmClock(mixes[i & 63]!, memClockMhz, 200 + (i++ & 63))
   })
 }
+
+const BATCH = 1000
+const tenants = Array.from({ length: BATCH }, () => mix(3)).flat()
+const input = {
+  network: Uint8Array.from(tenants, (tenant) => names.indexOf(tenant.model)),
+  mpsPercent: Float64Array.from(tenants, (tenant) => tenant.mpsPercent),
+  batchSize: Uint16Array.from(tenants, (tenant) => tenant.batchSize),
+  firstTenant: Uint32Array.from({ length: BATCH + 1 }, (_, c) => 3 * c),
+  smClockMhz: Float64Array.from({ length: BATCH }, (_, c) => clocks[c & 3]!),
+  memClockMhz: new Float64Array(BATCH).fill(memClockMhz),
+}
+const output = batchOutput(input)
+bench.add(`predictBatch, ${BATCH} times 3 other tenants`, () => void model.predictBatch(input, output))
+bench.add('loadPerfModel', () => void loadPerfModel('3080Ti'))
+
+const folder = path.resolve(import.meta.dirname, '../../../../shared/data/pctodl-params')
+if (existsSync(folder)) {
+  const reference = loadReferenceParameters(folder).predictor({
+    model: 'resnet50',
+    dataset: 'imagenet',
+    platform: '3080ti',
+    memFreq: memClockMhz,
+  })
+  const lists = Array.from({ length: 64 }, () => mix(3)).map((list) => ({
+    shares: list.map((tenant) => tenant.mpsPercent),
+    batches: list.map((tenant) => tenant.batchSize),
+  }))
+  const numbers = new Float64Array(4)
+  let i = 0
+  bench.add('reference predictInto, four ensembles, 3 other tenants each time', () => {
+    const { shares, batches } = lists[i & 63]!
+    reference.predictInto(shares, batches, clocks[i++ & 3]!, numbers)
+  })
+} else console.log(`reference mode is not measured: ${folder} is not there`)
+
 await bench.run()
 console.table(bench.table())

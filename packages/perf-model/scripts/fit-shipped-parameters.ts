@@ -7,6 +7,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gpuSpecs, parseTraceCsv } from '@pctodl/platform'
 import { fitPerfModel } from '../src/fit/fit-perf-model.js'
+import { formatParameters } from '../src/format-parameters.js'
 import type { ErrorSummary } from '../src/parameters.js'
 import { updateAccuracyTable } from './accuracy-table.js'
 
@@ -23,7 +24,7 @@ for (const key of boards.length > 0 ? boards : present) {
     source: `steady-state sweep of the simulated ${spec.name} (gpu-sim): shares, batches, clocks and network mixes`,
     onProgress: (done, total) => console.error(`${key}: fit ${done} of ${total}, ${seconds(started)} s`),
   })
-  writeFileSync(join(import.meta.dirname, '..', 'params', `${key}.json`), `${JSON.stringify(parameters, rounded, 1)}\n`)
+  writeFileSync(join(import.meta.dirname, '..', 'params', `${key}.json`), formatParameters(parameters))
   console.log(`\n${key}: ${report.rows} rows, ${report.groups} groups, ${report.failedRows} failed rows left out`)
   console.table(report.heldOutErrors.map(tableRow))
   console.log('in sample')
@@ -35,10 +36,6 @@ updateAccuracyTable()
 
 function tableRow({ quantity, rows, count, median, p95, unit }: ErrorSummary) {
   return { quantity, rows, count, median: `${median.toFixed(2)} ${unit}`, p95: `${p95.toFixed(2)} ${unit}` }
-}
-
-function rounded(_key: string, value: unknown): unknown {
-  return typeof value === 'number' ? Number(value.toPrecision(8)) : value
 }
 
 function seconds(since: number): string {

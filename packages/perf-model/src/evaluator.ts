@@ -1,13 +1,28 @@
 import { MAX_MPS_CLIENTS } from '@pctodl/platform'
 import type { BoardConstants } from './board-constants.js'
+import { TENANT_NODES, tenantNode, tenantNodePart } from './corrections.js'
 import { smoothMax2, smoothMax4, smoothMax8 } from './smooth-max.js'
 import { tenantLayout as at } from './tenant-coefficients.js'
 
+/** Relative step below which a fixed point counts as found after one step of Newton's, which squares the error. */
+const LAST_STEP = 2e-6
 /**
- * Relative step below which a fixed point counts as found. Secant steps multiply the last two errors, so what remains after
- * such a step is of the order of 1e-11.
+ * From the second step on the inverse function's cubic through the last two points and slopes is used, whose error is of
+ * the order of (step x step before)^2. With this product of the two, less than 1e-10 remains.
  */
-const LAST_STEP = 1e-7
+const LAST_STEPS = 1e-6
+const MAX_STEPS = 60
+
+/** The numbers of all kinds of tenants at hand, which may move to larger arrays between two evaluations. */
+export interface KindArrays {
+  /** `tenantLayout.stride` numbers for each kind. */
+  readonly coefficients: Float64Array
+  /**
+   * Factors on the speed and on the dynamic power: for kind k and memory clock m they begin at
+   * `(k * memory clocks + m) * 2 * TENANT_NODES`, those on the speed first.
+   */
+  readonly corrections: Float64Array
+}
 
 /**
  * The model's equations for a set of tenants on one board, over plain arrays and without allocation. Put the tenants'
@@ -27,13 +42,26 @@ export class Evaluator {
   memUtilPercent = 0
 
   constants: BoardConstants
-  readonly #coefficients: Float64Array
+  readonly #kinds: KindArrays
+  /** Factors on the speed and on the dynamic power of each run, at the number of tenants at hand. */
+  readonly #speed = new Float64Array(MAX_MPS_CLIENTS)
+  readonly #watts = new Float64Array(MAX_MPS_CLIENTS)
+  #count = 0
+  /** Like tenants that stand side by side are one run, and share one solution. */
+  #runs = 0
+  readonly #runOffset = new Int32Array(MAX_MPS_CLIENTS)
+  readonly #runLength = new Int32Array(MAX_MPS_CLIENTS)
   /** Demands of the other tenants, each as if alone at the top clocks. */
   readonly #launchOthers = new Float64Array(MAX_MPS_CLIENTS)
   readonly #hostOthers = new Float64Array(MAX_MPS_CLIENTS)
+  /** Terms of the batch times at the top clock, ms. */
+  readonly #topCycles = new Float64Array(MAX_MPS_CLIENTS)
+  readonly #topMixed = new Float64Array(MAX_MPS_CLIENTS)
+  readonly #topStream = new Float64Array(MAX_MPS_CLIENTS)
+  readonly #topLaunch = new Float64Array(MAX_MPS_CLIENTS)
+  readonly #topHost = new Float64Array(MAX_MPS_CLIENTS)
   /** Batch times at the top clock, ms. */
   readonly #topMs = new Float64Array(MAX_MPS_CLIENTS)
-  #count = 0
   #memIndex = 0
   /** Part of the memory traffic that caches do not keep away from DRAM. */
   #missPart = 1
@@ -43,88 +71,252 @@ export class Evaluator {
   #topPrice = 1
   /** DRAM demand at the top clock in parts of the ceiling, 0..1. */
   #topDemand = 0
-  /** Device time of the batch that `#batchMs` looked at last, ms. */
-  #deviceMs = 0
 
-  constructor(constants: BoardConstants, coefficients: Float64Array) {
+  constructor(constants: BoardConstants, kinds: KindArrays) {
     this.constants = constants
-    this.#coefficients = coefficients
+    this.#kinds = kinds
   }
 
   /** Complete the coefficients of one kind of tenant: what it asks of the host when it is alone at the top clocks. */
   writeDemands(offset: number): void {
-    const c = this.#coefficients
+    const c = this.#kinds.coefficients
+    const { topClockMhz, parameters } = this.constants
     this.#enterMemory(0, c[offset + at.mixedMb]! + c[offset + at.streamMb]!)
-    this.#launchOthers[0] = 0
-    this.#hostOthers[0] = 0
-    const batchMs = this.#batchMs(0, offset, this.constants.topClockMhz, 1, 0)
+    const perMhz = 1 / topClockMhz
+    const msPerMb = smoothMax2(c[offset + at.ownCycles]! * perMhz * this.#missPart, this.#msPerMb)
+    const deviceMs =
+      smoothMax2(c[offset + at.cycles]! * perMhz, c[offset + at.mixedMb]! * msPerMb) +
+      c[offset + at.streamMb]! * msPerMb +
+      c[offset + at.gapMs]!
+    const launchMs = c[offset + at.launchMs]! * smoothMax4(1, 1 / parameters.launchClients)
+    const hostMs = c[offset + at.hostMs]! * smoothMax4(1, 1 / parameters.hostClients)
+    const batchMs = smoothMax8(deviceMs, launchMs) + hostMs
     c[offset + at.launchDemand] = c[offset + at.launchMs]! / batchMs
     c[offset + at.hostDemand] = c[offset + at.hostMs]! / batchMs
   }
 
   /** Take up the first `count` tenants of `offsets` and work out what they cost each other at the top clock. */
   begin(count: number, memIndex: number): void {
-    const c = this.#coefficients
-    this.#count = count
+    const c = this.#kinds.coefficients
+    const { topClockMhz, parameters } = this.constants
+    const { launchClients, hostClients } = parameters
     let traffic = 0
     let launch = 0
     let host = 0
+    let runs = 0
     for (let i = 0; i < count; i++) {
       const offset = this.offsets[i]!
       traffic += c[offset + at.mixedMb]! + c[offset + at.streamMb]!
       launch += c[offset + at.launchDemand]!
       host += c[offset + at.hostDemand]!
+      if (i > 0 && offset === this.#runOffset[runs - 1]!) this.#runLength[runs - 1]!++
+      else {
+        this.#runOffset[runs] = offset
+        this.#runLength[runs++] = 1
+      }
     }
+    this.#runs = runs
+    this.#count = count
     this.#enterMemory(memIndex, traffic)
-    for (let i = 0; i < count; i++) {
-      const offset = this.offsets[i]!
-      this.#launchOthers[i] = launch - c[offset + at.launchDemand]!
-      this.#hostOthers[i] = host - c[offset + at.hostDemand]!
+    const memClocks = this.constants.memClocksMhz.length
+    const node = tenantNode[count]!
+    const part = tenantNodePart[count]!
+    const { corrections } = this.#kinds
+    const perMhz = 1 / topClockMhz
+    for (let r = 0; r < runs; r++) {
+      const offset = this.#runOffset[r]!
+      const launchOthers = launch - c[offset + at.launchDemand]!
+      const hostOthers = host - c[offset + at.hostDemand]!
+      const msPerMb = smoothMax2(c[offset + at.ownCycles]! * perMhz * this.#missPart, this.#msPerMb)
+      const factor = ((offset / at.stride) * memClocks + memIndex) * 2 * TENANT_NODES + node
+      this.#speed[r] = corrections[factor]! + part * (corrections[factor + 1]! - corrections[factor]!)
+      const power = factor + TENANT_NODES
+      this.#watts[r] = corrections[power]! + part * (corrections[power + 1]! - corrections[power]!)
+      this.#launchOthers[r] = launchOthers
+      this.#hostOthers[r] = hostOthers
+      this.#topCycles[r] = c[offset + at.cycles]! * perMhz
+      this.#topMixed[r] = c[offset + at.mixedMb]! * msPerMb
+      this.#topStream[r] = c[offset + at.streamMb]! * msPerMb
+      // A tenant's own demand counts as 1, the most it can be, so that asking for more never slows it down.
+      this.#topLaunch[r] = c[offset + at.launchMs]! * smoothMax4(1, (1 + launchOthers) / launchClients)
+      this.#topHost[r] = c[offset + at.hostMs]! * smoothMax4(1, (1 + hostOthers) / hostClients)
     }
     this.#topPrice = this.#solveTopPrice()
     this.#topDemand = 1 - 1 / this.#topPrice
-    for (let i = 0; i < count; i++) {
-      this.#topMs[i] = this.#batchMs(i, this.offsets[i]!, this.constants.topClockMhz, this.#topPrice, 1)
+    for (let r = 0; r < runs; r++) {
+      const deviceMs =
+        smoothMax2(this.#topCycles[r]!, this.#topMixed[r]! * this.#topPrice) +
+        this.#topStream[r]! * this.#topPrice +
+        c[this.#runOffset[r]! + at.gapMs]!
+      this.#topMs[r] = smoothMax8(deviceMs, this.#topLaunch[r]!) + this.#topHost[r]!
     }
   }
 
-  /** Evaluate one SM clock, at most the top clock. */
-  at(smClockMhz: number): void {
-    const c = this.#coefficients
-    const { parameters, boostClockMhz, idlePowerW } = this.constants
-    let total = 0
-    let busySms = 0
-    let coreMw = 0
-    let memoryMw = 0
-    let noneBusy = 1
-    let counted = 0
-    let lastOffset = -1
-    let batchMs = 0
-    for (let i = 0; i < this.#count; i++) {
-      const offset = this.offsets[i]!
-      // Like tenants tend to stand side by side, and share one solution.
-      if (offset !== lastOffset) batchMs = this.#contendedBatchMs(i, offset, smClockMhz)
-      lastOffset = offset
-      const rate = 1e3 / batchMs
-      const duty = this.#deviceMs / batchMs
-      const throughput = rate * c[offset + at.batchSize]!
-      this.latencyMs[i] = batchMs
-      this.throughput[i] = throughput
-      total += throughput
-      busySms += duty * c[offset + at.sms]!
-      coreMw += rate * c[offset + at.coreEnergyMj]!
-      memoryMw += rate * c[offset + at.memoryEnergyMj]!
-      noneBusy *= 1 - duty
-      counted += c[offset + at.countedMb]! / batchMs
+  /**
+   * The price y >= 1 at which demand meets supply at the top clock: y = 1 / (1 - D(y) / ceiling), with D the part of the
+   * peak bandwidth that the tenants draw. D falls with y, so there is exactly one solution. Newton's method in a bracket.
+   */
+  #solveTopPrice(): number {
+    const c = this.#kinds.coefficients
+    const ceiling = this.constants.parameters.bandwidthCeiling
+    const scale = this.#msPerMb / ceiling
+    let low = 1
+    let high = 1 + MAX_MPS_CLIENTS / ceiling
+    let price = 1
+    let lastPrice = 0
+    let lastExcess = 0
+    let lastInverse = 0
+    for (let step = 0; step < MAX_STEPS; step++) {
+      let demand = 0
+      let slope = 0
+      for (let r = 0; r < this.#runs; r++) {
+        const offset = this.#runOffset[r]!
+        const mixed = this.#topMixed[r]! * price
+        const overlapped = smoothMax2(this.#topCycles[r]!, mixed)
+        const deviceMs = overlapped + this.#topStream[r]! * price + c[offset + at.gapMs]!
+        const longer = smoothMax8(deviceMs, this.#topLaunch[r]!)
+        const batchMs = longer + this.#topHost[r]!
+        const perPrice =
+          seventhPower(deviceMs / longer) * ((this.#topMixed[r]! * mixed) / overlapped + this.#topStream[r]!)
+        const tenants = this.#runLength[r]! * this.#speed[r]!
+        const drawn = (tenants * (c[offset + at.mixedMb]! + c[offset + at.streamMb]!)) / batchMs
+        demand += drawn
+        slope -= (drawn * perPrice) / batchMs
+      }
+      demand *= scale
+      slope *= scale
+      const excess = price - price * demand - 1
+      if (excess > 0) high = price
+      else low = price
+      const inverse = 1 / (1 - demand - price * slope)
+      let next = price - excess * inverse
+      if (step > 0) next = cubicRoot(lastPrice, lastExcess, lastInverse, price, excess, inverse)
+      if (!(next >= low && next <= high)) next = 0.5 * (low + high)
+      else if (isLastStep(step, next - price, price - lastPrice, price)) return next
+      lastPrice = price
+      lastExcess = excess
+      lastInverse = inverse
+      price = next
     }
+    return price
+  }
+
+  /**
+   * Evaluate one SM clock, at most the top clock.
+   *
+   * Below the top clock all neighbours of a tenant are taken to slow down in the same proportion as itself:
+   * t = T(price(pace), pace) with pace = t(top) / t. For like tenants that is exact. For unlike ones it keeps every tenant's
+   * throughput rising with the clock, which the joint equilibrium does not (there a tenant that waits for memory loses when
+   * its neighbours are clocked up).
+   */
+  at(smClockMhz: number): void {
+    const c = this.#kinds.coefficients
+    const { parameters, boostClockMhz, idlePowerW } = this.constants
+    const perLaunchClient = 1 / parameters.launchClients
+    const perHostClient = 1 / parameters.hostClients
+    const perMhz = 1 / smClockMhz
+    const topDemand = this.#topDemand
     const clock = smClockMhz / boostClockMhz
     const voltage = Math.max(parameters.voltageFloor, 1 - parameters.voltageSlope * (1 - clock))
     const square = voltage * voltage
+    const treeW = (square * clock * parameters.clockTreePowerW) / this.#count
+    const smW = square * clock * parameters.smPowerW
+    let total = 0
+    let dynamicW = 0
+    let noneBusy = 1
+    let counted = 0
+    let i = 0
+    for (let r = 0; r < this.#runs; r++) {
+      const offset = this.#runOffset[r]!
+      const launchMs = c[offset + at.launchMs]!
+      const hostMs = c[offset + at.hostMs]!
+      const gapMs = c[offset + at.gapMs]!
+      const launchOthers = this.#launchOthers[r]! * perLaunchClient
+      const hostOthers = this.#hostOthers[r]! * perHostClient
+      const cycles = c[offset + at.cycles]! * perMhz
+      const msPerMb = smoothMax2(c[offset + at.ownCycles]! * perMhz * this.#missPart, this.#msPerMb)
+      const mixed = c[offset + at.mixedMb]! * msPerMb
+      const stream = c[offset + at.streamMb]! * msPerMb
+      const topMs = this.#topMs[r]!
+
+      // The time at the top clock's price is too long, or just right at the top clock itself.
+      const pricedMs = smoothMax2(cycles, mixed * this.#topPrice) + stream * this.#topPrice + gapMs
+      let deviceMs = pricedMs
+      const pricedBatchMs = smoothMax8(deviceMs, this.#topLaunch[r]!) + this.#topHost[r]!
+      let batchMs = pricedBatchMs
+      if (batchMs > topMs) {
+        let low = topMs
+        let high = batchMs
+        let lastMs = 0
+        let lastExcess = 0
+        let lastInverse = 0
+        for (let step = 0; step < MAX_STEPS; step++) {
+          const pace = topMs / batchMs
+          const price = 1 / (1 - topDemand * pace)
+          const priced = mixed * price
+          const overlapped = smoothMax2(cycles, priced)
+          deviceMs = overlapped + stream * price + gapMs
+          // The smooth maxima written out, since their derivatives need the sums under the roots.
+          const launchLoad = perLaunchClient + pace * launchOthers
+          const launchCube = launchLoad * launchLoad * launchLoad
+          const launchSum = 1 + launchCube * launchLoad
+          const launchFactor = Math.sqrt(Math.sqrt(launchSum))
+          const hostLoad = perHostClient + pace * hostOthers
+          const hostCube = hostLoad * hostLoad * hostLoad
+          const hostSum = 1 + hostCube * hostLoad
+          const hostFactor = Math.sqrt(Math.sqrt(hostSum))
+          const launching = launchMs * launchFactor
+          const device3 = deviceMs * deviceMs * deviceMs
+          const device7 = device3 * device3 * deviceMs
+          const launching3 = launching * launching * launching
+          const launching7 = launching3 * launching3 * launching
+          const sum = device7 * deviceMs + launching7 * launching
+          const longer = Math.sqrt(Math.sqrt(Math.sqrt(sum)))
+          const excess = batchMs - longer - hostMs * hostFactor
+          if (excess > 0) high = batchMs
+          else low = batchMs
+          const devicePerPace = ((mixed * priced) / overlapped + stream) * topDemand * price * price
+          const launchingPerPace = (launchMs * launchCube * launchFactor * launchOthers) / launchSum
+          const perPace =
+            ((device7 * devicePerPace + launching7 * launchingPerPace) * longer) / sum +
+            (hostMs * hostCube * hostFactor * hostOthers) / hostSum
+          const inverse = batchMs / (batchMs + perPace * pace)
+          let next = batchMs - excess * inverse
+          let done = false
+          if (step > 0) next = cubicRoot(lastMs, lastExcess, lastInverse, batchMs, excess, inverse)
+          if (!(next >= low && next <= high)) next = 0.5 * (low + high)
+          else done = isLastStep(step, next - batchMs, batchMs - lastMs, batchMs)
+          lastMs = batchMs
+          lastExcess = excess
+          lastInverse = inverse
+          batchMs = next
+          if (done) break
+        }
+      }
+
+      if (batchMs < pricedBatchMs) {
+        const price = 1 / (1 - (topDemand * topMs) / batchMs)
+        deviceMs = smoothMax2(cycles, mixed * price) + stream * price + gapMs
+      }
+      const length = this.#runLength[r]!
+      const duty = Math.min(1, deviceMs / batchMs)
+      // However the correction stands, no batch ends before it was launched.
+      batchMs = Math.max(batchMs / this.#speed[r]!, launchMs + hostMs)
+      const rate = 1e3 / batchMs
+      const throughput = rate * c[offset + at.batchSize]!
+      const idle = 1 - duty
+      for (let k = 0; k < length; k++) {
+        this.latencyMs[i] = batchMs
+        this.throughput[i++] = throughput
+        noneBusy *= idle
+      }
+      total += length * throughput
+      const mw = rate * (square * c[offset + at.coreEnergyMj]! + this.#missPart * c[offset + at.memoryEnergyMj]!)
+      dynamicW += length * this.#watts[r]! * (treeW + smW * duty * c[offset + at.sms]! + 1e-3 * mw)
+      counted += (length * c[offset + at.countedMb]!) / batchMs
+    }
     this.totalThroughput = total
-    this.powerW =
-      idlePowerW[this.#memIndex]! +
-      square * clock * (parameters.clockTreePowerW + parameters.smPowerW * busySms) +
-      1e-3 * (square * coreMw + this.#missPart * memoryMw)
+    this.powerW = idlePowerW[this.#memIndex]! + dynamicW
     this.smUtilPercent = 100 * (1 - noneBusy)
     this.memUtilPercent = 100 * (1 - Math.exp(-counted * this.#msPerMb))
   }
@@ -135,92 +327,23 @@ export class Evaluator {
     this.#missPart = trafficMb / (trafficMb + this.constants.parameters.cacheReachMb)
     this.#msPerMb = this.constants.msPerMb[memIndex]! * this.#missPart
   }
+}
 
-  /**
-   * Time of a batch, ms, where a memory access takes `price` times as long as without waiting and the others make `pace`
-   * times the demand on the host that they make alone at the top clocks. Sets `#deviceMs`.
-   */
-  #batchMs(i: number, offset: number, smClockMhz: number, price: number, pace: number): number {
-    const c = this.#coefficients
-    const { launchClients, hostClients } = this.constants.parameters
-    const perMhz = 1 / smClockMhz
-    const ownMsPerMb = c[offset + at.ownCycles]! * perMhz * this.#missPart
-    const msPerMb = price * smoothMax2(ownMsPerMb, this.#msPerMb)
-    const deviceMs =
-      smoothMax2(c[offset + at.cycles]! * perMhz, c[offset + at.mixedMb]! * msPerMb) +
-      c[offset + at.streamMb]! * msPerMb +
-      c[offset + at.gapMs]!
-    this.#deviceMs = deviceMs
-    // A tenant's own demand counts as 1, the most it can be, so that asking for more never slows it down.
-    const launchMs = c[offset + at.launchMs]! * smoothMax4(1, (1 + pace * this.#launchOthers[i]!) / launchClients)
-    const hostMs = c[offset + at.hostMs]! * smoothMax4(1, (1 + pace * this.#hostOthers[i]!) / hostClients)
-    return smoothMax8(deviceMs, launchMs) + hostMs
-  }
+function seventhPower(x: number): number {
+  const x3 = x * x * x
+  return x3 * x3 * x
+}
 
-  /**
-   * The price y >= 1 at which demand meets supply at the top clock: y = 1 / (1 - D(y) / ceiling), with D the part of the
-   * peak bandwidth that the tenants draw. D falls with y, so there is exactly one solution. Secant steps in a bracket.
-   */
-  #solveTopPrice(): number {
-    const c = this.#coefficients
-    const { topClockMhz, parameters } = this.constants
-    let low = 1
-    let high = 1 + this.#count / parameters.bandwidthCeiling
-    let price = 1
-    let lastPrice = 0
-    let lastExcess = 0
-    for (let iteration = 0; iteration < 100; iteration++) {
-      let traffic = 0
-      let lastOffset = -1
-      let batchMs = 0
-      for (let i = 0; i < this.#count; i++) {
-        const offset = this.offsets[i]!
-        if (offset !== lastOffset) batchMs = this.#batchMs(i, offset, topClockMhz, price, 1)
-        lastOffset = offset
-        traffic += (c[offset + at.mixedMb]! + c[offset + at.streamMb]!) / batchMs
-      }
-      const demand = (traffic * this.#msPerMb) / parameters.bandwidthCeiling
-      const excess = price - price * demand - 1
-      if (excess > 0) high = price
-      else low = price
-      let next =
-        iteration === 0 ? 1 + demand / (1 + demand) : price - (excess * (price - lastPrice)) / (excess - lastExcess)
-      if (!(next >= low && next <= high)) next = 0.5 * (low + high)
-      if (Math.abs(next - price) <= LAST_STEP * price) return next
-      lastPrice = price
-      lastExcess = excess
-      price = next
-    }
-    return price
-  }
+/** Where the cubic through two points (x, f) with slopes 1 / inverse of the inverse function meets f = 0. */
+function cubicRoot(x0: number, f0: number, inverse0: number, x1: number, f1: number, inverse1: number): number {
+  const per = 1 / (f1 - f0)
+  const chord = (x1 - x0) * per
+  const bend0 = (chord - inverse0) * per
+  const bend1 = (inverse1 - chord) * per
+  return x0 - f0 * (inverse0 - f0 * (bend0 - (bend1 - bend0) * per * f1))
+}
 
-  /**
-   * Time of a tenant's batch at a clock below the top one, where all neighbours are taken to slow down in the same
-   * proportion as the tenant itself: t = T(price(pace), pace) with pace = t(top) / t. For like tenants that is exact. For
-   * unlike ones it keeps every tenant's throughput rising with the clock, which the joint equilibrium does not (there a
-   * tenant that waits for memory loses when its neighbours are clocked up).
-   */
-  #contendedBatchMs(i: number, offset: number, smClockMhz: number): number {
-    const topMs = this.#topMs[i]!
-    let low = topMs
-    let high = this.#batchMs(i, offset, smClockMhz, this.#topPrice, 1)
-    if (high <= topMs) return high
-    let batchMs = high
-    let lastMs = 0
-    let lastExcess = 0
-    for (let iteration = 0; iteration < 100; iteration++) {
-      const pace = topMs / batchMs
-      const result = this.#batchMs(i, offset, smClockMhz, 1 / (1 - this.#topDemand * pace), pace)
-      const excess = batchMs - result
-      if (excess > 0) high = batchMs
-      else low = batchMs
-      let next = iteration === 0 ? result : batchMs - (excess * (batchMs - lastMs)) / (excess - lastExcess)
-      if (!(next >= low && next <= high)) next = 0.5 * (low + high)
-      if (Math.abs(next - batchMs) <= LAST_STEP * batchMs) return next
-      lastMs = batchMs
-      lastExcess = excess
-      batchMs = next
-    }
-    return batchMs
-  }
+function isLastStep(step: number, next: number, last: number, size: number): boolean {
+  const move = Math.abs(next)
+  return move <= LAST_STEP * size || (step > 0 && move * Math.abs(last) <= LAST_STEPS * size * size)
 }

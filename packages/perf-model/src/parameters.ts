@@ -1,8 +1,9 @@
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { z } from 'zod'
+import { CORRECTION_NODES } from './corrections.js'
 
 /** Version of the parameter file's layout and of the equations that its numbers belong to. */
-export const PARAMETER_SCHEMA_VERSION = 1
+export const PARAMETER_SCHEMA_VERSION = 2
 
 const positive = z.number().positive()
 const nonNegative = z.number().nonnegative()
@@ -34,6 +35,19 @@ const boardSchema = z.strictObject({
   voltageFloor: positive.max(1),
   /** GPU memory in use beside the tenants' processes, MiB. */
   memoryReservedMib: nonNegative,
+})
+
+/** A grid of logarithms as `correctionGrid` lays it out; empty: no correction. */
+const grid = z
+  .array(z.number().min(-2).max(2))
+  .refine((values) => values.length === 0 || values.length === CORRECTION_NODES, `0 or ${CORRECTION_NODES} numbers`)
+
+const correctionSchema = z.strictObject({
+  memClockMhz: positive,
+  /** Logarithm of the factor on the tenant's speed; does not fall along the share. */
+  speed: grid,
+  /** Logarithm of the factor on the tenant's part of the dynamic power. */
+  dynamicPower: grid,
 })
 
 const networkSchema = z.strictObject({
@@ -70,6 +84,30 @@ const networkSchema = z.strictObject({
   memoryBaseMib: nonNegative,
   /** GPU memory per sample of the batch, MiB. */
   memoryPerSampleMib: nonNegative,
+  /** What the equations leave over, by memory clock; without an entry for a clock there is no correction at it. */
+  corrections: z.array(correctionSchema),
+})
+
+const range = z.tuple([positive, positive])
+
+/** What the rows of the fit covered. Predictions outside are extrapolations. */
+const profileSchema = z.strictObject({
+  networks: z
+    .array(z.strictObject({ name: z.string().min(1), mpsPercent: range, batchSize: range, tenants: range }))
+    .min(1),
+  smClockMhz: z.array(z.strictObject({ memClockMhz: positive, range })).min(1),
+  /** Which kinds of tenants shared the board. */
+  mixes: z.array(z.enum(['like tenants', 'unlike tenants', 'several networks'])).min(1),
+})
+
+const spreadSchema = z.strictObject({
+  quantity: z.enum(['throughput', 'tenant throughput', 'power']),
+  mix: z.enum(['like tenants', 'unlike tenants', 'several networks']),
+  tenants: z.enum(['1', '2-4', '5+']),
+  /** Rows of the region; where there are fewer than 20, `sd` is that of all rows. */
+  count: z.int().nonnegative(),
+  /** Root mean square of ln(measured / predicted), on held-out rows where there was a cross-validation. */
+  sd: nonNegative,
 })
 
 const errorSchema = z.strictObject({
@@ -96,13 +134,23 @@ const parameterSchema = z.strictObject({
     seed: z.int(),
     /** Errors on held-out configurations; empty where no cross-validation was made. */
     heldOutErrors: z.array(errorSchema),
+    /** How often `refit` has changed the parameters since the fit. */
+    refits: z.int().nonnegative(),
   }),
   boardParameters: boardSchema,
   networks: z.array(networkSchema).min(1),
+  profile: profileSchema,
+  spread: z.array(spreadSchema),
 })
 
 export type BoardParameters = z.infer<typeof boardSchema>
 export type NetworkParameters = z.infer<typeof networkSchema>
+export type NetworkCorrection = z.infer<typeof correctionSchema>
+/** The ranges that the rows of a fit covered. */
+export type FittedProfile = z.infer<typeof profileSchema>
+export type Mix = FittedProfile['mixes'][number]
+/** How far predictions lie from measurements in one region. */
+export type Spread = z.infer<typeof spreadSchema>
 /** Median and 95th percentile of the error of one quantity over one kind of rows. */
 export type ErrorSummary = z.infer<typeof errorSchema>
 /** Everything that makes a `PerfModel`, as stored in a parameter file. */

@@ -10,35 +10,18 @@ import {
   UnknownNameError,
 } from '@pctodl/platform'
 import { boardConstants } from './board-constants.js'
+import { type Domain, domainOf } from './domain.js'
 import { Evaluator } from './evaluator.js'
-import type { NetworkParameters, PerfModelParameters } from './parameters.js'
+import { KindTable } from './kind-table.js'
+import { type NetworkParameters, type PerfModelParameters, parsePerfModelParameters } from './parameters.js'
+import { assertBatchArrays, type BatchInput, type BatchOutput, batchOutput } from './prediction-batch.js'
+import type { PredictionBuffer } from './prediction-buffer.js'
 import type { Prediction, Predictor, TenantPrediction } from './predictor.js'
-import { tenantLayout, writeTenantCoefficients } from './tenant-coefficients.js'
+import { mixIndex, regionOf, SpreadTable } from './spread.js'
+import { MAX_BATCH_SIZE } from './tenant-coefficients.js'
 
-/** Largest batch that the model accepts; the traces that it is fitted to end there. */
-export const MAX_BATCH_SIZE = 256
-
-/** Where `predictInto` writes; make one with `predictionBuffer` and use it again and again. */
-export interface PredictionBuffer {
-  throughput: number
-  powerW: number
-  smUtilPercent: number
-  memUtilPercent: number
-  /** Samples/s; entries beyond the configuration's tenants keep old values. */
-  readonly tenantThroughput: Float64Array
-  readonly tenantLatencyMs: Float64Array
-}
-
-export function predictionBuffer(): PredictionBuffer {
-  return {
-    throughput: 0,
-    powerW: 0,
-    smUtilPercent: 0,
-    memUtilPercent: 0,
-    tenantThroughput: new Float64Array(MAX_MPS_CLIENTS),
-    tenantLatencyMs: new Float64Array(MAX_MPS_CLIENTS),
-  }
-}
+/** The 99th percentile of the normal distribution, in standard deviations. */
+const Z99 = 2.326348
 
 /**
  * Predicts what any mix of the fitted networks does on one board. A prediction does not depend on the order of the tenants;
@@ -52,10 +35,16 @@ export class PerfModel implements Predictor {
   readonly networks: readonly string[]
   readonly #parameters: PerfModelParameters
   readonly #networkIndex: ReadonlyMap<string, number>
-  readonly #kindsPerNetwork: number
-  /** Coefficients of every possible kind of tenant, written when first asked for. */
-  readonly #coefficients: Float64Array
+  readonly #kinds: KindTable
   readonly #evaluator: Evaluator
+  readonly #spread: SpreadTable
+  /** SMs of a share, in TPCs, by whole percent: the division is not worth doing again. */
+  readonly #tpcs: Int32Array
+  /** Region of the tenants that the evaluator holds. */
+  #region = 0
+  /** Tenants and memory clock that the evaluator holds; 0 tenants: none. */
+  #heldCount = 0
+  #heldMemIndex = -1
   readonly #lowestClocksMhz: readonly number[]
   readonly #highestClocksMhz: readonly number[]
 
@@ -84,9 +73,25 @@ export class PerfModel implements Predictor {
     this.#networkIndex = new Map(this.networks.map((name, index) => [name, index]))
     this.#lowestClocksMhz = clocks.map((states) => states[0]!)
     this.#highestClocksMhz = clocks.map((states) => states.at(-1)!)
-    this.#kindsPerNetwork = (spec.smCount / spec.smPerTpc) * MAX_BATCH_SIZE
-    this.#coefficients = new Float64Array(this.networks.length * this.#kindsPerNetwork * tenantLayout.stride)
-    this.#evaluator = new Evaluator(constants, this.#coefficients)
+    this.#kinds = new KindTable(parameters, spec, this.memClocksMhz)
+    this.#evaluator = new Evaluator(constants, this.#kinds)
+    this.#spread = new SpreadTable(parameters.spread)
+    this.#tpcs = Int32Array.from({ length: 101 }, (_, share) => smsOfShare(spec, Math.max(1, share)) / spec.smPerTpc)
+  }
+
+  /**
+   * A model from the parsed JSON of a parameter file.
+   *
+   * @throws ParameterVersionError, InvalidInputError, UnknownNameError for a board that is not known and not given
+   */
+  static load(json: unknown, spec?: GpuSpec): PerfModel {
+    const parameters = parsePerfModelParameters(json)
+    return spec === undefined ? new PerfModel(parameters) : new PerfModel(parameters, spec)
+  }
+
+  /** What the model was made from; write it as JSON to load it again. */
+  get parameters(): PerfModelParameters {
+    return this.#parameters
   }
 
   /**
@@ -98,13 +103,20 @@ export class PerfModel implements Predictor {
     const evaluator = this.#evaluate(configuration)
     const { throughput, latencyMs } = evaluator
     const count = configuration.tenants.length
+    const region = this.#region
+    const late = Math.exp(Z99 * this.#spread.tenantThroughput(region))
     const tenants = new Array<TenantPrediction>(count)
-    for (let i = 0; i < count; i++) tenants[i] = { throughput: throughput[i]!, latencyMs: latencyMs[i]! }
+    for (let i = 0; i < count; i++) {
+      const mean = latencyMs[i]!
+      tenants[i] = { throughput: throughput[i]!, latencyMs: mean, p99LatencyMs: mean * late }
+    }
     return {
       throughput: evaluator.totalThroughput,
       powerW: evaluator.powerW,
       smUtilPercent: evaluator.smUtilPercent,
       memUtilPercent: evaluator.memUtilPercent,
+      throughputSd: evaluator.totalThroughput * this.#spread.throughput(region),
+      powerSdW: evaluator.powerW * this.#spread.power(region),
       tenants,
     }
   }
@@ -116,10 +128,60 @@ export class PerfModel implements Predictor {
     out.powerW = evaluator.powerW
     out.smUtilPercent = evaluator.smUtilPercent
     out.memUtilPercent = evaluator.memUtilPercent
+    out.throughputSd = evaluator.totalThroughput * this.#spread.throughput(this.#region)
+    out.powerSdW = evaluator.powerW * this.#spread.power(this.#region)
     for (let i = 0; i < configuration.tenants.length; i++) {
       out.tenantThroughput[i] = evaluator.throughput[i]!
       out.tenantLatencyMs[i] = evaluator.latencyMs[i]!
     }
+  }
+
+  /**
+   * Many predictions over typed arrays: no names to look up, nothing allocated but the result, and nothing at all where
+   * `out` is given.
+   *
+   * @throws InvalidInputError naming the array and the index; what was predicted before it stays in `out`
+   */
+  predictBatch(input: BatchInput, out: BatchOutput = batchOutput(input)): BatchOutput {
+    assertBatchArrays(input, out)
+    const evaluator = this.#evaluator
+    const { network, mpsPercent, batchSize, firstTenant, smClockMhz, memClockMhz } = input
+    for (let c = 0; c < smClockMhz.length; c++) {
+      const from = firstTenant[c]!
+      const count = firstTenant[c + 1]! - from
+      const memIndex = this.#memIndex(memClockMhz[c]!)
+      this.#assertSmClock(smClockMhz[c]!, memIndex)
+      this.#beginEntering(count)
+      for (let i = 0; i < count; i++) {
+        const index = network[from + i]!
+        if (!(index >= 0 && index < this.networks.length)) {
+          throw new InvalidInputError(
+            `network[${from + i}]`,
+            index,
+            `an index of networks, 0 to ${this.networks.length - 1}`,
+          )
+        }
+        this.#put(i, index, mpsPercent[from + i]!, batchSize[from + i]!)
+      }
+      this.#endEntering(count, memIndex)
+      evaluator.at(smClockMhz[c]!)
+      out.throughput[c] = evaluator.totalThroughput
+      out.powerW[c] = evaluator.powerW
+      out.smUtilPercent[c] = evaluator.smUtilPercent
+      out.memUtilPercent[c] = evaluator.memUtilPercent
+      out.throughputSd[c] = evaluator.totalThroughput * this.#spread.throughput(this.#region)
+      out.powerSdW[c] = evaluator.powerW * this.#spread.power(this.#region)
+      for (let i = 0; i < count; i++) {
+        out.tenantThroughput[from + i] = evaluator.throughput[i]!
+        out.tenantLatencyMs[from + i] = evaluator.latencyMs[i]!
+      }
+    }
+    return out
+  }
+
+  /** Whether a configuration lies within what the rows of the fit covered, and if not, in which fields it does not. */
+  domain(configuration: Configuration): Domain {
+    return domainOf(this.#parameters.profile, configuration)
   }
 
   /**
@@ -152,49 +214,88 @@ export class PerfModel implements Predictor {
 
   #evaluate({ tenants, smClockMhz, memClockMhz }: Configuration): Evaluator {
     const memIndex = this.#memIndex(memClockMhz)
-    const lowest = this.#lowestClocksMhz[memIndex]!
-    const highest = this.#highestClocksMhz[memIndex]!
-    if (!(smClockMhz >= lowest && smClockMhz <= highest)) {
-      throw new InvalidInputError('smClockMhz', smClockMhz, `a clock from ${lowest} to ${highest} MHz`)
-    }
+    this.#assertSmClock(smClockMhz, memIndex)
     this.#enter(tenants, memIndex)
     this.#evaluator.at(smClockMhz)
     return this.#evaluator
   }
 
-  #enter(tenants: readonly Tenant[], memIndex: number): void {
-    const count = tenants.length
-    if (count < 1 || count > MAX_MPS_CLIENTS) {
-      throw new InvalidInputError('tenants', count, `from 1 to ${MAX_MPS_CLIENTS} tenants`)
+  #assertSmClock(smClockMhz: number, memIndex: number): void {
+    const lowest = this.#lowestClocksMhz[memIndex]!
+    const highest = this.#highestClocksMhz[memIndex]!
+    if (!(smClockMhz >= lowest && smClockMhz <= highest)) {
+      throw new InvalidInputError('smClockMhz', smClockMhz, `a clock from ${lowest} to ${highest} MHz`)
     }
-    let shares = 0
-    for (let i = 0; i < count; i++) {
-      const tenant = tenants[i]!
-      this.#evaluator.offsets[i] = this.#offsetOf(tenant, i)
-      shares += tenant.mpsPercent
-    }
-    if (shares > 100 + 1e-9) {
-      throw new InvalidInputError('sum of tenants[].mpsPercent', shares, 'at most 100; the model knows no time slicing')
-    }
-    this.#evaluator.begin(count, memIndex)
   }
 
-  #offsetOf({ model, mpsPercent, batchSize }: Tenant, i: number): number {
+  #enter(tenants: readonly Tenant[], memIndex: number): void {
+    const count = tenants.length
+    this.#beginEntering(count)
+    for (let i = 0; i < count; i++) {
+      const { model, mpsPercent, batchSize } = tenants[i]!
+      const network = this.#networkIndex.get(model)
+      // Shares and batches come first in complaints, as everywhere in the family.
+      this.#put(i, network ?? -1, mpsPercent, batchSize)
+      if (network === undefined) throw new UnknownNameError('network', model, this.networks)
+    }
+    this.#endEntering(count, memIndex)
+  }
+
+  #shareSum = 0
+  #changed = false
+  #like = true
+  #firstNetwork = 0
+  #severalNetworks = false
+
+  #beginEntering(count: number): void {
+    if (!(count >= 1 && count <= MAX_MPS_CLIENTS)) {
+      throw new InvalidInputError('tenants', count, `from 1 to ${MAX_MPS_CLIENTS} tenants`)
+    }
+    this.#shareSum = 0
+    this.#like = true
+    this.#severalNetworks = false
+    this.#changed = false
+  }
+
+  /** Tenant `i`; a network below 0 is checked for everything else, and then left to the caller to complain of. */
+  #put(i: number, network: number, mpsPercent: number, batchSize: number): void {
     if (!(mpsPercent > 0 && mpsPercent <= 100)) {
       throw new InvalidInputError(`tenants[${i}].mpsPercent`, mpsPercent, 'a share above 0 and at most 100')
     }
     assertBatch(batchSize, i)
-    const network = this.#networkIndex.get(model)
-    if (network === undefined) throw new UnknownNameError('network', model, this.networks)
-    const sms = smsOfShare(this.spec, mpsPercent)
-    const kind = (sms / this.spec.smPerTpc - 1) * MAX_BATCH_SIZE + batchSize - 1
-    const offset = (network * this.#kindsPerNetwork + kind) * tenantLayout.stride
-    if (this.#coefficients[offset + tenantLayout.sms] === 0) {
-      const { boardParameters, networks } = this.#parameters
-      writeTenantCoefficients(boardParameters, networks[network]!, sms, batchSize, this.#coefficients, offset)
+    if (network < 0) return
+    const whole = mpsPercent | 0
+    const tpcs = whole === mpsPercent ? this.#tpcs[whole]! : smsOfShare(this.spec, mpsPercent) / this.spec.smPerTpc
+    let offset = this.#kinds.find(network, tpcs, batchSize)
+    if (offset < 0) {
+      offset = this.#kinds.add(network, tpcs, batchSize)
       this.#evaluator.writeDemands(offset)
+      // That moved the evaluator to another memory clock.
+      this.#heldCount = 0
     }
-    return offset
+    const { offsets } = this.#evaluator
+    if (offsets[i] !== offset) {
+      offsets[i] = offset
+      this.#changed = true
+      this.#heldCount = 0
+    }
+    if (i === 0) this.#firstNetwork = network
+    if (offset !== offsets[0]!) this.#like = false
+    if (network !== this.#firstNetwork) this.#severalNetworks = true
+    this.#shareSum += mpsPercent
+  }
+
+  #endEntering(count: number, memIndex: number): void {
+    if (this.#shareSum > 100 + 1e-9) {
+      const expected = 'at most 100; the model knows no time slicing'
+      throw new InvalidInputError('sum of tenants[].mpsPercent', this.#shareSum, expected)
+    }
+    // The same tenants at another clock need no second look at what they cost each other.
+    if (!this.#changed && count === this.#heldCount && memIndex === this.#heldMemIndex) return
+    this.#evaluator.begin(count, memIndex)
+    this.#region = regionOf(mixIndex(this.#like, this.#severalNetworks), count)
+    this.#heldCount = count
+    this.#heldMemIndex = memIndex
   }
 
   #network(name: string): NetworkParameters {

@@ -1,5 +1,8 @@
 import type { BoardParameters, NetworkParameters } from './parameters.js'
 
+/** Largest batch that the model accepts. */
+export const MAX_BATCH_SIZE = 256
+
 /**
  * What a tenant of a given network, SM count and batch size asks of the board, as numbers that depend on no clock and on
  * no neighbour. They are computed once per kind of tenant and lie side by side in one `Float64Array`, `stride` apart.
@@ -23,7 +26,6 @@ export const tenantLayout = {
   launchDemand: 7,
   /** The same for the rest of the host's work. */
   hostDemand: 8,
-  /** Never 0, so it also tells whether the coefficients have been written. */
   sms: 9,
   batchSize: 10,
   /** Energy of a batch that scales with the square of the voltage, mJ. */

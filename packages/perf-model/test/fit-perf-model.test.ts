@@ -1,44 +1,10 @@
 import { fitPerfModel, loadPerfModel, PerfModel } from '@pctodl/perf-model'
-import { InvalidInputError, SeededRandom, smClocksAt, type Tenant, type TraceRow } from '@pctodl/platform'
+import { InvalidInputError, type TraceRow } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
+import { measuredNetworks, measuredRows } from './synthetic-rows.js'
 
 const truth = loadPerfModel('A100')
-const names = ['mobilenet_v2', 'resnet50']
-
-/** Rows as a profiler would measure them on a board that obeys the model, with 1 % noise. */
-function measure(seed: number, count: number): TraceRow[] {
-  const random = new SeededRandom(seed)
-  const clocks = smClocksAt(truth.spec, 1215)!
-  return Array.from({ length: count }, () => {
-    const size = 1 + random.integer(5)
-    const like = random.uniform() < 0.6
-    const draw = (): Tenant => ({
-      model: names[random.integer(names.length)]!,
-      mpsPercent: 5 * (1 + random.integer(Math.floor(20 / size))),
-      batchSize: [1, 4, 8, 16, 32, 64, 128, 256][random.integer(8)]!,
-    })
-    const first = draw()
-    const tenants = Array.from({ length: size }, () => (like ? first : draw()))
-    const smClockMhz = clocks[random.integer(clocks.length)]!
-    const prediction = truth.predict({ tenants, smClockMhz, memClockMhz: 1215 })
-    const noise = 1 + 0.01 * random.normal()
-    return {
-      tenants,
-      targetSmClockMhz: smClockMhz,
-      memClockMhz: 1215,
-      smClockMhz,
-      smUtilPercent: prediction.smUtilPercent,
-      memUtilPercent: prediction.memUtilPercent,
-      throughput: prediction.throughput * noise,
-      powerAverageW: prediction.powerW * (1 + 0.005 * random.normal()),
-      powerMaxW: prediction.powerW,
-      tenantThroughput: prediction.tenants.map((tenant) => tenant.throughput * noise),
-      tenantLatencyMs: prediction.tenants.map((tenant) => tenant.latencyMs / noise),
-      memoryUsedBytes: 500 * 1024 ** 2 + tenants.reduce((sum, tenant) => sum + truth.memoryBytes(tenant), 0),
-      failed: false,
-    }
-  })
-}
+const measure = (seed: number, count: number) => measuredRows(truth, seed, count)
 
 const failedRow: TraceRow = {
   ...measure(9, 1)[0]!,
@@ -80,7 +46,7 @@ describe('fitPerfModel', () => {
   })
 
   it('recovers the memory needs', () => {
-    for (const name of names) {
+    for (const name of measuredNetworks) {
       const tenant = { model: name, mpsPercent: 20, batchSize: 100 }
       expect(model.memoryBytes(tenant) / truth.memoryBytes(tenant)).toBeCloseTo(1, 2)
     }

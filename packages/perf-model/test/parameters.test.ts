@@ -12,8 +12,21 @@ describe('parsePerfModelParameters', () => {
     expect(parsed.provenance.heldOutErrors.length).toBeGreaterThan(0)
   })
 
+  it.each<[string, number, number]>([
+    ['throughput', 2, 8],
+    ['power', 1, 4],
+  ])('has, as the fitting script left them, held-out errors of %s within %d %% and %d %%', (quantity, median, p95) => {
+    for (const board of Object.keys(shippedParameters)) {
+      const { provenance } = parsePerfModelParameters(shippedParameters[board])
+      const found = provenance.heldOutErrors.find((entry) => entry.quantity === quantity && entry.rows === 'all')!
+      expect(found.count).toBe(provenance.rows)
+      expect(found.median).toBeLessThanOrEqual(median)
+      expect(found.p95).toBeLessThanOrEqual(p95)
+    }
+  })
+
   it('refuses another schema version by a class of its own', () => {
-    for (const schemaVersion of [0, 2, '1', null]) {
+    for (const schemaVersion of [0, 1, 3, '2', null]) {
       expect(() => parsePerfModelParameters({ ...shipped, schemaVersion })).toThrowError(ParameterVersionError)
     }
   })

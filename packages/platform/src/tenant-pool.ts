@@ -1,4 +1,5 @@
 import type { Tenant } from './configuration.js'
+import type { LatencyHistogram } from './latency-histogram.js'
 
 export type TenantState = 'loading' | 'running' | 'failed'
 
@@ -19,6 +20,8 @@ export interface TenantCounters {
   readonly latencySumMs: number
   /** Monotonic time at which the last batch completed, ms; time of readiness before the first. */
   readonly lastCompletionMs: number
+  /** Latencies of all completed batches, where the pool keeps them; a copy that no longer changes. */
+  readonly latencies?: LatencyHistogram
 }
 
 /** Applies a configuration's tenants and counts what they complete. */

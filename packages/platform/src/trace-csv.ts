@@ -25,7 +25,7 @@ export class TraceFormatError extends PctodlError {
  * Read a trace: upstream PctoDL's eleven columns in any order, ours where they are there, any others ignored. A list is
  * written `[25, 25]` or, for one tenant, as a bare number; Python's floats (`50.0`) are accepted. An empty `target_freq`
  * means that the clock was not locked. Upstream writes a configuration that failed as a row of zeros, without a mark:
- * such a row comes back with `failed: true`.
+ * such a row comes back with `failed: true`. Where `failed` is marked, measurements may be blank and come back as NaN.
  *
  * @throws TraceFormatError naming row and column
  */
@@ -53,30 +53,33 @@ export function parseTraceCsv(text: string): TraceRow[] {
 
 function parseRow(fields: Fields): TraceRow {
   const tenants = parseTenants(fields)
-  const smUtilPercent = fields.number('sm_util', 0)
-  const memUtilPercent = fields.number('mem_util', 0)
-  const throughput = fields.number('throughput_total', 0)
-  const powerAverageW = fields.number('power_avg', 0)
-  const marked = fields.text('failed')
-  if (!['', '0', '1', 'true', 'false', 'True', 'False'].includes(marked)) {
+  const mark = fields.text('failed')
+  if (!['', '0', '1', 'true', 'false', 'True', 'False'].includes(mark)) {
     throw fields.error('failed', '0 or 1')
   }
+  const marked = mark.toLowerCase() === 'true' || mark === '1'
+  const measured = (column: Column) => {
+    return marked && fields.text(column) === '' ? Number.NaN : fields.number(column, 0)
+  }
+  const smUtilPercent = measured('sm_util')
+  const memUtilPercent = measured('mem_util')
+  const throughput = measured('throughput_total')
   const allZero = smUtilPercent === 0 && memUtilPercent === 0 && throughput === 0
   const memoryMib = fields.optionalNumber('memory_used_mib', 0)
   return {
     tenants,
     targetSmClockMhz: fields.optionalNumber('target_freq', 1),
     memClockMhz: fields.number('mem_freq', 1),
-    smClockMhz: fields.number('sm_freq', 0),
+    smClockMhz: measured('sm_freq'),
     smUtilPercent,
     memUtilPercent,
     throughput,
-    powerAverageW,
-    powerMaxW: fields.number('power_max', 0),
+    powerAverageW: measured('power_avg'),
+    powerMaxW: measured('power_max'),
     tenantThroughput: fields.perTenant('throughput_list', tenants.length),
     tenantLatencyMs: fields.perTenant('latency_ms_list', tenants.length),
     memoryUsedBytes: memoryMib === null ? null : memoryMib * 1024 ** 2,
-    failed: allZero || marked.toLowerCase() === 'true' || marked === '1',
+    failed: allZero || marked,
   }
 }
 

@@ -23,7 +23,10 @@ export interface TraceRow {
   readonly tenantLatencyMs: readonly number[]
   /** GPU memory in use over all tenants, bytes; null where the file has no such column. */
   readonly memoryUsedBytes: number | null
-  /** A tenant ran out of memory or died: the measurements are meaningless (upstream writes them as zeros). */
+  /**
+   * A tenant ran out of memory or died: the measurements are meaningless. Upstream writes them as zeros; ours are NaN, and
+   * blank in the file.
+   */
   readonly failed: boolean
 }
 
@@ -49,32 +52,35 @@ export const traceColumns = [
 
 /** Write rows as CSV with a header. Tenants of unlike networks get the model name `mixed` and a `model_list`. */
 export function formatTraceCsv(rows: readonly TraceRow[]): string {
-  const lines = [traceColumns.join(',')]
-  for (const row of rows) {
-    const models = row.tenants.map((tenant) => tenant.model)
-    const uniform = models.every((model) => model === models[0])
-    lines.push(
-      [
-        uniform ? models[0] : 'mixed',
-        list(row.tenants.map((tenant) => tenant.mpsPercent)),
-        list(row.tenants.map((tenant) => tenant.batchSize)),
-        row.targetSmClockMhz ?? '',
-        row.memClockMhz,
-        row.smClockMhz.toFixed(1),
-        row.smUtilPercent.toFixed(1),
-        row.memUtilPercent.toFixed(1),
-        row.throughput.toFixed(2),
-        row.powerAverageW.toFixed(2),
-        row.powerMaxW.toFixed(2),
-        uniform ? '' : `"[${models.join(', ')}]"`,
-        row.tenantThroughput.length > 0 ? list(row.tenantThroughput.map((x) => Number(x.toFixed(3)))) : '',
-        row.tenantLatencyMs.length > 0 ? list(row.tenantLatencyMs.map((x) => Number(x.toFixed(3)))) : '',
-        row.memoryUsedBytes === null ? '' : (row.memoryUsedBytes / 1024 ** 2).toFixed(0),
-        row.failed ? 1 : 0,
-      ].join(','),
-    )
-  }
-  return `${lines.join('\n')}\n`
+  return `${[traceColumns.join(','), ...rows.map((row) => traceFields(row).join(','))].join('\n')}\n`
+}
+
+/** The fields of one row in the order of `traceColumns`, quoted where they have to be; what was not measured is blank. */
+export function traceFields(row: TraceRow): string[] {
+  const models = row.tenants.map((tenant) => tenant.model)
+  const uniform = models.every((model) => model === models[0])
+  return [
+    (uniform ? models[0] : 'mixed') ?? '',
+    list(row.tenants.map((tenant) => tenant.mpsPercent)),
+    list(row.tenants.map((tenant) => tenant.batchSize)),
+    row.targetSmClockMhz === null ? '' : String(row.targetSmClockMhz),
+    String(row.memClockMhz),
+    decimal(row.smClockMhz, 1),
+    decimal(row.smUtilPercent, 1),
+    decimal(row.memUtilPercent, 1),
+    decimal(row.throughput, 2),
+    decimal(row.powerAverageW, 2),
+    decimal(row.powerMaxW, 2),
+    uniform ? '' : `"[${models.join(', ')}]"`,
+    row.tenantThroughput.length > 0 ? list(row.tenantThroughput.map((x) => Number(x.toFixed(3)))) : '',
+    row.tenantLatencyMs.length > 0 ? list(row.tenantLatencyMs.map((x) => Number(x.toFixed(3)))) : '',
+    row.memoryUsedBytes === null ? '' : (row.memoryUsedBytes / 1024 ** 2).toFixed(0),
+    row.failed ? '1' : '0',
+  ]
+}
+
+function decimal(value: number, digits: number): string {
+  return Number.isNaN(value) ? '' : value.toFixed(digits)
 }
 
 function list(values: readonly number[]): string {

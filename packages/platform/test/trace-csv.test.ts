@@ -45,6 +45,26 @@ describe('parseTraceCsv', () => {
     )
   })
 
+  it('keeps a failed row that was not measured blank, never zero', () => {
+    const nothing = { smClockMhz: NaN, smUtilPercent: NaN, memUtilPercent: NaN, throughput: NaN }
+    const failed: TraceRow = {
+      tenants: [{ model: 'vgg19', mpsPercent: 10, batchSize: 256 }],
+      targetSmClockMhz: null,
+      memClockMhz: 9501,
+      ...nothing,
+      powerAverageW: NaN,
+      powerMaxW: NaN,
+      tenantThroughput: [],
+      tenantLatencyMs: [],
+      memoryUsedBytes: null,
+      failed: true,
+    }
+    const text = formatTraceCsv([failed])
+    expect(text.split('\n')[1]).toBe('vgg19,"[10]","[256]",,9501,,,,,,,,,,,1')
+    expect(parseTraceCsv(text)).toEqual([failed])
+    expect(() => parseTraceCsv(text.replace(',1\n', ',0\n'))).toThrow(TraceFormatError)
+  })
+
   it("reads upstream's eleven columns", () => {
     const rows = parseTraceCsv(
       [

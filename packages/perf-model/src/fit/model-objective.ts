@@ -1,5 +1,6 @@
 import type { GpuSpec } from '@pctodl/platform'
 import { boardConstants } from '../board-constants.js'
+import { TENANT_NODES, writeKindCorrections } from '../corrections.js'
 import { Evaluator } from '../evaluator.js'
 import type { LeastSquaresProblem } from '../levenberg-marquardt.js'
 import type { BoardParameters, NetworkParameters } from '../parameters.js'
@@ -10,7 +11,8 @@ import type { TableRow, TraceTable } from './trace-table.js'
 /** What a stage of the fit compares. */
 export interface StageResiduals {
   count(row: TableRow): number
-  write(row: TableRow, evaluator: Evaluator, out: Float64Array, at: number): void
+  /** @param limitW power that the board does not exceed where its clock was left to it */
+  write(row: TableRow, evaluator: Evaluator, out: Float64Array, at: number, limitW: number): void
 }
 
 interface Slot {
@@ -37,6 +39,7 @@ export class ModelObjective implements LeastSquaresProblem {
   readonly #rowsOfNetwork: readonly (readonly number[])[]
   readonly #kindsOfNetwork: readonly (readonly number[])[]
   readonly #coefficients: Float64Array
+  readonly #corrections: Float64Array
   readonly #evaluator: Evaluator
   readonly #shifted: Float64Array
   readonly #start: Float64Array
@@ -51,6 +54,8 @@ export class ModelObjective implements LeastSquaresProblem {
     readonly stage: StageResiduals,
     /** Strength of the pull towards the start, in standard deviations per unit of the logarithm. */
     readonly prior: number,
+    /** Power that rows with a nominal clock do not exceed, W. */
+    readonly limitW: number,
   ) {
     this.#rows = rows
     const slots: Slot[] = []
@@ -72,7 +77,12 @@ export class ModelObjective implements LeastSquaresProblem {
     this.#rowsOfNetwork = networks.map((_, k) => rows.flatMap((row, r) => (row.networks.includes(k) ? [r] : [])))
     this.#kindsOfNetwork = networks.map((_, k) => table.kinds.flatMap((kind, i) => (kind.network === k ? [i] : [])))
     this.#coefficients = new Float64Array(table.kinds.length * tenantLayout.stride)
-    this.#evaluator = new Evaluator(boardConstants(spec, board), this.#coefficients)
+    this.#corrections = new Float64Array(table.kinds.length * table.memClocksMhz.length * 2 * TENANT_NODES)
+    this.#evaluator = new Evaluator(boardConstants(spec, board), {
+      coefficients: this.#coefficients,
+      corrections: this.#corrections,
+    })
+    this.readCorrections()
     this.#shifted = new Float64Array(this.residualCount)
     this.#start = this.pack()
   }
@@ -140,19 +150,36 @@ export class ModelObjective implements LeastSquaresProblem {
     })
   }
 
-  /** Evaluate one row of the table, used in the fit or not; the result lies in the evaluator until the next call. */
-  evaluate(row: TableRow): Evaluator {
-    row.kinds.forEach((kind, i) => {
-      this.#evaluator.offsets[i] = kind * tenantLayout.stride
+  /** Take up the networks' corrections as they are now. */
+  readCorrections(): void {
+    const { kinds, memClocksMhz } = this.table
+    kinds.forEach(({ network, sms, batchSize }, kind) => {
+      const mpsPercent = (100 * sms) / this.spec.smCount
+      writeKindCorrections(this.networks[network]!, memClocksMhz, mpsPercent, batchSize, this.#corrections, kind)
     })
-    this.#evaluator.begin(row.kinds.length, row.memIndex)
+  }
+
+  /**
+   * Evaluate one row of the table, used in the fit or not; the result lies in the evaluator until the next call. Where the
+   * board kept its own clock, `powerW` is not yet held to the limit; `powerOf` is.
+   */
+  evaluate(row: TableRow): Evaluator {
+    const { kinds } = row
+    for (let i = 0; i < kinds.length; i++) this.#evaluator.offsets[i] = kinds[i]! * tenantLayout.stride
+    this.#evaluator.begin(kinds.length, row.memIndex)
     this.#evaluator.at(row.row.smClockMhz)
     return this.#evaluator
   }
 
+  /** Predicted power of a row, W. */
+  powerOf(row: TableRow): number {
+    const { powerW } = this.evaluate(row)
+    return row.nominalClock ? Math.min(powerW, this.limitW) : powerW
+  }
+
   #writeRow(r: number, out: Float64Array): void {
     const row = this.#rows[r]!
-    this.stage.write(row, this.evaluate(row), out, this.#rowStart[r]!)
+    this.stage.write(row, this.evaluate(row), out, this.#rowStart[r]!, this.limitW)
   }
 
   #refresh(network = -1): void {

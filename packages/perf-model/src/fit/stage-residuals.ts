@@ -25,19 +25,21 @@ export const throughputResiduals: StageResiduals = {
   },
 }
 
-export const powerResiduals: StageResiduals = single(
-  (row, evaluator) => Math.log(evaluator.powerW / row.row.powerAverageW) / POWER_SIGMA,
-)
+/** Where the clock is nominal, what is predicted above the limit counts as the limit. */
+export const powerResiduals: StageResiduals = single((row, evaluator, limitW) => {
+  const powerW = row.nominalClock ? Math.min(evaluator.powerW, limitW) : evaluator.powerW
+  return Math.log(powerW / row.row.powerAverageW) / POWER_SIGMA
+})
 
 export const utilisationResiduals: StageResiduals = single(
   (row, evaluator) => (evaluator.memUtilPercent - row.row.memUtilPercent) / UTILISATION_SIGMA,
 )
 
-function single(residual: (row: TableRow, evaluator: Evaluator) => number): StageResiduals {
+function single(residual: (row: TableRow, evaluator: Evaluator, limitW: number) => number): StageResiduals {
   return {
     count: () => 1,
-    write(row, evaluator, out, at) {
-      out[at] = residual(row, evaluator)
+    write(row, evaluator, out, at, limitW) {
+      out[at] = residual(row, evaluator, limitW)
     },
   }
 }

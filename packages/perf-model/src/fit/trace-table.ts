@@ -1,4 +1,5 @@
-import { type GpuSpec, InvalidInputError, smsOfShare, type TraceRow } from '@pctodl/platform'
+import { type GpuSpec, InvalidInputError, smClocksAt, smsOfShare, type TraceRow } from '@pctodl/platform'
+import { MAX_BATCH_SIZE } from '../tenant-coefficients.js'
 
 /** A kind of tenant: network, SMs and batch size. */
 export interface TenantKind {
@@ -16,6 +17,8 @@ export interface TableRow {
   /** All tenants are of one kind. */
   readonly likeTenants: boolean
   readonly memIndex: number
+  /** The board kept its own clock, and `smClockMhz` is not what it was but what it would be without a power limit. */
+  readonly nominalClock: boolean
   /** Rows that share a group share their tenants' kinds, whatever their number and clocks: they are held out together. */
   readonly group: string
 }
@@ -29,12 +32,30 @@ export interface TraceTable {
   readonly failedRows: number
 }
 
-/** @throws InvalidInputError where no row is usable */
-export function traceTable(traceRows: readonly TraceRow[], spec: GpuSpec): TraceTable {
-  const usable = traceRows.filter((row) => !row.failed && row.throughput > 0 && row.powerAverageW > 0)
+export interface TraceTableOptions {
+  /** What the clock column holds where no clock was locked. Default: the clock that was measured. */
+  readonly unlockedClock?: 'measured' | 'nominal' | undefined
+  /** Memory clocks of the table, descending, rows or no rows. Default: those of the rows. */
+  readonly memClocksMhz?: readonly number[] | undefined
+}
+
+/**
+ * @throws InvalidInputError where no row is usable, or one that did not fail cannot be of this board: `rows[i]` counts
+ * from 0
+ */
+export function traceTable(
+  traceRows: readonly TraceRow[],
+  spec: GpuSpec,
+  { unlockedClock = 'measured', memClocksMhz: givenClocks }: TraceTableOptions = {},
+): TraceTable {
+  const usable = traceRows.filter((row, i) => {
+    if (row.failed || !(row.throughput > 0 && row.powerAverageW > 0)) return false
+    assertTraceRow(row, `rows[${i}]`, spec)
+    return true
+  })
   if (usable.length === 0) throw new InvalidInputError('rows', traceRows.length, 'at least one row that did not fail')
   const networkNames = [...new Set(usable.flatMap((row) => row.tenants.map((tenant) => tenant.model)))].sort()
-  const memClocksMhz = [...new Set(usable.map((row) => row.memClockMhz))].sort((a, b) => b - a)
+  const memClocksMhz = givenClocks ?? [...new Set(usable.map((row) => row.memClockMhz))].sort((a, b) => b - a)
   const kinds: TenantKind[] = []
   const kindIndex = new Map<string, number>()
   const rows = usable.map((row): TableRow => {
@@ -54,8 +75,30 @@ export function traceTable(traceRows: readonly TraceRow[], spec: GpuSpec): Trace
       networks: [...new Set(indices.map((index) => kinds[index]!.network))],
       likeTenants: indices.every((index) => index === indices[0]),
       memIndex: memClocksMhz.indexOf(row.memClockMhz),
+      nominalClock: unlockedClock === 'nominal' && row.targetSmClockMhz === null,
       group: [...new Set(row.tenants.map((t) => `${t.model}:${t.mpsPercent}:${t.batchSize}`))].sort().join('|'),
     }
   })
   return { networkNames, memClocksMhz, kinds, rows, failedRows: traceRows.length - usable.length }
+}
+
+/** @throws InvalidInputError for a row that cannot be of this board; `name` is what messages call the row */
+export function assertTraceRow({ tenants, smClockMhz, memClockMhz }: TraceRow, name: string, spec: GpuSpec): void {
+  const clocks = smClocksAt(spec, memClockMhz)
+  if (clocks === undefined) {
+    const known = spec.clockStates.map((state) => state.memClockMhz).join(', ')
+    throw new InvalidInputError(`${name}.memClockMhz`, memClockMhz, `a memory clock of ${spec.key}: ${known}`)
+  }
+  if (!(smClockMhz > 0 && smClockMhz <= clocks.at(-1)!)) {
+    throw new InvalidInputError(`${name}.smClockMhz`, smClockMhz, `a clock above 0 and up to ${clocks.at(-1)} MHz`)
+  }
+  const shares = tenants.reduce((sum, tenant) => sum + tenant.mpsPercent, 0)
+  if (shares > 100 + 1e-9) {
+    const expected = 'at most 100; the model knows no time slicing'
+    throw new InvalidInputError(`sum of ${name}.tenants[].mpsPercent`, shares, expected)
+  }
+  const batch = tenants.find((tenant) => tenant.batchSize > MAX_BATCH_SIZE)
+  if (batch) {
+    throw new InvalidInputError(`${name}.tenants[].batchSize`, batch.batchSize, `at most ${MAX_BATCH_SIZE}`)
+  }
 }

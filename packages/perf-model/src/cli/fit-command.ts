@@ -1,0 +1,93 @@
+import { setImmediate } from 'node:timers/promises'
+import { type CommandFunction, type Terminal, writeFileAtomically } from '@pctodl/command-line'
+import { InvalidInputError, PctodlError, type TraceRow } from '@pctodl/platform'
+import { type FitReport, type FittedModel, fitSteps } from '../fit/fit-perf-model.js'
+import { assertTraceRow } from '../fit/trace-table.js'
+import { formatParameters } from '../format-parameters.js'
+import type { PerfModelParameters } from '../parameters.js'
+import { referenceModelName } from '../reference/reference-parameters.js'
+import { type CommandFitOptions, parseFitOptions } from './fit-options.js'
+import { formatFitReport } from './fit-report-text.js'
+import { loadCharts } from './load-charts.js'
+import { parameterFile } from './parameter-folder.js'
+import { residualChart } from './residual-chart.js'
+import { findTraceFiles, readTraceFile, TraceFileError } from './trace-files.js'
+
+/** The command line `pctodl-fit` as a function. */
+export const fit: CommandFunction = async (argv, terminal) => {
+  const options = await parseFitOptions(argv, terminal)
+  const { stdout, stderr } = terminal
+  // A missing package should be known before the minutes are spent.
+  const charts = options.plot === undefined ? undefined : await loadCharts()
+  const { files, rows, staticRows } = readRows(options)
+  stderr.write(`${rows.length} rows of ${files.length} files\n`)
+  const { parameters, report } = await fitTo(rows, files, options, terminal)
+  const outputs = [parameterFile(options.params, options.spec.key)]
+  writeFileAtomically(outputs[0]!, formatParameters(parameters))
+  if (charts && options.plot !== undefined) {
+    const of = { board: options.spec.key, heldOut: options.folds > 0 }
+    const style = { config: charts.chartConfig, colors: charts.palette }
+    writeFileAtomically(options.plot, await charts.renderSvg(residualChart(report.predictions, of, style)))
+    outputs.push(options.plot)
+  }
+  stdout.write(
+    options.json
+      ? `${JSON.stringify({ ...jsonReport(parameters, report), staticRows, traces: files, files: outputs }, null, 2)}\n`
+      : formatFitReport(report, { staticRows, files: outputs }),
+  )
+  return 0
+}
+
+async function fitTo(
+  rows: readonly TraceRow[],
+  files: readonly string[],
+  { spec, seed, folds, starts, unlockedClock }: CommandFitOptions,
+  { stderr, signal }: Terminal,
+): Promise<FittedModel> {
+  const steps = fitSteps(rows, spec, { source: `traces ${files.join(', ')}`, seed, folds, starts, unlockedClock })
+  for (;;) {
+    const step = steps.next()
+    if (step.done) return step.value
+    stderr.write(`fit ${step.value.done} of ${step.value.total}\n`)
+    // An interrupt is only heard when the code waits.
+    await setImmediate()
+    signal.throwIfAborted()
+  }
+}
+
+function readRows(options: CommandFitOptions): { files: readonly string[]; rows: TraceRow[]; staticRows: number } {
+  const { traces, dataset, platform, memFreq, models } = options
+  const files = traces.length > 0 ? traces : findTraceFiles('.', { dataset, platform })
+  if (files.length === 0) {
+    throw new PctodlError('NO_TRACES', 'no mps_profile/mps_results*.csv here that fits; name trace files')
+  }
+  const wanted = models === null ? null : new Set(models.map(referenceModelName))
+  let staticRows = 0
+  const rows = files.flatMap((file) => {
+    const read = readTraceFile(file)
+    staticRows += read.staticRows
+    const kept = read.rows.filter((row, i) => {
+      if (memFreq !== undefined && row.memClockMhz !== memFreq) return false
+      if (wanted && !row.tenants.every((tenant) => wanted.has(referenceModelName(tenant.model)))) return false
+      if (!row.failed) inFile(file, () => assertTraceRow(row, `row ${read.rowNumbers[i]}`, options.spec))
+      return true
+    })
+    if (kept.length > 0 && kept.every((row) => row.failed)) throw new TraceFileError(file, 'every row failed')
+    return kept
+  })
+  if (rows.length === 0) throw new PctodlError('NO_TRACES', `no row that fits in ${files.join(', ')}`)
+  return { files, rows, staticRows }
+}
+
+function inFile(file: string, check: () => void): void {
+  try {
+    check()
+  } catch (error) {
+    if (error instanceof InvalidInputError) throw new TraceFileError(file, error.message, { cause: error })
+    throw error
+  }
+}
+
+function jsonReport({ provenance }: PerfModelParameters, { predictions: _, ...report }: FitReport) {
+  return { provenance, ...report }
+}

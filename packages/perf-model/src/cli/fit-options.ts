@@ -1,0 +1,106 @@
+import {
+  asUsage,
+  integerFrom,
+  listOf,
+  newCommand,
+  oneOf,
+  parseCommand,
+  positiveNumber,
+  type Terminal,
+  UsageError,
+} from '@pctodl/command-line'
+import { findGpuSpec, type GpuSpec } from '@pctodl/platform'
+
+/** What one call of `pctodl-fit` asks for. */
+export interface CommandFitOptions {
+  readonly spec: GpuSpec
+  readonly platform: string
+  /** Trace files; none: those of upstream's layout in this folder. */
+  readonly traces: readonly string[]
+  /** Networks to fit; `null`: all that the traces have. */
+  readonly models: readonly string[] | null
+  readonly dataset: string | undefined
+  readonly memFreq: number | undefined
+  readonly unlockedClock: 'measured' | 'nominal'
+  readonly folds: number
+  readonly starts: number
+  readonly seed: number
+  readonly params: string
+  readonly plot: string | undefined
+  readonly json: boolean
+}
+
+interface RawOptions {
+  readonly platform: string
+  readonly step: string
+  readonly model: string[]
+  readonly dataset?: string
+  readonly memFreq?: number
+  readonly unlockedClock: 'measured' | 'nominal'
+  readonly folds: number
+  readonly starts: number
+  readonly seed: number
+  readonly params: string
+  readonly plot?: string
+  readonly json?: boolean
+}
+
+const steps = ['all', 'sm', 'mem', 'power', 'throughput'] as const
+
+/** @throws UsageError for anything that a user could have typed wrong */
+export async function parseFitOptions(argv: readonly string[], terminal: Terminal): Promise<CommandFitOptions> {
+  const command = newCommand(
+    {
+      name: 'pctodl-fit',
+      description:
+        'Fit the predictor of one board to measured traces, and say how wrong it is on what it has not seen.',
+      example: 'pctodl-fit profile/A100.csv --platform A100 --params fitted --plot residuals.svg',
+    },
+    terminal,
+  )
+    .argument('[traces...]', 'trace files (default: mps_profile/ and scale_profile/ here, as upstream leaves them)')
+    .requiredOption('--platform <name>', 'board that the traces were measured on')
+    .option(
+      '--step <name>',
+      `one of ${steps.join(', ')}: time, power and utilisation are fitted together, so: all`,
+      oneOf(...steps),
+      'all',
+    )
+    .option('--model <names...>', 'fit these networks only', listOf(String), [])
+    .option('--dataset <name>', 'of the trace files, those of this dataset')
+    .option('--mem-freq <MHz>', 'fit this memory clock only', positiveNumber('MHz'))
+    .option('--train-all-mem-freq', 'fit all memory clocks together, which is the default')
+    .option(
+      '--unlocked-clock <meaning>',
+      'what sm_freq holds where no clock was locked: measured, or nominal (the power limit may have lowered it)',
+      oneOf('measured', 'nominal'),
+      'measured',
+    )
+    .option('--folds <n>', 'folds of the cross-validation, 0 for none', integerFrom(0, 100), 5)
+    .option('--starts <n>', 'starting points that race', integerFrom(1, 100), 2)
+    .option('--seed <n>', 'seed of folds and starts', integerFrom(0), 1)
+    .option('--params <folder>', 'where <board>.json goes', 'fitted_parameters')
+    .option('--plot <file.svg>', 'draw the residuals')
+    .option('--json', 'print the report as JSON')
+  await parseCommand(command, argv)
+  const raw = command.opts<RawOptions>()
+  if (raw.step !== 'all') {
+    throw new UsageError(`--step ${raw.step}: the stages of this model are fitted together; leave --step out`)
+  }
+  if (raw.folds === 1) throw new UsageError('--folds: 0, or at least 2')
+  return asUsage(() => ({
+    spec: findGpuSpec(raw.platform),
+    platform: raw.platform,
+    traces: command.args,
+    models: raw.model.length === 0 || raw.model.includes('all') ? null : raw.model,
+    dataset: raw.dataset,
+    memFreq: raw.memFreq,
+    unlockedClock: raw.unlockedClock,
+    folds: raw.folds,
+    starts: raw.starts,
+    seed: raw.seed,
+    params: raw.params,
+    plot: raw.plot,
+    json: raw.json ?? false,
+  }))
+}

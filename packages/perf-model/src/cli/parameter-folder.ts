@@ -1,0 +1,63 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { findGpuSpec, PctodlError, UnknownNameError } from '@pctodl/platform'
+import { PerfModel } from '../perf-model.js'
+import { ParameterFileError } from '../reference/parameter-file-error.js'
+import { loadPerfModel, shippedParameters } from '../shipped-parameters.js'
+
+/** Whether a folder holds upstream's exported parameters rather than ours. */
+export function isReferenceFolder(folder: string): boolean {
+  return existsSync(path.join(folder, 'index.json'))
+}
+
+/**
+ * The model of a board: from `<folder>/<board>.json`, or the shipped one where no folder is given.
+ *
+ * @throws UnknownNameError listing the parameter sets that exist; ParameterFileError for a file that cannot be used
+ */
+export function modelOf(board: string, folder: string | undefined): PerfModel {
+  const key = keyOf(board)
+  if (folder === undefined) {
+    if (!Object.hasOwn(shippedParameters, key)) {
+      throw new UnknownNameError('parameter set', board, Object.keys(shippedParameters))
+    }
+    return loadPerfModel(key)
+  }
+  const file = path.join(folder, `${key}.json`)
+  if (!existsSync(file)) {
+    const known = setsIn(folder)
+    if (known.length === 0)
+      throw new ParameterFileError(folder, 'holds no parameter set (<board>.json); write one with pctodl-fit')
+    throw new UnknownNameError('parameter set', board, known)
+  }
+  try {
+    return PerfModel.load(JSON.parse(readFileSync(file, 'utf8')))
+  } catch (cause) {
+    throw new ParameterFileError(file, cause instanceof Error ? cause.message : String(cause), { cause })
+  }
+}
+
+/** Where `pctodl-fit` puts the parameters of a board. */
+export function parameterFile(folder: string, board: string): string {
+  return path.join(folder, `${keyOf(board)}.json`)
+}
+
+function setsIn(folder: string): string[] {
+  let names: string[]
+  try {
+    names = readdirSync(folder)
+  } catch (cause) {
+    throw new ParameterFileError(folder, 'cannot be read; name a folder that holds <board>.json', { cause })
+  }
+  return names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -'.json'.length))
+}
+
+function keyOf(board: string): string {
+  try {
+    return findGpuSpec(board).key
+  } catch (error) {
+    // A set of a board that the family does not know is listed as missing, with those that exist.
+    if (error instanceof PctodlError) return board
+    throw error
+  }
+}

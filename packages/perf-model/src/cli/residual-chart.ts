@@ -1,0 +1,67 @@
+import type { chartConfig, palette, TopLevelSpec } from '@pctodl/charts'
+import { SeededRandom } from '@pctodl/platform'
+import type { RowPrediction } from '../fit/fit-report.js'
+
+/** Points of a chart at most: more hide each other and make the file large. */
+const MOST_POINTS = 3000
+/** Errors that the vertical axis may end at, percent: the first within which nearly all points lie. */
+const axisEnds = [5, 10, 20, 30, 50]
+const NEARLY_ALL = 0.99
+
+/** Errors of a fit, in percent of the measurement, over what was measured: one panel for throughput, one for power. */
+export function residualChart(
+  predictions: readonly RowPrediction[],
+  { board, heldOut }: { readonly board: string; readonly heldOut: boolean },
+  style: { readonly config: typeof chartConfig; readonly colors: typeof palette },
+): TopLevelSpec {
+  const random = new SeededRandom(1)
+  const keep = MOST_POINTS / predictions.length
+  const shown = predictions.filter(() => random.uniform() < keep)
+  const points = shown.map(({ row, throughput, powerW }) => {
+    const networks = [...new Set(row.tenants.map((tenant) => tenant.model))]
+    return {
+      network: networks.length === 1 ? networks[0] : 'several',
+      throughput: row.throughput,
+      throughputError: 100 * (throughput / row.throughput - 1),
+      power: row.powerAverageW,
+      powerError: 100 * (powerW / row.powerAverageW - 1),
+    }
+  })
+  const within = (end: number) =>
+    points.filter((point) => Math.abs(point.throughputError) <= end && Math.abs(point.powerError) <= end).length
+  const axisEnd = axisEnds.find((end) => within(end) >= NEARLY_ALL * points.length) ?? axisEnds.at(-1)!
+  const panel = (x: 'throughput' | 'power', title: string, log: boolean) => ({
+    width: 420,
+    height: 320,
+    layer: [
+      { data: { values: [{}] }, mark: { type: 'rule' as const, color: '#999999' }, encoding: { y: { datum: 0 } } },
+      {
+        mark: { type: 'circle' as const, size: 16, opacity: 0.5, clip: true },
+        encoding: {
+          x: {
+            field: x,
+            type: 'quantitative' as const,
+            title,
+            scale: log ? { type: 'log' as const } : { zero: false },
+          },
+          y: {
+            field: `${x}Error`,
+            type: 'quantitative' as const,
+            title: 'predicted - measured, %',
+            scale: { domain: [-axisEnd, axisEnd] },
+          },
+          color: { field: 'network', type: 'nominal' as const, scale: { range: [...style.colors, '#222222'] } },
+        },
+      },
+    ],
+  })
+  return {
+    config: style.config,
+    title: {
+      text: `Residuals of the fit of ${board}`,
+      subtitle: `${shown.length} of ${predictions.length} rows, ${heldOut ? 'each predicted without its group' : 'in sample'}; ${points.length - within(axisEnd)} beyond ${axisEnd} %`,
+    },
+    data: { values: points },
+    hconcat: [panel('throughput', 'measured throughput, samples/s', true), panel('power', 'measured power, W', false)],
+  }
+}

@@ -1,0 +1,91 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { PctodlError, parseTraceCsv, TraceFormatError, type TraceRow } from '@pctodl/platform'
+
+/** Folders in which upstream's profiler leaves its files, each with the file names' beginning. */
+const places = [
+  { folder: 'mps_profile', stem: 'mps_results' },
+  { folder: 'scale_profile', stem: 'sweep_results' },
+] as const
+
+const machines = ['a100', 'v100', 'a40', 'a6000', '3080ti', '3090', '3080', '4090', 'a10', 'a30']
+
+export interface TraceSelection {
+  readonly dataset?: string | undefined
+  readonly platform?: string | undefined
+}
+
+/** A trace cannot be read. Where a cell is to blame, the message names its row and column. */
+export class TraceFileError extends PctodlError {
+  readonly file: string
+
+  constructor(file: string, problem: string, options?: ErrorOptions) {
+    super('TRACE_FILE', `${file}: ${problem}`, options)
+    this.file = file
+  }
+}
+
+/**
+ * The trace files of upstream's layout under a folder: `mps_profile/mps_results[_dataset][_machine].csv` and
+ * `scale_profile/sweep_results[_machine].csv`. What is given has to be in the name; a sweep without a machine in its name
+ * fits all.
+ */
+export function findTraceFiles(root: string, { dataset, platform }: TraceSelection): string[] {
+  const wantedDataset = dataset?.toLowerCase()
+  const wantedMachine = platform?.toLowerCase().replace(/[^a-z0-9]/g, '')
+  return places.flatMap(({ folder, stem }) => {
+    const from = path.join(root, folder)
+    if (!existsSync(from)) return []
+    const names = readdirSync(from).filter((name) => name.startsWith(stem) && name.endsWith('.csv'))
+    return names.sort().flatMap((name) => {
+      const tokens = name
+        .slice(stem.length, -'.csv'.length)
+        .split('_')
+        .filter((token) => token !== '')
+      const machine = tokens.find((token) => machines.includes(token.toLowerCase()))
+      const ofDataset = tokens
+        .filter((token) => token !== machine)
+        .join('_')
+        .toLowerCase()
+      const sweep = stem === 'sweep_results'
+      const machineFits = wantedMachine === undefined || machine?.toLowerCase() === wantedMachine || (sweep && !machine)
+      const datasetFits = wantedDataset === undefined || ofDataset === wantedDataset || (sweep && ofDataset === '')
+      return machineFits && datasetFits ? [path.join(from, name)] : []
+    })
+  })
+}
+
+export interface TraceFile {
+  readonly rows: readonly TraceRow[]
+  /** Which data row of the file each of `rows` is, counted from 1. */
+  readonly rowNumbers: readonly number[]
+  /** Rows of the network `static` (power without any tenant), which are left out. */
+  readonly staticRows: number
+}
+
+/** @throws TraceFileError naming the file, and row and column where a cell is to blame */
+export function readTraceFile(file: string): TraceFile {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (cause) {
+    throw new TraceFileError(file, `cannot be read: ${(cause as Error).message}`, { cause })
+  }
+  const [header = '', ...lines] = text.split(/\r?\n/).filter((line) => line.trim() !== '')
+  const kept = lines.flatMap((line, i) => (isStatic(line) ? [] : [{ line, number: i + 1 }]))
+  const rowNumbers = kept.map((entry) => entry.number)
+  try {
+    const rows = parseTraceCsv([header, ...kept.map((entry) => entry.line)].join('\n'))
+    return { rows, rowNumbers, staticRows: lines.length - kept.length }
+  } catch (error) {
+    if (!(error instanceof TraceFormatError)) throw error
+    // The parser has not seen the rows that were left out.
+    const number = rowNumbers[error.row - 1] ?? 0
+    throw new TraceFileError(file, error.message.replace(`row ${error.row},`, `row ${number},`), { cause: error })
+  }
+}
+
+/** The word has to be a whole field, so no list can be mistaken for it. */
+function isStatic(line: string): boolean {
+  return /(^|,)\s*"?static"?\s*(,|$)/.test(line)
+}

@@ -1,0 +1,2 @@
+export { fit } from './cli/fit-command.js'
+export { predict } from './cli/predict-command.js'

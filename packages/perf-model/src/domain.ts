@@ -1,0 +1,57 @@
+import type { Configuration } from '@pctodl/platform'
+import type { FittedProfile, Mix } from './parameters.js'
+
+/** One field of a configuration that the rows of the fit did not cover. */
+export interface OutsideProfile {
+  /** E.g. `tenants[1].batchSize`. */
+  readonly field: string
+  readonly value: number | string
+  /** What the rows covered, in words. */
+  readonly covered: string
+}
+
+/** Whether a prediction interpolates between measured configurations or goes beyond them. */
+export interface Domain {
+  readonly inside: boolean
+  /** Empty where `inside`. */
+  readonly outside: readonly OutsideProfile[]
+}
+
+/** Compare a configuration with what the rows of a fit covered, field by field. */
+export function domainOf(profile: FittedProfile, { tenants, smClockMhz, memClockMhz }: Configuration): Domain {
+  const outside: OutsideProfile[] = []
+  const compare = (field: string, value: number, [least, most]: readonly [number, number]): void => {
+    if (!(value >= least && value <= most)) outside.push({ field, value, covered: `${least} to ${most}` })
+  }
+  const clocks = profile.smClockMhz.find((entry) => entry.memClockMhz === memClockMhz)
+  if (clocks) compare('smClockMhz', smClockMhz, clocks.range)
+  else {
+    const covered = profile.smClockMhz.map((entry) => entry.memClockMhz).join(', ')
+    outside.push({ field: 'memClockMhz', value: memClockMhz, covered })
+  }
+  tenants.forEach(({ model, mpsPercent, batchSize }, i) => {
+    const network = profile.networks.find((entry) => entry.name === model)
+    if (network === undefined) {
+      const covered = profile.networks.map((entry) => entry.name).join(', ')
+      outside.push({ field: `tenants[${i}].model`, value: model, covered })
+      return
+    }
+    compare(`tenants[${i}].mpsPercent`, mpsPercent, network.mpsPercent)
+    compare(`tenants[${i}].batchSize`, batchSize, network.batchSize)
+    if (i === tenants.findIndex((tenant) => tenant.model === model))
+      compare('tenants.length', tenants.length, network.tenants)
+  })
+  const mix = mixOf(tenants)
+  if (mix !== undefined && !profile.mixes.includes(mix)) {
+    outside.push({ field: 'tenants', value: mix, covered: profile.mixes.join(', ') })
+  }
+  return { inside: outside.length === 0, outside }
+}
+
+function mixOf(tenants: Configuration['tenants']): Mix | undefined {
+  const first = tenants[0]
+  if (first === undefined) return undefined
+  if (tenants.some((tenant) => tenant.model !== first.model)) return 'several networks'
+  const like = tenants.every((tenant) => tenant.mpsPercent === first.mpsPercent && tenant.batchSize === first.batchSize)
+  return like ? 'like tenants' : 'unlike tenants'
+}

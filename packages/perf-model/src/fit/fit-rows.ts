@@ -1,0 +1,130 @@
+import { type GpuSpec, SeededRandom, seedFrom } from '@pctodl/platform'
+import { type LevenbergMarquardtResult, levenbergMarquardt } from '../levenberg-marquardt.js'
+import type { NetworkParameters } from '../parameters.js'
+import { fitPowerCorrections, fitSpeedCorrections } from './fit-corrections.js'
+import { fitMemory } from './fit-memory.js'
+import {
+  type FreeParameters,
+  powerParameters,
+  startBoard,
+  startNetwork,
+  throughputParameters,
+  utilisationParameters,
+} from './free-parameters.js'
+import { ModelObjective, type StageResiduals } from './model-objective.js'
+import { powerLimitHeld } from './power-limit-held.js'
+import { powerResiduals, throughputResiduals, utilisationResiduals } from './stage-residuals.js'
+import { relativeStandardErrors } from './standard-errors.js'
+import type { TableRow, TraceTable } from './trace-table.js'
+
+/** Size of the parameters' pull towards the start, in standard deviations per unit of the logarithm: next to nothing. */
+const PRIOR = 0.05
+const HUBER = 2
+const RACE_ITERATIONS = 12
+
+export interface RowFitOptions {
+  readonly seed: number
+  readonly starts: number
+  readonly maxIterations: number
+  /** Fit the smooth remainder too. */
+  readonly corrections: boolean
+}
+
+/** A parameter of the fit with its uncertainty. */
+export interface FittedParameter {
+  /** `board.smPowerW`, `resnet50.launchMs` ... */
+  readonly name: string
+  readonly value: number
+  /** In parts of the value; null for a parameter on a bound, and for one that the rows do not determine. */
+  readonly relativeStandardError: number | null
+}
+
+export interface RowFit {
+  /** Holds the fitted parameters, and evaluates rows with them. */
+  readonly objective: ModelObjective
+  readonly fitted: readonly FittedParameter[]
+  readonly atBound: readonly string[]
+}
+
+/** One fit of one set of rows, stage after stage. */
+export function fitRows(
+  table: TraceTable,
+  rows: readonly TableRow[],
+  spec: GpuSpec,
+  { seed, starts, maxIterations, corrections }: RowFitOptions,
+): RowFit {
+  const board = startBoard(table.memClocksMhz)
+  const networks: NetworkParameters[] = table.networkNames.map((name, k) => {
+    const { leastBatchMs, leastCycles } = leastTimes(table, rows, k)
+    return startNetwork(name, leastBatchMs, leastCycles)
+  })
+  let limitW = Number.POSITIVE_INFINITY
+  const results: { objective: ModelObjective; result: LevenbergMarquardtResult }[] = []
+  const stage = (free: FreeParameters, residuals: StageResiduals, race = false): ModelObjective => {
+    const objective = new ModelObjective(spec, table, rows, board, networks, free, residuals, PRIOR, limitW)
+    const bounds = { lower: objective.lower(), upper: objective.upper(), huber: HUBER }
+    const start = race ? bestStart(objective, bounds, starts, seed) : objective.pack()
+    const result = levenbergMarquardt(objective, start, { ...bounds, maxIterations, costTolerance: 1e-4 })
+    objective.settle(result.parameters)
+    results.push({ objective, result })
+    return objective
+  }
+  let objective = stage(throughputParameters, throughputResiduals, starts > 1)
+  if (corrections) fitSpeedCorrections(table, rows, objective)
+  if (rows.some((row) => row.nominalClock)) {
+    limitW = powerLimitHeld(spec, rows, stage(powerParameters, powerResiduals))
+    results.pop()
+  }
+  objective = stage(powerParameters, powerResiduals)
+  if (corrections) fitPowerCorrections(table, rows, objective)
+  objective = stage(utilisationParameters, utilisationResiduals)
+  fitMemory(table, rows, board, networks)
+  const fitted = results.flatMap(({ objective: of, result }) => {
+    const errors = relativeStandardErrors(of, result, HUBER)
+    return Array.from(errors, (error, j): FittedParameter => {
+      const value = Math.exp(result.parameters[j]!)
+      return { name: of.nameOf(j), value, relativeStandardError: Number.isNaN(error) ? null : error }
+    })
+  })
+  const atBound = results.flatMap(({ objective: of, result }) => result.activeBounds.map((j) => of.nameOf(j)))
+  return { objective, fitted, atBound }
+}
+
+/** Shortest batch time, ms, and least SM mega-cycles per sample of a network over its rows with like tenants. */
+function leastTimes(table: TraceTable, rows: readonly TableRow[], network: number) {
+  let leastBatchMs = Number.POSITIVE_INFINITY
+  let leastCycles = Number.POSITIVE_INFINITY
+  for (const { row, kinds, likeTenants } of rows) {
+    const { network: of, sms, batchSize } = table.kinds[kinds[0]!]!
+    if (!likeTenants || of !== network) continue
+    const batchMs = (1e3 * kinds.length * batchSize) / row.throughput
+    leastBatchMs = Math.min(leastBatchMs, batchMs)
+    leastCycles = Math.min(leastCycles, (1e-3 * batchMs * row.smClockMhz * sms) / batchSize)
+  }
+  // A network that never runs among its like starts from typical figures.
+  return Number.isFinite(leastBatchMs) ? { leastBatchMs, leastCycles } : { leastBatchMs: 8, leastCycles: 40 }
+}
+
+/** Let several points descend for a few iterations and return the best of them. */
+function bestStart(
+  objective: ModelObjective,
+  bounds: { lower: Float64Array; upper: Float64Array; huber: number },
+  starts: number,
+  seed: number,
+): Float64Array {
+  const random = new SeededRandom(seedFrom('starts', seed))
+  const centre = objective.pack()
+  let best = centre
+  let bestCost = Number.POSITIVE_INFINITY
+  for (let s = 0; s < starts; s++) {
+    const point = centre.map((value, j) =>
+      s === 0 ? value : Math.min(bounds.upper[j]!, Math.max(bounds.lower[j]!, value + 0.5 * random.normal())),
+    )
+    const raced = levenbergMarquardt(objective, point, { ...bounds, maxIterations: RACE_ITERATIONS })
+    if (raced.cost < bestCost) {
+      best = raced.parameters
+      bestCost = raced.cost
+    }
+  }
+  return best
+}

@@ -1,0 +1,67 @@
+import type { GpuSpec } from '@pctodl/platform'
+import { TENANT_NODES, writeKindCorrections } from './corrections.js'
+import type { KindArrays } from './evaluator.js'
+import type { PerfModelParameters } from './parameters.js'
+import { MAX_BATCH_SIZE, tenantLayout, writeTenantCoefficients } from './tenant-coefficients.js'
+
+const FIRST_CAPACITY = 64
+
+/**
+ * Coefficients and correction factors of the kinds of tenants (network, share in TPCs, batch) that were asked for, in the
+ * order in which they were: a search meets few of the tens of thousands there could be, and close together they stay in
+ * the processor's caches.
+ */
+export class KindTable implements KindArrays {
+  coefficients = new Float64Array(FIRST_CAPACITY * tenantLayout.stride)
+  corrections: Float64Array
+  readonly #parameters: PerfModelParameters
+  readonly #spec: GpuSpec
+  readonly #memClocksMhz: readonly number[]
+  readonly #tpcCount: number
+  /** Offset of each possible kind's coefficients; -1 where it was not asked for. */
+  readonly #offsets: Int32Array
+  readonly #factorsPerKind: number
+  #count = 0
+
+  constructor(parameters: PerfModelParameters, spec: GpuSpec, memClocksMhz: readonly number[]) {
+    this.#parameters = parameters
+    this.#spec = spec
+    this.#memClocksMhz = memClocksMhz
+    this.#tpcCount = spec.smCount / spec.smPerTpc
+    this.#offsets = new Int32Array(parameters.networks.length * this.#tpcCount * MAX_BATCH_SIZE).fill(-1)
+    this.#factorsPerKind = memClocksMhz.length * 2 * TENANT_NODES
+    this.corrections = new Float64Array(FIRST_CAPACITY * this.#factorsPerKind)
+  }
+
+  /** Offset of a kind's coefficients, or -1 where `add` has to write them first. */
+  find(network: number, tpcs: number, batchSize: number): number {
+    return this.#offsets[this.#index(network, tpcs, batchSize)]!
+  }
+
+  /** Write a kind's coefficients, all but its demands, and return their offset. The arrays may be replaced by larger ones. */
+  add(network: number, tpcs: number, batchSize: number): number {
+    const kind = this.#count++
+    const offset = kind * tenantLayout.stride
+    if (offset === this.coefficients.length) {
+      this.coefficients = twiceAsLong(this.coefficients)
+      this.corrections = twiceAsLong(this.corrections)
+    }
+    const { boardParameters, networks } = this.#parameters
+    const sms = tpcs * this.#spec.smPerTpc
+    writeTenantCoefficients(boardParameters, networks[network]!, sms, batchSize, this.coefficients, offset)
+    const mpsPercent = (100 * sms) / this.#spec.smCount
+    writeKindCorrections(networks[network]!, this.#memClocksMhz, mpsPercent, batchSize, this.corrections, kind)
+    this.#offsets[this.#index(network, tpcs, batchSize)] = offset
+    return offset
+  }
+
+  #index(network: number, tpcs: number, batchSize: number): number {
+    return (network * this.#tpcCount + tpcs - 1) * MAX_BATCH_SIZE + batchSize - 1
+  }
+}
+
+function twiceAsLong(array: Float64Array): Float64Array<ArrayBuffer> {
+  const longer = new Float64Array(2 * array.length)
+  longer.set(array)
+  return longer
+}

@@ -1,0 +1,67 @@
+import { InvalidInputError } from '@pctodl/platform'
+
+/** Configurations side by side: the tenants of configuration c are those from `firstTenant[c]` to before `firstTenant[c + 1]`. */
+export interface BatchInput {
+  /** Index into the model's `networks`, by tenant. */
+  readonly network: ArrayLike<number>
+  readonly mpsPercent: ArrayLike<number>
+  readonly batchSize: ArrayLike<number>
+  /** One more entry than there are configurations; ascending, from 0 to the number of tenants. */
+  readonly firstTenant: ArrayLike<number>
+  /** By configuration. */
+  readonly smClockMhz: ArrayLike<number>
+  readonly memClockMhz: ArrayLike<number>
+}
+
+export interface BatchOutput {
+  /** By configuration. */
+  readonly throughput: Float64Array
+  readonly powerW: Float64Array
+  readonly smUtilPercent: Float64Array
+  readonly memUtilPercent: Float64Array
+  readonly throughputSd: Float64Array
+  readonly powerSdW: Float64Array
+  /** By tenant. */
+  readonly tenantThroughput: Float64Array
+  readonly tenantLatencyMs: Float64Array
+}
+
+/** Arrays for the results of a batch; use them again for batches of the same size. */
+export function batchOutput({ smClockMhz, network }: BatchInput): BatchOutput {
+  const ofConfigurations = () => new Float64Array(smClockMhz.length)
+  const ofTenants = () => new Float64Array(network.length)
+  return {
+    throughput: ofConfigurations(),
+    powerW: ofConfigurations(),
+    smUtilPercent: ofConfigurations(),
+    memUtilPercent: ofConfigurations(),
+    throughputSd: ofConfigurations(),
+    powerSdW: ofConfigurations(),
+    tenantThroughput: ofTenants(),
+    tenantLatencyMs: ofTenants(),
+  }
+}
+
+/** @throws InvalidInputError for arrays that do not fit together */
+export function assertBatchArrays(input: BatchInput, out: BatchOutput): void {
+  const configurations = input.smClockMhz.length
+  const tenants = input.network.length
+  assertLength('memClockMhz', input.memClockMhz, configurations)
+  assertLength('firstTenant', input.firstTenant, configurations + 1)
+  assertLength('mpsPercent', input.mpsPercent, tenants)
+  assertLength('batchSize', input.batchSize, tenants)
+  assertLength('out.throughput', out.throughput, configurations)
+  assertLength('out.tenantThroughput', out.tenantThroughput, tenants)
+  for (let c = 0; c <= configurations; c++) {
+    const first = input.firstTenant[c]!
+    const least = c === 0 ? 0 : input.firstTenant[c - 1]! + 1
+    const fits = c === configurations ? first === tenants && first >= least : c === 0 ? first === 0 : first >= least
+    if (!(Number.isInteger(first) && fits)) {
+      throw new InvalidInputError(`firstTenant[${c}]`, first, `ascending integers from 0 to ${tenants}`)
+    }
+  }
+}
+
+function assertLength(name: string, array: ArrayLike<number>, length: number): void {
+  if (array.length !== length) throw new InvalidInputError(`${name}.length`, array.length, `${length}`)
+}

@@ -1,0 +1,123 @@
+import { findGpuSpec, networkName, UnknownNameError } from '@pctodl/platform'
+import { type ReferenceEnsembles, ReferencePredictor } from './reference-predictor.js'
+import type { ClosedFormParameters, ReferenceSetId } from './reference-set.js'
+
+/** One set of upstream's parameters; its trees are large and only read when a prediction needs them. */
+export interface ReferenceSet {
+  readonly id: ReferenceSetId
+  readonly closedForms: ClosedFormParameters
+  readonly ensembles: () => ReferenceEnsembles
+}
+
+export interface ReferenceSelection {
+  /** Upstream's or torchvision's name of the network, or an alias of it. */
+  readonly model: string
+  /** Upstream's word for the board, `3080ti` or `a100`; none asks for the sets without a platform in their name. */
+  readonly platform?: string | undefined
+  readonly dataset?: string | undefined
+  /** Memory clock, MHz. Default: the highest of the platform's, where a platform is given. */
+  readonly memFreq?: number | undefined
+}
+
+export interface ReferencePredictorOptions extends ReferenceSelection {
+  /** Saturate the SM utilisation of several tenants, as upstream's fit does and its predictor does not. Default false. */
+  readonly smSystemStage?: boolean | undefined
+  /** Use the tree ensembles, as upstream does. Default true; false leaves the closed forms. */
+  readonly ensembles?: boolean | undefined
+  /** Accept shares that sum to more than 100. Default false. */
+  readonly oversubscribe?: boolean | undefined
+  /** What to do without a matching set: refuse (default), or predict from constants as upstream silently does. */
+  readonly whenMissing?: 'throw' | 'upstream-defaults' | undefined
+}
+
+/** Upstream's fitted parameters, as exported to JSON; `loadReferenceParameters` reads them from a folder. */
+export class ReferenceParameters {
+  readonly #sets: readonly ReferenceSet[]
+
+  constructor(sets: readonly ReferenceSet[]) {
+    this.#sets = sets
+  }
+
+  /** The sets that there are. */
+  get sets(): readonly ReferenceSetId[] {
+    return this.#sets.map((set) => set.id)
+  }
+
+  /** Memory clocks for which a selection finds a set, MHz, descending. */
+  memClocksMhz({ model, platform, dataset }: ReferenceSelection): number[] {
+    const clocks = [...new Set(this.#sets.map((set) => set.id.memClockMhz))].sort((a, b) => b - a)
+    return clocks.filter((memFreq) => this.#find({ model, platform, dataset, memFreq }) !== undefined)
+  }
+
+  /**
+   * A predictor of one network at one memory clock. Where no set has the exact dataset and platform, one with only the
+   * platform is taken, then one with only the dataset, then one with neither: upstream's order.
+   *
+   * @throws UnknownNameError listing the sets of the network, unless `whenMissing` asks for upstream's constants
+   */
+  predictor(options: ReferencePredictorOptions): ReferencePredictor {
+    const { smSystemStage = false, ensembles = true, oversubscribe = false, whenMissing = 'throw' } = options
+    const memFreq = options.memFreq ?? defaultMemClock(options.platform)
+    const set = this.#find({ ...options, memFreq })
+    if (set === undefined && whenMissing === 'throw') throw this.#missing(options, memFreq)
+    return new ReferencePredictor(set?.id ?? null, memFreq, {
+      closedForms: set?.closedForms ?? null,
+      ensembles: set && ensembles ? set.ensembles() : null,
+      smSystemStage,
+      oversubscribe,
+    })
+  }
+
+  #find({ model, platform, dataset, memFreq }: ReferenceSelection): ReferenceSet | undefined {
+    if (memFreq === undefined) return undefined
+    const name = referenceModelName(model)
+    const candidates = this.#sets.filter((set) => set.id.model === name && set.id.memClockMhz === Math.trunc(memFreq))
+    const wantedDataset = dataset?.toLowerCase() ?? null
+    const wantedPlatform = platform?.toLowerCase() ?? null
+    for (const [d, p] of [
+      [wantedDataset, wantedPlatform],
+      [null, wantedPlatform],
+      [wantedDataset, null],
+      [null, null],
+    ]) {
+      const found = candidates.find((set) => set.id.dataset === d && set.id.platform === p)
+      if (found) return found
+    }
+    return undefined
+  }
+
+  #missing({ model, platform, dataset }: ReferenceSelection, memFreq: number | undefined): UnknownNameError {
+    const wanted = setName({
+      model: referenceModelName(model),
+      dataset: dataset ?? null,
+      platform: platform ?? null,
+      memClockMhz: memFreq ?? 0,
+    })
+    const ofModel = this.#sets.filter((set) => set.id.model === referenceModelName(model))
+    const known = (ofModel.length > 0 ? ofModel : this.#sets).map((set) => setName(set.id))
+    return new UnknownNameError('reference parameter set', wanted, known)
+  }
+}
+
+/** `resnet50_imagenet_a100_mem1215`: upstream's folder and file suffix. */
+export function setName({ model, dataset, platform, memClockMhz }: ReferenceSetId): string {
+  const memory = memClockMhz > 0 ? `mem${memClockMhz}` : 'no memory clock'
+  return [model, dataset, platform, memory].filter((part) => part !== null).join('_')
+}
+
+/** Upstream's name of a network: torchvision's but for `mnasnet`. */
+export function referenceModelName(model: string): string {
+  const lower = model.toLowerCase()
+  try {
+    const name = networkName(lower)
+    return name === 'mnasnet1_0' ? 'mnasnet' : name
+  } catch (error) {
+    // Exported sets may be of networks that the family does not know; whether there are any is for the caller to find.
+    if (error instanceof UnknownNameError) return lower
+    throw error
+  }
+}
+
+function defaultMemClock(platform: string | undefined): number | undefined {
+  return platform === undefined ? undefined : findGpuSpec(platform).performanceMemClocksMhz[0]
+}

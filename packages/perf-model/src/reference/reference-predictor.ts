@@ -1,0 +1,276 @@
+import { InvalidInputError } from '@pctodl/platform'
+import {
+  memBase,
+  memInterference,
+  scalePower,
+  scaleThroughput,
+  smBase,
+  smSystem,
+  throughputPerUtilisation,
+} from './closed-forms.js'
+import { type ClosedFormParameters, type ReferenceSetId, upstreamDefaults } from './reference-set.js'
+import type { TreeEnsemble } from './tree-ensemble.js'
+
+/** What upstream's `predict_all` returns. Utilisations are percentages, but not held to 0..100. */
+export interface ReferencePrediction {
+  readonly smUtilPercent: number
+  readonly memUtilPercent: number
+  /** Samples/s over all tenants. */
+  readonly throughput: number
+  readonly powerW: number
+}
+
+export interface ReferenceEnsembles {
+  readonly sm: TreeEnsemble
+  readonly mem: TreeEnsemble
+  readonly throughput: TreeEnsemble
+  readonly power: TreeEnsemble
+}
+
+export interface ReferenceStages {
+  /** Null: upstream's constants, which it uses where it finds no file. */
+  readonly closedForms: ClosedFormParameters | null
+  /** Null: closed forms only. */
+  readonly ensembles: ReferenceEnsembles | null
+  /** Use the SM system form for several tenants, which upstream's fit trains with and its predictor leaves out. */
+  readonly smSystemStage: boolean
+  /** Accept shares that sum to more than 100. */
+  readonly oversubscribe: boolean
+}
+
+/** Indices of the numbers that `predictInto` writes. */
+export const referenceLayout = { smUtilPercent: 0, memUtilPercent: 1, throughput: 2, powerW: 3, length: 4 } as const
+
+const MEM_CLOCK_WHERE_UNKNOWN_MHZ = 9501
+const DEFAULT_WORKLOAD = { gflops: 1000, params_M: 25 }
+
+/** Predicts for one network, at one memory clock, what the published predictor predicts, defects included. */
+export class ReferencePredictor {
+  /** The parameter set in use; null where upstream's constants are. */
+  readonly set: ReferenceSetId | null
+  readonly memClockMhz: number | undefined
+  readonly #stages: ReferenceStages
+  readonly #features = new Float64Array(14)
+  readonly #own = new Float64Array(64)
+  readonly #result = new Float64Array(referenceLayout.length)
+  /** What does not depend on the SM clock, of the tenants that came last. */
+  #smUtil = 0
+  #memUtil = 0
+  #throughputAtReference = 0
+  #dynamicAtReferenceW = 0
+  #measured: { readonly smUtilPercent: number; readonly memUtilPercent: number } | null = null
+
+  constructor(set: ReferenceSetId | null, memClockMhz: number | undefined, stages: ReferenceStages) {
+    this.set = set
+    this.memClockMhz = memClockMhz
+    this.#stages = stages
+  }
+
+  /**
+   * @param shares MPS percentages of the tenants, above 0 and at most 100; the first one is special to upstream's trees
+   * @param batches as many, at least 1
+   * @param smClockMhz any positive clock; upstream clamps where it scales, and extrapolates static power
+   * @throws InvalidInputError for what upstream would not notice: empty or unequal lists, NaN, shares that sum to over 100
+   */
+  predictAll(shares: ArrayLike<number>, batches: ArrayLike<number>, smClockMhz: number): ReferencePrediction {
+    this.predictInto(shares, batches, smClockMhz, this.#result)
+    const [smUtilPercent, memUtilPercent, throughput, powerW] = this.#result as unknown as [
+      number,
+      number,
+      number,
+      number,
+    ]
+    return { smUtilPercent, memUtilPercent, throughput, powerW }
+  }
+
+  /** `predictAll` without allocation; writes in the order of `referenceLayout`. */
+  predictInto(shares: ArrayLike<number>, batches: ArrayLike<number>, smClockMhz: number, out: Float64Array): void {
+    if (!(smClockMhz > 0 && Number.isFinite(smClockMhz))) {
+      throw new InvalidInputError('smClockMhz', smClockMhz, 'a clock above 0 MHz')
+    }
+    this.#enter(shares, batches)
+    this.#scale(smClockMhz, out, 0)
+  }
+
+  /**
+   * What upstream's test mode predicts: throughput and power as they follow from measured utilisations.
+   *
+   * @throws InvalidInputError as `predictAll`
+   */
+  predictFromUtilisation(
+    shares: ArrayLike<number>,
+    batches: ArrayLike<number>,
+    smClockMhz: number,
+    measured: { readonly smUtilPercent: number; readonly memUtilPercent: number },
+  ): ReferencePrediction {
+    this.#measured = measured
+    try {
+      return this.predictAll(shares, batches, smClockMhz)
+    } finally {
+      this.#measured = null
+    }
+  }
+
+  /**
+   * The same tenants at many clocks: utilisations and trees are worked out once, since they do not depend on the clock.
+   *
+   * @returns four numbers a clock, in the order of `referenceLayout`
+   */
+  predictClocks(shares: ArrayLike<number>, batches: ArrayLike<number>, smClocksMhz: ArrayLike<number>): Float64Array {
+    this.#enter(shares, batches)
+    const out = new Float64Array(smClocksMhz.length * referenceLayout.length)
+    for (let i = 0; i < smClocksMhz.length; i++) this.#scale(smClocksMhz[i]!, out, i * referenceLayout.length)
+    return out
+  }
+
+  #scale(smClockMhz: number, out: Float64Array, at: number): void {
+    const { throughput, power } = this.#stages.closedForms ?? upstreamDefaults
+    out[at + referenceLayout.smUtilPercent] = this.#smUtil
+    out[at + referenceLayout.memUtilPercent] = this.#memUtil
+    out[at + referenceLayout.throughput] = scaleThroughput(throughput, this.#throughputAtReference, smClockMhz)
+    out[at + referenceLayout.powerW] = scalePower(power, this.#dynamicAtReferenceW, smClockMhz)
+  }
+
+  #enter(shares: ArrayLike<number>, batches: ArrayLike<number>): void {
+    const { closedForms, ensembles, smSystemStage, oversubscribe } = this.#stages
+    const x = this.#features
+    const own = this.#own
+    const count = shares.length
+    assertLists(shares, batches, own.length, oversubscribe)
+
+    let shareSum = 0
+    let batchSum = 0
+    for (let i = 0; i < count; i++) {
+      shareSum += shares[i]!
+      batchSum += batches[i]!
+    }
+    const shareMean = shareSum / count
+    const batchMean = batchSum / count
+    const shareVariance = variance(shares, shareMean)
+    const batchVariance = variance(batches, batchMean)
+    const { gflops, params_M } = closedForms?.workload ?? DEFAULT_WORKLOAD
+    const memClock = (this.memClockMhz ?? MEM_CLOCK_WHERE_UNKNOWN_MHZ) / 1e4
+
+    let smSum = 0
+    for (let i = 0; i < count; i++) {
+      own[i] = closedForms ? smBase(closedForms.sm_base, shares[i]!, batches[i]!) : 0.8 * shares[i]!
+      smSum += own[i]!
+    }
+    let smUtil = smSum
+    if (smSystemStage && closedForms && count > 1) {
+      smUtil = smSystem(closedForms.sm_system, own, count, smBase(closedForms.sm_base, 40, batches[0]!))
+    }
+    if (ensembles) {
+      x[0] = smUtil
+      x[1] = smSum
+      x[2] = count
+      x[3] = shareVariance
+      x[4] = batchVariance
+      x[5] = batchMean
+      x[6] = batchSum
+      x[7] = shareMean
+      x[8] = shareSum
+      writeWorkload(x, 9, memClock, gflops, params_M)
+      smUtil = ensembles.sm.predict(x)
+    }
+    if (this.#measured) smUtil = this.#measured.smUtilPercent
+
+    let memSum = 0
+    for (let i = 0; i < count; i++) {
+      memSum += closedForms ? memBase(closedForms.mem_base, shares[i]!, batches[i]!) : 0.3 * shares[i]!
+    }
+    let memUtil = memSum
+    if (closedForms && count > 1) {
+      memUtil = memSum / (count + 1e-6) + memInterference(closedForms.mem_system, shareSum, batchSum, count)
+    }
+    if (ensembles) {
+      x[0] = memUtil
+      x[1] = memSum
+      x[2] = count
+      x[3] = shareVariance
+      x[4] = batchVariance
+      x[5] = batchMean
+      x[6] = batchSum
+      writeWorkload(x, 7, memClock, gflops, params_M)
+      memUtil = ensembles.mem.predict(x)
+    }
+    if (this.#measured) memUtil = this.#measured.memUtilPercent
+
+    const throughputParameters = (closedForms ?? upstreamDefaults).throughput
+    let throughput = throughputPerUtilisation(throughputParameters, batchMean) * memUtil
+    if (ensembles) {
+      x[0] = throughput
+      x[1] = memUtil
+      x[2] = count
+      writeWorkload(x, 3, memClock, gflops, params_M)
+      x[7] = batches[0]!
+      x[8] = batchSum
+      x[9] = batchMean
+      x[10] = shares[0]!
+      x[11] = shareSum
+      x[12] = shareMean
+      x[13] = shareVariance
+      throughput = ensembles.throughput.predict(x)
+    }
+
+    let dynamicW = 100
+    if (ensembles) {
+      x[0] = smUtil
+      x[1] = memUtil
+      x[2] = count
+      x[3] = count * params_M
+      x[4] = shareMean
+      x[5] = shareVariance
+      x[6] = batchMean
+      x[7] = this.memClockMhz === undefined ? 0.5 : memClock
+      dynamicW = ensembles.power.predict(x)
+    }
+    this.#smUtil = smUtil
+    this.#memUtil = memUtil
+    this.#throughputAtReference = throughput
+    this.#dynamicAtReferenceW = dynamicW
+  }
+}
+
+function writeWorkload(x: Float64Array, at: number, memClock: number, gflops: number, paramsM: number): void {
+  x[at] = memClock
+  x[at + 1] = gflops / 1000
+  x[at + 2] = paramsM / 100
+  x[at + 3] = gflops / (paramsM + 1)
+}
+
+/** Population variance. */
+function variance(values: ArrayLike<number>, mean: number): number {
+  let sum = 0
+  for (let i = 0; i < values.length; i++) sum += (values[i]! - mean) ** 2
+  return sum / values.length
+}
+
+function assertLists(
+  shares: ArrayLike<number>,
+  batches: ArrayLike<number>,
+  most: number,
+  oversubscribe: boolean,
+): void {
+  if (shares.length === 0 || shares.length > most) {
+    throw new InvalidInputError('shares', shares.length, `from 1 to ${most} tenants`)
+  }
+  if (batches.length !== shares.length) {
+    throw new InvalidInputError('batches', batches.length, `${shares.length} batches, one for each share`)
+  }
+  let sum = 0
+  for (let i = 0; i < shares.length; i++) {
+    const share = shares[i]!
+    const batch = batches[i]!
+    if (!(share > 0 && share <= 100)) {
+      throw new InvalidInputError(`shares[${i}]`, share, 'a share above 0 and at most 100')
+    }
+    if (!(Number.isInteger(batch) && batch >= 1)) {
+      throw new InvalidInputError(`batches[${i}]`, batch, 'an integer of at least 1')
+    }
+    sum += share
+  }
+  if (!oversubscribe && sum > 100 + 1e-9) {
+    throw new InvalidInputError('sum of shares', sum, 'at most 100, or oversubscribe: true')
+  }
+}

@@ -1,0 +1,95 @@
+import { SeededRandom } from '@pctodl/platform'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { CORRECTION_NODES, correctionGrid, correctionNodesOf } from '../src/corrections.js'
+import { makeMonotone } from '../src/fit/monotone-grid.js'
+import { smoothGrid } from '../src/fit/smooth-grid.js'
+
+const SHARES = correctionGrid.mpsPercent.length
+const PER_SHARE = CORRECTION_NODES / SHARES
+
+const valueAt = (grid: readonly number[], mpsPercent: number, batchSize: number, tenants: number) =>
+  correctionNodesOf(mpsPercent, batchSize, tenants).reduce((sum, { index, weight }) => sum + weight * grid[index]!, 0)
+
+describe('correctionNodesOf', () => {
+  it('gives weights that are not negative and sum to 1', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 1, max: 100, noNaN: true }),
+        fc.integer({ min: 1, max: 256 }),
+        fc.integer({ min: 1, max: 48 }),
+        (mpsPercent, batchSize, tenants) => {
+          const nodes = correctionNodesOf(mpsPercent, batchSize, tenants)
+          for (const { index, weight } of nodes) {
+            expect(weight).toBeGreaterThan(0)
+            expect(index).toBeLessThan(CORRECTION_NODES)
+          }
+          expect(nodes.reduce((sum, { weight }) => sum + weight, 0)).toBeCloseTo(1, 12)
+        },
+      ),
+    )
+  })
+})
+
+describe('smoothGrid', () => {
+  const law = (mpsPercent: number, batchSize: number, tenants: number) =>
+    0.1 * Math.sin(Math.log(mpsPercent)) + 0.02 * Math.log(batchSize) - 0.01 * Math.log(tenants)
+
+  it('finds a smooth law in noisy rows', () => {
+    const random = new SeededRandom(5)
+    const rows = Array.from({ length: 600 }, () => {
+      const mpsPercent = 5 * (1 + random.integer(20))
+      const batchSize = 1 + random.integer(256)
+      const tenants = 1 + random.integer(8)
+      const value = law(mpsPercent, batchSize, tenants) + 0.02 * random.normal()
+      return { mpsPercent, batchSize, tenants, value, weight: 1 }
+    })
+    const grid = smoothGrid(rows)
+    for (const [mpsPercent, batchSize, tenants] of [
+      [10, 32, 2],
+      [40, 100, 4],
+      [80, 8, 1],
+    ] as const) {
+      expect(valueAt(grid, mpsPercent, batchSize, tenants)).toBeCloseTo(law(mpsPercent, batchSize, tenants), 1)
+    }
+  })
+
+  it('returns to the median far from any row', () => {
+    const rows = [-0.1, 0.05, 0.2].map((value) => ({ mpsPercent: 5, batchSize: 1, tenants: 1, value, weight: 1 }))
+    expect(valueAt(smoothGrid(rows), 100, 256, 20)).toBeCloseTo(0.05, 6)
+  })
+})
+
+describe('makeMonotone', () => {
+  const grids = fc.array(fc.array(fc.double({ min: -0.3, max: 0.3, noNaN: true }), arrayOf(CORRECTION_NODES)), {
+    minLength: 1,
+    maxLength: 3,
+  })
+
+  it('leaves nothing that falls along the share or rises as the memory clock falls', () => {
+    fc.assert(
+      fc.property(grids, (list) => {
+        makeMonotone(list)
+        list.forEach((grid, m) => {
+          for (let i = PER_SHARE; i < CORRECTION_NODES; i++) {
+            expect(grid[i]).toBeGreaterThanOrEqual(grid[i - PER_SHARE]!)
+          }
+          if (m > 0) grid.forEach((value, i) => void expect(value).toBeLessThanOrEqual(list[m - 1]![i]!))
+        })
+      }),
+      { numRuns: 20 },
+    )
+  })
+
+  it('changes nothing that is in order', () => {
+    const rising = Array.from({ length: CORRECTION_NODES }, (_, i) => 0.01 * Math.floor(i / PER_SHARE))
+    const list = [rising.map((value) => value + 0.05), [...rising]]
+    const before = structuredClone(list)
+    makeMonotone(list)
+    expect(list).toEqual(before)
+  })
+})
+
+function arrayOf(length: number) {
+  return { minLength: length, maxLength: length }
+}

@@ -1,0 +1,125 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { exitCodeOf } from '@pctodl/command-line'
+import { loadPerfModel, PerfModel } from '@pctodl/perf-model'
+import { formatTraceCsv } from '@pctodl/platform'
+import { afterAll, describe, expect, it } from 'vitest'
+import { findTraceFiles } from '../src/cli/trace-files.js'
+import { fit } from '../src/commands.js'
+import { runCommand } from './run-command.js'
+import { measuredRows } from './synthetic-rows.js'
+
+const folder = mkdtempSync(path.join(os.tmpdir(), 'fit-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const truth = loadPerfModel('A100')
+const trace = path.join(folder, 'A100.csv')
+const text = formatTraceCsv(measuredRows(truth, 6, 150))
+writeFileSync(trace, text)
+
+const call = (...argv: string[]) => runCommand('pctodl-fit', fit, argv)
+const usual = ['--platform', 'A100', '--params', path.join(folder, 'fitted')]
+
+describe('pctodl-fit', () => {
+  it('writes parameters that predict, a report and a picture of the residuals', async () => {
+    const plot = path.join(folder, 'residuals.svg')
+    const { code, stdout, stderr } = await call(trace, ...usual, '--folds', '2', '--plot', plot)
+    expect(code, stderr).toBe(0)
+    expect(stderr).toBe('150 rows of 1 files\nfit 1 of 3\nfit 2 of 3\nfit 3 of 3\n')
+    expect(stdout).toMatch(/^150 rows in \d+ groups; 0 failed rows left out\n/)
+    expect(stdout).toMatch(/^throughput +all +150 +\d\.\d\d % +\d+\.\d\d %$/m)
+    expect(stdout).toMatch(/^least certain parameters +value +standard error$/m)
+    const file = path.join(folder, 'fitted', 'A100.json')
+    expect(stdout).toContain(`Written: ${file}, ${plot}\n`)
+    expect(readFileSync(plot, 'utf8')).toContain('Residuals of the fit of A100')
+    const model = PerfModel.load(JSON.parse(readFileSync(file, 'utf8')))
+    const tenants = [{ model: 'resnet50', mpsPercent: 40, batchSize: 16 }]
+    const configuration = { tenants, smClockMhz: 1200, memClockMhz: 1215 }
+    expect(model.predict(configuration).powerW / truth.predict(configuration).powerW).toBeCloseTo(1, 1)
+    expect(model.parameters.provenance.source).toBe(`traces ${trace}`)
+  })
+
+  it('fits the networks asked for, and reports as JSON', async () => {
+    const { code, stdout } = await call(trace, ...usual, '--model', 'ResNet50', '--folds', '0', '--json')
+    expect(code).toBe(0)
+    const report = JSON.parse(stdout)
+    expect(report.rows).toBeLessThan(150)
+    expect(report.heldOutErrors).toEqual([])
+    expect(report.inSampleErrors[0]).toMatchObject({ quantity: 'throughput', rows: 'all', count: report.rows })
+    const names = report.fitted.map((entry: { name: string }) => entry.name.split('.')[0])
+    expect(new Set(names)).toEqual(new Set(['board', 'resnet50']))
+    expect(report.fitted.some((entry: { relativeStandardError: number }) => entry.relativeStandardError > 0)).toBe(true)
+  })
+
+  it('counts failed rows, and rows without a tenant', async () => {
+    const file = path.join(folder, 'holes.csv')
+    const [header, ...lines] = text.trim().split('\n')
+    const zeros = 'resnet50,"[50, 50]","[256, 256]",,1215,0,0,0,0,0,0,,,,,'
+    const idle = 'static,,,1410,1215,1410.0,0,0,0,45.10,45.20,,,,,'
+    writeFileSync(file, [header, idle, zeros, ...lines.slice(0, 60), idle].join('\n'))
+    const { code, stdout } = await call(file, ...usual, '--folds', '0')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^60 rows in \d+ groups; 1 failed rows left out, 2 rows without a tenant left out\n/)
+    writeFileSync(file, [header, idle, zeros, lines[0]!.replace(/"\[\d+/, '"[-5')].join('\n'))
+    const broken = await call(file, ...usual)
+    expect(broken.code).toBe(1)
+    expect(broken.stderr).toContain(`${file}: trace CSV, row 3, column 'p_list'`)
+    writeFileSync(file, [header, idle, ...lines.slice(0, 2), lines[2]!.replaceAll(',1215,', ',810,')].join('\n'))
+    const otherClock = await call(file, ...usual)
+    expect(otherClock.code).toBe(1)
+    expect(otherClock.stderr).toContain(`${file}: row 4.memClockMhz: got 810`)
+  })
+
+  it('hears an interrupt between two folds, and writes nothing', async () => {
+    const interrupted = new AbortController()
+    const params = path.join(folder, 'interrupted')
+    const silent = { write: () => true }
+    const code = await exitCodeOf('pctodl-fit', fit, [trace, '--platform', 'A100', '--params', params], {
+      stdout: silent,
+      stderr: { write: (line) => void (line.startsWith('fit 1') && interrupted.abort()) },
+      signal: interrupted.signal,
+      env: {},
+    })
+    expect(code).toBe(130)
+    expect(() => readFileSync(path.join(params, 'A100.json'))).toThrowError('ENOENT')
+  })
+
+  it.each<[string, number, string[]]>([
+    ["required option '--platform <name>'", 2, [trace]],
+    ['leave --step out', 2, [trace, ...usual, '--step', 'power']],
+    ['--folds: 0, or at least 2', 2, [trace, ...usual, '--folds', '1']],
+    ['--unlocked-clock', 2, [trace, ...usual, '--unlocked-clock', 'guessed']],
+    ['no row that fits', 1, [trace, ...usual, '--mem-freq', '810']],
+    ['no row that fits', 1, [trace, ...usual, '--model', 'vgg19']],
+    ['nowhere.csv: cannot be read', 1, [path.join(folder, 'nowhere.csv'), ...usual]],
+  ])('says %s and ends with %d', async (problem, expected, argv) => {
+    const { code, stdout, stderr } = await call(...argv)
+    expect({ code, stdout }).toEqual({ code: expected, stdout: '' })
+    expect(stderr).toContain(problem)
+  })
+})
+
+describe('findTraceFiles', () => {
+  it("takes the files of upstream's layout whose names fit", () => {
+    const root = path.join(folder, 'layout')
+    for (const name of ['mps_profile', 'scale_profile']) mkdirSync(path.join(root, name), { recursive: true })
+    const all = [
+      'mps_profile/mps_results.csv',
+      'mps_profile/mps_results_caltech256_a100.csv',
+      'mps_profile/mps_results_imagenet.csv',
+      'mps_profile/mps_results_imagenet_3080ti.csv',
+      'mps_profile/mps_results_imagenet_a100.csv',
+      'scale_profile/sweep_results.csv',
+      'scale_profile/sweep_results_3080ti.csv',
+      'scale_profile/sweep_results_a100.csv',
+    ]
+    for (const name of all) writeFileSync(path.join(root, name), '')
+    const found = (dataset?: string, platform?: string) =>
+      findTraceFiles(root, { dataset, platform }).map((file) => path.relative(root, file))
+    expect(found()).toEqual(all)
+    expect(found('imagenet', 'A100')).toEqual([all[4], all[5], all[7]])
+    expect(found('caltech256', '3080Ti')).toEqual([all[5], all[6]])
+    expect(findTraceFiles(path.join(root, 'elsewhere'), {})).toEqual([])
+  })
+})

@@ -1,0 +1,177 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { loadPerfModel, shippedParameters } from '@pctodl/perf-model'
+import { formatTraceCsv } from '@pctodl/platform'
+import { afterAll, describe, expect, it } from 'vitest'
+import { predict } from '../src/commands.js'
+import { writeReferenceFolder } from './reference-model.js'
+import { runCommand } from './run-command.js'
+import { measuredRows } from './synthetic-rows.js'
+
+const folder = mkdtempSync(path.join(os.tmpdir(), 'predict-'))
+const reference = writeReferenceFolder()
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+  reference.remove()
+})
+
+const call = (...argv: string[]) => runCommand('pctodl-predict', predict, argv)
+const usual = ['--platform', '3080Ti', '--model', 'resnet50', '--p', '50', '25', '--b', '16', '16', '--f', '1500']
+const published = ['--params', reference.folder, '--dataset', 'imagenet', '--platform', '3080ti']
+
+describe('pctodl-predict', () => {
+  it('prints the totals, and each tenant', async () => {
+    const { code, stdout, stderr } = await call(...usual)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toMatch(/^Board 3080Ti, memory 9501 MHz, SM 1500 MHz\n/)
+    expect(stdout).toMatch(/^Throughput +\d+\.\d\d \+- \d+ samples\/s$/m)
+    expect(stdout).toMatch(/^Power +\d+\.\d\d \+- \d+\.\d W$/m)
+    expect(stdout.match(/^resnet50 +\d\d % +16 +\d+\.\d +\d+\.\d ms +\d+\.\d ms$/gm)).toHaveLength(2)
+    expect(stdout).not.toContain('outside the profile')
+  })
+
+  it('gives as JSON what the model predicts, for several networks and under aliases', async () => {
+    const { stdout } = await call(
+      ...['--platform', 'NVIDIA GeForce RTX 3080 Ti', '--model', 'maxvit', 'mnasnet', '--p', '60', '40'],
+      ...['--b', '8', '32', '--f', '1200', '--mem-freq', '5001', '--json'],
+    )
+    const tenants = [
+      { model: 'maxvit_t', mpsPercent: 60, batchSize: 8 },
+      { model: 'mnasnet1_0', mpsPercent: 40, batchSize: 32 },
+    ]
+    const configuration = { tenants, smClockMhz: 1200, memClockMhz: 5001 }
+    const { prediction, domain } = JSON.parse(stdout)
+    expect(prediction).toEqual(loadPerfModel('3080Ti').predict(configuration))
+    expect(domain).toEqual({ inside: true, outside: [] })
+  })
+
+  it('says what lies outside the profile', async () => {
+    const list = (value: string) => Array<string>(40).fill(value)
+    const { code, stdout } = await call(
+      '--platform',
+      'A100',
+      '--model',
+      'vgg19',
+      '--p',
+      ...list('2'),
+      '--b',
+      ...list('3'),
+    )
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/outside the profile: tenants\[0\]\.mpsPercent is 2, measured were 5 to 100/)
+    expect(stdout).toMatch(/outside the profile: tenants\.length is 40, measured were 1 to 20/)
+  })
+
+  it('reads parameters from a folder, and lists those that are there when one is missing', async () => {
+    writeFileSync(path.join(folder, 'A100.json'), JSON.stringify(shippedParameters['A100']))
+    const own = await call('--platform', 'a100', '--model', 'resnet50', '--p', '50', '--b', '16', '--params', folder)
+    expect(own.code).toBe(0)
+    expect(own.stdout).toContain(`Parameters: ${folder}\n`)
+    const missing = await call(...usual, '--params', folder)
+    expect(missing).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: "pctodl-predict: unknown parameter set '3080Ti'; known: A100\n",
+    })
+    const shipped = await call('--platform', 'V100', '--model', 'resnet50', '--p', '50', '--b', '16')
+    expect(shipped).toMatchObject({ code: 1, stdout: '' })
+    expect(shipped.stderr).toContain("unknown parameter set 'V100'; known: 3080Ti, A100")
+  })
+
+  it('names the file of another schema version', async () => {
+    const file = path.join(folder, '3080Ti.json')
+    writeFileSync(file, JSON.stringify({ ...(shippedParameters['3080Ti'] as object), schemaVersion: 1 }))
+    const { code, stderr } = await call(...usual, '--params', folder)
+    rmSync(file)
+    expect(code).toBe(1)
+    expect(stderr).toContain(`${file}: schemaVersion: got 1`)
+  })
+
+  it("predicts with upstream's parameters, one network at a time", async () => {
+    const { code, stdout } = await call(...usual.slice(2), ...published)
+    expect(code).toBe(0)
+    expect(stdout).toContain('resnet50_imagenet_mem9501')
+    expect(stdout).not.toContain('+-')
+    const open = ['--model', 'resnet50', '--p', '80', '80', '--b', '8', '8', ...published]
+    expect((await call(...open)).stderr).toContain('sum of shares: got 160')
+    expect((await call(...open, '--oversubscribe')).code).toBe(0)
+    const two = ['--model', 'resnet50', 'vgg19', '--p', '50', '50', '--b', '8', '8', ...published]
+    expect((await call(...two)).code).not.toBe(0)
+    const missing = await call('--model', 'vgg19', '--p', '50', '--b', '8', ...published)
+    expect(missing).toMatchObject({ code: 1 })
+    expect(missing.stderr).toContain('known: resnet50_imagenet_mem9501')
+  })
+
+  it('draws the prediction over the clocks', async () => {
+    const file = path.join(folder, 'clocks.svg')
+    const { code, stderr } = await call(...usual, '--plot', file)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: `written: ${file}\n` })
+    const svg = readFileSync(file, 'utf8')
+    expect(svg).toMatch(/^<svg/)
+    expect(svg).toContain('throughput, samples/s')
+  })
+
+  it('compares with measured traces', async () => {
+    const file = path.join(folder, 'measured.csv')
+    writeFileSync(file, formatTraceCsv(measuredRows(loadPerfModel('A100'), 4, 60)))
+    const test = ['--platform', 'A100', '--model', 'all', '--test', file, '--json']
+    const { code, stdout } = await call(...test, '--sample', '40')
+    expect(code).toBe(0)
+    const { rows, metrics } = JSON.parse(stdout)
+    expect(rows).toBe(40)
+    const [, , throughput, power] = metrics
+    // The rows are the model's own predictions with 1 % and 0.5 % of noise.
+    expect(throughput).toMatchObject({ quantity: 'throughput', rows: 40 })
+    expect(throughput.mape).toBeGreaterThan(0.3)
+    expect(throughput.mape).toBeLessThan(2)
+    expect(power.r2).toBeGreaterThan(0.99)
+    expect((await call(...test, '--sample', '40')).stdout).toBe(stdout)
+    expect((await call(...test, '--sample', '40', '--seed', '2')).stdout).not.toBe(stdout)
+    const table = await call('--platform', 'A100', '--model', 'resnet50', '--test', file)
+    expect(table.stdout).toMatch(/^quantity +rows +MAE +RMSE +MAPE +R2\n/)
+  })
+
+  it('feeds measured utilisation into the stages of upstream when asked', async () => {
+    const file = path.join(folder, 'published.csv')
+    const rows = measuredRows(loadPerfModel('3080Ti'), 5, 30).filter(({ tenants }) => {
+      return tenants.every(({ model }) => model === 'resnet50')
+    })
+    expect(rows.length).toBeGreaterThan(5)
+    writeFileSync(file, formatTraceCsv(rows))
+    const test = [...published, '--model', 'resnet50', '--test', file, '--json']
+    const fed = JSON.parse((await call(...test, '--use-actual-util')).stdout)
+    expect(fed.metrics[0].mae).toBe(0)
+    expect(JSON.parse((await call(...test)).stdout).metrics[0].mae).toBeGreaterThan(0)
+    const ours = await call('--platform', '3080Ti', '--model', 'all', '--test', file, '--use-actual-util')
+    expect(ours).toMatchObject({ code: 2 })
+  })
+
+  it.each<[string, number, string[]]>([
+    ['--p and --b are needed', 2, ['--platform', '3080Ti', '--model', 'resnet50']],
+    ['--p has 2 shares, --b has 3 batches', 2, [...usual, '--b', '16']],
+    ['--b', 2, [...usual, '--b', '16', '0']],
+    ['--p', 2, [...usual, '--p', '50', 'nan']],
+    ['--model has 4 names', 2, [...usual, '--model', 'vgg19', 'vgg19', 'vgg19']],
+    ['--model all goes with --test only', 2, [...usual, '--model', 'all']],
+    ['--gpu-mem-freq and --mem-freq', 2, [...usual, '--gpu-mem-freq', '--mem-freq', '9501']],
+    ["unknown network 'alexnet'", 1, [...usual, '--model', 'alexnet']],
+    ["unknown dataset 'mnist'", 1, [...usual, '--dataset', 'mnist']],
+    ['smClockMhz: got 2500', 1, [...usual, '--f', '2500']],
+    ['memClockMhz: got 810', 1, [...usual, '--mem-freq', '810']],
+    ['sum of tenants[].mpsPercent: got 155', 1, [...usual, '--p', '80', '--b', '16']],
+    ['cannot be read; name a folder', 1, [...usual, '--params', path.join(folder, 'nowhere')]],
+    ['cannot be read', 1, ['--platform', 'A100', '--model', 'all', '--test', path.join(folder, 'nowhere.csv')]],
+  ])('says %s and ends with %d', async (problem, expected, argv) => {
+    const { code, stdout, stderr } = await call(...argv)
+    expect({ code, stdout }).toEqual({ code: expected, stdout: '' })
+    expect(stderr).toContain(problem)
+  })
+
+  it('asks for the board where there is no GPU to ask', async () => {
+    if (existsSync('/dev/nvidiactl')) return
+    const { code, stderr } = await call('--model', 'resnet50', '--p', '50', '--b', '16')
+    expect(code).toBe(1)
+    expect(stderr).toContain('name the board with --platform')
+  })
+})

@@ -1,0 +1,82 @@
+import { type BatchInput, batchOutput, loadPerfModel } from '@pctodl/perf-model'
+import { type Configuration, InvalidInputError, smClocksAt } from '@pctodl/platform'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { arbitraryTenants } from './arbitrary-tenants.js'
+
+const model = loadPerfModel('3080Ti')
+const configuration: fc.Arbitrary<Configuration> = fc.record({
+  tenants: arbitraryTenants(model),
+  smClockMhz: fc.constantFrom(...smClocksAt(model.spec, 9501)!),
+  memClockMhz: fc.constantFrom(...model.memClocksMhz),
+})
+
+function pack(configurations: readonly Configuration[]) {
+  const tenants = configurations.flatMap((entry) => entry.tenants)
+  const firstTenant = [0]
+  for (const entry of configurations) firstTenant.push(firstTenant.at(-1)! + entry.tenants.length)
+  return {
+    network: tenants.map((tenant) => model.networks.indexOf(tenant.model)),
+    mpsPercent: tenants.map((tenant) => tenant.mpsPercent),
+    batchSize: tenants.map((tenant) => tenant.batchSize),
+    firstTenant,
+    smClockMhz: configurations.map((entry) => entry.smClockMhz),
+    memClockMhz: configurations.map((entry) => entry.memClockMhz),
+  }
+}
+
+const good = pack([
+  { tenants: [{ model: 'resnet50', mpsPercent: 40, batchSize: 8 }], smClockMhz: 1500, memClockMhz: 9501 },
+  { tenants: [{ model: 'vgg19', mpsPercent: 30, batchSize: 4 }], smClockMhz: 900, memClockMhz: 5001 },
+])
+
+describe('predictBatch', () => {
+  it('predicts each configuration as `predict` does', () => {
+    fc.assert(
+      fc.property(fc.array(configuration, { minLength: 1, maxLength: 8 }), (configurations) => {
+        const out = model.predictBatch(pack(configurations))
+        let tenant = 0
+        configurations.forEach((entry, c) => {
+          const one = model.predict(entry)
+          for (const field of ['throughput', 'powerW', 'smUtilPercent', 'memUtilPercent'] as const) {
+            expect(out[field][c]).toBe(one[field])
+          }
+          expect(out.throughputSd[c]).toBe(one.throughputSd)
+          expect(out.powerSdW[c]).toBe(one.powerSdW)
+          for (const { throughput, latencyMs } of one.tenants) {
+            expect(out.tenantThroughput[tenant]).toBe(throughput)
+            expect(out.tenantLatencyMs[tenant++]).toBe(latencyMs)
+          }
+        })
+      }),
+      { numRuns: 50 },
+    )
+  })
+
+  it('writes where it is told to', () => {
+    const out = batchOutput(good)
+    expect(model.predictBatch(good, out)).toBe(out)
+    expect(out.powerW[1]).toBeGreaterThan(0)
+  })
+
+  it.each<[string, Partial<BatchInput>]>([
+    ['memClockMhz.length: got 1', { memClockMhz: [9501] }],
+    ['firstTenant.length: got 2', { firstTenant: [0, 2] }],
+    ['mpsPercent.length: got 3', { mpsPercent: [1, 2, 3] }],
+    ['batchSize.length: got 0', { batchSize: [] }],
+    ['firstTenant[0]: got 1', { firstTenant: [1, 1, 2] }],
+    ['firstTenant[1]: got 0', { firstTenant: [0, 0, 2] }],
+    ['firstTenant[2]: got 1', { firstTenant: [0, 1, 1] }],
+    ['firstTenant[1]: got NaN', { firstTenant: [0, Number.NaN, 2] }],
+    ['network[1]: got 7', { network: [0, 7] }],
+    ['network[0]: got -1', { network: [-1, 0] }],
+    ['tenants[0].mpsPercent: got 101', { mpsPercent: [101, 20] }],
+    ['tenants[0].batchSize: got 0', { batchSize: [8, 0] }],
+    ['smClockMhz: got 2500', { smClockMhz: [2500, 900] }],
+    ['memClockMhz: got 810', { memClockMhz: [9501, 810] }],
+  ])('names %s', (message, change) => {
+    const act = () => model.predictBatch({ ...good, ...change })
+    expect(act).toThrowError(InvalidInputError)
+    expect(act).toThrowError(message)
+  })
+})

@@ -1,0 +1,14 @@
+import { type CommandFunction, exitCodeOf } from '@pctodl/command-line'
+
+/** Call a command as a shell would, and return what it left: exit code and both streams. */
+export async function runCommand(name: string, command: CommandFunction, argv: readonly string[]) {
+  let stdout = ''
+  let stderr = ''
+  const code = await exitCodeOf(name, command, [...argv], {
+    stdout: { write: (text) => (stdout += text) },
+    stderr: { write: (text) => (stderr += text) },
+    signal: new AbortController().signal,
+    env: {},
+  })
+  return { code, stdout, stderr }
+}

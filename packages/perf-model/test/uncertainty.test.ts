@@ -1,0 +1,80 @@
+import { fitPerfModel, loadPerfModel, PerfModel } from '@pctodl/perf-model'
+import type { Tenant } from '@pctodl/platform'
+import { describe, expect, it } from 'vitest'
+import { measuredRows } from './synthetic-rows.js'
+
+const truth = loadPerfModel('A100')
+const resnet = (mpsPercent: number, batchSize = 16): Tenant => ({ model: 'resnet50', mpsPercent, batchSize })
+const point = { smClockMhz: 1200, memClockMhz: 1215 }
+
+describe('the standard deviation of a prediction', () => {
+  const { parameters, report } = fitPerfModel(measuredRows(truth, 1, 400), truth.spec, {
+    source: 'synthetic rows',
+    folds: 3,
+    starts: 1,
+  })
+  const model = new PerfModel(parameters)
+
+  it('covers about two thirds of what was not seen, and p99 latencies nearly all', () => {
+    const rows = measuredRows(truth, 3, 400)
+    const within = { throughput: 0, power: 0, latency: 0, tenants: 0 }
+    for (const { tenants, smClockMhz, memClockMhz, throughput, powerAverageW, tenantLatencyMs } of rows) {
+      const prediction = model.predict({ tenants, smClockMhz, memClockMhz })
+      if (Math.abs(prediction.throughput - throughput) < prediction.throughputSd!) within.throughput++
+      if (Math.abs(prediction.powerW - powerAverageW) < prediction.powerSdW!) within.power++
+      prediction.tenants.forEach(({ p99LatencyMs }, i) => {
+        within.tenants++
+        if (tenantLatencyMs[i]! < p99LatencyMs!) within.latency++
+      })
+    }
+    for (const count of [within.throughput, within.power]) {
+      expect(count / rows.length).toBeGreaterThan(0.55)
+      expect(count / rows.length).toBeLessThan(0.95)
+    }
+    expect(within.latency / within.tenants).toBeGreaterThan(0.95)
+  })
+
+  it('is given for every region, those without rows included', () => {
+    const several = [resnet(20), { ...resnet(20), model: 'mobilenet_v2' }]
+    for (const tenants of [[resnet(50)], [resnet(20), resnet(20)], [resnet(20), resnet(30)], several]) {
+      const { throughputSd, powerSdW } = model.predict({ ...point, tenants })
+      expect(throughputSd).toBeGreaterThan(0)
+      expect(powerSdW).toBeGreaterThan(0)
+    }
+  })
+
+  it('comes with standard errors of the parameters', () => {
+    const known = report.fitted.filter((entry) => entry.relativeStandardError !== null)
+    expect(known.length).toBeGreaterThan(20)
+    for (const { relativeStandardError } of known) expect(relativeStandardError).toBeGreaterThan(0)
+    for (const name of report.atBound) {
+      expect(report.fitted.find((entry) => entry.name === name)!.relativeStandardError).toBeNull()
+    }
+    // What the rows determine well is near the truth: within four standard errors of it, or within a tenth.
+    const launch = report.fitted.find((entry) => entry.name === 'resnet50.launchMs')!
+    const expected = truth.parameters.networks.find((network) => network.name === 'resnet50')!.launchMs
+    expect(Math.abs(Math.log(launch.value / expected))).toBeLessThan(Math.max(0.1, 4 * launch.relativeStandardError!))
+  })
+})
+
+describe('domain', () => {
+  it('is inside what was measured', () => {
+    expect(truth.domain({ ...point, tenants: [resnet(50), resnet(20)] })).toEqual({ inside: true, outside: [] })
+  })
+
+  it('names each field that goes beyond it', () => {
+    const fieldsOf = (tenants: readonly Tenant[], at = point) =>
+      truth.domain({ ...at, tenants }).outside.map((entry) => entry.field)
+    expect(fieldsOf([resnet(3), resnet(20)])).toEqual(['tenants[0].mpsPercent'])
+    expect(fieldsOf([resnet(20, 300)])).toEqual(['tenants[0].batchSize'])
+    expect(fieldsOf([{ ...resnet(20), model: 'alexnet' }])).toEqual(['tenants[0].model'])
+    expect(fieldsOf([resnet(20)], { ...point, memClockMhz: 877 })).toEqual(['memClockMhz'])
+    expect(fieldsOf([resnet(20)], { ...point, smClockMhz: 150 })).toEqual(['smClockMhz'])
+    expect(fieldsOf(Array.from({ length: 21 }, () => resnet(4)))).toContain('tenants.length')
+    const { profile } = truth.parameters
+    const narrow = new PerfModel({ ...truth.parameters, profile: { ...profile, mixes: ['like tenants'] } })
+    expect(narrow.domain({ ...point, tenants: [resnet(20), resnet(40)] }).outside).toEqual([
+      { field: 'tenants', value: 'unlike tenants', covered: 'like tenants' },
+    ])
+  })
+})

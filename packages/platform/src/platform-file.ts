@@ -1,0 +1,177 @@
+import { PctodlError } from './errors.js'
+import type { ClockStates, GpuSpec } from './gpu-spec.js'
+
+const FORMAT = 'pctodl-platform'
+const VERSION = 1
+
+/** A platform file does not hold what it should. `path` is the field, e.g. `spec.clockStates[0].memClockMhz`. */
+export class PlatformFileError extends PctodlError {
+  readonly path: string
+
+  constructor(file: string, path: string, found: unknown, expected: string, options?: ErrorOptions) {
+    const shown = found === undefined ? 'nothing' : JSON.stringify(found)
+    const short = shown.length > 60 ? `${shown.slice(0, 57)}...` : shown
+    super(
+      'PLATFORM_FILE',
+      `${file}, ${path}: got ${short}, expected ${expected}; \`pctodl-gpu describe\` writes such a file from a board`,
+      options,
+    )
+    this.path = path
+  }
+}
+
+/** A board type as a file, so that a board which no release knows can be used by every command (`--platform-file`). */
+export function formatPlatformFile(spec: GpuSpec): string {
+  return `${JSON.stringify({ format: FORMAT, version: VERSION, spec }, null, 2)}\n`
+}
+
+/**
+ * Read a platform file. Every field of `GpuSpec` must be there and plausible; clocks are put in the order that `GpuSpec`
+ * promises.
+ *
+ * @param file name of the file, for messages
+ * @throws PlatformFileError naming the field
+ */
+export function parsePlatformFile(text: string, file = 'platform file'): GpuSpec {
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch (cause) {
+    throw new PlatformFileError(file, 'the whole', text.slice(0, 30), 'JSON', { cause })
+  }
+  const whole = new Fields(file, '', json)
+  whole.oneOf('format', [FORMAT])
+  if (whole.number('version') !== VERSION) throw whole.error('version', `${VERSION}, the one that this release reads`)
+  const spec = whole.object('spec')
+  const clockStates = spec
+    .list('clockStates')
+    .map(readClockStates)
+    .sort((a, b) => a.memClockMhz - b.memClockMhz)
+  const limits = spec.object('powerLimitW')
+  const read: GpuSpec = {
+    key: spec.text('key'),
+    name: spec.text('name'),
+    aliases: spec.texts('aliases'),
+    architecture: spec.oneOf('architecture', ['Volta', 'Turing', 'Ampere', 'Ada', 'Hopper']),
+    chip: spec.text('chip'),
+    process: spec.oneOf('process', ['TSMC 12FFN', 'Samsung 8N', 'TSMC 7N', 'TSMC 4N']),
+    computeCapability: spec.text('computeCapability'),
+    smCount: spec.integer('smCount'),
+    smPerTpc: spec.integer('smPerTpc'),
+    baseClockMhz: spec.number('baseClockMhz'),
+    boostClockMhz: spec.number('boostClockMhz'),
+    clockStates,
+    performanceMemClocksMhz: spec.numbers('performanceMemClocksMhz').sort((a, b) => b - a),
+    memoryBusBits: spec.integer('memoryBusBits'),
+    transfersPerMemClock: spec.number('transfersPerMemClock'),
+    memoryBytes: spec.integer('memoryBytes'),
+    l2Bytes: spec.integer('l2Bytes'),
+    tensorFlopPerClockPerSm: spec.number('tensorFlopPerClockPerSm'),
+    tf32FlopPerClockPerSm: spec.isNull('tf32FlopPerClockPerSm') ? null : spec.number('tf32FlopPerClockPerSm'),
+    fp32FlopPerClockPerSm: spec.number('fp32FlopPerClockPerSm'),
+    powerLimitW: { min: limits.number('min'), default: limits.number('default'), max: limits.number('max') },
+    powerReading: spec.oneOf('powerReading', ['one-second-average', 'part-time']),
+    thermalLimitC: spec.number('thermalLimitC'),
+    sources: spec.texts('sources'),
+  }
+  const { min, max, default: usual } = read.powerLimitW
+  if (!(min <= usual && usual <= max)) throw spec.error('powerLimitW', 'min <= default <= max')
+  if (clockStates.length === 0) throw spec.error('clockStates', 'at least one memory clock')
+  for (const memClockMhz of read.performanceMemClocksMhz) {
+    if (!clockStates.some((state) => state.memClockMhz === memClockMhz)) {
+      throw spec.error('performanceMemClocksMhz', 'memory clocks of clockStates only')
+    }
+  }
+  if (read.performanceMemClocksMhz.length === 0)
+    throw spec.error('performanceMemClocksMhz', 'at least one memory clock')
+  return read
+}
+
+function readClockStates(fields: Fields): ClockStates {
+  const smClocksMhz = fields.numbers('smClocksMhz').sort((a, b) => a - b)
+  if (smClocksMhz.length === 0) throw fields.error('smClocksMhz', 'at least one clock')
+  if (new Set(smClocksMhz).size !== smClocksMhz.length) throw fields.error('smClocksMhz', 'every clock once')
+  return { memClockMhz: fields.number('memClockMhz'), smClocksMhz }
+}
+
+/** The fields of one object of the file, each read with what is expected of it. */
+class Fields {
+  readonly #file: string
+  readonly #path: string
+  readonly #values: Readonly<Record<string, unknown>>
+
+  constructor(file: string, path: string, value: unknown) {
+    this.#file = file
+    this.#path = path
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw new PlatformFileError(file, path || 'the whole', value, 'an object')
+    }
+    this.#values = value as Record<string, unknown>
+  }
+
+  error(field: string, expected: string): PlatformFileError {
+    return new PlatformFileError(this.#file, this.#pathOf(field), this.#values[field], expected)
+  }
+
+  object(field: string): Fields {
+    return new Fields(this.#file, this.#pathOf(field), this.#values[field])
+  }
+
+  list(field: string): Fields[] {
+    return this.#array(field).map((value, i) => new Fields(this.#file, `${this.#pathOf(field)}[${i}]`, value))
+  }
+
+  text(field: string): string {
+    const value = this.#values[field]
+    if (typeof value !== 'string' || value === '') throw this.error(field, 'a text')
+    return value
+  }
+
+  texts(field: string): string[] {
+    return this.#array(field).map((value) => {
+      if (typeof value !== 'string') throw this.error(field, 'a list of texts')
+      return value
+    })
+  }
+
+  number(field: string): number {
+    const value = this.#values[field]
+    if (typeof value !== 'number' || !Number.isFinite(value) || value <= 0) throw this.error(field, 'a number above 0')
+    return value
+  }
+
+  integer(field: string): number {
+    const value = this.number(field)
+    if (!Number.isSafeInteger(value)) throw this.error(field, 'a whole number above 0')
+    return value
+  }
+
+  numbers(field: string): number[] {
+    return this.#array(field).map((value) => {
+      if (typeof value !== 'number' || !Number.isFinite(value) || value <= 0) {
+        throw this.error(field, 'a list of numbers above 0')
+      }
+      return value
+    })
+  }
+
+  isNull(field: string): boolean {
+    return this.#values[field] === null
+  }
+
+  oneOf<const T extends string>(field: string, names: readonly T[]): T {
+    const found = names.find((name) => name === this.#values[field])
+    if (found === undefined) throw this.error(field, names.map((name) => `'${name}'`).join(' or '))
+    return found
+  }
+
+  #array(field: string): unknown[] {
+    const value = this.#values[field]
+    if (!Array.isArray(value)) throw this.error(field, 'a list')
+    return value
+  }
+
+  #pathOf(field: string): string {
+    return this.#path ? `${this.#path}.${field}` : field
+  }
+}
