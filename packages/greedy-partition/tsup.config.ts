@@ -1,3 +1,3 @@
 import { libraryBuild } from '../../tsup.base'
 
-export default libraryBuild()
+export default libraryBuild({ entry: ['src/index.ts', 'src/commands.ts', 'src/pctodl-partition.ts'] })

@@ -1,7 +1,9 @@
 import type { Prediction, Predictor } from '@pctodl/perf-model'
-import { type Configuration, smClocksAt, snapDown, type Tenant } from '@pctodl/platform'
+import type { Configuration, Tenant } from '@pctodl/platform'
+import { tightestBound } from './bounds.js'
 import { type Composition, compositionKey } from './composition.js'
-import type { SearchProblem } from './options.js'
+import { highestClock } from './highest-clock.js'
+import type { SearchProblem } from './search-problem.js'
 
 /** A composition at the highest SM clock that keeps the cap, every bound kept. */
 export interface Evaluation {
@@ -24,6 +26,7 @@ export class Evaluator {
   #evaluations = 0
   readonly #known = new Map<string, Evaluation | undefined>()
   readonly #startMs: number
+  #timed = false
   readonly #plainSum: boolean
 
   constructor(predictor: Predictor, problem: SearchProblem) {
@@ -41,11 +44,16 @@ export class Evaluator {
   /** Which budget is spent; undefined while there is some left. */
   spent(): 'evaluation-budget' | 'time-budget' | undefined {
     if (this.#evaluations >= this.problem.budgetEvaluations) return 'evaluation-budget'
-    if (this.problem.now() - this.#startMs >= this.problem.timeBudgetMs) return 'time-budget'
+    if (this.#timed && this.problem.now() - this.#startMs >= this.problem.timeBudgetMs) return 'time-budget'
     return undefined
   }
 
-  /** Undefined where the composition breaks a bound: too much memory, over the cap at the lowest clock, over the SLO. */
+  /** From here on the time budget holds, counted from the beginning. */
+  watchTime(): void {
+    this.#timed = true
+  }
+
+  /** Undefined where the composition breaks a bound: too much memory, over the cap at the lowest clock, a tenant too slow. */
   evaluate(composition: Composition, memIndex: number): Evaluation | undefined {
     const key = compositionKey(composition, memIndex)
     const known = this.#known.get(key)
@@ -61,18 +69,12 @@ export class Evaluator {
     if (!this.#fitsMemory(composition)) return undefined
     this.#evaluations++
     const tenants = this.tenantsOf(composition)
-    const memClockMhz = problem.memClocksMhz[memIndex]!
-    let smClockMhz = predictor.solveSmClock(tenants, memClockMhz, problem.powerLimitW)
-    while (smClockMhz !== undefined) {
-      const prediction = predictor.predict({ tenants, memClockMhz, smClockMhz })
-      if (prediction.powerW <= problem.powerLimitW) {
-        if (!this.#keepsSlo(prediction)) return undefined
-        return { composition, memIndex, smClockMhz, prediction, score: this.#score(composition, prediction) }
-      }
-      // A predictor that solves in closed form may land a rounding error above the cap; the cap is hard, so step down.
-      smClockMhz = snapDown(smClocksAt(predictor.spec, memClockMhz) ?? [], smClockMhz - 1e-6)
-    }
-    return undefined
+    const solved = highestClock(predictor, problem, tenants, problem.memClocksMhz[memIndex]!)
+    if (solved === undefined) return undefined
+    const { smClockMhz, prediction } = solved
+    const bound = tightestBound(problem, composition, prediction)
+    if (bound !== undefined && bound.ratio > 1) return undefined
+    return { composition, memIndex, smClockMhz, prediction, score: this.#score(composition, prediction) }
   }
 
   tenantsOf(composition: Composition): Tenant[] {
@@ -91,11 +93,6 @@ export class Evaluator {
     let bytes = 0
     for (const kind of composition) bytes += this.problem.kinds.memoryBytes[kind]!
     return bytes <= this.problem.memoryBytes
-  }
-
-  #keepsSlo(prediction: Prediction): boolean {
-    const { latencySloMs } = this.problem
-    return latencySloMs === Infinity || prediction.tenants.every((tenant) => tenant.latencyMs <= latencySloMs)
   }
 
   #score(composition: Composition, prediction: Prediction): number {

@@ -2,10 +2,12 @@ import type { Predictor } from '@pctodl/perf-model'
 import { InvalidInputError } from '@pctodl/platform'
 import { isComplete } from './composition.js'
 import { better, type Evaluation, Evaluator } from './evaluator.js'
+import { feasible } from './feasible.js'
 import { infeasible } from './infeasible.js'
 import { leastPower } from './lowest-feasible-cap.js'
-import { type PartitionOptions, type SearchProblem, searchProblem } from './options.js'
+import type { PartitionOptions } from './options.js'
 import type { PartitionResult } from './result.js'
+import { type SearchProblem, searchProblem } from './search-problem.js'
 
 /**
  * How many compositions the options allow: multisets of tenants whose shares sum to at most the board, before memory,
@@ -56,16 +58,7 @@ export function exhaustive(
   visit([], problem.totalUnits)
 
   if (best === undefined) return infeasible(evaluator, leastPower(predictor, problem))
-  return {
-    feasible: true,
-    configuration: evaluator.configuration(best),
-    prediction: best.prediction,
-    weightedThroughput: best.score,
-    marginW: problem.powerCapW - best.prediction.powerW,
-    evaluations: evaluator.evaluations,
-    stoppedBecause: 'exhausted',
-    steps: [],
-  }
+  return feasible(evaluator, best, 'exhausted', [])
 }
 
 /** Multisets by generating function: one factor 1/(1 - x^units y) per kind, x counting share and y tenants. */

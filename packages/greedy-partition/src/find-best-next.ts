@@ -2,23 +2,40 @@ import { type Composition, changed, tenantsPerNetwork } from './composition.js'
 import type { Evaluation, Evaluator } from './evaluator.js'
 import type { TenantKinds } from './tenant-kinds.js'
 
+/** Every round looks at this many candidates at least, so that one stale gain alone never decides. */
+const LEAST_LOOKS = 2
+
+/** Gains never fall below this part of what they were when the board was empty, or nothing would be left to compare. */
+const LEAST_DECAY = 1e-3
+
 /**
  * The kinds that may still be added, each with the marginal gain it had when it was last looked at.
  *
- * Under a cap gains shrink as tenants are added (less power and bandwidth is left), so an old gain bounds the new one from
- * above, and most kinds need no second look: the accelerated greedy of Minoux (1978, "Accelerated greedy algorithms for
- * maximizing submodular set functions"). Where a gain does grow, the later improvement stage makes up for it.
+ * Under a cap gains shrink as tenants are added (less power and bandwidth is left), and they shrink together. So each gain is
+ * kept in parts of the common `decay` of its round: times the decay of today it says what to expect, and only kinds that
+ * promise more than the best one seen need a look. This is the accelerated greedy of Minoux (1978, "Accelerated greedy
+ * algorithms for maximizing submodular set functions") with an expectation in the place of his upper bound: half of his
+ * evaluations, and what it misses the improvement stage makes up for.
  */
 export class GainQueue {
-  /** By kind; -Infinity once it cannot be added any more. */
+  /** By kind: gain at the last look over the decay then; -Infinity once it cannot be added any more. */
   readonly gains: Float64Array
   /** By kind: the size of the composition for which the gain was computed. */
   readonly freshFor: Int32Array
+  /** Gains of today in parts of those on the empty board. */
+  decay = 1
 
   constructor(kinds: TenantKinds) {
     this.gains = Float64Array.from(kinds.published, (published) => (published === 1 ? Infinity : -Infinity))
     this.freshFor = new Int32Array(kinds.published.length).fill(-1)
   }
+}
+
+interface NextTenant {
+  readonly kind: number
+  readonly evaluation: Evaluation
+  /** Score per unit of share. */
+  readonly gain: number
 }
 
 /**
@@ -33,30 +50,39 @@ export function findBestNext(
   score: number,
   freeUnits: number,
   memIndex: number,
-): { readonly kind: number; readonly evaluation: Evaluation } | undefined {
+): NextTenant | undefined {
   const { kinds } = evaluator.problem
   const { gains, freshFor } = queue
   const counts = tenantsPerNetwork(kinds, composition)
   const missing = counts.filter((count) => count === 0).length
   const mostUnits = missing > 0 ? freeUnits - missing + 1 : freeUnits
+  const round = composition.length
+  let best: NextTenant | undefined
 
-  while (evaluator.spent() === undefined) {
+  for (let looks = 0; evaluator.spent() === undefined; looks++) {
     let top = -1
     for (let kind = 0; kind < gains.length; kind++) {
-      if (kinds.units[kind]! > mostUnits || (missing > 0 && counts[kinds.network[kind]!]! > 0)) continue
+      if (freshFor[kind] === round || kinds.units[kind]! > mostUnits) continue
+      if (missing > 0 && counts[kinds.network[kind]!]! > 0) continue
       if (gains[kind]! > (top < 0 ? -Infinity : gains[top]!)) top = kind
     }
-    if (top < 0) return undefined
+    if (top < 0) break
+    if (best !== undefined && looks >= LEAST_LOOKS && best.gain >= gains[top]! * queue.decay) break
     const evaluation = evaluator.evaluate(changed(composition, [], [top]), memIndex)
     if (evaluation === undefined) {
       // What does not fit now will not fit beside more tenants.
       gains[top] = -Infinity
-    } else if (freshFor[top] === composition.length) {
-      return { kind: top, evaluation }
-    } else {
-      gains[top] = (evaluation.score - score) / kinds.units[top]!
-      freshFor[top] = composition.length
+      continue
     }
+    const gain = (evaluation.score - score) / kinds.units[top]!
+    const decay = gain / gains[top]!
+    if (decay > 0 && decay < Infinity && (best === undefined || decay > queue.decay)) {
+      queue.decay = Math.min(1, Math.max(LEAST_DECAY, decay))
+    }
+    gains[top] = gain / queue.decay
+    freshFor[top] = round
+    const tie = best !== undefined && gain === best.gain && top < best.kind
+    if (best === undefined || gain > best.gain || tie) best = { kind: top, evaluation, gain }
   }
-  return undefined
+  return best
 }

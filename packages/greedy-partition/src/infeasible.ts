@@ -7,7 +7,11 @@ export function infeasible(evaluator: Evaluator, least: ReturnType<typeof leastP
   const { problem, predictor, evaluations } = evaluator
   if ('reason' in least) return { feasible: false, ...least, lowestFeasibleCapW: null, evaluations }
   const lowestFeasibleCapW = capFor(least.powerW, problem.powerMarginW)
-  const margin = problem.powerMarginW > 0 ? ` (with the margin of ${problem.powerMarginW} W)` : ''
+  const conditions = [
+    ...(problem.powerMarginW > 0 ? [`the margin of ${problem.powerMarginW} W`] : []),
+    ...(problem.powerSdCount > 0 ? [`a risk of ${problem.capExceedanceProbability} of exceeding it`] : []),
+  ]
+  const margin = conditions.length > 0 ? ` (with ${conditions.join(' and ')})` : ''
   return {
     feasible: false,
     reason: 'power-cap',

@@ -1,30 +1,34 @@
 import type { Predictor } from '@pctodl/perf-model'
 import { smClocksAt } from '@pctodl/platform'
+import { type BrokenBound, powerToCap, tightestBound } from './bounds.js'
 import { unitsOf } from './composition.js'
-import { type PartitionOptions, type SearchProblem, searchProblem } from './options.js'
+import type { PartitionOptions } from './options.js'
 import type { InfeasiblePartition } from './result.js'
+import { type SearchProblem, searchProblem } from './search-problem.js'
 
 /** The least that the board can be made to draw while it serves every network within the bounds. */
 export interface LeastPower {
   /** One kind per network. */
   readonly composition: readonly number[]
   readonly memIndex: number
+  /** With a chance constraint the quantile of power that it asks for. */
   readonly powerW: number
 }
 
-/** What stands in the way: latency above the SLO first, then watts. */
+/** What stands in the way: a tenant's latency or throughput first, then watts. */
 interface Cost {
-  readonly excessLatencyMs: number
+  /** The tenant bound that is broken worst; undefined where all are kept. */
+  readonly broken: BrokenBound | undefined
   readonly powerW: number
 }
 
 /**
  * The lowest power cap for which `partition` finds a configuration, margin included, W, rounded up to the milliwatt; null
- * where no cap helps (device memory or latency SLO).
+ * where no cap helps (device memory, latency SLO, least throughput).
  *
  * One tenant per network draws least. For one network every share, batch size and memory state is tried at the lowest clock
- * that keeps the SLO, which is exact where power rises and latency falls with the clock; for several networks their tenants
- * are chosen in turn until none changes, so the figure is then a cap that suffices.
+ * that keeps the tenant bounds, which is exact where power and throughput rise and latency falls with the clock; for several
+ * networks their tenants are chosen in turn until none changes, so the figure is then a cap that suffices.
  *
  * @throws InvalidInputError
  */
@@ -63,16 +67,28 @@ export function leastPower(
     const found = descend(predictor, problem, leanest, memIndex)
     if (best === undefined || cheaper(found, best)) best = found
   }
-  if (best!.excessLatencyMs > 0) {
-    const lowestMs = best!.excessLatencyMs + problem.latencySloMs
-    return {
-      reason: 'latency-slo',
-      message:
-        `${kinds.networks.join(', ')} cannot keep a latency of ${problem.latencySloMs} ms at any clock: the lowest found is ` +
-        `${lowestMs.toFixed(2)} ms; relax latencySloMs or allow smaller batches (batchSizes)`,
-    }
+  const { broken, ...least } = best!
+  return broken === undefined
+    ? least
+    : { reason: broken.reason, message: messageOf(problem, least.composition, broken) }
+}
+
+/** Which bound no clock keeps, how near one comes, and what to do. */
+function messageOf(problem: SearchProblem, composition: readonly number[], broken: BrokenBound): string {
+  const { kinds, latencyPercentile } = problem
+  const network = kinds.network[composition[broken.tenant]!]!
+  const name = kinds.networks[network]!
+  if (broken.reason === 'min-throughput') {
+    return (
+      `no tenant of ${name} reaches ${problem.minTenantThroughput[network]} samples/s within the other bounds, at any clock: ` +
+      `the most found is ${broken.found.toFixed(2)}; lower minTenantThroughput, or allow larger batches or shares`
+    )
   }
-  return best!
+  const latency = latencyPercentile === 'p99' ? '99th-percentile latency' : 'latency'
+  return (
+    `${name} cannot keep a ${latency} of ${problem.latencySloMs[network]} ms within the other bounds, at any clock: ` +
+    `the lowest found is ${broken.found.toFixed(2)} ms; relax latencySloMs or allow smaller batches (batchSizes)`
+  )
 }
 
 /** Choose the tenant of one network after the other, the rest held, until a whole round changes none. */
@@ -96,7 +112,7 @@ function descend(predictor: Predictor, problem: SearchProblem, start: readonly n
   return best
 }
 
-/** Cost at the lowest clock that keeps the SLO, or at the highest where none does. */
+/** Cost at the lowest clock that keeps the tenant bounds, or at the highest where none does. */
 function costOf(
   predictor: Predictor,
   problem: SearchProblem,
@@ -109,21 +125,24 @@ function costOf(
   const clocks = smClocksAt(predictor.spec, memClockMhz)!
   const at = (index: number): Cost => {
     const prediction = predictor.predict({ tenants, memClockMhz, smClockMhz: clocks[index]! })
-    const latencyMs = Math.max(...prediction.tenants.map((tenant) => tenant.latencyMs))
-    return { excessLatencyMs: Math.max(0, latencyMs - problem.latencySloMs), powerW: prediction.powerW }
+    const bound = tightestBound(problem, composition, prediction)
+    return {
+      broken: bound !== undefined && bound.ratio > 1 ? bound : undefined,
+      powerW: powerToCap(problem, prediction),
+    }
   }
   const slowest = at(0)
-  if (slowest.excessLatencyMs === 0) return slowest
+  if (slowest.broken === undefined) return slowest
   // Power only rises from here, so what draws too much already need not be looked at closer.
-  if (toBeat?.excessLatencyMs === 0 && slowest.powerW >= toBeat.powerW) return slowest
+  if (toBeat !== undefined && toBeat.broken === undefined && slowest.powerW >= toBeat.powerW) return slowest
   let low = 0
   let high = clocks.length - 1
   let cost = at(high)
-  if (cost.excessLatencyMs > 0) return cost
+  if (cost.broken !== undefined) return cost
   while (high - low > 1) {
     const middle = (low + high) >>> 1
     const tried = at(middle)
-    if (tried.excessLatencyMs > 0) low = middle
+    if (tried.broken !== undefined) low = middle
     else {
       high = middle
       cost = tried
@@ -133,7 +152,9 @@ function costOf(
 }
 
 function cheaper(a: Cost, b: Cost): boolean {
-  return a.excessLatencyMs !== b.excessLatencyMs ? a.excessLatencyMs < b.excessLatencyMs : a.powerW < b.powerW
+  const ratioA = a.broken?.ratio ?? 0
+  const ratioB = b.broken?.ratio ?? 0
+  return ratioA !== ratioB ? ratioA < ratioB : a.powerW < b.powerW
 }
 
 function memoryOf(problem: SearchProblem, composition: readonly number[]): number {

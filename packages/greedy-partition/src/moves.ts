@@ -1,5 +1,5 @@
 import { type Composition, tenantsPerNetwork, unitsOf } from './composition.js'
-import type { SearchProblem } from './options.js'
+import type { SearchProblem } from './search-problem.js'
 
 /** A small change of a configuration: tenants out, tenants in, a memory state. */
 export interface Move {
@@ -16,8 +16,10 @@ const strides = [1, 2, 4, 8]
  * All moves from a configuration. Identical tenants give one set of moves, not one each. Every move keeps the shares within
  * the board, the number of tenants within its bound and at least one tenant per network; power, memory and latency are for
  * the evaluation to judge.
+ *
+ * @param grain leave out moves that bring in shares which are not multiples of so many units
  */
-export function movesFrom(problem: SearchProblem, composition: Composition, memIndex: number): Move[] {
+export function movesFrom(problem: SearchProblem, composition: Composition, memIndex: number, grain = 1): Move[] {
   const { kinds, totalUnits, maxTenants } = problem
   const free = totalUnits - unitsOf(kinds, composition)
   const perNetwork = tenantsPerNetwork(kinds, composition)
@@ -25,6 +27,7 @@ export function movesFrom(problem: SearchProblem, composition: Composition, memI
   const room = composition.length < maxTenants
   const moves: Move[] = []
   const push = (name: Move['name'], removed: readonly number[], added: readonly number[]) => {
+    if (grain > 1 && added.some((kind) => kinds.units[kind]! % grain !== 0)) return
     moves.push({ name, removed, added, memIndex })
   }
 

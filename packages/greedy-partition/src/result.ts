@@ -24,6 +24,8 @@ export interface FeasiblePartition {
   readonly weightedThroughput: number
   /** Cap less predicted power, W: at least the margin asked for. */
   readonly marginW: number
+  /** P[true power > cap] from the predictor's standard deviation; absent where it gives none. */
+  readonly capExceedanceProbability?: number
   /** Distinct configurations that were evaluated. */
   readonly evaluations: number
   readonly stoppedBecause: StoppedBecause
@@ -36,9 +38,10 @@ export interface InfeasiblePartition {
   /**
    * - `memory`: not even the smallest tenants fit into device memory
    * - `latency-slo`: the SLO cannot be kept at any clock, whatever the cap
+   * - `min-throughput`: a tenant's least throughput cannot be reached at any clock, whatever the cap
    * - `power-cap`: everything else can be kept, but needs more power
    */
-  readonly reason: 'memory' | 'latency-slo' | 'power-cap'
+  readonly reason: 'memory' | 'latency-slo' | 'min-throughput' | 'power-cap'
   /** What was needed, what there is and what to do. */
   readonly message: string
   /** The lowest cap for which a configuration exists (margin included), W; null where no cap helps. */

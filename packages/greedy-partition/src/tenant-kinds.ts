@@ -38,6 +38,8 @@ export interface KindLimits {
   readonly maxSharePercent: number
   /** Ascending. */
   readonly batchSizes: readonly number[]
+  /** Smallest batch size, in samples per percent of share. */
+  readonly minBatchPerPercent: number
   readonly memoryBytesOf: (tenant: Tenant) => number
 }
 
@@ -57,7 +59,7 @@ export function tenantKinds(limits: KindLimits): TenantKinds {
     for (let u = 1; u <= maxUnits; u++) {
       const mpsPercent = u * limits.sharePercentStep
       const group: number[] = []
-      for (const batchSize of batchSizesFor(mpsPercent, limits.batchSizes)) {
+      for (const batchSize of batchSizesFor(mpsPercent, limits)) {
         group.push(tenants.length)
         tenants.push({ model, mpsPercent, batchSize })
         network.push(n)
@@ -84,10 +86,13 @@ export function tenantKinds(limits: KindLimits): TenantKinds {
 
 /**
  * Batch sizes for a share: at most 6.4 samples per percent, as published. The published lower bound of 0.8 per percent is
- * not a bound here: under a latency objective or in scarce memory a large share with a small batch is what is needed.
+ * only a bound where asked for: under a latency objective or in scarce memory a large share with a small batch is what is
+ * needed. A share for which no size fits takes the nearest one.
  */
-function batchSizesFor(mpsPercent: number, batchSizes: readonly number[]): readonly number[] {
+function batchSizesFor(mpsPercent: number, { batchSizes, minBatchPerPercent }: KindLimits): readonly number[] {
+  const least = Math.trunc(minBatchPerPercent * mpsPercent + 1e-9)
   const most = Math.trunc(MOST_BATCH_PER_PERCENT * mpsPercent + 1e-9)
-  const fitting = batchSizes.filter((batchSize) => batchSize <= most)
-  return fitting.length > 0 ? fitting : batchSizes.slice(0, 1)
+  const fitting = batchSizes.filter((batchSize) => batchSize >= least && batchSize <= most)
+  if (fitting.length > 0) return fitting
+  return batchSizes.at(-1)! < least ? batchSizes.slice(-1) : batchSizes.slice(0, 1)
 }

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { changed, compositionKey, isComplete, unitsOf } from '../src/composition.js'
 import { movesFrom } from '../src/moves.js'
-import { searchProblem } from '../src/options.js'
+import { searchProblem } from '../src/search-problem.js'
 import { SyntheticPredictor } from './synthetic-predictor.js'
 
 const problem = searchProblem(new SyntheticPredictor(gpuSpecs['3080Ti']!), {

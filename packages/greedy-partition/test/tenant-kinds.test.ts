@@ -7,6 +7,7 @@ const kinds = (sharePercentStep: number, batchSizes = publishedBatchSizes) =>
     sharePercentStep,
     maxSharePercent: 100,
     batchSizes,
+    minBatchPerPercent: 0,
     memoryBytesOf: ({ batchSize }) => batchSize,
   })
 

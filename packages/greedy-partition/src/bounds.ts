@@ -1,0 +1,74 @@
+import type { Prediction } from '@pctodl/perf-model'
+import { InvalidInputError } from '@pctodl/platform'
+import type { Composition } from './composition.js'
+import { normalTail } from './normal-quantile.js'
+import type { SearchProblem } from './search-problem.js'
+
+/**
+ * What a prediction has to stay below, W: its mean power, or with a chance constraint the quantile of its power, taken as
+ * normal around the mean.
+ *
+ * @throws InvalidInputError for a chance constraint where the predictor does not know its error
+ */
+export function powerToCap(problem: SearchProblem, { powerW, powerSdW }: Prediction): number {
+  if (problem.powerSdCount === 0) return powerW
+  if (powerSdW === undefined) {
+    throw new InvalidInputError(
+      'capExceedanceProbability',
+      problem.capExceedanceProbability,
+      'a predictor that knows the standard deviation of its power (powerSdW), or powerMarginW in its place',
+    )
+  }
+  return powerW + problem.powerSdCount * powerSdW
+}
+
+/** P[power > cap] of a prediction, its margin not counted; undefined where the predictor does not know its error. */
+export function exceedanceOf({ powerW, powerSdW }: Prediction, powerCapW: number): number | undefined {
+  if (powerSdW === undefined) return undefined
+  const sds = (powerCapW - powerW) / powerSdW
+  return sds >= 0 ? normalTail(sds) : 1 - normalTail(-sds)
+}
+
+/** What of a tenant is bounded besides power. */
+export interface BrokenBound {
+  readonly reason: 'latency-slo' | 'min-throughput'
+  /** Index into the composition. */
+  readonly tenant: number
+  /** Latency over SLO, or throughput asked for over throughput: above 1 where the bound is broken. */
+  readonly ratio: number
+  /** ms or samples/s. */
+  readonly found: number
+}
+
+/** The bound that is kept least well, be it kept or broken; undefined where there is none. */
+export function tightestBound(
+  problem: SearchProblem,
+  composition: Composition,
+  prediction: Prediction,
+): BrokenBound | undefined {
+  if (!problem.boundsTenants) return undefined
+  let tightest: BrokenBound | undefined
+  for (let i = 0; i < composition.length; i++) {
+    const network = problem.kinds.network[composition[i]!]!
+    const tenant = prediction.tenants[i]!
+    const sloMs = problem.latencySloMs[network]!
+    if (sloMs < Infinity) {
+      const found = problem.latencyPercentile === 'p99' ? tenant.p99LatencyMs : tenant.latencyMs
+      if (found === undefined) {
+        throw new InvalidInputError('latencyPercentile', 'p99', "'mean': this predictor gives no p99LatencyMs")
+      }
+      const ratio = found / sloMs
+      if (tightest === undefined || ratio > tightest.ratio)
+        tightest = { reason: 'latency-slo', tenant: i, ratio, found }
+    }
+    const least = problem.minTenantThroughput[network]!
+    if (least > 0) {
+      const found = tenant.throughput
+      const ratio = least / found
+      if (tightest === undefined || ratio > tightest.ratio) {
+        tightest = { reason: 'min-throughput', tenant: i, ratio, found }
+      }
+    }
+  }
+  return tightest
+}

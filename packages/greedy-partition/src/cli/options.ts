@@ -1,0 +1,170 @@
+import {
+  asUsage,
+  integerFrom,
+  listOf,
+  newCommand,
+  numberBetween,
+  oneOf,
+  parseCommand,
+  positiveNumber,
+  type Terminal,
+  UsageError,
+} from '@pctodl/command-line'
+import { findGpuSpec, type GpuSpec, networkName, UnknownNameError } from '@pctodl/platform'
+import { InvalidArgumentError } from 'commander'
+import type { NetworkDemand, PartitionOptions } from '../options.js'
+
+/** What one call of the command line asks for, checked. */
+export interface PartitionCall {
+  readonly spec: GpuSpec
+  readonly networks: readonly NetworkDemand[]
+  readonly search: Omit<PartitionOptions, 'models'>
+  /** The published search in the place of ours. */
+  readonly published: 'standard' | 'vectorized' | null
+  /** `--vectorized` was given where there is only one search. */
+  readonly vectorizedIgnored: boolean
+  readonly dataset: string
+  /** Folder of upstream's exported parameters; undefined for the shipped model. */
+  readonly paramsFolder: string | undefined
+  readonly explain: boolean
+  readonly json: boolean
+}
+
+interface RawOptions {
+  readonly model: NetworkDemand[]
+  readonly p_cap: number
+  readonly mps_step: number
+  readonly memFreq?: number
+  readonly platform: string
+  readonly dataset: string
+  readonly vectorized?: boolean
+  readonly published?: boolean
+  readonly params?: string
+  readonly powerMargin: number
+  readonly risk?: number
+  readonly latencySlo?: number
+  readonly latencyPercentile: 'mean' | 'p99'
+  readonly minThroughput?: number
+  readonly maxTenants?: number
+  readonly maxShare?: number
+  readonly maxBatch?: number
+  readonly memoryMib?: number
+  readonly seed: number
+  readonly budgetMs: number
+  readonly explain?: boolean
+  readonly json?: boolean
+}
+
+/** @throws UsageError for anything that a user could have typed wrong */
+export async function parseOptions(argv: readonly string[], terminal: Terminal): Promise<PartitionCall> {
+  const command = newCommand(
+    {
+      name: 'pctodl-partition',
+      description:
+        'Find MPS shares, batch sizes and clocks that give the most throughput while power stays under a cap.',
+      example: 'pctodl-partition --model resnet50 --platform 3080Ti --p_cap 200 --latency-slo 400 --explain',
+    },
+    terminal,
+  )
+    .requiredOption(
+      '--model <networks>',
+      'a network, or several that share the board: resnet50,vgg19=1.5 (weights)',
+      listOf(parseDemand),
+    )
+    .requiredOption('--platform <board>', 'board, such as 3080Ti or A100')
+    .option('--p_cap <watts>', 'power cap', positiveNumber('watts'), 150)
+    .option('--mps_step <percent>', 'shares are multiples of it', integerFrom(1, 100), 5)
+    .option('--mem-freq <MHz>', 'memory clock (default: the best one)', positiveNumber('MHz'))
+    .option('--dataset <name>', 'selects parameter sets of --params', 'imagenet')
+    .option('--params <folder>', "predict with upstream's exported parameters instead of the shipped model")
+    .option('--published', 'run the published search, defects included, for comparison')
+    .option('--vectorized', 'with --published: its second variant')
+    .option('--power-margin <watts>', 'watts to stay below the cap', numberBetween(0, 1e4), 0)
+    .option(
+      '--risk <probability>',
+      'most probability that power is above the cap less the margin',
+      numberBetween(1e-9, 0.5),
+    )
+    .option('--latency-slo <ms>', 'most batch latency of any tenant', positiveNumber('ms'))
+    .option('--latency-percentile <which>', 'latency that the SLO bounds: mean or p99', oneOf('mean', 'p99'), 'mean')
+    .option('--min-throughput <samples/s>', 'least throughput of every tenant', positiveNumber())
+    .option('--max-tenants <n>', 'most tenants (default: the MPS limit)', integerFrom(1))
+    .option('--max-share <percent>', 'largest share of a tenant', numberBetween(1, 100))
+    .option('--max-batch <n>', 'largest batch of a tenant; with --published, of all tenants together', integerFrom(1))
+    .option('--memory-mib <MiB>', "device memory for all tenants (default: the board's)", positiveNumber('MiB'))
+    .option('--seed <n>', 'seed of the order in which moves are tried', integerFrom(0, 2 ** 32 - 1), 1)
+    .option('--budget-ms <ms>', 'time for the search', positiveNumber('ms'), 50)
+    .option('--explain', 'show the steps of the search as a table')
+    .option('--json', 'print the result as JSON on standard output')
+  await parseCommand(command, argv)
+  const raw = command.opts<RawOptions>()
+  if (raw.published && raw.model.length > 1) {
+    throw new UsageError('--published: the published search knows one network at a time')
+  }
+  const unused = raw.published ? optionsUnknownToPublished(raw) : []
+  if (unused.length > 0) throw new UsageError(`--published: the published search knows no ${unused.join(', ')}`)
+  return asUsage(() => ({
+    spec: findGpuSpec(raw.platform),
+    networks: raw.model,
+    search: searchOptions(raw),
+    published: raw.published ? (raw.vectorized ? 'vectorized' : 'standard') : null,
+    vectorizedIgnored: raw.vectorized === true && !raw.published,
+    dataset: raw.dataset,
+    paramsFolder: raw.params,
+    explain: raw.explain ?? false,
+    json: raw.json ?? false,
+  }))
+}
+
+function searchOptions(raw: RawOptions): PartitionCall['search'] {
+  return {
+    powerCapW: raw.p_cap,
+    powerMarginW: raw.powerMargin,
+    sharePercentStep: raw.mps_step,
+    latencyPercentile: raw.latencyPercentile,
+    seed: raw.seed,
+    timeBudgetMs: raw.budgetMs,
+    now: () => performance.now(),
+    // Time is what bounds the search here.
+    budgetEvaluations: Number.MAX_SAFE_INTEGER,
+    ...(raw.memFreq === undefined ? {} : { memClocksMhz: [raw.memFreq] }),
+    ...(raw.risk === undefined ? {} : { capExceedanceProbability: raw.risk }),
+    ...(raw.latencySlo === undefined ? {} : { latencySloMs: raw.latencySlo }),
+    ...(raw.minThroughput === undefined ? {} : { minTenantThroughput: raw.minThroughput }),
+    ...(raw.maxTenants === undefined ? {} : { maxTenants: raw.maxTenants }),
+    ...(raw.maxShare === undefined ? {} : { maxSharePercent: raw.maxShare }),
+    ...(raw.maxBatch === undefined ? {} : { maxBatchSize: raw.maxBatch }),
+    ...(raw.memoryMib === undefined ? {} : { memoryBytes: raw.memoryMib * 1024 ** 2 }),
+  }
+}
+
+function optionsUnknownToPublished(raw: RawOptions): string[] {
+  const given: Readonly<Record<string, boolean>> = {
+    '--power-margin': raw.powerMargin > 0,
+    '--risk': raw.risk !== undefined,
+    '--latency-slo': raw.latencySlo !== undefined,
+    '--min-throughput': raw.minThroughput !== undefined,
+    '--memory-mib': raw.memoryMib !== undefined,
+  }
+  return Object.keys(given).filter((name) => given[name])
+}
+
+/** `resnet50` or `resnet50=1.5`. */
+function parseDemand(text: string): NetworkDemand {
+  const [name = '', weightText, ...more] = text.split('=')
+  const weight = weightText === undefined ? 1 : Number(weightText)
+  if (more.length > 0 || !(weight > 0 && weight < Infinity)) {
+    throw new InvalidArgumentError(`not a network with a positive weight: '${text}'.`)
+  }
+  return { model: knownName(name), weight }
+}
+
+/** Parameters fitted elsewhere may be of networks that the family has no name for: whether they are there shows later. */
+function knownName(name: string): string {
+  try {
+    return networkName(name)
+  } catch (error) {
+    if (error instanceof UnknownNameError) return name
+    throw error
+  }
+}

@@ -1,0 +1,157 @@
+import { type Configuration, type GpuSpec, sameProcess, type Tenant } from '@pctodl/platform'
+import Table from 'cli-table3'
+import type { PublishedSearchResult } from '../published/published-search.js'
+import type { FeasiblePartition, PartitionStep, StoppedBecause } from '../result.js'
+import type { PartitionCall } from './options.js'
+
+const stoppedWords: Readonly<Record<StoppedBecause, string>> = {
+  'no-improving-move': 'no move improves it any more',
+  'evaluation-budget': 'the evaluation budget is spent',
+  'time-budget': 'the time budget is spent',
+  'greedy-only': 'only the greedy stage was asked for',
+  exhausted: 'everything was looked at',
+}
+
+/** The result of our search for a reader. */
+export function formatPartition(call: PartitionCall, result: FeasiblePartition, elapsedMs: number): string {
+  const { configuration, prediction, marginW, capExceedanceProbability: risk } = result
+  const several = call.networks.length > 1
+  const tenants = newTable([
+    'tenants',
+    ...(several ? ['network'] : []),
+    'share %',
+    'batch',
+    'samples/s each',
+    'latency ms',
+  ])
+  const { tenants: list } = configuration
+  for (let first = 0, next = 0; first < list.length; first = next) {
+    const { model, mpsPercent, batchSize } = list[first]!
+    while (next < list.length && sameTenant(list[next]!, list[first]!)) next++
+    const { throughput, latencyMs, p99LatencyMs } = prediction.tenants[first]!
+    const p99 = p99LatencyMs === undefined ? '' : ` (p99 ${p99LatencyMs.toFixed(1)})`
+    tenants.push([
+      next - first,
+      ...(several ? [model] : []),
+      mpsPercent,
+      batchSize,
+      throughput.toFixed(1),
+      `${latencyMs.toFixed(1)}${p99}`,
+    ])
+  }
+  return [
+    heading(call),
+    tenants.toString(),
+    `clocks      SM ${configuration.smClockMhz} MHz, memory ${configuration.memClockMhz} MHz`,
+    `throughput  ${prediction.throughput.toFixed(1)} samples/s${several ? `, weighted ${result.weightedThroughput.toFixed(1)}` : ''}`,
+    `power       ${prediction.powerW.toFixed(1)} W, ${marginW.toFixed(1)} W below the cap` +
+      (risk === undefined ? '' : `; exceeds it with probability ${risk.toPrecision(2)}`),
+    `utilisation SM ${prediction.smUtilPercent.toFixed(0)} %, memory ${prediction.memUtilPercent.toFixed(0)} %`,
+    `search      ${result.evaluations} evaluations in ${elapsedMs.toFixed(1)} ms; stopped because ${stoppedWords[result.stoppedBecause]}`,
+    ...verification(call.spec, configuration),
+  ].join('\n')
+}
+
+/** The steps of our search, from the empty board on. */
+export function formatSteps(steps: readonly PartitionStep[]): string {
+  const table = newTable(['step', 'stage', 'move', 'SM MHz', 'memory MHz', 'samples/s', 'W'])
+  steps.forEach(({ stage, move, configuration, throughput, powerW }, i) => {
+    const { smClockMhz, memClockMhz } = configuration
+    table.push([i + 1, stage, move, smClockMhz, memClockMhz, throughput.toFixed(1), powerW.toFixed(1)])
+  })
+  return table.toString()
+}
+
+/** The result of the published search; its program prints a throughput for no tenants, this does not. */
+export function formatPublished(call: PartitionCall, result: PublishedSearchResult, elapsedMs: number): string {
+  const { tenants, prediction, smClockMhz, memClockMhz } = result
+  const lines = [`${heading(call)}, published search (${call.published})`]
+  if (prediction !== null) {
+    const table = newTable(['share %', 'batch'])
+    for (const { mpsPercent, batchSize } of tenants) table.push([mpsPercent, batchSize])
+    const excessW = prediction.powerW - call.search.powerCapW
+    lines.push(
+      table.toString(),
+      `clocks      SM ${smClockMhz.toFixed(3)} MHz, memory ${memClockMhz} MHz`,
+      `throughput  ${prediction.throughput.toFixed(1)} samples/s`,
+      `power       ${prediction.powerW.toFixed(1)} W, ${Math.abs(excessW).toFixed(1)} W ${excessW > 0 ? 'ABOVE' : 'below'} the cap`,
+    )
+  }
+  lines.push(`search      ${result.configsSearched} configs searched in ${elapsedMs.toFixed(1)} ms`)
+  return lines.join('\n')
+}
+
+export function formatPublishedSteps({ steps }: PublishedSearchResult): string {
+  const table = newTable(['step', 'admitted', 'free %', 'SM MHz', 'memory MHz', 'samples/s', 'W'])
+  let free = 100
+  steps.forEach(({ admitted, smClockMhz, memClockMhz, throughput, powerW }, i) => {
+    free -= admitted.mpsPercent
+    table.push([
+      i + 1,
+      `${admitted.mpsPercent} % x ${admitted.batchSize}`,
+      free,
+      smClockMhz.toFixed(1),
+      memClockMhz,
+      throughput.toFixed(1),
+      powerW.toFixed(1),
+    ])
+  })
+  return table.toString()
+}
+
+/** How to measure the configuration: the profiler's single mode, which runs one network. */
+export function verificationCommand(spec: GpuSpec, { tenants, smClockMhz, memClockMhz }: Configuration): string | null {
+  const model = tenants[0]?.model
+  if (model === undefined || tenants.some((tenant) => tenant.model !== model)) return null
+  const shares = tenants.map((tenant) => tenant.mpsPercent).join(',')
+  const batches = tenants.map((tenant) => tenant.batchSize).join(',')
+  return (
+    `pctodl-profile --backend sim --gpu ${spec.key} --models ${model} --single ` +
+    `--p ${shares} --b ${batches} --f ${smClockMhz} --mem-freq ${memClockMhz}`
+  )
+}
+
+function verification(spec: GpuSpec, configuration: Configuration): string[] {
+  const command = verificationCommand(spec, configuration)
+  if (command === null)
+    return ['', 'pctodl-profile measures one network at a time: this mix cannot be verified by one call.']
+  return ['', `Verify (on a real board: --gpu 0 without --backend sim):`, `  ${command}`]
+}
+
+function sameTenant(a: Tenant, b: Tenant): boolean {
+  return sameProcess(a, b) && a.batchSize === b.batchSize
+}
+
+function heading({ networks, spec, search }: PartitionCall): string {
+  return `${networks.map((network) => network.model).join(', ')} on ${spec.name}, power cap ${search.powerCapW} W`
+}
+
+/** Plain ASCII, so that it reads the same in a log. */
+function newTable(head: string[]): Table.Table {
+  const bar = {
+    top: '',
+    'top-mid': '',
+    'top-left': '',
+    'top-right': '',
+    bottom: '',
+    'bottom-mid': '',
+    'bottom-left': '',
+  }
+  const rest = {
+    'bottom-right': '',
+    left: '',
+    'left-mid': '',
+    mid: '',
+    'mid-mid': '',
+    right: '',
+    'right-mid': '',
+    middle: ' ',
+  }
+  const words = new Set(['network', 'stage', 'move', 'admitted'])
+  return new Table({
+    head,
+    chars: { ...bar, ...rest },
+    colAligns: head.map((name) => (words.has(name) ? 'left' : 'right')),
+    style: { head: [], border: [], 'padding-left': 1, 'padding-right': 1, compact: true },
+  })
+}

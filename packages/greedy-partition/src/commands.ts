@@ -1,0 +1,1 @@
+export { pctodlPartition } from './cli/main.js'

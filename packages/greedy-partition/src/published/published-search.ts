@@ -1,0 +1,149 @@
+import { InvalidInputError, type Tenant } from '@pctodl/platform'
+import { AskedModel, type PublishedModel, type PublishedState, type PublishedTenants } from './published-model.js'
+import { shareAxis } from './search-axes.js'
+import { solveClock } from './solve-clock.js'
+import { findBestNextStandard, type PublishedChoice } from './standard-find-best-next.js'
+import { findBestNextVectorized } from './vectorized-find-best-next.js'
+
+export interface PublishedSearchOptions {
+  readonly model: string
+  /** W. */
+  readonly powerCapW: number
+  /** Percent. Default 5. */
+  readonly sharePercentStep?: number
+  /** The board's table, MHz ascending: where the search starts, and what clocks are snapped to. */
+  readonly smClocksMhz: readonly number[]
+  /** Memory states that it searches, MHz. The published ones are 9501 and 5001 on the 3080 Ti, 1215 on the A100. */
+  readonly memClocksMhz: readonly number[]
+  readonly maxTenants?: number
+  readonly maxSharePercent?: number
+  /** Most samples in all batches together: divided by the number of tenants it bounds each batch. */
+  readonly maxTotalBatch?: number
+  /** The published program has two searches that differ in details. Default `standard`. */
+  readonly variant?: 'standard' | 'vectorized'
+}
+
+/** The state right after a tenant was admitted. */
+export interface PublishedStep extends PublishedState {
+  readonly admitted: Tenant
+  readonly throughput: number
+  readonly powerW: number
+}
+
+export interface PublishedSearchResult extends PublishedState {
+  /** In the order of admission; empty where the published search finds nothing, which it reports as a success. */
+  readonly tenants: readonly Tenant[]
+  /** What the model predicts for the result; null without tenants. */
+  readonly prediction: ReturnType<PublishedModel['predictAll']> | null
+  /** Whether the result is above the cap, which the published search does not check. */
+  readonly overCap: boolean
+  /** What the published program prints as "configs searched". */
+  readonly configsSearched: number
+  readonly steps: readonly PublishedStep[]
+}
+
+/**
+ * The search of the published code, decision by decision and defects included, for comparison and parity: greedy by marginal
+ * gain per share, a continuous clock by bisection to 1 W, memory states that only ever fall, and left-over share dealt out
+ * without a check against the cap. Use `partition` to plan anything that is to run.
+ *
+ * @param modelAt the predictor at a memory clock; asked once for each
+ * @throws InvalidInputError
+ */
+export function publishedSearch(
+  modelAt: (memClockMhz: number) => PublishedModel,
+  options: PublishedSearchOptions,
+): PublishedSearchResult {
+  const { powerCapW, sharePercentStep: step = 5, maxTenants = Infinity, maxSharePercent = 100 } = options
+  if (!(powerCapW > 0)) throw new InvalidInputError('powerCapW', powerCapW, 'a positive number of watts')
+  if (!(Number.isInteger(step) && step >= 1 && step <= 100)) {
+    throw new InvalidInputError('sharePercentStep', step, 'an integer from 1 to 100')
+  }
+  if (options.smClocksMhz.length === 0) throw new InvalidInputError('smClocksMhz', [], 'the clocks of a board')
+  if (options.memClocksMhz.length === 0) throw new InvalidInputError('memClocksMhz', [], 'at least one memory clock')
+
+  const space = {
+    model: options.model,
+    powerCapW,
+    shares: shareAxis(step, maxSharePercent),
+    smClocksMhz: options.smClocksMhz,
+    memClocksMhz: [...options.memClocksMhz].sort((a, b) => b - a),
+    maxTotalBatch: options.maxTotalBatch,
+  }
+  const asked = new AskedModel(modelAt)
+  const findBestNext = options.variant === 'vectorized' ? findBestNextVectorized : findBestNextStandard
+
+  let tenants: PublishedTenants = { shares: [], batches: [] }
+  let state: PublishedState = { smClockMhz: space.smClocksMhz.at(-1)!, memClockMhz: space.memClocksMhz[0]! }
+  let free = 100
+  let configsSearched = 0
+  const steps: PublishedStep[] = []
+  while (free >= step && tenants.shares.length < maxTenants) {
+    const { choice, searched } = findBestNext(asked, space, tenants, free, state)
+    configsSearched += searched
+    if (choice === undefined) break
+    tenants = choice.tenants
+    state = { smClockMhz: choice.smClockMhz, memClockMhz: choice.memClockMhz }
+    free -= tenants.shares.at(-1)!
+    steps.push(stepOf(asked, options.model, choice))
+  }
+  if (free > 1e-5) {
+    tenants = dealOut(tenants, free, step, maxSharePercent)
+    if (tenants.shares.length > 0) state = retune(asked, space, tenants, state)
+  }
+
+  const prediction = tenants.shares.length === 0 ? null : asked.predict(tenants, state.smClockMhz, state.memClockMhz)
+  return {
+    tenants: tenants.shares.map((mpsPercent, i) => ({
+      model: options.model,
+      mpsPercent,
+      batchSize: tenants.batches[i]!,
+    })),
+    ...state,
+    prediction,
+    overCap: prediction !== null && prediction.powerW > powerCapW,
+    configsSearched,
+    steps,
+  }
+}
+
+/** Deal out the left-over share round robin, in whole steps; a chunk that a full tenant cannot take is lost. */
+function dealOut(tenants: PublishedTenants, free: number, step: number, maxShare: number): PublishedTenants {
+  const count = tenants.shares.length
+  if (count === 0 || free < step) return tenants
+  const shares = [...tenants.shares]
+  for (let chunk = 0; chunk < Math.floor(free / step); chunk++) {
+    const i = chunk % count
+    if (shares[i]! + step <= maxShare + 1e-6) shares[i]! += step
+  }
+  return { shares, batches: tenants.batches }
+}
+
+/** Solve the clock again in every memory state at or below the present one; where none can, stay as it is, even over the cap. */
+function retune(
+  asked: AskedModel,
+  space: Parameters<typeof solveClock>[1],
+  tenants: PublishedTenants,
+  state: PublishedState,
+): PublishedState {
+  let best = state
+  let bestThroughput = Number.NEGATIVE_INFINITY
+  for (const memClockMhz of space.memClocksMhz.filter((clock) => clock <= state.memClockMhz)) {
+    const raise = memClockMhz < state.memClockMhz
+    const smClockMhz = solveClock(asked, space, tenants, memClockMhz, state.smClockMhz, raise)
+    if (smClockMhz === undefined) continue
+    const { throughput } = asked.predict(tenants, smClockMhz, memClockMhz)
+    if (throughput > bestThroughput) {
+      bestThroughput = throughput
+      best = { smClockMhz, memClockMhz }
+    }
+  }
+  return best
+}
+
+function stepOf(asked: AskedModel, model: string, choice: PublishedChoice): PublishedStep {
+  const { tenants, smClockMhz, memClockMhz } = choice
+  const { throughput, powerW } = asked.predict(tenants, smClockMhz, memClockMhz)
+  const admitted = { model, mpsPercent: tenants.shares.at(-1)!, batchSize: tenants.batches.at(-1)! }
+  return { admitted, smClockMhz, memClockMhz, throughput, powerW }
+}

@@ -1,0 +1,55 @@
+import { snapDown } from '@pctodl/platform'
+import type { AskedModel, PublishedTenants } from './published-model.js'
+import type { PublishedSpace } from './search-axes.js'
+
+/** The range of clocks that the published search knows, MHz, whatever the board. */
+export const PUBLISHED_CLOCK_RANGE_MHZ = { lowest: 500, highest: 2100 } as const
+
+export const PUBLISHED_BISECTIONS = 12
+
+/** A clock whose power is as close to the cap as this is taken, W, be it above or below. */
+export const PUBLISHED_TOLERANCE_W = 1
+
+/**
+ * The published solve of the SM clock: a secant estimate narrows the bracket, up to 12 bisections follow. A clock that lands
+ * within 1 W of the cap is returned as it is; others are snapped down to the table.
+ *
+ * @param highMhz the clock of the state before
+ * @param raise whether the clock may rise above it
+ */
+export function solveClock(
+  asked: AskedModel,
+  { powerCapW, smClocksMhz }: Pick<PublishedSpace, 'powerCapW' | 'smClocksMhz'> & Pick<PublishedSpace, 'memClocksMhz'>,
+  tenants: PublishedTenants,
+  memClockMhz: number,
+  highMhz: number,
+  raise: boolean,
+): number | undefined {
+  const power = (smClockMhz: number) => asked.predict(tenants, smClockMhz, memClockMhz).powerW
+  let low: number = PUBLISHED_CLOCK_RANGE_MHZ.lowest
+  let high = raise ? PUBLISHED_CLOCK_RANGE_MHZ.highest : Math.min(highMhz, PUBLISHED_CLOCK_RANGE_MHZ.highest)
+  if (high < low) return undefined
+  const lowW = power(low)
+  const highW = power(high)
+  if (lowW > powerCapW) return undefined
+  if (highW < powerCapW) return snapDown(smClocksMhz, high)
+  const spanW = highW - lowW
+  if (spanW > 1e-6) {
+    const guess = low + ((high - low) * (powerCapW - lowW)) / spanW
+    const width = Math.max(100, 0.2 * (high - low))
+    const a = Math.max(low, guess - width)
+    const b = Math.min(high, guess + width)
+    if (power(a) <= powerCapW && powerCapW <= power(b)) {
+      low = a
+      high = b
+    }
+  }
+  for (let i = 0; i < PUBLISHED_BISECTIONS; i++) {
+    const middle = (low + high) / 2
+    const middleW = power(middle)
+    if (Math.abs(middleW - powerCapW) <= PUBLISHED_TOLERANCE_W) return middle
+    if (middleW > powerCapW) high = middle
+    else low = middle
+  }
+  return snapDown(smClocksMhz, low)
+}

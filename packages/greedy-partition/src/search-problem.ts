@@ -1,0 +1,218 @@
+import type { Predictor } from '@pctodl/perf-model'
+import { InvalidInputError, MAX_MPS_CLIENTS } from '@pctodl/platform'
+import { normalQuantileOfTail } from './normal-quantile.js'
+import type { NetworkDemand, PartitionOptions } from './options.js'
+import { publishedBatchSizes, type TenantKinds, tenantKinds } from './tenant-kinds.js'
+
+/** Kinds are numbered in 16 bits. */
+const MOST_KINDS = 65535
+
+const DEFAULT_TIME_BUDGET_MS = 50
+
+/** Checked options, everything filled in. Networks and memory clocks are in canonical order. */
+export interface SearchProblem {
+  readonly kinds: TenantKinds
+  /** By network, in the order of `kinds.networks`. */
+  readonly weights: readonly number[]
+  readonly powerCapW: number
+  readonly powerMarginW: number
+  /** Cap less margin: what predicted power may be at most, W. */
+  readonly powerLimitW: number
+  /** How many standard deviations of predicted power have to fit below the limit as well; 0 without a chance constraint. */
+  readonly powerSdCount: number
+  readonly capExceedanceProbability: number | undefined
+  /** The whole board in units of the share step. */
+  readonly totalUnits: number
+  /** Descending. */
+  readonly memClocksMhz: readonly number[]
+  readonly maxTenants: number
+  /** By network; Infinity where there is no bound. */
+  readonly latencySloMs: readonly number[]
+  readonly latencyPercentile: 'mean' | 'p99'
+  /** By network; 0 where there is no bound. */
+  readonly minTenantThroughput: readonly number[]
+  /** Whether any network has an SLO or a least throughput. */
+  readonly boundsTenants: boolean
+  readonly memoryBytes: number
+  readonly budgetEvaluations: number
+  readonly timeBudgetMs: number
+  readonly now: () => number
+  readonly seed: number
+  readonly improve: boolean
+}
+
+/**
+ * Check the options once; inside the package they are trusted.
+ *
+ * @throws InvalidInputError naming the field
+ */
+export function searchProblem(predictor: Predictor, options: PartitionOptions): SearchProblem {
+  const demands = networkDemands(options)
+  const powerCapW = number('powerCapW', options.powerCapW, 'a positive number of watts', (x) => x > 0 && x < Infinity)
+  const powerMarginW = number(
+    'powerMarginW',
+    options.powerMarginW ?? 0,
+    'watts of at least 0 and below the cap',
+    (x) => x >= 0 && x < powerCapW,
+  )
+  const step = integer('sharePercentStep', options.sharePercentStep ?? 5, 1, 100)
+  const maxSharePercent = number(
+    'maxSharePercent',
+    options.maxSharePercent ?? 100,
+    `a percentage from ${step} (the share step) to 100`,
+    (x) => x >= step && x <= 100,
+  )
+  const totalUnits = Math.floor(100 / step)
+  const maxTenants = integer('maxTenants', options.maxTenants ?? MAX_MPS_CLIENTS, 1, MAX_MPS_CLIENTS)
+  if (demands.length > Math.min(maxTenants, totalUnits)) {
+    throw new InvalidInputError(
+      'models',
+      demands.map((demand) => demand.model),
+      `at most ${Math.min(maxTenants, totalUnits)} networks, so that each can have a tenant (maxTenants, sharePercentStep)`,
+    )
+  }
+  if (options.timeBudgetMs !== undefined && options.now === undefined) {
+    throw new InvalidInputError('now', undefined, 'a function that returns milliseconds, because timeBudgetMs is given')
+  }
+  const kinds = tenantKinds({
+    networks: demands.map((demand) => demand.model),
+    sharePercentStep: step,
+    maxSharePercent,
+    batchSizes: batchSizes(options),
+    minBatchPerPercent: number(
+      'minBatchPerPercent',
+      options.minBatchPerPercent ?? 0,
+      'samples per percent from 0 to 6.4',
+      (x) => x >= 0 && x <= 6.4,
+    ),
+    memoryBytesOf: (tenant) => predictor.memoryBytes(tenant),
+  })
+  if (kinds.tenants.length > MOST_KINDS) {
+    throw new InvalidInputError(
+      'batchSizes',
+      options.batchSizes,
+      `fewer sizes, or a larger sharePercentStep: at most ${MOST_KINDS} combinations of network, share and batch size`,
+    )
+  }
+  const ordered = kinds.networks.map((name) => demands.find((demand) => demand.model === name)!)
+  const latencySloMs = ordered.map((demand) => demand.latencySloMs)
+  const minTenantThroughput = ordered.map((demand) => demand.minTenantThroughput)
+  const probability = options.capExceedanceProbability
+  if (probability !== undefined) {
+    number('capExceedanceProbability', probability, 'a probability from 1e-9 to 0.5', (x) => x >= 1e-9 && x <= 0.5)
+  }
+  return {
+    kinds,
+    weights: ordered.map((demand) => demand.weight),
+    powerCapW,
+    powerMarginW,
+    powerLimitW: powerCapW - powerMarginW,
+    powerSdCount: probability === undefined ? 0 : normalQuantileOfTail(probability),
+    capExceedanceProbability: probability,
+    totalUnits,
+    memClocksMhz: memClocks(predictor, options.memClocksMhz),
+    maxTenants,
+    latencySloMs,
+    latencyPercentile: latencyPercentile(options.latencyPercentile),
+    minTenantThroughput,
+    boundsTenants: latencySloMs.some((ms) => ms < Infinity) || minTenantThroughput.some((least) => least > 0),
+    memoryBytes: number(
+      'memoryBytes',
+      options.memoryBytes ?? predictor.spec.memoryBytes,
+      'bytes above 0',
+      (x) => x > 0,
+    ),
+    budgetEvaluations: integer('budgetEvaluations', options.budgetEvaluations ?? 4000, 1, Number.MAX_SAFE_INTEGER),
+    timeBudgetMs: number(
+      'timeBudgetMs',
+      options.timeBudgetMs ?? (options.now === undefined ? Infinity : DEFAULT_TIME_BUDGET_MS),
+      'milliseconds above 0',
+      (x) => x > 0,
+    ),
+    now: options.now ?? (() => 0),
+    seed: integer('seed', options.seed ?? 1, 0, 2 ** 32 - 1),
+    improve: options.improve ?? true,
+  }
+}
+
+function networkDemands(options: PartitionOptions): Required<NetworkDemand>[] {
+  const { models } = options
+  const list = typeof models === 'string' ? [{ model: models }] : models
+  if (!Array.isArray(list) || list.length === 0) {
+    throw new InvalidInputError('models', models, 'the name of a network, or a list of { model, weight? }')
+  }
+  const sloMs = latencySlo('latencySloMs', options.latencySloMs ?? Infinity)
+  const least = leastThroughput('minTenantThroughput', options.minTenantThroughput ?? 0)
+  const seen = new Set<string>()
+  return list.map(({ model, weight = 1, ...own }: NetworkDemand, i) => {
+    if (typeof model !== 'string' || model === '') {
+      throw new InvalidInputError(`models[${i}].model`, model, 'the name of a network')
+    }
+    if (seen.has(model)) throw new InvalidInputError(`models[${i}].model`, model, 'each network once')
+    seen.add(model)
+    return {
+      model,
+      weight: number(`models[${i}].weight`, weight, 'a positive number', (x) => x > 0 && x < Infinity),
+      latencySloMs: latencySlo(`models[${i}].latencySloMs`, own.latencySloMs ?? sloMs),
+      minTenantThroughput: leastThroughput(`models[${i}].minTenantThroughput`, own.minTenantThroughput ?? least),
+    }
+  })
+}
+
+function latencySlo(field: string, value: number): number {
+  return number(field, value, 'milliseconds above 0', (x) => x > 0)
+}
+
+function leastThroughput(field: string, value: number): number {
+  return number(field, value, 'samples/s of at least 0', (x) => x >= 0 && x < Infinity)
+}
+
+function latencyPercentile(value: PartitionOptions['latencyPercentile'] = 'mean'): 'mean' | 'p99' {
+  if (value !== 'mean' && value !== 'p99') throw new InvalidInputError('latencyPercentile', value, "'mean' or 'p99'")
+  return value
+}
+
+function batchSizes(options: PartitionOptions): readonly number[] {
+  const given = options.batchSizes ?? publishedBatchSizes
+  given.forEach((batchSize, i) => {
+    integer(`batchSizes[${i}]`, batchSize, 1, 65536)
+  })
+  const most = integer('maxBatchSize', options.maxBatchSize ?? 65536, 1, 65536)
+  const sizes = [...new Set(given)].filter((batchSize) => batchSize <= most).sort((a, b) => a - b)
+  if (sizes.length === 0) {
+    throw new InvalidInputError(
+      'maxBatchSize',
+      options.maxBatchSize,
+      `at least one of batchSizes (${given.join(', ')})`,
+    )
+  }
+  return sizes
+}
+
+function memClocks(predictor: Predictor, given: readonly number[] | undefined): readonly number[] {
+  const clocks = [...new Set(given ?? predictor.memClocksMhz)].sort((a, b) => b - a)
+  const known = predictor.memClocksMhz
+  const stray = clocks.find((clock) => !known.includes(clock))
+  if (stray !== undefined || clocks.length === 0) {
+    throw new InvalidInputError(
+      'memClocksMhz',
+      given,
+      `memory clocks that the predictor knows (${known.join(', ')} MHz)`,
+    )
+  }
+  return clocks
+}
+
+function number(field: string, value: number, expected: string, holds: (value: number) => boolean): number {
+  if (typeof value !== 'number' || !holds(value)) throw new InvalidInputError(field, value, expected)
+  return value
+}
+
+function integer(field: string, value: number, least: number, most: number): number {
+  return number(
+    field,
+    value,
+    `an integer from ${least} to ${most}`,
+    (x) => Number.isInteger(x) && x >= least && x <= most,
+  )
+}

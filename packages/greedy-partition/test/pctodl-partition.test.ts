@@ -1,0 +1,160 @@
+import { exitCodeOf } from '@pctodl/command-line'
+import { describe, expect, it } from 'vitest'
+import { pctodlPartition } from '../src/commands.js'
+import { referenceParametersFolder, sharedDataAbsent } from './shared-cases.js'
+
+async function call(...argv: string[]) {
+  let stdout = ''
+  let stderr = ''
+  const code = await exitCodeOf('pctodl-partition', pctodlPartition, argv, {
+    stdout: { write: (text) => (stdout += text) },
+    stderr: { write: (text) => (stderr += text) },
+    signal: new AbortController().signal,
+    env: {},
+  })
+  return { code, stdout, stderr }
+}
+
+const usual = ['--model', 'resnet50', '--platform', '3080Ti', '--p_cap', '200']
+
+describe('pctodl-partition', () => {
+  it('prints the configuration and how to verify it', async () => {
+    const { code, stdout, stderr } = await call(...usual)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toMatch(/^resnet50 on NVIDIA GeForce RTX 3080 Ti, power cap 200 W\n/)
+    expect(stdout).toMatch(/throughput {2}\d+\.\d samples\/s/)
+    const [, shares, batches] =
+      /pctodl-profile --backend sim --gpu 3080Ti --models resnet50 --single --p ([\d,]+) --b ([\d,]+) --f \d+ --mem-freq \d+\n/.exec(
+        stdout,
+      )!
+    const numbers = (list: string) => list.split(',').map(Number)
+    expect(numbers(shares!).reduce((sum, share) => sum + share, 0)).toBeLessThanOrEqual(100)
+    expect(numbers(batches!)).toHaveLength(numbers(shares!).length)
+  })
+
+  it('takes every option of the published program', async () => {
+    const { code, stdout, stderr } = await call(
+      ...['--model', 'mobilenetv2', '--p_cap', '140', '--mps_step', '20', '--mem-freq', '5001'],
+      ...['--platform', '3080ti', '--dataset', 'caltech256', '--vectorized', '--json'],
+    )
+    expect(code).toBe(0)
+    const result = JSON.parse(stdout)
+    expect(result).toMatchObject({ board: '3080Ti', feasible: true, configuration: { memClockMhz: 5001 } })
+    for (const tenant of result.configuration.tenants) {
+      expect(tenant.model).toBe('mobilenet_v2')
+      expect(tenant.mpsPercent % 20).toBe(0)
+    }
+    expect(stderr).toContain('--dataset changes nothing without --params')
+    expect(stderr).toContain('--vectorized changes nothing without --published')
+  })
+
+  it('explains the steps', async () => {
+    const { stdout } = await call(...usual, '--explain')
+    expect(stdout).toMatch(/^ step {3}stage +move +SM MHz {3}memory MHz {3}samples\/s +W/)
+    expect(stdout).toMatch(/^ +1 {3}(greedy|equal-shares) /m)
+  })
+
+  it('keeps what it is asked to keep', async () => {
+    const { stdout } = await call(
+      ...usual,
+      ...['--latency-slo', '300', '--min-throughput', '50', '--max-tenants', '6', '--max-batch', '64'],
+      ...['--power-margin', '5', '--memory-mib', '8000', '--seed', '3', '--budget-ms', '20', '--json'],
+    )
+    const { configuration, prediction } = JSON.parse(stdout)
+    expect(configuration.tenants.length).toBeLessThanOrEqual(6)
+    expect(prediction.powerW).toBeLessThanOrEqual(195)
+    for (const { throughput, latencyMs } of prediction.tenants) {
+      expect(latencyMs).toBeLessThanOrEqual(300)
+      expect(throughput).toBeGreaterThanOrEqual(50)
+    }
+  })
+
+  it('shares the board between networks with weights', async () => {
+    const { code, stdout } = await call('--model', 'resnet50,vgg19=2.5', '--platform', 'A100', '--p_cap', '200')
+    expect(code).toBe(0)
+    expect(stdout).toContain('resnet50, vgg19 on NVIDIA A100')
+    expect(stdout).toContain('weighted')
+    expect(stdout).toContain('this mix cannot be verified by one call')
+  })
+
+  it('exits 1 with the reason where a cap or an SLO cannot be kept', async () => {
+    const cap = await call('--model', 'resnet50', '--platform', 'A100', '--p_cap', '20')
+    expect(cap).toMatchObject({ code: 1, stdout: '' })
+    expect(cap.stderr).toMatch(/a cap of 20 W cannot be kept by resnet50 .* raise it to at least [\d.]+ W\n$/)
+    const slo = await call(...usual, '--latency-slo', '0.01', '--json')
+    expect(slo.code).toBe(1)
+    expect(JSON.parse(slo.stdout)).toMatchObject({ feasible: false, reason: 'latency-slo', verify: null })
+  })
+
+  it('runs the published search, and says when it is above the cap', async () => {
+    const { code, stdout } = await call(...usual, '--published', '--explain', '--mps_step', '20')
+    expect(code).toBe(0)
+    expect(stdout).toContain('published search (standard)')
+    expect(stdout).toMatch(/power +\d+\.\d W, \d+\.\d W (below|ABOVE) the cap/)
+    const none = await call(...usual.slice(0, 4), '--p_cap', '30', '--published', '--vectorized')
+    expect(none.code).toBe(1)
+    expect(none.stderr).toContain('finds no tenant that keeps 30 W')
+  })
+
+  it.skipIf(sharedDataAbsent)(
+    `reproduces the published program from its parameters${sharedDataAbsent ? ' (skipped: ../shared/data is not beside this checkout)' : ''}`,
+    async () => {
+      const { stdout } = await call(
+        ...[
+          '--model',
+          'resnet50',
+          '--platform',
+          '3080ti',
+          '--p_cap',
+          '170',
+          '--mps_step',
+          '20',
+          '--published',
+          '--json',
+        ],
+        ...['--params', referenceParametersFolder.pathname],
+      )
+      const { tenants, smClockMhz, overCap } = JSON.parse(stdout)
+      expect(tenants.map((tenant: { batchSize: number }) => tenant.batchSize)).toEqual([32, 96, 96, 16, 128])
+      expect(smClockMhz).toBeCloseTo(912.6565354189311, 4)
+      expect(overCap).toBe(false)
+    },
+  )
+
+  it.each<[string[], RegExp]>([
+    [[], /required option '--model/],
+    [['--model', 'resnet50'], /required option '--platform/],
+    [[...usual, '--p_cap', '-5'], /not a positive number of watts/],
+    [[...usual, '--mps_step', '2.5'], /not an integer from 1 to 100/],
+    [[...usual, '--platform', 'abacus'], /unknown GPU 'abacus'/],
+    [['--model', 'resnet50=-1', '--platform', 'A100'], /positive weight/],
+    [[...usual, '--risk', '0.9'], /not a number from 1e-9 to 0.5/],
+    [[...usual, '--latency-percentile', 'p50'], /not one of mean, p99/],
+    [[...usual, '--published', '--latency-slo', '100'], /the published search knows no --latency-slo/],
+    [['--model', 'resnet50,vgg19', '--platform', 'A100', '--published'], /one network at a time/],
+    [[...usual, '--frobnicate'], /unknown option/],
+    [['--model', 'nonesuch', '--platform', 'A100'], /unknown network 'nonesuch'; known: .*resnet50/],
+    [['--model', 'resnet50', '--platform', 'T4'], /unknown board/],
+    [[...usual, '--mem-freq', '810'], /memClocksMhz: got \[810\], expected memory clocks that the predictor knows/],
+    [[...usual, '--max-tenants', '99'], /maxTenants: got 99/],
+    [[...usual, '--max-batch', '2'], /maxBatchSize: got 2, expected at least one of batchSizes/],
+    [[...usual, '--power-margin', '200'], /powerMarginW: got 200/],
+  ])('refuses %j as usage', async (argv, message) => {
+    const { code, stdout, stderr } = await call(...argv)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(message)
+  })
+
+  it('fails in one line where parameters cannot be read', async () => {
+    const { code, stdout, stderr } = await call(...usual, '--params', '/nonexistent')
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(/index.json.*cannot be read/)
+    expect(stderr.trim().split('\n')).toHaveLength(1)
+  })
+
+  it('shows its help', async () => {
+    const { code, stdout } = await call('--help')
+    expect(code).toBe(0)
+    expect(stdout).toContain('Example:\n  pctodl-partition --model resnet50')
+  })
+})

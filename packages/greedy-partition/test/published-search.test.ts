@@ -1,0 +1,104 @@
+import { findGpuSpec, gpuSpecs, InvalidInputError, smClocksAt } from '@pctodl/platform'
+import { describe, expect, it } from 'vitest'
+import { type PublishedModel, type PublishedSearchOptions, publishedSearch } from '../src/index.js'
+import { batchesFor } from '../src/published/search-axes.js'
+import { referenceModelOf } from './reference-board.js'
+import { type PublishedRun, publishedRuns, sharedDataAbsent } from './shared-cases.js'
+import { SyntheticPredictor } from './synthetic-predictor.js'
+
+const why = sharedDataAbsent ? ' (skipped: ../shared/data is not beside this checkout)' : ''
+
+describe(`parity with the published search${why}`, () => {
+  const runs = sharedDataAbsent ? [] : publishedRuns()
+
+  it.skipIf(sharedDataAbsent)('has all 62 runs to compare with', () => {
+    expect(runs).toHaveLength(62)
+  })
+
+  it.skipIf(sharedDataAbsent).each(sharedDataAbsent ? [{} as PublishedRun] : runs)(
+    '$caseId $variant: $model on $platform, $powerCapW W, step $sharePercentStep',
+    (run) => {
+      const spec = findGpuSpec(run.platform)
+      const { maxTenants, maxSharePercent, ...options } = run
+      const result = publishedSearch((memClockMhz) => referenceModelOf(run, memClockMhz), {
+        ...options,
+        smClocksMhz: smClocksAt(spec, spec.performanceMemClocksMhz[0]!)!,
+        ...(maxTenants === undefined ? {} : { maxTenants }),
+        ...(maxSharePercent === undefined ? {} : { maxSharePercent }),
+      })
+      // Every decision on the way, then where it led.
+      expect(result.steps.map(({ admitted }) => `${admitted.mpsPercent}:${admitted.batchSize}`)).toEqual(run.admitted)
+      expect(result.tenants.map((tenant) => tenant.mpsPercent)).toEqual(run.shares)
+      expect(result.tenants.map((tenant) => tenant.batchSize)).toEqual(run.batches)
+      expect(result.memClockMhz).toBe(run.memClockMhz)
+      expect(result.smClockMhz / run.smClockMhz).toBeCloseTo(1, 6)
+      expect(result.configsSearched).toBe(run.configsSearched)
+      expect(result.overCap).toBe(run.powerW !== null && run.powerW > run.powerCapW)
+      if (run.throughput === null) {
+        expect(result.prediction).toBeNull()
+      } else {
+        expect(result.prediction!.throughput / run.throughput).toBeCloseTo(1, 6)
+        expect(result.prediction!.powerW / run.powerW!).toBeCloseTo(1, 6)
+      }
+    },
+  )
+})
+
+describe('the published search on any model', () => {
+  const board = new SyntheticPredictor(gpuSpecs['A100']!)
+  /** The synthetic board knows its own clocks only; here others take the next one below. */
+  const modelAt = (memClockMhz: number): PublishedModel => ({
+    predictAll: (shares, batches, smClockMhz) =>
+      board.predict({
+        tenants: shares.map((mpsPercent, i) => ({ model: 'middle', mpsPercent, batchSize: batches[i]! })),
+        smClockMhz: smClocksAt(board.spec, memClockMhz)!.findLast((clock) => clock <= smClockMhz)!,
+        memClockMhz,
+      }),
+  })
+  const options: PublishedSearchOptions = {
+    model: 'middle',
+    powerCapW: 180,
+    sharePercentStep: 10,
+    smClocksMhz: smClocksAt(board.spec, board.memClocksMhz[0]!)!,
+    memClocksMhz: board.memClocksMhz,
+  }
+
+  it('hands out the whole board, clocks falling', () => {
+    for (const variant of ['standard', 'vectorized'] as const) {
+      const result = publishedSearch(modelAt, { ...options, variant })
+      expect(result.tenants.reduce((sum, tenant) => sum + tenant.mpsPercent, 0)).toBe(100)
+      const clocks = result.steps.map((step) => step.smClockMhz)
+      expect(clocks).toEqual(clocks.toSorted((a, b) => b - a))
+    }
+  })
+
+  it('says that it found nothing, where the published program predicts for no tenants', () => {
+    const result = publishedSearch(modelAt, { ...options, powerCapW: 30 })
+    expect(result).toMatchObject({ tenants: [], prediction: null, overCap: false, steps: [] })
+  })
+
+  it('loses the share that full tenants cannot take', () => {
+    const result = publishedSearch(modelAt, { ...options, maxTenants: 2, maxSharePercent: 30, powerCapW: 400 })
+    expect(result.tenants.map((tenant) => tenant.mpsPercent)).toEqual([30, 30])
+  })
+
+  it('tries the published batches', () => {
+    const space = { ...options, shares: [], maxTotalBatch: undefined }
+    expect(batchesFor(space, 5, 1)).toEqual([4, 8, 16, 32])
+    expect(batchesFor(space, 85, 1)).toEqual([96, 128, 192, 256])
+    expect(batchesFor({ ...space, model: 'vgg19' }, 85, 1)).toEqual([96, 128])
+    expect(batchesFor({ ...space, maxTotalBatch: 64 }, 20, 2)).toEqual([16, 32])
+    // Nothing between 68 and 32: the nearest to the lower end.
+    expect(batchesFor({ ...space, maxTotalBatch: 64 }, 85, 2)).toEqual([64])
+  })
+
+  it.each<[string, Partial<PublishedSearchOptions>]>([
+    ['powerCapW', { powerCapW: 0 }],
+    ['sharePercentStep', { sharePercentStep: 2.5 }],
+    ['smClocksMhz', { smClocksMhz: [] }],
+    ['memClocksMhz', { memClocksMhz: [] }],
+  ])('refuses a bad %s', (field, bad) => {
+    expect(() => publishedSearch(modelAt, { ...options, ...bad })).toThrow(InvalidInputError)
+    expect(() => publishedSearch(modelAt, { ...options, ...bad })).toThrow(field)
+  })
+})

@@ -1,0 +1,94 @@
+import { existsSync, readFileSync } from 'node:fs'
+
+/** Measurements of the published code that may lie beside a checkout; they are not part of the repository. */
+const shared = new URL('../../../../shared/data/', import.meta.url)
+
+export const sharedDataAbsent = !existsSync(new URL('golden_greedy.csv', shared))
+
+export const referenceParametersFolder = new URL('pctodl-params', shared)
+
+type Row = Readonly<Record<string, string>>
+
+/** What the published search did with the published predictor, 31 cases with both variants of the search. */
+export interface PublishedRun {
+  readonly caseId: string
+  readonly model: string
+  readonly platform: string
+  readonly dataset: string
+  readonly memClocksMhz: readonly number[]
+  readonly powerCapW: number
+  readonly sharePercentStep: number
+  readonly maxTenants: number | undefined
+  readonly maxSharePercent: number | undefined
+  readonly variant: 'standard' | 'vectorized'
+  readonly shares: readonly number[]
+  readonly batches: readonly number[]
+  readonly smClockMhz: number
+  readonly memClockMhz: number
+  /** Null where it found nothing. */
+  readonly throughput: number | null
+  readonly powerW: number | null
+  readonly configsSearched: number
+  /** `share:batch` of each tenant in the order of admission. */
+  readonly admitted: readonly string[]
+  readonly cpuMs: number
+}
+
+const publishedMemClocks: Readonly<Record<string, readonly number[]>> = { '3080ti': [9501, 5001], a100: [1215] }
+
+export function publishedRuns(): PublishedRun[] {
+  return readCsv('golden_greedy.csv').map((row) => ({
+    caseId: row['case_id']!,
+    model: row['model']!,
+    platform: row['platform']!,
+    dataset: row['dataset']!,
+    memClocksMhz: row['mem_freq_arg'] ? [Number(row['mem_freq_arg'])] : publishedMemClocks[row['platform']!]!,
+    powerCapW: Number(row['p_cap']),
+    sharePercentStep: Number(row['mps_step']),
+    maxTenants: optional(row['max_tasks']),
+    maxSharePercent: optional(row['max_mps_per_task']),
+    variant: row['variant'] as PublishedRun['variant'],
+    shares: JSON.parse(row['p_list']!),
+    batches: JSON.parse(row['b_list']!),
+    smClockMhz: Number(row['sm_freq']),
+    memClockMhz: Number(row['mem_freq']),
+    throughput: optional(row['throughput']) ?? null,
+    powerW: optional(row['power']) ?? null,
+    configsSearched: Number(row['configs_searched']),
+    admitted: (row['trajectory'] ?? '').split(';').flatMap((step) => (step === '' ? [] : step.split('@')[0]!)),
+    cpuMs: Number(row['partition_cpu_ms']),
+  }))
+}
+
+/** The best that an enumeration found with the published predictor, by case. */
+export interface PublishedOptimum {
+  readonly caseId: string
+  readonly sharePercentStep: number
+  readonly throughput: number
+  readonly powerW: number
+}
+
+export function publishedOptima(): PublishedOptimum[] {
+  return readCsv('greedy_vs_exhaustive.csv')
+    .filter((row) => row['variant'] === 'standard')
+    .map((row) => ({
+      caseId: row['case_id']!,
+      sharePercentStep: Number(row['mps_step']),
+      throughput: Number(row['best_tput']),
+      powerW: Number(row['best_power']),
+    }))
+}
+
+function optional(text: string | undefined): number | undefined {
+  return text === undefined || text === '' ? undefined : Number(text)
+}
+
+function readCsv(name: string): Row[] {
+  const [header, ...rows] = readFileSync(new URL(name, shared), 'utf8').trim().split(/\r?\n/).map(fieldsOf)
+  return rows.map((fields) => Object.fromEntries(header!.map((column, i) => [column, fields[i] ?? ''])))
+}
+
+/** Fields between commas; commas within quotes belong to the field. */
+function fieldsOf(line: string): string[] {
+  return [...line.matchAll(/(?:^|,)(?:"([^"]*)"|([^,]*))/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
+}
