@@ -1,0 +1,52 @@
+/**
+ * What one sample costs beyond the driver's own time, and what a change costs through either path.
+ *
+ *   pnpm --filter @pctodl/nvml-control bench
+ *
+ * The library is gpu-sim's stand-in: its times are no driver's. What is ours is measured with every call answering at once.
+ */
+import { systemClock } from '@pctodl/platform'
+import { Bench } from 'tinybench'
+import { type BoardControl, loadNvml, nvmlControl, smiControl } from '../src/index.js'
+import { TelemetryReader } from '../src/nvml/telemetry-reader.js'
+import { buildFaultyNvml } from '../test/faulty-nvml.js'
+import { startHost } from '../test/simulated-host.js'
+
+const host = await startHost()
+const instant = buildFaultyNvml(host.libraryPath)
+Object.assign(process.env, host.environment)
+try {
+  const samples = new Bench({ time: 2000, warmupTime: 500 })
+  const reader = new TelemetryReader(loadNvml({ libraryPath: instant.libraryPath }).device(0), systemClock)
+  instant.instant(true)
+  samples.add('one sample, all fields, calls that answer at once: our own cost', () => void reader.read())
+  const whole = new TelemetryReader(loadNvml({ libraryPath: host.libraryPath }).device(0), systemClock)
+  samples.add("one sample, all fields, gpu-sim's library", () => void whole.read())
+  await print(samples)
+
+  const device = loadNvml({ libraryPath: host.libraryPath }).device(0)
+  const changes = new Bench({ time: 3000, warmupTime: 200 })
+  let limitW = 250
+  const setLimit = (control: BoardControl) => () =>
+    control.apply({ kind: 'power-limit', powerLimitW: 250 + (limitW++ % 50) })
+  changes.add('power limit through NVML', setLimit(nvmlControl(device)))
+  changes.add(
+    'power limit through nvidia-smi (a process per change)',
+    setLimit(smiControl(device.uuid, { sudo: 'never' })),
+  )
+  await print(changes)
+} finally {
+  instant.remove()
+  await host.stop()
+}
+
+async function print(bench: Bench): Promise<void> {
+  await bench.run()
+  console.table(
+    bench.tasks.map(({ name, result }) => {
+      if (result.state !== 'completed') throw new Error(`${name}: ${result.state}`)
+      const { p50, p99 } = result.latency
+      return { task: name, 'median us': (1000 * p50).toFixed(1), 'p99 us': (1000 * p99).toFixed(1) }
+    }),
+  )
+}

@@ -1,0 +1,1 @@
+export { gpu } from './commands/gpu-command.js'

@@ -1,0 +1,127 @@
+import {
+  type CommandFunction,
+  inHouseStyle,
+  integerFrom,
+  newCommand,
+  parseCommand,
+  positiveNumber,
+  UsageError,
+} from '@pctodl/command-line'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { ClockRange } from '../control/board-change.js'
+import { type DescribeOptions, describe } from './describe.js'
+import { type HoldOptions, hold } from './hold.js'
+import { leases, restoreCommand } from './leases.js'
+import { list } from './list.js'
+import { withBoardOptions, withChangeOptions } from './open-boards.js'
+import { reset } from './reset.js'
+import { serve } from './serve.js'
+import { status } from './status.js'
+import { sudoersCommand } from './sudoers-command.js'
+import { watch } from './watch.js'
+
+const one = 'board: index, UUID or PCI bus id (default: the only one)'
+const some = 'boards, separated by commas (default: all)'
+
+/** The command line `pctodl-gpu` as a function. */
+export const gpu: CommandFunction = async (argv, terminal) => {
+  let exitCode = 0
+  const program = newCommand(
+    {
+      name: 'pctodl-gpu',
+      description: 'Look at NVIDIA GPUs, and change them without ever leaving them changed.',
+      example: 'pctodl-gpu lock --sm 1005 --limit 250 -- python serve.py',
+    },
+    terminal,
+  )
+  const subcommand = (name: string, description: string): Command =>
+    inHouseStyle(program.command(name), terminal.stdout).description(description).helpOption('--help', 'show this help')
+  const run = (action: (options: never, operands: string[]) => Promise<number>) =>
+    async function (this: Command) {
+      exitCode = await action(this.opts() as never, this.args)
+    }
+
+  withBoardOptions(subcommand('list', 'boards, driver and library'), some).action(
+    run((options) => list(options, terminal)),
+  )
+
+  withBoardOptions(subcommand('describe', 'write the board type as a platform file'), one.replace('the only one', '0'))
+    .option('--output <file>', 'where to write it (default: standard output)')
+    .option('--key <name>', 'name of the board type')
+    .option('--l2-mib <MiB>', 'level-2 cache, where this release does not know the board', positiveNumber('MiB'))
+    .option('--base-clock <MHz>', 'rated base clock', positiveNumber('MHz'))
+    .option('--boost-clock <MHz>', 'clock under load when nothing holds it back', positiveNumber('MHz'))
+    .action(run((options: DescribeOptions) => describe(options, terminal)))
+
+  withBoardOptions(subcommand('status', 'what boards do now'), some).action(run((options) => status(options, terminal)))
+
+  withBoardOptions(subcommand('watch', 'what boards do, live'), some)
+    .option('--period <ms>', 'time between samples, at least 20', integerFrom(20, 3_600_000), 500)
+    .option('--count <n>', 'end after so many samples', integerFrom(1))
+    .action(run((options) => watch(options, terminal)))
+
+  withChangeOptions(
+    withBoardOptions(subcommand('lock', 'hold clocks (and a limit) while a command runs, or until Ctrl-C'), one),
+  )
+    .option('--sm <MHz>', 'SM clock, or a range (210-1005)', clockRange)
+    .option('--mem <MHz>', 'memory clock', integerFrom(1))
+    .option('--limit <watts>', 'power limit', positiveNumber('watts'))
+    .option('--seconds <s>', 'hold for so long, without a command', positiveNumber('seconds'))
+    .argument('[command...]', 'after --: what to run meanwhile')
+    .action(run((options: HoldOptions, command) => hold(options, command, terminal)))
+
+  withChangeOptions(
+    withBoardOptions(subcommand('limit', 'hold a power limit while a command runs, or until Ctrl-C'), one),
+  )
+    .option('--seconds <s>', 'hold for so long, without a command', positiveNumber('seconds'))
+    .argument('<watts>', 'power limit')
+    .argument('[command...]', 'after --: what to run meanwhile')
+    .action(
+      run((options: HoldOptions, [watts = '', ...command]) =>
+        hold({ ...options, limit: wattsOf(watts) }, command, terminal),
+      ),
+    )
+
+  withChangeOptions(
+    withBoardOptions(subcommand('reset', "bring boards to the driver's defaults and forget journals"), some),
+  ).action(run((options) => reset(options, terminal)))
+
+  withBoardOptions(subcommand('leases', 'who holds which board, and what was left behind'), some).action(
+    run((options) => leases(options, terminal)),
+  )
+
+  withBoardOptions(subcommand('restore', 'put right what killed programs left behind'), some)
+    .option('--any-user', "other users' journals, too (as root)")
+    .action(run((options) => restoreCommand(options, terminal)))
+
+  withBoardOptions(subcommand('sudoers', 'print a sudoers drop-in for the commands that sudo -n is used for'), some)
+    .requiredOption('--for <user>', 'user, or %group, who gets the permission')
+    .option('--smi <path>', 'absolute path of nvidia-smi (default: the one on PATH)')
+    .addOption(
+      new Option('--style <style>', 'enumerated: any sudo, single clocks; regex: sudo 1.9.10, ranges too')
+        .choices(['enumerated', 'regex'])
+        .default('enumerated'),
+    )
+    .action(run((options) => sudoersCommand(options, terminal)))
+
+  withBoardOptions(subcommand('serve', 'serve metrics to Prometheus'), some)
+    .option('--port <port>', 'TCP port; 0 takes a free one', integerFrom(0, 65_535), 9400)
+    .option('--host <address>', 'address to listen on; there is no authentication', '127.0.0.1')
+    .action(run((options) => serve(options, terminal)))
+
+  if (argv.length === 0) throw new UsageError('no subcommand; one of list, describe, status, watch, lock, limit, ...')
+  await parseCommand(program, argv)
+  return exitCode
+}
+
+function clockRange(text: string): ClockRange {
+  const match = /^(\d+)(?:-(\d+))?$/.exec(text.trim())
+  if (!match) throw new InvalidArgumentError('not a clock (1005) or a range of clocks (210-1005) in MHz.')
+  return { minMhz: Number(match[1]), maxMhz: Number(match[2] ?? match[1]) }
+}
+
+function wattsOf(text: string): number {
+  const watts = Number(text)
+  if (text.trim() === '' || !(watts > 0)) throw new UsageError(`'${text}' is not a number of watts`)
+  return watts
+}

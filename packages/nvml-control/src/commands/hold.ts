@@ -1,0 +1,83 @@
+import { type Terminal, UsageError } from '@pctodl/command-line'
+import { execa } from 'execa'
+import type { ClockRange } from '../control/board-change.js'
+import type { NvmlLease } from '../lease/nvml-lease.js'
+import { withLease } from '../nvml-gpu.js'
+import { type ChangeOptions, openOne, printJson } from './open-boards.js'
+
+export interface HoldOptions extends ChangeOptions {
+  readonly sm?: ClockRange
+  readonly mem?: number
+  readonly limit?: number
+  readonly seconds?: number
+}
+
+/**
+ * Hold a board in a state for as long as a command runs, for some seconds, or until interrupted; then put it back.
+ *
+ * @returns the command's exit code, 0 without a command
+ */
+export async function hold(options: HoldOptions, command: readonly string[], terminal: Terminal): Promise<number> {
+  if (options.sm === undefined && options.mem === undefined && options.limit === undefined) {
+    throw new UsageError('nothing to hold; give --sm, --mem or --limit')
+  }
+  const gpu = await openOne(options, terminal)
+  return withLease(gpu, async (lease) => {
+    // The memory clock decides which SM clocks there are.
+    if (options.mem !== undefined) await lease.lockMemClock(options.mem)
+    if (options.sm !== undefined) await lease.lockSmClock(options.sm)
+    if (options.limit !== undefined) await lease.setPowerLimit(options.limit)
+    announce(gpu.device.subject, options, lease, terminal)
+    if (command.length > 0) return runBeside(command, terminal)
+    await untilEnd(options.seconds, terminal.signal)
+    return 0
+  })
+}
+
+function announce(
+  subject: string,
+  { sm, mem, limit, seconds, json }: HoldOptions,
+  lease: NvmlLease,
+  terminal: Terminal,
+): void {
+  if (json) {
+    printJson(terminal, {
+      held: { smClock: sm ?? null, memClockMhz: mem ?? null, powerLimitW: limit ?? null },
+      found: lease.found,
+      path: lease.path,
+    })
+    return
+  }
+  const parts = [
+    ...(mem === undefined ? [] : [`memory clock ${mem} MHz`]),
+    ...(sm === undefined
+      ? []
+      : [`SM clock ${sm.minMhz === sm.maxMhz ? sm.maxMhz : `${sm.minMhz} to ${sm.maxMhz}`} MHz`]),
+    ...(limit === undefined ? [] : [`power limit ${limit} W`]),
+  ]
+  const until = seconds === undefined ? 'until the command or Ctrl-C ends it' : `for ${seconds} s`
+  terminal.stderr.write(`${subject}: holding ${parts.join(', ')} through ${lease.path}, ${until}\n`)
+}
+
+async function runBeside([file = '', ...args]: readonly string[], { signal }: Terminal): Promise<number> {
+  const child = execa(file, args, { stdio: 'inherit', reject: false, cancelSignal: signal, forceKillAfterDelay: 5000 })
+  const { exitCode, code, shortMessage } = await child
+  if (code === 'ENOENT') throw new UsageError(`${file}: command not found`)
+  if (exitCode === undefined && !signal.aborted) throw new UsageError(shortMessage ?? `${file} did not end by itself`)
+  return exitCode ?? 130
+}
+
+function untilEnd(seconds: number | undefined, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve()
+    const timer = setTimeout(resolve, seconds === undefined ? 2 ** 31 - 1 : 1000 * seconds)
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer)
+        resolve()
+      },
+      { once: true },
+    )
+  })
+}

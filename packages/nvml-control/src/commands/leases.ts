@@ -1,0 +1,66 @@
+import type { Terminal } from '@pctodl/command-line'
+import { describeChange } from '../control/board-change.js'
+import { type JournalError, LeaseFolder } from '../lease/lease-folder.js'
+import type { LeaseRecord } from '../lease/lease-record.js'
+import { changesBack } from '../lease/restore.js'
+import { loadNvml } from '../nvml/nvml-library.js'
+import { putRight } from '../nvml-gpu.js'
+import { type BoardOptions, describeOutcome, leaseOptions, printJson } from './open-boards.js'
+
+interface LeaseEntry {
+  readonly uuid: string
+  readonly state: 'held' | 'left-behind' | 'unreadable'
+  readonly holder: number | null
+  readonly record: LeaseRecord | null
+  readonly error?: string
+}
+
+/** What is leased, and what was left behind. Changes nothing. */
+export async function leases(options: BoardOptions, terminal: Terminal): Promise<number> {
+  const folder = new LeaseFolder(options.leaseDir)
+  const entries = folder.journaled().map((uuid): LeaseEntry => {
+    const holder = folder.holder(uuid)
+    const state = holder === null ? 'left-behind' : 'held'
+    try {
+      return { uuid, state, holder, record: folder.read(uuid)?.record ?? null }
+    } catch (error) {
+      return { uuid, state: 'unreadable', holder, record: null, error: (error as JournalError).message }
+    }
+  })
+  if (options.json) printJson(terminal, { folder: folder.path, leases: entries })
+  else if (entries.length === 0) terminal.stdout.write(`no board is changed (${folder.path})\n`)
+  else terminal.stdout.write(entries.map(text).join(''))
+  return 0
+}
+
+function text({ uuid, state, holder, record, error }: LeaseEntry): string {
+  if (!record) return `${uuid}: ${state}${error ? `: ${error}` : ''}\n`
+  const who = state === 'held' ? `held by process ${holder}` : `left behind by process ${record.owner.pid}`
+  const back = changesBack(record).map(describeChange).join(', ')
+  const trouble = record.lastError ? `\n  last attempt: ${record.lastError}` : ''
+  return `${uuid}: ${who} (${record.owner.command.slice(0, 80)}) since ${record.acquiredAt}\n  to put back: ${back}${trouble}\n`
+}
+
+export interface RestoreCommandOptions extends BoardOptions {
+  readonly anyUser?: boolean
+}
+
+/** Put right what killed programs left behind. @returns 1 where a board could not be restored */
+export async function restoreCommand(options: RestoreCommandOptions, terminal: Terminal): Promise<number> {
+  const nvml = loadNvml(options.library === undefined ? {} : { libraryPath: options.library })
+  const outcomes = await putRight(nvml, {
+    ...leaseOptions(options),
+    ...(options.anyUser === undefined ? {} : { anyUser: options.anyUser }),
+  })
+  if (options.json) {
+    printJson(
+      terminal,
+      outcomes.map(({ error, ...outcome }) => ({
+        ...outcome,
+        ...(error === undefined ? {} : { error: String(error) }),
+      })),
+    )
+  } else if (outcomes.length === 0) terminal.stdout.write('nothing was left behind\n')
+  else for (const outcome of outcomes) terminal.stdout.write(`${describeOutcome(outcome)}\n`)
+  return outcomes.some(({ outcome }) => outcome === 'failed') ? 1 : 0
+}

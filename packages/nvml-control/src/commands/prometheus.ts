@@ -1,0 +1,81 @@
+import { hostname } from 'node:os'
+import { eventReasonBits } from '../nvml/event-reasons.js'
+import type { BoardStatus } from './board-status.js'
+
+interface Metric {
+  readonly name: string
+  readonly type: 'gauge' | 'counter'
+  readonly help: string
+  /** Null leaves the sample out: Prometheus has no "unknown". */
+  readonly value: (board: BoardStatus) => number | null
+}
+
+const mebibytes = (bytes: number | null) => (bytes === null ? null : Math.round(bytes / 1024 ** 2))
+
+/** Names and units as NVIDIA's dcgm-exporter has them where the quantity is the same; ours begin with `pctodl_`. */
+const metrics: readonly Metric[] = [
+  gauge('DCGM_FI_DEV_SM_CLOCK', 'SM clock frequency (in MHz).', (board) => board.telemetry.smClockMhz),
+  gauge('DCGM_FI_DEV_MEM_CLOCK', 'Memory clock frequency (in MHz).', (board) => board.telemetry.memClockMhz),
+  gauge('DCGM_FI_DEV_GPU_TEMP', 'GPU temperature (in C).', (board) => board.telemetry.temperatureC),
+  gauge('DCGM_FI_DEV_POWER_USAGE', 'Power draw (in W).', (board) => board.telemetry.powerAverageW),
+  gauge(
+    'DCGM_FI_DEV_POWER_USAGE_INSTANT',
+    'Instantaneous power draw (in W).',
+    (board) => board.telemetry.powerInstantW,
+  ),
+  gauge('DCGM_FI_DEV_POWER_MGMT_LIMIT', 'Current power limit (in W).', (board) => board.powerLimitW),
+  gauge('DCGM_FI_DEV_ENFORCED_POWER_LIMIT', 'Effective power limit (in W).', (board) => board.enforcedPowerLimitW),
+  {
+    name: 'DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION',
+    type: 'counter',
+    help: 'Total energy consumption since the driver was loaded (in mJ).',
+    value: ({ telemetry }) => (telemetry.energyJ === null ? null : Math.round(telemetry.energyJ * 1000)),
+  },
+  gauge('DCGM_FI_DEV_GPU_UTIL', 'GPU utilization (in %).', (board) => board.telemetry.smUtilPercent),
+  gauge('DCGM_FI_DEV_MEM_COPY_UTIL', 'Memory utilization (in %).', (board) => board.telemetry.memUtilPercent),
+  gauge('DCGM_FI_DEV_FB_USED', 'Framebuffer memory used (in MiB).', (board) =>
+    mebibytes(board.telemetry.memoryUsedBytes),
+  ),
+  gauge('DCGM_FI_DEV_FB_FREE', 'Framebuffer memory free (in MiB).', ({ telemetry, memoryBytes }) =>
+    telemetry.memoryUsedBytes === null ? null : mebibytes(memoryBytes - telemetry.memoryUsedBytes),
+  ),
+  gauge('DCGM_FI_DEV_CLOCK_THROTTLE_REASONS', 'Current clock event reasons (bitmask).', ({ eventReasons }) =>
+    eventReasons === null ? null : eventReasons.reduce((bits, reason) => bits | eventReasonBits[reason], 0),
+  ),
+  gauge('pctodl_compute_processes', 'Processes with a context on the board.', (board) => board.processes.length),
+  gauge('pctodl_mps_clients', 'Processes that are clients of an MPS server.', (board) =>
+    board.processes.some((process) => process.isMpsClient === null)
+      ? null
+      : board.processes.filter((process) => process.isMpsClient).length,
+  ),
+  gauge('pctodl_leased', 'Whether a program holds the right to change the board (1) or not (0).', (board) =>
+    board.leasedBy === null ? 0 : 1,
+  ),
+]
+
+/** Prometheus' text format 0.0.4. */
+export function prometheusText(boards: readonly BoardStatus[]): string {
+  const host = hostname()
+  return metrics
+    .map(({ name, type, help, value }) => {
+      const samples = boards.flatMap((board) => {
+        const number = value(board)
+        if (number === null) return []
+        const labels = { gpu: String(board.index), UUID: board.uuid, modelName: board.name, Hostname: host }
+        const text = Object.entries(labels)
+          .map(([label, content]) => `${label}="${escaped(content)}"`)
+          .join(',')
+        return [`${name}{${text}} ${number}\n`]
+      })
+      return samples.length === 0 ? '' : `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${samples.join('')}`
+    })
+    .join('')
+}
+
+function gauge(name: string, help: string, value: Metric['value']): Metric {
+  return { name, type: 'gauge', help, value }
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
+}

@@ -1,0 +1,60 @@
+import type { Terminal } from '@pctodl/command-line'
+import { systemClock } from '@pctodl/platform'
+import { type BoardChange, describeChange } from '../control/board-change.js'
+import { selectControl } from '../control/select-control.js'
+import { LeaseHeldError } from '../lease/lease-errors.js'
+import { LeaseFolder } from '../lease/lease-folder.js'
+import { verifyApplied } from '../lease/verify.js'
+import { orNull } from '../nvml/nvml-error.js'
+import { loadNvml } from '../nvml/nvml-library.js'
+import { type ChangeOptions, printJson, selectDevices } from './open-boards.js'
+
+/**
+ * Bring boards to the driver's defaults, whatever their state, and forget journals about them: the way out when no journal
+ * tells what was there before. Refused while somebody holds a lease.
+ */
+export async function reset(options: ChangeOptions, terminal: Terminal): Promise<number> {
+  const nvml = loadNvml(options.library === undefined ? {} : { libraryPath: options.library })
+  const folder = new LeaseFolder(options.leaseDir)
+  const done: { gpu: number; changes: string[]; notSupported: string[] }[] = []
+  for (const device of selectDevices(nvml, options)) {
+    const { uuid } = device
+    const lock = folder.tryLock(uuid)
+    if (!lock) throw new LeaseHeldError(device.subject, folder.holder(uuid))
+    try {
+      const control = selectControl(device, { path: options.path })
+      const limits = orNull(() => device.powerLimits())
+      const changes: BoardChange[] = [
+        { kind: 'sm-clock', range: null },
+        { kind: 'mem-clock', range: null },
+        ...(limits ? [{ kind: 'power-limit', powerLimitW: limits.defaultW } as const] : []),
+        { kind: 'compute-mode', mode: 'default' },
+      ]
+      const result = { gpu: device.index, changes: [] as string[], notSupported: [] as string[] }
+      for (const change of changes) {
+        try {
+          await control.apply(change)
+        } catch (error) {
+          // A board without memory clock locks has none to reset.
+          if ((error as { code?: string }).code !== 'NOT_SUPPORTED') throw error
+          result.notSupported.push(describeChange(change))
+          continue
+        }
+        await verifyApplied(device, change, { clock: systemClock, deadlineMs: 2000 })
+        result.changes.push(describeChange(change))
+      }
+      folder.remove(uuid)
+      done.push(result)
+    } finally {
+      lock.release()
+    }
+  }
+  if (options.json) printJson(terminal, done)
+  else {
+    for (const { gpu, changes, notSupported } of done) {
+      const without = notSupported.length > 0 ? ` (not supported: ${notSupported.join(', ')})` : ''
+      terminal.stdout.write(`GPU ${gpu}: ${changes.join(', ')}${without}\n`)
+    }
+  }
+  return 0
+}

@@ -1,0 +1,56 @@
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Terminal } from '@pctodl/command-line'
+import { PctodlError } from '@pctodl/platform'
+import { boardStatus } from './board-status.js'
+import { type BoardOptions, openNvml, printJson, selectDevices } from './open-boards.js'
+import { prometheusText } from './prometheus.js'
+
+export interface ServeOptions extends BoardOptions {
+  readonly port: number
+  readonly host: string
+}
+
+/** Serve metrics until interrupted. Boards are read when somebody asks, and only then. */
+export async function serve(options: ServeOptions, terminal: Terminal): Promise<number> {
+  const nvml = await openNvml(options, terminal)
+  const devices = selectDevices(nvml, options)
+  const answer: RequestListener = (request, response) => {
+    const { pathname } = new URL(request.url ?? '/', 'http://localhost')
+    if (request.method !== 'GET') return void response.writeHead(405, { allow: 'GET' }).end()
+    if (pathname !== '/metrics') return void response.writeHead(404).end('see /metrics\n')
+    try {
+      const text = prometheusText(devices.map((device) => boardStatus(device, options.leaseDir)))
+      response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(text)
+    } catch (error) {
+      // A board that is lost is no reason to end: the scrape fails, and the reason is in its body.
+      response
+        .writeHead(503, { 'content-type': 'text/plain' })
+        .end(`${error instanceof Error ? error.message : error}\n`)
+    }
+  }
+  const server = createServer(answer)
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause) =>
+      reject(
+        new PctodlError('CANNOT_LISTEN', `cannot listen on ${options.host}:${options.port}: ${cause.message}`, {
+          cause,
+        }),
+      ),
+    )
+    server.listen(options.port, options.host, resolve)
+  })
+  const { address, port } = server.address() as AddressInfo
+  const url = `http://${address.includes(':') ? `[${address}]` : address}:${port}/metrics`
+  if (options.json) printJson(terminal, { url })
+  else terminal.stdout.write(`metrics of ${devices.length} boards at ${url}\n`)
+  try {
+    if (!terminal.signal.aborted) {
+      await new Promise<void>((resolve) => terminal.signal.addEventListener('abort', () => resolve(), { once: true }))
+    }
+  } finally {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
+  return 0
+}

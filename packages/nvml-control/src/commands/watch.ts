@@ -1,0 +1,119 @@
+import type { Terminal } from '@pctodl/command-line'
+import { systemClock, type Telemetry } from '@pctodl/platform'
+import type { NvmlDevice } from '../nvml/nvml-device.js'
+import { orNull } from '../nvml/nvml-error.js'
+import { TelemetryReader } from '../nvml/telemetry-reader.js'
+import { Sampler } from '../sampling/sampler.js'
+import { type BoardOptions, openNvml, selectDevices } from './open-boards.js'
+import { plainTable, shown } from './table.js'
+
+export interface WatchOptions extends BoardOptions {
+  readonly period: number
+  readonly count?: number
+}
+
+interface Watched {
+  readonly device: NvmlDevice
+  readonly index: number
+  readonly sampler: Sampler
+  readonly powerW: (number | null)[]
+  latest?: Telemetry
+}
+
+/** Pictures of the last readings, one character each. */
+const bars = '▁▂▃▄▅▆▇█'
+const HISTORY = 40
+
+/** Show boards as they live: a picture that is drawn over itself on a terminal, a line per sample elsewhere. */
+export async function watch(options: WatchOptions, terminal: Terminal): Promise<number> {
+  const nvml = await openNvml(options, terminal)
+  const { stdout, signal } = terminal
+  const live = stdout.isTTY === true && !options.json
+  let left = options.count ?? Number.POSITIVE_INFINITY
+  const ended = new AbortController()
+  signal.addEventListener('abort', () => ended.abort(), { once: true })
+  let failure: unknown
+
+  const watched: Watched[] = selectDevices(nvml, options).map((device, i) => {
+    const reader = new TelemetryReader(device, systemClock)
+    const board: Watched = {
+      device,
+      index: device.index,
+      powerW: [],
+      sampler: new Sampler(
+        { sample: async () => reader.read() },
+        {
+          periodMs: options.period,
+          onSample: (sample) => {
+            board.latest = sample
+            board.powerW.push(sample.powerInstantW ?? sample.powerAverageW)
+            if (board.powerW.length > HISTORY) board.powerW.shift()
+            if (!live)
+              stdout.write(
+                options.json ? `${JSON.stringify({ gpu: board.index, ...sample })}\n` : line(board.index, sample),
+              )
+            // One board counts for all: they are sampled at the same cadence.
+            if (i > 0) return
+            if (live) draw(watched, terminal)
+            if (--left <= 0) ended.abort()
+          },
+          onError: (error) => {
+            failure = error
+            ended.abort()
+          },
+        },
+      ),
+    }
+    return board
+  })
+  // The first board is started last, so that its turn finds a sample of all.
+  for (const { sampler } of [...watched].reverse()) sampler.start()
+  if (live) stdout.write('\u001b[?25l')
+  try {
+    if (!signal.aborted)
+      await new Promise<void>((resolve) => ended.signal.addEventListener('abort', () => resolve(), { once: true }))
+  } finally {
+    if (live) stdout.write('\u001b[?25h')
+    for (const { sampler } of watched) await sampler.stop()
+  }
+  if (failure !== undefined) throw failure
+  return 0
+}
+
+function line(index: number, sample: Telemetry): string {
+  const power = shown(sample.powerInstantW ?? sample.powerAverageW, 'W', 1)
+  return (
+    `GPU ${index}  ${power}  SM ${shown(sample.smClockMhz, 'MHz')}  memory ${shown(sample.memClockMhz, 'MHz')}  ` +
+    `${shown(sample.smUtilPercent, '%')}  ${shown(sample.temperatureC, 'C')}  ${sample.clocksEventReasons.join(' ')}\n`
+  )
+}
+
+function draw(boards: readonly Watched[], { stdout }: Terminal): void {
+  const rows = boards.map(({ device, index, latest, powerW }) => {
+    const limitW = orNull(() => device.powerLimitW())
+    return [
+      String(index),
+      shown(latest?.powerAverageW, 'W', 1),
+      shown(latest?.powerInstantW, 'W', 1),
+      shown(limitW, 'W'),
+      shown(latest?.smClockMhz, 'MHz'),
+      shown(latest?.memClockMhz, 'MHz'),
+      shown(latest?.smUtilPercent, '%'),
+      shown(latest?.temperatureC, 'C'),
+      latest?.clocksEventReasons.join(' ') || '-',
+      sparkline(powerW, limitW ?? 0),
+    ]
+  })
+  const head = ['GPU', 'average', 'instant', 'limit', 'SM', 'memory', 'busy', 'temp', 'clock events', 'power']
+  // Home and draw over the old picture, then clear what is left of it: no flicker.
+  const text = plainTable(head, rows).replaceAll('\n', '\u001b[K\n')
+  stdout.write(`\u001b[H${text}Ctrl-C ends\u001b[K\u001b[J`)
+}
+
+/** Power against the limit, oldest first; a blank where nothing was read. */
+export function sparkline(values: readonly (number | null)[], limit: number): string {
+  const top = Math.max(limit, ...values.map((value) => value ?? 0), 1)
+  return values
+    .map((value) => (value === null ? ' ' : bars[Math.min(bars.length - 1, Math.floor((value / top) * bars.length))]!))
+    .join('')
+}

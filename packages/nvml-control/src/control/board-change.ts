@@ -1,0 +1,41 @@
+import type { ComputeMode } from '../nvml/compute-mode.js'
+
+/** A range of clocks that the firmware may choose from; one clock is a range of that clock alone. MHz. */
+export interface ClockRange {
+  readonly minMhz: number
+  readonly maxMhz: number
+}
+
+/** One change of a board, as plain values: it can be applied through any path, listed, and undone. */
+export type BoardChange =
+  | { readonly kind: 'power-limit'; readonly powerLimitW: number }
+  /** `null` gives the clock back to the firmware. */
+  | { readonly kind: 'sm-clock'; readonly range: ClockRange | null }
+  | { readonly kind: 'mem-clock'; readonly range: ClockRange | null }
+  | { readonly kind: 'compute-mode'; readonly mode: ComputeMode }
+  | { readonly kind: 'persistence'; readonly enabled: boolean }
+
+export type ChangeKind = BoardChange['kind']
+
+/** In the order in which a board is put back: persistence last, because without it the driver may unload and forget. */
+export const changeKinds = ['sm-clock', 'mem-clock', 'power-limit', 'compute-mode', 'persistence'] as const
+
+/** `SM clock 1005 MHz`, `power limit 250 W`, ... */
+export function describeChange(change: BoardChange): string {
+  switch (change.kind) {
+    case 'power-limit':
+      return `power limit ${change.powerLimitW} W`
+    case 'sm-clock':
+      return change.range ? `SM clock ${describeRange(change.range)}` : 'SM clock reset'
+    case 'mem-clock':
+      return change.range ? `memory clock ${describeRange(change.range)}` : 'memory clock reset'
+    case 'compute-mode':
+      return `compute mode ${change.mode}`
+    case 'persistence':
+      return `persistence ${change.enabled ? 'on' : 'off'}`
+  }
+}
+
+export function describeRange({ minMhz, maxMhz }: ClockRange): string {
+  return minMhz === maxMhz ? `${maxMhz} MHz` : `${minMhz} to ${maxMhz} MHz`
+}

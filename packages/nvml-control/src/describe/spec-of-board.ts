@@ -1,0 +1,164 @@
+import { type ClockStates, findGpuSpec, type GpuSpec, PctodlError, UnknownNameError } from '@pctodl/platform'
+import type { BoardFacts } from './board-facts.js'
+import { smRates } from './rates.js'
+
+/** What NVML does not tell of a board that this release does not know. */
+export interface BoardCompletion {
+  /** Name on command lines. Default: the product name without vendor and blanks. */
+  readonly key?: string
+  /** Level-2 cache, bytes (data sheet, or `deviceQuery`). */
+  readonly l2Bytes?: number
+  /** Rated base clock, MHz. Default: the default application clock, where the board has one. */
+  readonly baseClockMhz?: number
+  /** Clock under load when nothing holds it back, MHz. Default: the highest supported clock. */
+  readonly boostClockMhz?: number
+}
+
+/** A board type that this release does not know, and about which NVML says too little. */
+export class UnknownBoardError extends PctodlError {
+  readonly missing: readonly string[]
+
+  constructor(name: string, missing: readonly string[]) {
+    super(
+      'UNKNOWN_BOARD',
+      `${name} is not a board of this release, and NVML does not tell its ${missing.join(', ')}; describe it once with ` +
+        '`pctodl-gpu describe --l2-mib <MiB> --base-clock <MHz> --output board.json` and pass that file as --platform-file',
+    )
+    this.missing = missing
+  }
+}
+
+const architectures: readonly string[] = [
+  'Volta',
+  'Turing',
+  'Ampere',
+  'Ada',
+  'Hopper',
+] satisfies GpuSpec['architecture'][]
+
+/** Foundry and node by compute capability (NVIDIA's architecture whitepapers). */
+const processes: Readonly<Record<string, GpuSpec['process']>> = {
+  '7.0': 'TSMC 12FFN',
+  '7.5': 'TSMC 12FFN',
+  '8.0': 'TSMC 7N',
+  '8.6': 'Samsung 8N',
+  '8.9': 'TSMC 4N',
+  '9.0': 'TSMC 4N',
+}
+
+/** Boards whose plain power reading is no one-second average (NVML: before Ampere, and GA100). */
+const partTimeReading = new Set(['7.0', '7.5', '8.0'])
+
+/**
+ * The type of a board: what this release knows of it, corrected by what the board itself tells (clock tables, limits, SMs,
+ * memory); of an unknown board, what it tells and what its generation implies.
+ *
+ * @throws UnknownBoardError naming what is missing
+ */
+export function specOfBoard(facts: BoardFacts, completion: BoardCompletion = {}): GpuSpec {
+  const known = knownSpec(facts.name)
+  const measured = measuredFields(facts)
+  const spec = known ? { ...known, ...measured } : { ...impliedFields(facts, completion), ...measured }
+  return {
+    ...spec,
+    ...overrides(completion),
+    performanceMemClocksMhz: performanceMemClocks(spec.clockStates, known?.performanceMemClocksMhz ?? []),
+    sources: [
+      ...spec.sources,
+      `NVML on the board itself (${facts.name}, PCI ${facts.pciDeviceId}): SMs, memory, clock tables, limits`,
+      ...Object.keys(overrides(completion)).map((field) => `${field}: given by hand`),
+    ],
+  }
+}
+
+function knownSpec(name: string): GpuSpec | undefined {
+  try {
+    return findGpuSpec(name)
+  } catch (error) {
+    if (error instanceof UnknownNameError) return undefined
+    throw error
+  }
+}
+
+/** What the board told; what it did not tell is not here, so that it replaces nothing. */
+function measuredFields(facts: BoardFacts) {
+  const { smCount, powerLimitW, thermalLimitC, clockStates, memoryBusBits, memoryBytes } = facts
+  return {
+    memoryBytes,
+    ...(smCount === null ? {} : { smCount }),
+    ...(memoryBusBits === null ? {} : { memoryBusBits }),
+    ...(powerLimitW === null
+      ? {}
+      : { powerLimitW: { min: powerLimitW.minW, default: powerLimitW.defaultW, max: powerLimitW.maxW } }),
+    ...(thermalLimitC === null ? {} : { thermalLimitC }),
+    ...(clockStates.length === 0 ? {} : { clockStates }),
+  }
+}
+
+function impliedFields(facts: BoardFacts, { key, l2Bytes, baseClockMhz, boostClockMhz }: BoardCompletion): GpuSpec {
+  const { name, computeCapability, architecture } = facts
+  const rates = smRates(computeCapability, /GeForce/.test(name))
+  const process = processes[computeCapability]
+  const base = baseClockMhz ?? facts.defaultApplicationClockMhz
+  const top = Math.max(0, ...facts.clockStates.flatMap((state) => state.smClocksMhz))
+  const missing = [
+    ...(architectures.includes(architecture) && rates && process
+      ? []
+      : [`generation (${architecture} ${computeCapability})`]),
+    ...(l2Bytes === undefined ? ['level-2 cache'] : []),
+    ...(base === null ? ['base clock'] : []),
+    ...(facts.clockStates.length === 0 ? ['clock tables'] : []),
+    ...(facts.powerLimitW === null ? ['power limits'] : []),
+    ...(facts.smCount === null ? ['SM count'] : []),
+    ...(facts.memoryBusBits === null ? ['memory bus width'] : []),
+    ...(facts.thermalLimitC === null ? ['thermal limit'] : []),
+  ]
+  if (missing.length > 0) throw new UnknownBoardError(name, missing)
+  const plainName = name.replace(/^NVIDIA\s+/, '')
+  return {
+    key: key ?? plainName.replace(/[^A-Za-z0-9-]+/g, '-'),
+    name,
+    aliases: [plainName.toLowerCase().replace(/[^a-z0-9]/g, '')],
+    architecture: architecture as GpuSpec['architecture'],
+    chip: `PCI ${facts.pciDeviceId}`,
+    process: process!,
+    computeCapability,
+    smCount: facts.smCount!,
+    // One TPC has two SMs in all of these generations.
+    smPerTpc: 2,
+    baseClockMhz: base!,
+    boostClockMhz: boostClockMhz ?? top,
+    clockStates: facts.clockStates,
+    performanceMemClocksMhz: [],
+    memoryBusBits: facts.memoryBusBits!,
+    // NVML reports memory clocks at half the data rate, for GDDR5 to GDDR6X as for HBM.
+    transfersPerMemClock: 2,
+    memoryBytes: facts.memoryBytes,
+    l2Bytes: l2Bytes!,
+    ...rates!,
+    powerLimitW: { min: facts.powerLimitW!.minW, default: facts.powerLimitW!.defaultW, max: facts.powerLimitW!.maxW },
+    powerReading: partTimeReading.has(computeCapability) ? 'part-time' : 'one-second-average',
+    thermalLimitC: facts.thermalLimitC!,
+    sources: [
+      `NVIDIA's architecture whitepapers: rates per SM, SMs per TPC and process of compute capability ${computeCapability}`,
+      ...(boostClockMhz === undefined ? ['boostClockMhz: the highest supported clock; a measured one is better'] : []),
+    ],
+  }
+}
+
+function overrides({ key, l2Bytes, baseClockMhz, boostClockMhz }: BoardCompletion) {
+  return {
+    ...(key === undefined ? {} : { key }),
+    ...(l2Bytes === undefined ? {} : { l2Bytes }),
+    ...(baseClockMhz === undefined ? {} : { baseClockMhz }),
+    ...(boostClockMhz === undefined ? {} : { boostClockMhz }),
+  }
+}
+
+/** Those that are known to be worth planning with, as far as the board has them; else all above half of the highest. */
+function performanceMemClocks(clockStates: readonly ClockStates[], known: readonly number[]): number[] {
+  const offered = clockStates.map((state) => state.memClockMhz)
+  const kept = known.filter((mhz) => offered.includes(mhz))
+  const chosen = kept.length > 0 ? kept : offered.filter((mhz) => mhz > Math.max(...offered) / 2)
+  return [...chosen].sort((a, b) => b - a)
+}

@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto'
+import type { Clock, GpuSpec } from '@pctodl/platform'
+import type { ClockRange } from '../control/board-change.js'
+import type { BoardControl } from '../control/board-control.js'
+import type { NvmlDevice } from '../nvml/nvml-device.js'
+import { orNull } from '../nvml/nvml-error.js'
+import { LeaseHeldError } from './lease-errors.js'
+import { LeaseFolder } from './lease-folder.js'
+import type { FoundState, LeaseRecord } from './lease-record.js'
+import { NvmlLease } from './nvml-lease.js'
+import { bootId, commandLineOf, processIdentity } from './process-identity.js'
+import { restoreLeftover } from './restore-leftovers.js'
+import type { WatchdogOptions } from './watchdog.js'
+
+export interface LeaseOptions {
+  /** Where locks and journals are kept. Default `$PCTODL_LEASE_DIR`, or `/var/lib/pctodl/leases`. */
+  readonly leaseFolder?: string
+  /**
+   * Clock locks that the operator keeps on this board. NVML cannot read locks, so without this the state to go back to is
+   * "not locked".
+   */
+  readonly standingLocks?: { readonly smClock?: ClockRange; readonly memClock?: ClockRange }
+  /** How long a change may take to show, ms. Default 1500. */
+  readonly verifyDeadlineMs?: number
+  /** Least time between two changes of the same setting, ms. Default 20. */
+  readonly minSetIntervalMs?: number
+}
+
+export interface LeasableBoard {
+  readonly device: NvmlDevice
+  readonly spec: GpuSpec
+  readonly control: BoardControl
+  readonly clock: Clock
+  readonly watchdog: Pick<WatchdogOptions, 'libraryPath' | 'smi'>
+}
+
+/**
+ * Take the exclusive right to change a board. What a former owner left behind is put right first.
+ *
+ * @throws LeaseHeldError naming the other owner
+ * @throws RestoreError where a former owner's changes cannot be undone
+ * @throws PctodlError `LEASE_FOLDER` where leases cannot be kept
+ */
+export async function acquireLease(board: LeasableBoard, options: LeaseOptions = {}): Promise<NvmlLease> {
+  const { device } = board
+  const folder = new LeaseFolder(options.leaseFolder)
+  const { uuid } = device
+  const lock = folder.tryLock(uuid)
+  if (!lock) throw new LeaseHeldError(device.subject, folder.holder(uuid))
+  try {
+    await restoreLeftover(folder, device, board.control)
+    return new NvmlLease({
+      ...board,
+      folder,
+      lock,
+      record: newRecord(device, uuid, options.standingLocks),
+      verifyDeadlineMs: options.verifyDeadlineMs ?? 1500,
+      minSetIntervalMs: options.minSetIntervalMs ?? 20,
+    })
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
+function newRecord(device: NvmlDevice, uuid: string, standing: LeaseOptions['standingLocks']): LeaseRecord {
+  const { pid } = process
+  return {
+    format: 'pctodl-lease',
+    version: 1,
+    leaseId: randomUUID(),
+    gpu: { uuid, index: device.index, name: device.name },
+    owner: {
+      pid,
+      startTime: processIdentity(pid)?.startTime ?? 0,
+      bootId: bootId(),
+      uid: process.getuid?.() ?? 0,
+      command: commandLineOf(pid) ?? '',
+    },
+    acquiredAt: new Date().toISOString(),
+    found: foundState(device, standing),
+    touched: [],
+  }
+}
+
+function foundState(device: NvmlDevice, standing: LeaseOptions['standingLocks'] = {}): FoundState {
+  return {
+    powerLimitW: orNull(() => device.powerLimitW()),
+    computeMode: orNull(() => device.computeMode()),
+    persistence: orNull(() => device.persistence()),
+    smClockLock: standing.smClock ? { ...standing.smClock } : null,
+    memClockLock: standing.memClock ? { ...standing.memClock } : null,
+  }
+}

@@ -1,0 +1,26 @@
+import type { ClockRange } from '../control/board-change.js'
+import { eventReasonBits } from '../nvml/event-reasons.js'
+
+/**
+ * What a clock reading says about a lock: it shows; the board has a reason to stay below it, so that the reading says
+ * nothing; or it does not show.
+ */
+export type ClockVerdict = 'applied' | 'held-below' | 'not-applied'
+
+/** The driver takes the nearest clock that the board has: steps are 15 MHz, on old boards up to 13. */
+const TOLERANCE_MHZ = 15
+
+const HOLDING =
+  eventReasonBits['gpu-idle'] |
+  eventReasonBits['sw-power-cap'] |
+  eventReasonBits['hw-slowdown'] |
+  eventReasonBits['sync-boost'] |
+  eventReasonBits['sw-thermal-slowdown'] |
+  eventReasonBits['hw-thermal-slowdown'] |
+  eventReasonBits['hw-power-brake']
+
+export function judgeClock(readingMhz: number, { minMhz, maxMhz }: ClockRange, eventReasons: number): ClockVerdict {
+  if (readingMhz > maxMhz + TOLERANCE_MHZ) return 'not-applied'
+  if (readingMhz >= minMhz - TOLERANCE_MHZ) return 'applied'
+  return (eventReasons & HOLDING) !== 0 ? 'held-below' : 'not-applied'
+}

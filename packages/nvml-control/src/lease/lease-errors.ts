@@ -1,0 +1,39 @@
+import { PctodlError } from '@pctodl/platform'
+import { type BoardChange, describeChange } from '../control/board-change.js'
+import { commandLineOf } from './process-identity.js'
+
+/** Somebody else holds the lease. */
+export class LeaseHeldError extends PctodlError {
+  /** Null where it cannot be seen from here, as from another pid namespace. */
+  readonly pid: number | null
+
+  constructor(subject: string, pid: number | null) {
+    super('LEASE_HELD', `${subject} is leased by ${holderText(pid)}; wait for it, or end it (it puts the board back)`)
+    this.pid = pid
+  }
+}
+
+/** The driver accepted a change, and the board does not show it. */
+export class SetterNotAppliedError extends PctodlError {
+  readonly change: BoardChange
+
+  constructor(subject: string, change: BoardChange, observed: string, waitedMs: number) {
+    super(
+      'SETTER_NOT_APPLIED',
+      `${subject}: ${describeChange(change)} was accepted, but ${waitedMs} ms later the board shows ${observed}; something ` +
+        'else sets it too (another tool, a management daemon), or this board ignores it',
+    )
+    this.change = change
+  }
+}
+
+export function leaseReleased(subject: string): PctodlError {
+  return new PctodlError('LEASE_RELEASED', `the lease on ${subject} was released; acquire a new one`)
+}
+
+function holderText(pid: number | null): string {
+  if (pid === null) return 'another process'
+  if (pid === process.pid) return `this very process (${pid})`
+  const command = commandLineOf(pid)
+  return command === null ? `process ${pid}` : `process ${pid} (${command.slice(0, 120)})`
+}

@@ -1,0 +1,281 @@
+import type { Clock, GpuLease, GpuSpec } from '@pctodl/platform'
+import { InvalidInputError, smClocksAt } from '@pctodl/platform'
+import type { BoardChange, ChangeKind, ClockRange } from '../control/board-change.js'
+import type { BoardControl } from '../control/board-control.js'
+import { type ComputeMode, settableComputeModes } from '../nvml/compute-mode.js'
+import type { NvmlDevice } from '../nvml/nvml-device.js'
+import { type Guarded, guard, isEnding, unguard } from './exit-guard.js'
+import type { FileLock } from './file-lock.js'
+import { leaseReleased, SetterNotAppliedError } from './lease-errors.js'
+import type { LeaseFolder } from './lease-folder.js'
+import type { FoundState, LeaseRecord } from './lease-record.js'
+import { restore, restoreSync } from './restore.js'
+import { noteFailure } from './restore-leftovers.js'
+import { observe, verifyApplied } from './verify.js'
+import { Watchdog, type WatchdogOptions } from './watchdog.js'
+
+export interface LeasedBoard {
+  readonly device: NvmlDevice
+  readonly spec: GpuSpec
+  readonly control: BoardControl
+  readonly clock: Clock
+  readonly folder: LeaseFolder
+  readonly lock: FileLock
+  readonly record: LeaseRecord
+  readonly watchdog: Pick<WatchdogOptions, 'libraryPath' | 'smi'>
+  readonly verifyDeadlineMs: number
+  readonly minSetIntervalMs: number
+}
+
+/**
+ * The right to change a real board. Before the first change of each setting it writes down, to the disk, what it found;
+ * `release`, the end of the process, a watchdog, or the next program puts exactly that back.
+ */
+export class NvmlLease implements GpuLease, Guarded {
+  readonly #board: LeasedBoard
+  #record: LeaseRecord
+  #watchdog: Watchdog | undefined
+  #state: 'held' | 'releasing' | 'released' = 'held'
+  #released: Promise<void> | undefined
+  /** Changes one after the other, in the order of the calls. */
+  #queue: Promise<void> = Promise.resolve()
+  #inFlight = 0
+  readonly #applied = new Map<ChangeKind, BoardChange>()
+  readonly #changedAtMs = new Map<ChangeKind, number>()
+
+  constructor(board: LeasedBoard) {
+    this.#board = board
+    this.#record = board.record
+    guard(this)
+  }
+
+  /** What the board was set to when the lease began, and what will be put back. */
+  get found(): FoundState {
+    return this.#record.found
+  }
+
+  /** The way in which this board is changed. */
+  get path(): BoardControl['path'] {
+    return this.#board.control.path
+  }
+
+  /** Process id of the watchdog; null before the first change. */
+  get watchdogPid(): number | null {
+    return this.#watchdog?.pid ?? null
+  }
+
+  async lockSmClock(clock: number | ClockRange): Promise<void> {
+    const range = typeof clock === 'number' ? { minMhz: clock, maxMhz: clock } : clock
+    assertSmRange(this.#board.spec, this.#lockedMemClockMhz(), range)
+    await this.#change({ kind: 'sm-clock', range: { minMhz: range.minMhz, maxMhz: range.maxMhz } })
+  }
+
+  /** Give the SM clock back to the firmware, or to the standing lock that the lease was told of. */
+  async resetSmClock(): Promise<void> {
+    await this.#change({ kind: 'sm-clock', range: this.found.smClockLock })
+  }
+
+  async lockMemClock(memClockMhz: number): Promise<void> {
+    const { clockStates, name } = this.#board.spec
+    if (!clockStates.some((state) => state.memClockMhz === memClockMhz)) {
+      const states = clockStates.map((state) => state.memClockMhz).join(', ')
+      throw new InvalidInputError('memClockMhz', memClockMhz, `one of ${states} on ${name}`)
+    }
+    await this.#change({ kind: 'mem-clock', range: { minMhz: memClockMhz, maxMhz: memClockMhz } })
+  }
+
+  async resetMemClock(): Promise<void> {
+    await this.#change({ kind: 'mem-clock', range: this.found.memClockLock })
+  }
+
+  async setPowerLimit(powerLimitW: number): Promise<void> {
+    const { min, max } = this.#board.spec.powerLimitW
+    if (!(powerLimitW >= min && powerLimitW <= max)) {
+      throw new InvalidInputError(
+        'powerLimitW',
+        powerLimitW,
+        `a limit of ${min} to ${max} W on ${this.#board.spec.name}`,
+      )
+    }
+    await this.#change({ kind: 'power-limit', powerLimitW })
+  }
+
+  /** Set the board's default limit. (`release` sets the one that was found, which may be another.) */
+  async resetPowerLimit(): Promise<void> {
+    await this.#change({ kind: 'power-limit', powerLimitW: this.#board.spec.powerLimitW.default })
+  }
+
+  async setComputeMode(mode: ComputeMode): Promise<void> {
+    if (!(settableComputeModes as readonly string[]).includes(mode)) {
+      throw new InvalidInputError('computeMode', mode, `one of ${settableComputeModes.join(', ')}`)
+    }
+    await this.#change({ kind: 'compute-mode', mode })
+  }
+
+  /** Back to the mode that was found. */
+  async resetComputeMode(): Promise<void> {
+    const { computeMode } = this.found
+    if (computeMode !== null) await this.#change({ kind: 'compute-mode', mode: computeMode })
+  }
+
+  /** Whether the driver stays loaded without a client; without it, locks may vanish while nobody uses the board. */
+  async setPersistence(enabled: boolean): Promise<void> {
+    await this.#change({ kind: 'persistence', enabled })
+  }
+
+  /** Back to what was found. */
+  async resetPersistence(): Promise<void> {
+    const { persistence } = this.found
+    if (persistence !== null) await this.#change({ kind: 'persistence', enabled: persistence })
+  }
+
+  /**
+   * Check that all that was set still shows: a lock set on an idle board can be judged only once the board is busy.
+   *
+   * @throws SetterNotAppliedError for the first setting that does not show
+   */
+  verify(): void {
+    this.#assertHeld()
+    const { device } = this.#board
+    for (const change of this.#applied.values()) {
+      const { applied, text } = observe(device, change)
+      if (!applied) throw new SetterNotAppliedError(device.subject, change, text, this.#sinceMs(change.kind))
+    }
+  }
+
+  /** @throws RestoreError where the board could not be put back; the journal then stays, and the watchdog tries again */
+  release(): Promise<void> {
+    this.#released ??= this.#release()
+    return this.#released
+  }
+
+  /** @internal */
+  releaseAtExit(): void {
+    if (this.#state === 'released') return
+    // A change that is still on its way to the driver would land after us: then only the watchdog comes last for sure.
+    if (this.#inFlight > 0) return
+    try {
+      if (this.#record.touched.length > 0) restoreSync(this.#board.device, this.#board.control, this.#record)
+      this.#board.folder.remove(this.#record.gpu.uuid)
+    } catch (error) {
+      process.stderr.write(`pctodl: ${error instanceof Error ? error.message : String(error)}\n`)
+    }
+  }
+
+  async #release(): Promise<void> {
+    this.#state = 'releasing'
+    await this.#queue
+    const { device, control, folder, lock } = this.#board
+    try {
+      if (this.#record.touched.length > 0) {
+        this.#inFlight++
+        try {
+          await restore(device, control, this.#record)
+        } finally {
+          this.#inFlight--
+        }
+        folder.remove(this.#record.gpu.uuid)
+      }
+    } catch (error) {
+      noteFailure(folder, this.#record, error)
+      throw error
+    } finally {
+      this.#state = 'released'
+      lock.release()
+      this.#watchdog?.dismiss()
+      unguard(this)
+    }
+  }
+
+  /** Queue a change behind those that were asked for before it. */
+  #change(change: BoardChange): Promise<void> {
+    // The program has been told to end, and nobody waits for an answer any more: least of all for an error.
+    if (isEnding()) return new Promise(() => {})
+    this.#assertHeld()
+    const result = this.#queue.then(() => this.#perform(change))
+    this.#queue = result.catch(() => {})
+    return result
+  }
+
+  async #perform(change: BoardChange): Promise<void> {
+    const { device, control, clock, verifyDeadlineMs } = this.#board
+    if (this.#isInForce(change)) return
+    await this.#keepDistance(change.kind)
+    await this.#writeAhead(change.kind)
+    this.#applied.delete(change.kind)
+    this.#inFlight++
+    try {
+      await control.apply(change)
+    } finally {
+      this.#inFlight--
+      this.#changedAtMs.set(change.kind, clock.now())
+    }
+    await verifyApplied(device, change, { clock, deadlineMs: verifyDeadlineMs })
+    this.#applied.set(change.kind, change)
+  }
+
+  /** Asking for what is so already costs the driver nothing. */
+  #isInForce(change: BoardChange): boolean {
+    const before = this.#applied.get(change.kind)
+    if (change.kind === 'sm-clock' || change.kind === 'mem-clock') {
+      const range = before && 'range' in before ? before.range : undefined
+      return range !== undefined && range?.minMhz === change.range?.minMhz && range?.maxMhz === change.range?.maxMhz
+    }
+    return observe(this.#board.device, change).applied
+  }
+
+  /** Firmware that is asked to change faster than it can settle does neither well. */
+  async #keepDistance(kind: ChangeKind): Promise<void> {
+    const waitMs = this.#board.minSetIntervalMs - this.#sinceMs(kind)
+    if (waitMs > 0) await this.#board.clock.sleep(waitMs)
+  }
+
+  #sinceMs(kind: ChangeKind): number {
+    return this.#board.clock.now() - (this.#changedAtMs.get(kind) ?? Number.NEGATIVE_INFINITY)
+  }
+
+  /**
+   * Nothing changes before somebody watches and it is on the disk what to put back. In this order: a journal that nobody
+   * watches would stay for the next program to find.
+   */
+  async #writeAhead(kind: ChangeKind): Promise<void> {
+    if (this.#record.touched.includes(kind)) return
+    const { folder, watchdog } = this.#board
+    const { gpu, leaseId } = this.#record
+    this.#watchdog ??= await Watchdog.start({
+      journalFile: folder.journalFile(gpu.uuid),
+      unfinishedFile: folder.unfinishedFile(gpu.uuid, leaseId),
+      leaseFolder: folder.path,
+      uuid: gpu.uuid,
+      leaseId,
+      ...watchdog,
+    })
+    const record = { ...this.#record, touched: [...this.#record.touched, kind] }
+    folder.write(record)
+    this.#record = record
+  }
+
+  #lockedMemClockMhz(): number {
+    const change = this.#applied.get('mem-clock')
+    const locked = change?.kind === 'mem-clock' ? change.range?.maxMhz : undefined
+    return locked ?? this.found.memClockLock?.maxMhz ?? this.#board.spec.performanceMemClocksMhz[0]!
+  }
+
+  #assertHeld(): void {
+    if (this.#state !== 'held') throw leaseReleased(this.#board.device.subject)
+  }
+}
+
+function assertSmRange(spec: GpuSpec, memClockMhz: number, { minMhz, maxMhz }: ClockRange): void {
+  const states = smClocksAt(spec, memClockMhz) ?? []
+  for (const [field, mhz] of [
+    ['minMhz', minMhz],
+    ['maxMhz', maxMhz],
+  ] as const) {
+    if (!states.includes(mhz)) {
+      const range = `${states[0]} to ${states.at(-1)} MHz (${states.length} states)`
+      throw new InvalidInputError(`smClock.${field}`, mhz, `a supported state of ${spec.name}: ${range}`)
+    }
+  }
+  if (minMhz > maxMhz) throw new InvalidInputError('smClock', { minMhz, maxMhz }, 'minMhz of at most maxMhz')
+}

@@ -1,0 +1,106 @@
+import { PctodlError } from '@pctodl/platform'
+import type { BoardControl } from '../control/board-control.js'
+import type { NvmlDevice } from '../nvml/nvml-device.js'
+import type { LeaseFolder } from './lease-folder.js'
+import type { LeaseRecord } from './lease-record.js'
+import { bootId } from './process-identity.js'
+import { restore } from './restore.js'
+
+/** What became of one journal that was found. */
+export interface RestoreOutcome {
+  readonly uuid: string
+  /** The journal; null where it could not be read. */
+  readonly record: LeaseRecord | null
+  /**
+   * `restored`: put back. `rebooted`: of an earlier boot, whose settings the driver has forgotten. `in-use`: its owner
+   * lives. `failed`: see `error`.
+   */
+  readonly outcome: 'restored' | 'rebooted' | 'in-use' | 'failed'
+  readonly error?: unknown
+}
+
+export interface RestoreOptions {
+  /** Restore journals of other users too. As root only, and only on request: their content is theirs. */
+  readonly anyUser?: boolean
+}
+
+/**
+ * Put right what a former owner of a board left behind. The caller holds the board's lock, so that owner is gone.
+ *
+ * @returns null where nothing was left
+ * @throws RestoreError, JournalError, PctodlError `LEASE_OF_OTHER_USER`
+ */
+export async function restoreLeftover(
+  folder: LeaseFolder,
+  device: NvmlDevice,
+  control: BoardControl,
+  { anyUser = false }: RestoreOptions = {},
+): Promise<RestoreOutcome | null> {
+  const { uuid } = device
+  folder.removeUnfinished(uuid)
+  const entry = folder.read(uuid)
+  if (!entry) return null
+  const { record, uid } = entry
+  if (record.owner.bootId !== bootId()) {
+    folder.remove(uuid)
+    return { uuid, record, outcome: 'rebooted' }
+  }
+  const ownUid = process.geteuid?.() ?? 0
+  if (uid !== ownUid && uid !== 0 && !anyUser) {
+    throw new PctodlError(
+      'LEASE_OF_OTHER_USER',
+      `${device.subject} was left changed by a program of user ${uid}, in ${folder.journalFile(uuid)}; let that user run ` +
+        '`pctodl-gpu restore`, or run `pctodl-gpu restore --any-user` as root',
+    )
+  }
+  try {
+    await restore(device, control, record)
+  } catch (error) {
+    noteFailure(folder, record, error)
+    throw error
+  }
+  folder.remove(uuid)
+  return { uuid, record, outcome: 'restored' }
+}
+
+/** Leave word in the journal of why the board could not be put back. */
+export function noteFailure(folder: LeaseFolder, record: LeaseRecord, error: unknown): void {
+  try {
+    folder.write({ ...record, lastError: error instanceof Error ? error.message : String(error) })
+  } catch {
+    // The journal as it was is still there, and the failure itself is thrown to the caller.
+  }
+}
+
+/**
+ * Put right what programs that were killed left behind on the boards of this machine: what every program of the family does
+ * at its start. Boards that are in use are left alone.
+ */
+export async function restoreLeftovers(
+  folder: LeaseFolder,
+  boardOf: (uuid: string) => { readonly device: NvmlDevice; readonly control: BoardControl },
+  options: RestoreOptions = {},
+): Promise<RestoreOutcome[]> {
+  const outcomes: RestoreOutcome[] = []
+  for (const uuid of folder.journaled()) {
+    let record: LeaseRecord | null = null
+    let lock: ReturnType<LeaseFolder['tryLock']> = null
+    try {
+      lock = folder.tryLock(uuid)
+      record = folder.read(uuid)?.record ?? null
+      if (!lock) {
+        outcomes.push({ uuid, record, outcome: 'in-use' })
+        continue
+      }
+      if (!record) continue
+      const { device, control } = boardOf(uuid)
+      const outcome = await restoreLeftover(folder, device, control, options)
+      if (outcome) outcomes.push(outcome)
+    } catch (error) {
+      outcomes.push({ uuid, record, outcome: 'failed', error })
+    } finally {
+      lock?.release()
+    }
+  }
+  return outcomes
+}

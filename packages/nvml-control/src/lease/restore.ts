@@ -1,0 +1,136 @@
+import { PctodlError } from '@pctodl/platform'
+import { type BoardChange, type ChangeKind, changeKinds, describeChange } from '../control/board-change.js'
+import type { BoardControl } from '../control/board-control.js'
+import type { NvmlDevice } from '../nvml/nvml-device.js'
+import { isApplied, readSetting } from './board-settings.js'
+import type { FoundState, LeaseRecord } from './lease-record.js'
+
+/** A board could not be put back. Its journal stays, and the next program, or `pctodl-gpu restore`, tries again. */
+export class RestoreError extends PctodlError {
+  readonly failures: readonly { readonly change: BoardChange; readonly reason: string }[]
+
+  constructor(subject: string, failures: RestoreError['failures'], cause: unknown) {
+    super(
+      'RESTORE_FAILED',
+      `${subject} could not be put back: ` +
+        failures.map(({ change, reason }) => `${describeChange(change)}: ${reason}`).join('; ') +
+        '. The journal is kept; run `pctodl-gpu restore` when the cause is gone',
+      { cause },
+    )
+    this.failures = failures
+  }
+}
+
+/** Attempts per change, and the time between them: a driver may be busy for a moment. */
+const ATTEMPTS = 3
+const PAUSE_MS = 50
+/** A change that the driver took shows within this time. */
+const EFFECT_PERIODS = 20
+
+/** What puts a board back: of what was touched, the values found. */
+export function changesBack({ found, touched }: Pick<LeaseRecord, 'found' | 'touched'>): BoardChange[] {
+  return changeKinds
+    .filter((kind) => touched.includes(kind))
+    .map((kind) => changeTo(found, kind))
+    .filter((change) => change !== null)
+}
+
+/** Null where it is not known what was found; then it could not have been changed with a view to putting it back. */
+function changeTo(found: FoundState, kind: ChangeKind): BoardChange | null {
+  const { powerLimitW, computeMode, persistence } = found
+  switch (kind) {
+    case 'sm-clock':
+      return { kind, range: found.smClockLock }
+    case 'mem-clock':
+      return { kind, range: found.memClockLock }
+    case 'power-limit':
+      return powerLimitW === null ? null : { kind, powerLimitW }
+    case 'compute-mode':
+      return computeMode === null ? null : { kind, mode: computeMode }
+    case 'persistence':
+      return persistence === null ? null : { kind, enabled: persistence }
+  }
+}
+
+/** What a restoration asks of the one who drives it: apply a change, or wait. */
+type Step = { readonly apply: BoardChange } | { readonly pauseMs: number }
+
+/**
+ * The whole of a restoration, without a word about how changes are applied and time passes: a living process drives it with
+ * promises, an ending one without an event loop.
+ */
+function* restoration(device: NvmlDevice, record: LeaseRecord): Generator<Step, void, unknown> {
+  const failures: { change: BoardChange; reason: string }[] = []
+  let cause: unknown
+  for (const change of changesBack(record)) {
+    // What can be read and is right already needs nothing; clock locks cannot be read and are always put back.
+    if (isAppliedNow(device, change)) continue
+    let error: unknown
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      if (attempt > 0) yield { pauseMs: PAUSE_MS }
+      error = yield { apply: change }
+      if (error === undefined) {
+        error = yield* effect(device, change)
+        if (error === undefined) break
+      }
+    }
+    if (error !== undefined) {
+      failures.push({ change, reason: error instanceof Error ? error.message : String(error) })
+      cause ??= error
+    }
+  }
+  if (failures.length > 0) throw new RestoreError(device.subject, failures, cause)
+}
+
+/** Wait until a change shows, where it can be read. */
+function* effect(device: NvmlDevice, change: BoardChange): Generator<Step, unknown, unknown> {
+  if (change.kind === 'sm-clock' || change.kind === 'mem-clock') return undefined
+  for (let i = 0; i < EFFECT_PERIODS; i++) {
+    if (isAppliedNow(device, change)) return undefined
+    yield { pauseMs: PAUSE_MS }
+  }
+  return new Error('accepted, but not applied')
+}
+
+function isAppliedNow(device: NvmlDevice, change: BoardChange): boolean {
+  if (change.kind === 'sm-clock' || change.kind === 'mem-clock') return false
+  try {
+    return isApplied(change, readSetting(device, change.kind))
+  } catch {
+    // Not readable now: then it is set again, and that tells.
+    return false
+  }
+}
+
+/** @throws RestoreError */
+export async function restore(device: NvmlDevice, control: BoardControl, record: LeaseRecord): Promise<void> {
+  const steps = restoration(device, record)
+  let answer: unknown
+  for (;;) {
+    const { done, value } = steps.next(answer)
+    if (done) return
+    answer = undefined
+    if ('pauseMs' in value) await new Promise((resolve) => setTimeout(resolve, value.pauseMs))
+    else answer = await control.apply(value.apply).catch((error: unknown) => error)
+  }
+}
+
+/** For a process that is ending: no promise is kept any more. @throws RestoreError */
+export function restoreSync(device: NvmlDevice, control: BoardControl, record: LeaseRecord): void {
+  const steps = restoration(device, record)
+  const never = new Int32Array(new SharedArrayBuffer(4))
+  let answer: unknown
+  for (;;) {
+    const { done, value } = steps.next(answer)
+    if (done) return
+    answer = undefined
+    if ('pauseMs' in value) Atomics.wait(never, 0, 0, value.pauseMs)
+    else {
+      try {
+        control.applySync(value.apply)
+      } catch (error) {
+        answer = error
+      }
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { PctodlError } from '@pctodl/platform'
+import type { SmiOptions } from '../control/smi-control.js'
+
+/**
+ * A shell that waits for the end of a pipe from the lease's owner, which comes however the owner ends. A journal that the
+ * owner did not finish tells of nothing and goes. If there is none by then, all is well; otherwise the shell becomes the
+ * program that restores the board. One megabyte, no work to do.
+ */
+const script = `trap '' HUP INT TERM
+read -r _
+rm -f "$2"
+[ -e "$1" ] || exit 0
+shift 2
+exec "$@"`
+
+export interface WatchdogOptions {
+  readonly journalFile: string
+  /** What the owner calls its journal until it is whole. */
+  readonly unfinishedFile: string
+  readonly leaseFolder: string
+  readonly uuid: string
+  readonly leaseId: string
+  readonly libraryPath: string
+  readonly smi?: SmiOptions | undefined
+}
+
+/** Puts the board back when the owner of the lease is gone without having done so. */
+export class Watchdog {
+  readonly #child: ChildProcess
+
+  private constructor(child: ChildProcess) {
+    this.#child = child
+  }
+
+  get pid(): number {
+    return this.#child.pid!
+  }
+
+  /** @throws PctodlError `WATCHDOG` where it cannot be started: then nothing may be changed */
+  static async start(options: WatchdogOptions): Promise<Watchdog> {
+    const { NODE_OPTIONS: _, ...env } = process.env
+    const child = spawn(
+      '/bin/sh',
+      ['-c', script, 'pctodl-gpu-watchdog', options.journalFile, options.unfinishedFile, ...restoreCommand(options)],
+      {
+        stdio: ['pipe', 'ignore', 'ignore'],
+        // A session of its own: what is typed at the owner's terminal is not for it.
+        detached: true,
+        cwd: '/',
+        env,
+      },
+    )
+    child.stdin?.on('error', () => {})
+    await new Promise<void>((resolve, reject) => {
+      child.once('spawn', resolve)
+      child.once('error', (cause) => {
+        reject(new PctodlError('WATCHDOG', `cannot start the lease's watchdog (/bin/sh): ${cause.message}`, { cause }))
+      })
+    })
+    // It waits for us, not we for it.
+    child.unref()
+    ;(child.stdin as unknown as { unref?: () => void })?.unref?.()
+    return new Watchdog(child)
+  }
+
+  /** Let it look: it restores the board if the journal is still there, and ends. */
+  dismiss(): void {
+    this.#child.stdin?.destroy()
+  }
+}
+
+function restoreCommand({ leaseFolder, uuid, leaseId, libraryPath, smi = {} }: WatchdogOptions): string[] {
+  const { program = '', sudo = 'auto' } = smi
+  return [process.execPath, restoreProgram(), leaseFolder, uuid, leaseId, libraryPath, program, sudo]
+}
+
+/** The built program beside this file, or, for sources, in the package's `dist`. */
+function restoreProgram(): string {
+  const here = path.dirname(fileURLToPath(import.meta.url))
+  const places = [here, path.join(here, '..', '..', 'dist')].map((folder) => path.join(folder, 'restore-journal.js'))
+  const found = places.find((file) => existsSync(file))
+  if (found) return found
+  throw new PctodlError(
+    'WATCHDOG',
+    `the program that restores a board, ${places[0]}, is missing: a bundler must copy it beside the bundle; in this ` +
+      'repository, build @pctodl/nvml-control first',
+  )
+}

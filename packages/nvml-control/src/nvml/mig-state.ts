@@ -1,0 +1,79 @@
+import { NvmlDevice } from './nvml-device.js'
+import { meansAbsent, NvmlError, orNull } from './nvml-error.js'
+
+export interface MigInstanceInfo {
+  /** E.g. `MIG-...`; what `CUDA_VISIBLE_DEVICES` takes. */
+  readonly uuid: string
+  /** E.g. `NVIDIA A100-SXM4-40GB MIG 3g.20gb`. */
+  readonly name: string
+  readonly gpuInstanceId: number | null
+  readonly computeInstanceId: number | null
+  /** Size; null where the driver does not tell. */
+  readonly smCount: number | null
+  readonly memoryBytes: number | null
+  readonly gpuInstanceSlices: number | null
+  readonly computeInstanceSlices: number | null
+}
+
+export interface MigState {
+  readonly enabled: boolean
+  /** What it will be after the next reset of the board. */
+  readonly pendingEnabled: boolean
+  readonly instances: readonly MigInstanceInfo[]
+}
+
+const NOT_FOUND = 6
+const INVALID_ARGUMENT = 2
+
+/** @returns null on a board, or with a driver, without MIG */
+export function readMigState(device: NvmlDevice): MigState | null {
+  const current = new Uint32Array(1)
+  const pending = new Uint32Array(1)
+  const mode = orNull(() => {
+    device.check('nvmlDeviceGetMigMode', current, pending)
+    return { enabled: current[0] === 1, pendingEnabled: pending[0] === 1 }
+  })
+  if (mode === null) return null
+  return { ...mode, instances: mode.enabled ? instances(device) : [] }
+}
+
+function instances(device: NvmlDevice): MigInstanceInfo[] {
+  const count = new Uint32Array(1)
+  device.check('nvmlDeviceGetMaxMigDeviceCount', count)
+  const found: MigInstanceInfo[] = []
+  for (let i = 0; i < count[0]!; i++) {
+    const handle: [unknown] = [null]
+    const call = 'nvmlDeviceGetMigDeviceHandleByIndex'
+    const code = device.calls.get(call)(device.handle, i, handle)
+    // The count is an upper bound: places without an instance are not found, or not valid with some drivers.
+    if (code === NOT_FOUND || code === INVALID_ARGUMENT || meansAbsent(code)) continue
+    if (code !== 0) throw new NvmlError(call, code, device.subject)
+    found.push(describe(new NvmlDevice(device.calls, handle[0], `MIG device ${i} of ${device.subject}`)))
+  }
+  return found
+}
+
+function describe(instance: NvmlDevice): MigInstanceInfo {
+  const word = new Uint32Array(1)
+  const number = (call: 'nvmlDeviceGetGpuInstanceId' | 'nvmlDeviceGetComputeInstanceId') =>
+    orNull(() => {
+      instance.check(call, word)
+      return word[0]!
+    })
+  // `nvmlDeviceAttributes_t`: SMs, five engine counts, GPU and compute instance slices, then the memory in MiB.
+  const attributes = orNull(() => {
+    const buffer = Buffer.alloc(40)
+    instance.check('nvmlDeviceGetAttributes_v2', buffer)
+    return buffer
+  })
+  return {
+    uuid: instance.uuid,
+    name: instance.name,
+    gpuInstanceId: number('nvmlDeviceGetGpuInstanceId'),
+    computeInstanceId: number('nvmlDeviceGetComputeInstanceId'),
+    smCount: attributes?.readUInt32LE(0) ?? null,
+    memoryBytes: attributes ? Number(attributes.readBigUInt64LE(32)) * 1024 ** 2 : null,
+    gpuInstanceSlices: attributes?.readUInt32LE(24) ?? null,
+    computeInstanceSlices: attributes?.readUInt32LE(28) ?? null,
+  }
+}

@@ -1,0 +1,149 @@
+import { PctodlError } from '@pctodl/platform'
+import { type NvmlCallName, NvmlCalls } from './nvml-calls.js'
+import { NvmlDevice } from './nvml-device.js'
+import { NvmlError } from './nvml-error.js'
+import { textBuffer, textIn } from './text.js'
+
+/** Where drivers put NVML, in the order in which it is looked for. The first is the dynamic linker's own search. */
+const candidates: readonly string[] = [
+  'libnvidia-ml.so.1',
+  '/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1',
+  '/usr/lib/aarch64-linux-gnu/libnvidia-ml.so.1',
+  '/usr/lib64/libnvidia-ml.so.1',
+  '/usr/lib/libnvidia-ml.so.1',
+  '/usr/local/nvidia/lib64/libnvidia-ml.so.1',
+  '/run/opengl-driver/lib/libnvidia-ml.so.1',
+  '/usr/lib/wsl/lib/libnvidia-ml.so.1',
+]
+
+/** There is no NVML on this machine, or none that loads. */
+export class NvmlNotFoundError extends PctodlError {
+  /** Every path tried, with the linker's answer. */
+  readonly tried: readonly { readonly path: string; readonly reason: string }[]
+
+  constructor(tried: NvmlNotFoundError['tried']) {
+    super(
+      'NVML_NOT_FOUND',
+      `NVML (libnvidia-ml.so.1) was not found; it comes with the NVIDIA driver: install one (Debian, Ubuntu: ` +
+        '`apt install nvidia-driver`; in a container: start it with `--gpus all` and NVIDIA_DRIVER_CAPABILITIES=utility,compute). ' +
+        'Without a GPU, `pctodl-gpu-sim host --gpu 3080Ti -- <command>` plays one. Tried: ' +
+        tried.map(({ path, reason }) => `${path} (${reason})`).join('; '),
+    )
+    this.tried = tried
+  }
+}
+
+export interface LoadNvmlOptions {
+  /** Path of the library. Default: the places where drivers put it. */
+  readonly libraryPath?: string
+}
+
+const initialized = new Map<string, Nvml>()
+
+/**
+ * Load and initialise NVML. The same library is initialised once per process, however often it is loaded.
+ *
+ * @throws NvmlNotFoundError where there is none
+ * @throws NvmlError where it cannot be initialised, e.g. `DRIVER_NOT_LOADED`
+ */
+export function loadNvml({ libraryPath }: LoadNvmlOptions = {}): Nvml {
+  const key = libraryPath ?? ''
+  const known = initialized.get(key)
+  if (known) return known
+  const { calls, path } = firstThatLoads(libraryPath === undefined ? candidates : [libraryPath])
+  const code = calls.get('nvmlInit_v2')()
+  if (code !== 0) throw new NvmlError('nvmlInit_v2', code)
+  const nvml = new Nvml(calls, path, () => initialized.delete(key))
+  initialized.set(key, nvml)
+  return nvml
+}
+
+function firstThatLoads(paths: readonly string[]): { calls: NvmlCalls; path: string } {
+  const tried: { path: string; reason: string }[] = []
+  for (const path of paths) {
+    try {
+      return { calls: new NvmlCalls(path), path }
+    } catch (error) {
+      tried.push({ path, reason: error instanceof Error ? error.message.split('\n')[0]! : String(error) })
+    }
+  }
+  throw new NvmlNotFoundError(tried)
+}
+
+/** An initialised NVML. */
+export class Nvml {
+  /** Where the library came from; a bare name was found by the dynamic linker. */
+  readonly libraryPath: string
+  readonly calls: NvmlCalls
+  readonly #onClose: () => void
+  #open = true
+
+  constructor(calls: NvmlCalls, libraryPath: string, onClose: () => void) {
+    this.calls = calls
+    this.libraryPath = libraryPath
+    this.#onClose = onClose
+  }
+
+  /** Version of the kernel driver, e.g. `550.144.03`. */
+  get driverVersion(): string {
+    return this.#text('nvmlSystemGetDriverVersion')
+  }
+
+  /** Version of the library, e.g. `12.550.144.03`. */
+  get nvmlVersion(): string {
+    return this.#text('nvmlSystemGetNVMLVersion')
+  }
+
+  /** Number of boards that this process may see. */
+  get deviceCount(): number {
+    const count = new Uint32Array(1)
+    this.#check('nvmlDeviceGetCount_v2', this.calls.get('nvmlDeviceGetCount_v2')(count))
+    return count[0]!
+  }
+
+  /** All boards, by index. @throws NvmlError for one that is lost */
+  devices(): NvmlDevice[] {
+    return Array.from({ length: this.deviceCount }, (_, index) => this.deviceByIndex(index))
+  }
+
+  /** @throws NvmlError `NVML_INVALID_ARGUMENT` where there is no such board */
+  deviceByIndex(index: number): NvmlDevice {
+    return this.#device('nvmlDeviceGetHandleByIndex_v2', index, `GPU ${index}`)
+  }
+
+  /**
+   * A board by index (`0`), UUID (`GPU-...`) or PCI bus id (`00000000:01:00.0`).
+   *
+   * @throws NvmlError `NOT_FOUND` or `NVML_INVALID_ARGUMENT` where there is no such board
+   */
+  device(id: string | number): NvmlDevice {
+    const text = String(id)
+    if (/^\d+$/.test(text)) return this.deviceByIndex(Number(text))
+    const call = text.startsWith('GPU-') ? 'nvmlDeviceGetHandleByUUID' : 'nvmlDeviceGetHandleByPciBusId_v2'
+    return this.#device(call, text, `GPU ${text}`)
+  }
+
+  /** Give the library back. Devices of it must not be used afterwards. Idempotent. */
+  close(): void {
+    if (!this.#open) return
+    this.#open = false
+    this.#onClose()
+    this.calls.get('nvmlShutdown')()
+  }
+
+  #device(call: NvmlCallName, id: string | number, subject: string): NvmlDevice {
+    const handle: [unknown] = [null]
+    this.#check(call, this.calls.get(call)(id, handle), subject)
+    return new NvmlDevice(this.calls, handle[0], subject)
+  }
+
+  #text(call: 'nvmlSystemGetDriverVersion' | 'nvmlSystemGetNVMLVersion'): string {
+    const buffer = textBuffer()
+    this.#check(call, this.calls.get(call)(buffer, buffer.length))
+    return textIn(buffer)
+  }
+
+  #check(call: NvmlCallName, code: number, subject?: string): void {
+    if (code !== 0) throw new NvmlError(call, code, subject)
+  }
+}

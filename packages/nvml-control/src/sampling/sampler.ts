@@ -1,0 +1,125 @@
+import { type Clock, type Gpu, InvalidInputError, PctodlError, systemClock, type Telemetry } from '@pctodl/platform'
+import { SampleRing } from './sample-ring.js'
+import { summarizeWindow, type WindowSummary } from './window-summary.js'
+
+/** 50 Hz: sensors refresh no faster, and each reading costs the driver time. */
+const LEAST_PERIOD_MS = 20
+
+export interface SamplerOptions {
+  /** Time between two samples, ms; at least 20. Default 100. */
+  readonly periodMs?: number
+  /** Samples kept; windows cannot reach further back. Default 6000, ten minutes at 100 ms. */
+  readonly capacity?: number
+  /** Default: real time. */
+  readonly clock?: Clock
+  /** Called with each sample. */
+  readonly onSample?: (sample: Telemetry) => void
+  /** Called with what kept a sample from being taken. */
+  readonly onError?: (error: unknown) => void
+}
+
+/** A part of the sampled time, from `beginWindow` to `end`. Windows may overlap and nest. */
+export interface SampleWindow {
+  readonly name: string
+  readonly beginMs: number
+  /** Close it and say what was measured; later calls give the same answer. */
+  end(): WindowSummary
+}
+
+/**
+ * Samples a board at a fixed cadence. Each sample is due at start + n x period, so that lateness does not add up; one that
+ * cannot be taken in time is counted as missed, never made up.
+ */
+export class Sampler {
+  readonly periodMs: number
+  readonly ring: SampleRing
+  readonly #gpu: Pick<Gpu, 'sample'>
+  readonly #clock: Clock
+  readonly #options: SamplerOptions
+  #stop: AbortController | undefined
+  #running: Promise<void> = Promise.resolve()
+  #missed = 0
+  #lastError: Error | null = null
+
+  /** @throws InvalidInputError */
+  constructor(gpu: Pick<Gpu, 'sample'>, options: SamplerOptions = {}) {
+    const { periodMs = 100, capacity = 6000, clock = systemClock } = options
+    if (!(periodMs >= LEAST_PERIOD_MS)) throw new InvalidInputError('periodMs', periodMs, `at least ${LEAST_PERIOD_MS}`)
+    if (!Number.isInteger(capacity) || capacity < 2)
+      throw new InvalidInputError('capacity', capacity, 'an integer of at least 2')
+    this.#gpu = gpu
+    this.#clock = clock
+    this.#options = options
+    this.periodMs = periodMs
+    this.ring = new SampleRing(capacity)
+  }
+
+  /** Due samples that were not taken: late, or failed. */
+  get missed(): number {
+    return this.#missed
+  }
+
+  /** What the last attempt failed with; null after a success. */
+  get lastError(): Error | null {
+    return this.#lastError
+  }
+
+  /** Begin to sample; the first sample is due at once. @throws PctodlError `SAMPLER_RUNNING` */
+  start(): void {
+    if (this.#stop) throw new PctodlError('SAMPLER_RUNNING', 'the sampler runs already; stop it first')
+    this.#stop = new AbortController()
+    this.#running = this.#run(this.#stop.signal)
+  }
+
+  /** End sampling. What was sampled stays. Idempotent. */
+  async stop(): Promise<void> {
+    this.#stop?.abort()
+    await this.#running
+    this.#stop = undefined
+  }
+
+  beginWindow(name = 'window'): SampleWindow {
+    const beginMs = this.#clock.now()
+    let summary: WindowSummary | undefined
+    return {
+      name,
+      beginMs,
+      end: () => {
+        summary ??= this.summarize(beginMs, this.#clock.now(), name)
+        return summary
+      },
+    }
+  }
+
+  /** What was measured between two times of the clock in use. */
+  summarize(beginMs: number, endMs: number, name = 'window'): WindowSummary {
+    return summarizeWindow(this.ring, { name, beginMs, endMs, periodMs: this.periodMs, lastError: this.#lastError })
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const startMs = this.#clock.now()
+    for (let n = 0; !signal.aborted; ) {
+      await this.#takeSample()
+      // The next one that is still ahead; those that are past were missed.
+      const next = Math.max(n + 1, Math.ceil((this.#clock.now() - startMs) / this.periodMs))
+      this.#missed += next - n - 1
+      n = next
+      await this.#clock.sleep(startMs + n * this.periodMs - this.#clock.now(), signal).catch((error: unknown) => {
+        if (!signal.aborted) throw error
+      })
+    }
+  }
+
+  async #takeSample(): Promise<void> {
+    try {
+      const sample = await this.#gpu.sample()
+      this.ring.push(sample)
+      this.#lastError = null
+      this.#options.onSample?.(sample)
+    } catch (error) {
+      this.#missed++
+      this.#lastError = error instanceof Error ? error : new Error(String(error))
+      this.#options.onError?.(error)
+    }
+  }
+}
