@@ -1,0 +1,51 @@
+import { InvalidInputError } from '@pctodl/platform'
+import type { MpsPlace } from './mps-place.js'
+
+export interface ClientLimits {
+  /** Most device memory per device ordinal (as the client numbers them), bytes; whole MiB are used. */
+  readonly pinnedMemoryBytes?: Readonly<Record<number, number>>
+  /** 0 normal, 1 below normal. */
+  readonly priority?: 0 | 1
+  /** Id of a static SM partition; the percentage is then ignored by the server. */
+  readonly smPartition?: string
+}
+
+/**
+ * What a process must have in its environment to become a client with a share of the SMs. The share is read once, when
+ * its context is created, and can only tighten the server's. `CUDA_VISIBLE_DEVICES` is not among it: the daemon has one
+ * of its own, and a client that repeats a subset would count twice.
+ *
+ * @param percent active thread percentage, above 0 and at most 100
+ * @throws InvalidInputError
+ */
+export function clientEnvironment(place: MpsPlace, percent: number, limits: ClientLimits = {}): Record<string, string> {
+  assertPercent(percent)
+  const { pinnedMemoryBytes, priority, smPartition } = limits
+  return {
+    ...place.environment,
+    CUDA_MPS_ACTIVE_THREAD_PERCENTAGE: String(percent),
+    ...(pinnedMemoryBytes === undefined ? {} : { CUDA_MPS_PINNED_DEVICE_MEM_LIMIT: memoryLimits(pinnedMemoryBytes) }),
+    ...(priority === undefined ? {} : { CUDA_MPS_CLIENT_PRIORITY: String(priority) }),
+    ...(smPartition === undefined ? {} : { CUDA_MPS_SM_PARTITION: smPartition }),
+  }
+}
+
+/** @throws InvalidInputError */
+export function assertPercent(percent: number): void {
+  if (!(percent > 0 && percent <= 100)) {
+    throw new InvalidInputError('percent', percent, 'an active thread percentage above 0 and at most 100')
+  }
+}
+
+/** A limit as the daemon and the variable take it: whole MiB, `M`. @throws InvalidInputError below 1 MiB */
+export function memoryLimit(bytes: number): string {
+  const mebibytes = Math.floor(bytes / 1024 ** 2)
+  if (!(mebibytes >= 1)) throw new InvalidInputError('pinnedMemoryBytes', bytes, 'at least 1 MiB')
+  return `${mebibytes}M`
+}
+
+function memoryLimits(limits: Readonly<Record<number, number>>): string {
+  return Object.entries(limits)
+    .map(([device, bytes]) => `${device}=${memoryLimit(bytes)}`)
+    .join(',')
+}

@@ -1,0 +1,1 @@
+export { mps } from './commands/mps-command.js'

@@ -1,0 +1,114 @@
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import type { Terminal } from '@pctodl/command-line'
+import { commandLineOf, loadNvml } from '@pctodl/nvml-control'
+import { ControlProgram } from '../control-program.js'
+import { daemonOf, type PlaceOptions, printJson } from './mps-options.js'
+
+export interface Finding {
+  readonly check: string
+  readonly verdict: 'ok' | 'note' | 'bad'
+  readonly detail: string
+}
+
+/** Look for everything that keeps clients from becoming clients. Changes nothing. @returns 1 where something is bad */
+export async function doctor(options: PlaceOptions, terminal: Terminal): Promise<number> {
+  const findings = await examine(options)
+  if (options.json) printJson(terminal, findings)
+  else {
+    const marks = { ok: 'ok  ', note: 'note', bad: 'BAD ' } as const
+    for (const { check, verdict, detail } of findings) terminal.stdout.write(`${marks[verdict]}  ${check}: ${detail}\n`)
+  }
+  return findings.some(({ verdict }) => verdict === 'bad') ? 1 : 0
+}
+
+export async function examine(options: PlaceOptions): Promise<Finding[]> {
+  const mps = daemonOf(options)
+  const { place } = mps
+  const findings: Finding[] = []
+  const add = (check: string, verdict: Finding['verdict'], detail: string) => findings.push({ check, verdict, detail })
+
+  const { program } = options
+  const version = await new ControlProgram(place, program === undefined ? {} : { program })
+    .version()
+    .catch((error: Error) => error)
+  add('program', version instanceof Error ? 'bad' : 'ok', version instanceof Error ? version.message : version)
+
+  for (const folder of [place.pipeDirectory, place.logDirectory]) add('folder', ...folderFinding(folder))
+  const pid = place.pidInFile()
+  if (pid !== null && place.daemon() === null) {
+    const other = commandLineOf(pid)
+    const what = other === null ? 'which has ended' : `which is another program by now (${other.slice(0, 60)})`
+    add('pid file', 'note', `it names process ${pid}, ${what}; \`pctodl-mps start\` removes it`)
+  }
+
+  const status = await mps.status().catch((error: Error) => error)
+  if (status instanceof Error) add('daemon', 'bad', status.message)
+  else if (status.state === 'stopped') add('daemon', 'note', `none runs at ${place.pipeDirectory}`)
+  else {
+    const who = status.isOurs ? 'started by pctodl' : 'started by somebody else'
+    const detail = status.reason ?? `process ${status.daemon?.pid ?? '(not visible from here)'}, ${who}`
+    add('daemon', status.state === 'fault' ? 'bad' : 'ok', detail)
+    for (const server of status.servers) {
+      const text = `process ${server.pid}: ${server.status}, ${server.clients.length} clients, ${server.activeThreadPercentage ?? '?'} %`
+      add('server', server.status === 'FAULT' ? 'bad' : 'ok', text)
+    }
+  }
+  for (const finding of boardFindings(status instanceof Error ? false : status.state !== 'stopped'))
+    findings.push(finding)
+  for (const line of logComplaints(place.logDirectory)) add('log', 'note', line)
+  return findings
+}
+
+function folderFinding(folder: string): [Finding['verdict'], string] {
+  if (!existsSync(folder)) return ['note', `${folder} does not exist yet`]
+  try {
+    accessSync(folder, constants.W_OK)
+    return ['ok', folder]
+  } catch {
+    return ['bad', `${folder} cannot be written by this user; use another --directory`]
+  }
+}
+
+/** Compute modes, and processes that have slipped past MPS. A machine without NVML has no such findings. */
+function boardFindings(isRunning: boolean): Finding[] {
+  try {
+    return loadNvml()
+      .devices()
+      .flatMap((device) => {
+        const check = `GPU ${device.index}`
+        const mode = device.computeMode()
+        const outside = device.computeProcesses().filter((process) => process.isMpsClient === false)
+        const isOpen = isRunning && mode !== 'exclusive-process'
+        return [
+          {
+            check,
+            verdict: isOpen ? ('note' as const) : ('ok' as const),
+            detail: `compute mode ${mode}${isOpen ? ': a process without the MPS environment silently runs beside MPS' : ''}`,
+          },
+          ...(isRunning ? outside : []).map((process) => ({
+            check,
+            verdict: 'bad' as const,
+            detail: `process ${process.pid} (${commandLineOf(process.pid)?.slice(0, 60) ?? '?'}) runs outside MPS`,
+          })),
+        ]
+      })
+  } catch (error) {
+    return [{ check: 'NVML', verdict: 'note', detail: error instanceof Error ? error.message : String(error) }]
+  }
+}
+
+/** The last complaints in the daemon's logs. */
+function logComplaints(folder: string): string[] {
+  return ['control.log', 'server.log'].flatMap((name) => {
+    try {
+      const lines = readFileSync(path.join(folder, name), 'utf8').trim().split('\n')
+      return lines
+        .filter((line) => /error|fail|fault/i.test(line))
+        .slice(-3)
+        .map((line) => `${name}: ${line}`)
+    } catch {
+      return []
+    }
+  })
+}

@@ -1,0 +1,100 @@
+import {
+  type CommandFunction,
+  inHouseStyle,
+  integerFrom,
+  listOf,
+  newCommand,
+  numberBetween,
+  parseCommand,
+  UsageError,
+} from '@pctodl/command-line'
+import { commandLineOf } from '@pctodl/nvml-control'
+import type { Command } from 'commander'
+import { doctor } from './doctor.js'
+import { daemonOf, type PlaceOptions, printJson, withPlaceOptions } from './mps-options.js'
+import { type StartCommandOptions, start } from './start.js'
+
+/** The command line `pctodl-mps` as a function. */
+export const mps: CommandFunction = async (argv, terminal) => {
+  let exitCode = 0
+  const program = newCommand(
+    {
+      name: 'pctodl-mps',
+      description: 'Start, watch and stop the CUDA MPS daemon.',
+      example: 'pctodl-mps start --gpu 0 --exclusive -- python serve.py',
+    },
+    terminal,
+  )
+  const subcommand = (name: string, description: string): Command =>
+    withPlaceOptions(
+      inHouseStyle(program.command(name), terminal.stdout)
+        .description(description)
+        .helpOption('--help', 'show this help'),
+    )
+  const run = (action: (options: never, operands: string[]) => Promise<number>) =>
+    async function (this: Command) {
+      exitCode = await action(this.opts() as never, this.args)
+    }
+
+  subcommand('start', 'start a daemon; with a command, for as long as it runs')
+    .option('--gpu <ids>', 'boards that clients see (default: all)', listOf(String))
+    .option('--exclusive', 'compute mode EXCLUSIVE_PROCESS on them, held while this runs')
+    .option('--uid <uid>', 'user whose processes become clients (default: this one)', integerFrom(0))
+    .option('--default-percent <percent>', 'share of clients that ask for none', numberBetween(1, 100))
+    .option('--static', 'static SM partitions; takes a new daemon')
+    .option('--grace-seconds <s>', 'how long clients may take to leave at the end', integerFrom(0), 10)
+    .argument('[command...]', 'after --: what to run as a client')
+    .action(run((options: StartCommandOptions, command) => start(options, command, terminal)))
+
+  subcommand('status', 'daemon, servers and clients').action(
+    run(async (options: PlaceOptions) => {
+      const status = await daemonOf(options).status()
+      if (options.json) printJson(terminal, status)
+      else {
+        const { state, reason, daemon, isOurs, servers, pipeDirectory } = status
+        const who = daemon ? `, process ${daemon.pid}${isOurs ? '' : ' (not started by pctodl)'}` : ''
+        terminal.stdout.write(`${state}${reason ? `: ${reason}` : ''}${who} at ${pipeDirectory}\n`)
+        for (const server of servers) {
+          const share = server.activeThreadPercentage === null ? '' : `, ${server.activeThreadPercentage} %`
+          terminal.stdout.write(
+            `server ${server.pid}: ${server.status}${share}, clients: ${server.clients.join(' ') || 'none'}\n`,
+          )
+        }
+      }
+      return status.state === 'fault' ? 1 : 0
+    }),
+  )
+
+  subcommand('clients', 'processes that are clients').action(
+    run(async (options: PlaceOptions) => {
+      const clients = (await daemonOf(options).clients()).map((pid) => ({ pid, command: commandLineOf(pid) }))
+      if (options.json) printJson(terminal, clients)
+      else
+        for (const { pid, command } of clients)
+          terminal.stdout.write(`${pid}  ${command ?? '(not visible from here)'}\n`)
+      return 0
+    }),
+  )
+
+  subcommand('stop', 'let clients finish, then end the daemon')
+    .option('--grace-seconds <s>', 'how long clients may take to leave; then they are cut off', integerFrom(0), 10)
+    .action(
+      run(async (options: PlaceOptions & { graceSeconds: number }) => {
+        const how = await daemonOf(options).stop({ graceMs: 1000 * options.graceSeconds })
+        if (options.json) printJson(terminal, { how })
+        else
+          terminal.stdout.write(
+            `${how === 'not-running' ? 'no daemon was running' : `the daemon has ended (${how})`}\n`,
+          )
+        return 0
+      }),
+    )
+
+  subcommand('doctor', 'look for what keeps clients from being clients').action(
+    run((options) => doctor(options, terminal)),
+  )
+
+  if (argv.length === 0) throw new UsageError('no subcommand; one of start, status, clients, stop, doctor')
+  await parseCommand(program, argv)
+  return exitCode
+}

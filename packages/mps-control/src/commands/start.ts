@@ -1,0 +1,119 @@
+import { type Terminal, UsageError } from '@pctodl/command-line'
+import { type NvmlGpu, type NvmlLease, openGpu } from '@pctodl/nvml-control'
+import { execa } from 'execa'
+import type { MpsDaemon, StartOptions } from '../mps-daemon.js'
+import { daemonOf, type PlaceOptions, printJson } from './mps-options.js'
+
+export interface StartCommandOptions extends PlaceOptions {
+  readonly gpu?: string[]
+  readonly exclusive?: boolean
+  readonly uid?: number
+  readonly defaultPercent?: number
+  readonly static?: boolean
+  readonly graceSeconds: number
+}
+
+/**
+ * Start a daemon. By itself it stays when this ends. With a command it lives as long as the command; with `--exclusive` as
+ * long as this process, because the boards' compute mode is held under a lease.
+ */
+export async function start(
+  options: StartCommandOptions,
+  command: readonly string[],
+  terminal: Terminal,
+): Promise<number> {
+  const mps = daemonOf(options)
+  const boards = await openBoards(options)
+  const leases: NvmlLease[] = []
+  try {
+    if (options.exclusive) for (const board of boards) leases.push(await board.acquire())
+    const { removed } = await mps.start(await startOptions(options, boards, leases))
+    await announce(mps, removed, options, command, terminal)
+    if (command.length === 0 && !options.exclusive) return 0
+    try {
+      if (command.length > 0) return await runAsClient(mps, command, terminal)
+      await interrupted(terminal.signal)
+      return 0
+    } finally {
+      await mps.stop({ graceMs: 1000 * options.graceSeconds })
+    }
+  } finally {
+    for (const lease of leases) await lease.release()
+  }
+}
+
+async function openBoards({ gpu, exclusive }: StartCommandOptions): Promise<NvmlGpu[]> {
+  if (gpu === undefined && exclusive)
+    throw new UsageError('--exclusive needs --gpu: name the boards whose mode is to be changed')
+  return Promise.all((gpu ?? []).map((id) => openGpu(id)))
+}
+
+async function startOptions(
+  { uid, defaultPercent, static: isStatic }: StartCommandOptions,
+  boards: readonly NvmlGpu[],
+  exclusive: readonly NvmlLease[],
+): Promise<StartOptions> {
+  const deviceUuids = boards.map((board) => board.device.uuid)
+  return {
+    exclusive,
+    ...(deviceUuids.length === 0 ? {} : { deviceUuids }),
+    ...(uid === undefined ? {} : { uid }),
+    ...(defaultPercent === undefined ? {} : { defaultPercent }),
+    ...(isStatic === undefined ? {} : { staticPartitioning: isStatic }),
+  }
+}
+
+async function announce(
+  mps: MpsDaemon,
+  removed: readonly string[],
+  { json, exclusive }: StartCommandOptions,
+  command: readonly string[],
+  { stdout, stderr }: Terminal,
+): Promise<void> {
+  const { daemon, servers } = await mps.status()
+  if (json) {
+    printJson({ stdout } as Terminal, { daemon, servers, environment: mps.place.environment, removed })
+    return
+  }
+  for (const file of removed) stderr.write(`pctodl-mps: removed ${file}, left by a daemon that is gone\n`)
+  const until = command.length > 0 ? ` until ${command[0]} ends` : exclusive ? '; Ctrl-C stops it' : ''
+  stderr.write(`MPS daemon ${daemon?.pid ?? '(not visible from here)'} is active${until}\n`)
+  // A command has it in its environment, and standard output to itself.
+  if (command.length > 0) return
+  for (const [name, value] of Object.entries(mps.place.environment)) stdout.write(`export ${name}=${value}\n`)
+}
+
+/** Run a command as a client with the whole board, unless its own environment asks for less. */
+async function runAsClient(
+  mps: MpsDaemon,
+  [file = '', ...args]: readonly string[],
+  { signal, env }: Terminal,
+): Promise<number> {
+  const percent = Number(env['CUDA_MPS_ACTIVE_THREAD_PERCENTAGE'] ?? 100)
+  const { exitCode, code, shortMessage } = await execa(file, args, {
+    stdio: 'inherit',
+    reject: false,
+    cancelSignal: signal,
+    forceKillAfterDelay: 5000,
+    env: mps.clientEnvironment(percent),
+  })
+  if (code === 'ENOENT') throw new UsageError(`${file}: command not found`)
+  if (exitCode === undefined && !signal.aborted) throw new UsageError(shortMessage ?? `${file} did not end by itself`)
+  return exitCode ?? 130
+}
+
+function interrupted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve()
+    // A pending promise alone would let the process end.
+    const timer = setInterval(() => {}, 2 ** 30)
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearInterval(timer)
+        resolve()
+      },
+      { once: true },
+    )
+  })
+}

@@ -1,0 +1,123 @@
+import { execa } from 'execa'
+import { MpsError } from './mps-errors.js'
+import type { MpsPlace } from './mps-place.js'
+
+export interface ControlProgramOptions {
+  /** Default `nvidia-cuda-mps-control`, looked up on PATH. */
+  readonly program?: string
+  /** How long the daemon may take to answer a command, ms. Default 10,000. */
+  readonly timeoutMs?: number
+}
+
+/** Every daemon has this command: a `help` without it is no list of commands. */
+const VERB_OF_ALL = 'get_server_list'
+
+/** NVIDIA's control program: one command per call, with a deadline, at one place. */
+export class ControlProgram {
+  readonly #place: MpsPlace
+  readonly #program: string
+  readonly #timeoutMs: number
+  #verbs: ReadonlySet<string> | undefined
+
+  constructor(
+    place: MpsPlace,
+    { program = 'nvidia-cuda-mps-control', timeoutMs = 10_000 }: ControlProgramOptions = {},
+  ) {
+    this.#place = place
+    this.#program = program
+    this.#timeoutMs = timeoutMs
+  }
+
+  /** What the program says of its version. @throws MpsError `MPS_NO_PROGRAM` */
+  async version(): Promise<string> {
+    return (await this.#run(['-v'], '', { timeoutMs: this.#timeoutMs })).output
+  }
+
+  /**
+   * Start a daemon in the background.
+   *
+   * @param environment more variables for the daemon, e.g. CUDA_VISIBLE_DEVICES
+   * @throws MpsError `MPS_NO_PROGRAM`, `MPS_REFUSED`, `MPS_TIMEOUT`
+   */
+  async startDaemon(args: readonly string[], environment: Readonly<Record<string, string>>): Promise<void> {
+    this.#verbs = undefined
+    const outcome = await this.#run(['-d', ...args], '', { environment, timeoutMs: this.#timeoutMs })
+    if (outcome.exitCode !== 0) {
+      throw new MpsError(
+        'MPS_REFUSED',
+        `\`${this.#program} ${['-d', ...args].join(' ')}\` ended with ${outcome.exitCode}: ${outcome.output || 'it said nothing'}; ` +
+          `see ${this.#place.logDirectory}/control.log`,
+      )
+    }
+  }
+
+  /**
+   * Give the daemon one command.
+   *
+   * @returns the lines of the answer
+   * @throws MpsError `MPS_NO_DAEMON`, `MPS_TIMEOUT`, `MPS_NO_PROGRAM`
+   */
+  async ask(line: string, timeoutMs = this.#timeoutMs): Promise<string[]> {
+    const outcome = await this.#run([], `${line}\n`, { timeoutMs })
+    if (outcome.exitCode !== 0) {
+      throw new MpsError(
+        'MPS_NO_DAEMON',
+        `no MPS daemon answers '${line}' at ${this.#place.pipeDirectory}: ${outcome.output || `exit code ${outcome.exitCode}`}; ` +
+          'start one with `pctodl-mps start`',
+      )
+    }
+    return outcome.output.split('\n').filter((text) => text.trim() !== '')
+  }
+
+  /**
+   * The same for a command that not every version has: the daemon's own `help` decides, and where it has none of use, the
+   * answer.
+   *
+   * @throws MpsError `NOT_SUPPORTED` where it has no such command, `MPS_REFUSED` where it says that something is wrong
+   */
+  async askIfKnown(line: string): Promise<string[]> {
+    const [verb = ''] = line.split(' ')
+    this.#verbs ??= new Set((await this.ask('help')).map((text) => text.trim().split(/\s+/)[0]!))
+    const isLacking = this.#verbs.has(VERB_OF_ALL) && !this.#verbs.has(verb)
+    const answer = isLacking ? [] : await this.ask(line)
+    if (isLacking || answer.some((text) => /unrecognized command|unknown command/i.test(text))) {
+      throw new MpsError('NOT_SUPPORTED', `this MPS daemon has no command '${verb}'; it takes a newer driver`)
+    }
+    const complaint = answer.find((text) => /not found|invalid|usage:|fail|error/i.test(text))
+    if (complaint) throw new MpsError('MPS_REFUSED', `the MPS daemon refuses '${line}': ${complaint.trim()}`)
+    return answer
+  }
+
+  async #run(
+    args: readonly string[],
+    input: string,
+    { environment = {}, timeoutMs }: { environment?: Readonly<Record<string, string>>; timeoutMs: number },
+  ): Promise<{ exitCode: number | undefined; output: string }> {
+    // `-d` leaves a daemon behind that keeps inherited pipes open, so the end of the program is what is waited for.
+    const background = args.length > 0
+    const result = await execa(this.#program, [...args], {
+      ...(background ? { stdin: 'ignore' as const } : { input }),
+      reject: false,
+      all: true,
+      timeout: timeoutMs,
+      cwd: '/',
+      env: { ...environment, ...this.#place.environment, LC_ALL: 'C' },
+    })
+    if (result.code === 'ENOENT') {
+      throw new MpsError(
+        'MPS_NO_PROGRAM',
+        `${this.#program} is not on PATH; it comes with the NVIDIA driver (Debian, Ubuntu: \`apt install nvidia-cuda-mps\`)`,
+        { cause: result },
+      )
+    }
+    if (result.timedOut) {
+      const what = background
+        ? `\`${this.#program} ${args.join(' ')}\``
+        : `the MPS daemon's answer to '${input.trim()}'`
+      throw new MpsError('MPS_TIMEOUT', `${what} took longer than ${timeoutMs} ms; see ${this.#place.logDirectory}`, {
+        cause: result,
+      })
+    }
+    return { exitCode: result.exitCode, output: (result.all ?? '').trim() }
+  }
+}

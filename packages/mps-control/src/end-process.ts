@@ -1,0 +1,39 @@
+import { isRunning, type ProcessIdentity } from '@pctodl/nvml-control'
+import type { Clock } from '@pctodl/platform'
+
+const POLL_MS = 20
+
+/** @returns whether the process has ended in time */
+export async function endsWithin(identity: ProcessIdentity, durationMs: number, clock: Clock): Promise<boolean> {
+  const deadlineMs = clock.now() + durationMs
+  while (isRunning(identity)) {
+    if (clock.now() >= deadlineMs) return false
+    await clock.sleep(POLL_MS)
+  }
+  return true
+}
+
+/**
+ * End one process, known by id and start time: asked first, then killed.
+ *
+ * @returns how it ended; `not-permitted` where it is somebody else's
+ */
+export async function endProcess(
+  identity: ProcessIdentity,
+  graceMs: number,
+  clock: Clock,
+): Promise<'ended' | 'killed' | 'survived' | 'not-permitted'> {
+  for (const [signal, outcome] of [
+    ['SIGTERM', 'ended'],
+    ['SIGKILL', 'killed'],
+  ] as const) {
+    if (!isRunning(identity)) return 'ended'
+    try {
+      process.kill(identity.pid, signal)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EPERM') return 'not-permitted'
+    }
+    if (await endsWithin(identity, graceMs, clock)) return outcome
+  }
+  return 'survived'
+}

@@ -1,0 +1,8 @@
+export { MpsDaemon, type MpsDaemonOptions, type MpsStatus, type StartOptions, type StopOptions } from './mps-daemon.js'
+export { MpsSettings } from './mps-settings.js'
+export type { MpsState } from './mps-state.js'
+export type { MpsServer, ServerStatus } from './servers.js'
+export { type ClientLimits, clientEnvironment } from './client-environment.js'
+export { type DaemonRecord, MpsPlace, type MpsPlaceOptions } from './mps-place.js'
+export { ControlProgram, type ControlProgramOptions } from './control-program.js'
+export { MpsError, type MpsErrorCode } from './mps-errors.js'

@@ -1,0 +1,362 @@
+import { type NvmlLease, type ProcessIdentity, processIdentity } from '@pctodl/nvml-control'
+import { type Clock, systemClock } from '@pctodl/platform'
+import { assertPercent, type ClientLimits, clientEnvironment } from './client-environment.js'
+import { ControlProgram, type ControlProgramOptions } from './control-program.js'
+import { endProcess, endsWithin } from './end-process.js'
+import { MpsError } from './mps-errors.js'
+import { MpsPlace, type MpsPlaceOptions } from './mps-place.js'
+import { MpsSettings } from './mps-settings.js'
+import { assertTransition, type MpsState } from './mps-state.js'
+import { type MpsServer, pidsIn, readServers, statusOf } from './servers.js'
+
+export interface MpsDaemonOptions extends MpsPlaceOptions, ControlProgramOptions {
+  /** Default: real time. */
+  readonly clock?: Clock
+}
+
+export interface StartOptions {
+  /** User whose processes become clients: a server serves one user. Default: this process's. */
+  readonly uid?: number
+  /** UUIDs of the boards that clients may see. Default: all. */
+  readonly deviceUuids?: readonly string[]
+  /**
+   * Leases of those boards: their compute mode becomes EXCLUSIVE_PROCESS, so that no process slips past MPS, and goes back
+   * with `stop` or with the lease.
+   */
+  readonly exclusive?: readonly Pick<NvmlLease, 'setComputeMode' | 'resetComputeMode'>[]
+  /** Share of clients that ask for none. Default 100. */
+  readonly defaultPercent?: number
+  /** Static SM partitions instead of percentages; takes a daemon that has them. */
+  readonly staticPartitioning?: boolean
+  /** How long start-up may take, ms. Default 15,000. */
+  readonly timeoutMs?: number
+}
+
+export interface StopOptions {
+  /** How long clients may take to leave, ms; then they are cut off. Default 10,000. */
+  readonly graceMs?: number
+}
+
+/** What is so, at one moment. */
+export interface MpsStatus {
+  readonly state: MpsState
+  /** Why it is `fault`. */
+  readonly reason?: string
+  /** Null where none runs. */
+  readonly daemon: ProcessIdentity | null
+  /** Whether we started it, as this place's record says. */
+  readonly isOurs: boolean
+  readonly servers: readonly MpsServer[]
+  readonly pipeDirectory: string
+  readonly logDirectory: string
+}
+
+const POLL_MS = 25
+
+/** One MPS control daemon: its start, its clients, its settings, its end. */
+export class MpsDaemon {
+  readonly place: MpsPlace
+  /** Shares, memory limits, priorities, static partitions. */
+  readonly settings: MpsSettings
+  readonly #control: ControlProgram
+  readonly #clock: Clock
+  #state: MpsState = 'stopped'
+  #exclusive: NonNullable<StartOptions['exclusive']> = []
+  #started: StartOptions = {}
+
+  constructor(options: MpsDaemonOptions = {}) {
+    this.place = new MpsPlace(options)
+    this.#control = new ControlProgram(this.place, options)
+    this.settings = new MpsSettings(this.#control)
+    this.#clock = options.clock ?? systemClock
+  }
+
+  /** Where its life stands, as far as this object has seen; `status` looks. */
+  get state(): MpsState {
+    return this.#state
+  }
+
+  /**
+   * Start a daemon and a server, and return when both are verified. What a dead daemon left at this place is removed.
+   *
+   * @returns files of a dead daemon that were removed
+   * @throws MpsError `MPS_ALREADY_RUNNING`, `MPS_FOREIGN_DAEMON`, `MPS_NO_PROGRAM`, `MPS_FOLDER`, `MPS_TIMEOUT`
+   */
+  async start(options: StartOptions = {}): Promise<{ readonly removed: readonly string[] }> {
+    const { uid = process.getuid?.() ?? 0, exclusive = [], timeoutMs = 15_000 } = options
+    if (options.defaultPercent !== undefined) assertPercent(options.defaultPercent)
+    this.place.make(uid)
+    await this.#assertFree()
+    const removed = this.place.removeStale()
+    this.#become('starting')
+    this.#started = options
+    try {
+      for (const lease of exclusive) await lease.setComputeMode('exclusive-process')
+      this.#exclusive = exclusive
+      const devices = options.deviceUuids
+      await this.#control.startDaemon(
+        options.staticPartitioning ? ['-S'] : [],
+        devices ? { CUDA_VISIBLE_DEVICES: devices.join(',') } : {},
+      )
+      const deadlineMs = this.#clock.now() + timeoutMs
+      const daemon = await this.#until(deadlineMs, 'its pid file names it', async () => this.place.daemon())
+      this.place.writeRecord(daemon, uid)
+      if (options.defaultPercent !== undefined) await this.settings.setDefaultPercent(options.defaultPercent)
+      await this.#startServer(uid, deadlineMs)
+      this.#become('active')
+      return { removed }
+    } catch (error) {
+      await this.#abandon()
+      throw error
+    }
+  }
+
+  /** Look at the daemon, its servers and their clients. */
+  async status(): Promise<MpsStatus> {
+    const { daemon, isOurs } = this.#identify()
+    const servers = await this.#answer()
+    const { state, reason } = this.#judge(daemon, servers)
+    if (state !== this.#state) this.#become(state)
+    const { pipeDirectory, logDirectory } = this.place
+    return {
+      state,
+      ...(reason === undefined ? {} : { reason }),
+      daemon,
+      isOurs,
+      servers: servers ?? [],
+      pipeDirectory,
+      logDirectory,
+    }
+  }
+
+  /** @throws MpsError `MPS_NO_DAEMON` where none runs, `MPS_FAULT` where it is ill */
+  async assertHealthy(): Promise<void> {
+    const { state, reason } = await this.status()
+    if (state === 'fault') {
+      throw new MpsError('MPS_FAULT', `${reason}; end its clients, then call recover() or \`pctodl-mps stop\``)
+    }
+    if (state === 'stopped') {
+      throw new MpsError('MPS_NO_DAEMON', `no MPS daemon runs at ${this.place.pipeDirectory}; start one`)
+    }
+  }
+
+  /** Pids of servers. @throws MpsError `MPS_NO_DAEMON` */
+  async servers(): Promise<number[]> {
+    return pidsIn(await this.#control.ask('get_server_list'))
+  }
+
+  /** Pids of the clients of one server, or of all. @throws MpsError `MPS_NO_DAEMON` */
+  async clients(server?: number): Promise<number[]> {
+    const found: number[] = []
+    for (const pid of server === undefined ? await this.servers() : [server]) {
+      found.push(...pidsIn(await this.#control.ask(`get_client_list ${pid}`)))
+    }
+    return found
+  }
+
+  /** What a worker must have in its environment to become a client with this share. */
+  clientEnvironment(percent: number, limits?: ClientLimits): Record<string, string> {
+    return clientEnvironment(this.place, percent, limits)
+  }
+
+  /**
+   * Make sure that a worker really is a client: without its environment, or in another pid namespace, it silently is not.
+   *
+   * @throws MpsError `MPS_NOT_A_CLIENT` after the deadline
+   */
+  async verifyClient(pid: number, { timeoutMs = 30_000 } = {}): Promise<void> {
+    const identity = processIdentity(pid)
+    const deadlineMs = this.#clock.now() + timeoutMs
+    for (;;) {
+      if ((await this.clients()).includes(pid)) return
+      const gone = identity === null || processIdentity(pid)?.startTime !== identity.startTime
+      if (gone || this.#clock.now() >= deadlineMs) {
+        const why = gone
+          ? 'it has ended'
+          : `${timeoutMs} ms later it is in no server's client list: was it started with clientEnvironment(), by user ` +
+            `${this.place.record()?.uid ?? 'of the server'}, in this pid namespace, and does it use CUDA?`
+        throw new MpsError('MPS_NOT_A_CLIENT', `process ${pid} is no client of the MPS daemon: ${why}`)
+      }
+      await this.#clock.sleep(POLL_MS)
+    }
+  }
+
+  /**
+   * Cut a client off: its work is cancelled, it gets CUDA error 810 and must be started again. To be preferred to a signal,
+   * which with work in flight can take the server down.
+   */
+  async terminateClient(server: number, client: number): Promise<void> {
+    await this.#control.askIfKnown(`terminate_client ${server} ${client}`)
+  }
+
+  /**
+   * Bring a daemon in `fault` back: a server recovers when its last client has left, a daemon that has vanished is started
+   * anew with the options of before.
+   *
+   * @throws MpsError `MPS_FAULT` where clients stay beyond `graceMs`
+   */
+  async recover({ graceMs = 10_000 }: StopOptions = {}): Promise<void> {
+    const before = await this.status()
+    if (before.state !== 'fault') return
+    if (before.daemon === null) {
+      await this.start(this.#started)
+      return
+    }
+    const deadlineMs = this.#clock.now() + graceMs
+    for (const { pid } of before.servers.filter((server) => server.status === 'FAULT')) {
+      while ((await this.clients(pid)).length > 0) {
+        if (this.#clock.now() >= deadlineMs) {
+          const clients = (await this.clients(pid)).join(', ')
+          throw new MpsError('MPS_FAULT', `clients ${clients} have not left the faulty server ${pid}; end them first`)
+        }
+        await this.#clock.sleep(POLL_MS)
+      }
+      await this.#control.askIfKnown(`shutdown_server ${pid} -f`)
+    }
+    await this.#startServer(this.place.record()?.uid ?? process.getuid?.() ?? 0, this.#clock.now() + graceMs)
+    this.#become('active')
+  }
+
+  /**
+   * Drain and end the daemon: clients may finish for `graceMs`, then they are cut off; a daemon that does not end by itself
+   * is ended by its pid. Compute modes go back. Only a daemon that was started here is ended.
+   *
+   * @returns how it ended; `not-running` where there was none
+   * @throws MpsError `MPS_FOREIGN_DAEMON`, `MPS_TIMEOUT` where it survives everything
+   */
+  async stop({ graceMs = 10_000 }: StopOptions = {}): Promise<'quit' | 'ended' | 'killed' | 'not-running'> {
+    const { daemon, isOurs } = this.#identify()
+    if (daemon !== null && !isOurs) throw this.#foreign(daemon)
+    const serverPids = daemon === null ? [] : await this.servers().catch(ifSilent)
+    const serverProcesses = (serverPids ?? []).map(processIdentity).filter((identity) => identity !== null)
+    // What became of it behind our back comes first: it was started elsewhere, or has vanished.
+    if (daemon !== null && this.#state === 'stopped') this.#become('active')
+    if (daemon === null && this.#state === 'active') this.#become('fault')
+    if (daemon !== null) this.#become('draining')
+    const how = daemon === null ? 'not-running' : await this.#end(daemon, graceMs, serverPids !== null)
+    // A server that outlives its daemon serves nobody and holds the board.
+    for (const server of serverProcesses) {
+      if (!(await endsWithin(server, 1000, this.#clock))) await endProcess(server, 1000, this.#clock)
+    }
+    this.place.removeStale()
+    this.place.removeRecord()
+    await this.#resetComputeModes()
+    if (this.#state !== 'stopped') this.#become('stopped')
+    return how
+  }
+
+  async #end(daemon: ProcessIdentity, graceMs: number, answers: boolean): Promise<'quit' | 'ended' | 'killed'> {
+    const seconds = Math.max(1, Math.ceil(graceMs / 1000))
+    // The daemon counts whole seconds; what it needs beyond them is a few more.
+    const asked = answers && (await this.#control.ask(`quit -t ${seconds}`, 1000 * seconds + 5000).catch(ifSilent))
+    if (asked && (await endsWithin(daemon, 3000, this.#clock))) return 'quit'
+    const outcome = await endProcess(daemon, 2000, this.#clock)
+    if (outcome === 'ended' || outcome === 'killed') return outcome
+    throw new MpsError(
+      'MPS_TIMEOUT',
+      `the MPS daemon (process ${daemon.pid}) ${outcome === 'survived' ? 'does not end' : 'is not ours to end'}`,
+    )
+  }
+
+  #judge(daemon: ProcessIdentity | null, servers: readonly MpsServer[] | null): { state: MpsState; reason?: string } {
+    if (servers !== null && daemon !== null) {
+      const ill = servers.find((server) => server.status === 'FAULT')
+      if (ill) return { state: 'fault', reason: `MPS server ${ill.pid} is in FAULT with ${ill.clients.length} clients` }
+      return { state: this.#state === 'draining' ? 'draining' : 'active' }
+    }
+    if (daemon !== null) return { state: 'fault', reason: `the MPS daemon (process ${daemon.pid}) does not answer` }
+    // It answers, and we cannot see it as a process: another pid namespace.
+    if (servers !== null) return { state: 'active' }
+    const vanished = this.#state === 'active' || this.#state === 'fault'
+    return vanished ? { state: 'fault', reason: 'the MPS daemon has vanished' } : { state: 'stopped' }
+  }
+
+  /** Its servers; null where no daemon answers. Without a pipe there is nobody to ask. */
+  async #answer(): Promise<MpsServer[] | null> {
+    if (!this.place.hasPipe()) return null
+    return readServers(this.#control).catch(ifSilent)
+  }
+
+  /** The daemon that the pid file names, and whether our record knows it. */
+  #identify(): { readonly daemon: ProcessIdentity | null; readonly isOurs: boolean } {
+    const daemon = this.place.daemon()
+    const ours = this.place.record()?.daemon
+    return { daemon, isOurs: daemon !== null && ours?.pid === daemon.pid && ours.startTime === daemon.startTime }
+  }
+
+  /** @throws MpsError `MPS_ALREADY_RUNNING`, `MPS_FOREIGN_DAEMON` */
+  async #assertFree(): Promise<void> {
+    const { state, reason, daemon, isOurs, servers } = await this.status()
+    if (daemon === null && state !== 'active') return
+    if (!isOurs) throw this.#foreign(daemon)
+    const clients = servers.reduce((sum, server) => sum + server.clients.length, 0)
+    throw new MpsError(
+      'MPS_ALREADY_RUNNING',
+      `an MPS daemon that was started here runs already (${reason ?? `process ${daemon?.pid}, ${clients} clients`}); use it, or ` +
+        '`pctodl-mps stop` it',
+    )
+  }
+
+  #foreign(daemon: ProcessIdentity | null): MpsError {
+    return new MpsError(
+      'MPS_FOREIGN_DAEMON',
+      `the MPS daemon at ${this.place.pipeDirectory} (${daemon ? `process ${daemon.pid}` : 'not visible from here'}) was started ` +
+        'by somebody else; leave it to them, or use another --directory',
+    )
+  }
+
+  async #startServer(uid: number, deadlineMs: number): Promise<void> {
+    await this.#control.ask(`start_server -uid ${uid}`)
+    await this.#until(deadlineMs, `a server of user ${uid} is ACTIVE`, async () => {
+      for (const server of await this.servers()) if ((await statusOf(this.#control, server)) === 'ACTIVE') return true
+      return null
+    })
+  }
+
+  /** Wait for something to come true. @throws MpsError `MPS_TIMEOUT` */
+  async #until<T>(deadlineMs: number, what: string, look: () => Promise<T | null>): Promise<T> {
+    for (;;) {
+      const found = await look()
+      if (found !== null) return found
+      if (this.#clock.now() >= deadlineMs) {
+        throw new MpsError(
+          'MPS_TIMEOUT',
+          `the MPS daemon was started, but not in time so far that ${what}; see ${this.place.logDirectory}`,
+        )
+      }
+      await this.#clock.sleep(POLL_MS)
+    }
+  }
+
+  /** A start that failed leaves nothing running and nothing changed. */
+  async #abandon(): Promise<void> {
+    const daemon = this.place.daemon()
+    if (daemon !== null) await this.#end(daemon, 1000, true).catch(() => {})
+    this.place.removeStale()
+    this.place.removeRecord()
+    await this.#resetComputeModes().catch(() => {})
+    this.#become('stopped')
+  }
+
+  async #resetComputeModes(): Promise<void> {
+    const leases = this.#exclusive
+    this.#exclusive = []
+    for (const lease of leases) {
+      await lease.resetComputeMode().catch((error: unknown) => {
+        // A lease that has been released has put the mode back itself.
+        if ((error as { readonly code?: string }).code !== 'LEASE_RELEASED') throw error
+      })
+    }
+  }
+
+  #become(state: MpsState): void {
+    assertTransition(this.#state, state)
+    this.#state = state
+  }
+}
+
+/** Null for a daemon that does not answer; any other failure is thrown on. */
+function ifSilent(error: unknown): null {
+  if (error instanceof MpsError && (error.code === 'MPS_NO_DAEMON' || error.code === 'MPS_TIMEOUT')) return null
+  throw error
+}

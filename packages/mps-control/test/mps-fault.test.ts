@@ -1,0 +1,58 @@
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { MpsDaemon } from '../src/index.js'
+import { type MpsHost, missingCompiler, startMpsHost, type Worker } from './mps-host.js'
+
+/** A client does something fatal every two seconds, as long as there is one. */
+const faults = Array.from({ length: 60 }, (_, i) => ({ kind: 'mps-server-fault', atMs: 2000 * (i + 1), tenant: 0 }))
+
+describe.skipIf(missingCompiler)(`a fatal fault of a client${missingCompiler ? ` (${missingCompiler})` : ''}`, () => {
+  let host: MpsHost
+  let mps: MpsDaemon
+  let client: Worker | undefined
+
+  beforeAll(async () => {
+    host = await startMpsHost({ faults: { faults } })
+    mps = new MpsDaemon({ directory: path.join(host.folder, 'mps') })
+  })
+  afterAll(async () => {
+    client?.thaw()
+    client?.end()
+    await client?.ended
+    await mps.stop({ graceMs: 1000 })
+    await host?.stop()
+  })
+
+  /** A client that does not notice the fault, and so does not leave. */
+  async function frozenClient(): Promise<Worker> {
+    for (;;) {
+      const worker = host.worker(mps.clientEnvironment(50))
+      client = worker
+      try {
+        await mps.verifyClient(worker.pid)
+      } catch (error) {
+        // The fault was faster; the next one comes in two seconds.
+        if ((error as { code?: string }).code !== 'MPS_NOT_A_CLIENT') throw error
+        continue
+      }
+      worker.freeze()
+      return worker
+    }
+  }
+
+  it('is seen, keeps the server in FAULT until its clients have left, and is recovered from', async () => {
+    await mps.start()
+    const worker = await frozenClient()
+    await expect.poll(async () => (await mps.status()).state, { timeout: 20_000, interval: 200 }).toBe('fault')
+    expect((await mps.status()).reason).toMatch(/MPS server \d+ is in FAULT with 1 clients/)
+    await expect(mps.assertHealthy()).rejects.toMatchObject({ code: 'MPS_FAULT', message: /pctodl-mps stop/ })
+    await expect(mps.recover({ graceMs: 50 })).rejects.toMatchObject({
+      code: 'MPS_FAULT',
+      message: new RegExp(String(worker.pid)),
+    })
+    worker.thaw()
+    await mps.recover()
+    expect(await worker.ended).toMatchObject({ code: 1, stderr: expect.stringContaining('CUDA error 719') })
+    expect(await mps.status()).toMatchObject({ state: 'active', servers: [{ status: 'ACTIVE', clients: [] }] })
+  })
+})
