@@ -1,0 +1,21 @@
+import type { Clock, Gpu, TenantPool } from '@pctodl/platform'
+
+/** What can stand behind the interfaces. `auto` takes a real board where there is one and says which it took. */
+export const backendKinds = ['auto', 'sim', 'nvml'] as const
+export type BackendKind = (typeof backendKinds)[number]
+
+/** A board, the processes on it and the time they live in. */
+export interface Backend {
+  readonly kind: 'sim' | 'nvml'
+  /** What was opened and why, in a sentence for people. */
+  readonly description: string
+  /** What the tenants infer on, in words; part of what makes two measurements comparable. */
+  readonly inputs: string
+  readonly gpu: Gpu
+  readonly tenants: TenantPool
+  readonly clock: Clock
+  /** Whether the board is part of this process and forgotten with it. */
+  readonly livesInProcess: boolean
+  /** End every process that was started and let go of the driver. Idempotent. */
+  close(): Promise<void>
+}

@@ -1,0 +1,43 @@
+import { gpuSpecs, PctodlError } from '@pctodl/platform'
+import type { Backend, BackendKind } from './backend.js'
+import { isRealBoardId, openReal, type RealBackendOptions } from './open-real.js'
+import { openSimulated, type SimulatedBackendOptions } from './open-simulated.js'
+
+export interface BackendOptions {
+  readonly kind: BackendKind
+  /** Index, UUID or name of a real board, name of a simulated one. */
+  readonly gpu: string
+  /** Of a simulated board, and of the images on a real one. Default 1. */
+  readonly seed?: number
+  /** Only for a simulated board. */
+  readonly simulated?: Omit<SimulatedBackendOptions, 'gpu' | 'seed'>
+  /** Only for a real board. */
+  readonly real?: Omit<RealBackendOptions, 'gpu' | 'seed'>
+}
+
+/**
+ * Open a board: simulated, real, or, with `auto`, real where the driver's library and the board are there and simulated where not.
+ * `description` of the result says which it became, and why.
+ *
+ * @throws UnknownNameError for a board that nobody knows, PctodlError `NO_BOARD` where neither can be had
+ */
+export async function openBackend(options: BackendOptions): Promise<Backend> {
+  const { kind, gpu, seed = 1 } = options
+  const simulated = () => openSimulated({ ...options.simulated, gpu, seed })
+  if (kind === 'sim') return simulated()
+  const real = () => openReal({ ...options.real, gpu, seed })
+  if (kind === 'nvml') return real()
+  try {
+    return await real()
+  } catch (error) {
+    if (!(error instanceof PctodlError && error.code === 'NO_BOARD')) throw error
+    if (isRealBoardId(gpu)) {
+      const boards = Object.keys(gpuSpecs).join(', ')
+      throw new PctodlError('NO_BOARD', `${error.message}; name a board to simulate instead: ${boards}`, {
+        cause: error,
+      })
+    }
+    const backend = simulated()
+    return { ...backend, description: `${backend.description}, because ${error.message}` }
+  }
+}

@@ -1,0 +1,119 @@
+import { homedir } from 'node:os'
+import path from 'node:path'
+import { MpsDaemon } from '@pctodl/mps-control'
+import { openGpu } from '@pctodl/nvml-control'
+import { findGpuSpec, PctodlError, systemClock } from '@pctodl/platform'
+import {
+  commandWorker,
+  InferencePool,
+  type InferencePoolOptions,
+  imageFolder,
+  onnxWorker,
+  syntheticImages,
+  torchWorker,
+  type WorkerKind,
+} from '@pctodl/tenants'
+import type { Backend } from './backend.js'
+import { detectGpus } from './detect-gpus.js'
+import { MpsTenants } from './mps-tenants.js'
+
+export interface RealBackendOptions {
+  /** Index, UUID, PCI bus id, or name of the board. */
+  readonly gpu: string
+  /** `torch`, `onnx`, or a command line that speaks the protocol of `@pctodl/tenants`. Default `torch`. */
+  readonly worker?: string
+  /** Folder of images. Default: synthetic ones. */
+  readonly dataset?: string
+  /** Of the images. Default 1. */
+  readonly seed?: number
+  /** Share through MPS. Without it shares bind nobody. Default true. */
+  readonly mps?: boolean
+  /** Where prepared images are kept. Default: a folder in the user's cache. */
+  readonly cacheFolder?: string
+  /** Told what happens to workers, and where images come from. */
+  readonly onMessage?: (message: string) => void
+  /** More for the pool: times, logs. */
+  readonly pool?: Partial<Omit<InferencePoolOptions, 'worker' | 'images' | 'mps'>>
+}
+
+/**
+ * A real board: NVML, an MPS daemon of our own, and inference processes, in real time. Nothing is changed and no process is
+ * started before the lease is taken and the first tenants are applied.
+ *
+ * @throws PctodlError `NO_BOARD` where no such board is there, or no driver; NvmlError where the driver fails
+ */
+export async function openReal(options: RealBackendOptions): Promise<Backend> {
+  const { worker: workerName = 'torch', dataset, seed = 1, mps = true, onMessage = () => {} } = options
+  const gpu = await openGpu(boardId(options.gpu))
+  const { index, uuid } = await gpu.info()
+  const worker = workerKind(workerName)
+  const folder =
+    options.cacheFolder ??
+    path.join(process.env['XDG_CACHE_HOME'] || path.join(homedir(), '.cache'), 'pctodl-tenants', 'images')
+  const images = await (dataset === undefined
+    ? syntheticImages({ folder, seed })
+    : imageFolder({ dataset: path.resolve(dataset), folder, seed }))
+  const makePool = async (daemon: MpsDaemon | null) => {
+    onMessage(`tenants: ${worker.name} on ${images.description}`)
+    return new InferencePool({
+      ...options.pool,
+      worker,
+      images,
+      ...(daemon ? { mps: daemon } : {}),
+      // The daemon has chosen the board already: a client that names one as well would choose among what it is shown.
+      environment: { ...process.env, CUDA_VISIBLE_DEVICES: daemon ? undefined : uuid },
+      onEvent: (event) => {
+        options.pool?.onEvent?.(event)
+        if (event.kind !== 'ended')
+          onMessage(`tenant ${event.tenant.model} (${event.tenant.mpsPercent} %) ${event.kind}: ${event.message}`)
+      },
+    })
+  }
+  const tenants = new MpsTenants({ daemon: mps ? new MpsDaemon() : null, deviceUuid: uuid, makePool })
+  return {
+    kind: 'nvml',
+    description: `${gpu.spec.name} (board ${index}, ${uuid}), ${mps ? 'MPS' : 'without MPS'}, ${worker.name}, real time`,
+    inputs: `${worker.name}, ${images.description}, ${mps ? 'MPS' : 'without MPS'}`,
+    gpu,
+    tenants,
+    clock: systemClock,
+    livesInProcess: false,
+    close: () => tenants.close(),
+  }
+}
+
+function workerKind(name: string): WorkerKind {
+  if (name === 'torch') return torchWorker()
+  if (name === 'onnx') return onnxWorker()
+  const [program, ...args] = name.split(/\s+/).filter((word) => word !== '')
+  return commandWorker([program ?? name, ...args])
+}
+
+/**
+ * What NVML is asked for: a UUID or a bus id as it is, an index or a name if such a board is there.
+ *
+ * @throws PctodlError `NO_BOARD`, UnknownNameError
+ */
+function boardId(gpu: string): string | number {
+  if (isRealBoardId(gpu) && !isIndex(gpu)) return gpu
+  const { gpus, notes } = detectGpus()
+  const found = isIndex(gpu)
+    ? gpus.find(({ index }) => index === Number(gpu))
+    : gpus.find(({ key }) => key === findGpuSpec(gpu).key)
+  if (found) return found.index
+  const wanted = isIndex(gpu) ? `board ${gpu}` : findGpuSpec(gpu).name
+  const present = gpus.map(({ index, name }) => `${index}: ${name}`).join(', ')
+  throw new PctodlError(
+    'NO_BOARD',
+    `no ${wanted} is in this machine (${[present === '' ? 'there is none' : `there: ${present}`, ...notes].join('; ')})`,
+  )
+}
+
+function isIndex(gpu: string): boolean {
+  return /^\d+$/.test(gpu)
+}
+
+/** Whether this names a board of this machine, an index, a UUID or a PCI bus id, and not a type of board. */
+export function isRealBoardId(gpu: string): boolean {
+  return isIndex(gpu) || /^GPU-|:/.test(gpu)
+}

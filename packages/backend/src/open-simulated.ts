@@ -1,0 +1,33 @@
+import { SimulatedGpu, type SimulatedGpuOptions, SimulatedTenants } from '@pctodl/gpu-sim'
+import { VirtualClock } from '@pctodl/platform'
+import type { Backend } from './backend.js'
+
+export interface SimulatedBackendOptions {
+  /** Key, product name or alias of the board. */
+  readonly gpu: string
+  /** Sensor error, noise and UUID. Default 1. */
+  readonly seed?: number
+  /** Anything else a simulated board takes: precision, inputs, faults ... */
+  readonly board?: Omit<SimulatedGpuOptions, 'clock' | 'seed'>
+}
+
+/**
+ * A simulated board in virtual time: hours pass in seconds, and the same calls give the same readings.
+ *
+ * @throws UnknownNameError for a board that cannot be simulated
+ */
+export function openSimulated({ gpu: name, seed = 1, board = {} }: SimulatedBackendOptions): Backend {
+  const clock = new VirtualClock()
+  const gpu = new SimulatedGpu(name, { ...board, clock, seed })
+  const tenants = new SimulatedTenants(gpu)
+  return {
+    kind: 'sim',
+    description: `simulated ${gpu.spec.name} (seed ${seed}), virtual time`,
+    inputs: board.inputs ?? 'real',
+    gpu,
+    tenants,
+    clock,
+    livesInProcess: true,
+    close: () => tenants.stop(),
+  }
+}

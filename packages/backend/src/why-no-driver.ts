@@ -1,0 +1,9 @@
+import { NvmlNotFoundError } from '@pctodl/nvml-control'
+import { PctodlError } from '@pctodl/platform'
+
+/** Why this machine has no NVIDIA driver that works, in a few words; throws what has another cause on. */
+export function whyNoDriver(error: unknown): string {
+  if (error instanceof NvmlNotFoundError) return 'no NVIDIA driver library was found'
+  if (error instanceof PctodlError && error.code === 'DRIVER_NOT_LOADED') return 'the NVIDIA driver is not loaded'
+  throw error
+}

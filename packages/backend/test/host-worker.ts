@@ -1,0 +1,88 @@
+/**
+ * A worker of the tests for a simulated host: it takes its place on the simulated board as `pctodl-gpu-sim tenant` does, and
+ * speaks the pool's protocol. What it counts is what the board's process has completed.
+ */
+import { writeSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import type { AttachReply, CountersReply } from '../../gpu-sim/src/host/control-service.js'
+import { controlSocket } from '../../gpu-sim/src/host/host-folder-layout.js'
+import { MessageClient } from '../../gpu-sim/src/host/message-socket.js'
+
+const now = () => Number(process.hrtime.bigint()) / 1e6
+const send = (report: unknown) => writeSync(1, `${JSON.stringify(report)}\n`)
+let drain: number | undefined
+let asked: number | undefined
+let batchSize = 0
+let board: MessageClient | undefined
+
+const input = createInterface({ input: process.stdin })
+input.on('close', () => process.kill(process.pid, 'SIGKILL'))
+input.on('line', (line) => {
+  const command = JSON.parse(line)
+  if (command.type === 'start') void work(command)
+  else if (command.type === 'batch') {
+    batchSize = command.batchSize
+    void board?.request({ kind: 'batch-size', batchSize })
+  } else if (command.type === 'report') asked = command.id
+  else drain = command.id
+})
+
+function fail(reason: string, message: string, more = {}): never {
+  send({ type: 'failed', reason, message, ...more })
+  process.exit(1)
+}
+
+async function work(start: { model: string; batchSize: number; mpsPercent: number }): Promise<void> {
+  batchSize = start.batchSize
+  board = await MessageClient.open(controlSocket(process.env['PCTODL_GPU_SIM_FOLDER']!))
+  const attached = await board.request<AttachReply>({
+    kind: 'attach',
+    pid: process.pid,
+    uid: process.getuid?.() ?? 0,
+    name: start.model,
+    gpu: '0',
+    pipeDirectory: process.env['CUDA_MPS_PIPE_DIRECTORY'],
+    tenant: { ...start, mpsPercent: Number(process.env['CUDA_MPS_ACTIVE_THREAD_PERCENTAGE'] ?? 100) },
+  })
+  if (attached.cudaError) fail('error', attached.message)
+  send({ type: 'hello', version: 1, runtime: 'simulated process', device: `${attached.mpsPercent} % of the SMs` })
+  setInterval(() => send({ type: 'heartbeat', atMs: now() }), 100)
+  let ready = false
+  let before = { batches: 0, latencySumMs: 0 }
+  let completedMs = 0
+  for (;;) {
+    const counters = await board.request<CountersReply>({ kind: 'counters' })
+    if (counters.state === 'failed') {
+      const message = (counters.failure ?? '').replace('out of memory: ', '')
+      if (counters.failureKind === 'out-of-memory') fail('out-of-memory', message, { batchSize })
+      fail('error', counters.failure ?? 'it failed')
+    }
+    if (counters.state === 'running' && !ready) {
+      ready = true
+      completedMs = now()
+      send({ type: 'ready', atMs: completedMs })
+    }
+    const batches = counters.batches - before.batches
+    if (batches > 0) completedMs = now()
+    const latency = (counters.latencySumMs - before.latencySumMs) / batches
+    if (batches > 0 || asked !== undefined || drain !== undefined) {
+      send({
+        type: 'progress',
+        samples: counters.samples,
+        batches: counters.batches,
+        latencySumMs: counters.latencySumMs,
+        lastCompletionMs: completedMs,
+        batchSize,
+        latenciesMs: Array(batches).fill(latency),
+        ...(asked === undefined ? {} : { id: asked }),
+      })
+      asked = undefined
+      before = counters
+    }
+    if (drain !== undefined) {
+      send({ type: 'drained', id: drain })
+      process.exit(0)
+    }
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}

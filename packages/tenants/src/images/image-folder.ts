@@ -1,0 +1,109 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { InvalidInputError, PctodlError, SeededRandom, seedFrom } from '@pctodl/platform'
+import {
+  assertImageCount,
+  CHANNEL_DEVIATION,
+  CHANNEL_MEAN,
+  IMAGE_SIZE,
+  IMAGE_VALUES,
+  type ImagePool,
+  imagePool,
+} from './image-pool.js'
+
+export interface ImageFolderOptions {
+  /** Where the images are, in whatever depth: Tiny ImageNet and Caltech-256 as they are unpacked, or any other. */
+  readonly dataset: string
+  /** Where the prepared file is kept. */
+  readonly folder: string
+  /** Most images. Default 128. */
+  readonly count?: number
+  /** Decides which images, and their order. Default 1. */
+  readonly seed?: number
+}
+
+const IMAGE = /\.(jpe?g|png|webp|gif|tiff?|avif)$/i
+
+/**
+ * Images of a folder: drawn by the seed, decoded, resized to 224 x 224, grey spread over three channels, alpha dropped,
+ * normalised as torchvision does. What cannot be decoded is passed over, and counted in the description.
+ *
+ * @throws InvalidInputError for a folder without images that can be decoded
+ * @throws PctodlError `MISSING_PACKAGE` without the package `sharp`
+ */
+export async function imageFolder(options: ImageFolderOptions): Promise<ImagePool> {
+  const { dataset, folder, count = 128, seed = 1 } = options
+  assertImageCount(count)
+  const files = imageFiles(dataset)
+  if (files.length === 0)
+    throw new InvalidInputError('dataset', dataset, 'a folder with images (jpg, png, webp ...) in it')
+  const { default: sharp } = await import('sharp').catch((cause: unknown) => {
+    throw new PctodlError('MISSING_PACKAGE', 'images are decoded by sharp; install it: npm install sharp', { cause })
+  })
+  const order = shuffled(files, new SeededRandom(seedFrom('image folder', seed)))
+  const state = createHash('sha256')
+    .update(JSON.stringify([path.resolve(dataset), files, count, seed]))
+    .digest('hex')
+  return imagePool(folder, `folder-${state.slice(0, 16)}`, async () => {
+    const pixels: Float32Array[] = []
+    let broken = 0
+    for (const file of order) {
+      if (pixels.length === count) break
+      try {
+        const bytes = await sharp(path.join(dataset, file))
+          .resize(IMAGE_SIZE, IMAGE_SIZE, { fit: 'fill' })
+          .removeAlpha()
+          .toColourspace('srgb')
+          .raw()
+          .toBuffer()
+        pixels.push(normalised(bytes))
+      } catch {
+        broken++
+      }
+    }
+    if (pixels.length === 0)
+      throw new InvalidInputError('dataset', dataset, `images; none of its ${broken} can be decoded`)
+    const passedOver = broken > 0 ? `, ${broken} broken ones passed over` : ''
+    return {
+      pixels,
+      description: `${pixels.length} of ${files.length} images of ${dataset} (seed ${seed}${passedOver})`,
+    }
+  })
+}
+
+/** Paths below a folder, sorted, so that the draw does not depend on the file system. */
+function imageFiles(dataset: string): string[] {
+  if (!statSync(dataset, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new InvalidInputError('dataset', dataset, 'a folder that exists')
+  }
+  return readdirSync(dataset, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && IMAGE.test(entry.name))
+    .map((entry) => path.relative(dataset, path.join(entry.parentPath, entry.name)))
+    .sort()
+}
+
+/** Interleaved bytes to normalised planes; one channel serves for all three. */
+function normalised(bytes: Uint8Array): Float32Array {
+  const pixels = new Float32Array(IMAGE_VALUES)
+  const plane = IMAGE_SIZE * IMAGE_SIZE
+  const channels = bytes.length / plane
+  for (let channel = 0; channel < 3; channel++) {
+    const from = channels >= 3 ? channel : 0
+    const mean = CHANNEL_MEAN[channel]!
+    const deviation = CHANNEL_DEVIATION[channel]!
+    for (let k = 0; k < plane; k++) {
+      pixels[channel * plane + k] = (bytes[k * channels + from]! / 255 - mean) / deviation
+    }
+  }
+  return pixels
+}
+
+function shuffled(values: readonly string[], random: SeededRandom): string[] {
+  const result = [...values]
+  for (let i = result.length - 1; i > 0; i--) {
+    const j = random.integer(i + 1)
+    ;[result[i], result[j]] = [result[j]!, result[i]!]
+  }
+  return result
+}

@@ -1,0 +1,67 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { InvalidInputError } from '@pctodl/platform'
+import { z } from 'zod'
+import { type ImageFile, imageFileSchema } from '../protocol/messages.js'
+
+/** Side of the images, pixels; the networks of the family take 224 x 224. */
+export const IMAGE_SIZE = 224
+export const IMAGE_VALUES = 3 * IMAGE_SIZE * IMAGE_SIZE
+
+/** Mean and standard deviation of ImageNet's pixels per channel, of 1: what torchvision normalises with. */
+export const CHANNEL_MEAN = [0.485, 0.456, 0.406] as const
+export const CHANNEL_DEVIATION = [0.229, 0.224, 0.225] as const
+
+/** Prepared images, and what they are, in words. */
+export interface ImagePool {
+  readonly images: ImageFile
+  readonly description: string
+}
+
+/**
+ * The pool of this name in a folder, prepared now if it is not there yet. Every worker of every policy reads the same file.
+ *
+ * @param prepare gives the images, normalised, in channel-height-width order, and what they are, in words
+ */
+export async function imagePool(
+  folder: string,
+  name: string,
+  prepare: () => Promise<{ readonly pixels: readonly Float32Array[]; readonly description: string }>,
+): Promise<ImagePool> {
+  const file = path.join(folder, `${name}.f32`)
+  const facts = path.join(folder, `${name}.json`)
+  if (!existsSync(facts)) {
+    const { pixels, description } = await prepare()
+    mkdirSync(folder, { recursive: true })
+    const all = Buffer.concat(pixels.map((image) => new Uint8Array(image.buffer, image.byteOffset, image.byteLength)))
+    writeWhole(file, all)
+    // Last: where the facts are, the pixels are whole.
+    writeWhole(facts, JSON.stringify({ count: pixels.length, description }))
+  }
+  const { count, description } = factsSchema.parse(JSON.parse(readFileSync(facts, 'utf8')))
+  return { images: { file, count, channels: 3, height: IMAGE_SIZE, width: IMAGE_SIZE }, description }
+}
+
+const factsSchema = z.object({ count: z.int().min(1), description: z.string() })
+
+/** @throws InvalidInputError */
+export function assertImageCount(count: number): void {
+  if (!Number.isInteger(count) || count < 1 || count > 4096) {
+    throw new InvalidInputError('count', count, 'an integer of 1 to 4096 images')
+  }
+}
+
+function writeWhole(file: string, content: string | Uint8Array): void {
+  const unfinished = `${file}.${process.pid}.unfinished`
+  writeFileSync(unfinished, content)
+  renameSync(unfinished, file)
+}
+
+/** Read a pool back, as the workers do. */
+export function readImages(images: ImageFile): Float32Array {
+  const { file, count, channels, height, width } = imageFileSchema.parse(images)
+  const bytes = readFileSync(file)
+  const wanted = 4 * count * channels * height * width
+  if (bytes.byteLength !== wanted) throw new InvalidInputError(file, bytes.byteLength, `${wanted} bytes`)
+  return new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)
+}

@@ -1,0 +1,281 @@
+import { mkdirSync } from 'node:fs'
+import path from 'node:path'
+import {
+  assertTenants,
+  type Clock,
+  PctodlError,
+  systemClock,
+  type Tenant,
+  type TenantCounters,
+  type TenantPool,
+} from '@pctodl/platform'
+import type { ImagePool } from '../images/image-pool.js'
+import { monotonicMs } from '../protocol/monotonic.js'
+import { allOrFirstError } from './all-or-first-error.js'
+import { type MeasuredWindow, measureWindow } from './common-window.js'
+import type { EndedWorker } from './ended-worker.js'
+import { planChanges } from './plan-changes.js'
+import type { WorkerKind } from './worker-kind.js'
+import { WorkerProcess } from './worker-process.js'
+
+/** What the pool needs of an MPS daemon; `MpsDaemon` of `@pctodl/mps-control` is one. */
+export interface MpsMembership {
+  /** What a process must have in its environment to become a client with this share. */
+  clientEnvironment(percent: number): Readonly<Record<string, string>>
+  /** Rejects where the process is no client. */
+  verifyClient(pid: number): Promise<void>
+}
+
+export interface InferencePoolOptions {
+  readonly worker: WorkerKind
+  readonly images: ImagePool
+  /** Without it shares are told to the workers and bind nobody. */
+  readonly mps?: MpsMembership
+  /** Folder for the workers' own logs. Default: none are written. */
+  readonly logFolder?: string
+  /** How long a worker may take to finish its batch when it is ended, ms. Default 10,000. */
+  readonly drainMs?: number
+  /** How long a worker may take to load its model, ms. Default 180,000. */
+  readonly loadMs?: number
+  /** First wait before a worker that died is started again, ms; it doubles up to 30 s. Default 250. */
+  readonly backOffMs?: number
+  /** Allow shares that sum to more than 100 %. Default false. */
+  readonly oversubscribe?: boolean
+  /** Default: that of this process. */
+  readonly environment?: Readonly<Record<string, string | undefined>>
+  /** Default: real time, which is the only one that processes live in. */
+  readonly clock?: Clock
+  /** Told what happens to workers, in words. */
+  readonly onEvent?: (event: PoolEvent) => void
+}
+
+export interface PoolEvent {
+  readonly kind: 'started' | 'failed' | 'restarting' | 'ended'
+  readonly id: number
+  readonly pid: number
+  readonly tenant: Tenant
+  readonly message: string
+}
+
+/** How often the workers are looked at, ms. */
+const WATCH_MS = 100
+const LONGEST_BACK_OFF_MS = 30_000
+/** A worker that ran this long is healthy again: its next death starts from the shortest wait, ms. */
+const HEALTHY_MS = 30_000
+
+interface Slot {
+  worker: WorkerProcess
+  deaths: number
+  startedMs: number
+  restart: NodeJS.Timeout | undefined
+}
+
+/** Inference processes of this machine, behind the interface that simulated ones have too. */
+export class InferencePool implements TenantPool {
+  readonly #options: InferencePoolOptions
+  readonly #clock: Clock
+  readonly #ended: EndedWorker[] = []
+  readonly #living = new Set<WorkerProcess>()
+  #slots: Slot[] = []
+  #nextId = 1
+  #watch: NodeJS.Timeout | undefined
+  #lookedMs = 0
+  /** Changes wait here for each other: two at once would not know of each other's processes. */
+  #changes: Promise<void> = Promise.resolve()
+  /** Cuts short what is being changed when the pool is stopped. */
+  #stopping = new AbortController()
+
+  constructor(options: InferencePoolOptions) {
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+    if (options.logFolder !== undefined) mkdirSync(options.logFolder, { recursive: true })
+  }
+
+  /**
+   * @throws InvalidInputError for tenants that no board could run
+   * @throws PctodlError `STOPPED` where the pool was stopped meanwhile; the signal's reason where it was aborted
+   */
+  apply(tenants: readonly Tenant[], { signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    assertTenants(tenants, { oversubscribe: this.#options.oversubscribe ?? false })
+    const stopped = this.#stopping.signal
+    const interrupted = signal ? AbortSignal.any([signal, stopped]) : stopped
+    return this.#inTurn(() => this.#apply(tenants, interrupted))
+  }
+
+  counters(): readonly TenantCounters[] {
+    return this.#slots.map(({ worker }) => worker.counters)
+  }
+
+  /** Processes that are gone, in the order of their end. */
+  ended(): readonly EndedWorker[] {
+    return this.#ended
+  }
+
+  /** Runtime and device of each tenant, as its worker says. */
+  descriptions(): readonly string[] {
+    return this.#slots.map(({ worker }) => worker.description)
+  }
+
+  /** Process ids in the order of the tenants. */
+  pids(): readonly number[] {
+    return this.#slots.map(({ worker }) => worker.pid)
+  }
+
+  /** Measure all tenants over one common window. */
+  measure(durationMs: number, options: { readonly signal?: AbortSignal } = {}): Promise<MeasuredWindow> {
+    const workers = () => this.#slots.map(({ worker }) => worker)
+    return measureWindow(workers, this.#clock, durationMs, options.signal)
+  }
+
+  stop(): Promise<void> {
+    this.#stopping.abort(new PctodlError('STOPPED', 'the pool was stopped'))
+    this.#stopping = new AbortController()
+    return this.#inTurn(async () => {
+      for (const slot of this.#slots) clearTimeout(slot.restart)
+      this.#slots = []
+      await Promise.all([...this.#living].map((worker) => this.#end(worker)))
+      clearInterval(this.#watch)
+      this.#watch = undefined
+    })
+  }
+
+  #inTurn(change: () => Promise<void>): Promise<void> {
+    const changed = this.#changes.then(change)
+    this.#changes = changed.catch(() => {})
+    return changed
+  }
+
+  async #apply(tenants: readonly Tenant[], interrupted: AbortSignal): Promise<void> {
+    interrupted.throwIfAborted()
+    for (const slot of this.#slots) clearTimeout(slot.restart)
+    const before = this.#slots.filter(({ worker }) => worker.state === 'running')
+    const failed = this.#slots.filter((slot) => !before.includes(slot))
+    await Promise.all(failed.map(({ worker }) => this.#end(worker)))
+    const changes = planChanges(
+      before.map(({ worker }) => worker.tenant),
+      tenants,
+    )
+    const slots = new Map<number, Slot>()
+    const put = (to: number, slot: Slot) => {
+      slots.set(to, slot)
+      this.#slots = [...slots].sort(([a], [b]) => a - b).map(([, each]) => each)
+    }
+    // Until its successor is there a place shows the worker that leaves.
+    for (const { from, to } of [...changes.kept, ...changes.shrinking, ...changes.growing]) put(to, before[from]!)
+    for (const { from, to } of changes.kept) before[from]!.worker.setBatchSize(tenants[to]!.batchSize)
+    const start = async (to: number) => put(to, await this.#start(tenants[to]!, interrupted))
+    const replace = async ({ from, to }: { readonly from: number; readonly to: number }) => {
+      await this.#end(before[from]!.worker)
+      await start(to)
+    }
+    this.#lookedMs = monotonicMs()
+    this.#watch ??= setInterval(() => this.#look(), WATCH_MS)
+    await allOrFirstError([
+      ...changes.removed.map((from) => this.#end(before[from]!.worker)),
+      ...changes.shrinking.map(replace),
+    ])
+    interrupted.throwIfAborted()
+    await allOrFirstError([...changes.growing.map(replace), ...changes.added.map(start)])
+    interrupted.throwIfAborted()
+  }
+
+  async #start(tenant: Tenant, interrupted: AbortSignal): Promise<Slot> {
+    const worker = await this.#launch(tenant, interrupted)
+    return { worker, deaths: 0, startedMs: this.#clock.now(), restart: undefined }
+  }
+
+  /** Start a process and wait until it runs, through MPS if there is one, or has failed and is gone. */
+  async #launch(tenant: Tenant, interrupted: AbortSignal): Promise<WorkerProcess> {
+    const { worker: kind, images, mps, logFolder, environment = process.env, loadMs = 180_000 } = this.#options
+    const launch = await kind.launch(tenant)
+    const id = this.#nextId++
+    const worker = new WorkerProcess({
+      id,
+      tenant,
+      launch,
+      environment: { ...environment, ...mps?.clientEnvironment(tenant.mpsPercent) },
+      images: images.images,
+      logFile: logFolder === undefined ? null : path.join(logFolder, `worker-${id}.jsonl`),
+      clock: this.#clock,
+      onClosed: (closed) => this.#onClosed(closed),
+    })
+    this.#living.add(worker)
+    const tooLong = setTimeout(() => worker.fail(`it did not load within ${loadMs} ms`), loadMs)
+    const interrupt = () => worker.fail('it was not waited for')
+    interrupted.addEventListener('abort', interrupt, { once: true })
+    if (interrupted.aborted) interrupt()
+    await worker.started()
+    clearTimeout(tooLong)
+    if (worker.state === 'running' && mps) {
+      await mps.verifyClient(worker.pid).catch((error: unknown) => {
+        worker.fail(error instanceof Error ? error.message : String(error))
+      })
+    }
+    interrupted.removeEventListener('abort', interrupt)
+    if (worker.state === 'running') this.#tell('started', worker, worker.description)
+    else {
+      worker.kill()
+      await worker.closed
+    }
+    return worker
+  }
+
+  async #end(worker: WorkerProcess): Promise<void> {
+    if (!this.#living.has(worker)) return
+    // Nothing can be asked of a worker that has failed.
+    if (worker.state === 'failed') worker.kill()
+    await worker.drain(this.#options.drainMs ?? 10_000)
+  }
+
+  #look(): void {
+    const nowMs = monotonicMs()
+    const lateMs = nowMs - this.#lookedMs - WATCH_MS
+    this.#lookedMs = nowMs
+    // Where this process itself was held up, what the workers said meanwhile is still to be read.
+    if (lateMs > WATCH_MS) return
+    for (const worker of this.#living) {
+      const reason = worker.hungBecause()
+      if (reason !== undefined) worker.fail(reason)
+    }
+  }
+
+  #onClosed(worker: WorkerProcess): void {
+    this.#living.delete(worker)
+    const { id, pid, logFile, counters, failure } = worker
+    this.#ended.push({ id, pid, logFile, counters, failure })
+    this.#tell(failure === undefined ? 'ended' : 'failed', worker, failure ?? 'drained')
+    // One that never ran is not here yet: its caller hears of it. What does not fit will not fit the next time either.
+    const slot = this.#slots.find((candidate) => candidate.worker === worker)
+    if (slot && !worker.draining && worker.outOfMemory === undefined) this.#scheduleRestart(slot)
+  }
+
+  #scheduleRestart(slot: Slot): void {
+    const { backOffMs = 250 } = this.#options
+    if (this.#clock.now() - slot.startedMs > HEALTHY_MS) slot.deaths = 0
+    const waitMs = Math.min(LONGEST_BACK_OFF_MS, backOffMs * 2 ** slot.deaths)
+    slot.deaths++
+    this.#tell('restarting', slot.worker, `in ${waitMs} ms`)
+    slot.restart = setTimeout(() => {
+      const interrupted = this.#stopping.signal
+      this.#inTurn(async () => {
+        if (!this.#slots.includes(slot)) return
+        slot.startedMs = this.#clock.now()
+        slot.worker = await this.#launch(slot.worker.tenant, interrupted)
+        const { state, outOfMemory } = slot.worker
+        if (state === 'failed' && outOfMemory === undefined && !interrupted.aborted) this.#scheduleRestart(slot)
+      }).catch((error: unknown) => this.#tell('failed', slot.worker, String(error)))
+    }, waitMs)
+  }
+
+  #tell(kind: PoolEvent['kind'], { id, pid, tenant }: WorkerProcess, message: string): void {
+    this.#options.onEvent?.({ kind, id, pid, tenant, message })
+  }
+}
+
+/** @throws PctodlError `TENANTS_FAILED` naming every tenant that has failed */
+export function assertRunning(pool: TenantPool): void {
+  const failed = pool.counters().filter(({ state }) => state === 'failed')
+  if (failed.length === 0) return
+  const list = failed.map(({ tenant, failure }) => `${tenant.model} (${tenant.mpsPercent} %): ${failure}`)
+  throw new PctodlError('TENANTS_FAILED', list.join('; '))
+}

@@ -1,0 +1,69 @@
+import { existsSync } from 'node:fs'
+import { freemem, homedir } from 'node:os'
+import path from 'node:path'
+import { networkFacts, writeOnnx } from '@pctodl/model-zoo'
+import { InvalidInputError, PctodlError, type Tenant } from '@pctodl/platform'
+import { codeFolder } from './code-folder.js'
+import type { WorkerKind } from './worker-kind.js'
+
+export interface OnnxWorkerOptions {
+  /** Where networks of the zoo are exported to. Default: a folder in the user's cache. */
+  readonly modelFolder?: string
+  /** `auto`: CUDA where onnxruntime-node has its provider, the processor otherwise. Default `auto`. */
+  readonly device?: 'auto' | 'cpu' | 'cuda'
+  /** Threads of one operator on the processor. Default 1. */
+  readonly threads?: number
+  /** Memory that the batches of one worker may take on the processor, bytes. Default: 80 % of what is free at its start. */
+  readonly memoryLimitBytes?: number
+  /** The built worker. Default: the one of this package. */
+  readonly program?: string
+}
+
+/**
+ * Workers on onnxruntime-node. A tenant's model is a network of the zoo, exported with random weights at first use, or the path of
+ * an `.onnx` file with a dynamic batch.
+ *
+ * @throws PctodlError `NOT_BUILT` where the worker has not been built
+ */
+export function onnxWorker(options: OnnxWorkerOptions = {}): WorkerKind {
+  const { modelFolder = defaultModelFolder(), device = 'auto', threads = 1, program = builtWorker() } = options
+  return {
+    name: 'onnxruntime-node',
+    launch: ({ model }: Tenant) => {
+      const isFile = model.endsWith('.onnx')
+      return {
+        program: process.execPath,
+        args: [program],
+        modelFile: isFile ? existing(model) : exported(model, modelFolder),
+        options: { device, threads },
+        // Half precision in the zoo's facts, single precision here; and the input itself.
+        ...(isFile ? {} : { sampleBytes: 2 * networkFacts(model).peakActivationBytes + 2 * 4 * 3 * 224 * 224 }),
+        memoryLimitBytes: options.memoryLimitBytes ?? 0.8 * freemem(),
+      }
+    },
+  }
+}
+
+function exported(model: string, folder: string): string {
+  const file = path.join(folder, `${networkFacts(model).name}.onnx`)
+  return existsSync(file) ? file : writeOnnx(model, folder).at(-1)!.path
+}
+
+function existing(file: string): string {
+  if (!existsSync(file)) throw new InvalidInputError('model', file, 'an ONNX file that exists')
+  return path.resolve(file)
+}
+
+function defaultModelFolder(): string {
+  const cache = process.env['XDG_CACHE_HOME'] || path.join(homedir(), '.cache')
+  return path.join(cache, 'pctodl-tenants', 'models')
+}
+
+function builtWorker(): string {
+  const here = codeFolder()
+  for (const folder of [here, path.join(here, '..', '..', 'dist')]) {
+    const file = path.join(folder, 'programs', 'onnx-worker.js')
+    if (existsSync(file)) return file
+  }
+  throw new PctodlError('NOT_BUILT', 'the worker onnx-worker.js is missing; build @pctodl/tenants, or install it again')
+}

@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs'
+
+/**
+ * What the kernel says a process does: `stopped` by a signal, `dead` but not reaped, `running` or waiting for a processor, `waiting`
+ * for anything else; `unknown` where there is no such process, or no /proc.
+ */
+export type ProcessState = 'running' | 'waiting' | 'stopped' | 'dead' | 'unknown'
+
+const states: Readonly<Record<string, ProcessState>> = {
+  R: 'running',
+  T: 'stopped',
+  t: 'stopped',
+  Z: 'dead',
+  X: 'dead',
+}
+
+export function processState(pid: number): ProcessState {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    // The name in brackets may hold anything; the state is the first field after it.
+    return states[stat[stat.lastIndexOf(')') + 2]!] ?? 'waiting'
+  } catch {
+    return 'unknown'
+  }
+}

@@ -1,0 +1,258 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type Clock, LatencyHistogram, type Tenant, type TenantCounters, type TenantState } from '@pctodl/platform'
+import { LineSplitter } from '../protocol/line-splitter.js'
+import {
+  type Command,
+  type Failure,
+  type ImageFile,
+  type Progress,
+  parseReport,
+  type Report,
+} from '../protocol/messages.js'
+import { monotonicMs } from '../protocol/monotonic.js'
+import { type ProcessState, processState } from './process-state.js'
+import type { WorkerLaunch } from './worker-kind.js'
+
+/** Silence after which the pool looks at a worker, ms, and after which it gives up on one that only lacks processor time. */
+const SILENT_MS = 700
+const STARVED_MS = 10_000
+/** Characters of a worker's standard error that are kept for messages. */
+const KEPT_ERROR_TEXT = 2000
+
+export interface WorkerProcessOptions {
+  readonly id: number
+  readonly tenant: Tenant
+  readonly launch: WorkerLaunch
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly images: ImageFile
+  readonly logFile: string | null
+  readonly clock: Clock
+  /** Called once, when the process is gone and everything that it wrote has been read. */
+  readonly onClosed: (worker: WorkerProcess) => void
+}
+
+/** One worker process and what it has said so far. */
+export class WorkerProcess {
+  readonly id: number
+  readonly pid: number
+  readonly logFile: string | null
+  state: TenantState | 'ended' = 'loading'
+  failure: string | undefined
+  /** What the worker said about a batch that did not fit. */
+  outOfMemory: { readonly batchSize: number; readonly largestBatchSize: number | null } | undefined
+  /** Who it is: runtime, device, and any choice that it made. */
+  description = ''
+  /** Set where the pool ends it on purpose. */
+  draining = false
+  readonly closed: Promise<void>
+  readonly #options: WorkerProcessOptions
+  readonly #child: ChildProcess
+  readonly #toClockMs: number
+  readonly #latencies = new LatencyHistogram()
+  readonly #answers = new Map<number, (answered: boolean) => void>()
+  #tenant: Tenant
+  #progress: Progress | undefined
+  #readyMs = 0
+  #heardMs: number
+  #started: (() => void)[] = []
+  #errorText = ''
+  #nextCommand = 1
+
+  constructor(options: WorkerProcessOptions) {
+    const { id, tenant, launch, environment, images, logFile, clock } = options
+    this.#options = options
+    this.id = id
+    this.logFile = logFile
+    this.#tenant = tenant
+    this.#toClockMs = clock.now() - monotonicMs()
+    this.#heardMs = monotonicMs()
+    const { program, args } = diesWithParent(launch)
+    this.#child = spawn(program, args, {
+      env: { ...environment, ...launch.environment },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    })
+    this.pid = this.#child.pid ?? 0
+    this.closed = new Promise((resolve) => {
+      this.#child.on('close', (code, signal) => {
+        this.#onClose(code, signal)
+        resolve()
+      })
+    })
+    this.#child.on('error', (error) => this.#fail(`cannot start ${launch.program}: ${error.message}`))
+    this.#child.stdin!.on('error', () => {})
+    this.#child.stderr!.on('data', (text: Buffer) => {
+      this.#errorText = (this.#errorText + text).slice(-KEPT_ERROR_TEXT)
+    })
+    const lines = new LineSplitter()
+    this.#child.stdout!.on('data', (chunk: Buffer) => {
+      try {
+        for (const line of lines.push(chunk)) this.#onReport(parseReport(line))
+      } catch (error) {
+        this.#fail(`it broke the protocol: ${error instanceof Error ? error.message : error}`)
+        this.kill()
+      }
+    })
+    this.#send({
+      type: 'start',
+      version: 1,
+      model: tenant.model,
+      modelFile: launch.modelFile ?? null,
+      mpsPercent: tenant.mpsPercent,
+      batchSize: tenant.batchSize,
+      images,
+      logFile,
+      sampleBytes: launch.sampleBytes ?? null,
+      memoryLimitBytes: launch.memoryLimitBytes ?? null,
+      options: launch.options ?? {},
+    })
+  }
+
+  /** The tenant with the batch size that was asked for last. */
+  get tenant(): Tenant {
+    return this.#tenant
+  }
+
+  get counters(): TenantCounters {
+    const progress = this.#progress
+    return {
+      id: this.id,
+      tenant: this.#tenant,
+      state: this.state === 'ended' ? 'failed' : this.state,
+      ...(this.failure === undefined ? {} : { failure: this.failure }),
+      samples: progress?.samples ?? 0,
+      batches: progress?.batches ?? 0,
+      latencySumMs: progress?.latencySumMs ?? 0,
+      lastCompletionMs:
+        (progress && progress.batches > 0 ? progress.lastCompletionMs : this.#readyMs) + this.#toClockMs,
+      latencies: this.#latencies.snapshot(),
+    }
+  }
+
+  /** Resolves when the worker runs or has failed. */
+  started(): Promise<void> {
+    return this.state === 'loading' ? new Promise((resolve) => this.#started.push(resolve)) : Promise.resolve()
+  }
+
+  setBatchSize(batchSize: number): void {
+    if (batchSize === this.#tenant.batchSize) return
+    this.#tenant = { ...this.#tenant, batchSize }
+    this.#send({ type: 'batch', id: this.#nextCommand++, batchSize })
+  }
+
+  /** Ask for counters now. @returns whether an answer came before the worker closed or the time was up */
+  async report(timeoutMs = 500): Promise<boolean> {
+    if (this.state !== 'running') return false
+    const id = this.#nextCommand++
+    const answer = new Promise<boolean>((resolve) => {
+      const timer = setTimeout(() => this.#answer(id, false), timeoutMs)
+      this.#answers.set(id, (answered) => {
+        clearTimeout(timer)
+        resolve(answered)
+      })
+    })
+    this.#send({ type: 'report', id })
+    return answer
+  }
+
+  /** Let it finish the batch in flight; what has not ended by then is killed. Resolves when the process is gone. */
+  async drain(graceMs: number): Promise<void> {
+    this.draining = true
+    this.#send({ type: 'drain', id: this.#nextCommand++ })
+    const timer = setTimeout(() => this.kill(), graceMs)
+    await this.closed
+    clearTimeout(timer)
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL')
+  }
+
+  /** Ends a worker that makes the pool wait for nothing, with a reason. */
+  fail(failure: string): void {
+    this.#fail(failure)
+    this.kill()
+  }
+
+  /**
+   * Why the worker counts as hung, undefined while it does not. A heartbeat that is overdue is no proof on a busy host, so the
+   * kernel is asked: a stopped or sleeping process had its chance, one that wants a processor has not had it yet.
+   */
+  hungBecause(): string | undefined {
+    const silentMs = monotonicMs() - this.#heardMs
+    if (this.state !== 'running' || silentMs < SILENT_MS) return undefined
+    const state: ProcessState = processState(this.pid)
+    if (state === 'running' && silentMs < STARVED_MS) return undefined
+    return `hung: no heartbeat for ${Math.round(silentMs)} ms, the process is ${state}`
+  }
+
+  #onReport(report: Report): void {
+    this.#heardMs = monotonicMs()
+    if (report.type === 'hello') {
+      const { runtime, device, note } = report
+      this.description = `${runtime} on ${device}${note === undefined ? '' : ` (${note})`}`
+    } else if (report.type === 'ready') {
+      this.#readyMs = report.atMs
+      this.#become('running')
+    } else if (report.type === 'progress') {
+      this.#progress = report
+      for (const latencyMs of report.latenciesMs) this.#latencies.record(latencyMs)
+      if (report.id !== undefined) this.#answer(report.id, true)
+    } else if (report.type === 'failed') this.#onFailure(report)
+  }
+
+  #onFailure({ reason, message, batchSize, largestBatchSize = null }: Failure): void {
+    if (reason === 'out-of-memory' && batchSize !== undefined) {
+      this.outOfMemory = { batchSize, largestBatchSize }
+      const largest = largestBatchSize === null ? 'no smaller batch tried fits' : `batch ${largestBatchSize} fits`
+      this.#fail(`out of memory: ${message}; ${largest}`)
+    } else this.#fail(message)
+  }
+
+  #onClose(code: number | null, signal: NodeJS.Signals | null): void {
+    if (this.draining && this.failure === undefined) this.#become('ended')
+    else if (this.failure === undefined) {
+      const how = signal === null ? `exit code ${code}` : signal
+      const said = this.#errorText.trim().split('\n').slice(-3).join(' | ')
+      this.#fail(`the process ended (${how})${said === '' ? '' : `: ${said}`}`)
+    }
+    for (const id of [...this.#answers.keys()]) this.#answer(id, false)
+    this.#options.onClosed(this)
+  }
+
+  #fail(failure: string): void {
+    this.failure ??= failure
+    this.#become('failed')
+  }
+
+  #become(state: WorkerProcess['state']): void {
+    this.state = state
+    for (const resolve of this.#started.splice(0)) resolve()
+  }
+
+  #answer(id: number, answered: boolean): void {
+    this.#answers.get(id)?.(answered)
+    this.#answers.delete(id)
+  }
+
+  #send(command: Command): void {
+    if (this.#child.stdin?.writable) this.#child.stdin.write(`${JSON.stringify(command)}\n`)
+  }
+}
+
+/**
+ * A worker ends when its standard input does; one that is stopped or stuck cannot notice. With setpriv (util-linux) the kernel
+ * kills it when its parent dies, whatever it does.
+ */
+function diesWithParent({ program, args }: WorkerLaunch): {
+  readonly program: string
+  readonly args: readonly string[]
+} {
+  if (!hasSetpriv()) return { program, args }
+  return { program: 'setpriv', args: ['--pdeathsig', 'KILL', '--', program, ...args] }
+}
+
+let setpriv: boolean | undefined
+function hasSetpriv(): boolean {
+  setpriv ??= process.platform === 'linux' && spawnSync('setpriv', ['--pdeathsig', 'KILL', '--', 'true']).status === 0
+  return setpriv
+}

@@ -1,0 +1,22 @@
+import { StringDecoder } from 'node:string_decoder'
+import { PctodlError } from '@pctodl/platform'
+import { LONGEST_LINE } from './messages.js'
+
+/** Cuts a stream of bytes into lines, whatever the chunks. What comes after the last line end stays behind. */
+export class LineSplitter {
+  readonly #decoder = new StringDecoder('utf8')
+  #rest = ''
+
+  /** @throws PctodlError `LINE_TOO_LONG` */
+  push(chunk: Uint8Array): string[] {
+    const lines = (this.#rest + this.#decoder.write(chunk as Buffer)).split('\n')
+    this.#rest = lines.pop()!
+    if (this.#rest.length > LONGEST_LINE) {
+      throw new PctodlError(
+        'LINE_TOO_LONG',
+        `a line of more than ${LONGEST_LINE} bytes; one JSON object a line was expected`,
+      )
+    }
+    return lines.map((line) => line.trim()).filter((line) => line !== '')
+  }
+}

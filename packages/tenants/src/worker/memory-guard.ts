@@ -1,0 +1,46 @@
+import type { StartCommand } from '../protocol/messages.js'
+
+/** What the worker calls an error that means: this batch does not fit. */
+export class OutOfMemory extends Error {}
+
+/**
+ * Refuse a batch that cannot fit before the operating system has to: a host that overcommits its memory ends some other process
+ * instead of failing an allocation.
+ *
+ * @throws OutOfMemory
+ */
+export function assertFits({ sampleBytes, memoryLimitBytes }: StartCommand, batchSize: number): void {
+  if (sampleBytes === null || memoryLimitBytes === null) return
+  const neededBytes = sampleBytes * batchSize
+  if (neededBytes <= memoryLimitBytes) return
+  throw new OutOfMemory(`needs about ${mebibytes(neededBytes)} MiB, ${mebibytes(memoryLimitBytes)} MiB are allowed`)
+}
+
+/** Whether an error of a runtime means that memory ran out. */
+export function meansOutOfMemory(error: unknown): boolean {
+  if (error instanceof OutOfMemory) return true
+  const message = error instanceof Error ? error.message : String(error)
+  return /out of memory|cudaErrorMemoryAllocation|failed to allocate|bad_alloc|allocation failed|invalid typed array length/i.test(
+    message,
+  )
+}
+
+/** The largest of b/2, b/4 ... that runs; null where not even one sample does. */
+export async function largestThatRuns(
+  batchSize: number,
+  run: (batchSize: number) => Promise<void> | void,
+): Promise<number | null> {
+  for (let smaller = Math.floor(batchSize / 2); smaller >= 1; smaller = Math.floor(smaller / 2)) {
+    try {
+      await run(smaller)
+      return smaller
+    } catch (error) {
+      if (!meansOutOfMemory(error)) throw error
+    }
+  }
+  return null
+}
+
+function mebibytes(bytes: number): string {
+  return (bytes / 1024 ** 2).toFixed(0)
+}

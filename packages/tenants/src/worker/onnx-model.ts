@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs'
+import type { InferenceSession, Tensor } from 'onnxruntime-node'
+import type { ImageFile, StartCommand } from '../protocol/messages.js'
+import { assertFits } from './memory-guard.js'
+
+/** The worker lacks something that has to be installed. */
+export class MissingRuntime extends Error {}
+
+export interface OnnxOptions {
+  /** `auto`: CUDA where its provider is present, the processor otherwise, which is said. Default `auto`. */
+  readonly device?: 'auto' | 'cpu' | 'cuda'
+  /** Threads of one operator on the processor. Default 1: tenants do not help each other out. */
+  readonly threads?: number
+}
+
+/** A network in ONNX Runtime with a batch of images in front of it. */
+export class OnnxModel {
+  readonly runtime: string
+  readonly device: string
+  readonly note: string | undefined
+  readonly #session: InferenceSession
+  readonly #tensor: typeof Tensor
+  readonly #images: ImageFile
+  readonly #start: StartCommand
+  readonly #pixels: Float32Array
+  #batch = new Float32Array(0)
+  #next = 0
+
+  private constructor(
+    ort: typeof import('onnxruntime-node'),
+    session: InferenceSession,
+    start: StartCommand,
+    device: string,
+    note: string | undefined,
+  ) {
+    this.runtime = `onnxruntime-node ${ort.env.versions.node ?? ''}`.trim()
+    this.device = device
+    this.note = note
+    this.#session = session
+    this.#tensor = ort.Tensor
+    this.#start = start
+    this.#images = start.images
+    const bytes = readFileSync(start.images.file)
+    this.#pixels = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)
+  }
+
+  /** @throws MissingRuntime */
+  static async load(start: StartCommand): Promise<OnnxModel> {
+    const ort = await import('onnxruntime-node').catch((cause: unknown) => {
+      const reason = cause instanceof Error ? cause.message.split('\n')[0] : String(cause)
+      throw new MissingRuntime(
+        `this worker needs onnxruntime-node, which cannot be loaded (${reason}); install it: npm install onnxruntime-node ` +
+          '(with ONNXRUNTIME_NODE_INSTALL=skip where its download of CUDA files fails)',
+      )
+    })
+    if (start.modelFile === null) throw new Error(`no ONNX file was given for ${start.model}`)
+    const { device = 'auto', threads = 1 } = start.options as OnnxOptions
+    const open = (provider: string) =>
+      ort.InferenceSession.create(start.modelFile!, {
+        executionProviders: [provider],
+        intraOpNumThreads: threads,
+        interOpNumThreads: 1,
+        executionMode: 'sequential',
+      })
+    if (device !== 'auto') return new OnnxModel(ort, await open(device), start, device, undefined)
+    try {
+      return new OnnxModel(ort, await open('cuda'), start, 'cuda', undefined)
+    } catch (error) {
+      const reason = (error instanceof Error ? error.message : String(error)).split('\n')[0]
+      return new OnnxModel(ort, await open('cpu'), start, 'cpu', `on the processor: CUDA is not available (${reason})`)
+    }
+  }
+
+  /** Put the next images together and run them. */
+  async run(batchSize: number): Promise<void> {
+    assertFits(this.#start, batchSize)
+    const { channels, height, width, count } = this.#images
+    const size = channels * height * width
+    if (this.#batch.length !== batchSize * size) this.#batch = new Float32Array(batchSize * size)
+    for (let i = 0; i < batchSize; i++) {
+      this.#batch.set(this.#pixels.subarray(this.#next * size, (this.#next + 1) * size), i * size)
+      this.#next = (this.#next + 1) % count
+    }
+    const input = this.#session.inputNames[0]!
+    const tensor = new this.#tensor('float32', this.#batch, [batchSize, channels, height, width])
+    const outputs = await this.#session.run({ [input]: tensor })
+    for (const output of Object.values(outputs)) output.dispose()
+  }
+}

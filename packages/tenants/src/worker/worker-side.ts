@@ -1,0 +1,98 @@
+import { closeSync, openSync, writeSync } from 'node:fs'
+import { LineSplitter } from '../protocol/line-splitter.js'
+import { type Command, parseCommand, type Report } from '../protocol/messages.js'
+import { monotonicMs } from '../protocol/monotonic.js'
+
+/** A heartbeat this often, ms: four may be lost before the pool looks closer. */
+const HEARTBEAT_MS = 100
+/** Reports are held back this long, ms, so that batches of a millisecond do not become a thousand lines a second. */
+const REPORT_MS = 10
+
+/** The worker's end of the protocol, for workers that are written in TypeScript: commands in, counters out. */
+export class WorkerSide {
+  #samples = 0
+  #batches = 0
+  #latencySumMs = 0
+  #lastCompletionMs = 0
+  #batchSize = 1
+  #latenciesMs: number[] = []
+  #log: number | undefined
+  #flushTimer: NodeJS.Timeout | undefined
+
+  /** Listen for commands; without the parent there is nothing to live for. */
+  listen(onCommand: (command: Command) => void): void {
+    const lines = new LineSplitter()
+    process.stdin.on('data', (chunk: Buffer) => {
+      try {
+        for (const line of lines.push(chunk)) onCommand(parseCommand(line))
+      } catch (error) {
+        this.fail({ type: 'failed', reason: 'error', message: error instanceof Error ? error.message : String(error) })
+      }
+    })
+    // A signal ends a thread that is deep in a batch; exit() would wait for it.
+    process.stdin.on('close', () => process.kill(process.pid, 'SIGKILL'))
+    setInterval(() => this.send({ type: 'heartbeat', atMs: monotonicMs() }), HEARTBEAT_MS)
+  }
+
+  logTo(file: string | null): void {
+    if (file !== null) this.#log = openSync(file, 'a')
+  }
+
+  ready(batchSize: number): void {
+    this.#lastCompletionMs = monotonicMs()
+    this.#batchSize = batchSize
+    this.send({ type: 'ready', atMs: this.#lastCompletionMs })
+  }
+
+  completed(samples: number, latencyMs: number, atMs: number): void {
+    this.#samples += samples
+    this.#batches++
+    this.#latencySumMs += latencyMs
+    this.#lastCompletionMs = atMs
+    this.#batchSize = samples
+    this.#latenciesMs.push(latencyMs)
+    this.#flushTimer ??= setTimeout(() => this.report(), REPORT_MS)
+  }
+
+  /** Counters now, and a line in the worker's own log. */
+  report(id?: number): void {
+    clearTimeout(this.#flushTimer)
+    this.#flushTimer = undefined
+    const [samples, batches] = [this.#samples, this.#batches]
+    this.send({
+      type: 'progress',
+      samples,
+      batches,
+      latencySumMs: this.#latencySumMs,
+      lastCompletionMs: this.#lastCompletionMs,
+      batchSize: this.#batchSize,
+      latenciesMs: this.#latenciesMs,
+      ...(id === undefined ? {} : { id }),
+    })
+    this.#latenciesMs = []
+    if (this.#log !== undefined) writeSync(this.#log, `${JSON.stringify({ samples, batches })}\n`)
+  }
+
+  drained(id: number): never {
+    this.report(id)
+    this.send({ type: 'drained', id })
+    if (this.#log !== undefined) closeSync(this.#log)
+    process.exit(0)
+  }
+
+  fail(failure: Extract<Report, { type: 'failed' }>): never {
+    this.send(failure)
+    process.exit(1)
+  }
+
+  /** Written at once and as a whole, so that what is sent survives whatever happens to the process next. */
+  send(report: Report): void {
+    const bytes = Buffer.from(`${JSON.stringify(report)}\n`)
+    try {
+      for (let done = 0; done < bytes.length; ) done += writeSync(1, bytes, done)
+    } catch {
+      // The pool is gone; so are we.
+      process.kill(process.pid, 'SIGKILL')
+    }
+  }
+}

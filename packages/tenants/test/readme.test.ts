@@ -1,0 +1,43 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
+import path from 'node:path'
+import { onnxWorker, parseCommand, parseReport } from '@pctodl/tenants'
+import { describe, expect, it } from 'vitest'
+import { measureTwo } from '../examples/measure-two.js'
+import { buildWorker } from './built-worker.js'
+
+const read = (file: string) => readFileSync(new URL(file, import.meta.url), 'utf8')
+const readme = read('../README.md')
+const blocks = (language: string) =>
+  [...readme.matchAll(new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``, 'g'))].map(([, text]) => text!)
+
+describe('README', () => {
+  it('shows an example that works, as it stands in the file', async () => {
+    expect(blocks('ts')).toEqual([read('../examples/measure-two.ts')])
+    const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-readme-'))
+    const { program, remove } = await buildWorker()
+    const cache = process.env['XDG_CACHE_HOME'] || path.join(homedir(), '.cache')
+    const modelFolder = path.join(cache, 'pctodl-tenants', 'models')
+    try {
+      const lines = await measureTwo(folder, onnxWorker({ device: 'cpu', program, modelFolder }))
+      expect(lines).toHaveLength(2)
+      expect(lines[0]).toMatch(/^mobilenet_v2: [1-9][\d.]* samples\/s, 95 % of the batches within [1-9]\d* ms$/)
+    } finally {
+      remove()
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }, 60_000)
+
+  it('shows commands and reports of the protocol', () => {
+    const [commands, reports] = blocks('jsonl').map((text) => text.trim().split('\n'))
+    expect(commands!.map((line) => parseCommand(line).type)).toEqual(['start', 'batch', 'report', 'drain'])
+    expect(reports!.map((line) => parseReport(line).type)).toEqual([
+      'hello',
+      'heartbeat',
+      'ready',
+      'progress',
+      'failed',
+      'drained',
+    ])
+  })
+})

@@ -1,0 +1,102 @@
+/**
+ * A worker of the tests that speaks the protocol and needs no model: batches of a fixed time per sample. Its options say how it
+ * behaves: perSampleMs, memoryBatch (largest batch that fits), dieAfterBatches, hangAfterBatches, garbage, loadMs, eventLog.
+ */
+import { appendFileSync, writeSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+
+const now = () => Number(process.hrtime.bigint()) / 1e6
+const send = (report) => writeSync(1, `${JSON.stringify(report)}\n`)
+let start
+let batchSize
+let drain
+let silent = false
+const counters = { samples: 0, batches: 0, latencySumMs: 0, lastCompletionMs: 0 }
+let latenciesMs = []
+
+function report(id) {
+  send({ type: 'progress', ...counters, batchSize, latenciesMs, ...(id === undefined ? {} : { id }) })
+  latenciesMs = []
+  const { samples, batches } = counters
+  if (start.logFile) appendFileSync(start.logFile, `${JSON.stringify({ samples, batches })}\n`)
+}
+
+function note(what) {
+  const { model, mpsPercent, options } = start
+  if (options.eventLog)
+    appendFileSync(options.eventLog, `${JSON.stringify({ what, model, mpsPercent, atMs: now(), pid: process.pid })}\n`)
+}
+
+function end(code) {
+  note('end')
+  process.exit(code)
+}
+
+const input = createInterface({ input: process.stdin })
+input.on('close', () => process.exit(0))
+input.on('line', (line) => {
+  const command = JSON.parse(line)
+  if (command.type === 'start') begin(command)
+  else if (command.type === 'batch') batchSize = command.batchSize
+  else if (command.type === 'report') report(command.id)
+  else {
+    drain = command.id
+  }
+})
+setInterval(() => silent || send({ type: 'heartbeat', atMs: now() }), 100)
+
+function begin(command) {
+  start = command
+  batchSize = command.batchSize
+  note('start')
+  send({ type: 'hello', version: 1, runtime: 'scripted', device: 'none' })
+  if (start.options.garbage) writeSync(1, `${start.options.garbage}\n`)
+  setTimeout(() => {
+    if (!fits()) return
+    counters.lastCompletionMs = now()
+    send({ type: 'ready', atMs: counters.lastCompletionMs })
+    next()
+  }, start.options.loadMs ?? 0)
+}
+
+function fits() {
+  const { memoryBatch = Number.POSITIVE_INFINITY } = start.options
+  if (batchSize <= memoryBatch) return true
+  let largest = Math.floor(batchSize / 2)
+  while (largest > memoryBatch) largest = Math.floor(largest / 2)
+  send({
+    type: 'failed',
+    reason: 'out-of-memory',
+    message: `${start.model} at batch ${batchSize}`,
+    batchSize,
+    largestBatchSize: largest >= 1 ? largest : null,
+  })
+  end(1)
+}
+
+function next() {
+  const { perSampleMs = 1, dieAfterBatches, hangAfterBatches } = start.options
+  if (drain !== undefined) {
+    report(drain)
+    send({ type: 'drained', id: drain })
+    end(0)
+  }
+  if (!fits()) return
+  const size = batchSize
+  const startedMs = now()
+  setTimeout(() => {
+    const atMs = now()
+    counters.samples += size
+    counters.batches++
+    counters.latencySumMs += atMs - startedMs
+    counters.lastCompletionMs = atMs
+    latenciesMs.push(atMs - startedMs)
+    report()
+    if (counters.batches === dieAfterBatches) end(3)
+    if (counters.batches === hangAfterBatches) {
+      silent = true
+      return
+    }
+    next()
+  }, perSampleMs * size)
+}
