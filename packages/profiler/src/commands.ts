@@ -1,0 +1,1 @@
+export { pctodlProfile } from './main.js'

@@ -1,0 +1,147 @@
+import path from 'node:path'
+import { type Backend, openBackend } from '@pctodl/backend'
+import { type CommandFunction, type Terminal, UsageError, writeFileAtomically } from '@pctodl/command-line'
+import { type GpuInfo, PctodlError } from '@pctodl/platform'
+import { version } from '../package.json'
+import type { ProfileRow } from './measure/profile-row.js'
+import { type ProfileOptions, parseOptions } from './options.js'
+import { expectedDuration } from './plan/expected-duration.js'
+import type { ProfilePlan } from './plan/profile-plan.js'
+import { describeDuration, describePlan, describeRow, ProfileProgress } from './report/describe.js'
+import { reportOf } from './report/report.js'
+import { requestedPlan } from './requested-plan.js'
+import { runPlan } from './run-plan.js'
+import { describeBoard, type Manifest, planSha256 } from './trace/manifest.js'
+import { formatRepeatsCsv, summarizeRepeats } from './trace/summarize-repeats.js'
+import { TraceStore } from './trace/trace-store.js'
+
+/** The command line `pctodl-profile` as a function. */
+export const pctodlProfile: CommandFunction = async (argv, terminal) => {
+  const options = await parseOptions(argv, terminal)
+  const { worker, dataset } = options
+  const backend = await openBackend({
+    kind: options.backend,
+    gpu: options.gpu,
+    seed: options.seed,
+    real: {
+      ...(worker === undefined ? {} : { worker }),
+      ...(dataset === undefined ? {} : { dataset }),
+      mps: options.mps,
+      onMessage: (message) => terminal.stderr.write(`${message}\n`),
+    },
+  })
+  try {
+    if (backend.kind === 'sim') assertSimulable(options)
+    const plan = requestedPlan(options, backend.gpu.spec)
+    if (options.writePlanFile !== undefined) {
+      writeFileAtomically(options.writePlanFile, `${JSON.stringify(plan, null, 1)}\n`)
+    }
+    terminal.stderr.write(`${backend.description}\n${describePlan(plan)}\n`)
+    if (options.dryRun) {
+      terminal.stdout.write(options.json ? `${JSON.stringify(dryReport(plan), null, 2)}\n` : listing(plan))
+      return 0
+    }
+    return await measure(options, backend, plan, terminal)
+  } finally {
+    await backend.close()
+  }
+}
+
+async function measure(
+  options: ProfileOptions,
+  backend: Backend,
+  plan: ProfilePlan,
+  terminal: Terminal,
+): Promise<number> {
+  const { stdout, stderr, signal } = terminal
+  const manifest = newManifest(backend, await backend.gpu.info(), plan)
+  const out = options.out ?? path.join('profile', `${backend.gpu.spec.key}.csv`)
+  const store = new TraceStore(out, manifest, options.resume)
+  const rows: ProfileRow[] = [...store.measured]
+  const startedMs = performance.now()
+  const boardStartedMs = backend.clock.now()
+  try {
+    if (rows.length > 0) stderr.write(`resuming after row ${rows.length} of ${plan.rows.length}\n`)
+    const progress = new ProfileProgress(stderr, plan, rows.length)
+    await runPlan(backend, plan, {
+      measured: store.measured,
+      leaveClocksAlone: options.leaveClocksAlone,
+      signal,
+      onBegin: (planned, row) => progress.begin(planned, row),
+      onRow: (row) => {
+        store.append(row)
+        rows.push(row)
+        progress.end(row)
+      },
+    })
+  } catch (error) {
+    if (rows.length > 0) stderr.write(`\n${rows.length} of ${plan.rows.length} rows are kept; go on with --resume\n`)
+    throw error
+  } finally {
+    store.close()
+  }
+  const files = [...(plan.rows.some((row) => row.tenants.length > 0) ? [store.files.trace] : [])]
+  if (plan.rows.some((row) => row.tenants.length === 0)) files.push(store.files.static)
+  files.push(store.files.manifest)
+  if (plan.rows.some((row) => row.repeat > 0)) files.push(writeRepeats(out, rows))
+  if (options.plot) files.push(...(await plot(out, rows, plan)))
+  const report = reportOf(plan, rows, {
+    boardMs: backend.clock.now() - boardStartedMs,
+    wallMs: performance.now() - startedMs,
+    files,
+  })
+  stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : report.text)
+  return rows.every((row) => row.status === 'crashed' || row.status === 'no-telemetry') ? 1 : 0
+}
+
+/** Options that mean something on a real board only are refused on a simulated one, not passed over. */
+function assertSimulable({ worker, dataset, mps }: ProfileOptions): void {
+  const given = worker !== undefined ? '--worker' : dataset !== undefined ? '--dataset' : mps ? undefined : '--no-mps'
+  if (given === undefined) return
+  throw new UsageError(`${given} is for a real board, and this one is simulated; leave it out, or use --backend nvml`)
+}
+
+function newManifest(backend: Backend, info: GpuInfo, plan: ProfilePlan): Manifest {
+  return {
+    version: 1,
+    tool: `@pctodl/profiler ${version}`,
+    node: process.version,
+    startedAt: new Date().toISOString(),
+    backend: backend.kind,
+    board: describeBoard(info),
+    inputs: backend.inputs,
+    planSha256: planSha256(plan),
+    plan,
+  }
+}
+
+function writeRepeats(out: string, rows: readonly ProfileRow[]): string {
+  const { dir, name } = path.parse(out)
+  const file = path.join(dir, `${name}.repeats.csv`)
+  writeFileAtomically(file, formatRepeatsCsv(summarizeRepeats(rows.filter((row) => row.tenants.length > 0))))
+  return file
+}
+
+async function plot(out: string, rows: readonly ProfileRow[], plan: ProfilePlan): Promise<string[]> {
+  const { profileChart } = await import('./report/profile-chart.js')
+  const charts = await import('@pctodl/charts').catch((cause) => {
+    throw new PctodlError('MISSING_PACKAGE', '--plot needs @pctodl/charts; install it: npm install @pctodl/charts', {
+      cause,
+    })
+  })
+  const { dir, name } = path.parse(out)
+  const stem = path.join(dir, name)
+  const svg = await charts.renderSvg(profileChart(rows, plan.board, charts))
+  writeFileAtomically(`${stem}.svg`, svg)
+  writeFileAtomically(`${stem}.png`, await charts.renderPng(svg))
+  return [`${stem}.svg`, `${stem}.png`]
+}
+
+function dryReport(plan: ProfilePlan) {
+  return { ...expectedDuration(plan), plan }
+}
+
+function listing(plan: ProfilePlan): string {
+  const lines = plan.rows.map((row, i) => `${i + 1}  ${describeRow(row)}`)
+  return `${lines.join('\n')}\n${describeDuration(expectedDuration(plan))}\n`
+}

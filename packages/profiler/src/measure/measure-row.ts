@@ -1,0 +1,153 @@
+import type { GpuLease } from '@pctodl/platform'
+import type { MeasureOptions, PlannedRow } from '../plan/profile-plan.js'
+import { type Observation, powerOf, slowestBatchMs } from './observation.js'
+import type { ProfileRow } from './profile-row.js'
+import type { ProfiledBoard } from './profiled-board.js'
+import { failureOf, hasFailed, isThermallySlowed, type RowFailure, statusOf } from './row-status.js'
+import { isSettled, settleStretchMs } from './settle.js'
+import { windowErrors } from './standard-error.js'
+import { nothingMeasured, summarizeWindow } from './summarize-window.js'
+
+/** A board this close to its limit, K, rests before the next row ... */
+const HOT_MARGIN_K = 3
+/** ... until it is this far below it, but not longer than this. */
+const COOL_MARGIN_K = 15
+const COOL_MOST_MS = 180_000
+/** No stretch or window grows beyond this, however slow the batches are. */
+const LONGEST_MS = 120_000
+
+export interface RowContext {
+  readonly board: ProfiledBoard
+  /** Null where no setting may be touched; then no row asks for a clock. */
+  readonly lease: GpuLease | null
+  readonly options: MeasureOptions
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Measure one planned row: cool down if need be, apply, settle, measure. */
+export async function measureRow(context: RowContext, planned: PlannedRow, row: number): Promise<ProfileRow> {
+  const startedAt = context.board.clock.date().toISOString()
+  const coolDownMs = await coolDown(context)
+  await applyRow(context, planned)
+  const outcome = await measureApplied(context, planned)
+  return {
+    row,
+    sweep: planned.sweep,
+    repeat: planned.repeat,
+    tenants: planned.tenants,
+    targetSmClockMhz: planned.smClockMhz,
+    coolDownMs,
+    startedAt,
+    ...outcome,
+  }
+}
+
+/** Bring clocks and processes to what a row asks for. */
+export async function applyRow({ board, lease, signal }: RowContext, planned: PlannedRow): Promise<void> {
+  if (lease) {
+    await (planned.memClockMhz === null ? lease.resetMemClock() : lease.lockMemClock(planned.memClockMhz))
+    await (planned.smClockMhz === null ? lease.resetSmClock() : lease.lockSmClock(planned.smClockMhz))
+  }
+  if (planned.tenants.length === 0) await board.tenants.stop()
+  else await board.tenants.apply(planned.tenants, signal ? { signal } : {})
+}
+
+type Outcome = Omit<
+  ProfileRow,
+  'row' | 'sweep' | 'repeat' | 'tenants' | 'targetSmClockMhz' | 'coolDownMs' | 'startedAt'
+>
+
+async function measureApplied(context: RowContext, planned: PlannedRow): Promise<Outcome> {
+  const { board, options } = context
+  const atStart = board.tenants.counters()
+  const failed = (failure: RowFailure, settleMs: number, windowMs: number, memClockMhz: number | null): Outcome => ({
+    ...nothingMeasured(planned, memClockMhz ?? board.gpu.spec.performanceMemClocksMhz[0]!),
+    status: failure.status,
+    message: failure.message,
+    failed: true,
+    settleMs,
+    windowMs,
+  })
+  const beforeAll = failureOf(atStart)
+  if (beforeAll) return failed(beforeAll, 0, 0, null)
+
+  const settling: Observation[] = []
+  let settled = false
+  while (!settled) {
+    const observation = await observe(context)
+    settling.push(observation)
+    const settleMs = settling.length * options.sampleMs
+    const failure = failureOf(observation.counters, atStart)
+    if (failure) return failed(failure, settleMs, 0, observation.telemetry.memClockMhz)
+    settled = isSettled(settling, options)
+    if (settleMs >= limitOf(options.settleMostMs, 1.5 * settleStretchMs(observation, options))) break
+  }
+
+  const start = settling.at(-1)!
+  const settleMs = settling.length * options.sampleMs
+  const window: Observation[] = []
+  do {
+    const observation = await observe(context)
+    window.push(observation)
+    const failure = failureOf(observation.counters, atStart)
+    if (failure) {
+      return failed(failure, settleMs, window.length * options.sampleMs, observation.telemetry.memClockMhz)
+    }
+  } while (!isLongEnough(start, window, options))
+
+  const windowMs = window.length * options.sampleMs
+  const unread = window.filter((observation) => powerOf(observation) === null).length
+  if (2 * unread > window.length) {
+    const message = `power could not be read in ${unread} of ${window.length} readings`
+    return failed({ status: 'no-telemetry', message }, settleMs, windowMs, window.at(-1)!.telemetry.memClockMhz)
+  }
+  const status = statusOf(settled, window)
+  return {
+    ...summarizeWindow(planned, start, window, options.sampleMs),
+    status,
+    message: '',
+    failed: hasFailed(status),
+    settleMs,
+    windowMs,
+  }
+}
+
+async function observe({ board, options, signal }: RowContext): Promise<Observation> {
+  await board.clock.sleep(options.sampleMs, signal)
+  return { telemetry: await board.gpu.sample(), counters: board.tenants.counters() }
+}
+
+function isLongEnough(start: Observation, window: readonly Observation[], options: MeasureOptions): boolean {
+  const windowMs = window.length * options.sampleMs
+  if (windowMs < options.windowLeastMs) return false
+  const last = window.at(-1)!
+  if (windowMs >= limitOf(options.windowMostMs, (options.leastBatches + 1) * slowestBatchMs(last))) return true
+  const enough = last.counters.every((c, i) => c.batches - start.counters[i]!.batches >= options.leastBatches)
+  if (!enough) return false
+  const { powerPercent, throughputPercent } = windowErrors(start, window, options.sampleMs)
+  const isSmall = (percent: number) => percent <= options.standardErrorPercent
+  return isSmall(powerPercent) && (last.counters.length === 0 || isSmall(throughputPercent))
+}
+
+/** A limit that grows with the length of the batches, up to a bound. */
+function limitOf(mostMs: number, neededMs: number): number {
+  return Math.max(mostMs, Math.min(LONGEST_MS, neededMs))
+}
+
+/** @returns how long it took, ms */
+async function coolDown({ board, options, signal }: RowContext): Promise<number> {
+  const { thermalLimitC } = board.gpu.spec
+  const first = await board.gpu.sample()
+  const hot = isThermallySlowed(first) || (first.temperatureC ?? 0) > thermalLimitC - HOT_MARGIN_K
+  if (!hot) return 0
+  await board.tenants.stop()
+  let waitedMs = 0
+  while (waitedMs < COOL_MOST_MS) {
+    await board.clock.sleep(options.sampleMs, signal)
+    waitedMs += options.sampleMs
+    const reading = await board.gpu.sample()
+    const { temperatureC } = reading
+    if (!isThermallySlowed(reading) && temperatureC !== null && temperatureC <= thermalLimitC - COOL_MARGIN_K) break
+  }
+  return waitedMs
+}

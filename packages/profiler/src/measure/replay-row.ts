@@ -1,0 +1,22 @@
+import type { PlannedRow } from '../plan/profile-plan.js'
+import { applyRow, type RowContext } from './measure-row.js'
+import type { ProfileRow } from './profile-row.js'
+
+/**
+ * Take a board that lives in this process through a row that was measured before: the same settings and processes for the same
+ * number of the same waits, so that its temperature, its noise and its processes are afterwards what they were then, to the bit.
+ */
+export async function replayRow(context: RowContext, planned: PlannedRow, measured: ProfileRow): Promise<void> {
+  const { board } = context
+  if (measured.coolDownMs > 0) {
+    await board.tenants.stop()
+    await passTime(context, measured.coolDownMs)
+  }
+  await applyRow(context, planned)
+  await passTime(context, measured.settleMs + measured.windowMs)
+}
+
+async function passTime({ board, options, signal }: RowContext, durationMs: number): Promise<void> {
+  // One by one: a single long sleep would round differently than the sum of the short ones did.
+  for (let i = Math.round(durationMs / options.sampleMs); i > 0; i--) await board.clock.sleep(options.sampleMs, signal)
+}

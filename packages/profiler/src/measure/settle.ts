@@ -1,0 +1,51 @@
+import type { MeasureOptions } from '../plan/profile-plan.js'
+import { meanOf, type Observation, powerOf, slowestBatchMs, totalRate } from './observation.js'
+
+/** Batches of the slowest tenant that one half of the stretch has to hold. */
+const BATCHES_PER_HALF = 2
+/** Drift of the temperature over the stretch that counts as none, K; sensors read whole degrees. */
+const TEMPERATURE_DRIFT_K = 1
+
+/**
+ * Whether power, throughput and temperature are stationary: over the last stretch (`settleWindowMs`, or four batches of the
+ * slowest tenant if those take longer), the means of its two halves differ by at most `settleTolerancePercent` of the
+ * second, for power and for throughput, and the temperatures of its first and last fifth by at most 1 K. With the default stretch
+ * of 5 s, a board that heats up with a time constant of 20 s passes when it has less than about 6 K to go, which leakage turns
+ * into about 1 % of its power.
+ *
+ * @param observations since the load began, oldest first, one each `sampleMs`
+ */
+export function isSettled(observations: readonly Observation[], options: MeasureOptions): boolean {
+  const last = observations.at(-1)
+  if (last === undefined || observations.length * options.sampleMs < options.settleLeastMs) return false
+  const half = Math.ceil(settleStretchMs(last, options) / 2 / options.sampleMs)
+  if (!(observations.length > 2 * half)) return false
+  const start = observations.length - 1 - 2 * half
+  const middle = observations.length - 1 - half
+  const first = observations.slice(start + 1, middle + 1)
+  const second = observations.slice(middle + 1)
+  const tolerance = options.settleTolerancePercent / 100
+  const isSteady = (a: number | null, b: number | null) =>
+    a !== null && b !== null && Math.abs(b - a) <= tolerance * Math.abs(b)
+  const rates = [
+    totalRate(observations[start]!, observations[middle]!),
+    totalRate(observations[middle]!, last),
+  ] as const
+  const fifth = Math.max(1, Math.floor((2 * half) / 5))
+  const heating = temperatureOf(observations.slice(-fifth)) - temperatureOf(first.slice(0, fifth))
+  return (
+    isSteady(meanOf(first, powerOf), meanOf(second, powerOf)) &&
+    (last.counters.length === 0 || isSteady(...rates)) &&
+    // Where there is no temperature sensor, power alone has to say it.
+    !(Math.abs(heating) > TEMPERATURE_DRIFT_K)
+  )
+}
+
+/** Length of the stretch over which a load is judged, ms. */
+export function settleStretchMs(last: Observation, { settleWindowMs }: MeasureOptions): number {
+  return Math.max(settleWindowMs, 2 * BATCHES_PER_HALF * slowestBatchMs(last))
+}
+
+function temperatureOf(observations: readonly Observation[]): number {
+  return meanOf(observations, ({ telemetry }) => telemetry.temperatureC)
+}

@@ -1,0 +1,62 @@
+import { meanOf, type Observation, powerOf, totalRate } from './observation.js'
+
+/**
+ * Readings closer than this say the same thing twice: on most boards the plain power reading is a one-second running average.
+ */
+const BLOCK_MS = 1000
+const LEAST_BLOCKS = 4
+
+/** Relative standard errors of the means over a window, percent; NaN where the window is too short to tell. */
+export interface WindowErrors {
+  readonly powerPercent: number
+  readonly throughputPercent: number
+}
+
+/**
+ * Standard errors by the method of batch means: readings within a second are correlated (the sensor averages, batches overlap),
+ * so the window is cut into blocks of at least a second whose means are nearly independent, and the error is their standard
+ * deviation over the square root of their number. Blocks grow until every tenant completes a batch in each.
+ *
+ * @param start the observation at the window's left edge, not part of it
+ */
+export function windowErrors(start: Observation, window: readonly Observation[], sampleMs: number): WindowErrors {
+  const powers: number[] = []
+  for (const block of blocksOf(window, Math.max(1, Math.round(BLOCK_MS / sampleMs)))) {
+    const mean = meanOf(block, powerOf)
+    if (!Number.isNaN(mean)) powers.push(mean)
+  }
+  return {
+    powerPercent: relativeErrorPercent(powers),
+    throughputPercent: relativeErrorPercent(rates(start, window, sampleMs)),
+  }
+}
+
+function rates(start: Observation, window: readonly Observation[], sampleMs: number): number[] {
+  if (start.counters.length === 0) return []
+  for (let length = Math.max(1, Math.round(BLOCK_MS / sampleMs)); length * LEAST_BLOCKS <= window.length; length *= 2) {
+    const found: number[] = []
+    let edge = start
+    for (const block of blocksOf(window, length)) {
+      const rate = totalRate(edge, block.at(-1)!)
+      if (rate === null) break
+      found.push(rate)
+      edge = block.at(-1)!
+    }
+    if (found.length === Math.floor(window.length / length)) return found
+  }
+  return []
+}
+
+/** Whole blocks only. */
+function blocksOf(window: readonly Observation[], length: number): Observation[][] {
+  return Array.from({ length: Math.floor(window.length / length) }, (_, i) =>
+    window.slice(i * length, (i + 1) * length),
+  )
+}
+
+function relativeErrorPercent(means: readonly number[]): number {
+  if (means.length < LEAST_BLOCKS) return Number.NaN
+  const mean = means.reduce((a, b) => a + b, 0) / means.length
+  const squares = means.reduce((sum, value) => sum + (value - mean) ** 2, 0)
+  return (100 * Math.sqrt(squares / (means.length - 1) / means.length)) / mean
+}

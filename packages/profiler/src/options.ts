@@ -1,0 +1,237 @@
+import { readFileSync } from 'node:fs'
+import { type BackendKind, backendKinds } from '@pctodl/backend'
+import {
+  asUsage,
+  integerFrom,
+  listOf,
+  newCommand,
+  numberBetween,
+  oneOf,
+  parseCommand,
+  positiveNumber,
+  type Terminal,
+  UsageError,
+} from '@pctodl/command-line'
+import { networkName, networkNames } from '@pctodl/platform'
+import type { MeasureOptions } from './plan/profile-plan.js'
+
+/** Sweeps that one call can ask for, by upstream's names where upstream has them. */
+export type Mode = 'single' | 'static' | 'sweep' | 'profile-freq-scaling' | 'stress' | 'clocks' | 'mixes'
+
+/** What one call of the command line asks for, checked. */
+export interface ProfileOptions {
+  readonly backend: BackendKind
+  readonly gpu: string
+  readonly seed: number
+  readonly dataset: string | undefined
+  readonly worker: string | undefined
+  readonly modes: readonly Mode[]
+  readonly models: readonly string[]
+  readonly shares: readonly number[]
+  readonly batches: readonly number[]
+  readonly smClockMhz: number | undefined
+  readonly memClocksMhz: readonly number[] | undefined
+  readonly clockRange: { readonly fromMhz?: number; readonly toMhz?: number; readonly stepMhz?: number }
+  readonly mixes: number
+  readonly repeats: number
+  readonly measure: Partial<MeasureOptions>
+  readonly leaveClocksAlone: boolean
+  readonly mps: boolean
+  readonly planFile: string | undefined
+  readonly matrixFile: string | undefined
+  readonly writePlanFile: string | undefined
+  readonly out: string | undefined
+  readonly resume: boolean
+  readonly dryRun: boolean
+  readonly plot: boolean
+  readonly json: boolean
+}
+
+interface RawOptions {
+  readonly backend: BackendKind
+  readonly gpu?: string
+  readonly seed: number
+  readonly dataset?: string
+  readonly worker?: string
+  readonly models?: string[]
+  readonly single?: boolean
+  readonly static?: boolean
+  readonly sweep?: boolean
+  readonly profileFreqScaling?: boolean
+  readonly stress?: boolean
+  readonly clocks?: boolean
+  readonly mixes?: number
+  readonly p?: number[]
+  readonly b?: number[]
+  readonly f?: number
+  readonly memFreq?: number[]
+  readonly fStart?: number
+  readonly fEnd?: number
+  readonly fStep?: number
+  readonly repeats: number
+  readonly measureSeconds?: number
+  readonly warmupSeconds?: number
+  readonly standardError?: number
+  readonly sudo: boolean
+  readonly mps: boolean
+  readonly plan?: string
+  readonly matrix?: string
+  readonly writePlan?: string
+  readonly out?: string
+  readonly resume?: boolean
+  readonly dryRun?: boolean
+  readonly plot?: boolean
+  readonly json?: boolean
+}
+
+/** @throws UsageError for anything that a user could have typed wrong */
+export async function parseOptions(argv: readonly string[], terminal: Terminal): Promise<ProfileOptions> {
+  const command = newCommand(
+    {
+      name: 'pctodl-profile',
+      description:
+        'Measure throughput and power of inference processes on a board over shares, batch sizes and clocks, and write a trace.',
+      example: 'pctodl-profile --gpu 3080Ti --models resnet50 --stress --clocks --out traces/3080Ti.csv',
+    },
+    terminal,
+  )
+    .option('--backend <kind>', `${backendKinds.join(', ')}: simulated or real board`, oneOf(...backendKinds), 'auto')
+    .option('--gpu <board>', 'index of a real board (default 0); name of a simulated one, such as 3080Ti or A100')
+    .option('--models <names...>', `networks (default: all of ${networkNames.join(' ')})`, listOf(String))
+    .option('--dataset <folder>', 'folder of images (Tiny ImageNet, Caltech-256 ...); default: synthetic images')
+    .option('--worker <kind>', 'processes on a real board: onnx, torch, or a command that speaks the protocol')
+    .option('--stress', 'the grid of 263 cells per network, clock left alone (default)')
+    .option('--clocks', 'nine configurations per network at SM clocks in steps')
+    .option('--mixes <n>', 'n mixes of unlike tenants drawn over shares, batches, clocks and networks', integerFrom(1))
+    .option('--single', 'one configuration: --p, --b, --f')
+    .option('--sweep', 'one configuration at SM clocks in steps: --p, --b')
+    .option('--profile-freq-scaling', 'one process with the whole board, batch 128, at SM clocks in steps')
+    .option('--static', 'power without work; at --f, or at SM clocks in steps')
+    .option('--p <shares...>', 'MPS shares of the tenants, percent (default 100)', listOf(numberIn('--p', 100)))
+    .option('--b <sizes...>', 'their batch sizes (default 8)', listOf(integerFrom(1)))
+    .option('--f <MHz>', 'SM clock of --single and --static (default: left alone)', positiveNumber('MHz'))
+    .option('--mem-freq <MHz...>', 'memory clocks (default: the highest)', listOf(positiveNumber('MHz')))
+    .option('--f-start <MHz>', 'first SM clock of a sweep (default: the lowest)', positiveNumber('MHz'))
+    .option('--f-end <MHz>', 'last SM clock of a sweep (default: the highest)', positiveNumber('MHz'))
+    .option('--f-step <MHz>', 'step between them (default 150)', positiveNumber('MHz'))
+    .option('--matrix <file>', 'another grid for --stress, in the format of profiler_matrix.json')
+    .option('--repeats <n>', 'measure everything so often; three or more tell outliers', integerFrom(1), 1)
+    .option(
+      '--warmup-seconds <s>',
+      'shortest settling (default 5; it ends when power and throughput are steady)',
+      positiveNumber('seconds'),
+    )
+    .option(
+      '--measure-seconds <s>',
+      'shortest window (default 4; it grows until the errors are small)',
+      positiveNumber('seconds'),
+    )
+    .option(
+      '--standard-error <percent>',
+      'wanted standard error of mean power and throughput (default 0.5)',
+      numberBetween(0.01, 50),
+    )
+    .option('--no-sudo', 'change nothing that needs privilege: clocks are left alone')
+    .option('--no-mps', 'real board: no MPS daemon; tenants take turns, and shares bind nobody')
+    .option('--seed <n>', 'seed of the order, of what is drawn, and of a simulated board', integerFrom(0), 1)
+    .option('--plan <file>', 'measure this plan instead')
+    .option('--write-plan <file>', 'write the plan as JSON')
+    .option('--out <file>', 'trace to write (default: profile/<board>.csv)')
+    .option('--resume', 'go on with the run in --out, or start it if there is none')
+    .option('--dry-run', 'show the plan and the expected time, and measure nothing')
+    .option('--plot', 'draw the trace as SVG and PNG beside it')
+    .option('--json', 'print a JSON report on standard output')
+  await parseCommand(command, argv)
+  const raw = command.opts<RawOptions>()
+  const modes = modesOf(raw)
+  if (raw.plan !== undefined && (modes.length > 0 || raw.models || raw.p || raw.b || raw.matrix)) {
+    throw new UsageError('--plan says what is measured; give it without --models, --p, --b, --matrix or a sweep')
+  }
+  return asUsage(() => ({
+    backend: raw.backend,
+    gpu: boardOf(raw),
+    seed: raw.seed,
+    dataset: raw.dataset,
+    worker: raw.worker,
+    modes: modes.length > 0 ? modes : ['stress'],
+    models: (raw.models ?? networkNames).map((name) => (raw.worker === undefined ? networkName(name) : name)),
+    ...perTenant(raw.p ?? [100], raw.b ?? [8]),
+    smClockMhz: raw.f,
+    memClocksMhz: raw.memFreq,
+    clockRange: {
+      ...(raw.fStart === undefined ? {} : { fromMhz: raw.fStart }),
+      ...(raw.fEnd === undefined ? {} : { toMhz: raw.fEnd }),
+      ...(raw.fStep === undefined ? {} : { stepMhz: raw.fStep }),
+    },
+    mixes: raw.mixes ?? 0,
+    repeats: raw.repeats,
+    measure: {
+      ...(raw.warmupSeconds === undefined ? {} : { settleLeastMs: 1000 * raw.warmupSeconds }),
+      ...(raw.measureSeconds === undefined ? {} : { windowLeastMs: 1000 * raw.measureSeconds }),
+      ...(raw.standardError === undefined ? {} : { standardErrorPercent: raw.standardError }),
+    },
+    leaveClocksAlone: !raw.sudo,
+    mps: raw.mps,
+    planFile: raw.plan,
+    matrixFile: raw.matrix,
+    writePlanFile: raw.writePlan,
+    out: raw.out,
+    resume: raw.resume ?? false,
+    dryRun: raw.dryRun ?? false,
+    plot: raw.plot ?? false,
+    json: raw.json ?? false,
+  }))
+}
+
+function modesOf(raw: RawOptions): Mode[] {
+  const modes: Mode[] = []
+  if (raw.single) modes.push('single')
+  if (raw.static) modes.push('static')
+  if (raw.sweep) modes.push('sweep')
+  if (raw.profileFreqScaling) modes.push('profile-freq-scaling')
+  if (raw.stress || raw.matrix !== undefined) modes.push('stress')
+  if (raw.clocks) modes.push('clocks')
+  if (raw.mixes !== undefined) modes.push('mixes')
+  return modes
+}
+
+function boardOf({ backend, gpu }: RawOptions): string {
+  if (gpu !== undefined) return gpu
+  if (backend === 'sim')
+    throw new UsageError('--backend sim needs --gpu, the board to simulate, such as 3080Ti or A100')
+  return '0'
+}
+
+/** Upstream's rule: a single share or batch size holds for all tenants. */
+function perTenant(p: readonly number[], b: readonly number[]): Pick<ProfileOptions, 'shares' | 'batches'> {
+  const count = Math.max(p.length, b.length)
+  const spread = (values: readonly number[]) => (values.length === 1 ? Array<number>(count).fill(values[0]!) : values)
+  const shares = spread(p)
+  const batches = spread(b)
+  if (shares.length !== batches.length) {
+    throw new UsageError(
+      `--p has ${p.length} values and --b ${b.length}; give as many, or a single one for all tenants`,
+    )
+  }
+  const sum = shares.reduce((total, share) => total + share, 0)
+  if (sum > 100) throw new UsageError(`--p sums to ${sum} %, at most 100 are there`)
+  return { shares, batches }
+}
+
+function numberIn(option: string, most: number) {
+  const parse = numberBetween(0, most)
+  return (text: string): number => {
+    const value = parse(text)
+    if (value === 0) throw new UsageError(`${option}: a share of 0 % runs nothing`)
+    return value
+  }
+}
+
+/** @throws UsageError where it cannot be read or is no JSON */
+export function readJsonFile(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw new UsageError(`cannot read ${file}: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}

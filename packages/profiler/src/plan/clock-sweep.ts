@@ -1,0 +1,91 @@
+import { type GpuSpec, InvalidInputError, smClocksAt, snapNearest, type Tenant } from '@pctodl/platform'
+import { identicalTenants } from './anchor-grid.js'
+import type { PlannedRow } from './profile-plan.js'
+
+/** Clocks from the lowest to the highest in steps; the ends are always there. */
+export interface ClockRange {
+  readonly fromMhz?: number
+  readonly toMhz?: number
+  /** Default 150. */
+  readonly stepMhz?: number
+}
+
+/**
+ * Supported SM clocks of a range at a memory clock, ascending; what falls between two states goes to the nearest.
+ *
+ * @throws InvalidInputError for a memory clock that the board does not have, or a range that is upside down
+ */
+export function clocksOfRange(spec: GpuSpec, memClockMhz: number | null, range: ClockRange = {}): number[] {
+  const states = statesAt(spec, memClockMhz)
+  const { fromMhz = states[0]!, toMhz = states.at(-1)!, stepMhz = 150 } = range
+  if (fromMhz > toMhz) throw new InvalidInputError('clock range', `${fromMhz}..${toMhz}`, 'a start of at most the end')
+  const clocks = new Set<number>()
+  for (let clock = fromMhz; clock < toMhz; clock += stepMhz) clocks.add(snapNearest(states, clock)!)
+  clocks.add(snapNearest(states, toMhz)!)
+  return [...clocks]
+}
+
+/** @throws InvalidInputError for a memory clock that the board does not have */
+export function statesAt(spec: GpuSpec, memClockMhz: number | null): readonly number[] {
+  const wanted = memClockMhz ?? spec.performanceMemClocksMhz[0]!
+  const states = smClocksAt(spec, wanted)
+  if (!states) {
+    const known = spec.clockStates.map((state) => state.memClockMhz).join(', ')
+    throw new InvalidInputError('memory clock', wanted, `one of ${known} MHz on ${spec.name}`)
+  }
+  return states
+}
+
+/** The configurations whose scaling along the clock published PctoDL profiles have. */
+const scaledMixes = [
+  { mpsPercent: 25, count: 4 },
+  { mpsPercent: 50, count: 2 },
+  { mpsPercent: 10, count: 10 },
+]
+const scaledBatches = [8, 16, 32]
+
+/** Nine configurations of one network at every clock of a range. */
+export function clockSweep(
+  spec: GpuSpec,
+  model: string,
+  memClockMhz: number | null,
+  range: ClockRange = {},
+): PlannedRow[] {
+  return scaledMixes.flatMap(({ mpsPercent, count }) =>
+    scaledBatches.flatMap((batchSize) =>
+      atEveryClock(spec, 'clocks', identicalTenants(model, count, mpsPercent, batchSize), memClockMhz, range),
+    ),
+  )
+}
+
+/** One process that has the whole board, batch 128, at every clock of a range. */
+export function frequencyScaling(
+  spec: GpuSpec,
+  model: string,
+  memClockMhz: number | null,
+  range: ClockRange = {},
+): PlannedRow[] {
+  return atEveryClock(spec, 'scaling', identicalTenants(model, 1, 100, 128), memClockMhz, range)
+}
+
+/** The board without work at every clock of a range: its static power. */
+export function staticSweep(spec: GpuSpec, memClockMhz: number | null, range: ClockRange = {}): PlannedRow[] {
+  return atEveryClock(spec, 'static', [], memClockMhz, range)
+}
+
+/** Any tenants at every clock of a range. */
+export function atEveryClock(
+  spec: GpuSpec,
+  sweep: PlannedRow['sweep'],
+  tenants: readonly Tenant[],
+  memClockMhz: number | null,
+  range: ClockRange = {},
+): PlannedRow[] {
+  return clocksOfRange(spec, memClockMhz, range).map((smClockMhz) => ({
+    sweep,
+    tenants,
+    smClockMhz,
+    memClockMhz,
+    repeat: 0,
+  }))
+}

@@ -1,0 +1,41 @@
+import { processesOf } from './order-rows.js'
+import type { PlannedRow, ProfilePlan } from './profile-plan.js'
+
+/** What the processes of a row take to end and to start again, ms; a guess before the first were seen. */
+const RESTART_MS = 4000
+/** Settling usually takes this much longer than its shortest, ms. */
+const EXTRA_SETTLE_MS = 1000
+
+/** Upstream's fixed schedule: warm-up and window of each row, s. */
+const UPSTREAM_ROW_S = 15
+
+export interface PlannedDuration {
+  readonly rows: number
+  /** Rows before which processes start anew. */
+  readonly restarts: number
+  readonly expectedMs: number
+  /** The same rows in upstream's schedule: 15 s each, and a restart before every one. */
+  readonly upstreamMs: number
+}
+
+/** Whether a row needs other processes than the one before it. */
+export function needsRestart(row: PlannedRow, before: PlannedRow | undefined): boolean {
+  return row.tenants.length > 0 && (before === undefined || processesOf(row) !== processesOf(before))
+}
+
+/** What one row is expected to take, ms. */
+export function expectedRowMs(row: PlannedRow, before: PlannedRow | undefined, { measure }: ProfilePlan): number {
+  const restartMs = needsRestart(row, before) ? RESTART_MS : 0
+  return restartMs + Math.max(measure.settleLeastMs, measure.settleWindowMs) + EXTRA_SETTLE_MS + measure.windowLeastMs
+}
+
+export function expectedDuration(plan: ProfilePlan): PlannedDuration {
+  let restarts = 0
+  let expectedMs = 0
+  plan.rows.forEach((row, i) => {
+    if (needsRestart(row, plan.rows[i - 1])) restarts++
+    expectedMs += expectedRowMs(row, plan.rows[i - 1], plan)
+  })
+  const rows = plan.rows.length
+  return { rows, restarts, expectedMs, upstreamMs: rows * (UPSTREAM_ROW_S * 1000 + RESTART_MS) }
+}

@@ -1,0 +1,109 @@
+import { type GpuSpec, InvalidInputError, type Tenant } from '@pctodl/platform'
+import { z } from 'zod'
+import { anchorSweep, type GridCells } from './anchor-grid.js'
+import { atEveryClock, type ClockRange, clockSweep, frequencyScaling, statesAt, staticSweep } from './clock-sweep.js'
+import { mixSweep } from './mix-sweep.js'
+import { orderRows, repeated } from './order-rows.js'
+import { defaultMeasure, type MeasureOptions, type PlannedRow, type ProfilePlan } from './profile-plan.js'
+
+/** The parts of a plan; what is absent is not measured. */
+export interface PlanRequest {
+  readonly models: readonly string[]
+  /** Null leaves the memory clock alone. */
+  readonly memClocksMhz: readonly (number | null)[]
+  /** Grid of identical tenants per network. */
+  readonly grid?: readonly GridCells[]
+  /** Nine configurations per network along the clock. */
+  readonly clocks?: ClockRange
+  /** One process with the whole board along the clock. */
+  readonly scaling?: ClockRange
+  /** The board without work, along the clock or at one. */
+  readonly static?: ClockRange | { readonly smClockMhz: number | null }
+  /** These tenants along the clock. */
+  readonly sweep?: { readonly tenants: readonly Tenant[]; readonly range: ClockRange }
+  /** These tenants at one clock; null leaves it alone. */
+  readonly single?: { readonly tenants: readonly Tenant[]; readonly smClockMhz: number | null }
+  /** So many mixes of unlike tenants at each memory clock. */
+  readonly mixes?: number
+  readonly repeats?: number
+  readonly seed: number
+  readonly measure?: Partial<MeasureOptions>
+}
+
+/**
+ * Put the parts together and decide the order of their rows.
+ *
+ * @throws InvalidInputError for clocks that the board does not have, or a request without rows
+ */
+export function makePlan(spec: GpuSpec, request: PlanRequest): ProfilePlan {
+  const { models, seed } = request
+  const rows: PlannedRow[] = []
+  for (const memClockMhz of request.memClocksMhz) {
+    const point = { memClockMhz, repeat: 0 }
+    if (request.single) rows.push({ sweep: 'single', ...request.single, ...point })
+    if (request.sweep) {
+      rows.push(...atEveryClock(spec, 'single', request.sweep.tenants, memClockMhz, request.sweep.range))
+    }
+    for (const model of models) {
+      if (request.grid) rows.push(...anchorSweep(model, memClockMhz, request.grid))
+      if (request.clocks) rows.push(...clockSweep(spec, model, memClockMhz, request.clocks))
+      if (request.scaling) rows.push(...frequencyScaling(spec, model, memClockMhz, request.scaling))
+    }
+    if (request.mixes) rows.push(...mixSweep(spec, models, memClockMhz, { count: request.mixes, seed }))
+    if (request.static && 'smClockMhz' in request.static) {
+      rows.push({ sweep: 'static', tenants: [], smClockMhz: request.static.smClockMhz, ...point })
+    } else if (request.static) rows.push(...staticSweep(spec, memClockMhz, request.static))
+  }
+  if (rows.length === 0) throw new InvalidInputError('plan', request, 'at least one row')
+  for (const row of rows) assertClock(spec, row)
+  const measure = { ...defaultMeasure, ...request.measure }
+  return {
+    version: 1,
+    board: spec.key,
+    seed,
+    measure: {
+      ...measure,
+      settleMostMs: Math.max(measure.settleMostMs, measure.settleLeastMs),
+      windowMostMs: Math.max(measure.windowMostMs, measure.windowLeastMs),
+    },
+    rows: orderRows(repeated(rows, request.repeats ?? 1), seed),
+  }
+}
+
+function assertClock(spec: GpuSpec, { smClockMhz, memClockMhz }: PlannedRow): void {
+  const states = statesAt(spec, memClockMhz)
+  if (smClockMhz === null || states.includes(smClockMhz)) return
+  throw new InvalidInputError('SM clock', smClockMhz, `a state of ${spec.name}, ${states[0]} to ${states.at(-1)} MHz`)
+}
+
+const matrixSchema = z.object({
+  stressMatrix: z
+    .array(
+      z.object({
+        mpsPct: z.number().gt(0).max(100),
+        taskCounts: z.array(z.int().min(1)).min(1),
+        batches: z.array(z.int().min(1)).min(1),
+      }),
+    )
+    .min(1),
+})
+
+/**
+ * A grid from upstream's `profiler_matrix.json`; cells whose shares sum to more than 100 are left out, as upstream does.
+ *
+ * @throws InvalidInputError naming the place and what was expected there
+ */
+export function parseMatrix(json: unknown, source: string): GridCells[] {
+  const result = matrixSchema.safeParse(json)
+  if (!result.success) {
+    const { path, message } = result.error.issues[0]!
+    throw new InvalidInputError(`${source}: ${path.join('.') || 'matrix'}`, undefined, message)
+  }
+  return result.data.stressMatrix
+    .map(({ mpsPct, taskCounts, batches }) => ({
+      mpsPercent: mpsPct,
+      tenantCounts: taskCounts.filter((count) => count * mpsPct <= 100),
+      batchSizes: batches,
+    }))
+    .filter(({ tenantCounts }) => tenantCounts.length > 0)
+}

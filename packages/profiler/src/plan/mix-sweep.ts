@@ -1,0 +1,79 @@
+import { type GpuSpec, InvalidInputError, SeededRandom, seedFrom, type Tenant } from '@pctodl/platform'
+import { statesAt } from './clock-sweep.js'
+import type { PlannedRow } from './profile-plan.js'
+
+export interface MixOptions {
+  /** How many mixes. */
+  readonly count: number
+  readonly seed: number
+  /** Most tenants of one mix, 2 to 20. Default 8. */
+  readonly mostTenants?: number
+}
+
+const SHARE_STEP = 5
+const batchLadder = [1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256]
+
+/**
+ * Unlike tenants that fill the space of configurations evenly. Number of tenants, total share, SM clock, and each tenant's
+ * part of the share, batch size and network are the axes of a Latin hypercube (McKay, Beckman and Conover, 1979): every axis
+ * is cut into as many strata as there are mixes, and every stratum is used once.
+ *
+ * @throws InvalidInputError for a memory clock that the board does not have, or options out of range
+ */
+export function mixSweep(
+  spec: GpuSpec,
+  models: readonly string[],
+  memClockMhz: number | null,
+  { count, seed, mostTenants = 8 }: MixOptions,
+): PlannedRow[] {
+  if (!Number.isInteger(mostTenants) || mostTenants < 2 || mostTenants > 20) {
+    throw new InvalidInputError('mostTenants', mostTenants, 'an integer of 2 to 20')
+  }
+  const states = statesAt(spec, memClockMhz)
+  const random = new SeededRandom(seedFrom('mixes', spec.key, seed, ...models))
+  const axes = Array.from({ length: 3 + 3 * mostTenants }, () => strata(count, random))
+  return Array.from({ length: count }, (_, i) => {
+    const at = (axis: number) => axes[axis]![i]!
+    const tenantCount = 2 + Math.floor(at(0) * (mostTenants - 1))
+    const total = tenantCount + Math.floor(at(1) * (100 / SHARE_STEP - tenantCount + 1))
+    const parts = Array.from({ length: tenantCount }, (_, t) => -Math.log(1 - at(3 + t)))
+    const tenants = sharesOf(parts, total).map((steps, t): Tenant => {
+      const mpsPercent = steps * SHARE_STEP
+      const batches = batchLadder.filter((batch) => batch <= 8 * mpsPercent + 8)
+      return {
+        model: models[Math.floor(at(3 + mostTenants + t) * models.length)]!,
+        mpsPercent,
+        batchSize: batches[Math.floor(at(3 + 2 * mostTenants + t) * batches.length)]!,
+      }
+    })
+    return {
+      sweep: 'mixes' as const,
+      tenants,
+      smClockMhz: states[Math.floor(at(2) * states.length)]!,
+      memClockMhz,
+      repeat: 0,
+    }
+  })
+}
+
+/** Hand out `total` steps in proportion to the parts, at least one each, by largest remainder. */
+function sharesOf(parts: readonly number[], total: number): number[] {
+  const sum = parts.reduce((a, b) => a + b, 0)
+  const free = total - parts.length
+  const exact = parts.map((part) => (sum > 0 ? (part / sum) * free : free / parts.length))
+  const shares = exact.map((value) => 1 + Math.floor(value))
+  const byRemainder = exact.map((value, i) => ({ i, rest: value - Math.floor(value) })).sort((a, b) => b.rest - a.rest)
+  const left = total - shares.reduce((a, b) => a + b, 0)
+  for (const { i } of byRemainder.slice(0, left)) shares[i]!++
+  return shares
+}
+
+/** One value in each of `count` equal strata of [0, 1), in random order. */
+function strata(count: number, random: SeededRandom): number[] {
+  const values = Array.from({ length: count }, (_, i) => (i + random.uniform()) / count)
+  for (let i = count - 1; i > 0; i--) {
+    const j = random.integer(i + 1)
+    ;[values[i], values[j]] = [values[j]!, values[i]!]
+  }
+  return values
+}

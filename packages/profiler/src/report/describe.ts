@@ -1,0 +1,83 @@
+import { Progress, type TextOutput } from '@pctodl/command-line'
+import type { ProfileRow } from '../measure/profile-row.js'
+import { expectedDuration, expectedRowMs, type PlannedDuration } from '../plan/expected-duration.js'
+import type { PlannedRow, ProfilePlan } from '../plan/profile-plan.js'
+
+/** A row in one line, e.g. `resnet50 4 x 25 % at batch 16, 1005/1215 MHz`. */
+export function describeRow({ tenants, smClockMhz, memClockMhz }: PlannedRow): string {
+  const clocks = `${smClockMhz ?? 'auto'}/${memClockMhz ?? 'auto'} MHz`
+  if (tenants.length === 0) return `no work, ${clocks}`
+  const kinds = new Map<string, number>()
+  for (const { model, mpsPercent, batchSize } of tenants) {
+    const kind = `${mpsPercent} % ${model} at batch ${batchSize}`
+    kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
+  }
+  return `${[...kinds].map(([kind, count]) => `${count} x ${kind}`).join(', ')}, ${clocks}`
+}
+
+export function describePlan(plan: ProfilePlan): string {
+  const sweeps = new Map<string, number>()
+  for (const { sweep } of plan.rows) sweeps.set(sweep, (sweeps.get(sweep) ?? 0) + 1)
+  const parts = [...sweeps].map(([sweep, count]) => `${count} ${sweep}`).join(', ')
+  return `${plan.rows.length} rows (${parts})\n${describeDuration(expectedDuration(plan))}`
+}
+
+export function describeDuration({ restarts, expectedMs, upstreamMs }: PlannedDuration): string {
+  return (
+    `expected on the board: ${duration(expectedMs)}, ${restarts} restarts of processes ` +
+    `(upstream's schedule, 15 s a row and a restart before each: ${duration(upstreamMs)})`
+  )
+}
+
+/** E.g. `1 h 12 min`, `3 min 20 s`, `45 s`. */
+export function duration(ms: number): string {
+  const s = Math.round(ms / 1000)
+  if (s >= 3600) return `${Math.floor(s / 3600)} h ${Math.round((s % 3600) / 60)} min`
+  return s >= 60 ? `${Math.floor(s / 60)} min ${s % 60} s` : `${s} s`
+}
+
+/** How far a run is, with the time that is left at the pace so far. */
+export class ProfileProgress {
+  readonly #progress: Progress
+  readonly #plan: ProfilePlan
+  readonly #startedMs = performance.now()
+  readonly #first: number
+  #expectedDoneMs = 0
+  #leftMs: number
+
+  constructor(output: TextOutput, plan: ProfilePlan, first: number) {
+    this.#progress = new Progress(output, plan.rows.length - first)
+    this.#plan = plan
+    this.#first = first
+    this.#leftMs = 0
+    for (let row = first; row < plan.rows.length; row++) this.#leftMs += this.#expectedMs(row)
+  }
+
+  begin(planned: PlannedRow, row: number): void {
+    this.#progress.begin(`${describeRow(planned)}${this.#timeLeft(row)}`)
+  }
+
+  end(row: ProfileRow): void {
+    const expectedMs = this.#expectedMs(row.row)
+    this.#expectedDoneMs += expectedMs
+    this.#leftMs -= expectedMs
+    this.#progress.end(describeRow(this.#plan.rows[row.row]!), `${outcome(row)}${this.#timeLeft(row.row + 1)}`)
+  }
+
+  #expectedMs(row: number): number {
+    return expectedRowMs(this.#plan.rows[row]!, this.#plan.rows[row - 1], this.#plan)
+  }
+
+  #timeLeft(row: number): string {
+    if (row < this.#first + 5 || row >= this.#plan.rows.length) return ''
+    const pace = (performance.now() - this.#startedMs) / this.#expectedDoneMs
+    return ` (${duration(pace * this.#leftMs)} left)`
+  }
+}
+
+function outcome(row: ProfileRow): string {
+  if (row.failed) return `${row.status}: ${row.message}`
+  const doubt = row.status === 'ok' ? '' : ` [${row.status}]`
+  const power = `${row.powerAverageW.toFixed(1)} W`
+  return row.tenants.length === 0 ? `${power}${doubt}` : `${row.throughput.toFixed(1)} samples/s, ${power}${doubt}`
+}

@@ -1,0 +1,63 @@
+import type { ProfileRow } from '../measure/profile-row.js'
+import { rowStatuses } from '../measure/row-status.js'
+import { expectedDuration } from '../plan/expected-duration.js'
+import type { ProfilePlan } from '../plan/profile-plan.js'
+import { duration } from './describe.js'
+
+export interface RunFacts {
+  /** Time that passed on the board's clock and on the wall, ms, in this call. */
+  readonly boardMs: number
+  readonly wallMs: number
+  readonly files: readonly string[]
+}
+
+export interface ProfileReport {
+  readonly rows: number
+  readonly byStatus: Readonly<Record<string, number>>
+  readonly boardSeconds: number
+  readonly wallSeconds: number
+  readonly upstreamSeconds: number
+  readonly medianSettleSeconds: number
+  readonly medianWindowSeconds: number
+  readonly files: readonly string[]
+  /** The same for people. */
+  readonly text: string
+}
+
+export function reportOf(plan: ProfilePlan, rows: readonly ProfileRow[], facts: RunFacts): ProfileReport {
+  const byStatus: Record<string, number> = {}
+  for (const status of rowStatuses) {
+    const count = rows.filter((row) => row.status === status).length
+    if (count > 0) byStatus[status] = count
+  }
+  const measured = rows.filter((row) => !row.failed)
+  const { upstreamMs } = expectedDuration(plan)
+  const settleMs = median(measured.map((row) => row.settleMs))
+  const windowMs = median(measured.map((row) => row.windowMs))
+  const statuses = Object.entries(byStatus).map(([status, count]) => `${count} ${status}`)
+  const text = [
+    `${rows.length} rows: ${statuses.join(', ')}`,
+    `${duration(facts.boardMs)} on the board, ${duration(facts.wallMs)} here; upstream's schedule: ${duration(upstreamMs)}`,
+    `settling ${(settleMs / 1000).toFixed(1)} s, window ${(windowMs / 1000).toFixed(1)} s (medians)`,
+    'Written:',
+    ...facts.files.map((file) => `  ${file}`),
+    '',
+  ].join('\n')
+  return {
+    rows: rows.length,
+    byStatus,
+    boardSeconds: facts.boardMs / 1000,
+    wallSeconds: facts.wallMs / 1000,
+    upstreamSeconds: upstreamMs / 1000,
+    medianSettleSeconds: settleMs / 1000,
+    medianWindowSeconds: windowMs / 1000,
+    files: facts.files,
+    text,
+  }
+}
+
+function median(values: readonly number[]): number {
+  if (values.length === 0) return Number.NaN
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.floor(sorted.length / 2)]!
+}

@@ -1,0 +1,64 @@
+import { UsageError } from '@pctodl/command-line'
+import { findGpuSpec, type GpuSpec, type Tenant } from '@pctodl/platform'
+import { type ProfileOptions, readJsonFile } from './options.js'
+import { anchorGrid } from './plan/anchor-grid.js'
+import { makePlan, type PlanRequest, parseMatrix } from './plan/make-plan.js'
+import { type ProfilePlan, parsePlan } from './plan/profile-plan.js'
+
+/**
+ * The plan that a command line asks for on a board.
+ *
+ * @throws InvalidInputError, UsageError for what the board cannot do, or may not be asked to
+ */
+export function requestedPlan(options: ProfileOptions, spec: GpuSpec): ProfilePlan {
+  const plan = options.planFile === undefined ? planOf(options, spec) : readPlan(options.planFile, spec)
+  const locked = plan.rows.some((row) => row.smClockMhz !== null || row.memClockMhz !== null)
+  if (options.leaveClocksAlone && locked) {
+    throw new UsageError('--no-sudo leaves clocks alone, and this asks for some; drop one of them')
+  }
+  return plan
+}
+
+function readPlan(file: string, spec: GpuSpec): ProfilePlan {
+  const plan = parsePlan(readJsonFile(file), file)
+  if (findGpuSpec(plan.board).key !== spec.key) {
+    throw new UsageError(`${file} is a plan for ${plan.board}, this is ${spec.name}; make one with --write-plan`)
+  }
+  return plan
+}
+
+function planOf(options: ProfileOptions, spec: GpuSpec): ProfilePlan {
+  const wants = (mode: ProfileOptions['modes'][number]) => options.modes.includes(mode)
+  const range = options.clockRange
+  const smClockMhz = options.smClockMhz ?? null
+  const tenants: Tenant[] = options.shares.map((mpsPercent, i) => ({
+    model: options.models[0]!,
+    mpsPercent,
+    batchSize: options.batches[i]!,
+  }))
+  const grid =
+    options.matrixFile === undefined ? anchorGrid : parseMatrix(readJsonFile(options.matrixFile), options.matrixFile)
+  const onlyTenants = options.modes.every((mode) => mode === 'single' || mode === 'sweep')
+  const request: PlanRequest = {
+    models: onlyTenants ? [] : options.models,
+    memClocksMhz: memClocks(options, spec),
+    ...(wants('stress') ? { grid } : {}),
+    ...(wants('clocks') ? { clocks: range } : {}),
+    ...(wants('profile-freq-scaling') ? { scaling: range } : {}),
+    ...(wants('static')
+      ? { static: options.leaveClocksAlone || options.smClockMhz !== undefined ? { smClockMhz } : range }
+      : {}),
+    ...(wants('sweep') ? { sweep: { tenants, range } } : {}),
+    ...(wants('single') ? { single: { tenants, smClockMhz } } : {}),
+    ...(wants('mixes') ? { mixes: options.mixes } : {}),
+    repeats: options.repeats,
+    seed: options.seed,
+    measure: options.measure,
+  }
+  return makePlan(spec, request)
+}
+
+function memClocks(options: ProfileOptions, spec: GpuSpec): readonly (number | null)[] {
+  if (options.memClocksMhz !== undefined) return options.memClocksMhz
+  return options.leaveClocksAlone ? [null] : [spec.performanceMemClocksMhz[0]!]
+}

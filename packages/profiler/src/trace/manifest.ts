@@ -1,0 +1,86 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { writeFileAtomically } from '@pctodl/command-line'
+import { type GpuInfo, InvalidInputError, PctodlError } from '@pctodl/platform'
+import { z } from 'zod'
+import { type ProfilePlan, parsePlan } from '../plan/profile-plan.js'
+
+/** What a trace was measured on, with what, and by which plan. */
+export interface Manifest {
+  readonly version: 1
+  readonly tool: string
+  readonly node: string
+  readonly startedAt: string
+  readonly backend: string
+  readonly board: {
+    readonly key: string
+    readonly name: string
+    readonly uuid: string
+    readonly driverVersion: string
+    readonly powerLimitW: number
+  }
+  /** What the tenants infer on, in words. */
+  readonly inputs: string
+  readonly planSha256: string
+  readonly plan: ProfilePlan
+}
+
+const manifestSchema = z.looseObject({
+  version: z.literal(1),
+  backend: z.string(),
+  board: z.looseObject({ uuid: z.string(), driverVersion: z.string() }),
+  inputs: z.string(),
+  planSha256: z.string(),
+})
+
+export function describeBoard({ spec, uuid, driverVersion, powerLimitW }: GpuInfo): Manifest['board'] {
+  return { key: spec.key, name: spec.name, uuid, driverVersion, powerLimitW }
+}
+
+export function planSha256(plan: ProfilePlan): string {
+  return createHash('sha256').update(JSON.stringify(plan)).digest('hex')
+}
+
+/**
+ * Undefined where there is no such file.
+ *
+ * @throws InvalidInputError for a file that is not a manifest
+ */
+export function readManifest(file: string): Manifest | undefined {
+  if (!existsSync(file)) return undefined
+  let json: unknown
+  try {
+    json = JSON.parse(readFileSync(file, 'utf8'))
+  } catch (cause) {
+    throw new InvalidInputError(file, '(not JSON)', 'a manifest that pctodl-profile wrote', { cause })
+  }
+  const result = manifestSchema.safeParse(json)
+  if (!result.success) {
+    const { path, message } = result.error.issues[0]!
+    throw new InvalidInputError(`${file}: ${path.join('.')}`, undefined, message)
+  }
+  const plan = parsePlan((json as { plan: unknown }).plan, file)
+  return { ...(json as Manifest), plan }
+}
+
+export function writeManifest(file: string, manifest: Manifest): void {
+  writeFileAtomically(file, `${JSON.stringify(manifest, null, 2)}\n`)
+}
+
+/** @throws PctodlError `ANOTHER_RUN` naming what differs between the run on disk and the one that wants to go on with it */
+export function assertSameRun(found: Manifest, wanted: Manifest, file: string): void {
+  const differences: [string, string, string][] = [
+    ['plan', found.planSha256.slice(0, 12), wanted.planSha256.slice(0, 12)],
+    ['backend', found.backend, wanted.backend],
+    ['board', found.board.uuid, wanted.board.uuid],
+    ['driver', found.board.driverVersion, wanted.board.driverVersion],
+    ['input', found.inputs, wanted.inputs],
+  ]
+  for (const [what, before, now] of differences) {
+    if (before === now) continue
+    throw new PctodlError(
+      'ANOTHER_RUN',
+      `${file} is of a run with another ${what} (${before}, now ${now}); go on with the same options, or choose another --out`,
+    )
+  }
+}

@@ -1,0 +1,104 @@
+import { type TraceRow, traceColumns, traceFields } from '@pctodl/platform'
+import type { ProfileRow } from '../measure/profile-row.js'
+
+/** What repeated measurements of one configuration agree on. */
+export interface RepeatSummary {
+  /** Means over the repeats that are not outliers; failed where most repeats failed. */
+  readonly mean: TraceRow
+  readonly repeats: number
+  /** Rows of the trace that lie too far from the others. */
+  readonly outlierRows: readonly number[]
+  /** Largest minus smallest over the mean, without outliers, percent. */
+  readonly throughputSpreadPercent: number
+  readonly powerSpreadPercent: number
+}
+
+/** Iglewicz and Hoaglin, "How to detect and handle outliers" (1993): modified z-scores above this. */
+const MODIFIED_Z = 3.5
+/** Scatter below this is agreement, percent of the median: the resolution that rows are measured with. */
+const AGREEMENT_PERCENT = 0.5
+
+/**
+ * Group rows by configuration and mark outliers: throughput or power further from the median of the repeats than 3.5 modified
+ * z-scores (0.6745 x deviation / median absolute deviation). It takes three repeats to say which one is wrong.
+ */
+export function summarizeRepeats(rows: readonly ProfileRow[]): RepeatSummary[] {
+  const groups = new Map<string, ProfileRow[]>()
+  for (const row of rows) {
+    const key = JSON.stringify([row.tenants, row.targetSmClockMhz, row.memClockMhz])
+    const group = groups.get(key)
+    if (group) group.push(row)
+    else groups.set(key, [row])
+  }
+  return [...groups.values()].map(summarizeGroup)
+}
+
+export function formatRepeatsCsv(summaries: readonly RepeatSummary[]): string {
+  const header = [...traceColumns, 'repeats', 'outlier_rows', 'throughput_spread_pct', 'power_spread_pct']
+  const lines = summaries.map((summary) =>
+    [
+      ...traceFields(summary.mean),
+      summary.repeats,
+      `"[${summary.outlierRows.join(', ')}]"`,
+      Number.isNaN(summary.throughputSpreadPercent) ? '' : summary.throughputSpreadPercent.toFixed(3),
+      Number.isNaN(summary.powerSpreadPercent) ? '' : summary.powerSpreadPercent.toFixed(3),
+    ].join(','),
+  )
+  return `${[header.join(','), ...lines].join('\n')}\n`
+}
+
+function summarizeGroup(group: readonly ProfileRow[]): RepeatSummary {
+  const measured = group.filter((row) => !row.failed)
+  if (2 * measured.length < group.length || measured.length === 0) {
+    const mean = group.find((row) => row.failed)!
+    const unknown = { throughputSpreadPercent: Number.NaN, powerSpreadPercent: Number.NaN }
+    return { mean, repeats: group.length, outlierRows: [], ...unknown }
+  }
+  const isFar = [
+    farFromMedian(measured.map((row) => row.throughput)),
+    farFromMedian(measured.map((row) => row.powerAverageW)),
+  ]
+  const outlierRows = measured.filter((_, i) => isFar.some((far) => far[i])).map(({ row }) => row)
+  const kept = measured.filter(({ row }) => !outlierRows.includes(row))
+  const mean = (value: (row: ProfileRow) => number) => kept.reduce((sum, row) => sum + value(row), 0) / kept.length
+  const means = (values: (row: ProfileRow) => readonly number[]) =>
+    values(kept[0]!).map((_, i) => mean((row) => values(row)[i]!))
+  const spread = (value: (row: ProfileRow) => number) =>
+    (100 * (Math.max(...kept.map(value)) - Math.min(...kept.map(value)))) / mean(value)
+  const first = kept[0]!
+  return {
+    mean: {
+      tenants: first.tenants,
+      targetSmClockMhz: first.targetSmClockMhz,
+      memClockMhz: first.memClockMhz,
+      smClockMhz: mean((row) => row.smClockMhz),
+      smUtilPercent: mean((row) => row.smUtilPercent),
+      memUtilPercent: mean((row) => row.memUtilPercent),
+      throughput: mean((row) => row.throughput),
+      powerAverageW: mean((row) => row.powerAverageW),
+      powerMaxW: Math.max(...kept.map((row) => row.powerMaxW)),
+      tenantThroughput: means((row) => row.tenantThroughput),
+      tenantLatencyMs: means((row) => row.tenantLatencyMs),
+      memoryUsedBytes: first.memoryUsedBytes,
+      failed: false,
+    },
+    repeats: group.length,
+    outlierRows,
+    throughputSpreadPercent: spread((row) => row.throughput),
+    powerSpreadPercent: spread((row) => row.powerAverageW),
+  }
+}
+
+function farFromMedian(values: readonly number[]): boolean[] {
+  if (values.length < 3) return values.map(() => false)
+  const middle = median(values)
+  const deviations = values.map((value) => Math.abs(value - middle))
+  const scale = Math.max(median(deviations), (AGREEMENT_PERCENT / 100) * Math.abs(middle))
+  return deviations.map((deviation) => 0.6745 * deviation > MODIFIED_Z * scale)
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  const half = sorted.length / 2
+  return sorted.length % 2 === 1 ? sorted[Math.floor(half)]! : (sorted[half - 1]! + sorted[half]!) / 2
+}

@@ -1,0 +1,69 @@
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { PctodlError } from '@pctodl/platform'
+import type { ProfileRow } from '../measure/profile-row.js'
+import { AppendOnlyFile } from './append-only-file.js'
+import { assertSameRun, type Manifest, readManifest, writeManifest } from './manifest.js'
+import { formatProfileRow, parseProfileCsv, profileHeader } from './profile-csv.js'
+import { formatStaticRow, parseStaticCsv, staticHeader } from './static-csv.js'
+
+/** The files of one run: `board.csv`, `board.static.csv` if there are such rows, `board.manifest.json`. */
+export interface TraceFiles {
+  readonly trace: string
+  readonly static: string
+  readonly manifest: string
+}
+
+export function traceFiles(out: string): TraceFiles {
+  const { dir, name } = path.parse(out)
+  const stem = path.join(dir, name)
+  return { trace: out, static: `${stem}.static.csv`, manifest: `${stem}.manifest.json` }
+}
+
+/** A run's rows on disk: they are appended as they are measured, and a killed run goes on after its last whole one. */
+export class TraceStore {
+  readonly files: TraceFiles
+  /** Rows that were there, in the order of the plan. */
+  readonly measured: readonly ProfileRow[]
+  readonly #trace: AppendOnlyFile | undefined
+  readonly #static: AppendOnlyFile | undefined
+
+  /**
+   * @param resume go on with the run that is there, if there is one; without it files that exist are an error
+   * @throws PctodlError `EXISTS`, `ANOTHER_RUN`, `CANNOT_WRITE`
+   */
+  constructor(out: string, manifest: Manifest, resume: boolean) {
+    this.files = traceFiles(out)
+    const present = Object.values(this.files).find((file) => existsSync(file))
+    if (present !== undefined && !resume) {
+      throw new PctodlError('EXISTS', `${present} exists; go on with it by --resume, or choose another --out`)
+    }
+    const found = readManifest(this.files.manifest)
+    if (found) assertSameRun(found, manifest, this.files.manifest)
+    else if (present !== undefined) {
+      throw new PctodlError(
+        'EXISTS',
+        `${present} has no manifest beside it, so it cannot be resumed; choose another --out`,
+      )
+    } else writeManifest(this.files.manifest, manifest)
+    const { rows } = manifest.plan
+    const anyStatic = rows.some((row) => row.tenants.length === 0)
+    const anyLoaded = rows.some((row) => row.tenants.length > 0)
+    this.#trace = anyLoaded ? new AppendOnlyFile(this.files.trace, profileHeader) : undefined
+    this.#static = anyStatic ? new AppendOnlyFile(this.files.static, staticHeader) : undefined
+    this.measured = [
+      ...(this.#trace && this.#trace.before !== '' ? parseProfileCsv(this.#trace.before) : []),
+      ...(this.#static && this.#static.before !== '' ? parseStaticCsv(this.#static.before) : []),
+    ].sort((a, b) => a.row - b.row)
+  }
+
+  append(row: ProfileRow): void {
+    if (row.tenants.length === 0) this.#static!.append(formatStaticRow(row))
+    else this.#trace!.append(formatProfileRow(row))
+  }
+
+  close(): void {
+    this.#trace?.close()
+    this.#static?.close()
+  }
+}

@@ -1,0 +1,20 @@
+import { exitCodeOf } from '@pctodl/command-line'
+import { pctodlProfile } from '../src/commands.js'
+
+/** Run the command line as a function, on a terminal that keeps what is written. */
+export async function call(argv: readonly string[], onText: (text: string) => void = () => {}, signal?: AbortSignal) {
+  let stdout = ''
+  let stderr = ''
+  const code = await exitCodeOf('pctodl-profile', pctodlProfile, argv, {
+    stdout: { write: (text) => (stdout += text) },
+    stderr: {
+      write: (text) => {
+        stderr += text
+        onText(text)
+      },
+    },
+    signal: signal ?? new AbortController().signal,
+    env: {},
+  })
+  return { code, stdout, stderr }
+}

@@ -1,0 +1,176 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { findGpuSpec, smClocksAt } from '@pctodl/platform'
+import {
+  anchorGrid,
+  anchorSweep,
+  clockSweep,
+  clocksOfRange,
+  expectedDuration,
+  frequencyScaling,
+  makePlan,
+  mixSweep,
+  orderRows,
+  type PlannedRow,
+  parseMatrix,
+  parsePlan,
+} from '@pctodl/profiler'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+
+const a100 = findGpuSpec('A100')
+const rtx3080Ti = findGpuSpec('3080Ti')
+const matrix = new URL('../../../../shared/data/profiler_matrix.json', import.meta.url)
+const canonical = (rows: readonly PlannedRow[]) => rows.map((row) => JSON.stringify(row)).sort()
+
+describe('the anchor grid', () => {
+  it('has 263 cells that fit on the board, 64 of them with one tenant', () => {
+    const rows = anchorSweep('resnet50', 1215)
+    expect(rows).toHaveLength(263)
+    expect(new Set(canonical(rows)).size).toBe(263)
+    expect(rows.filter((row) => row.tenants.length === 1)).toHaveLength(64)
+    for (const { tenants } of rows)
+      expect(tenants.reduce((sum, tenant) => sum + tenant.mpsPercent, 0)).toBeLessThanOrEqual(100)
+  })
+
+  it.skipIf(!existsSync(matrix))('is the published one (needs ../shared/data/profiler_matrix.json)', () => {
+    expect(parseMatrix(JSON.parse(readFileSync(matrix, 'utf8')), 'matrix')).toEqual(anchorGrid)
+  })
+
+  it('can be another, without the cells that do not fit', () => {
+    const json = {
+      stressMatrix: [
+        { mpsPct: 40, taskCounts: [1, 2, 3], batches: [8] },
+        { mpsPct: 60, taskCounts: [2], batches: [8] },
+      ],
+    }
+    expect(parseMatrix(json, 'm.json')).toEqual([{ mpsPercent: 40, tenantCounts: [1, 2], batchSizes: [8] }])
+    expect(() => parseMatrix({ stressMatrix: [{ mpsPct: 400 }] }, 'm.json')).toThrow(/m\.json: stressMatrix\.0\.mpsPct/)
+  })
+})
+
+describe('sweeps along the clock', () => {
+  it('go from the lowest to the highest state in steps of 150 MHz', () => {
+    expect(clocksOfRange(a100, 1215)).toEqual([210, 360, 510, 660, 810, 960, 1110, 1260, 1410])
+    expect(clocksOfRange(rtx3080Ti, 9501).at(-1)).toBe(2100)
+    expect(clocksOfRange(a100, null, { fromMhz: 1000, toMhz: 1100, stepMhz: 40 })).toEqual([1005, 1035, 1080, 1095])
+    expect(() => clocksOfRange(a100, 1215, { fromMhz: 1410, toMhz: 210 })).toThrow(/start of at most the end/)
+    expect(() => clocksOfRange(a100, 877)).toThrow(/one of 1215 MHz/)
+  })
+
+  it('have nine configurations, or one process with the whole board', () => {
+    expect(clockSweep(a100, 'vgg19', 1215)).toHaveLength(9 * 9)
+    expect(frequencyScaling(a100, 'vgg19', 1215).map((row) => row.tenants)).toEqual(
+      Array.from({ length: 9 }, () => [{ model: 'vgg19', mpsPercent: 100, batchSize: 128 }]),
+    )
+  })
+})
+
+describe('mixes', () => {
+  it('fit on the board and ask for what it has', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 60 }),
+        fc.nat(1e6),
+        fc.integer({ min: 2, max: 20 }),
+        (count, seed, mostTenants) => {
+          const rows = mixSweep(rtx3080Ti, ['resnet50', 'vgg19'], 5001, { count, seed, mostTenants })
+          expect(rows).toHaveLength(count)
+          for (const { tenants, smClockMhz } of rows) {
+            expect(tenants.length).toBeGreaterThanOrEqual(2)
+            expect(tenants.length).toBeLessThanOrEqual(mostTenants)
+            expect(tenants.reduce((sum, tenant) => sum + tenant.mpsPercent, 0)).toBeLessThanOrEqual(100)
+            expect(tenants.every((tenant) => tenant.mpsPercent >= 5 && tenant.mpsPercent % 5 === 0)).toBe(true)
+            expect(smClocksAt(rtx3080Ti, 5001)).toContain(smClockMhz)
+          }
+        },
+      ),
+    )
+  })
+
+  it('use every stratum of an axis once', () => {
+    const states = smClocksAt(a100, 1215)!
+    const rows = mixSweep(a100, ['resnet50'], 1215, { count: states.length, seed: 3 })
+    expect(rows.map((row) => row.smClockMhz!).sort((a, b) => a - b)).toEqual(states)
+  })
+
+  it('are those of the seed', () => {
+    const draw = (seed: number) => mixSweep(a100, ['resnet50'], 1215, { count: 20, seed })
+    expect(draw(1)).toEqual(draw(1))
+    expect(draw(1)).not.toEqual(draw(2))
+  })
+})
+
+describe('orderRows', () => {
+  const rows = [...anchorSweep('resnet50', 1215), ...clockSweep(a100, 'resnet50', 1215)]
+
+  it('permutes, by the seed', () => {
+    fc.assert(
+      fc.property(fc.nat(1e6), (seed) => {
+        const ordered = orderRows(rows, seed)
+        expect(canonical(ordered)).toEqual(canonical(rows))
+        expect(orderRows(rows, seed)).toEqual(ordered)
+      }),
+      { numRuns: 10 },
+    )
+    expect(orderRows(rows, 1)).not.toEqual(orderRows(rows, 2))
+  })
+
+  it('starts every set of processes once', () => {
+    const plan = makePlan(a100, { models: ['resnet50'], memClocksMhz: [1215], grid: anchorGrid, clocks: {}, seed: 5 })
+    // 39 sets of (share, count) in the grid; of the sweep's three, 4 x 25 % and 10 x 10 % are among them.
+    expect(expectedDuration(plan)).toMatchObject({ rows: 263 + 81, restarts: 40 })
+  })
+
+  it('repeats in passes, so that repeats lie far apart', () => {
+    const request = { models: ['resnet50'], memClocksMhz: [1215], grid: anchorGrid, seed: 5 }
+    const plan = makePlan(a100, { ...request, repeats: 3 })
+    expect(plan.rows).toHaveLength(3 * 263)
+    expect(new Set(plan.rows.map((row) => row.repeat))).toEqual(new Set([0, 1, 2]))
+  })
+})
+
+describe('plan files', () => {
+  const plan = makePlan(a100, {
+    models: ['resnet50'],
+    memClocksMhz: [1215],
+    single: { tenants: [{ model: 'resnet50', mpsPercent: 50, batchSize: 8 }], smClockMhz: 1410 },
+    static: {},
+    seed: 1,
+  })
+
+  it('read back what was written', () => {
+    expect(parsePlan(JSON.parse(JSON.stringify(plan)), 'plan.json')).toEqual(plan)
+  })
+
+  it.each([
+    [{ ...plan, version: 2 }, /plan\.json: version/],
+    [{ ...plan, rows: [] }, /plan\.json: rows/],
+    [{ ...plan, rows: [{ ...plan.rows[0], smClockMhz: 'fast' }] }, /plan\.json: rows\.0\.smClockMhz: got 'fast'/],
+    [
+      {
+        ...plan,
+        rows: [
+          {
+            ...plan.rows[0],
+            tenants: [
+              { model: 'x', mpsPercent: 60, batchSize: 1 },
+              { model: 'x', mpsPercent: 60, batchSize: 1 },
+            ],
+          },
+        ],
+      },
+      /120, expected shares of at most 100/,
+    ],
+    ['plan', /plan\.json: plan/],
+  ])('refuse what is none', (json, message) => {
+    expect(() => parsePlan(json, 'plan.json')).toThrow(message)
+  })
+
+  it('refuse clocks that the board does not have', () => {
+    const tenants = [{ model: 'resnet50', mpsPercent: 50, batchSize: 8 }]
+    const at = (smClockMhz: number) => () =>
+      makePlan(a100, { models: [], memClocksMhz: [1215], single: { tenants, smClockMhz }, seed: 1 })
+    expect(at(1410)).not.toThrow()
+    expect(at(1411)).toThrow(/SM clock: got 1411, expected a state of NVIDIA A100-PCIE-40GB, 210 to 1410 MHz/)
+  })
+})

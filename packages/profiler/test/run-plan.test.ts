@@ -1,0 +1,132 @@
+import { type FaultScenario, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
+import { type Tenant, VirtualClock } from '@pctodl/platform'
+import { makePlan, type PlanRequest, type ProfileRow, runPlan } from '@pctodl/profiler'
+import { describe, expect, it } from 'vitest'
+
+const quarter: Tenant = { model: 'resnet50', mpsPercent: 25, batchSize: 16 }
+
+function board(name: string, faults: FaultScenario['faults'] = []) {
+  const clock = new VirtualClock()
+  const gpu = new SimulatedGpu(name, { clock, faults: { faults } })
+  return { gpu, tenants: new SimulatedTenants(gpu), clock, livesInProcess: true }
+}
+
+async function profile(name: string, request: Partial<PlanRequest>, faults: FaultScenario['faults'] = []) {
+  const profiled = board(name, faults)
+  const { spec } = profiled.gpu
+  const plan = makePlan(spec, { models: [], memClocksMhz: [spec.performanceMemClocksMhz[0]!], seed: 1, ...request })
+  const rows: ProfileRow[] = []
+  await runPlan(profiled, plan, { onRow: (row) => rows.push(row) })
+  return { rows, plan, ...profiled }
+}
+
+describe('runPlan', () => {
+  it('measures what the board does', async () => {
+    const { rows, gpu, tenants } = await profile('A100', { single: { tenants: [quarter, quarter], smClockMhz: 1005 } })
+    const [row] = rows
+    expect(row).toMatchObject({
+      status: 'ok',
+      failed: false,
+      targetSmClockMhz: 1005,
+      smClockMhz: 1005,
+      memClockMhz: 1215,
+    })
+    expect(row!.throughput).toBeCloseTo(row!.tenantThroughput[0]! + row!.tenantThroughput[1]!, 9)
+    // Samples/s = batch / latency.
+    expect(row!.tenantThroughput[0]).toBeCloseTo(16_000 / row!.tenantLatencyMs[0]!, 6)
+    expect(row!.powerErrorPercent).toBeLessThan(0.5)
+    expect(row!.energyJ! / (row!.windowMs / 1000)).toBeCloseTo(row!.powerAverageW, -1)
+    expect(tenants.counters()).toEqual([])
+    await (await gpu.acquire()).release()
+  })
+
+  it('gives a configuration that does not fit a status, and goes on', async () => {
+    const large: Tenant = { model: 'vgg19', mpsPercent: 25, batchSize: 256 }
+    const { rows } = await profile('T4', {
+      models: ['vgg19'],
+      grid: [{ mpsPercent: 5, tenantCounts: [1, 20], batchSizes: [8, 64] }],
+      single: { tenants: [large, large, large, large], smClockMhz: null },
+    })
+    const failed = rows.filter((row) => row.failed)
+    expect(failed.length).toBeGreaterThan(0)
+    expect(failed.length).toBeLessThan(rows.length)
+    for (const row of failed) {
+      expect(row.status).toBe('out-of-memory')
+      expect(row.message).toMatch(/tenant \d+ \(vgg19, \d+ %, batch \d+\): out of memory: .* needs [\d.]+ GiB/)
+      expect(row.throughput).toBeNaN()
+      expect(row.powerAverageW).toBeNaN()
+    }
+  })
+
+  it('marks a tenant that dies while it is measured', async () => {
+    const { rows } = await profile('A100', { single: { tenants: [quarter, quarter], smClockMhz: null } }, [
+      { kind: 'client-killed', atMs: 6000, tenant: 1 },
+    ])
+    expect(rows[0]).toMatchObject({ status: 'crashed', failed: true })
+    expect(rows[0]!.message).toContain('tenant 1 (resnet50, 25 %, batch 16)')
+  })
+
+  it('says that power could not be read instead of writing zero', async () => {
+    const { rows } = await profile('A100', { single: { tenants: [quarter], smClockMhz: null } }, [
+      { kind: 'telemetry-failing', atMs: 0 },
+    ])
+    expect(rows[0]).toMatchObject({ status: 'no-telemetry', failed: true })
+    expect(rows[0]!.powerAverageW).toBeNaN()
+  })
+
+  it('measures a load that never settles after the limit, and marks it', async () => {
+    const { rows } = await profile('A100', {
+      single: { tenants: [quarter], smClockMhz: null },
+      measure: { settleTolerancePercent: 1e-6, settleMostMs: 8000, windowMostMs: 6000, standardErrorPercent: 1e-6 },
+    })
+    expect(rows[0]).toMatchObject({ status: 'unsettled', failed: false, settleMs: 8000, windowMs: 6000 })
+  })
+
+  it('marks rows that heat slowed down, and cools down before the next', async () => {
+    const grid = [{ mpsPercent: 25, tenantCounts: [1], batchSizes: [8, 16, 24] }]
+    const { rows } = await profile('A100', { models: ['resnet50'], grid }, [
+      { kind: 'thermal-slowdown', atMs: 5000, durationMs: 40_000 },
+    ])
+    expect(rows[0]!.status).toBe('thermal')
+    expect(rows[0]!.clocksEventReasons).toContain('sw-thermal-slowdown')
+    expect(rows[1]!.coolDownMs).toBeGreaterThan(0)
+    expect(rows[2]).toMatchObject({ status: 'ok', coolDownMs: 0 })
+  })
+
+  it('measures the board without work', async () => {
+    const { rows } = await profile('A100', { static: { fromMhz: 210, toMhz: 1410, stepMhz: 600 } })
+    const powers = [...rows].sort((a, b) => a.targetSmClockMhz! - b.targetSmClockMhz!).map((row) => row.powerAverageW)
+    expect(powers).toHaveLength(3)
+    expect(powers[0]!).toBeLessThan(powers[1]!)
+    expect(powers[1]!).toBeLessThan(powers[2]!)
+  })
+
+  it('puts everything back when it is interrupted', async () => {
+    const profiled = board('A100')
+    const plan = makePlan(profiled.gpu.spec, { models: ['resnet50'], memClocksMhz: [1215], clocks: {}, seed: 1 })
+    const interrupted = new AbortController()
+    const rows: ProfileRow[] = []
+    const onRow = (row: ProfileRow) => {
+      rows.push(row)
+      if (rows.length === 3) interrupted.abort(new Error('enough'))
+    }
+    await expect(runPlan(profiled, plan, { signal: interrupted.signal, onRow })).rejects.toThrow('enough')
+    expect(rows).toHaveLength(3)
+    expect(profiled.tenants.counters()).toEqual([])
+    await (await profiled.gpu.acquire()).release()
+  })
+
+  it('takes no lease where clocks are left alone, and refuses plans that ask for one', async () => {
+    const profiled = board('A100')
+    const lease = await profiled.gpu.acquire()
+    const single = { tenants: [quarter], smClockMhz: null }
+    const plan = makePlan(profiled.gpu.spec, { models: [], memClocksMhz: [null], single, seed: 1 })
+    const rows: ProfileRow[] = []
+    await runPlan(profiled, plan, { leaveClocksAlone: true, onRow: (row) => rows.push(row) })
+    expect(rows[0]).toMatchObject({ status: 'ok', targetSmClockMhz: null, memClockMhz: 1215 })
+    const locking = makePlan(profiled.gpu.spec, { models: [], memClocksMhz: [1215], single, seed: 1 })
+    await expect(runPlan(profiled, locking, { leaveClocksAlone: true, onRow: () => {} })).rejects.toThrow(/no clocks/)
+    await expect(runPlan(profiled, plan, { onRow: () => {} })).rejects.toMatchObject({ code: 'LEASE_HELD' })
+    await lease.release()
+  })
+})
