@@ -3,6 +3,8 @@ import type { Action, PowerCapPolicy, WindowObservation } from '@pctodl/schedule
 import { BatchLimits } from './batch-limits.js'
 import { boardLimit } from './board-limit.js'
 import { MemoryClockSearch } from './memory-clock-search.js'
+import type { BaselineVariant } from './network-figures.js'
+import { PublishedMemorySearch } from './published-memory-search.js'
 
 /** Shares, batch sizes and memory clock that a planner finds for a cap. */
 export interface DirectCapPlan {
@@ -16,9 +18,18 @@ export interface DirectCapOptions {
   readonly model: string
   /** The planner. What it throws, e.g. InfeasibleCapError, passes through `start` and `onCapChange`. */
   readonly plan: (powerCapW: number) => DirectCapPlan
+  /** Default `fair`. */
+  readonly variant?: BaselineVariant
+  /** Whether the caps follow a schedule: the published form then sets its first limit only after the first window. */
+  readonly scheduled?: boolean
 }
 
-/** A planned partition, while the board itself holds the cap: SM clock unlocked, board power limit at the cap. */
+/**
+ * A planned partition, while the board itself holds the cap: SM clock unlocked, board power limit at the cap.
+ *
+ * `published` keeps what upstream's code does: fractions of a watt dropped, a first limit of a schedule that comes a window
+ * late, and a search over memory clocks that ignores power, for fixed caps on boards with more than one memory clock.
+ */
 export class DirectCapPolicy implements PowerCapPolicy {
   readonly name = 'directcap'
   /** What the board could not do, for reports. */
@@ -26,6 +37,9 @@ export class DirectCapPolicy implements PowerCapPolicy {
   readonly #options: DirectCapOptions
   readonly #limits = new BatchLimits()
   #search: MemoryClockSearch | undefined
+  #publishedSearch: PublishedMemorySearch | undefined
+  /** Limit that the published form still owes. */
+  #lateLimitW: number | undefined
   #tenants: readonly Tenant[] = []
   #memClockMhz = 0
 
@@ -34,7 +48,17 @@ export class DirectCapPolicy implements PowerCapPolicy {
   }
 
   start(powerCapW: number): Action {
-    return this.#adopt(powerCapW)
+    const action = this.#adopt(powerCapW)
+    const { spec, variant, scheduled = false } = this.#options
+    if (variant !== 'published') return action
+    // It locks the highest memory clock and leaves boards with a single one alone.
+    const several = spec.performanceMemClocksMhz.length > 1
+    const highest = Math.max(...spec.performanceMemClocksMhz)
+    this.#memClockMhz = highest
+    if (several && !scheduled) this.#publishedSearch = new PublishedMemorySearch(spec.performanceMemClocksMhz, highest)
+    const { powerLimitW, ...rest } = action
+    if (scheduled) this.#lateLimitW = powerLimitW
+    return { ...rest, memClockMhz: several ? highest : 'unlocked', ...(scheduled ? {} : { powerLimitW: powerLimitW! }) }
   }
 
   onCapChange(powerCapW: number): Action {
@@ -47,20 +71,30 @@ export class DirectCapPolicy implements PowerCapPolicy {
     if (window.tenants.some(({ failure }) => failure !== null)) {
       return this.#limits.learn(window) ? { tenants: this.#limits.apply(this.#tenants) } : undefined
     }
-    const memClockMhz = this.#search!.next(window)
+    if (this.#lateLimitW !== undefined) {
+      const powerLimitW = this.#lateLimitW
+      this.#lateLimitW = undefined
+      return { powerLimitW }
+    }
+    const memClockMhz = this.#nextMemClock(window)
     if (memClockMhz === this.#memClockMhz) return undefined
     this.#memClockMhz = memClockMhz
     return { memClockMhz }
   }
 
+  #nextMemClock(window: WindowObservation): number {
+    if (this.#options.variant !== 'published') return this.#search!.next(window)
+    return this.#publishedSearch?.next(window) ?? this.#memClockMhz
+  }
+
   #adopt(powerCapW: number): Action {
-    const { spec, plan } = this.#options
+    const { spec, plan, variant } = this.#options
     const { tenants, memClockMhz } = plan(powerCapW)
     this.#search ??= new MemoryClockSearch(spec.performanceMemClocksMhz, memClockMhz)
     this.#search.restart(memClockMhz)
     this.#tenants = tenants
     this.#memClockMhz = memClockMhz
-    const { powerLimitW, note } = boardLimit(spec, powerCapW)
+    const { powerLimitW, note } = boardLimit(spec, variant === 'published' ? Math.trunc(powerCapW) : powerCapW)
     if (note !== undefined) this.notes.push(note)
     return { tenants: this.#limits.apply(tenants), memClockMhz, smClockMhz: 'unlocked', powerLimitW }
   }

@@ -2,6 +2,7 @@ export { type MorakOptions, MorakPolicy } from './morak.js'
 export { type BatchDvfsOptions, BatchDvfsPolicy } from './batch-dvfs.js'
 export { type DirectCapOptions, type DirectCapPlan, DirectCapPolicy } from './direct-cap.js'
 export { type PowerCapOnlyOptions, PowerCapOnlyPolicy } from './power-cap-only.js'
+export { type StaticBestOptions, StaticBestPolicy } from './static-best.js'
 export {
   type BaselineVariant,
   type BatchDvfsFigures,
@@ -13,3 +14,4 @@ export {
   standardBatchLadder,
 } from './network-figures.js'
 export { MemoryClockSearch } from './memory-clock-search.js'
+export { PublishedMemorySearch } from './published-memory-search.js'

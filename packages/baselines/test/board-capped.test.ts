@@ -1,6 +1,12 @@
 import { InfeasibleCapError, type Tenant } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
-import { DirectCapPolicy, MemoryClockSearch, PowerCapOnlyPolicy } from '../src/index.js'
+import {
+  DirectCapPolicy,
+  MemoryClockSearch,
+  PowerCapOnlyPolicy,
+  PublishedMemorySearch,
+  StaticBestPolicy,
+} from '../src/index.js'
 import { a100, applied, rtx3080Ti, untouched, windowOf } from './toy-plant.js'
 
 const halves = (batchSize: number): Tenant[] => [
@@ -44,6 +50,30 @@ describe('DirectCapPolicy', () => {
       'power cap 90 W is outside the limits of NVIDIA GeForce RTX 3080 Ti (100 to 400 W)',
     )
     expect(() => policy.onCapChange(70)).toThrow(InfeasibleCapError)
+  })
+
+  it('published: drops fractions, and is a window late with the first limit of a schedule', () => {
+    const plan = (powerCapW: number) => ({ tenants: halves(powerCapW > 150 ? 64 : 32), memClockMhz: 5001 })
+    const fixed = new DirectCapPolicy({ spec: rtx3080Ti, model: 'resnet50', plan, variant: 'published' })
+    expect(fixed.start(180.7)).toMatchObject({ powerLimitW: 180, memClockMhz: 9501 })
+    const scheduled = new DirectCapPolicy({
+      spec: rtx3080Ti,
+      model: 'resnet50',
+      plan,
+      variant: 'published',
+      scheduled: true,
+    })
+    const first = scheduled.start(200)
+    expect(first).not.toHaveProperty('powerLimitW')
+    expect(scheduled.onWindow(windowOf(applied(untouched, first), 1, 200, 150))).toEqual({ powerLimitW: 200 })
+    expect(scheduled.onWindow(windowOf(applied(untouched, first), 2, 200, 300))).toBeUndefined()
+    const single = new DirectCapPolicy({
+      spec: a100,
+      model: 'resnet50',
+      plan: () => ({ tenants: halves(8), memClockMhz: 1215 }),
+      variant: 'published',
+    })
+    expect(single.start(200).memClockMhz).toBe('unlocked')
   })
 
   it('halves the batch of a tenant that failed, also in the next plan of the same shares', () => {
@@ -149,5 +179,50 @@ describe('PowerCapOnlyPolicy', () => {
 
   it('refuses a batch that is none', () => {
     expect(() => new PowerCapOnlyPolicy({ spec: a100, model: 'vgg19', batchSize: 0 })).toThrow('batchSize: got 0')
+  })
+})
+
+describe('PublishedMemorySearch', () => {
+  const windowAt = (powerW: number, throughput: number) => windowOf(untouched, 1, 150, powerW, { throughput })
+
+  it('goes a state down after five excesses', () => {
+    const search = new PublishedMemorySearch([9501, 5001], 9501)
+    for (let i = 0; i < 4; i++) expect(search.next(windowAt(160, 100))).toBe(9501)
+    expect(search.next(windowAt(160, 100))).toBe(5001)
+  })
+
+  it('explores for six windows a state, scores the last, and starts at the wrong clock', () => {
+    const search = new PublishedMemorySearch([9501, 5001], 9501)
+    search.next(windowAt(160, 100))
+    expect(search.next(windowAt(140, 100))).toBe(9501)
+    // The first candidate is 5001 MHz, yet what runs is 9501.
+    const clocks = Array.from({ length: 6 }, (_, i) => search.next(windowAt(140, i === 5 ? 120 : 999)))
+    expect(clocks).toEqual([9501, 9501, 9501, 9501, 9501, 9501])
+    for (let i = 0; i < 5; i++) search.next(windowAt(200, 999))
+    // More throughput wins, whatever it draws.
+    expect(search.next(windowAt(200, 110))).toBe(5001)
+  })
+})
+
+describe('StaticBestPolicy', () => {
+  const configurationFor = (powerCapW: number) => {
+    if (powerCapW < 80) throw new InfeasibleCapError(powerCapW, 80, 'resnet50')
+    return { tenants: halves(32), smClockMhz: powerCapW > 150 ? 1200 : 900, memClockMhz: 9501 }
+  }
+
+  it('applies the configuration of each cap and nothing else', () => {
+    const policy = new StaticBestPolicy({ spec: rtx3080Ti, configurationFor })
+    expect(policy.start(200)).toMatchObject({ tenants: halves(32), smClockMhz: 1200, memClockMhz: 9501 })
+    expect(policy.onCapChange(140)).toMatchObject({ smClockMhz: 900 })
+    expect(policy.onWindow()).toBeUndefined()
+    expect(policy.onSample()).toBeUndefined()
+  })
+
+  it('refuses to start under a cap that nothing keeps, and stays as it is under a later one', () => {
+    const policy = new StaticBestPolicy({ spec: rtx3080Ti, configurationFor })
+    expect(() => policy.start(70)).toThrow(InfeasibleCapError)
+    policy.start(200)
+    expect(policy.onCapChange(70)).toBeUndefined()
+    expect(policy.notes[0]).toContain('power cap 70 W')
   })
 })

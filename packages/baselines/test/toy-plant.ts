@@ -65,6 +65,8 @@ export function sampleOf(
     powerCapW,
     applied: state,
     reconfiguring: false,
+    smClockRefusedMs: 0,
+    failures: [],
     telemetry: {
       timeMs,
       powerAverageW,

@@ -1,23 +1,56 @@
-import type { GpuLease, Tenant, TenantPool } from '@pctodl/platform'
+import { type GpuLease, InvalidInputError, PctodlError, type Tenant, type TenantPool } from '@pctodl/platform'
 import type { Action, AppliedState } from './policy.js'
+import type { RunEventBody } from './run-event.js'
+
+export type Setter = 'powerLimitW' | 'memClockMhz' | 'smClockMhz'
+
+/** A limit first, then the memory, whose clock decides which SM clocks there are. */
+const setters: readonly Setter[] = ['powerLimitW', 'memClockMhz', 'smClockMhz']
+
+/** A board that refuses for longer than this cannot be controlled, and the run ends with its error. */
+const REFUSAL_LIMIT_MS = 30_000
+/** Errors that trying again does not mend. */
+const FATAL_CODES: ReadonlySet<string> = new Set(['GPU_LOST', 'LEASE_LOST', 'LEASE_RELEASED'])
+
+interface Refusal {
+  readonly sinceMs: number
+  readonly message: string
+}
 
 /**
  * Carries out what a policy asks for and knows what is in force. Clocks and limits change at once; tenants load in the
- * background, so that the loop never stops watching the power while processes restart.
+ * background, so that the loop never stops watching the power while processes restart. What the board refuses is asked for
+ * again in each step until it is granted or no longer wanted.
  */
 export class Actuator {
   readonly #lease: GpuLease
   readonly #pool: TenantPool
   readonly #signal: AbortSignal
+  readonly #emit: (event: RunEventBody) => void
   #applied: AppliedState
+  /** What was asked for and is not in force. */
+  readonly #wantedSettings: {
+    powerLimitW?: number
+    memClockMhz?: number | 'unlocked'
+    smClockMhz?: number | 'unlocked'
+  } = {}
+  readonly #refusals = new Map<Setter, Refusal>()
+  #limitIsBackstop = false
   #loading: Promise<void> | undefined
   #loadError: unknown
-  #wanted: readonly Tenant[] | undefined
+  #wantedTenants: readonly Tenant[] | undefined
 
-  constructor(lease: GpuLease, pool: TenantPool, powerLimitW: number, signal: AbortSignal) {
+  constructor(
+    lease: GpuLease,
+    pool: TenantPool,
+    powerLimitW: number,
+    signal: AbortSignal,
+    emit: (event: RunEventBody) => void = () => {},
+  ) {
     this.#lease = lease
     this.#pool = pool
     this.#signal = signal
+    this.#emit = emit
     this.#applied = { tenants: [], smClockMhz: null, memClockMhz: null, powerLimitW }
   }
 
@@ -29,24 +62,24 @@ export class Actuator {
     return this.#loading !== undefined
   }
 
-  async apply(action: Action | undefined): Promise<void> {
+  /** How long the board has been refusing the SM clock, ms. */
+  smClockRefusedMs(nowMs: number): number {
+    const refusal = this.#refusals.get('smClockMhz')
+    return refusal === undefined ? 0 : nowMs - refusal.sinceMs
+  }
+
+  /**
+   * Carry out an action, and what is still owed of earlier ones.
+   *
+   * @throws what the pool threw, the board's refusal once it has lasted too long, and what is not a refusal
+   */
+  async apply(action: Action | undefined, nowMs: number): Promise<void> {
     if (this.#loadError !== undefined) throw this.#loadError
-    if (!action) return
-    const { smClockMhz, memClockMhz, powerLimitW, tenants } = action
-    const before = this.#applied
-    if (powerLimitW !== undefined && powerLimitW !== before.powerLimitW) {
-      await this.#lease.setPowerLimit(powerLimitW)
-      this.#applied = { ...this.#applied, powerLimitW }
+    if (action) this.#want(action)
+    for (const setter of setters) {
+      if (this.#wantedSettings[setter] !== undefined) await this.#carryOut(setter, nowMs)
     }
-    if (memClockMhz !== undefined && lockOf(memClockMhz) !== before.memClockMhz) {
-      await (memClockMhz === 'unlocked' ? this.#lease.resetMemClock() : this.#lease.lockMemClock(memClockMhz))
-      this.#applied = { ...this.#applied, memClockMhz: lockOf(memClockMhz) }
-    }
-    if (smClockMhz !== undefined && lockOf(smClockMhz) !== before.smClockMhz) {
-      await (smClockMhz === 'unlocked' ? this.#lease.resetSmClock() : this.#lease.lockSmClock(smClockMhz))
-      this.#applied = { ...this.#applied, smClockMhz: lockOf(smClockMhz) }
-    }
-    if (tenants !== undefined) this.#load(tenants)
+    if (action?.tenants !== undefined) this.#load(action.tenants)
   }
 
   /** Wait for tenants that are still loading, so that the pool can be stopped. */
@@ -54,11 +87,62 @@ export class Actuator {
     await this.#loading?.catch(() => {})
   }
 
+  #want(action: Action): void {
+    for (const setter of setters) {
+      const value = action[setter]
+      if (value === undefined) continue
+      const inForce = lockOf(value) === this.#applied[setter]
+      if (inForce && action.again !== true) {
+        delete this.#wantedSettings[setter]
+        this.#refusals.delete(setter)
+      } else Object.assign(this.#wantedSettings, { [setter]: value })
+    }
+    if (action.powerLimitW !== undefined) this.#limitIsBackstop = action.powerLimitRole === 'back-stop'
+  }
+
+  async #carryOut(setter: Setter, nowMs: number): Promise<void> {
+    try {
+      await this.#set(setter)
+    } catch (error) {
+      this.#refused(setter, error, nowMs)
+      return
+    }
+    this.#applied = { ...this.#applied, [setter]: lockOf(this.#wantedSettings[setter]!) }
+    delete this.#wantedSettings[setter]
+    if (this.#refusals.delete(setter)) this.#emit({ type: 'granted', setter, value: this.#applied[setter] })
+  }
+
+  async #set(setter: Setter): Promise<void> {
+    const value = this.#wantedSettings[setter]!
+    if (setter === 'powerLimitW') return this.#lease.setPowerLimit(value as number)
+    if (setter === 'memClockMhz') {
+      return value === 'unlocked' ? this.#lease.resetMemClock() : this.#lease.lockMemClock(value)
+    }
+    return value === 'unlocked' ? this.#lease.resetSmClock() : this.#lease.lockSmClock(value)
+  }
+
+  #refused(setter: Setter, error: unknown, nowMs: number): void {
+    if (!(error instanceof PctodlError) || error instanceof InvalidInputError || FATAL_CODES.has(error.code))
+      throw error
+    const value = lockOf(this.#wantedSettings[setter]!)
+    const backstop = setter === 'powerLimitW' && this.#limitIsBackstop
+    const before = this.#refusals.get(setter)
+    if (before === undefined || before.message !== error.message) {
+      const { code, message } = error
+      this.#emit({ type: 'refused', setter, value, code, message, ...(backstop ? { role: 'back-stop' as const } : {}) })
+    }
+    this.#refusals.set(setter, { sinceMs: before?.sinceMs ?? nowMs, message: error.message })
+    if (backstop && error.code === 'NOT_SUPPORTED') {
+      delete this.#wantedSettings[setter]
+      this.#refusals.delete(setter)
+    } else if (!backstop && nowMs - this.#refusals.get(setter)!.sinceMs >= REFUSAL_LIMIT_MS) throw error
+  }
+
   #load(tenants: readonly Tenant[]): void {
     this.#applied = { ...this.#applied, tenants }
     if (this.#loading) {
       // One change at a time: the newest wish is carried out when the running one is done.
-      this.#wanted = tenants
+      this.#wantedTenants = tenants
       return
     }
     this.#loading = this.#pool
@@ -68,8 +152,8 @@ export class Actuator {
       })
       .then(() => {
         this.#loading = undefined
-        const wanted = this.#wanted
-        this.#wanted = undefined
+        const wanted = this.#wantedTenants
+        this.#wantedTenants = undefined
         if (wanted && this.#loadError === undefined) this.#load(wanted)
       })
   }

@@ -7,6 +7,12 @@ export interface Action {
   readonly memClockMhz?: number | 'unlocked'
   /** Board power limit, W, within the board's range. */
   readonly powerLimitW?: number
+  /** A back-stop is set where the board permits; where it refuses, the run goes on and its record says so. Default `cap`. */
+  readonly powerLimitRole?: 'cap' | 'back-stop'
+  /** Ask the board also for what is in force already: it may have lost it. */
+  readonly again?: true
+  /** Why, in one sentence; goes into the record of the run. */
+  readonly reason?: string
 }
 
 /** What the loop has applied so far. */
@@ -27,6 +33,15 @@ export interface SampleObservation {
   readonly applied: AppliedState
   /** Tenants are being started or restarted. */
   readonly reconfiguring: boolean
+  /** How long the board has been refusing the SM clock that was asked for, ms; 0 where it does not. */
+  readonly smClockRefusedMs: number
+  /** Tenants that are not running any more. */
+  readonly failures: readonly TenantFailure[]
+}
+
+export interface TenantFailure {
+  readonly tenant: Tenant
+  readonly failure: string
 }
 
 export interface TenantWindow {
@@ -62,6 +77,13 @@ export interface WindowObservation {
   readonly reconfigured: boolean
 }
 
+/** What a policy decided or learnt, and why: plain JSON, named by `kind`. */
+export interface Decision {
+  readonly kind: string
+  readonly reason: string
+  readonly [detail: string]: unknown
+}
+
 /**
  * A power-capping algorithm as a state machine: the loop tells it what was seen, it answers with what to change. It never
  * touches a board, a process or a clock, so each runs unchanged on a simulated and on a real GPU.
@@ -73,4 +95,11 @@ export interface PowerCapPolicy {
   onCapChange(powerCapW: number, applied: AppliedState): Action | undefined
   onSample(sample: SampleObservation): Action | undefined
   onWindow(window: WindowObservation): Action | undefined
+  /**
+   * Called once a sample, after its action has been carried out: the place for searches, which must not delay a clock. A
+   * slice of work a call, well below the sample period.
+   */
+  onIdle?(timeMs: number, applied: AppliedState): Action | undefined
+  /** What was decided since the last call. */
+  takeDecisions?(): readonly Decision[]
 }

@@ -5,11 +5,15 @@ import {
   type Gpu,
   InvalidInputError,
   type Telemetry,
+  type TenantCounters,
   type TenantPool,
+  type TenantState,
 } from '@pctodl/platform'
 import { Actuator } from './actuator.js'
+import { CompletedSamples } from './completed-samples.js'
 import { MeasuringWindow } from './measuring-window.js'
-import type { AppliedState, PowerCapPolicy, WindowObservation } from './policy.js'
+import type { Action, AppliedState, PowerCapPolicy, TenantFailure, WindowObservation } from './policy.js'
+import type { ActionSource, RunEvent, RunEventBody } from './run-event.js'
 
 export interface RunOptions {
   readonly gpu: Gpu
@@ -27,6 +31,10 @@ export interface RunOptions {
   /** Called with each reading, from the first moment of the run to its last. */
   readonly onSample?: (timeMs: number, telemetry: Telemetry, powerCapW: number, applied: AppliedState) => void
   readonly onWindow?: (window: WindowObservation, startedAt: Date) => void
+  /** Called with everything that was seen and decided, in order. */
+  readonly onEvent?: (event: RunEvent) => void
+  /** Kept with the record of the run, in its first event. */
+  readonly about?: Readonly<Record<string, unknown>>
 }
 
 /**
@@ -37,7 +45,7 @@ export interface RunOptions {
  * @throws what the policy, the board or the pool throws, after everything has been released; the signal's reason if aborted
  */
 export async function runPolicy(options: RunOptions): Promise<void> {
-  const { gpu, pool, clock, policy, caps, iterations, windowMs = 5000, samplePeriodMs = 100 } = options
+  const { iterations, windowMs = 5000, samplePeriodMs = 100 } = options
   if (!Number.isInteger(iterations) || iterations < 1) {
     throw new InvalidInputError('iterations', iterations, 'an integer of at least 1')
   }
@@ -45,53 +53,150 @@ export async function runPolicy(options: RunOptions): Promise<void> {
     throw new InvalidInputError('windowMs', windowMs, `at least the sample period of ${samplePeriodMs} ms`)
   }
   options.signal?.throwIfAborted()
-  const ending = new AbortController()
-  const signal = options.signal ? AbortSignal.any([options.signal, ending.signal]) : ending.signal
-  const { powerLimitW } = await gpu.info()
-  let powerCapW = capAt(caps, 0)
-  const first = policy.start(powerCapW)
-  const lease = await gpu.acquire()
-  const actuator = new Actuator(lease, pool, powerLimitW, signal)
-  try {
-    const startMs = clock.now()
-    await actuator.apply(first)
+  await new Run(options, windowMs, samplePeriodMs).execute()
+}
+
+class Run {
+  readonly #options: RunOptions
+  readonly #windowMs: number
+  readonly #samplePeriodMs: number
+  readonly #completed = new CompletedSamples()
+  readonly #states = new Map<number, TenantState>()
+  #startMs: number
+
+  constructor(options: RunOptions, windowMs: number, samplePeriodMs: number) {
+    this.#options = options
+    this.#windowMs = windowMs
+    this.#samplePeriodMs = samplePeriodMs
+    this.#startMs = options.clock.now()
+  }
+
+  async execute(): Promise<void> {
+    const { gpu, pool, clock, policy, caps } = this.#options
+    const ending = new AbortController()
+    const signal = this.#options.signal ? AbortSignal.any([this.#options.signal, ending.signal]) : ending.signal
+    const { powerLimitW, uuid } = await gpu.info()
+    const powerCapW = capAt(caps, 0)
+    const first = policy.start(powerCapW)
+    const lease = await gpu.acquire()
+    const actuator = new Actuator(lease, pool, powerLimitW, signal, (event) => this.#emit(event))
+    this.#startMs = clock.now()
+    this.#emit({
+      type: 'run-start',
+      version: 1,
+      policy: policy.name,
+      board: gpu.spec.key,
+      gpuUuid: uuid,
+      startedAt: clock.date().toISOString(),
+      caps,
+      windowMs: this.#windowMs,
+      samplePeriodMs: this.#samplePeriodMs,
+      powerLimitW,
+      ...(this.#options.about ? { about: this.#options.about } : {}),
+    })
+    let end: RunEventBody = { type: 'run-end', outcome: 'failed' }
+    try {
+      await this.#carryOut(actuator, 'start', first)
+      await this.#watch(actuator, powerCapW, signal)
+      end = { type: 'run-end', outcome: 'done' }
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error)
+      end = { type: 'run-end', outcome: this.#options.signal?.aborted ? 'aborted' : 'failed', message }
+      throw error
+    } finally {
+      ending.abort(new Error('the run is over'))
+      await actuator.settle()
+      try {
+        await pool.stop()
+      } finally {
+        await lease.release()
+        this.#emit(end)
+      }
+    }
+  }
+
+  async #watch(actuator: Actuator, firstCapW: number, signal: AbortSignal): Promise<void> {
+    const { gpu, pool, clock, policy, caps, iterations } = this.#options
+    let powerCapW = firstCapW
     let window = new MeasuringWindow(0, pool.counters())
     let windowStartedAt = clock.date()
     let samplesTaken = 0
     for (let iteration = 1; iteration <= iterations; ) {
       samplesTaken++
-      // Waiting for absolute times keeps slow readings from stretching the windows.
-      await clock.sleep(Math.max(0, startMs + samplesTaken * samplePeriodMs - clock.now()), signal)
-      const timeMs = clock.now() - startMs
+      // Waiting for absolute times keeps slow readings from stretching the windows; missed ones are not made up for.
+      const nowMs = this.#timeMs()
+      samplesTaken = Math.max(samplesTaken, Math.ceil(nowMs / this.#samplePeriodMs))
+      await clock.sleep(Math.max(0, samplesTaken * this.#samplePeriodMs - nowMs), signal)
+      const timeMs = this.#timeMs()
       const telemetry = await gpu.sample()
       const { reconfiguring } = actuator
-      window.add(telemetry, pool.counters(), reconfiguring)
-      options.onSample?.(timeMs, telemetry, powerCapW, actuator.applied)
+      const counters = pool.counters()
+      window.add(telemetry, counters, reconfiguring)
+      this.#watchTenants(counters)
+      const smClockRefusedMs = actuator.smClockRefusedMs(timeMs)
+      this.#options.onSample?.(timeMs, telemetry, powerCapW, actuator.applied)
+      const completed = this.#completed.update(counters)
+      const failures = failuresOf(counters)
+      const { tenants: _, ...inForce } = actuator.applied
+      const seen = { telemetry, powerCapW, reconfiguring, smClockRefusedMs, failures, inForce, completed }
+      this.#emit({ type: 'sample', ...seen }, timeMs)
 
-      if (timeMs >= iteration * windowMs) {
-        const counters = pool.counters()
+      if (timeMs >= iteration * this.#windowMs) {
         const closed = window.close(iteration, timeMs, powerCapW, counters, actuator.applied)
-        options.onWindow?.(closed, windowStartedAt)
+        this.#options.onWindow?.(closed, windowStartedAt)
+        this.#emit({ type: 'window', window: closed }, timeMs)
         window = new MeasuringWindow(timeMs, counters)
         windowStartedAt = clock.date()
         iteration++
-        await actuator.apply(policy.onWindow(closed))
+        await this.#carryOut(actuator, 'window', policy.onWindow(closed), timeMs)
       }
       const capNow = capAt(caps, timeMs)
       if (capNow !== powerCapW) {
         powerCapW = capNow
-        await actuator.apply(policy.onCapChange(powerCapW, actuator.applied))
+        this.#emit({ type: 'cap', powerCapW }, timeMs)
+        await this.#carryOut(actuator, 'cap-change', policy.onCapChange(powerCapW, actuator.applied), timeMs)
       }
-      const sample = { timeMs, telemetry, powerCapW, applied: actuator.applied, reconfiguring }
-      await actuator.apply(policy.onSample(sample))
-    }
-  } finally {
-    ending.abort(new Error('the run is over'))
-    await actuator.settle()
-    try {
-      await pool.stop()
-    } finally {
-      await lease.release()
+      const { applied } = actuator
+      const sample = { timeMs, telemetry, powerCapW, applied, reconfiguring, smClockRefusedMs, failures }
+      await this.#carryOut(actuator, 'sample', policy.onSample(sample), timeMs)
+      if (policy.onIdle) await this.#carryOut(actuator, 'idle', policy.onIdle(timeMs, actuator.applied), timeMs)
     }
   }
+
+  async #carryOut(actuator: Actuator, source: ActionSource, action: Action | undefined, timeMs = 0): Promise<void> {
+    for (const decision of this.#options.policy.takeDecisions?.() ?? []) {
+      this.#emit({ type: 'decision', source, decision }, timeMs)
+    }
+    if (action && asksForSomething(action)) this.#emit({ type: 'action', source, action }, timeMs)
+    await actuator.apply(action, timeMs)
+  }
+
+  #watchTenants(counters: readonly TenantCounters[]): void {
+    for (const { id, tenant, state, failure } of counters) {
+      if (this.#states.get(id) === state) continue
+      this.#states.set(id, state)
+      this.#emit({ type: 'tenant', processId: id, tenant, state, ...(failure === undefined ? {} : { failure }) })
+    }
+  }
+
+  #timeMs(): number {
+    return this.#options.clock.now() - this.#startMs
+  }
+
+  #emit(event: RunEventBody, timeMs = this.#timeMs()): void {
+    this.#options.onEvent?.({ timeMs, ...event })
+  }
+}
+
+const none: readonly TenantFailure[] = []
+
+function failuresOf(counters: readonly TenantCounters[]): readonly TenantFailure[] {
+  if (counters.every(({ state }) => state !== 'failed')) return none
+  return counters
+    .filter(({ state }) => state === 'failed')
+    .map(({ tenant, failure = 'failed' }) => ({ tenant, failure }))
+}
+
+function asksForSomething({ tenants, smClockMhz, memClockMhz, powerLimitW }: Action): boolean {
+  return tenants !== undefined || smClockMhz !== undefined || memClockMhz !== undefined || powerLimitW !== undefined
 }

@@ -31,6 +31,8 @@ function sample(policy: PctodlPolicy, timeMs: number, powerCapW: number, powerW:
     powerCapW,
     applied,
     reconfiguring: false,
+    smClockRefusedMs: 0,
+    failures: [],
   })
 }
 
@@ -68,23 +70,33 @@ describe('the pctodl policy', () => {
     const policy = policyFor()
     policy.start(130)
     sample(policy, 0, 130, 120)
-    expect(policy.onCapChange(40)).toEqual({ powerLimitW: 100 })
+    expect(policy.onCapChange(40)).toMatchObject({ powerLimitW: 100, powerLimitRole: 'back-stop' })
     const action = sample(policy, 100, 40, 120)
-    expect(action).toEqual({ smClockMhz: 210 })
+    expect(action).toMatchObject({ smClockMhz: 210 })
     expect(policy.lastStep!.status).toBe('infeasible')
   })
 
-  it('moves the clock at once with the cap, and the tenants only where it pays', () => {
-    const never = policyFor({ payBackS: 0 })
-    const before = never.start(200)
-    sample(never, 0, 200, 190)
-    const change = never.onCapChange(190)
-    expect(change).not.toHaveProperty('tenants')
-    const lowered = sample(never, 100, 190, 195)!.smClockMhz as number
-    expect(lowered).toBeLessThan(before.smClockMhz as number)
-    const always = policyFor({ payBackS: Number.POSITIVE_INFINITY })
-    always.start(200)
-    expect(always.onCapChange(120)).toHaveProperty('tenants')
+  it('moves the clock at once with the cap, and leaves the tenants for later', () => {
+    const policy = policyFor()
+    const before = policy.start(200)
+    sample(policy, 0, 200, 190)
+    expect(policy.onCapChange(150)).not.toHaveProperty('tenants')
+    expect(sample(policy, 100, 150, 195)!.smClockMhz as number).toBeLessThan(before.smClockMhz as number)
+    for (let i = 2; i < 300; i++) {
+      sample(policy, 100 * i, 150, 147)
+      expect(policy.onIdle(100 * i, applied)).toBeUndefined()
+    }
+  })
+
+  it('takes the lowest memory clock where the lowest SM clock does not keep the cap', () => {
+    const policy = policyFor({
+      fixed: { tenants: [{ model: 'resnet50', mpsPercent: 100, batchSize: 64 }], memClockMhz: 9501 },
+    })
+    policy.start(130)
+    const actions = Array.from({ length: 40 }, (_, i) => sample(policy, 100 * i, 100, 125))
+    expect(actions.some((action) => action?.smClockMhz === 210)).toBe(true)
+    expect(actions.find((action) => action?.memClockMhz !== undefined)).toMatchObject({ memClockMhz: 5001 })
+    expect(policy.takeDecisions().some(({ status }) => status === 'infeasible')).toBe(true)
   })
 
   it('never raises the clock on readings that are missing', () => {

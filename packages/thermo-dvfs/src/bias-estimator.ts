@@ -59,8 +59,7 @@ export class BiasEstimator {
 
   /** Estimated board power where the model says `modelW`, W. */
   power(modelW: number): number {
-    const s = this.state
-    return s.level * s.pivotW + s.slope * (modelW - s.pivotW)
+    return powerOf(this.state, modelW)
   }
 
   /** Variance of `power(modelW)`, W^2. */
@@ -143,6 +142,11 @@ export class BiasEstimator {
     s.pivotW = newModelW
     this.age(0)
   }
+}
+
+/** Board power where the model says `modelW`, as a state of knowledge has it, W. */
+export function powerOf({ level, slope, pivotW }: BiasState, modelW: number): number {
+  return level * pivotW + slope * (modelW - pivotW)
 }
 
 function clamp(value: number, [low, high]: readonly [number, number]): number {

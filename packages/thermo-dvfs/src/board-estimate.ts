@@ -1,7 +1,8 @@
 import { AppliedPower, type AppliedPowerState } from './applied-power.js'
-import { BiasEstimator, type BiasState } from './bias-estimator.js'
+import { BiasEstimator, type BiasState, powerOf } from './bias-estimator.js'
 import type { ClockTuning } from './clock-tuning.js'
 import { PowerReadings, type PowerReadingsState } from './power-readings.js'
+import { LONGEST_LAG_MS, ReadingLag, type ReadingLagState } from './reading-lag.js'
 
 /** One reading of the board, and what the caller knows of its tenants. */
 export interface ClockObservation {
@@ -16,6 +17,8 @@ export interface ClockObservation {
   readonly smClockMhz: number | null
   /** Tenants are being started or restarted, so the board draws less than its configuration will. */
   readonly loading: boolean
+  /** The board has refused the clock of the last answer and runs another one. Default false. */
+  readonly refused?: boolean
 }
 
 export interface BoardEstimateState {
@@ -23,6 +26,7 @@ export interface BoardEstimateState {
   readonly applied: AppliedPowerState
   readonly bias: BiasState
   readonly readings: PowerReadingsState
+  readonly lag: ReadingLagState
 }
 
 interface EstimateMemory {
@@ -56,6 +60,8 @@ const READING_AGE_MS = 50
 const TIMING_MS = 100
 /** Share of a power change within the window that uncertain timing makes uncertain. */
 const TIMING_UNCERTAINTY = 0.15
+/** The same while it is not known how late the readings are. */
+const UNKNOWN_LAG_UNCERTAINTY = 0.5
 /** From the end of loading until all tenants run at full load. */
 const SETTLE_MS = 500
 /** Time that a clock request may take to show in the measured clock, ms. */
@@ -74,7 +80,10 @@ export class BoardEstimate {
   readonly #memory: EstimateMemory
   readonly #applied = new AppliedPower()
   readonly #readings: PowerReadings
+  readonly #lag: ReadingLag
   #bias: BiasEstimator
+  /** In the newest observation. */
+  #refused = false
 
   /** @param averages the plain reading is a one-second average; otherwise it is an instant one */
   constructor(clocksMhz: readonly number[], tuning: ClockTuning, averages: boolean, state?: BoardEstimateState) {
@@ -83,6 +92,7 @@ export class BoardEstimate {
     this.#averages = averages
     this.#bias = new BiasEstimator(tuning, state?.bias)
     this.#readings = new PowerReadings(state?.readings)
+    this.#lag = new ReadingLag(state?.lag)
     if (state) this.#applied.restore(state.applied)
     this.#memory = state?.memory ?? {
       modelW: [],
@@ -105,7 +115,13 @@ export class BoardEstimate {
       applied: this.#applied.state(),
       bias: this.#bias.state,
       readings: this.#readings.state,
+      lag: this.#lag.state,
     }
+  }
+
+  /** How late a reading may be beyond its averaging, ms: as learnt, or the longest while nothing is. */
+  get readingLagMs(): number {
+    return this.#lag.known ? this.#lag.lagMs : 0
   }
 
   get hasPlant(): boolean {
@@ -193,8 +209,10 @@ export class BoardEstimate {
     return index
   }
 
-  /** The clock of a state is being requested now. */
-  apply(index: number): void {
+  /** The clock of a state is being requested now, another one than before or the same. */
+  apply(index: number, another: boolean): void {
+    // What the board does not run, it does not draw.
+    if (this.#refused || (this.mismatch && !another)) return
     this.#applied.push(this.#memory.timeMs + ACTUATION_MS, this.#memory.modelW[index]!)
   }
 
@@ -218,15 +236,20 @@ export class BoardEstimate {
   }
 
   /** Where the board persistently runs another clock than requested, the model follows the board. */
-  #followMeasuredClock({ timeMs, smClockMhz, loading }: ClockObservation, index: number, changedMs: number): void {
+  #followMeasuredClock(observation: ClockObservation, index: number, changedMs: number): void {
+    const { timeMs, smClockMhz, loading, refused = false } = observation
     const m = this.#memory
-    if (smClockMhz === null) return
+    this.#refused = refused
+    if (smClockMhz === null) {
+      if (refused) m.unexplainedUntilMs = timeMs + AVERAGE_WINDOW_MS + TIMING_MS
+      return
+    }
     const clocks = this.#clocksMhz
     const requested = clocks[index]!
     const stepMhz = Math.max(requested - (clocks[index - 1] ?? requested), (clocks[index + 1] ?? requested) - requested)
     // An idle board may rest at another clock, and a request takes a moment to show.
-    const settling = timeMs - changedMs < MISMATCH_MS
-    if (loading || settling || Math.abs(smClockMhz - requested) <= 1.5 * stepMhz) {
+    const excused = !refused && (loading || timeMs - changedMs < MISMATCH_MS)
+    if (excused || Math.abs(smClockMhz - requested) <= 1.5 * stepMhz) {
       if (m.mismatchSinceMs !== null) {
         this.#applied.push(timeMs, m.modelW[index]!)
         m.unexplainedUntilMs = timeMs + AVERAGE_WINDOW_MS + TIMING_MS
@@ -235,7 +258,7 @@ export class BoardEstimate {
       return
     }
     if (m.mismatchSinceMs === null) {
-      m.mismatchSinceMs = timeMs
+      m.mismatchSinceMs = refused ? timeMs - MISMATCH_MS : timeMs
       m.unexplainedUntilMs = timeMs + MISMATCH_MS + AVERAGE_WINDOW_MS + TIMING_MS
     }
     if (this.mismatch) this.#applied.push(timeMs, this.#modelAt(smClockMhz))
@@ -245,7 +268,7 @@ export class BoardEstimate {
     const m = this.#memory
     const t = this.#tuning
     const r = this.#readings
-    const endMs = timeMs - READING_AGE_MS
+    const endMs = timeMs - READING_AGE_MS - this.#lag.lagMs
     const modelAverageW = this.#applied.average(endMs - AVERAGE_WINDOW_MS, endMs)
     const expectedW = this.#bias.power(modelAverageW)
     r.observe({
@@ -263,7 +286,8 @@ export class BoardEstimate {
       this.#bias = new BiasEstimator(t, m.variedBias)
       m.variedBias = null
     }
-    this.#watchUnderload(timeMs, expectedW)
+    this.#watchUnderload(timeMs, modelAverageW)
+    this.#watchLag(timeMs, capW)
     // A clock that may or may not be applied explains nothing.
     if (timeMs < m.unexplainedUntilMs) return
     const knownMs = endMs - ACTUATION_MS - m.startMs
@@ -276,13 +300,13 @@ export class BoardEstimate {
   }
 
   #learnFromAverage(averageW: number, modelW: number, endMs: number, durationMs: number, capW: number): void {
-    const spreadW = this.#applied.spread(endMs - AVERAGE_WINDOW_MS - TIMING_MS, endMs + READING_AGE_MS)
+    const spreadW = this.#applied.spread(this.#earliest(endMs - AVERAGE_WINDOW_MS), endMs + READING_AGE_MS)
     const expectedW = this.#bias.power(modelW)
     // An instant reading sees the tenants stop before the average does.
     const lowestW = Math.min(averageW, this.#readings.instantW ?? averageW)
     if (averageW >= expectedW || this.#teaches(lowestW, expectedW)) {
       const noiseW = (this.#tuning.averageNoisePercent / 100) * capW
-      this.#bias.learn(0, modelW, averageW, noiseW, TIMING_UNCERTAINTY * spreadW * this.slope)
+      this.#bias.learn(0, modelW, averageW, noiseW, this.#timingUncertainty * spreadW * this.slope)
     }
     if (!this.quiet && spreadW === 0) this.#learnNoise((averageW - expectedW) / capW, durationMs)
   }
@@ -290,7 +314,7 @@ export class BoardEstimate {
   #learnFromInstant(instantW: number, endMs: number, durationMs: number, capW: number): void {
     const m = this.#memory
     // Too short a window to say on which side of a clock change it lies.
-    if (this.#applied.spread(endMs - INSTANT_WINDOW_MS - TIMING_MS, endMs + READING_AGE_MS) > 0) return
+    if (this.#applied.spread(this.#earliest(endMs - INSTANT_WINDOW_MS), endMs + READING_AGE_MS) > 0) return
     const modelW = this.#applied.average(endMs - INSTANT_WINDOW_MS, endMs)
     const expectedW = this.#bias.power(modelW)
     if (this.#teaches(instantW, expectedW)) {
@@ -300,6 +324,35 @@ export class BoardEstimate {
     const error = (instantW - expectedW) / capW
     m.smoothedError += (1 - Math.exp(-durationMs / SECOND_LIKE_MS)) * (error - m.smoothedError)
     this.#learnNoise(m.smoothedError, durationMs)
+  }
+
+  /** From when on a clock may show in a reading whose window begins at a time, as far as its lag is known. */
+  #earliest(fromMs: number): number {
+    return fromMs - TIMING_MS - (this.#lag.known ? 0 : LONGEST_LAG_MS)
+  }
+
+  get #timingUncertainty(): number {
+    return this.#lag.known ? TIMING_UNCERTAINTY : UNKNOWN_LAG_UNCERTAINTY
+  }
+
+  /** Compare how the readings follow the clock with how they would under other lags. */
+  #watchLag(timeMs: number, capW: number): void {
+    const reading = this.#averages ? this.#readings.averageW : this.#readings.instantW
+    const windowMs = this.#averages ? AVERAGE_WINDOW_MS : INSTANT_WINDOW_MS
+    const fromMs = timeMs - READING_AGE_MS - LONGEST_LAG_MS - windowMs
+    // The whole history that a reading is laid over must be explained by clocks alone.
+    const { startMs, unexplainedUntilMs, quietUntilMs } = this.#memory
+    if (this.mismatch || fromMs < Math.max(startMs, unexplainedUntilMs, quietUntilMs)) {
+      this.#lag.abandon()
+      return
+    }
+    if (this.#applied.spread(fromMs, timeMs) === 0) this.#lag.conclude()
+    else if (reading !== null) {
+      this.#lag.during(reading / capW, (lagMs) => {
+        const endMs = timeMs - READING_AGE_MS - lagMs
+        return this.#applied.average(endMs - windowMs, endMs) / capW
+      })
+    }
   }
 
   /** Low readings say nothing while tenants load, nor when so low that tenants cannot be running. */
@@ -313,11 +366,14 @@ export class BoardEstimate {
   }
 
   /** An idling board is waited for, then believed; what was known of it is kept for when it is loaded again. */
-  #watchUnderload(timeMs: number, expectedW: number): void {
+  #watchUnderload(timeMs: number, modelW: number): void {
     const m = this.#memory
+    const expectedW = this.#bias.power(modelW)
     const { averageW, instantW, state } = this.#readings
     const fastW = instantW === null ? null : state.fastMeanW
     const lowestW = Math.min(averageW ?? expectedW, fastW ?? expectedW)
+    // What was known of the loaded board ends where readings reach it again, or its clock proves it wrong.
+    if (m.loadedBias !== null && !this.#tooLow(lowestW, powerOf(m.loadedBias, modelW))) m.loadedBias = null
     if (this.quiet || !this.#tooLow(lowestW, expectedW)) {
       m.underloadSinceMs = null
       return
@@ -342,7 +398,8 @@ export class BoardEstimate {
 
   #beQuiet(): void {
     const m = this.#memory
-    m.quietUntilMs = Math.max(m.quietUntilMs, m.timeMs + AVERAGE_WINDOW_MS + SETTLE_MS)
+    const windowMs = this.#averages ? AVERAGE_WINDOW_MS : INSTANT_WINDOW_MS
+    m.quietUntilMs = Math.max(m.quietUntilMs, m.timeMs + windowMs + SETTLE_MS)
   }
 
   /** Model power at a clock between states, W. */

@@ -143,12 +143,13 @@ export class ClockController {
     let next: number
     if (first || capChanged || m.plantChanged || recalled) next = this.#plan(capW, targetW, powerCapW, first)
     else next = this.#control(capW, targetW, powerCapW)
-    if (next !== m.index) {
+    const another = next !== m.index
+    if (another) {
       m.index = next
       m.changedMs = timeMs
     }
     // Also where it stays: after a repartition the same clock has another power.
-    this.#board.apply(next)
+    this.#board.apply(next, another)
     const estimatedPowerW = this.#board.power(next)
     m.infeasible = next === 0 && estimatedPowerW > capW * (m.infeasible ? FEASIBLE_AGAIN : 1)
     return {
@@ -209,7 +210,8 @@ export class ClockController {
     const { readings, slope, mismatch } = this.#board
     if (mismatch) return index
     const { guardPercent, instantNoisePercent } = this.#tuning
-    const sinceMs = timeMs - changedMs
+    // What is read now may be as old as the readings are late.
+    const sinceMs = timeMs - changedMs - this.#board.readingLagMs
     const averageW = sinceMs >= AVERAGE_GUARD_MS ? (readings.averageW ?? 0) : 0
     const instantW = sinceMs >= INSTANT_GUARD_MS && readings.instantW !== null ? (readings.state.fastMeanW ?? 0) : 0
     let excessW = 0
@@ -239,7 +241,7 @@ export class ClockController {
     const { readings } = board
     if (this.#unseenMs > 0 || readings.contradictory || board.doubtfulClock || board.underloaded || board.quiet)
       return false
-    if (m.timeMs - m.changedMs < this.#tuning.raiseDwellMs) return false
+    if (m.timeMs - m.changedMs < this.#tuning.raiseDwellMs + board.readingLagMs) return false
     return !readings.above(powerCapW) && (readings.state.fastMeanW ?? 0) <= capW
   }
 

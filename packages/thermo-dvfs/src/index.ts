@@ -13,3 +13,11 @@ export {
   referencePower,
   referenceSlope,
 } from './reference-power-law.js'
+export { fitReferenceLaw } from './fit-reference-law.js'
+export { ReferencePid, type ReferencePidGains, referencePidGains } from './reference-pid.js'
+export {
+  MemoryClockControl,
+  type MemoryClockObservation,
+  type MemoryClockOptions,
+  type MemoryClockState,
+} from './memory-clock-control.js'

@@ -76,6 +76,33 @@ describe('readings', () => {
   })
 })
 
+describe('readings that come late', () => {
+  /** What the sensors said some time ago. */
+  function late(lagMs: number) {
+    const queue: Pick<ClockObservation, 'powerAverageW' | 'powerInstantW'>[] = []
+    return (_: number, seen: ClockObservation): ClockObservation => {
+      queue.push({ powerAverageW: seen.powerAverageW, powerInstantW: seen.powerInstantW })
+      return { ...seen, ...(queue.length > lagMs / 100 ? queue.shift()! : queue[0]!) }
+    }
+  }
+
+  it.each([0, 500, 1000, 1500])('finds out that they are %d ms late, and holds the cap', (lagMs) => {
+    const controller = new ClockController({ smClocksMhz: clocksMhz, reading: 'one-second-average' })
+    controller.setPlant(clocksMhz.map(modelAt))
+    const board = new ToyBoard({ ...usual, truth: (modelW) => 1.1 * modelW }, modelAt)
+    const trace = run(controller, board, {
+      durationMs: 180_000,
+      capAt: (timeMs) => (timeMs < 60_000 ? 160 : timeMs < 120_000 ? 110 : 150),
+      disturb: late(lagMs),
+    })
+    expect(controller.serialise().board.lag).toMatchObject({ known: true, index: lagMs / 500 })
+    expect(measure(trace, 72_000, 119_000).violationPercent).toBeLessThanOrEqual(1)
+    expect(measure(trace, 150_000).violationPercent).toBeLessThanOrEqual(1)
+    expect(measure(trace, 150_000).utilisationPercent).toBeGreaterThan(95)
+    expect(measure(trace, 30_000).longestMs).toBeLessThan(8000)
+  })
+})
+
 describe('the load', () => {
   it('lowers the clock within a second and a half when the load grows by a sixth', () => {
     const { controller, board } = settled()
@@ -156,6 +183,28 @@ describe('the clock', () => {
     expect(mismatches).toBeGreaterThan(280)
     const trace = run(controller, board, { durationMs: 45_000, capAt: () => 120 })
     expect(settlingMs(trace, 60_000)).toBeLessThan(15_000)
+  })
+
+  it.each([110, 190])('learns nothing wrong while a change to %d W is refused', (powerCapW) => {
+    const { controller, board } = settled()
+    const before = controller.serialise().board.bias
+    for (let i = 0; i < 100; i++) {
+      const seen = {
+        timeMs: board.timeMs,
+        powerCapW,
+        ...board.read('both'),
+        smClockMhz: board.clockMhz,
+        loading: false,
+      }
+      controller.step({ ...seen, refused: i > 0 })
+      for (let tick = 0; tick < 10; tick++) board.tick()
+    }
+    const { level, slope } = controller.serialise().board.bias
+    expect(level).toBeCloseTo(before.level, 1)
+    expect(slope).toBeCloseTo(before.slope, 1)
+    const trace = run(controller, board, { durationMs: 60_000, capAt: () => powerCapW })
+    expect(settlingMs(trace, 40_000)).toBeLessThan(7000)
+    expect(measure(trace, 42_500).violationPercent).toBe(0)
   })
 
   it('does not wind up while the firmware throttles', () => {

@@ -1,7 +1,9 @@
 import { snapNearest } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
 import {
+  fitReferenceLaw,
   ReferenceController,
+  ReferencePid,
   referenceFeedForward,
   referenceGuard,
   referencePower,
@@ -116,5 +118,47 @@ describe('ReferenceController, golden vectors', () => {
   it('refuses a law that is none', () => {
     expect(() => new ReferenceController({ ...law, gamma: Number.NaN }, 150)).toThrow('law.gamma')
     expect(() => new ReferenceController({ ...law, referenceClockMhz: 210 }, 150)).toThrow('law.referenceClockMhz')
+  })
+})
+
+describe('ReferencePid, golden vectors', () => {
+  it.each([
+    [{ kp: 7e-4, ki: 4e-5, kd: 5e-6, alpha: 0.97 }, [810, 870, 885, 900, 900, 900]],
+    [{ kp: 0.05, ki: 0.005, kd: 0, alpha: 0.97 }, [210, 900, 900, 900]],
+  ])('with gains %o', (gains, expected) => {
+    const pid = new ReferencePid(clocksMhz, gains)
+    let clockMhz = expected[0]!
+    const seen = [clockMhz]
+    while (seen.length < expected.length) {
+      clockMhz = pid.step(clockMhz, powerAt(clockMhz), 150)
+      seen.push(clockMhz)
+    }
+    expect(seen).toEqual(expected)
+    expect(powerAt(clockMhz)).toBeCloseTo(146.4, 1)
+  })
+
+  it('refuses a clock that is none, and a missing reading', () => {
+    const pid = new ReferencePid(clocksMhz)
+    expect(() => pid.step(211, 100, 150)).toThrow('smClockMhz: got 211')
+    expect(() => pid.step(210, 0, 150)).toThrow('powerW: got 0')
+  })
+})
+
+describe('fitReferenceLaw', () => {
+  it('finds the exponent of a law of its own kind, and stays close to one with a static part', () => {
+    const own = { ...law, d3: 0, d2: 0, d1: 0, d0: 0, gamma: 1.7 }
+    const fitted = fitReferenceLaw(
+      clocksMhz,
+      clocksMhz.map((clock) => referencePower(own, clock)),
+    )
+    expect(fitted.gamma).toBeCloseTo(1.7, 6)
+    const close = fitReferenceLaw(clocksMhz, clocksMhz.map(powerAt))
+    for (const clock of clocksMhz)
+      expect(Math.abs(referencePower(close, clock) / powerAt(clock) - 1)).toBeLessThan(0.05)
+  })
+
+  it('refuses power that does not rise', () => {
+    expect(() => fitReferenceLaw([210, 225], [50, 50])).toThrow('powersW: got 50')
+    expect(() => fitReferenceLaw([210], [50])).toThrow('powersW.length: got 1')
   })
 })

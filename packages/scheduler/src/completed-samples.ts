@@ -1,0 +1,15 @@
+import type { TenantCounters } from '@pctodl/platform'
+
+/** Samples completed since the start of a run, also by processes that have ended since. */
+export class CompletedSamples {
+  readonly #byProcess = new Map<number, number>()
+  #total = 0
+
+  update(counters: readonly TenantCounters[]): number {
+    for (const { id, samples } of counters) {
+      this.#total += samples - (this.#byProcess.get(id) ?? 0)
+      this.#byProcess.set(id, samples)
+    }
+    return this.#total
+  }
+}

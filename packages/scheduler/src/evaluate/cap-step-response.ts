@@ -1,0 +1,76 @@
+import type { PowerSignal } from './power-signal.js'
+import { settlingTimes } from './settling-time.js'
+
+/** What the power did after one change of the cap. Averages are over one second. */
+export interface CapStepResponse {
+  readonly atMs: number
+  readonly fromW: number
+  readonly toW: number
+  /** Until the average stays in [95 %, 101 %] of the cap for 30 s, ms; null where it never does, or the cap does not bind. */
+  readonly settlingMs: number | null
+  /** The same for [97 %, 101 %]. */
+  readonly settlingThreePercentMs: number | null
+  /** After a step up: until the average first reaches 95 % of the cap, ms; null where it does not. */
+  readonly riseMs: number | null
+  /** Energy above the new cap in the first half minute, J. */
+  readonly excessEnergyJ: number
+  /** Longest stretch of that half minute with the average more than 1 % above the cap, ms. */
+  readonly longestExcessMs: number
+  /** Highest average above the cap once inside the band, percent of the cap and of the step. */
+  readonly overshootPercent: number
+  readonly overshootPercentOfStep: number
+  /** Lowest average below the cap once inside the band, percent of the cap. */
+  readonly undershootPercent: number
+}
+
+const AFTERMATH_MS = 30_000
+const TOLERANCE = 0.01
+
+/** @param averagesW one-second averages at the end of each step of the signal */
+export function capStepResponses(signal: PowerSignal, averagesW: Float64Array): CapStepResponse[] {
+  const five = settlingTimes(signal, 1000, { below: 0.05, above: TOLERANCE, holdMs: AFTERMATH_MS })
+  const three = settlingTimes(signal, 1000, { below: 0.03, above: TOLERANCE, holdMs: AFTERMATH_MS })
+  return five.map(({ atMs, fromW, toW, settlingMs }, i) => ({
+    atMs,
+    fromW,
+    toW,
+    settlingMs,
+    settlingThreePercentMs: three[i]!.settlingMs,
+    ...aftermath(signal, averagesW, atMs, fromW, toW),
+  }))
+}
+
+function aftermath(signal: PowerSignal, averagesW: Float64Array, atMs: number, fromW: number, toW: number) {
+  let riseMs: number | null = null
+  let excessWms = 0
+  let longestExcessMs = 0
+  let excessMs = 0
+  let inside = false
+  let highestW = toW
+  let lowestW = toW
+  for (let i = 0; i < signal.steps; i++) {
+    const startMs = signal.knotsMs[i]!
+    const endMs = signal.knotsMs[i + 1]!
+    if (endMs <= atMs) continue
+    if (startMs >= atMs + AFTERMATH_MS || signal.capW[i] !== toW) break
+    const spanMs = endMs - Math.max(startMs, atMs)
+    excessWms += signal.known[i]! * Math.max(0, signal.powerW[i]! - toW) * spanMs
+    const averageW = averagesW[i]!
+    if (Number.isNaN(averageW)) continue
+    excessMs = averageW > toW * (1 + TOLERANCE) ? excessMs + spanMs : 0
+    longestExcessMs = Math.max(longestExcessMs, excessMs)
+    if (toW > fromW && riseMs === null && averageW >= 0.95 * toW) riseMs = endMs - atMs
+    inside ||= averageW >= 0.95 * toW && averageW <= (1 + TOLERANCE) * toW
+    if (!inside) continue
+    highestW = Math.max(highestW, averageW)
+    lowestW = Math.min(lowestW, averageW)
+  }
+  return {
+    riseMs,
+    excessEnergyJ: excessWms / 1000,
+    longestExcessMs,
+    overshootPercent: (100 * (highestW - toW)) / toW,
+    overshootPercentOfStep: (100 * (highestW - toW)) / Math.abs(toW - fromW),
+    undershootPercent: (100 * (toW - lowestW)) / toW,
+  }
+}

@@ -1,0 +1,225 @@
+import { type Estimate, ratioEstimate } from './bootstrap.js'
+import { type CapStepResponse, capStepResponses } from './cap-step-response.js'
+import { movingAverageW } from './moving-average.js'
+import { EXCESS_TOLERANCE, powerMetrics } from './power-metrics.js'
+import { bestPowerSource, type PowerSignal, type PowerSource, powerSignal } from './power-signal.js'
+import { type ReconfigurationCost, reconfigurationCosts } from './reconfiguration-cost.js'
+import { type Ripple, ripple } from './ripple.js'
+import type { ActuationKind, RunRecording } from './run-recording.js'
+import { masked, type SteadyDefinition, steadyMask } from './steady-mask.js'
+
+export interface EvaluateOptions {
+  /** Default: true power where it is known, else the sensor's. */
+  readonly source?: PowerSource
+  readonly steady?: SteadyDefinition
+  /** Throughput of the best static configuration under a cap, samples/s: the line to compare with. */
+  readonly oracleThroughput?: (powerCapW: number) => number
+}
+
+/** How a stretch of a run kept its cap and what it got done. Null where too little of it is known. */
+export interface StretchEvaluation {
+  readonly durationMs: number
+  /** Share of the time with the one-second average more than 1 % above the cap, percent. */
+  readonly violationPercent: Estimate | null
+  readonly violationTenSecondsPercent: number | null
+  readonly violationRawPercent: number | null
+  /** Energy above the cap over the energy allowed, percent. */
+  readonly excessEnergyPercent: Estimate | null
+  readonly excessEnergyJ: number
+  /** Highest one-second average above the cap, percent of the cap; negative where it stays below. */
+  readonly peakExcessPercent: number | null
+  readonly longestExcessMs: number
+  readonly capUtilisationPercent: Estimate | null
+  /** Samples/s. */
+  readonly throughput: Estimate | null
+  /** Samples/s completed in seconds that kept the cap, over all the time. */
+  readonly compliantThroughput: Estimate | null
+  readonly energyPerSampleJ: number | null
+  /** Throughput over the oracle's; null without an oracle. */
+  readonly oracleRatio: number | null
+  /** Samples that the oracle would have completed beyond these. */
+  readonly regretSamples: number | null
+  readonly ripple: Ripple | null
+  /** Per minute. */
+  readonly actuationsPerMinute: Readonly<Record<ActuationKind, number>>
+}
+
+/** Every measure of a controller under a hard power cap, of one run. */
+export interface Evaluation {
+  readonly source: PowerSource
+  readonly whole: StretchEvaluation
+  /** Without the start and the aftermath of cap changes. */
+  readonly steady: StretchEvaluation
+  readonly steps: readonly CapStepResponse[]
+  readonly reconfigurations: readonly ReconfigurationCost[]
+  /** Energy by the counter over energy by the power series; null where the board has no counter. */
+  readonly energyCounterRatio: number | null
+}
+
+const BLOCK_MS = 5000
+const kinds: readonly ActuationKind[] = ['sm-clock', 'mem-clock', 'power-limit', 'repartition', 'batch-sizes']
+
+/**
+ * Evaluate one run. Each sample is weighted by the interval it stands for; intervals are 95 % block bootstraps over blocks of
+ * 5 s.
+ *
+ * @throws InvalidInputError for a malformed power series
+ */
+export function evaluate(run: RunRecording, options: EvaluateOptions = {}): Evaluation {
+  const source = options.source ?? bestPowerSource(run.power)
+  const signal = powerSignal(run.power, source)
+  const mask = steadyMask(run.power, options.steady)
+  const everything = new Uint8Array(mask.length).fill(1)
+  return {
+    source,
+    whole: stretch(run, source, everything, options),
+    steady: stretch(run, source, mask, options),
+    steps: capStepResponses(signal, movingAverageW(signal, 1000)),
+    reconfigurations: reconfigurationCosts(run),
+    energyCounterRatio: energyCounterRatio(run, signal),
+  }
+}
+
+function stretch(
+  run: RunRecording,
+  source: PowerSource,
+  mask: Uint8Array,
+  { oracleThroughput }: EvaluateOptions,
+): StretchEvaluation {
+  const series = masked(run.power, source, mask)
+  const signal = powerSignal(series, 'sensor')
+  const metrics = powerMetrics(series, 'sensor')
+  const averagesW = movingAverageW(signal, 1000)
+  for (let i = 0; i < signal.steps; i++) if (signal.known[i] === 0) averagesW[i] = Number.NaN
+  const sums = blockSums(run, signal, averagesW, mask)
+  const durationMs = total(sums.ms)
+  const seconds = sums.ms.map((ms) => ms / 1000)
+  const percent = (estimate: Estimate | null) => estimate && scaled(estimate, 100)
+  const samples = total(sums.samples)
+  const oracleSamples = oracleThroughput ? oracleTotal(run, mask, oracleThroughput) : null
+  return {
+    durationMs,
+    violationPercent: percent(
+      ratioEstimate(sums.excessMs, sums.averageMs, metrics.violationFraction.oneSecond ?? undefined),
+    ),
+    violationTenSecondsPercent: percentOrNull(metrics.violationFraction.tenSeconds),
+    violationRawPercent: percentOrNull(metrics.violationFraction.raw),
+    excessEnergyPercent: percent(ratioEstimate(sums.excessWms, sums.allowedWms)),
+    excessEnergyJ: metrics.excessEnergyJ,
+    peakExcessPercent: peakExcessPercent(signal, averagesW),
+    longestExcessMs: metrics.longestExcessMs,
+    capUtilisationPercent: percent(ratioEstimate(sums.energyWms, sums.allowedWms)),
+    throughput: ratioEstimate(sums.samples, seconds),
+    compliantThroughput: ratioEstimate(sums.compliantSamples, seconds),
+    energyPerSampleJ: samples > 0 ? metrics.energyJ / samples : null,
+    oracleRatio: oracleSamples !== null && oracleSamples > 0 ? samples / oracleSamples : null,
+    regretSamples: oracleSamples === null ? null : oracleSamples - samples,
+    ripple: ripple(signal, averagesW),
+    actuationsPerMinute: actuationRates(run, mask, durationMs),
+  }
+}
+
+interface BlockSums {
+  readonly ms: number[]
+  readonly samples: number[]
+  readonly compliantSamples: number[]
+  readonly averageMs: number[]
+  readonly excessMs: number[]
+  readonly excessWms: number[]
+  readonly allowedWms: number[]
+  readonly energyWms: number[]
+}
+
+function blockSums(run: RunRecording, signal: PowerSignal, averagesW: Float64Array, mask: Uint8Array): BlockSums {
+  const blocks = Math.ceil((run.durationMs + 1) / BLOCK_MS)
+  const zeros = () => new Array<number>(blocks).fill(0)
+  const sums: BlockSums = {
+    ms: zeros(),
+    samples: zeros(),
+    compliantSamples: zeros(),
+    averageMs: zeros(),
+    excessMs: zeros(),
+    excessWms: zeros(),
+    allowedWms: zeros(),
+    energyWms: zeros(),
+  }
+  let step = 0
+  run.power.timeMs.forEach((timeMs, i) => {
+    const fromMs = run.power.timeMs[i - 1] ?? 0
+    const spanMs = timeMs - fromMs
+    if (spanMs === 0) return
+    const at = step++
+    if (mask[i] === 0) return
+    const block = Math.min(blocks - 1, Math.floor(timeMs / BLOCK_MS))
+    const capW = signal.capW[at]!
+    const averageW = averagesW[at]!
+    const above = averageW > capW * (1 + EXCESS_TOLERANCE)
+    const samples = run.completed[i]! - (run.completed[i - 1] ?? 0)
+    sums.ms[block]! += spanMs
+    sums.samples[block]! += samples
+    if (!above) sums.compliantSamples[block]! += samples
+    if (!Number.isNaN(averageW)) {
+      sums.averageMs[block]! += spanMs
+      if (above) sums.excessMs[block]! += spanMs
+    }
+    if (signal.known[at] === 0) return
+    sums.excessWms[block]! += Math.max(0, signal.powerW[at]! - capW) * spanMs
+    sums.allowedWms[block]! += capW * spanMs
+    sums.energyWms[block]! += signal.powerW[at]! * spanMs
+  })
+  return sums
+}
+
+function peakExcessPercent(signal: PowerSignal, averagesW: Float64Array): number | null {
+  let peak = Number.NEGATIVE_INFINITY
+  for (let i = 0; i < signal.steps; i++) {
+    const averageW = averagesW[i]!
+    if (!Number.isNaN(averageW)) peak = Math.max(peak, (100 * (averageW - signal.capW[i]!)) / signal.capW[i]!)
+  }
+  return peak === Number.NEGATIVE_INFINITY ? null : peak
+}
+
+function oracleTotal({ power }: RunRecording, mask: Uint8Array, oracleThroughput: (capW: number) => number): number {
+  const known = new Map<number, number>()
+  let samples = 0
+  power.timeMs.forEach((timeMs, i) => {
+    if (mask[i] === 0) return
+    const capW = power.powerCapW[i]!
+    const throughput = known.get(capW) ?? oracleThroughput(capW)
+    known.set(capW, throughput)
+    samples += (throughput * (timeMs - (power.timeMs[i - 1] ?? 0))) / 1000
+  })
+  return samples
+}
+
+function actuationRates(run: RunRecording, mask: Uint8Array, durationMs: number): Record<ActuationKind, number> {
+  const rates = Object.fromEntries(kinds.map((kind) => [kind, 0])) as Record<ActuationKind, number>
+  let i = 0
+  for (const { timeMs, kind } of run.actuations) {
+    while (i < mask.length - 1 && run.power.timeMs[i]! < timeMs) i++
+    // What is asked for at the very start belongs to no stretch.
+    if (timeMs > 0 && mask[i] === 1) rates[kind] += 60_000 / Math.max(1, durationMs)
+  }
+  return rates
+}
+
+function energyCounterRatio(run: RunRecording, signal: PowerSignal): number | null {
+  const first = run.energyCounterJ.findIndex((energy) => energy !== null)
+  const last = run.energyCounterJ.findLastIndex((energy) => energy !== null)
+  if (first < 0 || last <= first || run.durationMs === 0) return null
+  const countedJ = run.energyCounterJ[last]! - run.energyCounterJ[first]!
+  const meanW = signal.energyUntil[signal.steps]! / Math.max(1, signal.knownUntilMs[signal.steps]!)
+  return countedJ / ((meanW * (run.power.timeMs[last]! - run.power.timeMs[first]!)) / 1000)
+}
+
+function scaled({ value, low, high }: Estimate, factor: number): Estimate {
+  return { value: value * factor, low: low * factor, high: high * factor }
+}
+
+function percentOrNull(share: number | null): number | null {
+  return share === null ? null : 100 * share
+}
+
+function total(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0)
+}

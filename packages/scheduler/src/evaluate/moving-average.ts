@@ -1,0 +1,87 @@
+import type { PowerSignal } from './power-signal.js'
+
+/** An average counts once this share of its window is known; before that (start of a run, gaps) it is left undefined. */
+export const LEAST_KNOWN_SHARE = 0.5
+
+/**
+ * One piece of a trailing window's contents between two instants. Energy and known time in the window run linearly from
+ * their first to their last value, so comparing the average `energy / known` with a constant is exact: the sign of
+ * `energy - constant * known` changes at most once.
+ *
+ * @param energyStart W·ms in the window that ends at `startMs`
+ * @param knownStart known ms in the window that ends at `startMs`
+ */
+export type PieceVisitor = (
+  startMs: number,
+  endMs: number,
+  energyStart: number,
+  energyEnd: number,
+  knownStart: number,
+  knownEnd: number,
+  capW: number,
+) => void
+
+/**
+ * Walk the trailing window of a signal from the start of the run to its end, piece by piece, in time linear in the number
+ * of steps. A piece ends where a step of the signal enters the window or leaves it.
+ *
+ * @param windowMs length of the window, above 0
+ */
+export function walkWindow(signal: PowerSignal, windowMs: number, visit: PieceVisitor): void {
+  const { steps, knotsMs } = signal
+  let lead = 0
+  let trail = -1
+  let startMs = 0
+  let energyStart = 0
+  let knownStart = 0
+  while (lead < steps) {
+    const leadEndMs = knotsMs[lead + 1]!
+    const trailEndMs = knotsMs[trail + 1]! + windowMs
+    const endMs = Math.min(leadEndMs, trailEndMs)
+    const energyEnd = energyAt(signal, lead, endMs) - energyAt(signal, trail, endMs - windowMs)
+    const knownEnd = knownAt(signal, lead, endMs) - knownAt(signal, trail, endMs - windowMs)
+    if (endMs > startMs) visit(startMs, endMs, energyStart, energyEnd, knownStart, knownEnd, signal.capW[lead]!)
+    startMs = endMs
+    energyStart = energyEnd
+    knownStart = knownEnd
+    if (leadEndMs <= endMs) lead++
+    if (trailEndMs <= endMs) trail++
+  }
+}
+
+/** The trailing average at the end of every step, W; NaN where too little of the window is known. */
+export function movingAverageW(signal: PowerSignal, windowMs: number): Float64Array {
+  const averages = new Float64Array(signal.steps).fill(Number.NaN)
+  const leastKnownMs = windowMs * LEAST_KNOWN_SHARE
+  let step = 0
+  walkWindow(signal, windowMs, (_startMs, endMs, _energyStart, energyEnd, _knownStart, knownEnd) => {
+    if (endMs < signal.knotsMs[step + 1]!) return
+    if (knownEnd >= leastKnownMs) averages[step] = energyEnd / knownEnd
+    step++
+  })
+  return averages
+}
+
+/**
+ * Where a linear function that runs from `first` to `last` is positive, as shares of the piece: from `positiveFrom` to
+ * `positiveTo`. Nowhere positive gives the empty range 1 to 0.
+ */
+export function positiveFrom(first: number, last: number): number {
+  if (first > 0) return 0
+  return last > 0 ? first / (first - last) : 1
+}
+
+export function positiveTo(first: number, last: number): number {
+  if (last > 0) return 1
+  return first > 0 ? first / (first - last) : 0
+}
+
+function energyAt(signal: PowerSignal, step: number, timeMs: number): number {
+  if (step < 0) return 0
+  return signal.energyUntil[step]! + signal.powerW[step]! * (timeMs - signal.knotsMs[step]!)
+}
+
+function knownAt(signal: PowerSignal, step: number, timeMs: number): number {
+  if (step < 0) return 0
+  return signal.knownUntilMs[step]! + signal.known[step]! * (timeMs - signal.knotsMs[step]!)
+}

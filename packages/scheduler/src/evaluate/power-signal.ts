@@ -1,0 +1,80 @@
+import { InvalidInputError } from '@pctodl/platform'
+import type { PowerSeries } from './power-series.js'
+
+/** Which of the two power series of a run is judged: the simulator's truth, or what the board's own sensor said. */
+export type PowerSource = 'true' | 'sensor'
+
+/** The true power where the board could tell it, else the sensor's reading. */
+export function bestPowerSource(series: PowerSeries): PowerSource {
+  return series.trueW === undefined ? 'sensor' : 'true'
+}
+
+/**
+ * Power over time as steps: between `knotsMs[i]` and `knotsMs[i + 1]` the power was `powerW[i]` under the cap `capW[i]`.
+ * Where it is not known, `known[i]` and `powerW[i]` are 0, so that such a stretch adds neither energy nor known time.
+ */
+export interface PowerSignal {
+  readonly steps: number
+  readonly knotsMs: Float64Array
+  readonly powerW: Float64Array
+  readonly known: Uint8Array
+  readonly capW: Float64Array
+  /** Energy from the start of the run to each knot, W·ms, over the known stretches. */
+  readonly energyUntil: Float64Array
+  /** Known time from the start of the run to each knot, ms. */
+  readonly knownUntilMs: Float64Array
+}
+
+/**
+ * Read a series as steps. A sample stands for the interval that ends at its time stamp, the first one for the time since the
+ * run began; a sample that repeats the time stamp before it stands for no time and is dropped.
+ *
+ * @throws InvalidInputError where lengths differ, time runs backwards, a figure is not finite, or true power is not known
+ */
+export function powerSignal(series: PowerSeries, source: PowerSource): PowerSignal {
+  const samples = source === 'true' ? series.trueW : series.sensorW
+  if (samples === undefined) {
+    throw new InvalidInputError('power.trueW', undefined, "true power, which only simulated boards know; use 'sensor'")
+  }
+  const length = series.timeMs.length
+  if (length === 0) throw new InvalidInputError('power.timeMs', [], 'at least one sample')
+  assertLength(source === 'true' ? 'power.trueW' : 'power.sensorW', samples.length, length)
+  assertLength('power.powerCapW', series.powerCapW.length, length)
+
+  const knotsMs = new Float64Array(length + 1)
+  const powerW = new Float64Array(length)
+  const known = new Uint8Array(length)
+  const capW = new Float64Array(length)
+  const energyUntil = new Float64Array(length + 1)
+  const knownUntilMs = new Float64Array(length + 1)
+  let steps = 0
+  for (let i = 0; i < length; i++) {
+    const timeMs = series.timeMs[i]!
+    const cap = series.powerCapW[i]!
+    const watts = samples[i]!
+    if (!(timeMs >= knotsMs[steps]! && Number.isFinite(timeMs))) {
+      throw new InvalidInputError(`power.timeMs[${i}]`, timeMs, `a time not before ${knotsMs[steps]!} ms`)
+    }
+    if (!(cap > 0 && Number.isFinite(cap))) {
+      throw new InvalidInputError(`power.powerCapW[${i}]`, cap, 'a positive number of watts')
+    }
+    if (watts !== null && !Number.isFinite(watts)) {
+      throw new InvalidInputError(`power.${source}W[${i}]`, watts, 'a number of watts, or null where it is not known')
+    }
+    const intervalMs = timeMs - knotsMs[steps]!
+    if (intervalMs === 0) continue
+    powerW[steps] = watts ?? 0
+    known[steps] = watts === null ? 0 : 1
+    capW[steps] = cap
+    energyUntil[steps + 1] = energyUntil[steps]! + powerW[steps]! * intervalMs
+    knownUntilMs[steps + 1] = knownUntilMs[steps]! + known[steps]! * intervalMs
+    knotsMs[++steps] = timeMs
+  }
+  return { steps, knotsMs, powerW, known, capW, energyUntil, knownUntilMs }
+}
+
+function assertLength(field: string, found: number, expected: number): void {
+  if (found !== expected) {
+    throw new InvalidInputError(`${field}.length`, found, `${expected}, one entry per time stamp`)
+  }
+}

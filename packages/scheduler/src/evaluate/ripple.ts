@@ -1,0 +1,63 @@
+import type { PowerSignal } from './power-signal.js'
+
+/** How the one-second average moves while it should rest. */
+export interface Ripple {
+  readonly standardDeviationW: number
+  readonly peakToPeakW: number
+  /** First lag between 2 s and 60 s at which the autocorrelation peaks, ms; null where no peak exceeds 0.3. */
+  readonly periodMs: number | null
+}
+
+const SHORTEST_MS = 2000
+const LONGEST_MS = 60_000
+const LEAST_CORRELATION = 0.3
+const RESAMPLED_MS = 500
+
+/** Ripple about the cap's own mean in each stretch of constant cap, so that cap steps are no ripple. */
+export function ripple(signal: PowerSignal, averagesW: Float64Array): Ripple | null {
+  const deviations: number[] = []
+  let peakToPeakW = 0
+  for (let first = 0; first < signal.steps; ) {
+    let next = first
+    while (next < signal.steps && signal.capW[next] === signal.capW[first]) next++
+    const powers: number[] = []
+    let dueMs = signal.knotsMs[first]!
+    let heldW = Number.NaN
+    for (let i = first; i < next; i++) {
+      // A gap is bridged, so that times stay evenly spaced.
+      if (!Number.isNaN(averagesW[i]!)) heldW = averagesW[i]!
+      if (Number.isNaN(heldW) || signal.knotsMs[i + 1]! < dueMs) continue
+      powers.push(heldW)
+      dueMs = signal.knotsMs[i + 1]! + RESAMPLED_MS
+    }
+    if (powers.length > 1) {
+      const mean = powers.reduce((sum, powerW) => sum + powerW, 0) / powers.length
+      for (const powerW of powers) deviations.push(powerW - mean)
+      peakToPeakW = Math.max(peakToPeakW, Math.max(...powers) - Math.min(...powers))
+    }
+    first = next
+  }
+  if (deviations.length < 2) return null
+  const variance = deviations.reduce((sum, x) => sum + x * x, 0) / deviations.length
+  return { standardDeviationW: Math.sqrt(variance), peakToPeakW, periodMs: dominantPeriodMs(deviations, variance) }
+}
+
+function dominantPeriodMs(deviations: readonly number[], variance: number): number | null {
+  if (variance === 0) return null
+  const longest = Math.min(LONGEST_MS / RESAMPLED_MS, deviations.length / 3)
+  const correlations: number[] = []
+  for (let lag = 0; lag <= longest; lag++) {
+    let product = 0
+    for (let i = lag; i < deviations.length; i++) product += deviations[i]! * deviations[i - lag]!
+    correlations.push(product / (deviations.length - lag) / variance)
+  }
+  // A slow drift correlates at every short lag; only a peak past a valley is a period, and multiples of it peak as well.
+  const isPeak = (lag: number) =>
+    correlations[lag]! > LEAST_CORRELATION &&
+    correlations[lag]! >= correlations[lag - 1]! &&
+    correlations[lag]! > (correlations[lag + 1] ?? Number.POSITIVE_INFINITY)
+  for (let lag = SHORTEST_MS / RESAMPLED_MS; lag < correlations.length; lag++) {
+    if (isPeak(lag)) return lag * RESAMPLED_MS
+  }
+  return null
+}

@@ -1,0 +1,75 @@
+import { LEAST_KNOWN_SHARE, positiveFrom, positiveTo, walkWindow } from './moving-average.js'
+import type { PowerSignal } from './power-signal.js'
+
+/** How long the power took to come to rest at a new cap. */
+export interface SettlingTime {
+  /** When the cap changed, ms since the run began. */
+  readonly atMs: number
+  readonly fromW: number
+  readonly toW: number
+  /**
+   * From the change to the first instant after which the 1 s average stays within the band for the holding time; null where
+   * it did not before the cap changed again or the run ended (also where the cap does not bind: the band has a floor).
+   */
+  readonly settlingMs: number | null
+}
+
+/** What counts as settled: within [cap * (1 - below), cap * (1 + above)] for `holdMs`. */
+export interface SettlingBand {
+  readonly below: number
+  readonly above: number
+  readonly holdMs: number
+}
+
+/** Rounding must not push a power that sits exactly on the edge of the band out of it. */
+const EDGE = 1e-9
+
+/** The settling time of the trailing average after each cap change, in order of time. */
+export function settlingTimes(signal: PowerSignal, windowMs: number, band: SettlingBand): SettlingTime[] {
+  const found: SettlingTime[] = []
+  const leastKnownMs = windowMs * LEAST_KNOWN_SHARE
+  let capW = signal.steps > 0 ? signal.capW[0]! : 0
+  let change: { atMs: number; fromW: number; settlingMs: number | null } | undefined
+  let insideSinceMs: number | undefined
+
+  const close = () => {
+    if (change !== undefined) found.push({ ...change, toW: capW })
+  }
+  walkWindow(signal, windowMs, (startMs, endMs, energyStart, energyEnd, knownStart, knownEnd, pieceCapW) => {
+    if (pieceCapW !== capW) {
+      close()
+      change = { atMs: startMs, fromW: capW, settlingMs: null }
+      capW = pieceCapW
+      insideSinceMs = undefined
+    }
+    if (change === undefined || change.settlingMs !== null) return
+    const top = capW * (1 + band.above) * (1 + EDGE)
+    const bottom = capW * (1 - band.below) * (1 - EDGE)
+    const marginStart = top * knownStart - energyStart
+    const marginEnd = top * knownEnd - energyEnd
+    const floorStart = energyStart - bottom * knownStart
+    const floorEnd = energyEnd - bottom * knownEnd
+    const seenStart = knownStart - leastKnownMs
+    const seenEnd = knownEnd - leastKnownMs
+    const from = Math.max(
+      positiveFrom(marginStart, marginEnd),
+      positiveFrom(floorStart, floorEnd),
+      positiveFrom(seenStart, seenEnd),
+    )
+    const to = Math.min(
+      positiveTo(marginStart, marginEnd),
+      positiveTo(floorStart, floorEnd),
+      positiveTo(seenStart, seenEnd),
+    )
+    if (from >= to) {
+      insideSinceMs = undefined
+      return
+    }
+    const spanMs = endMs - startMs
+    if (insideSinceMs === undefined || from > 0) insideSinceMs = startMs + from * spanMs
+    if (startMs + to * spanMs - insideSinceMs >= band.holdMs) change.settlingMs = insideSinceMs - change.atMs
+    else if (to < 1) insideSinceMs = undefined
+  })
+  close()
+  return found
+}

@@ -1,0 +1,37 @@
+import type { PowerSeries } from './power-series.js'
+import type { PowerSource } from './power-signal.js'
+
+/** When the start of a run and the aftermath of a cap change are over. */
+export interface SteadyDefinition {
+  /** Default 30 000: processes have loaded, the board is nearly warm. */
+  readonly afterStartMs?: number
+  /** Default 15 000. */
+  readonly afterCapChangeMs?: number
+}
+
+/** For each sample, whether it belongs to the steady state: 1 or 0. */
+export function steadyMask(
+  { timeMs, powerCapW }: PowerSeries,
+  { afterStartMs = 30_000, afterCapChangeMs = 15_000 }: SteadyDefinition = {},
+): Uint8Array {
+  const mask = new Uint8Array(timeMs.length)
+  let fromMs = afterStartMs
+  for (let i = 0; i < timeMs.length; i++) {
+    if (i > 0 && powerCapW[i] !== powerCapW[i - 1]) fromMs = Math.max(fromMs, timeMs[i]! + afterCapChangeMs)
+    mask[i] = timeMs[i]! >= fromMs ? 1 : 0
+  }
+  return mask
+}
+
+/** No power is above it: the cap of what is left out. */
+const NO_CAP_W = 1e9
+
+/** The series with everything outside the mask unknown and uncapped, so that no average that reaches out of it counts. */
+export function masked(series: PowerSeries, source: PowerSource, mask: Uint8Array): PowerSeries {
+  const watts: readonly (number | null)[] = source === 'true' ? series.trueW! : series.sensorW
+  return {
+    timeMs: series.timeMs,
+    powerCapW: series.powerCapW.map((capW, i) => (mask[i] === 1 ? capW : NO_CAP_W)),
+    sensorW: watts.map((powerW, i) => (mask[i] === 1 ? powerW : null)),
+  }
+}

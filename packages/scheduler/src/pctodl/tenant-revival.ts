@@ -1,0 +1,33 @@
+import type { TenantFailure } from '../policy.js'
+
+const FIRST_WAIT_MS = 5000
+/** Doubles with each attempt, five minutes at most; a tenant that runs for ten minutes starts anew. */
+const LONGEST_WAIT_MS = 300_000
+const FORGET_MS = 600_000
+
+/** Decides when tenants that died are started again: at once, then with growing patience. */
+export class TenantRevival {
+  #attempts = 0
+  #lastMs = Number.NEGATIVE_INFINITY
+
+  get attempts(): number {
+    return this.#attempts
+  }
+
+  /** Whether to start dead tenants again now. Those that ran out of memory need a smaller batch, not another try. */
+  due(timeMs: number, failures: readonly TenantFailure[]): boolean {
+    const died = failures.some(({ failure }) => !ranOutOfMemory(failure))
+    if (!died) return false
+    const sinceMs = timeMs - this.#lastMs
+    if (sinceMs >= FORGET_MS) this.#attempts = 0
+    const waitMs = this.#attempts === 0 ? 0 : Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (this.#attempts - 1))
+    if (sinceMs < waitMs) return false
+    this.#attempts++
+    this.#lastMs = timeMs
+    return true
+  }
+}
+
+export function ranOutOfMemory(failure: string): boolean {
+  return failure.startsWith('out of memory')
+}

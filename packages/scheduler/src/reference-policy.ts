@@ -1,0 +1,87 @@
+import type { Predictor } from '@pctodl/perf-model'
+import { type Configuration, InfeasibleCapError, smClocksAt, snapNearest, type Tenant } from '@pctodl/platform'
+import { fitReferenceLaw, ReferenceController, referenceGuard } from '@pctodl/thermo-dvfs'
+import { planPartition } from './plan-partition.js'
+import type { Action, PowerCapPolicy, SampleObservation, WindowObservation } from './policy.js'
+import { WindowPower } from './window-power.js'
+
+export interface ReferencePolicyOptions {
+  readonly predictor: Predictor
+  readonly model: string
+}
+
+/**
+ * PctoDL as published, for comparison: the three-stage law once a window on the window's highest power, its guard, nearest
+ * clocks, no back-stop, and a fresh plan after every cap change, adopted a window later whatever the restarts cost. The
+ * partitioner and the predictor are the same as `PctodlPolicy`'s, so that what differs is control.
+ */
+export class ReferencePolicy implements PowerCapPolicy {
+  readonly name = 'reference'
+  readonly #options: ReferencePolicyOptions
+  readonly #power = new WindowPower()
+  #controller: ReferenceController | undefined
+  #clocksMhz: readonly number[] = []
+  #usedClockMhz = 0
+  #powerCapW = 0
+  #pending: Configuration | undefined
+
+  constructor(options: ReferencePolicyOptions) {
+    this.#options = options
+  }
+
+  start(powerCapW: number): Action {
+    this.#powerCapW = powerCapW
+    return { ...this.#adopt(this.#plan(powerCapW)), reason: 'plan for the first cap' }
+  }
+
+  /** The new cap counts from the next decision, which is at the end of a window. */
+  onCapChange(powerCapW: number): undefined {
+    this.#powerCapW = powerCapW
+    this.#controller!.setPowerCap(powerCapW)
+    try {
+      this.#pending = this.#plan(powerCapW)
+    } catch (error) {
+      if (!(error instanceof InfeasibleCapError)) throw error
+      this.#pending = undefined
+    }
+  }
+
+  onSample(sample: SampleObservation): undefined {
+    this.#power.observe(sample)
+  }
+
+  onWindow(window: WindowObservation): Action | undefined {
+    const powerW = this.#power.close(window)
+    if (this.#pending !== undefined) {
+      const plan = this.#pending
+      this.#pending = undefined
+      return { ...this.#adopt(plan), reason: 'plan for the new cap' }
+    }
+    // The published code reads an empty window as 0 W, which is full headroom.
+    const next = this.#controller!.step(this.#usedClockMhz, powerW !== null && powerW > 0 ? powerW : Number.MIN_VALUE)
+    const guarded = referenceGuard(this.#clocksMhz, this.#usedClockMhz, next, powerW ?? 0, this.#powerCapW)
+    this.#usedClockMhz = snapNearest(this.#clocksMhz, guarded)!
+    return { smClockMhz: this.#usedClockMhz, reason: 'published three-stage law' }
+  }
+
+  #plan(powerCapW: number): Configuration {
+    const { predictor, model } = this.#options
+    return planPartition(predictor, { model, powerCapW })
+  }
+
+  #adopt({ tenants, smClockMhz, memClockMhz }: Configuration): Action {
+    this.#clocksMhz = smClocksAt(this.#options.predictor.spec, memClockMhz)!
+    this.#controller = new ReferenceController(
+      fitReferenceLaw(this.#clocksMhz, this.#powers(tenants, memClockMhz)),
+      this.#powerCapW,
+    )
+    this.#usedClockMhz = smClockMhz
+    return { tenants, memClockMhz, smClockMhz }
+  }
+
+  #powers(tenants: readonly Tenant[], memClockMhz: number): number[] {
+    return this.#clocksMhz.map(
+      (smClockMhz) => this.#options.predictor.predict({ tenants, smClockMhz, memClockMhz }).powerW,
+    )
+  }
+}

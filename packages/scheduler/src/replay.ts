@@ -1,0 +1,148 @@
+import type { Tenant } from '@pctodl/platform'
+import type { Action, AppliedState, Decision, PowerCapPolicy } from './policy.js'
+import type { ActionSource, RunEvent } from './run-event.js'
+
+/** Something that the replayed policy did otherwise than the recorded one. */
+export interface ReplayDifference {
+  readonly timeMs: number
+  readonly source: ActionSource
+  readonly recorded: readonly unknown[]
+  readonly replayed: readonly unknown[]
+}
+
+export interface Replay {
+  readonly samples: number
+  readonly windows: number
+  readonly actions: number
+  readonly decisions: number
+  readonly differences: readonly ReplayDifference[]
+}
+
+type Sample = Extract<RunEvent, { readonly type: 'sample' }>
+
+/**
+ * Show a fresh policy everything that a recorded one saw, in the same order, and compare what both did. A policy is a state
+ * machine, so one with the same options does the same: a record explains itself. With other options, the differences are
+ * what these would have changed, up to the first one (after it, the board would have answered otherwise).
+ *
+ * @param events of one run, from its `run-start` on
+ */
+export function replayRun(events: readonly RunEvent[], policy: PowerCapPolicy): Replay {
+  return new Replayer(events, policy).run()
+}
+
+class Replayer {
+  readonly #events: readonly RunEvent[]
+  readonly #policy: PowerCapPolicy
+  readonly #differences: ReplayDifference[] = []
+  /** Where in the record what followed the present call is looked for. */
+  #position = 0
+  #tenants: readonly Tenant[] = []
+  #actions = 0
+  #decisions = 0
+
+  constructor(events: readonly RunEvent[], policy: PowerCapPolicy) {
+    this.#events = events
+    this.#policy = policy
+  }
+
+  run(): Replay {
+    let samples = 0
+    let windows = 0
+    let pending: Sample | undefined
+    let inForce: Omit<AppliedState, 'tenants'> = { smClockMhz: null, memClockMhz: null, powerLimitW: 0 }
+    const finish = () => {
+      const sample = pending
+      if (!sample) return
+      pending = undefined
+      const { timeMs, telemetry, reconfiguring, smClockRefusedMs, failures } = sample
+      const applied = { ...inForce, tenants: this.#tenants }
+      const seen = { timeMs, telemetry, powerCapW: capW, applied, reconfiguring, smClockRefusedMs, failures }
+      inForce = this.#call(timeMs, 'sample', inForce, () => this.#policy.onSample(seen))
+      const { onIdle } = this.#policy
+      if (onIdle) {
+        const idle = { ...inForce, tenants: this.#tenants }
+        this.#call(timeMs, 'idle', inForce, () => onIdle.call(this.#policy, timeMs, idle))
+      }
+    }
+    let capW = 0
+    for (this.#position = 0; this.#position < this.#events.length; this.#position++) {
+      const event = this.#events[this.#position]!
+      if (event.type === 'run-start') {
+        capW = event.caps[0]!.powerCapW
+        inForce = { ...inForce, powerLimitW: event.powerLimitW }
+        inForce = this.#call(0, 'start', inForce, () => this.#policy.start(capW))
+      } else if (event.type === 'sample') {
+        samples++
+        pending = event
+        inForce = event.inForce
+      } else if (event.type === 'window') {
+        windows++
+        const applied = { ...event.window.applied, tenants: this.#tenants }
+        inForce = this.#call(event.timeMs, 'window', inForce, () => this.#policy.onWindow({ ...event.window, applied }))
+      } else if (event.type === 'cap') {
+        capW = event.powerCapW
+        const applied = { ...inForce, tenants: this.#tenants }
+        inForce = this.#call(event.timeMs, 'cap-change', inForce, () => this.#policy.onCapChange(capW, applied))
+      }
+      const next = this.#events[this.#position + 1]
+      if (next === undefined || !belongsToSample(next)) finish()
+    }
+    return { samples, windows, actions: this.#actions, decisions: this.#decisions, differences: this.#differences }
+  }
+
+  /** Make the policy decide, hold it against the record, and give what is in force after it. */
+  #call(
+    timeMs: number,
+    source: ActionSource,
+    before: Omit<AppliedState, 'tenants'>,
+    decide: () => Action | undefined,
+  ): Omit<AppliedState, 'tenants'> {
+    const action = decide()
+    const decisions = this.#policy.takeDecisions?.() ?? []
+    const asks = action && Object.keys(action).some((key) => key !== 'reason' && key !== 'powerLimitRole')
+    const replayed: (Action | Decision)[] = [...decisions, ...(asks ? [action] : [])]
+    const { recorded, inForce } = this.#following(source, before)
+    if (JSON.stringify(replayed) !== JSON.stringify(recorded)) {
+      this.#differences.push({ timeMs, source, recorded, replayed })
+    }
+    this.#decisions += decisions.length
+    if (asks) this.#actions++
+    if (action?.tenants) this.#tenants = action.tenants
+    return inForce
+  }
+
+  /** The decisions and the action that the record has next, and what the board made of them. */
+  #following(source: ActionSource, before: Omit<AppliedState, 'tenants'>) {
+    const recorded: unknown[] = []
+    let inForce = before
+    let acted = false
+    for (let next = this.#events[this.#position + 1]; next; next = this.#events[this.#position + 1]) {
+      if (next.type === 'decision' && next.source === source && !acted) recorded.push(next.decision)
+      else if (next.type === 'action' && next.source === source && !acted) {
+        acted = true
+        recorded.push(next.action)
+        inForce = afterAction(inForce, next.action)
+      } else if (next.type === 'refused') inForce = { ...inForce, [next.setter]: before[next.setter] }
+      else if (next.type === 'granted') inForce = { ...inForce, [next.setter]: next.value }
+      else if (next.type !== 'tenant') break
+      this.#position++
+    }
+    return { recorded, inForce }
+  }
+}
+
+/** Windows and cap changes are told after a sample was taken and before the policy is asked about it. */
+function belongsToSample(event: RunEvent): boolean {
+  return event.type === 'window' || event.type === 'cap'
+}
+
+function afterAction(before: Omit<AppliedState, 'tenants'>, action: Action): Omit<AppliedState, 'tenants'> {
+  const lock = (clock: number | 'unlocked' | undefined, old: number | null) =>
+    clock === undefined ? old : clock === 'unlocked' ? null : clock
+  return {
+    smClockMhz: lock(action.smClockMhz, before.smClockMhz),
+    memClockMhz: lock(action.memClockMhz, before.memClockMhz),
+    powerLimitW: action.powerLimitW ?? before.powerLimitW,
+  }
+}

@@ -1,0 +1,75 @@
+import type { Tenant } from '@pctodl/platform'
+
+/**
+ * Shares one step away, as the published shadow optimizer enumerates them: the list itself, then for each share up and
+ * down by a step, with the difference to 100 % taken from (or given to) the largest share.
+ */
+export function shareMoves(shares: readonly number[], step: number): number[][] {
+  const moves: number[][] = [[...shares]]
+  for (let i = 0; i < shares.length; i++) {
+    for (const sign of [1, -1]) {
+      const changed = shares.slice()
+      changed[i] = changed[i]! + sign * step
+      if (changed[i]! < step) continue
+      const difference = changed.reduce((sum, share) => sum + share, 0) - 100
+      if (difference !== 0) {
+        const largest = changed.indexOf(Math.max(...changed))
+        if (largest === i || changed[largest]! - difference < step) continue
+        changed[largest] = changed[largest]! - difference
+      }
+      moves.push(changed)
+    }
+  }
+  return moves
+}
+
+/** The two smallest tenants as one, at the place of the smallest; undefined for a single tenant. */
+export function mergeSmallest(tenants: readonly Tenant[]): Tenant[] | undefined {
+  if (tenants.length < 2) return undefined
+  const order = tenants.map((_, i) => i).sort((a, b) => tenants[a]!.mpsPercent - tenants[b]!.mpsPercent || a - b)
+  const [first, second] = [order[0]!, order[1]!]
+  const merged: Tenant = {
+    model: tenants[first]!.model,
+    mpsPercent: tenants[first]!.mpsPercent + tenants[second]!.mpsPercent,
+    batchSize: Math.max(tenants[first]!.batchSize, tenants[second]!.batchSize),
+  }
+  return tenants.map((tenant, i) => (i === first ? merged : tenant)).filter((_, i) => i !== second)
+}
+
+/** The largest tenant as two, the first half in place and the rest at the end; undefined where it is below two steps. */
+export function splitLargest(tenants: readonly Tenant[], step: number): Tenant[] | undefined {
+  const largest = tenants.reduce((best, tenant, i) => (tenant.mpsPercent > tenants[best]!.mpsPercent ? i : best), 0)
+  const { mpsPercent, ...rest } = tenants[largest]!
+  if (mpsPercent < 2 * step) return undefined
+  const first = Math.floor(Math.floor(mpsPercent / 2) / step) * step
+  const parts = tenants.map((tenant, i) => (i === largest ? { ...rest, mpsPercent: first } : tenant))
+  return [...parts, { ...rest, mpsPercent: mpsPercent - first }]
+}
+
+/** Batch sizes that the published optimizer knows: 1, 2, and every fourth up to 256. */
+export const batchPool: readonly number[] = [1, 2, ...Array.from({ length: 64 }, (_, i) => 4 * (i + 1))]
+
+/** The pool within [max(4, 0.8 share), 6.4 share], and the present size. */
+export function allowedBatches(sharePercent: number, present?: number): number[] {
+  const low = Math.max(4, Math.trunc(0.8 * sharePercent))
+  const high = Math.trunc(6.4 * sharePercent)
+  const allowed = batchPool.filter((batch) => batch >= low && batch <= high)
+  if (present !== undefined && !allowed.includes(present)) allowed.push(present)
+  return allowed.sort((a, b) => a - b)
+}
+
+/** The present batches, then each tenant's neighbours on its ladder, lower before higher, up to `radius` places away. */
+export function batchNeighbours(tenants: readonly Tenant[], radius: number): number[][] {
+  const present = tenants.map(({ batchSize }) => batchSize)
+  const lists = [present]
+  tenants.forEach(({ mpsPercent, batchSize }, i) => {
+    const ladder = allowedBatches(mpsPercent, batchSize)
+    const at = ladder.indexOf(batchSize)
+    for (let distance = 1; distance <= radius; distance++) {
+      for (const index of [at - distance, at + distance]) {
+        if (ladder[index] !== undefined) lists.push(present.map((batch, j) => (j === i ? ladder[index]! : batch)))
+      }
+    }
+  })
+  return lists
+}

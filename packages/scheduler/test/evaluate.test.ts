@@ -1,0 +1,175 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  type Actuation,
+  evaluate,
+  medianEstimate,
+  quantile,
+  type RunRecording,
+  ratioEstimate,
+  steadyMask,
+} from '../src/index.js'
+
+interface Story {
+  readonly seconds: number
+  readonly capAt?: (s: number) => number
+  readonly powerAt?: (s: number) => number | null
+  readonly rateAt?: (s: number) => number
+  readonly actuations?: readonly Actuation[]
+}
+
+/** A recording sampled ten times a second; a sample stands for the interval that ends with it. */
+function record({
+  seconds,
+  capAt = () => 100,
+  powerAt = () => 98,
+  rateAt = () => 50,
+  actuations = [],
+}: Story): RunRecording {
+  const times = Array.from({ length: seconds * 10 }, (_, i) => (i + 1) / 10)
+  let completed = 0
+  return {
+    board: 'A100',
+    policy: 'scripted',
+    durationMs: seconds * 1000,
+    power: {
+      timeMs: times.map((s) => s * 1000),
+      powerCapW: times.map((s) => capAt(s - 0.05)),
+      sensorW: times.map((s) => powerAt(s - 0.05)),
+    },
+    completed: times.map((s) => {
+      completed += rateAt(s - 0.05) / 10
+      return completed
+    }),
+    energyCounterJ: times.map((s) => 98 * s),
+    actuations,
+    windows: [],
+  }
+}
+
+describe('evaluate', () => {
+  it('has nothing to say against a run at 98 % of its cap', () => {
+    const { steady, whole, energyCounterRatio } = evaluate(record({ seconds: 120 }), { oracleThroughput: () => 50 })
+    expect(steady.durationMs).toBeCloseTo(90_000, -3)
+    expect(steady).toMatchObject({ violationTenSecondsPercent: 0, longestExcessMs: 0, excessEnergyJ: 0 })
+    expect(steady.violationPercent!.value).toBe(0)
+    expect(steady.capUtilisationPercent!.value).toBeCloseTo(98, 9)
+    expect(steady.peakExcessPercent).toBeCloseTo(-2, 9)
+    expect(whole.throughput!.value).toBeCloseTo(50, 9)
+    expect(whole.compliantThroughput!.value).toBeCloseTo(50, 9)
+    expect(whole.oracleRatio).toBeCloseTo(1, 9)
+    expect(whole.energyPerSampleJ).toBeCloseTo(98 / 50, 9)
+    expect(steady.ripple!.peakToPeakW).toBeCloseTo(0, 9)
+    expect(energyCounterRatio).toBeCloseTo(1, 2)
+  })
+
+  it('counts time and energy above the cap, and the samples of such seconds as not compliant', () => {
+    // Ten of a hundred steady seconds at 110 %.
+    const powerAt = (s: number) => (s >= 60 && s < 70 ? 110 : 95)
+    const { steady } = evaluate(record({ seconds: 130, powerAt }), { oracleThroughput: () => 100 })
+    // The one-second average is above 101 W from 0.4 s after the rise to 0.6 s after the fall.
+    expect(steady.violationPercent!.value).toBeCloseTo(10.2, 0)
+    expect(steady.longestExcessMs).toBeCloseTo(10_200, -2)
+    expect(steady.excessEnergyJ).toBeCloseTo(100, 6)
+    expect(steady.excessEnergyPercent!.value).toBeCloseTo(1, 1)
+    expect(steady.peakExcessPercent).toBeCloseTo(10, 6)
+    expect(steady.compliantThroughput!.value).toBeCloseTo(0.9 * 50, 0)
+    expect(steady.oracleRatio).toBeCloseTo(0.5, 9)
+    expect(steady.regretSamples).toBeCloseTo(50 * 100, -2)
+    const { low, high, value } = steady.violationPercent!
+    expect(low).toBeLessThan(value)
+    expect(high).toBeGreaterThan(value)
+  })
+
+  it('keeps the aftermath of a cap change out of the steady state, averages included', () => {
+    const capAt = (s: number) => (s < 60 ? 150 : 100)
+    const powerAt = (s: number) => (s < 62 ? 145 : 98)
+    const { steady, whole, steps } = evaluate(record({ seconds: 150, capAt, powerAt }))
+    expect(steady.violationPercent!.value).toBe(0)
+    expect(steady.violationTenSecondsPercent).toBe(0)
+    expect(steady.peakExcessPercent).toBeLessThan(0)
+    expect(whole.violationPercent!.value).toBeGreaterThan(1)
+    const [step] = steps
+    expect(step).toMatchObject({ fromW: 150, toW: 100, riseMs: null })
+    expect(step!.excessEnergyJ).toBeCloseTo(2 * 45, 6)
+    expect(step!.settlingMs).toBeCloseTo(2940, -2)
+    expect(step!.longestExcessMs).toBeCloseTo(2900, -2)
+  })
+
+  it('measures the rise and the overshoot of a step up', () => {
+    const capAt = (s: number) => (s < 60 ? 100 : 150)
+    const powerAt = (s: number) => (s < 62 ? 98 : s < 65 ? 156 : 148)
+    const [step] = evaluate(record({ seconds: 150, capAt, powerAt })).steps
+    expect(step!.riseMs).toBeCloseTo(2800, -2)
+    expect(step!.overshootPercent).toBeCloseTo(4, 1)
+    expect(step!.overshootPercentOfStep).toBeCloseTo(12, 0)
+  })
+
+  it('counts actuations of the steady state, by kind', () => {
+    const actuations: Actuation[] = [
+      { timeMs: 0, kind: 'sm-clock' },
+      { timeMs: 5000, kind: 'sm-clock' },
+      { timeMs: 45_000, kind: 'sm-clock' },
+      { timeMs: 50_000, kind: 'repartition' },
+    ]
+    const { steady, whole, reconfigurations } = evaluate(
+      record({ seconds: 150, actuations, rateAt: (s) => (s >= 50 && s < 54 ? 10 : 50) }),
+    )
+    expect(steady.actuationsPerMinute['sm-clock']).toBeCloseTo(0.5, 1)
+    expect(whole.actuationsPerMinute['sm-clock']).toBeCloseTo(0.8, 1)
+    expect(reconfigurations).toHaveLength(1)
+    expect(reconfigurations[0]!.lostSamples).toBeCloseTo(160, -1)
+  })
+
+  it('leaves out what was not read, and finds the period of a limit cycle', () => {
+    const powerAt = (s: number) => (s % 10 < 0.5 ? null : s % 10 < 5 ? 99 : 96)
+    const { whole, steady } = evaluate(record({ seconds: 180, powerAt }))
+    expect(whole.capUtilisationPercent!.value).toBeCloseTo((99 * 4.5 + 96 * 5) / 9.5, 1)
+    expect(steady.ripple!.periodMs).toBeCloseTo(10_000, -3)
+    expect(steady.ripple!.peakToPeakW).toBeCloseTo(3, 6)
+  })
+
+  it('refuses a series that is none', () => {
+    const run = record({ seconds: 10 })
+    expect(() => evaluate({ ...run, power: { ...run.power, powerCapW: [] } })).toThrow('powerCapW')
+    expect(() => evaluate(run, { source: 'true' })).toThrow()
+  })
+})
+
+describe('steadyMask', () => {
+  it('starts after the start and again after each change', () => {
+    const { power } = record({ seconds: 100, capAt: (s) => (s < 60 ? 100 : 90) })
+    const mask = steadyMask(power, { afterStartMs: 20_000, afterCapChangeMs: 10_000 })
+    const at = (s: number) => mask[Math.round(s * 10) - 1]
+    expect([at(10), at(21), at(59), at(65), at(71)]).toEqual([0, 1, 1, 0, 1])
+  })
+})
+
+describe('estimates', () => {
+  it('hold the median, widen with scatter and are the same each time', () => {
+    const values = Array.from({ length: 40 }, (_, i) => i)
+    const estimate = medianEstimate(values)!
+    expect(estimate.value).toBe(19.5)
+    expect(estimate.low).toBeLessThan(19.5)
+    expect(estimate.high).toBeGreaterThan(19.5)
+    expect(medianEstimate(values)).toEqual(estimate)
+    expect(medianEstimate([])).toBeNull()
+    expect(medianEstimate([3, 3, 3])).toEqual({ value: 3, low: 3, high: 3 })
+    expect(ratioEstimate([1, 1], [2, 2])).toEqual({ value: 0.5, low: 0.5, high: 0.5 })
+    expect(ratioEstimate([0], [0])).toBeNull()
+  })
+
+  it('quantiles lie within the values and rise with q', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.double({ min: -1e6, max: 1e6, noNaN: true }), { minLength: 1, maxLength: 40 }),
+        (values) => {
+          const quantiles = [0, 0.25, 0.5, 0.75, 1].map((q) => quantile(values, q))
+          expect(quantiles[0]).toBe(Math.min(...values))
+          expect(quantiles[4]).toBe(Math.max(...values))
+          for (let i = 1; i < 5; i++) expect(quantiles[i]).toBeGreaterThanOrEqual(quantiles[i - 1]!)
+        },
+      ),
+    )
+  })
+})

@@ -1,0 +1,93 @@
+import { InvalidInputError } from '@pctodl/platform'
+
+export interface ReferencePidGains {
+  readonly kp: number
+  readonly ki: number
+  readonly kd: number
+  /** Holds between `alpha` times the cap and 2 % below it. */
+  readonly alpha: number
+}
+
+/** Gains of upstream's main program, whose PID loop nothing reaches. */
+export const referencePidGains: ReferencePidGains = { kp: 7e-4, ki: 4e-5, kd: 5e-6, alpha: 0.97 }
+
+/**
+ * Errors (percent of the cap) above which the proportional gain is multiplied; far away the integral is replaced by a part of
+ * the present error and not used.
+ */
+const zones: readonly { readonly above: number; readonly gain: number; readonly integralPart: number | null }[] = [
+  { above: 50, gain: 10, integralPart: 1 / 4 },
+  { above: 30, gain: 10, integralPart: 1 / 3 },
+  { above: 20, gain: 5, integralPart: 1 / 2 },
+  { above: 10, gain: 10, integralPart: null },
+]
+
+/**
+ * The PID controller that upstream PctoDL's step-response experiment still uses, on the index of the clock, as published: with
+ * its early exit that forgets the new cap, and its second difference in place of a derivative. For comparison only.
+ */
+export class ReferencePid {
+  readonly #gains: ReferencePidGains
+  readonly #clocksMhz: readonly number[]
+  #powerCapW: number | undefined
+  #repeats = 0
+  #integral = 0
+  #lastErrors: [number, number] = [0, 0]
+
+  /** @param smClocksMhz supported clocks, ascending */
+  constructor(smClocksMhz: readonly number[], gains: ReferencePidGains = referencePidGains) {
+    if (smClocksMhz.length === 0) throw new InvalidInputError('smClocksMhz', [], 'at least one clock')
+    this.#clocksMhz = smClocksMhz
+    this.#gains = gains
+  }
+
+  /**
+   * @param smClockMhz the clock in use: one of the supported ones
+   * @returns the next clock, MHz
+   */
+  step(smClockMhz: number, powerW: number, powerCapW: number): number {
+    const index = this.#clocksMhz.indexOf(smClockMhz)
+    if (index < 0) throw new InvalidInputError('smClockMhz', smClockMhz, 'one of the clocks given to the constructor')
+    if (!(powerW > 0)) throw new InvalidInputError('powerW', powerW, 'a positive number of watts')
+    const { kp, kd, alpha } = this.#gains
+    const error = powerCapW - powerW
+    const percent = (100 * error) / powerCapW
+    if (this.#powerCapW !== undefined && this.#powerCapW !== powerCapW) this.#forget()
+    if (percent > 2 && percent <= 100 * (1 - alpha)) {
+      this.#repeats = 0
+      this.#integral = 0
+      return smClockMhz
+    }
+    this.#powerCapW = powerCapW
+    this.#integral += error
+    const [last, beforeLast] = this.#lastErrors
+    const difference = error - 2 * last + beforeLast
+    let ki = this.#gains.ki
+    if (error * last < 0) {
+      this.#integral = 0
+      ki = 0
+    } else if (this.#repeats > 0) ki *= 100 ** this.#repeats
+    const zone = zones.find(({ above }) => Math.abs(percent) > above)
+    if (zone !== undefined && zone.integralPart !== null) {
+      this.#integral = error * zone.integralPart
+      ki = 0
+    }
+    const delta = kp * (zone?.gain ?? 1) * error + ki * this.#integral + kd * difference
+    this.#lastErrors = [error, last]
+    return this.#clocksMhz[this.#moved(index, delta, error, percent)]!
+  }
+
+  #moved(index: number, delta: number, error: number, percent: number): number {
+    let next = index <= 1 ? Math.ceil((index + 1) * (1 + delta)) - 1 : Math.floor(index * (1 + delta))
+    if (next === index && error > 0) next = index + 1
+    next = Math.min(this.#clocksMhz.length - 1, Math.max(0, next))
+    this.#repeats = next === index && Math.abs(percent) > 5 ? this.#repeats + 1 : 0
+    return next
+  }
+
+  #forget(): void {
+    this.#repeats = 0
+    this.#integral = 0
+    this.#lastErrors = [0, 0]
+  }
+}

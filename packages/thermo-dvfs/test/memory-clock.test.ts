@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest'
+import { MemoryClockControl, type MemoryClockObservation } from '../src/index.js'
+
+const memClocksMhz = [9501, 5001, 810]
+const seen = (timeMs: number, overrides: Partial<MemoryClockObservation> = {}): MemoryClockObservation => ({
+  timeMs,
+  powerCapW: 100,
+  infeasible: false,
+  lowestPowerW: (memClockMhz) => 60 + memClockMhz / 200,
+  ...overrides,
+})
+
+describe('MemoryClockControl', () => {
+  it('leaves the planned clock alone while the SM clock keeps the cap', () => {
+    const control = new MemoryClockControl({ memClocksMhz }, 9501)
+    for (let timeMs = 0; timeMs < 60_000; timeMs += 100) expect(control.step(seen(timeMs))).toBe(9501)
+  })
+
+  it('goes down state by state while the cap cannot be kept, and stays at the bottom', () => {
+    const control = new MemoryClockControl({ memClocksMhz }, 9501)
+    const clocks = Array.from({ length: 60 }, (_, i) => control.step(seen(100 * i, { infeasible: true })))
+    expect(clocks.indexOf(5001)).toBe(15)
+    expect(clocks.indexOf(810)).toBe(31)
+    expect(clocks.at(-1)).toBe(810)
+  })
+
+  it('comes back once there has been room for long enough, never above the plan', () => {
+    const control = new MemoryClockControl({ memClocksMhz }, 5001)
+    for (let i = 0; i <= 15; i++) control.step(seen(100 * i, { infeasible: true }))
+    expect(control.memClockMhz).toBe(810)
+    const clocks = Array.from({ length: 600 }, (_, i) => control.step(seen(2000 + 100 * i)))
+    expect(clocks.indexOf(5001)).toBe(200)
+    expect(Math.max(...clocks)).toBe(5001)
+    // 60 + 25 W do not fit below 95 % of 85 W.
+    const narrow = new MemoryClockControl({ memClocksMhz }, 5001, {
+      memClockMhz: 810,
+      homeMhz: 5001,
+      infeasibleSinceMs: null,
+      roomSinceMs: null,
+      failedRaises: 0,
+      raised: false,
+    })
+    for (let i = 0; i < 600; i++) expect(narrow.step(seen(100 * i, { powerCapW: 85 }))).toBe(810)
+  })
+
+  it('waits twice as long after each raise that had to be taken back', () => {
+    const control = new MemoryClockControl({ memClocksMhz }, 9501)
+    let memClockMhz = 9501
+    const raisesMs: number[] = []
+    for (let timeMs = 0; timeMs < 200_000; timeMs += 100) {
+      // The prediction sees room that is not there.
+      const next = control.step(seen(timeMs, { infeasible: memClockMhz === 9501, lowestPowerW: () => 80 }))
+      if (next > memClockMhz) raisesMs.push(timeMs)
+      memClockMhz = next
+    }
+    const waitsMs = raisesMs.map((raisedMs, i) => raisedMs - (raisesMs[i - 1] ?? 0))
+    expect(waitsMs.map((waitMs) => Math.round(waitMs / 10_000))).toEqual([2, 4, 8])
+    control.setHome(9501)
+    expect(control.serialise().failedRaises).toBe(0)
+  })
+
+  it('does nothing on a board with one memory clock', () => {
+    const control = new MemoryClockControl({ memClocksMhz: [1215] }, 1215)
+    for (let i = 0; i < 100; i++) expect(control.step(seen(100 * i, { infeasible: true }))).toBe(1215)
+  })
+
+  it('goes on from its state as if nothing had happened', () => {
+    const one = new MemoryClockControl({ memClocksMhz }, 9501)
+    for (let i = 0; i < 10; i++) one.step(seen(100 * i, { infeasible: true }))
+    const other = new MemoryClockControl({ memClocksMhz }, 9501, JSON.parse(JSON.stringify(one.serialise())))
+    for (let i = 10; i < 40; i++) {
+      expect(other.step(seen(100 * i, { infeasible: true }))).toBe(one.step(seen(100 * i, { infeasible: true })))
+    }
+  })
+
+  it('refuses a clock that is none of its own', () => {
+    expect(() => new MemoryClockControl({ memClocksMhz }, 7000)).toThrow('memClockMhz: got 7000')
+    expect(() => new MemoryClockControl({ memClocksMhz }, 9501).setHome(7000)).toThrow('memClockMhz: got 7000')
+  })
+})
