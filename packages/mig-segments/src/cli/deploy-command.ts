@@ -1,0 +1,135 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { integerFrom, type Terminal, UsageError } from '@pctodl/command-line'
+import { PctodlError } from '@pctodl/platform'
+import type { Command } from 'commander'
+import { applyActions } from '../deploy/apply-actions.js'
+import { type DeployAction, deployActions, segmentsOfNode } from '../deploy/deploy-actions.js'
+import { type DeployedSegment, readDeployment } from '../deploy/deployment-state.js'
+import { boardOfNode, type NodeLayout } from '../deploy/mig-layout.js'
+import { NodeMachine, readGpus, readLayout } from '../deploy/node-machine.js'
+import { renderAction } from '../deploy/render-actions.js'
+import { findMigBoard } from '../mig-geometry.js'
+import { counted } from '../output/counted.js'
+import { DEFAULT_GPUS_PER_NODE, parseDeploymentMap } from '../output/deployment-map.js'
+import { splitWords } from '../worker-command.js'
+import { mapFile } from './plan-report.js'
+
+interface DeployCommandOptions {
+  readonly node: number
+  readonly map?: string
+  readonly output: string
+  readonly gpusPerNode: number
+  readonly board?: string
+  readonly command?: string
+  readonly directory: string
+  readonly apply?: boolean
+  readonly down?: boolean
+  readonly json?: boolean
+}
+
+export function addDeployOptions(command: Command): Command {
+  return command
+    .requiredOption('--node <n>', "this machine's number in the map", integerFrom(0))
+    .option('--map <file.csv>', 'the map (default: that of the SLO row, in the output folder)')
+    .option('--output <folder>', 'where maps are', './deployment')
+    .option('--gpus-per-node <n>', 'GPUs of a node', integerFrom(1), DEFAULT_GPUS_PER_NODE)
+    .option('--board <name>', 'board (default: what nvidia-smi says)')
+    .option(
+      '--command <words>',
+      'a worker, e.g. "python serve.py --model {model} --batch {batch}"; without: no workers',
+    )
+    .option(
+      '--directory <folder>',
+      'MPS daemons, worker logs and the state of the deployment',
+      `/tmp/pctodl-segments-${process.getuid?.() ?? 0}`,
+    )
+    .option('--apply', 'do it; without, print the commands only')
+    .option('--down', 'take everything down that was deployed here')
+    .option('--json', 'print a JSON report on standard output')
+}
+
+export async function deploy(
+  sloIndex: number | undefined,
+  options: DeployCommandOptions,
+  terminal: Terminal,
+): Promise<number> {
+  const command = splitWords(options.command ?? '')
+  const target = options.down ? [] : readTarget(sloIndex, options)
+  const stateFile = path.join(options.directory, 'deployment.json')
+  /** What stands, and what must be done. */
+  const look = async (machine: NodeMachine | null) => {
+    const deployed = readDeployment(stateFile)
+    const layout = await layoutOrNothing(options, terminal)
+    const board = options.board === undefined ? boardOfNode(layout.gpus) : findMigBoard(options.board)
+    const health = machine ?? { workersRun: () => false, mpsRuns: () => false }
+    const actions = deployActions(target, deployed, layout, board, command.length > 0, health)
+    return {
+      deployed,
+      actions,
+      commands: actions.flatMap((action) => renderAction(action, options.directory, command)),
+    }
+  }
+  if (!options.apply) {
+    const { deployed, commands } = await look(readDeployment(stateFile).length > 0 ? await NodeMachine.open() : null)
+    print(terminal, options, { applied: false, commands, segments: deployed })
+    return 0
+  }
+  const machine = await NodeMachine.open()
+  const touched = new Set([...target, ...readDeployment(stateFile)].map(({ gpu }) => gpu))
+  const release = machine.lease((await readGpus()).filter(({ index }) => touched.has(index)))
+  try {
+    const { deployed, actions, commands } = await look(machine)
+    const segments = await applyActions(actions, deployed, machine, {
+      directory: options.directory,
+      stateFile,
+      command,
+      signal: terminal.signal,
+      onAction: (action: DeployAction) => {
+        for (const line of renderAction(action, options.directory, command)) terminal.stderr.write(`${line}\n`)
+      },
+    })
+    print(terminal, options, { applied: true, commands, segments })
+    return 0
+  } finally {
+    release()
+  }
+}
+
+function readTarget(sloIndex: number | undefined, { map, output, node, gpusPerNode }: DeployCommandOptions) {
+  if (map === undefined && sloIndex === undefined) throw new UsageError('name an SLO row, or a map with --map')
+  const file = map ?? mapFile(output, sloIndex!)
+  const target = segmentsOfNode(parseDeploymentMap(readFileSync(file, 'utf8'), file, gpusPerNode), node, gpusPerNode)
+  if (target.length === 0) {
+    throw new PctodlError('EMPTY_NODE', `${file} has nothing on node ${node}; to take a node down, use --down`)
+  }
+  return target
+}
+
+/** Without a driver a dry run shows what an empty machine would need. */
+async function layoutOrNothing({ apply, board }: DeployCommandOptions, { stderr }: Terminal): Promise<NodeLayout> {
+  try {
+    return await readLayout()
+  } catch (error) {
+    if (apply || !(error instanceof PctodlError) || error.code !== 'NO_SMI') throw error
+    if (board === undefined) throw new UsageError('there is no nvidia-smi here; name the board with --board')
+    stderr.write('there is no nvidia-smi here; these are the commands for a node without instances\n')
+    const gpus = Array.from({ length: 16 }, (_, index) => ({ index, uuid: '', name: board, migEnabled: false }))
+    return { gpus, instances: [] }
+  }
+}
+
+function print(
+  { stdout }: Terminal,
+  { json }: DeployCommandOptions,
+  result: { applied: boolean; commands: readonly string[]; segments: readonly DeployedSegment[] },
+): void {
+  if (json) stdout.write(`${JSON.stringify(result, null, 2)}\n`)
+  else if (!result.applied) {
+    for (const line of result.commands) stdout.write(`${line}\n`)
+    stdout.write(result.commands.length === 0 ? 'nothing to do\n' : '# nothing was done; add --apply\n')
+  } else {
+    const workers = result.segments.reduce((sum, segment) => sum + segment.workers.length, 0)
+    stdout.write(`${counted(result.segments.length, 'segment')} with ${counted(workers, 'worker')} stand\n`)
+  }
+}

@@ -1,0 +1,125 @@
+import { listOf, oneOf, positiveNumber, type Terminal, UsageError } from '@pctodl/command-line'
+import type { Command } from 'commander'
+import { lateSegments } from '../batch-delay.js'
+import { fitBatches } from '../fit-batches.js'
+import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
+import { counted } from '../output/counted.js'
+import { explainBounds, explainPlan } from '../output/explain.js'
+import { formatKubernetes, type KubernetesOptions } from '../output/kubernetes.js'
+import { formatMigParted, migPartedConfig } from '../output/mig-parted.js'
+import { drawMap } from '../output/picture.js'
+import { type BoundedPlan, planHeuristically, planSegments, TooFewGpusError } from '../plan-segments.js'
+import { type PublishedPlan, planAsPublished } from '../published/published-plan.js'
+import { splitWords } from '../worker-command.js'
+import { addInputOptions, gpuLimit, type InputOptions, loadInputs, type PlanInputs } from './plan-options.js'
+import { mapFile, planTables, writePlanFiles } from './plan-report.js'
+
+interface PlanCommandOptions extends InputOptions {
+  readonly algorithm: 'exact' | 'heuristic' | 'published'
+  readonly timeLimit: number
+  readonly fitBatches?: boolean
+  readonly picture?: boolean
+  readonly migParted?: boolean
+  readonly kubernetes?: boolean
+  readonly image?: string
+  readonly command?: string
+  readonly nodeNames?: readonly string[]
+  readonly explain?: boolean
+  readonly strict?: boolean
+}
+
+export function addPlanOptions(command: Command): Command {
+  return addInputOptions(command)
+    .option('--algorithm <name>', 'exact, heuristic or published', oneOf('exact', 'heuristic', 'published'), 'exact')
+    .option('--time-limit <seconds>', 'longest that proofs may take', positiveNumber('seconds'), 1)
+    .option('--fit-batches', 'shrink batches that would take too long to fill')
+    .option('--picture', 'draw the map: map.svg beside it')
+    .option('--mig-parted', 'write mig-parted.yaml beside it')
+    .option('--kubernetes', 'write kubernetes.yaml beside it; needs --image and --command')
+    .option('--image <name>', "container image of the manifests' workers")
+    .option('--command <words>', 'their command, e.g. "serve --model {model} --batch {batch}"')
+    .option('--node-names <list>', "the manifests' nodes (default: gpu-node-0, ...)", listOf(String))
+    .option('--explain', 'say why the plan is as it is')
+    .option('--strict', 'fail where a service cannot be served or is under-served')
+}
+
+export async function plan(sloIndex: number, options: PlanCommandOptions, terminal: Terminal): Promise<number> {
+  assertTogether(options)
+  const kubernetes = kubernetesOptions(options)
+  const inputs = loadInputs(sloIndex, options)
+  for (const warning of inputs.warnings) terminal.stderr.write(`warning: ${warning}\n`)
+  const first = await solve(inputs, options)
+  const result = options.fitBatches ? fitBatches(first, inputs.profiles, options.latencyShare) : first
+  const files = writePlanFiles(mapFile(options.output, sloIndex), result.gpus, options.gpusPerNode, {
+    ...(options.picture && { 'map.svg': drawMap(result.gpus, inputs.board, { gpusPerNode: options.gpusPerNode }) }),
+    ...(options.migParted && {
+      'mig-parted.yaml': formatMigParted(migPartedConfig(result.gpus, inputs.board, options.gpusPerNode)),
+    }),
+    ...(kubernetes && { 'kubernetes.yaml': formatKubernetes(result.gpus, inputs.board, kubernetes) }),
+  })
+  const underServed = 'underServed' in result ? result.underServed : []
+  if (options.json) {
+    terminal.stdout.write(`${JSON.stringify({ ...result, lateSegments: lateSegments(result), files }, null, 2)}\n`)
+  } else {
+    terminal.stdout.write(report(result, inputs, options, files, terminal))
+  }
+  for (const { message } of result.unserved) terminal.stderr.write(`not served: ${message}\n`)
+  for (const model of underServed) terminal.stderr.write(`under-served: the published algorithm loses ${model}\n`)
+  return options.strict && result.unserved.length + underServed.length > 0 ? 1 : 0
+}
+
+/** Options that the published algorithm has no place for. */
+function assertTogether({ algorithm, explain, latencyShare }: PlanCommandOptions): void {
+  if (algorithm !== 'published') return
+  if (explain) throw new UsageError('--explain explains exact and heuristic plans; leave it away with published')
+  if (latencyShare !== DEFAULT_LATENCY_SHARE) {
+    throw new UsageError(`--latency-share is ${DEFAULT_LATENCY_SHARE} in the published algorithm; use another one`)
+  }
+}
+
+function kubernetesOptions(options: PlanCommandOptions): KubernetesOptions | null {
+  const { kubernetes, image, command, nodeNames, gpusPerNode } = options
+  if (!kubernetes) return null
+  const words = splitWords(command ?? '')
+  if (image === undefined || words.length === 0) {
+    throw new UsageError('--kubernetes needs --image and --command: what the workers are')
+  }
+  return { image, command: words, gpusPerNode, ...(nodeNames && { nodeNames }) }
+}
+
+async function solve(
+  { profiles, objectives }: PlanInputs,
+  options: PlanCommandOptions,
+): Promise<BoundedPlan | PublishedPlan> {
+  const { algorithm, latencyShare, timeLimit } = options
+  const limit = gpuLimit(options)
+  if (algorithm === 'exact') {
+    return planSegments(profiles, objectives, { ...limit, latencyShare, timeLimitMs: 1000 * timeLimit })
+  }
+  if (algorithm === 'heuristic') return planHeuristically(profiles, objectives, { ...limit, latencyShare })
+  const published = planAsPublished(profiles, objectives)
+  if (limit.maxGpus !== undefined && published.gpuCount > limit.maxGpus) {
+    throw new TooFewGpusError(limit.maxGpus, published.gpuCount, 0)
+  }
+  return published
+}
+
+function report(
+  result: BoundedPlan | PublishedPlan,
+  { board, profiles, objectives }: PlanInputs,
+  { explain, gpusPerNode, latencyShare }: PlanCommandOptions,
+  files: readonly string[],
+  terminal: Terminal,
+): string {
+  const parts = [planTables(result, board, gpusPerNode, terminal)]
+  if ('lowerBoundGpus' in result) {
+    parts.push(explain ? explainPlan(result, profiles, objectives, latencyShare).trimEnd() : explainBounds(result))
+  } else {
+    parts.push(
+      `${counted(result.gpuCount, 'GPU')}, ${result.gpcCount} compute slices, as the published algorithm has it; it overlapped ` +
+        `instances on ${result.illegalGpus} of the GPUs, which got other start slots`,
+    )
+  }
+  parts.push(`Written:\n${files.map((file) => `  ${file}`).join('\n')}`)
+  return `${parts.join('\n\n')}\n`
+}

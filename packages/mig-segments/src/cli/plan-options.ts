@@ -1,0 +1,74 @@
+import { asUsage, integerFrom, numberBetween, positiveNumber, UsageError } from '@pctodl/command-line'
+import type { Command } from 'commander'
+import { lintProfile } from '../input/lint-profile.js'
+import { exampleFolder, loadObjectives, loadProfiles } from '../input/load-inputs.js'
+import { scenarioAt } from '../input/parse-objectives.js'
+import { DEFAULT_MAX_PROCESSES } from '../input/parse-profile-csv.js'
+import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
+import { findMigBoard, type MigBoard } from '../mig-geometry.js'
+import { DEFAULT_GPUS_PER_NODE } from '../output/deployment-map.js'
+import type { ServiceObjective, ServiceProfile } from '../profile.js'
+
+/** Options that say what to plan; `plan` and `replan` share them. */
+export interface InputOptions {
+  readonly board: string
+  readonly profiles?: string
+  readonly slo?: string
+  readonly maxProcesses: number
+  readonly latencyShare: number
+  readonly rateFactor: number
+  readonly gpusPerNode: number
+  readonly nodes?: number
+  readonly output: string
+  readonly json?: boolean
+}
+
+export interface PlanInputs {
+  readonly board: MigBoard
+  readonly profiles: readonly ServiceProfile[]
+  readonly objectives: readonly ServiceObjective[]
+  /** What looks wrong in the profiles. */
+  readonly warnings: readonly string[]
+}
+
+export function addInputOptions(command: Command): Command {
+  return command
+    .option('--board <name>', 'board with MIG: A100, A100-80GB, H100, H200', 'A100-80GB')
+    .option('--profiles <folder>', "profiles, <model>.csv (default: the board's examples of a simulated board)")
+    .option('--slo <folder>', 'SLO_req_rate.csv and SLO_latency.csv (default: the examples)')
+    .option('--max-processes <n>', 'most MPS processes in an instance', integerFrom(1), DEFAULT_MAX_PROCESSES)
+    .option(
+      '--latency-share <x>',
+      'share of a latency objective that a batch may take',
+      numberBetween(0.01, 1),
+      DEFAULT_LATENCY_SHARE,
+    )
+    .option('--rate-factor <x>', 'multiply all request rates', positiveNumber(), 1)
+    .option('--gpus-per-node <n>', 'GPUs of a node', integerFrom(1), DEFAULT_GPUS_PER_NODE)
+    .option('--nodes <n>', 'nodes that there are; a plan that needs more is an error', integerFrom(1))
+    .option('--output <folder>', 'where SLO<row>/SLO<row>_ParvaGPU_deploy.csv goes', './deployment')
+    .option('--json', 'print a JSON report on standard output')
+}
+
+/** @throws UsageError for a row that does not exist and a board without MIG; SegmentFileError for bad files */
+export function loadInputs(sloIndex: number, options: InputOptions): PlanInputs {
+  const board = asUsage(() => findMigBoard(options.board))
+  if (options.profiles !== undefined && options.slo === undefined) {
+    throw new UsageError("--profiles needs --slo, the folder with these models' objectives")
+  }
+  const profiles = loadProfiles(options.profiles ?? exampleFolder(board.key), { maxProcesses: options.maxProcesses })
+  const models = profiles.map(({ model }) => model)
+  const scenarios = loadObjectives(options.slo ?? exampleFolder('example-objectives'), models)
+  const scenario = asUsage(() => scenarioAt(scenarios, sloIndex))
+  return {
+    board,
+    profiles,
+    objectives: scenario.map((objective) => ({ ...objective, ratePerS: objective.ratePerS * options.rateFactor })),
+    warnings: profiles.flatMap(lintProfile),
+  }
+}
+
+/** GPUs that there are, as the number of nodes says. */
+export function gpuLimit({ nodes, gpusPerNode }: InputOptions): { maxGpus?: number } {
+  return nodes === undefined ? {} : { maxGpus: nodes * gpusPerNode }
+}

@@ -1,0 +1,41 @@
+import { type CommandFunction, inHouseStyle, integerFrom, newCommand, parseCommand } from '@pctodl/command-line'
+import { addDeployOptions, deploy } from './deploy-command.js'
+import { addPlanOptions, plan } from './plan-command.js'
+import { addReplanOptions, replan } from './replan-command.js'
+
+/** The command line `pctodl-segments` as a function. */
+export const segments: CommandFunction = async (argv, terminal) => {
+  let exitCode = 0
+  const program = newCommand(
+    {
+      name: 'pctodl-segments',
+      description: 'Pack services with latency and rate objectives onto MIG instances with MPS inside, on few GPUs.',
+      example: 'pctodl-segments 2 --board A100-80GB --explain --picture',
+    },
+    terminal,
+  )
+  const row = integerFrom(1)
+  addPlanOptions(
+    inHouseStyle(program.command('plan', { isDefault: true }), terminal.stdout)
+      .description('plan a row of the objective files (the default: `pctodl-segments 2`)')
+      .argument('<SLO_INDEX>', 'row of the objective files, from 1', row),
+  ).action(async (sloIndex: number, options) => {
+    exitCode = await plan(sloIndex, options, terminal)
+  })
+  addReplanOptions(
+    inHouseStyle(program.command('replan'), terminal.stdout)
+      .description('change a running map to a row of the objective files, with few segments moved')
+      .argument('<SLO_INDEX>', 'row of the objective files, from 1', row),
+  ).action(async (sloIndex: number, options) => {
+    exitCode = await replan(sloIndex, options, terminal)
+  })
+  addDeployOptions(
+    inHouseStyle(program.command('deploy'), terminal.stdout)
+      .description("make this machine run its node's part of a map; a dry run unless --apply is given")
+      .argument('[SLO_INDEX]', 'row whose map is in the output folder', row),
+  ).action(async (sloIndex: number | undefined, options) => {
+    exitCode = await deploy(sloIndex, options, terminal)
+  })
+  await parseCommand(program, argv)
+  return exitCode
+}

@@ -1,0 +1,1 @@
+export { segments } from './cli/segments.js'

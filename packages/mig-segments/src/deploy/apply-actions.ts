@@ -1,0 +1,137 @@
+import { PctodlError } from '@pctodl/platform'
+import { workerCommand } from '../worker-command.js'
+import type { DeployAction, TargetSegment } from './deploy-actions.js'
+import { type DeployedSegment, writeDeployment } from './deployment-state.js'
+import { type NodeMachine, readGpus, readLayout, smi } from './node-machine.js'
+import { mpsDirectory, smiCalls } from './render-actions.js'
+
+export interface ApplyOptions {
+  /** Folder of the deployment: its state, and a folder for each segment. */
+  readonly directory: string
+  readonly stateFile: string
+  /** Command of a worker; empty: none are started. */
+  readonly command: readonly string[]
+  readonly signal: AbortSignal
+  onAction(action: DeployAction): void
+}
+
+/**
+ * Do what is to be done, one action after the other, and write down what stands after each: a deployment that was cut off is
+ * taken up where it ended by deploying again.
+ */
+export async function applyActions(
+  actions: readonly DeployAction[],
+  deployed: readonly DeployedSegment[],
+  machine: NodeMachine,
+  { directory, stateFile, command, signal, onAction }: ApplyOptions,
+): Promise<DeployedSegment[]> {
+  let segments = [...deployed]
+  const created = new Map<TargetSegment, DeployedSegment>()
+  const store = (next: readonly DeployedSegment[]) => {
+    segments = [...next]
+    writeDeployment(stateFile, segments)
+  }
+  const replace = (old: DeployedSegment, next: DeployedSegment) =>
+    store([...segments.filter((segment) => segment !== old), next])
+  const standing = (target: TargetSegment): DeployedSegment => {
+    const found = created.get(target) ?? segments.find(({ gpu, start }) => gpu === target.gpu && start === target.start)
+    if (!found) throw new PctodlError('DEPLOYMENT_STATE', `GPU ${target.gpu} has no instance at slice ${target.start}`)
+    return found
+  }
+  for (const action of actions) {
+    signal.throwIfAborted()
+    onAction(action)
+    for (const args of smiCalls(action)) await smiUnlessGone(args)
+    switch (action.kind) {
+      case 'stop-workers': {
+        await machine.stopWorkers(action.segment.workers)
+        const current = segments.find(({ uuid }) => uuid === action.segment.uuid)
+        if (current) replace(current, { ...current, workers: [] })
+        break
+      }
+      case 'stop-mps':
+        await machine.stopMps(action.segment.mpsDirectory)
+        // An instance that is destroyed next is ours until then; one that vanished before is forgotten here.
+        if (!actions.some((other) => destroys(other, action.segment))) {
+          store(segments.filter(({ uuid }) => uuid !== action.segment.uuid))
+        }
+        break
+      case 'create-instance': {
+        const deployedSegment = await describe(action.segment, machine, directory)
+        created.set(action.segment, deployedSegment)
+        store([...segments, deployedSegment])
+        break
+      }
+      case 'enable-mig':
+        await assertMigEnabled(action.gpu)
+        break
+      case 'start-mps': {
+        const segment = standing(action.segment)
+        await machine.startMps(segment.mpsDirectory, segment.uuid)
+        break
+      }
+      case 'start-workers': {
+        const before = standing(action.segment)
+        const { model, batchSize, processes } = action.segment
+        const words = workerCommand(command, action.segment)
+        const workers = machine.startWorkers(before.mpsDirectory, before.uuid, words, processes)
+        const after = { ...before, model, batchSize, processes, workers }
+        replace(before, after)
+        created.set(action.segment, after)
+        break
+      }
+      case 'destroy-instance':
+        store(segments.filter((segment) => !destroys(action, segment)))
+        break
+    }
+  }
+  return segments
+}
+
+function destroys(action: DeployAction, { gpu, instanceId }: DeployedSegment): boolean {
+  return action.kind === 'destroy-instance' && action.gpu === gpu && action.instanceId === instanceId
+}
+
+/** A GPU instance that lost its compute instance, in a deployment that was cut off, has none to destroy. */
+async function smiUnlessGone(args: readonly string[]): Promise<void> {
+  try {
+    await smi(args)
+  } catch (error) {
+    const gone = args.includes('-dci') && error instanceof PctodlError && /No compute instances/i.test(error.message)
+    if (!gone) throw error
+  }
+}
+
+async function describe(target: TargetSegment, machine: NodeMachine, directory: string): Promise<DeployedSegment> {
+  const { instances } = await readLayout()
+  const made = instances.find(({ gpu, start }) => gpu === target.gpu && start === target.start)
+  if (!made) {
+    throw new PctodlError(
+      'MIG_NOT_CREATED',
+      `nvidia-smi made no instance at slice ${target.start} of GPU ${target.gpu}`,
+    )
+  }
+  const { gpu, start, sizeGpcs, model, batchSize, processes } = target
+  return {
+    gpu,
+    start,
+    sizeGpcs,
+    model,
+    batchSize,
+    processes,
+    instanceId: made.instanceId,
+    uuid: machine.migUuid(gpu, made.instanceId),
+    mpsDirectory: mpsDirectory(directory, target),
+    workers: [],
+  }
+}
+
+/** On an A100 that is in use the mode changes with a reset only. */
+async function assertMigEnabled(gpu: number): Promise<void> {
+  const gpus = await readGpus()
+  if (gpus.some(({ index, migEnabled }) => index === gpu && migEnabled)) return
+  throw new PctodlError(
+    'MIG_PENDING',
+    `GPU ${gpu} enters MIG mode with its next reset; end what uses it, run \`nvidia-smi -i ${gpu} --gpu-reset\`, deploy again`,
+  )
+}

@@ -1,0 +1,75 @@
+import { PctodlError } from '@pctodl/platform'
+import { findMigBoard, type MigBoard, type SegmentSize, segmentSizes } from '../mig-geometry.js'
+
+/** A GPU instance that exists. */
+export interface ExistingInstance {
+  readonly gpu: number
+  readonly instanceId: number
+  /** Name of its profile, e.g. `3g.40gb`. */
+  readonly profile: string
+  /** First memory slice. */
+  readonly start: number
+}
+
+export interface NodeGpu {
+  readonly index: number
+  readonly uuid: string
+  readonly name: string
+  readonly migEnabled: boolean
+}
+
+/** What `nvidia-smi` tells of a node's GPUs. */
+export interface NodeLayout {
+  readonly gpus: readonly NodeGpu[]
+  readonly instances: readonly ExistingInstance[]
+}
+
+/** Arguments of `nvidia-smi` whose answer `parseGpuList` reads. */
+export const gpuListQuery = ['--query-gpu=index,uuid,mig.mode.current,name', '--format=csv,noheader'] as const
+
+/** @throws PctodlError `SMI_OUTPUT` for an answer that is none */
+export function parseGpuList(text: string): NodeGpu[] {
+  return text
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => {
+      const [index, uuid, mode, ...name] = line.split(',').map((cell) => cell.trim())
+      if (!/^\d+$/.test(index ?? '') || uuid === undefined || mode === undefined || name.length === 0) {
+        throw new PctodlError(
+          'SMI_OUTPUT',
+          `nvidia-smi listed a GPU as '${line}'; expected index, UUID, MIG mode, name`,
+        )
+      }
+      return { index: Number(index), uuid, name: name.join(', '), migEnabled: mode === 'Enabled' }
+    })
+}
+
+/** Rows of `nvidia-smi mig -lgi`: GPU, profile name, profile id, instance id, start and size. */
+export function parseInstanceList(text: string): ExistingInstance[] {
+  const rows = text.matchAll(/^\|\s*(\d+)\s+MIG\s+(\S+)\s+\d+\s+(\d+)\s+(\d+):\d+\s*\|/gm)
+  return [...rows].map(([, gpu, profile, instanceId, start]) => ({
+    gpu: Number(gpu),
+    profile: profile!,
+    instanceId: Number(instanceId),
+    start: Number(start),
+  }))
+}
+
+/** The size of a profile of a board; null for one that plans do not use (`1g.20gb`, `+me`). */
+export function sizeOfProfile(board: MigBoard, profile: string): SegmentSize | null {
+  return segmentSizes.find((size) => board.profileNames[size] === profile) ?? null
+}
+
+/**
+ * The board that a node's GPUs are.
+ *
+ * @throws PctodlError `MIXED_BOARDS` where they differ, `NO_GPU` where there is none
+ */
+export function boardOfNode(gpus: readonly NodeGpu[]): MigBoard {
+  const names = [...new Set(gpus.map(({ name }) => name))]
+  if (names.length === 0) throw new PctodlError('NO_GPU', 'nvidia-smi lists no GPU on this machine')
+  if (names.length > 1) {
+    throw new PctodlError('MIXED_BOARDS', `this node has unlike GPUs (${names.join(', ')}); name one with --board`)
+  }
+  return findMigBoard(names[0]!)
+}

@@ -1,0 +1,68 @@
+import { join } from 'node:path'
+import { workerCommand } from '../worker-command.js'
+import type { DeployAction } from './deploy-actions.js'
+import type { DeployedSegment } from './deployment-state.js'
+
+/** Folder of the MPS daemon of an instance. */
+export function mpsDirectory(directory: string, { gpu, start }: { gpu: number; start: number }): string {
+  return join(directory, `gpu${gpu}-slice${start}`)
+}
+
+/** Arguments of the `nvidia-smi` calls of an action, in order; none for actions that need no call. */
+export function smiCalls(action: DeployAction): string[][] {
+  switch (action.kind) {
+    case 'enable-mig':
+      return [['-i', String(action.gpu), '-mig', '1']]
+    case 'destroy-instance': {
+      const instance = ['-i', String(action.gpu), '-gi', String(action.instanceId)]
+      return [
+        ['mig', '-dci', ...instance],
+        ['mig', '-dgi', ...instance],
+      ]
+    }
+    case 'create-instance': {
+      const { gpu, start } = action.segment
+      return [['mig', '-i', String(gpu), '-cgi', `${action.profile}:${start}`, '-C']]
+    }
+    default:
+      return []
+  }
+}
+
+/** The commands of an action as one would type them; what is known only later is named in angle brackets. */
+export function renderAction(action: DeployAction, directory: string, command: readonly string[]): string[] {
+  switch (action.kind) {
+    case 'stop-workers':
+      return [`kill ${action.segment.workers.map(({ pid }) => pid).join(' ')}  # ${action.segment.model}`]
+    case 'stop-mps':
+      return [`echo quit | ${mpsEnvironment(action.segment.mpsDirectory)} nvidia-cuda-mps-control`]
+    case 'start-mps': {
+      const place = mpsDirectory(directory, action.segment)
+      return [
+        `CUDA_VISIBLE_DEVICES=${uuidOf(action)} ${mpsEnvironment(place)} nvidia-cuda-mps-control -d`,
+        `echo start_server -uid "$(id -u)" | ${mpsEnvironment(place)} nvidia-cuda-mps-control`,
+      ]
+    }
+    case 'start-workers': {
+      const { segment } = action
+      const pipe = `CUDA_MPS_PIPE_DIRECTORY=${quoted(join(mpsDirectory(directory, segment), 'pipe'))}`
+      const words = workerCommand(command, segment).map(quoted).join(' ')
+      const times = segment.processes > 1 ? `  # ${segment.processes} times` : ''
+      return [`CUDA_VISIBLE_DEVICES=${uuidOf(action)} ${pipe} ${words} &${times}`]
+    }
+    default:
+      return smiCalls(action).map((args) => `nvidia-smi ${args.join(' ')}`)
+  }
+}
+
+function mpsEnvironment(place: string): string {
+  return `CUDA_MPS_PIPE_DIRECTORY=${quoted(join(place, 'pipe'))} CUDA_MPS_LOG_DIRECTORY=${quoted(join(place, 'log'))}`
+}
+
+function uuidOf({ segment, profile }: { segment: DeployedSegment | { gpu: number; start: number }; profile: string }) {
+  return `<UUID of ${profile} at ${segment.start} on GPU ${segment.gpu}>`
+}
+
+function quoted(word: string): string {
+  return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+}

@@ -1,0 +1,69 @@
+// What is measured and asked for.
+export type { ProfilePoint, ServiceObjective, ServiceProfile } from './profile.js'
+export { throughputOf } from './profile.js'
+export {
+  DEFAULT_MAX_PROCESSES,
+  formatProfileCsv,
+  parseProfileCsv,
+  profileColumns,
+  type ProfileOptions,
+} from './input/parse-profile-csv.js'
+export { exampleFolder, loadObjectives, loadProfiles } from './input/load-inputs.js'
+export { lintProfile } from './input/lint-profile.js'
+export { type ObjectiveFile, parseObjectives, scenarioAt } from './input/parse-objectives.js'
+export { SegmentFileError } from './input/segment-file-error.js'
+// Plan.
+export {
+  type BoundedPlan,
+  DEFAULT_TIME_LIMIT_MS,
+  type HeuristicOptions,
+  planHeuristically,
+  type PlanOptions,
+  planSegments,
+  TooFewGpusError,
+} from './plan-segments.js'
+export type {
+  PlannedGpu,
+  PlannedSegment,
+  SegmentPlan,
+  ServedService,
+  UnservedReason,
+  UnservedService,
+} from './segment-plan.js'
+export { DEFAULT_LATENCY_SHARE, latencyGateMs } from './latency-gate.js'
+export { type BatchDelay, batchDelays, lateSegments } from './batch-delay.js'
+export { fitBatches } from './fit-batches.js'
+export { planAsPublished, type PublishedOptions, type PublishedPlan } from './published/published-plan.js'
+// Change a running plan.
+export { type Replan, replan, type ReplanOptions } from './replan/replan.js'
+export type { MigrationStep } from './replan/migration.js'
+// MIG geometry.
+export {
+  assignStarts,
+  assignStartsBeside,
+  COMPUTE_SLICES,
+  findMigBoard,
+  footprints,
+  MEMORY_SLICES,
+  type MigBoard,
+  migBoardKeys,
+  type Placement,
+  placementConflict,
+  type SegmentSize,
+  segmentSizes,
+} from './mig-geometry.js'
+export { maximalPatterns } from './solve/size-counts.js'
+export { fewestGpus } from './solve/fewest-gpus.js'
+// Outputs.
+export {
+  DEFAULT_GPUS_PER_NODE,
+  formatDeploymentMap,
+  type MappedGpu,
+  type MappedSegment,
+  mapColumns,
+  parseDeploymentMap,
+} from './output/deployment-map.js'
+export { formatMigParted, type MigPartedConfig, type MigPartedEntry, migPartedConfig } from './output/mig-parted.js'
+export { formatKubernetes, type KubernetesOptions } from './output/kubernetes.js'
+export { drawMap, type PictureOptions } from './output/picture.js'
+export { explainBounds, explainPlan } from './output/explain.js'

@@ -1,0 +1,51 @@
+import { segmentSizes } from '../mig-geometry.js'
+import type { ProfilePoint, ServiceProfile } from '../profile.js'
+
+/** How far latency may rise with the size of the instance before it is remarkable. */
+const TOLERANCE = 1.1
+
+/**
+ * What looks wrong in a profile, as sentences; the profile is used as it is. A larger instance cannot be slower: where latency
+ * rises with the size in most comparable rows, the columns are probably not what they should be. And latency is
+ * `batch / throughput` of one process, whatever ran.
+ */
+export function lintProfile({ model, points }: ServiceProfile): string[] {
+  const ran = points.filter((point) => point.processThroughput > 0)
+  const warnings: string[] = []
+  if (ran.length === 0) return [`${model}: nothing ran; every row has throughput 0`]
+  const rising = risingPairs(ran)
+  if (rising.pairs >= 3 && rising.rising > rising.pairs / 2) {
+    warnings.push(
+      `${model}: latency rises with the instance's size in ${rising.rising} of ${rising.pairs} comparable rows; ` +
+        'check the latency column',
+    )
+  }
+  const apart = ran.filter((point) => {
+    const batchMs = (1000 * point.batchSize) / point.processThroughput
+    return point.latencyMs > 2 * batchMs || point.latencyMs < batchMs / 2
+  })
+  if (apart.length > ran.length / 2) {
+    warnings.push(
+      `${model}: latency is far from batch / throughput in ${apart.length} of ${ran.length} rows; check both columns`,
+    )
+  }
+  return warnings
+}
+
+function risingPairs(ran: readonly ProfilePoint[]): { pairs: number; rising: number } {
+  const byKey = new Map<string, ProfilePoint[]>()
+  for (const point of ran) {
+    const key = `${point.batchSize}x${point.processes}`
+    byKey.set(key, [...(byKey.get(key) ?? []), point])
+  }
+  let pairs = 0
+  let rising = 0
+  for (const group of byKey.values()) {
+    const bySize = segmentSizes.flatMap((size) => group.find((point) => point.sizeGpcs === size) ?? [])
+    for (let i = 1; i < bySize.length; i++) {
+      pairs++
+      if (bySize[i]!.latencyMs > TOLERANCE * bySize[i - 1]!.latencyMs) rising++
+    }
+  }
+  return { pairs, rising }
+}

@@ -1,0 +1,122 @@
+import { PctodlError } from '@pctodl/platform'
+import type { ServiceObjective } from '../profile.js'
+import { type CsvRow, csvRows, quoted, toNumber } from './csv-rows.js'
+import { SegmentFileError } from './segment-file-error.js'
+
+/** A file of objectives: its text, and its name for messages. */
+export interface ObjectiveFile {
+  readonly text: string
+  readonly file: string
+}
+
+interface ObjectiveTable {
+  readonly file: string
+  /** Models in the order of the columns. */
+  readonly models: readonly string[]
+  readonly rows: readonly CsvRow[]
+}
+
+/**
+ * Read request rates (requests/s) and latencies (ms): row k of both files is scenario k, a column is a model. Without a header
+ * there are as many columns as profiles, in the byte order of the profile files' names; a header of model names frees the
+ * files of that order and of models that are not requested. A cell that is 0, empty or `N/A` in either file means that the
+ * model is not requested.
+ *
+ * @param models names of the profiles, in byte order of their files
+ * @returns the scenarios, each with the objectives of the models that it requests
+ * @throws SegmentFileError naming file, row and column
+ */
+export function parseObjectives(
+  rates: ObjectiveFile,
+  latencies: ObjectiveFile,
+  models: readonly string[],
+): ServiceObjective[][] {
+  const rateTable = readTable(rates, models)
+  const latencyTable = readTable(latencies, models)
+  if (rateTable.rows.length !== latencyTable.rows.length) {
+    throw new SegmentFileError(
+      latencies.file,
+      latencyTable.rows.at(-1)?.row ?? 1,
+      null,
+      `${latencyTable.rows.length} scenarios`,
+      `${rateTable.rows.length}, as many as ${rates.file} has`,
+    )
+  }
+  return rateTable.rows.map((rateRow, k) => {
+    const latencyRow = latencyTable.rows[k]!
+    const objectives: ServiceObjective[] = []
+    for (const model of models) {
+      const ratePerS = readCell(rateTable, rateRow, model)
+      const latencyMs = readCell(latencyTable, latencyRow, model)
+      if (ratePerS > 0 && latencyMs > 0) objectives.push({ model, ratePerS, latencyMs })
+    }
+    return objectives
+  })
+}
+
+/**
+ * The scenario that a user names by its row, from 1.
+ *
+ * @throws PctodlError `NO_SUCH_SCENARIO`
+ */
+export function scenarioAt<T>(scenarios: readonly T[], index: number): T {
+  const scenario = scenarios[index - 1]
+  if (scenario === undefined) {
+    throw new PctodlError(
+      'NO_SUCH_SCENARIO',
+      `there is no SLO row ${index}; the files have rows 1 to ${scenarios.length}`,
+    )
+  }
+  return scenario
+}
+
+function readTable({ text, file }: ObjectiveFile, models: readonly string[]): ObjectiveTable {
+  const rows = csvRows(text, file)
+  const first = rows[0]
+  if (!first) throw new SegmentFileError(file, 1, null, 'an empty file', 'one row for each scenario')
+  const named = first.cells.some((cell) => !isAbsent(cell) && Number.isNaN(toNumber(cell)) && models.includes(cell))
+  const columns = named ? namedColumns(first, file, models) : models
+  const scenarios = named ? rows.slice(1) : rows
+  for (const { row, cells } of scenarios) {
+    if (cells.length !== columns.length) {
+      const extra = cells.length > columns.length
+      throw new SegmentFileError(
+        file,
+        row,
+        extra ? columns.length + 1 : cells.length + 1,
+        `${cells.length} columns`,
+        named
+          ? `${columns.length}, as in the header`
+          : `${columns.length}, one for each profile (${models.join(', ')})`,
+      )
+    }
+  }
+  return { file, models: columns, rows: scenarios }
+}
+
+function namedColumns({ row, cells }: CsvRow, file: string, models: readonly string[]): readonly string[] {
+  cells.forEach((name, at) => {
+    if (!models.includes(name)) {
+      throw new SegmentFileError(file, row, at + 1, quoted(name), `a profiled model (${models.join(', ')})`)
+    }
+    if (cells.indexOf(name) !== at) throw new SegmentFileError(file, row, at + 1, `${quoted(name)} again`, 'it once')
+  })
+  return cells
+}
+
+/** 0 where the model is not requested. */
+function readCell({ file, models }: ObjectiveTable, { row, cells }: CsvRow, model: string): number {
+  const at = models.indexOf(model)
+  if (at < 0) return 0
+  const text = cells[at]!
+  if (isAbsent(text)) return 0
+  const value = toNumber(text)
+  if (!(value >= 0)) {
+    throw new SegmentFileError(file, row, `${at + 1} (${model})`, quoted(text), 'a number of at least 0, or N/A')
+  }
+  return value
+}
+
+function isAbsent(text: string): boolean {
+  return text === '' || /^n\/?a$/i.test(text)
+}

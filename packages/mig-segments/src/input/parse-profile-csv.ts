@@ -1,0 +1,87 @@
+import { isSegmentSize, segmentSizes } from '../mig-geometry.js'
+import type { ProfilePoint, ServiceProfile } from '../profile.js'
+import { csvRows, quoted, toNumber } from './csv-rows.js'
+import { SegmentFileError } from './segment-file-error.js'
+
+/** Header of a profile file as published. Columns count by position; the names are for people. */
+export const profileColumns = ['Mig instance', 'Batch size', 'Workload Number', 'Throughput', 'Latency'] as const
+
+export interface ProfileOptions {
+  /** Rows with more MPS processes than this are left out. Default 3, as published. */
+  readonly maxProcesses?: number
+}
+
+/** Most MPS processes in an instance that are considered unless said otherwise. */
+export const DEFAULT_MAX_PROCESSES = 3
+
+/**
+ * Read a profile as published: a header, then rows of instance size in GPCs, batch size, processes, items/s of one process, and
+ * seconds per batch. Zero throughput marks what did not run.
+ *
+ * @param model the network that was profiled
+ * @param file name for messages
+ * @throws SegmentFileError naming file, row and column
+ */
+export function parseProfileCsv(
+  text: string,
+  model: string,
+  file: string,
+  { maxProcesses = DEFAULT_MAX_PROCESSES }: ProfileOptions = {},
+): ServiceProfile {
+  const [header, ...rows] = csvRows(text, file)
+  if (!header || header.cells.every((cell) => !Number.isNaN(toNumber(cell)))) {
+    throw new SegmentFileError(
+      file,
+      1,
+      null,
+      header ? 'numbers' : 'an empty file',
+      `the header ${profileColumns.join()}`,
+    )
+  }
+  const points: ProfilePoint[] = []
+  const seen = new Map<string, number>()
+  for (const { row, cells } of rows) {
+    if (cells.length !== profileColumns.length) {
+      throw new SegmentFileError(file, row, null, `${cells.length} cells`, `${profileColumns.length}`)
+    }
+    const point = parsePoint(cells, row, file)
+    const key = `${point.sizeGpcs} GPCs, batch ${point.batchSize}, ${point.processes} processes`
+    const before = seen.get(key)
+    if (before !== undefined) {
+      throw new SegmentFileError(file, row, null, `${key} again`, `it once (it is in row ${before} already)`)
+    }
+    seen.set(key, row)
+    if (point.processes <= maxProcesses) points.push(point)
+  }
+  if (rows.length === 0) throw new SegmentFileError(file, header.row, null, 'no rows', 'at least one measured row')
+  return { model, points }
+}
+
+function parsePoint(cells: readonly string[], row: number, file: string): ProfilePoint {
+  const cell = (at: number, expected: string, accept: (value: number) => boolean): number => {
+    const value = toNumber(cells[at]!)
+    if (!accept(value)) throw new SegmentFileError(file, row, profileColumns[at]!, quoted(cells[at]!), expected)
+    return value
+  }
+  const positiveInteger = (value: number) => Number.isInteger(value) && value >= 1
+  const sizeGpcs = cell(0, `a size of ${segmentSizes.join(', ')} GPCs`, isSegmentSize)
+  const batchSize = cell(1, 'an integer of at least 1', positiveInteger)
+  const processes = cell(2, 'an integer of at least 1', positiveInteger)
+  const processThroughput = cell(3, 'items/s, or 0 for what did not run', (value) => value >= 0)
+  const ran = processThroughput > 0
+  const latencyS = cell(4, ran ? 'seconds above 0' : 'seconds', (value) => (ran ? value > 0 : value >= 0))
+  if (!isSegmentSize(sizeGpcs)) throw new SegmentFileError(file, row, profileColumns[0], quoted(cells[0]!), 'a size')
+  return { sizeGpcs, batchSize, processes, processThroughput, latencyMs: latencyS * 1000 }
+}
+
+/** Write a profile in the published form. */
+export function formatProfileCsv({ points }: ServiceProfile): string {
+  const rows = points.map(({ sizeGpcs, batchSize, processes, processThroughput, latencyMs }) =>
+    [sizeGpcs, batchSize, processes, significant(processThroughput), significant(latencyMs / 1000)].join(','),
+  )
+  return `${[profileColumns.join(','), ...rows].join('\n')}\n`
+}
+
+function significant(value: number): number {
+  return Number(value.toPrecision(8))
+}

@@ -1,0 +1,15 @@
+import { InvalidInputError } from '@pctodl/platform'
+
+/** Share of a latency objective that a batch may take: half for forming the batch, and a tenth of the rest kept as margin. */
+export const DEFAULT_LATENCY_SHARE = 0.45
+
+/**
+ * Time that a batch must stay below, ms.
+ *
+ * @param share of the objective that computing a batch may take, above 0 and at most 1
+ * @throws InvalidInputError for another share
+ */
+export function latencyGateMs(latencyMs: number, share = DEFAULT_LATENCY_SHARE): number {
+  if (!(share > 0 && share <= 1)) throw new InvalidInputError('latencyShare', share, 'above 0 and at most 1')
+  return share * latencyMs
+}

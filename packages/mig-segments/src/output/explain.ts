@@ -1,0 +1,85 @@
+import { batchDelays } from '../batch-delay.js'
+import { DEFAULT_LATENCY_SHARE, latencyGateMs } from '../latency-gate.js'
+import { COMPUTE_SLICES, segmentSizes } from '../mig-geometry.js'
+import type { BoundedPlan } from '../plan-segments.js'
+import { type ServiceObjective, type ServiceProfile, throughputOf } from '../profile.js'
+import type { ServedService } from '../segment-plan.js'
+import { demandsOf } from '../service-demand.js'
+import { counted } from './counted.js'
+
+/** Say why a plan is as it is: for each service its choices by size and what it got, then the whole and its bounds. */
+export function explainPlan(
+  plan: BoundedPlan,
+  profiles: readonly ServiceProfile[],
+  objectives: readonly ServiceObjective[],
+  latencyShare = DEFAULT_LATENCY_SHARE,
+): string {
+  const { served } = demandsOf(profiles, objectives, latencyShare)
+  const best = new Map(served.map((demand) => [demand.objective.model, demand.best]))
+  const parts: string[] = []
+  for (const service of plan.served) {
+    const gateMs = latencyGateMs(service.latencyMs, latencyShare)
+    const lines = [
+      `${service.model}: ${round(service.ratePerS)} requests/s within ${round(service.latencyMs)} ms, ` +
+        `so a batch must take less than ${round(gateMs)} ms`,
+    ]
+    for (const size of segmentSizes) {
+      const point = best.get(service.model)!.get(size)
+      if (!point) {
+        lines.push(`  ${size} GPC: nothing profiled keeps that`)
+        continue
+      }
+      const items = throughputOf(point)
+      lines.push(
+        `  ${size} GPC: at best batch ${point.batchSize} x ${point.processes}, ${round(items)} items/s ` +
+          `(${round(items / size)} per GPC), ${round(point.latencyMs)} ms`,
+      )
+    }
+    lines.push(
+      `  takes ${segmentsOf(plan, service)}: ${round(service.capacity)} items/s, ${usedPercent(service)} % used`,
+    )
+    parts.push(lines.join('\n'))
+  }
+  for (const { message } of plan.unserved) parts.push(`not served: ${message}`)
+  const late = batchDelays(plan).filter(({ totalMs, latencyMs }) => totalMs > latencyMs)
+  for (const { gpu, segment, ratePerS, fillMs, totalMs, latencyMs } of late) {
+    parts.push(
+      `GPU ${gpu}, ${segment.model}: at ${round(ratePerS)} requests/s full batches (${segment.batchSize} x ` +
+        `${segment.processes}) take ${round(fillMs)} ms to arrive, an answer ${round(totalMs)} ms of ${round(latencyMs)}; ` +
+        'send batches before they are full, or use --fit-batches',
+    )
+  }
+  parts.push(explainBounds(plan))
+  return `${parts.join('\n\n')}\n`
+}
+
+function segmentsOf({ gpus }: BoundedPlan, { model }: ServedService): string {
+  const counts = new Map<number, number>()
+  for (const { segments } of gpus) {
+    for (const segment of segments) {
+      if (segment.model === model) counts.set(segment.sizeGpcs, (counts.get(segment.sizeGpcs) ?? 0) + 1)
+    }
+  }
+  return [...counts]
+    .sort(([a], [b]) => b - a)
+    .map(([size, count]) => `${count} x ${size} GPC`)
+    .join(' + ')
+}
+
+function usedPercent({ ratePerS, capacity }: ServedService): string {
+  return ((100 * ratePerS) / capacity).toFixed(0)
+}
+
+/** GPUs and compute slices with what is proved of them. */
+export function explainBounds({ gpuCount, gpcCount, lowerBoundGpus, lowerBoundGpcs }: BoundedPlan): string {
+  const gpus =
+    gpuCount === lowerBoundGpus
+      ? 'no plan has fewer'
+      : `at least ${lowerBoundGpus} are needed; the gap is not proved away`
+  const gpcs = gpcCount === lowerBoundGpcs ? 'the fewest on so many GPUs' : `at least ${lowerBoundGpcs} are needed`
+  return `${counted(gpuCount, 'GPU')} (${gpus}), ${gpcCount} of ${COMPUTE_SLICES * gpuCount} compute slices (${gpcs})`
+}
+
+function round(value: number): string {
+  return value >= 1000 ? value.toFixed(0) : String(Number(value.toPrecision(4)))
+}

@@ -1,0 +1,170 @@
+import { InvalidInputError } from '@pctodl/platform'
+import { stringify } from 'yaml'
+import type { MigBoard } from '../mig-geometry.js'
+import { workerCommand } from '../worker-command.js'
+import { DEFAULT_GPUS_PER_NODE, type MappedGpu, type MappedSegment } from './deployment-map.js'
+import { byNode, formatMigParted, migConfigName, migPartedConfig } from './mig-parted.js'
+
+export interface KubernetesOptions {
+  readonly gpusPerNode?: number
+  /** Kubernetes names of the nodes, by node index. Default `gpu-node-<index>`. */
+  readonly nodeNames?: readonly string[]
+  /** Image of the workers; it must have bash; NVIDIA's container toolkit adds the driver's MPS programs. */
+  readonly image: string
+  /** Command of one worker; `{model}`, `{batch}` and `{processes}` in it are replaced. */
+  readonly command: readonly string[]
+  /** Namespace of the workers. Default `default`. */
+  readonly namespace?: string
+  /** Namespace of the GPU operator. Default `gpu-operator`. */
+  readonly operatorNamespace?: string
+}
+
+const MIG_CONFIG_MAP = 'pctodl-mig-parted-config'
+const DEVICE_PLUGIN_CONFIG_MAP = 'pctodl-device-plugin-config'
+const DEVICE_PLUGIN_CONFIG = 'mig-mixed'
+
+/**
+ * Start the instance's own MPS daemon, then the workers; end with the first that ends, so that the container is restarted. The
+ * device plugin does not share MIG devices by MPS, so the pod owns the instance and shares it itself.
+ */
+const startScript = `set -eu
+export CUDA_MPS_PIPE_DIRECTORY=/tmp/nvidia-mps CUDA_MPS_LOG_DIRECTORY=/tmp/nvidia-mps-log
+nvidia-cuda-mps-control -d
+trap 'kill $(jobs -p) 2>/dev/null || true; echo quit | nvidia-cuda-mps-control' EXIT
+trap 'exit 143' TERM
+for ((i = 0; i < PROCESSES; i++)); do "$@" & done
+wait -n
+`
+
+/**
+ * Manifests for a cluster with NVIDIA's GPU operator: the MIG layouts of all nodes for its MIG manager, the labels that apply
+ * them, the device plugin's configuration, and a Deployment for the segments of each kind on each node.
+ *
+ * @returns one YAML text with several documents
+ * @throws InvalidInputError where a node has no name
+ */
+export function formatKubernetes(gpus: readonly MappedGpu[], board: MigBoard, options: KubernetesOptions): string {
+  const { gpusPerNode = DEFAULT_GPUS_PER_NODE, operatorNamespace = 'gpu-operator' } = options
+  const parted = formatMigParted(migPartedConfig(gpus, board, gpusPerNode))
+  const documents: unknown[] = [
+    configMap(MIG_CONFIG_MAP, operatorNamespace, { 'config.yaml': parted }),
+    configMap(DEVICE_PLUGIN_CONFIG_MAP, operatorNamespace, {
+      [DEVICE_PLUGIN_CONFIG]: stringify({ version: 'v1', flags: { migStrategy: 'mixed' } }),
+    }),
+  ]
+  const dnsNames = uniqueDnsNames(gpus)
+  for (const [node, ofNode] of byNode(gpus, gpusPerNode)) {
+    const name = nodeName(node, options.nodeNames)
+    documents.push({
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: {
+        name,
+        labels: {
+          'nvidia.com/mig.config': migConfigName(node),
+          'nvidia.com/device-plugin.config': DEVICE_PLUGIN_CONFIG,
+        },
+      },
+    })
+    for (const { segment, count } of kindsOf(ofNode)) {
+      documents.push(deployment(segment, dnsNames.get(segment.model)!, count, node, name, board, options))
+    }
+  }
+  return documents
+    .map((document) => `---\n${stringify(document, { aliasDuplicateObjects: false, lineWidth: 0 })}`)
+    .join('')
+}
+
+function configMap(name: string, namespace: string, data: Record<string, string>) {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data }
+}
+
+function nodeName(node: number, names: readonly string[] | undefined): string {
+  const name = names === undefined ? `gpu-node-${node}` : names[node]
+  if (name === undefined) {
+    throw new InvalidInputError('nodeNames', names, `a name for node ${node}; the map uses it`)
+  }
+  return name
+}
+
+/** Segments that run alike, and how many there are. */
+function kindsOf(gpus: readonly MappedGpu[]): { segment: MappedSegment; count: number }[] {
+  const kinds = new Map<string, { segment: MappedSegment; count: number }>()
+  for (const segment of gpus.flatMap(({ segments }) => segments)) {
+    const { model, sizeGpcs, batchSize, processes } = segment
+    const key = `${model} ${sizeGpcs} ${batchSize} ${processes}`
+    const kind = kinds.get(key) ?? { segment, count: 0 }
+    kind.count++
+    kinds.set(key, kind)
+  }
+  return [...kinds.values()]
+}
+
+function deployment(
+  segment: MappedSegment,
+  dnsName: string,
+  replicas: number,
+  node: number,
+  hostname: string,
+  board: MigBoard,
+  options: KubernetesOptions,
+) {
+  const { image, command, namespace = 'default' } = options
+  const { sizeGpcs, batchSize, processes } = segment
+  const name = `${dnsName}-${sizeGpcs}g-b${batchSize}-p${processes}-node${node}`
+  const labels = { 'app.kubernetes.io/name': dnsName, 'pctodl.segment': name }
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name, namespace, labels },
+    spec: {
+      replicas,
+      // There is no spare instance to start a successor on: a segment ends before its successor starts.
+      strategy: { type: 'Recreate' },
+      selector: { matchLabels: { 'pctodl.segment': name } },
+      template: {
+        metadata: { labels },
+        spec: {
+          nodeSelector: { 'kubernetes.io/hostname': hostname },
+          containers: [
+            {
+              name: 'segment',
+              image,
+              command: ['/bin/bash', '-c', startScript, 'segment'],
+              args: workerCommand(command, segment),
+              env: [{ name: 'PROCESSES', value: String(processes) }],
+              resources: { limits: { [`nvidia.com/mig-${board.profileNames[sizeGpcs]}`]: 1 } },
+            },
+          ],
+        },
+      },
+    },
+  }
+}
+
+/**
+ * Names in Kubernetes have small letters, digits and dashes only, and as labels at most 63 of them. Models whose names would
+ * be the same get a number, or one would replace the other.
+ */
+function uniqueDnsNames(gpus: readonly MappedGpu[]): Map<string, string> {
+  const models = [...new Set(gpus.flatMap(({ segments }) => segments.map(({ model }) => model)))].sort()
+  const names = new Map<string, string>()
+  const taken = new Set<string>()
+  for (const model of models) {
+    const name = dnsNameOf(model)
+    let unique = name
+    for (let i = 2; taken.has(unique); i++) unique = `${name}-${i}`
+    taken.add(unique)
+    names.set(model, unique)
+  }
+  return names
+}
+
+function dnsNameOf(model: string): string {
+  const name = model
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, 30)
+    .replace(/^-+|-+$/g, '')
+  return name === '' ? 'model' : name
+}

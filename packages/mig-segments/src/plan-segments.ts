@@ -1,0 +1,134 @@
+import { InvalidInputError, PctodlError } from '@pctodl/platform'
+import type { ServiceObjective, ServiceProfile } from './profile.js'
+import { countPlan, plannedAt, type SegmentPlan, servedServices } from './segment-plan.js'
+import { type Demands, demandsOf } from './service-demand.js'
+import { coverProblem } from './solve/cover-problem.js'
+import { type CountSolution, solveHeuristically } from './solve/heuristic.js'
+import { packSegments } from './solve/pack-boards.js'
+import { priceBound } from './solve/price-bound.js'
+import { fewestGpcs, solveExactly } from './solve/solve-exactly.js'
+
+export interface HeuristicOptions {
+  /** GPUs that there are. Default: as many as needed. */
+  readonly maxGpus?: number
+  /** Share of a latency objective that computing a batch may take. Default 0.45, as published. */
+  readonly latencyShare?: number
+  /** Order of the search's random steps. Default 1. */
+  readonly seed?: number
+}
+
+export interface PlanOptions extends HeuristicOptions {
+  /**
+   * Longest that integer programs may take, ms. Default 1000; what was not proved in it shows in the bounds. A result that is
+   * proved does not depend on the time.
+   */
+  readonly timeLimitMs?: number
+}
+
+/** A plan with what is known of the best there is. */
+export interface BoundedPlan extends SegmentPlan {
+  /** No plan for the same services has fewer GPUs. Equal to `gpuCount`: proved. */
+  readonly lowerBoundGpus: number
+  /** No plan with as many GPUs has fewer compute slices. Equal to `gpcCount`: proved. */
+  readonly lowerBoundGpcs: number
+}
+
+export const DEFAULT_TIME_LIMIT_MS = 1000
+
+/** The services need more GPUs than there are. */
+export class TooFewGpusError extends PctodlError {
+  readonly maxGpus: number
+  /** GPUs of the best plan found. */
+  readonly neededGpus: number
+  /** No plan has fewer. */
+  readonly lowerBoundGpus: number
+
+  constructor(maxGpus: number, neededGpus: number, lowerBoundGpus: number) {
+    const proof = lowerBoundGpus > maxGpus ? 'no plan needs fewer than' : 'the bound on any plan is'
+    super(
+      'TOO_FEW_GPUS',
+      `the plan needs ${neededGpus} GPUs and there are ${maxGpus} (${proof} ${lowerBoundGpus}); add GPUs or lower rates`,
+    )
+    this.maxGpus = maxGpus
+    this.neededGpus = neededGpus
+    this.lowerBoundGpus = lowerBoundGpus
+  }
+}
+
+/**
+ * Plan in milliseconds: column generation for the bound, rounding and local search for the plan.
+ *
+ * @throws InvalidInputError for options and objectives out of range
+ * @throws TooFewGpusError where `maxGpus` does not suffice
+ */
+export function planHeuristically(
+  profiles: readonly ServiceProfile[],
+  objectives: readonly ServiceObjective[],
+  options: HeuristicOptions = {},
+): BoundedPlan {
+  const { demands, problem, start, bound } = solveFirst(profiles, objectives, options)
+  return finish(demands, start, bound.gpus, Math.min(start.gpcs, fewestGpcs(problem)), options.maxGpus)
+}
+
+/**
+ * Plan as few GPUs as can be, and as few compute slices on them: the heuristic first, integer programs for what its bounds
+ * leave open.
+ *
+ * @throws InvalidInputError for options and objectives out of range
+ * @throws TooFewGpusError where `maxGpus` does not suffice
+ */
+export async function planSegments(
+  profiles: readonly ServiceProfile[],
+  objectives: readonly ServiceObjective[],
+  options: PlanOptions = {},
+): Promise<BoundedPlan> {
+  const { timeLimitMs = DEFAULT_TIME_LIMIT_MS } = options
+  if (!(timeLimitMs >= 0)) throw new InvalidInputError('timeLimitMs', timeLimitMs, 'ms of at least 0')
+  const { demands, problem, start, bound } = solveFirst(profiles, objectives, options)
+  const { solution, lowerBoundGpus, lowerBoundGpcs } = await solveExactly(problem, start, bound, timeLimitMs)
+  return finish(demands, solution, lowerBoundGpus, lowerBoundGpcs, options.maxGpus)
+}
+
+function solveFirst(
+  profiles: readonly ServiceProfile[],
+  objectives: readonly ServiceObjective[],
+  { maxGpus, latencyShare, seed = 1 }: HeuristicOptions,
+) {
+  if (maxGpus !== undefined && !(Number.isInteger(maxGpus) && maxGpus >= 1)) {
+    throw new InvalidInputError('maxGpus', maxGpus, 'an integer of at least 1')
+  }
+  if (!Number.isInteger(seed)) throw new InvalidInputError('seed', seed, 'an integer')
+  // The order of the objectives must not matter to the plan, so the search always sees them sorted.
+  const sorted = [...objectives].sort((a, b) => (a.model < b.model ? -1 : 1))
+  const demands = demandsOf(profiles, sorted, latencyShare)
+  const problem = coverProblem(demands.served)
+  const bound = priceBound(problem)
+  return { demands, problem, start: solveHeuristically(problem, bound, { seed }), bound }
+}
+
+function finish(
+  { served, unserved }: Demands,
+  solution: CountSolution,
+  lowerBoundGpus: number,
+  lowerBoundGpcs: number,
+  maxGpus: number | undefined,
+): BoundedPlan {
+  if (maxGpus !== undefined && solution.gpus > maxGpus) {
+    throw new TooFewGpusError(maxGpus, solution.gpus, lowerBoundGpus)
+  }
+  const gpus = packSegments(solution.counts, (service, size) => {
+    const { objective, best } = served[service]!
+    return plannedAt(objective.model, best.get(size)!)
+  })
+  return {
+    gpus,
+    served: servedServices(
+      served.map(({ objective }) => objective),
+      gpus,
+    ),
+    unserved,
+    ...countPlan(gpus),
+    lowerBoundGpus,
+    lowerBoundGpcs,
+  }
+}

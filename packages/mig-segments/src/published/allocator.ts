@@ -1,0 +1,65 @@
+import { type SegmentSize, segmentSizes } from '../mig-geometry.js'
+import type { Configured } from './configurator.js'
+import { GpuTable } from './gpu-table.js'
+
+const f32 = Math.fround
+
+/** GPUs with at most so many GPCs in use are dissolved. */
+const LIGHTLY_USED_GPCS = 4
+
+/**
+ * The published Segment Allocator. It loses what the published code loses: a dissolved segment of a service that has neither a
+ * 1-GPC nor a 2-GPC point is gone.
+ *
+ * @param optimize run the second pass, which dissolves lightly used GPUs into ones and twos
+ */
+export function allocate(configured: readonly Configured[], optimize = true): GpuTable {
+  const table = new GpuTable()
+  for (const size of [...segmentSizes].reverse()) {
+    configured.forEach((service, m) => {
+      if (service.optimal.sizeGpcs === size) {
+        for (let i = 0; i < service.optimalCount; i++) table.place({ service: m, sizeGpcs: size })
+      }
+      if (service.last.sizeGpcs === size) table.place({ service: m, sizeGpcs: size })
+    })
+  }
+  if (optimize) dissolveLightGpus(configured, table)
+  return table
+}
+
+function dissolveLightGpus(configured: readonly Configured[], table: GpuTable): void {
+  const credit = new Float32Array(configured.length)
+  for (let gpu = table.length - 1; gpu >= 0; gpu--) {
+    if (7 - table.freeGpcs(gpu) > LIGHTLY_USED_GPCS) continue
+    for (let slot = 0; slot < 7; slot++) {
+      const segment = table.slots(gpu)[slot]
+      if (!segment) continue
+      const m = segment.service
+      const { optimal, last, best } = configured[m]!
+      credit[m]! += (segment.sizeGpcs === optimal.sizeGpcs ? optimal : last).throughput
+      table.remove(gpu, slot)
+      const { twos, ones } = split(credit[m]!, best.get(1)?.throughput, best.get(2)?.throughput)
+      if (twos > 0) credit[m] = f32(credit[m]! - f32(twos * best.get(2)!.throughput))
+      if (ones > 0) credit[m] = f32(credit[m]! - f32(ones * best.get(1)!.throughput))
+      for (let i = 0; i < twos; i++) table.place({ service: m, sizeGpcs: 2 })
+      for (let i = 0; i < ones; i++) table.place({ service: m, sizeGpcs: 1 })
+    }
+  }
+}
+
+/** Ones and twos that serve a credit; none where the service runs in neither. */
+function split(credit: number, one: number | undefined, two: number | undefined): { twos: number; ones: number } {
+  if (one !== undefined && two !== undefined && f32(two / 2) > one) {
+    const twos = Math.floor(f32(credit / two))
+    return { twos, ones: Math.ceil(f32(f32(credit - f32(twos * two)) / one)) }
+  }
+  if (one !== undefined) return { twos: 0, ones: Math.ceil(f32(credit / one)) }
+  if (two !== undefined) return { twos: Math.ceil(f32(credit / two)), ones: 0 }
+  return { twos: 0, ones: 0 }
+}
+
+/** The batch size and processes that the published code writes for a segment: looked up by size, the optimal triplet first. */
+export function pointOfSize({ optimal, last, best }: Configured, size: SegmentSize) {
+  if (optimal.sizeGpcs === size) return optimal
+  return last.sizeGpcs === size ? last : best.get(size)!
+}

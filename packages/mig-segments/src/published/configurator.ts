@@ -1,0 +1,68 @@
+import { type SegmentSize, segmentSizes } from '../mig-geometry.js'
+import type { ProfilePoint, ServiceObjective, ServiceProfile } from '../profile.js'
+
+/** A point as the published code sees it: all of it in binary32. */
+export interface PublishedPoint {
+  readonly sizeGpcs: SegmentSize
+  readonly batchSize: number
+  readonly processes: number
+  /** Items/s of the segment. */
+  readonly throughput: number
+  readonly latencyMs: number
+}
+
+/** The Segment Configurator's answer for one service. */
+export interface Configured {
+  readonly objective: ServiceObjective
+  readonly best: ReadonlyMap<SegmentSize, PublishedPoint>
+  /** The optimal triplet (size, batch, processes): most throughput per GPC. */
+  readonly optimal: PublishedPoint
+  /** Segments of the optimal triplet. */
+  readonly optimalCount: number
+  /** The one segment that serves what is left of the rate. */
+  readonly last: PublishedPoint
+}
+
+const f32 = Math.fround
+
+/**
+ * Optimal triplet decision and demand matching of the published code, in its arithmetic: every quantity is rounded to binary32
+ * where that code stores it in a `float`.
+ *
+ * @returns null where no point keeps the latency
+ */
+export function configure(profile: ServiceProfile, objective: ServiceObjective): Configured | null {
+  const gateMs = f32(f32(f32(objective.latencyMs) / 2) * 0.9)
+  const candidates = profile.points
+    .map(toPublished)
+    .filter((point) => point.throughput > 0 && point.latencyMs < gateMs)
+    .sort((a, b) => a.sizeGpcs - b.sizeGpcs || a.batchSize - b.batchSize || a.processes - b.processes)
+  const best = new Map<SegmentSize, PublishedPoint>()
+  let optimal: PublishedPoint | undefined
+  for (const point of candidates) {
+    const before = best.get(point.sizeGpcs)
+    if (!before || point.throughput > before.throughput) best.set(point.sizeGpcs, point)
+    if (!optimal || perGpc(point) > perGpc(optimal)) optimal = point
+  }
+  if (!optimal) return null
+  const rate = f32(objective.ratePerS)
+  let optimalCount = Math.floor(f32(rate / optimal.throughput))
+  if (optimalCount > 0 && rate % optimal.throughput === 0) optimalCount--
+  const rest = f32(rate - f32(optimalCount * optimal.throughput))
+  const last = segmentSizes.map((size) => best.get(size)).find((point) => point && point.throughput >= rest)
+  return { objective, best, optimal, optimalCount, last: last ?? optimal }
+}
+
+function perGpc({ throughput, sizeGpcs }: PublishedPoint): number {
+  return f32(throughput / sizeGpcs)
+}
+
+function toPublished({ sizeGpcs, batchSize, processes, processThroughput, latencyMs }: ProfilePoint): PublishedPoint {
+  return {
+    sizeGpcs,
+    batchSize,
+    processes,
+    throughput: f32(f32(processThroughput) * processes),
+    latencyMs: f32(f32(latencyMs / 1000) * 1000),
+  }
+}

@@ -1,0 +1,85 @@
+import { COMPUTE_SLICES, type SegmentSize } from '../mig-geometry.js'
+import { IndexHeap } from './index-heap.js'
+
+/** A segment in the published code's table: at its start slot only. */
+export interface TableSegment {
+  readonly service: number
+  readonly sizeGpcs: SegmentSize
+}
+
+/** Order in which the published code looks for an empty start; it looks at that one cell, not at what a neighbour covers. */
+const startOrder: Readonly<Record<SegmentSize, readonly number[]>> = {
+  7: [0],
+  4: [0],
+  3: [4],
+  2: [0, 4, 2],
+  1: [0, 6, 4, 1, 2, 3, 5],
+}
+
+/**
+ * The published code's GPUs, with its placement rule: best fit in free GPCs, least index among equals, no second 3. GPUs of
+ * one fill level wait in a heap, so a placement costs a logarithm instead of a scan of the whole table.
+ */
+export class GpuTable {
+  readonly #slots: (TableSegment | undefined)[][] = []
+  readonly #free: number[] = []
+  /** By free GPCs; entries are checked when they come up, so a GPU may be listed where it no longer belongs. */
+  readonly #waiting = Array.from({ length: COMPUTE_SLICES + 1 }, () => new IndexHeap())
+  readonly #waitingForThree = Array.from({ length: COMPUTE_SLICES + 1 }, () => new IndexHeap())
+
+  /** Index of the highest GPU that was ever used, plus one. */
+  get length(): number {
+    return this.#free.length
+  }
+
+  freeGpcs(gpu: number): number {
+    return this.#free[gpu]!
+  }
+
+  slots(gpu: number): readonly (TableSegment | undefined)[] {
+    return this.#slots[gpu]!
+  }
+
+  place(segment: TableSegment): void {
+    const gpu = this.#bestFit(segment.sizeGpcs)
+    const slots = this.#slots[gpu]!
+    const start = startOrder[segment.sizeGpcs].find((slot) => slots[slot] === undefined)
+    // A GPU with room for one more GPC has an empty cell: at most six segments stand in seven cells.
+    slots[start ?? 0] = segment
+    this.#free[gpu]! -= segment.sizeGpcs
+    this.#list(gpu)
+  }
+
+  remove(gpu: number, slot: number): void {
+    this.#free[gpu]! += this.#slots[gpu]![slot]!.sizeGpcs
+    this.#slots[gpu]![slot] = undefined
+    this.#list(gpu)
+  }
+
+  #list(gpu: number): void {
+    const free = this.#free[gpu]!
+    this.#waiting[free]!.push(gpu)
+    if (!this.#holdsThree(gpu)) this.#waitingForThree[free]!.push(gpu)
+  }
+
+  #holdsThree(gpu: number): boolean {
+    return this.#slots[gpu]![4]?.sizeGpcs === 3
+  }
+
+  #bestFit(size: SegmentSize): number {
+    const waiting = size === 3 ? this.#waitingForThree : this.#waiting
+    for (let free: number = size; free <= COMPUTE_SLICES; free++) {
+      const heap = waiting[free]!
+      for (;;) {
+        const gpu = heap.least
+        if (gpu === undefined) break
+        if (this.#free[gpu] === free && !(size === 3 && this.#holdsThree(gpu))) return gpu
+        heap.pop()
+      }
+    }
+    const gpu = this.#free.length
+    this.#free.push(COMPUTE_SLICES)
+    this.#slots.push(new Array<TableSegment | undefined>(COMPUTE_SLICES).fill(undefined))
+    return gpu
+  }
+}

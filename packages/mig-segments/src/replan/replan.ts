@@ -1,0 +1,152 @@
+import { InvalidInputError } from '@pctodl/platform'
+import { placementConflict } from '../mig-geometry.js'
+import type { MappedGpu } from '../output/deployment-map.js'
+import { type HeuristicOptions, planHeuristically, TooFewGpusError } from '../plan-segments.js'
+import type { ServiceObjective, ServiceProfile } from '../profile.js'
+import { countPlan, type PlannedGpu, type PlannedSegment, type SegmentPlan, servedServices } from '../segment-plan.js'
+import { demandsOf, type ServiceDemand } from '../service-demand.js'
+import { coverProblem } from '../solve/cover-problem.js'
+import { SIZES, sizeIndex } from '../solve/size-counts.js'
+import { changesTo, PointChoice } from './changes.js'
+import { type Changes, type Located, type MigrationStep, migrationOrder } from './migration.js'
+import { type Layout, type PackedSegment, packBeside, usedGpus, type Wanted } from './pack-beside.js'
+import { targetCounts } from './target-counts.js'
+
+export interface ReplanOptions extends HeuristicOptions {
+  /**
+   * Move segments until the GPUs in use are as few as a fresh plan's. Default false: as many as now may stay in use, and more
+   * only as needed.
+   */
+  readonly consolidate?: boolean
+}
+
+/** The next map, and the way to it. */
+export interface Replan extends SegmentPlan {
+  /** GPUs that a plan from scratch would use. */
+  readonly freshGpus: number
+  /** Segments created, in new places. */
+  readonly created: number
+  /** Segments whose processes start again in the same instance. */
+  readonly restarted: number
+  readonly removed: number
+  readonly kept: number
+  /** GPUs on which an instance is created or removed. */
+  readonly reconfiguredGpus: number
+  /** In an order that keeps services up; see `MigrationStep.shortfall`. */
+  readonly steps: readonly MigrationStep[]
+}
+
+/**
+ * Change a running map to new objectives with few segments moved: segments that can go on stay where they are, surplus goes,
+ * what is short is placed beside them, and only where the GPUs do not suffice are segments moved.
+ *
+ * @param current the map that runs now
+ * @param objectives of all services, changed ones and others; a model without one is taken down
+ * @throws InvalidInputError for a current map with overlapping instances
+ * @throws TooFewGpusError where `maxGpus` does not suffice
+ */
+export function replan(
+  current: readonly MappedGpu[],
+  profiles: readonly ServiceProfile[],
+  objectives: readonly ServiceObjective[],
+  options: ReplanOptions = {},
+): Replan {
+  for (const { index, segments } of current) {
+    const conflict = placementConflict(segments)
+    if (conflict !== null)
+      throw new InvalidInputError(`current map, GPU ${index}`, conflict, 'instances that do not overlap')
+  }
+  const fresh = planHeuristically(profiles, objectives, options)
+  const inUse = current.filter(({ segments }) => segments.length > 0).length
+  const wantedGpus = options.consolidate ? fresh.gpuCount : Math.max(inUse, fresh.gpuCount)
+  const maxGpus = Math.min(options.maxGpus ?? Number.POSITIVE_INFINITY, wantedGpus)
+  const sorted = [...objectives].sort((a, b) => (a.model < b.model ? -1 : 1))
+  const { served, unserved } = demandsOf(profiles, sorted, options.latencyShare)
+
+  const layout = nextLayout(current, served, countsOf(fresh.gpus, served), maxGpus)
+  if (usedGpus(layout) > maxGpus) throw new TooFewGpusError(maxGpus, usedGpus(layout), fresh.lowerBoundGpus)
+  const points = new PointChoice(profiles, served, options.latencyShare)
+  const changes = changesTo(layout, current, points)
+  const located = [...changes.kept, ...changes.restarted.map(({ after }) => after), ...changes.created]
+  const gpus = gpusOf(located)
+  const needed = new Map(
+    served.map(({ objective: { model, ratePerS } }) => [model, Math.min(ratePerS, capacityNow(changes, model))]),
+  )
+  return {
+    gpus,
+    served: servedServices(
+      served.map(({ objective }) => objective),
+      gpus,
+    ),
+    unserved,
+    ...countPlan(gpus),
+    freshGpus: fresh.gpuCount,
+    created: changes.created.length,
+    restarted: changes.restarted.length,
+    removed: changes.removed.length,
+    kept: changes.kept.length,
+    reconfiguredGpus: new Set([...changes.created, ...changes.removed].map(({ gpu }) => gpu)).size,
+    steps: migrationOrder(changes, needed),
+  }
+}
+
+function countsOf(gpus: readonly MappedGpu[], served: readonly ServiceDemand[]): Int32Array {
+  const row = new Map(served.map(({ objective }, m) => [objective.model, m]))
+  const counts = new Int32Array(served.length * SIZES)
+  for (const { segments } of gpus) {
+    for (const { model, sizeGpcs } of segments) {
+      const m = row.get(model)
+      if (m !== undefined && served[m]!.best.has(sizeGpcs)) counts[m * SIZES + sizeIndex[sizeGpcs]]!++
+    }
+  }
+  return counts
+}
+
+/** Choose what stays, then place the rest beside it. */
+function nextLayout(
+  current: readonly MappedGpu[],
+  served: readonly ServiceDemand[],
+  fresh: Int32Array,
+  maxGpus: number,
+): Layout {
+  const left = targetCounts(coverProblem(served), countsOf(current, served), fresh, maxGpus)
+  const row = new Map(served.map(({ objective }, m) => [objective.model, m]))
+  const kept: Layout = new Map()
+  // Segments on full GPUs stay first, so that what goes empties the others.
+  const byFill = [...current].sort((a, b) => gpcsIn(b.segments) - gpcsIn(a.segments) || a.index - b.index)
+  for (const { index, segments } of byFill) {
+    const staying: PackedSegment[] = []
+    for (const { model, sizeGpcs, start } of segments) {
+      const m = row.get(model)
+      if (m === undefined || left[m * SIZES + sizeIndex[sizeGpcs]]! === 0) continue
+      left[m * SIZES + sizeIndex[sizeGpcs]]!--
+      staying.push({ model, sizeGpcs, start })
+    }
+    kept.set(index, staying)
+  }
+  const wanted: Wanted[] = []
+  served.forEach(({ objective: { model }, best }, m) => {
+    for (const sizeGpcs of best.keys()) {
+      for (let i = left[m * SIZES + sizeIndex[sizeGpcs]]!; i > 0; i--) wanted.push({ model, sizeGpcs })
+    }
+  })
+  return packBeside(kept, wanted, maxGpus)
+}
+
+function gpcsIn(segments: MappedGpu['segments']): number {
+  return segments.reduce((sum, { sizeGpcs }) => sum + sizeGpcs, 0)
+}
+
+function capacityNow({ kept, restarted, removed }: Changes, model: string): number {
+  return [...kept, ...restarted.map(({ before }) => before), ...removed]
+    .filter(({ segment }) => segment.model === model)
+    .reduce((sum, { segment }) => sum + segment.throughput, 0)
+}
+
+function gpusOf(located: readonly Located[]): PlannedGpu[] {
+  const byGpu = new Map<number, PlannedSegment[]>()
+  for (const { gpu, segment } of located) byGpu.set(gpu, [...(byGpu.get(gpu) ?? []), segment])
+  return [...byGpu]
+    .map(([index, segments]) => ({ index, segments: segments.sort((a, b) => a.start - b.start) }))
+    .sort((a, b) => a.index - b.index)
+}

@@ -1,0 +1,81 @@
+import type { Placement } from './mig-geometry.js'
+import { type ProfilePoint, type ServiceObjective, throughputOf } from './profile.js'
+
+/** A MIG instance with the processes that serve one model in it. */
+export interface PlannedSegment extends Placement {
+  readonly model: string
+  readonly batchSize: number
+  /** MPS processes in the instance. */
+  readonly processes: number
+  /** Items/s of the segment. */
+  readonly throughput: number
+  /** Time of one batch, ms. */
+  readonly latencyMs: number
+}
+
+/** The segments of one GPU, by start slot. */
+export interface PlannedGpu {
+  /** Index over the whole cluster, from 0. */
+  readonly index: number
+  readonly segments: readonly PlannedSegment[]
+}
+
+/** A service that is in the plan. */
+export interface ServedService extends ServiceObjective {
+  readonly segments: number
+  readonly gpcs: number
+  /** Items/s of all its segments; at least `ratePerS`. */
+  readonly capacity: number
+}
+
+/** Why a service is not in the plan. */
+export type UnservedReason = 'no-profile' | 'never-ran' | 'latency'
+
+export interface UnservedService extends ServiceObjective {
+  readonly reason: UnservedReason
+  /** What is wrong and what would help. */
+  readonly message: string
+}
+
+/** Which segments run where. */
+export interface SegmentPlan {
+  readonly gpus: readonly PlannedGpu[]
+  readonly served: readonly ServedService[]
+  /** Services that no instance can serve within their latency; everything else is planned. */
+  readonly unserved: readonly UnservedService[]
+  /** GPUs with at least one segment. */
+  readonly gpuCount: number
+  /** Compute slices in use. */
+  readonly gpcCount: number
+}
+
+/** A model run at a profiled point, wherever on a GPU. */
+export function plannedAt(model: string, point: ProfilePoint): Omit<PlannedSegment, 'start'> {
+  const { sizeGpcs, batchSize, processes, latencyMs } = point
+  return { model, sizeGpcs, batchSize, processes, throughput: throughputOf(point), latencyMs }
+}
+
+/** Count what a set of GPUs holds. */
+export function countPlan(gpus: readonly PlannedGpu[]): Pick<SegmentPlan, 'gpuCount' | 'gpcCount'> {
+  let gpcCount = 0
+  for (const { segments } of gpus) for (const { sizeGpcs } of segments) gpcCount += sizeGpcs
+  return { gpuCount: gpus.filter(({ segments }) => segments.length > 0).length, gpcCount }
+}
+
+/** Capacity, segments and GPCs of each service, in the order of the objectives. */
+export function servedServices(objectives: readonly ServiceObjective[], gpus: readonly PlannedGpu[]): ServedService[] {
+  const totals = new Map<string, { segments: number; gpcs: number; capacity: number }>()
+  for (const { segments } of gpus) {
+    for (const { model, sizeGpcs, throughput } of segments) {
+      const total = totals.get(model) ?? { segments: 0, gpcs: 0, capacity: 0 }
+      total.segments++
+      total.gpcs += sizeGpcs
+      total.capacity += throughput
+      totals.set(model, total)
+    }
+  }
+  return objectives.map((objective) => ({
+    ...objective,
+    ...(totals.get(objective.model) ?? { segments: 0, gpcs: 0, capacity: 0 }),
+  }))
+}

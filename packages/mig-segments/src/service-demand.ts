@@ -1,0 +1,121 @@
+import { InvalidInputError } from '@pctodl/platform'
+import { latencyGateMs } from './latency-gate.js'
+import { COMPUTE_SLICES, type SegmentSize } from './mig-geometry.js'
+import { type ProfilePoint, type ServiceObjective, type ServiceProfile, throughputOf } from './profile.js'
+import type { UnservedService } from './segment-plan.js'
+
+/** GPUs that one service may take. */
+const MOST_GPUS = 100_000
+
+/** A service with, for each size of instance, the best way to run it within its latency. */
+export interface ServiceDemand {
+  readonly objective: ServiceObjective
+  readonly best: ReadonlyMap<SegmentSize, ProfilePoint>
+}
+
+export interface Demands {
+  readonly served: readonly ServiceDemand[]
+  readonly unserved: readonly UnservedService[]
+}
+
+/**
+ * Match objectives with profiles: of each size of instance the point of highest throughput whose batch time stays below the
+ * gate. Among equals the smallest batch, then the fewest processes.
+ *
+ * @throws InvalidInputError for two objectives or two profiles of one model, for rates or latencies that are not positive, and
+ * for rates that take more than `MOST_GPUS`
+ */
+export function demandsOf(
+  profiles: readonly ServiceProfile[],
+  objectives: readonly ServiceObjective[],
+  latencyShare?: number,
+): Demands {
+  const byModel = new Map<string, ServiceProfile>()
+  for (const profile of profiles) {
+    if (byModel.has(profile.model)) throw new InvalidInputError('profiles', profile.model, 'one profile for each model')
+    byModel.set(profile.model, profile)
+  }
+  const seen = new Set<string>()
+  const served: ServiceDemand[] = []
+  const unserved: UnservedService[] = []
+  for (const objective of objectives) {
+    assertObjective(objective)
+    if (seen.has(objective.model)) {
+      throw new InvalidInputError('objectives', objective.model, 'one objective for each model; add the rates up')
+    }
+    seen.add(objective.model)
+    const profile = byModel.get(objective.model)
+    const gateMs = latencyGateMs(objective.latencyMs, latencyShare)
+    const best = profile ? bestPoints(profile, gateMs) : new Map<SegmentSize, ProfilePoint>()
+    if (best.size > 0) {
+      assertCountable(objective, best)
+      served.push({ objective, best })
+    } else unserved.push(explainUnserved(objective, profile, gateMs))
+  }
+  return { served, unserved }
+}
+
+function assertObjective({ model, ratePerS, latencyMs }: ServiceObjective): void {
+  if (!(ratePerS > 0 && Number.isFinite(ratePerS))) {
+    throw new InvalidInputError(`objective of ${model}: ratePerS`, ratePerS, 'a positive number of requests/s')
+  }
+  if (!(latencyMs > 0 && Number.isFinite(latencyMs))) {
+    throw new InvalidInputError(`objective of ${model}: latencyMs`, latencyMs, 'a positive number of ms')
+  }
+}
+
+/** A typing error in a rate is an error, not hours of counting segments. */
+function assertCountable({ model, ratePerS }: ServiceObjective, best: ServiceDemand['best']): void {
+  const perGpc = Math.max(...[...best].map(([size, point]) => throughputOf(point) / size))
+  const gpus = ratePerS / perGpc / COMPUTE_SLICES
+  if (gpus <= MOST_GPUS) return
+  throw new InvalidInputError(
+    `objective of ${model}: ratePerS`,
+    ratePerS,
+    `at most ${(MOST_GPUS * COMPUTE_SLICES * perGpc).toPrecision(3)} requests/s, what ${MOST_GPUS} GPUs serve`,
+  )
+}
+
+function bestPoints({ points }: ServiceProfile, gateMs: number): Map<SegmentSize, ProfilePoint> {
+  const best = new Map<SegmentSize, ProfilePoint>()
+  for (const point of points) {
+    if (!(point.processThroughput > 0 && point.latencyMs < gateMs)) continue
+    const before = best.get(point.sizeGpcs)
+    if (!before || isBetter(point, before)) best.set(point.sizeGpcs, point)
+  }
+  return best
+}
+
+function isBetter(a: ProfilePoint, b: ProfilePoint): boolean {
+  return (throughputOf(a) - throughputOf(b) || b.batchSize - a.batchSize || b.processes - a.processes) > 0
+}
+
+function explainUnserved(
+  objective: ServiceObjective,
+  profile: ServiceProfile | undefined,
+  gateMs: number,
+): UnservedService {
+  const { model, latencyMs } = objective
+  if (!profile) return { ...objective, reason: 'no-profile', message: `${model} has no profile; measure it first` }
+  const ran = profile.points.filter((point) => point.processThroughput > 0)
+  const fastest = ran.reduce<ProfilePoint | undefined>(
+    (least, point) => (least && least.latencyMs <= point.latencyMs ? least : point),
+    undefined,
+  )
+  if (!fastest) {
+    return {
+      ...objective,
+      reason: 'never-ran',
+      message: `${model} ran in no profiled instance; profile smaller batches`,
+    }
+  }
+  const share = gateMs / latencyMs
+  return {
+    ...objective,
+    reason: 'latency',
+    message:
+      `${model}: no instance computes a batch in less than ${gateMs.toPrecision(4)} ms (${share} of ${latencyMs} ms); ` +
+      `the fastest is ${fastest.latencyMs.toPrecision(4)} ms (${fastest.sizeGpcs} GPCs, batch ${fastest.batchSize}, ` +
+      `${fastest.processes} processes), so ask for more than ${(fastest.latencyMs / share).toPrecision(4)} ms`,
+  }
+}

@@ -1,0 +1,83 @@
+import { cheapestCover } from './cheapest-cover.js'
+import type { CoverProblem } from './cover-problem.js'
+import { type EnumerationGoal, enumerateTotals } from './enumerate-totals.js'
+import { fewestGpus } from './fewest-gpus.js'
+import type { CountSolution } from './heuristic.js'
+import { type HighsGoal, minimizeWithHighs } from './minimize-with-highs.js'
+import type { PriceBound } from './price-bound.js'
+import { gpcsOf, gpcTotal, SIZES } from './size-counts.js'
+
+export interface ExactSolution {
+  readonly solution: CountSolution
+  /** No plan has fewer GPUs. */
+  readonly lowerBoundGpus: number
+  /** No plan with as many GPUs as this has fewer compute slices. */
+  readonly lowerBoundGpcs: number
+}
+
+/**
+ * Prove or improve a solution: fewest GPUs first, then fewest compute slices on that many. What the bounds leave open is
+ * enumerated where that is little, and given to HiGHS where it is not; most problems never load it.
+ *
+ * @param start a solution
+ * @param bound its lower bound on GPUs, with prices
+ * @param timeLimitMs for all integer programs together; what could not be proved in it shows in the bounds
+ */
+export async function solveExactly(
+  problem: CoverProblem,
+  start: CountSolution,
+  bound: PriceBound,
+  timeLimitMs: number,
+): Promise<ExactSolution> {
+  let leftMs = timeLimitMs
+  /** The best solution within limits, or a proof that there is none, or only a bound. */
+  const seek = async (goal: Omit<EnumerationGoal, 'prices'>, program: Omit<HighsGoal, 'start' | 'timeLimitMs'>) => {
+    const enumerated = enumerateTotals(problem, { ...goal, prices: bound.prices })
+    if (enumerated.kind === 'found') return { solution: solutionOf(enumerated.counts), bound: null }
+    if (enumerated.kind === 'none') return { solution: null, bound: Number.POSITIVE_INFINITY }
+    if (leftMs <= 0) return { solution: null, bound: program.atLeast }
+    const outcome = await minimizeWithHighs(problem, { ...program, start: solution.counts, timeLimitMs: leftMs })
+    leftMs -= outcome.runTimeMs
+    return { solution: outcome.counts && solutionOf(outcome.counts), bound: outcome.bound }
+  }
+
+  let solution = start
+  let lowerBoundGpus = bound.gpus
+  while (solution.gpus > lowerBoundGpus) {
+    const maxGpus = solution.gpus - 1
+    const outcome = await seek(
+      { maxGpus, maxGpcs: Number.POSITIVE_INFINITY },
+      { objective: 'gpus', maxGpus, atLeast: lowerBoundGpus },
+    )
+    if (outcome.bound !== null) lowerBoundGpus = Math.min(solution.gpus, outcome.bound)
+    if (!outcome.solution || outcome.solution.gpus > maxGpus) break
+    solution = outcome.solution
+  }
+  let lowerBoundGpcs = Math.min(solution.gpcs, fewestGpcs(problem))
+  if (solution.gpcs > lowerBoundGpcs) {
+    const { gpus, gpcs } = solution
+    const outcome = await seek(
+      { maxGpus: gpus, maxGpcs: gpcs - 1 },
+      { objective: 'gpcs', maxGpus: gpus, atLeast: lowerBoundGpcs },
+    )
+    if (outcome.solution && outcome.solution.gpus <= gpus && outcome.solution.gpcs < gpcs) solution = outcome.solution
+    // Enumeration finds the leanest plan of all, so what it found is its own bound.
+    lowerBoundGpcs = Math.min(solution.gpcs, outcome.bound ?? solution.gpcs)
+  }
+  return { solution, lowerBoundGpus, lowerBoundGpcs }
+}
+
+function solutionOf(counts: Int32Array): CountSolution {
+  const total = new Int32Array(SIZES)
+  counts.forEach((count, i) => {
+    total[i % SIZES]! += count
+  })
+  return { counts, gpus: fewestGpus(total), gpcs: gpcTotal(total) }
+}
+
+/** Compute slices that the services need whatever the boards: the sum of their leanest covers. */
+export function fewestGpcs(problem: CoverProblem): number {
+  let sum = 0
+  for (let m = 0; m < problem.services; m++) sum += Math.ceil(cheapestCover(problem, m, gpcsOf).bound - 1e-6)
+  return sum
+}

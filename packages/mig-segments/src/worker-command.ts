@@ -1,0 +1,42 @@
+import { InvalidInputError } from '@pctodl/platform'
+
+/**
+ * The words of a command as a shell would split them: blanks part words, quotes of either kind keep them together. Nothing
+ * else is special.
+ *
+ * @throws InvalidInputError for a quote that does not end
+ */
+export function splitWords(text: string): string[] {
+  const words: string[] = []
+  let word: string | undefined
+  let quote = ''
+  for (const letter of text) {
+    if (quote !== '') {
+      if (letter === quote) quote = ''
+      else word += letter
+    } else if (letter === '"' || letter === "'") {
+      quote = letter
+      word ??= ''
+    } else if (/\s/.test(letter)) {
+      if (word !== undefined) words.push(word)
+      word = undefined
+    } else {
+      word = (word ?? '') + letter
+    }
+  }
+  if (quote !== '') throw new InvalidInputError('command', text, `a closing ${quote}`)
+  return word === undefined ? words : [...words, word]
+}
+
+/** Command of a worker of a segment: `{model}`, `{batch}` and `{processes}` in its words replaced. */
+export function workerCommand(
+  command: readonly string[],
+  { model, batchSize, processes }: { model: string; batchSize: number; processes: number },
+): string[] {
+  return command.map((word) =>
+    word
+      .replaceAll('{model}', model)
+      .replaceAll('{batch}', String(batchSize))
+      .replaceAll('{processes}', String(processes)),
+  )
+}

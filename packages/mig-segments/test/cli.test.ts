@@ -1,0 +1,130 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { exitCodeOf } from '@pctodl/command-line'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { segments } from '../src/commands.js'
+import { mapColumns } from '../src/index.js'
+
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'pctodl-segments-test-'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+async function call(...argv: string[]) {
+  let stdout = ''
+  let stderr = ''
+  const terminal = {
+    stdout: { write: (text: string) => (stdout += text) },
+    stderr: { write: (text: string) => (stderr += text) },
+    signal: new AbortController().signal,
+    env: {},
+  }
+  const code = await exitCodeOf('pctodl-segments', segments, argv, terminal)
+  return { code, stdout, stderr }
+}
+const output = () => ['--output', path.join(folder, 'deployment')]
+const file = (name: string, content: string) => {
+  const written = path.join(folder, name)
+  writeFileSync(written, content)
+  return written
+}
+
+describe('pctodl-segments', () => {
+  it('plans the example and writes what was asked for', async () => {
+    const { code, stdout, stderr } = await call(
+      '2',
+      ...output(),
+      ...['--explain', '--picture', '--mig-parted', '--kubernetes', '--image', 'mine:1', '--command', 'serve {model}'],
+      ...['--node-names', 'alpha,beta'],
+    )
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toMatch(/takes 1 x 2 GPC/)
+    expect(stdout).toMatch(/3 GPUs \(no plan has fewer\)/)
+    const beside = (name: string) => readFileSync(path.join(folder, 'deployment', 'SLO2', name), 'utf8')
+    expect(beside('SLO2_ParvaGPU_deploy.csv').split('\n')[0]).toBe(mapColumns.join())
+    expect(beside('map.svg')).toMatch(/^<svg/)
+    expect(beside('mig-parted.yaml')).toMatch(/^version: v1/)
+    expect(beside('kubernetes.yaml')).toMatch(/image: mine:1\n[\s\S]*args:\n +- serve\n +- densenet201\n/)
+    expect(beside('kubernetes.yaml')).toContain('kubernetes.io/hostname: alpha')
+  })
+
+  it('reports as JSON', async () => {
+    const { stdout } = await call('plan', '1', ...output(), '--json', '--algorithm', 'heuristic', '--fit-batches')
+    const report = JSON.parse(stdout)
+    expect(report).toMatchObject({ gpuCount: report.lowerBoundGpus, unserved: [], lateSegments: [] })
+    expect(report.files).toHaveLength(1)
+  })
+
+  it('plans as published, for comparison', async () => {
+    const { code, stdout } = await call('3', ...output(), '--algorithm', 'published')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/as the published algorithm has it/)
+  })
+
+  it('replans from a map, with the steps', async () => {
+    await call('2', ...output())
+    const from = path.join(folder, 'deployment', 'SLO2', 'SLO2_ParvaGPU_deploy.csv')
+    const same = await call('replan', '2', '--from', from, ...output())
+    expect(same.stdout).toMatch(/0 are created, 0 removed, on 0 GPUs/)
+    const { code, stdout } = await call('replan', '3', '--from', from, ...output())
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/ {2}1\. create node 0 GPU \d, .*gb@\d: /)
+    expect(JSON.parse((await call('replan', '3', '--from', from, ...output(), '--json')).stdout).steps.length).toBe(
+      stdout.match(/^ *\d+\. /gm)!.length,
+    )
+  })
+
+  it('reads profiles and objectives of anybody, warns, and names what cannot be served', async () => {
+    const header = 'Mig instance,Batch size,Workload Number,Throughput,Latency'
+    file('slow.csv', `${header}\n1,1,1,10,0.1\n2,1,1,10,0.2\n3,1,1,10,0.3\n4,1,1,10,0.4\n`)
+    file('net.csv', `${header}\n1,8,1,100,0.08\n`)
+    file('SLO_req_rate.csv', 'net,slow\n150,5\n')
+    file('SLO_latency.csv', 'slow,net\n50,500\n')
+    const own = ['--profiles', folder, '--slo', folder, ...output()]
+    const { code, stdout, stderr } = await call('1', ...own)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/1 GPU \(/)
+    expect(stderr).toMatch(/warning: slow: latency rises/)
+    expect(stderr).toMatch(/not served: slow: no instance computes a batch in less than 22.50 ms/)
+    expect((await call('1', ...own, '--strict')).code).toBe(1)
+    const crowded = await call('1', ...own, '--rate-factor', '100', '--nodes', '1', '--gpus-per-node', '4')
+    expect(crowded).toMatchObject({ code: 1, stderr: expect.stringMatching(/needs 22 GPUs and there are 4/) })
+  })
+
+  it.each([
+    [['99'], 2, /no SLO row 99; the files have rows 1 to 4/],
+    [['0'], 2, /integer of at least 1/],
+    [['2', '--board', 'T4'], 2, /has no MIG/],
+    [['2', '--board', 'none'], 2, /unknown GPU 'none'/],
+    [['2', '--profiles', '/nowhere'], 2, /--profiles needs --slo/],
+    [['2', '--profiles', '/nowhere', '--slo', '/nowhere'], 1, /\/nowhere has no profiles/],
+    [['2', '--algorithm', 'magic'], 2, /not one of exact, heuristic, published/],
+    [['2', '--time-limit', '-1'], 2, /positive number of seconds/],
+    [['2', '--algorithm', 'published', '--explain'], 2, /leave it away with published/],
+    [['2', '--algorithm', 'published', '--latency-share', '0.5'], 2, /0.45 in the published/],
+    [['2', '--kubernetes', '--image', 'mine:1'], 2, /needs --image and --command/],
+    [[], 2, /missing required argument 'SLO_INDEX'/],
+    [['replan', '2'], 2, /--from/],
+    [['replan', '2', '--from', '/nowhere.csv'], 1, /\/nowhere.csv/],
+    [['deploy', '--node', '0'], 2, /name an SLO row, or a map/],
+    [['deploy', '1', '--node', '-1'], 2, /integer of at least 0/],
+    [['deploy', '1', '--node', '0', '--command', "it's"], 1, /a closing '/],
+  ])('refuses %j', async (argv, code, message) => {
+    expect(await call(...argv)).toMatchObject({ code, stderr: expect.stringMatching(message) })
+  })
+
+  it('has nothing for a node that the map does not name', async () => {
+    const map = file('node-map.txt', `${mapColumns.join()}\n0,0,net,4,3,8,2\n`)
+    const { code, stderr } = await call('deploy', '--node', '1', '--map', map, '--directory', folder)
+    expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringMatching(/has nothing on node 1/) })
+  })
+
+  it('helps', async () => {
+    const { code, stdout } = await call('--help')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/Example:\n {2}pctodl-segments 2/)
+    expect((await call('deploy', '--help')).stdout).toMatch(/--apply/)
+  })
+})

@@ -1,0 +1,143 @@
+import { migProfiles } from '@pctodl/gpu-sim'
+import { findGpuSpec } from '@pctodl/platform'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  assignStarts,
+  assignStartsBeside,
+  fewestGpus,
+  findMigBoard,
+  footprints,
+  maximalPatterns,
+  migBoardKeys,
+  type Placement,
+  placementConflict,
+  type SegmentSize,
+  segmentSizes,
+} from '../src/index.js'
+import { boardFraction } from '../src/solve/board-fraction.js'
+import { packSizes } from '../src/solve/pack-boards.js'
+import { gpcsOf } from '../src/solve/size-counts.js'
+
+const sizesOf = (counts: readonly number[]) =>
+  counts.flatMap((count, s) => new Array<SegmentSize>(count).fill(segmentSizes[s]!))
+
+/** All multisets that fit 7 GPCs, legal or not. */
+const multisets: number[][] = []
+for (let ones = 0; ones <= 7; ones++)
+  for (let twos = 0; twos <= 3; twos++)
+    for (let threes = 0; threes <= 2; threes++)
+      for (let fours = 0; fours <= 1; fours++)
+        for (let sevens = 0; sevens <= 1; sevens++) multisets.push([ones, twos, threes, fours, sevens])
+
+const isPart = (counts: readonly number[]) =>
+  maximalPatterns.some((pattern) => counts.every((count, s) => count <= pattern[s]!))
+
+describe('MIG geometry', () => {
+  it.each(migBoardKeys)('of %s is what the simulated board has', (key) => {
+    const board = findMigBoard(key)
+    const simulated = migProfiles(findGpuSpec(key))
+    for (const size of segmentSizes) {
+      const profile = simulated.find(({ name }) => name === board.profileNames[size])
+      expect(profile, board.profileNames[size]).toMatchObject({
+        memorySlices: footprints[size].memorySlices,
+        placements: footprints[size].starts,
+      })
+    }
+  })
+
+  it('refuses boards without MIG and boards that do not exist', () => {
+    expect(() => findMigBoard('T4')).toThrow(expect.objectContaining({ code: 'NOT_SUPPORTED' }))
+    expect(() => findMigBoard('B9000')).toThrow(expect.objectContaining({ code: 'UNKNOWN_NAME' }))
+  })
+
+  it('finds starts for exactly the sets that are part of a maximal pattern', () => {
+    for (const counts of multisets) {
+      const sizes = sizesOf(counts)
+      const starts = assignStarts(sizes)
+      expect(starts !== null, sizes.join('-')).toBe(isPart(counts))
+      if (starts) {
+        const placements = sizes.map((sizeGpcs, i) => ({ sizeGpcs, start: starts[i]! }))
+        expect(placementConflict(placements), sizes.join('-')).toBeNull()
+      }
+    }
+  })
+
+  it('has no pattern that another contains', () => {
+    for (const pattern of maximalPatterns) {
+      expect(assignStarts(sizesOf(pattern)), pattern.join()).not.toBeNull()
+      segmentSizes.forEach((_, s) => {
+        expect(assignStarts(sizesOf(pattern.map((count, i) => count + (i === s ? 1 : 0))))).toBeNull()
+      })
+    }
+  })
+
+  it('names what is in the way', () => {
+    const at = (sizeGpcs: SegmentSize, start: number): Placement => ({ sizeGpcs, start })
+    expect(placementConflict([at(4, 0), at(1, 1)])).toMatch('1@1 overlaps 4@0 at memory slice 1')
+    expect(placementConflict([at(2, 5)])).toMatch('cannot start at slice 5, only at 0, 2, 4')
+    expect(placementConflict([at(3, 0), at(3, 4)])).toBeNull()
+    expect(assignStartsBeside([at(3, 0)], [4])).toBeNull()
+    expect(assignStartsBeside([at(1, 1)], [3, 2])).toEqual([4, 2])
+  })
+})
+
+/** Boards by brute force: the fewest maximal patterns that cover the counts. */
+function bruteForce(counts: readonly number[], memo = new Map<string, number>()): number {
+  if (counts.every((count) => count <= 0)) return 0
+  const key = counts.join()
+  const known = memo.get(key)
+  if (known !== undefined) return known
+  let best = Number.POSITIVE_INFINITY
+  for (const pattern of maximalPatterns) {
+    const left = counts.map((count, s) => Math.max(0, count - pattern[s]!))
+    if (left.every((count, s) => count === counts[s])) continue
+    best = Math.min(best, 1 + bruteForce(left, memo))
+  }
+  memo.set(key, best)
+  return best
+}
+
+describe('fewestGpus', () => {
+  const small = fc.tuple(fc.nat(9), fc.nat(7), fc.nat(6), fc.nat(4), fc.nat(1))
+  const large = fc.tuple(fc.nat(3000), fc.nat(3000), fc.nat(3000), fc.nat(3000), fc.nat(300))
+
+  it('is the least number of boards, by brute force', () => {
+    const memo = new Map<string, number>()
+    fc.assert(
+      fc.property(small, (counts) => {
+        expect(fewestGpus(counts)).toBe(bruteForce(counts, memo))
+      }),
+      { numRuns: 150, seed: 1 },
+    )
+  })
+
+  it('never falls when a segment is added', () => {
+    fc.assert(
+      fc.property(large, fc.nat(4), (counts, s) => {
+        const more = counts.map((count, i) => count + (i === s ? 1 : 0))
+        expect(fewestGpus(more)).toBeGreaterThanOrEqual(fewestGpus(counts))
+      }),
+    )
+  })
+
+  it('is what packing takes, and the fraction is at most it', () => {
+    fc.assert(
+      fc.property(fc.oneof(small, large), (counts) => {
+        const boards = packSizes(counts)
+        expect(boards.length).toBe(fewestGpus(counts))
+        expect(boardFraction(counts)).toBeLessThanOrEqual(fewestGpus(counts) + 1e-9)
+        const packed = segmentSizes.map((size) => boards.flat().filter((other) => other === size).length)
+        expect(packed).toEqual(counts)
+        for (const board of new Set(boards.map((sizes) => sizes.join()))) {
+          expect(assignStarts(board.split(',').map(Number) as SegmentSize[]), board).not.toBeNull()
+        }
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('counts GPCs by position as sizes are listed', () => {
+    expect([...gpcsOf]).toEqual([...segmentSizes])
+  })
+})
