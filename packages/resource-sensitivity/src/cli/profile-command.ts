@@ -1,0 +1,150 @@
+import path from 'node:path'
+import {
+  asUsage,
+  inHouseStyle,
+  integerFrom,
+  listOf,
+  numberBetween,
+  oneOf,
+  positiveNumber,
+  type Terminal,
+  writeFileAtomically,
+} from '@pctodl/command-line'
+import type { Command } from 'commander'
+import { assertContainerRuntime } from '../limits/container.js'
+import { withCpus } from '../limits/cpu-affinity.js'
+import { createMemoryGroup } from '../limits/memory-group.js'
+import { profileJob } from '../profile/profile-job.js'
+import { measureMemoryGBps, measureStorageMBps, rememberedRate } from '../profile/read-rates.js'
+import { RunLog } from '../profile/run-log.js'
+import { type RunSetting, runTraining } from '../profile/run-training.js'
+import { formatMatrixTable } from '../report/matrix-table.js'
+import { type ProfileRequest, type RawProfileOptions, resolveProfileRequest } from './profile-request.js'
+
+/** Options of the published profiler that change nothing, there or here. They are taken, with a note that says why. */
+const withoutEffect = [
+  ['-j, --workers <n>', 'workers', 'every GPU gets as many loaders as it has cores'],
+  ['--epochs <n>', 'epochs', '--max-iterations bounds a run'],
+  ['--profiler-src <folder>', 'profilerSrc', 'nothing of the profiler runs in the container'],
+  ['--local-disk <folder>', 'localDisk', "the rate of the storage is measured on the data set's own files"],
+] as const
+
+export function addProfileCommand(parent: Command, terminal: Terminal): void {
+  const command = inHouseStyle(parent.command('profile'), terminal.stdout)
+    .description('Run a training job under CPU and memory limits and write its sensitivity matrix.')
+    .helpOption('-h, --help', 'show this help')
+    .argument('<script>', 'training script: .py, .js, .mjs, .sh or an executable')
+    .argument(
+      '[args...]',
+      "the script's own arguments, untouched; an option that the profiler sets as well wins over them",
+    )
+    .passThroughOptions()
+    .option('--docker-img <image>', 'run the job in a container of this image')
+    .option('--container-runtime <name>', 'docker or podman', oneOf('docker', 'podman'), 'docker')
+    .option('--container-mnt <folder>', 'where data sets are mounted in the container', '/datadrive/')
+    .option('--container-gpus <which>', 'GPUs handed to the container: all, device=0,1 ... or none', 'all')
+    .option('--container-args <words>', 'further words for docker run', listOf(String))
+    .option('--num-gpus <n>', 'GPUs of the job, one process each', integerFrom(1), 1)
+    .option('--job-name <name>', 'names the report file and the output', 'job-0')
+    .option('--nnodes <n>', 'nodes of the job; this command profiles one of them', integerFrom(1), 1)
+    .option('--node_rank <n>', 'number of this node', integerFrom(0), 0)
+    .option('--master_addr <address>', 'of the first node', '127.0.0.1')
+    .option('--master_port <port>', 'free port there', integerFrom(1, 65535), 29500)
+    .option('--cpu <n>', 'most CPU cores to try; 0: all that this process may use', integerFrom(0), 0)
+    .option('--memory <GB>', 'limit the memory of each run (default: none)', positiveNumber('GB'))
+    .option('--cgroup <folder>', 'cgroup v2 folder under which memory is limited (default: where cgroup2 is mounted)')
+    .option('-b, --batch-size <n>', "batch of each GPU (default: the script's own, else 256)", integerFrom(1))
+    .option('--max-iterations <n>', "iterations of each run (default: the script's own, else 50)", integerFrom(1))
+    .option('--data <folder>', "data set (default: the script's own --data)")
+    .option('--dataset-gb <GB>', 'size of the data set (default: measured)', positiveNumber('GB'))
+    .option('--num-samples <n>', 'samples in the data set (default: its files)', integerFrom(1))
+    .option('--resident-gb <GB>', 'memory of the job itself, beside what caches its data', numberBetween(0, 1e6), 0)
+    .option(
+      '--memory-points <percents>',
+      'cached parts of the data set (default 0,10,...,100)',
+      listOf(numberBetween(0, 100)),
+    )
+    .option(
+      '--server-gpus <n>',
+      'GPUs of this server, for the GPU-proportional share (default: --num-gpus)',
+      integerFrom(1),
+    )
+    .option(
+      '--storage-mbps <MB/s>',
+      'rate of the storage (default: environment STR_BW, the file of --str-bw, or measured)',
+      positiveNumber('MB/s'),
+    )
+    .option('--str-bw <file>', 'keeps the measured rate of the storage', 'STR_BW')
+    .option(
+      '--mem-gbps <GB/s>',
+      'rate of reading memory (default: environment MEM_THR_<cpus>, the files of --mem-thr, or measured)',
+      positiveNumber('GB/s'),
+    )
+    .option('--mem-thr <file>', 'keeps the measured rates of memory, as <file>_<cpus>', 'MEM_THR')
+    .option('--tolerance <percent>', 'stop when no core count can be wrong by more', positiveNumber('percent'), 5)
+    .option('--max-runs <n>', 'most runs (default: a third of the core counts, at least 3)', integerFrom(2))
+    .option('--min-gap <cores>', 'bracket in which the knee is known well enough (default: --num-gpus)', integerFrom(1))
+    .option('--run-timeout <s>', 'a run that takes longer has failed', positiveNumber('seconds'), 3600)
+    .option('--output <file>', 'the matrix (default: profiles/<job-name>/profile.json); runs are kept beside it')
+    .option('--fresh', 'forget runs of an earlier, interrupted call')
+    .option('--json', 'print the matrix on standard output')
+    .addHelpText(
+      'after',
+      '\nExample:\n  pctodl-sensitivity profile --job-name res18 --cpu 24 --num-gpus 4 -b 512 train.py --data /mnt/imagenet --amp\n',
+    )
+  for (const [flags, , why] of withoutEffect) command.option(flags, `no effect: ${why}`)
+  command.action(async (script: string, args: string[]) => {
+    const raw = command.opts<RawProfileOptions>()
+    for (const [flags, name, why] of withoutEffect) {
+      if (name in raw) terminal.stderr.write(`${flags} has no effect: ${why}\n`)
+    }
+    const request = asUsage(() => resolveProfileRequest(raw, script, args, terminal.env))
+    await profile(request, raw, terminal)
+  })
+}
+
+async function profile(
+  request: ProfileRequest,
+  raw: RawProfileOptions,
+  { stdout, stderr, env, signal }: Terminal,
+): Promise<void> {
+  const { setting, output } = request
+  await assertLimits(setting)
+  const log = new RunLog(`${output}.runs.jsonl`, request.identity, raw.fresh ?? false)
+  const storageMBps =
+    raw.storageMbps ??
+    (await rememberedRate('STR_BW', raw.strBw, env, () => measureStorageMBps(request.dataset.files(), signal)))
+  const matrix = await profileJob({
+    ...request.matrix,
+    storageMBps,
+    search: request.search,
+    run: async (cpus) => {
+      const known = log.get(cpus)
+      if (known !== undefined) {
+        stderr.write(`${cpus} cores: ${known.iterationS.mean.toFixed(4)} s an iteration (from an earlier call)\n`)
+        return known
+      }
+      const report = await runTraining(setting, cpus, signal)
+      log.add(cpus, report)
+      stderr.write(`${cpus} cores: ${report.iterationS.mean.toFixed(4)} s an iteration\n`)
+      return report
+    },
+    memoryGBps: async (cpus) =>
+      raw.memGbps ??
+      rememberedRate(`MEM_THR_${cpus}`, `${raw.memThr}_${cpus}`, env, () =>
+        measureMemoryGBps(setting.cpus, cpus, env, signal),
+      ),
+  })
+  const text = `${JSON.stringify(matrix, null, 2)}\n`
+  writeFileAtomically(output, text)
+  stdout.write(raw.json === true ? text : `${formatMatrixTable(matrix)}\nwritten: ${path.relative('.', output)}\n`)
+}
+
+/** Refuse what cannot be limited here before anything is run, measured or written. */
+async function assertLimits({ container, memoryGb, cgroup, cpus, env }: RunSetting): Promise<void> {
+  if (container !== null) return assertContainerRuntime(container.runtime)
+  withCpus([], cpus, cpus.length, env['PATH'] ?? '')
+  if (memoryGb === null) return
+  const group = cgroup === null ? createMemoryGroup(memoryGb) : createMemoryGroup(memoryGb, cgroup)
+  await group.release()
+}

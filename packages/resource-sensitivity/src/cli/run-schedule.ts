@@ -1,0 +1,142 @@
+import { numberBetween, oneOf, positiveNumber, UsageError } from '@pctodl/command-line'
+import type { Command } from 'commander'
+import { simulateReference } from '../compat/simulate-reference.js'
+import type { AllocationSolver, AllocationWeight } from '../optimal/allocation-problem.js'
+import { loadAllocationSolver } from '../optimal/allocation-solver.js'
+import { percentile, type ScheduleSummary, summarize } from '../report/summarize.js'
+import type { MechanismName, PolicyName } from '../simulate/policy.js'
+import { simulate } from '../simulate/simulate.js'
+import type { UsageBin } from '../simulate/usage-record.js'
+import type { Job } from '../trace/job.js'
+import type { Scenario } from './scenario.js'
+
+export interface ScheduleOptions {
+  readonly round: number
+  readonly restartCost: number
+  readonly spreadPenalty: number
+  readonly weight: AllocationWeight
+  readonly compat?: boolean
+  readonly static?: boolean
+}
+
+export function addScheduleOptions(command: Command): Command {
+  return command
+    .option('--round <s>', 'while jobs wait, decide anew so often', positiveNumber('seconds'), 300)
+    .option('--restart-cost <s>', 'time without progress after a preemption or a move', numberBetween(0, 1e9), 0)
+    .option('--spread-penalty <x>', 'a job on several servers is so many times slower', numberBetween(1, 1e6), 1)
+    .option(
+      '--weight <what>',
+      'tune and optimal count the throughput of a job or of its gpus',
+      oneOf('job', 'gpu'),
+      'job',
+    )
+    .option('--compat', 'every result of the published simulator, wrong ones included')
+    .option('--static', 'with --compat: all jobs are there at the start, the first round begins at 1 s')
+}
+
+/** What both simulators tell of a job. */
+export interface JobOutcome {
+  readonly job: Job
+  readonly finishS: number
+  readonly completionS: number
+  readonly attainedS: number
+}
+
+export interface ScheduleRun {
+  readonly policy: PolicyName
+  readonly mechanism: MechanismName
+  readonly jobs: readonly JobOutcome[]
+  /** Figures; what only the default simulator knows is absent in compat mode. */
+  readonly summary: Partial<ScheduleSummary> &
+    Pick<
+      ScheduleSummary,
+      'policy' | 'mechanism' | 'jobs' | 'meanCompletionS' | 'medianCompletionS' | 'p99CompletionS' | 'makespanS'
+    >
+  readonly timeline: readonly UsageBin[] | null
+}
+
+/** One solver for all runs of a call; loaded only where the optimum is asked for. */
+export async function solverFor(mechanisms: readonly MechanismName[]): Promise<AllocationSolver | null> {
+  return mechanisms.includes('optimal') ? loadAllocationSolver() : null
+}
+
+export function runSchedule(
+  scenario: Scenario,
+  policy: PolicyName,
+  mechanism: MechanismName,
+  options: ScheduleOptions,
+  solver: AllocationSolver | null,
+): ScheduleRun {
+  if (options.compat === true) return runReference(scenario, policy, mechanism, options)
+  if (options.static === true)
+    throw new UsageError('--static belongs to --compat; here jobs arrive when the trace says')
+  const result = simulate({
+    ...scenario,
+    policy,
+    mechanism,
+    roundS: options.round,
+    restartCostS: options.restartCost,
+    spreadPenalty: options.spreadPenalty,
+    weight: options.weight,
+    ...(solver === null ? {} : { solver }),
+  })
+  return {
+    policy,
+    mechanism,
+    jobs: result.jobs.map(({ job, finishS, completionS, attainedGpuS }) => ({
+      job,
+      finishS,
+      completionS,
+      attainedS: attainedGpuS / job.gpus,
+    })),
+    summary: summarize(result),
+    timeline: result.timeline,
+  }
+}
+
+function runReference(
+  scenario: Scenario,
+  policy: PolicyName,
+  mechanism: MechanismName,
+  options: ScheduleOptions,
+): ScheduleRun {
+  if (mechanism === 'optimal') {
+    throw new UsageError('--compat has no optimal: its results move with the solver; leave one of them out')
+  }
+  for (const [name, value, neutral] of [
+    ['--restart-cost', options.restartCost, 0],
+    ['--spread-penalty', options.spreadPenalty, 1],
+  ] as const) {
+    if (value !== neutral)
+      throw new UsageError(`${name} is unknown to the published simulator; leave it or --compat out`)
+  }
+  const { finished, meanAllocatedShare } = simulateReference({
+    ...scenario,
+    policy,
+    mechanism,
+    roundS: options.round,
+    static: options.static ?? false,
+  })
+  const completion = Float64Array.from(finished, ({ completionS }) => completionS).sort()
+  const first = scenario.jobs.reduce((least, { arrivalS }) => Math.min(least, arrivalS), Number.POSITIVE_INFINITY)
+  const last = finished.reduce((most, { finishS }) => Math.max(most, finishS), 0)
+  return {
+    policy,
+    mechanism,
+    jobs: finished,
+    summary: {
+      policy,
+      mechanism,
+      jobs: finished.length,
+      meanCompletionS: completion.reduce((sum, value) => sum + value, 0) / finished.length,
+      medianCompletionS: percentile(completion, 50),
+      p99CompletionS: percentile(completion, 99),
+      maxCompletionS: percentile(completion, 100),
+      makespanS: last - first,
+      gpuPercent: meanAllocatedShare.gpu * 100,
+      cpuPercent: meanAllocatedShare.cpu * 100,
+      memoryPercent: meanAllocatedShare.memory * 100,
+    },
+    timeline: null,
+  }
+}

@@ -1,0 +1,134 @@
+import { readFileSync } from 'node:fs'
+import { integerFrom, listOf, numberBetween, oneOf, positiveNumber, UsageError } from '@pctodl/command-line'
+import type { Command } from 'commander'
+import type { Cluster } from '../cluster/cluster.js'
+import { parseClusterFile } from '../cluster/cluster-file.js'
+import { type JobProfile, type ModelClass, modelClasses } from '../matrix/job-profile.js'
+import { exampleProfiles } from '../matrix/modelled-profile.js'
+import { parseSynergyTables } from '../matrix/synergy-tables.js'
+import { parseSensitivityMatrix, profileOfMatrix } from '../profile/sensitivity-matrix.js'
+import { generateTrace, multiGpu, phillyDurations, shortDurations, singleGpu } from '../trace/generate-trace.js'
+import type { Job } from '../trace/job.js'
+import { parsePhillyLog, traceFromPhilly } from '../trace/philly.js'
+import { parseReplayCsv } from '../trace/replay-csv.js'
+
+/** What `simulate` and `compare` both need: jobs, their models, a cluster. */
+export interface Scenario {
+  readonly jobs: readonly Job[]
+  readonly profiles: readonly JobProfile[]
+  readonly cluster: Cluster
+}
+
+export interface ScenarioOptions {
+  readonly trace?: string
+  readonly philly?: string
+  readonly generate?: number
+  readonly load?: number
+  readonly split?: number[]
+  readonly durations: 'philly' | 'short'
+  readonly singleGpu?: boolean
+  readonly seed: number
+  readonly models: string
+  readonly ratio: number
+  readonly profiles?: string[]
+  readonly cluster?: string
+  readonly servers: number
+  readonly gpusPerServer: number
+  readonly cpusPerServer: number
+  readonly memoryPerServer: number
+}
+
+export function addScenarioOptions(command: Command): Command {
+  return command
+    .option('--trace <csv>', 'replay: lines id,model,arrival_s,iterations,gpus')
+    .option('--philly <json>', 'job log of the public Philly traces; --load draws arrivals anew')
+    .option('--generate <jobs>', 'draw so many jobs; needs --load', integerFrom(1))
+    .option('--load <jobs/h>', 'mean arrivals per hour', positiveNumber('jobs per hour'))
+    .option(
+      '--split <i,l,s>',
+      'parts of image, language and speech jobs (default 20,70,10)',
+      listOf(numberBetween(0, 1e9)),
+    )
+    .option(
+      '--durations <which>',
+      'of drawn jobs: philly (0.5 h to a week) or short',
+      oneOf('philly', 'short'),
+      'philly',
+    )
+    .option('--single-gpu', 'one GPU for every drawn or Philly job')
+    .option('--seed <n>', 'of everything drawn', integerFrom(0), 1)
+    .option(
+      '--models <json>',
+      "model tables in the published simulator's form, or examples: six made-up models",
+      'examples',
+    )
+    .option('--ratio <n>', 'which of the tables: for so many CPU cores per GPU', integerFrom(1), 3)
+    .option(
+      '--profiles <files>',
+      'matrices written by profile, each as file or file=class; replaces --models',
+      listOf(String),
+    )
+    .option('--cluster <file>', 'cluster as JSON (several kinds of servers) or INI; replaces the four options below')
+    .option('--servers <n>', 'servers', integerFrom(1), 16)
+    .option('--gpus-per-server <n>', 'GPUs in each', integerFrom(1), 8)
+    .option('--cpus-per-server <n>', 'CPU cores in each', integerFrom(1), 24)
+    .option('--memory-per-server <GB>', 'memory of each', positiveNumber('GB'), 500)
+}
+
+/** @throws UsageError, InputFileError, InvalidInputError */
+export function loadScenario(options: ScenarioOptions): Scenario {
+  const profiles = loadProfiles(options)
+  return { profiles, jobs: loadJobs(options, profiles), cluster: loadCluster(options) }
+}
+
+function loadProfiles({ models, ratio, profiles }: ScenarioOptions): readonly JobProfile[] {
+  if (profiles !== undefined) {
+    return profiles.map((each) => {
+      const [file, name] = each.split('=') as [string, string?]
+      const known = modelClasses.find((candidate) => candidate === name)
+      if (name !== undefined && known === undefined) {
+        throw new UsageError(`--profiles: '${name}' is no class; known: ${modelClasses.join(', ')}`)
+      }
+      return profileOfMatrix(parseSensitivityMatrix(readFileSync(file, 'utf8'), file), known ?? null)
+    })
+  }
+  return models === 'examples' ? exampleProfiles : parseSynergyTables(readFileSync(models, 'utf8'), ratio, models)
+}
+
+function loadJobs(options: ScenarioOptions, profiles: readonly JobProfile[]): Job[] {
+  const { trace, philly, generate, load, seed } = options
+  if ([trace, philly, generate].filter((source) => source !== undefined).length !== 1) {
+    throw new UsageError('give one of --trace, --philly and --generate')
+  }
+  if (trace !== undefined) return parseReplayCsv(readFileSync(trace, 'utf8'), trace)
+  const split = options.split === undefined ? {} : { split: splitOf(options.split) }
+  if (philly !== undefined) {
+    const log = parsePhillyLog(readFileSync(philly, 'utf8'), { multiGpu: options.singleGpu !== true }, philly)
+    return traceFromPhilly(log, { profiles, seed, ...split, ...(load === undefined ? {} : { jobsPerHour: load }) })
+  }
+  if (load === undefined) throw new UsageError('--generate needs --load, the mean arrivals per hour')
+  return generateTrace({
+    jobs: generate!,
+    jobsPerHour: load,
+    profiles,
+    seed,
+    durations: options.durations === 'short' ? shortDurations : phillyDurations,
+    gpuCounts: options.singleGpu === true ? singleGpu : multiGpu,
+    ...split,
+  })
+}
+
+function splitOf(parts: readonly number[]): Readonly<Record<ModelClass, number>> {
+  if (parts.length !== 3) throw new UsageError('--split takes three parts: image, language, speech')
+  return { image: parts[0]!, language: parts[1]!, speech: parts[2]! }
+}
+
+function loadCluster(options: ScenarioOptions): Cluster {
+  if (options.cluster !== undefined) return parseClusterFile(readFileSync(options.cluster, 'utf8'), options.cluster)
+  const { servers, gpusPerServer, cpusPerServer, memoryPerServer } = options
+  return {
+    servers: [
+      { count: servers, gpus: gpusPerServer, cpus: cpusPerServer, memoryGb: memoryPerServer, storageMBps: 500 },
+    ],
+  }
+}

@@ -1,0 +1,23 @@
+import { type CommandFunction, newCommand, parseCommand, UsageError } from '@pctodl/command-line'
+import { addCompareCommand } from './compare-command.js'
+import { addProfileCommand } from './profile-command.js'
+import { addSimulateCommand } from './simulate-command.js'
+
+/** The command line `pctodl-sensitivity` as a function. */
+export const sensitivity: CommandFunction = async (argv, terminal) => {
+  const command = newCommand(
+    {
+      name: 'pctodl-sensitivity',
+      description:
+        'How throughput depends on CPU cores and memory beside the GPU, and how to schedule with that knowledge.',
+      example: 'pctodl-sensitivity compare --generate 1000 --load 6 --policies srtf,las',
+    },
+    terminal,
+  ).enablePositionalOptions()
+  addProfileCommand(command, terminal)
+  addSimulateCommand(command, terminal)
+  addCompareCommand(command, terminal)
+  if (argv.length === 0) throw new UsageError('say what to do: profile, simulate or compare')
+  await parseCommand(command, argv)
+  return 0
+}

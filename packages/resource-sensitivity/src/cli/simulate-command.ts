@@ -1,0 +1,55 @@
+import { inHouseStyle, oneOf, type Terminal, writeFileAtomically } from '@pctodl/command-line'
+import type { Command } from 'commander'
+import { formatScheduleTable } from '../report/schedule-table.js'
+import { type MechanismName, mechanismNames, type PolicyName, policyNames } from '../simulate/policy.js'
+import { drawCharts } from './draw-charts.js'
+import { addScheduleOptions, type JobOutcome, runSchedule, type ScheduleOptions, solverFor } from './run-schedule.js'
+import { addScenarioOptions, loadScenario, type ScenarioOptions } from './scenario.js'
+
+interface SimulateOptions extends ScenarioOptions, ScheduleOptions {
+  readonly policy: PolicyName
+  readonly mechanism: MechanismName
+  readonly jobsCsv?: string
+  readonly plot?: string
+  readonly json?: boolean
+}
+
+export function addSimulateCommand(parent: Command, terminal: Terminal): void {
+  const command = inHouseStyle(parent.command('simulate'), terminal.stdout)
+    .description('Run a trace of jobs on a cluster under one policy and one mechanism.')
+    .helpOption('--help', 'show this help')
+    .option('--policy <name>', `who comes first: ${policyNames.join(', ')}`, oneOf(...policyNames), 'srtf')
+    .option('--mechanism <name>', `who gets what: ${mechanismNames.join(', ')}`, oneOf(...mechanismNames), 'tune')
+  addScheduleOptions(addScenarioOptions(command))
+    .option('--jobs-csv <file>', 'write what became of every job')
+    .option('--plot <folder>', 'draw the distribution of completion times and what is in use over time')
+    .option('--json', 'print JSON on standard output')
+    .addHelpText(
+      'after',
+      '\nExample:\n  pctodl-sensitivity simulate --generate 1000 --load 6 --policy srtf --mechanism tune --plot charts\n',
+    )
+    .action(async () => {
+      const options = command.opts<SimulateOptions>()
+      const solver = await solverFor([options.mechanism])
+      const run = runSchedule(loadScenario(options), options.policy, options.mechanism, options, solver)
+      const files: string[] = []
+      if (options.jobsCsv !== undefined) {
+        writeFileAtomically(options.jobsCsv, formatJobsCsv(run.jobs))
+        files.push(options.jobsCsv)
+      }
+      if (options.plot !== undefined) files.push(...(await drawCharts(options.plot, [run])))
+      const written = files.map((file) => `written: ${file}\n`).join('')
+      terminal.stdout.write(
+        options.json === true
+          ? `${JSON.stringify({ summary: run.summary, files }, null, 2)}\n`
+          : `${formatScheduleTable([run.summary])}\n${written}`,
+      )
+    })
+}
+
+function formatJobsCsv(jobs: readonly JobOutcome[]): string {
+  const rows = jobs.map(({ job, finishS, completionS, attainedS }) =>
+    [job.id, job.model, job.gpus, job.arrivalS, job.iterations, finishS, completionS, attainedS].join(),
+  )
+  return `${['id,model,gpus,arrival_s,iterations,finish_s,completion_s,attained_s', ...rows].join('\n')}\n`
+}

@@ -1,0 +1,1 @@
+export { sensitivity } from './cli/sensitivity-command.js'

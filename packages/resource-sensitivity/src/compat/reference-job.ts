@@ -1,0 +1,120 @@
+import { PctodlError, UnknownNameError } from '@pctodl/platform'
+import type { Cluster, ServerKind } from '../cluster/cluster.js'
+import { ImpossibleJobError } from '../errors.js'
+import type { JobProfile } from '../matrix/job-profile.js'
+import type { Job } from '../trace/job.js'
+
+/** GPU, CPU, memory, storage, network: the order of every vector here. */
+export type Vector = readonly [gpu: number, cpu: number, memory: number, storage: number, net: number]
+
+/** Upstream's default where the cluster file says nothing: 40 Gbit/s a server. Nothing consumes it. */
+const NET_PER_SERVER = 40
+
+/** A job as upstream's simulator keeps it. */
+export interface ReferenceJob {
+  readonly job: Job
+  readonly demand: Vector
+  readonly iterationS: number
+  readonly spreadPenalty: number
+  readonly originalSpeedup: number
+  speedup: number
+  executed: number
+  attainedS: number
+  lastRunS: number
+  /** Where it sits this round, and what it holds there; empty while it waits. */
+  servers: number[]
+  gpusOn: number[]
+  held: Vector
+  executedBefore: number
+}
+
+/** Fair share of one GPU. Upstream knows one kind of server. */
+export function fairVector(server: ServerKind): Vector {
+  const { gpus, cpus, memoryGb, storageMBps } = server
+  return [1, cpus / gpus, memoryGb / gpus, storageMBps / gpus, NET_PER_SERVER / gpus]
+}
+
+/**
+ * @throws PctodlError `HETEROGENEOUS_CLUSTER`
+ */
+export function onlyServerKind(cluster: Cluster): ServerKind {
+  const [first, ...others] = cluster.servers
+  if (others.length > 0) {
+    throw new PctodlError(
+      'HETEROGENEOUS_CLUSTER',
+      `compat mode knows one kind of server, the cluster has ${cluster.servers.length}; use the default mode`,
+    )
+  }
+  return first!
+}
+
+/** Storage asked for by every GPU of every job, MB/s: upstream's loader misspells the field, so its default always holds. */
+const STORAGE_DEMAND_MBPS = 62.5
+
+/**
+ * @throws UnknownNameError for a model without a profile (upstream takes alexnet for it)
+ * @throws ImpossibleJobError for more GPUs than the cluster has
+ */
+export function referenceJobs(jobs: readonly Job[], profiles: readonly JobProfile[], cluster: Cluster): ReferenceJob[] {
+  const kind = onlyServerKind(cluster)
+  const byName = new Map(profiles.map((profile) => [profile.model, profile]))
+  return jobs.map((job) => {
+    const profile = byName.get(job.model)
+    if (profile === undefined) throw new UnknownNameError('model', job.model, [...byName.keys()])
+    if (job.gpus > kind.gpus * kind.count) {
+      throw new ImpossibleJobError(
+        job.id,
+        `it needs ${job.gpus} GPUs and the cluster has ${kind.gpus * kind.count}`,
+        'remove it from the trace or enlarge the cluster',
+      )
+    }
+    const { demand, speedup } = cappedDemand(job, profile, kind)
+    return {
+      job,
+      demand,
+      iterationS: profile.iterationS,
+      spreadPenalty: profile.spreadPenalty,
+      originalSpeedup: speedup,
+      speedup,
+      executed: 0,
+      attainedS: 0,
+      lastRunS: job.arrivalS,
+      servers: [],
+      gpusOn: [],
+      held: demand,
+      executedBefore: 0,
+    }
+  })
+}
+
+/** A demand that no server can give is cut to what one has, and the speedup with it: in proportion to the CPU cores. */
+function cappedDemand(job: Job, profile: JobProfile, kind: ServerKind): { demand: Vector; speedup: number } {
+  const { gpus } = job
+  const fair = fairVector(kind)
+  const demand: [number, number, number, number, number] = [
+    gpus,
+    gpus * profile.demand.cpus,
+    gpus * profile.demand.memoryGb,
+    gpus * STORAGE_DEMAND_MBPS,
+    gpus * fair[4],
+  ]
+  const capacity = [kind.gpus, kind.cpus, kind.memoryGb, kind.storageMBps] as const
+  const idealCpu = demand[1]
+  let speedup = profile.speedupAtDemand
+  let cut = false
+  for (const r of [1, 2, 3] as const) {
+    if (demand[r] <= capacity[r]) continue
+    if (gpus > kind.gpus) {
+      demand[r] = gpus * fair[r]
+      speedup = 1
+      cut = false
+    } else {
+      demand[r] = capacity[r]
+      cut = true
+    }
+  }
+  const fairCpu = gpus * fair[1]
+  // Upstream divides by zero where a job asks for its fair CPU exactly; then cutting changes nothing.
+  if (cut && idealCpu !== fairCpu) speedup = 1 + ((speedup - 1) / (idealCpu - fairCpu)) * (demand[1] - fairCpu)
+  return { demand, speedup }
+}

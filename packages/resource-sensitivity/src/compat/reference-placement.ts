@@ -1,0 +1,131 @@
+import type { ServerKind } from '../cluster/cluster.js'
+import { fairVector, type ReferenceJob, type Vector } from './reference-job.js'
+
+/** The servers of upstream's simulator: what is free on each, and who sits there this round. */
+export class ReferencePlacement {
+  readonly fair: Vector
+  readonly #kind: ServerKind
+  readonly #count: number
+  readonly #free: Float64Array
+  readonly #residents: ReferenceJob[][]
+  freeGpus: number
+
+  constructor(kind: ServerKind) {
+    this.#kind = kind
+    this.#count = kind.count
+    this.fair = fairVector(kind)
+    this.#free = new Float64Array(kind.count * 5)
+    this.#residents = Array.from({ length: kind.count }, () => [])
+    this.freeGpus = 0
+    this.clear()
+  }
+
+  /** Leases last one round: every round starts with empty servers. */
+  clear(): void {
+    const { gpus, cpus, memoryGb, storageMBps } = this.#kind
+    for (let s = 0; s < this.#count; s++) {
+      this.#free.set([gpus, cpus, memoryGb, storageMBps, this.fair[4] * gpus], s * 5)
+      this.#residents[s]!.length = 0
+    }
+    this.freeGpus = this.#kind.count * gpus
+  }
+
+  allocatedShare(): { gpu: number; cpu: number; memory: number } {
+    const { gpus, cpus, memoryGb } = this.#kind
+    let [gpu, cpu, memory] = [0, 0, 0]
+    for (let s = 0; s < this.#count; s++) {
+      gpu += 1 - this.#free[s * 5]! / gpus
+      cpu += 1 - this.#free[s * 5 + 1]! / cpus
+      memory += 1 - this.#free[s * 5 + 2]! / memoryGb
+    }
+    return { gpu: gpu / this.#count, cpu: cpu / this.#count, memory: memory / this.#count }
+  }
+
+  /**
+   * First fit over GPUs in the order of their numbers: a GPU is taken where its server still has one GPU's part of every
+   * component. A job may spread over servers. Takes all or nothing.
+   */
+  place(job: ReferenceJob, vector: Vector): boolean {
+    const gpus = job.job.gpus
+    const [, cpu, memory, storage, net] = vector.map((component) => component / gpus) as unknown as Vector
+    const free = this.#free
+    const servers: number[] = []
+    const gpusOn: number[] = []
+    let missing = gpus
+    for (let s = 0; s < this.#count && missing > 0; s++) {
+      const at = s * 5
+      let taken = 0
+      while (
+        taken < missing &&
+        taken < free[at]! &&
+        free[at + 1]! - taken * cpu >= cpu &&
+        free[at + 2]! - taken * memory >= memory &&
+        free[at + 3]! - taken * storage >= storage &&
+        free[at + 4]! >= net
+      ) {
+        taken++
+      }
+      if (taken === 0) continue
+      servers.push(s)
+      gpusOn.push(taken)
+      missing -= taken
+    }
+    if (missing > 0) return false
+    job.servers = servers
+    job.gpusOn = gpusOn
+    this.hold(job, vector)
+    return true
+  }
+
+  /** Take `vector` on the servers that the job already has, split by GPUs. */
+  hold(job: ReferenceJob, vector: Vector): void {
+    job.held = vector
+    this.#change(job, -1)
+    for (const s of job.servers) this.#residents[s]!.push(job)
+  }
+
+  release(job: ReferenceJob): void {
+    this.#change(job, 1)
+    for (const s of job.servers) {
+      const residents = this.#residents[s]!
+      residents.splice(residents.indexOf(job), 1)
+    }
+  }
+
+  residents(server: number): readonly ReferenceJob[] {
+    return this.#residents[server]!
+  }
+
+  free(server: number, component: number): number {
+    return this.#free[server * 5 + component]!
+  }
+
+  /** Where TUNE looks for room: one server that has the GPUs, else the emptiest-last walk that upstream does. */
+  targets(gpus: number): [server: number, gpus: number][] {
+    const all = Array.from({ length: this.#count }, (_, s) => s)
+    if (gpus > 1) {
+      const whole = all.find((s) => this.free(s, 0) >= gpus)
+      if (whole !== undefined) return [[whole, gpus]]
+    }
+    const targets: [number, number][] = []
+    let missing = gpus
+    for (const s of all.sort((a, b) => this.free(a, 0) - this.free(b, 0) || a - b)) {
+      const taken = Math.min(this.free(s, 0), missing)
+      if (taken > 0) targets.push([s, taken])
+      missing -= taken
+      if (missing === 0) break
+    }
+    return targets
+  }
+
+  #change(job: ReferenceJob, sign: 1 | -1): void {
+    const gpus = job.job.gpus
+    for (let i = 0; i < job.servers.length; i++) {
+      const at = job.servers[i]! * 5
+      const part = job.gpusOn[i]! / gpus
+      this.#free[at]! += sign * job.gpusOn[i]!
+      for (let r = 1; r < 4; r++) this.#free[at + r]! += sign * job.held[r]! * part
+    }
+    this.freeGpus += sign * gpus
+  }
+}

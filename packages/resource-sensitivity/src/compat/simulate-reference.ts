@@ -1,0 +1,159 @@
+import { InvalidInputError, PctodlError } from '@pctodl/platform'
+import { assertCluster, type Cluster } from '../cluster/cluster.js'
+import type { JobProfile } from '../matrix/job-profile.js'
+import type { MechanismName, PolicyName } from '../simulate/policy.js'
+import type { Job } from '../trace/job.js'
+import { onlyServerKind, type ReferenceJob, referenceJobs } from './reference-job.js'
+import { ReferencePlacement } from './reference-placement.js'
+import { sortByReferencePolicy } from './reference-policy.js'
+import { tuneReferenceJob } from './reference-tune.js'
+
+export interface ReferenceOptions {
+  readonly cluster: Cluster
+  readonly jobs: readonly Job[]
+  readonly profiles: readonly JobProfile[]
+  readonly policy: PolicyName
+  /** OPT is not reproduced: its result moves with the solver's choice among equal optima. */
+  readonly mechanism: Exclude<MechanismName, 'optimal'>
+  /** All jobs are there at the start and the first round begins at 1 s, as upstream's `--static`. Default false. */
+  readonly static?: boolean
+  /** Length of a round and of every lease, s. Default 300. */
+  readonly roundS?: number
+  /** Which of upstream's defects to leave out, to see what each is worth. Default: none. */
+  readonly corrections?: { readonly ftfLargestFirst?: boolean; readonly runAllJobs?: boolean }
+  /** Told of every round after its placements. */
+  readonly onRound?: (round: ReferenceRound) => void
+}
+
+export interface ReferenceRound {
+  readonly timeS: number
+  /** Runnable jobs in the order of the policy. */
+  readonly order: readonly ReferenceJob[]
+  readonly running: readonly ReferenceJob[]
+}
+
+export interface ReferenceJobResult {
+  readonly job: Job
+  readonly finishS: number
+  readonly completionS: number
+  readonly attainedS: number
+}
+
+export interface ReferenceResult {
+  /** In the order of the trace; jobs that upstream drops are absent. */
+  readonly finished: readonly ReferenceJobResult[]
+  /** Schedule events, the last, empty one included. */
+  readonly rounds: number
+  /** Mean over rounds with a running job, 0..1. */
+  readonly meanAllocatedShare: { readonly gpu: number; readonly cpu: number; readonly memory: number }
+}
+
+/**
+ * Upstream's replay simulator, job by job: rounds, first-fit placement in global GPU order, whole-iteration progress, and
+ * its order of floating-point operations. Every result of it is kept, wrong ones included; see `simulate` for the right ones.
+ *
+ * @throws UnknownNameError, ImpossibleJobError, InvalidInputError
+ * @throws PctodlError `HETEROGENEOUS_CLUSTER`, `REFERENCE_ABORTED`
+ */
+export function simulateReference(options: ReferenceOptions): ReferenceResult {
+  assertCluster(options.cluster)
+  const { policy, mechanism, roundS = 300, corrections = {}, onRound } = options
+  if (!(roundS > 0 && Number.isFinite(roundS))) throw new InvalidInputError('roundS', roundS, 'positive seconds')
+  const kind = onlyServerKind(options.cluster)
+  const all = referenceJobs(options.jobs, options.profiles, options.cluster)
+  const arrivals = [...all].sort((a, b) => a.job.arrivalS - b.job.arrivalS)
+  const placement = new ReferencePlacement(kind)
+  const fair = mechanism === 'fair'
+  const totals = [kind.count * kind.gpus, kind.count * kind.cpus, kind.count * kind.memoryGb] as const
+  const finishS = new Map<ReferenceJob, number>()
+  const allocated = { gpu: 0, cpu: 0, memory: 0, rounds: 0 }
+
+  const advance = (job: ReferenceJob, speedup: number) => {
+    let iterationS = job.iterationS
+    if (job.servers.length > 1) iterationS = iterationS / job.spreadPenalty
+    if (!fair) iterationS = iterationS / speedup
+    job.executedBefore = job.executed
+    job.executed = Math.min(job.executed + Math.floor(roundS / iterationS), job.job.iterations)
+    job.attainedS += roundS
+  }
+  const undo = (job: ReferenceJob) => {
+    job.executed = job.executedBefore
+    job.attainedS -= roundS
+  }
+
+  let runnable: ReferenceJob[] = []
+  let running: ReferenceJob[] = []
+  let next = 0
+  let rounds = 0
+  let nowS = options.static === true ? 1 : Math.ceil(arrivals[0]!.job.arrivalS / roundS) * roundS
+  for (; ; nowS += roundS) {
+    while (next < arrivals.length && arrivals[next]!.job.arrivalS <= nowS) runnable.push(arrivals[next++]!)
+    const before = running.length
+    for (const job of running) if (job.executed >= job.job.iterations) finishS.set(job, nowS)
+    if (before > 0) runnable = runnable.filter((job) => !finishS.has(job))
+    rounds++
+    placement.clear()
+    running = []
+    if (runnable.length === 0) {
+      if (next === arrivals.length || corrections.runAllJobs !== true) break
+      continue
+    }
+    sortByReferencePolicy(runnable, { policy, nowS, fair, totals, ftfAscending: corrections.ftfLargestFirst !== true })
+    for (const job of runnable) job.speedup = job.originalSpeedup
+    for (const job of candidates(runnable, policy, mechanism, placement.freeGpus)) {
+      if (job.job.gpus > placement.freeGpus) continue
+      if (mechanism === 'tune') {
+        tuneReferenceJob(job, placement, { advance, undo })
+      } else {
+        const vector = fair
+          ? (placement.fair.map((share) => share * job.job.gpus) as unknown as typeof job.demand)
+          : job.demand
+        if (!placement.place(job, vector)) continue
+        advance(job, job.speedup)
+      }
+      job.lastRunS = nowS
+      running.push(job)
+    }
+    if (running.length === 0) {
+      throw new PctodlError(
+        'REFERENCE_ABORTED',
+        `upstream never ends here: no job of ${runnable.length} can be placed at ${nowS} s; the default mode cuts demands to what servers have`,
+      )
+    }
+    const share = placement.allocatedShare()
+    allocated.gpu += share.gpu
+    allocated.cpu += share.cpu
+    allocated.memory += share.memory
+    allocated.rounds++
+    onRound?.({ timeS: nowS, order: runnable, running })
+  }
+  const finished = all.flatMap((entry) => {
+    const finish = finishS.get(entry)
+    if (finish === undefined) return []
+    const { job, attainedS } = entry
+    return [{ job, finishS: finish, completionS: finish - job.arrivalS, attainedS }]
+  })
+  const mean = (sum: number) => (allocated.rounds === 0 ? 0 : sum / allocated.rounds)
+  return {
+    finished,
+    rounds,
+    meanAllocatedShare: { gpu: mean(allocated.gpu), cpu: mean(allocated.cpu), memory: mean(allocated.memory) },
+  }
+}
+
+/** LAS alone picks its jobs before it places them, and with TUNE places the largest first. */
+function candidates(
+  order: readonly ReferenceJob[],
+  policy: PolicyName,
+  mechanism: MechanismName,
+  freeGpus: number,
+): readonly ReferenceJob[] {
+  if (policy !== 'las') return order
+  let free = freeGpus
+  const picked = order.filter(({ job }) => {
+    if (job.gpus > free) return false
+    free -= job.gpus
+    return true
+  })
+  return mechanism === 'tune' ? picked.sort((a, b) => b.job.gpus - a.job.gpus) : picked
+}

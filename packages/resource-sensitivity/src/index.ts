@@ -1,0 +1,85 @@
+export {
+  assertJobProfile,
+  type JobProfile,
+  type ModelClass,
+  modelClasses,
+  type PerGpuShare,
+  throughputAt,
+} from './matrix/job-profile.js'
+export { exampleProfiles, modelledProfile, type ModelledRates } from './matrix/modelled-profile.js'
+export { parseSynergyTables, synergyModels } from './matrix/synergy-tables.js'
+export { allocationOptions, type AllocationOption, type AllocationOptions } from './matrix/allocation-options.js'
+
+export {
+  assertCluster,
+  type Cluster,
+  countGpus,
+  countServers,
+  expandServers,
+  type ServerKind,
+} from './cluster/cluster.js'
+export { parseClusterFile } from './cluster/cluster-file.js'
+
+export type { Job } from './trace/job.js'
+export { formatReplayCsv, parseReplayCsv } from './trace/replay-csv.js'
+export {
+  type DurationRange,
+  type GenerateOptions,
+  generateTrace,
+  type GpuCount,
+  multiGpu,
+  phillyDurations,
+  shortDurations,
+  singleGpu,
+} from './trace/generate-trace.js'
+export {
+  parsePhillyLog,
+  type PhillyFilter,
+  type PhillyJob,
+  type PhillyTraceOptions,
+  traceFromPhilly,
+} from './trace/philly.js'
+
+export { type MechanismName, mechanismNames, type PolicyName, policyNames } from './simulate/policy.js'
+export { planNow, simulate } from './simulate/simulate.js'
+export type { Plan, PlannedJob, SchedulingOptions, SimulationOptions } from './simulate/simulation-options.js'
+export type { JobResult, SimulationResult } from './simulate/simulation-result.js'
+export type { UsageBin } from './simulate/usage-record.js'
+export { percentile, type ScheduleSummary, summarize } from './report/summarize.js'
+export { allocateServer, type Resident } from './simulate/server-allocation.js'
+export type {
+  AllocationProblem,
+  AllocationSolution,
+  AllocationSolver,
+  AllocationWeight,
+  JobGroup,
+} from './optimal/allocation-problem.js'
+export { loadAllocationSolver } from './optimal/allocation-solver.js'
+
+export {
+  type ReferenceJobResult,
+  type ReferenceOptions,
+  type ReferenceResult,
+  type ReferenceRound,
+  simulateReference,
+} from './compat/simulate-reference.js'
+
+export { profileJob, type ProfileOptions } from './profile/profile-job.js'
+export { type CpuSearchOptions, type CpuSearchResult, searchCpus } from './profile/cpu-search.js'
+export { type CurveEstimate, type CurvePoint, ThroughputCurve } from './profile/throughput-curve.js'
+export { type CacheModelInput, type CacheModelResult, epochWithCache } from './profile/cache-model.js'
+export {
+  leastDemand,
+  matrixAxes,
+  parseSensitivityMatrix,
+  profileOfMatrix,
+  type SensitivityMatrix,
+  type SensitivityPoint,
+} from './profile/sensitivity-matrix.js'
+export { buildMatrix, type MatrixInput } from './profile/build-matrix.js'
+export { type MeanInterval, meanInterval } from './profile/interval.js'
+export { parseReportFile, parseReportLines, type RunReport, WARM_UP_ITERATIONS } from './profile/run-report.js'
+export { referenceSweep, type ReferenceSweepPoint } from './compat/reference-sweep.js'
+export { parseReferenceProfile, type ReferenceProfilePoint } from './compat/reference-profile.js'
+
+export { ImpossibleJobError, InputFileError, LimitUnavailableError, ProfiledRunError } from './errors.js'

@@ -1,0 +1,34 @@
+import type { z } from 'zod'
+import { InputFileError } from './errors.js'
+
+/**
+ * Read a JSON text of the form that `schema` describes.
+ *
+ * @param file for messages
+ * @throws InputFileError naming file and field
+ */
+export function parseJsonAs<T>(schema: z.ZodType<T>, text: string, file: string): T {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw new InputFileError(file, null, 'the file', text.slice(0, 40).trim(), 'JSON', { cause: error })
+  }
+  return parseAs(schema, value, file)
+}
+
+/** The same for what is parsed already. `place` is where in the file it lies. */
+export function parseAs<T>(schema: z.ZodType<T>, value: unknown, file: string, place: readonly string[] = []): T {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  const { path, message, ...issue } = parsed.error.issues[0]!
+  const field = [...place, ...path].join('.') || 'the file'
+  const cause = parsed.error
+  if (issue.code === 'unrecognized_keys') {
+    throw new InputFileError(file, null, `a field of ${field}`, issue.keys[0], 'a known one', { cause })
+  }
+  const found = path.reduce<unknown>((part, key) => (part as Record<PropertyKey, unknown>)[key], value)
+  // Zod says 'Invalid input: expected number, received string'.
+  const expected = message.replace(/^.*?expected /, '').replace(/, received .*$/, '')
+  throw new InputFileError(file, null, field, found, expected, { cause })
+}

@@ -1,0 +1,100 @@
+import { InvalidInputError } from '@pctodl/platform'
+
+/** Kinds of models that a generated trace mixes: their appetite for CPU and memory differs. */
+export const modelClasses = ['image', 'language', 'speech'] as const
+export type ModelClass = (typeof modelClasses)[number]
+
+/** CPU cores and memory beside one GPU. */
+export interface PerGpuShare {
+  readonly cpus: number
+  readonly memoryGb: number
+}
+
+/**
+ * What a scheduler knows of a model: its throughput on one GPU as a function of the CPU cores and the memory beside it.
+ *
+ * `throughput[i][j]` belongs to `cpusPerGpu[i]` and `memoryGbPerGpu[j]`. It is relative: where it is 1, an iteration takes
+ * `iterationS` seconds.
+ */
+export interface JobProfile {
+  readonly model: string
+  readonly modelClass: ModelClass | null
+  /** Ascending, cores per GPU. */
+  readonly cpusPerGpu: readonly number[]
+  /** Ascending, GB per GPU; may begin at 0. */
+  readonly memoryGbPerGpu: readonly number[]
+  readonly throughput: readonly (readonly number[])[]
+  /** Seconds per iteration where the throughput is 1. */
+  readonly iterationS: number
+  /** What the model asks for to run (nearly) as fast as it can. */
+  readonly demand: PerGpuShare
+  /** How much faster `demand` is than the GPU-proportional share: the one number that upstream's simulator uses. */
+  readonly speedupAtDemand: number
+  /** A job on more than one server runs this many times slower; 1 = no cost. */
+  readonly spreadPenalty: number
+}
+
+/** @throws InvalidInputError naming the field that makes no throughput table */
+export function assertJobProfile(profile: JobProfile): void {
+  const { model, cpusPerGpu, memoryGbPerGpu, throughput } = profile
+  assertAxis(`${model}.cpusPerGpu`, cpusPerGpu)
+  assertAxis(`${model}.memoryGbPerGpu`, memoryGbPerGpu, true)
+  if (throughput.length !== cpusPerGpu.length || throughput.some((row) => row.length !== memoryGbPerGpu.length)) {
+    throw new InvalidInputError(
+      `${model}.throughput`,
+      `${throughput.length} rows of ${throughput.map((row) => row.length).join(', ')}`,
+      `${cpusPerGpu.length} rows (one for each CPU count) of ${memoryGbPerGpu.length} (one for each memory size)`,
+    )
+  }
+  for (const row of throughput) {
+    for (const value of row) {
+      if (!(value > 0 && Number.isFinite(value))) {
+        throw new InvalidInputError(`${model}.throughput`, value, 'positive numbers')
+      }
+    }
+  }
+  assertPositive(`${model}.iterationS`, profile.iterationS)
+  assertPositive(`${model}.demand.cpus`, profile.demand.cpus)
+  if (!(profile.demand.memoryGb >= 0 && Number.isFinite(profile.demand.memoryGb))) {
+    throw new InvalidInputError(`${model}.demand.memoryGb`, profile.demand.memoryGb, 'a number of at least 0')
+  }
+  assertPositive(`${model}.speedupAtDemand`, profile.speedupAtDemand)
+  if (!(profile.spreadPenalty >= 1 && Number.isFinite(profile.spreadPenalty))) {
+    throw new InvalidInputError(`${model}.spreadPenalty`, profile.spreadPenalty, 'a number of at least 1')
+  }
+}
+
+function assertAxis(field: string, values: readonly number[], fromZero = false): void {
+  const least = fromZero ? -Number.MIN_VALUE : 0
+  const ascending = values.every((value, i) => value > (i === 0 ? least : values[i - 1]!) && Number.isFinite(value))
+  if (values.length === 0 || !ascending) {
+    throw new InvalidInputError(field, values.join(', '), 'positive numbers in ascending order, at least one')
+  }
+}
+
+function assertPositive(field: string, value: number): void {
+  if (!(value > 0 && Number.isFinite(value))) throw new InvalidInputError(field, value, 'a positive number')
+}
+
+/**
+ * Relative throughput with any share, bilinear between the points of the table. Above the table it stays at the last
+ * point; below it is in proportion to the share, which no job beats (a job with a tenth of the cores does at least that).
+ */
+export function throughputAt(profile: JobProfile, cpus: number, memoryGb: number): number {
+  const cpu = locate(profile.cpusPerGpu, cpus)
+  const memory = locate(profile.memoryGbPerGpu, memoryGb)
+  const low = profile.throughput[cpu.index]!
+  const high = profile.throughput[cpu.next]!
+  const atLow = low[memory.index]! + (low[memory.next]! - low[memory.index]!) * memory.part
+  const atHigh = high[memory.index]! + (high[memory.next]! - high[memory.index]!) * memory.part
+  return (atLow + (atHigh - atLow) * cpu.part) * cpu.factor * memory.factor
+}
+
+function locate(axis: readonly number[], value: number) {
+  const last = axis.length - 1
+  if (value >= axis[last]!) return { index: last, next: last, part: 0, factor: 1 }
+  if (value <= axis[0]!) return { index: 0, next: 0, part: 0, factor: axis[0] === 0 ? 1 : value / axis[0]! }
+  let index = 0
+  while (axis[index + 1]! <= value) index++
+  return { index, next: index + 1, part: (value - axis[index]!) / (axis[index + 1]! - axis[index]!), factor: 1 }
+}

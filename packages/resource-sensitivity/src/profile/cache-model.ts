@@ -1,0 +1,46 @@
+import { InvalidInputError } from '@pctodl/platform'
+
+/** What the cache model needs to know of a job at one CPU count. */
+export interface CacheModelInput {
+  /** Size of the data set, GB. */
+  readonly datasetGb: number
+  /** Read rate of the storage, MB/s. */
+  readonly storageMBps: number
+  /** Read rate of memory at this CPU count, GB/s. */
+  readonly memoryGBps: number
+  /** Seconds per epoch with the whole data set cached. */
+  readonly cachedEpochS: number
+  /** Memory in which the data set is cached, GB; what exceeds the data set is of no use. */
+  readonly cacheGb: number
+}
+
+export interface CacheModelResult {
+  readonly epochS: number
+  /** Storage rate without which the epoch would take longer, MB/s. */
+  readonly storageMBps: number
+  readonly bound: 'storage' | 'compute'
+}
+
+/**
+ * Epoch time with part of the data set in memory. A cache of a fixed set of items (MinIO, Mohan et al., VLDB '21) hits
+ * exactly as often as the part it holds, so the time to fetch an epoch is known; fetching overlaps with computing, and reads
+ * from cache and storage follow one another.
+ *
+ * @throws InvalidInputError
+ */
+export function epochWithCache(input: CacheModelInput): CacheModelResult {
+  const { datasetGb, storageMBps, memoryGBps, cachedEpochS } = input
+  for (const field of ['datasetGb', 'storageMBps', 'memoryGBps', 'cachedEpochS'] as const) {
+    if (!(input[field] > 0 && Number.isFinite(input[field]))) {
+      throw new InvalidInputError(field, input[field], 'a positive number')
+    }
+  }
+  if (!(input.cacheGb >= 0)) throw new InvalidInputError('cacheGb', input.cacheGb, 'a number of at least 0')
+  const cachedGb = Math.min(datasetGb, input.cacheGb)
+  const missingGb = datasetGb - cachedGb
+  if (missingGb === 0) return { epochS: cachedEpochS, storageMBps: 0, bound: 'compute' }
+  const cacheS = cachedGb / memoryGBps
+  const fetchS = cacheS + (missingGb * 1024) / storageMBps
+  if (fetchS > cachedEpochS) return { epochS: fetchS, storageMBps, bound: 'storage' }
+  return { epochS: cachedEpochS, storageMBps: (missingGb * 1024) / (cachedEpochS - cacheS), bound: 'compute' }
+}

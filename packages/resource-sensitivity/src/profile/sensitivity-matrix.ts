@@ -1,0 +1,104 @@
+import { InvalidInputError } from '@pctodl/platform'
+import { z } from 'zod'
+import { parseJsonAs } from '../json-input.js'
+import { assertJobProfile, type JobProfile, type ModelClass } from '../matrix/job-profile.js'
+
+export const MATRIX_SCHEMA = 'pctodl-sensitivity/1'
+
+const point = z.strictObject({
+  cpu: z.number().positive(),
+  memGb: z.number().min(0),
+  memPercent: z.number().min(0).max(100),
+  epochSeconds: z.number().positive(),
+  samplesPerSecond: z.number().positive(),
+  samplesPerSecondLow: z.number().positive(),
+  samplesPerSecondHigh: z.number().positive(),
+  normalised: z.number().positive(),
+  storageMBps: z.number().min(0),
+  source: z.enum(['measured', 'estimated']),
+})
+
+const matrix = z.strictObject({
+  schema: z.literal(MATRIX_SCHEMA),
+  job: z.string().min(1),
+  gpus: z.number().int().min(1),
+  batchPerGpu: z.number().int().min(1),
+  dataset: z.strictObject({ gb: z.number().positive(), samples: z.number().int().min(1) }),
+  residentGb: z.number().min(0),
+  storageMBps: z.number().positive(),
+  memGBps: z.record(z.string(), z.number().positive()),
+  fairShare: z.strictObject({ cpu: z.number().positive(), memGb: z.number().positive() }),
+  kneeCpu: z.number().positive(),
+  runs: z.number().int().min(1),
+  points: z.array(point).min(1),
+})
+
+/** Throughput of one job over CPU cores and memory, of all its GPUs together. */
+export type SensitivityMatrix = z.infer<typeof matrix>
+export type SensitivityPoint = SensitivityMatrix['points'][number]
+
+/** @throws InputFileError naming file and field */
+export function parseSensitivityMatrix(text: string, file = 'sensitivity matrix'): SensitivityMatrix {
+  return parseJsonAs(matrix, text, file)
+}
+
+/** The points as a table: rows by cores, columns by memory, both ascending. */
+export function matrixAxes({ points }: Pick<SensitivityMatrix, 'points'>): {
+  cpus: number[]
+  memoryGb: number[]
+  at(cpu: number, memoryGb: number): SensitivityPoint
+} {
+  const unique = (values: readonly number[]) => [...new Set(values)].sort((a, b) => a - b)
+  const byPlace = new Map(points.map((each) => [`${each.cpu}/${each.memGb}`, each]))
+  const cpus = unique(points.map(({ cpu }) => cpu))
+  const memoryGb = unique(points.map(({ memGb }) => memGb))
+  if (byPlace.size !== cpus.length * memoryGb.length || byPlace.size !== points.length) {
+    throw new InvalidInputError(
+      'points',
+      `${points.length} points of ${cpus.length} core counts and ${memoryGb.length} memory sizes`,
+      'one point for each pair of them',
+    )
+  }
+  return { cpus, memoryGb, at: (cpu, memory) => byPlace.get(`${cpu}/${memory}`)! }
+}
+
+/**
+ * The least share (first of cores, then of memory) whose throughput is within `percent` of the best.
+ */
+export function leastDemand(matrixOf: Pick<SensitivityMatrix, 'points'>, percent = 10): SensitivityPoint {
+  const { cpus, memoryGb, at } = matrixAxes(matrixOf)
+  const best = matrixOf.points.reduce((most, each) => Math.max(most, each.samplesPerSecond), 0)
+  for (const cpu of cpus) {
+    for (const memory of memoryGb) {
+      const candidate = at(cpu, memory)
+      if (candidate.samplesPerSecond >= best * (1 - percent / 100)) return candidate
+    }
+  }
+  throw new InvalidInputError('percent', percent, 'a number from 0 to 100')
+}
+
+/**
+ * What the scheduler needs of a profiled job: per GPU, relative to the GPU-proportional share of the server on which it was
+ * profiled.
+ *
+ * @throws InvalidInputError for points that make no table
+ */
+export function profileOfMatrix(source: SensitivityMatrix, modelClass: ModelClass | null = null): JobProfile {
+  const { gpus, batchPerGpu, points } = source
+  const { cpus, memoryGb, at } = matrixAxes(source)
+  const base = points[0]!.samplesPerSecond / points[0]!.normalised
+  const demand = leastDemand(source)
+  const profile: JobProfile = {
+    model: source.job,
+    modelClass,
+    cpusPerGpu: cpus.map((cpu) => cpu / gpus),
+    memoryGbPerGpu: memoryGb.map((memory) => memory / gpus),
+    throughput: cpus.map((cpu) => memoryGb.map((memory) => at(cpu, memory).samplesPerSecond / base)),
+    iterationS: (batchPerGpu * gpus) / base,
+    demand: { cpus: demand.cpu / gpus, memoryGb: demand.memGb / gpus },
+    speedupAtDemand: demand.samplesPerSecond / base,
+    spreadPenalty: 1,
+  }
+  assertJobProfile(profile)
+  return profile
+}

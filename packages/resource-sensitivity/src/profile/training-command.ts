@@ -1,0 +1,102 @@
+import { existsSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { InvalidInputError } from '@pctodl/platform'
+
+/** A training script with its own arguments, and what the profiler sets for it. */
+export interface TrainingJob {
+  readonly name: string
+  readonly script: string
+  /** The script's own arguments, untouched. */
+  readonly args: readonly string[]
+  readonly gpus: number
+  readonly batchPerGpu: number
+  readonly maxIterations: number
+  readonly nodes: number
+  readonly nodeRank: number
+  readonly masterAddress: string
+  readonly masterPort: number
+}
+
+/**
+ * The words that start one process of a job. The profiler's options come last, so they win over the script's own. A process
+ * of many also gets `--local_rank`; the environment of `rankEnvironment` says the same.
+ */
+export function trainingCommand(job: TrainingJob, workersPerGpu: number, localRank: number): string[] {
+  return [
+    ...interpreterOf(job.script),
+    ...job.args,
+    ...['--batch-size', String(job.batchPerGpu)],
+    ...['--workers', String(workersPerGpu)],
+    ...['--max-iterations', String(job.maxIterations)],
+    ...['--job-name', job.name],
+    ...(job.gpus * job.nodes > 1 ? ['--local_rank', String(localRank)] : []),
+  ]
+}
+
+/** What torch.distributed's launcher would set. */
+export function rankEnvironment(job: TrainingJob, localRank: number): Record<string, string> {
+  return {
+    MASTER_ADDR: job.masterAddress,
+    MASTER_PORT: String(job.masterPort),
+    WORLD_SIZE: String(job.gpus * job.nodes),
+    RANK: String(job.nodeRank * job.gpus + localRank),
+    LOCAL_RANK: String(localRank),
+  }
+}
+
+/**
+ * One command for all processes of a job: a single one as it is, several under a shell that waits for each and fails when one
+ * does.
+ */
+export function launchCommand(
+  job: TrainingJob,
+  workersPerGpu: number,
+): { command: string[]; env: Record<string, string> } {
+  if (job.gpus === 1) return { command: trainingCommand(job, workersPerGpu, 0), env: rankEnvironment(job, 0) }
+  const lines = Array.from({ length: job.gpus }, (_, rank) => {
+    const env = Object.entries(rankEnvironment(job, rank)).map(([name, value]) => `${name}=${quote(value)}`)
+    return `${env.join(' ')} ${trainingCommand(job, workersPerGpu, rank).map(quote).join(' ')} &\npids="$pids $!"`
+  })
+  return {
+    command: ['sh', '-c', `pids=\n${lines.join('\n')}\nfor pid in $pids; do wait $pid || exit 1; done`],
+    env: {},
+  }
+}
+
+function quote(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`
+}
+
+function interpreterOf(script: string): string[] {
+  switch (path.extname(script)) {
+    case '.py':
+      return ['python3', script]
+    case '.js':
+    case '.mjs':
+    case '.cjs':
+      return ['node', script]
+    case '.sh':
+      return ['sh', script]
+    default:
+      return [script.includes('/') ? script : `./${script}`]
+  }
+}
+
+/** @throws InvalidInputError where the script is no file */
+export function assertScript(script: string): void {
+  if (!existsSync(script) || !statSync(script).isFile()) {
+    throw new InvalidInputError('script', script, 'a file: the training script comes first after the options')
+  }
+}
+
+/** The value of an option among a script's arguments, the last where it is repeated. */
+export function optionAmong(args: readonly string[], ...names: readonly string[]): string | null {
+  let found: string | null = null
+  args.forEach((word, i) => {
+    for (const name of names) {
+      if (word === name) found = args[i + 1] ?? null
+      else if (name.startsWith('--') && word.startsWith(`${name}=`)) found = word.slice(name.length + 1)
+    }
+  })
+  return found
+}

@@ -1,0 +1,33 @@
+import Table from 'cli-table3'
+import { leastDemand, matrixAxes, type SensitivityMatrix } from '../profile/sensitivity-matrix.js'
+
+/** Samples per second by cores (rows) and cached part of the data set (columns); measured cells are marked. */
+export function formatMatrixTable(matrix: SensitivityMatrix): string {
+  const { cpus, memoryGb, at } = matrixAxes(matrix)
+  const table = new Table({
+    head: ['cores', ...memoryGb.map((memory) => `${at(cpus[0]!, memory).memPercent} %`), 'range'],
+    colAligns: [...new Array<'right'>(memoryGb.length + 2).fill('right')],
+    style: { head: [], border: [], compact: true },
+  })
+  for (const cpu of cpus) {
+    const full = at(cpu, memoryGb.at(-1)!)
+    table.push([
+      String(cpu),
+      ...memoryGb.map((memory) => {
+        const { samplesPerSecond, source } = at(cpu, memory)
+        return `${rounded(samplesPerSecond)}${source === 'measured' ? '*' : ''}`
+      }),
+      `${rounded(full.samplesPerSecondLow)}..${rounded(full.samplesPerSecondHigh)}`,
+    ])
+  }
+  const demand = leastDemand(matrix)
+  const runs = `${matrix.runs} ${matrix.runs === 1 ? 'run' : 'runs'}`
+  return (
+    `${table.toString()}\nsamples per second by cores and cached part of the data set; * measured, ${runs}; range of the last column\n` +
+    `knee: ${matrix.kneeCpu} cores; asks for ${demand.cpu} cores and ${demand.memGb.toPrecision(3)} GB`
+  )
+}
+
+function rounded(rate: number): string {
+  return rate >= 100 ? rate.toFixed(0) : rate.toPrecision(3)
+}

@@ -1,0 +1,83 @@
+import { InvalidInputError } from '@pctodl/platform'
+import type { SimulationResult } from '../simulate/simulation-result.js'
+
+/** The figures by which schedules are compared. Times in seconds, shares in percent. */
+export interface ScheduleSummary {
+  readonly policy: string
+  readonly mechanism: string
+  readonly jobs: number
+  readonly meanCompletionS: number
+  readonly medianCompletionS: number
+  readonly p99CompletionS: number
+  readonly maxCompletionS: number
+  /** Last finish minus first arrival. */
+  readonly makespanS: number
+  /** Between arrival and first start. */
+  readonly meanQueueingS: number
+  readonly p99QueueingS: number
+  /** All time without GPUs. */
+  readonly meanWaitedS: number
+  /** Finish-time ratio: completion time over the time of the job's work alone with its fair share. */
+  readonly meanRho: number
+  readonly maxRho: number
+  /** Jain's index of 1 / rho: 1 when all jobs are slowed alike, 1/n when one gets everything. */
+  readonly fairnessIndex: number
+  readonly restarts: number
+  readonly gpuPercent: number
+  readonly cpuPercent: number
+  readonly memoryPercent: number
+  /** GPU time lost while somebody waited. */
+  readonly idleWhileWaitingPercent: number
+  /** Held GPU time of jobs on more than one server. */
+  readonly spreadPercent: number
+}
+
+export function summarize(result: SimulationResult): ScheduleSummary {
+  const { jobs, usage } = result
+  const completion = Float64Array.from(jobs, ({ completionS }) => completionS).sort()
+  const queueing = Float64Array.from(jobs, ({ job, firstStartS }) => firstStartS - job.arrivalS).sort()
+  const pace = jobs.map(({ rho }) => 1 / rho)
+  const sum = (values: Iterable<number>) => {
+    let total = 0
+    for (const value of values) total += value
+    return total
+  }
+  const n = jobs.length
+  return {
+    policy: result.policy,
+    mechanism: result.mechanism,
+    jobs: n,
+    meanCompletionS: sum(completion) / n,
+    medianCompletionS: percentile(completion, 50),
+    p99CompletionS: percentile(completion, 99),
+    maxCompletionS: completion[n - 1]!,
+    makespanS: result.lastFinishS - result.firstArrivalS,
+    meanQueueingS: sum(queueing) / n,
+    p99QueueingS: percentile(queueing, 99),
+    meanWaitedS: sum(jobs.map(({ waitedS }) => waitedS)) / n,
+    meanRho: sum(jobs.map(({ rho }) => rho)) / n,
+    maxRho: jobs.reduce((most, { rho }) => Math.max(most, rho), 0),
+    fairnessIndex: sum(pace) ** 2 / (n * sum(pace.map((value) => value * value))),
+    restarts: sum(jobs.map(({ restarts }) => restarts)),
+    gpuPercent: usage.gpu * 100,
+    cpuPercent: usage.cpu * 100,
+    memoryPercent: usage.memory * 100,
+    idleWhileWaitingPercent: result.idleWhileWaiting * 100,
+    spreadPercent: result.spreadShare * 100,
+  }
+}
+
+/**
+ * By linear interpolation between order statistics.
+ *
+ * @param sorted ascending
+ * @param percent 0..100
+ */
+export function percentile(sorted: ArrayLike<number>, percent: number): number {
+  if (sorted.length === 0) throw new InvalidInputError('sorted', 'nothing', 'at least one value')
+  if (!(percent >= 0 && percent <= 100)) throw new InvalidInputError('percent', percent, 'a number from 0 to 100')
+  const at = ((sorted.length - 1) * percent) / 100
+  const low = Math.floor(at)
+  const high = Math.ceil(at)
+  return sorted[low]! + (sorted[high]! - sorted[low]!) * (at - low)
+}

@@ -1,0 +1,210 @@
+import { IndexedHeap } from './indexed-heap.js'
+import { FINISHED, type JobTable, RUNNING, totals, WAITING } from './job-table.js'
+import { type Placement, ServerPool } from './server-pool.js'
+import type { CheckedOptions } from './simulation-options.js'
+import { UsageRecord } from './usage-record.js'
+
+/** Starts, stops and feeds jobs, and keeps the books: who sits where, what is held, when each will finish. */
+export class RunningJobs {
+  readonly table: JobTable
+  readonly pool: ServerPool
+  readonly usage: UsageRecord
+  readonly finishing: IndexedHeap
+  nowS: number
+  /** Held on each server. */
+  readonly heldCpus: Float64Array
+  readonly heldMemoryGb: Float64Array
+  /** What the jobs on each server would like to have. */
+  readonly wantedCpus: Float64Array
+  readonly wantedMemoryGb: Float64Array
+  /** Servers whose jobs changed since `takeChanged`. */
+  readonly #changed = new Set<number>()
+  readonly #options: CheckedOptions
+
+  constructor(options: CheckedOptions, table: JobTable, startS: number) {
+    this.#options = options
+    this.table = table
+    this.pool = new ServerPool(options.cluster)
+    this.usage = new UsageRecord(totals(options.cluster), startS, options.roundS)
+    this.finishing = new IndexedHeap(table.length)
+    this.nowS = startS
+    const perServer = () => new Float64Array(this.pool.kinds.length)
+    this.heldCpus = perServer()
+    this.heldMemoryGb = perServer()
+    this.wantedCpus = perServer()
+    this.wantedMemoryGb = perServer()
+  }
+
+  advance(toS: number): void {
+    this.usage.advance(toS)
+    this.nowS = toS
+  }
+
+  placementOf(job: number): Placement {
+    const server = this.table.server[job]!
+    return server >= 0 ? { servers: [server], gpus: [this.table.gpus[job]!] } : this.table.spread.get(job)!
+  }
+
+  /** Seat a job on GPUs that were taken for it. It makes no progress before it is fed. */
+  start(job: number, placement: Placement): void {
+    const { table, nowS } = this
+    this.#seat(job, placement)
+    table.state[job] = RUNNING
+    table.waitedS[job]! += nowS - table.heldSinceS[job]!
+    table.heldSinceS[job] = nowS
+    if (table.firstStartS[job]! < 0) {
+      table.firstStartS[job] = nowS
+      table.countedS[job] = nowS
+    } else {
+      table.restarts[job]!++
+      table.countedS[job] = nowS + this.#options.restartCostS
+    }
+    this.usage.waiting--
+  }
+
+  /** Take a job's GPUs away. */
+  preempt(job: number): void {
+    this.#leave(job)
+    this.table.state[job] = WAITING
+    this.table.lastRunS[job] = this.nowS
+    this.finishing.remove(job)
+    this.usage.waiting++
+  }
+
+  finish(job: number): void {
+    this.#leave(job)
+    this.table.state[job] = FINISHED
+    this.table.remaining[job] = 0
+    this.table.finishS[job] = this.nowS
+    this.finishing.remove(job)
+  }
+
+  /** Give a running job CPU and memory beside each of its GPUs. */
+  feed(job: number, cpusPerGpu: number, memoryGbPerGpu: number, throughput: number): void {
+    const { table } = this
+    if (
+      table.rate[job]! > 0 &&
+      table.cpusPerGpu[job] === cpusPerGpu &&
+      table.memoryGbPerGpu[job] === memoryGbPerGpu &&
+      table.throughput[job] === throughput
+    ) {
+      return
+    }
+    table.count(job, this.nowS)
+    this.#hold(job, cpusPerGpu - table.cpusPerGpu[job]!, memoryGbPerGpu - table.memoryGbPerGpu[job]!)
+    table.cpusPerGpu[job] = cpusPerGpu
+    table.memoryGbPerGpu[job] = memoryGbPerGpu
+    table.throughput[job] = throughput
+    const profile = this.#options.profiles[table.profileOf[job]!]!
+    const penalty = table.server[job]! >= 0 ? 1 : Math.max(profile.spreadPenalty, this.#options.spreadPenalty)
+    table.rate[job] = throughput / (table.iterationS[job]! * penalty)
+    this.finishing.set(job, Math.max(this.nowS, table.countedS[job]!) + table.remaining[job]! / table.rate[job]!)
+  }
+
+  /** Let two jobs of equal size that have just started on one server each change places. */
+  exchange(a: number, b: number): void {
+    const { table, pool } = this
+    const [serverOfA, serverOfB] = [table.server[a]!, table.server[b]!]
+    const at = pool.residents[serverOfA]!.indexOf(a)
+    pool.residents[serverOfB]![pool.residents[serverOfB]!.indexOf(b)] = a
+    pool.residents[serverOfA]![at] = b
+    table.server[a] = serverOfB
+    table.server[b] = serverOfA
+    const gpus = table.gpus[a]!
+    const demandOfA = this.#options.profiles[table.profileOf[a]!]!.demand
+    const demandOfB = this.#options.profiles[table.profileOf[b]!]!.demand
+    const cpus = (demandOfB.cpus - demandOfA.cpus) * gpus
+    const memoryGb = (demandOfB.memoryGb - demandOfA.memoryGb) * gpus
+    this.wantedCpus[serverOfA]! += cpus
+    this.wantedCpus[serverOfB]! -= cpus
+    this.wantedMemoryGb[serverOfA]! += memoryGb
+    this.wantedMemoryGb[serverOfB]! -= memoryGb
+  }
+
+  /** A job that was stopped and started on the same seats at the same moment never stopped: it owes no restart. */
+  undoRestart(job: number, restarts: number, countedS: number): void {
+    const { table, nowS } = this
+    table.restarts[job] = restarts
+    table.countedS[job] = Math.max(countedS, nowS)
+    this.finishing.set(job, table.countedS[job]! + table.remaining[job]! / table.rate[job]!)
+  }
+
+  takeChanged(): number[] {
+    const changed = [...this.#changed]
+    this.#changed.clear()
+    return changed
+  }
+
+  get anyChanged(): boolean {
+    return this.#changed.size > 0
+  }
+
+  #seat(job: number, { servers, gpus }: Placement): void {
+    const { table, pool, usage } = this
+    const { demand } = this.#options.profiles[table.profileOf[job]!]!
+    for (let i = 0; i < servers.length; i++) {
+      const server = servers[i]!
+      pool.seat(job, server, gpus[i]!)
+      this.wantedCpus[server]! += gpus[i]! * demand.cpus
+      this.wantedMemoryGb[server]! += gpus[i]! * demand.memoryGb
+      this.#changed.add(server)
+    }
+    usage.heldGpus += table.gpus[job]!
+    if (servers.length === 1) {
+      table.server[job] = servers[0]!
+    } else {
+      table.server[job] = -1
+      table.spread.set(job, { servers, gpus })
+      usage.spreadGpus += table.gpus[job]!
+    }
+  }
+
+  #leave(job: number): void {
+    const { table, pool, usage } = this
+    table.count(job, this.nowS)
+    this.#hold(job, -table.cpusPerGpu[job]!, -table.memoryGbPerGpu[job]!)
+    table.cpusPerGpu[job] = 0
+    table.memoryGbPerGpu[job] = 0
+    table.rate[job] = 0
+    const { demand } = this.#options.profiles[table.profileOf[job]!]!
+    const { servers, gpus } = this.placementOf(job)
+    for (let i = 0; i < servers.length; i++) {
+      const server = servers[i]!
+      pool.remove(job, server)
+      this.wantedCpus[server]! -= gpus[i]! * demand.cpus
+      this.wantedMemoryGb[server]! -= gpus[i]! * demand.memoryGb
+      // An empty server forgets the rounding errors of all who were there.
+      if (pool.residents[server]!.length === 0) {
+        this.wantedCpus[server] = 0
+        this.wantedMemoryGb[server] = 0
+        this.heldCpus[server] = 0
+        this.heldMemoryGb[server] = 0
+      }
+      this.#changed.add(server)
+    }
+    usage.heldGpus -= table.gpus[job]!
+    if (table.server[job]! < 0) {
+      table.spread.delete(job)
+      usage.spreadGpus -= table.gpus[job]!
+    }
+    table.server[job] = -1
+  }
+
+  #hold(job: number, moreCpusPerGpu: number, moreMemoryGbPerGpu: number): void {
+    const { table, usage } = this
+    const server = table.server[job]!
+    const gpus = table.gpus[job]!
+    usage.heldCpus += moreCpusPerGpu * gpus
+    usage.heldMemoryGb += moreMemoryGbPerGpu * gpus
+    if (server >= 0) {
+      this.heldCpus[server]! += moreCpusPerGpu * gpus
+      this.heldMemoryGb[server]! += moreMemoryGbPerGpu * gpus
+      return
+    }
+    const placement = table.spread.get(job)!
+    for (let i = 0; i < placement.servers.length; i++) {
+      this.heldCpus[placement.servers[i]!]! += moreCpusPerGpu * placement.gpus[i]!
+      this.heldMemoryGb[placement.servers[i]!]! += moreMemoryGbPerGpu * placement.gpus[i]!
+    }
+  }
+}

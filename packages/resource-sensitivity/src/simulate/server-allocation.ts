@@ -1,0 +1,156 @@
+import type { AllocationOption } from '../matrix/allocation-options.js'
+import type { AllocationWeight } from '../optimal/allocation-problem.js'
+
+/** One job on a server: how many of its GPUs are there, and what it may be given. */
+export interface Resident {
+  readonly gpus: number
+  readonly options: readonly AllocationOption[]
+}
+
+/** How a unit of CPU and of memory is priced when upgrades compete: evenly, or one of them the scarcer. */
+const PRICES = [
+  [1, 1],
+  [1, 0.1],
+  [0.1, 1],
+] as const
+
+const ROUNDING = 1e-9
+
+/**
+ * Share a server's CPU and memory among the jobs on it. Everybody begins with the first (cheapest) option, which is as fast
+ * as the fair share; what is left goes, upgrade by upgrade, to the job that gains most throughput for its price. Then pairs
+ * trade: one steps down where another's gain is larger.
+ *
+ * @returns the index of the option of each resident
+ */
+export function allocateServer(
+  residents: readonly Resident[],
+  cpus: number,
+  memoryGb: number,
+  weight: AllocationWeight = 'job',
+): number[] {
+  let best: number[] = []
+  let bestValue = -1
+  for (const [cpuPrice, memoryPrice] of PRICES) {
+    const choice = new Array<number>(residents.length).fill(0)
+    const free = { cpus, memoryGb }
+    for (const { gpus, options } of residents) {
+      free.cpus -= options[0]!.cpus * gpus
+      free.memoryGb -= options[0]!.memoryGb * gpus
+    }
+    const full = upgrade(residents, choice, free, cpuPrice / cpus, memoryPrice / memoryGb, weight)
+    if (!full) trade(residents, choice, free, weight)
+    const value = allocatedThroughput(residents, choice, weight)
+    if (value > bestValue + ROUNDING) {
+      best = choice
+      bestValue = value
+    }
+    if (full) break
+  }
+  return best
+}
+
+/** @returns whether everybody now runs as fast as anything could make them */
+function upgrade(
+  residents: readonly Resident[],
+  choice: number[],
+  free: { cpus: number; memoryGb: number },
+  cpuPrice: number,
+  memoryPrice: number,
+  weight: AllocationWeight,
+): boolean {
+  for (;;) {
+    let bestRate = 0
+    let bestJob = -1
+    let bestOption = -1
+    let satisfied = true
+    for (let j = 0; j < residents.length; j++) {
+      const { gpus, options } = residents[j]!
+      const current = options[choice[j]!]!
+      for (let k = 0; k < options.length; k++) {
+        const option = options[k]!
+        const gain = option.throughput - current.throughput
+        if (gain <= ROUNDING) continue
+        satisfied = false
+        const moreCpus = (option.cpus - current.cpus) * gpus
+        const moreMemory = (option.memoryGb - current.memoryGb) * gpus
+        if (moreCpus > free.cpus + ROUNDING || moreMemory > free.memoryGb + ROUNDING) continue
+        const price = Math.max(moreCpus * cpuPrice + moreMemory * memoryPrice, ROUNDING)
+        const rate = (gain * (weight === 'gpu' ? gpus : 1)) / price
+        if (rate > bestRate) {
+          bestRate = rate
+          bestJob = j
+          bestOption = k
+        }
+      }
+    }
+    if (bestJob < 0) return satisfied
+    move(residents, choice, free, bestJob, bestOption)
+  }
+}
+
+/** Let one job step aside for another as long as the sum grows. */
+function trade(
+  residents: readonly Resident[],
+  choice: number[],
+  free: { cpus: number; memoryGb: number },
+  weight: AllocationWeight,
+): void {
+  for (let improved = true; improved; ) {
+    improved = false
+    for (let a = 0; a < residents.length && !improved; a++) {
+      const one = residents[a]!
+      const from = one.options[choice[a]!]!
+      for (let k = 0; k < one.options.length && !improved; k++) {
+        const up = one.options[k]!
+        const gain = (up.throughput - from.throughput) * (weight === 'gpu' ? one.gpus : 1)
+        if (gain <= ROUNDING) continue
+        const cpus = (up.cpus - from.cpus) * one.gpus - free.cpus
+        const memoryGb = (up.memoryGb - from.memoryGb) * one.gpus - free.memoryGb
+        for (let b = 0; b < residents.length && !improved; b++) {
+          if (b === a) continue
+          const other = residents[b]!
+          const held = other.options[choice[b]!]!
+          for (let l = 0; l < other.options.length; l++) {
+            const down = other.options[l]!
+            const loss = (held.throughput - down.throughput) * (weight === 'gpu' ? other.gpus : 1)
+            if (loss >= gain - ROUNDING) continue
+            if ((held.cpus - down.cpus) * other.gpus < cpus - ROUNDING) continue
+            if ((held.memoryGb - down.memoryGb) * other.gpus < memoryGb - ROUNDING) continue
+            move(residents, choice, free, b, l)
+            move(residents, choice, free, a, k)
+            improved = true
+            break
+          }
+        }
+      }
+    }
+  }
+}
+
+function move(
+  residents: readonly Resident[],
+  choice: number[],
+  free: { cpus: number; memoryGb: number },
+  job: number,
+  option: number,
+): void {
+  const { gpus, options } = residents[job]!
+  const from = options[choice[job]!]!
+  const to = options[option]!
+  free.cpus -= (to.cpus - from.cpus) * gpus
+  free.memoryGb -= (to.memoryGb - from.memoryGb) * gpus
+  choice[job] = option
+}
+
+/** Sum of throughputs under a choice, as `weight` counts them. */
+export function allocatedThroughput(
+  residents: readonly Resident[],
+  choice: readonly number[],
+  weight: AllocationWeight,
+): number {
+  return residents.reduce(
+    (sum, { gpus, options }, j) => sum + options[choice[j]!]!.throughput * (weight === 'gpu' ? gpus : 1),
+    0,
+  )
+}

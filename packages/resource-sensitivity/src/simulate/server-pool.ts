@@ -1,0 +1,157 @@
+import { type Cluster, expandServers, type ServerKind } from '../cluster/cluster.js'
+
+/** GPUs on servers: all of a job's GPUs as two parallel lists. */
+export interface Placement {
+  readonly servers: readonly number[]
+  readonly gpus: readonly number[]
+}
+
+/** How many servers with equally many free GPUs are compared before one is chosen. */
+const LOOK_AT = 32
+
+/** Which GPUs are free where. Servers with equally many are kept together, so the best fit is found without a walk. */
+export class ServerPool {
+  readonly kinds: readonly ServerKind[]
+  readonly freeGpus: Int32Array
+  /** Jobs on each server, and in parallel how many of their GPUs are there. */
+  readonly residents: readonly number[][]
+  readonly residentGpus: readonly number[][]
+  freeInTotal: number
+  readonly #byFree: number[][]
+  readonly #position: Int32Array
+
+  constructor(cluster: Cluster) {
+    this.kinds = expandServers(cluster)
+    const most = Math.max(...cluster.servers.map(({ gpus }) => gpus))
+    this.freeGpus = Int32Array.from(this.kinds, ({ gpus }) => gpus)
+    this.residents = this.kinds.map(() => [])
+    this.residentGpus = this.kinds.map(() => [])
+    this.freeInTotal = this.freeGpus.reduce((sum, gpus) => sum + gpus, 0)
+    this.#byFree = Array.from({ length: most + 1 }, () => [])
+    this.#position = new Int32Array(this.kinds.length)
+    // Backwards, so that of equal servers the first is found first.
+    for (let s = this.kinds.length - 1; s >= 0; s--) this.#file(s)
+  }
+
+  /**
+   * One server for all of a job's GPUs: of those with the fewest free GPUs that suffice, the one of least `score`.
+   * `Infinity` refuses a server.
+   *
+   * @returns -1 where no server has the GPUs (or none is accepted)
+   */
+  bestFit(gpus: number, score: ((server: number) => number) | null, exhaustive = false): number {
+    for (let free = gpus; free < this.#byFree.length; free++) {
+      const candidates = this.#byFree[free]!
+      if (candidates.length === 0) continue
+      if (score === null) return candidates[candidates.length - 1]!
+      let best = -1
+      let bestScore = Number.POSITIVE_INFINITY
+      const stop = exhaustive ? 0 : Math.max(0, candidates.length - LOOK_AT)
+      for (let i = candidates.length - 1; i >= stop; i--) {
+        const value = score(candidates[i]!)
+        if (value < bestScore) {
+          best = candidates[i]!
+          bestScore = value
+        }
+      }
+      if (best >= 0) return best
+    }
+    return -1
+  }
+
+  /**
+   * One server for all of a job's GPUs: the one of least `score`, and of equals one with few free GPUs.
+   *
+   * @returns -1 where no server has the GPUs
+   */
+  leastOf(gpus: number, score: (server: number) => number): number {
+    let best = -1
+    let bestScore = Number.POSITIVE_INFINITY
+    for (let free = gpus; free < this.#byFree.length; free++) {
+      const candidates = this.#byFree[free]!
+      const stop = Math.max(0, candidates.length - LOOK_AT)
+      for (let i = candidates.length - 1; i >= stop; i--) {
+        const value = score(candidates[i]!)
+        if (value < bestScore) {
+          best = candidates[i]!
+          bestScore = value
+        }
+      }
+    }
+    return best
+  }
+
+  /**
+   * GPUs on several servers, few of them: the emptiest first, and the fitting one for the rest.
+   *
+   * @param room how many GPUs of the job a server could take at most, beside its free GPUs
+   */
+  spread(gpus: number, room: ((server: number) => number) | null): Placement | null {
+    const servers: number[] = []
+    const taken: number[] = []
+    let missing = gpus
+    for (let free = this.#byFree.length - 1; free >= 1 && missing > 0; free--) {
+      if (missing < free && room === null) {
+        const fitting = this.bestFit(
+          missing,
+          (server) => (servers.includes(server) ? Number.POSITIVE_INFINITY : 0),
+          true,
+        )
+        if (fitting >= 0) {
+          servers.push(fitting)
+          taken.push(missing)
+          missing = 0
+          break
+        }
+      }
+      const candidates = this.#byFree[free]!
+      for (let i = candidates.length - 1; i >= 0 && missing > 0; i--) {
+        const server = candidates[i]!
+        const here = Math.min(free, missing, room === null ? free : room(server))
+        if (here <= 0 || servers.includes(server)) continue
+        servers.push(server)
+        taken.push(here)
+        missing -= here
+      }
+    }
+    return missing > 0 ? null : { servers, gpus: taken }
+  }
+
+  /** Take GPUs; who sits there is said by `seat`. */
+  take(server: number, gpus: number): void {
+    this.#changeFree(server, -gpus)
+  }
+
+  seat(job: number, server: number, gpus: number): void {
+    this.residents[server]!.push(job)
+    this.residentGpus[server]!.push(gpus)
+  }
+
+  /** Give back what a job has on a server. */
+  remove(job: number, server: number): void {
+    const at = this.residents[server]!.indexOf(job)
+    const gpus = this.residentGpus[server]![at]!
+    this.residents[server]!.splice(at, 1)
+    this.residentGpus[server]!.splice(at, 1)
+    this.#changeFree(server, gpus)
+  }
+
+  #changeFree(server: number, gpus: number): void {
+    const candidates = this.#byFree[this.freeGpus[server]!]!
+    const last = candidates.pop()!
+    if (last !== server) {
+      const at = this.#position[server]!
+      candidates[at] = last
+      this.#position[last] = at
+    }
+    this.freeGpus[server]! += gpus
+    this.freeInTotal += gpus
+    this.#file(server)
+  }
+
+  #file(server: number): void {
+    const candidates = this.#byFree[this.freeGpus[server]!]!
+    this.#position[server] = candidates.length
+    candidates.push(server)
+  }
+}

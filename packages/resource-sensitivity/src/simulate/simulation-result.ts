@@ -1,0 +1,38 @@
+import type { Job } from '../trace/job.js'
+import type { MechanismName, PolicyName } from './policy.js'
+import type { UsageBin } from './usage-record.js'
+
+export interface JobResult {
+  readonly job: Job
+  readonly firstStartS: number
+  readonly finishS: number
+  /** Finish minus arrival. */
+  readonly completionS: number
+  /** Time without GPUs between arrival and finish. */
+  readonly waitedS: number
+  readonly attainedGpuS: number
+  /** How often it went on after being preempted or moved. */
+  readonly restarts: number
+  /** Completion time over the time that its work takes at the base throughput, alone: Themis' rho. */
+  readonly rho: number
+}
+
+export interface SimulationResult {
+  readonly policy: PolicyName
+  readonly mechanism: MechanismName
+  /** Every job of the trace, in its order. */
+  readonly jobs: readonly JobResult[]
+  readonly firstArrivalS: number
+  readonly lastFinishS: number
+  /** Moments at which the policy decided anew who runs. */
+  readonly rounds: number
+  /** Arrivals, finishes and rounds. */
+  readonly events: number
+  /** Means over the run, 0..1 of the cluster, and the mean number of waiting jobs. */
+  readonly usage: { readonly gpu: number; readonly cpu: number; readonly memory: number; readonly waiting: number }
+  /** Mean part of the GPUs idle while at least one job waited, 0..1 of the whole run. */
+  readonly idleWhileWaiting: number
+  /** Part of the held GPU time that belonged to jobs on more than one server, 0..1. */
+  readonly spreadShare: number
+  readonly timeline: readonly UsageBin[]
+}

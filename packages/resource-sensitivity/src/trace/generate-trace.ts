@@ -1,0 +1,137 @@
+import { InvalidInputError, SeededRandom } from '@pctodl/platform'
+import { type JobProfile, type ModelClass, modelClasses } from '../matrix/job-profile.js'
+import type { Job } from './job.js'
+
+/** Durations drawn log-uniformly between two lengths, with this probability. */
+export interface DurationRange {
+  readonly probability: number
+  readonly fromMinutes: number
+  readonly toMinutes: number
+}
+
+export interface GpuCount {
+  readonly gpus: number
+  readonly probability: number
+}
+
+/** Durations of the published evaluation, after the Philly trace: 80 % from 32 min to 17 h, 20 % from 17 h to a week. */
+export const phillyDurations: readonly DurationRange[] = [
+  { probability: 0.8, fromMinutes: 10 ** 1.5, toMinutes: 10 ** 3 },
+  { probability: 0.2, fromMinutes: 10 ** 3, toMinutes: 10 ** 4 },
+]
+
+/** Upstream's `--small_trace`. */
+export const shortDurations: readonly DurationRange[] = [
+  { probability: 0.8, fromMinutes: 10 ** 1.5, toMinutes: 10 ** 2.5 },
+  { probability: 0.2, fromMinutes: 10 ** 2.5, toMinutes: 10 ** 2.7 },
+]
+
+export const singleGpu: readonly GpuCount[] = [{ gpus: 1, probability: 1 }]
+
+/** GPU counts of the published evaluation. */
+export const multiGpu: readonly GpuCount[] = [
+  { gpus: 1, probability: 0.7 },
+  { gpus: 2, probability: 0.1 },
+  { gpus: 4, probability: 0.15 },
+  { gpus: 8, probability: 0.05 },
+]
+
+export interface GenerateOptions {
+  readonly jobs: number
+  /** Mean arrivals per hour; the times between are exponential. `Infinity`: all arrive at once. */
+  readonly jobsPerHour: number
+  /** Models to draw from; only those with a class take part. */
+  readonly profiles: readonly JobProfile[]
+  /** Parts of the three classes; only their ratios matter. Default 20, 70, 10. */
+  readonly split?: Readonly<Record<ModelClass, number>>
+  /** Default `phillyDurations`. A duration is what the job takes with its GPU-proportional share. */
+  readonly durations?: readonly DurationRange[]
+  /** Default `multiGpu`. */
+  readonly gpuCounts?: readonly GpuCount[]
+  readonly seed: number
+}
+
+/**
+ * Draw a trace. The classes keep to their split as closely as whole jobs allow, and within a class the models take turns: two
+ * traces of one split differ in times, sizes and order, never in what is run.
+ *
+ * @throws InvalidInputError naming the option
+ */
+export function generateTrace(options: GenerateOptions): Job[] {
+  const { jobs, jobsPerHour, seed } = options
+  const { split = { image: 20, language: 70, speech: 10 }, durations = phillyDurations, gpuCounts = multiGpu } = options
+  if (!(Number.isInteger(jobs) && jobs >= 1)) throw new InvalidInputError('jobs', jobs, 'an integer of at least 1')
+  if (!(jobsPerHour > 0)) throw new InvalidInputError('jobsPerHour', jobsPerHour, 'a positive number')
+  if (!Number.isInteger(seed)) throw new InvalidInputError('seed', seed, 'an integer')
+  assertProbabilities('durations', durations)
+  assertProbabilities('gpuCounts', gpuCounts)
+  for (const { fromMinutes, toMinutes } of durations) {
+    if (!(fromMinutes > 0 && toMinutes >= fromMinutes && Number.isFinite(toMinutes))) {
+      throw new InvalidInputError('durations', `${fromMinutes} to ${toMinutes}`, 'positive minutes, the longer last')
+    }
+  }
+  for (const { gpus } of gpuCounts) {
+    if (!(Number.isInteger(gpus) && gpus >= 1)) throw new InvalidInputError('gpuCounts', gpus, 'integers of at least 1')
+  }
+  const next = modelsInTurn(options.profiles, split)
+  const random = new SeededRandom(seed)
+  let arrivalS = 0
+  return Array.from({ length: jobs }, (_, id): Job => {
+    arrivalS += (3600 * -Math.log(1 - random.uniform())) / jobsPerHour
+    const profile = next()
+    const { gpus } = pick(gpuCounts, random)
+    const { fromMinutes, toMinutes } = pick(durations, random)
+    const durationS = 60 * fromMinutes * (toMinutes / fromMinutes) ** random.uniform()
+    return {
+      id,
+      model: profile.model,
+      arrivalS,
+      iterations: Math.max(1, Math.floor(durationS / profile.iterationS)),
+      gpus,
+    }
+  })
+}
+
+/** The class furthest behind its part comes next; in it the models take turns. */
+function modelsInTurn(profiles: readonly JobProfile[], split: Readonly<Record<ModelClass, number>>): () => JobProfile {
+  const total = modelClasses.reduce((sum, name) => sum + split[name], 0)
+  const classes = modelClasses
+    .filter((name) => split[name] > 0)
+    .map((name) => {
+      const models = profiles.filter(({ modelClass }) => modelClass === name)
+      if (models.length === 0) {
+        throw new InvalidInputError(
+          'profiles',
+          `no model of class ${name}`,
+          `one (profiles name their class), or a split without ${name}`,
+        )
+      }
+      return { models, part: split[name] / total, drawn: 0 }
+    })
+  if (!(total > 0) || modelClasses.some((name) => !(split[name] >= 0))) {
+    throw new InvalidInputError('split', Object.values(split).join(','), 'parts of at least 0, one above')
+  }
+  let drawn = 0
+  return () => {
+    const share = ({ drawn: ofClass }: { drawn: number }) => (drawn === 0 ? 0 : ofClass / drawn)
+    const behind = classes.reduce((best, other) => (other.part - share(other) > best.part - share(best) ? other : best))
+    drawn++
+    return behind.models[behind.drawn++ % behind.models.length]!
+  }
+}
+
+function assertProbabilities(field: string, entries: readonly { readonly probability: number }[]): void {
+  const sum = entries.reduce((total, { probability }) => total + probability, 0)
+  if (entries.some(({ probability }) => !(probability >= 0)) || Math.abs(sum - 1) > 1e-9) {
+    throw new InvalidInputError(field, `probabilities that sum to ${sum}`, 'probabilities that sum to 1')
+  }
+}
+
+function pick<T extends { readonly probability: number }>(entries: readonly T[], random: SeededRandom): T {
+  let left = random.uniform()
+  for (const entry of entries) {
+    left -= entry.probability
+    if (left < 0) return entry
+  }
+  return entries[entries.length - 1]!
+}

@@ -1,0 +1,8 @@
+/** One training job of a trace. */
+export interface Job {
+  readonly id: number
+  readonly model: string
+  readonly arrivalS: number
+  readonly iterations: number
+  readonly gpus: number
+}

@@ -1,0 +1,234 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { exitCodeOf } from '@pctodl/command-line'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sensitivity } from '../src/commands.js'
+import { parseSensitivityMatrix } from '../src/index.js'
+import { absent, sharedPath, unlessAbsent } from './shared-files.js'
+
+const folder = mkdtempSync(path.join(os.tmpdir(), 'pctodl-sensitivity-'))
+const before = process.cwd()
+const example = (name: string) => path.resolve(import.meta.dirname, '../examples', name)
+
+beforeAll(() => {
+  execFileSync(process.execPath, [example('make-images.mjs'), path.join(folder, 'images'), '24', '320', '240'])
+  process.chdir(folder)
+})
+afterAll(() => {
+  process.chdir(before)
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function run(...argv: string[]) {
+  return runWith(new AbortController().signal, argv)
+}
+
+async function runWith(signal: AbortSignal, argv: readonly string[]) {
+  let stdout = ''
+  let stderr = ''
+  const code = await exitCodeOf('pctodl-sensitivity', sensitivity, argv, {
+    stdout: {
+      write: (text) => {
+        stdout += text
+      },
+    },
+    stderr: {
+      write: (text) => {
+        stderr += text
+      },
+    },
+    signal,
+    env: process.env,
+  })
+  return { code, stdout, stderr }
+}
+
+const profile = (...more: string[]) =>
+  run('profile', '-b', '4', '--max-iterations', '31', '--storage-mbps', '3', '--mem-gbps', '10', ...more)
+
+describe('profile', () => {
+  it('profiles a real loader, tells the matrix, and goes on where it stopped', { timeout: 60_000 }, async () => {
+    const script = [example('image-loader.mjs'), '--data', 'images', '--step-ms', '3']
+    const first = await profile('--job-name', 'loader', '--memory-points', '0,50', '--json', ...script)
+    expect(first.stderr).toMatch(/^\d+ cores: 0\.\d+ s an iteration$/m)
+    expect(first.code).toBe(0)
+    const matrix = parseSensitivityMatrix(first.stdout)
+    expect(matrix).toEqual(parseSensitivityMatrix(readFileSync('profiles/loader/profile.json', 'utf8')))
+    expect(matrix.dataset.samples).toBe(24)
+    expect(matrix.points.filter(({ source }) => source === 'measured').length).toBe(matrix.runs)
+    // At 3 MB/s and nothing cached the storage sets the pace, however many cores there are.
+    const uncached = matrix.points.filter(({ memPercent }) => memPercent === 0)
+    const storageRate = (3 / 1024 / matrix.dataset.gb) * 24
+    for (const { samplesPerSecond } of uncached) expect(samplesPerSecond).toBeLessThanOrEqual(storageRate * (1 + 1e-9))
+
+    const again = await profile('--job-name', 'loader', '--memory-points', '0,50', '--json', ...script)
+    expect(again.stderr.match(/from an earlier call/g)?.length).toBe(matrix.runs)
+    expect(again.stdout).toBe(first.stdout)
+    const other = await profile('--job-name', 'loader', '--cpu', '1', ...script, '--cached-percent', '50')
+    expect(other).toMatchObject({ code: 1, stdout: '' })
+    expect(other.stderr).toMatch(/fingerprint is .* give --fresh to begin anew/)
+  })
+
+  it('runs a failing job twice and says what it said', async () => {
+    writeFileSync('failing.sh', 'echo once >> calls; echo "no GPU here" >&2; exit 3\n')
+    const failed = await profile('--dataset-gb', '1', '--num-samples', '100', '--epochs', '3', 'failing.sh', '-j', '2')
+    expect(failed.code).toBe(1)
+    expect(failed.stderr).toMatch(/^--epochs <n> has no effect: --max-iterations bounds a run$/m)
+    expect(failed.stderr).not.toMatch(/workers <n> has no effect/)
+    expect(failed.stderr).toMatch(/failing\.sh .*: ended with exit code 3; it said:\nno GPU here/)
+    expect(readFileSync('calls', 'utf8')).toBe('once\nonce\n')
+  })
+
+  it('takes no old report for a new one, and ends a run that takes too long with all its processes', async () => {
+    writeFileSync('PERF_silent.txt', '0.1\n9\n0\n')
+    writeFileSync('silent.sh', 'exit 0\n')
+    const silent = await profile('--job-name', 'silent', '--dataset-gb', '1', '--num-samples', '100', 'silent.sh')
+    expect(silent.stderr).toMatch(/left no report/)
+    writeFileSync('slow.sh', 'sleep 987 & echo $! > slow.pid; wait\n')
+    const slow = await profile(
+      '--run-timeout',
+      '0.3',
+      '--job-name',
+      'slow',
+      '--dataset-gb',
+      '1',
+      '--num-samples',
+      '100',
+      'slow.sh',
+    )
+    expect(slow.stderr).toMatch(/did not end within 0\.3 s/)
+    const state = `/proc/${readFileSync('slow.pid', 'utf8').trim()}/status`
+    expect(existsSync(state) ? readFileSync(state, 'utf8') : 'State: gone').toMatch(/State:\s+(gone|Z)/)
+  })
+
+  it('reads the report file where the job prints nothing', async () => {
+    writeFileSync('quiet.sh', 'printf "0.5\\n49\\n0\\n" > PERF_quiet.txt\n')
+    const quiet = await profile(
+      '--job-name',
+      'quiet',
+      '--cpu',
+      '1',
+      '--dataset-gb',
+      '1',
+      '--num-samples',
+      '100',
+      '--json',
+      'quiet.sh',
+    )
+    expect(parseSensitivityMatrix(quiet.stdout).points.at(-1)).toMatchObject({
+      samplesPerSecond: 8,
+      source: 'measured',
+    })
+  })
+
+  it('is interrupted at once', async () => {
+    writeFileSync('endless.sh', 'sleep 987\n')
+    const controller = new AbortController()
+    setTimeout(() => controller.abort(new Error('interrupted')), 300)
+    const result = await runWith(controller.signal, [
+      'profile',
+      '--dataset-gb',
+      '1',
+      '--num-samples',
+      '9',
+      '--storage-mbps',
+      '1',
+      '--job-name',
+      'endless',
+      'endless.sh',
+    ])
+    expect(result.code).toBe(130)
+  })
+
+  it.each([
+    [['profile'], /missing required argument 'script'/],
+    [['profile', 'absent.py'], /script: got 'absent\.py'/],
+    [['profile', '--num-gpus', '0', 'x'], /not an integer of at least 1/],
+    [['profile', '--job-name', '../x', 'failing.sh'], /job-name/],
+    [['profile', 'failing.sh'], /a data set: --data, or --dataset-gb/],
+    [['profile', 'failing.sh', '--data', 'nowhere'], /data: got '.*nowhere', expected a folder/],
+    [['profile', '--dataset-gb', '1', '--num-samples', '1', 'failing.sh', '-b', 'many'], /batch-size: got 'many'/],
+  ])('refuses %j as misuse', async (argv, message) => {
+    writeFileSync('failing.sh', 'exit 3\n')
+    const { code, stderr } = await run(...argv)
+    expect(stderr).toMatch(message)
+    expect(code).toBe(2)
+  })
+})
+
+describe('simulate and compare', () => {
+  it('runs a drawn trace and tells its figures as a table or JSON', async () => {
+    const argv = ['simulate', '--generate', '60', '--load', '6', '--durations', 'short', '--servers', '2']
+    const table = await run(...argv, '--jobs-csv', 'jobs.csv')
+    expect(table).toMatchObject({ code: 0, stderr: '' })
+    expect(table.stdout).toMatch(/srtf +│ tune +│ +60 │/)
+    expect(readFileSync('jobs.csv', 'utf8').split('\n').length).toBe(62)
+    const json = JSON.parse((await run(...argv, '--json')).stdout)
+    expect(json.summary).toMatchObject({ policy: 'srtf', mechanism: 'tune', jobs: 60 })
+  })
+
+  it('compares, with gains over fair, and draws', async () => {
+    const { code, stdout, stderr } = await run(
+      ...['compare', '--generate', '40', '--load', '8', '--durations', 'short', '--servers', '1'],
+      ...['--policies', 'fifo,las', '--mechanisms', 'fair,tune,optimal', '--plot', 'charts', '--json'],
+    )
+    expect(code).toBe(0)
+    expect(stderr).toContain('[6/6] las optimal: mean')
+    const { summaries, files } = JSON.parse(stdout)
+    expect(summaries.map(({ mechanism }: { mechanism: string }) => mechanism)).toEqual([
+      'fair',
+      'tune',
+      'optimal',
+      'fair',
+      'tune',
+      'optimal',
+    ])
+    expect(files.length).toBe(4)
+    for (const file of files) expect(readFileSync(file).length).toBeGreaterThan(1000)
+    expect(readFileSync('charts/in-use.svg', 'utf8')).toContain('CPU cores')
+  })
+
+  it.skipIf(absent)(`gives the published figures with --compat${unlessAbsent}`, async () => {
+    const { stdout } = await run(
+      ...['simulate', '--compat', '--static', '--policy', 'fifo', '--mechanism', 'tune', '--servers', '4', '--json'],
+      ...['--models', sharedPath('model_profiles.json'), '--trace', sharedPath('traces/static100.csv')],
+    )
+    expect(JSON.parse(stdout).summary).toMatchObject({ meanCompletionS: 18297.9505, makespanS: 39601 })
+  })
+
+  it.each([
+    [[], 2, /say what to do/],
+    [['simulate'], 2, /give one of --trace, --philly and --generate/],
+    [['simulate', '--generate', '5'], 2, /needs --load/],
+    [['simulate', '--generate', '5', '--load', '1', '--policy', 'srsf'], 2, /not one of fifo/],
+    [['simulate', '--generate', '5', '--load', '1', '--split', '1,2'], 2, /three parts/],
+    [['simulate', '--generate', '5', '--load', '1', '--static'], 2, /--static belongs to --compat/],
+    [['simulate', '--generate', '5', '--load', '1', '--compat', '--mechanism', 'optimal'], 2, /no optimal/],
+    [
+      ['simulate', '--generate', '5', '--load', '1', '--compat', '--restart-cost', '9'],
+      2,
+      /unknown to the published simulator/,
+    ],
+    [
+      ['simulate', '--generate', '50', '--load', '1', '--servers', '1', '--gpus-per-server', '2'],
+      1,
+      /job \d+ can never run: it needs [48] GPUs/,
+    ],
+    [['simulate', '--trace', 'nowhere.csv'], 1, /ENOENT/],
+    [['simulate', '--generate', '5', '--load', '1', '--profiles', 'a=b'], 2, /'b' is no class/],
+  ])('refuses %j', async (argv, code, message) => {
+    const result = await run(...argv)
+    expect(result.stderr).toMatch(message)
+    expect(result.code).toBe(code)
+  })
+
+  it('explains itself', async () => {
+    for (const argv of [['--help'], ['profile', '--help'], ['simulate', '--help'], ['compare', '--help']]) {
+      const { code, stdout } = await run(...argv)
+      expect(code).toBe(0)
+      expect(stdout).toContain('Example:')
+    }
+  })
+})

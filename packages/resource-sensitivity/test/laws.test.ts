@@ -1,0 +1,217 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  expandServers,
+  loadAllocationSolver,
+  type MechanismName,
+  type Plan,
+  type PolicyName,
+  policyNames,
+  simulate,
+  throughputAt,
+} from '../src/index.js'
+import { type ArbitraryScenario, scenario } from './arbitrary-scenario.js'
+
+const solver = await loadAllocationSolver()
+const policy = fc.constantFrom<PolicyName>(...policyNames)
+const real = fc.constantFrom<Exclude<MechanismName, 'optimal'>>('fair', 'greedy', 'tune')
+const costs = fc.record({ restartCostS: fc.constantFrom(0, 40), spreadPenalty: fc.constantFrom(1, 1.2) })
+
+function watch(
+  { cluster, profiles, jobs }: ArbitraryScenario,
+  name: PolicyName,
+  mechanism: MechanismName,
+  more: { restartCostS?: number; spreadPenalty?: number } = {},
+) {
+  const plans: Plan[] = []
+  const result = simulate({
+    cluster,
+    profiles,
+    jobs,
+    policy: name,
+    mechanism,
+    solver,
+    ...more,
+    onPlan: (plan) => plans.push(plan),
+  })
+  return { result, plans }
+}
+
+describe('laws of the simulator', () => {
+  it('never gives more than a server has', () => {
+    fc.assert(
+      fc.property(scenario, policy, real, (s, name, mechanism) => {
+        const servers = expandServers(s.cluster)
+        for (const { running } of watch(s, name, mechanism).plans) {
+          const held = servers.map(() => ({ gpus: 0, cpus: 0, memoryGb: 0 }))
+          for (const { placement, cpusPerGpu, memoryGbPerGpu } of running) {
+            for (const { server, gpus } of placement) {
+              held[server]!.gpus += gpus
+              held[server]!.cpus += gpus * cpusPerGpu
+              held[server]!.memoryGb += gpus * memoryGbPerGpu
+            }
+          }
+          held.forEach((use, i) => {
+            expect(use.gpus).toBeLessThanOrEqual(servers[i]!.gpus)
+            expect(use.cpus).toBeLessThanOrEqual(servers[i]!.cpus * (1 + 1e-9))
+            expect(use.memoryGb).toBeLessThanOrEqual(servers[i]!.memoryGb * (1 + 1e-9))
+          })
+        }
+      }),
+      { numRuns: 60, seed: 1 },
+    )
+  })
+
+  it('finishes every job, after exactly its work', () => {
+    fc.assert(
+      fc.property(
+        scenario,
+        policy,
+        fc.constantFrom<MechanismName>('fair', 'greedy', 'tune', 'tune', 'optimal'),
+        costs,
+        (s, name, mechanism, cost) => {
+          const { result, plans } = watch(s, name, mechanism, cost)
+          const profiles = new Map(s.profiles.map((profile) => [profile.model, profile]))
+          const done = new Map<number, number>()
+          plans.forEach(({ timeS, running }, i) => {
+            const untilS = plans[i + 1]?.timeS ?? result.lastFinishS
+            for (const { jobId, throughput, placement } of running) {
+              const { model } = s.jobs.find(({ id }) => id === jobId)!
+              const profile = profiles.get(model)!
+              const penalty = placement.length > 1 ? Math.max(profile.spreadPenalty, cost.spreadPenalty) : 1
+              const iterations = ((untilS - timeS) * throughput) / (profile.iterationS * penalty)
+              done.set(jobId, (done.get(jobId) ?? 0) + iterations)
+            }
+          })
+          for (const { job, restarts, finishS, firstStartS, waitedS, attainedGpuS } of result.jobs) {
+            const { iterationS, throughput } = profiles.get(job.model)!
+            const fastest = Math.max(...throughput.flat()) / iterationS
+            const excess = done.get(job.id)! - job.iterations
+            expect(excess).toBeGreaterThanOrEqual(-1e-6 * job.iterations - 1e-6)
+            expect(excess).toBeLessThanOrEqual(restarts * cost.restartCostS * fastest + 1e-6 * job.iterations + 1e-6)
+            if (restarts === 0) expect(excess).toBeLessThanOrEqual(1e-6 * job.iterations + 1e-6)
+            expect(firstStartS).toBeGreaterThanOrEqual(job.arrivalS)
+            expect(waitedS + attainedGpuS / job.gpus).toBeCloseTo(finishS - job.arrivalS, 5)
+          }
+        },
+      ),
+      { numRuns: 30, seed: 2 },
+    )
+  })
+
+  it('leaves no GPU idle while a job that fits waits, under fair and tune', () => {
+    fc.assert(
+      fc.property(scenario, policy, fc.constantFrom<MechanismName>('fair', 'tune'), (s, name, mechanism) => {
+        const total = expandServers(s.cluster).reduce((sum, { gpus }) => sum + gpus, 0)
+        const gpusOf = new Map(s.jobs.map(({ id, gpus }) => [id, gpus]))
+        for (const { running, waiting } of watch(s, name, mechanism).plans) {
+          const free = total - running.reduce((sum, { jobId }) => sum + gpusOf.get(jobId)!, 0)
+          for (const id of waiting) expect(gpusOf.get(id)).toBeGreaterThan(free)
+        }
+      }),
+      { numRuns: 40, seed: 3 },
+    )
+  })
+
+  it('runs no job slower than its fair share would, under tune and optimal', () => {
+    fc.assert(
+      fc.property(
+        scenario,
+        policy,
+        fc.constantFrom<MechanismName>('tune', 'tune', 'tune', 'optimal'),
+        (s, name, mechanism) => {
+          const servers = expandServers(s.cluster)
+          const modelOf = new Map(s.jobs.map(({ id, model }) => [id, model]))
+          for (const { running } of watch(s, name, mechanism).plans) {
+            for (const { jobId, placement, throughput } of running) {
+              const kinds = placement.map(({ server }) => servers[server]!)
+              const fair = throughputAt(
+                s.profiles.find(({ model }) => model === modelOf.get(jobId))!,
+                Math.min(...kinds.map(({ cpus, gpus }) => cpus / gpus)),
+                Math.min(...kinds.map(({ memoryGb, gpus }) => memoryGb / gpus)),
+              )
+              expect(throughput).toBeGreaterThanOrEqual(fair * (1 - 1e-8))
+            }
+          }
+        },
+      ),
+      { numRuns: 30, seed: 4 },
+    )
+  })
+
+  it('does not depend on the order in which the jobs are listed', () => {
+    fc.assert(
+      fc.property(scenario, policy, real, (s, name, mechanism) => {
+        const listed = watch(s, name, mechanism).result.jobs
+        const turned = watch({ ...s, jobs: s.jobs.toReversed() }, name, mechanism).result.jobs
+        expect(turned.toReversed()).toEqual(listed)
+      }),
+      { numRuns: 40, seed: 5 },
+    )
+  })
+
+  const oneModel = {
+    model: 'm',
+    modelClass: null,
+    cpusPerGpu: [1, 3, 6],
+    memoryGbPerGpu: [10],
+    throughput: [[0.5], [1], [1.5]],
+    iterationS: 1,
+    demand: { cpus: 6, memoryGb: 10 },
+    speedupAtDemand: 1.5,
+    spreadPenalty: 1,
+  }
+  const oneServer = { servers: [{ count: 1, gpus: 8, cpus: 24, memoryGb: 500, storageMBps: 500 }] }
+
+  it('starves nobody under LAS and FTF: a large job runs in time beside small ones that come without end', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom<PolicyName>('las', 'ftf'),
+        real,
+        fc.integer({ min: 2, max: 8 }),
+        (name, mechanism, gpus) => {
+          // Small jobs alone keep some GPU busy nearly always: a job of 8 GPUs runs only when a policy makes room for it.
+          const small = Array.from({ length: 1000 }, (_, id) => ({
+            id,
+            model: 'm',
+            arrivalS: id * 250,
+            iterations: 900,
+            gpus: 1,
+          }))
+          const large = { id: 9999, model: 'm', arrivalS: 5000, iterations: 3000, gpus }
+          const { result } = watch(
+            { cluster: oneServer, profiles: [oneModel], jobs: [...small, large] },
+            name,
+            mechanism,
+          )
+          const { firstStartS, finishS } = result.jobs.at(-1)!
+          expect(firstStartS - large.arrivalS).toBeLessThan(2000)
+          expect(finishS).toBeLessThan(result.lastFinishS / 2)
+        },
+      ),
+      { numRuns: 12, seed: 6 },
+    )
+  })
+
+  it('lets a job that has waited too long go first even under a policy that would starve it', () => {
+    const short = Array.from({ length: 400 }, (_, id) => ({
+      id,
+      model: 'm',
+      arrivalS: id * 30,
+      iterations: 300,
+      gpus: 1,
+    }))
+    const long = { id: 9999, model: 'm', arrivalS: 0, iterations: 5000, gpus: 8 }
+    const startOf = (starvationAfterS?: number) =>
+      simulate({
+        cluster: oneServer,
+        profiles: [oneModel],
+        jobs: [...short, long],
+        policy: 'srtf',
+        mechanism: 'fair',
+        ...(starvationAfterS === undefined ? {} : { starvationAfterS }),
+      }).jobs.at(-1)!.firstStartS
+    expect(startOf()).toBeGreaterThan(10_000)
+    expect(startOf(3600)).toBeLessThan(3600 + 2 * 300)
+  })
+})

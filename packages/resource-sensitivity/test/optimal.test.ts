@@ -1,0 +1,118 @@
+import { describe, expect, it } from 'vitest'
+import {
+  type AllocationProblem,
+  exampleProfiles,
+  loadAllocationSolver,
+  parseSynergyTables,
+  planNow,
+} from '../src/index.js'
+import { absent, shared, sharedJson, unlessAbsent } from './shared-files.js'
+
+interface Instance {
+  readonly seed: number
+  readonly servers: number
+  readonly jobs: readonly { readonly model: string; readonly gpus: number }[]
+  readonly ilp_objective: number
+  readonly lp_objective: number
+}
+
+describe.skipIf(absent)(`the optimum against published instances${unlessAbsent}`, async () => {
+  const solver = await loadAllocationSolver()
+  const profiles = absent ? [] : parseSynergyTables(shared('model_profiles.json'), 3)
+  const instances: Instance[] = absent ? [] : sharedJson('golden/opt_instances.json').instances
+
+  const problemOf = ({ servers, jobs }: Instance): AllocationProblem => ({
+    cpus: 24 * servers,
+    memoryGb: 500 * servers,
+    weight: 'job',
+    groups: jobs.map(({ model, gpus }) => {
+      const { cpusPerGpu, memoryGbPerGpu, throughput } = profiles.find((profile) => profile.model === model)!
+      const options = cpusPerGpu.flatMap((cpus, i) =>
+        memoryGbPerGpu.map((memoryGb, j) => ({ cpus, memoryGb, throughput: throughput[i]![j]! })),
+      )
+      return { count: 1, gpus, options, leastThroughput: throughput[2]![1]! }
+    }),
+  })
+
+  it.each(instances)('instance $seed: whole and relaxed', (instance) => {
+    expect(Math.abs(solver.solve(problemOf(instance)).objective - instance.ilp_objective)).toBeLessThan(1e-6)
+    expect(Math.abs(solver.solve(problemOf(instance), true).objective - instance.lp_objective)).toBeLessThan(1e-5)
+  })
+
+  it.each(instances)('instance $seed: tune reaches 99 % of it, on servers', ({ servers, jobs, ilp_objective }) => {
+    const plan = planNow({
+      cluster: { servers: [{ count: servers, gpus: 8, cpus: 24, memoryGb: 500, storageMBps: 500 }] },
+      jobs: jobs.map((job, id) => ({ ...job, id, arrivalS: 0, iterations: 1000 })),
+      profiles,
+      policy: 'fifo',
+      mechanism: 'tune',
+    })
+    const value = plan.running.reduce((sum, { throughput }) => sum + throughput, 0)
+    expect(plan.waiting).toEqual([])
+    expect(value).toBeGreaterThanOrEqual(0.99 * ilp_objective)
+    expect(value).toBeLessThanOrEqual(ilp_objective + 1e-6)
+  })
+})
+
+describe('the solver', async () => {
+  const solver = await loadAllocationSolver()
+  const options = [
+    { cpus: 3, memoryGb: 50, throughput: 1 },
+    { cpus: 6, memoryGb: 50, throughput: 1.8 },
+    { cpus: 12, memoryGb: 50, throughput: 2.5 },
+  ]
+
+  it('groups jobs that are alike without changing the optimum', () => {
+    const one = { gpus: 1, options, leastThroughput: 1 }
+    const apart = {
+      cpus: 30,
+      memoryGb: 400,
+      weight: 'job',
+      groups: Array.from({ length: 6 }, () => ({ ...one, count: 1 })),
+    } as const
+    const grouped = { ...apart, groups: [{ ...one, count: 6 }] } as const
+    expect(solver.solve(grouped).objective).toBeCloseTo(solver.solve(apart).objective, 9)
+    expect(solver.solve(grouped).counts[0]!.reduce((sum, count) => sum + count)).toBe(6)
+    // 30 cores: four jobs at 6 (24 cores, 7.2) and two at 3 (6 cores, 2).
+    expect(solver.solve(grouped).objective).toBeCloseTo(9.2, 9)
+  })
+
+  it('counts GPUs when told to', () => {
+    const groups = [
+      { count: 1, gpus: 4, options, leastThroughput: 1 },
+      { count: 3, gpus: 1, options, leastThroughput: 1 },
+    ]
+    const capacity = { cpus: 33, memoryGb: 800, groups }
+    expect(solver.solve({ ...capacity, weight: 'job' }).counts[0]).not.toEqual([0, 1, 0])
+    expect(solver.solve({ ...capacity, weight: 'gpu' }).counts[0]).toEqual([0, 1, 0])
+  })
+
+  it('refuses a job that could not keep its fair share, and a cluster that cannot give it', () => {
+    const group = { count: 1, gpus: 1, options, leastThroughput: 3 }
+    expect(() => solver.solve({ cpus: 10, memoryGb: 100, weight: 'job', groups: [group] })).toThrow(
+      /at least one of throughput 3/,
+    )
+    const greedy = { ...group, leastThroughput: 2.5 }
+    expect(() => solver.solve({ cpus: 10, memoryGb: 100, weight: 'job', groups: [greedy] })).toThrow(
+      /no allocation keeps every job/,
+    )
+  })
+
+  it('is an upper bound for tune', () => {
+    const cluster = { servers: [{ count: 2, gpus: 8, cpus: 24, memoryGb: 500, storageMBps: 500 }] }
+    const jobs = Array.from({ length: 12 }, (_, id) => ({
+      id,
+      model: exampleProfiles[id % exampleProfiles.length]!.model,
+      gpus: id % 4 === 0 ? 2 : 1,
+      arrivalS: 0,
+      iterations: 100,
+    }))
+    const sum = (mechanism: 'fair' | 'tune' | 'optimal') =>
+      planNow({ cluster, jobs, profiles: exampleProfiles, policy: 'fifo', mechanism, solver }).running.reduce(
+        (total, { throughput }) => total + throughput,
+        0,
+      )
+    expect(sum('tune')).toBeGreaterThan(sum('fair'))
+    expect(sum('optimal')).toBeGreaterThanOrEqual(sum('tune') - 1e-9)
+  })
+})

@@ -1,0 +1,257 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  exampleProfiles,
+  formatReplayCsv,
+  generateTrace,
+  InputFileError,
+  multiGpu,
+  parseClusterFile,
+  parsePhillyLog,
+  parseReplayCsv,
+  parseSynergyTables,
+  throughputAt,
+  traceFromPhilly,
+} from '../src/index.js'
+import { scenario } from './arbitrary-scenario.js'
+import { absent, shared, unlessAbsent } from './shared-files.js'
+
+describe('replay traces', () => {
+  it('survive being written and read', () => {
+    fc.assert(
+      fc.property(scenario, ({ jobs }) => {
+        expect(parseReplayCsv(formatReplayCsv(jobs))).toEqual(jobs)
+      }),
+    )
+  })
+
+  it.each([
+    ['0,a,1,2', /t\.csv, row 1: the row is '0,a,1,2', expected five cells/],
+    ['0,a,1,2,1\n\n0,a,1,2,1', /row 3: id is '0', expected an id of its own \(row 1 has it too\)/],
+    ['x,a,1,2,1', /row 1: id is 'x'/],
+    ['0,,1,2,1', /row 1: model is ''/],
+    ['0,a,-1,2,1', /row 1: arrival is '-1', expected a number of at least 0/],
+    ['0,a,1,2.5,1', /row 1: iterations is '2\.5', expected an integer of at least 1/],
+    ['0,a,1,2,0', /row 1: gpus is '0'/],
+    ['0,a,Infinity,2,1', /arrival is 'Infinity'/],
+    ['0,a,0x10,2,1', /arrival is '0x10'/],
+    ['', /expected at least one job/],
+  ])('refuse %j', (text, message) => {
+    expect(() => parseReplayCsv(text, 't.csv')).toThrow(message)
+    expect(() => parseReplayCsv(text, 't.csv')).toThrow(InputFileError)
+  })
+
+  it.skipIf(absent)(`read the published ones${unlessAbsent}`, () => {
+    expect(parseReplayCsv(shared('traces/static100.csv')).length).toBe(100)
+    expect(parseReplayCsv(shared('traces/dyn40multi.csv')).length).toBe(40)
+  })
+})
+
+describe('the generator', () => {
+  const options = { jobs: 4000, jobsPerHour: 6, profiles: exampleProfiles, seed: 3 }
+
+  it('draws the same for the same seed, another for another', () => {
+    expect(generateTrace(options)).toEqual(generateTrace(options))
+    expect(generateTrace({ ...options, seed: 4 })).not.toEqual(generateTrace(options))
+  })
+
+  it('keeps to the load, the split, the GPU counts and the durations that it is given', () => {
+    const trace = generateTrace(options)
+    expect((trace.length / trace.at(-1)!.arrivalS) * 3600).toBeCloseTo(6, 0)
+    const classOf = new Map(exampleProfiles.map(({ model, modelClass }) => [model, modelClass]))
+    for (let n = 1; n <= trace.length; n += 97) {
+      const images = trace.slice(0, n).filter(({ model }) => classOf.get(model) === 'image').length
+      expect(Math.abs(images - 0.2 * n)).toBeLessThanOrEqual(1.5)
+    }
+    for (const { gpus, probability } of multiGpu) {
+      expect(trace.filter((job) => job.gpus === gpus).length / trace.length).toBeCloseTo(probability, 1)
+    }
+    const minutes = trace.map(({ model, iterations }) => {
+      return (iterations * exampleProfiles.find((profile) => profile.model === model)!.iterationS) / 60
+    })
+    expect(Math.min(...minutes)).toBeGreaterThan(30)
+    expect(Math.max(...minutes)).toBeLessThan(10_000)
+    expect(minutes.filter((length) => length > 1000).length / minutes.length).toBeCloseTo(0.2, 1)
+  })
+
+  it('lets all arrive at once', () => {
+    expect(
+      new Set(
+        generateTrace({ ...options, jobs: 5, jobsPerHour: Number.POSITIVE_INFINITY }).map(({ arrivalS }) => arrivalS),
+      ),
+    ).toEqual(new Set([0]))
+  })
+
+  it('refuses what it could not draw', () => {
+    expect(() => generateTrace({ ...options, jobs: 0 })).toThrow(/jobs: got 0/)
+    expect(() => generateTrace({ ...options, jobsPerHour: 0 })).toThrow(/jobsPerHour/)
+    expect(() => generateTrace({ ...options, profiles: [] })).toThrow(/no model of class image/)
+    expect(() => generateTrace({ ...options, gpuCounts: [{ gpus: 1, probability: 0.5 }] })).toThrow(/sum to 0\.5/)
+    expect(() => generateTrace({ ...options, durations: [{ probability: 1, fromMinutes: 5, toMinutes: 1 }] })).toThrow(
+      /the longer last/,
+    )
+    expect(() => generateTrace({ ...options, split: { image: 0, language: 0, speech: 0 } })).toThrow(/split/)
+  })
+})
+
+describe('the Philly log', () => {
+  const attempt = (start: string, end: string, gpus: number) => ({
+    start_time: start,
+    end_time: end,
+    detail: [{ ip: 'm1', gpus: Array.from({ length: gpus }, (_, i) => `gpu${i}`) }],
+  })
+  const log = [
+    {
+      jobid: 'second',
+      submitted_time: '2017-10-03 02:00:00',
+      vc: 'v',
+      user: 'u',
+      status: 'Pass',
+      attempts: [
+        attempt('2017-10-03 02:00:00', '2017-10-03 04:00:00', 2),
+        attempt('2017-10-03 05:00:00', '2017-10-03 06:00:00', 2),
+      ],
+    },
+    {
+      jobid: 'first',
+      submitted_time: '2017-10-03 01:00:00',
+      vc: 'v',
+      user: 'u',
+      status: 'Pass',
+      attempts: [attempt('2017-10-03 02:00:00', '2017-10-03 03:00:00', 1)],
+    },
+    {
+      jobid: 'never ended',
+      submitted_time: '2017-10-03 03:00:00',
+      attempts: [{ start_time: 'None', end_time: null, detail: [] }],
+    },
+    {
+      jobid: 'too short',
+      submitted_time: '2017-10-03 03:00:00',
+      attempts: [attempt('2017-10-03 02:00:00', '2017-10-03 02:10:00', 1)],
+    },
+    {
+      jobid: 'odd',
+      submitted_time: '2017-10-03 03:00:00',
+      attempts: [attempt('2017-10-03 02:00:00', '2017-10-03 05:00:00', 3)],
+    },
+  ]
+
+  it('sums the attempts that ran, and drops what the published rules drop', () => {
+    expect(parsePhillyLog(JSON.stringify(log))).toEqual([
+      { name: 'first', submittedS: 0, durationS: 3600, gpus: 1 },
+      { name: 'second', submittedS: 3600, durationS: 3 * 3600, gpus: 2 },
+    ])
+    expect(parsePhillyLog(JSON.stringify(log), { multiGpu: false }).map(({ name, gpus }) => [name, gpus])).toEqual([
+      ['first', 1],
+      ['second', 1],
+      ['odd', 1],
+    ])
+  })
+
+  it('becomes a trace with models', () => {
+    const jobs = parsePhillyLog(JSON.stringify(log))
+    const trace = traceFromPhilly(jobs, { profiles: exampleProfiles, seed: 1 })
+    expect(trace.map(({ arrivalS, gpus }) => [arrivalS, gpus])).toEqual([
+      [0, 1],
+      [3600, 2],
+    ])
+    const { model, iterations } = trace[1]!
+    const { iterationS } = exampleProfiles.find((profile) => profile.model === model)!
+    expect(Math.abs(iterations * iterationS - 3 * 3600)).toBeLessThanOrEqual(iterationS)
+    expect(traceFromPhilly(jobs, { profiles: exampleProfiles, seed: 1, jobsPerHour: 1 })[0]!.arrivalS).toBeGreaterThan(
+      0,
+    )
+    expect(() => traceFromPhilly([], { profiles: exampleProfiles, seed: 1 })).toThrow(/no job/)
+  })
+
+  it('names job and field of what it cannot read', () => {
+    expect(() => parsePhillyLog('[{"jobid": 1}]', {}, 'log.json')).toThrow('log.json: 0.jobid is 1, expected string')
+    expect(() => parsePhillyLog(JSON.stringify([{ ...log[0], submitted_time: 'yesterday' }]), {}, 'log.json')).toThrow(
+      /log\.json, row 1: submitted_time is 'yesterday'/,
+    )
+    expect(() => parsePhillyLog('oops', {}, 'log.json')).toThrow(/log\.json: the file is/)
+  })
+})
+
+describe('clusters and tables from files', () => {
+  const ini =
+    '; comment\n[CLUSTER]\nracks = 2\nservers_per_rack: 4\ngpus_per_server=8\ncpus_per_server=24\ndram_per_server=500\nsspeed_per_server=500 # MB/s\n[SCHEDULER]\npolicy = FIFO\n'
+
+  it('reads INI and JSON', () => {
+    const server = { count: 8, gpus: 8, cpus: 24, memoryGb: 500, storageMBps: 500 }
+    expect(parseClusterFile(ini)).toEqual({ servers: [server] })
+    const two = { servers: [server, { ...server, cpus: 96 }] }
+    expect(parseClusterFile(JSON.stringify(two))).toEqual(two)
+  })
+
+  it('refuses what is missing, unknown or impossible', () => {
+    expect(() => parseClusterFile(ini.replace('racks = 2\n', ''), 'c.ini')).toThrow(
+      /c\.ini: \[CLUSTER\] racks is undefined/,
+    )
+    expect(() => parseClusterFile(ini.replace('=24', '=many'), 'c.ini')).toThrow(
+      /c\.ini, row 6: cpus_per_server is 'many'/,
+    )
+    expect(() => parseClusterFile(ini.replace('=24', '=0'), 'c.ini')).toThrow(/cluster\.servers\[0\]\.cpus is 0/)
+    expect(() => parseClusterFile('[CLUSTER]\nwhat', 'c.ini')).toThrow(
+      /c\.ini, row 2: the line is 'what', expected key = value/,
+    )
+    expect(() => parseClusterFile('{"servers": []}', 'c.json')).toThrow(/c\.json: cluster\.servers/)
+    expect(() => parseClusterFile('{"servers": [{"count": 1}]}', 'c.json')).toThrow(
+      'c.json: servers.0.gpus is undefined, expected number',
+    )
+    expect(() => parseClusterFile('{"servers": [], "racks": 2}', 'c.json')).toThrow(
+      "c.json: a field of the file is 'racks', expected a known one",
+    )
+  })
+
+  it('refuses tables that are none', () => {
+    expect(() => parseSynergyTables('{}', 3, 'm.json')).toThrow(/m\.json: cpu_levels/)
+    const tables = {
+      cpu_levels: [1, 2],
+      mem_levels_gb: [10],
+      ratio3: {
+        m: {
+          cpu_per_gpu: 2,
+          mem_gb_per_gpu: 10,
+          iter_time_s_at_fair: 1,
+          speedup_at_demand: 1,
+          placement_penalty: 1,
+          tput: [[1], [2]],
+        },
+      },
+    }
+    expect(parseSynergyTables(JSON.stringify(tables))[0]!.model).toBe('m')
+    expect(() => parseSynergyTables(JSON.stringify(tables), 4, 'm.json')).toThrow(
+      /ratio4 is undefined, expected one of ratio3/,
+    )
+    tables.ratio3.m.tput.pop()
+    expect(() => parseSynergyTables(JSON.stringify(tables), 3, 'm.json')).toThrow(/m\.json: m\.throughput/)
+  })
+})
+
+describe('throughput between the points of a table', () => {
+  it('meets the points, never falls, and is in proportion below the first', () => {
+    fc.assert(
+      fc.property(
+        scenario,
+        fc.double({ min: 0.1, max: 30, noNaN: true }),
+        fc.double({ min: 1, max: 300, noNaN: true }),
+        fc.double({ min: 1, max: 1.5, noNaN: true }),
+        ({ profiles }, cpus, memoryGb, more) => {
+          const profile = profiles[0]!
+          profile.cpusPerGpu.forEach((c, i) => {
+            profile.memoryGbPerGpu.forEach((m, j) => {
+              expect(throughputAt(profile, c, m)).toBeCloseTo(profile.throughput[i]![j]!, 12)
+            })
+          })
+          const here = throughputAt(profile, cpus, memoryGb)
+          expect(throughputAt(profile, cpus * more, memoryGb)).toBeGreaterThanOrEqual(here * (1 - 1e-12))
+          expect(throughputAt(profile, cpus, memoryGb * more)).toBeGreaterThanOrEqual(here * (1 - 1e-12))
+          expect(throughputAt(profile, 0.5, 250)).toBeCloseTo(throughputAt(profile, 1, 250) / 2, 12)
+        },
+      ),
+      { numRuns: 60 },
+    )
+  })
+})
