@@ -1,0 +1,94 @@
+import { type CommandFunction, inHouseStyle, newCommand, parseCommand } from '@pctodl/command-line'
+import Table from 'cli-table3'
+import type { Evaluation } from '../evaluate/evaluate-method.js'
+import { evaluateMethod } from '../evaluate/evaluate-method.js'
+import {
+  honestLinearMethod,
+  type Method,
+  oracleMethod,
+  publishedMethod,
+  ruleMethods,
+  slowdownMethod,
+} from '../evaluate/method.js'
+import { type Split, unseenWorkloadSplits } from '../evaluate/splits.js'
+import { readStudy, type Study } from './study-folder.js'
+
+interface Section {
+  readonly title: string
+  readonly splits: readonly Split[]
+}
+
+interface EvaluatedSection {
+  readonly title: string
+  readonly splits: number
+  readonly evaluations: readonly Evaluation[]
+}
+
+/** `pctodl-colocate evaluate`: how well models and rules predict and choose on a study's splits. */
+export const evaluateCommand: CommandFunction = async (argv, terminal) => {
+  const command = inHouseStyle(
+    newCommand(
+      {
+        name: 'pctodl-colocate evaluate',
+        description: 'Judge the slowdown model, the published model and the rules on the splits of a study.',
+        example: 'pctodl-colocate evaluate --study ../shared/data/kace',
+      },
+      terminal,
+    ),
+    terminal.stdout,
+  )
+    .requiredOption('--study <folder>', 'folder with workloads.csv, colocations2.csv, ... and possibly splits')
+    .option('--all-rules', 'show every rule, not only the two best known')
+    .option('--json', 'print the figures as JSON on standard output')
+  await parseCommand(command, argv)
+  const { study: folder, allRules, json } = command.opts<{ study: string; allRules?: boolean; json?: boolean }>()
+  const methods = allRules
+    ? [slowdownMethod, publishedMethod, honestLinearMethod, ...ruleMethods, oracleMethod]
+    : [slowdownMethod, publishedMethod, honestLinearMethod, ...ruleMethods.slice(0, 3), oracleMethod]
+  const sections = sectionsOf(readStudy(folder)).map((section) => {
+    terminal.signal.throwIfAborted()
+    terminal.stderr.write(`${section.title}: ${section.splits.length} splits\n`)
+    return evaluateSection(section, methods)
+  })
+  terminal.stdout.write(json ? `${JSON.stringify(sections, null, 2)}\n` : sections.map(formatSection).join('\n'))
+  return 0
+}
+
+function sectionsOf({ colocations, occurrenceSplits }: Study): Section[] {
+  return [
+    ...[...occurrenceSplits].map(([level, splits]) => ({ title: `pairs, n_occur ${level}`, splits })),
+    ...[...colocations].map(([size, rows]) => ({
+      title: `unseen workload, ${size} members`,
+      splits: unseenWorkloadSplits(rows),
+    })),
+  ]
+}
+
+function evaluateSection({ title, splits }: Section, methods: readonly Method[]): EvaluatedSection {
+  return {
+    title,
+    splits: splits.length,
+    evaluations: methods.map((method) => evaluateMethod(method, splits, () => performance.now())),
+  }
+}
+
+function formatSection({ title, splits, evaluations }: EvaluatedSection): string {
+  const table = new Table({
+    head: ['method', 'MSE', 'MAPE %', 'rank corr.', 'gain', 'std', 'regret /s', 'training ms'],
+    style: { head: [], border: [] },
+    colAligns: ['left', 'right', 'right', 'right', 'right', 'right', 'right', 'right'],
+  })
+  for (const { method, accuracy, gain, gainDeviation, regretPerS, trainingMs } of evaluations) {
+    table.push([
+      method,
+      accuracy?.mse.toFixed(3) ?? '',
+      accuracy?.mapePercent.toFixed(1) ?? '',
+      accuracy?.spearman.toFixed(3) ?? '',
+      gain.toFixed(3),
+      gainDeviation.toFixed(3),
+      regretPerS.toFixed(1),
+      trainingMs?.toFixed(1) ?? '',
+    ])
+  }
+  return `${title} (mean of ${splits} splits)\n${table.toString()}\n`
+}

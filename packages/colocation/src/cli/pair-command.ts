@@ -1,0 +1,127 @@
+import {
+  asUsage,
+  type CommandFunction,
+  inHouseStyle,
+  integerFrom,
+  listOf,
+  newCommand,
+  numberBetween,
+  oneOf,
+  parseCommand,
+  positiveNumber,
+  type Terminal,
+} from '@pctodl/command-line'
+import Table from 'cli-table3'
+import { membersLabel } from '../colocation.js'
+import { SlowdownModel } from '../model/slowdown-model.js'
+import type { ColocationGroup, GroupLimits, Objective } from '../select/group-judge.js'
+import { type Grouping, groupPool } from '../select/group-pool.js'
+import { rankPartners } from '../select/rank-partners.js'
+import { allColocations, readStudy } from './study-folder.js'
+import { writeHeatMap } from './write-heat-map.js'
+
+interface PairOptions {
+  readonly study: string
+  readonly pool?: string[]
+  readonly for?: string
+  readonly objective: Objective
+  readonly size: number
+  readonly gpus?: number
+  readonly memoryGib?: number
+  readonly leastKept?: number
+  readonly heatMap?: string
+  readonly seed: number
+  readonly json?: boolean
+}
+
+/** `pctodl-colocate pair`: choose who shares. */
+export const pairCommand: CommandFunction = async (argv, terminal) => {
+  const command = inHouseStyle(
+    newCommand(
+      {
+        name: 'pctodl-colocate pair',
+        description: 'Choose the best company for a workload, or divide a pool of jobs into groups, one per GPU.',
+        example: 'pctodl-colocate pair --study ./measured --pool a_batch8-inf,b_batch8-inf,c_batch2-train,d_batch4-inf',
+      },
+      terminal,
+    ),
+    terminal.stdout,
+  )
+    .requiredOption('--study <folder>', 'folder with workloads.csv, colocations2.csv, ...')
+    .option('--pool <workloads>', 'jobs to divide, separated by commas (default: every workload once)', listOf(String))
+    .option('--for <workload>', 'rank the pool as company for this workload instead')
+    .option('--objective <what>', 'throughput (samples/s) or speedup (kept shares)', oneOf('throughput', 'speedup'), 'speedup')
+    .option('--size <n>', 'most jobs on one GPU', integerFrom(1, 48), 2)
+    .option('--gpus <n>', 'GPUs that there are (default: as few as hold all jobs)', integerFrom(1))
+    .option('--memory-gib <GiB>', 'memory of a GPU', positiveNumber('GiB'))
+    .option('--least-kept <share>', 'part of its throughput alone that each job must keep', numberBetween(0, 1))
+    .option('--heat-map <file>', 'draw what each workload of the pool keeps beside each other (.svg or .png)')
+    .option('--seed <n>', 'seed of the search in large pools', integerFrom(0, 2 ** 32 - 1), 1)
+    .option('--json', 'print the result as JSON on standard output')
+  await parseCommand(command, argv)
+  const options = command.opts<PairOptions>()
+  const study = readStudy(options.study)
+  const pool = asUsage(() => (options.pool ? study.catalog.all(options.pool) : [...study.catalog]))
+  const target = options.for
+  const workloads = [...new Set([...(target === undefined ? [] : [asUsage(() => study.catalog.get(target))]), ...pool])]
+  const table = SlowdownModel.fit(allColocations(study)).slowdownTable(workloads)
+  if (options.heatMap !== undefined) {
+    await writeHeatMap(table, options.heatMap)
+    terminal.stderr.write(`written: ${options.heatMap}\n`)
+  }
+  const limits: GroupLimits = {
+    ...(options.memoryGib === undefined ? {} : { memoryGib: options.memoryGib }),
+    ...(options.leastKept === undefined ? {} : { leastKeptShare: options.leastKept }),
+  }
+  const places = pool.map((workload) => workloads.indexOf(workload))
+  if (target !== undefined) {
+    const ranked = rankPartners(table, 0, { objective: options.objective, limits, candidates: [...new Set(places)] })
+    if (options.json) printJson(terminal, { target, objective: options.objective, pairs: ranked.map(jsonGroup) })
+    else terminal.stdout.write(`${formatGroups(ranked, options.objective)}\n`)
+    return ranked.length > 0 ? 0 : 1
+  }
+  const grouping = await groupPool(table, places, {
+    objective: options.objective,
+    limits,
+    maxMembers: options.size,
+    seed: options.seed,
+    ...(options.gpus === undefined ? {} : { gpus: options.gpus }),
+  })
+  if (options.json) {
+    printJson(terminal, { ...grouping, objective: options.objective, groups: grouping.groups.map(jsonGroup) })
+  } else terminal.stdout.write(`${formatGroups(grouping.groups, options.objective)}\n${formatTotal(grouping)}\n`)
+  return 0
+}
+
+function printJson({ stdout }: Terminal, value: unknown): void {
+  stdout.write(`${JSON.stringify(value, null, 2)}\n`)
+}
+
+function jsonGroup({ members, keptShares, value }: ColocationGroup) {
+  return { members: members.map(({ name }) => name), keptShares, value }
+}
+
+function formatGroups(groups: readonly ColocationGroup[], objective: Objective): string {
+  const table = new Table({
+    head: ['group', 'keeps %', objective === 'speedup' ? 'speedup' : 'samples/s', 'memory GiB'],
+    style: { head: [], border: [] },
+    colAligns: ['left', 'right', 'right', 'right'],
+  })
+  for (const { members, keptShares, value } of groups) {
+    table.push([
+      membersLabel(members),
+      keptShares.map((kept) => (100 * kept).toFixed(0)).join(', '),
+      value.toFixed(2),
+      members.reduce((sum, { memoryGib }) => sum + memoryGib, 0).toFixed(1),
+    ])
+  }
+  return table.toString()
+}
+
+function formatTotal({ value, bound, gapPercent, method, groups }: Grouping): string {
+  const proof =
+    method === 'exact'
+      ? 'the best there is, as predicted'
+      : `found by search; no grouping exceeds ${bound.toFixed(2)} (gap ${gapPercent.toFixed(1)} %)`
+  return `${groups.length} GPUs, ${value.toFixed(2)} in sum: ${proof}`
+}

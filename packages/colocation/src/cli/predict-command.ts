@@ -1,0 +1,73 @@
+import {
+  asUsage,
+  type CommandFunction,
+  inHouseStyle,
+  listOf,
+  newCommand,
+  numberBetween,
+  parseCommand,
+} from '@pctodl/command-line'
+import Table from 'cli-table3'
+import type { ColocationPrediction, Interval } from '../model/prediction.js'
+import { SlowdownModel } from '../model/slowdown-model.js'
+import { allColocations, readStudy } from './study-folder.js'
+
+/** `pctodl-colocate predict`: what workloads do to each other. */
+export const predictCommand: CommandFunction = async (argv, terminal) => {
+  const command = inHouseStyle(
+    newCommand(
+      {
+        name: 'pctodl-colocate predict',
+        description: 'Predict the throughput of workloads that share one GPU, from what was measured of others.',
+        example: 'pctodl-colocate predict --study ./measured --members resnet50_batch8-inf,vgg19_batch4-inf',
+      },
+      terminal,
+    ),
+    terminal.stdout,
+  )
+    .requiredOption('--study <folder>', 'folder with workloads.csv, colocations2.csv, ...')
+    .requiredOption('--members <workloads>', 'workloads that share, separated by commas', listOf(String))
+    .option('--level <probability>', 'of the intervals', numberBetween(0.01, 0.99), 0.9)
+    .option('--json', 'print the prediction as JSON on standard output')
+  await parseCommand(command, argv)
+  const options = command.opts<{ study: string; members: string[]; level: number; json?: boolean }>()
+  const study = readStudy(options.study)
+  const members = asUsage(() => study.catalog.all(options.members))
+  const model = SlowdownModel.fit(allColocations(study))
+  const prediction = asUsage(() => model.predict(members, options.level))
+  if (options.json) {
+    const shown = { ...prediction, members: options.members, level: options.level }
+    terminal.stdout.write(`${JSON.stringify(shown, null, 2)}\n`)
+  } else terminal.stdout.write(`${formatPrediction(prediction, options.level)}\n`)
+  return 0
+}
+
+function formatPrediction(prediction: ColocationPrediction, level: number): string {
+  const percent = `${(100 * level).toFixed(0)} % interval`
+  const table = new Table({
+    head: ['workload', 'alone /s', 'shared /s', percent, 'keeps %'],
+    style: { head: [], border: [] },
+    colAligns: ['left', 'right', 'right', 'right', 'right'],
+  })
+  prediction.members.forEach((member, i) => {
+    table.push([
+      member.name,
+      member.exclusiveThroughput.toFixed(1),
+      prediction.throughputs[i]!.toFixed(1),
+      formatInterval(prediction.throughputIntervals[i]!),
+      (100 * prediction.keptShares[i]!).toFixed(0),
+    ])
+  })
+  table.push([
+    'sum',
+    '',
+    prediction.throughputSum.toFixed(1),
+    formatInterval(prediction.throughputSumInterval),
+    (100 * prediction.weightedSpeedup).toFixed(0),
+  ])
+  return table.toString()
+}
+
+function formatInterval({ low, high }: Interval): string {
+  return `${low.toFixed(1)} - ${high.toFixed(1)}`
+}

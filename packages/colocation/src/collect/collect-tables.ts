@@ -1,0 +1,62 @@
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { writeFileAtomically } from '@pctodl/command-line'
+import type { Clock, Tenant, TenantPool } from '@pctodl/platform'
+import { membersKey } from '../colocation.js'
+import { formatColocationTable, parseColocationTable } from '../tables/colocation-table.js'
+import type { WorkloadCatalog } from '../workload.js'
+import { type CompanyMeasurement, measureCompany, type MeasuringWindow } from './measure-company.js'
+
+export interface CollectOptions extends MeasuringWindow {
+  readonly tenantOf?: (name: string) => Tenant
+  readonly signal?: AbortSignal
+  /** Called after each colocation; those that were in the folder already are not measured and not reported. */
+  readonly onMeasured?: (measurement: CompanyMeasurement, left: number) => void
+}
+
+/**
+ * Measure planned colocations and keep them as `colocations2.csv`, `colocations3.csv`, ... in a folder, written anew after
+ * each measurement: whatever ends the run, the next one goes on where it stopped.
+ *
+ * @param plan names of the members of each colocation
+ * @returns what could not be measured, and why
+ */
+export async function collectTables(
+  pool: TenantPool,
+  clock: Clock,
+  catalog: WorkloadCatalog,
+  plan: readonly (readonly string[])[],
+  folder: string,
+  options: CollectOptions = {},
+): Promise<CompanyMeasurement[]> {
+  const failures: CompanyMeasurement[] = []
+  const tables = new Map([...new Set(plan.map((names) => names.length))].map((size) => [size, readTable(folder, size, catalog)]))
+  const todo = plan.filter((names) => {
+    const key = membersKey(catalog.all(names))
+    return !tables.get(names.length)!.some(({ members }) => membersKey(members) === key)
+  })
+  for (const [done, names] of todo.entries()) {
+    const measurement = await measureCompany(pool, clock, names, options)
+    if ('failure' in measurement) failures.push(measurement)
+    else {
+      const table = tables.get(names.length)!
+      table.push({ members: catalog.all(names), throughputs: measurement.throughputs })
+      writeFileAtomically(tableFile(folder, names.length), formatColocationTable(table))
+    }
+    options.onMeasured?.(measurement, todo.length - done - 1)
+  }
+  return failures
+}
+
+function tableFile(folder: string, size: number): string {
+  return path.join(folder, `colocations${size}.csv`)
+}
+
+function readTable(folder: string, size: number, catalog: WorkloadCatalog) {
+  const file = tableFile(folder, size)
+  if (!existsSync(file)) return []
+  return parseColocationTable(readFileSync(file, 'utf8'), catalog, file).map(({ members, throughputs }) => ({
+    members,
+    throughputs,
+  }))
+}

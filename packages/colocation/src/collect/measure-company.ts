@@ -1,0 +1,72 @@
+import { type Clock, InvalidInputError, PctodlError, type Tenant, type TenantCounters, type TenantPool } from '@pctodl/platform'
+import { parseWorkloadName } from '../workload.js'
+
+export interface MeasuringWindow {
+  /** Time after the start in which nothing is counted, ms. Default 5 s. */
+  readonly warmUpMs?: number
+  /** Time over which all members are counted, ms. Default 30 s. */
+  readonly windowMs?: number
+}
+
+/** Throughputs of workloads that ran together, or why they did not. */
+export type CompanyMeasurement =
+  | { readonly names: readonly string[]; readonly throughputs: readonly number[] }
+  | { readonly names: readonly string[]; readonly failure: string }
+
+/** Least batches that every member has to complete in the window. */
+const LEAST_BATCHES = 3
+
+/**
+ * The tenant that runs a workload at the full board: its network and batch size are in its name.
+ *
+ * @throws InvalidInputError for a training workload: tenants infer
+ */
+export function tenantOfWorkload(name: string): Tenant {
+  const { model, batchSize, training } = parseWorkloadName(name)
+  if (training) throw new InvalidInputError('workload', name, 'an inference workload; a pool of tenants cannot train')
+  return { model, batchSize, mpsPercent: 100 }
+}
+
+/**
+ * Run workloads together on a pool and count all of them over one common window, each from completed batch to completed
+ * batch. The pool is left running; whoever made it stops it.
+ *
+ * @param names of workloads, one tenant each; one name alone gives its exclusive throughput
+ * @param pool must allow shares that sum to more than 100 %
+ * @throws PctodlError `WINDOW_TOO_SHORT` where a member completes fewer than three batches
+ */
+export async function measureCompany(
+  pool: TenantPool,
+  clock: Clock,
+  names: readonly string[],
+  options: MeasuringWindow & { readonly tenantOf?: (name: string) => Tenant; readonly signal?: AbortSignal } = {},
+): Promise<CompanyMeasurement> {
+  const { warmUpMs = 5_000, windowMs = 30_000, tenantOf = tenantOfWorkload, signal } = options
+  if (!(windowMs > 0)) throw new InvalidInputError('windowMs', windowMs, 'above 0')
+  if (!(warmUpMs >= 0)) throw new InvalidInputError('warmUpMs', warmUpMs, 'at least 0')
+  await pool.apply(names.map(tenantOf), signal ? { signal } : {})
+  await clock.sleep(warmUpMs, signal)
+  const begin = pool.counters()
+  await clock.sleep(windowMs, signal)
+  const end = pool.counters()
+  const failure = end.map(failureOf).find((text) => text !== undefined) ?? (begin.length === end.length ? undefined : 'a member is gone')
+  if (failure !== undefined) return { names, failure }
+  return { names, throughputs: end.map((counters, i) => throughputOf(names[i]!, begin[i]!, counters, windowMs)) }
+}
+
+function failureOf({ state, failure, tenant }: TenantCounters): string | undefined {
+  return state === 'running' ? undefined : `${tenant.model} x ${tenant.batchSize}: ${failure ?? `still ${state}`}`
+}
+
+/** samples/s */
+function throughputOf(name: string, begin: TenantCounters, end: TenantCounters, windowMs: number): number {
+  if (begin.id !== end.id) throw new PctodlError('TENANT_RESTARTED', `${name}: its process was restarted in the window; measure again`)
+  const batches = end.batches - begin.batches
+  if (batches < LEAST_BATCHES) {
+    throw new PctodlError(
+      'WINDOW_TOO_SHORT',
+      `${name}: ${batches} batches in ${windowMs} ms, expected at least ${LEAST_BATCHES}; use a longer window`,
+    )
+  }
+  return (1000 * (end.samples - begin.samples)) / (end.lastCompletionMs - begin.lastCompletionMs)
+}

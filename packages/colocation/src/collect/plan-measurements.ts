@@ -1,0 +1,50 @@
+import { InvalidInputError, SeededRandom } from '@pctodl/platform'
+import { type Members, membersKey } from '../colocation.js'
+import { shuffled } from '../math/shuffled.js'
+import type { SlowdownModel } from '../model/slowdown-model.js'
+import type { Workload } from '../workload.js'
+
+/** Every colocation of so many workloads, a workload beside itself included: combinations with repetition. */
+export function allColocationsOf<W>(workloads: readonly W[], members: number): W[][] {
+  if (!Number.isInteger(members) || members < 1) throw new InvalidInputError('members', members, 'an integer of at least 1')
+  if (members === 1) return workloads.map((workload) => [workload])
+  return workloads.flatMap((first, i) => allColocationsOf(workloads.slice(i), members - 1).map((rest) => [first, ...rest]))
+}
+
+/**
+ * Few colocations in which every workload occurs at least `times` times (where there are so many): in seeded random order,
+ * each is taken if any of its members has been taken less often. Colocations of a workload with itself are passed over, as
+ * in the published study.
+ */
+export function occurrencePlan<W>(colocations: readonly (readonly W[])[], times: number, seed: number): (readonly W[])[] {
+  if (!Number.isInteger(times) || times < 1) throw new InvalidInputError('times', times, 'an integer of at least 1')
+  const taken = new Map<W, number>()
+  return shuffled(colocations, new SeededRandom(seed)).filter((members) => {
+    const distinct = new Set(members)
+    if (distinct.size === 1) return false
+    if ([...distinct].every((member) => (taken.get(member) ?? 0) >= times)) return false
+    for (const member of distinct) taken.set(member, (taken.get(member) ?? 0) + 1)
+    return true
+  })
+}
+
+/**
+ * Colocations in the order in which measuring them would teach a model most: the widest predicted interval first, relative
+ * to the prediction. Measure the first few, fit again, and ask again.
+ *
+ * @param measured colocations that are already known are left out
+ */
+export function mostInformative(
+  model: SlowdownModel,
+  candidates: readonly Members[],
+  measured: readonly Members[] = [],
+): { readonly members: Members; readonly relativeWidth: number }[] {
+  const known = new Set(measured.map(membersKey))
+  return candidates
+    .filter((members) => !known.has(membersKey(members)))
+    .map((members: readonly Workload[]) => {
+      const { low, high } = model.predict(members).throughputSumInterval
+      return { members, relativeWidth: Math.log(high / low) }
+    })
+    .sort((a, b) => b.relativeWidth - a.relativeWidth)
+}

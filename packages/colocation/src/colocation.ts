@@ -1,0 +1,57 @@
+import { InvalidInputError } from '@pctodl/platform'
+import type { Workload } from './workload.js'
+
+/** Workloads that run on one board at the same time; a workload may run twice, and order means nothing. */
+export type Members = readonly Workload[]
+
+/** A measured colocation. */
+export interface Colocation {
+  readonly members: Members
+  /** Throughput of each member beside the others, samples/s, in the order of `members`. */
+  readonly throughputs: readonly number[]
+}
+
+/** @throws InvalidInputError naming the members and the field */
+export function assertColocation({ members, throughputs }: Colocation): void {
+  const label = membersLabel(members)
+  if (members.length < 2) throw new InvalidInputError('members', label, 'at least two workloads')
+  if (throughputs.length !== members.length) {
+    throw new InvalidInputError(`${label}: throughputs`, throughputs.length, `one per member (${members.length})`)
+  }
+  throughputs.forEach((throughput, i) => {
+    if (!(throughput > 0 && throughput < Infinity)) {
+      throw new InvalidInputError(`${label}: throughput of ${members[i]!.name}`, throughput, 'a number above 0')
+    }
+  })
+}
+
+/** Sum over the members, samples/s: the label of the published study. */
+export function throughputSum({ throughputs }: Pick<Colocation, 'throughputs'>): number {
+  return throughputs.reduce((sum, throughput) => sum + throughput, 0)
+}
+
+/** What a member keeps of its throughput alone: 1 is undisturbed. */
+export function keptShares({ members, throughputs }: Colocation): number[] {
+  return members.map((member, i) => throughputs[i]! / member.exclusiveThroughput)
+}
+
+/** Sum of the kept shares: above 1, sharing gets more done than taking turns (system throughput, Eyerman and Eeckhout). */
+export function weightedSpeedup(colocation: Colocation): number {
+  return keptShares(colocation).reduce((sum, share) => sum + share, 0)
+}
+
+export function membersLabel(members: Members): string {
+  return members.map(({ name }) => name).join(' + ')
+}
+
+/** The same text for the same multiset of workloads, whatever their order. */
+export function membersKey(members: Members): string {
+  return members
+    .map(({ name }) => name)
+    .sort()
+    .join('\n')
+}
+
+export function contains(members: Members, name: string): boolean {
+  return members.some((member) => member.name === name)
+}

@@ -1,0 +1,1 @@
+export { pctodlColocate } from './cli/main.js'

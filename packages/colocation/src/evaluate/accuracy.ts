@@ -1,0 +1,69 @@
+import { InvalidInputError } from '@pctodl/platform'
+
+/** How far predictions are from what was measured, over one set of colocations. */
+export interface Accuracy {
+  /** Mean squared error in units of the variance of the measured sums (n - 1), as the published study states it. */
+  readonly mse: number
+  /** Mean absolute error, samples/s. */
+  readonly maePerS: number
+  readonly mapePercent: number
+  /** Rank correlation of predicted and measured sums. */
+  readonly spearman: number
+}
+
+/**
+ * @param measured sums of throughputs, samples/s, at least two
+ * @param predicted in the same order
+ * @throws InvalidInputError
+ */
+export function accuracy(measured: readonly number[], predicted: readonly number[]): Accuracy {
+  const n = measured.length
+  if (n < 2 || predicted.length !== n) {
+    throw new InvalidInputError('measured and predicted', [n, predicted.length], 'two lists of one length, at least 2')
+  }
+  const mean = measured.reduce((sum, value) => sum + value, 0) / n
+  let squares = 0
+  let variance = 0
+  let absolute = 0
+  let relative = 0
+  measured.forEach((value, i) => {
+    const error = predicted[i]! - value
+    squares += error ** 2
+    variance += (value - mean) ** 2 / (n - 1)
+    absolute += Math.abs(error)
+    relative += Math.abs(error) / value
+  })
+  return {
+    mse: squares / n / variance,
+    maePerS: absolute / n,
+    mapePercent: (100 * relative) / n,
+    spearman: correlation(ranks(measured), ranks(predicted)),
+  }
+}
+
+/** Ranks from 0; equal values share the mean of their ranks. */
+function ranks(values: readonly number[]): number[] {
+  const order = values.map((_, i) => i).sort((a, b) => values[a]! - values[b]!)
+  const result = new Array<number>(values.length)
+  for (let begin = 0; begin < order.length; ) {
+    let end = begin + 1
+    while (end < order.length && values[order[end]!] === values[order[begin]!]) end++
+    for (let i = begin; i < end; i++) result[order[i]!] = (begin + end - 1) / 2
+    begin = end
+  }
+  return result
+}
+
+function correlation(a: readonly number[], b: readonly number[]): number {
+  const meanA = a.reduce((sum, value) => sum + value, 0) / a.length
+  const meanB = b.reduce((sum, value) => sum + value, 0) / b.length
+  let ab = 0
+  let aa = 0
+  let bb = 0
+  a.forEach((value, i) => {
+    ab += (value - meanA) * (b[i]! - meanB)
+    aa += (value - meanA) ** 2
+    bb += (b[i]! - meanB) ** 2
+  })
+  return ab / Math.sqrt(aa * bb)
+}

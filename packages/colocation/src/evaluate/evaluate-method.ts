@@ -1,0 +1,65 @@
+import { throughputSum } from '../colocation.js'
+import { type Accuracy, accuracy } from './accuracy.js'
+import type { Method } from './method.js'
+import type { Split } from './splits.js'
+import { meanOf, targetGains } from './target-gain.js'
+
+/** How a method does over several splits: means over them. */
+export interface Evaluation {
+  readonly method: string
+  readonly splits: number
+  /** Null for a method that only compares. */
+  readonly accuracy: Accuracy | null
+  /** Measured sum of what is chosen for a workload over the best; mean over workloads, then over splits. */
+  readonly gain: number
+  /** Sample standard deviation of the gain over the splits; 0 for one. */
+  readonly gainDeviation: number
+  /** What the oracle's choice has more, samples/s. */
+  readonly regretPerS: number
+  /** Time to learn from one split's training rows, ms; null without a clock. */
+  readonly trainingMs: number | null
+}
+
+/**
+ * @param splits at least one
+ * @param now a clock in ms, for the training time
+ */
+export function evaluateMethod(method: Method, splits: readonly Split[], now?: () => number): Evaluation {
+  const results = splits.map((split) => {
+    const beginMs = now?.()
+    const prepared = method.prepare(split)
+    const trainingMs = now && beginMs !== undefined ? now() - beginMs : null
+    const sums = prepared.sumsOf?.(split.test)
+    const gains = targetGains(split.test, (candidates) => prepared.scoresOf(candidates))
+    return {
+      accuracy: sums ? accuracy(split.test.map(throughputSum), sums) : null,
+      gain: meanOf(gains.map(({ gain }) => gain)),
+      regretPerS: meanOf(gains.map(({ regretPerS }) => regretPerS)),
+      trainingMs,
+    }
+  })
+  const gains = results.map(({ gain }) => gain)
+  const gain = meanOf(gains)
+  const accuracies = results.flatMap((result) => (result.accuracy ? [result.accuracy] : []))
+  const times = results.flatMap(({ trainingMs }) => (trainingMs === null ? [] : [trainingMs]))
+  return {
+    method: method.name,
+    splits: splits.length,
+    accuracy: accuracies.length === 0 ? null : meanAccuracy(accuracies),
+    gain,
+    gainDeviation:
+      gains.length < 2 ? 0 : Math.sqrt(gains.reduce((sum, value) => sum + (value - gain) ** 2, 0) / (gains.length - 1)),
+    regretPerS: meanOf(results.map(({ regretPerS }) => regretPerS)),
+    trainingMs: times.length === 0 ? null : meanOf(times),
+  }
+}
+
+function meanAccuracy(accuracies: readonly Accuracy[]): Accuracy {
+  const mean = (field: keyof Accuracy) => meanOf(accuracies.map((one) => one[field]))
+  return {
+    mse: mean('mse'),
+    maePerS: mean('maePerS'),
+    mapePercent: mean('mapePercent'),
+    spearman: mean('spearman'),
+  }
+}

@@ -1,0 +1,55 @@
+import { type Colocation, contains, throughputSum } from '../colocation.js'
+
+/** What choosing by a score brings one workload that looks for company. */
+export interface TargetGain {
+  readonly target: string
+  readonly candidates: number
+  /** Measured sum of the chosen colocation over the best measured sum: 1 is the oracle's choice. */
+  readonly gain: number
+  /** What the oracle has more than the choice, samples/s. */
+  readonly regretPerS: number
+}
+
+/**
+ * For each workload, choose the candidate with the highest score among the colocations that contain it. Workloads with
+ * fewer than two candidates have no choice and are left out, as in the published study.
+ *
+ * @param scoresOf scores of a list of candidates, in its order; given the list because the published model scales by it
+ */
+export function targetGains(
+  colocations: readonly Colocation[],
+  scoresOf: (candidates: readonly Colocation[]) => readonly number[],
+): TargetGain[] {
+  const targets = new Set(colocations.flatMap(({ members }) => members.map(({ name }) => name)))
+  return [...targets].flatMap((target) => {
+    const candidates = colocations.filter(({ members }) => contains(members, target))
+    if (candidates.length < 2) return []
+    const sums = candidates.map(throughputSum)
+    const best = Math.max(...sums)
+    const chosen = sums[indexOfLargest(scoresOf(candidates))]!
+    return [{ target, candidates: candidates.length, gain: chosen / best, regretPerS: best - chosen }]
+  })
+}
+
+/** The gain of a workload that draws its candidate blindly: mean sum over best sum. */
+export function randomGains(colocations: readonly Colocation[]): TargetGain[] {
+  return targetGains(colocations, () => [0]).map(({ target, candidates }) => {
+    const sums = colocations.filter(({ members }) => contains(members, target)).map(throughputSum)
+    const best = Math.max(...sums)
+    const mean = sums.reduce((total, sum) => total + sum, 0) / sums.length
+    return { target, candidates, gain: mean / best, regretPerS: best - mean }
+  })
+}
+
+/** The first of the largest. */
+function indexOfLargest(values: readonly number[]): number {
+  let largest = 0
+  values.forEach((value, i) => {
+    if (value > values[largest]!) largest = i
+  })
+  return largest
+}
+
+export function meanOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length
+}

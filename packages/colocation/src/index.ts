@@ -1,0 +1,73 @@
+export {
+  formatWorkloadName,
+  type KernelMetrics,
+  parseWorkloadName,
+  type Workload,
+  WorkloadCatalog,
+  type WorkloadName,
+} from './workload.js'
+export {
+  assertColocation,
+  contains,
+  type Colocation,
+  keptShares,
+  type Members,
+  membersLabel,
+  throughputSum,
+  weightedSpeedup,
+} from './colocation.js'
+export { type KernelLaunch, parseNsightComputeCsv } from './profile/nsight-compute.js'
+export { aggregateLaunches } from './profile/aggregate-launches.js'
+export { type MeanUtilization, parseMemoryLog, parseProcessMonitorLog } from './profile/monitor-logs.js'
+export { type ProfilingCommands, type ProfilingRequest, profilingCommands } from './profile/profiling-commands.js'
+export { formatWorkloadTable, parseWorkloadTable } from './tables/workload-table.js'
+export { type ColocationRow, formatColocationTable, parseColocationTable } from './tables/colocation-table.js'
+export {
+  parseShareSweepTable,
+  parseSoloSweepTable,
+  type SharePoint,
+  type ShareSweep,
+} from './tables/share-sweep-table.js'
+export { TableError } from './tables/table-error.js'
+export {
+  type AggregateFeature,
+  aggregateFeature,
+  aggregateFeatureNames,
+  aggregateFeatures,
+} from './published/aggregate-features.js'
+export { PublishedLinearModel } from './published/linear-model.js'
+export { publishedRules, type Rule } from './published/rules.js'
+export { type FittedSlowdown, SlowdownModel, type SlowdownOptions } from './model/slowdown-model.js'
+export type { ColocationPrediction, Interval } from './model/prediction.js'
+export { SlowdownTable } from './model/slowdown-table.js'
+export {
+  additivePower,
+  type ColocationGroup,
+  type GroupLimits,
+  type GroupPower,
+  type KeptShareSource,
+  type Objective,
+} from './select/group-judge.js'
+export { rankPartners } from './select/rank-partners.js'
+export { type Grouping, groupPool, type PoolOptions } from './select/group-pool.js'
+export { allColocationsOf, mostInformative, occurrencePlan } from './collect/plan-measurements.js'
+export {
+  type CompanyMeasurement,
+  measureCompany,
+  type MeasuringWindow,
+  tenantOfWorkload,
+} from './collect/measure-company.js'
+export { type CollectOptions, collectTables } from './collect/collect-tables.js'
+export { parseSplits, type Split, unseenWorkloadSplits } from './evaluate/splits.js'
+export { type Accuracy, accuracy } from './evaluate/accuracy.js'
+export { randomGains, type TargetGain, targetGains } from './evaluate/target-gain.js'
+export { type Evaluation, evaluateMethod } from './evaluate/evaluate-method.js'
+export {
+  honestLinearMethod,
+  type Method,
+  oracleMethod,
+  type Prepared,
+  publishedMethod,
+  ruleMethods,
+  slowdownMethod,
+} from './evaluate/method.js'

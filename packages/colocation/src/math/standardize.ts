@@ -1,0 +1,23 @@
+/** Centre and spread of each column: what takes raw features to z units and back. */
+export interface Scaling {
+  readonly mean: Float64Array
+  /** Sample standard deviation (n - 1). */
+  readonly deviation: Float64Array
+}
+
+export function scalingOf(rows: readonly ArrayLike<number>[]): Scaling {
+  const columns = rows[0]?.length ?? 0
+  const mean = new Float64Array(columns)
+  const deviation = new Float64Array(columns)
+  for (let j = 0; j < columns; j++) {
+    for (const row of rows) mean[j]! += row[j]! / rows.length
+    for (const row of rows) deviation[j]! += (row[j]! - mean[j]!) ** 2
+    deviation[j] = Math.sqrt(deviation[j]! / (rows.length - 1))
+  }
+  return { mean, deviation }
+}
+
+/** A column that never varied says nothing: it becomes 0 instead of a division by zero. */
+export function standardize(row: ArrayLike<number>, { mean, deviation }: Scaling): Float64Array {
+  return Float64Array.from(row, (value, j) => (deviation[j]! > 0 ? (value - mean[j]!) / deviation[j]! : 0))
+}

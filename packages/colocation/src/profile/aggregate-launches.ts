@@ -1,0 +1,26 @@
+import { InvalidInputError } from '@pctodl/platform'
+import type { KernelMetrics } from '../workload.js'
+import type { KernelLaunch } from './nsight-compute.js'
+
+/**
+ * What a workload's kernels do on the average, each launch weighted by its duration: `sum d m / sum d`. Registers and static
+ * shared memory are those of the whole grid (threads x registers per thread, blocks x bytes per block).
+ *
+ * @throws InvalidInputError without launches, or where they took no time
+ */
+export function aggregateLaunches(launches: readonly KernelLaunch[]): KernelMetrics {
+  const totalNs = launches.reduce((sum, { durationNs }) => sum + durationNs, 0)
+  if (!(totalNs > 0)) throw new InvalidInputError('total duration of the launches', totalNs, 'above 0 ns')
+  const mean = (metric: (launch: KernelLaunch) => number) =>
+    launches.reduce((sum, launch) => sum + launch.durationNs * metric(launch), 0) / totalNs
+  return {
+    threads: mean(({ threads }) => threads),
+    smThroughputPercent: mean(({ smThroughputPercent }) => smThroughputPercent),
+    dramThroughputPercent: mean(({ dramThroughputPercent }) => dramThroughputPercent),
+    memoryThroughputPercent: mean(({ memoryThroughputPercent }) => memoryThroughputPercent),
+    registers: mean(({ threads, registersPerThread }) => threads * Math.floor(registersPerThread)),
+    staticSharedMemory: mean(
+      ({ gridSize, staticSharedMemoryPerBlockBytes }) => gridSize * staticSharedMemoryPerBlockBytes,
+    ),
+  }
+}

@@ -1,0 +1,54 @@
+import { TableError } from '../tables/table-error.js'
+
+/** Mean utilisation over a solo run, percent. */
+export interface MeanUtilization {
+  readonly smUtilPercent: number
+  readonly memUtilPercent: number
+}
+
+/** Samples at the start of a log that are dropped: the process is still loading. */
+const WARM_UP_SAMPLES = 10
+
+/**
+ * Read a log of `nvidia-smi pmon`: means of the columns `sm` and `mem`. The first ten samples are dropped, and so is each
+ * sample that shows no number (`-`).
+ *
+ * @throws TableError where there is no header or nothing is left
+ */
+export function parseProcessMonitorLog(text: string, file = 'pmon log'): MeanUtilization {
+  const lines = text.split(/\r?\n/)
+  const header = lines.find((line) => /^#\s*gpu\s/.test(line))
+  if (!header) throw new TableError(file, undefined, undefined, "no header '# gpu pid type sm mem ...'")
+  const names = header.replace('#', '').trim().split(/\s+/)
+  const samples = lines
+    .filter((line) => line.trim() !== '' && !line.startsWith('#'))
+    .slice(WARM_UP_SAMPLES)
+    .map((line) => line.trim().split(/\s+/))
+  const mean = (name: string) => {
+    const index = names.indexOf(name)
+    if (index < 0) throw new TableError(file, undefined, name, `missing; the columns are ${names.join(', ')}`)
+    const values = samples.map((cells) => cells[index] ?? '-').filter((cell) => /^\d+(\.\d+)?$/.test(cell))
+    if (values.length === 0) throw new TableError(file, undefined, name, `no number after ${WARM_UP_SAMPLES} samples`)
+    return values.reduce((sum, value) => sum + Number(value), 0) / values.length
+  }
+  return { smUtilPercent: mean('sm'), memUtilPercent: mean('mem') }
+}
+
+/**
+ * Read a log of `nvidia-smi --query-gpu=memory.used --format=csv`, with or without header and units.
+ *
+ * @returns the most memory in use, GiB rounded to a tenth as in the published tables
+ * @throws TableError
+ */
+export function parseMemoryLog(text: string, file = 'memory log'): number {
+  let mostMib = -1
+  text.split(/\r?\n/).forEach((line, i) => {
+    const cell = line.trim()
+    if (cell === '' || /^memory\.used/.test(cell)) return
+    const match = /^(\d+(?:\.\d+)?)(?: MiB)?$/.exec(cell)
+    if (!match) throw new TableError(file, i + 1, 'memory.used', `got '${cell}', expected MiB`)
+    mostMib = Math.max(mostMib, Number(match[1]))
+  })
+  if (mostMib < 0) throw new TableError(file, undefined, 'memory.used', 'no sample')
+  return Math.round((mostMib / 1024) * 10) / 10
+}

@@ -1,0 +1,34 @@
+import type { Members } from '../colocation.js'
+import type { Workload } from '../workload.js'
+
+/**
+ * The published features of a colocation: each metric summed over the members, except the two whose published name holds
+ * a percent sign, which are averaged. (The three throughputs of the kernel profiler are percentages too, but are summed.)
+ */
+export const aggregateFeatureNames = [
+  'threads',
+  'smThroughputPercent',
+  'dramThroughputPercent',
+  'memoryThroughputPercent',
+  'registers',
+  'staticSharedMemory',
+  'exclusiveThroughput',
+  'smUtilPercent',
+  'memUtilPercent',
+  'memoryGib',
+] as const satisfies readonly (keyof Workload)[]
+
+export type AggregateFeature = (typeof aggregateFeatureNames)[number]
+
+const averaged: readonly AggregateFeature[] = ['smUtilPercent', 'memUtilPercent']
+
+/** One aggregate of a colocation of any size. */
+export function aggregateFeature(members: Members, feature: AggregateFeature): number {
+  const sum = members.reduce((total, member) => total + member[feature], 0)
+  return averaged.includes(feature) ? sum / members.length : sum
+}
+
+/** All of them, in the published order. */
+export function aggregateFeatures(members: Members): Float64Array {
+  return Float64Array.from(aggregateFeatureNames, (feature) => aggregateFeature(members, feature))
+}

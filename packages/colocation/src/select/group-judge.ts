@@ -1,0 +1,99 @@
+import { InvalidInputError } from '@pctodl/platform'
+import type { Members } from '../colocation.js'
+import type { Workload } from '../workload.js'
+
+/** Where kept shares come from: a `SlowdownTable`, or measurements. Members are given by their places in `workloads`. */
+export interface KeptShareSource {
+  readonly workloads: readonly Workload[]
+  /** Part of its throughput alone that each member keeps. */
+  keptShares(members: readonly number[]): readonly number[]
+}
+
+/**
+ * What a group is worth: `throughput` is the sum of samples/s, in which fast jobs outweigh slow ones; `speedup` is the sum of
+ * the kept shares, in which all jobs are equal.
+ */
+export type Objective = 'throughput' | 'speedup'
+
+/** What a group on one GPU must keep. */
+export interface GroupLimits {
+  /** Device memory, GiB. Default: none. */
+  readonly memoryGib?: number
+  /** Least part of its throughput alone that every member must keep. Default 0. */
+  readonly leastKeptShare?: number
+  /** Cap on the group's power, with a model of it. Default: none. */
+  readonly power?: { readonly capW: number; readonly of: GroupPower }
+}
+
+/** Power of a group, W. */
+export type GroupPower = (members: Members, keptShares: readonly number[]) => number
+
+export interface JudgedGroup {
+  readonly value: number
+  readonly keptShares: readonly number[]
+}
+
+/**
+ * The plain additive model of power: what the board draws idle, and of each member what it draws above that alone, in
+ * proportion to the throughput that it keeps.
+ *
+ * @param soloPowerW of each workload, by its name
+ * @throws InvalidInputError when asked for a workload without a solo power
+ */
+export function additivePower(idleW: number, soloPowerW: Readonly<Record<string, number>>): GroupPower {
+  return (members, keptShares) =>
+    members.reduce((sum, { name }, i) => {
+      const soloW = soloPowerW[name]
+      if (soloW === undefined) throw new InvalidInputError('soloPowerW', name, 'the solo power of every member, W')
+      return sum + Math.max(0, soloW - idleW) * keptShares[i]!
+    }, idleW)
+}
+
+/** Says what a group is worth, and which groups may not be. */
+export class GroupJudge {
+  readonly source: KeptShareSource
+  readonly #objective: Objective
+  readonly #limits: GroupLimits
+
+  /** @throws InvalidInputError naming the limit */
+  constructor(source: KeptShareSource, objective: Objective, limits: GroupLimits) {
+    const { memoryGib = 1, leastKeptShare = 0, power } = limits
+    if (!(memoryGib > 0)) throw new InvalidInputError('memoryGib', memoryGib, 'above 0')
+    if (!(leastKeptShare >= 0 && leastKeptShare <= 1)) {
+      throw new InvalidInputError('leastKeptShare', leastKeptShare, 'from 0 to 1')
+    }
+    if (power && !(power.capW > 0)) throw new InvalidInputError('power.capW', power.capW, 'above 0')
+    this.source = source
+    this.#objective = objective
+    this.#limits = limits
+  }
+
+  /** @returns null for a group that breaks a limit */
+  judge(members: readonly number[]): JudgedGroup | null {
+    const workloads = members.map((place) => this.source.workloads[place]!)
+    const { memoryGib = Infinity, leastKeptShare = 0, power } = this.#limits
+    if (memoryOf(workloads) > memoryGib) return null
+    const keptShares = this.source.keptShares(members)
+    if (keptShares.some((kept) => kept < leastKeptShare)) return null
+    if (power && power.of(workloads, keptShares) > power.capW) return null
+    return { keptShares, value: keptShares.reduce((sum, kept, i) => sum + kept * this.weightOf(members[i]!), 0) }
+  }
+
+  /** What a workload is worth undisturbed. */
+  weightOf(place: number): number {
+    return this.#objective === 'throughput' ? this.source.workloads[place]!.exclusiveThroughput : 1
+  }
+}
+
+export function memoryOf(members: Members): number {
+  return members.reduce((sum, { memoryGib }) => sum + memoryGib, 0)
+}
+
+/** A group as it is reported. */
+export interface ColocationGroup extends JudgedGroup {
+  readonly members: Members
+}
+
+export function namedGroup({ source }: GroupJudge, members: readonly number[], judged: JudgedGroup): ColocationGroup {
+  return { members: members.map((place) => source.workloads[place]!), ...judged }
+}

@@ -1,0 +1,82 @@
+import { InvalidInputError, PctodlError } from '@pctodl/platform'
+import { candidateGroups } from './candidate-groups.js'
+import {
+  type ColocationGroup,
+  GroupJudge,
+  type GroupLimits,
+  type KeptShareSource,
+  namedGroup,
+  type Objective,
+} from './group-judge.js'
+import { searchGroups } from './search-groups.js'
+import { solveGroups } from './solve-groups.js'
+import { upperBound } from './upper-bound.js'
+
+export interface PoolOptions {
+  readonly objective: Objective
+  readonly limits?: GroupLimits
+  /** Most jobs on one GPU. */
+  readonly maxMembers: number
+  /** GPUs that there are. Default: as few as hold all jobs, `ceil(jobs / maxMembers)`. */
+  readonly gpus?: number
+  /** Above this many candidate groups the search takes over from the exact solver. Default 20 000. */
+  readonly maxCandidates?: number
+  /** Seed of the search. Default 1. */
+  readonly seed?: number
+}
+
+export interface Grouping {
+  readonly groups: readonly ColocationGroup[]
+  /** Sum over the groups. */
+  readonly value: number
+  /** What no grouping can exceed; the value itself where it is proven best. */
+  readonly bound: number
+  /** How far the value may be below the best, percent of the bound: 0 is proven best. */
+  readonly gapPercent: number
+  readonly method: 'exact' | 'search'
+}
+
+/**
+ * Divide a pool of jobs into groups, one per GPU, such that the sum of the groups' values is largest: exactly (an integer
+ * program over all groups that keep the limits, solved by HiGHS) where there are few enough of these, else by search with a
+ * bound.
+ *
+ * @param pool places in `source.workloads`; a workload that runs n times is there n times
+ * @throws InvalidInputError for options that cannot be
+ * @throws PctodlError `NO_GROUPING` where no grouping keeps the limits (or, above `maxCandidates`, none was found)
+ */
+export async function groupPool(
+  source: KeptShareSource,
+  pool: readonly number[],
+  { objective, limits = {}, maxMembers, gpus, maxCandidates = 20_000, seed = 1 }: PoolOptions,
+): Promise<Grouping> {
+  if (pool.length === 0) throw new InvalidInputError('pool', 'empty', 'at least one job')
+  if (pool.some((place) => source.workloads[place] === undefined)) {
+    throw new InvalidInputError('pool', pool, `places from 0 to ${source.workloads.length - 1}`)
+  }
+  if (!Number.isInteger(maxMembers) || maxMembers < 1) {
+    throw new InvalidInputError('maxMembers', maxMembers, 'an integer of at least 1')
+  }
+  const least = Math.ceil(pool.length / maxMembers)
+  const available = gpus ?? least
+  if (!Number.isInteger(available) || available < least) {
+    throw new InvalidInputError('gpus', available, `at least ${least}: ${pool.length} jobs, ${maxMembers} on a GPU`)
+  }
+  const judge = new GroupJudge(source, objective, limits)
+  const candidates = candidateGroups(judge, pool, maxMembers, maxCandidates)
+  const exact = candidates !== null
+  const groups = exact
+    ? await solveGroups(candidates, pool, available)
+    : searchGroups(judge, pool, { maxMembers, gpus: available, seed })
+  if (!groups) {
+    throw new PctodlError(
+      'NO_GROUPING',
+      `no grouping of ${pool.length} jobs on ${available} GPUs ${exact ? 'keeps' : 'was found that keeps'} the limits; ` +
+        'allow more GPUs, more memory or a lower kept share',
+    )
+  }
+  const named = groups.map((members) => namedGroup(judge, members, judge.judge(members)!))
+  const value = named.reduce((sum, group) => sum + group.value, 0)
+  const bound = exact ? value : Math.max(value, upperBound(judge, pool, maxMembers, available))
+  return { groups: named, value, bound, gapPercent: 100 * (1 - value / bound), method: exact ? 'exact' : 'search' }
+}

@@ -1,0 +1,93 @@
+import { SeededRandom } from '@pctodl/platform'
+import { shuffled } from '../math/shuffled.js'
+import type { GroupJudge } from './group-judge.js'
+
+/** Starts from which the search climbs; the best end counts. */
+const STARTS = 8
+
+/**
+ * Groups by local search: from seeded random starts, swap two jobs of different groups or move one to another group as long
+ * as that helps.
+ *
+ * @returns the members of each group; null where no start led to groups that keep the limits
+ */
+export function searchGroups(
+  judge: GroupJudge,
+  pool: readonly number[],
+  { maxMembers, gpus, seed }: { readonly maxMembers: number; readonly gpus: number; readonly seed: number },
+): (readonly number[])[] | null {
+  const random = new SeededRandom(seed)
+  // A group that breaks a limit costs more than all others can bring, so the search first gets rid of these.
+  const penalty = -10 * pool.reduce((sum, place) => sum + judge.weightOf(place), 0)
+  const worthOf = (members: readonly number[]) => (members.length === 0 ? 0 : (judge.judge(members)?.value ?? penalty))
+  let best: { readonly groups: number[][]; readonly value: number } | undefined
+  for (let start = 0; start < STARTS; start++) {
+    const groups = randomStart(pool, gpus, random)
+    climb(groups, worthOf, maxMembers, random)
+    const value = groups.reduce((sum, group) => sum + worthOf(group), 0)
+    if (!best || value > best.value) best = { groups, value }
+  }
+  const kept = best!.groups.filter((group) => group.length > 0)
+  return kept.every((group) => judge.judge(group) !== null) ? kept : null
+}
+
+function randomStart(pool: readonly number[], gpus: number, random: SeededRandom): number[][] {
+  const groups = Array.from({ length: gpus }, (): number[] => [])
+  shuffled(pool, random).forEach((place, i) => {
+    groups[i % gpus]!.push(place)
+  })
+  return groups
+}
+
+/** Try all swaps and moves between two groups, in random order, and again until none helps. */
+function climb(
+  groups: number[][],
+  worthOf: (members: readonly number[]) => number,
+  maxMembers: number,
+  random: SeededRandom,
+): void {
+  const values = groups.map(worthOf)
+  const pairs = groups.flatMap((_, a) => groups.slice(a + 1).map((_, b) => [a, a + 1 + b] as const))
+  for (let improved = true; improved; ) {
+    improved = false
+    for (const [a, b] of shuffled(pairs, random)) {
+      const better = bestExchange(groups[a]!, groups[b]!, values[a]! + values[b]!, worthOf, maxMembers)
+      if (!better) continue
+      ;[groups[a], groups[b]] = better
+      values[a] = worthOf(better[0])
+      values[b] = worthOf(better[1])
+      improved = true
+    }
+  }
+}
+
+/** The best swap or move between two groups; undefined where none helps. */
+function bestExchange(
+  a: readonly number[],
+  b: readonly number[],
+  before: number,
+  worthOf: (members: readonly number[]) => number,
+  maxMembers: number,
+): [number[], number[]] | undefined {
+  let best: [number[], number[]] | undefined
+  let bestValue = before + 1e-9 * Math.abs(before)
+  const consider = (first: number[], second: number[]) => {
+    if (first.length > maxMembers || second.length > maxMembers) return
+    const value = worthOf(first) + worthOf(second)
+    if (value > bestValue) {
+      best = [first, second]
+      bestValue = value
+    }
+  }
+  const without = (group: readonly number[], rank: number) => group.filter((_, i) => i !== rank)
+  a.forEach((job, i) => {
+    consider(without(a, i), [...b, job])
+    b.forEach((other, j) => {
+      consider([...without(a, i), other], [...without(b, j), job])
+    })
+  })
+  b.forEach((job, j) => {
+    consider([...a, job], without(b, j))
+  })
+  return best
+}

@@ -1,0 +1,106 @@
+import { CsvError, parse } from 'csv-parse/sync'
+import { TableError } from './table-error.js'
+
+/** One row of a CSV file with a header. Every reading either gives a value or an error that names the place. */
+export class CsvRow {
+  readonly #cells: Readonly<Record<string, string>>
+  readonly #file: string
+  /** Line of the file in which the row ends, from 1. */
+  readonly line: number
+
+  constructor(cells: Readonly<Record<string, string>>, file: string, line: number) {
+    this.#cells = cells
+    this.#file = file
+    this.line = line
+  }
+
+  text(column: string): string {
+    const value = this.#cells[column] ?? ''
+    if (value === '') throw this.error(column, 'blank, expected a value')
+    return value
+  }
+
+  /** The text of a cell that may be blank or absent. */
+  optionalText(column: string): string | undefined {
+    const value = this.#cells[column]
+    return value === undefined || value === '' ? undefined : value
+  }
+
+  number(column: string): number {
+    const text = this.text(column)
+    const value = Number(text)
+    if (!Number.isFinite(value)) throw this.error(column, `got '${text}', expected a number`)
+    return value
+  }
+
+  positive(column: string): number {
+    const value = this.number(column)
+    if (!(value > 0)) throw this.error(column, `got ${value}, expected a number above 0`)
+    return value
+  }
+
+  notNegative(column: string): number {
+    const value = this.number(column)
+    if (value < 0) throw this.error(column, `got ${value}, expected a number of at least 0`)
+    return value
+  }
+
+  error(column: string, problem: string): TableError {
+    return new TableError(this.#file, this.line, column, problem)
+  }
+}
+
+export interface CsvTable {
+  readonly columns: readonly string[]
+  readonly rows: readonly CsvRow[]
+}
+
+/**
+ * Parse a CSV file with a header, quotes and possibly a byte order mark.
+ *
+ * @param file name for messages
+ * @param needed columns that must be there
+ * @param options.shortRows accept rows that end early: their last cells are blank
+ * @throws TableError
+ */
+export function parseCsvTable(
+  text: string,
+  file: string,
+  needed: readonly string[] = [],
+  { shortRows = false }: { readonly shortRows?: boolean } = {},
+): CsvTable {
+  let records: { record: Record<string, string>; info: { lines: number } }[]
+  try {
+    records = parse(text, {
+      columns: true,
+      bom: true,
+      info: true,
+      skip_empty_lines: true,
+      trim: true,
+      relax_column_count_less: shortRows,
+    }) as never
+  } catch (error) {
+    if (error instanceof CsvError) throw new TableError(file, lineOf(error), undefined, error.message, error)
+    throw error
+  }
+  const first = records[0]
+  if (first === undefined) throw new TableError(file, undefined, undefined, 'no rows, expected a header and rows')
+  const columns = Object.keys(first.record)
+  for (const column of needed) {
+    if (!columns.includes(column)) {
+      throw new TableError(file, 1, column, `missing; the columns are ${columns.join(', ')}`)
+    }
+  }
+  return { columns, rows: records.map(({ record, info }) => new CsvRow(record, file, info.lines)) }
+}
+
+function lineOf(error: CsvError): number | undefined {
+  const lines = (error as { lines?: unknown }).lines
+  return typeof lines === 'number' ? lines : undefined
+}
+
+/** A CSV cell: quoted where it has to be. */
+export function csvCell(value: string | number): string {
+  const text = String(value)
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}

@@ -1,0 +1,123 @@
+import { InvalidInputError, UnknownNameError } from '@pctodl/platform'
+
+/** What the kernels of one step do, as means weighted by the kernels' durations. */
+export interface KernelMetrics {
+  /** Threads of the launched grid. */
+  readonly threads: number
+  /** Compute (SM) throughput, percent of the peak. */
+  readonly smThroughputPercent: number
+  /** DRAM throughput, percent of the peak. */
+  readonly dramThroughputPercent: number
+  /** Memory throughput (the busiest of DRAM, L2 and L1), percent of the peak. */
+  readonly memoryThroughputPercent: number
+  /** Registers over the whole grid. */
+  readonly registers: number
+  /** Static shared memory over the whole grid, in the unit of the profiler's report (alike for all workloads). */
+  readonly staticSharedMemory: number
+}
+
+/** One job, measured alone on the board: a network, a batch size and what is done with it. */
+export interface Workload extends KernelMetrics {
+  readonly name: string
+  readonly batchSize: number
+  readonly training: boolean
+  /** Throughput alone on the board, samples/s. */
+  readonly exclusiveThroughput: number
+  /** Share of time in which a kernel ran, from `nvidia-smi pmon`, percent. */
+  readonly smUtilPercent: number
+  /** Share of time in which device memory was read or written, from `nvidia-smi pmon`, percent. */
+  readonly memUtilPercent: number
+  /** Most device memory in use, GiB. */
+  readonly memoryGib: number
+}
+
+const metricNames = [
+  'threads',
+  'smThroughputPercent',
+  'dramThroughputPercent',
+  'memoryThroughputPercent',
+  'registers',
+  'staticSharedMemory',
+  'smUtilPercent',
+  'memUtilPercent',
+  'memoryGib',
+] as const
+
+/** @throws InvalidInputError naming the workload and the field */
+export function assertWorkload(workload: Workload): void {
+  if (workload.name === '') throw new InvalidInputError('workload.name', '', 'a name')
+  for (const name of metricNames) {
+    const value = workload[name]
+    if (!(value >= 0 && value < Infinity)) {
+      throw new InvalidInputError(`${workload.name}: ${name}`, value, 'a number of at least 0')
+    }
+  }
+  if (!(workload.exclusiveThroughput > 0 && workload.exclusiveThroughput < Infinity)) {
+    throw new InvalidInputError(`${workload.name}: exclusiveThroughput`, workload.exclusiveThroughput, 'above 0')
+  }
+  if (!Number.isInteger(workload.batchSize) || workload.batchSize < 1) {
+    throw new InvalidInputError(`${workload.name}: batchSize`, workload.batchSize, 'an integer of at least 1')
+  }
+}
+
+/** What the name of a workload says: `bert-base-cased_batch8-train`. */
+export interface WorkloadName {
+  readonly model: string
+  readonly batchSize: number
+  readonly training: boolean
+}
+
+/** @throws InvalidInputError for a name of another form */
+export function parseWorkloadName(name: string): WorkloadName {
+  const match = /^(.+)_batch([1-9]\d*)-(train|inf)$/.exec(name)
+  if (!match) throw new InvalidInputError('workload name', name, "the form '<model>_batch<size>-<train|inf>'")
+  return { model: match[1]!, batchSize: Number(match[2]), training: match[3] === 'train' }
+}
+
+export function formatWorkloadName({ model, batchSize, training }: WorkloadName): string {
+  return `${model}_batch${batchSize}-${training ? 'train' : 'inf'}`
+}
+
+/** Workloads by name, in the order of their table. */
+export class WorkloadCatalog implements Iterable<Workload> {
+  readonly #byName = new Map<string, Workload>()
+
+  /** @throws InvalidInputError for a workload that cannot be, or two of one name */
+  constructor(workloads: Iterable<Workload>) {
+    for (const workload of workloads) {
+      assertWorkload(workload)
+      if (this.#byName.has(workload.name)) {
+        throw new InvalidInputError('workload.name', workload.name, 'a name that occurs once')
+      }
+      this.#byName.set(workload.name, workload)
+    }
+  }
+
+  get size(): number {
+    return this.#byName.size
+  }
+
+  get names(): string[] {
+    return [...this.#byName.keys()]
+  }
+
+  [Symbol.iterator](): Iterator<Workload> {
+    return this.#byName.values()
+  }
+
+  has(name: string): boolean {
+    return this.#byName.has(name)
+  }
+
+  /** @throws UnknownNameError listing the names that are there */
+  get(name: string): Workload {
+    const workload = this.#byName.get(name)
+    if (!workload) throw new UnknownNameError('workload', name, this.names)
+    return workload
+  }
+
+  /** @throws UnknownNameError */
+  all(names: readonly string[]): Workload[] {
+    return names.map((name) => this.get(name))
+  }
+}

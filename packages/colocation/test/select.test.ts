@@ -1,0 +1,171 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { additivePower, groupPool, type KeptShareSource, rankPartners, SlowdownTable } from '../src/index.js'
+import { GroupJudge } from '../src/select/group-judge.js'
+import { searchGroups } from '../src/select/search-groups.js'
+import { upperBound } from '../src/select/upper-bound.js'
+import { syntheticWorkloads } from './synthetic-board.js'
+
+const workloads = syntheticWorkloads(7)
+
+/** A table of any slowdowns. */
+const anyTable = fc
+  .array(fc.array(fc.double({ min: -2, max: 0.1, noNaN: true }), { minLength: 7, maxLength: 7 }), {
+    minLength: 7,
+    maxLength: 7,
+  })
+  .map(
+    (exponents) =>
+      new SlowdownTable(
+        workloads,
+        exponents.map((row) => Float64Array.from(row)),
+      ),
+  )
+const anyPool = fc.array(fc.integer({ min: 0, max: 6 }), { minLength: 2, maxLength: 7 })
+const anyObjective = fc.constantFrom('throughput' as const, 'speedup' as const)
+
+/** The best value over all ways to divide a pool, by trying them all; -Infinity where none keeps the limits. */
+function byTrying(judge: GroupJudge, pool: readonly number[], maxMembers: number, gpus: number): number {
+  const place = (job: number, groups: readonly (readonly number[])[]): number => {
+    if (job === pool.length) return groups.reduce((sum, group) => sum + (judge.judge(group)?.value ?? -Infinity), 0)
+    const open = groups.length < gpus ? [place(job + 1, [...groups, [pool[job]!]])] : []
+    const joined = groups.map((group, g) =>
+      group.length < maxMembers
+        ? place(
+            job + 1,
+            groups.map((other, i) => (i === g ? [...other, pool[job]!] : other)),
+          )
+        : -Infinity,
+    )
+    return Math.max(-Infinity, ...open, ...joined)
+  }
+  return place(0, [])
+}
+
+describe('a pool of jobs', () => {
+  it('is divided as well as by trying all ways, and each job is placed once', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        anyTable,
+        anyPool,
+        anyObjective,
+        fc.integer({ min: 2, max: 4 }),
+        fc.integer({ min: 0, max: 2 }),
+        async (table, pool, objective, maxMembers, spare) => {
+          const gpus = Math.ceil(pool.length / maxMembers) + spare
+          const grouping = await groupPool(table, pool, { objective, maxMembers, gpus })
+          const best = byTrying(new GroupJudge(table, objective, {}), pool, maxMembers, gpus)
+          expect(grouping.value).toBeCloseTo(best, 6)
+          expect(grouping).toMatchObject({ method: 'exact', gapPercent: 0 })
+          expect(grouping.groups.length).toBeLessThanOrEqual(gpus)
+          const placed = grouping.groups.flatMap(({ members }) => members.map(({ name }) => name)).sort()
+          expect(placed).toEqual(pool.map((place) => workloads[place]!.name).sort())
+        },
+      ),
+      { numRuns: 40 },
+    )
+  })
+
+  it('is never worth more than the bound, and the search comes near the best', () => {
+    let lost = 0
+    fc.assert(
+      fc.property(
+        anyTable,
+        anyPool,
+        anyObjective,
+        fc.integer({ min: 2, max: 4 }),
+        (table, pool, objective, maxMembers) => {
+          const gpus = Math.ceil(pool.length / maxMembers)
+          const judge = new GroupJudge(table, objective, {})
+          const best = byTrying(judge, pool, maxMembers, gpus)
+          expect(upperBound(judge, pool, maxMembers, gpus)).toBeGreaterThan(best * (1 - 1e-9))
+          const found = searchGroups(judge, pool, { maxMembers, gpus, seed: 1 })!
+          const value = found.reduce((sum, group) => sum + judge.judge(group)!.value, 0)
+          expect(value).toBeLessThanOrEqual(best + 1e-9 * Math.abs(best))
+          lost = Math.max(lost, 1 - value / best)
+        },
+      ),
+      { numRuns: 60 },
+    )
+    expect(lost).toBeLessThan(0.05)
+  })
+
+  it('keeps limits of memory, kept share and power, or says that none does', async () => {
+    const table = new SlowdownTable(
+      workloads,
+      workloads.map((_, i) => Float64Array.from(workloads, (__, j) => -0.1 * ((i + j) % 7))),
+    )
+    const pool = [0, 1, 2, 3, 4, 5]
+    const memoryGib = 1.2 * Math.max(...pool.map((i) => workloads[i]!.memoryGib))
+    const power = {
+      capW: 280,
+      of: additivePower(50, Object.fromEntries(workloads.map(({ name }, i) => [name, 120 + 10 * i]))),
+    }
+    const limits = { memoryGib, leastKeptShare: 0.6, power }
+    const { groups } = await groupPool(table, pool, { objective: 'speedup', limits, maxMembers: 3, gpus: 6 })
+    for (const { members, keptShares } of groups) {
+      expect(members.reduce((sum, member) => sum + member.memoryGib, 0)).toBeLessThanOrEqual(memoryGib)
+      expect(Math.min(...keptShares)).toBeGreaterThanOrEqual(0.6)
+      expect(power.of(members, keptShares)).toBeLessThanOrEqual(280)
+    }
+    await expect(
+      groupPool(table, pool, { objective: 'speedup', limits: { memoryGib: 0.5 }, maxMembers: 2 }),
+    ).rejects.toThrow('no grouping of 6 jobs on 3 GPUs keeps the limits')
+    await expect(
+      groupPool(table, pool, { objective: 'speedup', limits: { memoryGib: 0.5 }, maxMembers: 2, maxCandidates: 3 }),
+    ).rejects.toThrow('was found that keeps the limits')
+  })
+
+  it('is searched with a gap where there are too many groups', async () => {
+    const table = new SlowdownTable(
+      workloads,
+      workloads.map((_, i) => Float64Array.from(workloads, (__, j) => -0.1 * ((2 * i + j) % 7))),
+    )
+    const pool = Array.from({ length: 40 }, (_, i) => i % 7)
+    const options = { objective: 'throughput', maxMembers: 4 } as const
+    const searched = await groupPool(table, pool, { ...options, maxCandidates: 10 })
+    const exact = await groupPool(table, pool, options)
+    expect(searched.method).toBe('search')
+    expect(searched.value).toBeLessThanOrEqual(exact.value * (1 + 1e-9))
+    expect(searched.value).toBeGreaterThan(0.97 * exact.value)
+    expect(searched.bound).toBeGreaterThan(exact.value * (1 - 1e-9))
+    expect(searched.gapPercent).toBeGreaterThanOrEqual(0)
+  })
+
+  it('refuses options that cannot be', async () => {
+    const table = new SlowdownTable(
+      workloads,
+      workloads.map(() => new Float64Array(7)),
+    )
+    const options = { objective: 'speedup', maxMembers: 2 } as const
+    await expect(groupPool(table, [], options)).rejects.toThrow('at least one job')
+    await expect(groupPool(table, [9], options)).rejects.toThrow('places from 0 to 6')
+    await expect(groupPool(table, [0, 1, 2], { ...options, gpus: 1 })).rejects.toThrow('at least 2')
+    await expect(groupPool(table, [0], { ...options, maxMembers: 0 })).rejects.toThrow('maxMembers')
+    await expect(groupPool(table, [0], { ...options, limits: { leastKeptShare: 80 } })).rejects.toThrow('from 0 to 1')
+    await expect(
+      groupPool(table, [0], { ...options, limits: { power: { capW: 100, of: additivePower(20, {}) } } }),
+    ).rejects.toThrow('the solo power of every member')
+  })
+})
+
+describe('a workload that looks for company', () => {
+  const source: KeptShareSource = {
+    workloads,
+    keptShares: (members) => members.map((own, rank) => 1 - 0.1 * members[1 - rank]! - 0.01 * own),
+  }
+
+  it('sees the others in order of what the pair is worth', () => {
+    const ranked = rankPartners(source, 2, { objective: 'speedup' })
+    expect(ranked).toHaveLength(7)
+    expect(ranked[0]!.members.map(({ name }) => name)).toEqual([workloads[2]!.name, workloads[0]!.name])
+    for (let i = 1; i < ranked.length; i++) expect(ranked[i]!.value).toBeLessThanOrEqual(ranked[i - 1]!.value)
+  })
+
+  it('does not see who breaks a limit', () => {
+    const limits = { leastKeptShare: 0.55 }
+    expect(rankPartners(source, 2, { objective: 'speedup', limits })).toHaveLength(5)
+    expect(rankPartners(source, 2, { objective: 'speedup', candidates: [4] })).toHaveLength(1)
+    expect(() => rankPartners(source, 7, { objective: 'speedup' })).toThrow('a place from 0 to 6')
+  })
+})

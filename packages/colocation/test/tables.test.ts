@@ -1,0 +1,159 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  formatColocationTable,
+  formatWorkloadName,
+  formatWorkloadTable,
+  parseColocationTable,
+  parseShareSweepTable,
+  parseSoloSweepTable,
+  parseWorkloadName,
+  parseWorkloadTable,
+  TableError,
+  WorkloadCatalog,
+} from '../src/index.js'
+import { allPairs, lawfulColocation, syntheticWorkloads } from './synthetic-board.js'
+
+const workloads = syntheticWorkloads(5)
+const catalog = new WorkloadCatalog(workloads)
+const workloadCsv = formatWorkloadTable(workloads)
+
+function tableErrorOf(read: () => unknown): TableError {
+  try {
+    read()
+  } catch (error) {
+    if (error instanceof TableError) return error
+    throw error
+  }
+  throw new Error('nothing was refused')
+}
+
+describe('the table of workloads', () => {
+  it('comes back as it was written', () => {
+    expect([...parseWorkloadTable(workloadCsv)]).toEqual(workloads)
+  })
+
+  it('accepts a byte order mark, other columns and another order', () => {
+    const [header = '', ...lines] = workloadCsv.trim().split('\n')
+    const turned = [header, ...lines].map((line) => [...line.split(',').reverse(), 'more'].join(','))
+    expect([...parseWorkloadTable(`\ufeff${turned.join('\r\n')}`)]).toEqual(workloads)
+  })
+
+  it.each([
+    ['a missing column', (text: string) => text.replace('memcap', 'memory'), 1, 'memcap'],
+    ['a word for a number', (text: string) => text.replace(String(workloads[2]!.threads), 'many'), 4, 'Threads'],
+    [
+      'no throughput',
+      (text: string) => text.replace(String(workloads[1]!.exclusiveThroughput), '0'),
+      3,
+      'exclusive_throughput',
+    ],
+    ['a blank cell', (text: string) => text.replace(String(workloads[0]!.registers), ''), 2, 'Registers'],
+    ['a name of another form', (text: string) => text.replace(workloads[3]!.name, 'resnet50'), 5, 'workload'],
+    ['one name twice', (text: string) => text.replace(workloads[3]!.name, workloads[0]!.name), 5, 'workload'],
+  ])('refuses %s, with its place', (_, spoil, line, column) => {
+    const error = tableErrorOf(() => parseWorkloadTable(spoil(workloadCsv), 'solo.csv'))
+    expect(error).toMatchObject({ file: 'solo.csv', line, column, code: 'BAD_TABLE' })
+    expect(error.message).toContain(`solo.csv, line ${line}, column '${column}'`)
+  })
+
+  it('refuses an empty file, a header alone and a row of other length', () => {
+    expect(tableErrorOf(() => parseWorkloadTable('')).message).toContain('no rows')
+    expect(tableErrorOf(() => parseWorkloadTable(workloadCsv.split('\n')[0]!)).message).toContain('no rows')
+    expect(tableErrorOf(() => parseWorkloadTable(`${workloadCsv}x,1\n`)).line).toBe(7)
+  })
+
+  it('reads names and writes them', () => {
+    fc.assert(
+      fc.property(
+        fc.stringMatching(/^[a-z][a-z0-9._-]{0,20}$/),
+        fc.integer({ min: 1, max: 512 }),
+        fc.boolean(),
+        (model, batchSize, training) => {
+          expect(parseWorkloadName(formatWorkloadName({ model, batchSize, training }))).toEqual({
+            model,
+            batchSize,
+            training,
+          })
+        },
+      ),
+    )
+    expect(() => parseWorkloadName('resnet50_batch0-inf')).toThrow(
+      "expected the form '<model>_batch<size>-<train|inf>'",
+    )
+  })
+
+  it('lists the names it has when asked for another', () => {
+    expect(() => catalog.get('resnet50_batch1-inf')).toThrow(workloads[0]!.name)
+  })
+})
+
+describe('the table of colocations', () => {
+  const pairs = allPairs(workloads).map(lawfulColocation)
+  const csv = formatColocationTable(pairs)
+
+  it('comes back as it was written, with row numbers', () => {
+    expect(parseColocationTable(csv, catalog)).toEqual(pairs.map((pair, row) => ({ ...pair, row })))
+  })
+
+  it('takes any number of members', () => {
+    const triples = [lawfulColocation(workloads.slice(0, 3)), lawfulColocation(workloads.slice(2, 5))]
+    const read = parseColocationTable(formatColocationTable(triples), catalog)
+    expect(read.map(({ members }) => members.length)).toEqual([3, 3])
+  })
+
+  it('refuses workloads that it does not know, and throughputs that cannot be', () => {
+    const stranger = csv.replace(workloads[1]!.name, 'stranger_batch1-inf')
+    expect(tableErrorOf(() => parseColocationTable(stranger, catalog, 'pairs.csv'))).toMatchObject({
+      line: 3,
+      column: 'workload2',
+    })
+    const dead = csv.replace(String(pairs[0]!.throughputs[0]), '0')
+    expect(tableErrorOf(() => parseColocationTable(dead, catalog))).toMatchObject({ line: 2, column: 'w1throughput' })
+    expect(tableErrorOf(() => parseColocationTable('a,b\n1,2\n', catalog)).message).toContain('workload1')
+    expect(tableErrorOf(() => parseColocationTable(csv.replace('w2throughput', 'second'), catalog)).column).toBe(
+      'w2throughput',
+    )
+  })
+})
+
+describe('the sweeps of shares', () => {
+  const header = 'workload1,workload2,"(LS10, BE90)","(LS100, BE100)"'
+
+  it('reads tuples and leaves out what failed', () => {
+    const text = `${header}\na,b,"(1.5, 20)",None\nc,d,"(None, 3)","(4, 5e-1)"\n`
+    expect(parseShareSweepTable(text)).toEqual([
+      { members: ['a', 'b'], points: [{ mpsPercents: [10, 90], throughputs: [1.5, 20] }] },
+      { members: ['c', 'd'], points: [{ mpsPercents: [100, 100], throughputs: [4, 0.5] }] },
+    ])
+  })
+
+  it('reads more than two members', () => {
+    const text = 'workload1,workload2,workload3,"(w1_100, w2_50, w3_20)"\na,b,c,"(1, 2, 3)"\n'
+    expect(parseShareSweepTable(text)[0]!.points).toEqual([{ mpsPercents: [100, 50, 20], throughputs: [1, 2, 3] }])
+  })
+
+  it('evaluates nothing and refuses what is no tuple', () => {
+    for (const cell of ['(1, process.exit())', '(1)', '1, 2', '(1, )', '(-1, 2)', '(1, 2, 3)']) {
+      const error = tableErrorOf(() => parseShareSweepTable(`${header}\na,b,"${cell}",None\n`, 'sweep.csv'))
+      expect(error).toMatchObject({ line: 2, column: '(LS10, BE90)' })
+    }
+    expect(tableErrorOf(() => parseShareSweepTable(`${header.replace('LS10', 'LS0')}\na,b,None,None\n`)).line).toBe(1)
+  })
+
+  it('reads solo throughputs by share, with rows that end early', () => {
+    expect(parseSoloSweepTable('workload,10,100\na,1,4\nb,2\n')).toEqual(
+      new Map([
+        [
+          'a',
+          [
+            { mpsPercents: [10], throughputs: [1] },
+            { mpsPercents: [100], throughputs: [4] },
+          ],
+        ],
+        ['b', [{ mpsPercents: [10], throughputs: [2] }]],
+      ]),
+    )
+    expect(tableErrorOf(() => parseSoloSweepTable('workload,share\na,1\n')).line).toBe(1)
+  })
+})
