@@ -1,0 +1,123 @@
+import { InvalidInputError } from '@pctodl/platform'
+import { assertProfile, averageRepeats, batchSizesOf, type GpuProfile, limitsOf } from '../profile/gpu-profile.js'
+import { nearestMonotoneGrid } from './isotonic.js'
+
+/**
+ * `physical`: measurements made to obey what physics says (see `curvesOf`). `measured`: the measurements as they are, noise
+ * included; only what lies between and beyond them is made up.
+ */
+export const curveKinds = ['physical', 'measured'] as const
+export type CurveKind = (typeof curveKinds)[number]
+
+/** Time and power of one GPU as functions of its share of the batch, for each power limit. */
+export interface GpuCurves {
+  readonly name: string
+  /** Ascending, W. */
+  readonly powerLimitsW: readonly number[]
+  readonly idlePowerW: number
+  readonly smallestProfiled: number
+  readonly largestProfiled: number
+  /** Root mean square of ln(measured / curve) of time, a relative standard deviation; 0 for `measured`. */
+  readonly timeSd: number
+  /** The same of power. */
+  readonly powerSd: number
+  /** @returns s per step (or per window, see `GpuProfile.unit`); 0 for a share of 0 */
+  timeS(limitIndex: number, share: number): number
+  /** Mean power while it computes, at least idle power and at most the limit, W. */
+  powerW(limitIndex: number, share: number): number
+}
+
+/**
+ * Curves through a profile: piecewise linear in the share. Below the smallest profiled batch time is that of the smallest, above
+ * the largest it goes on with the last slope (never falling); power is constant beyond the profile. Power stays between idle
+ * power and the limit.
+ *
+ * `physical` curves go through the nearest monotone grid instead of the measurements themselves (least squares of logarithms):
+ * time does not fall with the batch and does not rise with the limit, power does not fall with either. What a measurement deviates
+ * from it is what is known of its error.
+ *
+ * @throws InvalidInputError for what `assertProfile` refuses, and for idle power above a power limit
+ */
+export function curvesOf(profile: GpuProfile, kind: CurveKind = 'physical'): GpuCurves {
+  assertProfile(profile)
+  const limits = limitsOf(profile)
+  const batches = batchSizesOf(profile)
+  const idlePowerW = profile.idlePowerW ?? 0
+  if (idlePowerW >= limits[0]!) {
+    throw new InvalidInputError(
+      `${profile.name}: idle power`,
+      idlePowerW,
+      `less than the lowest power limit, ${limits[0]} W`,
+    )
+  }
+  const columns = batches.length
+  const measuredTime = new Float64Array(limits.length * columns)
+  const measuredPower = new Float64Array(limits.length * columns)
+  for (const { batchSize, powerLimitW, timeS, energyJ } of averageRepeats(profile.rows)) {
+    const at = limits.indexOf(powerLimitW) * columns + batches.indexOf(batchSize)
+    measuredTime[at] = timeS
+    measuredPower[at] = energyJ / timeS
+  }
+  const time = kind === 'measured' ? measuredTime : physicalTime(measuredTime, limits.length, columns)
+  const power = kind === 'measured' ? measuredPower : physicalPower(measuredPower, limits.length, columns)
+  const first = batches[0]!
+  const last = batches.at(-1)!
+  const gap = last - batches.at(-2)!
+  return {
+    name: profile.name,
+    powerLimitsW: limits,
+    idlePowerW,
+    smallestProfiled: first,
+    largestProfiled: last,
+    timeSd: deviation(measuredTime, time),
+    powerSd: deviation(measuredPower, power),
+    timeS: (limitIndex, share) => {
+      if (share <= 0) return 0
+      const row = limitIndex * columns
+      if (share <= first) return time[row]!
+      if (share < last) return interpolate(batches, time, row, share)
+      const slope = Math.max(0, (time[row + columns - 1]! - time[row + columns - 2]!) / gap)
+      return time[row + columns - 1]! + slope * (share - last)
+    },
+    powerW: (limitIndex, share) => {
+      if (share <= 0) return idlePowerW
+      const row = limitIndex * columns
+      const watts =
+        share <= first
+          ? power[row]!
+          : share >= last
+            ? power[row + columns - 1]!
+            : interpolate(batches, power, row, share)
+      return Math.max(idlePowerW, Math.min(watts, limits[limitIndex]!))
+    },
+  }
+}
+
+function interpolate(batches: readonly number[], values: Float64Array, row: number, share: number): number {
+  let i = 1
+  while (batches[i]! < share) i++
+  const left = batches[i - 1]!
+  const part = (share - left) / (batches[i]! - left)
+  return values[row + i - 1]! + part * (values[row + i]! - values[row + i - 1]!)
+}
+
+/** Falls from limit to limit and rises from batch to batch. */
+function physicalTime(measured: Float64Array, rows: number, columns: number): Float64Array {
+  const flipped = flipRows(measured.map(Math.log), rows, columns)
+  return flipRows(nearestMonotoneGrid(flipped, rows, columns).map(Math.exp), rows, columns)
+}
+
+function physicalPower(measured: Float64Array, rows: number, columns: number): Float64Array {
+  return nearestMonotoneGrid(measured.map(Math.log), rows, columns).map(Math.exp)
+}
+
+function flipRows(grid: Float64Array, rows: number, columns: number): Float64Array {
+  const flipped = new Float64Array(grid.length)
+  for (let r = 0; r < rows; r++) flipped.set(grid.subarray(r * columns, (r + 1) * columns), (rows - 1 - r) * columns)
+  return flipped
+}
+
+function deviation(measured: Float64Array, curve: Float64Array): number {
+  const squares = measured.reduce((sum, value, i) => sum + Math.log(value / curve[i]!) ** 2, 0)
+  return Math.sqrt(squares / measured.length)
+}

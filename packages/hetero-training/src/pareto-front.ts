@@ -1,0 +1,61 @@
+import { InvalidInputError } from '@pctodl/platform'
+import { planOf } from './find-plan.js'
+import { DeadlineSearch } from './search/best-deadline.js'
+import { prepareJob, type TrainingJob } from './training-job.js'
+import type { TrainingPlan } from './training-plan.js'
+
+/** Plans of which none is both slower and dearer in energy than another, from the fastest to the thriftiest. */
+export interface ParetoFront {
+  readonly plans: readonly TrainingPlan[]
+  /** Where a further second saves little any more: the plan farthest from the line between the ends. */
+  readonly knee: TrainingPlan
+}
+
+/**
+ * The time-energy front of a job. Each of its plans is exact: no plan takes as little energy in the same time or less. There
+ * are as many plans as shares and limits allow, too many to list, so that this gives those at `points` evenly spaced times.
+ *
+ * @param points at least 2; default 60
+ * @throws InvalidInputError for a bad job; InvalidInputError where no split fits the GPUs
+ */
+export function paretoFront(job: TrainingJob, points = 60): ParetoFront {
+  if (!Number.isInteger(points) || points < 2) throw new InvalidInputError('points', points, 'an integer of at least 2')
+  const prepared = prepareJob(job)
+  const { idlePowerW } = prepared
+  const search = new DeadlineSearch(prepared.options, job.globalBatch)
+  const ends = {
+    pricePerWatt: 0,
+    idlePowerW,
+    longestS: Number.POSITIVE_INFINITY,
+    mostEnergyJ: Number.POSITIVE_INFINITY,
+  }
+  const fastest = search.cheapest({ ...ends, energyWeight: 0, timeWeightW: 1 })
+  const thriftiest = search.cheapest({ ...ends, energyWeight: 1, timeWeightW: idlePowerW })
+  if (!fastest || !thriftiest) {
+    throw new InvalidInputError(
+      'gpus',
+      `${job.globalBatch} samples`,
+      'GPUs whose shares can add up to the global batch',
+    )
+  }
+  const plans: TrainingPlan[] = []
+  for (let i = 0; i < points; i++) {
+    // A deadline is for the slowest GPU; the time of the ends is reached exactly, not to rounding.
+    const deadlineS =
+      i === points - 1 ? thriftiest.timeS : fastest.timeS + ((thriftiest.timeS - fastest.timeS) * i) / (points - 1)
+    const split = search.leastEnergy(deadlineS, 0)
+    const plan = split && planOf(prepared, split)
+    if (plan && plan.energyJ < (plans.at(-1)?.energyJ ?? Number.POSITIVE_INFINITY)) plans.push(plan)
+  }
+  return { plans, knee: kneeOf(plans) }
+}
+
+function kneeOf(plans: readonly TrainingPlan[]): TrainingPlan {
+  const first = plans[0]!
+  const last = plans.at(-1)!
+  const times = last.timeS - first.timeS || 1
+  const energies = first.energyJ - last.energyJ || 1
+  const distance = ({ timeS, energyJ }: TrainingPlan) =>
+    (last.timeS - timeS) / times + (first.energyJ - energyJ) / energies
+  return plans.reduce((knee, plan) => (distance(plan) > distance(knee) ? plan : knee), first)
+}

@@ -1,0 +1,139 @@
+import { InvalidInputError } from '@pctodl/platform'
+
+/** One measurement of one GPU: a training window at one batch size under one power limit. */
+export interface ProfileRow {
+  /** Samples that this GPU processes in a step. */
+  readonly batchSize: number
+  readonly powerLimitW: number
+  /** Duration of the unit that the profile counts in, s. */
+  readonly timeS: number
+  /** Energy of this GPU over that unit, J. */
+  readonly energyJ: number
+}
+
+/**
+ * What is known of one GPU: measurements over batch sizes and power limits, all of the same model and of the same unit. The unit
+ * is one optimiser step where `unit` is `'step'`, and a window of a number of steps that nobody wrote down where it is
+ * `'window'`.
+ */
+export interface GpuProfile {
+  readonly name: string
+  readonly unit: ProfileUnit
+  readonly rows: readonly ProfileRow[]
+  /** What this GPU draws while it waits for the others, W; null where it was not measured. */
+  readonly idlePowerW: number | null
+}
+
+export type ProfileUnit = 'step' | 'window'
+
+/** A window shorter than this is measured badly: the energy counter moves in steps of tens of milliseconds. */
+export const SHORTEST_STEADY_WINDOW_S = 5
+
+/** Power above the limit by more than this share is worth a warning: limits bind on averages only. */
+const LIMIT_MARGIN = 0.05
+
+/** Power limits of a profile, ascending, W. */
+export function limitsOf(profile: GpuProfile): number[] {
+  return [...new Set(profile.rows.map(({ powerLimitW }) => powerLimitW))].sort((a, b) => a - b)
+}
+
+/** Batch sizes of a profile, ascending. */
+export function batchSizesOf(profile: GpuProfile): number[] {
+  return [...new Set(profile.rows.map(({ batchSize }) => batchSize))].sort((a, b) => a - b)
+}
+
+/**
+ * Check a profile as every function of this package expects it: a full grid of batch sizes and limits.
+ *
+ * @param source named in messages: a file, or the name of the GPU
+ * @throws InvalidInputError for what is no measurement, for batch sizes that miss a limit, and for fewer than two batch sizes
+ */
+export function assertProfile(profile: GpuProfile, source = profile.name): void {
+  const { rows, idlePowerW } = profile
+  if (rows.length === 0) throw new InvalidInputError(`${source}: rows`, 'none', 'at least one measurement')
+  rows.forEach((row, i) => {
+    const field = (name: string) =>
+      `${source}, measurement ${i + 1} (batch ${row.batchSize}, ${row.powerLimitW} W): ${name}`
+    if (!Number.isInteger(row.batchSize) || row.batchSize < 1) {
+      throw new InvalidInputError(field('batch size'), row.batchSize, 'a positive integer')
+    }
+    for (const [name, value] of [
+      ['power limit', row.powerLimitW],
+      ['time', row.timeS],
+      ['energy', row.energyJ],
+    ] as const) {
+      if (!(Number.isFinite(value) && value > 0)) throw new InvalidInputError(field(name), value, 'a positive number')
+    }
+  })
+  if (idlePowerW !== null && !(Number.isFinite(idlePowerW) && idlePowerW >= 0)) {
+    throw new InvalidInputError(`${source}: idle power`, idlePowerW, 'watts, at least 0')
+  }
+  const limits = limitsOf(profile)
+  const batchSizes = batchSizesOf(profile)
+  for (const batchSize of batchSizes) {
+    const present = new Set(rows.filter((row) => row.batchSize === batchSize).map(({ powerLimitW }) => powerLimitW))
+    const missing = limits.filter((limit) => !present.has(limit))
+    if (missing.length > 0) {
+      throw new InvalidInputError(
+        `${source}, batch ${batchSize}: power limits`,
+        [...present].join(', '),
+        `the limits of the other batch sizes too; ${missing.join(', ')} W are missing: measure them or leave the batch size out`,
+      )
+    }
+  }
+  if (batchSizes.length < 2) {
+    throw new InvalidInputError(
+      `${source}: batch sizes`,
+      batchSizes.join(', '),
+      'at least two: one says nothing about how time grows with the batch',
+    )
+  }
+}
+
+/** Measurements of the same batch size and limit as their mean, in the order of first appearance. */
+export function averageRepeats(rows: readonly ProfileRow[]): ProfileRow[] {
+  const groups = new Map<string, ProfileRow[]>()
+  for (const row of rows) {
+    const key = `${row.batchSize} ${row.powerLimitW}`
+    const group = groups.get(key)
+    if (group) group.push(row)
+    else groups.set(key, [row])
+  }
+  return [...groups.values()].map((group) => ({
+    ...group[0]!,
+    timeS: group.reduce((sum, { timeS }) => sum + timeS, 0) / group.length,
+    energyJ: group.reduce((sum, { energyJ }) => sum + energyJ, 0) / group.length,
+  }))
+}
+
+/** What a reader of a plan should know about the measurements behind it, one sentence each. */
+export function profileWarnings(profile: GpuProfile): string[] {
+  const { name, rows, unit } = profile
+  const warnings: string[] = []
+  if (profile.idlePowerW === null) {
+    warnings.push(`${name}: idle power was not measured and is taken as 0 W, so waiting looks free`)
+  }
+  if (unit === 'window') {
+    const short = rows.filter(({ timeS }) => timeS < SHORTEST_STEADY_WINDOW_S).length
+    if (short > 0) {
+      warnings.push(
+        `${name}: ${short} of ${rows.length} windows are shorter than ${SHORTEST_STEADY_WINDOW_S} s; their power is little more than noise`,
+      )
+    }
+  }
+  const above = rows.filter(({ timeS, energyJ, powerLimitW }) => energyJ / timeS > powerLimitW * (1 + LIMIT_MARGIN))
+  if (above.length > 0) {
+    const { batchSize, powerLimitW, energyJ, timeS } = above[0]!
+    warnings.push(
+      `${name}: ${(energyJ / timeS).toFixed(0)} W at batch ${batchSize} under a limit of ${powerLimitW} W: was the limit in force?`,
+    )
+  }
+  const drawn = Math.max(...rows.map(({ timeS, energyJ }) => energyJ / timeS))
+  const idle = limitsOf(profile).filter((limit) => limit > 1.15 * drawn)
+  if (idle.length > 1) {
+    warnings.push(
+      `${name}: it never draws more than ${drawn.toFixed(0)} W, so the limits ${idle.join(', ')} W differ by noise only`,
+    )
+  }
+  return warnings
+}

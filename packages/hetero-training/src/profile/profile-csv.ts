@@ -1,0 +1,135 @@
+import { InvalidInputError } from '@pctodl/platform'
+import { parse } from 'csv-parse/sync'
+import { assertProfile, averageRepeats, type GpuProfile, type ProfileRow } from './gpu-profile.js'
+
+export interface CsvProfileOptions {
+  /** Which of the GPUs in the file; needed where it has several. */
+  readonly gpu?: string
+  /** Which of the data sets in the file; needed where it has several. */
+  readonly dataset?: string
+  /** Which of the networks in the file; needed where it has several. */
+  readonly network?: string
+  /** Samples in the data set; needed for a summary of epochs, which last as many steps as the data set has batches. */
+  readonly datasetSize?: number
+}
+
+/** Columns of a list of measured windows. */
+const windowColumns = ['batch_size', 'power_limit_w', 'time_s', 'energy_j'] as const
+/** Columns of a power summary: seconds an epoch and mean watts. */
+const epochColumns = ['batch_size', 'power_limit', 'time_per_epoch', 'average_power'] as const
+
+type Row = Readonly<Record<string, string>>
+
+/**
+ * Read measurements from CSV: either windows (`batch_size, power_limit_w, time_s, energy_j`, with `gpu` and `dataset` where there
+ * are several), or a summary of epochs (`batch_size, power_limit, time_per_epoch, average_power`, with `dataset` and `network`).
+ *
+ * @param file named in messages
+ * @throws InvalidInputError naming the file, the row and the column
+ */
+export function parseProfileCsv(
+  text: string,
+  file: string,
+  options: CsvProfileOptions & { readonly name: string },
+): GpuProfile {
+  let rows: Row[]
+  try {
+    rows = parse(text, { columns: true, skip_empty_lines: true, trim: true, bom: true })
+  } catch (error) {
+    throw new InvalidInputError(file, (error as Error).message, 'CSV with a header', { cause: error })
+  }
+  if (rows.length === 0) throw new InvalidInputError(`${file}: rows`, 'none', 'at least one measurement')
+  const columns = Object.keys(rows[0]!)
+  const has = (wanted: readonly string[]) => wanted.every((column) => columns.includes(column))
+  const isEpochs = has(epochColumns)
+  if (!isEpochs && !has(windowColumns)) {
+    throw new InvalidInputError(
+      `${file}: columns`,
+      columns.join(', '),
+      `${windowColumns.join(', ')} (windows) or ${epochColumns.join(', ')} (epochs)`,
+    )
+  }
+  let numbered = rows.map((row, i) => ({ row, line: i + 2 }))
+  for (const [column, wanted] of [
+    ['gpu', options.gpu],
+    ['dataset', options.dataset],
+    ['network', options.network],
+  ] as const) {
+    numbered = select(numbered, column, wanted, file)
+  }
+  const number = numberReader(file)
+  const measured = isEpochs
+    ? numbered.map(({ row, line }) => stepOfEpoch(row, line, file, options.datasetSize, number))
+    : numbered.map(
+        ({ row, line }): ProfileRow => ({
+          batchSize: number(row, 'batch_size', line),
+          powerLimitW: number(row, 'power_limit_w', line),
+          timeS: number(row, 'time_s', line),
+          energyJ: number(row, 'energy_j', line),
+        }),
+      )
+  const profile: GpuProfile = {
+    name: options.name,
+    unit: isEpochs ? 'step' : 'window',
+    idlePowerW: null,
+    rows: averageRepeats(measured),
+  }
+  assertProfile(profile, file)
+  return profile
+}
+
+type Numbered = { readonly row: Row; readonly line: number }
+
+/** Rows of one GPU, data set or network: two in one fit would be two different jobs. */
+function select(rows: readonly Numbered[], column: string, wanted: string | undefined, file: string): Numbered[] {
+  const values = [...new Set(rows.map(({ row }) => row[column]))].filter((value) => value !== undefined)
+  if (wanted === undefined) {
+    if (values.length > 1)
+      throw new InvalidInputError(`${file}: ${column}`, values.join(', '), `one of them to be chosen`)
+    return [...rows]
+  }
+  const chosen = rows.filter(({ row }) => row[column] === wanted)
+  if (chosen.length === 0) {
+    throw new InvalidInputError(
+      `${file}: ${column}`,
+      wanted,
+      `one of ${values.join(', ') || 'no such column is in it'}`,
+    )
+  }
+  return chosen
+}
+
+function stepOfEpoch(
+  row: Row,
+  line: number,
+  file: string,
+  datasetSize: number | undefined,
+  number: ReturnType<typeof numberReader>,
+): ProfileRow {
+  if (datasetSize === undefined) {
+    throw new InvalidInputError(
+      'datasetSize',
+      datasetSize,
+      `the samples of the data set: ${file} counts in epochs, and plans are made in steps`,
+    )
+  }
+  const batchSize = number(row, 'batch_size', line)
+  const steps = Math.ceil(datasetSize / batchSize)
+  const timeS = number(row, 'time_per_epoch', line) / steps
+  return {
+    batchSize,
+    powerLimitW: number(row, 'power_limit', line),
+    timeS,
+    energyJ: number(row, 'average_power', line) * timeS,
+  }
+}
+
+const numberReader =
+  (file: string) =>
+  (row: Row, column: string, line: number): number => {
+    const value = Number(row[column])
+    if (row[column] === '' || !(Number.isFinite(value) && value > 0)) {
+      throw new InvalidInputError(`${file}, line ${line}: ${column}`, row[column], 'a positive number')
+    }
+    return value
+  }

@@ -1,0 +1,106 @@
+import { InvalidInputError } from '@pctodl/platform'
+import { z } from 'zod'
+import { assertProfile, averageRepeats, type GpuProfile } from './gpu-profile.js'
+
+/** What marks the files that this package writes. */
+export const PROFILE_FORMAT = 'pctodl-hetero-profile'
+export const PROFILE_VERSION = 1
+
+const positive = z.number().positive()
+
+/** The published layout: batch size -> measurements, of windows of a number of steps that it does not tell. */
+const publishedSchema = z.record(
+  z.string(),
+  z.array(z.object({ power_limit: positive, energy: positive, time: positive })).min(1),
+)
+
+const ownSchema = z.object({
+  format: z.literal(PROFILE_FORMAT),
+  version: z.literal(PROFILE_VERSION),
+  gpu: z.object({ name: z.string().min(1), uuid: z.string().nullable(), driverVersion: z.string().nullable() }),
+  model: z.string().nullable(),
+  idlePowerW: z.number().nonnegative().nullable(),
+  rows: z
+    .array(
+      z.object({
+        batchSize: z.number().int().positive(),
+        powerLimitW: positive,
+        steps: z.number().int().positive(),
+        timeS: positive,
+        energyJ: positive,
+        repeat: z.number().int().nonnegative(),
+      }),
+    )
+    .min(1),
+})
+
+/** A profile with where it comes from, as this package writes it: times and energies of whole windows, and their steps. */
+export type ProfileFile = z.infer<typeof ownSchema>
+
+/**
+ * @param file named in messages
+ * @param name of the GPU, for files that do not say
+ * @throws InvalidInputError naming the file and the field
+ */
+export function parseProfileJson(text: string, file: string, name: string): GpuProfile {
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch (error) {
+    throw new InvalidInputError(file, text.slice(0, 40), 'a profile in JSON', { cause: error })
+  }
+  const profile =
+    typeof json === 'object' && json !== null && 'format' in json
+      ? fromOwnFile(check(ownSchema, json, file))
+      : fromPublishedFile(check(publishedSchema, json, file), file, name)
+  assertProfile(profile, file)
+  return profile
+}
+
+function fromOwnFile({ gpu, idlePowerW, rows }: ProfileFile): GpuProfile {
+  return {
+    name: gpu.name,
+    unit: 'step',
+    idlePowerW,
+    rows: averageRepeats(
+      rows.map(({ batchSize, powerLimitW, steps, timeS, energyJ }) => ({
+        batchSize,
+        powerLimitW,
+        timeS: timeS / steps,
+        energyJ: energyJ / steps,
+      })),
+    ),
+  }
+}
+
+function fromPublishedFile(trace: z.infer<typeof publishedSchema>, file: string, name: string): GpuProfile {
+  const rows = Object.entries(trace).flatMap(([batch, measurements]) => {
+    if (!/^[1-9]\d*$/.test(batch)) {
+      throw new InvalidInputError(`${file}: batch size`, batch, 'a positive integer as the key of its measurements')
+    }
+    const limits = measurements.map(({ power_limit }) => power_limit)
+    const twice = limits.find((limit, i) => limits.indexOf(limit) !== i)
+    if (twice !== undefined) {
+      throw new InvalidInputError(
+        `${file}, batch ${batch}: power_limit`,
+        `${twice} twice`,
+        'each limit once; this layout has no place for repeats',
+      )
+    }
+    return measurements.map((row) => ({
+      batchSize: Number(batch),
+      powerLimitW: row.power_limit,
+      timeS: row.time,
+      energyJ: row.energy,
+    }))
+  })
+  return { name, unit: 'window', idlePowerW: null, rows }
+}
+
+function check<T>(schema: z.ZodType<T>, json: unknown, file: string): T {
+  const parsed = schema.safeParse(json)
+  if (parsed.success) return parsed.data
+  const { path, message } = parsed.error.issues[0]!
+  const found = path.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], json)
+  throw new InvalidInputError(`${file}: ${path.join('.') || 'content'}`, found, message)
+}

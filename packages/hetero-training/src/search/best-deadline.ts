@@ -1,0 +1,170 @@
+import { cheapestSplit, SAME_COST } from './cheapest-split.js'
+import { DeadlineRelaxation } from './deadline-relaxation.js'
+import { type GpuOptions, LEFT_OUT, type ShareRange } from './option-table.js'
+
+/** What is minimised: `energyWeight` * energy + `timeWeightW` * time + `energyWeight` * `pricePerWatt` * sum of power limits. */
+export interface Objective {
+  readonly energyWeight: number
+  readonly timeWeightW: number
+  /** J/W */
+  readonly pricePerWatt: number
+  /** Power of all GPUs idling, W: they do so while they wait. */
+  readonly idlePowerW: number
+  /** Longest time that the GPUs may compute, s. */
+  readonly longestS: number
+  /** Most energy, J. */
+  readonly mostEnergyJ: number
+}
+
+/** A split with the limit of each GPU (an index, or `LEFT_OUT`). */
+export interface Split {
+  readonly shares: Int32Array
+  readonly limits: Int8Array
+  /** The slowest GPU's time, s. */
+  readonly timeS: number
+  /** With the waiting, J. */
+  readonly energyJ: number
+  readonly cost: number
+}
+
+interface Node {
+  /** The slowest GPU takes longer than this... */
+  readonly afterS: number
+  /** ... and at most this. */
+  readonly deadlineS: number
+  readonly ranges: readonly ShareRange[]
+  readonly bound: number
+}
+
+/**
+ * The cheapest split over all deadlines, exactly (to a relative 1e-10). For a fixed time of the slowest GPU the problem is
+ * separable, see `DeadlineRelaxation`; a later deadline never costs more energy. So the energy at the end of an interval of
+ * deadlines plus the time at its begin is a lower bound for all of it: branch and bound over intervals, halved where the bound
+ * does not suffice, down to a single possible time. Shares that no better solution can have are dropped on the way.
+ */
+export class DeadlineSearch {
+  readonly #gpus: readonly GpuOptions[]
+  readonly #globalBatch: number
+  readonly #relaxation: DeadlineRelaxation
+  /** Intervals looked at by all searches so far. */
+  intervals = 0
+
+  constructor(gpus: readonly GpuOptions[], globalBatch: number) {
+    this.#gpus = gpus
+    this.#globalBatch = globalBatch
+    this.#relaxation = new DeadlineRelaxation(gpus, globalBatch)
+  }
+
+  /** @returns null where nothing keeps the limits */
+  cheapest(objective: Objective): Split | null {
+    const { energyWeight, timeWeightW, pricePerWatt, idlePowerW, longestS, mostEnergyJ } = objective
+    const all = this.#gpus.map((): ShareRange => ({ first: 0, last: this.#globalBatch }))
+    if (timeWeightW === 0) return this.#atDeadline(longestS, all, objective)
+    let best: Split | null = null
+    const consider = (split: Split | null) => {
+      if (split && split.energyJ <= mostEnergyJ && (best === null || split.cost < best.cost)) best = split
+    }
+    const upper = () => (best === null ? Number.POSITIVE_INFINITY : best.cost)
+    const open: Node[] = [{ afterS: 0, deadlineS: longestS, ranges: all, bound: 0 }]
+    for (let node = open.pop(); node; node = open.pop()) {
+      if (node.bound >= upper() * (1 - SAME_COST)) continue
+      this.intervals++
+      const relaxation = this.#relaxation
+      relaxation.solve(node.deadlineS, pricePerWatt, node.ranges)
+      const energyBound = relaxation.bound
+      if (energyBound === Number.POSITIVE_INFINITY) continue
+      if (relaxation.cost < Number.POSITIVE_INFINITY) consider(this.#split(relaxation.shares, objective))
+      // Later deadlines than this are dearer than the best solution whatever they save.
+      const lastS = Math.min(node.deadlineS, (upper() - energyWeight * energyBound) / timeWeightW)
+      const bound = (fromS: number) => energyWeight * energyBound + timeWeightW * fromS
+      const allowance = energyWeight === 0 ? Number.POSITIVE_INFINITY : (upper() - bound(node.afterS)) / energyWeight
+      const ranges = node.ranges.map((range, gpu) =>
+        allowance === Number.POSITIVE_INFINITY ? range : relaxation.shrink(gpu, range, allowance),
+      )
+      const times = this.#possibleTimes(ranges, node.afterS, lastS)
+      if (times === null) continue
+      const [earliestS, latestS] = times
+      const fromHere = bound(earliestS)
+      if (fromHere >= upper() * (1 - SAME_COST)) continue
+      if (pricePerWatt === 0 && energyBound + idlePowerW * earliestS > mostEnergyJ) continue
+      if (earliestS === latestS) {
+        consider(this.#atDeadline(latestS, ranges, objective))
+        continue
+      }
+      const middle = (earliestS + latestS) / 2
+      const splitS = middle > earliestS && middle < latestS ? middle : earliestS
+      open.push(
+        { afterS: splitS, deadlineS: latestS, ranges, bound: fromHere },
+        { afterS: node.afterS, deadlineS: splitS, ranges, bound: fromHere },
+      )
+    }
+    return best
+  }
+
+  /** The least energy within a deadline. @returns null where it cannot be kept */
+  leastEnergy(deadlineS: number, idlePowerW: number): Split | null {
+    const all = this.#gpus.map((): ShareRange => ({ first: 0, last: this.#globalBatch }))
+    return this.#atDeadline(deadlineS, all, { ...leastEnergy, idlePowerW })
+  }
+
+  #atDeadline(deadlineS: number, ranges: readonly ShareRange[], objective: Objective): Split | null {
+    this.#relaxation.solve(deadlineS, objective.pricePerWatt, ranges)
+    const shares = cheapestSplit(this.#relaxation, ranges, this.#globalBatch)
+    const split = shares && this.#split(shares, objective)
+    return split && split.energyJ <= objective.mostEnergyJ ? split : null
+  }
+
+  /** With the limits that the relaxation has chosen for these shares. */
+  #split(shares: Int32Array, { energyWeight, timeWeightW, pricePerWatt, idlePowerW }: Objective): Split {
+    const limits = new Int8Array(shares.length)
+    let timeS = 0
+    let active = 0
+    let watts = 0
+    shares.forEach((share, gpu) => {
+      const limit = this.#relaxation.limitOf(gpu, share)
+      limits[gpu] = limit
+      const options = this.#gpus[gpu]!
+      if (limit === LEFT_OUT) {
+        watts += options.idlePowerW
+        return
+      }
+      timeS = Math.max(timeS, options.timeS[limit]![share]!)
+      active += options.activeEnergyJ[limit]![share]!
+      watts += options.powerLimitsW[limit]!
+    })
+    return {
+      shares: Int32Array.from(shares),
+      limits,
+      timeS,
+      energyJ: active + idlePowerW * timeS,
+      cost: energyWeight * (active + pricePerWatt * watts) + timeWeightW * timeS,
+    }
+  }
+
+  /** The earliest and the latest time in an interval that any share left takes; null where there is none. */
+  #possibleTimes(ranges: readonly ShareRange[], afterS: number, untilS: number): [number, number] | null {
+    let earliest = Number.POSITIVE_INFINITY
+    let latest = Number.NEGATIVE_INFINITY
+    this.#gpus.forEach(({ timeS }, gpu) => {
+      const { first, last } = ranges[gpu]!
+      for (const times of timeS) {
+        for (let share = first; share <= last; share++) {
+          const seconds = times[share]!
+          if (seconds > afterS && seconds <= untilS) {
+            if (seconds < earliest) earliest = seconds
+            if (seconds > latest) latest = seconds
+          }
+        }
+      }
+    })
+    return earliest <= latest ? [earliest, latest] : null
+  }
+}
+
+const leastEnergy = {
+  energyWeight: 1,
+  timeWeightW: 0,
+  pricePerWatt: 0,
+  longestS: Number.POSITIVE_INFINITY,
+  mostEnergyJ: Number.POSITIVE_INFINITY,
+} as const

@@ -1,0 +1,212 @@
+import { type GpuOptions, LEFT_OUT, type ShareRange } from './option-table.js'
+
+/** The cheapest way to do every share of one GPU within a deadline, and its lower convex hull. */
+class CheapestShares {
+  readonly cost: Float64Array
+  readonly limit: Int8Array
+  readonly hull: Int32Array
+  hullLength = 0
+
+  constructor(globalBatch: number) {
+    this.cost = new Float64Array(globalBatch + 1)
+    this.limit = new Int8Array(globalBatch + 1)
+    this.hull = new Int32Array(globalBatch + 1)
+  }
+
+  find(options: GpuOptions, deadlineS: number, pricePerWatt: number, { first, last }: ShareRange): void {
+    const { cost, limit } = this
+    cost.fill(Number.POSITIVE_INFINITY, first, last + 1)
+    for (let l = 0; l < options.powerLimitsW.length; l++) {
+      const time = options.timeS[l]!
+      const energy = options.activeEnergyJ[l]!
+      const price = pricePerWatt * options.powerLimitsW[l]!
+      for (let share = first; share <= last; share++) {
+        const value = energy[share]! + price
+        if (time[share]! <= deadlineS && value < cost[share]!) {
+          cost[share] = value
+          limit[share] = l
+        }
+      }
+    }
+    if (first === 0 && options.mayBeLeftOut) {
+      cost[0] = pricePerWatt * options.idlePowerW
+      limit[0] = LEFT_OUT
+    }
+    this.#findHull(first, last)
+  }
+
+  /** Andrew's monotone chain, lower half. */
+  #findHull(first: number, last: number): void {
+    const { cost, hull } = this
+    let length = 0
+    for (let share = first; share <= last; share++) {
+      const value = cost[share]!
+      if (value === Number.POSITIVE_INFINITY) continue
+      while (length > 1) {
+        const a = hull[length - 2]!
+        const b = hull[length - 1]!
+        if ((cost[b]! - cost[a]!) * (share - a) < (value - cost[a]!) * (b - a)) break
+        length--
+      }
+      hull[length++] = share
+    }
+    this.hullLength = length
+  }
+
+  /** Position on the hull of the smallest minimiser of cost - lambda * share. */
+  leftmost(lambda: number): number {
+    let low = 0
+    let high = this.hullLength - 1
+    while (low < high) {
+      const middle = (low + high) >> 1
+      const a = this.hull[middle]!
+      const b = this.hull[middle + 1]!
+      if (this.cost[b]! - this.cost[a]! < lambda * (b - a)) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}
+
+/** Halvings of the multiplier's range: doubles have no more digits. */
+const MOST_HALVINGS = 100
+
+/**
+ * The cheapest split of a global batch over GPUs within a deadline, with the condition that shares add up to the batch priced
+ * instead of required (Lagrangian relaxation; Everett, "Generalized Lagrange multiplier method", 1963). Its value is a lower
+ * bound, and says for every share of every GPU how much dearer a solution with it is at least.
+ */
+export class DeadlineRelaxation {
+  readonly #gpus: readonly GpuOptions[]
+  readonly #globalBatch: number
+  readonly #cheapest: readonly CheapestShares[]
+  /** Lower bound of the cost; infinite where the deadline cannot be kept. */
+  bound = Number.POSITIVE_INFINITY
+  /** Shares of a feasible solution near the bound; meaningful where the bound is finite. */
+  readonly shares: Int32Array
+  /** Cost of that solution; infinite where none was found. */
+  cost = Number.POSITIVE_INFINITY
+  #lambda = 0
+
+  constructor(gpus: readonly GpuOptions[], globalBatch: number) {
+    this.#gpus = gpus
+    this.#globalBatch = globalBatch
+    this.#cheapest = gpus.map(() => new CheapestShares(globalBatch))
+    this.shares = new Int32Array(gpus.length)
+  }
+
+  /** Cheapest cost and limit of a share after `solve`. */
+  costOf(gpu: number, share: number): number {
+    return this.#cheapest[gpu]!.cost[share]!
+  }
+
+  limitOf(gpu: number, share: number): number {
+    return this.#cheapest[gpu]!.limit[share]!
+  }
+
+  /**
+   * @param deadlineS every GPU is done by then
+   * @param pricePerWatt added to the energy for each watt of a GPU's power limit, J/W
+   */
+  solve(deadlineS: number, pricePerWatt: number, ranges: readonly ShareRange[]): void {
+    this.bound = Number.POSITIVE_INFINITY
+    this.cost = Number.POSITIVE_INFINITY
+    // Shares that are not allowed take infinitely long, which no deadline admits.
+    const finiteDeadlineS = Math.min(deadlineS, Number.MAX_VALUE)
+    let least = 0
+    let most = 0
+    let steepest = 0
+    for (let i = 0; i < this.#gpus.length; i++) {
+      const cheapest = this.#cheapest[i]!
+      cheapest.find(this.#gpus[i]!, finiteDeadlineS, pricePerWatt, ranges[i]!)
+      const { hull, hullLength, cost } = cheapest
+      if (hullLength === 0) return
+      least += hull[0]!
+      most += hull[hullLength - 1]!
+      if (hullLength > 1) {
+        const slope = (a: number, b: number) => Math.abs((cost[b]! - cost[a]!) / (b - a))
+        steepest = Math.max(steepest, slope(hull[0]!, hull[1]!), slope(hull[hullLength - 2]!, hull[hullLength - 1]!))
+      }
+    }
+    if (least > this.#globalBatch || most < this.#globalBatch) return
+    this.#price(steepest)
+    this.#roundUp()
+  }
+
+  /** Least share range of a GPU outside of which a solution costs more than `allowance` above the bound. */
+  shrink(gpu: number, { first, last }: ShareRange, allowance: number): ShareRange {
+    const { cost, hull } = this.#cheapest[gpu]!
+    const lambda = this.#lambda
+    const best = hull[this.#cheapest[gpu]!.leftmost(lambda)]!
+    const highest = cost[best]! - lambda * best + allowance
+    let from = first
+    while (from < best && !(cost[from]! - lambda * from <= highest)) from++
+    let to = last
+    while (to > best && !(cost[to]! - lambda * to <= highest)) to--
+    return { first: from, last: to }
+  }
+
+  /** Find the price of a sample at which the GPUs would take just the batch. */
+  #price(steepest: number): void {
+    let low = -steepest - 1
+    let high = steepest + 1
+    for (let i = 0; i < MOST_HALVINGS; i++) {
+      const middle = (low + high) / 2
+      if (middle === low || middle === high) break
+      if (this.#taken(middle) <= this.#globalBatch) low = middle
+      else high = middle
+    }
+    const [atLow, atHigh] = [this.#dual(low), this.#dual(high)]
+    this.#lambda = atLow >= atHigh ? low : high
+    this.bound = Math.max(atLow, atHigh)
+    this.#cheapest.forEach((cheapest, i) => {
+      this.shares[i] = cheapest.hull[cheapest.leftmost(low)]!
+    })
+  }
+
+  #taken(lambda: number): number {
+    let sum = 0
+    for (const cheapest of this.#cheapest) sum += cheapest.hull[cheapest.leftmost(lambda)]!
+    return sum
+  }
+
+  #dual(lambda: number): number {
+    let value = lambda * this.#globalBatch
+    for (const cheapest of this.#cheapest) {
+      const share = cheapest.hull[cheapest.leftmost(lambda)]!
+      value += cheapest.cost[share]! - lambda * share
+    }
+    return value
+  }
+
+  /** Hand the samples that are left over to the GPU where they cost least, or to several where none can take them all. */
+  #roundUp(): void {
+    const { shares } = this
+    let left = this.#globalBatch
+    for (const share of shares) left -= share
+    while (left > 0) {
+      let chosen = -1
+      let amount = 0
+      let leastRise = Number.POSITIVE_INFINITY
+      for (let i = 0; i < shares.length; i++) {
+        const { cost, hull, hullLength } = this.#cheapest[i]!
+        const share = shares[i]!
+        let take = Math.min(left, hull[hullLength - 1]! - share)
+        while (take > 0 && cost[share + take] === Number.POSITIVE_INFINITY) take--
+        if (take <= 0) continue
+        const rise = (cost[share + take]! - cost[share]!) / take
+        // Whoever takes everything ends the matter.
+        if (take > amount || (take === amount && rise < leastRise)) {
+          chosen = i
+          amount = take
+          leastRise = rise
+        }
+      }
+      if (chosen < 0) return
+      shares[chosen]! += amount
+      left -= amount
+    }
+    this.cost = 0
+    for (let i = 0; i < shares.length; i++) this.cost += this.costOf(i, shares[i]!)
+  }
+}

@@ -1,0 +1,106 @@
+import type { GpuCurves } from './curves/gpu-curves.js'
+import { type PreparedJob, sum } from './training-job.js'
+
+/** What one GPU does in a step (or in a window, see `TrainingPlan.unit`). */
+export interface GpuPlan {
+  readonly name: string
+  /** Samples; 0 for a GPU that is left out. */
+  readonly share: number
+  /** W; null for a GPU that is left out. */
+  readonly powerLimitW: number | null
+  /** Time that it computes, s. */
+  readonly timeS: number
+  /** Time that it waits for the others and for the gradients, s. */
+  readonly waitS: number
+  /** Mean power while it computes, W. */
+  readonly powerW: number
+  /** With the waiting, J. */
+  readonly energyJ: number
+  /** The share is beyond the profiled batch sizes: time and power are extrapolated. */
+  readonly extrapolated: boolean
+}
+
+/** A split of the global batch with a power limit per GPU, and what it is predicted to take. */
+export interface TrainingPlan {
+  readonly gpus: readonly GpuPlan[]
+  /** Times and energies are of one optimiser step, or of one window of the profiles. */
+  readonly unit: 'step' | 'window'
+  /** s */
+  readonly timeS: number
+  /** Relative standard deviation of `timeS`, from what the profile deviates from its curves. */
+  readonly timeSd: number
+  /** J */
+  readonly energyJ: number
+  /** Relative standard deviation of `energyJ`. */
+  readonly energySd: number
+  /** eta * energy + (1 - eta) * sum of largest limits * time, W s. */
+  readonly cost: number
+  /** Sum of the power limits in force; a GPU that is left out counts with its idle power, W. */
+  readonly powerLimitW: number
+}
+
+/** A share and a power limit (null: left out) for each GPU of a job. */
+export interface Assignment {
+  readonly share: number
+  readonly powerLimitW: number | null
+}
+
+/**
+ * What the synchronous model says of an assignment: the step lasts as long as the slowest GPU, then gradients are exchanged; whoever
+ * waits draws idle power.
+ */
+export function evaluateAssignments(prepared: PreparedJob, assignments: readonly Assignment[]): TrainingPlan {
+  const { curves, eta, allReduceS, maxPowerW, job } = prepared
+  const work = assignments.map(({ share, powerLimitW }, i) => {
+    const gpu = curves[i]!
+    if (share === 0 || powerLimitW === null) return { timeS: 0, powerW: gpu.idlePowerW }
+    const limit = gpu.powerLimitsW.indexOf(powerLimitW)
+    return { timeS: gpu.timeS(limit, share), powerW: gpu.powerW(limit, share) }
+  })
+  const timeS = Math.max(...work.map((gpu) => gpu.timeS)) + allReduceS
+  const gpus = assignments.map(({ share, powerLimitW }, i): GpuPlan => {
+    const gpu = curves[i]!
+    const { timeS: computeS, powerW } = work[i]!
+    const waitS = timeS - computeS
+    return {
+      name: gpu.name,
+      share,
+      powerLimitW: share === 0 ? null : powerLimitW,
+      timeS: computeS,
+      waitS,
+      powerW,
+      energyJ: powerW * computeS + gpu.idlePowerW * waitS,
+      extrapolated: share > 0 && (share < gpu.smallestProfiled || share > gpu.largestProfiled),
+    }
+  })
+  const energyJ = sum(gpus.map((gpu) => gpu.energyJ))
+  return {
+    gpus,
+    unit: job.gpus[0]!.profile.unit,
+    timeS,
+    timeSd: slowest(gpus, curves).timeSd,
+    energyJ,
+    energySd: energyJ === 0 ? 0 : Math.hypot(...gpus.map((gpu, i) => gpu.energyJ * energySdOf(curves[i]!))) / energyJ,
+    cost: eta * energyJ + (1 - eta) * maxPowerW * timeS,
+    powerLimitW: sum(gpus.map(({ powerLimitW }, i) => powerLimitW ?? curves[i]!.idlePowerW)),
+  }
+}
+
+function slowest(gpus: readonly GpuPlan[], curves: readonly GpuCurves[]): GpuCurves {
+  return curves[gpus.reduce((best, gpu, i) => (gpu.timeS > gpus[best]!.timeS ? i : best), 0)]!
+}
+
+const energySdOf = ({ timeSd, powerSd }: GpuCurves) => Math.hypot(timeSd, powerSd)
+
+/** What a reader of a plan should know of it, one sentence each. */
+export function planWarnings({ gpus }: TrainingPlan, { curves, warnings }: PreparedJob): string[] {
+  const beyond = gpus.flatMap(({ name, share, extrapolated }, i) => {
+    if (!extrapolated) return []
+    const { smallestProfiled, largestProfiled } = curves[i]!
+    return [
+      `${name}: a share of ${share} lies beyond the profile (${smallestProfiled} to ${largestProfiled}); its time and power are ` +
+        'extrapolated and it may not fit into memory',
+    ]
+  })
+  return [...beyond, ...warnings]
+}
