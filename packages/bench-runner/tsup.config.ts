@@ -1,3 +1,3 @@
 import { libraryBuild } from '../../tsup.base'
 
-export default libraryBuild({ entry: ['src/index.ts', 'src/commands.ts', 'src/cli.ts'] })
+export default libraryBuild({ entry: ['src/index.ts', 'src/commands.ts', 'src/cli.ts', 'src/pctodl-run.ts'] })

@@ -15,17 +15,21 @@ export type NotedPolicy = PowerCapPolicy & { readonly notes?: readonly string[] 
 export interface PolicyOptions {
   /** Plans stay this far below the cap, W. Default 0. */
   readonly powerMarginW?: number
+  /** Let pctodl keep looking for better tenants while it runs. Default false, as in the published runs of the matrix. */
+  readonly shadow?: boolean
+  /** Predictor parameters. Default: the shipped ones. */
+  readonly parametersFile?: string
 }
 
 /** A fresh policy for one run of one task. */
 export function createPolicy(name: AlgorithmName, task: BenchTask, options: PolicyOptions = {}): NotedPolicy {
-  const predictor = predictorOf(task.board)
+  const predictor = predictorOf(task.board, options.parametersFile)
   const { spec } = predictor
   const model = networkName(task.model)
-  const { powerMarginW = 0 } = options
+  const { powerMarginW = 0, shadow = false } = options
   switch (name) {
     case 'pctodl':
-      return new PctodlPolicy({ predictor, model, powerMarginW })
+      return new PctodlPolicy({ predictor, model, powerMarginW, ...(shadow ? {} : { shadow }) })
     case 'morak':
       return new MorakPolicy({ spec, model })
     case 'batchdvfs':

@@ -5,12 +5,29 @@ import { type BenchTask, taskFileStem } from './tasks.js'
 export interface Cell {
   readonly task: BenchTask
   readonly algorithm: AlgorithmName
-  /** Seed of the simulated board; seeds of one task differ in the board's sensor error and noise only. */
+  /** Absent for a simulated board. */
+  readonly real?: RealBoard
+  /**
+   * Of a simulated board, its seed: seeds of one task differ in the board's sensor error and noise only. On a real board the
+   * number of the repetition.
+   */
   readonly seed: number
   /** Measuring windows of 5 s. */
   readonly iterations: number
   /** Plans stay this far below the cap, W. */
   readonly powerMarginW: number
+  /** Whether pctodl keeps looking for better tenants while it runs. */
+  readonly shadow: boolean
+  /** File of predictor parameters; absent for the shipped ones. */
+  readonly parametersFile?: string
+}
+
+/** A board of this machine and what its tenants are. */
+export interface RealBoard {
+  /** `torch`, `onnx`, or a command that speaks the tenant protocol. */
+  readonly worker: string
+  /** Folder with a subfolder of images for each dataset; absent for synthetic images. */
+  readonly datasetPath?: string
 }
 
 export interface CellRequest {
@@ -19,13 +36,16 @@ export interface CellRequest {
   readonly seeds: readonly number[]
   readonly iterations: number
   readonly powerMarginW: number
+  readonly shadow: boolean
+  readonly parametersFile?: string
+  readonly real?: RealBoard
   /** All algorithms of a task before the next task, instead of all tasks of an algorithm before the next algorithm. */
   readonly interleave: boolean
 }
 
 /** The cells of a request, in the order in which they run. */
 export function cellsOf(request: CellRequest): Cell[] {
-  const { tasks, algorithms, seeds, powerMarginW } = request
+  const { tasks, algorithms, seeds, powerMarginW, shadow, parametersFile, real } = request
   const pairs = request.interleave
     ? tasks.flatMap((task) => algorithms.map((algorithm) => ({ task, algorithm })))
     : algorithms.flatMap((algorithm) => tasks.map((task) => ({ task, algorithm })))
@@ -33,28 +53,31 @@ export function cellsOf(request: CellRequest): Cell[] {
     seeds.map((seed) => ({
       task,
       algorithm,
+      ...(real ? { real } : {}),
       seed,
       iterations: task.fixedIterations ?? request.iterations,
       powerMarginW,
+      shadow,
+      ...(parametersFile === undefined ? {} : { parametersFile }),
     })),
   )
 }
 
-/** Seed of the runs whose files carry no suffix. */
+/** Seed or repetition of the runs whose files carry no suffix. */
 export const USUAL_SEED = 1
 
 /**
  * Where the results of a cell go, without an extension: `<GPU>_<algorithm>/<id>_<model>_<dataset>_<cap>W`, and for other
- * seeds than the usual one `..._seed2`.
+ * seeds than the usual one `..._seed2`, for further repetitions on a real board `..._run2`.
  */
-export function cellStem({ task, algorithm, seed }: Cell): string {
-  const suffix = seed === USUAL_SEED ? '' : `_seed${seed}`
+export function cellStem({ task, algorithm, seed, real }: Cell): string {
+  const suffix = seed === USUAL_SEED ? '' : `_${real ? 'run' : 'seed'}${seed}`
   return `${task.board}_${algorithm}/${taskFileStem(task)}${suffix}`
 }
 
 export function cellLabel(cell: Cell): string {
-  const { task, algorithm, seed } = cell
-  const which = seed === USUAL_SEED ? '' : `, seed ${seed}`
+  const { task, algorithm, seed, real } = cell
+  const which = seed === USUAL_SEED ? '' : `, ${real ? 'run' : 'seed'} ${seed}`
   return `task ${task.id} ${task.model}/${task.dataset} on ${task.board}, ${algorithm}${which}`
 }
 

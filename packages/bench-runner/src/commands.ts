@@ -1,1 +1,2 @@
 export { benchRunner } from './main.js'
+export { pctodlRun } from './run/run-command.js'

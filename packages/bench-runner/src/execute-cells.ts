@@ -47,6 +47,8 @@ async function executeCell(cell: Cell, store: ResultStore, { signal, timeoutMs }
       const record = await runTaskOn(board, cell.task, cell.algorithm, {
         iterations: cell.iterations,
         powerMarginW: cell.powerMarginW,
+        shadow: cell.shadow,
+        ...(cell.parametersFile === undefined ? {} : { parametersFile: cell.parametersFile }),
         signal: timeout ? AbortSignal.any([signal, timeout]) : signal,
       })
       return { kind: 'done', summary: store.write(cell, record, board.identity).summary }

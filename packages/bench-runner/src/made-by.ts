@@ -1,15 +1,20 @@
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { shippedParameters } from '@pctodl/perf-model'
+import type { Cell } from './cell.js'
 import { type MadeBy, sha256 } from './manifest.js'
 
 const known = new Map<string, MadeBy>()
 
-/** What decides the results on a board beside the cell itself. */
-export function madeBy(board: string): MadeBy {
-  let made = known.get(board)
+/** What decides the results of a cell beside the cell itself. */
+export function madeBy({ task: { board }, parametersFile }: Pick<Cell, 'task' | 'parametersFile'>): MadeBy {
+  const key = `${board}\n${parametersFile ?? ''}`
+  let made = known.get(key)
   if (!made) {
-    made = { benchRunner: packageVersion(), predictorParameters: sha256(JSON.stringify(shippedParameters[board])) }
-    known.set(board, made)
+    const parameters =
+      parametersFile === undefined ? JSON.stringify(shippedParameters[board]) : readFileSync(parametersFile, 'utf8')
+    made = { benchRunner: packageVersion(), predictorParameters: sha256(parameters) }
+    known.set(key, made)
   }
   return made
 }

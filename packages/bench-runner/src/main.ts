@@ -2,6 +2,7 @@ import path from 'node:path'
 import { type CommandFunction, writeFileAtomically } from '@pctodl/command-line'
 import { type Cell, cellLabel, cellStem, cellsOf } from './cell.js'
 import { compare } from './compare-command.js'
+import { printDetectedGpus } from './detect-gpu.js'
 import { drawRunCharts } from './draw-run-charts.js'
 import { execute } from './execute-command.js'
 import { assertCapsFeasible } from './feasibility.js'
@@ -18,6 +19,7 @@ import {
 import { report } from './report-command.js'
 import { type MatrixOutcome, runMatrix } from './run-matrix.js'
 import { settleAlgorithm } from './settle-algorithm.js'
+import { settlePlace } from './settle-place.js'
 
 /** The algorithm that the others are compared with in the closing table. */
 const BASELINE = 'powercap'
@@ -32,7 +34,10 @@ export const benchRunner: CommandFunction = async (argv, terminal) => {
   const subcommand = argv[0] === undefined ? undefined : subcommands[argv[0]]
   if (subcommand) return subcommand(argv.slice(1), terminal)
   const raw = await parseRawOptions(argv, terminal)
-  const options = checkOptions(raw, await settleAlgorithm(raw, terminal))
+  if (raw.detectGpu) return printDetectedGpus(raw, terminal)
+  const place = await settlePlace(raw)
+  const options = checkOptions(raw, await settleAlgorithm(raw, terminal), place)
+  if (place.note !== undefined) terminal.stderr.write(`${place.note}\n`)
   const cells = cellsOf(options)
   if (options.dryRun) {
     terminal.stdout.write(
@@ -40,7 +45,7 @@ export const benchRunner: CommandFunction = async (argv, terminal) => {
     )
     return 0
   }
-  assertCapsFeasible(options.tasks)
+  assertCapsFeasible(options.tasks, options.parametersFile)
   const outcome = await runMatrix(cells, options, terminal)
   const files = outcome.finished.map(({ cell }) => path.join(options.resultDir, `${cellStem(cell)}.csv`))
   if (options.chart) files.push(...(await drawRunCharts(outcome, options.resultDir)))

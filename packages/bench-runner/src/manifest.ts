@@ -17,7 +17,7 @@ export interface Manifest {
   /** Everything that decides the result beside the cell; a result made by other ones is made again when resuming. */
   readonly madeBy: MadeBy
   readonly board: BoardIdentity
-  /** By the clock of the run, the simulator's own. */
+  /** By the clock of the run: on a simulated board the simulator's own. */
   readonly startedAt: string
   /** SHA-256 of each file, by its name beside the manifest. */
   readonly files: Readonly<Record<string, string>>
@@ -35,6 +35,8 @@ export interface BoardIdentity {
   readonly name: string
   readonly uuid: string
   readonly driverVersion: string
+  /** What the tenants were and what they inferred on. */
+  readonly tenants: string
 }
 
 /** The parts that reading depends on; what the report shows of a cell or a summary is checked by its use. */
@@ -46,9 +48,10 @@ const manifestSchema = z.object({
     seed: z.number(),
     iterations: z.number(),
     powerMarginW: z.number(),
+    shadow: z.boolean(),
   }),
   madeBy: z.object({ benchRunner: z.string(), predictorParameters: z.string() }),
-  board: z.object({ name: z.string(), uuid: z.string(), driverVersion: z.string() }),
+  board: z.object({ name: z.string(), uuid: z.string(), driverVersion: z.string(), tenants: z.string() }),
   startedAt: z.string(),
   files: z.record(z.string(), z.string()),
   summary: z

@@ -1,3 +1,4 @@
+import path from 'node:path'
 import {
   asUsage,
   integerFrom,
@@ -9,12 +10,13 @@ import {
   type Terminal,
   UsageError,
 } from '@pctodl/command-line'
-import { findGpuSpec } from '@pctodl/platform'
 import { InvalidArgumentError } from 'commander'
 import { algorithmNames, parseAlgorithms } from './algorithms.js'
-import type { CellRequest } from './cell.js'
+import { type BackendKind, backendKinds } from './backend-kind.js'
+import type { CellRequest, RealBoard } from './cell.js'
 import { defaultJobs } from './default-jobs.js'
-import { type BenchTask, benchTasks, tasksOf } from './tasks.js'
+import type { Place } from './settle-place.js'
+import { type BenchTask, tasksOf } from './tasks.js'
 
 /** What one call of the command line asks for, checked. */
 export interface BenchOptions extends CellRequest {
@@ -44,7 +46,12 @@ export interface SlurmOptions {
 
 /** What the call says, before the algorithms are settled and names are looked up. */
 export interface RawBenchOptions {
-  readonly gpu: string
+  readonly gpu?: string
+  readonly detectGpu?: boolean
+  readonly backend: BackendKind
+  readonly worker: string
+  readonly datasetPath?: string
+  readonly params?: string
   readonly algorithm?: string
   readonly taskId?: number[]
   readonly startFrom?: number
@@ -52,8 +59,10 @@ export interface RawBenchOptions {
   readonly powerCap?: number
   readonly powerMargin: number
   readonly interleave?: boolean
+  readonly enableShadow?: boolean
   readonly seed: number
   readonly seeds: number
+  readonly repeat: number
   readonly resultDir: string
   readonly resume?: boolean
   readonly failFast?: boolean
@@ -83,7 +92,20 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
     },
     terminal,
   )
-    .requiredOption('--gpu <name>', 'board: 3080Ti, A100, a comma list, or all')
+    .option('--gpu <name>', 'board: 3080Ti, A100, a comma list, or all (default: the board of this machine)')
+    .option('--detect-gpu', 'print the boards of this machine and their tasks, and do nothing else')
+    .option(
+      '--backend <kind>',
+      'sim: a simulated board; nvml: the real one; auto: the real one where there is one',
+      oneOf(...backendKinds),
+      'sim',
+    )
+    .option('--worker <kind>', 'real board: torch, onnx, or a command that speaks the tenant protocol', 'torch')
+    .option(
+      '--dataset-path <folder>',
+      'real board: folder of the datasets, one subfolder each (default: synthetic images)',
+    )
+    .option('--params <file>', 'predictor parameters that pctodl-fit has written (default: the shipped ones)')
     .option('--algorithm <names>', `one of ${algorithmNames.join(', ')}, a comma list, or all (default: all)`)
     .option('--task-id <ids...>', "task ids to run, in this order (default: all of the board's)", collectIds)
     .option('--start-from <id>', 'only tasks with at least this id', integerFrom(1))
@@ -94,6 +116,7 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
       positiveNumber('watts'),
     )
     .option('--power-margin <watts>', 'plan this far below the cap', numberBetween(0, 1000), 0)
+    .option('--enable-shadow', 'let pctodl keep looking for better tenants while it runs')
     .option('--interleave', 'all algorithms of a task before the next task')
     .option('--seed <n>', 'seed of the simulated board (sensor error, noise)', integerFrom(0), 1)
     .option(
@@ -102,6 +125,7 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
       integerFrom(1),
       1,
     )
+    .option('--repeat <n>', 'real board: repeat every run so many times', integerFrom(1), 1)
     .option('--result-dir <folder>', 'where results go', './benchmark_results')
     .option('--resume', 'keep results that are already there and whole, run the others')
     .option('--fail-fast', 'stop at the first run that fails')
@@ -123,27 +147,54 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
 
 /**
  * @param algorithm as given or chosen
+ * @param place what `settlePlace` found
  * @throws UsageError for what does not exist or does not go together
  */
-export function checkOptions(raw: RawBenchOptions, algorithm: string): BenchOptions {
+export function checkOptions(raw: RawBenchOptions, algorithm: string, { boards, isReal }: Place): BenchOptions {
   return asUsage(() => ({
-    tasks: withPowerCap(selectTasks(raw, parseBoards(raw.gpu)), raw.powerCap),
+    tasks: withPowerCap(selectTasks(raw, boards), raw.powerCap),
     algorithms: parseAlgorithms(algorithm),
-    seeds: Array.from({ length: raw.seeds }, (_, i) => raw.seed + i),
+    ...(isReal ? { real: realBoard(raw) } : {}),
+    seeds: isReal ? from(1, repetitions(raw)) : from(raw.seed, seeds(raw)),
     iterations: raw.iterations,
     powerMarginW: raw.powerMargin,
+    shadow: raw.enableShadow ?? false,
+    ...(raw.params === undefined ? {} : { parametersFile: path.resolve(raw.params) }),
     interleave: raw.interleave ?? false,
     resultDir: raw.resultDir,
     resume: raw.resume ?? false,
     failFast: raw.failFast ?? false,
     ...(raw.timeout === undefined ? {} : { timeoutMs: raw.timeout * 1000 }),
-    jobs: raw.jobs ?? defaultJobs(),
+    jobs: isReal ? oneJob(raw) : (raw.jobs ?? defaultJobs()),
     ...(raw.executor === 'slurm' ? { slurm: slurmOptions(raw) } : {}),
     chart: raw.chart ?? false,
     saveSummary: raw.saveSummary ?? false,
     dryRun: raw.dryRun ?? false,
     json: raw.json ?? false,
   }))
+}
+
+const from = (first: number, count: number) => Array.from({ length: count }, (_, i) => first + i)
+
+function seeds({ seeds, repeat }: RawBenchOptions): number {
+  if (repeat > 1) throw new UsageError('--repeat: a simulated board repeats itself exactly; vary it with --seeds')
+  return seeds
+}
+
+function repetitions({ seeds, repeat }: RawBenchOptions): number {
+  if (seeds > 1) throw new UsageError('--seeds: a real board has none; measure it several times with --repeat')
+  return repeat
+}
+
+function realBoard({ worker, datasetPath }: RawBenchOptions): RealBoard {
+  return { worker, ...(datasetPath === undefined ? {} : { datasetPath: path.resolve(datasetPath) }) }
+}
+
+function oneJob({ jobs, executor }: RawBenchOptions): number {
+  if (jobs !== undefined && jobs > 1 && executor === 'local') {
+    throw new UsageError('--jobs: one run at a time on a real board; spread them over boards with --executor slurm')
+  }
+  return 1
 }
 
 function slurmOptions(raw: RawBenchOptions): SlurmOptions {
@@ -169,12 +220,6 @@ function selectTasks({ taskId, startFrom }: RawBenchOptions, boards: readonly st
     throw new UsageError(`${asked}: there are the tasks ${all[0]!.id} to ${all.at(-1)!.id}`)
   }
   return selected
-}
-
-/** A name, a comma list, or `all` the boards that have tasks; as board keys, each once. */
-export function parseBoards(text: string): string[] {
-  if (text === 'all') return [...new Set(benchTasks.map(({ board }) => board))]
-  return [...new Set(text.split(',').map((name) => findGpuSpec(name.trim()).key))]
 }
 
 /** A cap of the caller's own makes a task with a schedule a fixed-cap one. */

@@ -58,7 +58,7 @@ export class ResultStore {
     const manifest: Manifest = {
       manifestVersion: MANIFEST_VERSION,
       cell,
-      madeBy: madeBy(cell.task.board),
+      madeBy: madeBy(cell),
       board,
       startedAt: record.windows[0]?.startedAt.toISOString() ?? '',
       files: { [`${name}.csv`]: sha256(csv), [`${name}${RECORD}`]: sha256(json) },
@@ -97,7 +97,7 @@ export class ResultStore {
       return { redoBecause: `its manifest cannot be read: ${error.message}` }
     }
     if (!sameJson(manifest.cell, cell)) return { redoBecause: 'the earlier run was asked for with other options' }
-    if (!sameJson(manifest.madeBy, madeBy(cell.task.board))) {
+    if (!sameJson(manifest.madeBy, madeBy(cell))) {
       return { redoBecause: 'the earlier run was made by another version or with other predictor parameters' }
     }
     for (const [name, hash] of Object.entries(manifest.files)) {

@@ -1,15 +1,7 @@
-import type { WindowObservation } from '@pctodl/scheduler'
+import type { PowerSeries as PowerReadings, WindowObservation } from '@pctodl/scheduler'
 
-/** Power over a run, one entry per sample, from the first moment of the run to its last; never paused. */
-export interface PowerSeries {
-  /** Milliseconds since the run began. */
-  readonly timeMs: readonly number[]
-  readonly powerCapW: readonly number[]
-  /** The board's own reading, W; null where it could not be read. */
-  readonly sensorW: readonly (number | null)[]
-  /** True mean power over the interval that ends at `timeMs`, W; known for simulated boards only. */
-  readonly trueW?: readonly number[]
-  /** SM clock read with the power, MHz; null where it could not be read. */
+/** Power over a run and the SM clock read with it, MHz; null where that could not be read. */
+export interface PowerSeries extends PowerReadings {
   readonly smClockMhz?: readonly (number | null)[]
 }
 

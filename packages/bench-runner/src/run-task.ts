@@ -13,6 +13,10 @@ export interface RunTaskOptions {
   readonly seed: number
   /** Plans stay this far below the cap, W. Default 0. */
   readonly powerMarginW?: number
+  /** Let pctodl keep looking for better tenants while it runs. Default false. */
+  readonly shadow?: boolean
+  /** Predictor parameters. Default: the shipped ones. */
+  readonly parametersFile?: string
   readonly signal?: AbortSignal
 }
 

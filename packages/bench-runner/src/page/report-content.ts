@@ -55,7 +55,8 @@ export function reportContent(
 ): ReportContent {
   const { manifests, failures } = store.readAll()
   const tasks = distinctTasks(manifests.map(({ cell }) => cell))
-  const best = oracle(tasks)
+  // The oracle knows simulated boards only.
+  const best = oracle(distinctTasks(manifests.filter(({ cell }) => !cell.real).map(({ cell }) => cell)))
   const boards = [...new Set(tasks.map(({ board }) => board))].map((board): BoardContent => {
     const ofBoard = manifests.filter(({ cell }) => cell.task.board === board)
     const summaries = combineRepeatedRuns(ofBoard.map(({ summary }) => summary))
@@ -65,7 +66,7 @@ export function reportContent(
       board,
       baseline,
       algorithms: aggregateByAlgorithm(summaries, baseline),
-      tasks: boardTasks.map((task) => taskContent(task, ofBoard, store, best.get(task) ?? null, factors)),
+      tasks: boardTasks.map((task) => taskContent(task, ofBoard, store, oracleOf(best, task), factors)),
       ...(boardTasks.length > 1 ? { chart: matrixChart(summaries) } : {}),
     }
   })
@@ -75,6 +76,12 @@ export function reportContent(
     madeBy: [...new Set(manifests.map(describeMaker))],
     factors,
   }
+}
+
+/** By what a task is, not by which object it is: each manifest has read its own. */
+function oracleOf(best: OracleThroughput, { board, id }: BenchTask): number | null {
+  for (const [task, throughput] of best) if (task.board === board && task.id === id) return throughput
+  return null
 }
 
 function taskContent(
@@ -129,6 +136,9 @@ function distinctTasks(cells: readonly Cell[]): BenchTask[] {
   return [...tasks.values()]
 }
 
-function describeMaker({ madeBy, board }: Manifest): string {
-  return `bench-runner ${madeBy.benchRunner} on the simulated ${board.name}, predictor parameters ${madeBy.predictorParameters.slice(0, 12)}`
+function describeMaker({ madeBy, board, cell }: Manifest): string {
+  const where = cell.real
+    ? `${board.name} (${board.uuid}, driver ${board.driverVersion}; ${board.tenants})`
+    : `the simulated ${board.name}`
+  return `bench-runner ${madeBy.benchRunner} on ${where}, predictor parameters ${madeBy.predictorParameters.slice(0, 12)}`
 }

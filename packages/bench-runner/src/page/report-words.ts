@@ -1,4 +1,5 @@
-import { EXCESS_TOLERANCE, STEADY_TOLERANCE } from '../report/index.js'
+import { EXCESS_TOLERANCE } from '@pctodl/scheduler'
+import { STEADY_TOLERANCE } from '../report/index.js'
 import { ORACLE_SHARE_STEP } from './reference-lines.js'
 import type { BoardContent, ReportContent, TaskContent } from './report-content.js'
 

@@ -1,6 +1,5 @@
+import { bestPowerSource, type PowerMetrics, type PowerSource, powerMetrics } from '@pctodl/scheduler'
 import type { RunRecord } from '../run-record.js'
-import { type PowerMetrics, powerMetrics } from './power-metrics.js'
-import { bestPowerSource, type PowerSource } from './power-signal.js'
 import { type Verdict, verdict } from './verdict.js'
 
 /** The figures of one run that tables, charts and JSON reports show. */

@@ -1,7 +1,7 @@
+import { EXCESS_TOLERANCE } from '@pctodl/scheduler'
 import Table from 'cli-table3'
 import type { AlgorithmAggregate } from './algorithm-aggregate.js'
 import { assertOneTask } from './one-task.js'
-import { EXCESS_TOLERANCE } from './power-metrics.js'
 import { rankRuns } from './ranking.js'
 import type { RunSummary } from './run-summary.js'
 import { STEADY_TOLERANCE } from './verdict.js'

@@ -1,4 +1,4 @@
-import { EXCESS_TOLERANCE, type PowerMetrics } from './power-metrics.js'
+import { EXCESS_TOLERANCE, type PowerMetrics } from '@pctodl/scheduler'
 
 /**
  * Share of a run for which the 1 s average may be above the cap before the run counts as violating: 2 %.

@@ -1,9 +1,8 @@
+import { movingAverageW, powerSignal } from '@pctodl/scheduler'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { chartColors, chartOrder } from '../../src/report/algorithm-colors.js'
 import { dodgeLabels } from '../../src/report/label-dodging.js'
-import { movingAverageW } from '../../src/report/moving-average.js'
-import { powerSignal } from '../../src/report/power-signal.js'
 import { roundUp } from '../../src/report/round-axis.js'
 import { thinCurve } from '../../src/report/thinning.js'
 
