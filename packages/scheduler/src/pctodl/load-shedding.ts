@@ -1,30 +1,65 @@
 import type { Predictor } from '@pctodl/perf-model'
 import type { Tenant } from '@pctodl/platform'
+import type { SampleObservation } from '../policy.js'
 
+/** The SM clock refused for so long and so much power above the cap: tenants are stopped. */
+const SHED_AFTER_MS = 500
+const SHED_ABOVE = 1.02
 /** Keep shed load this far below the cap, share of the cap: the ratio that it is judged by was measured with more tenants. */
 const SHED_TARGET = 0.97
 
-/**
- * The tenants to keep where a board draws too much and its clock cannot be changed: the most throughput whose predicted
- * power, scaled by what was measured, keeps the cap. At least one tenant stays.
- *
- * @param clocks what the board runs at
- * @param measuredW with all of `tenants`
- */
-export function tenantsWithinCap(
-  predictor: Predictor,
-  tenants: readonly Tenant[],
-  clocks: { readonly smClockMhz: number; readonly memClockMhz: number },
-  measuredW: number,
-  powerCapW: number,
-): readonly Tenant[] {
-  const ratio = measuredW / predictor.predict({ tenants, ...clocks }).powerW
-  let kept = tenants
-  while (kept.length > 1) {
-    if (predictor.predict({ tenants: kept, ...clocks }).powerW * ratio <= SHED_TARGET * powerCapW) return kept
-    // The one whose loss costs least of the others' throughput for the power it frees: the smallest leave first.
-    const smallest = kept.reduce((best, { mpsPercent }, i) => (mpsPercent < kept[best]!.mpsPercent ? i : best), 0)
-    kept = kept.filter((_, i) => i !== smallest)
+/** What is left to do where a board draws too much and refuses its clock: fewer tenants, and all of them again once it listens. */
+export class LoadShedding {
+  readonly #predictor: Predictor
+  #all: readonly Tenant[] | undefined
+
+  constructor(predictor: Predictor) {
+    this.#predictor = predictor
   }
-  return kept
+
+  /** Some tenants are stopped. */
+  get active(): boolean {
+    return this.#all !== undefined
+  }
+
+  /** @returns the tenants to run from now on, where these change */
+  step(
+    { telemetry, powerCapW, applied, smClockRefusedMs }: SampleObservation,
+    tenants: readonly Tenant[],
+    memClockMhz: number,
+  ): { readonly tenants: readonly Tenant[]; readonly reason: string } | undefined {
+    if (this.#all) {
+      if (smClockRefusedMs > 0) return undefined
+      const all = this.#all
+      this.#all = undefined
+      return { tenants: all, reason: 'the board takes its clock again: all tenants back' }
+    }
+    const powerW = telemetry.powerAverageW
+    const smClockMhz = applied.smClockMhz ?? telemetry.smClockMhz
+    if (smClockRefusedMs < SHED_AFTER_MS || powerW === null || smClockMhz === null) return undefined
+    if (powerW <= SHED_ABOVE * powerCapW) return undefined
+    const kept = this.#withinCap(tenants, { smClockMhz, memClockMhz }, powerW, powerCapW)
+    const stopped = tenants.length - kept.length
+    if (stopped === 0) return undefined
+    this.#all = tenants
+    return { tenants: kept, reason: `the board refuses its clock above the cap: ${stopped} tenants stopped` }
+  }
+
+  /** The tenants whose predicted power, scaled by what was measured with all of them, keeps the cap. At least one stays. */
+  #withinCap(
+    tenants: readonly Tenant[],
+    clocks: { readonly smClockMhz: number; readonly memClockMhz: number },
+    measuredW: number,
+    powerCapW: number,
+  ): readonly Tenant[] {
+    const ratio = measuredW / this.#predictor.predict({ tenants, ...clocks }).powerW
+    let kept = tenants
+    while (kept.length > 1) {
+      if (this.#predictor.predict({ tenants: kept, ...clocks }).powerW * ratio <= SHED_TARGET * powerCapW) return kept
+      // The smallest leave first: each costs least of the others' throughput for the power it frees.
+      const smallest = kept.reduce((best, { mpsPercent }, i) => (mpsPercent < kept[best]!.mpsPercent ? i : best), 0)
+      kept = kept.filter((_, i) => i !== smallest)
+    }
+    return kept
+  }
 }

@@ -14,7 +14,7 @@ import type {
 } from '../policy.js'
 import type { Candidate } from '../shadow/candidates.js'
 import { type ShadowContext, ShadowOptimizer, type ShadowOptions } from '../shadow/shadow-optimizer.js'
-import { tenantsWithinCap } from './load-shedding.js'
+import { LoadShedding } from './load-shedding.js'
 import { Replanning } from './replanning.js'
 import { ranOutOfMemory, TenantRevival } from './tenant-revival.js'
 
@@ -51,9 +51,6 @@ const RESTART_S = 4
 const REPLAN_EVALUATIONS = 1000
 /** A clock that the board does not run is asked for again this often, ms. */
 const RELOCK_MS = 2000
-/** The SM clock refused for so long and so much power above the cap: tenants are stopped. */
-const SHED_AFTER_MS = 500
-const SHED_ABOVE = 1.02
 
 /**
  * PctoDL: find shares, batch sizes and clocks with the predictor, then hold the cap with the SM clock, ten times a second.
@@ -66,6 +63,7 @@ export class PctodlPolicy implements PowerCapPolicy {
   readonly #shadow: ShadowOptimizer | undefined
   readonly #revival = new TenantRevival()
   readonly #replanning: Replanning
+  readonly #shedding: LoadShedding
   readonly #decisions: Decision[] = []
   #controller: ClockController | undefined
   #memory: MemoryClockControl | undefined
@@ -78,8 +76,6 @@ export class PctodlPolicy implements PowerCapPolicy {
   #restartS = RESTART_S
   #loadingSinceMs: number | undefined
   #dead = 0
-  /** All tenants, while some of them are stopped because the board refuses its clock. */
-  #shed: readonly Tenant[] | undefined
   #relockedMs = 0
 
   constructor(options: PctodlPolicyOptions) {
@@ -88,6 +84,7 @@ export class PctodlPolicy implements PowerCapPolicy {
     const { payBackS = 60, sharesAfterS = 35, partition, predictor } = options
     const plan = (modelledCapW: number) => this.#tryPlan(modelledCapW)
     this.#replanning = new Replanning({ predictor, payBackS, sharesAfterS, plan })
+    this.#shedding = new LoadShedding(predictor)
     if (options.shadow !== false) {
       const sharePercentStep = partition?.sharePercentStep ?? 5
       this.#shadow = new ShadowOptimizer(options.predictor, { payBackS, sharePercentStep, ...options.shadow })
@@ -150,13 +147,13 @@ export class PctodlPolicy implements PowerCapPolicy {
       if (before) return this.#adoptBecause(before, 'the last change ran out of memory')
       return this.#planForLessMemory(powerCapW)
     }
-    if (this.#shed) return undefined
+    if (this.#shedding.active) return undefined
     const before = this.#shadow?.observe(window, this.#targetW)
     return before && this.#adoptBecause(before, 'the last change did not pay: back to the one before')
   }
 
   onIdle(timeMs: number, applied: AppliedState): Action | undefined {
-    if (this.#shed || this.#dead > 0 || this.#loadingSinceMs !== undefined) return undefined
+    if (this.#shedding.active || this.#dead > 0 || this.#loadingSinceMs !== undefined) return undefined
     if (!this.#options.fixed && applied.tenants === this.#tenants) {
       const replan = this.#reconsider(timeMs)
       if (replan || this.#replanning.pending) return replan
@@ -186,17 +183,16 @@ export class PctodlPolicy implements PowerCapPolicy {
     return { smClockMhz, reason }
   }
 
-  #memoryClock({ timeMs, powerCapW }: SampleObservation, { status, estimatedPowerW, biasW }: ClockAction): Action {
+  #memoryClock({ timeMs, powerCapW }: SampleObservation, { status }: ClockAction): Action {
     const { predictor } = this.#options
-    const modelW = estimatedPowerW - biasW
     const memClockMhz = this.#memory!.step({
       timeMs,
       powerCapW,
       infeasible: status === 'infeasible',
       lowestPowerW: (clockMhz) => {
         const smClockMhz = smClocksAt(predictor.spec, clockMhz)![0]!
-        const ratio = modelW > 0 ? estimatedPowerW / modelW : 1
-        return predictor.predict({ tenants: this.#tenants, smClockMhz, memClockMhz: clockMhz }).powerW * ratio
+        const { powerW } = predictor.predict({ tenants: this.#tenants, smClockMhz, memClockMhz: clockMhz })
+        return powerW * this.#powerRatio
       },
     })
     if (memClockMhz === this.#memClockMhz) return {}
@@ -208,28 +204,10 @@ export class PctodlPolicy implements PowerCapPolicy {
     }
   }
 
-  /** The board refuses its clock and draws too much: fewer tenants, and all of them again once it listens. */
-  #shedLoad({ telemetry, powerCapW, applied, smClockRefusedMs }: SampleObservation): Action | undefined {
-    const { predictor } = this.#options
-    if (this.#shed && smClockRefusedMs === 0) {
-      const tenants = this.#shed
-      this.#shed = undefined
-      this.#setPlant(tenants, this.#memClockMhz)
-      return { tenants, reason: 'the board takes its clock again: all tenants back' }
-    }
-    const powerW = telemetry.powerAverageW
-    const smClockMhz = applied.smClockMhz ?? telemetry.smClockMhz
-    if (smClockRefusedMs < SHED_AFTER_MS || powerW === null || smClockMhz === null || this.#shed) return undefined
-    if (powerW <= SHED_ABOVE * powerCapW) return undefined
-    const clocks = { smClockMhz, memClockMhz: this.#memClockMhz }
-    const tenants = tenantsWithinCap(predictor, this.#tenants, clocks, powerW, powerCapW)
-    if (tenants.length === this.#tenants.length) return undefined
-    this.#shed = this.#tenants
-    this.#setPlant(tenants, this.#memClockMhz)
-    return {
-      tenants,
-      reason: `the board refuses its clock above the cap: ${this.#shed.length - tenants.length} tenants stopped`,
-    }
+  #shedLoad(sample: SampleObservation): Action | undefined {
+    const change = this.#shedding.step(sample, this.#tenants, this.#memClockMhz)
+    if (change) this.#setPlant(change.tenants, this.#memClockMhz)
+    return change
   }
 
   /** A tenant failed in a trial, most likely of it: the configuration before is back at once. */
@@ -239,7 +217,8 @@ export class PctodlPolicy implements PowerCapPolicy {
   }
 
   #revive({ timeMs, failures, reconfiguring }: SampleObservation): Action | undefined {
-    if (reconfiguring || this.#shed || failures.length === 0 || !this.#revival.due(timeMs, failures)) return undefined
+    if (reconfiguring || this.#shedding.active || failures.length === 0 || !this.#revival.due(timeMs, failures))
+      return undefined
     this.#setPlant(this.#tenants, this.#memClockMhz)
     return { tenants: this.#tenants, reason: `dead tenants are started again, attempt ${this.#revival.attempts}` }
   }

@@ -89,8 +89,8 @@ export class Replanning {
     this.#reviewed = true
     if (Math.abs(powerRatio - 1) <= WRONG_POWER) return
     this.#sinceMs = timeMs - sharesAfterS * 1000
-    const percent = (100 * (powerRatio - 1)).toFixed(0)
-    this.#decide('plan-review', `the board draws ${percent} % more than predicted: a new plan`, { powerRatio })
+    const off = `${(100 * Math.abs(powerRatio - 1)).toFixed(0)} % ${powerRatio > 1 ? 'more' : 'less'}`
+    this.#decide('plan-review', `the board draws ${off} than predicted: a new plan`, { powerRatio })
   }
 
   #weigh(plan: Configuration, sinceMs: number, context: ReplanContext): Replan | undefined {
@@ -105,24 +105,26 @@ export class Replanning {
     if (timeMs - sinceMs < sharesAfterS * 1000 || !context.settled) return undefined
     this.#forget()
     if (keyOf(plan) === keyOf(present)) return undefined
-    const { now, then } = this.#compare(plan, context)
+    const { now, planned } = this.#compare(plan, context)
     const lost = restartCostSamples(present.tenants, plan.tenants, now, restartS)
-    const gain = then - now
+    const gain = planned - now
     const promise = `a new plan promises ${gain.toFixed(0)} samples/s more and costs ${lost.toFixed(0)} samples`
     if (gain > LEAST_GAIN * now && lost <= gain * payBackS) return { plan, reason: promise, forThroughput: true }
     const restarted = restartedCount(present.tenants, plan.tenants)
-    this.#decide('plan-rejected', promise, { now, expected: then, lost, restarted })
+    this.#decide('plan-rejected', promise, { now, expected: planned, lost, restarted })
     return undefined
   }
 
   #compare(plan: Configuration, { present, powerCapW, powerRatio, expected }: ReplanContext) {
-    const measured = { now: expected(present), then: expected(plan) }
-    if (measured.now !== undefined && measured.then !== undefined) return { now: measured.now, then: measured.then }
+    const expectedNow = expected(present)
+    const expectedPlanned = expected(plan)
+    if (expectedNow !== undefined && expectedPlanned !== undefined)
+      return { now: expectedNow, planned: expectedPlanned }
     const { predictor } = this.#options
     const { tenants, memClockMhz } = present
     const smClockMhz = predictor.solveSmClock(tenants, memClockMhz, powerCapW / powerRatio)
     const now = smClockMhz === undefined ? 0 : predictor.predict({ tenants, memClockMhz, smClockMhz }).throughput
-    return { now, then: predictor.predict(plan).throughput }
+    return { now, planned: predictor.predict(plan).throughput }
   }
 
   #forget(): void {

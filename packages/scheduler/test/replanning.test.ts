@@ -1,0 +1,117 @@
+import { loadPerfModel } from '@pctodl/perf-model'
+import type { Configuration, Tenant } from '@pctodl/platform'
+import { describe, expect, it } from 'vitest'
+import { type ReplanContext, Replanning } from '../src/pctodl/replanning.js'
+
+const predictor = loadPerfModel('3080Ti')
+const tenantsOf = (shares: readonly number[], batchSize: number): Tenant[] =>
+  shares.map((mpsPercent) => ({ model: 'resnet50', mpsPercent, batchSize }))
+const present = { tenants: tenantsOf([50, 50], 4), memClockMhz: 9501 }
+const better: Configuration = { tenants: tenantsOf([50, 50], 32), memClockMhz: 9501, smClockMhz: 900 }
+const restarting: Configuration = { tenants: tenantsOf([25, 25, 25, 25], 32), memClockMhz: 9501, smClockMhz: 900 }
+
+function replanning(plan: Configuration | undefined) {
+  const asked: number[] = []
+  const made = new Replanning({
+    predictor,
+    payBackS: 60,
+    sharesAfterS: 35,
+    plan: (modelledCapW) => {
+      asked.push(modelledCapW)
+      return plan
+    },
+  })
+  return { made, asked }
+}
+
+const context = (timeMs: number, more: Partial<ReplanContext> = {}): ReplanContext => ({
+  timeMs,
+  present,
+  powerCapW: 180,
+  powerRatio: 1,
+  settled: true,
+  infeasible: false,
+  restartS: 4,
+  expected: ({ tenants }) => (tenants === present.tenants ? 1000 : 1100),
+  ...more,
+})
+
+describe('Replanning', () => {
+  it('plans at once after a cap change, and changes tenants only later', () => {
+    const { made, asked } = replanning(better)
+    made.capChanged(100_000)
+    expect(made.step(context(100_100))).toBeUndefined()
+    expect(asked).toEqual([180])
+    for (let timeMs = 100_200; timeMs < 135_000; timeMs += 100) expect(made.step(context(timeMs))).toBeUndefined()
+    expect(made.step(context(135_000))).toMatchObject({ plan: better, forThroughput: true })
+    expect(made.pending).toBe(false)
+  })
+
+  it('waits for the clock to rest', () => {
+    const { made } = replanning(better)
+    made.capChanged(0)
+    made.step(context(100))
+    expect(made.step(context(60_000, { settled: false }))).toBeUndefined()
+    expect(made.step(context(60_100))).toBeDefined()
+  })
+
+  it('changes at once where the present tenants do not keep the cap at any clock', () => {
+    const { made } = replanning(better)
+    made.capChanged(0)
+    made.step(context(100, { powerCapW: 50 }))
+    const replan = made.step(context(200, { powerCapW: 50, settled: false, infeasible: true }))
+    expect(replan).toMatchObject({ plan: better, forThroughput: false })
+  })
+
+  it('refuses what does not regain its restarts in time, and says so', () => {
+    const { made } = replanning(restarting)
+    const step = (gain: number) => {
+      made.capChanged(0)
+      made.step(context(100))
+      return made.step(
+        context(35_000, { expected: ({ tenants }) => (tenants === present.tenants ? 1000 : 1000 + gain) }),
+      )
+    }
+    // Four processes of four for 4 s at 1000 samples/s are 4000 samples: 60 s at 67 more.
+    expect(step(60)).toBeUndefined()
+    expect(made.takeDecisions()).toMatchObject([{ kind: 'plan-rejected', lost: 4000, restarted: 4 }])
+    expect(step(70)).toMatchObject({ plan: restarting })
+  })
+
+  it('asks the predictor where nothing was measured', () => {
+    const { made } = replanning(better)
+    made.capChanged(0)
+    made.step(context(100))
+    expect(made.step(context(35_000, { expected: () => undefined }))).toMatchObject({ plan: better })
+  })
+
+  it('is over where there is no plan', () => {
+    const { made } = replanning(undefined)
+    made.capChanged(0)
+    made.step(context(100))
+    expect(made.pending).toBe(false)
+  })
+
+  it.each([
+    [0.8, 225],
+    [1.2, 150],
+  ])('reviews the first plan once where the board draws %d times the prediction', (powerRatio, modelledCapW) => {
+    const { made, asked } = replanning(better)
+    made.step(context(34_900, { powerRatio }))
+    expect(made.pending).toBe(false)
+    made.step(context(35_000, { powerRatio }))
+    expect(made.takeDecisions()).toMatchObject([{ kind: 'plan-review', powerRatio }])
+    made.step(context(35_100, { powerRatio }))
+    expect(asked).toEqual([modelledCapW])
+    expect(made.step(context(35_200, { powerRatio }))).toMatchObject({ plan: better })
+    made.step(context(90_000, { powerRatio }))
+    expect(made.pending).toBe(false)
+  })
+
+  it('leaves the first plan alone where the predictor is right', () => {
+    const { made } = replanning(better)
+    made.step(context(35_000, { powerRatio: 1.04 }))
+    made.step(context(60_000, { powerRatio: 1.2 }))
+    expect(made.pending).toBe(false)
+  })
+})
