@@ -58,6 +58,9 @@ export class Evaluator {
   readonly #topCycles = new Float64Array(MAX_MPS_CLIENTS)
   readonly #topMixed = new Float64Array(MAX_MPS_CLIENTS)
   readonly #topStream = new Float64Array(MAX_MPS_CLIENTS)
+  readonly #topGap = new Float64Array(MAX_MPS_CLIENTS)
+  /** Memory traffic of a run's tenants per batch, corrected for their speed, MB. */
+  readonly #topMb = new Float64Array(MAX_MPS_CLIENTS)
   readonly #topLaunch = new Float64Array(MAX_MPS_CLIENTS)
   readonly #topHost = new Float64Array(MAX_MPS_CLIENTS)
   /** Batch times at the top clock, ms. */
@@ -93,6 +96,7 @@ export class Evaluator {
     const batchMs = smoothMax8(deviceMs, launchMs) + hostMs
     c[offset + at.launchDemand] = c[offset + at.launchMs]! / batchMs
     c[offset + at.hostDemand] = c[offset + at.hostMs]! / batchMs
+    c[offset + at.mbPerMs] = (c[offset + at.mixedMb]! + c[offset + at.streamMb]!) / batchMs
   }
 
   /** Take up the first `count` tenants of `offsets` and work out what they cost each other at the top clock. */
@@ -103,12 +107,14 @@ export class Evaluator {
     let traffic = 0
     let launch = 0
     let host = 0
+    let mbPerMs = 0
     let runs = 0
     for (let i = 0; i < count; i++) {
       const offset = this.offsets[i]!
       traffic += c[offset + at.mixedMb]! + c[offset + at.streamMb]!
       launch += c[offset + at.launchDemand]!
       host += c[offset + at.hostDemand]!
+      mbPerMs += c[offset + at.mbPerMs]!
       if (i > 0 && offset === this.#runOffset[runs - 1]!) this.#runLength[runs - 1]!++
       else {
         this.#runOffset[runs] = offset
@@ -137,32 +143,37 @@ export class Evaluator {
       this.#topCycles[r] = c[offset + at.cycles]! * perMhz
       this.#topMixed[r] = c[offset + at.mixedMb]! * msPerMb
       this.#topStream[r] = c[offset + at.streamMb]! * msPerMb
+      this.#topGap[r] = c[offset + at.gapMs]!
+      this.#topMb[r] = this.#runLength[r]! * this.#speed[r]! * (c[offset + at.mixedMb]! + c[offset + at.streamMb]!)
       // A tenant's own demand counts as 1, the most it can be, so that asking for more never slows it down.
       this.#topLaunch[r] = c[offset + at.launchMs]! * smoothMax4(1, (1 + launchOthers) / launchClients)
       this.#topHost[r] = c[offset + at.hostMs]! * smoothMax4(1, (1 + hostOthers) / hostClients)
     }
-    this.#topPrice = this.#solveTopPrice()
+    this.#topPrice = this.#solveTopPrice(mbPerMs)
     this.#topDemand = 1 - 1 / this.#topPrice
     for (let r = 0; r < runs; r++) {
       const deviceMs =
         smoothMax2(this.#topCycles[r]!, this.#topMixed[r]! * this.#topPrice) +
         this.#topStream[r]! * this.#topPrice +
-        c[this.#runOffset[r]! + at.gapMs]!
+        this.#topGap[r]!
       this.#topMs[r] = smoothMax8(deviceMs, this.#topLaunch[r]!) + this.#topHost[r]!
     }
   }
 
   /**
    * The price y >= 1 at which demand meets supply at the top clock: y = 1 / (1 - D(y) / ceiling), with D the part of the
-   * peak bandwidth that the tenants draw. D falls with y, so there is exactly one solution. Newton's method in a bracket.
+   * peak bandwidth that the tenants draw. D falls with y, so there is exactly one solution. Newton's method in a bracket,
+   * from where the solution would be if D fell as 1 / (1 + (y - 1) / 5) from what the tenants draw alone.
+   *
+   * @param mbPerMs memory traffic of the tenants, each as if alone
    */
-  #solveTopPrice(): number {
-    const c = this.#kinds.coefficients
+  #solveTopPrice(mbPerMs: number): number {
     const ceiling = this.constants.parameters.bandwidthCeiling
     const scale = this.#msPerMb / ceiling
     let low = 1
     let high = 1 + MAX_MPS_CLIENTS / ceiling
-    let price = 1
+    const alone = mbPerMs * scale
+    let price = 1 + 2.5 * (alone - 1 + Math.sqrt((1 - alone) ** 2 + 0.8 * alone))
     let lastPrice = 0
     let lastExcess = 0
     let lastInverse = 0
@@ -170,18 +181,24 @@ export class Evaluator {
       let demand = 0
       let slope = 0
       for (let r = 0; r < this.#runs; r++) {
-        const offset = this.#runOffset[r]!
         const mixed = this.#topMixed[r]! * price
         const overlapped = smoothMax2(this.#topCycles[r]!, mixed)
-        const deviceMs = overlapped + this.#topStream[r]! * price + c[offset + at.gapMs]!
-        const longer = smoothMax8(deviceMs, this.#topLaunch[r]!)
+        const deviceMs = overlapped + this.#topStream[r]! * price + this.#topGap[r]!
+        // The smooth maximum written out, since its derivative needs the sum under the roots.
+        const launchMs = this.#topLaunch[r]!
+        const device3 = deviceMs * deviceMs * deviceMs
+        const device7 = device3 * device3 * deviceMs
+        const launch2 = launchMs * launchMs
+        const launch4 = launch2 * launch2
+        const sum = device7 * deviceMs + launch4 * launch4
+        const longer = Math.sqrt(Math.sqrt(Math.sqrt(sum)))
         const batchMs = longer + this.#topHost[r]!
+        const perBatch = 1 / batchMs
         const perPrice =
-          seventhPower(deviceMs / longer) * ((this.#topMixed[r]! * mixed) / overlapped + this.#topStream[r]!)
-        const tenants = this.#runLength[r]! * this.#speed[r]!
-        const drawn = (tenants * (c[offset + at.mixedMb]! + c[offset + at.streamMb]!)) / batchMs
+          (device7 * longer * (this.#topMixed[r]! * mixed + this.#topStream[r]! * overlapped)) / (sum * overlapped)
+        const drawn = this.#topMb[r]! * perBatch
         demand += drawn
-        slope -= (drawn * perPrice) / batchMs
+        slope -= drawn * perPrice * perBatch
       }
       demand *= scale
       slope *= scale
@@ -238,6 +255,9 @@ export class Evaluator {
       const mixed = c[offset + at.mixedMb]! * msPerMb
       const stream = c[offset + at.streamMb]! * msPerMb
       const topMs = this.#topMs[r]!
+      const launch2 = launchMs * launchMs
+      const launch4 = launch2 * launch2
+      const launch8 = launch4 * launch4
 
       // The time at the top clock's price is too long, or just right at the top clock itself.
       const pricedMs = smoothMax2(cycles, mixed * this.#topPrice) + stream * this.#topPrice + gapMs
@@ -256,30 +276,27 @@ export class Evaluator {
           const priced = mixed * price
           const overlapped = smoothMax2(cycles, priced)
           deviceMs = overlapped + stream * price + gapMs
-          // The smooth maxima written out, since their derivatives need the sums under the roots.
+          // The smooth maxima written out, since their derivatives need the sums under the roots; the eighth power of the
+          // launch time, itself a fourth root, needs no root.
           const launchLoad = perLaunchClient + pace * launchOthers
           const launchCube = launchLoad * launchLoad * launchLoad
           const launchSum = 1 + launchCube * launchLoad
-          const launchFactor = Math.sqrt(Math.sqrt(launchSum))
           const hostLoad = perHostClient + pace * hostOthers
           const hostCube = hostLoad * hostLoad * hostLoad
           const hostSum = 1 + hostCube * hostLoad
-          const hostFactor = Math.sqrt(Math.sqrt(hostSum))
-          const launching = launchMs * launchFactor
+          const loadedHostMs = hostMs * Math.sqrt(Math.sqrt(hostSum))
           const device3 = deviceMs * deviceMs * deviceMs
           const device7 = device3 * device3 * deviceMs
-          const launching3 = launching * launching * launching
-          const launching7 = launching3 * launching3 * launching
-          const sum = device7 * deviceMs + launching7 * launching
+          const sum = device7 * deviceMs + launch8 * launchSum * launchSum
           const longer = Math.sqrt(Math.sqrt(Math.sqrt(sum)))
-          const excess = batchMs - longer - hostMs * hostFactor
+          const excess = batchMs - longer - loadedHostMs
           if (excess > 0) high = batchMs
           else low = batchMs
-          const devicePerPace = ((mixed * priced) / overlapped + stream) * topDemand * price * price
-          const launchingPerPace = (launchMs * launchCube * launchFactor * launchOthers) / launchSum
+          const devicePerPace = (mixed * priced + stream * overlapped) * topDemand * price * price
+          const launchPerPace = launch8 * launchSum * launchCube * launchOthers
           const perPace =
-            ((device7 * devicePerPace + launching7 * launchingPerPace) * longer) / sum +
-            (hostMs * hostCube * hostFactor * hostOthers) / hostSum
+            ((device7 * devicePerPace + launchPerPace * overlapped) * longer) / (sum * overlapped) +
+            (loadedHostMs * hostCube * hostOthers) / hostSum
           const inverse = batchMs / (batchMs + perPace * pace)
           let next = batchMs - excess * inverse
           let done = false
@@ -327,11 +344,6 @@ export class Evaluator {
     this.#missPart = trafficMb / (trafficMb + this.constants.parameters.cacheReachMb)
     this.#msPerMb = this.constants.msPerMb[memIndex]! * this.#missPart
   }
-}
-
-function seventhPower(x: number): number {
-  const x3 = x * x * x
-  return x3 * x3 * x
 }
 
 /** Where the cubic through two points (x, f) with slopes 1 / inverse of the inverse function meets f = 0. */

@@ -34,12 +34,14 @@ export const tenantLayout = {
   memoryEnergyMj: 12,
   /** Memory traffic per batch as the board's utilisation counter sees it without caches, MB. */
   countedMb: 13,
-  stride: 14,
+  /** Memory traffic per ms without caches when the tenant is alone at the top clocks. Written by the evaluator. */
+  mbPerMs: 14,
+  stride: 15,
 } as const
 
 const at = tenantLayout
 
-/** Write one tenant's coefficients, all but its demands, which need a clock to refer to. */
+/** Write one tenant's coefficients, all but its demands and its traffic, which need a clock to refer to. */
 export function writeTenantCoefficients(
   board: BoardParameters,
   network: NetworkParameters,
