@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '@pctodl/platform'
 import { assertPercent, type ClientLimits, clientEnvironment } from './client-environment.js'
 import { ControlProgram, type ControlProgramOptions } from './control-program.js'
 import { endProcess, endsWithin } from './end-process.js'
+import { judgeState } from './judge-state.js'
 import { MpsError } from './mps-errors.js'
 import { MpsPlace, type MpsPlaceOptions } from './mps-place.js'
 import { MpsSettings } from './mps-settings.js'
@@ -115,7 +116,7 @@ export class MpsDaemon {
   async status(): Promise<MpsStatus> {
     const { daemon, isOurs } = this.#identify()
     const servers = await this.#answer()
-    const { state, reason } = this.#judge(daemon, servers)
+    const { state, reason } = judgeState(this.#state, daemon, servers)
     if (state !== this.#state) this.#become(state)
     const { pipeDirectory, logDirectory } = this.place
     return {
@@ -256,19 +257,6 @@ export class MpsDaemon {
       'MPS_TIMEOUT',
       `the MPS daemon (process ${daemon.pid}) ${outcome === 'survived' ? 'does not end' : 'is not ours to end'}`,
     )
-  }
-
-  #judge(daemon: ProcessIdentity | null, servers: readonly MpsServer[] | null): { state: MpsState; reason?: string } {
-    if (servers !== null && daemon !== null) {
-      const ill = servers.find((server) => server.status === 'FAULT')
-      if (ill) return { state: 'fault', reason: `MPS server ${ill.pid} is in FAULT with ${ill.clients.length} clients` }
-      return { state: this.#state === 'draining' ? 'draining' : 'active' }
-    }
-    if (daemon !== null) return { state: 'fault', reason: `the MPS daemon (process ${daemon.pid}) does not answer` }
-    // It answers, and we cannot see it as a process: another pid namespace.
-    if (servers !== null) return { state: 'active' }
-    const vanished = this.#state === 'active' || this.#state === 'fault'
-    return vanished ? { state: 'fault', reason: 'the MPS daemon has vanished' } : { state: 'stopped' }
   }
 
   /** Its servers; null where no daemon answers. Without a pipe there is nobody to ask. */

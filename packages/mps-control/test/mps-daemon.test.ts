@@ -232,7 +232,7 @@ describe.skipIf(missingCompiler)(`an MPS daemon${missingCompiler ? ` (${missingC
     await mps.start()
     const { daemon: hung } = await mps.status()
     process.kill(hung!.pid, 'SIGSTOP')
-    const impatient = daemon({ timeoutMs: 1000 })
+    const impatient = daemon({ timeoutMs: 300 })
     await expect(impatient.clients()).rejects.toMatchObject({ code: 'MPS_TIMEOUT' })
     expect(await impatient.status()).toMatchObject({
       state: 'fault',

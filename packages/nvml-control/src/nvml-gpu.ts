@@ -6,6 +6,7 @@ import { specOfBoard } from './describe/spec-of-board.js'
 import { acquireLease, type LeaseOptions } from './lease/acquire-lease.js'
 import { LeaseFolder } from './lease/lease-folder.js'
 import type { NvmlLease } from './lease/nvml-lease.js'
+import { RestoreError } from './lease/restore.js'
 import { restoreLeftovers } from './lease/restore-leftovers.js'
 import type { NvmlCallName } from './nvml/nvml-calls.js'
 import type { NvmlDevice } from './nvml/nvml-device.js'
@@ -128,12 +129,23 @@ export function putRight(
   )
 }
 
-/** Hold the lease of a board while `work` runs; the board is put back however it ends. */
+/**
+ * Hold the lease of a board while `work` runs; the board is put back however it ends.
+ *
+ * @throws what `work` throws
+ * @throws RestoreError where the board could not be put back; where `work` has failed before, with that as its cause
+ */
 export async function withLease<T>(gpu: NvmlGpu, work: (lease: NvmlLease) => Promise<T>): Promise<T> {
   const lease = await gpu.acquire()
+  let result: T
   try {
-    return await work(lease)
-  } finally {
-    await lease.release()
+    result = await work(lease)
+  } catch (error) {
+    await lease.release().catch((restoring: unknown) => {
+      throw restoring instanceof RestoreError ? restoring.after(error) : restoring
+    })
+    throw error
   }
+  await lease.release()
+  return result
 }

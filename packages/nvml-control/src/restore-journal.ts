@@ -18,6 +18,8 @@ async function restoreJournal([
 ]: readonly string[]): Promise<void> {
   const folder = new LeaseFolder(folderPath)
   const isOurs = () => folder.read(uuid!)?.record.leaseId === leaseId
+  // Another program was faster.
+  if (!isOurs()) return
   let lock = folder.tryLock(uuid!)
   for (let waitedMs = 0; !lock && waitedMs < LOCK_WAIT_MS && isOurs(); waitedMs += 10) {
     await new Promise((resolve) => setTimeout(resolve, 10))

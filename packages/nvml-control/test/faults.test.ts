@@ -147,6 +147,20 @@ describe.skipIf(missingCompiler)(`every error of every setter${missingCompiler ?
       code: 'RESTORE_FAILED',
       message: expect.stringMatching(/power limit 350 W.*pctodl-gpu restore/),
     })
+    faulty.clear()
+    // The watchdog may hold the board for a moment while it does what the release could not.
+    const next = () => gpu.acquire().then((each) => each.release())
+    await expect.poll(() => next().then(String, String), { timeout: 5000 }).toBe('undefined')
+    const failing = withLease(gpu, async (each) => {
+      await each.setPowerLimit(250)
+      faulty.answer('nvmlDeviceSetPowerManagementLimit', 4)
+      throw new Error('the work fails, too')
+    })
+    await expect(failing).rejects.toMatchObject({
+      code: 'RESTORE_FAILED',
+      message: expect.stringMatching(/^the work fails, too. And then GPU 0 could not be put back/),
+      cause: expect.objectContaining({ message: 'the work fails, too' }),
+    })
     // The watchdog loads this library anew, in its own process, and meets no fault there.
     await expect.poll(() => folder.journaled(), { timeout: 5000 }).toEqual([])
     expect(settings()).toEqual(asFound)

@@ -6,8 +6,8 @@ import { LeaseFolder, loadNvml, type NvmlDevice, openGpu, processIdentity } from
 import { type BuiltChildren, buildChildren } from './built-children.js'
 import { eventually, missingCompiler, type RunningHost, startHost } from './simulated-host.js'
 
-/** Ends per kind: PCTODL_KILLS=100 runs all of the figures in the README, in about a minute. */
-const kills = Number(process.env['PCTODL_KILLS'] ?? 8)
+/** Ends per kind: PCTODL_KILLS=100 gives the figures of the README, in some minutes. */
+const kills = Number(process.env['PCTODL_KILLS'] ?? 5)
 const BOARDS = 4
 const LIMIT_MS = 5000
 

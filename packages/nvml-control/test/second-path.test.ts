@@ -81,6 +81,11 @@ describe.skipIf(missingCompiler)(`nvidia-smi as second path${missingCompiler ? `
         command: expect.stringMatching(/^sudo -n nvidia-smi -i GPU-\S+ -pl 250$/),
         message: expect.stringContaining('pctodl-gpu sudoers'),
       })
+      // Locks cannot be read back, so nothing but the refusal itself says that there is nothing to undo.
+      faulty.answer('nvmlDeviceSetGpuLockedClocks', 4)
+      faulty.answer('nvmlDeviceResetGpuLockedClocks', 4)
+      await expect(lease.lockSmClock(1005)).rejects.toMatchObject({ code: 'NO_PERMISSION' })
+      expect(new LeaseFolder(host.leaseFolder).journaled()).toEqual([])
     })
     expect(new LeaseFolder(host.leaseFolder).journaled()).toEqual([])
   })

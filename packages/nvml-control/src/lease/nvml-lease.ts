@@ -1,14 +1,16 @@
 import type { Clock, GpuLease, GpuSpec } from '@pctodl/platform'
-import { InvalidInputError, smClocksAt } from '@pctodl/platform'
+import { InvalidInputError } from '@pctodl/platform'
 import type { BoardChange, ChangeKind, ClockRange } from '../control/board-change.js'
 import type { BoardControl } from '../control/board-control.js'
 import { type ComputeMode, settableComputeModes } from '../nvml/compute-mode.js'
 import type { NvmlDevice } from '../nvml/nvml-device.js'
+import { assertSmRange } from './assert-sm-range.js'
 import { type Guarded, guard, isEnding, unguard } from './exit-guard.js'
 import type { FileLock } from './file-lock.js'
 import { leaseReleased, SetterNotAppliedError } from './lease-errors.js'
 import type { LeaseFolder } from './lease-folder.js'
 import type { FoundState, LeaseRecord } from './lease-record.js'
+import { meansUnchanged } from './means-unchanged.js'
 import { restore, restoreSync } from './restore.js'
 import { noteFailure } from './restore-leftovers.js'
 import { observe, verifyApplied } from './verify.js'
@@ -201,11 +203,15 @@ export class NvmlLease implements GpuLease, Guarded {
     const { device, control, clock, verifyDeadlineMs } = this.#board
     if (this.#isInForce(change)) return
     await this.#keepDistance(change.kind)
-    await this.#writeAhead(change.kind)
+    const isFirst = !this.#record.touched.includes(change.kind)
+    if (isFirst) await this.#writeAhead(change.kind)
     this.#applied.delete(change.kind)
     this.#inFlight++
     try {
       await control.apply(change)
+    } catch (error) {
+      if (isFirst && meansUnchanged(error)) this.#writeBack(change.kind)
+      throw error
     } finally {
       this.#inFlight--
       this.#changedAtMs.set(change.kind, clock.now())
@@ -239,7 +245,6 @@ export class NvmlLease implements GpuLease, Guarded {
    * watches would stay for the next program to find.
    */
   async #writeAhead(kind: ChangeKind): Promise<void> {
-    if (this.#record.touched.includes(kind)) return
     const { folder, watchdog } = this.#board
     const { gpu, leaseId } = this.#record
     this.#watchdog ??= await Watchdog.start({
@@ -255,6 +260,15 @@ export class NvmlLease implements GpuLease, Guarded {
     this.#record = record
   }
 
+  /** What was refused outright needs no putting back, and whoever may not change a board could not put it back either. */
+  #writeBack(kind: ChangeKind): void {
+    const { folder } = this.#board
+    const record = { ...this.#record, touched: this.#record.touched.filter((each) => each !== kind) }
+    if (record.touched.length > 0) folder.write(record)
+    else folder.remove(record.gpu.uuid)
+    this.#record = record
+  }
+
   #lockedMemClockMhz(): number {
     const change = this.#applied.get('mem-clock')
     const locked = change?.kind === 'mem-clock' ? change.range?.maxMhz : undefined
@@ -264,18 +278,4 @@ export class NvmlLease implements GpuLease, Guarded {
   #assertHeld(): void {
     if (this.#state !== 'held') throw leaseReleased(this.#board.device.subject)
   }
-}
-
-function assertSmRange(spec: GpuSpec, memClockMhz: number, { minMhz, maxMhz }: ClockRange): void {
-  const states = smClocksAt(spec, memClockMhz) ?? []
-  for (const [field, mhz] of [
-    ['minMhz', minMhz],
-    ['maxMhz', maxMhz],
-  ] as const) {
-    if (!states.includes(mhz)) {
-      const range = `${states[0]} to ${states.at(-1)} MHz (${states.length} states)`
-      throw new InvalidInputError(`smClock.${field}`, mhz, `a supported state of ${spec.name}: ${range}`)
-    }
-  }
-  if (minMhz > maxMhz) throw new InvalidInputError('smClock', { minMhz, maxMhz }, 'minMhz of at most maxMhz')
 }

@@ -7,17 +7,25 @@ import type { FoundState, LeaseRecord } from './lease-record.js'
 
 /** A board could not be put back. Its journal stays, and the next program, or `pctodl-gpu restore`, tries again. */
 export class RestoreError extends PctodlError {
+  readonly subject: string
   readonly failures: readonly { readonly change: BoardChange; readonly reason: string }[]
 
-  constructor(subject: string, failures: RestoreError['failures'], cause: unknown) {
+  constructor(subject: string, failures: RestoreError['failures'], cause: unknown, before = '') {
     super(
       'RESTORE_FAILED',
-      `${subject} could not be put back: ` +
+      `${before}${subject} could not be put back: ` +
         failures.map(({ change, reason }) => `${describeChange(change)}: ${reason}`).join('; ') +
         '. The journal is kept; run `pctodl-gpu restore` when the cause is gone',
       { cause },
     )
+    this.subject = subject
     this.failures = failures
+  }
+
+  /** The same where something had failed before: that comes first in the message, and is the cause. */
+  after(error: unknown): RestoreError {
+    const before = `${error instanceof Error ? error.message : String(error)}. And then `
+    return new RestoreError(this.subject, this.failures, error, before)
   }
 }
 

@@ -1,0 +1,27 @@
+import type { ProcessIdentity } from '@pctodl/nvml-control'
+import type { MpsState } from './mps-state.js'
+import type { MpsServer } from './servers.js'
+
+/**
+ * What state a daemon is in.
+ *
+ * @param before what it was in when it was last looked at
+ * @param daemon its process; null where none can be seen
+ * @param servers what it answers; null where it does not
+ */
+export function judgeState(
+  before: MpsState,
+  daemon: ProcessIdentity | null,
+  servers: readonly MpsServer[] | null,
+): { readonly state: MpsState; readonly reason?: string } {
+  if (servers !== null && daemon !== null) {
+    const ill = servers.find((server) => server.status === 'FAULT')
+    if (ill) return { state: 'fault', reason: `MPS server ${ill.pid} is in FAULT with ${ill.clients.length} clients` }
+    return { state: before === 'draining' ? 'draining' : 'active' }
+  }
+  if (daemon !== null) return { state: 'fault', reason: `the MPS daemon (process ${daemon.pid}) does not answer` }
+  // It answers, and we cannot see it as a process: another pid namespace.
+  if (servers !== null) return { state: 'active' }
+  const vanished = before === 'active' || before === 'fault'
+  return vanished ? { state: 'fault', reason: 'the MPS daemon has vanished' } : { state: 'stopped' }
+}
