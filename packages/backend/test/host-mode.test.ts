@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -51,12 +51,16 @@ describe.skipIf(missingCompiler)(
       rmSync(scratch, { recursive: true, force: true })
     })
 
-    it('is profiled by the script for real boards, clocks left alone', async () => {
+    it('is profiled by the script for real boards, clocks left alone, after a run that was killed', async () => {
       const matrix = path.join(scratch, 'matrix.json')
       writeFileSync(matrix, JSON.stringify({ stressMatrix: [{ mpsPct: 10, taskCounts: [2], batches: [8] }] }))
       const folder = path.join(scratch, 'traces')
       const script = path.join(carried, 'profile.sh')
-      const { stderr } = await run(script, [folder, 'resnet50'], { ...environment, PCTODL_MATRIX: matrix })
+      const env = { ...environment, PCTODL_MATRIX: matrix }
+      await killOnce(script, [folder, 'resnet50'], env, /tenant resnet50 .* started/)
+      const daemon = path.join(scratch, 'mps', 'pipe', 'nvidia-cuda-mps-control.pid')
+      expect(existsSync(daemon)).toBe(true)
+      const { stderr } = await run(script, [folder, 'resnet50'], env)
       expect(stderr).toMatch(/NVIDIA A100-PCIE-40GB \(board 0, GPU-.*\), MPS, .*host-worker\.cjs, real time/)
       const [row, ...others] = parseTraceCsv(readFileSync(path.join(folder, 'resnet50.csv'), 'utf8'))
       expect(others).toEqual([])
@@ -68,7 +72,7 @@ describe.skipIf(missingCompiler)(
       const manifest = JSON.parse(readFileSync(path.join(folder, 'resnet50.manifest.json'), 'utf8'))
       expect(manifest).toMatchObject({ backend: 'nvml', board: { key: 'A100' } })
       // No daemon, server or client is left.
-      expect(existsSync(path.join(scratch, 'mps', 'pipe', 'nvidia-cuda-mps-control.pid'))).toBe(false)
+      expect(existsSync(daemon)).toBe(false)
       const { stdout } = await run('nvidia-smi', ['--query-compute-apps=pid', '--format=csv,noheader'], environment)
       expect(stdout.trim()).toBe('')
     })
@@ -144,6 +148,22 @@ function run(
     execFile(file, [...args], { env, timeout: 110_000 }, (error, stdout, stderr) => {
       if (error) reject(new Error(`${error.message}\n${stdout}${stderr}`))
       else resolve({ stdout, stderr })
+    })
+  })
+}
+
+/** Start a program, and end it and its children with SIGKILL as soon as it writes something to standard error. */
+function killOnce(file: string, args: readonly string[], env: NodeJS.ProcessEnv, moment: RegExp): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(file, args, { env, stdio: ['ignore', 'ignore', 'pipe'], detached: true })
+    let said = ''
+    child.stderr.on('data', (text: Buffer) => {
+      said += text
+      if (moment.test(said)) process.kill(-child.pid!, 'SIGKILL')
+    })
+    child.on('close', (code, signal) => {
+      if (signal === 'SIGKILL') resolve()
+      else reject(new Error(`it ended by itself (${code}): ${said}`))
     })
   })
 }

@@ -99,7 +99,10 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     .option('--gpu <board>', 'index of a real board (default 0); name of a simulated one, such as 3080Ti or A100')
     .option('--models <names...>', `networks (default: all of ${networkNames.join(' ')})`, listOf(String))
     .option('--dataset <folder>', 'folder of images (Tiny ImageNet, Caltech-256 ...); default: synthetic images')
-    .option('--worker <kind>', 'processes on a real board: onnx, torch, or a command that speaks the protocol')
+    .option(
+      '--worker <kind>',
+      'processes on a real board: torch (default), onnx, or a command that speaks the protocol',
+    )
     .option('--stress', 'the grid of 263 cells per network, clock left alone (default)')
     .option('--clocks', 'nine configurations per network at SM clocks in steps')
     .option('--mixes <n>', 'n mixes of unlike tenants drawn over shares, batches, clocks and networks', integerFrom(1))

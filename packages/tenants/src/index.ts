@@ -1,10 +1,6 @@
-export {
-  InferencePool,
-  assertRunning,
-  type InferencePoolOptions,
-  type MpsMembership,
-  type PoolEvent,
-} from './pool/inference-pool.js'
+export { InferencePool } from './pool/inference-pool.js'
+export type { InferencePoolOptions, MpsMembership, PoolEvent } from './pool/inference-pool-options.js'
+export { assertRunning } from './pool/assert-running.js'
 export type { MeasuredWindow, WindowTenant } from './pool/common-window.js'
 export type { EndedWorker } from './pool/ended-worker.js'
 export { commandWorker, type WorkerKind, type WorkerLaunch } from './pool/worker-kind.js'

@@ -1,0 +1,67 @@
+import { execFile } from 'node:child_process'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, describe, expect, it } from 'vitest'
+import { alongTheClock } from '../examples/along-the-clock.js'
+
+const packages = path.resolve(import.meta.dirname, '../..')
+const readme = readFileSync(path.join(packages, 'profiler/README.md'), 'utf8')
+const blocks = (language: string) =>
+  [...readme.matchAll(new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``, 'g'))].map(([, text]) => text!)
+
+const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-chain-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Commands of the family as programs on a PATH, run from their sources. */
+function programs(sources: Readonly<Record<string, string>>): string {
+  const loader = pathToFileURL(path.join(packages, '../node_modules/tsx/dist/loader.mjs')).href
+  const bin = path.join(folder, 'bin')
+  mkdirSync(bin)
+  for (const [name, source] of Object.entries(sources)) {
+    const program = `"${process.execPath}" --conditions=@pctodl/source --import "${loader}" "${path.join(packages, source)}"`
+    writeFileSync(path.join(bin, name), `#!/bin/sh\nexec ${program} "$@"\n`)
+    chmodSync(path.join(bin, name), 0o755)
+  }
+  return bin
+}
+
+describe('README', () => {
+  it('leads from an empty folder to a prediction in one command', async () => {
+    const bin = programs({
+      'pctodl-profile': 'profiler/src/pctodl-profile.ts',
+      'pctodl-fit': 'perf-model/src/pctodl-fit.ts',
+      'pctodl-predict': 'perf-model/src/pctodl-predict.ts',
+    })
+    const chain = blocks('sh').find((block) => block.startsWith('pctodl-profile'))!
+    expect(chain.match(/&&/g)).toHaveLength(2)
+    const { stdout } = await promisify(execFile)('sh', ['-c', chain], {
+      cwd: folder,
+      env: { ...process.env, PATH: `${bin}${path.delimiter}${process.env['PATH']}` },
+    })
+    expect(stdout).toMatch(/^344 rows: 344 ok\n1 h \d+ min on the board, \d+ s here; upstream's schedule: 1 h 49 min\n/)
+    const heldOut = (quantity: string) =>
+      Number(stdout.match(new RegExp(`^${quantity} +all +344 +([\\d.]+) %`, 'm'))![1])
+    expect(heldOut('throughput')).toBeLessThan(2)
+    expect(heldOut('power')).toBeLessThan(2)
+    expect(stdout).toMatch(/^Throughput +\d{4}\.\d\d \+- \d+ samples\/s\nPower +1\d\d\.\d\d \+- /m)
+    // What it shows has the form of what is printed.
+    const form = (text: string) => text.replaceAll(/[\d.]+/g, '0').replaceAll(/ +/g, ' ')
+    for (const line of blocks('text')[0]!.trim().split('\n')) expect(form(stdout)).toContain(form(line))
+  }, 120_000)
+
+  it('shows an example that works, as it stands in the file', async () => {
+    expect(blocks('ts')).toEqual([readFileSync(path.join(packages, 'profiler/examples/along-the-clock.ts'), 'utf8')])
+    const lines = await alongTheClock('resnet50')
+    expect(lines.map((line) => line.replace(/[\d.]+\/J/, '/J'))).toEqual([
+      '210 MHz: /J',
+      '510 MHz: /J',
+      '810 MHz: /J',
+      '1110 MHz: /J',
+      '1410 MHz: /J',
+    ])
+    expect(readme).toContain(`\`${lines[0]!.split(':')[0]}: `)
+  })
+})
