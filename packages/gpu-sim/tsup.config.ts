@@ -4,7 +4,7 @@ import { libraryBuild } from '../../tsup.base'
 export default [
   // `shims`: host mode finds its C sources from where its own file lies, in the CommonJS build too.
   libraryBuild({
-    entry: { index: 'src/index.ts', cli: 'src/host/cli.ts' },
+    entry: { index: 'src/index.ts', commands: 'src/commands.ts', cli: 'src/host/cli.ts' },
     shims: true,
     clean: ['!programs/**'],
   }),

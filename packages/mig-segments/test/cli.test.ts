@@ -105,6 +105,7 @@ describe('pctodl-segments', () => {
     [['2', '--algorithm', 'published', '--explain'], 2, /leave it away with published/],
     [['2', '--algorithm', 'published', '--latency-share', '0.5'], 2, /0.45 in the published/],
     [['2', '--kubernetes', '--image', 'mine:1'], 2, /needs --image and --command/],
+    [['2', '--image', 'mine:1'], 2, /are for --kubernetes/],
     [[], 2, /missing required argument 'SLO_INDEX'/],
     [['replan', '2'], 2, /--from/],
     [['replan', '2', '--from', '/nowhere.csv'], 1, /\/nowhere.csv/],

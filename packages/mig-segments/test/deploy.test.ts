@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chownSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -151,6 +151,21 @@ describe('the state of a deployment', () => {
   })
 })
 
+const isRoot = process.geteuid?.() === 0
+describe.skipIf(!isRoot)(`the state of a deployment${isRoot ? '' : ' (only root can give files away)'}`, () => {
+  it('of another user is not believed: it names processes to end', () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-deployment-'))
+    try {
+      const file = path.join(folder, 'deployment.json')
+      writeDeployment(file, [deployed])
+      chownSync(file, 12345, -1)
+      expect(() => readDeployment(file)).toThrow(/belongs to user 12345/)
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+})
+
 describe.skipIf(missingCompiler)(`a node of a simulated host${missingCompiler ? ` (${missingCompiler})` : ''}`, () => {
   let folder: string
   let built: BuiltPrograms
@@ -201,7 +216,7 @@ describe.skipIf(missingCompiler)(`a node of a simulated host${missingCompiler ? 
       .sort()
   }
 
-  it('is brought up, changed in part, and taken down', async () => {
+  it('is brought up, changed in part, and taken down', { timeout: 180_000 }, async () => {
     const first = '1,0,resnet50,4,3,8,2\n1,0,mobilenet_v2,0,2,4,1\n'
     const dry = await deploy(first)
     expect(dry).toMatchObject({ code: 0, stderr: '' })
@@ -211,7 +226,7 @@ describe.skipIf(missingCompiler)(`a node of a simulated host${missingCompiler ? 
     const up = await deploy(first, '--apply')
     expect(up).toMatchObject({ code: 0, stdout: '2 segments with 3 workers stand\n' })
     await expect
-      .poll(clients, { timeout: 15_000, interval: 400 })
+      .poll(clients, { timeout: 40_000, interval: 400 })
       .toEqual(['0 M+C mobilenet_v2', '0 M+C resnet50', '0 M+C resnet50'])
     const before = readDeployment(path.join(folder, 'place', 'deployment.json'))
     expect((await deploy(first)).stdout).toBe('nothing to do\n')
@@ -219,7 +234,7 @@ describe.skipIf(missingCompiler)(`a node of a simulated host${missingCompiler ? 
     const second = await deploy('1,0,resnet50,4,3,8,2\n1,0,vgg19,3,1,4,1\n', '--apply')
     expect(second).toMatchObject({ code: 0, stdout: '2 segments with 3 workers stand\n' })
     await expect
-      .poll(clients, { timeout: 15_000, interval: 400 })
+      .poll(clients, { timeout: 40_000, interval: 400 })
       .toEqual(['0 M+C resnet50', '0 M+C resnet50', '0 M+C vgg19'])
     const after = readDeployment(path.join(folder, 'place', 'deployment.json'))
     const resnet = ({ model }: DeployedSegment) => model === 'resnet50'
@@ -230,7 +245,7 @@ describe.skipIf(missingCompiler)(`a node of a simulated host${missingCompiler ? 
     // As if it had been cut off between the two calls that destroy an instance.
     const vgg = after.find(({ model }) => model === 'vgg19')!
     for (const { pid } of vgg.workers) process.kill(pid)
-    await expect.poll(clients, { timeout: 15_000, interval: 400 }).toEqual(['0 M+C resnet50', '0 M+C resnet50'])
+    await expect.poll(clients, { timeout: 40_000, interval: 400 }).toEqual(['0 M+C resnet50', '0 M+C resnet50'])
     expect(await run('nvidia-smi', 'mig', '-dci', '-i', '0', '-gi', String(vgg.instanceId))).toMatchObject({ code: 0 })
     const down = await deploy('', '--down', '--apply')
     expect(down).toMatchObject({ code: 0, stdout: '0 segments with 0 workers stand\n' })
@@ -241,7 +256,7 @@ describe.skipIf(missingCompiler)(`a node of a simulated host${missingCompiler ? 
     expect(left).toEqual([])
   })
 
-  it('says what it has not', async () => {
+  it('says what it has not', { timeout: 120_000 }, async () => {
     const [gpu] = parseGpuList((await run('nvidia-smi', ...gpuListQuery)).stdout)
     const lock = new LeaseFolder(leases()).tryLock(gpu!.uuid)!
     const leased = await deploy('1,0,resnet50,4,3,8,2\n', '--apply')

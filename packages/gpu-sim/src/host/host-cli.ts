@@ -31,29 +31,35 @@ const startSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 class UsageError extends Error {}
 
+/** Where help and complaints go. What a command on the host prints goes past it, to the streams that it inherits. */
+export interface HostCliOutput {
+  readonly stdout: { write(text: string): unknown }
+  readonly stderr: { write(text: string): unknown }
+}
+
 /** @returns the exit code: the command's own, 1 for a failure, 2 for a usage error */
-export async function hostCli(argv: readonly string[]): Promise<number> {
+export async function hostCli(argv: readonly string[], { stdout, stderr }: HostCliOutput = process): Promise<number> {
   try {
     const [verb, ...rest] = argv
     if (verb === '--help' || verb === '-h' || verb === 'help') {
-      process.stdout.write(usage)
+      stdout.write(usage)
       return 0
     }
-    if (verb === 'host') return await host(rest)
+    if (verb === 'host') return await host(rest, stdout)
     if (verb === 'tenant') return await tenant(rest)
     throw new UsageError(verb === undefined ? 'no command given' : `unknown command '${verb}'`)
   } catch (error) {
     if (error instanceof UsageError || (error as NodeJS.ErrnoException).code?.startsWith('ERR_PARSE_ARGS')) {
-      process.stderr.write(`pctodl-gpu-sim: ${(error as Error).message}\n\n${usage}`)
+      stderr.write(`pctodl-gpu-sim: ${(error as Error).message}\n\n${usage}`)
       return 2
     }
     if (!(error instanceof PctodlError)) throw error
-    process.stderr.write(`pctodl-gpu-sim: ${error.message}\n`)
+    stderr.write(`pctodl-gpu-sim: ${error.message}\n`)
     return error.code === 'INVALID_INPUT' || error.code === 'UNKNOWN_NAME' ? 2 : 1
   }
 }
 
-async function host(argv: readonly string[]): Promise<number> {
+async function host(argv: readonly string[], stdout: HostCliOutput['stdout']): Promise<number> {
   const separator = argv.indexOf('--')
   const own = separator < 0 ? argv : argv.slice(0, separator)
   const { values, positionals } = parseArgs({
@@ -72,7 +78,7 @@ async function host(argv: readonly string[]): Promise<number> {
     allowPositionals: true,
   })
   if (values.help) {
-    process.stdout.write(usage)
+    stdout.write(usage)
     return 0
   }
   const [command, ...args] = separator < 0 ? [] : argv.slice(separator + 1)

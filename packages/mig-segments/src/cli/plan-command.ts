@@ -79,7 +79,10 @@ function assertTogether({ algorithm, explain, latencyShare }: PlanCommandOptions
 
 function kubernetesOptions(options: PlanCommandOptions): KubernetesOptions | null {
   const { kubernetes, image, command, nodeNames, gpusPerNode } = options
-  if (!kubernetes) return null
+  if (!kubernetes) {
+    if (image === undefined && command === undefined && nodeNames === undefined) return null
+    throw new UsageError('--image, --command and --node-names are for --kubernetes; add it')
+  }
   const words = splitWords(command ?? '')
   if (image === undefined || words.length === 0) {
     throw new UsageError('--kubernetes needs --image and --command: what the workers are')

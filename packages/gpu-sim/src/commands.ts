@@ -1,0 +1,1 @@
+export { hostCli as sim } from './host/host-cli.js'
