@@ -8,18 +8,19 @@ const LAUNCH_NS = 5_000
 const THREADS_PER_BLOCK = 256
 
 /** Part of the arithmetic peak that an operator class reaches, registers of a thread, and shared memory of a block, bytes. */
-const classes: Readonly<Record<OperatorClass, readonly [efficiency: number, registers: number, sharedMemory: number]>> = {
-  conv: [0.55, 128, 16_384],
-  pointwise: [0.45, 96, 12_288],
-  depthwise: [0.08, 48, 4_096],
-  linear: [0.5, 128, 16_384],
-  attention: [0.3, 96, 8_192],
-  norm: [0.05, 32, 1_024],
-  elementwise: [0.05, 24, 0],
-  pool: [0.05, 32, 0],
-  concat: [0.05, 24, 0],
-  copy: [0.05, 24, 0],
-}
+const classes: Readonly<Record<OperatorClass, readonly [efficiency: number, registers: number, sharedMemory: number]>> =
+  {
+    conv: [0.55, 128, 16_384],
+    pointwise: [0.45, 96, 12_288],
+    depthwise: [0.08, 48, 4_096],
+    linear: [0.5, 128, 16_384],
+    attention: [0.3, 96, 8_192],
+    norm: [0.05, 32, 1_024],
+    elementwise: [0.05, 24, 0],
+    pool: [0.05, 32, 0],
+    concat: [0.05, 24, 0],
+    copy: [0.05, 24, 0],
+  }
 
 /**
  * What a kernel profiler would say of a network's layers, by their operations and bytes against the board's peaks: one launch

@@ -38,6 +38,7 @@ export {
 export { PublishedLinearModel } from './published/linear-model.js'
 export { publishedRules, type Rule } from './published/rules.js'
 export { type FittedSlowdown, SlowdownModel, type SlowdownOptions } from './model/slowdown-model.js'
+export { SlowdownModels } from './model/slowdown-models.js'
 export type { ColocationPrediction, Interval } from './model/prediction.js'
 export { SlowdownTable } from './model/slowdown-table.js'
 export {
@@ -50,6 +51,8 @@ export {
 } from './select/group-judge.js'
 export { rankPartners } from './select/rank-partners.js'
 export { type Grouping, groupPool, type PoolOptions } from './select/group-pool.js'
+export { chooseShares, type ShareChoice } from './select/choose-shares.js'
+export { expectedShareSweep } from './select/expected-share-sweep.js'
 export { allColocationsOf, mostInformative, occurrencePlan } from './collect/plan-measurements.js'
 export {
   type CompanyMeasurement,
@@ -61,6 +64,7 @@ export { type CollectOptions, collectTables } from './collect/collect-tables.js'
 export { parseSplits, type Split, unseenWorkloadSplits } from './evaluate/splits.js'
 export { type Accuracy, accuracy } from './evaluate/accuracy.js'
 export { randomGains, type TargetGain, targetGains } from './evaluate/target-gain.js'
+export { drawPools, type MeasuredPool, poolGain } from './evaluate/pool-gain.js'
 export { type Evaluation, evaluateMethod } from './evaluate/evaluate-method.js'
 export {
   honestLinearMethod,

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { exitCodeOf } from '@pctodl/command-line'
@@ -7,7 +7,7 @@ import { pctodlColocate } from '../src/commands.js'
 import { formatColocationTable, formatWorkloadTable } from '../src/index.js'
 import { allPairs, lawfulColocation, syntheticWorkloads } from './synthetic-board.js'
 
-const workloads = syntheticWorkloads(14)
+const workloads = syntheticWorkloads(8)
 const pairs = allPairs(workloads).map(lawfulColocation)
 let study = ''
 
@@ -49,14 +49,47 @@ describe('pctodl-colocate', () => {
     expect(Math.abs(prediction.throughputSum / measured - 1)).toBeLessThan(0.1)
   })
 
-  it('evaluates the methods on workloads left out', async () => {
-    const { code, stdout } = await call('evaluate', '--study', study, '--json')
+  it('evaluates the methods on published splits and on workloads left out, and says which it has to leave out', async () => {
+    mkdirSync(path.join(study, 'splits2'))
+    const rows = pairs.map((_, row) => row)
+    const train = rows.filter((row) => row % 3 > 0)
+    const test = rows.filter((row) => row % 3 === 0)
+    writeFileSync(path.join(study, 'splits2', 'n_occur_splits.json'), JSON.stringify({ 3: { 10: { train, test } } }))
+    const { code, stdout, stderr } = await call('evaluate', '--study', study, '--json')
     expect(code).toBe(0)
-    const [section] = JSON.parse(stdout)
-    expect(section).toMatchObject({ title: 'unseen workload, 2 members', splits: 14 })
-    const gainOf = (name: string) => section.evaluations.find((e: { method: string }) => e.method === name).gain
-    expect(gainOf('oracle')).toBe(1)
-    expect(gainOf('slowdown model')).toBeGreaterThan(gainOf('min memcap'))
+    const [published, unseen] = JSON.parse(stdout)
+    expect(published).toMatchObject({ title: 'pairs, n_occur 3', splits: 1 })
+    expect(unseen).toMatchObject({ title: 'unseen workload, 2 members', splits: 8 })
+    const of = (section: { evaluations: { method: string; gain: number; poolGain: number }[] }, name: string) =>
+      section.evaluations.find(({ method }) => method === name)
+    expect(of(published, 'oracle')).toMatchObject({ gain: 1, poolGain: 1 })
+    expect(of(published, 'slowdown model')!.poolGain).toBeGreaterThan(0.97)
+    expect(of(unseen, 'slowdown model')!.gain).toBeGreaterThan(of(unseen, 'min memcap')!.gain)
+    expect(of(unseen, 'linear model, honest')).toBeUndefined()
+    expect(stderr).toContain('linear model, honest is left out: features: got')
+    rmSync(path.join(study, 'splits2'), { recursive: true })
+  })
+
+  it('divides a pool, ranks company and draws the slowdowns', async () => {
+    const picture = path.join(study, 'heat.svg')
+    const { code, stdout, stderr } = await call('pair', '--study', study, '--heat-map', picture)
+    expect(code).toBe(0)
+    expect(stderr).toBe(`written: ${picture}\n`)
+    expect(stdout).toMatch(/4 GPUs, \d\.\d\d in sum: the best there is, as predicted\n$/)
+    expect(readFileSync(picture, 'utf8')).toContain(`>${workloads[3]!.name}<`)
+    const grouping = JSON.parse((await call('pair', '--study', study, '--size', '3', '--json')).stdout)
+    expect(grouping.groups.flatMap((group: { members: string[] }) => group.members).sort()).toEqual(
+      workloads.map(({ name }) => name).sort(),
+    )
+    const target = workloads[2]!.name
+    const ranked = JSON.parse((await call('pair', '--study', study, '--for', target, '--json')).stdout)
+    expect(ranked.pairs).toHaveLength(8)
+    expect(ranked.pairs[0].members[0]).toBe(target)
+    expect(ranked.pairs[0].value).toBeGreaterThanOrEqual(ranked.pairs[7].value)
+    expect(await call('pair', '--study', study, '--for', target, '--least-kept', '1')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('no company keeps the limits'),
+    })
   })
 
   it('says what is wrong with a call', async () => {
@@ -72,6 +105,18 @@ describe('pctodl-colocate', () => {
       code: 1,
       stderr: expect.stringContaining('has no workloads.csv'),
     })
+    expect(await call('pair', '--study', study, '--memory-gib', '0.1')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('no grouping of 8 jobs on 4 GPUs keeps the limits'),
+    })
+    expect(await call('pair', '--study', study, '--gpus', '2')).toMatchObject({ code: 2 })
+    expect(await call('pair', '--study', study, '--heat-map', 'x.gif')).toMatchObject({ code: 2 })
+    writeFileSync(path.join(study, 'colocations3.csv'), 'workload1,workload2\n')
+    expect(await call('pair', '--study', study)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('colocations3.csv: no rows'),
+    })
+    rmSync(path.join(study, 'colocations3.csv'))
     expect(await call('predict', '--help')).toMatchObject({ code: 0, stdout: expect.stringContaining('Example:') })
   })
 })

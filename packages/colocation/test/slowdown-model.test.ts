@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { accuracy, type Members, SlowdownModel, throughputSum } from '../src/index.js'
+import { accuracy, type Members, SlowdownModel, SlowdownModels, throughputSum } from '../src/index.js'
 import { allPairs, lawfulColocation, syntheticWorkloads } from './synthetic-board.js'
 
 const workloads = syntheticWorkloads(16)
@@ -114,6 +114,11 @@ describe('the slowdown model', () => {
     expect(thin(2)).not.toEqual(thin(1))
   })
 
+  it('goes through JSON', () => {
+    const restored = new SlowdownModel(JSON.parse(JSON.stringify(model.fitted)))
+    expect(restored.predict(test[0]!.members)).toEqual(model.predict(test[0]!.members))
+  })
+
   it('learns from colocations of unlike sizes together', () => {
     const triples = [0, 3, 6, 9, 11].map((i) => lawfulColocation([seen[i]!, seen[i + 1]!, seen[i + 2]!]))
     const mixed = SlowdownModel.fit([...train, ...triples])
@@ -130,5 +135,37 @@ describe('the slowdown model', () => {
     )
     expect(() => model.predict([seen[0]!])).toThrow('at least two workloads')
     expect(() => model.predict([seen[0]!, seen[1]!], 1)).toThrow('a probability between 0 and 1')
+  })
+})
+
+describe('models by size', () => {
+  const triples = Array.from({ length: 12 }, (_, i) => lawfulColocation([seen[i]!, seen[i + 1]!, seen[i + 2]!]))
+  const models = SlowdownModels.fit([...train, ...triples])
+
+  it('learn pairs from pairs alone, and what nobody measured from all', () => {
+    const pair = test[0]!.members
+    expect(models.predict(pair)).toEqual(model.predict(pair))
+    const quadruple = seen.slice(0, 4)
+    expect(models.predict(quadruple)).toEqual(SlowdownModel.fit([...train, ...triples]).predict(quadruple))
+    expect(models.ofSize(3)).not.toBe(models.ofSize(4))
+  })
+
+  it('are one model where one size was measured', () => {
+    const one = SlowdownModels.fit(train)
+    expect(one.ofSize(2)).toBe(one.ofSize(5))
+  })
+
+  it('give kept shares of groups of any size', () => {
+    const source = models.keptShareSource(seen)
+    for (const places of [[4], [1, 5], [0, 3, 3], [2, 4, 6, 8]]) {
+      const kept = source.keptShares(places)
+      if (places.length === 1) expect(kept).toEqual([1])
+      else {
+        const predicted = models.predict(places.map((place) => seen[place]!)).keptShares
+        kept.forEach((share, i) => {
+          expect(share).toBeCloseTo(predicted[i]!, 9)
+        })
+      }
+    }
   })
 })

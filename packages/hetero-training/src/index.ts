@@ -2,6 +2,7 @@ export { type Budgets, type FoundPlan, findPlan, InfeasibleBudgetError } from '.
 export type { TrainingGpu, TrainingJob } from './training-job.js'
 export type { Assignment, GpuPlan, TrainingPlan } from './training-plan.js'
 export { type ParetoFront, paretoFront } from './pareto-front.js'
+export { type ComparedPlanName, comparedPlans, keepsBudgets } from './compare-plans.js'
 export { publishedPlan, type SimplePlanName, simplePlans, splitInProportion } from './simple-plans.js'
 export type { GpuProfile, ProfileRow, ProfileUnit } from './profile/gpu-profile.js'
 export { type ReadProfileOptions, readProfile } from './profile/read-profile.js'

@@ -1,6 +1,6 @@
 import { InvalidInputError } from '@pctodl/platform'
 import { planOf } from './find-plan.js'
-import { DeadlineSearch } from './search/best-deadline.js'
+import { DeadlineSearch, type Objective, SAME_TIME, type Split } from './search/best-deadline.js'
 import { prepareJob, type TrainingJob } from './training-job.js'
 import type { TrainingPlan } from './training-plan.js'
 
@@ -23,14 +23,16 @@ export function paretoFront(job: TrainingJob, points = 60): ParetoFront {
   const prepared = prepareJob(job)
   const { idlePowerW } = prepared
   const search = new DeadlineSearch(prepared.options, job.globalBatch)
-  const ends = {
+  const leastEnergy: Objective = {
+    energyWeight: 1,
+    timeWeightW: idlePowerW,
     pricePerWatt: 0,
     idlePowerW,
     longestS: Number.POSITIVE_INFINITY,
     mostEnergyJ: Number.POSITIVE_INFINITY,
   }
-  const fastest = search.cheapest({ ...ends, energyWeight: 0, timeWeightW: 1 })
-  const thriftiest = search.cheapest({ ...ends, energyWeight: 1, timeWeightW: idlePowerW })
+  const fastest = search.cheapest({ ...leastEnergy, energyWeight: 0, timeWeightW: 1 })
+  const thriftiest = search.cheapest(leastEnergy)
   if (!fastest || !thriftiest) {
     throw new InvalidInputError(
       'gpus',
@@ -39,13 +41,15 @@ export function paretoFront(job: TrainingJob, points = 60): ParetoFront {
     )
   }
   const plans: TrainingPlan[] = []
+  let known: Split | null = null
+  let beforeS = 0
   for (let i = 0; i < points; i++) {
-    // A deadline is for the slowest GPU; the time of the ends is reached exactly, not to rounding.
-    const deadlineS =
-      i === points - 1 ? thriftiest.timeS : fastest.timeS + ((thriftiest.timeS - fastest.timeS) * i) / (points - 1)
-    const split = search.leastEnergy(deadlineS, 0)
-    const plan = split && planOf(prepared, split)
-    if (plan && plan.energyJ < (plans.at(-1)?.energyJ ?? Number.POSITIVE_INFINITY)) plans.push(plan)
+    const deadlineS = (fastest.timeS + ((thriftiest.timeS - fastest.timeS) * i) / (points - 1)) * (1 + SAME_TIME)
+    // The least energy within a deadline may be that of a shorter step: whoever waits less idles less.
+    const split: Split = search.cheapest({ ...leastEnergy, longestS: deadlineS }, beforeS, known)!
+    if (known === null || split.energyJ < known.energyJ) plans.push(planOf(prepared, split))
+    known = split
+    beforeS = deadlineS
   }
   return { plans, knee: kneeOf(plans) }
 }

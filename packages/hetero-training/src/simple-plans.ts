@@ -3,25 +3,29 @@ import { type PreparedJob, prepareJob, type TrainingJob } from './training-job.j
 import { type Assignment, evaluateAssignments, type TrainingPlan } from './training-plan.js'
 
 /** What one would do without a search, to compare a plan with. */
-export const simplePlanNames = ['even split', 'even split, best limits', 'proportional split'] as const
-export type SimplePlanName = (typeof simplePlanNames)[number]
+export type SimplePlanName = `${'even' | 'proportional'} split, ${'largest' | 'best'} limits`
 
 /**
- * The plans that need no search: an even split at the largest limits, an even split with the best limits for it, and a split in
- * proportion to the speed at the largest limits. Those that do not fit the GPUs are left out.
+ * The plans that need no search for a split: even, and in proportion to the speed at an even share under the largest limits; each
+ * at the largest limits (what happens where nobody sets any) and with the cheapest limits for it. Those that do not fit the GPUs
+ * are left out.
  */
 export function simplePlans(job: TrainingJob): ReadonlyMap<SimplePlanName, TrainingPlan> {
   const prepared = prepareJob(job)
-  const even = prepared.curves.map(() => 1)
-  const speeds = prepared.curves.map((gpu) => {
-    const share = Math.max(1, Math.round(job.globalBatch / prepared.curves.length))
-    return share / gpu.timeS(gpu.powerLimitsW.length - 1, share)
-  })
+  const { globalBatch } = job
+  const evenShare = Math.max(1, Math.round(globalBatch / job.gpus.length))
+  const speeds = prepared.curves.map((gpu, i) => evenShare / gpu.timeS(prepared.limitIndices[i]!.at(-1)!, evenShare))
   const plans = new Map<SimplePlanName, TrainingPlan>()
-  const add = (name: SimplePlanName, plan: TrainingPlan | null) => plan && plans.set(name, plan)
-  add('even split', atLargestLimits(prepared, splitInProportion(job.globalBatch, even)))
-  add('even split, best limits', withBestLimits(prepared, splitInProportion(job.globalBatch, even)))
-  add('proportional split', atLargestLimits(prepared, splitInProportion(job.globalBatch, speeds)))
+  for (const [kind, weights] of [
+    ['even', speeds.map(() => 1)],
+    ['proportional', speeds],
+  ] as const) {
+    const shares = splitInProportion(globalBatch, weights)
+    const atLargest = atLargestLimits(prepared, shares)
+    const atBest = withBestLimits(prepared, shares)
+    if (atLargest) plans.set(`${kind} split, largest limits`, atLargest)
+    if (atBest) plans.set(`${kind} split, best limits`, atBest)
+  }
   return plans
 }
 
@@ -62,10 +66,13 @@ function atLargestLimits(prepared: PreparedJob, shares: readonly number[]): Trai
 /** For fixed shares the time is one of at most (GPUs x limits) values; for each the thriftiest limit of every GPU is taken. */
 function withBestLimits(prepared: PreparedJob, shares: readonly number[]): TrainingPlan | null {
   const { options } = prepared
-  const deadlines = options.flatMap(({ timeS }, i) => timeS.map((times) => times[shares[i]!]!))
+  const deadlines = options.flatMap(({ timeS }, i) =>
+    shares[i] === 0 ? [0] : timeS.map((times) => times[shares[i]!]!),
+  )
   let best: TrainingPlan | null = null
   for (const deadlineS of deadlines) {
     const assignments = shares.map((share, i): Assignment => {
+      if (share === 0) return { share, powerLimitW: null }
       const { timeS, activeEnergyJ, powerLimitsW } = options[i]!
       let chosen = -1
       timeS.forEach((times, limit) => {
@@ -74,7 +81,8 @@ function withBestLimits(prepared: PreparedJob, shares: readonly number[]): Train
       })
       return { share, powerLimitW: chosen < 0 ? null : powerLimitsW[chosen]! }
     })
-    if (assignments.some(({ powerLimitW }) => powerLimitW === null) || !fits(prepared, assignments)) continue
+    if (assignments.some(({ share, powerLimitW }) => share > 0 && powerLimitW === null) || !fits(prepared, assignments))
+      continue
     const plan = evaluateAssignments(prepared, assignments)
     if (best === null || plan.cost < best.cost) best = plan
   }

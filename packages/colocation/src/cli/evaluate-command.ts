@@ -1,4 +1,5 @@
-import { type CommandFunction, inHouseStyle, newCommand, parseCommand } from '@pctodl/command-line'
+import { type CommandFunction, inHouseStyle, newCommand, parseCommand, type Terminal } from '@pctodl/command-line'
+import { InvalidInputError } from '@pctodl/platform'
 import Table from 'cli-table3'
 import type { Evaluation } from '../evaluate/evaluate-method.js'
 import { evaluateMethod } from '../evaluate/evaluate-method.js'
@@ -10,13 +11,19 @@ import {
   ruleMethods,
   slowdownMethod,
 } from '../evaluate/method.js'
+import { drawPools, type MeasuredPool } from '../evaluate/pool-gain.js'
 import { type Split, unseenWorkloadSplits } from '../evaluate/splits.js'
 import { readStudy, type Study } from './study-folder.js'
 
 interface Section {
   readonly title: string
   readonly splits: readonly Split[]
+  readonly pools: readonly MeasuredPool[]
 }
+
+/** Pools of eight that the models of each n_occur split divide into pairs. */
+const POOLS = 100
+const POOL_SEED = 1
 
 interface EvaluatedSection {
   readonly title: string
@@ -48,37 +55,49 @@ export const evaluateCommand: CommandFunction = async (argv, terminal) => {
   const sections = sectionsOf(readStudy(folder)).map((section) => {
     terminal.signal.throwIfAborted()
     terminal.stderr.write(`${section.title}: ${section.splits.length} splits\n`)
-    return evaluateSection(section, methods)
+    return evaluateSection(section, methods, terminal)
   })
   terminal.stdout.write(json ? `${JSON.stringify(sections, null, 2)}\n` : sections.map(formatSection).join('\n'))
   return 0
 }
 
 function sectionsOf({ colocations, occurrenceSplits }: Study): Section[] {
+  const pools = drawPools(colocations.get(2) ?? [], occurrenceSplits.size > 0 ? POOLS : 0, POOL_SEED)
   return [
-    ...[...occurrenceSplits].map(([level, splits]) => ({ title: `pairs, n_occur ${level}`, splits })),
+    ...[...occurrenceSplits].map(([level, splits]) => ({ title: `pairs, n_occur ${level}`, splits, pools })),
     ...[...colocations].map(([size, rows]) => ({
       title: `unseen workload, ${size} members`,
       splits: unseenWorkloadSplits(rows),
+      pools: [],
     })),
   ]
 }
 
-function evaluateSection({ title, splits }: Section, methods: readonly Method[]): EvaluatedSection {
-  return {
-    title,
-    splits: splits.length,
-    evaluations: methods.map((method) => evaluateMethod(method, splits, () => performance.now())),
-  }
+function evaluateSection(
+  { title, splits, pools }: Section,
+  methods: readonly Method[],
+  { stderr }: Terminal,
+): EvaluatedSection {
+  const evaluations = methods.flatMap((method) => {
+    try {
+      return [evaluateMethod(method, splits, { pools, now: () => performance.now() })]
+    } catch (error) {
+      // Some methods need more workloads than a study has; the others are still worth seeing.
+      if (!(error instanceof InvalidInputError)) throw error
+      stderr.write(`${title}: ${method.name} is left out: ${error.message}\n`)
+      return []
+    }
+  })
+  return { title, splits: splits.length, evaluations }
 }
 
 function formatSection({ title, splits, evaluations }: EvaluatedSection): string {
   const table = new Table({
-    head: ['method', 'MSE', 'MAPE %', 'rank corr.', 'gain', 'std', 'regret /s', 'training ms'],
+    head: ['method', 'MSE', 'MAPE %', 'rank corr.', 'gain', 'std', 'regret /s', 'pools', 'training ms'],
     style: { head: [], border: [] },
-    colAligns: ['left', 'right', 'right', 'right', 'right', 'right', 'right', 'right'],
+    colAligns: ['left', 'right', 'right', 'right', 'right', 'right', 'right', 'right', 'right'],
   })
-  for (const { method, accuracy, gain, gainDeviation, regretPerS, trainingMs } of evaluations) {
+  for (const { method, accuracy, gain, gainDeviation, regretPerS, poolGain, trainingMs } of evaluations) {
     table.push([
       method,
       accuracy?.mse.toFixed(3) ?? '',
@@ -87,6 +106,7 @@ function formatSection({ title, splits, evaluations }: EvaluatedSection): string
       gain.toFixed(3),
       gainDeviation.toFixed(3),
       regretPerS.toFixed(1),
+      poolGain?.toFixed(3) ?? '',
       trainingMs?.toFixed(1) ?? '',
     ])
   }

@@ -1,9 +1,11 @@
 import { type CommandFunction, UsageError } from '@pctodl/command-line'
 import { evaluateCommand } from './evaluate-command.js'
+import { pairCommand } from './pair-command.js'
 import { predictCommand } from './predict-command.js'
 
 const subcommands: Readonly<Record<string, CommandFunction>> = {
   predict: predictCommand,
+  pair: pairCommand,
   evaluate: evaluateCommand,
 }
 
@@ -13,6 +15,7 @@ Predict how jobs slow each other down on one GPU, and choose who shares.
 
 Commands:
   predict    throughput of each member of a colocation, with intervals
+  pair       the best company for a workload, or the best groups of a pool
   evaluate   errors and choices of models and rules on the splits of a study
 
 Options of a command: pctodl-colocate <command> --help

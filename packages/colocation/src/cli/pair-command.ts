@@ -10,10 +10,11 @@ import {
   parseCommand,
   positiveNumber,
   type Terminal,
+  UsageError,
 } from '@pctodl/command-line'
 import Table from 'cli-table3'
 import { membersLabel } from '../colocation.js'
-import { SlowdownModel } from '../model/slowdown-model.js'
+import { SlowdownModels } from '../model/slowdown-models.js'
 import type { ColocationGroup, GroupLimits, Objective } from '../select/group-judge.js'
 import { type Grouping, groupPool } from '../select/group-pool.js'
 import { rankPartners } from '../select/rank-partners.js'
@@ -50,7 +51,12 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
     .requiredOption('--study <folder>', 'folder with workloads.csv, colocations2.csv, ...')
     .option('--pool <workloads>', 'jobs to divide, separated by commas (default: every workload once)', listOf(String))
     .option('--for <workload>', 'rank the pool as company for this workload instead')
-    .option('--objective <what>', 'throughput (samples/s) or speedup (kept shares)', oneOf('throughput', 'speedup'), 'speedup')
+    .option(
+      '--objective <what>',
+      'throughput (samples/s) or speedup (kept shares)',
+      oneOf('throughput', 'speedup'),
+      'speedup',
+    )
     .option('--size <n>', 'most jobs on one GPU', integerFrom(1, 48), 2)
     .option('--gpus <n>', 'GPUs that there are (default: as few as hold all jobs)', integerFrom(1))
     .option('--memory-gib <GiB>', 'memory of a GPU', positiveNumber('GiB'))
@@ -64,9 +70,10 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
   const pool = asUsage(() => (options.pool ? study.catalog.all(options.pool) : [...study.catalog]))
   const target = options.for
   const workloads = [...new Set([...(target === undefined ? [] : [asUsage(() => study.catalog.get(target))]), ...pool])]
-  const table = SlowdownModel.fit(allColocations(study)).slowdownTable(workloads)
+  const models = SlowdownModels.fit(allColocations(study))
+  const source = models.keptShareSource(workloads)
   if (options.heatMap !== undefined) {
-    await writeHeatMap(table, options.heatMap)
+    await writeHeatMap(models.ofSize(2).slowdownTable(workloads), options.heatMap)
     terminal.stderr.write(`written: ${options.heatMap}\n`)
   }
   const limits: GroupLimits = {
@@ -75,12 +82,19 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
   }
   const places = pool.map((workload) => workloads.indexOf(workload))
   if (target !== undefined) {
-    const ranked = rankPartners(table, 0, { objective: options.objective, limits, candidates: [...new Set(places)] })
+    const ranked = rankPartners(source, 0, { objective: options.objective, limits, candidates: [...new Set(places)] })
     if (options.json) printJson(terminal, { target, objective: options.objective, pairs: ranked.map(jsonGroup) })
-    else terminal.stdout.write(`${formatGroups(ranked, options.objective)}\n`)
-    return ranked.length > 0 ? 0 : 1
+    else if (ranked.length > 0) terminal.stdout.write(`${formatGroups(ranked, options.objective)}\n`)
+    if (ranked.length > 0) return 0
+    terminal.stderr.write(
+      `pctodl-colocate: no company keeps the limits beside ${target}; allow more memory or a lower kept share\n`,
+    )
+    return 1
   }
-  const grouping = await groupPool(table, places, {
+  if (options.gpus !== undefined && options.gpus * options.size < pool.length) {
+    throw new UsageError(`--gpus ${options.gpus}: ${pool.length} jobs, ${options.size} on a GPU, need more`)
+  }
+  const grouping = await groupPool(source, places, {
     objective: options.objective,
     limits,
     maxMembers: options.size,

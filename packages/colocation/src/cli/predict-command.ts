@@ -9,7 +9,7 @@ import {
 } from '@pctodl/command-line'
 import Table from 'cli-table3'
 import type { ColocationPrediction, Interval } from '../model/prediction.js'
-import { SlowdownModel } from '../model/slowdown-model.js'
+import { SlowdownModels } from '../model/slowdown-models.js'
 import { allColocations, readStudy } from './study-folder.js'
 
 /** `pctodl-colocate predict`: what workloads do to each other. */
@@ -33,7 +33,7 @@ export const predictCommand: CommandFunction = async (argv, terminal) => {
   const options = command.opts<{ study: string; members: string[]; level: number; json?: boolean }>()
   const study = readStudy(options.study)
   const members = asUsage(() => study.catalog.all(options.members))
-  const model = SlowdownModel.fit(allColocations(study))
+  const model = SlowdownModels.fit(allColocations(study))
   const prediction = asUsage(() => model.predict(members, options.level))
   if (options.json) {
     const shown = { ...prediction, members: options.members, level: options.level }

@@ -30,7 +30,14 @@ export function slowdownChart(table: SlowdownTable, config: typeof chartConfig):
           },
         },
       },
-      { mark: { type: 'text', fontSize: 10 }, encoding: { text: { field: 'kept', type: 'quantitative' } } },
+      {
+        mark: { type: 'text', fontSize: 10 },
+        encoding: {
+          text: { field: 'kept', type: 'quantitative' },
+          // Both ends of the scale are dark.
+          color: { condition: { test: 'datum.kept > 88 || datum.kept < 15', value: 'white' }, value: 'black' },
+        },
+      },
     ],
   }
 }

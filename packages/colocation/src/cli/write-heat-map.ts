@@ -8,7 +8,8 @@ import { slowdownChart } from './slowdown-chart.js'
  * @throws UsageError where the charts package is absent or the name ends otherwise
  */
 export async function writeHeatMap(table: SlowdownTable, file: string): Promise<void> {
-  if (!/\.(svg|png)$/.test(file)) throw new UsageError(`--heat-map: got '${file}', expected a name that ends in .svg or .png`)
+  if (!/\.(svg|png)$/.test(file))
+    throw new UsageError(`--heat-map: got '${file}', expected a name that ends in .svg or .png`)
   const { chartConfig, renderPng, renderSvg } = await loadCharts()
   const svg = await renderSvg(slowdownChart(table, chartConfig))
   writeFileAtomically(file, file.endsWith('.svg') ? svg : await renderPng(svg))

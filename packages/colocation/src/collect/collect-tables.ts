@@ -5,7 +5,7 @@ import type { Clock, Tenant, TenantPool } from '@pctodl/platform'
 import { membersKey } from '../colocation.js'
 import { formatColocationTable, parseColocationTable } from '../tables/colocation-table.js'
 import type { WorkloadCatalog } from '../workload.js'
-import { type CompanyMeasurement, measureCompany, type MeasuringWindow } from './measure-company.js'
+import { type CompanyMeasurement, type MeasuringWindow, measureCompany } from './measure-company.js'
 
 export interface CollectOptions extends MeasuringWindow {
   readonly tenantOf?: (name: string) => Tenant
@@ -30,7 +30,9 @@ export async function collectTables(
   options: CollectOptions = {},
 ): Promise<CompanyMeasurement[]> {
   const failures: CompanyMeasurement[] = []
-  const tables = new Map([...new Set(plan.map((names) => names.length))].map((size) => [size, readTable(folder, size, catalog)]))
+  const tables = new Map(
+    [...new Set(plan.map((names) => names.length))].map((size) => [size, readTable(folder, size, catalog)]),
+  )
   const todo = plan.filter((names) => {
     const key = membersKey(catalog.all(names))
     return !tables.get(names.length)!.some(({ members }) => membersKey(members) === key)

@@ -1,4 +1,11 @@
-import { type Clock, InvalidInputError, PctodlError, type Tenant, type TenantCounters, type TenantPool } from '@pctodl/platform'
+import {
+  type Clock,
+  InvalidInputError,
+  PctodlError,
+  type Tenant,
+  type TenantCounters,
+  type TenantPool,
+} from '@pctodl/platform'
 import { parseWorkloadName } from '../workload.js'
 
 export interface MeasuringWindow {
@@ -49,7 +56,9 @@ export async function measureCompany(
   const begin = pool.counters()
   await clock.sleep(windowMs, signal)
   const end = pool.counters()
-  const failure = end.map(failureOf).find((text) => text !== undefined) ?? (begin.length === end.length ? undefined : 'a member is gone')
+  const failure =
+    end.map(failureOf).find((text) => text !== undefined) ??
+    (begin.length === end.length ? undefined : 'a member is gone')
   if (failure !== undefined) return { names, failure }
   return { names, throughputs: end.map((counters, i) => throughputOf(names[i]!, begin[i]!, counters, windowMs)) }
 }
@@ -60,7 +69,8 @@ function failureOf({ state, failure, tenant }: TenantCounters): string | undefin
 
 /** samples/s */
 function throughputOf(name: string, begin: TenantCounters, end: TenantCounters, windowMs: number): number {
-  if (begin.id !== end.id) throw new PctodlError('TENANT_RESTARTED', `${name}: its process was restarted in the window; measure again`)
+  if (begin.id !== end.id)
+    throw new PctodlError('TENANT_RESTARTED', `${name}: its process was restarted in the window; measure again`)
   const batches = end.batches - begin.batches
   if (batches < LEAST_BATCHES) {
     throw new PctodlError(

@@ -6,9 +6,12 @@ import type { Workload } from '../workload.js'
 
 /** Every colocation of so many workloads, a workload beside itself included: combinations with repetition. */
 export function allColocationsOf<W>(workloads: readonly W[], members: number): W[][] {
-  if (!Number.isInteger(members) || members < 1) throw new InvalidInputError('members', members, 'an integer of at least 1')
+  if (!Number.isInteger(members) || members < 1)
+    throw new InvalidInputError('members', members, 'an integer of at least 1')
   if (members === 1) return workloads.map((workload) => [workload])
-  return workloads.flatMap((first, i) => allColocationsOf(workloads.slice(i), members - 1).map((rest) => [first, ...rest]))
+  return workloads.flatMap((first, i) =>
+    allColocationsOf(workloads.slice(i), members - 1).map((rest) => [first, ...rest]),
+  )
 }
 
 /**
@@ -16,7 +19,11 @@ export function allColocationsOf<W>(workloads: readonly W[], members: number): W
  * each is taken if any of its members has been taken less often. Colocations of a workload with itself are passed over, as
  * in the published study.
  */
-export function occurrencePlan<W>(colocations: readonly (readonly W[])[], times: number, seed: number): (readonly W[])[] {
+export function occurrencePlan<W>(
+  colocations: readonly (readonly W[])[],
+  times: number,
+  seed: number,
+): (readonly W[])[] {
   if (!Number.isInteger(times) || times < 1) throw new InvalidInputError('times', times, 'an integer of at least 1')
   const taken = new Map<W, number>()
   return shuffled(colocations, new SeededRandom(seed)).filter((members) => {

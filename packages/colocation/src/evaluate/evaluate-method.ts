@@ -1,6 +1,7 @@
 import { throughputSum } from '../colocation.js'
 import { type Accuracy, accuracy } from './accuracy.js'
-import type { Method } from './method.js'
+import type { Method, Prepared } from './method.js'
+import { type MeasuredPool, poolGain } from './pool-gain.js'
 import type { Split } from './splits.js'
 import { meanOf, targetGains } from './target-gain.js'
 
@@ -16,15 +17,22 @@ export interface Evaluation {
   readonly gainDeviation: number
   /** What the oracle's choice has more, samples/s. */
   readonly regretPerS: number
+  /** Measured sum of the pairing that is chosen for a pool of eight over the best; null where there are no pools. */
+  readonly poolGain: number | null
   /** Time to learn from one split's training rows, ms; null without a clock. */
   readonly trainingMs: number | null
 }
 
 /**
  * @param splits at least one
- * @param now a clock in ms, for the training time
+ * @param options.pools to be divided into pairs; they may hold pairs that a method has learnt from, for all methods alike
+ * @param options.now a clock in ms, for the training time
  */
-export function evaluateMethod(method: Method, splits: readonly Split[], now?: () => number): Evaluation {
+export function evaluateMethod(
+  method: Method,
+  splits: readonly Split[],
+  { pools = [], now }: { readonly pools?: readonly MeasuredPool[]; readonly now?: () => number } = {},
+): Evaluation {
   const results = splits.map((split) => {
     const beginMs = now?.()
     const prepared = method.prepare(split)
@@ -35,6 +43,7 @@ export function evaluateMethod(method: Method, splits: readonly Split[], now?: (
       accuracy: sums ? accuracy(split.test.map(throughputSum), sums) : null,
       gain: meanOf(gains.map(({ gain }) => gain)),
       regretPerS: meanOf(gains.map(({ regretPerS }) => regretPerS)),
+      poolGains: poolGains(prepared, pools),
       trainingMs,
     }
   })
@@ -50,8 +59,17 @@ export function evaluateMethod(method: Method, splits: readonly Split[], now?: (
     gainDeviation:
       gains.length < 2 ? 0 : Math.sqrt(gains.reduce((sum, value) => sum + (value - gain) ** 2, 0) / (gains.length - 1)),
     regretPerS: meanOf(results.map(({ regretPerS }) => regretPerS)),
+    poolGain: pools.length === 0 ? null : meanOf(results.flatMap(({ poolGains }) => poolGains)),
     trainingMs: times.length === 0 ? null : meanOf(times),
   }
+}
+
+function poolGains(prepared: Prepared, pools: readonly MeasuredPool[]): number[] {
+  return pools.map((pool) => {
+    const pairs = pool.pairs.map(({ colocation }) => colocation)
+    const scores = prepared.scoresOf(pairs)
+    return poolGain(pool, new Map(pairs.map((pair, i) => [pair, scores[i]!])))
+  })
 }
 
 function meanAccuracy(accuracies: readonly Accuracy[]): Accuracy {

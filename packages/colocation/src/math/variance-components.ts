@@ -57,12 +57,7 @@ export function fitVarianceComponents(
   }
 }
 
-export function weightedSum(
-  parts: readonly Float64Array[],
-  variances: Float64Array,
-  n: number,
-  jitter: number,
-): Float64Array {
+function weightedSum(parts: readonly Float64Array[], variances: Float64Array, n: number, jitter: number): Float64Array {
   const sum = new Float64Array(n * n)
   parts.forEach((part, c) => {
     const variance = variances[c]!

@@ -25,6 +25,7 @@ export const covarianceParts: readonly CovariancePart[] = [
   { others: 'rough' },
   { others: 'smooth' },
   { others: 'identity' },
+  { own: 'smooth', others: 'smooth' },
   { own: 'identity', others: 'linear' },
   { own: 'linear', others: 'identity' },
   { own: 'identity', others: 'size' },
@@ -68,7 +69,7 @@ export class SlowdownCovariance {
   }
 
   /** Covariance of two rows. */
-  between(a: CompanyPoint, b: CompanyPoint, variances: Float64Array): number {
+  between(a: CompanyPoint, b: CompanyPoint, variances: readonly number[]): number {
     const own = this.#offset(a.own, b.own)
     this.#meanOverOthers(a, b)
     let sum = 0

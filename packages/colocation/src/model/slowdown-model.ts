@@ -1,7 +1,7 @@
 import { InvalidInputError } from '@pctodl/platform'
 import { type Colocation, type Members, throughputSum } from '../colocation.js'
 import { choleskyFactor, inverseFromFactor } from '../math/cholesky.js'
-import { fitVarianceComponents, multiply, weightedSum } from '../math/variance-components.js'
+import { fitVarianceComponents, multiply } from '../math/variance-components.js'
 import type { Workload } from '../workload.js'
 import { Calibration } from './calibration.js'
 import type { ColocationPrediction } from './prediction.js'
@@ -17,17 +17,20 @@ export interface SlowdownOptions {
   readonly maxRows?: number
 }
 
-/** Everything that fitting found out. */
+/** Everything that fitting found out: plain values, which JSON can hold (`new SlowdownModel(JSON.parse(text))`). */
 export interface FittedSlowdown extends TrainingRows {
   /** Mean of the rows' exponents. */
   readonly mean: number
   /** Variance of each part of the covariance, then of a colocation's and of a row's noise. */
-  readonly variances: Float64Array
+  readonly variances: readonly number[]
 }
 
 /** Rows to which the variances are fitted; more say little more and cost their cube in each step. */
 const VARIANCE_ROWS = 160
 const VARIANCE_STEPS = 40
+
+/** Keeps the covariance invertible where the noise is estimated away; rows differ by far more. */
+const JITTER = 1e-9
 
 /**
  * How much of its throughput alone each member of a colocation keeps: Gaussian-process regression of
@@ -46,9 +49,9 @@ export class SlowdownModel {
   constructor(fitted: FittedSlowdown) {
     this.fitted = fitted
     this.#scaling = new WorkloadScaling(fitted.workloads)
-    const { rows, mean, variances } = fitted
+    const { rows, mean } = fitted
     const n = rows.length
-    const covariance = weightedSum(this.#parts(rows), variances, n, 1e-9)
+    const covariance = this.#covarianceOfRows()
     this.#inverse = inverseFromFactor(choleskyFactor(covariance, n), n)
     this.#weights = multiply(
       this.#inverse,
@@ -66,11 +69,12 @@ export class SlowdownModel {
     const all = trainingRows(colocations, maxRows, seed)
     const some = all.rows.slice(0, VARIANCE_ROWS)
     const mean = all.rows.reduce((sum, { exponent }) => sum + exponent, 0) / all.rows.length
-    const points = all.workloads.map((workload) => new WorkloadScaling(all.workloads).point(workload))
+    const scaling = new WorkloadScaling(all.workloads)
+    const points = all.workloads.map((workload) => scaling.point(workload))
     const parts = partMatrices(new SlowdownCovariance(points), some)
     const observations = Float64Array.from(some, ({ exponent }) => exponent - mean)
     const { variances } = fitVarianceComponents(parts, observations, VARIANCE_STEPS)
-    return new SlowdownModel({ ...all, mean, variances })
+    return new SlowdownModel({ ...all, mean, variances: [...variances] })
   }
 
   /**
@@ -125,9 +129,23 @@ export class SlowdownModel {
     return new SlowdownTable(workloads, exponents)
   }
 
-  #parts(rows: readonly TrainingRow[]): Float64Array[] {
-    const points = this.fitted.workloads.map((workload) => this.#scaling.point(workload))
-    return partMatrices(new SlowdownCovariance(points), rows)
+  /** Of the exponents that were measured, n x n by rows, noise included. */
+  #covarianceOfRows(): Float64Array {
+    const { rows, workloads, variances } = this.fitted
+    const n = rows.length
+    const covariance = new SlowdownCovariance(workloads.map((workload) => this.#scaling.point(workload)))
+    const [colocationNoise = 0, rowNoise = 0] = variances.slice(covarianceParts.length)
+    const matrix = new Float64Array(n * n)
+    for (let i = 0; i < n; i++) {
+      for (let j = 0; j <= i; j++) {
+        let value = covariance.between(rows[i]!, rows[j]!, variances)
+        if (rows[i]!.colocation === rows[j]!.colocation) value += colocationNoise
+        if (i === j) value += rowNoise / rows[i]!.count + JITTER
+        matrix[i * n + j] = value
+        matrix[j * n + i] = value
+      }
+    }
+    return matrix
   }
 
   /** The covariance over the training workloads and others; a workload is known again by its name. */

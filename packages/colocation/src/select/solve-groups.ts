@@ -18,7 +18,8 @@ export async function solveGroups(
   const counts = countByPlace(pool)
   const covered = new Set(candidates.flatMap(({ members }) => members))
   if ([...counts.keys()].some((place) => !covered.has(place))) return null
-  const highs = await (loading ??= import('highs').then(({ default: load }) => load()))
+  loading ??= import('highs').then(({ default: load }) => load())
+  const highs = await loading
   const solved = highs.solve(toLpText(candidates, counts, gpus), {
     mip_rel_gap: 0,
     mip_abs_gap: 1e-9,

@@ -96,6 +96,8 @@ export function curvesOf(profile: GpuProfile, kind: CurveKind = 'physical'): Gpu
 function interpolate(batches: readonly number[], values: Float64Array, row: number, share: number): number {
   let i = 1
   while (batches[i]! < share) i++
+  // Exactly through the measurements: rounding would make a flat line fall.
+  if (share === batches[i]!) return values[row + i]!
   const left = batches[i - 1]!
   const part = (share - left) / (batches[i]! - left)
   return values[row + i - 1]! + part * (values[row + i]! - values[row + i - 1]!)

@@ -32,6 +32,14 @@ export const SHORTEST_STEADY_WINDOW_S = 5
 /** Power above the limit by more than this share is worth a warning: limits bind on averages only. */
 const LIMIT_MARGIN = 0.05
 
+/**
+ * Units are told apart by thousands, hardware by less: power beyond these multiples of the limit, and times of one batch size that
+ * differ by more than this between limits or between neighbouring batch sizes, are seconds beside milliseconds or the like.
+ */
+const MOST_OF_LIMIT = 3
+const LEAST_OF_LIMIT = 0.01
+const MOST_TIMES_APART = 100
+
 /** Power limits of a profile, ascending, W. */
 export function limitsOf(profile: GpuProfile): number[] {
   return [...new Set(profile.rows.map(({ powerLimitW }) => powerLimitW))].sort((a, b) => a - b)
@@ -46,9 +54,10 @@ export function batchSizesOf(profile: GpuProfile): number[] {
  * Check a profile as every function of this package expects it: a full grid of batch sizes and limits.
  *
  * @param source named in messages: a file, or the name of the GPU
- * @throws InvalidInputError for what is no measurement, for batch sizes that miss a limit, and for fewer than two batch sizes
+ * @throws InvalidInputError for what is no measurement, for mixed units, for batch sizes that miss a limit, and for fewer than two
+ * batch sizes
  */
-export function assertProfile(profile: GpuProfile, source = profile.name): void {
+export function assertProfile(profile: GpuProfile, source: string = profile.name): void {
   const { rows, idlePowerW } = profile
   if (rows.length === 0) throw new InvalidInputError(`${source}: rows`, 'none', 'at least one measurement')
   rows.forEach((row, i) => {
@@ -68,6 +77,7 @@ export function assertProfile(profile: GpuProfile, source = profile.name): void 
   if (idlePowerW !== null && !(Number.isFinite(idlePowerW) && idlePowerW >= 0)) {
     throw new InvalidInputError(`${source}: idle power`, idlePowerW, 'watts, at least 0')
   }
+  assertUnits(profile, source)
   const limits = limitsOf(profile)
   const batchSizes = batchSizesOf(profile)
   for (const batchSize of batchSizes) {
@@ -88,6 +98,31 @@ export function assertProfile(profile: GpuProfile, source = profile.name): void 
       'at least two: one says nothing about how time grows with the batch',
     )
   }
+}
+
+function assertUnits({ rows }: GpuProfile, source: string): void {
+  for (const { batchSize, powerLimitW, timeS, energyJ } of rows) {
+    const ofLimit = energyJ / timeS / powerLimitW
+    if (ofLimit > MOST_OF_LIMIT || ofLimit < LEAST_OF_LIMIT) {
+      throw new InvalidInputError(
+        `${source}, batch ${batchSize}, ${powerLimitW} W: energy / time`,
+        `${(energyJ / timeS).toPrecision(3)} W`,
+        'a power near the limit: energy in J, time in s and limits in W, nothing in thousands or thousandths',
+      )
+    }
+  }
+  const ascending = [...rows].sort((a, b) => a.batchSize - b.batchSize || a.timeS - b.timeS)
+  ascending.slice(1).forEach((row, i) => {
+    const before = ascending[i]!
+    const apart = row.timeS / before.timeS
+    if (apart > (MOST_TIMES_APART * row.batchSize) / before.batchSize || apart < 1 / MOST_TIMES_APART) {
+      throw new InvalidInputError(
+        `${source}: time`,
+        `${before.timeS} at batch ${before.batchSize}, ${row.timeS} at batch ${row.batchSize}`,
+        'times in one unit, s, of windows of one number of steps',
+      )
+    }
+  })
 }
 
 /** Measurements of the same batch size and limit as their mean, in the order of first appearance. */

@@ -19,13 +19,16 @@ export interface Objective {
 /** A split with the limit of each GPU (an index, or `LEFT_OUT`). */
 export interface Split {
   readonly shares: Int32Array
-  readonly limits: Int8Array
+  readonly limits: Int16Array
   /** The slowest GPU's time, s. */
   readonly timeS: number
   /** With the waiting, J. */
   readonly energyJ: number
   readonly cost: number
 }
+
+/** Relative difference below which two times are the same: equal measurements differ by rounding once they are curves. */
+export const SAME_TIME = 1e-12
 
 interface Node {
   /** The slowest GPU takes longer than this... */
@@ -55,17 +58,21 @@ export class DeadlineSearch {
     this.#relaxation = new DeadlineRelaxation(gpus, globalBatch)
   }
 
-  /** @returns null where nothing keeps the limits */
-  cheapest(objective: Objective): Split | null {
+  /**
+   * @param afterS only solutions whose slowest GPU takes longer than this ...
+   * @param known ... for what is faster is known: the cheapest of them
+   * @returns null where nothing keeps the limits
+   */
+  cheapest(objective: Objective, afterS = 0, known: Split | null = null): Split | null {
     const { energyWeight, timeWeightW, pricePerWatt, idlePowerW, longestS, mostEnergyJ } = objective
     const all = this.#gpus.map((): ShareRange => ({ first: 0, last: this.#globalBatch }))
     if (timeWeightW === 0) return this.#atDeadline(longestS, all, objective)
-    let best: Split | null = null
+    let best = known
     const consider = (split: Split | null) => {
       if (split && split.energyJ <= mostEnergyJ && (best === null || split.cost < best.cost)) best = split
     }
     const upper = () => (best === null ? Number.POSITIVE_INFINITY : best.cost)
-    const open: Node[] = [{ afterS: 0, deadlineS: longestS, ranges: all, bound: 0 }]
+    const open: Node[] = [{ afterS, deadlineS: longestS, ranges: all, bound: 0 }]
     for (let node = open.pop(); node; node = open.pop()) {
       if (node.bound >= upper() * (1 - SAME_COST)) continue
       this.intervals++
@@ -104,7 +111,7 @@ export class DeadlineSearch {
   /** The least energy within a deadline. @returns null where it cannot be kept */
   leastEnergy(deadlineS: number, idlePowerW: number): Split | null {
     const all = this.#gpus.map((): ShareRange => ({ first: 0, last: this.#globalBatch }))
-    return this.#atDeadline(deadlineS, all, { ...leastEnergy, idlePowerW })
+    return this.#atDeadline(deadlineS * (1 + SAME_TIME), all, { ...leastEnergy, idlePowerW })
   }
 
   #atDeadline(deadlineS: number, ranges: readonly ShareRange[], objective: Objective): Split | null {
@@ -116,7 +123,7 @@ export class DeadlineSearch {
 
   /** With the limits that the relaxation has chosen for these shares. */
   #split(shares: Int32Array, { energyWeight, timeWeightW, pricePerWatt, idlePowerW }: Objective): Split {
-    const limits = new Int8Array(shares.length)
+    const limits = new Int16Array(shares.length)
     let timeS = 0
     let active = 0
     let watts = 0

@@ -3,13 +3,13 @@ import { type GpuOptions, LEFT_OUT, type ShareRange } from './option-table.js'
 /** The cheapest way to do every share of one GPU within a deadline, and its lower convex hull. */
 class CheapestShares {
   readonly cost: Float64Array
-  readonly limit: Int8Array
+  readonly limit: Int16Array
   readonly hull: Int32Array
   hullLength = 0
 
   constructor(globalBatch: number) {
     this.cost = new Float64Array(globalBatch + 1)
-    this.limit = new Int8Array(globalBatch + 1)
+    this.limit = new Int16Array(globalBatch + 1)
     this.hull = new Int32Array(globalBatch + 1)
   }
 

@@ -1,0 +1,26 @@
+import { Bench } from 'tinybench'
+import { groupPool, SlowdownModel } from '../src/index.js'
+import { exampleStudy } from '../test/example-study.js'
+
+// Times of learning, predicting and choosing on the example study.
+const { catalog, pairs, triples } = exampleStudy()
+const workloads = [...catalog]
+const model = SlowdownModel.fit(pairs.slice(0, 120))
+const table = model.slowdownTable(workloads)
+const pool = workloads.map((_, place) => place)
+const twice = [...pool, ...pool]
+
+const bench = new Bench({ time: 1000, warmupTime: 200 })
+bench
+  .add('fit 40 pairs', () => void SlowdownModel.fit(pairs.slice(0, 40)))
+  .add('fit 120 pairs', () => void SlowdownModel.fit(pairs.slice(0, 120)))
+  .add(`fit ${triples.length} triples`, () => void SlowdownModel.fit(triples))
+  .add('predict a pair with intervals', () => void model.predict(workloads.slice(0, 2)))
+  .add('table of 21 x 21 slowdowns', () => void model.slowdownTable(workloads))
+  .add('21 jobs into pairs, exactly', () => groupPool(table, pool, { objective: 'speedup', maxMembers: 2 }))
+  .add('42 jobs into groups of up to 3, exactly', () => groupPool(table, twice, { objective: 'speedup', maxMembers: 3 }))
+  .add('42 jobs into groups of up to 4, by search', () =>
+    groupPool(table, twice, { objective: 'speedup', maxMembers: 4, maxCandidates: 1 }),
+  )
+await bench.run()
+console.table(bench.table())

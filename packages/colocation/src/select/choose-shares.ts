@@ -1,0 +1,34 @@
+import { InvalidInputError } from '@pctodl/platform'
+import type { SharePoint, ShareSweep } from '../tables/share-sweep-table.js'
+import type { Objective } from './group-judge.js'
+
+export interface ShareChoice extends SharePoint {
+  /** Part of its throughput alone, at the whole board, that each member keeps. */
+  readonly keptShares: readonly number[]
+  readonly value: number
+}
+
+/**
+ * The best measured split of the MPS shares of a colocation.
+ *
+ * @param exclusiveThroughputs of each member alone with the whole board, samples/s
+ * @param leastKeptShares part of it that each member must keep at least. Default: none
+ * @returns null where no measured split keeps these
+ */
+export function chooseShares(
+  { members, points }: ShareSweep,
+  exclusiveThroughputs: readonly number[],
+  { objective, leastKeptShares = [] }: { readonly objective: Objective; readonly leastKeptShares?: readonly number[] },
+): ShareChoice | null {
+  if (exclusiveThroughputs.length !== members.length) {
+    throw new InvalidInputError('exclusiveThroughputs', exclusiveThroughputs, `one per member (${members.length})`)
+  }
+  const choices = points.map(({ mpsPercents, throughputs }): ShareChoice => {
+    const keptShares = throughputs.map((throughput, i) => throughput / exclusiveThroughputs[i]!)
+    const summed = objective === 'throughput' ? throughputs : keptShares
+    return { mpsPercents, throughputs, keptShares, value: summed.reduce((sum, value) => sum + value, 0) }
+  })
+  return choices
+    .filter(({ keptShares }) => keptShares.every((kept, i) => kept >= (leastKeptShares[i] ?? 0)))
+    .reduce<ShareChoice | null>((best, choice) => (best && best.value >= choice.value ? best : choice), null)
+}

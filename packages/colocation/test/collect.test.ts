@@ -1,0 +1,114 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
+import { type TenantPool, VirtualClock } from '@pctodl/platform'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import {
+  allColocationsOf,
+  collectTables,
+  measureCompany,
+  mostInformative,
+  parseColocationTable,
+  SlowdownModel,
+  WorkloadCatalog,
+} from '../src/index.js'
+import { exampleStudy } from './example-study.js'
+
+const clock = new VirtualClock()
+const window = { warmUpMs: 500, windowMs: 3_000 }
+const names = ['resnet50_batch8-inf', 'mobilenet_v2_batch8-inf']
+let pool: SimulatedTenants
+let folder = ''
+
+beforeEach(() => {
+  pool = new SimulatedTenants(new SimulatedGpu('V100', { clock, seed: 1 }), { oversubscribe: true })
+  folder = mkdtempSync(path.join(tmpdir(), 'pctodl-collect-'))
+})
+
+afterEach(async () => {
+  await pool.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+describe('measuring company', () => {
+  it('counts all members over one window, and sharing costs them something', async () => {
+    const [alone] = await Promise.all([measureCompany(pool, clock, [names[0]!], window)])
+    const together = await measureCompany(pool, clock, names, window)
+    if ('failure' in alone || 'failure' in together) throw new Error('failed')
+    expect(together.throughputs).toHaveLength(2)
+    expect(together.throughputs[0]).toBeLessThan(alone.throughputs[0]!)
+    expect(together.throughputs[0]).toBeGreaterThan(0.2 * alone.throughputs[0]!)
+  })
+
+  it('reports what cannot run, and refuses what cannot be measured', async () => {
+    const tooLarge = ['vgg19_batch4096-inf', names[0]!]
+    expect(await measureCompany(pool, clock, tooLarge, window)).toMatchObject({
+      names: tooLarge,
+      failure: expect.stringContaining('vgg19 x 4096: out of memory'),
+    })
+    await expect(measureCompany(pool, clock, ['bert_batch8-train'], window)).rejects.toThrow('an inference workload')
+    await expect(measureCompany(pool, clock, names, { warmUpMs: 0, windowMs: 2 })).rejects.toThrow(
+      'use a longer window',
+    )
+    await expect(measureCompany(pool, clock, names, { windowMs: 0 })).rejects.toThrow('above 0')
+  })
+
+  it('does not take a restarted process for a slow one', async () => {
+    let readings = 0
+    const restarting: TenantPool = {
+      apply: (tenants, options) => pool.apply(tenants, options),
+      stop: () => pool.stop(),
+      counters: () => {
+        readings++
+        return pool.counters().map((counters) => (readings > 1 ? { ...counters, id: counters.id + 1 } : counters))
+      },
+    }
+    await expect(measureCompany(restarting, clock, names, window)).rejects.toThrow('its process was restarted')
+  })
+})
+
+describe('collecting tables', () => {
+  const { catalog } = exampleStudy()
+  const some = new WorkloadCatalog(catalog.all(names))
+  const plan = allColocationsOf(names, 2)
+
+  it('goes on where a run ended, whatever ended it', async () => {
+    const interrupted = new AbortController()
+    const measured: string[] = []
+    const first = collectTables(pool, clock, some, plan, folder, {
+      ...window,
+      signal: interrupted.signal,
+      onMeasured: ({ names: members }) => {
+        measured.push(members.join('+'))
+        if (measured.length === 2) interrupted.abort(new Error('interrupted'))
+      },
+    })
+    await expect(first).rejects.toThrow('interrupted')
+    const failures = await collectTables(pool, clock, some, plan, folder, {
+      ...window,
+      onMeasured: ({ names: members }) => measured.push(members.join('+')),
+    })
+    expect(failures).toEqual([])
+    expect(measured).toEqual(plan.map((members) => members.join('+')))
+    const table = parseColocationTable(readFileSync(path.join(folder, 'colocations2.csv'), 'utf8'), some)
+    expect(table.map(({ members }) => members.map(({ name }) => name))).toEqual(plan)
+  })
+})
+
+describe('what to measure next', () => {
+  it('is what the model is least sure of, and nothing that is known', () => {
+    const { catalog, pairs } = exampleStudy()
+    const known = pairs.filter(({ members }) => members.every(({ name }) => !name.startsWith('vgg19')))
+    const candidates = allColocationsOf([...catalog], 2)
+    const ranked = mostInformative(
+      SlowdownModel.fit(known.slice(0, 60)),
+      candidates,
+      known.map(({ members }) => members),
+    )
+    expect(ranked).toHaveLength(candidates.length - known.length)
+    expect(ranked[0]!.members.some(({ name }) => name.startsWith('vgg19'))).toBe(true)
+    for (let i = 1; i < ranked.length; i++)
+      expect(ranked[i]!.relativeWidth).toBeLessThanOrEqual(ranked[i - 1]!.relativeWidth)
+  })
+})

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest'
+import {
+  honestLinearMethod,
+  type Method,
+  occurrencePlan,
+  publishedMethod,
+  ruleMethods,
+  slowdownMethod,
+  unseenWorkloadSplits,
+} from '../src/index.js'
+import { allPairs, lawfulColocation, syntheticWorkloads } from './synthetic-board.js'
+
+const pairs = allPairs(syntheticWorkloads(14)).map(lawfulColocation)
+const train = pairs.filter((_, i) => i % 3 === 0)
+const test = pairs.filter((_, i) => i % 3 === 1)
+const asked = test.slice(0, 10)
+
+/** What a method says of ten test rows when the other test rows are these. */
+function answers(method: Method, others: typeof test) {
+  const prepared = method.prepare({ name: 'split', train, test: [...asked, ...others] })
+  const all = [...asked, ...others]
+  return { sums: prepared.sumsOf?.(all).slice(0, 10), scores: prepared.scoresOf(all).slice(0, 10) }
+}
+
+describe('nothing of the test rows enters a prediction', () => {
+  const others = test.slice(10)
+  const changed = others.slice(5).map(({ members, throughputs }) => ({
+    members: members.map((member) => ({ ...member, name: `x${member.name}`, smUtilPercent: member.smUtilPercent / 3 })),
+    throughputs: throughputs.map((throughput) => 50 * throughput),
+  }))
+
+  it.each([slowdownMethod, honestLinearMethod, ...ruleMethods])('by $name', (method) => {
+    expect(answers(method, changed)).toEqual(answers(method, others))
+  })
+
+  it('but by the published scaling it does', () => {
+    expect(answers(publishedMethod, changed).sums).not.toEqual(answers(publishedMethod, others).sums)
+    expect(answers(publishedMethod, changed).scores).not.toEqual(answers(publishedMethod, others).scores)
+  })
+})
+
+describe('splits by unseen workload', () => {
+  it('train with no workload of the same network and mode', () => {
+    const splits = unseenWorkloadSplits(pairs)
+    expect(splits).toHaveLength(14)
+    const networkAndMode = (name: string) => name.replace(/_batch\d+/, '')
+    for (const { name, train: learnt, test: judged } of splits) {
+      expect(judged.every(({ members }) => members.some((member) => member.name === name))).toBe(true)
+      const names = learnt.flatMap(({ members }) => members.map((member) => networkAndMode(member.name)))
+      expect(names).not.toContain(networkAndMode(name))
+      expect(learnt.length).toBeGreaterThan(60)
+    }
+  })
+})
+
+describe('a plan by occurrence', () => {
+  it('holds every workload as often as asked, and few colocations', () => {
+    const workloads = syntheticWorkloads(14)
+    for (const times of [1, 3]) {
+      const plan = occurrencePlan(allPairs(workloads), times, 7)
+      for (const workload of workloads) {
+        expect(plan.filter((members) => members.includes(workload)).length).toBeGreaterThanOrEqual(times)
+      }
+      expect(plan.length).toBeLessThanOrEqual(14 * times)
+      expect(occurrencePlan(allPairs(workloads), times, 7)).toEqual(plan)
+      expect(occurrencePlan(allPairs(workloads), times, 8)).not.toEqual(plan)
+    }
+    expect(() => occurrencePlan(allPairs(workloads), 0, 1)).toThrow('at least 1')
+  })
+})

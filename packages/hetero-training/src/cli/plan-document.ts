@@ -1,0 +1,49 @@
+import type { ComparedPlanName } from '../compare-plans.js'
+import type { ParetoFront } from '../pareto-front.js'
+import type { PublishedAllocation } from '../published/published-search.js'
+import type { TrainingPlan } from '../training-plan.js'
+import type { PlanCall } from './plan-options.js'
+
+/** What marks a plan on disk, for those who carry it out. */
+export const PLAN_FORMAT = 'pctodl-hetero-plan'
+export const PLAN_VERSION = 1
+
+/** What a call of the planner answers. */
+export interface PlanAnswer {
+  readonly plan: TrainingPlan
+  /** No plan costs less, W s; null for a published search, which does not know. */
+  readonly lowerBound: number | null
+  readonly warnings: readonly string[]
+  readonly published: PublishedAllocation | null
+  readonly compared: ReadonlyMap<ComparedPlanName, TrainingPlan>
+  readonly front: ParetoFront | null
+  readonly searchMs: number
+}
+
+/** Optimiser steps of an epoch: the last one may be smaller. */
+export function stepsOfEpoch(datasetSize: number, globalBatch: number): number {
+  return Math.ceil(datasetSize / globalBatch)
+}
+
+/** The answer as `--json` prints it. */
+export function planDocument({ job, budgets, datasetSize }: PlanCall, answer: PlanAnswer) {
+  const { plan, lowerBound, warnings, published, compared, front, searchMs } = answer
+  const { globalBatch } = job
+  const steps = datasetSize === null || plan.unit === 'window' ? null : stepsOfEpoch(datasetSize, globalBatch)
+  return {
+    format: PLAN_FORMAT,
+    version: PLAN_VERSION,
+    globalBatch,
+    eta: job.eta,
+    budgets,
+    ...plan,
+    gpus: plan.gpus.map((gpu) => ({ ...gpu, gradientWeight: gpu.share / globalBatch })),
+    lowerBound,
+    epoch: steps === null ? null : { steps, timeS: steps * plan.timeS, energyJ: steps * plan.energyJ },
+    compared: Object.fromEntries(compared),
+    published,
+    front: front && { plans: front.plans, knee: front.knee },
+    warnings,
+    searchMs,
+  }
+}

@@ -1,0 +1,1 @@
+export { pctodlHetero } from './cli/main.js'

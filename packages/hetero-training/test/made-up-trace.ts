@@ -1,0 +1,24 @@
+/** A GPU of our own making, in the published layout. */
+export interface MadeUpGpu {
+  /** At the largest limit and a large batch. */
+  readonly samplesPerS: number
+  readonly limitsW: readonly number[]
+}
+
+const batchSizes = [32, 64, 128, 256, 512]
+const WINDOW_STEPS = 40
+
+/** Time has a fixed part, speed goes with the square root of the limit, and power nears the limit with the batch. */
+export function madeUpTrace({ samplesPerS, limitsW }: MadeUpGpu) {
+  const largest = Math.max(...limitsW)
+  return Object.fromEntries(
+    batchSizes.map((batch) => [
+      String(batch),
+      limitsW.map((limit) => {
+        const time = WINDOW_STEPS * (0.02 + (batch / samplesPerS) * Math.sqrt(largest / limit))
+        const power = limit * (0.55 + (0.4 * batch) / (batch + 60))
+        return { power_limit: limit, energy: power * time, time }
+      }),
+    ]),
+  )
+}

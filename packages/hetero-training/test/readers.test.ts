@@ -1,0 +1,245 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { InvalidInputError } from '@pctodl/platform'
+import { afterAll, describe, expect, it } from 'vitest'
+import { findPlan, parseProfileCsv, parseProfileJson, readProfile } from '../src/index.js'
+
+/** A published trace: 4 batch sizes, 2 limits. */
+const published = () =>
+  Object.fromEntries(
+    [32, 64, 128, 256].map((batch) => [
+      String(batch),
+      [200, 100].map((limit) => ({
+        power_limit: limit,
+        energy: limit * 0.8 * (1 + batch / 100),
+        time: 1 + batch / 100,
+      })),
+    ]),
+  )
+
+const fromJson = (value: unknown) => parseProfileJson(JSON.stringify(value), 'a.json', 'a')
+
+function refuses(read: () => unknown, message: RegExp) {
+  let thrown: unknown
+  try {
+    read()
+  } catch (error) {
+    thrown = error
+  }
+  expect(thrown).toBeInstanceOf(InvalidInputError)
+  expect((thrown as InvalidInputError).message).toMatch(message)
+}
+
+/** The trace with one thing wrong. */
+function broken(change: (trace: Record<string, Record<string, unknown>[]>) => void) {
+  const trace = published() as Record<string, Record<string, unknown>[]>
+  change(trace)
+  return () => fromJson(trace)
+}
+
+describe('a published trace', () => {
+  it('is read in its order of limits, as windows', () => {
+    const { unit, rows, idlePowerW } = fromJson(published())
+    expect({ unit, idlePowerW }).toEqual({ unit: 'window', idlePowerW: null })
+    expect(rows).toHaveLength(8)
+    expect(rows[0]).toEqual({ batchSize: 32, powerLimitW: 200, timeS: 1.32, energyJ: 160 * 1.32 })
+  })
+
+  it('with a missing limit is refused, naming it', () => {
+    refuses(
+      broken((trace) => trace['64']!.pop()),
+      /^a\.json, batch 64: power limits: got '200', expected .* 100 W are missing/,
+    )
+  })
+
+  it('with one batch size is refused', () => {
+    refuses(() => fromJson({ 32: published()['32'] }), /^a\.json: batch sizes: got '32', expected at least two/)
+  })
+
+  it('with negative, zero or absent values is refused, naming the place', () => {
+    refuses(
+      broken((trace) => (trace['64']![1]!['time'] = -1)),
+      /^a\.json: 64\.1\.time: got -1, expected .*>0/,
+    )
+    refuses(
+      broken((trace) => (trace['64']![1]!['energy'] = 0)),
+      /64\.1\.energy: got 0/,
+    )
+    refuses(
+      broken((trace) => delete trace['64']![1]!['power_limit']),
+      /64\.1\.power_limit/,
+    )
+    refuses(
+      broken((trace) => (trace['64']![1]!['power_limit'] = '100 W')),
+      /64\.1\.power_limit: got '100 W'/,
+    )
+  })
+
+  it('with a batch size that is none, or a limit twice, is refused', () => {
+    refuses(() => fromJson({ ...published(), big: published()['64'] }), /batch size: got 'big'/)
+    refuses(
+      broken((trace) => trace['64']!.push(trace['64']![0]!)),
+      /^a\.json, batch 64: power_limit: got '200 twice'/,
+    )
+  })
+
+  it('in mixed units is refused: milliseconds, millijoules, or both of one row', () => {
+    const scaled = (row: Record<string, unknown>, ...columns: string[]) => {
+      for (const column of columns) row[column] = 1000 * (row[column] as number)
+    }
+    refuses(
+      broken((trace) => scaled(trace['64']![0]!, 'time')),
+      /batch 64, 200 W: energy \/ time: got '0\.160 W', expected .*time in s/,
+    )
+    refuses(
+      broken((trace) => scaled(trace['64']![0]!, 'energy')),
+      /energy \/ time: got '1\.60e\+5 W'/,
+    )
+    refuses(
+      broken((trace) => scaled(trace['64']![0]!, 'energy', 'time')),
+      /^a\.json: time: got '1\.6\d* at batch 64, 1640[.\d]* at batch 64', expected times in one unit/,
+    )
+    refuses(
+      broken((trace) => {
+        for (const row of trace['64']!) scaled(row, 'energy', 'time')
+      }),
+      /time: got '1\.32 at batch 32, 1640[.\d]* at batch 64'/,
+    )
+  })
+
+  it('that is no JSON, or something else, is refused', () => {
+    refuses(
+      () => parseProfileJson('batch,limit', 'a.json', 'a'),
+      /^a\.json: got 'batch,limit', expected a profile in JSON/,
+    )
+    refuses(() => fromJson([1, 2]), /^a\.json/)
+    refuses(() => fromJson({}), /^a\.json: rows: got 'none'/)
+    refuses(() => fromJson(null), /^a\.json/)
+  })
+})
+
+describe('a profile of this package', () => {
+  const file = {
+    format: 'pctodl-hetero-profile',
+    version: 1,
+    gpu: { name: 'T4', uuid: null, driverVersion: null },
+    model: null,
+    idlePowerW: 12,
+    rows: [8, 16].flatMap((batchSize) =>
+      [0, 1].map((repeat) => ({ batchSize, powerLimitW: 70, steps: 10, timeS: 5 + repeat, energyJ: 300, repeat })),
+    ),
+  }
+
+  it('is read in steps, repeats averaged', () => {
+    expect(fromJson(file)).toEqual({
+      name: 'T4',
+      unit: 'step',
+      idlePowerW: 12,
+      rows: [8, 16].map((batchSize) => ({ batchSize, powerLimitW: 70, timeS: 0.55, energyJ: 30 })),
+    })
+  })
+
+  it('of another version, or with a fraction of a step, is refused', () => {
+    refuses(() => fromJson({ ...file, version: 2 }), /^a\.json: version: got 2/)
+    refuses(() => fromJson({ ...file, rows: [{ ...file.rows[0], steps: 1.5 }] }), /rows\.0\.steps: got 1\.5/)
+  })
+})
+
+describe('CSV', () => {
+  const windows = [
+    'dataset,gpu,batch_size,power_limit_w,time_s,energy_j,average_power_w',
+    ...['a10', 't4'].flatMap((gpu) => [8, 16].map((batch) => `cifar,${gpu},${batch},70,${batch / 4},${batch * 15},60`)),
+  ]
+  const epochs = [
+    'dataset,network,batch_size,optimizer,power_limit,time_per_epoch,average_power',
+    'cifar100,shufflenetv2,1000,sgd,250,100,200',
+    'cifar100,shufflenetv2,2000,sgd,250,60,220',
+  ]
+  const csv = (lines: readonly string[], options = {}) =>
+    parseProfileCsv(lines.join('\n'), 'a.csv', { name: 'x', ...options })
+
+  it('of windows is read for one of its GPUs', () => {
+    expect(csv(windows, { gpu: 't4' }).rows).toEqual(
+      [8, 16].map((batchSize) => ({ batchSize, powerLimitW: 70, timeS: batchSize / 4, energyJ: batchSize * 15 })),
+    )
+    refuses(() => csv(windows), /^a\.csv: gpu: got 'a10, t4', expected one of them/)
+    refuses(() => csv(windows, { gpu: 'h100' }), /^a\.csv: gpu: got 'h100', expected one of a10, t4/)
+  })
+
+  it('of epochs is read in steps, which takes the size of the data set', () => {
+    const { unit, rows } = csv(epochs, { datasetSize: 50_000 })
+    expect(unit).toBe('step')
+    expect(rows[0]).toEqual({ batchSize: 1000, powerLimitW: 250, timeS: 2, energyJ: 400 })
+    refuses(
+      () => csv(epochs),
+      /^datasetSize: got undefined, expected the samples of the data set: a\.csv counts in epochs/,
+    )
+  })
+
+  it('that is not what it should be is refused, naming line and column', () => {
+    refuses(
+      () => csv([...windows.slice(0, 3), 'cifar,a10,32,70,-2,5,1'], { gpu: 'a10' }),
+      /^a\.csv, line 4: time_s: got '-2'/,
+    )
+    refuses(
+      () => csv([...windows.slice(0, 3), 'cifar,a10,32,70,,5,1'], { gpu: 'a10' }),
+      /^a\.csv, line 4: time_s: got ''/,
+    )
+    refuses(
+      () => csv(windows.map((line) => line.replace('time_s', 'time_ms'))),
+      /^a\.csv: columns: .*expected batch_size/,
+    )
+    refuses(() => csv(windows.slice(0, 1)), /^a\.csv: rows: got 'none'/)
+    refuses(() => csv([...windows, '1,2']), /^a\.csv: got .*expected CSV with a header/)
+  })
+})
+
+describe('readProfile', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-traces-'))
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+  it('names the GPU after the file, and takes idle power', () => {
+    const file = path.join(folder, 't4.json')
+    writeFileSync(file, JSON.stringify(published()))
+    expect(readProfile(file)).toMatchObject({ name: 't4', idlePowerW: null })
+    expect(readProfile(file, { name: 'left', idlePowerW: 9 })).toMatchObject({ name: 'left', idlePowerW: 9 })
+    refuses(
+      () => readProfile(path.join(folder, 'gone.json')),
+      /^profile: got '.*gone\.json', expected a file that can be read/,
+    )
+  })
+})
+
+describe('a job', () => {
+  const windows = fromJson(published())
+  const steps = { ...fromJson(published()), unit: 'step' as const, name: 'b' }
+  const plan =
+    (change: object, gpu: object = {}) =>
+    () =>
+      findPlan({ gpus: [{ profile: windows, ...gpu }], globalBatch: 64, ...change })
+
+  it('over profiles in windows and in steps is refused', () => {
+    refuses(
+      plan({ gpus: [{ profile: windows }, { profile: steps }] }),
+      /^gpus: got 'a in windows, b in steps', expected profiles in one unit/,
+    )
+  })
+
+  it('with values that make no sense is refused', () => {
+    refuses(plan({ gpus: [] }), /^gpus: got 'none'/)
+    refuses(plan({ gpus: [{ profile: windows }, { profile: windows }] }), /^gpus: got 'a twice'/)
+    refuses(plan({ globalBatch: 0 }), /^globalBatch: got 0/)
+    refuses(plan({ eta: 1.5 }), /^eta: got 1\.5/)
+    refuses(plan({ allReduceS: -1 }), /^allReduceS: got -1/)
+    refuses(plan({}, { maxShare: 2.5 }), /^a: maxShare: got 2\.5/)
+    refuses(
+      plan({}, { powerLimitsW: [150] }),
+      /^a: powerLimitsW: got 150, expected limits that were profiled: 100, 200 W/,
+    )
+    refuses(
+      plan({}, { profile: { ...windows, idlePowerW: 120 } }),
+      /^a: idle power: got 120, expected less than the lowest/,
+    )
+  })
+})
