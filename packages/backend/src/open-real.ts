@@ -16,6 +16,7 @@ import {
 import type { Backend } from './backend.js'
 import { detectGpus } from './detect-gpus.js'
 import { MpsTenants } from './mps-tenants.js'
+import { visibleGpus } from './visible-gpus.js'
 
 export interface RealBackendOptions {
   /** Index, UUID, PCI bus id, or name of the board. */
@@ -90,22 +91,25 @@ function workerKind(name: string): WorkerKind {
 }
 
 /**
- * What NVML is asked for: a UUID or a bus id as it is, an index or a name if such a board is there.
+ * What NVML is asked for: a UUID or a bus id as it is, an index if there is such a board, and for a name the first board of that
+ * type which `CUDA_VISIBLE_DEVICES` leaves to this process.
  *
  * @throws PctodlError `NO_BOARD`, UnknownNameError
  */
 function boardId(gpu: string): string | number {
   if (isRealBoardId(gpu) && !isIndex(gpu)) return gpu
   const { gpus, notes } = detectGpus()
+  const visible = process.env['CUDA_VISIBLE_DEVICES']
   const found = isIndex(gpu)
     ? gpus.find(({ index }) => index === Number(gpu))
-    : gpus.find(({ key }) => key === findGpuSpec(gpu).key)
+    : visibleGpus(gpus, visible).find(({ key }) => key === findGpuSpec(gpu).key)
   if (found) return found.index
   const wanted = isIndex(gpu) ? `board ${gpu}` : findGpuSpec(gpu).name
   const present = gpus.map(({ index, name }) => `${index}: ${name}`).join(', ')
+  const left = visible === undefined || visible === '' ? [] : [`CUDA_VISIBLE_DEVICES is ${visible}`]
   throw new PctodlError(
     'NO_BOARD',
-    `no ${wanted} is in this machine (${[present === '' ? 'there is none' : `there: ${present}`, ...notes].join('; ')})`,
+    `no ${wanted} is in this machine (${[present === '' ? 'there is none' : `there: ${present}`, ...left, ...notes].join('; ')})`,
   )
 }
 

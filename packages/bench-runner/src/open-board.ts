@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
-import { type Clock, type Gpu, PctodlError, type TenantPool, VirtualClock } from '@pctodl/platform'
+import { type Clock, type Gpu, type TenantPool, VirtualClock } from '@pctodl/platform'
 import type { Cell, RealBoard } from './cell.js'
 import type { BoardIdentity } from './manifest.js'
 import type { BenchTask } from './tasks.js'
@@ -40,19 +40,13 @@ async function openReal(task: BenchTask, run: number, { worker, datasetPath }: R
   // Loaded here, for it takes the driver's library and worker pools with it.
   const { openReal: openRealBackend } = await import('@pctodl/backend')
   const backend = await openRealBackend({
-    gpu: boardGivenByScheduler() ?? task.board,
+    gpu: task.board,
     worker,
     seed: run,
     ...(datasetPath === undefined ? {} : { dataset: path.join(datasetPath, task.dataset) }),
   })
   try {
     const { spec } = backend.gpu
-    if (spec.key !== task.board) {
-      throw new PctodlError(
-        'NO_BOARD',
-        `task ${task.id} is for a ${task.board}, but CUDA_VISIBLE_DEVICES names a ${spec.name}`,
-      )
-    }
     const { uuid, driverVersion } = await backend.gpu.info()
     return {
       gpu: backend.gpu,
@@ -65,10 +59,4 @@ async function openReal(task: BenchTask, run: number, { worker, datasetPath }: R
     await backend.close()
     throw error
   }
-}
-
-/** A cluster says with `CUDA_VISIBLE_DEVICES` which board of a node belongs to a job. */
-function boardGivenByScheduler(): string | undefined {
-  const visible = process.env['CUDA_VISIBLE_DEVICES']?.split(',') ?? []
-  return visible.length === 1 && visible[0] !== '' ? visible[0] : undefined
 }

@@ -11,7 +11,8 @@ import { describeDuration, describePlan, describeRow, ProfileProgress } from './
 import { reportOf } from './report/report.js'
 import { requestedPlan } from './requested-plan.js'
 import { runPlan } from './run-plan.js'
-import { describeBoard, type Manifest, planSha256 } from './trace/manifest.js'
+import { runSpread } from './run-spread.js'
+import { describeBoard, type Manifest, planSha256, writeManifest } from './trace/manifest.js'
 import { formatRepeatsCsv, summarizeRepeats } from './trace/summarize-repeats.js'
 import { TraceStore } from './trace/trace-store.js'
 
@@ -37,6 +38,11 @@ export const pctodlProfile: CommandFunction = async (argv, terminal) => {
       writeFileAtomically(options.writePlanFile, `${JSON.stringify(plan, null, 1)}\n`)
     }
     terminal.stderr.write(`${backend.description}\n${describePlan(plan)}\n`)
+    if (options.spread && !options.spread.slurm && backend.kind === 'nvml') {
+      throw new UsageError(
+        '--jobs: one process at a time can measure a real board; spread the plan with --executor slurm',
+      )
+    }
     if (options.dryRun) {
       terminal.stdout.write(options.json ? `${JSON.stringify(dryReport(plan), null, 2)}\n` : listing(plan))
       return 0
@@ -61,10 +67,21 @@ async function measure(
   const startedMs = performance.now()
   const boardStartedMs = backend.clock.now()
   try {
-    if (rows.length > 0) stderr.write(`resuming after row ${rows.length} of ${plan.rows.length}\n`)
+    const { spread } = options
+    if (spread && rows.length === 0) {
+      const run = await runSpread({ ...options, spread }, plan, out, terminal)
+      if (run.boards.length > 1) writeManifest(store.files.manifest, { ...manifest, boards: run.boards })
+      for (const row of run.rows) {
+        store.append(row)
+        rows.push(row)
+      }
+    }
+    if (rows.length > 0 && rows.length < plan.rows.length) {
+      stderr.write(`resuming after row ${rows.length} of ${plan.rows.length}\n`)
+    }
     const progress = new ProfileProgress(stderr, plan, rows.length)
     await runPlan(backend, plan, {
-      measured: store.measured,
+      measured: [...rows],
       leaveClocksAlone: options.leaveClocksAlone,
       signal,
       onBegin: (planned, row) => progress.begin(planned, row),

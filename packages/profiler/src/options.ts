@@ -45,6 +45,21 @@ export interface ProfileOptions {
   readonly dryRun: boolean
   readonly plot: boolean
   readonly json: boolean
+  /** Cut the plan into pieces that are measured by several processes; undefined where this one measures everything. */
+  readonly spread: SpreadOptions | undefined
+}
+
+export interface SpreadOptions {
+  readonly pieces: number
+  /** Undefined for processes on this machine. */
+  readonly slurm:
+    | {
+        readonly gres?: string
+        readonly partition?: string
+        readonly account?: string
+        readonly sbatchArguments: readonly string[]
+      }
+    | undefined
 }
 
 interface RawOptions {
@@ -82,6 +97,13 @@ interface RawOptions {
   readonly dryRun?: boolean
   readonly plot?: boolean
   readonly json?: boolean
+  readonly jobs: number
+  readonly executor: 'local' | 'slurm'
+  readonly slurmElements: number
+  readonly slurmGres?: string
+  readonly slurmPartition?: string
+  readonly slurmAccount?: string
+  readonly slurmArgument?: string[]
 }
 
 /** @throws UsageError for anything that a user could have typed wrong */
@@ -141,6 +163,13 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     .option('--write-plan <file>', 'write the plan as JSON')
     .option('--out <file>', 'trace to write (default: profile/<board>.csv)')
     .option('--resume', 'go on with the run in --out, or start it if there is none')
+    .option('--jobs <n>', 'simulated board: measure in so many processes', integerFrom(1), 1)
+    .option('--executor <name>', 'local or slurm', oneOf('local', 'slurm'), 'local')
+    .option('--slurm-elements <n>', 'elements of the job array; the plan is spread over them', integerFrom(1), 8)
+    .option('--slurm-gres <gres>', 'generic resources of an element, e.g. gpu:a100:1')
+    .option('--slurm-partition <name>', 'partition')
+    .option('--slurm-account <name>', 'account')
+    .option('--slurm-argument <argument...>', 'further arguments of sbatch, e.g. --slurm-argument=--exclusive')
     .option('--dry-run', 'show the plan and the expected time, and measure nothing')
     .option('--plot', 'draw the trace as SVG and PNG beside it')
     .option('--json', 'print a JSON report on standard output')
@@ -183,7 +212,21 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     dryRun: raw.dryRun ?? false,
     plot: raw.plot ?? false,
     json: raw.json ?? false,
+    spread: spreadOf(raw),
   }))
+}
+
+function spreadOf(raw: RawOptions): SpreadOptions | undefined {
+  if (raw.executor === 'local') return raw.jobs > 1 ? { pieces: raw.jobs, slurm: undefined } : undefined
+  return {
+    pieces: raw.slurmElements,
+    slurm: {
+      ...(raw.slurmGres === undefined ? {} : { gres: raw.slurmGres }),
+      ...(raw.slurmPartition === undefined ? {} : { partition: raw.slurmPartition }),
+      ...(raw.slurmAccount === undefined ? {} : { account: raw.slurmAccount }),
+      sbatchArguments: raw.slurmArgument ?? [],
+    },
+  }
 }
 
 function modesOf(raw: RawOptions): Mode[] {

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { PctodlError } from '@pctodl/platform'
 import type { ProfileRow } from '../measure/profile-row.js'
@@ -18,6 +18,15 @@ export function traceFiles(out: string): TraceFiles {
   const { dir, name } = path.parse(out)
   const stem = path.join(dir, name)
   return { trace: out, static: `${stem}.static.csv`, manifest: `${stem}.manifest.json` }
+}
+
+/** All rows of a finished run, in the order of its plan. */
+export function readTrace(out: string): ProfileRow[] {
+  const files = traceFiles(out)
+  return [
+    ...(existsSync(files.trace) ? parseProfileCsv(readFileSync(files.trace, 'utf8')) : []),
+    ...(existsSync(files.static) ? parseStaticCsv(readFileSync(files.static, 'utf8')) : []),
+  ].sort((a, b) => a.row - b.row)
 }
 
 /** A run's rows on disk: they are appended as they are measured, and a killed run goes on after its last whole one. */
