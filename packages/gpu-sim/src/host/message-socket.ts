@@ -3,9 +3,12 @@ import { createInterface } from 'node:readline'
 
 /** One JSON value a line, both ways. */
 export function onMessages(socket: Socket, handle: (message: unknown) => void): void {
-  createInterface({ input: socket, crlfDelay: Number.POSITIVE_INFINITY }).on('line', (line) => {
+  const lines = createInterface({ input: socket, crlfDelay: Number.POSITIVE_INFINITY })
+  lines.on('line', (line) => {
     if (line !== '') handle(JSON.parse(line))
   })
+  // Whoever is killed amid a reply ends its own connection, not the host: the socket's 'close' tells.
+  lines.on('error', () => {})
 }
 
 export function send(socket: Socket, message: unknown): void {
