@@ -18,7 +18,9 @@ bench
   .add('predict a pair with intervals', () => void model.predict(workloads.slice(0, 2)))
   .add('table of 21 x 21 slowdowns', () => void model.slowdownTable(workloads))
   .add('21 jobs into pairs, exactly', () => groupPool(table, pool, { objective: 'speedup', maxMembers: 2 }))
-  .add('42 jobs into groups of up to 3, exactly', () => groupPool(table, twice, { objective: 'speedup', maxMembers: 3 }))
+  .add('42 jobs into groups of up to 3, exactly', () =>
+    groupPool(table, twice, { objective: 'speedup', maxMembers: 3 }),
+  )
   .add('42 jobs into groups of up to 4, by search', () =>
     groupPool(table, twice, { objective: 'speedup', maxMembers: 4, maxCandidates: 1 }),
   )

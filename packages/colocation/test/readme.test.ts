@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { expectation } from '../examples/predict.js'
-import { formatColocationTable, formatWorkloadTable } from '../src/index.js'
-import { allPairs, lawfulColocation, syntheticWorkloads } from './synthetic-board.js'
 
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8')
 
@@ -12,12 +10,16 @@ describe('README', () => {
     expect(blocks).toEqual([read('../examples/predict.ts')])
   })
 
-  it('shows an example that works', () => {
-    const workloads = syntheticWorkloads(8)
-    const pairs = formatColocationTable(allPairs(workloads).map(lawfulColocation))
-    const names = workloads.slice(0, 3).map(({ name }) => name)
-    expect(expectation(formatWorkloadTable(workloads), pairs, names)).toMatch(
-      /^(\S+ keeps \d+ %(, |; )){3}[\d.]+ samples\/s in sum \([\d.]+ to [\d.]+\)$/,
-    )
+  const names = ['resnet50_batch8-inf', 'vgg19_batch8-inf', 'mobilenet_v2_batch32-inf']
+  const study = (name: string) => read(`../datasets/simulated-v100/${name}`)
+
+  it('shows an example that works, and what it answers', () => {
+    const answer = expectation(study('workloads.csv'), study('colocations3.csv'), names)
+    expect(read('../README.md').replace(/\s+/g, ' ')).toContain(answer)
+  })
+
+  it('shows an example that says what nobody measured', () => {
+    const answer = expectation(study('workloads.csv'), study('colocations2.csv'), names)
+    expect(answer).toMatch(/\(how surely, nobody measured\)$/)
   })
 })

@@ -33,8 +33,8 @@ describe('pctodl-hetero', () => {
   it('takes the published options, for the published batch', async () => {
     const { code, stdout, stderr } = await call(...published, '--gpu1', 'A10', '--gpu2', 'T4')
     expect(code).toBe(0)
-    expect(stdout).toMatch(/^ GPU +share +percent +limit W +computes s/)
-    const shares = [...stdout.matchAll(/^ (A10|T4) +(\d+)\*? /gm)].map(([, , share]) => Number(share))
+    expect(stdout).toMatch(/^GPU +share +percent +limit W +computes s/)
+    const shares = [...stdout.matchAll(/^(A10|T4) +(\d+)\*? /gm)].map(([, , share]) => Number(share))
     expect(shares.reduce((a, b) => a + b)).toBe(4096)
     expect(stdout).toMatch(/search +[\d.]+ ms, optimal/)
     expect(stdout).toContain('published optimum')

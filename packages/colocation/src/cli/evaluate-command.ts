@@ -61,10 +61,11 @@ export const evaluateCommand: CommandFunction = async (argv, terminal) => {
   return 0
 }
 
-function sectionsOf({ colocations, occurrenceSplits }: Study): Section[] {
+function sectionsOf({ colocations, occurrenceSplits, ratioSplits }: Study): Section[] {
   const pools = drawPools(colocations.get(2) ?? [], occurrenceSplits.size > 0 ? POOLS : 0, POOL_SEED)
   return [
     ...[...occurrenceSplits].map(([level, splits]) => ({ title: `pairs, n_occur ${level}`, splits, pools })),
+    ...[...ratioSplits].map(([level, splits]) => ({ title: `triples, train ratio ${level}`, splits, pools: [] })),
     ...[...colocations].map(([size, rows]) => ({
       title: `unseen workload, ${size} members`,
       splits: unseenWorkloadSplits(rows),

@@ -54,7 +54,7 @@ function formatPrediction(prediction: ColocationPrediction, level: number): stri
       member.name,
       member.exclusiveThroughput.toFixed(1),
       prediction.throughputs[i]!.toFixed(1),
-      formatInterval(prediction.throughputIntervals[i]!),
+      formatInterval(prediction.throughputIntervals?.[i]),
       (100 * prediction.keptShares[i]!).toFixed(0),
     ])
   })
@@ -68,6 +68,6 @@ function formatPrediction(prediction: ColocationPrediction, level: number): stri
   return table.toString()
 }
 
-function formatInterval({ low, high }: Interval): string {
-  return `${low.toFixed(1)} - ${high.toFixed(1)}`
+function formatInterval(interval: Interval | null | undefined): string {
+  return interval ? `${interval.low.toFixed(1)} - ${interval.high.toFixed(1)}` : 'size not measured'
 }

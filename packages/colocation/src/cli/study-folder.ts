@@ -13,12 +13,15 @@ export interface Study {
   readonly colocations: ReadonlyMap<number, readonly ColocationRow[]>
   /** Published splits of the pairs by n_occur; empty where the folder has none. */
   readonly occurrenceSplits: ReadonlyMap<string, readonly Split[]>
+  /** Published splits of the triples by the ratio of training rows; empty where the folder has none. */
+  readonly ratioSplits: ReadonlyMap<string, readonly Split[]>
 }
 
 /** Names of the tables: ours first, then those under which the published measurements lie. */
 const WORKLOADS = ['workloads.csv', 'workloads_kace.csv']
 const SIZES = [2, 3, 4, 5, 6, 7, 8, 9]
-const OCCURRENCE_SPLITS = ['splits2', 'n_occur_splits.json']
+const OCCURRENCE_SPLITS = path.join('splits2', 'n_occur_splits.json')
+const RATIO_SPLITS = path.join('splits2', 'train_ratio_splits3.json')
 
 /**
  * Read `workloads.csv` and `colocations2.csv`, `colocations3.csv`, ... of a folder, and its splits if it has any.
@@ -45,13 +48,15 @@ export function readStudy(folder: string): Study {
   if (colocations.size === 0) {
     throw new PctodlError('NO_STUDY', `${folder} has no colocations2.csv (or 3, 4, ...): expected measured colocations`)
   }
-  const splits = path.join(...OCCURRENCE_SPLITS)
-  const pairs = colocations.get(2)
+  const splitsOf = (size: number, name: string) => {
+    const rows = colocations.get(size)
+    return rows && existsSync(path.join(folder, name)) ? parseSplits(read(name), rows, name) : new Map()
+  }
   return {
     catalog,
     colocations,
-    occurrenceSplits:
-      pairs && existsSync(path.join(folder, splits)) ? parseSplits(read(splits), pairs, splits) : new Map(),
+    occurrenceSplits: splitsOf(2, OCCURRENCE_SPLITS),
+    ratioSplits: splitsOf(3, RATIO_SPLITS),
   }
 }
 

@@ -37,7 +37,7 @@ export function occurrencePlan<W>(
 
 /**
  * Colocations in the order in which measuring them would teach a model most: the widest predicted interval first, relative
- * to the prediction. Measure the first few, fit again, and ask again.
+ * to the prediction; sizes that the model has not learnt from come first. Measure the first few, fit again, and ask again.
  *
  * @param measured colocations that are already known are left out
  */
@@ -50,8 +50,8 @@ export function mostInformative(
   return candidates
     .filter((members) => !known.has(membersKey(members)))
     .map((members: readonly Workload[]) => {
-      const { low, high } = model.predict(members).throughputSumInterval
-      return { members, relativeWidth: Math.log(high / low) }
+      const interval = model.predict(members).throughputSumInterval
+      return { members, relativeWidth: interval ? Math.log(interval.high / interval.low) : Infinity }
     })
-    .sort((a, b) => b.relativeWidth - a.relativeWidth)
+    .sort((a, b) => (a.relativeWidth === b.relativeWidth ? 0 : b.relativeWidth - a.relativeWidth))
 }

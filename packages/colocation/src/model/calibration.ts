@@ -1,7 +1,6 @@
 import { choleskyFactor, inverseFromFactor } from '../math/cholesky.js'
 import type { Interval } from './prediction.js'
 import type { FittedSlowdown } from './slowdown-model.js'
-import { spreadOf } from './slowdown-model.js'
 
 /**
  * How far measured values were from predictions that had not seen them, in units of the predicted spread. An interval is as
@@ -78,4 +77,16 @@ function around(value: number, logWidth: number): Interval {
 function quantile(ascending: Float64Array, level: number): number {
   const rank = Math.ceil(level * (ascending.length + 1))
   return ascending[Math.min(rank, ascending.length) - 1]!
+}
+
+/** Standard deviation of the logarithm of a sum, to first order, from the shares of its terms and their covariance. */
+export function spreadOf(shares: readonly number[], covariance: readonly (readonly number[])[]): number {
+  let variance = 0
+  shares.forEach((a, i) => {
+    shares.forEach((b, j) => {
+      variance += a * b * covariance[i]![j]!
+    })
+  })
+  // Rounding may leave a little less than nothing of the variance of what was measured.
+  return Math.sqrt(Math.max(0, variance))
 }

@@ -13,10 +13,12 @@ export interface ColocationPrediction {
   readonly keptShares: readonly number[]
   /** Of each member, samples/s. */
   readonly throughputs: readonly number[]
-  readonly throughputIntervals: readonly Interval[]
+  /** Null where no colocation of so many members was learnt from: nobody knows then how far off the prediction may be. */
+  readonly throughputIntervals: readonly Interval[] | null
   /** Sum over the members, samples/s. */
   readonly throughputSum: number
-  readonly throughputSumInterval: Interval
+  /** Null as above. */
+  readonly throughputSumInterval: Interval | null
   /** Sum of the kept shares: above 1, sharing gets more done than taking turns. */
   readonly weightedSpeedup: number
 }

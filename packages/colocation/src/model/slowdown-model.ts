@@ -3,7 +3,7 @@ import { type Colocation, type Members, throughputSum } from '../colocation.js'
 import { choleskyFactor, inverseFromFactor } from '../math/cholesky.js'
 import { fitVarianceComponents, multiply } from '../math/variance-components.js'
 import type { Workload } from '../workload.js'
-import { Calibration } from './calibration.js'
+import { Calibration, spreadOf } from './calibration.js'
 import type { ColocationPrediction } from './prediction.js'
 import { type CompanyPoint, covarianceParts, SlowdownCovariance } from './slowdown-covariance.js'
 import { SlowdownTable } from './slowdown-table.js'
@@ -96,24 +96,39 @@ export class SlowdownModel {
     const cross = queries.map((query) => this.#covarianceToRows(covariance, query))
     const company = companyExponent(members.length)
     const kept = cross.map((row) => Math.exp(company * (this.fitted.mean + dot(row, this.#weights))))
-    const variance = this.#posterior(covariance, queries, cross)
     const rankOf = members.map(({ name }) => distinct.findIndex((member) => member.name === name))
     const throughputs = members.map((member, i) => member.exclusiveThroughput * kept[rankOf[i]!]!)
     const sum = throughputSum({ throughputs })
-    const shareOfSum = distinct.map(
-      (_, d) => throughputs.reduce((total, throughput, i) => total + (rankOf[i] === d ? throughput : 0), 0) / sum,
-    )
+    const learnt = this.fitted.rows.some(({ others }) => others.length === members.length - 1)
     return {
       members,
       keptShares: rankOf.map((d) => kept[d]!),
       throughputs,
+      throughputSum: sum,
+      ...(learnt
+        ? this.#intervals(throughputs, rankOf, this.#posterior(covariance, queries, cross), level)
+        : { throughputIntervals: null, throughputSumInterval: null }),
+      weightedSpeedup: rankOf.reduce((total, d) => total + kept[d]!, 0),
+    }
+  }
+
+  #intervals(
+    throughputs: readonly number[],
+    rankOf: readonly number[],
+    variance: readonly (readonly number[])[],
+    level: number,
+  ): Pick<ColocationPrediction, 'throughputIntervals' | 'throughputSumInterval'> {
+    const company = companyExponent(throughputs.length)
+    const sum = throughputSum({ throughputs })
+    const shareOfSum = variance.map(
+      (_, d) => throughputs.reduce((total, throughput, i) => total + (rankOf[i] === d ? throughput : 0), 0) / sum,
+    )
+    return {
       throughputIntervals: throughputs.map((throughput, i) => {
         const d = rankOf[i]!
-        return this.#calibration.memberInterval(throughput, company * Math.sqrt(variance[d]![d]!), level)
+        return this.#calibration.memberInterval(throughput, company * spreadOf([1], [[variance[d]![d]!]]), level)
       }),
-      throughputSum: sum,
       throughputSumInterval: this.#calibration.sumInterval(sum, company * spreadOf(shareOfSum, variance), level),
-      weightedSpeedup: rankOf.reduce((total, d) => total + kept[d]!, 0),
     }
   }
 
@@ -200,17 +215,6 @@ function partMatrices(covariance: SlowdownCovariance, rows: readonly TrainingRow
     }
   }
   return matrices
-}
-
-/** Standard deviation of the logarithm of a sum, to first order, from the shares of its terms and their covariance. */
-export function spreadOf(shares: readonly number[], covariance: readonly (readonly number[])[]): number {
-  let variance = 0
-  shares.forEach((a, i) => {
-    shares.forEach((b, j) => {
-      variance += a * b * covariance[i]![j]!
-    })
-  })
-  return Math.sqrt(variance)
 }
 
 function dot(a: Float64Array, b: Float64Array): number {

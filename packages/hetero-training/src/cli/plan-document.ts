@@ -1,12 +1,9 @@
+import { PLAN_FORMAT, PLAN_VERSION } from '../carry-out/plan-file.js'
 import type { ComparedPlanName } from '../compare-plans.js'
 import type { ParetoFront } from '../pareto-front.js'
 import type { PublishedAllocation } from '../published/published-search.js'
 import type { TrainingPlan } from '../training-plan.js'
 import type { PlanCall } from './plan-options.js'
-
-/** What marks a plan on disk, for those who carry it out. */
-export const PLAN_FORMAT = 'pctodl-hetero-plan'
-export const PLAN_VERSION = 1
 
 /** What a call of the planner answers. */
 export interface PlanAnswer {

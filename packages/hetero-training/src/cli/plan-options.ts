@@ -15,6 +15,7 @@ import type { Budgets } from '../find-plan.js'
 import { type ReadProfileOptions, readProfile } from '../profile/read-profile.js'
 import { PUBLISHED_BATCH, type PublishedMethod, publishedMethods } from '../published/published-search.js'
 import type { TrainingJob } from '../training-job.js'
+import { type Named, named } from './named-option.js'
 
 /** What one call of `pctodl-hetero` asks for, checked. */
 export interface PlanCall {
@@ -28,9 +29,6 @@ export interface PlanCall {
   readonly paretoFile: string | null
   readonly json: boolean
 }
-
-/** `NAME=VALUE` options by name. */
-type Named<T> = ReadonlyMap<string, T>
 
 interface RawOptions {
   readonly gpu?: Named<string>
@@ -64,7 +62,8 @@ export async function parsePlanOptions(argv: readonly string[], terminal: Termin
     {
       name: 'pctodl-hetero',
       description:
-        'Split a global batch over unequal GPUs and choose their power limits for least energy, time or a weighted cost.',
+        'Split a global batch over unequal GPUs and choose their power limits for least energy, time or a weighted cost.\n' +
+        'Further commands: pctodl-hetero collect, pctodl-hetero launch, pctodl-hetero compare.',
       example:
         'pctodl-hetero --gpu a10=a10.json --gpu t4=t4.json --idle-power a10=20 --idle-power t4=15 --batch 2048 --eta 0.5',
     },
@@ -215,15 +214,4 @@ function watts(list: string): number[] {
     throw new InvalidArgumentError('not watts separated by commas.')
   }
   return values
-}
-
-/** `NAME=VALUE`, collected over repeated options. */
-function named<T>(parse: (value: string) => T) {
-  return (option: string, before: Named<T> = new Map()): Named<T> => {
-    const at = option.indexOf('=')
-    if (at < 1 || at === option.length - 1) throw new InvalidArgumentError(`not NAME=VALUE: '${option}'.`)
-    const name = option.slice(0, at)
-    if (before.has(name)) throw new InvalidArgumentError(`${name} is there twice.`)
-    return new Map([...before, [name, parse(option.slice(at + 1))]])
-  }
 }

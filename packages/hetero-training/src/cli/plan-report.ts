@@ -1,8 +1,8 @@
-import Table from 'cli-table3'
 import { keepsBudgets } from '../compare-plans.js'
 import type { TrainingPlan } from '../training-plan.js'
 import { type PlanAnswer, stepsOfEpoch } from './plan-document.js'
 import type { PlanCall } from './plan-options.js'
+import { formatTable } from './table.js'
 
 /** The answer for a reader. */
 export function formatAnswer(call: PlanCall, answer: PlanAnswer): string {
@@ -20,20 +20,21 @@ export function formatAnswer(call: PlanCall, answer: PlanAnswer): string {
 }
 
 function formatGpus(plan: TrainingPlan, globalBatch: number): string {
-  const table = newTable(['GPU', 'share', 'percent', 'limit W', 'computes s', 'waits s', 'power W', 'energy J'])
-  for (const { name, share, powerLimitW, timeS, waitS, powerW, energyJ, extrapolated } of plan.gpus) {
-    table.push([
-      name,
-      `${share}${extrapolated ? '*' : ''}`,
-      ((100 * share) / globalBatch).toFixed(1),
-      powerLimitW ?? 'left out',
-      timeS.toPrecision(4),
-      waitS.toPrecision(4),
-      powerW.toFixed(1),
-      energyJ.toPrecision(4),
-    ])
-  }
-  return table.toString() + (plan.gpus.some(({ extrapolated }) => extrapolated) ? '\n* beyond the trace' : '')
+  const rows = plan.gpus.map(({ name, share, powerLimitW, timeS, waitS, powerW, energyJ, extrapolated }) => [
+    name,
+    `${share}${extrapolated ? '*' : ''}`,
+    ((100 * share) / globalBatch).toFixed(1),
+    powerLimitW ?? 'left out',
+    timeS.toPrecision(4),
+    waitS.toPrecision(4),
+    powerW.toFixed(1),
+    energyJ.toPrecision(4),
+  ])
+  const table = formatTable(
+    ['GPU', 'share', 'percent', 'limit W', 'computes s', 'waits s', 'power W', 'energy J'],
+    rows,
+  )
+  return table + (plan.gpus.some(({ extrapolated }) => extrapolated) ? '\n* beyond the trace' : '')
 }
 
 function formatTotals({ job, datasetSize }: PlanCall, plan: TrainingPlan): string[] {
@@ -60,40 +61,18 @@ function optimality({ plan, lowerBound }: PlanAnswer): string {
 }
 
 function formatComparison({ budgets, published }: PlanCall, { plan, compared }: PlanAnswer): string {
-  const table = newTable(['for comparison', 'time s', 'energy J', 'cost W s', 'cost above this plan'])
-  const row = (name: string, other: TrainingPlan, above: string) =>
-    table.push([
-      keepsBudgets(other, budgets) ? name : `${name} (over budget)`,
-      other.timeS.toPrecision(4),
-      other.energyJ.toPrecision(4),
-      other.cost.toPrecision(6),
-      above,
-    ])
-  row(published === null ? 'this plan' : `published ${published}`, plan, '')
-  for (const [name, other] of compared) row(name, other, `${(100 * (other.cost / plan.cost - 1)).toFixed(1)} %`)
-  return table.toString()
-}
-
-/** Plain ASCII, so that it reads the same in a log. */
-function newTable(head: string[]): Table.Table {
-  const none = [
-    'top',
-    'top-mid',
-    'top-left',
-    'top-right',
-    'bottom',
-    'bottom-mid',
-    'bottom-left',
-    'bottom-right',
-    'left',
+  const row = (name: string, other: TrainingPlan, above: string) => [
+    keepsBudgets(other, budgets) ? name : `${name} (over budget)`,
+    other.timeS.toPrecision(4),
+    other.energyJ.toPrecision(4),
+    other.cost.toPrecision(6),
+    above,
   ]
-  const chars = Object.fromEntries(
-    [...none, 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid'].map((name) => [name, '']),
+  return formatTable(
+    ['for comparison', 'time s', 'energy J', 'cost W s', 'cost above this plan'],
+    [
+      row(published === null ? 'this plan' : `published ${published}`, plan, ''),
+      ...[...compared].map(([name, other]) => row(name, other, `${(100 * (other.cost / plan.cost - 1)).toFixed(1)} %`)),
+    ],
   )
-  return new Table({
-    head,
-    chars: { ...chars, middle: ' ' },
-    colAligns: head.map((_, i) => (i === 0 ? 'left' : 'right')),
-    style: { head: [], border: [], 'padding-left': 1, 'padding-right': 1, compact: true },
-  })
 }

@@ -1,0 +1,120 @@
+import { type Clock, InvalidInputError, systemClock } from '@pctodl/platform'
+import { PROFILE_FORMAT, PROFILE_VERSION, type ProfileFile } from '../profile/profile-json.js'
+import type { Board } from './board.js'
+import { TrainingProcess } from './training-process.js'
+
+export interface CollectOptions {
+  /** Trains on this GPU and prints a line for each step; `{batch}` stands for the batch size. */
+  readonly command: readonly string[]
+  readonly batchSizes: readonly number[]
+  readonly powerLimitsW: readonly number[]
+  /** Steps after each change of the limit that are not measured. */
+  readonly warmupSteps: number
+  /** Steps of a measured window. */
+  readonly steps: number
+  /** Windows for each batch size and limit. */
+  readonly repeats: number
+  /** How long idle power is measured before anything runs, s. */
+  readonly idleS: number
+  readonly stepPattern: RegExp
+  readonly environment?: Readonly<Record<string, string>>
+  readonly signal: AbortSignal
+  /** Called when a batch size is finished, with all that was measured so far. */
+  readonly onProfile?: (profile: ProfileFile) => void
+  /** Called with each window. */
+  readonly onWindow?: (row: ProfileFile['rows'][number]) => void
+  readonly model?: string
+  readonly clock?: Clock
+}
+
+/** Least steps of a training command for one batch size; those that pass while a limit is being set come on top. */
+export function stepsNeeded({ warmupSteps, steps, repeats, powerLimitsW }: CollectOptions): number {
+  return 1 + repeats * powerLimitsW.length * (warmupSteps + steps)
+}
+
+/**
+ * Measure a GPU over batch sizes and power limits: one training process per batch size, under one limit after the other, each for
+ * some steps to settle and then for a window of exactly `steps` steps.
+ *
+ * @throws InvalidInputError for options that make no profile
+ * @throws PctodlError `TOO_FEW_STEPS` where the command ends too early
+ */
+export async function collectProfile(board: Board, options: CollectOptions): Promise<ProfileFile> {
+  assertCollectOptions(options)
+  const { batchSizes, clock = systemClock, signal, idleS } = options
+  const idleWindow = board.beginWindow()
+  await clock.sleep(1000 * idleS, signal)
+  const idle = await idleWindow.read()
+  const rows: ProfileFile['rows'] = []
+  const profile = (): ProfileFile => ({
+    format: PROFILE_FORMAT,
+    version: PROFILE_VERSION,
+    gpu: { name: board.name, uuid: board.uuid, driverVersion: board.driverVersion },
+    model: options.model ?? null,
+    idlePowerW: idle.energyJ / idle.timeS,
+    rows: [...rows],
+  })
+  for (const batchSize of batchSizes) {
+    for await (const row of windowsOf(board, batchSize, options)) {
+      rows.push(row)
+      options.onWindow?.(row)
+    }
+    options.onProfile?.(profile())
+  }
+  return profile()
+}
+
+async function* windowsOf(board: Board, batchSize: number, options: CollectOptions) {
+  const { command, powerLimitsW, warmupSteps, steps, repeats, environment, stepPattern, signal } = options
+  const training = new TrainingProcess({
+    command: command.map((word) => word.replaceAll('{batch}', String(batchSize))),
+    environment: { CUDA_VISIBLE_DEVICES: board.uuid, ...environment },
+    stepPattern,
+    signal,
+  })
+  try {
+    // The first step compiles kernels and fills caches.
+    await training.further(1)
+    for (let repeat = 0; repeat < repeats; repeat++) {
+      for (const powerLimitW of powerLimitsW) {
+        await board.setPowerLimit(powerLimitW)
+        await training.further(warmupSteps)
+        const window = board.beginWindow()
+        await training.further(steps)
+        yield { batchSize, powerLimitW, steps, repeat, ...(await window.read()) }
+      }
+    }
+  } finally {
+    await training.stop()
+  }
+}
+
+/** @throws InvalidInputError */
+export function assertCollectOptions(options: CollectOptions): void {
+  const { command, batchSizes, powerLimitsW, warmupSteps, steps, repeats, idleS } = options
+  if (command.length === 0) throw new InvalidInputError('command', 'none', 'a command that trains')
+  if (!command.some((word) => word.includes('{batch}'))) {
+    throw new InvalidInputError('command', command.join(' '), 'the word {batch} in the place of the batch size')
+  }
+  for (const [name, values] of [
+    ['batchSizes', batchSizes],
+    ['powerLimitsW', powerLimitsW],
+  ] as const) {
+    const isGood = values.every((value) => Number.isFinite(value) && value > 0)
+    if (!isGood || new Set(values).size !== values.length || values.length === 0) {
+      throw new InvalidInputError(name, values.join(', '), 'different positive numbers')
+    }
+  }
+  if (batchSizes.length < 2) {
+    throw new InvalidInputError('batchSizes', batchSizes.join(', '), 'at least two: one does not tell how time grows')
+  }
+  for (const [name, value, least] of [
+    ['warmupSteps', warmupSteps, 0],
+    ['steps', steps, 1],
+    ['repeats', repeats, 1],
+  ] as const) {
+    if (!Number.isInteger(value) || value < least)
+      throw new InvalidInputError(name, value, `an integer of at least ${least}`)
+  }
+  if (!(idleS > 0)) throw new InvalidInputError('idleS', idleS, 'a positive number of seconds')
+}

@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs'
+import { InvalidInputError } from '@pctodl/platform'
+import { z } from 'zod'
+
+/** What marks a plan on disk, for those who carry it out. */
+export const PLAN_FORMAT = 'pctodl-hetero-plan'
+export const PLAN_VERSION = 1
+/** What marks a finished run on disk. */
+export const RUN_FORMAT = 'pctodl-hetero-run'
+
+const notNegative = z.number().nonnegative()
+const totals = { timeS: notNegative, energyJ: notNegative }
+
+const planSchema = z
+  .object({
+    format: z.literal(PLAN_FORMAT),
+    version: z.literal(PLAN_VERSION),
+    globalBatch: z.number().int().positive(),
+    unit: z.enum(['step', 'window']),
+    ...totals,
+    gpus: z
+      .array(
+        z.object({
+          name: z.string().min(1),
+          share: z.number().int().nonnegative(),
+          powerLimitW: z.number().positive().nullable(),
+          energyJ: notNegative,
+        }),
+      )
+      .min(1),
+    compared: z.record(z.string(), z.object(totals)),
+  })
+  .refine(({ gpus, globalBatch }) => gpus.reduce((sum, { share }) => sum + share, 0) === globalBatch, {
+    path: ['gpus'],
+    message: 'expected shares that add up to globalBatch',
+  })
+
+const runSchema = z.object({
+  format: z.literal(RUN_FORMAT),
+  version: z.literal(PLAN_VERSION),
+  ...totals,
+  gpus: z.array(z.object({ name: z.string(), share: notNegative, powerLimitW: z.number().nullable(), ...totals })),
+  /** Between the first and the last step that the first process printed; null where it printed fewer than two. */
+  steady: z
+    .object({
+      steps: z.number().int().positive(),
+      timeS: z.number().positive(),
+      energyJ: z.record(z.string(), notNegative),
+    })
+    .nullable(),
+})
+
+/** What `pctodl-hetero --json` wrote, as far as carrying it out needs it. */
+export type PlanFile = z.infer<typeof planSchema>
+/** What a finished run took: each GPU over the time of its process, and all of them. */
+export type RunFile = z.infer<typeof runSchema>
+
+/** @throws InvalidInputError naming file and field */
+export const readPlan = (file: string): PlanFile =>
+  read(planSchema, file, "a plan, as 'pctodl-hetero --json' prints it")
+/** @throws InvalidInputError naming file and field */
+export const readRun = (file: string): RunFile =>
+  read(runSchema, file, "a run, as 'pctodl-hetero launch --run --output' writes it")
+
+function read<T>(schema: z.ZodType<T>, file: string, what: string): T {
+  let json: unknown
+  try {
+    json = JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw new InvalidInputError('file', file, `${what} (${(error as Error).message})`)
+  }
+  const parsed = schema.safeParse(json)
+  if (parsed.success) return parsed.data
+  const { path, message } = parsed.error.issues[0]!
+  throw new InvalidInputError(`${file}: ${path.join('.') || 'content'}`, message, what)
+}

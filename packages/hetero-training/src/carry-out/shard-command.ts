@@ -1,0 +1,93 @@
+import { InvalidInputError } from '@pctodl/platform'
+import type { PlanFile } from './plan-file.js'
+
+/** One training process of a plan: what to start, in which environment, and under which limit. */
+export interface ShardCommand {
+  readonly gpu: string
+  /** Index, UUID or PCI bus id. */
+  readonly device: string
+  readonly rank: number
+  readonly share: number
+  readonly powerLimitW: number
+  readonly command: readonly string[]
+  readonly environment: Readonly<Record<string, string>>
+}
+
+export interface ShardOptions {
+  /** `{share}`, `{rank}`, `{world}` and `{weight}` stand for those of the process. */
+  readonly command: readonly string[]
+  /** Name of a GPU in the plan -> which GPU of this machine it is. */
+  readonly devices: ReadonlyMap<string, string>
+  readonly masterAddress: string
+  readonly masterPort: number
+}
+
+/**
+ * The processes of a plan, with the environment that `torchrun` gives its workers (`RANK`, `LOCAL_RANK`, `WORLD_SIZE`, ...), so that
+ * `init_process_group` finds them, and what makes their shares uneven:
+ *
+ * - `PCTODL_SHARE`: samples of this process in each step, `PCTODL_BATCH_BEGIN` to `PCTODL_BATCH_END` of the shuffled global batch.
+ * - `PCTODL_LOSS_SCALE`: factor for the mean loss of the share. Data-parallel training averages the gradients of all processes
+ *   alike; the gradient of the whole batch is the sum of (share / batch) * gradient, so each loss counts world size * share / batch.
+ *
+ * GPUs that the plan leaves out get no process.
+ *
+ * @throws InvalidInputError for a GPU without a device
+ */
+export function shardCommands(plan: PlanFile, options: ShardOptions): ShardCommand[] {
+  const { command, devices, masterAddress, masterPort } = options
+  const active = plan.gpus.flatMap((gpu) =>
+    gpu.powerLimitW === null ? [] : [{ ...gpu, powerLimitW: gpu.powerLimitW }],
+  )
+  const world = active.length
+  const visible = active.map(({ name }) => deviceOf(name, devices)).join(',')
+  let begin = 0
+  return active.map(({ name, share, powerLimitW }, rank): ShardCommand => {
+    const weight = share / plan.globalBatch
+    const values: Readonly<Record<string, string>> = {
+      '{share}': String(share),
+      '{rank}': String(rank),
+      '{world}': String(world),
+      '{weight}': String(weight),
+    }
+    const environment = {
+      CUDA_DEVICE_ORDER: 'PCI_BUS_ID',
+      CUDA_VISIBLE_DEVICES: visible,
+      RANK: String(rank),
+      LOCAL_RANK: String(rank),
+      WORLD_SIZE: String(world),
+      LOCAL_WORLD_SIZE: String(world),
+      MASTER_ADDR: masterAddress,
+      MASTER_PORT: String(masterPort),
+      PCTODL_GLOBAL_BATCH: String(plan.globalBatch),
+      PCTODL_SHARE: String(share),
+      PCTODL_BATCH_BEGIN: String(begin),
+      PCTODL_BATCH_END: String(begin + share),
+      PCTODL_LOSS_SCALE: String(world * weight),
+    }
+    begin += share
+    return {
+      gpu: name,
+      device: deviceOf(name, devices),
+      rank,
+      share,
+      powerLimitW,
+      command: command.map((word) =>
+        word.replace(/\{(share|rank|world|weight)\}/g, (placeholder) => values[placeholder]!),
+      ),
+      environment,
+    }
+  })
+}
+
+function deviceOf(name: string, devices: ReadonlyMap<string, string>): string {
+  const device = devices.get(name)
+  if (device === undefined) {
+    throw new InvalidInputError(
+      'devices',
+      [...devices.keys()].join(', ') || 'none',
+      `a device for the plan's GPU ${name}`,
+    )
+  }
+  return device
+}

@@ -1,0 +1,93 @@
+import { PctodlError } from '@pctodl/platform'
+import { execa } from 'execa'
+
+/** A line that ends a step: `step 17`, `Step: 17/100`, `global_step=17`. */
+export const DEFAULT_STEP_PATTERN = 'step\\W*\\d+'
+
+export interface StartTraining {
+  readonly command: readonly string[]
+  /** Added to that of this process. */
+  readonly environment?: Readonly<Record<string, string>>
+  readonly stepPattern: RegExp
+  /** Ends the training. */
+  readonly signal: AbortSignal
+  readonly onLine?: (line: string) => void
+  readonly onStep?: (steps: number) => void
+}
+
+/** A command that trains and prints a line for each step. */
+export class TrainingProcess {
+  /** Steps that it has printed. */
+  steps = 0
+  readonly #child: ReturnType<typeof spawn>
+  readonly #start: StartTraining
+  readonly #ended: Promise<string>
+  #waiting: { readonly until: number; readonly resolve: () => void } | null = null
+
+  constructor(start: StartTraining) {
+    this.#start = start
+    this.#child = spawn(start)
+    this.#ended = this.#readLines()
+  }
+
+  /** How it ended: `exit code 3`. */
+  get ended(): Promise<string> {
+    return this.#ended
+  }
+
+  /**
+   * Wait for further steps.
+   *
+   * @throws PctodlError `TOO_FEW_STEPS` where it ends before; the reason of the signal where that ended it
+   */
+  async further(steps: number): Promise<void> {
+    const until = this.steps + steps
+    if (steps === 0) return
+    const reached = new Promise<null>((resolve) => {
+      this.#waiting = { until, resolve: () => resolve(null) }
+    })
+    const outcome = await Promise.race([reached, this.#ended])
+    this.#waiting = null
+    if (outcome === null || this.steps >= until) return
+    this.#start.signal.throwIfAborted()
+    throw new PctodlError(
+      'TOO_FEW_STEPS',
+      `'${this.#start.command.join(' ')}' ended (${outcome}) after ${this.steps} steps, where at least ${until} are needed; let it ` +
+        `train longer, or check that ${this.#start.stepPattern} matches one line of each step`,
+    )
+  }
+
+  /** End it. Idempotent. */
+  async stop(): Promise<void> {
+    this.#child.kill('SIGTERM')
+    await this.#ended
+  }
+
+  async #readLines(): Promise<string> {
+    for await (const line of this.#child.iterable({ from: 'all' })) this.#read(line)
+    const { exitCode, signal, code } = await this.#child
+    if (code === 'ENOENT') return 'command not found'
+    return exitCode === undefined ? `signal ${signal}` : `exit code ${exitCode}`
+  }
+
+  #read(line: string): void {
+    this.#start.onLine?.(line)
+    if (!this.#start.stepPattern.test(line)) return
+    this.steps++
+    this.#start.onStep?.(this.steps)
+    if (this.#waiting && this.steps >= this.#waiting.until) this.#waiting.resolve()
+  }
+}
+
+function spawn({ command: [file = '', ...args], environment, signal }: StartTraining) {
+  return execa(file, args, {
+    // Python holds lines back where its output is no terminal.
+    env: { PYTHONUNBUFFERED: '1', ...environment },
+    all: true,
+    buffer: false,
+    reject: false,
+    stdin: 'ignore',
+    cancelSignal: signal,
+    forceKillAfterDelay: 5000,
+  })
+}

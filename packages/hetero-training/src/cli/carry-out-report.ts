@@ -1,0 +1,21 @@
+import type { RunFile } from '../carry-out/plan-file.js'
+import { formatTable } from './table.js'
+
+/** What a finished run took, per GPU and in total. */
+export function formatRun({ gpus, timeS, energyJ, steady }: RunFile): string {
+  const rows = gpus.map((gpu) => [
+    gpu.name,
+    String(gpu.share),
+    String(gpu.powerLimitW),
+    gpu.timeS.toFixed(2),
+    gpu.energyJ.toFixed(1),
+  ])
+  const total = ['total', '', '', timeS.toFixed(2), energyJ.toFixed(1)]
+  const table = formatTable(['GPU', 'share', 'limit W', 'time s', 'energy J'], [...rows, total])
+  if (steady === null) return table
+  const joules = Object.values(steady.energyJ).reduce((sum, value) => sum + value, 0)
+  return (
+    `${table}\nsteady: ${steady.steps} steps, ${(steady.timeS / steady.steps).toPrecision(4)} s and ` +
+    `${(joules / steady.steps).toPrecision(4)} J each`
+  )
+}

@@ -1,0 +1,93 @@
+import {
+  asUsage,
+  type CommandFunction,
+  integerFrom,
+  listOf,
+  newCommand,
+  numberBetween,
+  parseCommand,
+  positiveNumber,
+  UsageError,
+  writeFileAtomically,
+} from '@pctodl/command-line'
+import { withBoards } from '../carry-out/board.js'
+import { assertCollectOptions, type CollectOptions, collectProfile, stepsNeeded } from '../carry-out/collect-profile.js'
+import { DEFAULT_STEP_PATTERN } from '../carry-out/training-process.js'
+import { boardOptions, type RawBoardOptions, stepPattern, withBoardOptions } from './board-options.js'
+
+interface RawOptions extends RawBoardOptions {
+  readonly gpu: string
+  readonly batches: number[]
+  readonly limits: number[]
+  readonly warmup: number
+  readonly steps: number
+  readonly repeats: number
+  readonly idle: number
+  readonly stepPattern: RegExp
+  readonly model?: string
+  readonly output: string
+  readonly json?: boolean
+}
+
+/** `pctodl-hetero collect`: measure a GPU over batch sizes and power limits with any training command that prints its steps. */
+export const collect: CommandFunction = async (argv, terminal) => {
+  const command = withBoardOptions(
+    newCommand(
+      {
+        name: 'pctodl-hetero collect',
+        description:
+          'Profile a training command over batch sizes and power limits on one GPU. The limit is put back, however it ends.\n' +
+          'The command trains until it is ended, and prints a line for each step; {batch} stands for the batch size.',
+        example:
+          'pctodl-hetero collect --gpu 0 --batches 32,64,128 --limits 300,250,200 --output a10.json -- python train.py --batch-size {batch}',
+      },
+      terminal,
+    ),
+  )
+    .argument('<command...>', 'the training command, after --')
+    .requiredOption('--gpu <id>', 'index, UUID or PCI bus id')
+    .requiredOption('--batches <samples>', 'batch sizes', listOf(integerFrom(1)))
+    .requiredOption('--limits <W>', 'power limits', listOf(positiveNumber('watts')))
+    .option('--warmup <steps>', 'steps after each change of the limit that are not measured', integerFrom(0), 10)
+    .option('--steps <n>', 'steps of a measured window', integerFrom(1), 40)
+    .option('--repeats <n>', 'windows for each batch size and limit', integerFrom(1), 1)
+    .option('--idle <s>', 'how long idle power is measured first', numberBetween(0.1, 3600), 5)
+    .option(
+      '--step-pattern <regex>',
+      'what a line that ends a step matches',
+      stepPattern,
+      new RegExp(DEFAULT_STEP_PATTERN, 'i'),
+    )
+    .option('--model <name>', 'what is trained, for the file')
+    .requiredOption('--output <file>', 'profile to write; finished batch sizes are kept if a later one fails')
+    .option('--json', 'print the profile on standard output too')
+  await parseCommand(command, argv)
+  const raw = command.opts<RawOptions>()
+  if (command.args.length === 0) throw new UsageError('no training command; give it after --')
+  const options: CollectOptions = {
+    command: command.args,
+    batchSizes: raw.batches,
+    powerLimitsW: raw.limits,
+    warmupSteps: raw.warmup,
+    steps: raw.steps,
+    repeats: raw.repeats,
+    idleS: raw.idle,
+    stepPattern: raw.stepPattern,
+    signal: terminal.signal,
+    ...(raw.model === undefined ? {} : { model: raw.model }),
+    onProfile: (profile) => writeFileAtomically(raw.output, `${JSON.stringify(profile, null, 2)}\n`),
+    onWindow: ({ batchSize, powerLimitW, timeS, energyJ }) =>
+      terminal.stderr.write(
+        `batch ${batchSize}, ${powerLimitW} W: ${timeS.toFixed(2)} s, ${energyJ.toFixed(1)} J, ${(energyJ / timeS).toFixed(1)} W\n`,
+      ),
+  }
+  asUsage(() => assertCollectOptions(options))
+  terminal.stderr.write(`each of ${raw.batches.length} batch sizes takes at least ${stepsNeeded(options)} steps\n`)
+  const profile = await withBoards([raw.gpu], boardOptions(raw), ([board]) => collectProfile(board!, options))
+  if (raw.json) terminal.stdout.write(`${JSON.stringify(profile, null, 2)}\n`)
+  else
+    terminal.stdout.write(
+      `${profile.rows.length} windows on ${profile.gpu.name}, ${profile.idlePowerW!.toFixed(1)} W idle -> ${raw.output}\n`,
+    )
+  return 0
+}

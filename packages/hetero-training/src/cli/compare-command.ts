@@ -1,0 +1,80 @@
+import path from 'node:path'
+import { asUsage, type CommandFunction, integerFrom, newCommand, parseCommand, UsageError } from '@pctodl/command-line'
+import { type PlanFile, type RunFile, readPlan, readRun } from '../carry-out/plan-file.js'
+import { formatTable } from './table.js'
+
+interface RawOptions {
+  readonly windowSteps?: number
+  readonly json?: boolean
+}
+
+interface StepCost {
+  readonly name: string
+  readonly timeS: number
+  readonly energyJ: number
+}
+
+/** `pctodl-hetero compare`: what runs took for a step, beside what the plan and the others were predicted to take. */
+export const compare: CommandFunction = async (argv, terminal) => {
+  const command = newCommand(
+    {
+      name: 'pctodl-hetero compare',
+      description: 'Set finished runs beside the prediction of their plan, and of the plans that it was compared with.',
+      example: 'pctodl-hetero compare plan.json run.json even-split.json',
+    },
+    terminal,
+  )
+    .argument('<plan>', "what 'pctodl-hetero --json' printed")
+    .argument('<runs...>', 'what launch --run --output has written; the first is that of the plan')
+    .option('--window-steps <n>', 'steps of a window, for plans that count in windows', integerFrom(1))
+    .option('--json', 'print JSON on standard output')
+  await parseCommand(command, argv)
+  const [planFile = '', ...runFiles] = command.args
+  const { windowSteps, json } = command.opts<RawOptions>()
+  const plan = asUsage(() => readPlan(planFile))
+  const steps = stepsOfUnit(plan, windowSteps)
+  const runs = runFiles.map((file) => asUsage(() => stepOfRun(path.basename(file, '.json'), readRun(file))))
+  const predicted = { name: 'this plan, predicted', timeS: plan.timeS / steps, energyJ: plan.energyJ / steps }
+  const others = Object.entries(plan.compared).map(([name, { timeS, energyJ }]) => ({
+    name: `${name}, predicted`,
+    timeS: timeS / steps,
+    energyJ: energyJ / steps,
+  }))
+  const rows: StepCost[] = [predicted, ...runs, ...others]
+  if (json) terminal.stdout.write(`${JSON.stringify(rows, null, 2)}\n`)
+  else terminal.stdout.write(`${formatComparison(rows)}\n`)
+  return 0
+}
+
+function stepsOfUnit({ unit }: PlanFile, windowSteps: number | undefined): number {
+  if (unit === 'step') {
+    if (windowSteps !== undefined) throw new UsageError('--window-steps: the plan counts in steps')
+    return 1
+  }
+  if (windowSteps === undefined)
+    throw new UsageError('the plan counts in windows; say with --window-steps how many steps one has')
+  return windowSteps
+}
+
+function stepOfRun(name: string, { steady }: RunFile): StepCost {
+  if (steady === null)
+    throw new UsageError(`${name}: its first process printed fewer than two steps; see --step-pattern of launch`)
+  const energyJ = Object.values(steady.energyJ).reduce((sum, value) => sum + value, 0)
+  return { name: `${name}, measured`, timeS: steady.timeS / steady.steps, energyJ: energyJ / steady.steps }
+}
+
+function formatComparison(rows: readonly StepCost[]): string {
+  const { timeS: firstS, energyJ: firstJ } = rows[0]!
+  const difference = (value: number, first: number) =>
+    `${value >= first ? '+' : ''}${(100 * (value / first - 1)).toFixed(1)} %`
+  return formatTable(
+    ['one step', 'time s', 'against plan', 'energy J', 'against plan'],
+    rows.map(({ name, timeS, energyJ }, i) => [
+      name,
+      timeS.toPrecision(4),
+      i === 0 ? '' : difference(timeS, firstS),
+      energyJ.toPrecision(4),
+      i === 0 ? '' : difference(energyJ, firstJ),
+    ]),
+  )
+}

@@ -1,0 +1,22 @@
+import Table from 'cli-table3'
+
+const borders = [
+  ...['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'],
+  ...['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid'],
+]
+
+/** Plain ASCII, so that it reads the same in a log. The first column is words, the others are numbers. */
+export function formatTable(head: string[], rows: readonly (readonly (string | number)[])[]): string {
+  const table = new Table({
+    head,
+    chars: { ...Object.fromEntries(borders.map((name) => [name, ''])), middle: ' ' },
+    colAligns: head.map((_, i) => (i === 0 ? 'left' : 'right')),
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 1, compact: true },
+  })
+  table.push(...rows.map((row) => [...row]))
+  return table
+    .toString()
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .join('\n')
+}

@@ -1,0 +1,315 @@
+import { spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { exitCodeOf } from '@pctodl/command-line'
+import { LeaseFolder, type NvmlDevice, openGpu, processIdentity } from '@pctodl/nvml-control'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { eventually, missingCompiler, type RunningHost, startHost } from '../../nvml-control/test/simulated-host.js'
+import { pctodlHetero } from '../src/commands.js'
+import { readProfile } from '../src/index.js'
+import { madeUpTrace } from './made-up-trace.js'
+
+const trainer = path.join(import.meta.dirname, 'fixtures', 'train.mjs')
+const isRunning = (pid: number) => processIdentity(pid) !== null
+const train = ['--', process.execPath, trainer]
+
+/** Boards of a simulated host, with work on them that no process of ours does: what is trained here uses no GPU. */
+describe.skipIf(missingCompiler)(`on a host with GPUs (${missingCompiler ?? 'simulated'})`, () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-hetero-host-'))
+  const file = (name: string) => path.join(folder, name)
+  let host: RunningHost
+  let devices: NvmlDevice[]
+  let boards: string[]
+
+  beforeAll(async () => {
+    const load = { model: 'resnet50', mpsPercent: 100, batchSize: 32 }
+    host = await startHost({ gpus: 2, tenants: [0, 1].map((gpuIndex) => ({ gpuIndex, ...load })) })
+    const options = { libraryPath: host.libraryPath, leaseFolder: host.leaseFolder }
+    devices = await Promise.all([0, 1].map(async (index) => (await openGpu(index, options)).device))
+    boards = ['--library', host.libraryPath, '--lease-dir', host.leaseFolder]
+  })
+  afterEach(() => {
+    // However a test ended: limits are as they were found, and nobody holds a board.
+    expect(devices.map((device) => device.powerLimitW())).toEqual([350, 350])
+    expect(new LeaseFolder(host.leaseFolder).journaled()).toEqual([])
+  })
+  afterAll(async () => {
+    await host?.stop()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  async function call(argv: readonly string[], signal = new AbortController().signal, onError = (_: string) => {}) {
+    let stdout = ''
+    let stderr = ''
+    const code = await exitCodeOf('pctodl-hetero', pctodlHetero, argv, {
+      stdout: { write: (text) => (stdout += text) },
+      stderr: {
+        write: (text) => {
+          stderr += text
+          onError(text)
+        },
+      },
+      signal,
+      env: {},
+    })
+    return { code, stdout, stderr }
+  }
+
+  const collect = (output: string, ...more: string[]) => [
+    ...[
+      'collect',
+      '--gpu',
+      '1',
+      ...boards,
+      '--batches',
+      '8,32',
+      '--limits',
+      '300,200',
+      '--warmup',
+      '2',
+      '--steps',
+      '8',
+    ],
+    ...['--idle', '0.3', '--output', file(output), ...more],
+    ...train,
+    '--batch-size',
+    '{batch}',
+  ]
+
+  describe('collect', () => {
+    it('measures every batch size under every limit, and the planner reads what it writes', async () => {
+      const { code, stdout, stderr } = await call(collect('profile.json', '--repeats', '2'))
+      expect(stderr).toMatch(/^each of 2 batch sizes takes at least 41 steps\nbatch 8, 300 W: /)
+      expect(code).toBe(0)
+      expect(stdout).toMatch(/^8 windows on NVIDIA GeForce RTX 3080 Ti, [\d.]+ W idle -> /)
+      const { rows, gpu } = JSON.parse(readFileSync(file('profile.json'), 'utf8'))
+      expect(gpu.uuid).toBe(devices[1]!.uuid)
+      expect(rows.map((row: object) => Object.values(row).slice(0, 4).join(' '))).toEqual(
+        ['8', '32'].flatMap((batch) => ['300 8 0', '200 8 0', '300 8 1', '200 8 1'].map((rest) => `${batch} ${rest}`)),
+      )
+      const profile = readProfile(file('profile.json'), { idlePowerW: 20 })
+      for (const { batchSize, powerLimitW, timeS, energyJ } of profile.rows) {
+        // A timer may be late on a busy machine, never early by more than a millisecond.
+        expect(timeS).toBeGreaterThan(0.004 + batchSize / 2000 - 0.001)
+        expect(energyJ / timeS).toBeGreaterThan(60)
+        expect(energyJ / timeS).toBeLessThan(1.3 * powerLimitW)
+      }
+      expect(profile.unit).toBe('step')
+    })
+
+    it('puts the limit back where the training ends too early', async () => {
+      const { code, stderr } = await call([...collect('early.json'), '--steps', '15'])
+      expect(code).toBe(1)
+      expect(stderr).toMatch(/ended \(exit code 0\) after 15 steps, where at least \d+ are needed/)
+      expect(existsSync(file('early.json'))).toBe(false)
+    })
+
+    it('keeps finished batch sizes where a later one fails', async () => {
+      const { code } = await call([...collect('half.json'), '--fail-batch', '32'])
+      expect(code).toBe(1)
+      const { rows } = JSON.parse(readFileSync(file('half.json'), 'utf8'))
+      expect(rows.map((row: { batchSize: number }) => row.batchSize)).toEqual([8, 8])
+    })
+
+    it('puts the limit back where the training fails, or cannot be started', async () => {
+      const { code, stderr } = await call([...collect('fails.json'), '--fail-at', '5'])
+      expect(code).toBe(1)
+      expect(stderr).toMatch(/ended \(exit code 3\) after 4 steps/)
+      const options = collect('none.json').slice(0, -5)
+      const none = await call([...options, '--', 'no-such-program', '{batch}'])
+      expect(none.stderr).toMatch(/'no-such-program 8' ended \(command not found\) after 0 steps/)
+    })
+
+    it('puts the limit back when it is interrupted', async () => {
+      const interrupted = new AbortController()
+      const { code, stderr } = await call(collect('interrupted.json'), interrupted.signal, (text) => {
+        if (text.startsWith('batch')) interrupted.abort(new Error('interrupted'))
+      })
+      expect(code).toBe(130)
+      expect(stderr).toMatch(/interrupted\n$/)
+    })
+
+    it.each(['SIGINT', 'SIGTERM'] as const)(
+      'puts the limit back after %s',
+      async (signal) => {
+        const root = path.resolve(import.meta.dirname, '../../..')
+        const loader = pathToFileURL(path.join(root, 'node_modules/tsx/dist/loader.mjs')).href
+        const program = path.join(import.meta.dirname, '../src/pctodl-hetero.ts')
+        const args = [
+          '--conditions=@pctodl/source',
+          '--import',
+          loader,
+          program,
+          ...collect('signal.json', '--steps', '1000'),
+        ]
+        const env = { ...process.env, TRAINER_PID_FILE: file('trainer.pid') }
+        const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'ignore', 'pipe'] })
+        let stderr = ''
+        child.stderr.on('data', (text) => (stderr += text))
+        const ended = new Promise((resolve) => child.once('exit', resolve))
+        await Promise.race([
+          eventually(() => devices[1]!.powerLimitW() === 300, 'the limit is set', 30_000),
+          ended.then(() => Promise.reject(new Error(stderr))),
+        ])
+        expect(devices[0]!.powerLimitW()).toBe(350)
+        const trainerPid = Number(readFileSync(file('trainer.pid'), 'utf8'))
+        expect(isRunning(trainerPid)).toBe(true)
+        child.kill(signal)
+        await ended
+        // By its own exit code, or by the signal once the lease has put the board back.
+        expect([130, signal]).toContain(child.exitCode ?? child.signalCode)
+        await eventually(() => !isRunning(trainerPid), 'the training has ended')
+      },
+      60_000,
+    )
+
+    it.each([
+      [['--batches', '8'], /batchSizes: got '8', expected at least two/],
+      [['--limits', '300,300'], /powerLimitsW: got '300, 300', expected different positive numbers/],
+      [['--step-pattern', '('], /Invalid regular expression/],
+    ])('%# refuses what makes no profile', async (options, message) => {
+      const replaced = collect('x.json').filter((word, i, all) => {
+        const [name] = options
+        return word !== name && all[i - 1] !== name
+      })
+      replaced.splice(1, 0, ...options)
+      const { code, stderr } = await call(replaced)
+      expect(stderr).toMatch(message)
+      expect(code).toBe(2)
+    })
+
+    it('refuses a limit that the board has not, having changed nothing', async () => {
+      const argv = collect('x.json').map((word) => (word === '300,200' ? '300,20' : word))
+      const { code, stderr } = await call(argv)
+      expect(code).toBe(1)
+      expect(stderr).toMatch(/20/)
+    })
+  })
+
+  describe('launch and compare', () => {
+    const planFile = file('plan.json')
+
+    beforeAll(async () => {
+      for (const [name, samplesPerS] of [
+        ['fast', 1600],
+        ['slow', 800],
+      ] as const) {
+        writeFileSync(file(`${name}.json`), JSON.stringify(madeUpTrace({ samplesPerS, limitsW: [300, 200] })))
+      }
+      const gpus = ['fast', 'slow'].flatMap((name) => ['--gpu', `${name}=${file(`${name}.json`)}`])
+      const idle = ['--idle-power', 'fast=30', '--idle-power', 'slow=30']
+      const { stdout } = await call([...gpus, ...idle, '--batch', '64', '--eta', '0', '--use-all', '--json'])
+      writeFileSync(planFile, stdout)
+    })
+
+    const onBoards = ['--device', 'fast=0', '--device', 'slow=1']
+    const command = [...train, '--batch-size', '{share}', '--steps', '30']
+
+    it('writes a script of the processes', async () => {
+      const { code, stdout } = await call([
+        'launch',
+        '--plan',
+        planFile,
+        ...onBoards,
+        '--',
+        'python',
+        "it's.py",
+        '{share}',
+      ])
+      expect(code).toBe(0)
+      const plan = JSON.parse(readFileSync(planFile, 'utf8'))
+      const [fast, slow] = plan.gpus
+      expect(fast.share + slow.share).toBe(64)
+      expect(stdout).toContain(`RANK=1 LOCAL_RANK=1 WORLD_SIZE=2`)
+      expect(stdout).toContain(
+        `PCTODL_BATCH_BEGIN=${fast.share} PCTODL_BATCH_END=64 PCTODL_LOSS_SCALE=${(2 * slow.share) / 64}`,
+      )
+      expect(stdout).toContain(
+        `pctodl-gpu lock --gpu 1 --limit ${slow.powerLimitW} -- python 'it'\\''s.py' ${slow.share} &`,
+      )
+      const json = JSON.parse((await call(['launch', '--plan', planFile, ...onBoards, '--json', ...command])).stdout)
+      const scales = json.map(({ environment }: { environment: Record<string, string> }) =>
+        Number(environment['PCTODL_LOSS_SCALE']),
+      )
+      // The mean over processes of scaled gradients is the gradient of the whole batch.
+      expect((scales[0] + scales[1]) / 2).toBeCloseTo(1, 12)
+    })
+
+    it('runs them under their limits, prints time and energy, and compares', async () => {
+      const limits = new Set<string>()
+      const argv = [
+        'launch',
+        '--plan',
+        planFile,
+        ...onBoards,
+        ...boards,
+        '--run',
+        '--output',
+        file('run.json'),
+        ...command,
+      ]
+      const { code, stdout, stderr } = await call(argv, undefined, (text) => {
+        if (text.includes('step 9/')) limits.add(devices.map((device) => device.powerLimitW()).join(' '))
+      })
+      expect(stderr).toMatch(/\[fast\] step 30\/30/)
+      expect(stderr).toMatch(/\[slow\] scale [\d.]+ rank 1\/2/)
+      expect(code).toBe(0)
+      const plan = JSON.parse(readFileSync(planFile, 'utf8'))
+      expect([...limits]).toEqual([plan.gpus.map((gpu: { powerLimitW: number }) => gpu.powerLimitW).join(' ')])
+      expect(stdout).toMatch(
+        /^GPU +share +limit W +time s +energy J\nfast .*\nslow .*\ntotal +[\d.]+ +[\d.]+\nsteady: \d+ steps/,
+      )
+      const run = JSON.parse(readFileSync(file('run.json'), 'utf8'))
+      expect(run.energyJ).toBeCloseTo(run.gpus[0].energyJ + run.gpus[1].energyJ, 9)
+      expect(run.steady.timeS).toBeLessThan(run.timeS)
+
+      const compared = await call(['compare', planFile, file('run.json'), '--window-steps', '40'])
+      expect(compared.code).toBe(0)
+      expect(compared.stdout).toMatch(/^one step +time s +against plan +energy J +against plan\nthis plan, predicted/)
+      expect(compared.stdout).toMatch(
+        /\nrun, measured .* [+-][\d.]+ % .* [+-][\d.]+ %\neven split, largest limits, predicted/,
+      )
+      const json = JSON.parse(
+        (await call(['compare', planFile, file('run.json'), '--window-steps', '40', '--json'])).stdout,
+      )
+      expect(json[0].timeS).toBeCloseTo(plan.timeS / 40, 12)
+      expect(json[1].timeS).toBeCloseTo(run.steady.timeS / run.steady.steps, 12)
+    })
+
+    it('ends the others where one fails, and puts the limits back', async () => {
+      const argv = ['launch', '--plan', planFile, ...onBoards, ...boards, '--run', ...train, '--batch-size', '{share}']
+      const { code, stderr, stdout } = await call([...argv, '--fail-at', '{rank}0'])
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+      expect(stderr).toMatch(/\[slow\] out of memory/)
+      expect(stderr).toMatch(/slow: '.*' ended with exit code 3\n$/)
+    })
+
+    it('ends all when it is interrupted', async () => {
+      const interrupted = new AbortController()
+      const argv = ['launch', '--plan', planFile, ...onBoards, ...boards, '--run', ...train, '--batch-size', '{share}']
+      const { code } = await call(argv, interrupted.signal, (text) => {
+        if (text.includes('step 5')) interrupted.abort(new Error('interrupted'))
+      })
+      expect(code).toBe(130)
+    })
+
+    it('refuses what cannot be carried out', async () => {
+      const usage = async (argv: readonly string[], message: RegExp) => {
+        const { code, stderr } = await call(argv)
+        expect(stderr).toMatch(message)
+        expect(code).toBe(2)
+      }
+      await usage(['launch', '--plan', planFile, '--device', 'fast=0', ...command], /a device for the plan's GPU slow/)
+      await usage(
+        ['launch', '--plan', file('fast.json'), ...onBoards, ...command],
+        /fast\.json: format: .*expected a plan/,
+      )
+      await usage(['launch', '--plan', file('gone.json'), ...onBoards, ...command], /gone\.json', expected a plan/)
+      await usage(['launch', '--plan', planFile, ...onBoards, '--output', 'x.json', ...command], /only with --run/)
+      await usage(['compare', planFile, file('run.json')], /counts in windows; say with --window-steps/)
+      await usage(['compare', planFile, planFile, '--window-steps', '40'], /plan\.json: format: .*expected a run/)
+    })
+  })
+})
