@@ -18,12 +18,12 @@ export interface PolicyOptions {
   /** Let pctodl keep looking for better tenants while it runs. Default false, as in the published runs of the matrix. */
   readonly shadow?: boolean
   /** Predictor parameters. Default: the shipped ones. */
-  readonly parametersFile?: string
+  readonly parametersFolder?: string
 }
 
 /** A fresh policy for one run of one task. */
 export function createPolicy(name: AlgorithmName, task: BenchTask, options: PolicyOptions = {}): NotedPolicy {
-  const predictor = predictorOf(task.board, options.parametersFile)
+  const predictor = predictorOf(task.board, options.parametersFolder)
   const { spec } = predictor
   const model = networkName(task.model)
   const { powerMarginW = 0, shadow = false } = options

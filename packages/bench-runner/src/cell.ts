@@ -18,8 +18,8 @@ export interface Cell {
   readonly powerMarginW: number
   /** Whether pctodl keeps looking for better tenants while it runs. */
   readonly shadow: boolean
-  /** File of predictor parameters; absent for the shipped ones. */
-  readonly parametersFile?: string
+  /** Folder of predictor parameters (`<board>.json`); absent for the shipped ones. */
+  readonly parametersFolder?: string
 }
 
 /** A board of this machine and what its tenants are. */
@@ -37,7 +37,7 @@ export interface CellRequest {
   readonly iterations: number
   readonly powerMarginW: number
   readonly shadow: boolean
-  readonly parametersFile?: string
+  readonly parametersFolder?: string
   readonly real?: RealBoard
   /** All algorithms of a task before the next task, instead of all tasks of an algorithm before the next algorithm. */
   readonly interleave: boolean
@@ -45,7 +45,7 @@ export interface CellRequest {
 
 /** The cells of a request, in the order in which they run. */
 export function cellsOf(request: CellRequest): Cell[] {
-  const { tasks, algorithms, seeds, powerMarginW, shadow, parametersFile, real } = request
+  const { tasks, algorithms, seeds, powerMarginW, shadow, parametersFolder, real } = request
   const pairs = request.interleave
     ? tasks.flatMap((task) => algorithms.map((algorithm) => ({ task, algorithm })))
     : algorithms.flatMap((algorithm) => tasks.map((task) => ({ task, algorithm })))
@@ -58,7 +58,7 @@ export function cellsOf(request: CellRequest): Cell[] {
       iterations: task.fixedIterations ?? request.iterations,
       powerMarginW,
       shadow,
-      ...(parametersFile === undefined ? {} : { parametersFile }),
+      ...(parametersFolder === undefined ? {} : { parametersFolder }),
     })),
   )
 }

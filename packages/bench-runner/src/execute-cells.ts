@@ -48,7 +48,7 @@ async function executeCell(cell: Cell, store: ResultStore, { signal, timeoutMs }
         iterations: cell.iterations,
         powerMarginW: cell.powerMarginW,
         shadow: cell.shadow,
-        ...(cell.parametersFile === undefined ? {} : { parametersFile: cell.parametersFile }),
+        ...(cell.parametersFolder === undefined ? {} : { parametersFolder: cell.parametersFolder }),
         signal: timeout ? AbortSignal.any([signal, timeout]) : signal,
       })
       return { kind: 'done', summary: store.write(cell, record, board.identity).summary }

@@ -8,10 +8,10 @@ import type { BenchTask } from './tasks.js'
  *
  * @throws InfeasibleCapError naming the lowest cap that can be kept
  */
-export function assertCapsFeasible(tasks: readonly BenchTask[], parametersFile?: string): void {
+export function assertCapsFeasible(tasks: readonly BenchTask[], parametersFolder?: string): void {
   for (const task of tasks) {
     const model = networkName(task.model)
-    const lowest = lowestFeasibleCap(predictorOf(task.board, parametersFile), { models: model })
+    const lowest = lowestFeasibleCap(predictorOf(task.board, parametersFolder), { models: model })
     for (const capW of task.schedule?.capsW ?? [task.powerCapW!]) {
       if (lowest !== null && capW < lowest) {
         throw new InfeasibleCapError(capW, lowest, `${model} on ${findGpuSpec(task.board).name} (task ${task.id})`)

@@ -1,18 +1,20 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { shippedParameters } from '@pctodl/perf-model'
+import { parameterFile, shippedParameters } from '@pctodl/perf-model'
 import type { Cell } from './cell.js'
 import { type MadeBy, sha256 } from './manifest.js'
 
 const known = new Map<string, MadeBy>()
 
 /** What decides the results of a cell beside the cell itself. */
-export function madeBy({ task: { board }, parametersFile }: Pick<Cell, 'task' | 'parametersFile'>): MadeBy {
-  const key = `${board}\n${parametersFile ?? ''}`
+export function madeBy({ task: { board }, parametersFolder }: Pick<Cell, 'task' | 'parametersFolder'>): MadeBy {
+  const key = `${board}\n${parametersFolder ?? ''}`
   let made = known.get(key)
   if (!made) {
     const parameters =
-      parametersFile === undefined ? JSON.stringify(shippedParameters[board]) : readFileSync(parametersFile, 'utf8')
+      parametersFolder === undefined
+        ? JSON.stringify(shippedParameters[board])
+        : readFileSync(parameterFile(parametersFolder, board), 'utf8')
     made = { benchRunner: packageVersion(), predictorParameters: sha256(parameters) }
     known.set(key, made)
   }

@@ -45,7 +45,7 @@ export const benchRunner: CommandFunction = async (argv, terminal) => {
     )
     return 0
   }
-  assertCapsFeasible(options.tasks, options.parametersFile)
+  assertCapsFeasible(options.tasks, options.parametersFolder)
   const outcome = await runMatrix(cells, options, terminal)
   const files = outcome.finished.map(({ cell }) => path.join(options.resultDir, `${cellStem(cell)}.csv`))
   if (options.chart) files.push(...(await drawRunCharts(outcome, options.resultDir)))

@@ -105,7 +105,7 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
       '--dataset-path <folder>',
       'real board: folder of the datasets, one subfolder each (default: synthetic images)',
     )
-    .option('--params <file>', 'predictor parameters that pctodl-fit has written (default: the shipped ones)')
+    .option('--params <folder>', 'predictor parameters: <board>.json as pctodl-fit writes (default: shipped)')
     .option('--algorithm <names>', `one of ${algorithmNames.join(', ')}, a comma list, or all (default: all)`)
     .option('--task-id <ids...>', "task ids to run, in this order (default: all of the board's)", collectIds)
     .option('--start-from <id>', 'only tasks with at least this id', integerFrom(1))
@@ -159,7 +159,7 @@ export function checkOptions(raw: RawBenchOptions, algorithm: string, { boards, 
     iterations: raw.iterations,
     powerMarginW: raw.powerMargin,
     shadow: raw.enableShadow ?? false,
-    ...(raw.params === undefined ? {} : { parametersFile: path.resolve(raw.params) }),
+    ...(raw.params === undefined ? {} : { parametersFolder: path.resolve(raw.params) }),
     interleave: raw.interleave ?? false,
     resultDir: raw.resultDir,
     resume: raw.resume ?? false,

@@ -16,7 +16,7 @@ export interface RunTaskOptions {
   /** Let pctodl keep looking for better tenants while it runs. Default false. */
   readonly shadow?: boolean
   /** Predictor parameters. Default: the shipped ones. */
-  readonly parametersFile?: string
+  readonly parametersFolder?: string
   readonly signal?: AbortSignal
 }
 

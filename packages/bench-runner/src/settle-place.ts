@@ -23,10 +23,12 @@ const boardsWithTasks = [...new Set(benchTasks.map(({ board }) => board))]
  *   board is asked for and is not there
  */
 export async function settlePlace(
-  { gpu, backend }: Pick<RawBenchOptions, 'gpu' | 'backend'>,
+  { gpu, backend, executor }: Pick<RawBenchOptions, 'gpu' | 'backend' | 'executor'>,
   detect: () => Promise<Detection> = detectBoards,
 ): Promise<Place> {
   if (gpu !== undefined && backend === 'sim') return { boards: boardsNamed(gpu), isReal: false }
+  // The boards are in the nodes of the cluster; each run will see whether its node has one.
+  if (gpu !== undefined && backend === 'nvml' && executor === 'slurm') return { boards: boardsNamed(gpu), isReal: true }
   const { gpus, notes } = await detect()
   const found = [...new Set(gpus.map(({ key }) => key))].filter((key) => key !== null)
   const boards = gpu === undefined ? found.filter((key) => boardsWithTasks.includes(key)) : boardsNamed(gpu)

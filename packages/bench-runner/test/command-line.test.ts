@@ -128,7 +128,7 @@ describe('bench-runner', () => {
     ['no board where none is found', '--task-id 6', 2, /--gpu: name a board: 3080Ti, A100, all \(no NVIDIA driver/],
     ['a real board that is not there', '--gpu A100 --backend nvml', 1, /no A100 to run on: no NVIDIA driver/],
     ['repeats of a simulated board', '--gpu A100 --repeat 2', 2, /--repeat: a simulated board repeats itself exactly/],
-    ['a parameter file that is none', '--gpu A100 --params nowhere.json', 1, /--params.*nowhere\.json.*ENOENT/],
+    ['parameters that are not there', '--gpu A100 --params nowhere', 1, /nowhere.*cannot be read; name a folder/],
     ['an unknown algorithm', '--gpu A100 --algorithm magic', 2, /unknown algorithm 'magic'; known: pctodl, morak/],
     ["another board's task", '--gpu A100 --task-id 6', 2, /unknown task id on A100 '6'; known: /],
     ['a task id that is no number', '--gpu A100 --task-id six', 2, /'six' is invalid/],

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { exitCodeOf } from '@pctodl/command-line'
@@ -74,13 +74,18 @@ describe('pctodl-run', () => {
   it('keeps what was measured of a run that is interrupted', async () => {
     const stop = new AbortController()
     const log = inFolder('cut.csv')
-    setTimeout(() => stop.abort(new Error('SIGINT')), 300)
+    const events = inFolder('cut.events.jsonl')
+    const whenMeasured = setInterval(() => {
+      if (existsSync(events) && readFileSync(events, 'utf8').includes('"type":"window"'))
+        stop.abort(new Error('SIGINT'))
+    }, 50)
     const { code } = await call([...sim, '--power-cap', '150', '--iterations', '1000000', '--log-file', log], {
       signal: stop.signal,
     })
+    clearInterval(whenMeasured)
     expect(code).toBe(130)
     expect(readFileSync(log, 'utf8').trim().split('\n').length).toBeGreaterThan(1)
-    expect(readFileSync(inFolder('cut.events.jsonl'), 'utf8').trim().split('\n').at(-1)).toContain('"aborted"')
+    expect(readFileSync(events, 'utf8').trim().split('\n').at(-1)).toContain('"aborted"')
   })
 
   it('takes the options of the published program', async () => {

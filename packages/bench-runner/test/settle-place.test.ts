@@ -9,17 +9,22 @@ const t4AndA100: Detection = { gpus: [board(0, 'Tesla T4', 'T4'), ...a100.gpus],
 const t4: Detection = { gpus: [board(0, 'Tesla T4', 'T4')], notes: [] }
 
 const settle = (call: { gpu?: string; backend: 'auto' | 'sim' | 'nvml' }, found: Detection) =>
-  settlePlace(call, async () => found)
+  settlePlace({ executor: 'local', ...call }, async () => found)
 
 describe('where the matrix runs', () => {
   it('looks at no driver where a simulated board is named', async () => {
     const detect = async (): Promise<Detection> => {
       throw new Error('looked')
     }
-    expect(await settlePlace({ gpu: 'rtx 3080 ti,A100', backend: 'sim' }, detect)).toEqual({
+    expect(await settlePlace({ gpu: 'rtx 3080 ti,A100', backend: 'sim', executor: 'local' }, detect)).toEqual({
       boards: ['3080Ti', 'A100'],
       isReal: false,
     })
+  })
+
+  it('leaves it to the nodes of a cluster whether they have the board', async () => {
+    const onCluster = { gpu: 'A100', backend: 'nvml', executor: 'slurm' } as const
+    expect(await settlePlace(onCluster, async () => nothing)).toEqual({ boards: ['A100'], isReal: true })
   })
 
   it('takes the board of this machine where none is named', async () => {

@@ -44,7 +44,7 @@ describe('pctodl-partition', () => {
       expect(tenant.model).toBe('mobilenet_v2')
       expect(tenant.mpsPercent % 20).toBe(0)
     }
-    expect(stderr).toContain('--dataset changes nothing without --params')
+    expect(stderr).toContain('--dataset selects among')
     expect(stderr).toContain('--vectorized changes nothing without --published')
   })
 
@@ -134,7 +134,7 @@ describe('pctodl-partition', () => {
     [['--model', 'resnet50,vgg19', '--platform', 'A100', '--published'], /one network at a time/],
     [[...usual, '--frobnicate'], /unknown option/],
     [['--model', 'nonesuch', '--platform', 'A100'], /unknown network 'nonesuch'; known: .*resnet50/],
-    [['--model', 'resnet50', '--platform', 'T4'], /unknown board/],
+    [['--model', 'resnet50', '--platform', 'T4'], /unknown parameter set 'T4'; known: 3080Ti, A100/],
     [[...usual, '--mem-freq', '810'], /memClocksMhz: got \[810\], expected memory clocks that the predictor knows/],
     [[...usual, '--max-tenants', '99'], /maxTenants: got 99/],
     [[...usual, '--max-batch', '2'], /maxBatchSize: got 2, expected at least one of batchSizes/],
@@ -148,7 +148,7 @@ describe('pctodl-partition', () => {
   it('fails in one line where parameters cannot be read', async () => {
     const { code, stdout, stderr } = await call(...usual, '--params', '/nonexistent')
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr).toMatch(/index.json.*cannot be read/)
+    expect(stderr).toMatch(/nonexistent.*cannot be read/)
     expect(stderr.trim().split('\n')).toHaveLength(1)
   })
 

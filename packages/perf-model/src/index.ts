@@ -5,6 +5,7 @@ export { type PredictionBuffer, predictionBuffer } from './prediction-buffer.js'
 export { type BatchInput, type BatchOutput, batchOutput } from './prediction-batch.js'
 export type { Domain, OutsideProfile } from './domain.js'
 export { loadPerfModel, shippedParameters } from './shipped-parameters.js'
+export { isReferenceFolder, modelOf, parameterFile } from './parameter-folder.js'
 export { type AllMetrics, PctoDLPredictor, type PctoDLPredictorOptions } from './pctodl-predictor.js'
 export {
   type BoardParameters,

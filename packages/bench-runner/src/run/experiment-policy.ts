@@ -13,7 +13,7 @@ import type { Experiment } from './experiment.js'
  */
 export function experimentPolicy(experiment: Experiment): NotedPolicy {
   const { board, model, variant, powerMarginW, sharePercentStep, tenants, memClockMhz } = experiment
-  const predictor = predictorOf(board)
+  const predictor = predictorOf(board, experiment.parametersFolder)
   const { spec } = predictor
   if (memClockMhz !== undefined && !predictor.memClocksMhz.includes(memClockMhz)) {
     throw new InvalidInputError(

@@ -38,6 +38,8 @@ export const experimentSchema = z.strictObject({
   ]),
   backstop: z.boolean(),
   sensorTolerancePercent: z.number().nonnegative(),
+  /** Folder of predictor parameters; absent for the shipped ones. */
+  parametersFolder: z.string().optional(),
   /** Instead of a plan. */
   tenants: z.array(z.strictObject({ model: z.string(), mpsPercent: positive, batchSize: positive })).optional(),
 })

@@ -1,3 +1,4 @@
+import path from 'node:path'
 import {
   asUsage,
   integerFrom,
@@ -70,6 +71,7 @@ interface RawOptions {
   readonly shadowAdjustMem: boolean
   readonly backstop: boolean
   readonly sensorTolerance: number
+  readonly params?: string
   readonly logFile?: string
   readonly replay?: string
   readonly json?: boolean
@@ -127,6 +129,7 @@ export async function parseRunOptions(
     .option('--no-shadow-adjust-mem', 'leave the memory clock out of the search')
     .option('--no-backstop', "leave the board's own power limit alone")
     .option('--sensor-tolerance <percent>', 'gain error of the power sensor to allow for', numberBetween(0, 49), 2)
+    .option('--params <folder>', 'predictor parameters: <board>.json as pctodl-fit writes (default: shipped)')
     .option('--log-file <file>', 'CSV of the windows; beside it FILE.events.jsonl, the record of the run')
     .option('--replay <record>', 'show a recorded run to a fresh policy of the same options, and explain it')
     .option('--json', 'print the evaluation (or the replay) as JSON')
@@ -178,6 +181,7 @@ function experimentOfCall(raw: RawOptions, model: string, scheduled: boolean): O
     shadow: raw.disableShadow ? false : shadow,
     backstop: raw.backstop,
     sensorTolerancePercent: raw.sensorTolerance,
+    ...(raw.params === undefined ? {} : { parametersFolder: path.resolve(raw.params) }),
     ...(tenants ? { tenants } : {}),
   }
 }

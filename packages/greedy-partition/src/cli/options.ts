@@ -76,7 +76,10 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     .option('--mps_step <percent>', 'shares are multiples of it', integerFrom(1, 100), 5)
     .option('--mem-freq <MHz>', 'memory clock (default: the best one)', positiveNumber('MHz'))
     .option('--dataset <name>', 'selects parameter sets of --params', 'imagenet')
-    .option('--params <folder>', "predict with upstream's exported parameters instead of the shipped model")
+    .option(
+      '--params <folder>',
+      "parameters: <board>.json as pctodl-fit writes, or upstream's export with index.json (default: shipped)",
+    )
     .option('--published', 'run the published search, defects included, for comparison')
     .option('--vectorized', 'with --published: its second variant')
     .option('--power-margin <watts>', 'watts to stay below the cap', numberBetween(0, 1e4), 0)

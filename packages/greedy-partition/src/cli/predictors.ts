@@ -1,7 +1,9 @@
 import { asUsage } from '@pctodl/command-line'
 import {
-  loadPerfModel,
+  isReferenceFolder,
   loadReferenceParameters,
+  modelOf,
+  type PerfModel,
   type Predictor,
   ReferenceBoardPredictor,
   type ReferenceParameters,
@@ -19,13 +21,17 @@ export interface ChosenPredictor {
 
 /** @throws UsageError where there are no parameters for what was asked; ParameterFileError where they cannot be read */
 export function choosePredictor(call: PartitionCall): ChosenPredictor {
-  if (call.paramsFolder === undefined) return asUsage(() => shipped(call))
-  const parameters = loadReferenceParameters(call.paramsFolder)
+  const { paramsFolder } = call
+  if (paramsFolder === undefined || !isReferenceFolder(paramsFolder)) {
+    const load = () => modelOf(call.spec.key, paramsFolder)
+    // A board without shipped parameters is a wrong word; a folder that cannot be read is a failure.
+    return ours(call, paramsFolder === undefined ? asUsage(load) : load())
+  }
+  const parameters = loadReferenceParameters(paramsFolder)
   return asUsage(() => reference(call, parameters))
 }
 
-function shipped({ spec, networks, dataset }: PartitionCall): ChosenPredictor {
-  const predictor = loadPerfModel(spec.key)
+function ours({ networks, dataset }: PartitionCall, predictor: PerfModel): ChosenPredictor {
   const model = networks[0]!.model
   return {
     predictor,
@@ -38,7 +44,7 @@ function shipped({ spec, networks, dataset }: PartitionCall): ChosenPredictor {
         }),
     }),
     notes:
-      dataset === 'imagenet' ? [] : ['the shipped model knows no datasets: --dataset changes nothing without --params'],
+      dataset === 'imagenet' ? [] : ["our model knows no datasets: --dataset selects among upstream's parameters only"],
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Terminal } from '@pctodl/command-line'
 import { type Configuration, findGpuSpec, type GpuSpec, smClocksAt, type Tenant } from '@pctodl/platform'
 import type { Domain } from '../domain.js'
+import { isReferenceFolder, modelOf } from '../parameter-folder.js'
 import { assertDataset, networkOf } from '../pctodl-predictor.js'
 import type { PerfModel } from '../perf-model.js'
 import type { Prediction } from '../predictor.js'
@@ -8,7 +9,6 @@ import { loadReferenceParameters } from '../reference/load-reference-parameters.
 import { setName } from '../reference/reference-parameters.js'
 import type { ReferencePrediction } from '../reference/reference-predictor.js'
 import { askInstalledGpu } from './installed-gpu.js'
-import { isReferenceFolder, modelOf } from './parameter-folder.js'
 import type { PredictOptions } from './predict-options.js'
 
 /** What `pctodl-predict` predicts with: our model, or upstream's parameters. */

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { findGpuSpec, PctodlError, UnknownNameError } from '@pctodl/platform'
-import { PerfModel } from '../perf-model.js'
-import { ParameterFileError } from '../reference/parameter-file-error.js'
-import { loadPerfModel, shippedParameters } from '../shipped-parameters.js'
+import { PerfModel } from './perf-model.js'
+import { ParameterFileError } from './reference/parameter-file-error.js'
+import { loadPerfModel, shippedParameters } from './shipped-parameters.js'
 
 /** Whether a folder holds upstream's exported parameters rather than ours. */
 export function isReferenceFolder(folder: string): boolean {
