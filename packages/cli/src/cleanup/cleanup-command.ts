@@ -1,0 +1,63 @@
+import { type CommandFunction, newCommand, parseCommand } from '@pctodl/command-line'
+import { rewordedText } from '../speaking-as-pctodl.js'
+import { type FindLeftoversOptions, findLeftovers, type Leftover } from './find-leftovers.js'
+
+interface CleanupOptions extends FindLeftoversOptions {
+  readonly dryRun?: boolean
+  readonly json?: boolean
+}
+
+interface Outcome extends Pick<Leftover, 'kind' | 'what'> {
+  readonly outcome: 'found' | 'removed' | 'failed'
+  readonly detail: string
+}
+
+/** `pctodl cleanup`. @returns 1 where something could not be removed */
+export const cleanup: CommandFunction = async (argv, terminal) => {
+  const command = newCommand(
+    {
+      name: 'pctodl cleanup',
+      description:
+        'End and put right what a crashed run of yours left behind: inference workers, the MPS daemon, changed boards. ' +
+        "What is in use, and what is anybody else's, is left alone.",
+      example: 'pctodl cleanup --dry-run',
+    },
+    terminal,
+  )
+    .option('--dry-run', 'say what would be done, and do nothing')
+    .option('--mps-dir <folder>', 'the place of the MPS daemon (default: $PCTODL_MPS_DIR, or /tmp/pctodl-mps-<uid>)')
+    .option('--lease-dir <folder>', 'where leases are kept (default: $PCTODL_LEASE_DIR, or /var/lib/pctodl/leases)')
+    .option('--library <path>', "NVML's library (default: where drivers put it)")
+    .option('--json', 'print JSON')
+  await parseCommand(command, argv)
+  const { dryRun = false, json, ...options } = command.opts<CleanupOptions>()
+  const { leftovers, leftAlone } = await findLeftovers(options)
+  const outcomes: Outcome[] = []
+  for (const leftover of leftovers) {
+    terminal.signal.throwIfAborted()
+    outcomes.push(
+      dryRun ? { ...named(leftover), outcome: 'found', detail: 'found, nothing done' } : await removed(leftover),
+    )
+  }
+  if (json) terminal.stdout.write(`${JSON.stringify({ outcomes, leftAlone }, null, 2)}\n`)
+  else {
+    for (const { what, detail } of outcomes) terminal.stdout.write(`${what}: ${detail}\n`)
+    for (const { what, why } of leftAlone) terminal.stdout.write(`left alone: ${what}: ${why}\n`)
+    if (outcomes.length === 0) terminal.stdout.write('nothing was left behind\n')
+  }
+  return outcomes.some(({ outcome }) => outcome === 'failed') ? 1 : 0
+}
+
+/** One that resists is reported, and the others are still removed. */
+async function removed(leftover: Leftover): Promise<Outcome> {
+  try {
+    return { ...named(leftover), outcome: 'removed', detail: await leftover.remove() }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    return { ...named(leftover), outcome: 'failed', detail: `NOT removed: ${rewordedText(reason)}` }
+  }
+}
+
+function named({ kind, what }: Leftover): Pick<Leftover, 'kind' | 'what'> {
+  return { kind, what }
+}

@@ -1,0 +1,29 @@
+import { type LeftBoardsOptions, leftBoards } from './left-boards.js'
+import { leftDaemon } from './left-daemon.js'
+import type { Leftovers } from './leftover.js'
+import { orphanedWorkers } from './orphaned-workers.js'
+
+export type { LeftAlone, Leftover, Leftovers } from './leftover.js'
+
+export interface FindLeftoversOptions extends LeftBoardsOptions {
+  /** The place of the MPS daemon. Default: `$PCTODL_MPS_DIR`, or `/tmp/pctodl-mps-<uid>`. */
+  readonly mpsDir?: string
+}
+
+/**
+ * What crashed runs of this user left on this machine, in the order in which it is to be removed: workers, the MPS daemon that
+ * they were clients of, boards. Changes nothing.
+ */
+export async function findLeftovers(options: FindLeftoversOptions = {}): Promise<Leftovers> {
+  const workers = orphanedWorkers()
+  const boards = leftBoards(options)
+  const daemon = await leftDaemon({
+    ...(options.mpsDir === undefined ? {} : { mpsDir: options.mpsDir }),
+    runGoesOn: boards.runGoesOn,
+    endedFirst: new Set(workers.map(({ pid }) => pid)),
+  })
+  return {
+    leftovers: [...workers, ...daemon.leftovers, ...boards.leftovers],
+    leftAlone: [...daemon.leftAlone, ...boards.leftAlone],
+  }
+}

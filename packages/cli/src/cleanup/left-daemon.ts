@@ -1,0 +1,51 @@
+import { MpsDaemon, type MpsStatus } from '@pctodl/mps-control'
+import type { Leftover, Leftovers } from './leftover.js'
+
+export interface LeftDaemonOptions {
+  /** The place of the daemon. Default: `$PCTODL_MPS_DIR`, or `/tmp/pctodl-mps-<uid>`. */
+  readonly mpsDir?: string
+  /** Whether a run of ours holds a board now: then the daemon is that run's. */
+  readonly runGoesOn: boolean
+  /** Processes that will have ended before the daemon is: no clients that matter. */
+  readonly endedFirst: ReadonlySet<number>
+}
+
+/**
+ * The MPS daemon at our place where nobody uses it any more, and the files of one that has died. A daemon that somebody else
+ * has started, or that still has clients, is left alone.
+ */
+export async function leftDaemon({ mpsDir, runGoesOn, endedFirst }: LeftDaemonOptions): Promise<Leftovers> {
+  const mps = new MpsDaemon(mpsDir === undefined ? {} : { directory: mpsDir })
+  const { place } = mps
+  // Without a trace of a daemon there is nobody to ask, and the control program may not even be installed.
+  if (!place.hasPipe() && place.pidInFile() === null) return { leftovers: [], leftAlone: [] }
+  const status = await mps.status()
+  const remove = async () => {
+    const how = await mps.stop({ graceMs: 2000 })
+    return how === 'not-running' ? 'removed' : `ended (${how})`
+  }
+  if (status.daemon === null) return withoutProcess(status, remove)
+  const what = `MPS daemon ${status.daemon.pid} at ${place.pipeDirectory}`
+  const why = whyLeftAlone(status, runGoesOn, endedFirst)
+  if (why !== null) return { leftovers: [], leftAlone: [{ what, why }] }
+  return { leftovers: [{ kind: 'mps-daemon', what: `${what}, without clients`, remove }], leftAlone: [] }
+}
+
+function withoutProcess({ state, pipeDirectory }: MpsStatus, remove: Leftover['remove']): Leftovers {
+  const what = `MPS daemon at ${pipeDirectory}`
+  if (state !== 'stopped') {
+    return { leftovers: [], leftAlone: [{ what, why: 'it answers from another pid namespace' }] }
+  }
+  return { leftovers: [{ kind: 'mps-daemon', what: `files of a dead ${what}`, remove }], leftAlone: [] }
+}
+
+function whyLeftAlone(
+  { isOurs, servers }: MpsStatus,
+  runGoesOn: boolean,
+  endedFirst: ReadonlySet<number>,
+): string | null {
+  if (!isOurs) return 'somebody else has started it'
+  const clients = servers.flatMap((server) => server.clients).filter((pid) => !endedFirst.has(pid))
+  if (clients.length > 0) return `processes ${clients.join(', ')} are its clients; end them, or \`pctodl mps stop\``
+  return runGoesOn ? 'a run holds a board now, and may be about to use it' : null
+}

@@ -1,0 +1,87 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { basename } from 'node:path'
+import { isRunning, type ProcessIdentity, processIdentity } from '@pctodl/nvml-control'
+import { torchWorkerFile } from '@pctodl/tenants'
+import type { Leftover } from './leftover.js'
+
+/** The workers' own files, by the ends of their paths: another installation's workers are ours too. */
+const workerFiles = [`/python/${basename(torchWorkerFile())}`, '/dist/programs/onnx-worker.js']
+
+/**
+ * Inference workers of this user whose pool has died. A worker ends with its pool, except where it is stopped or stuck and the
+ * kernel was not told to kill it (setpriv of util-linux does that).
+ */
+export function orphanedWorkers(): (Leftover & { readonly pid: number })[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      const pid = Number(name)
+      const identity = processIdentity(pid)
+      const words = identity === null || ownerOf(pid) !== process.geteuid?.() ? null : wordsOf(pid)
+      if (identity === null || words === null || !isWorker(words) || !isOrphan(pid)) return []
+      const what = `worker ${pid} (${words.join(' ').slice(0, 80)}), whose pool is gone`
+      return [{ kind: 'worker' as const, pid, what, remove: () => kill(identity) }]
+    })
+}
+
+/** `node [options] .../onnx-worker.js`, `python -u .../pctodl_torch_worker.py`: the file is a word of its own. */
+function isWorker(words: readonly string[]): boolean {
+  return words.slice(1).some((word) => workerFiles.some((file) => word.endsWith(file)))
+}
+
+/**
+ * The kernel gives orphans to process 1 or to a manager of sessions. A parent that is Node is a pool, also as process 1 of
+ * a container.
+ */
+function isOrphan(pid: number): boolean {
+  const parent = parentOf(pid)
+  if (parent === null) return false
+  const program = nameOf(parent)
+  return program === 'systemd' || (parent === 1 && !/^(node|pctodl)/i.test(program ?? 'node'))
+}
+
+async function kill(identity: ProcessIdentity): Promise<string> {
+  if (!isRunning(identity)) return 'has ended by itself'
+  process.kill(identity.pid, 'SIGKILL')
+  for (let waitedMs = 0; isRunning(identity); waitedMs += 20) {
+    // One that the driver holds cannot die before the driver lets go.
+    if (waitedMs >= 5000) throw new Error(`process ${identity.pid} does not end; is it waiting for the driver?`)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  return 'ended'
+}
+
+function wordsOf(pid: number): string[] | null {
+  return (
+    read(`/proc/${pid}/cmdline`)
+      ?.split('\0')
+      .filter((word) => word !== '') ?? null
+  )
+}
+
+function nameOf(pid: number): string | null {
+  return read(`/proc/${pid}/comm`)?.trim() ?? null
+}
+
+function parentOf(pid: number): number | null {
+  const stat = read(`/proc/${pid}/stat`)
+  // The name in brackets may hold anything; state and parent are the first fields after it.
+  return stat === null ? null : Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
+}
+
+function ownerOf(pid: number): number | null {
+  try {
+    return statSync(`/proc/${pid}`).uid
+  } catch {
+    return null
+  }
+}
+
+/** Null for a process that is gone by now, or that hides. */
+function read(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return null
+  }
+}

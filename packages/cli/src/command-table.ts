@@ -1,0 +1,116 @@
+import type { CommandFunction } from '@pctodl/command-line'
+
+/** One command of `pctodl`. */
+export interface CommandEntry {
+  readonly name: string
+  /** What it does, in one line. */
+  readonly summary: string
+  /** The same command as a binary of its own package; null for those that are only here. */
+  readonly binary: string | null
+  /** Loads the package behind it, which nothing else does. */
+  readonly load: () => Promise<CommandFunction>
+}
+
+/** In the order of the work: model, measure, run, control, neighbours, this machine. */
+export const commands: readonly CommandEntry[] = [
+  {
+    name: 'predict',
+    summary: 'throughput, power and utilisation of tenants on a board',
+    binary: 'pctodl-predict',
+    load: async () => (await import('@pctodl/perf-model/commands')).predict,
+  },
+  {
+    name: 'fit',
+    summary: 'fit the predictor to measured traces',
+    binary: 'pctodl-fit',
+    load: async () => (await import('@pctodl/perf-model/commands')).fit,
+  },
+  {
+    name: 'partition',
+    summary: 'shares, batches and clocks with the most throughput under a power cap',
+    binary: 'pctodl-partition',
+    load: async () => (await import('@pctodl/greedy-partition/commands')).pctodlPartition,
+  },
+  {
+    name: 'profile',
+    summary: 'measure a board over shares, batches and clocks; writes traces',
+    binary: 'pctodl-profile',
+    load: async () => (await import('@pctodl/profiler/commands')).pctodlProfile,
+  },
+  {
+    name: 'run',
+    summary: 'hold a power cap with one policy, on a real or simulated board',
+    binary: 'pctodl-run',
+    load: async () => (await import('@pctodl/bench-runner/commands')).pctodlRun,
+  },
+  {
+    name: 'bench',
+    summary: "compare policies over the paper's 30 tasks; report and compare results",
+    binary: 'bench-runner',
+    load: async () => (await import('@pctodl/bench-runner/commands')).benchRunner,
+  },
+  {
+    name: 'gpu',
+    summary: 'look at real boards; hold clocks and power limits, and put them back',
+    binary: 'pctodl-gpu',
+    load: async () => (await import('@pctodl/nvml-control/commands')).gpu,
+  },
+  {
+    name: 'mps',
+    summary: 'start, watch and stop the CUDA MPS daemon',
+    binary: 'pctodl-mps',
+    load: async () => (await import('@pctodl/mps-control/commands')).mps,
+  },
+  {
+    name: 'sim',
+    summary: 'run a command on a host with simulated boards',
+    binary: 'pctodl-gpu-sim',
+    load: async () => (await import('@pctodl/gpu-sim/commands')).sim,
+  },
+  {
+    name: 'segments',
+    summary: 'pack services onto MIG instances with MPS inside',
+    binary: 'pctodl-segments',
+    load: async () => (await import('@pctodl/mig-segments/commands')).segments,
+  },
+  {
+    name: 'colocate',
+    summary: 'choose who shares a board with whom, from kernel metrics',
+    binary: 'pctodl-colocate',
+    load: async () => (await import('@pctodl/colocation/commands')).pctodlColocate,
+  },
+  {
+    name: 'hetero',
+    summary: 'split one training job over unequal boards',
+    binary: 'pctodl-hetero',
+    load: async () => (await import('@pctodl/hetero-training/commands')).pctodlHetero,
+  },
+  {
+    name: 'sensitivity',
+    summary: 'size CPU cores and memory beside the board; schedule a cluster with them',
+    binary: 'pctodl-sensitivity',
+    load: async () => (await import('@pctodl/resource-sensitivity/commands')).sensitivity,
+  },
+  {
+    name: 'doctor',
+    summary: 'what works on this machine, and what to do for the rest',
+    binary: null,
+    load: async () => (await import('./doctor/doctor-command.js')).doctor,
+  },
+  {
+    name: 'cleanup',
+    summary: 'end and put right what a crashed run of yours left behind',
+    binary: null,
+    load: async () => (await import('./cleanup/cleanup-command.js')).cleanup,
+  },
+  {
+    name: 'completion',
+    summary: 'print a completion script for bash, zsh or fish',
+    binary: null,
+    load: async () => (await import('./completion/completion-command.js')).completion,
+  },
+]
+
+export function commandNamed(name: string): CommandEntry | undefined {
+  return commands.find((entry) => entry.name === name)
+}

@@ -1,0 +1,26 @@
+import { type CommandFunction, inHouseStyle, newCommand, parseCommand, UsageError } from '@pctodl/command-line'
+import { type CompletionShell, completionHints, completionScripts } from './scripts.js'
+
+const shells = Object.keys(completionScripts) as CompletionShell[]
+
+/** `pctodl completion`: print the script that a shell reads. */
+export const completion: CommandFunction = async (argv, terminal) => {
+  const program = newCommand(
+    {
+      name: 'pctodl completion',
+      description: 'Print a completion script. It completes commands, subcommands and options.',
+      example: completionHints.bash,
+    },
+    terminal,
+  )
+  for (const shell of shells) {
+    inHouseStyle(program.command(shell), terminal.stdout)
+      .description(`print it for ${shell}`)
+      .helpOption('--help', 'show this help')
+      .addHelpText('after', `\nTo use it:\n  ${completionHints[shell]}\n`)
+      .action(() => void terminal.stdout.write(completionScripts[shell]))
+  }
+  if (argv.length === 0) throw new UsageError(`no shell; one of ${shells.join(', ')}`)
+  await parseCommand(program, argv)
+  return 0
+}

@@ -1,0 +1,6 @@
+export { pctodl } from './pctodl-command.js'
+export { type CommandEntry, commandNamed, commands } from './command-table.js'
+export type { Finding, Verdict } from './doctor/finding.js'
+export { examineMachine, type ExamineOptions } from './doctor/examine-machine.js'
+export { findLeftovers, type FindLeftoversOptions, type LeftAlone, type Leftover } from './cleanup/find-leftovers.js'
+export { candidatesFor } from './completion/candidates.js'

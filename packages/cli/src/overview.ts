@@ -1,0 +1,43 @@
+import { version } from '../package.json'
+import { commands } from './command-table.js'
+
+/**
+ * What is answered without loading anything but the table of commands: help and version.
+ *
+ * @returns undefined where the call asks for something else
+ */
+export function overviewFor(argv: readonly string[]): string | undefined {
+  if (argv.length !== 1) return undefined
+  switch (argv[0]) {
+    case '--help':
+    case '-h':
+    case 'help':
+      return overview()
+    case '--version':
+    case '-V':
+      return `${version}\n`
+    default:
+      return undefined
+  }
+}
+
+/** The commands, one line each. */
+export function overview(): string {
+  const width = Math.max(...commands.map(({ name }) => name.length))
+  const lines = commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`)
+  return `Usage: pctodl <command> [options]
+
+Many inference processes on one NVIDIA GPU under a power cap: predict, partition, control, compare.
+Nothing here needs a GPU to be tried: boards can be simulated.
+
+Commands:
+${lines.join('\n')}
+
+Options:
+  --version  print the version
+  --help     show this help; after a command, the help of that command
+
+Example:
+  pctodl predict --platform 3080Ti --model resnet50 --p 50 25 --b 16 16 --f 1500
+`
+}

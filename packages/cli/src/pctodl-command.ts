@@ -1,0 +1,38 @@
+import { type CommandFunction, exitCodeOf, type Terminal, UsageError } from '@pctodl/command-line'
+import { commandNamed, commands } from './command-table.js'
+import { candidatesFor } from './completion/candidates.js'
+import { overview, overviewFor } from './overview.js'
+import { speakingAsPctodl } from './speaking-as-pctodl.js'
+
+/**
+ * The command line `pctodl` as a function: the first word chooses a command, whose package is loaded then; the other words
+ * are the command's, unchanged.
+ */
+export const pctodl: CommandFunction = async (argv, terminal) => {
+  const answer = overviewFor(argv)
+  if (answer !== undefined) {
+    terminal.stdout.write(answer)
+    return 0
+  }
+  const [name, ...words] = argv
+  if (name === undefined) {
+    terminal.stderr.write(overview())
+    return 2
+  }
+  // What the completion scripts ask: `pctodl complete -- <words so far>`.
+  if (name === 'complete' && words[0] === '--') {
+    const candidates = await candidatesFor(words.slice(1), terminal)
+    terminal.stdout.write(candidates.map((candidate) => `${candidate}\n`).join(''))
+    return 0
+  }
+  if (name === 'help' && words.length === 1) return runNamed(words[0]!, ['--help'], terminal)
+  return runNamed(name, words, terminal)
+}
+
+async function runNamed(name: string, words: readonly string[], terminal: Terminal): Promise<number> {
+  const entry = commandNamed(name)
+  if (entry === undefined) {
+    throw new UsageError(`unknown command '${name}'; one of ${commands.map((known) => known.name).join(', ')}`)
+  }
+  return exitCodeOf(`pctodl ${name}`, await entry.load(), words, speakingAsPctodl(words, terminal))
+}

@@ -1,0 +1,154 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { isRunning, processIdentity } from '@pctodl/nvml-control'
+import { torchWorkerFile } from '@pctodl/tenants'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { run } from './run-pctodl.js'
+
+const built = fileURLToPath(new URL('../bin/pctodl.js', import.meta.url))
+const script = fileURLToPath(new URL('./fixtures/crash-and-clean-up.sh', import.meta.url))
+
+const hasCompiler = (() => {
+  try {
+    execFileSync(process.env['CC'] || 'cc', ['--version'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+})()
+
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'pctodl-cleanup-'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** A place that nobody else uses; what lies elsewhere on this machine is none of a test's business. */
+const here = () => ['--mps-dir', path.join(folder, 'mps'), '--lease-dir', path.join(folder, 'leases')]
+
+describe.skipIf(!hasCompiler)(`after a crash${hasCompiler ? '' : ' (skipped: no C compiler)'}`, () => {
+  let results: string
+  const json = (name: string) => JSON.parse(readFileSync(path.join(results, `${name}.json`), 'utf8'))
+  const text = (name: string) => readFileSync(path.join(results, name), 'utf8')
+
+  beforeAll(() => {
+    results = path.join(folder, 'crash')
+    mkdirSync(results)
+    const words = ['sim', 'host', '--gpu', '3080Ti', '--', 'sh', script, process.execPath, built, results]
+    // The board that the host plays is root's to change; `--allow-all` makes it anybody's.
+    execFileSync(process.execPath, [built, ...words.slice(0, 4), '--allow-all', ...words.slice(4)], {
+      stdio: 'ignore',
+      timeout: 50_000,
+    })
+  })
+
+  it('leaves what a living run uses alone', () => {
+    const { outcomes, leftAlone } = json('while-held')
+    expect(outcomes).toEqual([])
+    expect(leftAlone).toEqual([
+      { what: expect.stringMatching(/^MPS daemon \d+/), why: expect.stringMatching(/a run holds a board/) },
+      { what: expect.stringMatching(/^lease on GPU-/), why: expect.stringMatching(/^process \d+ holds it .*gpu lock/) },
+    ])
+  })
+
+  it('tells first, and changes nothing by it', () => {
+    const found = (kind: string) => expect.objectContaining({ kind, outcome: 'found' })
+    expect(json('dry-run').outcomes).toEqual([found('mps-daemon'), found('board')])
+    expect(json('dry-run').outcomes[1].what).toMatch(/was left changed \(power-limit\) by process \d+, .*gpu lock/)
+    expect(text('limit-before')).toBe('250.00\n')
+  })
+
+  it('ends the daemon and puts the board back, once', () => {
+    expect(json('cleaned').outcomes).toEqual([
+      expect.objectContaining({ kind: 'mps-daemon', outcome: 'removed', detail: 'ended (quit)' }),
+      expect.objectContaining({ kind: 'board', outcome: 'removed', detail: 'put back' }),
+    ])
+    expect(text('limit-after')).toBe('350.00\n')
+    expect(text('mps-after')).toMatch(/^stopped/)
+    expect(text('again')).toBe('nothing was left behind\n')
+  })
+})
+
+describe('orphaned workers', () => {
+  const require = createRequire(torchWorkerFile())
+  const worker = path.join(
+    path.dirname(require.resolve('@pctodl/tenants/package.json')),
+    'dist/programs/onnx-worker.js',
+  )
+
+  /** Start workers from a process that then is killed outright, or lives on. @returns the pids of parent and worker */
+  async function startWorker(file: string, { stopped }: { readonly stopped: boolean }) {
+    const parent = spawn(
+      process.execPath,
+      [
+        '-e',
+        `const c = require('node:child_process').spawn(process.execPath, [${JSON.stringify(file)}]); console.log(c.pid); setInterval(() => {}, 1000)`,
+      ],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    )
+    const pid = Number(await new Promise((resolve) => parent.stdout.once('data', resolve)))
+    // Stopped it cannot notice that its pool has gone.
+    if (stopped) process.kill(pid, 'SIGSTOP')
+    return { parent, identity: processIdentity(pid)! }
+  }
+
+  it('are ended; workers of a living pool, and other programs, are not', async () => {
+    const stranger = path.join(folder, 'my-worker.mjs')
+    writeFileSync(stranger, 'setInterval(() => {}, 1000)\n')
+    const orphan = await startWorker(worker, { stopped: true })
+    const ofLivingPool = await startWorker(worker, { stopped: true })
+    const other = await startWorker(stranger, { stopped: true })
+    try {
+      for (const { parent } of [orphan, other]) {
+        const ended = new Promise((resolve) => parent.once('exit', resolve))
+        parent.kill('SIGKILL')
+        await ended
+      }
+      const dry = await run('cleanup', '--dry-run', ...here())
+      expect(dry.code).toBe(0)
+      expect(dry.stdout).toContain(`worker ${orphan.identity.pid} (`)
+      expect(isRunning(orphan.identity)).toBe(true)
+      const { code, stdout } = await run('cleanup', ...here())
+      expect(code).toBe(0)
+      expect(stdout).toMatch(new RegExp(`^worker ${orphan.identity.pid} .*: ended$`, 'm'))
+      expect(isRunning(orphan.identity)).toBe(false)
+      expect(isRunning(ofLivingPool.identity)).toBe(true)
+      expect(isRunning(other.identity)).toBe(true)
+    } finally {
+      for (const { parent, identity } of [orphan, ofLivingPool, other]) {
+        parent.kill('SIGKILL')
+        if (isRunning(identity)) process.kill(identity.pid, 'SIGKILL')
+      }
+    }
+  })
+})
+
+describe('pctodl cleanup', () => {
+  it('removes the files of a dead daemon', async () => {
+    const pipe = path.join(folder, 'mps', 'pipe')
+    mkdirSync(pipe, { recursive: true })
+    writeFileSync(path.join(pipe, 'nvidia-cuda-mps-control.pid'), '4000000\n')
+    expect((await run('cleanup', '--dry-run', ...here())).stdout).toContain(
+      `files of a dead MPS daemon at ${pipe}: found, nothing done`,
+    )
+    expect((await run('cleanup', ...here())).stdout).toContain(`files of a dead MPS daemon at ${pipe}: removed`)
+    expect((await run('cleanup', ...here())).stdout).toBe('nothing was left behind\n')
+  })
+
+  it('reports what it could not put right, and fails', async () => {
+    const leases = path.join(folder, 'unreadable')
+    mkdirSync(leases)
+    writeFileSync(path.join(leases, 'GPU-1.json'), '{ not a journal')
+    const { code, stdout } = await run('cleanup', '--lease-dir', leases, '--mps-dir', path.join(folder, 'none'))
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/^GPU-1 has a journal that cannot be read: NOT removed: .*GPU-1\.json is no lease journal/)
+  })
+
+  it('refuses what it does not know', async () => {
+    expect(await run('cleanup', 'everything')).toMatchObject({ code: 2 })
+  })
+})

@@ -1,0 +1,20 @@
+import { exitCodeOf, type Terminal } from '@pctodl/command-line'
+import { pctodl } from '../src/index.js'
+
+/** Call the command line as a function. */
+export async function run(...argv: string[]) {
+  const written = { stdout: '', stderr: '' }
+  const collect = (name: 'stdout' | 'stderr') => ({
+    write(text: string) {
+      written[name] += text
+    },
+  })
+  const terminal: Terminal = {
+    stdout: collect('stdout'),
+    stderr: collect('stderr'),
+    signal: new AbortController().signal,
+    env: process.env,
+  }
+  const code = await exitCodeOf('pctodl', pctodl, argv, terminal)
+  return { code, ...written }
+}

@@ -1,0 +1,3 @@
+import { libraryBuild } from '../../tsup.base'
+
+export default libraryBuild({ entry: ['src/index.ts', 'src/pctodl.ts'] })
