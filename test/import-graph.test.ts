@@ -65,7 +65,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 const mayLoadOnDemand: Readonly<Record<string, readonly string[]>> = {
   'perf-model': ['charts'],
   profiler: ['charts'],
-  'mig-segments': ['backend', 'nvml-control', 'mps-control'],
+  'mig-segments': ['nvml-control', 'mps-control'],
   colocation: ['charts'],
   'hetero-training': ['charts', 'nvml-control'],
   'resource-sensitivity': ['charts'],

@@ -1,0 +1,159 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { pathToFileURL } from 'node:url'
+import ts from 'typescript'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { workspacePackages } from '../scripts/pack-packages.js'
+import { entryPoints, missingRegistry, type PackedProject, packedProject, readmeExamples } from './packed-project.js'
+
+/**
+ * Examples that need a board, run on a simulated host: the words after the file. The others are loaded, and the functions that
+ * they define are called as their READMEs do.
+ */
+const onHost: Readonly<Record<string, readonly string[]>> = {
+  'nvml-control': [],
+  'mps-control': ['pctodl', 'sim', 'tenant', '--network', 'mobilenet_v2', '--batch', '8', '--seconds', '4'],
+}
+const calls: Readonly<Record<string, { readonly call: string; readonly answer: RegExp }>> = {
+  backend: { call: "watchBoard('A100')", answer: /simulated .*: \d+ W at \d+ MHz/ },
+  baselines: { call: 'clocksUnder(150, 200)', answer: /\d/ },
+  charts: { call: 'draw()', answer: /<svg/ },
+  'greedy-partition': { call: "plan('3080Ti', 'resnet50', 200)", answer: /samples\/s, 19\d\.\d W/ },
+  'hetero-training': { call: 'plan(0.3)', answer: /\d+ on big at \d+ W.*the knee of/ },
+  'job-array': { call: 'squares([3, 4])', answer: /4: 16/ },
+  'mig-segments': { call: "plan('A100', 1)", answer: /^"?\d+ GPUs/ },
+  profiler: { call: "alongTheClock('resnet50')", answer: /\d+ MHz: \d+\.\d\/J/ },
+  'thermo-dvfs': { call: 'track(150)', answer: /settled/ },
+}
+
+const browser = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
+const missingCompiler =
+  spawnSync(process.env['CC'] || 'cc', ['--version']).status === 0 ? undefined : 'no C compiler on this machine'
+const why = (reason: string | undefined) => (reason === undefined ? '' : ` (skipped: ${reason})`)
+
+describe.skipIf(missingRegistry)(`a newcomer who installs what is published${why(missingRegistry)}`, () => {
+  let project: PackedProject
+  const examples = readmeExamples()
+
+  beforeAll(() => {
+    project = packedProject()
+    for (const [name, example] of examples) {
+      project.write(`examples/${name}.mts`, example)
+      project.write(`examples/${name}.mjs`, javaScript(example))
+    }
+  }, 300_000)
+  afterAll(() => project?.remove())
+
+  it('gets the packages themselves, without sources or anything of the workspace', () => {
+    for (const { name } of workspacePackages()) {
+      const folder = path.join(project.folder, 'node_modules', name)
+      expect(existsSync(path.join(folder, 'README.md')), name).toBe(true)
+      expect(existsSync(path.join(folder, 'src')), name).toBe(false)
+      expect(existsSync(path.join(folder, 'node_modules', '@pctodl')), `${name} brings a second copy`).toBe(false)
+    }
+  })
+
+  it('finds the same in every package from ESM and from CJS', () => {
+    const list = JSON.stringify(entryPoints)
+    const report = 'console.log(JSON.stringify(found))'
+    const names = '(all) => Object.keys(all).filter((name) => name !== "default" && name !== "module.exports").sort()'
+    project.write(
+      'esm.mjs',
+      `const found = {}\nfor (const name of ${list}) found[name] = (${names})(await import(name))\n${report}\n`,
+    )
+    project.write(
+      'cjs.cjs',
+      `const found = {}\nfor (const name of ${list}) found[name] = (${names})(require(name))\n${report}\n`,
+    )
+    const esm = JSON.parse(project.run(process.execPath, 'esm.mjs'))
+    const cjs = JSON.parse(project.run(process.execPath, '--no-warnings', 'cjs.cjs'))
+    expect(cjs).toEqual(esm)
+    expect(Object.keys(esm)).toHaveLength(entryPoints.length)
+    for (const [name, exported] of Object.entries(esm)) expect(exported, name).not.toEqual([])
+  })
+
+  it('has types for it all, from ESM and from CJS', () => {
+    project.write('types.mts', entryPoints.map((name, i) => `export * as m${i} from '${name}'`).join('\n'))
+    project.write(
+      'types.cts',
+      entryPoints.map((name, i) => `import m${i} = require('${name}')\nexport { m${i} }`).join('\n'),
+    )
+    const files = ['types.mts', 'types.cts', ...[...examples.keys()].map((name) => `examples/${name}.mts`)]
+    const types = path.resolve(import.meta.dirname, '..', 'node_modules', '@types')
+    const compilerOptions = {
+      target: 'ES2022',
+      lib: ['ES2023'],
+      module: 'NodeNext',
+      strict: true,
+      noEmit: true,
+      skipLibCheck: true,
+      types: ['node'],
+      typeRoots: [types],
+    }
+    project.write('tsconfig.json', JSON.stringify({ compilerOptions, files }))
+    const { stdout } = spawnSync(
+      process.execPath,
+      [path.resolve('node_modules/typescript/bin/tsc'), '-p', project.folder],
+      {
+        encoding: 'utf8',
+      },
+    )
+    expect(stdout).toBe('')
+  })
+
+  it.each([...examples.keys()].filter((name) => !Object.hasOwn(onHost, name)))(
+    'runs the first example of %s',
+    (name) => {
+      const { call, answer } = calls[name] ?? {}
+      const file = pathToFileURL(path.join(project.folder, 'examples', `${name}.mjs`)).href
+      const ask = call === undefined ? '' : `; console.log(JSON.stringify(await example.${call}))`
+      const script = `const example = await import(${JSON.stringify(file)})${ask}`
+      expect(project.run(process.execPath, '--input-type=module', '-e', script)).toMatch(answer ?? /^/)
+    },
+  )
+
+  it.skipIf(missingCompiler).each(Object.entries(onHost))(
+    `runs the first example of %s on a simulated host${why(missingCompiler)}`,
+    (name, [program, ...words]) => {
+      const host = ['sim', 'host', '--gpu', '3080Ti', '--allow-all', '--', process.execPath, `examples/${name}.mjs`]
+      const args = program === undefined ? [] : [project.bin(program), ...words]
+      const leases = `PCTODL_LEASE_DIR=${path.join(project.folder, 'leases')}`
+      const mps = `PCTODL_MPS_DIR=${path.join(project.folder, 'mps')}`
+      expect(project.run('env', leases, mps, project.bin('pctodl'), ...host, ...args)).toMatch(/\d/)
+    },
+  )
+
+  it('can call every command that a package brings', () => {
+    const names = workspacePackages().flatMap(({ manifest }) => Object.keys((manifest['bin'] as object) ?? {}))
+    expect(names.length).toBeGreaterThan(10)
+    for (const name of names) expect(project.run(project.bin(name), '--help'), name).toMatch(/^Usage:/)
+  })
+
+  it('gets useful advice from pctodl doctor', () => {
+    const { works, findings } = JSON.parse(project.run(project.bin('pctodl'), 'doctor', '--json'))
+    expect(works).toBe(true)
+    for (const { check, verdict, advice } of findings) if (verdict !== 'ok') expect(advice, check).toMatch(/\w{3}/)
+    expect(project.run(project.bin('pctodl'), 'doctor')).toMatch(/Works here: simulated boards/)
+  })
+
+  it(`compares policies with one command, and ${browser ? 'looks at the report in a browser' : 'gets a report (not looked at: no Chromium)'}`, () => {
+    const bench = ['bench', '--gpu', '3080Ti', '--algorithm', 'pctodl,powercap', '--task-id', '5', '6', '--jobs', '1']
+    project.run(project.bin('pctodl'), ...bench, '--result-dir', 'results')
+    project.run(project.bin('pctodl'), 'bench', 'report', 'results', '--no-oracle')
+    const page = path.join(project.folder, 'results', 'report', 'index.html')
+    expect(existsSync(page)).toBe(true)
+    if (browser === undefined) return
+    const look = ['--headless', '--no-sandbox', '--virtual-time-budget=5000', '--dump-dom', pathToFileURL(page).href]
+    const seen = execFileSync(browser, look, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+    // Scripts and all the page has megabytes; what counts is that its script has drawn into it.
+    expect(/<figure[^>]*data-drawn="done"[^>]*>.{0,200}<svg/s.exec(seen)?.index).toBeGreaterThan(0)
+  })
+})
+
+function javaScript(source: string): string {
+  const { outputText } = ts.transpileModule(source, {
+    compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },
+  })
+  return outputText
+}

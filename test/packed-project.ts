@@ -1,0 +1,75 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { packAll, workspacePackages } from '../scripts/pack-packages.js'
+
+/** An empty project somewhere else on this machine, with every package installed from what would be published. */
+export interface PackedProject {
+  readonly folder: string
+  /** Run a program in it. @throws with its output where it ends with another code than 0 */
+  run(program: string, ...args: string[]): string
+  /** Path of an installed command. */
+  bin(name: string): string
+  write(file: string, content: string): void
+  remove(): void
+}
+
+/** Undefined, or why nothing can be installed: the packages' own dependencies come from the registry. */
+export const missingRegistry =
+  spawnSync('npm', ['view', 'commander', 'version'], { stdio: 'ignore', timeout: 20_000 }).status === 0
+    ? undefined
+    : 'the package registry cannot be reached'
+
+/** Pack and install; the packages must be built. Takes about half a minute. */
+export function packedProject(): PackedProject {
+  // A user's project knows nothing of the condition by which the workspace finds its sources.
+  const { NODE_OPTIONS: _, ...env } = process.env
+  const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-newcomer-'))
+  const project: PackedProject = {
+    folder,
+    run: (program, ...args) =>
+      execFileSync(program, args, {
+        cwd: folder,
+        env,
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'pipe'],
+        timeout: 240_000,
+      }),
+    bin: (name) => path.join(folder, 'node_modules', '.bin', name),
+    write: (file, content) => {
+      mkdirSync(path.dirname(path.join(folder, file)), { recursive: true })
+      writeFileSync(path.join(folder, file), content)
+    },
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  }
+  try {
+    const tarballs = packAll(path.join(folder, 'tarballs'))
+    const dependencies = Object.fromEntries([...tarballs].map(([name, file]) => [name, `file:${file}`]))
+    project.write('package.json', JSON.stringify({ name: 'newcomer', private: true, dependencies }))
+    project.run('npm', 'install', '--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline', '--loglevel=error')
+  } catch (error) {
+    project.remove()
+    throw error
+  }
+  return project
+}
+
+/** Every way into every package: `@pctodl/perf-model`, `@pctodl/perf-model/commands`, ... */
+export const entryPoints: readonly string[] = workspacePackages().flatMap(({ name, manifest }) =>
+  Object.entries(manifest.exports)
+    .filter(([, target]) => typeof target === 'object')
+    .map(([subpath]) => path.posix.join(name, subpath)),
+)
+
+/** The first example of each package's README, by folder, and that of the root README. */
+export function readmeExamples(): Map<string, string> {
+  const root = path.resolve(import.meta.dirname, '..')
+  return new Map(
+    ['.', ...workspacePackages().map(({ folder }) => folder)].flatMap((folder) => {
+      const name = folder === '.' ? 'the-repository' : path.basename(folder)
+      const example = /```ts\n([\s\S]*?)```/.exec(readFileSync(path.join(root, folder, 'README.md'), 'utf8'))?.[1]
+      return example === undefined ? [] : [[name, example] as const]
+    }),
+  )
+}
