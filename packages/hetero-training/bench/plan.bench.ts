@@ -33,6 +33,15 @@ function eightGpus(): TrainingJob {
 }
 
 const eight = eightGpus()
+for (const powerW of [1500, 900]) {
+  const startMs = performance.now()
+  const { cost, lowerBound, powerLimitW } = findPlan(eight, { powerW })
+  console.log(
+    `8 GPUs within ${powerW} W: ${((performance.now() - startMs) / 1000).toFixed(1)} s, ${powerLimitW} W, ` +
+      `at most ${(100 * (1 - lowerBound / cost)).toFixed(1)} % above the optimum`,
+  )
+}
+
 const bench = new Bench({ time: 1000, warmupTime: 200 })
 for (const eta of [0, 0.5, 1]) {
   bench.add(`8 GPUs, 16 limits, batch 8192, eta ${eta}`, () => findPlan({ ...eight, eta }))

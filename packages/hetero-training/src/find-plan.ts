@@ -1,8 +1,9 @@
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { DeadlineSearch, type Objective, type Split } from './search/best-deadline.js'
 import { LEFT_OUT } from './search/option-table.js'
-import { type PreparedJob, prepareJob, type TrainingJob } from './training-job.js'
+import { type PreparedJob, prepareJob, sum, type TrainingJob } from './training-job.js'
 import { evaluateAssignments, planWarnings, type TrainingPlan } from './training-plan.js'
+import { cheapestWithinPower } from './within-power.js'
 
 /** Upper limits that a plan must keep, in the unit of the profiles. */
 export interface Budgets {
@@ -13,7 +14,7 @@ export interface Budgets {
 }
 
 export interface FoundPlan extends TrainingPlan {
-  /** No plan costs less than this, W s. Equal to `cost` (to 1e-9) unless a power budget binds. */
+  /** No plan costs less than this, W s. Equal to `cost` (to 1e-9) unless a power budget binds over many GPUs. */
   readonly lowerBound: number
   readonly warnings: readonly string[]
 }
@@ -26,8 +27,8 @@ export class InfeasibleBudgetError extends PctodlError {
 }
 
 /**
- * The cheapest split and power limits for a job under the synchronous model. Exact without a power budget and where that does not
- * bind; with a binding one, the answer of a search whose distance to the optimum is at most `cost - lowerBound`.
+ * The cheapest split and power limits for a job under the synchronous model. Exact, but for a binding power budget over many GPUs of
+ * many limits: then the distance to the optimum is at most `cost - lowerBound`.
  *
  * @throws InvalidInputError for a bad job; InfeasibleBudgetError where no plan keeps the budgets, naming the least that one can
  */
@@ -43,7 +44,7 @@ export function findPlan(job: TrainingJob, budgets: Budgets = {}): FoundPlan {
   if (budgets.powerW === undefined || plan.powerLimitW <= budgets.powerW) {
     return { ...plan, lowerBound: plan.cost, warnings: planWarnings(plan, prepared) }
   }
-  return withinPower(prepared, search, objective, budgets.powerW)
+  return withinPower(prepared, objective, budgets.powerW)
 }
 
 function objectiveOf({ eta, idlePowerW, maxPowerW, allReduceS }: PreparedJob, budgets: Budgets): Objective {
@@ -57,59 +58,19 @@ function objectiveOf({ eta, idlePowerW, maxPowerW, allReduceS }: PreparedJob, bu
   }
 }
 
-/** With a power budget time alone has no price to set against watts; this much energy weight gives it one. */
-const LEAST_ENERGY_WEIGHT = 1e-3
-const MOST_DOUBLINGS = 40
-const PRICE_STEPS = 14
-
-/**
- * Price the watts of the limits so high that their sum keeps the budget: each price gives a lower bound, and each answer within
- * the budget a plan.
- */
-function withinPower(prepared: PreparedJob, search: DeadlineSearch, free: Objective, powerW: number): FoundPlan {
-  const energyWeight = Math.max(free.energyWeight, LEAST_ENERGY_WEIGHT)
-  let lowerBound = Number.NEGATIVE_INFINITY
-  let best: TrainingPlan | null = null
-  const tryPrice = (pricePerWatt: number): boolean => {
-    const split = search.cheapest({ ...free, energyWeight, pricePerWatt })
-    if (!split) return false
-    const plan = planOf(prepared, split)
-    if (energyWeight === free.energyWeight) {
-      const constant = plan.cost - (split.cost - energyWeight * pricePerWatt * plan.powerLimitW)
-      lowerBound = Math.max(lowerBound, split.cost + constant - energyWeight * pricePerWatt * powerW)
-    }
-    const keeps = plan.powerLimitW <= powerW
-    if (keeps && (best === null || plan.cost < best.cost)) best = plan
-    return keeps
-  }
-  let low = 0
-  let high = 1e-3 * Math.max(1, planScale(prepared))
-  for (let i = 0; i < MOST_DOUBLINGS && !tryPrice(high); i++) {
-    low = high
-    high *= 4
-  }
-  for (let i = 0; i < PRICE_STEPS && best !== null; i++) {
-    const middle = low === 0 ? high / 2 : Math.sqrt(low * high)
-    if (tryPrice(middle)) high = middle
-    else low = middle
-  }
-  if (best === null) {
+function withinPower(prepared: PreparedJob, objective: Objective, powerW: number): FoundPlan {
+  const { options, job, curves } = prepared
+  const found = cheapestWithinPower(options, job.globalBatch, objective, powerW)
+  if (found === null) {
+    const lowestW = sum(curves.map(({ powerLimitsW }) => powerLimitsW[0]!))
     throw new InfeasibleBudgetError(
-      `no plan was found whose power limits add up to at most ${powerW} W; the lowest limits of all GPUs make ` +
-        `${prepared.curves.reduce((total, { powerLimitsW }) => total + powerLimitsW[0]!, 0)} W`,
+      `no plan with power limits of at most ${powerW} W together keeps the budgets; the lowest limits of all GPUs make ${lowestW} W`,
     )
   }
-  const plan: TrainingPlan = best
-  return {
-    ...plan,
-    lowerBound: Math.min(plan.cost, Math.max(lowerBound, 0)),
-    warnings: planWarnings(plan, prepared),
-  }
-}
-
-/** Seconds of a step at an even split: prices of watts are energies per watt, that is times. */
-function planScale({ curves, job }: PreparedJob): number {
-  return Math.max(...curves.map((gpu) => gpu.timeS(0, job.globalBatch / curves.length)))
+  const plan = planOf(prepared, found.split)
+  // Both costs are the same but for the time of the gradient exchange.
+  const lowerBound = plan.cost - (found.split.cost - found.lowerBound)
+  return { ...plan, lowerBound, warnings: planWarnings(plan, prepared) }
 }
 
 export function planOf(prepared: PreparedJob, { shares, limits }: Split): TrainingPlan {

@@ -30,6 +30,10 @@ export interface Split {
 /** Relative difference below which two times are the same: equal measurements differ by rounding once they are curves. */
 export const SAME_TIME = 1e-12
 
+const SCANNED_DEADLINES = 20
+/** Each is this much shorter than the time of the solution before. */
+const SCAN_STEP = 0.93
+
 interface Node {
   /** The slowest GPU takes longer than this... */
   readonly afterS: number
@@ -49,8 +53,6 @@ export class DeadlineSearch {
   readonly #gpus: readonly GpuOptions[]
   readonly #globalBatch: number
   readonly #relaxation: DeadlineRelaxation
-  /** Intervals looked at by all searches so far. */
-  intervals = 0
 
   constructor(gpus: readonly GpuOptions[], globalBatch: number) {
     this.#gpus = gpus
@@ -61,9 +63,10 @@ export class DeadlineSearch {
   /**
    * @param afterS only solutions whose slowest GPU takes longer than this ...
    * @param known ... for what is faster is known: the cheapest of them
+   * @param tolerance relative difference in cost that does not matter
    * @returns null where nothing keeps the limits
    */
-  cheapest(objective: Objective, afterS = 0, known: Split | null = null): Split | null {
+  cheapest(objective: Objective, afterS = 0, known: Split | null = null, tolerance = SAME_COST): Split | null {
     const { energyWeight, timeWeightW, pricePerWatt, idlePowerW, longestS, mostEnergyJ } = objective
     const all = this.#gpus.map((): ShareRange => ({ first: 0, last: this.#globalBatch }))
     if (timeWeightW === 0) return this.#atDeadline(longestS, all, objective)
@@ -72,10 +75,10 @@ export class DeadlineSearch {
       if (split && split.energyJ <= mostEnergyJ && (best === null || split.cost < best.cost)) best = split
     }
     const upper = () => (best === null ? Number.POSITIVE_INFINITY : best.cost)
+    if (known === null) for (const split of this.#scan(objective, all)) consider(split)
     const open: Node[] = [{ afterS, deadlineS: longestS, ranges: all, bound: 0 }]
     for (let node = open.pop(); node; node = open.pop()) {
-      if (node.bound >= upper() * (1 - SAME_COST)) continue
-      this.intervals++
+      if (node.bound >= upper() * (1 - tolerance)) continue
       const relaxation = this.#relaxation
       relaxation.solve(node.deadlineS, pricePerWatt, node.ranges)
       const energyBound = relaxation.bound
@@ -92,7 +95,7 @@ export class DeadlineSearch {
       if (times === null) continue
       const [earliestS, latestS] = times
       const fromHere = bound(earliestS)
-      if (fromHere >= upper() * (1 - SAME_COST)) continue
+      if (fromHere >= upper() * (1 - tolerance)) continue
       if (pricePerWatt === 0 && energyBound + idlePowerW * earliestS > mostEnergyJ) continue
       if (earliestS === latestS) {
         consider(this.#atDeadline(latestS, ranges, objective))
@@ -100,12 +103,24 @@ export class DeadlineSearch {
       }
       const middle = (earliestS + latestS) / 2
       const splitS = middle > earliestS && middle < latestS ? middle : earliestS
-      open.push(
-        { afterS: splitS, deadlineS: latestS, ranges, bound: fromHere },
-        { afterS: node.afterS, deadlineS: splitS, ranges, bound: fromHere },
-      )
+      const early = { afterS: node.afterS, deadlineS: splitS, ranges, bound: fromHere }
+      const late = { afterS: splitS, deadlineS: latestS, ranges, bound: fromHere }
+      open.push(late, early)
     }
     return best
+  }
+
+  /** Good solutions at a few deadlines: the better the first ones are, the less the search has to look at. */
+  *#scan(objective: Objective, all: readonly ShareRange[]): Generator<Split> {
+    const relaxation = this.#relaxation
+    let longestS = objective.longestS
+    for (let i = SCANNED_DEADLINES; i > 0; i--) {
+      relaxation.solve(longestS, objective.pricePerWatt, all)
+      if (relaxation.cost === Number.POSITIVE_INFINITY) return
+      const split = this.#split(relaxation.shares, objective)
+      yield split
+      longestS = split.timeS * SCAN_STEP
+    }
   }
 
   /** The least energy within a deadline. @returns null where it cannot be kept */
