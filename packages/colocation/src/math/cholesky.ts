@@ -22,7 +22,7 @@ export function choleskyFactor(matrix: Float64Array, n: number): Float64Array {
 }
 
 /** Solve `lower x = b` in place. */
-export function solveLower(lower: Float64Array, b: Float64Array): void {
+function solveLower(lower: Float64Array, b: Float64Array): void {
   const n = b.length
   for (let i = 0; i < n; i++) {
     let rest = b[i]!
@@ -32,7 +32,7 @@ export function solveLower(lower: Float64Array, b: Float64Array): void {
 }
 
 /** Solve `transpose(lower) x = b` in place. */
-export function solveUpper(lower: Float64Array, b: Float64Array): void {
+function solveUpper(lower: Float64Array, b: Float64Array): void {
   const n = b.length
   for (let i = n - 1; i >= 0; i--) {
     b[i]! /= lower[i * n + i]!

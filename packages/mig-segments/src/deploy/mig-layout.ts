@@ -56,7 +56,7 @@ export function parseInstanceList(text: string): ExistingInstance[] {
 }
 
 /** The size of a profile of a board; null for one that plans do not use (`1g.20gb`, `+me`). */
-export function sizeOfProfile(board: MigBoard, profile: string): SegmentSize | null {
+function sizeOfProfile(board: MigBoard, profile: string): SegmentSize | null {
   return segmentSizes.find((size) => board.profileNames[size] === profile) ?? null
 }
 
