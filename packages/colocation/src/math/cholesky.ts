@@ -21,26 +21,6 @@ export function choleskyFactor(matrix: Float64Array, n: number): Float64Array {
   return lower
 }
 
-/** Solve `lower x = b` in place. */
-function solveLower(lower: Float64Array, b: Float64Array): void {
-  const n = b.length
-  for (let i = 0; i < n; i++) {
-    let rest = b[i]!
-    for (let k = 0; k < i; k++) rest -= lower[i * n + k]! * b[k]!
-    b[i] = rest / lower[i * n + i]!
-  }
-}
-
-/** Solve `transpose(lower) x = b` in place. */
-function solveUpper(lower: Float64Array, b: Float64Array): void {
-  const n = b.length
-  for (let i = n - 1; i >= 0; i--) {
-    b[i]! /= lower[i * n + i]!
-    const value = b[i]!
-    for (let k = 0; k < i; k++) b[k]! -= lower[i * n + k]! * value
-  }
-}
-
 /** Inverse of the matrix whose Cholesky factor is given, n x n by rows. */
 export function inverseFromFactor(lower: Float64Array, n: number): Float64Array {
   // Row j holds column j of the inverse factor, so that both loops run along rows.

@@ -1,5 +1,5 @@
 import { PctodlError } from '@pctodl/platform'
-import { findMigBoard, type MigBoard, type SegmentSize, segmentSizes } from '../mig-geometry.js'
+import { findMigBoard, type MigBoard } from '../mig-geometry.js'
 
 /** A GPU instance that exists. */
 export interface ExistingInstance {
@@ -53,11 +53,6 @@ export function parseInstanceList(text: string): ExistingInstance[] {
     instanceId: Number(instanceId),
     start: Number(start),
   }))
-}
-
-/** The size of a profile of a board; null for one that plans do not use (`1g.20gb`, `+me`). */
-function sizeOfProfile(board: MigBoard, profile: string): SegmentSize | null {
-  return segmentSizes.find((size) => board.profileNames[size] === profile) ?? null
 }
 
 /**
