@@ -1,4 +1,4 @@
-import { PctodlError } from '@pctodl/platform'
+import { anySignal, PctodlError } from '@pctodl/platform'
 import type { Cell } from './cell.js'
 import { openBoard } from './open-board.js'
 import type { RunSummary } from './report/run-summary.js'
@@ -49,7 +49,7 @@ async function executeCell(cell: Cell, store: ResultStore, { signal, timeoutMs }
         powerMarginW: cell.powerMarginW,
         shadow: cell.shadow,
         ...(cell.parametersFolder === undefined ? {} : { parametersFolder: cell.parametersFolder }),
-        signal: timeout ? AbortSignal.any([signal, timeout]) : signal,
+        signal: timeout ? anySignal([signal, timeout]) : signal,
       })
       return { kind: 'done', summary: store.write(cell, record, board.identity).summary }
     } finally {

@@ -3,6 +3,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Progress, type Terminal } from '@pctodl/command-line'
 import { type Job, type JobExecutor, LocalExecutor, SlurmExecutor } from '@pctodl/job-array'
+import { anySignal } from '@pctodl/platform'
 import { type Cell, cellLabel } from './cell.js'
 import { type CellEnding, executeCells } from './execute-cells.js'
 import { cutIntoJobs, EXECUTION_FOLDER, writePlan } from './execution-plan.js'
@@ -93,7 +94,7 @@ async function runInProcesses(
   }
   try {
     await executorFor(options, path.dirname(planFile)).run(jobs, {
-      signal: AbortSignal.any([signal, stopping.signal]),
+      signal: anySignal([signal, stopping.signal]),
       onLine: (id, line, stream) => {
         if (stream === 'stderr') lastWords.set(id, line)
         else {

@@ -21,3 +21,4 @@ export { formatTraceCsv, traceColumns, traceFields, type TraceRow } from './trac
 export { SeededRandom, seedFrom } from './seeded-random.js'
 export { InfeasibleCapError, InvalidInputError, PctodlError, UnknownNameError } from './errors.js'
 export { parseTraceCsv, TraceFormatError } from './trace-csv.js'
+export { anySignal } from './any-signal.js'

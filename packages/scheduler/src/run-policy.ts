@@ -1,4 +1,5 @@
 import {
+  anySignal,
   type CapSchedule,
   type Clock,
   capAt,
@@ -74,7 +75,7 @@ class Run {
   async execute(): Promise<void> {
     const { gpu, pool, clock, policy, caps } = this.#options
     const ending = new AbortController()
-    const signal = this.#options.signal ? AbortSignal.any([this.#options.signal, ending.signal]) : ending.signal
+    const signal = this.#options.signal ? anySignal([this.#options.signal, ending.signal]) : ending.signal
     const { powerLimitW, uuid } = await gpu.info()
     const powerCapW = capAt(caps, 0)
     const first = policy.start(powerCapW)

@@ -1,4 +1,4 @@
-import { PctodlError } from '@pctodl/platform'
+import { anySignal, PctodlError } from '@pctodl/platform'
 import type { Board, Measured } from './board.js'
 import { PLAN_VERSION, RUN_FORMAT, type RunFile } from './plan-file.js'
 import type { ShardCommand } from './shard-command.js'
@@ -24,7 +24,7 @@ export async function runShards(
 ): Promise<RunFile> {
   for (const [i, { powerLimitW }] of shards.entries()) await boards[i]!.setPowerLimit(powerLimitW)
   const failed = new AbortController()
-  const ends = AbortSignal.any([signal, failed.signal])
+  const ends = anySignal([signal, failed.signal])
   const steps = new SteadySteps(boards)
   const windows = boards.map((board) => board.beginWindow())
   const times = await Promise.allSettled(

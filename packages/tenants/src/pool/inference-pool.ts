@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import {
+  anySignal,
   assertTenants,
   type Clock,
   PctodlError,
@@ -58,7 +59,7 @@ export class InferencePool implements TenantPool {
   apply(tenants: readonly Tenant[], { signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
     assertTenants(tenants, { oversubscribe: this.#options.oversubscribe ?? false })
     const stopped = this.#stopping.signal
-    const interrupted = signal ? AbortSignal.any([signal, stopped]) : stopped
+    const interrupted = signal ? anySignal([signal, stopped]) : stopped
     return this.#inTurn(() => this.#apply(tenants, interrupted))
   }
 
