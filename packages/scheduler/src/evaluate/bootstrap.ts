@@ -58,8 +58,8 @@ export function quantile(values: readonly number[], q: number): number {
   const position = q * (sorted.length - 1)
   const low = sorted[Math.floor(position)]!
   const high = sorted[Math.ceil(position)]!
-  // Two equal infinities must not make a NaN.
-  return low === high ? low : low + (position - Math.floor(position)) * (high - low)
+  // Two equal infinities must not make a NaN, nor rounding a value beyond the two.
+  return low === high ? low : Math.min(high, low + (position - Math.floor(position)) * (high - low))
 }
 
 function sum(values: readonly number[]): number {
