@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseTraceCsv } from '@pctodl/platform'
-import { build } from 'tsup'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buildPrograms, missingCompiler, quickStart, startHost } from '../../gpu-sim/test/host/built-host.js'
+import { bundleHostWorker } from './bundle-host-worker.js'
 
 /** What is carried to a machine with a GPU, run against a simulated host instead: real NVML calls, a real MPS daemon's life. */
 describe.skipIf(missingCompiler)(
@@ -21,18 +21,7 @@ describe.skipIf(missingCompiler)(
 
     beforeAll(async () => {
       programs = await buildPrograms()
-      await build({
-        config: false,
-        silent: true,
-        entry: { 'host-worker': path.join(import.meta.dirname, 'host-worker.ts') },
-        format: ['cjs'],
-        outDir: scratch,
-        noExternal: [/.*/],
-        esbuildOptions: (options) => {
-          options.conditions = ['@pctodl/source']
-        },
-        outExtension: () => ({ js: '.cjs' }),
-      })
+      await bundleHostWorker(scratch)
       const pack = path.join(root, 'evidence/real-gpu/pack.mjs')
       await run(process.execPath, [pack, carried, '--without-node'], process.env)
       host = await startHost(programs.programs, quickStart('A100'))

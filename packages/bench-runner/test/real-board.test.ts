@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { build } from 'tsup'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { bundleHostWorker } from '../../backend/test/bundle-host-worker.js'
 import { buildPrograms, missingCompiler, startHost } from '../../gpu-sim/test/host/built-host.js'
 
 /** The matrix on boards that are seen through the driver: real NVML calls, an MPS daemon, a process for each tenant. */
@@ -14,18 +14,7 @@ describe.skipIf(missingCompiler)(`bench-runner --backend nvml (${missingCompiler
 
   beforeAll(async () => {
     programs = await buildPrograms()
-    await build({
-      config: false,
-      silent: true,
-      entry: { 'host-worker': path.resolve(import.meta.dirname, '../../backend/test/host-worker.ts') },
-      format: ['cjs'],
-      outDir: scratch,
-      noExternal: [/.*/],
-      esbuildOptions: (options) => {
-        options.conditions = ['@pctodl/source']
-      },
-      outExtension: () => ({ js: '.cjs' }),
-    })
+    await bundleHostWorker(scratch)
     host = await startHost(programs.programs, { board: 'A100' })
   }, 120_000)
 

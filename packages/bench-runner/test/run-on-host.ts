@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { type Evaluation, evaluate, type RunEvent, RunRecorder, type RunRecording } from '@pctodl/scheduler'
-import { build } from 'tsup'
+import { bundleHostWorker } from '../../backend/test/bundle-host-worker.js'
 import { buildPrograms, startHost } from '../../gpu-sim/test/host/built-host.js'
 
 export interface HostRunOptions {
@@ -38,7 +38,7 @@ export async function runOnHost(options: HostRunOptions): Promise<HostRun> {
   const scratch = mkdtempSync(path.join(tmpdir(), 'pctodl-run-on-host-'))
   const programs = await buildPrograms()
   try {
-    await bundleWorker(scratch)
+    await bundleHostWorker(scratch)
     const { env, host } = await startHost(programs.programs, { board: options.board })
     try {
       return await watchedRun(options, scratch, env, () => host.gpus[0]!.truth())
@@ -120,22 +120,6 @@ function withTruth(events: readonly RunEvent[], seen: readonly { atMs: number; e
     recorder.add(event)
   }
   return recorder.recording()
-}
-
-/** The tenants' program as one file, for it starts once for each tenant. */
-async function bundleWorker(scratch: string): Promise<void> {
-  await build({
-    config: false,
-    silent: true,
-    entry: { 'host-worker': path.resolve(import.meta.dirname, '../../backend/test/host-worker.ts') },
-    format: ['cjs'],
-    outDir: scratch,
-    noExternal: [/.*/],
-    esbuildOptions: (options) => {
-      options.conditions = ['@pctodl/source']
-    },
-    outExtension: () => ({ js: '.cjs' }),
-  })
 }
 
 function ended(
