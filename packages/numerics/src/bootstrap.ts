@@ -1,0 +1,81 @@
+import { sum } from './mean.js'
+import { normalTail } from './normal-distribution.js'
+import { quantile } from './quantile.js'
+import { SeededRandom } from './seeded-random.js'
+import { studentQuantile975 } from './student-distribution.js'
+
+/** A figure with the interval that holds it with 95 % confidence. */
+export interface Estimate {
+  readonly value: number
+  readonly low: number
+  readonly high: number
+}
+
+const RESAMPLES = 400
+
+/** The median of independent figures with its percentile bootstrap interval. Seeded: the same figures give the same interval. */
+export function medianEstimate(values: readonly number[]): Estimate | null {
+  if (values.length === 0) return null
+  const random = new SeededRandom(values.length)
+  const medians = Array.from({ length: RESAMPLES }, () =>
+    quantile(
+      values.map(() => values[random.integer(values.length)]!),
+      0.5,
+    ),
+  )
+  return { value: quantile(values, 0.5), low: quantile(medians, 0.025), high: quantile(medians, 0.975) }
+}
+
+/**
+ * A ratio of sums over blocks of time with its block bootstrap interval: blocks are drawn, not samples, for neighbouring
+ * samples of power are not independent.
+ *
+ * @param value the ratio over the whole time, where it is known more exactly than the blocks tell; default the blocks' own
+ */
+export function ratioEstimate(
+  numerators: readonly number[],
+  denominators: readonly number[],
+  value?: number,
+): Estimate | null {
+  const total = sum(denominators)
+  if (!(total > 0)) return null
+  const random = new SeededRandom(numerators.length)
+  const ratios: number[] = []
+  for (let i = 0; i < RESAMPLES; i++) {
+    let above = 0
+    let below = 0
+    for (let j = 0; j < numerators.length; j++) {
+      const block = random.integer(numerators.length)
+      above += numerators[block]!
+      below += denominators[block]!
+    }
+    if (below > 0) ratios.push(above / below)
+  }
+  const own = sum(numerators) / total
+  const shift = (value ?? own) - own
+  return { value: value ?? own, low: quantile(ratios, 0.025) + shift, high: quantile(ratios, 0.975) + shift }
+}
+
+/** Enough that the outermost percentiles of few units are not single resamples. */
+const FIGURE_RESAMPLES = 2000
+
+/**
+ * Any figure over a few independent units (boards, days, sites) with its bootstrap interval by expanded percentiles: with n units
+ * the plain percentiles are too narrow by about sqrt((n - 1) / n) and by the width of Student's t, so wider ones are taken
+ * (Hesterberg, "What Teachers Should Know About the Bootstrap", The American Statistician 69(4), 2015). Seeded by n.
+ *
+ * @param unitCount n
+ * @param figure of the units drawn, indices 0..n-1, each as often as it was drawn
+ * @returns null for fewer than two units, or where a figure is not a number
+ */
+export function figureEstimate(unitCount: number, figure: (units: readonly number[]) => number): Estimate | null {
+  if (unitCount < 2) return null
+  const value = figure(Array.from({ length: unitCount }, (_, i) => i))
+  const random = new SeededRandom(unitCount)
+  const figures = Array.from({ length: FIGURE_RESAMPLES }, () =>
+    figure(Array.from({ length: unitCount }, () => random.integer(unitCount))),
+  )
+  if (!Number.isFinite(value) || !figures.every(Number.isFinite)) return null
+  const tail = normalTail(Math.sqrt(unitCount / (unitCount - 1)) * studentQuantile975(unitCount - 1))
+  return { value, low: quantile(figures, tail), high: quantile(figures, 1 - tail) }
+}

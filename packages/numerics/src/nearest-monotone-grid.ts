@@ -1,0 +1,52 @@
+import { makeNonDecreasing } from './isotonic-regression.js'
+
+/** Sweeps over rows and columns; each brings the grid closer, and measured grids are near to begin with. */
+const MOST_SWEEPS = 200
+const CLOSE_ENOUGH = 1e-12
+
+/**
+ * The grid nearest to a measured one that does not fall along its rows nor along its columns, by Dykstra's alternating
+ * projections (Boyle and Dykstra, 1986).
+ *
+ * @param grid row by row
+ */
+export function nearestMonotoneGrid(grid: Float64Array, rows: number, columns: number): Float64Array {
+  const current = Float64Array.from(grid)
+  const rowCorrection = new Float64Array(grid.length)
+  const columnCorrection = new Float64Array(grid.length)
+  const before = new Float64Array(grid.length)
+  const line = (length: number) => new Float64Array(length)
+  const [alongRow, alongColumn] = [line(columns), line(rows)]
+  for (let sweep = 0; sweep < MOST_SWEEPS; sweep++) {
+    before.set(current)
+    project(current, rowCorrection, alongRow, rows, (r, c) => r * columns + c)
+    project(current, columnCorrection, alongColumn, columns, (c, r) => r * columns + c)
+    if (current.every((value, i) => Math.abs(value - before[i]!) <= CLOSE_ENOUGH)) break
+  }
+  // The limit is monotone; what an early stop leaves is rounding, and is taken away for good.
+  for (let r = 0; r < rows; r++)
+    for (let c = 0; c < columns; c++) {
+      const above = r > 0 ? current[(r - 1) * columns + c]! : Number.NEGATIVE_INFINITY
+      const left = c > 0 ? current[r * columns + c - 1]! : Number.NEGATIVE_INFINITY
+      current[r * columns + c] = Math.max(current[r * columns + c]!, above, left)
+    }
+  return current
+}
+
+function project(
+  grid: Float64Array,
+  correction: Float64Array,
+  line: Float64Array,
+  lines: number,
+  index: (lineIndex: number, i: number) => number,
+): void {
+  for (let l = 0; l < lines; l++) {
+    for (let i = 0; i < line.length; i++) line[i] = grid[index(l, i)]! + correction[index(l, i)]!
+    const wanted = Float64Array.from(line)
+    makeNonDecreasing(line)
+    for (let i = 0; i < line.length; i++) {
+      grid[index(l, i)] = line[i]!
+      correction[index(l, i)] = wanted[i]! - line[i]!
+    }
+  }
+}

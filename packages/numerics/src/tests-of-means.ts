@@ -1,0 +1,36 @@
+import { InvalidInputError } from '@pctodl/platform'
+import { mean, sampleVariance } from './mean.js'
+import { studentTwoSided } from './student-distribution.js'
+
+/**
+ * Welch's test of whether two samples have the same mean, without assuming equal variances. Two-sided.
+ *
+ * @returns p in 0..1; null where either sample has fewer than two values, or neither varies
+ */
+export function welchTest(a: readonly number[], b: readonly number[]): number | null {
+  if (a.length < 2 || b.length < 2) return null
+  // Squared standard errors of the means.
+  const errorA = sampleVariance(a) / a.length
+  const errorB = sampleVariance(b) / b.length
+  const error = errorA + errorB
+  if (error === 0) return null
+  const t = (mean(a) - mean(b)) / Math.sqrt(error)
+  const freedom = error ** 2 / (errorA ** 2 / (a.length - 1) + errorB ** 2 / (b.length - 1))
+  return studentTwoSided(t, freedom)
+}
+
+/**
+ * Student's paired test of whether the differences `a[i] - b[i]` have mean 0: for the same thing measured twice, such as one
+ * seed under two algorithms. Two-sided.
+ *
+ * @returns p in 0..1; null for fewer than two pairs, or where all differences are the same
+ * @throws InvalidInputError for samples of different lengths
+ */
+export function pairedTest(a: readonly number[], b: readonly number[]): number | null {
+  if (a.length !== b.length) throw new InvalidInputError('b', b.length, `${a.length} values, one for each of a`)
+  if (a.length < 2) return null
+  const differences = a.map((value, i) => value - b[i]!)
+  const error = sampleVariance(differences) / differences.length
+  if (error === 0) return null
+  return studentTwoSided(mean(differences) / Math.sqrt(error), differences.length - 1)
+}

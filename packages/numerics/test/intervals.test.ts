@@ -1,0 +1,146 @@
+import {
+  figureEstimate,
+  mean,
+  meanInterval,
+  medianEstimate,
+  pairedTest,
+  ratioEstimate,
+  SeededRandom,
+  welchTest,
+} from '@pctodl/numerics'
+import { InvalidInputError } from '@pctodl/platform'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+
+const sampleOf = (random: SeededRandom, size: number, centre = 0, deviation = 1) =>
+  Array.from({ length: size }, () => centre + deviation * random.normal())
+
+describe('bootstrap estimates', () => {
+  it('hold the median, widen with scatter and are the same each time', () => {
+    const values = Array.from({ length: 40 }, (_, i) => i)
+    const estimate = medianEstimate(values)!
+    expect(estimate.value).toBe(19.5)
+    expect(estimate.low).toBeLessThan(19.5)
+    expect(estimate.high).toBeGreaterThan(19.5)
+    expect(medianEstimate(values)).toEqual(estimate)
+    expect(medianEstimate([])).toBeNull()
+    expect(medianEstimate([3, 3, 3])).toEqual({ value: 3, low: 3, high: 3 })
+    expect(ratioEstimate([1, 1], [2, 2])).toEqual({ value: 0.5, low: 0.5, high: 0.5 })
+    expect(ratioEstimate([0], [0])).toBeNull()
+  })
+
+  it('hold a known median nineteen times in twenty', () => {
+    const random = new SeededRandom(11)
+    let held = 0
+    for (let i = 0; i < 400; i++) {
+      const { low, high } = medianEstimate(sampleOf(random, 31))!
+      if (low <= 0 && high >= 0) held++
+    }
+    // 95 % of 400 is 380; the standard deviation of such a count is 4.4.
+    expect(held).toBeGreaterThan(360)
+    expect(held).toBeLessThan(398)
+  })
+})
+
+describe('the interval of a mean', () => {
+  it('is t s / sqrt(n) wide, and unknown for one value', () => {
+    expect(meanInterval([1, 2, 3]).halfWidth95).toBeCloseTo(4.30265 / Math.sqrt(3), 4)
+    expect(meanInterval([5])).toEqual({ mean: 5, halfWidth95: null })
+  })
+
+  it('holds the true mean nineteen times in twenty', () => {
+    const random = new SeededRandom(5)
+    let held = 0
+    for (let i = 0; i < 1000; i++) {
+      const { mean, halfWidth95 } = meanInterval(sampleOf(random, 6, 7, 3))
+      if (Math.abs(mean - 7) <= halfWidth95!) held++
+    }
+    expect(held).toBeGreaterThan(925)
+    expect(held).toBeLessThan(975)
+  })
+})
+
+describe('tests of means', () => {
+  /** Student's distribution with two degrees of freedom has a closed form. */
+  const twoSided = (t: number) => 1 - Math.abs(t) / Math.sqrt(2 + t * t)
+
+  it('have a closed form with two degrees of freedom', () => {
+    // Two pairs of equal variance: freedom 2, squared error 1 + 1.
+    expect(welchTest([0, 2], [3, 5])).toBeCloseTo(twoSided(3 / Math.sqrt(2)), 8)
+    // A sample that does not vary adds nothing to the error: freedom 3 - 1.
+    expect(welchTest([1, 2, 3], [5, 5])).toBeCloseTo(twoSided(3 * Math.sqrt(3)), 8)
+    expect(welchTest([5, 5], [1, 2, 3])).toBeCloseTo(twoSided(3 * Math.sqrt(3)), 8)
+    expect(pairedTest([11, 22, 33], [10, 20, 30])).toBeCloseTo(twoSided(2 * Math.sqrt(3)), 8)
+  })
+
+  it('says nothing of single values and of samples that do not vary', () => {
+    expect(welchTest([1], [2, 3])).toBeNull()
+    expect(welchTest([1, 1], [1, 1])).toBeNull()
+    expect(pairedTest([1], [2])).toBeNull()
+    expect(pairedTest([1, 2, 3], [2, 3, 4])).toBeNull()
+    expect(() => pairedTest([1, 2], [1])).toThrowError(InvalidInputError)
+  })
+
+  it.each([
+    ['Welch', (a: number[], b: number[]) => welchTest(a, b)],
+    ['paired', (a: number[], b: number[]) => pairedTest(a, b)],
+  ])('%s: five in a hundred equal samples look different at 5 %%', (_, test) => {
+    const random = new SeededRandom(3)
+    let different = 0
+    for (let i = 0; i < 1000; i++) if (test(sampleOf(random, 8), sampleOf(random, 8))! < 0.05) different++
+    expect(different).toBeGreaterThan(25)
+    expect(different).toBeLessThan(75)
+  })
+
+  it('sees in pairs what it cannot see in crowds', () => {
+    const random = new SeededRandom(2)
+    const before = sampleOf(random, 10, 100, 20)
+    const after = before.map((value) => value + 1 + 0.5 * random.normal())
+    expect(pairedTest(after, before)!).toBeLessThan(0.01)
+    expect(welchTest(after, before)!).toBeGreaterThan(0.5)
+  })
+
+  it('do not depend on which sample comes first, nor on scale', () => {
+    const sample = fc.array(fc.double({ min: 1, max: 100, noNaN: true }), { minLength: 2, maxLength: 8 })
+    fc.assert(
+      fc.property(sample, sample, fc.double({ min: 0.1, max: 10, noNaN: true }), (a, b, scale) => {
+        const p = welchTest(a, b)
+        if (p === null) return
+        expect(p).toBeGreaterThanOrEqual(0)
+        expect(p).toBeLessThanOrEqual(1 + 1e-12)
+        expect(welchTest(b, a)).toBeCloseTo(p, 9)
+        expect(
+          welchTest(
+            a.map((v) => v * scale),
+            b.map((v) => v * scale),
+          ),
+        ).toBeCloseTo(p, 6)
+      }),
+    )
+  })
+})
+
+describe('figureEstimate', () => {
+  it('covers the mean of eight normal values about as often as it says', () => {
+    const random = new SeededRandom(11)
+    let covered = 0
+    const trials = 400
+    for (let trial = 0; trial < trials; trial++) {
+      const values = Array.from({ length: 8 }, () => random.normal())
+      const { low, high } = figureEstimate(8, (units) => mean(units.map((unit) => values[unit]!)))!
+      if (low <= 0 && high >= 0) covered++
+    }
+    // Plain percentiles reach 0.90 here.
+    expect(covered / trials).toBeGreaterThan(0.925)
+    expect(covered / trials).toBeLessThan(0.985)
+  })
+
+  it('is any figure of the units drawn, the same each time, and null where there is none', () => {
+    const values = [3, 1, 2, 10]
+    const largest = () => figureEstimate(4, (units) => Math.max(...units.map((unit) => values[unit]!)))
+    expect(largest()).toEqual(largest())
+    expect(largest()).toMatchObject({ value: 10, high: 10 })
+    expect(figureEstimate(1, () => 1)).toBeNull()
+    expect(figureEstimate(3, () => Number.NaN)).toBeNull()
+  })
+})

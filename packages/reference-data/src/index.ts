@@ -1,0 +1,6 @@
+export { type ReferenceFile, type ReferenceSource, referenceFiles, referenceSources } from './manifest.js'
+export { golden, goldenJson, goldenRows, UnknownReferenceError } from './reference-file.js'
+export { referenceFolder } from './reference-folder.js'
+export { measuredTable } from './measured-table.js'
+export type { MeasuredRows } from './measured-rows.js'
+export { type MeasuredTable, type MeasuredTableName, measuredTables } from './measured-tables.js'

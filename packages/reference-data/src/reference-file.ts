@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { brotliDecompressSync } from 'node:zlib'
+import { parse } from 'csv-parse/sync'
+import { packageFolder, type ReferenceFile, referenceFiles } from './manifest.js'
+
+/** A name that the manifest does not have. */
+export class UnknownReferenceError extends Error {
+  readonly code: string = 'UNKNOWN_REFERENCE'
+
+  constructor(name: string, known: readonly string[]) {
+    super(`unknown reference '${name}'; known: ${known.join(', ')}`)
+    this.name = 'UnknownReferenceError'
+  }
+}
+
+/** Where a file lies in the package. */
+export function storedPath({ name, compressed }: ReferenceFile): string {
+  return path.join(packageFolder, 'files', compressed ? `${name}.br` : name)
+}
+
+export function contentOf(file: ReferenceFile): Buffer {
+  const bytes = readFileSync(storedPath(file))
+  return file.compressed ? brotliDecompressSync(bytes) : bytes
+}
+
+/**
+ * The text of a reference file, for example `golden('synergy/golden/summary.json')`.
+ *
+ * @throws UnknownReferenceError listing the names that there are
+ */
+export function golden(name: string): string {
+  const file = referenceFiles.find((candidate) => candidate.name === name)
+  if (file === undefined) {
+    throw new UnknownReferenceError(
+      name,
+      referenceFiles.map((candidate) => candidate.name),
+    )
+  }
+  return contentOf(file).toString('utf8')
+}
+
+/** A reference file in JSON. @throws UnknownReferenceError */
+// biome-ignore lint/suspicious/noExplicitAny: whoever compares knows what the file holds
+export const goldenJson = (name: string): any => JSON.parse(golden(name))
+
+/** The rows of a reference file in CSV with a header, by column, as text. @throws UnknownReferenceError */
+export function goldenRows(name: string): Record<string, string>[] {
+  return parse(golden(name), { columns: true })
+}

@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { packageFolder, referenceFiles } from './manifest.js'
+import { contentOf, UnknownReferenceError } from './reference-file.js'
+
+/**
+ * Path of a folder of reference files as files, for what reads folders and paths itself: `referenceFolder('zeus2')`. They are
+ * unpacked once into the package's `node_modules/.cache`, under a name that changes with the manifest, so whoever finds the
+ * folder finds it whole.
+ *
+ * @throws UnknownReferenceError listing the folders that there are
+ */
+export function referenceFolder(name: string): string {
+  const files = referenceFiles.filter((file) => file.name.startsWith(`${name}/`))
+  if (files.length === 0) {
+    throw new UnknownReferenceError(name, [...new Set(referenceFiles.map((file) => file.name.split('/')[0]!))])
+  }
+  const manifest = readFileSync(path.join(packageFolder, 'manifest.json'))
+  const version = createHash('sha256').update(manifest).digest('hex').slice(0, 16)
+  const cache = path.join(packageFolder, 'node_modules', '.cache', 'unpacked', version)
+  const folder = path.join(cache, name)
+  if (isFolder(folder)) return folder
+  mkdirSync(path.dirname(folder), { recursive: true })
+  const unpacked = mkdtempSync(`${folder}-`)
+  for (const file of files) {
+    const target = path.join(unpacked, file.name.slice(name.length + 1))
+    mkdirSync(path.dirname(target), { recursive: true })
+    writeFileSync(target, contentOf(file))
+  }
+  try {
+    renameSync(unpacked, folder)
+  } catch (error) {
+    // Another process was faster; its folder is as good.
+    if (!isFolder(folder)) throw error
+    rmSync(unpacked, { recursive: true })
+  }
+  return folder
+}
+
+const isFolder = (folder: string) => statSync(folder, { throwIfNoEntry: false })?.isDirectory() ?? false

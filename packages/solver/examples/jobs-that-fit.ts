@@ -1,0 +1,20 @@
+import { loadSolver, type Term } from '@pctodl/solver'
+
+export interface Job {
+  readonly worth: number
+  readonly gib: number
+}
+
+/** The jobs that are worth most together and fit into the memory of a board; none can be worth more than `bound`. */
+export async function jobsThatFit(jobs: readonly Job[], boardGib: number): Promise<{ chosen: Job[]; bound: number }> {
+  const solver = await loadSolver()
+  const { values, bound } = solver.solve(
+    {
+      sense: 'maximize',
+      variables: jobs.map(({ worth }) => ({ objective: worth, atMost: 1, whole: true })),
+      constraints: [{ terms: jobs.map(({ gib }, i): Term => [i, gib]), atMost: boardGib }],
+    },
+    { mostIterations: 10_000 },
+  )
+  return { chosen: jobs.filter((_, i) => values?.[i] === 1), bound }
+}

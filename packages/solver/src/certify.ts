@@ -1,0 +1,46 @@
+import { PctodlError } from '@pctodl/platform'
+import type { LinearProgram } from './linear-program.js'
+
+/** The solver failed, or answered what is no answer: a defect of it, or numbers too far apart for doubles. */
+export class SolverError extends PctodlError {
+  constructor(problem: string) {
+    super('SOLVER_FAILED', `${problem}; scale the program so that its coefficients are within a few powers of ten`)
+  }
+}
+
+/**
+ * Check an answer against the program itself, by plain arithmetic: whole numbers whole, bounds and constraints kept to the
+ * tolerance. Whole variables are rounded in place first.
+ *
+ * @returns the objective of the checked values
+ * @throws SolverError where something is not kept
+ */
+export function certify({ variables, constraints }: LinearProgram, values: Float64Array, tolerance: number): number {
+  let objective = 0
+  variables.forEach(({ objective: each, atLeast = 0, atMost = Number.POSITIVE_INFINITY, whole }, i) => {
+    if (whole === true) {
+      const rounded = Math.round(values[i]!)
+      // Solvers take for whole what is whole to a millionth.
+      if (!(Math.abs(rounded - values[i]!) <= 1e-5))
+        throw new SolverError(`variable ${i} came back as ${values[i]}, not whole`)
+      values[i] = rounded
+    }
+    const room = tolerance * Math.max(1, Math.abs(values[i]!))
+    if (!(values[i]! >= atLeast - room && values[i]! <= atMost + room)) {
+      throw new SolverError(`variable ${i} came back as ${values[i]}, outside ${atLeast} to ${atMost}`)
+    }
+    objective += each * values[i]!
+  })
+  constraints.forEach(({ terms, atLeast = Number.NEGATIVE_INFINITY, atMost = Number.POSITIVE_INFINITY }, i) => {
+    let sum = 0
+    let size = 1
+    for (const [variable, coefficient] of terms) {
+      sum += coefficient * values[variable]!
+      size = Math.max(size, Math.abs(coefficient * values[variable]!))
+    }
+    if (!(sum >= atLeast - tolerance * size && sum <= atMost + tolerance * size)) {
+      throw new SolverError(`constraint ${i} came out as ${sum}, outside ${atLeast} to ${atMost}`)
+    }
+  })
+  return objective
+}
