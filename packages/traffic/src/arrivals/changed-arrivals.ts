@@ -1,0 +1,89 @@
+import { SeededRandom, seedFrom } from '@pctodl/numerics'
+import { type Arrivals, InvalidInputError } from '@pctodl/platform'
+import { type ArrivalProcess, notNegative, positive } from './arrival-process.js'
+
+/**
+ * The same arrivals, told `factor` times as fast: what happened in an hour happens in `60 / factor` minutes. Bursts and days
+ * become shorter with it; to change the load alone, `thinned` and `superposed` are the means.
+ */
+export function faster(process: ArrivalProcess, factor: number): ArrivalProcess {
+  positive('factor', factor)
+  return {
+    meanRatePerS: factor * process.meanRatePerS,
+    start: (seed) => {
+      const arrivals = process.start(seed)
+      return { nextMs: () => arrivals.nextMs() / factor }
+    },
+  }
+}
+
+/** Each arrival with the probability `keep` (above 0, at most 1), independently: less load at the same times of day. */
+export function thinned(process: ArrivalProcess, keep: number): ArrivalProcess {
+  if (!(keep > 0 && keep <= 1)) throw new InvalidInputError('keep', keep, 'a probability above 0 and at most 1')
+  return {
+    meanRatePerS: keep * process.meanRatePerS,
+    start: (seed) => {
+      const arrivals = process.start(seed)
+      const random = new SeededRandom(seedFrom(seed, 'thinned'))
+      return {
+        nextMs() {
+          let timeMs = arrivals.nextMs()
+          while (timeMs < Infinity && random.uniform() >= keep) timeMs = arrivals.nextMs()
+          return timeMs
+        },
+      }
+    },
+  }
+}
+
+/** The arrivals of all of them, each with a seed of its own. */
+export function superposed(processes: readonly ArrivalProcess[]): ArrivalProcess {
+  if (processes.length === 0) throw new InvalidInputError('processes', [], 'at least one process')
+  return {
+    meanRatePerS: processes.reduce((sum, process) => sum + process.meanRatePerS, 0),
+    start: (seed) => new Superposed(processes.map((process, i) => process.start(seedFrom(seed, 'part', i)))),
+  }
+}
+
+class Superposed implements Arrivals {
+  readonly #parts: readonly Arrivals[]
+  readonly #nextMs: Float64Array
+
+  constructor(parts: readonly Arrivals[]) {
+    this.#parts = parts
+    this.#nextMs = Float64Array.from(parts, (part) => part.nextMs())
+  }
+
+  nextMs(): number {
+    let first = 0
+    for (let i = 1; i < this.#nextMs.length; i++) if (this.#nextMs[i]! < this.#nextMs[first]!) first = i
+    const timeMs = this.#nextMs[first]!
+    if (timeMs < Infinity) this.#nextMs[first] = this.#parts[first]!.nextMs()
+    return timeMs
+  }
+}
+
+export interface During {
+  /** When the process begins, ms. Default 0. */
+  readonly fromMs?: number
+  /** When it ends, ms. Default never. */
+  readonly toMs?: number
+}
+
+/** A process that begins later or ends sooner: a burst on top of others. `meanRatePerS` is that of the time in which it runs. */
+export function during(process: ArrivalProcess, { fromMs = 0, toMs = Infinity }: During): ArrivalProcess {
+  notNegative('fromMs', fromMs, 'milliseconds of at least 0')
+  if (!(toMs > fromMs)) throw new InvalidInputError('toMs', toMs, `milliseconds above ${fromMs}, where it begins`)
+  return {
+    meanRatePerS: process.meanRatePerS,
+    start: (seed) => {
+      const arrivals = process.start(seed)
+      return {
+        nextMs() {
+          const timeMs = fromMs + arrivals.nextMs()
+          return timeMs < toMs ? timeMs : Number.POSITIVE_INFINITY
+        },
+      }
+    },
+  }
+}

@@ -1,0 +1,64 @@
+import { SeededRandom } from '@pctodl/numerics'
+import { type Arrivals, InvalidInputError } from '@pctodl/platform'
+import { type ArrivalProcess, notNegative, positive } from './arrival-process.js'
+import { exponential } from './random-gaps.js'
+
+export interface TrafficState {
+  /** Requests/s while the state lasts; 0 for silence. */
+  readonly ratePerS: number
+  /** How long it lasts on average, ms; the length is exponential. */
+  readonly meanDwellMs: number
+}
+
+export interface MarkovModulatedArrivalsOptions {
+  /** At least two, one of them with requests; each is followed by one of the others, with equal chance. */
+  readonly states: readonly TrafficState[]
+}
+
+/** A Poisson process whose rate jumps between states: calm and burst, or on and off. It begins in the long run's mix of states. */
+export function markovModulatedArrivals({ states }: MarkovModulatedArrivalsOptions): ArrivalProcess {
+  if (!Array.isArray(states) || states.length < 2) throw new InvalidInputError('states', states, 'at least two states')
+  states.forEach(({ ratePerS, meanDwellMs }, i) => {
+    notNegative(`states[${i}].ratePerS`, ratePerS, 'requests/s of at least 0')
+    positive(`states[${i}].meanDwellMs`, meanDwellMs, 'milliseconds above 0')
+  })
+  const dwellMs = states.reduce((sum, state) => sum + state.meanDwellMs, 0)
+  const requests = states.reduce((sum, state) => sum + state.ratePerS * state.meanDwellMs, 0)
+  if (requests === 0) throw new InvalidInputError('states', states, 'a state with a rate above 0')
+  return { meanRatePerS: requests / dwellMs, start: (seed) => new MarkovModulatedArrivals(states, dwellMs, seed) }
+}
+
+class MarkovModulatedArrivals implements Arrivals {
+  readonly #states: readonly TrafficState[]
+  readonly #random: SeededRandom
+  #state = 0
+  #timeMs = 0
+  #untilMs: number
+
+  constructor(states: readonly TrafficState[], totalDwellMs: number, seed: number) {
+    this.#states = states
+    this.#random = new SeededRandom(seed)
+    let left = this.#random.uniform() * totalDwellMs
+    while (this.#state < states.length - 1 && left >= states[this.#state]!.meanDwellMs) {
+      left -= states[this.#state++]!.meanDwellMs
+    }
+    this.#untilMs = states[this.#state]!.meanDwellMs * exponential(this.#random)
+  }
+
+  nextMs(): number {
+    for (;;) {
+      const { ratePerS } = this.#states[this.#state]!
+      const timeMs =
+        ratePerS > 0 ? this.#timeMs + (1000 / ratePerS) * exponential(this.#random) : Number.POSITIVE_INFINITY
+      if (timeMs <= this.#untilMs) {
+        this.#timeMs = timeMs
+        return timeMs
+      }
+      // An exponential gap forgets what has passed of it: what is left of it in the next state is drawn anew.
+      this.#timeMs = this.#untilMs
+      const others = this.#states.length - 1
+      this.#state = (this.#state + 1 + this.#random.integer(others)) % this.#states.length
+      this.#untilMs += this.#states[this.#state]!.meanDwellMs * exponential(this.#random)
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import { InvalidInputError } from '@pctodl/platform'
+import { notNegative } from '../arrivals/arrival-process.js'
+import { type LoadOptions, type LoadResult, loadResult } from './load-result.js'
+import { QueryLog } from './query-log.js'
+import type { SystemUnderTest } from './system-under-test.js'
+
+export interface OfflineLoadOptions extends LoadOptions {
+  /** Samples in the one query. Default 24,576, MLPerf's least. */
+  readonly samples?: number
+  /** What the answer has to take at least for the run to be valid, ms. Default 600,000: give more samples where it is faster. */
+  readonly minDurationMs?: number
+}
+
+/** The Offline scenario: everything at once, in one query; `samplesPerS` counts. */
+export async function offlineLoad(
+  system: SystemUnderTest,
+  { clock, signal, samples = 24_576, minDurationMs = 600_000 }: OfflineLoadOptions,
+): Promise<LoadResult> {
+  if (!Number.isInteger(samples) || samples < 1) {
+    throw new InvalidInputError('samples', samples, 'a whole number of at least 1')
+  }
+  notNegative('minDurationMs', minDurationMs, 'milliseconds of at least 0')
+  signal?.throwIfAborted()
+  const log = new QueryLog(system, clock)
+  const startMs = clock.now()
+  await log.send({ id: 0, samples, dueMs: startMs })
+  signal?.throwIfAborted()
+  return loadResult('offline', log, startMs, samples, ({ durationMs }) =>
+    durationMs >= minDurationMs ? [] : [`${samples} samples took ${durationMs} ms, less than ${minDurationMs}`],
+  )
+}

@@ -1,0 +1,73 @@
+import { InvalidInputError } from '@pctodl/platform'
+import { type ArrivalProcess, notNegative, positive } from '../arrivals/arrival-process.js'
+import { queriesNeeded } from './early-stopping.js'
+import { type LoadOptions, type LoadResult, loadResult } from './load-result.js'
+import { QueryLog } from './query-log.js'
+import type { SystemUnderTest } from './system-under-test.js'
+
+export interface ServerLoadOptions extends LoadOptions {
+  /** When queries are due, one sample each. MLPerf's rule is `poissonArrivals`. */
+  readonly arrivals: ArrivalProcess
+  /** Default 1. */
+  readonly seed?: number
+  /** What `percentile` of all queries must not exceed, ms. */
+  readonly latencyBoundMs: number
+  /** Default 0.99. */
+  readonly percentile?: number
+  /** Send for at least so long, ms. Default 600,000. */
+  readonly minDurationMs?: number
+  /** And at least so many queries. Default: as many as the percentile needs for a confidence of 99 %. */
+  readonly minQueries?: number
+  /** Queries that may be open; what is due beyond is shed by the generator, so that a dead system cannot fill the memory. Default 100,000. */
+  readonly mostOpen?: number
+}
+
+/**
+ * The Server scenario: an open loop. Queries are sent when they are due, whether or not earlier ones have been answered, and
+ * latency counts from when a query was due: a system that stalls is charged for every request that users would have made
+ * meanwhile (no coordinated omission). The run is valid where the percentile is below the bound with a confidence of 99 %.
+ */
+export async function serverLoad(system: SystemUnderTest, options: ServerLoadOptions): Promise<LoadResult> {
+  const { clock, signal, arrivals, seed = 1, latencyBoundMs, percentile = 0.99 } = options
+  const { minDurationMs = 600_000, minQueries = queriesNeeded(percentile, 1), mostOpen = 100_000 } = options
+  positive('latencyBoundMs', latencyBoundMs, 'milliseconds above 0')
+  notNegative('minDurationMs', minDurationMs, 'milliseconds of at least 0')
+  if (!Number.isInteger(minQueries) || minQueries < 1) {
+    throw new InvalidInputError('minQueries', minQueries, 'a whole number of at least 1')
+  }
+  positive('mostOpen', mostOpen)
+  const limited: SystemUnderTest = {
+    answer: (query) => (log.open >= mostOpen ? Promise.resolve('shed') : system.answer(query)),
+  }
+  const log = new QueryLog(limited, clock)
+  const due = arrivals.start(seed)
+  const startMs = clock.now()
+  let sent = 0
+  for (let afterMs = due.nextMs(); afterMs < Infinity; afterMs = due.nextMs()) {
+    if (afterMs >= minDurationMs && sent >= minQueries) break
+    const dueMs = startMs + afterMs
+    if (dueMs > clock.now()) await clock.sleep(dueMs - clock.now(), signal)
+    signal?.throwIfAborted()
+    void log.send({ id: sent++, samples: 1, dueMs })
+  }
+  await log.settle()
+  return loadResult('server', log, startMs, 1, ({ queries, latenciesMs }) => {
+    if (queries < minQueries) return [`${queries} queries, fewer than ${minQueries}: the arrivals ended`]
+    const over = queries - countWithin(latenciesMs, latencyBoundMs)
+    const share = Math.round(percentile * 1000) / 10
+    if (queries >= queriesNeeded(percentile, over)) return []
+    return [`${over} of ${queries} queries took more than ${latencyBoundMs} ms: too many for a p${share} below it`]
+  })
+}
+
+/** How many of ascending values are at most `bound`. */
+function countWithin(ascending: Float64Array, bound: number): number {
+  let low = 0
+  let high = ascending.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (ascending[middle]! <= bound) low = middle + 1
+    else high = middle
+  }
+  return low
+}

@@ -1,0 +1,28 @@
+/** Requests as a public trace recorded them. */
+export interface RequestTrace {
+  /** When each arrived, ms since the first, in order: what `replayedTimes` takes. */
+  readonly timesMs: Float64Array
+  /** Tokens of the prompt, by request; absent where the trace has none. */
+  readonly promptTokens?: Float64Array
+  /** Tokens of the answer, by request; absent where the trace has none. */
+  readonly outputTokens?: Float64Array
+}
+
+/** By time; requests of one instant stay in the order of the file. */
+export function traceOf(
+  timesMs: Float64Array,
+  promptTokens: Float64Array | null,
+  outputTokens: Float64Array | null,
+): RequestTrace {
+  const order = Uint32Array.from(timesMs, (_, i) => i)
+  let ordered = true
+  for (let i = 1; i < timesMs.length && ordered; i++) ordered = timesMs[i]! >= timesMs[i - 1]!
+  if (!ordered) order.sort((a, b) => timesMs[a]! - timesMs[b]! || a - b)
+  const inOrder = (column: Float64Array) => Float64Array.from(order, (i) => column[i]!)
+  const firstMs = timesMs[order[0]!]!
+  return {
+    timesMs: Float64Array.from(order, (i) => timesMs[i]! - firstMs),
+    ...(promptTokens === null ? {} : { promptTokens: inOrder(promptTokens) }),
+    ...(outputTokens === null ? {} : { outputTokens: inOrder(outputTokens) }),
+  }
+}

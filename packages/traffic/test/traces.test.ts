@@ -1,0 +1,108 @@
+import { golden } from '@pctodl/reference-data'
+import { arrivalTimes, replayedRates, replayedTimes, thinned } from '@pctodl/traffic'
+import {
+  parseAzureFunctionsMinutes,
+  parseAzureFunctionsTrace,
+  parseAzureLlmTrace,
+  parseBurstGptTrace,
+  parseRates,
+  parseTimestamps,
+  RequestTraceError,
+} from '@pctodl/traffic/traces'
+import { describe, expect, it } from 'vitest'
+
+describe('Azure LLM inference', () => {
+  it('reads time stamps with all their digits, across a midnight and in any zone', () => {
+    const trace = parseAzureLlmTrace(
+      'TIMESTAMP,ContextTokens,GeneratedTokens\n' +
+        '2023-11-16 23:59:59.9805900,374,44\n' +
+        '2023-11-17 00:00:00.0310900,396,109\n' +
+        '2023-11-17 01:00:00.000+01:00,1,2\n',
+    )
+    expect(Array.from(trace.timesMs, (timeMs) => Number(timeMs.toFixed(3)))).toEqual([0, 19.41, 50.5])
+    expect(trace.promptTokens).toEqual(Float64Array.of(374, 1, 396))
+    expect(trace.outputTokens).toEqual(Float64Array.of(44, 2, 109))
+  })
+
+  it.each(['conv', 'code'])('replays ten recorded minutes, %s', (service) => {
+    const trace = parseAzureLlmTrace(golden(`measured/arrivals_azure_llm_${service}.csv`))
+    const replay = replayedTimes(trace.timesMs)
+    expect([...arrivalTimes(replay)]).toEqual(Array.from(trace.timesMs))
+    expect(trace.timesMs.at(-1)).toBeGreaterThan(500_000)
+    expect(trace.timesMs.at(-1)).toBeLessThanOrEqual(600_000)
+    expect(replay.meanRatePerS).toBeCloseTo((1000 * trace.timesMs.length) / trace.timesMs.at(-1)!, 1)
+    const half = [...arrivalTimes(thinned(replay, 0.5))].length / trace.timesMs.length
+    expect(half).toBeGreaterThan(0.45)
+    expect(half).toBeLessThan(0.55)
+  })
+})
+
+describe('BurstGPT', () => {
+  const text =
+    'Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n' +
+    '5,ChatGPT,472,18,490,Conversation log\n' +
+    '45,GPT-4,1087,0,1087,"API log"\n' +
+    '118,ChatGPT,417,276,693,Conversation log\n'
+
+  it('reads all requests, or those of a model, with or without those that failed', () => {
+    expect(parseBurstGptTrace(text).timesMs).toEqual(Float64Array.of(0, 40_000, 113_000))
+    expect(parseBurstGptTrace(text, { model: 'ChatGPT' }).outputTokens).toEqual(Float64Array.of(18, 276))
+    expect(parseBurstGptTrace(text, { failures: false }).promptTokens).toEqual(Float64Array.of(472, 417))
+    expect(() => parseBurstGptTrace(text, { model: 'GPT-5' })).toThrow("requests to 'GPT-5'")
+  })
+})
+
+describe('Azure Functions', () => {
+  it('reads invocations minute by minute, whose rates can be replayed', () => {
+    const [, second] = parseAzureFunctionsMinutes(
+      'HashOwner,HashApp,HashFunction,Trigger,1,2,3\no1,a1,f1,http,0,0,5\no1,a1,f2,timer,60,0,120\n',
+    )
+    expect(second).toMatchObject({ owner: 'o1', app: 'a1', function: 'f2', trigger: 'timer' })
+    const replay = replayedRates({
+      ratesPerS: second!.perMinute.map((count) => count / 60),
+      stepMs: 60_000,
+      spacing: 'even',
+    })
+    const perMinute = [0, 0, 0]
+    for (const timeMs of arrivalTimes(replay)) perMinute[Math.min(2, Math.ceil(timeMs / 60_000) - 1)]!++
+    expect(perMinute).toEqual([60, 0, 120])
+  })
+
+  it('reads single invocations, which arrived when they began', () => {
+    const text = 'app,func,end_timestamp,duration\na1,f1,10,2.5\na2,f9,11,0.5\na1,f2,9,4\n'
+    expect(parseAzureFunctionsTrace(text).timesMs).toEqual(Float64Array.of(0, 2500, 5500))
+    expect(parseAzureFunctionsTrace(text, { app: 'a1' }).timesMs).toEqual(Float64Array.of(0, 2500))
+  })
+})
+
+describe('plain files', () => {
+  it('reads time stamps in any order and unit', () => {
+    expect(parseTimestamps('# seconds\n12.5\n\n10\n11 # late\n').timesMs).toEqual(Float64Array.of(0, 1000, 2500))
+    expect(parseTimestamps('3\r\n5\r\n', { unit: 'us' }).timesMs.map((x) => 1000 * x)).toEqual(Float64Array.of(0, 2))
+  })
+
+  it('reads rates', () => {
+    const trace = parseRates('time_s,rate_per_s\n10,5\n11,0\n13,7\n')
+    expect(trace).toEqual({ stepMs: Float64Array.of(0, 1000, 3000), ratesPerS: Float64Array.of(5, 0) })
+    expect(replayedRates(trace).meanRatePerS).toBeCloseTo(5 / 3, 12)
+  })
+})
+
+it.each<[string, () => unknown]>([
+  ["header, column 'TIMESTAMP'", () => parseAzureLlmTrace('a,b\n1,2\n')],
+  [
+    "row 2, column 'TIMESTAMP'",
+    () => parseAzureLlmTrace('TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46,1,1\nyesterday,1,1\n'),
+  ],
+  ["row 1, column 'output_tokens'", () => parseAzureLlmTrace('t_s,prompt_tokens,output_tokens\n0,1,\n')],
+  ["row 1, column '*'", () => parseBurstGptTrace('Timestamp,Model\n')],
+  ["header, column '*'", () => parseBurstGptTrace('Timestamp,"Model\n1')],
+  ["header, column '1'", () => parseAzureFunctionsMinutes('HashOwner,HashApp,HashFunction,Trigger\na,b,c,d\n')],
+  ["row 2, column 'time'", () => parseTimestamps('1\ntwo\n')],
+  ["row 1, column 'time'", () => parseTimestamps('\n')],
+  ["row 2, column 'time_s'", () => parseRates('time_s,rate_per_s\n1,1\n1,1\n')],
+  ["row 1, column 'rate_per_s'", () => parseRates('time_s,rate_per_s\n1,-1\n2,1\n')],
+])('refuses what is no such trace, naming %s', (where, read) => {
+  expect(read).toThrow(RequestTraceError)
+  expect(read).toThrow(where)
+})
