@@ -1,15 +1,12 @@
-import { defineConfig } from 'tsup'
-import { libraryBuild } from '../../tsup.base'
+import { libraryBuild, type PackageBuild } from '../../tsup.base'
 
-export default [
-  // `shims`: host mode finds its C sources from where its own file lies, in the CommonJS build too.
+const build: PackageBuild = [
   libraryBuild({
-    entry: { index: 'src/index.ts', commands: 'src/commands.ts', cli: 'src/host/cli.ts' },
-    shims: true,
+    entry: { index: 'src/index.ts', virtual: 'src/virtual.ts', commands: 'src/commands.ts', cli: 'src/host/cli.ts' },
     clean: ['!programs/**'],
   }),
   // What answers as nvidia-smi is started often and must start fast: one file each, nothing to resolve.
-  defineConfig({
+  {
     entry: ['src/host/programs/nvidia-smi.ts', 'src/host/programs/nvidia-cuda-mps-control.ts'],
     outDir: 'dist/programs',
     format: ['cjs'],
@@ -17,5 +14,7 @@ export default [
     platform: 'node',
     noExternal: [/.*/],
     clean: true,
-  }),
+  },
 ]
+
+export default build

@@ -1,3 +1,5 @@
-import { libraryBuild } from '../../tsup.base'
+import { libraryBuild, type PackageBuild } from '../../tsup.base'
 
-export default libraryBuild({ entry: ['src/index.ts', 'src/cli.ts'] })
+const build: PackageBuild = libraryBuild({ entry: ['src/index.ts', 'src/node.ts', 'src/commands.ts', 'src/cli.ts'] })
+
+export default build

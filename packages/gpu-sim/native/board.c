@@ -1,21 +1,20 @@
 #define _GNU_SOURCE
 #include "board.h"
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 /* A simulator that is busy may miss some beats; one that says nothing for this long is gone. */
-#define SILENT_NS 3000000000ull
+#define SILENT_NS 20000000000ull
 #define FRESH_NS 200000000ull
-#define REQUEST_TIMEOUT_NS 5000000000ull
+#define REQUEST_TIMEOUT_NS 20000000000ull
 #define POLL_NS 500000
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -30,13 +29,26 @@ static uint64_t now_ns(void) {
     return (uint64_t)time.tv_sec * 1000000000ull + (uint64_t)time.tv_nsec;
 }
 
+/* Whether a loaded library is this one. (Not dladdr or fstat: their newest versions would bind us to a young C library.) */
+static int is_self(struct dl_phdr_info *info, size_t size, void *name) {
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + part->p_vaddr, here = (uintptr_t)&devices;
+        if (part->p_type != PT_LOAD || here < start || here >= start + part->p_memsz) continue;
+        *(const char **)name = info->dlpi_name;
+        return 1;
+    }
+    return 0;
+}
+
 /* The host's folder is the one above the folder this library was loaded from: no variable that sudo could drop. */
 static int board_path(unsigned int index, char *path, size_t length) {
-    Dl_info self;
-    if (!dladdr(devices, &self) || !self.dli_fname) return -1;
-    const char *file_name = strrchr(self.dli_fname, '/');
-    size_t folder = file_name ? (size_t)(file_name - self.dli_fname) : 0;
-    int written = file_name ? snprintf(path, length, "%.*s/../gpu%u", (int)folder, self.dli_fname, index)
+    const char *self = NULL;
+    if (!dl_iterate_phdr(is_self, &self) || !self) return -1;
+    const char *file_name = strrchr(self, '/');
+    size_t folder = file_name ? (size_t)(file_name - self) : 0;
+    int written = file_name ? snprintf(path, length, "%.*s/../gpu%u", (int)folder, self, index)
                             : snprintf(path, length, "../gpu%u", index);
     return written > 0 && (size_t)written < length ? 0 : -1;
 }
@@ -51,9 +63,8 @@ static nvmlReturn_t map_board(unsigned int index) {
         fd = open(path, O_RDONLY | O_CLOEXEC);
     }
     if (fd < 0) return errno == EACCES ? NVML_ERROR_NO_PERMISSION : NVML_ERROR_DRIVER_NOT_LOADED;
-    struct stat stat;
     void *file = MAP_FAILED;
-    if (!fstat(fd, &stat) && stat.st_size >= BOARD_FILE_BYTES)
+    if (lseek(fd, 0, SEEK_END) >= BOARD_FILE_BYTES)
         file = mmap(NULL, BOARD_FILE_BYTES, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);
     close(fd);
     if (file == MAP_FAILED) return NVML_ERROR_DRIVER_NOT_LOADED;

@@ -2,16 +2,22 @@
  * Fits a board's global coefficients to the surrogate of measurements on one seeded half of the configurations, prints the
  * error on the other half, and writes `coefficients/<board>.json`.
  *
- *   pnpm --filter @pctodl/gpu-sim calibrate [folder with surrogate_anchor.csv and params/] [--board A100]
- *     [--iterations 40] [--leave-out vgg19|each] [--dry-run]
+ *   pnpm --filter @pctodl/gpu-sim calibrate <folder with surrogate_anchor.csv and params/> [--board A100]
+ *     [--iterations 40] [--leave-out vgg19|each] [--thin 1] [--structures] [--dry-run]
+ *
+ * `--structures` fits every structure of `boardStructures`, with the posterior of each, and writes
+ * `coefficients/<board>.variants.json`.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { networkName, networkNames } from '@pctodl/platform'
-import { type BoardPhysics, calibratedBoards, physicsOfBoard, simulateSteadyState } from '../src/index.js'
-import { fromVector, toVector, typicalVector } from './free-parameters.js'
+import { findGpuSpec, networkName, networkNames } from '@pctodl/platform'
+import { type BoardStructure, boardStructures } from '../src/board-structures.js'
+import { calibratedBoards, hostOfBoard, physicsOfBoard, simulateSteadyState } from '../src/index.js'
+import { anchorResiduals } from './anchors.js'
+import { type Calibrated, fromVector, priorResiduals, toVector, typicalVector } from './free-parameters.js'
 import { leastSquares } from './least-squares.js'
+import { posterior, valueAt } from './posterior.js'
 import { readSurrogate, type SurrogateRow } from './surrogate.js'
 
 const { values, positionals } = parseArgs({
@@ -20,12 +26,16 @@ const { values, positionals } = parseArgs({
     iterations: { type: 'string', default: '40' },
     board: { type: 'string' },
     'leave-out': { type: 'string' },
+    thin: { type: 'string', default: '1' },
+    structures: { type: 'boolean', default: false },
     'dry-run': { type: 'boolean', default: false },
   },
 })
-const folder = positionals[0] ?? path.resolve(import.meta.dirname, '../../../../shared/data/pctodl-params')
+const [folder = ''] = positionals
 if (!existsSync(path.join(folder, 'surrogate_anchor.csv'))) {
-  throw new Error(`no surrogate_anchor.csv in ${folder}: name the folder that holds it and params/`)
+  throw new Error(
+    `no surrogate_anchor.csv in '${folder}': name the folder that holds it and params/. The repository has 526 of its 5,523 rows, too few to fit a board to`,
+  )
 }
 
 const THROUGHPUT_SCALE = 0.05
@@ -44,12 +54,19 @@ if (leftOut !== undefined && leftOut !== 'each') networkName(leftOut)
 for (const board of calibratedBoards) {
   if (values.board !== undefined && values.board !== board) continue
   const ofBoard = rows.filter((row) => row.board === board)
-  if (leftOut === undefined) {
-    const physics = fit(board, ofBoard)
-    report(physics, board, ofBoard)
+  if (values.structures) {
+    write(
+      `${board}.variants.json`,
+      boardStructures.map((structure) => fitStructure(board, structure, ofBoard)),
+      false,
+    )
+  } else if (leftOut === undefined) {
+    const fitted = fit(board, ofBoard)
+    report(fitted, board, ofBoard)
     if (values['dry-run']) continue
-    const file = new URL(`../coefficients/${board}.json`, import.meta.url)
-    writeFileSync(file, `${JSON.stringify(physics, null, 2)}\n`)
+    write(`${board}.json`, fitted.physics)
+    const { name: _, ...host } = fitted.host
+    write('paper-hosts.json', { ...JSON.parse(readFileSync(coefficients('paper-hosts.json'), 'utf8')), [board]: host })
   } else {
     for (const network of leftOut === 'each' ? networkNames : [networkName(leftOut)]) {
       const [unseen, seen] = [true, false].map((out) => ofBoard.filter((row) => (row.network === network) === out))
@@ -58,18 +75,26 @@ for (const board of calibratedBoards) {
   }
 }
 
+function coefficients(name: string): URL {
+  return new URL(`../coefficients/${name}`, import.meta.url)
+}
+
+function write(name: string, value: unknown, indented = true): void {
+  writeFileSync(coefficients(name), `${JSON.stringify(value, null, indented ? 2 : 0)}\n`)
+}
+
 /**
  * Coefficients fitted to the training half of some configurations.
  *
  * @param from the shipped coefficients, or, where these would bring along what they know of a network that is left out,
  *   typical ones
  */
-function fit(board: string, configurations: SurrogateRow[], from: 'shipped' | 'typical' = 'shipped'): BoardPhysics {
-  const training = configurations.filter((row) => !row.heldOut)
-  const curves = clockCurves(configurations)
-  const start = physicsOfBoard(board)
+function fit(board: string, configurations: SurrogateRow[], from: 'shipped' | 'typical' = 'shipped'): Calibrated {
+  const training = trainingRows(configurations)
+  const curves = clockCurves(configurations.filter((row) => !row.heldOut))
+  const start = { physics: physicsOfBoard(board), host: hostOfBoard(findGpuSpec(board), 'paper') }
   console.log(`${board}: ${training.length} configurations to fit, ${curves.length} points along the clock`)
-  const residuals = (vector: Float64Array) => residualsOf(fromVector(start, vector), board, training, curves)
+  const residuals = (vector: Float64Array) => residualsOf(start, vector, board, training, curves)
   const fitted = leastSquares(residuals, from === 'typical' ? typicalVector() : toVector(start), {
     iterations: Number(values.iterations),
     onIteration: (iteration, cost) => console.log(`  iteration ${iteration}: cost ${cost.toFixed(1)}`),
@@ -77,9 +102,56 @@ function fit(board: string, configurations: SurrogateRow[], from: 'shipped' | 't
   return fromVector(start, fitted)
 }
 
-function residualsOf(physics: BoardPhysics, board: string, training: SurrogateRow[], curves: ClockPoint[]) {
-  const simulate = simulateSteadyState(board, { physics })
-  const out = new Float64Array(2 * training.length + curves.length)
+/** The half that may be fitted to; of it every so many, where `--thin` says so. */
+function trainingRows(configurations: readonly SurrogateRow[]): SurrogateRow[] {
+  return configurations.filter((row) => !row.heldOut).filter((_, i) => i % Number(values.thin) === 0)
+}
+
+/** The shipped coefficients refitted under another structure, and the posterior around them. */
+function fitStructure(board: string, structure: BoardStructure, configurations: SurrogateRow[]) {
+  const training = trainingRows(configurations)
+  const curves = clockCurves(configurations.filter((row) => !row.heldOut))
+  const { contention, saturation, voltageCurve, overlap, name } = structure
+  const shipped = physicsOfBoard(board)
+  const start: Calibrated = {
+    physics: {
+      ...shipped,
+      work: { ...shipped.work, contention, saturation },
+      power: { ...shipped.power, voltageCurve },
+    },
+    host: { ...hostOfBoard(findGpuSpec(board), 'paper'), overlap },
+  }
+  const residuals = (vector: Float64Array) => residualsOf(start, vector, board, training, curves)
+  console.log(`${board}, ${name}`)
+  const optimum =
+    name === boardStructures[0]!.name
+      ? toVector(start)
+      : leastSquares(residuals, toVector(start), { iterations: Number(values.iterations) })
+  const fitted = fromVector(start, optimum)
+  const { paths, spread, relativeErrors } = posterior(residuals, optimum, start)
+  report(fitted, board, configurations)
+  paths.forEach((path, i) => {
+    const value = valueAt(fitted, path.split('.'))
+    console.log(`  ${path}: ${value} +- ${(100 * relativeErrors[i]!).toFixed(1)} %`)
+  })
+  const { name: _, ...host } = fitted.host
+  return { structure: name, physics: fitted.physics, host, paths, spread }
+}
+
+function residualsOf(
+  start: Calibrated,
+  vector: Float64Array,
+  board: string,
+  training: readonly SurrogateRow[],
+  curves: readonly ClockPoint[],
+): Float64Array {
+  const { physics, host } = fromVector(start, vector)
+  const prior = priorResiduals(vector)
+  const simulate = simulateSteadyState(board, { physics, host })
+  const anchors = anchorResiduals(board, physics)
+  const out = new Float64Array(2 * training.length + curves.length + anchors.length + prior.length)
+  out.set(anchors, 2 * training.length + curves.length)
+  out.set(prior, out.length - prior.length)
   training.forEach((row, i) => {
     const { throughput, powerW } = simulate(row.configuration)
     out[2 * i] = Math.log(throughput / row.throughput) / THROUGHPUT_SCALE
@@ -93,7 +165,7 @@ function residualsOf(physics: BoardPhysics, board: string, training: SurrogateRo
 }
 
 /** Power along the clock at the swept configurations: upstream's static curve and scaling law through the anchor value. */
-function clockCurves(all: SurrogateRow[]): ClockPoint[] {
+function clockCurves(all: readonly SurrogateRow[]): ClockPoint[] {
   const points: ClockPoint[] = []
   for (const row of all) {
     const { tenants, memClockMhz } = row.configuration
@@ -125,8 +197,8 @@ function powerLaw(row: SurrogateRow, memClockMhz: number) {
   }
 }
 
-function report(physics: BoardPhysics, board: string, all: SurrogateRow[]): void {
-  const simulate = simulateSteadyState(board, { physics })
+function report({ physics, host }: Calibrated, board: string, all: SurrogateRow[]): void {
+  const simulate = simulateSteadyState(board, { physics, host })
   const curves = clockCurves(all)
   console.log('\n| board, memory | network | throughput median / p90 | power median / p90 | rank |')
   console.log('| --- | --- | --- | --- | --- |')
@@ -157,8 +229,8 @@ function report(physics: BoardPhysics, board: string, all: SurrogateRow[]): void
 }
 
 /** The error on all configurations of a network that the fit has not seen at all; nothing is written then. */
-function reportLeftOut(physics: BoardPhysics, board: string, network: string, unseen: SurrogateRow[]): void {
-  const simulate = simulateSteadyState(board, { physics })
+function reportLeftOut({ physics, host }: Calibrated, board: string, network: string, unseen: SurrogateRow[]): void {
+  const simulate = simulateSteadyState(board, { physics, host })
   for (const memClockMhz of new Set(unseen.map((row) => row.configuration.memClockMhz))) {
     const set = unseen.filter((row) => row.configuration.memClockMhz === memClockMhz)
     const errors = (quantity: 'throughput' | 'powerW') =>

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { type Configuration, networkName, SeededRandom, seedFrom } from '@pctodl/platform'
+import { SeededRandom, seedFrom } from '@pctodl/numerics'
+import { type Configuration, networkName } from '@pctodl/platform'
 
 /** One row of the surrogate of measurements: a homogeneous configuration at the anchor clock of its board. */
 export interface SurrogateRow {

@@ -10,9 +10,21 @@ export interface PowerBreakdown {
   readonly totalW: number
 }
 
-/** Core voltage relative to the one at the boost clock: linear above a knee, flat below. */
-export function relativeVoltage(spec: GpuSpec, { power }: BoardPhysics, smClockMhz: number): number {
-  return Math.max(power.voltageFloor, 1 - power.voltageSlope * (1 - smClockMhz / spec.boostClockMhz))
+/** Half the width of the bend of a `rounded` curve, in boost clocks. */
+const BEND = 0.05
+
+/** Core voltage relative to the one at the boost clock: rising above a knee, flat below. */
+export function relativeVoltage(spec: GpuSpec, { power }: Pick<BoardPhysics, 'power'>, smClockMhz: number): number {
+  const { voltageSlope: slope, voltageFloor: floor } = power
+  const clock = smClockMhz / spec.boostClockMhz
+  if (power.voltageCurve === 'knee') return Math.max(floor, 1 - slope * (1 - clock))
+  const kneeAt = 1 - (1 - floor) / slope
+  if (power.voltageCurve === 'rounded') {
+    const above = (at: number) => floor + slope * BEND * Math.log1p(Math.exp((at - kneeAt) / BEND))
+    return above(clock) / above(1)
+  }
+  const from = 1 - 1.5 * (1 - kneeAt)
+  return clock <= from ? floor : floor + (1 - floor) * ((clock - from) / (1 - from)) ** 2
 }
 
 /**
@@ -22,7 +34,8 @@ export function relativeVoltage(spec: GpuSpec, { power }: BoardPhysics, smClockM
 export function boardPower(
   spec: GpuSpec,
   physics: BoardPhysics,
-  state: Pick<SteadyState, 'busySms' | 'flopPerS' | 'l2BytesPerS' | 'dramBytesPerS'>,
+  state: Pick<SteadyState, 'busySms' | 'flopPerS' | 'l2BytesPerS' | 'dramBytesPerS'> &
+    Partial<Pick<SteadyState, 'vectorOpsPerS'>>,
   smClockMhz: number,
   memClockMhz: number,
   temperatureC: number,
@@ -35,7 +48,11 @@ export function boardPower(
   const leakageW = power.leakageW * voltage * Math.exp((temperatureC - power.leakageReferenceC) / power.leakageScaleK)
   const dynamicW =
     clocked * (power.clockTreeW + power.busySmW * state.busySms) +
-    1e-12 * squared * (power.flopPj * state.flopPerS + power.l2BytePj * state.l2BytesPerS) +
+    1e-12 *
+      squared *
+      (power.flopPj * state.flopPerS +
+        power.vectorOpPj * (state.vectorOpsPerS ?? 0) +
+        power.l2BytePj * state.l2BytesPerS) +
     1e-12 * power.dramBytePj * state.dramBytesPerS
   return { staticW, leakageW, dynamicW, totalW: staticW + leakageW + dynamicW }
 }

@@ -10,6 +10,7 @@ export function combineStates(
     throughput: sum((state) => state.throughput),
     busySms: sum((state) => state.busySms),
     flopPerS: sum((state) => state.flopPerS),
+    vectorOpsPerS: sum((state) => state.vectorOpsPerS),
     l2BytesPerS: sum((state) => state.l2BytesPerS),
     dramBytesPerS: sum((state) => state.dramBytesPerS),
     // Any kernel anywhere counts.

@@ -1,6 +1,8 @@
-import { type GpuSpec, memoryBandwidth } from '@pctodl/platform'
-import type { BoardPhysics, PowerPhysics, SensorPhysics, WorkPhysics } from './board-physics.js'
-import { boardPower } from './board-power.js'
+import { type GpuSpec, memoryBandwidth, networkNames, type Tenant } from '@pctodl/platform'
+import type { BoardPhysics, FirmwarePhysics, PowerPhysics, SensorPhysics, WorkPhysics } from './board-physics.js'
+import { relativeVoltage, settledPower } from './board-power.js'
+import { regulatedLimitW } from './firmware-governor.js'
+import { SteadyStateSolver } from './steady-state.js'
 
 /** A board whose coefficients are known. */
 export interface KnownBoard {
@@ -25,7 +27,11 @@ const switchingEnergy: Readonly<Record<GpuSpec['process'], number>> = {
  * An extrapolation: right in direction and order, not to some percent. What is a matter of the host (launches, images,
  * process start) or of the framework (traffic, attained share of peaks) is taken over as it is.
  */
-export function derivePhysics(spec: GpuSpec, from: KnownBoard): BoardPhysics {
+export function derivePhysics(
+  spec: GpuSpec,
+  from: KnownBoard,
+  { sustain = true }: { readonly sustain?: boolean } = {},
+): BoardPhysics {
   const limits = spec.powerLimitW.default / from.spec.powerLimitW.default
   const { thermal } = from.physics
   const derived: BoardPhysics = {
@@ -33,52 +39,56 @@ export function derivePhysics(spec: GpuSpec, from: KnownBoard): BoardPhysics {
     work: deriveWork(spec, from),
     power: derivePower(spec, from, limits),
     // A cooler is built for its board: the same rise at the default limit.
-    thermal: { ...thermal, resistance: thermal.resistance / limits },
+    thermal: {
+      ...thermal,
+      resistance: thermal.resistance / limits,
+      dieResistance: thermal.dieResistance / limits,
+    },
+    firmware: deriveFirmware(spec, from.physics.firmware),
     sensor: deriveSensor(spec, from.physics.sensor),
   }
-  const otherClass = spec.chip !== from.spec.chip && limits < LOW_POWER
-  return otherClass ? sustainingBaseClock(spec, derived, from) : derived
+  return sustain && spec !== from.spec ? sustainingBaseClock(spec, derived) : derived
 }
-
-/** A default limit below this share of the known board's is a board of another class. */
-const LOW_POWER = 0.5
 
 /**
- * The base clock is what a vendor promises to hold at the default limit. Where the scaled coefficients say that a load
- * which takes the known board down to its base clock takes a low-power one lower, its energies are too high (it gets
- * better chips and slower memory than its process alone says) and are lowered until it keeps the promise, too.
+ * The base clock is what a vendor promises to hold at the default limit. Where the scaled coefficients say that one of the
+ * zoo's networks takes the board lower, its energies are too high (it gets better chips, at a lower voltage, than its process
+ * alone says) and are lowered until it keeps the promise.
  */
-function sustainingBaseClock(spec: GpuSpec, physics: BoardPhysics, from: KnownBoard): BoardPhysics {
-  const allowedW = physics.firmware.limitFactor * spec.powerLimitW.default
-  const { totalW, fixedW } = fullLoad(spec, physics, levelAtBaseClock(from))
-  if (totalW <= allowedW) return physics
-  const lower = (allowedW - fixedW) / (totalW - fixedW)
-  const { power } = physics
-  const names = ['dramBackgroundWPerMhz', 'clockTreeW', 'busySmW', 'flopPj', 'l2BytePj', 'dramBytePj'] as const
-  return { ...physics, power: { ...power, ...Object.fromEntries(names.map((name) => [name, lower * power[name]])) } }
-}
-
-/** Share of its full rates, 0..1, at which a board's default limit leaves it just its base clock. */
-function levelAtBaseClock({ spec, physics }: KnownBoard): number {
-  const allowedW = physics.firmware.limitFactor * spec.powerLimitW.default
-  const idleW = fullLoad(spec, physics, 0).totalW
-  const fullW = fullLoad(spec, physics, 1).totalW
-  return Math.min(1, (allowedW - idleW) / (fullW - idleW))
-}
-
-/** Power at the base clock with all SMs, tensor units and DRAM at a share of what they attain. */
-function fullLoad(spec: GpuSpec, physics: BoardPhysics, level: number): { totalW: number; fixedW: number } {
-  const { work } = physics
-  const memClockMhz = spec.performanceMemClocksMhz[0]!
-  const dramBytesPerS = level * work.dramEfficiency * memoryBandwidth(spec, memClockMhz)
-  const state = {
-    busySms: level * spec.smCount,
-    flopPerS: level * work.efficiency.conv * spec.tensorFlopPerClockPerSm * spec.smCount * spec.baseClockMhz * 1e6,
-    l2BytesPerS: dramBytesPerS / (1 - work.l2HitShare),
-    dramBytesPerS,
+function sustainingBaseClock(spec: GpuSpec, physics: BoardPhysics): BoardPhysics {
+  const allowedW = regulatedLimitW(physics.firmware, spec.powerLimitW.default)
+  let sustaining = physics
+  // Leakage follows temperature, so the share that energies must lose is found in a few rounds.
+  for (let round = 0; round < 6; round++) {
+    const { totalW, dynamicW } = worstAtBaseClock(spec, sustaining)
+    if (totalW <= allowedW) return sustaining
+    const lower = (dynamicW - (totalW - allowedW) * 1.02) / dynamicW
+    const { power } = sustaining
+    const names = ['clockTreeW', 'busySmW', 'flopPj', 'vectorOpPj', 'l2BytePj', 'dramBytePj'] as const
+    sustaining = {
+      ...sustaining,
+      power: { ...power, ...Object.fromEntries(names.map((name) => [name, lower * power[name]])) },
+    }
   }
-  const { totalW, leakageW } = boardPower(spec, physics, state, spec.baseClockMhz, memClockMhz, spec.thermalLimitC)
-  return { totalW, fixedW: physics.power.boardW + leakageW }
+  return sustaining
+}
+
+/** Power at the base clock of the network that draws most, as one process on all SMs or four on a quarter each. */
+function worstAtBaseClock(spec: GpuSpec, physics: BoardPhysics): { totalW: number; dynamicW: number } {
+  const solver = new SteadyStateSolver(spec, physics, { host: 'device-only' })
+  const memClockMhz = spec.performanceMemClocksMhz[0]!
+  let worst = { totalW: 0, dynamicW: 0 }
+  for (const model of networkNames) {
+    for (const count of [1, 4]) {
+      const tenants: Tenant[] = Array.from({ length: count }, () => {
+        return { model, mpsPercent: 100 / count, batchSize: 32 }
+      })
+      const state = solver.solve({ tenants, smClockMhz: spec.baseClockMhz, memClockMhz })
+      const power = settledPower(spec, physics, state, spec.baseClockMhz, memClockMhz)
+      if (power.totalW > worst.totalW) worst = power
+    }
+  }
+  return worst
 }
 
 function deriveWork(spec: GpuSpec, { spec: known, physics: { work } }: KnownBoard): WorkPhysics {
@@ -87,6 +97,7 @@ function deriveWork(spec: GpuSpec, { spec: known, physics: { work } }: KnownBoar
   const request = Math.max(boost, bandwidthPerSm(spec) / bandwidthPerSm(known))
   return {
     ...work,
+    neighbourCost: measuredNeighbourCost[spec.chip] ?? work.neighbourCost,
     depthwiseFlopPerClockPerSm:
       work.depthwiseFlopPerClockPerSm * (spec.fp32FlopPerClockPerSm / known.fp32FlopPerClockPerSm),
     smBandwidthGBs: work.smBandwidthGBs * request,
@@ -94,6 +105,12 @@ function deriveWork(spec: GpuSpec, { spec: known, physics: { work } }: KnownBoar
     l2BandwidthFactor: Math.max(1, (work.l2BandwidthFactor * boost) / request),
   }
 }
+
+/**
+ * What a neighbour with SMs of its own costs where pairs were measured. On a V100 iGniter's pairs lose 7 to 14 %, part of it the
+ * clock that the limit takes, KACE's 2 to 5 %; this is what both allow.
+ */
+const measuredNeighbourCost: Readonly<Record<string, number>> = { GV100: 0.03 }
 
 function bandwidthPerSm(spec: GpuSpec): number {
   return memoryBandwidth(spec, spec.performanceMemClocksMhz[0]!) / spec.smCount
@@ -114,6 +131,7 @@ function derivePower(spec: GpuSpec, { spec: known, physics: { power } }: KnownBo
     clockTreeW: power.clockTreeW * sms * boost * energy,
     busySmW: power.busySmW * boost * energy,
     flopPj: power.flopPj * energy,
+    vectorOpPj: power.vectorOpPj * energy,
     l2BytePj: power.l2BytePj * energy,
     voltageSlope: curve.slope,
     voltageFloor: curve.floor,
@@ -121,14 +139,39 @@ function derivePower(spec: GpuSpec, { spec: known, physics: { power } }: KnownBo
 }
 
 /**
- * The same chip has the same curve of voltage over MHz, so a lower boost clock sits lower on it. Another chip is taken to
- * have the same curve relative to its own boost clock.
+ * Voltage over clock, where a chip of a process was measured: the power of compute-bound kernels at ten clocks of a V100
+ * (NV-DVFS-Benchmark, rows from 600 MHz up) follows V^2 f within 1 % with these.
  */
-function deriveVoltage(spec: GpuSpec, known: GpuSpec, { voltageSlope, voltageFloor }: PowerPhysics) {
-  if (spec.chip !== known.chip) return { voltageAtBoost: 1, slope: voltageSlope, floor: voltageFloor }
+const measuredVoltage: Partial<Record<GpuSpec['process'], { readonly slope: number; readonly floor: number }>> = {
+  'TSMC 12FFN': { slope: 0.77, floor: 0.74 },
+}
+
+/**
+ * The same chip has the same curve of voltage over MHz, so a lower boost clock sits lower on it. Another chip has the curve
+ * measured for its process, or else is taken to have the same curve relative to its own boost clock.
+ */
+function deriveVoltage(spec: GpuSpec, known: GpuSpec, power: PowerPhysics) {
+  const { voltageSlope, voltageFloor } = power
+  if (spec.chip !== known.chip) {
+    const { slope, floor } = measuredVoltage[spec.process] ?? { slope: voltageSlope, floor: voltageFloor }
+    return { voltageAtBoost: 1, slope, floor }
+  }
   const boost = spec.boostClockMhz / known.boostClockMhz
-  const voltageAtBoost = Math.max(voltageFloor, 1 - voltageSlope * (1 - boost))
+  const voltageAtBoost = relativeVoltage(known, { power }, spec.boostClockMhz)
   return { voltageAtBoost, slope: (voltageSlope * boost) / voltageAtBoost, floor: voltageFloor / voltageAtBoost }
+}
+
+/**
+ * What boards of a generation make of a limit: a V100 at 300 W settles at 295 to 298 W. The air-cooled RTX 3090 has a bound
+ * of its own: 327 to 334 W at every limit from 330 to 370 W (club-3090's sweeps).
+ */
+function deriveFirmware(spec: GpuSpec, firmware: FirmwarePhysics): FirmwarePhysics {
+  return {
+    ...firmware,
+    margin: spec.architecture === 'Volta' ? 0.012 : firmware.margin,
+    plateauW: spec.key === 'RTX3090' ? 333 : null,
+    plateauUpToW: spec.key === 'RTX3090' ? 370 : 0,
+  }
 }
 
 /** How the sensor of a generation averages: arXiv 2312.02741 and NVML's description of its power reading. */
@@ -136,5 +179,5 @@ function deriveSensor(spec: GpuSpec, sensor: SensorPhysics): SensorPhysics {
   if (spec.architecture === 'Volta') return { ...sensor, periodMs: 20, averageWindowMs: 10, instantWindowMs: 10 }
   if (spec.architecture === 'Turing') return { ...sensor, periodMs: 100, averageWindowMs: 100, instantWindowMs: 100 }
   const averageWindowMs = spec.powerReading === 'one-second-average' ? 1000 : 25
-  return { ...sensor, averageWindowMs, instantWindowMs: 25 }
+  return { ...sensor, averageWindowMs, instantWindowMs: averageWindowMs === 1000 ? 100 : 25 }
 }

@@ -1,20 +1,32 @@
+import type { LayerGraph } from '@pctodl/model-zoo'
 import { type GpuSpec, InvalidInputError } from '@pctodl/platform'
-import type { BoardPhysics } from './board-physics.js'
+import type { BoardPhysics, MatrixEfficiency, WorkPhysics } from './board-physics.js'
+import { type HostName, type HostProfile, hostNames, hostOfBoard } from './host-profile.js'
 
-/** How tenants are run, beside what they run. */
+export const precisions = ['fp32', 'tf32', 'fp16', 'int8'] as const
+export type Precision = (typeof precisions)[number]
+
+/** How tenants are run, and which networks there are beside the zoo's. */
 export interface Execution {
-  /** Default `fp16`. `fp32` runs matrix work as TF32 where the chip has it and on the vector units where not. */
-  readonly precision?: 'fp16' | 'fp32'
+  /**
+   * Of all tenants. `fp32` runs matrix work on the vector units; `tf32`, what frameworks usually make of single precision, on the tensor
+   * units where they have it and else as `fp32`; `int8` holds weights and activations in bytes. Default `fp16`.
+   */
+  readonly precision?: Precision
+  /** Networks that tenants may run beside the zoo's, by their names: `graphFromOnnx` of `@pctodl/model-zoo` reads them. */
+  readonly networks?: readonly LayerGraph[]
   /** All-zero images toggle fewer bits than real ones and draw less. Default `real`. */
   readonly inputs?: 'real' | 'zeros'
   /** `graph`: operators replayed from a CUDA graph or a compiled plan instead of launched one by one. Default `eager`. */
   readonly launch?: 'eager' | 'graph'
+  /** What feeds the board. Default: the board's usual host, see `hostOfBoard`. */
+  readonly host?: HostName | HostProfile
   /** `off`: without an MPS daemon clients take turns on the whole board, whatever their shares. Default `running`. */
   readonly mps?: 'running' | 'off'
 }
 
 const choices = {
-  precision: ['fp16', 'fp32'],
+  precision: precisions,
   inputs: ['real', 'zeros'],
   launch: ['eager', 'graph'],
   mps: ['running', 'off'],
@@ -22,8 +34,11 @@ const choices = {
 
 /** @throws InvalidInputError naming the option */
 export function assertExecution(execution: Execution): void {
+  if (typeof execution.host === 'string' && !hostNames.includes(execution.host)) {
+    throw new InvalidInputError('host', execution.host, `'${hostNames.join("', '")}' or a host profile`)
+  }
   for (const [name, allowed] of Object.entries(choices)) {
-    const value = execution[name as keyof Execution]
+    const value = execution[name as keyof typeof choices]
     if (value !== undefined && !(allowed as readonly string[]).includes(value)) {
       throw new InvalidInputError(name, value, `'${allowed.join("' or '")}'`)
     }
@@ -39,14 +54,56 @@ const GRAPH_LAUNCH_US = 2.5
  */
 const ZERO_INPUTS = { flop: 0.75, l2Byte: 0.8, dramByte: 0.85 } as const
 
+const bytesPerElement: Readonly<Record<Precision, number>> = { fp32: 4, tf32: 4, fp16: 2, int8: 1 }
+
 export function elementBytes({ precision = 'fp16' }: Execution): number {
-  return precision === 'fp16' ? 2 : 4
+  return bytesPerElement[precision]
+}
+
+/**
+ * Dense INT8 tensor operations per clock and SM, by compute capability (NVIDIA's architecture white papers of Turing, GA100, GA102,
+ * Ada and Hopper). Before Turing four products share one lane of the vector units (DP4A, from 6.1 on).
+ */
+const int8OpPerClockPerSm: Readonly<Record<string, number>> = {
+  '7.5': 2048,
+  '8.0': 4096,
+  '8.6': 2048,
+  '8.9': 2048,
+  '9.0': 8192,
+}
+const INT8_PER_VECTOR_LANE = 4
+
+/** Whether matrix work of this precision runs on the tensor units. */
+function onTensorUnits(spec: GpuSpec, { precision = 'fp16' }: Execution): boolean {
+  if (precision === 'int8') return spec.computeCapability in int8OpPerClockPerSm
+  return precision === 'fp16' || (precision === 'tf32' && spec.tf32FlopPerClockPerSm !== null)
 }
 
 /** FLOP per clock and SM of matrix work. */
 export function matrixFlopPerClockPerSm(spec: GpuSpec, { precision = 'fp16' }: Execution): number {
   if (precision === 'fp16') return spec.tensorFlopPerClockPerSm
-  return spec.tf32FlopPerClockPerSm ?? spec.fp32FlopPerClockPerSm
+  if (precision === 'int8') {
+    return int8OpPerClockPerSm[spec.computeCapability] ?? INT8_PER_VECTOR_LANE * spec.fp32FlopPerClockPerSm
+  }
+  const tensor = precision === 'tf32' ? spec.tf32FlopPerClockPerSm : null
+  return tensor ?? spec.fp32FlopPerClockPerSm
+}
+
+/** Shares of the peak that matrix work attains: of the tensor units, or of the vector units where it runs on these. */
+export function matrixEfficiency(spec: GpuSpec, work: WorkPhysics, execution: Execution): MatrixEfficiency {
+  if (onTensorUnits(spec, execution)) return work.efficiency
+  const { vectorEfficiency } = work
+  if (execution.precision !== 'int8') return vectorEfficiency
+  // Algorithms that save multiplications need more digits than a byte has.
+  return { ...vectorEfficiency, conv: Math.min(vectorEfficiency.conv, vectorEfficiency.linear) }
+}
+
+/** The host of an execution; a CUDA graph launches for any of them. */
+export function hostUnder(spec: GpuSpec, { host: wanted, launch = 'eager' }: Execution): HostProfile {
+  const host = hostOfBoard(spec, wanted)
+  if (launch !== 'graph' || host.launchUs <= GRAPH_LAUNCH_US) return host
+  const faster = host.launchUs / GRAPH_LAUNCH_US
+  return { ...host, launchUs: GRAPH_LAUNCH_US, launchCapacityPerS: host.launchCapacityPerS * faster }
 }
 
 /**
@@ -54,21 +111,22 @@ export function matrixFlopPerClockPerSm(spec: GpuSpec, { precision = 'fp16' }: E
  * time: a busy unit draws the same at any precision.
  */
 export function physicsUnder(spec: GpuSpec, physics: BoardPhysics, execution: Execution): BoardPhysics {
-  const { inputs = 'real', launch = 'eager' } = execution
-  let { work, power } = physics
-  if (launch === 'graph') {
-    const faster = work.launchUs / GRAPH_LAUNCH_US
-    work = { ...work, launchUs: GRAPH_LAUNCH_US, launchCapacityPerS: work.launchCapacityPerS * faster }
-  }
-  const slower = spec.tensorFlopPerClockPerSm / matrixFlopPerClockPerSm(spec, execution)
+  const { inputs = 'real' } = execution
+  const { work } = physics
+  let { power } = physics
+  const attained = (efficiency: MatrixEfficiency, peak: number) => efficiency.conv * peak
+  const slower =
+    attained(work.efficiency, spec.tensorFlopPerClockPerSm) /
+    attained(matrixEfficiency(spec, work, execution), matrixFlopPerClockPerSm(spec, execution))
   if (slower !== 1) power = { ...power, flopPj: power.flopPj * slower }
   if (inputs === 'zeros') {
     power = {
       ...power,
       flopPj: power.flopPj * ZERO_INPUTS.flop,
+      vectorOpPj: power.vectorOpPj * ZERO_INPUTS.flop,
       l2BytePj: power.l2BytePj * ZERO_INPUTS.l2Byte,
       dramBytePj: power.dramBytePj * ZERO_INPUTS.dramByte,
     }
   }
-  return { ...physics, work, power }
+  return power === physics.power ? physics : { ...physics, power }
 }

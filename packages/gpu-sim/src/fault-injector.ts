@@ -85,6 +85,13 @@ export class FaultInjector {
     if (this.#lost) process.fail(LOST, 'gpu-lost')
   }
 
+  /** One more fault, `atMs` from now. @throws InvalidInputError */
+  add(fault: Fault, nowMs: number): void {
+    this.strike(nowMs)
+    this.#schedule.add(fault, nowMs)
+    this.strike(nowMs)
+  }
+
   /** Let the faults that are due begin and end. */
   strike(nowMs: number): void {
     for (let edge = this.#schedule.next(nowMs); edge; edge = this.#schedule.next(nowMs)) {

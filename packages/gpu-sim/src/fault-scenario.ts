@@ -45,7 +45,7 @@ export type Fault =
   | ({ readonly kind: 'slow-load'; readonly factor: number } & Episode)
   /** The firmware believes that the board is too hot. */
   | ({ readonly kind: 'thermal-slowdown' } & Episode)
-  /** The power sensor reads `gainPercent` and `offsetW` too much. */
+  /** Power readings, and what the firmware acts on, are `gainPercent` and `offsetW` too much; the energy counter is right. */
   | ({ readonly kind: 'sensor-bias'; readonly gainPercent?: number; readonly offsetW?: number } & Episode)
 
 export type FaultKind = Fault['kind']

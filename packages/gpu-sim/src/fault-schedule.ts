@@ -1,4 +1,4 @@
-import { SeededRandom, seedFrom } from '@pctodl/platform'
+import { SeededRandom, seedFrom } from '@pctodl/numerics'
 import { assertFaultScenario, type Fault, type FaultKind, type FaultScenario } from './fault-scenario.js'
 
 type FaultOf<Kind extends FaultKind> = Extract<Fault, { readonly kind: Kind }>
@@ -20,7 +20,7 @@ interface Edge {
 
 /** Tells which faults begin and end as time passes, and which are on. */
 export class FaultSchedule {
-  readonly #edges: readonly Edge[]
+  readonly #edges: Edge[] = []
   readonly #random: SeededRandom
   readonly #active: Fault[] = []
   #next = 0
@@ -33,15 +33,18 @@ export class FaultSchedule {
     assertFaultScenario(scenario)
     const { faults, seed = 1, jitterMs = 0 } = scenario
     this.#random = new SeededRandom(seedFrom('faults', seed))
-    const edges: Edge[] = []
-    for (const fault of faults) {
-      const beginMs = startMs + fault.atMs + jitterMs * this.#random.uniform()
-      edges.push({ timeMs: beginMs, fault, begins: true })
-      if ('durationMs' in fault && fault.durationMs !== undefined) {
-        edges.push({ timeMs: beginMs + fault.durationMs, fault, begins: false })
-      }
-    }
-    this.#edges = edges.sort((a, b) => a.timeMs - b.timeMs)
+    for (const fault of faults) this.#plan(fault, startMs + fault.atMs + jitterMs * this.#random.uniform())
+  }
+
+  /**
+   * One more fault; all edges that are due must have been taken.
+   *
+   * @param nowMs time to which its own is relative, ms
+   * @throws InvalidInputError for a fault that is not one
+   */
+  add(fault: Fault, nowMs: number): void {
+    assertFaultScenario({ faults: [fault] })
+    this.#plan(fault, nowMs + fault.atMs)
   }
 
   /** The next edge that is due, or undefined. */
@@ -59,6 +62,15 @@ export class FaultSchedule {
     return this.#active.findLast(
       (fault): fault is FaultOf<Kind> => fault.kind === kind && (accepts?.(fault as FaultOf<Kind>) ?? true),
     )
+  }
+
+  #plan(fault: Fault, beginMs: number): void {
+    this.#edges.push({ timeMs: beginMs, fault, begins: true })
+    if ('durationMs' in fault && fault.durationMs !== undefined) {
+      this.#edges.push({ timeMs: beginMs + fault.durationMs, fault, begins: false })
+    }
+    // Stable, so edges that were taken stay in front.
+    this.#edges.sort((a, b) => a.timeMs - b.timeMs)
   }
 
   /** One of `count`, drawn. */

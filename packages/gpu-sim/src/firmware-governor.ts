@@ -6,10 +6,21 @@ export interface ClockRange {
   readonly maxMhz: number
 }
 
+/** What the firmware aims at under a power limit, W. */
+export function regulatedLimitW({ margin, plateauW, plateauUpToW }: FirmwarePhysics, powerLimitW: number): number {
+  const bound = plateauW !== null && powerLimitW <= plateauUpToW ? plateauW : Number.POSITIVE_INFINITY
+  return (1 - margin) * Math.min(powerLimitW, bound)
+}
+
+/** Clock states per relative excess of power that one period of the integral law takes back. */
+const INTEGRAL_GAIN = 6
+/** Relative excess beyond which the clock drops at once, by as many states as a proportional share. */
+const FAR = 0.04
+
 /**
- * The firmware's own loop: it picks the SM clock within the locked range (or up to the boost clock), and steps it down
- * while its average of power is above the limit, below the locked range if it must. This is what a power limit relies on;
- * it reacts in tens of milliseconds, so a sudden load overshoots for a moment.
+ * The firmware's own loop: it picks the SM clock within the locked range (or up to the boost clock), and lowers it while its
+ * average of power is above the limit, below the locked range if it must. This is what a power limit relies on; it reacts in
+ * tens of milliseconds, so a sudden load overshoots for a moment.
  */
 export class FirmwareGovernor {
   readonly #spec: GpuSpec
@@ -17,6 +28,10 @@ export class FirmwareGovernor {
   #states: readonly number[]
   /** Index of the present clock. */
   #index: number
+  /** Where between two states the integral law wants the clock to be on average. */
+  #level: number
+  /** What alternating between two states still owes to the upper one, 0..1. */
+  #owed = 0
   #averageW: number | null = null
   #sinceStepMs = 0
   #powerCapped = false
@@ -26,6 +41,7 @@ export class FirmwareGovernor {
     this.#physics = physics
     this.#states = smClocksAt(spec, memClockMhz)!
     this.#index = 0
+    this.#level = 0
   }
 
   get smClockMhz(): number {
@@ -40,7 +56,7 @@ export class FirmwareGovernor {
   setMemClock(memClockMhz: number): void {
     const present = this.smClockMhz
     this.#states = smClocksAt(this.#spec, memClockMhz)!
-    this.#index = this.#indexOf(present)
+    this.#settleAt(this.#indexOf(present))
   }
 
   /**
@@ -55,34 +71,66 @@ export class FirmwareGovernor {
     busy: boolean,
     hot: boolean,
   ): void {
-    const { averageMs, periodMs, limitFactor } = this.#physics
+    const { averageMs, periodMs, law } = this.#physics
     const weight = Math.min(1, tickMs / averageMs)
     this.#averageW = this.#averageW === null ? powerW : this.#averageW + weight * (powerW - this.#averageW)
     this.#sinceStepMs += tickMs
     const top = this.#indexOf(range ? range.maxMhz : busy ? this.#spec.boostClockMhz : this.#states[0]!)
     if (this.#sinceStepMs < periodMs) {
-      if (this.#index > top) this.#index = top
+      if (this.#index > top) this.#settleAt(top)
       return
     }
     this.#sinceStepMs = 0
-    const targetW = limitFactor * powerLimitW
-    if (this.#averageW > targetW || hot) {
-      const excess = this.#averageW / targetW - 1
-      this.#index = Math.max(0, Math.min(top, this.#index) - Math.max(1, Math.round(40 * excess)))
-      this.#powerCapped = !hot || excess > 0
-    } else if (this.#index > top) {
-      this.#index = top
-    } else if (this.#index < top && (!this.#powerCapped || this.#averageW < 0.985 * targetW)) {
-      // Far from the limit the clock rises at once; near it, state by state.
-      this.#index = this.#averageW < 0.9 * targetW ? Math.min(top, this.#index + 8) : this.#index + 1
+    const targetW = regulatedLimitW(this.#physics, powerLimitW)
+    if (hot) {
+      this.#powerCapped = this.#averageW > targetW
+      this.#settleAt(Math.max(0, Math.min(top, this.#index) - 1))
+    } else if (law === 'integral') this.#integrate(this.#averageW / targetW - 1, top)
+    else this.#step(this.#averageW, targetW, top)
+  }
+
+  /** Follow the mean of power; between two states, spend as much time in each as the mean asks for. */
+  #integrate(excess: number, top: number): void {
+    if (this.#index > top || this.#level > top) this.#settleAt(top)
+    if (excess > FAR) {
+      this.#settleAt(Math.max(0, this.#index - Math.max(1, Math.round(30 * excess))))
+      this.#powerCapped = true
+      return
     }
-    if (this.#index === top && this.#averageW <= targetW) this.#powerCapped = false
+    const rise = excess < -0.1 ? 8 : -INTEGRAL_GAIN * excess
+    this.#level = Math.max(0, Math.min(top, this.#level + rise))
+    const whole = Math.floor(this.#level)
+    this.#owed += this.#level - whole
+    const extra = this.#owed >= 1 ? 1 : 0
+    this.#owed -= extra
+    this.#index = Math.min(top, whole + extra)
+    this.#powerCapped = this.#level < top
+  }
+
+  #step(averageW: number, targetW: number, top: number): void {
+    if (averageW > targetW) {
+      const excess = averageW / targetW - 1
+      this.#settleAt(Math.max(0, Math.min(top, this.#index) - Math.max(1, Math.round(40 * excess))))
+      this.#powerCapped = true
+    } else if (this.#index > top) {
+      this.#settleAt(top)
+    } else if (this.#index < top && (!this.#powerCapped || averageW < this.#physics.hysteresis * targetW)) {
+      // Far from the limit the clock rises at once; near it, state by state.
+      this.#settleAt(averageW < 0.9 * targetW ? Math.min(top, this.#index + 8) : this.#index + 1)
+    }
+    if (this.#index === top && averageW <= targetW) this.#powerCapped = false
+  }
+
+  #settleAt(index: number): void {
+    this.#index = index
+    this.#level = index
+    this.#owed = 0
   }
 
   /** A clock request takes effect: jump to it (the power limit pulls it down again where it must). */
   request(range: ClockRange | null): void {
     this.#powerCapped = false
-    if (range) this.#index = this.#indexOf(range.maxMhz)
+    if (range) this.#settleAt(this.#indexOf(range.maxMhz))
   }
 
   #indexOf(mhz: number): number {

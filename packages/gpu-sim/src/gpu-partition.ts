@@ -1,7 +1,9 @@
 import type { GpuSpec, Tenant } from '@pctodl/platform'
 import type { BoardPhysics } from './board-physics.js'
 import { type Execution, elementBytes } from './execution.js'
+import { type Networks, type NetworkWork, networksOf, networkWork } from './network-work.js'
 import { TICK_MS } from './power-sensor.js'
+import type { ServingEngine } from './serving/serving-engine.js'
 import { type FailureKind, SimulatedProcess } from './simulated-process.js'
 import { type SteadyState, SteadyStateSolver } from './steady-state.js'
 
@@ -11,10 +13,12 @@ export class GpuPartition {
   readonly processes: SimulatedProcess[] = []
   readonly #physics: BoardPhysics
   readonly #execution: Execution
+  readonly #networks: Networks
   readonly #reservedBytes: number
   #solver: SteadyStateSolver
   #mps: 'running' | 'off'
   #running: readonly SimulatedProcess[] = []
+  #serving: ServingEngine | null = null
   readonly #settled = new Map<number, SteadyState>()
   readonly #hung = new Map<object, SimulatedProcess>()
 
@@ -23,6 +27,7 @@ export class GpuPartition {
     this.spec = spec
     this.#physics = physics
     this.#execution = execution
+    this.#networks = networksOf(execution.networks)
     this.#reservedBytes = physics.process.reservedBytes * share
     this.#solver = new SteadyStateSolver(spec, physics, execution)
     this.#mps = execution.mps ?? 'running'
@@ -41,12 +46,26 @@ export class GpuPartition {
   shareThrough(mps: 'running' | 'off'): void {
     this.#mps = mps
     this.#solver = new SteadyStateSolver(this.spec, this.#physics, { ...this.#execution, mps })
+    this.#serving?.setSolver(this.#solver)
     this.refresh()
+  }
+
+  /** From now on requests decide what processes run; what `settledAt` tells is then the mean of the last tick. */
+  serveWith(serving: ServingEngine): void {
+    this.#serving = serving
+    serving.setSolver(this.#solver)
+    this.refresh()
+  }
+
+  /** @throws UnknownNameError for a name that means no network here */
+  network(model: string): NetworkWork {
+    return networkWork(model, this.#networks)
   }
 
   launch(id: number, tenant: Tenant, nowMs: number, loadFactor: number): SimulatedProcess {
     const bytes = elementBytes(this.#execution)
-    const process = new SimulatedProcess(id, tenant, this.#physics.process, nowMs, bytes, loadFactor)
+    const network = this.network(tenant.model)
+    const process = new SimulatedProcess(id, tenant, network, this.#physics.process, nowMs, bytes, loadFactor)
     this.processes.push(process)
     return process
   }
@@ -84,8 +103,12 @@ export class GpuPartition {
     return this.processes.reduce((sum, process) => sum + process.memoryBytes, this.#reservedBytes)
   }
 
-  /** Let a tick's worth of batches pass. */
-  run(nowMs: number, smClockMhz: number, memClockMhz: number): void {
+  /**
+   * Let a tick's worth of batches pass.
+   *
+   * @param slowdown by what goes on elsewhere on the board
+   */
+  run(nowMs: number, smClockMhz: number, memClockMhz: number, slowdown = 1): void {
     let changed = false
     for (const process of this.processes) {
       if (process.state === 'loading' && nowMs >= process.readyAtMs) {
@@ -93,13 +116,24 @@ export class GpuPartition {
         changed = true
       }
     }
+    if (this.#serving) {
+      for (const process of this.#running) {
+        if (!process.wantsBatchSize || this.#serving.busy(process)) continue
+        process.adoptBatchSize(this.#availableTo(process))
+        changed = true
+      }
+    }
     if (changed) this.refresh()
+    if (this.#serving) {
+      this.#serving.advance(nowMs, smClockMhz, memClockMhz, slowdown)
+      return
+    }
     if (this.#running.length === 0) return
     const { tenants } = this.settledAt(smClockMhz, memClockMhz)
     changed = false
     for (let i = 0; i < this.#running.length; i++) {
       const process = this.#running[i]!
-      if (!process.run(nowMs, TICK_MS, tenants[i]!.batchMs)) continue
+      if (!process.run(nowMs, TICK_MS, slowdown * tenants[i]!.batchMs)) continue
       process.adoptBatchSize(this.#availableTo(process))
       changed = true
     }
@@ -110,9 +144,11 @@ export class GpuPartition {
   refresh(): void {
     this.#running = this.processes.filter((process) => process.state === 'running' && !process.hung)
     this.#settled.clear()
+    this.#serving?.setProcesses(this.processes.filter((process) => process.state === 'running'))
   }
 
   settledAt(smClockMhz: number, memClockMhz: number): SteadyState {
+    if (this.#serving) return this.#serving.mean
     const key = memClockMhz * 65536 + smClockMhz
     let state = this.#settled.get(key)
     if (!state) {

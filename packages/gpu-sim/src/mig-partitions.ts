@@ -1,8 +1,15 @@
-import { type GpuSpec, InvalidInputError, PctodlError } from '@pctodl/platform'
+import {
+  findMigProfile,
+  freePlacements,
+  type GpuSpec,
+  InvalidInputError,
+  type MigProfile,
+  migBoard,
+  PctodlError,
+} from '@pctodl/platform'
 import type { BoardPhysics } from './board-physics.js'
 import type { Execution } from './execution.js'
 import { GpuPartition } from './gpu-partition.js'
-import { findMigProfile, freePlacements, type MigProfile, migBoard } from './mig-profiles.js'
 
 /** A MIG instance that exists on a board. */
 export interface MigInstance {

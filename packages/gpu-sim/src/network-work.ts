@@ -1,5 +1,5 @@
-import { buildNetwork, networkFacts, type OperatorClass, type OperatorWork, operatorWork } from '@pctodl/model-zoo'
-import { type NetworkName, networkName } from '@pctodl/platform'
+import { type LayerGraph, layerGraph, type OperatorClass, type OperatorWork } from '@pctodl/model-zoo'
+import { InvalidInputError, networkName, networkNames, UnknownNameError } from '@pctodl/platform'
 
 export const operatorClasses: readonly OperatorClass[] = [
   'conv',
@@ -19,7 +19,7 @@ export const operatorClasses: readonly OperatorClass[] = [
  * amounts are per sample, except the weights.
  */
 export interface NetworkWork {
-  readonly name: NetworkName
+  readonly name: string
   readonly size: number
   /** The first so many operators have arithmetic to do, the others only move values; each part by rising working set. */
   readonly computing: number
@@ -35,25 +35,61 @@ export interface NetworkWork {
   readonly operators: number
   /** Working elements averaged over the operators. */
   readonly meanWorkingElements: number
+  /** In half precision. */
   readonly weightBytes: number
   readonly peakActivationBytesPerSample: number
 }
 
-const cache = new Map<NetworkName, NetworkWork>()
+const cache = new Map<string, NetworkWork>()
+const cacheOfGraphs = new WeakMap<LayerGraph, NetworkWork>()
 
-/** @throws UnknownNameError for a network that the model zoo does not have */
-export function networkWork(model: string): NetworkWork {
+/** Networks beside the zoo's, by the name that tenants call them. */
+export type Networks = ReadonlyMap<string, NetworkWork>
+
+/** @throws InvalidInputError for two networks of one name, or one that has a name of the zoo */
+export function networksOf(graphs: readonly LayerGraph[] = []): Networks {
+  const networks = new Map<string, NetworkWork>()
+  for (const graph of graphs) {
+    if (networks.has(graph.name) || isOfTheZoo(graph.name)) {
+      throw new InvalidInputError('networks', graph.name, 'networks of different names, and not of the zoo')
+    }
+    let work = cacheOfGraphs.get(graph)
+    if (!work) {
+      work = flatten(graph)
+      cacheOfGraphs.set(graph, work)
+    }
+    networks.set(graph.name, work)
+  }
+  return networks
+}
+
+function isOfTheZoo(name: string): boolean {
+  try {
+    networkName(name)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** @throws UnknownNameError for a network that neither the model zoo has nor `networks` */
+export function networkWork(model: string, networks?: Networks): NetworkWork {
+  const own = networks?.get(model)
+  if (own) return own
+  if (networks?.size && !isOfTheZoo(model)) {
+    throw new UnknownNameError('network', model, [...networks.keys(), ...networkNames])
+  }
   const name = networkName(model)
   let work = cache.get(name)
   if (!work) {
-    work = flatten(name)
+    work = flatten(layerGraph(name))
     cache.set(name, work)
   }
   return work
 }
 
-function flatten(name: NetworkName): NetworkWork {
-  const operators = operatorWork(buildNetwork(name))
+function flatten(graph: LayerGraph): NetworkWork {
+  const operators = graph.layers
   const distinct = new Map<string, { index: number; count: number }>()
   operators.forEach((op, index) => {
     const key = [op.operatorClass, op.flops, op.inputElements, op.outputElements, op.weightElements].join(' ')
@@ -66,9 +102,8 @@ function flatten(name: NetworkName): NetworkWork {
     .sort((a, b) => Number(b.flops > 0) - Number(a.flops > 0) || workingElements(a) - workingElements(b))
   const column = (value: (op: (typeof kept)[number]) => number) => Float64Array.from(kept, value)
   const working = column(workingElements)
-  const facts = networkFacts(name)
   return {
-    name,
+    name: graph.name,
     size: kept.length,
     computing: kept.filter((op) => op.flops > 0).length,
     operatorClass: Uint8Array.from(kept, (op) => operatorClasses.indexOf(op.operatorClass)),
@@ -80,8 +115,8 @@ function flatten(name: NetworkName): NetworkWork {
     weightElements: column((op) => op.weightElements),
     operators: operators.length,
     meanWorkingElements: kept.reduce((sum, op, i) => sum + op.count * working[i]!, 0) / operators.length,
-    weightBytes: facts.weightBytes,
-    peakActivationBytesPerSample: facts.peakActivationBytes,
+    weightBytes: 2 * graph.weightElements,
+    peakActivationBytesPerSample: 2 * graph.peakActivationElements,
   }
 }
 

@@ -1,11 +1,9 @@
 import {
   type Configuration,
-  findGpuSpec,
   type GpuSpec,
   InfeasibleCapError,
   InvalidInputError,
   MAX_MPS_CLIENTS,
-  networkName,
   smClocksAt,
   type Tenant,
 } from '@pctodl/platform'
@@ -13,8 +11,10 @@ import type { BoardPhysics } from './board-physics.js'
 import { settledPower } from './board-power.js'
 import { highestStateWithin } from './clock-within-power.js'
 import { type Execution, elementBytes } from './execution.js'
-import { physicsOfBoard } from './physics-of-board.js'
+import { regulatedLimitW } from './firmware-governor.js'
+import { networksOf, networkWork } from './network-work.js'
 import { runningBytes } from './process-memory.js'
+import { inHost, resolveBoard, type SimulatedBoard } from './resolve-board.js'
 import { neighbours, type Slot, shareMultisets } from './slots.js'
 import { SteadyStateSolver } from './steady-state.js'
 
@@ -75,13 +75,14 @@ const defaultBatchSizes = [1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 25
  * @throws InvalidInputError, UnknownNameError
  */
 export function findOracle(
-  board: string | GpuSpec,
+  board: SimulatedBoard,
   model: string,
   powerCapW: number,
   options: OracleOptions = {},
 ): Oracle {
-  const spec = typeof board === 'string' ? findGpuSpec(board) : board
-  const search = new OracleSearch(spec, networkName(model), powerCapW, options)
+  const resolved = resolveBoard(board, options.physics)
+  const inItsHost = { ...inHost(options, resolved), physics: resolved.physics }
+  const search = new OracleSearch(resolved.spec, model, powerCapW, inItsHost)
   return search.run()
 }
 
@@ -101,16 +102,22 @@ class OracleSearch {
   #evaluations = 0
   #lowestW = Number.POSITIVE_INFINITY
 
-  constructor(spec: GpuSpec, model: string, powerCapW: number, options: OracleOptions) {
+  constructor(
+    spec: GpuSpec,
+    model: string,
+    powerCapW: number,
+    options: OracleOptions & { readonly physics: BoardPhysics },
+  ) {
     const {
       sharePercentStep = 10,
       batchSizes = defaultBatchSizes,
       memClocksMhz = spec.performanceMemClocksMhz,
     } = options
-    const { mostTenants = MAX_MPS_CLIENTS, starts = 100, physics = physicsOfBoard(spec), ...execution } = options
+    const { mostTenants = MAX_MPS_CLIENTS, starts = 100, physics, ...execution } = options
     assertOptions(spec, powerCapW, sharePercentStep, batchSizes, memClocksMhz)
     this.#spec = spec
-    this.#model = model
+    const network = networkWork(model, networksOf(execution.networks))
+    this.#model = network.name
     this.#powerCapW = powerCapW
     this.#step = sharePercentStep
     this.#batchSizes = [...batchSizes].sort((a, b) => a - b)
@@ -118,9 +125,9 @@ class OracleSearch {
     this.#mostTenants = mostTenants
     this.#starts = starts
     this.#solver = new SteadyStateSolver(spec, physics, execution)
-    this.#limitW = Math.min(powerCapW, physics.firmware.limitFactor * spec.powerLimitW.default)
+    this.#limitW = Math.min(powerCapW, regulatedLimitW(physics.firmware, spec.powerLimitW.default))
     this.#bytesOfBatch = this.#batchSizes.map((batchSize) =>
-      runningBytes(physics.process, { model, mpsPercent: 100, batchSize }, elementBytes(execution)),
+      runningBytes(physics.process, network, batchSize, elementBytes(execution)),
     )
   }
 

@@ -5,7 +5,10 @@ import type { BoardPhysics } from './board-physics.js'
 import { derivePhysics } from './derive-physics.js'
 
 /** Fitted to measurements. */
-const calibrated: Readonly<Record<string, BoardPhysics>> = { '3080Ti': rtx3080Ti, A100: a100 }
+const calibrated: Readonly<Record<string, BoardPhysics>> = {
+  '3080Ti': rtx3080Ti as BoardPhysics,
+  A100: a100 as BoardPhysics,
+}
 
 /** Scaled from the calibrated board whose memory and chip are nearest. */
 const derivedFrom: Readonly<Record<string, string>> = {
@@ -24,12 +27,26 @@ export const calibratedBoards: readonly string[] = Object.keys(calibrated)
 /** Keys of the boards that can be simulated, the calibrated ones first. */
 export const simulatedBoards: readonly string[] = [...calibratedBoards, ...Object.keys(derivedFrom)]
 
+/** Deriving a board asks the physics what it draws under seven networks: once a process. */
+const derived = new Map<GpuSpec, BoardPhysics>()
+
+/** Key of the calibrated board that a board is, or is derived from. @throws UnknownNameError */
+export function originOfBoard(spec: GpuSpec): string {
+  if (spec.key in calibrated) return spec.key
+  const origin = derivedFrom[spec.key]
+  if (origin === undefined) throw new UnknownNameError('simulated GPU', spec.key, simulatedBoards)
+  return origin
+}
+
 /** @throws UnknownNameError for a board without coefficients */
 export function physicsOfBoard(board: string | GpuSpec): BoardPhysics {
   const spec = typeof board === 'string' ? findGpuSpec(board) : board
-  const physics = calibrated[spec.key]
-  if (physics) return physics
-  const origin = derivedFrom[spec.key]
-  if (origin === undefined) throw new UnknownNameError('simulated GPU', spec.key, simulatedBoards)
-  return derivePhysics(spec, { spec: findGpuSpec(origin), physics: calibrated[origin]! })
+  const own = calibrated[spec.key]
+  if (own) return own
+  const origin = originOfBoard(spec)
+  const known = derived.get(spec)
+  if (known) return known
+  const physics = derivePhysics(spec, { spec: findGpuSpec(origin), physics: calibrated[origin]! })
+  derived.set(spec, physics)
+  return physics
 }

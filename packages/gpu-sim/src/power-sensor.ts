@@ -1,4 +1,4 @@
-import type { SeededRandom } from '@pctodl/platform'
+import type { SeededRandom } from '@pctodl/numerics'
 import type { SensorPhysics } from './board-physics.js'
 
 /** Integration step of the board, ms. */
@@ -25,7 +25,7 @@ export class PowerSensor {
   constructor(physics: SensorPhysics, random: SeededRandom) {
     this.#physics = physics
     this.#random = random
-    this.#gain = 1 + physics.gainSigma * random.normal()
+    this.#gain = drawGain(physics, random)
     this.#offsetW = physics.offsetSigmaW * random.normal()
     this.#recentW = new Float64Array(Math.round(Math.max(physics.averageWindowMs, physics.instantWindowMs) / TICK_MS))
     this.#untilRefreshMs = physics.periodMs * random.uniform()
@@ -46,7 +46,12 @@ export class PowerSensor {
   /** What the shunts under the sensor say of a power, before averaging and noise: what the firmware acts on. */
   seen(trueW: number): number {
     const { gain, offsetW } = this.#bias
-    return gain * (this.#gain * trueW + this.#offsetW) + offsetW
+    return gain * this.metered(trueW) + offsetW
+  }
+
+  /** The same without a fault: the watts of this unit, in which its limits are set and its energy is counted. */
+  metered(trueW: number): number {
+    return this.#gain * trueW + this.#offsetW
   }
 
   /** A fault of the sensor, on top of the error that it has for life. */
@@ -73,5 +78,14 @@ export class PowerSensor {
     const seen = this.#gain * (sum / ticks) + this.#offsetW + noiseW * this.#random.normal()
     const { gain, offsetW } = this.#bias
     return Math.max(0, Math.round((gain * seen + offsetW) / quantumW) * quantumW)
+  }
+}
+
+/** The gain of one unit: normal around 1, and drawn again where nobody ever found one. */
+function drawGain({ gainSigma, gainRange }: SensorPhysics, random: SeededRandom): number {
+  const [low, high] = [gainRange[0]!, gainRange[1]!]
+  for (;;) {
+    const gain = 1 + gainSigma * random.normal()
+    if (gain >= low && gain <= high) return gain
   }
 }

@@ -1,17 +1,23 @@
-import { type Configuration, findGpuSpec, type GpuSpec, smClocksAt, snapDown } from '@pctodl/platform'
+import { type Configuration, smClocksAt, snapDown } from '@pctodl/platform'
 import type { BoardPhysics } from './board-physics.js'
 import { settledPower } from './board-power.js'
 import { highestStateWithin } from './clock-within-power.js'
 import type { Execution } from './execution.js'
-import { physicsOfBoard } from './physics-of-board.js'
+import { regulatedLimitW } from './firmware-governor.js'
+import { inHost, resolveBoard, type SimulatedBoard } from './resolve-board.js'
 import { type SteadyState, SteadyStateSolver } from './steady-state.js'
 
 export interface SimulatedSteadyState extends SteadyState {
   /** True mean power once the board is warm, W. */
   readonly powerW: number
   readonly temperatureC: number
-  /** The clock that remains after the power limit has had its say, MHz. */
+  /**
+   * The clock that remains after the power limit has had its say, MHz; its mean where the firmware alternates between two
+   * states to hold the limit.
+   */
   readonly smClockMhz: number
+  /** Name of the host that fed the board. */
+  readonly host: string
 }
 
 export interface SteadyStateOptions extends Execution {
@@ -28,31 +34,52 @@ export interface SteadyStateOptions extends Execution {
  * @throws UnknownNameError for a board that cannot be simulated
  */
 export function simulateSteadyState(
-  board: string | GpuSpec,
+  board: SimulatedBoard,
   { physics, powerLimitW, ...execution }: SteadyStateOptions = {},
 ): (configuration: Configuration) => SimulatedSteadyState {
-  const spec = typeof board === 'string' ? findGpuSpec(board) : board
-  const solver = new SteadyStateSolver(spec, physics ?? physicsOfBoard(spec), execution)
-  const limitW = solver.physics.firmware.limitFactor * (powerLimitW ?? spec.powerLimitW.default)
+  const resolved = resolveBoard(board, physics)
+  const { spec } = resolved
+  const solver = new SteadyStateSolver(spec, resolved.physics, inHost(execution, resolved))
+  const limitW = regulatedLimitW(solver.physics.firmware, powerLimitW ?? spec.powerLimitW.default)
   return ({ tenants, smClockMhz, memClockMhz }) => {
     const settle = solver.prepare(tenants)
     const at = (clockMhz: number): SimulatedSteadyState => {
       const state = settle(clockMhz, memClockMhz)
       const { totalW, temperatureC } = settledPower(spec, solver.physics, state, clockMhz, memClockMhz)
-      return { ...state, powerW: totalW, temperatureC, smClockMhz: clockMhz }
+      return { ...state, powerW: totalW, temperatureC, smClockMhz: clockMhz, host: solver.host.name }
     }
     const wanted = at(smClockMhz)
     if (wanted.powerW <= limitW) return wanted
     const states = smClocksAt(spec, memClockMhz)!
     const below = states.indexOf(snapDown(states, smClockMhz)!) - 1
     if (below < 0) return at(states[0]!)
-    return at(
-      states[
-        Math.max(
-          0,
-          highestStateWithin(below, limitW, (index) => at(states[index]!).powerW),
-        )
-      ]!,
+    const index = Math.max(
+      0,
+      highestStateWithin(below, limitW, (state) => at(states[state]!).powerW),
     )
+    const low = at(states[index]!)
+    const above = states[index + 1]
+    if (solver.physics.firmware.law === 'step' || above === undefined || low.powerW >= limitW) return low
+    const high = index === below ? wanted : at(above)
+    return high.powerW > limitW ? alternating(low, high, (limitW - low.powerW) / (high.powerW - low.powerW)) : low
   }
+}
+
+/** The mean of two states of the same tenants of which the second has a share of the time, 0..1. */
+function alternating(low: SimulatedSteadyState, high: SimulatedSteadyState, share: number): SimulatedSteadyState {
+  const between = (a: number, b: number) => a + share * (b - a)
+  const mean = { ...low } as { -readonly [K in keyof SimulatedSteadyState]: SimulatedSteadyState[K] }
+  for (const key of Object.keys(low) as (keyof SimulatedSteadyState)[]) {
+    const [a, b] = [low[key], high[key]]
+    if (typeof a === 'number' && typeof b === 'number') (mean as Record<string, unknown>)[key] = between(a, b)
+  }
+  mean.tenants = low.tenants.map((tenant, i) => {
+    const other = high.tenants[i]!
+    return {
+      throughput: between(tenant.throughput, other.throughput),
+      batchMs: between(tenant.batchMs, other.batchMs),
+      deviceShare: between(tenant.deviceShare, other.deviceShare),
+    }
+  })
+  return mean
 }

@@ -1,34 +1,37 @@
+import { SeededRandom, seedFrom } from '@pctodl/numerics'
 import {
   type Clock,
   type ClocksEventReason,
-  findGpuSpec,
   type Gpu,
   type GpuInfo,
   type GpuLease,
   type GpuSpec,
   InvalidInputError,
   PctodlError,
-  SeededRandom,
-  seedFrom,
   type Telemetry,
   type Tenant,
 } from '@pctodl/platform'
+import { BoardHeat } from './board-heat.js'
 import type { BoardPhysics } from './board-physics.js'
 import { boardPower } from './board-power.js'
 import { BoardSettings } from './board-settings.js'
 import { combineStates } from './combine-states.js'
-import { assertExecution, type Execution, physicsUnder } from './execution.js'
+import { assertExecution, type Execution, hostUnder, physicsUnder } from './execution.js'
 import { FaultInjector } from './fault-injector.js'
-import type { FaultScenario, Setter } from './fault-scenario.js'
+import type { Fault, FaultScenario, Setter } from './fault-scenario.js'
 import type { StruckFault } from './fault-schedule.js'
 import { FirmwareGovernor } from './firmware-governor.js'
 import { GpuPartition } from './gpu-partition.js'
+import type { HostProfile } from './host-profile.js'
 import { type MigInstance, MigPartitions } from './mig-partitions.js'
-import { physicsOfBoard } from './physics-of-board.js'
 import { PowerSensor, TICK_MS } from './power-sensor.js'
+import { inHost, resolveBoard, type SimulatedBoard } from './resolve-board.js'
+import { assertServed, type ServedService } from './serving/served-service.js'
+import { ServingEngine, type ServingEngineOptions } from './serving/serving-engine.js'
+import { SimulatedServices } from './serving/simulated-services.js'
 import { simulatedLease } from './simulated-lease.js'
 import type { SimulatedProcess } from './simulated-process.js'
-import type { SteadyState } from './steady-state.js'
+import { idleState, type SteadyState } from './steady-state.js'
 
 export interface SimulatedGpuOptions extends Execution {
   readonly clock: Clock
@@ -39,9 +42,8 @@ export interface SimulatedGpuOptions extends Execution {
   /** What goes wrong, and when. Default: nothing. */
   readonly faults?: FaultScenario
   /**
-   * What the firmware holds within the power limit: the true power, or, as on a real board, what its sensor makes of it
-   * (a sensor that reads 1 % too little lets the board draw 1 % too much). Default `truth`: alike for every seed, and what
-   * `simulateSteadyState` says.
+   * What the firmware holds within the power limit: what the board's sensor makes of the power, as on a real board (one that
+   * reads 1 % too little lets the board draw 1 % too much), or the true power. Default `sensor`.
    */
   readonly firmwareReads?: 'truth' | 'sensor'
 }
@@ -52,6 +54,12 @@ export interface Truth {
   /** True power over the last tick, W. */
   readonly powerW: number
   readonly energyJ: number
+  /**
+   * What the board's sensor would have counted had it seen every instant, J: the energy in the watts in which limits are set
+   * and regulated. A unit's gain is part of it for life; nothing on the board can tell. A fault of the sensor is not: it makes
+   * readings lie, and the energy counter shows it.
+   */
+  readonly meteredEnergyJ: number
   readonly temperatureC: number
   readonly smClockMhz: number
   /** Samples/s at this instant. */
@@ -67,9 +75,13 @@ const RIPPLE_NEW = Math.sqrt(1 - RIPPLE_KEPT * RIPPLE_KEPT)
  * clock in ticks of `TICK_MS`.
  */
 export class SimulatedGpu implements Gpu {
+  /** Key of the board, or name of the variant. */
+  readonly name: string
   readonly spec: GpuSpec
   readonly clock: Clock
   readonly physics: BoardPhysics
+  /** What feeds the board. */
+  readonly host: HostProfile
   readonly #seed: number
   readonly #effective: BoardPhysics
   readonly #sensor: PowerSensor
@@ -81,12 +93,14 @@ export class SimulatedGpu implements Gpu {
   readonly #mig: MigPartitions
   readonly #startMs: number
   readonly #firmwareReads: 'truth' | 'sensor'
+  #serving: ServingEngine | null = null
   #mps: 'running' | 'off'
   #ticks = 0
   #memClockMhz: number
-  #temperatureC: number
+  readonly #heat: BoardHeat
   #powerW: number
   #energyJ = 0
+  #meteredEnergyJ = 0
   #rippleState = 0
   #leased = false
   #nextProcessId = 1
@@ -95,19 +109,23 @@ export class SimulatedGpu implements Gpu {
    * @throws UnknownNameError for a board that cannot be simulated
    * @throws InvalidInputError for an execution or a fault scenario that is not one
    */
-  constructor(board: string | GpuSpec, options: SimulatedGpuOptions) {
-    const { clock, seed = 1, physics, faults, firmwareReads = 'truth', ...execution } = options
+  constructor(board: SimulatedBoard, options: SimulatedGpuOptions) {
+    const { clock, seed = 1, physics, faults, firmwareReads = 'sensor', ...others } = options
+    const resolved = resolveBoard(board, physics)
+    const execution = inHost(others, resolved)
     assertExecution(execution)
     if (firmwareReads !== 'truth' && firmwareReads !== 'sensor') {
       throw new InvalidInputError('firmwareReads', firmwareReads, "'truth' or 'sensor'")
     }
     this.#firmwareReads = firmwareReads
-    this.spec = typeof board === 'string' ? findGpuSpec(board) : board
-    this.physics = physics ?? physicsOfBoard(this.spec)
+    this.name = resolved.name
+    this.spec = resolved.spec
+    this.physics = resolved.physics
     this.clock = clock
     this.#seed = seed
     this.#startMs = clock.now()
     this.#mps = execution.mps ?? 'running'
+    this.host = hostUnder(this.spec, execution)
     this.#effective = physicsUnder(this.spec, this.physics, execution)
     this.#whole = new GpuPartition(this.spec, this.physics, execution)
     this.#mig = new MigPartitions(this.spec, this.physics, execution)
@@ -117,7 +135,7 @@ export class SimulatedGpu implements Gpu {
     this.#governor = new FirmwareGovernor(this.spec, this.physics.firmware, this.#memClockMhz)
     this.#settings = new BoardSettings(this.spec.powerLimitW.default, (range) => this.#governor.request(range))
     this.#powerW = this.physics.power.idleW
-    this.#temperatureC = this.physics.thermal.ambientC + this.physics.thermal.resistance * this.#powerW
+    this.#heat = new BoardHeat(this.physics.thermal, this.#powerW)
     this.#faults = new FaultInjector(faults ?? { faults: [] }, this.#startMs, {
       spec: this.spec,
       sensor: this.#sensor,
@@ -172,7 +190,8 @@ export class SimulatedGpu implements Gpu {
       timeMs: this.clock.now(),
       powerW: this.#powerW,
       energyJ: this.#energyJ,
-      temperatureC: this.#temperatureC,
+      meteredEnergyJ: this.#meteredEnergyJ,
+      temperatureC: this.#heat.dieC,
       smClockMhz: this.#governor.smClockMhz,
       throughput: this.#settled().throughput,
     }
@@ -182,6 +201,17 @@ export class SimulatedGpu implements Gpu {
   struckFaults(): readonly StruckFault[] {
     this.#advance()
     return this.#faults.struck
+  }
+
+  /**
+   * Let a fault strike beside those of the scenario, its `atMs` counted from now: 0 strikes at once, for whoever waits for
+   * something to have happened and cannot know when.
+   *
+   * @throws InvalidInputError naming the field
+   */
+  strike(fault: Fault): void {
+    this.#advance()
+    this.#faults.add(fault, this.clock.now())
   }
 
   /**
@@ -200,6 +230,75 @@ export class SimulatedGpu implements Gpu {
     const process = partition.launch(id, tenant, this.clock.now(), this.#faults.loadFactor())
     this.#faults.launched(process)
     return process
+  }
+
+  /** @throws UnknownNameError for a name that means no network on this board */
+  assertNetwork(model: string): void {
+    this.#whole.network(model)
+  }
+
+  /**
+   * Let requests come to the board: tenants that name a service answer its requests from now on, the others run batch after
+   * batch as before.
+   *
+   * @throws InvalidInputError for services that are none; PctodlError `IN_USE` where services are served already, or processes
+   *   run; `NOT_SUPPORTED` on a board that is divided
+   */
+  serve(services: readonly ServedService[], options: ServingEngineOptions = {}): SimulatedServices {
+    this.#advanceAlive()
+    assertServed(services)
+    if (this.#mig.any) throw new PctodlError('NOT_SUPPORTED', `${this.spec.name} is split into MIG instances`)
+    if (this.#serving || this.#whole.processes.length > 0) {
+      throw new PctodlError(
+        'IN_USE',
+        `${this.spec.name} is in use; add services to those that it serves, or end its processes`,
+      )
+    }
+    const seed = seedFrom(this.spec.key, options.seed ?? this.#seed, 'batches')
+    const nowMs = this.#startMs + this.#ticks * TICK_MS
+    this.#serving = new ServingEngine({ solve: () => idleState }, nowMs, { ...options, seed })
+    for (const served of services) this.#serving.addService(served)
+    this.#whole.serveWith(this.#serving)
+    return new SimulatedServices(this, this.#serving)
+  }
+
+  /** @throws InvalidInputError for a tenant of a service that the board does not serve, or of another network */
+  assertServes(tenants: readonly Tenant[]): void {
+    tenants.forEach(({ service: name, model }, i) => {
+      if (name === undefined) return
+      const service = this.#serving?.findService(name)
+      if (!service) {
+        const known = this.#serving?.serviceNames ?? []
+        throw new InvalidInputError(
+          `tenants[${i}].service`,
+          name,
+          `one of the services given to serve(): ${known.join(', ')}`,
+        )
+      }
+      if (service.model !== model) {
+        throw new InvalidInputError(`tenants[${i}].model`, model, `'${service.model}', the network of ${name}`)
+      }
+    })
+  }
+
+  /** Answer the requests of another service from the next batch on, or none's. */
+  reassign(process: SimulatedProcess, service: string | undefined): void {
+    this.#advance()
+    process.serve(service)
+    this.#whole.refresh()
+  }
+
+  /** Resolves when these processes have ended the batches that they had begun for services; they begin no others. */
+  async drain(processes: readonly SimulatedProcess[], signal?: AbortSignal): Promise<void> {
+    const serving = this.#serving
+    if (!serving) return
+    this.#advance()
+    for (const process of processes) serving.drain(process)
+    // A hung process never ends what it has begun.
+    while (processes.some((process) => process.state === 'running' && !process.hung && serving.busy(process))) {
+      await this.clock.sleep(TICK_MS, signal)
+      this.#advance()
+    }
   }
 
   /** The batch size changes when the batch in flight is done. */
@@ -308,13 +407,21 @@ export class SimulatedGpu implements Gpu {
     const readW = this.#firmwareReads === 'sensor' ? this.#sensor.seen(this.#powerW) : this.#powerW
     this.#governor.tick(TICK_MS, readW, powerLimitW, smRange, busy, this.#hot)
 
-    for (const partition of partitions) partition.run(nowMs, this.#governor.smClockMhz, this.#memClockMhz)
+    const busyInstances = this.#mig.any ? partitions.filter((partition) => partition.running).length : 0
+    for (const partition of partitions) {
+      const slowdown = partition.running ? this.#slowdownBeside(busyInstances - 1) : 1
+      partition.run(nowMs, this.#governor.smClockMhz, this.#memClockMhz, slowdown)
+    }
     this.#powerW = this.#drawnPower(busy)
     this.#energyJ += (this.#powerW * TICK_MS) / 1000
-    const { ambientC, resistance, timeConstantS } = this.physics.thermal
-    const target = ambientC + resistance * this.#powerW
-    this.#temperatureC += (target - this.#temperatureC) * (TICK_MS / 1000 / timeConstantS)
+    this.#meteredEnergyJ += (this.#sensor.metered(this.#powerW) * TICK_MS) / 1000
+    this.#heat.tick(this.#powerW, TICK_MS / 1000)
     this.#sensor.tick(this.#powerW)
+  }
+
+  /** MIG instances share clocks, power, and a little besides: what a busy neighbour costs, by the board's sevenths. */
+  #slowdownBeside(busyNeighbours: number): number {
+    return busyNeighbours <= 0 ? 1 : 1 + this.physics.work.migNeighbourCost * Math.min(1, busyNeighbours / 6)
   }
 
   #drawnPower(busy: boolean): number {
@@ -327,7 +434,7 @@ export class SimulatedGpu implements Gpu {
       state,
       this.#governor.smClockMhz,
       this.#memClockMhz,
-      this.#temperatureC,
+      this.#heat.dieC,
     )
     this.#rippleState = RIPPLE_KEPT * this.#rippleState + RIPPLE_NEW * this.#ripple.normal()
     const ripple = state.busySms > 0 ? this.physics.power.ripple * this.#rippleState : 0
@@ -347,12 +454,12 @@ export class SimulatedGpu implements Gpu {
       timeMs: this.clock.now(),
       powerAverageW: this.#sensor.averageW,
       powerInstantW: this.#sensor.instantW,
-      energyJ: Math.floor(this.#energyJ * 1000) / 1000,
+      energyJ: Math.floor(this.#meteredEnergyJ * 1000) / 1000,
       smClockMhz: this.#governor.smClockMhz,
       memClockMhz: this.#memClockMhz,
       smUtilPercent: Math.round(state.smUtilPercent),
       memUtilPercent: Math.round(state.memUtilPercent),
-      temperatureC: Math.round(this.#temperatureC),
+      temperatureC: Math.round(this.#heat.dieC),
       memoryUsedBytes: this.memoryUsedBytes(),
       clocksEventReasons: this.#reasons(),
     }
@@ -388,7 +495,7 @@ export class SimulatedGpu implements Gpu {
   }
 
   get #hot(): boolean {
-    return this.#temperatureC >= this.spec.thermalLimitC || this.#faults.hot
+    return this.#heat.dieC >= this.spec.thermalLimitC || this.#faults.hot
   }
 
   #reasons(): ClocksEventReason[] {

@@ -1,5 +1,6 @@
 import type { Tenant, TenantCounters, TenantState } from '@pctodl/platform'
 import type { ProcessPhysics } from './board-physics.js'
+import type { NetworkWork } from './network-work.js'
 import { loadedBytes, runningBytes } from './process-memory.js'
 
 /** Why a process failed. */
@@ -19,6 +20,7 @@ export class SimulatedProcess {
   latencySumMs = 0
   lastCompletionMs: number
   readonly #physics: ProcessPhysics
+  readonly #network: NetworkWork
   readonly #elementBytes: number
   #tenant: Tenant
   #requestedBatchSize: number
@@ -28,12 +30,14 @@ export class SimulatedProcess {
   #inFlightMs = 0
 
   /**
+   * @param network that the tenant's name means
    * @param elementBytes of weights and activations
    * @param loadFactor how many times longer than usual it takes to load
    */
   constructor(
     id: number,
     tenant: Tenant,
+    network: NetworkWork,
     physics: ProcessPhysics,
     nowMs: number,
     elementBytes: number,
@@ -43,8 +47,9 @@ export class SimulatedProcess {
     this.#tenant = tenant
     this.#requestedBatchSize = tenant.batchSize
     this.#physics = physics
+    this.#network = network
     this.#elementBytes = elementBytes
-    const weightBytes = loadedBytes(physics, tenant.model, elementBytes) - physics.contextBytes
+    const weightBytes = loadedBytes(physics, network, elementBytes) - physics.contextBytes
     this.readyAtMs = nowMs + loadFactor * (physics.startMs + weightBytes / (physics.loadGBs * 1e6))
     this.lastCompletionMs = this.readyAtMs
   }
@@ -71,8 +76,8 @@ export class SimulatedProcess {
   get memoryBytes(): number {
     if (this.state === 'failed') return 0
     return this.state === 'loading'
-      ? loadedBytes(this.#physics, this.#tenant.model, this.#elementBytes)
-      : runningBytes(this.#physics, this.#tenant, this.#elementBytes)
+      ? loadedBytes(this.#physics, this.#network, this.#elementBytes)
+      : runningBytes(this.#physics, this.#network, this.#tenant.batchSize, this.#elementBytes)
   }
 
   start(nowMs: number, availableBytes: number): void {
@@ -90,6 +95,17 @@ export class SimulatedProcess {
 
   requestBatchSize(batchSize: number): void {
     this.#requestedBatchSize = batchSize
+  }
+
+  /** Whether a batch size was asked for that it does not have yet. */
+  get wantsBatchSize(): boolean {
+    return this.state === 'running' && this.#requestedBatchSize !== this.#tenant.batchSize
+  }
+
+  /** Answer the requests of another service from now on, or none's. */
+  serve(service: string | undefined): void {
+    const { service: _, ...tenant } = this.#tenant
+    this.#tenant = service === undefined ? tenant : { ...tenant, service }
   }
 
   /** @returns whether another batch size was asked for and a batch has just ended, so that it can be adopted */

@@ -1,6 +1,5 @@
 import { assertTenants, sameProcess, type Tenant, type TenantCounters, type TenantPool } from '@pctodl/platform'
 import type { MigInstance } from './mig-partitions.js'
-import { networkWork } from './network-work.js'
 import type { SimulatedGpu } from './simulated-gpu.js'
 import type { SimulatedProcess } from './simulated-process.js'
 
@@ -26,13 +25,17 @@ export class SimulatedTenants implements TenantPool {
 
   async apply(tenants: readonly Tenant[], { signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
     assertTenants(tenants, { oversubscribe: this.#oversubscribe })
-    for (const tenant of tenants) networkWork(tenant.model)
+    for (const tenant of tenants) this.#gpu.assertNetwork(tenant.model)
+    this.#gpu.assertServes(tenants)
     const idle = this.#processes.filter((process) => process.state !== 'failed')
     const kept = tenants.map((tenant) => {
-      const index = idle.findIndex((process) => sameProcess(process.tenant, tenant))
+      const same = (process: SimulatedProcess) => sameProcess(process.tenant, tenant)
+      const serving = idle.findIndex((process) => same(process) && process.tenant.service === tenant.service)
+      const index = serving < 0 ? idle.findIndex(same) : serving
       return index < 0 ? undefined : idle.splice(index, 1)[0]!
     })
     const failed = this.#processes.filter((process) => process.state === 'failed')
+    if (idle.some((process) => process.tenant.service !== undefined)) await this.#gpu.drain(idle, signal)
     for (const process of [...idle, ...failed]) this.#gpu.terminate(process)
     this.#processes = kept.filter((process) => process !== undefined)
     if (idle.length > 0) await this.#gpu.clock.sleep(this.#gpu.physics.process.stopMs, signal)
@@ -40,6 +43,7 @@ export class SimulatedTenants implements TenantPool {
       const process = kept[i]
       if (!process) return this.#gpu.launch(tenant, this.#instance ? { instance: this.#instance } : {})
       this.#gpu.setBatchSize(process, tenant.batchSize)
+      if (process.tenant.service !== tenant.service) this.#gpu.reassign(process, tenant.service)
       return process
     })
     await this.#untilLoaded(signal)

@@ -1,8 +1,9 @@
 import { type Configuration, type GpuSpec, smsOfShare, type Tenant } from '@pctodl/platform'
 import type { BoardPhysics } from './board-physics.js'
-import { assertExecution, type Execution, physicsUnder } from './execution.js'
+import { assertExecution, type Execution, hostUnder, physicsUnder } from './execution.js'
 import { FixedPoint } from './fixed-point.js'
-import { networkWork } from './network-work.js'
+import type { HostProfile } from './host-profile.js'
+import { type Networks, networksOf, networkWork } from './network-work.js'
 import { type TenantLoad, tenantLoad } from './tenant-load.js'
 import { TenantMix } from './tenant-mix.js'
 
@@ -21,7 +22,10 @@ export interface SteadyState {
   readonly throughput: number
   /** SMs at work, averaged over time. */
   readonly busySms: number
+  /** Of matrix work. */
   readonly flopPerS: number
+  /** Operations of the vector units, see `PowerPhysics`. */
+  readonly vectorOpsPerS: number
   readonly l2BytesPerS: number
   readonly dramBytesPerS: number
   /** Share of the time in which any kernel is resident, 0..100. */
@@ -36,6 +40,7 @@ export const idleState: SteadyState = {
   throughput: 0,
   busySms: 0,
   flopPerS: 0,
+  vectorOpsPerS: 0,
   l2BytesPerS: 0,
   dramBytesPerS: 0,
   smUtilPercent: 0,
@@ -46,18 +51,23 @@ export const idleState: SteadyState = {
 export class SteadyStateSolver {
   /** The coefficients as the execution changes them. */
   readonly physics: BoardPhysics
+  /** What feeds the board. */
+  readonly host: HostProfile
   readonly #spec: GpuSpec
   readonly #execution: Execution
+  readonly #networks: Networks
   readonly #fixedPoint = new FixedPoint()
   /** By model as it was written, then by batch size and SMs; two names of one network share the inner map. */
   readonly #loads = new Map<string, Map<number, TenantLoad>>()
 
-  /** @throws InvalidInputError for an execution that does not exist */
+  /** @throws InvalidInputError for an execution that does not exist, or two networks of one name */
   constructor(spec: GpuSpec, physics: BoardPhysics, execution: Execution = {}) {
     assertExecution(execution)
     this.#spec = spec
     this.physics = physicsUnder(spec, physics, execution)
+    this.host = hostUnder(spec, execution)
     this.#execution = execution
+    this.#networks = networksOf(execution.networks)
   }
 
   solve({ tenants, smClockMhz, memClockMhz }: Configuration): SteadyState {
@@ -71,7 +81,7 @@ export class SteadyStateSolver {
     const loads = tenants.map(({ model, batchSize, mpsPercent }) =>
       this.#load(model, batchSize, timeSliced ? this.#spec.smCount : smsOfShare(this.#spec, mpsPercent)),
     )
-    const mix = new TenantMix(this.#spec, this.physics.work, loads, this.#fixedPoint, timeSliced)
+    const mix = new TenantMix(this.#spec, this.physics.work, this.host, loads, this.#fixedPoint, timeSliced)
     return (smClockMhz, memClockMhz) => {
       mix.settle(smClockMhz, memClockMhz)
       return stateOf(mix, this.#spec, timeSliced)
@@ -81,7 +91,7 @@ export class SteadyStateSolver {
   #load(model: string, batchSize: number, sms: number): TenantLoad {
     let ofModel = this.#loads.get(model)
     if (!ofModel) {
-      const { name } = networkWork(model)
+      const { name } = networkWork(model, this.#networks)
       ofModel = this.#loads.get(name) ?? new Map()
       this.#loads.set(name, ofModel)
       this.#loads.set(model, ofModel)
@@ -89,7 +99,8 @@ export class SteadyStateSolver {
     const key = batchSize * 1024 + sms
     let load = ofModel.get(key)
     if (!load) {
-      load = tenantLoad(this.#spec, this.physics.work, networkWork(model), batchSize, sms, this.#execution)
+      const work = networkWork(model, this.#networks)
+      load = tenantLoad(this.#spec, this.physics.work, this.host, work, batchSize, sms, this.#execution)
       ofModel.set(key, load)
     }
     return load
@@ -99,6 +110,7 @@ export class SteadyStateSolver {
 function stateOf(mix: TenantMix, spec: GpuSpec, timeSliced: boolean): SteadyState {
   let busySms = 0
   let flopPerS = 0
+  let vectorOpsPerS = 0
   let l2BytesPerS = 0
   let dramBytesPerS = 0
   let noneResident = 1
@@ -108,6 +120,7 @@ function stateOf(mix: TenantMix, spec: GpuSpec, timeSliced: boolean): SteadyStat
     const rate = count / batchS
     busySms += rate * (timeSliced ? workS : deviceS) * load.sms
     flopPerS += rate * load.flops
+    vectorOpsPerS += rate * load.vectorOps
     l2BytesPerS += rate * load.totalBytes
     dramBytesPerS += rate * totalDramBytes
     throughput += rate * load.batchSize
@@ -123,6 +136,7 @@ function stateOf(mix: TenantMix, spec: GpuSpec, timeSliced: boolean): SteadyStat
     throughput,
     busySms: Math.min(busySms, spec.smCount),
     flopPerS,
+    vectorOpsPerS,
     l2BytesPerS,
     dramBytesPerS,
     // One at a time, residencies add up; side by side they are independent.

@@ -1,6 +1,7 @@
 import type { GpuSpec } from '@pctodl/platform'
-import type { WorkPhysics } from './board-physics.js'
-import { type Execution, elementBytes, matrixFlopPerClockPerSm } from './execution.js'
+import type { MatrixEfficiency, WorkPhysics } from './board-physics.js'
+import { type Execution, elementBytes, matrixEfficiency, matrixFlopPerClockPerSm } from './execution.js'
+import type { HostProfile } from './host-profile.js'
 import { type NetworkWork, operatorClasses } from './network-work.js'
 import { waveFactor } from './tile-waves.js'
 
@@ -11,15 +12,23 @@ export interface TenantLoad {
   readonly sms: number
   /** SM clock cycles of arithmetic, whole waves included. */
   readonly cycles: Float64Array
-  /** Bytes moved between L2 and the SMs. */
+  /** Bytes moved between L2 and the SMs, weights among them. */
   readonly bytes: Float64Array
+  /** Bytes of weights of an operator with arithmetic: read once a batch, from L2 only where they lasted since the last one. */
+  readonly weightBytes: Float64Array
   /** Bytes that L2 would have to hold for the traffic to hit. */
   readonly workingBytes: Float64Array
   /** Bytes that the first so many of the operators without arithmetic move, all occurrences. */
   readonly movedBytes: Float64Array
   readonly meanWorkingBytes: number
+  /** Weights of all operators, bytes. */
+  readonly totalWeightBytes: number
+  /** Of matrix work. */
   readonly flops: number
+  readonly vectorOps: number
   readonly totalBytes: number
+  /** Kernels that are launched for a batch. */
+  readonly kernels: number
   /** Host time per batch besides launches, s. */
   readonly hostS: number
 }
@@ -27,6 +36,7 @@ export interface TenantLoad {
 export function tenantLoad(
   spec: GpuSpec,
   physics: WorkPhysics,
+  host: HostProfile,
   work: NetworkWork,
   batchSize: number,
   sms: number,
@@ -35,23 +45,42 @@ export function tenantLoad(
   const { size } = work
   const perElement = elementBytes(execution)
   const matrixRate = matrixFlopPerClockPerSm(spec, execution)
+  const efficiency = matrixEfficiency(spec, physics, execution)
   const cycles = new Float64Array(size)
   const bytes = new Float64Array(size)
+  const weightBytes = new Float64Array(work.computing)
+  let totalWeightBytes = 0
   const workingBytes = new Float64Array(size)
   let flops = 0
+  let vectorOps = 0
+  let kernels = 0
   let totalBytes = 0
   for (let i = 0; i < size; i++) {
     const name = operatorClasses[work.operatorClass[i]!]!
     const operatorFlops = work.flops[i]! * batchSize
     if (operatorFlops > 0) {
-      const rate = flopPerClockPerSm(matrixRate, physics, name)
+      const rate = flopPerClockPerSm(matrixRate, efficiency, physics, name)
       const waves = rate.tiled ? waveFactor(work.outputElements[i]! * batchSize, sms) : 1
-      cycles[i] = (operatorFlops * waves) / (rate.flopPerClockPerSm * sms)
+      // A product of d terms costs 2 d FLOP for each of its results.
+      const depth = work.flops[i]! / (2 * work.outputElements[i]!)
+      const filling = rate.tiled ? 1 + physics.halfDepth / depth : 1
+      cycles[i] = (operatorFlops * waves * filling) / (rate.flopPerClockPerSm * sms)
     }
     const traffic = physics.traffic[name]
-    bytes[i] = perElement * (traffic * work.elements[i]! * batchSize + work.weightElements[i]!)
+    const fused = host.fuses && i >= work.computing && (name === 'norm' || name === 'elementwise')
+    if (fused) {
+      workingBytes[i] = perElement * work.workingElements[i]! * batchSize
+      continue
+    }
+    kernels += work.occurrences[i]!
+    const weights = perElement * work.weightElements[i]!
+    if (i < work.computing) weightBytes[i] = weights
+    totalWeightBytes += work.occurrences[i]! * weights
+    bytes[i] = perElement * traffic * work.elements[i]! * batchSize + weights
     workingBytes[i] = perElement * work.workingElements[i]! * batchSize
-    flops += work.occurrences[i]! * operatorFlops
+    if (name === 'depthwise') vectorOps += (work.occurrences[i]! * operatorFlops) / 2
+    else if (i < work.computing) flops += work.occurrences[i]! * operatorFlops
+    else vectorOps += work.occurrences[i]! * work.elements[i]! * batchSize
     totalBytes += work.occurrences[i]! * bytes[i]!
   }
   const movedBytes = new Float64Array(size - work.computing + 1)
@@ -60,31 +89,38 @@ export function tenantLoad(
     movedBytes[at + 1] = movedBytes[at]! + work.occurrences[i]! * bytes[i]!
   }
   // Past the host's cache an image costs more; the step is smooth because batches straddle it.
-  const spilled = 1 / (1 + (physics.spillBatch / batchSize) ** 10)
+  const spilled = 1 / (1 + (host.spillBatch / batchSize) ** 10)
   return {
     work,
     batchSize,
     sms,
     cycles,
     bytes,
+    weightBytes,
     workingBytes,
     movedBytes,
     meanWorkingBytes: perElement * work.meanWorkingElements * batchSize,
+    totalWeightBytes,
     flops,
+    vectorOps,
     totalBytes,
-    hostS: batchSize * (physics.imageHostUs + physics.imageSpillUs * spilled) * 1e-6,
+    kernels,
+    hostS: batchSize * (host.imageHostUs + host.imageSpillUs * spilled) * 1e-6,
   }
 }
 
-function flopPerClockPerSm(matrixRate: number, physics: WorkPhysics, name: (typeof operatorClasses)[number]) {
+function flopPerClockPerSm(
+  matrixRate: number,
+  efficiency: MatrixEfficiency,
+  physics: WorkPhysics,
+  name: (typeof operatorClasses)[number],
+) {
   switch (name) {
     case 'conv':
-      return { flopPerClockPerSm: matrixRate * physics.efficiency.conv, tiled: true }
     case 'pointwise':
-      return { flopPerClockPerSm: matrixRate * physics.efficiency.pointwise, tiled: true }
     case 'linear':
     case 'attention':
-      return { flopPerClockPerSm: matrixRate * physics.efficiency.linear, tiled: true }
+      return { flopPerClockPerSm: matrixRate * efficiency[name], tiled: true }
     case 'depthwise':
       return { flopPerClockPerSm: physics.depthwiseFlopPerClockPerSm, tiled: false }
     default:

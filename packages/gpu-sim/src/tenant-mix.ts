@@ -1,6 +1,7 @@
 import { type GpuSpec, memoryBandwidth } from '@pctodl/platform'
 import type { WorkPhysics } from './board-physics.js'
 import type { FixedPoint, UnitMap } from './fixed-point.js'
+import type { HostProfile } from './host-profile.js'
 import type { TenantLoad } from './tenant-load.js'
 
 /** Residual of the shares of time at which the mix counts as settled; rates are then right to some 1e-10. */
@@ -13,6 +14,9 @@ const LAUNCHING = 1
 const PREPARING = 2
 const RESIDENT = 3
 
+/** Sharpness of the law `queue`: the wait for DRAM grows with the third power of how busy it is. */
+const QUEUE = 3
+
 /** Identical tenants, solved as one. */
 export interface Kind {
   readonly load: TenantLoad
@@ -21,6 +25,8 @@ export interface Kind {
   offset: number
   /** What the other tenants want to keep in L2, bytes. */
   othersBytes: number
+  /** Share of its weights that no longer is in L2 when the next batch reads them, 0..1. */
+  weightsMissed: number
   totalDramBytes: number
   /** DRAM bandwidth that the tenant's SMs can ask for at the present clocks, bytes/s. */
   requestBandwidth: number
@@ -52,6 +58,7 @@ export class TenantMix implements UnitMap {
   readonly kindOf: readonly Kind[]
   readonly #spec: GpuSpec
   readonly #work: WorkPhysics
+  readonly #host: HostProfile
   readonly #timeSliced: boolean
   readonly #fixedPoint: FixedPoint
   /**
@@ -59,21 +66,23 @@ export class TenantMix implements UnitMap {
    * follow (then a 0), because their time is a sum without roots.
    */
   readonly #dramBytes: Float64Array
-  /** Times of an operator's arithmetic and of its L2 traffic, each to the fourth, at the present clock. */
-  readonly #computeS4: Float64Array
-  readonly #l2S4: Float64Array
+  /** Times of an operator's arithmetic, to the power of the saturation, and of its L2 traffic, at the present clock. */
+  readonly #computeSP: Float64Array
+  readonly #l2S: Float64Array
   readonly #shares: Float64Array
   #capacity = 0
 
   constructor(
     spec: GpuSpec,
     work: WorkPhysics,
+    host: HostProfile,
     loads: readonly TenantLoad[],
     fixedPoint: FixedPoint,
     timeSliced: boolean,
   ) {
     this.#spec = spec
     this.#work = work
+    this.#host = host
     this.#timeSliced = timeSliced
     this.#fixedPoint = fixedPoint
     const kinds: Kind[] = []
@@ -90,8 +99,8 @@ export class TenantMix implements UnitMap {
     })
     this.kinds = kinds
     this.#dramBytes = new Float64Array(operators)
-    this.#computeS4 = new Float64Array(operators)
-    this.#l2S4 = new Float64Array(operators)
+    this.#computeSP = new Float64Array(operators)
+    this.#l2S = new Float64Array(operators)
     this.#shares = new Float64Array(SHARES * kinds.length)
     this.#missL2()
   }
@@ -121,15 +130,25 @@ export class TenantMix implements UnitMap {
     const { l2HitShare, l2CapacityFactor } = this.#work
     const size = l2CapacityFactor * this.#spec.l2Bytes
     let everybody = 0
-    for (const { load, count } of this.kinds) everybody += count * load.meanWorkingBytes
+    let weights = 0
+    for (const { load, count } of this.kinds) {
+      everybody += count * load.meanWorkingBytes
+      weights += count * load.totalWeightBytes
+    }
+    // Weights come again a whole batch later; they are still there only if everything read in between fits beside them.
+    const reuse = ((weights + everybody) / this.#spec.l2Bytes) ** 2
+    const weightsMissed = reuse / (1 + reuse)
     for (const kind of this.kinds) {
       const { load, offset } = kind
       const { occurrences, computing } = load.work
       kind.othersBytes = everybody - load.meanWorkingBytes
+      kind.weightsMissed = weightsMissed
       let total = 0
       for (let i = load.work.size - 1; i >= 0; i--) {
         const pressure = (load.workingBytes[i]! + kind.othersBytes) / size
-        const missed = load.bytes[i]! * (1 - l2HitShare / (1 + pressure * pressure))
+        const weightBytes = i < computing ? load.weightBytes[i]! : 0
+        const missed =
+          (load.bytes[i]! - weightBytes) * (1 - l2HitShare / (1 + pressure * pressure)) + weightBytes * weightsMissed
         total += occurrences[i]! * missed
         this.#dramBytes[offset + i] = i < computing ? missed : total
       }
@@ -146,8 +165,8 @@ export class TenantMix implements UnitMap {
       kind.requestBandwidth = Math.min(requested, this.#capacity)
       const perL2 = 1 / (l2BandwidthFactor * kind.requestBandwidth)
       for (let i = 0; i < load.work.computing; i++) {
-        this.#computeS4[offset + i] = fourthPower(load.cycles[i]! * perHz)
-        this.#l2S4[offset + i] = fourthPower(load.bytes[i]! * perL2)
+        this.#computeSP[offset + i] = this.#toPower(load.cycles[i]! * perHz)
+        this.#l2S[offset + i] = load.bytes[i]! * perL2
       }
       kind.workS = this.#deviceS(kind, kind.requestBandwidth, 1)
     }
@@ -167,10 +186,12 @@ export class TenantMix implements UnitMap {
     const overlap = Math.max(1, sms / this.#spec.smCount)
     for (let k = 0; k < kinds.length; k++) {
       const kind = kinds[k]!
-      const { requestBandwidth } = kind
+      const { requestBandwidth, load } = kind
       const others = Math.max(0, demand - requestBandwidth * shares[SHARES * k + FELT]!)
-      const bandwidth = requestBandwidth * Math.min(1, this.#capacity / (requestBandwidth + others))
-      kind.deviceS = this.#deviceS(kind, bandwidth, overlap)
+      const bandwidth = requestBandwidth * this.#served(k, requestBandwidth, others, shares)
+      const elsewhere = sms - load.sms * shares[SHARES * k + RESIDENT]!
+      const crowded = 1 + this.#work.neighbourCost * Math.min(1, Math.max(0, elsewhere / this.#spec.smCount))
+      kind.deviceS = crowded * this.#deviceS(kind, bandwidth, overlap)
       kind.memoryS = kind.totalDramBytes / bandwidth
     }
   }
@@ -190,7 +211,8 @@ export class TenantMix implements UnitMap {
   /** What the host adds to the kernels' times, and the shares of time that result. */
   #finishBatches(shares: Float64Array, image: Float64Array): void {
     const { kinds } = this
-    const { launchUs, launchCapacityPerS, imageCapacityPerS, contentionExponent } = this.#work
+    const { launchUs, launchCapacityPerS, imageCapacityPerS, overlap } = this.#host
+    const { contentionExponent } = this.#work
     let launching = 0
     let preparing = 0
     for (let k = 0; k < kinds.length; k++) {
@@ -202,9 +224,9 @@ export class TenantMix implements UnitMap {
       const { load, deviceS } = kind
       const perLaunchS = (1 + Math.max(0, launching - shares[SHARES * k + LAUNCHING]!)) / launchCapacityPerS
       const perImageS = (1 + Math.max(0, preparing - shares[SHARES * k + PREPARING]!)) / imageCapacityPerS
-      kind.launchS = load.work.operators * fourthRootOfFourths(launchUs * 1e-6, perLaunchS)
+      kind.launchS = load.kernels * fourthRootOfFourths(launchUs * 1e-6, perLaunchS)
       kind.imageS = fourthRootOfFourths(load.hostS, load.batchSize * perImageS)
-      kind.batchS = sixthRootOfSixths(deviceS, kind.launchS) + kind.imageS
+      kind.batchS = overlapped(deviceS, kind.launchS, overlap) + kind.imageS
       const felt = Math.min(1, kind.memoryS / kind.batchS)
       image[SHARES * k + FELT] = felt > 0 ? felt ** contentionExponent : 0
       image[SHARES * k + LAUNCHING] = Math.min(1, kind.launchS / kind.batchS)
@@ -213,29 +235,76 @@ export class TenantMix implements UnitMap {
     }
   }
 
+  /** A time to the power at which arithmetic and traffic are added up. */
+  #toPower(seconds: number): number {
+    const { saturation } = this.#work
+    return saturation === 'smooth' ? fourthPower(seconds) : saturation === 'soft' ? seconds * seconds : seconds
+  }
+
+  /** Share of its request that a tenant of kind `k` gets beside others that ask for `others` bytes/s, 0..1. */
+  #served(k: number, request: number, others: number, shares: Float64Array): number {
+    const proportional = Math.min(1, this.#capacity / (request + others))
+    const { contention } = this.#work
+    if (contention === 'proportional') return proportional
+    if (contention === 'queue') {
+      const alone = (request / this.#capacity) ** QUEUE
+      const together = ((request + others) / this.#capacity) ** QUEUE
+      return Math.min(proportional, ((1 + alone) / (1 + together)) ** (1 / QUEUE))
+    }
+    return request + others <= this.#capacity ? 1 : this.#maxMinShare(k, request, shares)
+  }
+
+  /** Water filling: the level at which the tenant and the felt parts of the others are cut off, over the tenant's request. */
+  #maxMinShare(k: number, request: number, shares: Float64Array): number {
+    const byRequest = this.kinds
+      .map((kind, j) => ({
+        wants: kind.requestBandwidth,
+        weight: kind.count * shares[SHARES * j + FELT]! + (j === k ? 1 - shares[SHARES * j + FELT]! : 0),
+      }))
+      .sort((a, b) => a.wants - b.wants)
+    let left = this.#capacity
+    let weight = byRequest.reduce((sum, each) => sum + each.weight, 0)
+    for (const each of byRequest) {
+      const level = left / weight
+      if (level <= each.wants) return Math.min(1, level / request)
+      left -= each.weight * each.wants
+      weight -= each.weight
+    }
+    return 1
+  }
+
   /** Per operator the smooth maximum of arithmetic and traffic, plus what a kernel takes in any case. */
   #deviceS(kind: Kind, bandwidth: number, overlap: number): number {
     const { load, offset } = kind
-    const { occurrences, computing, size, operators } = load.work
+    const { occurrences, computing, size } = load.work
     const dramBytes = this.#dramBytes
-    const computeS4 = this.#computeS4
-    const l2S4 = this.#l2S4
+    const computeSP = this.#computeSP
+    const l2S = this.#l2S
     const l2Bandwidth = this.#work.l2BandwidthFactor * kind.requestBandwidth
     const threshold = this.#dramBoundFrom(kind, bandwidth / l2Bandwidth)
     const perBandwidth = 1 / bandwidth
-    const overlap4 = fourthPower(overlap)
-    const fromL2 = lowerBound(load.workingBytes, 0, computing, threshold)
+    const { saturation } = this.#work
+    const overlapP = this.#toPower(overlap)
     let sum = 0
-    for (let i = 0; i < fromL2; i++) {
-      sum += occurrences[i]! * Math.sqrt(Math.sqrt(overlap4 * computeS4[offset + i]! + l2S4[offset + i]!))
-    }
-    for (let i = fromL2; i < computing; i++) {
-      const squared = (dramBytes[offset + i]! * perBandwidth) ** 2
-      sum += occurrences[i]! * Math.sqrt(Math.sqrt(overlap4 * computeS4[offset + i]! + squared * squared))
+    if (saturation === 'smooth') {
+      for (let i = 0; i < computing; i++) {
+        const squared = Math.max(l2S[offset + i]!, dramBytes[offset + i]! * perBandwidth) ** 2
+        sum += occurrences[i]! * Math.sqrt(Math.sqrt(overlapP * computeSP[offset + i]! + squared * squared))
+      }
+    } else if (saturation === 'soft') {
+      for (let i = 0; i < computing; i++) {
+        const traffic = Math.max(l2S[offset + i]!, dramBytes[offset + i]! * perBandwidth)
+        sum += occurrences[i]! * Math.sqrt(overlapP * computeSP[offset + i]! + traffic * traffic)
+      }
+    } else {
+      for (let i = 0; i < computing; i++) {
+        const traffic = Math.max(l2S[offset + i]!, dramBytes[offset + i]! * perBandwidth)
+        sum += occurrences[i]! * Math.max(overlapP * computeSP[offset + i]!, traffic)
+      }
     }
     const moving = lowerBound(load.workingBytes, computing, size, threshold)
     sum += load.movedBytes[moving - computing]! / l2Bandwidth + dramBytes[offset + moving]! * perBandwidth
-    return sum + operators * this.#work.kernelFloorUs * 1e-6
+    return sum + load.kernels * this.#host.kernelFloorUs * 1e-6
   }
 
   /**
@@ -256,6 +325,7 @@ function newKind(load: TenantLoad, offset: number): Kind {
     count: 0,
     offset,
     othersBytes: 0,
+    weightsMissed: 0,
     totalDramBytes: 0,
     requestBandwidth: 0,
     batchS: 1,
@@ -289,10 +359,13 @@ function fourthRootOfFourths(a: number, b: number): number {
   return Math.sqrt(Math.sqrt(fourthPower(a) + fourthPower(b)))
 }
 
-/** The same, sharper: 12 % above when equal. */
-function sixthRootOfSixths(a: number, b: number): number {
+/** Two activities side by side: the norm of their times; 6: 12 % above when equal, 1: one after the other. */
+function overlapped(a: number, b: number, exponent: number): number {
   const high = Math.max(a, b)
   const r = Math.min(a, b) / high
-  const r3 = r * r * r
-  return high * Math.cbrt(Math.sqrt(1 + r3 * r3))
+  if (exponent === 6) {
+    const r3 = r * r * r
+    return high * Math.cbrt(Math.sqrt(1 + r3 * r3))
+  }
+  return high * (1 + r ** exponent) ** (1 / exponent)
 }

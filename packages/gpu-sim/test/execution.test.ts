@@ -66,7 +66,7 @@ describe('an execution', () => {
   it('has to be one that exists', () => {
     // @ts-expect-error a typo, as it might come from a file
     expect(() => simulateSteadyState('A100', { precision: 'fp61' })).toThrow(
-      /precision: got 'fp61', expected 'fp16' or/,
+      /precision: got 'fp61', expected 'fp32' or/,
     )
   })
 })

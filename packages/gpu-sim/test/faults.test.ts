@@ -41,6 +41,34 @@ describe('a lost GPU', () => {
   })
 })
 
+describe('a fault that strikes when it is told to', () => {
+  it('comes at once or from then on, beside those of the scenario, and ends after its time', async () => {
+    const { clock, gpu, lease } = await running([{ kind: 'setter-refused', atMs, durationMs: 1000 }])
+    gpu.strike({ kind: 'telemetry-failing', atMs: 0, durationMs: 500 })
+    gpu.strike({ kind: 'gpu-lost', atMs: 4000 })
+    expect((await gpu.sample()).powerAverageW).toBeNull()
+    await clock.sleep(501)
+    expect((await gpu.sample()).powerAverageW).toBeGreaterThan(50)
+    await clock.sleep(500)
+    await expect(lease.lockSmClock(900)).rejects.toMatchObject({ code: 'NO_PERMISSION' })
+    await clock.sleep(1000)
+    await lease.lockSmClock(900)
+    await clock.sleep(2000)
+    await expect(gpu.sample()).rejects.toMatchObject({ code: 'GPU_LOST' })
+    expect(gpu.struckFaults().map(({ kind, timeMs }) => [kind, timeMs])).toEqual([
+      ['telemetry-failing', LOADED_MS],
+      ['setter-refused', atMs],
+      ['gpu-lost', LOADED_MS + 4000],
+    ])
+  })
+
+  it('must be one', async () => {
+    const { gpu } = await running([])
+    expect(() => gpu.strike({ kind: 'client-hung', atMs: -1 })).toThrow(/atMs: got -1/)
+    expect(gpu.struckFaults()).toEqual([])
+  })
+})
+
 describe('a setter', () => {
   it('is refused for lack of permission while the fault lasts', async () => {
     const { clock, gpu, lease } = await running([{ kind: 'setter-refused', atMs, durationMs: 1000 }])

@@ -1,9 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs'
 import { findGpuSpec, networkNames, type Tenant } from '@pctodl/platform'
+import { golden } from '@pctodl/reference-data'
 import { describe, expect, it } from 'vitest'
-import { findMigProfile, migBoard, physicsOfBoard, simulateSteadyState } from '../src/index.js'
+import { findMigProfile, hostOfBoard, migBoard, simulateSteadyState } from '../src/index.js'
 
-const folder = new URL('../../../../shared/data/parvagpu/prof_data/', import.meta.url)
 const spec = findGpuSpec('A100-80GB')
 const profiles: Readonly<Record<string, string>> = {
   1: '1g.10gb',
@@ -22,14 +21,12 @@ interface Row {
 
 /** Measured throughput of one process on MIG instances of an A100 80GB, and what the simulator says of the same. */
 function rows(model: string): Row[] {
-  const [, ...lines] = readFileSync(new URL(`${model}.csv`, folder), 'utf8')
-    .trim()
-    .split('\n')
+  const [, ...lines] = golden(`parvagpu/prof_data/${model}.csv`).trim().split('\n')
   return lines.map((line) => {
     const [slices, batch, , throughput] = line.trim().split(',')
     const board = migBoard(spec, findMigProfile(spec, profiles[slices!]!))
     const batchSize = Number(batch)
-    const simulate = simulateSteadyState(board, { precision: 'fp32' })
+    const simulate = simulateSteadyState(board, { precision: 'tf32' })
     const { throughput: simulated } = simulate({
       tenants: [{ model, mpsPercent: 100, batchSize }],
       smClockMhz: 1410,
@@ -59,10 +56,7 @@ function saturation(points: readonly { readonly batchSize: number; readonly thro
   return enough!.batchSize
 }
 
-const present = existsSync(folder)
-if (!present) console.warn('measured-shapes: ../shared/data/parvagpu is not there, so its comparisons are skipped')
-
-describe.skipIf(!present).each(['resnet50', 'vgg19'])('%s on MIG instances of an A100 80GB', (model) => {
+describe.each(['resnet50', 'vgg19'])('%s on MIG instances of an A100 80GB', (model) => {
   it('ranks instances and batch sizes as measured', () => {
     const all = rows(model)
     const simulated = all.map((row) => row.simulated)
@@ -89,16 +83,12 @@ describe.skipIf(!present).each(['resnet50', 'vgg19'])('%s on MIG instances of an
   })
 })
 
-const kace = new URL('../../../../shared/data/kace/', import.meta.url)
-const kacePresent = existsSync(kace)
-if (!kacePresent) console.warn('measured-shapes: ../shared/data/kace is not there, so its comparisons are skipped')
-
 const v100 = findGpuSpec('V100')
 const shares = [10, 20, 30, 40, 50, 60, 70, 80, 90, 100]
 
 /** Measured throughput of jobs alone on a V100, at shares of 10 to 100 %. */
 function measuredAlone(): Map<string, number[]> {
-  const lines = readFileSync(new URL('solo_mps_sweep.csv', kace), 'utf8').trim().split('\n').slice(1)
+  const lines = golden('kace/solo_mps_sweep.csv').trim().split('\n').slice(1)
   const rows = lines.map((line) => line.split(',')).filter((cells) => cells.length === 11 && cells[1] !== '')
   return new Map(rows.map(([name, ...values]) => [name!, values.map(Number)]))
 }
@@ -111,10 +101,9 @@ const quantile = (values: readonly number[], q: number) =>
  * (some 10 ms each): that one number is taken from mobilenet_v2 on the whole board, so that all else is a prediction.
  */
 function shareCurves(model: 'resnet50' | 'mobilenet_v2', batchSize: number) {
-  const base = physicsOfBoard(v100)
+  const base = hostOfBoard(v100, 'paper')
   const at = (imageHostUs: number, network: string, mpsPercent: number) => {
-    const physics = { ...base, work: { ...base.work, imageHostUs } }
-    const simulate = simulateSteadyState(v100, { precision: 'fp32', physics })
+    const simulate = simulateSteadyState(v100, { precision: 'fp32', host: { ...base, imageHostUs } })
     const tenants = [{ model: network, mpsPercent, batchSize }]
     return simulate({ tenants, smClockMhz: v100.boostClockMhz, memClockMhz: 877 }).throughput
   }
@@ -135,7 +124,7 @@ function shareCurves(model: 'resnet50' | 'mobilenet_v2', batchSize: number) {
   }
 }
 
-describe.skipIf(!kacePresent)('shares on a V100', () => {
+describe('shares on a V100', () => {
   it.each(
     (['resnet50', 'mobilenet_v2'] as const).flatMap((model) => [2, 8, 16].map((batch) => [model, batch] as const)),
   )('%s at batch %i gains from a larger share as measured', (model, batch) => {
@@ -150,7 +139,7 @@ describe.skipIf(!kacePresent)('shares on a V100', () => {
   it('keep a pair apart where they sum to 100 %, and let it collide where each has all', () => {
     const alone = measuredAlone()
     const measured = { apart: [] as number[], colliding: [] as number[] }
-    for (const line of readFileSync(new URL('pair_mps_sweep.csv', kace), 'utf8').trim().split('\n').slice(1)) {
+    for (const line of golden('kace/pair_mps_sweep.csv').trim().split('\n').slice(1)) {
       const partners = line.split(',', 2).map((name) => alone.get(name))
       const cells = [...line.matchAll(/\(([^"()]*)\)/g)].map((cell) => cell[1]!.split(',').map(Number))
       if (partners.some((solo) => !solo)) continue

@@ -24,10 +24,32 @@ it('the example runs in virtual time and reads a power near the true one', async
   ])
 })
 
+it('the example with requests is the one that runs here, and keeps its objectives', async () => {
+  expect(readme).toContain(`\`\`\`ts\n${read('examples/serve-requests.ts')}\`\`\``)
+  const printed: string[] = []
+  vi.spyOn(console, 'log').mockImplementation((value) => printed.push(value))
+  await import('../examples/serve-requests.js')
+  expect(printed).toEqual([
+    expect.stringMatching(/^search: \d+\/s, p99 \d+ ms, (99\.\d|100\.0) % in time$/),
+    expect.stringMatching(/^photos: \d+\/s, p99 \d+ ms, (99\.\d|100\.0) % in time$/),
+  ])
+})
+
 it('the scenario of the README is one', () => {
   expect(() => assertFaultScenario(JSON.parse(block('json')))).not.toThrow()
 })
 
 it('the README names every kind of fault', () => {
   for (const kind of faultKinds) expect(readme).toContain(`\`${kind}\``)
+})
+
+it('the example with any network is the one that runs here, faster at each narrower precision', async () => {
+  expect(readme).toContain(`\`\`\`ts\n${read('examples/any-network.ts')}\`\`\``)
+  const printed: string[] = []
+  vi.spyOn(console, 'log').mockImplementation((value) => printed.push(String(value)))
+  await import('../examples/any-network.js')
+  const rates = printed.map((line) => /^(\w+): (\d+) samples\/s, \d+ W$/.exec(line))
+  expect(rates.map((rate) => rate?.[1])).toEqual(['fp32', 'tf32', 'fp16', 'int8'])
+  const numbers = rates.map((rate) => Number(rate![2]))
+  expect([...numbers].sort((a, b) => a - b)).toEqual(numbers)
 })

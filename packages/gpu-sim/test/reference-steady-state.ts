@@ -1,5 +1,5 @@
 import { type Configuration, type GpuSpec, memoryBandwidth, smsOfShare } from '@pctodl/platform'
-import type { BoardPhysics } from '../src/index.js'
+import { type BoardPhysics, hostOfBoard } from '../src/index.js'
 import { networkWork } from '../src/network-work.js'
 import { tenantLoad } from '../src/tenant-load.js'
 
@@ -9,14 +9,17 @@ import { tenantLoad } from '../src/tenant-load.js'
  */
 export function referenceThroughputs(spec: GpuSpec, { work }: BoardPhysics, configuration: Configuration): number[] {
   const { tenants, smClockMhz, memClockMhz } = configuration
+  const host = hostOfBoard(spec)
   const capacity = work.dramEfficiency * memoryBandwidth(spec, memClockMhz)
   const runs = tenants.map(({ model, batchSize, mpsPercent }) => {
     const sms = smsOfShare(spec, mpsPercent)
-    const load = tenantLoad(spec, work, networkWork(model), batchSize, sms)
+    const load = tenantLoad(spec, work, host, networkWork(model), batchSize, sms)
     const requested = work.smBandwidthGBs * 1e9 * sms * (smClockMhz / spec.boostClockMhz)
     return { load, sms, request: Math.min(requested, capacity), device: 1, memory: 1, launch: 1, image: 1, batch: 1 }
   })
   const everybody = runs.reduce((sum, { load }) => sum + load.meanWorkingBytes, 0)
+  const reuse = (everybody + runs.reduce((sum, { load }) => sum + load.totalWeightBytes, 0)) / spec.l2Bytes
+  const weightsMissed = reuse ** 2 / (1 + reuse ** 2)
   const root4 = (a: number, b: number) => (a ** 4 + b ** 4) ** 0.25
   const share = (part: number, whole: number) => Math.min(1, part / whole)
   const sum = (values: number[]) => values.reduce((total, value) => total + value, 0)
@@ -24,26 +27,33 @@ export function referenceThroughputs(spec: GpuSpec, { work }: BoardPhysics, conf
     const felt = runs.map((run) => share(run.memory, run.batch) ** work.contentionExponent)
     const launching = runs.map((run) => share(run.launch, run.batch))
     const preparing = runs.map((run) => share(run.image, run.batch))
-    const overlap = Math.max(1, sum(runs.map((run) => run.sms * share(run.device, run.batch))) / spec.smCount)
+    const resident = runs.map((run) => run.sms * share(run.device, run.batch))
+    const overlap = Math.max(1, sum(resident) / spec.smCount)
     let change = 0
     runs.forEach((run, i) => {
       const { load, request } = run
       const others = sum(runs.map((other, j) => (j === i ? 0 : other.request * felt[j]!)))
-      const bandwidth = request * Math.min(1, capacity / (request + others))
+      const waiting = ((1 + (request / capacity) ** 3) / (1 + ((request + others) / capacity) ** 3)) ** (1 / 3)
+      const queued = work.contention === 'queue' ? waiting : 1
+      const bandwidth = request * Math.min(queued, capacity / (request + others), 1)
       run.device = 0
       run.memory = 0
       for (let k = 0; k < load.work.size; k++) {
         const pressure =
           (load.workingBytes[k]! + everybody - load.meanWorkingBytes) / (work.l2CapacityFactor * spec.l2Bytes)
-        const dram = (load.bytes[k]! * (1 - work.l2HitShare / (1 + pressure ** 2))) / bandwidth
+        const weights = k < load.work.computing ? load.weightBytes[k]! : 0
+        const missed =
+          (load.bytes[k]! - weights) * (1 - work.l2HitShare / (1 + pressure ** 2)) + weights * weightsMissed
+        const dram = missed / bandwidth
         const l2 = load.bytes[k]! / (work.l2BandwidthFactor * request)
         const compute = (load.cycles[k]! * overlap) / (smClockMhz * 1e6)
-        run.device += load.work.occurrences[k]! * (root4(compute, Math.max(dram, l2)) + work.kernelFloorUs * 1e-6)
+        run.device += load.work.occurrences[k]! * (root4(compute, Math.max(dram, l2)) + host.kernelFloorUs * 1e-6)
         run.memory += load.work.occurrences[k]! * dram
       }
-      const perLaunch = (1 + sum(launching) - launching[i]!) / work.launchCapacityPerS
-      const perImage = (1 + sum(preparing) - preparing[i]!) / work.imageCapacityPerS
-      run.launch = load.work.operators * root4(work.launchUs * 1e-6, perLaunch)
+      run.device *= 1 + work.neighbourCost * Math.min(1, (sum(resident) - resident[i]!) / spec.smCount)
+      const perLaunch = (1 + sum(launching) - launching[i]!) / host.launchCapacityPerS
+      const perImage = (1 + sum(preparing) - preparing[i]!) / host.imageCapacityPerS
+      run.launch = load.work.operators * root4(host.launchUs * 1e-6, perLaunch)
       run.image = root4(load.hostS, load.batchSize * perImage)
       const batch = (run.device ** 6 + run.launch ** 6) ** (1 / 6) + run.image
       change = Math.max(change, Math.abs(batch / run.batch - 1))

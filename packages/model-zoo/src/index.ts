@@ -12,5 +12,6 @@ export type {
 export { parameterCount } from './parameter-count.js'
 export { elementCount, type InputSize, inferShapes, type Shape } from './shapes.js'
 export { type OperatorClass, type OperatorWork, operatorWork, type WorkOptions } from './work.js'
+export { type Layer, type LayerGraph, layerGraph, type UnknownOperator } from './layer-graph.js'
+export { type GraphFromOnnxOptions, graphFromOnnx } from './onnx-import/graph-from-onnx.js'
 export { exportOnnx, type OnnxExport, type OnnxOptions } from './onnx/export-onnx.js'
-export { type WrittenFile, writeOnnx } from './onnx/write-onnx.js'

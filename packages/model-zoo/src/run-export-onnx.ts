@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { InvalidInputError, networkNames, PctodlError } from '@pctodl/platform'
+import { version } from '../package.json'
 import type { OnnxOptions } from './onnx/export-onnx.js'
 import { writeOnnx } from './onnx/write-onnx.js'
 
@@ -14,7 +15,11 @@ Options:
   --seed N          draw the weights from this seed (default 1)
   --input-size N    height and width of the images, pixels (default 224)
   --external-data   put the weights into <network>.onnx.data beside the model
+  --version         print the version
   --help            show this help
+
+Example:
+  pctodl-export-onnx resnet50 --out models --seed 1
 
 Exit codes: 0 done, 1 the files cannot be written, 2 the call is not understood.
 `
@@ -28,8 +33,8 @@ export interface ExportOutput {
 export function runExportOnnx(argv: readonly string[], { stdout, stderr }: ExportOutput): 0 | 1 | 2 {
   try {
     const call = parseCall(argv)
-    if (call === 'help') {
-      stdout.write(help)
+    if (call === 'help' || call === 'version') {
+      stdout.write(call === 'help' ? help : `${version}\n`)
       return 0
     }
     for (const { path, byteLength } of writeOnnx(call.network, call.folder, call.options)) {
@@ -45,7 +50,14 @@ export function runExportOnnx(argv: readonly string[], { stdout, stderr }: Expor
   }
 }
 
-function parseCall(argv: readonly string[]): 'help' | { network: string; folder: string; options: OnnxOptions } {
+/** The same for `pctodl`, whose commands are asynchronous. */
+export async function exportOnnx(argv: readonly string[], output: ExportOutput): Promise<number> {
+  return runExportOnnx(argv, output)
+}
+
+function parseCall(
+  argv: readonly string[],
+): 'help' | 'version' | { network: string; folder: string; options: OnnxOptions } {
   const { values, positionals } = parseArgs({
     args: [...argv],
     allowPositionals: true,
@@ -54,10 +66,12 @@ function parseCall(argv: readonly string[]): 'help' | { network: string; folder:
       seed: { type: 'string', default: '1' },
       'input-size': { type: 'string', default: '224' },
       'external-data': { type: 'boolean', default: false },
+      version: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   })
   if (values.help) return 'help'
+  if (values.version) return 'version'
   const [network, ...others] = positionals
   if (network === undefined || others.length > 0) throw new InvalidInputError('network', positionals, 'one network')
   if (values.out === undefined || values.out === '') throw new InvalidInputError('--out', values.out, 'a folder')

@@ -2,7 +2,8 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { exportOnnx, writeOnnx } from '../src/index.js'
+import { exportOnnx } from '../src/index.js'
+import { writeOnnx } from '../src/node.js'
 import { runExportOnnx } from '../src/run-export-onnx.js'
 import { openSession, run } from './onnx-model.js'
 

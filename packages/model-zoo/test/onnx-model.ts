@@ -1,10 +1,11 @@
 import { createRequire } from 'node:module'
+import type * as OnnxProto from 'onnx-proto'
 import { InferenceSession, Tensor } from 'onnxruntime-node'
 
 // A CommonJS package whose exports Node cannot name beforehand.
-const { onnx } = createRequire(import.meta.url)('onnx-proto') as typeof import('onnx-proto')
+const { onnx } = createRequire(import.meta.url)('onnx-proto') as typeof OnnxProto
 
-export type Model = InstanceType<typeof onnx.ModelProto>
+export type Model = InstanceType<typeof OnnxProto.onnx.ModelProto>
 
 /** Reads a model with an implementation of Protocol Buffers that is not the package's own. */
 export function decodeModel(bytes: Uint8Array): Model {
@@ -12,10 +13,12 @@ export function decodeModel(bytes: Uint8Array): Model {
 }
 
 /** A 64-bit integer of protobuf.js, as a number. */
-export const integer = (value: unknown) => Number(String(value))
+export const integer = (value: unknown): number => Number(String(value))
 
 /** The axes of the graph's inputs or outputs: names where they are open. */
-export function axesOf(value: NonNullable<NonNullable<Model['graph']>['input']>[number] | undefined) {
+export function axesOf(
+  value: NonNullable<NonNullable<Model['graph']>['input']>[number] | undefined,
+): (string | number)[] {
   const axes = value?.type?.tensorType?.shape?.dim ?? []
   return axes.map((axis) => axis.dimParam || integer(axis.dimValue))
 }

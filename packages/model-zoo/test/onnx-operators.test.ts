@@ -1,4 +1,4 @@
-import { SeededRandom } from '@pctodl/platform'
+import { SeededRandom } from '@pctodl/numerics'
 import { describe, expect, it } from 'vitest'
 import { type Activation, GraphBuilder } from '../src/graph-builder.js'
 import { exportOnnx, inferShapes } from '../src/index.js'

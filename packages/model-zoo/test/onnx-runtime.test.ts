@@ -1,5 +1,7 @@
-import { type NetworkName, SeededRandom } from '@pctodl/platform'
+import { SeededRandom } from '@pctodl/numerics'
+import type { NetworkName } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
+import { someOf } from '../../../test/long-tests.js'
 import { buildNetwork, exportOnnx, inferShapes } from '../src/index.js'
 import { openSession, type Result, run, withOutputs } from './onnx-model.js'
 
@@ -21,37 +23,45 @@ function standardDeviation({ values }: Result): number {
   return Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length)
 }
 
-describe.each(['resnet50', 'mobilenet_v2', 'maxvit_t'] as const)('%s in ONNX Runtime', (name) => {
-  it('gives the same scores for the same image, alone, again and beside another', async () => {
-    const session = await openSession(exportOnnx(name).model)
-    const [first, second] = [image(224, 1), image(224, 2)]
-    const { logits: single } = await run(session, first, [1, 3, 224, 224])
-    expect(single!.dims).toEqual([1, 1000])
-    expect(single!.values.every(Number.isFinite)).toBe(true)
-    expect((await run(session, first, [1, 3, 224, 224]))['logits']!.values).toEqual(single!.values)
+describe.each(someOf<NetworkName>(['resnet50', 'mobilenet_v2', 'maxvit_t'], 'mobilenet_v2', 'maxvit_t'))(
+  '%s in ONNX Runtime',
+  (name) => {
+    it('gives the same scores for the same image, alone, again and beside another', async () => {
+      const session = await openSession(exportOnnx(name).model)
+      const [first, second] = [image(224, 1), image(224, 2)]
+      const { logits: single } = await run(session, first, [1, 3, 224, 224])
+      expect(single!.dims).toEqual([1, 1000])
+      expect(single!.values.every(Number.isFinite)).toBe(true)
+      expect((await run(session, first, [1, 3, 224, 224]))['logits']!.values).toEqual(single!.values)
 
-    const { logits: twice } = await run(session, together(first, first), [2, 3, 224, 224])
-    expect(twice!.dims).toEqual([2, 1000])
-    expect(largestDifference(twice!.values.subarray(0, 1000), twice!.values.subarray(1000))).toBeLessThan(1e-5)
+      const { logits: twice } = await run(session, together(first, first), [2, 3, 224, 224])
+      expect(twice!.dims).toEqual([2, 1000])
+      expect(largestDifference(twice!.values.subarray(0, 1000), twice!.values.subarray(1000))).toBeLessThan(1e-5)
 
-    const { logits: pair } = await run(session, together(second, first), [2, 3, 224, 224])
-    expect(largestDifference(pair!.values.subarray(1000), single!.values)).toBeLessThan(1e-4)
-    // Another image gives other scores, by far more than rounding does.
-    expect(largestDifference(pair!.values.subarray(0, 1000), single!.values)).toBeGreaterThan(1e-3)
-  })
-})
+      const { logits: pair } = await run(session, together(second, first), [2, 3, 224, 224])
+      expect(largestDifference(pair!.values.subarray(1000), single!.values)).toBeLessThan(1e-4)
+      // Another image gives other scores, by far more than rounding does.
+      expect(largestDifference(pair!.values.subarray(0, 1000), single!.values)).toBeGreaterThan(1e-3)
+    })
+  },
+)
 
 /** VGG-19, which has no norms to go wrong, would need gigabytes here. */
-const probed: readonly (readonly [NetworkName, number])[] = [
-  ['resnet50', 128],
-  ['densenet201', 128],
-  ['mnasnet1_0', 128],
-  ['mobilenet_v2', 128],
-  ['efficientnet_v2_m', 128],
-  ['maxvit_t', 224],
+const probed: readonly NetworkName[] = [
+  'resnet50',
+  'densenet201',
+  'mnasnet1_0',
+  'mobilenet_v2',
+  'efficientnet_v2_m',
+  'maxvit_t',
 ]
 
-describe.each(probed)('inside %s at %i pixels', (name, size) => {
+/** What attention needs: windows that fit. */
+const sizeOf = (name: NetworkName) => (name === 'maxvit_t' ? 224 : 128)
+
+describe.each(someOf(probed, 'densenet201', 'mnasnet1_0', 'maxvit_t'))('inside %s', (name) => {
+  const size = sizeOf(name)
+
   it('every tensor has the inferred shape and stays of order 1', async () => {
     const graph = buildNetwork(name)
     const inner = graph.nodes.slice(1, -1)

@@ -1,7 +1,11 @@
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { networkNames } from '@pctodl/platform'
 import { expect, it, vi } from 'vitest'
+import { summary } from '../examples/read-onnx.js'
 import { networkFacts } from '../src/index.js'
+import { writeOnnx } from '../src/node.js'
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
 
@@ -50,4 +54,15 @@ it('has a table of the networks with the figures that the graphs give', () => {
   ].join('\n')
   const shown = /<!-- networks: begin -->\n([\s\S]*?)\n<!-- networks: end -->/.exec(readme)?.[1]
   expect(tidy(shown ?? '')).toBe(tidy(table))
+})
+
+it('shows how to read a file, and that reads one', () => {
+  expect(readme).toContain(readFileSync(new URL('../examples/read-onnx.ts', import.meta.url), 'utf8'))
+  const folder = mkdtempSync(path.join(tmpdir(), 'model-zoo-'))
+  try {
+    const [file] = writeOnnx('mobilenet_v2', folder)
+    expect(summary(file!.path)).toBe('mobilenet_v2: 3.5 M parameters, 151 operators, 0.60 GFLOP')
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 })

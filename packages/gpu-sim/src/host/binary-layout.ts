@@ -12,10 +12,6 @@ export interface Field<T> {
   set(view: DataView, offset: number, value: T): void
 }
 
-type Fields = Readonly<Record<string, Field<never>>>
-type ValueOf<F> = F extends { get(view: DataView, offset: number): infer T } ? T : never
-export type Values<F> = { [K in keyof F]: ValueOf<F[K]> }
-
 const LITTLE_ENDIAN = true
 
 export const u32: Field<number> = {
@@ -70,7 +66,8 @@ export function text(length: number): Field<string> {
   }
 }
 
-export class Layout<F> {
+/** A struct whose values are a `V`. */
+export class Layout<V extends object> {
   readonly bytes: number
   readonly alignment: number
   readonly #offsets: ReadonlyMap<string, number>
@@ -78,9 +75,9 @@ export class Layout<F> {
 
   constructor(
     readonly cName: string,
-    fields: F & { readonly [K in keyof F]: Field<ValueOf<F[K]>> },
+    fields: { readonly [K in keyof V]: Field<V[K]> },
   ) {
-    this.#entries = Object.entries(fields as unknown as Fields) as unknown as [string, Field<unknown>][]
+    this.#entries = Object.entries(fields) as [string, Field<unknown>][]
     const offsets = new Map<string, number>()
     let end = 0
     for (const [name, field] of this.#entries) {
@@ -93,17 +90,17 @@ export class Layout<F> {
     this.bytes = alignUp(end, this.alignment)
   }
 
-  offsetOf(field: keyof F & string): number {
+  offsetOf(field: keyof V & string): number {
     return this.#offsets.get(field)!
   }
 
-  read(view: DataView, base: number): Values<F> {
+  read(view: DataView, base: number): V {
     return Object.fromEntries(
       this.#entries.map(([name, field]) => [name, field.get(view, base + this.#offsets.get(name)!)]),
-    ) as Values<F>
+    ) as V
   }
 
-  write(view: DataView, base: number, values: Values<F>): void {
+  write(view: DataView, base: number, values: V): void {
     for (const [name, field] of this.#entries) {
       field.set(view, base + this.#offsets.get(name)!, (values as Record<string, unknown>)[name])
     }
@@ -129,7 +126,7 @@ export class Layout<F> {
   }
 }
 
-export function list<F>(layout: Layout<F>, length: number): Field<readonly Values<F>[]> {
+export function list<V extends object>(layout: Layout<V>, length: number): Field<readonly V[]> {
   return {
     cType: `struct ${layout.cName}`,
     length,

@@ -1,9 +1,9 @@
-import { Layout, list, text, u32, u32s, u64, type Values } from './binary-layout.js'
+import { Layout, list, text, u32, u32s, u64 } from './binary-layout.js'
 
 /** First word of a board file. */
 export const BOARD_MAGIC = 0x4d495350
 /** Raised with every change of the layout; a library of another version refuses the file. */
-export const BOARD_LAYOUT_VERSION = 2
+export const BOARD_LAYOUT_VERSION = 3
 /** The id of a process's instance where there is none. */
 export const NO_INSTANCE = 0xffffffff
 /** Stands for "this board does not tell" in a 32-bit field. */
@@ -11,7 +11,7 @@ export const NOT_TOLD = 0xffffffff
 /** Stands for "this could not be read now". */
 export const NOT_READ = 0xfffffffe
 /** The same in a 64-bit field. */
-export const NOT_READ_64 = Number.MAX_SAFE_INTEGER
+export const NOT_READ_64: number = Number.MAX_SAFE_INTEGER
 
 export const MAX_MEMORY_CLOCKS = 16
 export const MAX_SM_CLOCKS = 256
@@ -23,35 +23,67 @@ export const MAX_MIG_INSTANCES = 7
 export const GPU_INSTANCE_IDS = 15
 export const COMPUTE_INSTANCE_IDS = 7
 export const REQUEST_SLOTS = 32
+/** Events that a board's file remembers. */
+export const EVENT_SLOTS = 64
 
-export const boardHeader = new Layout('board_header', {
+export interface BoardHeader {
+  magic: number
+  version: number
+  /** Odd while `board_state` is being written. */
+  sequence: number
+  /** See `boardPresences`. */
+  presence: number
+  simulatorPid: number
+  gpuCount: number
+  gpuIndex: number
+  /** Who may change the board; see `privileges`. */
+  privilege: number
+  /** CLOCK_MONOTONIC of the last sign of life, ns. */
+  heartbeatNs: number
+}
+
+export const boardHeader: Layout<BoardHeader> = new Layout('board_header', {
   magic: u32,
   version: u32,
-  /** Odd while `board_state` is being written. */
   sequence: u32,
-  /** See `boardPresences`. */
   presence: u32,
   simulatorPid: u32,
   gpuCount: u32,
   gpuIndex: u32,
-  /** Who may change the board; see `privileges`. */
   privilege: u32,
-  /** CLOCK_MONOTONIC of the last sign of life, ns. */
   heartbeatNs: u64,
 })
 
 /** A GPU instance profile as the driver tells it. */
-export const migProfile = new Layout('mig_profile', {
+export interface MigProfileFacts {
+  name: string
+  memoryMb: number
+  /** The number by which instances are created, as `nvidia-smi mig -lgip` lists it. */
+  id: number
+  /** NVML_GPU_INSTANCE_PROFILE_*. */
+  nvmlProfile: number
+  sliceCount: number
+  instanceCount: number
+  smCount: number
+  /** SMs of a compute instance of one slice. */
+  smPerSlice: number
+  copyEngines: number
+  decoders: number
+  jpegs: number
+  ofas: number
+  memorySlices: number
+  placementCount: number
+  placements: readonly number[]
+}
+
+export const migProfile: Layout<MigProfileFacts> = new Layout('mig_profile', {
   name: text(32),
   memoryMb: u64,
-  /** The number by which instances are created, as `nvidia-smi mig -lgip` lists it. */
   id: u32,
-  /** NVML_GPU_INSTANCE_PROFILE_*. */
   nvmlProfile: u32,
   sliceCount: u32,
   instanceCount: u32,
   smCount: u32,
-  /** SMs of a compute instance of one slice. */
   smPerSlice: u32,
   copyEngines: u32,
   decoders: u32,
@@ -62,31 +94,96 @@ export const migProfile = new Layout('mig_profile', {
   placements: u32s(MAX_MIG_INSTANCES),
 })
 
-export const gpuInstance = new Layout('gpu_instance', {
+export interface GpuInstanceState {
+  usedBytes: number
+  reservedBytes: number
+  id: number
+  /** Index into the profiles of the identity. */
+  profile: number
+  /** First memory slice. */
+  start: number
+  /** Compute slices in use by compute instances, a bit each. */
+  takenSlices: number
+}
+
+export const gpuInstance: Layout<GpuInstanceState> = new Layout('gpu_instance', {
   usedBytes: u64,
   reservedBytes: u64,
   id: u32,
-  /** Index into the profiles of the identity. */
   profile: u32,
-  /** First memory slice. */
   start: u32,
-  /** Compute slices in use by compute instances, a bit each. */
   takenSlices: u32,
 })
 
 /** A compute instance is what programs see as a MIG device. */
-export const computeInstance = new Layout('compute_instance', {
+export interface ComputeInstanceState {
+  uuid: string
+  gpuInstanceId: number
+  id: number
+  sliceCount: number
+  /** First compute slice in its GPU instance. */
+  start: number
+  smCount: number
+}
+
+export const computeInstance: Layout<ComputeInstanceState> = new Layout('compute_instance', {
   uuid: text(80),
   gpuInstanceId: u32,
   id: u32,
   sliceCount: u32,
-  /** First compute slice in its GPU instance. */
   start: u32,
   smCount: u32,
 })
 
 /** What does not change while the host runs. Clocks in MHz, descending, as the driver lists them. */
-export const boardIdentity = new Layout('board_identity', {
+export interface BoardIdentity {
+  name: string
+  uuid: string
+  busId: string
+  driverVersion: string
+  nvmlVersion: string
+  vbiosVersion: string
+  cudaDriverVersion: number
+  pciDomain: number
+  pciBus: number
+  pciDevice: number
+  pciDeviceId: number
+  pciSubsystemId: number
+  brand: number
+  architecture: number
+  computeMajor: number
+  computeMinor: number
+  coreCount: number
+  memoryBusBits: number
+  pcieGenMax: number
+  pcieWidthMax: number
+  /** Flags, 0 or 1. */
+  hasEcc: number
+  hasMig: number
+  hasMemoryTemperature: number
+  hasApplicationClocks: number
+  hasInstantPower: number
+  fanCount: number
+  memoryTotalBytes: number
+  memoryReservedBytes: number
+  bar1TotalBytes: number
+  powerMinMw: number
+  powerDefaultMw: number
+  powerMaxMw: number
+  temperatureMaxC: number
+  temperatureSlowdownC: number
+  temperatureShutdownC: number
+  defaultSmClockMhz: number
+  memClockCount: number
+  memClocksMhz: readonly number[]
+  smClockCounts: readonly number[]
+  /** `MAX_SM_CLOCKS` entries per memory clock. */
+  smClocksMhz: readonly number[]
+  migProfileCount: number
+  migProfiles: readonly MigProfileFacts[]
+}
+
+export const boardIdentity: Layout<BoardIdentity> = new Layout('board_identity', {
   name: text(96),
   uuid: text(80),
   busId: text(32),
@@ -107,7 +204,6 @@ export const boardIdentity = new Layout('board_identity', {
   memoryBusBits: u32,
   pcieGenMax: u32,
   pcieWidthMax: u32,
-  /** Flags, 0 or 1. */
   hasEcc: u32,
   hasMig: u32,
   hasMemoryTemperature: u32,
@@ -127,28 +223,74 @@ export const boardIdentity = new Layout('board_identity', {
   memClockCount: u32,
   memClocksMhz: u32s(MAX_MEMORY_CLOCKS),
   smClockCounts: u32s(MAX_MEMORY_CLOCKS),
-  /** `MAX_SM_CLOCKS` entries per memory clock. */
   smClocksMhz: u32s(MAX_MEMORY_CLOCKS * MAX_SM_CLOCKS),
   migProfileCount: u32,
   migProfiles: list(migProfile, MAX_MIG_PROFILES),
 })
 
-export const boardProcess = new Layout('board_process', {
+export interface BoardProcess {
+  usedBytes: number
+  pid: number
+  /** 1 for a client of an MPS server. */
+  isMpsClient: number
+  smUtilPercent: number
+  memUtilPercent: number
+  /** `NO_INSTANCE` on an undivided board. */
+  gpuInstanceId: number
+  computeInstanceId: number
+  name: string
+}
+
+export const boardProcess: Layout<BoardProcess> = new Layout('board_process', {
   usedBytes: u64,
   pid: u32,
-  /** 1 for a client of an MPS server. */
   isMpsClient: u32,
   smUtilPercent: u32,
   memUtilPercent: u32,
-  /** `NO_INSTANCE` on an undivided board. */
   gpuInstanceId: u32,
   computeInstanceId: u32,
   name: text(96),
 })
 
 /** What changes; guarded by the header's sequence. */
-export const boardState = new Layout('board_state', {
+export interface BoardState {
   /** Wall-clock time of the reading, us since 1970. */
+  timestampUs: number
+  energyMj: number
+  memoryUsedBytes: number
+  violationPowerNs: number
+  violationThermalNs: number
+  eventReasons: number
+  powerAverageMw: number
+  powerInstantMw: number
+  powerLimitMw: number
+  smClockMhz: number
+  memClockMhz: number
+  videoClockMhz: number
+  smUtilPercent: number
+  memUtilPercent: number
+  temperatureC: number
+  memoryTemperatureC: number
+  fanPercent: number
+  pstate: number
+  pcieGen: number
+  pcieRxKbps: number
+  pcieTxKbps: number
+  computeMode: number
+  persistenceMode: number
+  applicationSmClockMhz: number
+  applicationMemClockMhz: number
+  migCurrent: number
+  migPending: number
+  gpuInstanceCount: number
+  gpuInstances: readonly GpuInstanceState[]
+  computeInstanceCount: number
+  computeInstances: readonly ComputeInstanceState[]
+  processCount: number
+  processes: readonly BoardProcess[]
+}
+
+export const boardState: Layout<BoardState> = new Layout('board_state', {
   timestampUs: u64,
   energyMj: u64,
   memoryUsedBytes: u64,
@@ -188,7 +330,19 @@ export const boardState = new Layout('board_state', {
  * A setter's request. The caller claims a slot by swapping its pid into `owner`, writes the arguments, then a new
  * `sequence`; the simulator answers with `result`, where it has one a `value`, and then the same number in `ack`.
  */
-export const boardRequest = new Layout('board_request', {
+export interface BoardRequest {
+  owner: number
+  sequence: number
+  operation: number
+  first: number
+  second: number
+  third: number
+  result: number
+  value: number
+  ack: number
+}
+
+export const boardRequest: Layout<BoardRequest> = new Layout('board_request', {
   owner: u32,
   sequence: u32,
   operation: u32,
@@ -200,23 +354,47 @@ export const boardRequest = new Layout('board_request', {
   ack: u32,
 })
 
-export type BoardHeader = Values<ConstructorArgument<typeof boardHeader>>
-export type BoardIdentity = Values<ConstructorArgument<typeof boardIdentity>>
-export type BoardProcess = Values<ConstructorArgument<typeof boardProcess>>
-export type MigProfileFacts = Values<ConstructorArgument<typeof migProfile>>
-export type GpuInstanceState = Values<ConstructorArgument<typeof gpuInstance>>
-export type ComputeInstanceState = Values<ConstructorArgument<typeof computeInstance>>
-export type BoardState = Values<ConstructorArgument<typeof boardState>>
-export type BoardRequest = Values<ConstructorArgument<typeof boardRequest>>
-type ConstructorArgument<L> = L extends Layout<infer F> ? F : never
+/** What may happen to a board, as NVML numbers it (`nvmlEventType*`). */
+export const boardEventTypes = { singleBitEcc: 0x1, doubleBitEcc: 0x2, pstate: 0x4, xid: 0x8, clock: 0x10 } as const
 
-/** Where the parts lie in a board file, bytes. */
-export const boardFile = (() => {
+export type BoardEventType = keyof typeof boardEventTypes
+
+export interface BoardEvent {
+  type: number
+  /** Of an XID its number. */
+  data: number
+}
+
+export const boardEvent: Layout<BoardEvent> = new Layout('board_event', { type: u64, data: u64 })
+
+/** The latest events: event `i` lies in slot `i % EVENT_SLOTS`, and is whole once `count` is above `i`. */
+export interface BoardEvents {
+  events: readonly BoardEvent[]
+  count: number
+}
+
+export const boardEvents: Layout<BoardEvents> = new Layout('board_events', {
+  events: list(boardEvent, EVENT_SLOTS),
+  count: u32,
+})
+
+/** Where the parts lie in a board file, and its size, bytes. */
+export interface BoardFileOffsets {
+  readonly header: number
+  readonly identity: number
+  readonly state: number
+  readonly requests: number
+  readonly events: number
+  readonly bytes: number
+}
+
+export const boardFile: BoardFileOffsets = (() => {
   const identity = 64
   const state = identity + boardIdentity.bytes
   const requests = state + boardState.bytes
-  const bytes = Math.ceil((requests + REQUEST_SLOTS * boardRequest.bytes) / 4096) * 4096
-  return { header: 0, identity, state, requests, bytes }
+  const events = Math.ceil((requests + REQUEST_SLOTS * boardRequest.bytes) / 8) * 8
+  const bytes = Math.ceil((events + boardEvents.bytes) / 4096) * 4096
+  return { header: 0, identity, state, requests, events, bytes }
 })()
 
 /** Whether a board answers: as usual, not any more (it fell off the bus), or the simulator has left with all of them. */
@@ -271,22 +449,28 @@ export function boardFileHeaderC(): string {
     GPU_INSTANCE_IDS,
     COMPUTE_INSTANCE_IDS,
     REQUEST_SLOTS,
+    EVENT_SLOTS,
     NO_INSTANCE: `0x${NO_INSTANCE.toString(16)}u`,
     ANY_PLACEMENT: `0x${ANY_PLACEMENT.toString(16)}u`,
     BOARD_IDENTITY_OFFSET: boardFile.identity,
     BOARD_STATE_OFFSET: boardFile.state,
     BOARD_REQUESTS_OFFSET: boardFile.requests,
+    BOARD_EVENTS_OFFSET: boardFile.events,
     BOARD_FILE_BYTES: boardFile.bytes,
   }
   const presenceNames = Object.entries(boardPresences).map(([name, code]) => [`BOARD_${constantCase(name)}`, code])
   const privilegeNames = Object.entries(privileges).map(([name, code]) => [`PRIVILEGE_${constantCase(name)}`, code])
+  const eventNames = Object.entries(boardEventTypes).map(([name, code]) => [
+    `EVENT_${constantCase(name)}`,
+    `${code}ull`,
+  ])
   const operationNames = Object.entries(operations).map(([name, code]) => [`OPERATION_${constantCase(name)}`, code])
   return [
     '/* Printed from src/host/board-file-layout.ts; edit that. */',
     '#pragma once',
     '#include <stddef.h>',
     '#include <stdint.h>',
-    ...[...Object.entries(constants), ...presenceNames, ...privilegeNames, ...operationNames].map(
+    ...[...Object.entries(constants), ...presenceNames, ...privilegeNames, ...operationNames, ...eventNames].map(
       ([name, value]) => `#define ${name} ${value}`,
     ),
     '',
@@ -299,6 +483,8 @@ export function boardFileHeaderC(): string {
       computeInstance,
       boardState,
       boardRequest,
+      boardEvent,
+      boardEvents,
     ].map((layout) => layout.toC()),
   ].join('\n')
 }

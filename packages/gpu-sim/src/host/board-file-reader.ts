@@ -21,7 +21,7 @@ export interface BoardReading {
 }
 
 /** A heartbeat older than this belongs to a simulator that is gone; the native library has the same limit. */
-const SILENT_NS = 3e9
+const SILENT_NS = 20e9
 
 /**
  * Read all boards of a host.

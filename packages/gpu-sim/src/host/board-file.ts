@@ -3,15 +3,20 @@ import { join } from 'node:path'
 import {
   BOARD_LAYOUT_VERSION,
   BOARD_MAGIC,
+  type BoardEventType,
   type BoardIdentity,
   type BoardRequest,
   type BoardState,
+  boardEvent,
+  boardEvents,
+  boardEventTypes,
   boardFile,
   boardHeader,
   boardIdentity,
   boardPresences,
   boardRequest,
   boardState,
+  EVENT_SLOTS,
   type Privilege,
   privileges,
   REQUEST_SLOTS,
@@ -40,6 +45,7 @@ export class BoardFile {
   readonly #requests = new Uint8Array(REQUEST_SLOTS * boardRequest.bytes)
   readonly #word = new Uint8Array(8)
   #sequence = 0
+  #eventCount = 0
 
   constructor(folder: string, identity: BoardIdentity, { gpuIndex, gpuCount, privilege, mode }: BoardFileOptions) {
     this.#fd = openSync(boardFilePath(folder, gpuIndex), 'wx+')
@@ -71,10 +77,20 @@ export class BoardFile {
     this.beat()
   }
 
-  /** The board fell off the bus; the simulator still lives. */
-  lose(): void {
-    this.#writeWord(boardHeader.offsetOf('presence'), boardPresences.lost)
+  /** Whether programs find the board: `lost` has fallen off the bus, `stopped` is without its driver. The simulator still lives. */
+  show(presence: keyof typeof boardPresences): void {
+    this.#writeWord(boardHeader.offsetOf('presence'), boardPresences[presence])
     this.beat()
+  }
+
+  /** Something has happened: who waits for such events gets it. @param data of an XID its number */
+  tell(type: BoardEventType, data: number): void {
+    const bytes = new Uint8Array(boardEvent.bytes)
+    boardEvent.write(new DataView(bytes.buffer), 0, { type: boardEventTypes[type], data })
+    const slot = boardEvents.offsetOf('events') + (this.#eventCount % EVENT_SLOTS) * boardEvent.bytes
+    writeSync(this.#fd, bytes, 0, bytes.length, boardFile.events + slot)
+    this.#eventCount++
+    this.#writeWord(boardFile.events + boardEvents.offsetOf('count'), this.#eventCount >>> 0)
   }
 
   beat(): void {

@@ -36,6 +36,19 @@ export class BoardSetters {
     this.applicationMemClockMhz = this.#topMemClock()
   }
 
+  /** What the driver forgets when it is unloaded, and a board when it is reset: everything. */
+  async forget(): Promise<void> {
+    this.computeMode = computeModes.DEFAULT
+    this.persistenceMode = 0
+    this.applicationSmClockMhz = this.#spec.boostClockMhz
+    this.applicationMemClockMhz = this.#topMemClock()
+    this.#smLocked = false
+    this.#memLockMhz = null
+    await this.#lease.resetSmClock()
+    await this.#lease.resetMemClock()
+    await this.#lease.resetPowerLimit()
+  }
+
   /** @returns an NVML return code */
   async apply(operation: number, first: number, second: number): Promise<number> {
     const name = operationNames.get(operation)

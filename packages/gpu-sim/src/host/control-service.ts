@@ -15,7 +15,8 @@ import { computeModes, nvmlReturn } from './nvml-return.js'
 /** What the host's programs ask of the simulator, and what they get. */
 export type ControlRequest =
   | { kind: 'set'; gpuIndex: number; operation: number; first: number; second: number; third?: number; uid: number }
-  | { kind: 'mps-daemon'; pipeDirectory: string }
+  /** `visible` is the daemon's own `CUDA_VISIBLE_DEVICES`. */
+  | { kind: 'mps-daemon'; pipeDirectory: string; visible?: string }
   | { kind: 'mps-command'; line: string }
   | { kind: 'attach'; pid: number; uid: number; name: string; gpu: string; pipeDirectory: string; tenant: Tenant }
   | { kind: 'counters' }
@@ -66,7 +67,7 @@ export interface ControlServiceOptions {
 export class ControlService {
   readonly #options: ControlServiceOptions
   readonly #server: Server
-  readonly #daemons = new Map<string, { readonly state: MpsDaemon; crash(): void }>()
+  readonly #daemons = new Map<string, { readonly state: MpsDaemon; readonly visible: string; crash(): void }>()
   readonly #sockets = new Set<Socket>()
 
   constructor(options: ControlServiceOptions) {
@@ -94,10 +95,11 @@ export class ControlService {
    * @throws MpsConnectionError with the CUDA error that the process would see
    */
   attach(request: Extract<ControlRequest, { kind: 'attach' }>, onTerminated: (cudaError: number) => void): Attachment {
-    const { board, device } = this.#place(request.gpu)
+    const mps = this.#daemons.get(request.pipeDirectory)
+    const daemon = mps?.state
+    const { board, device } = this.#place(mps ? visibleThrough(mps.visible, request.gpu) : request.gpu)
     assertTenants([request.tenant])
     networkWork(request.tenant.model)
-    const daemon = this.#daemons.get(request.pipeDirectory)?.state
     const { computeMode } = board.setters
     const exclusive = computeMode === computeModes.EXCLUSIVE_PROCESS
     const present = board.tenants.on(device)
@@ -160,7 +162,8 @@ export class ControlService {
           if (this.#daemons.has(request.pipeDirectory)) return { accepted: false }
           const state = new MpsDaemon({ startServer: this.#options.startServer })
           daemon = { pipeDirectory: request.pipeDirectory, state }
-          this.#daemons.set(request.pipeDirectory, { state, crash: () => socket.destroy() })
+          const { pipeDirectory, visible = '' } = request
+          this.#daemons.set(pipeDirectory, { state, visible, crash: () => socket.destroy() })
           return { accepted: true }
         }
         case 'mps-command':
@@ -187,7 +190,10 @@ export class ControlService {
     // A `quit` may wait for clients for long: other requests of the same connection queue behind it, as with the daemon.
     let queue = Promise.resolve()
     onMessages(socket, (message) => {
-      queue = queue.then(async () => send(socket, await answer(message as ControlRequest)))
+      // What is no request, or cannot be done, ends the connection of whoever asked, and not the host.
+      queue = queue
+        .then(async () => send(socket, await answer(message as ControlRequest)))
+        .catch(() => void socket.destroy())
     })
     socket.on('error', () => {})
     socket.on('close', () => {
@@ -231,6 +237,23 @@ export class ControlService {
     if (!device) throw new MpsConnectionError(CUDA_NO_DEVICE, 'no CUDA-capable device is detected')
     return { board, device }
   }
+}
+
+/**
+ * What a client that asks for a board gets through a daemon with a choice of its own: the daemon's boards are numbered anew, from 0,
+ * and no other is to be had.
+ *
+ * @param visible the daemon's `CUDA_VISIBLE_DEVICES`; empty for all boards
+ * @throws MpsConnectionError for a board that the daemon does not show
+ */
+function visibleThrough(visible: string, wanted: string): string {
+  const shown = visible.split(',').filter((name) => name !== '')
+  if (shown.length === 0) return wanted
+  const found = /^\d+$/.test(wanted) ? shown[Number(wanted)] : shown.find((name) => name.startsWith(wanted))
+  if (found === undefined) {
+    throw new MpsConnectionError(CUDA_NO_DEVICE, `the MPS daemon does not show the device '${wanted}'`)
+  }
+  return found
 }
 
 function countersReply({ counters, failureKind }: SimulatedProcess, terminated: number): CountersReply {

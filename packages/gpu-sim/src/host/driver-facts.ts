@@ -1,4 +1,5 @@
-import { type GpuSpec, SeededRandom, seedFrom } from '@pctodl/platform'
+import { SeededRandom, seedFrom } from '@pctodl/numerics'
+import type { GpuSpec } from '@pctodl/platform'
 import { type BoardIdentity, MAX_SM_CLOCKS } from './board-file-layout.js'
 import { migProfileFacts } from './mig-facts.js'
 
@@ -53,7 +54,13 @@ const pciDeviceIds: readonly (readonly [RegExp, number])[] = [
 ]
 
 /** What the driver says about a board beyond its `GpuSpec`: everything a monitor asks once. */
-export function driverFacts(spec: GpuSpec, index: number, seed: number, reservedBytes: number): BoardIdentity {
+export function driverFacts(
+  spec: GpuSpec,
+  index: number,
+  seed: number,
+  reservedBytes: number,
+  hostName?: string,
+): BoardIdentity {
   const geforce = /GeForce/.test(spec.name)
   const hbm = spec.memoryBusBits >= 1024
   const [major = 0, minor = 0] = spec.computeCapability.split('.').map(Number)
@@ -63,7 +70,7 @@ export function driverFacts(spec: GpuSpec, index: number, seed: number, reserved
   const states = [...spec.clockStates].sort((a, b) => b.memClockMhz - a.memClockMhz)
   return {
     name: spec.name,
-    uuid: boardUuid(spec, seed),
+    uuid: boardUuid(spec, seed, hostName),
     busId: `00000000:${hex(pciBus, 2)}:00.0`,
     driverVersion: DRIVER_VERSION,
     nvmlVersion: NVML_VERSION,
@@ -117,9 +124,9 @@ export function driverFacts(spec: GpuSpec, index: number, seed: number, reserved
   }
 }
 
-/** A UUID in the driver's form that depends on the board and the seed alone, so that scripts can rely on it. */
-function boardUuid(spec: GpuSpec, seed: number): string {
-  return `GPU-${uuidDigits(seedFrom(spec.key, seed, 'uuid'))}`
+/** A UUID in the driver's form that depends on the board, the seed and the host's name alone, so that scripts can rely on it. */
+function boardUuid(spec: GpuSpec, seed: number, hostName: string | undefined): string {
+  return `GPU-${uuidDigits(hostName === undefined ? seedFrom(spec.key, seed, 'uuid') : seedFrom(spec.key, seed, 'uuid', hostName))}`
 }
 
 /** The UUID of a MIG device: the same instance of the same board has the same one again. */

@@ -4,6 +4,7 @@ import type { SimulatedGpu } from '../simulated-gpu.js'
 import { BoardFile, type SetterAnswer } from './board-file.js'
 import {
   ANY_PLACEMENT,
+  type BoardEventType,
   type BoardIdentity,
   type BoardState,
   NOT_READ,
@@ -23,12 +24,21 @@ export interface HostBoardOptions {
   readonly gpuIndex: number
   readonly gpuCount: number
   readonly seed: number
+  readonly hostName: string | undefined
   readonly privilege: Privilege
   readonly fileMode: number
 }
 
 /** The window over which the driver averages bus traffic, ms. */
 const BUS_WINDOW_MS = 1000
+
+/** NVIDIA's numbers of errors (XID): the board has fallen off the bus, a process has touched memory that it must not. */
+const OFF_THE_BUS = 79
+const MEMORY_FAULT = 31
+const xidOfFault: Readonly<Partial<Record<StruckFault['kind'], number>>> = {
+  'gpu-lost': OFF_THE_BUS,
+  'mps-server-fault': MEMORY_FAULT,
+}
 
 /** One simulated board behind its file: publishes what it does, applies what setters ask. */
 export class HostBoard {
@@ -44,12 +54,20 @@ export class HostBoard {
   #violationPowerNs = 0
   #violationThermalNs = 0
   #faultsSeen = 0
+  #absence: 'lost' | 'stopped' | null = null
+  #clocks: Pick<BoardState, 'smClockMhz' | 'memClockMhz' | 'pstate'> | null = null
 
   private constructor(gpu: SimulatedGpu, setters: BoardSetters, options: HostBoardOptions) {
     this.#gpu = gpu
     this.setters = setters
     this.tenants = new HostTenants(gpu)
-    this.identity = driverFacts(gpu.spec, options.gpuIndex, options.seed, gpu.physics.process.reservedBytes)
+    this.identity = driverFacts(
+      gpu.spec,
+      options.gpuIndex,
+      options.seed,
+      gpu.physics.process.reservedBytes,
+      options.hostName,
+    )
     this.mig = new HostMig(gpu, this.identity)
     this.#sampledAtMs = gpu.clock.now()
     const { gpuIndex, gpuCount, privilege, fileMode } = options
@@ -66,18 +84,31 @@ export class HostBoard {
     return (await this.#gpu.sample()).powerAverageW !== null
   }
 
+  /** Take the board away from programs, or give it back as one that has just been reset. */
+  async setAbsence(absence: 'lost' | 'stopped' | null): Promise<void> {
+    if (absence === 'lost' && this.#absence === null) this.#file.tell('xid', OFF_THE_BUS)
+    this.#absence = absence
+    if (absence === null) await this.setters.forget()
+    await this.publish()
+    if (absence === null) this.#file.show('present')
+  }
+
   async publish(): Promise<void> {
+    if (this.#absence !== null) return this.#file.show(this.#absence)
     try {
       const { powerLimitW } = await this.#gpu.info()
-      this.#file.publish(this.#state(await this.#gpu.sample(), powerLimitW))
+      const state = this.#state(await this.#gpu.sample(), powerLimitW)
+      this.#file.publish(state)
+      this.#tellOfClocks(state)
     } catch (error) {
       if (!(error instanceof PctodlError) || error.code !== 'GPU_LOST') throw error
-      this.#file.lose()
+      this.#file.show('lost')
     }
   }
 
   /** Apply a setter; its effect is published before anybody hears of the result. */
   async set(operation: number, first: number, second: number, third = 0): Promise<SetterAnswer> {
+    if (this.#absence !== null) return { result: nvmlReturn.gpuIsLost, value: 0 }
     const answer = await this.#apply(operation, first, second, third)
     await this.publish()
     return answer
@@ -127,7 +158,24 @@ export class HostBoard {
   newFaults(): readonly StruckFault[] {
     const struck = this.#gpu.struckFaults().slice(this.#faultsSeen)
     this.#faultsSeen += struck.length
+    for (const { kind } of struck) {
+      const xid = xidOfFault[kind]
+      if (xid !== undefined) this.#file.tell('xid', xid)
+    }
     return struck
+  }
+
+  /** Something happens to the board that changes nothing of what it does. */
+  raise(event: BoardEventType, data: number): void {
+    this.#file.tell(event, data)
+  }
+
+  #tellOfClocks({ smClockMhz, memClockMhz, pstate }: BoardState): void {
+    const before = this.#clocks
+    this.#clocks = { smClockMhz, memClockMhz, pstate }
+    if (before === null) return
+    if (before.smClockMhz !== smClockMhz || before.memClockMhz !== memClockMhz) this.#file.tell('clock', 0)
+    if (before.pstate !== pstate) this.#file.tell('pstate', pstate)
   }
 
   close(): void {

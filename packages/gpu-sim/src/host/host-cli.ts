@@ -2,8 +2,10 @@ import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
+import { version } from '../../package.json'
 import { assertFaultScenario, type FaultScenario } from '../fault-scenario.js'
 import { simulatedBoards } from '../physics-of-board.js'
+import { simulateCommand } from '../simulate-command.js'
 import { runInHost } from './run-in-host.js'
 import { type HostTenantLoad, SimulatedHost } from './simulated-host.js'
 import { CudaError, runTenant } from './tenant-command.js'
@@ -14,6 +16,7 @@ const usage = `Usage:
         --gpu <board>     ${simulatedBoards.join(', ')}
         --gpus <count>    number of boards (default 1)
         --seed <number>   decides sensor errors, noise and UUIDs (default 1)
+        --name <host>     hosts of different names have boards of different UUIDs, to run side by side
         --load <tenants>  inference processes that run meanwhile: network:share:batch[:board], separated by commas
         --faults <file>   JSON with what goes wrong and when: {"faults": [{"kind": "gpu-lost", "atMs": 5000}]}
         --deny-root       nobody may change a board: treat root as an unprivileged user
@@ -22,6 +25,10 @@ const usage = `Usage:
   pctodl-gpu-sim tenant --network <name> [--batch <size>] [--seconds <duration>] [--control]
       Inside a host: be an inference process on the board; prints its counters as one JSON line per second.
         --control         obey lines on standard input: batch <size>
+  pctodl-gpu-sim simulate --gpu <board> --load <tenants> [options]
+      What tenants settle to on a board: samples/s, watts, clocks, memory; --help lists the options.
+  pctodl-gpu-sim --version
+      Print the version.
 
 Example:
   pctodl-gpu-sim host --gpu 3080Ti --load resnet50:50:32,resnet50:50:32 -- nvidia-smi
@@ -45,8 +52,13 @@ export async function hostCli(argv: readonly string[], { stdout, stderr }: HostC
       stdout.write(usage)
       return 0
     }
+    if (verb === '--version') {
+      stdout.write(`${version}\n`)
+      return 0
+    }
     if (verb === 'host') return await host(rest, stdout)
-    if (verb === 'tenant') return await tenant(rest)
+    if (verb === 'tenant') return await tenant(rest, stdout)
+    if (verb === 'simulate') return simulateCommand(rest, { stdout, stderr })
     throw new UsageError(verb === undefined ? 'no command given' : `unknown command '${verb}'`)
   } catch (error) {
     if (error instanceof UsageError || (error as NodeJS.ErrnoException).code?.startsWith('ERR_PARSE_ARGS')) {
@@ -68,6 +80,7 @@ async function host(argv: readonly string[], stdout: HostCliOutput['stdout']): P
       gpu: { type: 'string' },
       gpus: { type: 'string', default: '1' },
       seed: { type: 'string', default: '1' },
+      name: { type: 'string' },
       load: { type: 'string' },
       faults: { type: 'string' },
       mig: { type: 'string' },
@@ -96,6 +109,7 @@ async function host(argv: readonly string[], stdout: HostCliOutput['stdout']): P
     gpus: Number(values.gpus),
     seed,
     load: values.load === undefined ? [] : parseLoad(values.load),
+    ...(values.name === undefined ? {} : { name: values.name }),
     ...(values.mig === undefined ? {} : { mig: values.mig.split(',').map((name) => name.trim()) }),
     ...(values.faults === undefined ? {} : { faults: readFaults(values.faults) }),
     privilege: values['deny-root'] ? 'nobody' : values['allow-all'] ? 'everyone' : 'root',
@@ -131,7 +145,7 @@ export function parseLoad(text: string): HostTenantLoad[] {
   })
 }
 
-async function tenant(argv: readonly string[]): Promise<number> {
+async function tenant(argv: readonly string[], stdout: HostCliOutput['stdout']): Promise<number> {
   const { values } = parseArgs({
     args: [...argv],
     options: {
@@ -139,8 +153,13 @@ async function tenant(argv: readonly string[]): Promise<number> {
       batch: { type: 'string', default: '32' },
       seconds: { type: 'string' },
       control: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
     },
   })
+  if (values.help) {
+    stdout.write(usage)
+    return 0
+  }
   if (!values.network) throw new UsageError('--network is missing')
   const ended = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ended.abort())

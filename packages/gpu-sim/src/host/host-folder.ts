@@ -86,10 +86,10 @@ export class HostFolder {
     return controlSocket(this.path)
   }
 
-  /** Idempotent. */
+  /** Idempotent. What still runs here may write a last line into its log while the folder goes: then once more. */
   remove(): void {
     process.off('exit', this.#removeAtExit)
-    rmSync(this.path, { recursive: true, force: true })
+    rmSync(this.path, { recursive: true, force: true, maxRetries: 20, retryDelay: 10 })
   }
 }
 

@@ -1,14 +1,25 @@
 import { connect, type Socket } from 'node:net'
-import { createInterface } from 'node:readline'
 
-/** One JSON value a line, both ways. */
+/** Nobody has that much to say in a line, bytes. */
+const MOST_LINE_BYTES = 1024 * 1024
+
+/**
+ * One JSON value a line, both ways. Whoever sends something else, or is killed amid a reply, ends its own connection and nothing else:
+ * the socket's 'close' tells.
+ */
 export function onMessages(socket: Socket, handle: (message: unknown) => void): void {
-  const lines = createInterface({ input: socket, crlfDelay: Number.POSITIVE_INFINITY })
-  lines.on('line', (line) => {
-    if (line !== '') handle(JSON.parse(line))
+  let pending = ''
+  socket.setEncoding('utf8')
+  socket.on('data', (text: string) => {
+    const lines = (pending + text).split('\n')
+    pending = lines.pop()!
+    try {
+      for (const line of lines) if (line.trim() !== '' && !socket.destroyed) handle(JSON.parse(line))
+      if (pending.length > MOST_LINE_BYTES) socket.destroy()
+    } catch {
+      socket.destroy()
+    }
   })
-  // Whoever is killed amid a reply ends its own connection, not the host: the socket's 'close' tells.
-  lines.on('error', () => {})
 }
 
 export function send(socket: Socket, message: unknown): void {

@@ -1,5 +1,4 @@
-import type { GpuSpec } from '@pctodl/platform'
-import { MEMORY_SLICES, type MigProfile, migProfiles } from '../mig-profiles.js'
+import { type GpuSpec, MEMORY_SLICES, type MigProfile, migProfiles } from '@pctodl/platform'
 import type { MigProfileFacts } from './board-file-layout.js'
 
 const MIB = 1024 ** 2
@@ -98,7 +97,7 @@ export function computeSizes(gpuInstanceSlices: number): readonly number[] {
 export function computeSms(
   gpuInstance: Pick<MigProfileFacts, 'sliceCount' | 'smCount' | 'smPerSlice'>,
   slices: number,
-) {
+): number {
   return slices === gpuInstance.sliceCount ? gpuInstance.smCount : slices * gpuInstance.smPerSlice
 }
 

@@ -6,18 +6,21 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { boardFileHeaderC } from './board-file-layout.js'
-import { CompilerError } from './host-errors.js'
+import { CompilerError, HostProgramError } from './host-errors.js'
 
 export const NVML_LIBRARY = 'libnvidia-ml.so.1'
 
-const compilerArguments = [
+/** @internal */
+export const compilerArguments: readonly string[] = [
   '-std=gnu11',
   '-O2',
   '-Wall',
@@ -32,42 +35,116 @@ const compilerArguments = [
 export interface NativeLibraryOptions {
   /** Folder of the C sources. */
   readonly sourceFolder: string
+  /** Folder with libraries that came with the package. Default: none; everything is compiled. */
+  readonly prebuiltFolder?: string
   /** Default: `pctodl-gpu-sim` in `$XDG_CACHE_HOME` or `~/.cache`. */
   readonly cacheFolder?: string
-  /** Default: `$CC`, or `cc`. */
+  /** Whoever names one, here or as `$CC`, wants it used. Default: `cc`, where no library came with the package. */
   readonly compiler?: string
 }
 
 /**
- * Path of the compiled library; it is built at first use and kept per user under a hash of its sources, the layout of the
- * board files and the compiler.
+ * Path of the library: the one that came with the package where it is of these sources and for this system, or a compiled one. That is
+ * built at first use and kept per user under a hash of its sources, the layout of the board files and the compiler.
  *
  * @throws CompilerError where there is no C compiler, or it fails
+ * @throws HostProgramError where others could put a library of theirs in its place
  */
-export function nativeLibrary({ sourceFolder, cacheFolder, compiler }: NativeLibraryOptions): string {
-  const cc = compiler ?? (process.env['CC'] || 'cc')
-  const names = readdirSync(sourceFolder).sort()
-  const header = boardFileHeaderC()
-  const hash = createHash('sha256').update(`${process.arch}\0${cc}\0${compilerArguments.join('\0')}\0${header}`)
-  for (const name of names) hash.update(`\0${name}\0`).update(readFileSync(join(sourceFolder, name)))
+export function nativeLibrary({ sourceFolder, prebuiltFolder, cacheFolder, compiler }: NativeLibraryOptions): string {
+  const prebuilt = prebuiltFolder === undefined ? null : prebuiltLibrary(sourceFolder, prebuiltFolder)
+  const wanted = compiler ?? (process.env['CC'] || undefined)
+  if (prebuilt !== null && wanted === undefined) return prebuilt
+  const cc = wanted ?? 'cc'
+  const hash = createHash('sha256').update(
+    `${process.arch}\0${cc}\0${compilerArguments.join('\0')}\0${sourcesHash(sourceFolder)}`,
+  )
   const root = cacheFolder ?? join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'pctodl-gpu-sim')
   const folder = join(root, hash.digest('hex').slice(0, 24))
   const library = join(folder, NVML_LIBRARY)
+  mkdirSync(folder, { recursive: true, mode: 0o755 })
+  // Our own programs, and those of a host's command, execute what lies here.
+  assertOurs(existsSync(library) ? library : folder)
   if (existsSync(library)) return library
 
-  mkdirSync(folder, { recursive: true })
   // Two hosts may build at the same time: each in a folder of its own, and the finished file is moved into place.
   const build = mkdtempSync(join(folder, 'build-'))
   try {
-    writeFileSync(join(build, 'board_file.h'), header)
-    const sources = names.filter((name) => name.endsWith('.c')).map((name) => join(sourceFolder, name))
     const output = join(build, NVML_LIBRARY)
-    compile(cc, [...compilerArguments, `-I${build}`, `-I${sourceFolder}`, '-o', output, ...sources, '-ldl'])
+    compileLibrary({ sourceFolder, compiler: cc, output })
     renameSync(output, library)
   } finally {
     rmSync(build, { recursive: true, force: true })
   }
   return library
+}
+
+/**
+ * Compile the library from its sources. @param options.output its path, in a folder where a header may be put beside it
+ *
+ * @throws CompilerError
+ */
+export function compileLibrary({
+  sourceFolder,
+  compiler,
+  output,
+}: {
+  readonly sourceFolder: string
+  readonly compiler: string
+  readonly output: string
+}): void {
+  const beside = dirname(output)
+  writeFileSync(join(beside, 'board_file.h'), boardFileHeaderC())
+  const sources = readdirSync(sourceFolder)
+    .filter((name) => name.endsWith('.c'))
+    .sort()
+    .map((name) => join(sourceFolder, name))
+  compile(compiler, [...compilerArguments, `-I${beside}`, `-I${sourceFolder}`, '-o', output, ...sources])
+}
+
+/** Of what a library is made of: the C sources and the layout of the board files. */
+export function sourcesHash(sourceFolder: string): string {
+  const hash = createHash('sha256').update(boardFileHeaderC())
+  for (const name of readdirSync(sourceFolder).sort())
+    hash.update(`\0${name}\0`).update(readFileSync(join(sourceFolder, name)))
+  return hash.digest('hex')
+}
+
+/** What lies beside prebuilt libraries: of which sources they are. */
+export const PREBUILT_HASH_FILE = 'sources.sha256'
+
+/** Where the library for one platform lies in a folder of prebuilt ones. */
+export function prebuiltPath(folder: string, platform: string): string {
+  return join(folder, platform, NVML_LIBRARY)
+}
+
+/** Null where there is none of these sources for this processor and C library. */
+function prebuiltLibrary(sourceFolder: string, folder: string): string | null {
+  const library = prebuiltPath(folder, `linux-${process.arch}`)
+  const hashFile = join(folder, PREBUILT_HASH_FILE)
+  if (!existsSync(library) || !existsSync(hashFile) || !hasGlibc()) return null
+  return readFileSync(hashFile, 'utf8').trim() === sourcesHash(sourceFolder) ? library : null
+}
+
+/** They are linked with the GNU C library, of version 2.17 (2012) or newer; Alpine has another one. */
+function hasGlibc(): boolean {
+  const { header } = process.report.getReport() as unknown as {
+    readonly header: { readonly glibcVersionRuntime?: string }
+  }
+  return header.glibcVersionRuntime !== undefined
+}
+
+/** @throws HostProgramError where somebody but root and this user could have a hand in a file or a folder */
+function assertOurs(place: string): void {
+  const own = [0, process.geteuid?.() ?? 0]
+  for (let at = realpathSync(place); ; at = dirname(at)) {
+    const { uid, mode } = statSync(at)
+    const isShared = (mode & 0o022) !== 0 && (mode & 0o1000) === 0
+    if (!own.includes(uid) || isShared) {
+      const why = isShared ? 'can be written by others' : `belongs to user ${uid}`
+      throw new HostProgramError(`${at} ${why}: no library is kept there; name another folder in XDG_CACHE_HOME`)
+    }
+    if (at === dirname(at)) return
+  }
 }
 
 function compile(cc: string, args: readonly string[]): void {

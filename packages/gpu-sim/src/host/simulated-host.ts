@@ -3,13 +3,19 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { assertTenants, findGpuSpec, InvalidInputError, systemClock, type Tenant } from '@pctodl/platform'
+import {
+  assertTenants,
+  findGpuSpec,
+  findMigProfile,
+  InvalidInputError,
+  systemClock,
+  type Tenant,
+} from '@pctodl/platform'
 import type { BoardPhysics } from '../board-physics.js'
 import type { FaultScenario } from '../fault-scenario.js'
-import { findMigProfile } from '../mig-profiles.js'
 import { networkWork } from '../network-work.js'
 import { SimulatedGpu } from '../simulated-gpu.js'
-import type { Privilege } from './board-file-layout.js'
+import type { BoardEventType, Privilege } from './board-file-layout.js'
 import { type Attachment, ControlService } from './control-service.js'
 import { HostBoard } from './host-board.js'
 import { HostProgramError } from './host-errors.js'
@@ -30,12 +36,19 @@ export interface SimulatedHostOptions {
   readonly gpus?: number
   /** Default 1. Further boards get the following seeds. */
   readonly seed?: number
+  /**
+   * Hosts of different names have boards of different UUIDs, and with them leases, journals and MPS places of their own: as many as you
+   * like run side by side. Default: none, and UUIDs that depend on board and seed alone.
+   */
+  readonly name?: string
   /** Inference processes that run for as long as the host does. */
   readonly load?: readonly HostTenantLoad[]
   /** Who may change a board. Default `root`, as with the driver. */
   readonly privilege?: Privilege
   /** What goes wrong, and when; on every board. Default: nothing. */
   readonly faults?: FaultScenario
+  /** The same for single boards, by index, in place of `faults`. */
+  readonly boardFaults?: Readonly<Record<number, FaultScenario>>
   /** Coefficients in place of the board's own, e.g. with another time to start a process. */
   readonly physics?: BoardPhysics
   /** MIG profiles that each board is divided into at the start, e.g. `3g.20gb`. Default: boards are not in MIG mode. */
@@ -120,11 +133,12 @@ export class SimulatedHost {
           seed: seed + i,
           mps: 'off',
           ...(options.physics ? { physics: options.physics } : {}),
-          ...(options.faults ? { faults: options.faults } : {}),
+          ...faultsOf(options, i),
         }),
     )
     const library = nativeLibrary({
       sourceFolder: join(packageFolder(), 'native'),
+      prebuiltFolder: join(packageFolder(), 'prebuilt'),
       ...(options.cacheFolder === undefined ? {} : { cacheFolder: options.cacheFolder }),
       ...(options.compiler === undefined ? {} : { compiler: options.compiler }),
     })
@@ -134,10 +148,19 @@ export class SimulatedHost {
       ...(options.parentFolder === undefined ? {} : { parent: options.parentFolder }),
     })
     try {
-      const fileMode = process.geteuid?.() === 0 ? 0o666 : 0o600
+      // Where only root may change a board, nobody else needs to write there; whoever can write could also keep readers waiting.
+      const fileMode = process.geteuid?.() !== 0 ? 0o600 : privilege === 'everyone' ? 0o666 : 0o644
       const boards = await Promise.all(
         gpus.map((gpu, gpuIndex) =>
-          HostBoard.create(gpu, { folder: place.path, gpuIndex, gpuCount, seed: seed + gpuIndex, privilege, fileMode }),
+          HostBoard.create(gpu, {
+            folder: place.path,
+            gpuIndex,
+            gpuCount,
+            seed: seed + gpuIndex,
+            hostName: options.name,
+            privilege,
+            fileMode,
+          }),
         ),
       )
       const lspci = lspciScript(
@@ -160,6 +183,11 @@ export class SimulatedHost {
     }
   }
 
+  /** What the driver says of each board. */
+  get boards(): readonly { readonly uuid: string; readonly name: string; readonly busId: string }[] {
+    return this.#boards.map(({ identity: { uuid, name, busId } }) => ({ uuid, name, busId }))
+  }
+
   /** Programs that still run lose their boards; the folder is removed. Idempotent. */
   close(): void {
     if (this.#closed) return
@@ -169,6 +197,41 @@ export class SimulatedHost {
     for (const board of this.#boards) board.close()
     for (const standIn of this.#standIns.splice(0)) standIn.stop()
     this.#place.remove()
+  }
+
+  /** A board falls off the bus: every call about it is answered with `GPU_IS_LOST`. The others go on. */
+  async loseBoard(gpuIndex: number): Promise<void> {
+    await this.#board(gpuIndex).setAbsence('lost')
+  }
+
+  /** A lost board is reset and comes back, with the driver's defaults. */
+  async findBoard(gpuIndex: number): Promise<void> {
+    await this.#board(gpuIndex).setAbsence(null)
+  }
+
+  /**
+   * Something happens to a board that NVML tells those who wait for it, and that changes nothing else.
+   *
+   * @param data of an XID its number
+   */
+  raiseEvent(gpuIndex: number, event: BoardEventType, data = 0): void {
+    this.#board(gpuIndex).raise(event, data)
+  }
+
+  /** The driver is unloaded: no board answers, and none can be opened. */
+  async stopDriver(): Promise<void> {
+    for (const board of this.#boards) await board.setAbsence('stopped')
+  }
+
+  /** It is loaded again: all boards are back, with its defaults. */
+  async startDriver(): Promise<void> {
+    for (const board of this.#boards) await board.setAbsence(null)
+  }
+
+  #board(gpuIndex: number): HostBoard {
+    const board = this.#boards[gpuIndex]
+    if (!board) throw new InvalidInputError('gpuIndex', gpuIndex, `a board of 0 to ${this.#boards.length - 1}`)
+    return board
   }
 
   async #open(load: readonly HostTenantLoad[]): Promise<void> {
@@ -240,6 +303,11 @@ export class SimulatedHost {
     this.#standIns.push(standIn)
     return standIn
   }
+}
+
+function faultsOf({ faults, boardFaults }: SimulatedHostOptions, gpuIndex: number): { faults?: FaultScenario } {
+  const own = boardFaults?.[gpuIndex] ?? faults
+  return own ? { faults: own } : {}
 }
 
 function environmentOf(place: HostFolder): Record<string, string> {

@@ -24,7 +24,7 @@ function folder(): string {
   return made
 }
 afterEach(() => {
-  for (const each of folders.splice(0)) rmSync(each, { recursive: true, force: true })
+  for (const each of folders.splice(0)) rmSync(each, { recursive: true, force: true, maxRetries: 5 })
 })
 
 const someState = () => ({

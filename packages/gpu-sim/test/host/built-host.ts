@@ -10,9 +10,12 @@ import { physicsOfBoard } from '../../src/physics-of-board.js'
 const packageFolder = fileURLToPath(new URL('../..', import.meta.url))
 const scratch = join(packageFolder, 'node_modules')
 /** The compiled library is kept between runs; it is named after its sources. */
-export const cacheFolder = join(scratch, '.host-test-cache')
+export const cacheFolder: string = join(scratch, '.host-test-cache')
 
-export const run = promisify(execFile)
+export const run: typeof execFile.__promisify__ = promisify(execFile)
+
+/** A program starts in 0.1 s on a machine of its own, and in seconds beside ten others a core, ms. */
+const ONE_PROGRAM_MS = 45_000
 
 export interface Outcome {
   readonly code: number
@@ -28,7 +31,7 @@ export async function outcome(
   input = '',
 ): Promise<Outcome> {
   return new Promise((resolve, reject) => {
-    const child = execFile(file, [...args], { env, timeout: 30_000 }, (error, stdout, stderr) => {
+    const child = execFile(file, [...args], { env, timeout: ONE_PROGRAM_MS }, (error, stdout, stderr) => {
       if (error && typeof error.code !== 'number') return reject(error)
       resolve({ code: error ? Number(error.code) : 0, stdout, stderr })
     })
@@ -82,7 +85,7 @@ export async function buildPrograms(): Promise<BuiltPrograms> {
     splitting: false,
     outExtension: () => ({ js: '.mjs' }),
   })
-  const remove = () => rmSync(folder, { recursive: true, force: true })
+  const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   return { folder, cli: join(folder, 'cli.mjs'), programs, remove }
 }
 
@@ -101,9 +104,9 @@ export function quickStart(board: string): Pick<SimulatedHostOptions, 'board' | 
   return { board, physics: { ...physics, process: { ...physics.process, startMs: 300 } } }
 }
 
-/** Wait for a condition of a board that lives in real time. */
+/** Wait for a condition of a board that lives in real time; programs that start beside others' work take their time. */
 export async function eventually(condition: () => Promise<boolean>, what: string): Promise<void> {
-  const deadline = Date.now() + 15_000
+  const deadline = Date.now() + ONE_PROGRAM_MS
   while (!(await condition())) {
     if (Date.now() > deadline) throw new Error(`this did not come true: ${what}`)
     await new Promise((resolve) => setTimeout(resolve, 100))

@@ -34,7 +34,7 @@ describe.skipIf(missingCompiler)(`pctodl-gpu-sim host${missingCompiler ? ` (${mi
     temporary = mkdtempSync(join(tmpdir(), 'pctodl-host-test-'))
     env = { ...process.env, TMPDIR: temporary, XDG_CACHE_HOME: cacheFolder }
   })
-  afterEach(() => rmSync(temporary, { recursive: true, force: true }))
+  afterEach(() => rmSync(temporary, { recursive: true, force: true, maxRetries: 5 }))
 
   it('returns the exit code of the command and leaves nothing behind', async () => {
     const script = 'nvidia-smi -L; echo "$CUDA_MPS_PIPE_DIRECTORY"; exit 7'

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import type { Fault } from '../../src/fault-scenario.js'
 import type { SimulatedHost } from '../../src/host/simulated-host.js'
 import {
   type BuiltPrograms,
@@ -23,12 +22,11 @@ describe.skipIf(missingCompiler)(`faults in host mode${missingCompiler ? ` (${mi
   afterEach(() => host?.close())
   afterAll(() => built?.remove())
 
-  const start = async (...faults: Fault[]) => {
-    ;({ host, env } = await startHost(built.programs, {
-      ...quickStart('3080Ti'),
-      privilege: 'everyone',
-      faults: { faults },
-    }))
+  const start = async () => {
+    const started = await startHost(built.programs, { ...quickStart('3080Ti'), privilege: 'everyone' })
+    ;({ host, env } = started)
+    // Faults strike when what they need has happened: how long that takes is the machine's affair.
+    return started.host.gpus[0]!
   }
   const control = async (line: string) => (await outcome('nvidia-cuda-mps-control', [], env, `${line}\n`)).stdout.trim()
 
@@ -49,7 +47,7 @@ describe.skipIf(missingCompiler)(`faults in host mode${missingCompiler ? ` (${mi
   }
 
   it('an MPS server with a faulty client is in FAULT until all of its clients have gone', async () => {
-    await start({ kind: 'mps-server-fault', atMs: 6000, tenant: 0 })
+    const gpu = await start()
     await outcome('nvidia-cuda-mps-control', ['-d'], env)
     const [first, second] = [tenant(), tenant()]
     await eventually(async () => first.printed() !== '' && second.printed() !== '', 'both are attached')
@@ -57,6 +55,7 @@ describe.skipIf(missingCompiler)(`faults in host mode${missingCompiler ? ` (${mi
     expect(await control(`get_server_status ${server}`)).toBe('ACTIVE')
     // A stopped process does not notice, and so does not leave.
     second.child.kill('SIGSTOP')
+    gpu.strike({ kind: 'mps-server-fault', atMs: 0 })
     expect(await first.ended).toMatchObject({ code: 1, error: expect.stringContaining('CUDA error 719') })
     expect(await control(`get_server_status ${server}`)).toBe('FAULT')
     expect(await tenant().ended).toMatchObject({ code: 1, error: expect.stringContaining('CUDA error 807') })
@@ -70,9 +69,11 @@ describe.skipIf(missingCompiler)(`faults in host mode${missingCompiler ? ` (${mi
   })
 
   it('an MPS daemon that crashes takes its clients with it, and can be started again', async () => {
-    await start({ kind: 'mps-daemon-crash', atMs: 3000 })
+    const gpu = await start()
     await outcome('nvidia-cuda-mps-control', ['-d'], env)
     const work = tenant()
+    await eventually(async () => work.printed() !== '', 'it is attached')
+    gpu.strike({ kind: 'mps-daemon-crash', atMs: 0 })
     expect(await work.ended).toMatchObject({ code: 1, error: expect.stringContaining('CUDA error 806') })
     const gone = await outcome('nvidia-cuda-mps-control', [], env, 'get_server_list\n')
     expect(gone).toMatchObject({ code: 1, stderr: 'Cannot find MPS control daemon process\n' })
@@ -81,12 +82,16 @@ describe.skipIf(missingCompiler)(`faults in host mode${missingCompiler ? ` (${mi
   })
 
   it('a client that is killed is killed', async () => {
-    await start({ kind: 'client-killed', atMs: 2500 })
-    expect(await tenant().ended).toMatchObject({ signal: 'SIGKILL' })
+    const gpu = await start()
+    const work = tenant()
+    await eventually(async () => work.printed() !== '', 'it is attached')
+    gpu.strike({ kind: 'client-killed', atMs: 0 })
+    expect(await work.ended).toMatchObject({ signal: 'SIGKILL' })
   })
 
   it('readings that fail are errors, not zeros', async () => {
-    await start({ kind: 'telemetry-failing', atMs: 1200 })
+    const gpu = await start()
+    gpu.strike({ kind: 'telemetry-failing', atMs: 0 })
     const fields = 'power.draw,clocks.sm,memory.used,temperature.gpu,utilization.gpu,power.limit'
     const query = () => outcome('nvidia-smi', [`--query-gpu=${fields}`, '--format=csv,noheader'], env)
     await eventually(async () => (await query()).stdout.startsWith('[Unknown Error]'), 'telemetry fails')

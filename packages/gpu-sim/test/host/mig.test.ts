@@ -315,7 +315,7 @@ print(json.dumps(out, default=lambda number: number.value))
       built.cli,
       ...['host', '--gpu', 'A100', '--mig', profiles, '--', ...command],
     ]
-    const own = { ...process.env, XDG_CACHE_HOME: cacheFolder, TMPDIR: built.folder }
+    const own = { ...process.env, XDG_CACHE_HOME: cacheFolder }
     const listed = await outcome(process.execPath, args('4g.20gb,3g.20gb', 'nvidia-smi', '-L'), own)
     expect(listed.stdout).toMatch(/ {2}MIG 4g\.20gb {5}Device {2}0: .*\n {2}MIG 3g\.20gb {5}Device {2}1: /)
     // The half at the front is the only place for four slices.

@@ -57,7 +57,11 @@ describe.skipIf(missingCompiler)(`nvidia-smi${missingCompiler ? ` (${missingComp
   })
 
   it('knows every field that it names', async () => {
-    const names = (await smi('--help-query-gpu')).stdout.match(/(?<=")[\w.]+(?=")/g)!
+    expect((await smi('--version')).stdout).toMatch(
+      /^NVIDIA-SMI version {2}: 550\.\S+\nNVML version {8}: 550\.\d+\nDRIVER version {6}: 550\.\S+\nCUDA Version {8}: 12\.\d\n$/,
+    )
+    expect((await smi('--help-query-compute-apps')).stdout).toMatch(/^List of valid .*\n\n"timestamp"\n[\s\S]*"pid"\n/)
+    const names = (await smi('--help-query-gpu')).stdout.replace(/^.*\n/, '').match(/(?<=")[\w.]+(?=")/g)!
     expect(names.length).toBeGreaterThan(120)
     const row = await query(names.join(','), '-i', '0')
     expect(row.split(', ')).toHaveLength(names.length)

@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process'
-import { readdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { boardFileHeaderC } from '../../src/host/board-file-layout.js'
 import { CompilerError } from '../../src/host/host-errors.js'
-import { nativeLibrary } from '../../src/host/native-library.js'
+import { nativeLibrary, PREBUILT_HASH_FILE, prebuiltPath, sourcesHash } from '../../src/host/native-library.js'
 import type { SimulatedHost } from '../../src/host/simulated-host.js'
 import {
   type BuiltPrograms,
@@ -147,16 +148,60 @@ suite(`NVML library${missingCompiler ? ` (${missingCompiler})` : ''}`, () => {
     },
   )
 
+  it('tells those who wait for events what happens to a board, and nothing else', async () => {
+    const child = spawn(probe, ['events'], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+    let output = ''
+    child.stdout.on('data', (chunk: Buffer) => {
+      output += chunk
+    })
+    const ended = new Promise((resolve) => child.stdout.once('close', resolve))
+    await eventually(async () => output.includes('waiting'), 'the probe waits')
+    host.raiseEvent(0, 'clock')
+    host.raiseEvent(1, 'xid', 13)
+    host.raiseEvent(0, 'xid', 48)
+    await host.loseBoard(0)
+    await ended
+    await host.findBoard(0)
+    expect(output.split('\n').slice(1)).toEqual([
+      'create 0',
+      'types 0',
+      'supported 28',
+      'register-ecc 3',
+      'register-xid 0',
+      'none 10',
+      'waiting',
+      'event 1 8 48',
+      'event 1 8 79',
+      'ended 15',
+      '',
+    ])
+  })
+
+  it('comes with the package, and is compiled where that is of other sources', { timeout: 180_000 }, async () => {
+    const prebuiltFolder = join(built.folder, 'prebuilt')
+    const place = prebuiltPath(prebuiltFolder, `linux-${process.arch}`)
+    mkdirSync(dirname(place), { recursive: true })
+    copyFileSync(join(host.folder, 'lib', 'libnvidia-ml.so.1'), place)
+    const options = { sourceFolder: native, prebuiltFolder, cacheFolder }
+    expect(nativeLibrary(options)).toContain(cacheFolder)
+    writeFileSync(join(prebuiltFolder, PREBUILT_HASH_FILE), `${sourcesHash(native)}\n`)
+    expect(nativeLibrary(options)).toBe(place)
+    writeFileSync(join(prebuiltFolder, PREBUILT_HASH_FILE), 'of a former release')
+    expect(nativeLibrary(options)).toContain(cacheFolder)
+    // It runs with C libraries of 2013 and later, so with those of every system that Node 20 runs on.
+    const { stdout } = await run('objdump', ['-T', place])
+    const versions = [...stdout.matchAll(/GLIBC_2\.(\d+)/g)].map(([, minor]) => Number(minor))
+    expect(Math.max(...versions)).toBeLessThanOrEqual(17)
+  })
+
   it('passes the faults of a scenario on', async () => {
-    const faults = [
-      { kind: 'setter-refused', atMs: 0, reason: 'not-supported', setter: 'sm-clock' },
-      { kind: 'gpu-lost', atMs: 1500 },
-    ] as const
+    const faults = [{ kind: 'setter-refused', atMs: 0, reason: 'not-supported', setter: 'sm-clock' }] as const
     const faulty = await startHost(built.programs, { privilege: 'everyone', faults: { faults } })
     try {
       expect((await outcome(probe, ['read'], faulty.env)).stdout).toBe('init 0\npower 0\n')
       expect((await outcome(probe, ['lock', '1005'], faulty.env)).stdout).toBe('init 0\nlock 3\n')
       const smi = () => outcome('nvidia-smi', [], faulty.env)
+      faulty.host.gpus[0]!.strike({ kind: 'gpu-lost', atMs: 0 })
       await eventually(async () => (await smi()).code === 15, 'the board is lost')
       expect((await smi()).stdout).toContain('GPU is lost')
       expect((await outcome(probe, ['read'], faulty.env)).stdout).toBe('init 0\npower 15\n')
@@ -167,8 +212,11 @@ suite(`NVML library${missingCompiler ? ` (${missingCompiler})` : ''}`, () => {
 
   it('answers GPU_IS_LOST, and soon, when the simulator is killed in the middle of a call', async () => {
     // The host must be a process of its own here, to be killed.
+    // What it leaves must not lie deep: the path of a socket has 107 bytes.
+    const left = mkdtempSync(join(tmpdir(), 'pctodl-killed-'))
+    onTestFinished(() => rmSync(left, { recursive: true, force: true, maxRetries: 5 }))
     const child = spawn(process.execPath, [built.cli, 'host', '--gpu', '3080Ti', '--allow-all', '--', probe, 'spin'], {
-      env: { ...process.env, XDG_CACHE_HOME: cacheFolder, TMPDIR: built.folder },
+      env: { ...process.env, XDG_CACHE_HOME: cacheFolder, TMPDIR: left },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     let output = ''

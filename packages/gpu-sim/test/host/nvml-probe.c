@@ -119,6 +119,22 @@ int main(int count, char **arguments) {
         return 0;
     }
     unsigned int result;
+    if (!strcmp(arguments[1], "events")) {
+        void *set = NULL;
+        unsigned long long types = 0;
+        struct { void *device; unsigned long long type, data; unsigned int gpu_instance, compute_instance; } event;
+        SHOW("create", CALL(nvmlEventSetCreate, &set));
+        SHOW("types", CALL(nvmlDeviceGetSupportedEventTypes, device, &types));
+        SHOW("supported", (unsigned)types);
+        SHOW("register-ecc", CALL(nvmlDeviceRegisterEvents, device, 2ull, set));
+        SHOW("register-xid", CALL(nvmlDeviceRegisterEvents, device, 8ull, set));
+        SHOW("none", CALL(nvmlEventSetWait_v2, set, &event, 0u));
+        puts("waiting");
+        while ((result = CALL(nvmlEventSetWait_v2, set, &event, 60000u)) == 0)
+            printf("event %d %llu %llu\n", event.device == device, event.type, event.data);
+        SHOW("ended", result);
+        return 0;
+    }
     puts("spinning");
     while ((result = CALL(nvmlDeviceSetPowerManagementLimit, device, 200000u)) == 0) {}
     SHOW("spin-ended", result);

@@ -21,7 +21,11 @@ export interface OnnxOptions {
 /** The bytes of an ONNX file, and those of the file that must lie beside it when the weights are external. */
 export interface OnnxExport {
   readonly model: Uint8Array
-  readonly externalData?: { readonly fileName: string; readonly bytes: Uint8Array }
+  readonly externalData?: {
+    readonly fileName: string
+    /** Drawn when asked for. */
+    readonly bytes: Uint8Array
+  }
 }
 
 const INPUT = 'input'
@@ -50,9 +54,16 @@ export function exportOnnx(network: NetworkGraph | string, options: OnnxOptions 
   const firstAxis = batch === 'dynamic' ? 'N' : batch
   if (weights === 'embedded') return { model: encodeModel(graph, shapes, firstAxis, tensors) }
   const fileName = `${graph.name}.onnx.data`
+  let drawn: Uint8Array | undefined
   return {
     model: encodeModel(graph, shapes, firstAxis, tensors, fileName),
-    externalData: { fileName, bytes: concatenateValues(tensors) },
+    externalData: {
+      fileName,
+      get bytes() {
+        drawn ??= concatenateValues(tensors)
+        return drawn
+      },
+    },
   }
 }
 

@@ -1,4 +1,4 @@
-import { SeededRandom, seedFrom } from '@pctodl/platform'
+import { SeededRandom, seedFrom } from '@pctodl/numerics'
 import type { GraphNode, NetworkGraph, WeightTensor } from '../network-graph.js'
 import { elementCount, type Shape } from '../shapes.js'
 import { activationMoments, type Moments, secondMoment } from './activation-moments.js'

@@ -2,9 +2,8 @@ import type { BoardReading } from '../board-file-reader.js'
 import { readBoards } from '../board-file-reader.js'
 import { BoardLostError, BoardUnavailableError } from '../host-errors.js'
 import { nvmlReturn } from '../nvml-return.js'
-import { type CsvFormat, csvQueries } from './csv-query.js'
+import { type CsvFormat, csvQueries, csvQueryFields } from './csv-query.js'
 import { parseSections, textReport, xmlReport } from './full-report.js'
-import { gpuFields } from './gpu-fields.js'
 import { migCommand } from './mig-command.js'
 import { migDevicesOf } from './mig-listing.js'
 import { overviewTable } from './overview-table.js'
@@ -119,10 +118,13 @@ function parse(args: readonly string[], print: (text: string) => void): Request 
       csv = { name, fields: argument.split(',').map((field) => field.trim()) }
     } else if (written === '--format') {
       format = parseFormat(argument)
-    } else if (written === '--help-query-gpu') {
-      print(gpuFields.map((field) => [field.name, ...field.aliases].map((each) => `"${each}"`).join(' or ')).join('\n'))
-      print('\n')
+    } else if (written.startsWith('--help-query-') && csvQueryFields[name.slice('help-'.length)]) {
+      const query = name.slice('help-'.length)
+      const known = csvQueryFields[query]!.map((names) => `${names.map((each) => `"${each}"`).join(' or ')}\n`)
+      print([`List of valid properties to query for the switch "--${query}":\n`, ...known].join('\n'))
       return undefined
+    } else if (written === '--version') {
+      show = versions
     } else if (option === '-L') {
       show = gpuList
     } else if (option === '-q') {
@@ -195,6 +197,19 @@ function select(boards: readonly BoardReading[], ids: string | undefined): reado
     if (!found) throw new SmiError(6, 'No devices were found\n')
     return found
   })
+}
+
+/** What answers, as the real tool tells it of itself: numbers are those of the driver that the boards have. */
+function versions({ boards }: SmiReading): string {
+  const { driverVersion, cudaDriverVersion } = boards[0]!.identity
+  const cuda = `${Math.floor(cudaDriverVersion / 1000)}.${Math.floor((cudaDriverVersion % 1000) / 10)}`
+  return [
+    `NVIDIA-SMI version  : ${driverVersion}`,
+    `NVML version        : ${driverVersion.split('.').slice(0, 2).join('.')}`,
+    `DRIVER version      : ${driverVersion}`,
+    `CUDA Version        : ${cuda}`,
+    '',
+  ].join('\n')
 }
 
 function gpuList({ boards }: SmiReading): string {

@@ -54,6 +54,16 @@ const accountedFields: readonly QueryField<ProcessRow>[] = [
   })),
 ]
 
+/** The fields that can be asked for by each option: their names, canonical ones first. */
+export const csvQueryFields: Readonly<Record<string, readonly (readonly string[])[]>> = Object.fromEntries(
+  Object.entries({
+    'query-gpu': gpuFields,
+    'query-compute-apps': processFields,
+    'query-supported-clocks': clocksFields,
+    'query-accounted-apps': accountedFields,
+  }).map(([option, fields]) => [option, fields.map(({ name, aliases }) => [name, ...aliases])]),
+)
+
 /** What can be asked for, by the name of the option. */
 export const csvQueries: Readonly<
   Record<string, (names: readonly string[], reading: SmiReading, format: CsvFormat) => string>

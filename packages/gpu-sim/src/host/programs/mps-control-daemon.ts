@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, lstatSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { controlSocket } from '../host-folder-layout.js'
@@ -19,11 +19,12 @@ export async function serveControlPipe(onReady: () => void): Promise<number> {
   const { accepted } = await simulator.request<{ accepted: boolean }>({
     kind: 'mps-daemon',
     pipeDirectory: pipeDirectory(),
+    visible: process.env['CUDA_VISIBLE_DEVICES'] ?? '',
   })
   if (!accepted) return 1
   makeFolder(pipeDirectory())
-  rmSync(controlPipe(), { force: true })
-  writeFileSync(pidFile(), `${process.pid}\n`)
+  for (const file of [controlPipe(), pidFile()]) rmSync(file, { force: true })
+  writeFileSync(pidFile(), `${process.pid}\n`, { flag: 'wx' })
   const log = logger()
 
   return new Promise((resolve) => {
@@ -53,6 +54,8 @@ export async function serveControlPipe(onReady: () => void): Promise<number> {
     simulator.onClose = () => end(1)
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => end(0))
     server.listen(controlPipe(), () => {
+      // As the real one: whoever may come as far as the folder may become a client.
+      chmodSync(controlPipe(), 0o666)
       log('Start')
       onReady()
     })
@@ -65,6 +68,9 @@ function makeFolder(path: string): void {
     mkdirSync(path)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    // Whoever has made it first could direct what is written there.
+    const { uid } = lstatSync(path)
+    if (uid !== process.geteuid?.()) throw new Error(`${path} belongs to user ${uid}`)
   }
 }
 

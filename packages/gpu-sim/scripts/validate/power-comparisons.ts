@@ -1,0 +1,363 @@
+import { findGpuSpec, networkNames } from '@pctodl/platform'
+import { simulateSteadyState } from '../../src/index.js'
+import {
+  a100Pcie80,
+  computeBound,
+  type GenericLoad,
+  loadDrawing,
+  partlyMemoryBound,
+  powerOfLoad,
+  underLimit,
+  v100Pcie,
+} from './boards.js'
+import { type Comparison, type Point, quantile } from './comparison.js'
+import { groupBy, number, type Row } from './table.js'
+
+/** Sweeps of the power limit by language models: draw, clock and speed under limits that bind. */
+export function capSweepLlm(rows: readonly Row[]): Comparison[] {
+  const spec = { ...findGpuSpec('RTX3090'), powerLimitW: { min: 100, default: 370, max: 390 } }
+  const draw: Point[] = []
+  const clock: Point[] = []
+  const kept: Point[] = []
+  for (const sweep of groupBy(rows, 'workload')) {
+    const name = sweep[0]!['workload']!
+    const top = sweep.at(-1)!
+    const experts = name.includes('decode') && name.includes('A3B')
+    const slow = sweep[0]!
+    const speed = experts ? memoryShareFrom(slow, top, spec.boostClockMhz) : computeBound
+    const dramBytesPerS = name.includes('decode') ? 6e11 : 2.5e11
+    const load = loadDrawing(spec, { dramBytesPerS, speed }, number(top, 'sm_clock_mhz'), number(top, 'power_w'))
+    const at = (limitW: number) => underLimit(spec, load, limitW)
+    const topClock = at(number(top, 'cap_w')).clockMhz
+    for (const row of sweep.slice(experts ? 1 : 0, -1)) {
+      const capW = number(row, 'cap_w')
+      const label = `${name} at ${capW} W`
+      const simulated = at(capW)
+      draw.push({ label, measured: number(row, 'power_w'), simulated: simulated.powerW, baseline: capW })
+      clock.push({ label, measured: number(row, 'sm_clock_mhz'), simulated: simulated.clockMhz })
+      const relative = (clockMhz: number) => speed(clockMhz / spec.boostClockMhz)
+      kept.push({
+        label,
+        measured: (100 * number(row, 'throughput_tok_s')) / number(top, 'throughput_tok_s'),
+        simulated: (100 * relative(simulated.clockMhz)) / relative(topClock),
+        baseline: 100 * Math.cbrt(capW / number(top, 'cap_w')),
+      })
+    }
+  }
+  const known = 'power at 390 W; of one workload also the speed at 190 W'
+  const common = { table: 'cap_sweep_llm', board: 'RTX3090', known } as const
+  return [
+    {
+      ...common,
+      quantity: 'draw under a limit',
+      errors: 'relative',
+      heldOut: false,
+      baseline: 'the limit',
+      points: draw,
+    },
+    { ...common, quantity: 'clock under a limit', errors: 'relative', heldOut: true, baseline: 'none', points: clock },
+    {
+      ...common,
+      quantity: 'speed kept under a limit, points',
+      errors: 'points',
+      heldOut: true,
+      baseline: 'cube root of the limit',
+      points: kept,
+    },
+  ]
+}
+
+/** The share of memory time that explains how much of its speed a workload keeps at one lower clock. */
+function memoryShareFrom(slow: Row, top: Row, boostMhz: number): (relativeClock: number) => number {
+  const wanted = number(slow, 'throughput_tok_s') / number(top, 'throughput_tok_s')
+  const [a, b] = [slow, top].map((row) => number(row, 'sm_clock_mhz') / boostMhz)
+  let [low, high] = [0, 1]
+  for (let i = 0; i < 50; i++) {
+    const share = (low + high) / 2
+    const speed = partlyMemoryBound(share)
+    if (speed(a!) / speed(b!) < wanted) low = share
+    else high = share
+  }
+  return partlyMemoryBound(low)
+}
+
+/** Training under limits: how much speed the median workload keeps, against the median of the zoo's networks. */
+export function capSweepTraining(rows: readonly Row[]): Comparison[] {
+  const draw: Point[] = []
+  const kept = new Map<number, number[]>()
+  const busy = groupBy(rows, 'dataset', 'network', 'batch_size', 'optimizer').filter((group) => {
+    const top = group.find((row) => number(row, 'cap_w') === 250)
+    return top !== undefined && number(top, 'power_w') > 150
+  })
+  for (const group of busy) {
+    const top = number(group.find((row) => number(row, 'cap_w') === 250)!, 'epoch_s')
+    for (const row of group) {
+      const capW = number(row, 'cap_w')
+      kept.set(capW, [...(kept.get(capW) ?? []), (100 * top) / number(row, 'epoch_s')])
+    }
+  }
+  const limits = [...kept.keys()].filter((capW) => capW < 250).sort((a, b) => a - b)
+  const simulated = (capW: number) => {
+    const simulate = simulateSteadyState(v100Pcie, { precision: 'fp32', host: 'eager-pytorch', powerLimitW: capW })
+    return networkNames.map((model) => {
+      const state = simulate({
+        tenants: [{ model, mpsPercent: 100, batchSize: 64 }],
+        smClockMhz: v100Pcie.boostClockMhz,
+        memClockMhz: 877,
+      })
+      return { throughput: state.throughput, powerW: state.powerW }
+    })
+  }
+  const whole = simulated(250)
+  const points = limits.map((capW) => {
+    const states = simulated(capW)
+    draw.push({
+      label: `${capW} W`,
+      measured: quantile(
+        busy
+          .map((group) => group.find((row) => number(row, 'cap_w') === capW))
+          .filter((row) => row !== undefined)
+          .map((row) => number(row, 'power_w')),
+        0.5,
+      ),
+      simulated: quantile(
+        states.map((state) => state.powerW),
+        0.5,
+      ),
+      baseline: capW,
+    })
+    return {
+      label: `${capW} W`,
+      measured: quantile(kept.get(capW)!, 0.5),
+      simulated: quantile(
+        states.map((state, i) => (100 * state.throughput) / whole[i]!.throughput),
+        0.5,
+      ),
+      baseline: 100 * Math.cbrt(capW / 250),
+    }
+  })
+  const common = { table: 'cap_sweep_training', board: 'V100 PCIe', heldOut: true, known: 'nothing' } as const
+  return [
+    { ...common, quantity: 'median draw at a limit', errors: 'relative', baseline: 'the limit', points: draw },
+    {
+      ...common,
+      quantity: 'median speed kept at a limit, points',
+      errors: 'points',
+      baseline: 'cube root of the limit',
+      points,
+    },
+  ]
+}
+
+/** Four HPC codes on a grid of clocks and limits. */
+export function clockCapGrid(rows: readonly Row[]): Comparison[] {
+  const plain = rows.filter((row) => row['mem_clock_mhz'] === '')
+  const along = new Map<string, Point[]>()
+  const draw: Point[] = []
+  for (const group of groupBy(plain, 'benchmark')) {
+    const name = group[0]!['benchmark']!
+    const uncapped = group
+      .filter((row) => number(row, 'cap_w') === 300)
+      .sort((a, b) => number(a, 'sm_clock_lock_mhz') - number(b, 'sm_clock_lock_mhz'))
+    // Where the limit does not bind; the top clock of two codes is held by it.
+    const free = uncapped.filter((row) => number(row, 'power_w') < 285 || name.startsWith('pi'))
+    const anchor = free.at(-1)!
+    const speed = (clock: number) => {
+      const known = uncapped.map(
+        (row) => [number(row, 'sm_clock_lock_mhz') / 1410, number(row, 'performance')] as const,
+      )
+      const above = known.findIndex(([at]) => at >= clock - 1e-9)
+      if (above <= 0) return (known[0]![1] * (above < 0 ? 1 : clock / known[0]![0])) / known.at(-1)![1]
+      const [x0, y0] = known[above - 1]!
+      const [x1, y1] = known[above]!
+      return (y0 + ((y1 - y0) * (clock - x0)) / (x1 - x0)) / known.at(-1)![1]
+    }
+    const streaming = name === 'babelstream'
+    const dramBytesPerS = streaming ? 1.69e12 : name.startsWith('pi') ? 0 : 1e12
+    const load: GenericLoad = streaming
+      ? { flopPerS: 0, dramBytesPerS, speed: () => 1 }
+      : loadDrawing(
+          a100Pcie80,
+          { dramBytesPerS, speed },
+          number(anchor, 'sm_clock_lock_mhz'),
+          number(anchor, 'power_w'),
+        )
+    for (const row of free) {
+      if (!streaming && row === anchor) continue
+      const clockMhz = number(row, 'sm_clock_lock_mhz')
+      const kind = streaming
+        ? 'streaming power'
+        : name.startsWith('pi')
+          ? 'fp64 power along the clock'
+          : 'solver power along the clock'
+      const points = along.get(kind) ?? []
+      points.push({
+        label: `${name} at ${clockMhz} MHz`,
+        measured: number(row, 'power_w'),
+        simulated: powerOfLoad(a100Pcie80, load, clockMhz),
+        ...(streaming
+          ? {}
+          : { baseline: (number(anchor, 'power_w') * clockMhz) / number(anchor, 'sm_clock_lock_mhz') }),
+      })
+      along.set(kind, points)
+    }
+    for (const row of group) {
+      const capW = number(row, 'cap_w')
+      const lock = number(row, 'sm_clock_lock_mhz')
+      if (powerOfLoad(a100Pcie80, load, lock) < 1.15 * capW) continue
+      const { powerW } = underLimit(a100Pcie80, load, capW)
+      draw.push({ label: `${name} at ${capW} W`, measured: number(row, 'power_w'), simulated: powerW, baseline: capW })
+    }
+  }
+  const common = { table: 'clock_cap_grid_hpc', board: 'A100 80GB PCIe' } as const
+  return [
+    ...[...along].map(
+      ([quantity, points]): Comparison => ({
+        ...common,
+        quantity,
+        errors: 'relative',
+        heldOut: quantity.startsWith('solver'),
+        known: quantity.startsWith('streaming') ? 'bandwidth' : 'power at the top clock, speed',
+        baseline: quantity.startsWith('streaming') ? 'none' : 'proportional to the clock',
+        points,
+      }),
+    ),
+    {
+      ...common,
+      quantity: 'draw under a limit',
+      errors: 'relative',
+      heldOut: true,
+      known: 'as above',
+      baseline: 'the limit',
+      points: draw,
+    },
+  ]
+}
+
+/** Kernels at ten clocks: power, and the clock of the least energy. */
+export function dvfsKernels(rows: readonly Row[]): Comparison[] {
+  const power: Point[] = []
+  const optimum: Point[] = []
+  for (const group of groupBy(rows, 'set', 'benchmark', 'kernel', 'arg')) {
+    const at = (clockMhz: number) => group.find((row) => number(row, 'sm_clock_mhz') === clockMhz)
+    const [top, middle] = [at(1380), at(705)]
+    if (!top || !middle || number(top, 'dram_active') > 0.1 || number(top, 'power_w') < 120) continue
+    const cycles = (number(middle, 'time_ms') * 705) / (number(top, 'time_ms') * 1380)
+    if (cycles < 0.95 || cycles > 1.08) continue
+    // The requested clock is not the real one at 405 MHz, and doubtful at 502.
+    const usable = group.filter((row) => number(row, 'sm_clock_mhz') >= 600)
+    const load = loadDrawing(v100Pcie, { dramBytesPerS: 5e10, speed: computeBound }, 1380, number(top, 'power_w'))
+    const name = `${top['benchmark']} ${top['kernel']} ${top['arg']}`
+    const energies: { clock: number; measured: number; simulated: number }[] = []
+    for (const row of usable) {
+      const clock = number(row, 'sm_clock_mhz')
+      const simulated = powerOfLoad(v100Pcie, load, clock)
+      energies.push({ clock, measured: number(row, 'power_w') / clock, simulated: simulated / clock })
+      if (row === top) continue
+      power.push({
+        label: `${name} at ${clock} MHz`,
+        measured: number(row, 'power_w'),
+        simulated,
+        baseline: (number(top, 'power_w') * clock) / 1380,
+      })
+    }
+    const best = (value: 'measured' | 'simulated') =>
+      energies.reduce((a, b) => (b[value] < a[value] ? b : a)).clock / 1380
+    optimum.push({
+      label: name,
+      measured: 100 * best('measured'),
+      simulated: 100 * best('simulated'),
+      baseline: 100,
+    })
+  }
+  const common = {
+    table: 'dvfs_kernels',
+    board: 'V100 PCIe',
+    known: 'power at 1380 MHz; slope and floor of the voltage',
+  }
+  return [
+    {
+      ...common,
+      quantity: 'power of compute-bound kernels along the clock',
+      errors: 'relative',
+      heldOut: false,
+      baseline: 'proportional to the clock',
+      points: power,
+    },
+    {
+      ...common,
+      quantity: 'clock of least energy, points of boost',
+      errors: 'points',
+      heldOut: false,
+      baseline: 'the boost clock',
+      points: optimum,
+    },
+  ]
+}
+
+/** Units of one model at their limit, under one large matrix product. */
+export function limitUnits(rows: readonly Row[]): Comparison[] {
+  const spec = findGpuSpec('V100')
+  const bound = rows.filter((row) => row['workload'] === 'sgemm' && number(row, 'power_w') > 290)
+  const powerAt1425 = 297
+  const load = loadDrawing(spec, { dramBytesPerS: 1e11, speed: computeBound }, 1435, powerAt1425)
+  const { powerW } = underLimit(spec, load, 300)
+  return [
+    {
+      table: 'limit_sgemm_v100_units',
+      board: 'V100',
+      quantity: 'draw under the default limit',
+      errors: 'relative',
+      heldOut: false,
+      known: 'the margin of the firmware',
+      baseline: 'the limit',
+      points: bound.map((row) => ({
+        label: `unit ${row['device']}, ${row['case']}`,
+        measured: number(row, 'power_w'),
+        simulated: powerW,
+        baseline: 300,
+      })),
+    },
+  ]
+}
+
+/** Fastest and most efficient settings of servers: what the lower limit costs. */
+export function mlperfPowerPairs(rows: readonly Row[]): Comparison[] {
+  const points: Point[] = []
+  for (const pair of groupBy(rows, 'pair', 'benchmark', 'scenario')) {
+    const fastest = pair.find((row) => row['mode'] === 'MaxP')
+    const efficient = pair.find((row) => row['mode'] === 'MaxQ' && row['power_limit_configured_w'] !== '')
+    if (!fastest || !efficient || !fastest['board']!.includes('A100') || fastest['scenario'] !== 'Offline') continue
+    const pcie = fastest['board']!.includes('PCIe')
+    const spec = findGpuSpec(pcie ? 'A100' : 'A100-80GB')
+    const model = fastest['benchmark']!.includes('resnet') ? 'resnet50' : null
+    const limitW = number(efficient, 'power_limit_configured_w')
+    const topW = fastest['system']!.includes('Station') ? 275 : spec.powerLimitW.default
+    const perGpu = (row: Row) => number(row, 'throughput_per_s') / number(row, 'gpus')
+    if (model === null || limitW >= topW) continue
+    const throughput = (powerLimitW: number) =>
+      simulateSteadyState(spec, { host: 'tensorrt-like', powerLimitW })({
+        tenants: [{ model, mpsPercent: 100, batchSize: 256 }],
+        smClockMhz: 1410,
+        memClockMhz: spec.performanceMemClocksMhz[0]!,
+      }).throughput
+    points.push({
+      label: `${fastest['pair']}, ${fastest['benchmark']}, ${limitW} W`,
+      measured: (100 * perGpu(efficient)) / perGpu(fastest),
+      simulated: (100 * throughput(limitW)) / throughput(topW),
+      baseline: 100 * Math.cbrt(limitW / topW),
+    })
+  }
+  return [
+    {
+      table: 'mlperf_power_pairs',
+      board: 'A100',
+      quantity: 'resnet50 throughput of MaxQ over MaxP, points',
+      errors: 'points',
+      heldOut: true,
+      known: 'nothing; fp16 for int8',
+      baseline: 'cube root of the limit',
+      points,
+    },
+  ]
+}

@@ -1,0 +1,295 @@
+import { findGpuSpec, type GpuSpec, networkName, type Tenant } from '@pctodl/platform'
+import { type HostName, type Precision, simulateSteadyState } from '../../src/index.js'
+import { physicsFor, rtx4090 } from './boards.js'
+import type { Comparison, Point } from './comparison.js'
+import { matrixProductSeconds } from './matrix-product.js'
+import { groupBy, number, type Row } from './table.js'
+
+/** Networks of timm that are, layer by layer, the zoo's at 224 pixels. */
+const timm: Readonly<Record<string, string>> = {
+  resnet50: 'resnet50',
+  vgg19: 'vgg19',
+  densenet201: 'densenet201',
+  mobilenetv2_100: 'mobilenet_v2',
+  mnasnet_100: 'mnasnet1_0',
+  maxvit_tiny_tf_224: 'maxvit_t',
+}
+
+function throughput(
+  spec: GpuSpec,
+  tenants: readonly Tenant[],
+  host: HostName,
+  precision: Precision,
+): readonly number[] {
+  const simulate = simulateSteadyState(spec, { host, precision, physics: physicsFor(spec) })
+  const memClockMhz = spec.performanceMemClocksMhz[0]!
+  return simulate({ tenants: [...tenants], smClockMhz: spec.boostClockMhz, memClockMhz }).tenants.map(
+    (tenant) => tenant.throughput,
+  )
+}
+
+/** Inference of networks with inputs on the device, eager half precision. */
+export function timmThroughput(rows: readonly Row[], table: string): Comparison[] {
+  const spec = table.endsWith('rtx3090') ? findGpuSpec('RTX3090') : rtx4090
+  const points: Point[] = []
+  for (const row of rows) {
+    const model = timm[row['model']!.split('.')[0]!]
+    if (model === undefined || number(row, 'img_size') !== 224) continue
+    if (row['precision'] !== 'amp' || row['compile'] !== 'no') continue
+    const tenant = { model: networkName(model), mpsPercent: 100, batchSize: Math.min(1024, number(row, 'batch_size')) }
+    points.push({
+      label: `${row['model']}, batch ${row['batch_size']}, ${row['layout']}, torch ${row['torch']}`,
+      measured: number(row, 'samples_per_s'),
+      simulated: throughput(spec, [tenant], 'eager-pytorch', 'fp16')[0]!,
+      baseline:
+        (0.25 * spec.tensorFlopPerClockPerSm * spec.smCount * spec.boostClockMhz * 1e6) / (2e9 * number(row, 'gmacs')),
+    })
+  }
+  return [
+    {
+      table,
+      board: spec.key,
+      quantity: 'images/s of the networks that the zoo has',
+      errors: 'relative',
+      heldOut: true,
+      known: 'nothing; host eager-pytorch',
+      baseline: 'a quarter of the tensor peak',
+      points,
+    },
+  ]
+}
+
+/** ResNet-50 by batch size, eager and fused. */
+export function resnetBatch(rows: readonly Row[]): Comparison[] {
+  const boards = { 'A100 80GB SXM4': 'A100-80GB', 'A100 40GB SXM4': 'A100-80GB', 'V100 16GB SXM2': 'V100' } as const
+  const points = new Map<string, Point[]>()
+  for (const row of rows) {
+    const key = boards[row['board'] as keyof typeof boards]
+    const precision = row['precision']!
+    const fp16 = precision.startsWith('FP16') || precision.startsWith('Mixed')
+    if (!row['network']!.startsWith('resnet50') || !key || precision.includes('XLA')) continue
+    const host = row['framework']!.startsWith('MXNet') ? 'device-only' : 'eager-pytorch'
+    const spec = findGpuSpec(key)
+    const tenant = { model: 'resnet50', mpsPercent: 100, batchSize: number(row, 'batch_size') }
+    const simulated = fp16 ? 'fp16' : precision.startsWith('TF32') ? 'tf32' : 'fp32'
+    const of = `${key}|${simulated}|${host === 'device-only' ? 'MXNet' : 'eager'}`
+    const largest = rows
+      .filter((other) => ['framework', 'board', 'precision'].every((column) => other[column] === row[column]))
+      .reduce((top, other) => Math.max(top, number(other, 'images_per_s')), 0)
+    points.set(of, [
+      ...(points.get(of) ?? []),
+      {
+        label: `${row['framework']}, ${precision}, batch ${row['batch_size']}`,
+        measured: number(row, 'images_per_s'),
+        simulated: throughput(spec, [tenant], host, simulated)[0]!,
+        baseline: largest,
+      },
+    ])
+  }
+  return [...points].map(([of, each]): Comparison => {
+    const [board, precision, kind] = of.split('|')
+    return {
+      table: 'throughput_resnet_batch',
+      board: board!,
+      quantity: `resnet50 images/s by batch, ${precision}, ${kind}`,
+      errors: 'relative',
+      heldOut: false,
+      known: 'nothing; MXNet as device-only, others eager-pytorch',
+      baseline: 'the highest of the curve',
+      points: each,
+    }
+  })
+}
+
+/** One network at an MPS share: latency, and relative to the whole board. */
+export function mpsSolo(rows: readonly Row[]): Comparison[] {
+  const spec = findGpuSpec('V100')
+  const absolute: Point[] = []
+  const relative: Point[] = []
+  for (const curve of groupBy(rows, 'network', 'batch_size')) {
+    const model = curve[0]!['network']!
+    if (!['resnet50', 'vgg19'].includes(model)) continue
+    const batchSize = number(curve[0]!, 'batch_size')
+    const at = (mpsPercent: number) =>
+      batchSize / throughput(spec, [{ model, mpsPercent, batchSize }], 'tensorrt-like', 'fp32')[0]!
+    const whole = curve.find((row) => number(row, 'share_pct') >= 90)
+    for (const row of curve) {
+      const share = number(row, 'share_pct')
+      const label = `${model}, batch ${batchSize}, ${share} %`
+      const seconds = at(share)
+      absolute.push({ label, measured: number(row, 'latency_ms'), simulated: 1000 * seconds })
+      if (whole === undefined || row === whole) continue
+      relative.push({
+        label,
+        measured: number(row, 'latency_ms') / number(whole, 'latency_ms'),
+        simulated: seconds / at(number(whole, 'share_pct')),
+        baseline: number(whole, 'share_pct') / share,
+      })
+    }
+  }
+  const common = { table: 'sharing_mps_solo_v100', board: 'V100', errors: 'relative', heldOut: false } as const
+  return [
+    {
+      ...common,
+      quantity: 'latency at a share, fp32',
+      known: 'nothing; host tensorrt-like',
+      baseline: 'none',
+      points: absolute,
+    },
+    {
+      ...common,
+      quantity: 'latency over the whole board',
+      known: 'nothing',
+      baseline: 'one over the share',
+      points: relative,
+    },
+  ]
+}
+
+/** Two networks side by side: how much a neighbour slows one down. */
+export function mpsPairs(rows: readonly Row[]): Comparison[] {
+  const spec = findGpuSpec('V100')
+  const zoo = ['resnet50', 'vgg19']
+  const points: Point[] = []
+  for (const row of rows) {
+    const models = [row['network_a']!, row['network_b']!]
+    if (!models.every((model) => zoo.includes(model))) continue
+    const tenants = ['a', 'b'].map((side, i) => ({
+      model: models[i]!,
+      mpsPercent: number(row, `share_${side}_pct`),
+      batchSize: number(row, `batch_${side}`),
+    }))
+    const together = throughput(spec, tenants, 'tensorrt-like', 'fp32')
+    tenants.forEach((tenant, i) => {
+      const side = i === 0 ? 'a' : 'b'
+      const alone = throughput(spec, [tenant], 'tensorrt-like', 'fp32')[0]!
+      const solo = number(row, `solo_latency_${side}_ms`)
+      if (!(solo > 0)) return
+      points.push({
+        label: `${tenant.model} at ${tenant.mpsPercent} % and batch ${tenant.batchSize} beside ${models[1 - i]}`,
+        measured: 100 * (number(row, `latency_${side}_ms`) / solo - 1),
+        simulated: 100 * (alone / together[i]! - 1),
+        baseline: 0,
+      })
+    })
+  }
+  return [
+    {
+      table: 'sharing_mps_pairs_v100',
+      board: 'V100',
+      quantity: 'slowdown by a neighbour, points',
+      errors: 'points',
+      heldOut: false,
+      known: 'nothing; resnet50 and vgg19 alone are in the zoo',
+      baseline: 'no slowdown',
+      points,
+    },
+  ]
+}
+
+/** Power and clock at a share, and of one to five processes. */
+export function mpsPower(power: readonly Row[], count: readonly Row[]): Comparison[] {
+  const spec = findGpuSpec('V100')
+  const simulate = simulateSteadyState(spec, { host: 'tensorrt-like', precision: 'fp32' })
+  const settings = { smClockMhz: 1530, memClockMhz: 877 }
+  const watts: Point[] = []
+  const clocks: Point[] = []
+  const add = (label: string, row: Row, tenants: Tenant[]) => {
+    const state = simulate({ tenants, ...settings })
+    watts.push({ label, measured: number(row, 'power_w'), simulated: state.powerW, baseline: 300 })
+    clocks.push({ label, measured: number(row, 'sm_clock_mhz'), simulated: state.smClockMhz, baseline: 1530 })
+  }
+  for (const row of power) {
+    const model = row['network']!
+    if (!['resnet50', 'vgg19'].includes(model)) continue
+    const [batchSize, mpsPercent] = [number(row, 'batch_size'), number(row, 'share_pct')]
+    add(`${model}, batch ${batchSize}, ${mpsPercent} %`, row, [{ model, mpsPercent, batchSize }])
+  }
+  for (const row of count) {
+    const processes = number(row, 'processes')
+    const tenants = Array.from({ length: processes }, () => ({ model: 'vgg19', mpsPercent: 20, batchSize: 32 }))
+    add(`${processes} of vgg19 at 20 %`, row, tenants)
+  }
+  const common = { board: 'V100', errors: 'relative', heldOut: false, known: 'nothing' } as const
+  const table = 'sharing_mps_power_v100, _count_v100'
+  return [
+    { ...common, table, quantity: 'power at shares', baseline: 'the limit', points: watts },
+    { ...common, table, quantity: 'clock at shares', baseline: 'the boost clock', points: clocks },
+  ]
+}
+
+/** Matrix products of language models by number of tokens. */
+export function matrixProducts(rows: readonly Row[]): Comparison[] {
+  const spec = findGpuSpec('A100-80GB')
+  const large: Point[] = []
+  const small: Point[] = []
+  for (const row of rows) {
+    const tokens = number(row, 'num_tokens')
+    const shards = number(row, 'tensor_parallel')
+    const [width, inner] = [number(row, 'n_embd'), number(row, 'n_expanded_embd') / shards]
+    // The attention's input product holds query, key and value heads; the other one is square.
+    const heads = number(row, 'n_kv_head') / number(row, 'n_head')
+    const products = [
+      ['attn_pre_proj_ms', width, (width * (1 + 2 * heads)) / shards],
+      ['attn_post_proj_ms', width / shards, width],
+      ['mlp_down_proj_ms', inner, width],
+    ] as const
+    for (const [column, k, n] of products) {
+      const measured = number(row, column)
+      if (!(measured > 0.03)) continue
+      const point = {
+        label: `${row['model']} ${column.slice(0, -3)}, ${tokens} tokens`,
+        measured,
+        simulated: 1000 * matrixProductSeconds(spec, tokens, k, n),
+        baseline: (1000 * 2 * tokens * k * n) / (0.7 * 312e12),
+      }
+      if (tokens >= 512) large.push(point)
+      else small.push(point)
+    }
+  }
+  const common = {
+    table: 'llm_operators',
+    board: 'A100-80GB',
+    errors: 'relative',
+    baseline: '0.7 of the tensor peak',
+  } as const
+  return [
+    {
+      ...common,
+      quantity: 'matrix products, 512 rows and more',
+      heldOut: false,
+      known: 'the share of the peak',
+      points: large,
+    },
+    { ...common, quantity: 'matrix products, fewer rows', heldOut: false, known: 'nothing', points: small },
+  ]
+}
+
+/** What busy neighbours cost a MIG slice. */
+export function migNeighbours(rows: readonly Row[]): Comparison[] {
+  const points: Point[] = []
+  const cost = 100 * physicsFor(findGpuSpec('A100-80GB')).work.migNeighbourCost
+  for (const pair of groupBy(rows, 'round', 'benchmark', 'scenario')) {
+    const idle = pair.find((row) => row['neighbours'] === 'other slices idle')
+    const busy = pair.find((row) => row !== idle)
+    if (!idle || !busy || idle['scenario'] !== 'Offline') continue
+    points.push({
+      label: `${idle['round']} ${idle['benchmark']}`,
+      measured: 100 * (1 - number(busy, 'throughput_per_s') / number(idle, 'throughput_per_s')),
+      simulated: cost,
+      baseline: 0,
+    })
+  }
+  return [
+    {
+      table: 'mlperf_mig_neighbours',
+      board: 'A100-80GB',
+      quantity: 'throughput lost to busy neighbours, points',
+      errors: 'points',
+      heldOut: false,
+      known: 'the middle of the range',
+      baseline: 'no loss',
+      points,
+    },
+  ]
+}

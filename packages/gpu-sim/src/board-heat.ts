@@ -1,0 +1,26 @@
+import type { ThermalPhysics } from './board-physics.js'
+
+/** Heat of a board in two nodes: a die that answers within a second, on a cooler that takes half a minute. */
+export class BoardHeat {
+  readonly #thermal: ThermalPhysics
+  #coolerC: number
+  #dieRiseK: number
+
+  /** @param powerW that the board has drawn for long */
+  constructor(thermal: ThermalPhysics, powerW: number) {
+    this.#thermal = thermal
+    this.#coolerC = thermal.ambientC + (thermal.resistance - thermal.dieResistance) * powerW
+    this.#dieRiseK = thermal.dieResistance * powerW
+  }
+
+  get dieC(): number {
+    return this.#coolerC + this.#dieRiseK
+  }
+
+  tick(powerW: number, seconds: number): void {
+    const { ambientC, resistance, timeConstantS, dieResistance, dieTimeConstantS } = this.#thermal
+    const coolerTargetC = ambientC + (resistance - dieResistance) * powerW
+    this.#coolerC += (coolerTargetC - this.#coolerC) * (seconds / timeConstantS)
+    this.#dieRiseK += (dieResistance * powerW - this.#dieRiseK) * (seconds / dieTimeConstantS)
+  }
+}

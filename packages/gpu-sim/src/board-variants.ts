@@ -1,0 +1,187 @@
+import { SeededRandom, seedFrom } from '@pctodl/numerics'
+import { findGpuSpec, type GpuSpec, InvalidInputError } from '@pctodl/platform'
+import rtx3080TiFits from '../coefficients/3080Ti.variants.json' with { type: 'json' }
+import a100Fits from '../coefficients/A100.variants.json' with { type: 'json' }
+import type { BoardPhysics, FirmwarePhysics, SensorPhysics } from './board-physics.js'
+import { derivePhysics } from './derive-physics.js'
+import { type HostProfile, hostOfBoard } from './host-profile.js'
+import { calibratedBoards, originOfBoard, physicsOfBoard } from './physics-of-board.js'
+
+/** Another board that agrees with the measurements, too: how well by board and equations is in the README. */
+export interface BoardVariant {
+  /** Board, seed where it is not 1, and index: `A100~v3`, `A100~s7v3`. Accepted wherever a board's name is. */
+  readonly name: string
+  /** In words: how it differs. */
+  readonly differs: string
+  readonly spec: GpuSpec
+  readonly physics: BoardPhysics
+  readonly host: HostProfile
+}
+
+export interface BoardVariantsOptions {
+  /** How many. Default 8. */
+  readonly count?: number
+  /** Other numbers, other variants. Default 1. */
+  readonly seed?: number
+}
+
+/** A structure fitted to a calibrated board. */
+interface StructureFit {
+  readonly structure: string
+  readonly physics: BoardPhysics
+  readonly host: Omit<HostProfile, 'name'>
+  /** Coefficients that were fitted, as paths, e.g. `host.kernelFloorUs`. */
+  readonly paths: readonly string[]
+  /** Lower triangle by which independent normal numbers become relative changes of these that the measurements allow. */
+  readonly spread: readonly (readonly number[])[]
+}
+
+const fits: Readonly<Record<string, readonly StructureFit[]>> = {
+  '3080Ti': rtx3080TiFits as unknown as StructureFit[],
+  A100: a100Fits as unknown as StructureFit[],
+}
+
+/**
+ * Boards that all fit the measurements and are not the same board: they differ in coefficients (drawn from the posterior of
+ * the fit), in the equations of contention, saturation, voltage and host, in firmware, cooler and sensor. What holds on one
+ * truth only because it is that truth, fails on some of them. The first so many of a seed are the same for every `count`.
+ *
+ * @param board key, product name or alias
+ * @throws UnknownNameError for a board that cannot be simulated
+ * @throws InvalidInputError for a count that is not a whole number from 1 to 10,000
+ */
+export function boardVariants(board: string, { count = 8, seed = 1 }: BoardVariantsOptions = {}): BoardVariant[] {
+  if (!Number.isInteger(count) || count < 1 || count > 10_000) {
+    throw new InvalidInputError('count', count, 'a whole number from 1 to 10000')
+  }
+  const spec = findGpuSpec(board)
+  return Array.from({ length: count }, (_, i) => boardVariant(spec, i + 1, seed))
+}
+
+/** The variant that a name like `A100~v3` spells; null for a name without `~`. @throws InvalidInputError for one misspelt */
+export function findBoardVariant(name: string): BoardVariant | null {
+  if (!name.includes('~')) return null
+  const [, board, seed, index] = /^(.+)~(?:s(\d{1,9}))?v([1-9]\d{0,4})$/.exec(name) ?? []
+  if (board === undefined)
+    throw new InvalidInputError('board', name, 'a board, or a variant of one: A100~v3, A100~s7v3')
+  return boardVariant(findGpuSpec(board), Number(index), seed === undefined ? 1 : Number(seed))
+}
+
+function boardVariant(spec: GpuSpec, index: number, seed: number): BoardVariant {
+  // Throws where a board cannot be simulated.
+  physicsOfBoard(spec)
+  const random = new SeededRandom(seedFrom(spec.key, seed, 'variant', index))
+  const origin = originOfBoard(spec)
+  const ofOrigin = fits[origin]!
+  // In turn, so that few variants already differ in structure.
+  const fit = ofOrigin[index % ofOrigin.length]!
+  const drawn = drawCoefficients(fit, random)
+  const known = { spec: findGpuSpec(origin), physics: drawn.physics }
+  const derived = spec.key === origin ? drawn.physics : derivePhysics(spec, known)
+  const usual = hostOfBoard(spec)
+  const firmware = drawFirmware(spec, derived.firmware, random)
+  const sensor = drawSensor(spec, derived.sensor, random)
+  const { thermal, power } = derived
+  const cooler = within(random, 0.9, 1.1)
+  const physics: BoardPhysics = {
+    ...derived,
+    firmware: firmware.physics,
+    sensor,
+    power: { ...power, leakageScaleK: power.leakageScaleK * within(random, 0.8, 1.25) },
+    thermal: {
+      ...thermal,
+      ambientC: thermal.ambientC + within(random, -4, 6),
+      resistance: thermal.resistance * cooler,
+      dieResistance: thermal.dieResistance * cooler,
+      timeConstantS: thermal.timeConstantS * within(random, 0.6, 1.6),
+    },
+  }
+  const host = (calibratedBoards as readonly string[]).includes(spec.key)
+    ? { name: 'paper', ...drawn.host }
+    : { ...usual, overlap: drawn.host.overlap, launchUs: usual.launchUs * within(random, 0.75, 1.3) }
+  const { contention, saturation } = physics.work
+  return {
+    name: `${spec.key}~${seed === 1 ? '' : `s${seed}`}v${index}`,
+    differs: [
+      `contention ${contention}`,
+      `saturation ${saturation}`,
+      `voltage ${physics.power.voltageCurve}`,
+      `host overlap ${host.overlap}`,
+      `firmware ${firmware.words}`,
+      `sensor window ${sensor.averageWindowMs} of ${sensor.periodMs} ms`,
+      'coefficients from the posterior',
+    ].join(', '),
+    spec,
+    physics,
+    host,
+  }
+}
+
+const whole = ['efficiency', 'l2HitShare', 'contentionExponent']
+const LARGEST_SHARE = 0.99
+/** Of a step that a coefficient at its bound would stop altogether. */
+const SHORTEST_STEP = 0.3
+
+/** No coefficient of a variant is further than this from its fit, as a logarithm: there the fit is no longer a parabola. */
+const FURTHEST = 0.5
+
+function drawCoefficients(fit: StructureFit, random: SeededRandom) {
+  const copy = structuredClone({ physics: fit.physics, host: fit.host })
+  const normals = fit.paths.map(() => Math.max(-2, Math.min(2, random.normal())))
+  const changes = fit.spread.map((row) => row.reduce((sum, factor, j) => sum + factor * normals[j]!, 0))
+  const places = fit.paths.map((path) => {
+    const keys = path.split('.')
+    const parent = keys.slice(0, -1).reduce<unknown>((node, key) => (node as Record<string, unknown>)[key], copy)
+    return {
+      parent: parent as Record<string, number>,
+      key: keys.at(-1)!,
+      isShare: keys.some((key) => whole.includes(key)),
+    }
+  })
+  // Coefficients compensate each other: whoever stops one alone leaves the measurements, so the whole step is shortened.
+  const shares = places.map(({ parent, key, isShare }, i) => {
+    const room = isShare && changes[i]! > 0 ? Math.max(0, Math.log(LARGEST_SHARE / parent[key]!)) : FURTHEST
+    return Math.abs(changes[i]!) <= room ? 1 : room / Math.abs(changes[i]!)
+  })
+  const step = Math.max(SHORTEST_STEP, Math.min(1, ...shares))
+  places.forEach(({ parent, key, isShare }, i) => {
+    const value = parent[key]! * Math.exp(step * Math.max(-FURTHEST, Math.min(FURTHEST, changes[i]!)))
+    parent[key] = isShare ? Math.min(LARGEST_SHARE, value) : value
+  })
+  return copy
+}
+
+/** A plateau of a third of the boards, at 93 to 97 % of the default limit; the air-cooled RTX 3090 always has its own. */
+function drawFirmware(spec: GpuSpec, firmware: FirmwarePhysics, random: SeededRandom) {
+  const law = random.uniform() < 0.3 ? ('step' as const) : ('integral' as const)
+  const plateau = random.uniform() < 1 / 3
+  const share = within(random, 0.93, 0.97)
+  const physics: FirmwarePhysics = {
+    ...firmware,
+    law,
+    margin: law === 'step' ? 0 : Math.max(firmware.margin, within(random, 0, 0.007)),
+    hysteresis: within(random, 0.985, 0.995),
+    periodMs: 5 * Math.round(within(random, 2, 8)),
+    averageMs: within(random, 40, 150),
+    clockLatencyMs: within(random, 15, 60),
+    ...(plateau && firmware.plateauW === null
+      ? { plateauW: Math.round(share * spec.powerLimitW.default), plateauUpToW: spec.powerLimitW.max }
+      : {}),
+  }
+  const words = physics.plateauW === null ? law : `${law} with a plateau at ${physics.plateauW} W`
+  return { physics, words }
+}
+
+/** Window and refresh: another driver, or another reading. */
+function drawSensor(spec: GpuSpec, sensor: SensorPhysics, random: SeededRandom): SensorPhysics {
+  const windows = spec.powerReading === 'one-second-average' ? [1000, 1000, 100] : [25, 25, 100]
+  return {
+    ...sensor,
+    averageWindowMs: sensor.averageWindowMs < 25 ? sensor.averageWindowMs : windows[random.integer(windows.length)]!,
+    noiseW: sensor.noiseW * within(random, 0.5, 2),
+  }
+}
+
+function within(random: SeededRandom, low: number, high: number): number {
+  return low + (high - low) * random.uniform()
+}

@@ -1,0 +1,83 @@
+import type { GpuSpec } from '@pctodl/platform'
+import { InvalidInputError } from '@pctodl/platform'
+import paperHosts from '../coefficients/paper-hosts.json' with { type: 'json' }
+
+/** The machine and framework that feed a board: apart from it, for the same board does four times as much in another host. */
+export interface HostProfile {
+  readonly name: string
+  /** Host time to launch one operator, us. */
+  readonly launchUs: number
+  /** Operators/s that all clients together can launch. */
+  readonly launchCapacityPerS: number
+  /** Host time per image (conversion and copy), us. */
+  readonly imageHostUs: number
+  /** Further host time per image once the input batch has left the host cache (from about `spillBatch` on), us. */
+  readonly imageSpillUs: number
+  readonly spillBatch: number
+  /** Images/s that all clients together can prepare and copy. */
+  readonly imageCapacityPerS: number
+  /**
+   * How launches overlap with kernels: the exponent of the norm that joins their times. 6: side by side, 12 % longer than
+   * either when equal. 1: one after the other.
+   */
+  readonly overlap: number
+  /** Time on the device per kernel that shrinks with neither clock nor SMs: its start, its end, the gap to the next, us. */
+  readonly kernelFloorUs: number
+  /** Whether normalisation, activation and sums are computed within the kernel before them, as compiled engines do. */
+  readonly fuses: boolean
+}
+
+/** Names of the hosts that every board can be put into. */
+export const hostNames = ['paper', 'eager-pytorch', 'tensorrt-like', 'device-only'] as const
+export type HostName = (typeof hostNames)[number]
+
+/** Preparation that happens elsewhere or before: inputs lie on the device. */
+const preparedInputs = { imageHostUs: 0, imageSpillUs: 0, spillBatch: 45, imageCapacityPerS: 1e9 } as const
+
+/** Launches of a recent processor under eager PyTorch: 5 to 8 us an operator; engines fuse operators and replay a graph. */
+const hosts: Readonly<Record<Exclude<HostName, 'paper'>, HostProfile>> = {
+  'eager-pytorch': {
+    name: 'eager-pytorch',
+    launchUs: 6.5,
+    launchCapacityPerS: 1.2e6,
+    ...preparedInputs,
+    overlap: 6,
+    kernelFloorUs: 4,
+    fuses: false,
+  },
+  'tensorrt-like': {
+    name: 'tensorrt-like',
+    launchUs: 1.5,
+    launchCapacityPerS: 5e6,
+    ...preparedInputs,
+    overlap: 6,
+    kernelFloorUs: 3,
+    fuses: true,
+  },
+  'device-only': {
+    name: 'device-only',
+    launchUs: 0,
+    launchCapacityPerS: 1e12,
+    ...preparedInputs,
+    overlap: 6,
+    kernelFloorUs: 2,
+    fuses: false,
+  },
+}
+
+/**
+ * The host of a board: one by name, one described, or the board's usual one. That is `paper`, the host whose measurements the
+ * two calibrated boards were fitted to, on these two, and `eager-pytorch` on all others: nothing says that they sat in a slow one.
+ *
+ * @throws InvalidInputError for a name that is no host's
+ */
+export function hostOfBoard(spec: GpuSpec, host?: HostName | HostProfile): HostProfile {
+  if (typeof host === 'object') return host
+  const paper = paperHosts as Readonly<Record<string, Omit<HostProfile, 'name'>>>
+  const name = host ?? (spec.key in paper ? 'paper' : 'eager-pytorch')
+  // A board that the paper's authors did not have stands in the host of their data-centre board.
+  if (name === 'paper') return { name, ...(paper[spec.key] ?? paper['A100']!) }
+  const known = hosts[name]
+  if (!known) throw new InvalidInputError('host', host, `'${hostNames.join("', '")}' or a host profile`)
+  return known
+}

@@ -1,0 +1,63 @@
+/** Requests of one service that wait, by their time of arrival: a ring, so that neither end costs anything. */
+export class RequestQueue {
+  #arrivedMs: Float64Array = new Float64Array(64)
+  #again: Uint8Array = new Uint8Array(64)
+  #first = 0
+  #length = 0
+
+  get length(): number {
+    return this.#length
+  }
+
+  /** When the first in line arrived, ms; meaningless where nobody waits. */
+  get firstArrivedMs(): number {
+    return this.#arrivedMs[this.#first]!
+  }
+
+  push(arrivedMs: number): void {
+    if (this.#length === this.#arrivedMs.length) this.#grow()
+    const at = (this.#first + this.#length++) & (this.#arrivedMs.length - 1)
+    this.#arrivedMs[at] = arrivedMs
+    this.#again[at] = 0
+  }
+
+  /** Back to the front, for a second time. */
+  putBack(arrivedMs: number): void {
+    if (this.#length === this.#arrivedMs.length) this.#grow()
+    this.#first = (this.#first - 1) & (this.#arrivedMs.length - 1)
+    this.#arrivedMs[this.#first] = arrivedMs
+    this.#again[this.#first] = 1
+    this.#length++
+  }
+
+  /** Take the first in line out: when they arrived, and whether they were begun with before. */
+  take(count: number, arrivedMs: Float64Array, again: Uint8Array): void {
+    const mask = this.#arrivedMs.length - 1
+    for (let i = 0; i < count; i++) {
+      const at = (this.#first + i) & mask
+      arrivedMs[i] = this.#arrivedMs[at]!
+      again[i] = this.#again[at]!
+    }
+    this.drop(count)
+  }
+
+  /** Let the first in line go. */
+  drop(count: number): void {
+    this.#first = (this.#first + count) & (this.#arrivedMs.length - 1)
+    this.#length -= count
+  }
+
+  #grow(): void {
+    const size = this.#arrivedMs.length
+    const arrivedMs = new Float64Array(2 * size)
+    const again = new Uint8Array(2 * size)
+    for (let i = 0; i < this.#length; i++) {
+      const at = (this.#first + i) & (size - 1)
+      arrivedMs[i] = this.#arrivedMs[at]!
+      again[i] = this.#again[at]!
+    }
+    this.#arrivedMs = arrivedMs
+    this.#again = again
+    this.#first = 0
+  }
+}

@@ -1,0 +1,146 @@
+import type { Configuration, Tenant } from '@pctodl/platform'
+import type { SteadyState } from '../steady-state.js'
+
+/** What a set of tenants settles to while all of them run: `SteadyStateSolver`, or a law of one's own. */
+export interface MixSolver {
+  solve(configuration: Configuration): SteadyState
+}
+
+/** One of the processes that may run: alike ones are interchangeable. */
+export interface MixMember {
+  readonly model: string
+  readonly mpsPercent: number
+  /** Batch sizes that it may run, ascending; it runs the one of an index above 0, and nothing at 0. */
+  readonly sizes: readonly number[]
+}
+
+interface Solved {
+  readonly state: SteadyState
+  /** By member; 0 for those that do not run. */
+  readonly batchMs: Float64Array
+}
+
+/** Which member runs which batch size, and where one change leads. */
+class Mix {
+  readonly sizes: Uint8Array
+  readonly next: (Mix | undefined)[]
+  /** By clocks. */
+  readonly solved: (Solved | undefined)[] = []
+
+  constructor(sizes: Uint8Array, edges: number) {
+    this.sizes = sizes
+    this.next = new Array(edges)
+  }
+}
+
+/** Solutions kept at most; beyond, all are forgotten: they are computed again where they are needed. */
+const MOST_SOLVED = 100_000
+
+/**
+ * The mixes of running batches that come up, as a graph: a batch that begins or ends is one step along an edge, and what a mix
+ * settles to at given clocks is computed once. Mixes that differ only in which of several alike members run share it.
+ */
+export class RunningMixes {
+  readonly #solver: MixSolver
+  readonly #members: readonly MixMember[]
+  readonly #kinds: readonly number[]
+  readonly #stride: number
+  readonly #clocks = new Map<number, number>()
+  #mixes = new Map<string, Mix>()
+  #states = new Map<string, SteadyState>()
+  #mix: Mix
+  #clock = 0
+  #smClockMhz = 0
+  #memClockMhz = 0
+
+  constructor(solver: MixSolver, members: readonly MixMember[]) {
+    this.#solver = solver
+    this.#members = members
+    const names = members.map(({ model, mpsPercent, sizes }) => `${model} ${mpsPercent} ${sizes.join(' ')}`)
+    this.#kinds = names.map((name) => names.indexOf(name))
+    this.#stride = 1 + Math.max(0, ...members.map(({ sizes }) => sizes.length))
+    this.#mix = this.#find(new Uint8Array(members.length))
+  }
+
+  /** Size index of a member now; 0: it does not run. */
+  sizeOf(member: number): number {
+    return this.#mix.sizes[member]!
+  }
+
+  setClocks(smClockMhz: number, memClockMhz: number): void {
+    this.#smClockMhz = smClockMhz
+    this.#memClockMhz = memClockMhz
+    const key = memClockMhz * 65536 + smClockMhz
+    let clock = this.#clocks.get(key)
+    if (clock === undefined) {
+      clock = this.#clocks.size
+      this.#clocks.set(key, clock)
+    }
+    this.#clock = clock
+  }
+
+  /** @param size index into its sizes, from 1; 0: it ends */
+  change(member: number, size: number): void {
+    const edge = member * this.#stride + size
+    let mix = this.#mix.next[edge]
+    if (!mix) {
+      const sizes = this.#mix.sizes.slice()
+      sizes[member] = size
+      mix = this.#find(sizes)
+      this.#mix.next[edge] = mix
+    }
+    this.#mix = mix
+  }
+
+  /** What the present mix settles to at the present clocks. */
+  settled(): Solved {
+    let solved = this.#mix.solved[this.#clock]
+    if (!solved) {
+      solved = this.#solve(this.#mix.sizes)
+      this.#mix.solved[this.#clock] = solved
+    }
+    return solved
+  }
+
+  #find(sizes: Uint8Array): Mix {
+    const key = sizes.join(' ')
+    let mix = this.#mixes.get(key)
+    if (!mix) {
+      mix = new Mix(sizes, this.#stride * this.#members.length)
+      this.#mixes.set(key, mix)
+    }
+    return mix
+  }
+
+  #solve(sizes: Uint8Array): Solved {
+    const running: number[] = []
+    sizes.forEach((size, member) => {
+      if (size > 0) running.push(member)
+    })
+    // Alike members in one order, so that whichever of them runs makes no difference, down to the last bit.
+    running.sort((a, b) => this.#kinds[a]! - this.#kinds[b]! || sizes[a]! - sizes[b]! || a - b)
+    const key = `${this.#clock}: ${running.map((member) => `${this.#kinds[member]} ${sizes[member]}`).join(', ')}`
+    let state = this.#states.get(key)
+    if (!state) {
+      if (this.#states.size >= MOST_SOLVED) this.#forget()
+      const tenants: Tenant[] = running.map((member) => {
+        const { model, mpsPercent, sizes: of } = this.#members[member]!
+        return { model, mpsPercent, batchSize: of[sizes[member]! - 1]! }
+      })
+      state = this.#solver.solve({ tenants, smClockMhz: this.#smClockMhz, memClockMhz: this.#memClockMhz })
+      this.#states.set(key, state)
+    }
+    const batchMs = new Float64Array(sizes.length)
+    running.forEach((member, i) => {
+      batchMs[member] = state.tenants[i]!.batchMs
+    })
+    return { state, batchMs }
+  }
+
+  #forget(): void {
+    const { sizes } = this.#mix
+    this.#mixes = new Map()
+    this.#states = new Map()
+    this.#mix = this.#find(sizes)
+  }
+}

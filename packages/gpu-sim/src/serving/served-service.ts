@@ -1,0 +1,113 @@
+import {
+  type Arrivals,
+  assertServices,
+  InvalidInputError,
+  LatencyHistogram,
+  type Service,
+  type ServiceCounters,
+} from '@pctodl/platform'
+import { RequestQueue } from './request-queue.js'
+
+/** A service with the requests that come to it. */
+export interface ServedService {
+  readonly service: Service
+  /** When requests arrive, ms since the service was added; any process of `@pctodl/traffic` starts one. */
+  readonly arrivals: Arrivals
+  /** Requests that may wait; what arrives beyond is shed. Default 4096. */
+  readonly mostQueued?: number
+  /** A request that has waited so long when its turn comes is shed, ms. Default Infinity: it is answered, late. */
+  readonly shedAfterMs?: number
+}
+
+/** @throws InvalidInputError naming the field */
+export function assertServed(served: readonly ServedService[]): void {
+  assertServices(served.map(({ service }) => service))
+  served.forEach(({ arrivals, mostQueued = 1, shedAfterMs = 1 }, i) => {
+    if (typeof arrivals?.nextMs !== 'function') {
+      throw new InvalidInputError(`services[${i}].arrivals`, arrivals, 'an object with nextMs()')
+    }
+    if (!Number.isInteger(mostQueued) || mostQueued < 1) {
+      throw new InvalidInputError(`services[${i}].mostQueued`, mostQueued, 'an integer of at least 1')
+    }
+    if (!(shedAfterMs > 0)) throw new InvalidInputError(`services[${i}].shedAfterMs`, shedAfterMs, 'ms above 0')
+  })
+}
+
+/** What a board knows of one service: who waits, and what became of the others. */
+export class ServiceState {
+  service: Service
+  readonly queue: RequestQueue = new RequestQueue()
+  readonly latencies: LatencyHistogram = new LatencyHistogram()
+  readonly mostQueued: number
+  readonly shedAfterMs: number
+  arrived = 0
+  completed = 0
+  late = 0
+  shed = 0
+  failed = 0
+  running = 0
+  failure: string | undefined
+  /** Of the next request, ms of the board. */
+  nextArrivalMs: number
+  /** When the first in line has waited long enough for others to fill its batch; Infinity where nobody waits for that. */
+  timerMs: number = Number.POSITIVE_INFINITY
+  /** Share of the arrivals that is let in, 0..1. */
+  admitted = 1
+  readonly #arrivals: Arrivals
+  readonly #startMs: number
+  /** What letting in a share of them still owes, 0..1. */
+  #owed = 0
+
+  constructor({ service, arrivals, mostQueued = 4096, shedAfterMs = Infinity }: ServedService, startMs: number) {
+    this.service = service
+    this.mostQueued = mostQueued
+    this.shedAfterMs = shedAfterMs
+    this.#arrivals = arrivals
+    this.#startMs = startMs
+    this.nextArrivalMs = startMs + arrivals.nextMs()
+  }
+
+  /** The next request is here. @returns whether it waits now, and was not shed */
+  arrive(): boolean {
+    const arrivedMs = this.nextArrivalMs
+    this.nextArrivalMs = this.#startMs + this.#arrivals.nextMs()
+    this.arrived++
+    if (this.admitted < 1) {
+      this.#owed += this.admitted
+      if (this.#owed < 1) {
+        this.shed++
+        return false
+      }
+      this.#owed -= 1
+    }
+    if (this.queue.length >= this.mostQueued) {
+      this.shed++
+      return false
+    }
+    this.queue.push(arrivedMs)
+    return true
+  }
+
+  answer(latencyMs: number): void {
+    this.completed++
+    if (latencyMs > this.service.objective.p99Ms) this.late++
+    this.latencies.record(latencyMs)
+  }
+
+  counters(timeMs: number): ServiceCounters {
+    const { arrived, completed, late, shed, failed, running, failure } = this
+    return {
+      service: this.service.name,
+      timeMs,
+      arrived,
+      completed,
+      late,
+      shed,
+      failed,
+      queued: this.queue.length,
+      running,
+      latencies: this.latencies.snapshot(),
+      ...(failure === undefined ? {} : { failure }),
+    }
+  }
+}

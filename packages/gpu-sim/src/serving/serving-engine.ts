@@ -1,0 +1,401 @@
+import { SeededRandom } from '@pctodl/numerics'
+import { InvalidInputError, type Service, type ServiceCounters } from '@pctodl/platform'
+import { idleState, type SteadyState } from '../steady-state.js'
+import { type BatchSlot, newSlot, type ServedProcess, takeOver } from './batch-slot.js'
+import { type MixSolver, RunningMixes } from './running-mixes.js'
+import { type ServedService, ServiceState } from './served-service.js'
+
+export interface ServingEngineOptions {
+  /** Decides how batches spread. Default 1. */
+  readonly seed?: number
+  /**
+   * Standard deviation of the logarithm of a batch's time around its mean, for what no two batches have alike. Default 0: a batch
+   * takes what the running neighbours make of it.
+   */
+  readonly batchSpread?: number
+}
+
+const COMPLETION = 0
+const ARRIVAL = 1
+const TIMER = 2
+
+/**
+ * Requests of several services on one board, event by event: they arrive, wait, are taken in batches, and are answered.
+ *
+ * A free process takes the first in line as soon as they fill its batch or the first has waited for `maxQueueDelayMs`. While
+ * nothing changes every batch runs at the pace that the running ones settle to together; when a batch begins or ends, or a clock
+ * changes, what is left of each goes on at the new pace. What the board does meanwhile is the mean over these stretches.
+ *
+ * Of several events of one instant, ends of batches come first, then arrivals, then waits that are over, each in the order of
+ * processes or services: the same seed gives the same run.
+ */
+export class ServingEngine {
+  readonly #services: ServiceState[] = []
+  readonly #random: SeededRandom
+  readonly #spread: number
+  #solver: MixSolver
+  #slots: readonly BatchSlot[] = []
+  #mixes: RunningMixes
+  #nowMs: number
+  /** Whether the running mix or its pace has changed since the ends of batches were computed. */
+  #changed = true
+  /** Up to when the batches' progress and the mean are accounted for. */
+  #accountedMs: number
+  #smClockMhz = 0
+  #memClockMhz = 0
+  #slowdown = 1
+  #state: SteadyState = idleState
+  /** Samples/s that count: requests, without what fills a batch up. */
+  #throughput = 0
+  #windowStartMs: number
+  readonly #sums = new Float64Array(8)
+  #mean: SteadyState = idleState
+
+  constructor(solver: MixSolver, nowMs: number, { seed = 1, batchSpread = 0 }: ServingEngineOptions = {}) {
+    if (!(batchSpread >= 0 && batchSpread <= 2)) {
+      throw new InvalidInputError('batchSpread', batchSpread, 'a standard deviation from 0 to 2')
+    }
+    this.#solver = solver
+    this.#random = new SeededRandom(seed)
+    this.#spread = batchSpread
+    this.#nowMs = nowMs
+    this.#accountedMs = nowMs
+    this.#windowStartMs = nowMs
+    this.#mixes = new RunningMixes(solver, [])
+  }
+
+  /** Up to when requests were dealt with, ms. */
+  get nowMs(): number {
+    return this.#nowMs
+  }
+
+  /** What the board did over the last `advance`, on average. */
+  get mean(): SteadyState {
+    return this.#mean
+  }
+
+  get serviceNames(): readonly string[] {
+    return this.#services.map(({ service }) => service.name)
+  }
+
+  findService(name: string): Service | undefined {
+    return this.#services.find(({ service }) => service.name === name)?.service
+  }
+
+  counters(): readonly ServiceCounters[] {
+    return this.#services.map((service) => service.counters(this.#nowMs))
+  }
+
+  /** Requests of a new service come from now on. */
+  addService(served: ServedService): void {
+    this.#services.push(new ServiceState(served, this.#nowMs))
+  }
+
+  /** No requests of this service come any more; those that wait are shed. @returns its last counters */
+  removeService(name: string): ServiceCounters {
+    const index = this.#indexOf(name)
+    const service = this.#services[index]!
+    this.#shed(service, service.queue.length)
+    this.#services.splice(index, 1)
+    return service.counters(this.#nowMs)
+  }
+
+  /** Another objective, weight, largest batch or longest wait, for the requests that wait and those to come. */
+  changeService(changed: Service): void {
+    this.#services[this.#indexOf(changed.name)]!.service = changed
+    this.#rebuild(this.#slots.map(({ process }) => process))
+  }
+
+  /** Let in only a share of the requests that arrive, evenly: shed the others. */
+  admit(name: string, share: number): void {
+    this.#services[this.#indexOf(name)]!.admitted = share
+  }
+
+  setSolver(solver: MixSolver): void {
+    this.#solver = solver
+    this.#rebuild(this.#slots.map(({ process }) => process))
+  }
+
+  /**
+   * The processes that live now, hung ones among them. What a process that is no longer there had begun goes to another one of
+   * its service, first in line, once; the second time it fails.
+   */
+  setProcesses(processes: readonly ServedProcess[]): void {
+    this.#account()
+    for (const slot of this.#slots) {
+      if (slot.size > 0 && !processes.includes(slot.process)) this.#lose(slot)
+    }
+    this.#rebuild(processes)
+  }
+
+  /** Whether the process is in the middle of a batch. */
+  busy(process: ServedProcess): boolean {
+    return this.#slots.some((slot) => slot.process === process && slot.size > 0)
+  }
+
+  /** Whether a process answers the requests of this service, or is in the middle of a batch of them. */
+  served(name: string): boolean {
+    const service = this.#services[this.#indexOf(name)]!
+    return this.#slots.some((slot) => slot.service === service || slot.batchOf === service)
+  }
+
+  /** The process begins no batch any more. */
+  drain(process: ServedProcess): void {
+    for (const slot of this.#slots) if (slot.process === process) slot.draining = true
+  }
+
+  /**
+   * Let time pass.
+   *
+   * @param toMs not before `nowMs`
+   * @param slowdown by what goes on elsewhere on the board
+   */
+  advance(toMs: number, smClockMhz: number, memClockMhz: number, slowdown = 1): void {
+    this.#windowStartMs = this.#nowMs
+    this.#sums.fill(0)
+    if (smClockMhz !== this.#smClockMhz || memClockMhz !== this.#memClockMhz || slowdown !== this.#slowdown) {
+      this.#account()
+      this.#smClockMhz = smClockMhz
+      this.#memClockMhz = memClockMhz
+      this.#slowdown = slowdown
+      this.#mixes.setClocks(smClockMhz, memClockMhz)
+      this.#changed = true
+    }
+    this.#beginEverywhere()
+    this.#runTo(toMs)
+    this.#nowMs = toMs
+    this.#account()
+    this.#closeWindow()
+  }
+
+  #runTo(toMs: number): void {
+    const slots = this.#slots
+    const services = this.#services
+    for (;;) {
+      if (this.#changed) this.#settle()
+      let atMs = Number.POSITIVE_INFINITY
+      let kind = COMPLETION
+      let index = -1
+      for (let i = 0; i < slots.length; i++) {
+        const endMs = slots[i]!.endMs
+        if (endMs < atMs) {
+          atMs = endMs
+          index = i
+        }
+      }
+      for (let i = 0; i < services.length; i++) {
+        const arrivalMs = services[i]!.nextArrivalMs
+        if (arrivalMs < atMs) {
+          atMs = arrivalMs
+          kind = ARRIVAL
+          index = i
+        }
+      }
+      for (let i = 0; i < services.length; i++) {
+        const timerMs = services[i]!.timerMs
+        if (timerMs < atMs) {
+          atMs = timerMs
+          kind = TIMER
+          index = i
+        }
+      }
+      if (!(atMs <= toMs)) return
+      // A batch may have been due within a rounding error before the present.
+      if (atMs > this.#nowMs) this.#nowMs = atMs
+      if (kind === COMPLETION) this.#complete(slots[index]!, index)
+      else if (kind === TIMER) this.#begin(services[index]!)
+      else if (services[index]!.arrive()) this.#begin(services[index]!)
+    }
+  }
+
+  /** Start what can be started for a service: called when a request has come, a batch has ended, or a wait is over. */
+  #begin(service: ServiceState): void {
+    const { queue } = service
+    service.timerMs = Number.POSITIVE_INFINITY
+    while (queue.length > 0) {
+      const index = this.#freeSlot(service)
+      if (index < 0) return
+      while (queue.length > 0 && this.#nowMs - queue.firstArrivedMs >= service.shedAfterMs) this.#shed(service, 1)
+      if (queue.length === 0) return
+      const slot = this.#slots[index]!
+      if (queue.length < slot.most) {
+        const dueMs = queue.firstArrivedMs + service.service.maxQueueDelayMs
+        if (this.#nowMs < dueMs) {
+          service.timerMs = dueMs
+          return
+        }
+      }
+      this.#start(slot, index, service, Math.min(slot.most, queue.length))
+    }
+  }
+
+  /** The free process with the largest share, -1 where none is free. */
+  #freeSlot(service: ServiceState): number {
+    let best = -1
+    for (let i = 0; i < this.#slots.length; i++) {
+      const slot = this.#slots[i]!
+      if (slot.service !== service || !isFree(slot)) continue
+      if (best < 0 || slot.process.tenant.mpsPercent > this.#slots[best]!.process.tenant.mpsPercent) best = i
+    }
+    return best
+  }
+
+  #start(slot: BatchSlot, index: number, service: ServiceState | null, count: number): void {
+    this.#account()
+    let size = 1
+    while (slot.sizes[size - 1]! < count) size++
+    slot.size = size
+    slot.count = count
+    slot.batchOf = service
+    if (service !== null) {
+      service.queue.take(count, slot.arrivedMs, slot.again)
+      service.running += count
+    }
+    slot.startMs = this.#nowMs
+    slot.left = this.#spread === 0 ? 1 : Math.exp(this.#spread * (this.#random.normal() - this.#spread / 2))
+    this.#mixes.change(index, size)
+    this.#changed = true
+  }
+
+  #complete(slot: BatchSlot, index: number): void {
+    this.#account()
+    const { process, batchOf, count } = slot
+    const nowMs = this.#nowMs
+    process.batches++
+    process.samples += count
+    process.latencySumMs += nowMs - slot.startMs
+    process.lastCompletionMs = nowMs
+    if (batchOf !== null) {
+      batchOf.running -= count
+      for (let i = 0; i < count; i++) batchOf.answer(nowMs - slot.arrivedMs[i]!)
+    }
+    this.#free(slot)
+    this.#mixes.change(index, 0)
+    this.#changed = true
+    if (slot.service !== null) this.#begin(slot.service)
+    else if (isFree(slot)) this.#start(slot, index, null, slot.most)
+  }
+
+  /** Its process has died amid a batch. */
+  #lose(slot: BatchSlot): void {
+    const { batchOf, count, arrivedMs, again } = slot
+    if (batchOf !== null) {
+      batchOf.running -= count
+      for (let i = count - 1; i >= 0; i--) {
+        if (again[i] === 0) batchOf.queue.putBack(arrivedMs[i]!)
+        else {
+          batchOf.failed++
+          batchOf.failure = `two processes died with the request, the last one at ${this.#nowMs} ms`
+        }
+      }
+    }
+    this.#free(slot)
+  }
+
+  #free(slot: BatchSlot): void {
+    slot.size = 0
+    slot.count = 0
+    slot.batchOf = null
+    slot.endMs = Number.POSITIVE_INFINITY
+  }
+
+  #shed(service: ServiceState, count: number): void {
+    service.queue.drop(count)
+    service.shed += count
+  }
+
+  #beginEverywhere(): void {
+    for (const service of this.#services) if (service.queue.length > 0) this.#begin(service)
+    this.#slots.forEach((slot, i) => {
+      if (slot.service === null && isFree(slot)) this.#start(slot, i, null, slot.most)
+    })
+  }
+
+  /** Slots for these processes; those that stay keep their batches. */
+  #rebuild(processes: readonly ServedProcess[]): void {
+    this.#account()
+    const before = this.#slots
+    this.#slots = processes.map((process) => {
+      const name = process.tenant.service
+      const service = name === undefined ? null : this.#services[this.#indexOf(name)]!
+      const slot = newSlot(process, service)
+      const old = before.find((candidate) => candidate.process === process)
+      if (!old) return slot
+      if (old.size > 0) return takeOver(slot, old)
+      return { ...slot, draining: old.draining }
+    })
+    this.#mixes = new RunningMixes(
+      this.#solver,
+      this.#slots.map(({ process, sizes }) => ({ ...process.tenant, sizes })),
+    )
+    this.#mixes.setClocks(this.#smClockMhz, this.#memClockMhz)
+    this.#slots.forEach((slot, i) => {
+      if (slot.size > 0 && !slot.process.hung) this.#mixes.change(i, slot.size)
+    })
+    this.#changed = true
+  }
+
+  /** The pace of the running mix, and with it the ends of its batches. */
+  #settle(): void {
+    const { state, batchMs } = this.#mixes.settled()
+    this.#state = state
+    this.#changed = false
+    let throughput = 0
+    for (let i = 0; i < this.#slots.length; i++) {
+      const slot = this.#slots[i]!
+      const paceMs = this.#slowdown * batchMs[i]!
+      slot.batchMs = paceMs
+      slot.endMs = slot.size > 0 && paceMs > 0 ? this.#nowMs + slot.left * paceMs : Number.POSITIVE_INFINITY
+      if (paceMs > 0) throughput += (1000 * slot.count) / paceMs
+    }
+    this.#throughput = throughput
+  }
+
+  /** Bring progress and the mean up to the present, at the pace that held until now. */
+  #account(): void {
+    const passedMs = this.#nowMs - this.#accountedMs
+    if (passedMs <= 0) return
+    this.#accountedMs = this.#nowMs
+    for (let i = 0; i < this.#slots.length; i++) {
+      const slot = this.#slots[i]!
+      if (slot.endMs < Infinity) slot.left = Math.max(0, slot.left - passedMs / slot.batchMs)
+    }
+    const sums = this.#sums
+    const state = this.#state
+    sums[0]! += passedMs * state.busySms
+    sums[1]! += passedMs * state.flopPerS
+    sums[2]! += passedMs * state.vectorOpsPerS
+    sums[3]! += passedMs * state.l2BytesPerS
+    sums[4]! += passedMs * state.dramBytesPerS
+    sums[5]! += passedMs * state.smUtilPercent
+    sums[6]! += passedMs * state.memUtilPercent
+    sums[7]! += passedMs * this.#throughput
+  }
+
+  #closeWindow(): void {
+    const durationMs = this.#nowMs - this.#windowStartMs
+    if (durationMs <= 0) return
+    const mean = (i: number) => this.#sums[i]! / durationMs
+    this.#mean = {
+      tenants: [],
+      throughput: mean(7),
+      busySms: mean(0),
+      flopPerS: mean(1),
+      vectorOpsPerS: mean(2),
+      l2BytesPerS: mean(3),
+      dramBytesPerS: mean(4),
+      smUtilPercent: mean(5),
+      memUtilPercent: mean(6),
+    }
+  }
+
+  #indexOf(name: string): number {
+    const index = this.#services.findIndex(({ service }) => service.name === name)
+    if (index < 0) throw new InvalidInputError('service', name, `one of ${this.serviceNames.join(', ')}`)
+    return index
+  }
+}
+
+function isFree({ size, draining, process }: BatchSlot): boolean {
+  return size === 0 && !draining && !process.hung && !process.wantsBatchSize
+}

@@ -1,0 +1,75 @@
+import { assertServices, InvalidInputError, PctodlError, type Service, type ServiceCounters } from '@pctodl/platform'
+import { assertServed, type ServedService } from './served-service.js'
+import type { ServingEngine } from './serving-engine.js'
+
+/** What brings a board up to the present before it is looked at or changed. */
+interface Board {
+  catchUp(): void
+}
+
+/** The services of a simulated board while it runs: what became of their requests, and changes without a restart. */
+export class SimulatedServices {
+  readonly #board: Board
+  readonly #engine: ServingEngine
+
+  constructor(board: Board, engine: ServingEngine) {
+    this.#board = board
+    this.#engine = engine
+  }
+
+  /** One entry per service, in the order in which they were added, up to the board's last tick. */
+  counters(): readonly ServiceCounters[] {
+    this.#board.catchUp()
+    return this.#engine.counters()
+  }
+
+  /** Requests of one more service come from now on. @throws InvalidInputError for one that is none, or whose name is taken */
+  add(served: ServedService): void {
+    this.#board.catchUp()
+    assertServed([served])
+    const { name } = served.service
+    if (this.#engine.findService(name))
+      throw new InvalidInputError('service.name', name, 'a name that is not served yet')
+    this.#engine.addService(served)
+  }
+
+  /**
+   * No requests of a service come any more; those that wait are shed.
+   *
+   * @returns its last counters
+   * @throws PctodlError `IN_USE` while a tenant serves it; InvalidInputError for a name that is not served
+   */
+  remove(name: string): ServiceCounters {
+    this.#board.catchUp()
+    if (this.#engine.served(name)) {
+      throw new PctodlError('IN_USE', `tenants serve ${name}; apply tenants without it first`)
+    }
+    return this.#engine.removeService(name)
+  }
+
+  /** Another objective, weight, largest batch or longest wait. @throws InvalidInputError for a name or a network that is not served */
+  change(service: Service): void {
+    this.#board.catchUp()
+    assertServices([service])
+    const before = this.#engine.findService(service.name)
+    if (before !== undefined && before.model !== service.model) {
+      throw new InvalidInputError(
+        'service.model',
+        service.model,
+        `'${before.model}': another network is another service`,
+      )
+    }
+    this.#engine.changeService(service)
+  }
+
+  /**
+   * Let in a share of the requests that arrive, evenly, and shed the others: what a policy does when not all can be served.
+   *
+   * @param share 0..1
+   */
+  admit(name: string, share: number): void {
+    this.#board.catchUp()
+    if (!(share >= 0 && share <= 1)) throw new InvalidInputError('share', share, 'a share from 0 to 1')
+    this.#engine.admit(name, share)
+  }
+}

@@ -1,0 +1,1 @@
+export { exportOnnx } from './run-export-onnx.js'

@@ -1,0 +1,162 @@
+import { elementCount, type Shape } from '../shapes.js'
+import { axisOf, type NodeReading, Unknown } from './node-reading.js'
+import { shapeSlice, slicedPositions } from './output-shapes.js'
+import { elementTypes, isFloat } from './read-onnx.js'
+import { broadcastIndices, LONGEST_LIST } from './tensor-value.js'
+
+type Rule = (node: NodeReading, output: Shape) => readonly number[]
+
+const arithmetic = (compute: (...values: number[]) => number): Rule => {
+  return (node, output) => {
+    const operands = node.inputs.map((input, i) => {
+      const at = broadcastIndices(input!.shape, output)
+      const values = node.values(i)
+      return at.map((index) => values[index]!)
+    })
+    return Array.from({ length: elementCount(output) }, (_, i) => compute(...operands.map((values) => values[i]!)))
+  }
+}
+
+const same: Rule = (node) => node.values(0)
+
+/** Where each element of the output lies in the first input, by the positions along each axis. */
+function picked(from: Shape, positions: readonly (readonly number[])[]): number[] {
+  let at = [0]
+  from.forEach((size, axis) => {
+    at = at.flatMap((index) => positions[axis]!.map((position) => index * size + position))
+  })
+  return at
+}
+
+/** The operators that exporters compute shapes with. */
+const rules: Readonly<Record<string, Rule>> = {
+  Identity: same,
+  Reshape: same,
+  Flatten: same,
+  Squeeze: same,
+  Unsqueeze: same,
+  CastLike: same,
+  Cast: (node) => {
+    const to = node.int('to', elementTypes.float)
+    return !isFloat(to)
+      ? node.values(0).map((value) => (to === elementTypes.bool ? Number(value !== 0) : Math.trunc(value)))
+      : node.values(0)
+  },
+  Shape: (node) => shapeSlice(node),
+  Size: (node) => [elementCount(node.shape(0))],
+  Constant: (node) => {
+    const { tensor } = node.attribute('value') ?? {}
+    if (tensor) return tensor.values() ?? fail()
+    const scalar = node.attribute('value_int')?.int ?? node.attribute('value_float')?.float
+    return scalar === undefined
+      ? (node.ints('value_ints') ?? node.attribute('value_floats')?.floats ?? fail())
+      : [scalar]
+  },
+  ConstantOfShape: (node, output) => {
+    const value = node.attribute('value')?.tensor?.values()?.[0] ?? 0
+    return new Array<number>(elementCount(output)).fill(value)
+  },
+  Range: (node, output) => {
+    const [start, , step] = [0, 1, 2].map((i) => node.values(i)[0]!)
+    return Array.from({ length: output[0]! }, (_, i) => start! + i * step!)
+  },
+  Add: arithmetic((a, b) => a! + b!),
+  Sub: arithmetic((a, b) => a! - b!),
+  Mul: arithmetic((a, b) => a! * b!),
+  Div: (node, output) => {
+    const whole = node.inputs.every((input) => input !== undefined && !isFloat(input.elementType))
+    return arithmetic((a, b) => (whole ? Math.trunc(a! / b!) : a! / b!))(node, output)
+  },
+  Mod: arithmetic((a, b) => ((a! % b!) + b!) % b!),
+  Pow: arithmetic((a, b) => a! ** b!),
+  Min: arithmetic(Math.min),
+  Max: arithmetic(Math.max),
+  Neg: arithmetic((a) => -a!),
+  Abs: arithmetic(Math.abs),
+  Floor: arithmetic(Math.floor),
+  Ceil: arithmetic(Math.ceil),
+  Sqrt: arithmetic(Math.sqrt),
+  Not: arithmetic((a) => Number(a === 0)),
+  And: arithmetic((a, b) => Number(a !== 0 && b !== 0)),
+  Or: arithmetic((a, b) => Number(a !== 0 || b !== 0)),
+  Equal: arithmetic((a, b) => Number(a === b)),
+  Greater: arithmetic((a, b) => Number(a! > b!)),
+  GreaterOrEqual: arithmetic((a, b) => Number(a! >= b!)),
+  Less: arithmetic((a, b) => Number(a! < b!)),
+  LessOrEqual: arithmetic((a, b) => Number(a! <= b!)),
+  Where: arithmetic((condition, a, b) => (condition === 0 ? b! : a!)),
+  Expand: (node, output) => {
+    const values = node.values(0)
+    return broadcastIndices(node.shape(0), output).map((index) => values[index]!)
+  },
+  Concat: (node, output) => {
+    const axis = axisOf(node.int('axis', 0), output.length)
+    const outer = elementCount(output.slice(0, axis))
+    return Array.from({ length: outer }, (_, block) =>
+      node.inputs.flatMap((input, i) => {
+        const size = elementCount(input!.shape) / outer
+        return node.values(i).slice(block * size, (block + 1) * size)
+      }),
+    ).flat()
+  },
+  Gather: (node) => {
+    const [data, indices] = [node.shape(0), node.values(1)]
+    const axis = axisOf(node.int('axis', 0), data.length)
+    const positions = data.map((size, i) =>
+      i === axis ? indices.map((index) => axisOf(index, size)) : Array.from({ length: size }, (_, at) => at),
+    )
+    const values = node.values(0)
+    return picked(data, positions).map((index) => values[index]!)
+  },
+  Slice: (node) => {
+    const shape = node.shape(0)
+    const starts = node.list('starts', 1) ?? fail()
+    const ends = node.list('ends', 2) ?? fail()
+    const axes = (node.list('axes', 3) ?? starts.map((_, i) => i)).map((axis) => axisOf(axis, shape.length))
+    const steps = node.has(4) ? node.values(4) : starts.map(() => 1)
+    const positions = shape.map((size, axis) => {
+      const i = axes.indexOf(axis)
+      return i < 0
+        ? Array.from({ length: size }, (_, at) => at)
+        : slicedPositions(size, starts[i]!, ends[i]!, steps[i]!)
+    })
+    const values = node.values(0)
+    return picked(shape, positions).map((index) => values[index]!)
+  },
+  Transpose: (node, output) => {
+    const shape = node.shape(0)
+    const order = node.ints('perm') ?? shape.map((_, i) => shape.length - 1 - i)
+    const stride = shape.map((_, axis) => elementCount(shape.slice(axis + 1)))
+    const values = node.values(0)
+    return Array.from({ length: elementCount(output) }, (_, flat) => {
+      let rest = flat
+      let index = 0
+      for (let axis = output.length - 1; axis >= 0; axis--) {
+        index += (rest % output[axis]!) * stride[order[axis]!]!
+        rest = Math.floor(rest / output[axis]!)
+      }
+      return values[index]!
+    })
+  },
+  ReduceProd: (node) => (node.shape(0).length === 1 ? [elementCount(node.values(0))] : fail()),
+  ReduceSum: (node) => (node.shape(0).length === 1 ? [node.values(0).reduce((sum, each) => sum + each, 0)] : fail()),
+  ReduceMax: (node) => (node.shape(0).length === 1 ? [Math.max(...node.values(0))] : fail()),
+  ReduceMin: (node) => (node.shape(0).length === 1 ? [Math.min(...node.values(0))] : fail()),
+}
+
+function fail(): never {
+  throw new Unknown()
+}
+
+/** Values of a node's only output where they can be known before the model runs; null where not. */
+export function constantValues(node: NodeReading, output: Shape): readonly number[] | null {
+  const rule = rules[node.operator]
+  if (!rule || node.node.outputs.length > 1 || elementCount(output) > LONGEST_LIST) return null
+  try {
+    const values = rule(node, output)
+    return values.length === elementCount(output) ? values : null
+  } catch (error) {
+    if (error instanceof Unknown) return null
+    throw error
+  }
+}

@@ -1,0 +1,215 @@
+import { InvalidInputError } from '@pctodl/platform'
+import type { Layer, LayerGraph, UnknownOperator } from '../layer-graph.js'
+import { elementCount } from '../shapes.js'
+import { type Interpretation, interpretGraph } from './interpret-graph.js'
+import { type MergedStep, mergeSteps } from './merge-steps.js'
+import { isFloat, readOnnx } from './read-onnx.js'
+import { isKnown, isViewStep, matrixProducts, swapsLastTwo, weightElementsOf, workOfStep } from './step-work.js'
+
+export interface GraphFromOnnxOptions {
+  /** What tenants call the network. Default: the name of the graph in the file. */
+  readonly name?: string
+  /**
+   * Sizes of axes that the file leaves open, by the name that it gives them (`sequence`) or by input and place (`ids[1]`). The first
+   * axis of an input is the batch and needs none.
+   */
+  readonly sizes?: Readonly<Record<string, number>>
+  /** Samples that one run of the graph as it is stored stands for. Default: the first axis of its first input. */
+  readonly samples?: number
+}
+
+/**
+ * Any network as a layer graph: what each operator of an ONNX file asks of a device, for one sample. Weights are not needed, so of a
+ * model with external data the `.onnx` file alone is enough.
+ *
+ * As a runtime does when it loads a model, what does not depend on the inputs is computed beforehand; as an eager framework does, views
+ * cost nothing, and functions that exporters spell out (SiLU, GELU, layer norm) are one operator. An operator that is not known counts as
+ * what it reads and writes and is named in `unknownOperators` with its share of the whole.
+ *
+ * @throws InvalidInputError for bytes that are no ONNX model, an open axis without a size, or a graph without inputs
+ */
+export function graphFromOnnx(bytes: Uint8Array, options: GraphFromOnnxOptions = {}): LayerGraph {
+  const model = readOnnx(bytes)
+  const { name = model.graph.name || 'network', sizes = {} } = options
+  for (const [axis, size] of Object.entries(sizes)) {
+    if (!Number.isInteger(size) || size < 1) throw new InvalidInputError(`sizes['${axis}']`, size, 'a positive integer')
+  }
+  const interpretation = interpretGraph(model, sizes)
+  const { samples = interpretation.batch } = options
+  if (!Number.isInteger(samples) || samples < 1) throw new InvalidInputError('samples', samples, 'a positive integer')
+  const steps = mergeSteps(interpretation)
+  if (steps.length === 0) throw new InvalidInputError('onnx', name, 'a graph in which something depends on an input')
+  const reader = new LayerReader(interpretation, steps, samples)
+  const layers = reader.layers()
+  return {
+    name,
+    layers,
+    parameters: parameterCount(interpretation),
+    weightElements: interpretation.stored.reduce((sum, { dims }) => sum + elementCount(dims), 0),
+    peakActivationElements: reader.peakActivationElements(),
+    unknownOperators: reader.unknownOperators(layers),
+  }
+}
+
+/** Stored fractions, without the statistics of batch norms, which nobody learned. */
+function parameterCount({ stored, steps }: Interpretation): number {
+  const statistics = new Set(
+    steps.flatMap(({ operator, reading }) =>
+      operator === 'BatchNormalization' ? reading.node.inputs.slice(3, 5) : [],
+    ),
+  )
+  const learned = stored.filter(({ name, elementType }) => isFloat(elementType) && !statistics.has(name))
+  return learned.reduce((sum, { dims }) => sum + elementCount(dims), 0)
+}
+
+class LayerReader {
+  readonly #interpretation: Interpretation
+  readonly #steps: readonly MergedStep[]
+  readonly #samples: number
+  readonly #readers = new Map<string, MergedStep[]>()
+  /** By tensor: the one in whose memory it lies. */
+  readonly #memory = new Map<string, string>()
+  readonly #layerOf = new Map<string, string>()
+  readonly #views = new Set<MergedStep>()
+
+  constructor(interpretation: Interpretation, steps: readonly MergedStep[], samples: number) {
+    this.#interpretation = interpretation
+    this.#steps = steps
+    this.#samples = samples
+    for (const step of steps) {
+      for (const name of step.inputs) this.#readers.set(name, [...(this.#readers.get(name) ?? []), step])
+    }
+    for (const step of steps) if (isViewStep(step) || this.#onlyReadBySwappingProducts(step)) this.#views.add(step)
+    for (const step of steps) {
+      const [first = ''] = step.inputs.filter((name) => this.#isDynamic(name))
+      for (const output of step.outputs) {
+        if (this.#views.has(step)) this.#memory.set(output, this.#memory.get(first) ?? first)
+        else this.#layerOf.set(output, step.name)
+      }
+    }
+  }
+
+  #onlyReadBySwappingProducts(step: MergedStep): boolean {
+    if (!swapsLastTwo(step)) return false
+    const readers = this.#readers.get(step.outputs[0] ?? '') ?? []
+    return readers.length > 0 && readers.every(({ parts }) => matrixProducts.has(parts[0]!.operator))
+  }
+
+  #isDynamic(name: string): boolean {
+    return this.#interpretation.tensors.get(name)?.dynamic === true
+  }
+
+  #elements(name: string): number {
+    return elementCount(this.#interpretation.tensors.get(name)?.shape ?? [])
+  }
+
+  /** What an operator reads of a tensor: not more than lies in memory, where a view repeats values. */
+  #elementsRead(name: string, step: MergedStep): number {
+    const memory = this.#memory.get(name)
+    const elements =
+      memory === undefined ? this.#elements(name) : Math.min(this.#elements(name), this.#elements(memory))
+    const looksUp = /^Gather/.test(step.operator) && step.reading.node.inputs[0] === name
+    return looksUp ? Math.min(elements, this.#elements(step.outputs[0]!)) : elements
+  }
+
+  layers(): Layer[] {
+    return this.#steps
+      .filter((step) => !this.#views.has(step))
+      .map((step) => {
+        const outputShape = this.#interpretation.tensors.get(step.outputs[0]!)?.shape ?? []
+        const { operatorClass, flops } = workOfStep(step, outputShape)
+        const dynamic = step.inputs.filter((name) => this.#isDynamic(name))
+        const perSample = (elements: number) => elements / this.#samples
+        // Looked-up rows are read from a table that is stored.
+        const table =
+          /^Gather/.test(step.operator) && !this.#isDynamic(step.inputs[0]!) ? this.#elements(step.outputs[0]!) : 0
+        return {
+          name: step.name,
+          operator: step.operator,
+          operatorClass,
+          flops: perSample(flops),
+          inputElements: perSample(table + dynamic.reduce((sum, name) => sum + this.#elementsRead(name, step), 0)),
+          outputElements: perSample(step.outputs.reduce((sum, name) => sum + this.#elements(name), 0)),
+          weightElements: step.inputs.reduce((sum, name) => sum + weightElementsOf(step, name), 0),
+          inputs: [...new Set(dynamic.map((name) => this.#source(name)))],
+          outputShape,
+        }
+      })
+  }
+
+  /** The layer, or the input, whose values a tensor shows. */
+  #source(name: string): string {
+    const memory = this.#memory.get(name) ?? name
+    return this.#layerOf.get(memory) ?? memory
+  }
+
+  /**
+   * Tensors live from the step that writes them to the last that reads them; an activation or a sum writes over an input of its size
+   * that nobody needs any more.
+   */
+  peakActivationElements(): number {
+    const owner = (name: string) => this.#memory.get(name) ?? name
+    const lastUse = new Map<string, number>()
+    this.#steps.forEach((step, index) => {
+      for (const name of [...step.outputs, ...step.inputs]) if (this.#isDynamic(name)) lastUse.set(owner(name), index)
+    })
+    for (const name of this.#interpretation.outputs) lastUse.set(owner(name), this.#steps.length)
+    let alive = [...lastUse.keys()].reduce((sum, name) => sum + (this.#layerOf.has(name) ? 0 : this.#elements(name)), 0)
+    let peak = alive
+    this.#steps.forEach((step, index) => {
+      if (this.#views.has(step)) {
+        alive -= this.#ending([...step.inputs], owner, lastUse, index)
+        return
+      }
+      const ending = this.#ending([...step.inputs], owner, lastUse, index)
+      const written = step.outputs.reduce((sum, name) => sum + this.#elements(name), 0)
+      const inPlace =
+        isPointwise(step) &&
+        step.inputs.some((name) => lastUse.get(owner(name)) === index && this.#elements(owner(name)) === written)
+      peak = Math.max(peak, alive + (inPlace ? 0 : written))
+      alive += written - ending - this.#ending([...step.outputs], owner, lastUse, index)
+    })
+    return peak / this.#samples
+  }
+
+  #ending(
+    names: readonly string[],
+    owner: (name: string) => string,
+    lastUse: ReadonlyMap<string, number>,
+    index: number,
+  ): number {
+    const owners = new Set(names.filter((name) => this.#isDynamic(name)).map(owner))
+    return [...owners].reduce((sum, name) => sum + (lastUse.get(name) === index ? this.#elements(name) : 0), 0)
+  }
+
+  unknownOperators(layers: readonly Layer[]): UnknownOperator[] {
+    const moved = (layer: Layer) => layer.inputElements + layer.outputElements
+    const total = layers.reduce((sum, layer) => sum + moved(layer), 0)
+    const byName = new Map(layers.map((layer) => [layer.name, layer]))
+    const unknown = new Map<string, { occurrences: number; elements: number; stated: boolean }>()
+    for (const step of this.#steps) {
+      if (isKnown(step) && step.outputSize !== 'assumed') continue
+      const entry = unknown.get(step.operator) ?? { occurrences: 0, elements: 0, stated: true }
+      const layer = byName.get(step.name)
+      entry.occurrences++
+      entry.elements += layer === undefined ? 0 : moved(layer)
+      entry.stated &&= step.outputSize !== 'assumed'
+      unknown.set(step.operator, entry)
+    }
+    return [...unknown]
+      .map(
+        ([operator, { occurrences, elements, stated }]): UnknownOperator => ({
+          operator,
+          occurrences,
+          shareOfElements: total > 0 ? elements / total : 0,
+          outputSize: stated ? 'stated' : 'assumed',
+        }),
+      )
+      .sort((a, b) => b.shareOfElements - a.shareOfElements)
+  }
+}
+
+function isPointwise(step: MergedStep): boolean {
+  const { operatorClass, flops } = workOfStep(step, [])
+  return flops === 0 && operatorClass === 'elementwise'
+}

@@ -1,0 +1,197 @@
+import { InvalidInputError } from '@pctodl/platform'
+import { elementCount, type Shape } from '../shapes.js'
+import { constantValues } from './constant-values.js'
+import { NodeReading, Unknown } from './node-reading.js'
+import { shapeRules } from './output-shapes.js'
+import { elementTypes, type OnnxGraph, type OnnxModel, type OnnxTensor, type OnnxValueInfo } from './read-onnx.js'
+import { LONGEST_LIST, type TensorValue } from './tensor-value.js'
+
+/** An operator that runs for every batch. */
+export interface Step {
+  readonly name: string
+  readonly operator: string
+  readonly reading: NodeReading
+  /** Names of the tensors that it reads, without those left out. */
+  readonly inputs: readonly string[]
+  readonly outputs: readonly string[]
+  /** `computed`: by a rule; else the operator is not known, or its size depends on what it computes. */
+  readonly outputSize: 'computed' | 'stated' | 'assumed'
+}
+
+export interface Interpretation {
+  /** What is left once a runtime has computed all that does not depend on the inputs. */
+  readonly steps: readonly Step[]
+  readonly tensors: ReadonlyMap<string, TensorValue>
+  readonly outputs: readonly string[]
+  /** Stored tensors: initializers, and constants of more than one element. */
+  readonly stored: readonly OnnxTensor[]
+  /** First axis of the first input. */
+  readonly batch: number
+}
+
+/**
+ * Works out the size of every tensor, as a runtime does when it loads a model: an open first axis of an input is one sample, other
+ * open axes have the size that their name has in `sizes`.
+ *
+ * @throws InvalidInputError naming the axes whose sizes are missing
+ */
+export function interpretGraph({ graph, opset }: OnnxModel, sizes: Readonly<Record<string, number>>): Interpretation {
+  const interpreter = new Interpreter(opset, sizes)
+  return interpreter.run(graph)
+}
+
+class Interpreter {
+  readonly #opset: number
+  readonly #sizes: Readonly<Record<string, number>>
+  readonly #tensors = new Map<string, TensorValue>()
+  readonly #steps: Step[] = []
+  readonly #stored: OnnxTensor[] = []
+  readonly #batchNames = new Set<string>()
+
+  constructor(opset: number, sizes: Readonly<Record<string, number>>) {
+    this.#opset = opset
+    this.#sizes = sizes
+  }
+
+  run(graph: OnnxGraph): Interpretation {
+    const given = graph.inputs.filter(({ name }) => !graph.initializers.some((tensor) => tensor.name === name))
+    const shapes = this.#inputShapes(given)
+    given.forEach(({ name, elementType }, i) => {
+      this.#tensors.set(name, { shape: shapes[i]!, elementType, dynamic: true, values: null })
+    })
+    this.#interpret(graph)
+    return {
+      steps: this.#steps,
+      tensors: this.#tensors,
+      outputs: graph.outputs.map(({ name }) => name),
+      stored: this.#stored,
+      batch: shapes[0]?.[0] ?? 1,
+    }
+  }
+
+  #inputShapes(inputs: readonly OnnxValueInfo[]): Shape[] {
+    for (const { axes } of inputs) if (typeof axes?.[0] === 'string') this.#batchNames.add(axes[0])
+    const missing = new Set<string>()
+    const shapes = inputs.map(({ name, axes }) =>
+      (axes ?? []).map((axis, i) => {
+        const known = this.#sizeOf(axis) ?? (i === 0 ? 1 : this.#sizes[`${name}[${i}]`])
+        if (known === undefined) missing.add(typeof axis === 'string' ? axis : `${name}[${i}]`)
+        return known ?? 1
+      }),
+    )
+    if (missing.size > 0) {
+      const names = [...missing]
+      const example = names.map((name) => `${/^\w+$/.test(name) ? name : `'${name}'`}: 128`).join(', ')
+      throw new InvalidInputError('sizes', names, `a size for each of these open axes, e.g. { ${example} }`)
+    }
+    return shapes
+  }
+
+  #sizeOf(axis: number | string | null): number | undefined {
+    if (typeof axis === 'number') return axis > 0 ? axis : undefined
+    if (axis === null) return undefined
+    return this.#sizes[axis] ?? (this.#batchNames.has(axis) ? 1 : undefined)
+  }
+
+  #interpret(graph: OnnxGraph): void {
+    for (const tensor of graph.initializers) {
+      this.#stored.push(tensor)
+      const values = elementCount(tensor.dims) <= LONGEST_LIST ? tensor.values() : null
+      this.#tensors.set(tensor.name, {
+        shape: tensor.dims,
+        elementType: tensor.elementType,
+        dynamic: false,
+        values: values?.length === elementCount(tensor.dims) ? values : null,
+      })
+    }
+    const stated = new Map([...graph.valueInfo, ...graph.outputs].map((info) => [info.name, info]))
+    for (const node of graph.nodes) {
+      const inputs = node.inputs.map((name) => this.#tensors.get(name))
+      const reading = new NodeReading(node, inputs, this.#opset)
+      if (this.#takenBranch(reading)) continue
+      const { shapes, outputSize } = this.#outputShapes(reading, stated)
+      const dynamic = inputs.some((input) => input?.dynamic) && !['Shape', 'Size'].includes(reading.operator)
+      const elementType = outputType(reading, stated)
+      node.outputs.forEach((name, i) => {
+        if (name === '') return
+        const shape = shapes[i] ?? shapes[0] ?? []
+        const values = i === 0 && outputSize === 'computed' ? constantValues(reading, shape) : null
+        // What is computed from sizes alone is known beforehand, whatever it was read from.
+        this.#tensors.set(name, { shape, elementType, dynamic: dynamic && values === null, values })
+      })
+      const constant = node.attributes.get('value')?.tensor
+      if (reading.operator === 'Constant' && constant && elementCount(constant.dims) > 1) this.#stored.push(constant)
+      const [first = ''] = node.outputs
+      if (!this.#tensors.get(first)?.dynamic) continue
+      this.#steps.push({
+        name: node.name || first,
+        operator: reading.operator,
+        reading,
+        inputs: node.inputs.filter((name) => name !== ''),
+        outputs: node.outputs.filter((name) => name !== ''),
+        outputSize,
+      })
+    }
+  }
+
+  /** A branch whose condition is known is the only one that there is. */
+  #takenBranch(reading: NodeReading): boolean {
+    const { node, operator } = reading
+    const condition = reading.inputs[0]?.values?.[0]
+    if (operator !== 'If' || condition === undefined) return false
+    const branch = reading.attribute(condition !== 0 ? 'then_branch' : 'else_branch')?.graph
+    if (branch === undefined) return false
+    this.#interpret(branch)
+    node.outputs.forEach((output, i) => {
+      const inner = branch.outputs[i]?.name ?? ''
+      const value = this.#tensors.get(inner)
+      if (value === undefined) return
+      this.#tensors.set(output, value)
+      const same = { ...node, operator: 'Identity', inputs: [inner], outputs: [output], attributes: new Map() }
+      const identity = new NodeReading(same, [value], this.#opset)
+      const step = { name: output, operator: 'Identity', reading: identity, inputs: [inner], outputs: [output] }
+      if (value.dynamic) this.#steps.push({ ...step, outputSize: 'computed' })
+    })
+    return true
+  }
+
+  #outputShapes(
+    reading: NodeReading,
+    stated: ReadonlyMap<string, OnnxValueInfo>,
+  ): { shapes: readonly Shape[]; outputSize: Step['outputSize'] } {
+    try {
+      const shapes = shapeRules[reading.operator]?.(reading)
+      if (shapes?.every((shape) => shape.every((size) => Number.isInteger(size) && size >= 0))) {
+        return { shapes, outputSize: 'computed' }
+      }
+    } catch (error) {
+      if (!(error instanceof Unknown)) throw error
+    }
+    const { outputs } = reading.node
+    const fromFile = outputs.map((name) => stated.get(name)?.axes?.map((axis) => this.#sizeOf(axis)))
+    if (fromFile.every((shape) => shape?.every((size) => size !== undefined))) {
+      return { shapes: fromFile as Shape[], outputSize: 'stated' }
+    }
+    const like = reading.inputs.find((input) => input?.dynamic) ?? reading.inputs[0]
+    return { shapes: outputs.map(() => like?.shape ?? []), outputSize: 'assumed' }
+  }
+}
+
+const comparisons = ['Equal', 'Greater', 'GreaterOrEqual', 'Less', 'LessOrEqual', 'And', 'Or', 'Not', 'IsNaN', 'IsInf']
+
+function outputType(reading: NodeReading, stated: ReadonlyMap<string, OnnxValueInfo>): number {
+  const { operator, inputs, node } = reading
+  if (operator === 'Cast') return reading.int('to', elementTypes.float)
+  if (['Shape', 'Size', 'ArgMax', 'ArgMin', 'NonZero'].includes(operator)) return elementTypes.int64
+  if (comparisons.includes(operator)) return elementTypes.bool
+  if (operator === 'Constant') {
+    const { tensor } = reading.attribute('value') ?? {}
+    if (tensor) return tensor.elementType
+    return (reading.attribute('value_int') ?? reading.attribute('value_ints')) ? elementTypes.int64 : elementTypes.float
+  }
+  if (operator === 'ConstantOfShape') return reading.attribute('value')?.tensor?.elementType ?? elementTypes.float
+  if (operator === 'DequantizeLinear') return inputs[1]?.elementType ?? elementTypes.float
+  if (operator === 'Where') return inputs[1]?.elementType ?? elementTypes.float
+  const said = stated.get(node.outputs[0] ?? '')?.elementType
+  return inputs[0]?.elementType ?? (said || elementTypes.float)
+}

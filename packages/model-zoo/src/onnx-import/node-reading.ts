@@ -1,0 +1,69 @@
+import type { OnnxAttribute, OnnxNode } from './read-onnx.js'
+import type { TensorValue } from './tensor-value.js'
+
+/** A node beside what is known of the tensors that it reads: what rules for shapes, constants and work are given. */
+export class NodeReading {
+  readonly node: OnnxNode
+  readonly opset: number
+  /** As in the node; undefined where an optional one is left out. */
+  readonly inputs: readonly (TensorValue | undefined)[]
+
+  constructor(node: OnnxNode, inputs: readonly (TensorValue | undefined)[], opset: number) {
+    this.node = node
+    this.inputs = inputs
+    this.opset = opset
+  }
+
+  /** Name with the domain where it is not ONNX's own. */
+  get operator(): string {
+    const { domain, operator } = this.node
+    return domain === '' ? operator : `${domain}:${operator}`
+  }
+
+  /** Shape of an input. @throws Unknown where it is left out */
+  shape(index: number): readonly number[] {
+    const input = this.inputs[index]
+    if (input === undefined) throw new Unknown()
+    return input.shape
+  }
+
+  /** Elements of an input. @throws Unknown where they are not known before the model runs */
+  values(index: number): readonly number[] {
+    const values = this.inputs[index]?.values
+    if (values === undefined || values === null) throw new Unknown()
+    return values
+  }
+
+  has(index: number): boolean {
+    return this.inputs[index] !== undefined
+  }
+
+  attribute(name: string): OnnxAttribute | undefined {
+    return this.node.attributes.get(name)
+  }
+
+  int(name: string, otherwise: number): number {
+    return this.attribute(name)?.int ?? otherwise
+  }
+
+  text(name: string, otherwise: string): string {
+    return this.attribute(name)?.text ?? otherwise
+  }
+
+  ints(name: string): readonly number[] | undefined {
+    return this.attribute(name)?.ints
+  }
+
+  /** A list that was an attribute in older operator sets and is an input since; undefined where it is neither. */
+  list(name: string, index: number): readonly number[] | undefined {
+    return this.ints(name) ?? (this.has(index) ? this.values(index) : undefined)
+  }
+}
+
+/** A shape or a value depends on what the network computes, or on an operator that nobody knows. */
+export class Unknown extends Error {}
+
+/** An axis counted from the front; negative ones count from the back. */
+export function axisOf(axis: number, rank: number): number {
+  return axis < 0 ? axis + rank : axis
+}

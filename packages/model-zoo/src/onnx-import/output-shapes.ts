@@ -1,0 +1,440 @@
+import { elementCount, type Shape } from '../shapes.js'
+import { axisOf, type NodeReading, Unknown } from './node-reading.js'
+import { broadcastShapes } from './tensor-value.js'
+
+/** Shapes of a node's outputs. @throws Unknown where they cannot be told */
+export type ShapeRule = (node: NodeReading) => readonly Shape[]
+
+/** Every output like the first input. */
+const likeFirst: ShapeRule = (node) => node.node.outputs.map(() => node.shape(0))
+
+const broadcast: ShapeRule = (node) => {
+  const shapes = node.inputs.filter((input) => input !== undefined).map((input) => input.shape)
+  return [broadcastShapes(shapes) ?? fail()]
+}
+
+function fail(): never {
+  throw new Unknown()
+}
+
+const unary = [
+  ...[
+    'Relu',
+    'LeakyRelu',
+    'ThresholdedRelu',
+    'Elu',
+    'Celu',
+    'Selu',
+    'Sigmoid',
+    'HardSigmoid',
+    'HardSwish',
+    'Swish',
+    'Mish',
+  ],
+  ...['Gelu', 'Softplus', 'Softsign', 'Tanh', 'Erf', 'Exp', 'Log', 'Sqrt', 'Reciprocal', 'Neg', 'Abs', 'Sign', 'Floor'],
+  ...[
+    'Ceil',
+    'Round',
+    'Clip',
+    'Sin',
+    'Cos',
+    'Tan',
+    'Asin',
+    'Acos',
+    'Atan',
+    'Sinh',
+    'Cosh',
+    'Asinh',
+    'Acosh',
+    'Atanh',
+    'Not',
+  ],
+  ...[
+    'BitwiseNot',
+    'IsNaN',
+    'IsInf',
+    'Cast',
+    'CastLike',
+    'Identity',
+    'Dropout',
+    'Softmax',
+    'LogSoftmax',
+    'Hardmax',
+    'Shrink',
+  ],
+  ...[
+    'BatchNormalization',
+    'InstanceNormalization',
+    'GroupNormalization',
+    'LpNormalization',
+    'LRN',
+    'RMSNormalization',
+  ],
+  ...[
+    'MeanVarianceNormalization',
+    'QuantizeLinear',
+    'DequantizeLinear',
+    'CumSum',
+    'Trilu',
+    'ScatterND',
+    'ScatterElements',
+  ],
+  ...['Scatter', 'EyeLike', 'RandomNormalLike', 'RandomUniformLike', 'Bernoulli', 'RotaryEmbedding', 'ReverseSequence'],
+  ...['Gelu', 'FastGelu', 'QuickGelu', 'BiasGelu', 'QuantizeLinear', 'DequantizeLinear', 'RotaryEmbedding'].map(
+    contrib,
+  ),
+  ...['SkipLayerNormalization', 'SkipSimplifiedLayerNormalization', 'QLinearSigmoid', 'QLinearLeakyRelu'].map(contrib),
+]
+const elementwise = [
+  ...[
+    'Add',
+    'Sub',
+    'Mul',
+    'Div',
+    'Pow',
+    'Mod',
+    'Min',
+    'Max',
+    'Sum',
+    'Mean',
+    'And',
+    'Or',
+    'Xor',
+    'Equal',
+    'Greater',
+    'Less',
+  ],
+  ...['GreaterOrEqual', 'LessOrEqual', 'Where', 'PRelu', 'BitShift', 'BitwiseAnd', 'BitwiseOr', 'BitwiseXor'],
+]
+const reductions = [
+  ...['ReduceMean', 'ReduceSum', 'ReduceMax', 'ReduceMin', 'ReduceProd', 'ReduceL1', 'ReduceL2', 'ReduceLogSum'],
+  ...['ReduceLogSumExp', 'ReduceSumSquare'],
+]
+const recurrent = ['LSTM', 'GRU', 'RNN']
+
+export function contrib(operator: string): string {
+  return `com.microsoft:${operator}`
+}
+
+/** How much a sliding window leaves of each axis; as `auto_pad`, `ceil_mode` and dilations say. */
+function slide(node: NodeReading, sizes: Shape, kernel: readonly number[]): number[] {
+  const strides = node.ints('strides') ?? kernel.map(() => 1)
+  const dilations = node.ints('dilations') ?? kernel.map(() => 1)
+  const pads = node.ints('pads') ?? kernel.flatMap(() => [0, 0])
+  const padding = node.text('auto_pad', 'NOTSET')
+  const round = node.int('ceil_mode', 0) === 1 ? Math.ceil : Math.floor
+  return sizes.map((size, i) => {
+    const stride = strides[i]!
+    const span = (kernel[i]! - 1) * dilations[i]! + 1
+    if (padding.startsWith('SAME')) return Math.ceil(size / stride)
+    const padded = size + (padding === 'VALID' ? 0 : pads[i]! + pads[i + kernel.length]!)
+    return round((padded - span) / stride) + 1
+  })
+}
+
+const convolution = (x: number, w: number): ShapeRule => {
+  return (node) => {
+    const [batch = fail(), , ...sizes] = node.shape(x)
+    const [outChannels = fail(), , ...kernel] = node.shape(w)
+    return [[batch, outChannels, ...slide(node, sizes, kernel)]]
+  }
+}
+
+const pool: ShapeRule = (node) => {
+  const [batch = fail(), channels = fail(), ...sizes] = node.shape(0)
+  const shape = [batch, channels, ...slide(node, sizes, node.ints('kernel_shape') ?? fail())]
+  return node.node.outputs.map(() => shape)
+}
+
+const globalPool: ShapeRule = (node) => [node.shape(0).map((size, axis) => (axis < 2 ? size : 1))]
+
+const matMul = (a: number, b: number): ShapeRule => {
+  return (node) => {
+    const left = [...node.shape(a)]
+    const right = [...node.shape(b)]
+    if (node.int('transA', 0)) left.push(...left.splice(-2).reverse())
+    if (node.int('transB', 0)) right.push(...right.splice(-2).reverse())
+    const [rowVector, columnVector] = [left.length === 1, right.length === 1]
+    if (rowVector) left.unshift(1)
+    if (columnVector) right.push(1)
+    if (left.at(-1) !== right.at(-2)) fail()
+    const outer = broadcastShapes([left.slice(0, -2), right.slice(0, -2)]) ?? fail()
+    return [[...outer, ...(rowVector ? [] : [left.at(-2)!]), ...(columnVector ? [] : [right.at(-1)!])]]
+  }
+}
+
+const reduction: ShapeRule = (node) => {
+  const shape = node.shape(0)
+  const wanted = node.list('axes', 1)
+  if ((wanted?.length ?? 0) === 0 && node.int('noop_with_empty_axes', 0) === 1) return [shape]
+  const axes = (wanted?.length ? wanted : shape.map((_, i) => i)).map((axis) => axisOf(axis, shape.length))
+  return [without(shape, axes, node.int('keepdims', 1) === 1)]
+}
+
+function without(shape: Shape, axes: readonly number[], keep: boolean): number[] {
+  return keep ? shape.map((size, i) => (axes.includes(i) ? 1 : size)) : shape.filter((_, i) => !axes.includes(i))
+}
+
+const recurrence: ShapeRule = (node) => {
+  const [sequence = fail(), batch = fail()] = node.shape(0)
+  const hidden = node.attribute('hidden_size')?.int ?? fail()
+  const directions = node.text('direction', 'forward') === 'bidirectional' ? 2 : 1
+  const batchFirst = node.int('layout', 0) === 1
+  const last = batchFirst ? [sequence, directions, hidden] : [directions, batch, hidden]
+  return node.node.outputs.map((_, i) => {
+    if (i > 0) return last
+    return batchFirst ? [sequence, batch, directions, hidden] : [sequence, directions, batch, hidden]
+  })
+}
+
+export const shapeRules: Readonly<Record<string, ShapeRule>> = {
+  ...Object.fromEntries(unary.map((name) => [name, likeFirst])),
+  ...Object.fromEntries(elementwise.map((name) => [name, broadcast])),
+  ...Object.fromEntries(reductions.map((name) => [name, reduction])),
+  ...Object.fromEntries(recurrent.map((name) => [name, recurrence])),
+  LayerNormalization: (node) =>
+    node.node.outputs.map((_, i) => {
+      const shape = node.shape(0)
+      const from = axisOf(node.int('axis', -1), shape.length)
+      return i === 0 ? shape : shape.map((size, axis) => (axis < from ? size : 1))
+    }),
+  SimplifiedLayerNormalization: likeFirst,
+  Conv: convolution(0, 1),
+  ConvInteger: convolution(0, 1),
+  QLinearConv: convolution(0, 3),
+  [contrib('FusedConv')]: convolution(0, 1),
+  DeformConv: convolution(0, 1),
+  ConvTranspose: (node) => {
+    const [batch = fail(), , ...sizes] = node.shape(0)
+    const [, perGroup = fail(), ...kernel] = node.shape(1)
+    const channels = perGroup * node.int('group', 1)
+    const stated = node.ints('output_shape')
+    if (stated) return [[batch, channels, ...stated.slice(-sizes.length)]]
+    const strides = node.ints('strides') ?? sizes.map(() => 1)
+    if (node.text('auto_pad', 'NOTSET').startsWith('SAME')) {
+      return [[batch, channels, ...sizes.map((size, i) => size * strides[i]!)]]
+    }
+    const dilations = node.ints('dilations') ?? sizes.map(() => 1)
+    const pads = node.ints('pads') ?? sizes.flatMap(() => [0, 0])
+    const more = node.ints('output_padding') ?? sizes.map(() => 0)
+    const grown = sizes.map((size, i) => {
+      const span = (kernel[i]! - 1) * dilations[i]! + 1
+      return strides[i]! * (size - 1) + more[i]! + span - pads[i]! - pads[i + sizes.length]!
+    })
+    return [[batch, channels, ...grown]]
+  },
+  MaxPool: pool,
+  AveragePool: pool,
+  LpPool: pool,
+  GlobalAveragePool: globalPool,
+  GlobalMaxPool: globalPool,
+  GlobalLpPool: globalPool,
+  [contrib('QLinearGlobalAveragePool')]: globalPool,
+  [contrib('QLinearAveragePool')]: pool,
+  [contrib('QLinearAdd')]: (node) => [broadcastShapes([node.shape(0), node.shape(3)]) ?? fail()],
+  [contrib('QLinearMul')]: (node) => [broadcastShapes([node.shape(0), node.shape(3)]) ?? fail()],
+  MatMul: matMul(0, 1),
+  MatMulInteger: matMul(0, 1),
+  QLinearMatMul: matMul(0, 3),
+  [contrib('FusedMatMul')]: matMul(0, 1),
+  Gemm: (node) => {
+    const [a, b] = [node.shape(0), node.shape(1)]
+    return [[a[node.int('transA', 0)] ?? fail(), b[1 - node.int('transB', 0)] ?? fail()]]
+  },
+  Einsum: (node) => {
+    const { sizes, output } = einsum(node)
+    return [[...output].map((letter) => sizes.get(letter) ?? fail())]
+  },
+  Flatten: (node) => {
+    const shape = node.shape(0)
+    const axis = axisOf(node.int('axis', 1), shape.length)
+    return [[elementCount(shape.slice(0, axis)), elementCount(shape.slice(axis))]]
+  },
+  Reshape: (node) => {
+    const shape = node.shape(0)
+    const wanted = node.list('shape', 1) ?? fail()
+    const kept = wanted.map((size, i) => (size === 0 && node.int('allowzero', 0) === 0 ? (shape[i] ?? fail()) : size))
+    const rest = elementCount(kept.filter((size) => size !== -1))
+    return [kept.map((size) => (size === -1 ? elementCount(shape) / rest : size))]
+  },
+  Transpose: (node) => {
+    const shape = node.shape(0)
+    const order = node.ints('perm') ?? shape.map((_, i) => shape.length - 1 - i)
+    return [order.map((axis) => shape[axis] ?? fail())]
+  },
+  Squeeze: (node) => {
+    const shape = node.shape(0)
+    const axes = node.list('axes', 1)?.map((axis) => axisOf(axis, shape.length))
+    return [shape.filter((size, i) => (axes ? !axes.includes(i) : size !== 1))]
+  },
+  Unsqueeze: (node) => {
+    const shape = [...node.shape(0)]
+    const wanted = node.list('axes', 1) ?? fail()
+    const rank = shape.length + wanted.length
+    const axes = wanted.map((axis) => axisOf(axis, rank)).sort((a, b) => a - b)
+    for (const axis of axes) shape.splice(axis, 0, 1)
+    return [shape]
+  },
+  Concat: (node) => {
+    const shapes = node.inputs.filter((input) => input !== undefined).map((input) => input.shape)
+    const first = shapes[0] ?? fail()
+    const axis = axisOf(node.attribute('axis')?.int ?? fail(), first.length)
+    return [first.map((size, i) => (i === axis ? shapes.reduce((sum, shape) => sum + shape[axis]!, 0) : size))]
+  },
+  Split: (node) => {
+    const shape = node.shape(0)
+    const axis = axisOf(node.int('axis', 0), shape.length)
+    const parts = node.node.outputs.length
+    const each = Math.ceil(shape[axis]! / parts)
+    const sizes = node.list('split', 1) ?? node.node.outputs.map((_, i) => Math.min(each, shape[axis]! - i * each))
+    return sizes.map((part) => shape.map((size, i) => (i === axis ? part : size)))
+  },
+  Slice: (node) => {
+    const shape = node.shape(0)
+    const starts = node.list('starts', 1) ?? fail()
+    const ends = node.list('ends', 2) ?? fail()
+    const axes = node.list('axes', 3) ?? starts.map((_, i) => i)
+    const steps = node.has(4) ? node.values(4) : starts.map(() => 1)
+    const sizes = [...shape]
+    axes.forEach((each, i) => {
+      const axis = axisOf(each, shape.length)
+      sizes[axis] = slicedPositions(shape[axis]!, starts[i]!, ends[i]!, steps[i]!).length
+    })
+    return [sizes]
+  },
+  Gather: (node) => {
+    const [data, indices] = [node.shape(0), node.shape(1)]
+    const axis = axisOf(node.int('axis', 0), data.length)
+    return [[...data.slice(0, axis), ...indices, ...data.slice(axis + 1)]]
+  },
+  GatherElements: (node) => [node.shape(1)],
+  GatherND: (node) => {
+    const [data, indices] = [node.shape(0), node.shape(1)]
+    return [[...indices.slice(0, -1), ...data.slice(node.int('batch_dims', 0) + (indices.at(-1) ?? fail()))]]
+  },
+  Expand: (node) => [broadcastShapes([node.shape(0), node.values(1)]) ?? fail()],
+  Tile: (node) => [node.shape(0).map((size, i) => size * (node.values(1)[i] ?? 1))],
+  Pad: (node) => {
+    const shape = node.shape(0)
+    const pads = node.list('pads', 1) ?? fail()
+    const axes = node.has(3) ? node.values(3).map((axis) => axisOf(axis, shape.length)) : shape.map((_, i) => i)
+    const sizes = [...shape]
+    axes.forEach((axis, i) => {
+      sizes[axis] = sizes[axis]! + pads[i]! + pads[i + axes.length]!
+    })
+    return [sizes]
+  },
+  Resize: (node) => [resized(node, node.opset < 11 ? 1 : 2, 3)],
+  Upsample: (node) => [resized(node, 1, Number.POSITIVE_INFINITY)],
+  DepthToSpace: (node) => {
+    const [batch = fail(), channels = fail(), height = fail(), width = fail()] = node.shape(0)
+    const block = node.attribute('blocksize')?.int ?? fail()
+    return [[batch, channels / block ** 2, height * block, width * block]]
+  },
+  SpaceToDepth: (node) => {
+    const [batch = fail(), channels = fail(), height = fail(), width = fail()] = node.shape(0)
+    const block = node.attribute('blocksize')?.int ?? fail()
+    return [[batch, channels * block ** 2, height / block, width / block]]
+  },
+  ArgMax: (node) => [oneAxisReduced(node)],
+  ArgMin: (node) => [oneAxisReduced(node)],
+  TopK: (node) => {
+    const shape = node.shape(0)
+    const axis = axisOf(node.int('axis', -1), shape.length)
+    const count = node.attribute('k')?.int ?? node.values(1)[0] ?? fail()
+    return node.node.outputs.map(() => shape.map((size, i) => (i === axis ? count : size)))
+  },
+  OneHot: (node) => {
+    const indices = [...node.shape(0)]
+    const axis = axisOf(node.int('axis', -1), indices.length + 1)
+    indices.splice(axis, 0, node.values(1)[0] ?? fail())
+    return [indices]
+  },
+  Range: (node) => {
+    const [start = fail(), limit = fail(), step = fail()] = [0, 1, 2].map((i) => node.values(i)[0])
+    return [[Math.max(0, Math.ceil((limit - start) / step))]]
+  },
+  Constant: (node) => {
+    const { tensor } = node.attribute('value') ?? {}
+    if (tensor) return [tensor.dims]
+    if (node.attribute('value_int') ?? node.attribute('value_float')) return [[]]
+    return [[(node.ints('value_ints') ?? node.attribute('value_floats')?.floats ?? fail()).length]]
+  },
+  ConstantOfShape: (node) => [node.values(0)],
+  RandomNormal: (node) => [node.ints('shape') ?? fail()],
+  RandomUniform: (node) => [node.ints('shape') ?? fail()],
+  Shape: (node) => [[shapeSlice(node).length]],
+  Size: () => [[]],
+  GridSample: (node) => [[...node.shape(0).slice(0, 2), ...node.shape(1).slice(1, -1)]],
+  RoiAlign: (node) => [
+    [node.shape(1)[0] ?? fail(), node.shape(0)[1] ?? fail(), node.int('output_height', 1), node.int('output_width', 1)],
+  ],
+  /** Queries, keys, values: [b, heads, positions, features], or [b, positions, heads * features]. */
+  Attention: (node) => {
+    const [queries, values] = [node.shape(0), node.shape(2)]
+    if (queries.length === 4) return [[...queries.slice(0, -1), values.at(-1) ?? fail()]]
+    const headRatio = node.int('q_num_heads', 1) / node.int('kv_num_heads', 1)
+    return [[...queries.slice(0, -1), (values.at(-1) ?? fail()) * headRatio]]
+  },
+  [contrib('Attention')]: (node) => [[...node.shape(0).slice(0, -1), (node.shape(1).at(-1) ?? fail()) / 3]],
+  [contrib('MultiHeadAttention')]: (node) => [[...node.shape(0).slice(0, -1), node.shape(2).at(-1) ?? fail()]],
+  [contrib('EmbedLayerNormalization')]: (node) => {
+    const shape = [...node.shape(0), node.shape(2).at(-1) ?? fail()]
+    return node.node.outputs.map((_, i) => (i === 1 ? node.shape(0).slice(0, 1) : shape))
+  },
+}
+
+function oneAxisReduced(node: NodeReading): number[] {
+  const shape = node.shape(0)
+  return without(shape, [axisOf(node.int('axis', 0), shape.length)], node.int('keepdims', 1) === 1)
+}
+
+/** Positions along an axis that a slice takes: bounds beyond the ends mean the ends. */
+export function slicedPositions(size: number, start: number, end: number, step: number): number[] {
+  const clamp = (index: number, low: number, high: number) =>
+    Math.min(high, Math.max(low, index < 0 ? index + size : index))
+  const from = step > 0 ? clamp(start, 0, size) : clamp(start, 0, size - 1)
+  const to = step > 0 ? clamp(end, 0, size) : end < -size ? -1 : clamp(end, -1, size - 1)
+  const count = Math.max(0, Math.ceil((to - from) / step))
+  return Array.from({ length: count }, (_, i) => from + i * step)
+}
+
+/** The part of its input's shape that `Shape` gives. */
+export function shapeSlice(node: NodeReading): readonly number[] {
+  const shape = node.shape(0)
+  return shape.slice(node.int('start', 0), node.attribute('end')?.int ?? shape.length)
+}
+
+function resized(node: NodeReading, scalesInput: number, sizesInput: number): number[] {
+  const shape = [...node.shape(0)]
+  const axes = node.ints('axes')?.map((axis) => axisOf(axis, shape.length)) ?? shape.map((_, i) => i)
+  if (node.has(sizesInput) && node.shape(sizesInput)[0] !== 0) {
+    const sizes = node.values(sizesInput)
+    axes.forEach((axis, i) => {
+      shape[axis] = sizes[i]!
+    })
+    return shape
+  }
+  const scales = node.attribute('scales')?.floats ?? node.values(scalesInput)
+  axes.forEach((axis, i) => {
+    shape[axis] = Math.floor(shape[axis]! * scales[i]! + 1e-6)
+  })
+  return shape
+}
+
+/** The sizes behind the letters of an Einstein sum, and the letters of its result. */
+export function einsum(node: NodeReading): { sizes: ReadonlyMap<string, number>; output: string } {
+  const equation = node.text('equation', '').replaceAll(' ', '')
+  if (equation.includes('.')) throw new Unknown()
+  const [left = '', right] = equation.split('->')
+  const sizes = new Map<string, number>()
+  left.split(',').forEach((letters, i) => {
+    const shape = node.shape(i)
+    if (letters.length !== shape.length) throw new Unknown()
+    ;[...letters].forEach((letter, axis) => {
+      sizes.set(letter, Math.max(sizes.get(letter) ?? 1, shape[axis]!))
+    })
+  })
+  const once = [...left.replaceAll(',', '')].filter((letter, _, all) => all.filter((l) => l === letter).length === 1)
+  return { sizes, output: right ?? once.sort().join('') }
+}
