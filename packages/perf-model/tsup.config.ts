@@ -1,5 +1,14 @@
-import { libraryBuild } from '../../tsup.base'
+import { libraryBuild, type PackageBuild } from '../../tsup.base'
 
-export default libraryBuild({
-  entry: ['src/index.ts', 'src/commands.ts', 'src/pctodl-predict.ts', 'src/pctodl-fit.ts'],
+const build: PackageBuild = libraryBuild({
+  entry: [
+    'src/index.ts',
+    'src/node.ts',
+    'src/serving.ts',
+    'src/commands.ts',
+    'src/pctodl-predict.ts',
+    'src/pctodl-fit.ts',
+  ],
 })
+
+export default build

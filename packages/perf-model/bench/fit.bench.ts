@@ -16,5 +16,8 @@ const bench = new Bench({ name: 'one core', time: 2000, warmupTime: 1000, warmup
 bench.add('fit of 389 rows of one network', () => void fitPerfModel(rows, truth.spec, options))
 let i = 0
 bench.add('refit to 10 rows of two networks', () => void refit(model, few[i++ & 15]!))
+const mixed = Array.from({ length: 16 }, (_, k) => measuredRows(truth, 2 + k, 10, truth.networks))
+let j = 0
+bench.add('refit to 10 mixed rows of seven networks', () => void refit(model, mixed[j++ & 15]!))
 await bench.run()
 console.table(bench.table())

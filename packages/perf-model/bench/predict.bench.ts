@@ -1,8 +1,10 @@
 /** Predictions a second on one core. Tenants are unlike, the dear case: like ones that stand side by side share one solution. */
-import { existsSync } from 'node:fs'
-import path from 'node:path'
-import { batchOutput, loadPerfModel, loadReferenceParameters, predictionBuffer } from '@pctodl/perf-model'
-import { SeededRandom, type Tenant } from '@pctodl/platform'
+
+import { SeededRandom } from '@pctodl/numerics'
+import { batchOutput, loadPerfModel, predictionBuffer } from '@pctodl/perf-model'
+import { loadPublishedParameters } from '@pctodl/perf-model/node'
+import type { Tenant } from '@pctodl/platform'
+import { referenceFolder } from '@pctodl/reference-data'
 import { Bench } from 'tinybench'
 
 const model = loadPerfModel('3080Ti')
@@ -53,25 +55,22 @@ const batchTask = `predictBatch, ${BATCH} times 3 other tenants`
 bench.add(batchTask, () => void model.predictBatch(input, output))
 bench.add('loadPerfModel', () => void loadPerfModel('3080Ti'))
 
-const folder = path.resolve(import.meta.dirname, '../../../../shared/data/pctodl-params')
-if (existsSync(folder)) {
-  const reference = loadReferenceParameters(folder).predictor({
-    model: 'resnet50',
-    dataset: 'imagenet',
-    platform: '3080ti',
-    memFreq: memClockMhz,
-  })
-  const lists = Array.from({ length: 64 }, () => mix(3)).map((list) => ({
-    shares: list.map((tenant) => tenant.mpsPercent),
-    batches: list.map((tenant) => tenant.batchSize),
-  }))
-  const numbers = new Float64Array(4)
-  let i = 0
-  bench.add('reference predictInto, four ensembles, 3 other tenants each time', () => {
-    const { shares, batches } = lists[i & 63]!
-    reference.predictInto(shares, batches, clocks[i++ & 3]!, numbers)
-  })
-} else console.log(`reference mode is not measured: ${folder} is not there`)
+const reference = loadPublishedParameters(referenceFolder('pctodl-params')).predictor({
+  model: 'resnet50',
+  dataset: 'imagenet',
+  platform: '3080ti',
+  memFreq: memClockMhz,
+})
+const lists = Array.from({ length: 64 }, () => mix(3)).map((list) => ({
+  shares: list.map((tenant) => tenant.mpsPercent),
+  batches: list.map((tenant) => tenant.batchSize),
+}))
+const numbers = new Float64Array(4)
+let next = 0
+bench.add('reference predictInto, four ensembles, 3 other tenants each time', () => {
+  const { shares, batches } = lists[next & 63]!
+  reference.predictInto(shares, batches, clocks[next++ & 3]!, numbers)
+})
 
 await bench.run()
 console.table(bench.table())

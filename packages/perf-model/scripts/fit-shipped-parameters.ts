@@ -5,7 +5,8 @@
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { gpuSpecs, parseTraceCsv } from '@pctodl/platform'
+import { gpuSpecs } from '@pctodl/platform'
+import { parseTraceCsv } from '@pctodl/platform/trace-csv'
 import { fitPerfModel } from '../src/fit/fit-perf-model.js'
 import { formatParameters } from '../src/format-parameters.js'
 import type { ErrorSummary } from '../src/parameters.js'
@@ -22,6 +23,9 @@ for (const key of boards.length > 0 ? boards : present) {
   const started = performance.now()
   const { parameters, report } = fitPerfModel(parseTraceCsv(readFileSync(file, 'utf8')), spec, {
     source: `steady-state sweep of the simulated ${spec.name} (gpu-sim): shares, batches, clocks and network mixes`,
+    folds: 3,
+    starts: 1,
+    maxIterations: 25,
     onProgress: (done, total) => console.error(`${key}: fit ${done} of ${total}, ${seconds(started)} s`),
   })
   writeFileSync(join(import.meta.dirname, '..', 'params', `${key}.json`), formatParameters(parameters))

@@ -1,10 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
-import path from 'node:path'
 import type { TraceRow } from '@pctodl/platform'
-
-const file = path.resolve(import.meta.dirname, '../../../../shared/data/pctodl-params/surrogate_anchor.csv')
-
-export const surrogateIsThere = existsSync(file)
 
 /** The board's name in the surrogate, and ours. */
 export const surrogateBoards = { '3080ti': '3080Ti', a100: 'A100' } as const
@@ -12,9 +6,11 @@ export const surrogateBoards = { '3080ti': '3080Ti', a100: 'A100' } as const
 /**
  * What the published tree ensembles remember of measured boards: homogeneous tenants, clock not locked. The clock column is
  * the nominal one. Rows marked doubtful are left out.
+ *
+ * @param csv text of `surrogate_anchor.csv`, or of some of its rows
  */
-export function surrogateRows(board: keyof typeof surrogateBoards): TraceRow[] {
-  const [header, ...lines] = readFileSync(file, 'utf8').trim().split('\n')
+export function surrogateRows(csv: string, board: keyof typeof surrogateBoards): TraceRow[] {
+  const [header, ...lines] = csv.trim().split('\n')
   const columns = header!.split(',')
   const rows = lines.map((line) => {
     const fields = line.split(',')

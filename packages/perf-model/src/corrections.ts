@@ -1,38 +1,25 @@
 import { MAX_MPS_CLIENTS } from '@pctodl/platform'
+import { BATCH_NODES, correctionGrid, TENANT_NODES } from './correction-grid.js'
 import type { NetworkParameters } from './parameters.js'
-
-/**
- * What the equations leave over is smooth in the logarithms of a tenant's share, its batch and the number of tenants. It is
- * kept as values at the nodes of a grid, one grid for each network, memory clock and quantity, and interpolated linearly
- * (in the logarithms of share and batch; between two numbers of tenants, the factors themselves).
- */
-export const correctionGrid = {
-  mpsPercent: [5, 10, 20, 40, 100],
-  batchSize: [1, 4, 8, 16, 32, 64, 128, 256],
-  tenants: [1, 2, 4, 8, 20],
-} as const
-
-export const TENANT_NODES = correctionGrid.tenants.length
-const BATCH_NODES = correctionGrid.batchSize.length
-
-/** Numbers in one grid: `(share x BATCH_NODES + batch) x TENANT_NODES + tenants`. */
-export const CORRECTION_NODES = correctionGrid.mpsPercent.length * BATCH_NODES * TENANT_NODES
 
 const logShares = correctionGrid.mpsPercent.map(Math.log)
 const logBatches = correctionGrid.batchSize.map(Math.log)
 
 /** For each number of tenants the node below it, and how far the next one is away, 0..1. */
-export const tenantNode = new Int32Array(MAX_MPS_CLIENTS + 1)
-export const tenantNodePart = new Float64Array(MAX_MPS_CLIENTS + 1)
+export const tenantNode: Int32Array = new Int32Array(MAX_MPS_CLIENTS + 1)
+export const tenantNodePart: Float64Array = new Float64Array(MAX_MPS_CLIENTS + 1)
 for (let count = 1; count <= MAX_MPS_CLIENTS; count++) {
   const { node, part } = position(correctionGrid.tenants, count)
   tenantNode[count] = node
   tenantNodePart[count] = part
 }
 
-/** The factors of one kind of tenant as the evaluator reads them: by memory clock, on the speed and then on the power. */
+/** Factors of a kind of tenant: on the device's speed, on the host's and on the dynamic power, at every node of the tenants. */
+export const CORRECTIONS = 3
+
+/** The factors of one kind of tenant as the evaluator reads them, by memory clock. */
 export function writeKindCorrections(
-  { corrections }: NetworkParameters,
+  { corrections, hostSpeed }: NetworkParameters,
   memClocksMhz: readonly number[],
   mpsPercent: number,
   batchSize: number,
@@ -41,37 +28,65 @@ export function writeKindCorrections(
 ): void {
   memClocksMhz.forEach((memClockMhz, m) => {
     const found = corrections.find((entry) => entry.memClockMhz === memClockMhz)
-    const offset = (kind * memClocksMhz.length + m) * 2 * TENANT_NODES
-    writeFactors(found?.speed ?? [], mpsPercent, batchSize, out, offset)
-    writeFactors(found?.dynamicPower ?? [], mpsPercent, batchSize, out, offset + TENANT_NODES)
+    const offset = (kind * memClocksMhz.length + m) * CORRECTIONS * TENANT_NODES
+    writeFactors(found?.speed ?? [], kindNodes(mpsPercent, batchSize), out, offset)
+    writeFactors(hostSpeed, batchNodes(batchSize), out, offset + TENANT_NODES)
+    writeFactors(found?.dynamicPower ?? [], kindNodes(mpsPercent, batchSize), out, offset + 2 * TENANT_NODES)
   })
 }
 
 /** The factors of one grid for every node of the number of tenants. */
 function writeFactors(
   grid: readonly number[],
-  mpsPercent: number,
-  batchSize: number,
+  nodes: readonly WeightedNode[],
   out: Float64Array,
   offset: number,
 ): void {
-  if (grid.length === 0) {
-    out.fill(1, offset, offset + TENANT_NODES)
-    return
-  }
   for (let node = 0; node < TENANT_NODES; node++) {
     let sum = 0
-    for (const { index, weight } of kindNodes(mpsPercent, batchSize)) sum += weight * grid[index * TENANT_NODES + node]!
+    if (grid.length > 0) for (const { index, weight } of nodes) sum += weight * grid[index * TENANT_NODES + node]!
     out[offset + node] = Math.exp(sum)
   }
 }
 
+/** A grid of standard deviations at every node of the number of tenants; `unknown` where there is none. */
+export function writeDeviations(
+  grid: readonly number[],
+  mpsPercent: number,
+  batchSize: number,
+  unknown: number,
+  out: Float64Array,
+  offset: number,
+): void {
+  const nodes = kindNodes(mpsPercent, batchSize)
+  for (let node = 0; node < TENANT_NODES; node++) {
+    let sum = 0
+    for (const { index, weight } of nodes) sum += weight * (grid[index * TENANT_NODES + node] ?? unknown)
+    out[offset + node] = sum
+  }
+}
+
+/** A node of a grid, and how much it counts. */
+export interface WeightedNode {
+  readonly index: number
+  readonly weight: number
+}
+
 /** The nodes of a grid that a measured tenant informs, and their weights, which sum to 1. */
-export function correctionNodesOf(mpsPercent: number, batchSize: number, tenants: number) {
+export function correctionNodesOf(mpsPercent: number, batchSize: number, tenants: number): WeightedNode[] {
+  return amongTenants(kindNodes(mpsPercent, batchSize), tenants)
+}
+
+/** The same of the host's grid. */
+export function hostNodesOf(batchSize: number, tenants: number): WeightedNode[] {
+  return amongTenants(batchNodes(batchSize), tenants)
+}
+
+function amongTenants(nodes: readonly WeightedNode[], tenants: number): WeightedNode[] {
   const count = Math.min(tenants, MAX_MPS_CLIENTS)
   const node = tenantNode[count]!
   const part = tenantNodePart[count]!
-  return kindNodes(mpsPercent, batchSize).flatMap(({ index, weight }) =>
+  return nodes.flatMap(({ index, weight }) =>
     [
       { index: index * TENANT_NODES + node, weight: weight * (1 - part) },
       { index: index * TENANT_NODES + node + 1, weight: weight * part },
@@ -80,7 +95,7 @@ export function correctionNodesOf(mpsPercent: number, batchSize: number, tenants
 }
 
 /** Nodes of share and batch around a kind of tenant. */
-function kindNodes(mpsPercent: number, batchSize: number) {
+function kindNodes(mpsPercent: number, batchSize: number): WeightedNode[] {
   const share = position(logShares, Math.log(mpsPercent))
   const batch = position(logBatches, Math.log(batchSize))
   const corner = (s: number, b: number) => ({
@@ -88,6 +103,15 @@ function kindNodes(mpsPercent: number, batchSize: number) {
     weight: (s === 1 ? share.part : 1 - share.part) * (b === 1 ? batch.part : 1 - batch.part),
   })
   return [corner(0, 0), corner(0, 1), corner(1, 0), corner(1, 1)].filter((entry) => entry.weight > 0)
+}
+
+function batchNodes(batchSize: number): WeightedNode[] {
+  const { node, part } = position(logBatches, Math.log(batchSize))
+  const both = [
+    { index: node, weight: 1 - part },
+    { index: node + 1, weight: part },
+  ]
+  return both.filter((entry) => entry.weight > 0)
 }
 
 /** Beyond its ends a grid goes on as it ended. */

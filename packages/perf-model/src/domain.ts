@@ -1,13 +1,15 @@
 import type { Configuration } from '@pctodl/platform'
 import type { FittedProfile, Mix } from './parameters.js'
 
-/** One field of a configuration that the rows of the fit did not cover. */
+/** One field of a configuration that the rows of the fit did not cover, or that the board does not have. */
 export interface OutsideProfile {
   /** E.g. `tenants[1].batchSize`. */
   readonly field: string
   readonly value: number | string
-  /** What the rows covered, in words. */
+  /** What the rows covered or the board has, in words. */
   readonly covered: string
+  /** Given where it is not the rows of the fit that end here but the board: no row could ever be measured there. */
+  readonly limit?: 'board'
 }
 
 /** Whether a prediction interpolates between measured configurations or goes beyond them. */
@@ -15,10 +17,22 @@ export interface Domain {
   readonly inside: boolean
   /** Empty where `inside`. */
   readonly outside: readonly OutsideProfile[]
+  /** As `Prediction.distance`: how much less the fit knows here than of its own rows; Infinity where it knows nothing. */
+  readonly distance: number
+}
+
+/** One field that lies outside, for a reader. */
+export function describeOutside({ field, value, covered, limit }: OutsideProfile): string {
+  return limit === 'board'
+    ? `beyond the board: ${field} is ${value}, ${covered}`
+    : `outside the profile: ${field} is ${value}, measured were ${covered}`
 }
 
 /** Compare a configuration with what the rows of a fit covered, field by field. */
-export function domainOf(profile: FittedProfile, { tenants, smClockMhz, memClockMhz }: Configuration): Domain {
+export function outsideOf(
+  profile: FittedProfile,
+  { tenants, smClockMhz, memClockMhz }: Configuration,
+): OutsideProfile[] {
   const outside: OutsideProfile[] = []
   const compare = (field: string, value: number, [least, most]: readonly [number, number]): void => {
     if (!(value >= least && value <= most)) outside.push({ field, value, covered: `${least} to ${most}` })
@@ -45,7 +59,7 @@ export function domainOf(profile: FittedProfile, { tenants, smClockMhz, memClock
   if (mix !== undefined && !profile.mixes.includes(mix)) {
     outside.push({ field: 'tenants', value: mix, covered: profile.mixes.join(', ') })
   }
-  return { inside: outside.length === 0, outside }
+  return outside
 }
 
 function mixOf(tenants: Configuration['tenants']): Mix | undefined {

@@ -1,11 +1,10 @@
-export type { Prediction, Predictor, TenantPrediction } from './predictor.js'
+export type { Prediction, PredictionQuantiles, Predictor, TenantPrediction } from './predictor.js'
 export { PerfModel } from './perf-model.js'
 export { MAX_BATCH_SIZE } from './tenant-coefficients.js'
 export { type PredictionBuffer, predictionBuffer } from './prediction-buffer.js'
 export { type BatchInput, type BatchOutput, batchOutput } from './prediction-batch.js'
-export type { Domain, OutsideProfile } from './domain.js'
+export { type Domain, describeOutside, type OutsideProfile } from './domain.js'
 export { loadPerfModel, shippedParameters } from './shipped-parameters.js'
-export { isReferenceFolder, modelOf, parameterFile } from './parameter-folder.js'
 export { type AllMetrics, PctoDLPredictor, type PctoDLPredictorOptions } from './pctodl-predictor.js'
 export {
   type BoardParameters,
@@ -16,25 +15,17 @@ export {
   ParameterVersionError,
   type PerfModelParameters,
   parsePerfModelParameters,
-  type Spread,
+  type Calibration,
 } from './parameters.js'
 export { type FitOptions, type FitReport, type FittedModel, fitPerfModel, fitSteps } from './fit/fit-perf-model.js'
 export type { FittedParameter } from './fit/fit-rows.js'
 export type { RowPrediction } from './fit/fit-report.js'
 export { type RefitOptions, refit } from './fit/refit.js'
 export {
-  type LeastSquaresProblem,
-  type LevenbergMarquardtOptions,
-  type LevenbergMarquardtResult,
-  levenbergMarquardt,
-} from './levenberg-marquardt.js'
-export { loadReferenceParameters } from './reference/load-reference-parameters.js'
-export {
-  ReferenceParameters,
-  type ReferencePredictorOptions,
-  type ReferenceSelection,
-} from './reference/reference-parameters.js'
-export { type ReferencePrediction, ReferencePredictor, referenceLayout } from './reference/reference-predictor.js'
-export { ReferenceBoardPredictor, type ReferenceBoardOptions } from './reference/reference-board-predictor.js'
-export type { ReferenceSetId } from './reference/reference-set.js'
-export { ParameterFileError } from './reference/parameter-file-error.js'
+  PublishedParameters,
+  type PublishedPredictorOptions,
+  type PublishedSelection,
+} from './published/published-parameters.js'
+export { type PublishedPrediction, PublishedPredictor, publishedLayout } from './published/published-predictor.js'
+export { PublishedBoardPredictor, type PublishedBoardOptions } from './published/published-board-predictor.js'
+export type { PublishedSetId } from './published/published-set.js'

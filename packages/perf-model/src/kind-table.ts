@@ -1,8 +1,10 @@
 import type { GpuSpec } from '@pctodl/platform'
-import { TENANT_NODES, writeKindCorrections } from './corrections.js'
-import type { KindArrays } from './evaluator.js'
+import type { KindArrays } from './board-equations.js'
+import { TENANT_NODES } from './correction-grid.js'
+import { CORRECTIONS, writeKindCorrections } from './corrections.js'
 import type { PerfModelParameters } from './parameters.js'
 import { MAX_BATCH_SIZE, tenantLayout, writeTenantCoefficients } from './tenant-coefficients.js'
+import { uncertaintyStride, writeKindUncertainty } from './uncertainty-features.js'
 
 const FIRST_CAPACITY = 64
 
@@ -12,8 +14,10 @@ const FIRST_CAPACITY = 64
  * the processor's caches.
  */
 export class KindTable implements KindArrays {
-  coefficients = new Float64Array(FIRST_CAPACITY * tenantLayout.stride)
+  coefficients: Float64Array = new Float64Array(FIRST_CAPACITY * tenantLayout.stride)
   corrections: Float64Array
+  /** What the features of a configuration's error need of each kind. */
+  uncertainty: Float64Array
   readonly #parameters: PerfModelParameters
   readonly #spec: GpuSpec
   readonly #memClocksMhz: readonly number[]
@@ -29,8 +33,9 @@ export class KindTable implements KindArrays {
     this.#memClocksMhz = memClocksMhz
     this.#tpcCount = spec.smCount / spec.smPerTpc
     this.#offsets = new Int32Array(parameters.networks.length * this.#tpcCount * MAX_BATCH_SIZE).fill(-1)
-    this.#factorsPerKind = memClocksMhz.length * 2 * TENANT_NODES
+    this.#factorsPerKind = memClocksMhz.length * CORRECTIONS * TENANT_NODES
     this.corrections = new Float64Array(FIRST_CAPACITY * this.#factorsPerKind)
+    this.uncertainty = new Float64Array(FIRST_CAPACITY * uncertaintyStride(memClocksMhz.length))
   }
 
   /** Offset of a kind's coefficients, or -1 where `add` has to write them first. */
@@ -45,12 +50,14 @@ export class KindTable implements KindArrays {
     if (offset === this.coefficients.length) {
       this.coefficients = twiceAsLong(this.coefficients)
       this.corrections = twiceAsLong(this.corrections)
+      this.uncertainty = twiceAsLong(this.uncertainty)
     }
     const { boardParameters, networks } = this.#parameters
     const sms = tpcs * this.#spec.smPerTpc
     writeTenantCoefficients(boardParameters, networks[network]!, sms, batchSize, this.coefficients, offset)
     const mpsPercent = (100 * sms) / this.#spec.smCount
     writeKindCorrections(networks[network]!, this.#memClocksMhz, mpsPercent, batchSize, this.corrections, kind)
+    writeKindUncertainty(networks[network]!, this.#memClocksMhz, mpsPercent, batchSize, this.uncertainty, kind)
     this.#offsets[this.#index(network, tpcs, batchSize)] = offset
     return offset
   }

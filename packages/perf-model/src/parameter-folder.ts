@@ -1,22 +1,23 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { findGpuSpec, PctodlError, UnknownNameError } from '@pctodl/platform'
+import { findGpuSpec, type GpuSpec, PctodlError, UnknownNameError } from '@pctodl/platform'
 import { PerfModel } from './perf-model.js'
-import { ParameterFileError } from './reference/parameter-file-error.js'
+import { ParameterFileError } from './published/parameter-file-error.js'
 import { loadPerfModel, shippedParameters } from './shipped-parameters.js'
 
 /** Whether a folder holds upstream's exported parameters rather than ours. */
-export function isReferenceFolder(folder: string): boolean {
+export function isPublishedFolder(folder: string): boolean {
   return existsSync(path.join(folder, 'index.json'))
 }
 
 /**
  * The model of a board: from `<folder>/<board>.json`, or the shipped one where no folder is given.
  *
+ * @param spec the board, where it is not one that `@pctodl/platform` knows
  * @throws UnknownNameError listing the parameter sets that exist; ParameterFileError for a file that cannot be used
  */
-export function modelOf(board: string, folder: string | undefined): PerfModel {
-  const key = keyOf(board)
+export function modelOf(board: string, folder: string | undefined, spec?: GpuSpec): PerfModel {
+  const key = spec?.key ?? keyOf(board)
   if (folder === undefined) {
     if (!Object.hasOwn(shippedParameters, key)) {
       throw new UnknownNameError('parameter set', board, Object.keys(shippedParameters))
@@ -31,7 +32,7 @@ export function modelOf(board: string, folder: string | undefined): PerfModel {
     throw new UnknownNameError('parameter set', board, known)
   }
   try {
-    return PerfModel.load(JSON.parse(readFileSync(file, 'utf8')))
+    return PerfModel.load(JSON.parse(readFileSync(file, 'utf8')), spec)
   } catch (cause) {
     throw new ParameterFileError(file, cause instanceof Error ? cause.message : String(cause), { cause })
   }

@@ -1,160 +1,301 @@
-import { InvalidInputError, PctodlError } from '@pctodl/platform'
-import { z } from 'zod'
-import { CORRECTION_NODES } from './corrections.js'
+import { PctodlError } from '@pctodl/platform'
+import { calibrationLevels, FEATURES } from './calibration-layout.js'
+import { CORRECTION_NODES, HOST_NODES } from './correction-grid.js'
+import { type FieldCheck, listOf, numberThat, oneOfThe, record, someText } from './field-checks.js'
 
 /** Version of the parameter file's layout and of the equations that its numbers belong to. */
-export const PARAMETER_SCHEMA_VERSION = 2
+export const PARAMETER_SCHEMA_VERSION = 3
 
-const positive = z.number().positive()
-const nonNegative = z.number().nonnegative()
+const positive = numberThat('a positive number', (value) => value > 0)
+const nonNegative = numberThat('a number of at least 0', (value) => value >= 0)
+const count = numberThat('an integer of at least 0', (value) => Number.isInteger(value) && value >= 0)
+const part = numberThat('a number above 0, at most 1', (value) => value > 0 && value <= 1)
+const atLeastOne = (element: FieldCheck) => listOf(element, 'a list of at least one', (length) => length >= 1)
 
-const boardSchema = z.strictObject({
+export interface BoardParameters {
   /** DRAM traffic that one SM can draw, bytes per SM clock cycle. */
-  bytesPerCyclePerSm: positive,
+  bytesPerCyclePerSm: number
   /** DRAM demand at which waiting would have no end, in parts of the peak bandwidth. */
-  bandwidthCeiling: positive.max(1),
+  bandwidthCeiling: number
   /** Traffic per batch over all tenants of which caches still keep half away from DRAM, MB. */
-  cacheReachMb: positive,
+  cacheReachMb: number
   /** Tenants that can launch kernels side by side at full speed. */
-  launchClients: positive,
+  launchClients: number
   /** Tenants whose samples the host can prepare side by side at full speed. */
-  hostClients: positive,
+  hostClients: number
   /** Growth of the host time per sample once a batch is large, in parts of it. */
-  largeBatchHostFactor: nonNegative,
+  largeBatchHostFactor: number
   /** Batch size at which half of that growth has set in. */
-  largeBatchKnee: positive,
+  largeBatchKnee: number
   /** Power at zero activity for each memory clock of the fit, memory clocks descending. */
-  idlePowerW: z.array(z.strictObject({ memClockMhz: positive, powerW: positive })).min(1),
+  idlePowerW: { memClockMhz: number; powerW: number }[]
   /** Power of the clock tree at the boost clock, W. */
-  clockTreePowerW: nonNegative,
+  clockTreePowerW: number
   /** Power of one busy SM at the boost clock, W. */
-  smPowerW: nonNegative,
-  /** Fall of the voltage with the clock: V / V(boost) = 1 - slope * (1 - f / f(boost)). */
-  voltageSlope: nonNegative,
+  smPowerW: number
+  /** Fall of the voltage with the clock at the boost clock: d(V / V(boost)) / d(f / f(boost)). */
+  voltageSlope: number
+  /** How the fall flattens towards low clocks: half the second derivative. */
+  voltageBend: number
   /** The voltage that no clock goes below, in parts of V(boost). */
-  voltageFloor: positive.max(1),
+  voltageFloor: number
   /** GPU memory in use beside the tenants' processes, MiB. */
+  memoryReservedMib: number
+}
+
+const boardParameters = record<BoardParameters>({
+  bytesPerCyclePerSm: positive,
+  bandwidthCeiling: part,
+  cacheReachMb: positive,
+  launchClients: positive,
+  hostClients: positive,
+  largeBatchHostFactor: nonNegative,
+  largeBatchKnee: positive,
+  idlePowerW: atLeastOne(record<BoardParameters['idlePowerW'][number]>({ memClockMhz: positive, powerW: positive })),
+  clockTreePowerW: nonNegative,
+  smPowerW: nonNegative,
+  voltageSlope: nonNegative,
+  voltageBend: positive,
+  voltageFloor: part,
   memoryReservedMib: nonNegative,
 })
 
+const noneOr = (element: FieldCheck, count: number) =>
+  listOf(element, `0 or ${count} numbers`, (length) => length === 0 || length === count)
+
+const logarithm = numberThat('a number from -2 to 2', (value) => Math.abs(value) <= 2)
+
 /** A grid of logarithms as `correctionGrid` lays it out; empty: no correction. */
-const grid = z
-  .array(z.number().min(-2).max(2))
-  .refine((values) => values.length === 0 || values.length === CORRECTION_NODES, `0 or ${CORRECTION_NODES} numbers`)
+const grid = noneOr(logarithm, CORRECTION_NODES)
+const sdGrid = noneOr(nonNegative, CORRECTION_NODES)
 
-const correctionSchema = z.strictObject({
-  memClockMhz: positive,
-  /** Logarithm of the factor on the tenant's speed; does not fall along the share. */
-  speed: grid,
+export interface NetworkCorrection {
+  memClockMhz: number
+  /** Logarithm of the factor on the speed of the tenant's work on the device; does not fall along the share. */
+  speed: number[]
   /** Logarithm of the factor on the tenant's part of the dynamic power. */
+  dynamicPower: number[]
+  /** What the fit does not know of the logarithm of throughput: the standard deviation of parameters and corrections. */
+  speedSd: number[]
+  /** The same of the logarithm of power. */
+  powerSd: number[]
+}
+
+const networkCorrection = record<NetworkCorrection>({
+  memClockMhz: positive,
+  speed: grid,
   dynamicPower: grid,
+  speedSd: sdGrid,
+  powerSd: sdGrid,
 })
 
-const networkSchema = z.strictObject({
-  name: z.string().min(1),
+export interface NetworkParameters {
+  name: string
   /** Arithmetic, SM mega-cycles per sample. */
-  computePerSample: positive,
+  computePerSample: number
   /** Arithmetic that a batch of any size costs, SM mega-cycles. */
-  computePerBatch: nonNegative,
+  computePerBatch: number
   /** Dependent steps that more SMs do not shorten, mega-cycles per batch. */
-  serialPerBatch: nonNegative,
+  serialPerBatch: number
   /** The same per sample. */
-  serialPerSample: nonNegative,
+  serialPerSample: number
   /** Memory traffic of operators that also compute, MB per sample. */
-  mixedMbPerSample: nonNegative,
+  mixedMbPerSample: number
   /** The same per batch (weights), MB. */
-  mixedMbPerBatch: nonNegative,
+  mixedMbPerBatch: number
   /** Memory traffic of operators that only move elements, MB per sample. */
-  streamMbPerSample: positive,
+  streamMbPerSample: number
   /** Device time per batch that no clock changes, ms. */
-  gapMs: nonNegative,
+  gapMs: number
   /** Host time to launch a batch, ms. */
-  launchMs: positive,
+  launchMs: number
   /** Host time per sample, ms. */
-  hostPerSampleMs: nonNegative,
+  hostPerSampleMs: number
   /** Energy of a sample that scales with the square of the voltage, mJ at the boost clock. */
-  coreEnergyMj: nonNegative,
+  coreEnergyMj: number
   /** The same for a batch of any size, mJ. */
-  batchEnergyMj: nonNegative,
+  batchEnergyMj: number
   /** Energy of a sample's DRAM traffic where caches keep none of it away, mJ. */
-  memoryEnergyMj: nonNegative,
+  memoryEnergyMj: number
   /** Traffic that the board's utilisation counter sees where caches keep none of it away, MB per sample. */
-  countedMbPerSample: nonNegative,
+  countedMbPerSample: number
   /** GPU memory of one process, MiB. */
-  memoryBaseMib: nonNegative,
+  memoryBaseMib: number
   /** GPU memory per sample of the batch, MiB. */
-  memoryPerSampleMib: nonNegative,
+  memoryPerSampleMib: number
+  /** Logarithm of the factor on the speed of the host's work, by batch and number of tenants; empty: no correction. */
+  hostSpeed: number[]
   /** What the equations leave over, by memory clock; without an entry for a clock there is no correction at it. */
-  corrections: z.array(correctionSchema),
+  corrections: NetworkCorrection[]
+}
+
+const networkParameters = record<NetworkParameters>({
+  name: someText,
+  computePerSample: positive,
+  computePerBatch: nonNegative,
+  serialPerBatch: nonNegative,
+  serialPerSample: nonNegative,
+  mixedMbPerSample: nonNegative,
+  mixedMbPerBatch: nonNegative,
+  streamMbPerSample: positive,
+  gapMs: nonNegative,
+  launchMs: positive,
+  hostPerSampleMs: nonNegative,
+  coreEnergyMj: nonNegative,
+  batchEnergyMj: nonNegative,
+  memoryEnergyMj: nonNegative,
+  countedMbPerSample: nonNegative,
+  memoryBaseMib: nonNegative,
+  memoryPerSampleMib: nonNegative,
+  hostSpeed: noneOr(logarithm, HOST_NODES),
+  corrections: listOf(networkCorrection, 'a list', () => true),
 })
 
-const range = z.tuple([positive, positive])
+/** Least and largest value. */
+export type FittedRange = [number, number]
 
-/** What the rows of the fit covered. Predictions outside are extrapolations. */
-const profileSchema = z.strictObject({
-  networks: z
-    .array(z.strictObject({ name: z.string().min(1), mpsPercent: range, batchSize: range, tenants: range }))
-    .min(1),
-  smClockMhz: z.array(z.strictObject({ memClockMhz: positive, range })).min(1),
+/** How alike tenants that share a board are. */
+export type Mix = 'like tenants' | 'unlike tenants' | 'several networks'
+
+const range = listOf(positive, 'the least and the largest value', (length) => length === 2)
+const mix = oneOfThe('like tenants', 'unlike tenants', 'several networks')
+
+/** What the rows of a fit covered. Predictions outside are extrapolations. */
+export interface FittedProfile {
+  networks: {
+    name: string
+    mpsPercent: FittedRange
+    batchSize: FittedRange
+    tenants: FittedRange
+  }[]
+  smClockMhz: {
+    memClockMhz: number
+    range: FittedRange
+  }[]
   /** Which kinds of tenants shared the board. */
-  mixes: z.array(z.enum(['like tenants', 'unlike tenants', 'several networks'])).min(1),
+  mixes: Mix[]
+  /**
+   * What the fit does not know of its own rows: the 99th percentile of the standard deviation that its parameters and corrections
+   * leave to the logarithms of throughput and power.
+   */
+  unknownSd: { throughput: number; power: number }
+}
+
+const fittedProfile = record<FittedProfile>({
+  networks: atLeastOne(
+    record<FittedProfile['networks'][number]>({ name: someText, mpsPercent: range, batchSize: range, tenants: range }),
+  ),
+  smClockMhz: atLeastOne(record<FittedProfile['smClockMhz'][number]>({ memClockMhz: positive, range })),
+  mixes: atLeastOne(mix),
+  unknownSd: record<FittedProfile['unknownSd']>({ throughput: positive, power: positive }),
 })
 
-const spreadSchema = z.strictObject({
-  quantity: z.enum(['throughput', 'tenant throughput', 'power']),
-  mix: z.enum(['like tenants', 'unlike tenants', 'several networks']),
-  tenants: z.enum(['1', '2-4', '5+']),
-  /** Rows of the region; where there are fewer than 20, `sd` is that of all rows. */
-  count: z.int().nonnegative(),
-  /** Root mean square of ln(measured / predicted), on held-out rows where there was a cross-validation. */
-  sd: nonNegative,
+/** The quantities whose errors are calibrated. */
+export type CalibratedQuantity = 'throughput' | 'tenant throughput' | 'power'
+
+/**
+ * How far measurements lie from predictions: the standard deviation of ln(measured / predicted) is exp(weights . features),
+ * the features being those of `calibration-layout.ts`, and the errors in standard deviations are distributed as `quantiles` say.
+ */
+export interface Calibration {
+  quantity: CalibratedQuantity
+  /** Rows that it was made of, held out where there was a cross-validation. */
+  count: number
+  weights: number[]
+  /** Errors in standard deviations at the probabilities of `calibrationLevels`, ascending. */
+  quantiles: number[]
+}
+
+const real = numberThat('a number', () => true)
+const calibration = record<Calibration>({
+  quantity: oneOfThe('throughput', 'tenant throughput', 'power'),
+  count,
+  weights: listOf(real, `${FEATURES} numbers`, (length) => length === FEATURES),
+  quantiles: listOf(real, `${calibrationLevels.length} numbers`, (length) => length === calibrationLevels.length),
 })
 
-const errorSchema = z.strictObject({
-  quantity: z.enum(['throughput', 'tenant throughput', 'power', 'SM utilisation', 'memory utilisation']),
+/** Median and 95th percentile of the error of one quantity over one kind of rows. */
+export interface ErrorSummary {
+  quantity: 'throughput' | 'tenant throughput' | 'power' | 'SM utilisation' | 'memory utilisation'
   /** Relative errors are in percent of the measured value, utilisations in points. */
-  unit: z.enum(['%', 'points']),
-  rows: z.enum(['all', 'like tenants', 'unlike tenants', 'several networks']),
-  count: z.int().nonnegative(),
+  unit: '%' | 'points'
+  rows: 'all' | Mix
+  count: number
+  median: number
+  p95: number
+}
+
+const errorSummary = record<ErrorSummary>({
+  quantity: oneOfThe('throughput', 'tenant throughput', 'power', 'SM utilisation', 'memory utilisation'),
+  unit: oneOfThe('%', 'points'),
+  rows: oneOfThe('all', 'like tenants', 'unlike tenants', 'several networks'),
+  count,
   median: nonNegative,
   p95: nonNegative,
 })
 
-const parameterSchema = z.strictObject({
-  schemaVersion: z.literal(PARAMETER_SCHEMA_VERSION),
-  /** Key of the board, e.g. `3080Ti`. */
-  board: z.string().min(1),
-  provenance: z.strictObject({
-    /** What was measured, in words. */
-    source: z.string().min(1),
-    rows: z.int().positive(),
-    /** Rows left out because a tenant failed in them. */
-    failedRows: z.int().nonnegative(),
-    folds: z.int().nonnegative(),
-    seed: z.int(),
-    /** Errors on held-out configurations; empty where no cross-validation was made. */
-    heldOutErrors: z.array(errorSchema),
-    /** How often `refit` has changed the parameters since the fit. */
-    refits: z.int().nonnegative(),
-  }),
-  boardParameters: boardSchema,
-  networks: z.array(networkSchema).min(1),
-  profile: profileSchema,
-  spread: z.array(spreadSchema),
+/** What refits have learnt of the logarithms of some parameters: how uncertain they still are. */
+export interface Belief {
+  /** Name of a network, or `board`. */
+  owner: string
+  quantity: 'speed' | 'power'
+  /** Names of the parameters, in the order of rows and columns. */
+  parameters: string[]
+  /** By rows. */
+  covariance: number[]
+}
+
+const belief = record<Belief>({
+  owner: someText,
+  quantity: oneOfThe('speed', 'power'),
+  parameters: atLeastOne(someText),
+  covariance: atLeastOne(real),
 })
 
-export type BoardParameters = z.infer<typeof boardSchema>
-export type NetworkParameters = z.infer<typeof networkSchema>
-export type NetworkCorrection = z.infer<typeof correctionSchema>
-/** The ranges that the rows of a fit covered. */
-export type FittedProfile = z.infer<typeof profileSchema>
-export type Mix = FittedProfile['mixes'][number]
-/** How far predictions lie from measurements in one region. */
-export type Spread = z.infer<typeof spreadSchema>
-/** Median and 95th percentile of the error of one quantity over one kind of rows. */
-export type ErrorSummary = z.infer<typeof errorSchema>
 /** Everything that makes a `PerfModel`, as stored in a parameter file. */
-export type PerfModelParameters = z.infer<typeof parameterSchema>
+export interface PerfModelParameters {
+  schemaVersion: typeof PARAMETER_SCHEMA_VERSION
+  /** Key of the board, e.g. `3080Ti`. */
+  board: string
+  provenance: {
+    /** What was measured, in words. */
+    source: string
+    rows: number
+    /** Rows left out because a tenant failed in them. */
+    failedRows: number
+    folds: number
+    seed: number
+    /** Errors on held-out configurations; empty where no cross-validation was made. */
+    heldOutErrors: ErrorSummary[]
+    /** How often `refit` has changed the parameters since the fit. */
+    refits: number
+  }
+  boardParameters: BoardParameters
+  networks: NetworkParameters[]
+  profile: FittedProfile
+  calibration: Calibration[]
+  /** Of the parameters that refits have moved; empty after a fit, and after a refit was told to forget. */
+  beliefs: Belief[]
+}
+
+const perfModelParameters = record<PerfModelParameters>({
+  schemaVersion: oneOfThe(PARAMETER_SCHEMA_VERSION),
+  board: someText,
+  provenance: record<PerfModelParameters['provenance']>({
+    source: someText,
+    rows: numberThat('an integer of at least 1', (value) => Number.isInteger(value) && value >= 1),
+    failedRows: count,
+    folds: count,
+    seed: numberThat('an integer', Number.isInteger),
+    heldOutErrors: listOf(errorSummary, 'a list', () => true),
+    refits: count,
+  }),
+  boardParameters,
+  networks: atLeastOne(networkParameters),
+  profile: fittedProfile,
+  calibration: listOf(calibration, 'three calibrations', (length) => length === 3),
+  beliefs: listOf(belief, 'a list', () => true),
+})
 
 /** The parameter file belongs to another version of the model. */
 export class ParameterVersionError extends PctodlError {
@@ -171,7 +312,7 @@ export class ParameterVersionError extends PctodlError {
 }
 
 /**
- * Check parsed JSON and return it typed.
+ * Check parsed JSON and return a typed copy.
  *
  * @throws ParameterVersionError for another schema version
  * @throws InvalidInputError naming the first field that is wrong
@@ -180,9 +321,6 @@ export function parsePerfModelParameters(json: unknown): PerfModelParameters {
   if (typeof json === 'object' && json !== null && 'schemaVersion' in json) {
     if (json.schemaVersion !== PARAMETER_SCHEMA_VERSION) throw new ParameterVersionError(json.schemaVersion)
   }
-  const result = parameterSchema.safeParse(json)
-  if (result.success) return result.data
-  const issue = result.error.issues[0]!
-  const value = issue.path.reduce<unknown>((at, key) => (at as Record<PropertyKey, unknown> | undefined)?.[key], json)
-  throw new InvalidInputError(['parameters', ...issue.path].join('.'), value, issue.message, { cause: result.error })
+  perfModelParameters(json, 'parameters')
+  return structuredClone(json as PerfModelParameters)
 }

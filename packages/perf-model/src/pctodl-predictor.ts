@@ -1,7 +1,8 @@
-import { InvalidInputError, networkName, UnknownNameError } from '@pctodl/platform'
+import { assertKnownOptions, InvalidInputError, UnknownNameError } from '@pctodl/platform'
+import { networkOf } from './network-of.js'
 import type { PerfModel } from './perf-model.js'
-import type { ReferenceParameters } from './reference/reference-parameters.js'
-import type { ReferencePredictor } from './reference/reference-predictor.js'
+import type { PublishedParameters } from './published/published-parameters.js'
+import type { PublishedPredictor } from './published/published-predictor.js'
 import { loadPerfModel, shippedParameters } from './shipped-parameters.js'
 
 export interface PctoDLPredictorOptions {
@@ -14,7 +15,7 @@ export interface PctoDLPredictorOptions {
   /** Predict with a model of your own instead of the shipped one. */
   readonly perfModel?: PerfModel | undefined
   /** Predict what upstream predicts, with its parameters. */
-  readonly reference?: ReferenceParameters | undefined
+  readonly published?: PublishedParameters | undefined
 }
 
 /** What upstream's `predict_all` returns as a tuple, under names. */
@@ -28,9 +29,17 @@ export interface AllMetrics {
 
 const datasets = ['imagenet', 'caltech256']
 
+const known: Readonly<Record<keyof PctoDLPredictorOptions, true>> = {
+  platform: true,
+  dataset: true,
+  memFreq: true,
+  perfModel: true,
+  published: true,
+}
+
 /**
  * The shape of upstream's `PctoDLPredictor`, for those who know it: one network, lists of shares and batches. It predicts
- * with our model, or, given `reference`, what upstream predicts. For several networks, latencies and standard deviations
+ * with our model, or, given `published`, what upstream predicts. For several networks, latencies and standard deviations
  * use `PerfModel`.
  */
 export class PctoDLPredictor {
@@ -41,10 +50,11 @@ export class PctoDLPredictor {
 
   /** @throws UnknownNameError, InvalidInputError for a network, board, dataset or memory clock without parameters */
   constructor(model: string, options: PctoDLPredictorOptions = {}) {
-    const { reference, dataset, memFreq } = options
+    assertKnownOptions('options', options, known)
+    const { published, dataset, memFreq } = options
     this.#withMemFreq = (other) => new PctoDLPredictor(model, { ...options, memFreq: other })
-    if (reference) {
-      const predictor: ReferencePredictor = reference.predictor({ ...options, model })
+    if (published) {
+      const predictor: PublishedPredictor = published.predictor({ ...options, model })
       this.model = predictor.set!.model
       this.memClockMhz = predictor.memClockMhz!
       this.#predict = (shares, batches, smClockMhz) => predictor.predictAll(shares, batches, smClockMhz)
@@ -52,7 +62,7 @@ export class PctoDLPredictor {
     }
     if (dataset !== undefined) assertDataset(dataset)
     const perfModel = options.perfModel ?? shippedModel(options.platform)
-    this.model = networkOf(perfModel, model)
+    this.model = networkOf(perfModel.networks, model)
     this.memClockMhz = memFreq ?? perfModel.memClocksMhz[0]!
     if (!perfModel.memClocksMhz.includes(this.memClockMhz)) {
       const expected = `a fitted memory clock: ${perfModel.memClocksMhz.join(', ')}`
@@ -75,6 +85,10 @@ export class PctoDLPredictor {
     if (memFreq !== undefined && memFreq !== this.memClockMhz) {
       return this.#withMemFreq(memFreq).predictAll(shares, batches, smClockMhz)
     }
+    for (const [field, list] of Object.entries({ shares, batches })) {
+      if (!Array.isArray(list) && !ArrayBuffer.isView(list))
+        throw new InvalidInputError(field, list, 'a list of numbers')
+    }
     if (batches.length !== shares.length) {
       throw new InvalidInputError('batches', batches.length, `${shares.length} batches, one for each share`)
     }
@@ -86,27 +100,6 @@ export class PctoDLPredictor {
 /** @throws UnknownNameError for a dataset whose images are not made 224 x 224 */
 export function assertDataset(dataset: string): void {
   if (!datasets.includes(dataset.toLowerCase())) throw new UnknownNameError('dataset', dataset, datasets)
-}
-
-/** The name under which a model has a network, given that name or one that the field uses for it. */
-export function networkOf({ networks }: PerfModel, name: string): string {
-  if (networks.includes(name)) return name
-  try {
-    const known = networkName(name)
-    const found = networks.find((own) => own === known || networkNameOr(own) === known)
-    if (found !== undefined) return found
-  } catch (error) {
-    if (!(error instanceof UnknownNameError)) throw error
-  }
-  throw new UnknownNameError('network', name, networks)
-}
-
-function networkNameOr(name: string): string {
-  try {
-    return networkName(name)
-  } catch {
-    return name
-  }
 }
 
 function shippedModel(platform: string | undefined): PerfModel {

@@ -4,24 +4,29 @@ import {
   type GpuSpec,
   InvalidInputError,
   MAX_MPS_CLIENTS,
+  PctodlError,
   smClocksAt,
   smsOfShare,
   type Tenant,
   UnknownNameError,
 } from '@pctodl/platform'
 import { boardConstants } from './board-constants.js'
-import { type Domain, domainOf } from './domain.js'
-import { Evaluator } from './evaluator.js'
+import { BoardEquations } from './board-equations.js'
+import { type Domain, outsideOf } from './domain.js'
 import { KindTable } from './kind-table.js'
+import { networkOf } from './network-of.js'
 import { type NetworkParameters, type PerfModelParameters, parsePerfModelParameters } from './parameters.js'
 import { assertBatchArrays, type BatchInput, type BatchOutput, batchOutput } from './prediction-batch.js'
 import type { PredictionBuffer } from './prediction-buffer.js'
-import type { Prediction, Predictor, TenantPrediction } from './predictor.js'
-import { mixIndex, regionOf, SpreadTable } from './spread.js'
-import { MAX_BATCH_SIZE } from './tenant-coefficients.js'
+import type { Prediction, PredictionQuantiles, Predictor, TenantPrediction } from './predictor.js'
+import { MAX_BATCH_SIZE, tenantLayout } from './tenant-coefficients.js'
+import { Uncertainty } from './uncertainty.js'
+import { TenantFeatures } from './uncertainty-features.js'
 
-/** The 99th percentile of the normal distribution, in standard deviations. */
-const Z99 = 2.326348
+/** Beyond, a configuration lies outside what was measured, whatever the ranges of its fields. */
+const MOST_DISTANCE = 2
+
+const EXPECTED_TENANT = '{ model, mpsPercent, batchSize }'
 
 /**
  * Predicts what any mix of the fitted networks does on one board. A prediction does not depend on the order of the tenants;
@@ -34,14 +39,15 @@ export class PerfModel implements Predictor {
   /** Names of the fitted networks. */
   readonly networks: readonly string[]
   readonly #parameters: PerfModelParameters
-  readonly #networkIndex: ReadonlyMap<string, number>
+  /** By name, the field's other names for a network among them once they were asked for. */
+  readonly #networkIndex: Map<string, number>
   readonly #kinds: KindTable
-  readonly #evaluator: Evaluator
-  readonly #spread: SpreadTable
+  readonly #evaluator: BoardEquations
+  readonly #uncertainty: Uncertainty
+  readonly #features = new TenantFeatures()
   /** SMs of a share, in TPCs, by whole percent: the division is not worth doing again. */
   readonly #tpcs: Int32Array
-  /** Region of the tenants that the evaluator holds. */
-  #region = 0
+  readonly #perTopClock: number
   /** Tenants and memory clock that the evaluator holds; 0 tenants: none. */
   #heldCount = 0
   #heldMemIndex = -1
@@ -53,7 +59,7 @@ export class PerfModel implements Predictor {
    * @param spec the board, where it is not one that `@pctodl/platform` knows
    * @throws InvalidInputError where the parameters belong to another board, or to a memory clock that it does not have
    */
-  constructor(parameters: PerfModelParameters, spec: GpuSpec = findGpuSpec(parameters.board)) {
+  constructor(parameters: PerfModelParameters, spec: GpuSpec = boardOf(parameters)) {
     if (parameters.board !== spec.key) {
       throw new InvalidInputError('parameters.board', parameters.board, `'${spec.key}', the board of the model`)
     }
@@ -74,8 +80,9 @@ export class PerfModel implements Predictor {
     this.#lowestClocksMhz = clocks.map((states) => states[0]!)
     this.#highestClocksMhz = clocks.map((states) => states.at(-1)!)
     this.#kinds = new KindTable(parameters, spec, this.memClocksMhz)
-    this.#evaluator = new Evaluator(constants, this.#kinds)
-    this.#spread = new SpreadTable(parameters.spread)
+    this.#evaluator = new BoardEquations(constants, this.#kinds)
+    this.#uncertainty = new Uncertainty(parameters.calibration)
+    this.#perTopClock = 1 / constants.topClockMhz
     this.#tpcs = Int32Array.from({ length: 101 }, (_, share) => smsOfShare(spec, Math.max(1, share)) / spec.smPerTpc)
   }
 
@@ -103,8 +110,7 @@ export class PerfModel implements Predictor {
     const evaluator = this.#evaluate(configuration)
     const { throughput, latencyMs } = evaluator
     const count = configuration.tenants.length
-    const region = this.#region
-    const late = Math.exp(Z99 * this.#spread.tenantThroughput(region))
+    const late = this.#uncertainty.lateFactor()
     const tenants = new Array<TenantPrediction>(count)
     for (let i = 0; i < count; i++) {
       const mean = latencyMs[i]!
@@ -115,8 +121,9 @@ export class PerfModel implements Predictor {
       powerW: evaluator.powerW,
       smUtilPercent: evaluator.smUtilPercent,
       memUtilPercent: evaluator.memUtilPercent,
-      throughputSd: evaluator.totalThroughput * this.#spread.throughput(region),
-      powerSdW: evaluator.powerW * this.#spread.power(region),
+      throughputSd: evaluator.totalThroughput * this.#uncertainty.throughputSd(),
+      powerSdW: evaluator.powerW * this.#uncertainty.powerSd(),
+      distance: this.#distance(),
       tenants,
     }
   }
@@ -128,8 +135,8 @@ export class PerfModel implements Predictor {
     out.powerW = evaluator.powerW
     out.smUtilPercent = evaluator.smUtilPercent
     out.memUtilPercent = evaluator.memUtilPercent
-    out.throughputSd = evaluator.totalThroughput * this.#spread.throughput(this.#region)
-    out.powerSdW = evaluator.powerW * this.#spread.power(this.#region)
+    out.throughputSd = evaluator.totalThroughput * this.#uncertainty.throughputSd()
+    out.powerSdW = evaluator.powerW * this.#uncertainty.powerSd()
     for (let i = 0; i < configuration.tenants.length; i++) {
       out.tenantThroughput[i] = evaluator.throughput[i]!
       out.tenantLatencyMs[i] = evaluator.latencyMs[i]!
@@ -142,7 +149,7 @@ export class PerfModel implements Predictor {
    *
    * @throws InvalidInputError naming the array and the index; what was predicted before it stays in `out`
    */
-  predictBatch(input: BatchInput, out: BatchOutput = batchOutput(input)): BatchOutput {
+  predictBatch(input: BatchInput, out: BatchOutput = outputOf(input)): BatchOutput {
     assertBatchArrays(input, out)
     const evaluator = this.#evaluator
     const { network, mpsPercent, batchSize, firstTenant, smClockMhz, memClockMhz } = input
@@ -165,12 +172,13 @@ export class PerfModel implements Predictor {
       }
       this.#endEntering(count, memIndex)
       evaluator.at(smClockMhz[c]!)
+      this.#uncertainty.enterClock(smClockMhz[c]! * this.#perTopClock)
       out.throughput[c] = evaluator.totalThroughput
       out.powerW[c] = evaluator.powerW
       out.smUtilPercent[c] = evaluator.smUtilPercent
       out.memUtilPercent[c] = evaluator.memUtilPercent
-      out.throughputSd[c] = evaluator.totalThroughput * this.#spread.throughput(this.#region)
-      out.powerSdW[c] = evaluator.powerW * this.#spread.power(this.#region)
+      out.throughputSd[c] = evaluator.totalThroughput * this.#uncertainty.throughputSd()
+      out.powerSdW[c] = evaluator.powerW * this.#uncertainty.powerSd()
       for (let i = 0; i < count; i++) {
         out.tenantThroughput[from + i] = evaluator.throughput[i]!
         out.tenantLatencyMs[from + i] = evaluator.latencyMs[i]!
@@ -179,9 +187,82 @@ export class PerfModel implements Predictor {
     return out
   }
 
-  /** Whether a configuration lies within what the rows of the fit covered, and if not, in which fields it does not. */
+  /**
+   * Quantiles of what a configuration may do, by what the fit does not know of it and what held-out rows have shown: ascending with
+   * the probabilities. Half lies on either side of about the prediction.
+   *
+   * @param probabilities each above 0 and below 1
+   * @throws what `predict` throws, and InvalidInputError for a probability that is none
+   */
+  quantiles(configuration: Configuration, probabilities: readonly number[]): PredictionQuantiles {
+    if (!Array.isArray(probabilities)) throw new InvalidInputError('probabilities', probabilities, 'a list of numbers')
+    probabilities.forEach((probability, i) => {
+      if (typeof probability === 'number' && probability >= 1e-6 && probability <= 1 - 1e-6) return
+      throw new InvalidInputError(`probabilities[${i}]`, probability, 'a number from 1e-6 to 1 - 1e-6')
+    })
+    const { totalThroughput, powerW } = this.#evaluate(configuration)
+    const at = (value: number, quantity: 'throughput' | 'power', sd: number) =>
+      probabilities.map((probability) => value * Math.exp(sd * this.#uncertainty.quantile(quantity, probability)))
+    return {
+      throughput: at(totalThroughput, 'throughput', this.#uncertainty.throughputSd()),
+      powerW: at(powerW, 'power', this.#uncertainty.powerSd()),
+    }
+  }
+
+  /** How many `powerSdW` above `powerW` true power lies with at most a probability of 1e-6 to 1 - 1e-6. */
+  powerTailSds(probability: number): number {
+    return this.#uncertainty.quantile('power', 1 - Math.min(1 - 1e-6, Math.max(1e-6, probability)))
+  }
+
+  /** GPU memory in use beside the tenants' processes, bytes. */
+  get reservedMemoryBytes(): number {
+    return Math.ceil(this.#parameters.boardParameters.memoryReservedMib * 1024 ** 2)
+  }
+
+  /**
+   * Whether a configuration lies within what the rows of the fit covered and the board has, and if not, in which fields it does
+   * not: tenants that together need more memory than the board has never start, and where predicted power is above the
+   * highest limit that the board takes, it lowers its clock. What `predict` refuses is outside as well, and no error here.
+   *
+   * @throws InvalidInputError where it is no configuration at all
+   */
   domain(configuration: Configuration): Domain {
-    return domainOf(this.#parameters.profile, configuration)
+    assertConfiguration(configuration)
+    const tenants = configuration.tenants.map((tenant, i) => {
+      if (typeof tenant !== 'object' || tenant === null) throw wrongTenant(tenant, i)
+      const index = this.#networkIndex.get(tenant.model) ?? this.#indexUnderOtherName(tenant.model)
+      return index === undefined ? tenant : { ...tenant, model: this.networks[index]! }
+    })
+    const outside = outsideOf(this.#parameters.profile, { ...configuration, tenants })
+    const atMost = (field: string, value: number, most: number, what: string): void => {
+      if (value > most) outside.push({ field, value, covered: `${what} ${most}`, limit: 'board' })
+    }
+    const needed = tenants.reduce((sum, tenant) => sum + this.#processBytes(tenant), this.reservedMemoryBytes)
+    atMost('memoryBytes', needed, this.spec.memoryBytes, 'the board has')
+    const powerW = this.#powerIfPredicted(configuration)
+    if (powerW === undefined) return { inside: false, outside, distance: Number.POSITIVE_INFINITY }
+    atMost('powerW', powerW, this.spec.powerLimitW.max, 'its highest limit is')
+    const distance = this.#distance()
+    if (distance > MOST_DISTANCE)
+      outside.push({ field: 'distance', value: distance, covered: `up to ${MOST_DISTANCE}` })
+    return { inside: outside.length === 0, outside, distance }
+  }
+
+  /** Of the tenants at hand, in what the fit does not know of its own rows. */
+  #distance(): number {
+    const { throughput, power } = this.#parameters.profile.unknownSd
+    const { unknownSpeed, unknownPower } = this.#features
+    return Math.max(Math.exp(unknownSpeed) / throughput, Math.exp(unknownPower) / power)
+  }
+
+  #powerIfPredicted(configuration: Configuration): number | undefined {
+    try {
+      return this.#evaluate(configuration).powerW
+    } catch (error) {
+      // What cannot be predicted was found outside already.
+      if (error instanceof PctodlError) return undefined
+      throw error
+    }
   }
 
   /**
@@ -190,7 +271,8 @@ export class PerfModel implements Predictor {
    * @throws what `predict` throws, and InvalidInputError for a cap that is not a number
    */
   solveSmClock(tenants: readonly Tenant[], memClockMhz: number, powerCapW: number): number | undefined {
-    if (Number.isNaN(powerCapW)) throw new InvalidInputError('powerCapW', powerCapW, 'a number of watts')
+    if (typeof powerCapW !== 'number' || Number.isNaN(powerCapW))
+      throw new InvalidInputError('powerCapW', powerCapW, 'a number of watts')
     const memIndex = this.#memIndex(memClockMhz)
     this.#enter(tenants, memIndex)
     const clocks = smClocksAt(this.spec, memClockMhz)!
@@ -207,33 +289,48 @@ export class PerfModel implements Predictor {
 
   /** @throws UnknownNameError for a network that was not fitted; InvalidInputError for a batch outside 1..256 */
   memoryBytes(tenant: Tenant): number {
-    const network = this.#network(tenant.model)
+    if (typeof tenant !== 'object' || tenant === null) throw new InvalidInputError('tenant', tenant, EXPECTED_TENANT)
+    this.#network(tenant.model)
     assertBatch(tenant.batchSize, 0)
-    return Math.ceil((network.memoryBaseMib + network.memoryPerSampleMib * tenant.batchSize) * 1024 ** 2)
+    return this.#processBytes(tenant)
   }
 
-  #evaluate({ tenants, smClockMhz, memClockMhz }: Configuration): Evaluator {
+  /** 0 for a network that was not fitted. */
+  #processBytes({ model, batchSize }: Tenant): number {
+    const index = this.#networkIndex.get(model) ?? this.#indexUnderOtherName(model)
+    if (index === undefined) return 0
+    const { memoryBaseMib, memoryPerSampleMib } = this.#parameters.networks[index]!
+    return Math.ceil((memoryBaseMib + memoryPerSampleMib * batchSize) * 1024 ** 2)
+  }
+
+  #evaluate(configuration: Configuration): BoardEquations {
+    assertConfiguration(configuration)
+    const { tenants, smClockMhz, memClockMhz } = configuration
     const memIndex = this.#memIndex(memClockMhz)
     this.#assertSmClock(smClockMhz, memIndex)
     this.#enter(tenants, memIndex)
     this.#evaluator.at(smClockMhz)
+    this.#uncertainty.enterClock(smClockMhz * this.#perTopClock)
     return this.#evaluator
   }
 
   #assertSmClock(smClockMhz: number, memIndex: number): void {
     const lowest = this.#lowestClocksMhz[memIndex]!
     const highest = this.#highestClocksMhz[memIndex]!
-    if (!(smClockMhz >= lowest && smClockMhz <= highest)) {
+    if (!(typeof smClockMhz === 'number' && smClockMhz >= lowest && smClockMhz <= highest)) {
       throw new InvalidInputError('smClockMhz', smClockMhz, `a clock from ${lowest} to ${highest} MHz`)
     }
   }
 
   #enter(tenants: readonly Tenant[], memIndex: number): void {
+    assertList(tenants)
     const count = tenants.length
     this.#beginEntering(count)
     for (let i = 0; i < count; i++) {
-      const { model, mpsPercent, batchSize } = tenants[i]!
-      const network = this.#networkIndex.get(model)
+      const tenant = tenants[i]!
+      if (typeof tenant !== 'object' || tenant === null) throw wrongTenant(tenant, i)
+      const { model, mpsPercent, batchSize } = tenant
+      const network = this.#networkIndex.get(model) ?? this.#indexUnderOtherName(model)
       // Shares and batches come first in complaints, as everywhere in the family.
       this.#put(i, network ?? -1, mpsPercent, batchSize)
       if (network === undefined) throw new UnknownNameError('network', model, this.networks)
@@ -259,13 +356,11 @@ export class PerfModel implements Predictor {
 
   /** Tenant `i`; a network below 0 is checked for everything else, and then left to the caller to complain of. */
   #put(i: number, network: number, mpsPercent: number, batchSize: number): void {
-    if (!(mpsPercent > 0 && mpsPercent <= 100)) {
-      throw new InvalidInputError(`tenants[${i}].mpsPercent`, mpsPercent, 'a share above 0 and at most 100')
-    }
+    if (!(mpsPercent > 0 && mpsPercent <= 100)) throw wrongShare(mpsPercent, i)
     assertBatch(batchSize, i)
     if (network < 0) return
     const whole = mpsPercent | 0
-    const tpcs = whole === mpsPercent ? this.#tpcs[whole]! : smsOfShare(this.spec, mpsPercent) / this.spec.smPerTpc
+    const tpcs = whole === mpsPercent ? this.#tpcs[whole]! : this.#tpcsOfPart(mpsPercent, i)
     let offset = this.#kinds.find(network, tpcs, batchSize)
     if (offset < 0) {
       offset = this.#kinds.add(network, tpcs, batchSize)
@@ -293,15 +388,43 @@ export class PerfModel implements Predictor {
     // The same tenants at another clock need no second look at what they cost each other.
     if (!this.#changed && count === this.#heldCount && memIndex === this.#heldMemIndex) return
     this.#evaluator.begin(count, memIndex)
-    this.#region = regionOf(mixIndex(this.#like, this.#severalNetworks), count)
+    this.#features.read(
+      this.#kinds.uncertainty,
+      this.memClocksMhz.length,
+      this.#evaluator.offsets,
+      tenantLayout.stride,
+      count,
+      memIndex,
+      this.#like,
+      this.#severalNetworks,
+    )
+    this.#uncertainty.enterTenants(this.#features)
     this.#heldCount = count
     this.#heldMemIndex = memIndex
   }
 
   #network(name: string): NetworkParameters {
-    const index = this.#networkIndex.get(name)
+    const index = this.#networkIndex.get(name) ?? this.#indexUnderOtherName(name)
     if (index === undefined) throw new UnknownNameError('network', name, this.networks)
     return this.#parameters.networks[index]!
+  }
+
+  /** Looked up once, and known from then on: a planner asks for the same few names again and again. */
+  #indexUnderOtherName(name: string): number | undefined {
+    try {
+      const index = this.networks.indexOf(networkOf(this.networks, name))
+      this.#networkIndex.set(name, index)
+      return index
+    } catch (error) {
+      if (error instanceof UnknownNameError) return undefined
+      throw error
+    }
+  }
+
+  /** What is no whole number may be a part of a percent, or no number at all: only here the hot path has to look. */
+  #tpcsOfPart(mpsPercent: number, i: number): number {
+    if (typeof mpsPercent !== 'number') throw wrongShare(mpsPercent, i)
+    return smsOfShare(this.spec, mpsPercent) / this.spec.smPerTpc
   }
 
   #memIndex(memClockMhz: number): number {
@@ -311,6 +434,39 @@ export class PerfModel implements Predictor {
     }
     return index
   }
+}
+
+function boardOf(parameters: PerfModelParameters): GpuSpec {
+  if (typeof parameters !== 'object' || parameters === null) {
+    throw new InvalidInputError('parameters', parameters, 'what parsePerfModelParameters or fitPerfModel returns')
+  }
+  return findGpuSpec(parameters.board)
+}
+
+/** @throws InvalidInputError for an input that is none, before anything is read from it */
+function outputOf(input: BatchInput): BatchOutput {
+  if (typeof input !== 'object' || input === null) throw new InvalidInputError('input', input, 'arrays of a batch')
+  return batchOutput(input)
+}
+
+/** @throws InvalidInputError for what could not even be read */
+function assertConfiguration(configuration: Configuration): void {
+  if (typeof configuration !== 'object' || configuration === null) {
+    throw new InvalidInputError('configuration', configuration, 'an object with tenants, smClockMhz and memClockMhz')
+  }
+  assertList(configuration.tenants)
+}
+
+function assertList(tenants: readonly Tenant[]): void {
+  if (!Array.isArray(tenants)) throw new InvalidInputError('tenants', tenants, 'a list of tenants')
+}
+
+function wrongTenant(tenant: unknown, i: number): InvalidInputError {
+  return new InvalidInputError(`tenants[${i}]`, tenant, EXPECTED_TENANT)
+}
+
+function wrongShare(mpsPercent: unknown, i: number): InvalidInputError {
+  return new InvalidInputError(`tenants[${i}].mpsPercent`, mpsPercent, 'a share above 0 and at most 100')
 }
 
 function assertBatch(batchSize: number, i: number): void {

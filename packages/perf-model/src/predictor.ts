@@ -1,4 +1,5 @@
 import type { Configuration, GpuSpec, Tenant } from '@pctodl/platform'
+import type { Domain } from './domain.js'
 
 export interface TenantPrediction {
   /** Samples/s. */
@@ -22,8 +23,21 @@ export interface Prediction {
   readonly throughputSd?: number
   /** Standard deviation of the prediction's error, W; absent where the predictor does not know it. */
   readonly powerSdW?: number
+  /**
+   * How far the configuration lies from what was measured: the standard deviation of what the fit does not know there (its
+   * parameters and corrections), in that of its own rows (their 99th percentile). Up to 1 is as well known as measured; absent
+   * where the predictor does not know it.
+   */
+  readonly distance?: number
   /** In the order of the configuration's tenants. */
   readonly tenants: readonly TenantPrediction[]
+}
+
+/** In the order of the probabilities that were asked for. */
+export interface PredictionQuantiles {
+  /** Samples/s over all tenants. */
+  readonly throughput: readonly number[]
+  readonly powerW: readonly number[]
 }
 
 /**
@@ -42,4 +56,13 @@ export interface Predictor {
   solveSmClock(tenants: readonly Tenant[], memClockMhz: number, powerCapW: number): number | undefined
   /** GPU memory that one tenant process needs, bytes. */
   memoryBytes(tenant: Tenant): number
+  /** GPU memory that is in use beside the tenants' processes, bytes; absent where the predictor does not know it. */
+  readonly reservedMemoryBytes?: number
+  /**
+   * How many `powerSdW` above `powerW` true power lies with at most the given probability; absent where the predictor knows no more
+   * of its tail than that it is normal.
+   */
+  powerTailSds?(probability: number): number
+  /** Whether a configuration lies within what the predictor was fitted to and the board has; absent where it does not know. */
+  domain?(configuration: Configuration): Domain
 }

@@ -1,15 +1,11 @@
-import { SeededRandom } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { CORRECTION_NODES, correctionGrid, correctionNodesOf } from '../src/corrections.js'
+import { CORRECTION_NODES, correctionGrid } from '../src/correction-grid.js'
+import { correctionNodesOf } from '../src/corrections.js'
 import { makeMonotone } from '../src/fit/monotone-grid.js'
-import { smoothGrid } from '../src/fit/smooth-grid.js'
 
 const SHARES = correctionGrid.mpsPercent.length
 const PER_SHARE = CORRECTION_NODES / SHARES
-
-const valueAt = (grid: readonly number[], mpsPercent: number, batchSize: number, tenants: number) =>
-  correctionNodesOf(mpsPercent, batchSize, tenants).reduce((sum, { index, weight }) => sum + weight * grid[index]!, 0)
 
 describe('correctionNodesOf', () => {
   it('gives weights that are not negative and sum to 1', () => {
@@ -28,35 +24,6 @@ describe('correctionNodesOf', () => {
         },
       ),
     )
-  })
-})
-
-describe('smoothGrid', () => {
-  const law = (mpsPercent: number, batchSize: number, tenants: number) =>
-    0.1 * Math.sin(Math.log(mpsPercent)) + 0.02 * Math.log(batchSize) - 0.01 * Math.log(tenants)
-
-  it('finds a smooth law in noisy rows', () => {
-    const random = new SeededRandom(5)
-    const rows = Array.from({ length: 600 }, () => {
-      const mpsPercent = 5 * (1 + random.integer(20))
-      const batchSize = 1 + random.integer(256)
-      const tenants = 1 + random.integer(8)
-      const value = law(mpsPercent, batchSize, tenants) + 0.02 * random.normal()
-      return { mpsPercent, batchSize, tenants, value, weight: 1 }
-    })
-    const grid = smoothGrid(rows)
-    for (const [mpsPercent, batchSize, tenants] of [
-      [10, 32, 2],
-      [40, 100, 4],
-      [80, 8, 1],
-    ] as const) {
-      expect(valueAt(grid, mpsPercent, batchSize, tenants)).toBeCloseTo(law(mpsPercent, batchSize, tenants), 1)
-    }
-  })
-
-  it('returns to the median far from any row', () => {
-    const rows = [-0.1, 0.05, 0.2].map((value) => ({ mpsPercent: 5, batchSize: 1, tenants: 1, value, weight: 1 }))
-    expect(valueAt(smoothGrid(rows), 100, 256, 20)).toBeCloseTo(0.05, 6)
   })
 })
 

@@ -3,15 +3,15 @@ import os from 'node:os'
 import path from 'node:path'
 import { exitCodeOf } from '@pctodl/command-line'
 import { loadPerfModel, PerfModel } from '@pctodl/perf-model'
-import { formatTraceCsv } from '@pctodl/platform'
+import { formatPlatformFile, formatTraceCsv, type GpuSpec } from '@pctodl/platform'
 import { afterAll, describe, expect, it } from 'vitest'
 import { findTraceFiles } from '../src/cli/trace-files.js'
-import { fit } from '../src/commands.js'
+import { fit, predict } from '../src/commands.js'
 import { runCommand } from './run-command.js'
 import { measuredRows } from './synthetic-rows.js'
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'fit-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 
 const truth = loadPerfModel('A100')
 const trace = path.join(folder, 'A100.csv')
@@ -86,7 +86,7 @@ describe('pctodl-fit', () => {
   })
 
   it.each<[string, number, string[]]>([
-    ["required option '--platform <name>'", 2, [trace]],
+    ['name the board with --gpu', 2, [trace]],
     ['leave --step out', 2, [trace, ...usual, '--step', 'power']],
     ['--folds: 0, or at least 2', 2, [trace, ...usual, '--folds', '1']],
     ['--unlocked-clock', 2, [trace, ...usual, '--unlocked-clock', 'guessed']],
@@ -121,5 +121,53 @@ describe('findTraceFiles', () => {
     expect(found('imagenet', 'A100')).toEqual([all[4], all[5], all[7]])
     expect(found('caltech256', '3080Ti')).toEqual([all[5], all[6]])
     expect(findTraceFiles(path.join(root, 'elsewhere'), {})).toEqual([])
+  })
+})
+
+describe('a board that no release knows', () => {
+  const spec: GpuSpec = { ...truth.spec, key: 'A100-lab', name: 'A100 of the lab', aliases: ['lab'] }
+  const file = path.join(folder, 'board.json')
+  writeFileSync(file, formatPlatformFile(spec))
+  const params = path.join(folder, 'of-the-lab')
+  const asked = ['--platform-file', file, '--params', params]
+
+  it('is fitted by its platform file, and predicted by the same', async () => {
+    const fitted = await call(trace, ...asked, '--gpu', 'Lab', '--folds', '0', '--starts', '1')
+    expect(fitted.code, fitted.stderr).toBe(0)
+    const json: unknown = JSON.parse(readFileSync(path.join(params, 'A100-lab.json'), 'utf8'))
+    expect(PerfModel.load(json, spec).spec).toEqual(spec)
+    const tenants = ['--model', 'resnet50', '--shares', '40', '--batches', '16', '--sm-clock', '1200']
+    const predicted = await runCommand('pctodl-predict', predict, [...tenants, ...asked, '--json'])
+    expect(predicted.code, predicted.stderr).toBe(0)
+    const { board, prediction } = JSON.parse(predicted.stdout)
+    expect(board).toBe('A100-lab')
+    const expected = truth.predict({
+      tenants: [{ model: 'resnet50', mpsPercent: 40, batchSize: 16 }],
+      smClockMhz: 1200,
+      memClockMhz: 1215,
+    })
+    expect(prediction.powerW / expected.powerW).toBeCloseTo(1, 1)
+  })
+
+  it('is refused where the file is of another board, is missing, wrong or not given', async () => {
+    expect(await call(trace, ...asked, '--gpu', 'A100')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`--gpu A100: ${file} describes A100-lab`),
+    })
+    expect(await call(trace, '--params', params)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--platform-file'),
+    })
+    const missing = path.join(folder, 'nowhere.json')
+    expect(await call(trace, '--platform-file', missing)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(missing),
+    })
+    const wrong = path.join(folder, 'wrong.json')
+    writeFileSync(wrong, formatPlatformFile({ ...spec, smCount: 1.5 }))
+    expect(await call(trace, '--platform-file', wrong)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('spec.smCount'),
+    })
   })
 })

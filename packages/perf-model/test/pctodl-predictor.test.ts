@@ -1,8 +1,9 @@
-import { loadPerfModel, loadReferenceParameters, PctoDLPredictor } from '@pctodl/perf-model'
+import { loadPerfModel, PctoDLPredictor } from '@pctodl/perf-model'
+import { loadPublishedParameters } from '@pctodl/perf-model/node'
 import { afterAll, describe, expect, it } from 'vitest'
-import { writeReferenceFolder } from './reference-model.js'
+import { writePublishedFolder } from './published-model.js'
 
-const { folder, remove } = writeReferenceFolder()
+const { folder, remove } = writePublishedFolder()
 afterAll(remove)
 
 describe('PctoDLPredictor', () => {
@@ -26,8 +27,8 @@ describe('PctoDLPredictor', () => {
   })
 
   it('gives what upstream predicts when given its parameters', () => {
-    const reference = loadReferenceParameters(folder)
-    const predictor = new PctoDLPredictor('resnet50', { ...options, reference })
+    const reference = loadPublishedParameters(folder)
+    const predictor = new PctoDLPredictor('resnet50', { ...options, published: reference })
     const published = reference.predictor({ ...options, model: 'resnet50' })
     expect(predictor.predictAll([50, 25], [16, 16], 1500)).toEqual(published.predictAll([50, 25], [16, 16], 1500))
   })

@@ -30,6 +30,30 @@ const good = pack([
   { tenants: [{ model: 'vgg19', mpsPercent: 30, batchSize: 4 }], smClockMhz: 900, memClockMhz: 5001 },
 ])
 
+describe('a model that has predicted before', () => {
+  it('predicts, uncertainties included, as a fresh one does', () => {
+    const tenant = (network: string, mpsPercent: number, batchSize: number) => ({
+      model: network,
+      mpsPercent,
+      batchSize,
+    })
+    const clocks = { smClockMhz: 1200, memClockMhz: 9501 }
+    const one = { tenants: [tenant('resnet50', 50, 8), tenant('resnet50', 50, 8)], ...clocks }
+    const unlike = { tenants: [tenant('resnet50', 60, 8), tenant('resnet50', 40, 16)], ...clocks }
+    const mixed = { tenants: [tenant('vgg19', 50, 8), tenant('resnet50', 50, 8)], ...clocks }
+    const used = loadPerfModel('3080Ti')
+    for (const configuration of [one, mixed, unlike, one, unlike, mixed, one]) {
+      expect(used.predict(configuration)).toEqual(loadPerfModel('3080Ti').predict(configuration))
+    }
+    // Which the kinds of mixes differ in at all.
+    const relative = [one, unlike, mixed].map((entry) => {
+      const { throughput, throughputSd } = used.predict(entry)
+      return throughputSd! / throughput
+    })
+    expect(new Set(relative).size).toBe(3)
+  })
+})
+
 describe('predictBatch', () => {
   it('predicts each configuration as `predict` does', () => {
     fc.assert(

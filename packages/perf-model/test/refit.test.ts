@@ -61,6 +61,55 @@ describe('refit', () => {
     expect(meanError(cautious, 'throughput')).toBeGreaterThan(meanError(updated, 'throughput'))
   })
 
+  it('raises the standard deviations where the board has changed, and lowers them as it learns', () => {
+    const { tenants, smClockMhz, memClockMhz } = newRows.find((row) => row.tenants.length === 5)!
+    const sdOf = (of: PerfModel) => {
+      const { powerW, powerSdW } = of.predict({ tenants, smClockMhz, memClockMhz })
+      return powerSdW! / powerW
+    }
+    const surprised = refit(model, newRows)
+    expect(sdOf(surprised)).toBeGreaterThan(1.2 * sdOf(model))
+    let learning = surprised
+    for (let seed = 25; seed < 35; seed++) learning = refit(learning, measuredRows(truth, seed, 60))
+    expect(sdOf(learning)).toBeLessThan(0.8 * sdOf(surprised))
+  })
+
+  it('knows after ten calls with some rows each about what one call with all of them knows', () => {
+    const inParts = (size: number) => {
+      let learning = model
+      for (let i = 0; i < newRows.length; i += size) learning = refit(learning, newRows.slice(i, i + size))
+      return learning
+    }
+    const little = inParts(3)
+    expect(meanError(little, 'throughput')).toBeLessThan(1.2 * meanError(updated, 'throughput'))
+    // What the idle power and the networks' energies owe to each other is not kept from call to call.
+    expect(meanError(inParts(10), 'powerW')).toBeLessThan(1.5 * meanError(updated, 'powerW'))
+    expect(meanError(little, 'powerW')).toBeLessThan(0.15 * meanError(model, 'powerW'))
+    const sdOf = (of: PerfModel, parameter: string) => {
+      const { parameters, covariance } = of.parameters.beliefs.find(
+        (entry) => entry.owner === 'resnet50' && entry.quantity === 'speed',
+      )!
+      return Math.sqrt(covariance[parameters.indexOf(parameter) * (parameters.length + 1)]!)
+    }
+    for (const parameter of ['computePerSample', 'launchMs']) {
+      expect(sdOf(updated, parameter)).toBeLessThan(0.1)
+      expect(sdOf(little, parameter) / sdOf(updated, parameter)).toBeGreaterThan(0.6)
+      expect(sdOf(little, parameter) / sdOf(updated, parameter)).toBeLessThan(1.7)
+    }
+  })
+
+  it('moves less for the same rows the more it has learnt, until it is told to forget', () => {
+    let sure = model
+    for (let seed = 40; seed < 48; seed++) sure = refit(sure, measuredRows(model, seed, 40))
+    const rows = measuredRows(truth, 50, 6)
+    const remembers = meanError(refit(sure, rows), 'throughput')
+    const forgets = meanError(refit(sure, rows, { forget: true }), 'throughput')
+    expect(forgets).toBeLessThan(0.9 * remembers)
+    // Beliefs survive the way through a file.
+    const reloaded = PerfModel.load(JSON.parse(JSON.stringify(sure.parameters)))
+    expect(meanError(refit(reloaded, rows), 'throughput')).toBeCloseTo(remembers, 9)
+  })
+
   it('says what it cannot use', () => {
     const row = newRows[0]!
     expect(() => refit(model, [])).toThrowError('at least one row')

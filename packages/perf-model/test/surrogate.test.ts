@@ -1,17 +1,18 @@
 import { fitPerfModel } from '@pctodl/perf-model'
 import { findGpuSpec } from '@pctodl/platform'
+import { golden } from '@pctodl/reference-data'
 import { describe, expect, it } from 'vitest'
-import { surrogateBoards, surrogateIsThere, surrogateRows } from '../scripts/surrogate-rows.js'
+import { surrogateBoards, surrogateRows } from '../scripts/surrogate-rows.js'
 
-const title = surrogateIsThere ? '' : ' (skipped: ../shared/data/pctodl-params is not there)'
+const csv = golden('pctodl-params/surrogate_anchor.csv')
 
 /** The whole surrogate takes minutes: `scripts/surrogate-accuracy.ts` has the bars over all networks. */
-describe.skipIf(!surrogateIsThere)(`the surrogate of measured boards${title}`, () => {
+describe('the surrogate of measured boards', () => {
   it.each([
     ['a100', 'resnet50', 1215],
     ['3080ti', 'efficientnet_v2_m', 5001],
   ] as const)('is predicted with groups held out: %s, %s at %d MHz', (board, network, memClockMhz) => {
-    const rows = surrogateRows(board).filter(
+    const rows = surrogateRows(csv, board).filter(
       (row) => row.memClockMhz === memClockMhz && row.tenants[0]!.model === network,
     )
     const spec = findGpuSpec(surrogateBoards[board])

@@ -1,10 +1,16 @@
+import { SeededRandom } from '@pctodl/numerics'
 import type { PerfModel } from '@pctodl/perf-model'
-import { SeededRandom, smClocksAt, type Tenant, type TraceRow } from '@pctodl/platform'
+import { smClocksAt, type Tenant, type TraceRow } from '@pctodl/platform'
 
-export const measuredNetworks = ['mobilenet_v2', 'resnet50']
+export const measuredNetworks: readonly string[] = ['mobilenet_v2', 'resnet50']
 
 /** Rows as a profiler would measure them on a board that obeys the model, with 1 % of noise on throughput and 0.5 % on power. */
-export function measuredRows(truth: PerfModel, seed: number, count: number, networks = measuredNetworks): TraceRow[] {
+export function measuredRows(
+  truth: PerfModel,
+  seed: number,
+  count: number,
+  networks: readonly string[] = measuredNetworks,
+): TraceRow[] {
   const random = new SeededRandom(seed)
   const memClockMhz = truth.memClocksMhz[0]!
   const clocks = smClocksAt(truth.spec, memClockMhz)!

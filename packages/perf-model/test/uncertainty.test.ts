@@ -1,4 +1,4 @@
-import { fitPerfModel, loadPerfModel, PerfModel } from '@pctodl/perf-model'
+import { describeOutside, fitPerfModel, loadPerfModel, PerfModel } from '@pctodl/perf-model'
 import type { Tenant } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
 import { measuredRows } from './synthetic-rows.js'
@@ -59,13 +59,16 @@ describe('the standard deviation of a prediction', () => {
 
 describe('domain', () => {
   it('is inside what was measured', () => {
-    expect(truth.domain({ ...point, tenants: [resnet(50), resnet(20)] })).toEqual({ inside: true, outside: [] })
+    const { inside, outside, distance } = truth.domain({ ...point, tenants: [resnet(50), resnet(20)] })
+    expect({ inside, outside }).toEqual({ inside: true, outside: [] })
+    expect(distance).toBeLessThanOrEqual(1)
+    expect(distance).toBe(truth.predict({ ...point, tenants: [resnet(50), resnet(20)] }).distance)
   })
 
   it('names each field that goes beyond it', () => {
     const fieldsOf = (tenants: readonly Tenant[], at = point) =>
       truth.domain({ ...at, tenants }).outside.map((entry) => entry.field)
-    expect(fieldsOf([resnet(3), resnet(20)])).toEqual(['tenants[0].mpsPercent'])
+    expect(fieldsOf([resnet(0.5), resnet(20)])).toContain('tenants[0].mpsPercent')
     expect(fieldsOf([resnet(20, 300)])).toEqual(['tenants[0].batchSize'])
     expect(fieldsOf([{ ...resnet(20), model: 'alexnet' }])).toEqual(['tenants[0].model'])
     expect(fieldsOf([resnet(20)], { ...point, memClockMhz: 877 })).toEqual(['memClockMhz'])
@@ -76,5 +79,34 @@ describe('domain', () => {
     expect(narrow.domain({ ...point, tenants: [resnet(20), resnet(40)] }).outside).toEqual([
       { field: 'tenants', value: 'unlike tenants', covered: 'like tenants' },
     ])
+  })
+})
+
+describe('beyond the board', () => {
+  it('lie tenants that need more memory together than it has', () => {
+    const twenty = Array.from({ length: 20 }, (): Tenant => ({ model: 'maxvit_t', mpsPercent: 5, batchSize: 256 }))
+    const { inside, outside } = truth.domain({ ...point, tenants: twenty })
+    expect(inside).toBe(false)
+    const needed = 20 * truth.memoryBytes(twenty[0]!) + truth.reservedMemoryBytes
+    expect(needed).toBeGreaterThan(truth.spec.memoryBytes)
+    expect(outside).toContainEqual({
+      field: 'memoryBytes',
+      value: needed,
+      covered: `the board has ${truth.spec.memoryBytes}`,
+      limit: 'board',
+    })
+  })
+
+  it('lies power above the highest limit that it takes', () => {
+    const board = loadPerfModel('3080Ti')
+    const tenants = Array.from({ length: 5 }, (): Tenant => ({ model: 'vgg19', mpsPercent: 20, batchSize: 32 }))
+    const [memClockMhz] = board.memClocksMhz
+    const at = (smClockMhz: number) => ({ tenants, smClockMhz, memClockMhz: memClockMhz! })
+    const top = board.predict(at(1950)).powerW
+    expect(top).toBeGreaterThan(board.spec.powerLimitW.max)
+    const [found] = board.domain(at(1950)).outside
+    expect(found).toEqual({ field: 'powerW', value: top, covered: 'its highest limit is 400', limit: 'board' })
+    expect(describeOutside(found!)).toMatch(/^beyond the board: powerW is \d+\.\d+, its highest limit is 400$/)
+    expect(board.domain(at(1200))).toMatchObject({ inside: true, outside: [] })
   })
 })

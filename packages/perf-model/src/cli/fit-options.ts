@@ -10,6 +10,8 @@ import {
   UsageError,
 } from '@pctodl/command-line'
 import { findGpuSpec, type GpuSpec } from '@pctodl/platform'
+import { version } from '../../package.json'
+import { readPlatformFile } from './platform-file.js'
 
 /** What one call of `pctodl-fit` asks for. */
 export interface CommandFitOptions {
@@ -31,11 +33,12 @@ export interface CommandFitOptions {
 }
 
 interface RawOptions {
-  readonly platform: string
+  readonly gpu?: string
+  readonly platformFile?: string
   readonly step: string
   readonly model: string[]
   readonly dataset?: string
-  readonly memFreq?: number
+  readonly memClock?: number
   readonly unlockedClock: 'measured' | 'nominal'
   readonly folds: number
   readonly starts: number
@@ -52,14 +55,16 @@ export async function parseFitOptions(argv: readonly string[], terminal: Termina
   const command = newCommand(
     {
       name: 'pctodl-fit',
+      version,
       description:
         'Fit the predictor of one board to measured traces, and say how wrong it is on what it has not seen.',
-      example: 'pctodl-fit profile/A100.csv --platform A100 --params fitted --plot residuals.svg',
+      example: 'pctodl-fit profile/A100.csv --gpu A100 --params fitted --plot residuals.svg',
     },
     terminal,
   )
     .argument('[traces...]', 'trace files (default: mps_profile/ and scale_profile/ here, as upstream leaves them)')
-    .requiredOption('--platform <name>', 'board that the traces were measured on')
+    .option('--gpu <name>', 'board that the traces were measured on')
+    .option('--platform-file <file>', 'a board that this release does not know, as `pctodl-gpu describe` writes it')
     .option(
       '--step <name>',
       `one of ${steps.join(', ')}: time, power and utilisation are fitted together, so: all`,
@@ -68,7 +73,7 @@ export async function parseFitOptions(argv: readonly string[], terminal: Termina
     )
     .option('--model <names...>', 'fit these networks only', listOf(String), [])
     .option('--dataset <name>', 'of the trace files, those of this dataset')
-    .option('--mem-freq <MHz>', 'fit this memory clock only', positiveNumber('MHz'))
+    .option('--mem-clock <MHz>', 'fit this memory clock only', positiveNumber('MHz'))
     .option('--train-all-mem-freq', 'fit all memory clocks together, which is the default')
     .option(
       '--unlocked-clock <meaning>',
@@ -82,19 +87,20 @@ export async function parseFitOptions(argv: readonly string[], terminal: Termina
     .option('--params <folder>', 'where <board>.json goes', 'fitted_parameters')
     .option('--plot <file.svg>', 'draw the residuals')
     .option('--json', 'print the report as JSON')
-  await parseCommand(command, argv)
+  await parseCommand(command, argv, { '--platform': '--gpu', '--mem-freq': '--mem-clock' })
   const raw = command.opts<RawOptions>()
   if (raw.step !== 'all') {
     throw new UsageError(`--step ${raw.step}: the stages of this model are fitted together; leave --step out`)
   }
   if (raw.folds === 1) throw new UsageError('--folds: 0, or at least 2')
+  const spec = boardOf(raw)
   return asUsage(() => ({
-    spec: findGpuSpec(raw.platform),
-    platform: raw.platform,
+    spec,
+    platform: raw.gpu ?? spec.key,
     traces: command.args,
     models: raw.model.length === 0 || raw.model.includes('all') ? null : raw.model,
     dataset: raw.dataset,
-    memFreq: raw.memFreq,
+    memFreq: raw.memClock,
     unlockedClock: raw.unlockedClock,
     folds: raw.folds,
     starts: raw.starts,
@@ -103,4 +109,18 @@ export async function parseFitOptions(argv: readonly string[], terminal: Termina
     plot: raw.plot,
     json: raw.json ?? false,
   }))
+}
+
+/** The board of `--gpu` or of `--platform-file`; given both, the file has to be of the board that is named. */
+function boardOf({ gpu, platformFile }: RawOptions): GpuSpec {
+  if (platformFile === undefined) {
+    if (gpu === undefined) throw new UsageError('name the board with --gpu, or give its file with --platform-file')
+    return asUsage(() => findGpuSpec(gpu))
+  }
+  const spec = readPlatformFile(platformFile)
+  const names = [spec.key, spec.name, ...spec.aliases].map((name) => name.toLowerCase())
+  if (gpu !== undefined && !names.includes(gpu.toLowerCase())) {
+    throw new UsageError(`--gpu ${gpu}: ${platformFile} describes ${spec.key}`)
+  }
+  return spec
 }

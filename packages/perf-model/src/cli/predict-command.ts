@@ -29,10 +29,10 @@ export const predict: CommandFunction = async (argv, terminal) => {
 }
 
 /** The memory clock asked for, MHz; undefined leaves it to the parameters. */
-async function memClock({ memFreq, gpuMemFreq, platform }: PredictOptions, { signal }: Terminal) {
+async function memClock({ memFreq, gpuMemFreq, platform, spec }: PredictOptions, { signal }: Terminal) {
   if (!gpuMemFreq) return memFreq
-  const board = platform === undefined ? '' : ` of ${findGpuSpec(platform).key}`
-  return Number(await askInstalledGpu('clocks.mem', `give the memory clock${board} with --mem-freq`, signal))
+  const board = platform === undefined ? '' : ` of ${(spec ?? findGpuSpec(platform)).key}`
+  return Number(await askInstalledGpu('clocks.mem', `give the memory clock${board} with --mem-clock`, signal))
 }
 
 async function plot(

@@ -4,11 +4,15 @@ import {
   listOf,
   newCommand,
   numberBetween,
+  type OptionAliases,
   parseCommand,
   positiveNumber,
   type Terminal,
   UsageError,
 } from '@pctodl/command-line'
+import type { GpuSpec } from '@pctodl/platform'
+import { version } from '../../package.json'
+import { readPlatformFile } from './platform-file.js'
 
 /** What one call of `pctodl-predict` asks for. */
 export interface PredictOptions {
@@ -19,6 +23,8 @@ export interface PredictOptions {
   readonly f: number | undefined
   readonly dataset: string | undefined
   readonly platform: string | undefined
+  /** Board of `--platform-file`. */
+  readonly spec: GpuSpec | undefined
   readonly memFreq: number | undefined
   readonly gpuMemFreq: boolean
   readonly oversubscribe: boolean
@@ -35,12 +41,13 @@ export interface PredictOptions {
 
 interface RawOptions {
   readonly model: string[]
-  readonly p?: number[]
-  readonly b?: number[]
-  readonly f?: number
+  readonly shares?: number[]
+  readonly batches?: number[]
+  readonly smClock?: number
   readonly dataset?: string
-  readonly platform?: string
-  readonly memFreq?: number
+  readonly gpu?: string
+  readonly platformFile?: string
+  readonly memClock?: number
   readonly gpuMemFreq?: boolean
   readonly oversubscribe?: boolean
   readonly params?: string
@@ -53,23 +60,33 @@ interface RawOptions {
   readonly json?: boolean
 }
 
+const upstreamsSpelling: OptionAliases = {
+  '--platform': '--gpu',
+  '--p': '--shares',
+  '--b': '--batches',
+  '--f': '--sm-clock',
+  '--mem-freq': '--mem-clock',
+}
+
 /** @throws UsageError for anything that a user could have typed wrong */
 export async function parsePredictOptions(argv: readonly string[], terminal: Terminal): Promise<PredictOptions> {
   const command = newCommand(
     {
       name: 'pctodl-predict',
+      version,
       description: 'Predict throughput, power and utilisation of tenants on one board.',
-      example: 'pctodl-predict --platform 3080Ti --model resnet50 --p 50 25 --b 16 16 --f 1500',
+      example: 'pctodl-predict --gpu 3080Ti --model resnet50 --shares 50 25 --batches 16 16 --sm-clock 1500',
     },
     terminal,
   )
     .requiredOption('--model <names...>', 'network of all tenants, or one for each; all with --test', listOf(String))
-    .option('--p <percent...>', 'MPS share of each tenant', listOf(numberBetween(0, 100)))
-    .option('--b <samples...>', 'batch size of each tenant', listOf(integerFrom(1)))
-    .option('--f <MHz>', "SM clock (default: the board's boost clock)", positiveNumber('MHz'))
+    .option('--shares <percent...>', 'MPS share of each tenant', listOf(numberBetween(0, 100)))
+    .option('--batches <samples...>', 'batch size of each tenant', listOf(integerFrom(1)))
+    .option('--sm-clock <MHz>', "SM clock (default: the board's boost clock)", positiveNumber('MHz'))
     .option('--dataset <name>', "dataset, as upstream's parameter sets are named (default: imagenet)")
-    .option('--platform <name>', 'board: 3080Ti or A100 (default: ask nvidia-smi)')
-    .option('--mem-freq <MHz>', "memory clock (default: the board's highest)", positiveNumber('MHz'))
+    .option('--gpu <name>', 'board: 3080Ti or A100 (default: ask nvidia-smi)')
+    .option('--platform-file <file>', 'with --params: the board, where this release does not know it')
+    .option('--mem-clock <MHz>', "memory clock (default: the board's highest)", positiveNumber('MHz'))
     .option('--gpu-mem-freq', 'take the memory clock that nvidia-smi reports now')
     .option('--params <folder>', "parameters: <board>.json as pctodl-fit writes, or upstream's export with index.json")
     .option('--sm-system-stage', "with upstream's parameters: the SM system form that its predictor leaves out")
@@ -83,17 +100,22 @@ export async function parsePredictOptions(argv: readonly string[], terminal: Ter
     )
     .option('--plot <file.svg>', 'draw the prediction over the SM clock')
     .option('--json', 'print JSON')
-  await parseCommand(command, argv)
+  await parseCommand(command, argv, upstreamsSpelling)
   const raw = command.opts<RawOptions>()
-  return asUsage(() => checked(raw))
+  const spec = raw.platformFile === undefined ? undefined : readPlatformFile(raw.platformFile)
+  return asUsage(() => checked(raw, spec))
 }
 
-function checked(raw: RawOptions): PredictOptions {
-  const { model, p = [], b = [], test } = raw
+function checked(raw: RawOptions, spec: GpuSpec | undefined): PredictOptions {
+  if (spec !== undefined && raw.params === undefined)
+    throw new UsageError('--platform-file goes with --params: no parameters of such a board are shipped')
+  if (spec !== undefined && raw.gpu !== undefined) throw new UsageError('--gpu and --platform-file exclude each other')
+  const { model, shares: p = [], batches: b = [], test } = raw
   if (test === undefined) {
     if (p.length === 0 || b.length === 0)
-      throw new UsageError('--p and --b are needed: a share and a batch for each tenant')
-    if (p.length !== b.length) throw new UsageError(`--p has ${p.length} shares, --b has ${b.length} batches`)
+      throw new UsageError('--shares and --batches are needed: a share and a batch for each tenant')
+    if (p.length !== b.length)
+      throw new UsageError(`--shares has ${p.length} shares, --batches has ${b.length} batches`)
     if (model.length !== 1 && model.length !== p.length) {
       throw new UsageError(`--model has ${model.length} names: give one, or one for each of the ${p.length} tenants`)
     }
@@ -101,16 +123,17 @@ function checked(raw: RawOptions): PredictOptions {
     if (raw.useActualUtil) throw new UsageError('--use-actual-util goes with --test only')
   } else if (raw.plot !== undefined)
     throw new UsageError('--plot draws a prediction, not a test; pctodl-fit draws residuals')
-  if (raw.gpuMemFreq && raw.memFreq !== undefined)
-    throw new UsageError('--gpu-mem-freq and --mem-freq exclude each other')
+  if (raw.gpuMemFreq && raw.memClock !== undefined)
+    throw new UsageError('--gpu-mem-freq and --mem-clock exclude each other')
   return {
     model,
     p,
     b,
-    f: raw.f,
+    f: raw.smClock,
     dataset: raw.dataset,
-    platform: raw.platform,
-    memFreq: raw.memFreq,
+    platform: raw.gpu ?? spec?.key,
+    spec,
+    memFreq: raw.memClock,
     gpuMemFreq: raw.gpuMemFreq ?? false,
     oversubscribe: raw.oversubscribe ?? false,
     params: raw.params,

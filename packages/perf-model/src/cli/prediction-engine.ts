@@ -1,13 +1,14 @@
 import type { Terminal } from '@pctodl/command-line'
 import { type Configuration, findGpuSpec, type GpuSpec, smClocksAt, type Tenant } from '@pctodl/platform'
 import type { Domain } from '../domain.js'
-import { isReferenceFolder, modelOf } from '../parameter-folder.js'
-import { assertDataset, networkOf } from '../pctodl-predictor.js'
+import { networkOf } from '../network-of.js'
+import { isPublishedFolder, modelOf } from '../parameter-folder.js'
+import { assertDataset } from '../pctodl-predictor.js'
 import type { PerfModel } from '../perf-model.js'
 import type { Prediction } from '../predictor.js'
-import { loadReferenceParameters } from '../reference/load-reference-parameters.js'
-import { setName } from '../reference/reference-parameters.js'
-import type { ReferencePrediction } from '../reference/reference-predictor.js'
+import { loadPublishedParameters } from '../published/load-published-parameters.js'
+import { setName } from '../published/published-parameters.js'
+import type { PublishedPrediction } from '../published/published-predictor.js'
 import { askInstalledGpu } from './installed-gpu.js'
 import type { PredictOptions } from './predict-options.js'
 
@@ -21,7 +22,7 @@ export interface PredictionEngine {
   readonly smClocksMhz: readonly number[]
   /** A tenant under the name that the parameters have for its network. */
   tenant(model: string, mpsPercent: number, batchSize: number): Tenant
-  predict(tenants: readonly Tenant[], smClockMhz: number): ReferencePrediction & Partial<Prediction>
+  predict(tenants: readonly Tenant[], smClockMhz: number): PublishedPrediction & Partial<Prediction>
   /** Null: the engine does not know its limits. */
   domain(tenants: readonly Tenant[], smClockMhz: number): Domain | null
 }
@@ -33,10 +34,10 @@ export async function openEngine(
   { signal }: Terminal,
 ): Promise<PredictionEngine> {
   const { params, platform } = options
-  if (params !== undefined && isReferenceFolder(params)) return referenceEngine(options, params, memFreq)
-  const board = platform ?? (await askInstalledGpu('name', 'name the board with --platform', signal))
+  if (params !== undefined && isPublishedFolder(params)) return publishedEngine(options, params, memFreq)
+  const board = platform ?? (await askInstalledGpu('name', 'name the board with --gpu', signal))
   if (options.dataset !== undefined) assertDataset(options.dataset)
-  return modelEngine(modelOf(board, params), params, memFreq)
+  return modelEngine(modelOf(board, params, options.spec), params, memFreq)
 }
 
 function modelEngine(model: PerfModel, folder: string | undefined, memFreq: number | undefined): PredictionEngine {
@@ -53,15 +54,15 @@ function modelEngine(model: PerfModel, folder: string | undefined, memFreq: numb
     memClockMhz,
     defaultSmClockMhz: defaultClock(spec, memClockMhz),
     smClocksMhz: smClocksAt(spec, memClockMhz) ?? [],
-    tenant: (name, mpsPercent, batchSize) => ({ model: networkOf(model, name), mpsPercent, batchSize }),
+    tenant: (name, mpsPercent, batchSize) => ({ model: networkOf(model.networks, name), mpsPercent, batchSize }),
     predict: (tenants, smClockMhz) => model.predict(configuration(tenants, smClockMhz)),
     domain: (tenants, smClockMhz) => model.domain(configuration(tenants, smClockMhz)),
   }
 }
 
-function referenceEngine(options: PredictOptions, folder: string, memFreq: number | undefined): PredictionEngine {
+function publishedEngine(options: PredictOptions, folder: string, memFreq: number | undefined): PredictionEngine {
   const { platform, dataset = 'imagenet', smSystemStage, oversubscribe } = options
-  const reference = loadReferenceParameters(folder)
+  const reference = loadPublishedParameters(folder)
   const predictors = new Map(
     options.model
       .filter((model) => model !== 'all')
@@ -72,7 +73,7 @@ function referenceEngine(options: PredictOptions, folder: string, memFreq: numbe
   )
   const [first] = predictors.values()
   const board = platform ?? 'not given'
-  const spec = platform === undefined ? undefined : findGpuSpec(platform)
+  const spec = options.spec ?? (platform === undefined ? undefined : findGpuSpec(platform))
   const memClockMhz = memFreq ?? first?.memClockMhz ?? spec?.performanceMemClocksMhz[0] ?? 0
   const sets = [...predictors.values()].map((predictor) => setName(predictor.set!))
   return {

@@ -1,6 +1,6 @@
 import type { Tenant } from '@pctodl/platform'
 import Table from 'cli-table3'
-import type { Domain } from '../domain.js'
+import { type Domain, describeOutside } from '../domain.js'
 import type { PredictionEngine } from './prediction-engine.js'
 
 export interface FoundPrediction {
@@ -36,9 +36,7 @@ export function formatPrediction(found: FoundPrediction): string {
     })
     lines.push('', table.toString())
   }
-  for (const { field, value, covered } of domain?.outside ?? []) {
-    lines.push(`outside the profile: ${field} is ${value}, measured were ${covered}`)
-  }
+  for (const outside of domain?.outside ?? []) lines.push(describeOutside(outside))
   return `${lines.join('\n')}\n`
 }
 

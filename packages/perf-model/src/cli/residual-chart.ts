@@ -1,5 +1,5 @@
 import type { chartConfig, palette, TopLevelSpec } from '@pctodl/charts'
-import { SeededRandom } from '@pctodl/platform'
+import { SeededRandom } from '@pctodl/numerics'
 import type { RowPrediction } from '../fit/fit-report.js'
 
 /** Points of a chart at most: more hide each other and make the file large. */

@@ -1,8 +1,9 @@
 import { type Terminal, UsageError } from '@pctodl/command-line'
-import { PctodlError, SeededRandom, type TraceRow } from '@pctodl/platform'
-import { isReferenceFolder } from '../parameter-folder.js'
-import { loadReferenceParameters } from '../reference/load-reference-parameters.js'
-import { referenceModelName } from '../reference/reference-parameters.js'
+import { SeededRandom } from '@pctodl/numerics'
+import { PctodlError, type TraceRow } from '@pctodl/platform'
+import { isPublishedFolder } from '../parameter-folder.js'
+import { loadPublishedParameters } from '../published/load-published-parameters.js'
+import { publishedModelName } from '../published/published-parameters.js'
 import type { PredictOptions } from './predict-options.js'
 import { openEngine, type PredictionEngine } from './prediction-engine.js'
 import { newTable } from './prediction-report.js'
@@ -32,17 +33,17 @@ export async function testOnTraces(
   if (files.length === 0) {
     throw new PctodlError('NO_TRACES', 'no mps_profile/mps_results*.csv here that fits; name trace files after --test')
   }
-  if (options.useActualUtil && !(options.params !== undefined && isReferenceFolder(options.params))) {
+  if (options.useActualUtil && !(options.params !== undefined && isPublishedFolder(options.params))) {
     throw new UsageError(
       "--use-actual-util feeds the stages of upstream's predictor: give its parameters with --params",
     )
   }
-  const wanted = new Set(model.map(referenceModelName))
+  const wanted = new Set(model.map(publishedModelName))
   const rows = files
     .flatMap((file) => readTraceFile(file).rows)
     .filter((row) => !row.failed && (memFreq === undefined || row.memClockMhz === memFreq))
     .filter(
-      (row) => model.includes('all') || row.tenants.every((tenant) => wanted.has(referenceModelName(tenant.model))),
+      (row) => model.includes('all') || row.tenants.every((tenant) => wanted.has(publishedModelName(tenant.model))),
     )
   if (rows.length === 0) throw new PctodlError('NO_TRACES', `no row of ${model.join(', ')} in ${files.join(', ')}`)
   const random = new SeededRandom(seed)
@@ -79,7 +80,7 @@ function measuredOf({ smUtilPercent, memUtilPercent, throughput, powerAverageW }
 function predictRow(row: TraceRow, engine: PredictionEngine, options: PredictOptions): readonly number[] {
   if (options.useActualUtil) {
     const { params, platform, dataset = 'imagenet', smSystemStage } = options
-    const predictor = loadReferenceParameters(params!).predictor({
+    const predictor = loadPublishedParameters(params!).predictor({
       model: row.tenants[0]!.model,
       platform,
       dataset,

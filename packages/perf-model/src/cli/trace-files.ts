@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { PctodlError, parseTraceCsv, TraceFormatError, type TraceRow } from '@pctodl/platform'
+import { PctodlError, type TraceRow } from '@pctodl/platform'
+import { parseTraceCsv, TraceFormatError } from '@pctodl/platform/trace-csv'
 
 /** Folders in which upstream's profiler leaves its files, each with the file names' beginning. */
 const places = [

@@ -1,10 +1,12 @@
+import { CORRECTION_NODES, HOST_NODES } from '../correction-grid.js'
+import { correctionNodesOf, hostNodesOf, type WeightedNode } from '../corrections.js'
 import type { NetworkParameters } from '../parameters.js'
+import { gridPrecision, type KrigedNodes, krige, type NodeObservation } from './kriging.js'
 import type { ModelObjective } from './model-objective.js'
 import { makeMonotone } from './monotone-grid.js'
-import { type GridObservation, smoothGrid } from './smooth-grid.js'
 import type { TableRow, TraceTable } from './trace-table.js'
 
-/** A network with fewer rows at a memory clock uses those of all its clocks, and with fewer of all has no correction. */
+/** A network with fewer rows has no corrections. */
 const LEAST_ROWS = 12
 /** Remainders count as no larger than this, so that an outlier pulls no further. */
 const LARGEST_SPEED = 0.3
@@ -13,18 +15,30 @@ const LARGEST_POWER = 0.6
 const UNLIKE_WEIGHT = 0.5
 /** A prediction this close to the limit says nothing of what the power would be without it. */
 const NEAR_LIMIT = 0.97
+/** The corrections act within a fixed point, so what they leave is looked at once more. */
+const SPEED_PASSES = 2
 
-/** Fit what the equations leave over of the throughput, tenant by tenant. */
+/**
+ * Fit what the equations leave over of the throughput, tenant by tenant, as factors on the speed of the device and of the host: how
+ * much either of them decides is what tells them apart, and changes with the clock.
+ */
 export function fitSpeedCorrections(table: TraceTable, rows: readonly TableRow[], objective: ModelObjective): void {
-  const observations = rows.flatMap((row): Observation[] => {
-    const { totalThroughput, throughput } = objective.evaluate(row)
-    if (row.likeTenants) return [observe(objective, row, 0, Math.log(row.row.throughput / totalThroughput), 1)]
-    return row.row.tenantThroughput.flatMap((measured, i) =>
-      measured > 0 ? [observe(objective, row, i, Math.log(measured / throughput[i]!), UNLIKE_WEIGHT)] : [],
-    )
-  })
-  setCorrections(table, objective.networks, 'speed', observations, LARGEST_SPEED)
-  objective.readCorrections()
+  for (let pass = 0; pass < SPEED_PASSES; pass++) {
+    const observations = rows.flatMap((row) => speedObservations(objective, row))
+    objective.networks.forEach((network, k) => {
+      const own = observations.filter((entry) => entry.network === k)
+      const found = own.length >= LEAST_ROWS ? krigeNetwork(table, own) : undefined
+      const grids = table.memClocksMhz.map((_, m) => (found ? gridOf(found.values, m) : []))
+      if (found) makeMonotone(grids)
+      table.memClocksMhz.forEach((memClockMhz, m) => {
+        const sd = found ? deviations(table, found, m) : []
+        setCorrection(network, memClockMhz, { speed: grids[m]!.map(rounded), speedSd: sd })
+      })
+      const hostFrom = table.memClocksMhz.length * CORRECTION_NODES
+      network.hostSpeed = found ? Array.from(found.values.subarray(hostFrom), rounded) : []
+    })
+    objective.readCorrections()
+  }
 }
 
 /** The same for the dynamic power, which is what remains of the measured power without the idle power. */
@@ -38,58 +52,108 @@ export function fitPowerCorrections(table: TraceTable, rows: readonly TableRow[]
     const value = Math.log(Math.max(row.row.powerAverageW - idleW, 0.1 * dynamicW) / dynamicW)
     // Noise is relative to the whole power, so a small dynamic part is known the less.
     const weight = (dynamicW / powerW) ** 2
-    if (row.likeTenants) return [observe(objective, row, 0, value, weight)]
+    const observe = (kind: number, counts: number): Observation => {
+      const { network, mpsPercent, batchSize } = kindOf(objective, kind)
+      const nodes = deviceNodes(row, correctionNodesOf(mpsPercent, batchSize, row.kinds.length), 1)
+      return { network, nodes, value: limited(value, LARGEST_POWER), weight: counts * weight }
+    }
+    if (row.likeTenants) return [observe(row.kinds[0]!, 1)]
     // Which tenant a remainder belongs to cannot be seen in the board's power: all share it.
-    return row.kinds.map((_, i) => observe(objective, row, i, value, (UNLIKE_WEIGHT * weight) / row.kinds.length))
+    return row.kinds.map((kind) => observe(kind, UNLIKE_WEIGHT / row.kinds.length))
   })
-  setCorrections(table, objective.networks, 'dynamicPower', observations, LARGEST_POWER)
+  objective.networks.forEach((network, k) => {
+    const own = observations.filter((entry) => entry.network === k)
+    const found = own.length >= LEAST_ROWS ? krigeNetwork(table, own) : undefined
+    table.memClocksMhz.forEach((memClockMhz, m) => {
+      const dynamicPower = found ? gridOf(found.values, m).map(rounded) : []
+      const powerSd = found ? gridOf(found.variances, m).map((variance) => rounded(Math.sqrt(variance))) : []
+      setCorrection(network, memClockMhz, { dynamicPower, powerSd })
+    })
+  })
   objective.readCorrections()
 }
 
-type Quantity = 'speed' | 'dynamicPower'
-
-interface Observation extends GridObservation {
+interface Observation extends NodeObservation {
   readonly network: number
-  readonly memIndex: number
 }
 
-function setCorrections(
-  table: TraceTable,
-  networks: readonly NetworkParameters[],
-  quantity: Quantity,
-  observations: readonly Observation[],
-  largest: number,
-): void {
-  const bounded = observations.map((entry) => ({ ...entry, value: limited(entry.value, largest) }))
-  networks.forEach((network, k) => {
-    const all = bounded.filter((entry) => entry.network === k)
-    const byClock = table.memClocksMhz.map((_, m) => all.filter((entry) => entry.memIndex === m))
-    const grids = byClock.map((own) => {
-      const used = own.length >= LEAST_ROWS ? own : all
-      return used.length >= LEAST_ROWS ? smoothGrid(used) : []
-    })
-    if (quantity === 'speed' && grids.every((grid) => grid.length > 0)) makeMonotone(grids)
-    network.corrections = table.memClocksMhz.map((memClockMhz, m) => {
-      const before = network.corrections.find((entry) => entry.memClockMhz === memClockMhz)
-      const { speed, dynamicPower } = before ?? { speed: [], dynamicPower: [] }
-      const grid = grids[m]!.map((value) => Number(value.toFixed(4)))
-      return { memClockMhz, speed, dynamicPower, [quantity]: grid }
-    })
+function speedObservations(objective: ModelObjective, row: TableRow): Observation[] {
+  const { totalThroughput, throughput } = objective.evaluate(row)
+  const remainders = row.likeTenants
+    ? [Math.log(row.row.throughput / totalThroughput)]
+    : row.row.tenantThroughput.map((measured, i) => (measured > 0 ? Math.log(measured / throughput[i]!) : Number.NaN))
+  const sensitivities = new Map<number, ReturnType<ModelObjective['speedSensitivity']>>()
+  return remainders.flatMap((remainder, i): Observation[] => {
+    if (Number.isNaN(remainder)) return []
+    const kind = row.kinds[i]!
+    const by = sensitivities.get(kind) ?? objective.speedSensitivity(row, kind)
+    sensitivities.set(kind, by)
+    const { network, mpsPercent, batchSize } = kindOf(objective, kind)
+    const count = row.kinds.length
+    const nodes = [
+      ...deviceNodes(row, correctionNodesOf(mpsPercent, batchSize, count), by.device[i]!),
+      ...hostNodes(objective.table, hostNodesOf(batchSize, count), by.host[i]!),
+    ]
+    // What the present corrections do is part of what is to be explained.
+    const present = objective.networks[network]!
+    const memClockMhz = objective.table.memClocksMhz[row.memIndex]!
+    const grid = present.corrections.find((entry) => entry.memClockMhz === memClockMhz)?.speed ?? []
+    const done =
+      by.device[i]! * valueAt(grid, correctionNodesOf(mpsPercent, batchSize, count)) +
+      by.host[i]! * valueAt(present.hostSpeed, hostNodesOf(batchSize, count))
+    const weight = row.likeTenants ? 1 : UNLIKE_WEIGHT
+    return [{ network, nodes, value: limited(remainder, LARGEST_SPEED) + done, weight }]
   })
 }
 
-function observe(
-  { table, spec }: ModelObjective,
-  row: TableRow,
-  tenant: number,
-  value: number,
-  weight: number,
-): Observation {
-  const { network, sms, batchSize } = table.kinds[row.kinds[tenant]!]!
-  const mpsPercent = (100 * sms) / spec.smCount
-  return { network, memIndex: row.memIndex, mpsPercent, batchSize, tenants: row.kinds.length, value, weight }
+function valueAt(grid: readonly number[], nodes: readonly WeightedNode[]): number {
+  return grid.length === 0 ? 0 : nodes.reduce((sum, { index, weight }) => sum + weight * grid[index]!, 0)
+}
+
+function deviceNodes({ memIndex }: TableRow, nodes: readonly WeightedNode[], factor: number): WeightedNode[] {
+  return nodes.map(({ index, weight }) => ({ index: memIndex * CORRECTION_NODES + index, weight: factor * weight }))
+}
+
+function hostNodes({ memClocksMhz }: TraceTable, nodes: readonly WeightedNode[], factor: number): WeightedNode[] {
+  const from = memClocksMhz.length * CORRECTION_NODES
+  return nodes.map(({ index, weight }) => ({ index: from + index, weight: factor * weight }))
+}
+
+function krigeNetwork({ memClocksMhz }: TraceTable, observations: readonly Observation[]): KrigedNodes {
+  const clocks = memClocksMhz.length
+  return krige(gridPrecision(clocks), clocks * CORRECTION_NODES + HOST_NODES, observations)
+}
+
+function gridOf(nodes: Float64Array, memIndex: number): number[] {
+  return Array.from(nodes.subarray(memIndex * CORRECTION_NODES, (memIndex + 1) * CORRECTION_NODES))
+}
+
+/** Of device and host together: either of them may be what decides. */
+function deviations({ memClocksMhz }: TraceTable, { variances }: KrigedNodes, memIndex: number): number[] {
+  const host = variances.subarray(memClocksMhz.length * CORRECTION_NODES)
+  return gridOf(variances, memIndex).map((device, i) => rounded(Math.sqrt(0.5 * (device + host[i % HOST_NODES]!))))
+}
+
+function setCorrection(
+  network: NetworkParameters,
+  memClockMhz: number,
+  changes: Partial<NetworkParameters['corrections'][number]>,
+): void {
+  const others = network.corrections.filter((entry) => entry.memClockMhz !== memClockMhz)
+  const before = network.corrections.find((entry) => entry.memClockMhz === memClockMhz)
+  const empty = { memClockMhz, speed: [], dynamicPower: [], speedSd: [], powerSd: [] }
+  network.corrections = [...others, { ...empty, ...before, ...changes }].sort((a, b) => b.memClockMhz - a.memClockMhz)
+}
+
+function kindOf({ table, spec }: ModelObjective, index: number) {
+  const { network, sms, batchSize } = table.kinds[index]!
+  return { network, mpsPercent: (100 * sms) / spec.smCount, batchSize }
 }
 
 function limited(value: number, most: number): number {
   return Math.min(most, Math.max(-most, value))
+}
+
+function rounded(value: number): number {
+  return Number(value.toFixed(4))
 }

@@ -1,4 +1,4 @@
-import { levenbergMarquardt } from '../levenberg-marquardt.js'
+import { levenbergMarquardt } from '@pctodl/numerics'
 import type { BoardParameters, NetworkParameters } from '../parameters.js'
 import type { TableRow, TraceTable } from './trace-table.js'
 

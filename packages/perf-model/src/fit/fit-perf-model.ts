@@ -1,9 +1,20 @@
-import { type GpuSpec, InvalidInputError, SeededRandom, seedFrom, type TraceRow } from '@pctodl/platform'
-import { type ErrorSummary, PARAMETER_SCHEMA_VERSION, type PerfModelParameters } from '../parameters.js'
+import { quantile, SeededRandom, seedFrom } from '@pctodl/numerics'
+import { assertKnownOptions, type GpuSpec, InvalidInputError, type TraceRow } from '@pctodl/platform'
+import { feature } from '../calibration-layout.js'
+import {
+  type ErrorSummary,
+  type FittedProfile,
+  PARAMETER_SCHEMA_VERSION,
+  type PerfModelParameters,
+} from '../parameters.js'
 import { ErrorCollector, type RowPrediction } from './fit-report.js'
 import { type FittedParameter, fitRows } from './fit-rows.js'
+import type { ModelObjective } from './model-objective.js'
 import { profileOf } from './profile-of.js'
-import { traceTable } from './trace-table.js'
+import { type TableRow, traceTable } from './trace-table.js'
+
+/** Share of the rows that count as what was measured. */
+const COVERED = 0.99
 
 export interface FitOptions {
   /** What the rows are, in words; kept with the parameters. */
@@ -22,8 +33,22 @@ export interface FitOptions {
   readonly unlockedClock?: 'measured' | 'nominal'
   /** Fit, beside the equations, the smooth remainder that they leave. Default true. */
   readonly corrections?: boolean
+  /** Parameters of a board of the same kind, from which the fit starts: it then needs fewer rows and less time. */
+  readonly from?: Pick<PerfModelParameters, 'boardParameters' | 'networks'>
   /** Called after each finished fit: the one of all rows, then one per fold. */
   readonly onProgress?: (done: number, total: number) => void
+}
+
+const knownOptions: Readonly<Record<keyof FitOptions, true>> = {
+  source: true,
+  seed: true,
+  folds: true,
+  starts: true,
+  maxIterations: true,
+  unlockedClock: true,
+  corrections: true,
+  from: true,
+  onProgress: true,
 }
 
 export interface FitReport {
@@ -71,15 +96,17 @@ export function* fitSteps(
   spec: GpuSpec,
   options: Omit<FitOptions, 'onProgress'>,
 ): Generator<{ readonly done: number; readonly total: number }, FittedModel> {
+  assertKnownOptions('options', options, knownOptions)
   const { seed = 1, folds = 5, starts = 2, maxIterations = 80, corrections = true } = options
   const table = traceTable(traceRows, spec, { unlockedClock: options.unlockedClock })
   const groups = [...new Set(table.rows.map((row) => row.group))]
   if (folds !== 0 && !(Number.isInteger(folds) && folds >= 2 && folds <= groups.length)) {
     throw new InvalidInputError('folds', folds, `0, or an integer from 2 to the number of groups, ${groups.length}`)
   }
+  const start = options.from && { board: options.from.boardParameters, networks: options.from.networks }
   const inSample = new ErrorCollector()
-  const full = fitRows(table, table.rows, spec, { seed, starts, maxIterations, corrections })
-  for (const row of table.rows) inSample.add(row, full.objective.evaluate(row), full.objective.powerOf(row))
+  const full = fitRows(table, table.rows, spec, { seed, starts, maxIterations, corrections, from: start })
+  for (const row of table.rows) addErrors(inSample, full.objective, row)
   yield { done: 1, total: folds + 1 }
 
   const heldOut = new ErrorCollector()
@@ -87,9 +114,14 @@ export function* fitSteps(
   const foldOf = new Map(groups.map((group) => [group, folds > 0 ? random.integer(folds) : -1]))
   for (let fold = 0; fold < folds; fold++) {
     const training = table.rows.filter((row) => foldOf.get(row.group) !== fold)
-    const { objective } = fitRows(table, training, spec, { seed, starts: 1, maxIterations, corrections })
-    for (const row of table.rows)
-      if (foldOf.get(row.group) === fold) heldOut.add(row, objective.evaluate(row), objective.powerOf(row))
+    const { objective } = fitRows(table, training, spec, {
+      seed,
+      starts: 1,
+      maxIterations,
+      corrections,
+      from: full.objective,
+    })
+    for (const row of table.rows) if (foldOf.get(row.group) === fold) addErrors(heldOut, objective, row)
     yield { done: fold + 2, total: folds + 1 }
   }
 
@@ -109,8 +141,9 @@ export function* fitSteps(
       },
       boardParameters: full.objective.board,
       networks: [...full.objective.networks],
-      profile: profileOf(table),
-      spread: (folds > 0 ? heldOut : inSample).spread(),
+      profile: { ...profileOf(table), unknownSd: unknownSdOf(full.objective, table.rows) },
+      beliefs: [],
+      calibration: (folds > 0 ? heldOut : inSample).calibration(),
     },
     report: {
       rows: table.rows.length,
@@ -123,4 +156,23 @@ export function* fitSteps(
       atBound: full.atBound,
     },
   }
+}
+
+function addErrors(errors: ErrorCollector, objective: ModelObjective, row: TableRow): void {
+  const powerW = objective.powerOf(row)
+  errors.add(row, objective.evaluate(row), objective.featuresOf(row), powerW)
+}
+
+function unknownSdOf(objective: ModelObjective, rows: readonly TableRow[]): FittedProfile['unknownSd'] {
+  const features = rows.map((row) => objective.featuresOf(row))
+  const most = (of: 'speed' | 'power') => {
+    const sd = Math.exp(
+      quantile(
+        features.map((entry) => entry[of][feature.unknown]!),
+        COVERED,
+      ),
+    )
+    return Number(sd.toPrecision(4))
+  }
+  return { throughput: most('speed'), power: most('power') }
 }

@@ -1,7 +1,8 @@
+import { quantileOfSorted } from '@pctodl/numerics'
 import type { TraceRow } from '@pctodl/platform'
-import type { Evaluator } from '../evaluator.js'
-import type { ErrorSummary, Spread } from '../parameters.js'
-import { mixes, mixIndex, regionOf, spreadQuantities, tenantClasses } from '../spread.js'
+import type { BoardEquations } from '../board-equations.js'
+import type { CalibratedQuantity, Calibration, ErrorSummary } from '../parameters.js'
+import { type CalibrationError, calibrate } from './calibrate.js'
 import type { TableRow } from './trace-table.js'
 
 type Subset = ErrorSummary['rows']
@@ -18,11 +19,16 @@ interface RowErrors {
   readonly row: TableRow
   readonly errors: Readonly<Record<ErrorSummary['quantity'], readonly number[]>>
   /** ln(measured / predicted). */
-  readonly logs: Readonly<Record<Spread['quantity'], readonly number[]>>
+  readonly logs: Readonly<Record<CalibratedQuantity, readonly number[]>>
+  /** What the sizes of these may depend on. */
+  readonly features: Readonly<Record<CalibratedQuantity, Float64Array>>
 }
 
-/** Regions with fewer rows take the figure of all rows. */
-const LEAST_ROWS = 20
+/** Features of a row's errors, as `calibration-layout.ts` has them. */
+export interface RowFeatures {
+  readonly speed: Float64Array
+  readonly power: Float64Array
+}
 
 /** One row beside its prediction. */
 export interface RowPrediction {
@@ -36,10 +42,11 @@ export interface RowPrediction {
 export class ErrorCollector {
   readonly #rows: RowErrors[] = []
 
-  add(row: TableRow, evaluator: Evaluator, powerW = evaluator.powerW): void {
+  add(row: TableRow, evaluator: BoardEquations, features: RowFeatures, powerW: number = evaluator.powerW): void {
     const { throughput, powerAverageW, smUtilPercent, memUtilPercent, tenantThroughput } = row.row
     this.#rows.push({
       row,
+      features: { throughput: features.speed, 'tenant throughput': features.speed, power: features.power },
       logs: {
         throughput: [Math.log(throughput / evaluator.totalThroughput)],
         'tenant throughput': tenantThroughput.flatMap((measured, i) =>
@@ -67,24 +74,20 @@ export class ErrorCollector {
     }))
   }
 
-  /** Standard deviation of each quantity by region, for `Prediction.throughputSd` and its like. */
-  spread(): Spread[] {
-    return spreadQuantities.flatMap((quantity) => {
-      const valuesOf = (entries: readonly RowErrors[]) => {
-        const values = entries.flatMap((entry) => entry.logs[quantity])
-        // A trace without a column of tenants knows them where they are alike: there the total tells.
-        return values.length > 0 ? values : entries.flatMap((entry) => entry.logs.throughput)
-      }
-      const ofAll = rootMeanSquare(valuesOf(this.#rows))
-      return mixes.flatMap((mix, m) =>
-        tenantClasses.map((tenants, t): Spread => {
-          const region = m * tenantClasses.length + t
-          const values = valuesOf(this.#rows.filter(({ row }) => regionOfRow(row) === region))
-          const sd = values.length < LEAST_ROWS ? ofAll : rootMeanSquare(values)
-          return { quantity, mix, tenants, count: values.length, sd: Number(sd.toFixed(5)) }
-        }),
-      )
+  /** Errors of one quantity with their features. */
+  errorsOf(quantity: CalibratedQuantity): CalibrationError[] {
+    return this.#rows.flatMap(({ logs, features }) => {
+      // A trace without a column of tenants knows them where they are alike: there the total tells.
+      const errors = logs[quantity].length > 0 ? logs[quantity] : logs.throughput
+      return errors.map((error) => ({ error, features: features[quantity] }))
     })
+  }
+
+  /** How the size of the errors goes with a configuration, for `Prediction.throughputSd` and its like. */
+  calibration(): Calibration[] {
+    return (['throughput', 'tenant throughput', 'power'] as const).map((quantity) =>
+      calibrate(quantity, this.errorsOf(quantity)),
+    )
   }
 
   summaries(): ErrorSummary[] {
@@ -96,29 +99,25 @@ export class ErrorCollector {
         errors.sort((a, b) => a - b)
         const unit = quantity.endsWith('utilisation') ? 'points' : '%'
         return [
-          { quantity, unit, rows, count: errors.length, median: quantile(errors, 0.5), p95: quantile(errors, 0.95) },
+          {
+            quantity,
+            unit,
+            rows,
+            count: errors.length,
+            median: digits(quantileOfSorted(errors, 0.5)),
+            p95: digits(quantileOfSorted(errors, 0.95)),
+          },
         ]
       }),
     )
   }
 }
 
-function regionOfRow({ likeTenants, networks, kinds }: TableRow): number {
-  return regionOf(mixIndex(likeTenants, networks.length > 1), kinds.length)
-}
-
-function rootMeanSquare(values: readonly number[]): number {
-  return Math.sqrt(values.reduce((sum, value) => sum + value * value, 0) / Math.max(1, values.length))
-}
-
 function relative(predicted: number, measured: number): number {
   return 100 * Math.abs(predicted / measured - 1)
 }
 
-/** Linear interpolation between order statistics. */
-function quantile(sorted: readonly number[], part: number): number {
-  const position = part * (sorted.length - 1)
-  const below = sorted[Math.floor(position)]!
-  const above = sorted[Math.ceil(position)]!
-  return Number((below + (position - Math.floor(position)) * (above - below)).toFixed(3))
+/** Errors are kept in parameter files, where more digits would only be noise. */
+function digits(value: number): number {
+  return Number(value.toFixed(3))
 }

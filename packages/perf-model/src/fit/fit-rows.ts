@@ -1,6 +1,6 @@
-import { type GpuSpec, SeededRandom, seedFrom } from '@pctodl/platform'
-import { type LevenbergMarquardtResult, levenbergMarquardt } from '../levenberg-marquardt.js'
-import type { NetworkParameters } from '../parameters.js'
+import { type LevenbergMarquardtResult, levenbergMarquardt, SeededRandom, seedFrom } from '@pctodl/numerics'
+import type { GpuSpec } from '@pctodl/platform'
+import type { BoardParameters, NetworkParameters } from '../parameters.js'
 import { fitPowerCorrections, fitSpeedCorrections } from './fit-corrections.js'
 import { fitMemory } from './fit-memory.js'
 import {
@@ -12,15 +12,18 @@ import {
   utilisationParameters,
 } from './free-parameters.js'
 import { ModelObjective, type StageResiduals } from './model-objective.js'
+import { nodeVariances } from './node-variances.js'
 import { powerLimitHeld } from './power-limit-held.js'
 import { powerResiduals, throughputResiduals, utilisationResiduals } from './stage-residuals.js'
-import { relativeStandardErrors } from './standard-errors.js'
+import { parameterCovariance, relativeStandardErrors } from './standard-errors.js'
 import type { TableRow, TraceTable } from './trace-table.js'
 
 /** Size of the parameters' pull towards the start, in standard deviations per unit of the logarithm: next to nothing. */
 const PRIOR = 0.05
 const HUBER = 2
 const RACE_ITERATIONS = 12
+/** A stage ends where a step lowers its cost by a smaller part: corrections take up what is left. */
+const COST_TOLERANCE = 5e-4
 
 export interface RowFitOptions {
   readonly seed: number
@@ -28,6 +31,14 @@ export interface RowFitOptions {
   readonly maxIterations: number
   /** Fit the smooth remainder too. */
   readonly corrections: boolean
+  /** Where to start, in the place of typical figures: a fit of nearly the same rows, or of a like board, which is then soon done. */
+  readonly from?: FitStart | undefined
+}
+
+/** Parameters that a fit starts from. */
+export interface FitStart {
+  readonly board: BoardParameters
+  readonly networks: readonly NetworkParameters[]
 }
 
 /** A parameter of the fit with its uncertainty. */
@@ -51,10 +62,12 @@ export function fitRows(
   table: TraceTable,
   rows: readonly TableRow[],
   spec: GpuSpec,
-  { seed, starts, maxIterations, corrections }: RowFitOptions,
+  { seed, starts, maxIterations, corrections, from }: RowFitOptions,
 ): RowFit {
-  const board = startBoard(table.memClocksMhz)
+  const board = from ? { ...from.board, ...idlePowers(from.board, table.memClocksMhz) } : startBoard(table.memClocksMhz)
   const networks: NetworkParameters[] = table.networkNames.map((name, k) => {
+    const near = from?.networks.find((network) => network.name === name)
+    if (near) return { ...near, hostSpeed: [], corrections: [] }
     const { leastBatchMs, leastCycles } = leastTimes(table, rows, k)
     return startNetwork(name, leastBatchMs, leastCycles)
   })
@@ -64,7 +77,7 @@ export function fitRows(
     const objective = new ModelObjective(spec, table, rows, board, networks, free, residuals, PRIOR, limitW)
     const bounds = { lower: objective.lower(), upper: objective.upper(), huber: HUBER }
     const start = race ? bestStart(objective, bounds, starts, seed) : objective.pack()
-    const result = levenbergMarquardt(objective, start, { ...bounds, maxIterations, costTolerance: 1e-4 })
+    const result = levenbergMarquardt(objective, start, { ...bounds, maxIterations, costTolerance: COST_TOLERANCE })
     objective.settle(result.parameters)
     results.push({ objective, result })
     return objective
@@ -79,8 +92,12 @@ export function fitRows(
   if (corrections) fitPowerCorrections(table, rows, objective)
   objective = stage(utilisationParameters, utilisationResiduals)
   fitMemory(table, rows, board, networks)
-  const fitted = results.flatMap(({ objective: of, result }) => {
-    const errors = relativeStandardErrors(of, result, HUBER)
+  const covariances = results.map(({ objective: of, result }) => parameterCovariance(of, result, HUBER))
+  addParameterVariances(results[0]!.objective, covariances[0]!, 'speedSd')
+  addParameterVariances(results[1]!.objective, covariances[1]!, 'powerSd')
+  objective.readCorrections()
+  const fitted = results.flatMap(({ objective: of, result }, i) => {
+    const errors = relativeStandardErrors(covariances[i]!, of.parameterCount)
     return Array.from(errors, (error, j): FittedParameter => {
       const value = Math.exp(result.parameters[j]!)
       return { name: of.nameOf(j), value, relativeStandardError: Number.isNaN(error) ? null : error }
@@ -88,6 +105,35 @@ export function fitRows(
   })
   const atBound = results.flatMap(({ objective: of, result }) => result.activeBounds.map((j) => of.nameOf(j)))
   return { objective, fitted, atBound }
+}
+
+/** Those that are there at a memory clock, and the first one at any other. */
+function idlePowers(
+  { idlePowerW }: BoardParameters,
+  memClocksMhz: readonly number[],
+): Pick<BoardParameters, 'idlePowerW'> {
+  const at = (memClockMhz: number) => idlePowerW.find((entry) => entry.memClockMhz === memClockMhz) ?? idlePowerW[0]!
+  return { idlePowerW: memClocksMhz.map((memClockMhz) => ({ memClockMhz, powerW: at(memClockMhz).powerW })) }
+}
+
+/** What the parameters leave uncertain at the nodes of the corrections, beside what the corrections do. */
+function addParameterVariances(
+  objective: ModelObjective,
+  covariance: ReturnType<typeof parameterCovariance>,
+  key: 'speedSd' | 'powerSd',
+): void {
+  const { memClocksMhz } = objective.table
+  objective.networks.forEach((network, k) => {
+    const variances = nodeVariances(objective, k, covariance, key === 'speedSd' ? 'totalThroughput' : 'powerW')
+    network.corrections = memClocksMhz.map((memClockMhz, m) => {
+      const before = network.corrections.find((entry) => entry.memClockMhz === memClockMhz)
+      const correction = before ?? { memClockMhz, speed: [], dynamicPower: [], speedSd: [], powerSd: [] }
+      const sds = Array.from(variances[m]!, (variance, i) =>
+        Number(Math.sqrt(variance + (correction[key][i] ?? 0) ** 2).toFixed(4)),
+      )
+      return { ...correction, [key]: sds }
+    })
+  })
 }
 
 /** Shortest batch time, ms, and least SM mega-cycles per sample of a network over its rows with like tenants. */

@@ -51,7 +51,8 @@ export const powerParameters: FreeParameters = {
     free('idlePowerW', 5, 250),
     free('clockTreePowerW', 0.1, 300),
     free('smPowerW', 1e-3, 10),
-    free('voltageSlope', 0.05, 1.2),
+    free('voltageSlope', 0.05, 2),
+    free('voltageBend', 1e-3, 3),
     free('voltageFloor', 0.2, 1),
   ],
   network: [free('coreEnergyMj', 0.01, 3000), free('batchEnergyMj', 0.01, 10_000), free('memoryEnergyMj', 0.01, 3000)],
@@ -87,6 +88,7 @@ export function startBoard(memClocksMhz: readonly number[]): BoardParameters {
     clockTreePowerW: 30,
     smPowerW: 0.4,
     voltageSlope: 0.7,
+    voltageBend: 0.2,
     voltageFloor: 0.6,
     memoryReservedMib: 0,
   }
@@ -118,6 +120,7 @@ export function startNetwork(name: string, leastBatchMs: number, leastCycles: nu
     countedMbPerSample: 100,
     memoryBaseMib: 0,
     memoryPerSampleMib: 0,
+    hostSpeed: [],
     corrections: [],
   }
 }

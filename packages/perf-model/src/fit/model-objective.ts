@@ -1,21 +1,29 @@
+import type { LeastSquaresProblem } from '@pctodl/numerics'
 import type { GpuSpec } from '@pctodl/platform'
 import { boardConstants } from '../board-constants.js'
-import { TENANT_NODES, writeKindCorrections } from '../corrections.js'
-import { Evaluator } from '../evaluator.js'
-import type { LeastSquaresProblem } from '../levenberg-marquardt.js'
+import { BoardEquations } from '../board-equations.js'
+import { FEATURES, feature } from '../calibration-layout.js'
+import { TENANT_NODES } from '../correction-grid.js'
+import { CORRECTIONS, writeKindCorrections } from '../corrections.js'
 import type { BoardParameters, NetworkParameters } from '../parameters.js'
 import { tenantLayout, writeTenantCoefficients } from '../tenant-coefficients.js'
+import { TenantFeatures, uncertaintyStride, writeKindUncertainty } from '../uncertainty-features.js'
+import type { RowFeatures } from './fit-report.js'
 import type { FreeParameters } from './free-parameters.js'
 import type { TableRow, TraceTable } from './trace-table.js'
+
+/** Step of the difference quotients of corrections: a sensitivity need not be exact. */
+const SENSITIVITY_STEP = 1e-3
 
 /** What a stage of the fit compares. */
 export interface StageResiduals {
   count(row: TableRow): number
   /** @param limitW power that the board does not exceed where its clock was left to it */
-  write(row: TableRow, evaluator: Evaluator, out: Float64Array, at: number, limitW: number): void
+  write(row: TableRow, evaluator: BoardEquations, out: Float64Array, at: number, limitW: number): void
 }
 
-interface Slot {
+/** One coordinate of the search. */
+export interface Slot {
   /** Network that the parameter belongs to, or -1 for the board. */
   readonly network: number
   readonly key: string
@@ -40,9 +48,12 @@ export class ModelObjective implements LeastSquaresProblem {
   readonly #kindsOfNetwork: readonly (readonly number[])[]
   readonly #coefficients: Float64Array
   readonly #corrections: Float64Array
-  readonly #evaluator: Evaluator
+  readonly #uncertainty: Float64Array
+  readonly #features = new TenantFeatures()
+  readonly #evaluator: BoardEquations
   readonly #shifted: Float64Array
   readonly #start: Float64Array
+  readonly #pull: Float64Array
 
   constructor(
     readonly spec: GpuSpec,
@@ -52,8 +63,11 @@ export class ModelObjective implements LeastSquaresProblem {
     readonly networks: readonly NetworkParameters[],
     free: FreeParameters,
     readonly stage: StageResiduals,
-    /** Strength of the pull towards the start, in standard deviations per unit of the logarithm. */
-    readonly prior: number,
+    /**
+     * Strength of the pull towards the start, in standard deviations per unit of the logarithm; for a pull that couples the
+     * parameters an upper factor U of its precision U'U, by rows, made from the slots.
+     */
+    readonly prior: number | ((slots: readonly Slot[]) => Float64Array),
     /** Power that rows with a nominal clock do not exceed, W. */
     readonly limitW: number,
   ) {
@@ -77,14 +91,16 @@ export class ModelObjective implements LeastSquaresProblem {
     this.#rowsOfNetwork = networks.map((_, k) => rows.flatMap((row, r) => (row.networks.includes(k) ? [r] : [])))
     this.#kindsOfNetwork = networks.map((_, k) => table.kinds.flatMap((kind, i) => (kind.network === k ? [i] : [])))
     this.#coefficients = new Float64Array(table.kinds.length * tenantLayout.stride)
-    this.#corrections = new Float64Array(table.kinds.length * table.memClocksMhz.length * 2 * TENANT_NODES)
-    this.#evaluator = new Evaluator(boardConstants(spec, board), {
+    this.#corrections = new Float64Array(table.kinds.length * table.memClocksMhz.length * CORRECTIONS * TENANT_NODES)
+    this.#uncertainty = new Float64Array(table.kinds.length * uncertaintyStride(table.memClocksMhz.length))
+    this.#evaluator = new BoardEquations(boardConstants(spec, board), {
       coefficients: this.#coefficients,
       corrections: this.#corrections,
     })
     this.readCorrections()
     this.#shifted = new Float64Array(this.residualCount)
     this.#start = this.pack()
+    this.#pull = typeof prior === 'number' ? diagonal(prior, slots.length) : prior(slots)
   }
 
   lower(): Float64Array {
@@ -125,7 +141,12 @@ export class ModelObjective implements LeastSquaresProblem {
     this.#refresh()
     for (let r = 0; r < this.#rows.length; r++) this.#writeRow(r, out)
     const priorStart = this.#rowStart[this.#rows.length]!
-    for (let j = 0; j < this.parameterCount; j++) out[priorStart + j] = this.prior * (point[j]! - this.#start[j]!)
+    const n = this.parameterCount
+    for (let j = 0; j < n; j++) {
+      let sum = 0
+      for (let k = j; k < n; k++) sum += this.#pull[j * n + k]! * (point[k]! - this.#start[k]!)
+      out[priorStart + j] = sum
+    }
   }
 
   jacobian(point: Float64Array, residuals: Float64Array, out: Float64Array): void {
@@ -146,8 +167,8 @@ export class ModelObjective implements LeastSquaresProblem {
       }
       this.#set(slot, value)
       this.#refresh(slot.network)
-      out[(this.#rowStart[this.#rows.length]! + j) * n + j] = this.prior
     })
+    out.set(this.#pull, this.#rowStart[this.#rows.length]! * n)
   }
 
   /** Take up the networks' corrections as they are now. */
@@ -156,6 +177,7 @@ export class ModelObjective implements LeastSquaresProblem {
     kinds.forEach(({ network, sms, batchSize }, kind) => {
       const mpsPercent = (100 * sms) / this.spec.smCount
       writeKindCorrections(this.networks[network]!, memClocksMhz, mpsPercent, batchSize, this.#corrections, kind)
+      writeKindUncertainty(this.networks[network]!, memClocksMhz, mpsPercent, batchSize, this.#uncertainty, kind)
     })
   }
 
@@ -163,12 +185,50 @@ export class ModelObjective implements LeastSquaresProblem {
    * Evaluate one row of the table, used in the fit or not; the result lies in the evaluator until the next call. Where the
    * board kept its own clock, `powerW` is not yet held to the limit; `powerOf` is.
    */
-  evaluate(row: TableRow): Evaluator {
+  evaluate(row: TableRow): BoardEquations {
     const { kinds } = row
     for (let i = 0; i < kinds.length; i++) this.#evaluator.offsets[i] = kinds[i]! * tenantLayout.stride
     this.#evaluator.begin(kinds.length, row.memIndex)
     this.#evaluator.at(row.row.smClockMhz)
     return this.#evaluator
+  }
+
+  /** What the errors of a row may depend on. */
+  featuresOf(row: TableRow): RowFeatures {
+    const { kinds, memIndex, likeTenants, networks } = row
+    const several = networks.length > 1
+    const features = this.#features
+    const { memClocksMhz } = this.table
+    features.read(this.#uncertainty, memClocksMhz.length, kinds, 1, kinds.length, memIndex, likeTenants, several)
+    const clock = row.row.smClockMhz / this.#evaluator.constants.topClockMhz
+    const withUnknown = (unknown: number): Float64Array => {
+      const all = new Float64Array(FEATURES)
+      all.set(features.values)
+      all[feature.unknown] = unknown
+      all[feature.clock] = clock
+      all[feature.clockSquare] = clock * clock
+      return all
+    }
+    return { speed: withUnknown(features.unknownSpeed), power: withUnknown(features.unknownPower) }
+  }
+
+  /**
+   * The change of the logarithms of a row's throughputs, tenant by tenant, with the logarithm of the factors on the speed of
+   * the device and of the host of one kind of tenant.
+   */
+  speedSensitivity(row: TableRow, kind: number): { readonly device: Float64Array; readonly host: Float64Array } {
+    const before = Float64Array.from(this.evaluate(row).throughput.subarray(0, row.kinds.length))
+    const from = (kind * this.table.memClocksMhz.length + row.memIndex) * CORRECTIONS * TENANT_NODES
+    const by = (at: number): Float64Array => {
+      const factors = this.#corrections.subarray(at, at + TENANT_NODES)
+      const kept = Float64Array.from(factors)
+      for (let node = 0; node < TENANT_NODES; node++) factors[node]! *= 1 + SENSITIVITY_STEP
+      const { throughput } = this.evaluate(row)
+      const change = before.map((value, i) => Math.log(throughput[i]! / value) / Math.log(1 + SENSITIVITY_STEP))
+      factors.set(kept)
+      return change
+    }
+    return { device: by(from), host: by(from + TENANT_NODES) }
   }
 
   /** Predicted power of a row, W. */
@@ -213,4 +273,10 @@ export class ModelObjective implements LeastSquaresProblem {
   #owner(slot: Slot): BoardParameters | NetworkParameters {
     return slot.network < 0 ? this.board : this.networks[slot.network]!
   }
+}
+
+function diagonal(value: number, size: number): Float64Array {
+  const matrix = new Float64Array(size * size)
+  for (let i = 0; i < size; i++) matrix[i * size + i] = value
+  return matrix
 }

@@ -1,4 +1,5 @@
-import { CORRECTION_NODES, correctionGrid } from '../corrections.js'
+import { makeNonDecreasing } from '@pctodl/numerics'
+import { CORRECTION_NODES, correctionGrid } from '../correction-grid.js'
 
 const SHARES = correctionGrid.mpsPercent.length
 const PER_SHARE = CORRECTION_NODES / SHARES
@@ -41,17 +42,9 @@ function alongClocks(grids: readonly number[][], fix: (values: number[]) => numb
 }
 
 function pool(values: readonly number[]): number[] {
-  const blocks: { mean: number; count: number }[] = []
-  for (const value of values) {
-    blocks.push({ mean: value, count: 1 })
-    while (blocks.length > 1 && blocks.at(-2)!.mean > blocks.at(-1)!.mean) {
-      const { mean, count } = blocks.pop()!
-      const before = blocks.at(-1)!
-      before.mean = (before.mean * before.count + mean * count) / (before.count + count)
-      before.count += count
-    }
-  }
-  return blocks.flatMap(({ mean, count }) => Array<number>(count).fill(mean))
+  const line = Float64Array.from(values)
+  makeNonDecreasing(line)
+  return Array.from(line)
 }
 
 function runningMaximum(values: readonly number[]): number[] {

@@ -1,9 +1,9 @@
+import { mixes, mixIndex } from '../mixes.js'
 import type { FittedProfile } from '../parameters.js'
-import { mixes, mixIndex } from '../spread.js'
 import type { TableRow, TraceTable } from './trace-table.js'
 
 /** What the rows of a table cover. */
-export function profileOf({ networkNames, memClocksMhz, rows }: TraceTable): FittedProfile {
+export function profileOf({ networkNames, memClocksMhz, rows }: TraceTable): Omit<FittedProfile, 'unknownSd'> {
   return {
     networks: networkNames.map((name, k) => {
       const own = rows.filter((row) => row.networks.includes(k))

@@ -1,10 +1,14 @@
-import { InvalidInputError, type TraceRow, UnknownNameError } from '@pctodl/platform'
-import { levenbergMarquardt } from '../levenberg-marquardt.js'
+import { levenbergMarquardt } from '@pctodl/numerics'
+import { assertKnownOptions, InvalidInputError, type TraceRow, UnknownNameError } from '@pctodl/platform'
+import type { Belief } from '../parameters.js'
 import { PerfModel } from '../perf-model.js'
-import { type FreeParameters, refitPowerParameters, refitThroughputParameters } from './free-parameters.js'
-import { ModelObjective, type StageResiduals } from './model-objective.js'
+import { beliefsAfter, priorFactor, replaced } from './beliefs.js'
+import { ErrorCollector } from './fit-report.js'
+import { refitPowerParameters, refitThroughputParameters } from './free-parameters.js'
+import { ModelObjective, type Slot } from './model-objective.js'
 import { powerResiduals, throughputResiduals } from './stage-residuals.js'
-import { traceTable } from './trace-table.js'
+import { type TraceTable, traceTable } from './trace-table.js'
+import { updatedCalibration } from './updated-calibration.js'
 
 export interface RefitOptions {
   /**
@@ -12,22 +16,32 @@ export interface RefitOptions {
    * it. Default 0.1.
    */
   readonly freedom?: number
+  /**
+   * Forget what earlier refits have learnt of how certain the parameters are (a new driver, another season): their values stay,
+   * and new rows may move them again by `freedom`. Default false.
+   */
+  readonly forget?: boolean
 }
 
 const HUBER = 2
-const MAX_ITERATIONS = 5
+const MAX_ITERATIONS = 4
 
 /**
- * A model that also takes account of a few new rows, for use while the board runs: the most likely parameters given the
- * rows and a belief in the present ones. It moves the time and the energy terms of the networks in the rows and the idle
- * power; everything else stays, the spread of the errors included. The model given is not changed.
+ * A model that also takes account of a few new rows, for use while the board runs: a Bayesian update. The most likely parameters
+ * are those that the rows and the belief in the present ones agree on, and the belief that is left goes into the next refit, so
+ * that ten calls with a row each know what one call with ten rows knows (but for the curvature in between). It moves the time
+ * and the energy terms of the networks in the rows and the idle power, and brings the calibration of the errors up to date;
+ * everything else stays. The model given is not changed: keep it to forget the values that refits have found as well.
  *
  * @throws UnknownNameError for a network that the model does not know
  * @throws InvalidInputError for rows of which none is usable, or at a memory clock that the model does not know
  */
-export function refit(model: PerfModel, newRows: readonly TraceRow[], { freedom = 0.1 }: RefitOptions = {}): PerfModel {
+export function refit(model: PerfModel, newRows: readonly TraceRow[], options: RefitOptions = {}): PerfModel {
+  assertKnownOptions('options', options, { freedom: true, forget: true })
+  const { freedom = 0.1, forget = false } = options
   if (!(freedom > 0 && freedom <= 1)) throw new InvalidInputError('freedom', freedom, 'a number above 0 and at most 1')
   const { parameters, spec, memClocksMhz } = model
+  if (!Array.isArray(newRows as unknown)) throw new InvalidInputError('rows', newRows, 'a list of trace rows')
   newRows.forEach((row, i) => {
     if (row.failed || memClocksMhz.includes(row.memClockMhz)) return
     const expected = `a memory clock of the model: ${memClocksMhz.join(', ')}`
@@ -40,20 +54,40 @@ export function refit(model: PerfModel, newRows: readonly TraceRow[], { freedom 
     if (found === undefined) throw new UnknownNameError('network', name, model.networks)
     return { ...found }
   })
-  const stage = (free: FreeParameters, residuals: StageResiduals): void => {
-    const limitW = Number.POSITIVE_INFINITY
-    const objective = new ModelObjective(spec, table, table.rows, board, changed, free, residuals, 1 / freedom, limitW)
+  const limitW = Number.POSITIVE_INFINITY
+  const before = forget ? [] : parameters.beliefs
+  const ownerOf = ({ network }: Slot): string => (network < 0 ? 'board' : changed[network]!.name)
+  const problem = (quantity: Belief['quantity']): ModelObjective => {
+    const [free, residuals] =
+      quantity === 'speed' ? [refitThroughputParameters, throughputResiduals] : [refitPowerParameters, powerResiduals]
+    const prior = priorFactor(before, quantity, freedom, ownerOf)
+    return new ModelObjective(spec, table, table.rows, board, changed, free, residuals, prior, limitW)
+  }
+  const stage = (objective: ModelObjective, quantity: Belief['quantity']): Belief[] => {
     const bounds = { lower: objective.lower(), upper: objective.upper(), huber: HUBER }
-    const { parameters: found } = levenbergMarquardt(objective, objective.pack(), {
+    const result = levenbergMarquardt(objective, objective.pack(), {
       ...bounds,
       maxIterations: MAX_ITERATIONS,
       costTolerance: 1e-3,
     })
-    objective.settle(found)
+    objective.settle(result.parameters)
+    const after = beliefsAfter(objective, result, HUBER, quantity, ownerOf)
+    objective.settle(result.parameters)
+    return after
   }
-  stage(refitThroughputParameters, throughputResiduals)
-  stage(refitPowerParameters, powerResiduals)
-  const networks = parameters.networks.map((before) => changed.find(({ name }) => name === before.name) ?? before)
+  const speed = problem('speed')
+  const calibration = updatedCalibration(parameters.calibration, errorsOf(table, speed))
+  const learnt = [...stage(speed, 'speed'), ...stage(problem('power'), 'power')]
+  const networks = parameters.networks.map((old) => changed.find(({ name }) => name === old.name) ?? old)
   const provenance = { ...parameters.provenance, refits: parameters.provenance.refits + 1 }
-  return new PerfModel({ ...parameters, provenance, boardParameters: board, networks }, spec)
+  const beliefs = replaced(before, learnt)
+  return new PerfModel({ ...parameters, provenance, boardParameters: board, networks, calibration, beliefs }, spec)
+}
+
+/** Errors of the parameters that an objective holds. */
+function errorsOf({ rows }: TraceTable, objective: ModelObjective): ErrorCollector {
+  const errors = new ErrorCollector()
+  objective.settle(objective.pack())
+  for (const row of rows) errors.add(row, objective.evaluate(row), objective.featuresOf(row))
+  return errors
 }

@@ -1,4 +1,4 @@
-import type { Evaluator } from '../evaluator.js'
+import type { BoardEquations } from '../board-equations.js'
 import type { StageResiduals } from './model-objective.js'
 import type { TableRow } from './trace-table.js'
 
@@ -35,7 +35,7 @@ export const utilisationResiduals: StageResiduals = single(
   (row, evaluator) => (evaluator.memUtilPercent - row.row.memUtilPercent) / UTILISATION_SIGMA,
 )
 
-function single(residual: (row: TableRow, evaluator: Evaluator, limitW: number) => number): StageResiduals {
+function single(residual: (row: TableRow, evaluator: BoardEquations, limitW: number) => number): StageResiduals {
   return {
     count: () => 1,
     write(row, evaluator, out, at, limitW) {

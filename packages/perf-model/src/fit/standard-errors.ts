@@ -1,16 +1,23 @@
-import type { LeastSquaresProblem, LevenbergMarquardtResult } from '../levenberg-marquardt.js'
-import { factorise, inverseOf } from './cholesky.js'
+import { factorise, inverseFromFactor, type LeastSquaresProblem, type LevenbergMarquardtResult } from '@pctodl/numerics'
+
+/** Covariance of the parameters of a fit that are not on a bound. */
+export interface ParameterCovariance {
+  /** Indices of these parameters. */
+  readonly free: readonly number[]
+  /** By rows, `free.length` squared. */
+  readonly covariance: Float64Array
+}
 
 /**
- * Standard errors of a fit's parameters from the curvature at its end: the diagonal of s^2 (J'WJ)^-1 over the parameters
- * that are not on a bound, W being Huber's weights and s^2 the weighted mean square of the residuals (C. Bates and D. Watts,
- * Nonlinear Regression Analysis, 1988, section 2.3). Of logarithms they are relative errors. NaN on a bound.
+ * Covariance of a fit's parameters from the curvature at its end: s^2 (J'WJ)^-1 over the parameters that are not on a bound, W
+ * being Huber's weights and s^2 the weighted mean square of the residuals (C. Bates and D. Watts, Nonlinear Regression Analysis,
+ * 1988, section 2.3).
  */
-export function relativeStandardErrors(
+export function parameterCovariance(
   problem: LeastSquaresProblem,
   { parameters, activeBounds }: LevenbergMarquardtResult,
   huber: number,
-): Float64Array {
+): ParameterCovariance {
   const n = problem.parameterCount
   const m = problem.residualCount
   const free = Array.from({ length: n }, (_, j) => j).filter((j) => !activeBounds.includes(j))
@@ -33,11 +40,19 @@ export function relativeStandardErrors(
   }
   // The weak pull towards the start keeps every pivot above zero.
   factorise(normal, size)
-  const inverse = inverseOf(normal, size)
+  const inverse = inverseFromFactor(normal, size)
   const variance = square / Math.max(1, m - n - size)
-  const errors = new Float64Array(n).fill(Number.NaN)
+  return { free, covariance: inverse.map((value) => variance * value) }
+}
+
+/** Standard errors of logarithms, so relative ones; NaN for a parameter on a bound. */
+export function relativeStandardErrors(
+  { free, covariance }: ParameterCovariance,
+  parameterCount: number,
+): Float64Array {
+  const errors = new Float64Array(parameterCount).fill(Number.NaN)
   free.forEach((j, a) => {
-    errors[j] = Math.sqrt(variance * inverse[a * size + a]!)
+    errors[j] = Math.sqrt(covariance[a * free.length + a]!)
   })
   return errors
 }

@@ -48,6 +48,7 @@ export function traceTable(
   spec: GpuSpec,
   { unlockedClock = 'measured', memClocksMhz: givenClocks }: TraceTableOptions = {},
 ): TraceTable {
+  if (!Array.isArray(traceRows as unknown)) throw new InvalidInputError('rows', traceRows, 'a list of trace rows')
   const usable = traceRows.filter((row, i) => {
     if (row.failed || !(row.throughput > 0 && row.powerAverageW > 0)) return false
     assertTraceRow(row, `rows[${i}]`, spec)
@@ -92,6 +93,14 @@ export function assertTraceRow({ tenants, smClockMhz, memClockMhz }: TraceRow, n
   if (!(smClockMhz > 0 && smClockMhz <= clocks.at(-1)!)) {
     throw new InvalidInputError(`${name}.smClockMhz`, smClockMhz, `a clock above 0 and up to ${clocks.at(-1)} MHz`)
   }
+  tenants.forEach(({ mpsPercent, batchSize }, i) => {
+    if (!(typeof mpsPercent === 'number' && mpsPercent > 0 && mpsPercent <= 100)) {
+      throw new InvalidInputError(`${name}.tenants[${i}].mpsPercent`, mpsPercent, 'a share above 0 and at most 100')
+    }
+    if (!(Number.isInteger(batchSize) && batchSize >= 1)) {
+      throw new InvalidInputError(`${name}.tenants[${i}].batchSize`, batchSize, 'an integer of at least 1')
+    }
+  })
   const shares = tenants.reduce((sum, tenant) => sum + tenant.mpsPercent, 0)
   if (shares > 100 + 1e-9) {
     const expected = 'at most 100; the model knows no time slicing'

@@ -1,24 +1,12 @@
-import { existsSync, readFileSync } from 'node:fs'
-import path from 'node:path'
-import { loadReferenceParameters, type ReferenceParameters } from '@pctodl/perf-model'
+import type { PublishedParameters } from '@pctodl/perf-model'
+import { loadPublishedParameters } from '@pctodl/perf-model/node'
+import { goldenRows, referenceFolder } from '@pctodl/reference-data'
 import { describe, expect, it } from 'vitest'
 
-const folder = path.resolve(import.meta.dirname, '../../../../shared/data/pctodl-params')
-const absent = !existsSync(folder)
-const title = absent ? ' (skipped: ../shared/data/pctodl-params is not there)' : ''
-
-interface GoldenRow {
-  readonly [column: string]: string
-}
-
-function goldenRows(file: string): GoldenRow[] {
-  const [header, ...lines] = readFileSync(path.join(folder, file), 'utf8').trim().split('\n')
-  const columns = header!.split(',')
-  return lines.map((line) => Object.fromEntries(line.split(',').map((field, i) => [columns[i]!, field])))
-}
+type GoldenRow = Readonly<Record<string, string>>
 
 /** The largest error over a golden file, relative to the golden value or to `floor`, whichever is larger. */
-function worstError(reference: ReferenceParameters, rows: readonly GoldenRow[], floor: number) {
+function worstError(reference: PublishedParameters, rows: readonly GoldenRow[], floor: number) {
   let worst = 0
   for (const row of rows) {
     const mode = row['mode']
@@ -51,27 +39,29 @@ function worstError(reference: ReferenceParameters, rows: readonly GoldenRow[], 
   return worst
 }
 
-describe.skipIf(absent)(`parity with upstream${title}`, () => {
-  const reference = absent ? undefined : loadReferenceParameters(folder)
+describe('parity with upstream', () => {
+  const reference = loadPublishedParameters(referenceFolder('pctodl-params'))
 
   it('predicts what the published predictor predicts, all four ensembles and its silent constants included', () => {
-    const rows = goldenRows('golden_predict.csv')
-    expect(rows.length).toBeGreaterThan(2000)
-    expect(worstError(reference!, rows, 1e-300)).toBeLessThan(1e-9)
+    const rows = goldenRows('pctodl-params/golden_predict.csv')
+    // The ends of every input and output of each of the 34 sets, and of the selections without one.
+    expect(rows.length).toBeGreaterThan(350)
+    expect(new Set(rows.map((row) => [row['model'], row['param_set']].join())).size).toBeGreaterThan(34)
+    expect(worstError(reference, rows, 1e-300)).toBeLessThan(1e-9)
   })
 
   it('gives the closed forms, with and without the SM system stage', () => {
-    const rows = goldenRows('golden_physics.csv')
+    const rows = goldenRows('pctodl-params/golden_physics.csv')
     expect(new Set(rows.map((row) => row['mode']))).toEqual(new Set(['physics', 'physics_smsys']))
     // Upstream's closed forms run in float32: 1e-5 relative, 1e-4 absolute near zero.
-    expect(worstError(reference!, rows, 10)).toBeLessThan(1e-5)
+    expect(worstError(reference, rows, 10)).toBeLessThan(1e-5)
   })
 
   it('has all 34 sets, and every ensemble can be read', () => {
-    expect(reference!.sets).toHaveLength(34)
-    for (const { model, dataset, platform, memClockMhz: memFreq } of reference!.sets) {
+    expect(reference.sets).toHaveLength(34)
+    for (const { model, dataset, platform, memClockMhz: memFreq } of reference.sets) {
       const selection = { model, dataset: dataset ?? undefined, platform: platform ?? undefined, memFreq }
-      expect(reference!.predictor(selection).predictAll([40], [8], 1200).powerW).toBeGreaterThan(20)
+      expect(reference.predictor(selection).predictAll([40], [8], 1200).powerW).toBeGreaterThan(20)
     }
   })
 })

@@ -1,15 +1,15 @@
 import { findGpuSpec, networkName, UnknownNameError } from '@pctodl/platform'
-import { type ReferenceEnsembles, ReferencePredictor } from './reference-predictor.js'
-import type { ClosedFormParameters, ReferenceSetId } from './reference-set.js'
+import { type PublishedEnsembles, PublishedPredictor } from './published-predictor.js'
+import type { ClosedFormParameters, PublishedSetId } from './published-set.js'
 
 /** One set of upstream's parameters; its trees are large and only read when a prediction needs them. */
-export interface ReferenceSet {
-  readonly id: ReferenceSetId
+export interface PublishedSet {
+  readonly id: PublishedSetId
   readonly closedForms: ClosedFormParameters
-  readonly ensembles: () => ReferenceEnsembles
+  readonly ensembles: () => PublishedEnsembles
 }
 
-export interface ReferenceSelection {
+export interface PublishedSelection {
   /** Upstream's or torchvision's name of the network, or an alias of it. */
   readonly model: string
   /** Upstream's word for the board, `3080ti` or `a100`; none asks for the sets without a platform in their name. */
@@ -19,7 +19,7 @@ export interface ReferenceSelection {
   readonly memFreq?: number | undefined
 }
 
-export interface ReferencePredictorOptions extends ReferenceSelection {
+export interface PublishedPredictorOptions extends PublishedSelection {
   /** Saturate the SM utilisation of several tenants, as upstream's fit does and its predictor does not. Default false. */
   readonly smSystemStage?: boolean | undefined
   /** Use the tree ensembles, as upstream does. Default true; false leaves the closed forms. */
@@ -30,21 +30,21 @@ export interface ReferencePredictorOptions extends ReferenceSelection {
   readonly whenMissing?: 'throw' | 'upstream-defaults' | undefined
 }
 
-/** Upstream's fitted parameters, as exported to JSON; `loadReferenceParameters` reads them from a folder. */
-export class ReferenceParameters {
-  readonly #sets: readonly ReferenceSet[]
+/** Upstream's fitted parameters, as exported to JSON; `loadPublishedParameters` reads them from a folder. */
+export class PublishedParameters {
+  readonly #sets: readonly PublishedSet[]
 
-  constructor(sets: readonly ReferenceSet[]) {
+  constructor(sets: readonly PublishedSet[]) {
     this.#sets = sets
   }
 
   /** The sets that there are. */
-  get sets(): readonly ReferenceSetId[] {
+  get sets(): readonly PublishedSetId[] {
     return this.#sets.map((set) => set.id)
   }
 
   /** Memory clocks for which a selection finds a set, MHz, descending. */
-  memClocksMhz({ model, platform, dataset }: ReferenceSelection): number[] {
+  memClocksMhz({ model, platform, dataset }: PublishedSelection): number[] {
     const clocks = [...new Set(this.#sets.map((set) => set.id.memClockMhz))].sort((a, b) => b - a)
     return clocks.filter((memFreq) => this.#find({ model, platform, dataset, memFreq }) !== undefined)
   }
@@ -55,12 +55,12 @@ export class ReferenceParameters {
    *
    * @throws UnknownNameError listing the sets of the network, unless `whenMissing` asks for upstream's constants
    */
-  predictor(options: ReferencePredictorOptions): ReferencePredictor {
+  predictor(options: PublishedPredictorOptions): PublishedPredictor {
     const { smSystemStage = false, ensembles = true, oversubscribe = false, whenMissing = 'throw' } = options
     const memFreq = options.memFreq ?? defaultMemClock(options.platform)
     const set = this.#find({ ...options, memFreq })
     if (set === undefined && whenMissing === 'throw') throw this.#missing(options, memFreq)
-    return new ReferencePredictor(set?.id ?? null, memFreq, {
+    return new PublishedPredictor(set?.id ?? null, memFreq, {
       closedForms: set?.closedForms ?? null,
       ensembles: set && ensembles ? set.ensembles() : null,
       smSystemStage,
@@ -68,9 +68,9 @@ export class ReferenceParameters {
     })
   }
 
-  #find({ model, platform, dataset, memFreq }: ReferenceSelection): ReferenceSet | undefined {
+  #find({ model, platform, dataset, memFreq }: PublishedSelection): PublishedSet | undefined {
     if (memFreq === undefined) return undefined
-    const name = referenceModelName(model)
+    const name = publishedModelName(model)
     const candidates = this.#sets.filter((set) => set.id.model === name && set.id.memClockMhz === Math.trunc(memFreq))
     const wantedDataset = dataset?.toLowerCase() ?? null
     const wantedPlatform = platform?.toLowerCase() ?? null
@@ -86,27 +86,27 @@ export class ReferenceParameters {
     return undefined
   }
 
-  #missing({ model, platform, dataset }: ReferenceSelection, memFreq: number | undefined): UnknownNameError {
+  #missing({ model, platform, dataset }: PublishedSelection, memFreq: number | undefined): UnknownNameError {
     const wanted = setName({
-      model: referenceModelName(model),
+      model: publishedModelName(model),
       dataset: dataset ?? null,
       platform: platform ?? null,
       memClockMhz: memFreq ?? 0,
     })
-    const ofModel = this.#sets.filter((set) => set.id.model === referenceModelName(model))
+    const ofModel = this.#sets.filter((set) => set.id.model === publishedModelName(model))
     const known = (ofModel.length > 0 ? ofModel : this.#sets).map((set) => setName(set.id))
     return new UnknownNameError('reference parameter set', wanted, known)
   }
 }
 
 /** `resnet50_imagenet_a100_mem1215`: upstream's folder and file suffix. */
-export function setName({ model, dataset, platform, memClockMhz }: ReferenceSetId): string {
+export function setName({ model, dataset, platform, memClockMhz }: PublishedSetId): string {
   const memory = memClockMhz > 0 ? `mem${memClockMhz}` : 'no memory clock'
   return [model, dataset, platform, memory].filter((part) => part !== null).join('_')
 }
 
 /** Upstream's name of a network: torchvision's but for `mnasnet`. */
-export function referenceModelName(model: string): string {
+export function publishedModelName(model: string): string {
   const lower = model.toLowerCase()
   try {
     const name = networkName(lower)

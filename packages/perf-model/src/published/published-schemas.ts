@@ -1,13 +1,10 @@
 import { z } from 'zod'
-
-/** Upstream names a set by network, dataset, platform and memory clock; the middle two may be absent from the name. */
-export interface ReferenceSetId {
-  /** Upstream's name of the network: `mnasnet`, not torchvision's `mnasnet1_0`. */
-  readonly model: string
-  readonly dataset: string | null
-  readonly platform: string | null
-  readonly memClockMhz: number
-}
+import type {
+  ClosedFormParameters,
+  EnsembleDescription,
+  EnsembleDescriptions,
+  PublishedIndexEntry,
+} from './published-set.js'
 
 const finite = z.number()
 
@@ -26,8 +23,7 @@ const powerSchema = z.object({
   dynamic: z.object({ gamma_p: finite.positive(), P_base: finite, f_ref: finite.positive(), f_min: finite.positive() }),
 })
 
-/** The closed forms' parameters of one set, in upstream's words. Fields that no prediction reads are ignored. */
-export const closedFormSchema = z.object({
+export const closedFormSchema: z.ZodType<ClosedFormParameters> = z.object({
   sm_base: z.object({ lambda_sm: finite, gamma_sm: finite, beta_sm: finite }),
   sm_system: z.object({ alpha: finite, beta: finite, kappa: finite.positive() }),
   mem_base: z.object({ phi_mem: finite, alpha_mem: finite, lambda_mem: finite, beta_mem: finite }),
@@ -42,18 +38,18 @@ const nodeArray = z.array(z.number())
 /** One tree: feature of each node (-1: leaf), its threshold or leaf value, its right child; nodes in depth-first pre-order. */
 const treeSchema = z.tuple([nodeArray, nodeArray, nodeArray])
 
-export const ensembleSchema = z.object({
+const ensembleSchema: z.ZodType<EnsembleDescription> = z.object({
   init: finite,
   learning_rate: finite.positive(),
   n_features: z.int().positive(),
   trees: z.array(treeSchema).min(1),
 })
 
-export const ensembleFileSchema = z.object({
+export const ensembleFileSchema: z.ZodType<{ ensembles: EnsembleDescriptions }> = z.object({
   ensembles: z.object({ sm: ensembleSchema, mem: ensembleSchema, throughput: ensembleSchema, power: ensembleSchema }),
 })
 
-export const indexSchema = z.array(
+export const indexSchema: z.ZodType<PublishedIndexEntry[]> = z.array(
   z.object({
     model: z.string().min(1),
     dataset: z.string().min(1).nullable(),
@@ -63,26 +59,3 @@ export const indexSchema = z.array(
     gbr: z.string().min(1),
   }),
 )
-
-export type ClosedFormParameters = z.infer<typeof closedFormSchema>
-export type ThroughputParameters = z.infer<typeof throughputSchema>
-export type PowerParameters = z.infer<typeof powerSchema>
-export type EnsembleDescription = z.infer<typeof ensembleSchema>
-export type EnsembleDescriptions = z.infer<typeof ensembleFileSchema>['ensembles']
-
-/** What upstream predicts with where it finds no file at all: it says nothing then, so we only do it when asked. */
-export const upstreamDefaults: { readonly throughput: ThroughputParameters; readonly power: PowerParameters } = {
-  throughput: {
-    kappa_a: 0,
-    kappa_b: 50,
-    batch_aware_kappa: false,
-    gamma_t: 0.8,
-    T_start: 100,
-    f_ref: 1950,
-    f_min: 210,
-  },
-  power: {
-    static: { delta_3: 2.31e-8, delta_2: -5.44e-5, delta_1: 0.039, delta_0: 85.6 },
-    dynamic: { gamma_p: 3, P_base: 10, f_ref: 1950, f_min: 210 },
-  },
-}

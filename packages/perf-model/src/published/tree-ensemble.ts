@@ -1,5 +1,5 @@
 import { InvalidInputError } from '@pctodl/platform'
-import type { EnsembleDescription } from './reference-set.js'
+import type { EnsembleDescription } from './published-set.js'
 
 /** A leaf set is one bit per leaf of a 32-bit word: trees of depth 5 have at most as many. */
 const MAX_LEAVES = 32

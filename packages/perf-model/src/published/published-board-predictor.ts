@@ -7,10 +7,10 @@ import {
   type Tenant,
 } from '@pctodl/platform'
 import type { Prediction, Predictor } from '../predictor.js'
-import { type ReferenceParameters, referenceModelName } from './reference-parameters.js'
-import { type ReferencePredictor, referenceLayout } from './reference-predictor.js'
+import { type PublishedParameters, publishedModelName } from './published-parameters.js'
+import { type PublishedPredictor, publishedLayout } from './published-predictor.js'
 
-export interface ReferenceBoardOptions {
+export interface PublishedBoardOptions {
   /** Upstream's word for the board, `3080ti` or `a100`. */
   readonly platform: string
   readonly dataset?: string | undefined
@@ -29,16 +29,16 @@ export interface ReferenceBoardOptions {
  * first. Upstream knows the total throughput only: it is divided among unlike tenants in proportion to what upstream
  * predicts for each of them alone, and evenly among like ones.
  */
-export class ReferenceBoardPredictor implements Predictor {
+export class PublishedBoardPredictor implements Predictor {
   readonly spec: GpuSpec
   readonly memClocksMhz: readonly number[]
-  readonly #reference: ReferenceParameters
-  readonly #options: ReferenceBoardOptions
-  readonly #predictors = new Map<string, ReferencePredictor>()
-  readonly #numbers = new Float64Array(referenceLayout.length)
+  readonly #reference: PublishedParameters
+  readonly #options: PublishedBoardOptions
+  readonly #predictors = new Map<string, PublishedPredictor>()
+  readonly #numbers = new Float64Array(publishedLayout.length)
 
   /** @throws InvalidInputError where no memory clock has sets of all networks; UnknownNameError for another platform */
-  constructor(reference: ReferenceParameters, options: ReferenceBoardOptions) {
+  constructor(reference: PublishedParameters, options: PublishedBoardOptions) {
     const { platform, dataset, models = [...new Set(reference.sets.map((set) => set.model))] } = options
     this.spec = findGpuSpec(platform)
     const clocks = models.map((model) => reference.memClocksMhz({ model, platform, dataset }))
@@ -63,7 +63,7 @@ export class ReferenceBoardPredictor implements Predictor {
     const { throughput, powerW, smUtilPercent, memUtilPercent } = predictor.predictAll(shares, batches, smClockMhz)
     const weights = tenants.map((tenant) => {
       predictor.predictInto([tenant.mpsPercent], [tenant.batchSize], smClockMhz, this.#numbers)
-      return Math.max(0, this.#numbers[referenceLayout.throughput]!)
+      return Math.max(0, this.#numbers[publishedLayout.throughput]!)
     })
     const sum = weights.reduce((total, weight) => total + weight, 0)
     return {
@@ -89,7 +89,7 @@ export class ReferenceBoardPredictor implements Predictor {
       clocks,
     )
     for (let i = clocks.length - 1; i >= 0; i--) {
-      if (numbers[i * referenceLayout.length + referenceLayout.powerW]! <= powerCapW) return clocks[i]
+      if (numbers[i * publishedLayout.length + publishedLayout.powerW]! <= powerCapW) return clocks[i]
     }
     return undefined
   }
@@ -99,13 +99,13 @@ export class ReferenceBoardPredictor implements Predictor {
     return memoryBytes === 'unchecked' ? 0 : memoryBytes(tenant)
   }
 
-  #predictorOf(tenants: readonly Tenant[], memFreq: number): ReferencePredictor {
+  #predictorOf(tenants: readonly Tenant[], memFreq: number): PublishedPredictor {
     if (!this.memClocksMhz.includes(memFreq)) {
       throw new InvalidInputError('memClockMhz', memFreq, `one with reference sets: ${this.memClocksMhz.join(', ')}`)
     }
     const model = tenants[0]?.model
     if (model === undefined) throw new InvalidInputError('tenants', [], 'at least one tenant')
-    const stranger = tenants.find((tenant) => referenceModelName(tenant.model) !== referenceModelName(model))
+    const stranger = tenants.find((tenant) => publishedModelName(tenant.model) !== publishedModelName(model))
     if (stranger) {
       throw new InvalidInputError(
         'tenants',

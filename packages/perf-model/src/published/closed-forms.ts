@@ -1,4 +1,4 @@
-import type { ClosedFormParameters, PowerParameters, ThroughputParameters } from './reference-set.js'
+import type { ClosedFormParameters, PowerParameters, ThroughputParameters } from './published-set.js'
 
 /**
  * Upstream's closed forms, in its own terms: shares p in percent, batches b, clocks in MHz, utilisations in percent.

@@ -3,9 +3,9 @@ import path from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import type { z } from 'zod'
 import { ParameterFileError } from './parameter-file-error.js'
-import { ReferenceParameters, type ReferenceSet } from './reference-parameters.js'
-import type { ReferenceEnsembles } from './reference-predictor.js'
-import { closedFormSchema, ensembleFileSchema, indexSchema } from './reference-set.js'
+import { PublishedParameters, type PublishedSet } from './published-parameters.js'
+import type { PublishedEnsembles } from './published-predictor.js'
+import { closedFormSchema, ensembleFileSchema, indexSchema } from './published-schemas.js'
 import { TreeEnsemble } from './tree-ensemble.js'
 
 /** How many numbers upstream's predictor hands to each ensemble. */
@@ -17,11 +17,11 @@ const featureCounts = { sm: 13, mem: 11, throughput: 14, power: 8 } as const
  *
  * @throws ParameterFileError naming the file, and the field where its content is wrong
  */
-export function loadReferenceParameters(folder: string): ReferenceParameters {
+export function loadPublishedParameters(folder: string): PublishedParameters {
   const index = readJson(path.join(folder, 'index.json'), indexSchema)
-  return new ReferenceParameters(
-    index.map(({ model, dataset, platform, mem_freq_mhz: memClockMhz, params, gbr }): ReferenceSet => {
-      let ensembles: ReferenceEnsembles | undefined
+  return new PublishedParameters(
+    index.map(({ model, dataset, platform, mem_freq_mhz: memClockMhz, params, gbr }): PublishedSet => {
+      let ensembles: PublishedEnsembles | undefined
       return {
         id: { model, dataset, platform, memClockMhz },
         closedForms: readJson(path.join(folder, params), closedFormSchema),
@@ -34,7 +34,7 @@ export function loadReferenceParameters(folder: string): ReferenceParameters {
   )
 }
 
-function readEnsembles(file: string): ReferenceEnsembles {
+function readEnsembles(file: string): PublishedEnsembles {
   const { ensembles } = readJson(file, ensembleFileSchema)
   const build = (kind: keyof typeof featureCounts): TreeEnsemble => {
     const found = ensembles[kind].n_features

@@ -1,15 +1,17 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { loadReferenceParameters, ParameterFileError, ReferenceBoardPredictor } from '@pctodl/perf-model'
-import { InvalidInputError, SeededRandom, smClocksAt, UnknownNameError } from '@pctodl/platform'
+import { SeededRandom } from '@pctodl/numerics'
+import { PublishedBoardPredictor } from '@pctodl/perf-model'
+import { loadPublishedParameters, ParameterFileError } from '@pctodl/perf-model/node'
+import { InvalidInputError, smClocksAt, UnknownNameError } from '@pctodl/platform'
 import { afterAll, describe, expect, it } from 'vitest'
-import { TreeEnsemble } from '../src/reference/tree-ensemble.js'
-import { randomTree, walk, writeReferenceFolder } from './reference-model.js'
+import { TreeEnsemble } from '../src/published/tree-ensemble.js'
+import { randomTree, walk, writePublishedFolder } from './published-model.js'
 
-const { folder, remove } = writeReferenceFolder()
+const { folder, remove } = writePublishedFolder()
 afterAll(remove)
-const reference = loadReferenceParameters(folder)
+const reference = loadPublishedParameters(folder)
 const selection = { model: 'resnet50', dataset: 'imagenet', platform: '3080ti', memFreq: 9501 }
 
 describe('TreeEnsemble', () => {
@@ -70,7 +72,7 @@ describe('TreeEnsemble', () => {
   })
 })
 
-describe('ReferencePredictor', () => {
+describe('PublishedPredictor', () => {
   const predictor = reference.predictor(selection)
 
   it("falls back in upstream's order, and finds a set by an alias of the platform's top memory clock", () => {
@@ -121,8 +123,8 @@ describe('ReferencePredictor', () => {
   })
 })
 
-describe('ReferenceBoardPredictor', () => {
-  const board = new ReferenceBoardPredictor(reference, {
+describe('PublishedBoardPredictor', () => {
+  const board = new PublishedBoardPredictor(reference, {
     platform: '3080ti',
     dataset: 'imagenet',
     memoryBytes: 'unchecked',
@@ -159,13 +161,13 @@ describe('ReferenceBoardPredictor', () => {
       'at least one tenant',
     )
     expect(
-      () => new ReferenceBoardPredictor(reference, { platform: 'A100', dataset: 'imagenet', memoryBytes: 'unchecked' }),
+      () => new PublishedBoardPredictor(reference, { platform: 'A100', dataset: 'imagenet', memoryBytes: 'unchecked' }),
     ).toThrowError(InvalidInputError)
     expect(board.memoryBytes(tenants[0]!)).toBe(0)
   })
 })
 
-describe('loadReferenceParameters', () => {
+describe('loadPublishedParameters', () => {
   it.each<[string, string, (text: string) => string | Buffer]>([
     ['index.json', 'cannot be read', () => '{'],
     ['index.json', '0.mem_freq_mhz', (text) => text.replace('9501', '"fast"')],
@@ -178,12 +180,12 @@ describe('loadReferenceParameters', () => {
     ],
     ['g.json.gz', 'ensembles.mem.init', (text) => gzipSync(text.replace('"init":50', '"init":null'))],
   ])('names %s and %s', (name, problem, spoil) => {
-    const broken = writeReferenceFolder()
+    const broken = writePublishedFolder()
     try {
       const file = path.join(broken.folder, name)
       const bytes = readFileSync(file)
       writeFileSync(file, spoil((name.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString()))
-      const load = () => loadReferenceParameters(broken.folder).predictor(selection)
+      const load = () => loadPublishedParameters(broken.folder).predictor(selection)
       expect(load).toThrowError(ParameterFileError)
       expect(load).toThrowError(`${file}: `)
       expect(load).toThrowError(problem)
@@ -193,6 +195,6 @@ describe('loadReferenceParameters', () => {
   })
 
   it('names a folder that is not there', () => {
-    expect(() => loadReferenceParameters(path.join(folder, 'nowhere'))).toThrowError('nowhere')
+    expect(() => loadPublishedParameters(path.join(folder, 'nowhere'))).toThrowError('nowhere')
   })
 })

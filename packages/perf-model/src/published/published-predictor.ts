@@ -8,11 +8,11 @@ import {
   smSystem,
   throughputPerUtilisation,
 } from './closed-forms.js'
-import { type ClosedFormParameters, type ReferenceSetId, upstreamDefaults } from './reference-set.js'
+import { type ClosedFormParameters, type PublishedSetId, upstreamDefaults } from './published-set.js'
 import type { TreeEnsemble } from './tree-ensemble.js'
 
 /** What upstream's `predict_all` returns. Utilisations are percentages, but not held to 0..100. */
-export interface ReferencePrediction {
+export interface PublishedPrediction {
   readonly smUtilPercent: number
   readonly memUtilPercent: number
   /** Samples/s over all tenants. */
@@ -20,18 +20,18 @@ export interface ReferencePrediction {
   readonly powerW: number
 }
 
-export interface ReferenceEnsembles {
+export interface PublishedEnsembles {
   readonly sm: TreeEnsemble
   readonly mem: TreeEnsemble
   readonly throughput: TreeEnsemble
   readonly power: TreeEnsemble
 }
 
-export interface ReferenceStages {
+export interface PublishedStages {
   /** Null: upstream's constants, which it uses where it finds no file. */
   readonly closedForms: ClosedFormParameters | null
   /** Null: closed forms only. */
-  readonly ensembles: ReferenceEnsembles | null
+  readonly ensembles: PublishedEnsembles | null
   /** Use the SM system form for several tenants, which upstream's fit trains with and its predictor leaves out. */
   readonly smSystemStage: boolean
   /** Accept shares that sum to more than 100. */
@@ -39,20 +39,20 @@ export interface ReferenceStages {
 }
 
 /** Indices of the numbers that `predictInto` writes. */
-export const referenceLayout = { smUtilPercent: 0, memUtilPercent: 1, throughput: 2, powerW: 3, length: 4 } as const
+export const publishedLayout = { smUtilPercent: 0, memUtilPercent: 1, throughput: 2, powerW: 3, length: 4 } as const
 
 const MEM_CLOCK_WHERE_UNKNOWN_MHZ = 9501
 const DEFAULT_WORKLOAD = { gflops: 1000, params_M: 25 }
 
 /** Predicts for one network, at one memory clock, what the published predictor predicts, defects included. */
-export class ReferencePredictor {
+export class PublishedPredictor {
   /** The parameter set in use; null where upstream's constants are. */
-  readonly set: ReferenceSetId | null
+  readonly set: PublishedSetId | null
   readonly memClockMhz: number | undefined
-  readonly #stages: ReferenceStages
+  readonly #stages: PublishedStages
   readonly #features = new Float64Array(14)
   readonly #own = new Float64Array(64)
-  readonly #result = new Float64Array(referenceLayout.length)
+  readonly #result = new Float64Array(publishedLayout.length)
   /** What does not depend on the SM clock, of the tenants that came last. */
   #smUtil = 0
   #memUtil = 0
@@ -60,7 +60,7 @@ export class ReferencePredictor {
   #dynamicAtReferenceW = 0
   #measured: { readonly smUtilPercent: number; readonly memUtilPercent: number } | null = null
 
-  constructor(set: ReferenceSetId | null, memClockMhz: number | undefined, stages: ReferenceStages) {
+  constructor(set: PublishedSetId | null, memClockMhz: number | undefined, stages: PublishedStages) {
     this.set = set
     this.memClockMhz = memClockMhz
     this.#stages = stages
@@ -72,7 +72,7 @@ export class ReferencePredictor {
    * @param smClockMhz any positive clock; upstream clamps where it scales, and extrapolates static power
    * @throws InvalidInputError for what upstream would not notice: empty or unequal lists, NaN, shares that sum to over 100
    */
-  predictAll(shares: ArrayLike<number>, batches: ArrayLike<number>, smClockMhz: number): ReferencePrediction {
+  predictAll(shares: ArrayLike<number>, batches: ArrayLike<number>, smClockMhz: number): PublishedPrediction {
     this.predictInto(shares, batches, smClockMhz, this.#result)
     const [smUtilPercent, memUtilPercent, throughput, powerW] = this.#result as unknown as [
       number,
@@ -83,7 +83,7 @@ export class ReferencePredictor {
     return { smUtilPercent, memUtilPercent, throughput, powerW }
   }
 
-  /** `predictAll` without allocation; writes in the order of `referenceLayout`. */
+  /** `predictAll` without allocation; writes in the order of `publishedLayout`. */
   predictInto(shares: ArrayLike<number>, batches: ArrayLike<number>, smClockMhz: number, out: Float64Array): void {
     if (!(smClockMhz > 0 && Number.isFinite(smClockMhz))) {
       throw new InvalidInputError('smClockMhz', smClockMhz, 'a clock above 0 MHz')
@@ -102,7 +102,7 @@ export class ReferencePredictor {
     batches: ArrayLike<number>,
     smClockMhz: number,
     measured: { readonly smUtilPercent: number; readonly memUtilPercent: number },
-  ): ReferencePrediction {
+  ): PublishedPrediction {
     this.#measured = measured
     try {
       return this.predictAll(shares, batches, smClockMhz)
@@ -114,21 +114,21 @@ export class ReferencePredictor {
   /**
    * The same tenants at many clocks: utilisations and trees are worked out once, since they do not depend on the clock.
    *
-   * @returns four numbers a clock, in the order of `referenceLayout`
+   * @returns four numbers a clock, in the order of `publishedLayout`
    */
   predictClocks(shares: ArrayLike<number>, batches: ArrayLike<number>, smClocksMhz: ArrayLike<number>): Float64Array {
     this.#enter(shares, batches)
-    const out = new Float64Array(smClocksMhz.length * referenceLayout.length)
-    for (let i = 0; i < smClocksMhz.length; i++) this.#scale(smClocksMhz[i]!, out, i * referenceLayout.length)
+    const out = new Float64Array(smClocksMhz.length * publishedLayout.length)
+    for (let i = 0; i < smClocksMhz.length; i++) this.#scale(smClocksMhz[i]!, out, i * publishedLayout.length)
     return out
   }
 
   #scale(smClockMhz: number, out: Float64Array, at: number): void {
     const { throughput, power } = this.#stages.closedForms ?? upstreamDefaults
-    out[at + referenceLayout.smUtilPercent] = this.#smUtil
-    out[at + referenceLayout.memUtilPercent] = this.#memUtil
-    out[at + referenceLayout.throughput] = scaleThroughput(throughput, this.#throughputAtReference, smClockMhz)
-    out[at + referenceLayout.powerW] = scalePower(power, this.#dynamicAtReferenceW, smClockMhz)
+    out[at + publishedLayout.smUtilPercent] = this.#smUtil
+    out[at + publishedLayout.memUtilPercent] = this.#memUtil
+    out[at + publishedLayout.throughput] = scaleThroughput(throughput, this.#throughputAtReference, smClockMhz)
+    out[at + publishedLayout.powerW] = scalePower(power, this.#dynamicAtReferenceW, smClockMhz)
   }
 
   #enter(shares: ArrayLike<number>, batches: ArrayLike<number>): void {

@@ -1,8 +1,13 @@
 import { MAX_MPS_CLIENTS } from '@pctodl/platform'
+import { batchTime, deviceTime, termLayout, timeLayout } from './batch-time.js'
 import type { BoardConstants } from './board-constants.js'
-import { TENANT_NODES, tenantNode, tenantNodePart } from './corrections.js'
-import { smoothMax2, smoothMax4, smoothMax8 } from './smooth-max.js'
+import { TENANT_NODES } from './correction-grid.js'
+import { CORRECTIONS, tenantNode, tenantNodePart } from './corrections.js'
+import { relativeVoltage } from './relative-voltage.js'
+import { smoothMax2 } from './smooth-max.js'
 import { tenantLayout as at } from './tenant-coefficients.js'
+
+const term = termLayout
 
 /** Relative step below which a fixed point counts as found after one step of Newton's, which squares the error. */
 const LAST_STEP = 2e-6
@@ -18,8 +23,8 @@ export interface KindArrays {
   /** `tenantLayout.stride` numbers for each kind. */
   readonly coefficients: Float64Array
   /**
-   * Factors on the speed and on the dynamic power: for kind k and memory clock m they begin at
-   * `(k * memory clocks + m) * 2 * TENANT_NODES`, those on the speed first.
+   * Factors on the device's speed, on the host's and on the dynamic power: for kind k and memory clock m they begin at
+   * `(k * memory clocks + m) * CORRECTIONS * TENANT_NODES`, in this order.
    */
   readonly corrections: Float64Array
 }
@@ -29,13 +34,13 @@ export interface KindArrays {
  * coefficients into `offsets`, call `begin`, then `at` for one SM clock after another; results stay in the fields until
  * the next call. The README derives the equations and says why throughput is monotone.
  */
-export class Evaluator {
+export class BoardEquations {
   /** Offsets of the tenants' coefficients; `begin` says how many are in use. */
-  readonly offsets = new Int32Array(MAX_MPS_CLIENTS)
+  readonly offsets: Int32Array = new Int32Array(MAX_MPS_CLIENTS)
   /** Samples/s by tenant. */
-  readonly throughput = new Float64Array(MAX_MPS_CLIENTS)
+  readonly throughput: Float64Array = new Float64Array(MAX_MPS_CLIENTS)
   /** Time of a batch from start to end by tenant, ms. */
-  readonly latencyMs = new Float64Array(MAX_MPS_CLIENTS)
+  readonly latencyMs: Float64Array = new Float64Array(MAX_MPS_CLIENTS)
   totalThroughput = 0
   powerW = 0
   smUtilPercent = 0
@@ -43,28 +48,27 @@ export class Evaluator {
 
   constants: BoardConstants
   readonly #kinds: KindArrays
-  /** Factors on the speed and on the dynamic power of each run, at the number of tenants at hand. */
-  readonly #speed = new Float64Array(MAX_MPS_CLIENTS)
-  readonly #watts = new Float64Array(MAX_MPS_CLIENTS)
   #count = 0
   /** Like tenants that stand side by side are one run, and share one solution. */
   #runs = 0
   readonly #runOffset = new Int32Array(MAX_MPS_CLIENTS)
   readonly #runLength = new Int32Array(MAX_MPS_CLIENTS)
-  /** Demands of the other tenants, each as if alone at the top clocks. */
-  readonly #launchOthers = new Float64Array(MAX_MPS_CLIENTS)
-  readonly #hostOthers = new Float64Array(MAX_MPS_CLIENTS)
+  /** Terms of each run's batch time, as `termLayout` lays them out. */
+  readonly #terms = new Float64Array(MAX_MPS_CLIENTS * term.stride)
+  /** Factor on the dynamic power of each run, at the number of tenants at hand. */
+  readonly #watts = new Float64Array(MAX_MPS_CLIENTS)
   /** Terms of the batch times at the top clock, ms. */
   readonly #topCycles = new Float64Array(MAX_MPS_CLIENTS)
   readonly #topMixed = new Float64Array(MAX_MPS_CLIENTS)
   readonly #topStream = new Float64Array(MAX_MPS_CLIENTS)
-  readonly #topGap = new Float64Array(MAX_MPS_CLIENTS)
-  /** Memory traffic of a run's tenants per batch, corrected for their speed, MB. */
+  /** Memory traffic of a run's tenants per batch, MB. */
   readonly #topMb = new Float64Array(MAX_MPS_CLIENTS)
-  readonly #topLaunch = new Float64Array(MAX_MPS_CLIENTS)
-  readonly #topHost = new Float64Array(MAX_MPS_CLIENTS)
   /** Batch times at the top clock, ms. */
   readonly #topMs = new Float64Array(MAX_MPS_CLIENTS)
+  /** The same on a host whose capacity had no end. */
+  readonly #topUnqueuedMs = new Float64Array(MAX_MPS_CLIENTS)
+  /** What `batchTime` answers. */
+  readonly #time = new Float64Array(timeLayout.length)
   #memIndex = 0
   /** Part of the memory traffic that caches do not keep away from DRAM. */
   #missPart = 1
@@ -72,7 +76,7 @@ export class Evaluator {
   #msPerMb = 0
   /** How many times longer an access takes than without waiting, at the top clock. */
   #topPrice = 1
-  /** DRAM demand at the top clock in parts of the ceiling, 0..1. */
+  /** Square of the DRAM demand at the top clock in parts of the ceiling, 0..1. */
   #topDemand = 0
 
   constructor(constants: BoardConstants, kinds: KindArrays) {
@@ -83,27 +87,20 @@ export class Evaluator {
   /** Complete the coefficients of one kind of tenant: what it asks of the host when it is alone at the top clocks. */
   writeDemands(offset: number): void {
     const c = this.#kinds.coefficients
-    const { topClockMhz, parameters } = this.constants
-    this.#enterMemory(0, c[offset + at.mixedMb]! + c[offset + at.streamMb]!)
-    const perMhz = 1 / topClockMhz
-    const msPerMb = smoothMax2(c[offset + at.ownCycles]! * perMhz * this.#missPart, this.#msPerMb)
-    const deviceMs =
-      smoothMax2(c[offset + at.cycles]! * perMhz, c[offset + at.mixedMb]! * msPerMb) +
-      c[offset + at.streamMb]! * msPerMb +
-      c[offset + at.gapMs]!
-    const launchMs = c[offset + at.launchMs]! * smoothMax4(1, 1 / parameters.launchClients)
-    const hostMs = c[offset + at.hostMs]! * smoothMax4(1, 1 / parameters.hostClients)
-    const batchMs = smoothMax8(deviceMs, launchMs) + hostMs
+    const megabytes = c[offset + at.mixedMb]! + c[offset + at.streamMb]!
+    this.#enterMemory(0, megabytes)
+    this.#enterTerms(0, offset, 1, 1, 0, 0)
+    this.#enterTopClock(0)
+    this.#timeAtTop(0, 1)
+    const batchMs = this.#time[timeLayout.batchMs]!
     c[offset + at.launchDemand] = c[offset + at.launchMs]! / batchMs
     c[offset + at.hostDemand] = c[offset + at.hostMs]! / batchMs
-    c[offset + at.mbPerMs] = (c[offset + at.mixedMb]! + c[offset + at.streamMb]!) / batchMs
+    c[offset + at.mbPerMs] = megabytes / batchMs
   }
 
   /** Take up the first `count` tenants of `offsets` and work out what they cost each other at the top clock. */
   begin(count: number, memIndex: number): void {
     const c = this.#kinds.coefficients
-    const { topClockMhz, parameters } = this.constants
-    const { launchClients, hostClients } = parameters
     let traffic = 0
     let launch = 0
     let host = 0
@@ -128,40 +125,82 @@ export class Evaluator {
     const node = tenantNode[count]!
     const part = tenantNodePart[count]!
     const { corrections } = this.#kinds
-    const perMhz = 1 / topClockMhz
     for (let r = 0; r < runs; r++) {
       const offset = this.#runOffset[r]!
+      const device = ((offset / at.stride) * memClocks + memIndex) * CORRECTIONS * TENANT_NODES + node
+      const served = device + TENANT_NODES
+      const power = served + TENANT_NODES
+      const deviceSpeed = corrections[device]! + part * (corrections[device + 1]! - corrections[device]!)
+      const hostSpeed = corrections[served]! + part * (corrections[served + 1]! - corrections[served]!)
+      this.#watts[r] = corrections[power]! + part * (corrections[power + 1]! - corrections[power]!)
       const launchOthers = launch - c[offset + at.launchDemand]!
       const hostOthers = host - c[offset + at.hostDemand]!
-      const msPerMb = smoothMax2(c[offset + at.ownCycles]! * perMhz * this.#missPart, this.#msPerMb)
-      const factor = ((offset / at.stride) * memClocks + memIndex) * 2 * TENANT_NODES + node
-      this.#speed[r] = corrections[factor]! + part * (corrections[factor + 1]! - corrections[factor]!)
-      const power = factor + TENANT_NODES
-      this.#watts[r] = corrections[power]! + part * (corrections[power + 1]! - corrections[power]!)
-      this.#launchOthers[r] = launchOthers
-      this.#hostOthers[r] = hostOthers
-      this.#topCycles[r] = c[offset + at.cycles]! * perMhz
-      this.#topMixed[r] = c[offset + at.mixedMb]! * msPerMb
-      this.#topStream[r] = c[offset + at.streamMb]! * msPerMb
-      this.#topGap[r] = c[offset + at.gapMs]!
-      this.#topMb[r] = this.#runLength[r]! * this.#speed[r]! * (c[offset + at.mixedMb]! + c[offset + at.streamMb]!)
-      // A tenant's own demand counts as 1, the most it can be, so that asking for more never slows it down.
-      this.#topLaunch[r] = c[offset + at.launchMs]! * smoothMax4(1, (1 + launchOthers) / launchClients)
-      this.#topHost[r] = c[offset + at.hostMs]! * smoothMax4(1, (1 + hostOthers) / hostClients)
+      this.#enterTerms(r, offset, deviceSpeed, hostSpeed, launchOthers, hostOthers)
+      this.#enterTopClock(r)
+      this.#topMb[r] = this.#runLength[r]! * (c[offset + at.mixedMb]! + c[offset + at.streamMb]!)
     }
     this.#topPrice = this.#solveTopPrice(mbPerMs)
     this.#topDemand = 1 - 1 / this.#topPrice
     for (let r = 0; r < runs; r++) {
-      const deviceMs =
-        smoothMax2(this.#topCycles[r]!, this.#topMixed[r]! * this.#topPrice) +
-        this.#topStream[r]! * this.#topPrice +
-        this.#topGap[r]!
-      this.#topMs[r] = smoothMax8(deviceMs, this.#topLaunch[r]!) + this.#topHost[r]!
+      this.#timeAtTop(r, this.#topPrice)
+      this.#topMs[r] = this.#time[timeLayout.batchMs]!
+      this.#topUnqueuedMs[r] = this.#time[timeLayout.unqueuedMs]!
     }
   }
 
+  /** A run's terms: its kind's coefficients, each stage over the factor on its speed, and its neighbours' demands. */
+  #enterTerms(
+    run: number,
+    kind: number,
+    deviceSpeed: number,
+    hostSpeed: number,
+    launchOthers: number,
+    hostOthers: number,
+  ): void {
+    const c = this.#kinds.coefficients
+    const { launchClients, hostClients } = this.constants.parameters
+    const to = this.#terms
+    const offset = run * term.stride
+    const slower = 1 / deviceSpeed
+    const served = 1 / hostSpeed
+    to[offset + term.cycles] = c[kind + at.cycles]! * slower
+    to[offset + term.mixedMb] = c[kind + at.mixedMb]! * slower
+    to[offset + term.streamMb] = c[kind + at.streamMb]! * slower
+    to[offset + term.ownCycles] = c[kind + at.ownCycles]! * this.#missPart
+    to[offset + term.gapMs] = c[kind + at.gapMs]! * slower
+    to[offset + term.launchMs] = c[kind + at.launchMs]! * served
+    to[offset + term.hostMs] = c[kind + at.hostMs]! * served
+    to[offset + term.launchOthers] = launchOthers / launchClients
+    to[offset + term.hostOthers] = (hostOthers * served) / hostClients
+    to[offset + term.hostShareMs] = (c[kind + at.hostMs]! * served) / hostClients
+  }
+
+  #enterTopClock(run: number): void {
+    const perMhz = 1 / this.constants.topClockMhz
+    const offset = run * term.stride
+    const msPerMb = smoothMax2(this.#terms[offset + term.ownCycles]! * perMhz, this.#msPerMb)
+    this.#topCycles[run] = this.#terms[offset + term.cycles]! * perMhz
+    this.#topMixed[run] = this.#terms[offset + term.mixedMb]! * msPerMb
+    this.#topStream[run] = this.#terms[offset + term.streamMb]! * msPerMb
+  }
+
+  #timeAtTop(run: number, price: number): void {
+    batchTime(
+      this.#terms,
+      run * term.stride,
+      this.#topCycles[run]!,
+      this.#topMixed[run]!,
+      this.#topStream[run]!,
+      price,
+      1,
+      1 / this.constants.parameters.launchClients,
+      0,
+      this.#time,
+    )
+  }
+
   /**
-   * The price y >= 1 at which demand meets supply at the top clock: y = 1 / (1 - D(y) / ceiling), with D the part of the
+   * The price y >= 1 at which demand meets supply at the top clock: y = 1 / (1 - (D(y) / ceiling)^2), with D the part of the
    * peak bandwidth that the tenants draw. D falls with y, so there is exactly one solution. Newton's method in a bracket,
    * from where the solution would be if D fell as 1 / (1 + (y - 1) / 5) from what the tenants draw alone.
    *
@@ -181,31 +220,19 @@ export class Evaluator {
       let demand = 0
       let slope = 0
       for (let r = 0; r < this.#runs; r++) {
-        const mixed = this.#topMixed[r]! * price
-        const overlapped = smoothMax2(this.#topCycles[r]!, mixed)
-        const deviceMs = overlapped + this.#topStream[r]! * price + this.#topGap[r]!
-        // The smooth maximum written out, since its derivative needs the sum under the roots.
-        const launchMs = this.#topLaunch[r]!
-        const device3 = deviceMs * deviceMs * deviceMs
-        const device7 = device3 * device3 * deviceMs
-        const launch2 = launchMs * launchMs
-        const launch4 = launch2 * launch2
-        const sum = device7 * deviceMs + launch4 * launch4
-        const longer = Math.sqrt(Math.sqrt(Math.sqrt(sum)))
-        const batchMs = longer + this.#topHost[r]!
-        const perBatch = 1 / batchMs
-        const perPrice =
-          (device7 * longer * (this.#topMixed[r]! * mixed + this.#topStream[r]! * overlapped)) / (sum * overlapped)
+        this.#timeAtTop(r, price)
+        const perBatch = 1 / this.#time[timeLayout.batchMs]!
         const drawn = this.#topMb[r]! * perBatch
         demand += drawn
-        slope -= drawn * perPrice * perBatch
+        slope -= drawn * this.#time[timeLayout.perPrice]! * perBatch
       }
       demand *= scale
       slope *= scale
-      const excess = price - price * demand - 1
+      const square = demand * demand
+      const excess = price - price * square - 1
       if (excess > 0) high = price
       else low = price
-      const inverse = 1 / (1 - demand - price * slope)
+      const inverse = 1 / (1 - square - 2 * price * demand * slope)
       let next = price - excess * inverse
       if (step > 0) next = cubicRoot(lastPrice, lastExcess, lastInverse, price, excess, inverse)
       if (!(next >= low && next <= high)) next = 0.5 * (low + high)
@@ -228,13 +255,15 @@ export class Evaluator {
    */
   at(smClockMhz: number): void {
     const c = this.#kinds.coefficients
+    const terms = this.#terms
+    const time = this.#time
     const { parameters, boostClockMhz, idlePowerW } = this.constants
     const perLaunchClient = 1 / parameters.launchClients
-    const perHostClient = 1 / parameters.hostClients
     const perMhz = 1 / smClockMhz
     const topDemand = this.#topDemand
+    const topPrice = this.#topPrice
     const clock = smClockMhz / boostClockMhz
-    const voltage = Math.max(parameters.voltageFloor, 1 - parameters.voltageSlope * (1 - clock))
+    const voltage = relativeVoltage(parameters, clock)
     const square = voltage * voltage
     const treeW = (square * clock * parameters.clockTreePowerW) / this.#count
     const smW = square * clock * parameters.smPowerW
@@ -244,25 +273,18 @@ export class Evaluator {
     let counted = 0
     let i = 0
     for (let r = 0; r < this.#runs; r++) {
-      const offset = this.#runOffset[r]!
-      const launchMs = c[offset + at.launchMs]!
-      const hostMs = c[offset + at.hostMs]!
-      const gapMs = c[offset + at.gapMs]!
-      const launchOthers = this.#launchOthers[r]! * perLaunchClient
-      const hostOthers = this.#hostOthers[r]! * perHostClient
-      const cycles = c[offset + at.cycles]! * perMhz
-      const msPerMb = smoothMax2(c[offset + at.ownCycles]! * perMhz * this.#missPart, this.#msPerMb)
-      const mixed = c[offset + at.mixedMb]! * msPerMb
-      const stream = c[offset + at.streamMb]! * msPerMb
+      const offset = r * term.stride
+      const gapMs = terms[offset + term.gapMs]!
+      const cycles = terms[offset + term.cycles]! * perMhz
+      const msPerMb = smoothMax2(terms[offset + term.ownCycles]! * perMhz, this.#msPerMb)
+      const mixed = terms[offset + term.mixedMb]! * msPerMb
+      const stream = terms[offset + term.streamMb]! * msPerMb
       const topMs = this.#topMs[r]!
-      const launch2 = launchMs * launchMs
-      const launch4 = launch2 * launch2
-      const launch8 = launch4 * launch4
+      const topUnqueuedMs = this.#topUnqueuedMs[r]!
 
       // The time at the top clock's price is too long, or just right at the top clock itself.
-      const pricedMs = smoothMax2(cycles, mixed * this.#topPrice) + stream * this.#topPrice + gapMs
-      let deviceMs = pricedMs
-      const pricedBatchMs = smoothMax8(deviceMs, this.#topLaunch[r]!) + this.#topHost[r]!
+      batchTime(terms, offset, cycles, mixed, stream, topPrice, 1, perLaunchClient, topUnqueuedMs, time)
+      const pricedBatchMs = time[timeLayout.batchMs]!
       let batchMs = pricedBatchMs
       if (batchMs > topMs) {
         let low = topMs
@@ -272,31 +294,13 @@ export class Evaluator {
         let lastInverse = 0
         for (let step = 0; step < MAX_STEPS; step++) {
           const pace = topMs / batchMs
-          const price = 1 / (1 - topDemand * pace)
-          const priced = mixed * price
-          const overlapped = smoothMax2(cycles, priced)
-          deviceMs = overlapped + stream * price + gapMs
-          // The smooth maxima written out, since their derivatives need the sums under the roots; the eighth power of the
-          // launch time, itself a fourth root, needs no root.
-          const launchLoad = perLaunchClient + pace * launchOthers
-          const launchCube = launchLoad * launchLoad * launchLoad
-          const launchSum = 1 + launchCube * launchLoad
-          const hostLoad = perHostClient + pace * hostOthers
-          const hostCube = hostLoad * hostLoad * hostLoad
-          const hostSum = 1 + hostCube * hostLoad
-          const loadedHostMs = hostMs * Math.sqrt(Math.sqrt(hostSum))
-          const device3 = deviceMs * deviceMs * deviceMs
-          const device7 = device3 * device3 * deviceMs
-          const sum = device7 * deviceMs + launch8 * launchSum * launchSum
-          const longer = Math.sqrt(Math.sqrt(Math.sqrt(sum)))
-          const excess = batchMs - longer - loadedHostMs
+          const price = 1 / (1 - topDemand * pace * pace)
+          batchTime(terms, offset, cycles, mixed, stream, price, pace, perLaunchClient, topUnqueuedMs, time)
+          const excess = batchMs - time[timeLayout.batchMs]!
           if (excess > 0) high = batchMs
           else low = batchMs
-          const devicePerPace = (mixed * priced + stream * overlapped) * topDemand * price * price
-          const launchPerPace = launch8 * launchSum * launchCube * launchOthers
-          const perPace =
-            ((device7 * devicePerPace + launchPerPace * overlapped) * longer) / (sum * overlapped) +
-            (loadedHostMs * hostCube * hostOthers) / hostSum
+          // The price is a function of the pace, and the pace of the time.
+          const perPace = time[timeLayout.perPrice]! * 2 * topDemand * pace * price * price + time[timeLayout.perPace]!
           const inverse = batchMs / (batchMs + perPace * pace)
           let next = batchMs - excess * inverse
           let done = false
@@ -311,16 +315,13 @@ export class Evaluator {
         }
       }
 
-      if (batchMs < pricedBatchMs) {
-        const price = 1 / (1 - (topDemand * topMs) / batchMs)
-        deviceMs = smoothMax2(cycles, mixed * price) + stream * price + gapMs
-      }
+      const price = batchMs < pricedBatchMs ? 1 / (1 - topDemand * (topMs / batchMs) ** 2) : topPrice
+      const deviceMs = deviceTime(cycles, mixed, stream, gapMs, price)
+      const kind = this.#runOffset[r]!
       const length = this.#runLength[r]!
       const duty = Math.min(1, deviceMs / batchMs)
-      // However the correction stands, no batch ends before it was launched.
-      batchMs = Math.max(batchMs / this.#speed[r]!, launchMs + hostMs)
       const rate = 1e3 / batchMs
-      const throughput = rate * c[offset + at.batchSize]!
+      const throughput = rate * c[kind + at.batchSize]!
       const idle = 1 - duty
       for (let k = 0; k < length; k++) {
         this.latencyMs[i] = batchMs
@@ -328,9 +329,9 @@ export class Evaluator {
         noneBusy *= idle
       }
       total += length * throughput
-      const mw = rate * (square * c[offset + at.coreEnergyMj]! + this.#missPart * c[offset + at.memoryEnergyMj]!)
-      dynamicW += length * this.#watts[r]! * (treeW + smW * duty * c[offset + at.sms]! + 1e-3 * mw)
-      counted += (length * c[offset + at.countedMb]!) / batchMs
+      const mw = rate * (square * c[kind + at.coreEnergyMj]! + this.#missPart * c[kind + at.memoryEnergyMj]!)
+      dynamicW += length * this.#watts[r]! * (treeW + smW * duty * c[kind + at.sms]! + 1e-3 * mw)
+      counted += (length * c[kind + at.countedMb]!) / batchMs
     }
     this.totalThroughput = total
     this.powerW = idlePowerW[this.#memIndex]! + dynamicW

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { SeededRandom } from '@pctodl/platform'
+import { SeededRandom } from '@pctodl/numerics'
 
 /** A tree in the exported form, and the plain walk that its evaluation has to equal. */
 export type Tree = [number[], number[], number[]]
@@ -35,7 +35,7 @@ export function walk([features, values, rights]: Tree, x: ArrayLike<number>): nu
 }
 
 /** A folder with one made-up network in upstream's exported layout. */
-export function writeReferenceFolder(): { folder: string; remove: () => void } {
+export function writePublishedFolder(): { folder: string; remove: () => void } {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'reference-'))
   const random = new SeededRandom(3)
   const ensemble = (features: number, init: number) => ({
@@ -71,5 +71,5 @@ export function writeReferenceFolder(): { folder: string; remove: () => void } {
   writeFileSync(path.join(folder, 'index.json'), JSON.stringify([{ ...entry, params: 'p.json', gbr: 'g.json.gz' }]))
   writeFileSync(path.join(folder, 'p.json'), JSON.stringify(params))
   writeFileSync(path.join(folder, 'g.json.gz'), gzipSync(JSON.stringify(gbr)))
-  return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) }
+  return { folder, remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }) }
 }

@@ -1,0 +1,44 @@
+/** What a prediction for services costs, in microseconds of this process's own time: preparing a configuration, and one set of rates. */
+import type { Service } from '@pctodl/platform'
+import { loadPerfModel } from '../src/index.js'
+import { ServingModel } from '../src/serving.js'
+
+const model = loadPerfModel('A100')
+const ROUNDS = 300
+
+function microseconds(run: (round: number) => void): string {
+  for (let round = 0; round < 30; round++) run(round)
+  const start = process.cpuUsage().user
+  for (let round = 0; round < ROUNDS; round++) run(round)
+  return ((process.cpuUsage().user - start) / ROUNDS).toFixed(0)
+}
+
+const rows = [1, 8, 32].flatMap((maxBatchSize) => {
+  const networks = ['resnet50', 'mobilenet_v2', 'vgg19']
+  const services: Service[] = networks.map((network) => ({
+    name: network,
+    model: network,
+    objective: { p99Ms: 100 },
+    weight: 1,
+    maxBatchSize,
+    maxQueueDelayMs: 2,
+  }))
+  const tenants = networks.map((network) => ({
+    model: network,
+    mpsPercent: 33,
+    batchSize: maxBatchSize,
+    service: network,
+  }))
+  const configuration = { tenants, smClockMhz: 1200, memClockMhz: 1215 }
+  const serving = new ServingModel(model, configuration, services)
+  const most = model.predict(configuration).tenants.map(({ throughput }) => throughput)
+  return [0.3, 0.8].map((load) => ({
+    'batch at most': maxBatchSize,
+    load,
+    'prepare, us': microseconds(() => new ServingModel(model, configuration, services)),
+    'three services at given rates, us': microseconds((round) => {
+      serving.predict(most.map((rate) => load * rate * (1 + 0.001 * (round % 20))))
+    }),
+  }))
+})
+console.table(rows)

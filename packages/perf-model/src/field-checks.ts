@@ -1,0 +1,50 @@
+import { InvalidInputError } from '@pctodl/platform'
+
+/**
+ * Checks of parsed JSON, each a function that throws an InvalidInputError naming the first field that is wrong. Own code because a
+ * library of schemas would be most of what this package costs: zod takes longer to load than the predictor may, and is as large
+ * as a page with the predictor and a board in it.
+ */
+export type FieldCheck = (value: unknown, field: string) => void
+
+export function numberThat(expected: string, holds: (value: number) => boolean): FieldCheck {
+  return (value, field) => {
+    if (typeof value !== 'number' || !Number.isFinite(value) || !holds(value)) {
+      throw new InvalidInputError(field, value, expected)
+    }
+  }
+}
+
+export function oneOfThe(...values: readonly (string | number)[]): FieldCheck {
+  return (value, field) => {
+    if (!values.some((each) => each === value)) throw new InvalidInputError(field, value, values.join(' or '))
+  }
+}
+
+export const someText: FieldCheck = (value, field) => {
+  if (typeof value !== 'string' || value === '') throw new InvalidInputError(field, value, 'some text')
+}
+
+/** @param lengths that are allowed: a test and what it says */
+export function listOf(element: FieldCheck, expected: string, allowed: (length: number) => boolean): FieldCheck {
+  return (value, field) => {
+    if (!Array.isArray(value) || !allowed(value.length)) throw new InvalidInputError(field, value, expected)
+    value.forEach((each, i) => {
+      element(each, `${field}.${i}`)
+    })
+  }
+}
+
+/** Just these fields, each as its check says: a name too many is a mistake as much as one that is missing. */
+export function record<T>(fields: Readonly<Record<keyof T & string, FieldCheck>>): FieldCheck {
+  const checks = Object.entries<FieldCheck>(fields)
+  return (value, field) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw new InvalidInputError(field, value, `an object with ${Object.keys(fields).join(', ')}`)
+    }
+    for (const [name, check] of checks) check((value as Record<string, unknown>)[name], `${field}.${name}`)
+    const surprise = Object.keys(value).find((name) => !Object.hasOwn(fields, name))
+    if (surprise !== undefined)
+      throw new InvalidInputError(field, surprise, `no field but ${Object.keys(fields).join(', ')}`)
+  }
+}

@@ -1,0 +1,102 @@
+import { factorise, inverseFromFactor, solveFactorised } from '@pctodl/numerics'
+import { correctionGrid } from '../correction-grid.js'
+import type { WeightedNode } from '../corrections.js'
+
+/** A remainder, and the values at nodes that it is a sum of. */
+export interface NodeObservation {
+  readonly nodes: readonly WeightedNode[]
+  readonly value: number
+  /** Rows that it counts for. */
+  readonly weight: number
+}
+
+export interface KrigedNodes {
+  readonly values: Float64Array
+  /** Variance of each value given the observations. */
+  readonly variances: Float64Array
+}
+
+/** Distance, in the logarithm of share, batch or number of tenants, over which a remainder changes. */
+const CORRELATION_LENGTH = 0.7
+/** Variance of what all nodes of a grid have in common, in parts of that of what is smooth. */
+const LEVEL = 1
+/** Correlation of the grids of two memory clocks. */
+const AMONG_CLOCKS = 0.8
+/** Variance of the noise of one row in parts of that of what is smooth. */
+const NOISE = 0.2
+
+/**
+ * The most likely values at nodes, given rows that are weighted sums of them, a Gaussian prior that holds neighbours together,
+ * and independent noise: kriging (C. Rasmussen and C. Williams, Gaussian Processes for Machine Learning, 2006, chapter 2 and
+ * section 8.3) with the nodes as inducing points. Far from any row the values return to the level that all have in common.
+ *
+ * @param precision of the prior, n x n by rows, in units of the size of what is smooth, which is estimated
+ */
+export function krige(precision: Float64Array, n: number, observations: readonly NodeObservation[]): KrigedNodes {
+  const matrix = Float64Array.from(precision)
+  const values = new Float64Array(n)
+  let squares = 0
+  let count = 0
+  for (const { nodes, value, weight } of observations) {
+    const certainty = weight / NOISE
+    squares += certainty * value * value
+    count += weight
+    for (const a of nodes) {
+      values[a.index]! += certainty * a.weight * value
+      for (const b of nodes) matrix[a.index * n + b.index]! += certainty * a.weight * b.weight
+    }
+  }
+  const drawn = Float64Array.from(values)
+  factorise(matrix, n)
+  solveFactorised(matrix, n, values)
+  // The squares of what was observed, in standard deviations of what the prior expects of it.
+  const explained = values.reduce((sum, value, i) => sum + value * drawn[i]!, 0)
+  const size = Math.max(0, squares - explained) / Math.max(1, count)
+  const inverse = inverseFromFactor(matrix, n)
+  return { values, variances: Float64Array.from({ length: n }, (_, i) => size * inverse[i * n + i]!) }
+}
+
+const known = new Map<number, Float64Array>()
+
+/** Prior precision of one grid over share, batch and tenants for each memory clock, and one of the host over batch and tenants. */
+export function gridPrecision(memClocks: number): Float64Array {
+  const found = known.get(memClocks)
+  if (found !== undefined) return found
+  const { mpsPercent, batchSize, tenants } = correctionGrid
+  const host = batchSize.flatMap((b) => tenants.map((t) => [Math.log(b), Math.log(t)]))
+  const device = mpsPercent.flatMap((p) => host.map((point) => [Math.log(p), ...point]))
+  const ofDevice = inverseOfKernel(device)
+  const ofHost = inverseOfKernel(host)
+  const nodes = device.length
+  const n = memClocks * nodes + host.length
+  const precision = new Float64Array(n * n)
+  // The inverse of (1 - c) I + c 11', which correlates the grids of the clocks.
+  const own = 1 / (1 - AMONG_CLOCKS)
+  const shared = (own * AMONG_CLOCKS) / (1 - AMONG_CLOCKS + memClocks * AMONG_CLOCKS)
+  for (let a = 0; a < memClocks; a++) {
+    for (let b = 0; b < memClocks; b++) {
+      const factor = (a === b ? own : 0) - shared
+      for (let i = 0; i < nodes; i++)
+        for (let j = 0; j < nodes; j++)
+          precision[(a * nodes + i) * n + b * nodes + j] = factor * ofDevice[i * nodes + j]!
+    }
+  }
+  const from = memClocks * nodes
+  for (let i = 0; i < host.length; i++)
+    for (let j = 0; j < host.length; j++) precision[(from + i) * n + from + j] = ofHost[i * host.length + j]!
+  known.set(memClocks, precision)
+  return precision
+}
+
+function inverseOfKernel(points: readonly (readonly number[])[]): Float64Array {
+  const n = points.length
+  const covariance = new Float64Array(n * n)
+  points.forEach((a, i) => {
+    points.forEach((b, j) => {
+      const square = a.reduce((sum, value, axis) => sum + (value - b[axis]!) ** 2, 0)
+      covariance[i * n + j] = LEVEL + Math.exp((-0.5 * square) / CORRELATION_LENGTH ** 2) + (i === j ? 1e-4 : 0)
+    })
+  })
+  factorise(covariance, n)
+  return inverseFromFactor(covariance, n)
+}

@@ -1,0 +1,87 @@
+import { smClocksAt, smsOfShare } from '@pctodl/platform'
+import { boardConstants } from '../board-constants.js'
+import { BoardEquations } from '../board-equations.js'
+import { CORRECTION_NODES, correctionGrid, TENANT_NODES } from '../correction-grid.js'
+import { CORRECTIONS } from '../corrections.js'
+import { tenantLayout, writeTenantCoefficients } from '../tenant-coefficients.js'
+import type { ModelObjective } from './model-objective.js'
+import type { ParameterCovariance } from './standard-errors.js'
+
+/** Step of the difference quotients, in the logarithm of a parameter. */
+const STEP = 1e-4
+
+type Quantity = 'totalThroughput' | 'powerW'
+
+/**
+ * Variance that the covariance of the parameters of one stage gives to the logarithm of throughput or power at the nodes of the
+ * corrections: g' C g with the gradient g of like tenants there, as many as fit, in the middle of the clocks.
+ *
+ * @returns by memory clock, then as `correctionGrid` lays nodes out
+ */
+export function nodeVariances(
+  objective: ModelObjective,
+  network: number,
+  { free, covariance }: ParameterCovariance,
+  quantity: Quantity,
+): Float64Array[] {
+  const { spec, table } = objective
+  const used = free.map((slot, at) => ({ slot, at })).filter(({ slot }) => concerns(objective, slot, network))
+  const evaluate = nodeEvaluator(objective, network, quantity)
+  const point = objective.pack()
+  const base = evaluate()
+  const gradients = used.map(({ slot }) => {
+    const shifted = Float64Array.from(point)
+    shifted[slot]! += STEP
+    objective.unpack(shifted)
+    return evaluate().map((values, m) => values.map((value, i) => (value - base[m]![i]!) / STEP))
+  })
+  objective.unpack(point)
+  const count = free.length
+  return table.memClocksMhz.map((_, m) =>
+    Float64Array.from({ length: CORRECTION_NODES }, (_node, i) => {
+      let sum = 0
+      used.forEach((a, j) => {
+        used.forEach((b, k) => {
+          sum += gradients[j]![m]![i]! * covariance[a.at * count + b.at]! * gradients[k]![m]![i]!
+        })
+      })
+      return Math.max(0, sum)
+    }),
+  )
+
+  /** Logarithms of the quantity at all nodes with the parameters as they are. */
+  function nodeEvaluator({ board, networks }: ModelObjective, index: number, of: Quantity): () => Float64Array[] {
+    const coefficients = new Float64Array(tenantLayout.stride)
+    const corrections = new Float64Array(table.memClocksMhz.length * CORRECTIONS * TENANT_NODES).fill(1)
+    const equations = new BoardEquations(boardConstants(spec, board), { coefficients, corrections })
+    const clocks = table.memClocksMhz.map((memClockMhz) => {
+      const states = smClocksAt(spec, memClockMhz)!
+      return states[states.length >> 1]!
+    })
+    return () => {
+      equations.constants = boardConstants(spec, board)
+      return table.memClocksMhz.map((_, m) => {
+        const values = new Float64Array(CORRECTION_NODES)
+        let node = 0
+        for (const mpsPercent of correctionGrid.mpsPercent) {
+          for (const batchSize of correctionGrid.batchSize) {
+            const sms = smsOfShare(spec, mpsPercent)
+            writeTenantCoefficients(board, networks[index]!, sms, batchSize, coefficients, 0)
+            equations.writeDemands(0)
+            for (const tenants of correctionGrid.tenants) {
+              equations.begin(Math.min(tenants, Math.floor(100 / mpsPercent)), m)
+              equations.at(clocks[m]!)
+              values[node++] = Math.log(equations[of])
+            }
+          }
+        }
+        return values
+      })
+    }
+  }
+}
+
+function concerns({ slots }: ModelObjective, slot: number, network: number): boolean {
+  const of = slots[slot]!.network
+  return of < 0 || of === network
+}

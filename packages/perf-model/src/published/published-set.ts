@@ -1,0 +1,109 @@
+/** Upstream names a set by network, dataset, platform and memory clock; the middle two may be absent from the name. */
+export interface PublishedSetId {
+  /** Upstream's name of the network: `mnasnet`, not torchvision's `mnasnet1_0`. */
+  readonly model: string
+  readonly dataset: string | null
+  readonly platform: string | null
+  readonly memClockMhz: number
+}
+
+export interface ThroughputParameters {
+  kappa_a: number
+  kappa_b: number
+  batch_aware_kappa: boolean
+  gamma_t: number
+  T_start: number
+  f_ref: number
+  f_min: number
+}
+
+export interface PowerParameters {
+  static: {
+    delta_3: number
+    delta_2: number
+    delta_1: number
+    delta_0: number
+  }
+  dynamic: {
+    gamma_p: number
+    P_base: number
+    f_ref: number
+    f_min: number
+  }
+}
+
+/** The closed forms' parameters of one set, in upstream's words. Fields that no prediction reads are ignored. */
+export interface ClosedFormParameters {
+  sm_base: {
+    lambda_sm: number
+    gamma_sm: number
+    beta_sm: number
+  }
+  sm_system: {
+    alpha: number
+    beta: number
+    kappa: number
+  }
+  mem_base: {
+    phi_mem: number
+    alpha_mem: number
+    lambda_mem: number
+    beta_mem: number
+  }
+  mem_system: {
+    k1: number
+    k2: number
+    alpha: number
+    beta: number
+    mu: number
+    tau: number
+  }
+  throughput: ThroughputParameters
+  power: PowerParameters
+  workload: {
+    gflops: number
+    params_M: number
+  }
+}
+
+export interface EnsembleDescription {
+  init: number
+  learning_rate: number
+  n_features: number
+  /** Each: feature of each node (-1: leaf), its threshold or leaf value, its right child; nodes in depth-first pre-order. */
+  trees: [number[], number[], number[]][]
+}
+
+export interface EnsembleDescriptions {
+  sm: EnsembleDescription
+  mem: EnsembleDescription
+  throughput: EnsembleDescription
+  power: EnsembleDescription
+}
+
+/** Which files hold a set. */
+export interface PublishedIndexEntry {
+  model: string
+  dataset: string | null
+  platform: string | null
+  mem_freq_mhz: number
+  params: string
+  gbr: string
+}
+
+/** What upstream predicts with where it finds no file at all: it says nothing then, so we only do it when asked. */
+export const upstreamDefaults: { readonly throughput: ThroughputParameters; readonly power: PowerParameters } = {
+  throughput: {
+    kappa_a: 0,
+    kappa_b: 50,
+    batch_aware_kappa: false,
+    gamma_t: 0.8,
+    T_start: 100,
+    f_ref: 1950,
+    f_min: 210,
+  },
+  power: {
+    static: { delta_3: 2.31e-8, delta_2: -5.44e-5, delta_1: 0.039, delta_0: 85.6 },
+    dynamic: { gamma_p: 3, P_base: 10, f_ref: 1950, f_min: 210 },
+  },
+}

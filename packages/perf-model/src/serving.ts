@@ -1,0 +1,7 @@
+export { BatchQueue, type BatchQueueInput } from './serving/batch-queue.js'
+export {
+  type ServicePrediction,
+  ServingModel,
+  type ServingModelOptions,
+  type ServingPrediction,
+} from './serving/serving-model.js'

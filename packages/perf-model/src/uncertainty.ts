@@ -1,0 +1,101 @@
+import { normalQuantileOfTail } from '@pctodl/numerics'
+import { calibrationLevels, FEATURES, feature } from './calibration-layout.js'
+import type { CalibratedQuantity, Calibration } from './parameters.js'
+import { type TenantFeatures, tenantPart } from './uncertainty-features.js'
+
+/** Between two levels errors are interpolated as if they were normal. */
+const normalScores = calibrationLevels.map(normalScore)
+
+/** What calibrated quantities are called here. */
+const quantities: readonly CalibratedQuantity[] = ['throughput', 'tenant throughput', 'power']
+const THROUGHPUT = 0
+const TENANT = 1
+const POWER = 2
+
+/**
+ * The posterior of one configuration's throughput and power: logarithms around the prediction whose standard deviation is what
+ * the fit says of its parameters and corrections there, scaled by what held-out rows like it have shown, and whose tails are
+ * those of held-out rows (locally weighted split conformal prediction: J. Lei et al., JASA 113, 2018). Without a calibration all
+ * is NaN.
+ */
+export class Uncertainty {
+  readonly #weights = new Float64Array(quantities.length * FEATURES).fill(Number.NaN)
+  readonly #quantiles: readonly (readonly number[])[]
+  /** weights . features of the tenants at hand. */
+  readonly #tenants = new Float64Array(quantities.length)
+  #clock = 0
+  #late = 0
+
+  constructor(calibrations: readonly Calibration[]) {
+    this.#quantiles = quantities.map((quantity, q) => {
+      const found = calibrations.find((entry) => entry.quantity === quantity)
+      if (found === undefined) return []
+      this.#weights.set(found.weights, q * FEATURES)
+      return found.quantiles
+    })
+    this.#late = -this.quantile('tenant throughput', 0.01)
+  }
+
+  enterTenants(features: TenantFeatures): void {
+    for (let q = 0; q < quantities.length; q++) {
+      const unknown = q === POWER ? features.unknownPower : features.unknownSpeed
+      this.#tenants[q] = tenantPart(this.#weights, q * FEATURES, features.values, unknown)
+    }
+  }
+
+  /** @param clock in parts of the board's highest */
+  enterClock(clock: number): void {
+    this.#clock = clock
+  }
+
+  /** Standard deviation of the logarithm of the total throughput. */
+  throughputSd(): number {
+    return this.#sd(THROUGHPUT)
+  }
+
+  /** Of the logarithm of one tenant's. */
+  tenantSd(): number {
+    return this.#sd(TENANT)
+  }
+
+  powerSd(): number {
+    return this.#sd(POWER)
+  }
+
+  /** Factor from a tenant's mean latency to the 99th percentile of what it may be. */
+  lateFactor(): number {
+    return Math.exp(this.#late * this.#sd(TENANT))
+  }
+
+  #sd(q: number): number {
+    const from = q * FEATURES
+    const clock = this.#clock
+    return Math.exp(
+      this.#tenants[q]! +
+        clock * (this.#weights[from + feature.clock]! + clock * this.#weights[from + feature.clockSquare]!),
+    )
+  }
+
+  /** How many standard deviations above the prediction's logarithm the error of a quantity lies with a given probability. */
+  quantile(quantity: CalibratedQuantity, probability: number): number {
+    return quantileSds(this.#quantiles[quantities.indexOf(quantity)]!, probability)
+  }
+}
+
+/** Interpolated in the normal score; beyond the levels that were counted the tail goes on as a normal one. */
+export function quantileSds(quantiles: readonly number[], probability: number): number {
+  if (quantiles.length === 0) return Number.NaN
+  const score = normalScore(probability)
+  const last = normalScores.length - 1
+  let i = 0
+  while (i < last - 1 && score > normalScores[i + 1]!) i++
+  const low = normalScores[i]!
+  const high = normalScores[i + 1]!
+  if (score < low) return quantiles[0]! * (score / low)
+  if (score > high) return quantiles[last]! * (score / high)
+  return quantiles[i]! + ((quantiles[i + 1]! - quantiles[i]!) * (score - low)) / (high - low)
+}
+
+function normalScore(probability: number): number {
+  return probability < 0.5 ? -normalQuantileOfTail(probability) : normalQuantileOfTail(1 - probability)
+}
