@@ -1,7 +1,6 @@
 import type { Prediction } from '@pctodl/perf-model'
 import { InvalidInputError } from '@pctodl/platform'
 import type { Composition } from './composition.js'
-import { normalTail } from './normal-quantile.js'
 import type { SearchProblem } from './search-problem.js'
 
 /**
@@ -20,13 +19,6 @@ export function powerToCap(problem: SearchProblem, { powerW, powerSdW }: Predict
     )
   }
   return powerW + problem.powerSdCount * powerSdW
-}
-
-/** P[power > cap] of a prediction, its margin not counted; undefined where the predictor does not know its error. */
-export function exceedanceOf({ powerW, powerSdW }: Prediction, powerCapW: number): number | undefined {
-  if (powerSdW === undefined) return undefined
-  const sds = (powerCapW - powerW) / powerSdW
-  return sds >= 0 ? normalTail(sds) : 1 - normalTail(-sds)
 }
 
 /** What of a tenant is bounded besides power. */

@@ -1,5 +1,5 @@
 import type { Composition } from './composition.js'
-import type { Evaluation, Evaluator } from './evaluator.js'
+import type { CompositionEvaluator, Evaluation } from './composition-evaluator.js'
 import type { PartitionStep } from './result.js'
 
 /** An allowed configuration and how the search came to it. */
@@ -15,7 +15,7 @@ export interface TrailStep {
 }
 
 /** The trail as the caller sees it. */
-export function stepsOf(evaluator: Evaluator, trail: readonly TrailStep[]): PartitionStep[] {
+export function stepsOf(evaluator: CompositionEvaluator, trail: readonly TrailStep[]): PartitionStep[] {
   return trail.map(({ stage, move, evaluation }) => ({
     stage,
     move,
@@ -26,7 +26,7 @@ export function stepsOf(evaluator: Evaluator, trail: readonly TrailStep[]): Part
 }
 
 /** Tenants in words, e.g. `20 % x 64, 20 % x 64`; with the network where there are several. */
-export function describeKinds(evaluator: Evaluator, kinds: Composition): string {
+export function describeKinds(evaluator: CompositionEvaluator, kinds: Composition): string {
   const several = evaluator.problem.kinds.networks.length > 1
   return kinds
     .map((kind) => {

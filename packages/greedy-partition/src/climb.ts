@@ -1,6 +1,6 @@
-import type { SeededRandom } from '@pctodl/platform'
+import type { SeededRandom } from '@pctodl/numerics'
 import type { Candidate } from './candidate.js'
-import { better, type Evaluator } from './evaluator.js'
+import { better, type CompositionEvaluator } from './composition-evaluator.js'
 import { improve, shake } from './improve.js'
 
 /** How many starts are climbed from, and how many of the tops reached are climbed to the end. */
@@ -23,7 +23,11 @@ const LEAST_COARSE_UNITS = 5
  * The improvement stage: climb from the best starts in double share steps, where a board has few configurations and single
  * moves reach far, then from that top and the best starts in single steps.
  */
-export function improveAll(evaluator: Evaluator, starts: readonly Candidate[], random: SeededRandom): Candidate {
+export function improveAll(
+  evaluator: CompositionEvaluator,
+  starts: readonly Candidate[],
+  random: SeededRandom,
+): Candidate {
   const { kinds, totalUnits } = evaluator.problem
   const coarse = starts.filter(({ evaluation }) =>
     evaluation.composition.every((kind) => kinds.units[kind]! % COARSE_GRAIN === 0),
@@ -35,7 +39,12 @@ export function improveAll(evaluator: Evaluator, starts: readonly Candidate[], r
 }
 
 /** Climb from unlike starts, finish the best climbs, then climb from shaken copies of the best top until none leads higher. */
-function climbAll(evaluator: Evaluator, starts: readonly Candidate[], grain: number, random: SeededRandom): Candidate {
+function climbAll(
+  evaluator: CompositionEvaluator,
+  starts: readonly Candidate[],
+  grain: number,
+  random: SeededRandom,
+): Candidate {
   const climbs = unlikeStarts(starts)
     .slice(0, STARTS)
     .map((start) => improve(evaluator, start, random, grain, PATIENCE))

@@ -1,13 +1,13 @@
 import type { Predictor } from '@pctodl/perf-model'
 import { InvalidInputError } from '@pctodl/platform'
-import { isComplete } from './composition.js'
-import { better, type Evaluation, Evaluator } from './evaluator.js'
+import { bestOfAll, configurationCount } from './best-of-all.js'
+import { CompositionEvaluator } from './composition-evaluator.js'
 import { feasible } from './feasible.js'
 import { infeasible } from './infeasible.js'
 import { leastPower } from './lowest-feasible-cap.js'
 import type { PartitionOptions } from './options.js'
 import type { PartitionResult } from './result.js'
-import { type SearchProblem, searchProblem } from './search-problem.js'
+import { searchProblem } from './search-problem.js'
 
 /**
  * How many compositions the options allow: multisets of tenants whose shares sum to at most the board, before memory,
@@ -16,7 +16,7 @@ import { type SearchProblem, searchProblem } from './search-problem.js'
  * @throws InvalidInputError
  */
 export function countCompositions(predictor: Predictor, options: Omit<PartitionOptions, 'powerCapW'>): number {
-  return count(searchProblem(predictor, { ...options, powerCapW: Number.MAX_VALUE }))
+  return configurationCount(searchProblem(predictor, { ...options, powerCapW: Number.MAX_VALUE }))
 }
 
 /**
@@ -32,7 +32,7 @@ export function exhaustive(
   { maxConfigurations = 2e6 }: { readonly maxConfigurations?: number } = {},
 ): PartitionResult {
   const problem = searchProblem(predictor, { ...options, budgetEvaluations: Number.MAX_SAFE_INTEGER })
-  const configurations = count(problem) * problem.memClocksMhz.length
+  const configurations = configurationCount(problem) * problem.memClocksMhz.length
   if (configurations > maxConfigurations) {
     throw new InvalidInputError(
       'sharePercentStep',
@@ -40,39 +40,8 @@ export function exhaustive(
       `a step (or other limits) that leaves at most ${maxConfigurations} configurations; this one leaves ${configurations}`,
     )
   }
-  const evaluator = new Evaluator(predictor, problem)
-  const { kinds } = problem
-  let best: Evaluation | undefined
-
-  const visit = (composition: readonly number[], freeUnits: number) => {
-    const from = composition.at(-1) ?? 0
-    for (let kind = from; kind < kinds.tenants.length; kind++) {
-      if (kinds.units[kind]! > freeUnits) continue
-      const next = [...composition, kind]
-      if (isComplete(kinds, next)) {
-        for (let m = 0; m < problem.memClocksMhz.length; m++) best = better(best, evaluator.evaluateAfresh(next, m))
-      }
-      if (next.length < problem.maxTenants) visit(next, freeUnits - kinds.units[kind]!)
-    }
-  }
-  visit([], problem.totalUnits)
-
+  const evaluator = new CompositionEvaluator(predictor, problem)
+  const best = bestOfAll(evaluator)
   if (best === undefined) return infeasible(evaluator, leastPower(predictor, problem))
   return feasible(evaluator, best, 'exhausted', [])
-}
-
-/** Multisets by generating function: one factor 1/(1 - x^units y) per kind, x counting share and y tenants. */
-function count({ kinds, totalUnits, maxTenants }: SearchProblem): number {
-  const width = totalUnits + 1
-  const depth = Math.min(maxTenants, totalUnits)
-  const ways = new Float64Array((depth + 1) * width)
-  ways[0] = 1
-  for (const units of kinds.units) {
-    for (let n = 1; n <= depth; n++) {
-      for (let sum = units; sum <= totalUnits; sum++) {
-        ways[n * width + sum]! += ways[(n - 1) * width + sum - units]!
-      }
-    }
-  }
-  return ways.reduce((total, x) => total + x, 0) - 1
 }

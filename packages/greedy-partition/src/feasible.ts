@@ -1,23 +1,29 @@
-import { exceedanceOf } from './bounds.js'
-import type { Evaluation, Evaluator } from './evaluator.js'
+import type { CompositionEvaluator, Evaluation } from './composition-evaluator.js'
+import { exceedanceOf } from './power-tail.js'
 import type { FeasiblePartition, PartitionStep, StoppedBecause } from './result.js'
 
 /** The best that a search found, as the caller sees it. */
 export function feasible(
-  evaluator: Evaluator,
+  evaluator: CompositionEvaluator,
   best: Evaluation,
   stoppedBecause: StoppedBecause,
   steps: readonly PartitionStep[],
+  alternatives?: number,
 ): FeasiblePartition {
-  const { powerCapW } = evaluator.problem
-  const capExceedanceProbability = exceedanceOf(best.prediction, powerCapW)
+  const { powerCapW, boardLimitW } = evaluator.problem
+  const configuration = evaluator.configuration(best)
+  const domain = evaluator.predictor.domain?.(configuration)
+  const capExceedanceProbability = exceedanceOf(evaluator.predictor, best.prediction, powerCapW)
   return {
     feasible: true,
-    configuration: evaluator.configuration(best),
+    configuration,
     prediction: best.prediction,
+    ...(domain === undefined ? {} : { domain }),
+    ...(boardLimitW === undefined ? {} : { boardLimitW }),
     weightedThroughput: best.score,
     marginW: powerCapW - best.prediction.powerW,
     ...(capExceedanceProbability === undefined ? {} : { capExceedanceProbability }),
+    ...(evaluator.problem.capExceedanceProbability === undefined || alternatives === undefined ? {} : { alternatives }),
     evaluations: evaluator.evaluations,
     stoppedBecause,
     steps,

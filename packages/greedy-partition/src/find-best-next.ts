@@ -1,5 +1,5 @@
 import { type Composition, changed, tenantsPerNetwork } from './composition.js'
-import type { Evaluation, Evaluator } from './evaluator.js'
+import type { CompositionEvaluator, Evaluation } from './composition-evaluator.js'
 import type { TenantKinds } from './tenant-kinds.js'
 
 /** Every round looks at this many candidates at least, so that one stale gain alone never decides. */
@@ -44,7 +44,7 @@ interface NextTenant {
  * those are candidates, and share is kept free for the rest of them.
  */
 export function findBestNext(
-  evaluator: Evaluator,
+  evaluator: CompositionEvaluator,
   queue: GainQueue,
   composition: Composition,
   score: number,

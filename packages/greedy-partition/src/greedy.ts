@@ -1,13 +1,13 @@
 import { type Candidate, describeKinds, type TrailStep } from './candidate.js'
 import { type Composition, changed, isComplete, unitsOf } from './composition.js'
-import type { Evaluation, Evaluator } from './evaluator.js'
+import type { CompositionEvaluator, Evaluation } from './composition-evaluator.js'
 import { findBestNext, GainQueue } from './find-best-next.js'
 
 /**
  * The published master loop in one memory state: add the tenant with the largest marginal gain until none fits, then hand
  * out the share that is left. Returns the best state it passed through, not the last one; undefined where it found none.
  */
-export function greedy(evaluator: Evaluator, memIndex: number): Candidate | undefined {
+export function greedy(evaluator: CompositionEvaluator, memIndex: number): Candidate | undefined {
   const { kinds, totalUnits, maxTenants } = evaluator.problem
   const queue = new GainQueue(kinds)
   const trail: TrailStep[] = []
@@ -30,7 +30,7 @@ export function greedy(evaluator: Evaluator, memIndex: number): Candidate | unde
 }
 
 /** Give the unused share away step by step, each time to the tenant that makes most of it, as long as that helps. */
-function handOutRest(evaluator: Evaluator, from: Candidate): Candidate {
+function handOutRest(evaluator: CompositionEvaluator, from: Candidate): Candidate {
   const { kinds, totalUnits } = evaluator.problem
   let { evaluation, trail } = from
   for (let free = totalUnits - unitsOf(kinds, evaluation.composition); free > 0; free--) {

@@ -1,7 +1,7 @@
-import type { SeededRandom } from '@pctodl/platform'
+import type { SeededRandom } from '@pctodl/numerics'
 import { type Candidate, describeKinds, type TrailStep } from './candidate.js'
 import { changed } from './composition.js'
-import type { Evaluator } from './evaluator.js'
+import type { CompositionEvaluator } from './composition-evaluator.js'
 import { type Move, movesFrom } from './moves.js'
 
 /** Gains below this part of the score are rounding, not improvement. */
@@ -15,11 +15,11 @@ const LEAST_GAIN = 1e-9
  * @param patience evaluations in vain in a row after which to leave it
  */
 export function improve(
-  evaluator: Evaluator,
+  evaluator: CompositionEvaluator,
   from: Candidate,
   random: SeededRandom,
   grain = 1,
-  patience = Infinity,
+  patience: number = Infinity,
 ): Candidate {
   let current = from.evaluation
   const trail: TrailStep[] = [...from.trail]
@@ -49,7 +49,7 @@ export function improve(
  * a place to climb from that single improving moves do not reach.
  */
 export function shake(
-  evaluator: Evaluator,
+  evaluator: CompositionEvaluator,
   from: Candidate,
   count: number,
   random: SeededRandom,
@@ -70,7 +70,7 @@ export function shake(
   return made === count ? { evaluation, trail } : undefined
 }
 
-function describeMove(evaluator: Evaluator, move: Move): string {
+function describeMove(evaluator: CompositionEvaluator, move: Move): string {
   if (move.name === 'memory') return `memory to ${evaluator.problem.memClocksMhz[move.memIndex]} MHz`
   if (move.name === 'add') return `add ${describeKinds(evaluator, move.added)}`
   if (move.name === 'drop') return `drop ${describeKinds(evaluator, move.removed)}`

@@ -1,12 +1,15 @@
-import type { Evaluator } from './evaluator.js'
+import type { CompositionEvaluator } from './composition-evaluator.js'
 import { capFor, type leastPower } from './lowest-feasible-cap.js'
 import type { InfeasiblePartition } from './result.js'
 
 /** Why there is no configuration, after a search that found none. */
-export function infeasible(evaluator: Evaluator, least: ReturnType<typeof leastPower>): InfeasiblePartition {
+export function infeasible(evaluator: CompositionEvaluator, least: ReturnType<typeof leastPower>): InfeasiblePartition {
   const { problem, predictor, evaluations } = evaluator
-  if ('reason' in least) return { feasible: false, ...least, lowestFeasibleCapW: null, evaluations }
-  const lowestFeasibleCapW = capFor(least.powerW, problem.powerMarginW)
+  const clamped = problem.boardLimitW === undefined ? {} : { boardLimitW: problem.boardLimitW }
+  if ('reason' in least) return { feasible: false, ...least, lowestFeasibleCapW: null, ...clamped, evaluations }
+  const lowestW = capFor(least.powerW, problem.powerMarginW)
+  const mostW = predictor.spec.powerLimitW.max
+  const lowestFeasibleCapW = lowestW <= mostW ? lowestW : null
   const conditions = [
     ...(problem.powerMarginW > 0 ? [`the margin of ${problem.powerMarginW} W`] : []),
     ...(problem.powerSdCount > 0 ? [`a risk of ${problem.capExceedanceProbability} of exceeding it`] : []),
@@ -17,8 +20,12 @@ export function infeasible(evaluator: Evaluator, least: ReturnType<typeof leastP
     reason: 'power-cap',
     message:
       `a cap of ${problem.powerCapW} W cannot be kept by ${problem.kinds.networks.join(', ')} on ` +
-      `${predictor.spec.name}: raise it to at least ${lowestFeasibleCapW} W${margin}`,
+      `${predictor.spec.name}: ` +
+      (lowestFeasibleCapW === null
+        ? `it takes ${lowestW} W${margin}, and the board's highest limit is ${mostW} W`
+        : `raise it to at least ${lowestW} W${margin}`),
     lowestFeasibleCapW,
+    ...clamped,
     evaluations,
   }
 }

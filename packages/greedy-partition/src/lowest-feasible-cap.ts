@@ -24,7 +24,7 @@ interface Cost {
 
 /**
  * The lowest power cap for which `partition` finds a configuration, margin included, W, rounded up to the milliwatt; null
- * where no cap helps (device memory, latency SLO, least throughput).
+ * where no cap helps (device memory, latency SLO, least throughput, more power than the board's highest limit).
  *
  * One tenant per network draws least. For one network every share, batch size and memory state is tried at the lowest clock
  * that keeps the tenant bounds, which is exact where power and throughput rise and latency falls with the clock; for several
@@ -35,7 +35,9 @@ interface Cost {
 export function lowestFeasibleCap(predictor: Predictor, options: Omit<PartitionOptions, 'powerCapW'>): number | null {
   const problem = searchProblem(predictor, { ...options, powerCapW: Number.MAX_VALUE })
   const least = leastPower(predictor, problem)
-  return 'reason' in least ? null : capFor(least.powerW, problem.powerMarginW)
+  if ('reason' in least) return null
+  const capW = capFor(least.powerW, problem.powerMarginW)
+  return capW <= predictor.spec.powerLimitW.max ? capW : null
 }
 
 /** A cap that leaves `powerW` after the margin, rounded up so that the subtraction cannot fall below it. */

@@ -12,13 +12,14 @@ export interface NetworkDemand {
 export interface PartitionOptions {
   /** The network to serve, or several; each of several gets at least one tenant. */
   readonly models: string | readonly NetworkDemand[]
-  /** W. */
+  /** W. Above the highest limit that the board takes, that limit holds, and the result says so. */
   readonly powerCapW: number
   /** Watts to stay below the cap. Default 0. */
   readonly powerMarginW?: number
   /**
-   * Chance constraint: most probability that true power is above the cap less the margin, 1e-9..0.5, from the standard
-   * deviation that the predictor gives for its power (taken as normal). Default: mean power is what stays below.
+   * Chance constraint: most probability that the true power of the plan is above the cap less the margin, 1e-9..0.5, from the
+   * posterior that the predictor gives for its power, and corrected for the choice among many. Default: mean power is what stays
+   * below.
    */
   readonly capExceedanceProbability?: number
   /** Shares are multiples of this, percent; an integer 1..100. Default 5. */
@@ -41,8 +42,12 @@ export interface PartitionOptions {
   readonly latencyPercentile?: 'mean' | 'p99'
   /** Least throughput of every tenant, samples/s. Default 0. */
   readonly minTenantThroughput?: number
-  /** Device memory for all tenants together, bytes. Default: the board's. */
+  /** Device memory for all tenants together, bytes, at most the board's. Default: the board's, less what is in use without tenants. */
   readonly memoryBytes?: number
+  /**
+   * How far from what the predictor was fitted to a plan may lie, in `Prediction.distance`; Infinity for anywhere. Default 2.
+   */
+  readonly mostDistance?: number
   /** Most configurations to evaluate (a clock solve and a prediction each). Default 4000. */
   readonly budgetEvaluations?: number
   /**
@@ -56,4 +61,29 @@ export interface PartitionOptions {
   readonly seed?: number
   /** `false` ends after the greedy stage, for comparisons. Default true. */
   readonly improve?: boolean
+}
+
+/** Every option there is, to tell a misspelt one. */
+export const knownOptions: Readonly<Record<keyof PartitionOptions, true>> = {
+  models: true,
+  powerCapW: true,
+  powerMarginW: true,
+  capExceedanceProbability: true,
+  sharePercentStep: true,
+  memClocksMhz: true,
+  maxTenants: true,
+  maxSharePercent: true,
+  batchSizes: true,
+  maxBatchSize: true,
+  minBatchPerPercent: true,
+  latencySloMs: true,
+  latencyPercentile: true,
+  minTenantThroughput: true,
+  memoryBytes: true,
+  mostDistance: true,
+  budgetEvaluations: true,
+  timeBudgetMs: true,
+  now: true,
+  seed: true,
+  improve: true,
 }

@@ -1,14 +1,15 @@
+import { SeededRandom } from '@pctodl/numerics'
 import type { Predictor } from '@pctodl/perf-model'
-import { SeededRandom } from '@pctodl/platform'
 import { type Candidate, stepsOf } from './candidate.js'
 import { bestFirst, improveAll } from './climb.js'
+import { CompositionEvaluator } from './composition-evaluator.js'
 import { equalShares } from './equal-shares.js'
-import { Evaluator } from './evaluator.js'
 import { feasible } from './feasible.js'
 import { greedy } from './greedy.js'
 import { infeasible } from './infeasible.js'
 import { leastPower } from './lowest-feasible-cap.js'
 import type { PartitionOptions } from './options.js'
+import { withPlanRisk } from './plan-risk.js'
 import type { PartitionResult } from './result.js'
 import { searchProblem } from './search-problem.js'
 
@@ -21,7 +22,7 @@ import { searchProblem } from './search-problem.js'
  */
 export function partition(predictor: Predictor, options: PartitionOptions): PartitionResult {
   const problem = searchProblem(predictor, options)
-  const evaluator = new Evaluator(predictor, problem)
+  const evaluator = new CompositionEvaluator(predictor, problem)
   const memStates = problem.memClocksMhz.map((_, memIndex) => memIndex)
 
   // Once per memory state: a state that looks better for the first tenant may be worse for the whole board.
@@ -35,15 +36,16 @@ export function partition(predictor: Predictor, options: PartitionOptions): Part
     if (starts.length === 0) return infeasible(evaluator, least)
   }
 
-  const { evaluation, trail } = problem.improve
+  const found = problem.improve
     ? improveAll(evaluator, starts, new SeededRandom(problem.seed))
     : starts.sort(bestFirst)[0]!
   const stoppedBecause = problem.improve ? (evaluator.spent() ?? 'no-improving-move') : 'greedy-only'
-  return feasible(evaluator, evaluation, stoppedBecause, stepsOf(evaluator, trail))
+  const { best, evaluator: judge, alternatives } = withPlanRisk(evaluator, found)
+  return feasible(judge, best.evaluation, stoppedBecause, stepsOf(judge, best.trail), alternatives)
 }
 
 /** The configuration of least power, where the budget or the greedy choices missed every other one. */
-function lastResort(evaluator: Evaluator, least: ReturnType<typeof leastPower>): Candidate[] {
+function lastResort(evaluator: CompositionEvaluator, least: ReturnType<typeof leastPower>): Candidate[] {
   if ('reason' in least || least.powerW > evaluator.problem.powerLimitW) return []
   const evaluation = evaluator.evaluate(least.composition, least.memIndex)
   return evaluation === undefined

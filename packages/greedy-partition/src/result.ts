@@ -1,4 +1,4 @@
-import type { Prediction } from '@pctodl/perf-model'
+import type { Domain, Prediction } from '@pctodl/perf-model'
 import type { Configuration } from '@pctodl/platform'
 
 /** Why a search ended. `exhausted`: an enumeration has seen everything. */
@@ -9,7 +9,7 @@ export interface PartitionStep {
   /** What was done, e.g. `add 20 % x 64` or `9501 MHz memory`. */
   readonly move: string
   /** A `shake` is a random move that need not help by itself. */
-  readonly stage: 'greedy' | 'equal-shares' | 'improve' | 'shake'
+  readonly stage: 'greedy' | 'equal-shares' | 'improve' | 'shake' | 'risk'
   readonly configuration: Configuration
   /** Samples/s. */
   readonly throughput: number
@@ -20,12 +20,21 @@ export interface FeasiblePartition {
   readonly feasible: true
   readonly configuration: Configuration
   readonly prediction: Prediction
+  /** Whether the plan lies within what the predictor was fitted to; absent where the predictor does not know. */
+  readonly domain?: Domain
+  /** The board's highest power limit, W, where the cap asked for is above it: it was held in the cap's place. */
+  readonly boardLimitW?: number
   /** What was maximised: samples/s, each network's times its weight. */
   readonly weightedThroughput: number
-  /** Cap less predicted power, W: at least the margin asked for. */
+  /** Cap (or the board's limit where that is lower) less predicted power, W: at least the margin asked for. */
   readonly marginW: number
-  /** P[true power > cap] from the predictor's standard deviation; absent where it gives none. */
+  /** P[true power > cap] of this configuration by itself, from the predictor's posterior; absent where it gives none. */
   readonly capExceedanceProbability?: number
+  /**
+   * With a chance constraint: how many kinds of plan an error of the predictor could have put in this one's place. Each is held
+   * to the risk 1 - (1 - p)^(1/alternatives), so that the plan is held to p although it was chosen.
+   */
+  readonly alternatives?: number
   /** Distinct configurations that were evaluated. */
   readonly evaluations: number
   readonly stoppedBecause: StoppedBecause
@@ -46,6 +55,8 @@ export interface InfeasiblePartition {
   readonly message: string
   /** The lowest cap for which a configuration exists (margin included), W; null where no cap helps. */
   readonly lowestFeasibleCapW: number | null
+  /** The board's highest power limit, W, where the cap asked for is above it: it was held in the cap's place. */
+  readonly boardLimitW?: number
   readonly evaluations: number
 }
 

@@ -1,13 +1,16 @@
 import type { Predictor } from '@pctodl/perf-model'
-import { InvalidInputError, MAX_MPS_CLIENTS } from '@pctodl/platform'
-import { normalQuantileOfTail } from './normal-quantile.js'
-import type { NetworkDemand, PartitionOptions } from './options.js'
+import { assertKnownOptions, InvalidInputError, MAX_MPS_CLIENTS } from '@pctodl/platform'
+import { knownOptions, type NetworkDemand, type PartitionOptions } from './options.js'
+import { sdsOfTail } from './power-tail.js'
 import { publishedBatchSizes, type TenantKinds, tenantKinds } from './tenant-kinds.js'
 
 /** Kinds are numbered in 16 bits. */
 const MOST_KINDS = 65535
 
 const DEFAULT_TIME_BUDGET_MS = 50
+
+/** Beyond, a predictor knows half as much as of the worst of its measured rows: what looks good there is mostly its error. */
+const DEFAULT_MOST_DISTANCE = 2
 
 /** Checked options, everything filled in. Networks and memory clocks are in canonical order. */
 export interface SearchProblem {
@@ -16,6 +19,8 @@ export interface SearchProblem {
   readonly weights: readonly number[]
   readonly powerCapW: number
   readonly powerMarginW: number
+  /** The board's highest power limit, W, where the cap asked for is above it: that is then the cap. */
+  readonly boardLimitW: number | undefined
   /** Cap less margin: what predicted power may be at most, W. */
   readonly powerLimitW: number
   /** How many standard deviations of predicted power have to fit below the limit as well; 0 without a chance constraint. */
@@ -34,6 +39,7 @@ export interface SearchProblem {
   /** Whether any network has an SLO or a least throughput. */
   readonly boundsTenants: boolean
   readonly memoryBytes: number
+  readonly mostDistance: number
   readonly budgetEvaluations: number
   readonly timeBudgetMs: number
   readonly now: () => number
@@ -47,8 +53,12 @@ export interface SearchProblem {
  * @throws InvalidInputError naming the field
  */
 export function searchProblem(predictor: Predictor, options: PartitionOptions): SearchProblem {
+  assertKnownOptions('options', options, knownOptions)
   const demands = networkDemands(options)
-  const powerCapW = number('powerCapW', options.powerCapW, 'a positive number of watts', (x) => x > 0 && x < Infinity)
+  const askedCapW = number('powerCapW', options.powerCapW, 'a positive number of watts', (x) => x > 0 && x < Infinity)
+  const mostW = predictor.spec.powerLimitW.max
+  // No limit above it can be set: the board lowers its clock, and what was planned for more does not run as predicted.
+  const powerCapW = Math.min(askedCapW, mostW)
   const powerMarginW = number(
     'powerMarginW',
     options.powerMarginW ?? 0,
@@ -105,9 +115,10 @@ export function searchProblem(predictor: Predictor, options: PartitionOptions): 
     kinds,
     weights: ordered.map((demand) => demand.weight),
     powerCapW,
+    boardLimitW: askedCapW > mostW ? mostW : undefined,
     powerMarginW,
     powerLimitW: powerCapW - powerMarginW,
-    powerSdCount: probability === undefined ? 0 : normalQuantileOfTail(probability),
+    powerSdCount: probability === undefined ? 0 : sdsOfTail(predictor, probability),
     capExceedanceProbability: probability,
     totalUnits,
     memClocksMhz: memClocks(predictor, options.memClocksMhz),
@@ -116,11 +127,12 @@ export function searchProblem(predictor: Predictor, options: PartitionOptions): 
     latencyPercentile: latencyPercentile(options.latencyPercentile),
     minTenantThroughput,
     boundsTenants: latencySloMs.some((ms) => ms < Infinity) || minTenantThroughput.some((least) => least > 0),
-    memoryBytes: number(
-      'memoryBytes',
-      options.memoryBytes ?? predictor.spec.memoryBytes,
-      'bytes above 0',
-      (x) => x > 0,
+    memoryBytes: memoryForTenants(predictor, options.memoryBytes),
+    mostDistance: number(
+      'mostDistance',
+      options.mostDistance ?? DEFAULT_MOST_DISTANCE,
+      'a number of at least 1',
+      (x) => x >= 1,
     ),
     budgetEvaluations: integer('budgetEvaluations', options.budgetEvaluations ?? 4000, 1, Number.MAX_SAFE_INTEGER),
     timeBudgetMs: number(
@@ -133,6 +145,13 @@ export function searchProblem(predictor: Predictor, options: PartitionOptions): 
     seed: integer('seed', options.seed ?? 1, 0, 2 ** 32 - 1),
     improve: options.improve ?? true,
   }
+}
+
+/** What the board has for tenants, or less where the caller says so. */
+function memoryForTenants({ spec, reservedMemoryBytes = 0 }: Predictor, given = spec.memoryBytes): number {
+  const expected = `bytes above 0 and at most ${spec.memoryBytes}, the memory of ${spec.key}`
+  const most = number('memoryBytes', given, expected, (x) => x > 0 && x <= spec.memoryBytes)
+  return Math.min(most, spec.memoryBytes - reservedMemoryBytes)
 }
 
 function networkDemands(options: PartitionOptions): Required<NetworkDemand>[] {

@@ -1,5 +1,7 @@
 import type { Predictor } from '@pctodl/perf-model'
 import { smClocksAt } from '@pctodl/platform'
+import { bestOfAll, configurationCount } from './best-of-all.js'
+import { CompositionEvaluator } from './composition-evaluator.js'
 import type { PartitionOptions } from './options.js'
 import { type SearchProblem, searchProblem } from './search-problem.js'
 
@@ -9,7 +11,12 @@ export interface ThroughputBound {
   /** The clocks at which the bound is largest, MHz. */
   readonly smClockMhz: number
   readonly memClockMhz: number
+  /** Whether the bound is reached: everything was looked at, and this is the best there is. */
+  readonly exact: boolean
 }
+
+/** Up to so many configurations all are looked at, which takes seconds: one network in steps of 10 %. */
+const MOST_CONFIGURATIONS = 400_000
 
 /** What every kind does when it is alone on the board, at one pair of clocks. */
 interface AloneAtClock {
@@ -22,8 +29,8 @@ interface AloneAtClock {
 const PRICE_STEPS = 80
 
 /**
- * An upper bound on what any search could find, for spaces that are too large to enumerate; null where not even a tenant alone
- * keeps the cap. It relaxes the problem to tenants that do not slow each other down, and asks of the predictor that
+ * An upper bound on what any search could find; null where not even a tenant alone keeps the cap. Spaces of up to 400,000
+ * configurations are looked at as a whole, and the bound is then the best there is. For larger ones it relaxes the problem to tenants that do not slow each other down, and asks of the predictor that
  *
  * 1. a tenant does in a mix at most what it does alone at the same clocks,
  * 2. a tenant more never lowers power at the same clocks,
@@ -37,10 +44,21 @@ const PRICE_STEPS = 80
  * gives a bound, and the least of them is taken. The bound is the largest over all clocks. Memory, tenant bounds and
  * `maxTenants` are left out, which can only raise it.
  *
+ * @param limits.maxConfigurations 0 for the relaxation whatever the size of the space
  * @throws InvalidInputError
  */
-export function throughputUpperBound(predictor: Predictor, options: PartitionOptions): ThroughputBound | null {
-  const problem = searchProblem(predictor, options)
+export function throughputUpperBound(
+  predictor: Predictor,
+  options: PartitionOptions,
+  { maxConfigurations = MOST_CONFIGURATIONS }: { readonly maxConfigurations?: number } = {},
+): ThroughputBound | null {
+  const problem = searchProblem(predictor, { ...options, budgetEvaluations: Number.MAX_SAFE_INTEGER })
+  if (configurationCount(problem) * problem.memClocksMhz.length <= maxConfigurations) {
+    const found = bestOfAll(new CompositionEvaluator(predictor, problem))
+    if (found === undefined) return null
+    const { score, smClockMhz, memIndex } = found
+    return { weightedThroughput: score, smClockMhz, memClockMhz: problem.memClocksMhz[memIndex]!, exact: true }
+  }
   let best: ThroughputBound | null = null
   for (const memClockMhz of problem.memClocksMhz) {
     for (const smClockMhz of smClocksAt(predictor.spec, memClockMhz)!) {
@@ -48,7 +66,7 @@ export function throughputUpperBound(predictor: Predictor, options: PartitionOpt
       if (!alone.value.some((value) => value > 0)) continue
       const weightedThroughput = boundAt(problem, alone)
       if (best === null || weightedThroughput > best.weightedThroughput) {
-        best = { weightedThroughput, smClockMhz, memClockMhz }
+        best = { weightedThroughput, smClockMhz, memClockMhz, exact: false }
       }
     }
   }

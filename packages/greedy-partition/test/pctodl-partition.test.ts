@@ -1,7 +1,7 @@
 import { exitCodeOf } from '@pctodl/command-line'
+import { referenceFolder } from '@pctodl/reference-data'
 import { describe, expect, it } from 'vitest'
 import { pctodlPartition } from '../src/commands.js'
-import { referenceParametersFolder, sharedDataAbsent } from './shared-cases.js'
 
 async function call(...argv: string[]) {
   let stdout = ''
@@ -24,7 +24,7 @@ describe('pctodl-partition', () => {
     expect(stdout).toMatch(/^resnet50 on NVIDIA GeForce RTX 3080 Ti, power cap 200 W\n/)
     expect(stdout).toMatch(/throughput {2}\d+\.\d samples\/s/)
     const [, shares, batches] =
-      /pctodl-profile --backend sim --gpu 3080Ti --models resnet50 --single --p ([\d,]+) --b ([\d,]+) --f \d+ --mem-freq \d+\n/.exec(
+      /pctodl-profile --backend sim --gpu 3080Ti --model resnet50 --single --shares ([\d,]+) --batches ([\d,]+) --sm-clock \d+ --mem-clock \d+\n/.exec(
         stdout,
       )!
     const numbers = (list: string) => list.split(',').map(Number)
@@ -96,34 +96,20 @@ describe('pctodl-partition', () => {
     expect(none.stderr).toContain('finds no tenant that keeps 30 W')
   })
 
-  it.skipIf(sharedDataAbsent)(
-    `reproduces the published program from its parameters${sharedDataAbsent ? ' (skipped: ../shared/data is not beside this checkout)' : ''}`,
-    async () => {
-      const { stdout } = await call(
-        ...[
-          '--model',
-          'resnet50',
-          '--platform',
-          '3080ti',
-          '--p_cap',
-          '170',
-          '--mps_step',
-          '20',
-          '--published',
-          '--json',
-        ],
-        ...['--params', referenceParametersFolder.pathname],
-      )
-      const { tenants, smClockMhz, overCap } = JSON.parse(stdout)
-      expect(tenants.map((tenant: { batchSize: number }) => tenant.batchSize)).toEqual([32, 96, 96, 16, 128])
-      expect(smClockMhz).toBeCloseTo(912.6565354189311, 4)
-      expect(overCap).toBe(false)
-    },
-  )
+  it('reproduces the published program from its parameters', async () => {
+    const { stdout } = await call(
+      ...['--model', 'resnet50', '--platform', '3080ti', '--p_cap', '170', '--mps_step', '20', '--published', '--json'],
+      ...['--params', referenceFolder('pctodl-params')],
+    )
+    const { tenants, smClockMhz, overCap } = JSON.parse(stdout)
+    expect(tenants.map((tenant: { batchSize: number }) => tenant.batchSize)).toEqual([32, 96, 96, 16, 128])
+    expect(smClockMhz).toBeCloseTo(912.6565354189311, 4)
+    expect(overCap).toBe(false)
+  })
 
   it.each<[string[], RegExp]>([
     [[], /required option '--model/],
-    [['--model', 'resnet50'], /required option '--platform/],
+    [['--model', 'resnet50'], /required option '--gpu/],
     [[...usual, '--p_cap', '-5'], /not a positive number of watts/],
     [[...usual, '--mps_step', '2.5'], /not an integer from 1 to 100/],
     [[...usual, '--platform', 'abacus'], /unknown GPU 'abacus'/],

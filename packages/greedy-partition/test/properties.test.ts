@@ -1,6 +1,7 @@
 import { gpuSpecs, smClocksAt } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { cases } from '../../../test/long-tests.js'
 import { lowestFeasibleCap, partition } from '../src/index.js'
 import { SyntheticPredictor } from './synthetic-predictor.js'
 
@@ -44,7 +45,7 @@ describe('laws', () => {
             sharePercentStep: s.sharePercentStep,
             budgetEvaluations,
             powerMarginW,
-            memoryBytes,
+            memoryBytes: Math.min(memoryBytes, predictor.spec.memoryBytes),
             ...(latencySloMs === undefined ? {} : { latencySloMs }),
           })
           if (!result.feasible) return
@@ -60,7 +61,7 @@ describe('laws', () => {
             expect(tenant.latencyMs).toBeLessThanOrEqual(latencySloMs ?? Infinity)
         },
       ),
-      { numRuns: 60, seed: 1 },
+      { numRuns: cases(60), seed: 1 },
     )
   })
 
@@ -73,9 +74,11 @@ describe('laws', () => {
         const clocks = smClocksAt(predictor.spec, result.configuration.memClockMhz)!
         const next = clocks[clocks.indexOf(result.configuration.smClockMhz) + 1]
         if (next === undefined) return
-        expect(predictor.predict({ ...result.configuration, smClockMhz: next }).powerW).toBeGreaterThan(s.powerCapW)
+        expect(predictor.predict({ ...result.configuration, smClockMhz: next }).powerW).toBeGreaterThan(
+          Math.min(s.powerCapW, predictor.spec.powerLimitW.max),
+        )
       }),
-      { numRuns: 30, seed: 2 },
+      { numRuns: cases(30), seed: 2 },
     )
   })
 
@@ -87,7 +90,7 @@ describe('laws', () => {
         const high = partition(predictorOf(s), { ...options, powerCapW: s.powerCapW + moreW })
         expect(throughputOf(high)).toBeGreaterThanOrEqual(throughputOf(low) * (1 - SEARCH_GAP))
       }),
-      { numRuns: 40, seed: 3 },
+      { numRuns: cases(40), seed: 3 },
     )
   })
 
@@ -104,7 +107,7 @@ describe('laws', () => {
           expect(throughputOf(tight)).toBeLessThanOrEqual(throughputOf(loose) * (1 + SEARCH_GAP))
         },
       ),
-      { numRuns: 40, seed: 4 },
+      { numRuns: cases(40), seed: 4 },
     )
   })
 
@@ -117,7 +120,7 @@ describe('laws', () => {
           partition(predictor, options),
         )
       }),
-      { numRuns: 15, seed: 5 },
+      { numRuns: cases(15), seed: 5 },
     )
   })
 
@@ -147,7 +150,7 @@ describe('laws', () => {
           })
         },
       ),
-      { numRuns: 40, seed: 6 },
+      { numRuns: cases(40), seed: 6 },
     )
   })
 })

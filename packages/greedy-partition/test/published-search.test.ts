@@ -1,47 +1,35 @@
-import { findGpuSpec, gpuSpecs, InvalidInputError, smClocksAt } from '@pctodl/platform'
+import { gpuSpecs, InvalidInputError, smClocksAt } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
 import { type PublishedModel, type PublishedSearchOptions, publishedSearch } from '../src/index.js'
 import { batchesFor } from '../src/published/search-axes.js'
-import { referenceModelOf } from './reference-board.js'
-import { type PublishedRun, publishedRuns, sharedDataAbsent } from './shared-cases.js'
+import { publishedRuns } from './published-cases.js'
+import { publishedOn } from './reference-board.js'
 import { SyntheticPredictor } from './synthetic-predictor.js'
 
-const why = sharedDataAbsent ? ' (skipped: ../shared/data is not beside this checkout)' : ''
+describe('parity with the published search', () => {
+  const runs = publishedRuns()
 
-describe(`parity with the published search${why}`, () => {
-  const runs = sharedDataAbsent ? [] : publishedRuns()
-
-  it.skipIf(sharedDataAbsent)('has all 62 runs to compare with', () => {
+  it('has all 62 runs to compare with', () => {
     expect(runs).toHaveLength(62)
   })
 
-  it.skipIf(sharedDataAbsent).each(sharedDataAbsent ? [{} as PublishedRun] : runs)(
-    '$caseId $variant: $model on $platform, $powerCapW W, step $sharePercentStep',
-    (run) => {
-      const spec = findGpuSpec(run.platform)
-      const { maxTenants, maxSharePercent, ...options } = run
-      const result = publishedSearch((memClockMhz) => referenceModelOf(run, memClockMhz), {
-        ...options,
-        smClocksMhz: smClocksAt(spec, spec.performanceMemClocksMhz[0]!)!,
-        ...(maxTenants === undefined ? {} : { maxTenants }),
-        ...(maxSharePercent === undefined ? {} : { maxSharePercent }),
-      })
-      // Every decision on the way, then where it led.
-      expect(result.steps.map(({ admitted }) => `${admitted.mpsPercent}:${admitted.batchSize}`)).toEqual(run.admitted)
-      expect(result.tenants.map((tenant) => tenant.mpsPercent)).toEqual(run.shares)
-      expect(result.tenants.map((tenant) => tenant.batchSize)).toEqual(run.batches)
-      expect(result.memClockMhz).toBe(run.memClockMhz)
-      expect(result.smClockMhz / run.smClockMhz).toBeCloseTo(1, 6)
-      expect(result.configsSearched).toBe(run.configsSearched)
-      expect(result.overCap).toBe(run.powerW !== null && run.powerW > run.powerCapW)
-      if (run.throughput === null) {
-        expect(result.prediction).toBeNull()
-      } else {
-        expect(result.prediction!.throughput / run.throughput).toBeCloseTo(1, 6)
-        expect(result.prediction!.powerW / run.powerW!).toBeCloseTo(1, 6)
-      }
-    },
-  )
+  it.each(runs)('$caseId $variant: $model on $platform, $powerCapW W, step $sharePercentStep', (run) => {
+    const result = publishedOn(run)
+    // Every decision on the way, then where it led.
+    expect(result.steps.map(({ admitted }) => `${admitted.mpsPercent}:${admitted.batchSize}`)).toEqual(run.admitted)
+    expect(result.tenants.map((tenant) => tenant.mpsPercent)).toEqual(run.shares)
+    expect(result.tenants.map((tenant) => tenant.batchSize)).toEqual(run.batches)
+    expect(result.memClockMhz).toBe(run.memClockMhz)
+    expect(result.smClockMhz / run.smClockMhz).toBeCloseTo(1, 6)
+    expect(result.configsSearched).toBe(run.configsSearched)
+    expect(result.overCap).toBe(run.powerW !== null && run.powerW > run.powerCapW)
+    if (run.throughput === null) {
+      expect(result.prediction).toBeNull()
+    } else {
+      expect(result.prediction!.throughput / run.throughput).toBeCloseTo(1, 6)
+      expect(result.prediction!.powerW / run.powerW!).toBeCloseTo(1, 6)
+    }
+  })
 })
 
 describe('the published search on any model', () => {

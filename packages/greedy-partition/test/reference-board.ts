@@ -1,27 +1,47 @@
-import { loadReferenceParameters, type Prediction, type Predictor, type ReferencePredictor } from '@pctodl/perf-model'
+import type { Prediction, Predictor, PublishedParameters, PublishedPredictor } from '@pctodl/perf-model'
+import { loadPublishedParameters } from '@pctodl/perf-model/node'
 import { type Configuration, findGpuSpec, type GpuSpec, smClocksAt, type Tenant } from '@pctodl/platform'
-import { type PublishedRun, referenceParametersFolder } from './shared-cases.js'
+import { referenceFolder } from '@pctodl/reference-data'
+import { type PartitionOptions, type PublishedSearchResult, publishedSearch } from '../src/index.js'
+import type { PublishedRun } from './published-cases.js'
 
 /** Where the published enumeration of the reference predictor begins, MHz. */
 const LOWEST_CLOCK_MHZ = 495
 
-let loaded: ReturnType<typeof loadReferenceParameters> | undefined
+let loaded: PublishedParameters | undefined
+
+/** Other parameters than those of the tests, which keep of most tree ensembles only the paths of the published search. */
+export function searchWith(parameters: PublishedParameters): void {
+  loaded = parameters
+}
 
 /** The published predictor of a case at one memory clock. */
-export function referenceModelOf({ model, platform, dataset }: PublishedRun, memFreq: number): ReferencePredictor {
-  loaded ??= loadReferenceParameters(referenceParametersFolder.pathname)
+export function publishedModelOf({ model, platform, dataset }: PublishedRun, memFreq: number): PublishedPredictor {
+  loaded ??= loadPublishedParameters(referenceFolder('pctodl-params'))
   // Dealing out left-over share may go above 100 %.
   return loaded.predictor({ model, platform, dataset, memFreq, oversubscribe: true })
+}
+
+/** The published search, on the published predictor of a case. */
+export function publishedOn(run: PublishedRun): PublishedSearchResult {
+  const spec = findGpuSpec(run.platform)
+  const { maxTenants, maxSharePercent, ...options } = run
+  return publishedSearch((memClockMhz) => publishedModelOf(run, memClockMhz), {
+    ...options,
+    smClocksMhz: smClocksAt(spec, spec.performanceMemClocksMhz[0]!)!,
+    ...(maxTenants === undefined ? {} : { maxTenants }),
+    ...(maxSharePercent === undefined ? {} : { maxSharePercent }),
+  })
 }
 
 /**
  * The published predictor as the enumeration behind the published optima used it: SM clocks from 495 MHz, and of all orders
  * of the same tenants the best one, since it treats the first tenant differently.
  */
-export class ReferenceBoard implements Predictor {
+export class PublishedBoard implements Predictor {
   readonly spec: GpuSpec
   readonly memClocksMhz: readonly number[]
-  readonly #models: ReadonlyMap<number, ReferencePredictor>
+  readonly #models: ReadonlyMap<number, PublishedPredictor>
 
   constructor(run: PublishedRun) {
     const spec = findGpuSpec(run.platform)
@@ -33,7 +53,7 @@ export class ReferenceBoard implements Predictor {
       })),
     }
     this.memClocksMhz = run.memClocksMhz
-    this.#models = new Map(run.memClocksMhz.map((clock) => [clock, referenceModelOf(run, clock)]))
+    this.#models = new Map(run.memClocksMhz.map((clock) => [clock, publishedModelOf(run, clock)]))
   }
 
   predict({ tenants, smClockMhz, memClockMhz }: Configuration): Prediction {
@@ -75,7 +95,7 @@ export class ReferenceBoard implements Predictor {
 }
 
 /** The options under which `partition` and `exhaustive` search the same space as the published code. */
-export function publishedSpaceOf(run: PublishedRun) {
+export function publishedSpaceOf(run: PublishedRun): PartitionOptions {
   return {
     models: run.model,
     powerCapW: run.powerCapW,

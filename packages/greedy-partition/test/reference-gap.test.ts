@@ -1,24 +1,22 @@
 import { describe, expect, it } from 'vitest'
 import { exhaustive, type FeasiblePartition, partition } from '../src/index.js'
-import { publishedSpaceOf, ReferenceBoard } from './reference-board.js'
-import { publishedOptima, publishedRuns, sharedDataAbsent } from './shared-cases.js'
+import { publishedOptima, publishedRuns } from './published-cases.js'
+import { PublishedBoard, publishedSpaceOf } from './reference-board.js'
 
-const why = sharedDataAbsent ? ' (skipped: ../shared/data is not beside this checkout)' : ''
-
-describe(`the search over the published predictor${why}`, () => {
-  it.skipIf(sharedDataAbsent)('enumerates to the published optimum', () => {
+describe('the search over the published predictor', () => {
+  it('enumerates to the published optimum', () => {
     const optimum = publishedOptima().find((candidate) => candidate.sharePercentStep === 20)!
     const run = publishedRuns().find((candidate) => candidate.caseId === optimum.caseId)!
-    const best = exhaustive(new ReferenceBoard(run), { ...publishedSpaceOf(run), sharePercentStep: 20 })
+    const best = exhaustive(new PublishedBoard(run), { ...publishedSpaceOf(run), sharePercentStep: 20 })
     expect((best as FeasiblePartition).weightedThroughput).toBeCloseTo(optimum.throughput, 3)
   })
 
-  it.skipIf(sharedDataAbsent)('comes close to the published optima, never above a cap', () => {
+  it('comes close to the published optima, never above a cap', () => {
     const gaps: Record<'fine' | 'coarse', number[]> = { fine: [], coarse: [] }
     const runs = publishedRuns().filter((run) => run.variant === 'standard')
     for (const { caseId, sharePercentStep, throughput } of publishedOptima()) {
       const run = runs.find((candidate) => candidate.caseId === caseId)!
-      const ours = partition(new ReferenceBoard(run), { ...publishedSpaceOf(run), sharePercentStep })
+      const ours = partition(new PublishedBoard(run), { ...publishedSpaceOf(run), sharePercentStep })
       if (!ours.feasible) throw new Error(`${caseId}: ${ours.message}`)
       expect(ours.prediction.powerW, caseId).toBeLessThanOrEqual(run.powerCapW)
       const gapPercent = 100 * (1 - ours.weightedThroughput / throughput)

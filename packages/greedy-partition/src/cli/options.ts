@@ -4,6 +4,7 @@ import {
   listOf,
   newCommand,
   numberBetween,
+  type OptionAliases,
   oneOf,
   parseCommand,
   positiveNumber,
@@ -12,6 +13,7 @@ import {
 } from '@pctodl/command-line'
 import { findGpuSpec, type GpuSpec, networkName, UnknownNameError } from '@pctodl/platform'
 import { InvalidArgumentError } from 'commander'
+import { version } from '../../package.json'
 import type { NetworkDemand, PartitionOptions } from '../options.js'
 
 /** What one call of the command line asks for, checked. */
@@ -32,10 +34,10 @@ export interface PartitionCall {
 
 interface RawOptions {
   readonly model: NetworkDemand[]
-  readonly p_cap: number
-  readonly mps_step: number
-  readonly memFreq?: number
-  readonly platform: string
+  readonly powerCap: number
+  readonly mpsStep: number
+  readonly memClock?: number
+  readonly gpu: string
   readonly dataset: string
   readonly vectorized?: boolean
   readonly published?: boolean
@@ -55,14 +57,22 @@ interface RawOptions {
   readonly json?: boolean
 }
 
+const upstreamsSpelling: OptionAliases = {
+  '--platform': '--gpu',
+  '--p_cap': '--power-cap',
+  '--mps_step': '--mps-step',
+  '--mem-freq': '--mem-clock',
+}
+
 /** @throws UsageError for anything that a user could have typed wrong */
 export async function parseOptions(argv: readonly string[], terminal: Terminal): Promise<PartitionCall> {
   const command = newCommand(
     {
       name: 'pctodl-partition',
+      version,
       description:
         'Find MPS shares, batch sizes and clocks that give the most throughput while power stays under a cap.',
-      example: 'pctodl-partition --model resnet50 --platform 3080Ti --p_cap 200 --latency-slo 400 --explain',
+      example: 'pctodl-partition --model resnet50 --gpu 3080Ti --power-cap 200 --latency-slo 400 --explain',
     },
     terminal,
   )
@@ -71,10 +81,10 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
       'a network, or several that share the board: resnet50,vgg19=1.5 (weights)',
       listOf(parseDemand),
     )
-    .requiredOption('--platform <board>', 'board, such as 3080Ti or A100')
-    .option('--p_cap <watts>', 'power cap', positiveNumber('watts'), 150)
-    .option('--mps_step <percent>', 'shares are multiples of it', integerFrom(1, 100), 5)
-    .option('--mem-freq <MHz>', 'memory clock (default: the best one)', positiveNumber('MHz'))
+    .requiredOption('--gpu <name>', 'board, such as 3080Ti or A100')
+    .option('--power-cap <watts>', 'power cap', positiveNumber('watts'), 150)
+    .option('--mps-step <percent>', 'shares are multiples of it', integerFrom(1, 100), 5)
+    .option('--mem-clock <MHz>', 'memory clock (default: the best one)', positiveNumber('MHz'))
     .option('--dataset <name>', 'selects parameter sets of --params', 'imagenet')
     .option(
       '--params <folder>',
@@ -99,7 +109,7 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     .option('--budget-ms <ms>', 'time for the search', positiveNumber('ms'), 50)
     .option('--explain', 'show the steps of the search as a table')
     .option('--json', 'print the result as JSON on standard output')
-  await parseCommand(command, argv)
+  await parseCommand(command, argv, upstreamsSpelling)
   const raw = command.opts<RawOptions>()
   if (raw.published && raw.model.length > 1) {
     throw new UsageError('--published: the published search knows one network at a time')
@@ -107,7 +117,7 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
   const unused = raw.published ? optionsUnknownToPublished(raw) : []
   if (unused.length > 0) throw new UsageError(`--published: the published search knows no ${unused.join(', ')}`)
   return asUsage(() => ({
-    spec: findGpuSpec(raw.platform),
+    spec: findGpuSpec(raw.gpu),
     networks: raw.model,
     search: searchOptions(raw),
     published: raw.published ? (raw.vectorized ? 'vectorized' : 'standard') : null,
@@ -121,16 +131,16 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
 
 function searchOptions(raw: RawOptions): PartitionCall['search'] {
   return {
-    powerCapW: raw.p_cap,
+    powerCapW: raw.powerCap,
     powerMarginW: raw.powerMargin,
-    sharePercentStep: raw.mps_step,
+    sharePercentStep: raw.mpsStep,
     latencyPercentile: raw.latencyPercentile,
     seed: raw.seed,
     timeBudgetMs: raw.budgetMs,
     now: () => performance.now(),
     // Time is what bounds the search here.
     budgetEvaluations: Number.MAX_SAFE_INTEGER,
-    ...(raw.memFreq === undefined ? {} : { memClocksMhz: [raw.memFreq] }),
+    ...(raw.memClock === undefined ? {} : { memClocksMhz: [raw.memClock] }),
     ...(raw.risk === undefined ? {} : { capExceedanceProbability: raw.risk }),
     ...(raw.latencySlo === undefined ? {} : { latencySloMs: raw.latencySlo }),
     ...(raw.minThroughput === undefined ? {} : { minTenantThroughput: raw.minThroughput }),

@@ -1,13 +1,6 @@
 import { asUsage } from '@pctodl/command-line'
-import {
-  isReferenceFolder,
-  loadReferenceParameters,
-  modelOf,
-  type PerfModel,
-  type Predictor,
-  ReferenceBoardPredictor,
-  type ReferenceParameters,
-} from '@pctodl/perf-model'
+import { type PerfModel, type Predictor, PublishedBoardPredictor, type PublishedParameters } from '@pctodl/perf-model'
+import { isPublishedFolder, loadPublishedParameters, modelOf } from '@pctodl/perf-model/node'
 import type { PublishedModel } from '../published/published-model.js'
 import type { PartitionCall } from './options.js'
 
@@ -22,12 +15,12 @@ export interface ChosenPredictor {
 /** @throws UsageError where there are no parameters for what was asked; ParameterFileError where they cannot be read */
 export function choosePredictor(call: PartitionCall): ChosenPredictor {
   const { paramsFolder } = call
-  if (paramsFolder === undefined || !isReferenceFolder(paramsFolder)) {
+  if (paramsFolder === undefined || !isPublishedFolder(paramsFolder)) {
     const load = () => modelOf(call.spec.key, paramsFolder)
     // A board without shipped parameters is a wrong word; a folder that cannot be read is a failure.
     return ours(call, paramsFolder === undefined ? asUsage(load) : load())
   }
-  const parameters = loadReferenceParameters(paramsFolder)
+  const parameters = loadPublishedParameters(paramsFolder)
   return asUsage(() => reference(call, parameters))
 }
 
@@ -50,12 +43,12 @@ function ours({ networks, dataset }: PartitionCall, predictor: PerfModel): Chose
 
 function reference(
   { spec, networks, dataset, published }: PartitionCall,
-  parameters: ReferenceParameters,
+  parameters: PublishedParameters,
 ): ChosenPredictor {
   const platform = spec.key.toLowerCase()
   const models = networks.map((network) => network.model)
   return {
-    predictor: new ReferenceBoardPredictor(parameters, { platform, dataset, models, memoryBytes: 'unchecked' }),
+    predictor: new PublishedBoardPredictor(parameters, { platform, dataset, models, memoryBytes: 'unchecked' }),
     modelAt: (memFreq) => parameters.predictor({ model: models[0]!, platform, dataset, memFreq, oversubscribe: true }),
     notes: published === null ? ["upstream's parameters know no memory of tenants: device memory is not checked"] : [],
   }

@@ -1,3 +1,4 @@
+import { describeOutside } from '@pctodl/perf-model'
 import { type Configuration, type GpuSpec, sameProcess, type Tenant } from '@pctodl/platform'
 import Table from 'cli-table3'
 import type { PublishedSearchResult } from '../published/published-search.js'
@@ -41,13 +42,20 @@ export function formatPartition(call: PartitionCall, result: FeasiblePartition, 
   }
   return [
     heading(call),
+    ...(result.boardLimitW === undefined
+      ? []
+      : [`the board takes at most ${result.boardLimitW} W, which is held in the place of the cap`]),
     tenants.toString(),
     `clocks      SM ${configuration.smClockMhz} MHz, memory ${configuration.memClockMhz} MHz`,
     `throughput  ${prediction.throughput.toFixed(1)} samples/s${several ? `, weighted ${result.weightedThroughput.toFixed(1)}` : ''}`,
     `power       ${prediction.powerW.toFixed(1)} W, ${marginW.toFixed(1)} W below the cap` +
-      (risk === undefined ? '' : `; exceeds it with probability ${risk.toPrecision(2)}`),
+      (risk === undefined ? '' : `; exceeds it with probability ${risk.toPrecision(2)}`) +
+      (result.alternatives === undefined || result.alternatives === 1
+        ? ''
+        : ` by itself, one of ${result.alternatives} kinds of plan within reach`),
     `utilisation SM ${prediction.smUtilPercent.toFixed(0)} %, memory ${prediction.memUtilPercent.toFixed(0)} %`,
     `search      ${result.evaluations} evaluations in ${elapsedMs.toFixed(1)} ms; stopped because ${stoppedWords[result.stoppedBecause]}`,
+    ...(result.domain?.outside ?? []).map(describeOutside),
     ...verification(call.spec, configuration),
   ].join('\n')
 }
@@ -106,8 +114,8 @@ export function verificationCommand(spec: GpuSpec, { tenants, smClockMhz, memClo
   const shares = tenants.map((tenant) => tenant.mpsPercent).join(',')
   const batches = tenants.map((tenant) => tenant.batchSize).join(',')
   return (
-    `pctodl-profile --backend sim --gpu ${spec.key} --models ${model} --single ` +
-    `--p ${shares} --b ${batches} --f ${smClockMhz} --mem-freq ${memClockMhz}`
+    `pctodl-profile --backend sim --gpu ${spec.key} --model ${model} --single ` +
+    `--shares ${shares} --batches ${batches} --sm-clock ${smClockMhz} --mem-clock ${memClockMhz}`
   )
 }
 

@@ -1,20 +1,19 @@
 import type { OperatingPoint } from '@pctodl/platform'
 
+/** Of a board with its tenants at one operating point. */
+export interface PublishedPrediction {
+  readonly throughput: number
+  readonly powerW: number
+  readonly smUtilPercent: number
+  readonly memUtilPercent: number
+}
+
 /**
- * What the published search asks of a predictor of one network at one memory clock. The `ReferencePredictor` of
+ * What the published search asks of a predictor of one network at one memory clock. The `PublishedPredictor` of
  * `@pctodl/perf-model` is one. The clock may be any real number.
  */
 export interface PublishedModel {
-  predictAll(
-    shares: readonly number[],
-    batches: readonly number[],
-    smClockMhz: number,
-  ): {
-    readonly throughput: number
-    readonly powerW: number
-    readonly smUtilPercent: number
-    readonly memUtilPercent: number
-  }
+  predictAll(shares: readonly number[], batches: readonly number[], smClockMhz: number): PublishedPrediction
 }
 
 /** Tenants in their order of admission: the published predictor treats the first one differently. */
@@ -30,13 +29,13 @@ export type PublishedState = OperatingPoint
 export class AskedModel {
   readonly #modelAt: (memClockMhz: number) => PublishedModel
   readonly #models = new Map<number, PublishedModel>()
-  readonly #answers = new Map<string, ReturnType<PublishedModel['predictAll']>>()
+  readonly #answers = new Map<string, PublishedPrediction>()
 
   constructor(modelAt: (memClockMhz: number) => PublishedModel) {
     this.#modelAt = modelAt
   }
 
-  predict({ shares, batches }: PublishedTenants, smClockMhz: number, memClockMhz: number) {
+  predict({ shares, batches }: PublishedTenants, smClockMhz: number, memClockMhz: number): PublishedPrediction {
     const key = `${shares}|${batches}|${smClockMhz}|${memClockMhz}`
     let answer = this.#answers.get(key)
     if (answer === undefined) {

@@ -20,7 +20,7 @@ export interface Evaluation {
  * Answers "how good is this composition in this memory state", once per question: the clock is solved and the
  * prediction made the first time, remembered afterwards. Counts the first times and says when the budget is spent.
  */
-export class Evaluator {
+export class CompositionEvaluator {
   readonly predictor: Predictor
   readonly problem: SearchProblem
   #evaluations = 0
@@ -29,10 +29,13 @@ export class Evaluator {
   #timed = false
   readonly #plainSum: boolean
 
-  constructor(predictor: Predictor, problem: SearchProblem) {
+  /** @param before whose budgets it goes on with: as many evaluations and as much time are spent as there */
+  constructor(predictor: Predictor, problem: SearchProblem, before?: CompositionEvaluator) {
     this.predictor = predictor
     this.problem = problem
-    this.#startMs = problem.now()
+    this.#startMs = before === undefined ? problem.now() : before.#startMs
+    this.#timed = before === undefined ? false : before.#timed
+    this.#evaluations = before?.evaluations ?? 0
     this.#plainSum = problem.weights.every((weight) => weight === 1)
   }
 
@@ -48,12 +51,20 @@ export class Evaluator {
     return undefined
   }
 
+  /** Everything that was found to keep all bounds. */
+  evaluated(): Evaluation[] {
+    return [...this.#known.values()].filter((evaluation) => evaluation !== undefined)
+  }
+
   /** From here on the time budget holds, counted from the beginning. */
   watchTime(): void {
     this.#timed = true
   }
 
-  /** Undefined where the composition breaks a bound: too much memory, over the cap at the lowest clock, a tenant too slow. */
+  /**
+   * Undefined where the composition breaks a bound: too much memory, over the cap at the lowest clock, a tenant too slow, too far
+   * from what the predictor was fitted to.
+   */
   evaluate(composition: Composition, memIndex: number): Evaluation | undefined {
     const key = compositionKey(composition, memIndex)
     const known = this.#known.get(key)
@@ -72,6 +83,7 @@ export class Evaluator {
     const solved = highestClock(predictor, problem, tenants, problem.memClocksMhz[memIndex]!)
     if (solved === undefined) return undefined
     const { smClockMhz, prediction } = solved
+    if (prediction.distance !== undefined && prediction.distance > problem.mostDistance) return undefined
     const bound = tightestBound(problem, composition, prediction)
     if (bound !== undefined && bound.ratio > 1) return undefined
     return { composition, memIndex, smClockMhz, prediction, score: this.#score(composition, prediction) }

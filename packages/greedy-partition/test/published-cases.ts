@@ -1,13 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
-
-/** Measurements of the published code that may lie beside a checkout; they are not part of the repository. */
-const shared = new URL('../../../../shared/data/', import.meta.url)
-
-export const sharedDataAbsent = !existsSync(new URL('golden_greedy.csv', shared))
-
-export const referenceParametersFolder = new URL('pctodl-params', shared)
-
-type Row = Readonly<Record<string, string>>
+import { goldenRows } from '@pctodl/reference-data'
 
 /** What the published search did with the published predictor, 31 cases with both variants of the search. */
 export interface PublishedRun {
@@ -37,7 +28,7 @@ export interface PublishedRun {
 const publishedMemClocks: Readonly<Record<string, readonly number[]>> = { '3080ti': [9501, 5001], a100: [1215] }
 
 export function publishedRuns(): PublishedRun[] {
-  return readCsv('golden_greedy.csv').map((row) => ({
+  return goldenRows('pctodl/golden_greedy.csv').map((row) => ({
     caseId: row['case_id']!,
     model: row['model']!,
     platform: row['platform']!,
@@ -69,7 +60,7 @@ export interface PublishedOptimum {
 }
 
 export function publishedOptima(): PublishedOptimum[] {
-  return readCsv('greedy_vs_exhaustive.csv')
+  return goldenRows('pctodl/greedy_vs_exhaustive.csv')
     .filter((row) => row['variant'] === 'standard')
     .map((row) => ({
       caseId: row['case_id']!,
@@ -81,14 +72,4 @@ export function publishedOptima(): PublishedOptimum[] {
 
 function optional(text: string | undefined): number | undefined {
   return text === undefined || text === '' ? undefined : Number(text)
-}
-
-function readCsv(name: string): Row[] {
-  const [header, ...rows] = readFileSync(new URL(name, shared), 'utf8').trim().split(/\r?\n/).map(fieldsOf)
-  return rows.map((fields) => Object.fromEntries(header!.map((column, i) => [column, fields[i] ?? ''])))
-}
-
-/** Fields between commas; commas within quotes belong to the field. */
-function fieldsOf(line: string): string[] {
-  return [...line.matchAll(/(?:^|,)(?:"([^"]*)"|([^,]*))/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
 }
