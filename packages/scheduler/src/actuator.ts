@@ -1,8 +1,6 @@
 import { type GpuLease, InvalidInputError, PctodlError, type Tenant, type TenantPool } from '@pctodl/platform'
 import type { Action, AppliedState } from './policy.js'
-import type { RunEventBody } from './run-event.js'
-
-export type Setter = 'powerLimitW' | 'memClockMhz' | 'smClockMhz'
+import type { RunEventBody, Setter } from './run-event.js'
 
 /** A limit first, then the memory, whose clock decides which SM clocks there are. */
 const setters: readonly Setter[] = ['powerLimitW', 'memClockMhz', 'smClockMhz']

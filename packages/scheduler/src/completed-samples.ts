@@ -7,7 +7,9 @@ export class CompletedSamples {
 
   update(counters: readonly TenantCounters[]): number {
     for (const { id, samples } of counters) {
-      this.#total += samples - (this.#byProcess.get(id) ?? 0)
+      // A counter that fell has counted nothing that could be known; from where it stands it counts on.
+      const before = this.#byProcess.get(id) ?? 0
+      if (samples > before) this.#total += samples - before
       this.#byProcess.set(id, samples)
     }
     return this.#total

@@ -9,11 +9,12 @@ export type {
   TenantWindow,
   WindowObservation,
 } from './policy.js'
-export type { ActionSource, RunEvent, RunEventBody } from './run-event.js'
+export type { ActionSource, RunEvent, RunEventBody, Setter } from './run-event.js'
 export { type Replay, type ReplayDifference, replayRun } from './replay.js'
-export type { Setter } from './actuator.js'
 export { PctodlPolicy, type PctodlPolicyOptions } from './pctodl/pctodl-policy.js'
-export { ReferencePolicy, type ReferencePolicyOptions } from './reference-policy.js'
-export { type PlanOptions, planPartition } from './plan-partition.js'
+export { PublishedPolicy, type PublishedPolicyOptions } from './published-policy.js'
+export { type ClockPlan, planClocks } from './plan-clocks.js'
+export { type PlanOptions, planPartition, type ServedNetworks } from './plan-partition.js'
+export { commonLoad, commonLoadPredictor, type LoadMix } from './common-load.js'
 export * from './shadow/index.js'
 export * from './evaluate/index.js'

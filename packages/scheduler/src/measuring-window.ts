@@ -1,12 +1,22 @@
-import type { Telemetry, TenantCounters } from '@pctodl/platform'
+import {
+  hasFallen,
+  type RateValidity,
+  stalledAfterMs,
+  type Telemetry,
+  type TenantCounters,
+  tenantRate,
+  worstValidity,
+} from '@pctodl/platform'
 import type { AppliedState, TenantWindow, WindowObservation } from './policy.js'
 
 /**
  * One measuring window, common to all tenants: counters are read at its two edges, telemetry in between. A tenant that was
- * restarted inside the window counts from its own start.
+ * restarted inside the window counts from its own start. What cannot be believed is marked, and its rate a lower bound or null.
  */
 export class MeasuringWindow {
   readonly startMs: number
+  /** Time of the counters' clock at which the run's time is 0, ms. */
+  readonly #originMs: number
   readonly #before: ReadonlyMap<number, TenantCounters>
   /** The last counters seen of every process of the window, also of those that have ended since. */
   readonly #latest = new Map<number, TenantCounters>()
@@ -15,15 +25,18 @@ export class MeasuringWindow {
   readonly #memClock = new RunningMean()
   readonly #smUtil = new RunningMean()
   readonly #memUtil = new RunningMean()
+  /** What was seen of a process between the edges that its counters at the edges do not show. */
+  readonly #seen = new Map<number, RateValidity>()
   #reconfigured = false
 
-  constructor(startMs: number, counters: readonly TenantCounters[]) {
+  constructor(startMs: number, counters: readonly TenantCounters[], originMs = 0) {
     this.startMs = startMs
+    this.#originMs = originMs
     this.#before = new Map(counters.map((counter) => [counter.id, counter]))
   }
 
   add(telemetry: Telemetry, counters: readonly TenantCounters[], reconfiguring: boolean): void {
-    for (const counter of counters) this.#latest.set(counter.id, counter)
+    for (const counter of counters) this.#look(counter, telemetry.timeMs)
     this.#power.add(telemetry.powerAverageW)
     this.#smClock.add(telemetry.smClockMhz)
     this.#memClock.add(telemetry.memClockMhz)
@@ -39,10 +52,13 @@ export class MeasuringWindow {
     counters: readonly TenantCounters[],
     applied: AppliedState,
   ): WindowObservation {
+    for (const counter of counters) this.#look(counter, this.#originMs + endMs)
     const tenants = counters.map((counter) => this.#tenantWindow(counter, endMs))
-    for (const counter of counters) this.#latest.set(counter.id, counter)
     let samples = 0
-    for (const [id, latest] of this.#latest) samples += latest.samples - (this.#before.get(id)?.samples ?? 0)
+    // Of a counter that fell nothing is known, and nothing is the least that it can have counted.
+    for (const [id, latest] of this.#latest) {
+      if (this.#seen.get(id) !== 'unknown') samples += latest.samples - (this.#before.get(id)?.samples ?? 0)
+    }
     return {
       iteration,
       startMs: this.startMs,
@@ -54,7 +70,8 @@ export class MeasuringWindow {
       memClockMhz: this.#memClock.mean,
       smUtilPercent: this.#smUtil.mean,
       memUtilPercent: this.#memUtil.mean,
-      throughput: tenants.reduce((sum, tenant) => sum + tenant.throughput, 0),
+      throughput: tenants.reduce((sum, tenant) => sum + (tenant.throughput ?? 0), 0),
+      validity: worstValidity(tenants.map(({ validity = 'ok' }) => validity)),
       samples,
       tenants,
       applied,
@@ -62,24 +79,34 @@ export class MeasuringWindow {
     }
   }
 
+  #look(counter: TenantCounters, nowMs: number): void {
+    const last = this.#latest.get(counter.id) ?? this.#before.get(counter.id)
+    if (last && hasFallen(last, counter)) this.#seen.set(counter.id, 'unknown')
+    else if (isStalled(counter, nowMs) && !this.#seen.has(counter.id)) this.#seen.set(counter.id, 'stalled')
+    this.#latest.set(counter.id, counter)
+  }
+
   #tenantWindow(after: TenantCounters, endMs: number): TenantWindow {
-    const before = this.#before.get(after.id)
-    const samples = after.samples - (before?.samples ?? 0)
-    const batches = after.batches - (before?.batches ?? 0)
-    const latencySumMs = after.latencySumMs - (before?.latencySumMs ?? 0)
-    // Counters move in whole batches. From completion to completion no batch is cut by an edge; a process that completed
-    // nothing before the window, or nothing within it, is measured over the window itself.
-    const spanMs =
-      before !== undefined && before.batches > 0 && batches > 0
-        ? after.lastCompletionMs - before.lastCompletionMs
-        : endMs - this.startMs
+    const { samplesPerS, validity, batches, latencySumMs } = tenantRate(
+      this.#before.get(after.id),
+      after,
+      this.#originMs + this.startMs,
+      this.#originMs + endMs,
+    )
+    const seen = this.#seen.get(after.id) ?? 'ok'
     return {
       tenant: after.tenant,
-      throughput: spanMs > 0 ? (samples / spanMs) * 1000 : 0,
+      throughput: seen === 'unknown' ? null : samplesPerS,
+      validity: worstValidity([validity, seen]),
       latencyMs: batches > 0 ? latencySumMs / batches : null,
       failure: after.state === 'failed' ? (after.failure ?? 'failed') : null,
     }
   }
+}
+
+function isStalled(counter: TenantCounters, nowMs: number): boolean {
+  if (counter.state !== 'running') return counter.state === 'stalled'
+  return nowMs - counter.lastCompletionMs > stalledAfterMs(counter)
 }
 
 class RunningMean {

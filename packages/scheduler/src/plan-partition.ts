@@ -1,23 +1,43 @@
-import { type PartitionOptions, partition } from '@pctodl/greedy-partition'
+import { type NetworkDemand, type PartitionOptions, partition } from '@pctodl/greedy-partition'
 import type { Predictor } from '@pctodl/perf-model'
-import { type Configuration, InfeasibleCapError, PctodlError } from '@pctodl/platform'
+import { type Configuration, InfeasibleCapError, InvalidInputError, PctodlError } from '@pctodl/platform'
 
-/** The partitioner's options for one network. */
-export interface PlanOptions extends Omit<PartitionOptions, 'models'> {
-  readonly model: string
+/** The networks that tenants serve: one by its name, or a list of them with what is asked of each. */
+export interface ServedNetworks {
+  /** One network. */
+  readonly model?: string
+  /** One or several; each of several gets at least one tenant. Instead of `model`. */
+  readonly models?: string | readonly NetworkDemand[]
+}
+
+/** The partitioner's options, its networks as a policy is told them. */
+export interface PlanOptions extends Omit<PartitionOptions, 'models'>, ServedNetworks {}
+
+/** @throws InvalidInputError where both or neither of `model` and `models` are given */
+export function servedNetworks({ model, models }: ServedNetworks): string | readonly NetworkDemand[] {
+  const served = models ?? model
+  if (served === undefined || (model !== undefined && models !== undefined)) {
+    throw new InvalidInputError('models', models, 'the networks to serve, in one of model and models')
+  }
+  return served
 }
 
 /**
- * The best configuration for one network under a cap, or an error where there is none.
+ * The best configuration for one network or several under a cap, or an error where there is none.
  *
  * @throws InfeasibleCapError naming the lowest cap that can be kept; PctodlError `INFEASIBLE_PLAN` where memory or latency
  *   stand in the way
  */
-export function planPartition(predictor: Predictor, { model, ...options }: PlanOptions): Configuration {
-  const result = partition(predictor, { ...options, models: model })
+export function planPartition(predictor: Predictor, { model, models, ...options }: PlanOptions): Configuration {
+  const served = servedNetworks({
+    ...(model === undefined ? {} : { model }),
+    ...(models === undefined ? {} : { models }),
+  })
+  const result = partition(predictor, { ...options, models: served })
   if (result.feasible) return result.configuration
   if (result.reason === 'power-cap' && result.lowestFeasibleCapW !== null) {
-    throw new InfeasibleCapError(options.powerCapW, result.lowestFeasibleCapW, `${model} on ${predictor.spec.name}`)
+    const names = typeof served === 'string' ? served : served.map((demand) => demand.model).join(', ')
+    throw new InfeasibleCapError(options.powerCapW, result.lowestFeasibleCapW, `${names} on ${predictor.spec.name}`)
   }
   throw new PctodlError('INFEASIBLE_PLAN', result.message)
 }

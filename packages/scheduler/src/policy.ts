@@ -1,4 +1,4 @@
-import type { Telemetry, Tenant } from '@pctodl/platform'
+import type { RateValidity, Telemetry, Tenant } from '@pctodl/platform'
 
 /** What a policy asks for. A field that is absent stays as it is; `unlocked` hands the clock back to the firmware. */
 export interface Action {
@@ -37,6 +37,12 @@ export interface SampleObservation {
   readonly smClockRefusedMs: number
   /** Tenants that are not running any more. */
   readonly failures: readonly TenantFailure[]
+  /** Share of the running tenants that complete batches, 0..1; null where none runs. */
+  readonly activeShare?: number | null
+  /** Time after which the slowest tenant is missed when it stands still, ms. */
+  readonly stallNoticeMs?: number
+  /** What another meter says of the board's power, W; null where there is none or it has not answered. */
+  readonly meterPowerW?: number | null
 }
 
 export interface TenantFailure {
@@ -46,8 +52,10 @@ export interface TenantFailure {
 
 export interface TenantWindow {
   readonly tenant: Tenant
-  /** Samples/s in the window. */
-  readonly throughput: number
+  /** Samples/s in the window; a lower bound where `validity` is not `ok`, null where not even that is known. */
+  readonly throughput: number | null
+  /** Whether the rate can be believed; absent in records of versions that did not say. */
+  readonly validity?: RateValidity
   /** Mean latency of the batches completed in the window, ms; null where none was. */
   readonly latencyMs: number | null
   /** Why the tenant is not running, where it failed. */
@@ -67,8 +75,10 @@ export interface WindowObservation {
   readonly memClockMhz: number | null
   readonly smUtilPercent: number | null
   readonly memUtilPercent: number | null
-  /** Samples/s over all tenants. */
+  /** Samples/s over all tenants; a lower bound where `validity` is not `ok`. */
   readonly throughput: number
+  /** The worst of the tenants'; absent in records of versions that did not say. */
+  readonly validity?: RateValidity
   /** Samples completed in the window, also by processes that ended in it. */
   readonly samples: number
   readonly tenants: readonly TenantWindow[]

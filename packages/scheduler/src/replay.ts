@@ -1,6 +1,7 @@
 import type { Tenant } from '@pctodl/platform'
 import type { Action, AppliedState, Decision, PowerCapPolicy } from './policy.js'
 import type { ActionSource, RunEvent } from './run-event.js'
+import { toldCapW } from './run-policy.js'
 
 /** Something that the replayed policy did otherwise than the recorded one. */
 export interface ReplayDifference {
@@ -57,7 +58,18 @@ class Replayer {
       pending = undefined
       const { timeMs, telemetry, reconfiguring, smClockRefusedMs, failures } = sample
       const applied = { ...inForce, tenants: this.#tenants }
-      const seen = { timeMs, telemetry, powerCapW: capW, applied, reconfiguring, smClockRefusedMs, failures }
+      const seen = {
+        timeMs,
+        telemetry,
+        powerCapW: capW,
+        applied,
+        reconfiguring,
+        smClockRefusedMs,
+        failures,
+        ...(sample.activeShare === undefined ? {} : { activeShare: sample.activeShare }),
+        ...(sample.stallNoticeMs === undefined ? {} : { stallNoticeMs: sample.stallNoticeMs }),
+        ...(sample.meterPowerW === undefined ? {} : { meterPowerW: sample.meterPowerW }),
+      }
       inForce = this.#call(timeMs, 'sample', inForce, () => this.#policy.onSample(seen))
       const { onIdle } = this.#policy
       if (onIdle) {
@@ -66,10 +78,12 @@ class Replayer {
       }
     }
     let capW = 0
+    let tolerancePercent = 0
     for (this.#position = 0; this.#position < this.#events.length; this.#position++) {
       const event = this.#events[this.#position]!
       if (event.type === 'run-start') {
-        capW = event.caps[0]!.powerCapW
+        tolerancePercent = event.sensorTolerancePercent ?? 0
+        capW = toldCapW(event.caps[0]!.powerCapW, tolerancePercent)
         inForce = { ...inForce, powerLimitW: event.powerLimitW }
         inForce = this.#call(0, 'start', inForce, () => this.#policy.start(capW))
       } else if (event.type === 'sample') {
@@ -79,9 +93,15 @@ class Replayer {
       } else if (event.type === 'window') {
         windows++
         const applied = { ...event.window.applied, tenants: this.#tenants }
-        inForce = this.#call(event.timeMs, 'window', inForce, () => this.#policy.onWindow({ ...event.window, applied }))
+        inForce = this.#call(event.timeMs, 'window', inForce, () =>
+          this.#policy.onWindow({
+            ...event.window,
+            powerCapW: toldCapW(event.window.powerCapW, tolerancePercent),
+            applied,
+          }),
+        )
       } else if (event.type === 'cap') {
-        capW = event.powerCapW
+        capW = toldCapW(event.powerCapW, tolerancePercent)
         const applied = { ...inForce, tenants: this.#tenants }
         inForce = this.#call(event.timeMs, 'cap-change', inForce, () => this.#policy.onCapChange(capW, applied))
       }

@@ -1,6 +1,8 @@
 import type { CapStep, Telemetry, Tenant, TenantState } from '@pctodl/platform'
-import type { Setter } from './actuator.js'
 import type { Action, AppliedState, Decision, TenantFailure, WindowObservation } from './policy.js'
+
+/** What of a board a policy can set. */
+export type Setter = 'powerLimitW' | 'memClockMhz' | 'smClockMhz'
 
 /** Who asked for an action. */
 export type ActionSource = 'start' | 'cap-change' | 'sample' | 'window' | 'idle'
@@ -18,6 +20,8 @@ export type RunEventBody =
       readonly samplePeriodMs: number
       /** Board power limit as it was found, W. */
       readonly powerLimitW: number
+      /** Share of the cap that policies were not told of, percent: room for what the sensor may read too little. */
+      readonly sensorTolerancePercent?: number
       /** Whatever the caller wants to be kept with the record, e.g. the options of its command line. */
       readonly about?: Readonly<Record<string, unknown>>
     }
@@ -52,6 +56,9 @@ export type RunEventBody =
       readonly inForce: Omit<AppliedState, 'tenants'>
       /** Samples completed since the run began. */
       readonly completed: number
+      readonly activeShare?: number | null
+      readonly stallNoticeMs?: number
+      readonly meterPowerW?: number | null
     }
   | { readonly type: 'window'; readonly window: WindowObservation }
   | { readonly type: 'run-end'; readonly outcome: 'done' | 'failed' | 'aborted'; readonly message?: string }

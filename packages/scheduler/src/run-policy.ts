@@ -15,6 +15,7 @@ import { CompletedSamples } from './completed-samples.js'
 import { MeasuringWindow } from './measuring-window.js'
 import type { Action, AppliedState, PowerCapPolicy, TenantFailure, WindowObservation } from './policy.js'
 import type { ActionSource, RunEvent, RunEventBody } from './run-event.js'
+import { TenantActivity } from './tenant-activity.js'
 
 export interface RunOptions {
   readonly gpu: Gpu
@@ -28,6 +29,14 @@ export interface RunOptions {
   readonly windowMs?: number
   /** Default 100. */
   readonly samplePeriodMs?: number
+  /**
+   * A cap is meant in the watts that the board itself reads, as its own power limit is. Where true watts must stay below it,
+   * this is the room to keep for a sensor that reads too little, percent: every policy is told a cap that is lower by as much,
+   * and gives up the throughput of these watts on every board whose sensor is right. Default 0.
+   */
+  readonly sensorTolerancePercent?: number
+  /** Another meter's power of this board, W: its newest reading, null where it has none. Policies see it beside the board's. */
+  readonly meter?: () => number | null
   readonly signal?: AbortSignal
   /** Called with each reading, from the first moment of the run to its last. */
   readonly onSample?: (timeMs: number, telemetry: Telemetry, powerCapW: number, applied: AppliedState) => void
@@ -46,7 +55,10 @@ export interface RunOptions {
  * @throws what the policy, the board or the pool throws, after everything has been released; the signal's reason if aborted
  */
 export async function runPolicy(options: RunOptions): Promise<void> {
-  const { iterations, windowMs = 5000, samplePeriodMs = 100 } = options
+  const { iterations, windowMs = 5000, samplePeriodMs = 100, sensorTolerancePercent = 0 } = options
+  if (!(sensorTolerancePercent >= 0 && sensorTolerancePercent < 50)) {
+    throw new InvalidInputError('sensorTolerancePercent', sensorTolerancePercent, 'a percentage from 0 to below 50')
+  }
   if (!Number.isInteger(iterations) || iterations < 1) {
     throw new InvalidInputError('iterations', iterations, 'an integer of at least 1')
   }
@@ -62,6 +74,7 @@ class Run {
   readonly #windowMs: number
   readonly #samplePeriodMs: number
   readonly #completed = new CompletedSamples()
+  readonly #activity = new TenantActivity()
   readonly #states = new Map<number, TenantState>()
   #startMs: number
 
@@ -78,7 +91,7 @@ class Run {
     const signal = this.#options.signal ? anySignal([this.#options.signal, ending.signal]) : ending.signal
     const { powerLimitW, uuid } = await gpu.info()
     const powerCapW = capAt(caps, 0)
-    const first = policy.start(powerCapW)
+    const first = policy.start(this.#told(powerCapW))
     const lease = await gpu.acquire()
     const actuator = new Actuator(lease, pool, powerLimitW, signal, (event) => this.#emit(event))
     this.#startMs = clock.now()
@@ -93,6 +106,7 @@ class Run {
       windowMs: this.#windowMs,
       samplePeriodMs: this.#samplePeriodMs,
       powerLimitW,
+      sensorTolerancePercent: this.#options.sensorTolerancePercent ?? 0,
       ...(this.#options.about ? { about: this.#options.about } : {}),
     })
     let end: RunEventBody = { type: 'run-end', outcome: 'failed' }
@@ -119,7 +133,7 @@ class Run {
   async #watch(actuator: Actuator, firstCapW: number, signal: AbortSignal): Promise<void> {
     const { gpu, pool, clock, policy, caps, iterations } = this.#options
     let powerCapW = firstCapW
-    let window = new MeasuringWindow(0, pool.counters())
+    let window = new MeasuringWindow(0, pool.counters(), this.#startMs)
     let windowStartedAt = clock.date()
     let samplesTaken = 0
     for (let iteration = 1; iteration <= iterations; ) {
@@ -139,26 +153,39 @@ class Run {
       const completed = this.#completed.update(counters)
       const failures = failuresOf(counters)
       const { tenants: _, ...inForce } = actuator.applied
-      const seen = { telemetry, powerCapW, reconfiguring, smClockRefusedMs, failures, inForce, completed }
+      const activity = this.#activity.update(timeMs, counters)
+      const meterPowerW = this.#options.meter?.() ?? null
+      const noticed = { telemetry, reconfiguring, smClockRefusedMs, failures, ...activity, meterPowerW }
+      const seen = { ...noticed, powerCapW, inForce, completed }
       this.#emit({ type: 'sample', ...seen }, timeMs)
 
       if (timeMs >= iteration * this.#windowMs) {
         const closed = window.close(iteration, timeMs, powerCapW, counters, actuator.applied)
         this.#options.onWindow?.(closed, windowStartedAt)
         this.#emit({ type: 'window', window: closed }, timeMs)
-        window = new MeasuringWindow(timeMs, counters)
+        window = new MeasuringWindow(timeMs, counters, this.#startMs)
         windowStartedAt = clock.date()
         iteration++
-        await this.#carryOut(actuator, 'window', policy.onWindow(closed), timeMs)
+        await this.#carryOut(
+          actuator,
+          'window',
+          policy.onWindow({ ...closed, powerCapW: this.#told(powerCapW) }),
+          timeMs,
+        )
       }
       const capNow = capAt(caps, timeMs)
       if (capNow !== powerCapW) {
         powerCapW = capNow
         this.#emit({ type: 'cap', powerCapW }, timeMs)
-        await this.#carryOut(actuator, 'cap-change', policy.onCapChange(powerCapW, actuator.applied), timeMs)
+        await this.#carryOut(
+          actuator,
+          'cap-change',
+          policy.onCapChange(this.#told(powerCapW), actuator.applied),
+          timeMs,
+        )
       }
       const { applied } = actuator
-      const sample = { timeMs, telemetry, powerCapW, applied, reconfiguring, smClockRefusedMs, failures }
+      const sample = { ...noticed, timeMs, powerCapW: this.#told(powerCapW), applied }
       await this.#carryOut(actuator, 'sample', policy.onSample(sample), timeMs)
       if (policy.onIdle) await this.#carryOut(actuator, 'idle', policy.onIdle(timeMs, actuator.applied), timeMs)
     }
@@ -180,6 +207,11 @@ class Run {
     }
   }
 
+  /** The cap that policies are told, W. */
+  #told(powerCapW: number): number {
+    return toldCapW(powerCapW, this.#options.sensorTolerancePercent)
+  }
+
   #timeMs(): number {
     return this.#options.clock.now() - this.#startMs
   }
@@ -187,6 +219,11 @@ class Run {
   #emit(event: RunEventBody, timeMs = this.#timeMs()): void {
     this.#options.onEvent?.({ timeMs, ...event })
   }
+}
+
+/** The cap that policies are told where a tolerance for the sensor is kept free, W. */
+export function toldCapW(powerCapW: number, sensorTolerancePercent = 0): number {
+  return powerCapW * (1 - sensorTolerancePercent / 100)
 }
 
 const none: readonly TenantFailure[] = []

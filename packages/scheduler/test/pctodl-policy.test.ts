@@ -1,7 +1,7 @@
 import { loadPerfModel } from '@pctodl/perf-model'
 import { InfeasibleCapError, smClocksAt, type Telemetry } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
-import { type AppliedState, PctodlPolicy, type PctodlPolicyOptions, type WindowObservation } from '../src/index.js'
+import { type AppliedState, PctodlPolicy, type PctodlPolicyOptions, type SampleObservation } from '../src/index.js'
 
 const predictor = loadPerfModel('3080Ti')
 
@@ -24,7 +24,13 @@ const telemetry: Telemetry = {
 
 const applied: AppliedState = { tenants: [], smClockMhz: null, memClockMhz: null, powerLimitW: 350 }
 
-function sample(policy: PctodlPolicy, timeMs: number, powerCapW: number, powerW: number | null) {
+function sample(
+  policy: PctodlPolicy,
+  timeMs: number,
+  powerCapW: number,
+  powerW: number | null,
+  more: Partial<SampleObservation> = {},
+) {
   return policy.onSample({
     timeMs,
     telemetry: { ...telemetry, powerAverageW: powerW, powerInstantW: powerW },
@@ -33,11 +39,12 @@ function sample(policy: PctodlPolicy, timeMs: number, powerCapW: number, powerW:
     reconfiguring: false,
     smClockRefusedMs: 0,
     failures: [],
+    ...more,
   })
 }
 
 describe('the pctodl policy', () => {
-  it('starts with a plan under the cap, on supported clocks, with a back-stop above the cap', () => {
+  it("starts with a plan under the cap, on supported clocks, with the board's own limit half a percent above the cap", () => {
     const action = policyFor().start(130)
     const { tenants, smClockMhz, memClockMhz } = action as Required<typeof action>
     expect(tenants.reduce((sum, tenant) => sum + tenant.mpsPercent, 0)).toBeLessThanOrEqual(100)
@@ -48,12 +55,22 @@ describe('the pctodl policy', () => {
       memClockMhz: memClockMhz as number,
     })
     expect(prediction.powerW).toBeLessThanOrEqual(130)
-    expect(action.powerLimitW).toBe(143)
+    expect(action.powerLimitW).toBe(130.6)
   })
 
   it('keeps the back-stop within the board, and leaves the limit alone when told to', () => {
-    expect(policyFor({ model: 'mnasnet1_0' }).start(340).powerLimitW).toBe(350)
+    expect(policyFor({ model: 'mnasnet1_0' }).start(390).powerLimitW).toBe(350)
+    expect(policyFor({ backstopPercent: 10 }).start(130).powerLimitW).toBe(143)
     expect(policyFor({ backstopPercent: null }).start(130)).not.toHaveProperty('powerLimitW')
+  })
+
+  it('aims at the cap in the watts that the board reads, with nothing kept free for its sensor', () => {
+    const policy = policyFor()
+    policy.start(150)
+    const reasons = Array.from({ length: 100 }, (_, i) => sample(policy, 100 * i, 150, 100)?.reason ?? '')
+    const targetsW = reasons.flatMap((reason) => /target of ([\d.]+) W/.exec(reason)?.[1] ?? []).map(Number)
+    expect(Math.max(...targetsW)).toBeGreaterThan(149)
+    expect(Math.max(...targetsW)).toBeLessThanOrEqual(150)
   })
 
   it('refuses to start under a cap that nothing keeps, naming one that can be kept', () => {
@@ -115,17 +132,9 @@ describe('the pctodl policy', () => {
     const policy = policyFor({ model: 'maxvit_t' })
     const { tenants } = policy.start(250)
     const bytes = (list: typeof tenants) => list!.reduce((sum, tenant) => sum + predictor.memoryBytes(tenant), 0)
-    const window = {
-      powerCapW: 250,
-      reconfigured: false,
-      tenants: tenants!.map((tenant, i) => ({
-        tenant,
-        throughput: 0,
-        latencyMs: null,
-        failure: i === 0 ? 'out of memory: needs 2 GiB, 1 GiB are free' : null,
-      })),
-    } as unknown as WindowObservation
-    for (let i = 0; i < 8; i++) policy.onWindow(window)
-    expect(bytes(policy.onWindow(window)!.tenants)).toBeLessThan(bytes(tenants))
+    const failures = [{ tenant: tenants![0]!, failure: 'out of memory: needs 2 GiB, 1 GiB are free' }]
+    const told = (timeMs: number) => sample(policy, timeMs, 250, 200, { failures })
+    for (let i = 0; i < 8; i++) expect(told(100 * i)).toHaveProperty('tenants')
+    expect(bytes(told(1000)!.tenants)).toBeLessThan(bytes(tenants))
   })
 })

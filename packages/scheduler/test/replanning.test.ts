@@ -8,6 +8,8 @@ const tenantsOf = (shares: readonly number[], batchSize: number): Tenant[] =>
   shares.map((mpsPercent) => ({ model: 'resnet50', mpsPercent, batchSize }))
 const present = { tenants: tenantsOf([50, 50], 4), memClockMhz: 9501 }
 const better: Configuration = { tenants: tenantsOf([50, 50], 32), memClockMhz: 9501, smClockMhz: 900 }
+const alike: Configuration = { tenants: tenantsOf([40, 60], 4), memClockMhz: 9501, smClockMhz: 1560 }
+const quicker: Configuration = { tenants: tenantsOf([25, 25, 25, 25], 32), memClockMhz: 9501, smClockMhz: 750 }
 const restarting: Configuration = { tenants: tenantsOf([25, 25, 25, 25], 32), memClockMhz: 9501, smClockMhz: 900 }
 
 function replanning(plan: Configuration | undefined) {
@@ -37,18 +39,42 @@ const context = (timeMs: number, more: Partial<ReplanContext> = {}): ReplanConte
 })
 
 describe('Replanning', () => {
-  it('plans at once after a cap change, and changes tenants only later', () => {
-    const { made, asked } = replanning(better)
+  it('plans at once after a cap change, and judges a small gain later, by measurement', () => {
+    const { made, asked } = replanning(alike)
     made.capChanged(100_000)
     expect(made.step(context(100_100))).toBeUndefined()
     expect(asked).toEqual([180])
     for (let timeMs = 100_200; timeMs < 135_000; timeMs += 100) expect(made.step(context(timeMs))).toBeUndefined()
-    expect(made.step(context(135_000))).toMatchObject({ plan: better, forThroughput: true })
+    expect(made.step(context(135_000))).toMatchObject({ plan: alike, forThroughput: true })
+    expect(made.pending).toBe(false)
+  })
+
+  it('changes tenants after the clocks for a large gain where caps have lasted long enough to pay for the restarts', () => {
+    const { made } = replanning(better)
+    made.capChanged(100_000)
+    made.step(context(100_100))
+    expect(made.step(context(101_900, { settled: false }))).toBeUndefined()
+    expect(made.step(context(102_000, { settled: false }))).toMatchObject({ plan: better, forThroughput: false })
+  })
+
+  it('waits where caps have not lasted, until this one has', () => {
+    const { made } = replanning(quicker)
+    for (const timeMs of [50_000, 52_000, 54_000]) made.capChanged(timeMs)
+    made.step(context(54_100))
+    expect(made.step(context(54_200))).toBeUndefined()
+    let timeMs = 54_300
+    while (made.pending && timeMs < 80_000) {
+      if (made.step(context(timeMs, { settled: false }))) break
+      timeMs += 100
+    }
+    // Four processes of four for 4 s: as long as that takes to regain.
+    expect(timeMs).toBeGreaterThan(56_000)
+    expect(timeMs).toBeLessThan(80_000)
     expect(made.pending).toBe(false)
   })
 
   it('waits for the clock to rest', () => {
-    const { made } = replanning(better)
+    const { made } = replanning(alike)
     made.capChanged(0)
     made.step(context(100))
     expect(made.step(context(60_000, { settled: false }))).toBeUndefined()

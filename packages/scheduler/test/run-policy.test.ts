@@ -50,6 +50,13 @@ async function run(policy: PowerCapPolicy, options: Partial<RunOptions> = {}) {
 }
 
 describe('a run', () => {
+  it('samples as often as asked, also every half millisecond', async () => {
+    const { finished, times } = await run(scripted(), { samplePeriodMs: 0.5, windowMs: 10, iterations: 1 })
+    await finished
+    expect(times.length).toBeGreaterThanOrEqual(20)
+    await expect((await run(scripted(), { samplePeriodMs: 0 })).finished).rejects.toThrow(InvalidInputError)
+  })
+
   it('closes the windows asked for, with the figures of the board', async () => {
     const { finished, windows, gpu } = await run(scripted())
     await finished
@@ -61,10 +68,10 @@ describe('a run', () => {
     const [first, , third] = windows
     expect(first!.reconfigured).toBe(true)
     expect(third).toMatchObject({ reconfigured: false, smClockMhz: 900, memClockMhz: 1215, powerCapW: 200 })
-    const sum = third!.tenants.reduce((total, tenant) => total + tenant.throughput, 0)
+    const sum = third!.tenants.reduce((total, tenant) => total + tenant.throughput!, 0)
     expect(third!.throughput).toBe(sum)
     expect(third!.throughput).toBeGreaterThan(first!.throughput)
-    expect(third!.tenants[0]!.latencyMs! * (third!.tenants[0]!.throughput / 32)).toBeCloseTo(1000, -1)
+    expect(third!.tenants[0]!.latencyMs! * (third!.tenants[0]!.throughput! / 32)).toBeCloseTo(1000, -1)
     expect(third!.powerAverageW!).toBeGreaterThan(gpu.physics.power.idleW)
     expect(third!.powerMaxW!).toBeGreaterThanOrEqual(third!.powerAverageW!)
   })

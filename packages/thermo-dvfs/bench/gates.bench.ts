@@ -1,8 +1,8 @@
 /** The table "What it achieves" of the README: many seeds of the toy board, worst figures. */
-import { ClockController, referencePower } from '../src/index.js'
+import { ClockController, publishedPower } from '../src/index.js'
 import { clocksMhz, law, measure, run, ToyBoard } from '../test/toy-board.js'
 
-const modelAt = (clockMhz: number): number => referencePower(law, clockMhz)
+const modelAt = (clockMhz: number): number => publishedPower(law, clockMhz)
 const lowestW = modelAt(210)
 const plants: readonly ((modelW: number) => number)[] = [
   (modelW) => modelW,

@@ -1,5 +1,5 @@
 import { Bench } from 'tinybench'
-import { ClockController, ReferenceController, referencePower } from '../src/index.js'
+import { ClockController, PublishedController, publishedPower } from '../src/index.js'
 
 // The longest clock table of the boards we ship, and the most expensive case: a change of the cap in every step.
 const clocks = Array.from({ length: 127 }, (_, i) => 210 + 15 * i)
@@ -17,13 +17,13 @@ const law = {
 
 function controller(): ClockController {
   const made = new ClockController({ smClocksMhz: clocks, reading: 'one-second-average' })
-  made.setPlant(clocks.map((clock) => referencePower(law, clock)))
+  made.setPlant(clocks.map((clock) => publishedPower(law, clock)))
   return made
 }
 
 const steady = controller()
 const restless = controller()
-const reference = new ReferenceController(law, 150)
+const reference = new PublishedController(law, 150)
 let steadyMs = 0
 let restlessMs = 0
 
@@ -51,7 +51,7 @@ bench
       loading: false,
     })
   })
-  .add('ReferenceController.step', () => {
+  .add('PublishedController.step', () => {
     reference.step(900, 149)
   })
 await bench.run()

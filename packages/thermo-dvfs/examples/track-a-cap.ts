@@ -4,7 +4,7 @@ const smClocksMhz = Array.from({ length: 81 }, (_, i) => 210 + 15 * i)
 const modelledPowerW = (clockMhz: number) => 60 + 0.14 * (clockMhz - 210)
 const boardPowerW = (clockMhz: number) => 1.12 * modelledPowerW(clockMhz) // what no model knows
 
-export function track(powerCapW: number) {
+export function track(powerCapW: number): { smClockMhz: number; powerW: number; status: string } {
   const controller = new ClockController({ smClocksMhz, reading: 'one-second-average' })
   controller.setPlant(smClocksMhz.map(modelledPowerW)) // again after every repartition
 

@@ -44,6 +44,16 @@ export class AppliedPower {
 
   /** Highest minus lowest power in a window, W. */
   spread(fromMs: number, toMs: number): number {
+    const { low, high } = this.#extremes(fromMs, toMs)
+    return high - low
+  }
+
+  /** Highest power in a window, W. */
+  highest(fromMs: number, toMs: number): number {
+    return this.#extremes(fromMs, toMs).high
+  }
+
+  #extremes(fromMs: number, toMs: number): { readonly low: number; readonly high: number } {
     let low = Number.POSITIVE_INFINITY
     let high = Number.NEGATIVE_INFINITY
     for (let i = this.#count - 1; i >= 0; i--) {
@@ -53,7 +63,7 @@ export class AppliedPower {
       high = Math.max(high, this.#powersW[slot]!)
       if (this.#startsMs[slot]! <= fromMs) break
     }
-    return high - low
+    return { low, high }
   }
 
   state(): AppliedPowerState {

@@ -1,68 +1,45 @@
 import { InvalidInputError } from '@pctodl/platform'
-import { AVERAGE_WINDOW_MS, BoardEstimate, type BoardEstimateState, type ClockObservation } from './board-estimate.js'
+import { BarredClock, type BarredClockState } from './barred-clock.js'
+import { BlindDescent, type BlindDescentState } from './blind-descent.js'
+import { BoardObserver, type BoardObserverState } from './board-observer.js'
+import { CapLaw, type CapLawState, type LawReadings, LOOK_BACK_MS } from './cap-law.js'
+import type { ClockAction, ClockStatus } from './clock-action.js'
+import { assertObservation, assertPlant } from './clock-input.js'
+import type { ClockObservation } from './clock-observation.js'
 import {
   assertClockControllerOptions,
   type ClockControllerOptions,
   type ClockTuning,
   defaultClockTuning,
 } from './clock-tuning.js'
-
-/**
- * - `tracking`: moving, or not yet sure;
- * - `settled`: the highest clock that keeps the cap, unchanged for three seconds;
- * - `infeasible`: at the lowest clock and still above the cap;
- * - `blind`: no usable reading, or sensors that contradict each other.
- */
-export type ClockStatus = 'tracking' | 'settled' | 'infeasible' | 'blind'
-
-export interface ClockAction {
-  /** The clock to lock, MHz: always a supported one. */
-  readonly smClockMhz: number
-  readonly status: ClockStatus
-  /** Estimated minus modelled power at that clock, W. */
-  readonly biasW: number
-  /** Estimated power at that clock once the tenants run, W. */
-  readonly estimatedPowerW: number
-  /** Power that a clock may be raised to, W. */
-  readonly targetPowerW: number
-  /** The board has not been running the requested clock: throttled by its firmware, or the request was lost. */
-  readonly clockMismatch: boolean
-}
+import { PowerTarget } from './power-target.js'
 
 /** Everything that a controller remembers, safe for JSON. */
 export interface ClockControllerState {
-  readonly version: 1
+  readonly version: 3
   readonly memory: ClockMemory
-  readonly board: BoardEstimateState
+  readonly board: BoardObserverState
+  readonly law: CapLawState
+  readonly barred: BarredClockState
+  readonly blind: BlindDescentState
 }
 
 interface ClockMemory {
   started: boolean
   plantChanged: boolean
   timeMs: number
+  /** Of the state that is asked for. */
   index: number
   /** The cap that was last fed forward, W. */
   plannedCapW: number
   changedMs: number
   infeasible: boolean
-  steppedBlindMs: number
-  /** A state that proved too high, and until when it is not tried again. */
-  barredIndex: number
-  barredUntilMs: number
-  barredForMs: number
+  /** The board's own limit holds the cap. */
+  held: boolean
 }
 
 const SETTLED_MS = 3000
 const CAP_CHANGE_PERCENT = 0.5
-const AVERAGE_GUARD_MS = AVERAGE_WINDOW_MS + 300
-const INSTANT_GUARD_MS = 600
-const BLIND_STEP_MS = 1000
-const BLIND_STEP_PERCENT = 3
-/** Longest bar, in first bars. */
-const LONGEST_BAR = 64
-/** At most 1 % of the seconds may exceed the cap by more than 1 %: 2.5 standard deviations below 101 % (2.33 would do). */
-const VIOLATION_PERCENT = 101
-const VIOLATION_SIGMAS = 2.5
 /** Hysteresis of the infeasible state, share of the cap. */
 const FEASIBLE_AGAIN = 0.99
 
@@ -70,12 +47,19 @@ const FEASIBLE_AGAIN = 0.99
  * Holds a board under a hard power cap by its SM clock: the highest clock at which the model's power, corrected by what the
  * sensors taught, stays under the cap. A state machine without clocks or I/O: the caller tells it what was read, about ten
  * times a second, and locks the clock it answers.
+ *
+ * A step observes (`BoardObserver`), asks how much a clock may draw (`PowerTarget`), plans or controls, and answers what the
+ * laws of the cap allow (`CapLaw`).
  */
 export class ClockController {
   readonly #clocksMhz: readonly number[]
   readonly #tuning: ClockTuning
   readonly #capFactor: number
-  readonly #board: BoardEstimate
+  readonly #board: BoardObserver
+  readonly #target: PowerTarget
+  readonly #law: CapLaw
+  readonly #barred: BarredClock
+  readonly #blind: BlindDescent
   readonly #memory: ClockMemory
 
   /**
@@ -90,7 +74,11 @@ export class ClockController {
     if (state !== undefined) this.#assertState(state)
     const copy = state === undefined ? undefined : structuredClone(state)
     const averages = options.reading === 'one-second-average'
-    this.#board = new BoardEstimate(this.#clocksMhz, this.#tuning, averages, copy?.board)
+    this.#board = new BoardObserver(this.#clocksMhz, this.#tuning, averages, copy?.board)
+    this.#target = new PowerTarget(this.#tuning, this.#board)
+    this.#law = new CapLaw(copy?.law)
+    this.#barred = new BarredClock(this.#tuning.retryAfterMs, copy?.barred)
+    this.#blind = new BlindDescent(this.#tuning, copy?.blind)
     this.#memory = copy?.memory ?? {
       started: false,
       plantChanged: false,
@@ -99,37 +87,53 @@ export class ClockController {
       plannedCapW: 0,
       changedMs: 0,
       infeasible: false,
-      steppedBlindMs: 0,
-      barredIndex: 0,
-      barredUntilMs: 0,
-      barredForMs: 0,
+      held: false,
     }
   }
 
   /** Everything it remembers. `new ClockController(options, state)` continues identically. */
   serialise(): ClockControllerState {
-    return structuredClone({ version: 1, memory: this.#memory, board: this.#board.state() })
+    return structuredClone({
+      version: 3,
+      memory: this.#memory,
+      board: this.#board.state(),
+      law: this.#law.state,
+      barred: this.#barred.state,
+      blind: this.#blind.state,
+    })
   }
 
   /**
    * Give the model's power at every clock for the tenants and the memory clock of now. Call it again after a repartition;
    * what was learnt about the board carries over as a ratio.
    *
-   * @param predictedPowerW W, one per clock, not falling
+   * @param predictedPowerW W, one per clock; where it falls along the clock, its highest value up to there counts
    * @throws InvalidInputError
    */
   setPlant(predictedPowerW: ArrayLike<number>): void {
-    this.#assertPlant(predictedPowerW)
+    assertPlant(predictedPowerW, this.#clocksMhz.length)
     this.#board.setPlant(predictedPowerW, this.#memory.index, this.#memory.started)
     this.#memory.plantChanged = true
   }
 
+  /**
+   * The clock that the present plant may run at, MHz: to ask for in one breath with new tenants, before they draw anything.
+   * Never above the present one.
+   */
+  clockBefore(powerCapW: number): number {
+    const { started, index, held } = this.#memory
+    const wanted = this.#board.highestWithin(this.#target.watts(powerCapW * this.#capFactor, held))
+    return this.#clocksMhz[started ? Math.min(index, wanted) : wanted]!
+  }
+
   /** @throws InvalidInputError for a cap or a time that cannot be, or before `setPlant` */
   step(observation: ClockObservation): ClockAction {
-    this.#assertObservation(observation)
     const m = this.#memory
-    const { timeMs, powerCapW } = observation
-    const capW = powerCapW * this.#capFactor
+    if (!this.#board.hasPlant) throw new InvalidInputError('plant', undefined, 'a call of setPlant before step')
+    assertObservation(observation, m.started ? m.timeMs : null)
+    const { timeMs, powerCapW, powerLimitW } = observation
+    // What another witness says the readings leave out, is left free.
+    const capW = (powerCapW * this.#capFactor) / this.#board.sensor.correction
     const first = !m.started
     if (first) {
       m.started = true
@@ -137,166 +141,178 @@ export class ClockController {
       m.changedMs = timeMs
     }
     m.timeMs = timeMs
-    const recalled = this.#board.observe(observation, capW, m.index, m.changedMs)
-    const capChanged = Math.abs(capW - m.plannedCapW) * 100 > CAP_CHANGE_PERCENT * m.plannedCapW
-    const targetW = this.#target(capW)
-    let next: number
-    if (first || capChanged || m.plantChanged || recalled) next = this.#plan(capW, targetW, powerCapW, first)
-    else next = this.#control(capW, targetW, powerCapW)
-    const another = next !== m.index
-    if (another) {
-      m.index = next
-      m.changedMs = timeMs
+    m.held = PowerTarget.holds(powerLimitW, powerCapW)
+    const recalled = this.#board.observe(observation, capW, m.index)
+    const readings = this.#lawReadings()
+    this.#law.observe(readings)
+    const targetW = this.#target.watts(capW, m.held)
+    if (first) this.#setOut(capW, targetW)
+    else {
+      const planned = recalled || m.plantChanged || this.#capChanged(capW)
+      const wanted = planned ? this.#plan(capW, targetW) : this.#control(capW, targetW)
+      this.#moveTo(this.#lawful(wanted, readings, capW))
     }
-    // Also where it stays: after a repartition the same clock has another power.
-    this.#board.apply(next, another)
-    const estimatedPowerW = this.#board.power(next)
-    m.infeasible = next === 0 && estimatedPowerW > capW * (m.infeasible ? FEASIBLE_AGAIN : 1)
+    const boundW = capW * (m.infeasible ? FEASIBLE_AGAIN : 1)
+    m.infeasible = m.index === 0 && (this.#board.power(0) > boundW || this.#lowestReadAbove(boundW))
+    return this.#answer(capW, targetW)
+  }
+
+  #answer(capW: number, targetPowerW: number): ClockAction {
+    const { index } = this.#memory
+    const { load, clock, sensor, latenessMs, mismatch } = this.#board
+    const estimatedPowerW = this.#board.power(index)
     return {
-      smClockMhz: this.#clocksMhz[next]!,
-      status: this.#status(),
-      biasW: estimatedPowerW - this.#board.model(next),
+      smClockMhz: this.#clocksMhz[index]!,
+      status: this.#status(capW),
+      biasW: estimatedPowerW - this.#board.model(index),
       estimatedPowerW,
-      targetPowerW: targetW,
-      clockMismatch: this.#board.mismatch,
+      targetPowerW,
+      clockMismatch: mismatch,
+      seen: {
+        load: load.mostProbable,
+        clock: clock.mostProbable,
+        sensor: sensor.mostProbable,
+        latenessMs,
+        correction: sensor.correction,
+      },
     }
+  }
+
+  #setOut(capW: number, targetW: number): void {
+    const m = this.#memory
+    this.#planned(capW)
+    const index = this.#target.first(targetW, m.held)
+    this.#board.setOut(index)
+    if (index === m.index) return
+    m.index = index
+    this.#board.ask()
+  }
+
+  #moveTo(index: number): void {
+    const m = this.#memory
+    if (index === m.index) return
+    if (index > m.index) this.#law.raised()
+    else if (index < this.#board.ranIndex(m.index)) this.#law.lowered(m.timeMs)
+    m.index = index
+    m.changedMs = m.timeMs
+    this.#board.ask()
+  }
+
+  #capChanged(capW: number): boolean {
+    const { plannedCapW } = this.#memory
+    return Math.abs(capW - plannedCapW) * 100 > CAP_CHANGE_PERCENT * plannedCapW
+  }
+
+  #planned(capW: number): void {
+    this.#memory.plannedCapW = capW
+    this.#memory.plantChanged = false
+    this.#barred.forget(this.#memory.timeMs)
+  }
+
+  /** A new cap or new tenants: go at once where the model and what was learnt say. */
+  #plan(capW: number, targetW: number): number {
+    const { index, held } = this.#memory
+    this.#planned(capW)
+    const { blindAfterMs, blindPowerPercent } = this.#tuning
+    const boundW = this.#unseenMs > blindAfterMs ? Math.min(targetW, (blindPowerPercent / 100) * capW) : targetW
+    const wanted = Math.min(this.#target.highest(boundW, held), this.#target.ceiling(targetW, held))
+    if (wanted <= index) return wanted
+    const { mismatch, readings } = this.#board
+    return mismatch || readings.contradictory || readings.above(capW) ? index : wanted
+  }
+
+  #control(capW: number, targetW: number): number {
+    const { index, timeMs, held } = this.#memory
+    const ceiling = this.#target.ceiling(targetW, held)
+    let lowered = Math.min(index, ceiling)
+    if (this.#board.power(index) > this.#target.sureW(targetW)) {
+      lowered = Math.max(0, Math.min(lowered, index - 1, this.#target.highest(targetW, held)))
+    }
+    if (lowered < index) {
+      this.#bar()
+      // Firmware that throttles is below already: a request above that would only set it free for a moment.
+      const throttled = held || this.#board.clock.of('throttled') > 0.5
+      return throttled ? Math.min(lowered, this.#board.ranIndex(index)) : lowered
+    }
+    const unseenMs = this.#unseenMs
+    if (unseenMs > this.#tuning.blindAfterMs) {
+      return this.#blind.step(timeMs, unseenMs, index, capW, (i) => this.#board.power(i))
+    }
+    if (!this.#mayRaise(capW)) return index
+    return Math.max(index, Math.min(this.#barred.highest(timeMs), this.#target.highest(targetW, held), ceiling))
+  }
+
+  /** The last word on a clock: where the board's was not lowered although the first law asks for it, it is. */
+  #lawful(wanted: number, readings: LawReadings, capW: number): number {
+    const { index, held } = this.#memory
+    if (wanted < Math.min(index, this.#board.ranIndex(index))) return wanted
+    const { guardPercent, sampledGuardPercent, instantNoisePercent } = this.#tuning
+    const percent = readings.averageW === null ? sampledGuardPercent : guardPercent
+    // Peaks are the firmware's business where the board's own limit holds the cap.
+    const instantPercent = held ? Number.POSITIVE_INFINITY : guardPercent + instantNoisePercent
+    const bounds = [capW * (1 + percent / 100), capW * (1 + instantPercent / 100)] as const
+    const excessW = this.#law.excessW(readings, capW, ...bounds)
+    if (excessW === 0) return wanted
+    if (index > 0) this.#bar()
+    return Math.min(wanted, this.#lowerBy(excessW))
+  }
+
+  /** The state that draws so much less than the one that the board runs, which its firmware may hold below the one asked for. */
+  #lowerBy(excessW: number): number {
+    const asked = this.#memory.index
+    const index = Math.min(asked, this.#board.ranIndex(asked))
+    const { slope } = this.#board
+    let lower = Math.max(0, index - 1)
+    while (lower > 0 && slope * (this.#board.model(index) - this.#board.model(lower)) < excessW) lower--
+    return lower
+  }
+
+  #lawReadings(): LawReadings {
+    const { readings, latenessMs } = this.#board
+    const { averageW, instantW, state } = readings
+    return { timeMs: this.#memory.timeMs, averageW, instantW, fastMeanW: state.fastMeanW, latenessMs }
+  }
+
+  #mayRaise(capW: number): boolean {
+    const { timeMs, changedMs } = this.#memory
+    const board = this.#board
+    const { readings } = board
+    if (this.#unseenMs > 0 || readings.contradictory || board.mismatch || board.quiet) return false
+    // Neither a pause nor a part of the load is headroom.
+    if (board.load.of('full') < 0.5) return false
+    const { raiseDwellMs, promptDwellMs } = this.#tuning
+    if (timeMs - changedMs < (board.prompt ? promptDwellMs : raiseDwellMs + board.latenessMs)) return false
+    return !readings.above(capW) && (readings.state.fastMeanW ?? 0) <= capW
+  }
+
+  /** The present state proved too high, unless it is only that nobody knows with what load the tenants come back. */
+  #bar(): void {
+    if (!this.#board.away) this.#barred.bar(this.#memory.timeMs, this.#memory.index)
+  }
+
+  /** The board has run its lowest clock for as long as a reading reaches back, and the reading is above a power. */
+  #lowestReadAbove(powerW: number): boolean {
+    const { timeMs, changedMs } = this.#memory
+    const board = this.#board
+    if (board.ranIndex(0) !== 0 || board.mismatch || board.quiet) return false
+    return timeMs - changedMs >= LOOK_BACK_MS + board.latenessMs && board.readings.meanAbove(powerW)
   }
 
   get #unseenMs(): number {
     return this.#memory.timeMs - this.#board.readings.state.lastUsableMs
   }
 
-  #target(capW: number): number {
-    const noisy = VIOLATION_PERCENT - VIOLATION_SIGMAS * 100 * this.#board.relativeNoise
-    return (Math.min(this.#tuning.targetPercent, noisy) / 100) * capW
-  }
-
-  /** A new cap or new tenants: go at once where the model and what was learnt say. */
-  #plan(capW: number, targetW: number, powerCapW: number, first: boolean): number {
-    const m = this.#memory
-    m.plannedCapW = capW
-    m.plantChanged = false
-    m.barredUntilMs = m.timeMs
-    m.barredForMs = 0
-    const blind = this.#unseenMs > this.#tuning.blindAfterMs
-    const boundW = blind ? Math.min(targetW, (this.#tuning.blindPowerPercent / 100) * capW) : targetW
-    const wanted = this.#board.highestWithin(boundW)
-    if (first || wanted <= m.index) return wanted
-    const { readings } = this.#board
-    return this.#board.doubtfulClock || readings.contradictory || readings.above(powerCapW) ? m.index : wanted
-  }
-
-  #control(capW: number, targetW: number, powerCapW: number): number {
-    const m = this.#memory
-    const lowerAboveW = targetW + (1 - this.#tuning.targetPercent / 100) * capW
-    let lowered = m.index
-    if (this.#board.power(m.index) > lowerAboveW) lowered = Math.min(m.index - 1, this.#board.highestWithin(targetW))
-    // A throttled board will run the requested clock again, at a power that was not seen for long.
-    if (this.#board.mismatch) lowered = Math.min(lowered, this.#board.highestWithin(lowerAboveW))
-    lowered = Math.max(0, Math.min(lowered, this.#guarded(capW)))
-    if (lowered < m.index) {
-      this.#bar()
-      return lowered
-    }
-    if (this.#unseenMs > this.#tuning.blindAfterMs) return this.#steppedBlind(capW)
-    if (!this.#mayRaise(capW, powerCapW)) return m.index
-    const top = m.timeMs < m.barredUntilMs ? m.barredIndex - 1 : this.#clocksMhz.length - 1
-    return Math.max(m.index, Math.min(top, this.#board.highestWithin(targetW)))
-  }
-
-  /** Lower by what a reading exceeds the cap, whatever the estimate says, once per settling time of that reading. */
-  #guarded(capW: number): number {
-    const { index, timeMs, changedMs } = this.#memory
-    const { readings, slope, mismatch } = this.#board
-    if (mismatch) return index
-    const { guardPercent, instantNoisePercent } = this.#tuning
-    // What is read now may be as old as the readings are late.
-    const sinceMs = timeMs - changedMs - this.#board.readingLagMs
-    const averageW = sinceMs >= AVERAGE_GUARD_MS ? (readings.averageW ?? 0) : 0
-    const instantW = sinceMs >= INSTANT_GUARD_MS && readings.instantW !== null ? (readings.state.fastMeanW ?? 0) : 0
-    let excessW = 0
-    if (averageW > capW * (1 + guardPercent / 100)) excessW = averageW - capW
-    if (instantW > capW * (1 + (guardPercent + instantNoisePercent) / 100)) excessW = Math.max(excessW, instantW - capW)
-    if (excessW === 0 || index === 0) return index
-    let lower = index - 1
-    while (lower > 0 && slope * (this.#board.model(index) - this.#board.model(lower)) < excessW) lower--
-    return lower
-  }
-
-  #steppedBlind(capW: number): number {
-    const m = this.#memory
-    const { blindStepDownAfterMs, blindPowerPercent } = this.#tuning
-    const powerW = this.#board.power(m.index)
-    const due = this.#unseenMs > blindStepDownAfterMs && m.timeMs - m.steppedBlindMs >= BLIND_STEP_MS
-    if (!due || powerW <= (blindPowerPercent / 100) * capW) return m.index
-    m.steppedBlindMs = m.timeMs
-    let lower = m.index
-    while (lower > 0 && this.#board.power(lower) > powerW - (BLIND_STEP_PERCENT / 100) * capW) lower--
-    return lower
-  }
-
-  #mayRaise(capW: number, powerCapW: number): boolean {
-    const m = this.#memory
-    const board = this.#board
-    const { readings } = board
-    if (this.#unseenMs > 0 || readings.contradictory || board.doubtfulClock || board.underloaded || board.quiet)
-      return false
-    if (m.timeMs - m.changedMs < this.#tuning.raiseDwellMs + board.readingLagMs) return false
-    return !readings.above(powerCapW) && (readings.state.fastMeanW ?? 0) <= capW
-  }
-
-  /** The present state proved too high: without a memory of that, it would be tried again after every dwell. */
-  #bar(): void {
-    const m = this.#memory
-    const { retryAfterMs } = this.#tuning
-    const recent = m.barredForMs > 0 && m.timeMs - m.barredUntilMs < LONGEST_BAR * retryAfterMs
-    m.barredForMs = recent ? Math.min(2 * m.barredForMs, LONGEST_BAR * retryAfterMs) : retryAfterMs
-    m.barredIndex = m.index
-    m.barredUntilMs = m.timeMs + m.barredForMs
-  }
-
-  #status(): ClockStatus {
-    const m = this.#memory
-    if (this.#unseenMs > this.#tuning.blindAfterMs || this.#board.readings.contradictory) return 'blind'
-    if (m.infeasible) return 'infeasible'
-    return m.timeMs - m.changedMs >= SETTLED_MS && !this.#board.quiet ? 'settled' : 'tracking'
-  }
-
-  #assertObservation({ timeMs, powerCapW }: ClockObservation): void {
-    const m = this.#memory
-    if (!this.#board.hasPlant) throw new InvalidInputError('plant', undefined, 'a call of setPlant before step')
-    if (!(powerCapW > 0 && Number.isFinite(powerCapW))) {
-      throw new InvalidInputError('powerCapW', powerCapW, 'a positive number of watts')
-    }
-    if (!Number.isFinite(timeMs) || (m.started && timeMs < m.timeMs)) {
-      throw new InvalidInputError('timeMs', timeMs, `a time not before the last step's (${m.timeMs} ms)`)
-    }
+  #status(capW: number): ClockStatus {
+    const { timeMs, changedMs, infeasible } = this.#memory
+    const { readings, quiet } = this.#board
+    if (this.#unseenMs > this.#tuning.blindAfterMs || readings.contradictory) return 'blind'
+    if (infeasible) return 'infeasible'
+    return timeMs - changedMs >= SETTLED_MS && !quiet && !this.#law.unsettled(capW) ? 'settled' : 'tracking'
   }
 
   #assertState(state: ClockControllerState): void {
-    if (state.version !== 1) throw new InvalidInputError('state.version', state.version, '1')
-    const { modelW } = state.board.memory
-    if (modelW.length > 0) this.#assertPlant(modelW)
-  }
-
-  #assertPlant(predictedPowerW: ArrayLike<number>): void {
-    const count = this.#clocksMhz.length
-    if (predictedPowerW.length !== count) {
-      throw new InvalidInputError(
-        'predictedPowerW.length',
-        predictedPowerW.length,
-        `${count}, one power for each clock`,
-      )
-    }
-    for (let i = 0; i < count; i++) {
-      const powerW = predictedPowerW[i]!
-      if (!(powerW > 0 && Number.isFinite(powerW) && powerW >= (predictedPowerW[i - 1] ?? 0))) {
-        throw new InvalidInputError(
-          `predictedPowerW[${i}]`,
-          powerW,
-          'positive powers that do not fall as the clock rises',
-        )
-      }
-    }
+    if (state.version !== 3) throw new InvalidInputError('state.version', state.version, '3')
+    const { modelW } = state.board.power.memory
+    if (modelW.length > 0) assertPlant(modelW, this.#clocksMhz.length)
   }
 }

@@ -4,12 +4,27 @@ import { type GpuSpec, InvalidInputError } from '@pctodl/platform'
 export interface ClockTuning {
   /** Estimated power that a clock may have to be raised to. Lower if the one-second average proves noisy. */
   readonly targetPercent: number
-  /** Standard deviations of the estimate that a chosen clock must leave below the target. */
+  /**
+   * The same where the board's own power limit holds the cap: so near that its firmware has little to do, and no throughput is
+   * left beside the limit alone.
+   */
+  readonly heldTargetPercent: number
+  /** Standard deviations of the estimate that a chosen clock must leave below `surePercent`. */
   readonly confidence: number
+  /**
+   * What a clock may draw where the estimate is wrong by `confidence` of its standard deviations: between the target and the 1 %
+   * by which a cap is judged, so that what is known well may go up to the target. The present clock is lowered where it is
+   * estimated to draw more than this.
+   */
+  readonly surePercent: number
   /** Least time between a change and a raise, ms. Longer than the sensor's window. */
   readonly raiseDwellMs: number
+  /** The same where instant readings are known to show a change at once. */
+  readonly promptDwellMs: number
   /** Excess of the one-second average at which the clock is lowered whatever the estimate says. */
   readonly guardPercent: number
+  /** The same of the mean of a second of instant readings, which sees the board only part of the time and scatters for it. */
+  readonly sampledGuardPercent: number
   /** A state that proved too high is not tried again for this long, ms; doubles each time, up to 64 times that. */
   readonly retryAfterMs: number
 
@@ -34,17 +49,19 @@ export interface ClockTuning {
   readonly blindStepDownAfterMs: number
   /** Estimated power down to which it steps while blind. */
   readonly blindPowerPercent: number
-  /** A reading below this share of the estimate says that tenants are not running, not that there is headroom. */
-  readonly underloadPercent: number
-  /** Time after which such a low reading is believed, ms; until then the clock is not raised. */
+  /** Time after which lower power than known is taken for a lighter load where nothing tells what tenants complete, ms. */
   readonly underloadHoldMs: number
 }
 
 export const defaultClockTuning: ClockTuning = {
   targetPercent: 99.7,
+  heldTargetPercent: 99.9,
   confidence: 1.5,
+  surePercent: 100.1,
   raiseDwellMs: 1500,
+  promptDwellMs: 500,
   guardPercent: 0.7,
+  sampledGuardPercent: 1.5,
   retryAfterMs: 5000,
   levelPriorPercent: 15,
   slopePriorPercent: 30,
@@ -56,7 +73,6 @@ export const defaultClockTuning: ClockTuning = {
   blindAfterMs: 1500,
   blindStepDownAfterMs: 3000,
   blindPowerPercent: 80,
-  underloadPercent: 60,
   underloadHoldMs: 10_000,
 }
 

@@ -1,20 +1,19 @@
-export {
-  type ClockAction,
-  ClockController,
-  type ClockControllerState,
-  type ClockStatus,
-} from './clock-controller.js'
-export type { ClockObservation } from './board-estimate.js'
+export { ClockController, type ClockControllerState } from './clock-controller.js'
+export type { BoardSeen, ClockAction, ClockStatus } from './clock-action.js'
+export type { ClockObservation } from './clock-observation.js'
+export type { LoadHypothesis } from './load-belief.js'
+export type { ClockHypothesis } from './clock-belief.js'
+export type { SensorHypothesis } from './sensor-belief.js'
 export { type ClockControllerOptions, type ClockTuning, defaultClockTuning } from './clock-tuning.js'
-export { ReferenceController, referenceGuard } from './reference-controller.js'
+export { PublishedController, publishedGuard } from './published-controller.js'
 export {
-  type ReferencePowerLaw,
-  referenceFeedForward,
-  referencePower,
-  referenceSlope,
-} from './reference-power-law.js'
-export { fitReferenceLaw } from './fit-reference-law.js'
-export { ReferencePid, type ReferencePidGains, referencePidGains } from './reference-pid.js'
+  type PublishedPowerLaw,
+  publishedFeedForward,
+  publishedPower,
+  publishedSlope,
+} from './published-power-law.js'
+export { fitPublishedLaw } from './fit-published-law.js'
+export { PublishedPid, type PublishedPidGains, publishedPidGains } from './published-pid.js'
 export {
   MemoryClockControl,
   type MemoryClockObservation,

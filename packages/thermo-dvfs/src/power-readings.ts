@@ -5,8 +5,6 @@ const FAST_MEAN_MS = 300
 const SLOW_MEAN_MS = 500
 const CONTRADICTION_PERCENT = 12
 const CONTRADICTION_MS = 2000
-const FROZEN_PERCENT = 3
-const FROZEN_MS = 1000
 
 export interface PowerReadingsState {
   lastAverageW: number | null
@@ -15,9 +13,6 @@ export interface PowerReadingsState {
   fastMeanW: number | null
   slowMeanW: number | null
   contradictionSinceMs: number | null
-  variedMs: number
-  /** Estimated power when a reading last differed from the one before it, W. */
-  variedAtW: number
 }
 
 interface RawReadings {
@@ -26,8 +21,6 @@ interface RawReadings {
   readonly durationMs: number
   readonly averageW: number | null
   readonly instantW: number | null
-  /** What the one-second average should read now, W. */
-  readonly expectedW: number
   /** The model's power at the highest clock, W. */
   readonly highestW: number
   readonly powerCapW: number
@@ -36,8 +29,8 @@ interface RawReadings {
 }
 
 /**
- * Decides which readings are worth learning from. Missing, zero and absurd ones are not; neither are readings that stand still
- * though the clocks moved, nor the lower of two sensors that contradict each other.
+ * Decides which readings are worth learning from. Missing, zero and absurd ones are not, nor the lower of two sensors that
+ * contradict each other.
  */
 export class PowerReadings {
   readonly state: PowerReadingsState
@@ -47,8 +40,6 @@ export class PowerReadings {
   contradictory = false
   /** A reading differs from the one before it. */
   varied = false
-  /** The clocks moved, the readings did not. */
-  frozen = false
 
   constructor(state?: PowerReadingsState) {
     this.state = state ?? {
@@ -58,36 +49,22 @@ export class PowerReadings {
       fastMeanW: null,
       slowMeanW: null,
       contradictionSinceMs: null,
-      variedMs: 0,
-      variedAtW: 0,
     }
   }
 
-  begin(timeMs: number, powerW: number): void {
+  begin(timeMs: number): void {
     this.state.lastUsableMs = timeMs
-    this.state.variedMs = timeMs
-    this.state.variedAtW = powerW
   }
 
-  observe({ timeMs, durationMs, averageW, instantW, expectedW, highestW, powerCapW, steady }: RawReadings): void {
+  observe({ timeMs, durationMs, averageW, instantW, highestW, powerCapW, steady }: RawReadings): void {
     const s = this.state
     this.averageW = plausible(averageW, highestW)
     this.instantW = plausible(instantW, highestW)
     this.varied =
       (this.averageW !== null && this.averageW !== s.lastAverageW) ||
       (this.instantW !== null && this.instantW !== s.lastInstantW)
-    if (this.varied) {
-      s.variedMs = timeMs
-      s.variedAtW = expectedW
-    }
     if (averageW !== null) s.lastAverageW = averageW
     if (instantW !== null) s.lastInstantW = instantW
-    this.frozen =
-      timeMs - s.variedMs >= FROZEN_MS && Math.abs(expectedW - s.variedAtW) > (FROZEN_PERCENT / 100) * powerCapW
-    if (this.frozen) {
-      this.averageW = null
-      this.instantW = null
-    }
     if (this.instantW !== null) {
       s.fastMeanW = smooth(s.fastMeanW, this.instantW, durationMs / FAST_MEAN_MS)
       s.slowMeanW = smooth(s.slowMeanW, this.instantW, durationMs / SLOW_MEAN_MS)
@@ -96,9 +73,21 @@ export class PowerReadings {
     if (this.averageW !== null || this.instantW !== null) s.lastUsableMs = timeMs
   }
 
+  /** They turned out to be worth nothing. */
+  discard(lastUsableMs: number): void {
+    this.averageW = null
+    this.instantW = null
+    this.state.lastUsableMs = lastUsableMs
+  }
+
   /** Whether the newest reading of any sensor is above a power. */
   above(powerW: number): boolean {
     return (this.state.lastAverageW ?? 0) > powerW || (this.state.lastInstantW ?? 0) > powerW
+  }
+
+  /** Whether the mean of the last second, or what is nearest to it, is above a power. */
+  meanAbove(powerW: number): boolean {
+    return (this.averageW ?? this.state.slowMeanW ?? 0) > powerW
   }
 
   #compareSensors(timeMs: number, powerCapW: number, steady: boolean): void {

@@ -91,14 +91,14 @@ export class ReadingLag {
       const best = left[s.index]! <= CLEARLY * left[least]! ? s.index : least
       const told = left.every((value, k) => Math.abs(k - best) <= 1 || value > CLEARLY * left[best]!)
       if (left[best]! <= (1 - LEAST_EXPLAINED) * total && told) {
-        this.#believe(best)
+        this.believe(best)
       }
     }
     this.abandon()
   }
 
   /** The first episode that tells is believed; that the lag is another one, two in a row must say. */
-  #believe(index: number): void {
+  believe(index: number): void {
     const s = this.state
     if (!s.known || index === s.index || index === s.suspected) {
       s.index = index

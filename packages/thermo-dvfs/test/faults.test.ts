@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { ClockController, type ClockObservation, referencePower } from '../src/index.js'
+import { ClockController, type ClockObservation, publishedPower } from '../src/index.js'
 import { type BoardOptions, clocksMhz, law, measure, run, settlingMs, ToyBoard, type Trace } from './toy-board.js'
 
-const modelAt = (clockMhz: number): number => referencePower(law, clockMhz)
+const modelAt = (clockMhz: number): number => publishedPower(law, clockMhz)
 const usual: BoardOptions = { instantNoiseW: 2, rippleW: 1, quantumW: 0.1, seed: 3 }
 
 function settled(options: BoardOptions = usual): { controller: ClockController; board: ToyBoard } {
@@ -95,7 +95,7 @@ describe('readings that come late', () => {
       capAt: (timeMs) => (timeMs < 60_000 ? 160 : timeMs < 120_000 ? 110 : 150),
       disturb: late(lagMs),
     })
-    expect(controller.serialise().board.lag).toMatchObject({ known: true, index: lagMs / 500 })
+    expect(controller.serialise().board.history.lag).toMatchObject({ known: true, index: lagMs / 500 })
     expect(measure(trace, 72_000, 119_000).violationPercent).toBeLessThanOrEqual(1)
     expect(measure(trace, 150_000).violationPercent).toBeLessThanOrEqual(1)
     expect(measure(trace, 150_000).utilisationPercent).toBeGreaterThan(95)
@@ -187,7 +187,7 @@ describe('the clock', () => {
 
   it.each([110, 190])('learns nothing wrong while a change to %d W is refused', (powerCapW) => {
     const { controller, board } = settled()
-    const before = controller.serialise().board.bias
+    const before = controller.serialise().board.power.estimate
     for (let i = 0; i < 100; i++) {
       const seen = {
         timeMs: board.timeMs,
@@ -199,7 +199,7 @@ describe('the clock', () => {
       controller.step({ ...seen, refused: i > 0 })
       for (let tick = 0; tick < 10; tick++) board.tick()
     }
-    const { level, slope } = controller.serialise().board.bias
+    const { level, slope } = controller.serialise().board.power.estimate
     expect(level).toBeCloseTo(before.level, 1)
     expect(slope).toBeCloseTo(before.slope, 1)
     const trace = run(controller, board, { durationMs: 60_000, capAt: () => powerCapW })

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { ClockController, referencePower } from '../src/index.js'
+import { ClockController, publishedPower } from '../src/index.js'
 import { type BoardOptions, clocksMhz, law, measure, run, settlingMs, ToyBoard } from './toy-board.js'
 
-const modelAt = (clockMhz: number): number => referencePower(law, clockMhz)
+const modelAt = (clockMhz: number): number => publishedPower(law, clockMhz)
 const lowestW = modelAt(210)
 
 const plants: readonly (readonly [name: string, truth: (modelW: number) => number])[] = [

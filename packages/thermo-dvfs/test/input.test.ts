@@ -30,7 +30,7 @@ describe('bad input', () => {
     const controller = new ClockController(options)
     expect(() => controller.step(seen)).toThrow('plant: got undefined')
     expect(() => controller.setPlant([100, 120])).toThrow('predictedPowerW.length: got 2')
-    expect(() => controller.setPlant([100, 90, 120])).toThrow('predictedPowerW[1]: got 90')
+    expect(() => controller.setPlant([100, -90, 120])).toThrow('predictedPowerW[1]: got -90')
     expect(() => controller.setPlant([100, Number.NaN, 120])).toThrow('predictedPowerW[1]: got NaN')
   })
 
@@ -46,7 +46,7 @@ describe('bad input', () => {
     const controller = new ClockController(options)
     controller.setPlant([100, 130, 170])
     const state = controller.serialise()
-    expect(() => new ClockController(options, { ...state, version: 2 as 1 })).toThrow('state.version: got 2')
+    expect(() => new ClockController(options, { ...state, version: 1 as 3 })).toThrow('state.version: got 1')
     expect(() => new ClockController({ ...options, smClocksMhz: [600] }, state)).toThrow(
       'predictedPowerW.length: got 3',
     )

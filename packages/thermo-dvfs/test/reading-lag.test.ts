@@ -1,4 +1,4 @@
-import { SeededRandom } from '@pctodl/platform'
+import { SeededRandom } from '@pctodl/numerics'
 import { describe, expect, it } from 'vitest'
 import { LAGS_MS, ReadingLag } from '../src/reading-lag.js'
 

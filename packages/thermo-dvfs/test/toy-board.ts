@@ -1,4 +1,4 @@
-import { SeededRandom } from '@pctodl/platform'
+import { SeededRandom } from '@pctodl/numerics'
 import type { ClockController, ClockObservation, ClockStatus } from '../src/index.js'
 
 export const clocksMhz: readonly number[] = Array.from({ length: 81 }, (_, i) => 210 + 15 * i)
@@ -184,7 +184,7 @@ export interface Metrics {
 }
 
 /** The measures of section "acceptance" over a part of a trace. */
-export function measure(trace: Trace, fromMs: number, toMs = Number.POSITIVE_INFINITY): Metrics {
+export function measure(trace: Trace, fromMs: number, toMs: number = Number.POSITIVE_INFINITY): Metrics {
   let violations = 0
   let excess = 0
   let capSum = 0

@@ -1,4 +1,4 @@
-import { type Estimate, ratioEstimate } from './bootstrap.js'
+import { type Estimate, ratioEstimate } from '@pctodl/numerics'
 import { type CapStepResponse, capStepResponses } from './cap-step-response.js'
 import { movingAverageW } from './moving-average.js'
 import { EXCESS_TOLERANCE, powerMetrics } from './power-metrics.js'

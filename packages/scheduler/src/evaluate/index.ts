@@ -1,4 +1,3 @@
-export { type Estimate, medianEstimate, quantile, ratioEstimate } from './bootstrap.js'
 export type { CapStepResponse } from './cap-step-response.js'
 export { type EvaluateOptions, type Evaluation, evaluate, type StretchEvaluation } from './evaluate.js'
 export { movingAverageW } from './moving-average.js'

@@ -3,12 +3,13 @@ import type { Configuration } from '@pctodl/platform'
 import type { Decision } from '../policy.js'
 import { type Candidate, keyOf } from '../shadow/candidates.js'
 import { restartCostSamples, restartedCount } from '../shadow/restart-cost.js'
+import { CapDurations } from './cap-durations.js'
 
 export interface ReplanningOptions {
   readonly predictor: Predictor
   /** Samples lost in restarts must be regained within this time, s. */
   readonly payBackS: number
-  /** From a cap change until tenants may change for it, s. */
+  /** From a cap change until throughput under it is measured well enough to judge a small gain, s. */
   readonly sharesAfterS: number
   /** The best configuration under a cap by the predictor's watts; undefined where there is none. */
   readonly plan: (modelledCapW: number) => Configuration | undefined
@@ -38,20 +39,40 @@ export interface Replan {
   readonly forThroughput: boolean
 }
 
+/** From a cap change until tenants may change for it, ms: until a mean of the last second is of the new clock. */
+const CLOCKS_FIRST_MS = 2000
+
+interface Rates {
+  readonly now: number
+  readonly planned: number
+}
+
 /** A predictor whose power is off by more than this has made another plan than it should have; relative. */
 const WRONG_POWER = 0.05
 const LEAST_GAIN = 0.003
+/** What a plan must promise by the predictor alone, before anything was measured under the cap; relative. */
+const LEAST_PREDICTED_GAIN = 0.02
 
 /**
  * When to make a new plan, and whether it is worth its restarts: after a cap change, and once after the start where the board
  * proved to draw clearly more or less than predicted. Plans are made for the cap in the predictor's watts, by the measured ratio.
+ *
+ * A plan that promises much is adopted as soon as caps last long enough to regain its restarts: at once where they have, and else
+ * when the present one has lasted as long as that takes, which never loses more than twice what was unavoidable. A plan that
+ * promises little waits until throughput under the cap was measured.
  */
 export class Replanning {
   readonly #options: ReplanningOptions
   readonly #decisions: Decision[] = []
+  readonly #durations = new CapDurations()
   #sinceMs: number | undefined
   #plan: Configuration | undefined
   #reviewed = false
+  #reviewedThrottled = false
+  /** The cap is not kept: what is found is adopted whatever it costs. */
+  #urgent = false
+  /** The latency objective is not kept: the same, but no tenants are stopped for it. */
+  #late = false
 
   constructor(options: ReplanningOptions) {
     this.#options = options
@@ -63,24 +84,66 @@ export class Replanning {
   }
 
   capChanged(timeMs: number): void {
+    this.#durations.changed(timeMs)
     this.#sinceMs = timeMs
     this.#plan = undefined
     this.#reviewed = true
+    this.#reviewedThrottled = false
+    this.#urgent = false
+  }
+
+  /** The clock alone does not keep the cap: plan now, and adopt what is found at once. */
+  capNotKept(timeMs: number): void {
+    this.#sinceMs = timeMs
+    this.#plan = undefined
+    this.#urgent = true
+  }
+
+  /** Batches take longer than promised: plan now, and adopt what is found at once. */
+  latencyMissed(timeMs: number): void {
+    this.#sinceMs = timeMs
+    this.#plan = undefined
+    this.#late = true
+  }
+
+  /** The firmware holds the board below what the plan counts on: the plan is weighed again, once for each cap. */
+  throttled(timeMs: number): void {
+    if (this.#reviewedThrottled || this.#sinceMs !== undefined) return
+    this.#reviewedThrottled = true
+    this.#sinceMs = timeMs - this.#options.sharesAfterS * 1000
   }
 
   takeDecisions(): Decision[] {
     return this.#decisions.splice(0)
   }
 
-  /** @returns what to adopt now */
-  step(context: ReplanContext): Replan | undefined {
+  /** @returns what to adopt now; `helpless` where the cap is not kept and no plan is better than the present one */
+  step(context: ReplanContext): Replan | 'helpless' | undefined {
     if (this.#sinceMs === undefined) this.#review(context)
     else if (this.#plan === undefined) {
       // Weighed in a later step: the search has taken this one's time.
       this.#plan = this.#options.plan(context.powerCapW / context.powerRatio)
-      if (this.#plan === undefined) this.#sinceMs = undefined
-    } else return this.#weigh(this.#plan, this.#sinceMs, context)
+      if (this.#plan !== undefined) return undefined
+      const urgent = this.#urgent
+      this.#forget()
+      if (urgent) return 'helpless'
+    } else if (this.#urgent) return this.#mend(this.#plan, context)
+    else if (this.#late) return this.#hurry(this.#plan, context)
+    else return this.#weigh(this.#plan, this.#sinceMs, context)
     return undefined
+  }
+
+  #mend(plan: Configuration, { present, powerCapW }: ReplanContext): Replan | 'helpless' {
+    this.#forget()
+    if (keyOf(plan) === keyOf(present)) return 'helpless'
+    const reason = `the present tenants do not keep ${powerCapW} W at any clock: a plan for what was measured`
+    return { plan, reason, forThroughput: false }
+  }
+
+  #hurry(plan: Configuration, { present }: ReplanContext): Replan | undefined {
+    this.#forget()
+    if (keyOf(plan) === keyOf(present)) return undefined
+    return { plan, reason: 'batches take longer than promised: a plan for shorter ones', forThroughput: false }
   }
 
   #review({ timeMs, settled, powerRatio }: ReplanContext): void {
@@ -102,27 +165,41 @@ export class Replanning {
       const reason = 'the present tenants do not keep the new cap at any clock'
       return { plan, reason, forThroughput: false }
     }
-    if (timeMs - sinceMs < sharesAfterS * 1000 || !context.settled) return undefined
-    this.#forget()
-    if (keyOf(plan) === keyOf(present)) return undefined
-    const { now, planned } = this.#compare(plan, context)
-    const lost = restartCostSamples(present.tenants, plan.tenants, now, restartS)
+    if (keyOf(plan) === keyOf(present)) {
+      this.#forget()
+      return undefined
+    }
+    const measured = timeMs - sinceMs >= sharesAfterS * 1000 && context.settled
+    const { now, planned } = (measured && this.#expect(plan, context)) || this.#predict(plan, context, staying)
     const gain = planned - now
+    const lost = restartCostSamples(present.tenants, plan.tenants, now, restartS)
     const promise = `a new plan promises ${gain.toFixed(0)} samples/s more and costs ${lost.toFixed(0)} samples`
+    if (!measured) {
+      // Clocks first: what a cap step shows of the board is not to be mixed with what other tenants do.
+      if (timeMs - sinceMs < CLOCKS_FIRST_MS) return undefined
+      const lastsS = Math.min(payBackS, this.#durations.expectedS(timeMs))
+      if (gain <= LEAST_PREDICTED_GAIN * now || lost > gain * lastsS) return undefined
+      this.#forget()
+      return { plan, reason: promise, forThroughput: false }
+    }
+    this.#forget()
     if (gain > LEAST_GAIN * now && lost <= gain * payBackS) return { plan, reason: promise, forThroughput: true }
     const restarted = restartedCount(present.tenants, plan.tenants)
     this.#decide('plan-rejected', promise, { now, expected: planned, lost, restarted })
     return undefined
   }
 
-  #compare(plan: Configuration, { present, powerCapW, powerRatio, expected }: ReplanContext) {
-    const expectedNow = expected(present)
-    const expectedPlanned = expected(plan)
-    if (expectedNow !== undefined && expectedPlanned !== undefined)
-      return { now: expectedNow, planned: expectedPlanned }
+  /** Samples/s of the present configuration and of another, by what was measured. */
+  #expect(plan: Configuration, { present, expected }: ReplanContext): Rates | undefined {
+    const now = expected(present)
+    const planned = expected(plan)
+    return now === undefined || planned === undefined ? undefined : { now, planned }
+  }
+
+  /** The same by the predictor alone. */
+  #predict(plan: Configuration, { present }: ReplanContext, smClockMhz: number | undefined): Rates {
     const { predictor } = this.#options
     const { tenants, memClockMhz } = present
-    const smClockMhz = predictor.solveSmClock(tenants, memClockMhz, powerCapW / powerRatio)
     const now = smClockMhz === undefined ? 0 : predictor.predict({ tenants, memClockMhz, smClockMhz }).throughput
     return { now, planned: predictor.predict(plan).throughput }
   }
@@ -130,6 +207,8 @@ export class Replanning {
   #forget(): void {
     this.#sinceMs = undefined
     this.#plan = undefined
+    this.#urgent = false
+    this.#late = false
   }
 
   #decide(kind: string, reason: string, details: Record<string, unknown>): void {

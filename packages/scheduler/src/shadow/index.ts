@@ -1,5 +1,5 @@
 export { type Candidate, type CandidateOptions, candidatesNear, keyOf } from './candidates.js'
-export { expectedImprovement, normalCdf, probabilityWithin } from './expected-improvement.js'
+export { expectedImprovement, probabilityWithin } from './expected-improvement.js'
 export { GaussianProcess, type GaussianProcessOptions } from './gaussian-process.js'
 export {
   allowedBatches,
@@ -9,7 +9,7 @@ export {
   shareMoves,
   splitLargest,
 } from './neighbourhood.js'
-export { referenceThreshold } from './reference-threshold.js'
+export { publishedThreshold } from './published-threshold.js'
 export {
   type Correction,
   featuresOf,

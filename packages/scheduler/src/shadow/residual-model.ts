@@ -1,3 +1,4 @@
+import { mean, populationDeviation } from '@pctodl/numerics'
 import type { Predictor } from '@pctodl/perf-model'
 import type { Configuration } from '@pctodl/platform'
 import { GaussianProcess } from './gaussian-process.js'
@@ -103,18 +104,9 @@ export function featuresOf({ tenants, smClockMhz, memClockMhz }: Configuration):
   return [
     Math.log2(tenants.length) / 1.5,
     mean(batches) / 1.5,
-    deviation(batches),
-    deviation(shares),
+    populationDeviation(batches),
+    populationDeviation(shares),
     smClockMhz / 500,
     memClockMhz / 4000,
   ]
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length
-}
-
-function deviation(values: readonly number[]): number {
-  const center = mean(values)
-  return Math.sqrt(mean(values.map((value) => (value - center) ** 2)))
 }

@@ -1,3 +1,4 @@
+import { mean } from '@pctodl/numerics'
 import type { Predictor } from '@pctodl/perf-model'
 import { InvalidInputError } from '@pctodl/platform'
 import type { Decision, WindowObservation } from '../policy.js'
@@ -117,10 +118,11 @@ export class ShadowOptimizer {
    * @returns the configuration to go back to, where a trial hurt
    */
   observe(window: WindowObservation, targetW: number): Candidate | undefined {
-    const { memClockMhz, smClockMhz, powerAverageW, throughput, reconfigured, tenants } = window
+    const { memClockMhz, smClockMhz, powerAverageW, throughput, validity = 'ok', tenants } = window
+    const disturbed = window.reconfigured || validity !== 'ok'
     const failed = tenants.some(({ failure }) => failure !== null)
     if (failed) return this.tenantFailed()
-    if (reconfigured || memClockMhz === null || smClockMhz === null || powerAverageW === null) return undefined
+    if (disturbed || memClockMhz === null || smClockMhz === null || powerAverageW === null) return undefined
     if (!(throughput > 0) || tenants.length === 0) return undefined
     const present = {
       tenants: tenants.map(({ tenant }) => tenant),
@@ -265,10 +267,6 @@ export class ShadowOptimizer {
   #decide(kind: string, reason: string, details: Record<string, unknown>): void {
     this.#decisions.push({ kind, reason, ...details })
   }
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length
 }
 
 function atLeast(field: string, value: number, least: number): number {

@@ -8,7 +8,7 @@ import { InvalidInputError } from '@pctodl/platform'
  *
  * Powers in W, clocks in MHz.
  */
-export interface ReferencePowerLaw {
+export interface PublishedPowerLaw {
   readonly d3: number
   readonly d2: number
   readonly d1: number
@@ -24,7 +24,7 @@ export interface ReferencePowerLaw {
 /** Floor of slopes (W/MHz), power ranges (W) and clock differences (MHz), so that no quotient divides by zero. */
 const EPSILON = 1e-6
 
-export function assertReferencePowerLaw(law: ReferencePowerLaw): void {
+export function assertPublishedPowerLaw(law: PublishedPowerLaw): void {
   for (const [field, value] of Object.entries(law)) {
     if (!Number.isFinite(value)) throw new InvalidInputError(`law.${field}`, value, 'a finite number')
   }
@@ -34,12 +34,12 @@ export function assertReferencePowerLaw(law: ReferencePowerLaw): void {
   if (!(law.gamma > 0)) throw new InvalidInputError('law.gamma', law.gamma, 'a positive exponent')
 }
 
-function staticPower(law: ReferencePowerLaw, clockMhz: number): number {
+function staticPower(law: PublishedPowerLaw, clockMhz: number): number {
   return ((law.d3 * clockMhz + law.d2) * clockMhz + law.d1) * clockMhz + law.d0
 }
 
 /** Board power at a clock, W. Outside the fitted clocks the dynamic part stays at its nearest end. */
-export function referencePower(law: ReferencePowerLaw, clockMhz: number): number {
+export function publishedPower(law: PublishedPowerLaw, clockMhz: number): number {
   const span = law.referenceClockMhz - law.lowestClockMhz
   const position = Math.min(1, Math.max(0, (clockMhz - law.lowestClockMhz) / span))
   const dynamic = law.basePowerW + (law.dynamicPowerAtReferenceW - law.basePowerW) * position ** law.gamma
@@ -47,9 +47,9 @@ export function referencePower(law: ReferencePowerLaw, clockMhz: number): number
 }
 
 /** Slope of power along the clock, W/MHz. */
-export function referenceSlope(law: ReferencePowerLaw, clockMhz: number): number {
+export function publishedSlope(law: PublishedPowerLaw, clockMhz: number): number {
   const dynamicW = Math.max(
-    referencePower(law, law.referenceClockMhz) - staticPower(law, law.referenceClockMhz),
+    publishedPower(law, law.referenceClockMhz) - staticPower(law, law.referenceClockMhz),
     EPSILON,
   )
   const above = Math.max(clockMhz - law.lowestClockMhz, EPSILON)
@@ -64,12 +64,12 @@ export function referenceSlope(law: ReferencePowerLaw, clockMhz: number): number
 
 /**
  * The clock at which the published controller expects the cap, MHz. It applies the exponent of the dynamic part to the
- * whole power range, so it is a proxy and not the inverse of `referencePower`.
+ * whole power range, so it is a proxy and not the inverse of `publishedPower`.
  */
-export function referenceFeedForward(law: ReferencePowerLaw, powerCapW: number): number {
+export function publishedFeedForward(law: PublishedPowerLaw, powerCapW: number): number {
   const { lowestClockMhz, referenceClockMhz } = law
-  const lowestW = referencePower(law, lowestClockMhz)
-  const highestW = referencePower(law, referenceClockMhz)
+  const lowestW = publishedPower(law, lowestClockMhz)
+  const highestW = publishedPower(law, referenceClockMhz)
   if (powerCapW <= lowestW) return lowestClockMhz
   if (powerCapW >= highestW) return referenceClockMhz
   const position = ((powerCapW - lowestW) / Math.max(highestW - lowestW, EPSILON)) ** (1 / law.gamma)

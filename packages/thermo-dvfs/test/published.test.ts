@@ -1,17 +1,17 @@
 import { snapNearest } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
 import {
-  fitReferenceLaw,
-  ReferenceController,
-  ReferencePid,
-  referenceFeedForward,
-  referenceGuard,
-  referencePower,
-  referenceSlope,
+  fitPublishedLaw,
+  PublishedController,
+  PublishedPid,
+  publishedFeedForward,
+  publishedGuard,
+  publishedPower,
+  publishedSlope,
 } from '../src/index.js'
 import { clocksMhz, law } from './toy-board.js'
 
-const powerAt = (clockMhz: number): number => referencePower(law, clockMhz)
+const powerAt = (clockMhz: number): number => publishedPower(law, clockMhz)
 
 interface Iteration {
   readonly clockMhz: number
@@ -22,14 +22,14 @@ interface Iteration {
 /** The published loop: the cap of a schedule is told to the controller at the end of the iteration with its index. */
 function closedLoop(biasW: number, iterations: number, caps: Readonly<Record<number, number>>): Iteration[] {
   let capW = caps[0]!
-  const controller = new ReferenceController(law, capW)
+  const controller = new PublishedController(law, capW)
   const rows: Iteration[] = []
   let next = 810
   for (let i = 0; i < iterations; i++) {
     const clockMhz = snapNearest(clocksMhz, next)!
     const powerW = powerAt(clockMhz) + biasW
     rows.push({ clockMhz, powerW, capW })
-    next = referenceGuard(clocksMhz, clockMhz, controller.step(clockMhz, powerW), powerW, capW)
+    next = publishedGuard(clocksMhz, clockMhz, controller.step(clockMhz, powerW), powerW, capW)
     capW = caps[i] ?? capW
     controller.setPowerCap(capW)
   }
@@ -38,7 +38,7 @@ function closedLoop(biasW: number, iterations: number, caps: Readonly<Record<num
 
 const violations = (rows: readonly Iteration[]): number => rows.filter((row) => row.powerW > row.capW).length
 
-describe('ReferenceController, golden vectors', () => {
+describe('PublishedController, golden vectors', () => {
   it('has the power law of the synthetic plant', () => {
     expect(powerAt(210)).toBeCloseTo(58.32283, 5)
     expect(powerAt(1410)).toBeCloseTo(244.94163, 5)
@@ -50,7 +50,7 @@ describe('ReferenceController, golden vectors', () => {
     [1005, 0.171964],
     [1400, 0.231116],
   ])('has slope at %d MHz', (clockMhz, slope) => {
-    expect(referenceSlope(law, clockMhz)).toBeCloseTo(slope, 6)
+    expect(publishedSlope(law, clockMhz)).toBeCloseTo(slope, 6)
   })
 
   it.each([
@@ -61,11 +61,11 @@ describe('ReferenceController, golden vectors', () => {
     [200, 1163.8241],
     [250, 1410],
   ])('feeds a cap of %d W forward', (capW, clockMhz) => {
-    expect(referenceFeedForward(law, capW)).toBeCloseTo(clockMhz, 4)
+    expect(publishedFeedForward(law, capW)).toBeCloseTo(clockMhz, 4)
   })
 
   it('takes the published steps', () => {
-    const controller = new ReferenceController(law, 150)
+    const controller = new PublishedController(law, 150)
     const steps: readonly [clockMhz: number, powerW: number, nextMhz: number][] = [
       [900, 140, 873.6454],
       [1000, 100, 1233.4206],
@@ -110,23 +110,23 @@ describe('ReferenceController, golden vectors', () => {
   })
 
   it('refuses a missing reading', () => {
-    const controller = new ReferenceController(law, 150)
+    const controller = new PublishedController(law, 150)
     expect(() => controller.step(900, 0)).toThrow('powerW: got 0')
     expect(() => controller.step(900, Number.NaN)).toThrow('powerW: got NaN')
   })
 
   it('refuses a law that is none', () => {
-    expect(() => new ReferenceController({ ...law, gamma: Number.NaN }, 150)).toThrow('law.gamma')
-    expect(() => new ReferenceController({ ...law, referenceClockMhz: 210 }, 150)).toThrow('law.referenceClockMhz')
+    expect(() => new PublishedController({ ...law, gamma: Number.NaN }, 150)).toThrow('law.gamma')
+    expect(() => new PublishedController({ ...law, referenceClockMhz: 210 }, 150)).toThrow('law.referenceClockMhz')
   })
 })
 
-describe('ReferencePid, golden vectors', () => {
+describe('PublishedPid, golden vectors', () => {
   it.each([
     [{ kp: 7e-4, ki: 4e-5, kd: 5e-6, alpha: 0.97 }, [810, 870, 885, 900, 900, 900]],
     [{ kp: 0.05, ki: 0.005, kd: 0, alpha: 0.97 }, [210, 900, 900, 900]],
   ])('with gains %o', (gains, expected) => {
-    const pid = new ReferencePid(clocksMhz, gains)
+    const pid = new PublishedPid(clocksMhz, gains)
     let clockMhz = expected[0]!
     const seen = [clockMhz]
     while (seen.length < expected.length) {
@@ -138,27 +138,27 @@ describe('ReferencePid, golden vectors', () => {
   })
 
   it('refuses a clock that is none, and a missing reading', () => {
-    const pid = new ReferencePid(clocksMhz)
+    const pid = new PublishedPid(clocksMhz)
     expect(() => pid.step(211, 100, 150)).toThrow('smClockMhz: got 211')
     expect(() => pid.step(210, 0, 150)).toThrow('powerW: got 0')
   })
 })
 
-describe('fitReferenceLaw', () => {
+describe('fitPublishedLaw', () => {
   it('finds the exponent of a law of its own kind, and stays close to one with a static part', () => {
     const own = { ...law, d3: 0, d2: 0, d1: 0, d0: 0, gamma: 1.7 }
-    const fitted = fitReferenceLaw(
+    const fitted = fitPublishedLaw(
       clocksMhz,
-      clocksMhz.map((clock) => referencePower(own, clock)),
+      clocksMhz.map((clock) => publishedPower(own, clock)),
     )
     expect(fitted.gamma).toBeCloseTo(1.7, 6)
-    const close = fitReferenceLaw(clocksMhz, clocksMhz.map(powerAt))
+    const close = fitPublishedLaw(clocksMhz, clocksMhz.map(powerAt))
     for (const clock of clocksMhz)
-      expect(Math.abs(referencePower(close, clock) / powerAt(clock) - 1)).toBeLessThan(0.05)
+      expect(Math.abs(publishedPower(close, clock) / powerAt(clock) - 1)).toBeLessThan(0.05)
   })
 
   it('refuses power that does not rise', () => {
-    expect(() => fitReferenceLaw([210, 225], [50, 50])).toThrow('powersW: got 50')
-    expect(() => fitReferenceLaw([210], [50])).toThrow('powersW.length: got 1')
+    expect(() => fitPublishedLaw([210, 225], [50, 50])).toThrow('powersW: got 50')
+    expect(() => fitPublishedLaw([210], [50])).toThrow('powersW.length: got 1')
   })
 })

@@ -1,11 +1,11 @@
 import type { Predictor } from '@pctodl/perf-model'
 import { type Configuration, InfeasibleCapError, smClocksAt, snapNearest, type Tenant } from '@pctodl/platform'
-import { fitReferenceLaw, ReferenceController, referenceGuard } from '@pctodl/thermo-dvfs'
+import { fitPublishedLaw, PublishedController, publishedGuard } from '@pctodl/thermo-dvfs'
 import { planPartition } from './plan-partition.js'
 import type { Action, PowerCapPolicy, SampleObservation, WindowObservation } from './policy.js'
 import { WindowPower } from './window-power.js'
 
-export interface ReferencePolicyOptions {
+export interface PublishedPolicyOptions {
   readonly predictor: Predictor
   readonly model: string
 }
@@ -15,17 +15,17 @@ export interface ReferencePolicyOptions {
  * clocks, no back-stop, and a fresh plan after every cap change, adopted a window later whatever the restarts cost. The
  * partitioner and the predictor are the same as `PctodlPolicy`'s, so that what differs is control.
  */
-export class ReferencePolicy implements PowerCapPolicy {
+export class PublishedPolicy implements PowerCapPolicy {
   readonly name = 'reference'
-  readonly #options: ReferencePolicyOptions
+  readonly #options: PublishedPolicyOptions
   readonly #power = new WindowPower()
-  #controller: ReferenceController | undefined
+  #controller: PublishedController | undefined
   #clocksMhz: readonly number[] = []
   #usedClockMhz = 0
   #powerCapW = 0
   #pending: Configuration | undefined
 
-  constructor(options: ReferencePolicyOptions) {
+  constructor(options: PublishedPolicyOptions) {
     this.#options = options
   }
 
@@ -59,7 +59,7 @@ export class ReferencePolicy implements PowerCapPolicy {
     }
     // The published code reads an empty window as 0 W, which is full headroom.
     const next = this.#controller!.step(this.#usedClockMhz, powerW !== null && powerW > 0 ? powerW : Number.MIN_VALUE)
-    const guarded = referenceGuard(this.#clocksMhz, this.#usedClockMhz, next, powerW ?? 0, this.#powerCapW)
+    const guarded = publishedGuard(this.#clocksMhz, this.#usedClockMhz, next, powerW ?? 0, this.#powerCapW)
     this.#usedClockMhz = snapNearest(this.#clocksMhz, guarded)!
     return { smClockMhz: this.#usedClockMhz, reason: 'published three-stage law' }
   }
@@ -71,8 +71,8 @@ export class ReferencePolicy implements PowerCapPolicy {
 
   #adopt({ tenants, smClockMhz, memClockMhz }: Configuration): Action {
     this.#clocksMhz = smClocksAt(this.#options.predictor.spec, memClockMhz)!
-    this.#controller = new ReferenceController(
-      fitReferenceLaw(this.#clocksMhz, this.#powers(tenants, memClockMhz)),
+    this.#controller = new PublishedController(
+      fitPublishedLaw(this.#clocksMhz, this.#powers(tenants, memClockMhz)),
       this.#powerCapW,
     )
     this.#usedClockMhz = smClockMhz

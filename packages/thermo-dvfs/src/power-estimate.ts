@@ -1,40 +1,41 @@
 import type { ClockTuning } from './clock-tuning.js'
 
 const SURPRISE_SIGMAS = 3
-/** Readings in a row that make a surprise a fact: few when power is higher than thought, many when it is lower. */
+/** Readings in a row that make higher power than thought a fact. Whether lower power is one, is not said by power alone. */
 const SURPRISES_ABOVE = 2
-const SURPRISES_BELOW = 8
 /** Weight of the newest reading in what is learnt of a sensor's noise. */
 const NOISE_WEIGHT = 0.02
-const LEVEL_RANGE = [0.5, 2] as const
-const SLOPE_RANGE = [0.3, 2.5] as const
+/** Share of the prior's standard deviation below which the level counts as measured. */
+const MEASURED_SHARE = 0.3
+const LEVEL_RANGE = [0.25, 4] as const
+const SLOPE_RANGE = [0.2, 5] as const
 
-export interface BiasState {
+export interface PowerEstimateState {
   pivotW: number
   level: number
   slope: number
   levelVariance: number
   covariance: number
   slopeVariance: number
-  /** Per sensor: consecutive surprises above (positive) or below (negative) the estimate. */
+  /** Per sensor: consecutive surprises above the estimate. */
   surprises: [average: number, instant: number]
   /** Per sensor: mean square of readings minus estimate, W^2. */
   scatter: [average: number, instant: number]
 }
 
 /**
- * How the board's power relates to the model's, learnt from readings: a Kalman filter with two states,
+ * Full-load power of the board at each clock, as the model has it and readings correct it: a Kalman filter with two states,
  *
  *     board(m) = level pivot + slope (m - pivot)
  *
  * where m is the model's power and `pivot` one value of it. Level and slope drift as random walks. The variance it keeps is
  * what decides how far the controller trusts an extrapolation: a slope that was never seen makes a long jump careful.
  */
-export class BiasEstimator {
+export class PowerEstimate {
   readonly #tuning: ClockTuning
-  readonly state: BiasState
+  readonly state: PowerEstimateState
 
-  constructor(tuning: ClockTuning, state?: BiasState) {
+  constructor(tuning: ClockTuning, state?: PowerEstimateState) {
     this.#tuning = tuning
     const level = tuning.levelPriorPercent / 100
     const slope = tuning.slopePriorPercent / 100
@@ -52,9 +53,14 @@ export class BiasEstimator {
   }
 
   /** What is known now, to come back to. */
-  copy(): BiasState {
+  copy(): PowerEstimateState {
     const s = this.state
     return { ...s, surprises: [s.surprises[0], s.surprises[1]], scatter: [s.scatter[0], s.scatter[1]] }
+  }
+
+  /** Whether readings say where the level is: the model's prior does not count. */
+  get measured(): boolean {
+    return Math.sqrt(this.state.levelVariance) < MEASURED_SHARE * (this.#tuning.levelPriorPercent / 100)
   }
 
   /** Estimated board power where the model says `modelW`, W. */
@@ -106,13 +112,10 @@ export class BiasEstimator {
       const square = Math.min(error * error, SURPRISE_SIGMAS ** 2 * variance)
       s.scatter[sensor] += NOISE_WEIGHT * (square - s.scatter[sensor])
     }
-    const surprise = Math.abs(error) > SURPRISE_SIGMAS * Math.sqrt(variance) ? Math.sign(error) : 0
-    const before = s.surprises[sensor]
-    s.surprises[sensor] = surprise === 0 ? 0 : Math.sign(before) === surprise ? before + surprise : surprise
-    if (s.surprises[sensor] >= SURPRISES_ABOVE || s.surprises[sensor] <= -SURPRISES_BELOW) {
-      // The load itself has changed: forget the level, keep the slope.
+    s.surprises[sensor] = error > SURPRISE_SIGMAS * Math.sqrt(variance) ? s.surprises[sensor] + 1 : 0
+    if (s.surprises[sensor] >= SURPRISES_ABOVE) {
       s.surprises[sensor] = 0
-      s.levelVariance += (error / s.pivotW) ** 2
+      this.forgetLevel(error)
       variance = this.variance(modelW) + noise
     }
     const beyond = modelW - s.pivotW
@@ -123,6 +126,18 @@ export class BiasEstimator {
     s.levelVariance = Math.max(1e-9, s.levelVariance - levelGain * levelGain * variance)
     s.covariance -= levelGain * slopeGain * variance
     s.slopeVariance = Math.max(1e-9, s.slopeVariance - slopeGain * slopeGain * variance)
+  }
+
+  /** The load itself has changed by so many watts: the level is as uncertain as that, the slope stays. */
+  forgetLevel(errorW: number): void {
+    this.state.levelVariance += (errorW / this.state.pivotW) ** 2
+  }
+
+  /** Another load: the level is what is read, and no surer than of new tenants; the slope stays. */
+  relearn(modelW: number, readingW: number): void {
+    const s = this.state
+    s.level = clamp(s.level + (readingW - this.power(modelW)) / s.pivotW, LEVEL_RANGE)
+    s.levelVariance += (this.#tuning.plantChangePercent / 100) ** 2
   }
 
   /**
@@ -145,7 +160,7 @@ export class BiasEstimator {
 }
 
 /** Board power where the model says `modelW`, as a state of knowledge has it, W. */
-export function powerOf({ level, slope, pivotW }: BiasState, modelW: number): number {
+export function powerOf({ level, slope, pivotW }: PowerEstimateState, modelW: number): number {
   return level * pivotW + slope * (modelW - pivotW)
 }
 

@@ -1,10 +1,10 @@
 import { InvalidInputError, snapNearest } from '@pctodl/platform'
 import {
-  assertReferencePowerLaw,
-  type ReferencePowerLaw,
-  referenceFeedForward,
-  referenceSlope,
-} from './reference-power-law.js'
+  assertPublishedPowerLaw,
+  type PublishedPowerLaw,
+  publishedFeedForward,
+  publishedSlope,
+} from './published-power-law.js'
 
 const NEWTON_DAMPING = 0.8
 const LARGEST_STEP_MHZ = 300
@@ -22,14 +22,14 @@ const CAP_CHANGE_W = 1e-3
  * - more than 7 W off: a damped Newton step, between 15 and 300 MHz;
  * - otherwise: 15 MHz up or down.
  */
-export class ReferenceController {
-  readonly #law: ReferencePowerLaw
+export class PublishedController {
+  readonly #law: PublishedPowerLaw
   #powerCapW: number
   #feedForward = true
 
   /** @throws InvalidInputError */
-  constructor(law: ReferencePowerLaw, powerCapW: number) {
-    assertReferencePowerLaw(law)
+  constructor(law: PublishedPowerLaw, powerCapW: number) {
+    assertPublishedPowerLaw(law)
     this.#law = law
     this.#powerCapW = requirePositive('powerCapW', powerCapW)
   }
@@ -52,9 +52,9 @@ export class ReferenceController {
     let next: number
     if (this.#feedForward) {
       this.#feedForward = false
-      next = referenceFeedForward(this.#law, this.#powerCapW)
+      next = publishedFeedForward(this.#law, this.#powerCapW)
     } else if (Math.abs(errorW) > NEAR_W) {
-      const newton = (NEWTON_DAMPING * errorW) / referenceSlope(this.#law, smClockMhz)
+      const newton = (NEWTON_DAMPING * errorW) / publishedSlope(this.#law, smClockMhz)
       const size = Math.min(LARGEST_STEP_MHZ, Math.max(SMALLEST_STEP_MHZ, Math.abs(newton)))
       next = smClockMhz + Math.sign(newton) * size
     } else {
@@ -70,7 +70,7 @@ export class ReferenceController {
  *
  * @param smClocksMhz supported clocks, ascending
  */
-export function referenceGuard(
+export function publishedGuard(
   smClocksMhz: readonly number[],
   usedClockMhz: number,
   nextClockMhz: number,

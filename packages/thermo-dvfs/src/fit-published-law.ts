@@ -1,5 +1,5 @@
 import { InvalidInputError } from '@pctodl/platform'
-import type { ReferencePowerLaw } from './reference-power-law.js'
+import type { PublishedPowerLaw } from './published-power-law.js'
 
 /**
  * The published power law that comes closest to a model's power at every clock: no static part, the ends exact, and the
@@ -9,7 +9,7 @@ import type { ReferencePowerLaw } from './reference-power-law.js'
  * @param powersW the model's power at each of them, W
  * @throws InvalidInputError for fewer than two clocks, or power that does not rise
  */
-export function fitReferenceLaw(smClocksMhz: readonly number[], powersW: ArrayLike<number>): ReferencePowerLaw {
+export function fitPublishedLaw(smClocksMhz: readonly number[], powersW: ArrayLike<number>): PublishedPowerLaw {
   const count = smClocksMhz.length
   if (count < 2 || powersW.length !== count) {
     throw new InvalidInputError(

@@ -1,6 +1,6 @@
 import { InvalidInputError } from '@pctodl/platform'
 
-export interface ReferencePidGains {
+export interface PublishedPidGains {
   readonly kp: number
   readonly ki: number
   readonly kd: number
@@ -9,7 +9,7 @@ export interface ReferencePidGains {
 }
 
 /** Gains of upstream's main program, whose PID loop nothing reaches. */
-export const referencePidGains: ReferencePidGains = { kp: 7e-4, ki: 4e-5, kd: 5e-6, alpha: 0.97 }
+export const publishedPidGains: PublishedPidGains = { kp: 7e-4, ki: 4e-5, kd: 5e-6, alpha: 0.97 }
 
 /**
  * Errors (percent of the cap) above which the proportional gain is multiplied; far away the integral is replaced by a part of
@@ -26,8 +26,8 @@ const zones: readonly { readonly above: number; readonly gain: number; readonly 
  * The PID controller that upstream PctoDL's step-response experiment still uses, on the index of the clock, as published: with
  * its early exit that forgets the new cap, and its second difference in place of a derivative. For comparison only.
  */
-export class ReferencePid {
-  readonly #gains: ReferencePidGains
+export class PublishedPid {
+  readonly #gains: PublishedPidGains
   readonly #clocksMhz: readonly number[]
   #powerCapW: number | undefined
   #repeats = 0
@@ -35,7 +35,7 @@ export class ReferencePid {
   #lastErrors: [number, number] = [0, 0]
 
   /** @param smClocksMhz supported clocks, ascending */
-  constructor(smClocksMhz: readonly number[], gains: ReferencePidGains = referencePidGains) {
+  constructor(smClocksMhz: readonly number[], gains: PublishedPidGains = publishedPidGains) {
     if (smClocksMhz.length === 0) throw new InvalidInputError('smClocksMhz', [], 'at least one clock')
     this.#clocksMhz = smClocksMhz
     this.#gains = gains

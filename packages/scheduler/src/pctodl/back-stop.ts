@@ -1,0 +1,17 @@
+import type { GpuSpec } from '@pctodl/platform'
+import type { Action } from '../policy.js'
+
+/**
+ * The board's own limit beside the clock.
+ *
+ * @param percent above the cap, clamped to the board's range; null leaves the limit alone
+ */
+export function backStop(
+  { powerLimitW: { min, default: top } }: GpuSpec,
+  powerCapW: number,
+  percent: number | null,
+): Action {
+  if (percent === null) return {}
+  const wantedW = Math.floor(10 * powerCapW * (1 + percent / 100) + 1e-6) / 10
+  return { powerLimitW: Math.min(top, Math.max(min, wantedW)), powerLimitRole: 'back-stop' }
+}

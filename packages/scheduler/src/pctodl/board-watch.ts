@@ -1,0 +1,35 @@
+import type { ClockAction } from '@pctodl/thermo-dvfs'
+import type { Decision } from '../policy.js'
+
+const statusReasons: Readonly<Record<ClockAction['status'], string>> = {
+  tracking: 'moving, or not yet sure',
+  settled: 'the highest clock that keeps the cap, unchanged for three seconds',
+  infeasible: 'at the lowest clock and still above the cap',
+  blind: 'no usable reading, or sensors that contradict each other',
+}
+
+/** Says in the record when the board is taken to do something else than before, and when a witness of its power disagrees. */
+export class BoardWatch {
+  #before: ClockAction | undefined
+
+  step(now: ClockAction): Decision[] {
+    const before = this.#before
+    this.#before = now
+    const decisions: Decision[] = []
+    if (now.status !== before?.status) {
+      const { status, smClockMhz } = now
+      decisions.push({ kind: 'clock-status', reason: statusReasons[status], status, smClockMhz })
+    }
+    const { load, clock, sensor, correction } = now.seen
+    if (load !== before?.seen.load || clock !== before.seen.clock || sensor !== before.seen.sensor) {
+      const reason = `the load is taken for ${load}, the clock for ${clock}, the sensor for ${sensor}`
+      decisions.push({ kind: 'board-seen', reason, load, clock, sensor })
+    }
+    if (correction > 1 && !(before && before.seen.correction > 1)) {
+      const percent = (100 * (correction - 1)).toFixed(1)
+      const reason = `another witness of the power has ${percent} % more than the reading: the target is lowered by as much`
+      decisions.push({ kind: 'power-readings-disagree', reason, correction })
+    }
+    return decisions
+  }
+}

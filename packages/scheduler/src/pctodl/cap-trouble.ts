@@ -1,0 +1,34 @@
+import type { ClockAction } from '@pctodl/thermo-dvfs'
+
+/** Firmware that throttles for so long does not stop by itself, ms. */
+const THROTTLED_MS = 5000
+/** What was done about it gets so long to show, ms: tenants that restart draw less than they will. */
+const SHOWS_MS = 10_000
+
+export type Trouble = 'infeasible' | 'throttled'
+
+/** Watches for what the clock cannot mend: the lowest one does not keep the cap, or the firmware holds the board far below. */
+export class CapTrouble {
+  #kind: Trouble | undefined
+  #sinceMs = 0
+  #quietUntilMs = 0
+  readonly #infeasibleMs: number
+
+  /** @param infeasibleMs time at the lowest clock and above the cap after which tenants must change */
+  constructor(infeasibleMs: number) {
+    this.#infeasibleMs = infeasibleMs
+  }
+
+  /** @returns the trouble, once each time that it has lasted */
+  step(timeMs: number, { status, seen }: ClockAction, reconfiguring: boolean): Trouble | undefined {
+    const kind = status === 'infeasible' ? 'infeasible' : seen.clock === 'throttled' ? 'throttled' : undefined
+    if (kind !== this.#kind || reconfiguring) {
+      this.#kind = kind
+      this.#sinceMs = timeMs
+    }
+    if (kind === undefined || timeMs < this.#quietUntilMs) return undefined
+    if (timeMs - this.#sinceMs < (kind === 'infeasible' ? this.#infeasibleMs : THROTTLED_MS)) return undefined
+    this.#quietUntilMs = timeMs + SHOWS_MS
+    return kind
+  }
+}

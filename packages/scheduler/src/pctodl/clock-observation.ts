@@ -1,0 +1,26 @@
+import type { ClockObservation } from '@pctodl/thermo-dvfs'
+import type { SampleObservation } from '../policy.js'
+
+/** What the clock controller is told of a sample. */
+export function clockObservation(sample: SampleObservation): ClockObservation {
+  const { timeMs, telemetry, powerCapW, reconfiguring, applied, smClockRefusedMs } = sample
+  const { activeShare = null, stallNoticeMs, meterPowerW = null } = sample
+  const { powerAverageW, powerInstantW, smClockMhz, smUtilPercent, energyJ, clocksEventReasons } = telemetry
+  return {
+    timeMs,
+    powerCapW,
+    powerAverageW,
+    powerInstantW,
+    smClockMhz,
+    loading: reconfiguring,
+    refused: smClockRefusedMs > 0,
+    smUtilPercent,
+    energyJ,
+    meterPowerW,
+    idle: clocksEventReasons.includes('gpu-idle'),
+    throttled: clocksEventReasons.some((reason) => reason !== 'gpu-idle'),
+    activeShare,
+    ...(stallNoticeMs === undefined ? {} : { stallNoticeMs }),
+    powerLimitW: applied.powerLimitW,
+  }
+}

@@ -1,0 +1,121 @@
+import type { Predictor } from '@pctodl/perf-model'
+import { smClocksAt, type Tenant } from '@pctodl/platform'
+import { type ClockAction, ClockController, MemoryClockControl } from '@pctodl/thermo-dvfs'
+import type { Action, SampleObservation } from '../policy.js'
+import type { Candidate } from '../shadow/candidates.js'
+import { clockObservation } from './clock-observation.js'
+
+/**
+ * The tenants that run and the controllers of their clocks. Whoever changes the tenants changes the model that the clock is chosen
+ * by, in the same step.
+ */
+export class SteeredTenants {
+  readonly #predictor: Predictor
+  #controller: ClockController | undefined
+  #memory: MemoryClockControl | undefined
+  #tenants: readonly Tenant[] = []
+  #memClockMhz = 0
+  #lastStep: ClockAction | undefined
+
+  constructor(predictor: Predictor) {
+    this.#predictor = predictor
+  }
+
+  get tenants(): readonly Tenant[] {
+    return this.#tenants
+  }
+
+  get memClockMhz(): number {
+    return this.#memClockMhz
+  }
+
+  get present(): Candidate {
+    return { tenants: this.#tenants, memClockMhz: this.#memClockMhz }
+  }
+
+  /** What the controller of the SM clock last said. */
+  get lastStep(): ClockAction | undefined {
+    return this.#lastStep
+  }
+
+  /** What the predictor's watts are to be multiplied by here, as measured. */
+  get powerRatio(): number {
+    if (!this.#lastStep) return 1
+    const { estimatedPowerW, biasW } = this.#lastStep
+    return estimatedPowerW / (estimatedPowerW - biasW)
+  }
+
+  /** Other tenants, and the memory clock that they were planned for. */
+  adopt({ tenants, memClockMhz }: Candidate): Action {
+    this.#put(tenants, memClockMhz)
+    this.#memory ??= new MemoryClockControl({ memClocksMhz: this.#predictor.memClocksMhz }, memClockMhz)
+    this.#memory.setHome(memClockMhz)
+    return { tenants, memClockMhz }
+  }
+
+  /** Other tenants at the present memory clock. */
+  replace(tenants: readonly Tenant[]): Action {
+    this.#put(tenants, this.#memClockMhz)
+    return { tenants }
+  }
+
+  /** The SM clock at which the tenants keep a cap, MHz: to ask for before they draw anything. */
+  clockBefore(powerCapW: number): number {
+    return this.#controller!.clockBefore(powerCapW)
+  }
+
+  /** Only these of the tenants run: the model follows, so that what is learnt meanwhile is not learnt wrong. */
+  onlyRunning(tenants: readonly Tenant[]): void {
+    this.#model(tenants, this.#memClockMhz)
+  }
+
+  /** A step of the SM clock. */
+  step(sample: SampleObservation): ClockAction {
+    this.#lastStep = this.#controller!.step(clockObservation(sample))
+    return this.#lastStep
+  }
+
+  /** A step of the memory clock, after that of the SM clock. */
+  stepMemory({ timeMs, powerCapW }: SampleObservation): Action {
+    const { spec } = this.#predictor
+    const memClockMhz = this.#memory!.step({
+      timeMs,
+      powerCapW,
+      infeasible: this.#lastStep?.status === 'infeasible',
+      lowestPowerW: (clockMhz) => {
+        const smClockMhz = smClocksAt(spec, clockMhz)![0]!
+        const { powerW } = this.#predictor.predict({ tenants: this.#tenants, smClockMhz, memClockMhz: clockMhz })
+        return powerW * this.powerRatio
+      },
+    })
+    if (memClockMhz === this.#memClockMhz) return {}
+    const lower = memClockMhz < this.#memClockMhz
+    this.#put(this.#tenants, memClockMhz)
+    return {
+      memClockMhz,
+      reason: lower ? 'the lowest SM clock does not keep the cap' : 'room for the memory clock again',
+    }
+  }
+
+  #put(tenants: readonly Tenant[], memClockMhz: number): void {
+    this.#tenants = tenants
+    this.#model(tenants, memClockMhz)
+    this.#memClockMhz = memClockMhz
+  }
+
+  #model(tenants: readonly Tenant[], memClockMhz: number): void {
+    const { spec } = this.#predictor
+    const smClocksMhz = smClocksAt(spec, memClockMhz)!
+    const known = this.#memClockMhz === 0 ? undefined : smClocksAt(spec, this.#memClockMhz)
+    if (!this.#controller || !sameClocks(known, smClocksMhz)) {
+      this.#controller = new ClockController({ smClocksMhz, reading: spec.powerReading })
+    }
+    this.#controller.setPlant(
+      smClocksMhz.map((smClockMhz) => this.#predictor.predict({ tenants, smClockMhz, memClockMhz }).powerW),
+    )
+  }
+}
+
+function sameClocks(a: readonly number[] | undefined, b: readonly number[]): boolean {
+  return a !== undefined && a.length === b.length && a.every((clock, i) => clock === b[i])
+}

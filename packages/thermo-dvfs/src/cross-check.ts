@@ -1,0 +1,70 @@
+/** Both powers are compared over so much time, ms. */
+const WINDOW_MS = 2000
+const BASELINE_MS = 30_000
+/** Two witnesses that agreed so far disagree from here on, relative. */
+const CHANGED = 0.03
+/** Two witnesses of which nothing is known yet disagree from here on: sensors of one board differ by this much. */
+const APART = 0.06
+const LEAST_WINDOWS = 3
+
+export interface CrossCheckState {
+  sinceMs: number
+  /** Time integrals of both powers since then, W ms. */
+  first: number
+  second: number
+  /** Second over first, as far as known. */
+  baseline: number
+  windows: number
+  /** Second over first in the last window, over the baseline. */
+  ratio: number
+  disagrees: boolean
+}
+
+/**
+ * Holds two powers of one board against each other: the reading and another witness of it (the energy counter, an external
+ * meter). A constant ratio between them is each one's own error, and becomes the baseline; one that changes is a fault of one
+ * of them.
+ */
+export class CrossCheck {
+  readonly state: CrossCheckState
+
+  constructor(state?: CrossCheckState) {
+    this.state = state ?? { sinceMs: 0, first: 0, second: 0, baseline: 1, windows: 0, ratio: 1, disagrees: false }
+  }
+
+  /** What the reading must be multiplied by, as the other witness has it: above 1 where the reading is too low. */
+  get correction(): number {
+    return this.state.disagrees ? this.state.ratio : 1
+  }
+
+  get disagrees(): boolean {
+    return this.state.disagrees
+  }
+
+  /** Mean powers over the same stretch of time, W. */
+  compare(timeMs: number, durationMs: number, firstW: number, secondW: number): void {
+    const s = this.state
+    if (s.first === 0) s.sinceMs = timeMs - durationMs
+    s.first += firstW * durationMs
+    s.second += secondW * durationMs
+    if (timeMs - s.sinceMs < WINDOW_MS) return
+    if (s.first > 0) this.#conclude(s.second / s.first)
+    this.interrupt()
+  }
+
+  /** The two were not of the same time. */
+  interrupt(): void {
+    this.state.first = 0
+    this.state.second = 0
+  }
+
+  #conclude(ratio: number): void {
+    const s = this.state
+    s.ratio = ratio / s.baseline
+    const bound = s.windows >= LEAST_WINDOWS ? CHANGED : APART
+    s.disagrees = Math.abs(s.ratio - 1) > bound
+    if (s.disagrees) return
+    s.windows++
+    s.baseline += Math.max(WINDOW_MS / BASELINE_MS, 1 / (s.windows + 1)) * (ratio - s.baseline)
+  }
+}

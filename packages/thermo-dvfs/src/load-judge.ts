@@ -1,0 +1,116 @@
+import type { ClockObservation } from './clock-observation.js'
+import type { ClockTuning } from './clock-tuning.js'
+import type { FullLoadPower } from './full-load-power.js'
+import type { Lesson } from './lesson.js'
+import { LoadBelief, type LoadBeliefState } from './load-belief.js'
+import { AVERAGE_WINDOW_MS, INSTANT_WINDOW_MS, type PowerHistory, TIMING_MS } from './power-history.js'
+
+/** Probability at which a hypothesis is acted upon. */
+const SURE = 0.9
+/** A load that returned from idling within this time may have been exchanged meanwhile, ms. */
+const RETURN_MS = 2000
+/** Before anything was measured, low power is more likely the model's error than a load that is not all there, ms. */
+const FIRST_HOLD_MS = 3000
+
+export interface LoadJudgeState {
+  readonly belief: LoadBeliefState
+  readonly memory: {
+    /** When the load was last below full. */
+    lowMs: number
+    /** How much more than known a load drew when it came back from idling, relative; the most so far. */
+    returnExcess: number
+  }
+}
+
+/**
+ * What the readings say of the load, and what a load that is another one than known does to what is known of its power: a heavier
+ * one is recalled, a lighter one learnt anew.
+ */
+export class LoadJudge {
+  readonly belief: LoadBelief
+  readonly #tuning: ClockTuning
+  readonly #averages: boolean
+  readonly #power: FullLoadPower
+  readonly #history: PowerHistory
+  readonly #memory: LoadJudgeState['memory']
+
+  constructor(
+    tuning: ClockTuning,
+    averages: boolean,
+    power: FullLoadPower,
+    history: PowerHistory,
+    state?: LoadJudgeState,
+  ) {
+    this.#tuning = tuning
+    this.#averages = averages
+    this.#power = power
+    this.#history = history
+    this.belief = new LoadBelief(state?.belief)
+    this.#memory = state?.memory ?? { lowMs: 0, returnExcess: 0 }
+  }
+
+  get state(): LoadJudgeState {
+    return { belief: this.belief.state, memory: this.#memory }
+  }
+
+  /** When the load was last below full, ms. */
+  get lowMs(): number {
+    return this.#memory.lowMs
+  }
+
+  /** How much more than known the load may draw when it is back, relative. */
+  get returnExcess(): number {
+    return this.#memory.returnExcess
+  }
+
+  /** Tenants pause or work in part: they may be back, as they were or otherwise, at any moment. */
+  get away(): boolean {
+    return this.belief.of('idle') + this.belief.of('part') > SURE
+  }
+
+  /** The load has been full for as long as a reading's window reaches back. */
+  fullFor(windowMs: number, timeMs: number): boolean {
+    return this.belief.of('full') >= 0.5 && timeMs - this.#memory.lowMs > windowMs + TIMING_MS + this.#history.lagMs
+  }
+
+  /** @param meanW of the last instant readings, W */
+  judge(observation: ClockObservation, lesson: Lesson, meanW: number | null): void {
+    const { timeMs, durationMs, capW, endMs, averageW, instantW, quiet } = lesson
+    const { loading, smUtilPercent = null, activeShare = null, idle = false } = observation
+    const estimate = this.#power.estimate
+    const windowMs = instantW === null ? AVERAGE_WINDOW_MS : INSTANT_WINDOW_MS
+    const reading = instantW ?? (this.#averages ? averageW : null)
+    const modelW = this.#history.under(endMs, windowMs)
+    const noise = this.#noise(lesson, windowMs)
+    const sigma = Math.hypot(noise, Math.sqrt(estimate.variance(modelW)) / capW)
+    const error = reading === null || quiet ? null : (reading - estimate.power(modelW)) / capW
+    const stallNoticeMs = this.#stallNoticeMs(observation)
+    this.belief.update({ durationMs, error, sigma, noise, smUtilPercent, activeShare, stallNoticeMs, idle, loading })
+    if (quiet) return
+    if (error !== null && error > 3 * sigma) this.#heavier(timeMs, error)
+    if (reading !== null && error !== null && this.belief.of('other') > SURE) {
+      this.#power.relearn(modelW, instantW === null ? reading : (meanW ?? reading))
+      this.belief.becomeFull()
+    }
+    if (this.belief.of('full') < 0.5) this.#memory.lowMs = timeMs
+  }
+
+  #heavier(timeMs: number, error: number): void {
+    const m = this.#memory
+    if (timeMs - m.lowMs < RETURN_MS) m.returnExcess = Math.min(1, Math.max(m.returnExcess, error))
+    this.#power.recallHeavier()
+  }
+
+  /** Standard deviation of a reading at full load, share of the cap. */
+  #noise({ capW, endMs, instantW }: Lesson, windowMs: number): number {
+    const { averageNoisePercent, instantNoisePercent } = this.#tuning
+    if (instantW !== null) return instantNoisePercent / 100
+    return Math.hypot(averageNoisePercent / 100, this.#history.uncertainW(endMs, windowMs) / capW)
+  }
+
+  /** Where nobody counts what tenants complete, a load that stays low must do. */
+  #stallNoticeMs({ activeShare = null, stallNoticeMs = 1000 }: ClockObservation): number {
+    if (activeShare !== null) return stallNoticeMs
+    return this.#power.estimate.measured ? this.#tuning.underloadHoldMs : FIRST_HOLD_MS
+  }
+}

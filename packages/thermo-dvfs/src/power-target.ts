@@ -1,0 +1,66 @@
+import type { BoardObserver } from './board-observer.js'
+import type { ClockTuning } from './clock-tuning.js'
+
+/** At most 1 % of the seconds may exceed the cap by more than 1 %: 2.5 standard deviations below 101 % (2.33 would do). */
+const VIOLATION_PERCENT = 101
+const VIOLATION_SIGMAS = 2.5
+/** A board limit up to this share of the cap holds the cap. */
+const HELD_WITHIN = 1.0075
+/** Room for a load that comes back heavier, in what it was heavier before. */
+const RETURN_ROOM = 1.1
+
+/** How much a clock may draw, and which clocks do not draw more, by what is known of the board. */
+export class PowerTarget {
+  readonly #tuning: ClockTuning
+  readonly #board: BoardObserver
+
+  constructor(tuning: ClockTuning, board: BoardObserver) {
+    this.#tuning = tuning
+    this.#board = board
+  }
+
+  /** Whether a board limit holds the cap by itself. */
+  static holds(powerLimitW: number | null | undefined, powerCapW: number): boolean {
+    return powerLimitW !== null && powerLimitW !== undefined && powerLimitW <= powerCapW * HELD_WITHIN
+  }
+
+  /**
+   * Power that a clock may be raised to, W.
+   *
+   * @param held the board's own limit holds the cap
+   */
+  watts(capW: number, held: boolean): number {
+    const { heldTargetPercent, targetPercent } = this.#tuning
+    if (held) return (heldTargetPercent / 100) * capW
+    const noisyPercent = VIOLATION_PERCENT - VIOLATION_SIGMAS * 100 * this.#board.noise.relative
+    return (Math.min(targetPercent, noisyPercent) / 100) * capW
+  }
+
+  /** The highest state within a power. Where the board holds the cap itself, it need not be sure. */
+  highest(boundW: number, held: boolean): number {
+    return this.#board.highestWithin(boundW, held ? 0 : this.#tuning.confidence, this.sureW(boundW))
+  }
+
+  /** What a clock may draw where the estimate is wrong, and what the present one may be estimated at before it is lowered, W. */
+  sureW(targetW: number): number {
+    return targetW * (this.#tuning.surePercent / this.#tuning.targetPercent)
+  }
+
+  /**
+   * The first state. Where each instant reading can correct it within a sample, what the model says is good enough: a second that
+   * begins idle ends below the cap. Else it must be sure.
+   */
+  first(targetW: number, held: boolean): number {
+    return this.#board.readings.instantW === null ? this.highest(targetW, held) : this.#board.highestWithin(targetW, 0)
+  }
+
+  /**
+   * While the tenants pause, the clock waits where they may come back heavier than they went, as far as they have before: the
+   * highest state for that. Where the board holds the cap itself, that is its firmware's business.
+   */
+  ceiling(targetW: number, held: boolean): number {
+    const { away, returnExcess } = this.#board
+    if (held || !away || returnExcess === 0) return Number.POSITIVE_INFINITY
+    return this.#board.highestWithin(targetW / (1 + RETURN_ROOM * returnExcess))
+  }
+}

@@ -1,0 +1,89 @@
+import type { ClockTuning } from './clock-tuning.js'
+import type { FullLoadPower } from './full-load-power.js'
+import type { Lesson } from './lesson.js'
+import type { LoadJudge } from './load-judge.js'
+import { AVERAGE_WINDOW_MS, INSTANT_WINDOW_MS, type PowerHistory } from './power-history.js'
+import type { ReadingNoise } from './reading-noise.js'
+
+/** Share of the cap above which a reading teaches even where its timing is not sure. */
+const EXCESS = 1.01
+
+/**
+ * Decides what readings teach of the power at full load. Higher than thought, always; lower, only what was read at full load.
+ */
+export class PowerTeacher {
+  readonly #tuning: ClockTuning
+  readonly #averages: boolean
+  readonly #power: FullLoadPower
+  readonly #history: PowerHistory
+  readonly #load: LoadJudge
+  readonly #noise: ReadingNoise
+
+  constructor(
+    tuning: ClockTuning,
+    averages: boolean,
+    of: {
+      readonly power: FullLoadPower
+      readonly history: PowerHistory
+      readonly load: LoadJudge
+      readonly noise: ReadingNoise
+    },
+  ) {
+    this.#tuning = tuning
+    this.#averages = averages
+    this.#power = of.power
+    this.#history = of.history
+    this.#load = of.load
+    this.#noise = of.noise
+  }
+
+  /** @param meanW of the last instant readings, W */
+  teach(lesson: Lesson, meanW: number | null): void {
+    if (lesson.averageW !== null) this.#average(lesson, lesson.averageW)
+    if (lesson.instantW !== null) this.#instant(lesson, lesson.instantW)
+    else if (lesson.unsteadyW !== null) this.#excess(lesson, lesson.unsteadyW, meanW ?? 0)
+  }
+
+  #average(lesson: Lesson, averageW: number): void {
+    const { durationMs, capW, endMs, quiet } = lesson
+    const estimate = this.#power.estimate
+    const modelW = this.#history.under(endMs, AVERAGE_WINDOW_MS)
+    const uncertainW = this.#history.uncertainW(endMs, AVERAGE_WINDOW_MS)
+    const error = averageW - estimate.power(modelW)
+    if (error >= 0 || this.#teachesLower(lesson, AVERAGE_WINDOW_MS)) {
+      const noiseW = (this.#tuning.averageNoisePercent / 100) * capW
+      estimate.learn(0, modelW, averageW, noiseW, uncertainW * estimate.state.slope)
+    }
+    if (!quiet && uncertainW === 0) this.#noise.learn(error / capW, durationMs)
+  }
+
+  #instant(lesson: Lesson, instantW: number): void {
+    const { durationMs, capW, endMs, quiet } = lesson
+    const estimate = this.#power.estimate
+    const modelW = this.#history.under(endMs, INSTANT_WINDOW_MS)
+    const error = instantW - estimate.power(modelW)
+    if (error >= 0 || this.#teachesLower(lesson, INSTANT_WINDOW_MS)) {
+      estimate.learn(1, modelW, instantW, this.#instantNoiseW(capW), 0)
+    }
+    if (!this.#averages && !quiet) this.#noise.learnInstant(error / capW, durationMs)
+  }
+
+  /**
+   * The clock has moved lately, so it is not sure which one a reading is of; but it is above the cap, and more than any of them
+   * was thought to draw.
+   */
+  #excess({ capW, endMs }: Lesson, instantW: number, meanW: number): void {
+    if (Math.min(instantW, meanW) <= EXCESS * capW) return
+    const highestW = this.#history.highest(endMs, INSTANT_WINDOW_MS)
+    if (instantW <= this.#power.estimate.power(highestW)) return
+    this.#power.estimate.learn(1, highestW, instantW, this.#instantNoiseW(capW), 0)
+  }
+
+  #instantNoiseW(capW: number): number {
+    return (this.#tuning.instantNoisePercent / 100) * capW
+  }
+
+  #teachesLower({ timeMs, quiet }: Lesson, windowMs: number): boolean {
+    return !quiet && this.#load.fullFor(windowMs, timeMs)
+  }
+}

@@ -1,0 +1,99 @@
+import fc from 'fast-check'
+import { type ClockAction, ClockController, type ClockObservation, publishedPower } from '../src/index.js'
+import { clocksMhz, law, ToyBoard } from './toy-board.js'
+
+export const modelAt = (clockMhz: number): number => publishedPower(law, clockMhz)
+export type Reading = 'both' | 'one-second-average' | 'part-time'
+export const readings: fc.Arbitrary<Reading> = fc.constantFrom('both', 'one-second-average', 'part-time')
+
+/** A stretch of a story: what the load does, under which cap. */
+const stretch = fc.record({
+  durationMs: fc.integer({ min: 5, max: 80 }).map((tenths) => 100 * tenths),
+  activity: fc.oneof(
+    { weight: 2, arbitrary: fc.constant(1) },
+    { weight: 1, arbitrary: fc.double({ min: 0, max: 0.9, noNaN: true }) },
+  ),
+  loadFactor: fc.oneof({ weight: 3, arbitrary: fc.constant(1) }, fc.double({ min: 0.6, max: 1.6, noNaN: true })),
+  powerCapW: fc.oneof({ weight: 2, arbitrary: fc.constant(150) }, fc.integer({ min: 90, max: 220 })),
+})
+
+export interface Story {
+  readonly seed: number
+  /** True power over the model's. */
+  readonly gain: number
+  readonly reading: Reading
+  /** The firmware holds the clock at most here, now and then; null leaves it alone. */
+  readonly heldMhz: number | null
+  /** Share of the samples that never arrive. */
+  readonly dropped: number
+  readonly stretches: readonly {
+    readonly durationMs: number
+    readonly activity: number
+    readonly loadFactor: number
+    readonly powerCapW: number
+  }[]
+}
+
+export const stories: fc.Arbitrary<Story> = fc.record({
+  seed: fc.integer({ min: 1, max: 10_000 }),
+  gain: fc.double({ min: 0.6, max: 1.9, noNaN: true }),
+  reading: readings,
+  heldMhz: fc.option(fc.constantFrom(...clocksMhz.slice(10, 60)), { nil: null, freq: 2 }),
+  dropped: fc.constantFrom(0, 0, 0.1),
+  stretches: fc.array(stretch, { minLength: 3, maxLength: 10 }),
+})
+
+export interface Moment {
+  readonly timeMs: number
+  readonly seen: ClockObservation
+  readonly action: ClockAction
+  /** True mean over the last second, W. */
+  readonly secondW: number
+  /** The mean of the last second as it was read, W: the board's average, or that of ten instant readings. */
+  readonly readW: number | null
+  /** It is that of instant readings. */
+  readonly sampled: boolean
+}
+
+/** Live through a story, and a last stretch of full load that is long enough to come to rest. */
+export function live({ seed, gain, reading, heldMhz, dropped, stretches }: Story): Moment[] {
+  const controller = new ClockController({
+    smClocksMhz: clocksMhz,
+    reading: reading === 'part-time' ? 'part-time' : 'one-second-average',
+  })
+  controller.setPlant(clocksMhz.map(modelAt))
+  const board = new ToyBoard({ seed, truth: (modelW) => gain * modelW, instantNoiseW: 1, dropped }, modelAt)
+  const moments: Moment[] = []
+  const lastSecond: (number | null)[] = []
+  const last = { durationMs: 40_000, activity: 1, loadFactor: 1, powerCapW: stretches.at(-1)!.powerCapW }
+  for (const { durationMs, activity, loadFactor, powerCapW } of [...stretches, last]) {
+    board.activity = activity
+    board.loadFactor = loadFactor
+    for (const endMs = board.timeMs + durationMs; board.timeMs < endMs; ) {
+      const timeMs = board.timeMs
+      const held = heldMhz !== null && board.clockMhz > heldMhz && Math.floor(timeMs / 3000) % 2 === 0
+      if (held) board.clockMhz = heldMhz
+      const read = board.read(reading)
+      lastSecond.push(read.powerInstantW ?? read.powerAverageW)
+      if (lastSecond.length > 10) lastSecond.shift()
+      const seen = {
+        timeMs,
+        powerCapW,
+        ...read,
+        smClockMhz: board.clockMhz,
+        loading: false,
+        throttled: held,
+        activeShare: activity < 1 ? 0.5 : 1,
+        stallNoticeMs: 300,
+      }
+      const action = controller.step(seen)
+      board.request(action.smClockMhz)
+      const known = lastSecond.filter((powerW) => powerW !== null)
+      const meanW = known.length < 10 ? null : known.reduce((sum, powerW) => sum + powerW, 0) / known.length
+      const readW = reading === 'part-time' ? meanW : read.powerAverageW
+      moments.push({ timeMs, seen, action, secondW: board.secondW, readW, sampled: reading === 'part-time' })
+      for (let i = 0; i < 10; i++) board.tick()
+    }
+  }
+  return moments
+}
