@@ -1,3 +1,5 @@
-import { libraryBuild } from '../../tsup.base'
+import { libraryBuild, type PackageBuild } from '../../tsup.base'
 
-export default libraryBuild()
+const build: PackageBuild = libraryBuild({ entry: ['src/index.ts', 'src/trace-csv.ts'] })
+
+export default build

@@ -5,7 +5,7 @@ import type { WindowObservation } from '@pctodl/scheduler'
 /** The clocks Morak asks for on an A100 whose power falls by three quarters of the excess in each window. */
 export function clocksUnder(powerCapW: number, powerW: number): (number | 'unlocked' | undefined)[] {
   const policy = new MorakPolicy({ spec: findGpuSpec('A100'), model: 'resnet50' })
-  const tenants = policy.start().tenants ?? []
+  const tenants = policy.start(powerCapW).tenants ?? []
   return [1, 2, 3].map((iteration) => {
     const clock = policy.onWindow(windowOf(tenants, iteration, powerCapW, powerW))?.smClockMhz
     powerW -= 0.75 * (powerW - powerCapW)

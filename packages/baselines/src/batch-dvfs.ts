@@ -1,14 +1,17 @@
-import { type GpuSpec, snapDown } from '@pctodl/platform'
+import { type GpuSpec, snapDown, type Tenant } from '@pctodl/platform'
 import type { Action, PowerCapPolicy, SampleObservation, WindowObservation } from '@pctodl/scheduler'
 import { guardedIndex, highestMemClock, middleIndex, workingSmClocks } from './clock-table.js'
 import { type BaselineVariant, type BatchDvfsFigures, batchDvfsFigures } from './network-figures.js'
 import { SettledPower } from './settled-power.js'
+import { type ClockPlanner, nameOf, plannedStart, plannerOf } from './tuned-form.js'
 
 export interface BatchDvfsOptions {
   readonly spec: GpuSpec
   readonly model: string
   /** Default `fair`. */
   readonly variant?: BaselineVariant
+  /** Where the tuned form starts and goes with a new cap; needed there, not looked at elsewhere. */
+  readonly planClocks?: ClockPlanner
   /** Instead of the figures known for the network. */
   readonly figures?: BatchDvfsFigures
 }
@@ -23,14 +26,17 @@ const FAR_STATES = 4
  * bisect the batch size to the largest that keeps the cap, then trim with the clock.
  *
  * `fair` opens the bisection again when the cap changes. Upstream means to, but writes to attributes that do not exist, so
- * `published` keeps the bounds of the first cap for ever.
+ * `published` keeps the bounds of the first cap for ever. `tuned` follows the rules of `fair` from a start that keeps the cap:
+ * the memory clock and the SM clock that are planned for its tenant, again with every new cap, and the board's limit at the
+ * cap behind them.
  */
 export class BatchDvfsPolicy implements PowerCapPolicy {
-  readonly name = 'batchdvfs'
+  readonly name: string
   readonly notes: string[] = []
   readonly #options: BatchDvfsOptions
   readonly #alpha: number
-  readonly #clocksMhz: readonly number[]
+  readonly #planClocks: ClockPlanner | undefined
+  #clocksMhz: readonly number[]
   readonly #power = new SettledPower()
   /** Batch sizes that are not known to exceed the memory. */
   #ladder: readonly number[]
@@ -40,9 +46,11 @@ export class BatchDvfsPolicy implements PowerCapPolicy {
   #low = 0
   #high: number
 
-  /** @throws UnknownNameError for a network without figures */
+  /** @throws UnknownNameError for a network without figures; InvalidInputError for a tuned form without a planner */
   constructor(options: BatchDvfsOptions) {
     this.#options = options
+    this.name = nameOf('batchdvfs', options.variant)
+    this.#planClocks = plannerOf(options.variant, options.planClocks)
     const { alpha, batchLadder } = options.figures ?? batchDvfsFigures(options.model)
     this.#alpha = alpha
     this.#ladder = batchLadder
@@ -52,16 +60,18 @@ export class BatchDvfsPolicy implements PowerCapPolicy {
     this.#clockIndex = middleIndex(this.#clocksMhz)
   }
 
-  start(): Action {
+  start(powerCapW: number): Action {
+    if (this.#planClocks) return this.#adopt(powerCapW, this.#planClocks)
     const published = this.#options.variant === 'published'
     return { ...this.#action(), memClockMhz: published ? 'unlocked' : highestMemClock(this.#options.spec) }
   }
 
-  /** The next window is judged by the new cap. */
-  onCapChange(): undefined {
-    if (this.#options.variant === 'published') return
+  /** The next window is judged by the new cap; the tuned form goes to the clocks that keep it at once. */
+  onCapChange(powerCapW: number): Action | undefined {
+    if (this.#options.variant === 'published') return undefined
     this.#low = 0
     this.#high = this.#last
+    return this.#planClocks && this.#adopt(powerCapW, this.#planClocks)
   }
 
   onSample(sample: SampleObservation): undefined {
@@ -131,10 +141,18 @@ export class BatchDvfsPolicy implements PowerCapPolicy {
     return Math.max(0, this.#ladder.indexOf(snapDown(this.#ladder, batch) ?? 0))
   }
 
+  #adopt(powerCapW: number, planClocks: ClockPlanner): Action {
+    const start = plannedStart(this.#options.spec, planClocks(this.#tenants(), powerCapW), powerCapW)
+    this.#clocksMhz = start.clocksMhz
+    this.#clockIndex = start.clockIndex
+    return { ...this.#action(), ...start.action }
+  }
+
+  #tenants(): readonly Tenant[] {
+    return [{ model: this.#options.model, mpsPercent: 100, batchSize: this.#ladder[this.#batchIndex]! }]
+  }
+
   #action(): Action {
-    return {
-      tenants: [{ model: this.#options.model, mpsPercent: 100, batchSize: this.#ladder[this.#batchIndex]! }],
-      smClockMhz: this.#clocksMhz[this.#clockIndex]!,
-    }
+    return { tenants: this.#tenants(), smClockMhz: this.#clocksMhz[this.#clockIndex]! }
   }
 }

@@ -9,14 +9,21 @@ export function highestMemClock(spec: GpuSpec): number {
   return clock
 }
 
-/** SM clocks at that memory clock, MHz ascending. */
-export function workingSmClocks(spec: GpuSpec): readonly number[] {
-  const memClockMhz = highestMemClock(spec)
+/** SM clocks at a memory clock, by default the highest, MHz ascending. */
+export function workingSmClocks(spec: GpuSpec, memClockMhz: number = highestMemClock(spec)): readonly number[] {
   const clocks = smClocksAt(spec, memClockMhz)
   if (clocks === undefined || clocks.length === 0) {
     throw new InvalidInputError('spec.clockStates', memClockMhz, `SM clocks of ${spec.name} at this memory clock`)
   }
   return clocks
+}
+
+/** Index of the highest clock that is at most `clockMhz`; 0 where all are above. */
+export function indexAtMost(clocks: readonly number[], clockMhz: number): number {
+  return Math.max(
+    0,
+    clocks.findLastIndex((clock) => clock <= clockMhz),
+  )
 }
 
 /** The start of Morak and BatchDVFS: the middle of the clock table. */

@@ -1,7 +1,11 @@
 export { type MorakOptions, MorakPolicy } from './morak.js'
 export { type BatchDvfsOptions, BatchDvfsPolicy } from './batch-dvfs.js'
+export { BatchDvfsOriginalPolicy, type BatchDvfsOriginalOptions } from './batch-dvfs-original.js'
 export { type DirectCapOptions, type DirectCapPlan, DirectCapPolicy } from './direct-cap.js'
 export { type PowerCapOnlyOptions, PowerCapOnlyPolicy } from './power-cap-only.js'
+export { LimitAgentPolicy, type LimitAgentOptions } from './limit-agent.js'
+export { EqualSplitPolicy, type EqualSplitOptions } from './equal-split.js'
+export type { ClockPlanner } from './tuned-form.js'
 export { type StaticBestOptions, StaticBestPolicy } from './static-best.js'
 export {
   type BaselineVariant,

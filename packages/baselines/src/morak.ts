@@ -4,14 +4,19 @@ import { BatchLimits } from './batch-limits.js'
 import { guardedIndex, highestMemClock, middleIndex, workingSmClocks } from './clock-table.js'
 import { type BaselineVariant, type MorakFigures, morakFigures } from './network-figures.js'
 import { SettledPower } from './settled-power.js'
+import { type ClockPlanner, nameOf, plannedStart, plannerOf } from './tuned-form.js'
 
 export interface MorakOptions {
   readonly spec: GpuSpec
   readonly model: string
   /** Default `fair`. */
   readonly variant?: BaselineVariant
+  /** Where the tuned form starts and goes with a new cap; needed there, not looked at elsewhere. */
+  readonly planClocks?: ClockPlanner
   /** Instead of the figures known for the network. */
   readonly figures?: MorakFigures
+  /** Batch to start with, or the next below it on the ladder. Default 96. */
+  readonly startBatch?: number
 }
 
 const START_BATCH = 96
@@ -22,35 +27,44 @@ const TOLERANCE = 1.02
  * Morak (Liu, Ma, Zhang, Zheng, IEEE MASS 2023, DOI 10.1109/MASS58611.2023.00074) as upstream PctoDL ports it: two tenants of
  * fixed shares and one batch size; below the cap it grows the batch, then the clock; above it lowers the clock, or the batch
  * where latency is too long.
+ *
+ * `tuned` follows the same rules from a start that keeps the cap: the memory clock and the SM clock that are planned for its
+ * tenants, again with every new cap, and the board's limit at the cap behind them.
  */
 export class MorakPolicy implements PowerCapPolicy {
-  readonly name = 'morak'
+  readonly name: string
   readonly notes: string[] = []
   readonly #options: MorakOptions
   readonly #figures: MorakFigures
-  readonly #clocksMhz: readonly number[]
+  readonly #planClocks: ClockPlanner | undefined
+  #clocksMhz: readonly number[]
   readonly #limits = new BatchLimits()
   readonly #power = new SettledPower()
   #clockIndex: number
   #batchIndex: number
 
-  /** @throws UnknownNameError for a network without figures */
+  /** @throws UnknownNameError for a network without figures; InvalidInputError for a tuned form without a planner */
   constructor(options: MorakOptions) {
     this.#options = options
+    this.name = nameOf('morak', options.variant)
+    this.#planClocks = plannerOf(options.variant, options.planClocks)
     this.#figures = options.figures ?? morakFigures(options.model, options.variant ?? 'fair')
     this.#clocksMhz = workingSmClocks(options.spec)
     this.#clockIndex = middleIndex(this.#clocksMhz)
     const { batchLadder } = this.#figures
-    this.#batchIndex = Math.max(0, batchLadder.indexOf(snapDown(batchLadder, START_BATCH) ?? 0))
+    this.#batchIndex = Math.max(0, batchLadder.indexOf(snapDown(batchLadder, options.startBatch ?? START_BATCH) ?? 0))
   }
 
-  start(): Action {
+  start(powerCapW: number): Action {
+    if (this.#planClocks) return this.#adopt(powerCapW, this.#planClocks)
     const published = this.#options.variant === 'published'
     return { ...this.#action(), memClockMhz: published ? 'unlocked' : highestMemClock(this.#options.spec) }
   }
 
-  /** The next window is judged by the new cap. */
-  onCapChange(): undefined {}
+  /** The next window is judged by the new cap; the tuned form goes to the clocks that keep it at once. */
+  onCapChange(powerCapW: number): Action | undefined {
+    return this.#planClocks && this.#adopt(powerCapW, this.#planClocks)
+  }
 
   onSample(sample: SampleObservation): undefined {
     this.#power.observe(sample)
@@ -84,14 +98,22 @@ export class MorakPolicy implements PowerCapPolicy {
     this.#clockIndex = guardedIndex(used, clockIndex, powerW, powerCapW)
   }
 
-  #action(): Action {
+  #adopt(powerCapW: number, planClocks: ClockPlanner): Action {
+    const start = plannedStart(this.#options.spec, planClocks(this.#tenants(), powerCapW), powerCapW)
+    this.#clocksMhz = start.clocksMhz
+    this.#clockIndex = start.clockIndex
+    return { ...this.#action(), ...start.action }
+  }
+
+  #tenants(): readonly Tenant[] {
     const batchSize = this.#figures.batchLadder[this.#batchIndex]!
-    const tenants: Tenant[] = this.#figures.sharesPercent.map((mpsPercent) => ({
-      model: this.#options.model,
-      mpsPercent,
-      batchSize,
-    }))
-    return { tenants: this.#limits.apply(tenants), smClockMhz: this.#clocksMhz[this.#clockIndex]! }
+    return this.#limits.apply(
+      this.#figures.sharesPercent.map((mpsPercent) => ({ model: this.#options.model, mpsPercent, batchSize })),
+    )
+  }
+
+  #action(): Action {
+    return { tenants: this.#tenants(), smClockMhz: this.#clocksMhz[this.#clockIndex]! }
   }
 }
 

@@ -51,10 +51,11 @@ export const publishedBatchDvfsFigures: Readonly<Record<NetworkName, BatchDvfsFi
 }
 
 /**
- * `fair` gives every algorithm the whole GPU, the same memory clock and rules that work; `published` keeps what upstream's
- * configuration files and code do.
+ * `published` keeps what upstream's configuration files and code do. `fair` mends its slips and gives every algorithm the whole
+ * GPU, at the highest memory clock. `tuned` is `fair` with every knob that pctodl has (the memory clock, the board's limit, a
+ * plan to start from): the form to compare with.
  */
-export type BaselineVariant = 'fair' | 'published'
+export type BaselineVariant = 'fair' | 'published' | 'tuned'
 
 /** @throws UnknownNameError for a network without figures */
 export function morakFigures(model: string, variant: BaselineVariant): MorakFigures {

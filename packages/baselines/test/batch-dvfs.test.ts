@@ -68,12 +68,12 @@ describe('BatchDvfsPolicy', () => {
 
   it('starts with the whole GPU', () => {
     const policy = new BatchDvfsPolicy({ spec: rtx3080Ti, model: 'resnet50' })
-    expect(policy.start()).toEqual({
+    expect(policy.start(150)).toEqual({
       tenants: [{ model: 'resnet50', mpsPercent: 100, batchSize: 256 }],
       smClockMhz: 1155,
       memClockMhz: 9501,
     })
-    expect(new BatchDvfsPolicy({ spec: rtx3080Ti, model: 'vgg19', variant: 'published' }).start().memClockMhz).toBe(
+    expect(new BatchDvfsPolicy({ spec: rtx3080Ti, model: 'vgg19', variant: 'published' }).start(150).memClockMhz).toBe(
       'unlocked',
     )
     expect(() => new BatchDvfsPolicy({ spec: a100, model: 'alexnet' })).toThrow("unknown network 'alexnet'")
@@ -90,7 +90,7 @@ describe('BatchDvfsPolicy', () => {
 
   it('holds where power is missing, and while tenants restart', () => {
     const policy = toy('fair')
-    const state = applied(untouched, policy.start())
+    const state = applied(untouched, policy.start(150))
     expect(policy.onWindow(windowOf(state, 1, 150, null))).toBeUndefined()
     expect(policy.onWindow(windowOf(state, 2, 150, 0))).toBeUndefined()
     expect(policy.onWindow(windowOf(state, 3, 150, 151, { reconfigured: true }))).toBeUndefined()
@@ -99,7 +99,7 @@ describe('BatchDvfsPolicy', () => {
 
   it('halves a batch that does not fit, and stays below it', () => {
     const policy = toy('fair')
-    let state = applied(untouched, policy.start())
+    let state = applied(untouched, policy.start(150))
     const failing = [{ tenant: state.tenants[0]!, throughput: 0, latencyMs: null, failure: 'out of memory' }]
     state = applied(state, policy.onWindow(windowOf(state, 1, 300, 50, { tenants: failing })))
     expect(state.tenants[0]!.batchSize).toBe(128)
@@ -114,7 +114,7 @@ describe('BatchDvfsPolicy', () => {
 
   it('has nothing left to halve at a batch of one', () => {
     const policy = toy('fair')
-    let state = applied(untouched, policy.start())
+    let state = applied(untouched, policy.start(150))
     for (let i = 1; i < 12; i++) {
       const tenants = [{ tenant: state.tenants[0]!, throughput: 0, latencyMs: null, failure: 'out of memory' }]
       state = applied(state, policy.onWindow(windowOf(state, i, 150, 50, { tenants })))
@@ -137,11 +137,11 @@ describe('BatchDvfsPolicy', () => {
         (events, variant) => {
           const policy = toy(variant)
           let capW = 150
-          let state = applied(untouched, policy.start())
+          let state = applied(untouched, policy.start(150))
           events.forEach((seen, i) => {
             if (seen.capW !== null && seen.capW !== capW) {
               capW = seen.capW
-              state = applied(state, policy.onCapChange())
+              state = applied(state, policy.onCapChange(capW))
             }
             const failure = seen.fails === 0 ? 'out of memory' : null
             const tenants = state.tenants.map((tenant) => ({ tenant, throughput: 500, latencyMs: 5, failure }))

@@ -1,5 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs'
 import { networkNames } from '@pctodl/platform'
+import { goldenJson } from '@pctodl/reference-data'
 import { describe, expect, it } from 'vitest'
 import { publishedBatchDvfsFigures, publishedMorakFigures } from '../src/index.js'
 
@@ -13,31 +13,27 @@ interface Config {
   readonly beta: number
 }
 
-const path = new URL('../../../../shared/data/model_configs.json', import.meta.url)
 const folders: Readonly<Record<string, string>> = {
   mnasnet1_0: 'mnasnet',
   maxvit_t: 'maxvit',
   mobilenet_v2: 'mobilenetv2',
 }
 
-describe.skipIf(!existsSync(path))(
-  'published figures (skipped where ../shared/data/model_configs.json is absent)',
-  () => {
-    const configs: readonly Config[] = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).configs : []
-    const of = (network: string, variant: string): Config =>
-      configs.find((config) => config.folder === (folders[network] ?? network) && config.variant === variant)!
+describe('published figures', () => {
+  const configs: readonly Config[] = goldenJson('pctodl/model_configs.json').configs
+  const of = (network: string, variant: string): Config =>
+    configs.find((config) => config.folder === (folders[network] ?? network) && config.variant === variant)!
 
-    it.each(networkNames)('are those of the configuration files for %s', (network) => {
-      const morak = of(network, 'morak')
-      expect(publishedMorakFigures[network]).toEqual({
-        sloMs: morak.sloMs,
-        alpha: morak.alpha,
-        belta: morak.beta,
-        sharesPercent: morak.gpuResourcesPct,
-        batchLadder: morak.batchSizes,
-      })
-      const { alpha, batchSizes } = of(network, 'batchdvfs')
-      expect(publishedBatchDvfsFigures[network]).toEqual({ alpha, batchLadder: batchSizes })
+  it.each(networkNames)('are those of the configuration files for %s', (network) => {
+    const morak = of(network, 'morak')
+    expect(publishedMorakFigures[network]).toEqual({
+      sloMs: morak.sloMs,
+      alpha: morak.alpha,
+      belta: morak.beta,
+      sharesPercent: morak.gpuResourcesPct,
+      batchLadder: morak.batchSizes,
     })
-  },
-)
+    const { alpha, batchSizes } = of(network, 'batchdvfs')
+    expect(publishedBatchDvfsFigures[network]).toEqual({ alpha, batchLadder: batchSizes })
+  })
+})

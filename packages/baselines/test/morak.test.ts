@@ -31,10 +31,10 @@ describe('golden vectors', () => {
 
 describe('MorakPolicy', () => {
   it('gets the whole GPU and the highest memory clock by default, and its own configuration when asked', () => {
-    const fair = new MorakPolicy({ spec: rtx3080Ti, model: 'densenet201' }).start()
+    const fair = new MorakPolicy({ spec: rtx3080Ti, model: 'densenet201' }).start(150)
     expect(fair.tenants!.map((tenant) => tenant.mpsPercent)).toEqual([50, 50])
     expect(fair).toMatchObject({ memClockMhz: 9501, smClockMhz: 1155 })
-    const own = new MorakPolicy({ spec: rtx3080Ti, model: 'densenet201', variant: 'published' }).start()
+    const own = new MorakPolicy({ spec: rtx3080Ti, model: 'densenet201', variant: 'published' }).start(150)
     expect(own.tenants!.map((tenant) => tenant.mpsPercent)).toEqual([60, 40])
     expect(own.memClockMhz).toBe('unlocked')
     expect(morakFigures('mnasnet', 'fair').alpha).toBe(0.98)
@@ -44,7 +44,7 @@ describe('MorakPolicy', () => {
 
   it('holds where power or latency is missing, and while tenants restart', () => {
     const policy = published()
-    const state = applied(untouched, policy.start())
+    const state = applied(untouched, policy.start(150))
     expect(policy.onWindow(windowOf(state, 1, 150, null))).toBeUndefined()
     expect(policy.onWindow(windowOf(state, 2, 150, 0))).toBeUndefined()
     const silent = state.tenants.map((tenant) => ({ tenant, throughput: 0, latencyMs: null, failure: null }))
@@ -55,7 +55,7 @@ describe('MorakPolicy', () => {
 
   it('shrinks the batch where the latency is too long and power too high', () => {
     const policy = published()
-    const state = applied(untouched, policy.start())
+    const state = applied(untouched, policy.start(150))
     const tenants = state.tenants.map((tenant) => ({ tenant, throughput: 500, latencyMs: 95, failure: null }))
     // 24 % above: ten rungs, which is the lowest.
     const action = policy.onWindow(windowOf(state, 1, 150, 186, { tenants }))!
@@ -73,7 +73,7 @@ describe('MorakPolicy', () => {
 
   it('halves the batch of the tenant that ran out of memory, and only of that', () => {
     const policy = published()
-    const state = applied(untouched, policy.start())
+    const state = applied(untouched, policy.start(150))
     const tenants = state.tenants.map((tenant, i) => ({
       tenant,
       throughput: 0,
@@ -90,7 +90,7 @@ describe('MorakPolicy', () => {
 
   it('leaves out the first two seconds of each window, which hold the clock before', () => {
     const policy = published()
-    const state = applied(untouched, policy.start())
+    const state = applied(untouched, policy.start(150))
     for (let timeMs = 100; timeMs <= 5000; timeMs += 100) {
       policy.onSample(sampleOf(timeMs, timeMs < 2000 ? 230 : 149, state, 150))
     }
@@ -109,7 +109,7 @@ describe('MorakPolicy', () => {
     fc.assert(
       fc.property(story, fc.constantFrom('fair' as const, 'published' as const), (windows, variant) => {
         const policy = new MorakPolicy({ spec: a100, model: 'vgg19', variant })
-        let state = applied(untouched, policy.start())
+        let state = applied(untouched, policy.start(150))
         windows.forEach(([powerW, capW, latencyMs], i) => {
           const tenants = state.tenants.map((tenant) => ({ tenant, throughput: 500, latencyMs, failure: null }))
           state = applied(state, policy.onWindow(windowOf(state, i + 1, capW, powerW, { tenants })))

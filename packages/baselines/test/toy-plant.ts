@@ -1,9 +1,9 @@
-import { gpuSpecs } from '@pctodl/platform'
+import { type GpuSpec, gpuSpecs } from '@pctodl/platform'
 import type { Action, AppliedState, PowerCapPolicy, SampleObservation, WindowObservation } from '@pctodl/scheduler'
 import { type BatchDvfsFigures, standardBatchLadder } from '../src/index.js'
 
-export const a100 = gpuSpecs['A100']!
-export const rtx3080Ti = gpuSpecs['3080Ti']!
+export const a100: GpuSpec = gpuSpecs['A100']!
+export const rtx3080Ti: GpuSpec = gpuSpecs['3080Ti']!
 export const toyFigures: BatchDvfsFigures = { alpha: 0.98, batchLadder: standardBatchLadder }
 
 /** The synthetic plant of the golden vectors: board power, W. */

@@ -14,9 +14,10 @@ export const ALARM_COLOR = '#b3001b'
 
 /**
  * Colours by Okabe and Ito ("Color Universal Design", 2008), distinct under the common colour vision deficiencies; without
- * their yellow, which vanishes on white, and without black, which is the cap's.
+ * their yellow, which vanishes on white, and without black, which is the cap's; grey, and the wine red of Tol's muted scheme
+ * ("Colour Schemes", SRON 2021), come last.
  */
-export const palette = ['#0072B2', '#E69F00', '#009E73', '#CC79A7', '#D55E00', '#56B4E9', '#777777'] as const
+export const palette = ['#0072B2', '#E69F00', '#009E73', '#CC79A7', '#D55E00', '#56B4E9', '#777777', '#882255'] as const
 
 /** Fonts, sizes and greys that the charts have in common. */
 export const chartConfig: Config = {

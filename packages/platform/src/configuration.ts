@@ -4,7 +4,10 @@ import { InvalidInputError } from './errors.js'
 export interface Tenant {
   readonly model: string
   readonly mpsPercent: number
+  /** Samples in a batch; the most of them where the tenant serves a service. */
   readonly batchSize: number
+  /** Name of the service whose requests the tenant answers. Absent: it runs batch after batch, as fast as it can. */
+  readonly service?: string
 }
 
 /** The clocks of the board, MHz. */
@@ -27,7 +30,10 @@ export const MAX_MPS_CLIENTS = 48
  * @param oversubscribe allow shares that sum to more than 100 (tenants then time-slice the overlapping SMs)
  * @throws InvalidInputError naming the tenant and the field
  */
-export function assertTenants(tenants: readonly Tenant[], { oversubscribe = false } = {}): void {
+export function assertTenants(
+  tenants: readonly Tenant[],
+  { oversubscribe = false }: { readonly oversubscribe?: boolean } = {},
+): void {
   if (tenants.length === 0) throw new InvalidInputError('tenants', [], 'at least one tenant')
   if (tenants.length > MAX_MPS_CLIENTS) {
     throw new InvalidInputError('tenants', tenants.length, `at most ${MAX_MPS_CLIENTS}, the MPS client limit`)
@@ -43,6 +49,9 @@ export function assertTenants(tenants: readonly Tenant[], { oversubscribe = fals
     if (typeof tenant.model !== 'string' || tenant.model === '') {
       throw new InvalidInputError(`tenants[${i}].model`, tenant.model, 'the name of a network')
     }
+    if (tenant.service !== undefined && (typeof tenant.service !== 'string' || tenant.service === '')) {
+      throw new InvalidInputError(`tenants[${i}].service`, tenant.service, 'the name of a service, or none')
+    }
     sum += tenant.mpsPercent
   })
   if (!oversubscribe && sum > 100 + 1e-9) {
@@ -50,7 +59,10 @@ export function assertTenants(tenants: readonly Tenant[], { oversubscribe = fals
   }
 }
 
-/** Whether two tenants need the same process: MPS reads the share once, at start, so only the batch size is live. */
+/**
+ * Whether two tenants need the same process: MPS reads the share once, at start, so only the batch size and the service, whose
+ * requests it is given, are live.
+ */
 export function sameProcess(a: Tenant, b: Tenant): boolean {
   return a.model === b.model && a.mpsPercent === b.mpsPercent
 }

@@ -1,5 +1,13 @@
 export { type ClockStates, type GpuSpec, memoryBandwidth, smClocksAt, smsOfShare } from './gpu-spec.js'
 export { findGpuSpec, gpuSpecs } from './boards.js'
+export {
+  findMigProfile,
+  freePlacements,
+  MEMORY_SLICES,
+  type MigProfile,
+  migBoard,
+  migProfiles,
+} from './mig-profiles.js'
 export { formatPlatformFile, parsePlatformFile, PlatformFileError } from './platform-file.js'
 export { snapDown, snapNearest, snapUp } from './snap.js'
 export { networkName, type NetworkName, networkNames } from './network-names.js'
@@ -11,14 +19,31 @@ export {
   sameProcess,
   type Tenant,
 } from './configuration.js'
+export type { Arrivals } from './arrivals.js'
+export { assertServices, type LatencyObjective, type Service } from './service.js'
+export {
+  attainmentBetween,
+  type RequestOutcome,
+  type ServiceCounters,
+  unaccountedRequests,
+} from './service-counters.js'
 export type { ClocksEventReason, Telemetry } from './telemetry.js'
 export type { Gpu, GpuInfo, GpuLease } from './gpu.js'
-export type { TenantCounters, TenantPool, TenantState } from './tenant-pool.js'
+export type { BoardOccupancy, BoardProcess, TenantPlace } from './board-occupancy.js'
+export type { TenantCounters, TenantPool, TenantProcess, TenantState } from './tenant-pool.js'
+export {
+  hasFallen,
+  type RateValidity,
+  rateValidities,
+  stalledAfterMs,
+  type TenantRate,
+  tenantRate,
+  worstValidity,
+} from './tenant-rate.js'
 export { LatencyHistogram } from './latency-histogram.js'
 export { type Clock, systemClock, VirtualClock } from './clock.js'
 export { type CapSchedule, type CapStep, capAt, capSchedule, fixedCap } from './cap-schedule.js'
 export { formatTraceCsv, traceColumns, traceFields, type TraceRow } from './trace.js'
-export { SeededRandom, seedFrom } from './seeded-random.js'
 export { InfeasibleCapError, InvalidInputError, PctodlError, UnknownNameError } from './errors.js'
-export { parseTraceCsv, TraceFormatError } from './trace-csv.js'
+export { assertKnownOptions } from './known-options.js'
 export { anySignal } from './any-signal.js'

@@ -1,7 +1,11 @@
 import type { Tenant } from './configuration.js'
 import type { LatencyHistogram } from './latency-histogram.js'
 
-export type TenantState = 'loading' | 'running' | 'failed'
+/**
+ * `stalled` is a process that lives and completes no batch, though it has had ten times its own batch time; it is `running`
+ * again with its next batch. What decides is progress: a process may send heartbeats from a thread that does no inference.
+ */
+export type TenantState = 'loading' | 'running' | 'stalled' | 'failed'
 
 /**
  * Monotonic counters of one tenant process. Two readings, taken at the edges of one common window over all tenants, give
@@ -12,7 +16,7 @@ export interface TenantCounters {
   readonly id: number
   readonly tenant: Tenant
   readonly state: TenantState
-  /** Why the process failed, e.g. `out of memory: needs 3.1 GiB, 1.2 GiB free`. */
+  /** Why the process failed, or how long it has stalled, e.g. `out of memory: needs 3.1 GiB, 1.2 GiB free`. */
   readonly failure?: string
   readonly samples: number
   readonly batches: number
@@ -22,6 +26,13 @@ export interface TenantCounters {
   readonly lastCompletionMs: number
   /** Latencies of all completed batches, where the pool keeps them; a copy that no longer changes. */
   readonly latencies?: LatencyHistogram
+}
+
+/** A tenant's process on this machine. */
+export interface TenantProcess {
+  readonly pid: number
+  /** What it infers on, as it says, e.g. `cpu`. */
+  readonly device: string
 }
 
 /** Applies a configuration's tenants and counts what they complete. */
@@ -36,6 +47,8 @@ export interface TenantPool {
   apply(tenants: readonly Tenant[], options?: { readonly signal?: AbortSignal }): Promise<void>
   /** One entry per tenant, in the order of the last `apply`. */
   counters(): readonly TenantCounters[]
+  /** One entry per tenant, in the order of the last `apply`; absent where tenants are no processes of this machine. */
+  processes?(): readonly TenantProcess[]
   /** End every process that this pool started. Idempotent. */
   stop(): Promise<void>
 }

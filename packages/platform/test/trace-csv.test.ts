@@ -1,4 +1,5 @@
-import { formatTraceCsv, parseTraceCsv, TraceFormatError, type TraceRow } from '@pctodl/platform'
+import { formatTraceCsv, type TraceRow } from '@pctodl/platform'
+import { parseTraceCsv, TraceFormatError } from '@pctodl/platform/trace-csv'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 

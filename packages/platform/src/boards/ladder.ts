@@ -1,5 +1,5 @@
-export const GiB = 1024 ** 3
-export const MiB = 1024 ** 2
+export const GiB: number = 1024 ** 3
+export const MiB: number = 1024 ** 2
 
 /**
  * Supported clocks from the lowest to the highest. Steps of 7.5 MHz appear in the driver's tables rounded down (1515,

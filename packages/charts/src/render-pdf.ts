@@ -1,0 +1,51 @@
+import { createRequire } from 'node:module'
+import { CHART_FONT } from './chart-style.js'
+
+/** Points of PDF to a centimetre. */
+const POINTS_PER_CM = 72 / 2.54
+
+/**
+ * Turn an SVG into a PDF of one page that is as large as the picture, its text as text in DejaVu Sans. The same SVG gives the same
+ * bytes.
+ *
+ * @param widthCm of the page; its height follows from the picture
+ */
+export async function renderPdf(svg: string, widthCm: number): Promise<Uint8Array> {
+  const [{ default: PDFDocument }, { default: drawSvg }] = await Promise.all([
+    import('pdfkit'),
+    import('svg-to-pdfkit'),
+  ])
+  const [width, height] = sizeOf(svg)
+  const scale = (widthCm * POINTS_PER_CM) / width
+  const document = new PDFDocument({
+    size: [width * scale, height * scale],
+    margin: 0,
+    // The clock would make every file another one.
+    info: { CreationDate: new Date(0), Producer: 'pctodl', Creator: 'pctodl' },
+  })
+  const parts: Buffer[] = []
+  const ended = new Promise<void>((resolve, reject) => document.on('end', resolve).on('error', reject))
+  document.on('data', (part: Buffer) => parts.push(part))
+  const [regular, bold] = fontFiles()
+  document.registerFont(CHART_FONT, regular!)
+  document.registerFont(`${CHART_FONT} bold`, bold!)
+  drawSvg(document, svg, 0, 0, {
+    width: width * scale,
+    height: height * scale,
+    fontCallback: (_family: string, isBold: boolean) => (isBold ? `${CHART_FONT} bold` : CHART_FONT),
+  })
+  document.end()
+  await ended
+  return new Uint8Array(Buffer.concat(parts))
+}
+
+function sizeOf(svg: string): [number, number] {
+  const [, width, height] = /<svg[^>]* viewBox="0 0 ([\d.]+) ([\d.]+)"/.exec(svg)!
+  return [Number(width), Number(height)]
+}
+
+function fontFiles(): string[] {
+  // The CommonJS build has `__filename` and no `import.meta.url`, the ESM build the other way round.
+  const require = createRequire(typeof __filename === 'string' ? __filename : import.meta.url)
+  return ['DejaVuSans.ttf', 'DejaVuSans-Bold.ttf'].map((file) => require.resolve(`dejavu-fonts-ttf/ttf/${file}`))
+}
