@@ -1,8 +1,8 @@
-import { libraryBuild } from '../../tsup.base'
+import { libraryBuild, type PackageBuild } from '../../tsup.base'
 
-export default libraryBuild({
+const build: PackageBuild = libraryBuild({
   // `restore-journal` is the program that a lease's watchdog becomes; it lies beside the library.
   entry: ['src/index.ts', 'src/commands.ts', 'src/pctodl-gpu.ts', 'src/restore-journal.ts'],
-  // `shims`: the library finds that program from where its own file lies, in the CommonJS build too.
-  shims: true,
 })
+
+export default build

@@ -18,7 +18,11 @@ export interface ClientLimits {
  * @param percent active thread percentage, above 0 and at most 100
  * @throws InvalidInputError
  */
-export function clientEnvironment(place: MpsPlace, percent: number, limits: ClientLimits = {}): Record<string, string> {
+export function clientEnvironment(
+  place: Pick<MpsPlace, 'environment'>,
+  percent: number,
+  limits: ClientLimits = {},
+): Record<string, string> {
   assertPercent(percent)
   const { pinnedMemoryBytes, priority, smPartition } = limits
   return {

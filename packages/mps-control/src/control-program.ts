@@ -5,7 +5,7 @@ import type { MpsPlace } from './mps-place.js'
 export interface ControlProgramOptions {
   /** Default `nvidia-cuda-mps-control`, looked up on PATH. */
   readonly program?: string
-  /** How long the daemon may take to answer a command, ms. Default 10,000. */
+  /** How long the daemon may take to answer a command, ms. Default 30,000. */
   readonly timeoutMs?: number
 }
 
@@ -21,7 +21,7 @@ export class ControlProgram {
 
   constructor(
     place: MpsPlace,
-    { program = 'nvidia-cuda-mps-control', timeoutMs = 10_000 }: ControlProgramOptions = {},
+    { program = 'nvidia-cuda-mps-control', timeoutMs = 30_000 }: ControlProgramOptions = {},
   ) {
     this.#place = place
     this.#program = program
@@ -57,7 +57,7 @@ export class ControlProgram {
    * @returns the lines of the answer
    * @throws MpsError `MPS_NO_DAEMON`, `MPS_TIMEOUT`, `MPS_NO_PROGRAM`
    */
-  async ask(line: string, timeoutMs = this.#timeoutMs): Promise<string[]> {
+  async ask(line: string, timeoutMs: number = this.#timeoutMs): Promise<string[]> {
     const outcome = await this.#run([], `${line}\n`, { timeoutMs })
     if (outcome.exitCode !== 0) {
       throw new MpsError(
@@ -103,10 +103,11 @@ export class ControlProgram {
       cwd: '/',
       env: { ...environment, ...this.#place.environment, LC_ALL: 'C' },
     })
-    if (result.code === 'ENOENT') {
+    // EACCES: also where PATH has a folder that this user may not enter, as root's own after a change of user.
+    if (result.code === 'ENOENT' || result.code === 'EACCES') {
       throw new MpsError(
         'MPS_NO_PROGRAM',
-        `${this.#program} is not on PATH; it comes with the NVIDIA driver (Debian, Ubuntu: \`apt install nvidia-cuda-mps\`)`,
+        `${this.#program} is not on PATH, or not for this user; it comes with the NVIDIA driver (Debian, Ubuntu: \`apt install nvidia-cuda-mps\`)`,
         { cause: result },
       )
     }

@@ -1,4 +1,12 @@
-import { type NvmlLease, type ProcessIdentity, processIdentity } from '@pctodl/nvml-control'
+import {
+  type BoardLease,
+  childrenOf,
+  commandLineOf,
+  type NvmlDevice,
+  type ProcessIdentity,
+  processIdentity,
+  userOf,
+} from '@pctodl/nvml-control'
 import { type Clock, systemClock } from '@pctodl/platform'
 import { assertPercent, type ClientLimits, clientEnvironment } from './client-environment.js'
 import { ControlProgram, type ControlProgramOptions } from './control-program.js'
@@ -11,6 +19,8 @@ import { assertTransition, type MpsState } from './mps-state.js'
 import { type MpsServer, pidsIn, readServers, statusOf } from './servers.js'
 
 export interface MpsDaemonOptions extends MpsPlaceOptions, ControlProgramOptions {
+  /** The board that clients must be on: `verifyClient` asks the driver. Default: any. */
+  readonly device?: Pick<NvmlDevice, 'computeProcesses' | 'subject'>
   /** Default: real time. */
   readonly clock?: Clock
 }
@@ -24,13 +34,15 @@ export interface StartOptions {
    * Leases of those boards: their compute mode becomes EXCLUSIVE_PROCESS, so that no process slips past MPS, and goes back
    * with `stop` or with the lease.
    */
-  readonly exclusive?: readonly Pick<NvmlLease, 'setComputeMode' | 'resetComputeMode'>[]
+  readonly exclusive?: readonly Pick<BoardLease, 'setComputeMode' | 'resetComputeMode'>[]
   /** Share of clients that ask for none. Default 100. */
   readonly defaultPercent?: number
   /** Static SM partitions instead of percentages; takes a daemon that has them. */
   readonly staticPartitioning?: boolean
-  /** How long start-up may take, ms. Default 15,000. */
+  /** How long start-up may take, ms. Default 30,000. */
   readonly timeoutMs?: number
+  /** Where it is aborted the start fails with its reason, and leaves nothing running. */
+  readonly signal?: AbortSignal
 }
 
 export interface StopOptions {
@@ -53,6 +65,8 @@ export interface MpsStatus {
 }
 
 const POLL_MS = 25
+/** What a process gets between SIGTERM and SIGKILL where nobody is waited for, ms. */
+const CUT_OFF_MS = 400
 
 /** One MPS control daemon: its start, its clients, its settings, its end. */
 export class MpsDaemon {
@@ -60,6 +74,7 @@ export class MpsDaemon {
   /** Shares, memory limits, priorities, static partitions. */
   readonly settings: MpsSettings
   readonly #control: ControlProgram
+  readonly #device: MpsDaemonOptions['device']
   readonly #clock: Clock
   #state: MpsState = 'stopped'
   #exclusive: NonNullable<StartOptions['exclusive']> = []
@@ -69,6 +84,7 @@ export class MpsDaemon {
     this.place = new MpsPlace(options)
     this.#control = new ControlProgram(this.place, options)
     this.settings = new MpsSettings(this.#control)
+    this.#device = options.device
     this.#clock = options.clock ?? systemClock
   }
 
@@ -84,7 +100,8 @@ export class MpsDaemon {
    * @throws MpsError `MPS_ALREADY_RUNNING`, `MPS_FOREIGN_DAEMON`, `MPS_NO_PROGRAM`, `MPS_FOLDER`, `MPS_TIMEOUT`
    */
   async start(options: StartOptions = {}): Promise<{ readonly removed: readonly string[] }> {
-    const { uid = process.getuid?.() ?? 0, exclusive = [], timeoutMs = 15_000 } = options
+    const { uid = process.getuid?.() ?? 0, exclusive = [], timeoutMs = 30_000, signal } = options
+    signal?.throwIfAborted()
     if (options.defaultPercent !== undefined) assertPercent(options.defaultPercent)
     this.place.make(uid)
     await this.#assertFree()
@@ -95,15 +112,21 @@ export class MpsDaemon {
       for (const lease of exclusive) await lease.setComputeMode('exclusive-process')
       this.#exclusive = exclusive
       const devices = options.deviceUuids
+      signal?.throwIfAborted()
       await this.#control.startDaemon(
         options.staticPartitioning ? ['-S'] : [],
         devices ? { CUDA_VISIBLE_DEVICES: devices.join(',') } : {},
       )
       const deadlineMs = this.#clock.now() + timeoutMs
-      const daemon = await this.#until(deadlineMs, 'its pid file names it', async () => this.place.daemon())
+      const daemon = await this.#until(deadlineMs, 'its pid file names it', async () => {
+        signal?.throwIfAborted()
+        return this.place.daemon()
+      })
       this.place.writeRecord(daemon, uid)
       if (options.defaultPercent !== undefined) await this.settings.setDefaultPercent(options.defaultPercent)
+      signal?.throwIfAborted()
       await this.#startServer(uid, deadlineMs)
+      signal?.throwIfAborted()
       this.#become('active')
       return { removed }
     } catch (error) {
@@ -161,17 +184,27 @@ export class MpsDaemon {
   }
 
   /**
-   * Make sure that a worker really is a client: without its environment, or in another pid namespace, it silently is not.
+   * Make sure that a worker really is a client, and on the board that this daemon is for: without its environment, or in another
+   * pid namespace, it silently is not.
    *
-   * @throws MpsError `MPS_NOT_A_CLIENT` after the deadline
+   * @throws MpsError `MPS_NOT_A_CLIENT` after the deadline, `MPS_WRONG_BOARD` where it is one, but not on the board
    */
-  async verifyClient(pid: number, { timeoutMs = 30_000 } = {}): Promise<void> {
+  async verifyClient(pid: number, { timeoutMs = 30_000 }: { readonly timeoutMs?: number } = {}): Promise<void> {
     const identity = processIdentity(pid)
     const deadlineMs = this.#clock.now() + timeoutMs
     for (;;) {
-      if ((await this.clients()).includes(pid)) return
+      const isClient = (await this.clients()).includes(pid)
+      const isHere = !this.#device || this.#device.computeProcesses().some((process) => process.pid === pid)
+      if (isClient && isHere) return
       const gone = identity === null || processIdentity(pid)?.startTime !== identity.startTime
       if (gone || this.#clock.now() >= deadlineMs) {
+        if (isClient && !gone) {
+          throw new MpsError(
+            'MPS_WRONG_BOARD',
+            `process ${pid} is a client of the MPS daemon, but not on ${this.#device?.subject}: does its own environment name ` +
+              'another board (CUDA_VISIBLE_DEVICES), or does it do nothing on the board?',
+          )
+        }
         const why = gone
           ? 'it has ended'
           : `${timeoutMs} ms later it is in no server's client list: was it started with clientEnvironment(), by user ` +
@@ -228,6 +261,7 @@ export class MpsDaemon {
   async stop({ graceMs = 10_000 }: StopOptions = {}): Promise<'quit' | 'ended' | 'killed' | 'not-running'> {
     const { daemon, isOurs } = this.#identify()
     if (daemon !== null && !isOurs) throw this.#foreign(daemon)
+    const serverUid = this.place.record()?.uid
     const serverPids = daemon === null ? [] : await this.servers().catch(ifSilent)
     const serverProcesses = (serverPids ?? []).map(processIdentity).filter((identity) => identity !== null)
     // What became of it behind our back comes first: it was started elsewhere, or has vanished.
@@ -237,13 +271,43 @@ export class MpsDaemon {
     const how = daemon === null ? 'not-running' : await this.#end(daemon, graceMs, serverPids !== null)
     // A server that outlives its daemon serves nobody and holds the board.
     for (const server of serverProcesses) {
-      if (!(await endsWithin(server, 1000, this.#clock))) await endProcess(server, 1000, this.#clock)
+      if (!(await endsWithin(server, 1000, this.#clock)) && isServer(server.pid, serverUid)) {
+        await endProcess(server, 1000, this.#clock)
+      }
     }
     this.place.removeStale()
     this.place.removeRecord()
     await this.#resetComputeModes()
     if (this.#state !== 'stopped') this.#become('stopped')
     return how
+  }
+
+  /**
+   * End it at once, without asking it or its clients: for when nobody is left to wait for.
+   *
+   * @param options.all also what the place's record does not know, as a daemon whose start was cut short: for a place that nobody
+   *   else uses
+   * @throws MpsError `MPS_FOREIGN_DAEMON`, `MPS_TIMEOUT` where it survives everything
+   */
+  async cutOff({ all = false }: { readonly all?: boolean } = {}): Promise<void> {
+    const { daemon, isOurs } = this.#identify()
+    if (daemon !== null && !isOurs && !all) throw this.#foreign(daemon)
+    const serverUid = this.place.record()?.uid
+    const daemons = all ? this.place.processes() : daemon === null ? [] : [daemon]
+    const servers = daemons.flatMap(({ pid }) => childrenOf(pid).filter((child) => isServer(child.pid, serverUid)))
+    // The daemon before its servers, or it would start new ones.
+    for (const each of daemons) {
+      if ((await endProcess(each, CUT_OFF_MS, this.#clock)) === 'survived') {
+        throw new MpsError('MPS_TIMEOUT', `the MPS daemon (process ${each.pid}) does not end`)
+      }
+    }
+    for (const server of servers) await endProcess(server, CUT_OFF_MS, this.#clock)
+    // What a program that was being started has begun meanwhile.
+    if (all && this.place.processes().length > 0) return this.cutOff({ all })
+    this.place.removeStale()
+    this.place.removeRecord()
+    await this.#resetComputeModes()
+    this.#state = 'stopped'
   }
 
   async #end(daemon: ProcessIdentity, graceMs: number, answers: boolean): Promise<'quit' | 'ended' | 'killed'> {
@@ -318,12 +382,8 @@ export class MpsDaemon {
 
   /** A start that failed leaves nothing running and nothing changed. */
   async #abandon(): Promise<void> {
-    const daemon = this.place.daemon()
-    if (daemon !== null) await this.#end(daemon, 1000, true).catch(() => {})
-    this.place.removeStale()
-    this.place.removeRecord()
-    await this.#resetComputeModes().catch(() => {})
-    this.#become('stopped')
+    await this.cutOff({ all: true }).catch(() => {})
+    this.#state = 'stopped'
   }
 
   async #resetComputeModes(): Promise<void> {
@@ -341,6 +401,12 @@ export class MpsDaemon {
     assertTransition(this.#state, state)
     this.#state = state
   }
+}
+
+/** Whether a process is what a daemon says: a server, of this user or of the one whom it serves. A pid alone is only a claim. */
+function isServer(pid: number, servedUid: number | undefined): boolean {
+  const uid = userOf(pid)
+  return (uid === process.geteuid?.() || uid === servedUid) && /nvidia-cuda-mps/.test(commandLineOf(pid) ?? '')
 }
 
 /** Null for a daemon that does not answer; any other failure is thrown on. */

@@ -20,6 +20,8 @@ export type MpsErrorCode =
   | 'MPS_FOLDER'
   /** A worker that should be a client is none. */
   | 'MPS_NOT_A_CLIENT'
+  /** A worker is a client, but on another board than the daemon's. */
+  | 'MPS_WRONG_BOARD'
   /** A server is in FAULT, or the daemon has vanished. */
   | 'MPS_FAULT'
   /** The daemon is not in a state for this. */

@@ -1,23 +1,51 @@
-import { chownSync, existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, fsyncSync, lstatSync, renameSync, rmSync, writeSync } from 'node:fs'
 import path from 'node:path'
-import { writeFileAtomically } from '@pctodl/command-line'
-import { commandLineOf, isRunning, type ProcessIdentity, processIdentity } from '@pctodl/nvml-control'
+import {
+  commandLineOf,
+  createOwnFile,
+  executableOf,
+  isRunning,
+  letPass,
+  makePrivateFolder,
+  type ProcessIdentity,
+  privateFolder,
+  processesOf,
+  processIdentity,
+  readOwnFile,
+  startVariableOf,
+  userOf,
+} from '@pctodl/nvml-control'
+import { InvalidInputError } from '@pctodl/platform'
 import { z } from 'zod'
 import { MpsError } from './mps-errors.js'
+
+/** What is written down of a daemon that we started: by this, and by nothing else, is it known again. */
+export interface DaemonRecord {
+  readonly format: 'pctodl-mps-daemon'
+  readonly version: 1
+  readonly daemon: { pid: number; startTime: number }
+  /** The file that it executes. */
+  readonly executable: string | null
+  readonly uid: number
+  readonly startedAt: string
+}
 
 const daemonRecord = z.strictObject({
   format: z.literal('pctodl-mps-daemon'),
   version: z.literal(1),
   daemon: z.strictObject({ pid: z.int().min(1), startTime: z.number().min(0) }),
+  /** The file that it executes. */
+  executable: z.string().nullable(),
   uid: z.int().min(0),
   startedAt: z.string(),
 })
 
-/** What is written down of a daemon that we started: by this, and by nothing else, is it known again. */
-export type DaemonRecord = Readonly<z.infer<typeof daemonRecord>>
-
 export interface MpsPlaceOptions {
-  /** Folder that is ours: holds `pipe`, `log` and our record. Default `$PCTODL_MPS_DIR`, or `/tmp/pctodl-mps-<uid>`. */
+  /** UUID of the board that the daemon is for: every board has a place of its own. Default: one place for all boards. */
+  readonly board?: string
+  /** Folder of all places. Default: `defaultMpsFolder()`. */
+  readonly folder?: string
+  /** This place's own folder, which holds `pipe`, `log` and our record. Default: the board's in the folder of all places. */
   readonly directory?: string
   /** Where daemon, servers and clients meet. Default `pipe` in the folder. */
   readonly pipeDirectory?: string
@@ -30,15 +58,41 @@ const PID_FILE = 'nvidia-cuda-mps-control.pid'
 const PIPE = 'control'
 const leftBehind = [PID_FILE, PIPE, 'control_lock', 'control_privileged', 'log']
 
-/** A daemon's place on disk. */
+/** Of the file that holds a process id, and of our record. */
+const MOST_FILE_BYTES = 16 * 1024
+
+/**
+ * The folder of all places of this user: `$PCTODL_MPS_DIR`, or one in `/run` for root, in the user's own runtime folder for others.
+ * Where there is none of these, one in `/tmp`, whose owner is checked like everything that leads to a place.
+ */
+export function defaultMpsFolder(): string {
+  const named = process.env['PCTODL_MPS_DIR']
+  if (named) return path.resolve(named)
+  const uid = process.geteuid?.() ?? 0
+  if (uid === 0) return '/run/pctodl/mps'
+  const runtime = process.env['XDG_RUNTIME_DIR']
+  return runtime ? path.join(runtime, 'pctodl', 'mps') : `/tmp/pctodl-mps-${uid}`
+}
+
+/** A daemon's place on disk: folders that are this user's alone, so that nobody else can speak in the daemon's name. */
 export class MpsPlace {
+  readonly board: string
   readonly directory: string
   readonly pipeDirectory: string
   readonly logDirectory: string
+  readonly #above: string | undefined
 
-  constructor({ directory, pipeDirectory, logDirectory }: MpsPlaceOptions = {}) {
-    const uid = process.getuid?.() ?? 0
-    this.directory = path.resolve(directory ?? (process.env['PCTODL_MPS_DIR'] || `/tmp/pctodl-mps-${uid}`))
+  constructor({
+    board = 'all',
+    folder = defaultMpsFolder(),
+    directory,
+    pipeDirectory,
+    logDirectory,
+  }: MpsPlaceOptions = {}) {
+    if (!/^[\w-]{1,64}$/.test(board)) throw new InvalidInputError('board', board, 'a UUID')
+    this.board = board
+    this.#above = directory === undefined ? folder : undefined
+    this.directory = path.resolve(directory ?? path.join(folder, board))
     this.pipeDirectory = path.resolve(pipeDirectory ?? path.join(this.directory, 'pipe'))
     this.logDirectory = path.resolve(logDirectory ?? path.join(this.directory, 'log'))
   }
@@ -49,52 +103,76 @@ export class MpsPlace {
   }
 
   /**
-   * Make the folders, for the user whose clients will come.
+   * Make the folders. They stay ours; where the clients will be another user's, that user, and nobody else, may reach what has a name
+   * in them, and still put nothing there. A name that is hard to guess would not do: the kernel tells everybody where sockets listen.
    *
-   * @throws MpsError `MPS_FOLDER` where one belongs to somebody else, or cannot be made
+   * @param uid user whose clients will come
+   * @throws MpsError `MPS_FOLDER` where one is somebody else's, or cannot be made
    */
   make(uid: number): void {
-    for (const folder of [this.directory, this.pipeDirectory, this.logDirectory]) {
+    const above = this.#above === undefined ? [] : [this.#above]
+    for (const folder of [...above, this.directory, this.pipeDirectory, this.logDirectory]) {
       try {
-        if (!existsSync(folder)) {
-          mkdirSync(folder, { recursive: true, mode: 0o700 })
-          if (uid !== process.geteuid?.()) chownSync(folder, uid, -1)
-        }
-        const owner = statSync(folder).uid
-        if (owner !== uid && owner !== process.geteuid?.()) throw new Error(`it belongs to user ${owner}`)
+        const isAbove = folder === this.#above
+        // Root's places may be for many users; through one user's, nobody else passes.
+        makePrivateFolder(folder, isAbove && process.geteuid?.() === 0 ? 0o711 : 0o700, 0o755)
+        if (isAbove) continue
+        if (uid === process.geteuid?.()) chmodSync(folder, 0o700)
+        else letPass(folder, uid)
       } catch (cause) {
-        const reason = cause instanceof Error ? cause.message : String(cause)
-        throw new MpsError('MPS_FOLDER', `cannot use ${folder} for MPS: ${reason}; choose another with --directory`, {
-          cause,
-        })
+        throw unusable(folder, cause)
       }
     }
   }
 
-  /** The daemon that the pid file names, as a process; null where there is no file, or its process is gone or another one. */
+  /**
+   * The daemon of this place as a process: the one that the pid file names, if it is a control daemon of this user that was started
+   * for this very place. Null where there is none such.
+   *
+   * @throws MpsError `MPS_FOLDER` where the place is not ours alone
+   */
   daemon(): ProcessIdentity | null {
     const pid = this.pidInFile()
     const identity = pid === null ? null : processIdentity(pid)
-    // A pid is used again: what it names must be a control daemon to be taken for one.
-    return identity && /nvidia-cuda-mps/.test(commandLineOf(identity.pid) ?? '') ? identity : null
+    // A pid is used again, and a file is only a claim: what counts is what the kernel tells of the process.
+    return identity && this.#isDaemonHere(identity.pid) ? identity : null
   }
 
+  /**
+   * All processes that were started for this place by this user: the daemon, whether or not it has written its pid file, and programs
+   * that talk to it.
+   */
+  processes(): ProcessIdentity[] {
+    return processesOf(process.geteuid?.() ?? 0).filter(({ pid }) => this.#isDaemonHere(pid))
+  }
+
+  /** What the pid file says. @throws MpsError `MPS_FOLDER` where the place is not ours alone */
   pidInFile(): number | null {
+    if (!this.#isOurs(this.pipeDirectory)) return null
     try {
-      const pid = Number(readFileSync(path.join(this.pipeDirectory, PID_FILE), 'utf8').trim())
+      const pid = Number(readOwnFile(path.join(this.pipeDirectory, PID_FILE), MOST_FILE_BYTES)?.trim() || Number.NaN)
       return Number.isInteger(pid) && pid > 0 ? pid : null
-    } catch {
-      return null
+    } catch (cause) {
+      throw unusable(this.pipeDirectory, cause)
     }
   }
 
-  /** Whether there is a pipe to give commands through: without one, no daemon can be reached here. */
+  /**
+   * Whether there is a pipe of ours to give commands through: without one, no daemon can be reached here.
+   *
+   * @throws MpsError `MPS_FOLDER` where the place, or the pipe, is not ours alone
+   */
   hasPipe(): boolean {
-    return existsSync(path.join(this.pipeDirectory, PIPE))
+    if (!this.#isOurs(this.pipeDirectory)) return false
+    const stat = lstatSync(path.join(this.pipeDirectory, PIPE), { throwIfNoEntry: false })
+    if (stat === undefined) return false
+    if (stat.uid === process.geteuid?.() && !stat.isSymbolicLink()) return true
+    throw unusable(this.pipeDirectory, new Error(`its pipe belongs to user ${stat.uid}, or is a link`))
   }
 
   /** Remove what a daemon that is gone has left: its known files, nothing else. @returns the files removed */
   removeStale(): string[] {
+    if (!this.#isOurs(this.pipeDirectory)) return []
     const stale = leftBehind.map((name) => path.join(this.pipeDirectory, name)).filter((file) => existsSync(file))
     for (const file of stale) rmSync(file, { force: true })
     return stale
@@ -102,27 +180,80 @@ export class MpsPlace {
 
   /** The record of our daemon; null where there is none, or its process is gone. @throws MpsError `MPS_FOLDER` */
   record(): DaemonRecord | null {
+    if (!this.#isOurs(this.directory)) return null
     const file = this.#recordFile
-    if (!existsSync(file)) return null
     try {
-      const record = daemonRecord.parse(JSON.parse(readFileSync(file, 'utf8')))
-      return isRunning(record.daemon) ? record : null
+      const text = readOwnFile(file, MOST_FILE_BYTES)
+      if (text === null) return null
+      const record = daemonRecord.parse(JSON.parse(text))
+      const { daemon, executable } = record
+      return isRunning(daemon) && executableOf(daemon.pid) === executable ? record : null
     } catch (cause) {
       throw new MpsError('MPS_FOLDER', `${file} is no record of an MPS daemon; remove it`, { cause })
     }
   }
 
   writeRecord(daemon: ProcessIdentity, uid: number): void {
-    const startedAt = new Date().toISOString()
-    const record: DaemonRecord = { format: 'pctodl-mps-daemon', version: 1, daemon, uid, startedAt }
-    writeFileAtomically(this.#recordFile, `${JSON.stringify(record, null, 2)}\n`)
+    const record: DaemonRecord = {
+      format: 'pctodl-mps-daemon',
+      version: 1,
+      daemon,
+      executable: executableOf(daemon.pid),
+      uid,
+      startedAt: new Date().toISOString(),
+    }
+    const unfinished = `${this.#recordFile}.unfinished`
+    rmSync(unfinished, { force: true })
+    const fd = createOwnFile(unfinished)
+    try {
+      writeSync(fd, `${JSON.stringify(record, null, 2)}\n`)
+      fsyncSync(fd)
+    } finally {
+      closeSync(fd)
+    }
+    renameSync(unfinished, this.#recordFile)
   }
 
   removeRecord(): void {
-    rmSync(this.#recordFile, { force: true })
+    if (this.#isOurs(this.directory)) rmSync(this.#recordFile, { force: true })
+  }
+
+  /** Whether a process is a control daemon of this user, started for this place. */
+  #isDaemonHere(pid: number): boolean {
+    return (
+      userOf(pid) === process.geteuid?.() &&
+      isOfMps(commandLineOf(pid) ?? '') &&
+      startVariableOf(pid, 'CUDA_MPS_PIPE_DIRECTORY') === this.pipeDirectory
+    )
+  }
+
+  /** False where it is not there. @throws MpsError `MPS_FOLDER` where somebody else has, or could have, a hand in it */
+  #isOurs(folder: string): boolean {
+    try {
+      privateFolder(folder, 0o755)
+      return true
+    } catch (error) {
+      if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return false
+      throw unusable(folder, error)
+    }
   }
 
   get #recordFile(): string {
     return path.join(this.directory, 'daemon.json')
   }
+}
+
+/** By the program, or the script that an interpreter runs; not by whatever words somebody's command line has. */
+function isOfMps(commandLine: string): boolean {
+  return commandLine
+    .split(' ')
+    .slice(0, 2)
+    .some((word) => path.basename(word).startsWith('nvidia-cuda-mps'))
+}
+
+function unusable(folder: string, cause: unknown): MpsError {
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  return new MpsError('MPS_FOLDER', `cannot use ${folder} for MPS: ${reason}; choose another with --directory`, {
+    cause,
+  })
 }

@@ -79,7 +79,7 @@ describe.skipIf(missingCompiler)(`pctodl-mps${missingCompiler ? ` (${missingComp
   })
 
   it('finds what is wrong', async () => {
-    mkdirSync(path.join(directory, 'pipe'), { recursive: true })
+    mkdirSync(path.join(directory, 'pipe'), { recursive: true, mode: 0o700 })
     writeFileSync(path.join(directory, 'pipe', 'nvidia-cuda-mps-control.pid'), '4000000\n')
     const { code, stdout } = await run('doctor')
     expect(code).toBe(0)

@@ -147,8 +147,8 @@ describe.skipIf(missingCompiler)(`an MPS daemon${missingCompiler ? ` (${missingC
     await mps.verifyClient(patient.pid)
     setTimeout(() => patient.end(), 300)
     const startMs = performance.now()
-    expect(await mps.stop({ graceMs: 10_000 })).toBe('quit')
-    expect(performance.now() - startMs).toBeLessThan(9000)
+    expect(await mps.stop({ graceMs: 50_000 })).toBe('quit')
+    expect(performance.now() - startMs).toBeLessThan(45_000)
     expect((await patient.ended).code).toBe(0)
 
     await mps.start()
@@ -168,7 +168,7 @@ describe.skipIf(missingCompiler)(`an MPS daemon${missingCompiler ? ` (${missingC
     expect(await mps.status()).toMatchObject({ state: 'active', isOurs: true })
     await mps.stop()
 
-    mkdirSync(path.join(directory, 'pipe'), { recursive: true })
+    mkdirSync(path.join(directory, 'pipe'), { recursive: true, mode: 0o700 })
     // Somebody else's process has the pid by now: it must neither be taken for the daemon nor be ended.
     const bystander = spawn('sleep', ['30'])
     writeFileSync(path.join(directory, 'pipe', 'nvidia-cuda-mps-control.pid'), `${bystander.pid}\n`)
@@ -180,7 +180,7 @@ describe.skipIf(missingCompiler)(`an MPS daemon${missingCompiler ? ` (${missingC
   })
 
   it("leaves somebody else's daemon alone", async () => {
-    mkdirSync(path.join(directory, 'pipe'), { recursive: true })
+    mkdirSync(path.join(directory, 'pipe'), { recursive: true, mode: 0o700 })
     const env = { ...process.env, ...mps.place.environment }
     await promisify(execFile)(process.env['MPS_BEHIND']!, ['-d'], { env })
     expect(await mps.status()).toMatchObject({ state: 'active', isOurs: false, daemon: { pid: expect.any(Number) } })
@@ -221,7 +221,7 @@ describe.skipIf(missingCompiler)(`an MPS daemon${missingCompiler ? ` (${missingC
       code: 'MPS_FOLDER',
       message: /--directory/,
     })
-    mkdirSync(directory, { recursive: true })
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
     writeFileSync(path.join(directory, 'daemon.json'), '{}')
     await expect(mps.status()).rejects.toMatchObject({ code: 'MPS_FOLDER', message: /daemon.json/ })
     rmSync(path.join(directory, 'daemon.json'))

@@ -1,26 +1,10 @@
-import { execFileSync, fork, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { simulator, startHostProcess } from '../../nvml-control/test/simulated-host.js'
 
-const program = fileURLToPath(new URL('./fixtures/host-process.mjs', import.meta.url))
-export const simulator = path.join(
-  path.dirname(createRequire(import.meta.url).resolve('@pctodl/gpu-sim/package.json')),
-  'bin',
-  'pctodl-gpu-sim.js',
-)
-
-/** Undefined, or why tests that need the simulated host cannot run. */
-export const missingCompiler = (() => {
-  try {
-    execFileSync(process.env['CC'] || 'cc', ['--version'], { stdio: 'ignore' })
-    return undefined
-  } catch {
-    return 'no C compiler on this machine'
-  }
-})()
+export { missingCompiler, simulator } from '../../nvml-control/test/simulated-host.js'
 
 export interface MpsHost {
   readonly environment: Readonly<Record<string, string>>
@@ -29,6 +13,8 @@ export interface MpsHost {
   readonly folder: string
   /** Start an inference process on board 0. */
   worker(environment: Readonly<Record<string, string>>): Worker
+  /** Let a fault strike board 0, as gpu-sim's `strike` does. */
+  strike(fault: { readonly kind: string; readonly atMs: number }): Promise<void>
   stop(): Promise<void>
 }
 
@@ -48,20 +34,13 @@ export interface Worker {
  * @param options more ones of gpu-sim's `SimulatedHost`
  */
 export async function startMpsHost(options: Readonly<Record<string, unknown>> = {}): Promise<MpsHost> {
-  const child = fork(program, [JSON.stringify({ board: '3080Ti', privilege: 'everyone', ...options })], {
-    execArgv: [],
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-  })
-  const host = await new Promise<{ environment: Record<string, string>; folder: string }>((resolve, reject) => {
-    child.once('message', (message) => resolve(message as never))
-    child.once('exit', (code) => reject(new Error(`the simulated host ended with ${code}; is gpu-sim built?`)))
-  })
+  const host = await startHostProcess(options)
   const before = { ...process.env }
   const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-mps-test-'))
   Object.assign(process.env, host.environment, { PCTODL_LEASE_DIR: path.join(folder, 'leases') })
   return {
     environment: host.environment,
-    libraryPath: path.join(host.folder, 'lib', 'libnvidia-ml.so.1'),
+    libraryPath: host.libraryPath,
     folder,
     worker(environment) {
       const worker = spawn(process.execPath, [simulator, 'tenant', '--network', 'mobilenet_v2', '--batch', '8'], {
@@ -83,13 +62,12 @@ export async function startMpsHost(options: Readonly<Record<string, unknown>> = 
         thaw: () => void worker.kill('SIGCONT'),
       }
     },
+    strike: host.strike,
     async stop() {
       for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name]
       Object.assign(process.env, before)
-      const ended = new Promise((resolve) => child.once('exit', resolve))
-      child.disconnect()
-      await ended
-      rmSync(folder, { recursive: true, force: true })
+      await host.stop()
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
     },
   }
 }

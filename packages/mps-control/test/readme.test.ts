@@ -33,7 +33,7 @@ describe.skipIf(missingCompiler)(`the README's example${missingCompiler ? ` (${m
     })
   })
   afterAll(async () => {
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
     await host?.stop()
   })
 

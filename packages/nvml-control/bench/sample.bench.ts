@@ -7,7 +7,9 @@
  */
 import { systemClock } from '@pctodl/platform'
 import { Bench } from 'tinybench'
-import { type BoardControl, loadNvml, nvmlControl, smiControl } from '../src/index.js'
+import type { BoardControl } from '../src/control/board-control.js'
+import { nvmlControl } from '../src/control/nvml-control.js'
+import { loadNvml } from '../src/index.js'
 import { TelemetryReader } from '../src/nvml/telemetry-reader.js'
 import { buildFaultyNvml } from '../test/faulty-nvml.js'
 import { startHost } from '../test/simulated-host.js'
@@ -30,10 +32,6 @@ try {
   const setLimit = (control: BoardControl) => () =>
     control.apply({ kind: 'power-limit', powerLimitW: 250 + (limitW++ % 50) })
   changes.add('power limit through NVML', setLimit(nvmlControl(device)))
-  changes.add(
-    'power limit through nvidia-smi (a process per change)',
-    setLimit(smiControl(device.uuid, { sudo: 'never' })),
-  )
   await print(changes)
 } finally {
   instant.remove()

@@ -1,40 +1,56 @@
 // Boards: find, open, read.
 export { listGpus, NvmlGpu, openGpu, type OpenGpuOptions, putRight, withLease } from './nvml-gpu.js'
 export { loadNvml, type LoadNvmlOptions, Nvml, NvmlNotFoundError } from './nvml/nvml-library.js'
-export { NvmlDevice, type PowerLimits } from './nvml/nvml-device.js'
-export type { ComputeMode } from './nvml/compute-mode.js'
-export type { ComputeProcess } from './nvml/processes.js'
-export type { MigInstanceInfo, MigState } from './nvml/mig-state.js'
-export { type EventReasonName, eventReasonNames } from './nvml/event-reasons.js'
-export { NvmlError, nvmlReturnCodes } from './nvml/nvml-error.js'
-export { type NvmlCallName, nvmlCallNames } from './nvml/nvml-calls.js'
+export { NvmlDevice } from './nvml/nvml-device.js'
+export { meansGone, NvmlError } from './nvml/nvml-error.js'
 // Leases: change a board, and put it back.
-export { acquireLease, type LeasableBoard, type LeaseOptions } from './lease/acquire-lease.js'
+export { acquireLease } from './lease/acquire-lease.js'
+export type { BoardLease } from './lease/board-lease.js'
 export { NvmlLease } from './lease/nvml-lease.js'
 export { LeaseHeldError, SetterNotAppliedError } from './lease/lease-errors.js'
-export { defaultLeaseFolder, type JournalEntry, JournalError, LeaseFolder } from './lease/lease-folder.js'
+export { defaultLeaseFolder, JournalError, LeaseFolder } from './lease/lease-folder.js'
 export type { FoundState, LeaseRecord } from './lease/lease-record.js'
 export { RestoreError } from './lease/restore.js'
-export { type RestoreOptions, type RestoreOutcome, restoreLeftovers } from './lease/restore-leftovers.js'
-export { commandLineOf, isRunning, type ProcessIdentity, processIdentity } from './lease/process-identity.js'
+export { type RestoreOutcome, restoreLeftovers } from './lease/restore-leftovers.js'
+export {
+  childrenOf,
+  processesOf,
+  commandLineOf,
+  executableOf,
+  isRunning,
+  type ProcessIdentity,
+  processIdentity,
+  programNameOf,
+  startVariableOf,
+  userOf,
+} from './lease/process-identity.js'
+// Files that are nobody else's.
+export { createOwnFile, makePrivateFolder, privateFolder, readOwnFile, trustedPath } from './lease/private-folder.js'
+export { letPass } from './lease/let-pass.js'
+// The node service: ask it instead of changing boards oneself.
+export { ServiceClient, ServiceError } from './service/service-client.js'
+export { ServiceLease } from './service/service-lease.js'
+export { serviceSocketPath } from './service/service-socket.js'
+export { readLines } from './service/message-lines.js'
+export {
+  type LeaseReport,
+  MOST_REQUEST_BYTES,
+  parseServiceRequest,
+  type ServiceMessage,
+  type ServiceRequest,
+  type ServiceRequestBody,
+  type ServiceResults,
+  type ServiceStatus,
+  serviceProtocolVersions,
+} from './service/service-protocol.js'
+export { type BoardEvent, type BoardEventKind, boardEventKinds, NvmlEvents } from './nvml/nvml-events.js'
 // Ways to change a board.
-export { type BoardChange, type ChangeKind, type ClockRange, describeChange } from './control/board-change.js'
-export type { BoardControl } from './control/board-control.js'
-export { nvmlControl } from './control/nvml-control.js'
-export { type ControlOptions, type ControlPath, selectControl } from './control/select-control.js'
-export { SmiError, type SmiOptions, smiControl } from './control/smi-control.js'
+export { type BoardChange, describeChange } from './control/board-change.js'
 // Describe a board type.
 export { type BoardFacts, boardFacts } from './describe/board-facts.js'
-export { type BoardCompletion, specOfBoard, UnknownBoardError } from './describe/spec-of-board.js'
-export { sudoersDropIn, type SudoersOptions } from './control/sudoers.js'
+export { specOfBoard, UnknownBoardError } from './describe/spec-of-board.js'
+// Run a program under what a lease holds.
+export { runChild } from './commands/run-child.js'
 // Sample over time.
-export { Sampler, type SamplerOptions, type SampleWindow } from './sampling/sampler.js'
-export {
-  type EmptyWindow,
-  type EnergySummary,
-  type MeasuredWindow,
-  type QuantitySummary,
-  summarizeWindow,
-  type WindowSummary,
-} from './sampling/window-summary.js'
-export { type RingColumn, ringColumns, SampleRing } from './sampling/sample-ring.js'
+export { Sampler } from './sampling/sampler.js'
+export { summarizeWindow, type WindowSummary } from './sampling/window-summary.js'

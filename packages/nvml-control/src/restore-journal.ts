@@ -1,5 +1,4 @@
-import { selectControl } from './control/select-control.js'
-import type { SmiOptions } from './control/smi-control.js'
+import { nvmlControl } from './control/nvml-control.js'
 import { LeaseFolder } from './lease/lease-folder.js'
 import { restoreLeftover } from './lease/restore-leftovers.js'
 import { loadNvml } from './nvml/nvml-library.js'
@@ -8,16 +7,9 @@ import { loadNvml } from './nvml/nvml-library.js'
 const LOCK_WAIT_MS = 2000
 
 /** What the watchdog becomes when a lease's owner is gone and its journal is not. */
-async function restoreJournal([
-  folderPath,
-  uuid,
-  leaseId,
-  libraryPath,
-  program,
-  sudo,
-]: readonly string[]): Promise<void> {
+async function restoreJournal([folderPath, uuid, leaseId, libraryPath]: readonly string[]): Promise<void> {
   const folder = new LeaseFolder(folderPath)
-  const isOurs = () => folder.read(uuid!)?.record.leaseId === leaseId
+  const isOurs = () => folder.read(uuid!)?.leaseId === leaseId
   // Another program was faster.
   if (!isOurs()) return
   let lock = folder.tryLock(uuid!)
@@ -30,8 +22,7 @@ async function restoreJournal([
   try {
     if (!isOurs()) return
     const device = loadNvml({ libraryPath: libraryPath! }).device(uuid!)
-    const smi: SmiOptions = { ...(program ? { program } : {}), sudo: sudo as 'auto' }
-    await restoreLeftover(folder, device, selectControl(device, { smi }))
+    await restoreLeftover(folder, device, nvmlControl(device))
   } finally {
     lock.release()
   }

@@ -40,6 +40,6 @@ export async function buildChildren(...files: readonly string[]): Promise<BuiltC
   })
   return {
     file: (name) => path.join(folder, `${name}.js`),
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }),
   }
 }

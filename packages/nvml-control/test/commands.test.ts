@@ -24,7 +24,7 @@ describe.skipIf(missingCompiler)(`pctodl-gpu${missingCompiler ? ` (${missingComp
   afterAll(async () => {
     Object.assign(process.env, environment)
     for (const name of Object.keys(host.environment)) if (!(name in environment)) delete process.env[name]
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
     await host?.stop()
   })
 
@@ -60,6 +60,52 @@ describe.skipIf(missingCompiler)(`pctodl-gpu${missingCompiler ? ` (${missingComp
     const { boards } = JSON.parse((await run('list', '--json', ...at())).stdout)
     expect(boards).toMatchObject([{ index: 0, smCount: 80, mig: null }, { index: 1 }])
   })
+
+  it('shows the other boards where one is lost', async () => {
+    await host.call('loseBoard', 0)
+    try {
+      const listed = await run('list', ...at())
+      expect([listed.code, listed.stderr]).toEqual([1, ''])
+      expect(listed.stdout).toMatch(/^1 +NVIDIA GeForce RTX 3080 Ti/m)
+      expect(listed.stdout).toMatch(/^GPU 0 cannot be read: .*NVML_ERROR_GPU_IS_LOST/m)
+      const { boards } = JSON.parse((await run('list', '--json', ...at())).stdout)
+      expect(boards).toMatchObject([{ index: 1 }, { gpu: '0', code: 'GPU_LOST' }])
+      const seen = await run('status', ...at())
+      expect(seen.code).toBe(1)
+      expect(seen.stdout).toMatch(/^GPU 1: NVIDIA.*^GPU 0 cannot be read/ms)
+      const metrics = await scrape()
+      expect(metrics).toMatch(/^pctodl_board_readable\{gpu="0",.*\} 0$/m)
+      expect(metrics).toMatch(/^pctodl_board_readable\{gpu="1",.*\} 1$/m)
+      expect(metrics).toMatch(/^DCGM_FI_DEV_POWER_USAGE\{gpu="1",.*\} \d/m)
+      expect(metrics).not.toMatch(/^DCGM_FI_DEV_POWER_USAGE\{gpu="0"/m)
+    } finally {
+      await host.call('findBoard', 0)
+    }
+    expect((await run('status', ...at())).code).toBe(0)
+  })
+
+  /** What `serve` gives to Prometheus. */
+  async function scrape(): Promise<string> {
+    let url = ''
+    const terminal: Terminal = {
+      stdout: {
+        write(text: string) {
+          url = JSON.parse(text).url
+        },
+      },
+      stderr: { write() {} },
+      signal: ending.signal,
+      env: process.env,
+    }
+    const served = exitCodeOf('pctodl-gpu', gpu, ['serve', '--port', '0', '--json', ...at()], terminal)
+    await eventually(() => url !== '', 'metrics are served')
+    const response = await fetch(url)
+    expect(response.status).toBe(200)
+    const text = await response.text()
+    ending.abort()
+    expect(await served).toBe(0)
+    return text
+  }
 
   it('describes a board as a platform file', async () => {
     const file = path.join(folder, 'board.json')
@@ -117,7 +163,7 @@ describe.skipIf(missingCompiler)(`pctodl-gpu${missingCompiler ? ` (${missingComp
       `sleep 0.2; ${query} > ${script}; exit 7`,
     )
     expect(code).toBe(7)
-    expect(stderr).toMatch(/GPU 0: holding memory clock 9501 MHz, SM clock 1005 MHz, power limit 250 W through nvml/)
+    expect(stderr).toMatch(/GPU 0: holding memory clock 9501 MHz, SM clock 1005 MHz, power limit 250 W through NVML/)
     expect(readFileSync(script, 'utf8').trim()).toBe('1005, 9501, 250.00')
     expect(device().powerLimitW()).toBe(350)
     await eventually(() => device().memClockMhz() === 405, 'the clock is free')
@@ -151,7 +197,7 @@ describe.skipIf(missingCompiler)(`pctodl-gpu${missingCompiler ? ` (${missingComp
     const lease = await board.acquire()
     await lease.setPowerLimit(250)
     const journals = new LeaseFolder(host.leaseFolder)
-    const record = { ...journals.read(device().uuid)!.record, leaseId: randomUUID() }
+    const record = { ...journals.read(device().uuid)!, leaseId: randomUUID() }
     await lease.release()
     const leave = () => {
       device().check('nvmlDeviceSetPowerManagementLimit', 222_000)
@@ -180,12 +226,6 @@ describe.skipIf(missingCompiler)(`pctodl-gpu${missingCompiler ? ` (${missingComp
     )
     expect(device().computeMode()).toBe('default')
     expect(existsSync(file)).toBe(false)
-  })
-
-  it('prints a drop-in for sudoers, and installs nothing', async () => {
-    const { stdout } = await run('sudoers', '--for', '%gpu', '--style', 'regex', ...at())
-    expect(stdout).toContain(`${host.environment['PATH']!.split(':')[0]}/nvidia-smi -i GPU-`)
-    expect(await run('sudoers', '--for', 'a b', ...at())).toMatchObject({ code: 2 })
   })
 
   it('serves metrics on the loopback, under the names of the DCGM exporter', async () => {

@@ -1,26 +1,25 @@
 import { randomUUID } from 'node:crypto'
 import { PctodlError } from '@pctodl/platform'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import {
+  type BoardLease,
   LeaseFolder,
   loadNvml,
-  type NvmlCallName,
   type NvmlDevice,
   type NvmlGpu,
-  type NvmlLease,
-  nvmlCallNames,
-  nvmlReturnCodes,
   openGpu,
   putRight,
   RestoreError,
   SetterNotAppliedError,
   withLease,
 } from '../src/index.js'
+import { type NvmlCallName, nvmlCallNames } from '../src/nvml/nvml-calls.js'
+import { nvmlReturnCodes } from '../src/nvml/nvml-error.js'
 import { buildFaultyNvml, type FaultyNvml } from './faulty-nvml.js'
 import { missingCompiler, type RunningHost, startHost } from './simulated-host.js'
 
 /** The shortest use of a lease that calls a setter. */
-const uses: Readonly<Partial<Record<NvmlCallName, (lease: NvmlLease) => Promise<void>>>> = {
+const uses: Readonly<Partial<Record<NvmlCallName, (lease: BoardLease) => Promise<void>>>> = {
   nvmlDeviceSetPowerManagementLimit: (lease) => lease.setPowerLimit(250),
   nvmlDeviceSetGpuLockedClocks: (lease) => lease.lockSmClock(1005),
   nvmlDeviceResetGpuLockedClocks: (lease) => lease.lockSmClock(1005).then(() => lease.resetSmClock()),
@@ -32,7 +31,7 @@ const uses: Readonly<Partial<Record<NvmlCallName, (lease: NvmlLease) => Promise<
 const setters = nvmlCallNames.filter((name) => /^nvmlDevice(Set|Reset)/.test(name))
 
 /** What a lease asks while it is acquired, and where it looks whether a change shows. */
-const reads: readonly (readonly [NvmlCallName, (lease: NvmlLease) => Promise<void>])[] = [
+const reads: readonly (readonly [NvmlCallName, (lease: BoardLease) => Promise<void>])[] = [
   ['nvmlDeviceGetUUID', (lease) => lease.setPowerLimit(250)],
   ['nvmlDeviceGetIndex', (lease) => lease.setPowerLimit(250)],
   ['nvmlDeviceGetName', (lease) => lease.setPowerLimit(250)],
@@ -103,7 +102,7 @@ describe.skipIf(missingCompiler)(`every error of every setter${missingCompiler ?
 
   it.each(setters)('%s: the error is typed, and the board is put back', async (name) => {
     await withEachCode(async (board, code) => {
-      const lease = await gpus[board]!.acquire()
+      const lease = await gpus[board]!.acquireDirectly()
       try {
         faulty.answer(name, code, { board })
         await expect(uses[name]!(lease), `code ${code}`).rejects.toMatchObject({ nvmlCode: code, call: name })
@@ -132,7 +131,7 @@ describe.skipIf(missingCompiler)(`every error of every setter${missingCompiler ?
 
   it('tries again where putting back fails for once', async () => {
     await withEachCode(async (board, code) => {
-      const lease = await gpus[board]!.acquire()
+      const lease = await gpus[board]!.acquireDirectly()
       await lease.setPowerLimit(250)
       faulty.answer('nvmlDeviceSetPowerManagementLimit', code, { board, times: 1 })
       await lease.release()
@@ -140,7 +139,7 @@ describe.skipIf(missingCompiler)(`every error of every setter${missingCompiler ?
   })
 
   it('keeps the journal where putting back fails for good, for the watchdog to try', async () => {
-    const lease = await gpu.acquire()
+    const lease = await gpu.acquireDirectly()
     await lease.setPowerLimit(250)
     faulty.answer('nvmlDeviceSetPowerManagementLimit', 4)
     await expect(lease.release()).rejects.toMatchObject({
@@ -166,14 +165,17 @@ describe.skipIf(missingCompiler)(`every error of every setter${missingCompiler ?
     expect(settings()).toEqual(asFound)
   })
 
+  /** Whoever puts a board back drops the journal first and the lock a moment later. */
+  const acquiredWhenFree = () => vi.waitFor(() => gpu.acquireDirectly(), { timeout: 10_000 })
+
   it('reports a setter that is accepted and not applied', async () => {
     for (const [name, use] of [
       ['nvmlDeviceSetPowerManagementLimit', (lease) => lease.setPowerLimit(250)],
       ['nvmlDeviceSetComputeMode', (lease) => lease.setComputeMode('prohibited')],
       ['nvmlDeviceSetPersistenceMode', (lease) => lease.setPersistence(true)],
       ['nvmlDeviceSetMemoryLockedClocks', (lease) => lease.lockMemClock(810)],
-    ] as const satisfies readonly (readonly [NvmlCallName, (lease: NvmlLease) => Promise<void>])[]) {
-      const lease = await gpu.acquire()
+    ] as const satisfies readonly (readonly [NvmlCallName, (lease: BoardLease) => Promise<void>])[]) {
+      const lease = await acquiredWhenFree()
       faulty.answer(name, 0)
       // An idle board has a reason to run below a lock, so a memory clock that does not rise is not told apart there.
       const outcome = await use(lease).catch((reason: unknown) => reason)
@@ -187,9 +189,9 @@ describe.skipIf(missingCompiler)(`every error of every setter${missingCompiler ?
 
   it('puts right at the next start what a killed owner and its watchdog have left', async () => {
     const { uuid } = truths[0]!
-    const lease = await gpu.acquire()
+    const lease = await acquiredWhenFree()
     await lease.setPowerLimit(250)
-    const left = { ...folder.read(uuid)!.record, leaseId: randomUUID() }
+    const left = { ...folder.read(uuid)!, leaseId: randomUUID() }
     await lease.release()
     truths[0]!.check('nvmlDeviceSetPowerManagementLimit', 240_000)
     folder.write(left)
@@ -198,7 +200,7 @@ describe.skipIf(missingCompiler)(`every error of every setter${missingCompiler ?
     expect(await putRight(gpu.nvml, options)).toMatchObject([
       { uuid, outcome: 'failed', error: { code: 'RESTORE_FAILED' } },
     ])
-    expect(folder.read(uuid)!.record.lastError).toContain('NO_PERMISSION')
+    expect(folder.read(uuid)!.lastError).toContain('NO_PERMISSION')
     await expect(gpu.acquire()).rejects.toThrow(RestoreError)
     faulty.clear()
     expect(await putRight(gpu.nvml, options)).toMatchObject([{ uuid, outcome: 'restored' }])

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { load } from 'koffi'
-import { type NvmlCallName, nvmlCallNames } from '../src/index.js'
+import { type NvmlCallName, nvmlCallNames } from '../src/nvml/nvml-calls.js'
 
 const source = fileURLToPath(new URL('./native/faulty-nvml.c', import.meta.url))
 
@@ -47,6 +47,6 @@ export function buildFaultyNvml(behind: string): FaultyNvml {
     },
     clear: (board = 0) => clear(board),
     instant: (on) => instant(on ? 1 : 0),
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }),
   }
 }

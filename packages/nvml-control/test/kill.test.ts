@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
-import { SeededRandom } from '@pctodl/platform'
+import { SeededRandom } from '@pctodl/numerics'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LeaseFolder, loadNvml, type NvmlDevice, openGpu, processIdentity } from '../src/index.js'
 import { type BuiltChildren, buildChildren } from './built-children.js'

@@ -1,4 +1,4 @@
-import { chmodSync, chownSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { InvalidInputError } from '@pctodl/platform'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -41,7 +41,7 @@ describe.skipIf(missingCompiler)(`a lease${missingCompiler ? ` (${missingCompile
   beforeEach(() => expect(folder.journaled()).toEqual([]))
 
   it('writes down what it found before it changes anything, and forgets it when all is back', async () => {
-    const lease = await gpu.acquire()
+    const lease = await gpu.acquireDirectly()
     expect(lease.found).toEqual({
       powerLimitW: 350,
       computeMode: 'default',
@@ -57,7 +57,7 @@ describe.skipIf(missingCompiler)(`a lease${missingCompiler ? ` (${missingCompile
     const record = JSON.parse(readFileSync(folder.journalFile(device.uuid), 'utf8')) as LeaseRecord
     expect(record).toMatchObject({
       gpu: { uuid: device.uuid, index: 0 },
-      owner: { pid: process.pid, startTime: processIdentity(process.pid)!.startTime },
+      owner: { pid: process.pid, startTime: processIdentity(process.pid)!.startTime, program: 'node' },
       touched: ['power-limit', 'compute-mode'],
     })
     const watchdog = processIdentity(lease.watchdogPid!)!
@@ -71,7 +71,7 @@ describe.skipIf(missingCompiler)(`a lease${missingCompiler ? ` (${missingCompile
   })
 
   it('belongs to one owner, and names it to the other', async () => {
-    const lease = await gpu.acquire()
+    const lease = await gpu.acquireDirectly()
     const refused = await gpu.acquire().catch((error: unknown) => error)
     expect(refused).toBeInstanceOf(LeaseHeldError)
     expect(refused).toMatchObject({ code: 'LEASE_HELD', pid: process.pid })
@@ -104,7 +104,7 @@ describe.skipIf(missingCompiler)(`a lease${missingCompiler ? ` (${missingCompile
       // At 405 MHz the SM clock ends at 420.
       await lease.lockMemClock(405)
       await expect(lease.lockSmClock(1005)).rejects.toThrow(/210 to 420/)
-      expect(folder.read(device.uuid)!.record.touched).toEqual(['mem-clock'])
+      expect(folder.read(device.uuid)!.touched).toEqual(['mem-clock'])
     })
     // The simulated firmware takes 30 ms to give the memory clock back, and holds SM clocks to it meanwhile.
     await new Promise((resolve) => setTimeout(resolve, 100))
@@ -116,10 +116,14 @@ describe.skipIf(missingCompiler)(`a lease${missingCompiler ? ` (${missingCompile
       await lease.setComputeMode('default')
       expect(folder.journaled()).toEqual([])
       await lease.lockSmClock(1005)
-      const startMs = performance.now()
-      for (let i = 0; i < 100; i++) await lease.lockSmClock(1005)
-      // A request costs the stand-in 5 ms at least.
-      expect(performance.now() - startMs).toBeLessThan(250)
+      // A request costs the stand-in 5 ms at least, so twenty cost 100; the processor may be away in some of the attempts.
+      const tookMs: number[] = []
+      for (let attempt = 0; attempt < 5; attempt++) {
+        const startMs = performance.now()
+        for (let i = 0; i < 20; i++) await lease.lockSmClock(1005)
+        tookMs.push(performance.now() - startMs)
+      }
+      expect(Math.min(...tookMs)).toBeLessThan(50)
     })
   })
 
@@ -192,7 +196,7 @@ describe.skipIf(missingCompiler)(`a lease${missingCompiler ? ` (${missingCompile
         startTime: 1,
         bootId: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(),
         uid: 0,
-        command: 'node work.js',
+        program: 'node',
       },
       acquiredAt: '2026-01-01T00:00:00.000Z',
       found: { powerLimitW: 320, computeMode: 'default', persistence: false, smClockLock: null, memClockLock: null },
@@ -202,7 +206,7 @@ describe.skipIf(missingCompiler)(`a lease${missingCompiler ? ` (${missingCompile
 
     it('of a dead owner are put right before the next lease', async () => {
       folder.write(left())
-      const lease = await gpu.acquire()
+      const lease = await gpu.acquireDirectly()
       expect(lease.found.powerLimitW).toBe(320)
       expect(folder.journaled()).toEqual([])
       await lease.release()
@@ -235,19 +239,6 @@ describe.skipIf(missingCompiler)(`a lease${missingCompiler ? ` (${missingCompile
       folder.remove(device.uuid)
     })
 
-    it.skipIf(process.geteuid?.() !== 0)(
-      'of another user are not trusted unless told to (needs root to make one)',
-      async () => {
-        folder.write(left())
-        chownSync(folder.journalFile(device.uuid), 65534, 65534)
-        await expect(gpu.acquire()).rejects.toMatchObject({ code: 'LEASE_OF_OTHER_USER', message: /--any-user/ })
-        expect(device.powerLimitW()).toBe(350)
-        expect(await putRight(gpu.nvml, { ...options, anyUser: true })).toMatchObject([{ outcome: 'restored' }])
-        expect(device.powerLimitW()).toBe(320)
-        device.check('nvmlDeviceSetPowerManagementLimit', 350_000)
-      },
-    )
-
     it('of a lease in use are left alone', async () => {
       await withLease(gpu, async (lease) => {
         await lease.setPowerLimit(250)
@@ -268,7 +259,7 @@ describe.skipIf(missingCompiler)(`a lease${missingCompiler ? ` (${missingCompile
       try {
         const outsider = await openGpu(0, { ...options, leaseFolder: closed })
         expect((await outsider.sample()).powerAverageW).toBeGreaterThan(10)
-        await expect(outsider.acquire()).rejects.toMatchObject({ code: 'LEASE_FOLDER', message: /sudoers/ })
+        await expect(outsider.acquire()).rejects.toMatchObject({ code: 'LEASE_FOLDER', message: /pctodld/ })
       } finally {
         process.seteuid!(0)
       }

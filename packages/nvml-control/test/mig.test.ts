@@ -76,7 +76,8 @@ describe.skipIf(missingCompiler)(`a board that is divided${missingCompiler ? ` (
       // Utilisation is no quantity of a divided board: null, with the reason, and not 0.
       expect([sample.smUtilPercent, sample.memUtilPercent]).toEqual([null, null])
       expect(gpu.failedReads().get('nvmlDeviceGetUtilizationRates')).toMatchObject({ code: 'NOT_SUPPORTED' })
-      expect(sample.powerAverageW).toBeGreaterThan(30)
+      // An idle A100 draws some 30 W; what is read may lie a few per cent beside.
+      expect(sample.powerAverageW).toBeGreaterThan(20)
     } finally {
       const ended = new Promise((resolve) => worker.once('exit', resolve))
       worker.kill('SIGTERM')

@@ -3,16 +3,9 @@ import { symlinkSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { boardFacts } from '../src/describe/board-facts.js'
-import {
-  loadNvml,
-  type Nvml,
-  type NvmlCallName,
-  NvmlError,
-  type NvmlGpu,
-  nvmlCallNames,
-  nvmlReturnCodes,
-  openGpu,
-} from '../src/index.js'
+import { loadNvml, type Nvml, NvmlError, type NvmlGpu, openGpu } from '../src/index.js'
+import { type NvmlCallName, nvmlCallNames } from '../src/nvml/nvml-calls.js'
+import { nvmlReturnCodes } from '../src/nvml/nvml-error.js'
 import { buildFaultyNvml, type FaultyNvml } from './faulty-nvml.js'
 import { missingCompiler, type RunningHost, startHost } from './simulated-host.js'
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { nvmlReturnCodes } from '../src/index.js'
+import { nvmlReturnCodes } from '../src/nvml/nvml-error.js'
 import { type BuiltChildren, buildChildren } from './built-children.js'
 import { missingCompiler, type RunningHost, startHost } from './simulated-host.js'
 

@@ -2,8 +2,10 @@ import { SimulatedGpu } from '@pctodl/gpu-sim'
 import { type Telemetry, VirtualClock } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type MeasuredWindow, SampleRing, Sampler, summarizeWindow } from '../src/index.js'
+import { Sampler, summarizeWindow } from '../src/index.js'
+import { SampleRing } from '../src/sampling/sample-ring.js'
 import { integral, timeWeightedMean, timeWeightedPercentile } from '../src/sampling/time-weighted.js'
+import type { MeasuredWindow } from '../src/sampling/window-summary.js'
 
 const nothing: Telemetry = {
   timeMs: 0,

@@ -1,14 +1,21 @@
 import { execFileSync, fork } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadNvml } from '../src/nvml/nvml-library.js'
 
 const program = fileURLToPath(new URL('./fixtures/host-process.mjs', import.meta.url))
+/** The simulator's built command line: `node <it> tenant` is an inference process. */
+export const simulator: string = path.join(
+  path.dirname(createRequire(import.meta.url).resolve('@pctodl/gpu-sim/package.json')),
+  'bin',
+  'pctodl-gpu-sim.js',
+)
 
 /** Undefined, or why tests that need the compiled NVML stand-in cannot run. */
-export const missingCompiler = (() => {
+export const missingCompiler: string | undefined = (() => {
   try {
     execFileSync(process.env['CC'] || 'cc', ['--version'], { stdio: 'ignore' })
     return undefined
@@ -17,17 +24,45 @@ export const missingCompiler = (() => {
   }
 })()
 
-export interface RunningHost {
+export interface HostProcess {
   readonly environment: Readonly<Record<string, string>>
   /** Path of the stand-in of libnvidia-ml.so.1. */
   readonly libraryPath: string
-  /** A folder for leases that nobody else uses. */
-  readonly leaseFolder: string
+  /** Let a fault strike board 0, as gpu-sim's `strike` does. */
+  strike(fault: { readonly kind: string; readonly atMs: number }): Promise<void>
+  /** Do something to the host: a method of gpu-sim's `SimulatedHost`, e.g. `loseBoard`. Resolves when it is done. */
+  call(
+    method: 'loseBoard' | 'findBoard' | 'stopDriver' | 'startDriver' | 'raiseEvent',
+    ...args: (number | string)[]
+  ): Promise<void>
   stop(): Promise<void>
 }
 
-/** @param options of gpu-sim's `SimulatedHost`, and `tenants`: work that runs on a board without being a process */
+export interface RunningHost extends HostProcess {
+  /** A folder for leases that nobody else uses. */
+  readonly leaseFolder: string
+}
+
 export async function startHost(options: Readonly<Record<string, unknown>> = {}): Promise<RunningHost> {
+  const host = await startHostProcess(options)
+  const leaseFolder = mkdtempSync(path.join(tmpdir(), 'pctodl-leases-'))
+  return {
+    ...host,
+    leaseFolder,
+    async stop() {
+      loadedClose(host.libraryPath)
+      await host.stop()
+      rmSync(leaseFolder, { recursive: true, force: true, maxRetries: 5 })
+    },
+  }
+}
+
+/**
+ * A simulated host in a process of its own.
+ *
+ * @param options of gpu-sim's `SimulatedHost`, and `tenants`: work that runs on a board without being a process
+ */
+export async function startHostProcess(options: Readonly<Record<string, unknown>> = {}): Promise<HostProcess> {
   const child = fork(program, [JSON.stringify({ board: '3080Ti', privilege: 'everyone', ...options })], {
     execArgv: [],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -38,18 +73,20 @@ export async function startHost(options: Readonly<Record<string, unknown>> = {})
       child.once('exit', (code) => reject(new Error(`the simulated host ended with ${code}; is gpu-sim built?`)))
     },
   )
-  const leaseFolder = mkdtempSync(path.join(tmpdir(), 'pctodl-leases-'))
-  const libraryPath = path.join(folder, 'lib', 'libnvidia-ml.so.1')
+  const told = async (message: object) => {
+    const done = new Promise((resolve) => child.once('message', resolve))
+    child.send(message)
+    await done
+  }
   return {
     environment,
-    libraryPath,
-    leaseFolder,
+    libraryPath: path.join(folder, 'lib', 'libnvidia-ml.so.1'),
+    strike: told,
+    call: (method, ...args) => told({ call: method, args }),
     async stop() {
-      loadedClose(libraryPath)
       const ended = new Promise((resolve) => child.once('exit', resolve))
       child.disconnect()
       await ended
-      rmSync(leaseFolder, { recursive: true, force: true })
     },
   }
 }
@@ -66,7 +103,7 @@ function loadedClose(libraryPath: string): void {
 export async function eventually(
   condition: () => boolean | Promise<boolean>,
   what: string,
-  timeoutMs = 10_000,
+  timeoutMs = 45_000,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs
   while (!(await condition())) {

@@ -1,7 +1,7 @@
-import { accessSync, constants, existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Terminal } from '@pctodl/command-line'
-import { commandLineOf, loadNvml } from '@pctodl/nvml-control'
+import { commandLineOf, loadNvml, privateFolder } from '@pctodl/nvml-control'
 import { ControlProgram } from '../control-program.js'
 import { daemonOf, type PlaceOptions, printJson } from './mps-options.js'
 
@@ -35,10 +35,14 @@ export async function examine(options: PlaceOptions): Promise<Finding[]> {
   add('program', version instanceof Error ? 'bad' : 'ok', version instanceof Error ? version.message : version)
 
   for (const folder of [place.pipeDirectory, place.logDirectory]) add('folder', ...folderFinding(folder))
+  if (findings.some(({ check, verdict }) => check === 'folder' && verdict === 'bad')) {
+    for (const finding of boardFindings(false)) findings.push(finding)
+    return findings
+  }
   const pid = place.pidInFile()
   if (pid !== null && place.daemon() === null) {
     const other = commandLineOf(pid)
-    const what = other === null ? 'which has ended' : `which is another program by now (${other.slice(0, 60)})`
+    const what = other === null ? 'which has ended' : 'which is another program by now'
     add('pid file', 'note', `it names process ${pid}, ${what}; \`pctodl-mps start\` removes it`)
   }
 
@@ -63,10 +67,10 @@ export async function examine(options: PlaceOptions): Promise<Finding[]> {
 function folderFinding(folder: string): [Finding['verdict'], string] {
   if (!existsSync(folder)) return ['note', `${folder} does not exist yet`]
   try {
-    accessSync(folder, constants.W_OK)
+    privateFolder(folder, 0o755)
     return ['ok', folder]
-  } catch {
-    return ['bad', `${folder} cannot be written by this user; use another --directory`]
+  } catch (error) {
+    return ['bad', `${error instanceof Error ? error.message : String(error)}; use another --directory`]
   }
 }
 

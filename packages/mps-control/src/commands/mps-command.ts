@@ -10,6 +10,7 @@ import {
 } from '@pctodl/command-line'
 import { commandLineOf } from '@pctodl/nvml-control'
 import type { Command } from 'commander'
+import { version } from '../../package.json'
 import { doctor } from './doctor.js'
 import { daemonOf, type PlaceOptions, printJson, withPlaceOptions } from './mps-options.js'
 import { type StartCommandOptions, start } from './start.js'
@@ -20,6 +21,7 @@ export const mps: CommandFunction = async (argv, terminal) => {
   const program = newCommand(
     {
       name: 'pctodl-mps',
+      version,
       description: 'Start, watch and stop the CUDA MPS daemon.',
       example: 'pctodl-mps start --gpu 0 --exclusive -- python serve.py',
     },
@@ -31,6 +33,8 @@ export const mps: CommandFunction = async (argv, terminal) => {
         .description(description)
         .helpOption('--help', 'show this help'),
     )
+  const ofBoard = (command: Command) =>
+    command.option('--gpu <id>', 'board: index, UUID or PCI bus id (default: the only one that has a daemon)')
   const run = (action: (options: never, operands: string[]) => Promise<number>) =>
     async function (this: Command) {
       exitCode = await action(this.opts() as never, this.args)
@@ -46,7 +50,7 @@ export const mps: CommandFunction = async (argv, terminal) => {
     .argument('[command...]', 'after --: what to run as a client')
     .action(run((options: StartCommandOptions, command) => start(options, command, terminal)))
 
-  subcommand('status', 'daemon, servers and clients').action(
+  ofBoard(subcommand('status', 'daemon, servers and clients')).action(
     run(async (options: PlaceOptions) => {
       const status = await daemonOf(options).status()
       if (options.json) printJson(terminal, status)
@@ -65,7 +69,7 @@ export const mps: CommandFunction = async (argv, terminal) => {
     }),
   )
 
-  subcommand('clients', 'processes that are clients').action(
+  ofBoard(subcommand('clients', 'processes that are clients')).action(
     run(async (options: PlaceOptions) => {
       const clients = (await daemonOf(options).clients()).map((pid) => ({ pid, command: commandLineOf(pid) }))
       if (options.json) printJson(terminal, clients)
@@ -76,7 +80,7 @@ export const mps: CommandFunction = async (argv, terminal) => {
     }),
   )
 
-  subcommand('stop', 'let clients finish, then end the daemon')
+  ofBoard(subcommand('stop', 'let clients finish, then end the daemon'))
     .option('--grace-seconds <s>', 'how long clients may take to leave; then they are cut off', integerFrom(0), 10)
     .action(
       run(async (options: PlaceOptions & { graceSeconds: number }) => {
@@ -90,7 +94,7 @@ export const mps: CommandFunction = async (argv, terminal) => {
       }),
     )
 
-  subcommand('doctor', 'look for what keeps clients from being clients').action(
+  ofBoard(subcommand('doctor', 'look for what keeps clients from being clients')).action(
     run((options) => doctor(options, terminal)),
   )
 

@@ -1,8 +1,12 @@
-import type { Terminal } from '@pctodl/command-line'
+import { type Terminal, UsageError } from '@pctodl/command-line'
+import { loadNvml } from '@pctodl/nvml-control'
 import type { Command } from 'commander'
 import { MpsDaemon } from '../mps-daemon.js'
+import { mpsPlaces } from '../mps-places.js'
 
 export interface PlaceOptions {
+  /** Board, by index, UUID or PCI bus id. */
+  readonly gpu?: string
   readonly directory?: string
   readonly pipeDirectory?: string
   readonly logDirectory?: string
@@ -12,21 +16,39 @@ export interface PlaceOptions {
 
 export function withPlaceOptions(command: Command): Command {
   return command
-    .option('--directory <folder>', 'the place of the daemon (default: $PCTODL_MPS_DIR, or /tmp/pctodl-mps-<uid>)')
+    .option(
+      '--directory <folder>',
+      'the place of the daemon (default: one for each board, in $PCTODL_MPS_DIR or a runtime folder)',
+    )
     .option('--pipe-directory <folder>', 'CUDA_MPS_PIPE_DIRECTORY (default: pipe in the place)')
     .option('--log-directory <folder>', 'CUDA_MPS_LOG_DIRECTORY (default: log in the place)')
     .option('--program <path>', 'nvidia-cuda-mps-control (default: the one on PATH)')
     .option('--json', 'print JSON')
 }
 
+/**
+ * The daemon that a command is about: of the board that is named, or the only one there is.
+ *
+ * @throws UsageError where there are several and none is named
+ */
 export function daemonOf(options: PlaceOptions): MpsDaemon {
-  const { directory, pipeDirectory, logDirectory, program } = options
+  const { gpu, directory, pipeDirectory, logDirectory, program } = options
+  const board = directory === undefined ? (gpu === undefined ? onlyPlace() : loadNvml().device(gpu).uuid) : undefined
   return new MpsDaemon({
+    ...(board === undefined ? {} : { board }),
     ...(directory === undefined ? {} : { directory }),
     ...(pipeDirectory === undefined ? {} : { pipeDirectory }),
     ...(logDirectory === undefined ? {} : { logDirectory }),
     ...(program === undefined ? {} : { program }),
   })
+}
+
+function onlyPlace(): string | undefined {
+  const boards = mpsPlaces()
+    .filter((place) => place.pidInFile() !== null)
+    .map((place) => place.board)
+  if (boards.length > 1) throw new UsageError(`there are daemons for ${boards.join(', ')}; name the board with --gpu`)
+  return boards[0]
 }
 
 export function printJson(terminal: Terminal, value: unknown): void {

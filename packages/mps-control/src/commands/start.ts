@@ -1,10 +1,10 @@
-import { type Terminal, UsageError } from '@pctodl/command-line'
-import { type NvmlGpu, type NvmlLease, openGpu } from '@pctodl/nvml-control'
-import { execa } from 'execa'
+import { onEnding, type Terminal, UsageError } from '@pctodl/command-line'
+import { type BoardLease, type NvmlGpu, openGpu, runChild } from '@pctodl/nvml-control'
 import type { MpsDaemon, StartOptions } from '../mps-daemon.js'
+import { MpsPlace } from '../mps-place.js'
 import { daemonOf, type PlaceOptions, printJson } from './mps-options.js'
 
-export interface StartCommandOptions extends PlaceOptions {
+export interface StartCommandOptions extends Omit<PlaceOptions, 'gpu'> {
   readonly gpu?: string[]
   readonly exclusive?: boolean
   readonly uid?: number
@@ -22,24 +22,34 @@ export async function start(
   command: readonly string[],
   terminal: Terminal,
 ): Promise<number> {
-  const mps = daemonOf(options)
   const boards = await openBoards(options)
-  const leases: NvmlLease[] = []
+  const mps = daemonFor(boards, options)
+  const leases: BoardLease[] = []
   try {
     if (options.exclusive) for (const board of boards) leases.push(await board.acquire())
     const { removed } = await mps.start(await startOptions(options, boards, leases))
     await announce(mps, removed, options, command, terminal)
     if (command.length === 0 && !options.exclusive) return 0
+    const stop = async (graceMs: number) => void (await mps.stop({ graceMs }))
+    const forget = onEnding({ stage: 'mps', what: 'the MPS daemon', deadlineMs: 10_000, end: () => stop(0) })
     try {
       if (command.length > 0) return await runAsClient(mps, command, terminal)
       await interrupted(terminal.signal)
       return 0
     } finally {
-      await mps.stop({ graceMs: 1000 * options.graceSeconds })
+      forget()
+      await stop(1000 * options.graceSeconds)
     }
   } finally {
     for (const lease of leases) await lease.release()
   }
+}
+
+/** A board has one place for its daemon, so that a second one is refused instead of ending the first. */
+function daemonFor(boards: readonly NvmlGpu[], { gpu: _, ...options }: StartCommandOptions): MpsDaemon {
+  const [only, ...more] = boards
+  if (!only || more.length > 0) return daemonOf({ directory: new MpsPlace().directory, ...options })
+  return daemonOf({ gpu: only.device.uuid, ...options })
 }
 
 async function openBoards({ gpu, exclusive }: StartCommandOptions): Promise<NvmlGpu[]> {
@@ -51,7 +61,7 @@ async function openBoards({ gpu, exclusive }: StartCommandOptions): Promise<Nvml
 async function startOptions(
   { uid, defaultPercent, static: isStatic }: StartCommandOptions,
   boards: readonly NvmlGpu[],
-  exclusive: readonly NvmlLease[],
+  exclusive: readonly BoardLease[],
 ): Promise<StartOptions> {
   const deviceUuids = boards.map((board) => board.device.uuid)
   return {
@@ -84,22 +94,9 @@ async function announce(
 }
 
 /** Run a command as a client with the whole board, unless its own environment asks for less. */
-async function runAsClient(
-  mps: MpsDaemon,
-  [file = '', ...args]: readonly string[],
-  { signal, env }: Terminal,
-): Promise<number> {
-  const percent = Number(env['CUDA_MPS_ACTIVE_THREAD_PERCENTAGE'] ?? 100)
-  const { exitCode, code, shortMessage } = await execa(file, args, {
-    stdio: 'inherit',
-    reject: false,
-    cancelSignal: signal,
-    forceKillAfterDelay: 5000,
-    env: mps.clientEnvironment(percent),
-  })
-  if (code === 'ENOENT') throw new UsageError(`${file}: command not found`)
-  if (exitCode === undefined && !signal.aborted) throw new UsageError(shortMessage ?? `${file} did not end by itself`)
-  return exitCode ?? 130
+function runAsClient(mps: MpsDaemon, command: readonly string[], terminal: Terminal): Promise<number> {
+  const percent = Number(terminal.env['CUDA_MPS_ACTIVE_THREAD_PERCENTAGE'] ?? 100)
+  return runChild(command, terminal, { environment: mps.clientEnvironment(percent) })
 }
 
 function interrupted(signal: AbortSignal): Promise<void> {

@@ -22,13 +22,17 @@ export interface BoardStatus {
   readonly computeMode: ComputeMode | null
   readonly persistence: boolean | null
   readonly processes: readonly (ComputeProcess & { readonly command: string | null })[]
-  /** Process that holds the lease. */
+  /** Whether a program holds the lease in this user's folder; null where that folder is somebody else's. */
+  readonly leased: boolean | null
+  /** Process that holds the lease; null where nobody does, or it cannot be seen. */
   readonly leasedBy: number | null
 }
 
 /** @throws NvmlError where the board cannot be read any more */
 export function boardStatus(device: NvmlDevice, leaseFolder?: string): BoardStatus {
   const { uuid } = device
+  const folder = new LeaseFolder(leaseFolder)
+  const leasedBy = folder.holder(uuid)
   return {
     index: device.index,
     name: device.name,
@@ -42,6 +46,7 @@ export function boardStatus(device: NvmlDevice, leaseFolder?: string): BoardStat
     computeMode: orNull(() => device.computeMode()),
     persistence: orNull(() => device.persistence()),
     processes: device.computeProcesses().map((process) => ({ ...process, command: commandLineOf(process.pid) })),
-    leasedBy: new LeaseFolder(leaseFolder).holder(uuid),
+    leased: leasedBy !== null ? true : folder.isVisible() ? false : null,
+    leasedBy,
   }
 }

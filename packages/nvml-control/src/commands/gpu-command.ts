@@ -7,7 +7,8 @@ import {
   positiveNumber,
   UsageError,
 } from '@pctodl/command-line'
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
+import { version } from '../../package.json'
 import type { ClockRange } from '../control/board-change.js'
 import { type DescribeOptions, describe } from './describe.js'
 import { type HoldOptions, hold } from './hold.js'
@@ -17,7 +18,6 @@ import { withBoardOptions, withChangeOptions } from './open-boards.js'
 import { reset } from './reset.js'
 import { serve } from './serve.js'
 import { status } from './status.js'
-import { sudoersCommand } from './sudoers-command.js'
 import { watch } from './watch.js'
 
 const one = 'board: index, UUID or PCI bus id (default: the only one)'
@@ -29,6 +29,7 @@ export const gpu: CommandFunction = async (argv, terminal) => {
   const program = newCommand(
     {
       name: 'pctodl-gpu',
+      version,
       description: 'Look at NVIDIA GPUs, and change them without ever leaving them changed.',
       example: 'pctodl-gpu lock --sm 1005 --limit 250 -- python serve.py',
     },
@@ -82,27 +83,17 @@ export const gpu: CommandFunction = async (argv, terminal) => {
       ),
     )
 
-  withChangeOptions(
-    withBoardOptions(subcommand('reset', "bring boards to the driver's defaults and forget journals"), some),
-  ).action(run((options) => reset(options, terminal)))
+  withBoardOptions(subcommand('reset', "bring boards to the driver's defaults and forget journals"), some).action(
+    run((options) => reset(options, terminal)),
+  )
 
   withBoardOptions(subcommand('leases', 'who holds which board, and what was left behind'), some).action(
     run((options) => leases(options, terminal)),
   )
 
-  withBoardOptions(subcommand('restore', 'put right what killed programs left behind'), some)
-    .option('--any-user', "other users' journals, too (as root)")
-    .action(run((options) => restoreCommand(options, terminal)))
-
-  withBoardOptions(subcommand('sudoers', 'print a sudoers drop-in for the commands that sudo -n is used for'), some)
-    .requiredOption('--for <user>', 'user, or %group, who gets the permission')
-    .option('--smi <path>', 'absolute path of nvidia-smi (default: the one on PATH)')
-    .addOption(
-      new Option('--style <style>', 'enumerated: any sudo, single clocks; regex: sudo 1.9.10, ranges too')
-        .choices(['enumerated', 'regex'])
-        .default('enumerated'),
-    )
-    .action(run((options) => sudoersCommand(options, terminal)))
+  withBoardOptions(subcommand('restore', 'put right what killed programs left behind'), some).action(
+    run((options) => restoreCommand(options, terminal)),
+  )
 
   withBoardOptions(subcommand('serve', 'serve metrics to Prometheus'), some)
     .option('--port <port>', 'TCP port; 0 takes a free one', integerFrom(0, 65_535), 9400)

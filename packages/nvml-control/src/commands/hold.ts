@@ -1,9 +1,9 @@
 import { type Terminal, UsageError } from '@pctodl/command-line'
-import { execa } from 'execa'
 import type { ClockRange } from '../control/board-change.js'
-import type { NvmlLease } from '../lease/nvml-lease.js'
+import type { BoardLease } from '../lease/board-lease.js'
 import { withLease } from '../nvml-gpu.js'
 import { type ChangeOptions, openOne, printJson } from './open-boards.js'
+import { runChild } from './run-child.js'
 
 export interface HoldOptions extends ChangeOptions {
   readonly sm?: ClockRange
@@ -28,7 +28,7 @@ export async function hold(options: HoldOptions, command: readonly string[], ter
     if (options.sm !== undefined) await lease.lockSmClock(options.sm)
     if (options.limit !== undefined) await lease.setPowerLimit(options.limit)
     announce(gpu.device.subject, options, lease, terminal)
-    if (command.length > 0) return runBeside(command, terminal)
+    if (command.length > 0) return runChild(command, terminal)
     await untilEnd(options.seconds, terminal.signal)
     return 0
   })
@@ -37,7 +37,7 @@ export async function hold(options: HoldOptions, command: readonly string[], ter
 function announce(
   subject: string,
   { sm, mem, limit, seconds, json }: HoldOptions,
-  lease: NvmlLease,
+  lease: BoardLease,
   terminal: Terminal,
 ): void {
   if (json) {
@@ -56,15 +56,9 @@ function announce(
     ...(limit === undefined ? [] : [`power limit ${limit} W`]),
   ]
   const until = seconds === undefined ? 'until the command or Ctrl-C ends it' : `for ${seconds} s`
-  terminal.stderr.write(`${subject}: holding ${parts.join(', ')} through ${lease.path}, ${until}\n`)
-}
-
-async function runBeside([file = '', ...args]: readonly string[], { signal }: Terminal): Promise<number> {
-  const child = execa(file, args, { stdio: 'inherit', reject: false, cancelSignal: signal, forceKillAfterDelay: 5000 })
-  const { exitCode, code, shortMessage } = await child
-  if (code === 'ENOENT') throw new UsageError(`${file}: command not found`)
-  if (exitCode === undefined && !signal.aborted) throw new UsageError(shortMessage ?? `${file} did not end by itself`)
-  return exitCode ?? 130
+  terminal.stderr.write(
+    `${subject}: holding ${parts.join(', ')} through ${lease.path === 'service' ? 'the node service' : 'NVML'}, ${until}\n`,
+  )
 }
 
 function untilEnd(seconds: number | undefined, signal: AbortSignal): Promise<void> {

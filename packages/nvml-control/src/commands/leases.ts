@@ -22,7 +22,7 @@ export async function leases(options: BoardOptions, terminal: Terminal): Promise
     const holder = folder.holder(uuid)
     const state = holder === null ? 'left-behind' : 'held'
     try {
-      return { uuid, state, holder, record: folder.read(uuid)?.record ?? null }
+      return { uuid, state, holder, record: folder.read(uuid) }
     } catch (error) {
       return { uuid, state: 'unreadable', holder, record: null, error: (error as JournalError).message }
     }
@@ -38,20 +38,13 @@ function text({ uuid, state, holder, record, error }: LeaseEntry): string {
   const who = state === 'held' ? `held by process ${holder}` : `left behind by process ${record.owner.pid}`
   const back = changesBack(record).map(describeChange).join(', ')
   const trouble = record.lastError ? `\n  last attempt: ${record.lastError}` : ''
-  return `${uuid}: ${who} (${record.owner.command.slice(0, 80)}) since ${record.acquiredAt}\n  to put back: ${back}${trouble}\n`
-}
-
-export interface RestoreCommandOptions extends BoardOptions {
-  readonly anyUser?: boolean
+  return `${uuid}: ${who} (${record.owner.program}) since ${record.acquiredAt}\n  to put back: ${back}${trouble}\n`
 }
 
 /** Put right what killed programs left behind. @returns 1 where a board could not be restored */
-export async function restoreCommand(options: RestoreCommandOptions, terminal: Terminal): Promise<number> {
+export async function restoreCommand(options: BoardOptions, terminal: Terminal): Promise<number> {
   const nvml = loadNvml(options.library === undefined ? {} : { libraryPath: options.library })
-  const outcomes = await putRight(nvml, {
-    ...leaseOptions(options),
-    ...(options.anyUser === undefined ? {} : { anyUser: options.anyUser }),
-  })
+  const outcomes = await putRight(nvml, leaseOptions(options))
   if (options.json) {
     printJson(
       terminal,

@@ -1,18 +1,18 @@
 import type { Terminal } from '@pctodl/command-line'
 import { boardFacts } from '../describe/board-facts.js'
-import { type BoardOptions, openNvml, printJson, selectDevices } from './open-boards.js'
+import { type BoardOptions, openNvml, printJson, readBoards, unreadableText } from './open-boards.js'
 import { gibibytes, plainTable } from './table.js'
 
 export async function list(options: BoardOptions, terminal: Terminal): Promise<number> {
   const nvml = await openNvml(options, terminal)
-  const boards = selectDevices(nvml, options).map((device) => {
+  const { boards, unreadable } = readBoards(nvml, options, (device) => {
     const { clockStates: _, ...facts } = boardFacts(device)
     return { ...facts, mig: device.mig() }
   })
   const { driverVersion, nvmlVersion, libraryPath } = nvml
   if (options.json) {
-    printJson(terminal, { driverVersion, nvmlVersion, libraryPath, boards })
-    return 0
+    printJson(terminal, { driverVersion, nvmlVersion, libraryPath, boards: [...boards, ...unreadable] })
+    return unreadable.length > 0 ? 1 : 0
   }
   terminal.stdout.write(`driver ${driverVersion}, NVML ${nvmlVersion} (${libraryPath})\n`)
   const rows = boards.map((board) => [
@@ -31,5 +31,6 @@ export async function list(options: BoardOptions, terminal: Terminal): Promise<n
       terminal.stdout.write(`  GPU ${board.index}: ${instance.name} (${instance.uuid})\n`)
     }
   }
-  return 0
+  terminal.stdout.write(unreadable.map(unreadableText).join(''))
+  return unreadable.length > 0 ? 1 : 0
 }

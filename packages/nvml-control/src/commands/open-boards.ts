@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs'
-import { type Terminal, UsageError } from '@pctodl/command-line'
-import { type GpuSpec, parsePlatformFile } from '@pctodl/platform'
+import { type Terminal, UsageError, withNvmlOptions } from '@pctodl/command-line'
+import { type GpuSpec, PctodlError, parsePlatformFile } from '@pctodl/platform'
 import { type Command, Option } from 'commander'
 import { describeChange } from '../control/board-change.js'
-import type { ControlOptions } from '../control/select-control.js'
 import { boardFacts } from '../describe/board-facts.js'
 import { specOfBoard } from '../describe/spec-of-board.js'
 import { changesBack } from '../lease/restore.js'
 import type { RestoreOutcome } from '../lease/restore-leftovers.js'
 import type { NvmlDevice } from '../nvml/nvml-device.js'
+import { NvmlError } from '../nvml/nvml-error.js'
 import { loadNvml, type Nvml } from '../nvml/nvml-library.js'
-import { NvmlGpu, putRight } from '../nvml-gpu.js'
+import { boardAccess, NvmlGpu, putRight } from '../nvml-gpu.js'
 
 /** Options that every subcommand with boards has. */
 export interface BoardOptions {
@@ -23,23 +23,22 @@ export interface BoardOptions {
 /** Options of those that change boards. */
 export interface ChangeOptions extends BoardOptions {
   readonly platformFile?: string
-  readonly path: 'auto' | 'nvml' | 'nvidia-smi'
+  readonly access: 'auto' | 'service' | 'direct'
 }
 
 export function withBoardOptions(command: Command, gpu: string): Command {
-  return command
-    .option('--gpu <id>', gpu)
-    .option('--library <path>', "NVML's library (default: where drivers put it)")
-    .option('--lease-dir <folder>', 'where leases are kept (default: $PCTODL_LEASE_DIR, or /var/lib/pctodl/leases)')
-    .option('--json', 'print JSON')
+  return withNvmlOptions(command.option('--gpu <id>', gpu)).option('--json', 'print JSON')
 }
 
 export function withChangeOptions(command: Command): Command {
   return command
     .option('--platform-file <file>', 'board type as written by describe (default: what NVML and this release know)')
     .addOption(
-      new Option('--path <path>', 'how the board is changed; auto: NVML, or sudo -n nvidia-smi where NVML may not')
-        .choices(['auto', 'nvml', 'nvidia-smi'])
+      new Option(
+        '--access <way>',
+        'who changes the board; auto: the node service where there is one, this process where not',
+      )
+        .choices(['auto', 'service', 'direct'])
         .default('auto'),
     )
 }
@@ -47,34 +46,89 @@ export function withChangeOptions(command: Command): Command {
 /** Load NVML and put right what killed programs left behind, with a word about it. */
 export async function openNvml(options: BoardOptions, terminal: Terminal): Promise<Nvml> {
   const nvml = loadNvml(options.library === undefined ? {} : { libraryPath: options.library })
-  const outcomes = await putRight(nvml, leaseOptions(options))
+  await sayWhatWasPutRight(nvml, options, terminal)
+  return nvml
+}
+
+async function sayWhatWasPutRight(nvml: Nvml, options: BoardOptions, terminal: Terminal): Promise<void> {
+  let outcomes: RestoreOutcome[]
+  try {
+    outcomes = await putRight(nvml, leaseOptions(options))
+  } catch (error) {
+    // Looking needs no folder of leases, but whoever has a wrong one must hear of it.
+    if (!(error instanceof PctodlError && error.code === 'LEASE_FOLDER')) throw error
+    terminal.stderr.write(`pctodl-gpu: ${error.message}\n`)
+    return
+  }
   for (const outcome of outcomes) {
     if (outcome.outcome === 'restored' || outcome.outcome === 'failed') {
       terminal.stderr.write(`pctodl-gpu: ${describeOutcome(outcome)}\n`)
     }
   }
-  return nvml
 }
 
 export function leaseOptions({ leaseDir }: BoardOptions): { readonly leaseFolder?: string } {
   return leaseDir === undefined ? {} : { leaseFolder: leaseDir }
 }
 
-/** The boards that `--gpu` names, or all. */
-export function selectDevices(nvml: Nvml, { gpu }: BoardOptions): NvmlDevice[] {
-  return gpu === undefined ? nvml.devices() : gpu.split(',').map((id) => nvml.device(id.trim()))
+/** A board that was asked for and cannot be read: it is shown as such, and the others as they are. */
+export interface UnreadableBoard {
+  /** What it was called by: an index, unless `--gpu` says something else. */
+  readonly gpu: string
+  readonly error: string
+  readonly code: string
+}
+
+/**
+ * Read each of the boards that `--gpu` names, or of all. One that is lost hides no other.
+ *
+ * @throws what is no failure of a single board
+ */
+export function readBoards<T>(
+  nvml: Nvml,
+  options: BoardOptions,
+  read: (device: NvmlDevice) => T,
+): { readonly boards: T[]; readonly unreadable: UnreadableBoard[] } {
+  const boards: T[] = []
+  const unreadable: UnreadableBoard[] = []
+  for (const gpu of boardIds(nvml, options)) {
+    try {
+      boards.push(read(nvml.device(gpu)))
+    } catch (error) {
+      if (!(error instanceof NvmlError)) throw error
+      unreadable.push({ gpu, error: error.message, code: error.code })
+    }
+  }
+  return { boards, unreadable }
+}
+
+export function unreadableText({ gpu, error }: UnreadableBoard): string {
+  return `GPU ${gpu} cannot be read: ${error}\n`
+}
+
+/** The boards that `--gpu` names, or all. @throws NvmlError for one that is lost */
+export function selectDevices(nvml: Nvml, options: BoardOptions): NvmlDevice[] {
+  return boardIds(nvml, options).map((id) => nvml.device(id))
+}
+
+function boardIds(nvml: Nvml, { gpu }: BoardOptions): string[] {
+  return gpu === undefined
+    ? Array.from({ length: nvml.deviceCount }, (_, index) => String(index))
+    : gpu.split(',').map((id) => id.trim())
 }
 
 /** One board to change. @throws UsageError where there are several and none is named */
 export async function openOne(options: ChangeOptions, terminal: Terminal): Promise<NvmlGpu> {
   const spec = options.platformFile === undefined ? undefined : readPlatformFile(options.platformFile)
-  const nvml = await openNvml(options, terminal)
+  const nvml = loadNvml(options.library === undefined ? {} : { libraryPath: options.library })
   if (options.gpu === undefined && nvml.deviceCount > 1) {
     throw new UsageError(`there are ${nvml.deviceCount} boards; name one with --gpu <index, UUID or PCI bus id>`)
   }
   const device = nvml.device(options.gpu ?? 0)
-  const control: ControlOptions = { path: options.path }
-  return new NvmlGpu(nvml, device, spec ?? specOfBoard(boardFacts(device)), { control, ...leaseOptions(options) })
+  const settings = { access: options.access, ...leaseOptions(options) }
+  const access = await boardAccess(device, settings)
+  if (access.kind === 'direct') await sayWhatWasPutRight(nvml, options, terminal)
+  return new NvmlGpu(nvml, device, spec ?? specOfBoard(boardFacts(device)), settings, access)
 }
 
 export function readPlatformFile(file: string): GpuSpec {
@@ -85,7 +139,7 @@ export function readPlatformFile(file: string): GpuSpec {
 export function describeOutcome({ uuid, record, outcome, error }: RestoreOutcome): string {
   if (outcome === 'failed') return `${uuid}: not restored: ${error instanceof Error ? error.message : String(error)}`
   if (!record || outcome === 'in-use') return `${uuid}: in use by process ${record?.owner.pid ?? '(unknown)'}`
-  const owner = `left by process ${record.owner.pid}, ${record.owner.command.slice(0, 80)}`
+  const owner = `left by process ${record.owner.pid}, ${record.owner.program}`
   if (outcome === 'rebooted') return `${uuid}: journal of an earlier boot removed (${owner})`
   return `restored ${uuid}: ${changesBack(record).map(describeChange).join(', ')} (${owner})`
 }

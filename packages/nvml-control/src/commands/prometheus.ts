@@ -49,27 +49,42 @@ const metrics: readonly Metric[] = [
       : board.processes.filter((process) => process.isMpsClient).length,
   ),
   gauge('pctodl_leased', 'Whether a program holds the right to change the board (1) or not (0).', (board) =>
-    board.leasedBy === null ? 0 : 1,
+    board.leased === null ? null : board.leased ? 1 : 0,
   ),
 ]
 
-/** Prometheus' text format 0.0.4. */
-export function prometheusText(boards: readonly BoardStatus[]): string {
+/**
+ * Prometheus' text format 0.0.4.
+ *
+ * @param lost what boards are called that cannot be read
+ */
+export function prometheusText(boards: readonly BoardStatus[], lost: readonly string[] = []): string {
   const host = hostname()
-  return metrics
-    .map(({ name, type, help, value }) => {
-      const samples = boards.flatMap((board) => {
-        const number = value(board)
-        if (number === null) return []
-        const labels = { gpu: String(board.index), UUID: board.uuid, modelName: board.name, Hostname: host }
-        const text = Object.entries(labels)
-          .map(([label, content]) => `${label}="${escaped(content)}"`)
-          .join(',')
-        return [`${name}{${text}} ${number}\n`]
+  const up = [...boards.map(({ index }) => [index, 1] as const), ...lost.map((gpu) => [gpu, 0] as const)]
+  const readable =
+    '# HELP pctodl_board_readable Whether the board can be read (1) or is lost (0).\n# TYPE pctodl_board_readable gauge\n' +
+    up
+      .map(
+        ([gpu, value]) => `pctodl_board_readable{gpu="${escaped(String(gpu))}",Hostname="${escaped(host)}"} ${value}\n`,
+      )
+      .join('')
+  return (
+    readable +
+    metrics
+      .map(({ name, type, help, value }) => {
+        const samples = boards.flatMap((board) => {
+          const number = value(board)
+          if (number === null) return []
+          const labels = { gpu: String(board.index), UUID: board.uuid, modelName: board.name, Hostname: host }
+          const text = Object.entries(labels)
+            .map(([label, content]) => `${label}="${escaped(content)}"`)
+            .join(',')
+          return [`${name}{${text}} ${number}\n`]
+        })
+        return samples.length === 0 ? '' : `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${samples.join('')}`
       })
-      return samples.length === 0 ? '' : `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${samples.join('')}`
-    })
-    .join('')
+      .join('')
+  )
 }
 
 function gauge(name: string, help: string, value: Metric['value']): Metric {

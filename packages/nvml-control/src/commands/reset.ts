@@ -1,19 +1,19 @@
 import type { Terminal } from '@pctodl/command-line'
 import { systemClock } from '@pctodl/platform'
 import { type BoardChange, describeChange } from '../control/board-change.js'
-import { selectControl } from '../control/select-control.js'
+import { nvmlControl } from '../control/nvml-control.js'
 import { LeaseHeldError } from '../lease/lease-errors.js'
 import { LeaseFolder } from '../lease/lease-folder.js'
 import { verifyApplied } from '../lease/verify.js'
 import { orNull } from '../nvml/nvml-error.js'
 import { loadNvml } from '../nvml/nvml-library.js'
-import { type ChangeOptions, printJson, selectDevices } from './open-boards.js'
+import { type BoardOptions, printJson, selectDevices } from './open-boards.js'
 
 /**
  * Bring boards to the driver's defaults, whatever their state, and forget journals about them: the way out when no journal
  * tells what was there before. Refused while somebody holds a lease.
  */
-export async function reset(options: ChangeOptions, terminal: Terminal): Promise<number> {
+export async function reset(options: BoardOptions, terminal: Terminal): Promise<number> {
   const nvml = loadNvml(options.library === undefined ? {} : { libraryPath: options.library })
   const folder = new LeaseFolder(options.leaseDir)
   const done: { gpu: number; changes: string[]; notSupported: string[] }[] = []
@@ -22,7 +22,7 @@ export async function reset(options: ChangeOptions, terminal: Terminal): Promise
     const lock = folder.tryLock(uuid)
     if (!lock) throw new LeaseHeldError(device.subject, folder.holder(uuid))
     try {
-      const control = selectControl(device, { path: options.path })
+      const control = nvmlControl(device)
       const limits = orNull(() => device.powerLimits())
       const changes: BoardChange[] = [
         { kind: 'sm-clock', range: null },

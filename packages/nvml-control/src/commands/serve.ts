@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { Terminal } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 import { boardStatus } from './board-status.js'
-import { type BoardOptions, openNvml, printJson, selectDevices } from './open-boards.js'
+import { type BoardOptions, openNvml, printJson, readBoards } from './open-boards.js'
 import { prometheusText } from './prometheus.js'
 
 export interface ServeOptions extends BoardOptions {
@@ -14,16 +14,22 @@ export interface ServeOptions extends BoardOptions {
 /** Serve metrics until interrupted. Boards are read when somebody asks, and only then. */
 export async function serve(options: ServeOptions, terminal: Terminal): Promise<number> {
   const nvml = await openNvml(options, terminal)
-  const devices = selectDevices(nvml, options)
+  const read = () => readBoards(nvml, options, (device) => boardStatus(device, options.leaseDir))
+  const { boards, unreadable } = read()
   const answer: RequestListener = (request, response) => {
-    const { pathname } = new URL(request.url ?? '/', 'http://localhost')
+    // What was sent may be no address at all, and a URL of it an exception.
+    const [pathname] = (request.url ?? '/').split('?')
     if (request.method !== 'GET') return void response.writeHead(405, { allow: 'GET' }).end()
     if (pathname !== '/metrics') return void response.writeHead(404).end('see /metrics\n')
     try {
-      const text = prometheusText(devices.map((device) => boardStatus(device, options.leaseDir)))
+      const { boards, unreadable } = read()
+      const text = prometheusText(
+        boards,
+        unreadable.map(({ gpu }) => gpu),
+      )
       response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(text)
     } catch (error) {
-      // A board that is lost is no reason to end: the scrape fails, and the reason is in its body.
+      // A driver that is gone is no reason to end: the scrape fails, and the reason is in its body.
       response
         .writeHead(503, { 'content-type': 'text/plain' })
         .end(`${error instanceof Error ? error.message : error}\n`)
@@ -43,7 +49,7 @@ export async function serve(options: ServeOptions, terminal: Terminal): Promise<
   const { address, port } = server.address() as AddressInfo
   const url = `http://${address.includes(':') ? `[${address}]` : address}:${port}/metrics`
   if (options.json) printJson(terminal, { url })
-  else terminal.stdout.write(`metrics of ${devices.length} boards at ${url}\n`)
+  else terminal.stdout.write(`metrics of ${boards.length + unreadable.length} boards at ${url}\n`)
   try {
     if (!terminal.signal.aborted) {
       await new Promise<void>((resolve) => terminal.signal.addEventListener('abort', () => resolve(), { once: true }))

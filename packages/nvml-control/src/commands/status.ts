@@ -1,14 +1,14 @@
 import type { Terminal } from '@pctodl/command-line'
 import { type BoardStatus, boardStatus } from './board-status.js'
-import { type BoardOptions, openNvml, printJson, selectDevices } from './open-boards.js'
+import { type BoardOptions, openNvml, printJson, readBoards, unreadableText } from './open-boards.js'
 import { gibibytes, plainTable, shown } from './table.js'
 
 export async function status(options: BoardOptions, terminal: Terminal): Promise<number> {
   const nvml = await openNvml(options, terminal)
-  const boards = selectDevices(nvml, options).map((device) => boardStatus(device, options.leaseDir))
-  if (options.json) printJson(terminal, boards)
-  else terminal.stdout.write(boards.map(statusText).join('\n'))
-  return 0
+  const { boards, unreadable } = readBoards(nvml, options, (device) => boardStatus(device, options.leaseDir))
+  if (options.json) printJson(terminal, [...boards, ...unreadable])
+  else terminal.stdout.write([...boards.map(statusText), ...unreadable.map(unreadableText)].join('\n'))
+  return unreadable.length > 0 ? 1 : 0
 }
 
 export function statusText(board: BoardStatus): string {
@@ -27,7 +27,14 @@ export function statusText(board: BoardStatus): string {
     ['energy', shown(telemetry.energyJ, 'J', 1)],
     ['compute mode', board.computeMode ?? '-'],
     ['persistence', board.persistence === null ? '-' : board.persistence ? 'on' : 'off'],
-    ['lease', board.leasedBy === null ? 'free' : `process ${board.leasedBy}`],
+    [
+      'lease',
+      board.leased === null
+        ? 'not visible to this user'
+        : board.leased
+          ? `process ${board.leasedBy ?? '(not visible from here)'}`
+          : 'free',
+    ],
     ...board.processes.map((process) => [
       `process ${process.pid}`,
       `${gibibytes(process.usedBytes)}${process.isMpsClient ? ', MPS' : ''}${process.command ? `, ${process.command.slice(0, 80)}` : ''}`,

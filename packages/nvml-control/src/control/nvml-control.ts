@@ -4,10 +4,9 @@ import type { NvmlDevice } from '../nvml/nvml-device.js'
 import type { BoardChange } from './board-change.js'
 import type { BoardControl } from './board-control.js'
 
-/** The first path: the driver's own setters. They need root. */
+/** The driver's own setters. They need root. */
 export function nvmlControl(device: NvmlDevice): BoardControl {
   return {
-    path: 'nvml',
     // A setter takes the driver milliseconds, in which sampling must go on.
     apply: (change) => device.checkInBackground(...callOf(change)),
     applySync: (change) => device.check(...callOf(change)),

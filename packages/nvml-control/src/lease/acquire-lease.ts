@@ -8,12 +8,12 @@ import { LeaseHeldError } from './lease-errors.js'
 import { LeaseFolder } from './lease-folder.js'
 import type { FoundState, LeaseRecord } from './lease-record.js'
 import { NvmlLease } from './nvml-lease.js'
-import { bootId, commandLineOf, processIdentity } from './process-identity.js'
+import { bootId, processIdentity, programNameOf } from './process-identity.js'
 import { restoreLeftover } from './restore-leftovers.js'
 import type { WatchdogOptions } from './watchdog.js'
 
 export interface LeaseOptions {
-  /** Where locks and journals are kept. Default `$PCTODL_LEASE_DIR`, or `/var/lib/pctodl/leases`. */
+  /** Where locks and journals are kept. Default `$PCTODL_LEASE_DIR`, or `defaultLeaseFolder()`. */
   readonly leaseFolder?: string
   /**
    * Clock locks that the operator keeps on this board. NVML cannot read locks, so without this the state to go back to is
@@ -31,7 +31,7 @@ export interface LeasableBoard {
   readonly spec: GpuSpec
   readonly control: BoardControl
   readonly clock: Clock
-  readonly watchdog: Pick<WatchdogOptions, 'libraryPath' | 'smi'>
+  readonly watchdog: Pick<WatchdogOptions, 'libraryPath'>
 }
 
 /**
@@ -75,7 +75,7 @@ function newRecord(device: NvmlDevice, uuid: string, standing: LeaseOptions['sta
       startTime: processIdentity(pid)?.startTime ?? 0,
       bootId: bootId(),
       uid: process.getuid?.() ?? 0,
-      command: commandLineOf(pid) ?? '',
+      program: programNameOf(pid) ?? '',
     },
     acquiredAt: new Date().toISOString(),
     found: foundState(device, standing),

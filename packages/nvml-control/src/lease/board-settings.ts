@@ -2,7 +2,7 @@ import type { BoardChange } from '../control/board-change.js'
 import type { ComputeMode } from '../nvml/compute-mode.js'
 import type { NvmlDevice } from '../nvml/nvml-device.js'
 
-/** The second path writes limits with two digits. */
+/** NVML takes milliwatts; other tools write limits with two digits. */
 const POWER_LIMIT_TOLERANCE_W = 0.05
 
 /** The settings that NVML can read back. Clock locks are not among them. */

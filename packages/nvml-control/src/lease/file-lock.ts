@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from 'node:fs'
 import { PctodlError } from '@pctodl/platform'
 import { load } from 'koffi'
 
@@ -7,6 +7,7 @@ let flock: ((fd: number, operation: number) => number) | undefined
 
 const LOCK_EX = 2
 const LOCK_NB = 4
+const LOCK_UN = 8
 
 /** An exclusive lock on a file, across processes and within one. */
 export class FileLock {
@@ -25,14 +26,28 @@ export class FileLock {
   static tryAcquire(path: string): FileLock | null {
     flock ??= load(null).func('flock', 'int', ['int', 'int']) as (fd: number, operation: number) => number
     const fd = openLockFile(path)
-    if (flock(fd, LOCK_EX | LOCK_NB) === 0) return new FileLock(path, fd)
+    if (flock(fd, LOCK_EX | LOCK_NB) !== 0) {
+      closeSync(fd)
+      return null
+    }
+    // A file that is no longer the one of this name would be locked beside the one that is.
+    const [held, named] = [fstatSync(fd), lstatSync(path, { throwIfNoEntry: false })]
+    const reason =
+      held.uid !== process.geteuid?.()
+        ? `it belongs to user ${held.uid}`
+        : held.ino !== named?.ino || held.dev !== named.dev
+          ? 'it was replaced while it was locked'
+          : null
+    if (reason === null) return new FileLock(path, fd)
     closeSync(fd)
-    return null
+    throw cannotLock(path, new Error(reason))
   }
 
   /** Idempotent. */
   release(): void {
     if (this.#fd === null) return
+    // Not by closing alone: a process that is being started at this moment still has our files, and with them the lock.
+    flock?.(this.#fd, LOCK_UN)
     closeSync(this.#fd)
     this.#fd = null
   }
@@ -55,10 +70,7 @@ export function lockHolder(path: string): number | null {
   }
 }
 
-/**
- * The file is opened for reading only and never removed: a lock needs no more, a removed file could be locked twice, and in
- * a folder that several users share nobody can be led to a file of somebody's choice.
- */
+/** The file is opened for reading only and never removed: a lock needs no more, and a removed file could be locked twice. */
 function openLockFile(path: string): number {
   const { O_RDONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants
   for (;;) {
@@ -68,7 +80,7 @@ function openLockFile(path: string): number {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw cannotLock(path, error)
     }
     try {
-      return openSync(path, O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o644)
+      return openSync(path, O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
     } catch (error) {
       // Somebody else was faster: then it exists now.
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw cannotLock(path, error)
@@ -80,8 +92,7 @@ function cannotLock(path: string, cause: unknown): PctodlError {
   const reason = cause instanceof Error ? cause.message : String(cause)
   return new PctodlError(
     'LEASE_FOLDER',
-    `cannot open ${path}: ${reason}; have the operator make the folder writable for you ` +
-      '(`pctodl-gpu sudoers` shows how), or name another one in PCTODL_LEASE_DIR',
+    `cannot lock ${path}: ${reason}; name a folder that is yours alone in PCTODL_LEASE_DIR`,
     { cause },
   )
 }

@@ -1,6 +1,6 @@
 import { PctodlError } from '@pctodl/platform'
 import { type BoardChange, describeChange } from '../control/board-change.js'
-import { commandLineOf } from './process-identity.js'
+import { programNameOf } from './process-identity.js'
 
 /** Somebody else holds the lease. */
 export class LeaseHeldError extends PctodlError {
@@ -34,6 +34,6 @@ export function leaseReleased(subject: string): PctodlError {
 function holderText(pid: number | null): string {
   if (pid === null) return 'another process'
   if (pid === process.pid) return `this very process (${pid})`
-  const command = commandLineOf(pid)
-  return command === null ? `process ${pid}` : `process ${pid} (${command.slice(0, 120)})`
+  const program = programNameOf(pid)
+  return program === null ? `process ${pid}` : `process ${pid} (${program})`
 }

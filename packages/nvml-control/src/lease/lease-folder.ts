@@ -1,25 +1,23 @@
-import {
-  closeSync,
-  existsSync,
-  fstatSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { homedir } from 'node:os'
 import path from 'node:path'
 import { PctodlError } from '@pctodl/platform'
 import { FileLock, lockHolder } from './file-lock.js'
 import { type LeaseRecord, parseLeaseRecord } from './lease-record.js'
-
-/** One place per machine, or two programs could own one board. */
-export const defaultLeaseFolder = '/var/lib/pctodl/leases'
+import { createOwnFile, makePrivateFolder, privateFolder, readOwnFile } from './private-folder.js'
 
 const UNFINISHED = '.unfinished'
+const MOST_JOURNAL_BYTES = 64 * 1024
+
+/**
+ * Where leases are kept unless something else is said: root's are the machine's, another user's are that user's alone. The node
+ * service keeps its own in root's folder, so the two never own one board at the same time.
+ */
+export function defaultLeaseFolder(): string {
+  if (process.geteuid?.() === 0) return '/var/lib/pctodl/leases'
+  const state = process.env['XDG_STATE_HOME'] || path.join(homedir(), '.local', 'state')
+  return path.join(state, 'pctodl', 'leases')
+}
 
 /** A journal that is not one. */
 export class JournalError extends PctodlError {
@@ -36,19 +34,16 @@ export class JournalError extends PctodlError {
   }
 }
 
-/** A journal and the user who wrote it. */
-export interface JournalEntry {
-  readonly record: LeaseRecord
-  readonly uid: number
-}
-
-/** The locks and journals of this machine's leases. */
+/**
+ * The locks and journals of this user's leases. The folder is private: it is used only where it, and all that leads to it, is in
+ * nobody's hands but this user's and root's.
+ */
 export class LeaseFolder {
   readonly path: string
 
-  /** @param folder default: `$PCTODL_LEASE_DIR`, or `/var/lib/pctodl/leases` */
+  /** @param folder default: `$PCTODL_LEASE_DIR`, or `defaultLeaseFolder()` */
   constructor(folder?: string) {
-    this.path = path.resolve(folder ?? (process.env['PCTODL_LEASE_DIR'] || defaultLeaseFolder))
+    this.path = path.resolve(folder ?? (process.env['PCTODL_LEASE_DIR'] || defaultLeaseFolder()))
   }
 
   lockFile(uuid: string): string {
@@ -63,6 +58,15 @@ export class LeaseFolder {
   tryLock(uuid: string): FileLock | null {
     this.#make()
     return FileLock.tryAcquire(this.lockFile(uuid))
+  }
+
+  /** Whether this user may look into it, so that no holder means that there is none. */
+  isVisible(): boolean {
+    try {
+      return !existsSync(this.path) || this.#isThere()
+    } catch {
+      return false
+    }
   }
 
   /** Pid of the process that holds the lease on a board, as the kernel tells it. */
@@ -84,31 +88,25 @@ export class LeaseFolder {
     }
   }
 
-  /** UUIDs of the boards for which there is a journal. */
+  /** UUIDs of the boards for which there is a journal. @throws PctodlError `LEASE_FOLDER` where the folder is not private */
   journaled(): string[] {
     return this.#entries()
       .filter((name) => name.endsWith('.json'))
       .map((name) => name.slice(0, -'.json'.length))
   }
 
-  /** @returns null where there is none. @throws JournalError */
-  read(uuid: string): JournalEntry | null {
+  /** @returns null where there is none. @throws JournalError; PctodlError `LEASE_FOLDER` where the folder is not private */
+  read(uuid: string): LeaseRecord | null {
+    if (!this.#isThere()) return null
     const file = this.journalFile(uuid)
-    let fd: number
     try {
-      fd = openSync(file, 'r')
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
-      throw error
-    }
-    try {
-      const record = parseLeaseRecord(readFileSync(fd, 'utf8'))
+      const text = readOwnFile(file, MOST_JOURNAL_BYTES)
+      if (text === null) return null
+      const record = parseLeaseRecord(text)
       if (record.gpu.uuid !== uuid) throw new Error(`gpu.uuid: is of another board, ${record.gpu.uuid}`)
-      return { record, uid: fstatSync(fd).uid }
+      return record
     } catch (error) {
       throw new JournalError(file, error instanceof Error ? error.message : String(error), error)
-    } finally {
-      closeSync(fd)
     }
   }
 
@@ -116,8 +114,9 @@ export class LeaseFolder {
   write(record: LeaseRecord): void {
     const file = this.journalFile(record.gpu.uuid)
     const unfinished = this.unfinishedFile(record.gpu.uuid, record.leaseId)
+    this.#make()
     try {
-      const fd = openSync(unfinished, 'w', 0o644)
+      const fd = createOwnFile(unfinished)
       try {
         writeSync(fd, `${JSON.stringify(record, null, 2)}\n`)
         fsyncSync(fd)
@@ -146,13 +145,23 @@ export class LeaseFolder {
     this.#sync()
   }
 
-  /** None where there is no folder yet, or where this user may not look: then there is nothing that it could put right. */
   #entries(): string[] {
+    return this.#isThere() ? readdirSync(this.path) : []
+  }
+
+  /**
+   * Whether there is a folder for this user. One that this user may not even look into is somebody else's: what is in it, this
+   * user could not put right.
+   *
+   * @throws PctodlError `LEASE_FOLDER` where it is not private
+   */
+  #isThere(): boolean {
     try {
-      return readdirSync(this.path)
+      privateFolder(this.path)
+      return true
     } catch (error) {
-      if (['ENOENT', 'EACCES', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return []
-      throw error
+      if (['ENOENT', 'EACCES', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return false
+      throw this.#unusable(error)
     }
   }
 
@@ -167,17 +176,20 @@ export class LeaseFolder {
   }
 
   #make(): void {
-    if (existsSync(this.path)) return
     try {
-      mkdirSync(this.path, { recursive: true, mode: 0o755 })
+      makePrivateFolder(this.path)
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause)
-      throw new PctodlError(
-        'LEASE_FOLDER',
-        `cannot make ${this.path}, where leases are kept: ${reason}; have the operator make it ` +
-          `(\`pctodl-gpu sudoers\` shows how), or name another folder in PCTODL_LEASE_DIR`,
-        { cause },
-      )
+      throw this.#unusable(cause)
     }
+  }
+
+  #unusable(cause: unknown): PctodlError {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    return new PctodlError(
+      'LEASE_FOLDER',
+      `leases cannot be kept in ${this.path}: ${reason}; name a folder that is yours alone in PCTODL_LEASE_DIR, or have the ` +
+        'operator run the node service (pctodld)',
+      { cause },
+    )
   }
 }

@@ -1,7 +1,39 @@
 import { z } from 'zod'
-import { changeKinds } from '../control/board-change.js'
+import { type ChangeKind, changeKinds } from '../control/board-change.js'
 
 const range = z.strictObject({ minMhz: z.int().min(1).max(100_000), maxMhz: z.int().min(1).max(100_000) })
+
+/** What a lease writes down before it changes anything: all that is needed to put the board back without its owner. */
+export interface LeaseRecord {
+  readonly format: 'pctodl-lease'
+  readonly version: 1
+  readonly leaseId: string
+  readonly gpu: { uuid: string; index: number; name: string }
+  readonly owner: {
+    pid: number
+    /** Clock ticks since boot. */
+    startTime: number
+    bootId: string
+    uid: number
+    /** Base name of the program. Its arguments may hold what must not be written down. */
+    program: string
+  }
+  /** ISO 8601. */
+  readonly acquiredAt: string
+  /** What the board was set to; null where the driver does not tell. */
+  readonly found: {
+    powerLimitW: number | null
+    computeMode: 'default' | 'exclusive-thread' | 'prohibited' | 'exclusive-process' | null
+    persistence: boolean | null
+    /** NVML cannot read clock locks: null is "not locked", the state of a board whose operator says nothing else. */
+    smClockLock: { minMhz: number; maxMhz: number } | null
+    memClockLock: { minMhz: number; maxMhz: number } | null
+  }
+  /** What the owner has changed, or was about to. */
+  readonly touched: ChangeKind[]
+  /** Why the last attempt to restore it did not succeed. */
+  readonly lastError?: string | undefined
+}
 
 const leaseRecord = z.strictObject({
   format: z.literal('pctodl-lease'),
@@ -14,31 +46,23 @@ const leaseRecord = z.strictObject({
   }),
   owner: z.strictObject({
     pid: z.int().min(1),
-    /** Clock ticks since boot. */
     startTime: z.number().min(0),
     bootId: z.string(),
     uid: z.int().min(0),
-    command: z.string(),
+    program: z.string().max(64),
   }),
-  /** ISO 8601. */
   acquiredAt: z.string(),
-  /** What the board was set to; null where the driver does not tell. */
   found: z.strictObject({
     powerLimitW: z.number().positive().nullable(),
     computeMode: z.enum(['default', 'exclusive-thread', 'prohibited', 'exclusive-process']).nullable(),
     persistence: z.boolean().nullable(),
-    /** NVML cannot read clock locks: null is "not locked", the state of a board whose operator says nothing else. */
     smClockLock: range.nullable(),
     memClockLock: range.nullable(),
   }),
-  /** What the owner has changed, or was about to. */
   touched: z.array(z.enum(changeKinds)),
-  /** Why the last attempt to restore it did not succeed. */
   lastError: z.string().optional(),
 })
 
-/** What a lease writes down before it changes anything: all that is needed to put the board back without its owner. */
-export type LeaseRecord = Readonly<z.infer<typeof leaseRecord>>
 export type FoundState = LeaseRecord['found']
 
 /** @throws Error naming the field */

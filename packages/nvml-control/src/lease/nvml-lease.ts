@@ -1,11 +1,12 @@
-import type { Clock, GpuLease, GpuSpec } from '@pctodl/platform'
+import { type Ending, isEnding, onEnding } from '@pctodl/command-line'
+import type { Clock, GpuSpec } from '@pctodl/platform'
 import { InvalidInputError } from '@pctodl/platform'
 import type { BoardChange, ChangeKind, ClockRange } from '../control/board-change.js'
 import type { BoardControl } from '../control/board-control.js'
 import { type ComputeMode, settableComputeModes } from '../nvml/compute-mode.js'
 import type { NvmlDevice } from '../nvml/nvml-device.js'
 import { assertSmRange } from './assert-sm-range.js'
-import { type Guarded, guard, isEnding, unguard } from './exit-guard.js'
+import type { BoardLease } from './board-lease.js'
 import type { FileLock } from './file-lock.js'
 import { leaseReleased, SetterNotAppliedError } from './lease-errors.js'
 import type { LeaseFolder } from './lease-folder.js'
@@ -24,16 +25,20 @@ export interface LeasedBoard {
   readonly folder: LeaseFolder
   readonly lock: FileLock
   readonly record: LeaseRecord
-  readonly watchdog: Pick<WatchdogOptions, 'libraryPath' | 'smi'>
+  readonly watchdog: Pick<WatchdogOptions, 'libraryPath'>
   readonly verifyDeadlineMs: number
   readonly minSetIntervalMs: number
 }
+
+/** Three attempts at each of five settings, with a driver that takes its time. */
+const RELEASE_DEADLINE_MS = 10_000
 
 /**
  * The right to change a real board. Before the first change of each setting it writes down, to the disk, what it found;
  * `release`, the end of the process, a watchdog, or the next program puts exactly that back.
  */
-export class NvmlLease implements GpuLease, Guarded {
+export class NvmlLease implements BoardLease {
+  readonly path = 'nvml'
   readonly #board: LeasedBoard
   #record: LeaseRecord
   #watchdog: Watchdog | undefined
@@ -43,22 +48,25 @@ export class NvmlLease implements GpuLease, Guarded {
   #queue: Promise<void> = Promise.resolve()
   #inFlight = 0
   readonly #applied = new Map<ChangeKind, BoardChange>()
+  readonly #forgetEnding: () => void
   readonly #changedAtMs = new Map<ChangeKind, number>()
 
   constructor(board: LeasedBoard) {
     this.#board = board
     this.#record = board.record
-    guard(this)
+    const ending: Ending = {
+      stage: 'board',
+      what: `${board.device.subject}: putting it back (\`pctodl-gpu restore\` does it, should the watchdog not)`,
+      deadlineMs: RELEASE_DEADLINE_MS,
+      end: () => this.release(),
+      endAtExit: () => this.#releaseAtExit(),
+    }
+    this.#forgetEnding = onEnding(ending)
   }
 
   /** What the board was set to when the lease began, and what will be put back. */
   get found(): FoundState {
     return this.#record.found
-  }
-
-  /** The way in which this board is changed. */
-  get path(): BoardControl['path'] {
-    return this.#board.control.path
   }
 
   /** Process id of the watchdog; null before the first change. */
@@ -151,8 +159,7 @@ export class NvmlLease implements GpuLease, Guarded {
     return this.#released
   }
 
-  /** @internal */
-  releaseAtExit(): void {
+  #releaseAtExit(): void {
     if (this.#state === 'released') return
     // A change that is still on its way to the driver would land after us: then only the watchdog comes last for sure.
     if (this.#inFlight > 0) return
@@ -185,7 +192,7 @@ export class NvmlLease implements GpuLease, Guarded {
       this.#state = 'released'
       lock.release()
       this.#watchdog?.dismiss()
-      unguard(this)
+      this.#forgetEnding()
     }
   }
 

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
+import path from 'node:path'
 
 /** A process that cannot be mistaken for a later one with the same id. */
 export interface ProcessIdentity {
@@ -18,10 +19,74 @@ export function isRunning({ pid, startTime }: ProcessIdentity): boolean {
   return startTimeOf(pid) === startTime
 }
 
-/** Its command line, words separated by blanks; null where it is gone or hides it. */
+/**
+ * Its command line, words separated by blanks; null where it is gone or hides it. Only for showing it to somebody who could ask
+ * the system as well: it may hold what must not be written down. See `programNameOf`.
+ */
 export function commandLineOf(pid: number): string | null {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim() || null
+  } catch {
+    return null
+  }
+}
+
+/** The base name of its program, without any argument: what may be written down. Null where it is gone or hides it. */
+export function programNameOf(pid: number): string | null {
+  try {
+    const [first = ''] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split(/[\0\s]/)
+    return path.basename(first).slice(0, 64) || null
+  } catch {
+    return null
+  }
+}
+
+/** The process that has started another, or has inherited it; null where it is gone. */
+export function parentOf(pid: number): number | null {
+  const parent = statFieldsOf(pid)?.[1]
+  return parent === undefined ? null : Number(parent)
+}
+
+/** The living processes that a process has started. */
+export function childrenOf(pid: number): ProcessIdentity[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && parentOf(Number(name)) === pid)
+    .map((name) => processIdentity(Number(name)))
+    .filter((identity) => identity !== null)
+}
+
+/** The living processes of one user. */
+export function processesOf(uid: number): ProcessIdentity[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && userOf(Number(name)) === uid)
+    .map((name) => processIdentity(Number(name)))
+    .filter((identity) => identity !== null)
+}
+
+/** The user that a process runs as; null where it is gone. */
+export function userOf(pid: number): number | null {
+  try {
+    return statSync(`/proc/${pid}`).uid
+  } catch {
+    return null
+  }
+}
+
+/** The file that a process executes; null where it is gone or belongs to somebody else. */
+export function executableOf(pid: number): string | null {
+  try {
+    return readlinkSync(`/proc/${pid}/exe`)
+  } catch {
+    return null
+  }
+}
+
+/** A variable that a process was started with; null where it was not, or where the process is gone or somebody else's. */
+export function startVariableOf(pid: number, name: string): string | null {
+  try {
+    const start = `${name}=`
+    const variables = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0')
+    return variables.find((variable) => variable.startsWith(start))?.slice(start.length) ?? null
   } catch {
     return null
   }
@@ -33,12 +98,17 @@ export function bootId(): string {
 }
 
 function startTimeOf(pid: number): number | null {
+  const fields = statFieldsOf(pid)
+  // A zombie has ended; it only waits for its parent.
+  return fields === null || fields[0] === 'Z' ? null : Number(fields[19])
+}
+
+/** `/proc/<pid>/stat` from the state (field 3) on. */
+function statFieldsOf(pid: number): string[] | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     // The name in parentheses may hold anything, blanks and parentheses too; fields are counted after its end.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    // A zombie has ended; it only waits for its parent.
-    return fields[0] === 'Z' ? null : Number(fields[19])
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   } catch {
     return null
   }

@@ -1,4 +1,3 @@
-import { PctodlError } from '@pctodl/platform'
 import type { BoardControl } from '../control/board-control.js'
 import type { NvmlDevice } from '../nvml/nvml-device.js'
 import type { LeaseFolder } from './lease-folder.js'
@@ -19,39 +18,24 @@ export interface RestoreOutcome {
   readonly error?: unknown
 }
 
-export interface RestoreOptions {
-  /** Restore journals of other users too. As root only, and only on request: their content is theirs. */
-  readonly anyUser?: boolean
-}
-
 /**
  * Put right what a former owner of a board left behind. The caller holds the board's lock, so that owner is gone.
  *
  * @returns null where nothing was left
- * @throws RestoreError, JournalError, PctodlError `LEASE_OF_OTHER_USER`
+ * @throws RestoreError, JournalError
  */
 export async function restoreLeftover(
   folder: LeaseFolder,
   device: NvmlDevice,
   control: BoardControl,
-  { anyUser = false }: RestoreOptions = {},
 ): Promise<RestoreOutcome | null> {
   const { uuid } = device
   folder.removeUnfinished(uuid)
-  const entry = folder.read(uuid)
-  if (!entry) return null
-  const { record, uid } = entry
+  const record = folder.read(uuid)
+  if (!record) return null
   if (record.owner.bootId !== bootId()) {
     folder.remove(uuid)
     return { uuid, record, outcome: 'rebooted' }
-  }
-  const ownUid = process.geteuid?.() ?? 0
-  if (uid !== ownUid && uid !== 0 && !anyUser) {
-    throw new PctodlError(
-      'LEASE_OF_OTHER_USER',
-      `${device.subject} was left changed by a program of user ${uid}, in ${folder.journalFile(uuid)}; let that user run ` +
-        '`pctodl-gpu restore`, or run `pctodl-gpu restore --any-user` as root',
-    )
   }
   try {
     await restore(device, control, record)
@@ -79,7 +63,6 @@ export function noteFailure(folder: LeaseFolder, record: LeaseRecord, error: unk
 export async function restoreLeftovers(
   folder: LeaseFolder,
   boardOf: (uuid: string) => { readonly device: NvmlDevice; readonly control: BoardControl },
-  options: RestoreOptions = {},
 ): Promise<RestoreOutcome[]> {
   const outcomes: RestoreOutcome[] = []
   for (const uuid of folder.journaled()) {
@@ -87,14 +70,14 @@ export async function restoreLeftovers(
     let lock: ReturnType<LeaseFolder['tryLock']> = null
     try {
       lock = folder.tryLock(uuid)
-      record = folder.read(uuid)?.record ?? null
+      record = folder.read(uuid)
       if (!lock) {
         outcomes.push({ uuid, record, outcome: 'in-use' })
         continue
       }
       if (!record) continue
       const { device, control } = boardOf(uuid)
-      const outcome = await restoreLeftover(folder, device, control, options)
+      const outcome = await restoreLeftover(folder, device, control)
       if (outcome) outcomes.push(outcome)
     } catch (error) {
       outcomes.push({ uuid, record, outcome: 'failed', error })

@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { PctodlError } from '@pctodl/platform'
-import type { SmiOptions } from '../control/smi-control.js'
 
 /**
  * A shell that waits for the end of a pipe from the lease's owner, which comes however the owner ends. A journal that the
@@ -25,7 +24,6 @@ export interface WatchdogOptions {
   readonly uuid: string
   readonly leaseId: string
   readonly libraryPath: string
-  readonly smi?: SmiOptions | undefined
 }
 
 /** Puts the board back when the owner of the lease is gone without having done so. */
@@ -73,9 +71,8 @@ export class Watchdog {
   }
 }
 
-function restoreCommand({ leaseFolder, uuid, leaseId, libraryPath, smi = {} }: WatchdogOptions): string[] {
-  const { program = '', sudo = 'auto' } = smi
-  return [process.execPath, restoreProgram(), leaseFolder, uuid, leaseId, libraryPath, program, sudo]
+function restoreCommand({ leaseFolder, uuid, leaseId, libraryPath }: WatchdogOptions): string[] {
+  return [process.execPath, restoreProgram(), leaseFolder, uuid, leaseId, libraryPath]
 }
 
 /** The built program beside this file, or, for sources, in the package's `dist`. */

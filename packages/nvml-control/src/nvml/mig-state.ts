@@ -1,5 +1,5 @@
-import { NvmlDevice } from './nvml-device.js'
 import { meansAbsent, NvmlError, orNull } from './nvml-error.js'
+import type { NvmlHandle } from './nvml-handle.js'
 
 export interface MigInstanceInfo {
   /** E.g. `MIG-...`; what `CUDA_VISIBLE_DEVICES` takes. */
@@ -26,7 +26,7 @@ const NOT_FOUND = 6
 const INVALID_ARGUMENT = 2
 
 /** @returns null on a board, or with a driver, without MIG */
-export function readMigState(device: NvmlDevice): MigState | null {
+export function readMigState(device: NvmlHandle): MigState | null {
   const current = new Uint32Array(1)
   const pending = new Uint32Array(1)
   const mode = orNull(() => {
@@ -37,7 +37,7 @@ export function readMigState(device: NvmlDevice): MigState | null {
   return { ...mode, instances: mode.enabled ? instances(device) : [] }
 }
 
-function instances(device: NvmlDevice): MigInstanceInfo[] {
+function instances(device: NvmlHandle): MigInstanceInfo[] {
   const count = new Uint32Array(1)
   device.check('nvmlDeviceGetMaxMigDeviceCount', count)
   const found: MigInstanceInfo[] = []
@@ -48,12 +48,12 @@ function instances(device: NvmlDevice): MigInstanceInfo[] {
     // The count is an upper bound: places without an instance are not found, or not valid with some drivers.
     if (code === NOT_FOUND || code === INVALID_ARGUMENT || meansAbsent(code)) continue
     if (code !== 0) throw new NvmlError(call, code, device.subject)
-    found.push(describe(new NvmlDevice(device.calls, handle[0], `MIG device ${i} of ${device.subject}`)))
+    found.push(describe(device.at(handle[0], `MIG device ${i} of ${device.subject}`)))
   }
   return found
 }
 
-function describe(instance: NvmlDevice): MigInstanceInfo {
+function describe(instance: NvmlHandle): MigInstanceInfo {
   const word = new Uint32Array(1)
   const number = (call: 'nvmlDeviceGetGpuInstanceId' | 'nvmlDeviceGetComputeInstanceId') =>
     orNull(() => {

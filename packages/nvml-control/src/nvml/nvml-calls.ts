@@ -9,79 +9,91 @@ const device = pointer(opaque())
 /** Type of an argument, as koffi takes it. */
 type Argument = string | ReturnType<typeof pointer> | ReturnType<typeof out>
 
-const system = ['void *', 'uint32_t'] as const
-const one = [device, 'void *'] as const
-const two = [device, 'void *', 'void *'] as const
-const text = [device, 'void *', 'uint32_t'] as const
-const number = [device, 'uint32_t'] as const
-const pair = [device, 'uint32_t', 'uint32_t'] as const
-const select = [device, 'uint32_t', 'void *'] as const
 const handle = out(pointer(device))
 
-/** Arguments of every call that this package makes (nvml.h); all of them return an `nvmlReturn_t`. */
-const signatures = callTable({
-  nvmlInit_v2: [],
-  nvmlShutdown: [],
-  nvmlSystemGetDriverVersion: system,
-  nvmlSystemGetNVMLVersion: system,
-  nvmlDeviceGetCount_v2: ['void *'],
-  nvmlDeviceGetHandleByIndex_v2: ['uint32_t', handle],
-  nvmlDeviceGetHandleByUUID: ['str', handle],
-  nvmlDeviceGetHandleByPciBusId_v2: ['str', handle],
-  nvmlDeviceGetIndex: one,
-  nvmlDeviceGetName: text,
-  nvmlDeviceGetUUID: text,
-  nvmlDeviceGetPciInfo_v3: one,
-  nvmlDeviceGetArchitecture: one,
-  nvmlDeviceGetCudaComputeCapability: two,
-  nvmlDeviceGetNumGpuCores: one,
-  nvmlDeviceGetMemoryBusWidth: one,
-  nvmlDeviceGetMemoryInfo: one,
-  nvmlDeviceGetSupportedMemoryClocks: two,
-  nvmlDeviceGetSupportedGraphicsClocks: [device, 'uint32_t', 'void *', 'void *'],
-  nvmlDeviceGetMaxClockInfo: select,
-  nvmlDeviceGetDefaultApplicationsClock: select,
-  nvmlDeviceGetTemperatureThreshold: select,
-  nvmlDeviceGetPowerManagementLimit: one,
-  nvmlDeviceGetPowerManagementDefaultLimit: one,
-  nvmlDeviceGetPowerManagementLimitConstraints: two,
-  nvmlDeviceGetEnforcedPowerLimit: one,
-  nvmlDeviceGetPowerUsage: one,
-  nvmlDeviceGetFieldValues: [device, 'int', 'void *'],
-  nvmlDeviceGetTotalEnergyConsumption: one,
-  nvmlDeviceGetUtilizationRates: one,
-  nvmlDeviceGetClockInfo: select,
-  nvmlDeviceGetTemperature: select,
-  nvmlDeviceGetCurrentClocksEventReasons: one,
-  nvmlDeviceGetCurrentClocksThrottleReasons: one,
-  nvmlDeviceGetComputeRunningProcesses_v3: two,
-  nvmlDeviceGetMPSComputeRunningProcesses_v3: two,
-  nvmlDeviceGetComputeMode: one,
-  nvmlDeviceGetPersistenceMode: one,
-  nvmlDeviceGetMigMode: two,
-  nvmlDeviceGetMaxMigDeviceCount: one,
-  nvmlDeviceGetMigDeviceHandleByIndex: [device, 'uint32_t', handle],
-  nvmlDeviceGetGpuInstanceId: one,
-  nvmlDeviceGetComputeInstanceId: one,
-  nvmlDeviceGetAttributes_v2: one,
-  nvmlDeviceSetPowerManagementLimit: number,
-  nvmlDeviceSetGpuLockedClocks: pair,
-  nvmlDeviceResetGpuLockedClocks: [device],
-  nvmlDeviceSetMemoryLockedClocks: pair,
-  nvmlDeviceResetMemoryLockedClocks: [device],
-  nvmlDeviceSetComputeMode: number,
-  nvmlDeviceSetPersistenceMode: number,
-})
+/** The lists of arguments that calls have. */
+const argumentLists = {
+  nothing: [],
+  pointer: ['void *'],
+  buffer: ['void *', 'uint32_t'],
+  index: ['uint32_t', handle],
+  word: ['str', handle],
+  alone: [device],
+  one: [device, 'void *'],
+  two: [device, 'void *', 'void *'],
+  text: [device, 'void *', 'uint32_t'],
+  number: [device, 'uint32_t'],
+  pair: [device, 'uint32_t', 'uint32_t'],
+  select: [device, 'uint32_t', 'void *'],
+  selectTwo: [device, 'uint32_t', 'void *', 'void *'],
+  fields: [device, 'int', 'void *'],
+  part: [device, 'uint32_t', handle],
+  made: [handle],
+  register: [device, 'uint64_t', device],
+} satisfies Readonly<Record<string, readonly Argument[]>>
 
-function callTable<Name extends string>(
-  table: Readonly<Record<Name, readonly Argument[]>>,
-): Readonly<Record<Name, readonly Argument[]>> {
-  return table
-}
+/** Arguments of every call that this package makes (nvml.h); all of them return an `nvmlReturn_t`. */
+const signatures = {
+  nvmlInit_v2: 'nothing',
+  nvmlShutdown: 'nothing',
+  nvmlSystemGetDriverVersion: 'buffer',
+  nvmlSystemGetNVMLVersion: 'buffer',
+  nvmlDeviceGetCount_v2: 'pointer',
+  nvmlDeviceGetHandleByIndex_v2: 'index',
+  nvmlDeviceGetHandleByUUID: 'word',
+  nvmlDeviceGetHandleByPciBusId_v2: 'word',
+  nvmlDeviceGetIndex: 'one',
+  nvmlDeviceGetName: 'text',
+  nvmlDeviceGetUUID: 'text',
+  nvmlDeviceGetPciInfo_v3: 'one',
+  nvmlDeviceGetArchitecture: 'one',
+  nvmlDeviceGetCudaComputeCapability: 'two',
+  nvmlDeviceGetNumGpuCores: 'one',
+  nvmlDeviceGetMemoryBusWidth: 'one',
+  nvmlDeviceGetMemoryInfo: 'one',
+  nvmlDeviceGetSupportedMemoryClocks: 'two',
+  nvmlDeviceGetSupportedGraphicsClocks: 'selectTwo',
+  nvmlDeviceGetMaxClockInfo: 'select',
+  nvmlDeviceGetDefaultApplicationsClock: 'select',
+  nvmlDeviceGetTemperatureThreshold: 'select',
+  nvmlDeviceGetPowerManagementLimit: 'one',
+  nvmlDeviceGetPowerManagementDefaultLimit: 'one',
+  nvmlDeviceGetPowerManagementLimitConstraints: 'two',
+  nvmlDeviceGetEnforcedPowerLimit: 'one',
+  nvmlDeviceGetPowerUsage: 'one',
+  nvmlDeviceGetFieldValues: 'fields',
+  nvmlDeviceGetTotalEnergyConsumption: 'one',
+  nvmlDeviceGetUtilizationRates: 'one',
+  nvmlDeviceGetClockInfo: 'select',
+  nvmlDeviceGetTemperature: 'select',
+  nvmlDeviceGetCurrentClocksEventReasons: 'one',
+  nvmlDeviceGetCurrentClocksThrottleReasons: 'one',
+  nvmlDeviceGetComputeRunningProcesses_v3: 'two',
+  nvmlDeviceGetMPSComputeRunningProcesses_v3: 'two',
+  nvmlDeviceGetComputeMode: 'one',
+  nvmlDeviceGetPersistenceMode: 'one',
+  nvmlDeviceGetMigMode: 'two',
+  nvmlDeviceGetMaxMigDeviceCount: 'one',
+  nvmlDeviceGetMigDeviceHandleByIndex: 'part',
+  nvmlDeviceGetGpuInstanceId: 'one',
+  nvmlDeviceGetComputeInstanceId: 'one',
+  nvmlDeviceGetAttributes_v2: 'one',
+  nvmlDeviceSetPowerManagementLimit: 'number',
+  nvmlDeviceSetGpuLockedClocks: 'pair',
+  nvmlDeviceResetGpuLockedClocks: 'alone',
+  nvmlDeviceSetMemoryLockedClocks: 'pair',
+  nvmlDeviceResetMemoryLockedClocks: 'alone',
+  nvmlDeviceSetComputeMode: 'number',
+  nvmlDeviceSetPersistenceMode: 'number',
+  nvmlEventSetCreate: 'made',
+  nvmlDeviceRegisterEvents: 'register',
+  nvmlEventSetWait_v2: 'text',
+  nvmlEventSetFree: 'alone',
+} as const
 
 export type NvmlCallName = keyof typeof signatures
 
-export const nvmlCallNames = Object.keys(signatures) as readonly NvmlCallName[]
+export const nvmlCallNames: readonly NvmlCallName[] = Object.keys(signatures) as NvmlCallName[]
 
 const FUNCTION_NOT_FOUND = 13
 
@@ -94,6 +106,7 @@ interface BoundCall {
 export class NvmlCalls {
   readonly #library: LibraryHandle
   readonly #bound = new Map<NvmlCallName, BoundCall>()
+  #inFlight = 0
 
   /** @throws Error where there is no such library */
   constructor(libraryPath: string) {
@@ -105,8 +118,18 @@ export class NvmlCalls {
   }
 
   /** The same call on another thread, for what takes the driver milliseconds: the event loop goes on meanwhile. */
-  inBackground(name: NvmlCallName, ...args: unknown[]): Promise<number> {
-    return this.#bind(name).inBackground(...args)
+  async inBackground(name: NvmlCallName, ...args: unknown[]): Promise<number> {
+    this.#inFlight++
+    try {
+      return await this.#bind(name).inBackground(...args)
+    } finally {
+      this.#inFlight--
+    }
+  }
+
+  /** Calls on other threads that have not returned. */
+  get inFlight(): number {
+    return this.#inFlight
   }
 
   #bind(name: NvmlCallName): BoundCall {
@@ -120,7 +143,7 @@ export class NvmlCalls {
   #find(name: NvmlCallName): BoundCall {
     let found: ReturnType<LibraryHandle['func']>
     try {
-      found = this.#library.func(name, 'uint32_t', [...signatures[name]])
+      found = this.#library.func(name, 'uint32_t', [...argumentLists[signatures[name]]])
     } catch {
       return { call: () => FUNCTION_NOT_FOUND, inBackground: async () => FUNCTION_NOT_FOUND }
     }

@@ -4,6 +4,7 @@ import { type EventReasonName, eventReasonNames } from './event-reasons.js'
 import { type MigState, readMigState } from './mig-state.js'
 import type { NvmlCallName, NvmlCalls } from './nvml-calls.js'
 import { NvmlError, orNull } from './nvml-error.js'
+import type { NvmlHandle } from './nvml-handle.js'
 import { type ComputeProcess, readComputeProcesses } from './processes.js'
 import { smCountOf } from './sm-count.js'
 import { textBuffer, textIn } from './text.js'
@@ -35,10 +36,9 @@ export interface PowerLimits {
 }
 
 /** One board as NVML tells it. Every read asks the driver; every failure is an `NvmlError` that names call and board. */
-export class NvmlDevice {
+export class NvmlDevice implements NvmlHandle {
   readonly calls: NvmlCalls
-  /** NVML's handle. */
-  readonly handle: unknown
+  #handle: unknown
   /** What errors call the board. */
   readonly subject: string
   readonly #word = new Uint32Array(1)
@@ -46,8 +46,21 @@ export class NvmlDevice {
 
   constructor(calls: NvmlCalls, handle: unknown, subject: string) {
     this.calls = calls
-    this.handle = handle
+    this.#handle = handle
     this.subject = subject
+  }
+
+  /** NVML's handle. */
+  get handle(): unknown {
+    return this.#handle
+  }
+
+  /** Find the same board again, after the driver was begun with anew. @throws NvmlError while it is not there */
+  renew(uuid: string): void {
+    const handle: [unknown] = [null]
+    const code = this.calls.get('nvmlDeviceGetHandleByUUID')(uuid, handle)
+    if (code !== 0) throw new NvmlError('nvmlDeviceGetHandleByUUID', code, this.subject)
+    this.#handle = handle[0]
   }
 
   get index(): number {
@@ -192,6 +205,11 @@ export class NvmlDevice {
   /** MIG mode and instances; null on boards without MIG. */
   mig(): MigState | null {
     return readMigState(this)
+  }
+
+  /** What stands behind another handle of the same library, such as a MIG instance of this board. */
+  at(handle: unknown, subject: string): NvmlDevice {
+    return new NvmlDevice(this.calls, handle, subject)
   }
 
   /** Call a function of this board. @throws NvmlError */

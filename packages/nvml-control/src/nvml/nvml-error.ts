@@ -9,8 +9,7 @@ interface ReturnCode {
   readonly remedy: string
 }
 
-const asRoot =
-  'run as root, or let the second path do it: `pctodl-gpu sudoers` prints a drop-in for exactly the commands used'
+const asRoot = 'run as root, or have the operator run the node service (pctodld) and allow it in its policy'
 const reboot =
   'end the processes on it, reset it (`nvidia-smi -r -i <index>`) or reboot, and look at `dmesg | grep NVRM`'
 const reinstall = 'the driver was updated without a restart: reboot, or unload and load its modules'

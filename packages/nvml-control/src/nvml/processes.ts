@@ -1,5 +1,5 @@
-import type { NvmlDevice } from './nvml-device.js'
 import { NvmlError, orNull } from './nvml-error.js'
+import type { NvmlHandle } from './nvml-handle.js'
 
 export interface ComputeProcess {
   readonly pid: number
@@ -18,7 +18,7 @@ const NOT_TOLD = 0xffffffff
 const BYTES_NOT_TOLD = 0xffffffffffffffffn
 const INSUFFICIENT_SIZE = 7
 
-export function readComputeProcesses(device: NvmlDevice): ComputeProcess[] {
+export function readComputeProcesses(device: NvmlHandle): ComputeProcess[] {
   const all = entries(device, 'nvmlDeviceGetComputeRunningProcesses_v3')
   const clients = orNull(() => entries(device, 'nvmlDeviceGetMPSComputeRunningProcesses_v3'))
   const clientPids = clients && new Set(clients.map(({ pid }) => pid))
@@ -28,7 +28,7 @@ export function readComputeProcesses(device: NvmlDevice): ComputeProcess[] {
 }
 
 function entries(
-  device: NvmlDevice,
+  device: NvmlHandle,
   call: 'nvmlDeviceGetComputeRunningProcesses_v3' | 'nvmlDeviceGetMPSComputeRunningProcesses_v3',
 ): Omit<ComputeProcess, 'isMpsClient'>[] {
   const count = new Uint32Array(1)

@@ -1,0 +1,251 @@
+import type { Socket } from 'node:net'
+import {
+  type LeaseReport,
+  MOST_REQUEST_BYTES,
+  parseServiceRequest,
+  readLines,
+  type ServiceMessage,
+  type ServiceRequest,
+  type ServiceRequestBody,
+  type ServiceResults,
+  serviceProtocolVersions,
+} from '@pctodl/nvml-control'
+import { PctodlError } from '@pctodl/platform'
+import type { BoardKeeper, Holder } from './board-keeper.js'
+import type { Peer } from './peer-credentials.js'
+import type { Policy } from './policy.js'
+
+/** What a connection needs of the service. */
+export interface ConnectionHost {
+  readonly boards: () => readonly BoardKeeper[]
+  /** @throws PctodlError `POLICY` */
+  readonly policy: () => Policy
+  readonly status: () => ServiceResults['status']
+  readonly onRefused: (peer: Peer, program: string, error: { readonly code: string; readonly message: string }) => void
+  readonly onInternalError: (error: unknown) => void
+}
+
+/** Whoever connects says what it wants within this time, ms. */
+const HELLO_MS = 5000
+/** Whoever is cut off is told why; those who do not read it within this time are not waited for, ms. */
+const FAREWELL_MS = 1000
+/** Requests that wait for their turn, and bytes of answers that nobody reads. */
+const MOST_QUEUED = 64
+const MOST_UNREAD_BYTES = 1024 * 1024
+
+/** One client. Its leases live as long as its connection. */
+export class ClientConnection {
+  readonly peer: Peer
+  /** Resolves when the connection is gone and its leases have ended. */
+  readonly ended: Promise<void>
+  readonly #socket: Socket
+  readonly #host: ConnectionHost
+  readonly #leased = new Map<string, { readonly keeper: BoardKeeper; readonly holder: Holder }>()
+  readonly #impatience: NodeJS.Timeout
+  #program = 'unknown'
+  #greeted = false
+  #isCut = false
+  #queued = 0
+  #queue: Promise<void> = Promise.resolve()
+
+  constructor(socket: Socket, peer: Peer, host: ConnectionHost) {
+    this.peer = peer
+    this.#socket = socket
+    this.#host = host
+    this.#impatience = setTimeout(() => this.#cut('HELLO', `no hello in ${HELLO_MS} ms`), HELLO_MS)
+    this.ended = new Promise((resolve) => {
+      socket.once('close', () => {
+        clearTimeout(this.#impatience)
+        // A lease that is being acquired at this moment is ours only after that.
+        const leave = async () => {
+          await this.#queue
+          const ends = [...this.#leased.values()].map(({ keeper, holder }) =>
+            keeper.end(holder, 'its connection has ended'),
+          )
+          await Promise.allSettled(ends)
+        }
+        // What is held already goes at once, whatever waits in the queue.
+        for (const { keeper, holder } of this.#leased.values())
+          void keeper.end(holder, 'its connection has ended').catch(() => {})
+        void leave().then(resolve)
+      })
+    })
+    socket.on('error', () => {})
+    readLines(
+      socket,
+      MOST_REQUEST_BYTES,
+      (line) => this.#onLine(line),
+      () => this.#cut('REQUEST_TOO_LONG', `a request has at most ${MOST_REQUEST_BYTES} bytes`),
+    )
+  }
+
+  close(): void {
+    this.#socket.destroy()
+  }
+
+  #onLine(line: string): void {
+    if (this.#isCut) return
+    let request: ServiceRequest
+    try {
+      request = parseServiceRequest(line)
+    } catch (error) {
+      const reason =
+        error instanceof SyntaxError ? 'it is no JSON' : error instanceof Error ? error.message : String(error)
+      this.#cut('BAD_REQUEST', `not a request of this protocol: ${reason}`)
+      return
+    }
+    if (++this.#queued > MOST_QUEUED) {
+      this.#cut('TOO_MANY_REQUESTS', `more than ${MOST_QUEUED} requests wait`)
+      return
+    }
+    this.#queue = this.#queue.then(async () => {
+      await this.#answer(request)
+      this.#queued--
+    })
+  }
+
+  async #answer({ id, body }: ServiceRequest): Promise<void> {
+    // One that is cut off gets nothing done any more, also of what it had asked for before.
+    if (this.#socket.destroyed || this.#isCut) return
+    try {
+      this.#send({ id, result: await this.#perform(body) })
+    } catch (error) {
+      if (!(error instanceof PctodlError)) this.#host.onInternalError(error)
+      const { code, message } =
+        error instanceof PctodlError ? error : { code: 'INTERNAL', message: 'the service failed; see its journal' }
+      this.#host.onRefused(this.peer, this.#program, { code, message })
+      this.#send({ id, error: { code, message } })
+    }
+  }
+
+  async #perform(body: ServiceRequestBody): Promise<ServiceResults[ServiceRequestBody['type']]> {
+    if (body.type === 'hello') return this.#greet(body)
+    if (!this.#greeted) throw new PctodlError('HELLO', 'the first request is hello')
+    const { peer } = this
+    switch (body.type) {
+      case 'status':
+        return this.#host.status()
+      case 'end-leases':
+        return this.#endLeases(body.uid, body.boards)
+      case 'acquire':
+        return this.#acquire(body.board)
+      case 'change': {
+        const { keeper, holder } = this.#lease(body.board)
+        this.#host.policy().assertMayChange(peer, body.board, body.change, keeper.found(holder))
+        await keeper.change(holder, body.change)
+        return null
+      }
+      case 'verify': {
+        const { keeper, holder } = this.#lease(body.board)
+        keeper.verify(holder)
+        return null
+      }
+      case 'release': {
+        const { keeper, holder } = this.#lease(body.board)
+        this.#leased.delete(body.board)
+        await keeper.end(holder, null)
+        return null
+      }
+      case 'mps-start': {
+        const { keeper, holder } = this.#lease(body.board)
+        this.#host.policy().assertMayStartMps(peer, body.board)
+        const { pid, environment } = await keeper.startMps(holder, body.defaultPercent)
+        const { CUDA_MPS_PIPE_DIRECTORY: pipeDirectory, CUDA_MPS_LOG_DIRECTORY: logDirectory } = environment
+        return { pid, pipeDirectory, logDirectory }
+      }
+      case 'mps-stop': {
+        const { keeper, holder } = this.#lease(body.board)
+        return { how: await keeper.stopMps(holder, body.graceMs) }
+      }
+      case 'mps-verify': {
+        const { keeper, holder } = this.#lease(body.board)
+        await keeper.verifyMpsClient(holder, body.pid)
+        return null
+      }
+      case 'report': {
+        const { type: _, board, ...report } = body
+        const { keeper, holder } = this.#lease(board)
+        keeper.takeReport(holder, report satisfies LeaseReport)
+        return null
+      }
+    }
+  }
+
+  #greet({ versions, program }: Extract<ServiceRequestBody, { readonly type: 'hello' }>): ServiceResults['hello'] {
+    if (this.#greeted) throw new PctodlError('HELLO', 'hello was said before')
+    const version = serviceProtocolVersions.find((each) => versions.includes(each))
+    if (version === undefined) {
+      throw new PctodlError(
+        'SERVICE_PROTOCOL',
+        `this service speaks versions ${serviceProtocolVersions.join(', ')}; update one of the two`,
+      )
+    }
+    this.#greeted = true
+    clearTimeout(this.#impatience)
+    this.#program = program
+    return { version, service: 'pctodld', boards: this.#host.boards().map(({ uuid }) => uuid) }
+  }
+
+  async #acquire(board: string): Promise<ServiceResults['acquire']> {
+    const keeper = this.#keeperOf(board)
+    this.#host.policy().assertMayLease(this.peer, board)
+    const holder: Holder = {
+      peer: this.peer,
+      program: this.#program,
+      onEnded: (uuid, reason) => {
+        this.#leased.delete(uuid)
+        this.#send({ event: 'lease-ended', board: uuid, reason })
+      },
+    }
+    const found = await keeper.acquire(holder)
+    this.#leased.set(board, { keeper, holder })
+    // A lease that ended while it was being given out has told nobody of it.
+    if (keeper.holder !== holder) this.#leased.delete(board)
+    return { found }
+  }
+
+  /** @throws PctodlError `NOT_ALLOWED` for everybody but root */
+  async #endLeases(uid: number | null, boards: readonly string[] | null): Promise<ServiceResults['end-leases']> {
+    if (this.peer.uid !== 0 && this.peer.uid !== process.geteuid?.()) {
+      throw new PctodlError('NOT_ALLOWED', "only root may end other programs' leases")
+    }
+    if (uid === null && boards === null) return { ended: [] }
+    const meant = this.#host
+      .boards()
+      .filter(
+        ({ uuid, holder }) => holder && (uid === null || holder.peer.uid === uid) && (boards?.includes(uuid) ?? true),
+      )
+    const ends = meant.map((keeper) => keeper.end(keeper.holder!, 'the operator has ended it'))
+    const failed = (await Promise.allSettled(ends)).find((outcome) => outcome.status === 'rejected')
+    if (failed) throw failed.reason
+    return { ended: meant.map(({ uuid }) => uuid) }
+  }
+
+  #keeperOf(board: string): BoardKeeper {
+    const keeper = this.#host.boards().find(({ uuid }) => uuid === board)
+    if (!keeper) throw new PctodlError('NO_SUCH_BOARD', `this node has no board ${board}`)
+    return keeper
+  }
+
+  #lease(board: string): { readonly keeper: BoardKeeper; readonly holder: Holder } {
+    const lease = this.#leased.get(board)
+    if (!lease) throw new PctodlError('LEASE_RELEASED', `this connection has no lease on ${board}; acquire one`)
+    return lease
+  }
+
+  /** Say why, and end it: whoever does not keep to the protocol is not heard any further. */
+  #cut(code: string, message: string): void {
+    if (this.#isCut) return
+    this.#isCut = true
+    this.#host.onRefused(this.peer, this.#program, { code, message })
+    this.#send({ id: null, error: { code, message } })
+    this.#socket.destroySoon()
+    setTimeout(() => this.#socket.destroy(), FAREWELL_MS).unref()
+  }
+
+  #send(message: ServiceMessage): void {
+    if (!this.#socket.writable) return
+    this.#socket.write(`${JSON.stringify(message)}\n`)
+    if (this.#socket.writableLength > MOST_UNREAD_BYTES) this.#socket.destroy()
+  }
+}

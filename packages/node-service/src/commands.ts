@@ -1,0 +1,1 @@
+export { node } from './commands/node-command.js'

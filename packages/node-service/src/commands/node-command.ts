@@ -1,0 +1,128 @@
+import {
+  type CommandFunction,
+  inHouseStyle,
+  newCommand,
+  parseCommand,
+  type Terminal,
+  UsageError,
+} from '@pctodl/command-line'
+import { ServiceClient, serviceSocketPath } from '@pctodl/nvml-control'
+import type { Command } from 'commander'
+import { version } from '../../package.json'
+import { loadPolicy } from '../policy.js'
+import { type ServeOptions, serve } from './serve.js'
+
+interface AskOptions {
+  readonly socket?: string
+  readonly json?: boolean
+}
+
+/** The command line `pctodld` as a function. */
+export const node: CommandFunction = async (argv, terminal) => {
+  let exitCode = 0
+  const program = newCommand(
+    {
+      name: 'pctodld',
+      version,
+      description:
+        'The one program of a node that may change its GPUs; others ask it, and get what the policy allows them.',
+      example: 'pctodld serve --policy /etc/pctodl/policy.json',
+    },
+    terminal,
+  )
+  const subcommand = (name: string, description: string): Command =>
+    inHouseStyle(program.command(name), terminal.stdout).description(description).helpOption('--help', 'show this help')
+  const asking = (command: Command): Command =>
+    command
+      .option('--socket <path>', 'socket of the service (default: $PCTODL_SERVICE_SOCKET, or /run/pctodl/pctodld.sock)')
+      .option('--json', 'print JSON')
+  const run = (action: (options: never, operands: string[]) => Promise<number>) =>
+    async function (this: Command) {
+      exitCode = await action(this.opts() as never, this.args)
+    }
+
+  subcommand('serve', 'hold leases for others, until told to end; needs root')
+    .option('--policy <file>', 'who may set what', '/etc/pctodl/policy.json')
+    .option('--socket <path>', 'where to listen, unless systemd hands a socket over', serviceSocketPath())
+    .option('--state <folder>', 'journals and audit log', '/var/lib/pctodl')
+    .option('--mps <folder>', 'places of MPS daemons', '/run/pctodl/service-mps')
+    .option('--library <path>', "NVML's library (default: where drivers put it)")
+    .option('--http <address>', 'where /metrics, /healthz and /readyz are; none leaves them out', '127.0.0.1:9402')
+    .action(run((options: ServeOptions) => serve(options, terminal)))
+
+  subcommand('check-policy', 'whether a policy is right, and in the right hands')
+    .argument('<file>')
+    .action(
+      run(async (_, [file = '']) => {
+        const { rules } = loadPolicy(file)
+        terminal.stdout.write(`${file}: ${rules.length} rules\n`)
+        return 0
+      }),
+    )
+
+  asking(subcommand('status', 'boards, their condition, who leases them')).action(
+    run((options: AskOptions) => status(options, terminal)),
+  )
+
+  asking(subcommand('ready', 'end with 0 where every board can be leased, with 1 where not: for a prolog')).action(
+    run((options: AskOptions) =>
+      ask(options, async (client) => {
+        const { ready, reasons } = await client.request({ type: 'status' })
+        for (const reason of reasons) terminal.stderr.write(`pctodld: ${reason}\n`)
+        return ready ? 0 : 1
+      }),
+    ),
+  )
+
+  asking(subcommand('end-leases', 'end leases and put their boards back: for an epilog; needs root'))
+    .option('--uid <uid>', 'those of this user')
+    .option('--boards <uuids>', 'those on these boards, separated by commas')
+    .action(
+      run(async (options: AskOptions & { readonly uid?: string; readonly boards?: string }) => {
+        const { uid, boards } = options
+        if (uid === undefined && boards === undefined)
+          throw new UsageError('whose leases? give --uid, --boards, or both')
+        if (uid !== undefined && !/^\d+$/.test(uid)) throw new UsageError(`--uid: '${uid}' is no number`)
+        return ask(options, async (client) => {
+          const { ended } = await client.request({
+            type: 'end-leases',
+            uid: uid === undefined ? null : Number(uid),
+            boards: boards === undefined ? null : boards.split(',').filter((board) => board !== ''),
+          })
+          if (options.json) terminal.stdout.write(`${JSON.stringify({ ended })}\n`)
+          else terminal.stdout.write(ended.length === 0 ? 'no lease to end\n' : `ended: ${ended.join(', ')}\n`)
+          return 0
+        })
+      }),
+    )
+
+  if (argv.length === 0) throw new UsageError('no subcommand; one of serve, check-policy, status, ready, end-leases')
+  await parseCommand(program, argv)
+  return exitCode
+}
+
+async function ask({ socket }: AskOptions, work: (client: ServiceClient) => Promise<number>): Promise<number> {
+  const client = await ServiceClient.open(socket === undefined ? {} : { socket })
+  try {
+    return await work(client)
+  } finally {
+    client.close()
+  }
+}
+
+function status(options: AskOptions, { stdout }: Terminal): Promise<number> {
+  return ask(options, async (client) => {
+    const answer = await client.request({ type: 'status' })
+    if (options.json) stdout.write(`${JSON.stringify(answer, null, 2)}\n`)
+    else {
+      for (const { index, name, uuid, condition, reason, lease } of answer.boards) {
+        const who = lease
+          ? `leased by process ${lease.pid} (${lease.program}) of user ${lease.uid} since ${lease.since}${lease.mps ? ', with MPS' : ''}`
+          : 'free'
+        stdout.write(`GPU ${index}: ${name} (${uuid}): ${condition}${reason ? ` (${reason})` : ''}, ${who}\n`)
+      }
+      stdout.write(answer.ready ? 'ready\n' : `not ready: ${answer.reasons.join('; ')}\n`)
+    }
+    return answer.ready ? 0 : 1
+  })
+}

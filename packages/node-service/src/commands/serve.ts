@@ -1,0 +1,53 @@
+import { onEnding, type Terminal, UsageError } from '@pctodl/command-line'
+import { NodeService } from '../node-service.js'
+
+export interface ServeOptions {
+  readonly policy: string
+  readonly socket: string
+  readonly state: string
+  readonly mps: string
+  readonly library?: string
+  readonly http: string
+}
+
+/** Leases of clients are ended and their boards put back within this time when the service is told to end, ms. */
+const CLOSING_MS = 15_000
+
+/** Serve until told to end. */
+export async function serve(options: ServeOptions, { stdout, stderr, signal }: Terminal): Promise<number> {
+  const service = await NodeService.start({
+    socket: options.socket,
+    policyFile: options.policy,
+    stateFolder: options.state,
+    mpsFolder: options.mps,
+    http: httpAddress(options.http),
+    onMessage: (message) => stderr.write(`pctodld: ${message}\n`),
+    ...(options.library === undefined ? {} : { libraryPath: options.library }),
+  })
+  const forget = onEnding({
+    stage: 'mps',
+    what: 'the node service',
+    deadlineMs: CLOSING_MS,
+    end: () => service.close(),
+  })
+  try {
+    const { boards } = service.status()
+    const at = service.url === null ? '' : `; ${service.url}/metrics`
+    stdout.write(`pctodld: ${boards.length} boards at ${options.socket}${at}\n`)
+    if (!signal.aborted) {
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+    }
+    return 0
+  } finally {
+    await service.close()
+    forget()
+  }
+}
+
+function httpAddress(text: string): { readonly host: string; readonly port: number } | null {
+  if (text === 'none') return null
+  const [, host, port] = /^(\[.+\]|[^:]+):(\d{1,5})$/.exec(text) ?? []
+  if (host === undefined || Number(port) > 65_535)
+    throw new UsageError(`--http: '${text}' is no address (127.0.0.1:9402)`)
+  return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) }
+}

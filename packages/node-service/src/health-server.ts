@@ -1,0 +1,59 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { ServiceStatus } from '@pctodl/nvml-control'
+import { PctodlError } from '@pctodl/platform'
+import type { Registry } from 'prom-client'
+
+/**
+ * `/metrics` for Prometheus, `/healthz` while the service lives, `/readyz` where it can lease boards. Answers anybody who can reach
+ * it and changes nothing.
+ */
+export class HealthServer {
+  readonly #server: Server
+
+  private constructor(server: Server) {
+    this.#server = server
+  }
+
+  /** @throws PctodlError `CANNOT_LISTEN` */
+  static async start(
+    { host, port }: { readonly host: string; readonly port: number },
+    registry: Registry,
+    status: () => ServiceStatus,
+  ): Promise<HealthServer> {
+    const server = createServer(async (request, response) => {
+      // What was sent may be no address at all, and a URL of it an exception.
+      const [pathname] = (request.url ?? '/').split('?')
+      if (request.method !== 'GET') return void response.writeHead(405, { allow: 'GET' }).end()
+      if (pathname === '/healthz') return void response.writeHead(200).end('ok\n')
+      if (pathname === '/readyz') {
+        const { ready, reasons } = status()
+        return void response.writeHead(ready ? 200 : 503).end(ready ? 'ready\n' : `${reasons.join('\n')}\n`)
+      }
+      if (pathname !== '/metrics') return void response.writeHead(404).end('see /metrics, /healthz and /readyz\n')
+      try {
+        const text = await registry.metrics()
+        response.writeHead(200, { 'content-type': registry.contentType }).end(text)
+      } catch (error) {
+        response.writeHead(500).end(`${error instanceof Error ? error.message : error}\n`)
+      }
+    })
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', (cause) =>
+        reject(new PctodlError('CANNOT_LISTEN', `cannot listen on ${host}:${port}: ${cause.message}`, { cause })),
+      )
+      server.listen(port, host, resolve)
+    })
+    return new HealthServer(server)
+  }
+
+  get url(): string {
+    const { address, port } = this.#server.address() as AddressInfo
+    return `http://${address.includes(':') ? `[${address}]` : address}:${port}`
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections()
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
+}

@@ -1,0 +1,4 @@
+import { runCommand } from '@pctodl/command-line'
+import { node } from './commands.js'
+
+runCommand('pctodld', node)

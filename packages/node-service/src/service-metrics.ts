@@ -1,0 +1,139 @@
+import { type BoardEvent, boardFacts, type LeaseReport, type NvmlDevice } from '@pctodl/nvml-control'
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+
+/** What is told of a board: a `BoardKeeper`, seen from here. */
+interface ObservedBoard {
+  readonly index: number
+  readonly uuid: string
+  readonly gpu: { readonly device: NvmlDevice }
+  readonly condition: string
+  readonly holder: object | null
+  readonly mps: object | null
+  readonly report: LeaseReport | null
+}
+
+interface Observed {
+  readonly boards: () => readonly ObservedBoard[]
+  readonly connections: () => number
+  readonly isReady: () => boolean
+}
+
+/** What Prometheus gets. Boards are read when it asks, and only then; what cannot be read is left out, never 0. */
+export class ServiceMetrics {
+  readonly registry: Registry = new Registry()
+  readonly #restores: Counter<'outcome'>
+  readonly #restoreSeconds: Histogram
+  readonly #refusals: Counter<'code'>
+  readonly #events: Counter<'gpu' | 'UUID' | 'event' | 'xid'>
+
+  constructor({ boards, connections, isReady }: Observed) {
+    const registers = [this.registry]
+    const gauge = (name: string, help: string, collect: (set: (value: number) => void) => void) =>
+      new Gauge({
+        name,
+        help,
+        registers,
+        collect() {
+          collect((value) => this.set(value))
+        },
+      })
+    gauge('pctodl_node_ready', 'Whether the service can lease boards (1) or not (0).', (set) => set(isReady() ? 1 : 0))
+    gauge('pctodl_node_connections', 'Clients that are connected.', (set) => set(connections()))
+    const ofBoards = (name: string, help: string, read: (board: ObservedBoard) => number | null | undefined) => {
+      new Gauge({
+        name,
+        help,
+        registers,
+        labelNames: ['gpu', 'UUID'],
+        collect() {
+          this.reset()
+          for (const board of boards()) {
+            const value = orNull(() => read(board))
+            if (typeof value === 'number') this.set({ gpu: String(board.index), UUID: board.uuid }, value)
+          }
+        },
+      })
+    }
+    const reading = (name: string, help: string, read: (device: NvmlDevice) => number | null) =>
+      ofBoards(name, help, ({ gpu }) => read(gpu.device))
+    ofBoards('pctodl_board_ok', 'Whether the board is there and as it should be (1) or not (0).', ({ condition }) =>
+      condition === 'ok' ? 1 : 0,
+    )
+    ofBoards('pctodl_board_leased', 'Whether somebody holds the lease (1) or not (0).', ({ holder }) =>
+      holder ? 1 : 0,
+    )
+    ofBoards('pctodl_board_mps', 'Whether an MPS daemon of the lease runs (1) or not (0).', ({ mps }) => (mps ? 1 : 0))
+    reading('pctodl_board_power_limit_watts', 'Power limit that is set.', (device) => device.powerLimitW())
+    reading('pctodl_board_energy_joules', 'Energy since the driver was loaded.', (device) => device.energyJ())
+    reading('pctodl_board_sm_clock_mhz', 'SM clock.', (device) => device.smClockMhz())
+    reading('pctodl_board_mem_clock_mhz', 'Memory clock.', (device) => device.memClockMhz())
+    reading(
+      'pctodl_board_clients',
+      'Processes with a context on the board.',
+      (device) => device.computeProcesses().length,
+    )
+    reading('pctodl_board_power_limit_default_watts', "The driver's own limit.", (device) => {
+      return boardFacts(device).powerLimitW?.defaultW ?? null
+    })
+    ofBoards('pctodl_lease_power_cap_watts', 'Cap that the holder aims at.', ({ report }) => report?.powerCapW)
+    ofBoards(
+      'pctodl_lease_planned_samples_per_second',
+      'Throughput of the plan.',
+      ({ report }) => report?.planned?.samplesPerSecond,
+    )
+    ofBoards('pctodl_lease_planned_power_watts', 'Power of the plan.', ({ report }) => report?.planned?.powerW)
+    ofBoards(
+      'pctodl_lease_samples_per_second',
+      'Throughput attained.',
+      ({ report }) => report?.attained?.samplesPerSecond,
+    )
+    ofBoards('pctodl_lease_power_watts', 'Power attained.', ({ report }) => report?.attained?.powerW)
+    ofBoards('pctodl_lease_tenants', 'Inference processes of the holder.', ({ report }) => report?.tenants.length)
+    this.#restores = new Counter({
+      name: 'pctodl_node_restores_total',
+      help: 'Boards put back, and attempts that failed.',
+      labelNames: ['outcome'],
+      registers,
+    })
+    this.#restoreSeconds = new Histogram({
+      name: 'pctodl_node_restore_seconds',
+      help: 'From the end of a lease to a board that is as it was.',
+      buckets: [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10],
+      registers,
+    })
+    this.#events = new Counter({
+      name: 'pctodl_board_events_total',
+      help: 'What the driver has noticed: XIDs, ECC errors, changes of clocks and performance states.',
+      labelNames: ['gpu', 'UUID', 'event', 'xid'],
+      registers,
+    })
+    this.#refusals = new Counter({
+      name: 'pctodl_node_refusals_total',
+      help: 'Requests that were refused or failed, by the code of the error.',
+      labelNames: ['code'],
+      registers,
+    })
+  }
+
+  happened({ index, uuid }: Pick<ObservedBoard, 'index' | 'uuid'>, { kind, xid }: BoardEvent): void {
+    this.#events.inc({ gpu: String(index), UUID: uuid, event: kind, xid: xid === null ? '' : String(xid) })
+  }
+
+  restored(outcome: 'ok' | 'failed', durationMs: number): void {
+    this.#restores.inc({ outcome })
+    if (outcome === 'ok') this.#restoreSeconds.observe(durationMs / 1000)
+  }
+
+  refused(code: string): void {
+    this.#refusals.inc({ code })
+  }
+}
+
+/** A board that cannot be read has no sample; the others have theirs. */
+function orNull<T>(read: () => T): T | null {
+  try {
+    return read()
+  } catch {
+    return null
+  }
+}

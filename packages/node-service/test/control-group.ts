@@ -1,0 +1,50 @@
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+
+/** Where control groups of version 2 are mounted: alone, or beside those of version 1. */
+const mounts = ['/sys/fs/cgroup', '/sys/fs/cgroup/unified']
+
+/** Processes, with all that they start, that the kernel ends at once: what Slurm, systemd and container engines do. */
+export class ControlGroup {
+  readonly #folder: string
+
+  constructor(name: string) {
+    const mount = mounts.find(
+      (each) => existsSync(path.join(each, 'cgroup.procs')) && existsSync(path.join(each, 'cgroup.controllers')),
+    )
+    if (!mount) throw new Error('control groups of version 2 are not mounted')
+    this.#folder = path.join(mount, `pctodl-test-${process.pid}-${name}`)
+    mkdirSync(this.#folder)
+    if (existsSync(path.join(this.#folder, 'cgroup.kill'))) return
+    rmdirSync(this.#folder)
+    throw new Error('the kernel has no cgroup.kill (5.14)')
+  }
+
+  /** The words that start a program in it. */
+  command(words: readonly string[]): string[] {
+    return ['sh', '-c', 'echo 0 > "$1" && shift && exec "$@"', 'sh', path.join(this.#folder, 'cgroup.procs'), ...words]
+  }
+
+  get pids(): readonly number[] {
+    return readFileSync(path.join(this.#folder, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean).map(Number)
+  }
+
+  kill(): void {
+    writeFileSync(path.join(this.#folder, 'cgroup.kill'), '1')
+  }
+
+  /** Once all of them are gone. */
+  remove(): void {
+    rmdirSync(this.#folder)
+  }
+}
+
+/** Undefined, or why there are none. */
+export const missingControlGroups: string | undefined = (() => {
+  try {
+    new ControlGroup('probe').remove()
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+})()

@@ -1,0 +1,320 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { SeededRandom } from '@pctodl/numerics'
+import { LeaseFolder, startVariableOf } from '@pctodl/nvml-control'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { AuditLog } from '../src/audit-log.js'
+import {
+  buildPrograms,
+  eventually,
+  everything,
+  missingUsers,
+  type Node,
+  NodeService,
+  ServiceClient,
+  startClient,
+  startNode,
+} from './node-host.js'
+
+const ALICE = 60_001
+const BOB = 60_002
+
+/** What somebody does who means the service ill: other users of the node first, then clients that the policy knows. */
+describe.skipIf(missingUsers)(`the node service under attack${missingUsers ? ` (${missingUsers})` : ''}`, () => {
+  let node: Node
+  let programs: Awaited<ReturnType<typeof buildPrograms>>
+  let service: NodeService
+  let uuids: readonly string[]
+  let sockets: Socket[]
+  let clients: ServiceClient[]
+
+  beforeAll(async () => {
+    ;[node, programs] = await Promise.all([startNode({ gpus: 2, privilege: 'root' }), buildPrograms()])
+    uuids = node.devices.map(({ uuid }) => uuid)
+  })
+  afterAll(async () => {
+    programs?.remove()
+    await node?.stop()
+  })
+  beforeEach(async () => {
+    ;[sockets, clients] = [[], []]
+    node.allow(everything([0, ALICE]))
+    service = await NodeService.start(node.options)
+  })
+  afterEach(async () => {
+    for (const socket of sockets) socket.destroy()
+    for (const client of clients) client.close()
+    await service.close()
+    for (const device of node.devices) expect(device.powerLimitW()).toBe(350)
+  })
+
+  const hello = (program = 'test') => line(0, { type: 'hello', versions: [1], program })
+  const line = (id: number, body: object) => `${JSON.stringify({ id, body })}\n`
+  const boardOf = (index: number) => uuids[index]!
+  const leaseOf = (index: number) => service.status().boards[index]!.lease
+
+  /** A connection that the kernel says is another user's. */
+  const connectAs = (uid: number) => {
+    process.seteuid!(uid)
+    try {
+      const socket = connect(node.options.socket)
+      socket.on('error', () => {})
+      sockets.push(socket)
+      return socket
+    } finally {
+      process.seteuid!(0)
+    }
+  }
+  const open = async () => {
+    const client = await ServiceClient.open({ socket: node.options.socket })
+    clients.push(client)
+    return client
+  }
+  /** All that comes back, a line at a time. */
+  const answersOf = (socket: Socket) => {
+    const answers: { id: number; error?: { code: string }; result?: unknown }[] = []
+    let text = ''
+    socket.on('data', (chunk) => {
+      text += chunk
+      const lines = text.split('\n')
+      text = lines.pop()!
+      answers.push(...lines.map((each) => JSON.parse(each)))
+    })
+    return answers
+  }
+  const audit = () =>
+    readFileSync(path.join(node.options.stateFolder, 'audit.jsonl'), 'utf8')
+      .trim()
+      .split('\n')
+      .map((each) => JSON.parse(each))
+  /** Control daemons that were started for a place of this service, by what the kernel says they were started with. */
+  const daemons = () =>
+    readdirSync('/proc').filter(
+      (name) =>
+        /^\d+$/.test(name) &&
+        startVariableOf(Number(name), 'CUDA_MPS_PIPE_DIRECTORY')?.startsWith(node.options.mpsFolder),
+    )
+
+  it('lives through an address that is none', async () => {
+    const { port } = new URL(service.url!)
+    const answer = await new Promise<string>((resolve, reject) => {
+      const socket = connect(Number(port), '127.0.0.1', () => socket.write('GET // HTTP/1.1\r\nHost: x\r\n\r\n'))
+      socket.once('data', (chunk) => resolve(String(chunk)))
+      socket.once('close', () => reject(new Error('no answer')))
+      sockets.push(socket)
+    })
+    expect(answer).toMatch(/^HTTP\/1.1 404 /)
+    expect((await fetch(`${service.url}/healthz`)).status).toBe(200)
+  })
+
+  it('writes down no more than so much of what one user is refused', async () => {
+    const before = audit().length
+    const socket = connectAs(BOB)
+    const answers = answersOf(socket)
+    for (let round = 0; round < 10; round++) {
+      socket.write(line(round, { type: 'status' }).repeat(50))
+      await eventually(() => answers.length === 50 * (round + 1), 'all are refused')
+    }
+    expect(new Set(answers.map(({ error }) => error?.code))).toEqual(new Set(['HELLO']))
+    const refused = audit().slice(before)
+    expect(refused.length).toBeLessThanOrEqual(40)
+    expect(refused.every(({ uid }) => uid === BOB)).toBe(true)
+    // The others are still heard of.
+    await expect((await open()).request({ type: 'verify', board: boardOf(0) })).rejects.toMatchObject({})
+    expect(audit().at(-1)).toMatchObject({ event: 'refused', uid: 0 })
+    // How many were left out stands there in the end.
+    await service.close()
+    expect(audit()).toContainEqual(
+      expect.objectContaining({ event: 'refused', uid: BOB, detail: expect.stringMatching(/^4[67]\d more/) }),
+    )
+  })
+
+  it('keeps a log of bounded size', () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-audit-'))
+    const log = new AuditLog(folder, { mostBytes: 4000 })
+    for (let i = 0; i < 200; i++) log.add({ event: 'changed', board: 'GPU-0', detail: String(i) })
+    log.close()
+    const files = readdirSync(folder).sort()
+    expect(files).toEqual(['audit.1.jsonl', 'audit.jsonl'])
+    for (const file of files) {
+      expect(statSync(path.join(folder, file)).size).toBeLessThanOrEqual(4200)
+      expect(statSync(path.join(folder, file)).mode & 0o777).toBe(0o600)
+    }
+    const last = readFileSync(path.join(folder, 'audit.jsonl'), 'utf8').trim().split('\n').at(-1)!
+    expect(JSON.parse(last)).toMatchObject({ detail: '199' })
+    rmSync(folder, { recursive: true })
+  })
+
+  it('leaves no lease behind that nobody has when the disk is full', async (context) => {
+    await service.close()
+    const stateFolder = path.join(node.folder, 'small')
+    mkdirSync(stateFolder)
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k,mode=700', 'tmpfs', stateFolder]).status !== 0)
+      context.skip('may not mount a small disk here')
+    try {
+      service = await NodeService.start({ ...node.options, stateFolder })
+      const holder = await open()
+      await holder.request({ type: 'acquire', board: boardOf(1) })
+      await holder.request({ type: 'change', board: boardOf(1), change: { kind: 'power-limit', powerLimitW: 250 } })
+      const full = path.join(stateFolder, 'full')
+      spawnSync('dd', ['if=/dev/zero', `of=${full}`, 'bs=1k'])
+      // What cannot be written down is not done, whoever asks and however often.
+      let code: string | null = null
+      for (let i = 0; i < 100 && code === null; i++) {
+        const client = await open()
+        code = await client.request({ type: 'acquire', board: boardOf(0) }).then(
+          () => null,
+          (error) => error.code,
+        )
+        client.close()
+        await eventually(() => leaseOf(0) === null, 'nobody has the lease')
+      }
+      expect(code).toBe('AUDIT_LOG')
+      // And what must be put back is, whether it can be written down or not.
+      holder.close()
+      await eventually(() => leaseOf(1) === null && node.devices[1]!.powerLimitW() === 350, 'it is put back')
+      rmSync(full)
+      const client = await open()
+      for (const index of [0, 1]) await client.request({ type: 'acquire', board: boardOf(index) })
+      client.close()
+    } finally {
+      await service.close()
+      spawnSync('umount', ['-l', stateFolder])
+      service = await NodeService.start(node.options)
+    }
+  })
+
+  it('has a place for those whom the policy knows, however many others come', async () => {
+    const strangers = Array.from({ length: 320 }, (_, i) => connectAs(100_000 + i))
+    for (const socket of strangers) socket.write(hello())
+    await eventually(
+      async () =>
+        (await fetch(`${service.url}/metrics`).then((response) => response.text())).match(
+          /^pctodl_node_connections (\d+)/m,
+        )?.[1] !== '0',
+      'they are there',
+    )
+    const alice = connectAs(ALICE)
+    const answers = answersOf(alice)
+    alice.write(hello() + line(1, { type: 'acquire', board: boardOf(0) }))
+    await eventually(() => answers.length === 2, 'she is heard')
+    expect(answers[1]).toMatchObject({ id: 1, result: { found: { powerLimitW: 350 } } })
+    expect(await (await open()).request({ type: 'end-leases', uid: ALICE, boards: null })).toEqual({
+      ended: [boardOf(0)],
+    })
+  })
+
+  it('does nothing more for one that it has cut off', async () => {
+    const socket = connectAs(ALICE)
+    const answers = answersOf(socket)
+    socket.write(`${hello()}nonsense\n${line(1, { type: 'acquire', board: boardOf(0) })}`)
+    await new Promise((resolve) => socket.once('close', resolve))
+    expect(answers.map(({ error }) => error?.code)).not.toContain(undefined)
+    expect(audit().filter(({ event }) => event === 'lease-acquired' && audit().length > 0 && leaseOf(0))).toEqual([])
+    expect(answers.some(({ id }) => id === 1)).toBe(false)
+  })
+
+  it('ends the lease of one that is cut off and reads nothing', async () => {
+    const socket = connectAs(ALICE)
+    socket.pause()
+    socket.write(hello() + line(1, { type: 'acquire', board: boardOf(0) }))
+    await eventually(() => leaseOf(0) !== null, 'the board is leased')
+    // As many answers as fill what the kernel keeps for it, and some of what we do.
+    for (let round = 0; round < 12; round++) {
+      socket.write(line(2, { type: 'status' }).repeat(60))
+      await new Promise((resolve) => setTimeout(resolve, 40))
+    }
+    socket.write('nonsense\n')
+    await eventually(() => leaseOf(0) === null, 'the lease has ended')
+  })
+
+  it('is told once who a client says it is', async () => {
+    const socket = connectAs(ALICE)
+    const answers = answersOf(socket)
+    socket.write(hello('one') + line(1, { type: 'acquire', board: boardOf(0) }) + hello('another'))
+    await eventually(() => answers.length === 3, 'all are answered')
+    expect(answers[2]).toMatchObject({ error: { code: 'HELLO' } })
+    expect(leaseOf(0)).toMatchObject({ program: 'one' })
+  })
+
+  it('lets nobody but its holder at an MPS daemon, although the kernel tells everybody where', {
+    timeout: 180_000,
+  }, async () => {
+    const { child, word, ended } = await startClient(node, programs.file('client'), 0, { uid: ALICE, mode: 'mps' })
+    try {
+      expect(word.tenants).toHaveLength(2)
+      const as = (uid: number, program: string) => {
+        const identity = [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--', process.execPath, '-e', program]
+        return execFileSync('setpriv', identity, { cwd: '/', encoding: 'utf8' }).trim()
+      }
+      const listening = `require('fs').readFileSync('/proc/net/unix', 'utf8').split('\\n').map((each) => each.split(' ').pop())
+        .find((each) => each.startsWith(${JSON.stringify(node.options.mpsFolder)}) && each.endsWith('/control'))`
+      const place = as(BOB, `console.log(${listening})`)
+      expect(place).toMatch(/\/pipe\/control$/)
+      const reach = `require('net').connect(${JSON.stringify(place)}).on('connect', () => { console.log('reached'); process.exit() })
+        .on('error', (error) => console.log(error.code))`
+      expect(as(BOB, reach)).toBe('EACCES')
+      expect(as(ALICE, reach)).toBe('reached')
+    } finally {
+      child.kill('SIGKILL')
+      await ended
+    }
+    await eventually(() => readdirSync(node.options.mpsFolder).length === 0, 'its place is gone')
+  })
+
+  it('leaves no daemon behind whose holder leaves while it starts', { timeout: 180_000 }, async () => {
+    const random = new SeededRandom(22)
+    for (let round = 0; round < 6; round++) {
+      const client = await open()
+      await client.request({ type: 'acquire', board: boardOf(0) })
+      const started = client.request({ type: 'mps-start', board: boardOf(0) }).catch(() => null)
+      await new Promise((resolve) => setTimeout(resolve, 700 * random.uniform()))
+      client.close()
+      await started
+      await eventually(() => leaseOf(0) === null, 'the lease has ended', 30_000)
+      expect(readdirSync(node.options.mpsFolder)).toEqual([])
+      expect(daemons()).toEqual([])
+    }
+  })
+
+  it('ends all leases that it is to end, also where one board cannot be put back', async () => {
+    const client = await open()
+    for (const index of [0, 1]) {
+      await client.request({ type: 'acquire', board: boardOf(index) })
+      await client.request({ type: 'change', board: boardOf(index), change: { kind: 'power-limit', powerLimitW: 250 } })
+    }
+    await node.call('loseBoard', 0)
+    try {
+      const operator = await open()
+      await operator.request({ type: 'end-leases', uid: null, boards: [boardOf(0), boardOf(1)] }).catch(() => {})
+      expect([leaseOf(0), leaseOf(1)]).toEqual([null, null])
+      expect(node.devices[1]!.powerLimitW()).toBe(350)
+    } finally {
+      await node.call('findBoard', 0)
+    }
+    const leases = new LeaseFolder(path.join(node.options.stateFolder, 'leases'))
+    await eventually(() => service.status().ready && leases.journaled().length === 0, 'the lost board is put right')
+  })
+
+  it('ends a lease whose holder the policy does not know any more, and one that has lasted too long', async () => {
+    const client = await open()
+    const ended: string[] = []
+    client.onLeaseEnded = (board, reason) => void ended.push(`${board} ${reason}`)
+    await client.request({ type: 'acquire', board: boardOf(0) })
+    // A policy that is not right says nothing about anybody.
+    writeFileSync(node.options.policyFile, '{')
+    await expect(client.request({ type: 'acquire', board: boardOf(1) })).rejects.toMatchObject({ code: 'POLICY' })
+    node.allow({ ...everything([0]), boards: [boardOf(1)], leaseSeconds: 1 })
+    await eventually(() => leaseOf(0) === null, 'it has ended')
+    await client.request({ type: 'acquire', board: boardOf(1) })
+    await eventually(() => leaseOf(1) === null, 'it has ended, too')
+    await eventually(() => ended.length === 2, 'the holder was told')
+    expect(ended).toEqual([
+      expect.stringMatching(new RegExp(`^${boardOf(0)} the policy has no rule for it any more`)),
+      expect.stringMatching(new RegExp(`^${boardOf(1)} it has lasted 1 s`)),
+    ])
+  })
+})

@@ -1,0 +1,159 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { loadNvml, type NvmlDevice, ServiceClient } from '@pctodl/nvml-control'
+import { build } from 'tsup'
+import { othersReach } from '../../../test/others-reach.js'
+import {
+  type HostProcess,
+  missingCompiler,
+  simulator,
+  startHostProcess,
+} from '../../nvml-control/test/simulated-host.js'
+import { NodeService, type NodeServiceOptions } from '../src/index.js'
+import type { ControlGroup } from './control-group.js'
+
+const packageFolder = fileURLToPath(new URL('..', import.meta.url))
+
+export { eventually, missingCompiler, simulator } from '../../nvml-control/test/simulated-host.js'
+
+/** Undefined, or why tests with several users cannot run. Numbers need no account. */
+export const missingUsers: string | undefined =
+  missingCompiler ??
+  (process.geteuid?.() !== 0
+    ? 'needs root, to become other users (setpriv)'
+    : othersReach(packageFolder)
+      ? undefined
+      : 'other users cannot enter the folder of this clone, so they could not run its programs')
+
+/** A node with simulated boards, and a folder for all that its service writes. */
+export interface Node {
+  readonly environment: Readonly<Record<string, string>>
+  readonly libraryPath: string
+  readonly folder: string
+  readonly devices: readonly NvmlDevice[]
+  readonly options: NodeServiceOptions
+  allow(...rules: readonly object[]): void
+  readonly call: HostProcess['call']
+  stop(): Promise<void>
+}
+
+export async function startNode(options: Readonly<Record<string, unknown>> = {}): Promise<Node> {
+  const host = await startHostProcess({ privilege: 'root', ...options })
+  const before = { ...process.env }
+  Object.assign(process.env, host.environment)
+  const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-node-'))
+  chmodSync(folder, 0o755)
+  const { libraryPath } = host
+  const policyFile = path.join(folder, 'etc', 'policy.json')
+  mkdirSync(path.dirname(policyFile))
+  const nvml = loadNvml({ libraryPath })
+  const allow = (...rules: readonly object[]) =>
+    writeFileSync(policyFile, JSON.stringify({ format: 'pctodl-policy', version: 1, rules }), { mode: 0o600 })
+  allow()
+  return {
+    environment: host.environment,
+    libraryPath,
+    folder,
+    devices: nvml.devices(),
+    options: {
+      libraryPath,
+      policyFile,
+      socket: path.join(folder, 'run', 'pctodld.sock'),
+      stateFolder: path.join(folder, 'state'),
+      mpsFolder: path.join(folder, 'mps'),
+      http: { host: '127.0.0.1', port: 0 },
+    },
+    allow,
+    call: host.call,
+    async stop() {
+      for (const name of Object.keys(host.environment)) if (!(name in before)) delete process.env[name]
+      Object.assign(process.env, before)
+      nvml.close()
+      await host.stop()
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+    },
+  }
+}
+
+/** All boards, all settings. */
+export function everything(users: readonly (number | string)[]): object {
+  const clocks = { min: 1, max: 100_000 }
+  const rest = { computeMode: true, persistence: true, mps: true }
+  return { users, boards: ['*'], powerLimitW: { min: 100, max: 400 }, smClockMhz: clocks, memClockMhz: clocks, ...rest }
+}
+
+/** The programs of this package and of its tests, built from the sources, in a folder that every user can read. */
+export async function buildPrograms(): Promise<{ file(name: string): string; remove(): void }> {
+  const scratch = path.join(packageFolder, 'node_modules')
+  mkdirSync(scratch, { recursive: true })
+  const folder = mkdtempSync(path.join(scratch, '.programs-'))
+  chmodSync(folder, 0o755)
+  await build({
+    config: false,
+    silent: true,
+    entry: {
+      pctodld: path.join(packageFolder, 'src', 'pctodld.ts'),
+      client: path.join(packageFolder, 'test', 'fixtures', 'client.ts'),
+      'restore-journal': path.join(packageFolder, '..', 'nvml-control', 'src', 'restore-journal.ts'),
+    },
+    format: ['esm'],
+    outDir: folder,
+    outExtension: () => ({ js: '.js' }),
+    platform: 'node',
+    target: 'node20',
+    noExternal: [/^(?!koffi|prom-client|node:)/],
+    external: ['koffi', 'prom-client'],
+    // What is bundled of CommonJS asks for Node's own modules.
+    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+    esbuildOptions(options) {
+      options.conditions = ['@pctodl/source']
+    },
+  })
+  return {
+    file: (name) => path.join(folder, `${name}.js`),
+    remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }),
+  }
+}
+
+/** What a client says first: what it found, or why it got nothing. */
+export interface ClientWord {
+  readonly code?: string
+  readonly message?: string
+  readonly access?: { readonly kind: string }
+  readonly found?: { readonly powerLimitW: number }
+  readonly tenants?: readonly number[]
+}
+
+export interface StartedClient {
+  readonly child: ChildProcess
+  readonly word: ClientWord
+  readonly ended: Promise<void>
+}
+
+/** A client process, as another user where one is named. Resolves with what it says first. */
+export async function startClient(
+  node: Node,
+  file: string,
+  index: number,
+  { uid, mode = '', group }: { uid?: number; mode?: string; group?: ControlGroup | undefined } = {},
+): Promise<StartedClient> {
+  const words = [file, node.libraryPath, String(index), mode, simulator]
+  const env = { ...process.env, PCTODL_SERVICE_SOCKET: node.options.socket, HOME: '/nonexistent' }
+  const identity = uid === undefined ? [] : ['setpriv', `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--']
+  const command = [...identity, process.execPath, ...words]
+  const [program, ...args] = group ? group.command(command) : command
+  // A process group of its own: it can be killed with all that it has started, as a control group is.
+  const child = spawn(program!, args, { env, cwd: '/', stdio: ['ignore', 'pipe', 'inherit'], detached: true })
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const word = await new Promise<ClientWord>((resolve, reject) => {
+    createInterface({ input: child.stdout! }).once('line', (line) => resolve(JSON.parse(line)))
+    child.once('exit', (code, signal) => reject(new Error(`the client ended with ${code ?? signal} and said nothing`)))
+  })
+  return { child, word, ended }
+}
+
+export { NodeService, ServiceClient }

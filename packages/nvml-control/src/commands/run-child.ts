@@ -1,0 +1,119 @@
+import { spawn } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { constants } from 'node:os'
+import { Interruption, onEnding, type Terminal, UsageError } from '@pctodl/command-line'
+import { isRunning, type ProcessIdentity, parentOf, processIdentity } from '../lease/process-identity.js'
+
+export interface RunChildOptions {
+  /** More variables for it. */
+  readonly environment?: Readonly<Record<string, string>>
+  /** How long it may take to end after it was told to, ms; then it, and what it has started, is killed. Default 10,000. */
+  readonly graceMs?: number
+}
+
+const POLL_MS = 20
+/** What the program has started and left behind may take this long to end after SIGTERM, ms. */
+const ORPHAN_GRACE_MS = 1000
+
+/**
+ * Run a program beside this one, and return when it has ended: never before, for what it runs under (a limit, an MPS daemon) goes
+ * with our return. An interruption is handed on to it; if it does not end, it is killed with all that it has started.
+ *
+ * @returns its exit code; 128 plus the number of the signal that ended it, or that we were told to end with
+ * @throws UsageError where it cannot be started
+ */
+export async function runChild(
+  [file = '', ...args]: readonly string[],
+  { signal }: Pick<Terminal, 'signal'>,
+  { environment = {}, graceMs = 10_000 }: RunChildOptions = {},
+): Promise<number> {
+  const child = spawn(file, args, { stdio: 'inherit', env: { ...process.env, ...environment } })
+  let family: readonly ProcessIdentity[] = []
+  const ended = new Promise<number>((resolve, reject) => {
+    child.once('error', (error: NodeJS.ErrnoException) => {
+      const reason = error.code === 'ENOENT' ? 'command not found' : error.message
+      reject(new UsageError(`${file}: ${reason}`))
+    })
+    child.once('exit', (code, by) => resolve(code ?? 128 + constants.signals[by!]))
+  })
+  const kill = () => {
+    family = merged(family, descendantsOf(child.pid!))
+    for (const each of family) signalIfRunning(each, 'SIGKILL')
+    child.kill('SIGKILL')
+  }
+  let timer: NodeJS.Timeout | undefined
+  const onAbort = () => {
+    const { signal: by } = interruptionOf(signal)
+    family = descendantsOf(child.pid!)
+    // A key typed at the terminal has reached it without us.
+    if (!(by === 'SIGINT' && process.stdin.isTTY)) child.kill(by)
+    timer = setTimeout(kill, graceMs)
+  }
+  const forget = onEnding({
+    stage: 'child',
+    what: file,
+    deadlineMs: graceMs,
+    async end() {
+      kill()
+      await ended
+    },
+    endAtExit: kill,
+  })
+  try {
+    if (child.pid !== undefined && signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort, { once: true })
+    const code = await ended
+    if (!signal.aborted) return code
+    await endAll(family)
+    return interruptionOf(signal).exitCode
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', onAbort)
+    forget()
+  }
+}
+
+function interruptionOf(signal: AbortSignal): Interruption {
+  return signal.reason instanceof Interruption ? signal.reason : new Interruption('SIGINT')
+}
+
+/** What an interrupted program has left running would work on under no limit. */
+async function endAll(family: readonly ProcessIdentity[]): Promise<void> {
+  for (const [by, patienceMs] of [
+    ['SIGTERM', ORPHAN_GRACE_MS],
+    ['SIGKILL', ORPHAN_GRACE_MS],
+  ] as const) {
+    for (const each of family) signalIfRunning(each, by)
+    for (let waitedMs = 0; family.some(isRunning) && waitedMs < patienceMs; waitedMs += POLL_MS) {
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+    }
+  }
+}
+
+function signalIfRunning(identity: ProcessIdentity, signal: NodeJS.Signals): void {
+  if (!isRunning(identity)) return
+  try {
+    process.kill(identity.pid, signal)
+  } catch {
+    // Gone meanwhile, or another user's by now: then it is not ours to end.
+  }
+}
+
+/** All that a process has started and that still has it for an ancestor. */
+function descendantsOf(pid: number): ProcessIdentity[] {
+  const parents = new Map(
+    readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map((name) => [Number(name), parentOf(Number(name))]),
+  )
+  const found: number[] = []
+  for (let next = [pid]; next.length > 0; ) {
+    next = [...parents].filter(([, parent]) => parent !== null && next.includes(parent)).map(([each]) => each)
+    found.push(...next)
+  }
+  return found.map(processIdentity).filter((identity) => identity !== null)
+}
+
+function merged(a: readonly ProcessIdentity[], b: readonly ProcessIdentity[]): ProcessIdentity[] {
+  return [...a, ...b.filter(({ pid }) => !a.some((each) => each.pid === pid))]
+}

@@ -1,0 +1,38 @@
+import type { Socket } from 'node:net'
+
+/**
+ * Split what a socket sends into lines, and give up on a peer that sends a longer one than agreed: it could fill our memory.
+ *
+ * @param onLine told every line without its end
+ * @param onTooLong told once, and nothing after it
+ */
+export function readLines(
+  socket: Socket,
+  mostBytes: number,
+  onLine: (line: string) => void,
+  onTooLong: () => void,
+): void {
+  let pending: Buffer[] = []
+  let pendingBytes = 0
+  let ended = false
+  socket.on('data', (chunk: Buffer) => {
+    for (let from = 0; !ended && from < chunk.length; ) {
+      const end = chunk.indexOf(0x0a, from)
+      const part = chunk.subarray(from, end < 0 ? chunk.length : end)
+      pendingBytes += part.length
+      if (pendingBytes > mostBytes) {
+        ended = true
+        pending = []
+        onTooLong()
+        return
+      }
+      pending.push(part)
+      if (end < 0) return
+      const line = Buffer.concat(pending).toString('utf8')
+      pending = []
+      pendingBytes = 0
+      from = end + 1
+      if (line.trim() !== '') onLine(line)
+    }
+  })
+}

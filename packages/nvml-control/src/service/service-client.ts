@@ -1,0 +1,167 @@
+import { connect, type Socket } from 'node:net'
+import { PctodlError } from '@pctodl/platform'
+import { programNameOf } from '../lease/process-identity.js'
+import { readLines } from './message-lines.js'
+import {
+  MOST_REPLY_BYTES,
+  parseServiceMessage,
+  parseServiceResult,
+  type ServiceMessage,
+  type ServiceRequestBody,
+  type ServiceResults,
+  serviceProtocolVersions,
+} from './service-protocol.js'
+import { serviceSocketPath, whyNoService } from './service-socket.js'
+
+/** The service refused, or could not do, what it was asked. `code` is that of the error where it happened. */
+export class ServiceError extends PctodlError {}
+
+export interface ServiceClientOptions {
+  /** Default: `$PCTODL_SERVICE_SOCKET`, or `/run/pctodl/pctodld.sock`. */
+  readonly socket?: string
+  /** How long the service may take to answer, ms. Default 30,000: it may wait for a board. */
+  readonly timeoutMs?: number
+}
+
+interface Waiting {
+  readonly type: ServiceRequestBody['type']
+  readonly timer: NodeJS.Timeout
+  resolve(result: unknown): void
+  reject(error: Error): void
+}
+
+/** A connection to the node service. Leases that it acquires end with it, however this process ends. */
+export class ServiceClient {
+  /** Boards that the service has, by UUID. */
+  boards: readonly string[] = []
+  /** Told when a lease has ended without our asking. */
+  onLeaseEnded: (board: string, reason: string) => void = () => {}
+  readonly #socket: Socket
+  readonly #timeoutMs: number
+  readonly #waiting = new Map<number, Waiting>()
+  #nextId = 0
+  #closed: ServiceError | undefined
+
+  private constructor(socket: Socket, timeoutMs: number) {
+    this.#socket = socket
+    this.#timeoutMs = timeoutMs
+    readLines(
+      socket,
+      MOST_REPLY_BYTES,
+      (line) => this.#onLine(line),
+      () => this.#fail(new ServiceError('SERVICE_PROTOCOL', 'the node service sent a line that is too long')),
+    )
+    socket.on('error', () => {})
+    socket.on('close', () =>
+      this.#fail(new ServiceError('SERVICE_GONE', 'the node service has closed the connection; see its journal')),
+    )
+  }
+
+  /**
+   * @throws ServiceError `NO_SERVICE` where none listens, or where the socket is in somebody else's hands; `SERVICE_PROTOCOL` where
+   *   it speaks no version that this release speaks
+   */
+  static async open({
+    socket: path = serviceSocketPath(),
+    timeoutMs = 30_000,
+  }: ServiceClientOptions = {}): Promise<ServiceClient> {
+    const reason = whyNoService(path)
+    if (reason !== null) throw new ServiceError('NO_SERVICE', `no node service: ${reason}`)
+    const socket = await new Promise<Socket>((resolve, reject) => {
+      const attempt = connect(path)
+      attempt.once('connect', () => resolve(attempt))
+      attempt.once('error', (cause) =>
+        reject(new ServiceError('NO_SERVICE', `no node service answers at ${path}: ${cause.message}`, { cause })),
+      )
+    })
+    const client = new ServiceClient(socket, timeoutMs)
+    try {
+      const program = (programNameOf(process.pid) ?? 'node').replace(/[^\w.:/+-]/g, '-')
+      const { version, boards } = await client.request({
+        type: 'hello',
+        versions: [...serviceProtocolVersions],
+        program,
+      })
+      if (!serviceProtocolVersions.includes(version)) {
+        throw new ServiceError('SERVICE_PROTOCOL', `the node service speaks version ${version}; update one of the two`)
+      }
+      client.boards = boards
+      return client
+    } catch (error) {
+      client.close()
+      throw error
+    }
+  }
+
+  /** @throws ServiceError */
+  request<Body extends ServiceRequestBody>(body: Body): Promise<ServiceResults[Body['type']]> {
+    if (this.#closed) return Promise.reject(this.#closed)
+    const id = this.#nextId++
+    this.#socket.ref()
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#settle(id)?.reject(
+          new ServiceError(
+            'SERVICE_TIMEOUT',
+            `the node service has not answered '${body.type}' in ${this.#timeoutMs} ms`,
+          ),
+        )
+      }, this.#timeoutMs)
+      this.#waiting.set(id, { type: body.type, timer, resolve: resolve as (result: unknown) => void, reject })
+      this.#socket.write(`${JSON.stringify({ id, body })}\n`)
+    })
+  }
+
+  /** Leases that it holds end. Idempotent. */
+  close(): void {
+    this.#socket.destroy()
+  }
+
+  #onLine(line: string): void {
+    let message: ServiceMessage
+    try {
+      message = parseServiceMessage(line)
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      this.#fail(new ServiceError('SERVICE_PROTOCOL', `the node service broke the protocol: ${reason}`, { cause }))
+      return
+    }
+    if ('event' in message) {
+      this.onLeaseEnded(message.board, message.reason)
+      return
+    }
+    if (message.id === null) {
+      const { code, message: text } = 'error' in message ? message.error : { code: 'SERVICE_PROTOCOL', message: '' }
+      this.#fail(new ServiceError(code, text))
+      return
+    }
+    const waiting = this.#settle(message.id)
+    if (!waiting) return
+    if ('error' in message) {
+      waiting.reject(new ServiceError(message.error.code, message.error.message))
+      return
+    }
+    try {
+      waiting.resolve(parseServiceResult(waiting.type, message.result))
+    } catch (cause) {
+      waiting.reject(new ServiceError('SERVICE_PROTOCOL', `the answer to '${waiting.type}' is none`, { cause }))
+    }
+  }
+
+  #settle(id: number): Waiting | undefined {
+    const waiting = this.#waiting.get(id)
+    if (!waiting) return undefined
+    clearTimeout(waiting.timer)
+    this.#waiting.delete(id)
+    // Holding a lease is no reason for a program to go on.
+    if (this.#waiting.size === 0) this.#socket.unref()
+    return waiting
+  }
+
+  #fail(error: ServiceError): void {
+    if (this.#closed) return
+    this.#closed = error
+    this.#socket.destroy()
+    for (const id of [...this.#waiting.keys()]) this.#settle(id)?.reject(error)
+  }
+}

@@ -1,0 +1,202 @@
+import { z } from 'zod'
+import type { BoardChange } from '../control/board-change.js'
+import type { FoundState } from '../lease/lease-record.js'
+
+/** What the node service and its clients say to each other: one JSON value a line, requests answered in their order. */
+
+/** Versions of the protocol that this release speaks, newest first. */
+export const serviceProtocolVersions: readonly number[] = [1]
+
+/** Bytes of a line; a peer that sends a longer one is cut off. */
+export const MOST_REQUEST_BYTES: number = 16 * 1024
+export const MOST_REPLY_BYTES: number = 256 * 1024
+
+/** What the holder of a lease aims at and attains. */
+export interface LeaseReport {
+  readonly powerCapW: number | null
+  readonly planned: { readonly samplesPerSecond: number; readonly powerW: number } | null
+  readonly attained: { readonly samplesPerSecond: number; readonly powerW: number } | null
+  readonly tenants: readonly { readonly model: string; readonly mpsPercent: number; readonly batchSize: number }[]
+}
+
+/** What is asked for. `board` is a UUID. */
+export type ServiceRequestBody =
+  /** The first request of a connection. The service takes the newest version that both speak. */
+  | { readonly type: 'hello'; readonly versions: readonly number[]; readonly program: string }
+  | { readonly type: 'acquire' | 'verify' | 'release'; readonly board: string }
+  | { readonly type: 'change'; readonly board: string; readonly change: BoardChange }
+  /** An MPS daemon for the board of a lease; it ends with the lease. */
+  | { readonly type: 'mps-start'; readonly board: string; readonly defaultPercent?: number | undefined }
+  | { readonly type: 'mps-stop'; readonly board: string; readonly graceMs: number }
+  /** Whether a process is a client of that daemon, on that board. */
+  | { readonly type: 'mps-verify'; readonly board: string; readonly pid: number }
+  /** For the service's metrics. */
+  | ({ readonly type: 'report'; readonly board: string } & LeaseReport)
+  | { readonly type: 'status' }
+  /** Root only: end leases, as the epilog of a job does. Without conditions none is ended. */
+  | { readonly type: 'end-leases'; readonly uid: number | null; readonly boards: readonly string[] | null }
+
+export interface ServiceRequest {
+  readonly id: number
+  readonly body: ServiceRequestBody
+}
+
+export interface ServedBoardState {
+  readonly uuid: string
+  readonly index: number
+  readonly name: string
+  /** `lost`: it cannot be read. `unrestored`: what was left on it could not be put back so far. */
+  readonly condition: 'ok' | 'lost' | 'unrestored'
+  readonly reason: string | null
+  readonly lease: {
+    readonly uid: number
+    readonly pid: number
+    readonly program: string
+    readonly since: string
+    readonly mps: boolean
+  } | null
+}
+
+export interface ServiceStatus {
+  readonly ready: boolean
+  readonly reasons: readonly string[]
+  readonly boards: readonly ServedBoardState[]
+}
+
+/** What each kind of request is answered with. */
+export interface ServiceResults {
+  readonly hello: { readonly version: number; readonly service: string; readonly boards: readonly string[] }
+  readonly acquire: { readonly found: FoundState }
+  readonly change: null
+  readonly verify: null
+  readonly release: null
+  readonly 'mps-start': { readonly pid: number; readonly pipeDirectory: string; readonly logDirectory: string }
+  readonly 'mps-stop': { readonly how: string }
+  readonly 'mps-verify': null
+  readonly report: null
+  readonly status: ServiceStatus
+  readonly 'end-leases': { readonly ended: readonly string[] }
+}
+
+export type ServiceMessage =
+  | { readonly id: number; readonly result: unknown }
+  /** `id` is null where the request was none, so that it has none. */
+  | { readonly id: number | null; readonly error: { readonly code: string; readonly message: string } }
+  /** Not an answer: the lease is gone, because the board is, or because the operator ended it. */
+  | { readonly event: 'lease-ended'; readonly board: string; readonly reason: string }
+
+const boardUuid = z.string().regex(/^GPU-[0-9a-f-]{1,60}$/i, 'a UUID of a board (GPU-...)')
+const mhz = z.int().min(1).max(100_000)
+const range = z.strictObject({ minMhz: mhz, maxMhz: mhz })
+const computeMode = z.enum(['default', 'exclusive-thread', 'prohibited', 'exclusive-process'])
+
+const boardChange = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('power-limit'), powerLimitW: z.number().positive().max(100_000) }),
+  z.strictObject({ kind: z.literal('sm-clock'), range: range.nullable() }),
+  z.strictObject({ kind: z.literal('mem-clock'), range: range.nullable() }),
+  z.strictObject({ kind: z.literal('compute-mode'), mode: computeMode }),
+  z.strictObject({ kind: z.literal('persistence'), enabled: z.boolean() }),
+])
+
+const label = z.string().regex(/^[\w.:/+-]{1,64}$/, 'at most 64 letters, digits and ._:/+-')
+const rate = z.number().min(0).max(1e9)
+
+const bodies = [
+  z.strictObject({ type: z.literal('hello'), versions: z.array(z.int().min(1)).min(1).max(16), program: label }),
+  z.strictObject({ type: z.literal('acquire'), board: boardUuid }),
+  z.strictObject({ type: z.literal('change'), board: boardUuid, change: boardChange }),
+  z.strictObject({ type: z.literal('verify'), board: boardUuid }),
+  z.strictObject({ type: z.literal('release'), board: boardUuid }),
+  z.strictObject({
+    type: z.literal('mps-start'),
+    board: boardUuid,
+    defaultPercent: z.number().positive().max(100).optional(),
+  }),
+  z.strictObject({ type: z.literal('mps-stop'), board: boardUuid, graceMs: z.int().min(0).max(60_000) }),
+  z.strictObject({ type: z.literal('mps-verify'), board: boardUuid, pid: z.int().min(1) }),
+  z.strictObject({
+    type: z.literal('report'),
+    board: boardUuid,
+    powerCapW: z.number().positive().max(100_000).nullable(),
+    planned: z.strictObject({ samplesPerSecond: rate, powerW: rate }).nullable(),
+    attained: z.strictObject({ samplesPerSecond: rate, powerW: rate }).nullable(),
+    tenants: z
+      .array(z.strictObject({ model: label, mpsPercent: z.number().positive().max(100), batchSize: z.int().min(1) }))
+      .max(64),
+  }),
+  z.strictObject({ type: z.literal('status') }),
+  z.strictObject({
+    type: z.literal('end-leases'),
+    uid: z.int().min(0).nullable(),
+    boards: z.array(boardUuid).max(64).nullable(),
+  }),
+] as const
+
+const serviceRequest: z.ZodType<ServiceRequest> = z.strictObject({
+  id: z.int().min(0),
+  body: z.discriminatedUnion('type', bodies),
+})
+
+const found = z.strictObject({
+  powerLimitW: z.number().nullable(),
+  computeMode: computeMode.nullable(),
+  persistence: z.boolean().nullable(),
+  smClockLock: range.nullable(),
+  memClockLock: range.nullable(),
+})
+
+const boardState = z.strictObject({
+  uuid: z.string(),
+  index: z.int(),
+  name: z.string(),
+  condition: z.enum(['ok', 'lost', 'unrestored']),
+  reason: z.string().nullable(),
+  lease: z
+    .strictObject({ uid: z.int(), pid: z.int(), program: z.string(), since: z.string(), mps: z.boolean() })
+    .nullable(),
+})
+
+const serviceResults: { readonly [Type in keyof ServiceResults]: z.ZodType<ServiceResults[Type]> } = {
+  hello: z.strictObject({ version: z.int(), service: z.string(), boards: z.array(z.string()) }),
+  acquire: z.strictObject({ found }),
+  change: z.null(),
+  verify: z.null(),
+  release: z.null(),
+  'mps-start': z.strictObject({ pid: z.int(), pipeDirectory: z.string(), logDirectory: z.string() }),
+  'mps-stop': z.strictObject({ how: z.string() }),
+  'mps-verify': z.null(),
+  report: z.null(),
+  status: z.strictObject({ ready: z.boolean(), reasons: z.array(z.string()), boards: z.array(boardState) }),
+  'end-leases': z.strictObject({ ended: z.array(z.string()) }),
+}
+
+const serviceMessage: z.ZodType<ServiceMessage> = z.union([
+  z.strictObject({ id: z.int(), result: z.unknown() }),
+  z.strictObject({ id: z.int().nullable(), error: z.strictObject({ code: z.string(), message: z.string() }) }),
+  z.strictObject({ event: z.literal('lease-ended'), board: z.string(), reason: z.string() }),
+])
+
+/** @throws Error naming the field */
+export function parseServiceRequest(line: string): ServiceRequest {
+  return checked(serviceRequest, line)
+}
+
+/** @throws Error naming the field */
+export function parseServiceMessage(line: string): ServiceMessage {
+  return checked(serviceMessage, line)
+}
+
+/** @throws Error where the answer is none to this kind of request */
+export function parseServiceResult<Type extends keyof ServiceResults>(
+  type: Type,
+  result: unknown,
+): ServiceResults[Type] {
+  return serviceResults[type].parse(result)
+}
+
+function checked<T>(schema: z.ZodType<T>, line: string): T {
+  const result = schema.safeParse(JSON.parse(line))
+  if (result.success) return result.data
+  const { path, message } = result.error.issues[0]!
+  throw new Error(`${path.join('.') || 'the whole'}: ${message}`)
+}

@@ -1,0 +1,30 @@
+import { lstatSync } from 'node:fs'
+import path from 'node:path'
+import { trustedPath } from '../lease/private-folder.js'
+
+/** Where the node service listens. */
+export const defaultServiceSocket = '/run/pctodl/pctodld.sock'
+
+/** Where the service is looked for: `$PCTODL_SERVICE_SOCKET`, or its usual place. */
+export function serviceSocketPath(): string {
+  return process.env['PCTODL_SERVICE_SOCKET'] || defaultServiceSocket
+}
+
+/**
+ * Whether there is a socket that only root or this user can have put there. Anybody may listen in a folder of their own and
+ * promise everything, so a socket in other hands is none.
+ *
+ * @returns null, or why there is no service to be asked
+ */
+export function whyNoService(socket: string): string | null {
+  try {
+    trustedPath(path.dirname(socket))
+    const stat = lstatSync(socket)
+    if (!stat.isSocket()) return `${socket} is no socket`
+    if (stat.uid !== 0 && stat.uid !== process.geteuid?.()) return `${socket} belongs to user ${stat.uid}`
+    return null
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return `there is no ${socket}`
+    return error instanceof Error ? error.message : String(error)
+  }
+}
