@@ -1,13 +1,15 @@
-import { libraryBuild } from '../../tsup.base'
+import { libraryBuild, type PackageBuild } from '../../tsup.base'
 
-export default [
+const build: PackageBuild = [
   libraryBuild({ clean: ['!programs/**'] }),
-  // The worker is a program of its own, and only ever run as ESM.
+  // The worker is a program of its own: only ever run, as ESM, and without declarations.
   libraryBuild({
     entry: ['src/worker/onnx-worker.ts'],
     outDir: 'dist/programs',
     format: ['esm'],
-    dts: false,
     splitting: false,
+    onSuccess: async () => {},
   }),
 ]
+
+export default build

@@ -1,4 +1,4 @@
-import type { Clock, Gpu, TenantPool } from '@pctodl/platform'
+import type { BoardOccupancy, Clock, Gpu, TenantPool } from '@pctodl/platform'
 
 /** What can stand behind the interfaces. `auto` takes a real board where there is one and says which it took. */
 export const backendKinds = ['auto', 'sim', 'nvml'] as const
@@ -14,6 +14,8 @@ export interface Backend {
   readonly gpu: Gpu
   readonly tenants: TenantPool
   readonly clock: Clock
+  /** Who is on the board now, and where the tenants infer; absent where nobody else can be, as on a simulated board. */
+  readonly occupancy?: () => BoardOccupancy
   /** Whether the board is part of this process and forgotten with it. */
   readonly livesInProcess: boolean
   /** End every process that was started and let go of the driver. Idempotent. */

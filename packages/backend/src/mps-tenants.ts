@@ -1,28 +1,31 @@
-import type { MpsDaemon } from '@pctodl/mps-control'
-import { PctodlError, type Tenant, type TenantCounters, type TenantPool } from '@pctodl/platform'
+import { onEnding } from '@pctodl/command-line'
+import type { Tenant, TenantCounters, TenantPool, TenantProcess } from '@pctodl/platform'
+import type { OpenedMps } from './opened-mps.js'
 
 /** A pool that is made when the first tenants come. */
 export interface MpsTenantsOptions {
   /** Null leaves MPS out of it: clients then take turns on the whole board, whatever their shares. */
-  readonly daemon: MpsDaemon | null
-  readonly deviceUuid: string
-  readonly makePool: (daemon: MpsDaemon | null) => Promise<TenantPool>
+  readonly openMps: (() => Promise<OpenedMps>) | null
+  readonly makePool: (mps: OpenedMps | null) => Promise<TenantPool>
 }
 
 /**
- * Tenants that share a board through MPS: the daemon is started with the first of them and ended with `close`. A daemon that a
- * killed run of this user left behind, without clients, is ended first.
+ * Tenants that share a board through MPS: the daemon is started with the first of them and ended with `close`. One that belongs to a
+ * lease ends with that; the next tenants then get another.
  */
 export class MpsTenants implements TenantPool {
   readonly #options: MpsTenantsOptions
   #pool: Promise<TenantPool> | undefined
   #opened: TenantPool | undefined
+  #mps: OpenedMps | null = null
+  #forgetEndings = () => {}
 
   constructor(options: MpsTenantsOptions) {
     this.#options = options
   }
 
   async apply(tenants: readonly Tenant[], options?: { readonly signal?: AbortSignal }): Promise<void> {
+    if (this.#opened && this.#mps?.isOpen() === false) await this.close()
     this.#pool ??= this.#open()
     const pool = await this.#pool
     await pool.apply(tenants, options)
@@ -30,6 +33,10 @@ export class MpsTenants implements TenantPool {
 
   counters(): readonly TenantCounters[] {
     return this.#opened?.counters() ?? []
+  }
+
+  processes(): readonly TenantProcess[] {
+    return this.#opened?.processes?.() ?? []
   }
 
   async stop(): Promise<void> {
@@ -42,38 +49,38 @@ export class MpsTenants implements TenantPool {
     try {
       await this.stop()
     } finally {
-      if (this.#opened) await this.#options.daemon?.stop()
+      if (this.#opened) await this.#mps?.close()
+      this.#forgetEndings()
       this.#opened = undefined
+      this.#mps = null
       this.#pool = undefined
     }
   }
 
   async #open(): Promise<TenantPool> {
-    const { daemon, deviceUuid, makePool } = this.#options
-    if (daemon) {
-      await endLeftover(daemon)
-      await daemon.start({ deviceUuids: [deviceUuid] })
+    const { openMps, makePool } = this.#options
+    const mps = openMps ? await openMps() : null
+    this.#mps = mps
+    // Where this program is not left the time to call `close`.
+    const forget = [
+      onEnding({ stage: 'tenants', what: 'the tenants', deadlineMs: 10_000, end: () => this.stop() }),
+      onEnding({
+        stage: 'mps',
+        what: 'the MPS daemon',
+        deadlineMs: 10_000,
+        end: async () => mps?.close(0),
+      }),
+    ]
+    this.#forgetEndings = () => {
+      for (const each of forget) each()
     }
     try {
-      this.#opened = await makePool(daemon)
+      this.#opened = await makePool(mps)
     } catch (error) {
-      await daemon?.stop()
+      await mps?.close()
+      this.#forgetEndings()
       throw error
     }
     return this.#opened
   }
-}
-
-/** @throws PctodlError `MPS_IN_USE` where another run of this user has clients */
-async function endLeftover(daemon: MpsDaemon): Promise<void> {
-  const { isOurs, servers } = await daemon.status()
-  if (!isOurs) return
-  const clients = servers.flatMap((server) => server.clients)
-  if (clients.length > 0) {
-    throw new PctodlError(
-      'MPS_IN_USE',
-      `the MPS daemon at ${daemon.place.pipeDirectory} has ${clients.length} clients of another run; end that run first`,
-    )
-  }
-  await daemon.stop()
 }

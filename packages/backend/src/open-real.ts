@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { MpsDaemon } from '@pctodl/mps-control'
-import { openGpu } from '@pctodl/nvml-control'
+import { type NvmlGpu, openGpu } from '@pctodl/nvml-control'
 import { findGpuSpec, PctodlError, systemClock } from '@pctodl/platform'
 import {
   commandWorker,
@@ -16,12 +16,15 @@ import {
 import type { Backend } from './backend.js'
 import { detectGpus } from './detect-gpus.js'
 import { MpsTenants } from './mps-tenants.js'
+import { type OpenedMps, openMps } from './opened-mps.js'
+import { realOccupancy } from './real-occupancy.js'
 import { visibleGpus } from './visible-gpus.js'
+import { workerWords } from './worker-words.js'
 
 export interface RealBackendOptions {
   /** Index, UUID, PCI bus id, or name of the board. */
   readonly gpu: string
-  /** `torch`, `onnx`, or a command line that speaks the protocol of `@pctodl/tenants`. Default `torch`. */
+  /** `torch`, `onnx`, or a command that speaks the protocol of `@pctodl/tenants`: see `workerWords`. Default `torch`. */
   readonly worker?: string
   /** Folder of images. Default: synthetic ones. */
   readonly dataset?: string
@@ -38,7 +41,7 @@ export interface RealBackendOptions {
 }
 
 /**
- * A real board: NVML, an MPS daemon of our own, and inference processes, in real time. Nothing is changed and no process is
+ * A real board: NVML, an MPS daemon (the node service's, where it holds the lease, or our own), and inference processes, in real time. Nothing is changed and no process is
  * started before the lease is taken and the first tenants are applied.
  *
  * @throws PctodlError `NO_BOARD` where no such board is there, or no driver; NvmlError where the driver fails
@@ -54,15 +57,15 @@ export async function openReal(options: RealBackendOptions): Promise<Backend> {
   const images = await (dataset === undefined
     ? syntheticImages({ folder, seed })
     : imageFolder({ dataset: path.resolve(dataset), folder, seed }))
-  const makePool = async (daemon: MpsDaemon | null) => {
+  const makePool = async (opened: OpenedMps | null) => {
     onMessage(`tenants: ${worker.name} on ${images.description}`)
     return new InferencePool({
       ...options.pool,
       worker,
       images,
-      ...(daemon ? { mps: daemon } : {}),
+      ...(opened ? { mps: opened } : {}),
       // The daemon has chosen the board already: a client that names one as well would choose among what it is shown.
-      environment: { ...process.env, CUDA_VISIBLE_DEVICES: daemon ? undefined : uuid },
+      environment: { ...process.env, CUDA_VISIBLE_DEVICES: opened ? undefined : uuid },
       onEvent: (event) => {
         options.pool?.onEvent?.(event)
         if (event.kind !== 'ended')
@@ -70,24 +73,31 @@ export async function openReal(options: RealBackendOptions): Promise<Backend> {
       },
     })
   }
-  const tenants = new MpsTenants({ daemon: mps ? new MpsDaemon() : null, deviceUuid: uuid, makePool })
+  const tenants = new MpsTenants({
+    openMps: mps ? () => openMps(gpu, new MpsDaemon({ board: uuid, device: gpu.device }), onMessage) : null,
+    makePool,
+  })
   return {
     kind: 'nvml',
-    description: `${gpu.spec.name} (board ${index}, ${uuid}), ${mps ? 'MPS' : 'without MPS'}, ${worker.name}, real time`,
+    description: `${gpu.spec.name} (board ${index}, ${uuid}), ${mps ? 'MPS' : 'without MPS'}, ${worker.name}, real time, ${way(gpu.access)}`,
     inputs: `${worker.name}, ${images.description}, ${mps ? 'MPS' : 'without MPS'}`,
     gpu,
     tenants,
+    occupancy: () => realOccupancy(gpu, tenants),
     clock: systemClock,
     livesInProcess: false,
     close: () => tenants.close(),
   }
 }
 
+function way({ kind, reason }: NvmlGpu['access']): string {
+  return kind === 'service' ? 'changed through the node service' : `changed by this program (${reason})`
+}
+
 function workerKind(name: string): WorkerKind {
   if (name === 'torch') return torchWorker()
   if (name === 'onnx') return onnxWorker()
-  const [program, ...args] = name.split(/\s+/).filter((word) => word !== '')
-  return commandWorker([program ?? name, ...args])
+  return commandWorker(workerWords(name))
 }
 
 /**

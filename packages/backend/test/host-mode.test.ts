@@ -1,9 +1,9 @@
 import { execFile, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { parseTraceCsv } from '@pctodl/platform'
+import { parseTraceCsv } from '@pctodl/platform/trace-csv'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buildPrograms, missingCompiler, quickStart, startHost } from '../../gpu-sim/test/host/built-host.js'
 import { bundleHostWorker } from './bundle-host-worker.js'
@@ -18,13 +18,25 @@ describe.skipIf(missingCompiler)(
     let programs: Awaited<ReturnType<typeof buildPrograms>>
     let host: Awaited<ReturnType<typeof startHost>>
     let environment: NodeJS.ProcessEnv
+    const planFile = path.join(scratch, 'plan.json')
+    const profile = (args: readonly string[], env = environment) =>
+      run(process.execPath, [path.join(carried, 'programs', 'pctodl-profile.js'), ...args], env)
+
+    /** What became of the rows of a profile without one good row: it says so by its exit code, too. */
+    const statuses = async (args: readonly string[], env = environment): Promise<object> => {
+      const said = await profile(args, env).then(
+        () => 'it ended with 0',
+        (error: Error) => error.message,
+      )
+      return JSON.parse(/^ {2}"byStatus": (\{[^}]*\})/m.exec(said)?.[1] ?? `"${said.slice(0, 500)}"`)
+    }
 
     beforeAll(async () => {
       programs = await buildPrograms()
       await bundleHostWorker(scratch)
       const pack = path.join(root, 'evidence/real-gpu/pack.mjs')
       await run(process.execPath, [pack, carried, '--without-node'], process.env)
-      host = await startHost(programs.programs, quickStart('A100'))
+      host = await startHost(programs.programs, { ...quickStart('A100'), gpus: 2 })
       environment = {
         ...host.env,
         PCTODL_MPS_DIR: path.join(scratch, 'mps'),
@@ -37,10 +49,12 @@ describe.skipIf(missingCompiler)(
     afterAll(() => {
       host?.host.close()
       programs?.remove()
-      rmSync(scratch, { recursive: true, force: true })
+      rmSync(scratch, { recursive: true, force: true, maxRetries: 5 })
     })
 
-    it('is profiled by the script for real boards, clocks left alone, after a run that was killed', async () => {
+    it('is profiled by the script for real boards, clocks left alone, after a run that was killed', {
+      timeout: 300_000,
+    }, async () => {
       const matrix = path.join(scratch, 'matrix.json')
       writeFileSync(matrix, JSON.stringify({ stressMatrix: [{ mpsPct: 10, taskCounts: [2], batches: [8] }] }))
       const folder = path.join(scratch, 'traces')
@@ -48,7 +62,9 @@ describe.skipIf(missingCompiler)(
       const env = { ...environment, PCTODL_MATRIX: matrix }
       // The daemon runs by then, and has no clients yet.
       await killOnce(script, [folder, 'resnet50'], env, /^tenants: /m)
-      const daemon = path.join(scratch, 'mps', 'pipe', 'nvidia-cuda-mps-control.pid')
+      const [board, ...otherBoards] = readdirSync(path.join(scratch, 'mps')).filter((name) => name.startsWith('GPU-'))
+      expect(otherBoards).toEqual([])
+      const daemon = path.join(scratch, 'mps', board!, 'pipe', 'nvidia-cuda-mps-control.pid')
       expect(existsSync(daemon)).toBe(true)
       const { stderr } = await run(script, [folder, 'resnet50'], env)
       expect(stderr).toMatch(/NVIDIA A100-PCIE-40GB \(board 0, GPU-.*\), MPS, .*host-worker\.cjs, real time/)
@@ -69,9 +85,6 @@ describe.skipIf(missingCompiler)(
 
     it('is profiled under a lease at a locked clock, and put back', async () => {
       const out = path.join(scratch, 'single.csv')
-      const planFile = path.join(scratch, 'plan.json')
-      const profile = (args: readonly string[]) =>
-        run(process.execPath, [path.join(carried, 'programs', 'pctodl-profile.js'), ...args], environment)
       const single = ['--single', '--models', 'mobilenet_v2', '--p', '40', '--b', '16', '--f', '810']
       await profile(['--backend', 'auto', ...single, '--dry-run', '--write-plan', planFile])
       const plan = JSON.parse(readFileSync(planFile, 'utf8'))
@@ -84,22 +97,31 @@ describe.skipIf(missingCompiler)(
       })
       writeFileSync(planFile, JSON.stringify(plan))
       const worker = environment['PCTODL_WORKER']!
-      const { stdout } = await profile([
-        '--backend',
-        'auto',
-        '--worker',
-        worker,
-        '--plan',
-        planFile,
-        '--out',
-        out,
-        '--json',
-      ])
+      const real = ['--backend', 'auto', '--worker', worker, '--plan', planFile, '--json']
+      const { stdout } = await profile([...real, '--out', out])
       expect(JSON.parse(stdout)).toMatchObject({ rows: 1, byStatus: { ok: 1 } })
       const [row] = parseTraceCsv(readFileSync(out, 'utf8'))
       expect(row).toMatchObject({ targetSmClockMhz: 810, smClockMhz: 810 })
       expect(host.host.gpus[0]!.truth().smClockMhz).not.toBe(810)
-    })
+
+      // Somebody else comes to the board: a process that none of ours has started, and that is no client of our daemon.
+      const stray = ['tenant', '--network', 'vgg19', '--batch', '16']
+      const words = ['-c', '"$@" > /dev/null 2>&1 & echo $!', 'sh', process.execPath, programs.cli, ...stray]
+      const pid = Number((await run('sh', words, environment)).stdout)
+      const listed = async () =>
+        (await run('nvidia-smi', ['--query-compute-apps=pid', '--format=csv,noheader'], environment)).stdout
+      try {
+        while (!(await listed()).includes(String(pid))) await new Promise((resolve) => setTimeout(resolve, 50))
+        expect(await statuses([...real, '--out', path.join(scratch, 'foreign.csv')])).toEqual({ foreign: 1 })
+      } finally {
+        process.kill(pid, 'SIGKILL')
+      }
+      while ((await listed()).includes(String(pid))) await new Promise((resolve) => setTimeout(resolve, 50))
+
+      // And tenants that go to another board than the one whose watts are measured.
+      const elsewhere = [...real, '--no-mps', '--out', path.join(scratch, 'elsewhere.csv')]
+      expect(await statuses(elsewhere, { ...environment, PCTODL_TEST_GPU: '1' })).toEqual({ 'wrong-device': 1 })
+    }, 300_000)
 
     it('is detected', async () => {
       const loader = pathToFileURL(path.join(root, 'node_modules/tsx/dist/loader.mjs')).href
@@ -108,15 +130,18 @@ describe.skipIf(missingCompiler)(
       const { stdout } = await run(process.execPath, args, environment)
       const smi = await run('nvidia-smi', ['--query-gpu=uuid', '--format=csv,noheader'], environment)
       expect(JSON.parse(stdout)).toEqual({
-        gpus: [{ index: 0, name: 'NVIDIA A100-PCIE-40GB', uuid: smi.stdout.trim(), key: 'A100' }],
+        gpus: smi.stdout
+          .trim()
+          .split('\n')
+          .map((uuid, index) => ({ index, name: 'NVIDIA A100-PCIE-40GB', uuid, key: 'A100' })),
         notes: [],
       })
     })
 
     it('says that a board is not there, and simulates nothing that was not named', async () => {
-      const profile = path.join(carried, 'programs', 'pctodl-profile.js')
+      const program = path.join(carried, 'programs', 'pctodl-profile.js')
       const dry = (gpu: string, backend: string, env = environment) =>
-        run(process.execPath, [profile, '--single', '--gpu', gpu, '--backend', backend, '--dry-run'], env)
+        run(process.execPath, [program, '--single', '--gpu', gpu, '--backend', backend, '--dry-run'], env)
       await expect(dry('3080Ti', 'nvml')).rejects.toThrow(
         /no NVIDIA GeForce RTX 3080 Ti is in this machine \(there: 0: NVIDIA A100/,
       )

@@ -40,7 +40,8 @@ async function work(start: { model: string; batchSize: number; mpsPercent: numbe
     pid: process.pid,
     uid: process.getuid?.() ?? 0,
     name: start.model,
-    gpu: '0',
+    // A worker that is set up wrong goes to another board than it is told.
+    gpu: process.env['PCTODL_TEST_GPU'] ?? '0',
     pipeDirectory: process.env['CUDA_MPS_PIPE_DIRECTORY'],
     tenant: { ...start, mpsPercent: Number(process.env['CUDA_MPS_ACTIVE_THREAD_PERCENTAGE'] ?? 100) },
   })

@@ -1,7 +1,9 @@
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { type Job, type JobOutcome, LocalExecutor } from '@pctodl/job-array'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { squares } from '../examples/squares.js'
 
 const node = (script: string, ...args: string[]) => [process.execPath, '-e', script, ...args] as const
@@ -27,10 +29,17 @@ describe('jobs on this machine', () => {
   it('never run more at a time than allowed', async () => {
     let running = 0
     let most = 0
-    const jobs: Job[] = Array.from({ length: 6 }, (_, i) => ({
-      id: String(i),
-      command: node("console.log('begin'); setTimeout(() => console.log('end'), 100)"),
-    }))
+    const started = mkdtempSync(path.join(tmpdir(), 'pctodl-jobs-'))
+    onTestFinished(() => rmSync(started, { recursive: true, force: true, maxRetries: 5 }))
+    // None ends before a second one has begun, however slowly processes start here.
+    const program = `console.log('begin')
+      require('node:fs').writeFileSync(${JSON.stringify(started)} + '/' + process.pid, '')
+      const others = setInterval(() => {
+        if (require('node:fs').readdirSync(${JSON.stringify(started)}).length < 2) return
+        clearInterval(others)
+        setTimeout(() => console.log('end'), 300)
+      }, 20)`
+    const jobs: Job[] = Array.from({ length: 6 }, (_, i) => ({ id: String(i), command: node(program) }))
     await new LocalExecutor({ concurrency: 2 }).run(jobs, {
       onLine: (_id, line) => {
         running += line === 'begin' ? 1 : -1

@@ -27,7 +27,7 @@ function onPath(program: string): boolean {
  */
 export class OneNodeSlurm {
   readonly #folder = mkdtempSync(path.join(tmpdir(), 'one-node-slurm-'))
-  readonly configurationFile = path.join(this.#folder, 'slurm.conf')
+  readonly configurationFile: string = path.join(this.#folder, 'slurm.conf')
 
   async up(): Promise<void> {
     const inFolder = (...parts: string[]) => path.join(this.#folder, ...parts)
@@ -98,7 +98,7 @@ export class OneNodeSlurm {
       process.kill(pid, 'SIGTERM')
       for (let attempt = 0; attempt < 50 && isAlive(pid); attempt++) await sleep(100)
     }
-    rmSync(this.#folder, { recursive: true, force: true })
+    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5 })
   }
 
   #nodeState(): string {

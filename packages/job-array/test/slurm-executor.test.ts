@@ -48,7 +48,7 @@ describe.skipIf(hindrance)(`on a real one-node Slurm${hindrance ? ` (skipped: ${
     folder = mkdtempSync(path.join(tmpdir(), 'slurm jobs '))
   })
 
-  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+  afterEach(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 
   const node = (script: string, ...args: string[]) => [process.execPath, '-e', script, ...args] as const
 
@@ -121,6 +121,6 @@ it('says where to run it when there is no Slurm', async () => {
     await expect(executor.run([{ id: 'a', command: ['true'] }])).rejects.toThrow(/sbatch .*not found.*login node/)
   } finally {
     process.env['PATH'] = PATH
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   }
 })

@@ -108,7 +108,8 @@ async function measure(
     files,
   })
   stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : report.text)
-  return rows.every((row) => row.status === 'crashed' || row.status === 'no-telemetry') ? 1 : 0
+  // What does not fit is a finding; anything else without a measurement is none.
+  return rows.every((row) => row.failed && row.status !== 'out-of-memory') ? 1 : 0
 }
 
 /** Options that mean something on a real board only are refused on a simulated one, not passed over. */

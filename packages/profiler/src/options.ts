@@ -2,17 +2,23 @@ import { readFileSync } from 'node:fs'
 import { type BackendKind, backendKinds } from '@pctodl/backend'
 import {
   asUsage,
+  type ExecutorOptions,
   integerFrom,
   listOf,
   newCommand,
   numberBetween,
+  type OptionAliases,
   oneOf,
   parseCommand,
   positiveNumber,
+  type SlurmOptions,
+  slurmOptions,
   type Terminal,
   UsageError,
+  withExecutorOptions,
 } from '@pctodl/command-line'
 import { networkName, networkNames } from '@pctodl/platform'
+import { version } from '../package.json'
 import type { MeasureOptions } from './plan/profile-plan.js'
 
 /** Sweeps that one call can ask for, by upstream's names where upstream has them. */
@@ -52,23 +58,16 @@ export interface ProfileOptions {
 export interface SpreadOptions {
   readonly pieces: number
   /** Undefined for processes on this machine. */
-  readonly slurm:
-    | {
-        readonly gres?: string
-        readonly partition?: string
-        readonly account?: string
-        readonly sbatchArguments: readonly string[]
-      }
-    | undefined
+  readonly slurm: SlurmOptions | undefined
 }
 
-interface RawOptions {
+interface RawOptions extends ExecutorOptions {
   readonly backend: BackendKind
   readonly gpu?: string
   readonly seed: number
   readonly dataset?: string
   readonly worker?: string
-  readonly models?: string[]
+  readonly model?: string[]
   readonly single?: boolean
   readonly static?: boolean
   readonly sweep?: boolean
@@ -76,10 +75,10 @@ interface RawOptions {
   readonly stress?: boolean
   readonly clocks?: boolean
   readonly mixes?: number
-  readonly p?: number[]
-  readonly b?: number[]
-  readonly f?: number
-  readonly memFreq?: number[]
+  readonly shares?: number[]
+  readonly batches?: number[]
+  readonly smClock?: number
+  readonly memClock?: number[]
   readonly fStart?: number
   readonly fEnd?: number
   readonly fStep?: number
@@ -98,12 +97,14 @@ interface RawOptions {
   readonly plot?: boolean
   readonly json?: boolean
   readonly jobs: number
-  readonly executor: 'local' | 'slurm'
-  readonly slurmElements: number
-  readonly slurmGres?: string
-  readonly slurmPartition?: string
-  readonly slurmAccount?: string
-  readonly slurmArgument?: string[]
+}
+
+const upstreamsSpelling: OptionAliases = {
+  '--models': '--model',
+  '--p': '--shares',
+  '--b': '--batches',
+  '--f': '--sm-clock',
+  '--mem-freq': '--mem-clock',
 }
 
 /** @throws UsageError for anything that a user could have typed wrong */
@@ -111,15 +112,16 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
   const command = newCommand(
     {
       name: 'pctodl-profile',
+      version,
       description:
         'Measure throughput and power of inference processes on a board over shares, batch sizes and clocks, and write a trace.',
-      example: 'pctodl-profile --gpu 3080Ti --models resnet50 --stress --clocks --out traces/3080Ti.csv',
+      example: 'pctodl-profile --gpu 3080Ti --model resnet50 --stress --clocks --out traces/3080Ti.csv',
     },
     terminal,
   )
     .option('--backend <kind>', `${backendKinds.join(', ')}: simulated or real board`, oneOf(...backendKinds), 'auto')
     .option('--gpu <board>', 'index of a real board (default 0); name of a simulated one, such as 3080Ti or A100')
-    .option('--models <names...>', `networks (default: all of ${networkNames.join(' ')})`, listOf(String))
+    .option('--model <names...>', `networks (default: all of ${networkNames.join(' ')})`, listOf(String))
     .option('--dataset <folder>', 'folder of images (Tiny ImageNet, Caltech-256 ...); default: synthetic images')
     .option(
       '--worker <kind>',
@@ -128,14 +130,18 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     .option('--stress', 'the grid of 263 cells per network, clock left alone (default)')
     .option('--clocks', 'nine configurations per network at SM clocks in steps')
     .option('--mixes <n>', 'n mixes of unlike tenants drawn over shares, batches, clocks and networks', integerFrom(1))
-    .option('--single', 'one configuration: --p, --b, --f')
-    .option('--sweep', 'one configuration at SM clocks in steps: --p, --b')
+    .option('--single', 'one configuration: --shares, --batches, --sm-clock')
+    .option('--sweep', 'one configuration at SM clocks in steps: --shares, --batches')
     .option('--profile-freq-scaling', 'one process with the whole board, batch 128, at SM clocks in steps')
-    .option('--static', 'power without work; at --f, or at SM clocks in steps')
-    .option('--p <shares...>', 'MPS shares of the tenants, percent (default 100)', listOf(numberIn('--p', 100)))
-    .option('--b <sizes...>', 'their batch sizes (default 8)', listOf(integerFrom(1)))
-    .option('--f <MHz>', 'SM clock of --single and --static (default: left alone)', positiveNumber('MHz'))
-    .option('--mem-freq <MHz...>', 'memory clocks (default: the highest)', listOf(positiveNumber('MHz')))
+    .option('--static', 'power without work; at --sm-clock, or at SM clocks in steps')
+    .option(
+      '--shares <percent...>',
+      'MPS shares of the tenants, percent (default 100)',
+      listOf(numberIn('--shares', 100)),
+    )
+    .option('--batches <samples...>', 'their batch sizes (default 8)', listOf(integerFrom(1)))
+    .option('--sm-clock <MHz>', 'SM clock of --single and --static (default: left alone)', positiveNumber('MHz'))
+    .option('--mem-clock <MHz...>', 'memory clocks (default: the highest)', listOf(positiveNumber('MHz')))
     .option('--f-start <MHz>', 'first SM clock of a sweep (default: the lowest)', positiveNumber('MHz'))
     .option('--f-end <MHz>', 'last SM clock of a sweep (default: the highest)', positiveNumber('MHz'))
     .option('--f-step <MHz>', 'step between them (default 150)', positiveNumber('MHz'))
@@ -164,20 +170,17 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     .option('--out <file>', 'trace to write (default: profile/<board>.csv)')
     .option('--resume', 'go on with the run in --out, or start it if there is none')
     .option('--jobs <n>', 'simulated board: measure in so many processes', integerFrom(1), 1)
-    .option('--executor <name>', 'local or slurm', oneOf('local', 'slurm'), 'local')
-    .option('--slurm-elements <n>', 'elements of the job array; the plan is spread over them', integerFrom(1), 8)
-    .option('--slurm-gres <gres>', 'generic resources of an element, e.g. gpu:a100:1')
-    .option('--slurm-partition <name>', 'partition')
-    .option('--slurm-account <name>', 'account')
-    .option('--slurm-argument <argument...>', 'further arguments of sbatch, e.g. --slurm-argument=--exclusive')
+  withExecutorOptions(command)
     .option('--dry-run', 'show the plan and the expected time, and measure nothing')
     .option('--plot', 'draw the trace as SVG and PNG beside it')
     .option('--json', 'print a JSON report on standard output')
-  await parseCommand(command, argv)
+  await parseCommand(command, argv, upstreamsSpelling)
   const raw = command.opts<RawOptions>()
   const modes = modesOf(raw)
-  if (raw.plan !== undefined && (modes.length > 0 || raw.models || raw.p || raw.b || raw.matrix)) {
-    throw new UsageError('--plan says what is measured; give it without --models, --p, --b, --matrix or a sweep')
+  if (raw.plan !== undefined && (modes.length > 0 || raw.model || raw.shares || raw.batches || raw.matrix)) {
+    throw new UsageError(
+      '--plan says what is measured; give it without --model, --shares, --batches, --matrix or a sweep',
+    )
   }
   return asUsage(() => ({
     backend: raw.backend,
@@ -186,10 +189,10 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     dataset: raw.dataset,
     worker: raw.worker,
     modes: modes.length > 0 ? modes : ['stress'],
-    models: (raw.models ?? networkNames).map((name) => (raw.worker === undefined ? networkName(name) : name)),
-    ...perTenant(raw.p ?? [100], raw.b ?? [8]),
-    smClockMhz: raw.f,
-    memClocksMhz: raw.memFreq,
+    models: (raw.model ?? networkNames).map((name) => (raw.worker === undefined ? networkName(name) : name)),
+    ...perTenant(raw.shares ?? [100], raw.batches ?? [8]),
+    smClockMhz: raw.smClock,
+    memClocksMhz: raw.memClock,
     clockRange: {
       ...(raw.fStart === undefined ? {} : { fromMhz: raw.fStart }),
       ...(raw.fEnd === undefined ? {} : { toMhz: raw.fEnd }),
@@ -217,16 +220,9 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
 }
 
 function spreadOf(raw: RawOptions): SpreadOptions | undefined {
-  if (raw.executor === 'local') return raw.jobs > 1 ? { pieces: raw.jobs, slurm: undefined } : undefined
-  return {
-    pieces: raw.slurmElements,
-    slurm: {
-      ...(raw.slurmGres === undefined ? {} : { gres: raw.slurmGres }),
-      ...(raw.slurmPartition === undefined ? {} : { partition: raw.slurmPartition }),
-      ...(raw.slurmAccount === undefined ? {} : { account: raw.slurmAccount }),
-      sbatchArguments: raw.slurmArgument ?? [],
-    },
-  }
+  const slurm = slurmOptions(raw)
+  if (slurm) return { pieces: slurm.elements, slurm }
+  return raw.jobs > 1 ? { pieces: raw.jobs, slurm } : undefined
 }
 
 function modesOf(raw: RawOptions): Mode[] {
@@ -256,11 +252,11 @@ function perTenant(p: readonly number[], b: readonly number[]): Pick<ProfileOpti
   const batches = spread(b)
   if (shares.length !== batches.length) {
     throw new UsageError(
-      `--p has ${p.length} values and --b ${b.length}; give as many, or a single one for all tenants`,
+      `--shares has ${p.length} values and --batches ${b.length}; give as many, or a single one for all tenants`,
     )
   }
   const sum = shares.reduce((total, share) => total + share, 0)
-  if (sum > 100) throw new UsageError(`--p sums to ${sum} %, at most 100 are there`)
+  if (sum > 100) throw new UsageError(`--shares sum to ${sum} %, at most 100 are there`)
   return { shares, batches }
 }
 

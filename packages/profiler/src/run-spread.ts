@@ -32,7 +32,7 @@ export async function runSpread(
   terminal: Terminal,
 ): Promise<SpreadRun> {
   const folder = path.resolve(`${out}.pieces`)
-  if (!options.resume) rmSync(folder, { recursive: true, force: true })
+  if (!options.resume) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   mkdirSync(folder, { recursive: true })
   const pieces = cutPlan(plan, options.spread.pieces).map((piece, i) => ({
     ...piece,
@@ -71,7 +71,7 @@ export async function runSpread(
     readTrace(pieceOut).map((row) => ({ ...row, row: row.row + offset })),
   )
   const boards = pieces.map(({ out: pieceOut }) => readManifest(traceFiles(pieceOut).manifest)!.board)
-  rmSync(folder, { recursive: true, force: true })
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   return { rows, boards: boards.filter(({ uuid }, i) => boards.findIndex((board) => board.uuid === uuid) === i) }
 }
 
@@ -87,7 +87,8 @@ export function cutPlan(plan: ProfilePlan, pieces: number): { readonly plan: Pro
 
 function executorOf({ pieces, slurm }: SpreadOptions, workDir: string): JobExecutor {
   if (!slurm) return new LocalExecutor({ concurrency: pieces })
-  return new SlurmExecutor({ ...slurm, workDir, name: 'pctodl-profile' })
+  const { elements: _, ...site } = slurm
+  return new SlurmExecutor({ ...site, workDir, name: 'pctodl-profile' })
 }
 
 /** This very program; it lies at the same place beside `src` and `dist`. */

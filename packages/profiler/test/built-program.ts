@@ -26,6 +26,6 @@ export async function buildProgram(): Promise<{ readonly program: string; remove
   })
   return {
     program: path.join(folder, 'pctodl-profile.cjs'),
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }),
   }
 }

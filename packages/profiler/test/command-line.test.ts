@@ -1,13 +1,13 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { parseTraceCsv } from '@pctodl/platform'
+import { parseTraceCsv } from '@pctodl/platform/trace-csv'
 import { parseProfileCsv, parseStaticCsv } from '@pctodl/profiler'
 import { afterAll, describe, expect, it } from 'vitest'
 import { call } from './call.js'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-profile-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 const at = (name: string) => path.join(folder, name)
 const read = (name: string) => readFileSync(at(name), 'utf8')
 const a100 = ['--backend', 'sim', '--gpu', 'A100']
@@ -116,8 +116,8 @@ describe('pctodl-profile', () => {
 
   it.each([
     [['--backend', 'sim'], /--backend sim needs --gpu/],
-    [[...a100, '--single', '--p', '60', '60'], /--p sums to 120 %/],
-    [[...a100, '--single', '--p', '20', '20', '20', '--b', '8', '16'], /--p has 3 values and --b 2/],
+    [[...a100, '--single', '--p', '60', '60'], /--shares sum to 120 %/],
+    [[...a100, '--single', '--p', '20', '20', '20', '--b', '8', '16'], /--shares has 3 values and --batches 2/],
     [[...a100, '--single', '--p', '0'], /a share of 0 % runs nothing/],
     [[...a100, '--models', 'resnet51'], /unknown network 'resnet51'; known: /],
     [[...a100, '--worker', 'torch'], /--worker is for a real board/],

@@ -1,4 +1,3 @@
-import { existsSync, readFileSync } from 'node:fs'
 import { findGpuSpec, smClocksAt } from '@pctodl/platform'
 import {
   anchorGrid,
@@ -14,12 +13,12 @@ import {
   parseMatrix,
   parsePlan,
 } from '@pctodl/profiler'
+import { goldenJson } from '@pctodl/reference-data'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
 const a100 = findGpuSpec('A100')
 const rtx3080Ti = findGpuSpec('3080Ti')
-const matrix = new URL('../../../../shared/data/profiler_matrix.json', import.meta.url)
 const canonical = (rows: readonly PlannedRow[]) => rows.map((row) => JSON.stringify(row)).sort()
 
 describe('the anchor grid', () => {
@@ -32,8 +31,8 @@ describe('the anchor grid', () => {
       expect(tenants.reduce((sum, tenant) => sum + tenant.mpsPercent, 0)).toBeLessThanOrEqual(100)
   })
 
-  it.skipIf(!existsSync(matrix))('is the published one (needs ../shared/data/profiler_matrix.json)', () => {
-    expect(parseMatrix(JSON.parse(readFileSync(matrix, 'utf8')), 'matrix')).toEqual(anchorGrid)
+  it('is the published one', () => {
+    expect(parseMatrix(goldenJson('pctodl/profiler_matrix.json'), 'matrix')).toEqual(anchorGrid)
   })
 
   it('can be another, without the cells that do not fit', () => {

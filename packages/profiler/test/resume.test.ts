@@ -2,12 +2,12 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { openSimulated } from '@pctodl/backend'
-import { SeededRandom } from '@pctodl/platform'
+import { SeededRandom } from '@pctodl/numerics'
 import { type Manifest, makePlan, parseProfileCsv, runPlan, TraceStore } from '@pctodl/profiler'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-resume-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 
 const spec = openSimulated({ gpu: 'A100' }).gpu.spec
 const plan = makePlan(spec, {

@@ -66,6 +66,43 @@ describe('runPlan', () => {
     expect(rows[0]!.message).toContain('tenant 1 (resnet50, 25 %, batch 16)')
   })
 
+  it.each([
+    ['while it settles', { atMs: 4000 }],
+    ['in the midst of its window', { atMs: 9000, durationMs: 2500 }],
+  ])('marks a tenant that hangs %s, whatever the board draws', async (_, when) => {
+    const { rows } = await profile(
+      'A100',
+      {
+        single: { tenants: [quarter, quarter], smClockMhz: null },
+        measure: { settleMostMs: 8000, windowLeastMs: 8000, windowMostMs: 8000 },
+      },
+      [{ kind: 'client-hung', tenant: 1, ...when }],
+    )
+    expect(rows[0]).toMatchObject({ status: 'stalled', failed: true })
+    expect(rows[0]!.message).toMatch(/^tenant 1 \(resnet50, 25 %, batch 16\): it completed nothing/)
+    expect(rows[0]!.throughput).toBeNaN()
+  })
+
+  it('knows no rate where counters fall, and never a negative one', async () => {
+    const profiled = board('A100')
+    const { tenants, clock } = profiled
+    // As if a worker had wrapped its counters: after 9 s they begin again.
+    const falling = {
+      apply: tenants.apply.bind(tenants),
+      stop: tenants.stop.bind(tenants),
+      counters: () =>
+        tenants
+          .counters()
+          .map((c) => (clock.now() < 9000 ? c : { ...c, samples: c.samples / 4, batches: c.batches / 4 })),
+    }
+    const single = { tenants: [quarter], smClockMhz: null }
+    const measure = { settleMostMs: 8000, windowLeastMs: 6000 }
+    const plan = makePlan(profiled.gpu.spec, { models: [], memClocksMhz: [1215], seed: 1, single, measure })
+    const rows: ProfileRow[] = []
+    await runPlan({ ...profiled, tenants: falling }, plan, { onRow: (row) => rows.push(row) })
+    expect(rows[0]).toMatchObject({ status: 'unknown', failed: true, throughput: Number.NaN })
+  })
+
   it('says that power could not be read instead of writing zero', async () => {
     const { rows } = await profile('A100', { single: { tenants: [quarter], smClockMhz: null } }, [
       { kind: 'telemetry-failing', atMs: 0 },

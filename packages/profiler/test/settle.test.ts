@@ -1,4 +1,4 @@
-import { SeededRandom } from '@pctodl/platform'
+import { SeededRandom } from '@pctodl/numerics'
 import { defaultMeasure, isSettled, windowErrors } from '@pctodl/profiler'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'

@@ -8,7 +8,7 @@ import { cutPlan } from '../src/run-spread.js'
 import { call } from './call.js'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-profile-spread-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 const at = (name: string) => path.join(folder, name)
 const sweep = '--backend sim --gpu A100 --models vgg19 --sweep --p 50 50 --f-start 300 --f-end 1300 --f-step 200'.split(
   ' ',

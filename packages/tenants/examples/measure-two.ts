@@ -1,7 +1,10 @@
-import { assertRunning, InferencePool, onnxWorker, syntheticImages } from '@pctodl/tenants'
+import { assertRunning, InferencePool, onnxWorker, syntheticImages, type WorkerKind } from '@pctodl/tenants'
 
 /** Two networks on one machine, and what each of them gets done meanwhile. */
-export async function measureTwo(cacheFolder: string, worker = onnxWorker({ device: 'cpu' })): Promise<string[]> {
+export async function measureTwo(
+  cacheFolder: string,
+  worker: WorkerKind = onnxWorker({ device: 'cpu' }),
+): Promise<string[]> {
   const images = await syntheticImages({ folder: cacheFolder })
   const pool = new InferencePool({ worker, images })
   try {
@@ -13,7 +16,7 @@ export async function measureTwo(cacheFolder: string, worker = onnxWorker({ devi
     const { tenants } = await pool.measure(3000)
     return tenants.map(
       ({ tenant, throughput, latencyP95Ms }) =>
-        `${tenant.model}: ${throughput.toFixed(1)} samples/s, 95 % of the batches within ${latencyP95Ms.toFixed(0)} ms`,
+        `${tenant.model}: ${throughput?.toFixed(1) ?? 'unknown'} samples/s, 95 % of the batches within ${latencyP95Ms.toFixed(0)} ms`,
     )
   } finally {
     await pool.stop()

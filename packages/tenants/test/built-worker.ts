@@ -25,6 +25,6 @@ export async function buildWorker(): Promise<{ readonly program: string; remove(
   })
   return {
     program: path.join(folder, 'onnx-worker.mjs'),
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }),
   }
 }

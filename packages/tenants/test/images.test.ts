@@ -6,7 +6,7 @@ import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const scratch = mkdtempSync(path.join(tmpdir(), 'pctodl-images-'))
-afterAll(() => rmSync(scratch, { recursive: true, force: true }))
+afterAll(() => rmSync(scratch, { recursive: true, force: true, maxRetries: 5 }))
 const PLANE = 224 * 224
 
 function momentsOf(pixels: Float32Array): { mean: number; deviation: number } {

@@ -8,7 +8,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { eventually, isAlive } from './eventually.js'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-orphans-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 const packageFolder = path.resolve(import.meta.dirname, '..')
 const hasSetpriv = spawnSync('setpriv', ['--pdeathsig', 'KILL', '--', 'true']).status === 0
 

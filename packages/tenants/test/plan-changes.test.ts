@@ -44,4 +44,55 @@ describe('planChanges', () => {
       }),
     )
   })
+
+  const of = (model: string, ...shares: readonly number[]): Tenant[] =>
+    shares.map((mpsPercent) => ({ model, mpsPercent, batchSize: 1 }))
+
+  it('restarts the largest as the largest, so that few shares move', () => {
+    expect(planChanges(of('a', 10, 50, 30), of('b', 40, 20, 25))).toEqual({
+      kept: [],
+      removed: [],
+      shrinking: [
+        { from: 1, to: 0 },
+        { from: 2, to: 2 },
+      ],
+      growing: [{ from: 0, to: 1 }],
+      added: [],
+    })
+  })
+
+  it('lets the smallest go, or start without a predecessor, where the numbers differ', () => {
+    expect(planChanges(of('a', 10, 50, 30), of('b', 20))).toMatchObject({
+      shrinking: [{ from: 1, to: 0 }],
+      removed: [2, 0],
+    })
+    expect(planChanges(of('a', 20), of('b', 10, 50, 30))).toMatchObject({
+      growing: [{ from: 0, to: 1 }],
+      added: [2, 0],
+    })
+  })
+
+  it('pairs equal shares in their order', () => {
+    expect(planChanges(of('a', 30, 30, 30), of('b', 30, 30, 30)).shrinking).toEqual(
+      [0, 1, 2].map((i) => ({ from: i, to: i })),
+    )
+  })
+
+  it('never needs more shares on the way than before or after, where what shrinks or goes comes first', () => {
+    fc.assert(
+      fc.property(tenants, tenants, (running, wanted) => {
+        const { removed, shrinking, growing, added } = planChanges(running, wanted)
+        const sum = (some: readonly Tenant[]) => some.reduce((total, { mpsPercent }) => total + mpsPercent, 0)
+        const most = Math.max(sum(running), sum(wanted))
+        let used = sum(running)
+        for (const from of removed) used -= running[from]!.mpsPercent
+        for (const { from, to } of [...shrinking, ...growing]) {
+          used += wanted[to]!.mpsPercent - running[from]!.mpsPercent
+          expect(used).toBeLessThanOrEqual(most)
+        }
+        for (const to of added) used += wanted[to]!.mpsPercent
+        expect(used).toBe(sum(wanted))
+      }),
+    )
+  })
 })

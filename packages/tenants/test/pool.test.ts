@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -12,7 +12,7 @@ const images = await syntheticImages({ folder, count: 1 })
 const program = path.resolve(import.meta.dirname, 'scripted-worker.mjs')
 const pools: InferencePool[] = []
 afterEach(() => Promise.all(pools.splice(0).map((pool) => pool.stop())))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 
 const tenant = (model: string, mpsPercent: number, batchSize = 2): Tenant => ({ model, mpsPercent, batchSize })
 
@@ -28,9 +28,26 @@ function poolOf(
   return { pool, events }
 }
 
-/** What a worker counted itself. */
+/** What a worker counted itself; one that ended before its first batch has written nothing. */
 function ownCount(logFile: string | null): { samples: number; batches: number } {
+  if (!existsSync(logFile!)) return { samples: 0, batches: 0 }
   return JSON.parse(readFileSync(logFile!, 'utf8').trim().split('\n').at(-1)!)
+}
+
+/**
+ * The pool has counted what each worker that is gone counted itself. A worker reports first and writes its log then: one that
+ * was killed between the two has reported a batch that is not in its log.
+ */
+function expectOwnCounts(pool: InferencePool): void {
+  for (const { counters, logFile, failure = '', id } of pool.ended()) {
+    const own = ownCount(logFile)
+    const unwritten = counters.batches - own.batches
+    const killed = /SIGKILL|hung|not waited for/.test(failure)
+    expect(killed ? [0, 1] : [0], `batches that worker ${id} reported and did not write (${failure})`).toContain(
+      unwritten,
+    )
+    expect(counters.samples - own.samples).toBe(unwritten * counters.tenant.batchSize)
+  }
 }
 
 describe('InferencePool', () => {
@@ -38,13 +55,13 @@ describe('InferencePool', () => {
     const { pool } = poolOf({ perSampleMs: 5 })
     await pool.apply([tenant('a', 50, 4), tenant('b', 25, 2)])
     const window = await pool.measure(1000)
-    expect(window.throughput).toBeCloseTo(window.tenants[0]!.throughput + window.tenants[1]!.throughput, 9)
+    expect(window.throughput).toBeCloseTo(window.tenants[0]!.throughput! + window.tenants[1]!.throughput!, 9)
     for (const { throughput, samples, batches, latencyMeanMs, latencyP50Ms, disturbance, tenant } of window.tenants) {
       expect(disturbance).toBeUndefined()
       expect(samples).toBe(batches * tenant.batchSize)
       // Little's law with one batch in flight.
-      expect((throughput * latencyMeanMs) / (1000 * tenant.batchSize)).toBeGreaterThan(0.8)
-      expect((throughput * latencyMeanMs) / (1000 * tenant.batchSize)).toBeLessThanOrEqual(1.0001)
+      expect((throughput! * latencyMeanMs) / (1000 * tenant.batchSize)).toBeGreaterThan(0.8)
+      expect((throughput! * latencyMeanMs) / (1000 * tenant.batchSize)).toBeLessThanOrEqual(1.0001)
       expect(latencyP50Ms).toBeGreaterThanOrEqual(0.99 * 5 * tenant.batchSize)
     }
   })
@@ -117,7 +134,7 @@ describe('InferencePool', () => {
     await eventually(() => waits().length >= 3, 'it dies three times')
     expect(waits().slice(0, 3)).toEqual(['in 100 ms', 'in 200 ms', 'in 400 ms'])
     await pool.stop()
-    for (const { counters, logFile } of pool.ended()) expect(counters).toMatchObject(ownCount(logFile))
+    expectOwnCounts(pool)
   })
 
   it.each([
@@ -129,11 +146,11 @@ describe('InferencePool', () => {
     await eventually(() => pool.counters()[0]!.batches > 3, 'it works')
     const pid = pool.pids()[0]!
     process.kill(pid, signal)
-    await eventually(() => pool.ended().length === 1, 'the pool notices', 5000)
+    await eventually(() => pool.ended().length === 1, 'the pool notices')
     expect(pool.ended()[0]).toMatchObject({ pid, failure: expect.stringMatching(reason) })
     await eventually(() => pool.counters().every(({ state }) => state === 'running'), 'it is started again')
     await pool.stop()
-    for (const { counters, logFile } of pool.ended()) expect(counters).toMatchObject(ownCount(logFile))
+    expectOwnCounts(pool)
     expect(isAlive(pid)).toBe(false)
   })
 
@@ -148,7 +165,7 @@ describe('InferencePool', () => {
   })
 
   it('is stopped at any time, and leaves no process behind', async () => {
-    const { pool, events } = poolOf({ loadMs: 2000 })
+    const { pool, events } = poolOf({ loadMs: 60_000 })
     const applied = pool.apply([tenant('a', 50), tenant('b', 20)])
     const refused = expect(applied).rejects.toMatchObject({ code: 'STOPPED' })
     await pause(300)
@@ -172,6 +189,63 @@ describe('InferencePool', () => {
     await pool.apply([tenant('a', 50)])
     await eventually(() => pool.ended().length === 1, 'the pool notices')
     expect(pool.ended()[0]!.failure).toMatch(/hung: no heartbeat for \d+ ms, the process is waiting/)
+  })
+
+  it('calls a worker stalled that sends heartbeats and completes nothing, and gives it a lower bound', async () => {
+    const { pool, events } = poolOf({ perSampleMs: 5, stallAfterBatches: 100 }, { drainMs: 300 })
+    await pool.apply([tenant('a', 50, 4)])
+    await eventually(() => pool.counters()[0]!.batches > 20, 'it works')
+    const window = await pool.measure(3500)
+    const [measured] = window.tenants
+    // What it completed, over the window: not the 200 samples/s that it had while it worked.
+    expect(measured!.validity).toBe('stalled')
+    expect(window.validity).toBe('stalled')
+    expect(measured!.throughput!).toBeLessThanOrEqual((1000 * measured!.samples) / window.durationMs)
+    expect(measured!.throughput!).toBeGreaterThan((900 * measured!.samples) / window.durationMs)
+    expect(pool.counters()[0]).toMatchObject({
+      state: 'stalled',
+      failure: expect.stringMatching(/^stalled: no batch for \d{4} ms, a batch took \d+ ms before$/),
+    })
+    expect(() => assertRunning(pool)).toThrow(/a \(50 %\): stalled/)
+    expect(events.map(({ kind }) => kind)).toEqual(['started', 'stalled'])
+    const [pid] = pool.pids()
+    await pool.apply([tenant('a', 50, 4)])
+    expect(pool.pids()[0]).not.toBe(pid)
+    expect(pool.counters()[0]!.state).toBe('running')
+  })
+
+  it('marks a window in which a worker stalled and went on', async () => {
+    const { pool } = poolOf({ perSampleMs: 5, stallAfterBatches: 40, stallMs: 1800 })
+    await pool.apply([tenant('a', 50, 4)])
+    const window = await pool.measure(4000)
+    expect(pool.counters()[0]!.state).toBe('running')
+    expect(window.tenants[0]).toMatchObject({ validity: 'stalled', disturbance: expect.any(String) })
+  })
+
+  it('knows no rate where a batch is longer than the window', async () => {
+    const { pool } = poolOf({ perSampleMs: 400 })
+    await pool.apply([tenant('a', 50, 4)])
+    await eventually(() => pool.counters()[0]!.batches === 1, 'its first batch')
+    const window = await pool.measure(500)
+    expect(window).toMatchObject({ throughput: 0, validity: 'too-short' })
+    expect(window.tenants[0]).toMatchObject({
+      throughput: null,
+      disturbance: 'it completed no batch during the window',
+    })
+  })
+
+  it('ends a worker whose counters fall, and never has a negative rate', async () => {
+    const { pool } = poolOf({ perSampleMs: 5, fallAfterBatches: 60 })
+    await pool.apply([tenant('a', 50, 4)])
+    await eventually(() => pool.counters()[0]!.batches > 20, 'it works')
+    // The window in which they fall, on a busy machine not the first.
+    let window = await pool.measure(1500)
+    for (let more = 0; more < 20 && pool.ended().length === 0; more++) window = await pool.measure(1500)
+    expect(window.validity).toMatch(/failed|restarted/)
+    expect(window.throughput).toBeGreaterThanOrEqual(0)
+    expect(pool.ended()[0]!.failure).toMatch(
+      /broke the protocol: its counters fell from 240 samples in 60 batches to 4 in 1/,
+    )
   })
 
   it('ends a worker that breaks the protocol, and says how', async () => {

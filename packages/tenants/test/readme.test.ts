@@ -24,7 +24,7 @@ describe('README', () => {
       expect(lines[0]).toMatch(/^mobilenet_v2: [1-9][\d.]* samples\/s, 95 % of the batches within [1-9]\d* ms$/)
     } finally {
       remove()
-      rmSync(folder, { recursive: true, force: true })
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
     }
   }, 60_000)
 

@@ -1,6 +1,7 @@
 /**
  * A worker of the tests that speaks the protocol and needs no model: batches of a fixed time per sample. Its options say how it
- * behaves: perSampleMs, memoryBatch (largest batch that fits), dieAfterBatches, hangAfterBatches, garbage, loadMs, eventLog.
+ * behaves: perSampleMs, memoryBatch (largest batch that fits), dieAfterBatches, hangAfterBatches, stallAfterBatches
+ * and stallMs (heartbeats go on), fallAfterBatches, garbage, loadMs, eventLog.
  */
 import { appendFileSync, writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -75,7 +76,14 @@ function fits() {
 }
 
 function next() {
-  const { perSampleMs = 1, dieAfterBatches, hangAfterBatches } = start.options
+  const {
+    perSampleMs = 1,
+    dieAfterBatches,
+    hangAfterBatches,
+    stallAfterBatches,
+    stallMs,
+    fallAfterBatches,
+  } = start.options
   if (drain !== undefined) {
     report(drain)
     send({ type: 'drained', id: drain })
@@ -95,6 +103,14 @@ function next() {
     if (counters.batches === dieAfterBatches) end(3)
     if (counters.batches === hangAfterBatches) {
       silent = true
+      return
+    }
+    if (counters.batches === fallAfterBatches) {
+      counters.samples = 0
+      counters.batches = 0
+    }
+    if (counters.batches === stallAfterBatches) {
+      if (stallMs !== undefined) setTimeout(next, stallMs)
       return
     }
     next()

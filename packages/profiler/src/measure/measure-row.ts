@@ -3,7 +3,8 @@ import type { MeasureOptions, PlannedRow } from '../plan/profile-plan.js'
 import { type Observation, powerOf, slowestBatchMs } from './observation.js'
 import type { ProfileRow } from './profile-row.js'
 import type { ProfiledBoard } from './profiled-board.js'
-import { failureOf, hasFailed, isThermallySlowed, type RowFailure, statusOf } from './row-status.js'
+import { intrusionOf, nothingKnown, provenanceOf, untoldOf } from './provenance.js'
+import { doubtOf, failureOf, isThermallySlowed, type RowFailure, statusOf } from './row-status.js'
 import { isSettled, settleStretchMs } from './settle.js'
 import { windowErrors } from './standard-error.js'
 import { nothingMeasured, summarizeWindow } from './summarize-window.js'
@@ -62,6 +63,7 @@ async function measureApplied(context: RowContext, planned: PlannedRow): Promise
   const atStart = board.tenants.counters()
   const failed = (failure: RowFailure, settleMs: number, windowMs: number, memClockMhz: number | null): Outcome => ({
     ...nothingMeasured(planned, memClockMhz ?? board.gpu.spec.performanceMemClocksMhz[0]!),
+    ...nothingKnown,
     status: failure.status,
     message: failure.message,
     failed: true,
@@ -101,12 +103,17 @@ async function measureApplied(context: RowContext, planned: PlannedRow): Promise
     const message = `power could not be read in ${unread} of ${window.length} readings`
     return failed({ status: 'no-telemetry', message }, settleMs, windowMs, window.at(-1)!.telemetry.memClockMhz)
   }
+  const provenance = provenanceOf(start, window)
+  const doubt = intrusionOf([start, ...window]) ?? doubtOf(start, window)
+  if (doubt) return { ...failed(doubt, settleMs, windowMs, window.at(-1)!.telemetry.memClockMhz), ...provenance }
   const status = statusOf(settled, window)
+  const untold = untoldOf([start, ...window])
   return {
     ...summarizeWindow(planned, start, window, options.sampleMs),
-    status,
-    message: '',
-    failed: hasFailed(status),
+    ...provenance,
+    // What was measured is kept, since nothing speaks against it but that nobody can vouch for it.
+    ...(untold ?? { status, message: '' }),
+    failed: false,
     settleMs,
     windowMs,
   }
@@ -114,7 +121,9 @@ async function measureApplied(context: RowContext, planned: PlannedRow): Promise
 
 async function observe({ board, options, signal }: RowContext): Promise<Observation> {
   await board.clock.sleep(options.sampleMs, signal)
-  return { telemetry: await board.gpu.sample(), counters: board.tenants.counters() }
+  const telemetry = await board.gpu.sample()
+  const occupancy = board.occupancy?.()
+  return { telemetry, counters: board.tenants.counters(), ...(occupancy ? { occupancy } : {}) }
 }
 
 function isLongEnough(start: Observation, window: readonly Observation[], options: MeasureOptions): boolean {

@@ -1,9 +1,11 @@
-import type { Telemetry, TenantCounters } from '@pctodl/platform'
+import type { BoardOccupancy, Telemetry, TenantCounters } from '@pctodl/platform'
 
 /** What was read at one instant: the board's sensors and every tenant's counters. */
 export interface Observation {
   readonly telemetry: Telemetry
   readonly counters: readonly TenantCounters[]
+  /** Absent where nobody else can be on the board. */
+  readonly occupancy?: BoardOccupancy
 }
 
 /** Board power of an observation, W: the plain reading, as upstream's traces have it, or the instant one where that is all. */

@@ -29,6 +29,12 @@ export interface ProfileRow extends TraceRow {
   readonly latencyP50Ms: readonly number[]
   readonly latencyP95Ms: readonly number[]
   readonly latencyP99Ms: readonly number[]
+  /** Who was on the board in the window, in words, e.g. `412 python3 (ours), 77 train.py (foreign)`; empty where nobody else can be. */
+  readonly boardProcesses: string
+  /** What each tenant inferred on, as its worker says; empty where that is the simulated board. */
+  readonly devices: readonly string[]
+  /** Batches that each tenant completed in the window; empty where nothing was measured. */
+  readonly batches: readonly number[]
   /** When the row was begun, ISO 8601. */
   readonly startedAt: string
 }

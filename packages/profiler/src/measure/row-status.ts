@@ -1,8 +1,16 @@
-import type { Telemetry, TenantCounters } from '@pctodl/platform'
+import {
+  hasFallen,
+  type RateValidity,
+  stalledAfterMs,
+  type Telemetry,
+  type TenantCounters,
+  tenantRate,
+  worstValidity,
+} from '@pctodl/platform'
 import type { Observation } from './observation.js'
 
 /**
- * What became of a row. `unsettled` and `thermal` rows have values that deserve doubt; the last three have none.
+ * What became of a row. `unsettled` and `thermal` rows have values that deserve doubt; those after them have none.
  *
  * - `ok`
  * - `unsettled`: power or throughput still drifted at the limit of settling
@@ -10,14 +18,26 @@ import type { Observation } from './observation.js'
  * - `out-of-memory`: a tenant did not fit
  * - `crashed`: a tenant died, or was replaced, while it was measured
  * - `no-telemetry`: power could not be read in more than half of the window
+ * - `foreign`: a process that is not ours was on the board
+ * - `wrong-device`: a tenant did not infer on the board
+ * - `stalled`: a tenant lived and completed nothing for a part of the window
+ * - `too-short`: a tenant completed not one batch in the window
+ * - `unknown`: a counter fell or is no number: failed; or the driver did not tell who was on the board: measured, but doubtful
  */
-export const rowStatuses = ['ok', 'unsettled', 'thermal', 'out-of-memory', 'crashed', 'no-telemetry'] as const
+export const rowStatuses = [
+  'ok',
+  'unsettled',
+  'thermal',
+  'out-of-memory',
+  'crashed',
+  'no-telemetry',
+  'foreign',
+  'wrong-device',
+  'stalled',
+  'too-short',
+  'unknown',
+] as const
 export type RowStatus = (typeof rowStatuses)[number]
-
-/** Whether a row with this status has no measurements. */
-export function hasFailed(status: RowStatus): boolean {
-  return status === 'out-of-memory' || status === 'crashed' || status === 'no-telemetry'
-}
 
 export interface RowFailure {
   readonly status: RowStatus
@@ -36,9 +56,48 @@ export function failureOf(
       return { status, message: `${who}: ${failure}` }
     }
     if (id !== atStart[i]?.id) return { status: 'crashed', message: `${who}: it was restarted during the measurement` }
+    if (state === 'stalled') return { status: 'stalled', message: `${who}: ${failure}` }
     if (state !== 'running') return { status: 'crashed', message: `${who}: it is ${state}` }
   }
   return undefined
+}
+
+/**
+ * Why what the tenants completed cannot be believed, undefined where it can: the counters at the window's edges, and each
+ * reading within it against the one before.
+ *
+ * @param start the observation at its left edge
+ */
+export function doubtOf(start: Observation, window: readonly Observation[]): RowFailure | undefined {
+  const end = window.at(-1)!
+  for (const [i, after] of end.counters.entries()) {
+    const validity = worstValidity(validitiesOf(start, window, i))
+    if (validity === 'ok') continue
+    const { tenant } = after
+    const who = `tenant ${i} (${tenant.model}, ${tenant.mpsPercent} %, batch ${tenant.batchSize})`
+    if (validity === 'failed' || validity === 'restarted')
+      return { status: 'crashed', message: `${who}: it ${validity}` }
+    return { status: validity, message: `${who}: ${doubts[validity]}` }
+  }
+  return undefined
+}
+
+const doubts = {
+  stalled: 'it completed nothing for a part of the window, though it lived',
+  'too-short': 'it completed not one batch in the window',
+  unknown: 'its counters fell, or are no numbers',
+} as const
+
+function* validitiesOf(start: Observation, window: readonly Observation[], i: number): Generator<RateValidity> {
+  const end = window.at(-1)!
+  yield tenantRate(start.counters[i], end.counters[i]!, start.telemetry.timeMs, end.telemetry.timeMs).validity
+  let before = start.counters[i]!
+  for (const { counters, telemetry } of window) {
+    const now = counters[i]!
+    if (hasFallen(before, now)) yield 'unknown'
+    if (telemetry.timeMs - now.lastCompletionMs > stalledAfterMs(now)) yield 'stalled'
+    before = now
+  }
 }
 
 /** Whether heat slowed the board down. */

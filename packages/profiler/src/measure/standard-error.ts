@@ -1,3 +1,4 @@
+import { mean, sampleVariance } from '@pctodl/numerics'
 import { meanOf, type Observation, powerOf, totalRate } from './observation.js'
 
 /**
@@ -56,7 +57,5 @@ function blocksOf(window: readonly Observation[], length: number): Observation[]
 
 function relativeErrorPercent(means: readonly number[]): number {
   if (means.length < LEAST_BLOCKS) return Number.NaN
-  const mean = means.reduce((a, b) => a + b, 0) / means.length
-  const squares = means.reduce((sum, value) => sum + (value - mean) ** 2, 0)
-  return (100 * Math.sqrt(squares / (means.length - 1) / means.length)) / mean
+  return (100 * Math.sqrt(sampleVariance(means) / means.length)) / mean(means)
 }

@@ -1,4 +1,5 @@
-import { type GpuSpec, InvalidInputError, SeededRandom, seedFrom, type Tenant } from '@pctodl/platform'
+import { SeededRandom, seedFrom, shuffled } from '@pctodl/numerics'
+import { type GpuSpec, InvalidInputError, type Tenant } from '@pctodl/platform'
 import { statesAt } from './clock-sweep.js'
 import type { PlannedRow } from './profile-plan.js'
 
@@ -71,9 +72,5 @@ function sharesOf(parts: readonly number[], total: number): number[] {
 /** One value in each of `count` equal strata of [0, 1), in random order. */
 function strata(count: number, random: SeededRandom): number[] {
   const values = Array.from({ length: count }, (_, i) => (i + random.uniform()) / count)
-  for (let i = count - 1; i > 0; i--) {
-    const j = random.integer(i + 1)
-    ;[values[i], values[j]] = [values[j]!, values[i]!]
-  }
-  return values
+  return shuffled(values, random)
 }

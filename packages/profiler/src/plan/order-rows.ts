@@ -1,4 +1,4 @@
-import { SeededRandom, seedFrom } from '@pctodl/platform'
+import { SeededRandom, seedFrom, shuffled } from '@pctodl/numerics'
 import type { PlannedRow } from './profile-plan.js'
 
 /**
@@ -29,13 +29,4 @@ export function processesOf({ tenants }: PlannedRow): string {
 /** Every row so many times, each repetition a pass of its own over all rows. */
 export function repeated(rows: readonly PlannedRow[], times: number): PlannedRow[] {
   return Array.from({ length: times }, (_, repeat) => rows.map((row) => ({ ...row, repeat }))).flat()
-}
-
-function shuffled<T>(values: readonly T[], random: SeededRandom): T[] {
-  const result = [...values]
-  for (let i = result.length - 1; i > 0; i--) {
-    const j = random.integer(i + 1)
-    ;[result[i], result[j]] = [result[j]!, result[i]!]
-  }
-  return result
 }

@@ -77,7 +77,7 @@ const rowSchema = z.strictObject({
 
 const durationMs = z.number().positive()
 
-export const measureSchema = z.strictObject({
+export const measureSchema: z.ZodType<MeasureOptions> = z.strictObject({
   sampleMs: durationMs,
   settleWindowMs: durationMs,
   settleLeastMs: durationMs,

@@ -1,3 +1,4 @@
+import { upperMedian } from '@pctodl/numerics'
 import type { ProfileRow } from '../measure/profile-row.js'
 import { rowStatuses } from '../measure/row-status.js'
 import { expectedDuration } from '../plan/expected-duration.js'
@@ -32,8 +33,8 @@ export function reportOf(plan: ProfilePlan, rows: readonly ProfileRow[], facts: 
   }
   const measured = rows.filter((row) => !row.failed)
   const { upstreamMs } = expectedDuration(plan)
-  const settleMs = median(measured.map((row) => row.settleMs))
-  const windowMs = median(measured.map((row) => row.windowMs))
+  const settleMs = upperMedian(measured.map((row) => row.settleMs))
+  const windowMs = upperMedian(measured.map((row) => row.windowMs))
   const statuses = Object.entries(byStatus).map(([status, count]) => `${count} ${status}`)
   const text = [
     `${rows.length} rows: ${statuses.join(', ')}`,
@@ -54,10 +55,4 @@ export function reportOf(plan: ProfilePlan, rows: readonly ProfileRow[], facts: 
     files: facts.files,
     text,
   }
-}
-
-function median(values: readonly number[]): number {
-  if (values.length === 0) return Number.NaN
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)]!
 }

@@ -1,4 +1,5 @@
-import { parseTraceCsv, TraceFormatError, traceColumns, traceFields } from '@pctodl/platform'
+import { traceColumns, traceFields } from '@pctodl/platform'
+import { parseTraceCsv, TraceFormatError } from '@pctodl/platform/trace-csv'
 import { parse } from 'csv-parse/sync'
 import type { ProfileRow } from '../measure/profile-row.js'
 import { type RowStatus, rowStatuses } from '../measure/row-status.js'
@@ -23,9 +24,12 @@ const ownColumns = [
   'latency_p95_ms_list',
   'latency_p99_ms_list',
   'started_at',
+  'board_processes',
+  'device_list',
+  'batches_list',
 ] as const
 
-export const profileHeader = [...traceColumns, ...ownColumns].join(',')
+export const profileHeader: string = [...traceColumns, ...ownColumns].join(',')
 
 /** One row as a line without its end. */
 export function formatProfileRow(row: ProfileRow): string {
@@ -47,6 +51,9 @@ export function formatProfileRow(row: ProfileRow): string {
     latency_p95_ms_list: list(row.latencyP95Ms),
     latency_p99_ms_list: list(row.latencyP99Ms),
     started_at: row.startedAt,
+    board_processes: quoted(row.boardProcesses),
+    device_list: quoted(row.devices.join('; ')),
+    batches_list: list(row.batches),
   }
   return [...traceFields(row), ...ownColumns.map((column) => own[column])].join(',')
 }
@@ -85,8 +92,23 @@ export function parseProfileCsv(text: string): ProfileRow[] {
       latencyP95Ms: field.list('latency_p95_ms_list'),
       latencyP99Ms: field.list('latency_p99_ms_list'),
       startedAt: field.text('started_at'),
+      ...parseProvenance(field),
     }
   })
+}
+
+/** Columns that files of earlier versions do not have. */
+export function parseProvenance(field: Field): Pick<ProfileRow, 'boardProcesses' | 'devices' | 'batches'> {
+  return {
+    boardProcesses: field.has('board_processes') ? field.text('board_processes') : '',
+    devices: field.has('device_list')
+      ? field
+          .text('device_list')
+          .split('; ')
+          .filter((device) => device !== '')
+      : [],
+    batches: field.has('batches_list') ? field.list('batches_list') : [],
+  }
 }
 
 /** The fields of one record of a trace, by column. */
@@ -97,6 +119,10 @@ export class Field {
   constructor(row: number, record: Readonly<Record<string, string>>) {
     this.#row = row
     this.#record = record
+  }
+
+  has(column: string): boolean {
+    return this.#record[column] !== undefined
   }
 
   text(column: string): string {

@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync'
 import type { ProfileRow } from '../measure/profile-row.js'
 import { type RowStatus, rowStatuses } from '../measure/row-status.js'
-import { decimal, Field, quoted, seconds } from './profile-csv.js'
+import { decimal, Field, parseProvenance, quoted, seconds } from './profile-csv.js'
 
 /** Upstream's columns of a static power file, then ours. A blank `sm_freq` is a clock left to the firmware. */
 const staticColumns = [
@@ -23,9 +23,10 @@ const staticColumns = [
   'energy_j',
   'temperature_c',
   'started_at',
+  'board_processes',
 ] as const
 
-export const staticHeader = staticColumns.join(',')
+export const staticHeader: string = staticColumns.join(',')
 
 /** A row of the board without work, as a line without its end. */
 export function formatStaticRow(row: ProfileRow): string {
@@ -48,6 +49,7 @@ export function formatStaticRow(row: ProfileRow): string {
     energy_j: row.energyJ === null ? '' : row.energyJ.toFixed(3),
     temperature_c: row.temperatureC === null ? '' : row.temperatureC.toFixed(1),
     started_at: row.startedAt,
+    board_processes: quoted(row.boardProcesses),
   }
   return staticColumns.map((column) => fields[column]).join(',')
 }
@@ -70,7 +72,7 @@ export function parseStaticCsv(text: string): ProfileRow[] {
       repeat: field.integer('repeat'),
       status,
       message: field.text('message'),
-      failed: status === 'no-telemetry',
+      failed: field.text('power_avg') === '',
       tenants: [],
       targetSmClockMhz: field.optional('sm_freq'),
       memClockMhz: field.number('mem_freq'),
@@ -95,6 +97,7 @@ export function parseStaticCsv(text: string): ProfileRow[] {
       latencyP95Ms: [],
       latencyP99Ms: [],
       startedAt: field.text('started_at'),
+      ...parseProvenance(field),
     }
   })
 }

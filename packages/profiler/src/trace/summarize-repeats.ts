@@ -1,3 +1,4 @@
+import { median } from '@pctodl/numerics'
 import { type TraceRow, traceColumns, traceFields } from '@pctodl/platform'
 import type { ProfileRow } from '../measure/profile-row.js'
 
@@ -95,10 +96,4 @@ function farFromMedian(values: readonly number[]): boolean[] {
   const deviations = values.map((value) => Math.abs(value - middle))
   const scale = Math.max(median(deviations), (AGREEMENT_PERCENT / 100) * Math.abs(middle))
   return deviations.map((deviation) => 0.6745 * deviation > MODIFIED_Z * scale)
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  const half = sorted.length / 2
-  return sorted.length % 2 === 1 ? sorted[Math.floor(half)]! : (sorted[half - 1]! + sorted[half]!) / 2
 }

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { InvalidInputError, PctodlError, SeededRandom, seedFrom } from '@pctodl/platform'
+import { SeededRandom, seedFrom, shuffled } from '@pctodl/numerics'
+import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import {
   assertImageCount,
   CHANNEL_DEVIATION,
@@ -97,13 +98,4 @@ function normalised(bytes: Uint8Array): Float32Array {
     }
   }
   return pixels
-}
-
-function shuffled(values: readonly string[], random: SeededRandom): string[] {
-  const result = [...values]
-  for (let i = result.length - 1; i > 0; i--) {
-    const j = random.integer(i + 1)
-    ;[result[i], result[j]] = [result[j]!, result[i]!]
-  }
-  return result
 }

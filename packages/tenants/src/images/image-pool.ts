@@ -6,7 +6,7 @@ import { type ImageFile, imageFileSchema } from '../protocol/messages.js'
 
 /** Side of the images, pixels; the networks of the family take 224 x 224. */
 export const IMAGE_SIZE = 224
-export const IMAGE_VALUES = 3 * IMAGE_SIZE * IMAGE_SIZE
+export const IMAGE_VALUES: number = 3 * IMAGE_SIZE * IMAGE_SIZE
 
 /** Mean and standard deviation of ImageNet's pixels per channel, of 1: what torchvision normalises with. */
 export const CHANNEL_MEAN = [0.485, 0.456, 0.406] as const

@@ -1,4 +1,4 @@
-import { SeededRandom, seedFrom } from '@pctodl/platform'
+import { SeededRandom, seedFrom } from '@pctodl/numerics'
 import {
   assertImageCount,
   CHANNEL_DEVIATION,

@@ -1,4 +1,12 @@
-import { type Clock, LatencyHistogram, type Tenant, type TenantCounters } from '@pctodl/platform'
+import {
+  type Clock,
+  LatencyHistogram,
+  type RateValidity,
+  type Tenant,
+  type TenantCounters,
+  tenantRate,
+  worstValidity,
+} from '@pctodl/platform'
 import type { WorkerProcess } from './worker-process.js'
 
 /** One tenant's part of a window. */
@@ -6,8 +14,12 @@ export interface WindowTenant {
   readonly tenant: Tenant
   readonly samples: number
   readonly batches: number
-  /** Samples/s, from the last batch completed before the window to the last completed in it. */
-  readonly throughput: number
+  /**
+   * Samples/s, from the last batch completed before the window to the last completed in it; a lower bound where `validity` is not
+   * `ok`, null where not even that is known.
+   */
+  readonly throughput: number | null
+  readonly validity: RateValidity
   /** Mean and quantiles of the latencies of the batches completed in the window, ms; NaN where there were none. */
   readonly latencyMeanMs: number
   readonly latencyP50Ms: number
@@ -20,8 +32,10 @@ export interface WindowTenant {
 export interface MeasuredWindow {
   readonly durationMs: number
   readonly tenants: readonly WindowTenant[]
-  /** Samples/s over all tenants: the sum of theirs, since they share the window. */
+  /** Samples/s over all tenants: the sum of theirs, since they share the window; a lower bound where `validity` is not `ok`. */
   readonly throughput: number
+  /** The worst of the tenants'. */
+  readonly validity: RateValidity
   /** Samples that all tenants completed within it. */
   readonly samples: number
 }
@@ -41,11 +55,18 @@ export async function measureWindow(
   const startMs = clock.now()
   await clock.sleep(durationMs, signal)
   const after = await readAll(workers)
-  const tenants = after.map((counters, i) => windowTenant(before[i], counters))
+  const endMs = clock.now()
+  const present = workers()
+  const tenants = after.map((counters, i) => {
+    const worker = present[i]
+    const stalledWithin = worker?.id === counters.id && worker.stalledAtMs >= startMs
+    return windowTenant(before[i], counters, { startMs, endMs, stalledWithin })
+  })
   return {
-    durationMs: clock.now() - startMs,
+    durationMs: endMs - startMs,
     tenants,
-    throughput: tenants.reduce((sum, tenant) => sum + tenant.throughput, 0),
+    throughput: tenants.reduce((sum, tenant) => sum + (tenant.throughput ?? 0), 0),
+    validity: worstValidity(tenants.map(({ validity }) => validity)),
     samples: tenants.reduce((sum, tenant) => sum + tenant.samples, 0),
   }
 }
@@ -55,31 +76,39 @@ async function readAll(workers: () => readonly WorkerProcess[]): Promise<readonl
   return workers().map((worker) => worker.counters)
 }
 
-function windowTenant(before: TenantCounters | undefined, after: TenantCounters): WindowTenant {
-  const sameProcess = before?.id === after.id
+interface Edges {
+  readonly startMs: number
+  readonly endMs: number
+  /** The process stalled between the edges, for however long. */
+  readonly stalledWithin: boolean
+}
+
+function windowTenant(before: TenantCounters | undefined, after: TenantCounters, edges: Edges): WindowTenant {
+  const rate = tenantRate(before, after, edges.startMs, edges.endMs)
+  const { samples, batches, latencySumMs } = rate
+  const validity = worstValidity([rate.validity, edges.stalledWithin ? 'stalled' : 'ok'])
   const nothing = new LatencyHistogram()
-  // A process that came during the window is counted from its own start.
-  const from = sameProcess ? before : undefined
-  const samples = after.samples - (from?.samples ?? 0)
-  const batches = after.batches - (from?.batches ?? 0)
-  const latencySumMs = after.latencySumMs - (from?.latencySumMs ?? 0)
-  const spanMs = from ? after.lastCompletionMs - from.lastCompletionMs : latencySumMs
-  const latencies = (after.latencies ?? nothing).since(from?.latencies ?? nothing)
+  const from = before?.id === after.id ? before.latencies : undefined
+  const latencies = (after.latencies ?? nothing).since(from ?? nothing)
   return {
     tenant: after.tenant,
     samples,
     batches,
-    throughput: spanMs > 0 ? (1000 * samples) / spanMs : 0,
+    throughput: rate.samplesPerS,
+    validity,
     latencyMeanMs: batches > 0 ? latencySumMs / batches : Number.NaN,
     latencyP50Ms: latencies.quantileMs(0.5),
     latencyP95Ms: latencies.quantileMs(0.95),
     latencyP99Ms: latencies.quantileMs(0.99),
-    disturbance: disturbanceOf(before, after),
+    disturbance: disturbanceOf(validity, after),
   }
 }
 
-function disturbanceOf(before: TenantCounters | undefined, after: TenantCounters): string | undefined {
-  if (after.state === 'failed') return after.failure ?? 'it has failed'
-  if (before?.id !== after.id) return 'it was restarted during the window'
-  return after.state === 'running' ? undefined : `it is ${after.state}`
+function disturbanceOf(validity: RateValidity, after: TenantCounters): string | undefined {
+  if (validity === 'ok') return undefined
+  if (validity === 'failed') return after.failure ?? 'it has failed'
+  if (validity === 'stalled') return after.failure ?? 'it completed nothing for a part of the window'
+  if (validity === 'too-short') return 'it completed no batch during the window'
+  if (validity === 'unknown') return 'its counters make no sense'
+  return after.state === 'loading' ? 'it is loading' : 'it was restarted during the window'
 }

@@ -34,7 +34,7 @@ export interface InferencePoolOptions {
 }
 
 export interface PoolEvent {
-  readonly kind: 'started' | 'failed' | 'restarting' | 'ended'
+  readonly kind: 'started' | 'stalled' | 'failed' | 'restarting' | 'ended'
   readonly id: number
   readonly pid: number
   readonly tenant: Tenant

@@ -9,6 +9,7 @@ import {
   type Tenant,
   type TenantCounters,
   type TenantPool,
+  type TenantProcess,
 } from '@pctodl/platform'
 import { monotonicMs } from '../protocol/monotonic.js'
 import { allOrFirstError } from './all-or-first-error.js'
@@ -37,6 +38,8 @@ export class InferencePool implements TenantPool {
   readonly #clock: Clock
   readonly #ended: EndedWorker[] = []
   readonly #living = new Set<WorkerProcess>()
+  /** Those whose stalling has been told of. */
+  readonly #stalled = new WeakSet<WorkerProcess>()
   #slots: Slot[] = []
   #nextId = 1
   #watch: NodeJS.Timeout | undefined
@@ -77,6 +80,11 @@ export class InferencePool implements TenantPool {
     return this.#slots.map(({ worker }) => worker.description)
   }
 
+  /** Process and device of each tenant, in their order. */
+  processes(): readonly TenantProcess[] {
+    return this.#slots.map(({ worker: { pid, device } }) => ({ pid, device }))
+  }
+
   /** Process ids in the order of the tenants. */
   pids(): readonly number[] {
     return this.#slots.map(({ worker }) => worker.pid)
@@ -109,7 +117,10 @@ export class InferencePool implements TenantPool {
   async #apply(tenants: readonly Tenant[], interrupted: AbortSignal): Promise<void> {
     interrupted.throwIfAborted()
     for (const slot of this.#slots) clearTimeout(slot.restart)
-    const before = this.#slots.filter(({ worker }) => worker.state === 'running')
+    const before = this.#slots.filter(
+      ({ worker }) => worker.state === 'running' && worker.stalledBecause() === undefined,
+    )
+    // One that stalls is as little good as one that has failed.
     const failed = this.#slots.filter((slot) => !before.includes(slot))
     await Promise.all(failed.map(({ worker }) => this.#end(worker)))
     const changes = planChanges(
@@ -197,6 +208,12 @@ export class InferencePool implements TenantPool {
     for (const worker of this.#living) {
       const reason = worker.hungBecause()
       if (reason !== undefined) worker.fail(reason)
+      const stalled = worker.stalledBecause()
+      if (stalled === undefined) this.#stalled.delete(worker)
+      else if (!this.#stalled.has(worker)) {
+        this.#stalled.add(worker)
+        this.#tell('stalled', worker, stalled)
+      }
     }
   }
 

@@ -1,5 +1,14 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { type Clock, LatencyHistogram, type Tenant, type TenantCounters, type TenantState } from '@pctodl/platform'
+import {
+  type Clock,
+  hasFallen,
+  LatencyHistogram,
+  PctodlError,
+  stalledAfterMs,
+  type Tenant,
+  type TenantCounters,
+  type TenantState,
+} from '@pctodl/platform'
 import { LineSplitter } from '../protocol/line-splitter.js'
 import {
   type Command,
@@ -36,15 +45,20 @@ export class WorkerProcess {
   readonly id: number
   readonly pid: number
   readonly logFile: string | null
-  state: TenantState | 'ended' = 'loading'
+  /** What its process does. Whether it stalls is a question of its progress: `stalledBecause`, and the state of `counters`. */
+  state: Exclude<TenantState, 'stalled'> | 'ended' = 'loading'
   failure: string | undefined
   /** What the worker said about a batch that did not fit. */
   outOfMemory: { readonly batchSize: number; readonly largestBatchSize: number | null } | undefined
   /** Who it is: runtime, device, and any choice that it made. */
   description = ''
+  /** What it infers on, as it says. */
+  device = ''
   /** Set where the pool ends it on purpose. */
   draining = false
   readonly closed: Promise<void>
+  /** When it was last known to stall, on the pool's clock, ms; -Infinity for one that never did. */
+  stalledAtMs: number = Number.NEGATIVE_INFINITY
   readonly #options: WorkerProcessOptions
   readonly #child: ChildProcess
   readonly #toClockMs: number
@@ -54,6 +68,8 @@ export class WorkerProcess {
   #progress: Progress | undefined
   #readyMs = 0
   #heardMs: number
+  /** Last moment at which the worker itself said that it lives, ms. */
+  #aliveMs = 0
   #started: (() => void)[] = []
   #errorText = ''
   #nextCommand = 1
@@ -114,11 +130,14 @@ export class WorkerProcess {
 
   get counters(): TenantCounters {
     const progress = this.#progress
+    const stalled = this.stalledBecause()
+    const failure = this.failure ?? stalled
+    const process = this.state === 'ended' ? 'failed' : this.state
     return {
       id: this.id,
       tenant: this.#tenant,
-      state: this.state === 'ended' ? 'failed' : this.state,
-      ...(this.failure === undefined ? {} : { failure: this.failure }),
+      state: stalled === undefined ? process : 'stalled',
+      ...(failure === undefined ? {} : { failure }),
       samples: progress?.samples ?? 0,
       batches: progress?.batches ?? 0,
       latencySumMs: progress?.latencySumMs ?? 0,
@@ -185,15 +204,39 @@ export class WorkerProcess {
     return `hung: no heartbeat for ${Math.round(silentMs)} ms, the process is ${state}`
   }
 
+  /**
+   * Why the worker counts as stalled, undefined while it does not: it says that it lives and has completed nothing for ten of its
+   * own batch times. Both times are the worker's, so that what the pool reads late is not held against it.
+   */
+  stalledBecause(): string | undefined {
+    if (this.state !== 'running') return undefined
+    const { batches = 0, samples = 0, latencySumMs = 0, lastCompletionMs = 0 } = this.#progress ?? {}
+    const completedMs = batches > 0 ? lastCompletionMs : this.#readyMs
+    const silentMs = this.#aliveMs - completedMs
+    if (silentMs <= stalledAfterMs({ tenant: this.#tenant, batches, samples, latencySumMs })) return undefined
+    const own = batches > 0 ? `a batch took ${Math.round(latencySumMs / batches)} ms before` : 'it never completed one'
+    return `stalled: no batch for ${Math.round(silentMs)} ms, ${own}`
+  }
+
   #onReport(report: Report): void {
     this.#heardMs = monotonicMs()
     if (report.type === 'hello') {
       const { runtime, device, note } = report
+      this.device = device
       this.description = `${runtime} on ${device}${note === undefined ? '' : ` (${note})`}`
+    } else if (report.type === 'heartbeat') {
+      this.#aliveMs = report.atMs
+      if (this.stalledBecause() !== undefined) this.stalledAtMs = report.atMs + this.#toClockMs
     } else if (report.type === 'ready') {
       this.#readyMs = report.atMs
       this.#become('running')
     } else if (report.type === 'progress') {
+      if (this.#progress && hasFallen(this.#progress, report)) {
+        throw new PctodlError(
+          'COUNTER_FELL',
+          `its counters fell from ${this.#progress.samples} samples in ${this.#progress.batches} batches to ${report.samples} in ${report.batches}`,
+        )
+      }
       this.#progress = report
       for (const latencyMs of report.latenciesMs) this.#latencies.record(latencyMs)
       if (report.id !== undefined) this.#answer(report.id, true)

@@ -9,13 +9,21 @@ import { z } from 'zod'
 export const PROTOCOL_VERSION = 1
 
 /** Longest line, bytes; a worker that writes more is broken. */
-export const LONGEST_LINE = 1 << 20
+export const LONGEST_LINE: number = 1 << 20
 
 const count = z.int().min(0)
 const monotonicMs = z.number().min(0)
 
 /** Prepared images that every worker reads: 32-bit floats, normalised, image after image in channel-height-width order. */
-export const imageFileSchema = z.strictObject({
+export interface ImageFile {
+  file: string
+  count: number
+  channels: number
+  height: number
+  width: number
+}
+
+export const imageFileSchema: z.ZodType<ImageFile> = z.strictObject({
   file: z.string(),
   count: z.int().min(1),
   channels: z.int().min(1),
@@ -23,35 +31,88 @@ export const imageFileSchema = z.strictObject({
   width: z.int().min(1),
 })
 
-export const commandSchema = z.discriminatedUnion('type', [
+export type Command =
   /** The first command, once: what to run. */
+  | {
+      type: 'start'
+      version: typeof PROTOCOL_VERSION
+      model: string
+      /** ONNX file, for workers that need one. */
+      modelFile: string | null
+      mpsPercent: number
+      batchSize: number
+      images: ImageFile
+      /** Where the worker writes a line for every report: its own count, to be compared with the pool's. */
+      logFile: string | null
+      /** Memory that one sample in flight takes, bytes, where it is known; decides before the operating system does. */
+      sampleBytes: number | null
+      memoryLimitBytes: number | null
+      /** What only this kind of worker knows. */
+      options: Record<string, unknown>
+    }
+  /** Change the batch size after the batch in flight. */
+  | { type: 'batch'; id: number; batchSize: number }
+  /** Report at once, with this id. */
+  | { type: 'report'; id: number }
+  /** Finish the batch in flight, report, end. */
+  | { type: 'drain'; id: number }
+
+export const commandSchema: z.ZodType<Command> = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('start'),
     version: z.literal(PROTOCOL_VERSION),
     model: z.string(),
-    /** ONNX file, for workers that need one. */
     modelFile: z.string().nullable(),
     mpsPercent: z.number(),
     batchSize: z.int().min(1),
     images: imageFileSchema,
-    /** Where the worker writes a line for every report: its own count, to be compared with the pool's. */
     logFile: z.string().nullable(),
-    /** Memory that one sample in flight takes, bytes, where it is known; decides before the operating system does. */
     sampleBytes: z.number().nullable(),
     memoryLimitBytes: z.number().nullable(),
-    /** What only this kind of worker knows. */
     options: z.record(z.string(), z.unknown()),
   }),
-  /** Change the batch size after the batch in flight. */
   z.strictObject({ type: z.literal('batch'), id: count, batchSize: z.int().min(1) }),
-  /** Report at once, with this id. */
   z.strictObject({ type: z.literal('report'), id: count }),
-  /** Finish the batch in flight, report, end. */
   z.strictObject({ type: z.literal('drain'), id: count }),
 ])
 
-export const reportSchema = z.discriminatedUnion('type', [
+export type Report =
   /** First: who I am. `note` tells of a choice that the worker made, e.g. the processor for want of a GPU. */
+  | {
+      type: 'hello'
+      version: typeof PROTOCOL_VERSION
+      runtime: string
+      device: string
+      note?: string | undefined
+    }
+  /** The model is loaded and has run once; from now on the worker runs freely. */
+  | { type: 'ready'; atMs: number }
+  /** Counters since `ready`, and the latencies of the batches that are new since the last report. */
+  | {
+      type: 'progress'
+      samples: number
+      batches: number
+      latencySumMs: number
+      lastCompletionMs: number
+      batchSize: number
+      latenciesMs: number[]
+      /** Of the command that asked for it. */
+      id?: number | undefined
+    }
+  | { type: 'heartbeat'; atMs: number }
+  /** The worker cannot go on, and ends. */
+  | {
+      type: 'failed'
+      reason: 'out-of-memory' | 'missing' | 'error'
+      message: string
+      /** The batch that did not fit, and the largest tried that does; null where none was found. */
+      batchSize?: number | undefined
+      largestBatchSize?: number | null | undefined
+    }
+  /** Everything is counted and reported; the worker ends. */
+  | { type: 'drained'; id: number }
+
+export const reportSchema: z.ZodType<Report> = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('hello'),
     version: z.literal(PROTOCOL_VERSION),
@@ -59,9 +120,7 @@ export const reportSchema = z.discriminatedUnion('type', [
     device: z.string(),
     note: z.string().optional(),
   }),
-  /** The model is loaded and has run once; from now on the worker runs freely. */
   z.strictObject({ type: z.literal('ready'), atMs: monotonicMs }),
-  /** Counters since `ready`, and the latencies of the batches that are new since the last report. */
   z.strictObject({
     type: z.literal('progress'),
     samples: count,
@@ -70,29 +129,22 @@ export const reportSchema = z.discriminatedUnion('type', [
     lastCompletionMs: monotonicMs,
     batchSize: z.int().min(1),
     latenciesMs: z.array(z.number().min(0)),
-    /** Of the command that asked for it. */
     id: count.optional(),
   }),
   z.strictObject({ type: z.literal('heartbeat'), atMs: monotonicMs }),
-  /** The worker cannot go on, and ends. */
   z.strictObject({
     type: z.literal('failed'),
     reason: z.enum(['out-of-memory', 'missing', 'error']),
     message: z.string(),
-    /** The batch that did not fit, and the largest tried that does; null where none was found. */
     batchSize: z.int().min(1).optional(),
     largestBatchSize: z.int().min(1).nullable().optional(),
   }),
-  /** Everything is counted and reported; the worker ends. */
   z.strictObject({ type: z.literal('drained'), id: count }),
 ])
 
-export type Command = z.infer<typeof commandSchema>
 export type StartCommand = Extract<Command, { type: 'start' }>
-export type Report = z.infer<typeof reportSchema>
 export type Progress = Extract<Report, { type: 'progress' }>
 export type Failure = Extract<Report, { type: 'failed' }>
-export type ImageFile = z.infer<typeof imageFileSchema>
 
 /** @throws InvalidInputError for a line that is no command of this version */
 export function parseCommand(line: string): Command {

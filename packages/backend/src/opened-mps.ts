@@ -1,0 +1,78 @@
+import type { MpsDaemon } from '@pctodl/mps-control'
+import { clientEnvironment } from '@pctodl/mps-control'
+import type { NvmlGpu, ServiceLease } from '@pctodl/nvml-control'
+import { PctodlError } from '@pctodl/platform'
+import type { MpsMembership } from '@pctodl/tenants'
+
+/** An MPS daemon that runs for our tenants. */
+export interface OpenedMps extends MpsMembership {
+  /** Whose it is, in words. */
+  readonly description: string
+  /** Whether it still runs for us: one that belongs to a lease ends with it. */
+  isOpen(): boolean
+  /** @param graceMs how long clients may take to leave */
+  close(graceMs?: number): Promise<void>
+}
+
+/**
+ * The node service's daemon where it holds the board's lease for us, which ends with that lease, or one of this user's own.
+ *
+ * @param onMessage told which, and why
+ */
+export async function openMps(gpu: NvmlGpu, daemon: MpsDaemon, onMessage: (text: string) => void): Promise<OpenedMps> {
+  const lease = gpu.serviceLease
+  let opened: OpenedMps
+  if (lease === null) opened = await openOwn(daemon, gpu.device.uuid)
+  else {
+    try {
+      opened = await openServed(lease)
+    } catch (error) {
+      if (!(error instanceof PctodlError && error.code === 'NOT_ALLOWED')) throw error
+      onMessage(`MPS: ${error.message}`)
+      opened = await openOwn(daemon, gpu.device.uuid)
+    }
+  }
+  onMessage(`MPS: ${opened.description}`)
+  return opened
+}
+
+async function openServed(lease: ServiceLease): Promise<OpenedMps> {
+  const { pipeDirectory, logDirectory } = await lease.startMps()
+  const place = { environment: { CUDA_MPS_PIPE_DIRECTORY: pipeDirectory, CUDA_MPS_LOG_DIRECTORY: logDirectory } }
+  return {
+    description: "the node service's daemon",
+    clientEnvironment: (percent) => clientEnvironment(place, percent),
+    verifyClient: (pid) => lease.verifyMpsClient(pid),
+    isOpen: () => lease.isHeld,
+    async close(graceMs = 10_000) {
+      if (lease.isHeld) await lease.stopMps(graceMs)
+    },
+  }
+}
+
+/** What a killed run of this user left behind, without clients, is ended first. */
+async function openOwn(daemon: MpsDaemon, deviceUuid: string): Promise<OpenedMps> {
+  await endLeftover(daemon)
+  await daemon.start({ deviceUuids: [deviceUuid] })
+  return {
+    description: 'a daemon of our own',
+    clientEnvironment: (percent) => daemon.clientEnvironment(percent),
+    verifyClient: (pid) => daemon.verifyClient(pid),
+    isOpen: () => true,
+    close: async (graceMs) => void (await daemon.stop(graceMs === undefined ? {} : { graceMs })),
+  }
+}
+
+/** @throws PctodlError `MPS_IN_USE` where another run of this user has clients */
+async function endLeftover(daemon: MpsDaemon): Promise<void> {
+  const { isOurs, servers } = await daemon.status()
+  if (!isOurs) return
+  const clients = servers.flatMap((server) => server.clients)
+  if (clients.length > 0) {
+    throw new PctodlError(
+      'MPS_IN_USE',
+      `the MPS daemon at ${daemon.place.pipeDirectory} has ${clients.length} clients of another run; end that run first`,
+    )
+  }
+  await daemon.stop()
+}

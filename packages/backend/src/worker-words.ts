@@ -1,0 +1,24 @@
+import { InvalidInputError } from '@pctodl/platform'
+import { split } from 'shlex'
+
+/**
+ * The words of a worker's command: a JSON array of strings (`["python", "my worker.py"]`), or a line quoted as for a shell
+ * (`python 'my worker.py'`). Nothing is expanded and no shell runs: `$HOME` and `*` are themselves.
+ *
+ * @throws InvalidInputError for an array that holds anything but strings, for an open quote, and for no word at all
+ */
+export function workerWords(text: string): [program: string, ...args: string[]] {
+  let words: unknown
+  try {
+    words = text.trimStart().startsWith('[') ? JSON.parse(text) : split(text)
+  } catch {
+    words = null
+  }
+  const [program, ...args] = Array.isArray(words) && words.every((word) => typeof word === 'string') ? words : []
+  if (program) return [program, ...args]
+  throw new InvalidInputError(
+    'worker',
+    text,
+    'torch, onnx, a JSON array of words, or a command line with its quotes closed',
+  )
+}

@@ -1,0 +1,62 @@
+import type { BoardProcess, TenantPlace } from '@pctodl/platform'
+import type { Observation } from './observation.js'
+import type { ProfileRow } from './profile-row.js'
+import type { RowFailure } from './row-status.js'
+
+type Provenance = Pick<ProfileRow, 'boardProcesses' | 'devices' | 'batches'>
+
+/** Of a row that has no window. */
+export const nothingKnown: Provenance = { boardProcesses: '', devices: [], batches: [] }
+
+/** Who was on the board at any time of a window, where inference ran, and how many batches it completed. */
+export function provenanceOf(start: Observation, window: readonly Observation[]): Provenance {
+  const seen = [start, ...window]
+  const end = window.at(-1)!
+  return {
+    boardProcesses: processesOf(seen).map(wordsFor).join(', '),
+    devices: end.occupancy?.tenants.map(({ device }) => device) ?? [],
+    batches: end.counters.map(({ batches }, i) => batches - start.counters[i]!.batches),
+  }
+}
+
+/** Why a window is not one of our tenants alone on this board, at any of its readings; undefined where nothing speaks against it. */
+export function intrusionOf(observations: readonly Observation[]): RowFailure | undefined {
+  const foreign = processesOf(observations).filter(({ isOurs }) => isOurs === false)
+  if (foreign.length > 0) {
+    return { status: 'foreign', message: `not ours and on the board: ${foreign.map(wordsFor).join(', ')}` }
+  }
+  const astray = placesOf(observations).find(({ isOnBoard }) => isOnBoard === false)
+  if (!astray) return undefined
+  return { status: 'wrong-device', message: `process ${astray.pid} infers on ${astray.device}, not on this board` }
+}
+
+/** What the driver did not tell about a window; undefined where it told all. */
+export function untoldOf(observations: readonly Observation[]): RowFailure | undefined {
+  const strange = processesOf(observations).filter(({ isOurs }) => isOurs === null)
+  if (strange.length > 0) {
+    const pids = strange.map(({ pid }) => pid).join(', ')
+    return { status: 'unknown', message: `on the board and not to be seen from here, so perhaps not ours: ${pids}` }
+  }
+  const untold = placesOf(observations.slice(-1)).find(({ isOnBoard }) => isOnBoard === null)
+  if (!untold) return undefined
+  return { status: 'unknown', message: `the driver does not list process ${untold.pid} on any board` }
+}
+
+function processesOf(observations: readonly Observation[]): BoardProcess[] {
+  const byPid = new Map<number, BoardProcess>()
+  for (const { occupancy } of observations) {
+    for (const process of occupancy?.processes ?? []) {
+      // One that ends between the driver's answer and ours cannot be read any more; what was known of it holds.
+      if (process.isOurs !== null || !byPid.has(process.pid)) byPid.set(process.pid, process)
+    }
+  }
+  return [...byPid.values()]
+}
+
+function placesOf(observations: readonly Observation[]): readonly TenantPlace[] {
+  return observations.flatMap(({ occupancy }) => occupancy?.tenants ?? [])
+}
+
+function wordsFor({ pid, name, isOurs }: BoardProcess): string {
+  return `${pid} ${name ?? '?'} (${isOurs === null ? 'unknown' : isOurs ? 'ours' : 'foreign'})`
+}

@@ -1,0 +1,35 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { networkFacts } from '@pctodl/model-zoo'
+import { onnxWorker } from '@pctodl/tenants'
+import { afterAll, describe, expect, it } from 'vitest'
+
+const folder = mkdtempSync(path.join(tmpdir(), 'onnx-memory-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
+
+describe('the memory that an onnxruntime worker is told of', () => {
+  const launched = (model: string) =>
+    onnxWorker({ modelFolder: folder, program: 'worker.js', memoryLimitBytes: 7 }).launch({
+      model,
+      mpsPercent: 50,
+      batchSize: 1,
+    })
+
+  it('is for each sample its activations in single precision, and its input twice: as read and as fed', async () => {
+    const { name, peakActivationBytes } = networkFacts('resnet50')
+    writeFileSync(path.join(folder, `${name}.onnx`), '')
+    const image = new Float32Array(3 * 224 * 224)
+    // The zoo's facts are in half precision.
+    expect(await launched('resnet50')).toMatchObject({
+      sampleBytes: 2 * peakActivationBytes + 2 * image.byteLength,
+      memoryLimitBytes: 7,
+    })
+  })
+
+  it('is not known of a file', async () => {
+    const file = path.join(folder, 'mine.onnx')
+    writeFileSync(file, '')
+    expect(await launched(file)).not.toHaveProperty('sampleBytes')
+  })
+})
