@@ -1,3 +1,7 @@
-import { libraryBuild } from '../../tsup.base'
+import { libraryBuild, type PackageBuild } from '../../tsup.base'
 
-export default libraryBuild({ entry: ['src/index.ts', 'src/commands.ts', 'src/cli.ts', 'src/pctodl-run.ts'] })
+const build: PackageBuild = libraryBuild({
+  entry: ['src/index.ts', 'src/commands.ts', 'src/cli.ts'],
+})
+
+export default build

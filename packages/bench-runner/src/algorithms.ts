@@ -1,16 +1,62 @@
-import { BatchDvfsPolicy, DirectCapPolicy, MorakPolicy, PowerCapOnlyPolicy } from '@pctodl/baselines'
-import { networkName, UnknownNameError } from '@pctodl/platform'
-import { PctodlPolicy, type PowerCapPolicy, planPartition } from '@pctodl/scheduler'
+import {
+  BatchDvfsOriginalPolicy,
+  BatchDvfsPolicy,
+  batchDvfsFigures,
+  DirectCapPolicy,
+  EqualSplitPolicy,
+  LimitAgentPolicy,
+  MorakPolicy,
+  morakFigures,
+  PowerCapOnlyPolicy,
+  StaticBestPolicy,
+} from '@pctodl/baselines'
+import { findOracle } from '@pctodl/gpu-sim'
+import { MAX_BATCH_SIZE, type Predictor } from '@pctodl/perf-model'
+import { PctodlError, smClocksAt, snapDown, type Tenant, UnknownNameError } from '@pctodl/platform'
+import { matrixAlgorithms } from '@pctodl/report'
+import type { NotedPolicy } from '@pctodl/run'
+import { commonLoadPredictor, PctodlPolicy, planClocks, planPartition } from '@pctodl/scheduler'
+import { boardName } from './board-name.js'
+import { latencyObjectives } from './latency-objective.js'
 import { predictorOf } from './predictors.js'
-import type { BenchTask } from './tasks.js'
+import { type BenchTask, networksOf } from './tasks.js'
 
 /** The algorithms of the matrix, in the order in which they run and are reported. */
-export const algorithmNames = ['pctodl', 'morak', 'batchdvfs', 'directcap', 'powercap'] as const
+export const algorithmNames: typeof matrixAlgorithms = matrixAlgorithms
 
 export type AlgorithmName = (typeof algorithmNames)[number]
 
-/** A policy with what it could not do on its board, in words. */
-export type NotedPolicy = PowerCapPolicy & { readonly notes?: readonly string[] }
+/** The baselines by their own rules: no memory clock to choose, no plan to start from, no limit behind their clocks. */
+const byTheirOwnRules: readonly AlgorithmName[] = ['morak', 'batchdvfs', 'batchdvfs-original', 'directcap', 'powercap']
+
+/**
+ * Knows what nobody can know, the truth of the very board that it runs on: a line to measure by, no competitor, and run only where
+ * it is named.
+ */
+export const notCausal: readonly AlgorithmName[] = ['static-best']
+
+/** Algorithms that know one network only, by their authors' rules. */
+const ofOneNetwork: readonly AlgorithmName[] = [
+  'morak',
+  'morak-tuned',
+  'batchdvfs',
+  'batchdvfs-tuned',
+  'batchdvfs-original',
+]
+
+/**
+ * Names that stand for several algorithms. `tuned` is pctodl and what it is measured by: each baseline with every knob that
+ * pctodl has, the set-up that takes no thought, and what cluster agents do.
+ */
+export const algorithmGroups: Readonly<Record<'tuned' | 'all', readonly AlgorithmName[]>> = {
+  tuned: algorithmNames.filter((name) => !byTheirOwnRules.includes(name) && !notCausal.includes(name)),
+  all: algorithmNames.filter((name) => !notCausal.includes(name)),
+}
+
+/** Whether an algorithm can run a task at all. */
+export function knowsTask(name: AlgorithmName, task: Pick<BenchTask, 'mix'>): boolean {
+  return task.mix === undefined || (!ofOneNetwork.includes(name) && !notCausal.includes(name))
+}
 
 export interface PolicyOptions {
   /** Plans stay this far below the cap, W. Default 0. */
@@ -19,42 +65,135 @@ export interface PolicyOptions {
   readonly shadow?: boolean
   /** Predictor parameters. Default: the shipped ones. */
   readonly parametersFolder?: string
+  /** Board of the ensemble that the run is on: only `static-best` may know it. Default: the shipped board. */
+  readonly variant?: number
 }
 
-/** A fresh policy for one run of one task. */
-export function createPolicy(name: AlgorithmName, task: BenchTask, options: PolicyOptions = {}): NotedPolicy {
-  const predictor = predictorOf(task.board, options.parametersFolder)
-  const { spec } = predictor
-  const model = networkName(task.model)
-  const { powerMarginW = 0, shadow = false } = options
-  switch (name) {
-    case 'pctodl':
-      return new PctodlPolicy({ predictor, model, powerMarginW, ...(shadow ? {} : { shadow }) })
-    case 'morak':
-      return new MorakPolicy({ spec, model })
-    case 'batchdvfs':
-      return new BatchDvfsPolicy({ spec, model })
-    case 'directcap':
-      return new DirectCapPolicy({
-        spec,
-        model,
-        plan: (powerCapW) => planPartition(predictor, { model, powerCapW, powerMarginW }),
-      })
-    case 'powercap':
-      return new PowerCapOnlyPolicy({ spec, model })
+export interface Served {
+  /** Its throughput is what counts in the task. */
+  readonly predictor: Predictor
+  /** With their latency objectives. */
+  readonly models: readonly { readonly model: string; readonly latencySloMs?: number }[]
+  readonly latencyMs: (model: string) => number | undefined
+  /** Options of a plan; empty where there is no latency objective. */
+  readonly partition: { readonly latencyPercentile?: 'p99' }
+}
+
+/** What a policy serves: the networks of its task with their latency objectives, and the predictor of what counts there. */
+export function servedBy(task: BenchTask, parametersFolder?: string): Served {
+  const ofBoard = predictorOf(task.board, parametersFolder)
+  const objectives = latencyObjectives(task)
+  const models = networksOf(task).map((model) => {
+    const latencySloMs = objectives?.[model]
+    return { model, ...(latencySloMs === undefined ? {} : { latencySloMs }) }
+  })
+  return {
+    predictor: task.mix ? commonLoadPredictor(ofBoard, task.mix) : ofBoard,
+    models,
+    latencyMs: (model) => objectives?.[model],
+    partition: objectives === undefined ? {} : { latencyPercentile: 'p99' },
   }
 }
 
 /**
- * One name, a comma list, or `all`; in the order given, each once.
+ * A fresh policy for one run of one task. All that plan do so for the same objective: the cap, and where the task has one, the
+ * latency; those that do not plan halve batches that take too long.
+ */
+export function createPolicy(name: AlgorithmName, task: BenchTask, options: PolicyOptions = {}): NotedPolicy {
+  const { predictor, models, latencyMs, partition } = servedBy(task, options.parametersFolder)
+  const { spec } = predictor
+  const { powerMarginW = 0, shadow = false } = options
+  const names = models.map(({ model }) => model)
+  const model = names[0]!
+  const limited = partition.latencyPercentile !== undefined
+  const baseline = {
+    spec,
+    model,
+    variant: name.endsWith('-tuned') ? ('tuned' as const) : ('fair' as const),
+    planClocks: (tenants: readonly Tenant[], powerCapW: number) =>
+      planClocks(predictor, tenants, powerCapW - powerMarginW),
+  }
+  const plan = (powerCapW: number) => planPartition(predictor, { ...partition, models, powerCapW, powerMarginW })
+  const lowestCapW = Math.min(...(task.schedule?.capsW ?? [task.powerCapW!]))
+  // By their own rules they know what a benchmark without a cap tells everybody; tuned, what is planned for the lowest cap.
+  const clocksFor = (tenants: readonly Tenant[]) =>
+    baseline.variant === 'tuned' ? baseline.planClocks(tenants, lowestCapW) : ownClocks(predictor)
+  const withinLatency = (ladder: readonly number[], sharesPercent: readonly number[]) => {
+    if (!limited) return ladder
+    const fitting = ladder.filter((batchSize) => {
+      if (batchSize > MAX_BATCH_SIZE) return false
+      const tenants = sharesPercent.map((mpsPercent) => ({ model, mpsPercent, batchSize }))
+      const predicted = predictor.predict({ tenants, ...clocksFor(tenants) })
+      return predicted.tenants.every((tenant) => (tenant.p99LatencyMs ?? tenant.latencyMs) <= latencyMs(model)!)
+    })
+    return fitting.length > 0 ? fitting : ladder.slice(0, 1)
+  }
+  const split = { spec, model: names, ...(limited ? { latencyMs } : {}) }
+  if (!knowsTask(name, task)) {
+    throw new PctodlError('UNKNOWN_NETWORKS', `${name} serves one network, and task ${task.id} has ${names.join(', ')}`)
+  }
+  switch (name) {
+    case 'pctodl':
+      return new PctodlPolicy({ predictor, models, partition, powerMarginW, ...(shadow ? {} : { shadow }) })
+    case 'morak':
+    case 'morak-tuned': {
+      const figures = morakFigures(model, baseline.variant)
+      if (!limited) return new MorakPolicy({ ...baseline, figures })
+      const startBatch = withinLatency(figures.batchLadder, figures.sharesPercent).at(-1)!
+      return new MorakPolicy({ ...baseline, figures: { ...figures, sloMs: latencyMs(model)! }, startBatch })
+    }
+    case 'batchdvfs':
+    case 'batchdvfs-tuned': {
+      const figures = batchDvfsFigures(model)
+      const batchLadder = withinLatency(figures.batchLadder, [100])
+      return new BatchDvfsPolicy({ ...baseline, figures: { ...figures, batchLadder } })
+    }
+    case 'batchdvfs-original':
+      return new BatchDvfsOriginalPolicy({
+        spec,
+        model,
+        ...(limited ? { batchLadder: withinLatency(batchDvfsFigures(model).batchLadder, [100]) } : {}),
+      })
+    case 'directcap':
+    case 'directcap-tuned':
+      return new DirectCapPolicy({ ...baseline, plan })
+    case 'powercap':
+    case 'powercap-tuned':
+      return new PowerCapOnlyPolicy({ ...baseline, ...split })
+    case 'equal-split':
+      return new EqualSplitPolicy(split)
+    case 'limit-agent':
+      return new LimitAgentPolicy({
+        spec,
+        plan,
+        smClockFor: ({ tenants, memClockMhz }, powerCapW) =>
+          planClocks(predictor, tenants, powerCapW - powerMarginW, [memClockMhz]).smClockMhz,
+      })
+    case 'static-best':
+      return new StaticBestPolicy({
+        spec,
+        configurationFor: (powerCapW) => findOracle(boardName({ task, ...options }), model, powerCapW).configuration,
+      })
+  }
+}
+
+/** Where a board runs that nobody has told anything. */
+function ownClocks({ memClocksMhz, spec }: Predictor) {
+  const memClockMhz = Math.max(...memClocksMhz)
+  return { memClockMhz, smClockMhz: snapDown(smClocksAt(spec, memClockMhz)!, spec.boostClockMhz)! }
+}
+
+/**
+ * One name, a comma list of names, or a group's name among them; in the order given, each once.
  *
  * @throws UnknownNameError listing the algorithms that exist
  */
 export function parseAlgorithms(text: string): AlgorithmName[] {
-  if (text === 'all') return [...algorithmNames]
-  const names = text.split(',').map((name) => {
-    const known = algorithmNames.find((candidate) => candidate === name.trim())
-    if (!known) throw new UnknownNameError('algorithm', name.trim(), [...algorithmNames, 'all'])
+  const names = text.split(',').flatMap((part) => {
+    const name = part.trim()
+    if (name === 'tuned' || name === 'all') return algorithmGroups[name]
+    const known = algorithmNames.find((candidate) => candidate === name)
+    if (!known) throw new UnknownNameError('algorithm', name, [...algorithmNames, ...Object.keys(algorithmGroups)])
     return known
   })
   return [...new Set(names)]

@@ -1,4 +1,5 @@
-import { type AlgorithmName, algorithmNames } from './algorithms.js'
+import { type AlgorithmName, algorithmNames, knowsTask } from './algorithms.js'
+import { boardName } from './board-name.js'
 import { type BenchTask, taskFileStem } from './tasks.js'
 
 /** One run of one algorithm on one task: the unit that is run, recorded, resumed and compared. Plain JSON. */
@@ -7,6 +8,11 @@ export interface Cell {
   readonly algorithm: AlgorithmName
   /** Absent for a simulated board. */
   readonly real?: RealBoard
+  /**
+   * Number of the board in the ensemble of simulated ones (`A100~v3`): another chip, cooler, firmware, sensor and host, which fits
+   * the measurements as well. Absent for the shipped board.
+   */
+  readonly variant?: number
   /**
    * Of a simulated board, its seed: seeds of one task differ in the board's sensor error and noise only. On a real board the
    * number of the repetition.
@@ -34,6 +40,8 @@ export interface CellRequest {
   readonly tasks: readonly BenchTask[]
   readonly algorithms: readonly AlgorithmName[]
   readonly seeds: readonly number[]
+  /** How many boards of the ensemble, in the place of the shipped one. Absent for that. */
+  readonly variants?: number
   readonly iterations: number
   readonly powerMarginW: number
   readonly shadow: boolean
@@ -45,15 +53,20 @@ export interface CellRequest {
 
 /** The cells of a request, in the order in which they run. */
 export function cellsOf(request: CellRequest): Cell[] {
-  const { tasks, algorithms, seeds, powerMarginW, shadow, parametersFolder, real } = request
+  const { tasks, algorithms, seeds, powerMarginW, shadow, parametersFolder, real, variants } = request
+  const boards = variants === undefined ? [undefined] : Array.from({ length: variants }, (_, i) => i + 1)
+  const runs = boards.flatMap((variant) => seeds.map((seed) => ({ variant, seed })))
   const pairs = request.interleave
     ? tasks.flatMap((task) => algorithms.map((algorithm) => ({ task, algorithm })))
     : algorithms.flatMap((algorithm) => tasks.map((task) => ({ task, algorithm })))
-  return pairs.flatMap(({ task, algorithm }) =>
-    seeds.map((seed) => ({
+  // What an algorithm cannot be asked is left out, as a cell of the paper's table would be.
+  const possible = pairs.filter(({ task, algorithm }) => knowsTask(algorithm, task))
+  return possible.flatMap(({ task, algorithm }) =>
+    runs.map(({ variant, seed }) => ({
       task,
       algorithm,
       ...(real ? { real } : {}),
+      ...(variant === undefined ? {} : { variant }),
       seed,
       iterations: task.fixedIterations ?? request.iterations,
       powerMarginW,
@@ -68,17 +81,19 @@ export const USUAL_SEED = 1
 
 /**
  * Where the results of a cell go, without an extension: `<GPU>_<algorithm>/<id>_<model>_<dataset>_<cap>W`, and for other
- * seeds than the usual one `..._seed2`, for further repetitions on a real board `..._run2`.
+ * seeds than the usual one `..._seed2`, for further repetitions on a real board `..._run2`, for boards of the ensemble
+ * `..._v3` before that.
  */
-export function cellStem({ task, algorithm, seed, real }: Cell): string {
+export function cellStem({ task, algorithm, seed, real, variant }: Cell): string {
+  const board = variant === undefined ? '' : `_v${variant}`
   const suffix = seed === USUAL_SEED ? '' : `_${real ? 'run' : 'seed'}${seed}`
-  return `${task.board}_${algorithm}/${taskFileStem(task)}${suffix}`
+  return `${task.board}_${algorithm}/${taskFileStem(task)}${board}${suffix}`
 }
 
 export function cellLabel(cell: Cell): string {
   const { task, algorithm, seed, real } = cell
   const which = seed === USUAL_SEED ? '' : `, ${real ? 'run' : 'seed'} ${seed}`
-  return `task ${task.id} ${task.model}/${task.dataset} on ${task.board}, ${algorithm}${which}`
+  return `task ${task.id} ${task.model}/${task.dataset} on ${boardName(cell)}, ${algorithm}${which}`
 }
 
 /** The order of tables: by board and task, then by algorithm, then by seed. */
@@ -87,6 +102,7 @@ export function compareCells(a: Cell, b: Cell): number {
     a.task.board.localeCompare(b.task.board) ||
     a.task.id - b.task.id ||
     algorithmNames.indexOf(a.algorithm) - algorithmNames.indexOf(b.algorithm) ||
+    (a.variant ?? 0) - (b.variant ?? 0) ||
     a.seed - b.seed
   )
 }

@@ -1,7 +1,7 @@
 import { anySignal, PctodlError } from '@pctodl/platform'
+import type { RunSummary } from '@pctodl/report'
 import type { Cell } from './cell.js'
 import { openBoard } from './open-board.js'
-import type { RunSummary } from './report/run-summary.js'
 import type { ResultStore } from './result-store.js'
 import { runTaskOn } from './run-task.js'
 
@@ -48,6 +48,7 @@ async function executeCell(cell: Cell, store: ResultStore, { signal, timeoutMs }
         iterations: cell.iterations,
         powerMarginW: cell.powerMarginW,
         shadow: cell.shadow,
+        ...(cell.variant === undefined ? {} : { variant: cell.variant }),
         ...(cell.parametersFolder === undefined ? {} : { parametersFolder: cell.parametersFolder }),
         signal: timeout ? anySignal([signal, timeout]) : signal,
       })

@@ -1,20 +1,26 @@
 import { lowestFeasibleCap } from '@pctodl/greedy-partition'
-import { findGpuSpec, InfeasibleCapError, networkName } from '@pctodl/platform'
-import { predictorOf } from './predictors.js'
+import { findGpuSpec, InfeasibleCapError, PctodlError } from '@pctodl/platform'
+import { servedBy } from './algorithms.js'
 import type { BenchTask } from './tasks.js'
 
 /**
  * Refuse caps that no configuration of the board can keep, before anything runs.
  *
- * @throws InfeasibleCapError naming the lowest cap that can be kept
+ * @throws InfeasibleCapError naming the lowest cap that can be kept; PctodlError `INFEASIBLE_LATENCY` where none helps
  */
 export function assertCapsFeasible(tasks: readonly BenchTask[], parametersFolder?: string): void {
   for (const task of tasks) {
-    const model = networkName(task.model)
-    const lowest = lowestFeasibleCap(predictorOf(task.board, parametersFolder), { models: model })
+    const { predictor, models, partition } = servedBy(task, parametersFolder)
+    const lowest = lowestFeasibleCap(predictor, { models, ...partition })
+    if (lowest === null && task.latencyMs !== undefined) {
+      throw new PctodlError(
+        'INFEASIBLE_LATENCY',
+        `no configuration of ${findGpuSpec(task.board).name} keeps ${task.latencyMs} ms for ${task.model} (task ${task.id}), under any cap`,
+      )
+    }
     for (const capW of task.schedule?.capsW ?? [task.powerCapW!]) {
       if (lowest !== null && capW < lowest) {
-        throw new InfeasibleCapError(capW, lowest, `${model} on ${findGpuSpec(task.board).name} (task ${task.id})`)
+        throw new InfeasibleCapError(capW, lowest, `${task.model} on ${findGpuSpec(task.board).name} (task ${task.id})`)
       }
     }
   }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { parameterFile, shippedParameters } from '@pctodl/perf-model'
+import { shippedParameters } from '@pctodl/perf-model'
+import { parameterFile } from '@pctodl/perf-model/node'
 import type { Cell } from './cell.js'
 import { type MadeBy, sha256 } from './manifest.js'
 

@@ -1,33 +1,37 @@
 import path from 'node:path'
 import { type CommandFunction, writeFileAtomically } from '@pctodl/command-line'
-import { type Cell, cellLabel, cellStem, cellsOf } from './cell.js'
-import { compare } from './compare-command.js'
-import { printDetectedGpus } from './detect-gpu.js'
-import { drawRunCharts } from './draw-run-charts.js'
-import { execute } from './execute-command.js'
-import { assertCapsFeasible } from './feasibility.js'
-import { type BenchOptions, checkOptions, parseRawOptions } from './options.js'
 import {
   aggregateByAlgorithm,
+  baselineOf,
   combineRepeatedRuns,
   formatAggregateTable,
+  formatStandings,
   formatTaskTable,
-  type RunSummary,
+  standings,
   type TableStyle,
   tableStyle,
-} from './report/index.js'
-import { report } from './report-command.js'
+} from '@pctodl/report'
+import { boardName } from './board-name.js'
+import { type Cell, cellLabel, cellStem, cellsOf } from './cell.js'
+import { compareResults } from './compare-results.js'
+import { printDetectedGpus } from './detect-gpu.js'
+import { drawRunCharts } from './draw-run-charts.js'
+import { executeJob } from './execute-job.js'
+import { assertCapsFeasible } from './feasibility.js'
+import { type BenchOptions, checkOptions, parseRawOptions } from './options.js'
+import { reportResults } from './report-results.js'
 import { type MatrixOutcome, runMatrix } from './run-matrix.js'
 import { settleAlgorithm } from './settle-algorithm.js'
 import { settlePlace } from './settle-place.js'
 
-/** The algorithm that the others are compared with in the closing table. */
-const BASELINE = 'powercap'
-
 /** More tasks than this are summed up in one table. */
 const MOST_TASK_TABLES = 4
 
-const subcommands: Readonly<Record<string, CommandFunction>> = { report, compare, execute }
+const subcommands: Readonly<Record<string, CommandFunction>> = {
+  report: reportResults,
+  compare: compareResults,
+  execute: executeJob,
+}
 
 /** The command line `bench-runner` as a function. */
 export const benchRunner: CommandFunction = async (argv, terminal) => {
@@ -56,23 +60,29 @@ export const benchRunner: CommandFunction = async (argv, terminal) => {
     seed: cell.seed,
     message,
   }))
-  const json = `${JSON.stringify({ summaries, failures, files }, null, 2)}\n`
+  const json = (files: readonly string[]) => `${JSON.stringify({ summaries, failures, files }, null, 2)}\n`
   const table = (style: TableStyle) => closingTable(options, outcome, style)
   if (options.saveSummary) {
-    for (const [extension, content] of [['txt', `${table('plain')}\n`] as const, ['json', json] as const]) {
+    // It lies in the folder and travels with it, so it names files from there.
+    const inFolder = files.map((file) => path.relative(options.resultDir, file))
+    for (const [extension, content] of [['txt', `${table('plain')}\n`] as const, ['json', json(inFolder)] as const]) {
       const file = path.join(options.resultDir, `summary.${extension}`)
       writeFileAtomically(file, content)
       files.push(file)
     }
   }
-  if (options.json) terminal.stdout.write(json)
+  if (options.json) terminal.stdout.write(json(files))
   else terminal.stdout.write(`${table(tableStyle(terminal.stdout, terminal.env))}\n\n${written(options, files)}\n`)
   return failures.length > 0 ? 1 : 0
 }
 
 function closingTable(options: BenchOptions, { finished, failures }: MatrixOutcome, style: TableStyle): string {
   const parts: string[] = []
-  const summaries = combineRepeatedRuns(finished.map(({ summary }) => summary))
+  const runs = finished.map(({ summary }) => summary)
+  // One task's own table says it already.
+  const headline = options.tasks.length > 1 ? standings(runs) : undefined
+  if (headline) parts.push(formatStandings(headline, style))
+  const summaries = combineRepeatedRuns(runs)
   if (options.tasks.length <= MOST_TASK_TABLES) {
     for (const task of options.tasks) {
       const ofTask = summaries.filter(({ taskId, board }) => taskId === task.id && board === task.board)
@@ -87,10 +97,6 @@ function closingTable(options: BenchOptions, { finished, failures }: MatrixOutco
   }
   for (const { cell, message } of failures) parts.push(`FAILED ${cellLabel(cell)}: ${message}`)
   return parts.join('\n\n')
-}
-
-function baselineOf(summaries: readonly RunSummary[]): string {
-  return summaries.some(({ algorithm }) => algorithm === BASELINE) ? BASELINE : summaries[0]!.algorithm
 }
 
 function written({ tasks, resultDir }: BenchOptions, files: readonly string[]): string {
@@ -108,6 +114,7 @@ const plannedRun =
     caps: cell.task.schedule ? cell.task.schedule.capsW : [cell.task.powerCapW],
     algorithm: cell.algorithm,
     seed: cell.seed,
+    ...(cell.variant === undefined ? {} : { variant: boardName(cell) }),
     iterations: cell.iterations,
     file: path.join(resultDir, `${cellStem(cell)}.csv`),
   })
@@ -116,9 +123,9 @@ function plan(cells: readonly Cell[], options: BenchOptions): string {
   const lines = cells
     .map(plannedRun(options))
     .map(
-      ({ taskId, board, model, dataset, caps, algorithm, seed, iterations, file }) =>
+      ({ taskId, board, model, dataset, caps, algorithm, seed, iterations, variant, file }) =>
         `task ${taskId}: ${algorithm} on ${board}, ${model}/${dataset}, ${caps.join(' -> ')} W, ` +
-        `${iterations} iterations${options.seeds.length > 1 ? `, seed ${seed}` : ''} -> ${file}`,
+        `${iterations} iterations${options.seeds.length > 1 ? `, seed ${seed}` : ''}${variant === undefined ? '' : `, on ${variant}`} -> ${file}`,
     )
   return `${lines.join('\n')}\n`
 }

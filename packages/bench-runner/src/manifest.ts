@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { InvalidInputError } from '@pctodl/platform'
+import type { RunSummary } from '@pctodl/report'
 import { z } from 'zod'
 import type { Cell } from './cell.js'
-import type { RunSummary } from './report/run-summary.js'
 
 /** Version of the layout of a manifest; another one is not read. */
 export const MANIFEST_VERSION = 1
@@ -37,6 +37,9 @@ export interface BoardIdentity {
   readonly driverVersion: string
   /** What the tenants were and what they inferred on. */
   readonly tenants: string
+  /** Name in the ensemble of simulated boards, and how it differs from the shipped one, in words. */
+  readonly variant?: string
+  readonly differs?: string
 }
 
 /** The parts that reading depends on; what the report shows of a cell or a summary is checked by its use. */

@@ -1,6 +1,7 @@
 import path from 'node:path'
-import { SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
+import { findBoardVariant, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
 import { type Clock, type Gpu, type TenantPool, VirtualClock } from '@pctodl/platform'
+import { boardName } from './board-name.js'
 import type { Cell, RealBoard } from './cell.js'
 import type { BoardIdentity } from './manifest.js'
 import type { BenchTask } from './tasks.js'
@@ -11,27 +12,39 @@ export interface OpenBoard {
   readonly pool: TenantPool
   readonly clock: Clock
   readonly identity: BoardIdentity
-  /** Energy that really went into the board so far, J; simulated boards know it. */
+  /**
+   * Energy that went into the board so far, J, every instant of it, in the watts of the board's own sensor, which are those of
+   * its limits and caps; simulated boards know it.
+   */
   readonly trueEnergyJ?: () => number
   close(): Promise<void>
 }
 
 /** @throws PctodlError `NO_BOARD` where a real board is asked for and this machine has none of that type */
-export function openBoard({ task, seed, real }: Pick<Cell, 'task' | 'seed' | 'real'>): Promise<OpenBoard> {
-  return real ? openReal(task, seed, real) : openSimulated(task, seed)
+export function openBoard(cell: Pick<Cell, 'task' | 'seed' | 'real' | 'variant'>): Promise<OpenBoard> {
+  return cell.real ? openReal(cell.task, cell.seed, cell.real) : openSimulated(cell)
 }
 
+/** Seeds of unlike boards of the ensemble never meet, or their sensors would err alike. */
+const SEEDS_APART = 1000
+
 /** A cold simulated board for one run. */
-async function openSimulated(task: BenchTask, seed: number): Promise<OpenBoard> {
+async function openSimulated(cell: Pick<Cell, 'task' | 'seed' | 'variant'>): Promise<OpenBoard> {
   const clock = new VirtualClock()
-  const gpu = new SimulatedGpu(task.board, { clock, seed })
+  const gpu = new SimulatedGpu(boardName(cell), { clock, seed: cell.seed + SEEDS_APART * (cell.variant ?? 0) })
   const { uuid, driverVersion } = await gpu.info()
   return {
     gpu,
     pool: new SimulatedTenants(gpu),
     clock,
-    identity: { name: gpu.spec.name, uuid, driverVersion, tenants: 'simulated' },
-    trueEnergyJ: () => gpu.truth().energyJ,
+    identity: {
+      name: gpu.spec.name,
+      uuid,
+      driverVersion,
+      tenants: 'simulated',
+      ...(cell.variant === undefined ? {} : { variant: gpu.name, differs: findBoardVariant(gpu.name)!.differs }),
+    },
+    trueEnergyJ: () => gpu.truth().meteredEnergyJ,
     close: async () => {},
   }
 }

@@ -1,22 +1,27 @@
 import path from 'node:path'
 import {
   asUsage,
+  type ExecutorOptions,
   integerFrom,
   newCommand,
   numberBetween,
   oneOf,
   parseCommand,
   positiveNumber,
+  type SlurmOptions,
+  slurmOptions,
   type Terminal,
   UsageError,
+  withExecutorOptions,
 } from '@pctodl/command-line'
+import { type BackendKind, backendKinds } from '@pctodl/run'
 import { InvalidArgumentError } from 'commander'
+import { version } from '../package.json'
 import { algorithmNames, parseAlgorithms } from './algorithms.js'
-import { type BackendKind, backendKinds } from './backend-kind.js'
 import type { CellRequest, RealBoard } from './cell.js'
 import { defaultJobs } from './default-jobs.js'
 import type { Place } from './settle-place.js'
-import { type BenchTask, tasksOf } from './tasks.js'
+import { type BenchTask, type TaskSet, taskSets, tasksOf } from './tasks.js'
 
 /** What one call of the command line asks for, checked. */
 export interface BenchOptions extends CellRequest {
@@ -35,17 +40,8 @@ export interface BenchOptions extends CellRequest {
   readonly json: boolean
 }
 
-export interface SlurmOptions {
-  /** Elements of the job array; the cells are spread over them. */
-  readonly elements: number
-  readonly gres?: string
-  readonly partition?: string
-  readonly account?: string
-  readonly sbatchArguments: readonly string[]
-}
-
 /** What the call says, before the algorithms are settled and names are looked up. */
-export interface RawBenchOptions {
+export interface RawBenchOptions extends ExecutorOptions {
   readonly gpu?: string
   readonly detectGpu?: boolean
   readonly backend: BackendKind
@@ -55,6 +51,9 @@ export interface RawBenchOptions {
   readonly algorithm?: string
   readonly taskId?: number[]
   readonly startFrom?: number
+  readonly set: readonly TaskSet[]
+  readonly variants?: number
+  readonly latencyObjective?: number
   readonly iterations: number
   readonly powerCap?: number
   readonly powerMargin: number
@@ -68,12 +67,6 @@ export interface RawBenchOptions {
   readonly failFast?: boolean
   readonly timeout?: number
   readonly jobs?: number
-  readonly executor: 'local' | 'slurm'
-  readonly slurmElements: number
-  readonly slurmGres?: string
-  readonly slurmPartition?: string
-  readonly slurmAccount?: string
-  readonly slurmArgument?: string[]
   readonly chart?: boolean
   readonly saveSummary?: boolean
   readonly dryRun?: boolean
@@ -85,6 +78,7 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
   const command = newCommand(
     {
       name: 'bench-runner',
+      version,
       description:
         "Run tasks of the PctoDL paper's matrix and compare power-capping algorithms.\n" +
         'Further commands: bench-runner report FOLDER, bench-runner compare FOLDER FOLDER.',
@@ -106,14 +100,28 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
       'real board: folder of the datasets, one subfolder each (default: synthetic images)',
     )
     .option('--params <folder>', 'predictor parameters: <board>.json as pctodl-fit writes (default: shipped)')
-    .option('--algorithm <names>', `one of ${algorithmNames.join(', ')}, a comma list, or all (default: all)`)
+    .option(
+      '--algorithm <names>',
+      `one of ${algorithmNames.join(', ')}, a comma list, tuned (the first seven), or all (default: tuned)`,
+    )
     .option('--task-id <ids...>', "task ids to run, in this order (default: all of the board's)", collectIds)
+    .option(
+      '--set <names>',
+      `tasks where no ids are given: ${taskSets.join(', ')}, a comma list, or all`,
+      collectSets,
+      ['paper'] as readonly TaskSet[],
+    )
     .option('--start-from <id>', 'only tasks with at least this id', integerFrom(1))
     .option('--iterations <n>', 'iterations of 5 s; tasks 29 and 30 always take 150', integerFrom(1), 5)
     .option(
       '--power-cap <watts>',
       'run the selected tasks under this cap instead of their own',
       positiveNumber('watts'),
+    )
+    .option(
+      '--latency-objective <ms>',
+      'what 99 of 100 batches of the selected tasks are to keep, instead of their own objective',
+      positiveNumber('milliseconds'),
     )
     .option('--power-margin <watts>', 'plan this far below the cap', numberBetween(0, 1000), 0)
     .option('--enable-shadow', 'let pctodl keep looking for better tenants while it runs')
@@ -125,18 +133,18 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
       integerFrom(1),
       1,
     )
+    .option(
+      '--variants <n>',
+      'run on so many boards of the simulated ensemble instead of the shipped one; tables then show 95 % intervals',
+      integerFrom(1),
+    )
     .option('--repeat <n>', 'real board: repeat every run so many times', integerFrom(1), 1)
     .option('--result-dir <folder>', 'where results go', './benchmark_results')
     .option('--resume', 'keep results that are already there and whole, run the others')
     .option('--fail-fast', 'stop at the first run that fails')
     .option('--timeout <seconds>', 'end a run that takes longer', positiveNumber('seconds'))
     .option('--jobs <n>', 'runs at the same time, each in its own process (default: by cores)', integerFrom(1))
-    .option('--executor <name>', 'local or slurm', oneOf('local', 'slurm'), 'local')
-    .option('--slurm-elements <n>', 'elements of the job array', integerFrom(1), 8)
-    .option('--slurm-gres <gres>', 'generic resources of an element, e.g. gpu:a100:1')
-    .option('--slurm-partition <name>', 'partition')
-    .option('--slurm-account <name>', 'account')
-    .option('--slurm-argument <argument...>', 'further arguments of sbatch, e.g. --slurm-argument=--exclusive')
+  withExecutorOptions(command)
     .option('--chart', 'draw power against the cap and throughput over time, as SVG and PNG')
     .option('--save-summary', 'write the closing table to <result-dir>/summary.txt and .json')
     .option('--dry-run', 'print what would run, and write nothing')
@@ -152,10 +160,11 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
  */
 export function checkOptions(raw: RawBenchOptions, algorithm: string, { boards, isReal }: Place): BenchOptions {
   return asUsage(() => ({
-    tasks: withPowerCap(selectTasks(raw, boards), raw.powerCap),
+    tasks: withLatency(withPowerCap(selectTasks(raw, boards), raw.powerCap), raw.latencyObjective),
     algorithms: parseAlgorithms(algorithm),
     ...(isReal ? { real: realBoard(raw) } : {}),
     seeds: isReal ? from(1, repetitions(raw)) : from(raw.seed, seeds(raw)),
+    ...(raw.variants === undefined ? {} : { variants: variantsOf(raw.variants, isReal) }),
     iterations: raw.iterations,
     powerMarginW: raw.powerMargin,
     shadow: raw.enableShadow ?? false,
@@ -166,7 +175,7 @@ export function checkOptions(raw: RawBenchOptions, algorithm: string, { boards, 
     failFast: raw.failFast ?? false,
     ...(raw.timeout === undefined ? {} : { timeoutMs: raw.timeout * 1000 }),
     jobs: isReal ? oneJob(raw) : (raw.jobs ?? defaultJobs()),
-    ...(raw.executor === 'slurm' ? { slurm: slurmOptions(raw) } : {}),
+    ...(raw.executor === 'slurm' ? { slurm: slurmOptions(raw)! } : {}),
     chart: raw.chart ?? false,
     saveSummary: raw.saveSummary ?? false,
     dryRun: raw.dryRun ?? false,
@@ -186,6 +195,12 @@ function repetitions({ seeds, repeat }: RawBenchOptions): number {
   return repeat
 }
 
+function variantsOf(variants: number, isReal: boolean): number {
+  if (isReal)
+    throw new UsageError('--variants: a real board is the one that it is; measure it several times with --repeat')
+  return variants
+}
+
 function realBoard({ worker, datasetPath }: RawBenchOptions): RealBoard {
   return { worker, ...(datasetPath === undefined ? {} : { datasetPath: path.resolve(datasetPath) }) }
 }
@@ -197,20 +212,10 @@ function oneJob({ jobs, executor }: RawBenchOptions): number {
   return 1
 }
 
-function slurmOptions(raw: RawBenchOptions): SlurmOptions {
-  return {
-    elements: raw.slurmElements,
-    ...(raw.slurmGres === undefined ? {} : { gres: raw.slurmGres }),
-    ...(raw.slurmPartition === undefined ? {} : { partition: raw.slurmPartition }),
-    ...(raw.slurmAccount === undefined ? {} : { account: raw.slurmAccount }),
-    sbatchArguments: raw.slurmArgument ?? [],
-  }
-}
-
-function selectTasks({ taskId, startFrom }: RawBenchOptions, boards: readonly string[]): BenchTask[] {
+function selectTasks({ taskId, startFrom, set }: RawBenchOptions, boards: readonly string[]): BenchTask[] {
   // With several boards an id means the tasks of that id on the boards that have it.
   if (taskId !== undefined && boards.length === 1) return tasksOf(boards[0]!, taskId)
-  const all = boards.flatMap((board) => tasksOf(board))
+  const all = boards.flatMap((board) => tasksOf(board, undefined, taskId === undefined ? set : taskSets))
   const selected =
     taskId === undefined
       ? all.filter(({ id }) => id >= (startFrom ?? 0))
@@ -226,6 +231,21 @@ function selectTasks({ taskId, startFrom }: RawBenchOptions, boards: readonly st
 function withPowerCap(tasks: readonly BenchTask[], powerCapW: number | undefined): readonly BenchTask[] {
   if (powerCapW === undefined) return tasks
   return tasks.map((task) => ({ ...task, powerCapW, schedule: null, fixedIterations: null }))
+}
+
+function withLatency(tasks: readonly BenchTask[], latencyMs: number | undefined): readonly BenchTask[] {
+  if (latencyMs === undefined) return tasks
+  return tasks.map(({ latencyFactor: _, ...task }) => ({ ...task, latencyMs }))
+}
+
+function collectSets(value: string): readonly TaskSet[] {
+  const names = value.split(',').map((name) => name.trim())
+  if (names.includes('all')) return taskSets
+  return names.map((name) => {
+    const known = taskSets.find((set) => set === name)
+    if (known === undefined) throw new InvalidArgumentError(`one of ${taskSets.join(', ')}, or all.`)
+    return known
+  })
 }
 
 function collectIds(value: string, before: number[] = []): number[] {

@@ -1,4 +1,5 @@
-import { modelOf, type Predictor } from '@pctodl/perf-model'
+import type { Predictor } from '@pctodl/perf-model'
+import { modelOf } from '@pctodl/perf-model/node'
 
 const loaded = new Map<string, Predictor>()
 

@@ -2,13 +2,10 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs
 import path from 'node:path'
 import { writeFileAtomically } from '@pctodl/command-line'
 import { InvalidInputError } from '@pctodl/platform'
+import { formatResultsCsv, formatRunRecord, parseRunRecord, type RunRecord, summarizeRun } from '@pctodl/report'
 import { type Cell, cellStem, compareCells } from './cell.js'
 import { madeBy } from './made-by.js'
 import { type BoardIdentity, MANIFEST_VERSION, type Manifest, parseManifest, sha256 } from './manifest.js'
-import { formatResultsCsv } from './report/results-csv.js'
-import { summarizeRun } from './report/run-summary.js'
-import type { RunRecord } from './run-record.js'
-import { formatRunRecord, parseRunRecord } from './run-record-json.js'
 
 /** A cell that was tried and has no result. */
 export interface FailedCell {
@@ -33,6 +30,10 @@ export class ResultStore {
 
   csvFile(cell: Cell): string {
     return this.#file(cell, '.csv')
+  }
+
+  recordFile(cell: Cell): string {
+    return this.#file(cell, RECORD)
   }
 
   /**

@@ -4,11 +4,12 @@ import { fileURLToPath } from 'node:url'
 import { Progress, type Terminal } from '@pctodl/command-line'
 import { type Job, type JobExecutor, LocalExecutor, SlurmExecutor } from '@pctodl/job-array'
 import { anySignal } from '@pctodl/platform'
+import type { RunSummary } from '@pctodl/report'
 import { type Cell, cellLabel } from './cell.js'
 import { type CellEnding, executeCells } from './execute-cells.js'
 import { cutIntoJobs, EXECUTION_FOLDER, writePlan } from './execution-plan.js'
+import { writeMatrixManifest } from './matrix-manifest.js'
 import type { BenchOptions } from './options.js'
-import type { RunSummary } from './report/run-summary.js'
 import { type FailedCell, ResultStore } from './result-store.js'
 
 export interface MatrixOutcome {
@@ -30,7 +31,8 @@ export async function runMatrix(
   const store = new ResultStore(options.resultDir)
   // What is kept is decided here, once: whoever executes a cell keeps what is there, so that a job can be started again.
   store.removeUnfinished()
-  rmSync(path.join(options.resultDir, EXECUTION_FOLDER), { recursive: true, force: true })
+  writeMatrixManifest(options)
+  rmSync(path.join(options.resultDir, EXECUTION_FOLDER), { recursive: true, force: true, maxRetries: 5 })
   if (!options.resume) for (const cell of cells) store.clear(cell)
   const progress = new Progress(terminal.stderr, cells.length)
   let kept = 0
@@ -85,7 +87,7 @@ async function runInProcesses(
     jobs: cutIntoJobs(cells, slurm ? slurm.elements : options.jobs * JOBS_PER_PROCESS),
   }
   const planFile = writePlan(plan)
-  const jobs = plan.jobs.map((_, i): Job => ({ id: String(i), command: executeJob(planFile, i) }))
+  const jobs = plan.jobs.map((_, i): Job => ({ id: String(i), command: jobCommand(planFile, i) }))
   const stopping = new AbortController()
   const lastWords = new Map<string, string>()
   const report = (label: string, ending: CellEnding) => {
@@ -122,7 +124,7 @@ async function runInProcesses(
   } catch (error) {
     if (signal.aborted || !stopping.signal.aborted) throw error
   } finally {
-    rmSync(path.join(resultDir, EXECUTION_FOLDER), { recursive: true, force: true })
+    rmSync(path.join(resultDir, EXECUTION_FOLDER), { recursive: true, force: true, maxRetries: 5 })
   }
 }
 
@@ -134,7 +136,7 @@ function executorFor(options: BenchOptions, workDir: string): JobExecutor {
 }
 
 /** This very program, as another process: the built command, which lies at the same place beside `src` and `dist`. */
-function executeJob(planFile: string, job: number): Job['command'] {
+function jobCommand(planFile: string, job: number): Job['command'] {
   const here = typeof __filename === 'string' ? path.dirname(__filename) : path.dirname(fileURLToPath(import.meta.url))
   const program = path.resolve(here, '../bin/bench-runner.js')
   return [process.execPath, program, 'execute', '--plan', planFile, '--job', String(job)]

@@ -1,11 +1,11 @@
-import { runPolicy, type WindowObservation } from '@pctodl/scheduler'
+import { firstSteadyWindow, type RunRecord } from '@pctodl/report'
+import { WINDOW_MS } from '@pctodl/run'
+import { commonLoad, type LoadMix, runPolicy, type WindowObservation } from '@pctodl/scheduler'
 import { type AlgorithmName, createPolicy } from './algorithms.js'
+import { BatchLatencies } from './batch-latencies.js'
+import { latencyObjectives } from './latency-objective.js'
 import { type OpenBoard, openBoard } from './open-board.js'
-import type { RunRecord } from './run-record.js'
 import { type BenchTask, capsOf } from './tasks.js'
-
-/** Length of one iteration, ms. */
-export const WINDOW_MS = 5000
 
 export interface RunTaskOptions {
   readonly iterations: number
@@ -17,12 +17,15 @@ export interface RunTaskOptions {
   readonly shadow?: boolean
   /** Predictor parameters. Default: the shipped ones. */
   readonly parametersFolder?: string
+  /** Board of the ensemble. Default: the shipped board. */
+  readonly variant?: number
   readonly signal?: AbortSignal
 }
 
 /** Run one algorithm on one task, on the simulated board, from a cold start. */
 export async function runTask(task: BenchTask, algorithm: AlgorithmName, options: RunTaskOptions): Promise<RunRecord> {
-  const board = await openBoard({ task, seed: options.seed })
+  const { seed, variant } = options
+  const board = await openBoard({ task, seed, ...(variant === undefined ? {} : { variant }) })
   try {
     return await runTaskOn(board, task, algorithm, options)
   } finally {
@@ -46,16 +49,20 @@ export async function runTaskOn(
   const trueW: number[] = []
   let lastEnergyJ = trueEnergyJ?.() ?? 0
   let lastMs = 0
+  const iterations = task.fixedIterations ?? options.iterations
+  const steadyFromMs = firstSteadyWindow(iterations) * WINDOW_MS
+  const latencies = new BatchLatencies()
   await runPolicy({
     gpu,
     pool,
     clock,
     policy,
     caps: capsOf(task, WINDOW_MS),
-    iterations: task.fixedIterations ?? options.iterations,
+    iterations,
     windowMs: WINDOW_MS,
     ...(options.signal ? { signal: options.signal } : {}),
-    onWindow: (window, startedAt) => windows.push({ ...window, startedAt }),
+    onWindow: (window, startedAt) =>
+      windows.push({ ...window, ...(task.mix ? servedTogether(window, task.mix) : {}), startedAt }),
     onSample: (sampleMs, telemetry, capW) => {
       timeMs.push(sampleMs)
       powerCapW.push(capW)
@@ -66,21 +73,35 @@ export async function runTaskOn(
         trueW.push(toMilliwatt(((energyJ - lastEnergyJ) / (sampleMs - lastMs)) * 1000))
         lastEnergyJ = energyJ
       }
+      latencies.add(pool.counters(), lastMs >= steadyFromMs)
       lastMs = sampleMs
     },
   })
+  const latency = latencies.summary(latencyObjectives(task))
   return {
     board: task.board,
     algorithm,
     taskId: task.id,
     model: task.model,
     dataset: task.dataset,
+    ...(task.set === undefined ? {} : { set: task.set }),
     durationMs: lastMs,
     windows,
     power: { timeMs, powerCapW, sensorW, smClockMhz, ...(trueEnergyJ ? { trueW } : {}) },
     samples: windows.reduce((sum, window) => sum + window.samples, 0),
+    ...(latency.length === 0 ? {} : { latency }),
     notes: policy.notes ?? [],
   }
+}
+
+/** Of a mix counts what was served of it, in the asked proportions: a surplus of one network is nobody's. */
+function servedTogether(window: WindowObservation, mix: LoadMix): Pick<WindowObservation, 'throughput' | 'samples'> {
+  const throughput = commonLoad(
+    window.tenants.map(({ tenant }) => tenant),
+    (i) => window.tenants[i]!.throughput ?? 0,
+    mix,
+  )
+  return { throughput, samples: (throughput * (window.endMs - window.startMs)) / 1000 }
 }
 
 /** More digits would fill the record of a run with noise. */

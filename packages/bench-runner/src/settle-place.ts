@@ -1,8 +1,15 @@
 import type { Detection } from '@pctodl/backend'
 import { asUsage, UsageError } from '@pctodl/command-line'
 import { findGpuSpec, PctodlError } from '@pctodl/platform'
-import type { RawBenchOptions } from './options.js'
+import type { BackendKind } from '@pctodl/run'
 import { benchTasks } from './tasks.js'
+
+/** The options that decide it. */
+export interface PlaceOptions {
+  readonly gpu?: string
+  readonly backend: BackendKind
+  readonly executor: 'local' | 'slurm'
+}
 
 /** The boards to run on, and whether these are this machine's or simulated. */
 export interface Place {
@@ -23,7 +30,7 @@ const boardsWithTasks = [...new Set(benchTasks.map(({ board }) => board))]
  *   board is asked for and is not there
  */
 export async function settlePlace(
-  { gpu, backend, executor }: Pick<RawBenchOptions, 'gpu' | 'backend' | 'executor'>,
+  { gpu, backend, executor }: PlaceOptions,
   detect: () => Promise<Detection> = detectBoards,
 ): Promise<Place> {
   if (gpu !== undefined && backend === 'sim') return { boards: boardsNamed(gpu), isReal: false }

@@ -1,19 +1,36 @@
-import { type CapSchedule, capSchedule, fixedCap, UnknownNameError } from '@pctodl/platform'
+import { type CapSchedule, fixedCap, networkName, UnknownNameError } from '@pctodl/platform'
+import { capsByIteration, type IterationSchedule, publishedSchedules, SCHEDULED_ITERATIONS } from '@pctodl/run'
+import type { LoadMix } from '@pctodl/scheduler'
 
-/** Power caps that change in the course of a task: `capsW[k]` holds from iteration `switchAtIteration[k]` (0-based) on. */
-export interface TaskSchedule {
-  readonly name: 'down' | 'up'
-  readonly capsW: readonly number[]
-  readonly switchAtIteration: readonly number[]
+/** Power caps that change in the course of a task. */
+export interface TaskSchedule extends IterationSchedule {
+  readonly name: 'down' | 'up' | 'steps'
 }
 
-/** One cell of the paper's matrix. */
+/**
+ * The sets of tasks: the paper's thirty; its fixed-cap tasks with a latency objective; services of several networks on one
+ * board; caps that step up and down faster than processes restart.
+ */
+export const taskSets = ['paper', 'latency', 'mixed', 'steps'] as const
+
+export type TaskSet = (typeof taskSets)[number]
+
+/** What is to be served on which board under which cap. */
 export interface BenchTask {
+  /** Unique on its board, over all sets. */
   readonly id: number
+  /** Absent for the paper's. */
+  readonly set?: Exclude<TaskSet, 'paper'>
   /** Board key; tasks 29 and 30 exist on both boards. */
   readonly board: string
-  /** As the paper writes it and as result files are named (`maxvit`); the network is `networkName(model)`. */
+  /** As the paper writes it and as result files are named (`maxvit`); the network is `networkName(model)`. A name for a mix. */
   readonly model: string
+  /** Samples of each network in a mix; absent for a single network. What counts is the load that all carry together. */
+  readonly mix?: LoadMix
+  /** Times the latency of a batch of 32 alone on the board: what 99 of 100 batches of each network are to keep. */
+  readonly latencyFactor?: number
+  /** Latency objective of every network, ms, in the place of `latencyFactor`. */
+  readonly latencyMs?: number
   readonly dataset: string
   /** Fixed cap, W; null where a schedule rules. */
   readonly powerCapW: number | null
@@ -39,8 +56,6 @@ const fixed = (
     }),
   )
 
-const SWITCHES = [0, 50, 100] as const
-
 const dynamic = (board: string): BenchTask[] => [
   {
     id: 29,
@@ -48,8 +63,8 @@ const dynamic = (board: string): BenchTask[] => [
     model: 'resnet50',
     dataset: 'imagenet',
     powerCapW: null,
-    schedule: { name: 'down', capsW: [200, 160, 120], switchAtIteration: SWITCHES },
-    fixedIterations: 150,
+    schedule: { name: 'down', ...publishedSchedules.down },
+    fixedIterations: SCHEDULED_ITERATIONS,
   },
   {
     id: 30,
@@ -57,8 +72,8 @@ const dynamic = (board: string): BenchTask[] => [
     model: 'efficientnet_v2_m',
     dataset: 'imagenet',
     powerCapW: null,
-    schedule: { name: 'up', capsW: [130, 180, 230], switchAtIteration: SWITCHES },
-    fixedIterations: 150,
+    schedule: { name: 'up', ...publishedSchedules.up },
+    fixedIterations: SCHEDULED_ITERATIONS,
   },
 ]
 
@@ -100,17 +115,84 @@ export const benchTasks: readonly BenchTask[] = [
   ...dynamic('A100'),
 ]
 
+/** The factors of the latency set; task 206 is task 6 with twice the solo latency, 406 with four times. */
+const latencyFactors = [2, 4]
+
+const latencyTasks: readonly BenchTask[] = latencyFactors.flatMap((latencyFactor) =>
+  benchTasks
+    .filter(({ schedule }) => schedule === null)
+    .map((task) => ({ ...task, id: 100 * latencyFactor + task.id, set: 'latency' as const, latencyFactor })),
+)
+
+/** Services as they are met together: a large share of cheap requests, a small one of dear ones. */
+const mixes = {
+  'resnet50+efficientnet_v2_m+mobilenet_v2': { resnet50: 4, efficientnet_v2_m: 1, mobilenet_v2: 10 },
+  'densenet201+vgg19+mnasnet': { densenet201: 2, vgg19: 1, mnasnet1_0: 8 },
+  'maxvit+resnet50': { maxvit_t: 1, resnet50: 3 },
+} as const
+
+const mixed = (board: string, firstId: number, capsW: readonly number[], latencyFactor?: number): BenchTask[] =>
+  Object.entries(mixes).map(([model, mix], i) => ({
+    id: firstId + i,
+    set: 'mixed',
+    board,
+    model,
+    mix,
+    ...(latencyFactor === undefined ? {} : { latencyFactor }),
+    dataset: 'imagenet',
+    powerCapW: capsW[i]!,
+    schedule: null,
+    fixedIterations: null,
+  }))
+
+/** Each cap of a step task holds for so many iterations of 5 s: shorter than the 35 s after which pctodl changes tenants. */
+const STEP_ITERATIONS = 6
+
+const steps = (board: string, firstId: number, capsW: readonly number[]): BenchTask[] =>
+  ['resnet50', 'vgg19', 'efficientnet_v2_m'].map((model, i) => ({
+    id: firstId + i,
+    set: 'steps',
+    board,
+    model,
+    dataset: 'imagenet',
+    powerCapW: null,
+    schedule: { name: 'steps', capsW, switchAtIteration: capsW.map((_, k) => k * STEP_ITERATIONS) },
+    fixedIterations: capsW.length * STEP_ITERATIONS,
+  }))
+
+/** All tasks of all sets. */
+export const everyTask: readonly BenchTask[] = [
+  ...benchTasks,
+  ...latencyTasks,
+  ...mixed('3080Ti', 51, [150, 180, 200]),
+  ...mixed('3080Ti', 61, [150, 180, 200], 4),
+  ...mixed('A100', 51, [130, 180, 220]),
+  ...mixed('A100', 61, [130, 180, 220], 4),
+  ...steps('3080Ti', 71, [200, 140, 180, 130, 220]),
+  ...steps('A100', 71, [200, 120, 180, 140, 220]),
+]
+
+export function setOf({ set }: Pick<BenchTask, 'set'>): TaskSet {
+  return set ?? 'paper'
+}
+
+/** The networks of a task, by their names. */
+export function networksOf({ model, mix }: Pick<BenchTask, 'model' | 'mix'>): readonly string[] {
+  return mix ? Object.keys(mix) : [networkName(model)]
+}
+
 /**
- * The tasks of one board, in the order of the ids asked for, or all of them.
+ * The tasks of one board, in the order of the ids asked for, from any set, or all of some sets.
  *
+ * @param sets where no ids are given. Default: the paper's
  * @throws UnknownNameError for a board without tasks or an id that the board does not have
  */
-export function tasksOf(board: string, ids?: readonly number[]): BenchTask[] {
-  const ofBoard = benchTasks.filter((task) => task.board === board)
+export function tasksOf(board: string, ids?: readonly number[], sets: readonly TaskSet[] = ['paper']): BenchTask[] {
+  const ofBoard = everyTask.filter((task) => task.board === board)
   if (ofBoard.length === 0) {
     throw new UnknownNameError('GPU of the task matrix', board, [...new Set(benchTasks.map((task) => task.board))])
   }
-  if (ids === undefined) return ofBoard
+  if (ids === undefined) return ofBoard.filter((task) => sets.includes(setOf(task)))
   return ids.map((id) => {
     const task = ofBoard.find((candidate) => candidate.id === id)
     if (!task)
@@ -126,13 +208,13 @@ export function tasksOf(board: string, ids?: readonly number[]): BenchTask[] {
 /** The caps of a task by time stamp, given the length of an iteration. */
 export function capsOf(task: BenchTask, windowMs: number): CapSchedule {
   const { schedule, powerCapW } = task
-  if (!schedule) return fixedCap(powerCapW!)
-  return capSchedule(
-    schedule.capsW.map((capW, i) => ({ atMs: schedule.switchAtIteration[i]! * windowMs, powerCapW: capW })),
-  )
+  return schedule ? capsByIteration(schedule, windowMs) : fixedCap(powerCapW!)
 }
 
-/** `<id>_<model>_<dataset>_<cap>W`, or `..._power_down`, `..._power_up` where a schedule rules. */
-export function taskFileStem({ id, model, dataset, powerCapW, schedule }: BenchTask): string {
-  return `${id}_${model}_${dataset}_${schedule ? `power_${schedule.name}` : `${powerCapW}W`}`
+/** `<id>_<model>_<dataset>_<cap>W`, or `..._power_down` where a schedule rules; `..._4x` or `..._50ms` with a latency objective. */
+export function taskFileStem(task: BenchTask): string {
+  const { id, model, dataset, powerCapW, schedule, latencyFactor, latencyMs } = task
+  const objective =
+    latencyMs !== undefined ? `_${latencyMs}ms` : latencyFactor === undefined ? '' : `_${latencyFactor}x`
+  return `${id}_${model}_${dataset}_${schedule ? `power_${schedule.name}` : `${powerCapW}W`}${objective}`
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bundleHostWorker } from '../../backend/test/bundle-host-worker.js'
-import { buildPrograms, missingCompiler, startHost } from '../../gpu-sim/test/host/built-host.js'
+import { buildPrograms, missingCompiler, quickStart, startHost } from '../../gpu-sim/test/host/built-host.js'
 
 /** The matrix on boards that are seen through the driver: real NVML calls, an MPS daemon, a process for each tenant. */
 describe.skipIf(missingCompiler)(`bench-runner --backend nvml (${missingCompiler ?? 'on a simulated host'})`, () => {
@@ -15,13 +15,13 @@ describe.skipIf(missingCompiler)(`bench-runner --backend nvml (${missingCompiler
   beforeAll(async () => {
     programs = await buildPrograms()
     await bundleHostWorker(scratch)
-    host = await startHost(programs.programs, { board: 'A100' })
+    host = await startHost(programs.programs, quickStart('A100'))
   }, 120_000)
 
   afterAll(async () => {
     await host?.host.close()
     programs?.remove()
-    rmSync(scratch, { recursive: true, force: true })
+    rmSync(scratch, { recursive: true, force: true, maxRetries: 5 })
   })
 
   function run(program: string, ...args: string[]) {
@@ -45,12 +45,7 @@ describe.skipIf(missingCompiler)(`bench-runner --backend nvml (${missingCompiler
   }
 
   const benchRunner = (...args: string[]) =>
-    run(
-      process.execPath,
-      ...['--import', import.meta.resolve('tsx'), '--conditions=@pctodl/source'],
-      path.resolve(import.meta.dirname, '../src/cli.ts'),
-      ...args,
-    )
+    run(process.execPath, path.resolve(import.meta.dirname, '../bin/bench-runner.js'), ...args)
 
   it('finds the board and its tasks', async () => {
     const { code, stdout, stderr } = await benchRunner('--detect-gpu')
@@ -62,14 +57,22 @@ describe.skipIf(missingCompiler)(`bench-runner --backend nvml (${missingCompiler
   it('runs a task with two algorithms under a lease, records what it ran on, and leaves the board as it was', async () => {
     const query = ['--query-gpu=clocks.max.sm,power.limit,compute_mode,clocks.sm', '--format=csv,noheader']
     const before = await run('nvidia-smi', ...query)
-    const { code, stdout, stderr } = await benchRunner(
-      ...['--backend', 'nvml', '--task-id', '20', '--algorithm', 'pctodl,powercap', '--iterations', '2', '--json'],
-      ...['--worker', `${process.execPath} ${path.join(scratch, 'host-worker.cjs')}`],
-    )
-    expect(stderr).toMatch(/task 20 resnet50\/imagenet on A100, pctodl: \d+ samples\/s/)
-    expect(code).toBe(0)
-    const { summaries, failures } = JSON.parse(stdout)
-    expect(failures).toEqual([])
+    const matrix = (iterations: number) =>
+      benchRunner(
+        ...['--backend', 'nvml', '--task-id', '20', '--algorithm', 'pctodl,powercap', '--iterations', `${iterations}`],
+        ...['--worker', `${process.execPath} ${path.join(scratch, 'host-worker.cjs')}`, '--json'],
+      )
+    // Windows are of real time: where tenants need longer to start than two of them last, more are waited for.
+    let summaries: { readonly throughput: number; readonly powerSource: string }[] = []
+    for (const iterations of [2, 6, 18]) {
+      const { code, stdout, stderr } = await matrix(iterations)
+      expect(stderr).toMatch(/task 20 resnet50\/imagenet on A100, pctodl: \d+ samples\/s/)
+      expect(code).toBe(0)
+      const result = JSON.parse(stdout)
+      expect(result.failures).toEqual([])
+      summaries = result.summaries
+      if (summaries.every(({ throughput }) => throughput > 100)) break
+    }
     expect(summaries).toHaveLength(2)
     for (const summary of summaries) {
       expect(summary.throughput).toBeGreaterThan(100)
@@ -82,7 +85,7 @@ describe.skipIf(missingCompiler)(`bench-runner --backend nvml (${missingCompiler
     expect(await run('nvidia-smi', ...query)).toEqual(before)
     const { stdout: processes } = await run('nvidia-smi', '--query-compute-apps=pid', '--format=csv,noheader')
     expect(processes.trim()).toBe('')
-  })
+  }, 600_000)
 
   it("refuses the simulator's conveniences", async () => {
     for (const [args, message] of [

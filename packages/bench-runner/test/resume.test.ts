@@ -3,8 +3,9 @@ import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSyn
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { SeededRandom } from '@pctodl/platform'
+import { SeededRandom } from '@pctodl/numerics'
 import { afterAll, describe, expect, it } from 'vitest'
+import { cases } from '../../../test/long-tests.js'
 
 const program = path.resolve(import.meta.dirname, '../bin/bench-runner.js')
 const folders: string[] = []
@@ -14,10 +15,12 @@ const newFolder = () => {
   return folder
 }
 afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 })
 
-const matrix = '--gpu 3080Ti --task-id 6 13 --algorithm pctodl,batchdvfs,powercap --iterations 3 --seeds 2'.split(' ')
+const matrix = '--gpu 3080Ti --task-id 6 13 --algorithm pctodl,batchdvfs,powercap --iterations 3 --variants 2'.split(
+  ' ',
+)
 
 function run(folder: string, ...more: string[]) {
   const { status, stdout, stderr } = spawnSync(
@@ -43,9 +46,9 @@ describe('--resume', () => {
   it('gives what an uninterrupted run gives, however often the run was killed', async () => {
     expect(run(whole, '--jobs', '1').status).toBe(0)
     const expected = contents(whole)
-    expect(Object.keys(expected)).toHaveLength(12 * 3)
+    expect(Object.keys(expected)).toHaveLength(12 * 3 + 1) // and what the matrix consists of
     const random = new SeededRandom(20)
-    const kills = process.env['PCTODL_LONG_TESTS'] ? 100 : 16
+    const kills = cases(100, 8)
     let killed = 0
     let folder = newFolder()
     while (killed < kills) {
@@ -72,14 +75,14 @@ describe('--resume', () => {
   it('runs nothing that is there, and again what is broken, saying why', () => {
     const file = path.join(whole, '3080Ti_powercap/6_resnet50_imagenet_130W')
     expect(run(whole, '--resume', '--jobs', '1').stderr.match(/\(kept\)/g)).toHaveLength(12)
-    const before = readFileSync(`${file}.csv`, 'utf8')
-    appendFileSync(`${file}.csv`, 'x')
-    writeFileSync(`${file}_seed2.manifest.json`, '{"manifestVersion": 99}')
-    rmSync(path.join(whole, '3080Ti_pctodl/13_resnet50_caltech256_170W.record.json'))
+    const before = readFileSync(`${file}_v1.csv`, 'utf8')
+    appendFileSync(`${file}_v1.csv`, 'x')
+    writeFileSync(`${file}_v2.manifest.json`, '{"manifestVersion": 99}')
+    rmSync(path.join(whole, '3080Ti_pctodl/13_resnet50_caltech256_170W_v2.record.json'))
     const { status, stderr } = run(whole, '--resume', '--jobs', '1')
     expect(status).toBe(0)
     expect(stderr.match(/\(kept\)/g)).toHaveLength(9)
-    expect(readFileSync(`${file}.csv`, 'utf8')).toBe(before)
+    expect(readFileSync(`${file}_v1.csv`, 'utf8')).toBe(before)
   })
 
   it('does not take the result of other options for the one asked for', () => {

@@ -18,7 +18,7 @@ describe.skipIf(hindrance)(`bench-runner --executor slurm${hindrance ? ` (skippe
   beforeAll(() => cluster.up(), 60_000)
   afterAll(async () => {
     await cluster.down()
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   }, 60_000)
 
   it('gives the bytes of a run on this machine', () => {

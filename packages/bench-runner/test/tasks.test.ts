@@ -1,10 +1,21 @@
-import { existsSync, readFileSync } from 'node:fs'
-import path from 'node:path'
 import { networkName, UnknownNameError } from '@pctodl/platform'
+import { goldenJson } from '@pctodl/reference-data'
 import { describe, expect, it } from 'vitest'
-import { algorithmNames, benchTasks, capsOf, parseAlgorithms, taskFileStem, tasksOf } from '../src/index.js'
-
-const reference = path.resolve(import.meta.dirname, '../../../../shared/data/task_matrix.json')
+import { BatchLatencies } from '../src/batch-latencies.js'
+import { boardName } from '../src/board-name.js'
+import { cellStem, cellsOf } from '../src/cell.js'
+import {
+  algorithmGroups,
+  algorithmNames,
+  benchTasks,
+  capsOf,
+  everyTask,
+  latencyObjectives,
+  parseAlgorithms,
+  soloLatencyMs,
+  taskFileStem,
+  tasksOf,
+} from '../src/index.js'
 
 describe('the task matrix', () => {
   it('has 30 ids, 16 tasks a board, and networks that exist', () => {
@@ -14,8 +25,9 @@ describe('the task matrix', () => {
     for (const task of benchTasks) expect(() => networkName(task.model)).not.toThrow()
   })
 
-  it.skipIf(!existsSync(reference))('is the published one (skipped where the reference file is absent)', () => {
-    const { tasks } = JSON.parse(readFileSync(reference, 'utf8'))
+  it('is the published one', () => {
+    const { tasks } = goldenJson('pctodl/task_matrix.json')
+    expect(tasks).toHaveLength(30)
     for (const published of tasks) {
       for (const board of published.gpus) {
         const [task] = tasksOf(board, [published.id])
@@ -52,10 +64,91 @@ describe('the task matrix', () => {
 })
 
 describe('a list of algorithms', () => {
-  it('is one name, several, or all', () => {
-    expect(parseAlgorithms('all')).toEqual([...algorithmNames])
+  it('is one name, several, or a group', () => {
+    // Who knows the truth is run only where it is named.
+    expect(parseAlgorithms('all')).toEqual(algorithmNames.filter((name) => name !== 'static-best'))
+    expect(parseAlgorithms('tuned')).toEqual([
+      'pctodl',
+      'morak-tuned',
+      'batchdvfs-tuned',
+      'directcap-tuned',
+      'powercap-tuned',
+      'equal-split',
+      'limit-agent',
+    ])
+    expect(parseAlgorithms('morak,tuned')).toEqual(['morak', ...algorithmGroups.tuned])
     expect(parseAlgorithms('powercap, pctodl,powercap')).toEqual(['powercap', 'pctodl'])
     expect(() => parseAlgorithms('pctodl,magic')).toThrow(/unknown algorithm 'magic'; known: pctodl/)
     expect(() => parseAlgorithms('')).toThrow(UnknownNameError)
+  })
+})
+
+describe('the sets beside the paper', () => {
+  it('have ids of their own, and stay out where nobody asks for them', () => {
+    for (const board of ['3080Ti', 'A100']) {
+      const ids = everyTask.filter((task) => task.board === board).map(({ id }) => id)
+      expect(new Set(ids).size).toBe(ids.length)
+      expect(tasksOf(board).every(({ set }) => set === undefined)).toBe(true)
+      expect(tasksOf(board, undefined, ['latency'])).toHaveLength(28)
+      expect(tasksOf(board, undefined, ['mixed', 'steps'])).toHaveLength(9)
+    }
+    expect(new Set(everyTask.map((task) => `${task.board} ${taskFileStem(task)}`)).size).toBe(everyTask.length)
+  })
+
+  it('promise multiples of the latency of a batch of 32 alone', () => {
+    const [twice, four] = tasksOf('A100', [220, 420])
+    const solo = soloLatencyMs('A100', 'resnet50')
+    expect(latencyObjectives(twice!)!['resnet50']).toBeCloseTo(2 * solo, 1)
+    expect(latencyObjectives(four!)!['resnet50']).toBeCloseTo(4 * solo, 1)
+    expect(latencyObjectives(tasksOf('A100', [20])[0]!)).toBeUndefined()
+    expect(Object.keys(latencyObjectives(tasksOf('A100', [61])[0]!)!)).toHaveLength(3)
+    expect(latencyObjectives({ ...tasksOf('A100', [20])[0]!, latencyMs: 7 })).toEqual({ resnet50: 7 })
+  })
+
+  it('have no cells for algorithms that know one network only', () => {
+    const request = { seeds: [1], iterations: 5, powerMarginW: 0, shadow: false, interleave: false }
+    const cells = cellsOf({ ...request, tasks: tasksOf('A100', [51]), algorithms: algorithmGroups.all })
+    expect(cells.map(({ algorithm }) => algorithm)).toEqual([
+      'pctodl',
+      'directcap-tuned',
+      'powercap-tuned',
+      'equal-split',
+      'limit-agent',
+      'directcap',
+      'powercap',
+    ])
+  })
+
+  it('run on boards of the ensemble, each cell under a name of its own', () => {
+    const request = { seeds: [1, 2], iterations: 5, powerMarginW: 0, shadow: false, interleave: false, variants: 3 }
+    const cells = cellsOf({ ...request, tasks: tasksOf('A100', [20]), algorithms: ['pctodl'] })
+    expect(cells.map(boardName)).toEqual(['A100~v1', 'A100~v1', 'A100~v2', 'A100~v2', 'A100~v3', 'A100~v3'])
+    expect(new Set(cells.map(cellStem)).size).toBe(6)
+    expect(cellStem(cells[3]!)).toBe('A100_pctodl/20_resnet50_imagenet_150W_v2_seed2')
+  })
+})
+
+describe('latencies of batches', () => {
+  const counters = (id: number, batches: number, latencySumMs: number) => ({
+    id,
+    tenant: { model: 'resnet50', mpsPercent: 50, batchSize: 8 },
+    state: 'running' as const,
+    samples: 8 * batches,
+    batches,
+    latencySumMs,
+    lastCompletionMs: 0,
+  })
+
+  it('are counted per batch, from where they are asked for', () => {
+    const latencies = new BatchLatencies()
+    latencies.add([counters(1, 10, 9000)], false)
+    // 98 batches of 10 ms, then one of 50 and one of 80.
+    latencies.add([counters(1, 108, 9980)], true)
+    latencies.add([counters(1, 109, 10_030)], true)
+    latencies.add([counters(1, 109, 10_030), counters(2, 1, 80)], true)
+    expect(latencies.summary({ resnet50: 40 })).toEqual([
+      { model: 'resnet50', objectiveMs: 40, meanMs: 11.1, p99Ms: 50 },
+    ])
+    expect(latencies.summary()[0]!.objectiveMs).toBeUndefined()
   })
 })

@@ -1,0 +1,58 @@
+import type { TenantCounters } from '@pctodl/platform'
+import type { NetworkLatency } from '@pctodl/report'
+
+/**
+ * Latencies of the batches of a run, from counters read many times a second: batches that one tenant completes between two readings
+ * count with their mean, so a batch that lasts longer than the time between them counts for itself.
+ */
+export class BatchLatencies {
+  readonly #before = new Map<number, TenantCounters>()
+  /** By network: latency, ms, and how many batches had it. */
+  readonly #seen = new Map<string, { readonly latencyMs: number; readonly batches: number }[]>()
+
+  /** @param counts whether batches completed since the last reading are to be counted */
+  add(counters: readonly TenantCounters[], counts: boolean): void {
+    for (const counter of counters) {
+      const before = this.#before.get(counter.id)
+      const batches = counter.batches - (before?.batches ?? 0)
+      if (counts && batches > 0) {
+        const latencyMs = (counter.latencySumMs - (before?.latencySumMs ?? 0)) / batches
+        const { model } = counter.tenant
+        const seen = this.#seen.get(model) ?? []
+        if (seen.length === 0) this.#seen.set(model, seen)
+        seen.push({ latencyMs, batches })
+      }
+      this.#before.set(counter.id, counter)
+    }
+  }
+
+  /** By network, in the order of their names. @param objectives ms, by network */
+  summary(objectives: Readonly<Record<string, number>> = {}): NetworkLatency[] {
+    return [...this.#seen]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([model, seen]) => {
+        const total = seen.reduce((sum, { batches }) => sum + batches, 0)
+        const meanMs = seen.reduce((sum, { latencyMs, batches }) => sum + latencyMs * batches, 0) / total
+        const objectiveMs = objectives[model]
+        return {
+          model,
+          ...(objectiveMs === undefined ? {} : { objectiveMs }),
+          meanMs: tidy(meanMs),
+          p99Ms: tidy(atShare(seen, 0.99 * total)),
+        }
+      })
+  }
+}
+
+/** The least latency that so many batches do not exceed. */
+function atShare(seen: readonly { readonly latencyMs: number; readonly batches: number }[], wanted: number): number {
+  const ascending = [...seen].sort((a, b) => a.latencyMs - b.latencyMs)
+  let counted = 0
+  for (const { latencyMs, batches } of ascending) {
+    counted += batches
+    if (counted >= wanted) return latencyMs
+  }
+  return ascending.at(-1)!.latencyMs
+}
+
+const tidy = (ms: number) => Math.round(1000 * ms) / 1000

@@ -1,0 +1,50 @@
+import type { ReportedRun, ReportedTask, ReportInput } from '@pctodl/report'
+import type { Manifest } from './manifest.js'
+import { type OracleThroughput, oracleExplanation, oracleThroughput } from './oracle-throughput.js'
+import type { ResultStore } from './result-store.js'
+import { type BenchTask, taskFileStem } from './tasks.js'
+
+/** The results of a folder as what a report is made of. @throws InvalidInputError for a manifest that is none */
+export function reportedResults(store: ResultStore, { withOracle }: { readonly withOracle: boolean }): ReportInput {
+  const { manifests, failures } = store.readAll()
+  // The oracle knows simulated boards only.
+  const simulated = manifests.filter(({ cell }) => !cell.real).map(({ cell }) => cell.task)
+  const best: OracleThroughput = withOracle ? oracleThroughput(distinct(simulated), store.folder) : new Map()
+  return {
+    runs: manifests.map(
+      (manifest): ReportedRun => ({
+        task: reportedTask(manifest.cell.task),
+        summary: manifest.summary,
+        repetition: manifest.cell.seed + 1000 * (manifest.cell.variant ?? 0),
+        record: () => store.readRecord(manifest.cell),
+        recordFile: store.recordFile(manifest.cell),
+        madeBy: makerOf(manifest),
+      }),
+    ),
+    failures: failures.map(({ cell: { task, algorithm }, message }) => ({ task, algorithm, message })),
+    oracle: { throughput: (task) => oracleOf(best, task), explanation: oracleExplanation },
+  }
+}
+
+function reportedTask(task: BenchTask): ReportedTask {
+  const { board, id, model, dataset, schedule, powerCapW } = task
+  const capsW = schedule ? schedule.capsW : [powerCapW!]
+  return { board, id, model, dataset, capsW, stem: `${board}_${taskFileStem(task)}` }
+}
+
+/** By what a task is, not by which object it is: each manifest has read its own. */
+function oracleOf(best: OracleThroughput, { board, id }: ReportedTask): number | null {
+  for (const [task, throughput] of best) if (task.board === board && task.id === id) return throughput
+  return null
+}
+
+function distinct(tasks: readonly BenchTask[]): BenchTask[] {
+  return tasks.filter((task, i) => tasks.findIndex(({ board, id }) => board === task.board && id === task.id) === i)
+}
+
+function makerOf({ madeBy, board, cell }: Manifest): string {
+  const where = cell.real
+    ? `${board.name} (${board.uuid}, driver ${board.driverVersion}; ${board.tenants})`
+    : `the simulated ${board.name}`
+  return `bench-runner ${madeBy.benchRunner} on ${where}, predictor parameters ${madeBy.predictorParameters.slice(0, 12)}`
+}

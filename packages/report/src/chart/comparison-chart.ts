@@ -1,0 +1,87 @@
+import type { TopLevelSpec } from '@pctodl/charts'
+import { chartConfig } from '@pctodl/charts'
+import { InvalidInputError } from '@pctodl/platform'
+import type { RunRecord } from '../record/run-record.js'
+import { assertOneTask } from '../verdict/one-task.js'
+import { rankRuns } from '../verdict/ranking.js'
+import { summarizeRun } from '../verdict/run-summary.js'
+import { chartColors, chartOrder } from './algorithm-colors.js'
+import type { ChartedRun } from './charted-run.js'
+import { powerStrip } from './power-strip.js'
+import { throughputPanel } from './throughput-panel.js'
+import { timeAxis } from './time-axis.js'
+
+/** Width of the plots, px; with axis and labels the picture is about 1200 wide. */
+const PLOT_WIDTH = 900
+
+/** The power axis starts at this share of the lowest cap, so that what happens near the cap is seen. */
+const POWER_AXIS_START = 0.6
+
+const MOST_CAPS_NAMED = 6
+
+/**
+ * The runs of one task in two panels with one time axis: above, the power (average over one second; true power where it is
+ * known) of each algorithm against the cap, in a strip of its own with what lies above the cap in red; below, throughput.
+ *
+ * @throws InvalidInputError for no run, runs of different tasks, or two runs of one algorithm
+ */
+export function comparisonChart(runs: readonly RunRecord[]): TopLevelSpec {
+  const first = runs[0]
+  if (first === undefined) throw new InvalidInputError('runs', [], 'at least one run')
+  assertOneTask('runs', runs)
+  // From the best to the worst, as in the table beside it.
+  const summaries = rankRuns(runs.map((run) => summarizeRun(run)))
+  const algorithms = summaries.map((summary) => summary.algorithm)
+  const usual = chartOrder(algorithms)
+  const colors = chartColors(usual)
+  const strips = summaries.map((summary): ChartedRun => {
+    const run = runs.find(({ algorithm }) => algorithm === summary.algorithm)!
+    return { run, summary, color: colors[usual.indexOf(summary.algorithm)]! }
+  })
+  const time = timeAxis(Math.max(...runs.map((run) => run.durationMs)))
+  const frame = { width: PLOT_WIDTH, time, rangeW: powerRange(strips) }
+  const heading = `Power, average over 1 s, W (${powerSources(strips)}; axis from ${frame.rangeW[0]} W)`
+  return {
+    config: chartConfig,
+    // For whoever leaves strips out of it later.
+    usermeta: { strips: algorithms },
+    title: {
+      text: `Task ${first.taskId}: ${first.model} on ${first.dataset}, ${first.board}`,
+      subtitle: `Dashed: ${capWords(first)}. Red: power more than 1 % above it.`,
+      fontSize: 17,
+      subtitleFontSize: 13,
+      subtitlePadding: 5,
+      offset: 14,
+    },
+    spacing: 10,
+    vconcat: [
+      ...strips.map((strip, i) => powerStrip(strip, frame, i === 0 ? heading : null)),
+      throughputPanel(strips, PLOT_WIDTH, time),
+    ],
+  }
+}
+
+function powerRange(strips: readonly ChartedRun[]): [number, number] {
+  const capsW = strips.flatMap(({ run }) => run.power.powerCapW)
+  let lowestCapW = Number.POSITIVE_INFINITY
+  let highestCapW = 0
+  for (const capW of capsW) {
+    lowestCapW = Math.min(lowestCapW, capW)
+    highestCapW = Math.max(highestCapW, capW)
+  }
+  // Room above the highest cap for its label, and a little above the highest power.
+  let topW = 1.14 * highestCapW
+  for (const { summary } of strips) topW = Math.max(topW, 1.03 * (summary.peakPowerW ?? 0))
+  return [Math.floor((POWER_AXIS_START * lowestCapW) / 10) * 10, Math.ceil(topW / 10) * 10]
+}
+
+function powerSources(strips: readonly ChartedRun[]): string {
+  const sources = new Set(strips.map(({ summary }) => summary.powerSource))
+  if (sources.size > 1) return "what really flowed where that is known, else what the board's sensor read"
+  return sources.has('true') ? 'what really flowed, not what the sensor read' : "as the board's sensor read it"
+}
+
+function capWords(run: RunRecord): string {
+  const steps = run.power.powerCapW.filter((capW, i, all) => capW !== all[i - 1])
+  return steps.length > MOST_CAPS_NAMED ? 'changing power cap' : `power cap ${steps.join(' \u2192 ')} W`
+}

@@ -1,0 +1,181 @@
+import type { TopLevelSpec } from '@pctodl/charts'
+import { ALARM_COLOR, chartConfig, FAINT_INK, INK } from '@pctodl/charts'
+import { InvalidInputError } from '@pctodl/platform'
+import { assertOneTask } from '../verdict/one-task.js'
+import { bestHoldingRun, rankRuns } from '../verdict/ranking.js'
+import type { RunSummary } from '../verdict/run-summary.js'
+import { chartColors, chartOrder } from './algorithm-colors.js'
+
+const PLOT_WIDTH = 760
+const ROW_LABEL_WIDTH = 150
+const BAR_HEIGHT = 11
+const GAP_BETWEEN_TASKS = 12
+
+/**
+ * The whole matrix of one board: for each task, the throughput of every algorithm relative to the fastest run that keeps the
+ * cap. Runs that break the cap are hollow bars with their share of time above it; where no run keeps the cap, the fastest run
+ * of all is the measure and the row says so.
+ *
+ * @throws InvalidInputError for no run, runs of several boards, or two runs of one algorithm on one task
+ */
+export function matrixChart(summaries: readonly RunSummary[]): TopLevelSpec {
+  const board = summaries[0]?.board
+  if (board === undefined) throw new InvalidInputError('summaries', [], 'at least one run')
+  const other = summaries.find((summary) => summary.board !== board)
+  if (other !== undefined)
+    throw new InvalidInputError('summaries[].board', other.board, `${board} only; one chart per board`)
+
+  const algorithms = chartOrder(summaries.map((summary) => summary.algorithm))
+  const taskIds = [...new Set(summaries.map((summary) => summary.taskId))].sort((a, b) => a - b)
+  const rows = taskIds.map((taskId) => taskRow(summaries.filter((summary) => summary.taskId === taskId)))
+  const bars = rows.flatMap((row) => row.bars)
+  const longest = Math.max(100, ...bars.map((bar) => bar.percent))
+
+  const y = {
+    field: 'task',
+    type: 'nominal' as const,
+    sort: rows.map((row) => row.task),
+    scale: {
+      paddingInner: GAP_BETWEEN_TASKS / (algorithms.length * BAR_HEIGHT + GAP_BETWEEN_TASKS),
+      paddingOuter: 0.1,
+    },
+    axis: {
+      title: null,
+      labelExpr: "split(datum.value, '\\n')",
+      labelFontSize: 12,
+      labelLineHeight: 15,
+      // Laid out by what the labels really need: vega, which cannot measure this font, would reserve far more.
+      labelLimit: 0,
+      minExtent: ROW_LABEL_WIDTH,
+      maxExtent: ROW_LABEL_WIDTH,
+      ticks: false,
+      domain: false,
+      labelPadding: 10,
+    },
+  }
+  const yOffset = {
+    field: 'algorithm',
+    type: 'nominal' as const,
+    sort: algorithms,
+    scale: { domain: algorithms, paddingInner: 0.14 },
+  }
+  const x = {
+    field: 'percent',
+    type: 'quantitative' as const,
+    scale: { domain: [0, Math.ceil((longest + 4) / 10) * 10], nice: false },
+    axis: { title: 'throughput, % of the fastest run that holds the cap', tickCount: 12, orient: 'bottom' as const },
+  }
+  const color = {
+    field: 'algorithm',
+    type: 'nominal' as const,
+    scale: { domain: algorithms, range: chartColors(algorithms) },
+    legend: { orient: 'top' as const, title: null, symbolType: 'square', symbolSize: 200, columnPadding: 18 },
+  }
+  const beside = { y, x: { value: PLOT_WIDTH + 14 }, text: { field: 'best', type: 'nominal' as const } }
+  return {
+    config: chartConfig,
+    title: {
+      text: `Throughput under the power cap, ${board}`,
+      subtitle: 'Hollow bars: the run broke its cap, with the share of time above it, or was late.',
+      fontSize: 17,
+      subtitleFontSize: 13,
+      subtitlePadding: 5,
+      offset: 10,
+    },
+    width: PLOT_WIDTH,
+    height: { step: algorithms.length * BAR_HEIGHT + GAP_BETWEEN_TASKS, for: 'position' },
+    layer: [
+      {
+        data: { values: bars.filter((bar) => bar.holds) },
+        mark: { type: 'bar', strokeWidth: 1.6 },
+        encoding: { y, yOffset, x, color },
+      },
+      {
+        data: { values: bars.filter((bar) => !bar.holds) },
+        mark: { type: 'bar', filled: false, strokeWidth: 1.6 },
+        encoding: { y, yOffset, x, color },
+      },
+      {
+        data: { values: [{}] },
+        mark: { type: 'rule', color: '#000000', strokeDash: [5, 4], strokeWidth: 1 },
+        encoding: { x: { datum: 100, type: 'quantitative' } },
+      },
+      ...[true, false].map((inside) => ({
+        data: { values: bars.filter((bar) => !bar.holds && fitsInside(bar) === inside) },
+        mark: {
+          type: 'text' as const,
+          align: inside ? ('right' as const) : ('left' as const),
+          baseline: 'middle' as const,
+          dx: inside ? -5 : 5,
+          fontSize: 10.5,
+          color: ALARM_COLOR,
+        },
+        encoding: { y, yOffset, x, text: { field: 'remark', type: 'nominal' as const } },
+      })),
+      {
+        data: { values: rows.map(({ task, best, noneHolds }) => ({ task, best, ink: noneHolds ? ALARM_COLOR : INK })) },
+        mark: { type: 'text', align: 'left', baseline: 'middle', fontSize: 12 },
+        encoding: { ...beside, color: { field: 'ink', type: 'nominal', scale: null } },
+      },
+      {
+        data: { values: [{}] },
+        mark: { type: 'text', align: 'left', baseline: 'bottom', fontSize: 12, color: FAINT_INK, text: '100 % is' },
+        encoding: { x: { value: PLOT_WIDTH + 14 }, y: { value: -6 } },
+      },
+    ],
+  }
+}
+
+interface Bar {
+  readonly task: string
+  readonly algorithm: string
+  readonly percent: number
+  readonly holds: boolean
+  readonly remark: string
+}
+
+/** Percent that the remark of a bar takes, about. */
+const REMARK_WIDTH = 9
+
+/** Hollow bars have room for their remark, which beside them would lie on the line at 100 %, or on it from inside. */
+function fitsInside({ percent }: Bar): boolean {
+  return percent >= REMARK_WIDTH && !(percent >= 100 && percent < 100 + REMARK_WIDTH)
+}
+
+interface TaskRow {
+  readonly task: string
+  readonly best: string
+  readonly noneHolds: boolean
+  readonly bars: readonly Bar[]
+}
+
+function taskRow(runs: readonly RunSummary[]): TaskRow {
+  assertOneTask('summaries', runs)
+  const { taskId, model, dataset, capW } = runs[0]!
+  const objectiveMs = runs[0]!.latency?.[0]?.objectiveMs
+  const promised = objectiveMs === undefined ? '' : `, ${objectiveMs} ms`
+  const task = `${taskId}: ${model}\n${dataset}, ${capW === 'dynamic' ? 'changing cap' : `${capW} W`}${promised}`
+  const holder = bestHoldingRun(runs)
+  const standard = holder ?? [...runs].sort((a, b) => b.throughput - a.throughput)[0]!
+  const name = `${standard.algorithm} ${standard.throughput.toPrecision(4)}/s`
+  return {
+    task,
+    best: holder === undefined ? `none holds; ${name}` : name,
+    noneHolds: holder === undefined,
+    bars: rankRuns(runs).map((run) => ({
+      task,
+      algorithm: run.algorithm,
+      percent: standard.throughput > 0 ? (100 * run.throughput) / standard.throughput : 0,
+      holds: run.verdict.status === 'holds',
+      remark: remark(run),
+    })),
+  }
+}
+
+function remark(run: RunSummary): string {
+  if (run.verdict.status === 'unknown') return 'power not known'
+  if (run.verdict.status !== 'violates') return ''
+  const late = run.verdict.breaks === 'cap' || run.verdict.breaks === undefined ? '' : 'late'
+  const above = run.verdict.breaks === 'latency' ? '' : `${run.timeAboveCapPercent!.toFixed(0)} %`
+  return [above, late].filter((word) => word !== '').join(', ')
+}

@@ -1,0 +1,135 @@
+import { ALARM_COLOR } from '@pctodl/charts'
+import { EXCESS_TOLERANCE, movingAverageW, powerSignal } from '@pctodl/scheduler'
+import type { ChartPanel } from './chart-panel.js'
+import { panelTitle } from './chart-text.js'
+import type { ChartedRun } from './charted-run.js'
+import { stripCaption } from './strip-caption.js'
+import { thinCurve } from './thinning.js'
+import type { TimeAxis } from './time-axis.js'
+
+export const STRIP_HEIGHT = 96
+const ONE_SECOND_MS = 1000
+
+/** What the strips of one chart have in common. */
+export interface StripFrame {
+  readonly width: number
+  readonly time: TimeAxis
+  /** Lowest and highest power shown, W; curves are cut at the lower edge. */
+  readonly rangeW: readonly [number, number]
+}
+
+/**
+ * The power of one algorithm over time against the cap, its verdict and figures beside it. Strips, one below the other, share
+ * both axes: curves that all run just below the same cap could not be told apart in one plot.
+ */
+export function powerStrip(
+  { run, summary, color }: ChartedRun,
+  { width, time, rangeW }: StripFrame,
+  heading: string | null,
+): ChartPanel {
+  const signal = powerSignal(run.power, summary.powerSource)
+  const bucketMs = Math.max(1, (2 * time.length * time.msPerUnit) / width)
+  const curve: { t: number; powerW: number | null; excessW: number | null; levelW: number }[] = []
+  let step = 0
+  thinCurve(signal.knotsMs.subarray(1), movingAverageW(signal, ONE_SECOND_MS), bucketMs, (timeMs, watts) => {
+    while (signal.knotsMs[step + 1]! < timeMs) step++
+    const levelW = signal.capW[step]! * (1 + EXCESS_TOLERANCE)
+    const powerW = Number.isNaN(watts) ? null : tidy(watts)
+    const excessW = powerW === null ? null : Math.max(powerW, levelW)
+    curve.push({ t: tidy(timeMs / time.msPerUnit), powerW, excessW, levelW })
+  })
+  const cap = capSteps(signal.knotsMs, signal.capW, signal.steps).map(({ fromMs, toMs, capW }) => ({
+    from: fromMs / time.msPerUnit,
+    to: toMs / time.msPerUnit,
+    capW,
+    label: ((toMs - fromMs) / (time.length * time.msPerUnit)) * width > 70 ? `cap ${tidy(capW)} W` : '',
+  }))
+  const lastCap = cap.at(-1)
+  const capLine = cap.map(({ from, capW }) => ({ t: from, capW }))
+  if (lastCap !== undefined) capLine.push({ t: lastCap.to, capW: lastCap.capW })
+
+  const x = {
+    field: 't',
+    type: 'quantitative' as const,
+    scale: { domain: [0, time.length], nice: false },
+    // Labelled below the throughput panel, which shares the axis.
+    axis: { labels: false, ticks: false, title: null, tickCount: 10 },
+  }
+  const yScale = { domain: [...rangeW], nice: false, zero: false }
+  const y = (field: string) => ({
+    field,
+    type: 'quantitative' as const,
+    scale: yScale,
+    axis: { title: null, tickCount: 4, minExtent: 44 },
+  })
+  const capLabel = {
+    data: { values: heading === null ? [] : cap },
+    encoding: { x: { ...x, field: 'from' }, y: y('capW'), text: { field: 'label', type: 'nominal' as const } },
+  }
+  const labelMark = {
+    type: 'text' as const,
+    align: 'left' as const,
+    baseline: 'bottom' as const,
+    dx: 7,
+    dy: -4,
+    fontSize: 12,
+    fontWeight: 'bold' as const,
+  }
+  return {
+    width,
+    height: STRIP_HEIGHT,
+    ...(heading === null ? {} : { title: panelTitle(heading) }),
+    layer: [
+      {
+        data: { values: curve },
+        mark: { type: 'area' as const, clip: true, color, opacity: 0.16 },
+        encoding: { x, y: { ...y('powerW'), stack: null }, y2: { datum: rangeW[0] } },
+      },
+      {
+        data: { values: capLine },
+        mark: {
+          type: 'line' as const,
+          interpolate: 'step-after' as const,
+          color: '#000000',
+          strokeWidth: 2.4,
+          strokeDash: [7, 4],
+        },
+        encoding: { x, y: y('capW') },
+      },
+      {
+        data: { values: curve },
+        mark: { type: 'area' as const, clip: true, color: ALARM_COLOR, opacity: 0.85 },
+        encoding: { x, y: { ...y('excessW'), stack: null }, y2: { field: 'levelW' } },
+      },
+      {
+        data: { values: curve },
+        mark: { type: 'line' as const, clip: true, color, strokeWidth: 1.4 },
+        encoding: { x, y: y('powerW') },
+      },
+      { ...capLabel, mark: { ...labelMark, color: '#ffffff', stroke: '#ffffff', strokeWidth: 4 } },
+      { ...capLabel, mark: { ...labelMark, color: '#000000' } },
+      ...stripCaption(summary, color, width, STRIP_HEIGHT),
+    ],
+  }
+}
+
+interface CapStretch {
+  readonly fromMs: number
+  readonly toMs: number
+  readonly capW: number
+}
+
+function capSteps(knotsMs: Float64Array, capW: Float64Array, steps: number): CapStretch[] {
+  const stretches: CapStretch[] = []
+  for (let from = 0, i = 1; i <= steps; i++) {
+    if (i < steps && capW[i] === capW[from]) continue
+    stretches.push({ fromMs: knotsMs[from]!, toMs: knotsMs[i]!, capW: capW[from]! })
+    from = i
+  }
+  return stretches
+}
+
+/** Two decimals are more than a pixel can show; fewer digits make a smaller picture. */
+function tidy(value: number): number {
+  return Math.round(value * 1000) / 1000
+}

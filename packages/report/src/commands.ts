@@ -1,0 +1,1 @@
+export { pctodlReport } from './report-logs.js'

@@ -1,0 +1,40 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { InvalidInputError } from '@pctodl/platform'
+import { parse } from 'csv-parse/sync'
+import { resultsColumns } from '../table/results-csv.js'
+import type { ComparedRun } from './compare-runs.js'
+
+const RESULT_FILE = /^(\w+_[a-z]+)\/(\d+_.+_(?:[\d.]+W|power_down|power_up|dynamic))(?:_seed\d+)?(?:_repeat\d+)?\.csv$/
+
+/**
+ * The results files of a folder: ours, and those that upstream's runner wrote, which have the same names and columns. A run
+ * goes by `<GPU>_<algorithm>/<id>_<model>_<dataset>_<cap>`, without seed and repeat.
+ *
+ * @throws InvalidInputError naming file, row and column for a file that is not one
+ */
+export function readResultFolder(folder: string): ComparedRun[] {
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => file.replaceAll('\\', '/'))
+  return files.sort().flatMap((file) => {
+    const name = RESULT_FILE.exec(file)
+    return name ? [{ run: `${name[1]}/${name[2]}`, ...readResultFile(path.join(folder, file)) }] : []
+  })
+}
+
+function readResultFile(file: string): Omit<ComparedRun, 'run'> {
+  const rows: Record<string, string>[] = parse(readFileSync(file), { columns: true, skip_empty_lines: true })
+  for (const column of resultsColumns) {
+    if (rows[0] && !(column in rows[0])) {
+      throw new InvalidInputError(`${file}: columns`, Object.keys(rows[0]).join(','), `the column ${column}`)
+    }
+  }
+  const figures = (column: string) =>
+    rows.flatMap((row, i) => {
+      const text = row[column]!
+      if (text === '') return []
+      const value = Number(text)
+      if (!Number.isFinite(value)) throw new InvalidInputError(`${file}: row ${i + 2}, ${column}`, text, 'a number')
+      return [value]
+    })
+  return { throughput: figures('throughput_total'), powerW: figures('power_avg') }
+}

@@ -1,0 +1,135 @@
+import path from 'node:path'
+import { compileChart, vegaForBrowsers } from '@pctodl/charts'
+import {
+  headlineCaption,
+  headlineTable,
+  standingsCaption,
+  standingsHeading,
+  standingsTable,
+} from '../table/standings-table.js'
+import type { Standings } from '../verdict/standings.js'
+import { pageScript } from './page-script.js'
+import { pageStyle } from './page-style.js'
+import type { BoardContent, ReportContent, TaskContent, TaskRow } from './report-content.js'
+import { algorithmTable, type ReportTable, taskTable } from './report-tables.js'
+import { caption, explanation, taskHeading } from './report-words.js'
+
+export interface HtmlReportOptions {
+  /** Where the page will lie: records of runs are linked to from there. Default: they are not. */
+  readonly folder?: string
+}
+
+/** The report as one page that needs nothing else: works from disk, without a network. */
+export async function htmlReport(content: ReportContent, { folder }: HtmlReportOptions = {}): Promise<string> {
+  const charts: Record<string, object> = {}
+  for (const board of content.boards) {
+    if (board.chart) charts[`${board.board}_matrix`] = await compileChart(board.chart)
+    for (const { task, chart } of board.tasks) charts[task.stem] = await compileChart(chart)
+  }
+  const algorithms = [...new Set(content.boards.flatMap((board) => board.algorithms.map(({ algorithm }) => algorithm)))]
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Power-capping algorithms compared</title>
+<style>${pageStyle}</style>
+</head>
+<body>
+<header>
+<h1>Power-capping algorithms compared</h1>
+<form id="filters" aria-label="Filters">
+${choices(
+  'Board',
+  'board',
+  content.boards.map(({ board }) => board),
+)}
+${choices('Algorithm', 'algorithm', algorithms)}
+<fieldset><legend>Runs</legend><label><input type="checkbox" name="violating" checked> those that break the cap or are late</label></fieldset>
+</form>
+</header>
+<main>
+${content.standings ? standingsSection(content.standings) : ''}
+${content.boards.map((board) => boardSection(board, content, folder)).join('\n')}
+${content.excluded.length > 0 ? `<section><h2>Excluded</h2><ul>${content.excluded.map(({ what, why }) => `<li>${asHtml(what)}: ${asHtml(why)}</li>`).join('')}</ul></section>` : ''}
+<section><h2>How the figures were obtained</h2><ul>${explanation(content)
+    .map((line) => `<li>${asHtml(line)}</li>`)
+    .join('')}</ul></section>
+</main>
+<script type="application/json" id="charts">${JSON.stringify({ charts, algorithms }).replaceAll('<', '\\u003c')}</script>
+<script>${vegaForBrowsers()}</script>
+<script>${pageScript}</script>
+</body>
+</html>
+`
+}
+
+function choices(legend: string, name: string, values: readonly string[]): string {
+  const boxes = values.map(
+    (value) =>
+      `<label><input type="checkbox" name="${name}" value="${asHtml(value)}" checked> ${asHtml(value)}</label>`,
+  )
+  return `<fieldset><legend>${legend}</legend>${boxes.join(' ')}</fieldset>`
+}
+
+/** Not filtered: its rows are tasks, and leaving an algorithm out would change what it says. */
+function standingsSection(standings: Standings): string {
+  return `<section id="standings">
+<h2>${asHtml(standingsHeading)}</h2>
+${table(headlineTable(standings), headlineCaption)}
+${table(standingsTable(standings), standingsCaption(standings))}
+</section>`
+}
+
+function boardSection(board: BoardContent, content: ReportContent, folder: string | undefined): string {
+  const chart = board.chart ? figure(`${board.board}_matrix`, `Throughput of all tasks on ${board.board}`) : ''
+  return `<section data-board="${asHtml(board.board)}">
+<h2>${asHtml(board.board)}</h2>
+${table(algorithmTable(board), caption(board))}
+${chart}
+${board.tasks.map((task) => taskSection(task, content, folder)).join('\n')}
+</section>`
+}
+
+function taskSection(shown: TaskContent, content: ReportContent, folder: string | undefined): string {
+  const heading = taskHeading(shown)
+  const { stem } = shown.task
+  return `<details class="task" id="${asHtml(stem)}">
+<summary>${asHtml(heading)}</summary>
+${table(taskTable(shown.rows, content), heading, (i) => recordLinks(shown.rows[i]!, folder))}
+${figure(stem, heading)}
+</details>`
+}
+
+function figure(name: string, label: string): string {
+  return `<figure class="chart" data-chart="${asHtml(name)}" role="img" aria-label="${asHtml(label)}" tabindex="0"></figure>`
+}
+
+/** Most links beside a row; of more runs the first are linked. */
+const MOST_LINKS = 8
+
+/** The records behind a row, to be looked into or charted again. */
+function recordLinks({ recordFiles }: TaskRow, folder: string | undefined): string {
+  if (folder === undefined || recordFiles.length === 0) return ''
+  const links = recordFiles.slice(0, MOST_LINKS).map((file, i) => {
+    const target = path.relative(path.resolve(folder), path.resolve(file)).split(path.sep).map(encodeURIComponent)
+    return `<a href="${asHtml(target.join('/').replaceAll('%2E', '.'))}">${recordFiles.length === 1 ? 'record' : i + 1}</a>`
+  })
+  return ` <span class="records">${links.join(' ')}</span>`
+}
+
+function table({ head, rows }: ReportTable, label: string, beside: (row: number) => string = () => ''): string {
+  const ofAlgorithms = head[0] === 'algorithm'
+  const cells = (row: readonly string[], tag: string, more = '') =>
+    row.map((cell, i) => `<${tag}>${asHtml(cell)}${i === 0 ? more : ''}</${tag}>`).join('')
+  const body = rows.map((row, i) => {
+    const violates = ['violates', 'misses latency'].includes(row.at(-1)!) ? ' class="violates"' : ''
+    const filtered = ofAlgorithms ? ` data-algorithm="${asHtml(row[0]!)}"` : ''
+    return `<tr${filtered}${violates}>${cells(row, 'td', beside(i))}</tr>`
+  })
+  return `<div class="scroll" tabindex="0" role="region" aria-label="${asHtml(label)}"><table><caption>${asHtml(label)}</caption><thead><tr>${cells(head, 'th')}</tr></thead><tbody>${body.join('')}</tbody></table></div>`
+}
+
+function asHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+}

@@ -1,0 +1,185 @@
+import type { TopLevelSpec } from '@pctodl/charts'
+import { comparisonChart } from '../chart/comparison-chart.js'
+import { matrixChart } from '../chart/matrix-chart.js'
+import type { RunRecord } from '../record/run-record.js'
+import { type AlgorithmAggregate, aggregateByAlgorithm, baselineOf } from '../verdict/algorithm-aggregate.js'
+import { combineRepeatedRuns } from '../verdict/combine-runs.js'
+import { rankRuns } from '../verdict/ranking.js'
+import type { RunSummary } from '../verdict/run-summary.js'
+import { type Standings, standings } from '../verdict/standings.js'
+import { type CostFactors, costOfMillionImages, type ImageCost, usualCostFactors } from './cost.js'
+
+/** What a report is made of. */
+export interface ReportInput {
+  /** In the order of the tables. */
+  readonly runs: readonly ReportedRun[]
+  /** What was tried and has no result. */
+  readonly failures?: readonly FailedRun[]
+  /** The line that no algorithm is expected to pass by much. */
+  readonly oracle?: Oracle
+  /** Default: `usualCostFactors`. */
+  readonly factors?: CostFactors
+}
+
+/** One run of one algorithm on one task. */
+export interface ReportedRun {
+  readonly task: ReportedTask
+  readonly summary: RunSummary
+  /** Seed or number of the repetition: of several runs of one algorithm the lowest is drawn, figures are means over all. */
+  readonly repetition: number
+  /** The whole record of the run, read when it is drawn. */
+  readonly record: () => RunRecord
+  /** File of the whole record, which the page links to; absent where there is none. */
+  readonly recordFile?: string
+  /** What made the run, as a phrase after "Made by". */
+  readonly madeBy: string
+}
+
+/** What runs are compared on: board and id say which. */
+export interface ReportedTask {
+  readonly board: string
+  readonly id: number
+  readonly model: string
+  readonly dataset: string
+  /** W, in the order in which they held; one for a cap that does not change. */
+  readonly capsW: readonly number[]
+  /** Names its chart's files and its place in the page, unique in the report. */
+  readonly stem: string
+}
+
+export interface FailedRun {
+  readonly task: Pick<ReportedTask, 'board' | 'id'>
+  readonly algorithm: string
+  readonly message: string
+}
+
+export interface Oracle {
+  /** Throughput of the best static configuration, samples/s; null where it is not known. */
+  readonly throughput: (task: ReportedTask) => number | null
+  /** How it was found, in one sentence. */
+  readonly explanation: string
+}
+
+/** Everything that a report shows, before it is set as a page, as Markdown or as CSV. */
+export interface ReportContent {
+  /** Pctodl against the best other algorithm of each task; absent where it or its rivals were not run. */
+  readonly standings?: Standings
+  readonly boards: readonly BoardContent[]
+  readonly excluded: readonly { readonly what: string; readonly why: string }[]
+  readonly madeBy: readonly string[]
+  readonly factors: CostFactors
+  /** How the oracle was found; absent where there is none. */
+  readonly oracle?: string
+}
+
+export interface BoardContent {
+  readonly board: string
+  readonly baseline: string
+  readonly algorithms: readonly AlgorithmAggregate[]
+  readonly tasks: readonly TaskContent[]
+  /** The whole matrix of the board; absent for a single task. */
+  readonly chart?: TopLevelSpec
+}
+
+export interface TaskContent {
+  readonly task: ReportedTask
+  readonly oracle: number | null
+  readonly rows: readonly TaskRow[]
+  readonly chart: TopLevelSpec
+}
+
+export interface TaskRow {
+  readonly summary: RunSummary
+  /** Records of its runs, in the order of the repetitions. */
+  readonly recordFiles: readonly string[]
+  readonly shareOfOracle: number | null
+  readonly millionImages: ImageCost | null
+}
+
+/** Runs as what a report shows of them. @throws InvalidInputError for a record of another task than its run says */
+export function reportContent({ runs, failures = [], oracle, factors = usualCostFactors }: ReportInput): ReportContent {
+  const tasks = distinctTasks(runs)
+  const boards = [...new Set(tasks.map(({ board }) => board))].map((board): BoardContent => {
+    const ofBoard = runs.filter(({ task }) => task.board === board)
+    const summaries = combineRepeatedRuns(ofBoard.map(({ summary }) => summary))
+    const baseline = baselineOf(summaries)
+    const boardTasks = tasks.filter((task) => task.board === board)
+    return {
+      board,
+      baseline,
+      algorithms: aggregateByAlgorithm(summaries, baseline),
+      tasks: boardTasks.map((task) => taskContent(task, ofBoard, oracle?.throughput(task) ?? null, factors)),
+      ...(boardTasks.length > 1 ? { chart: matrixChart(summaries) } : {}),
+    }
+  })
+  const headline = standings(inOrderOfRepetition(runs).map(({ summary }) => summary))
+  return {
+    ...(headline ? { standings: headline } : {}),
+    boards,
+    excluded: excludedRuns(failures, boards),
+    madeBy: [...new Set(runs.map(({ madeBy }) => madeBy))],
+    factors,
+    ...(oracle ? { oracle: oracle.explanation } : {}),
+  }
+}
+
+/** So that runs of two algorithms pair by their seed; tasks stay where they are. */
+function inOrderOfRepetition(runs: readonly ReportedRun[]): ReportedRun[] {
+  const tasks = distinctTasks(runs)
+  return tasks.flatMap(({ board, id }) =>
+    runs.filter(({ task }) => task.board === board && task.id === id).sort((a, b) => a.repetition - b.repetition),
+  )
+}
+
+function taskContent(
+  task: ReportedTask,
+  runs: readonly ReportedRun[],
+  oracle: number | null,
+  factors: CostFactors,
+): TaskContent {
+  const ofTask = runs.filter((run) => run.task.id === task.id)
+  const first = Math.min(...ofTask.map(({ repetition }) => repetition))
+  const shown = ofTask.filter(({ repetition }) => repetition === first)
+  const ranked = rankRuns(combineRepeatedRuns(ofTask.map(({ summary }) => summary)))
+  return {
+    task,
+    oracle,
+    rows: ranked.map((summary) => ({
+      summary,
+      recordFiles: ofTask.flatMap(({ summary: { algorithm }, recordFile }) =>
+        algorithm === summary.algorithm && recordFile !== undefined ? [recordFile] : [],
+      ),
+      shareOfOracle: oracle === null ? null : summary.throughput / oracle,
+      millionImages: summary.energyPerSampleJ === null ? null : costOfMillionImages(summary.energyPerSampleJ, factors),
+    })),
+    chart: comparisonChart(shown.map(({ record }) => record())),
+  }
+}
+
+/** What no ratio contains, and why. */
+function excludedRuns(failures: readonly FailedRun[], boards: readonly BoardContent[]) {
+  const failed = failures.map(({ task, algorithm, message }) => ({
+    what: `task ${task.id} on ${task.board}, ${algorithm}`,
+    why: `has no result: ${message}`,
+  }))
+  const violating = boards.flatMap(({ board, tasks }) =>
+    tasks.flatMap(({ task, rows }) =>
+      rows
+        .filter(({ summary }) => summary.verdict.status !== 'holds')
+        .map(({ summary }) => ({
+          what: `task ${task.id} on ${board}, ${summary.algorithm}`,
+          why: `enters no ratio: ${summary.verdict.reason}`,
+        })),
+    ),
+  )
+  return [...failed, ...violating]
+}
+
+function distinctTasks(runs: readonly ReportedRun[]): ReportedTask[] {
+  const tasks = new Map<string, ReportedTask>()
+  for (const { task } of runs) {
+    const key = `${task.board}/${task.id}`
+    if (!tasks.has(key)) tasks.set(key, task)
+  }
+  return [...tasks.values()]
+}

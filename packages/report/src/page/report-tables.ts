@@ -1,0 +1,100 @@
+import { chartOrder } from '../chart/algorithm-colors.js'
+import { latencyText } from '../table/latency-text.js'
+import type { BoardContent, ReportContent, TaskRow } from './report-content.js'
+
+/** A table as rows of text, the same for the page, for Markdown and for CSV. */
+export interface ReportTable {
+  readonly head: readonly string[]
+  readonly rows: readonly (readonly string[])[]
+}
+
+const text = (value: number | null | undefined, decimals: number) =>
+  value === null || value === undefined ? '-' : value.toFixed(decimals)
+
+/** In the order of the board's chart. */
+export function algorithmTable({ algorithms, baseline }: BoardContent): ReportTable {
+  const order = chartOrder(algorithms.map(({ algorithm }) => algorithm))
+  return {
+    head: ['algorithm', 'tasks', 'violating', 'compared', `throughput vs ${baseline}`, `J/image vs ${baseline}`],
+    rows: [...algorithms]
+      .sort((a, b) => order.indexOf(a.algorithm) - order.indexOf(b.algorithm))
+      .map((row) => [
+        row.algorithm,
+        String(row.tasksRun),
+        String(row.violatingTasks),
+        String(row.comparedTasks),
+        text(row.throughputRatio, 3),
+        text(row.energyPerSampleRatio, 3),
+      ]),
+  }
+}
+
+export function taskTable(rows: readonly TaskRow[], { factors }: ReportContent): ReportTable {
+  return {
+    head: [
+      'algorithm',
+      'images/s',
+      '95 % interval',
+      'of oracle, %',
+      'p99 latency, ms',
+      'mean W',
+      'peak W (1 s)',
+      'above cap, % of time',
+      'excess energy, J',
+      'J/image',
+      `${factors.currency} / M images`,
+      'kg CO2 / M images',
+      'power cap',
+    ],
+    rows: rows.map(({ summary, shareOfOracle, millionImages }) => [
+      summary.algorithm,
+      text(summary.throughput, 1),
+      summary.throughputHalfWidth95 === undefined ? '-' : `+-${summary.throughputHalfWidth95.toFixed(1)}`,
+      text(shareOfOracle === null ? null : 100 * shareOfOracle, 1),
+      latencyText(summary.latency),
+      text(summary.meanPowerW, 1),
+      text(summary.peakPowerW, 1),
+      text(summary.timeAboveCapPercent, 2),
+      text(summary.power.excessEnergyJ, 1),
+      text(summary.energyPerSampleJ, 4),
+      text(millionImages?.price, 3),
+      text(millionImages?.carbonKg, 3),
+      summary.verdict.breaks === 'latency' ? 'misses latency' : summary.verdict.status,
+    ]),
+  }
+}
+
+/** All tasks of all boards in one table, for CSV. */
+export function everyTaskTable(content: ReportContent): ReportTable {
+  const prefix = ['board', 'task', 'model', 'dataset', 'cap_w', 'oracle_images_per_s']
+  const parts = content.boards.flatMap(({ tasks }) =>
+    tasks.map(({ task, oracle, rows }) => {
+      const caps = task.capsW.join(' ')
+      const table = taskTable(rows, content)
+      return {
+        head: [...prefix, ...table.head],
+        rows: table.rows.map((row) => [
+          task.board,
+          String(task.id),
+          task.model,
+          task.dataset,
+          caps,
+          text(oracle, 1),
+          ...row,
+        ]),
+      }
+    }),
+  )
+  return { head: parts[0]?.head ?? prefix, rows: parts.flatMap(({ rows }) => rows) }
+}
+
+export function tableAsCsv({ head, rows }: ReportTable): string {
+  const cell = (value: string) =>
+    /[",\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value === '-' ? '' : value
+  return `${[head, ...rows].map((row) => row.map(cell).join(',')).join('\n')}\n`
+}
+
+export function tableAsMarkdown({ head, rows }: ReportTable): string {
+  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  return [line(head), line(head.map((_, i) => (i === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n')
+}

@@ -1,0 +1,34 @@
+import { EXCESS_TOLERANCE } from '@pctodl/scheduler'
+import { STEADY_TOLERANCE } from '../verdict/verdict.js'
+import type { BoardContent, ReportContent, TaskContent } from './report-content.js'
+
+export function taskHeading({ task, oracle, rows }: TaskContent): string {
+  const caps = task.capsW.join(' \u2192 ')
+  const best = oracle === null ? '' : `, oracle ${oracle.toFixed(0)} images/s`
+  const objectives = (rows[0]?.summary.latency ?? []).flatMap(({ objectiveMs }) => objectiveMs ?? [])
+  const promised = objectives.length === 0 ? '' : `, 99 % of batches within ${objectives.join(', ')} ms`
+  return `Task ${task.id}: ${task.model} on ${task.dataset}, ${caps} W${promised}${best}`
+}
+
+export function caption({ baseline }: BoardContent): string {
+  return `Ratios are geometric means over the tasks on which both the algorithm and ${baseline} hold the cap.`
+}
+
+/** How the figures were obtained, one sentence each. */
+export function explanation({ boards, madeBy, factors, oracle }: ReportContent): string[] {
+  const knowsTruth = boards.some(({ tasks }) =>
+    tasks.some(({ rows }) => rows.some(({ summary }) => summary.powerSource === 'true')),
+  )
+  return [
+    `A run holds its cap if its power, averaged over 1 s, is more than ${100 * EXCESS_TOLERANCE} % above it for at most ${100 * STEADY_TOLERANCE} % of the time.`,
+    `Throughput and power are over the whole run, loading and restarts included. ${
+      knowsTruth
+        ? 'On a simulated board power is what really flows at every instant, in the watts of its own sensor, in which caps are set.'
+        : "Power is what the board's sensor said."
+    }`,
+    ...(oracle === undefined ? [] : [oracle]),
+    'Where several seeds were run, figures are means, with the 95 % confidence interval of the throughput by Student\u2019s t.',
+    `Cost: ${factors.pricePerKwh} ${factors.currency} and ${factors.carbonKgPerKwh} kg CO2 per kWh, of the board alone (no host, no cooling).`,
+    ...madeBy.map((maker) => `Made by ${maker}.`),
+  ]
+}

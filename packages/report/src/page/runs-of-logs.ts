@@ -1,0 +1,59 @@
+import type { JudgedEvent, RunStart } from '../record/judged-event.js'
+import { recordOfEvents, runStartOf } from '../record/record-of-events.js'
+import { summarizeRun } from '../verdict/run-summary.js'
+import type { ReportedRun } from './report-content.js'
+
+/** The log of one run. */
+export interface RunLog {
+  /** What the run is called in tables and charts. Default: its policy. */
+  readonly algorithm?: string
+  /** From its `run-start` on. */
+  readonly events: readonly JudgedEvent[]
+}
+
+/**
+ * Logs as runs of a report. Runs on the same board of the same networks, data and caps are of one task; tasks are numbered as
+ * they first appear. A second run of one algorithm on a task is a repetition: its figures enter the mean.
+ *
+ * @throws InvalidInputError for a log that cannot be judged
+ */
+export function runsOfLogs(logs: readonly RunLog[]): ReportedRun[] {
+  const ids = new Map<string, number>()
+  const repetitions = new Map<string, number>()
+  return logs.map(({ algorithm, events }): ReportedRun => {
+    const start = runStartOf(events)
+    const unnumbered = recordOfEvents(events, algorithm === undefined ? {} : { algorithm })
+    const { board, model, dataset } = unnumbered
+    const capsW = capsOf(start, events)
+    const key = JSON.stringify([board, model, dataset, capsW])
+    const id = ids.get(key) ?? ids.size + 1
+    ids.set(key, id)
+    const record = { ...unnumbered, taskId: id }
+    const of = JSON.stringify([id, record.algorithm])
+    const repetition = (repetitions.get(of) ?? 0) + 1
+    repetitions.set(of, repetition)
+    return {
+      task: { board, id, model, dataset, capsW, stem: fileName(`${board}_${id}_${model}_${dataset}`) },
+      summary: summarizeRun(record),
+      repetition,
+      record: () => record,
+      madeBy: makerOf(start),
+    }
+  })
+}
+
+/** What was to hold, where the log says so: a run that breaks off has not met all of its caps. */
+function capsOf({ caps }: RunStart, events: readonly JudgedEvent[]): number[] {
+  if (caps) return caps.map(({ powerCapW }) => powerCapW)
+  const met = events.flatMap((event) => (event.type === 'sample' ? [event.powerCapW] : []))
+  return met.filter((capW, i) => capW !== met[i - 1])
+}
+
+function makerOf({ policy, board, startedAt, about }: RunStart): string {
+  const backend = about?.['backend']
+  return `${policy} on ${typeof backend === 'string' ? backend : board}, begun ${startedAt}`
+}
+
+function fileName(text: string): string {
+  return text.replaceAll(/[^\w.+-]+/g, '-')
+}

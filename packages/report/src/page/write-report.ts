@@ -1,0 +1,56 @@
+import path from 'node:path'
+import { renderPng, renderSvg } from '@pctodl/charts'
+import { writeFileAtomically } from '@pctodl/command-line'
+import { headlineTable, standingsTable } from '../table/standings-table.js'
+import { htmlReport } from './html-report.js'
+import { markdownReport } from './markdown-report.js'
+import type { ReportContent } from './report-content.js'
+import { algorithmTable, everyTaskTable, tableAsCsv } from './report-tables.js'
+
+export interface WriteReportOptions {
+  /** Draw every chart as SVG and PNG too. Default false. */
+  readonly pictures?: boolean
+  /** Stops between two pictures; what was written stays. */
+  readonly signal?: AbortSignal
+}
+
+/**
+ * Write a report into a folder: `index.html` (one page that needs nothing else), `report.md`, `tasks.csv`, `standings.csv` and
+ * `headline.csv` where there are standings, a table of the algorithms for each board, and the charts where they are asked for.
+ *
+ * @returns the files
+ */
+export async function writeReport(
+  content: ReportContent,
+  folder: string,
+  { pictures = false, signal }: WriteReportOptions = {},
+): Promise<string[]> {
+  const files: string[] = []
+  const write = (name: string, text: string | Uint8Array) => {
+    const file = path.join(folder, name)
+    writeFileAtomically(file, text)
+    files.push(file)
+  }
+  write('index.html', await htmlReport(content, { folder }))
+  write('report.md', markdownReport(content, { pictures }))
+  if (content.standings) {
+    write('standings.csv', tableAsCsv(standingsTable(content.standings)))
+    write('headline.csv', tableAsCsv(headlineTable(content.standings)))
+  }
+  write('tasks.csv', tableAsCsv(everyTaskTable(content)))
+  for (const board of content.boards) write(`${board.board}_algorithms.csv`, tableAsCsv(algorithmTable(board)))
+  if (!pictures) return files
+  for (const { board, chart, tasks } of content.boards) {
+    const charts = [
+      ...(chart ? [{ stem: `${board}_matrix`, chart }] : []),
+      ...tasks.map(({ task, chart }) => ({ stem: task.stem, chart })),
+    ]
+    for (const { stem, chart } of charts) {
+      signal?.throwIfAborted()
+      const svg = await renderSvg(chart)
+      write(`charts/${stem}.svg`, svg)
+      write(`charts/${stem}.png`, await renderPng(svg))
+    }
+  }
+  return files
+}

@@ -1,0 +1,177 @@
+import { ALARM_COLOR, CHART_FONT, INK, palette, type TopLevelSpec } from '@pctodl/charts'
+import { chartColors, chartOrder } from '../chart/algorithm-colors.js'
+import type { AlgorithmAggregate } from '../verdict/algorithm-aggregate.js'
+import type { Standings } from '../verdict/standings.js'
+
+/** Width of a column and of both columns of a usual two-column paper, cm. */
+export const paperWidthsCm = [8.5, 17.5] as const
+
+/** Everything is laid out in points of the printed page, so that text is as large in every figure: 7 points. */
+const POINTS_PER_CM = 72 / 2.54
+const FONT_POINTS = 7
+
+const config = {
+  font: CHART_FONT,
+  background: '#ffffff',
+  padding: 2,
+  view: { stroke: '#999999', strokeWidth: 0.5 },
+  axis: {
+    labelFontSize: FONT_POINTS,
+    titleFontSize: FONT_POINTS,
+    titleFontWeight: 'normal' as const,
+    gridColor: '#e8e8e8',
+    gridWidth: 0.5,
+    domainWidth: 0.5,
+    tickWidth: 0.5,
+    tickSize: 3,
+    labelLimit: 0,
+  },
+  legend: { labelFontSize: FONT_POINTS, titleFontSize: FONT_POINTS, symbolSize: 30, labelLimit: 0 },
+}
+
+const outcomeColors = { win: palette[2], tie: palette[6], loss: palette[4] }
+
+/** Rows of the figure, points. */
+const ROW = 9.5
+
+/** A mix by its first network and how many others there are: the tables name them all. */
+function shortened(model: string): string {
+  const [first, ...others] = model.split('+')
+  return others.length === 0 ? model : `${first} and ${others.length} more`
+}
+
+/** One algorithm against the best other one of each task, with 95 % intervals: beyond 1 it is ahead. */
+export function standingsFigure({ tasks, subject }: Standings, widthCm: number): TopLevelSpec {
+  const wide = widthCm > 12
+  const values = tasks.flatMap(({ board, taskId, model, ratio, interval95, rival, outcome }) =>
+    ratio === null
+      ? []
+      : [
+          {
+            task: wide ? `${board} ${taskId} ${shortened(model)}` : `${board} ${taskId}`,
+            ratio,
+            low: interval95?.[0] ?? ratio,
+            high: interval95?.[1] ?? ratio,
+            rival: rival?.algorithm ?? '',
+            outcome,
+          },
+        ],
+  )
+  const least = Math.min(0.95, ...values.map(({ low }) => low))
+  const most = Math.max(1.05, ...values.map(({ high }) => high))
+  const y = {
+    field: 'task',
+    type: 'nominal' as const,
+    sort: values.map(({ task }) => task),
+    axis: { title: null, ticks: false, labelPadding: 3, grid: false },
+  }
+  const scale = { domain: [least - 0.01, most + (wide ? 0.1 : 0.02) * (most - least)], nice: false, zero: false }
+  const x = {
+    field: 'ratio',
+    type: 'quantitative' as const,
+    scale,
+    axis: { title: `throughput of ${subject} over the best other's`, tickCount: wide ? 10 : 5 },
+  }
+  const color = {
+    field: 'outcome',
+    type: 'nominal' as const,
+    scale: { domain: Object.keys(outcomeColors), range: Object.values(outcomeColors) },
+    legend: { orient: 'top' as const, title: null, offset: 2 },
+  }
+  return {
+    config,
+    autosize: { type: 'fit', contains: 'padding' },
+    width: widthCm * POINTS_PER_CM,
+    height: ROW * values.length + 42,
+    layer: [
+      {
+        data: { values: [{}] },
+        mark: { type: 'rule', color: '#000000', strokeWidth: 0.6 },
+        encoding: { x: { datum: 1, type: 'quantitative', scale } },
+      },
+      {
+        data: { values },
+        mark: { type: 'rule', strokeWidth: 1 },
+        encoding: { y, x: { ...x, field: 'low' }, x2: { field: 'high' }, color },
+      },
+      { data: { values }, mark: { type: 'point', filled: true, size: 16, opacity: 1 }, encoding: { y, x, color } },
+      ...(wide
+        ? [
+            {
+              data: { values },
+              mark: {
+                type: 'text' as const,
+                align: 'left' as const,
+                baseline: 'middle' as const,
+                dx: 5,
+                fontSize: FONT_POINTS - 1,
+                color: '#555555',
+              },
+              encoding: { y, x: { ...x, field: 'high' }, text: { field: 'rival', type: 'nominal' as const } },
+            },
+          ]
+        : []),
+    ],
+  }
+}
+
+/** Every algorithm of a board relative to its baseline where both hold, with the number of tasks that it breaks. */
+export function algorithmsFigure(
+  algorithms: readonly AlgorithmAggregate[],
+  baseline: string,
+  widthCm: number,
+): TopLevelSpec {
+  const order = chartOrder(algorithms.map(({ algorithm }) => algorithm))
+  const values = algorithms.flatMap(({ algorithm, throughputRatio, violatingTasks, tasksRun }) => [
+    {
+      algorithm,
+      ratio: throughputRatio ?? 0,
+      value: throughputRatio?.toFixed(2) ?? '-',
+      remark: violatingTasks === 0 ? '' : `breaks ${violatingTasks} of ${tasksRun}`,
+    },
+  ])
+  const y = {
+    field: 'algorithm',
+    type: 'nominal' as const,
+    sort: order,
+    axis: { title: null, ticks: false, grid: false },
+  }
+  const most = Math.max(1, ...values.map(({ ratio }) => ratio))
+  const scale = { domain: [0, most * (widthCm > 12 ? 1.3 : 1.8)], nice: false }
+  const x = {
+    field: 'ratio',
+    type: 'quantitative' as const,
+    scale,
+    axis: { title: `throughput relative to ${baseline}`, tickCount: 6 },
+  }
+  return {
+    config,
+    autosize: { type: 'fit', contains: 'padding' },
+    width: widthCm * POINTS_PER_CM,
+    height: 14 * values.length + 34,
+    data: { values },
+    layer: [
+      {
+        mark: { type: 'bar', height: 8 },
+        encoding: {
+          y,
+          x,
+          color: {
+            field: 'algorithm',
+            type: 'nominal',
+            scale: { domain: order, range: chartColors(order) },
+            legend: null,
+          },
+        },
+      },
+      {
+        mark: { type: 'text', align: 'left', baseline: 'middle', dx: 3, fontSize: FONT_POINTS, color: INK },
+        encoding: { y, x, text: { field: 'value', type: 'nominal' } },
+      },
+      {
+        mark: { type: 'text', align: 'left', baseline: 'middle', dx: 22, fontSize: FONT_POINTS, color: ALARM_COLOR },
+        encoding: { y, x, text: { field: 'remark', type: 'nominal' } },
+      },
+    ],
+  }
+}

@@ -1,0 +1,60 @@
+import path from 'node:path'
+import { renderPdf, renderSvg, type TopLevelSpec } from '@pctodl/charts'
+import { writeFileAtomically } from '@pctodl/command-line'
+import type { ReportContent } from '../page/report-content.js'
+import { algorithmTable, everyTaskTable, type ReportTable, tableAsCsv } from '../page/report-tables.js'
+import { headlineCaption, headlineTable, standingsCaption, standingsTable } from '../table/standings-table.js'
+import { tableAsLatex } from './latex-table.js'
+import { algorithmsFigure, paperWidthsCm, standingsFigure } from './paper-figures.js'
+
+/**
+ * What a paper takes from a report, into a folder: figures of 8.5 and 17.5 cm as SVG and PDF, tables as LaTeX (booktabs) and CSV.
+ *
+ * @returns the files
+ */
+export async function writePaper(content: ReportContent, folder: string, signal?: AbortSignal): Promise<string[]> {
+  const files: string[] = []
+  const write = (name: string, text: string | Uint8Array) => {
+    const file = path.join(folder, name)
+    writeFileAtomically(file, text)
+    files.push(file)
+  }
+  const table = (name: string, rows: ReportTable, caption: string) => {
+    write(`${name}.tex`, tableAsLatex(rows, caption, `tab:${name}`))
+    write(`${name}.csv`, tableAsCsv(rows))
+  }
+  const figure = async (name: string, draw: (widthCm: number) => TopLevelSpec) => {
+    for (const widthCm of paperWidthsCm) {
+      signal?.throwIfAborted()
+      const svg = await renderSvg(draw(widthCm))
+      write(`${name}-${widthCm}cm.svg`, inCentimetres(svg, widthCm))
+      write(`${name}-${widthCm}cm.pdf`, await renderPdf(svg, widthCm))
+    }
+  }
+  const { standings } = content
+  if (standings) {
+    table('headline', headlineTable(standings), headlineCaption)
+    table('standings', standingsTable(standings), standingsCaption(standings))
+    if (standings.tasks.some(({ ratio }) => ratio !== null)) {
+      await figure('standings', (widthCm) => standingsFigure(standings, widthCm))
+    }
+  }
+  for (const board of content.boards) {
+    const { board: name, algorithms, baseline } = board
+    const caption = `Algorithms on ${name}: geometric means over the tasks that both hold.`
+    table(`algorithms-${name}`, algorithmTable(board), caption)
+    await figure(`algorithms-${name}`, (widthCm) => algorithmsFigure(algorithms, baseline, widthCm))
+  }
+  write('tasks.csv', tableAsCsv(everyTaskTable(content)))
+  return files
+}
+
+/** Vega counts in pixels; on paper a figure is as wide as its column. */
+function inCentimetres(svg: string, widthCm: number): string {
+  const [, width, height] = /<svg[^>]* viewBox="0 0 ([\d.]+) ([\d.]+)"/.exec(svg)!
+  const heightCm = (widthCm * Number(height)) / Number(width)
+  return svg.replace(
+    /(<svg[^>]*?) width="[^"]*" height="[^"]*"/,
+    `$1 width="${widthCm}cm" height="${heightCm.toFixed(3)}cm"`,
+  )
+}

@@ -1,0 +1,94 @@
+import { InvalidInputError } from '@pctodl/platform'
+import { windowsOfSamples } from './cut-windows.js'
+import type { JudgedEvent, JudgedSample, RunStart } from './judged-event.js'
+import type { RecordedWindow, RunRecord } from './run-record.js'
+
+/** What a run goes by in tables and charts; what is absent is taken from the log. */
+export interface RunLabels {
+  /** Default: the policy of the log. */
+  readonly algorithm?: string
+  /** Runs of one task are compared with each other. Default 1. */
+  readonly taskId?: number
+  /** Default: the networks of the tenants. */
+  readonly model?: string
+  /** Default: `about.dataset` of the log. */
+  readonly dataset?: string
+}
+
+const WINDOW_MS = 5000
+
+/**
+ * What is known of a run from its events: power and caps from the samples, throughput from the windows, or where the log has
+ * none, from the samples again. Power is what the board's sensor said: no log knows better.
+ *
+ * @param events of one run, from its `run-start` on
+ * @throws InvalidInputError for events that do not begin with `run-start`, hold no sample, or whose times do not ascend
+ */
+export function recordOfEvents(events: readonly JudgedEvent[], labels: RunLabels = {}): RunRecord {
+  const start = runStartOf(events)
+  const samples = events.filter((event): event is JudgedSample => event.type === 'sample')
+  const last = samples.at(-1)
+  if (!last) throw new InvalidInputError('events', `${events.length} of them`, 'at least one sample')
+  samples.forEach(({ timeMs }, i) => {
+    const before = samples[i - 1]?.timeMs ?? 0
+    if (timeMs < before)
+      throw new InvalidInputError(`sample ${i + 1}: timeMs`, timeMs, `at least ${before}, the one before`)
+  })
+  const windows = windowsOf(start, events, samples)
+  const { algorithm = start.policy, taskId = 1, model = modelOf(windows), dataset = datasetOf(start) } = labels
+  return {
+    board: start.board,
+    algorithm,
+    taskId,
+    model,
+    dataset,
+    durationMs: last.timeMs,
+    windows,
+    power: {
+      timeMs: samples.map(({ timeMs }) => timeMs),
+      powerCapW: samples.map(({ powerCapW }) => powerCapW),
+      sensorW: samples.map(({ telemetry }) => telemetry.powerAverageW),
+      smClockMhz: samples.map(({ telemetry }) => telemetry.smClockMhz ?? null),
+    },
+    samples: last.completed,
+    notes: notesOf(events),
+  }
+}
+
+/** @throws InvalidInputError for events that do not begin with it */
+export function runStartOf([first]: readonly JudgedEvent[]): RunStart {
+  if (first?.type !== 'run-start') throw new InvalidInputError('events[0].type', first?.type, "'run-start'")
+  return first
+}
+
+function windowsOf(
+  start: RunStart,
+  events: readonly JudgedEvent[],
+  samples: readonly JudgedSample[],
+): RecordedWindow[] {
+  const startedMs = Date.parse(start.startedAt)
+  const closed = events.flatMap((event) => (event.type === 'window' ? [event.window] : []))
+  const windows = closed.length > 0 ? closed : windowsOfSamples(samples, start.windowMs ?? WINDOW_MS)
+  return windows.map((window) => ({ ...window, startedAt: new Date(startedMs + window.startMs) }))
+}
+
+function modelOf(windows: readonly RecordedWindow[]): string {
+  const models = new Set(windows.flatMap(({ tenants }) => tenants.map(({ tenant }) => tenant.model)))
+  return models.size === 0 ? 'unnamed network' : [...models].join('+')
+}
+
+function datasetOf({ about }: RunStart): string {
+  const dataset = about?.['dataset']
+  return typeof dataset === 'string' ? dataset : 'unnamed data'
+}
+
+/** How it ended, where it did not end well. */
+function notesOf(events: readonly JudgedEvent[]): string[] {
+  const failures = events.flatMap((event) =>
+    event.type === 'tenant' && event.failure !== undefined ? [`a tenant failed: ${event.failure}`] : [],
+  )
+  const end = events.at(-1)
+  if (end?.type !== 'run-end') return [...failures, 'its log breaks off']
+  if (end.outcome === 'done') return failures
+  return [...failures, `${end.outcome}${end.message === undefined ? '' : `: ${end.message}`}`]
+}

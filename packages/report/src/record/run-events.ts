@@ -1,0 +1,91 @@
+import { InvalidInputError } from '@pctodl/platform'
+import { z } from 'zod'
+import type { JudgedEvent } from './judged-event.js'
+
+const measured = z.number().nullable()
+const event = <T extends string, S extends z.ZodRawShape>(type: T, shape: S) =>
+  z.object({ timeMs: z.number().nonnegative(), type: z.literal(type), ...shape })
+const unread = (...types: ('cap' | 'action' | 'decision' | 'refused' | 'granted')[]) =>
+  z.object({ timeMs: z.number().nonnegative(), type: z.enum(types) })
+
+const tenantWindow = z.object({
+  tenant: z.object({ model: z.string(), mpsPercent: z.number(), batchSize: z.number() }),
+})
+
+const judgedEventSchema: z.ZodType<JudgedEvent> = z.discriminatedUnion('type', [
+  event('run-start', {
+    version: z.literal(1),
+    board: z.string(),
+    policy: z.string(),
+    startedAt: z.iso.datetime(),
+    caps: z
+      .array(z.object({ atMs: z.number(), powerCapW: z.number() }))
+      .min(1)
+      .readonly()
+      .optional(),
+    windowMs: z.number().positive().optional(),
+    about: z.record(z.string(), z.unknown()).optional(),
+  }),
+  event('sample', {
+    powerCapW: z.number().positive(),
+    telemetry: z.object({ powerAverageW: measured, smClockMhz: measured.optional() }),
+    completed: z.number().nonnegative(),
+    reconfiguring: z.boolean().optional(),
+  }),
+  event('window', {
+    window: z.object({
+      iteration: z.number().int().positive(),
+      startMs: z.number().nonnegative(),
+      endMs: z.number().positive(),
+      powerCapW: z.number().positive(),
+      powerAverageW: measured,
+      powerMaxW: measured,
+      smClockMhz: measured,
+      memClockMhz: measured,
+      smUtilPercent: measured,
+      memUtilPercent: measured,
+      throughput: z.number().nonnegative(),
+      samples: z.number().nonnegative(),
+      tenants: z.array(tenantWindow).readonly(),
+      applied: z.object({ smClockMhz: measured, memClockMhz: measured }),
+      reconfigured: z.boolean(),
+    }),
+  }),
+  event('tenant', { state: z.string(), failure: z.string().optional() }),
+  event('run-end', { outcome: z.string(), message: z.string().optional() }),
+  unread('cap', 'action', 'decision', 'refused', 'granted'),
+])
+
+/**
+ * The log of a run, a JSON object a line. A last line that is not whole, of a run that was killed, is left out.
+ *
+ * @param file what errors call it
+ * @throws InvalidInputError naming file, line and field
+ */
+export function parseRunEvents(text: string, file: string): JudgedEvent[] {
+  return parseEventLines(text, file, judgedEventSchema)
+}
+
+/**
+ * The same for whoever reads other fields of the events than the report does.
+ *
+ * @param schema what an event must have
+ * @returns the events as they stand in the log, further fields included
+ */
+export function parseEventLines<Event>(text: string, file: string, schema: z.ZodType<unknown>): Event[] {
+  const lines = text.split('\n')
+  lines.pop()
+  return lines.map((line, i) => {
+    const place = `${file}, line ${i + 1}`
+    let json: unknown
+    try {
+      json = JSON.parse(line)
+    } catch (error) {
+      throw new InvalidInputError(place, line.slice(0, 60), 'an event of a run as JSON', { cause: error })
+    }
+    const result = schema.safeParse(json)
+    if (result.success) return json as Event
+    const { path: where, message } = result.error.issues[0]!
+    throw new InvalidInputError(`${place}: ${where.join('.')}`, line.slice(0, 60), `an event of a run (${message})`)
+  })
+}

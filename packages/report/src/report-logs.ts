@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs'
+import { type CommandFunction, newCommand, parseCommand, UsageError } from '@pctodl/command-line'
+import { InvalidInputError } from '@pctodl/platform'
+import { version } from '../package.json'
+import { reportContent } from './page/report-content.js'
+import { type RunLog, runsOfLogs } from './page/runs-of-logs.js'
+import { writeReport } from './page/write-report.js'
+import { writePaper } from './paper/write-paper.js'
+import { parseRunEvents } from './record/run-events.js'
+import { addReportOptions, costFactorsOf, type RawReportOptions, writtenFiles } from './report-options.js'
+
+/** The command line `pctodl-report` as a function: logs of runs, whoever made them, as a page, as Markdown and as CSV. */
+export const pctodlReport: CommandFunction = async (argv, terminal) => {
+  const command = newCommand(
+    {
+      name: 'pctodl-report',
+      version,
+      description:
+        'Judge and compare runs by their logs: one self-contained page, Markdown, CSV and pictures.\n' +
+        "Results of bench-runner have a report of their own, which knows the board's truth: bench-runner report FOLDER.",
+      example: 'pctodl-report run.events.jsonl mine=other.events.jsonl --out report',
+    },
+    terminal,
+  )
+    .argument('<logs...>', 'logs as pctodl-run writes them (FILE.events.jsonl); NAME=LOG says what the run is called')
+    .option('--out <folder>', 'where the report goes', './report')
+  await parseCommand(addReportOptions(command), argv)
+  const raw = command.opts<RawReportOptions & { readonly out: string }>()
+  const runs = runsOfLogs(command.args.map(readLog))
+  const content = reportContent({ runs, factors: costFactorsOf(raw) })
+  const files = await writeReport(content, raw.out, { pictures: raw.pictures ?? false, signal: terminal.signal })
+  if (raw.paper !== undefined) files.push(...(await writePaper(content, raw.paper, terminal.signal)))
+  terminal.stdout.write(writtenFiles(files, raw.out, raw.json ?? false))
+  return 0
+}
+
+function readLog(argument: string): RunLog {
+  const [, algorithm, file = argument] = /^([^=/\\]+)=(.+)$/.exec(argument) ?? []
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch {
+    throw new UsageError(`${file}: not a file that can be read`)
+  }
+  const events = parseRunEvents(text, file)
+  if (events[0]?.type !== 'run-start') {
+    throw new InvalidInputError(`${file}, line 1`, events[0]?.type, "the log of a run, which begins with 'run-start'")
+  }
+  return { ...(algorithm === undefined ? {} : { algorithm }), events }
+}

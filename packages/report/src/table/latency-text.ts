@@ -1,0 +1,21 @@
+import type { NetworkLatency } from '../record/run-record.js'
+
+/**
+ * The 99th percentile of batches, ms, with its objective where there is one; of several networks the one that is nearest to its
+ * objective or furthest beyond it, by name.
+ */
+export function latencyText(latency: readonly NetworkLatency[] | undefined): string {
+  if (latency === undefined || latency.length === 0) return '-'
+  const nearness = ({ p99Ms, objectiveMs }: NetworkLatency) => (objectiveMs === undefined ? 0 : p99Ms / objectiveMs)
+  const shown = latency.reduce((a, b) =>
+    nearness(b) > nearness(a) || (nearness(a) === 0 && b.p99Ms > a.p99Ms) ? b : a,
+  )
+  const name = latency.length > 1 ? `${shown.model} ` : ''
+  const objective = shown.objectiveMs === undefined ? '' : ` of ${shown.objectiveMs}`
+  return `${name}${shown.p99Ms.toFixed(1)}${objective}`
+}
+
+/** Whether any run of a table had its latency measured. */
+export function anyLatency(runs: readonly { readonly latency?: readonly NetworkLatency[] }[]): boolean {
+  return runs.some(({ latency }) => latency !== undefined && latency.length > 0)
+}

@@ -1,0 +1,91 @@
+import { meanInterval } from '@pctodl/numerics'
+import { InvalidInputError } from '@pctodl/platform'
+import type { RunSummary } from './run-summary.js'
+import type { Verdict } from './verdict.js'
+
+/**
+ * Several runs of one algorithm on one task as one: means over the runs, the highest peak, and the worst verdict, since an
+ * algorithm that breaks a cap on one board of three does not hold it.
+ *
+ * @throws InvalidInputError for no run, or runs of different tasks or algorithms
+ */
+export function combineRuns(runs: readonly RunSummary[]): RunSummary {
+  const [first] = runs
+  if (!first) throw new InvalidInputError('runs', [], 'at least one run')
+  if (runs.length === 1) return first
+  for (const run of runs) {
+    for (const key of ['board', 'algorithm', 'taskId'] as const) {
+      if (run[key] !== first[key])
+        throw new InvalidInputError(`runs.${key}`, run[key], `${first[key]}, as in the first run`)
+    }
+  }
+  const interval = meanInterval(runs.map((run) => run.throughput))
+  return {
+    ...first,
+    throughput: interval.mean,
+    ...(interval.halfWidth95 === null ? {} : { throughputHalfWidth95: interval.halfWidth95 }),
+    runs: runs.length,
+    steadyThroughput: meanOf(runs, (run) => run.steadyThroughput),
+    meanPowerW: meanOf(runs, (run) => run.meanPowerW),
+    peakPowerW: worst(runs.map((run) => run.peakPowerW)),
+    timeAboveCapPercent: meanOf(runs, (run) => run.timeAboveCapPercent),
+    energyPerSampleJ: meanOf(runs, (run) => run.energyPerSampleJ),
+    ...combinedLatency(runs),
+    verdict: combinedVerdict(runs),
+    notes: [...new Set(runs.flatMap((run) => run.notes))],
+  }
+}
+
+/** One summary per board, task and algorithm, in the order in which they first appear. */
+export function combineRepeatedRuns(summaries: readonly RunSummary[]): RunSummary[] {
+  const groups = new Map<string, RunSummary[]>()
+  for (const summary of summaries) {
+    const key = JSON.stringify([summary.board, summary.taskId, summary.algorithm])
+    groups.set(key, [...(groups.get(key) ?? []), summary])
+  }
+  return [...groups.values()].map(combineRuns)
+}
+
+/** Null where any run has no figure: a mean over the others would be another quantity. */
+function meanOf(runs: readonly RunSummary[], figure: (run: RunSummary) => number | null): number | null {
+  let sum = 0
+  for (const run of runs) {
+    const value = figure(run)
+    if (value === null) return null
+    sum += value
+  }
+  return sum / runs.length
+}
+
+/** Means of the means, and of the 99th percentiles the longest, for it is each run that has to keep the objective. */
+function combinedLatency(runs: readonly RunSummary[]): Pick<RunSummary, 'latency'> {
+  const first = runs[0]!.latency
+  if (first === undefined || runs.some(({ latency }) => latency === undefined)) return {}
+  return {
+    latency: first.map((network) => {
+      const same = runs.flatMap(({ latency }) => latency!.filter(({ model }) => model === network.model))
+      return {
+        ...network,
+        meanMs: same.reduce((sum, { meanMs }) => sum + meanMs, 0) / same.length,
+        p99Ms: Math.max(...same.map(({ p99Ms }) => p99Ms)),
+      }
+    }),
+  }
+}
+
+function worst(values: readonly (number | null)[]): number | null {
+  return values.includes(null) ? null : Math.max(...(values as number[]))
+}
+
+function combinedVerdict(runs: readonly RunSummary[]): Verdict {
+  for (const status of ['violates', 'unknown'] as const) {
+    const such = runs.filter((run) => run.verdict.status === status)
+    if (such.length > 0) {
+      const broken = new Set(such.map((run) => run.verdict.breaks))
+      const breaks = broken.size === 1 ? [...broken][0] : ('cap and latency' as const)
+      const reason = `in ${such.length} of ${runs.length} runs, e.g. ${such[0]!.verdict.reason}`
+      return { status, ...(status === 'violates' && breaks ? { breaks } : {}), reason }
+    }
+  }
+  return { status: 'holds', reason: `in all ${runs.length} runs` }
+}

@@ -1,0 +1,67 @@
+import { EXCESS_TOLERANCE, type PowerMetrics } from '@pctodl/scheduler'
+import type { NetworkLatency } from '../record/run-record.js'
+
+/**
+ * Share of a run for which the 1 s average may be above the cap before the run counts as violating: 2 %.
+ *
+ * In steady state a good controller stays at or below 1 %. A run is judged whole, though, with the start, every restart of
+ * tenants and every cap step in it, and right after a step down the 1 s average necessarily still holds power drawn under
+ * the old cap. Twice the steady figure leaves room for that and for nothing more: an algorithm that hunts around the cap
+ * spends 10 % and more of its time above it.
+ */
+export const STEADY_TOLERANCE = 0.02
+
+/** Below this coverage the reason says that part of the run was not seen, percent. */
+const FULL_COVERAGE_PERCENT = 99
+
+/** Whether a run kept its cap and its latency objective; `unknown` where no power could be read. */
+export interface Verdict {
+  readonly status: 'holds' | 'violates' | 'unknown'
+  /** What a run that violates does not keep; absent from records of versions that knew the cap alone. */
+  readonly breaks?: 'cap' | 'latency' | 'cap and latency'
+  /** One sentence in plain words. */
+  readonly reason: string
+}
+
+/**
+ * Judge a run by the share of time that its 1 s average was above the cap, and by whether 99 of 100 batches of every network
+ * with a latency objective kept it once the algorithm had come to rest.
+ */
+export function verdict(metrics: PowerMetrics, latency: readonly NetworkLatency[] = []): Verdict {
+  const ofCap = capVerdict(metrics)
+  const missed = latency.filter(({ objectiveMs, p99Ms }) => objectiveMs !== undefined && p99Ms > objectiveMs)
+  if (missed.length === 0) return ofCap
+  const reason = missed
+    .map(
+      ({ model, p99Ms, objectiveMs }) =>
+        `${model}: 99 % of batches within ${p99Ms.toFixed(1)} ms, ${objectiveMs} promised`,
+    )
+    .join('; ')
+  if (ofCap.status !== 'violates') return { status: 'violates', breaks: 'latency', reason }
+  return { status: 'violates', breaks: 'cap and latency', reason: `${ofCap.reason}; ${reason}` }
+}
+
+function capVerdict(metrics: PowerMetrics): Verdict {
+  const fraction = metrics.violationFraction.oneSecond
+  if (fraction === null) return { status: 'unknown', reason: 'no power reading long enough for a 1 s average' }
+  const status = fraction <= STEADY_TOLERANCE ? 'holds' : 'violates'
+  const limit = `${100 * STEADY_TOLERANCE} % allowed`
+  const level = `more than ${100 * EXCESS_TOLERANCE} % above the cap`
+  const reason =
+    fraction === 0
+      ? `1 s average never ${level}`
+      : `1 s average ${level} for ${percent(fraction)} of the time (${limit}), ` +
+        `at most ${(metrics.longestExcessMs / 1000).toFixed(1)} s on end`
+  const unseen =
+    metrics.coveragePercent < FULL_COVERAGE_PERCENT
+      ? `; power known for only ${metrics.coveragePercent.toFixed(0)} % of the run`
+      : ''
+  return { status, ...(status === 'violates' ? { breaks: 'cap' as const } : {}), reason: reason + unseen }
+}
+
+/** Enough digits that a figure beside the limit cannot read as equal to it, and none that says nothing. */
+function percent(fraction: number): string {
+  const value = 100 * fraction
+  if (value < 0.01) return '< 0.01 %'
+  return `${value < 10 ? value.toFixed(2) : value.toFixed(0)} %`
+}

@@ -1,0 +1,133 @@
+import { UnknownNameError } from '@pctodl/platform'
+import { describe, expect, it } from 'vitest'
+import { formatAggregateTable, formatTaskTable, tableStyle } from '../src/table/summary-table.js'
+import { aggregateByAlgorithm } from '../src/verdict/algorithm-aggregate.js'
+import { bestHoldingRun, rankRuns } from '../src/verdict/ranking.js'
+import { type RunSummary, summarizeRun } from '../src/verdict/run-summary.js'
+import { fixedSetting, manners, syntheticRun } from './synthetic-runs.js'
+
+const template = summarizeRun(syntheticRun({ ...fixedSetting, durationMs: 20_000 }, manners[0]!))
+
+function summary(
+  algorithm: string,
+  throughput: number,
+  status: RunSummary['verdict']['status'] = 'holds',
+  rest: Partial<RunSummary> = {},
+): RunSummary {
+  return {
+    ...template,
+    algorithm,
+    throughput,
+    energyPerSampleJ: 100 / throughput,
+    verdict: { status, reason: `because of ${algorithm}` },
+    ...rest,
+  }
+}
+
+const task = [
+  summary('morak', 900, 'violates', { timeAboveCapPercent: 17.97, steadyThroughput: null }),
+  summary('powercap', 500),
+  summary('pctodl', 800, 'holds', { notes: ['power limit raised \u2191 to 150 W'] }),
+  summary('blind', 950, 'unknown', { timeAboveCapPercent: null, meanPowerW: null, peakPowerW: null }),
+]
+
+describe('ranking', () => {
+  it('puts runs that hold first, then the unknown, then violating ones', () => {
+    expect(rankRuns(task).map((run) => run.algorithm)).toEqual(['pctodl', 'powercap', 'blind', 'morak'])
+    expect(bestHoldingRun(task)?.algorithm).toBe('pctodl')
+    expect(bestHoldingRun([task[0]!])).toBeUndefined()
+  })
+})
+
+describe('formatTaskTable', () => {
+  it('is plain ASCII with violations marked and explained', () => {
+    const text = formatTaskTable(task, 'plain')
+    expect(text).toMatch(/^[ -~\n]*$/)
+    const lines = text.split('\n')
+    expect(lines[0]).toBe('Task 20: resnet50 on imagenet, NVIDIA A100-PCIE-40GB, power cap 180 W')
+    const rowOf = (name: string) => lines.find((line) => line.startsWith(`| ${name} `))!
+    expect(rowOf('morak')).toMatch(/900\.0 \| +- \|.*17\.97 % \|.*! VIOLATES \|$/)
+    expect(rowOf('pctodl')).toMatch(/holds \|$/)
+    expect(rowOf('blind')).toMatch(/\? unknown \|$/)
+    expect(lines.indexOf(rowOf('pctodl'))).toBeLessThan(lines.indexOf(rowOf('morak')))
+    expect(lines).toContain('morak: because of morak')
+    expect(lines).toContain('pctodl: power limit raised ? to 150 W')
+    expect(text).not.toContain('because of pctodl')
+    expect(new Set(lines.filter((line) => /^[|+]/.test(line)).map((line) => line.length)).size).toBe(1)
+  })
+
+  it('colours violating rows, and only those, on a terminal', () => {
+    const lines = formatTaskTable(task, 'rich').split('\n')
+    for (const line of lines) expect(line.includes('\u001B[31m')).toBe(line.includes('VIOLATES'))
+  })
+
+  it('lets no control character of a note through to the terminal', () => {
+    const text = formatTaskTable([summary('pctodl', 1, 'holds', { notes: ['a\u001B[2Jb'] })], 'rich')
+    expect(text).toContain('pctodl: a?[2Jb')
+  })
+
+  it('refuses runs of different tasks', () => {
+    expect(() => formatTaskTable([task[0]!, { ...task[1]!, taskId: 3 }], 'plain')).toThrow('summaries[1].taskId')
+  })
+
+  it('says so when there is nothing', () => {
+    expect(formatTaskTable([], 'plain')).toBe('No runs.')
+  })
+})
+
+describe('tableStyle', () => {
+  it('is rich on a willing terminal only', () => {
+    expect(tableStyle({ isTTY: true }, {})).toBe('rich')
+    expect(tableStyle({ isTTY: true }, { NO_COLOR: '' })).toBe('rich')
+    expect(tableStyle({ isTTY: true }, { NO_COLOR: '1' })).toBe('plain')
+    expect(tableStyle({ isTTY: true }, { TERM: 'dumb' })).toBe('plain')
+    expect(tableStyle({}, {})).toBe('plain')
+  })
+})
+
+describe('aggregateByAlgorithm', () => {
+  const matrix = [
+    summary('powercap', 100, 'holds', { taskId: 1 }),
+    summary('powercap', 100, 'holds', { taskId: 2 }),
+    summary('powercap', 100, 'violates', { taskId: 3 }),
+    summary('pctodl', 200, 'holds', { taskId: 1 }),
+    summary('pctodl', 800, 'holds', { taskId: 2 }),
+    summary('pctodl', 5000, 'holds', { taskId: 3 }),
+    summary('morak', 900, 'violates', { taskId: 1 }),
+    summary('morak', 50, 'unknown', { taskId: 2 }),
+  ]
+
+  it('compares geometrically, over the tasks that both hold', () => {
+    const [powercap, pctodl, morak] = aggregateByAlgorithm(matrix, 'powercap')
+    expect(powercap).toMatchObject({ algorithm: 'powercap', tasksRun: 3, violatingTasks: 1, comparedTasks: 2 })
+    expect(powercap!.throughputRatio).toBeCloseTo(1, 12)
+    expect(pctodl).toMatchObject({ tasksRun: 3, violatingTasks: 0, comparedTasks: 2 })
+    expect(pctodl!.throughputRatio).toBeCloseTo(4, 12)
+    expect(pctodl!.energyPerSampleRatio).toBeCloseTo(1 / 4, 12)
+    expect(morak).toMatchObject({ tasksRun: 2, violatingTasks: 1, unknownTasks: 1, comparedTasks: 0 })
+    expect(morak).toMatchObject({ throughputRatio: null, energyPerSampleRatio: null })
+  })
+
+  it('gives the reciprocal when algorithm and baseline change places', () => {
+    const forth = aggregateByAlgorithm(matrix, 'powercap').find((row) => row.algorithm === 'pctodl')!
+    const back = aggregateByAlgorithm(matrix, 'pctodl').find((row) => row.algorithm === 'powercap')!
+    expect(back.throughputRatio! * forth.throughputRatio!).toBeCloseTo(1, 12)
+  })
+
+  it('knows the same task number on two boards apart', () => {
+    const twoBoards = [...matrix, ...matrix.map((run) => ({ ...run, board: 'other' }))]
+    expect(aggregateByAlgorithm(twoBoards, 'powercap')[1]).toMatchObject({ tasksRun: 6, comparedTasks: 4 })
+  })
+
+  it('refuses a baseline that did not run and runs that come twice', () => {
+    expect(() => aggregateByAlgorithm(matrix, 'directcap')).toThrow(UnknownNameError)
+    expect(() => aggregateByAlgorithm([...matrix, matrix[0]!], 'powercap')).toThrow('two runs of powercap on task 1')
+  })
+
+  it('makes a table that marks violations', () => {
+    const text = formatAggregateTable(aggregateByAlgorithm(matrix, 'powercap'), 'powercap', 'plain')
+    expect(text).toMatch(/^[ -~\n]*$/)
+    expect(text).toMatch(/\| pctodl +\| +3 \| +0 \| +2 \| +4\.000 x \| +0\.250 x \|/)
+    expect(text).toMatch(/\| morak +\| +2 \| +! 1 \(\+ 1 unknown\) \| +0 \| +- \| +- \|/)
+  })
+})

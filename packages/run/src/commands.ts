@@ -1,0 +1,1 @@
+export { pctodlRun } from './run-command.js'

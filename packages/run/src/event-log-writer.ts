@@ -1,0 +1,49 @@
+import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import path from 'node:path'
+import { PctodlError } from '@pctodl/platform'
+import type { RunEvent } from '@pctodl/scheduler'
+
+/** Where the events of a run go that logs to a file. */
+export function eventLogOf(logFile: string): string {
+  return `${logFile.replace(/\.csv$/, '')}.events.jsonl`
+}
+
+/** Samples are written in lots of this many characters, everything else at once. */
+const LOT = 1 << 16
+
+/** The record of a run, a line for each event, on disk as it happens: what a run that is killed leaves behind is whole lines. */
+export class EventLogWriter {
+  readonly #descriptor: number
+  readonly #pending: string[] = []
+  #length = 0
+
+  /** @throws PctodlError `CANNOT_WRITE` */
+  constructor(file: string) {
+    try {
+      mkdirSync(path.dirname(path.resolve(file)), { recursive: true })
+      this.#descriptor = openSync(file, 'w')
+    } catch (error) {
+      const { message } = error as Error
+      throw new PctodlError('CANNOT_WRITE', `cannot write ${file}: ${message}; choose a place that can be written`, {
+        cause: error,
+      })
+    }
+  }
+
+  add(event: RunEvent): void {
+    const line = `${JSON.stringify(event)}\n`
+    this.#pending.push(line)
+    this.#length += line.length
+    if (this.#length > LOT || event.type !== 'sample') this.#flush()
+  }
+
+  close(): void {
+    this.#flush()
+    closeSync(this.#descriptor)
+  }
+
+  #flush(): void {
+    if (this.#pending.length > 0) writeSync(this.#descriptor, this.#pending.splice(0).join(''))
+    this.#length = 0
+  }
+}

@@ -1,0 +1,80 @@
+import { z } from 'zod'
+
+/** The algorithms that are compared, in the order of tables, and two lines to compare them with. */
+export const experimentAlgorithms = [
+  'pctodl',
+  'morak',
+  'batchdvfs',
+  'directcap',
+  'powercap',
+  'equal-split',
+  'reference',
+  'static-best',
+] as const
+
+export type ExperimentAlgorithm = (typeof experimentAlgorithms)[number]
+
+const positive = z.number().positive()
+const count = z.number().int().nonnegative()
+
+/** What decides the policy of a run: kept with its record, so that a replay can make the same one. */
+export interface Experiment {
+  algorithm: ExperimentAlgorithm
+  /** Of a baseline. */
+  variant: 'fair' | 'published' | 'tuned'
+  model: string
+  /** The board's key. */
+  board: string
+  /** The cap follows a schedule. */
+  scheduled: boolean
+  powerMarginW: number
+  sharePercentStep: number
+  shadow:
+    | false
+    | {
+        interval: number
+        radius: number
+        threshold: number
+        history: number
+        gpRefitInterval: number
+        gpMaxPoints: number
+        sharePercentStep: number
+        adjustMemClock: boolean
+      }
+  backstop: boolean
+  sensorTolerancePercent: number
+  /** Plan for this memory clock only. */
+  memClockMhz?: number | undefined
+  /** Folder of predictor parameters; absent for the shipped ones. */
+  parametersFolder?: string | undefined
+  /** Instead of a plan. */
+  tenants?: { model: string; mpsPercent: number; batchSize: number }[] | undefined
+}
+
+export const experimentSchema: z.ZodType<Experiment> = z.strictObject({
+  algorithm: z.enum(experimentAlgorithms),
+  variant: z.enum(['fair', 'published', 'tuned']),
+  model: z.string(),
+  board: z.string(),
+  scheduled: z.boolean(),
+  powerMarginW: z.number().nonnegative(),
+  memClockMhz: positive.optional(),
+  sharePercentStep: positive,
+  shadow: z.union([
+    z.literal(false),
+    z.strictObject({
+      interval: count,
+      radius: count,
+      threshold: z.number().nonnegative(),
+      history: count,
+      gpRefitInterval: count,
+      gpMaxPoints: count,
+      sharePercentStep: positive,
+      adjustMemClock: z.boolean(),
+    }),
+  ]),
+  backstop: z.boolean(),
+  sensorTolerancePercent: z.number().nonnegative(),
+  parametersFolder: z.string().optional(),
+  tenants: z.array(z.strictObject({ model: z.string(), mpsPercent: positive, batchSize: positive })).optional(),
+})

@@ -1,0 +1,93 @@
+import path from 'node:path'
+import { asUsage, type Terminal, UsageError, writeFileAtomically } from '@pctodl/command-line'
+import { SimulatedGpu } from '@pctodl/gpu-sim'
+import { UnknownNameError } from '@pctodl/platform'
+import { formatResultsCsv } from '@pctodl/report'
+import { evaluate, RunRecorder, runPolicy, type WindowObservation } from '@pctodl/scheduler'
+import { evaluationText } from './evaluation-text.js'
+import { EventLogWriter, eventLogOf } from './event-log-writer.js'
+import { experimentPolicy } from './experiment-policy.js'
+import { LiveView } from './live-view.js'
+import { WINDOW_MS } from './published-schedules.js'
+import type { ExperimentCall } from './run-options.js'
+
+/** Run one algorithm on one board, show it, log it, and say how well it kept its cap. @returns the exit code */
+export async function runExperiment(call: ExperimentCall, { stdout, stderr, signal }: Terminal): Promise<number> {
+  const { caps, iterations, logFile, dataset } = call
+  const backend = await openBackendOf(call)
+  const windows: (WindowObservation & { readonly startedAt: Date })[] = []
+  let log: EventLogWriter | undefined
+  try {
+    const { gpu } = backend
+    const experiment = { ...call.experiment, board: gpu.spec.key }
+    const policy = asUsage(() => experimentPolicy(experiment))
+    stderr.write(`${policy.name} for ${experiment.model} on ${backend.description}; inputs: ${backend.inputs}\n`)
+    // Only reports may know the truth, and only of a simulated board.
+    const recorder = new RunRecorder(gpu instanceof SimulatedGpu ? () => gpu.truth().meteredEnergyJ : undefined)
+    const view = new LiveView(stderr, iterations * WINDOW_MS)
+    if (logFile !== undefined) log = new EventLogWriter(eventLogOf(logFile))
+    const about = { experiment, backend: backend.description, inputs: backend.inputs, dataset }
+    await runPolicy({
+      gpu,
+      pool: backend.tenants,
+      clock: backend.clock,
+      policy,
+      caps,
+      iterations,
+      windowMs: WINDOW_MS,
+      sensorTolerancePercent: experiment.sensorTolerancePercent,
+      signal,
+      about,
+      onWindow: (window, startedAt) => windows.push({ ...window, startedAt }),
+      onEvent: (event) => {
+        recorder.add(event)
+        log?.add(event)
+        view.show(event)
+      },
+    })
+    const evaluation = evaluate(recorder.recording())
+    const notes = policy.notes ?? []
+    stdout.write(
+      call.json ? `${JSON.stringify({ about, evaluation, notes }, null, 2)}\n` : evaluationText(evaluation, notes),
+    )
+    const nothing = nothingCompleted(windows)
+    if (nothing === undefined) return 0
+    stderr.write(`pctodl-run: ${nothing}\n`)
+    return 1
+  } finally {
+    try {
+      log?.close()
+      // Also of a run that was cut short: what was measured stays measured.
+      if (logFile !== undefined && windows.length > 0) {
+        writeFileAtomically(logFile, formatResultsCsv(windows))
+        stderr.write(`Written: ${logFile}, ${eventLogOf(logFile)}\n`)
+      }
+    } finally {
+      await backend.close()
+    }
+  }
+}
+
+/** What to say of a run in which no tenant completed a single sample: it has measured nothing. */
+function nothingCompleted(windows: readonly WindowObservation[]): string | undefined {
+  if (windows.some(({ samples }) => samples > 0)) return undefined
+  const tenants = windows.at(-1)?.tenants ?? []
+  const causes = [...new Set(tenants.map(({ failure, validity }) => failure ?? validity ?? 'no batch was completed'))]
+  const why = tenants.length === 0 ? 'no tenant ran' : causes.join('; ')
+  return `not one sample was completed, so nothing was measured (${why}); see that one tenant serves alone first`
+}
+
+async function openBackendOf({ backend, gpu, seed, worker, dataset, datasetPath }: ExperimentCall) {
+  // Loaded here, for it takes the driver's library and worker pools with it.
+  const { openBackend } = await import('@pctodl/backend')
+  const real = {
+    ...(worker === undefined ? {} : { worker }),
+    ...(datasetPath === undefined ? {} : { dataset: path.join(datasetPath, dataset) }),
+  }
+  try {
+    return await openBackend({ kind: backend, gpu, seed, real })
+  } catch (error) {
+    if (error instanceof UnknownNameError) throw new UsageError(`--gpu: ${error.message}`)
+    throw error
+  }
+}

@@ -1,0 +1,237 @@
+import path from 'node:path'
+import {
+  asUsage,
+  integerFrom,
+  listOf,
+  newCommand,
+  numberBetween,
+  oneOf,
+  parseCommand,
+  positiveNumber,
+  type Terminal,
+  UsageError,
+} from '@pctodl/command-line'
+import { assertTenants, type CapSchedule, fixedCap, networkName, type Tenant } from '@pctodl/platform'
+import { version } from '../package.json'
+import { type BackendKind, backendKinds } from './backend-kind.js'
+import { readCapSchedule } from './cap-schedule-file.js'
+import { type Experiment, type ExperimentAlgorithm, experimentAlgorithms } from './experiment.js'
+import { capsByIteration, publishedSchedules, SCHEDULED_ITERATIONS, WINDOW_MS } from './published-schedules.js'
+
+/** A run to make. */
+export interface ExperimentCall {
+  readonly backend: BackendKind
+  /** Index, UUID or name of a real board, name of a simulated one. */
+  readonly gpu: string
+  readonly worker?: string
+  readonly dataset: string
+  readonly datasetPath?: string
+  readonly seed: number
+  readonly caps: CapSchedule
+  readonly iterations: number
+  readonly logFile?: string
+  readonly json: boolean
+  /** Without the board, which is known once it is open. */
+  readonly experiment: Omit<Experiment, 'board'>
+}
+
+/** A record to replay. */
+export interface ReplayCall {
+  readonly replay: string
+  readonly json: boolean
+}
+
+interface RawOptions {
+  readonly algorithm: ExperimentAlgorithm
+  readonly variant: 'fair' | 'published' | 'tuned'
+  readonly model?: string
+  readonly dataset: string
+  readonly datasetPath?: string
+  readonly gpu: string
+  readonly backend: BackendKind
+  readonly worker?: string
+  readonly seed: number
+  readonly powerCap?: number
+  readonly powerSchedule?: 'up' | 'down'
+  readonly capSchedule?: string
+  readonly iterations?: number
+  readonly duration?: number
+  readonly powerMargin: number
+  readonly memClock?: number
+  readonly mpsStep: number
+  readonly shares?: number[]
+  readonly batches?: number[]
+  readonly disableShadow?: boolean
+  readonly shadowInterval: number
+  readonly shadowRadius: number
+  readonly shadowThreshold: number
+  readonly shadowHistory: number
+  readonly shadowGpRefitInterval: number
+  readonly shadowGpMaxPoints: number
+  readonly shadowAdjustMem: boolean
+  readonly backstop: boolean
+  readonly sensorTolerance: number
+  readonly params?: string
+  readonly logFile?: string
+  readonly replay?: string
+  readonly json?: boolean
+}
+
+const DEFAULT_ITERATIONS = 10
+
+/** @throws UsageError for anything that a user could have typed wrong */
+export async function parseRunOptions(
+  argv: readonly string[],
+  terminal: Terminal,
+): Promise<ExperimentCall | ReplayCall> {
+  const command = newCommand(
+    {
+      name: 'pctodl-run',
+      version,
+      description: 'Run one power-capping algorithm on one board, and watch it.',
+      example: 'pctodl-run --gpu 3080Ti --model resnet50 --power-schedule down --duration 300 --log-file run.csv',
+    },
+    terminal,
+  )
+    .option('--algorithm <name>', `one of ${experimentAlgorithms.join(', ')}`, oneOf(...experimentAlgorithms), 'pctodl')
+    .option(
+      '--variant <name>',
+      'baselines: fair, tuned, or published with its bugs',
+      oneOf('fair', 'tuned', 'published'),
+      'fair',
+    )
+    .option('--model <name>', 'the network that all tenants serve')
+    .option('--dataset <name>', 'name of what is inferred on, kept with the record', 'imagenet')
+    .option(
+      '--dataset-path <folder>',
+      'real boards: where folders of images named as data sets are; else made-up images',
+    )
+    .option('--gpu <name>', 'name of a simulated board; index, UUID or name of a real one', '3080Ti')
+    .option('--backend <kind>', 'sim, nvml, or auto: real where there is one', oneOf(...backendKinds), 'auto')
+    .option('--worker <kind>', 'real boards: torch, onnx, or a command that speaks the tenant protocol')
+    .option('--seed <n>', 'seed of a simulated board', integerFrom(0), 1)
+    .option('--power-cap <watts>', 'a fixed cap', positiveNumber('watts'))
+    .option('--power-schedule <name>', 'down: 200, 160, 120 W; up: 130, 180, 230 W; 250 s each', oneOf('up', 'down'))
+    .option('--cap-schedule <file>', 'CSV with the columns time_s,power_cap_w')
+    .option(
+      '--iterations <n>',
+      `windows of 5 s (default: ${DEFAULT_ITERATIONS}, ${SCHEDULED_ITERATIONS} for --power-schedule)`,
+      integerFrom(1),
+    )
+    .option('--duration <seconds>', 'instead of --iterations; rounded up to whole windows', positiveNumber('seconds'))
+    .option('--power-margin <watts>', 'plan so far below the cap', numberBetween(0, 1000), 0)
+    .option('--mem-clock <MHz>', 'plan for this memory clock only', positiveNumber('MHz'))
+    .option('--mps-step <percent>', 'shares are multiples of this', integerFrom(1, 100), 5)
+    .option('--shares <percents>', 'shares instead of a plan, e.g. 50,30,20', listOf(positiveNumber('percent')))
+    .option('--batches <samples>', 'batch sizes of these, one each or one for all', listOf(integerFrom(1)))
+    .option('--disable-shadow', 'keep the plan: no search for better tenants while running')
+    .option('--shadow-interval <n>', 'undisturbed windows between two tries', integerFrom(1), 3)
+    .option('--shadow-radius <n>', 'batch sizes to look at around the present one', integerFrom(0), 3)
+    .option('--shadow-threshold <ratio>', 'least predicted relative gain worth a try', numberBetween(0, 10), 0.003)
+    .option('--shadow-history <n>', 'windows to remember', integerFrom(1), 300)
+    .option('--shadow-gp-refit-interval <n>', 'new windows between two fits', integerFrom(1), 3)
+    .option('--shadow-gp-max-points <n>', 'windows to fit to', integerFrom(1), 300)
+    .option('--shadow-adjust-mem', 'try other memory clocks too (default)', true)
+    .option('--no-shadow-adjust-mem', 'leave the memory clock out of the search')
+    .option('--no-backstop', "leave the board's own power limit alone")
+    .option(
+      '--sensor-tolerance <percent>',
+      'keep this much of the cap free, under any algorithm, for a sensor that reads too little',
+      numberBetween(0, 49),
+      0,
+    )
+    .option('--params <folder>', 'predictor parameters: <board>.json as pctodl-fit writes (default: shipped)')
+    .option('--log-file <file>', 'CSV of the windows; beside it FILE.events.jsonl, the record of the run')
+    .option('--replay <record>', 'show a recorded run to a fresh policy of the same options, and explain it')
+    .option('--json', 'print the evaluation (or the replay) as JSON')
+  await parseCommand(command, argv, {
+    '--mem-freq': '--mem-clock',
+    '--mps-resources': '--shares',
+    '--batch-sizes': '--batches',
+  })
+  const raw = command.opts<RawOptions>()
+  return asUsage(() => checked(raw))
+}
+
+function checked(raw: RawOptions): ExperimentCall | ReplayCall {
+  const json = raw.json ?? false
+  if (raw.replay !== undefined) return { replay: raw.replay, json }
+  if (raw.model === undefined) throw new UsageError('--model: say which network to serve')
+  const caps = capsOfCall(raw)
+  return {
+    backend: raw.backend,
+    gpu: raw.gpu,
+    ...(raw.worker === undefined ? {} : { worker: raw.worker }),
+    dataset: raw.dataset,
+    ...(raw.datasetPath === undefined ? {} : { datasetPath: raw.datasetPath }),
+    seed: raw.seed,
+    caps,
+    iterations: iterationsOfCall(raw),
+    ...(raw.logFile === undefined ? {} : { logFile: raw.logFile }),
+    json,
+    experiment: experimentOfCall(raw, networkName(raw.model), caps.length > 1),
+  }
+}
+
+function experimentOfCall(raw: RawOptions, model: string, scheduled: boolean): Omit<Experiment, 'board'> {
+  const tenants = tenantsOfCall(raw, model)
+  const shadow = {
+    interval: raw.shadowInterval,
+    radius: raw.shadowRadius,
+    threshold: raw.shadowThreshold,
+    history: raw.shadowHistory,
+    gpRefitInterval: raw.shadowGpRefitInterval,
+    gpMaxPoints: raw.shadowGpMaxPoints,
+    sharePercentStep: raw.mpsStep,
+    adjustMemClock: raw.shadowAdjustMem && raw.memClock === undefined,
+  }
+  return {
+    algorithm: raw.algorithm,
+    variant: raw.variant,
+    model,
+    scheduled,
+    powerMarginW: raw.powerMargin,
+    ...(raw.memClock === undefined ? {} : { memClockMhz: raw.memClock }),
+    sharePercentStep: raw.mpsStep,
+    shadow: raw.disableShadow ? false : shadow,
+    backstop: raw.backstop,
+    sensorTolerancePercent: raw.sensorTolerance,
+    ...(raw.params === undefined ? {} : { parametersFolder: path.resolve(raw.params) }),
+    ...(tenants ? { tenants } : {}),
+  }
+}
+
+function capsOfCall({ powerCap, powerSchedule, capSchedule }: RawOptions): CapSchedule {
+  const given = [powerCap, powerSchedule, capSchedule].filter((option) => option !== undefined)
+  if (given.length !== 1) {
+    throw new UsageError('give exactly one of --power-cap, --power-schedule and --cap-schedule')
+  }
+  if (powerCap !== undefined) return fixedCap(powerCap)
+  if (capSchedule !== undefined) return readCapSchedule(capSchedule)
+  return capsByIteration(publishedSchedules[powerSchedule!], WINDOW_MS)
+}
+
+function iterationsOfCall({ iterations, duration, powerSchedule }: RawOptions): number {
+  if (iterations !== undefined && duration !== undefined) {
+    throw new UsageError('--iterations and --duration say the same; give one of them')
+  }
+  if (duration !== undefined) return Math.ceil((duration * 1000) / WINDOW_MS)
+  return iterations ?? (powerSchedule === undefined ? DEFAULT_ITERATIONS : SCHEDULED_ITERATIONS)
+}
+
+function tenantsOfCall({ shares, batches: given, algorithm }: RawOptions, model: string): Tenant[] | undefined {
+  if (shares === undefined) {
+    if (given !== undefined) throw new UsageError('--batches needs --shares')
+    return undefined
+  }
+  if (algorithm !== 'pctodl' && algorithm !== 'directcap') {
+    throw new UsageError('--shares: only pctodl and directcap take tenants that are given')
+  }
+  const batches = given ?? [32]
+  if (batches.length !== 1 && batches.length !== shares.length) {
+    throw new UsageError(`--batches: ${batches.length} sizes for ${shares.length} shares; give one or as many`)
+  }
+  const tenants = shares.map((mpsPercent, i) => ({ model, mpsPercent, batchSize: batches[i] ?? batches[0]! }))
+  assertTenants(tenants)
+  return tenants
+}
