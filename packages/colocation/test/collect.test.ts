@@ -28,7 +28,7 @@ beforeEach(() => {
 
 afterEach(async () => {
   await pool.stop()
-  rmSync(folder, { recursive: true, force: true })
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 })
 
 describe('measuring company', () => {

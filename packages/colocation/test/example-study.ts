@@ -1,10 +1,17 @@
 import { readFileSync } from 'node:fs'
-import { parseColocationTable, parseWorkloadTable } from '../src/index.js'
+import { type Colocation, parseColocationTable, parseWorkloadTable, type WorkloadCatalog } from '../src/index.js'
 
-export const exampleFolder = new URL('../datasets/simulated-v100/', import.meta.url)
+export const exampleFolder: URL = new URL('../datasets/simulated-v100/', import.meta.url)
+
+export interface ExampleStudy {
+  readonly catalog: WorkloadCatalog
+  readonly pairs: readonly Colocation[]
+  readonly triples: readonly Colocation[]
+  readonly quadruples: readonly Colocation[]
+}
 
 /** The study that ships with the package, measured on a simulated V100. */
-export function exampleStudy() {
+export function exampleStudy(): ExampleStudy {
   const read = (name: string) => readFileSync(new URL(name, exampleFolder), 'utf8')
   const catalog = parseWorkloadTable(read('workloads.csv'))
   const colocations = (size: number) => parseColocationTable(read(`colocations${size}.csv`), catalog)

@@ -17,7 +17,7 @@ beforeAll(() => {
   writeFileSync(path.join(study, 'colocations2.csv'), formatColocationTable(pairs))
 })
 
-afterAll(() => rmSync(study, { recursive: true, force: true }))
+afterAll(() => rmSync(study, { recursive: true, force: true, maxRetries: 5 }))
 
 async function call(...argv: string[]) {
   let stdout = ''

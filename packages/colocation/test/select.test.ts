@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { cases } from '../../../test/long-tests.js'
 import { additivePower, groupPool, type KeptShareSource, rankPartners, SlowdownTable } from '../src/index.js'
 import { GroupJudge } from '../src/select/group-judge.js'
 import { searchGroups } from '../src/select/search-groups.js'
@@ -62,7 +63,7 @@ describe('a pool of jobs', () => {
           expect(placed).toEqual(pool.map((place) => workloads[place]!.name).sort())
         },
       ),
-      { numRuns: 40 },
+      { numRuns: cases(40) },
     )
   })
 
@@ -85,7 +86,7 @@ describe('a pool of jobs', () => {
           lost = Math.max(lost, 1 - value / best)
         },
       ),
-      { numRuns: 60 },
+      { numRuns: cases(60) },
     )
     expect(lost).toBeLessThan(0.05)
   })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { chooseShares, expectedShareSweep, parseShareSweepTable, parseSoloSweepTable } from '../src/index.js'
-import { readStudy, skipNote, studyIsThere } from './shared-study.js'
+import { readStudy } from './published-study.js'
 
 const sweep = {
   members: ['a', 'b'],
@@ -36,7 +36,7 @@ describe('the shares of a pair', () => {
     expect(() => expectedShareSweep(['c', 'c'], solo)).toThrow('shares of both that add up to 100')
   })
 
-  it.skipIf(!studyIsThere)(`of a measured board lose less when chosen so than when halved${skipNote}`, () => {
+  it('of a measured board lose less when chosen so than when halved', () => {
     const solo = parseSoloSweepTable(readStudy('solo_mps_sweep.csv'))
     const alone = (name: string) => solo.get(name)?.find(({ mpsPercents }) => mpsPercents[0] === 100)?.throughputs[0]
     const gains: { chosen: number; halves: number }[] = []

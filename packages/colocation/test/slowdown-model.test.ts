@@ -10,7 +10,7 @@ import {
   slowdownMethod,
   throughputSum,
 } from '../src/index.js'
-import { skipNote, studyIsThere, studySplits } from './shared-study.js'
+import { studySplits } from './published-study.js'
 import { allPairs, lawfulColocation, syntheticWorkloads } from './synthetic-board.js'
 
 const workloads = syntheticWorkloads(16)
@@ -183,7 +183,7 @@ describe('models by size', () => {
 })
 
 describe('the published splits', () => {
-  it.skipIf(!studyIsThere)(`are predicted far better than by the published model${skipNote}`, () => {
+  it('are predicted far better than by the published model', () => {
     const splits = studySplits().get('3')!
     const ours = evaluateMethod(slowdownMethod, splits)
     expect(ours.accuracy!.mse).toBeLessThan(0.055)

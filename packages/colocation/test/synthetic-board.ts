@@ -1,4 +1,4 @@
-import { SeededRandom } from '@pctodl/platform'
+import { SeededRandom } from '@pctodl/numerics'
 import type { Colocation, Members, Workload } from '../src/index.js'
 
 /** Workloads drawn at random, such that nothing of them is alike. */

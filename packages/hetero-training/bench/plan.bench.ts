@@ -1,6 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { SeededRandom } from '@pctodl/platform'
+import { SeededRandom } from '@pctodl/numerics'
+import { goldenJson, referenceFolder } from '@pctodl/reference-data'
 import { Bench } from 'tinybench'
 import {
   comparedPlans,
@@ -47,17 +47,13 @@ for (const eta of [0, 0.5, 1]) {
   bench.add(`8 GPUs, 16 limits, batch 8192, eta ${eta}`, () => findPlan({ ...eight, eta }))
 }
 
-const folder = path.resolve(import.meta.dirname, '../../../../shared/data/zeus2')
-const isThere = existsSync(folder)
-if (!isThere) console.log('The published traces are not here: only made-up GPUs are timed.')
+const folder = referenceFolder('zeus2')
 const profile = (name: string) => readProfile(path.join(folder, `${name}.json`), { name })
-if (isThere) {
-  const pair = [profile('cifar_a10'), profile('cifar_t4')]
-  const gpus = pair.map((one) => ({ profile: { ...one, idlePowerW: 20 } }))
-  for (const method of publishedMethods) bench.add(`published ${method}`, () => publishedAllocation(pair, method))
-  bench.add('2 GPUs, 5 and 3 limits, batch 4096', () => findPlan({ gpus, globalBatch: 4096 }))
-  bench.add('the same, its front of 60 deadlines', () => paretoFront({ gpus, globalBatch: 4096 }))
-}
+const pair = [profile('cifar_a10'), profile('cifar_t4')]
+const gpus = pair.map((one) => ({ profile: { ...one, idlePowerW: 20 } }))
+for (const method of publishedMethods) bench.add(`published ${method}`, () => publishedAllocation(pair, method))
+bench.add('2 GPUs, 5 and 3 limits, batch 4096', () => findPlan({ gpus, globalBatch: 4096 }))
+bench.add('the same, its front of 60 deadlines', () => paretoFront({ gpus, globalBatch: 4096 }))
 await bench.run()
 console.table(
   bench.tasks.map(({ name, result }) => {
@@ -67,11 +63,11 @@ console.table(
   }),
 )
 
-if (isThere) compareCases()
+compareCases()
 
 /** Every recorded case, by the curves of its definition and by ours. */
 function compareCases(): void {
-  const { corrected } = JSON.parse(readFileSync(path.join(folder, 'golden.json'), 'utf8'))
+  const { corrected } = goldenJson('zeus2/golden.json')
   for (const curves of ['measured', 'physical'] as const) {
     console.log(`\ncost per window, W s, of the recorded cases, curves '${curves}'`)
     const rows: Record<string, string | number>[] = []

@@ -1,4 +1,3 @@
-import type { GpuCurves } from './curves/gpu-curves.js'
 import { type PreparedJob, sum } from './training-job.js'
 
 /** What one GPU does in a step (or in a window, see `TrainingPlan.unit`). */
@@ -27,7 +26,7 @@ export interface TrainingPlan {
   readonly unit: 'step' | 'window'
   /** s */
   readonly timeS: number
-  /** Relative standard deviation of `timeS`, from what the profile deviates from its curves. */
+  /** Relative standard deviation of `timeS`: what the profile deviates from its curves, and what extrapolating beyond it errs. */
   readonly timeSd: number
   /** J */
   readonly energyJ: number
@@ -53,9 +52,15 @@ export function evaluateAssignments(prepared: PreparedJob, assignments: readonly
   const { curves, eta, allReduceS, maxPowerW, job } = prepared
   const work = assignments.map(({ share, powerLimitW }, i) => {
     const gpu = curves[i]!
-    if (share === 0 || powerLimitW === null) return { timeS: 0, powerW: gpu.idlePowerW }
+    if (share === 0 || powerLimitW === null)
+      return { timeS: 0, powerW: gpu.idlePowerW, timeSd: 0, powerSd: gpu.powerSd }
     const limit = gpu.powerLimitsW.indexOf(powerLimitW)
-    return { timeS: gpu.timeS(limit, share), powerW: gpu.powerW(limit, share) }
+    return {
+      timeS: gpu.timeS(limit, share),
+      powerW: gpu.powerW(limit, share),
+      timeSd: gpu.timeSdAt(limit, share),
+      powerSd: gpu.powerSdAt(limit, share),
+    }
   })
   const timeS = Math.max(...work.map((gpu) => gpu.timeS)) + allReduceS
   const gpus = assignments.map(({ share, powerLimitW }, i): GpuPlan => {
@@ -78,19 +83,16 @@ export function evaluateAssignments(prepared: PreparedJob, assignments: readonly
     gpus,
     unit: job.gpus[0]!.profile.unit,
     timeS,
-    timeSd: slowest(gpus, curves).timeSd,
+    timeSd: Math.max(...work.map((gpu) => (gpu.timeS / timeS) * gpu.timeSd)),
     energyJ,
-    energySd: energyJ === 0 ? 0 : Math.hypot(...gpus.map((gpu, i) => gpu.energyJ * energySdOf(curves[i]!))) / energyJ,
+    energySd:
+      energyJ === 0
+        ? 0
+        : Math.hypot(...work.map((gpu, i) => gpus[i]!.energyJ * Math.hypot(gpu.timeSd, gpu.powerSd))) / energyJ,
     cost: eta * energyJ + (1 - eta) * maxPowerW * timeS,
     powerLimitW: sum(gpus.map(({ powerLimitW }, i) => powerLimitW ?? curves[i]!.idlePowerW)),
   }
 }
-
-function slowest(gpus: readonly GpuPlan[], curves: readonly GpuCurves[]): GpuCurves {
-  return curves[gpus.reduce((best, gpu, i) => (gpu.timeS > gpus[best]!.timeS ? i : best), 0)]!
-}
-
-const energySdOf = ({ timeSd, powerSd }: GpuCurves) => Math.hypot(timeSd, powerSd)
 
 /** What a reader of a plan should know of it, one sentence each. */
 export function planWarnings({ gpus }: TrainingPlan, { curves, warnings }: PreparedJob): string[] {

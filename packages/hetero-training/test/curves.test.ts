@@ -1,7 +1,9 @@
+import path from 'node:path'
+import { nearestMonotoneGrid } from '@pctodl/numerics'
+import { referenceFolder } from '@pctodl/reference-data'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { nearestMonotoneGrid } from '../src/curves/isotonic.js'
-import { curvesOf, type GpuProfile } from '../src/index.js'
+import { curvesOf, findPlan, type GpuProfile, readProfile } from '../src/index.js'
 
 const batches = [4, 8, 32, 64]
 
@@ -87,6 +89,53 @@ describe('physical curves', () => {
         expect(powerSd).toBeLessThan(1e-9)
       }),
     )
+  })
+})
+
+describe('beyond the profile', () => {
+  const profileOf = (file: string) => readProfile(path.join(referenceFolder('zeus2'), file), { idlePowerW: 10 })
+
+  it('says how far it errs: of measured traces cut short, what was cut off lies within two standard deviations', () => {
+    let within = 0
+    let all = 0
+    for (const file of ['cifar_a10.json', 'cifar_t4.json', 'imagenet_a10.json', 'imagenet_t4.json']) {
+      const whole = profileOf(file)
+      const batchSizes = [...new Set(whole.rows.map(({ batchSize }) => batchSize))].sort((a, b) => a - b)
+      for (let kept = 3; kept < batchSizes.length; kept++) {
+        const largest = batchSizes[kept - 1]!
+        const curves = curvesOf({ ...whole, rows: whole.rows.filter(({ batchSize }) => batchSize <= largest) })
+        for (const { batchSize, powerLimitW, timeS } of whole.rows) {
+          if (batchSize <= largest || batchSize > 5 * largest) continue
+          const limit = curves.powerLimitsW.indexOf(powerLimitW)
+          const sd = curves.timeSdAt(limit, batchSize)
+          expect(sd).toBeGreaterThan(0.02)
+          all++
+          if (Math.abs(Math.log(timeS / curves.timeS(limit, batchSize))) <= 2 * sd) within++
+        }
+      }
+    }
+    expect(all).toBeGreaterThan(50)
+    expect(within / all).toBeGreaterThan(0.9)
+  })
+
+  it('a tidy trace claims no tenth of a percent at five times its largest batch, and plans say so', () => {
+    const rows = [100, 200].flatMap((powerLimitW) =>
+      batches.map((batchSize) => {
+        const timeS = (1 + batchSize / 10) * (300 / powerLimitW)
+        return { batchSize, powerLimitW, timeS, energyJ: timeS * 0.7 * powerLimitW }
+      }),
+    )
+    const profile = { name: 'tidy', unit: 'step' as const, idlePowerW: 10, rows }
+    const curves = curvesOf(profile)
+    expect(curves.timeSdAt(0, 64)).toBeLessThan(1e-9)
+    expect(curves.timeSdAt(0, 320)).toBeGreaterThan(0.05)
+    expect(curves.timeSdAt(0, 320)).toBeGreaterThan(curves.timeSdAt(0, 128))
+    // Half of the smallest batch: between 1.4 s as at 4 and 1.2 s on the line.
+    expect(curves.timeSdAt(1, 2)).toBeCloseTo(0.3 / 2.1 / Math.sqrt(3), 9)
+    const { timeSd, energySd } = findPlan({ gpus: [{ profile }], globalBatch: 320 })
+    expect(timeSd).toBeCloseTo(curves.timeSdAt(0, 320), 9)
+    expect(energySd).toBeGreaterThan(0.05)
+    expect(findPlan({ gpus: [{ profile }], globalBatch: 64 }).timeSd).toBeLessThan(1e-9)
   })
 })
 

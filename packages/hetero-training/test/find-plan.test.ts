@@ -197,14 +197,15 @@ describe('paretoFront', () => {
         const all = [...everyPlan(job)]
         for (const plan of plans) {
           const least = Math.min(
-            ...all.filter(({ timeS }) => timeS <= slightly(plan.timeS)).map(({ energyJ }) => energyJ),
+            ...all.filter(({ timeS }) => timeS <= plan.timeS * (1 + 1e-10)).map(({ energyJ }) => energyJ),
           )
           expect(plan.energyJ).toBeLessThanOrEqual(slightly(least))
         }
         expect(plans[0]!.timeS).toBeCloseTo(Math.min(...all.map(({ timeS }) => timeS)), 9)
         expect(plans.at(-1)!.energyJ).toBeCloseTo(Math.min(...all.map(({ energyJ }) => energyJ)), 6)
       }),
-      { numRuns: 80 },
+      // The eleventh of this seed has two plans whose times differ by rounding and whose energies do not.
+      { numRuns: 80, seed: 930468268 },
     )
   })
 })

@@ -8,8 +8,11 @@ export interface MadeUpGpu {
 const batchSizes = [32, 64, 128, 256, 512]
 const WINDOW_STEPS = 40
 
+/** Measurements by batch size. */
+export type MadeUpTrace = Record<string, { power_limit: number; energy: number; time: number }[]>
+
 /** Time has a fixed part, speed goes with the square root of the limit, and power nears the limit with the batch. */
-export function madeUpTrace({ samplesPerS, limitsW }: MadeUpGpu) {
+export function madeUpTrace({ samplesPerS, limitsW }: MadeUpGpu): MadeUpTrace {
   const largest = Math.max(...limitsW)
   return Object.fromEntries(
     batchSizes.map((batch) => [

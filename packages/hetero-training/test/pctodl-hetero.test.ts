@@ -8,7 +8,7 @@ import { findPlan, readProfile } from '../src/index.js'
 import { madeUpTrace } from './made-up-trace.js'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-hetero-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 const file = (name: string) => path.join(folder, name)
 writeFileSync(file('fast.json'), JSON.stringify(madeUpTrace({ samplesPerS: 1200, limitsW: [300, 200, 150] })))
 writeFileSync(file('slow.json'), JSON.stringify(madeUpTrace({ samplesPerS: 500, limitsW: [70, 60] })))

@@ -108,6 +108,35 @@ describe('a published trace', () => {
     )
   })
 
+  it('with a memory cliff is read, and warned of: units change everything, a cliff leaves the GPU waiting', () => {
+    for (const times of [150, 900, 2000]) {
+      const trace = published()
+      for (const row of trace['256']!) {
+        row.time *= times
+        row.energy *= 0.4 * times
+      }
+      const profile = fromJson(trace)
+      const { warnings } = findPlan({ gpus: [{ profile }], globalBatch: 128 })
+      expect(warnings.join('\n')).toMatch(
+        /batch 256 takes \d+ times as long as batch 128, as where memory spills; .* at 128/,
+      )
+    }
+    // Power as before, but no power of a thousand.
+    const slow = published()
+    for (const row of slow['256']!) {
+      row.time *= 150
+      row.energy *= 150
+    }
+    expect(fromJson(slow).rows).toHaveLength(8)
+    refuses(
+      broken((trace) => {
+        for (const row of trace['256']!)
+          for (const column of ['time', 'energy']) row[column] = 1e6 * (row[column] as number)
+      }),
+      /times in one unit/,
+    )
+  })
+
   it('that is no JSON, or something else, is refused', () => {
     refuses(
       () => parseProfileJson('batch,limit', 'a.json', 'a'),
@@ -177,6 +206,22 @@ describe('CSV', () => {
     )
   })
 
+  it('of epochs with several optimizers is read for one of them, and no two jobs are averaged', () => {
+    const both = [
+      ...epochs,
+      ...epochs.slice(1).map((line) => line.replace('sgd', 'adam').replace(',100,200', ',140,190')),
+    ]
+    refuses(() => csv(both, { datasetSize: 50_000 }), /^a\.csv: optimizer: got 'sgd, adam', expected one of them/)
+    expect(csv(both, { datasetSize: 50_000, optimizer: 'adam' }).rows[0]).toMatchObject({ batchSize: 1000, timeS: 2.8 })
+    const precise = [`precision,${epochs[0]}`, ...epochs.slice(1).flatMap((line) => [`fp32,${line}`, `amp,${line}`])]
+    refuses(
+      () => csv(precise, { datasetSize: 50_000 }),
+      /^a\.csv, lines 2 and 3: precision: got 'fp32, amp', expected one of them/,
+    )
+    const repeated = [`${epochs[0]},seed`, ...epochs.slice(1).flatMap((line) => [`${line},1`, `${line},2`])]
+    expect(csv(repeated, { datasetSize: 50_000 }).rows).toHaveLength(2)
+  })
+
   it('that is not what it should be is refused, naming line and column', () => {
     refuses(
       () => csv([...windows.slice(0, 3), 'cifar,a10,32,70,-2,5,1'], { gpu: 'a10' }),
@@ -197,7 +242,7 @@ describe('CSV', () => {
 
 describe('readProfile', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-traces-'))
-  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 
   it('names the GPU after the file, and takes idle power', () => {
     const file = path.join(folder, 't4.json')

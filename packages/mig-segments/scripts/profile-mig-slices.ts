@@ -1,12 +1,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
-import { findGpuSpec, networkNames, type TenantCounters, VirtualClock } from '@pctodl/platform'
+import { type MigInstance, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
+import { findGpuSpec, networkNames, PctodlError, type TenantCounters, VirtualClock } from '@pctodl/platform'
 import { findMigBoard, formatProfileCsv, type ProfilePoint, type SegmentSize, segmentSizes } from '../src/index.js'
 
 // Makes the example profiles that ship with this package: every network on every size of instance of a simulated board, with
 // batches of 1 to 128 and one to three processes, in virtual time. The SM clock is locked at the board's base clock, which it
-// holds with all its instances busy; a profile taken on an otherwise idle board promises what neighbours take away.
+// holds with all its instances busy, and the rest of the board is busy too: a profile taken on an otherwise idle board promises
+// what neighbours take away.
 //
 //   tsx --conditions=@pctodl/source scripts/profile-mig-slices.ts A100-80GB H100
 
@@ -43,6 +44,7 @@ async function measure(
   try {
     await lease.lockSmClock(sustainedClock(board))
     const instance = gpu.createMigInstance(findMigBoard(board).profileNames[sizeGpcs])
+    await fillWithNeighbours(board, gpu)
     const pool = new SimulatedTenants(gpu, { instance })
     const mpsPercent = 100 / processes
     await pool.apply(Array.from({ length: processes }, () => ({ model, mpsPercent, batchSize })))
@@ -69,6 +71,21 @@ async function measure(
     }
   } finally {
     await lease.release()
+  }
+}
+
+/** A small network on every slice that is left. */
+async function fillWithNeighbours(board: string, gpu: SimulatedGpu): Promise<void> {
+  const profile = findMigBoard(board).profileNames[1]
+  for (;;) {
+    let instance: MigInstance
+    try {
+      instance = gpu.createMigInstance(profile)
+    } catch (error) {
+      if (error instanceof PctodlError && error.code === 'NO_ROOM') return
+      throw error
+    }
+    await new SimulatedTenants(gpu, { instance }).apply([{ model: 'mobilenet_v2', mpsPercent: 100, batchSize: 8 }])
   }
 }
 

@@ -15,7 +15,7 @@ export { SegmentFileError } from './input/segment-file-error.js'
 // Plan.
 export {
   type BoundedPlan,
-  DEFAULT_TIME_LIMIT_MS,
+  DEFAULT_MOST_ITERATIONS,
   type HeuristicOptions,
   planHeuristically,
   type PlanOptions,
@@ -44,7 +44,6 @@ export {
   COMPUTE_SLICES,
   findMigBoard,
   footprints,
-  MEMORY_SLICES,
   type MigBoard,
   migBoardKeys,
   type Placement,

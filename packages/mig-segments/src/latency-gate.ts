@@ -9,7 +9,7 @@ export const DEFAULT_LATENCY_SHARE = 0.45
  * @param share of the objective that computing a batch may take, above 0 and at most 1
  * @throws InvalidInputError for another share
  */
-export function latencyGateMs(latencyMs: number, share = DEFAULT_LATENCY_SHARE): number {
+export function latencyGateMs(latencyMs: number, share: number = DEFAULT_LATENCY_SHARE): number {
   if (!(share > 0 && share <= 1)) throw new InvalidInputError('latencyShare', share, 'above 0 and at most 1')
   return share * latencyMs
 }

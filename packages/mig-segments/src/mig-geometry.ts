@@ -1,4 +1,4 @@
-import { findGpuSpec, PctodlError } from '@pctodl/platform'
+import { findGpuSpec, type GpuSpec, gpuSpecs, type MigProfile, migProfiles, PctodlError } from '@pctodl/platform'
 
 /** Sizes of a MIG instance in compute slices (GPCs). There is no 5 and no 6. */
 export const segmentSizes = [1, 2, 3, 4, 7] as const
@@ -10,23 +10,26 @@ export function isSegmentSize(value: number): value is SegmentSize {
 
 /** Compute slices of a board with MIG. */
 export const COMPUTE_SLICES = 7
-/** Memory slices of a board with MIG: one more than compute slices. */
-export const MEMORY_SLICES = 8
-
 interface Footprint {
   readonly memorySlices: number
-  /** First memory slices at which an instance may begin: `nvidia-smi mig -lgipp`, alike on A100, H100 and H200. */
+  /** First memory slices at which an instance may begin, alike on A100, H100 and H200. */
   readonly starts: readonly number[]
 }
 
-/** What an instance of a size takes of a board, and where. Figures: NVIDIA, MIG User Guide. */
-export const footprints: Readonly<Record<SegmentSize, Footprint>> = {
-  1: { memorySlices: 1, starts: [0, 1, 2, 3, 4, 5, 6] },
-  2: { memorySlices: 2, starts: [0, 2, 4] },
-  3: { memorySlices: 4, starts: [0, 4] },
-  4: { memorySlices: 4, starts: [0] },
-  7: { memorySlices: 8, starts: [0] },
+/** The profile of a size with the least memory: of the two with one compute slice, the one that is not short of neighbours. */
+function profileOf(spec: GpuSpec, size: SegmentSize): MigProfile {
+  return migProfiles(spec).find(({ name }) => name.startsWith(`${size}g.`))!
 }
+
+function bySize<T>(of: (size: SegmentSize) => T): Readonly<Record<SegmentSize, T>> {
+  return { 1: of(1), 2: of(2), 3: of(3), 4: of(4), 7: of(7) }
+}
+
+/** What an instance of a size takes of a board, and where. */
+export const footprints: Readonly<Record<SegmentSize, Footprint>> = bySize((size) => {
+  const { memorySlices, placements } = profileOf(findGpuSpec('A100'), size)
+  return { memorySlices, starts: placements }
+})
 
 /** A board that can be split into MIG instances. */
 export interface MigBoard {
@@ -37,16 +40,10 @@ export interface MigBoard {
   readonly profileNames: Readonly<Record<SegmentSize, string>>
 }
 
-/** Gigabytes in the profiles' names, by size. */
-const gigabytes: Readonly<Record<string, Readonly<Record<SegmentSize, number>>>> = {
-  A100: { 1: 5, 2: 10, 3: 20, 4: 20, 7: 40 },
-  'A100-80GB': { 1: 10, 2: 20, 3: 40, 4: 40, 7: 80 },
-  H100: { 1: 10, 2: 20, 3: 40, 4: 40, 7: 80 },
-  H200: { 1: 18, 2: 35, 3: 71, 4: 71, 7: 141 },
-}
-
-/** Keys of the boards whose geometry is known. */
-export const migBoardKeys: readonly string[] = Object.keys(gigabytes)
+/** Keys of the boards with MIG. */
+export const migBoardKeys: readonly string[] = Object.values(gpuSpecs)
+  .filter((spec) => migProfiles(spec).length > 0)
+  .map(({ key }) => key)
 
 /**
  * @param name key, product name or alias of a board
@@ -55,16 +52,10 @@ export const migBoardKeys: readonly string[] = Object.keys(gigabytes)
  */
 export function findMigBoard(name: string): MigBoard {
   const spec = findGpuSpec(name)
-  const named = gigabytes[spec.key]
-  if (named === undefined) {
+  if (!migBoardKeys.includes(spec.key)) {
     throw new PctodlError('NOT_SUPPORTED', `${spec.name} has no MIG; boards that have it: ${migBoardKeys.join(', ')}`)
   }
-  const profileName = (size: SegmentSize) => `${size}g.${named[size]}gb`
-  return {
-    key: spec.key,
-    name: spec.name,
-    profileNames: { 1: profileName(1), 2: profileName(2), 3: profileName(3), 4: profileName(4), 7: profileName(7) },
-  }
+  return { key: spec.key, name: spec.name, profileNames: bySize((size) => profileOf(spec, size).name) }
 }
 
 /** An instance on a board: its size, and the first of its memory slices. */

@@ -19,10 +19,10 @@ export interface HeuristicOptions {
 
 export interface PlanOptions extends HeuristicOptions {
   /**
-   * Longest that integer programs may take, ms. Default 1000; what was not proved in it shows in the bounds. A result that is
-   * proved does not depend on the time.
+   * Most iterations of the simplex method for each integer program: work and not time, so that a plan is the same on any
+   * machine. Default 50 000, some seconds; what was not proved in them shows in the bounds. 0: no integer programs.
    */
-  readonly timeLimitMs?: number
+  readonly mostIterations?: number
 }
 
 /** A plan with what is known of the best there is. */
@@ -33,7 +33,7 @@ export interface BoundedPlan extends SegmentPlan {
   readonly lowerBoundGpcs: number
 }
 
-export const DEFAULT_TIME_LIMIT_MS = 1000
+export const DEFAULT_MOST_ITERATIONS = 50_000
 
 /** The services need more GPUs than there are. */
 export class TooFewGpusError extends PctodlError {
@@ -82,10 +82,12 @@ export async function planSegments(
   objectives: readonly ServiceObjective[],
   options: PlanOptions = {},
 ): Promise<BoundedPlan> {
-  const { timeLimitMs = DEFAULT_TIME_LIMIT_MS } = options
-  if (!(timeLimitMs >= 0)) throw new InvalidInputError('timeLimitMs', timeLimitMs, 'ms of at least 0')
+  const { mostIterations = DEFAULT_MOST_ITERATIONS } = options
+  if (!(Number.isInteger(mostIterations) && mostIterations >= 0)) {
+    throw new InvalidInputError('mostIterations', mostIterations, 'an integer of at least 0')
+  }
   const { demands, problem, start, bound } = solveFirst(profiles, objectives, options)
-  const { solution, lowerBoundGpus, lowerBoundGpcs } = await solveExactly(problem, start, bound, timeLimitMs)
+  const { solution, lowerBoundGpus, lowerBoundGpcs } = await solveExactly(problem, start, bound, mostIterations)
   return finish(demands, solution, lowerBoundGpus, lowerBoundGpcs, options.maxGpus)
 }
 

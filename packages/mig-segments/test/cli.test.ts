@@ -10,7 +10,7 @@ let folder: string
 beforeAll(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'pctodl-segments-test-'))
 })
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 
 async function call(...argv: string[]) {
   let stdout = ''
@@ -101,7 +101,7 @@ describe('pctodl-segments', () => {
     [['2', '--profiles', '/nowhere'], 2, /--profiles needs --slo/],
     [['2', '--profiles', '/nowhere', '--slo', '/nowhere'], 1, /\/nowhere has no profiles/],
     [['2', '--algorithm', 'magic'], 2, /not one of exact, heuristic, published/],
-    [['2', '--time-limit', '-1'], 2, /positive number of seconds/],
+    [['2', '--most-iterations', '-1'], 2, /integer of at least 0/],
     [['2', '--algorithm', 'published', '--explain'], 2, /leave it away with published/],
     [['2', '--algorithm', 'published', '--latency-share', '0.5'], 2, /0.45 in the published/],
     [['2', '--kubernetes', '--image', 'mine:1'], 2, /needs --image and --command/],

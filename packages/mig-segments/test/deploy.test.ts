@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process'
 import { chownSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { SimulatedHost } from '@pctodl/gpu-sim'
+import type { SimulatedHost } from '@pctodl/gpu-sim'
 import { LeaseFolder } from '@pctodl/nvml-control'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type BuiltPrograms, buildPrograms, missingCompiler, startHost } from '../../gpu-sim/test/host/built-host.js'
 import { deployActions, segmentsOfNode, type TargetSegment } from '../src/deploy/deploy-actions.js'
 import { type DeployedSegment, readDeployment, writeDeployment } from '../src/deploy/deployment-state.js'
 import {
@@ -19,7 +18,6 @@ import {
 import { renderAction } from '../src/deploy/render-actions.js'
 import { findMigBoard, mapColumns } from '../src/index.js'
 import { splitWords } from '../src/worker-command.js'
-import { type BuiltPrograms, buildHostPrograms, missingCompiler } from './host-programs.js'
 
 const board = findMigBoard('A100-80GB')
 const target: TargetSegment = { gpu: 0, model: 'net', sizeGpcs: 3, start: 4, batchSize: 8, processes: 2 }
@@ -146,7 +144,7 @@ describe('the state of a deployment', () => {
       writeFileSync(file, '{}')
       expect(() => readDeployment(file)).toThrow(expect.objectContaining({ code: 'DEPLOYMENT_STATE' }))
     } finally {
-      rmSync(folder, { recursive: true, force: true })
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
     }
   })
 })
@@ -161,7 +159,7 @@ describe.skipIf(!isRoot)(`the state of a deployment${isRoot ? '' : ' (only root 
       chownSync(file, 12345, -1)
       expect(() => readDeployment(file)).toThrow(/belongs to user 12345/)
     } finally {
-      rmSync(folder, { recursive: true, force: true })
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
     }
   })
 })
@@ -172,20 +170,14 @@ describe.skipIf(missingCompiler)(`a node of a simulated host${missingCompiler ? 
   let host: SimulatedHost
   beforeAll(async () => {
     folder = mkdtempSync(path.join(tmpdir(), 'pctodl-deploy-'))
-    built = await buildHostPrograms()
-    host = await SimulatedHost.start({
-      board: 'A100-80GB',
-      gpus: 2,
-      privilege: 'everyone',
-      programsFolder: built.programs,
-      cacheFolder: built.cacheFolder,
-    })
+    built = await buildPrograms()
+    ;({ host } = await startHost(built.programs, { board: 'A100-80GB', gpus: 2, privilege: 'everyone' }))
   })
   afterAll(async () => {
     // Ends every stand-in process with it.
     await host?.close()
     built?.remove()
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   })
 
   const leases = () => path.join(folder, 'leases')
@@ -199,13 +191,12 @@ describe.skipIf(missingCompiler)(`a node of a simulated host${missingCompiler ? 
       child.once('error', reject)
       child.once('close', (code) => resolve({ code, stdout, stderr }))
     })
-  const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href
-  const main = path.resolve(import.meta.dirname, '..', 'src', 'pctodl-segments.ts')
+  const program = path.resolve(import.meta.dirname, '..', 'bin', 'pctodl-segments.js')
   const deploy = (map: string, ...args: string[]) => {
     const file = path.join(folder, 'map.csv')
     writeFileSync(file, `${mapColumns.join()}\n${map}`)
-    const command = `${process.execPath} ${built.cli} tenant --network {model} --batch {batch}`
-    const node = ['--conditions=@pctodl/source', '--import', tsx, main, 'deploy', '--node', '1', '--gpus-per-node', '2']
+    const command = `'${process.execPath}' '${built.cli}' tenant --network {model} --batch {batch}`
+    const node = [program, 'deploy', '--node', '1', '--gpus-per-node', '2']
     const where = ['--directory', path.join(folder, 'place'), '--map', file, '--command', command]
     return run(process.execPath, ...node, ...where, ...args)
   }

@@ -1,15 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { SeededRandom } from '@pctodl/platform'
+import { SeededRandom } from '@pctodl/numerics'
+import { golden, goldenJson, referenceFolder } from '@pctodl/reference-data'
 import type { ServiceObjective, ServiceProfile } from '../src/index.js'
 import { loadObjectives, loadProfiles } from '../src/input/load-inputs.js'
-
-const folder = path.resolve(import.meta.dirname, '..', '..', '..', '..', 'shared', 'data', 'parvagpu')
-
-/** Undefined, or why tests on the published profiles cannot run. */
-export const missingData = existsSync(path.join(folder, 'prof_data'))
-  ? undefined
-  : 'the published profiles are not beside this repository'
 
 /** `head`: the fork's data, one process. `sc24`: the paper's. */
 export const dataSets = ['head', 'sc24'] as const
@@ -21,18 +14,17 @@ export interface PublishedData {
 }
 
 export function publishedData(set: DataSet, maxProcesses = 3): PublishedData {
+  const folder = referenceFolder('parvagpu')
   const base = set === 'head' ? folder : path.join(folder, 'sc24')
   const profiles = loadProfiles(path.join(base, 'prof_data'), { maxProcesses })
   const models = profiles.map(({ model }) => model)
   return { profiles, scenarios: loadObjectives(path.join(base, 'SLO'), models) }
 }
 
-export function goldenFile(name: string): string {
-  return readFileSync(path.join(folder, 'golden', name), 'utf8')
-}
+export const goldenFile = (name: string): string => golden(`parvagpu/golden/${name}`)
 
 export function outcomes(set: DataSet) {
-  return JSON.parse(goldenFile('outcomes.json'))[set] as Record<
+  return goldenJson('parvagpu/golden/outcomes.json')[set] as Record<
     string,
     { infeasible: string[]; optimum: { gpus: number; min_gpcs_at_that_count: number } }
   >

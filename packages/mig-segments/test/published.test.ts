@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { formatDeploymentMap, placementConflict, planAsPublished, type ServiceProfile } from '../src/index.js'
-import { goldenFile, missingData, publishedData } from './published-data.js'
+import { goldenFile, publishedData } from './published-data.js'
 
-describe.skipIf(missingData)(`the published algorithm${missingData ? ` (${missingData})` : ''}`, () => {
+describe('the published algorithm', () => {
   const cases = [
     ['head', 3, 'SLO{}_deploy.csv'],
     ['sc24', 3, 'sc24/SLO{}_deploy_cap3.csv'],

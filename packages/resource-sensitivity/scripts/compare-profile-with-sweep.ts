@@ -9,7 +9,8 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { percentile, profileJob } from '../src/index.js'
+import { median } from '@pctodl/numerics'
+import { profileJob } from '../src/index.js'
 import { allowedCpus } from '../src/limits/cpu-affinity.js'
 import { measureDataset } from '../src/profile/dataset-size.js'
 import { measureMemoryGBps } from '../src/profile/read-rates.js'
@@ -84,11 +85,6 @@ try {
       cells.set(key, cell)
     }
   }
-  const median = (values: readonly number[]) =>
-    percentile(
-      [...values].sort((a, b) => a - b),
-      50,
-    )
   const rows = [...cells.values()].map(({ cores, percent, predicted, measured }) => ({
     cores,
     cached: `${percent} %`,

@@ -7,12 +7,12 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import {
   type MechanismName,
+  type PublishedOptions,
   parseReplayCsv,
   parseSynergyTables,
   policyNames,
-  type ReferenceOptions,
   simulate,
-  simulateReference,
+  simulatePublished,
 } from '../src/index.js'
 
 const folder = process.argv[2]
@@ -26,9 +26,9 @@ for (const trace of ['static100', 'dyn40multi']) {
   const jobs = parseReplayCsv(readFileSync(path.join(folder, `traces/${trace}.csv`), 'utf8'))
   const rows = policyNames.flatMap((policy) =>
     (['fair', 'greedy', 'tune'] as const satisfies readonly MechanismName[]).map((mechanism) => {
-      const reference = (corrections: NonNullable<ReferenceOptions['corrections']>) =>
+      const reference = (corrections: NonNullable<PublishedOptions['corrections']>) =>
         mean(
-          simulateReference({ cluster, jobs, profiles, policy, mechanism, static: trace === 'static100', corrections })
+          simulatePublished({ cluster, jobs, profiles, policy, mechanism, static: trace === 'static100', corrections })
             .finished,
         )
       const now = mean(simulate({ cluster, jobs, profiles, policy, mechanism }).jobs)

@@ -42,10 +42,18 @@ export {
 
 export { type MechanismName, mechanismNames, type PolicyName, policyNames } from './simulate/policy.js'
 export { planNow, simulate } from './simulate/simulate.js'
-export type { Plan, PlannedJob, SchedulingOptions, SimulationOptions } from './simulate/simulation-options.js'
+export type {
+  JobState,
+  Plan,
+  PlannedJob,
+  PlanOptions,
+  RunningJobState,
+  SchedulingOptions,
+  SimulationOptions,
+} from './simulate/simulation-options.js'
 export type { JobResult, SimulationResult } from './simulate/simulation-result.js'
 export type { UsageBin } from './simulate/usage-record.js'
-export { percentile, type ScheduleSummary, summarize } from './report/summarize.js'
+export { type ScheduleSummary, summarize } from './report/summarize.js'
 export { allocateServer, type Resident } from './simulate/server-allocation.js'
 export type {
   AllocationProblem,
@@ -57,12 +65,12 @@ export type {
 export { loadAllocationSolver } from './optimal/allocation-solver.js'
 
 export {
-  type ReferenceJobResult,
-  type ReferenceOptions,
-  type ReferenceResult,
-  type ReferenceRound,
-  simulateReference,
-} from './compat/simulate-reference.js'
+  type PublishedJobResult,
+  type PublishedOptions,
+  type PublishedResult,
+  type PublishedRound,
+  simulatePublished,
+} from './published/simulate-published.js'
 
 export { profileJob, type ProfileOptions } from './profile/profile-job.js'
 export { type CpuSearchOptions, type CpuSearchResult, searchCpus } from './profile/cpu-search.js'
@@ -77,9 +85,9 @@ export {
   type SensitivityPoint,
 } from './profile/sensitivity-matrix.js'
 export { buildMatrix, type MatrixInput } from './profile/build-matrix.js'
-export { type MeanInterval, meanInterval } from './profile/interval.js'
+export { type SeriesMean, seriesMean } from './profile/batch-means.js'
 export { parseReportFile, parseReportLines, type RunReport, WARM_UP_ITERATIONS } from './profile/run-report.js'
-export { referenceSweep, type ReferenceSweepPoint } from './compat/reference-sweep.js'
-export { parseReferenceProfile, type ReferenceProfilePoint } from './compat/reference-profile.js'
+export { publishedSweep, type PublishedSweepPoint } from './published/published-sweep.js'
+export { parsePublishedProfile, type PublishedProfilePoint } from './published/published-profile.js'
 
 export { ImpossibleJobError, InputFileError, LimitUnavailableError, ProfiledRunError } from './errors.js'

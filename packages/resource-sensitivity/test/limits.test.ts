@@ -10,7 +10,7 @@ import { cgroupRoot, createMemoryGroup } from '../src/limits/memory-group.js'
 import { launchCommand, optionAmong, trainingCommand } from '../src/profile/training-command.js'
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'pctodl-limits-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 const searchPath = process.env['PATH'] ?? ''
 const noTaskset = !isOnPath('taskset', searchPath)
 

@@ -4,18 +4,18 @@ import {
   buildMatrix,
   epochWithCache,
   leastDemand,
-  meanInterval,
-  parseReferenceProfile,
+  parsePublishedProfile,
   parseReportFile,
   parseReportLines,
   parseSensitivityMatrix,
   profileOfMatrix,
-  referenceSweep,
+  publishedSweep,
   searchCpus,
+  seriesMean,
   simulate,
   ThroughputCurve,
 } from '../src/index.js'
-import { absent, sharedJson, unlessAbsent } from './shared-files.js'
+import { publishedJson } from './published-files.js'
 
 /** Shapes that loaders have: proportional up to a limit, Amdahl's law, a power, an exponential approach. */
 const shape = fc.oneof(
@@ -142,8 +142,8 @@ describe('the cache model', () => {
   })
 })
 
-describe.skipIf(absent)(`the published profiler${unlessAbsent}`, () => {
-  const golden = absent ? { cpu_sweep: [], memory_model: [] } : sharedJson('golden/profiler.json')
+describe('the published profiler', () => {
+  const golden = publishedJson('golden/profiler.json')
 
   it.each<{
     name: string
@@ -156,7 +156,7 @@ describe.skipIf(absent)(`the published profiler${unlessAbsent}`, () => {
     'sweeps $name in the same order',
     async ({ max_cpu, num_gpus, batch_per_gpu, num_samples, calls }) => {
       let next = 0
-      const swept = await referenceSweep(async () => calls[next++]?.iter_time_s ?? Number.NaN, {
+      const swept = await publishedSweep(async () => calls[next++]?.iter_time_s ?? Number.NaN, {
         maxCpus: max_cpu,
         gpus: num_gpus,
         batchPerGpu: batch_per_gpu,
@@ -276,12 +276,12 @@ describe('reports of a run', () => {
     }
     let covered = 0
     for (let i = 0; i < 1000; i++) {
-      const { low, high } = meanInterval(Array.from({ length: 60 }, uniform))
+      const { low, high } = seriesMean(Array.from({ length: 60 }, uniform))
       if (low! <= 0.5 && high! >= 0.5) covered++
     }
     expect(covered).toBeGreaterThan(930)
     expect(covered).toBeLessThan(970)
-    expect(meanInterval([3])).toEqual({ mean: 3, low: null, high: null })
+    expect(seriesMean([3])).toEqual({ mean: 3, low: null, high: null })
   })
 
   it('reads the published three-part profile', () => {
@@ -290,9 +290,9 @@ describe('reports of a run', () => {
       { '24': { '0': 900, '100': 500 }, '11.5': { '100': 700 } },
       { '24': { '0': 160, '100': 0 }, '11.5': { '100': 0 } },
     ])
-    expect(parseReferenceProfile(text)[0]).toEqual({ cpus: 11.5, memoryPercent: 100, epochS: 700, storageMBps: 0 })
-    expect(parseReferenceProfile(text).length).toBe(3)
-    expect(() => parseReferenceProfile('[{}, {"24": {"0": 9}}, {}]', 'p.json')).toThrow(/p\.json: \[2\]\.24\.0/)
-    expect(() => parseReferenceProfile('[]', 'p.json')).toThrow(/p\.json/)
+    expect(parsePublishedProfile(text)[0]).toEqual({ cpus: 11.5, memoryPercent: 100, epochS: 700, storageMBps: 0 })
+    expect(parsePublishedProfile(text).length).toBe(3)
+    expect(() => parsePublishedProfile('[{}, {"24": {"0": 9}}, {}]', 'p.json')).toThrow(/p\.json: \[2\]\.24\.0/)
+    expect(() => parsePublishedProfile('[]', 'p.json')).toThrow(/p\.json/)
   })
 })

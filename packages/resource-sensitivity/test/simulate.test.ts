@@ -11,7 +11,7 @@ import {
   simulate,
   summarize,
 } from '../src/index.js'
-import { absent, shared, unlessAbsent } from './shared-files.js'
+import { published } from './published-files.js'
 
 /** Wants 8 cores a GPU: half speed with 4. */
 const hungry: JobProfile = {
@@ -180,8 +180,8 @@ describe('simulate', () => {
   })
 })
 
-describe.skipIf(absent)(`tune against fair on published traces${unlessAbsent}`, () => {
-  const profiles = absent ? [] : parseSynergyTables(shared('model_profiles.json'), 3)
+describe('tune against fair on published traces', () => {
+  const profiles = parseSynergyTables(published('model_profiles.json'), 3)
   const cases = ['static100', 'dyn40multi', 'tiny10'].flatMap((trace) =>
     policyNames.map((policy) => [trace, policy] as const),
   )
@@ -193,7 +193,7 @@ describe.skipIf(absent)(`tune against fair on published traces${unlessAbsent}`, 
           cluster: {
             servers: [{ count: trace === 'tiny10' ? 2 : 4, gpus: 8, cpus: 24, memoryGb: 500, storageMBps: 500 }],
           },
-          jobs: parseReplayCsv(shared(`traces/${trace}.csv`)),
+          jobs: parseReplayCsv(published(`traces/${trace}.csv`)),
           profiles,
           policy,
           mechanism,

@@ -38,7 +38,7 @@ export const evaluateCommand: CommandFunction = async (argv, terminal) => {
       {
         name: 'pctodl-colocate evaluate',
         description: 'Judge the slowdown model, the published model and the rules on the splits of a study.',
-        example: 'pctodl-colocate evaluate --study ../shared/data/kace',
+        example: 'pctodl-colocate evaluate --study ./my-study',
       },
       terminal,
     ),

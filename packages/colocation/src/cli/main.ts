@@ -1,4 +1,5 @@
 import { type CommandFunction, UsageError } from '@pctodl/command-line'
+import { version } from '../../package.json'
 import { evaluateCommand } from './evaluate-command.js'
 import { pairCommand } from './pair-command.js'
 import { predictCommand } from './predict-command.js'
@@ -18,7 +19,9 @@ Commands:
   pair       the best company for a workload, or the best groups of a pool
   evaluate   errors and choices of models and rules on the splits of a study
 
-Options of a command: pctodl-colocate <command> --help
+Options:
+  --version  print the version
+  --help     show this help; after a command, the help of that command
 
 Example:
   pctodl-colocate predict --study ./measured --members resnet50_batch8-inf,vgg19_batch4-inf
@@ -29,6 +32,10 @@ export const pctodlColocate: CommandFunction = async (argv, terminal) => {
   const [name, ...rest] = argv
   if (name === '--help' || name === 'help') {
     terminal.stdout.write(help)
+    return 0
+  }
+  if (name === '--version') {
+    terminal.stdout.write(`${version}\n`)
     return 0
   }
   const subcommand = name === undefined ? undefined : Object.hasOwn(subcommands, name) ? subcommands[name] : undefined

@@ -1,6 +1,6 @@
-import { InvalidInputError, SeededRandom } from '@pctodl/platform'
+import { SeededRandom, shuffled } from '@pctodl/numerics'
+import { InvalidInputError } from '@pctodl/platform'
 import { type Members, membersKey } from '../colocation.js'
-import { shuffled } from '../math/shuffled.js'
 import type { SlowdownModel } from '../model/slowdown-model.js'
 import type { Workload } from '../workload.js'
 

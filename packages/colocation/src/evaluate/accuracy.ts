@@ -1,3 +1,4 @@
+import { mean } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
 
 /** How far predictions are from what was measured, over one set of colocations. */
@@ -55,8 +56,8 @@ function ranks(values: readonly number[]): number[] {
 }
 
 function correlation(a: readonly number[], b: readonly number[]): number {
-  const meanA = a.reduce((sum, value) => sum + value, 0) / a.length
-  const meanB = b.reduce((sum, value) => sum + value, 0) / b.length
+  const meanA = mean(a)
+  const meanB = mean(b)
   let ab = 0
   let aa = 0
   let bb = 0

@@ -1,9 +1,10 @@
+import { mean, sampleVariance } from '@pctodl/numerics'
 import { throughputSum } from '../colocation.js'
 import { type Accuracy, accuracy } from './accuracy.js'
 import type { Method, Prepared } from './method.js'
 import { type MeasuredPool, poolGain } from './pool-gain.js'
 import type { Split } from './splits.js'
-import { meanOf, targetGains } from './target-gain.js'
+import { targetGains } from './target-gain.js'
 
 /** How a method does over several splits: means over them. */
 export interface Evaluation {
@@ -41,14 +42,14 @@ export function evaluateMethod(
     const gains = targetGains(split.test, (candidates) => prepared.scoresOf(candidates))
     return {
       accuracy: sums ? accuracy(split.test.map(throughputSum), sums) : null,
-      gain: meanOf(gains.map(({ gain }) => gain)),
-      regretPerS: meanOf(gains.map(({ regretPerS }) => regretPerS)),
+      gain: mean(gains.map(({ gain }) => gain)),
+      regretPerS: mean(gains.map(({ regretPerS }) => regretPerS)),
       poolGains: poolGains(prepared, pools),
       trainingMs,
     }
   })
   const gains = results.map(({ gain }) => gain)
-  const gain = meanOf(gains)
+  const gain = mean(gains)
   const accuracies = results.flatMap((result) => (result.accuracy ? [result.accuracy] : []))
   const times = results.flatMap(({ trainingMs }) => (trainingMs === null ? [] : [trainingMs]))
   return {
@@ -56,11 +57,10 @@ export function evaluateMethod(
     splits: splits.length,
     accuracy: accuracies.length === 0 ? null : meanAccuracy(accuracies),
     gain,
-    gainDeviation:
-      gains.length < 2 ? 0 : Math.sqrt(gains.reduce((sum, value) => sum + (value - gain) ** 2, 0) / (gains.length - 1)),
-    regretPerS: meanOf(results.map(({ regretPerS }) => regretPerS)),
-    poolGain: pools.length === 0 ? null : meanOf(results.flatMap(({ poolGains }) => poolGains)),
-    trainingMs: times.length === 0 ? null : meanOf(times),
+    gainDeviation: gains.length < 2 ? 0 : Math.sqrt(sampleVariance(gains)),
+    regretPerS: mean(results.map(({ regretPerS }) => regretPerS)),
+    poolGain: pools.length === 0 ? null : mean(results.flatMap(({ poolGains }) => poolGains)),
+    trainingMs: times.length === 0 ? null : mean(times),
   }
 }
 
@@ -73,11 +73,11 @@ function poolGains(prepared: Prepared, pools: readonly MeasuredPool[]): number[]
 }
 
 function meanAccuracy(accuracies: readonly Accuracy[]): Accuracy {
-  const mean = (field: keyof Accuracy) => meanOf(accuracies.map((one) => one[field]))
+  const meanOf = (field: keyof Accuracy) => mean(accuracies.map((one) => one[field]))
   return {
-    mse: mean('mse'),
-    maePerS: mean('maePerS'),
-    mapePercent: mean('mapePercent'),
-    spearman: mean('spearman'),
+    mse: meanOf('mse'),
+    maePerS: meanOf('maePerS'),
+    mapePercent: meanOf('mapePercent'),
+    spearman: meanOf('spearman'),
   }
 }

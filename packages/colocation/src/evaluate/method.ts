@@ -1,3 +1,4 @@
+import { mean, sampleVariance } from '@pctodl/numerics'
 import { type Colocation, throughputSum } from '../colocation.js'
 import { SlowdownModel } from '../model/slowdown-model.js'
 import { PublishedLinearModel } from '../published/linear-model.js'
@@ -44,10 +45,10 @@ export const publishedMethod: Method = {
   prepare({ train, publishedFit, test }) {
     const model = PublishedLinearModel.fit(publishedFit ?? train)
     const labels = test.map(throughputSum)
-    const mean = labels.reduce((sum, label) => sum + label, 0) / labels.length
-    const deviation = Math.sqrt(labels.reduce((sum, label) => sum + (label - mean) ** 2, 0) / (labels.length - 1))
+    const centre = mean(labels)
+    const deviation = Math.sqrt(sampleVariance(labels))
     const scoresOf = (candidates: readonly Colocation[]) => model.scoresAmong(candidates.map(({ members }) => members))
-    return { scoresOf, sumsOf: (candidates) => scoresOf(candidates).map((score) => mean + deviation * score) }
+    return { scoresOf, sumsOf: (candidates) => scoresOf(candidates).map((score) => centre + deviation * score) }
   },
 }
 

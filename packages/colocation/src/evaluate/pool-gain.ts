@@ -1,6 +1,5 @@
-import { SeededRandom } from '@pctodl/platform'
+import { SeededRandom, shuffled } from '@pctodl/numerics'
 import { type Colocation, membersKey, throughputSum } from '../colocation.js'
-import { shuffled } from '../math/shuffled.js'
 import type { Workload } from '../workload.js'
 
 /** Jobs of a pool, and how many of them are tried before giving up on drawing one. */

@@ -1,3 +1,4 @@
+import { mean } from '@pctodl/numerics'
 import { type Colocation, contains, throughputSum } from '../colocation.js'
 
 /** What choosing by a score brings one workload that looks for company. */
@@ -36,8 +37,8 @@ export function randomGains(colocations: readonly Colocation[]): TargetGain[] {
   return targetGains(colocations, () => [0]).map(({ target, candidates }) => {
     const sums = colocations.filter(({ members }) => contains(members, target)).map(throughputSum)
     const best = Math.max(...sums)
-    const mean = sums.reduce((total, sum) => total + sum, 0) / sums.length
-    return { target, candidates, gain: mean / best, regretPerS: best - mean }
+    const expected = mean(sums)
+    return { target, candidates, gain: expected / best, regretPerS: best - expected }
   })
 }
 
@@ -48,8 +49,4 @@ function indexOfLargest(values: readonly number[]): number {
     if (value > values[largest]!) largest = i
   })
   return largest
-}
-
-export function meanOf(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length
 }

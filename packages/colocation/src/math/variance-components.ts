@@ -1,5 +1,5 @@
+import { factorise, inverseFromFactor } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
-import { choleskyFactor, inverseFromFactor } from './cholesky.js'
 
 /** A covariance that is a weighted sum of known parts, its weights fitted to one vector of observations. */
 export interface VarianceComponents {
@@ -35,7 +35,8 @@ export function fitVarianceComponents(
   if (!(meanSquare > 0)) throw new InvalidInputError('observations', 'all alike', 'values that vary')
   const variances = new Float64Array(parts.length).fill(meanSquare / parts.length)
   for (let step = 0; ; step++) {
-    const lower = choleskyFactor(weightedSum(parts, variances, n, JITTER * meanSquare), n)
+    const lower = weightedSum(parts, variances, n, JITTER * meanSquare)
+    factorise(lower, n)
     const inverse = inverseFromFactor(lower, n)
     const weights = multiply(inverse, observations)
     if (step === steps) return { variances, inverse, logLikelihood: logLikelihood(lower, observations, weights) }

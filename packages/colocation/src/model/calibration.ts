@@ -1,6 +1,6 @@
-import { choleskyFactor, inverseFromFactor } from '../math/cholesky.js'
+import { conformalQuantile, factorise, inverseFromFactor } from '@pctodl/numerics'
+import type { FittedSlowdown } from './fitted-slowdown.js'
 import type { Interval } from './prediction.js'
-import type { FittedSlowdown } from './slowdown-model.js'
 
 /**
  * How far measured values were from predictions that had not seen them, in units of the predicted spread. An interval is as
@@ -32,7 +32,8 @@ export class Calibration {
       for (let i = 0; i < size; i++) {
         for (let j = 0; j < size; j++) block[i * size + j] = inverse[(begin + i) * n + begin + j]!
       }
-      const covariance = inverseFromFactor(choleskyFactor(block, size), size)
+      factorise(block, size)
+      const covariance = inverseFromFactor(block, size)
       const residuals = Array.from({ length: size }, (_, i) => {
         let residual = 0
         for (let j = 0; j < size; j++) residual += covariance[i * size + j]! * weights[begin + j]!
@@ -61,22 +62,16 @@ export class Calibration {
 
   /** @param spread standard deviation of the logarithm */
   memberInterval(value: number, spread: number, level: number): Interval {
-    return around(value, spread * quantile(this.#members, level))
+    return around(value, spread * conformalQuantile(this.#members, level))
   }
 
   sumInterval(value: number, spread: number, level: number): Interval {
-    return around(value, spread * quantile(this.#sums, level))
+    return around(value, spread * conformalQuantile(this.#sums, level))
   }
 }
 
 function around(value: number, logWidth: number): Interval {
   return { low: value * Math.exp(-logWidth), high: value * Math.exp(logWidth) }
-}
-
-/** The value that a new one exceeds with probability `1 - level` at most; the largest where there are too few to tell. */
-function quantile(ascending: Float64Array, level: number): number {
-  const rank = Math.ceil(level * (ascending.length + 1))
-  return ascending[Math.min(rank, ascending.length) - 1]!
 }
 
 /** Standard deviation of the logarithm of a sum, to first order, from the shares of its terms and their covariance. */

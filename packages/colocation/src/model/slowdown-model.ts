@@ -1,13 +1,14 @@
+import { factorise, inverseFromFactor } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
 import { type Colocation, type Members, throughputSum } from '../colocation.js'
-import { choleskyFactor, inverseFromFactor } from '../math/cholesky.js'
 import { fitVarianceComponents, multiply } from '../math/variance-components.js'
 import type { Workload } from '../workload.js'
 import { Calibration, spreadOf } from './calibration.js'
+import type { FittedSlowdown } from './fitted-slowdown.js'
 import type { ColocationPrediction } from './prediction.js'
 import { type CompanyPoint, covarianceParts, SlowdownCovariance } from './slowdown-covariance.js'
 import { SlowdownTable } from './slowdown-table.js'
-import { companyExponent, type TrainingRow, type TrainingRows, trainingRows } from './training-rows.js'
+import { companyExponent, type TrainingRow, trainingRows } from './training-rows.js'
 import { WorkloadScaling } from './workload-kernels.js'
 
 export interface SlowdownOptions {
@@ -15,14 +16,6 @@ export interface SlowdownOptions {
   readonly seed?: number
   /** Most rows (distinct members of colocations) to learn from; time grows with the cube. Default 600. */
   readonly maxRows?: number
-}
-
-/** Everything that fitting found out: plain values, which JSON can hold (`new SlowdownModel(JSON.parse(text))`). */
-export interface FittedSlowdown extends TrainingRows {
-  /** Mean of the rows' exponents. */
-  readonly mean: number
-  /** Variance of each part of the covariance, then of a colocation's and of a row's noise. */
-  readonly variances: readonly number[]
 }
 
 /** Rows to which the variances are fitted; more say little more and cost their cube in each step. */
@@ -52,7 +45,8 @@ export class SlowdownModel {
     const { rows, mean } = fitted
     const n = rows.length
     const covariance = this.#covarianceOfRows()
-    this.#inverse = inverseFromFactor(choleskyFactor(covariance, n), n)
+    factorise(covariance, n)
+    this.#inverse = inverseFromFactor(covariance, n)
     this.#weights = multiply(
       this.#inverse,
       Float64Array.from(rows, ({ exponent }) => exponent - mean),

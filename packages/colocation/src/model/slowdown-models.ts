@@ -1,4 +1,5 @@
 import type { Colocation, Members } from '../colocation.js'
+import type { KeptShareSource } from '../select/group-judge.js'
 import type { Workload } from '../workload.js'
 import type { ColocationPrediction } from './prediction.js'
 import { SlowdownModel, type SlowdownOptions } from './slowdown-model.js'
@@ -43,7 +44,7 @@ export class SlowdownModels {
   }
 
   /** Kept shares of groups of any size, for `groupPool` and `rankPartners`. */
-  keptShareSource(workloads: readonly Workload[]) {
+  keptShareSource(workloads: readonly Workload[]): KeptShareSource {
     const tables = new Map<SlowdownModel, SlowdownTable>()
     const tableOf = (members: number) => {
       const model = this.ofSize(members)

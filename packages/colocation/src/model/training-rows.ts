@@ -1,6 +1,6 @@
-import { InvalidInputError, SeededRandom } from '@pctodl/platform'
+import { SeededRandom, shuffled } from '@pctodl/numerics'
+import { InvalidInputError } from '@pctodl/platform'
 import { assertColocation, type Colocation } from '../colocation.js'
-import { shuffled } from '../math/shuffled.js'
 import type { Workload } from '../workload.js'
 
 /** What one workload kept beside certain others. */

@@ -1,11 +1,14 @@
 import type { Members } from '../colocation.js'
 import type { Workload } from '../workload.js'
 
+/** A metric of which the published model knows an aggregate. */
+export type AggregateFeature = Exclude<keyof Workload, 'name' | 'batchSize' | 'training'>
+
 /**
  * The published features of a colocation: each metric summed over the members, except the two whose published name holds
  * a percent sign, which are averaged. (The three throughputs of the kernel profiler are percentages too, but are summed.)
  */
-export const aggregateFeatureNames = [
+export const aggregateFeatureNames: readonly AggregateFeature[] = [
   'threads',
   'smThroughputPercent',
   'dramThroughputPercent',
@@ -16,9 +19,7 @@ export const aggregateFeatureNames = [
   'smUtilPercent',
   'memUtilPercent',
   'memoryGib',
-] as const satisfies readonly (keyof Workload)[]
-
-export type AggregateFeature = (typeof aggregateFeatureNames)[number]
+]
 
 const averaged: readonly AggregateFeature[] = ['smUtilPercent', 'memUtilPercent']
 

@@ -1,5 +1,5 @@
+import { leastSquares } from '@pctodl/numerics'
 import { type Colocation, type Members, throughputSum } from '../colocation.js'
-import { leastSquares } from '../math/least-squares.js'
 import { type Scaling, scalingOf, standardize } from '../math/standardize.js'
 import { aggregateFeatures } from './aggregate-features.js'
 

@@ -1,5 +1,4 @@
-import { SeededRandom } from '@pctodl/platform'
-import { shuffled } from '../math/shuffled.js'
+import { SeededRandom, shuffled } from '@pctodl/numerics'
 import type { GroupJudge } from './group-judge.js'
 
 /** Starts from which the search climbs; the best end counts. */

@@ -1,12 +1,8 @@
-import type { LegacyHighs } from 'highs'
+import { type LinearProgram, loadSolver, type Term } from '@pctodl/solver'
 import { type CandidateGroup, countByPlace } from './candidate-groups.js'
 
-/** Loading takes some 100 ms, so it is done once, when it is first needed. */
-let loading: Promise<LegacyHighs> | undefined
-
 /**
- * The best choice of groups that places each job once on at most `gpus` GPUs: set partitioning as an integer program, solved
- * by HiGHS (WebAssembly) without a gap.
+ * The best choice of groups that places each job once on at most `gpus` GPUs: set partitioning as an integer program, solved without a gap.
  *
  * @returns the members of each group; null where there is none
  */
@@ -18,39 +14,28 @@ export async function solveGroups(
   const counts = countByPlace(pool)
   const covered = new Set(candidates.flatMap(({ members }) => members))
   if ([...counts.keys()].some((place) => !covered.has(place))) return null
-  loading ??= import('highs').then(({ default: load }) => load())
-  const highs = await loading
-  const solved = highs.solve(toLpText(candidates, counts, gpus), {
-    mip_rel_gap: 0,
-    mip_abs_gap: 1e-9,
-    output_flag: false,
-  })
-  if (solved.Status !== 'Optimal') return null
-  const columns = solved.Columns as Readonly<Record<string, { readonly Primal?: number }>>
-  return candidates.flatMap(({ members }, i) => {
-    const times = Math.round(columns[`g${i}`]?.Primal ?? 0)
-    return Array.from({ length: times }, () => members)
-  })
+  const solver = await loadSolver()
+  const { values } = solver.solve(partitionProgram(candidates, counts, gpus))
+  if (values === null) return null
+  return candidates.flatMap(({ members }, i) => Array.from({ length: values[i]! }, () => members))
 }
 
-/** One term a line: HiGHS reads only short lines. */
-function toLpText(candidates: readonly CandidateGroup[], counts: ReadonlyMap<number, number>, gpus: number): string {
-  const uses = new Map([...counts.keys()].map((place) => [place, [] as string[]]))
+/** One variable a candidate: on how many GPUs it runs. */
+function partitionProgram(
+  candidates: readonly CandidateGroup[],
+  counts: ReadonlyMap<number, number>,
+  gpus: number,
+): LinearProgram {
+  const uses = new Map([...counts.keys()].map((place) => [place, [] as Term[]]))
   candidates.forEach(({ members }, i) => {
-    for (const [place, times] of countByPlace(members)) uses.get(place)!.push(`+ ${times} g${i}`)
+    for (const [place, times] of countByPlace(members)) uses.get(place)!.push([i, times])
   })
-  return [
-    'Maximize',
-    ' value:',
-    ...candidates.map(({ value }, i) => `+ ${value} g${i}`),
-    'Subject To',
-    ...[...counts].flatMap(([place, count]) => [` job${place}:`, ...uses.get(place)!, ` = ${count}`]),
-    ' gpus:',
-    ...candidates.map((_, i) => `+ g${i}`),
-    ` <= ${gpus}`,
-    'General',
-    ...candidates.map((_, i) => `g${i}`),
-    'End',
-    '',
-  ].join('\n')
+  return {
+    sense: 'maximize',
+    variables: candidates.map(({ value }) => ({ objective: value, whole: true })),
+    constraints: [
+      ...[...counts].map(([place, count]) => ({ terms: uses.get(place)!, atLeast: count, atMost: count })),
+      { terms: candidates.map((_, i): Term => [i, 1]), atMost: gpus },
+    ],
+  }
 }

@@ -1,4 +1,4 @@
-import type { NvmlGpu, NvmlLease, Sampler } from '@pctodl/nvml-control'
+import type { BoardLease, NvmlGpu, Sampler } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 
 /** Time and energy between two moments. */
@@ -62,7 +62,7 @@ export async function withBoards<T>(
   return hold([])
 }
 
-function boardOf(gpu: NvmlGpu, lease: NvmlLease, sampler: Sampler, driverVersion: string | null): Board {
+function boardOf(gpu: NvmlGpu, lease: BoardLease, sampler: Sampler, driverVersion: string | null): Board {
   const { uuid, name } = gpu.device
   return {
     uuid,

@@ -11,6 +11,21 @@ export const RUN_FORMAT = 'pctodl-hetero-run'
 const notNegative = z.number().nonnegative()
 const totals = { timeS: notNegative, energyJ: notNegative }
 
+interface Totals {
+  timeS: number
+  energyJ: number
+}
+
+/** What `pctodl-hetero --json` wrote, as far as carrying it out needs it. */
+export interface PlanFile extends Totals {
+  format: typeof PLAN_FORMAT
+  version: typeof PLAN_VERSION
+  globalBatch: number
+  unit: 'step' | 'window'
+  gpus: { name: string; share: number; powerLimitW: number | null; energyJ: number }[]
+  compared: Record<string, Totals>
+}
+
 const planSchema = z
   .object({
     format: z.literal(PLAN_FORMAT),
@@ -35,12 +50,20 @@ const planSchema = z
     message: 'expected shares that add up to globalBatch',
   })
 
+/** What a finished run took: each GPU over the time of its process, and all of them. */
+export interface RunFile extends Totals {
+  format: typeof RUN_FORMAT
+  version: typeof PLAN_VERSION
+  gpus: (Totals & { name: string; share: number; powerLimitW: number | null })[]
+  /** Between the first and the last step that the first process printed; null where it printed fewer than two. */
+  steady: { steps: number; timeS: number; energyJ: Record<string, number> } | null
+}
+
 const runSchema = z.object({
   format: z.literal(RUN_FORMAT),
   version: z.literal(PLAN_VERSION),
   ...totals,
   gpus: z.array(z.object({ name: z.string(), share: notNegative, powerLimitW: z.number().nullable(), ...totals })),
-  /** Between the first and the last step that the first process printed; null where it printed fewer than two. */
   steady: z
     .object({
       steps: z.number().int().positive(),
@@ -49,11 +72,6 @@ const runSchema = z.object({
     })
     .nullable(),
 })
-
-/** What `pctodl-hetero --json` wrote, as far as carrying it out needs it. */
-export type PlanFile = z.infer<typeof planSchema>
-/** What a finished run took: each GPU over the time of its process, and all of them. */
-export type RunFile = z.infer<typeof runSchema>
 
 /** @throws InvalidInputError naming file and field */
 export const readPlan = (file: string): PlanFile =>

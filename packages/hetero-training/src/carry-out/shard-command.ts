@@ -4,7 +4,7 @@ import type { PlanFile } from './plan-file.js'
 /** One training process of a plan: what to start, in which environment, and under which limit. */
 export interface ShardCommand {
   readonly gpu: string
-  /** Index, UUID or PCI bus id. */
+  /** Index or UUID: what both NVML and CUDA take. */
   readonly device: string
   readonly rank: number
   readonly share: number
@@ -16,7 +16,7 @@ export interface ShardCommand {
 export interface ShardOptions {
   /** `{share}`, `{rank}`, `{world}` and `{weight}` stand for those of the process. */
   readonly command: readonly string[]
-  /** Name of a GPU in the plan -> which GPU of this machine it is. */
+  /** Name of a GPU in the plan -> which GPU of its machine it is: all by index, or all by UUID. CUDA knows no PCI bus ids. */
   readonly devices: ReadonlyMap<string, string>
   readonly masterAddress: string
   readonly masterPort: number
@@ -32,7 +32,7 @@ export interface ShardOptions {
  *
  * GPUs that the plan leaves out get no process.
  *
- * @throws InvalidInputError for a GPU without a device
+ * @throws InvalidInputError for a GPU without a device, and for devices that `CUDA_VISIBLE_DEVICES` does not take
  */
 export function shardCommands(plan: PlanFile, options: ShardOptions): ShardCommand[] {
   const { command, devices, masterAddress, masterPort } = options
@@ -40,7 +40,7 @@ export function shardCommands(plan: PlanFile, options: ShardOptions): ShardComma
     gpu.powerLimitW === null ? [] : [{ ...gpu, powerLimitW: gpu.powerLimitW }],
   )
   const world = active.length
-  const visible = active.map(({ name }) => deviceOf(name, devices)).join(',')
+  const visible = visibleDevices(active.map(({ name }) => deviceOf(name, devices)))
   let begin = 0
   return active.map(({ name, share, powerLimitW }, rank): ShardCommand => {
     const weight = share / plan.globalBatch
@@ -80,7 +80,31 @@ export function shardCommands(plan: PlanFile, options: ShardOptions): ShardComma
   })
 }
 
-function deviceOf(name: string, devices: ReadonlyMap<string, string>): string {
+/** What CUDA takes: indices in the order of PCI bus ids, or UUIDs; a list of both ends at the first of the other kind. */
+function visibleDevices(devices: readonly string[]): string {
+  const isUuid = (device: string) => /^(GPU|MIG)-/.test(device)
+  for (const device of devices) {
+    if (isUuid(device) || /^\d+$/.test(device)) continue
+    throw new InvalidInputError(
+      'devices',
+      device,
+      "an index or a UUID, which is all that CUDA takes; 'nvidia-smi --query-gpu=pci.bus_id,uuid --format=csv' tells the UUID " +
+        'of a PCI bus id, and --run finds it by itself',
+    )
+  }
+  if (new Set(devices.map(isUuid)).size > 1) {
+    throw new InvalidInputError(
+      'devices',
+      devices.join(', '),
+      'all by index or all by UUID: CUDA takes no list of both',
+    )
+  }
+  const twice = devices.find((device, i) => devices.indexOf(device) !== i)
+  if (twice !== undefined) throw new InvalidInputError('devices', `${twice} twice`, 'a GPU of its own for each process')
+  return devices.join(',')
+}
+
+export function deviceOf(name: string, devices: ReadonlyMap<string, string>): string {
   const device = devices.get(name)
   if (device === undefined) {
     throw new InvalidInputError(

@@ -1,16 +1,9 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import { InvalidArgumentError } from 'commander'
 import type { BoardOptions } from '../carry-out/board.js'
 
 export interface RawBoardOptions {
   readonly library?: string
   readonly leaseDir?: string
-}
-
-/** Options of every subcommand that holds a GPU. */
-export function withBoardOptions(command: Command): Command {
-  return command
-    .option('--library <path>', "NVML's library (default: where drivers put it)")
-    .option('--lease-dir <folder>', 'where leases are kept (default: $PCTODL_LEASE_DIR, or /var/lib/pctodl/leases)')
 }
 
 export function boardOptions({ library, leaseDir }: RawBoardOptions): BoardOptions {

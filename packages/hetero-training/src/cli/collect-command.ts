@@ -8,12 +8,13 @@ import {
   parseCommand,
   positiveNumber,
   UsageError,
+  withNvmlOptions,
   writeFileAtomically,
 } from '@pctodl/command-line'
 import { withBoards } from '../carry-out/board.js'
 import { assertCollectOptions, type CollectOptions, collectProfile, stepsNeeded } from '../carry-out/collect-profile.js'
 import { DEFAULT_STEP_PATTERN } from '../carry-out/training-process.js'
-import { boardOptions, type RawBoardOptions, stepPattern, withBoardOptions } from './board-options.js'
+import { boardOptions, type RawBoardOptions, stepPattern } from './board-options.js'
 
 interface RawOptions extends RawBoardOptions {
   readonly gpu: string
@@ -31,7 +32,7 @@ interface RawOptions extends RawBoardOptions {
 
 /** `pctodl-hetero collect`: measure a GPU over batch sizes and power limits with any training command that prints its steps. */
 export const collect: CommandFunction = async (argv, terminal) => {
-  const command = withBoardOptions(
+  const command = withNvmlOptions(
     newCommand(
       {
         name: 'pctodl-hetero collect',

@@ -6,14 +6,15 @@ import {
   parseCommand,
   type Terminal,
   UsageError,
+  withNvmlOptions,
   writeFileAtomically,
 } from '@pctodl/command-line'
 import { withBoards } from '../carry-out/board.js'
-import { readPlan } from '../carry-out/plan-file.js'
+import { type PlanFile, readPlan } from '../carry-out/plan-file.js'
 import { runShards } from '../carry-out/run-shards.js'
-import { type ShardCommand, shardCommands } from '../carry-out/shard-command.js'
+import { deviceOf, type ShardOptions, shardCommands } from '../carry-out/shard-command.js'
 import { DEFAULT_STEP_PATTERN } from '../carry-out/training-process.js'
-import { boardOptions, type RawBoardOptions, stepPattern, withBoardOptions } from './board-options.js'
+import { boardOptions, type RawBoardOptions, stepPattern } from './board-options.js'
 import { formatRun } from './carry-out-report.js'
 import { launchScript } from './launch-script.js'
 import { type Named, named } from './named-option.js'
@@ -31,7 +32,7 @@ interface RawOptions extends RawBoardOptions {
 
 /** `pctodl-hetero launch`: the processes of a plan, as a script, or run here and measured. */
 export const launch: CommandFunction = async (argv, terminal) => {
-  const command = withBoardOptions(
+  const command = withNvmlOptions(
     newCommand(
       {
         name: 'pctodl-hetero launch',
@@ -65,34 +66,35 @@ export const launch: CommandFunction = async (argv, terminal) => {
   await parseCommand(command, argv)
   const raw = command.opts<RawOptions>()
   if (raw.output !== undefined && !raw.run) throw new UsageError('--output: there is a result only with --run')
-  const shards = asUsage(() =>
-    shardCommands(readPlan(raw.plan), {
-      command: command.args,
-      devices: raw.device ?? new Map(),
-      masterAddress: raw.masterAddr,
-      masterPort: raw.masterPort,
-    }),
-  )
+  const plan = asUsage(() => readPlan(raw.plan))
+  const devices = raw.device ?? new Map<string, string>()
+  const options = { command: command.args, masterAddress: raw.masterAddr, masterPort: raw.masterPort }
   if (!raw.run) {
+    const shards = asUsage(() => shardCommands(plan, { ...options, devices }))
     terminal.stdout.write(raw.json ? `${JSON.stringify(shards, null, 2)}\n` : launchScript(shards))
     return 0
   }
-  return run(shards, raw, terminal)
+  return run(plan, devices, options, raw, terminal)
 }
 
 async function run(
-  shards: readonly ShardCommand[],
+  plan: PlanFile,
+  devices: ReadonlyMap<string, string>,
+  options: Omit<ShardOptions, 'devices'>,
   raw: RawOptions,
   { stdout, stderr, signal }: Terminal,
 ): Promise<number> {
-  const devices = shards.map(({ device }) => device)
-  const result = await withBoards(devices, boardOptions(raw), (boards) =>
-    runShards(shards, boards, {
+  const names = plan.gpus.filter(({ powerLimitW }) => powerLimitW !== null).map(({ name }) => name)
+  const ids = asUsage(() => names.map((name) => deviceOf(name, devices)))
+  const result = await withBoards(ids, boardOptions(raw), (boards) => {
+    // However the boards were named, CUDA is told their UUIDs: those mean the same to it as to NVML.
+    const uuids = new Map(names.map((name, i) => [name, boards[i]!.uuid]))
+    return runShards(shardCommands(plan, { ...options, devices: uuids }), boards, {
       stepPattern: raw.stepPattern,
       signal,
       onLine: (gpu, line) => stderr.write(`[${gpu}] ${line}\n`),
-    }),
-  )
+    })
+  })
   const json = `${JSON.stringify(result, null, 2)}\n`
   if (raw.output !== undefined) writeFileAtomically(raw.output, json)
   stdout.write(raw.json ? json : `${formatRun(result)}\n`)

@@ -2,7 +2,7 @@ import { PLAN_FORMAT, PLAN_VERSION } from '../carry-out/plan-file.js'
 import type { ComparedPlanName } from '../compare-plans.js'
 import type { ParetoFront } from '../pareto-front.js'
 import type { PublishedAllocation } from '../published/published-search.js'
-import type { TrainingPlan } from '../training-plan.js'
+import type { GpuPlan, TrainingPlan } from '../training-plan.js'
 import type { PlanCall } from './plan-options.js'
 
 /** What a call of the planner answers. */
@@ -22,8 +22,25 @@ export function stepsOfEpoch(datasetSize: number, globalBatch: number): number {
   return Math.ceil(datasetSize / globalBatch)
 }
 
-/** The answer as `--json` prints it. */
-export function planDocument({ job, budgets, datasetSize }: PlanCall, answer: PlanAnswer) {
+/** The answer as `--json` prints it; of a plan, for those who carry it out, see `PlanFile`. */
+export interface PlanDocument extends Omit<TrainingPlan, 'gpus'> {
+  readonly format: typeof PLAN_FORMAT
+  readonly version: typeof PLAN_VERSION
+  readonly globalBatch: number
+  readonly eta: number | undefined
+  readonly budgets: PlanCall['budgets']
+  readonly gpus: readonly (GpuPlan & { readonly gradientWeight: number })[]
+  readonly lowerBound: number | null
+  /** One pass over the dataset; null where its size is not known. */
+  readonly epoch: { readonly steps: number; readonly timeS: number; readonly energyJ: number } | null
+  readonly compared: Readonly<Record<string, TrainingPlan>>
+  readonly published: PublishedAllocation | null
+  readonly front: ParetoFront | null
+  readonly warnings: readonly string[]
+  readonly searchMs: number
+}
+
+export function planDocument({ job, budgets, datasetSize }: PlanCall, answer: PlanAnswer): PlanDocument {
   const { plan, lowerBound, warnings, published, compared, front, searchMs } = answer
   const { globalBatch } = job
   const steps = datasetSize === null || plan.unit === 'window' ? null : stepsOfEpoch(datasetSize, globalBatch)

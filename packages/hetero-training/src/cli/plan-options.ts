@@ -10,6 +10,7 @@ import {
   UsageError,
 } from '@pctodl/command-line'
 import { InvalidArgumentError } from 'commander'
+import { version } from '../../package.json'
 import { type CurveKind, curveKinds } from '../curves/gpu-curves.js'
 import type { Budgets } from '../find-plan.js'
 import { type ReadProfileOptions, readProfile } from '../profile/read-profile.js'
@@ -52,6 +53,7 @@ interface RawOptions {
   readonly datasetSize?: number
   readonly dataset?: string
   readonly network?: string
+  readonly optimizer?: string
   readonly pareto?: string
   readonly json?: boolean
 }
@@ -61,6 +63,7 @@ export async function parsePlanOptions(argv: readonly string[], terminal: Termin
   const command = newCommand(
     {
       name: 'pctodl-hetero',
+      version,
       description:
         'Split a global batch over unequal GPUs and choose their power limits for least energy, time or a weighted cost.\n' +
         'Further commands: pctodl-hetero collect, pctodl-hetero launch, pctodl-hetero compare.',
@@ -108,6 +111,7 @@ export async function parsePlanOptions(argv: readonly string[], terminal: Termin
     .option('--dataset-size <samples>', 'samples in the data set: prints what an epoch takes', integerFrom(1))
     .option('--dataset <name>', 'which data set, where a CSV has several')
     .option('--network <name>', 'which network, where a CSV has several')
+    .option('--optimizer <name>', 'which optimizer, where a CSV has several')
     .option('--pareto <file>', 'draw the time-energy front as SVG; needs @pctodl/charts')
     .option('--json', 'print the plan as JSON on standard output')
   await parseCommand(command, argv)
@@ -165,6 +169,7 @@ function jobOf(raw: RawOptions, traces: Named<string>): TrainingJob {
         ...(idlePowerW === undefined ? {} : { idlePowerW }),
         ...(raw.dataset === undefined ? {} : { dataset: raw.dataset }),
         ...(raw.network === undefined ? {} : { network: raw.network }),
+        ...(raw.optimizer === undefined ? {} : { optimizer: raw.optimizer }),
         ...(raw.datasetSize === undefined ? {} : { datasetSize: raw.datasetSize }),
       }),
       ...(maxShare === undefined ? {} : { maxShare }),

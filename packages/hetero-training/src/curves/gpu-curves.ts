@@ -1,6 +1,7 @@
+import { nearestMonotoneGrid } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
 import { assertProfile, averageRepeats, batchSizesOf, type GpuProfile, limitsOf } from '../profile/gpu-profile.js'
-import { nearestMonotoneGrid } from './isotonic.js'
+import { continuedFlat, continuedLine, errorBelow, extrapolationError } from './extrapolation-error.js'
 
 /**
  * `physical`: measurements made to obey what physics says (see `curvesOf`). `measured`: the measurements as they are, noise
@@ -17,10 +18,14 @@ export interface GpuCurves {
   readonly idlePowerW: number
   readonly smallestProfiled: number
   readonly largestProfiled: number
-  /** Root mean square of ln(measured / curve) of time, a relative standard deviation; 0 for `measured`. */
+  /** Root mean square of ln(measured / curve) of time, a relative standard deviation; 0 for `measured`. Within the profile. */
   readonly timeSd: number
   /** The same of power. */
   readonly powerSd: number
+  /** The relative standard deviation of `timeS` at a share: `timeSd`, and beyond the profile what extrapolating has been seen to err. */
+  timeSdAt(limitIndex: number, share: number): number
+  /** The same of `powerW`. */
+  powerSdAt(limitIndex: number, share: number): number
   /** @returns s per step (or per window, see `GpuProfile.unit`); 0 for a share of 0 */
   timeS(limitIndex: number, share: number): number
   /** Mean power while it computes, at least idle power and at most the limit, W. */
@@ -35,6 +40,8 @@ export interface GpuCurves {
  * `physical` curves go through the nearest monotone grid instead of the measurements themselves (least squares of logarithms):
  * time does not fall with the batch and does not rise with the limit, power does not fall with either. What a measurement deviates
  * from it is what is known of its error.
+ *
+ * What lies beyond the profile is as uncertain as extrapolating is, see `extrapolation-error.ts`.
  *
  * @throws InvalidInputError for what `assertProfile` refuses, and for idle power above a power limit
  */
@@ -62,22 +69,34 @@ export function curvesOf(profile: GpuProfile, kind: CurveKind = 'physical'): Gpu
   const power = kind === 'measured' ? measuredPower : physicalPower(measuredPower, limits.length, columns)
   const first = batches[0]!
   const last = batches.at(-1)!
-  const gap = last - batches.at(-2)!
+  const timeSd = deviation(measuredTime, time)
+  const powerSd = deviation(measuredPower, power)
+  const rowsOf = (grid: Float64Array) => limits.map((_, l) => grid.subarray(l * columns, (l + 1) * columns))
+  const timeError = extrapolationError(batches, rowsOf(time), continuedLine)
+  const powerError = extrapolationError(batches, rowsOf(power), continuedFlat)
+  const below = (grid: Float64Array, limitIndex: number, share: number) =>
+    errorBelow(batches, grid.subarray(limitIndex * columns, (limitIndex + 1) * columns), share)
+  const sdAt = (within: number, error: number, grid: Float64Array) => (limitIndex: number, share: number) => {
+    if (share <= 0) return 0
+    if (share < first) return Math.hypot(within, below(grid, limitIndex, share))
+    return share <= last ? within : Math.hypot(within, error * Math.log(share / last))
+  }
   return {
     name: profile.name,
     powerLimitsW: limits,
     idlePowerW,
     smallestProfiled: first,
     largestProfiled: last,
-    timeSd: deviation(measuredTime, time),
-    powerSd: deviation(measuredPower, power),
+    timeSd,
+    powerSd,
+    timeSdAt: sdAt(timeSd, timeError, time),
+    powerSdAt: sdAt(powerSd, powerError, power),
     timeS: (limitIndex, share) => {
       if (share <= 0) return 0
       const row = limitIndex * columns
       if (share <= first) return time[row]!
       if (share < last) return interpolate(batches, time, row, share)
-      const slope = Math.max(0, (time[row + columns - 1]! - time[row + columns - 2]!) / gap)
-      return time[row + columns - 1]! + slope * (share - last)
+      return continuedLine(batches, time.subarray(row, row + columns), columns - 1, share)
     },
     powerW: (limitIndex, share) => {
       if (share <= 0) return idlePowerW

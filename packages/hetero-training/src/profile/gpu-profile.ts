@@ -32,13 +32,23 @@ export const SHORTEST_STEADY_WINDOW_S = 5
 /** Power above the limit by more than this share is worth a warning: limits bind on averages only. */
 const LIMIT_MARGIN = 0.05
 
-/**
- * Units are told apart by thousands, hardware by less: power beyond these multiples of the limit, and times of one batch size that
- * differ by more than this between limits or between neighbouring batch sizes, are seconds beside milliseconds or the like.
- */
+/** Power beyond these multiples of the limit is of other units than the limit. */
 const MOST_OF_LIMIT = 3
 const LEAST_OF_LIMIT = 0.01
+
+/**
+ * Times of neighbours in the grid that differ by more than this are seconds beside milliseconds, or a real cliff: memory that spills
+ * makes a step a hundred times slower, too. Units leave three signs that a cliff has not, not all at once: the jump is a power of a
+ * thousand, but for what a batch and a limit explain; the power, energy over time, is on both sides the same, where a GPU that waits for memory
+ * draws less; and limits of one batch size differ, which all hit the cliff alike.
+ */
 const MOST_TIMES_APART = 100
+const UNIT_STEPS = [1e3, 1e6, 1e9] as const
+/** What hardware explains of a jump beside the units. */
+const MOST_BESIDE_UNITS = 5
+const LEAST_BESIDE_UNITS = 0.5
+/** A GPU that waits for memory draws less than this part of what it drew before. */
+const POWER_OF_SPILLING = 0.75
 
 /** Power limits of a profile, ascending, W. */
 export function limitsOf(profile: GpuProfile): number[] {
@@ -111,18 +121,46 @@ function assertUnits({ rows }: GpuProfile, source: string): void {
       )
     }
   }
-  const ascending = [...rows].sort((a, b) => a.batchSize - b.batchSize || a.timeS - b.timeS)
-  ascending.slice(1).forEach((row, i) => {
-    const before = ascending[i]!
-    const apart = row.timeS / before.timeS
-    if (apart > (MOST_TIMES_APART * row.batchSize) / before.batchSize || apart < 1 / MOST_TIMES_APART) {
-      throw new InvalidInputError(
-        `${source}: time`,
-        `${before.timeS} at batch ${before.batchSize}, ${row.timeS} at batch ${row.batchSize}`,
-        'times in one unit, s, of windows of one number of steps',
-      )
-    }
-  })
+  for (const [before, row] of [
+    ...neighbours(rows, 'batchSize', 'timeS'),
+    ...neighbours(rows, 'powerLimitW', 'batchSize'),
+  ]) {
+    if (!isOfOtherUnits(before, row)) continue
+    throw new InvalidInputError(
+      `${source}: time`,
+      `${before.timeS} at batch ${before.batchSize}, ${row.timeS} at batch ${row.batchSize}`,
+      'times in one unit, s, of windows of one number of steps',
+    )
+  }
+}
+
+/** Rows that follow each other in one column, of those that are alike in another. */
+function neighbours(
+  rows: readonly ProfileRow[],
+  alike: keyof ProfileRow,
+  ascending: keyof ProfileRow,
+): (readonly [ProfileRow, ProfileRow])[] {
+  const sorted = [...rows].sort((a, b) => a[alike] - b[alike] || a[ascending] - b[ascending])
+  return sorted.slice(1).flatMap((row, i) => (row[alike] === sorted[i]![alike] ? [[sorted[i]!, row] as const] : []))
+}
+
+function isOfOtherUnits(before: ProfileRow, row: ProfileRow): boolean {
+  const apart = row.timeS / before.timeS
+  const grown = row.batchSize / before.batchSize
+  if (apart < 1 / MOST_TIMES_APART) return true
+  if (apart <= MOST_TIMES_APART * grown) return false
+  if (row.batchSize === before.batchSize) return true
+  const powerOf = ({ energyJ, timeS }: ProfileRow) => energyJ / timeS
+  if (powerOf(row) < POWER_OF_SPILLING * powerOf(before)) return false
+  return UNIT_STEPS.some((unit) => apart / unit >= LEAST_BESIDE_UNITS && apart / unit <= MOST_BESIDE_UNITS * grown)
+}
+
+/** Where more samples take so much longer that they cannot have fitted: neighbouring batch sizes under one limit, the first such. */
+function cliffOf({ rows }: GpuProfile): { readonly from: ProfileRow; readonly to: ProfileRow } | null {
+  for (const [from, to] of neighbours(rows, 'powerLimitW', 'batchSize')) {
+    if (to.timeS / from.timeS > (MOST_BESIDE_UNITS * to.batchSize) / from.batchSize) return { from, to }
+  }
+  return null
 }
 
 /** Measurements of the same batch size and limit as their mean, in the order of first appearance. */
@@ -155,6 +193,14 @@ export function profileWarnings(profile: GpuProfile): string[] {
         `${name}: ${short} of ${rows.length} windows are shorter than ${SHORTEST_STEADY_WINDOW_S} s; their power is little more than noise`,
       )
     }
+  }
+  const cliff = cliffOf(profile)
+  if (cliff !== null) {
+    const { from, to } = cliff
+    warnings.push(
+      `${name}: batch ${to.batchSize} takes ${(to.timeS / from.timeS).toFixed(0)} times as long as batch ${from.batchSize}, as where memory ` +
+        `spills; between them nothing is known: measure there, or cap its share (maxShare, --max-share) at ${from.batchSize}`,
+    )
   }
   const above = rows.filter(({ timeS, energyJ, powerLimitW }) => energyJ / timeS > powerLimitW * (1 + LIMIT_MARGIN))
   if (above.length > 0) {

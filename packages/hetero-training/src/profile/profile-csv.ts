@@ -9,6 +9,8 @@ export interface CsvProfileOptions {
   readonly dataset?: string
   /** Which of the networks in the file; needed where it has several. */
   readonly network?: string
+  /** Which of the optimizers in the file; needed where it has several. */
+  readonly optimizer?: string
   /** Samples in the data set; needed for a summary of epochs, which last as many steps as the data set has batches. */
   readonly datasetSize?: number
 }
@@ -22,7 +24,7 @@ type Row = Readonly<Record<string, string>>
 
 /**
  * Read measurements from CSV: either windows (`batch_size, power_limit_w, time_s, energy_j`, with `gpu` and `dataset` where there
- * are several), or a summary of epochs (`batch_size, power_limit, time_per_epoch, average_power`, with `dataset` and `network`).
+ * are several), or a summary of epochs (`batch_size, power_limit, time_per_epoch, average_power`, with `dataset`, `network` and `optimizer`).
  *
  * @param file named in messages
  * @throws InvalidInputError naming the file, the row and the column
@@ -54,9 +56,11 @@ export function parseProfileCsv(
     ['gpu', options.gpu],
     ['dataset', options.dataset],
     ['network', options.network],
+    ['optimizer', options.optimizer],
   ] as const) {
     numbered = select(numbered, column, wanted, file)
   }
+  assertAlike(numbered, isEpochs ? 'power_limit' : 'power_limit_w', file)
   const number = numberReader(file)
   const measured = isEpochs
     ? numbered.map(({ row, line }) => stepOfEpoch(row, line, file, options.datasetSize, number))
@@ -97,6 +101,28 @@ function select(rows: readonly Numbered[], column: string, wanted: string | unde
     )
   }
   return chosen
+}
+
+/** Repeats are averaged; rows of one batch size and limit that a word tells apart are of different jobs, not repeats. */
+function assertAlike(rows: readonly Numbered[], limitColumn: string, file: string): void {
+  const seen = new Map<string, Numbered>()
+  for (const each of rows) {
+    const key = `${Number(each.row['batch_size'])} ${Number(each.row[limitColumn])}`
+    const other = seen.get(key)
+    if (other === undefined) {
+      seen.set(key, each)
+      continue
+    }
+    const column = Object.keys(each.row).find(
+      (name) => each.row[name] !== other.row[name] && Number.isNaN(Number(each.row[name])),
+    )
+    if (column === undefined) continue
+    throw new InvalidInputError(
+      `${file}, lines ${other.line} and ${each.line}: ${column}`,
+      `${other.row[column]}, ${each.row[column]}`,
+      'one of them in the file: rows of one batch size and limit are averaged as repeats of one job',
+    )
+  }
 }
 
 function stepOfEpoch(

@@ -14,6 +14,23 @@ const publishedSchema = z.record(
   z.array(z.object({ power_limit: positive, energy: positive, time: positive })).min(1),
 )
 
+/** A profile with where it comes from, as this package writes it: times and energies of whole windows, and their steps. */
+export interface ProfileFile {
+  format: typeof PROFILE_FORMAT
+  version: typeof PROFILE_VERSION
+  gpu: { name: string; uuid: string | null; driverVersion: string | null }
+  model: string | null
+  idlePowerW: number | null
+  rows: {
+    batchSize: number
+    powerLimitW: number
+    steps: number
+    timeS: number
+    energyJ: number
+    repeat: number
+  }[]
+}
+
 const ownSchema = z.object({
   format: z.literal(PROFILE_FORMAT),
   version: z.literal(PROFILE_VERSION),
@@ -33,9 +50,6 @@ const ownSchema = z.object({
     )
     .min(1),
 })
-
-/** A profile with where it comes from, as this package writes it: times and energies of whole windows, and their steps. */
-export type ProfileFile = z.infer<typeof ownSchema>
 
 /**
  * @param file named in messages

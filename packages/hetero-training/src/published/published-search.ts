@@ -43,7 +43,7 @@ export function publishedCost({ powerLimitW, timeS, powerW }: PublishedCurve, sh
 export function publishedAllocation(
   profiles: readonly GpuProfile[],
   method: PublishedMethod,
-  globalBatch = PUBLISHED_BATCH,
+  globalBatch: number = PUBLISHED_BATCH,
 ): PublishedAllocation {
   if (profiles.length !== 2) {
     throw new InvalidInputError('profiles', profiles.length, 'two GPUs: the published method knows no other number')

@@ -28,7 +28,7 @@ export interface Split {
 }
 
 /** Relative difference below which two times are the same: equal measurements differ by rounding once they are curves. */
-export const SAME_TIME = 1e-12
+export const SAME_TIME = 1e-9
 
 const SCANNED_DEADLINES = 20
 /** Each is this much shorter than the time of the solution before. */
@@ -66,7 +66,7 @@ export class DeadlineSearch {
    * @param tolerance relative difference in cost that does not matter
    * @returns null where nothing keeps the limits
    */
-  cheapest(objective: Objective, afterS = 0, known: Split | null = null, tolerance = SAME_COST): Split | null {
+  cheapest(objective: Objective, afterS = 0, known: Split | null = null, tolerance: number = SAME_COST): Split | null {
     const { energyWeight, timeWeightW, pricePerWatt, idlePowerW, longestS, mostEnergyJ } = objective
     const all = this.#gpus.map((): ShareRange => ({ first: 0, last: this.#globalBatch }))
     if (timeWeightW === 0) return this.#atDeadline(longestS, all, objective)

@@ -81,11 +81,11 @@ export class DeadlineRelaxation {
   readonly #globalBatch: number
   readonly #cheapest: readonly CheapestShares[]
   /** Lower bound of the cost; infinite where the deadline cannot be kept. */
-  bound = Number.POSITIVE_INFINITY
+  bound: number = Number.POSITIVE_INFINITY
   /** Shares of a feasible solution near the bound; meaningful where the bound is finite. */
   readonly shares: Int32Array
   /** Cost of that solution; infinite where none was found. */
-  cost = Number.POSITIVE_INFINITY
+  cost: number = Number.POSITIVE_INFINITY
   #lambda = 0
 
   constructor(gpus: readonly GpuOptions[], globalBatch: number) {

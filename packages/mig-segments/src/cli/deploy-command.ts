@@ -20,7 +20,7 @@ interface DeployCommandOptions {
   readonly map?: string
   readonly output: string
   readonly gpusPerNode: number
-  readonly board?: string
+  readonly gpu?: string
   readonly command?: string
   readonly directory: string
   readonly apply?: boolean
@@ -34,7 +34,7 @@ export function addDeployOptions(command: Command): Command {
     .option('--map <file.csv>', 'the map (default: that of the SLO row, in the output folder)')
     .option('--output <folder>', 'where maps are', './deployment')
     .option('--gpus-per-node <n>', 'GPUs of a node', integerFrom(1), DEFAULT_GPUS_PER_NODE)
-    .option('--board <name>', 'board (default: what nvidia-smi says)')
+    .option('--gpu <name>', 'board (default: what nvidia-smi says)')
     .option(
       '--command <words>',
       'a worker, e.g. "python serve.py --model {model} --batch {batch}"; without: no workers',
@@ -61,7 +61,7 @@ export async function deploy(
   const look = async (machine: NodeMachine | null) => {
     const deployed = readDeployment(stateFile)
     const layout = await layoutOrNothing(options, terminal)
-    const board = options.board === undefined ? boardOfNode(layout.gpus) : findMigBoard(options.board)
+    const board = options.gpu === undefined ? boardOfNode(layout.gpus) : findMigBoard(options.gpu)
     const health = machine ?? { workersRun: () => false, mpsRuns: () => false }
     const actions = deployActions(target, deployed, layout, board, command.length > 0, health)
     return {
@@ -107,14 +107,14 @@ function readTarget(sloIndex: number | undefined, { map, output, node, gpusPerNo
 }
 
 /** Without a driver a dry run shows what an empty machine would need. */
-async function layoutOrNothing({ apply, board }: DeployCommandOptions, { stderr }: Terminal): Promise<NodeLayout> {
+async function layoutOrNothing({ apply, gpu }: DeployCommandOptions, { stderr }: Terminal): Promise<NodeLayout> {
   try {
     return await readLayout()
   } catch (error) {
     if (apply || !(error instanceof PctodlError) || error.code !== 'NO_SMI') throw error
-    if (board === undefined) throw new UsageError('there is no nvidia-smi here; name the board with --board')
+    if (gpu === undefined) throw new UsageError('there is no nvidia-smi here; name the board with --gpu')
     stderr.write('there is no nvidia-smi here; these are the commands for a node without instances\n')
-    const gpus = Array.from({ length: 16 }, (_, index) => ({ index, uuid: '', name: board, migEnabled: false }))
+    const gpus = Array.from({ length: 16 }, (_, index) => ({ index, uuid: '', name: gpu, migEnabled: false }))
     return { gpus, instances: [] }
   }
 }

@@ -1,4 +1,4 @@
-import { listOf, oneOf, positiveNumber, type Terminal, UsageError } from '@pctodl/command-line'
+import { integerFrom, listOf, oneOf, type Terminal, UsageError } from '@pctodl/command-line'
 import type { Command } from 'commander'
 import { lateSegments } from '../batch-delay.js'
 import { fitBatches } from '../fit-batches.js'
@@ -8,7 +8,13 @@ import { explainBounds, explainPlan } from '../output/explain.js'
 import { formatKubernetes, type KubernetesOptions } from '../output/kubernetes.js'
 import { formatMigParted, migPartedConfig } from '../output/mig-parted.js'
 import { drawMap } from '../output/picture.js'
-import { type BoundedPlan, planHeuristically, planSegments, TooFewGpusError } from '../plan-segments.js'
+import {
+  type BoundedPlan,
+  DEFAULT_MOST_ITERATIONS,
+  planHeuristically,
+  planSegments,
+  TooFewGpusError,
+} from '../plan-segments.js'
 import { type PublishedPlan, planAsPublished } from '../published/published-plan.js'
 import { splitWords } from '../worker-command.js'
 import { addInputOptions, gpuLimit, type InputOptions, loadInputs, type PlanInputs } from './plan-options.js'
@@ -16,7 +22,7 @@ import { mapFile, planTables, writePlanFiles } from './plan-report.js'
 
 interface PlanCommandOptions extends InputOptions {
   readonly algorithm: 'exact' | 'heuristic' | 'published'
-  readonly timeLimit: number
+  readonly mostIterations: number
   readonly fitBatches?: boolean
   readonly picture?: boolean
   readonly migParted?: boolean
@@ -31,7 +37,7 @@ interface PlanCommandOptions extends InputOptions {
 export function addPlanOptions(command: Command): Command {
   return addInputOptions(command)
     .option('--algorithm <name>', 'exact, heuristic or published', oneOf('exact', 'heuristic', 'published'), 'exact')
-    .option('--time-limit <seconds>', 'longest that proofs may take', positiveNumber('seconds'), 1)
+    .option('--most-iterations <n>', 'simplex iterations of each proof', integerFrom(0), DEFAULT_MOST_ITERATIONS)
     .option('--fit-batches', 'shrink batches that would take too long to fill')
     .option('--picture', 'draw the map: map.svg beside it')
     .option('--mig-parted', 'write mig-parted.yaml beside it')
@@ -94,10 +100,10 @@ async function solve(
   { profiles, objectives }: PlanInputs,
   options: PlanCommandOptions,
 ): Promise<BoundedPlan | PublishedPlan> {
-  const { algorithm, latencyShare, timeLimit } = options
+  const { algorithm, latencyShare, mostIterations } = options
   const limit = gpuLimit(options)
   if (algorithm === 'exact') {
-    return planSegments(profiles, objectives, { ...limit, latencyShare, timeLimitMs: 1000 * timeLimit })
+    return planSegments(profiles, objectives, { ...limit, latencyShare, mostIterations })
   }
   if (algorithm === 'heuristic') return planHeuristically(profiles, objectives, { ...limit, latencyShare })
   const published = planAsPublished(profiles, objectives)

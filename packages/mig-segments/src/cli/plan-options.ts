@@ -11,7 +11,7 @@ import type { ServiceObjective, ServiceProfile } from '../profile.js'
 
 /** Options that say what to plan; `plan` and `replan` share them. */
 export interface InputOptions {
-  readonly board: string
+  readonly gpu: string
   readonly profiles?: string
   readonly slo?: string
   readonly maxProcesses: number
@@ -33,7 +33,7 @@ export interface PlanInputs {
 
 export function addInputOptions(command: Command): Command {
   return command
-    .option('--board <name>', 'board with MIG: A100, A100-80GB, H100, H200', 'A100-80GB')
+    .option('--gpu <name>', 'board with MIG: A100, A100-80GB, H100, H200', 'A100-80GB')
     .option('--profiles <folder>', "profiles, <model>.csv (default: the board's examples of a simulated board)")
     .option('--slo <folder>', 'SLO_req_rate.csv and SLO_latency.csv (default: the examples)')
     .option('--max-processes <n>', 'most MPS processes in an instance', integerFrom(1), DEFAULT_MAX_PROCESSES)
@@ -52,7 +52,7 @@ export function addInputOptions(command: Command): Command {
 
 /** @throws UsageError for a row that does not exist and a board without MIG; SegmentFileError for bad files */
 export function loadInputs(sloIndex: number, options: InputOptions): PlanInputs {
-  const board = asUsage(() => findMigBoard(options.board))
+  const board = asUsage(() => findMigBoard(options.gpu))
   if (options.profiles !== undefined && options.slo === undefined) {
     throw new UsageError("--profiles needs --slo, the folder with these models' objectives")
   }

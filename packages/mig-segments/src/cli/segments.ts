@@ -1,4 +1,5 @@
 import { type CommandFunction, inHouseStyle, integerFrom, newCommand, parseCommand } from '@pctodl/command-line'
+import { version } from '../../package.json'
 import { addDeployOptions, deploy } from './deploy-command.js'
 import { addPlanOptions, plan } from './plan-command.js'
 import { addReplanOptions, replan } from './replan-command.js'
@@ -9,8 +10,9 @@ export const segments: CommandFunction = async (argv, terminal) => {
   const program = newCommand(
     {
       name: 'pctodl-segments',
+      version,
       description: 'Pack services with latency and rate objectives onto MIG instances with MPS inside, on few GPUs.',
-      example: 'pctodl-segments 2 --board A100-80GB --explain --picture',
+      example: 'pctodl-segments 2 --gpu A100-80GB --explain --picture',
     },
     terminal,
   )
@@ -36,6 +38,6 @@ export const segments: CommandFunction = async (argv, terminal) => {
   ).action(async (sloIndex: number | undefined, options) => {
     exitCode = await deploy(sloIndex, options, terminal)
   })
-  await parseCommand(program, argv)
+  await parseCommand(program, argv, { '--board': '--gpu' })
   return exitCode
 }

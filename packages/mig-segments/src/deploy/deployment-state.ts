@@ -4,25 +4,36 @@ import { PctodlError } from '@pctodl/platform'
 import { z } from 'zod'
 import type { SegmentSize } from '../mig-geometry.js'
 
-const deployedSegment = z.strictObject({
+/** A segment as it was brought up on this node. */
+export interface DeployedSegment {
   /** Index on this node. */
+  readonly gpu: number
+  readonly start: number
+  readonly sizeGpcs: SegmentSize
+  readonly model: string
+  readonly batchSize: number
+  readonly processes: number
+  /** Id of the GPU instance, as `nvidia-smi mig -lgi` lists it. */
+  readonly instanceId: number
+  /** Of the MIG device: what `CUDA_VISIBLE_DEVICES` takes. */
+  readonly uuid: string
+  /** The place of its MPS daemon. */
+  readonly mpsDirectory: string
+  readonly workers: { pid: number; startTime: number }[]
+}
+
+const deployedSegment = z.strictObject({
   gpu: z.int().min(0),
   start: z.int().min(0).max(6),
   sizeGpcs: z.union([z.literal(1), z.literal(2), z.literal(3), z.literal(4), z.literal(7)]),
   model: z.string().min(1),
   batchSize: z.int().min(1),
   processes: z.int().min(1),
-  /** Id of the GPU instance, as `nvidia-smi mig -lgi` lists it. */
   instanceId: z.int().min(0),
-  /** Of the MIG device: what `CUDA_VISIBLE_DEVICES` takes. */
   uuid: z.string().min(1),
-  /** The place of its MPS daemon. */
   mpsDirectory: z.string().min(1),
   workers: z.array(z.strictObject({ pid: z.int().min(1), startTime: z.number() })),
 })
-
-/** A segment as it was brought up on this node. */
-export type DeployedSegment = Readonly<z.infer<typeof deployedSegment>> & { readonly sizeGpcs: SegmentSize }
 
 const stateFile = z.strictObject({
   format: z.literal('pctodl-segments-deployment'),

@@ -64,7 +64,7 @@ export function boardOfNode(gpus: readonly NodeGpu[]): MigBoard {
   const names = [...new Set(gpus.map(({ name }) => name))]
   if (names.length === 0) throw new PctodlError('NO_GPU', 'nvidia-smi lists no GPU on this machine')
   if (names.length > 1) {
-    throw new PctodlError('MIXED_BOARDS', `this node has unlike GPUs (${names.join(', ')}); name one with --board`)
+    throw new PctodlError('MIXED_BOARDS', `this node has unlike GPUs (${names.join(', ')}); name one with --gpu`)
   }
   return findMigBoard(names[0]!)
 }

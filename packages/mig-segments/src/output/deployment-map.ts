@@ -34,7 +34,7 @@ export interface MappedGpu {
 /** Write a deployment map as published: GPUs ascending, the segments of a GPU by size, largest first. */
 export function formatDeploymentMap(
   gpus: readonly (MappedGpu | PlannedGpu)[],
-  gpusPerNode = DEFAULT_GPUS_PER_NODE,
+  gpusPerNode: number = DEFAULT_GPUS_PER_NODE,
 ): string {
   const lines = [mapColumns.join(',')]
   for (const { index, segments } of gpus) {
@@ -64,7 +64,11 @@ function inPublishedOrder<T extends Placement>(segments: readonly T[]): T[] {
  *
  * @throws SegmentFileError naming file, row and column, also for instances that overlap
  */
-export function parseDeploymentMap(text: string, file: string, gpusPerNode = DEFAULT_GPUS_PER_NODE): MappedGpu[] {
+export function parseDeploymentMap(
+  text: string,
+  file: string,
+  gpusPerNode: number = DEFAULT_GPUS_PER_NODE,
+): MappedGpu[] {
   if (!(Number.isInteger(gpusPerNode) && gpusPerNode >= 1)) {
     throw new InvalidInputError('gpusPerNode', gpusPerNode, 'an integer of at least 1')
   }

@@ -12,7 +12,7 @@ export function explainPlan(
   plan: BoundedPlan,
   profiles: readonly ServiceProfile[],
   objectives: readonly ServiceObjective[],
-  latencyShare = DEFAULT_LATENCY_SHARE,
+  latencyShare: number = DEFAULT_LATENCY_SHARE,
 ): string {
   const { served } = demandsOf(profiles, objectives, latencyShare)
   const best = new Map(served.map((demand) => [demand.objective.model, demand.best]))

@@ -28,7 +28,7 @@ export function migConfigName(node: number): string {
 export function migPartedConfig(
   gpus: readonly MappedGpu[],
   board: MigBoard,
-  gpusPerNode = DEFAULT_GPUS_PER_NODE,
+  gpusPerNode: number = DEFAULT_GPUS_PER_NODE,
 ): MigPartedConfig {
   const configs: Record<string, MigPartedEntry[]> = {}
   for (const [node, ofNode] of byNode(gpus, gpusPerNode)) {

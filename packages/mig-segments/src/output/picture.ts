@@ -1,4 +1,5 @@
-import { footprints, MEMORY_SLICES, type MigBoard } from '../mig-geometry.js'
+import { MEMORY_SLICES } from '@pctodl/platform'
+import { footprints, type MigBoard } from '../mig-geometry.js'
 import { DEFAULT_GPUS_PER_NODE, type MappedGpu, type MappedSegment } from './deployment-map.js'
 import { byNode } from './mig-parted.js'
 

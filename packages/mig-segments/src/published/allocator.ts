@@ -1,5 +1,5 @@
 import { type SegmentSize, segmentSizes } from '../mig-geometry.js'
-import type { Configured } from './configurator.js'
+import type { Configured, PublishedPoint } from './configurator.js'
 import { GpuTable } from './gpu-table.js'
 
 const f32 = Math.fround
@@ -59,7 +59,7 @@ function split(credit: number, one: number | undefined, two: number | undefined)
 }
 
 /** The batch size and processes that the published code writes for a segment: looked up by size, the optimal triplet first. */
-export function pointOfSize({ optimal, last, best }: Configured, size: SegmentSize) {
+export function pointOfSize({ optimal, last, best }: Configured, size: SegmentSize): PublishedPoint {
   if (optimal.sizeGpcs === size) return optimal
   return last.sizeGpcs === size ? last : best.get(size)!
 }

@@ -1,5 +1,5 @@
+import { IndexedHeap } from '@pctodl/numerics'
 import { COMPUTE_SLICES, type SegmentSize } from '../mig-geometry.js'
-import { IndexHeap } from './index-heap.js'
 
 /** A segment in the published code's table: at its start slot only. */
 export interface TableSegment {
@@ -23,9 +23,9 @@ const startOrder: Readonly<Record<SegmentSize, readonly number[]>> = {
 export class GpuTable {
   readonly #slots: (TableSegment | undefined)[][] = []
   readonly #free: number[] = []
-  /** By free GPCs; entries are checked when they come up, so a GPU may be listed where it no longer belongs. */
-  readonly #waiting = Array.from({ length: COMPUTE_SLICES + 1 }, () => new IndexHeap())
-  readonly #waitingForThree = Array.from({ length: COMPUTE_SLICES + 1 }, () => new IndexHeap())
+  /** GPUs by free GPCs, the least index first; of those, the ones that hold no 3 yet. */
+  readonly #waiting = Array.from({ length: COMPUTE_SLICES + 1 }, () => new IndexedHeap())
+  readonly #waitingForThree = Array.from({ length: COMPUTE_SLICES + 1 }, () => new IndexedHeap())
 
   /** Index of the highest GPU that was ever used, plus one. */
   get length(): number {
@@ -46,20 +46,21 @@ export class GpuTable {
     const start = startOrder[segment.sizeGpcs].find((slot) => slots[slot] === undefined)
     // A GPU with room for one more GPC has an empty cell: at most six segments stand in seven cells.
     slots[start ?? 0] = segment
-    this.#free[gpu]! -= segment.sizeGpcs
-    this.#list(gpu)
+    this.#list(gpu, this.#free[gpu]! - segment.sizeGpcs)
   }
 
   remove(gpu: number, slot: number): void {
-    this.#free[gpu]! += this.#slots[gpu]![slot]!.sizeGpcs
+    const { sizeGpcs } = this.#slots[gpu]![slot]!
     this.#slots[gpu]![slot] = undefined
-    this.#list(gpu)
+    this.#list(gpu, this.#free[gpu]! + sizeGpcs)
   }
 
-  #list(gpu: number): void {
-    const free = this.#free[gpu]!
-    this.#waiting[free]!.push(gpu)
-    if (!this.#holdsThree(gpu)) this.#waitingForThree[free]!.push(gpu)
+  /** Put a GPU where its free GPCs say. */
+  #list(gpu: number, free: number): void {
+    for (const waiting of [this.#waiting, this.#waitingForThree]) waiting[this.#free[gpu]!]!.remove(gpu)
+    this.#free[gpu] = free
+    this.#waiting[free]!.set(gpu, gpu)
+    if (!this.#holdsThree(gpu)) this.#waitingForThree[free]!.set(gpu, gpu)
   }
 
   #holdsThree(gpu: number): boolean {
@@ -70,12 +71,7 @@ export class GpuTable {
     const waiting = size === 3 ? this.#waitingForThree : this.#waiting
     for (let free: number = size; free <= COMPUTE_SLICES; free++) {
       const heap = waiting[free]!
-      for (;;) {
-        const gpu = heap.least
-        if (gpu === undefined) break
-        if (this.#free[gpu] === free && !(size === 3 && this.#holdsThree(gpu))) return gpu
-        heap.pop()
-      }
+      if (heap.size > 0) return heap.first
     }
     const gpu = this.#free.length
     this.#free.push(COMPUTE_SLICES)

@@ -22,7 +22,7 @@ export function cheapestCover(
   { throughput, rates }: CoverProblem,
   m: number,
   prices: ArrayLike<number>,
-  rate = rates[m]!,
+  rate: number = rates[m]!,
 ): PricedCover {
   const order: number[] = []
   for (let s = 0; s < SIZES; s++) if (throughput[m * SIZES + s]! > 0) order.push(s)

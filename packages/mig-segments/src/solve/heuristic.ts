@@ -1,4 +1,4 @@
-import { SeededRandom } from '@pctodl/platform'
+import { SeededRandom } from '@pctodl/numerics'
 import { boardFraction } from './board-fraction.js'
 import { cheapestCover } from './cheapest-cover.js'
 import { type CoverProblem, capacityOf } from './cover-problem.js'

@@ -18,6 +18,9 @@ const TOLERANCE = 1e-10
  * The primal simplex method on a dense tableau, for programs of some tens of rows. It takes the steepest reduced cost, and the
  * least index (Bland's rule, which cannot cycle) while the objective stands still.
  *
+ * Own code beside `@pctodl/solver`: column generation solves up to forty of these in a heuristic that takes milliseconds and is
+ * synchronous. One of 60 rows takes 0.2 ms here; HiGHS in WebAssembly took 100 ms at the same time, and 100 ms more to load.
+ *
  * @returns null where it did not finish: an unbounded program, or one too ill-conditioned for this method
  */
 export function maximize({ cost, rows, limits }: LinearProgram): LinearSolution | null {

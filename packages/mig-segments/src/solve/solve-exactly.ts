@@ -3,9 +3,9 @@ import type { CoverProblem } from './cover-problem.js'
 import { type EnumerationGoal, enumerateTotals } from './enumerate-totals.js'
 import { fewestGpus } from './fewest-gpus.js'
 import type { CountSolution } from './heuristic.js'
-import { type HighsGoal, minimizeWithHighs } from './minimize-with-highs.js'
 import type { PriceBound } from './price-bound.js'
 import { gpcsOf, gpcTotal, SIZES } from './size-counts.js'
+import { type PatternGoal, solvePatterns } from './solve-patterns.js'
 
 export interface ExactSolution {
   readonly solution: CountSolution
@@ -17,27 +17,28 @@ export interface ExactSolution {
 
 /**
  * Prove or improve a solution: fewest GPUs first, then fewest compute slices on that many. What the bounds leave open is
- * enumerated where that is little, and given to HiGHS where it is not; most problems never load it.
+ * enumerated where that is little, and given to the solver where it is not; most problems never load it.
  *
  * @param start a solution
  * @param bound its lower bound on GPUs, with prices
- * @param timeLimitMs for all integer programs together; what could not be proved in it shows in the bounds
+ * @param mostIterations of the simplex method for each integer program; what could not be proved in them shows in the bounds
  */
 export async function solveExactly(
   problem: CoverProblem,
   start: CountSolution,
   bound: PriceBound,
-  timeLimitMs: number,
+  mostIterations: number,
 ): Promise<ExactSolution> {
-  let leftMs = timeLimitMs
   /** The best solution within limits, or a proof that there is none, or only a bound. */
-  const seek = async (goal: Omit<EnumerationGoal, 'prices'>, program: Omit<HighsGoal, 'start' | 'timeLimitMs'>) => {
+  const seek = async (
+    goal: Omit<EnumerationGoal, 'prices'>,
+    program: Omit<PatternGoal, 'start' | 'mostIterations'>,
+  ) => {
     const enumerated = enumerateTotals(problem, { ...goal, prices: bound.prices })
     if (enumerated.kind === 'found') return { solution: solutionOf(enumerated.counts), bound: null }
     if (enumerated.kind === 'none') return { solution: null, bound: Number.POSITIVE_INFINITY }
-    if (leftMs <= 0) return { solution: null, bound: program.atLeast }
-    const outcome = await minimizeWithHighs(problem, { ...program, start: solution.counts, timeLimitMs: leftMs })
-    leftMs -= outcome.runTimeMs
+    if (mostIterations === 0) return { solution: null, bound: program.atLeast }
+    const outcome = await solvePatterns(problem, { ...program, start: solution.counts, mostIterations })
     return { solution: outcome.counts && solutionOf(outcome.counts), bound: outcome.bound }
   }
 

@@ -5,6 +5,7 @@ import { type MechanismName, mechanismNames, type PolicyName, policyNames } from
 import { drawCharts } from './draw-charts.js'
 import { addScheduleOptions, runSchedule, type ScheduleOptions, type ScheduleRun, solverFor } from './run-schedule.js'
 import { addScenarioOptions, loadScenario, type ScenarioOptions } from './scenario.js'
+import { scheduleDocument } from './schedule-document.js'
 
 interface CompareOptions extends ScenarioOptions, ScheduleOptions {
   readonly policies?: PolicyName[]
@@ -41,6 +42,7 @@ export function addCompareCommand(parent: Command, terminal: Terminal): void {
       const options = command.opts<CompareOptions>()
       const { policies = ['srtf'], mechanisms = ['fair', 'greedy', 'tune'] } = options
       const scenario = loadScenario(options)
+      for (const { message } of scenario.skipped) terminal.stderr.write(`skipped: ${message}\n`)
       const solver = await solverFor(mechanisms)
       const progress = new Progress(terminal.stderr, policies.length * mechanisms.length)
       const runs: ScheduleRun[] = []
@@ -60,7 +62,7 @@ export function addCompareCommand(parent: Command, terminal: Terminal): void {
       const written = files.map((file) => `written: ${file}\n`).join('')
       terminal.stdout.write(
         options.json === true
-          ? `${JSON.stringify({ summaries, files }, null, 2)}\n`
+          ? `${JSON.stringify(scheduleDocument(scenario, options, { summaries, files }), null, 2)}\n`
           : `${formatScheduleTable(summaries, BASELINE)}\n${written}`,
       )
     })

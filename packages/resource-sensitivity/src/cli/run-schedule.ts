@@ -1,9 +1,10 @@
 import { numberBetween, oneOf, positiveNumber, UsageError } from '@pctodl/command-line'
-import type { Command } from 'commander'
-import { simulateReference } from '../compat/simulate-reference.js'
+import { quantileOfSorted } from '@pctodl/numerics'
+import { type Command, Option } from 'commander'
 import type { AllocationSolver, AllocationWeight } from '../optimal/allocation-problem.js'
 import { loadAllocationSolver } from '../optimal/allocation-solver.js'
-import { percentile, type ScheduleSummary, summarize } from '../report/summarize.js'
+import { simulatePublished } from '../published/simulate-published.js'
+import { type ScheduleSummary, summarize } from '../report/summarize.js'
 import type { MechanismName, PolicyName } from '../simulate/policy.js'
 import { simulate } from '../simulate/simulate.js'
 import type { UsageBin } from '../simulate/usage-record.js'
@@ -15,6 +16,8 @@ export interface ScheduleOptions {
   readonly restartCost: number
   readonly spreadPenalty: number
   readonly weight: AllocationWeight
+  readonly published?: boolean
+  /** What `published` was called. */
   readonly compat?: boolean
   readonly static?: boolean
 }
@@ -30,8 +33,9 @@ export function addScheduleOptions(command: Command): Command {
       oneOf('job', 'gpu'),
       'job',
     )
-    .option('--compat', 'every result of the published simulator, wrong ones included')
-    .option('--static', 'with --compat: all jobs are there at the start, the first round begins at 1 s')
+    .option('--published', 'every result of the published simulator, wrong ones included')
+    .addOption(new Option('--compat', 'the former name of --published').hideHelp())
+    .option('--static', 'with --published: all jobs are there at the start, the first round begins at 1 s')
 }
 
 /** What both simulators tell of a job. */
@@ -46,7 +50,7 @@ export interface ScheduleRun {
   readonly policy: PolicyName
   readonly mechanism: MechanismName
   readonly jobs: readonly JobOutcome[]
-  /** Figures; what only the default simulator knows is absent in compat mode. */
+  /** Figures; what only the default simulator knows is absent with --published. */
   readonly summary: Partial<ScheduleSummary> &
     Pick<
       ScheduleSummary,
@@ -67,9 +71,9 @@ export function runSchedule(
   options: ScheduleOptions,
   solver: AllocationSolver | null,
 ): ScheduleRun {
-  if (options.compat === true) return runReference(scenario, policy, mechanism, options)
+  if (options.published === true || options.compat === true) return runPublished(scenario, policy, mechanism, options)
   if (options.static === true)
-    throw new UsageError('--static belongs to --compat; here jobs arrive when the trace says')
+    throw new UsageError('--static belongs to --published; here jobs arrive when the trace says')
   const result = simulate({
     ...scenario,
     policy,
@@ -94,31 +98,37 @@ export function runSchedule(
   }
 }
 
-function runReference(
+function runPublished(
   scenario: Scenario,
   policy: PolicyName,
   mechanism: MechanismName,
   options: ScheduleOptions,
 ): ScheduleRun {
   if (mechanism === 'optimal') {
-    throw new UsageError('--compat has no optimal: its results move with the solver; leave one of them out')
+    throw new UsageError('--published has no optimal: its results move with the solver; leave one of them out')
   }
   for (const [name, value, neutral] of [
     ['--restart-cost', options.restartCost, 0],
     ['--spread-penalty', options.spreadPenalty, 1],
   ] as const) {
     if (value !== neutral)
-      throw new UsageError(`${name} is unknown to the published simulator; leave it or --compat out`)
+      throw new UsageError(`${name} is unknown to the published simulator; leave it or --published out`)
   }
-  const { finished, meanAllocatedShare } = simulateReference({
+  // Its first round is at 1 s; traces with later arrivals it would leave without running any of them.
+  const jobs =
+    options.static === true
+      ? scenario.jobs.map((job) => ({ ...job, arrivalS: Math.min(job.arrivalS, 1) }))
+      : scenario.jobs
+  const { finished, meanAllocatedShare } = simulatePublished({
     ...scenario,
+    jobs,
     policy,
     mechanism,
     roundS: options.round,
     static: options.static ?? false,
   })
   const completion = Float64Array.from(finished, ({ completionS }) => completionS).sort()
-  const first = scenario.jobs.reduce((least, { arrivalS }) => Math.min(least, arrivalS), Number.POSITIVE_INFINITY)
+  const first = jobs.reduce((least, { arrivalS }) => Math.min(least, arrivalS), Number.POSITIVE_INFINITY)
   const last = finished.reduce((most, { finishS }) => Math.max(most, finishS), 0)
   return {
     policy,
@@ -129,9 +139,9 @@ function runReference(
       mechanism,
       jobs: finished.length,
       meanCompletionS: completion.reduce((sum, value) => sum + value, 0) / finished.length,
-      medianCompletionS: percentile(completion, 50),
-      p99CompletionS: percentile(completion, 99),
-      maxCompletionS: percentile(completion, 100),
+      medianCompletionS: quantileOfSorted(completion, 0.5),
+      p99CompletionS: quantileOfSorted(completion, 0.99),
+      maxCompletionS: quantileOfSorted(completion, 1),
       makespanS: last - first,
       gpuPercent: meanAllocatedShare.gpu * 100,
       cpuPercent: meanAllocatedShare.cpu * 100,

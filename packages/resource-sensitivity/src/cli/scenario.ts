@@ -3,10 +3,12 @@ import { integerFrom, listOf, numberBetween, oneOf, positiveNumber, UsageError }
 import type { Command } from 'commander'
 import type { Cluster } from '../cluster/cluster.js'
 import { parseClusterFile } from '../cluster/cluster-file.js'
+import type { ImpossibleJobError } from '../errors.js'
 import { type JobProfile, type ModelClass, modelClasses } from '../matrix/job-profile.js'
 import { exampleProfiles } from '../matrix/modelled-profile.js'
 import { parseSynergyTables } from '../matrix/synergy-tables.js'
 import { parseSensitivityMatrix, profileOfMatrix } from '../profile/sensitivity-matrix.js'
+import { possibleJobs } from '../simulate/simulation-options.js'
 import { generateTrace, multiGpu, phillyDurations, shortDurations, singleGpu } from '../trace/generate-trace.js'
 import type { Job } from '../trace/job.js'
 import { parsePhillyLog, traceFromPhilly } from '../trace/philly.js'
@@ -17,6 +19,8 @@ export interface Scenario {
   readonly jobs: readonly Job[]
   readonly profiles: readonly JobProfile[]
   readonly cluster: Cluster
+  /** Jobs that were left out, see --skip-impossible. */
+  readonly skipped: readonly ImpossibleJobError[]
 }
 
 export interface ScenarioOptions {
@@ -36,6 +40,7 @@ export interface ScenarioOptions {
   readonly gpusPerServer: number
   readonly cpusPerServer: number
   readonly memoryPerServer: number
+  readonly skipImpossible?: boolean
 }
 
 export function addScenarioOptions(command: Command): Command {
@@ -73,12 +78,19 @@ export function addScenarioOptions(command: Command): Command {
     .option('--gpus-per-server <n>', 'GPUs in each', integerFrom(1), 8)
     .option('--cpus-per-server <n>', 'CPU cores in each', integerFrom(1), 24)
     .option('--memory-per-server <GB>', 'memory of each', positiveNumber('GB'), 500)
+    .option('--skip-impossible', 'leave out jobs that need more GPUs than there are, and say which')
 }
 
 /** @throws UsageError, InputFileError, InvalidInputError */
 export function loadScenario(options: ScenarioOptions): Scenario {
   const profiles = loadProfiles(options)
-  return { profiles, jobs: loadJobs(options, profiles), cluster: loadCluster(options) }
+  const cluster = loadCluster(options)
+  const jobs = loadJobs(options, profiles)
+  if (options.skipImpossible !== true) return { profiles, jobs, cluster, skipped: [] }
+  const { possible, skipped } = possibleJobs(jobs, cluster)
+  if (possible.length === 0)
+    throw new UsageError('--skip-impossible leaves no job: each needs more GPUs than there are')
+  return { profiles, jobs: possible, cluster, skipped }
 }
 
 function loadProfiles({ models, ratio, profiles }: ScenarioOptions): readonly JobProfile[] {

@@ -1,4 +1,5 @@
 import { type CommandFunction, newCommand, parseCommand, UsageError } from '@pctodl/command-line'
+import { version } from '../../package.json'
 import { addCompareCommand } from './compare-command.js'
 import { addProfileCommand } from './profile-command.js'
 import { addSimulateCommand } from './simulate-command.js'
@@ -8,6 +9,7 @@ export const sensitivity: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
       name: 'pctodl-sensitivity',
+      version,
       description:
         'How throughput depends on CPU cores and memory beside the GPU, and how to schedule with that knowledge.',
       example: 'pctodl-sensitivity compare --generate 1000 --load 6 --policies srtf,las',

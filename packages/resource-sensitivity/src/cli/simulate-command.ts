@@ -5,6 +5,7 @@ import { type MechanismName, mechanismNames, type PolicyName, policyNames } from
 import { drawCharts } from './draw-charts.js'
 import { addScheduleOptions, type JobOutcome, runSchedule, type ScheduleOptions, solverFor } from './run-schedule.js'
 import { addScenarioOptions, loadScenario, type ScenarioOptions } from './scenario.js'
+import { scheduleDocument } from './schedule-document.js'
 
 interface SimulateOptions extends ScenarioOptions, ScheduleOptions {
   readonly policy: PolicyName
@@ -31,7 +32,9 @@ export function addSimulateCommand(parent: Command, terminal: Terminal): void {
     .action(async () => {
       const options = command.opts<SimulateOptions>()
       const solver = await solverFor([options.mechanism])
-      const run = runSchedule(loadScenario(options), options.policy, options.mechanism, options, solver)
+      const scenario = loadScenario(options)
+      for (const { message } of scenario.skipped) terminal.stderr.write(`skipped: ${message}\n`)
+      const run = runSchedule(scenario, options.policy, options.mechanism, options, solver)
       const files: string[] = []
       if (options.jobsCsv !== undefined) {
         writeFileAtomically(options.jobsCsv, formatJobsCsv(run.jobs))
@@ -41,7 +44,7 @@ export function addSimulateCommand(parent: Command, terminal: Terminal): void {
       const written = files.map((file) => `written: ${file}\n`).join('')
       terminal.stdout.write(
         options.json === true
-          ? `${JSON.stringify({ summary: run.summary, files }, null, 2)}\n`
+          ? `${JSON.stringify(scheduleDocument(scenario, options, { summary: run.summary, files }), null, 2)}\n`
           : `${formatScheduleTable([run.summary])}\n${written}`,
       )
     })

@@ -6,7 +6,7 @@ export interface ServerKind {
   readonly gpus: number
   readonly cpus: number
   readonly memoryGb: number
-  /** Read bandwidth of the server's storage. Only `compat` mode counts it as a resource. */
+  /** Read bandwidth of the server's storage. Only the published simulator counts it as a resource. */
   readonly storageMBps: number
 }
 

@@ -18,7 +18,11 @@ let groups = 0
  *
  * @throws LimitUnavailableError where there is no cgroup v2, it does not control memory, or it may not be changed
  */
-export function createMemoryGroup(memoryGb: number, parent = cgroupRoot(), clock: Clock = systemClock): MemoryGroup {
+export function createMemoryGroup(
+  memoryGb: number,
+  parent: string = cgroupRoot(),
+  clock: Clock = systemClock,
+): MemoryGroup {
   const remedy =
     'leave out --memory, give --docker-img, or give --cgroup a folder delegated to you with its memory controller on'
   const controls = read(path.join(parent, 'cgroup.subtree_control'))

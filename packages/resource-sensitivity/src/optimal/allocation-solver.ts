@@ -1,4 +1,5 @@
 import { PctodlError } from '@pctodl/platform'
+import { type LinearConstraint, type LinearProgram, loadSolver, type Term, type Variable } from '@pctodl/solver'
 import {
   type AllocationProblem,
   type AllocationSolution,
@@ -7,80 +8,69 @@ import {
   isFastEnough,
 } from './allocation-problem.js'
 
-/** Load HiGHS (WebAssembly, some 50 ms) as the solver of the `optimal` mechanism. */
+/** Load the solver of the `optimal` mechanism. */
 export async function loadAllocationSolver(): Promise<AllocationSolver> {
-  const { default: load } = await import('highs')
-  const highs = await load()
+  const solver = await loadSolver()
   return {
     solve(problem, relaxed = false) {
       assertAllocationProblem(problem)
       if (problem.groups.length === 0) return { objective: 0, counts: [] }
-      // The default gap of 1e-4 would accept a choice that is not the best.
-      const solved = highs.solve(toLpText(problem, relaxed), { mip_rel_gap: 0, mip_abs_gap: 1e-9, output_flag: false })
-      if (solved.Status !== 'Optimal') {
+      const { program, places } = programOf(problem, relaxed)
+      const { status, values } = solver.solve(program)
+      if (values === null) {
         throw new PctodlError(
           'NO_ALLOCATION',
-          `no allocation keeps every job at its fair share (solver: ${solved.Status}); the options of every job must ` +
+          `no allocation keeps every job at its fair share (solver: ${status}); the options of every job must ` +
             'contain one within its fair share',
         )
       }
-      return readSolution(problem, solved.Columns as Readonly<Record<string, { readonly Primal?: number }>>, relaxed)
+      return solutionOf(problem, places, values)
     },
   }
 }
 
-/** The problem as an LP file. One term a line: HiGHS reads only short lines. */
-function toLpText({ cpus, memoryGb, groups, weight }: AllocationProblem, relaxed: boolean): string {
-  const objective: string[] = []
-  const cpu: string[] = []
-  const memory: string[] = []
-  const choices: string[] = []
-  const bounds: string[] = []
-  const names: string[] = []
-  groups.forEach(({ count, gpus, options, leastThroughput }, i) => {
-    const choice: string[] = []
-    const speed: string[] = []
-    options.forEach((option, k) => {
-      if (!relaxed && !isFastEnough(option.throughput, leastThroughput)) return
-      const name = variable(i, k)
-      speed.push(`+ ${option.throughput} ${name}`)
-      objective.push(`+ ${option.throughput * (weight === 'gpu' ? gpus : 1)} ${name}`)
-      cpu.push(`+ ${option.cpus * gpus} ${name}`)
-      memory.push(`+ ${option.memoryGb * gpus} ${name}`)
-      choice.push(`+ ${name}`)
-      bounds.push(`0 <= ${name} <= ${count}`)
-      names.push(name)
+/** `places[i][k]` is the variable of option k of group i: how many of its jobs take it; absent where it is too slow. */
+function programOf({ cpus, memoryGb, groups, weight }: AllocationProblem, relaxed: boolean) {
+  const variables: Variable[] = []
+  const cpu: Term[] = []
+  const memory: Term[] = []
+  const choices: LinearConstraint[] = []
+  const places = groups.map(({ count, gpus, options, leastThroughput }) => {
+    const choice: Term[] = []
+    const speed: Term[] = []
+    const ofGroup = options.map((option) => {
+      if (!relaxed && !isFastEnough(option.throughput, leastThroughput)) return undefined
+      const place = variables.length
+      const objective = option.throughput * (weight === 'gpu' ? gpus : 1)
+      variables.push({ objective, atMost: count, whole: !relaxed })
+      cpu.push([place, option.cpus * gpus])
+      memory.push([place, option.memoryGb * gpus])
+      choice.push([place, 1])
+      speed.push([place, option.throughput])
+      return place
     })
-    choices.push(` one${i}:\n${choice.join('\n')}\n = ${count}`)
-    if (relaxed) choices.push(` fast${i}:\n${speed.join('\n')}\n >= ${leastThroughput * count}`)
+    choices.push({ terms: choice, atLeast: count, atMost: count })
+    if (relaxed) choices.push({ terms: speed, atLeast: leastThroughput * count })
+    return ofGroup
   })
-  return [
-    'Maximize',
-    ` throughput:\n${objective.join('\n')}`,
-    'Subject To',
-    ` cpus:\n${cpu.join('\n')}\n <= ${cpus}`,
-    ` memory:\n${memory.join('\n')}\n <= ${memoryGb}`,
-    ...choices,
-    'Bounds',
-    ...bounds,
-    ...(relaxed ? [] : ['General', ...names]),
-    'End',
-    '',
-  ].join('\n')
+  const program: LinearProgram = {
+    sense: 'maximize',
+    variables,
+    constraints: [{ terms: cpu, atMost: cpus }, { terms: memory, atMost: memoryGb }, ...choices],
+  }
+  return { program, places }
 }
 
-const variable = (group: number, option: number) => `y${group}_${option}`
-
-function readSolution(
+function solutionOf(
   { groups, weight }: AllocationProblem,
-  columns: Readonly<Record<string, { readonly Primal?: number }>>,
-  relaxed: boolean,
+  places: readonly (readonly (number | undefined)[])[],
+  values: Float64Array,
 ): AllocationSolution {
   let objective = 0
   const counts = groups.map(({ gpus, options }, i) =>
     options.map((option, k) => {
-      const value = columns[variable(i, k)]?.Primal ?? 0
-      const count = Math.max(0, relaxed ? value : Math.round(value))
+      const place = places[i]![k]
+      const count = place === undefined ? 0 : Math.max(0, values[place]!)
       objective += count * option.throughput * (weight === 'gpu' ? gpus : 1)
       return count
     }),

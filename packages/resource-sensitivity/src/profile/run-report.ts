@@ -1,10 +1,10 @@
 import { ProfiledRunError } from '../errors.js'
-import { type MeanInterval, meanInterval } from './interval.js'
+import { type SeriesMean, seriesMean } from './batch-means.js'
 
 /** What a profiled run said of itself. */
 export interface RunReport {
   /** Seconds per iteration, the first ones left out. */
-  readonly iterationS: MeanInterval
+  readonly iterationS: SeriesMean
   /** Iterations that the mean is over, where the job told each of them. */
   readonly iterations: number | null
 }
@@ -53,7 +53,7 @@ export function parseReportLines(output: string): RunReport | null {
       `tells ${seconds.length} iterations, of which the first ${WARM_UP_ITERATIONS} do not count; raise --max-iterations`,
     )
   }
-  const iterationS = meanInterval(counted)
+  const iterationS = seriesMean(counted)
   if (!(iterationS.mean > 0 && Number.isFinite(iterationS.mean))) {
     throw new ProfiledRunError(
       'the report',

@@ -1,3 +1,4 @@
+import { makeNonDecreasing } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
 
 /** Throughput at one CPU count, in any unit. */
@@ -69,20 +70,9 @@ function line(a: CurvePoint, b: CurvePoint, cpus: number): number {
   return a.throughput + ((b.throughput - a.throughput) * (cpus - a.cpus)) / (b.cpus - a.cpus)
 }
 
-/** The closest non-falling curve in least squares: neighbours in the wrong order share their mean. */
+/** The closest non-falling curve in least squares. */
 function monotone(points: readonly CurvePoint[]): CurvePoint[] {
-  const pools: { sum: number; count: number }[] = []
-  for (const { throughput } of points) {
-    pools.push({ sum: throughput, count: 1 })
-    while (pools.length > 1) {
-      const last = pools[pools.length - 1]!
-      const before = pools[pools.length - 2]!
-      if (before.sum / before.count <= last.sum / last.count) break
-      pools.pop()
-      before.sum += last.sum
-      before.count += last.count
-    }
-  }
-  const values = pools.flatMap(({ sum, count }) => new Array<number>(count).fill(sum / count))
+  const values = Float64Array.from(points, ({ throughput }) => throughput)
+  makeNonDecreasing(values)
   return points.map(({ cpus }, i) => ({ cpus, throughput: values[i]! }))
 }

@@ -1,4 +1,4 @@
-import { InvalidInputError } from '@pctodl/platform'
+import { quantileOfSorted, sum } from '@pctodl/numerics'
 import type { SimulationResult } from '../simulate/simulation-result.js'
 
 /** The figures by which schedules are compared. Times in seconds, shares in percent. */
@@ -37,23 +37,18 @@ export function summarize(result: SimulationResult): ScheduleSummary {
   const completion = Float64Array.from(jobs, ({ completionS }) => completionS).sort()
   const queueing = Float64Array.from(jobs, ({ job, firstStartS }) => firstStartS - job.arrivalS).sort()
   const pace = jobs.map(({ rho }) => 1 / rho)
-  const sum = (values: Iterable<number>) => {
-    let total = 0
-    for (const value of values) total += value
-    return total
-  }
   const n = jobs.length
   return {
     policy: result.policy,
     mechanism: result.mechanism,
     jobs: n,
     meanCompletionS: sum(completion) / n,
-    medianCompletionS: percentile(completion, 50),
-    p99CompletionS: percentile(completion, 99),
+    medianCompletionS: quantileOfSorted(completion, 0.5),
+    p99CompletionS: quantileOfSorted(completion, 0.99),
     maxCompletionS: completion[n - 1]!,
     makespanS: result.lastFinishS - result.firstArrivalS,
     meanQueueingS: sum(queueing) / n,
-    p99QueueingS: percentile(queueing, 99),
+    p99QueueingS: quantileOfSorted(queueing, 0.99),
     meanWaitedS: sum(jobs.map(({ waitedS }) => waitedS)) / n,
     meanRho: sum(jobs.map(({ rho }) => rho)) / n,
     maxRho: jobs.reduce((most, { rho }) => Math.max(most, rho), 0),
@@ -65,19 +60,4 @@ export function summarize(result: SimulationResult): ScheduleSummary {
     idleWhileWaitingPercent: result.idleWhileWaiting * 100,
     spreadPercent: result.spreadShare * 100,
   }
-}
-
-/**
- * By linear interpolation between order statistics.
- *
- * @param sorted ascending
- * @param percent 0..100
- */
-export function percentile(sorted: ArrayLike<number>, percent: number): number {
-  if (sorted.length === 0) throw new InvalidInputError('sorted', 'nothing', 'at least one value')
-  if (!(percent >= 0 && percent <= 100)) throw new InvalidInputError('percent', percent, 'a number from 0 to 100')
-  const at = ((sorted.length - 1) * percent) / 100
-  const low = Math.floor(at)
-  const high = Math.ceil(at)
-  return sorted[low]! + (sorted[high]! - sorted[low]!) * (at - low)
 }

@@ -17,7 +17,6 @@ export class FairMechanism extends WholeGpuMechanism {
     const { table, pool } = running
     for (const server of running.takeChanged()) {
       for (const job of pool.residents[server]!) {
-        if (table.rate[job]! > 0) continue
         const share = this.#rules.fairShare(running.placementOf(job))
         running.feed(job, share.cpus, share.memoryGb, this.#rules.options(table.profileOf[job]!, share).fairThroughput)
       }

@@ -118,7 +118,11 @@ export class GreedyMechanism implements Mechanism {
   }
 
   #demandOf(profile: JobProfile, gpus: number, kinds: readonly { gpus: number; cpus: number; memoryGb: number }[]) {
-    const { demand } = profile
+    // Nothing is known of less than where the table begins: who asks for less there has that, as the other mechanisms give it.
+    const demand = {
+      cpus: Math.max(profile.demand.cpus, profile.cpusPerGpu[0]!),
+      memoryGb: Math.max(profile.demand.memoryGb, profile.memoryGbPerGpu[0]!),
+    }
     const wholeOn = kinds.filter((kind) => kind.gpus >= gpus)
     if (wholeOn.length === 0) {
       const fair = kinds.map((_, server) => this.#rules.fairShareOf(server))

@@ -1,4 +1,5 @@
 import type { Cluster } from '../cluster/cluster.js'
+import { throughputAt } from '../matrix/job-profile.js'
 import type { Job } from '../trace/job.js'
 import type { Placement } from './server-pool.js'
 import type { CheckedOptions } from './simulation-options.js'
@@ -14,6 +15,8 @@ export class JobTable {
   readonly gpus: Int32Array
   /** Seconds per iteration where the throughput is 1. */
   readonly iterationS: Float64Array
+  /** Seconds per iteration of the job alone on the cluster, with the GPU-proportional share of all its CPU and memory. */
+  readonly fairIterationS: Float64Array
   readonly arrivalS: Float64Array
   readonly state: Uint8Array
   readonly remaining: Float64Array
@@ -35,7 +38,7 @@ export class JobTable {
   /** The only server of a job, -1 where it has none or several. */
   readonly server: Int32Array
   /** Jobs on several servers. */
-  readonly spread = new Map<number, Placement>()
+  readonly spread: Map<number, Placement> = new Map()
   /** Model and number of GPUs, numbered. */
   readonly classOf: Int32Array
   readonly gpusOfClass: number[] = []
@@ -43,13 +46,14 @@ export class JobTable {
   readonly dominantShare: Float64Array
   readonly summedShare: Float64Array
 
-  constructor({ jobs, profiles, cluster }: CheckedOptions) {
+  constructor({ jobs, profiles, cluster, spreadPenalty }: CheckedOptions) {
     this.jobs = [...jobs].sort((a, b) => a.arrivalS - b.arrivalS || a.id - b.id)
     const n = jobs.length
     const floats = () => new Float64Array(n)
     this.profileOf = new Int32Array(n)
     this.gpus = new Int32Array(n)
     this.iterationS = floats()
+    this.fairIterationS = floats()
     this.arrivalS = floats()
     this.state = new Uint8Array(n)
     this.remaining = floats()
@@ -72,12 +76,19 @@ export class JobTable {
     const indexOf = new Map(profiles.map(({ model }, i) => [model, i]))
     const classes = new Map<string, number>()
     const total = totals(cluster)
+    const largest = Math.max(...cluster.servers.map(({ gpus }) => gpus))
+    const fairThroughput = profiles.map((profile) =>
+      throughputAt(profile, total.cpus / total.gpus, total.memoryGb / total.gpus),
+    )
     this.jobs.forEach((job, j) => {
       const p = indexOf.get(job.model)!
       const { iterationS, demand } = profiles[p]!
       this.profileOf[j] = p
       this.gpus[j] = job.gpus
       this.iterationS[j] = iterationS
+      // Too large for any server it would be spread even alone.
+      const penalty = job.gpus > largest ? Math.max(profiles[p]!.spreadPenalty, spreadPenalty) : 1
+      this.fairIterationS[j] = (iterationS * penalty) / fairThroughput[p]!
       this.arrivalS[j] = job.arrivalS
       this.lastRunS[j] = job.arrivalS
       this.remaining[j] = job.iterations

@@ -1,4 +1,4 @@
-import { IndexedHeap } from './indexed-heap.js'
+import { IndexedHeap } from '@pctodl/numerics'
 import { FINISHED, type JobTable, RUNNING, totals, WAITING } from './job-table.js'
 import { type Placement, ServerPool } from './server-pool.js'
 import type { CheckedOptions } from './simulation-options.js'
@@ -38,6 +38,31 @@ export class RunningJobs {
   advance(toS: number): void {
     this.usage.advance(toS)
     this.nowS = toS
+  }
+
+  /** How many times slower a job is on several servers. */
+  spreadPenaltyOf(job: number): number {
+    const { spreadPenalty } = this.#options.profiles[this.table.profileOf[job]!]!
+    return Math.max(spreadPenalty, this.#options.spreadPenalty)
+  }
+
+  /** Whether being on several servers costs any job anything. */
+  get spreadingCosts(): boolean {
+    const { spreadPenalty, profiles } = this.#options
+    return spreadPenalty > 1 || profiles.some((profile) => profile.spreadPenalty > 1)
+  }
+
+  get restartCostS(): number {
+    return this.#options.restartCostS
+  }
+
+  /** Let a running job go on elsewhere, on GPUs that are free: it pays a restart. */
+  move(job: number, placement: Placement): void {
+    this.preempt(job)
+    placement.servers.forEach((server, i) => {
+      this.pool.take(server, placement.gpus[i]!)
+    })
+    this.start(job, placement)
   }
 
   placementOf(job: number): Placement {
@@ -95,8 +120,7 @@ export class RunningJobs {
     table.cpusPerGpu[job] = cpusPerGpu
     table.memoryGbPerGpu[job] = memoryGbPerGpu
     table.throughput[job] = throughput
-    const profile = this.#options.profiles[table.profileOf[job]!]!
-    const penalty = table.server[job]! >= 0 ? 1 : Math.max(profile.spreadPenalty, this.#options.spreadPenalty)
+    const penalty = table.server[job]! >= 0 ? 1 : this.spreadPenaltyOf(job)
     table.rate[job] = throughput / (table.iterationS[job]! * penalty)
     this.finishing.set(job, Math.max(this.nowS, table.countedS[job]!) + table.remaining[job]! / table.rate[job]!)
   }

@@ -117,6 +117,11 @@ export class ServerPool {
     return missing > 0 ? null : { servers, gpus: taken }
   }
 
+  /** Servers with exactly so many free GPUs. */
+  withFree(gpus: number): readonly number[] {
+    return this.#byFree[gpus] ?? []
+  }
+
   /** Take GPUs; who sits there is said by `seat`. */
   take(server: number, gpus: number): void {
     this.#changeFree(server, -gpus)

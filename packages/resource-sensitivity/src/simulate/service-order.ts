@@ -17,7 +17,7 @@ const PROMOTE_AFTER = 8
  * while those others keep coming. So one that has waited `PROMOTE_AFTER` times as long as it has run begins at zero again
  * (Tiresias, NSDI '19): whatever comes, it runs a ninth of its time.
  *
- * Work is in seconds at the base throughput. Among equals the earlier arrival goes first.
+ * Work is in seconds alone with the GPU-proportional share (`fairIterationS`): a model's base throughput may be any. Among equals the earlier arrival goes first.
  */
 export class ServiceOrder {
   readonly #table: JobTable
@@ -53,7 +53,7 @@ export class ServiceOrder {
 
   #keyOf(job: number, nowS: number): number {
     const table = this.#table
-    const workLeftS = table.remaining[job]! * table.iterationS[job]!
+    const workLeftS = table.remaining[job]! * table.fairIterationS[job]!
     switch (this.#policy) {
       case 'fifo':
         return job
@@ -62,7 +62,7 @@ export class ServiceOrder {
       case 'las':
         return this.#serviceGpuS(job, nowS)
       case 'ftf':
-        return -(nowS - table.arrivalS[job]! + workLeftS) / (table.jobs[job]!.iterations * table.iterationS[job]!)
+        return -(nowS - table.arrivalS[job]! + workLeftS) / (table.jobs[job]!.iterations * table.fairIterationS[job]!)
       case 'drf':
         return (this.#serviceGpuS(job, nowS) / table.gpus[job]!) * table.dominantShare[job]!
       case 'tetris':

@@ -1,4 +1,5 @@
 import { InvalidInputError } from '@pctodl/platform'
+import { type CanonicalCluster, inCanonicalOrder } from '../cluster/canonical-cluster.js'
 import type { Job } from '../trace/job.js'
 import { FairMechanism } from './fair-mechanism.js'
 import { GreedyMechanism } from './greedy-mechanism.js'
@@ -9,7 +10,15 @@ import { Placer } from './placer.js'
 import { RunningJobs } from './running-jobs.js'
 import { ServiceOrder } from './service-order.js'
 import { ShareRules } from './share-rules.js'
-import { type CheckedOptions, checkOptions, type Plan, type SimulationOptions } from './simulation-options.js'
+import {
+  type CheckedOptions,
+  checkOptions,
+  type JobState,
+  type Plan,
+  type PlanOptions,
+  type RunningJobState,
+  type SimulationOptions,
+} from './simulation-options.js'
 import type { JobResult, SimulationResult } from './simulation-result.js'
 import { TuneMechanism } from './tune-mechanism.js'
 import { WaitingQueue } from './waiting-queue.js'
@@ -27,18 +36,28 @@ export function simulate(options: SimulationOptions): SimulationResult {
 }
 
 /**
- * Who should run where now, with what: one decision for jobs that are all there. The mechanism places them on an empty
- * cluster; jobs that must wait are listed as waiting.
+ * Who should run where now, with what: one decision for jobs that are all there. Who runs keeps its place unless the policy wants its GPUs
+ * for others; a job of `running` that is not in the plan's is to be stopped. Jobs that must wait are listed as waiting.
  *
- * @throws as `simulate`
+ * Without `nowS` all jobs have just arrived. `iterations` of a job are what is left of it where `doneIterations` of its state does not say.
+ *
+ * @throws as `simulate`; InvalidInputError for a running job that is not among the jobs, arrives later, or sits on GPUs that are not there
  */
-export function planNow(options: Omit<SimulationOptions, 'onPlan'>): Plan {
-  const present = options.jobs.map((job): Job => ({ ...job, arrivalS: 0 }))
-  return new Simulation(checkOptions({ ...options, jobs: present })).planOnce()
+export function planNow(options: PlanOptions): Plan {
+  const { nowS, running = [], waiting = [] } = options
+  if (nowS !== undefined && !(nowS >= 0 && Number.isFinite(nowS))) {
+    throw new InvalidInputError('nowS', nowS, 'seconds of at least 0')
+  }
+  const present =
+    nowS === undefined
+      ? options.jobs.map((job): Job => ({ ...job, arrivalS: 0 }))
+      : options.jobs.filter(({ arrivalS }) => !(arrivalS > nowS))
+  return new Simulation(checkOptions({ ...options, jobs: present })).planOnce(nowS ?? 0, running, waiting)
 }
 
 class Simulation {
   readonly #options: CheckedOptions
+  readonly #servers: Pick<CanonicalCluster, 'inside' | 'outside'>
   readonly #table: JobTable
   readonly #running: RunningJobs
   readonly #mechanism: Mechanism
@@ -51,9 +70,13 @@ class Simulation {
   #rounds = 0
   #events = 0
 
-  constructor(options: CheckedOptions) {
-    if (options.jobs.length === 0) throw new InvalidInputError('jobs', 'none', 'at least one job')
+  constructor(given: CheckedOptions) {
+    if (given.jobs.length === 0) throw new InvalidInputError('jobs', 'none', 'at least one job')
+    // The order of the kinds in a file means nothing, so it must change nothing.
+    const { cluster, inside, outside } = inCanonicalOrder(given.cluster)
+    const options = { ...given, cluster }
     this.#options = options
+    this.#servers = { inside, outside }
     this.#table = new JobTable(options)
     this.#running = new RunningJobs(options, this.#table, this.#table.arrivalS[0]!)
     this.#mechanism = createMechanism(options, this.#running)
@@ -82,11 +105,49 @@ class Simulation {
     return this.#result()
   }
 
-  planOnce(): Plan {
-    this.#admit(0)
-    this.#round(0)
+  planOnce(nowS: number, running: readonly RunningJobState[], waiting: readonly JobState[]): Plan {
+    this.#running.nowS = nowS
+    const table = this.#table
+    this.#admit(nowS)
+    for (let job = 0; job < table.length; job++) {
+      table.heldSinceS[job] = nowS
+      table.lastRunS[job] = table.arrivalS[job]!
+    }
+    const indexOf = new Map(table.jobs.map(({ id }, j) => [id, j]))
+    for (const state of [...running, ...waiting]) {
+      const job = indexOf.get(state.jobId)
+      if (job === undefined)
+        throw new InvalidInputError('running', `job ${state.jobId}`, 'one of the jobs, present now')
+      assertState(state, table.jobs[job]!)
+      table.remaining[job]! -= state.doneIterations ?? 0
+      table.attainedGpuS[job] = state.attainedGpuS ?? 0
+      table.lastRunS[job] = state.lastRunS ?? table.arrivalS[job]!
+    }
+    for (const state of running) this.#seat(indexOf.get(state.jobId)!, state)
+    this.#round(nowS)
     this.#mechanism.settle()
     return this.#plan()
+  }
+
+  /** Where a job sits when a plan begins, with what it was given. */
+  #seat(job: number, { jobId, placement, cpusPerGpu, memoryGbPerGpu, throughput }: RunningJobState): void {
+    const { pool } = this.#running
+    const seats = placement.map(({ server, gpus }) => ({ server: this.#servers.inside[server], gpus }))
+    const isWhole = seats.reduce((sum, { gpus }) => sum + gpus, 0) === this.#table.gpus[job]
+    const isThere = seats.every(({ server, gpus }, i) => {
+      if (server === undefined || !(Number.isInteger(gpus) && gpus >= 1) || pool.freeGpus[server]! < gpus) return false
+      return seats.findIndex((other) => other.server === server) === i
+    })
+    if (!isWhole || !isThere || this.#table.state[job] === RUNNING) {
+      throw new InvalidInputError(
+        `running: job ${jobId}`,
+        placement.map(({ server, gpus }) => `${gpus} on server ${server}`).join(', ') || 'no placement',
+        `one place of ${this.#table.gpus[job]} GPUs that the servers have and no other job holds`,
+      )
+    }
+    for (const { server, gpus } of seats) pool.take(server!, gpus)
+    this.#running.start(job, { servers: seats.map(({ server }) => server!), gpus: seats.map(({ gpus }) => gpus) })
+    this.#running.feed(job, cpusPerGpu, memoryGbPerGpu, throughput)
   }
 
   #admit(nowS: number): void {
@@ -137,7 +198,9 @@ class Simulation {
         const { servers, gpus } = this.#running.placementOf(job)
         return {
           jobId: table.jobs[job]!.id,
-          placement: servers.map((server, i) => ({ server, gpus: gpus[i]! })),
+          placement: servers
+            .map((server, i) => ({ server: this.#servers.outside[server]!, gpus: gpus[i]! }))
+            .sort((a, b) => b.gpus - a.gpus || a.server - b.server),
           cpusPerGpu: table.cpusPerGpu[job]!,
           memoryGbPerGpu: table.memoryGbPerGpu[job]!,
           throughput: table.throughput[job]!,
@@ -162,7 +225,7 @@ class Simulation {
         waitedS: table.waitedS[j]!,
         attainedGpuS: table.attainedGpuS[j]!,
         restarts: table.restarts[j]!,
-        rho: completionS / (job.iterations * table.iterationS[j]!),
+        rho: completionS / (job.iterations * table.fairIterationS[j]!),
       }
     })
     const firstArrivalS = table.arrivalS[0]!
@@ -172,6 +235,7 @@ class Simulation {
       policy: this.#options.policy,
       mechanism: this.#options.mechanism,
       jobs,
+      skipped: this.#options.skipped,
       firstArrivalS,
       lastFinishS: nowS,
       rounds: this.#rounds,
@@ -181,6 +245,15 @@ class Simulation {
       spreadShare: usage.spreadGpuS / heldGpuS,
       timeline: usage.timeline(),
     }
+  }
+}
+
+function assertState({ jobId, doneIterations = 0, attainedGpuS = 0 }: JobState, { iterations }: Job): void {
+  if (!(doneIterations >= 0 && doneIterations < iterations)) {
+    throw new InvalidInputError(`job ${jobId}: doneIterations`, doneIterations, `a number from 0, below ${iterations}`)
+  }
+  if (!(attainedGpuS >= 0 && Number.isFinite(attainedGpuS))) {
+    throw new InvalidInputError(`job ${jobId}: attainedGpuS`, attainedGpuS, 'GPU-seconds of at least 0')
   }
 }
 

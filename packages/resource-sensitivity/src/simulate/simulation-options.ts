@@ -27,6 +27,8 @@ export interface SimulationOptions extends SchedulingOptions {
   readonly spreadPenalty?: number
   /** A job that has not run for so long goes first, whatever the policy (FIFO needs no such rule). Default 3 600 000 s. */
   readonly starvationAfterS?: number
+  /** Leave out jobs that no schedule could run and tell them in the result, instead of ending with the first. Default false. */
+  readonly skipImpossible?: boolean
   /** Told of every change of who runs where with what. */
   readonly onPlan?: (plan: Plan) => void
 }
@@ -48,10 +50,36 @@ export interface PlannedJob {
   readonly throughput: number
 }
 
+/** What has become of a job so far. */
+export interface JobState {
+  readonly jobId: number
+  /** Of the job's iterations. Default 0. */
+  readonly doneIterations?: number
+  /** GPU-seconds that it has had. Default 0. */
+  readonly attainedGpuS?: number
+  /** When it last ran; where it waits. Default: its arrival. */
+  readonly lastRunS?: number
+}
+
+/** A job that runs: as a plan says it, and what has become of it. */
+export interface RunningJobState extends PlannedJob, JobState {}
+
+/** One decision of a scheduler, see `planNow`. */
+export interface PlanOptions extends Omit<SimulationOptions, 'onPlan' | 'roundS' | 'restartCostS'> {
+  /** The moment of the decision, on the clock of the jobs' arrivals; jobs that arrive later take no part. */
+  readonly nowS?: number
+  /** Who runs, where, with what: the `running` of the plan before serves. Default: nobody. */
+  readonly running?: readonly RunningJobState[]
+  /** Of jobs that wait and have run before. */
+  readonly waiting?: readonly JobState[]
+}
+
 /** What checked options are, with every default in its place. */
 export interface CheckedOptions {
   readonly cluster: Cluster
+  /** Without those that are skipped. */
   readonly jobs: readonly Job[]
+  readonly skipped: readonly ImpossibleJobError[]
   readonly profiles: readonly JobProfile[]
   readonly policy: PolicyName
   readonly mechanism: MechanismName
@@ -80,7 +108,6 @@ export function checkOptions(options: SimulationOptions): CheckedOptions {
     const twice = profiles.find(({ model }, i) => profiles.findIndex((other) => other.model === model) < i)!
     throw new InvalidInputError('profiles', twice.model, 'one profile for each model')
   }
-  const gpus = countGpus(cluster)
   const ids = new Set<number>()
   for (const job of jobs) {
     if (ids.has(job.id)) throw new InvalidInputError('jobs', job.id, 'ids of their own')
@@ -95,17 +122,16 @@ export function checkOptions(options: SimulationOptions): CheckedOptions {
     if (!(Number.isInteger(job.gpus) && job.gpus >= 1)) {
       throw new InvalidInputError(`job ${job.id}: gpus`, job.gpus, 'an integer of at least 1')
     }
-    if (job.gpus > gpus) {
-      throw new ImpossibleJobError(
-        job.id,
-        `it needs ${job.gpus} GPUs and the cluster has ${gpus}`,
-        'remove it from the trace or enlarge the cluster',
-      )
-    }
+  }
+  const { possible, skipped } = possibleJobs(jobs, cluster)
+  if (skipped.length > 0 && options.skipImpossible !== true) throw skipped[0]!
+  if (possible.length === 0 && jobs.length > 0) {
+    throw new InvalidInputError('jobs', `${jobs.length} that can never run`, 'at least one that the cluster can run')
   }
   return {
     cluster,
-    jobs,
+    jobs: possible,
+    skipped,
     profiles,
     policy,
     mechanism,
@@ -117,6 +143,25 @@ export function checkOptions(options: SimulationOptions): CheckedOptions {
     starvationAfterS: atLeast('starvationAfterS', options.starvationAfterS ?? 1000 * 3600, 0, true),
     onPlan: options.onPlan ?? null,
   }
+}
+
+/** Jobs that the cluster could run, and an error for each that it never can. */
+export function possibleJobs(
+  jobs: readonly Job[],
+  cluster: Cluster,
+): { readonly possible: readonly Job[]; readonly skipped: readonly ImpossibleJobError[] } {
+  const gpus = countGpus(cluster)
+  const skipped = jobs
+    .filter((job) => job.gpus > gpus)
+    .map(
+      (job) =>
+        new ImpossibleJobError(
+          job.id,
+          `it needs ${job.gpus} GPUs and the cluster has ${gpus}`,
+          'remove it from the trace, enlarge the cluster or skip such jobs (skipImpossible, --skip-impossible)',
+        ),
+    )
+  return { possible: skipped.length === 0 ? jobs : jobs.filter((job) => job.gpus <= gpus), skipped }
 }
 
 function atLeast(field: string, value: number, least: number, above = false): number {

@@ -1,3 +1,4 @@
+import type { ImpossibleJobError } from '../errors.js'
 import type { Job } from '../trace/job.js'
 import type { MechanismName, PolicyName } from './policy.js'
 import type { UsageBin } from './usage-record.js'
@@ -13,15 +14,17 @@ export interface JobResult {
   readonly attainedGpuS: number
   /** How often it went on after being preempted or moved. */
   readonly restarts: number
-  /** Completion time over the time that its work takes at the base throughput, alone: Themis' rho. */
+  /** Completion time over the time that its work takes alone on the cluster with its fair share: Themis' rho. */
   readonly rho: number
 }
 
 export interface SimulationResult {
   readonly policy: PolicyName
   readonly mechanism: MechanismName
-  /** Every job of the trace, in its order. */
+  /** Every job of the trace that could run, in its order. */
   readonly jobs: readonly JobResult[]
+  /** Jobs that no schedule could run; empty unless `skipImpossible` asked for that. */
+  readonly skipped: readonly ImpossibleJobError[]
   readonly firstArrivalS: number
   readonly lastFinishS: number
   /** Moments at which the policy decided anew who runs. */

@@ -40,6 +40,7 @@ export abstract class WholeGpuMechanism implements Mechanism {
       if (table.state[job] === RUNNING && this.#chosenAt[job] !== this.#plans) this.running.preempt(job)
     }
     this.#placer.place(starting)
+    this.#placer.gather()
   }
 
   fill(queue: WaitingQueue): void {
@@ -54,5 +55,7 @@ export abstract class WholeGpuMechanism implements Mechanism {
       starting.push(job)
     }
     if (starting.length > 0) this.#placer.place(starting)
+    // While jobs wait, rounds do it.
+    if (queue.length === 0) this.#placer.gather()
   }
 }

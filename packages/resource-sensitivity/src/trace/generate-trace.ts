@@ -1,4 +1,5 @@
-import { InvalidInputError, SeededRandom } from '@pctodl/platform'
+import { SeededRandom } from '@pctodl/numerics'
+import { InvalidInputError } from '@pctodl/platform'
 import { type JobProfile, type ModelClass, modelClasses } from '../matrix/job-profile.js'
 import type { Job } from './job.js'
 

@@ -11,7 +11,7 @@ export type Vector = readonly [gpu: number, cpu: number, memory: number, storage
 const NET_PER_SERVER = 40
 
 /** A job as upstream's simulator keeps it. */
-export interface ReferenceJob {
+export interface PublishedJob {
   readonly job: Job
   readonly demand: Vector
   readonly iterationS: number
@@ -42,7 +42,7 @@ export function onlyServerKind(cluster: Cluster): ServerKind {
   if (others.length > 0) {
     throw new PctodlError(
       'HETEROGENEOUS_CLUSTER',
-      `compat mode knows one kind of server, the cluster has ${cluster.servers.length}; use the default mode`,
+      `the published simulator knows one kind of server, the cluster has ${cluster.servers.length}; leave --published out`,
     )
   }
   return first!
@@ -55,7 +55,7 @@ const STORAGE_DEMAND_MBPS = 62.5
  * @throws UnknownNameError for a model without a profile (upstream takes alexnet for it)
  * @throws ImpossibleJobError for more GPUs than the cluster has
  */
-export function referenceJobs(jobs: readonly Job[], profiles: readonly JobProfile[], cluster: Cluster): ReferenceJob[] {
+export function publishedJobs(jobs: readonly Job[], profiles: readonly JobProfile[], cluster: Cluster): PublishedJob[] {
   const kind = onlyServerKind(cluster)
   const byName = new Map(profiles.map((profile) => [profile.model, profile]))
   return jobs.map((job) => {

@@ -3,12 +3,12 @@ import {
   type Cluster,
   type MechanismName,
   type PolicyName,
+  type PublishedRound,
   parseReplayCsv,
   parseSynergyTables,
-  type ReferenceRound,
-  simulateReference,
+  simulatePublished,
 } from '../src/index.js'
-import { absent, shared, sharedJson, unlessAbsent } from './shared-files.js'
+import { published, publishedJson } from './published-files.js'
 
 const servers = (count: number): Cluster => ({
   servers: [{ count, gpus: 8, cpus: 24, memoryGb: 500, storageMBps: 500 }],
@@ -24,9 +24,9 @@ interface Expected {
   readonly mean_alloc_fraction: { readonly gpu: number; readonly cpu: number; readonly mem: number }
 }
 
-describe.skipIf(absent)(`compat mode against the published simulator${unlessAbsent}`, () => {
-  const profiles = absent ? [] : parseSynergyTables(shared('model_profiles.json'), 3)
-  const expected: Expected[] = absent ? [] : sharedJson('golden/summary.json')
+describe('the published algorithms against the published simulator', () => {
+  const profiles = parseSynergyTables(published('model_profiles.json'), 3)
+  const expected: Expected[] = publishedJson('golden/summary.json')
 
   it('has all thirty runs to compare with', () => {
     expect(expected.length).toBe(30)
@@ -34,15 +34,15 @@ describe.skipIf(absent)(`compat mode against the published simulator${unlessAbse
 
   it.each(expected)('$case $policy $mechanism: every job, the rounds and what was allocated', (entry) => {
     const name = `${entry.case}.${entry.policy.toLowerCase()}.${entry.mechanism}.csv`
-    const result = simulateReference({
+    const result = simulatePublished({
       cluster: servers(4),
-      jobs: parseReplayCsv(shared(`traces/${entry.case}.csv`)),
+      jobs: parseReplayCsv(published(`traces/${entry.case}.csv`)),
       profiles,
       policy: entry.policy.toLowerCase() as PolicyName,
       mechanism: entry.mechanism as Exclude<MechanismName, 'optimal'>,
       static: entry.static,
     })
-    const golden = shared(`golden/${name}`)
+    const golden = published(`golden/${name}`)
       .trim()
       .split('\n')
       .slice(1)
@@ -61,14 +61,14 @@ describe.skipIf(absent)(`compat mode against the published simulator${unlessAbse
   })
 
   it('orders, places, speeds up and advances tiny10 alike, round by round', () => {
-    const rounds = sharedJson('golden/tiny10.rounds.json').results
+    const rounds = publishedJson('golden/tiny10.rounds.json').results
     expect(Object.keys(rounds).length).toBe(6)
     for (const [name, golden] of Object.entries<{ first_rounds: unknown[] }>(rounds)) {
       const [policy, mechanism] = name.toLowerCase().split('+') as [PolicyName, Exclude<MechanismName, 'optimal'>]
       const seen: unknown[] = []
-      simulateReference({
+      simulatePublished({
         cluster: servers(2),
-        jobs: parseReplayCsv(shared('traces/tiny10.csv')),
+        jobs: parseReplayCsv(published('traces/tiny10.csv')),
         profiles,
         policy,
         mechanism,
@@ -79,7 +79,7 @@ describe.skipIf(absent)(`compat mode against the published simulator${unlessAbse
   })
 })
 
-function snapshot({ timeS, order, running }: ReferenceRound) {
+function snapshot({ timeS, order, running }: PublishedRound) {
   return {
     time: timeS,
     order: order.map(({ job }) => job.id),
@@ -98,7 +98,7 @@ function snapshot({ timeS, order, running }: ReferenceRound) {
   }
 }
 
-describe('compat mode', () => {
+describe('the published algorithms', () => {
   const profile = {
     model: 'm',
     modelClass: null,
@@ -121,18 +121,18 @@ describe('compat mode', () => {
 
   it('drops what arrives after an idle round, and runs it when told to', () => {
     const jobs = [job(0, 8, 100), job(1, 100, 100), job(2, 50_000, 100)]
-    expect(simulateReference({ ...base, jobs }).finished.map(({ job: { id } }) => id)).toEqual([0, 1])
-    const all = simulateReference({ ...base, jobs, corrections: { runAllJobs: true } })
+    expect(simulatePublished({ ...base, jobs }).finished.map(({ job: { id } }) => id)).toEqual([0, 1])
+    const all = simulatePublished({ ...base, jobs, corrections: { runAllJobs: true } })
     expect(all.finished.map(({ finishS }) => finishS)).toEqual([600, 600, 50_400 + 0])
   })
 
   it('refuses what the published simulator takes silently or cannot run', () => {
-    expect(() => simulateReference({ ...base, jobs: [{ ...job(0, 0, 1), model: 'x' }] })).toThrow(/unknown model 'x'/)
-    expect(() => simulateReference({ ...base, jobs: [job(0, 0, 1, 9)] })).toThrow(
+    expect(() => simulatePublished({ ...base, jobs: [{ ...job(0, 0, 1), model: 'x' }] })).toThrow(/unknown model 'x'/)
+    expect(() => simulatePublished({ ...base, jobs: [job(0, 0, 1, 9)] })).toThrow(
       /job 0 can never run: it needs 9 GPUs/,
     )
-    expect(() => simulateReference({ ...base, jobs: [job(0, 0, 1)], roundS: 0 })).toThrow(/roundS/)
+    expect(() => simulatePublished({ ...base, jobs: [job(0, 0, 1)], roundS: 0 })).toThrow(/roundS/)
     const two = { servers: [...servers(1).servers, ...servers(1).servers] }
-    expect(() => simulateReference({ ...base, cluster: two, jobs: [job(0, 0, 1)] })).toThrow(/one kind of server/)
+    expect(() => simulatePublished({ ...base, cluster: two, jobs: [job(0, 0, 1)] })).toThrow(/one kind of server/)
   })
 })

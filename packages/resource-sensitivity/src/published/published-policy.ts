@@ -1,5 +1,5 @@
 import type { PolicyName } from '../simulate/policy.js'
-import type { ReferenceJob } from './reference-job.js'
+import type { PublishedJob } from './published-job.js'
 
 export interface KeyContext {
   readonly policy: PolicyName
@@ -15,15 +15,15 @@ export interface KeyContext {
 const STARVED_AFTER_S = 1000 * 3600
 
 /** Sort in place, stable, by upstream's keys (ascending), then by arrival. */
-export function sortByReferencePolicy(jobs: ReferenceJob[], context: KeyContext): void {
-  const keys = new Map<ReferenceJob, number>()
+export function sortByPublishedPolicy(jobs: PublishedJob[], context: KeyContext): void {
+  const keys = new Map<PublishedJob, number>()
   for (const job of jobs) keys.set(job, keyOf(job, context))
   const { policy, nowS } = context
-  const starved = (job: ReferenceJob) => (policy !== 'fifo' && nowS - job.lastRunS > STARVED_AFTER_S ? 0 : 1)
+  const starved = (job: PublishedJob) => (policy !== 'fifo' && nowS - job.lastRunS > STARVED_AFTER_S ? 0 : 1)
   jobs.sort((a, b) => starved(a) - starved(b) || keys.get(a)! - keys.get(b)! || a.job.arrivalS - b.job.arrivalS)
 }
 
-function keyOf(job: ReferenceJob, { policy, nowS, fair, totals, ftfAscending }: KeyContext): number {
+function keyOf(job: PublishedJob, { policy, nowS, fair, totals, ftfAscending }: KeyContext): number {
   const remainingS = () => {
     const seconds = job.iterationS * (job.job.iterations - job.executed)
     // The speedup left by the previous round: TUNE may have set it to 1.

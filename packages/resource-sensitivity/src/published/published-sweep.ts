@@ -1,5 +1,5 @@
 /** One run of upstream's CPU sweep. */
-export interface ReferenceSweepPoint {
+export interface PublishedSweepPoint {
   /** Not always whole: upstream halves without rounding. */
   readonly cpus: number
   readonly iterationS: number
@@ -12,12 +12,12 @@ export interface ReferenceSweepPoint {
  * @param run seconds per iteration with so many cores
  * @returns the calls in their order, the warm-up first
  */
-export async function referenceSweep(
+export async function publishedSweep(
   run: (cpus: number) => Promise<number>,
   { maxCpus, gpus, batchPerGpu, samples }: { maxCpus: number; gpus: number; batchPerGpu: number; samples: number },
-): Promise<ReferenceSweepPoint[]> {
+): Promise<PublishedSweepPoint[]> {
   const iterationsPerEpoch = Math.floor(samples / gpus / batchPerGpu)
-  const calls: ReferenceSweepPoint[] = []
+  const calls: PublishedSweepPoint[] = []
   let cpus = maxCpus
   let before = 0
   while (cpus >= 1) {

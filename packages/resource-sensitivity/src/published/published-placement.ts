@@ -1,13 +1,13 @@
 import type { ServerKind } from '../cluster/cluster.js'
-import { fairVector, type ReferenceJob, type Vector } from './reference-job.js'
+import { fairVector, type PublishedJob, type Vector } from './published-job.js'
 
 /** The servers of upstream's simulator: what is free on each, and who sits there this round. */
-export class ReferencePlacement {
+export class PublishedPlacement {
   readonly fair: Vector
   readonly #kind: ServerKind
   readonly #count: number
   readonly #free: Float64Array
-  readonly #residents: ReferenceJob[][]
+  readonly #residents: PublishedJob[][]
   freeGpus: number
 
   constructor(kind: ServerKind) {
@@ -45,7 +45,7 @@ export class ReferencePlacement {
    * First fit over GPUs in the order of their numbers: a GPU is taken where its server still has one GPU's part of every
    * component. A job may spread over servers. Takes all or nothing.
    */
-  place(job: ReferenceJob, vector: Vector): boolean {
+  place(job: PublishedJob, vector: Vector): boolean {
     const gpus = job.job.gpus
     const [, cpu, memory, storage, net] = vector.map((component) => component / gpus) as unknown as Vector
     const free = this.#free
@@ -78,13 +78,13 @@ export class ReferencePlacement {
   }
 
   /** Take `vector` on the servers that the job already has, split by GPUs. */
-  hold(job: ReferenceJob, vector: Vector): void {
+  hold(job: PublishedJob, vector: Vector): void {
     job.held = vector
     this.#change(job, -1)
     for (const s of job.servers) this.#residents[s]!.push(job)
   }
 
-  release(job: ReferenceJob): void {
+  release(job: PublishedJob): void {
     this.#change(job, 1)
     for (const s of job.servers) {
       const residents = this.#residents[s]!
@@ -92,7 +92,7 @@ export class ReferencePlacement {
     }
   }
 
-  residents(server: number): readonly ReferenceJob[] {
+  residents(server: number): readonly PublishedJob[] {
     return this.#residents[server]!
   }
 
@@ -118,7 +118,7 @@ export class ReferencePlacement {
     return targets
   }
 
-  #change(job: ReferenceJob, sign: 1 | -1): void {
+  #change(job: PublishedJob, sign: 1 | -1): void {
     const gpus = job.job.gpus
     for (let i = 0; i < job.servers.length; i++) {
       const at = job.servers[i]! * 5

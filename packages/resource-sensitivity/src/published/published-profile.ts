@@ -6,7 +6,7 @@ const numbers = z.record(z.string(), z.number())
 const reference = z.tuple([numbers, z.record(z.string(), numbers), z.record(z.string(), numbers)])
 
 /** One cell of upstream's `profile.json`. */
-export interface ReferenceProfilePoint {
+export interface PublishedProfilePoint {
   readonly cpus: number
   /** Cached part of the data set. */
   readonly memoryPercent: number
@@ -20,7 +20,7 @@ export interface ReferenceProfilePoint {
  *
  * @throws InputFileError naming file and field
  */
-export function parseReferenceProfile(text: string, file = 'profile.json'): ReferenceProfilePoint[] {
+export function parsePublishedProfile(text: string, file = 'profile.json'): PublishedProfilePoint[] {
   const [, epochs, storage] = parseJsonAs(reference, text, file)
   const points = Object.entries(epochs).flatMap(([cpus, row]) =>
     Object.entries(row).map(([percent, epochS]) => {

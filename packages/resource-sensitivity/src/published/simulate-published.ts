@@ -3,12 +3,12 @@ import { assertCluster, type Cluster } from '../cluster/cluster.js'
 import type { JobProfile } from '../matrix/job-profile.js'
 import type { MechanismName, PolicyName } from '../simulate/policy.js'
 import type { Job } from '../trace/job.js'
-import { onlyServerKind, type ReferenceJob, referenceJobs } from './reference-job.js'
-import { ReferencePlacement } from './reference-placement.js'
-import { sortByReferencePolicy } from './reference-policy.js'
-import { tuneReferenceJob } from './reference-tune.js'
+import { onlyServerKind, type PublishedJob, publishedJobs } from './published-job.js'
+import { PublishedPlacement } from './published-placement.js'
+import { sortByPublishedPolicy } from './published-policy.js'
+import { tunePublishedJob } from './published-tune.js'
 
-export interface ReferenceOptions {
+export interface PublishedOptions {
   readonly cluster: Cluster
   readonly jobs: readonly Job[]
   readonly profiles: readonly JobProfile[]
@@ -22,26 +22,26 @@ export interface ReferenceOptions {
   /** Which of upstream's defects to leave out, to see what each is worth. Default: none. */
   readonly corrections?: { readonly ftfLargestFirst?: boolean; readonly runAllJobs?: boolean }
   /** Told of every round after its placements. */
-  readonly onRound?: (round: ReferenceRound) => void
+  readonly onRound?: (round: PublishedRound) => void
 }
 
-export interface ReferenceRound {
+export interface PublishedRound {
   readonly timeS: number
   /** Runnable jobs in the order of the policy. */
-  readonly order: readonly ReferenceJob[]
-  readonly running: readonly ReferenceJob[]
+  readonly order: readonly PublishedJob[]
+  readonly running: readonly PublishedJob[]
 }
 
-export interface ReferenceJobResult {
+export interface PublishedJobResult {
   readonly job: Job
   readonly finishS: number
   readonly completionS: number
   readonly attainedS: number
 }
 
-export interface ReferenceResult {
+export interface PublishedResult {
   /** In the order of the trace; jobs that upstream drops are absent. */
-  readonly finished: readonly ReferenceJobResult[]
+  readonly finished: readonly PublishedJobResult[]
   /** Schedule events, the last, empty one included. */
   readonly rounds: number
   /** Mean over rounds with a running job, 0..1. */
@@ -55,20 +55,20 @@ export interface ReferenceResult {
  * @throws UnknownNameError, ImpossibleJobError, InvalidInputError
  * @throws PctodlError `HETEROGENEOUS_CLUSTER`, `REFERENCE_ABORTED`
  */
-export function simulateReference(options: ReferenceOptions): ReferenceResult {
+export function simulatePublished(options: PublishedOptions): PublishedResult {
   assertCluster(options.cluster)
   const { policy, mechanism, roundS = 300, corrections = {}, onRound } = options
   if (!(roundS > 0 && Number.isFinite(roundS))) throw new InvalidInputError('roundS', roundS, 'positive seconds')
   const kind = onlyServerKind(options.cluster)
-  const all = referenceJobs(options.jobs, options.profiles, options.cluster)
+  const all = publishedJobs(options.jobs, options.profiles, options.cluster)
   const arrivals = [...all].sort((a, b) => a.job.arrivalS - b.job.arrivalS)
-  const placement = new ReferencePlacement(kind)
+  const placement = new PublishedPlacement(kind)
   const fair = mechanism === 'fair'
   const totals = [kind.count * kind.gpus, kind.count * kind.cpus, kind.count * kind.memoryGb] as const
-  const finishS = new Map<ReferenceJob, number>()
+  const finishS = new Map<PublishedJob, number>()
   const allocated = { gpu: 0, cpu: 0, memory: 0, rounds: 0 }
 
-  const advance = (job: ReferenceJob, speedup: number) => {
+  const advance = (job: PublishedJob, speedup: number) => {
     let iterationS = job.iterationS
     if (job.servers.length > 1) iterationS = iterationS / job.spreadPenalty
     if (!fair) iterationS = iterationS / speedup
@@ -76,13 +76,13 @@ export function simulateReference(options: ReferenceOptions): ReferenceResult {
     job.executed = Math.min(job.executed + Math.floor(roundS / iterationS), job.job.iterations)
     job.attainedS += roundS
   }
-  const undo = (job: ReferenceJob) => {
+  const undo = (job: PublishedJob) => {
     job.executed = job.executedBefore
     job.attainedS -= roundS
   }
 
-  let runnable: ReferenceJob[] = []
-  let running: ReferenceJob[] = []
+  let runnable: PublishedJob[] = []
+  let running: PublishedJob[] = []
   let next = 0
   let rounds = 0
   let nowS = options.static === true ? 1 : Math.ceil(arrivals[0]!.job.arrivalS / roundS) * roundS
@@ -98,12 +98,12 @@ export function simulateReference(options: ReferenceOptions): ReferenceResult {
       if (next === arrivals.length || corrections.runAllJobs !== true) break
       continue
     }
-    sortByReferencePolicy(runnable, { policy, nowS, fair, totals, ftfAscending: corrections.ftfLargestFirst !== true })
+    sortByPublishedPolicy(runnable, { policy, nowS, fair, totals, ftfAscending: corrections.ftfLargestFirst !== true })
     for (const job of runnable) job.speedup = job.originalSpeedup
     for (const job of candidates(runnable, policy, mechanism, placement.freeGpus)) {
       if (job.job.gpus > placement.freeGpus) continue
       if (mechanism === 'tune') {
-        tuneReferenceJob(job, placement, { advance, undo })
+        tunePublishedJob(job, placement, { advance, undo })
       } else {
         const vector = fair
           ? (placement.fair.map((share) => share * job.job.gpus) as unknown as typeof job.demand)
@@ -143,11 +143,11 @@ export function simulateReference(options: ReferenceOptions): ReferenceResult {
 
 /** LAS alone picks its jobs before it places them, and with TUNE places the largest first. */
 function candidates(
-  order: readonly ReferenceJob[],
+  order: readonly PublishedJob[],
   policy: PolicyName,
   mechanism: MechanismName,
   freeGpus: number,
-): readonly ReferenceJob[] {
+): readonly PublishedJob[] {
   if (policy !== 'las') return order
   let free = freeGpus
   const picked = order.filter(({ job }) => {

@@ -1,10 +1,10 @@
 import { PctodlError } from '@pctodl/platform'
-import type { ReferenceJob, Vector } from './reference-job.js'
-import type { ReferencePlacement } from './reference-placement.js'
+import type { PublishedJob, Vector } from './published-job.js'
+import type { PublishedPlacement } from './published-placement.js'
 
 export interface Progress {
-  advance(job: ReferenceJob, speedup: number): void
-  undo(job: ReferenceJob): void
+  advance(job: PublishedJob, speedup: number): void
+  undo(job: PublishedJob): void
 }
 
 /**
@@ -13,7 +13,7 @@ export interface Progress {
  *
  * @throws PctodlError `REFERENCE_ABORTED` where upstream aborts the simulation
  */
-export function tuneReferenceJob(job: ReferenceJob, placement: ReferencePlacement, progress: Progress): void {
+export function tunePublishedJob(job: PublishedJob, placement: PublishedPlacement, progress: Progress): void {
   let vector = job.demand
   if (!placement.place(job, vector)) {
     const fair = scaled(placement.fair, job.job.gpus)
@@ -34,7 +34,7 @@ export function tuneReferenceJob(job: ReferenceJob, placement: ReferencePlacemen
   progress.advance(job, job.speedup)
 }
 
-function shrinkPeers(job: ReferenceJob, vector: Vector, placement: ReferencePlacement, progress: Progress): void {
+function shrinkPeers(job: PublishedJob, vector: Vector, placement: PublishedPlacement, progress: Progress): void {
   const gpus = job.job.gpus
   for (const [server, taken] of placement.targets(gpus)) {
     let need = vector.map((component, r) => Math.max(0, (component * taken) / gpus - placement.free(server, r)))
@@ -45,7 +45,7 @@ function shrinkPeers(job: ReferenceJob, vector: Vector, placement: ReferencePlac
         b.held[1] / b.job.gpus - a.held[1] / a.job.gpus ||
         b.held[2] / b.job.gpus - a.held[2] / a.job.gpus,
     )
-    const chosen: ReferenceJob[] = []
+    const chosen: PublishedJob[] = []
     for (const peer of peers) {
       const gpusHere = peer.gpusOn[peer.servers.indexOf(server)]!
       const rest = need.map((component, r) => {
