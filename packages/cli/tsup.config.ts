@@ -1,3 +1,5 @@
-import { libraryBuild } from '../../tsup.base'
+import { libraryBuild, type PackageBuild } from '../../tsup.base'
 
-export default libraryBuild({ entry: ['src/index.ts', 'src/pctodl.ts'] })
+const build: PackageBuild = libraryBuild({ entry: ['src/index.ts', 'src/pctodl.ts'] })
+
+export default build

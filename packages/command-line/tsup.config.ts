@@ -1,3 +1,5 @@
-import { libraryBuild } from '../../tsup.base'
+import { libraryBuild, type PackageBuild } from '../../tsup.base'
 
-export default libraryBuild()
+const build: PackageBuild = libraryBuild()
+
+export default build

@@ -1,4 +1,5 @@
 import type { CommandFunction } from '@pctodl/command-line'
+import { binaries } from './binaries.js'
 
 /** One command of `pctodl`. */
 export interface CommandEntry {
@@ -16,79 +17,97 @@ export const commands: readonly CommandEntry[] = [
   {
     name: 'predict',
     summary: 'throughput, power and utilisation of tenants on a board',
-    binary: 'pctodl-predict',
+    binary: binaries.predict,
     load: async () => (await import('@pctodl/perf-model/commands')).predict,
   },
   {
     name: 'fit',
     summary: 'fit the predictor to measured traces',
-    binary: 'pctodl-fit',
+    binary: binaries.fit,
     load: async () => (await import('@pctodl/perf-model/commands')).fit,
   },
   {
     name: 'partition',
     summary: 'shares, batches and clocks with the most throughput under a power cap',
-    binary: 'pctodl-partition',
+    binary: binaries.partition,
     load: async () => (await import('@pctodl/greedy-partition/commands')).pctodlPartition,
   },
   {
     name: 'profile',
     summary: 'measure a board over shares, batches and clocks; writes traces',
-    binary: 'pctodl-profile',
+    binary: binaries.profile,
     load: async () => (await import('@pctodl/profiler/commands')).pctodlProfile,
   },
   {
     name: 'run',
     summary: 'hold a power cap with one policy, on a real or simulated board',
-    binary: 'pctodl-run',
-    load: async () => (await import('@pctodl/bench-runner/commands')).pctodlRun,
+    binary: binaries.run,
+    load: async () => (await import('@pctodl/run/commands')).pctodlRun,
   },
   {
     name: 'bench',
     summary: "compare policies over the paper's 30 tasks; report and compare results",
-    binary: 'bench-runner',
+    binary: binaries.bench,
     load: async () => (await import('@pctodl/bench-runner/commands')).benchRunner,
+  },
+  {
+    name: 'report',
+    summary: 'judge and compare runs by their logs, whoever made them; one page',
+    binary: binaries.report,
+    load: async () => (await import('@pctodl/report/commands')).pctodlReport,
   },
   {
     name: 'gpu',
     summary: 'look at real boards; hold clocks and power limits, and put them back',
-    binary: 'pctodl-gpu',
+    binary: binaries.gpu,
     load: async () => (await import('@pctodl/nvml-control/commands')).gpu,
   },
   {
     name: 'mps',
     summary: 'start, watch and stop the CUDA MPS daemon',
-    binary: 'pctodl-mps',
+    binary: binaries.mps,
     load: async () => (await import('@pctodl/mps-control/commands')).mps,
+  },
+  {
+    name: 'node',
+    summary: 'the service that changes the boards of a node for others, within a policy',
+    binary: 'pctodld',
+    load: async () => (await import('@pctodl/node-service/commands')).node,
   },
   {
     name: 'sim',
     summary: 'run a command on a host with simulated boards',
-    binary: 'pctodl-gpu-sim',
+    binary: binaries.sim,
     load: async () => (await import('@pctodl/gpu-sim/commands')).sim,
+  },
+  {
+    name: 'export-onnx',
+    summary: 'write one of the networks as an ONNX file with random weights',
+    binary: binaries['export-onnx'],
+    load: async () => (await import('@pctodl/model-zoo/commands')).exportOnnx,
   },
   {
     name: 'segments',
     summary: 'pack services onto MIG instances with MPS inside',
-    binary: 'pctodl-segments',
+    binary: binaries.segments,
     load: async () => (await import('@pctodl/mig-segments/commands')).segments,
   },
   {
     name: 'colocate',
     summary: 'choose who shares a board with whom, from kernel metrics',
-    binary: 'pctodl-colocate',
+    binary: binaries.colocate,
     load: async () => (await import('@pctodl/colocation/commands')).pctodlColocate,
   },
   {
     name: 'hetero',
     summary: 'split one training job over unequal boards',
-    binary: 'pctodl-hetero',
+    binary: binaries.hetero,
     load: async () => (await import('@pctodl/hetero-training/commands')).pctodlHetero,
   },
   {
     name: 'sensitivity',
     summary: 'size CPU cores and memory beside the board; schedule a cluster with them',
-    binary: 'pctodl-sensitivity',
+    binary: binaries.sensitivity,
     load: async () => (await import('@pctodl/resource-sensitivity/commands')).sensitivity,
   },
   {

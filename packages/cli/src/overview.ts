@@ -38,6 +38,6 @@ Options:
   --help     show this help; after a command, the help of that command
 
 Example:
-  pctodl predict --platform 3080Ti --model resnet50 --p 50 25 --b 16 16 --f 1500
+  pctodl predict --gpu 3080Ti --model resnet50 --shares 50 25 --batches 16 16 --sm-clock 1500
 `
 }

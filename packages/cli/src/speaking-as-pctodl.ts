@@ -1,9 +1,7 @@
 import type { Terminal, TextOutput } from '@pctodl/command-line'
-import { commands } from './command-table.js'
+import { binaries } from './binaries.js'
 
-const nameHere = new Map(
-  commands.flatMap(({ binary, name }) => (binary === null ? [] : [[binary, `pctodl ${name}`] as const])),
-)
+const nameHere = new Map(Object.entries(binaries).map(([name, binary]) => [binary as string, `pctodl ${name}`]))
 /** Whole names only: `/tmp/pctodl-mps-1000` is a folder, `@pctodl/bench-runner` a package. */
 const binaryNames = new RegExp(`(?<![\\w/.@-])(?:${[...nameHere.keys()].join('|')})(?![\\w/-])`, 'g')
 

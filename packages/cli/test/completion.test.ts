@@ -16,7 +16,7 @@ describe('what can be completed', () => {
     [['gpu', '--json', 'lo'], ['lock']],
     [
       ['sim', ''],
-      ['host', 'tenant'],
+      ['host', 'tenant', 'simulate'],
     ],
     [
       ['completion', ''],
@@ -73,7 +73,7 @@ describe.each(Object.keys(shells) as (keyof typeof shells)[])('the script for %s
     writeFileSync(path.join(folder, 'pctodl'), `${lines.join('\n')}\n`)
     chmodSync(path.join(folder, 'pctodl'), 0o755)
   })
-  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 
   it.skipIf(missing)(
     `asks for the words so far and offers the answer${missing ? ` (skipped: ${missing})` : ''}`,

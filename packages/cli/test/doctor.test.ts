@@ -1,7 +1,11 @@
 import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadNvml } from '@pctodl/nvml-control'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import { othersReach } from '../../../test/others-reach.js'
 import type { Finding } from '../src/index.js'
 import { run } from './run-pctodl.js'
 
@@ -72,6 +76,41 @@ describe('pctodl doctor', () => {
     const { code, stdout } = await run('doctor', '--library', '/nowhere/libnvidia-ml.so.1', '--json')
     expect(code).toBe(0)
     expect(named(JSON.parse(stdout).findings, 'NVML').verdict).not.toBe('ok')
+  })
+
+  const missing =
+    process.geteuid?.() !== 0
+      ? ' (skipped: only root can become one)'
+      : othersReach(import.meta.dirname)
+        ? ''
+        : ' (skipped: other users cannot enter the folder of this clone)'
+  it.skipIf(missing)(`helps a user whom the machine has no name for, as in containers${missing}`, async () => {
+    // First as root: what is loaded on demand may lie where only root can read.
+    await run('doctor')
+    const folder = mkdtempSync(path.join(tmpdir(), 'pctodl doctor-'))
+    chmodSync(folder, 0o777)
+    const locked = path.join(folder, 'locked')
+    mkdirSync(locked, { mode: 0o700 })
+    vi.stubEnv('XDG_CACHE_HOME', folder)
+    // Of root's PATH such a user cannot enter every folder.
+    vi.stubEnv('PATH', `${locked}:/usr/bin:/bin`)
+    process.seteuid!(54_321)
+    try {
+      const { code, stdout, stderr } = await run('doctor', '--json')
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      const { findings } = JSON.parse(stdout) as { readonly findings: readonly Finding[] }
+      expect(named(findings, 'permission')).toMatchObject({
+        verdict: 'absent',
+        detail: expect.stringContaining('user 54321 is not root'),
+        advice: expect.stringContaining('run as root'),
+      })
+      for (const { check, detail } of findings) expect(detail, check).toMatch(/^[^;]*\w/)
+      for (const { check, detail } of findings) expect(detail, check).not.toContain('EACCES')
+    } finally {
+      process.seteuid!(0)
+      vi.unstubAllEnvs()
+      rmSync(folder, { recursive: true })
+    }
   })
 
   it('refuses what it does not know', async () => {

@@ -22,7 +22,7 @@ describe('pctodl', () => {
   })
 
   it('loads no package for help and version', () => {
-    for (const file of ['pctodl.ts', 'overview.ts', 'command-table.ts']) {
+    for (const file of ['pctodl.ts', 'overview.ts', 'command-table.ts', 'binaries.ts']) {
       const source = readFileSync(path.join(import.meta.dirname, '..', 'src', file), 'utf8')
       const loaded = [...source.matchAll(/^import (?!type ).*from '([^']+)'/gm)].map(([, specifier]) => specifier)
       for (const specifier of loaded) expect(specifier, file).toMatch(/^\.\.?\//)

@@ -1,8 +1,15 @@
 import { exitCodeOf, type Terminal } from '@pctodl/command-line'
 import { pctodl } from '../src/index.js'
 
+/** What a call of the command line leaves. */
+export interface Outcome {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
 /** Call the command line as a function. */
-export async function run(...argv: string[]) {
+export async function run(...argv: string[]): Promise<Outcome> {
   const written = { stdout: '', stderr: '' }
   const collect = (name: 'stdout' | 'stderr') => ({
     write(text: string) {

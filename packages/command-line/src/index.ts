@@ -1,7 +1,24 @@
 export type { CommandFunction, Terminal, TextOutput } from './terminal.js'
 export { exitCodeOf, runCommand } from './run-command.js'
+export {
+  type Ending,
+  type EndingSignal,
+  type EndingStage,
+  endingStages,
+  Interruption,
+  isEnding,
+  onEnding,
+} from './endings.js'
 export { UsageError } from './usage-error.js'
 export { asUsage, type CommandDescription, inHouseStyle, newCommand, parseCommand } from './new-command.js'
+export type { OptionAliases } from './aliases.js'
 export { integerFrom, listOf, numberBetween, oneOf, positiveNumber } from './option-values.js'
+export {
+  type ExecutorOptions,
+  type SlurmOptions,
+  slurmOptions,
+  withExecutorOptions,
+  withNvmlOptions,
+} from './option-blocks.js'
 export { Progress } from './progress.js'
 export { writeFileAtomically } from './write-file-atomically.js'

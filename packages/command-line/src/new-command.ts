@@ -1,21 +1,23 @@
 import { PctodlError } from '@pctodl/platform'
 import { Command, CommanderError } from 'commander'
+import { aliasesText, inOurSpelling, type OptionAliases } from './aliases.js'
 import type { Terminal } from './terminal.js'
 import { UsageError } from './usage-error.js'
 
 export interface CommandDescription {
   readonly name: string
   readonly description: string
+  /** What `--version` prints: that of the package. Subcommands have none of their own. */
+  readonly version?: string
   /** A call that works, shown at the end of `--help`. */
   readonly example: string
 }
 
 /** A commander program in the house style: help on standard output, errors thrown instead of printed, an example in the help. */
-export function newCommand({ name, description, example }: CommandDescription, { stdout }: Terminal): Command {
-  return inHouseStyle(new Command(name), stdout)
-    .description(description)
-    .helpOption('--help', 'show this help')
-    .addHelpText('after', `\nExample:\n  ${example}\n`)
+export function newCommand({ name, description, version, example }: CommandDescription, { stdout }: Terminal): Command {
+  const command = inHouseStyle(new Command(name), stdout).description(description)
+  if (version !== undefined) command.version(version, '--version', 'print the version')
+  return command.helpOption('--help', 'show this help').addHelpText('after', `\nExample:\n  ${example}\n`)
 }
 
 /** The same for a subcommand, which commander makes with `command.command(...)`. */
@@ -29,11 +31,17 @@ export function inHouseStyle(command: Command, stdout: Terminal['stdout']): Comm
 /**
  * Parse a call.
  *
+ * @param aliases other spellings of options, which the help then names
  * @throws UsageError for what commander refuses
  */
-export async function parseCommand(command: Command, argv: readonly string[]): Promise<void> {
+export async function parseCommand(
+  command: Command,
+  argv: readonly string[],
+  aliases: OptionAliases = {},
+): Promise<void> {
+  if (Object.keys(aliases).length > 0) command.addHelpText('after', aliasesText(aliases))
   try {
-    await command.parseAsync([...argv], { from: 'user' })
+    await command.parseAsync(inOurSpelling(argv, aliases), { from: 'user' })
   } catch (error) {
     throw error instanceof CommanderError ? usageErrorOf(error) : error
   }

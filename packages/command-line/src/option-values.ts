@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander'
 
 /** Option parsers for commander: each refuses with a sentence that says what would have been right. */
 
-export function integerFrom(least: number, most = Number.MAX_SAFE_INTEGER) {
+export function integerFrom(least: number, most: number = Number.MAX_SAFE_INTEGER) {
   return (text: string): number => {
     const value = Number(text)
     if (text.trim() === '' || !Number.isInteger(value) || value < least || value > most) {

@@ -1,4 +1,5 @@
 import { PctodlError } from '@pctodl/platform'
+import { beginCommand, endCommand, Interruption } from './endings.js'
 import type { CommandFunction, Terminal } from './terminal.js'
 import { UsageError } from './usage-error.js'
 
@@ -20,8 +21,13 @@ export async function exitCodeOf(
       return error.exitCode
     }
     if (terminal.signal.aborted) {
-      terminal.stderr.write(`\n${name}: interrupted\n`)
-      return 130
+      const { reason } = terminal.signal
+      const { message, exitCode } = reason instanceof Interruption ? reason : new Interruption('SIGINT')
+      terminal.stderr.write(`\n${name}: ${message}\n`)
+      if (isCausedBy(error, reason)) return exitCode
+      // What else went wrong on the way out must not pass in silence: above all a board that could not be put back.
+      terminal.stderr.write(`${name}: ${error instanceof Error ? error.message : String(error)}\n`)
+      return error instanceof PctodlError && error.code === 'RESTORE_FAILED' ? 1 : exitCode
     }
     if (!(error instanceof PctodlError) && !isSystemError(error)) throw error
     terminal.stderr.write(`${name}: ${error.message}\n`)
@@ -29,32 +35,40 @@ export async function exitCodeOf(
   }
 }
 
+/** Whether an error only says that the command was aborted. */
+function isCausedBy(error: unknown, reason: unknown): boolean {
+  return error === reason || (error instanceof Error && (error.name === 'AbortError' || error.cause === reason))
+}
+
 function isSystemError(error: unknown): error is Error {
   return error instanceof Error && 'syscall' in error && 'code' in error
 }
 
 /** Run a command as this process: its streams, its arguments, its signals. The last line of every `bin`. */
-export function runCommand(name: string, command: CommandFunction, argv = process.argv.slice(2)): Promise<void> {
-  const interrupted = new AbortController()
-  process.once('SIGINT', () => interrupted.abort(new Error('interrupted')))
-  process.once('SIGTERM', () => interrupted.abort(new Error('terminated')))
+export function runCommand(
+  name: string,
+  command: CommandFunction,
+  argv: readonly string[] = process.argv.slice(2),
+): Promise<void> {
   endQuietlyWithoutReader(process.stdout)
   const terminal: Terminal = {
     stdout: process.stdout,
     stderr: process.stderr,
-    signal: interrupted.signal,
+    signal: beginCommand(),
     env: process.env,
   }
   // Setting the code instead of exiting lets standard output drain into a pipe.
-  return exitCodeOf(name, command, argv, terminal).then(
-    (code) => {
-      process.exitCode = code
-    },
-    (error: unknown) => {
-      process.stderr.write(`${name}: internal error: ${error instanceof Error ? error.stack : String(error)}\n`)
-      process.exitCode = 1
-    },
-  )
+  return exitCodeOf(name, command, argv, terminal)
+    .then(
+      (code) => {
+        process.exitCode = code
+      },
+      (error: unknown) => {
+        process.stderr.write(`${name}: internal error: ${error instanceof Error ? error.stack : String(error)}\n`)
+        process.exitCode = 1
+      },
+    )
+    .finally(endCommand)
 }
 
 /** `pctodl-... | head` closes the pipe early; that is the reader's right and no error. */

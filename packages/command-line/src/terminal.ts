@@ -10,7 +10,7 @@ export interface TextOutput {
 export interface Terminal {
   readonly stdout: TextOutput
   readonly stderr: TextOutput
-  /** Aborted when the user interrupts (SIGINT) or the process is told to end (SIGTERM). */
+  /** Aborted, with an `Interruption`, when the user interrupts (SIGINT) or the process is told to end (SIGTERM, SIGHUP). */
   readonly signal: AbortSignal
   readonly env: Readonly<Record<string, string | undefined>>
 }
@@ -19,6 +19,6 @@ export interface Terminal {
  * A whole command line as a function.
  *
  * @param argv the words after the command's name
- * @returns the exit code: 0 done, 1 failed, 2 usage, 130 interrupted
+ * @returns the exit code: 0 done, 1 failed, 2 usage, 130 interrupted, 143 terminated
  */
 export type CommandFunction = (argv: readonly string[], terminal: Terminal) => Promise<number>

@@ -11,7 +11,7 @@ import { PctodlError } from '@pctodl/platform'
 export function writeFileAtomically(file: string, content: string | Uint8Array): void {
   const unfinished = `${file}.${process.pid}.unfinished`
   try {
-    mkdirSync(path.dirname(file), { recursive: true })
+    makeFolder(path.dirname(file))
     writeFileSync(unfinished, content)
     renameSync(unfinished, file)
   } catch (error) {
@@ -20,5 +20,21 @@ export function writeFileAtomically(file: string, content: string | Uint8Array):
     throw new PctodlError('CANNOT_WRITE', `cannot write ${file}: ${cause}; choose a place that can be written`, {
       cause: error,
     })
+  }
+}
+
+/**
+ * Make a folder and those above it. By hand: `mkdirSync` with `recursive` of Node 20 to 24 never returns under a folder that
+ * exists and takes no entries, such as `/proc`, because it answers each "no such folder" by making the parent again.
+ */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return
+  const parent = path.dirname(folder)
+  if (parent !== folder) makeFolder(parent)
+  try {
+    mkdirSync(folder)
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }

@@ -147,7 +147,7 @@ describe('option values', () => {
 
 describe('files', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-files-'))
-  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+  afterEach(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 
   it('are whole or not there', () => {
     const file = path.join(folder, 'a', 'b.csv')

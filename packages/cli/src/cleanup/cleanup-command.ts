@@ -1,4 +1,5 @@
-import { type CommandFunction, newCommand, parseCommand } from '@pctodl/command-line'
+import { type CommandFunction, newCommand, parseCommand, withNvmlOptions } from '@pctodl/command-line'
+import { version } from '../../package.json'
 import { rewordedText } from '../speaking-as-pctodl.js'
 import { type FindLeftoversOptions, findLeftovers, type Leftover } from './find-leftovers.js'
 
@@ -17,6 +18,7 @@ export const cleanup: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
       name: 'pctodl cleanup',
+      version,
       description:
         'End and put right what a crashed run of yours left behind: inference workers, the MPS daemon, changed boards. ' +
         "What is in use, and what is anybody else's, is left alone.",
@@ -25,10 +27,11 @@ export const cleanup: CommandFunction = async (argv, terminal) => {
     terminal,
   )
     .option('--dry-run', 'say what would be done, and do nothing')
-    .option('--mps-dir <folder>', 'the place of the MPS daemon (default: $PCTODL_MPS_DIR, or /tmp/pctodl-mps-<uid>)')
-    .option('--lease-dir <folder>', 'where leases are kept (default: $PCTODL_LEASE_DIR, or /var/lib/pctodl/leases)')
-    .option('--library <path>', "NVML's library (default: where drivers put it)")
-    .option('--json', 'print JSON')
+    .option(
+      '--mps-dir <folder>',
+      'the folder of the MPS daemons (default: $PCTODL_MPS_DIR, or one in a runtime folder)',
+    )
+  withNvmlOptions(command).option('--json', 'print JSON')
   await parseCommand(command, argv)
   const { dryRun = false, json, ...options } = command.opts<CleanupOptions>()
   const { leftovers, leftAlone } = await findLeftovers(options)

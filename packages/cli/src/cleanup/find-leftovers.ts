@@ -1,12 +1,12 @@
 import { type LeftBoardsOptions, leftBoards } from './left-boards.js'
-import { leftDaemon } from './left-daemon.js'
+import { leftDaemons } from './left-daemon.js'
 import type { Leftovers } from './leftover.js'
 import { orphanedWorkers } from './orphaned-workers.js'
 
 export type { LeftAlone, Leftover, Leftovers } from './leftover.js'
 
 export interface FindLeftoversOptions extends LeftBoardsOptions {
-  /** The place of the MPS daemon. Default: `$PCTODL_MPS_DIR`, or `/tmp/pctodl-mps-<uid>`. */
+  /** The folder of the MPS daemons' places. Default: `$PCTODL_MPS_DIR`, or this user's in a runtime folder. */
   readonly mpsDir?: string
 }
 
@@ -17,7 +17,7 @@ export interface FindLeftoversOptions extends LeftBoardsOptions {
 export async function findLeftovers(options: FindLeftoversOptions = {}): Promise<Leftovers> {
   const workers = orphanedWorkers()
   const boards = leftBoards(options)
-  const daemon = await leftDaemon({
+  const daemon = await leftDaemons({
     ...(options.mpsDir === undefined ? {} : { mpsDir: options.mpsDir }),
     runGoesOn: boards.runGoesOn,
     endedFirst: new Set(workers.map(({ pid }) => pid)),

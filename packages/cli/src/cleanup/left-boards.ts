@@ -1,9 +1,9 @@
 import {
-  commandLineOf,
-  type JournalEntry,
   LeaseFolder,
+  type LeaseRecord,
   loadNvml,
   type Nvml,
+  programNameOf,
   putRight,
   type RestoreOutcome,
 } from '@pctodl/nvml-control'
@@ -13,7 +13,7 @@ import type { LeftAlone, Leftover, Leftovers } from './leftover.js'
 export interface LeftBoardsOptions {
   /** NVML's library. Default: where drivers put it. */
   readonly library?: string
-  /** Where leases are kept. Default: `$PCTODL_LEASE_DIR`, or `/var/lib/pctodl/leases`. */
+  /** Where leases are kept. Default: `$PCTODL_LEASE_DIR`, or `defaultLeaseFolder()` of nvml-control. */
   readonly leaseDir?: string
 }
 
@@ -27,7 +27,7 @@ export function leftBoards({ library, leaseDir }: LeftBoardsOptions): Leftovers 
   const holders = holdersOf(folder, load)
   const leftAlone: LeftAlone[] = [...holders].map(([uuid, pid]) => ({
     what: `lease on ${uuid}`,
-    why: `process ${pid} holds it (${commandLineOf(pid)?.slice(0, 80) ?? 'not visible from here'})`,
+    why: `process ${pid} holds it (${programNameOf(pid) ?? 'not visible from here'})`,
   }))
   const leftovers: Leftover[] = []
   let restored: Promise<RestoreOutcome[]> | undefined
@@ -41,9 +41,6 @@ export function leftBoards({ library, leaseDir }: LeftBoardsOptions): Leftovers 
     if (entry instanceof PctodlError) {
       const remove = () => Promise.reject(entry)
       leftovers.push({ kind: 'board', what: `${uuid} has a journal that cannot be read`, remove })
-    } else if (isOfOtherUser(entry)) {
-      const why = `user ${entry.uid} left it; that user's \`pctodl cleanup\` puts it right`
-      leftAlone.push({ what: `journal of ${uuid}`, why })
     } else {
       const remove = async () => describe((await restore()).find((outcome) => outcome.uuid === uuid))
       leftovers.push({ kind: 'board', what: `${uuid} ${whatIsLeft(entry)}`, remove })
@@ -84,7 +81,7 @@ function uuidAt(nvml: Nvml, index: number): string | undefined {
 }
 
 /** The journal; null for one that is gone by now, an error for one that is none. */
-function entryOf(folder: LeaseFolder, uuid: string): JournalEntry | PctodlError | null {
+function entryOf(folder: LeaseFolder, uuid: string): LeaseRecord | PctodlError | null {
   try {
     return folder.read(uuid)
   } catch (error) {
@@ -93,13 +90,8 @@ function entryOf(folder: LeaseFolder, uuid: string): JournalEntry | PctodlError 
   }
 }
 
-/** Root's changes are the machine's: whoever may change boards may undo them. */
-function isOfOtherUser({ uid }: JournalEntry): boolean {
-  return uid !== process.geteuid?.() && uid !== 0
-}
-
-function whatIsLeft({ record: { touched, owner } }: JournalEntry): string {
-  return `was left changed (${touched.join(', ') || 'nothing yet'}) by process ${owner.pid}, ${owner.command.slice(0, 80)}`
+function whatIsLeft({ touched, owner }: LeaseRecord): string {
+  return `was left changed (${touched.join(', ') || 'nothing yet'}) by process ${owner.pid}, ${owner.program}`
 }
 
 /** @throws where the board could not be put right */

@@ -1,8 +1,9 @@
-import { MpsDaemon, type MpsStatus } from '@pctodl/mps-control'
+import { defaultMpsFolder, MpsDaemon, type MpsPlace, type MpsStatus, mpsPlaces } from '@pctodl/mps-control'
+import { PctodlError } from '@pctodl/platform'
 import type { Leftover, Leftovers } from './leftover.js'
 
 export interface LeftDaemonOptions {
-  /** The place of the daemon. Default: `$PCTODL_MPS_DIR`, or `/tmp/pctodl-mps-<uid>`. */
+  /** The folder of the daemons' places. Default: `defaultMpsFolder()` of mps-control. */
   readonly mpsDir?: string
   /** Whether a run of ours holds a board now: then the daemon is that run's. */
   readonly runGoesOn: boolean
@@ -11,12 +12,29 @@ export interface LeftDaemonOptions {
 }
 
 /**
- * The MPS daemon at our place where nobody uses it any more, and the files of one that has died. A daemon that somebody else
- * has started, or that still has clients, is left alone.
+ * MPS daemons at our places that nobody uses any more, and the files of those that have died. A daemon that somebody else has
+ * started, or that still has clients, is left alone, and so is every place in which somebody else could have a hand.
  */
-export async function leftDaemon({ mpsDir, runGoesOn, endedFirst }: LeftDaemonOptions): Promise<Leftovers> {
-  const mps = new MpsDaemon(mpsDir === undefined ? {} : { directory: mpsDir })
-  const { place } = mps
+export async function leftDaemons({ mpsDir, runGoesOn, endedFirst }: LeftDaemonOptions): Promise<Leftovers> {
+  const folder = mpsDir ?? defaultMpsFolder()
+  const all: Leftovers[] = []
+  try {
+    for (const place of mpsPlaces(folder)) all.push(await leftDaemon(place, { runGoesOn, endedFirst }))
+  } catch (error) {
+    if (!(error instanceof PctodlError && error.code === 'MPS_FOLDER')) throw error
+    all.push({ leftovers: [], leftAlone: [{ what: `MPS daemons in ${folder}`, why: error.message }] })
+  }
+  return {
+    leftovers: all.flatMap(({ leftovers }) => leftovers),
+    leftAlone: all.flatMap(({ leftAlone }) => leftAlone),
+  }
+}
+
+async function leftDaemon(
+  place: MpsPlace,
+  { runGoesOn, endedFirst }: Omit<LeftDaemonOptions, 'mpsDir'>,
+): Promise<Leftovers> {
+  const mps = new MpsDaemon({ directory: place.directory })
   // Without a trace of a daemon there is nobody to ask, and the control program may not even be installed.
   if (!place.hasPipe() && place.pidInFile() === null) return { leftovers: [], leftAlone: [] }
   const status = await mps.status()

@@ -1,4 +1,5 @@
 import { type CommandFunction, inHouseStyle, newCommand, parseCommand, UsageError } from '@pctodl/command-line'
+import { version } from '../../package.json'
 import { type CompletionShell, completionHints, completionScripts } from './scripts.js'
 
 const shells = Object.keys(completionScripts) as CompletionShell[]
@@ -8,6 +9,7 @@ export const completion: CommandFunction = async (argv, terminal) => {
   const program = newCommand(
     {
       name: 'pctodl completion',
+      version,
       description: 'Print a completion script. It completes commands, subcommands and options.',
       example: completionHints.bash,
     },

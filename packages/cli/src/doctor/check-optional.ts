@@ -16,13 +16,13 @@ export async function checkBrowser(signal: AbortSignal): Promise<Finding> {
   )
 }
 
-/** Slurm's client programs, for `pctodl bench --slurm`. */
+/** Slurm's client programs, for `pctodl bench --executor slurm`. */
 export async function checkSlurm(signal: AbortSignal): Promise<Finding> {
   const answer = await firstLineOf('sbatch', ['--version'], signal)
   if (answer.kind === 'answered') return ok('Slurm', answer.line)
   return absent(
     'Slurm',
     answer.kind === 'failed' ? `installed, without a cluster: ${answer.reason}` : 'no sbatch on PATH',
-    'optional: `pctodl bench --slurm` needs it; without, `--jobs` spreads work over the cores of this machine',
+    'optional: `pctodl bench --executor slurm` needs it; without, `--jobs` spreads work over the cores of this machine',
   )
 }

@@ -1,37 +1,59 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import path from 'node:path'
-import { LeaseFolder, type Nvml } from '@pctodl/nvml-control'
+import { LeaseFolder, type Nvml, ServiceClient, serviceSocketPath } from '@pctodl/nvml-control'
+import { PctodlError } from '@pctodl/platform'
 import { absent, broken, type Finding, ok } from './finding.js'
-import { firstLineOf } from './first-line-of.js'
 
-/** Whether this user may change clocks and limits: as root, or through `sudo -n nvidia-smi`. Changes nothing. */
-export async function checkPermission(nvml: Nvml | undefined, signal: AbortSignal): Promise<Finding> {
+/**
+ * Whether this user may change clocks and limits: through the node service, or as root. What the service's policy allows, it tells
+ * when it is asked for a lease. Changes nothing.
+ */
+export async function checkPermission(nvml: Nvml | undefined): Promise<Finding> {
   const check = 'permission'
+  const service = await ServiceClient.open().catch((error: unknown) => error)
+  if (service instanceof ServiceClient) {
+    service.close()
+    return ok(check, `through the node service at ${serviceSocketPath()}, within its policy`)
+  }
+  if (!(service instanceof PctodlError && service.code === 'NO_SERVICE')) {
+    const reason = service instanceof Error ? service.message : String(service)
+    return broken(check, reason, 'see the journal of pctodld')
+  }
   if (process.geteuid?.() === 0) {
     const detail = 'root'
     return nvml === undefined
       ? ok(check, detail)
       : { ...ok(check, detail), advice: 'in a container CAP_SYS_ADMIN is needed too' }
   }
-  const user = userInfo().username
-  const advice =
-    `to change clocks and limits of real boards: run as root, or have the operator install what ` +
-    `\`pctodl gpu sudoers --for ${user}\` prints. Reading boards needs no permission`
-  const device = nvml !== undefined && nvml.deviceCount > 0 ? nvml.deviceByIndex(0) : undefined
-  // `-l` asks whether the command would be allowed, and runs nothing. Without a board any of its kind will do.
-  const wanted = ['nvidia-smi', '-i', device?.uuid ?? 'GPU-0', '-rgc']
-  const answer = await firstLineOf('sudo', ['-n', '-l', ...wanted], signal)
-  if (answer.kind === 'answered') return ok(check, `sudo -n ${wanted.join(' ')} is allowed`)
-  if (answer.kind === 'not-found') return absent(check, `${user} is not root, and there is no sudo`, advice)
-  return absent(check, `${user} may not: ${answer.reason}`, advice)
+  return absent(
+    check,
+    `${nameOfUser()} is not root, and ${service.message}`,
+    'to change clocks and limits of real boards: run as root, or have the operator run the node service (pctodld). Reading ' +
+      'boards needs no permission',
+  )
+}
+
+/** The name, or the number of a user without one, as containers often run. */
+function nameOfUser(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return `user ${process.geteuid?.()}`
+  }
 }
 
 /** The folder in which leases are kept, and what killed programs left in it. */
 export function checkLeases(leaseFolder: string | undefined): Finding {
   const check = 'leases'
   const folder = new LeaseFolder(leaseFolder)
-  const left = folder.journaled().filter((uuid) => folder.holder(uuid) === null)
+  let left: string[]
+  try {
+    left = folder.journaled().filter((uuid) => folder.holder(uuid) === null)
+  } catch (error) {
+    if (!(error instanceof PctodlError)) throw error
+    return broken(check, error.message, 'make the folder yours alone (mode 700), or name another in PCTODL_LEASE_DIR')
+  }
   if (left.length > 0) {
     return broken(check, `a program that is gone left ${left.join(', ')} changed`, 'run `pctodl cleanup`')
   }
@@ -43,7 +65,7 @@ export function checkLeases(leaseFolder: string | undefined): Finding {
     return absent(
       check,
       `${writable} cannot be written by this user`,
-      'for real boards: have the operator make the folder (`pctodl gpu sudoers` shows how), or name another in PCTODL_LEASE_DIR',
+      'for real boards: name a folder of your own in PCTODL_LEASE_DIR',
     )
   }
 }

@@ -1,4 +1,5 @@
-import { type CommandFunction, newCommand, parseCommand } from '@pctodl/command-line'
+import { type CommandFunction, newCommand, parseCommand, withNvmlOptions } from '@pctodl/command-line'
+import { version } from '../../package.json'
 import { rewordedText } from '../speaking-as-pctodl.js'
 import { type ExamineOptions, examineMachine } from './examine-machine.js'
 import type { Finding } from './finding.js'
@@ -11,14 +12,13 @@ export const doctor: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
       name: 'pctodl doctor',
+      version,
       description: 'Say what works on this machine, and what to do for the rest. Changes nothing.',
       example: 'pctodl doctor --json',
     },
     terminal,
   )
-    .option('--library <path>', "NVML's library (default: where drivers put it)")
-    .option('--lease-dir <folder>', 'where leases are kept (default: $PCTODL_LEASE_DIR, or /var/lib/pctodl/leases)')
-    .option('--json', 'print JSON')
+  withNvmlOptions(command).option('--json', 'print JSON')
   await parseCommand(command, argv)
   const { json, ...options } = command.opts<ExamineOptions & { readonly json?: boolean }>()
   const examined = await examineMachine(options, terminal.signal)

@@ -22,7 +22,7 @@ export async function examineMachine({ library, leaseDir }: ExamineOptions, sign
     checkPredictor(),
     await checkCompiler(signal),
     ...boards,
-    await checkPermission(nvml, signal),
+    await checkPermission(nvml),
     checkLeases(leaseDir),
     await checkMps(),
     ...(await checkPython(signal)),

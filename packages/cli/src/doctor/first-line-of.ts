@@ -13,7 +13,8 @@ export function firstLineOf(program: string, args: readonly string[], signal: Ab
     const child = execFile(program, [...args], settings, (error, stdout, stderr) => {
       const said = `${stdout}\n${stderr}`.trim().split('\n')
       if (error === null) resolve({ kind: 'answered', line: said[0]! })
-      else if (error.code === 'ENOENT') resolve({ kind: 'not-found' })
+      // EACCES: also where PATH has a folder that this user may not enter, as root's own after a change of user.
+      else if (error.code === 'ENOENT' || error.code === 'EACCES') resolve({ kind: 'not-found' })
       // The last line of a Python traceback is the one that says what happened.
       else resolve({ kind: 'failed', reason: said.at(-1) || error.message })
     })

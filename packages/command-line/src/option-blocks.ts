@@ -1,0 +1,55 @@
+import type { Command } from 'commander'
+import { integerFrom, oneOf } from './option-values.js'
+
+/** Options of every command that opens real boards; values `library` and `leaseDir`. */
+export function withNvmlOptions(command: Command): Command {
+  return command
+    .option('--library <path>', "NVML's library (default: where drivers put it)")
+    .option(
+      '--lease-dir <folder>',
+      'where leases are kept (default: $PCTODL_LEASE_DIR, or /var/lib/pctodl/leases for root)',
+    )
+}
+
+/** What `withExecutorOptions` parses. */
+export interface ExecutorOptions {
+  readonly executor: 'local' | 'slurm'
+  readonly slurmElements: number
+  readonly slurmGres?: string
+  readonly slurmPartition?: string
+  readonly slurmAccount?: string
+  readonly slurmArgument?: string[]
+}
+
+/** Where the work of a job array goes, by the names that `SlurmExecutor` of `@pctodl/job-array` takes. */
+export interface SlurmOptions {
+  /** Elements of the job array; the work is spread over them. */
+  readonly elements: number
+  readonly gres?: string
+  readonly partition?: string
+  readonly account?: string
+  readonly sbatchArguments: readonly string[]
+}
+
+/** Options of every command whose work can be spread over a cluster. */
+export function withExecutorOptions(command: Command): Command {
+  return command
+    .option('--executor <name>', 'local or slurm', oneOf('local', 'slurm'), 'local')
+    .option('--slurm-elements <n>', 'elements of the job array; the work is spread over them', integerFrom(1), 8)
+    .option('--slurm-gres <gres>', 'generic resources of an element, e.g. gpu:a100:1')
+    .option('--slurm-partition <name>', 'partition')
+    .option('--slurm-account <name>', 'account')
+    .option('--slurm-argument <argument...>', 'further arguments of sbatch, e.g. --slurm-argument=--exclusive')
+}
+
+/** @returns undefined where this machine does everything */
+export function slurmOptions(raw: ExecutorOptions): SlurmOptions | undefined {
+  if (raw.executor === 'local') return undefined
+  return {
+    elements: raw.slurmElements,
+    ...(raw.slurmGres === undefined ? {} : { gres: raw.slurmGres }),
+    ...(raw.slurmPartition === undefined ? {} : { partition: raw.slurmPartition }),
+    ...(raw.slurmAccount === undefined ? {} : { account: raw.slurmAccount }),
+    sbatchArguments: raw.slurmArgument ?? [],
+  }
+}

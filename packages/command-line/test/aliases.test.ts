@@ -1,0 +1,40 @@
+import { Command } from 'commander'
+import { expect, it } from 'vitest'
+import { inOurSpelling } from '../src/aliases.js'
+import { parseCommand } from '../src/index.js'
+
+const aliases = { '--p_cap': '--power-cap', '--p': '--shares' }
+
+it('replaces whole names only, with or without a value, up to --', () => {
+  expect(inOurSpelling(['--p_cap', '150', '--p=50', '--plot', '--p', '-5', '--', '--p', '1'], aliases)).toEqual([
+    '--power-cap',
+    '150',
+    '--shares=50',
+    '--plot',
+    '--shares',
+    '-5',
+    '--',
+    '--p',
+    '1',
+  ])
+  expect(inOurSpelling(['constructor', '--a=b=c'], aliases)).toEqual(['constructor', '--a=b=c'])
+})
+
+it('are one option with what they stand for, and named in the help', async () => {
+  const parse = async (...argv: string[]) => {
+    let text = ''
+    const command = new Command('x')
+      .option('--power-cap <watts>')
+      .exitOverride()
+      .configureOutput({
+        writeOut: (part) => {
+          text += part
+        },
+      })
+    await parseCommand(command, argv, aliases).catch(() => {})
+    return { options: command.opts(), text }
+  }
+  expect((await parse('--p_cap', '150')).options).toEqual({ powerCap: '150' })
+  expect((await parse('--power-cap=170', '--p_cap=150')).options).toEqual({ powerCap: '150' })
+  expect((await parse('--help')).text).toContain('--power-cap as --p_cap, --shares as --p')
+})
