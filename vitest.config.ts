@@ -1,14 +1,53 @@
-import { defineConfig } from 'vitest/config'
+import { availableParallelism } from 'node:os'
+import path from 'node:path'
+import { defineConfig, type ViteUserConfig } from 'vitest/config'
+
+const cores = availableParallelism()
+
+/** Packages that only compute, and what computes of the others. */
+const pure = [
+  'packages/{baselines,charts,colocation,command-line,greedy-partition,perf-model,platform,scheduler,thermo-dvfs,traffic}/test/**/*.test.ts',
+  'packages/gpu-sim/test/*.test.ts',
+  'packages/report/test/{chart-parts,charts,compare,results-csv,run-summary,summary-table,verdict}.test.ts',
+]
+const all = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts']
 
 // Tests import the sources of the workspace (the `@pctodl/source` export condition), so a test never runs against a stale
 // build. The end-to-end tests spawn the built command lines on purpose.
-export default defineConfig({
+const config: ViteUserConfig = defineConfig({
   resolve: { conditions: ['@pctodl/source'] },
   ssr: { resolve: { conditions: ['@pctodl/source'], externalConditions: ['@pctodl/source'] } },
   test: {
-    include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'],
+    maxWorkers: cores,
+    reporters: [
+      'default',
+      ...(process.env['GITHUB_ACTIONS'] ? ['github-actions'] : []),
+      path.resolve(import.meta.dirname, 'scripts/summary-reporter.ts'),
+    ],
+    setupFiles: [path.resolve(import.meta.dirname, 'test/property-runs.ts')],
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    maxWorkers: 2,
+    projects: [
+      {
+        extends: true,
+        // Nothing here changes its process, so files share workers, and modules that many of them import are imported once.
+        test: { name: 'pure', include: pure, pool: 'threads', isolate: false },
+      },
+      {
+        extends: true,
+        // These start processes, simulated hosts in real time among them. They come last and each has a process of its own. They
+        // wait for more than half of their time, so there are more of them than cores.
+        test: {
+          name: 'processes',
+          include: all,
+          exclude: pure,
+          pool: 'forks',
+          maxWorkers: 2 * cores,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
   },
 })
+
+export default config

@@ -43,7 +43,7 @@ console.log('policy           samples/s  within the cap  above the cap  cap used
 for (const policy of policies) {
   const clock = new VirtualClock()
   const gpu = new SimulatedGpu(board, { clock, seed: 1 })
-  const energyJ = () => gpu.truth().energyJ
+  const energyJ = () => gpu.truth().meteredEnergyJ
   const recorder = new RunRecorder(energyJ)
   let beforeJ = energyJ()
   await runPolicy({

@@ -4,7 +4,7 @@
  *
  *   pnpm tsx --conditions=@pctodl/source scripts/hold-cap-on-host.ts [seconds]
  */
-import { runOnHost } from '../packages/bench-runner/test/run-on-host.js'
+import { runOnHost } from '../packages/run/test/run-on-host.js'
 
 const durationS = Number(process.argv[2] ?? 300)
 const third = Math.round(durationS / 3)

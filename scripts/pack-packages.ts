@@ -2,8 +2,9 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import { pnpmBin } from './bring-pnpm.mjs'
 
-export const root = path.resolve(import.meta.dirname, '..')
+export const root: string = path.resolve(import.meta.dirname, '..')
 
 /** What is read of a `package.json`. */
 export interface Manifest {
@@ -32,7 +33,7 @@ export interface WorkspacePackage {
   readonly manifest: Manifest
 }
 
-/** The packages of the workspace, in the order of their folders. */
+/** The packages of the workspace that are published, in the order of their folders. */
 export function workspacePackages(): WorkspacePackage[] {
   return readdirSync(path.join(root, 'packages'))
     .sort()
@@ -41,6 +42,7 @@ export function workspacePackages(): WorkspacePackage[] {
       const manifest: Manifest = JSON.parse(readFileSync(path.join(root, folder, 'package.json'), 'utf8'))
       return { name: manifest.name, folder, manifest }
     })
+    .filter(({ manifest }) => manifest['private'] !== true)
 }
 
 /**
@@ -52,11 +54,11 @@ export function workspacePackages(): WorkspacePackage[] {
 export function packAll(folder: string): Map<string, string> {
   mkdirSync(folder, { recursive: true })
   // The pnpm that the workspace brings with it, or, for those who have their own, the one on PATH.
-  const pnpm = path.join(root, '.tools', 'node_modules', '.bin')
-  execFileSync('pnpm', ['--recursive', '--filter', './packages/*', 'pack', '--pack-destination', folder], {
+  const filters = ['--filter', './packages/*', '--filter', '!@pctodl/reference-data']
+  execFileSync('pnpm', ['--recursive', ...filters, 'pack', '--pack-destination', folder], {
     cwd: root,
     stdio: ['ignore', 'ignore', 'inherit'],
-    env: { ...process.env, PATH: `${pnpm}${path.delimiter}${process.env['PATH']}` },
+    env: { ...process.env, PATH: `${pnpmBin}${path.delimiter}${process.env['PATH']}` },
   })
   return new Map(
     workspacePackages().map(({ name, manifest }) => [

@@ -1,97 +1,91 @@
-import { type GpuSpec, networkNames, SeededRandom, smClocksAt, type Tenant } from '@pctodl/platform'
+import { SeededRandom } from '@pctodl/numerics'
+import { type GpuSpec, networkNames, smClocksAt, type Tenant } from '@pctodl/platform'
 
-/** A configuration to measure; `smClockMhz: null` leaves the SM clock to the firmware. */
+/** A configuration to measure. */
 export interface DesignPoint {
   readonly tenants: readonly Tenant[]
-  readonly smClockMhz: number | null
+  readonly smClockMhz: number
   readonly memClockMhz: number
 }
 
-const batchLadder = [1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256]
+const MOST_TENANTS = 20
 
-/** Upstream's stress grid: identical tenants at every share, count and batch size, clock not locked (263 cells). */
-const anchorGrid: readonly { share: number; counts: readonly number[]; batches: readonly number[] }[] = [
-  { share: 5, counts: [1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20], batches: [4, 8, 16, 24] },
-  { share: 10, counts: [1, 2, 4, 6, 8, 10], batches: [4, 8, 16, 24, 32, 48] },
-  { share: 15, counts: [1, 2, 3, 4, 5, 6], batches: [4, 8, 16, 24, 32, 64] },
-  { share: 20, counts: [1, 2, 3, 4, 5], batches: [4, 8, 16, 24, 32, 64, 96, 128] },
-  { share: 25, counts: [1, 2, 3, 4], batches: [4, 8, 16, 24, 32, 64, 96, 128, 160] },
-  { share: 30, counts: [1, 2, 3], batches: [4, 8, 16, 24, 32, 64, 96, 128, 160] },
-  { share: 35, counts: [1, 2], batches: [4, 8, 16, 24, 32, 64, 96, 128, 160, 192, 256] },
-  { share: 40, counts: [1, 2], batches: [4, 8, 16, 24, 32, 64, 96, 128, 160, 192, 256] },
-]
+/** Batch sizes that plans are made of, and the small ones that services run. */
+const batchLadder = [1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256]
 
-function identical(model: string, count: number, mpsPercent: number, batchSize: number): Tenant[] {
-  return Array.from({ length: count }, () => ({ model, mpsPercent, batchSize }))
-}
-
-/** The grid that upstream measures, for one network at one memory clock. */
-function anchorDesign(model: string, memClockMhz: number): DesignPoint[] {
-  return anchorGrid.flatMap(({ share, counts, batches }) =>
-    counts.flatMap((count) =>
-      batches.map((batch) => ({ tenants: identical(model, count, share, batch), smClockMhz: null, memClockMhz })),
-    ),
-  )
-}
-
-/** Upstream's clock sweep: nine configurations at locked clocks in steps of 150 MHz, and the highest. */
-function clockSweepDesign(spec: GpuSpec, model: string, memClockMhz: number): DesignPoint[] {
-  const states = smClocksAt(spec, memClockMhz)!
-  const clocks = states.filter((clock, i) => (clock - states[0]!) % 150 === 0 || i === states.length - 1)
-  const mixes = [
-    { share: 25, count: 4 },
-    { share: 50, count: 2 },
-    { share: 10, count: 10 },
-  ]
-  return mixes.flatMap(({ share, count }) =>
-    [8, 16, 32].flatMap((batch) =>
-      clocks.map((smClockMhz) => ({ tenants: identical(model, count, share, batch), smClockMhz, memClockMhz })),
-    ),
-  )
+/** Networks that share the board, and how many rows of the design are theirs. */
+interface Population {
+  readonly models: readonly string[]
+  readonly rows: number
 }
 
 /**
- * What upstream's grid leaves out and plans are made of: unlike shares up to 100 %, unlike batches, every clock. With
- * several networks the tenants are drawn from all of them.
+ * Everything a board is profiled with: random mixes from the whole of what can be planned. Rows drawn at random say more than as
+ * many on a grid, because no two of them agree in any coordinate. Half of a network's rows have all its tenants alike (there a
+ * row says most of one kind), the others are full boards of unlike tenants, as plans are; a quarter has nine tenants or more, a
+ * sixth runs within the lowest tenth of the clocks, and a sixth has small batches only: the corners where an interpolation
+ * would have to be an extrapolation.
  */
-function randomDesign(
-  spec: GpuSpec,
-  models: readonly string[],
-  memClocksMhz: readonly number[],
-  count: number,
-  seed: number,
-): DesignPoint[] {
-  const random = new SeededRandom(seed)
-  const pick = <T>(values: readonly T[]): T => values[random.integer(values.length)]!
-  return Array.from({ length: count }, () => {
-    const memClockMhz = pick(memClocksMhz)
-    const states = smClocksAt(spec, memClockMhz)!
-    const tenants: Tenant[] = []
-    const wanted = pick([1, 1, 2, 2, 3, 3, 4, 5, 6, 8, 10, 12])
-    let free = 20
-    while (tenants.length < wanted && free > 0) {
-      const others = wanted - tenants.length - 1
-      const steps = others === 0 && random.uniform() < 0.5 ? free : 1 + random.integer(Math.max(1, free - others))
-      const share = 5 * Math.min(steps, free)
-      const largest = batchLadder.filter((batch) => batch <= 8 * share + 8)
-      tenants.push({ model: pick(models), mpsPercent: share, batchSize: pick(largest) })
-      free -= share / 5
-    }
-    return { tenants, smClockMhz: random.uniform() < 0.15 ? null : pick(states), memClockMhz }
-  })
-}
-
-/** Everything a board is profiled with. */
 export function profileDesign(spec: GpuSpec, seed: number): DesignPoint[] {
   const memClocks = spec.performanceMemClocksMhz
-  return [
-    ...networkNames.flatMap((model, i) => [
-      ...memClocks.flatMap((memClockMhz) => [
-        ...anchorDesign(model, memClockMhz),
-        ...clockSweepDesign(spec, model, memClockMhz),
-      ]),
-      ...randomDesign(spec, [model], memClocks, 160 * memClocks.length, seed + i),
-    ]),
-    ...randomDesign(spec, networkNames, memClocks, 400 * memClocks.length, seed + 1000),
+  const populations: Population[] = [
+    ...networkNames.map((model) => ({ models: [model], rows: 100 })),
+    { models: networkNames, rows: 200 },
   ]
+  const random = new SeededRandom(seed)
+  return memClocks.flatMap((memClockMhz) =>
+    populations.flatMap(({ models, rows }) =>
+      Array.from({ length: rows }, () => {
+        const tenants =
+          random.uniform() < (models.length > 1 ? 0 : 0.5) ? likeTenants(random, models) : mix(random, models)
+        return { tenants, smClockMhz: clock(random, spec, memClockMhz), memClockMhz }
+      }),
+    ),
+  )
+}
+
+function clock(random: SeededRandom, spec: GpuSpec, memClockMhz: number): number {
+  const states = smClocksAt(spec, memClockMhz)!
+  const lowest = Math.ceil(states.length / 10)
+  return states[random.uniform() < 1 / 6 ? random.integer(lowest) : random.integer(states.length)]!
+}
+
+/** From 1 to 20, few more often than many; of like tenants a sixth is one alone. */
+function tenantCount(random: SeededRandom, least: number): number {
+  if (least === 1 && random.uniform() < 1 / 6) return 1
+  return random.uniform() < 0.25 ? 9 + random.integer(MOST_TENANTS - 8) : least + random.integer(9 - least)
+}
+
+function batch(random: SeededRandom, smallOnly: boolean, mpsPercent: number): number {
+  if (smallOnly) return 1 + random.integer(2)
+  // What plans are made of, and now and then what they are not.
+  const largest = random.uniform() < 0.85 ? 6.4 * mpsPercent + 8 : 256
+  const sizes = batchLadder.filter((size) => size <= largest)
+  return sizes[random.integer(sizes.length)]!
+}
+
+function likeTenants(random: SeededRandom, models: readonly string[]): Tenant[] {
+  const count = tenantCount(random, 1)
+  const most = Math.floor(100 / count)
+  const mpsPercent = random.uniform() < 0.4 ? most : 1 + random.integer(most)
+  const batchSize = batch(random, random.uniform() < 1 / 6, mpsPercent)
+  const model = models[random.integer(models.length)]!
+  return Array.from({ length: count }, () => ({ model, mpsPercent, batchSize }))
+}
+
+function mix(random: SeededRandom, models: readonly string[]): Tenant[] {
+  const count = tenantCount(random, 2)
+  const smallOnly = random.uniform() < 1 / 6
+  const total = random.uniform() < 0.6 ? 100 : count + random.integer(101 - count)
+  const parts = Array.from({ length: count }, () => 0.1 + random.uniform())
+  const sum = parts.reduce((all, part) => all + part, 0)
+  // Whole percents, one at least each; what rounding leaves stays free.
+  return parts.map((part) => {
+    const mpsPercent = 1 + Math.floor(((total - count) * part) / sum)
+    return {
+      model: models[random.integer(models.length)]!,
+      mpsPercent,
+      batchSize: batch(random, smallOnly, mpsPercent),
+    }
+  })
 }

@@ -1,12 +1,13 @@
 /**
  * Profiles the simulated boards as one would profile real ones: through the `Gpu` and `TenantPool` interfaces, with the
- * board's own sensors and common measuring windows. Writes `<folder>/<board>.csv`.
+ * board's own sensors and common measuring windows. The unit that is measured has a calibrated power sensor (no gain and no offset
+ * of its own): parameters that ship are those of the type, and what a unit's sensor adds is that unit's. Writes `<folder>/<board>.csv`.
  *
  *   pnpm profile-boards <folder> [board ...]
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { calibratedBoards, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
+import { calibratedBoards, physicsOfBoard, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
 import { findGpuSpec, formatTraceCsv, type TraceRow, VirtualClock } from '@pctodl/platform'
 import { type DesignPoint, profileDesign } from './profile-designs.js'
 
@@ -29,13 +30,15 @@ for (const board of boards.length > 0 ? boards : calibratedBoards) {
 
 async function profile(board: string, design: readonly DesignPoint[]): Promise<TraceRow[]> {
   const clock = new VirtualClock()
-  const gpu = new SimulatedGpu(board, { clock, seed: 7 })
+  const physics = physicsOfBoard(board)
+  const sensor = { ...physics.sensor, gainSigma: 0, gainRange: [1, 1] as const, offsetSigmaW: 0 }
+  const gpu = new SimulatedGpu(board, { clock, seed: 7, physics: { ...physics, sensor } })
   const pool = new SimulatedTenants(gpu)
   const lease = await gpu.acquire()
   const rows: TraceRow[] = []
   try {
     for (const point of design) {
-      await (point.smClockMhz === null ? lease.resetSmClock() : lease.lockSmClock(point.smClockMhz))
+      await lease.lockSmClock(point.smClockMhz)
       await lease.lockMemClock(point.memClockMhz)
       await pool.apply(point.tenants)
       await clock.sleep(WARM_UP_MS)

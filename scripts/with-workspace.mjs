@@ -1,87 +1,158 @@
 /**
  * Prepares the workspace from nothing but Node and npm, then runs one job in it:
  *
- *   node scripts/with-workspace.mjs demo | check-all | bench
+ *   node scripts/with-workspace.mjs demo | check-all | check-portable | bench | unit FILE...
  *
  * It brings the pinned pnpm into .tools/ (no global install), installs what the lock file says, and builds. Each step is
  * quick when there is nothing to do, so it can be run any number of times and in any order.
  */
-import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { accessSync, constants, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { homedir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { bringPnpm, pnpmBin, pnpmProgram, pnpmVersion, spareHome } from './bring-pnpm.mjs'
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)))
-const tools = path.join(root, '.tools')
 const job = process.argv[2]
+/** `Path` on Windows, where a second one beside it would be the one that nobody reads. */
+const pathName = Object.keys(process.env).find((name) => name.toUpperCase() === 'PATH') ?? 'PATH'
 
-const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
-const [, pnpmVersion] = manifest.packageManager.split('@')
+const environment = {
+  ...process.env,
+  ...homeVariables(),
+  // turbo runs the first pnpm on PATH: it must be this one.
+  [pathName]: `${pnpmBin}${path.delimiter}${process.env[pathName]}`,
+  TURBO_TELEMETRY_DISABLED: '1',
+  DO_NOT_TRACK: '1',
+  ONNXRUNTIME_NODE_INSTALL: 'skip',
+}
 
-const [major, minor] = process.versions.node.split('.').map(Number)
-if (major < 20 || (major === 20 && minor < 19)) {
-  fail(`Node ${process.versions.node} is too old: this workspace needs ${manifest.engines.node}`)
+/** A step has failed; its message is all there is to say. */
+class StepError extends Error {
+  constructor(message, exitCode = 1) {
+    super(message)
+    this.exitCode = exitCode
+  }
 }
 
 const jobs = {
   demo: () => pnpm('--silent', 'run', 'demo:run'),
-  'check-all': () => pnpm('run', 'check-all'),
+  'check-all': () => pnpm('--silent', 'run', 'check-all'),
+  // What is said to run wherever Node.js does.
+  'check-portable': () => pnpm('--silent', 'run', 'unit:portable'),
   bench: () => pnpm('run', 'run-bench'),
+  unit: () => pnpm('--silent', 'run', 'unit', ...process.argv.slice(3)),
 }
-if (!Object.hasOwn(jobs, job)) fail(`unknown job '${job}'; known: ${Object.keys(jobs).join(', ')}`)
 
-bringPnpm()
-step('Installing packages', () => pnpm('install', '--frozen-lockfile', '--prefer-offline', '--reporter=append-only'))
-if (job !== 'check-all') step('Building', () => pnpm('run', 'build', '--output-logs=errors-only'))
-jobs[job]()
+// Ctrl-C reaches everything that runs here. This process goes last: when the prompt is back, nothing writes into the clone.
+let interruption
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => (interruption ??= signal))
 
-function bringPnpm() {
-  const installed = path.join(tools, 'node_modules', 'pnpm', 'package.json')
-  if (existsSync(installed) && JSON.parse(readFileSync(installed, 'utf8')).version === pnpmVersion) return
-  step(`Fetching pnpm ${pnpmVersion}`, () =>
-    run(
-      'npm',
-      ['install', '--prefix', tools, '--no-save', '--no-audit', '--no-fund', '--loglevel=error', `pnpm@${pnpmVersion}`],
-      { quiet: true },
+try {
+  requireNode()
+  if (!Object.hasOwn(jobs, job)) throw new StepError(`unknown job '${job}'; known: ${Object.keys(jobs).join(', ')}`)
+  await bringPnpm((folder) => step(`Fetching pnpm ${pnpmVersion}`, () => npmInstall(folder)))
+  await step('Installing packages', () =>
+    pnpm(
+      'install',
+      '--frozen-lockfile',
+      '--prefer-offline',
+      '--reporter=append-only',
+      '--config.confirm-modules-purge=false',
     ),
   )
+  removeLeftovers()
+  // What the job runs and no more; `check-all` builds for itself, after what is quicker to fail.
+  const built = { demo: ['--filter=@pctodl/bench-runner...'], bench: [] }[job]
+  if (built) await step('Building', () => pnpm('run', 'build', '--output-logs=errors-only', ...built))
+  await jobs[job]()
+  // After the demo one tries other commands.
+  if (job === 'demo') await step('Building the other commands', () => pnpm('run', 'build', '--output-logs=errors-only'))
+} catch (error) {
+  if (!(error instanceof StepError)) throw error
+  process.stderr.write(`${error.message}\n`)
+  process.exitCode = error.exitCode
 }
 
-function step(title, work) {
+function requireNode() {
+  const { engines } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
+  const [major, minor] = process.versions.node.split('.').map(Number)
+  if (major > 20 || (major === 20 && minor >= 19)) return
+  throw new StepError(`Node ${process.versions.node} is too old: this workspace needs ${engines.node}`)
+}
+
+/**
+ * npm and pnpm keep what they fetch at home. A user of a container, known by a number alone, often has none, or one that only
+ * root may write to: such a user's is in the clone.
+ */
+function homeVariables() {
+  if (process.platform === 'win32') return {}
+  try {
+    const home = homedir()
+    mkdirSync(home, { recursive: true })
+    accessSync(home, constants.W_OK)
+    return {}
+  } catch {
+    mkdirSync(spareHome, { recursive: true })
+    process.stderr.write(`No home that can be written; what is fetched is kept in ${path.relative(root, spareHome)}\n`)
+    // `npm run` has told us the cache of the home that cannot be written.
+    return { HOME: spareHome, npm_config_cache: path.join(spareHome, '.npm') }
+  }
+}
+
+/** An interrupted build leaves what it made of its configuration. No build of ours runs now; another command's may. */
+function removeLeftovers() {
+  const minute = 60_000
+  for (const name of readdirSync(path.join(root, 'packages'))) {
+    const folder = path.join(root, 'packages', name)
+    for (const file of readdirSync(folder)) {
+      if (!file.startsWith('tsup.config.bundled_')) continue
+      const leftover = path.join(folder, file)
+      if (Date.now() - statSync(leftover, { throwIfNoEntry: false })?.mtimeMs > minute)
+        rmSync(leftover, { force: true })
+    }
+  }
+}
+
+function npmInstall(folder) {
+  // Without a network npm would say nothing for a minute.
+  const patience = ['--fetch-retries=3', '--fetch-retry-mintimeout=500', '--fetch-retry-maxtimeout=2000']
+  const options = ['--prefix', folder, '--no-audit', '--no-fund', '--loglevel=error', '--prefer-offline', ...patience]
+  return run('npm', ['install', ...options, `pnpm@${pnpmVersion}`], { quiet: true })
+}
+
+async function step(title, work) {
   const started = performance.now()
   process.stderr.write(`${title} ...\n`)
-  work()
+  await work()
   process.stderr.write(`${title} took ${((performance.now() - started) / 1000).toFixed(1)} s\n`)
 }
 
 function pnpm(...args) {
   // A build is worth its output only when it fails; a job speaks for itself.
-  run(process.execPath, [path.join(tools, 'node_modules', 'pnpm', 'bin', 'pnpm.cjs'), ...args], {
-    quiet: args[0] === 'install' || args[1] === 'build',
-  })
+  return run(process.execPath, [pnpmProgram, ...args], { quiet: args[0] === 'install' || args[1] === 'build' })
 }
 
-function run(command, args, { quiet }) {
-  const { status, signal, error, stdout, stderr } = spawnSync(command, args, {
+async function run(command, args, { quiet }) {
+  const call = `'${[command, ...args].map((word) => path.basename(word)).join(' ')}'`
+  const child = spawn(command, args, {
     cwd: root,
     stdio: quiet ? ['ignore', 'pipe', 'pipe'] : 'inherit',
-    maxBuffer: 1 << 28,
-    env: {
-      ...process.env,
-      // turbo runs the first pnpm on PATH: it must be this one.
-      PATH: `${path.join(tools, 'node_modules', '.bin')}${path.delimiter}${process.env.PATH}`,
-      TURBO_TELEMETRY_DISABLED: '1',
-      DO_NOT_TRACK: '1',
-      ONNXRUNTIME_NODE_INSTALL: 'skip',
-    },
+    // npm is a script there, which only a shell can start.
+    shell: process.platform === 'win32' && command === 'npm',
+    env: environment,
   })
-  if (status === 0) return
-  if (quiet) process.stderr.write(`${stdout ?? ''}${stderr ?? ''}`)
-  if (error) fail(`could not start ${command}: ${error.message}`)
-  fail(`'${command} ${args.join(' ')}' ended with ${signal ?? `exit code ${status}`}`, status ?? 1)
-}
-
-function fail(message, code = 1) {
-  process.stderr.write(`${message}\n`)
-  process.exit(code)
+  const said = []
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => said.push(chunk))
+  const { error, code, signal } = await new Promise((resolve) => {
+    child.on('error', (error) => resolve({ error }))
+    // Not 'exit': by then its own children, too, have closed what they write to.
+    child.on('close', (code, signal) => resolve({ code, signal }))
+  })
+  if (interruption !== undefined) throw new StepError(`interrupted; the next run goes on from here`, 130)
+  if (code === 0) return
+  for (const chunk of said) process.stderr.write(chunk)
+  if (error) throw new StepError(`could not start ${call}: ${error.message}`)
+  throw new StepError(`${call} ended with ${signal ?? `exit code ${code}`}`, code ?? 1)
 }

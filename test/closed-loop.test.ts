@@ -66,7 +66,7 @@ describe('pctodl, closed loop on the simulated boards', () => {
   })
 })
 
-describe('all five algorithms', () => {
+describe('all algorithms', () => {
   it('leave a mark where they exceed the cap by more than a few percent of the time', async () => {
     const [task] = tasksOf('3080Ti', [6])
     for (const name of algorithmNames) {

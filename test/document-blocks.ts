@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { type CommandFunction, exitCodeOf, type Terminal } from '../packages/command-line/src/index.js'
+import { transformSync } from 'esbuild'
+import { call, mistakeIn } from './family-commands.js'
 
 /**
  * A fenced code block of a guide. By its language:
@@ -46,18 +47,6 @@ export function wordsOf(line: string): string[] {
   return words
 }
 
-/** Packages and exports behind the commands that guides use. */
-const commands: Readonly<Record<string, readonly [folder: string, name: string]>> = {
-  'bench-runner': ['bench-runner', 'benchRunner'],
-  'pctodl-run': ['bench-runner', 'pctodlRun'],
-  'pctodl-fit': ['perf-model', 'fit'],
-  'pctodl-predict': ['perf-model', 'predict'],
-  'pctodl-partition': ['greedy-partition', 'pctodlPartition'],
-  'pctodl-profile': ['profiler', 'pctodlProfile'],
-  'pctodl-gpu': ['nvml-control', 'gpu'],
-  'pctodl-mps': ['mps-control', 'mps'],
-}
-
 /** Runs the blocks of one guide, in the current folder. */
 export class DocumentBlocks {
   readonly #root: string
@@ -82,55 +71,33 @@ export class DocumentBlocks {
   }
 
   close(): void {
-    rmSync(this.#scratch, { recursive: true, force: true })
+    rmSync(this.#scratch, { recursive: true, force: true, maxRetries: 5 })
   }
 
   /** A process of its own, so that whatever it does to the world ends with it. */
   #program(source: string): string {
     mkdirSync(this.#scratch, { recursive: true })
     writeFileSync(path.join(this.#scratch, '.gitignore'), '*\n')
-    const file = path.join(this.#scratch, `${++this.#programs}.mts`)
-    // The packages by their sources: the root of the repository depends on some of them only.
+    const file = path.join(this.#scratch, `${++this.#programs}.mjs`)
+    // The packages as they are built and by their places: the root of the repository depends on some of them only.
     const packages = path.join(this.#root, 'packages')
     const local = source.replace(
       /from '@pctodl\/([a-z-]+)(\/commands)?'/g,
-      (_, name, commandsPath) => `from '${packages}/${name}/src/${commandsPath ? 'commands' : 'index'}.ts'`,
+      (_, name, commandsPath) => `from '${packages}/${name}/dist/${commandsPath ? 'commands' : 'index'}.js'`,
     )
-    writeFileSync(file, local)
-    const options = ['--import', import.meta.resolve('tsx'), '--conditions=@pctodl/source', file]
-    const { status, stdout, stderr } = spawnSync(process.execPath, options, { encoding: 'utf8' })
+    writeFileSync(file, transformSync(local, { loader: 'ts', format: 'esm', target: 'node20' }).code)
+    const { status, stdout, stderr } = spawnSync(process.execPath, [file], { encoding: 'utf8' })
     if (status !== 0) throw new Error(`the program ended with ${status}:\n${stderr}`)
     return stdout
   }
 
-  async #command([name = '', ...argv]: string[], real: boolean): Promise<string> {
-    const place = commands[name]
-    if (place === undefined) throw new Error(`${name} is not a command that guides may use`)
-    const source = path.join(this.#root, 'packages', place[0], 'src', 'commands.ts')
-    const command = ((await import(source)) as Record<string, CommandFunction>)[place[1]]!
-    if (real) {
-      const subcommand = /^[a-z]/.test(argv[0] ?? '') ? [argv[0]!] : []
-      const help = await output(name, command, [...subcommand, '--help'])
-      for (const word of argv) {
-        const option = word.match(/^--[a-z][\w-]*/)?.[0]
-        if (option !== undefined && !new RegExp(`${option}\\b`).test(help)) throw new Error(`${name} has no ${option}`)
-      }
-      return help
-    }
-    return output(name, command, argv)
+  async #command(words: readonly string[], real: boolean): Promise<string> {
+    const [name = '', ...argv] = words
+    const mistake = await mistakeIn(words)
+    if (mistake !== undefined) throw new Error(mistake)
+    if (real) return ''
+    const { code, stdout, stderr } = await call(name, argv)
+    if (code !== 0) throw new Error(`${name} ${argv.join(' ')} ended with ${code}:\n${stderr}`)
+    return stdout
   }
-}
-
-async function output(name: string, command: CommandFunction, argv: readonly string[]): Promise<string> {
-  let stdout = ''
-  let stderr = ''
-  const terminal: Terminal = {
-    stdout: { write: (text) => (stdout += text) },
-    stderr: { write: (text) => (stderr += text) },
-    signal: new AbortController().signal,
-    env: process.env,
-  }
-  const code = await exitCodeOf(name, command, argv, terminal)
-  if (code !== 0) throw new Error(`${name} ${argv.join(' ')} ended with ${code}:\n${stderr}`)
-  return stdout
 }

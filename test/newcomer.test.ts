@@ -2,30 +2,11 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { workspacePackages } from '../scripts/pack-packages.js'
-import { entryPoints, missingRegistry, type PackedProject, packedProject, readmeExamples } from './packed-project.js'
-
-/**
- * Examples that need a board, run on a simulated host: the words after the file. The others are loaded, and the functions that
- * they define are called as their READMEs do.
- */
-const onHost: Readonly<Record<string, readonly string[]>> = {
-  'nvml-control': [],
-  'mps-control': ['pctodl', 'sim', 'tenant', '--network', 'mobilenet_v2', '--batch', '8', '--seconds', '4'],
-}
-const calls: Readonly<Record<string, { readonly call: string; readonly answer: RegExp }>> = {
-  backend: { call: "watchBoard('A100')", answer: /simulated .*: \d+ W at \d+ MHz/ },
-  baselines: { call: 'clocksUnder(150, 200)', answer: /\d/ },
-  charts: { call: 'draw()', answer: /<svg/ },
-  'greedy-partition': { call: "plan('3080Ti', 'resnet50', 200)", answer: /samples\/s, 19\d\.\d W/ },
-  'hetero-training': { call: 'plan(0.3)', answer: /\d+ on big at \d+ W.*the knee of/ },
-  'job-array': { call: 'squares([3, 4])', answer: /4: 16/ },
-  'mig-segments': { call: "plan('A100', 1)", answer: /^"?\d+ GPUs/ },
-  profiler: { call: "alongTheClock('resnet50')", answer: /\d+ MHz: \d+\.\d\/J/ },
-  'thermo-dvfs': { call: 'track(150)', answer: /settled/ },
-}
+import { javaScriptOf, readmeExamples } from '../scripts/readme-examples.js'
+import { exampleCalls, examplesOnHost, needsHost } from './example-calls.js'
+import { entryPoints, missingRegistry, type PackedProject, packedProject } from './packed-project.js'
 
 const browser = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
 const missingCompiler =
@@ -40,7 +21,7 @@ describe.skipIf(missingRegistry)(`a newcomer who installs what is published${why
     project = packedProject()
     for (const [name, example] of examples) {
       project.write(`examples/${name}.mts`, example)
-      project.write(`examples/${name}.mjs`, javaScript(example))
+      project.write(`examples/${name}.mjs`, javaScriptOf(example))
     }
   }, 300_000)
   afterAll(() => project?.remove())
@@ -102,18 +83,15 @@ describe.skipIf(missingRegistry)(`a newcomer who installs what is published${why
     expect(stdout).toBe('')
   })
 
-  it.each([...examples.keys()].filter((name) => !Object.hasOwn(onHost, name)))(
-    'runs the first example of %s',
-    (name) => {
-      const { call, answer } = calls[name] ?? {}
-      const file = pathToFileURL(path.join(project.folder, 'examples', `${name}.mjs`)).href
-      const ask = call === undefined ? '' : `; console.log(JSON.stringify(await example.${call}))`
-      const script = `const example = await import(${JSON.stringify(file)})${ask}`
-      expect(project.run(process.execPath, '--input-type=module', '-e', script)).toMatch(answer ?? /^/)
-    },
-  )
+  it.each([...examples.keys()].filter((name) => !needsHost(name)))('runs the first example of %s', (name) => {
+    const { call, answer } = exampleCalls[name] ?? {}
+    const file = pathToFileURL(path.join(project.folder, 'examples', `${name}.mjs`)).href
+    const ask = call === undefined ? '' : `; console.log(JSON.stringify(await example.${call}))`
+    const script = `const example = await import(${JSON.stringify(file)})${ask}`
+    expect(project.run(process.execPath, '--input-type=module', '-e', script)).toMatch(answer ?? /^/)
+  })
 
-  it.skipIf(missingCompiler).each(Object.entries(onHost))(
+  it.skipIf(missingCompiler).each(Object.entries(examplesOnHost))(
     `runs the first example of %s on a simulated host${why(missingCompiler)}`,
     (name, [program, ...words]) => {
       const host = ['sim', 'host', '--gpu', '3080Ti', '--allow-all', '--', process.execPath, `examples/${name}.mjs`]
@@ -150,10 +128,3 @@ describe.skipIf(missingRegistry)(`a newcomer who installs what is published${why
     expect(/<figure[^>]*data-drawn="done"[^>]*>.{0,200}<svg/s.exec(seen)?.index).toBeGreaterThan(0)
   })
 })
-
-function javaScript(source: string): string {
-  const { outputText } = ts.transpileModule(source, {
-    compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },
-  })
-  return outputText
-}

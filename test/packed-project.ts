@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { packAll, workspacePackages } from '../scripts/pack-packages.js'
@@ -16,7 +16,7 @@ export interface PackedProject {
 }
 
 /** Undefined, or why nothing can be installed: the packages' own dependencies come from the registry. */
-export const missingRegistry =
+export const missingRegistry: string | undefined =
   spawnSync('npm', ['view', 'commander', 'version'], { stdio: 'ignore', timeout: 20_000 }).status === 0
     ? undefined
     : 'the package registry cannot be reached'
@@ -41,7 +41,7 @@ export function packedProject(): PackedProject {
       mkdirSync(path.dirname(path.join(folder, file)), { recursive: true })
       writeFileSync(path.join(folder, file), content)
     },
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }),
   }
   try {
     const tarballs = packAll(path.join(folder, 'tarballs'))
@@ -61,15 +61,3 @@ export const entryPoints: readonly string[] = workspacePackages().flatMap(({ nam
     .filter(([, target]) => typeof target === 'object')
     .map(([subpath]) => path.posix.join(name, subpath)),
 )
-
-/** The first example of each package's README, by folder, and that of the root README. */
-export function readmeExamples(): Map<string, string> {
-  const root = path.resolve(import.meta.dirname, '..')
-  return new Map(
-    ['.', ...workspacePackages().map(({ folder }) => folder)].flatMap((folder) => {
-      const name = folder === '.' ? 'the-repository' : path.basename(folder)
-      const example = /```ts\n([\s\S]*?)```/.exec(readFileSync(path.join(root, folder, 'README.md'), 'utf8'))?.[1]
-      return example === undefined ? [] : [[name, example] as const]
-    }),
-  )
-}

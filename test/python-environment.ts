@@ -21,7 +21,7 @@ export function pythonWith(packages: readonly string[], modules: readonly string
   const folder = path.join(cache, 'pctodl-test-python', key)
   const python = path.join(folder, 'bin', 'python')
   if (existsSync(python) && importable(python)) return python
-  rmSync(folder, { recursive: true, force: true })
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   mkdirSync(path.dirname(folder), { recursive: true })
   const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--retries', '0', ...packages]
   const made =
@@ -29,7 +29,7 @@ export function pythonWith(packages: readonly string[], modules: readonly string
     spawnSync(python, pip, { timeout: 120_000 }).status === 0 &&
     importable(python)
   if (made) return python
-  rmSync(folder, { recursive: true, force: true })
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   console.warn(
     `skipping tests that need Python with ${packages.join(', ')}: it could not be installed here; ` +
       'point PCTODL_PYTHON to an interpreter that has it',

@@ -1,4 +1,4 @@
-import { type Estimate, medianEstimate } from '@pctodl/scheduler'
+import { type Estimate, medianEstimate } from '@pctodl/numerics'
 import type { CaseResult } from './run-case.js'
 
 /** Changes asked of the board or of tenants per minute of steady state that count as probing, not as control. */

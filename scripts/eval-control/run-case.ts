@@ -1,4 +1,5 @@
 import { findOracle, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
+import { quantile } from '@pctodl/numerics'
 import { loadPerfModel, type Predictor } from '@pctodl/perf-model'
 import { capAt, networkName, VirtualClock } from '@pctodl/platform'
 import {
@@ -6,16 +7,18 @@ import {
   evaluate,
   PctodlPolicy,
   type PowerCapPolicy,
+  PublishedPolicy,
   planPartition,
-  quantile,
-  ReferencePolicy,
   RunRecorder,
   runPolicy,
 } from '@pctodl/scheduler'
 import { StaticBestPolicy } from '../../packages/baselines/src/index.js'
 import { type AlgorithmName, createPolicy } from '../../packages/bench-runner/src/algorithms.js'
 import { type BenchTask, capsOf } from '../../packages/bench-runner/src/tasks.js'
-import { type Disturbance, DisturbedGpu, withModelError } from './disturbances.js'
+import { MisledGpu } from '../evaluation/misled-gpu.js'
+import { withModelError } from '../evaluation/misled-predictor.js'
+import { timed } from '../evaluation/timed-policy.js'
+import type { Disturbance } from './disturbances.js'
 
 export type CaseAlgorithm = AlgorithmName | 'reference' | 'static-best'
 
@@ -77,12 +80,12 @@ export class TaskRunner {
       seed,
       ...(disturbance.faults ? { faults: disturbance.faults } : {}),
     })
-    const recorder = new RunRecorder(() => board.truth().energyJ)
+    const recorder = new RunRecorder(() => board.truth().meteredEnergyJ)
     const stepUs: number[] = []
     const policy = timed(this.#policy(algorithm, disturbance), stepUs)
     const caps = capsOf(task, WINDOW_MS)
     await runPolicy({
-      gpu: new DisturbedGpu(board, clock, disturbance, seed),
+      gpu: new MisledGpu(board, clock, disturbance.sensor ?? {}, seed),
       pool: new SimulatedTenants(board),
       clock,
       policy,
@@ -139,7 +142,7 @@ export class TaskRunner {
       case 'pctodl':
         return new PctodlPolicy({ predictor, model })
       case 'reference':
-        return new ReferencePolicy({ predictor, model })
+        return new PublishedPolicy({ predictor, model })
       case 'static-best':
         return new StaticBestPolicy({
           spec: predictor.spec,
@@ -167,22 +170,4 @@ function loadedModel(board: string): Predictor {
   const model = models.get(board) ?? loadPerfModel(board)
   models.set(board, model)
   return model
-}
-
-/** The policy with the wall time of each of its steps noted, in microseconds. */
-function timed(policy: PowerCapPolicy, stepUs: number[]): PowerCapPolicy {
-  return {
-    name: policy.name,
-    start: (powerCapW) => policy.start(powerCapW),
-    onCapChange: (powerCapW, applied) => policy.onCapChange(powerCapW, applied),
-    onWindow: (window) => policy.onWindow(window),
-    onSample: (sample) => {
-      const begin = performance.now()
-      const action = policy.onSample(sample)
-      stepUs.push((performance.now() - begin) * 1000)
-      return action
-    },
-    ...(policy.onIdle ? { onIdle: (timeMs, applied) => policy.onIdle!(timeMs, applied) } : {}),
-    ...(policy.takeDecisions ? { takeDecisions: () => policy.takeDecisions!() } : {}),
-  }
 }

@@ -1,4 +1,4 @@
-import { medianEstimate, quantile } from '@pctodl/scheduler'
+import { medianEstimate, quantile } from '@pctodl/numerics'
 import { compareWithBaselines, type GateOutcome, gates, judge, stepDownRatios } from './gates.js'
 import type { CaseResult } from './run-case.js'
 

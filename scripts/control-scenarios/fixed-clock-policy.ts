@@ -1,0 +1,45 @@
+import { type Configuration, type GpuSpec, smClocksAt } from '@pctodl/platform'
+import type { Action, PowerCapPolicy } from '@pctodl/scheduler'
+
+/** Share of the cap that the fixed clock draws. */
+const SHARE = 0.97
+
+/** For reference: the plan's tenants at the clock that truly draws 97 % of the cap, chosen by somebody who knows the board. */
+export class FixedClockPolicy implements PowerCapPolicy {
+  readonly name = 'fixed-clock'
+  readonly #spec: GpuSpec
+  readonly #plan: (powerCapW: number) => Configuration
+  readonly #trueW: (configuration: Configuration) => number
+  #configuration: Configuration | undefined
+
+  constructor(
+    spec: GpuSpec,
+    plan: (powerCapW: number) => Configuration,
+    trueW: (configuration: Configuration) => number,
+  ) {
+    this.#spec = spec
+    this.#plan = plan
+    this.#trueW = trueW
+  }
+
+  start(powerCapW: number): Action {
+    this.#configuration = this.#plan(powerCapW)
+    const { tenants, memClockMhz } = this.#configuration
+    return { tenants, memClockMhz, smClockMhz: this.#clockFor(powerCapW) }
+  }
+
+  onCapChange(powerCapW: number): Action {
+    return { smClockMhz: this.#clockFor(powerCapW) }
+  }
+
+  onSample(): undefined {}
+
+  onWindow(): undefined {}
+
+  #clockFor(powerCapW: number): number {
+    const { tenants, memClockMhz } = this.#configuration!
+    const clocks = smClocksAt(this.#spec, memClockMhz)!
+    const within = (smClockMhz: number) => this.#trueW({ tenants, memClockMhz, smClockMhz }) <= SHARE * powerCapW
+    return clocks.findLast((mhz) => mhz <= this.#spec.boostClockMhz && within(mhz)) ?? clocks[0]!
+  }
+}

@@ -1,0 +1,55 @@
+import { movingAverageW, powerSignal, type RunRecording } from '@pctodl/scheduler'
+
+/** How a run kept its cap, by the board's true power. */
+export interface CapJudgement {
+  /** Share of the time with the one-second average more than 1 % above the cap, percent. */
+  readonly abovePercent: number
+  /**
+   * The same where an average that still holds time before a step down, or the fifth of a second in which nobody can have
+   * answered it (a sample, a clock request), is held against the cap of that time: what is left could have been avoided.
+   */
+  readonly avoidablePercent: number
+  /** Longest stay above, avoidable, ms. */
+  readonly longestMs: number
+  /** Highest one-second average above the cap, percent of the cap, avoidable. */
+  readonly peakPercent: number
+}
+
+const WINDOW_MS = 1000
+const TOLERANCE = 1.01
+const ANSWER_MS = 200
+
+export function judgeCap(recording: RunRecording): CapJudgement {
+  const signal = powerSignal(recording.power, 'true')
+  const averagesW = movingAverageW(signal, WINDOW_MS)
+  let aboveMs = 0
+  let avoidableMs = 0
+  let stayMs = 0
+  let longestMs = 0
+  let peak = 0
+  let knownMs = 0
+  let oldest = 0
+  for (let i = 0; i < signal.steps; i++) {
+    const averageW = averagesW[i]!
+    if (Number.isNaN(averageW)) continue
+    const endMs = signal.knotsMs[i + 1]!
+    const spanMs = endMs - signal.knotsMs[i]!
+    while (signal.knotsMs[oldest + 1]! <= endMs - WINDOW_MS - ANSWER_MS) oldest++
+    let allowedW = signal.capW[i]!
+    for (let j = oldest; j < i; j++) allowedW = Math.max(allowedW, signal.capW[j]!)
+    knownMs += spanMs
+    if (averageW > TOLERANCE * signal.capW[i]!) aboveMs += spanMs
+    peak = Math.max(peak, averageW / allowedW - 1)
+    if (averageW > TOLERANCE * allowedW) {
+      avoidableMs += spanMs
+      stayMs += spanMs
+      longestMs = Math.max(longestMs, stayMs)
+    } else stayMs = 0
+  }
+  return {
+    abovePercent: (100 * aboveMs) / Math.max(1, knownMs),
+    avoidablePercent: (100 * avoidableMs) / Math.max(1, knownMs),
+    longestMs,
+    peakPercent: 100 * peak,
+  }
+}

@@ -1,0 +1,172 @@
+import { findOracle, SimulatedGpu, SimulatedTenants, simulateSteadyState } from '@pctodl/gpu-sim'
+import { quantile } from '@pctodl/numerics'
+import { loadPerfModel, type Predictor } from '@pctodl/perf-model'
+import {
+  type CapSchedule,
+  capSchedule,
+  findGpuSpec,
+  InfeasibleCapError,
+  smClocksAt,
+  VirtualClock,
+} from '@pctodl/platform'
+import {
+  evaluate,
+  PctodlPolicy,
+  type PowerCapPolicy,
+  planPartition,
+  type RunEvent,
+  RunRecorder,
+  runPolicy,
+} from '@pctodl/scheduler'
+import { DirectCapPolicy } from '../../packages/baselines/src/index.js'
+import { MisledGpu } from '../evaluation/misled-gpu.js'
+import { withModelError } from '../evaluation/misled-predictor.js'
+import { timed } from '../evaluation/timed-policy.js'
+import { boardVariant } from './board-variant.js'
+import { FixedClockPolicy } from './fixed-clock-policy.js'
+import { foreignPredictor } from './foreign-predictor.js'
+import { judgeCap } from './judge.js'
+import { capsOf, FOREIGN, type Scenario } from './scenarios.js'
+import { SwappingTenants } from './swapping-tenants.js'
+
+export const scenarioPolicies = ['pctodl', 'directcap', 'fixed-clock'] as const
+export type ScenarioPolicy = (typeof scenarioPolicies)[number]
+
+export interface ScenarioResult {
+  readonly kind: string
+  readonly number: number
+  readonly policy: ScenarioPolicy
+  readonly board: string
+  readonly network: string
+  readonly capW: number
+  /** Whether the lowest cap of the run lies below the lowest limit that the board takes. */
+  readonly belowLimits: boolean
+  readonly abovePercent: number
+  readonly avoidablePercent: number
+  readonly longestMs: number
+  readonly peakPercent: number
+  /** Samples/s from 30 s on. */
+  readonly throughput: number
+  /** Over the best static configuration of this very board; null where the case is not stationary. */
+  readonly oracleRatio: number | null
+  readonly stepP99Us: number
+  readonly failure: string | null
+}
+
+export interface ScenarioOptions {
+  /** What the firmware regulates to; null: the coefficient that ships. */
+  readonly limitFactor: number | null
+  readonly oracle: boolean
+  /** Called with every event of the run, for a closer look at a case. */
+  readonly onEvent?: (event: RunEvent) => void
+}
+
+const WINDOW_MS = 5000
+
+export async function runScenario(
+  scenario: Scenario,
+  policyName: ScenarioPolicy,
+  options: ScenarioOptions,
+): Promise<ScenarioResult> {
+  const { board, network, seed, faults, sensor, swap, durationMs } = scenario
+  const spec = findGpuSpec(board)
+  const { board: simulated, physics } = boardVariant(board, seed, { ...scenario, limitFactor: options.limitFactor })
+  const own = FOREIGN[board] === undefined ? modelOf(board) : foreignPredictor(spec, modelOf(FOREIGN[board]))
+  const predictor = withModelError(own, scenario.modelErrorPercent)
+  const settle = simulateSteadyState(simulated, { physics, powerLimitW: spec.powerLimitW.max })
+  const { caps, policy } = startable(scenario, policyName, predictor, settle)
+  const clock = new VirtualClock()
+  const gpu = new SimulatedGpu(simulated, { clock, seed, physics, faults: { faults, seed }, firmwareReads: 'sensor' })
+  const pool = swap ? new SwappingTenants(gpu, clock, swap.networks, swap.periodMs) : new SimulatedTenants(gpu)
+  const recorder = new RunRecorder(() => gpu.truth().energyJ)
+  const stepUs: number[] = []
+  let failure: string | null = null
+  try {
+    await runPolicy({
+      gpu: new MisledGpu(gpu, clock, sensor, seed),
+      pool,
+      clock,
+      policy: timed(policy, stepUs),
+      caps,
+      iterations: Math.round(durationMs / WINDOW_MS),
+      windowMs: WINDOW_MS,
+      onEvent: (event) => {
+        recorder.add(event)
+        options.onEvent?.(event)
+      },
+    })
+  } catch (error) {
+    failure = error instanceof Error ? error.message : String(error)
+  }
+  const recording = recorder.recording()
+  const { whole, steady } = evaluate(recording)
+  const capW = caps[0]!.powerCapW
+  const throughput = (steady.throughput ?? whole.throughput)!.value
+  return {
+    kind: scenario.kind,
+    number: scenario.number,
+    policy: policyName,
+    board: scenario.variant === 0 ? board : `${board}~v${scenario.variant}`,
+    network,
+    capW,
+    belowLimits: Math.min(...caps.map(({ powerCapW }) => powerCapW)) < spec.powerLimitW.min,
+    ...judgeCap(recording),
+    throughput,
+    oracleRatio:
+      options.oracle && scenario.stationary && policyName === 'pctodl'
+        ? throughput / findOracle(simulated, network, capW, { physics, sharePercentStep: 10, starts: 20 }).throughput
+        : null,
+    stepP99Us: stepUs.length > 0 ? quantile(stepUs, 0.99) : 0,
+    failure,
+  }
+}
+
+type Settle = ReturnType<typeof simulateSteadyState>
+
+/** The policy, and the caps of the case, none below what its planner thinks possible: the same for all policies. */
+function startable(scenario: Scenario, name: ScenarioPolicy, predictor: Predictor, settle: Settle) {
+  const { spec, memClocksMhz } = predictor
+  const { network: model } = scenario
+  const memClockMhz = Math.min(...memClocksMhz)
+  const [lowestMhz] = smClocksAt(spec, memClockMhz)!
+  const least = settle({ tenants: [{ model, mpsPercent: 100, batchSize: 8 }], smClockMhz: lowestMhz!, memClockMhz })
+  const most = settle({
+    tenants: [0, 1].map(() => ({ model, mpsPercent: 50, batchSize: 32 })),
+    smClockMhz: spec.boostClockMhz,
+    memClockMhz: memClocksMhz[0]!,
+  })
+  const plan = (powerCapW: number) => planPartition(predictor, { model, powerCapW })
+  const highestW = Math.min(spec.powerLimitW.default, 1.05 * most.powerW)
+  let lowestW = 1.25 * least.powerW
+  for (let attempt = 0; ; attempt++) {
+    const caps: CapSchedule = capSchedule(
+      capsOf(scenario, Math.min(lowestW, highestW), highestW).filter(({ atMs }) => atMs < scenario.durationMs),
+    )
+    try {
+      for (const powerCapW of new Set(caps.map((step) => step.powerCapW))) plan(powerCapW)
+      return { caps, policy: policyFor(name, scenario, predictor, settle, plan) }
+    } catch (error) {
+      if (!(error instanceof InfeasibleCapError) || attempt > 3) throw error
+      lowestW = Math.max(lowestW * 1.05, 1.05 * error.lowestFeasibleW)
+    }
+  }
+}
+
+function policyFor(
+  name: ScenarioPolicy,
+  { network: model }: Scenario,
+  predictor: Predictor,
+  settle: Settle,
+  plan: (powerCapW: number) => ReturnType<typeof planPartition>,
+): PowerCapPolicy {
+  if (name === 'pctodl') return new PctodlPolicy({ predictor, model })
+  if (name === 'directcap') return new DirectCapPolicy({ spec: predictor.spec, model, plan })
+  return new FixedClockPolicy(predictor.spec, plan, (configuration) => settle(configuration).powerW)
+}
+
+const models = new Map<string, Predictor>()
+function modelOf(board: string): Predictor {
+  const model = models.get(board) ?? loadPerfModel(board)
+  models.set(board, model)
+  return model
+}

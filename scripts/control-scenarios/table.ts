@@ -1,0 +1,85 @@
+import { quantile } from '@pctodl/numerics'
+import type { ScenarioPolicy, ScenarioResult } from './run-scenario.js'
+import { isBlind, isLate } from './scenarios.js'
+
+const MOST_ABOVE_PERCENT = 1
+const MOST_ABOVE_LATE_PERCENT = 2
+const LONGEST_MS = 2000
+/** Points above the cap that may be more than directcap's in the same case. */
+const MORE_THAN_DIRECTCAP = 0.5
+
+export interface Verdict {
+  readonly markdown: string
+  readonly missed: readonly string[]
+}
+
+/** One line a kind of case, and the cases that miss a bound. */
+export function tableOf(results: readonly ScenarioResult[]): Verdict {
+  const names = [...new Set(results.map(({ kind }) => kind))]
+  const missed = results.filter(({ policy }) => policy === 'pctodl').flatMap((result) => misses(result, results))
+  const rows = names.map((kind) => {
+    const of = (policy: ScenarioPolicy) => results.filter((r) => r.kind === kind && r.policy === policy)
+    const ours = of('pctodl')
+    const bound = isLate(kind) ? MOST_ABOVE_LATE_PERCENT : MOST_ABOVE_PERCENT
+    const within = ours.filter((r) => r.avoidablePercent <= bound && r.longestMs <= LONGEST_MS && r.failure === null)
+    const ratios = ours.flatMap((r) => ratioTo('directcap', r, results))
+    const oracle = ours.flatMap((r) => (r.oracleRatio === null ? [] : [100 * r.oracleRatio]))
+    const cells = [
+      kind,
+      `${within.length} of ${ours.length}`,
+      `${median(ours.map((r) => r.avoidablePercent))} / ${worst(ours)}`,
+      worst(of('directcap')),
+      worst(of('fixed-clock')),
+      (Math.max(0, ...ours.map((r) => r.longestMs)) / 1000).toFixed(1),
+      Math.max(0, ...ours.map((r) => r.peakPercent)).toFixed(1),
+      ratios.length > 0 ? `${quantile(ratios, 0.5).toFixed(3)} / ${Math.min(...ratios).toFixed(3)}` : '-',
+      oracle.length > 0 ? `${quantile(oracle, 0.5).toFixed(1)} / ${Math.min(...oracle).toFixed(1)}` : '-',
+    ]
+    return `| ${cells.join(' | ')} |`
+  })
+  return {
+    markdown: [
+      '| what happens | cases within | above the cap, %: median / worst | directcap, worst | fixed clock, worst | longest stay above, s | highest above, % | throughput over directcap: median / worst | over the oracle, %: median / worst |',
+      '| --- | --- | --- | --- | --- | --- | --- | --- | --- |',
+      ...rows,
+    ].join('\n'),
+    missed,
+  }
+}
+
+function misses(result: ScenarioResult, results: readonly ScenarioResult[]): string[] {
+  const { kind, number, board, network, capW, avoidablePercent, longestMs, failure } = result
+  const bound = isLate(kind) ? MOST_ABOVE_LATE_PERCENT : MOST_ABOVE_PERCENT
+  const [direct] = same('directcap', result, results)
+  const said: string[] = []
+  if (failure !== null) said.push(`failed: ${failure}`)
+  if (avoidablePercent > bound) said.push(`above for ${avoidablePercent.toFixed(2)} %`)
+  if (longestMs > LONGEST_MS) said.push(`longest stay ${(longestMs / 1000).toFixed(1)} s`)
+  if (direct && !isBlind(kind) && avoidablePercent > direct.avoidablePercent + MORE_THAN_DIRECTCAP) {
+    said.push(`directcap ${direct.avoidablePercent.toFixed(2)} %`)
+  }
+  return said.length > 0
+    ? [
+        `${kind} ${number} (${board}, ${network}, ${capW} W${result.belowLimits ? ', below its limits' : ''}): ${said.join(', ')}`,
+      ]
+    : []
+}
+
+function same(policy: ScenarioPolicy, { kind, number }: ScenarioResult, results: readonly ScenarioResult[]) {
+  return results.filter((r) => r.policy === policy && r.kind === kind && r.number === number)
+}
+
+/** Throughput over another policy's, where that one held the cap. */
+function ratioTo(policy: ScenarioPolicy, result: ScenarioResult, results: readonly ScenarioResult[]): number[] {
+  return same(policy, result, results)
+    .filter((r) => r.avoidablePercent <= MOST_ABOVE_PERCENT && r.throughput > 0 && !r.belowLimits)
+    .map((r) => result.throughput / r.throughput)
+}
+
+function median(values: readonly number[]): string {
+  return values.length > 0 ? quantile(values, 0.5).toFixed(2) : '-'
+}
+
+function worst(results: readonly ScenarioResult[]): string {
+  return results.length > 0 ? Math.max(...results.map((r) => r.avoidablePercent)).toFixed(2) : '-'
+}

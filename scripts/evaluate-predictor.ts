@@ -1,0 +1,230 @@
+/**
+ * How right the shipped predictor is about boards that it was fitted to, and about their structural variants, on rows that it has
+ * not seen: errors and coverage by group, and how many plans exceed their cap in truth. Truth is the simulator at the clock that
+ * really ran.
+ *
+ *   pnpm evaluate-predictor [--plans 100] [--rows 1500] [--risk 0.05] [--variants 0] [--fit-rows 300] [board ...]
+ */
+import { parseArgs } from 'node:util'
+import { boardVariants, calibratedBoards, type SimulatedBoard, simulateSteadyState } from '@pctodl/gpu-sim'
+import { partition } from '@pctodl/greedy-partition'
+import { quantile, SeededRandom, seedFrom } from '@pctodl/numerics'
+import { fitPerfModel, loadPerfModel, PerfModel } from '@pctodl/perf-model'
+import { type Configuration, findGpuSpec, type GpuSpec, smClocksAt, type Tenant, type TraceRow } from '@pctodl/platform'
+import { profileDesign } from './profile-designs.js'
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    plans: { type: 'string', default: '100' },
+    rows: { type: 'string', default: '1500' },
+    risk: { type: 'string', default: '0.05' },
+    variants: { type: 'string', default: '0' },
+    'fit-rows': { type: 'string', default: '300' },
+  },
+})
+const boards = positionals.length > 0 ? positionals : calibratedBoards
+
+interface Judged {
+  readonly configuration: Configuration
+  /** ln(truth / prediction). */
+  readonly throughput: number
+  readonly power: number
+  readonly throughputSd: number
+  readonly powerSd: number
+}
+
+for (const board of boards) {
+  const variants = Number(values.variants)
+  if (variants === 0) report(board, board, loadPerfModel(board))
+  for (const variant of variants > 0 ? boardVariants(board, { count: variants }) : []) {
+    const spec = findGpuSpec(board)
+    const rows = measuredRows(variant.name, spec, Number(values['fit-rows']))
+    const { parameters } = fitPerfModel(rows, spec, {
+      source: `${rows.length} rows of ${variant.name}`,
+      folds: 3,
+      starts: 1,
+      maxIterations: 25,
+      from: loadPerfModel(board).parameters,
+    })
+    console.log(`\n${variant.name}: ${variant.differs}`)
+    report(variant.name, board, new PerfModel(parameters))
+  }
+}
+
+function report(truth: SimulatedBoard, board: string, model: PerfModel): void {
+  const judged = judge(truth, model)
+  console.log(
+    `\n${truth}, ${judged.length} fresh rows: median / 95th percentile, and within 1 and 2 standard deviations, %`,
+  )
+  console.table(groupsOf(model.spec).map(({ name, has }) => row(name, judged.filter(has))))
+  console.table(plansOf(truth, board, model))
+}
+
+function row(group: string, entries: readonly Judged[]) {
+  const errors = (of: 'throughput' | 'power') => entries.map((entry) => 100 * Math.abs(entry[of]))
+  const pair = (of: 'throughput' | 'power') => [0.5, 0.95].map((q) => quantile(errors(of), q).toFixed(2)).join(' / ')
+  const within = (of: 'throughput' | 'power', sd: 'throughputSd' | 'powerSd') =>
+    [1, 2].map((sds) => share(entries, (entry) => Math.abs(entry[of]) <= sds * entry[sd])).join(' / ')
+  if (entries.length === 0) return { group, rows: 0 }
+  return {
+    group,
+    rows: entries.length,
+    throughput: pair('throughput'),
+    'its coverage': within('throughput', 'throughputSd'),
+    power: pair('power'),
+    'coverage of it': within('power', 'powerSd'),
+  }
+}
+
+function share<T>(entries: readonly T[], has: (entry: T) => boolean): string {
+  return ((100 * entries.filter(has).length) / entries.length).toFixed(0)
+}
+
+function groupsOf(spec: GpuSpec): readonly { name: string; has: (entry: Judged) => boolean }[] {
+  const every = (test: (tenant: Tenant) => boolean) => (entry: Judged) => entry.configuration.tenants.every(test)
+  const part = ({ configuration: { smClockMhz, memClockMhz } }: Judged) => {
+    const states = smClocksAt(spec, memClockMhz)!
+    return (smClockMhz - states[0]!) / (states.at(-1)! - states[0]!)
+  }
+  return [
+    { name: 'all', has: () => true },
+    { name: 'batch 1-2', has: every((tenant) => tenant.batchSize <= 2) },
+    { name: '9-20 tenants', has: (entry) => entry.configuration.tenants.length >= 9 },
+    { name: 'lowest clocks', has: (entry) => part(entry) <= 0.15 },
+    { name: 'highest clocks', has: (entry) => part(entry) >= 0.85 },
+    { name: 'shares of 1-4 %', has: (entry) => entry.configuration.tenants.some((tenant) => tenant.mpsPercent < 5) },
+    { name: 'several networks', has: (entry) => new Set(entry.configuration.tenants.map((t) => t.model)).size > 1 },
+    { name: 'one tenant', has: (entry) => entry.configuration.tenants.length === 1 },
+  ]
+}
+
+function judge(truth: SimulatedBoard, model: PerfModel): Judged[] {
+  const simulate = simulateSteadyState(truth)
+  return freshConfigurations(model, Number(values.rows)).flatMap((wanted): Judged[] => {
+    if (!fits(model, wanted)) return []
+    const ran = simulate(wanted)
+    const configuration = { ...wanted, smClockMhz: ran.smClockMhz }
+    const { throughput, powerW, throughputSd, powerSdW } = model.predict(configuration)
+    return [
+      {
+        configuration,
+        throughput: Math.log(ran.throughput / throughput),
+        power: Math.log(ran.powerW / powerW),
+        throughputSd: throughputSd! / throughput,
+        powerSd: powerSdW! / powerW,
+      },
+    ]
+  })
+}
+
+function fits(model: PerfModel, { tenants }: Configuration): boolean {
+  return (
+    tenants.reduce((sum, tenant) => sum + model.memoryBytes(tenant), model.reservedMemoryBytes) <=
+    model.spec.memoryBytes
+  )
+}
+
+/** Not the design that parameters are fitted to: other numbers of tenants, shares and batches, and every clock. */
+function freshConfigurations(model: PerfModel, count: number): Configuration[] {
+  const random = new SeededRandom(seedFrom('fresh', model.spec.key))
+  const pick = <T>(list: readonly T[]): T => list[random.integer(list.length)]!
+  return Array.from({ length: count }, () => {
+    const memClockMhz = pick(model.memClocksMhz)
+    const states = smClocksAt(model.spec, memClockMhz)!
+    const smClockMhz = random.uniform() < 0.15 ? states[random.integer(Math.ceil(states.length / 8))]! : pick(states)
+    const size = random.uniform() < 0.25 ? 9 + random.integer(12) : 1 + random.integer(8)
+    const networks = random.uniform() < 0.6 ? [pick(model.networks)] : model.networks
+    const batches = random.uniform() < 0.15 ? [1, 2] : [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 80, 96, 128, 192, 256]
+    const total = random.uniform() < 0.1 ? Math.min(100, 3 * size) : 50 + 50 * random.uniform()
+    const like = random.uniform() < 0.25
+    const parts = Array.from({ length: size }, () => (like ? 1 : 0.1 + random.uniform()))
+    const sum = parts.reduce((all, part) => all + part, 0)
+    const first = { model: pick(networks), batchSize: pick(batches) }
+    const tenants = parts.map((part): Tenant => {
+      const mpsPercent = Math.max(1, Math.floor((total * part) / sum))
+      return { mpsPercent, ...(like ? first : { model: pick(networks), batchSize: pick(batches) }) }
+    })
+    let used = 0
+    const kept = tenants.filter(({ mpsPercent }) => {
+      used += mpsPercent
+      return used <= 100
+    })
+    return { tenants: kept, smClockMhz, memClockMhz }
+  })
+}
+
+function plansOf(truth: SimulatedBoard, board: string, model: PerfModel) {
+  const simulate = simulateSteadyState(truth)
+  const random = new SeededRandom(seedFrom('plans', board))
+  const risk = Number(values.risk)
+  const { min, max } = model.spec.powerLimitW
+  const wanted = Array.from({ length: Number(values.plans) }, (_, i) => ({
+    models: model.networks[i % model.networks.length]!,
+    powerCapW: Math.round(min + (0.95 * max - min) * random.uniform()),
+    sharePercentStep: random.uniform() < 0.5 ? 5 : 10,
+    budgetEvaluations: 1500,
+  }))
+  const rows = wanted.map((options) => {
+    const plain = partition(model, options)
+    const careful = partition(model, { ...options, capExceedanceProbability: risk })
+    if (!plain.feasible || !careful.feasible) return undefined
+    const judged = [plain, careful].map(({ configuration }) => {
+      const ran = simulate(configuration)
+      return { overW: ran.powerW - options.powerCapW, throughput: ran.throughput }
+    })
+    return {
+      plain: judged[0]!,
+      careful: judged[1]!,
+      alternatives: careful.alternatives!,
+      cost: 1 - careful.weightedThroughput / plain.weightedThroughput,
+    }
+  })
+  const found = rows.filter((entry) => entry !== undefined)
+  const over = (which: 'plain' | 'careful') => found.filter((entry) => entry[which].overW > 0)
+  const worst = (which: 'plain' | 'careful') => Math.max(0, ...found.map((entry) => entry[which].overW)).toFixed(1)
+  const mean = (list: readonly number[]) => list.reduce((sum, value) => sum + value, 0) / list.length
+  return [
+    { plans: 'without risk', count: found.length, 'over the cap': over('plain').length, 'worst, W': worst('plain') },
+    {
+      plans: `risk ${risk}`,
+      count: found.length,
+      'over the cap': over('careful').length,
+      'worst, W': worst('careful'),
+      'cost, predicted %': (100 * mean(found.map((entry) => entry.cost))).toFixed(2),
+      'cost, true %': (
+        100 * mean(found.map(({ plain, careful }) => 1 - careful.throughput / plain.throughput))
+      ).toFixed(2),
+      alternatives: mean(found.map((entry) => entry.alternatives)).toFixed(1),
+    },
+  ]
+}
+
+/** Rows as a calibrated meter would write them, spread over the design that boards are profiled with. */
+function measuredRows(truth: SimulatedBoard, spec: GpuSpec, count: number): TraceRow[] {
+  const simulate = simulateSteadyState(truth)
+  const random = new SeededRandom(seedFrom('rows', String(truth)))
+  const design = profileDesign(spec, 77)
+  return Array.from({ length: count }, (_, i) => design[Math.floor((i * design.length) / count)]!).flatMap((point) => {
+    const { tenants, smClockMhz, memClockMhz } = point
+    const ran = simulate(point)
+    const tenantThroughput = ran.tenants.map((tenant) => tenant.throughput * Math.exp(0.002 * random.normal()))
+    return [
+      {
+        tenants,
+        targetSmClockMhz: smClockMhz,
+        memClockMhz,
+        smClockMhz: ran.smClockMhz,
+        smUtilPercent: ran.smUtilPercent,
+        memUtilPercent: ran.memUtilPercent,
+        throughput: tenantThroughput.reduce((sum, value) => sum + value, 0),
+        powerAverageW: ran.powerW * Math.exp(0.001 * random.normal()),
+        powerMaxW: ran.powerW,
+        tenantThroughput,
+        tenantLatencyMs: ran.tenants.map((tenant) => tenant.batchMs),
+        memoryUsedBytes: null,
+        failed: false,
+      },
+    ]
+  })
+}

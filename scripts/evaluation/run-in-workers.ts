@@ -1,0 +1,46 @@
+import { type ChildProcess, fork } from 'node:child_process'
+
+/**
+ * Answers of worker processes, each asked one thing at a time.
+ *
+ * @param program what each worker runs: a message in is an order, a message out its answer
+ * @param onAnswer after each answer, with how many orders nobody has begun yet
+ * @returns the answers in the order of the orders
+ * @throws Error where a worker ends
+ */
+export async function runInWorkers<Order, Answer>(
+  program: string,
+  workers: number,
+  orders: readonly Order[],
+  onAnswer: (order: Order, left: number) => void,
+): Promise<Answer[]> {
+  const answers: Answer[] = []
+  let next = 0
+  const work = async () => {
+    const worker = fork(program, { execArgv: process.execArgv })
+    try {
+      while (next < orders.length) {
+        const i = next++
+        answers[i] = await answerOf<Answer>(worker, orders[i]!)
+        onAnswer(orders[i]!, orders.length - next)
+      }
+    } finally {
+      worker.kill()
+    }
+  }
+  await Promise.all(Array.from({ length: workers }, work))
+  return answers
+}
+
+function answerOf<Answer>(worker: ChildProcess, order: unknown): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const onExit = (code: number | null) =>
+      reject(new Error(`a worker ended with code ${code} in ${JSON.stringify(order)}`))
+    worker.once('exit', onExit)
+    worker.once('message', (answer) => {
+      worker.off('exit', onExit)
+      resolve(answer as Answer)
+    })
+    worker.send(order as object)
+  })
+}

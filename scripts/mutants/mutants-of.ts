@@ -1,0 +1,152 @@
+import ts from 'typescript'
+
+/** One small change of one source file. */
+export interface Mutant {
+  /** From the root of the repository. */
+  readonly file: string
+  /** 1-based. */
+  readonly line: number
+  readonly start: number
+  readonly end: number
+  readonly replacement: string
+  /** What changes, for people: the expression before and after. */
+  readonly change: string
+  /** What of a function has to run before the change can matter; null where that is the module itself. */
+  readonly within: { readonly start: number; readonly end: number; readonly kind: 'statement' | 'expression' } | null
+}
+
+const operators: Readonly<Record<string, string>> = {
+  '+': '-',
+  '-': '+',
+  '*': '/',
+  '/': '*',
+  '%': '*',
+  '**': '*',
+  '<': '<=',
+  '<=': '<',
+  '>': '>=',
+  '>=': '>',
+  '===': '!==',
+  '!==': '===',
+  '&&': '||',
+  '||': '&&',
+  '??': '&&',
+  '+=': '-=',
+  '-=': '+=',
+  '*=': '/=',
+  '/=': '*=',
+  '||=': '&&=',
+  '??=': '&&=',
+}
+
+const methods: Readonly<Record<string, string>> = {
+  min: 'max',
+  max: 'min',
+  floor: 'ceil',
+  ceil: 'floor',
+  some: 'every',
+  every: 'some',
+}
+
+/**
+ * Every mutant of a source: operators, comparisons and conditions turned round, numbers and truth values changed, statements
+ * left out. What a thrown error says is no behaviour that we hold, so nothing in a `throw` changes; nor do types.
+ */
+export function mutantsOf(file: string, source: string): Mutant[] {
+  const tree = ts.createSourceFile(file, source, ts.ScriptTarget.ES2022, true)
+  const mutants: Mutant[] = []
+  const add = (node: ts.Node, replacement: string, shown: ts.Node = node) => {
+    const [start, end] = [node.getStart(tree), node.getEnd()]
+    const [from, to] = [shown.getStart(tree), shown.getEnd()]
+    const before = source.slice(from, to)
+    const after = source.slice(from, start) + replacement + source.slice(end, to)
+    const { line } = tree.getLineAndCharacterOfPosition(start)
+    const change = `${brief(before)} -> ${brief(after)}`
+    mutants.push({ file, line: line + 1, start, end, replacement, change, within: within(node, tree) })
+  }
+  const visit = (node: ts.Node): void => {
+    if (ts.isTypeNode(node) || ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return
+    if (ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node) || ts.isThrowStatement(node)) return
+    if (ts.isBinaryExpression(node) && !isText(node.left) && !isText(node.right)) {
+      const other = operators[node.operatorToken.getText(tree)]
+      if (other !== undefined) add(node.operatorToken, other, node)
+    } else if (ts.isPrefixUnaryExpression(node)) {
+      const { operator, operand } = node
+      if (operator === ts.SyntaxKind.ExclamationToken || operator === ts.SyntaxKind.MinusToken) {
+        add(node, ` ${operand.getText(tree)}`)
+      }
+    } else if (ts.isNumericLiteral(node)) {
+      const value = Number(node.text)
+      add(node, String(Number.isInteger(value) && value <= 10 ? value + 1 : 2 * value), statementPart(node))
+    } else if (node.kind === ts.SyntaxKind.TrueKeyword) add(node, 'false', statementPart(node))
+    else if (node.kind === ts.SyntaxKind.FalseKeyword) add(node, 'true', statementPart(node))
+    else if (ts.isConditionalExpression(node)) add(node.condition, `!(${node.condition.getText(tree)})`, node)
+    else if (ts.isIfStatement(node)) {
+      if (!endsInThrow(node.thenStatement)) add(node.expression, 'true')
+      add(node.expression, 'false')
+    } else if (ts.isExpressionStatement(node) && !isSuperCall(node.expression)) add(node, ';')
+    else if (
+      ts.isPropertyAccessExpression(node) &&
+      ts.isCallExpression(node.parent) &&
+      node.parent.expression === node
+    ) {
+      const other = Object.hasOwn(methods, node.name.text) ? methods[node.name.text] : undefined
+      if (other !== undefined) add(node.name, other, node.parent)
+    }
+    ts.forEachChild(node, visit)
+  }
+  visit(tree)
+  return mutants
+}
+
+/** The source with a call of `mark` at each mutant: with its index, when what is around it runs. */
+export function markedSource(source: string, mutants: readonly Mutant[], mark: string): string {
+  const marks = mutants.flatMap(({ within: part }, i) => {
+    if (part === null) return []
+    const call = `${mark}(${i})`
+    if (part.kind === 'statement') return [{ at: part.start, text: `${call};` }]
+    return [
+      { at: part.start, text: `(${call}, ` },
+      { at: part.end, text: ')' },
+    ]
+  })
+  return marks
+    .reverse()
+    .sort((a, b) => b.at - a.at)
+    .reduce((text, { at, text: added }) => text.slice(0, at) + added + text.slice(at), source)
+}
+
+function within(node: ts.Node, tree: ts.SourceFile): Mutant['within'] {
+  for (let part = node; !ts.isSourceFile(part); part = part.parent) {
+    const { parent } = part
+    const place = { start: part.getStart(tree), end: part.getEnd() }
+    if (ts.isArrowFunction(parent) && parent.body === part && !ts.isBlock(part)) return { ...place, kind: 'expression' }
+    const inBlock = (ts.isBlock(parent) || ts.isCaseOrDefaultClause(parent)) && ts.isStatement(part)
+    if (inBlock && ts.findAncestor(part, ts.isFunctionLike)) return { ...place, kind: 'statement' }
+  }
+  return null
+}
+
+function isText(node: ts.Node): boolean {
+  return ts.isStringLiteralLike(node) || ts.isTemplateExpression(node)
+}
+
+function isSuperCall(node: ts.Expression): boolean {
+  return ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.SuperKeyword
+}
+
+function endsInThrow(node: ts.Statement): boolean {
+  return ts.isThrowStatement(node) || (ts.isBlock(node) && node.statements.some(ts.isThrowStatement))
+}
+
+/** What to show around a literal, which says nothing alone. */
+function statementPart(node: ts.Node): ts.Node {
+  return ts.isSourceFile(node.parent) ? node : node.parent
+}
+
+const MOST_SHOWN = 70
+
+function brief(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ')
+  return line.length > MOST_SHOWN ? `${line.slice(0, MOST_SHOWN)}...` : line
+}

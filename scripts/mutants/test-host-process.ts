@@ -1,0 +1,54 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import path from 'node:path'
+import { LIMIT_REACHED, type TestAnswer, type TestRequest } from './test-host-protocol.js'
+
+const LONGEST_WAIT_MS = 30 * 60_000
+
+/** The process behind `test-host.ts`, started when it is needed and again after one had to be ended. */
+export class TestHostProcess {
+  #child: ChildProcess | undefined
+
+  /** @returns the answer; `timeout` where the limit was reached, or the process computes nothing any more and says nothing */
+  async ask(request: TestRequest): Promise<TestAnswer | 'timeout'> {
+    const child = await this.#running()
+    const answered = new AbortController()
+    const limit = AbortSignal.timeout(LONGEST_WAIT_MS)
+    const signal = AbortSignal.any([limit, answered.signal])
+    const ended = { passed: false, failure: 'its process ended', cpuMs: request.limitCpuMs, reached: [] }
+    try {
+      child.send(request)
+      const [answer] = (await Promise.race([
+        once(child, 'message', { signal }),
+        once(child, 'exit', { signal }).then(([code]) => [code === LIMIT_REACHED ? 'timeout' : ended]),
+      ])) as [TestAnswer | 'timeout']
+      return answer
+    } catch (error) {
+      if (!limit.aborted) throw error
+      await this.close()
+      return 'timeout'
+    } finally {
+      answered.abort()
+    }
+  }
+
+  async close(): Promise<void> {
+    const child = this.#child
+    this.#child = undefined
+    if (!child || child.exitCode !== null || child.signalCode !== null) return
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    await ended
+  }
+
+  async #running(): Promise<ChildProcess> {
+    if (this.#child && this.#child.exitCode === null && this.#child.signalCode === null) return this.#child
+    const child = fork(path.join(import.meta.dirname, 'test-host.ts'), {
+      execArgv: ['--import', import.meta.resolve('tsx'), '--conditions=@pctodl/source'],
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    })
+    await once(child, 'message')
+    this.#child = child
+    return child
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * A process that keeps vitest warm: told sources that take the place of those on disk, and tests, it says whether one of them
+ * fails. The sources exist in what the tests import only. They may loop for ever: then it ends itself when they have computed
+ * too long, and whoever asks must be ready to start another one.
+ */
+import path from 'node:path'
+import { BaseSequencer, createVitest, type TestSpecification, type Vitest } from 'vitest/node'
+import { LIMIT_REACHED, type ReachedMeta, type TestAnswer, type TestRequest } from './test-host-protocol.js'
+
+/** Of a test that waits for what a mutant keeps from happening. Much more than any test takes, on a busy machine too. */
+const TEST_TIMEOUT_MS = 20 * 60_000
+const WATCHED_EACH_MS = 250
+
+/** Tests run in the order that they are asked for. */
+class GivenOrder extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return files
+  }
+}
+
+const root = path.resolve(import.meta.dirname, '../..')
+const conditions = ['@pctodl/source']
+let sources: TestRequest['sources'] = []
+
+async function warmVitest(): Promise<Vitest> {
+  return createVitest(
+    'test',
+    {
+      root,
+      config: false,
+      watch: false,
+      include: ['packages/*/test/**/*.test.ts'],
+      setupFiles: [path.join(import.meta.dirname, 'report-reached.ts')],
+      pool: 'threads',
+      maxWorkers: 1,
+      isolate: false,
+      bail: 1,
+      reporters: [{}],
+      sequence: { sequencer: GivenOrder },
+      testTimeout: TEST_TIMEOUT_MS,
+      hookTimeout: TEST_TIMEOUT_MS,
+      // A mutant may leave a promise behind that nobody awaits any more.
+      dangerouslyIgnoreUnhandledErrors: false,
+    },
+    {
+      resolve: { conditions },
+      ssr: { resolve: { conditions, externalConditions: conditions } },
+      plugins: [
+        {
+          name: 'mutant',
+          enforce: 'pre',
+          load: (id) => sources.find(({ file }) => file === id.split('?')[0])?.text,
+        },
+      ],
+    },
+  )
+}
+
+async function answer(vitest: Vitest, request: TestRequest): Promise<TestAnswer> {
+  for (const { file } of [...sources, ...request.sources]) vitest.invalidateFile(file)
+  sources = request.sources
+  // Of an earlier run nothing may be left, or its failures would be this one's.
+  vitest.state.filesMap.clear()
+  vitest.state.idMap.clear()
+  vitest.state.errorsSet.clear()
+  const before = process.cpuUsage()
+  const cpuMs = () => {
+    const { user, system } = process.cpuUsage(before)
+    return (user + system) / 1000
+  }
+  const watch = setInterval(() => cpuMs() > request.limitCpuMs && process.exit(LIMIT_REACHED), WATCHED_EACH_MS)
+  try {
+    const [project] = vitest.projects
+    const specifications = request.tests.map((test) => project!.createSpecification(test))
+    const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications)
+    const ours = testModules.filter(({ moduleId }) => request.tests.includes(moduleId))
+    const reached = ours.flatMap((testModule) => (testModule.meta() as ReachedMeta).reached ?? [])
+    const failure = ours.map(failureOf).find((found) => found !== null) ?? null
+    const [error] = unhandledErrors
+    const told = failure ?? (error === undefined ? null : String(error))
+    return { passed: told === null, failure: told, cpuMs: cpuMs(), reached }
+  } finally {
+    clearInterval(watch)
+  }
+}
+
+type TestModule = Awaited<ReturnType<Vitest['runTestSpecifications']>>['testModules'][number]
+
+function failureOf(testModule: TestModule): string | null {
+  for (const test of testModule.children.allTests('failed')) {
+    return `${test.fullName}: ${test.result().errors?.[0]?.message}`
+  }
+  return testModule.ok() ? null : (testModule.errors()[0]?.message ?? 'not loaded')
+}
+
+const vitest = await warmVitest()
+process.on('message', async (request: TestRequest) => {
+  process.send!(await answer(vitest, request))
+})
+process.on('disconnect', () => process.exit())
+process.send!('ready')

@@ -1,0 +1,75 @@
+import { writeSync } from 'node:fs'
+import type { Reporter, TestCase, TestModule } from 'vitest/node'
+
+const STANDARD_OUTPUT = 1
+
+/**
+ * The end of a test run, for people and for scripts: a line for each file with a failure and for each reason to skip, then one
+ * line alone, the last of all,
+ *
+ *   1234 passed, 0 failed, 5 skipped
+ *
+ * Files that cannot be loaded and errors outside of tests count as failed. A run that is interrupted or crashes, and one whose
+ * exit code says something else than its tests, ends without that line.
+ */
+export default class SummaryReporter implements Reporter {
+  #failed = 0
+  #lines: readonly string[] = []
+
+  onInit(): void {
+    process.once('exit', (code) => {
+      if (this.#lines.length === 0 || (code === 0) !== (this.#failed === 0)) return
+      // Written at once: what is still on its way at exit may be lost.
+      writeSync(STANDARD_OUTPUT, `${this.#lines.join('\n')}\n`)
+    })
+  }
+
+  onTestRunStart(): void {
+    this.#lines = []
+  }
+
+  onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[], reason: string): void {
+    if (reason === 'interrupted') return
+    const tests = modules.flatMap((module) => [...module.children.allTests()])
+    const inState = (state: string) => tests.filter((test) => test.result().state === state)
+    const skipped = inState('skipped')
+    const failures = new Map(modules.map((module) => [module.relativeModuleId, failuresIn(module)]))
+    this.#failed = [...failures.values()].reduce((sum, count) => sum + count, unhandledErrors.length)
+    this.#lines = [
+      ...[...failures].filter(([, count]) => count > 0).map(([file]) => `failed in ${file}`),
+      ...(unhandledErrors.length > 0 ? ['failed outside of tests'] : []),
+      ...[...skipReasons(skipped)].map(([why, count]) => `skipped ${count}: ${why}`),
+      `${inState('passed').length} passed, ${this.#failed} failed, ${skipped.length} skipped`,
+    ]
+  }
+}
+
+/** Failed tests, broken suites, a file that does not load; what never came to an end has not passed. */
+function failuresIn(module: TestModule): number {
+  const tests = [...module.children.allTests()].filter((test) => ['failed', 'pending'].includes(test.result().state))
+  const suites = [...module.children.allSuites()].filter(hasErrors)
+  return tests.length + suites.length + (hasErrors(module) ? 1 : 0)
+}
+
+function hasErrors(suite: { errors(): readonly unknown[] }): boolean {
+  return suite.errors().length > 0
+}
+
+/** How many tests were skipped for each reason. */
+function skipReasons(tests: readonly TestCase[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const test of tests) {
+    const why = skipReason(test)
+    counts.set(why, (counts.get(why) ?? 0) + 1)
+  }
+  return counts
+}
+
+/** What `skip` was told, or what the names of the test and of those around it say in parentheses. */
+function skipReason(test: TestCase): string {
+  const result = test.result()
+  if (result.state === 'skipped' && result.note !== undefined) return result.note
+  const said = [...test.fullName.matchAll(/\(([^()]+)\)/g)].map(([, text]) => text!)
+  const marked = said.find((text) => text.startsWith('skipped'))
+  return (marked ?? said.at(-1))?.replace(/^skipped:? ?/, '') || `${test.module.relativeModuleId} does not say why`
+}
