@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -98,9 +98,12 @@ describe.skipIf(missingCompiler)(`pctodld${missingCompiler ? ` (${missingCompile
       const socket = path.join(node.folder, 'activated.sock')
       const words = [process.execPath, programs.file('pctodld'), 'serve', ...places()]
       const child = spawn('systemd-socket-activate', ['-E', 'LD_LIBRARY_PATH', '-l', socket, '--', ...words], {
-        stdio: ['ignore', 'pipe', 'ignore'],
+        stdio: ['ignore', 'pipe', 'pipe'],
       })
-      await eventually(() => existsSync(socket), 'systemd listens')
+      // The file is there before somebody listens; that it says.
+      let said = ''
+      child.stderr!.on('data', (text) => (said += text))
+      await eventually(() => said.includes('Listening on'), 'systemd listens')
       // The first who asks is whom it starts the service for.
       const client = await ServiceClient.open({ socket })
       expect(await client.request({ type: 'status' })).toMatchObject({ ready: true, boards: { length: 4 } })
