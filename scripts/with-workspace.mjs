@@ -8,7 +8,7 @@
  */
 import { spawn } from 'node:child_process'
 import { accessSync, constants, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { homedir } from 'node:os'
+import { homedir, tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { bringPnpm, pnpmBin, pnpmProgram, pnpmVersion, spareHome } from './bring-pnpm.mjs'
@@ -20,7 +20,6 @@ const pathName = Object.keys(process.env).find((name) => name.toUpperCase() === 
 
 const environment = {
   ...process.env,
-  ...homeVariables(),
   // turbo runs the first pnpm on PATH: it must be this one.
   [pathName]: `${pnpmBin}${path.delimiter}${process.env[pathName]}`,
   TURBO_TELEMETRY_DISABLED: '1',
@@ -51,6 +50,9 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => (
 
 try {
   requireNode()
+  requireWritable('this clone', root)
+  requireWritable('the folder for temporary files (TMPDIR)', tmpdir())
+  Object.assign(environment, homeVariables())
   if (!Object.hasOwn(jobs, job)) throw new StepError(`unknown job '${job}'; known: ${Object.keys(jobs).join(', ')}`)
   await bringPnpm((folder) => step(`Fetching pnpm ${pnpmVersion}`, () => npmInstall(folder)))
   await step('Installing packages', () =>
@@ -60,6 +62,8 @@ try {
       '--prefer-offline',
       '--reporter=append-only',
       '--config.confirm-modules-purge=false',
+      // Whatever somebody's own .npmrc says.
+      '--config.lockfile=true',
     ),
   )
   removeLeftovers()
@@ -80,6 +84,15 @@ function requireNode() {
   const [major, minor] = process.versions.node.split('.').map(Number)
   if (major > 20 || (major === 20 && minor >= 19)) return
   throw new StepError(`Node ${process.versions.node} is too old: this workspace needs ${engines.node}`)
+}
+
+/** Said here in one line; later it would be a stack of another program's. */
+function requireWritable(what, folder) {
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK)
+  } catch (error) {
+    throw new StepError(`${what}, ${folder}, must be a folder that can be written: ${error.message}`)
+  }
 }
 
 /**
