@@ -7,5 +7,7 @@ const sourcesOf = new WeakMap<AbortSignal, readonly AbortSignal[]>()
 export function anySignal(signals: readonly AbortSignal[]): AbortSignal {
   const combined = AbortSignal.any([...signals])
   sourcesOf.set(combined, signals)
+  // Node 24 asks the sources when it is asked itself, in their order, unless somebody listens: it would name the wrong one.
+  combined.addEventListener('abort', () => {}, { once: true })
   return combined
 }
