@@ -36,6 +36,7 @@ const help = `Usage: pnpm mutants [options]
   --package <name,...>   default: ${corePackages.join(',')}
   --file <text>          only sources whose path has it in it
   --lines <from>-<to>    only these lines of each
+  --test <text>          against those tests only whose path has it in it: what a new test notices
   --json                 every mutant with its ending, as JSON
 
 One package drawn alone gives the mutants that it has in a sample of all of them: --package x --count 38 those of --count 304.
@@ -49,6 +50,7 @@ const { values: options } = parseArgs({
     package: { type: 'string', default: corePackages.join(',') },
     file: { type: 'string', default: '' },
     lines: { type: 'string', default: `1-${Number.MAX_SAFE_INTEGER}` },
+    test: { type: 'string', default: '' },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -119,7 +121,7 @@ async function testsReaching(host: TestHostProcess, name: string, mutants: reado
   })
   const related = new RelatedTests(root)
   const known: KnownTest[] = []
-  for (const test of related.testsOf(name)) {
+  for (const test of related.testsOf(name).filter((file) => file.includes(options.test))) {
     if (!files.some((file) => related.importersOf(path.join(root, file), [test]).length > 0)) continue
     const answer = await host.ask({ sources, tests: [test], limitCpuMs: MOST_CPU_MS })
     if (answer === 'timeout' || !answer.passed) {
