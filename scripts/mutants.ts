@@ -2,8 +2,6 @@
  * How much of the core could change without a test that notices: small changes of its sources, drawn at random by a seed, each
  * against those tests of its package that reach what changed. What a test's own processes run is not changed.
  *
- *   pnpm mutants [--seed <n>] [--count <n>] [--package <name,...>] [--file <part of a path>] [--json]
- *
  * Prints each survivor with its place and change; survivors are either behaviour that no test holds, or no change at all.
  */
 import { readdirSync, readFileSync } from 'node:fs'
@@ -31,6 +29,19 @@ const SPARE_CPU_MS = 10_000
 const SLOWER = 4
 const MOST_CPU_MS = 10 * 60_000
 
+const help = `Usage: pnpm mutants [options]
+
+  --seed <n>             of the sample (default: 1)
+  --count <n>            mutants, the same number of each package (default: 80)
+  --package <name,...>   default: ${corePackages.join(',')}
+  --file <text>          only sources whose path has it in it
+  --lines <from>-<to>    only these lines of each
+  --test <text>          against those tests only whose path has it in it: what a new test notices
+  --json                 every mutant with its ending, as JSON
+
+One package drawn alone gives the mutants that it has in a sample of all of them: --package x --count 38 those of --count 304.
+`
+
 const root = path.resolve(import.meta.dirname, '..')
 const { values: options } = parseArgs({
   options: {
@@ -38,9 +49,17 @@ const { values: options } = parseArgs({
     count: { type: 'string', default: '80' },
     package: { type: 'string', default: corePackages.join(',') },
     file: { type: 'string', default: '' },
+    lines: { type: 'string', default: `1-${Number.MAX_SAFE_INTEGER}` },
+    test: { type: 'string', default: '' },
     json: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
   },
 })
+if (options.help) {
+  process.stdout.write(help)
+  process.exit()
+}
+const [firstLine, lastLine = firstLine] = options.lines.split('-').map(Number)
 
 interface Outcome {
   readonly mutant: Mutant
@@ -102,7 +121,7 @@ async function testsReaching(host: TestHostProcess, name: string, mutants: reado
   })
   const related = new RelatedTests(root)
   const known: KnownTest[] = []
-  for (const test of related.testsOf(name)) {
+  for (const test of related.testsOf(name).filter((file) => file.includes(options.test))) {
     if (!files.some((file) => related.importersOf(path.join(root, file), [test]).length > 0)) continue
     const answer = await host.ask({ sources, tests: [test], limitCpuMs: MOST_CPU_MS })
     if (answer === 'timeout' || !answer.passed) {
@@ -121,7 +140,9 @@ function draw(name: string): Mutant[] {
     .sort()
   const all = files.flatMap((file) => {
     const place = path.join(folder, file)
-    return mutantsOf(place, readFileSync(path.join(root, place), 'utf8'))
+    return mutantsOf(place, readFileSync(path.join(root, place), 'utf8')).filter(
+      ({ line }) => line >= firstLine! && line <= lastLine!,
+    )
   })
   const random = new SeededRandom(seedFrom(name, options.seed))
   return Array.from({ length: Math.min(perPackage, all.length) }, () => all.splice(random.integer(all.length), 1)[0]!)

@@ -54,6 +54,27 @@ describe('measuring company', () => {
     await expect(measureCompany(pool, clock, names, { windowMs: 0 })).rejects.toThrow('above 0')
   })
 
+  it('is content with three batches of each member, and gives their samples over their own time', async () => {
+    const completing = (batches: number): TenantPool => {
+      let readings = 0
+      return {
+        apply: (tenants, options) => pool.apply(tenants, options),
+        stop: () => pool.stop(),
+        counters: () => {
+          const since = readings++ === 0 ? 0 : batches
+          return pool.counters().map((counters) => ({
+            ...counters,
+            batches: 50 + since,
+            samples: 400 + 8 * since,
+            lastCompletionMs: 7_000 + 800 * since,
+          }))
+        },
+      }
+    }
+    expect(await measureCompany(completing(3), clock, names, window)).toEqual({ names, throughputs: [10, 10] })
+    await expect(measureCompany(completing(2), clock, names, window)).rejects.toThrow('2 batches in 3000 ms')
+  })
+
   it('does not take a restarted process for a slow one', async () => {
     let readings = 0
     const restarting: TenantPool = {

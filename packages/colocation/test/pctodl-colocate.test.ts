@@ -92,6 +92,24 @@ describe('pctodl-colocate', () => {
     })
   })
 
+  it('says of a pool with too many ways to divide it that it searched, and what no grouping exceeds', async () => {
+    const pool = Array.from({ length: 24 }, (_, i) => workloads[i % 8]!.name).join(',')
+    const { code, stdout } = await call('pair', '--study', study, '--pool', pool, '--size', '12')
+    expect(code).toBe(0)
+    const said = /2 GPUs, (\S+) in sum: found by search; no grouping exceeds (\S+) \(gap (\S+) %\)\n$/.exec(stdout)!
+    const [value, bound, gapPercent] = said.slice(1).map(Number) as [number, number, number]
+    expect(bound).toBeGreaterThanOrEqual(value)
+    expect(gapPercent).toBeCloseTo(100 * (1 - value / bound), 0)
+  })
+
+  it('tells its version and its commands, and that is no failure', async () => {
+    const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+    expect(await call('--version')).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
+    for (const asked of ['--help', 'help']) {
+      expect(await call(asked)).toMatchObject({ code: 0, stdout: expect.stringContaining('Commands:'), stderr: '' })
+    }
+  })
+
   it('says what is wrong with a call', async () => {
     expect(await call()).toMatchObject({ code: 2, stderr: expect.stringContaining('no command; expected predict') })
     expect(await call('marry')).toMatchObject({ code: 2, stderr: expect.stringContaining("unknown command 'marry'") })

@@ -1,7 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { cases } from '../../../test/long-tests.js'
-import { additivePower, groupPool, type KeptShareSource, rankPartners, SlowdownTable } from '../src/index.js'
+import {
+  additivePower,
+  type GroupLimits,
+  groupPool,
+  type KeptShareSource,
+  rankPartners,
+  SlowdownTable,
+  type Workload,
+} from '../src/index.js'
 import { GroupJudge } from '../src/select/group-judge.js'
 import { searchGroups } from '../src/select/search-groups.js'
 import { upperBound } from '../src/select/upper-bound.js'
@@ -89,6 +97,32 @@ describe('a pool of jobs', () => {
       { numRuns: cases(60) },
     )
     expect(lost).toBeLessThan(0.05)
+  })
+
+  it('where all hurt each other alike has a bound that is reached', () => {
+    const kept = 0.9
+    const alike: KeptShareSource = {
+      workloads,
+      keptShares: (members) => members.map(() => kept ** (members.length - 1)),
+    }
+    const judge = new GroupJudge(alike, 'speedup', {})
+    const pool = [0, 1, 2, 3, 4, 5]
+    // Six jobs alone, in pairs, in threes: as many GPUs as that takes.
+    expect([6, 3, 2].map((gpus) => upperBound(judge, pool, 3, gpus))).toEqual(
+      [6, 6 * kept, 6 * kept ** 2].map((value) => expect.closeTo(value, 9)),
+    )
+  })
+
+  it('may reach its limits of memory, kept share and power, and not pass them', () => {
+    const [a, b] = workloads.slice(0, 2).map((workload) => ({ ...workload, memoryGib: 8 })) as [Workload, Workload]
+    const source: KeptShareSource = { workloads: [a, b], keptShares: (members) => members.map(() => 0.5) }
+    const of = additivePower(50, { [a.name]: 150, [b.name]: 250 })
+    const judged = (limits: GroupLimits) => new GroupJudge(source, 'speedup', limits).judge([0, 1])
+    const pair = { keptShares: [0.5, 0.5], value: 1 }
+    expect(judged({ memoryGib: 16, leastKeptShare: 0.5, power: { capW: 200, of } })).toEqual(pair)
+    expect(judged({ memoryGib: 15.9 })).toBeNull()
+    expect(judged({ leastKeptShare: 0.51 })).toBeNull()
+    expect(judged({ power: { capW: 199, of } })).toBeNull()
   })
 
   it('keeps limits of memory, kept share and power, or says that none does', async () => {

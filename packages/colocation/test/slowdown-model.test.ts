@@ -9,6 +9,7 @@ import {
   SlowdownModels,
   slowdownMethod,
   throughputSum,
+  type Workload,
 } from '../src/index.js'
 import { studySplits } from './published-study.js'
 import { allPairs, lawfulColocation, syntheticWorkloads } from './synthetic-board.js'
@@ -47,6 +48,21 @@ describe('the slowdown model', () => {
     expect(errorOf((members) => model.predict(members).keptShares)).toBeLessThan(
       0.5 * errorOf((members) => members.map(() => 1)),
     )
+  })
+
+  it('tells a stranger that trains from one that infers and is alike in all else', () => {
+    const keptBy = ({ training }: Workload) => (training ? 0.5 : 0.9)
+    const measured = pairs.map(({ members }) => ({
+      members,
+      throughputs: members.map((member) => member.exclusiveThroughput * keptBy(member)),
+    }))
+    const learned = SlowdownModel.fit(measured)
+    const kept = (training: boolean) =>
+      learned.predict([
+        { ...workloads[14]!, name: `stranger_batch2-${training ? 'train' : 'inf'}`, training },
+        seen[1]!,
+      ]).keptShares[0]!
+    expect(kept(false) - kept(true)).toBeGreaterThan(0.2)
   })
 
   it('does not care about the order of members', () => {

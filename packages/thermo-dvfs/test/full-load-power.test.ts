@@ -78,6 +78,15 @@ describe('the power at full load', () => {
     expect(unmeasured.recallHeavier()).toBe(false)
   })
 
+  it('of another load is no surer than that of new tenants', () => {
+    const power = learnt(1.1)
+    const sd = () => Math.sqrt(power.estimate.variance(power.estimate.state.pivotW)) / power.estimate.state.pivotW
+    const before = sd()
+    power.relearn(120, 90)
+    expect(before).toBeLessThan(tuning.plantChangePercent / 200)
+    expect(sd()).toBeCloseTo(Math.hypot(before, tuning.plantChangePercent / 100), 9)
+  })
+
   it('forgets what readings taught that stood still', () => {
     const power = learnt(1.1)
     power.keep()

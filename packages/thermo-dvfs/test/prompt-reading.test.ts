@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest'
+import { PromptReading } from '../src/prompt-reading.js'
+
+const CAP_W = 150
+
+/** Tells it a reading each 100 ms, and whether any of them has shown the last move in time. */
+class Board {
+  readonly prompt = new PromptReading()
+  timeMs = 0
+
+  /** The clock draws `modelW` by the model; these are read. */
+  at(modelW: number, readingsW: readonly (number | null)[]): boolean[] {
+    return readingsW.map((readingW) => {
+      this.timeMs += 100
+      return this.prompt.observe(this.timeMs, readingW, modelW, 1, CAP_W)
+    })
+  }
+
+  /** At rest for longer than any reading is late. */
+  rest(modelW: number, forMs = 2500): this {
+    this.at(modelW, new Array(forMs / 100).fill(modelW))
+    return this
+  }
+}
+
+const shown = (told: readonly boolean[]): number => told.indexOf(true)
+
+describe('instant readings', () => {
+  it('are prompt where three in a row show most of a move of the clock', () => {
+    // The first step is the move itself.
+    expect(shown(new Board().rest(100).at(120, [100, 119, 121, 120]))).toBe(3)
+    expect(shown(new Board().rest(120).at(100, [120, 101, 100, 99]))).toBe(3)
+    expect(shown(new Board().rest(100).at(120, [100, 111, 111, 111, 111]))).toBe(-1)
+  })
+
+  it('have to show it three times in a row, not three times in all', () => {
+    expect(shown(new Board().rest(100).at(120, [100, 120, 120, 101]))).toBe(-1)
+    expect(shown(new Board().rest(100).at(120, [100, 101, 120, 120, 120]))).toBe(4)
+  })
+
+  it('are not prompt where they show it half a second later', () => {
+    expect(shown(new Board().rest(100).at(120, [100, 100, 100, 100, 100, 100, 120, 120, 120]))).toBe(-1)
+  })
+
+  it('are judged by no move that their noise would hide', () => {
+    expect(shown(new Board().rest(100).at(108, [100, 108, 108, 108]))).toBe(-1)
+  })
+
+  it('are judged by no move while an earlier one could be what shows', () => {
+    expect(shown(new Board().rest(100, 2000).at(120, [100, 120, 120, 120]))).toBe(-1)
+  })
+
+  it('are of one clock where the model says nearly the same of two', () => {
+    const board = new Board().rest(100, 1500)
+    board.at(100.4, new Array(15).fill(100))
+    expect(shown(board.at(120, [100, 120, 120, 120]))).toBe(3)
+  })
+
+  it('may be missing now and then', () => {
+    expect(shown(new Board().rest(100).at(120, [100, 120, null, 120, 120]))).toBe(4)
+    expect(shown(new Board().rest(100).at(120, [100, null, null, null, null]))).toBe(-1)
+  })
+
+  it('say nothing of the clock where tenants come or go', () => {
+    const gone = new Board().rest(100)
+    gone.at(120, [100, 120, 120])
+    gone.prompt.abandon(gone.timeMs)
+    expect(shown(gone.at(120, [120, 120, 120]))).toBe(-1)
+    // And the clock must have rested since.
+    expect(shown(gone.rest(120, 1500).at(100, [120, 100, 100, 100]))).toBe(-1)
+    expect(shown(gone.rest(100).at(120, [100, 120, 120, 120]))).toBe(3)
+  })
+})
