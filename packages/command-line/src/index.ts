@@ -21,4 +21,5 @@ export {
   withNvmlOptions,
 } from './option-blocks.js'
 export { Progress } from './progress.js'
+export { type OpenToWriteOptions, openToWrite } from './open-to-write.js'
 export { writeFileAtomically } from './write-file-atomically.js'

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
@@ -121,8 +122,10 @@ export class SlurmExecutor implements JobExecutor {
     } = this.#options
     for (const folder of ['exit', 'log']) mkdirSync(path.join(workDir, folder), { recursive: true })
     const script = path.join(workDir, `array-${attempt}.sh`)
-    writeFileSync(`${script}.unfinished`, arrayScript(jobs, indices, path.resolve(workDir)))
-    renameSync(`${script}.unfinished`, script)
+    // Of a name that nobody can guess, and new: what others plant in a shared folder is not followed.
+    const unfinished = `${script}.${randomBytes(8).toString('hex')}.unfinished`
+    writeFileSync(unfinished, arrayScript(jobs, indices, path.resolve(workDir)), { flag: 'wx' })
+    renameSync(unfinished, script)
     const limit = concurrency === undefined ? '' : `%${concurrency}`
     const stdout = await slurm('sbatch', [
       '--parsable',

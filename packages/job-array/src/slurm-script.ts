@@ -15,7 +15,8 @@ export function arrayScript(jobs: readonly Job[], indices: readonly number[], wo
     '  *) echo "no such element: $SLURM_ARRAY_TASK_ID" >&2; false ;;',
     'esac',
     'code=$?',
-    `echo $code > ${exitFile}.unfinished && mv ${exitFile}.unfinished ${exitFile}`,
+    // A new file of a name that nobody can guess: `>` would follow a link that somebody has planted.
+    `unfinished=$(mktemp ${exitFile}.XXXXXXXX) && echo $code > "$unfinished" && mv "$unfinished" ${exitFile}`,
     'exit $code',
     '',
   ].join('\n')

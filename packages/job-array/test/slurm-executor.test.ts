@@ -1,4 +1,14 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { type Job, type JobOutcome, SlurmExecutor } from '@pctodl/job-array'
@@ -23,6 +33,20 @@ describe('the batch script', () => {
     const script = arrayScript([job('a'), job('b c')], [1], '/work dir')
     expect(script).toContain("1) echo 'b c' ;;")
     expect(script).not.toContain('0) echo')
+  })
+
+  it('leaves its exit code where it belongs, whatever link others have planted beside it', () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-slurm-script-'))
+    mkdirSync(path.join(folder, 'exit'))
+    const precious = path.join(folder, 'precious')
+    writeFileSync(precious, 'precious')
+    for (const name of ['0', '0.unfinished']) symlinkSync(precious, path.join(folder, 'exit', name))
+    const script = arrayScript([{ id: 'a', command: ['sh', '-c', 'exit 7'] }], [0], folder)
+    const { status, stderr } = spawnSync('sh', ['-c', script], { env: { ...process.env, SLURM_ARRAY_TASK_ID: '0' } })
+    expect([status, String(stderr)]).toEqual([7, ''])
+    expect(readFileSync(path.join(folder, 'exit', '0'), 'utf8')).toBe('7\n')
+    expect(readFileSync(precious, 'utf8')).toBe('precious')
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   })
 })
 

@@ -1,9 +1,10 @@
 import { execa } from 'execa'
+import { type FoundProgram, findProgram } from './find-program.js'
 import { MpsError } from './mps-errors.js'
 import type { MpsPlace } from './mps-place.js'
 
 export interface ControlProgramOptions {
-  /** Default `nvidia-cuda-mps-control`, looked up on PATH. */
+  /** A path, or a name to be looked up on PATH; root takes only what root alone can write. Default `nvidia-cuda-mps-control`. */
   readonly program?: string
   /** How long the daemon may take to answer a command, ms. Default 30,000. */
   readonly timeoutMs?: number
@@ -17,6 +18,7 @@ export class ControlProgram {
   readonly #place: MpsPlace
   readonly #program: string
   readonly #timeoutMs: number
+  #found: FoundProgram | undefined
   #verbs: ReadonlySet<string> | undefined
 
   constructor(
@@ -95,13 +97,16 @@ export class ControlProgram {
   ): Promise<{ exitCode: number | undefined; output: string }> {
     // `-d` leaves a daemon behind that keeps inherited pipes open, so the end of the program is what is waited for.
     const background = args.length > 0
-    const result = await execa(this.#program, [...args], {
+    this.#found ??= findProgram(this.#program, process.env['PATH'] ?? '')
+    const { file, searchPath } = this.#found
+    const result = await execa(file, [...args], {
       ...(background ? { stdin: 'ignore' as const } : { input }),
       reject: false,
       all: true,
       timeout: timeoutMs,
       cwd: '/',
-      env: { ...environment, ...this.#place.environment, LC_ALL: 'C' },
+      // What it starts in its turn, the server, is looked for where it was.
+      env: { ...environment, ...this.#place.environment, PATH: searchPath, LC_ALL: 'C' },
     })
     // EACCES: also where PATH has a folder that this user may not enter, as root's own after a change of user.
     if (result.code === 'ENOENT' || result.code === 'EACCES') {

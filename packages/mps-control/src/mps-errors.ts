@@ -4,6 +4,8 @@ import { PctodlError } from '@pctodl/platform'
 export type MpsErrorCode =
   /** `nvidia-cuda-mps-control` is not installed. */
   | 'MPS_NO_PROGRAM'
+  /** Root was to run a program that others could have put there. */
+  | 'MPS_UNTRUSTED_PROGRAM'
   /** No daemon answers at the pipe directory. */
   | 'MPS_NO_DAEMON'
   /** The daemon did not answer, start, or end in time. */

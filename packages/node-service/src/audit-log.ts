@@ -1,5 +1,6 @@
-import { closeSync, constants, fstatSync, openSync, renameSync, writeSync } from 'node:fs'
+import { closeSync, fstatSync, renameSync, writeSync } from 'node:fs'
 import path from 'node:path'
+import { openToWrite } from '@pctodl/command-line'
 import { makePrivateFolder } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import type { Peer } from './peer-credentials.js'
@@ -148,10 +149,9 @@ export class AuditLog {
 }
 
 function openLog(file: string): number {
-  const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants
-  const fd = openSync(file, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600)
-  const stat = fstatSync(fd)
-  if (stat.isFile() && stat.uid === process.geteuid?.() && stat.nlink === 1) return fd
+  const fd = openToWrite(file, { existing: 'append', mode: 0o600 })
+  // A device would take everything and keep nothing.
+  if (fstatSync(fd).isFile()) return fd
   closeSync(fd)
-  throw new Error('it is no file of this user alone')
+  throw new Error('it is no file')
 }

@@ -43,6 +43,8 @@ export interface BoardKeeperOptions {
   readonly gpu: NvmlGpu
   /** Folder for the places of MPS daemons: root's. */
   readonly mpsFolder: string
+  /** The MPS control program: a path, or a name on PATH. */
+  readonly mpsProgram?: string | undefined
   readonly audit: AuditLog
   readonly metrics: ServiceMetrics
 }
@@ -188,8 +190,13 @@ export class BoardKeeper {
   ): Promise<{ pid: number; environment: MpsEnvironment }> {
     const { holder } = held
     // A place of its own for each start, so that nothing of an earlier one is met there.
-    const directory = path.join(this.#options.mpsFolder, `${this.uuid}.${randomBytes(12).toString('hex')}`)
-    const mps = new MpsDaemon({ directory, device: this.gpu.device })
+    const { mpsFolder, mpsProgram } = this.#options
+    const directory = path.join(mpsFolder, `${this.uuid}.${randomBytes(12).toString('hex')}`)
+    const mps = new MpsDaemon({
+      directory,
+      device: this.gpu.device,
+      ...(mpsProgram === undefined ? {} : { program: mpsProgram }),
+    })
     try {
       await mps.start({
         uid: holder.peer.uid,

@@ -33,6 +33,11 @@ export interface NodeServiceOptions extends LoadNvmlOptions {
   readonly stateFolder: string
   /** Folder for the MPS daemons' places. `/run/pctodl/service-mps` on a node. */
   readonly mpsFolder: string
+  /**
+   * The MPS control program, by its absolute path. Default: `nvidia-cuda-mps-control` on PATH. In either case only one that root
+   * alone can write, and put another in the place of, is run.
+   */
+  readonly mpsProgram?: string
   /** Where metrics and health are served; null nowhere. */
   readonly http: { readonly host: string; readonly port: number } | null
   /** Told what the operator should know. */
@@ -203,8 +208,8 @@ export class NodeService {
         const gpu = new NvmlGpu(this.#nvml, device, specOfBoard(boardFacts(device)), {
           leaseFolder: path.join(stateFolder, 'leases'),
         })
-        const { mpsFolder } = this.#options
-        keepers.push(new BoardKeeper({ gpu, mpsFolder, audit: this.#audit, metrics: this.#metrics }))
+        const { mpsFolder, mpsProgram } = this.#options
+        keepers.push(new BoardKeeper({ gpu, mpsFolder, mpsProgram, audit: this.#audit, metrics: this.#metrics }))
       } catch (error) {
         if (!(error instanceof PctodlError)) throw error
         if (!keepers.some((keeper) => keeper.index === index)) missing.push(error.message)

@@ -1,6 +1,13 @@
 import { execFileSync } from 'node:child_process'
 import path from 'node:path'
-import { type BoardChange, describeChange, type FoundState, readOwnFile, trustedPath } from '@pctodl/nvml-control'
+import {
+  type BoardChange,
+  describeChange,
+  type FoundState,
+  readOwnFile,
+  systemSearchPath,
+  trustedPath,
+} from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import { z } from 'zod'
 import type { Peer } from './peer-credentials.js'
@@ -161,7 +168,7 @@ function idOf(database: 'passwd' | 'group', wanted: string | number): number {
   try {
     line = execFileSync('getent', [database, wanted], {
       // Not whatever program of this name somebody's PATH leads to.
-      env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin' },
+      env: { PATH: systemSearchPath },
       encoding: 'utf8',
       timeout: 10_000,
       stdio: ['ignore', 'pipe', 'ignore'],

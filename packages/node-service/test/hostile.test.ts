@@ -1,5 +1,18 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lchownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -279,6 +292,82 @@ describe.skipIf(missingUsers)(`the node service under attack${missingUsers ? ` (
       // One that was killed as it started may be seen for a moment more.
       await eventually(() => daemons().length === 0, 'no daemon is left')
     }
+  })
+
+  it('runs no program that somebody else has put where root looks for its own', { timeout: 180_000 }, async () => {
+    const planted = path.join(node.folder, 'planted')
+    const proof = path.join(planted, 'was-run')
+    const names = ['nvidia-cuda-mps-control', 'nvidia-cuda-mps-server', 'rm', 'sh', 'node', 'getent']
+    /** A folder of programs that write down that they were run. */
+    const plant = (name: string, { folder, file, mode }: { folder: number; file: number; mode: number }) => {
+      const place = path.join(planted, name)
+      mkdirSync(place, { recursive: true })
+      for (const program of names) {
+        const script = path.join(place, program)
+        writeFileSync(script, `#!/bin/sh\necho "$0" >> '${proof}'\n`, { mode: 0o755 })
+        chownSync(script, file, file)
+      }
+      chownSync(place, folder, folder)
+      chmodSync(place, mode)
+      return place
+    }
+    const link = (name: string, target: string) => {
+      const place = path.join(planted, name)
+      mkdirSync(place)
+      for (const program of names) {
+        symlinkSync(path.join(target, program), path.join(place, program))
+        lchownSync(path.join(place, program), BOB, BOB)
+      }
+      return place
+    }
+    const own = plant('own', { folder: BOB, file: BOB, mode: 0o755 })
+    const evil = [
+      own,
+      plant('his-file', { folder: 0, file: BOB, mode: 0o755 }),
+      plant('open', { folder: 0, file: 0, mode: 0o777 }),
+      plant('sticky', { folder: 0, file: 0, mode: 0o1777 }),
+      link('linked', own),
+      path.join(own, 'deeper'),
+      '.',
+      '',
+    ]
+    mkdirSync(path.join(own, 'deeper'))
+    for (const program of names)
+      writeFileSync(path.join(own, 'deeper', program), `#!/bin/sh\necho "$0" >> '${proof}'\n`, { mode: 0o755 })
+    const { PATH } = process.env
+    const cwd = process.cwd()
+    try {
+      process.env['PATH'] = `${evil.join(':')}:${PATH}`
+      process.chdir(own)
+      node.allow(everything(['root', ALICE]))
+      const { child, word, ended } = await startClient(node, programs.file('client'), 0, { uid: ALICE, mode: 'mps' })
+      expect(word.code, word.message).toBeUndefined()
+      expect(word.tenants).toHaveLength(2)
+      child.kill('SIGKILL')
+      await ended
+      await eventually(() => leaseOf(0) === null, 'the lease has ended', 30_000)
+      // Nor where there is no other.
+      process.env['PATH'] = evil.join(':')
+      const client = await open()
+      await client.request({ type: 'acquire', board: boardOf(1) })
+      await expect(client.request({ type: 'mps-start', board: boardOf(1) })).rejects.toMatchObject({
+        code: 'MPS_UNTRUSTED_PROGRAM',
+        message: expect.stringMatching(/belongs to user 60002.*can be written by others \(mode 777\).*1777/),
+      })
+      await client.request({ type: 'release', board: boardOf(1) })
+      await service.close()
+      service = await NodeService.start({ ...node.options, mpsProgram: path.join(own, 'nvidia-cuda-mps-control') })
+      const again = await open()
+      await again.request({ type: 'acquire', board: boardOf(1) })
+      await expect(again.request({ type: 'mps-start', board: boardOf(1) })).rejects.toMatchObject({
+        code: 'MPS_UNTRUSTED_PROGRAM',
+      })
+    } finally {
+      process.chdir(cwd)
+      process.env['PATH'] = PATH
+    }
+    expect(existsSync(proof) ? readFileSync(proof, 'utf8') : '').toBe('')
+    rmSync(planted, { recursive: true })
   })
 
   it('ends all leases that it is to end, also where one board cannot be put back', async () => {

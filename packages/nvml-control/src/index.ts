@@ -26,6 +26,7 @@ export {
 } from './lease/process-identity.js'
 // Files that are nobody else's.
 export { createOwnFile, makePrivateFolder, privateFolder, readOwnFile, trustedPath } from './lease/private-folder.js'
+export { closedFolder, systemSearchPath, trustedFile } from './lease/trusted-file.js'
 export { letPass } from './lease/let-pass.js'
 // The node service: ask it instead of changing boards oneself.
 export { ServiceClient, ServiceError } from './service/service-client.js'

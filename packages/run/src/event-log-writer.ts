@@ -1,5 +1,6 @@
-import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import { closeSync, mkdirSync, writeSync } from 'node:fs'
 import path from 'node:path'
+import { openToWrite } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 import type { RunEvent } from '@pctodl/scheduler'
 
@@ -21,7 +22,7 @@ export class EventLogWriter {
   constructor(file: string) {
     try {
       mkdirSync(path.dirname(path.resolve(file)), { recursive: true })
-      this.#descriptor = openSync(file, 'w')
+      this.#descriptor = openToWrite(file, { existing: 'empty' })
     } catch (error) {
       const { message } = error as Error
       throw new PctodlError('CANNOT_WRITE', `cannot write ${file}: ${message}; choose a place that can be written`, {

@@ -1,6 +1,7 @@
 import { execFile, spawn } from 'node:child_process'
-import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { openToWrite } from '@pctodl/command-line'
 import type * as MpsControl from '@pctodl/mps-control'
 import type * as NvmlControl from '@pctodl/nvml-control'
 import { PctodlError, systemClock } from '@pctodl/platform'
@@ -95,7 +96,7 @@ export class NodeMachine implements DeployedHealth {
     mkdirSync(directory, { recursive: true })
     const workers: Worker[] = []
     for (let i = 0; i < count; i++) {
-      const log = openSync(join(directory, `worker-${i}.log`), 'a')
+      const log = openToWrite(join(directory, `worker-${i}.log`), { existing: 'append' })
       try {
         const child = spawn(command[0]!, command.slice(1), {
           detached: true,

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { networkName } from '@pctodl/platform'
@@ -30,11 +31,11 @@ export function writeOnnx(name: string, folder: string, options: OnnxOptions = {
   })
 }
 
-/** A neighbour with the process id in its name is written first and then takes the file's place. */
+/** A new neighbour, of a name that nobody can guess and plant a link under, is written first and then takes the file's place. */
 function writeAtomically(file: string, bytes: Uint8Array): void {
-  const unfinished = `${file}.${process.pid}.unfinished`
+  const unfinished = `${file}.${randomBytes(8).toString('hex')}.${process.pid}.unfinished`
   try {
-    writeFileSync(unfinished, bytes)
+    writeFileSync(unfinished, bytes, { flag: 'wx' })
     renameSync(unfinished, file)
   } catch (error) {
     rmSync(unfinished, { force: true })

@@ -22,7 +22,10 @@ export function withPlaceOptions(command: Command): Command {
     )
     .option('--pipe-directory <folder>', 'CUDA_MPS_PIPE_DIRECTORY (default: pipe in the place)')
     .option('--log-directory <folder>', 'CUDA_MPS_LOG_DIRECTORY (default: log in the place)')
-    .option('--program <path>', 'nvidia-cuda-mps-control (default: the one on PATH)')
+    .option(
+      '--program <path>',
+      'nvidia-cuda-mps-control (default: the one on PATH; root takes only what root alone can write)',
+    )
     .option('--json', 'print JSON')
 }
 

@@ -46,6 +46,7 @@ export const node: CommandFunction = async (argv, terminal) => {
     .option('--socket <path>', 'where to listen, unless systemd hands a socket over', serviceSocketPath())
     .option('--state <folder>', 'journals and audit log', '/var/lib/pctodl')
     .option('--mps <folder>', 'places of MPS daemons', '/run/pctodl/service-mps')
+    .option('--mps-program <path>', 'nvidia-cuda-mps-control (default: the one on PATH that root alone can write)')
     .option('--library <path>', "NVML's library (default: where drivers put it)")
     .option('--http <address>', 'where /metrics, /healthz and /readyz are; none leaves them out', '127.0.0.1:9402')
     .action(run((options: ServeOptions) => serve(options, terminal)))

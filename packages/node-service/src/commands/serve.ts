@@ -6,6 +6,7 @@ export interface ServeOptions {
   readonly socket: string
   readonly state: string
   readonly mps: string
+  readonly mpsProgram?: string
   readonly library?: string
   readonly http: string
 }
@@ -22,6 +23,7 @@ export async function serve(options: ServeOptions, { stdout, stderr, signal }: T
     mpsFolder: options.mps,
     http: httpAddress(options.http),
     onMessage: (message) => stderr.write(`pctodld: ${message}\n`),
+    ...(options.mpsProgram === undefined ? {} : { mpsProgram: options.mpsProgram }),
     ...(options.library === undefined ? {} : { libraryPath: options.library }),
   })
   const forget = onEnding({

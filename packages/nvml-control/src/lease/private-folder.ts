@@ -11,8 +11,9 @@ import {
   readlinkSync,
 } from 'node:fs'
 import path from 'node:path'
+import { openToWrite } from '@pctodl/command-line'
 
-const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK } = constants
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
 
 const WRITABLE_BY_OTHERS = 0o022
 const FOR_OTHERS = 0o077
@@ -131,7 +132,7 @@ export function readOwnFile(file: string, mostBytes: number): string | null {
 
 /** A new file that only this user can read, to be written. @throws the system's error, EEXIST where the name is taken */
 export function createOwnFile(file: string): number {
-  return openSync(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
+  return openToWrite(file, { existing: 'refuse', mode: 0o600 })
 }
 
 function assertTrusted(place: string): 'folder' | 'link' {

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { PctodlError } from '@pctodl/platform'
+import { systemSearchPath } from './trusted-file.js'
 
 /**
  * A shell that waits for the end of a pipe from the lease's owner, which comes however the owner ends. A journal that the
@@ -49,7 +50,8 @@ export class Watchdog {
         // A session of its own: what is typed at the owner's terminal is not for it.
         detached: true,
         cwd: '/',
-        env,
+        // What the shell runs is the system's, whatever else of the name our own PATH leads to.
+        env: { ...env, PATH: systemSearchPath },
       },
     )
     child.stdin?.on('error', () => {})

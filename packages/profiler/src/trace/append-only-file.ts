@@ -1,10 +1,11 @@
-import { closeSync, existsSync, fsyncSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, ftruncateSync, mkdirSync, readFileSync, writeSync } from 'node:fs'
 import path from 'node:path'
+import { openToWrite } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 
 /**
  * A file of lines that only grows. A line is there as a whole, once `append` has returned, even if the machine loses power;
- * what a killed writer left of a line is cut off when the file is opened the next time.
+ * what a killed writer left of a line is cut off when the file is opened the next time. A file with another header is left as it is.
  */
 export class AppendOnlyFile {
   readonly path: string
@@ -14,53 +15,58 @@ export class AppendOnlyFile {
 
   /**
    * @param header first line, written if the file has none
-   * @throws PctodlError `CANNOT_WRITE` naming the file and the cause; `NOT_THIS_FILE` if it begins with another header
+   * @throws PctodlError `CANNOT_WRITE` naming the file and the cause, as a link in the file's place; `NOT_THIS_FILE` if it begins
+   *   with another header
    */
   constructor(file: string, header: string) {
     this.path = file
+    let found: Buffer
     try {
       mkdirSync(path.dirname(file), { recursive: true })
-      const found = existsSync(file) ? readFileSync(file) : Buffer.alloc(0)
-      const whole = found.subarray(0, found.lastIndexOf(0x0a) + 1)
-      this.#descriptor = openSync(file, existsSync(file) ? 'r+' : 'w')
-      ftruncateSync(this.#descriptor, whole.length)
-      this.before = whole.toString('utf8')
+      this.#descriptor = openToWrite(file, { existing: 'append' })
+      found = readFileSync(this.#descriptor)
     } catch (cause) {
       throw cannotWrite(file, cause)
     }
-    const first = this.before.split('\n', 1)[0]!
-    if (this.before === '') this.#write(`${header}\n`, 0)
-    else if (first !== header) {
+    const whole = found.subarray(0, found.lastIndexOf(0x0a) + 1)
+    this.before = whole.toString('utf8')
+    // Half a header is of a writer that was killed at once; anything else without an end of a line is no file of ours.
+    const isOurs =
+      whole.length === 0 ? header.startsWith(found.toString('utf8')) : this.before.split('\n', 1)[0] === header
+    if (!isOurs) {
       closeSync(this.#descriptor)
       throw new PctodlError(
         'NOT_THIS_FILE',
         `${file} begins with other columns than this version writes; choose another file`,
       )
     }
-    this.#end = Buffer.byteLength(this.before === '' ? `${header}\n` : this.before)
+    try {
+      ftruncateSync(this.#descriptor, whole.length)
+    } catch (cause) {
+      closeSync(this.#descriptor)
+      throw cannotWrite(file, cause)
+    }
+    if (whole.length === 0) this.append(header)
   }
 
-  #end: number
-
   append(line: string): void {
-    this.#end += this.#write(`${line}\n`, this.#end)
+    this.#write(`${line}\n`)
   }
 
   close(): void {
     closeSync(this.#descriptor)
   }
 
-  #write(text: string, position: number): number {
+  #write(text: string): void {
     const bytes = Buffer.from(text)
     try {
       for (let done = 0; done < bytes.length; ) {
-        done += writeSync(this.#descriptor, bytes, done, bytes.length - done, position + done)
+        done += writeSync(this.#descriptor, bytes, done, bytes.length - done)
       }
       fsyncSync(this.#descriptor)
     } catch (cause) {
       throw cannotWrite(this.path, cause)
     }
-    return bytes.length
   }
 }
 

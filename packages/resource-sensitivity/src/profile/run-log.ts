@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { appendFileSync, closeSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { writeFileAtomically } from '@pctodl/command-line'
+import { openToWrite, writeFileAtomically } from '@pctodl/command-line'
+import { PctodlError } from '@pctodl/platform'
 import { z } from 'zod'
 import { InputFileError } from '../errors.js'
 import type { RunReport } from './run-report.js'
@@ -59,8 +60,25 @@ export class RunLog {
     return this.#done.get(cpus)
   }
 
+  /** @throws PctodlError `CANNOT_WRITE`, also where something else has taken the log's place */
   add(cpus: number, report: RunReport): void {
-    appendFileSync(this.#file, `${JSON.stringify({ cpus, report })}\n`)
+    try {
+      const fd = openToWrite(this.#file, { existing: 'append' })
+      try {
+        appendFileSync(fd, `${JSON.stringify({ cpus, report })}\n`)
+      } finally {
+        closeSync(fd)
+      }
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      throw new PctodlError(
+        'CANNOT_WRITE',
+        `cannot write ${this.#file}: ${reason}; choose a place that can be written`,
+        {
+          cause,
+        },
+      )
+    }
     this.#done.set(cpus, report)
   }
 }

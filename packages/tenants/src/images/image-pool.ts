@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { InvalidInputError } from '@pctodl/platform'
@@ -51,9 +52,10 @@ export function assertImageCount(count: number): void {
   }
 }
 
+/** Under a new name that nobody can guess and plant a link under, and then in the file's place. */
 function writeWhole(file: string, content: string | Uint8Array): void {
-  const unfinished = `${file}.${process.pid}.unfinished`
-  writeFileSync(unfinished, content)
+  const unfinished = `${file}.${randomBytes(8).toString('hex')}.${process.pid}.unfinished`
+  writeFileSync(unfinished, content, { flag: 'wx' })
   renameSync(unfinished, file)
 }
 

@@ -1,0 +1,56 @@
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { closedFolder, trustedFile } from '@pctodl/nvml-control'
+import { MpsError } from './mps-errors.js'
+
+/** A program, and where it may look for others. */
+export interface FoundProgram {
+  readonly file: string
+  readonly searchPath: string
+}
+
+/**
+ * The program that is meant, by its path or by its name on a search path.
+ *
+ * Whoever is root takes only what root alone can write, and leaves out every folder in which others have a hand: also for the
+ * programs that this one starts. For another user, who could be led to nothing but a program with the same rights, it is as the system
+ * does it.
+ *
+ * @param program a path, or a name to be looked for
+ * @param searchPath folders, separated by colons
+ * @throws MpsError `MPS_NO_PROGRAM`; `MPS_UNTRUSTED_PROGRAM` where there are only such that others can change, which says who
+ */
+export function findProgram(program: string, searchPath: string): FoundProgram {
+  if (process.geteuid?.() !== 0) return { file: program, searchPath }
+  const folders = searchPath.split(':').filter((folder) => path.isAbsolute(folder))
+  const places = program.includes('/') ? [path.resolve(program)] : folders.map((folder) => path.join(folder, program))
+  const trusted = folders.filter((folder) => whyNot(() => closedFolder(folder)) === null)
+  const leftOut: string[] = []
+  for (const place of places) {
+    if (!existsSync(place)) continue
+    const reason = whyNot(() => trustedFile(place))
+    if (reason === null) return { file: place, searchPath: trusted.join(':') }
+    leftOut.push(`${place}: ${reason}`)
+  }
+  if (leftOut.length > 0) {
+    throw new MpsError(
+      'MPS_UNTRUSTED_PROGRAM',
+      `root does not run a ${program} that others could have put there (${leftOut.join('; ')}); give it, and the folder it is in, ` +
+        'to root alone, or name another with --mps-program (pctodld) or --program (pctodl-mps)',
+    )
+  }
+  throw new MpsError(
+    'MPS_NO_PROGRAM',
+    `${program} is not ${program.includes('/') ? 'there' : 'on PATH'}; it comes with the NVIDIA driver (Debian, Ubuntu: ` +
+      '`apt install nvidia-cuda-mps`)',
+  )
+}
+
+function whyNot(check: () => unknown): string | null {
+  try {
+    check()
+    return null
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
