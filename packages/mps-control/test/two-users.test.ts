@@ -89,7 +89,8 @@ describe.skipIf(missing)(`a second user of the machine and MPS${missing ? ` (${m
 
   it('is not ended by a daemon that calls its processes servers', async () => {
     const other = spawn(asOther[0], [...asOther.slice(1), 'sleep', '60'], { stdio: 'ignore' })
-    const program = path.join(above, 'lying-control')
+    // Where only root can have put it: root runs no other.
+    const program = path.join(mkdtempSync(path.join(above, 'programs-')), 'lying-control')
     const behind = path.join(host.environment['PATH']!.split(':')[0]!, 'nvidia-cuda-mps-control')
     writeFileSync(
       program,
