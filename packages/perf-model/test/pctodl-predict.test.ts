@@ -125,6 +125,10 @@ describe('pctodl-predict', () => {
     expect(throughput.mape).toBeGreaterThan(0.3)
     expect(throughput.mape).toBeLessThan(2)
     expect(power.r2).toBeGreaterThan(0.99)
+    for (const { mae, rmse, r2 } of metrics) {
+      expect(rmse).toBeGreaterThanOrEqual(mae)
+      expect(r2).toBeLessThanOrEqual(1)
+    }
     expect((await call(...test, '--sample', '40')).stdout).toBe(stdout)
     expect((await call(...test, '--sample', '40', '--seed', '2')).stdout).not.toBe(stdout)
     const table = await call('--platform', 'A100', '--model', 'resnet50', '--test', file)

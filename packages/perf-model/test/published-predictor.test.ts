@@ -117,6 +117,10 @@ describe('PublishedPredictor', () => {
     expect(() => predictor.predictAll(shares, batches, clock)).toThrowError(`${field}: got`)
   })
 
+  it.each([0.5, 1, 100])('takes a share of %d percent, however small', (share) => {
+    expect(predictor.predictAll([share], [16], 1200).powerW).toBeGreaterThan(0)
+  })
+
   it('takes shares above 100 together when asked', () => {
     const open = reference.predictor({ ...selection, oversubscribe: true })
     expect(open.predictAll([60, 60], [16, 16], 1200).powerW).toBeGreaterThan(0)

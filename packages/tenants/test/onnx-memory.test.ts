@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { freemem, tmpdir } from 'node:os'
 import path from 'node:path'
 import { networkFacts } from '@pctodl/model-zoo'
 import { onnxWorker } from '@pctodl/tenants'
@@ -25,6 +25,21 @@ describe('the memory that an onnxruntime worker is told of', () => {
       sampleBytes: 2 * peakActivationBytes + 2 * image.byteLength,
       memoryLimitBytes: 7,
     })
+  })
+
+  it('is most of what is free where nobody says, and one thread computes', async () => {
+    const file = path.join(folder, 'free.onnx')
+    writeFileSync(file, '')
+    const worker = onnxWorker({ modelFolder: folder, program: 'worker.js' })
+    const { memoryLimitBytes, options } = await worker.launch({ model: file, mpsPercent: 50, batchSize: 1 })
+    // Others on this machine take and give back memory meanwhile.
+    expect(memoryLimitBytes! / freemem()).toBeGreaterThan(0.5)
+    expect(memoryLimitBytes! / freemem()).toBeLessThan(1.2)
+    expect(options).toEqual({ device: 'auto', threads: 1 })
+  })
+
+  it('is asked for no file that is not there', () => {
+    expect(() => launched(path.join(folder, 'nowhere.onnx'))).toThrow('an ONNX file that exists')
   })
 
   it('is not known of a file', async () => {

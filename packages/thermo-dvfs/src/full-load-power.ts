@@ -52,7 +52,7 @@ export class FullLoadPower {
     const { modelW } = this.#memory
     for (let index = modelW.length - 1; index > 0; index--) {
       const powerW = this.#estimate.power(modelW[index]!)
-      if (powerW > boundW) continue
+      if (powerW > boundW || powerW > sureW) continue
       if (confidence ** 2 * this.#estimate.variance(modelW[index]!) <= (sureW - powerW) ** 2) return index
     }
     return 0

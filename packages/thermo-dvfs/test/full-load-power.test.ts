@@ -49,6 +49,28 @@ describe('the power at full load', () => {
     expect(fresh.highestWithin(121, 3, 1000)).toBe(2)
   })
 
+  it('stays within a second bound by as many standard deviations as are asked for', () => {
+    const power = new FullLoadPower(tuning)
+    power.setModel([60, 80, 90, 100, 110, 120, 150], null)
+    power.begin(100)
+    for (let i = 0; i < 3; i++) power.estimate.learn(0, 100, 100, 4, 0)
+    const upTo = (index: number, sigmas: number) =>
+      power.estimate.power(power.modelW[index]!) + sigmas * Math.sqrt(power.estimate.variance(power.modelW[index]!))
+    for (const sigmas of [0, 0.5, 1.5, 3]) {
+      for (const index of [1, 2, 3, 4, 5, 6]) {
+        expect(power.highestWithin(1000, sigmas, upTo(index, sigmas) + 0.001)).toBe(index)
+        expect(power.highestWithin(1000, sigmas, upTo(index, sigmas) - 0.001)).toBe(index - 1)
+      }
+    }
+  })
+
+  it('has nothing to carry over to the first model', () => {
+    const power = new FullLoadPower(tuning)
+    power.setModel(modelW, 2)
+    expect(power.begin(120)).toBe(2)
+    expect(power.estimate.power(90)).toBe(90)
+  })
+
   it('carries its ratio to the model over to another model where a clock runs, and not where none does', () => {
     const running = learnt(1.1)
     running.setModel([40, 60, 80, 100], 2)

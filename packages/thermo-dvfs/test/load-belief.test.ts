@@ -45,8 +45,8 @@ describe('the load', () => {
   })
 
   it('is not another one before a tenant that stands still would be missed', () => {
-    const low = { error: -0.3, activeShare: 1, stallNoticeMs: 2000 }
-    expect(full().for(1.5, low).belief.of('other')).toBeLessThan(0.5)
+    const low = { error: -0.3, activeShare: 1, stallNoticeMs: 2000, smUtilPercent: 90 }
+    expect(full().for(1.9, low).belief.of('other')).toBeLessThan(0.1)
     expect(full().for(4, low).most).toBe('other')
   })
 
