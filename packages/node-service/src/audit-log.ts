@@ -23,6 +23,8 @@ export interface AuditEntry {
     | 'board-event'
     | 'policy'
   readonly board?: string
+  /** The MIG instance, where it is about that alone. */
+  readonly instance?: string
   readonly peer?: Peer
   readonly program?: string
   /** What exactly, for people. Never an argument of a program. */

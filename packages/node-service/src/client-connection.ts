@@ -11,7 +11,8 @@ import {
   serviceProtocolVersions,
 } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
-import type { BoardKeeper, Holder } from './board-keeper.js'
+import type { BoardKeeper } from './board-keeper.js'
+import type { Holder } from './held-lease.js'
 import type { Peer } from './peer-credentials.js'
 import type { Policy } from './policy.js'
 
@@ -44,6 +45,7 @@ export class ClientConnection {
   readonly #impatience: NodeJS.Timeout
   #program = 'unknown'
   #greeted = false
+  #version = 0
   #isCut = false
   #queued = 0
   #queue: Promise<void> = Promise.resolve()
@@ -59,14 +61,14 @@ export class ClientConnection {
         // A lease that is being acquired at this moment is ours only after that.
         const leave = async () => {
           await this.#queue
-          const ends = [...this.#leased.values()].map(({ keeper, holder }) =>
-            keeper.end(holder, 'its connection has ended'),
+          const ends = [...this.#leased].map(([target, { keeper, holder }]) =>
+            keeper.end(target, holder, 'its connection has ended'),
           )
           await Promise.allSettled(ends)
         }
         // What is held already goes at once, whatever waits in the queue.
-        for (const { keeper, holder } of this.#leased.values())
-          void keeper.end(holder, 'its connection has ended').catch(() => {})
+        for (const [target, { keeper, holder }] of this.#leased)
+          void keeper.end(target, holder, 'its connection has ended').catch(() => {})
         void leave().then(resolve)
       })
     })
@@ -124,51 +126,60 @@ export class ClientConnection {
     const { peer } = this
     switch (body.type) {
       case 'status':
-        return this.#host.status()
+        return this.#status()
       case 'end-leases':
         return this.#endLeases(body.uid, body.boards)
       case 'acquire':
         return this.#acquire(body.board)
       case 'change': {
         const { keeper, holder } = this.#lease(body.board)
-        this.#host.policy().assertMayChange(peer, body.board, body.change, keeper.found(holder))
-        await keeper.change(holder, body.change)
+        keeper.assertWhole(body.board, body.change)
+        this.#host.policy().assertMayChange(peer, body.board, body.change, keeper.found(body.board, holder))
+        await keeper.change(body.board, holder, body.change)
         return null
       }
       case 'verify': {
         const { keeper, holder } = this.#lease(body.board)
-        keeper.verify(holder)
+        keeper.verify(body.board, holder)
         return null
       }
       case 'release': {
         const { keeper, holder } = this.#lease(body.board)
         this.#leased.delete(body.board)
-        await keeper.end(holder, null)
+        await keeper.end(body.board, holder, null)
         return null
       }
       case 'mps-start': {
         const { keeper, holder } = this.#lease(body.board)
-        this.#host.policy().assertMayStartMps(peer, body.board)
-        const { pid, environment } = await keeper.startMps(holder, body.defaultPercent)
+        this.#host.policy().assertMayStartMps(peer, keeper.uuid, body.board)
+        const { pid, environment } = await keeper.startMps(body.board, holder, body.defaultPercent)
         const { CUDA_MPS_PIPE_DIRECTORY: pipeDirectory, CUDA_MPS_LOG_DIRECTORY: logDirectory } = environment
         return { pid, pipeDirectory, logDirectory }
       }
       case 'mps-stop': {
         const { keeper, holder } = this.#lease(body.board)
-        return { how: await keeper.stopMps(holder, body.graceMs) }
+        return { how: await keeper.stopMps(body.board, holder, body.graceMs) }
       }
       case 'mps-verify': {
         const { keeper, holder } = this.#lease(body.board)
-        await keeper.verifyMpsClient(holder, body.pid)
+        await keeper.verifyMpsClient(body.board, holder, body.pid)
         return null
       }
       case 'report': {
         const { type: _, board, ...report } = body
         const { keeper, holder } = this.#lease(board)
-        keeper.takeReport(holder, report satisfies LeaseReport)
+        keeper.takeReport(board, holder, report satisfies LeaseReport)
         return null
       }
     }
+  }
+
+  #status(): ServiceResults['status'] {
+    const status = this.#host.status()
+    if (this.#version !== 1) return status
+    // Version 1 knew no instances, and takes no field that it does not know.
+    const boards = status.boards.map(({ instances: _, ...board }) => board as (typeof status.boards)[number])
+    return { ...status, boards }
   }
 
   #greet({ versions, program }: Extract<ServiceRequestBody, { readonly type: 'hello' }>): ServiceResults['hello'] {
@@ -181,6 +192,7 @@ export class ClientConnection {
       )
     }
     this.#greeted = true
+    this.#version = version
     clearTimeout(this.#impatience)
     this.#program = program
     return { version, service: 'pctodld', boards: this.#host.boards().map(({ uuid }) => uuid) }
@@ -188,7 +200,7 @@ export class ClientConnection {
 
   async #acquire(board: string): Promise<ServiceResults['acquire']> {
     const keeper = this.#keeperOf(board)
-    this.#host.policy().assertMayLease(this.peer, board)
+    this.#host.policy().assertMayLease(this.peer, keeper.uuid, board)
     const holder: Holder = {
       peer: this.peer,
       program: this.#program,
@@ -197,10 +209,10 @@ export class ClientConnection {
         this.#send({ event: 'lease-ended', board: uuid, reason })
       },
     }
-    const found = await keeper.acquire(holder)
+    const found = await keeper.acquire(board, holder)
     this.#leased.set(board, { keeper, holder })
     // A lease that ended while it was being given out has told nobody of it.
-    if (keeper.holder !== holder) this.#leased.delete(board)
+    if (!keeper.holds(board, holder)) this.#leased.delete(board)
     return { found }
   }
 
@@ -210,20 +222,25 @@ export class ClientConnection {
       throw new PctodlError('NOT_ALLOWED', "only root may end other programs' leases")
     }
     if (uid === null && boards === null) return { ended: [] }
+    // Whoever names a board means its instances, too.
+    const isMeant = (uuid: string, target: string) =>
+      boards === null || boards.includes(uuid) || boards.includes(target)
     const meant = this.#host
       .boards()
-      .filter(
-        ({ uuid, holder }) => holder && (uid === null || holder.peer.uid === uid) && (boards?.includes(uuid) ?? true),
+      .flatMap((keeper) =>
+        keeper.leases
+          .filter(({ target, holder }) => isMeant(keeper.uuid, target) && (uid === null || holder.peer.uid === uid))
+          .map(({ target, holder }) => ({ keeper, target, holder })),
       )
-    const ends = meant.map((keeper) => keeper.end(keeper.holder!, 'the operator has ended it'))
+    const ends = meant.map(({ keeper, target, holder }) => keeper.end(target, holder, 'the operator has ended it'))
     const failed = (await Promise.allSettled(ends)).find((outcome) => outcome.status === 'rejected')
     if (failed) throw failed.reason
-    return { ended: meant.map(({ uuid }) => uuid) }
+    return { ended: meant.map(({ target }) => target) }
   }
 
   #keeperOf(board: string): BoardKeeper {
-    const keeper = this.#host.boards().find(({ uuid }) => uuid === board)
-    if (!keeper) throw new PctodlError('NO_SUCH_BOARD', `this node has no board ${board}`)
+    const keeper = this.#host.boards().find((each) => each.has(board))
+    if (!keeper) throw new PctodlError('NO_SUCH_BOARD', `this node has no board, and no board a MIG instance, ${board}`)
     return keeper
   }
 

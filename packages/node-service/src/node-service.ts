@@ -224,7 +224,7 @@ export class NodeService {
     const leaseFolder = path.join(this.#options.stateFolder, 'leases')
     const journaled = new LeaseFolder(leaseFolder).journaled()
     for (const keeper of this.#keepers) {
-      if (keeper.condition !== 'unrestored' || keeper.holder !== null || journaled.includes(keeper.uuid)) continue
+      if (keeper.condition !== 'unrestored' || keeper.leases.length > 0 || journaled.includes(keeper.uuid)) continue
       // Its watchdog was there first.
       keeper.markRestored()
       this.#audit.note({ event: 'restored', board: keeper.uuid, detail: 'by the watchdog of its lease' })
@@ -276,7 +276,7 @@ export class NodeService {
     // Beginning anew with the driver takes it from every board, so it waits until no lease is in the way.
     let begun: boolean | undefined
     const reinitialize = () => {
-      begun ??= this.#keepers.every(({ holder }) => holder === null) && this.#beginAnew()
+      begun ??= this.#keepers.every(({ leases }) => leases.length === 0) && this.#beginAnew()
       return begun
     }
     for (const keeper of this.#keepers) await keeper.tend(reinitialize)
@@ -304,9 +304,10 @@ export class NodeService {
     const { policy, error } = this.#currentPolicy()
     if (error) return
     for (const keeper of this.#keepers) {
-      const { holder, leasedMs, uuid } = keeper
-      const why = holder && leasedMs !== null ? policy.whyLeaseEnds(holder.peer, uuid, leasedMs) : null
-      if (holder && why !== null) void keeper.end(holder, why).catch(() => {})
+      for (const { target, holder, lastedMs } of keeper.leases) {
+        const why = policy.whyLeaseEnds(holder.peer, keeper.uuid, lastedMs, target)
+        if (why !== null) void keeper.end(target, holder, why).catch(() => {})
+      }
     }
   }
 

@@ -27,8 +27,10 @@ const rule = z
     /** Names or numbers; a rule is for whoever is one of the users or in one of the groups. */
     users: z.array(z.union([id, name])).default([]),
     groups: z.array(z.union([id, name])).default([]),
-    /** UUIDs, or `*` for every board of the node. */
-    boards: z.array(z.union([z.literal('*'), z.string().regex(/^GPU-[\w-]+$/, 'a UUID (GPU-...), or *')])).min(1),
+    /** UUIDs of boards, which stand for their MIG instances, too, or of single instances; `*` for all of the node. */
+    boards: z
+      .array(z.union([z.literal('*'), z.string().regex(/^(GPU|MIG)-[\w-]+$/, 'a UUID (GPU-..., MIG-...), or *')]))
+      .min(1),
     /** What may be set; what is not there may not. */
     powerLimitW: span(watts).optional(),
     smClockMhz: span(mhz).optional(),
@@ -54,7 +56,7 @@ export interface Span {
 export interface Rule {
   readonly uids: ReadonlySet<number>
   readonly gids: ReadonlySet<number>
-  /** UUIDs, or `*` for every board of the node. */
+  /** UUIDs of boards, which stand for their MIG instances, too, or of single instances; `*` for all of the node. */
   readonly boards: readonly string[]
   /** What may be set; what is not there may not. */
   readonly powerLimitW?: Span | undefined
@@ -78,9 +80,13 @@ export class Policy {
     this.rules = rules
   }
 
-  /** @throws PctodlError `NOT_ALLOWED` for whom no rule lets lease this board */
-  assertMayLease(peer: Peer, board: string): void {
-    if (this.#rulesFor(peer, board).length === 0) throw notAllowed(peer, `lease ${board}`, 'no rule is for this user')
+  /**
+   * @param target the board, or a MIG instance of it
+   * @throws PctodlError `NOT_ALLOWED` for whom no rule lets lease it
+   */
+  assertMayLease(peer: Peer, board: string, target: string = board): void {
+    if (this.#rulesFor(peer, board, target).length > 0) return
+    throw notAllowed(peer, `lease ${target}`, 'no rule is for this user')
   }
 
   /** Whether there is any rule for somebody. */
@@ -89,17 +95,17 @@ export class Policy {
   }
 
   /** Why a lease that has lasted for so long ends; null where it goes on. Of several rules the most generous one counts. */
-  whyLeaseEnds(peer: Peer, board: string, leasedMs: number): string | null {
-    const rules = this.#rulesFor(peer, board)
+  whyLeaseEnds(peer: Peer, board: string, leasedMs: number, target: string = board): string | null {
+    const rules = this.#rulesFor(peer, board, target)
     if (rules.length === 0) return 'the policy has no rule for it any more'
     const longest = Math.max(...rules.map(({ leaseSeconds }) => leaseSeconds ?? Number.POSITIVE_INFINITY))
     return leasedMs < 1000 * longest ? null : `it has lasted ${longest} s, as long as the policy allows`
   }
 
   /** @throws PctodlError `NOT_ALLOWED` */
-  assertMayStartMps(peer: Peer, board: string): void {
-    if (!this.#rulesFor(peer, board).some(({ mps }) => mps))
-      throw notAllowed(peer, `have MPS on ${board}`, 'no rule allows it')
+  assertMayStartMps(peer: Peer, board: string, target: string = board): void {
+    if (!this.#rulesFor(peer, board, target).some(({ mps }) => mps))
+      throw notAllowed(peer, `have MPS on ${target}`, 'no rule allows it')
   }
 
   /**
@@ -116,10 +122,11 @@ export class Policy {
     throw notAllowed(peer, `set ${describeChange(change)} on ${board}`, allowed)
   }
 
-  #rulesFor({ uid, groups }: Peer, board: string): Rule[] {
+  #rulesFor({ uid, groups }: Peer, board: string, target: string = board): Rule[] {
     return this.rules.filter(
       ({ uids, gids, boards }) =>
-        (uids.has(uid) || groups.some((gid) => gids.has(gid))) && (boards.includes('*') || boards.includes(board)),
+        (uids.has(uid) || groups.some((gid) => gids.has(gid))) &&
+        (boards.includes('*') || boards.includes(board) || boards.includes(target)),
     )
   }
 }

@@ -7,7 +7,11 @@ interface ObservedBoard {
   readonly uuid: string
   readonly gpu: { readonly device: NvmlDevice }
   readonly condition: string
-  readonly holder: object | null
+  /** Itself first, then its MIG instances. */
+  readonly targets: readonly { readonly uuid: string; readonly lease: ObservedLease | null }[]
+}
+
+interface ObservedLease {
   readonly mps: object | null
   readonly report: LeaseReport | null
 }
@@ -54,15 +58,36 @@ export class ServiceMetrics {
         },
       })
     }
+    const ofTargets = (
+      name: string,
+      help: string,
+      read: (lease: ObservedLease | null) => number | null | undefined,
+    ) => {
+      new Gauge({
+        name,
+        help,
+        registers,
+        labelNames: ['gpu', 'UUID'],
+        collect() {
+          this.reset()
+          for (const { index, targets } of boards()) {
+            for (const { uuid, lease } of targets) {
+              const value = read(lease)
+              if (typeof value === 'number') this.set({ gpu: String(index), UUID: uuid }, value)
+            }
+          }
+        },
+      })
+    }
     const reading = (name: string, help: string, read: (device: NvmlDevice) => number | null) =>
       ofBoards(name, help, ({ gpu }) => read(gpu.device))
     ofBoards('pctodl_board_ok', 'Whether the board is there and as it should be (1) or not (0).', ({ condition }) =>
       condition === 'ok' ? 1 : 0,
     )
-    ofBoards('pctodl_board_leased', 'Whether somebody holds the lease (1) or not (0).', ({ holder }) =>
-      holder ? 1 : 0,
+    ofTargets('pctodl_board_leased', 'Whether somebody holds the lease (1) or not (0).', (lease) => (lease ? 1 : 0))
+    ofTargets('pctodl_board_mps', 'Whether an MPS daemon of the lease runs (1) or not (0).', (lease) =>
+      lease?.mps ? 1 : 0,
     )
-    ofBoards('pctodl_board_mps', 'Whether an MPS daemon of the lease runs (1) or not (0).', ({ mps }) => (mps ? 1 : 0))
     reading('pctodl_board_power_limit_watts', 'Power limit that is set.', (device) => device.powerLimitW())
     reading('pctodl_board_energy_joules', 'Energy since the driver was loaded.', (device) => device.energyJ())
     reading('pctodl_board_sm_clock_mhz', 'SM clock.', (device) => device.smClockMhz())
@@ -75,20 +100,20 @@ export class ServiceMetrics {
     reading('pctodl_board_power_limit_default_watts', "The driver's own limit.", (device) => {
       return boardFacts(device).powerLimitW?.defaultW ?? null
     })
-    ofBoards('pctodl_lease_power_cap_watts', 'Cap that the holder aims at.', ({ report }) => report?.powerCapW)
-    ofBoards(
+    ofTargets('pctodl_lease_power_cap_watts', 'Cap that the holder aims at.', (lease) => lease?.report?.powerCapW)
+    ofTargets(
       'pctodl_lease_planned_samples_per_second',
       'Throughput of the plan.',
-      ({ report }) => report?.planned?.samplesPerSecond,
+      (lease) => lease?.report?.planned?.samplesPerSecond,
     )
-    ofBoards('pctodl_lease_planned_power_watts', 'Power of the plan.', ({ report }) => report?.planned?.powerW)
-    ofBoards(
+    ofTargets('pctodl_lease_planned_power_watts', 'Power of the plan.', (lease) => lease?.report?.planned?.powerW)
+    ofTargets(
       'pctodl_lease_samples_per_second',
       'Throughput attained.',
-      ({ report }) => report?.attained?.samplesPerSecond,
+      (lease) => lease?.report?.attained?.samplesPerSecond,
     )
-    ofBoards('pctodl_lease_power_watts', 'Power attained.', ({ report }) => report?.attained?.powerW)
-    ofBoards('pctodl_lease_tenants', 'Inference processes of the holder.', ({ report }) => report?.tenants.length)
+    ofTargets('pctodl_lease_power_watts', 'Power attained.', (lease) => lease?.report?.attained?.powerW)
+    ofTargets('pctodl_lease_tenants', 'Inference processes of the holder.', (lease) => lease?.report?.tenants.length)
     this.#restores = new Counter({
       name: 'pctodl_node_restores_total',
       help: 'Boards put back, and attempts that failed.',

@@ -2,6 +2,7 @@
 export { listGpus, NvmlGpu, openGpu, type OpenGpuOptions, putRight, withLease } from './nvml-gpu.js'
 export { loadNvml, type LoadNvmlOptions, Nvml, NvmlNotFoundError } from './nvml/nvml-library.js'
 export { NvmlDevice } from './nvml/nvml-device.js'
+export type { MigInstanceInfo } from './nvml/mig-state.js'
 export { meansGone, NvmlError } from './nvml/nvml-error.js'
 // Leases: change a board, and put it back.
 export { acquireLease } from './lease/acquire-lease.js'
@@ -31,6 +32,7 @@ export { letPass } from './lease/let-pass.js'
 // The node service: ask it instead of changing boards oneself.
 export { ServiceClient, ServiceError } from './service/service-client.js'
 export { ServiceLease } from './service/service-lease.js'
+export { InstanceLease } from './service/instance-lease.js'
 export { serviceSocketPath } from './service/service-socket.js'
 export { readLines } from './service/message-lines.js'
 export {

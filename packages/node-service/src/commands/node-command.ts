@@ -6,7 +6,7 @@ import {
   type Terminal,
   UsageError,
 } from '@pctodl/command-line'
-import { ServiceClient, serviceSocketPath } from '@pctodl/nvml-control'
+import { ServiceClient, type ServiceStatus, serviceSocketPath } from '@pctodl/nvml-control'
 import type { Command } from 'commander'
 import { version } from '../../package.json'
 import { loadPolicy } from '../policy.js'
@@ -116,14 +116,20 @@ function status(options: AskOptions, { stdout }: Terminal): Promise<number> {
     const answer = await client.request({ type: 'status' })
     if (options.json) stdout.write(`${JSON.stringify(answer, null, 2)}\n`)
     else {
-      for (const { index, name, uuid, condition, reason, lease } of answer.boards) {
-        const who = lease
-          ? `leased by process ${lease.pid} (${lease.program}) of user ${lease.uid} since ${lease.since}${lease.mps ? ', with MPS' : ''}`
-          : 'free'
-        stdout.write(`GPU ${index}: ${name} (${uuid}): ${condition}${reason ? ` (${reason})` : ''}, ${who}\n`)
+      for (const { index, name, uuid, condition, reason, lease, instances } of answer.boards) {
+        const how = reason ? `${condition} (${reason})` : condition
+        stdout.write(`GPU ${index}: ${name} (${uuid}): ${how}, ${whose(lease)}\n`)
+        for (const instance of instances)
+          stdout.write(`  ${instance.name} (${instance.uuid}): ${whose(instance.lease)}\n`)
       }
       stdout.write(answer.ready ? 'ready\n' : `not ready: ${answer.reasons.join('; ')}\n`)
     }
     return answer.ready ? 0 : 1
   })
+}
+
+function whose(lease: ServiceStatus['boards'][number]['lease']): string {
+  if (!lease) return 'free'
+  const { pid, program, uid, since, mps } = lease
+  return `leased by process ${pid} (${program}) of user ${uid} since ${since}${mps ? ', with MPS' : ''}`
 }

@@ -1,4 +1,4 @@
-import { PctodlError } from '@pctodl/platform'
+import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { type NvmlCallName, NvmlCalls } from './nvml-calls.js'
 import { NvmlDevice } from './nvml-device.js'
 import { NvmlError } from './nvml-error.js'
@@ -115,10 +115,18 @@ export class Nvml {
    * A board by index (`0`), UUID (`GPU-...`) or PCI bus id (`00000000:01:00.0`).
    *
    * @throws NvmlError `NOT_FOUND` or `NVML_INVALID_ARGUMENT` where there is no such board
+   * @throws InvalidInputError for a MIG instance, which has no clocks or limits of its own
    */
   device(id: string | number): NvmlDevice {
     const text = String(id)
     if (/^\d+$/.test(text)) return this.deviceByIndex(Number(text))
+    if (text.startsWith('MIG-')) {
+      throw new InvalidInputError(
+        'gpu',
+        text,
+        'a board (index, GPU-..., PCI bus id): a MIG instance has no clocks or limits of its own; the node service leases it',
+      )
+    }
     const call = text.startsWith('GPU-') ? 'nvmlDeviceGetHandleByUUID' : 'nvmlDeviceGetHandleByPciBusId_v2'
     return this.#device(call, text, `GPU ${text}`)
   }

@@ -34,6 +34,8 @@ interface Waiting {
 export class ServiceClient {
   /** Boards that the service has, by UUID. */
   boards: readonly string[] = []
+  /** Of the protocol, which both sides speak. */
+  version = 0
   /** Told when a lease has ended without our asking. */
   onLeaseEnded: (board: string, reason: string) => void = () => {}
   readonly #socket: Socket
@@ -86,6 +88,7 @@ export class ServiceClient {
         throw new ServiceError('SERVICE_PROTOCOL', `the node service speaks version ${version}; update one of the two`)
       }
       client.boards = boards
+      client.version = version
       return client
     } catch (error) {
       client.close()

@@ -4,8 +4,8 @@ import type { FoundState } from '../lease/lease-record.js'
 
 /** What the node service and its clients say to each other: one JSON value a line, requests answered in their order. */
 
-/** Versions of the protocol that this release speaks, newest first. */
-export const serviceProtocolVersions: readonly number[] = [1]
+/** Versions of the protocol that this release speaks, newest first. The first one knew no MIG instances. */
+export const serviceProtocolVersions: readonly number[] = [2, 1]
 
 /** Bytes of a line; a peer that sends a longer one is cut off. */
 export const MOST_REQUEST_BYTES: number = 16 * 1024
@@ -19,7 +19,7 @@ export interface LeaseReport {
   readonly tenants: readonly { readonly model: string; readonly mpsPercent: number; readonly batchSize: number }[]
 }
 
-/** What is asked for. `board` is a UUID. */
+/** What is asked for. `board` is the UUID of a board, or of a MIG instance: a lease of that changes nothing of its board. */
 export type ServiceRequestBody =
   /** The first request of a connection. The service takes the newest version that both speak. */
   | { readonly type: 'hello'; readonly versions: readonly number[]; readonly program: string }
@@ -41,6 +41,15 @@ export interface ServiceRequest {
   readonly body: ServiceRequestBody
 }
 
+/** Who holds a board, or a MIG instance; null where nobody does. */
+export type ServedLeaseState = {
+  readonly uid: number
+  readonly pid: number
+  readonly program: string
+  readonly since: string
+  readonly mps: boolean
+} | null
+
 export interface ServedBoardState {
   readonly uuid: string
   readonly index: number
@@ -48,13 +57,9 @@ export interface ServedBoardState {
   /** `lost`: it cannot be read. `unrestored`: what was left on it could not be put back so far. */
   readonly condition: 'ok' | 'lost' | 'unrestored'
   readonly reason: string | null
-  readonly lease: {
-    readonly uid: number
-    readonly pid: number
-    readonly program: string
-    readonly since: string
-    readonly mps: boolean
-  } | null
+  readonly lease: ServedLeaseState
+  /** Its MIG instances, each of which can be leased by itself. */
+  readonly instances: readonly { readonly uuid: string; readonly name: string; readonly lease: ServedLeaseState }[]
 }
 
 export interface ServiceStatus {
@@ -85,7 +90,9 @@ export type ServiceMessage =
   /** Not an answer: the lease is gone, because the board is, or because the operator ended it. */
   | { readonly event: 'lease-ended'; readonly board: string; readonly reason: string }
 
-const boardUuid = z.string().regex(/^GPU-[0-9a-f-]{1,60}$/i, 'a UUID of a board (GPU-...)')
+const boardUuid = z
+  .string()
+  .regex(/^(GPU|MIG)-[0-9a-f-]{1,60}$/i, 'a UUID of a board (GPU-...) or of a MIG instance (MIG-...)')
 const mhz = z.int().min(1).max(100_000)
 const range = z.strictObject({ minMhz: mhz, maxMhz: mhz })
 const computeMode = z.enum(['default', 'exclusive-thread', 'prohibited', 'exclusive-process'])
@@ -145,15 +152,18 @@ const found = z.strictObject({
   memClockLock: range.nullable(),
 })
 
+const leaseState = z
+  .strictObject({ uid: z.int(), pid: z.int(), program: z.string(), since: z.string(), mps: z.boolean() })
+  .nullable()
+
 const boardState = z.strictObject({
   uuid: z.string(),
   index: z.int(),
   name: z.string(),
   condition: z.enum(['ok', 'lost', 'unrestored']),
   reason: z.string().nullable(),
-  lease: z
-    .strictObject({ uid: z.int(), pid: z.int(), program: z.string(), since: z.string(), mps: z.boolean() })
-    .nullable(),
+  lease: leaseState,
+  instances: z.array(z.strictObject({ uuid: z.string(), name: z.string(), lease: leaseState })).default([]),
 })
 
 const serviceResults: { readonly [Type in keyof ServiceResults]: z.ZodType<ServiceResults[Type]> } = {

@@ -1,0 +1,104 @@
+import { PctodlError } from '@pctodl/platform'
+import { leaseReleased } from '../lease/lease-errors.js'
+import type { FoundState } from '../lease/lease-record.js'
+import { ServiceClient, type ServiceClientOptions, ServiceError } from './service-client.js'
+import type { LeaseReport, ServiceRequestBody, ServiceResults } from './service-protocol.js'
+
+/** A lease that the node service has given, with the connection that it lives as long as. */
+export interface AcquiredLease {
+  readonly client: ServiceClient
+  readonly found: FoundState
+}
+
+/**
+ * @param uuid of a board, or of a MIG instance
+ * @throws ServiceError `NO_SERVICE`, `NOT_ALLOWED`, `LEASE_HELD`, `NO_SUCH_BOARD`, `RESTORE_FAILED`, ...; `SERVICE_PROTOCOL` where it
+ *   knows no instances yet
+ */
+export async function acquireServed(uuid: string, options: ServiceClientOptions): Promise<AcquiredLease> {
+  const client = await ServiceClient.open(options)
+  try {
+    if (uuid.startsWith('MIG-') && client.version < 2) {
+      throw new ServiceError(
+        'SERVICE_PROTOCOL',
+        'the node service is of a release that leases whole boards only; update it',
+      )
+    }
+    const { found } = await client.request({ type: 'acquire', board: uuid })
+    return { client, found }
+  } catch (error) {
+    client.close()
+    throw error
+  }
+}
+
+/** What a lease that the node service holds for this process has, be it of a board or of a part of one. */
+export abstract class ServedLease {
+  readonly uuid: string
+  /** What the board was set to when the lease began. */
+  readonly found: FoundState
+  readonly #subject: string
+  readonly #client: ServiceClient
+  #ended: PctodlError | undefined
+  #released: Promise<void> | undefined
+
+  /** @param subject what errors call what is leased */
+  protected constructor(uuid: string, subject: string, { client, found }: AcquiredLease) {
+    this.uuid = uuid
+    this.found = found
+    this.#subject = subject
+    this.#client = client
+    client.onLeaseEnded = (_, reason) => {
+      this.#ended = new PctodlError('LEASE_RELEASED', `the node service has ended the lease on ${subject}: ${reason}`)
+    }
+  }
+
+  /** Whether it is neither released nor ended by the service. */
+  get isHeld(): boolean {
+    return this.#ended === undefined && this.#released === undefined
+  }
+
+  /** Start an MPS daemon for what is leased, for processes of this user; it ends with the lease. */
+  startMps(defaultPercent?: number): Promise<ServiceResults['mps-start']> {
+    return this.request({
+      type: 'mps-start',
+      board: this.uuid,
+      ...(defaultPercent === undefined ? {} : { defaultPercent }),
+    })
+  }
+
+  /** @param graceMs how long clients may take to leave, 0 to 60,000 ms */
+  stopMps(graceMs: number): Promise<ServiceResults['mps-stop']> {
+    return this.request({ type: 'mps-stop', board: this.uuid, graceMs })
+  }
+
+  /** @throws ServiceError `MPS_NOT_A_CLIENT`, `MPS_WRONG_BOARD` */
+  async verifyMpsClient(pid: number): Promise<void> {
+    await this.request({ type: 'mps-verify', board: this.uuid, pid })
+  }
+
+  /** Tell what is aimed at and attained, for the service's metrics. */
+  async report(report: LeaseReport): Promise<void> {
+    await this.request({ type: 'report', board: this.uuid, ...report })
+  }
+
+  /** Idempotent. @throws ServiceError `RESTORE_FAILED` where the board could not be put back; the service goes on trying */
+  release(): Promise<void> {
+    this.#released ??= this.#release()
+    return this.#released
+  }
+
+  protected request<Body extends ServiceRequestBody>(body: Body): Promise<ServiceResults[Body['type']]> {
+    if (this.#ended) return Promise.reject(this.#ended)
+    if (this.#released) return Promise.reject(leaseReleased(this.#subject))
+    return this.#client.request(body)
+  }
+
+  async #release(): Promise<void> {
+    try {
+      if (!this.#ended) await this.#client.request({ type: 'release', board: this.uuid })
+    } finally {
+      this.#client.close()
+    }
+  }
+}
