@@ -18,7 +18,30 @@ export const termLayout = {
   hostOthers: 8,
   /** The own part of the same: time that a batch takes of the whole host, ms. */
   hostShareMs: 9,
-  stride: 10,
+  /** The own demand in parts of what the host can launch side by side. */
+  launchOwn: 10,
+  /** Unqueued time at the top clock, ms; 0 where it is what is asked for. */
+  topUnqueuedMs: 11,
+  /** Clock-bound device time at the clock in question, ms. */
+  cyclesMs: 12,
+  /** Times of the traffic at that clock without waiting, ms. */
+  mixedMs: 13,
+  streamMs: 14,
+  stride: 15,
+} as const
+
+/** Where a batch time is asked for, and along which way its derivatives are taken: a parameter that price and pace depend on. */
+export const pointLayout = {
+  /** Factor by which accesses to DRAM take longer than without waiting, >= 1. */
+  price: 0,
+  /** First and second derivative of the price by the parameter. */
+  priceSlope: 1,
+  priceBend: 2,
+  /** How fast the neighbours run, in parts of what they do at the top clock, 0..1. */
+  pace: 3,
+  /** First derivative of the pace by the parameter; it has no second one. */
+  paceSlope: 4,
+  length: 5,
 } as const
 
 /** What `batchTime` writes, by index. */
@@ -27,20 +50,25 @@ export const timeLayout = {
   batchMs: 0,
   /** The same on a host whose capacity had no end, ms. */
   unqueuedMs: 1,
-  /** Derivative of the batch time by the price of an access, ms. */
-  perPrice: 2,
-  /** Derivative of the batch time by the pace of the neighbours at the same price, ms. */
-  perPace: 3,
+  /** First and second derivative of the batch time by the point's parameter, ms. */
+  slope: 2,
+  bend: 3,
   length: 4,
 } as const
 
 const of = termLayout
+const where = pointLayout
 const at = timeLayout
 
 /** Time of a batch on the device, ms: what arithmetic takes or the traffic that it hides, then the rest. */
-export function deviceTime(cyclesMs: number, mixedMs: number, streamMs: number, gapMs: number, price: number): number {
-  const priced = mixedMs * price
-  return Math.sqrt(cyclesMs * cyclesMs + priced * priced) + streamMs * price + gapMs
+export function deviceTime(terms: Float64Array, offset: number, price: number): number {
+  const cyclesMs = terms[offset + of.cyclesMs]!
+  const pricedMs = terms[offset + of.mixedMs]! * price
+  return (
+    Math.sqrt(cyclesMs * cyclesMs + pricedMs * pricedMs) +
+    terms[offset + of.streamMs]! * price +
+    terms[offset + of.gapMs]!
+  )
 }
 
 /**
@@ -53,57 +81,70 @@ export function deviceTime(cyclesMs: number, mixedMs: number, streamMs: number, 
  *
  * A tenant's own demand to launch counts as 1, the most it can be, so that asking for more never slows it down. The last line
  * is the capacity of the host: among tenants that keep their proportions nobody's batch ends before the host has served all. The
- * smooth maxima are written out because their derivatives need the sums under the roots.
+ * smooth maxima are written out because their derivatives need the sums under the roots: of M = S^(1/8) they are
+ * M' = M S' / (8 S) and M'' = M (S'' - 7/8 S'^2 / S) / (8 S).
  *
  * @param terms `offset` is that of the tenant's terms
- * @param cyclesMs clock-bound device time at the clock in question; `mixedMs` and `streamMs` the times of the traffic without waiting
- * @param price factor by which accesses to DRAM take longer than without waiting, >= 1
- * @param pace how fast the neighbours run, in parts of what they do at the top clock, 0..1
- * @param perLaunchClient the own demand in parts of what the host can launch
- * @param topUnqueuedMs t_u at the top clock; 0 where it is what is asked for
  */
-export function batchTime(
-  terms: Float64Array,
-  offset: number,
-  cyclesMs: number,
-  mixedMs: number,
-  streamMs: number,
-  price: number,
-  pace: number,
-  perLaunchClient: number,
-  topUnqueuedMs: number,
-  out: Float64Array,
-): void {
-  const launchMs = terms[offset + of.launchMs]!
-  const launchOthers = terms[offset + of.launchOthers]!
-  const hostOthers = terms[offset + of.hostOthers]!
-  const deviceMs = deviceTime(cyclesMs, mixedMs, streamMs, terms[offset + of.gapMs]!, price)
-  const launchLoad = perLaunchClient + pace * launchOthers
-  const launchCube = launchLoad * launchLoad * launchLoad
-  const launchSum = 1 + launchCube * launchLoad
-  const launch2 = launchMs * launchMs
+export function batchTime(terms: Float64Array, offset: number, point: Float64Array, out: Float64Array): void {
+  const price = point[where.price]!
+  const priceSlope = point[where.priceSlope]!
+  const paceSlope = point[where.paceSlope]!
+
+  const cyclesMs = terms[offset + of.cyclesMs]!
+  const mixedMs = terms[offset + of.mixedMs]!
+  const streamMs = terms[offset + of.streamMs]!
+  const pricedMs = mixedMs * price
+  const overlapped = Math.sqrt(cyclesMs * cyclesMs + pricedMs * pricedMs)
+  const device = overlapped + streamMs * price + terms[offset + of.gapMs]!
+  const perOverlapped = 1 / overlapped
+  const mixedPart = pricedMs * perOverlapped
+  const perPrice = mixedPart * mixedMs + streamMs
+  const deviceSlope = perPrice * priceSlope
+  const steeper = mixedMs * priceSlope
+  const deviceBend =
+    perPrice * point[where.priceBend]! + steeper * steeper * (1 - mixedPart * mixedPart) * perOverlapped
+
+  const load = terms[offset + of.launchOwn]! + point[where.pace]! * terms[offset + of.launchOthers]!
+  const loadSlope = paceSlope * terms[offset + of.launchOthers]!
+  const load2 = load * load
+  const launchSum = 1 + load2 * load2
+
+  // The eighth power of the loaded launch time, itself a fourth root, needs no root.
+  const launch2 = terms[offset + of.launchMs]! * terms[offset + of.launchMs]!
   const launch4 = launch2 * launch2
   const launch8 = launch4 * launch4
-  const device3 = deviceMs * deviceMs * deviceMs
-  const device7 = device3 * device3 * deviceMs
-  // The eighth power of the loaded launch time, itself a fourth root, needs no root.
-  const sum = device7 * deviceMs + launch8 * launchSum * launchSum
+  const device2 = device * device
+  const device6 = device2 * device2 * device2
+  const sum = device6 * device2 + launch8 * launchSum * launchSum
   const longer = Math.sqrt(Math.sqrt(Math.sqrt(sum)))
-  const priced = mixedMs * price
-  const overlapped = Math.sqrt(cyclesMs * cyclesMs + priced * priced)
-  const devicePerPrice = (mixedMs * priced) / overlapped + streamMs
-  const unqueuedMs = longer + terms[offset + of.hostMs]!
-  const servedMs = terms[offset + of.hostShareMs]! + hostOthers * (topUnqueuedMs === 0 ? unqueuedMs : topUnqueuedMs)
-  const unqueued2 = unqueuedMs * unqueuedMs
+  const sumSlope8 = device6 * device * deviceSlope + launch8 * launchSum * load2 * load * loadSlope
+  const sumBend8 =
+    device6 * (7 * deviceSlope * deviceSlope + device * deviceBend) +
+    launch8 * load2 * loadSlope * loadSlope * (3 * launchSum + 4 * load2 * load2)
+  const perSum = 1 / sum
+  const unqueued = longer + terms[offset + of.hostMs]!
+  const unqueuedSlope = longer * perSum * sumSlope8
+  const unqueuedBend = longer * perSum * (sumBend8 - 7 * sumSlope8 * sumSlope8 * perSum)
+
+  const topUnqueued = terms[offset + of.topUnqueuedMs]!
+  const hostOthers = terms[offset + of.hostOthers]!
+  const served = terms[offset + of.hostShareMs]! + hostOthers * (topUnqueued === 0 ? unqueued : topUnqueued)
+  const perUnqueued = topUnqueued === 0 ? hostOthers : 0
+  const unqueued2 = unqueued * unqueued
   const unqueued6 = unqueued2 * unqueued2 * unqueued2
-  const served2 = servedMs * servedMs
+  const served2 = served * served
   const served6 = served2 * served2 * served2
-  const queueSum = unqueued6 * unqueued2 + served6 * served2
-  const batchMs = Math.sqrt(Math.sqrt(Math.sqrt(queueSum)))
-  const servedPerUnqueued = topUnqueuedMs === 0 ? hostOthers : 0
-  const perUnqueued = ((unqueued6 * unqueuedMs + served6 * servedMs * servedPerUnqueued) * batchMs) / queueSum
-  out[at.batchMs] = batchMs
-  out[at.unqueuedMs] = unqueuedMs
-  out[at.perPrice] = (perUnqueued * device7 * devicePerPrice * longer) / sum
-  out[at.perPace] = (perUnqueued * launch8 * launchSum * launchCube * launchOthers * longer) / sum
+  const queue = unqueued6 * unqueued2 + served6 * served2
+  const batch = Math.sqrt(Math.sqrt(Math.sqrt(queue)))
+  // Of the queue, an eighth of the first derivative by the unqueued time, and of the second one.
+  const queuePer = unqueued6 * unqueued + served6 * served * perUnqueued
+  const queuePerPer = 7 * (unqueued6 + served6 * perUnqueued * perUnqueued)
+  const perQueue = 1 / queue
+  const batchPer = batch * perQueue * queuePer
+  const batchPerPer = batch * perQueue * (queuePerPer - 7 * queuePer * queuePer * perQueue)
+  out[at.batchMs] = batch
+  out[at.unqueuedMs] = unqueued
+  out[at.slope] = batchPer * unqueuedSlope
+  out[at.bend] = batchPerPer * unqueuedSlope * unqueuedSlope + batchPer * unqueuedBend
 }

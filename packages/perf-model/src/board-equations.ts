@@ -1,22 +1,16 @@
 import { MAX_MPS_CLIENTS } from '@pctodl/platform'
-import { batchTime, deviceTime, termLayout, timeLayout } from './batch-time.js'
+import { batchTime, deviceTime, pointLayout, termLayout, timeLayout } from './batch-time.js'
 import type { BoardConstants } from './board-constants.js'
 import { TENANT_NODES } from './correction-grid.js'
 import { CORRECTIONS, tenantNode, tenantNodePart } from './corrections.js'
 import { relativeVoltage } from './relative-voltage.js'
+import { RootSearch } from './root-search.js'
 import { smoothMax2 } from './smooth-max.js'
 import { tenantLayout as at } from './tenant-coefficients.js'
 
 const term = termLayout
-
-/** Relative step below which a fixed point counts as found after one step of Newton's, which squares the error. */
-const LAST_STEP = 2e-6
-/**
- * From the second step on the inverse function's cubic through the last two points and slopes is used, whose error is of
- * the order of (step x step before)^2. With this product of the two, less than 1e-10 remains.
- */
-const LAST_STEPS = 1e-6
-const MAX_STEPS = 60
+const point = pointLayout
+const time = timeLayout
 
 /** The numbers of all kinds of tenants at hand, which may move to larger arrays between two evaluations. */
 export interface KindArrays {
@@ -57,18 +51,17 @@ export class BoardEquations {
   readonly #terms = new Float64Array(MAX_MPS_CLIENTS * term.stride)
   /** Factor on the dynamic power of each run, at the number of tenants at hand. */
   readonly #watts = new Float64Array(MAX_MPS_CLIENTS)
-  /** Terms of the batch times at the top clock, ms. */
-  readonly #topCycles = new Float64Array(MAX_MPS_CLIENTS)
-  readonly #topMixed = new Float64Array(MAX_MPS_CLIENTS)
-  readonly #topStream = new Float64Array(MAX_MPS_CLIENTS)
   /** Memory traffic of a run's tenants per batch, MB. */
   readonly #topMb = new Float64Array(MAX_MPS_CLIENTS)
   /** Batch times at the top clock, ms. */
   readonly #topMs = new Float64Array(MAX_MPS_CLIENTS)
-  /** The same on a host whose capacity had no end. */
-  readonly #topUnqueuedMs = new Float64Array(MAX_MPS_CLIENTS)
-  /** What `batchTime` answers. */
-  readonly #time = new Float64Array(timeLayout.length)
+  /** The device's part of them. */
+  readonly #topDeviceMs = new Float64Array(MAX_MPS_CLIENTS)
+  /** What `batchTime` is asked, and what it answers. */
+  readonly #point = new Float64Array(point.length)
+  readonly #time = new Float64Array(time.length)
+  /** Of each run's pace; the first one is also that of the price at the top clock. */
+  readonly #searches = Array.from({ length: MAX_MPS_CLIENTS }, () => new RootSearch())
   #memIndex = 0
   /** Part of the memory traffic that caches do not keep away from DRAM. */
   #missPart = 1
@@ -90,9 +83,10 @@ export class BoardEquations {
     const megabytes = c[offset + at.mixedMb]! + c[offset + at.streamMb]!
     this.#enterMemory(0, megabytes)
     this.#enterTerms(0, offset, 1, 1, 0, 0)
-    this.#enterTopClock(0)
-    this.#timeAtTop(0, 1)
-    const batchMs = this.#time[timeLayout.batchMs]!
+    this.#enterClock(0, this.constants.topClockMhz)
+    this.#enterTopPoint(1)
+    batchTime(this.#terms, 0, this.#point, this.#time)
+    const batchMs = this.#time[time.batchMs]!
     c[offset + at.launchDemand] = c[offset + at.launchMs]! / batchMs
     c[offset + at.hostDemand] = c[offset + at.hostMs]! / batchMs
     c[offset + at.mbPerMs] = megabytes / batchMs
@@ -136,15 +130,17 @@ export class BoardEquations {
       const launchOthers = launch - c[offset + at.launchDemand]!
       const hostOthers = host - c[offset + at.hostDemand]!
       this.#enterTerms(r, offset, deviceSpeed, hostSpeed, launchOthers, hostOthers)
-      this.#enterTopClock(r)
+      this.#enterClock(r, this.constants.topClockMhz)
       this.#topMb[r] = this.#runLength[r]! * (c[offset + at.mixedMb]! + c[offset + at.streamMb]!)
     }
     this.#topPrice = this.#solveTopPrice(mbPerMs)
     this.#topDemand = 1 - 1 / this.#topPrice
+    this.#enterTopPoint(this.#topPrice)
     for (let r = 0; r < runs; r++) {
-      this.#timeAtTop(r, this.#topPrice)
-      this.#topMs[r] = this.#time[timeLayout.batchMs]!
-      this.#topUnqueuedMs[r] = this.#time[timeLayout.unqueuedMs]!
+      batchTime(this.#terms, r * term.stride, this.#point, this.#time)
+      this.#topMs[r] = this.#time[time.batchMs]!
+      this.#topDeviceMs[r] = deviceTime(this.#terms, r * term.stride, this.#topPrice)
+      this.#terms[r * term.stride + term.topUnqueuedMs] = this.#time[time.unqueuedMs]!
     }
   }
 
@@ -173,76 +169,118 @@ export class BoardEquations {
     to[offset + term.launchOthers] = launchOthers / launchClients
     to[offset + term.hostOthers] = (hostOthers * served) / hostClients
     to[offset + term.hostShareMs] = (c[kind + at.hostMs]! * served) / hostClients
+    to[offset + term.launchOwn] = 1 / launchClients
+    to[offset + term.topUnqueuedMs] = 0
   }
 
-  #enterTopClock(run: number): void {
-    const perMhz = 1 / this.constants.topClockMhz
+  /** The terms of a run that the clock decides. */
+  #enterClock(run: number, smClockMhz: number): void {
+    const perMhz = 1 / smClockMhz
+    const terms = this.#terms
     const offset = run * term.stride
-    const msPerMb = smoothMax2(this.#terms[offset + term.ownCycles]! * perMhz, this.#msPerMb)
-    this.#topCycles[run] = this.#terms[offset + term.cycles]! * perMhz
-    this.#topMixed[run] = this.#terms[offset + term.mixedMb]! * msPerMb
-    this.#topStream[run] = this.#terms[offset + term.streamMb]! * msPerMb
+    const msPerMb = smoothMax2(terms[offset + term.ownCycles]! * perMhz, this.#msPerMb)
+    terms[offset + term.cyclesMs] = terms[offset + term.cycles]! * perMhz
+    terms[offset + term.mixedMs] = terms[offset + term.mixedMb]! * msPerMb
+    terms[offset + term.streamMs] = terms[offset + term.streamMb]! * msPerMb
   }
 
-  #timeAtTop(run: number, price: number): void {
-    batchTime(
-      this.#terms,
-      run * term.stride,
-      this.#topCycles[run]!,
-      this.#topMixed[run]!,
-      this.#topStream[run]!,
-      price,
-      1,
-      1 / this.constants.parameters.launchClients,
-      0,
-      this.#time,
-    )
+  /** The top clock at a price, which is also what derivatives are taken by. */
+  #enterTopPoint(price: number): void {
+    const to = this.#point
+    to[point.price] = price
+    to[point.priceSlope] = 1
+    to[point.priceBend] = 0
+    to[point.pace] = 1
+    to[point.paceSlope] = 0
+  }
+
+  /** All neighbours at a pace, which is also what derivatives are taken by, and the price that this makes. */
+  #enterPace(pace: number): void {
+    const to = this.#point
+    const demand = this.#topDemand
+    const price = 1 / (1 - demand * pace * pace)
+    const slope = 2 * demand * pace * price * price
+    to[point.price] = price
+    to[point.priceSlope] = slope
+    to[point.priceBend] = 2 * demand * price * (price + 2 * pace * slope)
+    to[point.pace] = pace
+    to[point.paceSlope] = 1
+  }
+
+  /** Run by run side by side, because a processor works on several searches at once where none waits for another. */
+  #solvePaces(smClockMhz: number): void {
+    for (let r = 0; r < this.#runs; r++) {
+      this.#enterClock(r, smClockMhz)
+      this.#searches[r]!.begin(this.#guessPace(r, smClockMhz), 0, 1)
+    }
+    for (let open = true; open; ) {
+      open = false
+      for (let r = 0; r < this.#runs; r++) {
+        const search = this.#searches[r]!
+        if (search.done) continue
+        const pace = search.x
+        this.#enterPace(pace)
+        batchTime(this.#terms, r * term.stride, this.#point, this.#time)
+        const batchMs = this.#time[time.batchMs]!
+        const slope = this.#time[time.slope]!
+        search.value = pace * batchMs - this.#topMs[r]!
+        search.slope = batchMs + pace * slope
+        search.bend = 2 * slope + pace * this.#time[time.bend]!
+        // At the top clock itself the time there is just right.
+        if (pace === 1 && search.value <= 0) search.done = true
+        else search.step()
+        open ||= !search.done
+      }
+    }
+  }
+
+  /** Near the pace at a clock: of what the device takes longer, a batch is taken to feel the device's part of its time. */
+  #guessPace(run: number, smClockMhz: number): number {
+    if (smClockMhz >= this.constants.topClockMhz) return 1
+    const topMs = this.#topMs[run]!
+    const topDeviceMs = this.#topDeviceMs[run]!
+    const deviceMs = deviceTime(this.#terms, run * term.stride, this.#topPrice)
+    return topMs / (topMs + ((deviceMs - topDeviceMs) * topDeviceMs) / topMs)
   }
 
   /**
    * The price y >= 1 at which demand meets supply at the top clock: y = 1 / (1 - (D(y) / ceiling)^2), with D the part of the
-   * peak bandwidth that the tenants draw. D falls with y, so there is exactly one solution. Newton's method in a bracket,
-   * from where the solution would be if D fell as 1 / (1 + (y - 1) / 5) from what the tenants draw alone.
+   * peak bandwidth that the tenants draw. D falls with y, so there is exactly one solution, searched from near where it
+   * would be if D fell as 1 / sqrt(y) from what the tenants draw alone.
    *
    * @param mbPerMs memory traffic of the tenants, each as if alone
    */
   #solveTopPrice(mbPerMs: number): number {
     const ceiling = this.constants.parameters.bandwidthCeiling
     const scale = this.#msPerMb / ceiling
-    let low = 1
-    let high = 1 + MAX_MPS_CLIENTS / ceiling
     const alone = mbPerMs * scale
-    let price = 1 + 2.5 * (alone - 1 + Math.sqrt((1 - alone) ** 2 + 0.8 * alone))
-    let lastPrice = 0
-    let lastExcess = 0
-    let lastInverse = 0
-    for (let step = 0; step < MAX_STEPS; step++) {
+    const search = this.#searches[0]!
+    const highest = 1 + MAX_MPS_CLIENTS / ceiling
+    search.begin(Math.min(1 + alone * alone, highest), 1, highest)
+    while (!search.done) {
+      const price = search.x
+      this.#enterTopPoint(price)
       let demand = 0
       let slope = 0
+      let bend = 0
       for (let r = 0; r < this.#runs; r++) {
-        this.#timeAtTop(r, price)
-        const perBatch = 1 / this.#time[timeLayout.batchMs]!
-        const drawn = this.#topMb[r]! * perBatch
+        batchTime(this.#terms, r * term.stride, this.#point, this.#time)
+        const perBatch = 1 / this.#time[time.batchMs]!
+        const drawn = this.#topMb[r]! * perBatch * scale
+        const longer = this.#time[time.slope]! * perBatch
         demand += drawn
-        slope -= drawn * this.#time[timeLayout.perPrice]! * perBatch
+        slope -= drawn * longer
+        bend += drawn * (2 * longer * longer - this.#time[time.bend]! * perBatch)
       }
-      demand *= scale
-      slope *= scale
       const square = demand * demand
-      const excess = price - price * square - 1
-      if (excess > 0) high = price
-      else low = price
-      const inverse = 1 / (1 - square - 2 * price * demand * slope)
-      let next = price - excess * inverse
-      if (step > 0) next = cubicRoot(lastPrice, lastExcess, lastInverse, price, excess, inverse)
-      if (!(next >= low && next <= high)) next = 0.5 * (low + high)
-      else if (isLastStep(step, next - price, price - lastPrice, price)) return next
-      lastPrice = price
-      lastExcess = excess
-      lastInverse = inverse
-      price = next
+      const squareSlope = 2 * demand * slope
+      const squareBend = 2 * (slope * slope + demand * bend)
+      search.value = price - price * square - 1
+      search.slope = 1 - square - price * squareSlope
+      search.bend = -2 * squareSlope - price * squareBend
+      search.step()
     }
-    return price
+    return search.x
   }
 
   /**
@@ -255,13 +293,8 @@ export class BoardEquations {
    */
   at(smClockMhz: number): void {
     const c = this.#kinds.coefficients
-    const terms = this.#terms
-    const time = this.#time
+    this.#solvePaces(smClockMhz)
     const { parameters, boostClockMhz, idlePowerW } = this.constants
-    const perLaunchClient = 1 / parameters.launchClients
-    const perMhz = 1 / smClockMhz
-    const topDemand = this.#topDemand
-    const topPrice = this.#topPrice
     const clock = smClockMhz / boostClockMhz
     const voltage = relativeVoltage(parameters, clock)
     const square = voltage * voltage
@@ -273,50 +306,9 @@ export class BoardEquations {
     let counted = 0
     let i = 0
     for (let r = 0; r < this.#runs; r++) {
-      const offset = r * term.stride
-      const gapMs = terms[offset + term.gapMs]!
-      const cycles = terms[offset + term.cycles]! * perMhz
-      const msPerMb = smoothMax2(terms[offset + term.ownCycles]! * perMhz, this.#msPerMb)
-      const mixed = terms[offset + term.mixedMb]! * msPerMb
-      const stream = terms[offset + term.streamMb]! * msPerMb
-      const topMs = this.#topMs[r]!
-      const topUnqueuedMs = this.#topUnqueuedMs[r]!
-
-      // The time at the top clock's price is too long, or just right at the top clock itself.
-      batchTime(terms, offset, cycles, mixed, stream, topPrice, 1, perLaunchClient, topUnqueuedMs, time)
-      const pricedBatchMs = time[timeLayout.batchMs]!
-      let batchMs = pricedBatchMs
-      if (batchMs > topMs) {
-        let low = topMs
-        let high = batchMs
-        let lastMs = 0
-        let lastExcess = 0
-        let lastInverse = 0
-        for (let step = 0; step < MAX_STEPS; step++) {
-          const pace = topMs / batchMs
-          const price = 1 / (1 - topDemand * pace * pace)
-          batchTime(terms, offset, cycles, mixed, stream, price, pace, perLaunchClient, topUnqueuedMs, time)
-          const excess = batchMs - time[timeLayout.batchMs]!
-          if (excess > 0) high = batchMs
-          else low = batchMs
-          // The price is a function of the pace, and the pace of the time.
-          const perPace = time[timeLayout.perPrice]! * 2 * topDemand * pace * price * price + time[timeLayout.perPace]!
-          const inverse = batchMs / (batchMs + perPace * pace)
-          let next = batchMs - excess * inverse
-          let done = false
-          if (step > 0) next = cubicRoot(lastMs, lastExcess, lastInverse, batchMs, excess, inverse)
-          if (!(next >= low && next <= high)) next = 0.5 * (low + high)
-          else done = isLastStep(step, next - batchMs, batchMs - lastMs, batchMs)
-          lastMs = batchMs
-          lastExcess = excess
-          lastInverse = inverse
-          batchMs = next
-          if (done) break
-        }
-      }
-
-      const price = batchMs < pricedBatchMs ? 1 / (1 - topDemand * (topMs / batchMs) ** 2) : topPrice
-      const deviceMs = deviceTime(cycles, mixed, stream, gapMs, price)
+      const pace = this.#searches[r]!.x
+      const batchMs = this.#topMs[r]! / pace
+      const deviceMs = deviceTime(this.#terms, r * term.stride, 1 / (1 - this.#topDemand * pace * pace))
       const kind = this.#runOffset[r]!
       const length = this.#runLength[r]!
       const duty = Math.min(1, deviceMs / batchMs)
@@ -345,18 +337,4 @@ export class BoardEquations {
     this.#missPart = trafficMb / (trafficMb + this.constants.parameters.cacheReachMb)
     this.#msPerMb = this.constants.msPerMb[memIndex]! * this.#missPart
   }
-}
-
-/** Where the cubic through two points (x, f) with slopes 1 / inverse of the inverse function meets f = 0. */
-function cubicRoot(x0: number, f0: number, inverse0: number, x1: number, f1: number, inverse1: number): number {
-  const per = 1 / (f1 - f0)
-  const chord = (x1 - x0) * per
-  const bend0 = (chord - inverse0) * per
-  const bend1 = (inverse1 - chord) * per
-  return x0 - f0 * (inverse0 - f0 * (bend0 - (bend1 - bend0) * per * f1))
-}
-
-function isLastStep(step: number, next: number, last: number, size: number): boolean {
-  const move = Math.abs(next)
-  return move <= LAST_STEP * size || (step > 0 && move * Math.abs(last) <= LAST_STEPS * size * size)
 }

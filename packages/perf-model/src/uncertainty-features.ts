@@ -1,3 +1,4 @@
+import { MAX_MPS_CLIENTS } from '@pctodl/platform'
 import { FEATURES, feature } from './calibration-layout.js'
 import { TENANT_NODES } from './correction-grid.js'
 import { tenantNode, tenantNodePart, writeDeviations } from './corrections.js'
@@ -7,6 +8,9 @@ import type { NetworkParameters } from './parameters.js'
 const UNKNOWN_SD = 0.3
 /** No standard deviation is believed to be smaller: equations are not exact. */
 const LEAST_SD = 1e-3
+
+/** Logarithms of the numbers of tenants. */
+const logCounts = Float64Array.from({ length: MAX_MPS_CLIENTS + 1 }, (_, count) => Math.log(count))
 
 /** Offsets within what `writeKindUncertainty` writes for each kind. */
 const own = { inverseBatch: 0, logBatch: 1, logShare: 2, deviations: 3 } as const
@@ -83,7 +87,7 @@ export class TenantFeatures {
     values[feature.smallBatch] = inverse * each
     values[feature.batch] = batch * each
     values[feature.share] = share * each
-    values[feature.tenants] = Math.log(count)
+    values[feature.tenants] = logCounts[count]!
     values[feature.unlike] = like ? 0 : 1
     values[feature.several] = several ? 1 : 0
     this.unknownSpeed = 0.5 * Math.log(speed * each)
