@@ -1,7 +1,9 @@
 /** Relative step after which a first step is the last one: its error is of the order of the step's cube. */
 const LAST_STEP = 3e-5
-/** From the second step on the error is of the order of (step x step before)^3, both relative. */
+/** From the second step on the error is of the order of (step x step before)^3, both relative, */
 const LAST_STEPS = 1e-5
+/** once a step is but such a part of the one before: far from the root, and beside a pole, steps are small without being right. */
+const NEAR = 0.01
 const MAX_STEPS = 60
 
 /**
@@ -46,7 +48,8 @@ export class RootSearch {
     if (!(next >= this.#low && next <= this.#high)) next = 0.5 * (this.#low + this.#high)
     else {
       const move = Math.abs(next - x)
-      this.done = move <= LAST_STEP * x || (!first && move * Math.abs(x - this.#lastX) <= LAST_STEPS * x * x)
+      const lastMove = Math.abs(x - this.#lastX)
+      this.done = move <= LAST_STEP * x || (!first && move <= NEAR * lastMove && move * lastMove <= LAST_STEPS * x * x)
     }
     if (++this.#steps === MAX_STEPS) this.done = true
     this.#lastX = x
