@@ -114,9 +114,10 @@ async function host(argv: readonly string[], stdout: HostCliOutput['stdout']): P
     ...(values.faults === undefined ? {} : { faults: readFaults(values.faults) }),
     privilege: values['deny-root'] ? 'nobody' : values['allow-all'] ? 'everyone' : 'root',
   })
-  for (const signal of startSignals) process.off(signal, interrupted)
   try {
-    return await runInHost(simulated, command, args)
+    const ended = runInHost(simulated, command, args)
+    for (const signal of startSignals) process.off(signal, interrupted)
+    return await ended
   } finally {
     simulated.close()
   }

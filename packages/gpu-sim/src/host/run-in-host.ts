@@ -11,7 +11,7 @@ const forwarded = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2
  */
 export function runInHost(host: SimulatedHost, command: string, args: readonly string[]): Promise<number> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: 'inherit', env: { ...process.env, ...host.environment } })
+    // Before the command is there, which may be known to run before we go on: a signal must not find nobody who hands it on.
     const handlers = forwarded.map((signal) => {
       // A key typed at the terminal reaches the command without us.
       const typed = process.stdin.isTTY && (signal === 'SIGINT' || signal === 'SIGQUIT')
@@ -19,6 +19,7 @@ export function runInHost(host: SimulatedHost, command: string, args: readonly s
       process.on(signal, handler)
       return () => process.off(signal, handler)
     })
+    const child = spawn(command, args, { stdio: 'inherit', env: { ...process.env, ...host.environment } })
     const settle = () => {
       for (const remove of handlers) remove()
     }
