@@ -52,6 +52,29 @@ describe('moves', () => {
     )
   })
 
+  it('shift share without another batch where both shares have it', () => {
+    const of = (network: number, units: number) =>
+      kinds.at(network, units).find((kind) => kinds.tenants[kind]!.batchSize === 16)!
+    const shifts = movesFrom(problem, changed([], [], [of(0, 3), of(1, 2)]), 0).filter(({ name }) => name === 'shift')
+    expect(shifts).toContainEqual(
+      expect.objectContaining({ removed: [of(0, 3), of(1, 2)], added: [of(0, 2), of(1, 3)] }),
+    )
+  })
+
+  it('take the smallest batch of a larger share where the batch at hand is too small for it', () => {
+    const bounded = searchProblem(new SyntheticPredictor(gpuSpecs['3080Ti']!), {
+      models: [{ model: 'light' }, { model: 'heavy' }],
+      powerCapW: 200,
+      sharePercentStep: 10,
+      minBatchPerPercent: 1,
+    })
+    const { at, tenants } = bounded.kinds
+    const [giver, taker, larger] = [at(0, 3)[0]!, at(1, 1)[0]!, at(1, 2)[0]!]
+    expect(tenants[taker]!.batchSize).toBeLessThan(tenants[larger]!.batchSize)
+    const shifts = movesFrom(bounded, changed([], [], [giver, taker]), 0).filter(({ name }) => name === 'shift')
+    expect(shifts.some(({ removed, added }) => removed[1] === taker && added[1] === larger)).toBe(true)
+  })
+
   it('are no more for many identical tenants than for two', () => {
     const kind = kinds.at(0, 1)[2]!
     const other = kinds.at(1, 1)[0]!
