@@ -263,6 +263,22 @@ describe.skipIf(missingUsers)(`the node service under attack${missingUsers ? ` (
     rmSync(folder, { recursive: true })
   })
 
+  it('answers the others while one has asked for as much as it may', async () => {
+    const [many, one] = [connectAs(BOB), connectAs(ALICE)]
+    const [answersOfMany, answersOfOne] = [answersOf(many), answersOf(one)]
+    for (const socket of [many, one]) socket.write(hello())
+    await eventually(() => answersOfMany.length + answersOfOne.length === 2, 'both are greeted')
+    let before = Number.POSITIVE_INFINITY
+    one.once('data', () => {
+      before = answersOfMany.length
+    })
+    many.write(line(1, { type: 'status' }).repeat(60))
+    one.write(line(1, { type: 'status' }))
+    await eventually(() => answersOfMany.length === 61, 'all are answered')
+    expect(answersOfOne).toHaveLength(2)
+    expect(before).toBeLessThan(40)
+  })
+
   it('hears the others while one sends a byte at a time', async () => {
     const slow = connectAs(ALICE)
     const answers = answersOf(slow)
