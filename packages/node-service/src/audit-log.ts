@@ -35,6 +35,8 @@ export interface AuditEntry {
 const MOST_BYTES = 64 * 1024 * 1024
 /** Refusals of one user that are written down within a minute; of the others, only how many there were. */
 const MOST_REFUSALS = 30
+/** Characters of an entry's detail; what a client has sent may be in it. */
+const MOST_DETAIL = 500
 const MINUTE_MS = 60_000
 /** Users whose refusals are counted; those beyond share one count. */
 const MOST_USERS = 256
@@ -127,7 +129,9 @@ export class AuditLog {
 
   #write({ peer, ...entry }: AuditEntry): void {
     const who = peer ? { uid: peer.uid, pid: peer.pid } : {}
-    const line = `${JSON.stringify({ at: new Date().toISOString(), ...entry, ...who })}\n`
+    const { detail } = entry
+    const short = detail === undefined ? {} : { detail: detail.slice(0, MOST_DETAIL) }
+    const line = `${harmless(JSON.stringify({ at: new Date().toISOString(), ...entry, ...short, ...who }))}\n`
     if (this.#bytes > 0 && this.#bytes + line.length > this.#mostBytes) this.#beginAnew()
     const written = writeSync(this.#fd, line)
     this.#bytes += written
@@ -148,6 +152,14 @@ export class AuditLog {
       cause,
     })
   }
+}
+
+/** Without what a terminal would obey: JSON itself escapes only a part of the control characters. */
+function harmless(json: string): string {
+  return json.replace(
+    /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }
 
 function openLog(file: string): number {

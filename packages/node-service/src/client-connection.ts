@@ -101,6 +101,8 @@ export class ClientConnection {
       return
     }
     this.#queue = this.#queue.then(async () => {
+      // One at a time, and then whoever else has something to say, or has gone and left a board.
+      await new Promise(setImmediate)
       await this.#answer(request)
       this.#queued--
     })

@@ -4,6 +4,12 @@ import type { ServiceStatus } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import type { Registry } from 'prom-client'
 
+/** Whoever is on the node may connect; more than so many at a time, or so slow, ms, need no answer. */
+const MOST_CONNECTIONS = 16
+const PATIENCE_MS = 5000
+/** Boards are read no more often than this, ms, whoever asks how often: those who ask meanwhile wait, and share a reading. */
+const BETWEEN_READINGS_MS = 250
+
 /**
  * `/metrics` for Prometheus, `/healthz` while the service lives, `/readyz` where it can lease boards. Answers anybody who can reach
  * it and changes nothing.
@@ -21,7 +27,9 @@ export class HealthServer {
     registry: Registry,
     status: () => ServiceStatus,
   ): Promise<HealthServer> {
-    const server = createServer(async (request, response) => {
+    const read = shared(() => registry.metrics())
+    const patience = { headersTimeout: PATIENCE_MS, requestTimeout: PATIENCE_MS, keepAliveTimeout: PATIENCE_MS }
+    const server = createServer({ ...patience, connectionsCheckingInterval: 1000 }, async (request, response) => {
       // What was sent may be no address at all, and a URL of it an exception.
       const [pathname] = (request.url ?? '/').split('?')
       if (request.method !== 'GET') return void response.writeHead(405, { allow: 'GET' }).end()
@@ -32,12 +40,15 @@ export class HealthServer {
       }
       if (pathname !== '/metrics') return void response.writeHead(404).end('see /metrics, /healthz and /readyz\n')
       try {
-        const text = await registry.metrics()
+        const text = await read()
         response.writeHead(200, { 'content-type': registry.contentType }).end(text)
       } catch (error) {
         response.writeHead(500).end(`${error instanceof Error ? error.message : error}\n`)
       }
     })
+    server.maxConnections = MOST_CONNECTIONS
+    // One that says nothing at all has no headers to wait for.
+    server.timeout = PATIENCE_MS
     await new Promise<void>((resolve, reject) => {
       server.once('error', (cause) =>
         reject(new PctodlError('CANNOT_LISTEN', `cannot listen on ${host}:${port}: ${cause.message}`, { cause })),
@@ -55,5 +66,22 @@ export class HealthServer {
   async close(): Promise<void> {
     this.#server.closeAllConnections()
     await new Promise((resolve) => this.#server.close(resolve))
+  }
+}
+
+/** The same for all who ask while it is waited for, begun after they have asked, and not too often. */
+function shared(read: () => Promise<string>): () => Promise<string> {
+  let readAtMs = Number.NEGATIVE_INFINITY
+  let next: Promise<string> | null = null
+  const wait = async () => {
+    const waitMs = readAtMs + BETWEEN_READINGS_MS - performance.now()
+    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
+    readAtMs = performance.now()
+    next = null
+    return read()
+  }
+  return () => {
+    next ??= wait()
+    return next
   }
 }

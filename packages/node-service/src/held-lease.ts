@@ -14,9 +14,12 @@ export interface Holder {
   readonly onEnded: (target: string, reason: string) => void
 }
 
-/** Whether two leases are one program's: then they do not keep each other out of one board. */
+/**
+ * Whether two leases are one program's: then they do not keep each other out of one board. Processes that the kernel cannot name here,
+ * those of another pid namespace, all have the number 0.
+ */
 export function isSameProgram(a: Holder, b: Holder): boolean {
-  return a.peer.pid === b.peer.pid && a.peer.uid === b.peer.uid
+  return a.peer.pid > 0 && a.peer.pid === b.peer.pid && a.peer.uid === b.peer.uid
 }
 
 export interface HeldLeaseOptions {

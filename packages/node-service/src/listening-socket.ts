@@ -1,7 +1,7 @@
-import { chmodSync, existsSync, fstatSync, lstatSync, mkdirSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, fstatSync, lstatSync, rmSync } from 'node:fs'
 import { connect, type Server } from 'node:net'
 import path from 'node:path'
-import { trustedPath } from '@pctodl/nvml-control'
+import { makePrivateFolder, trustedPath } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import { load } from 'koffi'
 
@@ -46,11 +46,8 @@ function keepToOurselves(fd: number): void {
 export async function listenOn(server: Server, socket: string): Promise<void> {
   const folder = path.dirname(socket)
   try {
-    if (!existsSync(folder)) {
-      mkdirSync(folder, { recursive: true })
-      // Whatever the umask: everybody may come this far.
-      chmodSync(folder, 0o755)
-    }
+    // Everybody may come this far, whatever the umask; nothing is made where somebody else's link leads.
+    if (!existsSync(folder)) makePrivateFolder(folder, 0o755)
     trustedPath(folder)
     const there = lstatSync(socket, { throwIfNoEntry: false })
     if (there) {

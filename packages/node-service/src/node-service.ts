@@ -4,9 +4,11 @@ import path from 'node:path'
 import { MpsDaemon } from '@pctodl/mps-control'
 import {
   boardFacts,
+  FileLock,
   LeaseFolder,
   type LoadNvmlOptions,
   loadNvml,
+  lockHolder,
   makePrivateFolder,
   type Nvml,
   NvmlGpu,
@@ -60,6 +62,7 @@ const MOST_CONNECTIONS_OF_USER = 32
  */
 export class NodeService {
   readonly #options: NodeServiceOptions
+  readonly #locks: readonly FileLock[]
   readonly #audit: AuditLog
   readonly #metrics: ServiceMetrics
   readonly #nvml: Nvml
@@ -73,9 +76,9 @@ export class NodeService {
   #tending: Promise<void> = Promise.resolve()
   #closing = false
 
-  private constructor(options: NodeServiceOptions) {
+  private constructor(options: NodeServiceOptions, locks: readonly FileLock[]) {
     this.#options = options
-    makePrivateFolder(options.stateFolder)
+    this.#locks = locks
     this.#audit = new AuditLog(options.stateFolder)
     this.#nvml = loadNvml(options.libraryPath === undefined ? {} : { libraryPath: options.libraryPath })
     this.#metrics = new ServiceMetrics({
@@ -105,10 +108,17 @@ export class NodeService {
   /**
    * Put right what was left behind, then listen.
    *
-   * @throws PctodlError `SOCKET`, `AUDIT_LOG`, `CANNOT_LISTEN`; NvmlNotFoundError, NvmlError where there is no driver
+   * @throws PctodlError `ALREADY_RUNNING` where another service has its places, `SOCKET`, `AUDIT_LOG`, `CANNOT_LISTEN`; NvmlNotFoundError, NvmlError where there is no driver
    */
   static async start(options: NodeServiceOptions): Promise<NodeService> {
-    const service = new NodeService(options)
+    const locks = lockPlaces(options)
+    let service: NodeService
+    try {
+      service = new NodeService(options, locks)
+    } catch (error) {
+      for (const lock of locks) lock.release()
+      throw error
+    }
     try {
       await service.#open()
     } catch (error) {
@@ -147,11 +157,11 @@ export class NodeService {
     await this.#http?.close()
     this.#audit.note({ event: 'service-stopped' })
     this.#audit.close()
+    for (const lock of this.#locks) lock.release()
   }
 
   async #open(): Promise<void> {
     const { socket, http } = this.#options
-    makePrivateFolder(this.#options.mpsFolder, 0o711)
     await this.#endLeftDaemons()
     this.#discover()
     await this.#restore()
@@ -324,4 +334,33 @@ export class NodeService {
   #say(message: string): void {
     this.#options.onMessage?.(message)
   }
+}
+
+/**
+ * Before anything is touched: a second service would end the daemons of the first one's leases as leftovers. Kept until the process
+ * is gone, however it goes.
+ *
+ * @throws PctodlError `ALREADY_RUNNING`; Error where a folder is in other hands
+ */
+function lockPlaces({ stateFolder, mpsFolder }: NodeServiceOptions): FileLock[] {
+  const places = [
+    { folder: makePrivateFolder(stateFolder), option: '--state' },
+    { folder: makePrivateFolder(mpsFolder, 0o711), option: '--mps' },
+  ]
+  const locks: FileLock[] = []
+  for (const { folder, option } of places) {
+    // The folder itself: there is nothing beside what is kept in it.
+    const lock = FileLock.tryAcquire(folder)
+    if (lock) {
+      locks.push(lock)
+      continue
+    }
+    for (const each of locks) each.release()
+    throw new PctodlError(
+      'ALREADY_RUNNING',
+      `another service (process ${lockHolder(folder) ?? 'that cannot be seen from here'}) has its place in ${folder}; end it first, or ` +
+        `give this one another (${option})`,
+    )
+  }
+  return locks
 }

@@ -22,6 +22,8 @@ const MOST_GROUPS = 65_536
 
 type GetSocketOption = (fd: number, level: number, name: number, value: object, length: Uint32Array) => number
 let getSocketOption: GetSocketOption | undefined
+/** Filled and read in one go: whoever connects over and over must not have so much memory taken each time. */
+let groupsOfPeer: Int32Array | undefined
 
 /**
  * Ask the kernel who has connected. Node has no call for it, so the C library's is used, with the descriptor of the socket.
@@ -43,7 +45,8 @@ export function peerOf(socket: Socket): Peer {
     throw noCredentials('SO_PEERCRED was answered in part')
   // 0 is a process of another pid namespace; -1 a user of another user namespace, or no user at all.
   if (uid < 0 || gid < 0) throw noCredentials(`the kernel tells user ${uid} and group ${gid}`)
-  return { pid, uid, gid, groups: [...new Set([gid, ...option(fd, SO_PEERGROUPS, new Int32Array(MOST_GROUPS))])] }
+  groupsOfPeer ??= new Int32Array(MOST_GROUPS)
+  return { pid, uid, gid, groups: [...new Set([gid, ...option(fd, SO_PEERGROUPS, groupsOfPeer)])] }
 }
 
 function option(fd: number, name: number, value: Int32Array): number[] {

@@ -123,6 +123,249 @@ describe.skipIf(missingUsers)(`the node service under attack${missingUsers ? ` (
     expect((await fetch(`${service.url}/healthz`)).status).toBe(200)
   })
 
+  it('has a place for Prometheus, and descriptors for its own files, however many others connect', {
+    timeout: 60_000,
+  }, async () => {
+    const { port, hostname } = new URL(service.url!)
+    const descriptors = () => readdirSync('/proc/self/fd').length
+    const before = descriptors()
+    const many = Array.from({ length: 200 }, (_, i) => {
+      const socket = connect(Number(port), hostname)
+      socket.on('error', () => {})
+      // Some say nothing, some something that never ends.
+      if (i % 2 === 0) socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\nX: ')
+      sockets.push(socket)
+      return socket
+    })
+    const isGone = (socket: Socket) => socket.destroyed || socket.readableEnded
+    for (const socket of many) socket.resume()
+    await eventually(() => many.filter(isGone).length >= 180, 'those beyond a few are sent away')
+    // Ours and the server's ends of those that stay.
+    expect(descriptors() - before).toBeLessThan(60)
+    await (await open()).request({ type: 'acquire', board: boardOf(0) })
+    await eventually(() => many.every(isGone), 'those who ask for nothing are sent away, too', 30_000)
+    expect((await fetch(`${service.url}/healthz`)).status).toBe(200)
+  })
+
+  it('reads boards for Prometheus no more often than it has to', async () => {
+    const lease = await open()
+    await lease.request({ type: 'acquire', board: boardOf(0) })
+    await lease.request({ type: 'change', board: boardOf(0), change: { kind: 'power-limit', powerLimitW: 250 } })
+    const startMs = performance.now()
+    const asked = Array.from({ length: 100 }, () =>
+      fetch(`${service.url}/metrics`, { headers: { connection: 'close' } }).then(
+        (response) => response.text(),
+        // One too many at a time.
+        () => null,
+      ),
+    )
+    const texts = (await Promise.all(asked)).filter((text) => text !== null)
+    const readings = new Set(texts.map((text) => /^pctodl_board_energy_joules.* (\S+)$/m.exec(text)?.[1]))
+    expect(readings.size).toBeLessThanOrEqual(2 + (performance.now() - startMs) / 250)
+    for (const text of texts) expect(text).toMatch(/^pctodl_board_power_limit_watts\{gpu="0",.*\} 250$/m)
+  })
+
+  it('lives through whatever is sent, and the others do not notice', { timeout: 120_000 }, async () => {
+    const random = new SeededRandom(22)
+    const whole = (most: number) => Math.floor(most * random.uniform())
+    const other = await open()
+    await other.request({ type: 'acquire', board: boardOf(1) })
+    await other.request({ type: 'change', board: boardOf(1), change: { kind: 'power-limit', powerLimitW: 250 } })
+    const oneOf = <T>(values: readonly T[]) => values[whole(values.length)]!
+    const odd = (): unknown =>
+      oneOf<() => unknown>([
+        () => null,
+        () => -1,
+        () => 1e308,
+        () => Number.MAX_SAFE_INTEGER,
+        () => '',
+        () => '../../../etc/shadow',
+        () => '\u0000\u009b2J\u202e',
+        () => 'a'.repeat(whole(3000)),
+        () => [],
+        () => ({ __proto__: { polluted: true }, constructor: 1, toString: 2 }),
+        () => Array.from({ length: whole(3) }, odd),
+        () => boardOf(1),
+        () => true,
+      ])()
+    const types = [
+      'hello',
+      'acquire',
+      'change',
+      'verify',
+      'release',
+      'mps-start',
+      'mps-stop',
+      'mps-verify',
+      'report',
+      'end-leases',
+    ]
+    const fields = [
+      'board',
+      'change',
+      'pid',
+      'graceMs',
+      'defaultPercent',
+      'uid',
+      'boards',
+      'versions',
+      'program',
+      'tenants',
+    ]
+    const frame = () => {
+      const body: Record<string, unknown> = { type: oneOf([...types, odd()]) }
+      for (let i = whole(5); i > 0; i--) body[oneOf(fields)] = odd()
+      return `${JSON.stringify({ id: oneOf([0, 1, odd()]), body: oneOf([body, body, odd()]) })}\n`
+    }
+    const noise = () => Buffer.from(Array.from({ length: whole(2000) }, () => whole(256)))
+    for (let round = 0; round < 120; round++) {
+      const socket = connectAs(ALICE)
+      const closed = new Promise((resolve) => socket.once('close', resolve))
+      socket.resume()
+      if (round % 3 > 0) socket.write(hello())
+      const words =
+        round % 4 === 0
+          ? [noise()]
+          : round % 4 === 1
+            ? [`${'['.repeat(16_000)}\n`]
+            : Array.from({ length: 1 + whole(6) }, frame)
+      for (const word of words) socket.write(word)
+      // In the middle of a line, too.
+      if (round % 2 === 0) socket.write(frame().slice(0, 20))
+      socket.end()
+      await closed
+    }
+    await eventually(() => leaseOf(0) === null, 'nothing is left of it')
+    await other.request({ type: 'verify', board: boardOf(1) })
+    expect(node.devices[1]!.powerLimitW()).toBe(250)
+    expect(service.status().ready).toBe(true)
+    expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
+    // What was sent stands in the log without what a terminal obeys, and not at any length.
+    const log = readFileSync(path.join(node.options.stateFolder, 'audit.jsonl'), 'utf8')
+    expect([...log].filter((each) => each !== '\n' && (each < ' ' || (each > '~' && each < '\u00a0')))).toEqual([])
+    expect(Math.max(...log.split('\n').map((each) => each.length))).toBeLessThan(1500)
+  })
+
+  it('writes down what was sent so that it can be shown on a terminal', () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-audit-'))
+    const log = new AuditLog(folder)
+    const peer = { uid: BOB, pid: 1, gid: BOB, groups: [] }
+    const sent = '\u001b[2J\u009b2J\u202e\u2066x\u007f\n{"event":"lease-acquired"}'
+    log.refused(peer, 'test', sent)
+    log.refused(peer, 'test', 'y'.repeat(100_000))
+    log.close()
+    const text = readFileSync(path.join(folder, 'audit.jsonl'), 'utf8')
+    const lines = text.trim().split('\n')
+    expect(lines).toHaveLength(2)
+    expect(lines[0]).toMatch(/^[\x20-\x7e]+$/)
+    expect(JSON.parse(lines[0]!).detail).toBe(sent)
+    expect(lines[1]!.length).toBeLessThan(700)
+    rmSync(folder, { recursive: true })
+  })
+
+  it('answers the others while one has asked for as much as it may', async () => {
+    const [many, one] = [connectAs(BOB), connectAs(ALICE)]
+    const [answersOfMany, answersOfOne] = [answersOf(many), answersOf(one)]
+    for (const socket of [many, one]) socket.write(hello())
+    await eventually(() => answersOfMany.length + answersOfOne.length === 2, 'both are greeted')
+    let before = Number.POSITIVE_INFINITY
+    one.once('data', () => {
+      before = answersOfMany.length
+    })
+    many.write(line(1, { type: 'status' }).repeat(60))
+    one.write(line(1, { type: 'status' }))
+    await eventually(() => answersOfMany.length === 61, 'all are answered')
+    expect(answersOfOne).toHaveLength(2)
+    expect(before).toBeLessThan(40)
+  })
+
+  it('hears the others while one sends a byte at a time', async () => {
+    const slow = connectAs(ALICE)
+    const answers = answersOf(slow)
+    const text = hello() + line(1, { type: 'acquire', board: boardOf(0) })
+    const half = text.length - 5
+    for (const byte of text.slice(0, half)) {
+      slow.write(byte)
+      await new Promise(setImmediate)
+    }
+    // Half a request is none, however long it takes.
+    const other = await open()
+    await other.request({ type: 'acquire', board: boardOf(0) })
+    await other.request({ type: 'release', board: boardOf(0) })
+    slow.write(text.slice(half))
+    await eventually(() => answers.length === 2, 'it is heard in the end')
+    expect(answers[1]).toMatchObject({ result: { found: { powerLimitW: 350 } } })
+  })
+
+  it('is one: a second one in its places touches nothing, above all not the daemons of its leases', {
+    timeout: 120_000,
+  }, async () => {
+    const { child, word, ended } = await startClient(node, programs.file('client'), 0, { uid: ALICE, mode: 'mps' })
+    expect(word.tenants).toHaveLength(2)
+    const running = daemons()
+    expect(running).not.toEqual([])
+    const elsewhere = { socket: path.join(node.folder, 'other-run', 'pctodld.sock'), http: null }
+    for (const places of [
+      {},
+      { stateFolder: path.join(node.folder, 'other-state') },
+      { mpsFolder: path.join(node.folder, 'other-mps') },
+    ]) {
+      await expect(NodeService.start({ ...node.options, ...elsewhere, ...places })).rejects.toMatchObject({
+        code: 'ALREADY_RUNNING',
+        message: expect.stringMatching(new RegExp(`process ${process.pid}\\) has its place in`)),
+      })
+    }
+    expect(daemons()).toEqual(running)
+    expect(leaseOf(0)).toMatchObject({ uid: ALICE, mps: true })
+    expect(node.devices[0]!.computeProcesses()).toHaveLength(2)
+    child.kill('SIGKILL')
+    await ended
+    await eventually(() => leaseOf(0) === null, 'the lease has ended')
+  })
+
+  it('keeps nothing where somebody else has a hand, links included', async () => {
+    await service.close()
+    const open = path.join(node.folder, 'everybody')
+    mkdirSync(open)
+    chmodSync(open, 0o1777)
+    const target = path.join(node.folder, 'target')
+    mkdirSync(target, { mode: 0o700 })
+    const link = path.join(open, 'link')
+    symlinkSync(target, link)
+    lchownSync(link, BOB, BOB)
+    const his = path.join(open, 'his')
+    mkdirSync(his, { mode: 0o700 })
+    chownSync(his, BOB, BOB)
+    const socketless = { ...node.options, http: null }
+    for (const place of [link, his, path.join(link, 'deeper'), path.join(his, 'deeper')]) {
+      for (const options of [
+        { stateFolder: place },
+        { mpsFolder: place },
+        { socket: path.join(place, 'pctodld.sock') },
+      ]) {
+        await expect(NodeService.start({ ...socketless, ...options }), JSON.stringify(options)).rejects.toThrow(
+          /belongs to user 60002/,
+        )
+      }
+    }
+    // A policy of root's that is reached through his link is none, and neither is one that he has linked in its place.
+    const policy = path.join(target, 'policy.json')
+    writeFileSync(policy, readFileSync(node.options.policyFile), { mode: 0o600 })
+    const planted = path.join(open, 'policy.json')
+    symlinkSync(policy, planted)
+    lchownSync(planted, BOB, BOB)
+    for (const policyFile of [path.join(link, 'policy.json'), planted]) {
+      service = await NodeService.start({ ...socketless, policyFile })
+      expect(service.status()).toMatchObject({ ready: false, reasons: [expect.stringMatching(/nobody may change/)] })
+      await service.close()
+    }
+    expect(readdirSync(target)).toEqual(['policy.json'])
+    expect(readdirSync(his)).toEqual([])
+    rmSync(open, { recursive: true })
+    rmSync(target, { recursive: true })
+    service = await NodeService.start(node.options)
+  })
+
   it('writes down no more than so much of what one user is refused', async () => {
     const before = audit().length
     const socket = connectAs(BOB)

@@ -11,6 +11,7 @@ import {
   userOf,
 } from '@pctodl/nvml-control'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { cases } from '../../../test/long-tests.js'
 import { ControlGroup, missingControlGroups } from './control-group.js'
 import {
   buildPrograms,
@@ -19,19 +20,20 @@ import {
   missingUsers,
   type Node,
   ServiceClient,
+  spawnClient,
   startClient,
   startNode,
 } from './node-host.js'
 
 /** Ends per kind: PCTODL_KILLS=200 gives the figures of the README, in some minutes. */
 const kills = Number(process.env['PCTODL_KILLS'] ?? 8)
-/** Those with daemons and tenants, each of which starts a dozen programs. */
-const killsWithMps = Math.max(2, Math.round(kills / 10))
+/** Those with daemons and tenants, each of which starts a dozen programs: five kinds, 200 in all in the long tests. */
+const killsWithMps = Number(process.env['PCTODL_KILLS_WITH_MPS'] ?? cases(40, 2))
 const BOARDS = 4
 /** Nobody else on this machine, and no other run of these tests: its processes are counted. */
 const USER = 100_000 + process.pid
 /** The promise. On a machine that is busy with other things, a test that fails for that says nothing. */
-const LIMIT_MS = process.env['PCTODL_KILLS'] ? 2000 : 5000
+const LIMIT_MS = process.env['PCTODL_KILLS'] || process.env['PCTODL_KILLS_WITH_MPS'] ? 2000 : 5000
 const ways = ['SIGINT', 'SIGTERM', 'SIGKILL', 'a kill of its control group'] as const
 
 describe.skipIf(missingUsers)(`the end of a client${missingUsers ? ` (${missingUsers})` : ''}`, () => {
@@ -83,16 +85,16 @@ describe.skipIf(missingUsers)(`the end of a client${missingUsers ? ` (${missingU
     })
 
   /** @returns time from the end of the client to a board that is as it was, ms */
-  async function endOnce(index: number, way: (typeof ways)[number], mode: string): Promise<number> {
+  async function endOnce(index: number, way: (typeof ways)[number]): Promise<number> {
     const device = node.devices[index]!
     const group = way === 'a kill of its control group' ? new ControlGroup(`client-${index}`) : undefined
-    const { child, word, ended } = await startClient(node, programs.file('client'), index, { uid: USER, mode, group })
+    const { child, word, ended } = await startClient(node, programs.file('client'), index, { uid: USER, group })
     expect(word.code, word.message).toBeUndefined()
     await new Promise((resolve) => setTimeout(resolve, 60 * random.uniform()))
     expect(device.powerLimitW()).not.toBe(350)
     // All that it has started at once, as when a control group is killed: nobody is left to tidy up but the service.
     if (group) group.kill()
-    else process.kill(way === 'SIGKILL' || mode === 'mps' ? -child.pid! : child.pid!, way as NodeJS.Signals)
+    else process.kill(way === 'SIGKILL' ? -child.pid! : child.pid!, way as NodeJS.Signals)
     await ended
     const endedMs = performance.now()
     await eventually(
@@ -105,14 +107,12 @@ describe.skipIf(missingUsers)(`the end of a client${missingUsers ? ` (${missingU
     return restoredMs
   }
 
-  async function endMany(count: number, way: (typeof ways)[number], mode: string): Promise<void> {
+  async function endMany(count: number, way: (typeof ways)[number]): Promise<void> {
     const restoredMs: number[] = []
     let left = count
-    // Tenants and MPS daemons are processes to be started; one after the other, or the start is what takes long.
-    const boards = mode === 'mps' ? node.devices.slice(0, 1) : node.devices
     await Promise.all(
-      boards.map(async (_, index) => {
-        while (left-- > 0) restoredMs.push(await endOnce(index, way, mode))
+      node.devices.map(async (_, index) => {
+        while (left-- > 0) restoredMs.push(await endOnce(index, way))
       }),
     )
     expect(restoredMs).toHaveLength(count)
@@ -121,7 +121,7 @@ describe.skipIf(missingUsers)(`the end of a client${missingUsers ? ` (${missingU
     if (process.env['PCTODL_KILLS']) {
       const [median, most] = [sorted[Math.floor(count / 2)]!, sorted.at(-1)!]
       process.stderr.write(
-        `${way}${mode ? ` with ${mode}` : ''}: ${count} ends, put back after ${median.toFixed(0)} ms (median), ${most.toFixed(0)} ms (most)\n`,
+        `${way}: ${count} ends, put back after ${median.toFixed(0)} ms (median), ${most.toFixed(0)} ms (most)\n`,
       )
     }
     expect(late, `${sorted.at(-1)} ms`).toEqual([])
@@ -134,14 +134,90 @@ describe.skipIf(missingUsers)(`the end of a client${missingUsers ? ` (${missingU
   for (const way of ways) {
     it(`puts its board back after ${way}, ${kills} times at random moments`, { timeout: 900_000 }, async (context) => {
       if (way.includes('group') && missingControlGroups) context.skip(missingControlGroups)
-      await endMany(kills, way, '')
+      await endMany(kills, way)
     })
   }
 
-  it.each(ways.slice(0, 3))(
-    `with MPS and tenants ends them and puts its board back after %s, ${killsWithMps} times`,
-    (way) => endMany(killsWithMps, way, 'mps'),
-    3_600_000,
+  /** What is ended with its daemon and tenants alive, or being started, and how. */
+  const endsWithMps = [
+    { way: 'SIGINT to a command', mode: 'command', signal: 'SIGINT', exit: 130 },
+    { way: 'SIGTERM to a command', mode: 'command', signal: 'SIGTERM', exit: 143 },
+    // Its tenants are left without anybody.
+    { way: 'SIGKILL to a command alone', mode: 'command', signal: 'SIGKILL', exit: 'SIGKILL' },
+    { way: 'SIGKILL to all of its processes', mode: 'mps', signal: 'SIGKILL', exit: 'SIGKILL', all: true },
+    { way: 'a kill of its control group', mode: 'mps', signal: null, exit: 'SIGKILL' },
+  ] as const
+
+  it.for(endsWithMps)(
+    `with MPS and tenants ends them and puts its board back after $way, ${killsWithMps} times at random moments`,
+    { timeout: 3_600_000 },
+    async ({ way, mode, signal, exit, ...rest }, context) => {
+      if (signal === null && missingControlGroups) context.skip(missingControlGroups)
+      const operator = await ServiceClient.open({ socket: node.options.socket })
+      const isLeased = async () => (await operator.request({ type: 'status' })).boards[0]!.lease !== null
+      const device = node.devices[0]!
+      const isDaemon = ({ pid }: { readonly pid: number }) =>
+        startVariableOf(pid, 'CUDA_MPS_PIPE_DIRECTORY')?.startsWith(node.options.mpsFolder)
+      const restoredMs: number[] = []
+      const orphans: string[] = []
+      const exits: (string | number | null)[] = []
+      let startMs = 0
+      for (let round = 0; round < killsWithMps; round++) {
+        const group = signal === null ? new ControlGroup(`mps-${round}`) : undefined
+        const client = spawnClient(node, programs.file('client'), 0, { uid: USER, mode, group })
+        const spawnedMs = performance.now()
+        const word = client.word.catch(() => null)
+        let isUp = false
+        void word.then((said) => {
+          isUp = said !== null
+        })
+        // Every second one while it starts: before it has a lease, a daemon, the first tenant, the second.
+        if (round % 2 === 0 || startMs === 0) {
+          const said = await word
+          expect(said?.code, said?.message).toBeUndefined()
+          expect(said?.tenants).toHaveLength(2)
+          startMs = performance.now() - spawnedMs
+          await new Promise((resolve) => setTimeout(resolve, 60 * random.uniform()))
+        } else await new Promise((resolve) => setTimeout(resolve, startMs * random.uniform()))
+        const wasUp = isUp
+        if (group) group.kill()
+        else process.kill('all' in rest ? -client.child.pid! : client.child.pid!, signal!)
+        const ended = await client.ended
+        const endedMs = performance.now()
+        await eventually(
+          async () => isAsFound(device) && !(await isLeased()),
+          `GPU 0 is as it was after ${way}: ${device.powerLimitW()} W, ${device.computeProcesses().length} processes`,
+          20_000,
+        )
+        restoredMs.push(performance.now() - endedMs)
+        // One that is told to end before it listens ends by the signal itself.
+        const outcome = ended.signal ?? ended.code
+        if (outcome !== exit && (wasUp || outcome !== signal)) exits.push(outcome)
+        const left = () => [
+          ...processesOfUser(),
+          ...processesOf(0)
+            .filter(isDaemon)
+            .map(({ pid }) => String(pid)),
+        ]
+        await eventually(() => left().length === 0, 'nobody is left over', LIMIT_MS).catch(() => {})
+        for (const pid of left()) {
+          orphans.push(pid)
+          process.kill(Number(pid), 'SIGKILL')
+        }
+        group?.remove()
+      }
+      operator.close()
+      const sorted = [...restoredMs].sort((a, b) => a - b)
+      const inTime = restoredMs.filter((ms) => ms <= LIMIT_MS).length
+      const summary =
+        `${way}, with MPS and tenants: put back in ${inTime} of ${killsWithMps} within ${LIMIT_MS} ms ` +
+        `(median ${sorted[Math.floor(killsWithMps / 2)]!.toFixed(0)}, most ${sorted.at(-1)!.toFixed(0)} ms), ` +
+        `${orphans.length} orphans, ${exits.length} wrong exit codes${exits.length > 0 ? ` (${exits.join(', ')})` : ''}`
+      if (killsWithMps > 2) process.stderr.write(`${summary}\n`)
+      expect([inTime, orphans, exits], summary).toEqual([killsWithMps, [], []])
+      expect(readdirSync(node.options.mpsFolder)).toEqual([])
+      expect(new LeaseFolder(path.join(node.options.stateFolder, 'leases')).journaled()).toEqual([])
+    },
   )
 
   it('is put right by the next service where the service was killed, too', async () => {

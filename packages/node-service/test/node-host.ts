@@ -134,13 +134,32 @@ export interface StartedClient {
   readonly ended: Promise<void>
 }
 
+export interface ClientOptions {
+  readonly uid?: number
+  readonly mode?: string
+  readonly group?: ControlGroup | undefined
+}
+
 /** A client process, as another user where one is named. Resolves with what it says first. */
-export async function startClient(
+export async function startClient(...words: Parameters<typeof spawnClient>): Promise<StartedClient> {
+  const { child, word, ended } = spawnClient(...words)
+  return { child, word: await word, ended: ended.then(() => {}) }
+}
+
+export interface SpawnedClient {
+  readonly child: ChildProcess
+  /** What it says first; rejected where it ends before. */
+  readonly word: Promise<ClientWord>
+  readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>
+}
+
+/** The same, without waiting for what it says. */
+export function spawnClient(
   node: Node,
   file: string,
   index: number,
-  { uid, mode = '', group }: { uid?: number; mode?: string; group?: ControlGroup | undefined } = {},
-): Promise<StartedClient> {
+  { uid, mode = '', group }: ClientOptions = {},
+): SpawnedClient {
   const words = [file, node.libraryPath, String(index), mode, simulator]
   const env = { ...process.env, PCTODL_SERVICE_SOCKET: node.options.socket, HOME: '/nonexistent' }
   const identity = uid === undefined ? [] : ['setpriv', `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--']
@@ -148,8 +167,10 @@ export async function startClient(
   const [program, ...args] = group ? group.command(command) : command
   // A process group of its own: it can be killed with all that it has started, as a control group is.
   const child = spawn(program!, args, { env, cwd: '/', stdio: ['ignore', 'pipe', 'inherit'], detached: true })
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  const word = await new Promise<ClientWord>((resolve, reject) => {
+  const ended: SpawnedClient['ended'] = new Promise((resolve) =>
+    child.once('exit', (code, signal) => resolve({ code, signal })),
+  )
+  const word = new Promise<ClientWord>((resolve, reject) => {
     createInterface({ input: child.stdout! }).once('line', (line) => resolve(JSON.parse(line)))
     child.once('exit', (code, signal) => reject(new Error(`the client ended with ${code ?? signal} and said nothing`)))
   })

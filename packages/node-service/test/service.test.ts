@@ -308,9 +308,8 @@ describe.skipIf(missingCompiler)(`the node service${missingCompiler ? ` (${missi
   })
 
   it('is alone at its socket', async () => {
-    await expect(
-      NodeService.start({ ...node.options, stateFolder: path.join(node.folder, 'other') }),
-    ).rejects.toMatchObject({
+    const others = { stateFolder: path.join(node.folder, 'other'), mpsFolder: path.join(node.folder, 'other-mps') }
+    await expect(NodeService.start({ ...node.options, ...others })).rejects.toMatchObject({
       code: 'SOCKET',
       message: /listens there already/,
     })

@@ -28,6 +28,7 @@ export {
 // Files that are nobody else's.
 export { createOwnFile, makePrivateFolder, privateFolder, readOwnFile, trustedPath } from './lease/private-folder.js'
 export { closedFolder, systemSearchPath, trustedFile } from './lease/trusted-file.js'
+export { FileLock, lockHolder } from './lease/file-lock.js'
 export { letPass } from './lease/let-pass.js'
 // The node service: ask it instead of changing boards oneself.
 export { ServiceClient, ServiceError } from './service/service-client.js'
