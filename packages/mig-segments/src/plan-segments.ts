@@ -4,9 +4,10 @@ import { countPlan, plannedAt, type SegmentPlan, servedServices } from './segmen
 import { type Demands, demandsOf } from './service-demand.js'
 import { coverProblem } from './solve/cover-problem.js'
 import { type CountSolution, solveHeuristically } from './solve/heuristic.js'
+import { leanPlan } from './solve/lean-plan.js'
 import { packSegments } from './solve/pack-boards.js'
 import { priceBound } from './solve/price-bound.js'
-import { fewestGpcs, solveExactly } from './solve/solve-exactly.js'
+import { solveExactly } from './solve/solve-exactly.js'
 
 export interface HeuristicOptions {
   /** GPUs that there are. Default: as many as needed. */
@@ -67,7 +68,8 @@ export function planHeuristically(
   options: HeuristicOptions = {},
 ): BoundedPlan {
   const { demands, problem, start, bound } = solveFirst(profiles, objectives, options)
-  return finish(demands, start, bound.gpus, Math.min(start.gpcs, fewestGpcs(problem)), options.maxGpus)
+  const { solution, lowerBoundGpcs } = leanPlan(problem, start, options.seed)
+  return finish(demands, solution, bound.gpus, lowerBoundGpcs, options.maxGpus)
 }
 
 /**

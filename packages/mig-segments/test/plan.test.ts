@@ -15,6 +15,9 @@ import {
 } from '../src/index.js'
 import { demandsOf } from '../src/service-demand.js'
 import { coverProblem } from '../src/solve/cover-problem.js'
+import { solveHeuristically } from '../src/solve/heuristic.js'
+import { priceBound } from '../src/solve/price-bound.js'
+import { sliceBound } from '../src/solve/slice-bound.js'
 import { solvePatterns } from '../src/solve/solve-patterns.js'
 import { arbitraryServices, type Services } from './arbitrary-services.js'
 import { dataSets, outcomes, publishedData, randomScenarios } from './published-data.js'
@@ -202,6 +205,56 @@ describe('on the published profiles, a plan', () => {
     }
     expect(gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length).toBeLessThanOrEqual(0.005)
     expect(Math.max(...gaps)).toBeLessThanOrEqual(0.03)
+  })
+
+  it.each(dataSets)(
+    'of random rows of %s is proved within 0.5 % in slices without any integer program',
+    async (set) => {
+      const data = publishedData(set)
+      for (const objectives of randomScenarios(data, cases(150), 7)) {
+        // Without integer programs there is no limit that a plan could meet: it is what it is on any machine.
+        const plan = await planSegments(data.profiles, objectives, { mostIterations: 0 })
+        expect(plan.gpuCount).toBe(plan.lowerBoundGpus)
+        expect(plan.gpcCount / plan.lowerBoundGpcs - 1).toBeLessThanOrEqual(0.005)
+      }
+    },
+  )
+
+  it('of hundreds of services is proved within 0.5 % in slices without any integer program', async () => {
+    const data = publishedData('sc24')
+    const services = randomScenarios(data, 40, 1).flatMap((row, k) =>
+      row.map((objective) => ({ of: objective.model, ...objective, model: `${objective.model}-${k}` })),
+    )
+    const profiles = services.map(({ of, model }) => ({ ...data.profiles.find((each) => each.model === of)!, model }))
+    const plan = await planSegments(profiles, services, { mostIterations: 0 })
+    assertSound(plan, { profiles, objectives: services })
+    expect(services.length).toBeGreaterThan(300)
+    expect(plan.gpuCount).toBe(plan.lowerBoundGpus)
+    expect(plan.gpcCount / plan.lowerBoundGpcs - 1).toBeLessThanOrEqual(0.005)
+  })
+
+  it('has a bound on slices that the integer program never undercuts', async () => {
+    let tight = 0
+    await fc.assert(
+      fc.asyncProperty(arbitraryServices, async ({ profiles, objectives }) => {
+        const problem = coverProblem(demandsOf(profiles, objectives).served)
+        if (problem.services === 0) return
+        const start = solveHeuristically(problem, priceBound(problem))
+        const { gpcs } = sliceBound(problem, start.gpus, start.counts)
+        const { bound, counts } = await solvePatterns(problem, {
+          objective: 'gpcs',
+          maxGpus: start.gpus,
+          atLeast: 0,
+          start: start.counts,
+          mostIterations: 1e6,
+        })
+        expect(counts).not.toBeNull()
+        expect(gpcs).toBeLessThanOrEqual(bound)
+        if (gpcs === bound) tight++
+      }),
+      { numRuns: 30, seed: 6 },
+    )
+    expect(tight).toBeGreaterThan(15)
   })
 
   it('of a thousand times the largest row is at the bound', () => {

@@ -25,6 +25,14 @@ const EVALUATIONS = 1_500_000
 /** Totals evaluated at most once it is, to save compute slices. */
 const POLISH_EVALUATIONS = 60_000
 
+export interface HeuristicSearch {
+  /** Descents from a disturbed solution. Default 12. */
+  readonly shakes?: number
+  readonly seed?: number
+  /** So many boards are good enough: what is sought are fewer compute slices on them. Default: the fewest boards. */
+  readonly maxGpus?: number
+}
+
 interface Choice {
   /** Segments that the relaxed solution fixes, by size. */
   readonly base: Int32Array
@@ -36,12 +44,11 @@ interface Choice {
  * A plan in milliseconds: the relaxed solution of the price bound, rounded down, and for what is left of every service a choice
  * among its near-cheapest covers. The choice descends by changing one service, then two at once, and is shaken a few times.
  *
- * @param shakes descents from a disturbed solution
  */
 export function solveHeuristically(
   problem: CoverProblem,
   { prices, relaxed, gpus: bound }: PriceBound,
-  { shakes = 12, seed = 1 }: { readonly shakes?: number; readonly seed?: number } = {},
+  { shakes = 12, seed = 1, maxGpus }: HeuristicSearch = {},
 ): CountSolution {
   const { services } = problem
   if (services === 0) return { counts: new Int32Array(0), gpus: 0, gpcs: 0 }
@@ -50,7 +57,7 @@ export function solveHeuristically(
   const choices = Array.from({ length: services }, (_, m) =>
     chooseAmong(problem, m, [prices, gpcPrices], relaxed, most),
   )
-  const search = new ChoiceSearch(choices, bound)
+  const search = new ChoiceSearch(choices, maxGpus ?? bound, maxGpus === undefined ? scoreOf : leanScore(maxGpus))
   let best = search.descend(new Int32Array(services))
   const rounded = search.descend(followRelaxed(choices, relaxed))
   if (rounded.score < best.score - 1e-9) best = rounded
@@ -126,12 +133,14 @@ class ChoiceSearch {
   readonly #trial = new Int32Array(SIZES)
   readonly #rest = new Int32Array(SIZES)
   readonly #bound: number
+  readonly #score: (total: Int32Array) => number
   #evaluations = 0
   #fewest = Number.POSITIVE_INFINITY
 
-  constructor(choices: readonly Choice[], bound: number) {
+  constructor(choices: readonly Choice[], bound: number, score: (total: Int32Array) => number) {
     this.#choices = choices
     this.#bound = bound
+    this.#score = score
   }
 
   /** Whether the evaluations that may be spent are. */
@@ -152,7 +161,7 @@ class ChoiceSearch {
   descend(start: Int32Array): Descent {
     const chosen = start.slice()
     this.#total.set(this.#totalOf(chosen))
-    let score = scoreOf(this.#total)
+    let score = this.#score(this.#total)
     for (;;) {
       const before = score
       score = this.#improveOneByOne(chosen, score)
@@ -187,7 +196,7 @@ class ChoiceSearch {
       this.#evaluations += covers.length
       for (let c = 0; c < covers.length; c++) {
         for (let s = 0; s < SIZES; s++) this.#trial[s] = this.#total[s]! - present[s]! + covers[c]![s]!
-        const trial = scoreOf(this.#trial)
+        const trial = this.#score(this.#trial)
         if (trial >= score - 1e-9) continue
         score = trial
         best = c
@@ -211,7 +220,7 @@ class ChoiceSearch {
       for (let s = 0; s < SIZES; s++) rest[s] = this.#total[s]! - presentA[s]! - presentB[s]! + coversA[i]![s]!
       for (let j = 0; j < coversB.length; j++) {
         for (let s = 0; s < SIZES; s++) this.#trial[s] = rest[s]! + coversB[j]![s]!
-        const trial = scoreOf(this.#trial)
+        const trial = this.#score(this.#trial)
         if (trial >= score - 1e-9) continue
         score = trial
         bestA = i
@@ -236,4 +245,12 @@ class ChoiceSearch {
 /** GPUs first; among equals what is nearer to a GPU less, then GPCs. */
 function scoreOf(total: Int32Array): number {
   return fewestGpus(total) + 0.05 * boardFraction(total) + 0.002 * gpcTotal(total)
+}
+
+/** Compute slices on so many boards; what is above them first. */
+function leanScore(maxGpus: number): (total: Int32Array) => number {
+  return (total) => {
+    const above = Math.max(0, fewestGpus(total) - maxGpus)
+    return gpcTotal(total) + (above === 0 ? 0 : 20 * above + 10 * Math.max(0, boardFraction(total) - maxGpus))
+  }
 }

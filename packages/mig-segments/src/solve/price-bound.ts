@@ -21,7 +21,7 @@ const ROUNDING = 1e-7
 const GROUPS = 40
 
 /** Covers of all services of a group. */
-interface GroupCover {
+export interface GroupCover {
   readonly group: number
   /** Segments by size of the whole group. */
   readonly total: Float64Array
@@ -64,13 +64,13 @@ export function priceBound(problem: CoverProblem, rounds = 40): PriceBound {
 }
 
 /** Services by group, one each where there are few. */
-function groupServices(services: number): number[][] {
+export function groupServices(services: number): number[][] {
   const groups: number[][] = Array.from({ length: Math.min(services, GROUPS) }, () => [])
   for (let m = 0; m < services; m++) groups[m % GROUPS]!.push(m)
   return groups
 }
 
-function groupCover(group: number, counts: Int32Array): GroupCover {
+export function groupCover(group: number, counts: Int32Array): GroupCover {
   const total = new Float64Array(SIZES)
   counts.forEach((count, i) => {
     total[i % SIZES]! += count
@@ -79,7 +79,7 @@ function groupCover(group: number, counts: Int32Array): GroupCover {
 }
 
 /** For each size the cover of the group by that size alone; services that cannot run in it take one that they can. */
-function singleSizeCovers(problem: CoverProblem, group: readonly number[], g: number): GroupCover[] {
+export function singleSizeCovers(problem: CoverProblem, group: readonly number[], g: number): GroupCover[] {
   return gpcsOf.map((_, wanted) => {
     const counts = new Int32Array(group.length * SIZES)
     group.forEach((m, i) => {
@@ -92,7 +92,12 @@ function singleSizeCovers(problem: CoverProblem, group: readonly number[], g: nu
   })
 }
 
-function cheapestCovers(problem: CoverProblem, group: readonly number[], g: number, prices: Float64Array) {
+export function cheapestCovers(
+  problem: CoverProblem,
+  group: readonly number[],
+  g: number,
+  prices: Float64Array,
+): { cover: GroupCover; cost: number; bound: number } {
   const counts = new Int32Array(group.length * SIZES)
   let cost = 0
   let bound = 0
@@ -125,7 +130,7 @@ function solveMaster(groups: number, covers: readonly GroupCover[]) {
 }
 
 /** Rows are scaled to the size of the cover, so that a thousand segments and one are alike to the simplex. */
-function rowScale(total: Float64Array): number {
+export function rowScale(total: Float64Array): number {
   return 1 / Math.max(1, ...total)
 }
 
@@ -140,7 +145,7 @@ function withinBoards(prices: Float64Array): Float64Array {
   return prices.map((price) => price / Math.max(dearest, 1e-9))
 }
 
-function mix(
+export function mix(
   problem: CoverProblem,
   groups: readonly (readonly number[])[],
   covers: readonly GroupCover[],
@@ -158,7 +163,7 @@ function mix(
 }
 
 /** Duals of a simplex that lost its precision may be no mixture; a service far above its rate then starts from nothing. */
-function plausible(problem: CoverProblem, relaxed: Float64Array): Float64Array {
+export function plausible(problem: CoverProblem, relaxed: Float64Array): Float64Array {
   for (let m = 0; m < problem.services; m++) {
     let least = Number.POSITIVE_INFINITY
     for (let s = 0; s < SIZES; s++) {

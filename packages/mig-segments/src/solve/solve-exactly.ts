@@ -1,10 +1,10 @@
-import { cheapestCover } from './cheapest-cover.js'
 import type { CoverProblem } from './cover-problem.js'
 import { type EnumerationGoal, enumerateTotals } from './enumerate-totals.js'
 import { fewestGpus } from './fewest-gpus.js'
 import type { CountSolution } from './heuristic.js'
+import { leanPlan } from './lean-plan.js'
 import type { PriceBound } from './price-bound.js'
-import { gpcsOf, gpcTotal, SIZES } from './size-counts.js'
+import { gpcTotal, SIZES } from './size-counts.js'
 import { type PatternGoal, solvePatterns } from './solve-patterns.js'
 
 export interface ExactSolution {
@@ -54,7 +54,9 @@ export async function solveExactly(
     if (!outcome.solution || outcome.solution.gpus > maxGpus) break
     solution = outcome.solution
   }
-  let lowerBoundGpcs = Math.min(solution.gpcs, fewestGpcs(problem))
+  const lean = leanPlan(problem, solution)
+  solution = lean.solution
+  let { lowerBoundGpcs } = lean
   if (solution.gpcs > lowerBoundGpcs) {
     const { gpus, gpcs } = solution
     const outcome = await seek(
@@ -74,11 +76,4 @@ function solutionOf(counts: Int32Array): CountSolution {
     total[i % SIZES]! += count
   })
   return { counts, gpus: fewestGpus(total), gpcs: gpcTotal(total) }
-}
-
-/** Compute slices that the services need whatever the boards: the sum of their leanest covers. */
-export function fewestGpcs(problem: CoverProblem): number {
-  let sum = 0
-  for (let m = 0; m < problem.services; m++) sum += Math.ceil(cheapestCover(problem, m, gpcsOf).bound - 1e-6)
-  return sum
 }
