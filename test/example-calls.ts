@@ -15,6 +15,7 @@ export const exampleCalls: Readonly<Record<string, { readonly call: string; read
   'hetero-training': { call: 'plan(0.3)', answer: /\d+ on big at \d+ W.*the knee of/ },
   'job-array': { call: 'squares([3, 4])', answer: /4: 16/ },
   'mig-segments': { call: "plan('A100', 1)", answer: /^"?\d+ GPUs/ },
+  playground: { call: "besideResults('.')", answer: /playground.index\.html/ },
   profiler: { call: "alongTheClock('resnet50')", answer: /\d+ MHz: \d+\.\d\/J/ },
   'thermo-dvfs': { call: 'track(150)', answer: /settled/ },
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -35,6 +35,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'resource-sensitivity': ['platform', 'numerics', 'solver', 'command-line'],
   report: ['platform', 'numerics', 'command-line', 'charts', 'scheduler'],
   run: ['platform', 'command-line', 'perf-model', 'gpu-sim', 'backend', 'scheduler', 'baselines', 'report'],
+  // What its page shows is bundled into it; only its command is loaded by others.
+  playground: ['platform', 'command-line', 'perf-model', 'greedy-partition', 'scheduler', 'baselines', 'gpu-sim'],
   'bench-runner': [
     'platform',
     'command-line',
@@ -61,6 +63,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'profiler',
     'report',
     'run',
+    'playground',
     'bench-runner',
     'gpu-sim',
     'nvml-control',
@@ -90,8 +93,13 @@ const packages = readdirSync(packagesDir)
 
 function sourceFiles(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && /\.[cm]?[jt]s$/.test(entry.name))
+    .filter((entry) => entry.isFile() && /\.[cm]?[jt]sx?$/.test(entry.name))
     .map((entry) => path.join(entry.parentPath, entry.name))
+}
+
+/** Folders of what a package ships: its sources, and those of a page. */
+function shippedFolders(name: string): string[] {
+  return ['src', 'site'].map((folder) => path.join(packagesDir, name, folder)).filter((folder) => existsSync(folder))
 }
 
 function ofTheFamily(dependencies: Readonly<Record<string, string>> | undefined): string[] {
@@ -132,7 +140,7 @@ function circlesIn(folder: string): string[][] {
       const targets = [...specifiers].map(([, specifier]) =>
         path.resolve(path.dirname(file), specifier!).replace(/\.js$/, '.ts'),
       )
-      return [file, targets.filter((target) => files.includes(target))]
+      return [file, targets.flatMap((target) => [target, `${target}x`]).filter((target) => files.includes(target))]
     }),
   )
   const reachable = (from: string) => {
@@ -171,7 +179,7 @@ describe('the import graph', () => {
         optional: true,
       })
     }
-    for (const file of sourceFiles(path.join(packagesDir, name, 'src'))) {
+    for (const file of shippedFolders(name).flatMap((folder) => sourceFiles(folder))) {
       const source = readFileSync(file, 'utf8')
       for (const specifier of importsOf(source)) {
         const [imported = '', ...inside] = specifier.slice('@pctodl/'.length).split('/')
@@ -192,7 +200,7 @@ describe('the import graph', () => {
   })
 
   it.each(packages)('%s has no circle of imports among its files', (name) => {
-    expect(circlesIn(path.join(packagesDir, name, 'src'))).toEqual([])
+    expect(shippedFolders(name).flatMap((folder) => circlesIn(folder))).toEqual([])
   })
 
   it('sees a circle, of types too', () => {
@@ -223,7 +231,7 @@ describe('the import graph', () => {
   it('keeps the simulated truth out of everything but reports', () => {
     const mayKnow = ['gpu-sim', 'bench-runner', 'run']
     for (const name of packages.filter((candidate) => !mayKnow.includes(candidate))) {
-      for (const file of sourceFiles(path.join(packagesDir, name, 'src'))) {
+      for (const file of shippedFolders(name).flatMap((folder) => sourceFiles(folder))) {
         expect(readFileSync(file, 'utf8'), file).not.toMatch(/findOracle|simulateSteadyState|\.truth\(/)
       }
     }

@@ -15,5 +15,6 @@ export const binaries = {
   hetero: 'pctodl-hetero',
   sensitivity: 'pctodl-sensitivity',
   report: 'pctodl-report',
+  playground: 'pctodl-playground',
   'export-onnx': 'pctodl-export-onnx',
 } as const

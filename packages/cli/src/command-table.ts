@@ -57,6 +57,12 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('@pctodl/report/commands')).pctodlReport,
   },
   {
+    name: 'playground',
+    summary: 'plan, cap and watch simulated boards in a browser: one page, offline',
+    binary: binaries.playground,
+    load: async () => (await import('@pctodl/playground/commands')).pctodlPlayground,
+  },
+  {
     name: 'gpu',
     summary: 'look at real boards; hold clocks and power limits, and put them back',
     binary: binaries.gpu,

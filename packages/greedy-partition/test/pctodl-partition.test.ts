@@ -69,6 +69,17 @@ describe('pctodl-partition', () => {
     }
   })
 
+  it('plans the same on every machine when evaluations are what bounds it', async () => {
+    const bounded = ['--budget-evaluations', '300']
+    const plans = await Promise.all([call(...usual, ...bounded, '--json'), call(...usual, ...bounded, '--json')])
+    const [first, second] = plans.map(({ stdout }) => ({ ...JSON.parse(stdout), elapsedMs: 0 }))
+    expect(first).toEqual(second)
+    expect(first).toMatchObject({ evaluations: 300, stoppedBecause: 'evaluation-budget' })
+    const timed = await call(...usual, ...bounded, '--budget-ms', '60000', '--json')
+    expect(JSON.parse(timed.stdout)).toMatchObject({ evaluations: 300, configuration: first.configuration })
+    expect((await call(...usual, ...bounded, '--published')).stderr).toContain('knows no --budget-evaluations')
+  })
+
   it('shares the board between networks with weights', async () => {
     const { code, stdout } = await call('--model', 'resnet50,vgg19=2.5', '--platform', 'A100', '--p_cap', '200')
     expect(code).toBe(0)

@@ -32,6 +32,9 @@ export interface PartitionCall {
   readonly json: boolean
 }
 
+/** Time for a search that is given no other bound, ms. */
+const DEFAULT_BUDGET_MS = 50
+
 interface RawOptions {
   readonly model: NetworkDemand[]
   readonly powerCap: number
@@ -52,7 +55,8 @@ interface RawOptions {
   readonly maxBatch?: number
   readonly memoryMib?: number
   readonly seed: number
-  readonly budgetMs: number
+  readonly budgetMs?: number
+  readonly budgetEvaluations?: number
   readonly explain?: boolean
   readonly json?: boolean
 }
@@ -106,7 +110,12 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     .option('--max-batch <n>', 'largest batch of a tenant; with --published, of all tenants together', integerFrom(1))
     .option('--memory-mib <MiB>', "device memory for all tenants (default: the board's)", positiveNumber('MiB'))
     .option('--seed <n>', 'seed of the order in which moves are tried', integerFrom(0, 2 ** 32 - 1), 1)
-    .option('--budget-ms <ms>', 'time for the search', positiveNumber('ms'), 50)
+    .option('--budget-ms <ms>', `time for the search (default: ${DEFAULT_BUDGET_MS})`, positiveNumber('ms'))
+    .option(
+      '--budget-evaluations <n>',
+      'configurations for the search to look at, instead of a time: the same plan on every machine',
+      integerFrom(1),
+    )
     .option('--explain', 'show the steps of the search as a table')
     .option('--json', 'print the result as JSON on standard output')
   await parseCommand(command, argv, upstreamsSpelling)
@@ -136,10 +145,7 @@ function searchOptions(raw: RawOptions): PartitionCall['search'] {
     sharePercentStep: raw.mpsStep,
     latencyPercentile: raw.latencyPercentile,
     seed: raw.seed,
-    timeBudgetMs: raw.budgetMs,
-    now: () => performance.now(),
-    // Time is what bounds the search here.
-    budgetEvaluations: Number.MAX_SAFE_INTEGER,
+    ...searchBudget(raw),
     ...(raw.memClock === undefined ? {} : { memClocksMhz: [raw.memClock] }),
     ...(raw.risk === undefined ? {} : { capExceedanceProbability: raw.risk }),
     ...(raw.latencySlo === undefined ? {} : { latencySloMs: raw.latencySlo }),
@@ -151,6 +157,16 @@ function searchOptions(raw: RawOptions): PartitionCall['search'] {
   }
 }
 
+/** Time bounds the search, unless only evaluations do: then its plan depends on nothing but what was asked for. */
+function searchBudget({ budgetMs, budgetEvaluations }: RawOptions): Partial<PartitionOptions> {
+  if (budgetMs === undefined && budgetEvaluations !== undefined) return { budgetEvaluations }
+  return {
+    timeBudgetMs: budgetMs ?? DEFAULT_BUDGET_MS,
+    now: () => performance.now(),
+    budgetEvaluations: budgetEvaluations ?? Number.MAX_SAFE_INTEGER,
+  }
+}
+
 function optionsUnknownToPublished(raw: RawOptions): string[] {
   const given: Readonly<Record<string, boolean>> = {
     '--power-margin': raw.powerMargin > 0,
@@ -158,6 +174,7 @@ function optionsUnknownToPublished(raw: RawOptions): string[] {
     '--latency-slo': raw.latencySlo !== undefined,
     '--min-throughput': raw.minThroughput !== undefined,
     '--memory-mib': raw.memoryMib !== undefined,
+    '--budget-evaluations': raw.budgetEvaluations !== undefined,
   }
   return Object.keys(given).filter((name) => given[name])
 }

@@ -1,0 +1,190 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import uPlot, { type AlignedData, type Band, type Options, type Series } from 'uplot'
+
+/** One curve. */
+export interface Curve {
+  readonly label: string
+  /** Name of a colour of the style sheet, e.g. `--plan`. */
+  readonly color: string
+  readonly width?: number
+  readonly dash?: readonly number[]
+  /** Drawn as steps: a value holds until the next. */
+  readonly stepped?: boolean
+  /** Bounds of a band: not drawn as lines. */
+  readonly hidden?: boolean
+  readonly points?: boolean
+}
+
+export interface LineChartProps {
+  /** What is drawn, in a sentence: for those who cannot see it. */
+  readonly description: string
+  readonly height: number
+  readonly xLabel: string
+  readonly yLabel: string
+  readonly curves: readonly Curve[]
+  /** Indices of curves, upper and lower, that a band is filled between, and its colour. */
+  readonly bands?: readonly { readonly between: readonly [number, number]; readonly color: string }[]
+  /** The values of x, then those of each curve. */
+  readonly values: readonly (readonly (number | null)[])[]
+  readonly xRange?: readonly [number, number]
+  readonly yRange?: readonly [number | null, number | null]
+  /** A line across at a place on x, and what stands at it. */
+  readonly marker?: { readonly x: number; readonly color: string }
+  /** What is said of the values at an index: of those under the pointer, else of those at the marker, else of the last. */
+  readonly readout?: (index: number) => string
+  /** Called with the place on x that was clicked. */
+  readonly onPick?: (x: number) => void
+}
+
+/** A plot that follows its values, its width and the colour scheme. */
+export function LineChart(props: LineChartProps): preact.JSX.Element {
+  const place = useRef<HTMLDivElement>(null)
+  const plot = useRef<uPlot | undefined>(undefined)
+  const latest = useRef(props)
+  const onPoint = useRef<(index: number | null) => void>(() => {})
+  latest.current = props
+  const shape = JSON.stringify([props.curves, props.bands, props.height, props.xLabel, props.yLabel])
+
+  useEffect(() => {
+    const home = place.current!
+    const make = () => {
+      plot.current?.destroy()
+      plot.current = new uPlot(
+        optionsOf(latest, home, (index) => onPoint.current(index)),
+        latest.current.values as AlignedData,
+        home,
+      )
+    }
+    make()
+    const sizes = new ResizeObserver(() => {
+      const width = Math.floor(home.clientWidth)
+      if (plot.current && width > 0 && width !== plot.current.width) {
+        plot.current.setSize({ width, height: latest.current.height })
+      }
+    })
+    sizes.observe(home)
+    const scheme = matchMedia('(prefers-color-scheme: dark)')
+    scheme.addEventListener('change', make)
+    return () => {
+      sizes.disconnect()
+      scheme.removeEventListener('change', make)
+      plot.current?.destroy()
+      plot.current = undefined
+    }
+  }, [shape])
+
+  useEffect(() => {
+    plot.current?.setData(props.values as AlignedData)
+  }, [props.values, props.xRange?.[0], props.xRange?.[1], props.yRange?.[0], props.yRange?.[1], shape])
+
+  useEffect(() => {
+    plot.current?.redraw(false)
+  }, [props.marker?.x, shape])
+
+  const [pointed, setPointed] = useState<number | null>(null)
+  onPoint.current = setPointed
+  const count = props.values[0]?.length ?? 0
+  const shown = pointed !== null && pointed < count ? pointed : nearest(props)
+  return (
+    <>
+      <div class="chart" ref={place} role="img" aria-label={props.description} style={{ minHeight: props.height }} />
+      {props.readout && <p class="readout">{shown === null ? '\u00a0' : props.readout(shown)}</p>}
+    </>
+  )
+}
+
+/** The index that the marker stands at, or the last. */
+function nearest({ values: [xs = []], marker }: LineChartProps): number | null {
+  if (xs.length === 0) return null
+  if (!marker) return xs.length - 1
+  const distance = (i: number) => Math.abs((xs[i] ?? Infinity) - marker.x)
+  return xs.reduce<number>((best, _, i) => (distance(i) < distance(best) ? i : best), 0)
+}
+
+function optionsOf(
+  latest: { readonly current: LineChartProps },
+  home: HTMLElement,
+  onPoint: (index: number | null) => void,
+): Options {
+  const { curves, bands = [], xLabel, yLabel, height } = latest.current
+  const style = getComputedStyle(home)
+  const color = (name: string) => style.getPropertyValue(name).trim() || name
+  const font = `12px ${style.fontFamily}`
+  const axis = {
+    stroke: color('--soft'),
+    font,
+    labelFont: font,
+    grid: { stroke: color('--grid'), width: 1 },
+    ticks: { show: false },
+    labelGap: 0,
+  }
+  return {
+    width: Math.max(200, Math.floor(home.clientWidth)),
+    height,
+    padding: [8, 12, 0, 0],
+    legend: { show: false },
+    cursor: { points: { size: 7 }, drag: { x: false, y: false }, y: false },
+    scales: {
+      x: { time: false, range: (_plot, low, high) => [...(latest.current.xRange ?? [low, high])] as [number, number] },
+      y: {
+        range: (_plot, low, high) => {
+          const [least, most] = latest.current.yRange ?? [null, null]
+          const room = (high - low || Math.abs(high) || 1) * 0.06
+          return [least ?? low - room, most ?? high + room]
+        },
+      },
+    },
+    axes: [
+      { ...axis, label: xLabel, labelSize: 18, size: 26, gap: 4 },
+      { ...axis, label: yLabel, labelSize: 18, size: 50, gap: 4 },
+    ],
+    series: [
+      {},
+      ...curves.map(
+        (curve): Series => ({
+          label: curve.label,
+          stroke: curve.hidden ? 'transparent' : color(curve.color),
+          width: curve.hidden ? 0 : (curve.width ?? 1.75),
+          ...(curve.dash ? { dash: [...curve.dash] } : {}),
+          points: { show: curve.points ?? false, size: 5, fill: color(curve.color) },
+          ...(curve.stepped ? { paths: uPlot.paths.stepped!({ align: 1 }) } : {}),
+          spanGaps: false,
+        }),
+      ),
+    ],
+    bands: bands.map(
+      ({ between, color: fill }): Band => ({ series: [between[0] + 1, between[1] + 1], fill: color(fill) }),
+    ),
+    hooks: {
+      setCursor: [
+        (plot) => onPoint(plot.cursor.left !== undefined && plot.cursor.left >= 0 ? (plot.cursor.idx ?? null) : null),
+      ],
+      draw: [
+        (plot) => {
+          const { marker } = latest.current
+          if (!marker) return
+          const x = Math.round(plot.valToPos(marker.x, 'x', true)) + 0.5
+          if (!(x >= plot.bbox.left && x <= plot.bbox.left + plot.bbox.width + 1)) return
+          const { ctx } = plot
+          ctx.save()
+          ctx.strokeStyle = color(marker.color)
+          ctx.lineWidth = Math.max(1, devicePixelRatio)
+          ctx.beginPath()
+          ctx.moveTo(x, plot.bbox.top)
+          ctx.lineTo(x, plot.bbox.top + plot.bbox.height)
+          ctx.stroke()
+          ctx.restore()
+        },
+      ],
+      ready: [
+        (plot) => {
+          plot.over.addEventListener('click', () => {
+            const { left } = plot.cursor
+            if (left !== undefined && left >= 0) latest.current.onPick?.(plot.posToVal(left, 'x'))
+          })
+          if (latest.current.onPick) plot.over.style.cursor = 'pointer'
+        },
+      ],
+    },
+  }
+}

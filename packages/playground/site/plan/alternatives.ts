@@ -1,0 +1,52 @@
+import type { PerfModel } from '@pctodl/perf-model'
+import { type Configuration, PctodlError, type Tenant } from '@pctodl/platform'
+import { planClocks } from '@pctodl/scheduler'
+import type { PlanQuestion } from './plan-question.js'
+
+/** A set-up that takes no search, at the clocks that fit it under the cap. */
+export interface Alternative {
+  readonly name: string
+  readonly configuration: Configuration
+  /** Samples/s; null where its clocks cannot keep the cap. */
+  readonly throughput: number | null
+  readonly powerW: number
+}
+
+const USUAL_BATCH = 32
+
+/** What somebody would do without a planner: equal shares, or, for one network, a single process with the whole board. */
+export function alternativesTo(model: PerfModel, question: PlanQuestion): Alternative[] {
+  const names = question.networks.map((network) => network.model)
+  const usual = model.spec.smCount >= 100 ? 8 : 4
+  const count = names.length * Math.ceil(usual / names.length)
+  const tenants = (many: number): Tenant[] =>
+    Array.from({ length: many }, (_, i) => ({
+      model: names[i % names.length]!,
+      mpsPercent: 100 / many,
+      batchSize: USUAL_BATCH,
+    }))
+  const found = [atPlannedClocks(model, question, `${count} equal shares, batch ${USUAL_BATCH}`, tenants(count))]
+  if (names.length === 1) {
+    found.push(atPlannedClocks(model, question, `one process, batch ${USUAL_BATCH}`, tenants(1)))
+  }
+  return found.filter((alternative) => alternative !== undefined)
+}
+
+function atPlannedClocks(
+  model: PerfModel,
+  { powerCapW, powerMarginW, memClockMhz }: PlanQuestion,
+  name: string,
+  tenants: readonly Tenant[],
+): Alternative | undefined {
+  const capW = Math.min(powerCapW, model.spec.powerLimitW.max) - powerMarginW
+  try {
+    const clocks = planClocks(model, tenants, capW, memClockMhz === null ? undefined : [memClockMhz])
+    const configuration = { tenants, ...clocks }
+    const { throughput, powerW } = model.predict(configuration)
+    return { name, configuration, throughput: powerW <= capW ? throughput : null, powerW }
+  } catch (error) {
+    // What the predictor cannot speak of is no line to compare with.
+    if (error instanceof PctodlError) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,74 @@
+import { type InfeasiblePartition, partition } from '@pctodl/greedy-partition'
+import { describeOutside, type PerfModel, type Prediction } from '@pctodl/perf-model'
+import { type Configuration, smsOfShare } from '@pctodl/platform'
+import { type Alternative, alternativesTo } from './alternatives.js'
+import { type PlanQuestion, searchOptions } from './plan-question.js'
+
+/** Probabilities of the bounds of a 95 % interval. */
+const INTERVAL = [0.025, 0.975] as const
+
+export type Interval = readonly [low: number, high: number]
+
+/** A plan and all that is shown of it. */
+export interface FoundPlan {
+  readonly feasible: true
+  readonly configuration: Configuration
+  readonly prediction: Prediction
+  /** 95 % interval of the samples/s. */
+  readonly throughputInterval: Interval
+  /** 95 % interval of the power, W. */
+  readonly powerIntervalW: Interval
+  readonly marginW: number
+  /** Probability that true power is above the cap. */
+  readonly capExceedanceProbability: number | null
+  /** The board's highest limit, W, where it is below the cap. */
+  readonly boardLimitW: number | null
+  /** Where the plan leaves what was measured, in words. */
+  readonly outside: readonly string[]
+  /** SMs that each tenant may use. */
+  readonly sms: readonly number[]
+  readonly alternatives: readonly Alternative[]
+  readonly evaluations: number
+  readonly elapsedMs: number
+}
+
+export type PlanAnswer = FoundPlan | InfeasiblePartition
+
+/**
+ * Plan, and what else would have been possible.
+ *
+ * @throws InvalidInputError, UnknownNameError for a question that no search could answer
+ */
+export function answerPlan(model: PerfModel, question: PlanQuestion): PlanAnswer {
+  const startMs = performance.now()
+  const result = partition(model, searchOptions(question))
+  const elapsedMs = performance.now() - startMs
+  if (!result.feasible) return result
+  const { configuration, prediction, marginW, evaluations } = result
+  return {
+    feasible: true,
+    configuration,
+    prediction,
+    ...intervalsOf(model, configuration),
+    marginW,
+    capExceedanceProbability: result.capExceedanceProbability ?? null,
+    boardLimitW: result.boardLimitW ?? null,
+    outside: (result.domain?.outside ?? []).map(describeOutside),
+    sms: configuration.tenants.map(({ mpsPercent }) => smsOfShare(model.spec, mpsPercent)),
+    alternatives: alternativesTo(model, question),
+    evaluations,
+    elapsedMs,
+  }
+}
+
+/** The predictor's 95 % intervals of a configuration. */
+export function intervalsOf(
+  model: PerfModel,
+  configuration: Configuration,
+): { readonly throughputInterval: Interval; readonly powerIntervalW: Interval } {
+  const { throughput, powerW } = model.quantiles(configuration, INTERVAL)
+  return {
+    throughputInterval: [throughput[0]!, throughput[1]!],
+    powerIntervalW: [powerW[0]!, powerW[1]!],
+  }
+}

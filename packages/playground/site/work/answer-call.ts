@@ -1,0 +1,37 @@
+import { describeBoard } from '../plan/board-description.js'
+import { sweepCaps, sweepPoint } from '../plan/cap-sweep.js'
+import { answerPlan } from '../plan/plan-answer.js'
+import type { CallName, Calls } from './calls.js'
+import { modelNamed, openModel, shippedBoards } from './models.js'
+import { nextTurn } from './next-turn.js'
+
+/** What a call may do while it works. */
+export interface Working<Name extends CallName> {
+  readonly signal: AbortSignal
+  progress(value: Calls[Name]['progress']): void
+}
+
+type Answerer = {
+  readonly [Name in CallName]: (
+    question: Calls[Name]['question'],
+    working: Working<Name>,
+  ) => Calls[Name]['answer'] | Promise<Calls[Name]['answer']>
+}
+
+/** What the worker knows to answer. */
+export const answers: Answerer = {
+  boards: () => shippedBoards.map((board) => describeBoard(board, modelNamed(board))),
+  openParameters: ({ name, json }) => describeBoard(name, openModel(name, json)),
+  plan: (question) => answerPlan(modelNamed(question.board), question),
+  async sweep(question, { signal, progress }) {
+    const model = modelNamed(question.board)
+    const caps = sweepCaps(model, question)
+    for (const powerCapW of caps) {
+      await nextTurn()
+      signal.throwIfAborted()
+      const point = sweepPoint(model, question, powerCapW)
+      if (point) progress(point)
+    }
+    return caps.length
+  },
+}

@@ -1,0 +1,30 @@
+import type { BoardDescription } from '../plan/board-description.js'
+import type { SweepPoint } from '../plan/cap-sweep.js'
+import type { PlanAnswer } from '../plan/plan-answer.js'
+import type { PlanQuestion } from '../plan/plan-question.js'
+
+/** What a page asks of its worker: the question of each call, what comes while it works, and what it answers. */
+export interface Calls {
+  boards: { question: null; progress: never; answer: readonly BoardDescription[] }
+  openParameters: { question: { name: string; json: string }; progress: never; answer: BoardDescription }
+  plan: { question: PlanQuestion; progress: never; answer: PlanAnswer }
+  sweep: { question: PlanQuestion; progress: SweepPoint; answer: number }
+}
+
+export type CallName = keyof Calls
+
+/** A call on its way to the worker; `cancel` ends the one of the same id. */
+export type CallMessage =
+  | {
+      readonly [Name in CallName]: {
+        readonly id: number
+        readonly call: Name
+        readonly question: Calls[Name]['question']
+      }
+    }[CallName]
+  | { readonly id: number; readonly call: 'cancel' }
+
+/** What comes back, in order; the last of a call is an answer or an error. */
+export type ReplyMessage =
+  | { readonly id: number; readonly kind: 'progress' | 'answer'; readonly value: unknown }
+  | { readonly id: number; readonly kind: 'error'; readonly message: string }

@@ -1,0 +1,1 @@
+export { pctodlPlayground } from './playground-command.js'

@@ -1,0 +1,23 @@
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { PctodlError } from '@pctodl/platform'
+
+/**
+ * The playground: one HTML file that needs nothing beside it.
+ *
+ * @throws PctodlError `NOT_BUILT` in a clone that was not built
+ */
+export function pageFile(): string {
+  // Beside the built code, and where the build puts it for whoever runs the sources.
+  const places = ['./site/index.html', '../dist/site/index.html'].map((place) =>
+    fileURLToPath(new URL(place, import.meta.url)),
+  )
+  const file = places.find((place) => existsSync(place))
+  if (file === undefined) {
+    throw new PctodlError(
+      'NOT_BUILT',
+      `there is no ${places.join(' and no ')}; build it first: pnpm build --filter=@pctodl/playground`,
+    )
+  }
+  return file
+}

@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { PctodlError } from '@pctodl/platform'
+import { pageFile } from './page-file.js'
+
+export interface ServedPage {
+  /** Where a browser finds it. */
+  readonly address: string
+  close(): Promise<void>
+}
+
+/** Names by which a browser of this machine may ask: a page elsewhere that points its own name here gets nothing. */
+const ownNames = new Set(['localhost', '127.0.0.1', '[::1]'])
+
+/**
+ * Serve the playground to browsers of this machine, and to nobody else.
+ *
+ * @param port 0 for any that is free
+ * @throws PctodlError `PORT_IN_USE`, `NOT_BUILT`
+ */
+export async function servePage(port: number): Promise<ServedPage> {
+  const page = readFileSync(pageFile())
+  const zipped = gzipSync(page)
+  const server = createServer(({ method, url = '', headers }, response) => {
+    const asked = headers.host?.replace(/:\d+$/, '') ?? ''
+    if (!ownNames.has(asked)) response.writeHead(421).end()
+    else if (method !== 'GET' && method !== 'HEAD') response.writeHead(405, { allow: 'GET, HEAD' }).end()
+    else if (!/^\/(index\.html)?(\?|$)/.test(url)) response.writeHead(404).end()
+    else {
+      const zips = /\bgzip\b/.test(headers['accept-encoding'] ?? '')
+      const body = zips ? zipped : page
+      response.writeHead(200, {
+        'content-type': 'text/html; charset=utf-8',
+        'content-length': body.length,
+        'cache-control': 'no-cache',
+        vary: 'accept-encoding',
+        'x-content-type-options': 'nosniff',
+        ...(zips ? { 'content-encoding': 'gzip' } : {}),
+      })
+      response.end(method === 'HEAD' ? undefined : body)
+    }
+  })
+  await listening(server, port)
+  return {
+    address: `http://localhost:${(server.address() as AddressInfo).port}/`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+function listening(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const { code, message } = error
+      reject(
+        code === 'EADDRINUSE' || code === 'EACCES'
+          ? new PctodlError(
+              'PORT_IN_USE',
+              `--port ${port} cannot be had (${message}); choose another, or 0 for any that is free`,
+            )
+          : error,
+      )
+    })
+    server.listen(port, '127.0.0.1', resolve)
+  })
+}

@@ -1,0 +1,79 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { buildPage } from '../build-page.js'
+
+/** A Chromium of this machine; undefined where there is none. */
+export const browserFile: string | undefined = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+].find((file) => existsSync(file))
+
+export const inBrowser: string =
+  browserFile === undefined ? 'in a browser (skipped: no Chromium; Debian package chromium)' : 'in a browser'
+
+/** The page of these sources, in a browser, opened as a file. */
+export class OpenedPlayground {
+  readonly file: string
+  readonly #folder: string
+  readonly #browser: Browser
+
+  private constructor(folder: string, browser: Browser) {
+    this.#folder = folder
+    this.file = path.join(folder, 'index.html')
+    this.#browser = browser
+  }
+
+  static async make(): Promise<OpenedPlayground> {
+    const folder = mkdtempSync(path.join(tmpdir(), 'playground-'))
+    await buildPage(folder)
+    return new OpenedPlayground(folder, await chromium.launch({ executablePath: browserFile!, args: ['--no-sandbox'] }))
+  }
+
+  /** @param complaints what the browser finds wrong, and every address that it asks for beside the page */
+  async open(hash: string, complaints: string[], options: BrowserContextOptions = {}): Promise<Page> {
+    const page = await this.#browser.newPage({ viewport: { width: 1280, height: 900 }, bypassCSP: false, ...options })
+    page.setDefaultTimeout(120_000)
+    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
+    page.on('pageerror', (error) => complaints.push(String(error)))
+    page.on('request', (request) => {
+      if (!/^(file|data|blob):/.test(request.url())) complaints.push(request.url())
+    })
+    await page.goto(`${pathToFileURL(this.file).href}${hash}`)
+    return page
+  }
+
+  async close(): Promise<void> {
+    await this.#browser.close()
+    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5 })
+  }
+}
+
+const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+
+/** What axe finds on the page in light, in dark and at the width of a phone, and whether anything is wider than that. */
+export async function barriersEverywhere(page: Page): Promise<string[]> {
+  const source = readFileSync(axe, 'utf8')
+  const found: string[] = []
+  const look = async (how: string) => {
+    // As a tool of the browser, which the page's own policy does not concern.
+    const { violations } = (await page.evaluate(`${source}; axe.run()`)) as {
+      readonly violations: readonly { readonly id: string; readonly nodes: readonly { readonly html: string }[] }[]
+    }
+    for (const { id, nodes } of violations) {
+      found.push(...nodes.map(({ html }) => `${how}: ${id}: ${html.slice(0, 160)}`))
+    }
+    if (await page.evaluate('document.documentElement.scrollWidth > innerWidth')) found.push(`${how}: too wide`)
+  }
+  await page.emulateMedia({ colorScheme: 'light' })
+  await look('light')
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await look('dark')
+  await page.setViewportSize({ width: 390, height: 844 })
+  await look('phone')
+  return found
+}

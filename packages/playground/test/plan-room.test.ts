@@ -1,0 +1,97 @@
+import { pctodlPartition } from '@pctodl/greedy-partition/commands'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { barriersEverywhere, browserFile, inBrowser, OpenedPlayground } from './open-page.js'
+
+/** What the command line answers to a command as the page shows it. */
+async function answerTo(command: string): Promise<string> {
+  const [npx, pctodl, partition, ...argv] = command.trim().split(/\s+/)
+  expect([npx, pctodl, partition]).toEqual(['npx', 'pctodl', 'partition'])
+  let stdout = ''
+  let stderr = ''
+  await pctodlPartition(argv, {
+    stdout: { write: (text) => (stdout += text) },
+    stderr: { write: (text) => (stderr += text) },
+    signal: new AbortController().signal,
+    env: {},
+  })
+  return stdout + stderr
+}
+
+describe.skipIf(browserFile === undefined)(inBrowser, { timeout: 300_000 }, () => {
+  let playground: OpenedPlayground
+  beforeAll(async () => {
+    playground = await OpenedPlayground.make()
+  })
+  afterAll(() => playground?.close())
+
+  it('plans from disk, with the figures of the command line, and sends nothing', async () => {
+    const complaints: string[] = []
+    const page = await playground.open('', complaints)
+    const figure = (name: string) => page.locator(`[data-figure=${name}]`).textContent()
+    const command = () => page.locator('pre').first().textContent()
+    const compare = async () => {
+      await page.waitForSelector('[data-planned=true] [data-figure=throughput]')
+      const answer = await answerTo((await command())!)
+      expect(answer).toContain(`throughput  ${await figure('throughput')} samples/s`)
+      expect(answer).toContain(`power       ${await figure('power')} W`)
+      const [sm, memory] = (await figure('clocks'))!.split(' / ')
+      expect(answer).toContain(`SM ${sm} MHz, memory ${memory} MHz`)
+      const rows = await page.locator('table.tenants tbody tr').count()
+      for (let row = 0; row < rows; row++) {
+        const cells = await page.locator('table.tenants tbody tr').nth(row).locator('td').allTextContents()
+        const [count, , share, batch, each] = cells.map((text) => text.match(/[\d.]+/)?.[0])
+        expect(answer).toMatch(new RegExp(`^ +${count} .*${share} +${batch} +${each} `, 'm'))
+      }
+    }
+    await compare()
+    expect(await command()).toContain('--gpu 3080Ti --model resnet50 --power-cap 200')
+
+    // By the keyboard: the slider, then a second network.
+    const slider = page.locator('.slider input[type=range]')
+    await slider.press('ArrowLeft')
+    await page.waitForSelector('h2:has-text("at most 199 W")')
+    await compare()
+    await page.locator('label:has-text("vgg19") input').press('Space')
+    await page.waitForSelector('h2:has-text("resnet50, vgg19")')
+    await compare()
+
+    // What the address says is all there is: another browser shows the same.
+    const address = await page.evaluate('location.hash')
+    expect(address).toBe('#/plan?gpu=3080Ti&model=resnet50,vgg19&cap=199')
+    const again = await playground.open(address as string, complaints)
+    await again.waitForSelector('[data-planned=true] [data-figure=throughput]')
+    expect(await again.locator('[data-figure=throughput]').textContent()).toBe(await figure('throughput'))
+    await again.close()
+
+    await page.waitForSelector('[data-swept=true]')
+    await page.locator('text=The sweep as a table').click()
+    expect(await page.locator('.as-table tbody tr').count()).toBe(40)
+    expect(complaints).toEqual([])
+    await page.close()
+  })
+
+  it('says what stands in the way, as the command line does, and what would help', async () => {
+    const complaints: string[] = []
+    const page = await playground.open('#/plan?gpu=A100&model=vgg19&cap=30&latency=30&percentile=p99', complaints)
+    const refusal = (await page.locator('[role=alert]').textContent())!
+    expect(await answerTo((await page.locator('pre').first().textContent())!)).toContain(refusal)
+    await page.locator('button:has-text("Take ")').click()
+    await page.waitForSelector('[data-planned=true] [data-figure=power]')
+    expect(await page.evaluate('location.hash')).toContain('latency=30&percentile=p99')
+    const wrong = await playground.open('#/plan?gpu=nothing', complaints)
+    expect(await wrong.locator('[role=alert]').textContent()).toContain("unknown board 'nothing'")
+    expect(complaints).toEqual([])
+    await Promise.all([page.close(), wrong.close()])
+  })
+
+  it('has no barrier in light, in dark or on a phone, and nothing to scroll sideways for', async () => {
+    const complaints: string[] = []
+    const page = await playground.open('#/plan?gpu=A100&model=resnet50,vgg19&cap=180', complaints)
+    await page.waitForSelector('[data-planned=true] [data-figure=throughput]')
+    await page.waitForSelector('[data-swept=true]')
+    for (const summary of await page.locator('summary').all()) await summary.click()
+    expect(await barriersEverywhere(page)).toEqual([])
+    expect(complaints).toEqual([])
+    await page.close()
+  })
+})

@@ -1,0 +1,88 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { exitCodeOf, Interruption } from '@pctodl/command-line'
+import { afterAll, describe, expect, it } from 'vitest'
+import { pctodlPlayground } from '../src/commands.js'
+import { pageFile } from '../src/index.js'
+
+const folder = mkdtempSync(path.join(tmpdir(), 'playground-command-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Start the command; `address` comes when it serves. */
+function start(argv: readonly string[]) {
+  const controller = new AbortController()
+  const said = { stdout: '', stderr: '' }
+  let tell: (line: string) => void = () => {}
+  const address = new Promise<string>((resolve) => {
+    tell = resolve
+  })
+  const code = exitCodeOf('pctodl-playground', pctodlPlayground, argv, {
+    stdout: {
+      write: (text) => {
+        said.stdout += text
+        tell(text.trim())
+      },
+    },
+    stderr: { write: (text) => (said.stderr += text) },
+    signal: controller.signal,
+    env: {},
+  })
+  return { address, code, said, end: () => controller.abort(new Interruption('SIGINT')) }
+}
+
+function ask(address: string, { path: where = '/', method = 'GET', headers = {} } = {}) {
+  return new Promise<{ status: number; body: Buffer; encoding: string | undefined }>((resolve, reject) => {
+    request(new URL(where, address), { method, headers }, (response) => {
+      const parts: Buffer[] = []
+      response.on('data', (part) => parts.push(part))
+      response.on('end', () =>
+        resolve({
+          status: response.statusCode!,
+          body: Buffer.concat(parts),
+          encoding: response.headers['content-encoding'],
+        }),
+      )
+    })
+      .on('error', reject)
+      .end()
+  })
+}
+
+describe('pctodl-playground', () => {
+  it('serves the page to this machine until it is interrupted', async () => {
+    const { address, code, said, end } = start(['--port', '0'])
+    const page = await ask(await address)
+    expect(page).toMatchObject({ status: 200, encoding: undefined })
+    expect(page.body.equals(readFileSync(pageFile()))).toBe(true)
+    const zipped = await ask(await address, { headers: { 'accept-encoding': 'gzip, br' } })
+    expect(zipped.encoding).toBe('gzip')
+    expect(zipped.body.length).toBeLessThan(250_000)
+    expect((await ask(await address, { path: '/package.json' })).status).toBe(404)
+    expect((await ask(await address, { method: 'POST' })).status).toBe(405)
+    // A name that somebody else points at this machine.
+    expect((await ask(await address, { headers: { host: 'rebound.example:80' } })).status).toBe(421)
+
+    const port = new URL(await address).port
+    const second = start(['--port', port])
+    expect(await second.code).toBe(1)
+    expect(second.said.stderr).toContain(`--port ${port} cannot be had`)
+    end()
+    expect(await code).toBe(130)
+    expect(said.stderr).toContain('Nothing is sent anywhere.')
+  })
+
+  it('exports the page as one file', async () => {
+    const site = path.join(folder, 'deep', 'site')
+    const { code, said } = start(['--export', site])
+    expect(await code).toBe(0)
+    expect(said.stdout).toBe(`${path.join(site, 'index.html')}\n`)
+    expect(readFileSync(path.join(site, 'index.html')).equals(readFileSync(pageFile()))).toBe(true)
+    writeFileSync(path.join(folder, 'file'), '')
+    const refused = start(['--export', path.join(folder, 'file')])
+    expect(await refused.code).toBe(1)
+    expect(refused.said.stderr).toContain('choose a folder that can be written')
+    expect(await start(['--export', site, '--port', '1']).code).toBe(2)
+  })
+})
