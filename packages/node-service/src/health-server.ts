@@ -74,8 +74,9 @@ function shared(read: () => Promise<string>): () => Promise<string> {
   let readAtMs = Number.NEGATIVE_INFINITY
   let next: Promise<string> | null = null
   const wait = async () => {
-    const waitMs = readAtMs + BETWEEN_READINGS_MS - performance.now()
-    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
+    const waitMs = Math.max(0, readAtMs + BETWEEN_READINGS_MS - performance.now())
+    // In any case a turn later: by then `next` is ours to clear.
+    await new Promise((resolve) => setTimeout(resolve, waitMs))
     readAtMs = performance.now()
     next = null
     return read()
