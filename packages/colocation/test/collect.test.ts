@@ -54,6 +54,29 @@ describe('measuring company', () => {
     await expect(measureCompany(pool, clock, names, { windowMs: 0 })).rejects.toThrow('above 0')
   })
 
+  it('lets five seconds pass and counts for thirty, unless told otherwise', async () => {
+    const times: number[] = []
+    const timed: TenantPool = {
+      apply: async (tenants, options) => {
+        const applied = await pool.apply(tenants, options)
+        times.push(clock.now())
+        return applied
+      },
+      stop: () => pool.stop(),
+      counters: () => {
+        times.push(clock.now())
+        return pool.counters()
+      },
+    }
+    await measureCompany(timed, clock, names)
+    await measureCompany(timed, clock, names, window)
+    const spans = times.slice(1).map((timeMs, i) => Math.round(timeMs - times[i]!))
+    expect([spans.slice(0, 2), spans.slice(3)]).toEqual([
+      [5_000, 30_000],
+      [500, 3_000],
+    ])
+  })
+
   it('is content with three batches of each member, and gives their samples over their own time', async () => {
     const completing = (batches: number): TenantPool => {
       let readings = 0

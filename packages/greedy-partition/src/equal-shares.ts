@@ -5,7 +5,7 @@ import type { CompositionEvaluator } from './composition-evaluator.js'
 const MOST_EQUAL_TENANTS = 20
 
 /**
- * Boards cut into n equal tenants, n = 1, 2, ... 20, at every batch size, in one memory state, best first.
+ * Boards cut into n equal tenants, n = 1, 2, ... 20, at every batch size, in one memory state.
  *
  * Greedy never meets most of these, because it decides on the first tenant as if it stayed alone. They do not depend on the
  * cap, so a higher cap never has a worse one to start from.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Actuation, evaluate, type RunRecording, steadyMask } from '../src/index.js'
+import { type Actuation, evaluate, powerMetrics, type RunRecording, steadyMask } from '../src/index.js'
 
 interface Story {
   readonly seconds: number
@@ -52,6 +52,14 @@ describe('evaluate', () => {
     expect(whole.energyPerSampleJ).toBeCloseTo(98 / 50, 9)
     expect(steady.ripple!.peakToPeakW).toBeCloseTo(0, 9)
     expect(energyCounterRatio).toBeCloseTo(1, 2)
+  })
+
+  it('has of violations the figure that the metrics have, with gaps in what was read', () => {
+    const powerAt = (s: number) => (s >= 40 && s < 47 ? null : s >= 20 && s < 33 ? 104 : 95)
+    const run = record({ seconds: 90, powerAt })
+    const { oneSecond } = powerMetrics(run.power, 'sensor').violationFraction
+    expect(oneSecond).toBeGreaterThan(0)
+    expect(evaluate(run).whole.violationPercent!.value).toBe(100 * oneSecond!)
   })
 
   it('counts time and energy above the cap, and the samples of such seconds as not compliant', () => {
