@@ -99,7 +99,7 @@ describe.skipIf(missingUsers)(`the end of a client${missingUsers ? ` (${missingU
     const endedMs = performance.now()
     await eventually(
       () => isAsFound(device),
-      `GPU ${index} is as it was after ${way}: ${device.powerLimitW()} W`,
+      () => `GPU ${index} is as it was after ${way}: ${device.powerLimitW()} W`,
       20_000,
     )
     const restoredMs = performance.now() - endedMs
@@ -186,7 +186,8 @@ describe.skipIf(missingUsers)(`the end of a client${missingUsers ? ` (${missingU
         const endedMs = performance.now()
         await eventually(
           async () => isAsFound(device) && !(await isLeased()),
-          `GPU 0 is as it was after ${way}: ${device.powerLimitW()} W, ${device.computeProcesses().length} processes`,
+          () =>
+            `GPU 0 is as it was after ${way}: ${device.powerLimitW()} W, ${device.computeProcesses().length} processes`,
           20_000,
         )
         restoredMs.push(performance.now() - endedMs)
