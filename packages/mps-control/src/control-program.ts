@@ -39,11 +39,16 @@ export class ControlProgram {
    * Start a daemon in the background.
    *
    * @param environment more variables for the daemon, e.g. CUDA_VISIBLE_DEVICES
-   * @throws MpsError `MPS_NO_PROGRAM`, `MPS_REFUSED`, `MPS_TIMEOUT`
+   * @param signal where it is aborted the program is not waited for; what it has begun by then is the caller's to end
+   * @throws MpsError `MPS_NO_PROGRAM`, `MPS_REFUSED`, `MPS_TIMEOUT`; the signal's reason
    */
-  async startDaemon(args: readonly string[], environment: Readonly<Record<string, string>>): Promise<void> {
+  async startDaemon(
+    args: readonly string[],
+    environment: Readonly<Record<string, string>>,
+    signal?: AbortSignal,
+  ): Promise<void> {
     this.#verbs = undefined
-    const outcome = await this.#run(['-d', ...args], '', { environment, timeoutMs: this.#timeoutMs })
+    const outcome = await this.#run(['-d', ...args], '', { environment, timeoutMs: this.#timeoutMs, signal })
     if (outcome.exitCode !== 0) {
       throw new MpsError(
         'MPS_REFUSED',
@@ -57,10 +62,10 @@ export class ControlProgram {
    * Give the daemon one command.
    *
    * @returns the lines of the answer
-   * @throws MpsError `MPS_NO_DAEMON`, `MPS_TIMEOUT`, `MPS_NO_PROGRAM`
+   * @throws MpsError `MPS_NO_DAEMON`, `MPS_TIMEOUT`, `MPS_NO_PROGRAM`; the signal's reason where that is aborted
    */
-  async ask(line: string, timeoutMs: number = this.#timeoutMs): Promise<string[]> {
-    const outcome = await this.#run([], `${line}\n`, { timeoutMs })
+  async ask(line: string, timeoutMs: number = this.#timeoutMs, signal?: AbortSignal): Promise<string[]> {
+    const outcome = await this.#run([], `${line}\n`, { timeoutMs, signal })
     if (outcome.exitCode !== 0) {
       throw new MpsError(
         'MPS_NO_DAEMON',
@@ -93,21 +98,29 @@ export class ControlProgram {
   async #run(
     args: readonly string[],
     input: string,
-    { environment = {}, timeoutMs }: { environment?: Readonly<Record<string, string>>; timeoutMs: number },
+    {
+      environment = {},
+      timeoutMs,
+      signal,
+    }: { environment?: Readonly<Record<string, string>>; timeoutMs: number; signal?: AbortSignal | undefined },
   ): Promise<{ exitCode: number | undefined; output: string }> {
     // `-d` leaves a daemon behind that keeps inherited pipes open, so the end of the program is what is waited for.
     const background = args.length > 0
     this.#found ??= findProgram(this.#program, process.env['PATH'] ?? '')
     const { file, searchPath } = this.#found
-    const result = await execa(file, [...args], {
+    const running = execa(file, [...args], {
       ...(background ? { stdin: 'ignore' as const } : { input }),
       reject: false,
       all: true,
       timeout: timeoutMs,
+      ...(signal ? { cancelSignal: signal } : {}),
+      // Nobody waits for what is cut short.
+      forceKillAfterDelay: 100,
       cwd: '/',
       // What it starts in its turn, the server, is looked for where it was.
       env: { ...environment, ...this.#place.environment, PATH: searchPath, LC_ALL: 'C' },
     })
+    const result = await (signal ? unlessAborted(running, signal) : running)
     // EACCES: also where PATH has a folder that this user may not enter, as root's own after a change of user.
     if (result.code === 'ENOENT' || result.code === 'EACCES') {
       throw new MpsError(
@@ -125,5 +138,20 @@ export class ControlProgram {
       })
     }
     return { exitCode: result.exitCode, output: (result.all ?? '').trim() }
+  }
+}
+
+/** @throws the signal's reason, at once: a daemon that was begun may hold the pipes of the program that began it */
+async function unlessAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted()
+  let onAbort = () => {}
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason)
+  })
+  signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
   }
 }

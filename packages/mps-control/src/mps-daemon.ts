@@ -116,6 +116,7 @@ export class MpsDaemon {
       await this.#control.startDaemon(
         options.staticPartitioning ? ['-S'] : [],
         devices ? { CUDA_VISIBLE_DEVICES: devices.join(',') } : {},
+        signal,
       )
       const deadlineMs = this.#clock.now() + timeoutMs
       const daemon = await this.#until(deadlineMs, 'its pid file names it', async () => {
@@ -125,7 +126,7 @@ export class MpsDaemon {
       this.place.writeRecord(daemon, uid)
       if (options.defaultPercent !== undefined) await this.settings.setDefaultPercent(options.defaultPercent)
       signal?.throwIfAborted()
-      await this.#startServer(uid, deadlineMs)
+      await this.#startServer(uid, deadlineMs, signal)
       signal?.throwIfAborted()
       this.#become('active')
       return { removed }
@@ -357,9 +358,10 @@ export class MpsDaemon {
     )
   }
 
-  async #startServer(uid: number, deadlineMs: number): Promise<void> {
-    await this.#control.ask(`start_server -uid ${uid}`)
+  async #startServer(uid: number, deadlineMs: number, signal?: AbortSignal): Promise<void> {
+    await this.#control.ask(`start_server -uid ${uid}`, undefined, signal)
     await this.#until(deadlineMs, `a server of user ${uid} is ACTIVE`, async () => {
+      signal?.throwIfAborted()
       for (const server of await this.servers()) if ((await statusOf(this.#control, server)) === 'ACTIVE') return true
       return null
     })

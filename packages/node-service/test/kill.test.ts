@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { SeededRandom } from '@pctodl/numerics'
 import {
@@ -99,7 +99,7 @@ describe.skipIf(missingUsers)(`the end of a client${missingUsers ? ` (${missingU
     const endedMs = performance.now()
     await eventually(
       () => isAsFound(device),
-      `GPU ${index} is as it was after ${way}: ${device.powerLimitW()} W`,
+      () => `GPU ${index} is as it was after ${way}: ${device.powerLimitW()} W`,
       20_000,
     )
     const restoredMs = performance.now() - endedMs
@@ -138,6 +138,17 @@ describe.skipIf(missingUsers)(`the end of a client${missingUsers ? ` (${missingU
     })
   }
 
+  /** What the service has written down since then, and how many ms later, for whoever asks why it took so long. */
+  const stepsSince = (thenMs: number) =>
+    readFileSync(path.join(node.options.stateFolder, 'audit.jsonl'), 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+      .map(({ at, event, detail }) => ({ afterMs: Date.parse(at) - thenMs, event, detail }))
+      .filter(({ afterMs }) => afterMs >= 0)
+      .map(({ afterMs, event, detail }) => `${event} (${detail}) after ${afterMs} ms`)
+      .join(', ')
+
   /** What is ended with its daemon and tenants alive, or being started, and how. */
   const endsWithMps = [
     { way: 'SIGINT to a command', mode: 'command', signal: 'SIGINT', exit: 130 },
@@ -159,6 +170,7 @@ describe.skipIf(missingUsers)(`the end of a client${missingUsers ? ` (${missingU
       const isDaemon = ({ pid }: { readonly pid: number }) =>
         startVariableOf(pid, 'CUDA_MPS_PIPE_DIRECTORY')?.startsWith(node.options.mpsFolder)
       const restoredMs: number[] = []
+      const late: string[] = []
       const orphans: string[] = []
       const exits: (string | number | null)[] = []
       let startMs = 0
@@ -183,13 +195,16 @@ describe.skipIf(missingUsers)(`the end of a client${missingUsers ? ` (${missingU
         if (group) group.kill()
         else process.kill('all' in rest ? -client.child.pid! : client.child.pid!, signal!)
         const ended = await client.ended
-        const endedMs = performance.now()
+        const [endedMs, endedAt] = [performance.now(), Date.now()]
         await eventually(
           async () => isAsFound(device) && !(await isLeased()),
-          `GPU 0 is as it was after ${way}: ${device.powerLimitW()} W, ${device.computeProcesses().length} processes`,
+          () =>
+            `GPU 0 is as it was after ${way}: ${device.powerLimitW()} W, ${device.computeProcesses().length} processes`,
           20_000,
         )
-        restoredMs.push(performance.now() - endedMs)
+        const tookMs = performance.now() - endedMs
+        restoredMs.push(tookMs)
+        if (tookMs > LIMIT_MS) late.push(`${wasUp ? 'while it worked' : 'while it started'}: ${stepsSince(endedAt)}`)
         // One that is told to end before it listens ends by the signal itself.
         const outcome = ended.signal ?? ended.code
         if (outcome !== exit && (wasUp || outcome !== signal)) exits.push(outcome)
@@ -212,7 +227,7 @@ describe.skipIf(missingUsers)(`the end of a client${missingUsers ? ` (${missingU
       const summary =
         `${way}, with MPS and tenants: put back in ${inTime} of ${killsWithMps} within ${LIMIT_MS} ms ` +
         `(median ${sorted[Math.floor(killsWithMps / 2)]!.toFixed(0)}, most ${sorted.at(-1)!.toFixed(0)} ms), ` +
-        `${orphans.length} orphans, ${exits.length} wrong exit codes${exits.length > 0 ? ` (${exits.join(', ')})` : ''}`
+        `${orphans.length} orphans, ${exits.length} wrong exit codes${exits.length > 0 ? ` (${exits.join(', ')})` : ''}${late.length > 0 ? `; late ${late.join('; ')}` : ''}`
       if (killsWithMps > 2) process.stderr.write(`${summary}\n`)
       expect([inTime, orphans, exits], summary).toEqual([killsWithMps, [], []])
       expect(readdirSync(node.options.mpsFolder)).toEqual([])

@@ -27,6 +27,33 @@ describe.each(['nvml-control', 'mps-control'])('%s', (name) => {
   })
 })
 
+describe('every package', () => {
+  // A name is anybody's: what is ended is known by its process id and start time.
+  const byName = /\b(pkill|killall5?|skill|pidof)\b/
+  const sources = readdirSync(packages).flatMap((name) =>
+    ['src', 'bin', 'python', 'slurm', 'systemd']
+      .map((part) => path.join(packages, name, part))
+      .filter((folder) => existsSync(folder))
+      .flatMap((folder) =>
+        readdirSync(folder, { recursive: true, withFileTypes: true })
+          .filter((entry) => entry.isFile() && /\.([cm]?[jt]s|py|sh|service)$/.test(entry.name))
+          .map((entry) => path.join(entry.parentPath, entry.name)),
+      ),
+  )
+
+  it('kills nothing by name', () => {
+    expect(sources.length).toBeGreaterThan(300)
+    expect(sources.filter((file) => byName.test(readFileSync(file, 'utf8')))).toEqual([])
+    expect(byName.test("spawn('pkill', ['-f', 'python'])")).toBe(true)
+  })
+
+  it('takes no password on its command line', () => {
+    const options = readFileSync(path.join(packages, 'cli', 'test', 'command-options.txt'), 'utf8')
+    expect(options).toMatch(/^ {2}--policy <file>$/m)
+    expect(options).not.toMatch(/--\S*(pass|secret|token|api-key|credential)/i)
+  })
+})
+
 describe('the test itself', () => {
   it.each(['sudo -S nvidia-smi', "['sudo', '-S']", 'SUDO_PASSWORD', 'process.env.SUDO_ASKPASS', 'echo "$passwd"'])(
     'would find %s',

@@ -102,12 +102,13 @@ function loadedClose(libraryPath: string): void {
 /** Wait for a condition of a world that lives in real time. */
 export async function eventually(
   condition: () => boolean | Promise<boolean>,
-  what: string,
+  what: string | (() => string),
   timeoutMs = 45_000,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs
   while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`this did not come true: ${what}`)
+    if (performance.now() > deadline)
+      throw new Error(`this did not come true: ${typeof what === 'string' ? what : what()}`)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }

@@ -149,7 +149,12 @@ class Side:
                 self.start = command
                 self.batch_size = command["batchSize"]
                 if command["logFile"] is not None:
-                    self.log = os.open(command["logFile"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+                    # A link that somebody has planted in the folder of logs leads nowhere.
+                    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
+                    try:
+                        self.log = os.open(command["logFile"], flags, 0o644)
+                    except OSError as error:
+                        self.fail("error", "cannot write %s: %s" % (command["logFile"], error.strerror))
                 self.started.set()
             elif command["type"] == "batch":
                 self.batch_size = command["batchSize"]

@@ -1,4 +1,4 @@
-import { closeSync, openSync, writeSync } from 'node:fs'
+import { closeSync, constants, openSync, writeSync } from 'node:fs'
 import { LineSplitter } from '../protocol/line-splitter.js'
 import { type Command, parseCommand, type Report } from '../protocol/messages.js'
 import { monotonicMs } from '../protocol/monotonic.js'
@@ -35,7 +35,9 @@ export class WorkerSide {
   }
 
   logTo(file: string | null): void {
-    if (file !== null) this.#log = openSync(file, 'a')
+    const { O_WRONLY, O_CREAT, O_APPEND, O_NOFOLLOW } = constants
+    // A link that somebody has planted in the folder of logs leads nowhere.
+    if (file !== null) this.#log = openSync(file, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0o644)
   }
 
   ready(batchSize: number): void {
