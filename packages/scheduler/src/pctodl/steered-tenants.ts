@@ -69,9 +69,14 @@ export class SteeredTenants {
     this.#model(tenants, this.#memClockMhz)
   }
 
-  /** A step of the SM clock. */
-  step(sample: SampleObservation): ClockAction {
-    this.#lastStep = this.#controller!.step(clockObservation(sample))
+  /**
+   * A step of the SM clock.
+   *
+   * @param ceilingMhz the highest clock that there is work for, MHz. Default: any
+   */
+  step(sample: SampleObservation, ceilingMhz?: number): ClockAction {
+    const seen = clockObservation(sample)
+    this.#lastStep = this.#controller!.step(ceilingMhz === undefined ? seen : { ...seen, ceilingMhz })
     return this.#lastStep
   }
 
