@@ -37,6 +37,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   run: ['platform', 'command-line', 'perf-model', 'gpu-sim', 'backend', 'scheduler', 'baselines', 'report'],
   'bench-runner': [
     'platform',
+    'numerics',
+    'traffic',
     'command-line',
     'charts',
     'job-array',

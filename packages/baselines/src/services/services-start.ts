@@ -6,6 +6,8 @@ export interface ServicesStart {
   readonly memClockMhz: number
   /** At which they keep the cap when all of them are busy. */
   readonly smClockMhz: number
+  /** The clock is locked there instead of being left to the board. Default false. */
+  readonly locked?: boolean
 }
 
 /** Chooses them. @throws what the planner behind it throws */

@@ -15,7 +15,7 @@ export interface ServicesUnderLimitOptions {
 
 /**
  * Services on tenants that are chosen once, under the board's own power limit at the cap: the firmware picks the clock, as high as
- * the limit allows, whatever comes. New tenants only where other services are to be served, and then all of them.
+ * the limit allows, whatever comes, or up to a clock that the plan locks. New tenants only where other services are to be served, and then all of them.
  */
 export class ServicesUnderLimitPolicy implements PowerCapPolicy {
   readonly name: string
@@ -58,6 +58,7 @@ export class ServicesUnderLimitPolicy implements PowerCapPolicy {
   }
 
   onWindow(window: WindowObservation): Action | undefined {
+    if (this.#start?.locked === true) return undefined
     const smClock = this.#smClock.next(window)
     return 'smClockMhz' in smClock ? smClock : undefined
   }

@@ -7,7 +7,7 @@ const LONG_WAIT = 0.5
 /** Share of what a service was seen to answer that is let in while it cannot do more. */
 const BELOW_CAPACITY = 0.93
 /** How the share that is let in recovers, a step of 100 ms. */
-const REOPENING = 0.006
+const REOPENING = 0.02
 /** Smallest share that is let in: something must come in to be measured. */
 const LEAST = 0.02
 
@@ -33,6 +33,11 @@ export class Admission {
   /** 0..1. */
   get share(): number {
     return this.#share
+  }
+
+  /** What tenants do while others load says nothing of what they will. */
+  forget(): void {
+    this.#marks.length = 0
   }
 
   /** @param exhausted the clock cannot go higher, and no tenant of the service is loading */

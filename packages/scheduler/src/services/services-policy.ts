@@ -5,6 +5,7 @@ import { SteeredTenants } from '../pctodl/steered-tenants.js'
 import { TenantRevival } from '../pctodl/tenant-revival.js'
 import type { Action, AppliedState, Decision, PowerCapPolicy, SampleObservation, WindowObservation } from '../policy.js'
 import { Admission } from './admission.js'
+import { planWithModel } from './plan-with-model.js'
 import { RateEstimate } from './rate-estimate.js'
 import { makeRoomFor } from './room-for-service.js'
 import { ServicePressure } from './service-pressure.js'
@@ -16,7 +17,8 @@ export interface ServicesPolicyOptions {
   readonly services: readonly Service[]
   /** Requests/s to begin with, by name; afterwards they are measured. A service that is not named begins with 1. */
   readonly expectedPerS: Readonly<Record<string, number>>
-  readonly plan: ServicesPlanner
+  /** Default: `planWithModel`. */
+  readonly plan?: ServicesPlanner
   /** As in `PctodlPolicyOptions`. Default 0.5. */
   readonly backstopPercent?: number | null
   /** A plan that bears so much more load than the present tenants is worth their restart, factor. Default 1.15. */
@@ -50,6 +52,11 @@ const REPLAN_AGAIN_MS = 30_000
 /** The memory clock is weighed this often, ms, and changed for so much less power. */
 const MEMORY_MS = 10_000
 const MEMORY_GAIN = 0.03
+/** The part of the power of busy tenants that the load makes them draw is looked up this often, ms, and followed beyond this change. */
+const BUSY_MS = 5000
+const BUSY_CHANGE = 0.06
+/** A limit up to this share of the cap holds it, as the clock controller has it. */
+const HELD_WITHIN = 1.0075
 /** Changes of an admitted share below this are not worth a call. */
 const SAME_SHARE = 0.02
 
@@ -61,6 +68,7 @@ const SAME_SHARE = 0.02
 export class ServicesPolicy implements PowerCapPolicy {
   readonly name = 'pctodl'
   readonly #options: ServicesPolicyOptions
+  readonly #planner: ServicesPlanner
   readonly #steered: SteeredTenants
   readonly #revival = new TenantRevival()
   readonly #decisions: Decision[] = []
@@ -75,6 +83,8 @@ export class ServicesPolicy implements PowerCapPolicy {
   #memoryMs = 0
   #pressedSinceMs: number | undefined
   #shedding = false
+  #busyPart = 1
+  #busyMs = Number.NEGATIVE_INFINITY
   #timeMs = 0
 
   /** @throws InvalidInputError for services or rates that are none */
@@ -85,6 +95,7 @@ export class ServicesPolicy implements PowerCapPolicy {
         throw new InvalidInputError(`expectedPerS.${name}`, rate, 'requests/s above 0')
     }
     this.#options = options
+    this.#planner = options.plan ?? planWithModel(options.model)
     this.#steered = new SteeredTenants(options.model)
     this.#watched = options.services.map((service) => this.#watch(service))
   }
@@ -95,11 +106,13 @@ export class ServicesPolicy implements PowerCapPolicy {
     const plan = this.#plan('most-load') ?? this.#plan('most-value')
     if (!plan) throw new InvalidInputError('powerCapW', powerCapW, 'a cap under which the services can be served')
     const adopted = this.#adopt(plan)
+    const limit = this.#backStop()
+    this.#followBusy(0, limit.powerLimitW ?? Number.POSITIVE_INFINITY)
     const smClockMhz = this.#steered.clockBefore(powerCapW)
     return {
       ...adopted,
       smClockMhz,
-      ...this.#backStop(),
+      ...limit,
       reason: `tenants for the most load of the mix under ${powerCapW} W`,
     }
   }
@@ -146,9 +159,11 @@ export class ServicesPolicy implements PowerCapPolicy {
       if (!reading) continue
       watched.rate.update(timeMs, reading.arrived)
       watched.pressure.update(timeMs, reading, reconfiguring)
-      watched.admission.update(timeMs, reading, exhausted)
+      if (reconfiguring) watched.admission.forget()
+      else watched.admission.update(timeMs, reading, exhausted)
     }
     if (timeMs - this.#lookedMs >= LOOK_MS) this.#look(timeMs)
+    if (!reconfiguring) this.#followBusy(timeMs, sample.applied.powerLimitW)
     // A burst is met with all there is before its queue has grown: what it comes to is known only when it is over.
     const pressed = this.#pressedSinceMs !== undefined || this.#watched.some(({ rate }) => rate.bursting)
     const ceilingMhz = pressed ? Number.POSITIVE_INFINITY : this.#wantedMhz
@@ -195,6 +210,35 @@ export class ServicesPolicy implements PowerCapPolicy {
     if (timeMs - this.#lowerSinceMs < LOWER_AFTER_MS) return
     this.#wantedMhz = wanted
     this.#lowerSinceMs = undefined
+  }
+
+  /**
+   * Tenants that wait for requests draw less than busy ones: where the board's own limit holds the cap for the moments in which
+   * all are busy, the clock is chosen for what they draw at the present rates.
+   */
+  #followBusy(timeMs: number, powerLimitW: number): void {
+    if (timeMs - this.#busyMs < BUSY_MS || !this.#clocks) return
+    this.#busyMs = timeMs
+    const held = powerLimitW <= HELD_WITHIN * this.#powerCapW
+    const part = held ? this.#busyPartAtCap() : 1
+    if (Math.abs(part - this.#busyPart) <= BUSY_CHANGE) return
+    this.#busyPart = part
+    this.#steered.busyFor(part)
+  }
+
+  /** Power at the present rates over power of busy tenants, at the highest clock at which the former keeps the cap. */
+  #busyPartAtCap(): number {
+    const { model } = this.#options
+    const { tenants, memClockMhz } = this.#steered
+    const clocks = this.#clocks!
+    let part = 1
+    for (let round = 0; round < 3; round++) {
+      const smClockMhz = model.solveSmClock(tenants, memClockMhz, this.#powerCapW / part)
+      if (smClockMhz === undefined) return part
+      const busyW = model.predict({ tenants, smClockMhz, memClockMhz }).powerW
+      part = Math.min(1, clocks.predict(smClockMhz, this.#ratesPerS).powerW / busyW)
+    }
+    return part
   }
 
   /** All that the cap allows has been asked for, for long enough to show, and still a queue is long. */
@@ -297,7 +341,7 @@ export class ServicesPolicy implements PowerCapPolicy {
   #plan(objective: 'most-load' | 'most-value'): ServicesPlan | undefined {
     const services = this.#watched.map(({ service }) => service)
     const ratesPerS = this.#watched.map(({ rate }) => Math.max(0.1, rate.meanPerS))
-    return this.#options.plan({ services, ratesPerS, powerCapW: this.#powerCapW }, objective)
+    return this.#planner({ services, ratesPerS, powerCapW: this.#powerCapW }, objective)
   }
 
   /** The common factor on the rates that tenants bear under the cap. */
