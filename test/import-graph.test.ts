@@ -39,6 +39,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   playground: ['platform', 'command-line', 'perf-model', 'greedy-partition', 'scheduler', 'baselines', 'gpu-sim'],
   'bench-runner': [
     'platform',
+    'numerics',
+    'traffic',
     'command-line',
     'charts',
     'job-array',

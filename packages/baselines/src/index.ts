@@ -19,3 +19,8 @@ export {
 } from './network-figures.js'
 export { MemoryClockSearch } from './memory-clock-search.js'
 export { PublishedMemorySearch } from './published-memory-search.js'
+// Services
+export type { ServicesStart, ServicesStartPlanner } from './services/services-start.js'
+export { ServicesUnderLimitPolicy, type ServicesUnderLimitOptions } from './services/services-under-limit.js'
+export { ServicesBatchDvfsPolicy, type ServicesBatchDvfsOptions } from './services/services-batch-dvfs.js'
+export { QueueGovernorPolicy, type QueueGovernorOptions } from './services/queue-governor.js'

@@ -2,13 +2,18 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { shippedParameters } from '@pctodl/perf-model'
 import { parameterFile } from '@pctodl/perf-model/node'
-import type { Cell } from './cell.js'
 import { type MadeBy, sha256 } from './manifest.js'
 
 const known = new Map<string, MadeBy>()
 
 /** What decides the results of a cell beside the cell itself. */
-export function madeBy({ task: { board }, parametersFolder }: Pick<Cell, 'task' | 'parametersFolder'>): MadeBy {
+export function madeBy({
+  task: { board },
+  parametersFolder,
+}: {
+  readonly task: { readonly board: string }
+  readonly parametersFolder?: string
+}): MadeBy {
   const key = `${board}\n${parametersFolder ?? ''}`
   let made = known.get(key)
   if (!made) {

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { type CommandFunction, writeFileAtomically } from '@pctodl/command-line'
+import { type CommandFunction, UsageError, writeFileAtomically } from '@pctodl/command-line'
 import {
   aggregateByAlgorithm,
   baselineOf,
@@ -21,6 +21,7 @@ import { assertCapsFeasible } from './feasibility.js'
 import { type BenchOptions, checkOptions, parseRawOptions } from './options.js'
 import { reportResults } from './report-results.js'
 import { type MatrixOutcome, runMatrix } from './run-matrix.js'
+import { serverScenario } from './server/server-scenario.js'
 import { settleAlgorithm } from './settle-algorithm.js'
 import { settlePlace } from './settle-place.js'
 
@@ -39,6 +40,8 @@ export const benchRunner: CommandFunction = async (argv, terminal) => {
   if (subcommand) return subcommand(argv.slice(1), terminal)
   const raw = await parseRawOptions(argv, terminal)
   if (raw.detectGpu) return printDetectedGpus(raw, terminal)
+  if (raw.scenario === 'server') return serverScenario(raw, terminal)
+  if (raw.mostLoad) throw new UsageError('--most-load is of services; say --scenario server with it')
   const place = await settlePlace(raw)
   const options = checkOptions(raw, await settleAlgorithm(raw, terminal), place)
   if (place.note !== undefined) terminal.stderr.write(`${place.note}\n`)

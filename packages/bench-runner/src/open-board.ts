@@ -26,12 +26,12 @@ export function openBoard(cell: Pick<Cell, 'task' | 'seed' | 'real' | 'variant'>
 }
 
 /** Seeds of unlike boards of the ensemble never meet, or their sensors would err alike. */
-const SEEDS_APART = 1000
+export const BENCH_SEEDS_APART = 1000
 
 /** A cold simulated board for one run. */
 async function openSimulated(cell: Pick<Cell, 'task' | 'seed' | 'variant'>): Promise<OpenBoard> {
   const clock = new VirtualClock()
-  const gpu = new SimulatedGpu(boardName(cell), { clock, seed: cell.seed + SEEDS_APART * (cell.variant ?? 0) })
+  const gpu = new SimulatedGpu(boardName(cell), { clock, seed: cell.seed + BENCH_SEEDS_APART * (cell.variant ?? 0) })
   const { uuid, driverVersion } = await gpu.info()
   return {
     gpu,

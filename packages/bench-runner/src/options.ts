@@ -71,6 +71,8 @@ export interface RawBenchOptions extends ExecutorOptions {
   readonly saveSummary?: boolean
   readonly dryRun?: boolean
   readonly json?: boolean
+  readonly scenario: 'offline' | 'server'
+  readonly mostLoad?: boolean
 }
 
 /** @throws UsageError for anything that a user could have typed wrong */
@@ -111,6 +113,13 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
       collectSets,
       ['paper'] as readonly TaskSet[],
     )
+    .option(
+      '--scenario <name>',
+      'offline: saturated tenants; server: services whose requests arrive, with tasks and policies of their own',
+      oneOf('offline', 'server'),
+      'offline',
+    )
+    .option('--most-load', 'server: the highest common load at which every service keeps its p99 and the cap holds')
     .option('--start-from <id>', 'only tasks with at least this id', integerFrom(1))
     .option('--iterations <n>', 'iterations of 5 s; tasks 29 and 30 always take 150', integerFrom(1), 5)
     .option(

@@ -1,5 +1,6 @@
 import type { Predictor } from '@pctodl/perf-model'
 import { assertKnownOptions, InvalidInputError, MAX_MPS_CLIENTS } from '@pctodl/platform'
+import { integer, memClocks, memoryForTenants, number } from './option-checks.js'
 import { knownOptions, type NetworkDemand, type PartitionOptions } from './options.js'
 import { sdsOfTail } from './power-tail.js'
 import { publishedBatchSizes, type TenantKinds, tenantKinds } from './tenant-kinds.js'
@@ -147,13 +148,6 @@ export function searchProblem(predictor: Predictor, options: PartitionOptions): 
   }
 }
 
-/** What the board has for tenants, or less where the caller says so. */
-function memoryForTenants({ spec, reservedMemoryBytes = 0 }: Predictor, given = spec.memoryBytes): number {
-  const expected = `bytes above 0 and at most ${spec.memoryBytes}, the memory of ${spec.key}`
-  const most = number('memoryBytes', given, expected, (x) => x > 0 && x <= spec.memoryBytes)
-  return Math.min(most, spec.memoryBytes - reservedMemoryBytes)
-}
-
 function networkDemands(options: PartitionOptions): Required<NetworkDemand>[] {
   const { models } = options
   const list = typeof models === 'string' ? [{ model: models }] : models
@@ -206,32 +200,4 @@ function batchSizes(options: PartitionOptions): readonly number[] {
     )
   }
   return sizes
-}
-
-function memClocks(predictor: Predictor, given: readonly number[] | undefined): readonly number[] {
-  const clocks = [...new Set(given ?? predictor.memClocksMhz)].sort((a, b) => b - a)
-  const known = predictor.memClocksMhz
-  const stray = clocks.find((clock) => !known.includes(clock))
-  if (stray !== undefined || clocks.length === 0) {
-    throw new InvalidInputError(
-      'memClocksMhz',
-      given,
-      `memory clocks that the predictor knows (${known.join(', ')} MHz)`,
-    )
-  }
-  return clocks
-}
-
-function number(field: string, value: number, expected: string, holds: (value: number) => boolean): number {
-  if (typeof value !== 'number' || !holds(value)) throw new InvalidInputError(field, value, expected)
-  return value
-}
-
-function integer(field: string, value: number, least: number, most: number): number {
-  return number(
-    field,
-    value,
-    `an integer from ${least} to ${most}`,
-    (x) => Number.isInteger(x) && x >= least && x <= most,
-  )
 }

@@ -1,3 +1,4 @@
+export { type BatchCosts, BatchCostTable, batchSizesUpTo } from './serving/batch-costs.js'
 export { BatchQueue, type BatchQueueInput } from './serving/batch-queue.js'
 export {
   type ServicePrediction,

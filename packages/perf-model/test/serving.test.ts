@@ -1,5 +1,5 @@
 import { loadPerfModel } from '@pctodl/perf-model'
-import { BatchQueue, ServingModel } from '@pctodl/perf-model/serving'
+import { BatchQueue, batchSizesUpTo, ServingModel } from '@pctodl/perf-model/serving'
 import type { Configuration, Service } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -45,9 +45,9 @@ function latencyOfMd1(share: number, serviceMs: number, load: number): number {
 
 describe('BatchQueue', () => {
   it.each([0.3, 0.6, 0.8])('is M/D/1 where a batch is one request, at a load of %d', (load) => {
-    const queue = new BatchQueue(1)
-    queue.solve({ ratePerMs: load / 4, most: 1, batchMs: Float64Array.of(0, 4), servers: 1, delayMs: 0 })
-    expect(queue.utilisation).toBeCloseTo(load, 3)
+    const queue = new BatchQueue([1])
+    queue.solve({ ratePerMs: load / 4, batchMs: Float64Array.of(4), servers: 1, delayMs: 0 })
+    expect(Math.abs(queue.utilisation / load - 1)).toBeLessThan(0.005)
     for (const share of [0.9, 0.99]) {
       const exactMs = latencyOfMd1(share, 4, load)
       expect(Math.abs(queue.quantileMs(share) / exactMs - 1), `p${100 * share}`).toBeLessThan(0.05)
@@ -63,18 +63,26 @@ describe('BatchQueue', () => {
       slope: fc.double({ min: 0, max: 1, noNaN: true }),
       delayMs: fc.constantFrom(0, 2, 10),
       servers: fc.integer({ min: 1, max: 3 }),
+      burstiness: fc.constantFrom(1, 1.5, 4),
     })
     fc.assert(
-      fc.property(inputs, ({ load, most, firstMs, slope, delayMs, servers }) => {
-        const batchMs = Float64Array.from({ length: most + 1 }, (_, k) => firstMs * (1 + slope * Math.max(0, k - 1)))
-        const ratePerMs = (load * most * servers) / batchMs[most]!
-        const queue = new BatchQueue(most)
-        queue.solve({ ratePerMs, most, batchMs, servers, delayMs })
-        const meanBatch = queue.sizes.reduce((sum, share, k) => sum + k * share, 0)
-        expect(queue.sizes.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 6)
-        expect((queue.batchesPerMs * meanBatch) / ratePerMs).toBeGreaterThan(0.9)
-        expect((queue.batchesPerMs * meanBatch) / ratePerMs).toBeLessThan(1.1)
-        expect(queue.quantileMs(0.01)).toBeGreaterThan(0.98 * batchMs[1]!)
+      fc.property(inputs, ({ load, most, firstMs, slope, delayMs, servers, burstiness }) => {
+        const sizes = batchSizesUpTo(most)
+        const batchMs = Float64Array.from(sizes, (size) => firstMs * (1 + slope * (size - 1)))
+        const ratePerMs = (load * most * servers) / batchMs.at(-1)!
+        const queue = new BatchQueue(sizes)
+        queue.solve({ ratePerMs, batchMs, servers, delayMs, burstiness })
+        expect(queue.shares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 6)
+        // As many in a batch as come in its cycle, filled up to one of the sizes.
+        const meanBatch = ratePerMs / queue.batchesPerMs
+        let [least, largest] = [0, 0]
+        queue.shares.forEach((share, s) => {
+          least += share * (s === 0 ? 1 : sizes[s - 1]! + 1)
+          largest += share * sizes[s]!
+        })
+        expect(meanBatch).toBeGreaterThan(0.9 * least)
+        expect(meanBatch).toBeLessThan(1.1 * largest)
+        expect(queue.quantileMs(0.01)).toBeGreaterThan(0.98 * batchMs[0]!)
         expect(queue.quantileMs(0.99)).toBeGreaterThanOrEqual(queue.quantileMs(0.5))
       }),
       { numRuns: 60 },
@@ -82,8 +90,8 @@ describe('BatchQueue', () => {
   })
 
   it('says when the servers cannot keep up', () => {
-    const queue = new BatchQueue(4)
-    queue.solve({ ratePerMs: 1, most: 4, batchMs: Float64Array.of(0, 4, 4, 4, 4), servers: 1, delayMs: 0 })
+    const queue = new BatchQueue([1, 2, 4])
+    queue.solve({ ratePerMs: 1, batchMs: Float64Array.of(4, 4, 4), servers: 1, delayMs: 0 })
     expect(queue.overloaded).toBe(true)
     expect([queue.quantileMs(0.99), queue.within(1e9), queue.utilisation, queue.batchesPerMs]).toEqual([
       Infinity,

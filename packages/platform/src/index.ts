@@ -21,11 +21,14 @@ export {
 } from './configuration.js'
 export type { Arrivals } from './arrivals.js'
 export { assertServices, type LatencyObjective, type Service } from './service.js'
+export type { ServiceDesk } from './service-desk.js'
 export {
   attainmentBetween,
   type RequestOutcome,
   type ServiceCounters,
   unaccountedRequests,
+  readingOf,
+  type ServiceReading,
 } from './service-counters.js'
 export type { ClocksEventReason, Telemetry } from './telemetry.js'
 export type { Gpu, GpuInfo, GpuLease } from './gpu.js'

@@ -49,3 +49,11 @@ export function attainmentBetween(earlier: ServiceCounters, later: ServiceCounte
   if (of === 0) return null
   return (later.completed - later.late - (earlier.completed - earlier.late)) / of
 }
+
+/** The counters as plain numbers, for records: monotonic since the service came, with what it holds now. */
+export type ServiceReading = Omit<ServiceCounters, 'timeMs' | 'latencies' | 'failure'>
+
+export function readingOf(counters: ServiceCounters): ServiceReading {
+  const { service, arrived, completed, late, shed, failed, queued, running } = counters
+  return { service, arrived, completed, late, shed, failed, queued, running }
+}

@@ -5,13 +5,19 @@ export type {
   Decision,
   PowerCapPolicy,
   SampleObservation,
+  ServiceWindow,
   TenantFailure,
   TenantWindow,
   WindowObservation,
 } from './policy.js'
 export type { ActionSource, RunEvent, RunEventBody, Setter } from './run-event.js'
+export type { ServedOptions, ServiceListStep } from './run-services.js'
 export { type Replay, type ReplayDifference, replayRun } from './replay.js'
 export { PctodlPolicy, type PctodlPolicyOptions } from './pctodl/pctodl-policy.js'
+export { ServicesPolicy, type ServicesPolicyOptions } from './services/services-policy.js'
+export type { PlannedLoad, ServicesPlan, ServicesPlanner } from './services/services-planner.js'
+export { planWithModel } from './services/plan-with-model.js'
+export { ServingClocks } from './services/serving-clocks.js'
 export { PublishedPolicy, type PublishedPolicyOptions } from './published-policy.js'
 export { type ClockPlan, planClocks } from './plan-clocks.js'
 export { type PlanOptions, planPartition, type ServedNetworks } from './plan-partition.js'

@@ -1,4 +1,4 @@
-import type { RateValidity, Telemetry, Tenant } from '@pctodl/platform'
+import type { RateValidity, Service, ServiceReading, Telemetry, Tenant } from '@pctodl/platform'
 
 /** What a policy asks for. A field that is absent stays as it is; `unlocked` hands the clock back to the firmware. */
 export interface Action {
@@ -9,6 +9,8 @@ export interface Action {
   readonly powerLimitW?: number
   /** A back-stop is set where the board permits; where it refuses, the run goes on and its record says so. Default `cap`. */
   readonly powerLimitRole?: 'cap' | 'back-stop'
+  /** Share of the requests of a service that is let in, 0..1, by its name; the others are shed. Services begin with 1. */
+  readonly admitted?: Readonly<Record<string, number>>
   /** Ask the board also for what is in force already: it may have lost it. */
   readonly again?: true
   /** Why, in one sentence; goes into the record of the run. */
@@ -43,6 +45,8 @@ export interface SampleObservation {
   readonly stallNoticeMs?: number
   /** What another meter says of the board's power, W; null where there is none or it has not answered. */
   readonly meterPowerW?: number | null
+  /** What became of the requests of each service so far; absent where tenants run batch after batch. */
+  readonly services?: readonly ServiceReading[]
 }
 
 export interface TenantFailure {
@@ -60,6 +64,24 @@ export interface TenantWindow {
   readonly latencyMs: number | null
   /** Why the tenant is not running, where it failed. */
   readonly failure: string | null
+}
+
+/** What became of the requests of a service in one window. */
+export interface ServiceWindow {
+  readonly service: string
+  readonly arrived: number
+  /** Answered, of them `late` after the objective. */
+  readonly completed: number
+  readonly late: number
+  readonly shed: number
+  readonly failed: number
+  /** Requests that wait at its end. */
+  readonly queued: number
+  /** From arrival to answer, ms; null where nothing was answered. */
+  readonly p50Ms: number | null
+  readonly p99Ms: number | null
+  /** Share of what was decided that was answered in time, 0..1; null where nothing was, or the service is new. */
+  readonly attainment: number | null
 }
 
 /** One closed measuring window, common to all tenants. A quantity of which no sample arrived is null. */
@@ -82,6 +104,8 @@ export interface WindowObservation {
   /** Samples completed in the window, also by processes that ended in it. */
   readonly samples: number
   readonly tenants: readonly TenantWindow[]
+  /** Absent where tenants run batch after batch. */
+  readonly services?: readonly ServiceWindow[]
   readonly applied: AppliedState
   /** Part of the window passed while tenants were being restarted, so its throughput is not the configuration's. */
   readonly reconfigured: boolean
@@ -103,6 +127,11 @@ export interface PowerCapPolicy {
   /** Plan the first configuration under a cap. @throws InfeasibleCapError where the policy can tell that none exists */
   start(powerCapW: number): Action
   onCapChange(powerCapW: number, applied: AppliedState): Action | undefined
+  /**
+   * Other services are to be served from now on, or with other objectives. Needed where services change in a run; those that are
+   * absent are served until the answer's tenants have taken over.
+   */
+  onServicesChange?(services: readonly Service[], applied: AppliedState): Action | undefined
   onSample(sample: SampleObservation): Action | undefined
   onWindow(window: WindowObservation): Action | undefined
   /**

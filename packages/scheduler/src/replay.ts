@@ -69,6 +69,7 @@ class Replayer {
         ...(sample.activeShare === undefined ? {} : { activeShare: sample.activeShare }),
         ...(sample.stallNoticeMs === undefined ? {} : { stallNoticeMs: sample.stallNoticeMs }),
         ...(sample.meterPowerW === undefined ? {} : { meterPowerW: sample.meterPowerW }),
+        ...(sample.services === undefined ? {} : { services: sample.services }),
       }
       inForce = this.#call(timeMs, 'sample', inForce, () => this.#policy.onSample(seen))
       const { onIdle } = this.#policy
@@ -104,6 +105,11 @@ class Replayer {
         capW = toldCapW(event.powerCapW, tolerancePercent)
         const applied = { ...inForce, tenants: this.#tenants }
         inForce = this.#call(event.timeMs, 'cap-change', inForce, () => this.#policy.onCapChange(capW, applied))
+      } else if (event.type === 'services') {
+        const applied = { ...inForce, tenants: this.#tenants }
+        inForce = this.#call(event.timeMs, 'services-change', inForce, () =>
+          this.#policy.onServicesChange?.(event.services, applied),
+        )
       }
       const next = this.#events[this.#position + 1]
       if (next === undefined || !belongsToSample(next)) finish()
@@ -152,9 +158,9 @@ class Replayer {
   }
 }
 
-/** Windows and cap changes are told after a sample was taken and before the policy is asked about it. */
+/** Windows, cap changes and other services are told after a sample was taken and before the policy is asked about it. */
 function belongsToSample(event: RunEvent): boolean {
-  return event.type === 'window' || event.type === 'cap'
+  return event.type === 'window' || event.type === 'cap' || event.type === 'services'
 }
 
 function afterAction(before: Omit<AppliedState, 'tenants'>, action: Action): Omit<AppliedState, 'tenants'> {

@@ -1,11 +1,11 @@
-import type { CapStep, Telemetry, Tenant, TenantState } from '@pctodl/platform'
+import type { CapStep, Service, ServiceReading, Telemetry, Tenant, TenantState } from '@pctodl/platform'
 import type { Action, AppliedState, Decision, TenantFailure, WindowObservation } from './policy.js'
 
 /** What of a board a policy can set. */
 export type Setter = 'powerLimitW' | 'memClockMhz' | 'smClockMhz'
 
 /** Who asked for an action. */
-export type ActionSource = 'start' | 'cap-change' | 'sample' | 'window' | 'idle'
+export type ActionSource = 'start' | 'cap-change' | 'services-change' | 'sample' | 'window' | 'idle'
 
 export type RunEventBody =
   | {
@@ -24,7 +24,10 @@ export type RunEventBody =
       readonly sensorTolerancePercent?: number
       /** Whatever the caller wants to be kept with the record, e.g. the options of its command line. */
       readonly about?: Readonly<Record<string, unknown>>
+      /** What is served at the begin; absent where tenants run batch after batch. */
+      readonly services?: readonly Service[]
     }
+  | { readonly type: 'services'; readonly services: readonly Service[] }
   | { readonly type: 'cap'; readonly powerCapW: number }
   | { readonly type: 'action'; readonly source: ActionSource; readonly action: Action }
   | { readonly type: 'decision'; readonly source: ActionSource; readonly decision: Decision }
@@ -59,6 +62,7 @@ export type RunEventBody =
       readonly activeShare?: number | null
       readonly stallNoticeMs?: number
       readonly meterPowerW?: number | null
+      readonly services?: readonly ServiceReading[]
     }
   | { readonly type: 'window'; readonly window: WindowObservation }
   | { readonly type: 'run-end'; readonly outcome: 'done' | 'failed' | 'aborted'; readonly message?: string }

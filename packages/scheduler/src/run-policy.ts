@@ -15,6 +15,7 @@ import { CompletedSamples } from './completed-samples.js'
 import { MeasuringWindow } from './measuring-window.js'
 import type { Action, AppliedState, PowerCapPolicy, TenantFailure, WindowObservation } from './policy.js'
 import type { ActionSource, RunEvent, RunEventBody } from './run-event.js'
+import { RunServices, type ServedOptions } from './run-services.js'
 import { TenantActivity } from './tenant-activity.js'
 
 export interface RunOptions {
@@ -37,6 +38,8 @@ export interface RunOptions {
   readonly sensorTolerancePercent?: number
   /** Another meter's power of this board, W: its newest reading, null where it has none. Policies see it beside the board's. */
   readonly meter?: () => number | null
+  /** Services whose requests tenants answer. Absent: every tenant runs batch after batch. */
+  readonly services?: ServedOptions
   readonly signal?: AbortSignal
   /** Called with each reading, from the first moment of the run to its last. */
   readonly onSample?: (timeMs: number, telemetry: Telemetry, powerCapW: number, applied: AppliedState) => void
@@ -66,6 +69,13 @@ export async function runPolicy(options: RunOptions): Promise<void> {
     throw new InvalidInputError('windowMs', windowMs, `at least the sample period of ${samplePeriodMs} ms`)
   }
   options.signal?.throwIfAborted()
+  if ((options.services?.steps.length ?? 1) > 1 && !options.policy.onServicesChange) {
+    throw new InvalidInputError(
+      'services.steps',
+      options.services!.steps.length,
+      `one: ${options.policy.name} knows no other`,
+    )
+  }
   await new Run(options, windowMs, samplePeriodMs).execute()
 }
 
@@ -76,6 +86,7 @@ class Run {
   readonly #completed = new CompletedSamples()
   readonly #activity = new TenantActivity()
   readonly #states = new Map<number, TenantState>()
+  readonly #services: RunServices | undefined
   #startMs: number
 
   constructor(options: RunOptions, windowMs: number, samplePeriodMs: number) {
@@ -83,6 +94,7 @@ class Run {
     this.#windowMs = windowMs
     this.#samplePeriodMs = samplePeriodMs
     this.#startMs = options.clock.now()
+    this.#services = options.services && new RunServices(options.services)
   }
 
   async execute(): Promise<void> {
@@ -108,6 +120,7 @@ class Run {
       powerLimitW,
       sensorTolerancePercent: this.#options.sensorTolerancePercent ?? 0,
       ...(this.#options.about ? { about: this.#options.about } : {}),
+      ...(this.#services ? { services: this.#services.present } : {}),
     })
     let end: RunEventBody = { type: 'run-end', outcome: 'failed' }
     try {
@@ -155,12 +168,14 @@ class Run {
       const { tenants: _, ...inForce } = actuator.applied
       const activity = this.#activity.update(timeMs, counters)
       const meterPowerW = this.#options.meter?.() ?? null
-      const noticed = { telemetry, reconfiguring, smClockRefusedMs, failures, ...activity, meterPowerW }
+      const requests = this.#services ? { services: this.#services.readings() } : {}
+      const noticed = { telemetry, reconfiguring, smClockRefusedMs, failures, ...activity, meterPowerW, ...requests }
       const seen = { ...noticed, powerCapW, inForce, completed }
       this.#emit({ type: 'sample', ...seen }, timeMs)
 
       if (timeMs >= iteration * this.#windowMs) {
-        const closed = window.close(iteration, timeMs, powerCapW, counters, actuator.applied)
+        const tenantsClosed = window.close(iteration, timeMs, powerCapW, counters, actuator.applied)
+        const closed = this.#services ? { ...tenantsClosed, services: this.#services.closeWindow() } : tenantsClosed
         this.#options.onWindow?.(closed, windowStartedAt)
         this.#emit({ type: 'window', window: closed }, timeMs)
         window = new MeasuringWindow(timeMs, counters, this.#startMs)
@@ -184,6 +199,7 @@ class Run {
           timeMs,
         )
       }
+      await this.#changeServices(actuator, timeMs)
       const { applied } = actuator
       const sample = { ...noticed, timeMs, powerCapW: this.#told(powerCapW), applied }
       await this.#carryOut(actuator, 'sample', policy.onSample(sample), timeMs)
@@ -191,11 +207,23 @@ class Run {
     }
   }
 
+  async #changeServices(actuator: Actuator, timeMs: number): Promise<void> {
+    const services = this.#services
+    if (!services) return
+    if (services.advance(timeMs)) {
+      this.#emit({ type: 'services', services: services.present }, timeMs)
+      const change = this.#options.policy.onServicesChange?.(services.present, actuator.applied)
+      await this.#carryOut(actuator, 'services-change', change, timeMs)
+    }
+    services.dismiss(actuator.applied.tenants, actuator.reconfiguring)
+  }
+
   async #carryOut(actuator: Actuator, source: ActionSource, action: Action | undefined, timeMs = 0): Promise<void> {
     for (const decision of this.#options.policy.takeDecisions?.() ?? []) {
       this.#emit({ type: 'decision', source, decision }, timeMs)
     }
     if (action && asksForSomething(action)) this.#emit({ type: 'action', source, action }, timeMs)
+    if (action?.admitted) this.#services?.admit(action.admitted)
     await actuator.apply(action, timeMs)
   }
 
@@ -235,6 +263,6 @@ function failuresOf(counters: readonly TenantCounters[]): readonly TenantFailure
     .map(({ tenant, failure = 'failed' }) => ({ tenant, failure }))
 }
 
-function asksForSomething({ tenants, smClockMhz, memClockMhz, powerLimitW }: Action): boolean {
-  return tenants !== undefined || smClockMhz !== undefined || memClockMhz !== undefined || powerLimitW !== undefined
+function asksForSomething({ tenants, smClockMhz, memClockMhz, powerLimitW, admitted }: Action): boolean {
+  return [tenants, smClockMhz, memClockMhz, powerLimitW, admitted].some((asked) => asked !== undefined)
 }

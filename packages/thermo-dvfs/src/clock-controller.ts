@@ -36,6 +36,8 @@ interface ClockMemory {
   infeasible: boolean
   /** The board's own limit holds the cap. */
   held: boolean
+  /** Index of the highest state that there was work for in the last step; absent where none was named. */
+  ceiling?: number
 }
 
 const SETTLED_MS = 3000
@@ -146,11 +148,16 @@ export class ClockController {
     const readings = this.#lawReadings()
     this.#law.observe(readings)
     const targetW = this.#target.watts(capW, m.held)
-    if (first) this.#setOut(capW, targetW)
+    const ceiling = this.#indexWithin(observation.ceilingMhz)
+    const raised = ceiling > (m.ceiling ?? Number.POSITIVE_INFINITY)
+    if (observation.ceilingMhz === undefined) delete m.ceiling
+    else m.ceiling = ceiling
+    if (first) this.#setOut(capW, targetW, ceiling)
     else {
-      const planned = recalled || m.plantChanged || this.#capChanged(capW)
+      // More work than before is no experiment: the clock goes at once where it may.
+      const planned = recalled || m.plantChanged || raised || this.#capChanged(capW)
       const wanted = planned ? this.#plan(capW, targetW) : this.#control(capW, targetW)
-      this.#moveTo(this.#lawful(wanted, readings, capW))
+      this.#moveTo(this.#lawful(Math.min(wanted, ceiling), readings, capW))
     }
     const boundW = capW * (m.infeasible ? FEASIBLE_AGAIN : 1)
     m.infeasible = m.index === 0 && (this.#board.power(0) > boundW || this.#lowestReadAbove(boundW))
@@ -178,14 +185,21 @@ export class ClockController {
     }
   }
 
-  #setOut(capW: number, targetW: number): void {
+  #setOut(capW: number, targetW: number, ceiling: number): void {
     const m = this.#memory
     this.#planned(capW)
-    const index = this.#target.first(targetW, m.held)
+    const index = Math.min(ceiling, this.#target.first(targetW, m.held))
     this.#board.setOut(index)
     if (index === m.index) return
     m.index = index
     this.#board.ask()
+  }
+
+  /** The highest state of at most a clock; the lowest of all where none is. */
+  #indexWithin(clockMhz = Number.POSITIVE_INFINITY): number {
+    let index = this.#clocksMhz.length - 1
+    while (index > 0 && this.#clocksMhz[index]! > clockMhz) index--
+    return index
   }
 
   #moveTo(index: number): void {

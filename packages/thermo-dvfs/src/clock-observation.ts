@@ -27,6 +27,8 @@ export interface ClockObservation {
   readonly activeShare?: number | null
   /** Time after which a tenant that stands still is missed in `activeShare`, ms. Default 1000. */
   readonly stallNoticeMs?: number
+  /** The highest clock that there is work for, MHz: below what the cap allows where a lighter load is served as well by less. */
+  readonly ceilingMhz?: number
   /** The board's own power limit in force, W. At the cap or below it, the firmware is the fast inner loop. */
   readonly powerLimitW?: number | null
 }

@@ -1,290 +1,355 @@
+import { LatencyMixture } from './latency-mixture.js'
+import { balanced } from './stationary.js'
+
 /** One queue from which alike servers take batches. Times in ms. */
 export interface BatchQueueInput {
-  /** Requests/ms of independent users. */
+  /** Requests/ms. */
   readonly ratePerMs: number
-  /** Most requests in a batch. */
-  readonly most: number
-  /** Time of a batch by the number of its requests, index 0 unused; does not fall. */
+  /** Time of a batch of each size, in the order of the sizes; does not fall. */
   readonly batchMs: Float64Array
   readonly servers: number
   /** The longest that a free server waits for a batch to fill. */
   readonly delayMs: number
+  /**
+   * Variance over mean of the number of requests in a time, at least 1: 1 for independent users (Poisson), b for Gamma intervals of
+   * burstiness b over times that are long against them. Default 1.
+   */
+  readonly burstiness?: number
 }
 
-/** Points within a batch at which an arrival is taken to come. */
-const MOMENTS = 6
-/** Relative width of a bin of latencies. */
-const BIN = 0.015
-const BINS = 900
-const MOST_ROUNDS = 300
+/** Points within a batch at which an arrival behind a backlog is taken to come. */
+const MOMENTS = 4
+/** Probabilities below are not followed. */
+const LEAST = 1e-7
+/** A backlog whose length halves with less than each fortieth of a request more than that is as good as none. */
+const STEEPEST = 4
+/** Share of the capacity from which on the servers count as overloaded. */
+const MOST_LOAD = 0.995
+/** Requests ahead of an arrival that are told apart. */
+const MOST_AHEAD = 4000
 
 /**
- * How long requests take where servers answer batches of all that wait, at most `most`: the chain of the number of requests in
- * the system at the start of each batch (embedded in the bulk queue of Bailey, 1954), solved by iteration, with batch times
- * that depend on the size. Several servers count as one that is so many times as fast, whose batches take as long as theirs.
- * Keeps its last solution to begin the next with: rates that follow each other cost less.
+ * How long requests take where servers answer batches of all that wait, at most as many as the largest size; a batch takes what
+ * the next larger size does. Several servers count as one that is so many times as fast, whose batches take as long as theirs.
+ *
+ * The embedded chain of the bulk queue (Bailey, 1954) on few states: how many requests arrive during a batch depends on its size
+ * alone, so a batch's size is the state, and one more state is a full batch with a backlog behind it, whose length is taken to
+ * fall geometrically at the rate at which that of the exact chain does far out. Latencies are a mixture of uniform ones: who
+ * comes during a batch waits for what is left of it, and then takes what the next one does.
  */
 export class BatchQueue {
-  /** Share of the batches that have so many requests, by number. */
-  readonly sizes: Float64Array
+  /** Batch sizes, ascending. */
+  readonly sizes: readonly number[]
+  /** Share of the batches that run each size. */
+  readonly shares: Float64Array
   /** Batches/ms of all servers. */
   batchesPerMs = 0
   /** Share of a server's time in which it runs, 0..1. */
   utilisation = 0
   /** Whether the servers cannot keep up: latencies then grow without bound. */
   overloaded = false
-  #input: BatchQueueInput | undefined
-  readonly #bins = new Float64Array(BINS)
-  #leastMs = 1
-  #total = 0
-  /** Of the number in the system at the start of a batch. */
-  #states: Float64Array
-  /** Of the number that a batch leaves when it ends. */
-  readonly #left: Float64Array
-  #next: Float64Array
-  /** Batches that take alike, each with the probabilities of the arrivals in its time. */
-  readonly #kinds: BatchKind[] = []
+  readonly #most: number
+  /** Index of the size that runs so many requests. */
+  readonly #kindOf: Uint16Array
+  readonly #moves: Float64Array
+  readonly #states: Float64Array
+  /** By state: probability that nobody is left at its end, and how long a free server then waits for more, on average, ms. */
+  readonly #idle: Float64Array
+  readonly #waitsMs: Float64Array
+  readonly #latencies = new LatencyMixture()
+  #measured = false
+  #ratePerMs = 0
+  #batchMs: Float64Array = new Float64Array()
+  #servers = 1
+  #delayMs = 0
+  #burstiness = 1
+  /** By how much the probability of a backlog falls with each request more. */
+  #decay = 0
 
-  constructor(most: number) {
-    this.sizes = new Float64Array(most + 1)
-    const states = Math.max(64, 8 * most)
-    this.#states = new Float64Array(states)
-    this.#left = new Float64Array(states)
-    this.#next = new Float64Array(states)
-    this.#states[1] = 1
+  /** @param sizes ascending; the last is the most requests in a batch */
+  constructor(sizes: readonly number[]) {
+    const kinds = sizes.length
+    this.sizes = sizes
+    this.#most = sizes[kinds - 1]!
+    this.shares = new Float64Array(kinds)
+    this.#kindOf = new Uint16Array(this.#most + 1)
+    for (let count = 1, kind = 0; count <= this.#most; count++) {
+      if (count > sizes[kind]!) kind++
+      this.#kindOf[count] = kind
+    }
+    this.#moves = new Float64Array((kinds + 1) * (kinds + 1))
+    this.#states = new Float64Array(kinds + 1)
+    this.#idle = new Float64Array(kinds + 1)
+    this.#waitsMs = new Float64Array(kinds + 1)
   }
 
   /** Batches and utilisation at these rates; latencies are worked out when they are asked for. */
-  solve(input: BatchQueueInput): void {
-    const { ratePerMs, most, batchMs, servers } = input
-    this.#input = input
-    this.#total = 0
-    const fullMs = batchMs[most]! / servers
-    this.overloaded = ratePerMs * fullMs >= 0.995 * most
-    this.sizes.fill(0)
+  solve({ ratePerMs, batchMs, servers, delayMs, burstiness = 1 }: BatchQueueInput): void {
+    const last = this.sizes.length - 1
+    this.#ratePerMs = ratePerMs
+    this.#batchMs = batchMs
+    this.#servers = servers
+    this.#delayMs = delayMs
+    this.#burstiness = burstiness
+    this.#measured = false
+    const fullMs = batchMs[last]! / servers
+    this.overloaded = ratePerMs * fullMs >= MOST_LOAD * this.#most
     if (this.overloaded) {
-      this.sizes[most] = 1
+      this.shares.fill(0)
+      this.shares[last] = 1
       this.batchesPerMs = 1 / fullMs
       this.utilisation = 1
       return
     }
-    this.#findKinds(input)
-    this.#settle(input)
-    this.#countCycles(input)
+    this.#decay = this.#findDecay(ratePerMs * fullMs)
+    for (let state = 0; state <= last + 1; state++) this.#leave(state)
+    balanced(this.#moves, last + 2, this.#states)
+    this.#countCycles()
   }
 
   /** Latency that a share of the requests does not exceed, ms. */
   quantileMs(share: number): number {
     if (this.overloaded) return Number.POSITIVE_INFINITY
     this.#measure()
-    let left = share * this.#total
-    for (let i = 0; i < BINS; i++) {
-      left -= this.#bins[i]!
-      if (left <= 0) return this.#leastMs * Math.exp(BIN * (i + 0.5))
-    }
-    return this.#leastMs * Math.exp(BIN * BINS)
+    return this.#latencies.quantileMs(share)
   }
 
   /** Share of the requests that are answered within a time, 0..1. */
   within(latencyMs: number): number {
     if (this.overloaded) return 0
     this.#measure()
-    let sum = 0
-    for (let i = 0; i < BINS && this.#leastMs * Math.exp(BIN * (i + 0.5)) <= latencyMs; i++) sum += this.#bins[i]!
-    return sum / this.#total
+    return this.#latencies.within(latencyMs)
   }
 
-  #findKinds({ ratePerMs, most, batchMs, servers }: BatchQueueInput): void {
-    this.#kinds.length = 0
-    for (let size = 1; size <= most; size++) {
-      const last = this.#kinds.at(-1)
-      if (last && last.batchMs === batchMs[size] && size < most) last.to = size
-      else {
-        const arrivals = poisson((ratePerMs * batchMs[size]!) / servers, this.#states.length)
-        this.#kinds.push({ from: size, to: size, batchMs: batchMs[size]!, arrivals })
-      }
-    }
+  /** Time from a batch's start to its end as if all servers were one, ms. */
+  #takesMs(state: number): number {
+    return this.#batchMs[Math.min(state, this.sizes.length - 1)]! / this.#servers
   }
 
-  /** What batches leave, where the numbers at their starts are as they are. */
-  #leave(): void {
-    const states = this.#states
-    const left = this.#left.fill(0)
-    const last = left.length - 1
-    for (const { from, to, arrivals } of this.#kinds) {
-      let share = 0
-      for (let size = from; size <= to; size++) share += states[size]!
-      if (share > 1e-9) for (let j = 0; j < arrivals.length; j++) left[j]! += share * arrivals[j]!
+  /**
+   * 1 / z where z > 1 solves E[z^(arrivals during a full batch)] = z^(most): so falls the backlog of the exact chain far out.
+   * In x = ln z the difference is concave; Newton's method comes down to its root from the right.
+   */
+  #findDecay(arrivals: number): number {
+    const most = this.#most
+    const spread = this.#burstiness
+    const shape = arrivals / (spread - 1)
+    const q = 1 - 1 / spread
+    const excess = (x: number) =>
+      spread === 1 ? most * x - arrivals * Math.expm1(x) : most * x + shape * Math.log((1 - q * Math.exp(x)) * spread)
+    const slope = (x: number) =>
+      spread === 1 ? most - arrivals * Math.exp(x) : most - (shape * q * Math.exp(x)) / (1 - q * Math.exp(x))
+    const end = spread === 1 ? STEEPEST : Math.min(STEEPEST, -0.999 * Math.log(q))
+    let x = Math.min(end, (2 * (most - arrivals)) / (arrivals * spread))
+    if (excess(x) >= 0) return Math.exp(-x)
+    for (let step = 0; step < 20; step++) {
+      const move = excess(x) / slope(x)
+      x -= move
+      if (Math.abs(move) < 1e-4 * x) break
     }
-    const { to: most, arrivals } = this.#kinds.at(-1)!
-    for (let inSystem = most + 1; inSystem < states.length; inSystem++) {
-      const share = states[inSystem]!
-      if (share < 1e-9) continue
-      const stay = inSystem - most
-      const count = Math.min(arrivals.length, last - stay)
-      for (let j = 0; j < count; j++) left[stay + j]! += share * arrivals[j]!
-    }
+    return Math.exp(-x)
   }
 
-  #settle(input: BatchQueueInput): void {
-    const { ratePerMs, most } = input
-    for (let round = 0; round < MOST_ROUNDS; round++) {
-      this.#leave()
-      const states = this.#states
-      const next = this.#next.fill(0)
-      const meanMs = this.#meanMs(input)
-      let total = 0
-      for (let left = 0; left < next.length; left++) {
-        const weight = this.#left[left]!
-        if (weight === 0) continue
-        total += weight
-        if (left >= most) next[left]! += weight
-        else {
-          // Those who come while a free server waits for more: their mean, between two whole numbers.
-          const more = Math.max(1, left) + ratePerMs * collectMs(left, input, meanMs)
-          const whole = Math.floor(more)
-          next[Math.min(most, whole)]! += weight * (1 - (more - whole))
-          next[Math.min(most, whole + 1)]! += weight * (more - whole)
-        }
-      }
-      let moved = 0
-      for (let i = 0; i < next.length; i++) {
-        next[i]! /= total
-        moved += Math.abs(next[i]! - states[i]!)
-      }
-      this.#states = next
-      this.#next = states
-      if (moved < 1e-5) return
-    }
-  }
-
-  /** Mean time from the start of a batch to its end, as if all servers were one, ms. */
-  #meanMs({ servers }: BatchQueueInput): number {
-    let mean = 0
+  /** Where a batch of a state leads. */
+  #leave(state: number): void {
+    const kinds = this.sizes.length
+    const row = state * (kinds + 1)
+    const moves = this.#moves
+    const backlog = state === kinds
+    const most = this.#most
+    const takesMs = this.#takesMs(state)
+    const counts = this.#counts(this.#ratePerMs * takesMs, 0)
+    for (let to = 0; to <= kinds; to++) moves[row + to] = 0
     let rest = 1
-    for (const { from, to, batchMs } of this.#kinds) {
-      let share = 0
-      for (let size = from; size <= to; size++) share += this.#states[size]!
-      mean += share * batchMs
+    let waited = 0
+    let behind = 0
+    let probability = counts.first
+    for (let left = 0; left <= most; left++) {
+      let share = probability
+      if (backlog) {
+        share = behind
+        behind = this.#decay * behind + (1 - this.#decay) * probability
+      } else if (share < 1e-12 && left > counts.mean) break
       rest -= share
+      if (left === 0) this.#idle[state] = share
+      if (this.#delayMs === 0) moves[row + (left === 0 ? 0 : this.#kindOf[left]!)]! += share
+      else waited += share * this.#place(row, left, share, takesMs)
+      probability *= (counts.base + counts.more * left) / (left + 1)
     }
-    return (mean + rest * this.#kinds.at(-1)!.batchMs) / servers
+    moves[row + kinds] = Math.max(0, rest)
+    this.#waitsMs[state] = waited
   }
 
-  #countCycles(input: BatchQueueInput): void {
-    const { ratePerMs, most, servers } = input
-    const meanMs = this.#meanMs(input)
-    this.#leave()
-    let cycleMs = meanMs
-    for (let left = 0; left < most; left++) {
-      cycleMs += this.#left[left]! * (collectMs(left, input, meanMs) + (left === 0 ? 1 / ratePerMs : 0))
+  /** Where so many wait when a server is free: those who come while it waits for more are their mean, between two whole numbers. */
+  #place(row: number, left: number, share: number, takesMs: number): number {
+    const waitMs = this.#collectMs(left, takesMs)
+    const count = Math.min(this.#most, Math.max(1, left) + this.#ratePerMs * waitMs)
+    const whole = Math.floor(count)
+    this.#moves[row + this.#kindOf[whole]!]! += share * (1 - (count - whole))
+    if (count > whole) this.#moves[row + this.#kindOf[whole + 1]!]! += share * (count - whole)
+    return waitMs
+  }
+
+  /** How long a free server waits where so many are left, of whom the first has waited through most of a batch. */
+  #collectMs(left: number, takesMs: number): number {
+    if (this.#delayMs === 0 || left >= this.#most) return 0
+    const waitedMs = left < 1 ? 0 : (takesMs * left) / (left + 1)
+    const untilFullMs = (this.#most - Math.max(1, left)) / this.#ratePerMs
+    return Math.max(0, Math.min(this.#delayMs - waitedMs, untilFullMs))
+  }
+
+  #countCycles(): void {
+    const kinds = this.sizes.length
+    let runsMs = 0
+    let waitsMs = 0
+    let idle = 0
+    for (let state = 0; state <= kinds; state++) {
+      runsMs += this.#states[state]! * this.#takesMs(state)
+      waitsMs += this.#states[state]! * this.#waitsMs[state]!
+      idle += this.#states[state]! * this.#idle[state]!
     }
-    let full = 1
-    for (let size = 1; size < most; size++) {
-      this.sizes[size] = this.#states[size]!
-      full -= this.#states[size]!
-    }
-    this.sizes[most] = full
+    for (let kind = 0; kind < kinds; kind++) this.shares[kind] = this.#states[kind]!
+    this.shares[kinds - 1]! += this.#states[kinds]!
+    const cycleMs = runsMs + waitsMs + idle / this.#ratePerMs
     this.batchesPerMs = 1 / cycleMs
-    this.utilisation = Math.min(1, (meanMs * servers) / cycleMs / servers)
+    this.utilisation = runsMs / cycleMs
   }
 
-  /** Latencies of the settled chain: of those who come while nobody runs, and of those who come during a batch. */
+  /**
+   * Number of requests in a time: Poisson, or the negative binomial of the same mean whose variance is `burstiness` times as large;
+   * p(k + 1) = p(k) (base + more k) / (k + 1).
+   *
+   * @param beside 1: how many others come beside one of them
+   */
+  #counts(arrivals: number, beside: 0 | 1): Counts {
+    const spread = this.#burstiness
+    if (spread === 1) return { mean: arrivals, first: Math.exp(-arrivals), base: arrivals, more: 0 }
+    const shape = arrivals / (spread - 1) + beside
+    const more = 1 - 1 / spread
+    return { mean: shape * (spread - 1), first: Math.exp(-shape * Math.log(spread)), base: shape * more, more }
+  }
+
   #measure(): void {
-    if (this.#total > 0) return
-    const input = this.#input!
-    const { ratePerMs, most, batchMs, servers } = input
-    const meanMs = this.#meanMs(input)
-    this.#bins.fill(0)
-    this.#leastMs = 0.5 * batchMs[1]!
-    for (let left = 0; left < most; left++) {
-      const share = this.#left[left]!
-      if (share < 1e-9) continue
-      const waitMs = collectMs(left, input, meanMs)
-      const endMs = batchMs[Math.min(most, Math.round(Math.max(1, left) + ratePerMs * waitMs))]!
-      if (left === 0) this.#add(share, waitMs + endMs)
-      for (let i = 0; i < 3; i++) this.#add((share * ratePerMs * waitMs) / 3, (waitMs * (i + 0.5)) / 3 + endMs)
+    if (this.#measured) return
+    this.#measured = true
+    this.#latencies.clear()
+    const kinds = this.sizes.length
+    for (let state = 0; state < kinds; state++) if (this.#states[state]! > LEAST) this.#measureState(state)
+    if (this.#states[kinds]! > LEAST) this.#measureBacklog()
+  }
+
+  /** Those who come while nobody runs after a batch, and those who come during one that leaves no backlog. */
+  #measureState(state: number): void {
+    const most = this.#most
+    const weight = this.#states[state]!
+    const takesMs = this.#takesMs(state)
+    const arrivals = this.#ratePerMs * takesMs
+    const idleWaitMs = this.#collectMs(0, takesMs)
+    const idleMs = this.#batchMs[this.#kindOf[Math.min(most, Math.round(1 + this.#ratePerMs * idleWaitMs))]!]!
+    const idle = weight * this.#idle[state]!
+    this.#latencies.add(idle, idleWaitMs + idleMs, 0)
+    if (idleWaitMs > 0) this.#latencies.add(idle * this.#ratePerMs * idleWaitMs, idleMs, idleWaitMs)
+
+    const counts = this.#counts(arrivals, 1)
+    let probability = counts.first
+    let rest = 1
+    let restMean = counts.mean + 1
+    let share = 0
+    let kind = -1
+    let waited = 0
+    const flush = () => {
+      if (share > 0) this.#latencies.add(weight * arrivals * share, waited / share + this.#batchMs[kind]!, takesMs)
+      share = 0
+      waited = 0
     }
-    const states = this.#states
-    const ahead = this.#next
-    for (const { from, to, batchMs: takesServerMs } of this.#kinds) {
-      const takesMs = takesServerMs / servers
-      for (let moment = 0; moment < MOMENTS; moment++) {
-        const sinceMs = (takesMs * (moment + 0.5)) / MOMENTS
-        const arrivals = poisson(ratePerMs * sinceMs, states.length)
-        ahead.fill(0)
-        let share = 0
-        for (let size = from; size <= to; size++) share += states[size]!
-        for (let j = 0; j < arrivals.length; j++) ahead[j] = share * arrivals[j]!
-        if (to === most) {
-          for (let inSystem = most + 1; inSystem < states.length; inSystem++) {
-            const stay = inSystem - most
-            const weight = states[inSystem]!
-            if (weight < 1e-8) continue
-            const count = Math.min(arrivals.length, ahead.length - stay)
-            for (let j = 0; j < count; j++) ahead[stay + j]! += weight * arrivals[j]!
-          }
-        }
-        this.#addPositions(ahead, takesMs - sinceMs, (ratePerMs * takesMs) / MOMENTS, input, meanMs)
+    for (let left = 1; left <= most; left++) {
+      if (probability < 1e-12 && left > counts.mean) {
+        rest = 0
+        break
       }
+      const waitMs = this.#collectMs(left, takesMs)
+      const next = this.#kindOf[Math.min(most, Math.round(left + this.#ratePerMs * waitMs))]!
+      if (next !== kind) {
+        flush()
+        kind = next
+      }
+      share += probability
+      waited += probability * waitMs
+      // Those who come while a server waits beside those who were left: as many for each of them.
+      if (waitMs > 0)
+        this.#latencies.add(
+          (weight * arrivals * probability * this.#ratePerMs * waitMs) / left,
+          this.#batchMs[next]!,
+          waitMs,
+        )
+      rest -= probability
+      restMean -= left * probability
+      probability *= (counts.base + counts.more * (left - 1)) / left
+    }
+    flush()
+    if (rest > LEAST) this.#measureOverflow(weight * arrivals * rest, restMean / rest, takesMs)
+  }
+
+  /** Those who come during a batch together with more than the next one takes: the first with the next batch, the others later. */
+  #measureOverflow(weight: number, together: number, takesMs: number): void {
+    const most = this.#most
+    const last = this.sizes.length - 1
+    const fullMs = this.#takesMs(last)
+    for (let behind = 0; behind * most < together; behind++) {
+      const from = (behind * most) / together
+      const to = Math.min(1, ((behind + 1) * most) / together)
+      const count = together - behind * most + this.#ratePerMs * behind * fullMs
+      const kind = behind === 0 ? last : this.#kindOf[Math.max(1, Math.min(most, Math.round(count)))]!
+      const lowMs = takesMs * (1 - to) + behind * fullMs + this.#batchMs[kind]!
+      this.#latencies.add(weight * (to - from), lowMs, takesMs * (to - from))
     }
   }
 
-  /** Those who come with so many ahead of them, and so much left of the batch that runs. */
-  #addPositions(ahead: Float64Array, leftMs: number, weight: number, input: BatchQueueInput, meanMs: number): void {
-    const { ratePerMs, most, batchMs, servers } = input
-    const fullMs = batchMs[most]! / servers
-    for (let position = 0; position < ahead.length; position++) {
-      const share = ahead[position]!
-      if (share < 1e-8) continue
-      const full = Math.floor(position / most)
-      let waitMs = leftMs + full * fullMs
-      const together = position - full * most + 1 + ratePerMs * waitMs
-      if (full === 0 && together < most) waitMs += collectMs(together, input, meanMs)
-      const answered = Math.min(most, Math.max(1, Math.round(together)))
-      this.#add(weight * share, waitMs + batchMs[answered]!)
+  /** Those who come during a full batch that has left a backlog. */
+  #measureBacklog(): void {
+    const most = this.#most
+    const last = this.sizes.length - 1
+    const fullMs = this.#takesMs(last)
+    const weight = (this.#states[last + 1]! * this.#ratePerMs * fullMs) / MOMENTS
+    for (let moment = 0; moment < MOMENTS; moment++) {
+      const leftMs = (fullMs * (moment + 0.5)) / MOMENTS
+      const counts = this.#counts(this.#ratePerMs * (fullMs - leftMs), 0)
+      let probability = counts.first
+      let share = 0
+      let seen = 0
+      let sum = 0
+      let full = 0
+      let kind = -1
+      const flush = () => {
+        const lowMs = leftMs - fullMs / (2 * MOMENTS) + full * fullMs + this.#batchMs[kind]!
+        if (sum > 0) this.#latencies.add(weight * sum, lowMs, fullMs / MOMENTS)
+        sum = 0
+      }
+      for (let ahead = 1; ahead <= MOST_AHEAD && 1 - seen > 1e-4; ahead++) {
+        share = this.#decay * share + (1 - this.#decay) * probability
+        probability *= (counts.base + counts.more * (ahead - 1)) / ahead
+        const before = Math.floor(ahead / most)
+        const together = ahead - before * most + 1 + this.#ratePerMs * (leftMs + before * fullMs)
+        const next = this.#kindOf[Math.min(most, Math.round(together))]!
+        if (next !== kind || before !== full) {
+          if (kind >= 0) flush()
+          kind = next
+          full = before
+        }
+        seen += share
+        sum += share
+      }
+      sum += Math.max(0, 1 - seen)
+      flush()
     }
   }
-
-  #add(weight: number, latencyMs: number): void {
-    const bin = Math.floor(Math.log(latencyMs / this.#leastMs) / BIN)
-    this.#bins[bin < 0 ? 0 : bin >= BINS ? BINS - 1 : bin]! += weight
-    this.#total += weight
-  }
 }
 
-/** Batches of neighbouring sizes that take alike: those that are filled up to the same one. */
-interface BatchKind {
-  readonly from: number
-  to: number
-  readonly batchMs: number
-  readonly arrivals: Float64Array
-}
-
-/** Probabilities of 0, 1, 2, ... arrivals, as far as they matter. */
-function poisson(mean: number, most: number): Float64Array {
-  const count = Math.min(most, Math.ceil(mean + 5 * Math.sqrt(mean) + 6))
-  const arrivals = new Float64Array(count)
-  // From the mode outwards, so that nothing underflows.
-  const mode = Math.min(count - 1, Math.floor(mean))
-  arrivals[mode] = 1
-  let sum = 1
-  for (let k = mode; k > 0; k--) {
-    arrivals[k - 1] = (arrivals[k]! * k) / mean
-    sum += arrivals[k - 1]!
-  }
-  for (let k = mode + 1; k < count; k++) {
-    arrivals[k] = (arrivals[k - 1]! * mean) / k
-    sum += arrivals[k]!
-  }
-  for (let k = 0; k < count; k++) arrivals[k]! /= sum
-  return arrivals
-}
-
-/** How long a free server waits where so many are left, of whom the first has waited through most of a batch. */
-function collectMs(left: number, { ratePerMs, most, delayMs }: BatchQueueInput, batchMs: number): number {
-  if (delayMs === 0) return 0
-  const waitedMs = left < 1 ? 0 : (batchMs * left) / (left + 1)
-  const untilFullMs = (most - Math.max(1, left)) / ratePerMs
-  return Math.max(0, Math.min(delayMs - waitedMs, untilFullMs))
+/** Probabilities of 0, 1, 2, ... requests. */
+interface Counts {
+  readonly mean: number
+  /** Of none. */
+  readonly first: number
+  readonly base: number
+  readonly more: number
 }

@@ -1,8 +1,10 @@
 import { assertServices, type Configuration, InvalidInputError, type Service, type Tenant } from '@pctodl/platform'
-import type { PerfModel } from '../perf-model.js'
 import type { Predictor } from '../predictor.js'
+import { type BatchCosts, BatchCostTable, batchSizesUpTo } from './batch-costs.js'
 import { BatchQueue } from './batch-queue.js'
-import { idlePower } from './idle-power.js'
+
+/** Share of the requests that an objective wants in time. */
+const WANTED = 0.99
 
 export interface ServicePrediction {
   readonly service: string
@@ -32,31 +34,33 @@ export interface ServingPrediction {
 export interface ServingModelOptions {
   /** Power of the board at its clocks while its processes wait, W. Needed for a predictor that is no `PerfModel`. */
   readonly idlePowerW?: number
+  /** What is known of tenants alone, shared with other configurations; of the same predictor. */
+  readonly costs?: BatchCostTable
 }
 
 /** Rounds in which batch times and utilisations find each other, and the change of a utilisation at which they have. */
-const ROUNDS = 6
-const SETTLED = 0.002
-
-/** One tenant's batch times and energies by the sizes that it runs. */
-interface TenantTimes {
-  readonly tenant: Tenant
-  /** ms, by size; while no other tenant runs, and while all do. */
-  readonly aloneMs: Float64Array
-  readonly togetherMs: Float64Array
-  /** Above the waiting board, J a batch, by size. */
-  readonly energyJ: Float64Array
-}
+const ROUNDS = 30
+const SETTLED = 0.001
+/** Where they begin. */
+const FIRST_UTILISATION = 0.5
 
 interface ServiceTimes {
   readonly service: Service
-  readonly tenants: readonly TenantTimes[]
+  /** mpsPercent of all its tenants together. */
+  readonly shares: number
+  readonly instances: number
   readonly most: number
   readonly sizes: readonly number[]
+  readonly tenants: readonly TenantTimes[]
   readonly queue: BatchQueue
-  /** Batch times of the service's tenants at the present neighbours, by the number of requests, ms. */
+  /** Batch times of the service's tenants at the present neighbours, by size, ms. */
   readonly batchMs: Float64Array
   utilisation: number
+}
+
+interface TenantTimes extends BatchCosts {
+  /** While all other tenants run, ms, by size. */
+  readonly togetherMs: Float64Array
 }
 
 /**
@@ -90,46 +94,73 @@ export class ServingModel {
         throw new InvalidInputError(`tenants[${i}].model`, model, `'${service.model}', the network of ${name}`)
       }
     })
-    const { parameters } = predictor as Partial<PerfModel>
-    if (options.idlePowerW === undefined && parameters === undefined) {
-      throw new InvalidInputError('idlePowerW', undefined, 'watts, for a predictor that is no PerfModel')
-    }
-    this.#idleW = options.idlePowerW ?? idlePower(parameters!, predictor.spec.boostClockMhz, smClockMhz, memClockMhz)
-    const operating = { smClockMhz, memClockMhz }
-    this.#services = services.map((service) => {
-      const own = tenants.filter((tenant) => tenant.service === service.name)
-      if (own.length === 0) throw new InvalidInputError('tenants', service.name, 'a tenant for each service')
-      if (own.some(({ batchSize }) => batchSize !== own[0]!.batchSize)) {
-        throw new InvalidInputError('tenants', service.name, 'one batch size for all tenants of a service')
+    const costs = options.costs ?? new BatchCostTable(predictor, options.idlePowerW)
+    if (costs.predictor !== predictor) throw new InvalidInputError('costs', costs, 'a table of the same predictor')
+    this.#idleW = costs.idlePowerW(smClockMhz, memClockMhz)
+    const own = services.map((service) => tenants.filter((tenant) => tenant.service === service.name))
+    const sized = own.map((of, i) => {
+      if (of.length === 0) throw new InvalidInputError('tenants', services[i]!.name, 'a tenant for each service')
+      if (of.some(({ batchSize }) => batchSize !== of[0]!.batchSize)) {
+        throw new InvalidInputError('tenants', services[i]!.name, 'one batch size for all tenants of a service')
       }
-      const most = Math.min(own[0]!.batchSize, service.maxBatchSize)
-      const sizes: number[] = []
-      for (let size = 1; size < most; size *= 2) sizes.push(size)
-      sizes.push(most)
+      const most = Math.min(of[0]!.batchSize, services[i]!.maxBatchSize)
+      return of.map((tenant) => ({ ...tenant, batchSize: most }))
+    })
+    const slowdowns = slowdownsOf(predictor, configuration, sized, costs)
+    this.#services = services.map((service, i) => {
+      const of = sized[i]!
+      const most = of[0]!.batchSize
+      const sizes = batchSizesUpTo(most)
       return {
         service,
+        shares: of.reduce((sum, { mpsPercent }) => sum + mpsPercent, 0),
+        instances: of.length,
         most,
         sizes,
-        tenants: own.map((tenant) => this.#timesOf(predictor, tenant, tenants, sizes, operating)),
-        queue: new BatchQueue(most),
-        batchMs: new Float64Array(most + 1),
-        utilisation: 0.5,
+        tenants: of.map(({ model, mpsPercent }, t) => {
+          const alone = costs.of(model, mpsPercent, sizes, smClockMhz, memClockMhz)
+          return { ...alone, togetherMs: alone.aloneMs.map((ms, s) => ms * slowdowns[i]![t]!(s)) }
+        }),
+        queue: new BatchQueue(sizes),
+        batchMs: new Float64Array(sizes.length),
+        utilisation: FIRST_UTILISATION,
       }
     })
   }
 
   /**
    * @param ratesPerS requests/s, in the order of the services, each above 0
+   * @param burstiness variance over mean of the requests in a time, in the order of the services, each at least 1; 1 unless given
    * @throws InvalidInputError for other rates
    */
-  predict(ratesPerS: readonly number[]): ServingPrediction {
-    const services = this.#services
-    if (ratesPerS.length !== services.length) {
-      throw new InvalidInputError('ratesPerS', ratesPerS.length, `${services.length} rates, one a service`)
-    }
-    ratesPerS.forEach((rate, i) => {
-      if (!(rate > 0 && rate < Infinity)) throw new InvalidInputError(`ratesPerS[${i}]`, rate, 'requests/s above 0')
+  predict(ratesPerS: readonly number[], burstiness?: readonly number[]): ServingPrediction {
+    const powerW = this.#solve(ratesPerS, burstiness)
+    return { powerW, services: this.#services.map((of, i) => describe(of, ratesPerS[i]!)) }
+  }
+
+  /**
+   * The part of `predict` that a search asks for, without the quantiles.
+   *
+   * @param into in the order of the services: the share of the requests that is answered in time, 0 where the tenants cannot keep up
+   * @returns mean board power, W
+   * @throws what `predict` throws
+   */
+  attainments(ratesPerS: readonly number[], into: Float64Array, burstiness?: readonly number[]): number {
+    const powerW = this.#solve(ratesPerS, burstiness)
+    this.#services.forEach(({ queue, service }, i) => {
+      into[i] = queue.within(service.objective.p99Ms)
     })
+    return powerW
+  }
+
+  #solve(ratesPerS: readonly number[], burstiness: readonly number[] | undefined): number {
+    const services = this.#services
+    assertList('ratesPerS', ratesPerS, services.length, 'requests/s above 0', (rate) => rate > 0 && rate < Infinity)
+    if (burstiness !== undefined) {
+      assertList('burstiness', burstiness, services.length, 'a number from 1 to 1000', (x) => x >= 1 && x <= 1000)
+    }
+    // Utilisations rise with each other: from that of an overload the rounds might not come down again.
+    for (const of of services) if (of.queue.overloaded) of.utilisation = FIRST_UTILISATION
     let moved = 1
     for (let round = 0; round < ROUNDS && moved > SETTLED; round++) {
       moved = 0
@@ -138,41 +169,18 @@ export class ServingModel {
         this.#adoptNeighbours(of)
         of.queue.solve({
           ratePerMs: ratesPerS[i]! / 1000,
-          most: of.most,
           batchMs: of.batchMs,
-          servers: of.tenants.length,
+          servers: of.instances,
           delayMs: of.service.maxQueueDelayMs,
+          burstiness: burstiness?.[i] ?? 1,
         })
         moved = Math.max(moved, Math.abs(of.queue.utilisation - of.utilisation))
         of.utilisation = of.queue.utilisation
       }
     }
-    return {
-      powerW: this.#idleW + services.reduce((sum, of) => sum + powerOf(of), 0),
-      services: services.map((of, i) => describe(of, ratesPerS[i]!)),
-    }
-  }
-
-  #timesOf(
-    predictor: Predictor,
-    tenant: Tenant,
-    tenants: readonly Tenant[],
-    sizes: readonly number[],
-    operating: { readonly smClockMhz: number; readonly memClockMhz: number },
-  ): TenantTimes {
-    const index = tenants.indexOf(tenant)
-    const aloneMs = new Float64Array(sizes.length)
-    const togetherMs = new Float64Array(sizes.length)
-    const energyJ = new Float64Array(sizes.length)
-    sizes.forEach((batchSize, s) => {
-      const sized = { ...tenant, batchSize }
-      const alone = predictor.predict({ tenants: [sized], ...operating })
-      aloneMs[s] = alone.tenants[0]!.latencyMs
-      energyJ[s] = Math.max(0, (alone.powerW - this.#idleW) * aloneMs[s]!) / 1000
-      const together = predictor.predict({ tenants: tenants.with(index, sized), ...operating })
-      togetherMs[s] = Math.max(aloneMs[s]!, together.tenants[index]!.latencyMs)
-    })
-    return { tenant, aloneMs, togetherMs, energyJ }
+    let powerW = this.#idleW
+    for (const of of services) powerW += powerOf(of)
+    return powerW
   }
 
   /** Batch times between those alone and those beside all others, by how much of the time the others run. */
@@ -181,38 +189,62 @@ export class ServingModel {
     let shares = 0
     for (const other of this.#services) {
       // Of its own service all but one.
-      const count = other.tenants.length - (other === of ? 1 : 0)
-      running += count * other.utilisation * other.tenants[0]!.tenant.mpsPercent
-      shares += count * other.tenants[0]!.tenant.mpsPercent
+      const part = other === of ? (other.shares * (other.instances - 1)) / other.instances : other.shares
+      running += part * other.utilisation
+      shares += part
     }
     const part = shares === 0 ? 0 : running / shares
-    let s = 0
-    for (let count = 1; count <= of.most; count++) {
-      if (count > of.sizes[s]!) s++
+    for (let s = 0; s < of.sizes.length; s++) {
       let perMs = 0
-      for (const { aloneMs, togetherMs } of of.tenants)
+      for (const { aloneMs, togetherMs } of of.tenants) {
         perMs += 1 / (aloneMs[s]! + part * (togetherMs[s]! - aloneMs[s]!))
-      of.batchMs[count] = of.tenants.length / perMs
+      }
+      of.batchMs[s] = of.instances / perMs
     }
   }
 }
 
+/**
+ * By service and tenant: how many times as long a batch of a size takes while all others run. Two predictions: all tenants at
+ * their largest batches, all at batches of one, and between the two by the logarithm of the size.
+ */
+function slowdownsOf(
+  predictor: Predictor,
+  { smClockMhz, memClockMhz }: Configuration,
+  tenants: readonly (readonly Tenant[])[],
+  costs: BatchCostTable,
+): ((size: number) => number)[][] {
+  const at = (batchSize?: number) => {
+    const flat = tenants.flat()
+    const mix = batchSize === undefined ? flat : flat.map((tenant) => ({ ...tenant, batchSize }))
+    return predictor.predict({ tenants: mix, smClockMhz, memClockMhz }).tenants
+  }
+  const largest = at()
+  const least = at(1)
+  let index = 0
+  return tenants.map((of) =>
+    of.map(({ model, mpsPercent, batchSize }) => {
+      const sizes = batchSizesUpTo(batchSize)
+      const { aloneMs } = costs.of(model, mpsPercent, sizes, smClockMhz, memClockMhz)
+      const top = Math.max(1, largest[index]!.latencyMs / aloneMs.at(-1)!)
+      const bottom = Math.max(1, least[index]!.latencyMs / aloneMs[0]!)
+      index++
+      const last = sizes.length - 1
+      return (size: number) => (last === 0 ? top : bottom + ((top - bottom) * size) / last)
+    }),
+  )
+}
+
 /** Batches of each size, times what one takes. */
-function powerOf({ queue, sizes, tenants, most }: ServiceTimes): number {
+function powerOf({ queue, sizes, tenants }: ServiceTimes): number {
   let perBatchJ = 0
-  let s = 0
-  for (let count = 1; count <= most; count++) {
-    if (count > sizes[s]!) s++
-    let energyJ = 0
-    for (const tenant of tenants) energyJ += tenant.energyJ[s]! / tenants.length
-    perBatchJ += queue.sizes[count]! * energyJ
+  for (let s = 0; s < sizes.length; s++) {
+    for (const tenant of tenants) perBatchJ += (queue.shares[s]! * tenant.energyJ[s]!) / tenants.length
   }
   return 1000 * queue.batchesPerMs * perBatchJ
 }
 
 function describe({ service, queue, most, batchMs, tenants }: ServiceTimes, ratePerS: number): ServicePrediction {
-  let meanBatch = 0
-  for (let count = 1; count <= most; count++) meanBatch += count * queue.sizes[count]!
   const attainment = queue.within(service.objective.p99Ms)
   return {
     service: service.name,
@@ -220,9 +252,22 @@ function describe({ service, queue, most, batchMs, tenants }: ServiceTimes, rate
     p90Ms: queue.quantileMs(0.9),
     p99Ms: queue.quantileMs(0.99),
     attainment,
-    objectiveMet: attainment >= 0.99,
+    objectiveMet: attainment >= WANTED,
     utilisation: queue.utilisation,
-    meanBatch,
-    answeredPerS: queue.overloaded ? (1000 * most * tenants.length) / batchMs[most]! : ratePerS,
+    meanBatch: queue.overloaded ? most : Math.min(most, Math.max(1, ratePerS / 1000 / queue.batchesPerMs)),
+    answeredPerS: queue.overloaded ? (1000 * most * tenants.length) / batchMs.at(-1)! : ratePerS,
+  }
+}
+
+function assertList(
+  field: string,
+  list: readonly number[],
+  count: number,
+  expected: string,
+  holds: (value: number) => boolean,
+): void {
+  if (list.length !== count) throw new InvalidInputError(field, list.length, `${count} numbers, one a service`)
+  for (let i = 0; i < count; i++) {
+    if (!holds(list[i]!)) throw new InvalidInputError(`${field}[${i}]`, list[i], expected)
   }
 }

@@ -16,6 +16,7 @@ export class SteeredTenants {
   #tenants: readonly Tenant[] = []
   #memClockMhz = 0
   #lastStep: ClockAction | undefined
+  #busyPart = 1
 
   constructor(predictor: Predictor) {
     this.#predictor = predictor
@@ -59,6 +60,15 @@ export class SteeredTenants {
     return { tenants }
   }
 
+  /**
+   * The clock is chosen for a part of the power that the tenants draw when all of them are busy, 0..1: for those that wait for
+   * requests part of the time, on a board that holds the cap itself when they do not.
+   */
+  busyFor(part: number): void {
+    this.#busyPart = part
+    this.#model(this.#tenants, this.#memClockMhz)
+  }
+
   /** The SM clock at which the tenants keep a cap, MHz: to ask for before they draw anything. */
   clockBefore(powerCapW: number): number {
     return this.#controller!.clockBefore(powerCapW)
@@ -69,9 +79,14 @@ export class SteeredTenants {
     this.#model(tenants, this.#memClockMhz)
   }
 
-  /** A step of the SM clock. */
-  step(sample: SampleObservation): ClockAction {
-    this.#lastStep = this.#controller!.step(clockObservation(sample))
+  /**
+   * A step of the SM clock.
+   *
+   * @param ceilingMhz the highest clock that there is work for, MHz. Default: any
+   */
+  step(sample: SampleObservation, ceilingMhz?: number): ClockAction {
+    const seen = clockObservation(sample)
+    this.#lastStep = this.#controller!.step(ceilingMhz === undefined ? seen : { ...seen, ceilingMhz })
     return this.#lastStep
   }
 
@@ -111,7 +126,9 @@ export class SteeredTenants {
       this.#controller = new ClockController({ smClocksMhz, reading: spec.powerReading })
     }
     this.#controller.setPlant(
-      smClocksMhz.map((smClockMhz) => this.#predictor.predict({ tenants, smClockMhz, memClockMhz }).powerW),
+      smClocksMhz.map(
+        (smClockMhz) => this.#busyPart * this.#predictor.predict({ tenants, smClockMhz, memClockMhz }).powerW,
+      ),
     )
   }
 }

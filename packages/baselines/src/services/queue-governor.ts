@@ -1,0 +1,98 @@
+import type { GpuSpec, Service } from '@pctodl/platform'
+import type { Action, PowerCapPolicy, SampleObservation } from '@pctodl/scheduler'
+import { boardLimit } from '../board-limit.js'
+import { indexAtMost, workingSmClocks } from '../clock-table.js'
+import type { ServicesStartPlanner } from './services-start.js'
+
+export interface QueueGovernorOptions {
+  readonly spec: GpuSpec
+  readonly services: readonly Service[]
+  readonly plan: ServicesStartPlanner
+  /** Share of the time in which the board is to be busy, percent. Default 75. */
+  readonly targetUtilPercent?: number
+}
+
+/** How often the clock is chosen, ms. */
+const PERIOD_MS = 500
+/** The clock moves only where utilisation is so many percent from its target. */
+const DEAD_BAND = 5
+/** A service with so many of its largest batches in the queue gets all there is. */
+const LONG_QUEUE = 2
+
+/**
+ * A clock governor as operating systems have for processors: every half second the clock that would bring the board's utilisation
+ * to a target, and the highest where a queue is long. The board's limit holds the cap behind it. Tenants are planned, once.
+ */
+export class QueueGovernorPolicy implements PowerCapPolicy {
+  readonly name = 'queue-governor'
+  readonly #options: QueueGovernorOptions
+  #services: readonly Service[]
+  #clocksMhz: readonly number[] = []
+  #powerCapW = 0
+  #utilSum = 0
+  #utilCount = 0
+  #nextMs = PERIOD_MS
+
+  constructor(options: QueueGovernorOptions) {
+    this.#options = options
+    this.#services = options.services
+  }
+
+  start(powerCapW: number): Action {
+    const { spec, plan } = this.#options
+    this.#powerCapW = powerCapW
+    const { tenants, memClockMhz, smClockMhz } = plan(this.#services, powerCapW)
+    this.#clocksMhz = workingSmClocks(spec, memClockMhz)
+    return {
+      tenants,
+      memClockMhz,
+      smClockMhz: this.#clocksMhz[indexAtMost(this.#clocksMhz, smClockMhz)]!,
+      ...this.#limit(),
+    }
+  }
+
+  onCapChange(powerCapW: number): Action {
+    this.#powerCapW = powerCapW
+    return this.#limit()
+  }
+
+  onServicesChange(services: readonly Service[]): Action {
+    this.#services = services
+    return this.start(this.#powerCapW)
+  }
+
+  onSample({ timeMs, telemetry, applied, services = [] }: SampleObservation): Action | undefined {
+    if (telemetry.smUtilPercent !== null) {
+      this.#utilSum += telemetry.smUtilPercent
+      this.#utilCount++
+    }
+    if (timeMs < this.#nextMs || this.#utilCount === 0) return undefined
+    this.#nextMs = timeMs + PERIOD_MS
+    const util = this.#utilSum / this.#utilCount
+    this.#utilSum = 0
+    this.#utilCount = 0
+    const present = applied.smClockMhz ?? telemetry.smClockMhz
+    if (present === null) return undefined
+    const smClockMhz = this.#waiting(services) ? this.#clocksMhz.at(-1)! : this.#clockFor(util, present)
+    return smClockMhz === applied.smClockMhz ? undefined : { smClockMhz }
+  }
+
+  onWindow(): undefined {}
+
+  #clockFor(util: number, presentMhz: number): number {
+    const { targetUtilPercent = 75 } = this.#options
+    if (Math.abs(util - targetUtilPercent) < DEAD_BAND) return presentMhz
+    return this.#clocksMhz[indexAtMost(this.#clocksMhz, (presentMhz * util) / targetUtilPercent)]!
+  }
+
+  #waiting(readings: NonNullable<SampleObservation['services']>): boolean {
+    return readings.some(({ service: name, queued }) => {
+      const service = this.#services.find((candidate) => candidate.name === name)
+      return service !== undefined && queued > LONG_QUEUE * service.maxBatchSize
+    })
+  }
+
+  #limit(): Action {
+    return { powerLimitW: boardLimit(this.#options.spec, this.#powerCapW).powerLimitW, powerLimitRole: 'back-stop' }
+  }
+}

@@ -1,0 +1,14 @@
+import type { Service, Tenant } from '@pctodl/platform'
+
+/** Tenants and memory clock for services, chosen before anything is measured. */
+export interface ServicesStart {
+  readonly tenants: readonly Tenant[]
+  readonly memClockMhz: number
+  /** At which they keep the cap when all of them are busy. */
+  readonly smClockMhz: number
+  /** The clock is locked there instead of being left to the board. Default false. */
+  readonly locked?: boolean
+}
+
+/** Chooses them. @throws what the planner behind it throws */
+export type ServicesStartPlanner = (services: readonly Service[], powerCapW: number) => ServicesStart

@@ -1,0 +1,29 @@
+import { modelOf } from '@pctodl/perf-model/node'
+import { mostLoad } from './most-load.js'
+import { runServerLoad } from './run-server-task.js'
+import { type ServerCell, serverBoardName, serverSeed } from './server-cell.js'
+import { oracleMostLoad, oracleRun } from './server-oracle.js'
+import { createServerPolicy } from './server-policies.js'
+import type { ServerResult } from './server-store.js'
+import { serverTasksOf } from './server-tasks.js'
+
+/** Where a search for the most load begins: what most tasks leave free at their own rates. */
+const FIRST_FACTOR = 2
+
+/** Run one cell. @throws what the policy throws, the signal's reason */
+export async function executeServerCell(cell: ServerCell, signal?: AbortSignal): Promise<ServerResult> {
+  const { board, taskId, policy, parametersFolder } = cell
+  const [task] = serverTasksOf(board, [taskId])
+  const model = modelOf(board, parametersFolder)
+  const where = { boardName: serverBoardName(cell), seed: serverSeed(cell), ...(signal ? { signal } : {}) }
+  if (policy === 'oracle') {
+    if (!cell.mostLoad) return { run: await oracleRun(task!, { model, ...where }) }
+    return { mostLoad: (await oracleMostLoad(task!, { model, ...where })).loadFactor }
+  }
+  if (!cell.mostLoad) {
+    const run = await runServerLoad({ ...task!, ...where }, createServerPolicy(policy, task!, { model }), where)
+    return { run }
+  }
+  const create = (loadFactor: number) => createServerPolicy(policy, task!, { model, loadFactor })
+  return { mostLoad: await mostLoad(task!, create, { ...where, from: FIRST_FACTOR }) }
+}

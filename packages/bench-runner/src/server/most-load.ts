@@ -1,0 +1,64 @@
+import { fixedCap } from '@pctodl/platform'
+import type { PowerCapPolicy } from '@pctodl/scheduler'
+import { highestRate, poissonArrivals, queriesNeeded } from '@pctodl/traffic'
+import { runServerLoad, type ServerRun, WARM_UP_S } from './run-server-task.js'
+import type { ServerTask } from './server-tasks.js'
+
+export interface MostLoadOptions {
+  readonly boardName: string
+  readonly seed: number
+  /** Factor to begin with. Default 1. */
+  readonly from?: number
+  /** How far apart the last load that holds and the first that does not may be, relatively. Default 0.03. */
+  readonly precision?: number
+  readonly signal?: AbortSignal
+}
+
+/** Time that counts of a trial, s. */
+const TRIAL_S = 30
+const MOST_TRIALS = 14
+const PERCENTILE = 0.99
+
+/** The task's mix as steady Poisson arrivals under its first cap, all services from the begin. */
+export function steadyMix({
+  services,
+  caps,
+}: Pick<ServerTask, 'services' | 'caps'>): Pick<ServerTask, 'services' | 'caps' | 'durationS'> {
+  return {
+    services: services.map(({ service, meanPerS }) => ({
+      service,
+      meanPerS,
+      traffic: (ratePerS: number) => poissonArrivals({ ratePerS }),
+    })),
+    caps: fixedCap(caps[0]!.powerCapW),
+    durationS: WARM_UP_S + TRIAL_S,
+  }
+}
+
+/** Whether the p99 of every service is within its objective, with LoadGen's confidence of 99 %, and the cap is kept. */
+export function holds({ services, capHolds }: Pick<ServerRun, 'services' | 'capHolds'>): boolean {
+  if (!capHolds) return false
+  return services.every(({ completed, late, shed, failed }) => {
+    const missed = late + shed + failed
+    return completed + shed + failed >= queriesNeeded(PERCENTILE, missed)
+  })
+}
+
+/**
+ * The highest common factor on a task's rates at which every service keeps its p99 and the cap holds: doubled or halved until it is
+ * enclosed, then bisected, as LoadGen looks for a server's peak.
+ *
+ * @param create a fresh policy for a factor
+ * @returns 0 where none was found
+ */
+export async function mostLoad(
+  task: Pick<ServerTask, 'services' | 'caps'>,
+  create: (loadFactor: number) => PowerCapPolicy,
+  { boardName, seed, from = 1, precision = 0.03, signal }: MostLoadOptions,
+): Promise<number> {
+  const mix = steadyMix(task)
+  const trial = async (loadFactor: number) =>
+    holds(await runServerLoad({ ...mix, boardName, seed, loadFactor }, create(loadFactor), signal ? { signal } : {}))
+  const { ratePerS } = await highestRate(trial, { fromPerS: from, precision, mostTrials: MOST_TRIALS })
+  return ratePerS ?? 0
+}

@@ -1,0 +1,311 @@
+import { type CapSchedule, capSchedule, fixedCap, type Service, UnknownNameError } from '@pctodl/platform'
+import {
+  type ArrivalProcess,
+  diurnalArrivals,
+  during,
+  gammaArrivals,
+  markovModulatedArrivals,
+  poissonArrivals,
+  replayedRates,
+  superposed,
+} from '@pctodl/traffic'
+import { azureCodeCounts, azureConversationCounts } from './azure-rates.js'
+
+/** A service of a task with the requests that come to it. */
+export interface TaskService {
+  readonly service: Service
+  /** Requests/s over the task, and what every policy is told to begin with. */
+  readonly meanPerS: number
+  /** @param ratePerS the mean rate to come */
+  readonly traffic: (ratePerS: number) => ArrivalProcess
+  /** When it comes and goes, s. Default: there from the begin to the end. */
+  readonly fromS?: number
+  readonly untilS?: number
+}
+
+/** Services on a board under a cap, whose requests arrive whether or not earlier ones were answered. */
+export interface ServerTask {
+  /** Unique on its board. */
+  readonly id: number
+  readonly name: string
+  readonly board: string
+  /** What happens, in a few words. */
+  readonly what: string
+  readonly services: readonly TaskService[]
+  readonly caps: CapSchedule
+  readonly durationS: number
+}
+
+/** Length of the tasks, s. */
+const DURATION_S = 120
+
+const catalogue = {
+  search: { model: 'resnet50', objective: { p99Ms: 60 }, weight: 2, maxBatchSize: 32, maxQueueDelayMs: 2 },
+  photos: { model: 'mobilenet_v2', objective: { p99Ms: 40 }, weight: 1, maxBatchSize: 32, maxQueueDelayMs: 2 },
+  phones: { model: 'mnasnet1_0', objective: { p99Ms: 30 }, weight: 1, maxBatchSize: 32, maxQueueDelayMs: 1 },
+  tags: { model: 'densenet201', objective: { p99Ms: 120 }, weight: 1, maxBatchSize: 32, maxQueueDelayMs: 4 },
+  scans: { model: 'efficientnet_v2_m', objective: { p99Ms: 150 }, weight: 3, maxBatchSize: 32, maxQueueDelayMs: 4 },
+  archive: { model: 'vgg19', objective: { p99Ms: 250 }, weight: 1, maxBatchSize: 32, maxQueueDelayMs: 5 },
+  vision: { model: 'maxvit_t', objective: { p99Ms: 180 }, weight: 2, maxBatchSize: 32, maxQueueDelayMs: 4 },
+} as const
+
+type Name = keyof typeof catalogue
+
+const poisson = (ratePerS: number) => poissonArrivals({ ratePerS })
+
+/** Counts of a recording, one a second, scaled to a mean. */
+const shaped = (counts: readonly number[]) => (ratePerS: number) => {
+  const mean = counts.reduce((sum, count) => sum + count, 0) / counts.length
+  return replayedRates({ ratesPerS: counts.map((count) => (count * ratePerS) / mean), stepMs: 1000, repeat: true })
+}
+
+/** Parts of the mean rate, one after the other, each as long as the others. */
+const steps = (parts: readonly number[]) => (ratePerS: number) =>
+  replayedRates({ ratesPerS: parts.map((part) => part * ratePerS), stepMs: (1000 * DURATION_S) / parts.length })
+
+/** Three times the rate for 5 s, at 45 s and at 85 s. */
+const bursts = (ratePerS: number) =>
+  superposed([
+    poisson(ratePerS),
+    ...[45_000, 85_000].map((fromMs) => during(poisson(2 * ratePerS), { fromMs, toMs: fromMs + 5000 })),
+  ])
+
+const gamma = (ratePerS: number) => gammaArrivals({ ratePerS, burstiness: 4 })
+
+const modulated = (ratePerS: number) =>
+  markovModulatedArrivals({
+    states: [
+      { ratePerS: 0.6 * ratePerS, meanDwellMs: 12_000 },
+      { ratePerS: 1.8 * ratePerS, meanDwellMs: 6000 },
+    ],
+  })
+
+/** A day in two minutes, its peak where it is told. */
+const day = (peakS: number) => (meanRatePerS: number) =>
+  diurnalArrivals({ meanRatePerS, swing: 0.7, periodMs: 1000 * DURATION_S, peakMs: 1000 * peakS })
+
+interface Template {
+  readonly name: string
+  readonly what: string
+  readonly services: readonly (Partial<Omit<TaskService, 'service' | 'meanPerS'>> & {
+    readonly name: Name
+    /** On the first board; the others by their speed. */
+    readonly perS: number
+  })[]
+  /** Caps by parts of the range that the boards' task caps span, 0..1, each as long as the others. */
+  readonly caps: readonly number[]
+}
+
+const templates: readonly Template[] = [
+  {
+    name: 'pair',
+    what: 'two services, steady',
+    services: [
+      { name: 'search', perS: 300 },
+      { name: 'photos', perS: 500 },
+    ],
+    caps: [0.5],
+  },
+  {
+    name: 'pair-at-night',
+    what: 'the same at a tenth of the load',
+    services: [
+      { name: 'search', perS: 40 },
+      { name: 'photos', perS: 60 },
+    ],
+    caps: [0.5],
+  },
+  {
+    name: 'unlike-pair',
+    what: 'a short objective beside a heavy network',
+    services: [
+      { name: 'phones', perS: 500 },
+      { name: 'archive', perS: 150 },
+    ],
+    caps: [0.6],
+  },
+  {
+    name: 'trio',
+    what: 'three services, steady',
+    services: [
+      { name: 'search', perS: 250 },
+      { name: 'photos', perS: 350 },
+      { name: 'scans', perS: 60 },
+    ],
+    caps: [0.6],
+  },
+  {
+    name: 'trio-tight',
+    what: 'three services under a low cap',
+    services: [
+      { name: 'search', perS: 150 },
+      { name: 'tags', perS: 80 },
+      { name: 'vision', perS: 40 },
+    ],
+    caps: [0.1],
+  },
+  {
+    name: 'quartet',
+    what: 'four services, steady',
+    services: [
+      { name: 'search', perS: 180 },
+      { name: 'photos', perS: 250 },
+      { name: 'tags', perS: 70 },
+      { name: 'vision', perS: 40 },
+    ],
+    caps: [0.7],
+  },
+  {
+    name: 'sextet',
+    what: 'six services, steady',
+    services: [
+      { name: 'search', perS: 100 },
+      { name: 'photos', perS: 150 },
+      { name: 'phones', perS: 100 },
+      { name: 'tags', perS: 40 },
+      { name: 'scans', perS: 30 },
+      { name: 'vision', perS: 20 },
+    ],
+    caps: [0.8],
+  },
+  {
+    name: 'rate-steps',
+    what: 'one service takes over from the other, step by step',
+    services: [
+      { name: 'search', perS: 250, traffic: steps([0.4, 0.8, 1.6, 1.2]) },
+      { name: 'photos', perS: 400, traffic: steps([1.6, 1.2, 0.4, 0.8]) },
+    ],
+    caps: [0.5],
+  },
+  {
+    name: 'cap-steps',
+    what: 'the cap falls, falls again, and rises',
+    services: [
+      { name: 'search', perS: 200 },
+      { name: 'photos', perS: 300 },
+      { name: 'scans', perS: 40 },
+    ],
+    caps: [0.8, 0.3, 0, 0.6],
+  },
+  {
+    name: 'bursts',
+    what: 'three times the rate for 5 s, twice',
+    services: [
+      { name: 'search', perS: 150, traffic: bursts },
+      { name: 'photos', perS: 300 },
+      { name: 'tags', perS: 60 },
+    ],
+    caps: [0.6],
+  },
+  {
+    name: 'bursty',
+    what: 'gaps of four times the variance of chance',
+    services: [
+      { name: 'search', perS: 200, traffic: gamma },
+      { name: 'photos', perS: 300, traffic: gamma },
+      { name: 'vision', perS: 50, traffic: gamma },
+    ],
+    caps: [0.6],
+  },
+  {
+    name: 'moody',
+    what: 'rates that jump between 0.6 and 1.8 of their mean',
+    services: [
+      { name: 'search', perS: 180, traffic: modulated },
+      { name: 'phones', perS: 250, traffic: modulated },
+    ],
+    caps: [0.5],
+  },
+  {
+    name: 'day',
+    what: 'a day in two minutes, with peaks at unlike hours',
+    services: [
+      { name: 'search', perS: 220, traffic: day(50) },
+      { name: 'photos', perS: 350, traffic: day(80) },
+      { name: 'tags', perS: 60, traffic: day(100) },
+    ],
+    caps: [0.6],
+  },
+  {
+    name: 'azure-code',
+    what: 'the shape of a code completion service of Azure, 2023, beside a steady one',
+    services: [
+      { name: 'search', perS: 70, traffic: shaped(azureCodeCounts) },
+      { name: 'photos', perS: 300 },
+    ],
+    caps: [0.6],
+  },
+  {
+    name: 'azure-chat',
+    what: 'the shapes of two services of Azure, 2023, together',
+    services: [
+      { name: 'search', perS: 200, traffic: shaped(azureConversationCounts) },
+      { name: 'scans', perS: 25, traffic: shaped(azureCodeCounts) },
+      { name: 'phones', perS: 250 },
+    ],
+    caps: [0.6],
+  },
+  {
+    name: 'come-and-go',
+    what: 'a third service comes at 40 s, the second goes at 80 s',
+    services: [
+      { name: 'search', perS: 200 },
+      { name: 'photos', perS: 300, untilS: 80 },
+      { name: 'tags', perS: 60, fromS: 40 },
+    ],
+    caps: [0.6],
+  },
+]
+
+/** How fast a board is beside the first, and the caps that its tasks span, W. */
+const boards = [
+  { board: '3080Ti', speed: 1, capsW: [180, 300] },
+  { board: 'A100', speed: 1.4, capsW: [150, 230] },
+] as const
+
+/** Ids of the first template's tasks follow this. */
+const FIRST_ID = 500
+
+/** Every task of the scenario: the same templates on each board. */
+export const serverTasks: readonly ServerTask[] = boards.flatMap(({ board, speed, capsW: [least, most] }) =>
+  templates.map(({ name, what, services, caps }, i): ServerTask => {
+    const capOf = (part: number) => Math.round((least + part * (most - least)) / 5) * 5
+    return {
+      id: FIRST_ID + 1 + i,
+      name,
+      board,
+      what,
+      services: services.map(({ name: of, perS, traffic = poisson, ...when }) => ({
+        service: { name: of, ...catalogue[of] },
+        meanPerS: speed * perS,
+        traffic,
+        ...when,
+      })),
+      caps:
+        caps.length === 1
+          ? fixedCap(capOf(caps[0]!))
+          : capSchedule(
+              caps.map((part, k) => ({ atMs: (k * 1000 * DURATION_S) / caps.length, powerCapW: capOf(part) })),
+            ),
+      durationS: DURATION_S,
+    }
+  }),
+)
+
+/** @throws UnknownNameError for a board without tasks, or an id that it does not have */
+export function serverTasksOf(board: string, ids?: readonly number[]): readonly ServerTask[] {
+  const ofBoard = serverTasks.filter((task) => task.board === board)
+  if (ofBoard.length === 0) {
+    throw new UnknownNameError('GPU of the server tasks', board, [...new Set(serverTasks.map((task) => task.board))])
+  }
+  if (ids === undefined) return ofBoard
+  return ids.map((id) => {
+    const task = ofBoard.find((candidate) => candidate.id === id)
+    if (task) return task
+    throw new UnknownNameError(
+      `server task id on ${board}`,
+      String(id),
+      ofBoard.map((each) => String(each.id)),
+    )
+  })
+}

@@ -1,0 +1,140 @@
+import type { PerfModel } from '@pctodl/perf-model'
+import type { Service, Tenant } from '@pctodl/platform'
+import { type PlannedLoad, planClocks, planWithModel, type ServicesPlan, ServingClocks } from '@pctodl/scheduler'
+
+/** Largest batches that a plan chooses from: what engines are compiled for. */
+const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128]
+
+/** What tenants bear: the clocks at which they keep the cap, and the common factor on the rates there. */
+export interface Borne extends ServicesPlan {
+  readonly loadFactor: number
+}
+
+/** The most that given tenants bear under a cap, at the memory clock where that is most. */
+export function borne(model: PerfModel, tenants: readonly Tenant[], load: PlannedLoad): Borne {
+  const { services, ratesPerS, powerCapW } = load
+  let best: Borne | undefined
+  for (const memClockMhz of model.memClocksMhz) {
+    const { smClockMhz } = planClocks(model, tenants, powerCapW, [memClockMhz])
+    const loadFactor = new ServingClocks(model, tenants, services, memClockMhz).loadFactor(smClockMhz, ratesPerS)
+    if (!best || loadFactor > best.loadFactor) best = { tenants, memClockMhz, smClockMhz, loadFactor }
+  }
+  return best!
+}
+
+/** Each service's batch changed as long as that bears more: the best batch of each for shares that are what they are. */
+export function withBestBatches(model: PerfModel, tenants: readonly Tenant[], load: PlannedLoad): Borne {
+  const alike = batchSizes.map((batchSize) =>
+    borne(
+      model,
+      tenants.map((tenant) => ({ ...tenant, batchSize: Math.min(batchSize, tenant.batchSize) })),
+      load,
+    ),
+  )
+  let best = alike.reduce((most, each) => (each.loadFactor > most.loadFactor ? each : most))
+  for (let improved = true; improved; ) {
+    improved = false
+    for (const { name, maxBatchSize } of load.services) {
+      const present = best.tenants.find(({ service }) => service === name)!.batchSize
+      for (const batchSize of batchSizes) {
+        if (batchSize > maxBatchSize || batchSize === present) continue
+        const changed = best.tenants.map((tenant) => (tenant.service === name ? { ...tenant, batchSize } : tenant))
+        const candidate = borne(model, changed, load)
+        if (candidate.loadFactor > 1.01 * best.loadFactor) {
+          best = candidate
+          improved = true
+        }
+      }
+    }
+  }
+  return best
+}
+
+/** A tenant for each service, all of one share, each with its best batch. */
+export function equalShares(model: PerfModel, load: PlannedLoad): Borne {
+  const mpsPercent = Math.floor(10_000 / load.services.length) / 100
+  return withBestBatches(
+    model,
+    load.services.map((service) => tenantOf(service, mpsPercent)),
+    load,
+  )
+}
+
+const planned = new WeakMap<PerfModel, Map<string, ServicesPlan>>()
+
+/**
+ * What pctodl plans: the most load of the mix, by the same planner; equal shares where it finds nothing. How much there is of the
+ * mix makes no difference to that, so a mix is planned once, whatever its scale.
+ */
+export function plannedShares(model: PerfModel, load: PlannedLoad): ServicesPlan {
+  const sum = load.ratesPerS.reduce((total, rate) => total + rate, 0)
+  const ratesPerS = load.ratesPerS.map((rate) => Number(((1000 * rate) / sum).toPrecision(6)))
+  const ofModel = planned.get(model) ?? new Map<string, ServicesPlan>()
+  planned.set(model, ofModel)
+  const key = JSON.stringify({ ...load, ratesPerS })
+  let plan = ofModel.get(key)
+  if (!plan) {
+    plan = planWithModel(model)({ ...load, ratesPerS }, 'most-load') ?? equalShares(model, load)
+    ofModel.set(key, plan)
+  }
+  return plan
+}
+
+/** Shares in steps of this, percent. */
+const STEP = 5
+/** Time of a batch at most, as a share of the objective: the other half is for waiting. */
+const BATCH_SHARE = 0.5
+
+/**
+ * Shares as ParvaGPU chooses them (Lee et al., SC 2024), on MPS shares in the place of MIG instances: each service in turn gets the
+ * kind of tenant (share and batch) that does most for its share among those whose batch takes at most half the objective, as many
+ * as its rate needs, the last one as small as does; and where all together need more than there is, all of them shrink alike.
+ */
+export function parvaShares(model: PerfModel, load: PlannedLoad): ServicesPlan {
+  const { services, ratesPerS, powerCapW } = load
+  const memClockMhz = Math.max(...model.memClocksMhz)
+  const tenants = services.flatMap((service, i) => {
+    const kinds = kindsOf(model, service, memClockMhz, powerCapW)
+    const most = kinds.reduce((best, kind) => (kind.perS / kind.share > best.perS / best.share ? kind : best))
+    const count = Math.floor(ratesPerS[i]! / most.perS)
+    const left = ratesPerS[i]! - count * most.perS
+    const enough = kinds.filter(({ perS }) => perS >= left).sort((a, b) => a.share - b.share || b.perS - a.perS)[0]
+    const last = left > 0 ? [enough ?? most] : []
+    return [...Array.from({ length: count }, () => most), ...last].map((kind) => ({
+      ...tenantOf(service, kind.share),
+      // One batch size a service, as one engine is built for each.
+      batchSize: most.batchSize,
+    }))
+  })
+  const sum = tenants.reduce((total, { mpsPercent }) => total + mpsPercent, 0)
+  const shrunk =
+    sum <= 100
+      ? tenants
+      : tenants.map((tenant) => ({ ...tenant, mpsPercent: Math.floor((10_000 * tenant.mpsPercent) / sum) / 100 }))
+  return { tenants: shrunk, ...planClocks(model, shrunk, powerCapW) }
+}
+
+interface Kind {
+  readonly share: number
+  readonly batchSize: number
+  readonly perS: number
+}
+
+function kindsOf(model: PerfModel, service: Service, memClockMhz: number, powerCapW: number): Kind[] {
+  const kinds: Kind[] = []
+  for (let share = 2 * STEP; share <= 100; share += STEP) {
+    for (const batchSize of batchSizes) {
+      if (batchSize > service.maxBatchSize) continue
+      const tenants = [{ ...tenantOf(service, share), batchSize }]
+      const { smClockMhz } = planClocks(model, tenants, powerCapW, [memClockMhz])
+      const { latencyMs, throughput } = model.predict({ tenants, smClockMhz, memClockMhz }).tenants[0]!
+      if (latencyMs <= BATCH_SHARE * service.objective.p99Ms) kinds.push({ share, batchSize, perS: throughput })
+    }
+  }
+  if (kinds.length > 0) return kinds
+  return [{ share: 100, batchSize: 1, perS: Number.POSITIVE_INFINITY }]
+}
+
+export function tenantOf(service: Service, mpsPercent: number): Tenant {
+  return { model: service.model, mpsPercent, batchSize: service.maxBatchSize, service: service.name }
+}

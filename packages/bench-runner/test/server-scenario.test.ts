@@ -1,0 +1,196 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { modelOf } from '@pctodl/perf-model/node'
+import { assertServices, smClocksAt } from '@pctodl/platform'
+import { afterAll, describe, expect, it } from 'vitest'
+import { benchRunner } from '../src/main.js'
+import { holds, mostLoad } from '../src/server/most-load.js'
+import { listSteps, runServerLoad } from '../src/server/run-server-task.js'
+import { createServerPolicy, parseServerPolicies, serverPolicyNames } from '../src/server/server-policies.js'
+import { serverTasks, serverTasksOf } from '../src/server/server-tasks.js'
+import { borne, equalShares, parvaShares, plannedShares } from '../src/server/share-plans.js'
+
+const model = modelOf('3080Ti', undefined)
+const folder = mkdtempSync(path.join(tmpdir(), 'server-scenario-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+async function call(argv: readonly string[]) {
+  const said = { stdout: '', stderr: '' }
+  const stream = (name: keyof typeof said) => ({
+    write: (text: string) => {
+      said[name] += text
+      return true
+    },
+  })
+  const terminal = { stdout: stream('stdout'), stderr: stream('stderr'), env: {}, signal: new AbortController().signal }
+  const code = await benchRunner(argv, terminal as unknown as Parameters<typeof benchRunner>[1])
+  return { code, ...said }
+}
+
+describe('the tasks of the scenario', () => {
+  it('are at least twenty, of two to six services, that any board can be asked for', () => {
+    expect(serverTasks.length).toBeGreaterThanOrEqual(20)
+    for (const { services, caps, durationS, board } of serverTasks) {
+      expect(services.length).toBeGreaterThanOrEqual(2)
+      expect(services.length).toBeLessThanOrEqual(6)
+      assertServices(services.map(({ service }) => service))
+      for (const { powerCapW } of caps) expect(powerCapW).toBeGreaterThanOrEqual(modelOf(board, undefined).spec.powerLimitW.min)
+      for (const { meanPerS, traffic } of services) {
+        // A recorded shape and a task are of one length, so that what comes is what was said.
+        const { meanRatePerS } = traffic(meanPerS)
+        expect(meanRatePerS / meanPerS).toBeGreaterThan(0.9)
+        expect(traffic(meanPerS).start(1).nextMs()).toBeLessThan(1000 * durationS)
+      }
+    }
+    for (const board of ['3080Ti', 'A100']) {
+      const ids = serverTasksOf(board).map(({ id }) => id)
+      expect(new Set(ids).size).toBe(ids.length)
+    }
+    expect(() => serverTasksOf('3080Ti', [1])).toThrow('501')
+    expect(() => serverTasksOf('Abacus')).toThrow('3080Ti')
+  })
+
+  it('have services that come and go at their times', () => {
+    const { services } = serverTasks.find(({ name }) => name === 'come-and-go')!
+    const steps = listSteps(services).map(({ atMs, services }) => [atMs, services.map(({ name }) => name)])
+    expect(steps).toEqual([
+      [0, ['search', 'photos']],
+      [40_000, ['search', 'photos', 'tags']],
+      [80_000, ['search', 'tags']],
+    ])
+  })
+})
+
+describe('the plans of the opponents', () => {
+  const { services, caps } = serverTasksOf('3080Ti', [503])[0]!
+  const load = {
+    services: services.map(({ service }) => service),
+    ratesPerS: services.map(({ meanPerS }) => meanPerS),
+    powerCapW: caps[0]!.powerCapW,
+  }
+
+  it('give each service its best batch at equal shares: no other batch bears more', () => {
+    const plan = equalShares(model, load)
+    expect(plan.tenants.map(({ mpsPercent }) => mpsPercent)).toEqual([50, 50])
+    plan.tenants.forEach((tenant, i) => {
+      for (const batchSize of [1, 2, 4, 8, 16, 32]) {
+        const other = borne(model, plan.tenants.with(i, { ...tenant, batchSize }), load)
+        expect(other.loadFactor).toBeLessThanOrEqual(1.02 * plan.loadFactor)
+      }
+    })
+  })
+
+  it('keep shares within the board, whatever is asked for', () => {
+    for (const factor of [0.1, 1, 30]) {
+      const scaled = { ...load, ratesPerS: load.ratesPerS.map((rate) => factor * rate) }
+      for (const plan of [equalShares, parvaShares, plannedShares]) {
+        const { tenants, memClockMhz, smClockMhz } = plan(model, scaled)
+        expect(tenants.reduce((sum, { mpsPercent }) => sum + mpsPercent, 0)).toBeLessThanOrEqual(100 + 1e-9)
+        expect(new Set(tenants.map(({ service }) => service)).size).toBe(2)
+        expect(smClocksAt(model.spec, memClockMhz)).toContain(smClockMhz)
+      }
+    }
+  })
+})
+
+describe('a run of the scenario', () => {
+  const [task] = serverTasksOf('3080Ti', [501])
+  const short = { ...task!, durationS: 20, boardName: '3080Ti', seed: 3 }
+
+  it.each(serverPolicyNames.map((name) => [name]))('counts what became of every request: %s', async (name) => {
+    const run = await runServerLoad(short, createServerPolicy(name, task!, { model }))
+    expect(run.services.map(({ service }) => service)).toEqual(['search', 'photos'])
+    for (const { arrived, completed, shed, failed, open, goodputPerS } of run.services) {
+      // What waited when the count began was decided after it.
+      expect(Math.abs(arrived - completed - shed - failed - open)).toBeLessThan(200)
+      expect(goodputPerS).toBeGreaterThan(0)
+    }
+    expect(run.trace.timeS).toEqual(Array.from({ length: 20 }, (_, i) => i + 1))
+    expect(run.capHolds).toBe(true)
+    expect(run.meanPowerW).toBeLessThan(240)
+  })
+
+  it('is the same again, and the same requests come to every policy', async () => {
+    const run = () => runServerLoad(short, createServerPolicy('pctodl', task!, { model }))
+    const [one, again] = [await run(), await run()]
+    expect(again).toEqual(one)
+    const other = await runServerLoad(short, createServerPolicy('equal-shares', task!, { model }))
+    expect(other.trace.services.map(({ arrived }) => arrived)).toEqual(one.trace.services.map(({ arrived }) => arrived))
+  })
+
+  it('draws far less for the same requests with pctodl than at equal shares under the limit', async () => {
+    const load = { ...short, durationS: 30 }
+    const [pctodl, equal] = [
+      await runServerLoad(load, createServerPolicy('pctodl', task!, { model })),
+      await runServerLoad(load, createServerPolicy('equal-shares', task!, { model })),
+    ]
+    expect(pctodl.objectivesMet).toBe(true)
+    expect(pctodl.energyPerRequestJ!).toBeLessThan(0.85 * equal.energyPerRequestJ!)
+  })
+})
+
+describe('the most load', () => {
+  it('is a load that holds, and a tenth more does not', async () => {
+    const [task] = serverTasksOf('3080Ti', [503])
+    const create = (loadFactor: number) => createServerPolicy('equal-shares', task!, { model, loadFactor })
+    const most = await mostLoad(task!, create, { boardName: '3080Ti', seed: 1, from: 2, precision: 0.05 })
+    expect(most).toBeGreaterThan(1)
+    const more = await mostLoad(task!, create, { boardName: '3080Ti', seed: 1, from: 1.1 * most, precision: 0.05 })
+    expect(more).toBeLessThan(1.1 * most)
+  })
+
+  it('does not hold where the cap does not, nor with too few requests to be sure', () => {
+    const service = { completed: 1000, late: 0, shed: 0, failed: 0 } as Parameters<typeof holds>[0]['services'][number]
+    expect(holds({ services: [service], capHolds: true })).toBe(true)
+    expect(holds({ services: [service], capHolds: false })).toBe(false)
+    expect(holds({ services: [{ ...service, completed: 100 }], capHolds: true })).toBe(false)
+    expect(holds({ services: [{ ...service, shed: 30 }], capHolds: true })).toBe(false)
+  })
+})
+
+describe('bench-runner --scenario server', () => {
+  const argv = ['--scenario', 'server', '--gpu', '3080Ti', '--task-id', '502', '--result-dir', folder]
+
+  it('runs, keeps what is whole, and makes again what is not', { timeout: 60_000 }, async () => {
+    const with2 = [...argv, '--algorithm', 'equal-shares,queue-governor', '--save-summary', '--chart']
+    const first = await call(with2)
+    expect(first.code).toBe(0)
+    expect(first.stdout).toMatch(/equal-shares .*holds/)
+    expect(first.stdout).toContain('queue-governor')
+    const file = path.join(folder, '3080Ti_equal-shares', 'server_502_pair-at-night.json')
+    const written = readFileSync(file, 'utf8')
+    writeFileSync(path.join(folder, '3080Ti_queue-governor', 'server_502_pair-at-night.json'), '{ "version": 1')
+    const again = await call([...with2, '--resume', '--json'])
+    expect(again.stderr).toContain('kept')
+    expect(again.stderr.match(/kept/g)).toHaveLength(1)
+    expect(readFileSync(file, 'utf8')).toBe(written)
+    const { results, files } = JSON.parse(again.stdout) as { results: { services: unknown[] }[]; files: string[] }
+    expect(results).toHaveLength(2)
+    expect(results[0]!.services).toHaveLength(2)
+    expect(files.some((name) => name.endsWith('.png'))).toBe(true)
+    const changed = JSON.parse(written)
+    changed.result.run.meanPowerW = 1
+    writeFileSync(file, JSON.stringify(changed))
+    expect((await call([...with2, '--resume'])).stderr.match(/kept/g)).toHaveLength(1)
+    expect(readFileSync(file, 'utf8')).toBe(written)
+  })
+
+  it('says what it would do, and refuses what means nothing here', async () => {
+    const { stdout } = await call([...argv, '--most-load', '--dry-run', '--algorithm', 'all'])
+    expect(stdout.trim().split('\n')).toHaveLength(serverPolicyNames.length)
+    expect(stdout).toContain('most load')
+    for (const [option, ...value] of [
+      ['--power-cap', '100'],
+      ['--backend', 'nvml'],
+      ['--jobs', '2'],
+      ['--start-from', '3'],
+    ]) {
+      await expect(call([...argv, option!, ...value])).rejects.toThrow(option!)
+    }
+    await expect(call([...argv, '--algorithm', 'morak'])).rejects.toThrow('pctodl')
+    await expect(call(['--most-load'])).rejects.toThrow('--scenario server')
+    expect(parseServerPolicies('all,oracle').at(-1)).toBe('oracle')
+    expect(() => parseServerPolicies('none')).toThrow('oracle')
+  })
+})

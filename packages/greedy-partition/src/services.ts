@@ -1,0 +1,9 @@
+export type { ServiceGoal, ServicePlanOptions } from './services/plan-options.js'
+export type {
+  FeasibleServicePlan,
+  InfeasibleServicePlan,
+  PlanBinds,
+  PlanBound,
+  ServicePlan,
+} from './services/plan-result.js'
+export { planServices } from './services/plan-services.js'

@@ -1,0 +1,56 @@
+import type { Instances, Layout } from './layout.js'
+import type { PlanProblem } from './plan-problem.js'
+
+/** Share changes that are tried, in units: near ones finely, far ones coarsely. */
+const strides = [1, 2, 4, 8]
+
+/** All layouts that one small change makes of a layout; what the board has no room for is for the scorer to refuse. */
+export function layoutsAround(problem: PlanProblem, layout: Layout): Layout[] {
+  const { services, memIndex } = layout
+  const around: Layout[] = []
+  const used = services.reduce((sum, { count, units }) => sum + count * units, 0)
+  const free = problem.totalUnits - used
+  const put = (...changes: readonly (readonly [index: number, of: Instances])[]) => {
+    let next = services
+    for (const [index, of] of changes) {
+      if (of.units < 1 || of.units > problem.totalUnits || of.count < 1 || of.count > problem.maxInstances) return
+      next = next.with(index, of)
+    }
+    around.push({ services: next, memIndex })
+  }
+  for (let m = 0; m < problem.memClocksMhz.length; m++) if (m !== memIndex) around.push({ services, memIndex: m })
+  services.forEach((of, i) => {
+    const { count, units } = of
+    const total = count * units
+    problem.services[i]!.batchSizes.forEach((_, batch) => {
+      if (batch !== of.batch) put([i, { ...of, batch }])
+    })
+    for (const stride of strides) {
+      put([i, { ...of, units: units - stride }])
+      if (count * stride <= free) put([i, { ...of, units: units + stride }])
+    }
+    if (free >= count) put([i, { ...of, units: units + Math.floor(free / count) }])
+    put([i, { ...of, count: count + 1, units: Math.floor(total / (count + 1)) }])
+    put([i, { ...of, count: count - 1, units: Math.floor(total / Math.max(1, count - 1)) }])
+    put([i, { ...of, count: count - 1 }])
+    if (units <= free) put([i, { ...of, count: count + 1 }])
+  })
+  // One gives share to another, as it is or with the next batch size.
+  services.forEach((giver, i) => {
+    services.forEach((taker, j) => {
+      if (i === j) return
+      for (const stride of strides) {
+        const given = Math.ceil((stride * taker.count - free) / giver.count)
+        if (given <= 0) continue
+        const less = { ...giver, units: giver.units - given }
+        const more = { ...taker, units: taker.units + stride }
+        put([i, less], [j, more])
+        if (giver.batch > 0) put([i, { ...less, batch: giver.batch - 1 }], [j, more])
+        if (taker.batch + 1 < problem.services[j]!.batchSizes.length) {
+          put([i, less], [j, { ...more, batch: taker.batch + 1 }])
+        }
+      }
+    })
+  })
+  return around
+}

@@ -1,0 +1,225 @@
+import { ServingModel, type ServingPrediction } from '@pctodl/perf-model/serving'
+import type { Configuration } from '@pctodl/platform'
+import { fits, type Layout, layoutKey, tenantsOf } from './layout.js'
+import { mostValue } from './most-value.js'
+import type { PlanProblem } from './plan-problem.js'
+
+/** Share of the requests that must be in time. */
+const WANTED = 0.99
+/** To which part of itself a load factor is found, and below which it counts as none. */
+const FACTOR_STEP = 2e-3
+const LEAST_FACTOR = 1e-3
+
+/** A layout at the best clock for it. */
+export interface Scored {
+  readonly layout: Layout
+  readonly clockIndex: number
+  /** 0 where it keeps what must be kept; else by how much it does not: the less, the nearer. */
+  readonly shortfall: number
+  /** The less the better, among those without a shortfall: W, or less the factor or the value. */
+  readonly cost: number
+  readonly powerW: number
+  /** Requests/s that are let in, margin included. */
+  readonly ratesPerS: readonly number[]
+}
+
+/** A layout with its models at the clocks that were looked at. */
+export interface Board {
+  readonly clocks: number
+  /** Whether objectives hold at a clock, by service into `attainments`; @returns watts */
+  powerAt(clockIndex: number, ratesPerS: readonly number[], attainments: Float64Array): number
+  predictAt(clockIndex: number, ratesPerS: readonly number[]): ServingPrediction
+}
+
+/** Scores each layout once. */
+export class LayoutScorer {
+  readonly problem: PlanProblem
+  evaluations = 0
+  readonly #known = new Map<string, Scored | undefined>()
+  readonly #startMs: number
+  readonly #attainments: Float64Array
+  #clockHint = -1
+  #factorHint = 1
+
+  constructor(problem: PlanProblem) {
+    this.problem = problem
+    this.#startMs = problem.now()
+    this.#attainments = new Float64Array(problem.services.length)
+  }
+
+  /** Which budget is spent; undefined while there is some left. */
+  spent(): 'evaluation-budget' | 'time-budget' | undefined {
+    const { budgetEvaluations, timeBudgetMs, now } = this.problem
+    if (this.evaluations >= budgetEvaluations) return 'evaluation-budget'
+    if (timeBudgetMs < Infinity && now() - this.#startMs >= timeBudgetMs) return 'time-budget'
+    return undefined
+  }
+
+  /** Undefined for a layout that the board has no room for. */
+  score(layout: Layout): Scored | undefined {
+    if (!fits(this.problem, layout)) return undefined
+    const key = layoutKey(layout)
+    const known = this.#known.get(key)
+    if (known !== undefined || this.#known.has(key)) return known
+    this.evaluations++
+    const scored = this.#judge(layout)
+    this.#known.set(key, scored)
+    return scored
+  }
+
+  configuration({ layout, clockIndex }: Scored): Configuration {
+    const { memClocksMhz, smClocksMhz } = this.problem
+    return {
+      tenants: tenantsOf(this.problem, layout),
+      smClockMhz: smClocksMhz[layout.memIndex]![clockIndex]!,
+      memClockMhz: memClocksMhz[layout.memIndex]!,
+    }
+  }
+
+  board(layout: Layout): Board {
+    const { model, costs, objectives, burstiness, memClocksMhz, smClocksMhz } = this.problem
+    const tenants = tenantsOf(this.problem, layout)
+    const memClockMhz = memClocksMhz[layout.memIndex]!
+    const clocks = smClocksMhz[layout.memIndex]!
+    const models = new Map<number, ServingModel>()
+    const at = (clockIndex: number) => {
+      let serving = models.get(clockIndex)
+      if (serving === undefined) {
+        const configuration = { tenants, smClockMhz: clocks[clockIndex]!, memClockMhz }
+        serving = new ServingModel(model, configuration, objectives, { costs })
+        models.set(clockIndex, serving)
+      }
+      return serving
+    }
+    return {
+      clocks: clocks.length,
+      powerAt: (clockIndex, ratesPerS, attainments) => at(clockIndex).attainments(ratesPerS, attainments, burstiness),
+      predictAt: (clockIndex, ratesPerS) => at(clockIndex).predict(ratesPerS, burstiness),
+    }
+  }
+
+  /** Whether all objectives hold, and watts. */
+  holds(board: Board, clockIndex: number, ratesPerS: readonly number[]): { met: boolean; powerW: number } {
+    const powerW = board.powerAt(clockIndex, ratesPerS, this.#attainments)
+    return { met: this.#attainments.every((attainment) => attainment >= WANTED), powerW }
+  }
+
+  #judge(layout: Layout): Scored {
+    const board = this.board(layout)
+    if (this.#clockHint < 0 || this.#clockHint >= board.clocks) this.#clockHint = board.clocks - 1
+    const { goal } = this.problem
+    if (goal === 'least-power') return this.#leastPower(layout, board)
+    return goal === 'most-load' ? this.#mostLoad(layout, board) : this.#mostValue(layout, board)
+  }
+
+  #leastPower(layout: Layout, board: Board): Scored {
+    const { ratesPerS } = this.problem
+    const clockIndex = this.leastClock(board, ratesPerS)
+    if (clockIndex === undefined) return this.#short(layout, board, ratesPerS)
+    this.#clockHint = clockIndex
+    const { powerW } = this.holds(board, clockIndex, ratesPerS)
+    return { layout, clockIndex, shortfall: 0, cost: powerW, powerW, ratesPerS }
+  }
+
+  /** The lowest clock at which all objectives hold: latencies fall and power rises with the clock. */
+  leastClock(board: Board, ratesPerS: readonly number[]): number | undefined {
+    const met = (clockIndex: number) => this.holds(board, clockIndex, ratesPerS).met
+    let low = -1
+    let high = board.clocks
+    let at = this.#clockHint
+    for (let stride = 1; high - low > 1; stride *= 2) {
+      if (met(at)) high = at
+      else low = at
+      if (low < 0) at = Math.max(0, high - stride)
+      else if (high >= board.clocks) at = Math.min(board.clocks - 1, low + stride)
+      else at = (low + high) >> 1
+    }
+    return high < board.clocks ? high : undefined
+  }
+
+  #mostLoad(layout: Layout, board: Board): Scored {
+    const { ratesPerS } = this.problem
+    const times = (factor: number) => ratesPerS.map((rate) => factor * rate)
+    let low = 0
+    let high = Number.POSITIVE_INFINITY
+    let clockIndex = -1
+    let at = this.#factorHint
+    while (high - low > FACTOR_STEP * low) {
+      const found = this.#clockFor(board, times(at))
+      if (found === undefined) high = at
+      else {
+        low = at
+        clockIndex = found
+        this.#clockHint = found
+      }
+      if (high < LEAST_FACTOR) return this.#short(layout, board, times(LEAST_FACTOR))
+      if (low === 0) at = high / 2
+      else at = high === Infinity ? 1.4 * low : (low + high) / 2
+    }
+    this.#factorHint = low
+    const { powerW } = this.holds(board, clockIndex, times(low))
+    return { layout, clockIndex, shortfall: 0, cost: -low, powerW, ratesPerS: times(low) }
+  }
+
+  /** A clock at which objectives and cap hold. */
+  #clockFor(board: Board, ratesPerS: readonly number[]): number | undefined {
+    let low = -1
+    let high = board.clocks
+    let at = this.#clockHint
+    while (high - low > 1) {
+      const { met, powerW } = this.holds(board, at, ratesPerS)
+      const kept = powerW <= this.problem.powerLimitW
+      if (met && kept) return at
+      if (!met && !kept) return undefined
+      if (met) high = at
+      else low = at
+      at = (low + high) >> 1
+    }
+    return undefined
+  }
+
+  #mostValue(layout: Layout, board: Board): Scored {
+    let best = mostValue(this.problem, board, this.#clockHint)
+    let at = this.#clockHint
+    for (let stride = Math.max(1, board.clocks >> 3); stride >= 1; stride >>= 1) {
+      for (let moved = true; moved; ) {
+        moved = false
+        for (const next of [at - stride, at + stride]) {
+          if (next < 0 || next >= board.clocks) continue
+          const tried = mostValue(this.problem, board, next)
+          if (tried !== undefined && (best === undefined || tried.value > best.value)) {
+            best = tried
+            at = next
+            moved = true
+            break
+          }
+        }
+      }
+    }
+    if (best === undefined) return this.#short(layout, board, this.problem.ratesPerS)
+    this.#clockHint = at
+    return { layout, clockIndex: at, shortfall: 0, cost: -best.value, powerW: best.powerW, ratesPerS: best.ratesPerS }
+  }
+
+  /** What misses its objective at the highest clock, and by how much. */
+  #short(layout: Layout, board: Board, ratesPerS: readonly number[]): Scored {
+    const clockIndex = board.clocks - 1
+    const { powerW, services } = board.predictAt(clockIndex, ratesPerS)
+    let shortfall = 1e-3
+    services.forEach(({ p99Ms, answeredPerS, objectiveMet }, i) => {
+      if (objectiveMet) return
+      shortfall +=
+        p99Ms === Infinity
+          ? 10 + Math.log(ratesPerS[i]! / answeredPerS)
+          : Math.max(0, Math.log(p99Ms / this.problem.objectives[i]!.objective.p99Ms))
+    })
+    return { layout, clockIndex, shortfall, cost: powerW, powerW, ratesPerS }
+  }
+}
+
+/** The better of two first; the canonical order decides ties. */
+export function bestFirst(a: Scored, b: Scored): number {
+  if (a.shortfall !== b.shortfall) return a.shortfall - b.shortfall
+  if (a.cost !== b.cost) return a.cost - b.cost
+  return layoutKey(a.layout) < layoutKey(b.layout) ? -1 : 1
+}

@@ -1,0 +1,68 @@
+import type { Configuration, Tenant } from '@pctodl/platform'
+import type { PlanProblem } from './plan-problem.js'
+
+/** The processes of one service: alike ones. */
+export interface Instances {
+  readonly count: number
+  /** Share of each in units of the share step. */
+  readonly units: number
+  /** Index into the problem's batch sizes of the service. */
+  readonly batch: number
+}
+
+/** The processes of all services in one memory state; the SM clock is chosen for it. */
+export interface Layout {
+  /** In the order of the services. */
+  readonly services: readonly Instances[]
+  readonly memIndex: number
+}
+
+export function layoutKey({ services, memIndex }: Layout): string {
+  let key = `${memIndex}`
+  for (const { count, units, batch } of services) key += ` ${count},${units},${batch}`
+  return key
+}
+
+/** Whether the shares, the processes and their memory are within the board. */
+export function fits(problem: PlanProblem, { services }: Layout): boolean {
+  let units = 0
+  let count = 0
+  let bytes = 0
+  for (let i = 0; i < services.length; i++) {
+    const of = services[i]!
+    units += of.count * of.units
+    count += of.count
+    bytes += of.count * problem.services[i]!.memoryBytes[of.batch]!
+  }
+  return units <= problem.totalUnits && count <= problem.maxTenants && bytes <= problem.memoryBytes
+}
+
+export function tenantsOf(problem: PlanProblem, { services }: Layout): Tenant[] {
+  return services.flatMap(({ count, units, batch }, i) => {
+    const { service, batchSizes } = problem.services[i]!
+    const tenant: Tenant = {
+      model: service.model,
+      mpsPercent: units * problem.sharePercentStep,
+      batchSize: batchSizes[batch]!,
+      service: service.name,
+    }
+    return new Array<Tenant>(count).fill(tenant)
+  })
+}
+
+/** What of a configuration can be a layout: each service's processes as the mean of its shares, its batch as the next smaller one. */
+export function layoutOf(problem: PlanProblem, { tenants, memClockMhz }: Configuration): Layout | undefined {
+  const memIndex = Math.max(0, problem.memClocksMhz.indexOf(memClockMhz))
+  const services: Instances[] = []
+  for (const { service, batchSizes } of problem.services) {
+    const own = tenants.filter((tenant) => tenant.service === service.name)
+    if (own.length === 0 || own.length > problem.maxInstances) return undefined
+    const share = own.reduce((sum, { mpsPercent }) => sum + mpsPercent, 0) / own.length
+    const units = Math.max(1, Math.floor(share / problem.sharePercentStep + 1e-9))
+    let batch = 0
+    while (batch + 1 < batchSizes.length && batchSizes[batch + 1]! <= own[0]!.batchSize) batch++
+    services.push({ count: own.length, units, batch })
+  }
+  const layout = { services, memIndex }
+  return fits(problem, layout) ? layout : undefined
+}

@@ -1,0 +1,125 @@
+import { fits, type Layout } from './layout.js'
+import { LayoutScorer, type Scored } from './layout-scorer.js'
+import type { PlanProblem } from './plan-problem.js'
+import type { InfeasibleServicePlan } from './plan-result.js'
+
+/** Why there is no plan, after a search that found none; `best` is the nearest that it came. */
+export function noPlan(scorer: LayoutScorer, best: Scored | undefined): InfeasibleServicePlan {
+  const { problem, evaluations } = scorer
+  const clamped = problem.boardLimitW === undefined ? {} : { boardLimitW: problem.boardLimitW }
+  const rest = { lowestFeasibleCapW: null, ...clamped, evaluations }
+  if (best === undefined) {
+    const needed = problem.services.reduce((sum, { memoryBytes }) => sum + memoryBytes[0]!, 0)
+    return {
+      feasible: false,
+      reason: 'memory',
+      message:
+        `a process for each of ${names(problem)} needs ${gib(needed)} at the smallest batches, and there are ` +
+        `${gib(problem.memoryBytes)} for tenants: serve fewer services, or raise memoryBytes`,
+      ...rest,
+    }
+  }
+  if (best.shortfall === 0) return overCap(scorer, best)
+  for (let i = 0; i < problem.services.length; i++) {
+    const alone = aloneOnBoard(problem, i)
+    if (alone !== undefined) return { feasible: false, ...alone, ...rest }
+  }
+  return {
+    feasible: false,
+    reason: 'together',
+    message:
+      `each of ${names(problem)} could be answered in time alone on ${problem.model.spec.name}, but no plan for all was found: ` +
+      `lower the rates (the objective most-load says to which part), or let most-value choose what to shed`,
+    ...rest,
+  }
+}
+
+function overCap({ problem, evaluations }: LayoutScorer, best: Scored): InfeasibleServicePlan {
+  const neededW = Math.ceil(10 * (best.powerW + problem.powerMarginW)) / 10
+  const mostW = problem.model.spec.powerLimitW.max
+  const reachable = neededW <= mostW
+  return {
+    feasible: false,
+    reason: 'power-cap',
+    message:
+      `a cap of ${problem.powerCapW} W cannot be kept by ${names(problem)} at these rates on ${problem.model.spec.name}: ` +
+      (reachable
+        ? `raise it to at least ${neededW} W, or lower the rates (the objective most-load says to which part)`
+        : `it takes ${neededW} W, and the board's highest limit is ${mostW} W: lower the rates`),
+    lowestFeasibleCapW: reachable ? neededW : null,
+    ...(problem.boardLimitW === undefined ? {} : { boardLimitW: problem.boardLimitW }),
+    evaluations,
+  }
+}
+
+/** What stops one service even where it has the board for itself, whatever the cap; undefined where nothing does. */
+function aloneOnBoard(
+  problem: PlanProblem,
+  index: number,
+): Pick<InfeasibleServicePlan, 'reason' | 'service' | 'bestP99Ms' | 'bestRatePerS' | 'message'> | undefined {
+  const only = <T>(list: readonly T[]): readonly T[] => [list[index]!]
+  const alone = new LayoutScorer({
+    ...problem,
+    goal: 'most-load',
+    services: only(problem.services),
+    objectives: only(problem.objectives),
+    ratesPerS: only(problem.ratesPerS),
+    askedPerS: only(problem.askedPerS),
+    burstiness: only(problem.burstiness),
+    powerCapW: Infinity,
+    powerLimitW: Infinity,
+  })
+  const { service, batchSizes } = problem.services[index]!
+  let most = 0
+  let leastMs = Number.POSITIVE_INFINITY
+  for (const layout of layoutsOfOne(alone.problem, batchSizes.length)) {
+    const scored = alone.score(layout)
+    if (scored === undefined) continue
+    if (scored.shortfall === 0) most = Math.max(most, -scored.cost)
+    const board = alone.board(layout)
+    const [of] = board.predictAt(board.clocks - 1, [1e-3 * problem.ratesPerS[index]!]).services
+    leastMs = Math.min(leastMs, of!.p99Ms)
+  }
+  if (most === 0) {
+    const p99Ms = problem.objectives[index]!.objective.p99Ms
+    return {
+      reason: 'latency-objective',
+      service: service.name,
+      bestP99Ms: leastMs,
+      message:
+        `${service.name} cannot be answered within ${p99Ms.toPrecision(3)} ms (its objective less the margin) on ` +
+        `${problem.model.spec.name}: the lowest p99 is ${leastMs.toPrecision(3)} ms, alone on the whole board and almost without load`,
+    }
+  }
+  if (most >= 1) return undefined
+  const bestRatePerS = most * problem.askedPerS[index]!
+  return {
+    reason: 'rate',
+    service: service.name,
+    bestRatePerS,
+    message:
+      `${service.name} is asked for ${problem.askedPerS[index]!.toPrecision(4)} requests/s, and alone on the whole ` +
+      `${problem.model.spec.name} it can answer ${bestRatePerS.toPrecision(4)} in time (margins included): let in no more`,
+  }
+}
+
+function layoutsOfOne(problem: PlanProblem, sizes: number): Layout[] {
+  const layouts: Layout[] = []
+  for (let memIndex = 0; memIndex < problem.memClocksMhz.length; memIndex++) {
+    for (let count = 1; count <= Math.min(problem.maxInstances, problem.totalUnits); count++) {
+      for (let batch = 0; batch < sizes; batch++) {
+        const layout = { services: [{ count, units: Math.floor(problem.totalUnits / count), batch }], memIndex }
+        if (fits(problem, layout)) layouts.push(layout)
+      }
+    }
+  }
+  return layouts
+}
+
+function names({ services }: PlanProblem): string {
+  return services.map(({ service }) => service.name).join(', ')
+}
+
+function gib(bytes: number): string {
+  return `${(bytes / 1024 ** 3).toFixed(1)} GiB`
+}

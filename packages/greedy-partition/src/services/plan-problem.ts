@@ -1,0 +1,184 @@
+import type { PerfModel } from '@pctodl/perf-model'
+import { BatchCostTable } from '@pctodl/perf-model/serving'
+import {
+  assertKnownOptions,
+  assertServices,
+  InvalidInputError,
+  MAX_MPS_CLIENTS,
+  type Service,
+  smClocksAt,
+} from '@pctodl/platform'
+import { integer, memClocks, memoryForTenants, number } from '../option-checks.js'
+import { knownPlanOptions, type ServiceGoal, type ServicePlanOptions } from './plan-options.js'
+
+const DEFAULT_BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
+const goals: readonly ServiceGoal[] = ['least-power', 'most-load', 'most-value']
+
+/** Requests/s that a service without any is planned for. */
+const LEAST_RATE_PER_S = 1e-3
+
+/** A service with what the options allow it. */
+export interface PlannedService {
+  readonly service: Service
+  /** Ascending. */
+  readonly batchSizes: readonly number[]
+  /** Of a process, by batch size. */
+  readonly memoryBytes: readonly number[]
+}
+
+/** Checked options, everything filled in. */
+export interface PlanProblem {
+  readonly model: PerfModel
+  readonly goal: ServiceGoal
+  readonly services: readonly PlannedService[]
+  /** With the objectives to plan for: shorter by the margin. */
+  readonly objectives: readonly Service[]
+  /** Requests/s to plan for, margin included. */
+  readonly ratesPerS: readonly number[]
+  /** Those asked for. */
+  readonly askedPerS: readonly number[]
+  readonly rateMargin: number
+  readonly burstiness: readonly number[]
+  readonly powerCapW: number
+  readonly powerMarginW: number
+  readonly boardLimitW: number | undefined
+  /** Cap less margin, W. */
+  readonly powerLimitW: number
+  readonly sharePercentStep: number
+  readonly totalUnits: number
+  readonly maxInstances: number
+  readonly maxTenants: number
+  readonly memoryBytes: number
+  /** Descending. */
+  readonly memClocksMhz: readonly number[]
+  /** By memory state, ascending. */
+  readonly smClocksMhz: readonly (readonly number[])[]
+  readonly costs: BatchCostTable
+  readonly startFrom: ServicePlanOptions['startFrom']
+  readonly budgetEvaluations: number
+  readonly timeBudgetMs: number
+  readonly now: () => number
+  readonly seed: number
+  readonly improve: boolean
+}
+
+/**
+ * Check the options once; inside the package they are trusted.
+ *
+ * @throws InvalidInputError naming the field; UnknownNameError for a network that the model does not know
+ */
+export function planProblem(
+  model: PerfModel,
+  services: readonly Service[],
+  ratesPerS: readonly number[],
+  options: ServicePlanOptions,
+): PlanProblem {
+  assertKnownOptions('options', options, knownPlanOptions)
+  assertServices(services)
+  if (!Array.isArray(ratesPerS) || ratesPerS.length !== services.length) {
+    throw new InvalidInputError('ratesPerS', ratesPerS, `${services.length} rates, one a service`)
+  }
+  ratesPerS.forEach((rate, i) => {
+    number(`ratesPerS[${i}]`, rate, 'requests/s of at least 0', (x) => x >= 0 && x < Infinity)
+  })
+  if (!goals.includes(options.objective)) {
+    throw new InvalidInputError('objective', options.objective, goals.join(', '))
+  }
+  const askedCapW = number('powerCapW', options.powerCapW, 'a positive number of watts', (x) => x > 0 && x < Infinity)
+  const mostW = model.spec.powerLimitW.max
+  const powerCapW = Math.min(askedCapW, mostW)
+  const powerMarginW = number(
+    'powerMarginW',
+    options.powerMarginW ?? 0,
+    'watts of at least 0 and below the cap',
+    (x) => x >= 0 && x < powerCapW,
+  )
+  const rateMargin = number('rateMargin', options.rateMargin ?? 1.1, 'a factor from 1 to 10', (x) => x >= 1 && x <= 10)
+  const latencyMargin = number(
+    'latencyMargin',
+    options.latencyMargin ?? 0.1,
+    'a part from 0 to 0.9',
+    (x) => x >= 0 && x <= 0.9,
+  )
+  const step = integer('sharePercentStep', options.sharePercentStep ?? 5, 1, 100)
+  const totalUnits = Math.floor(100 / step)
+  const maxTenants = integer('maxTenants', options.maxTenants ?? MAX_MPS_CLIENTS, 1, MAX_MPS_CLIENTS)
+  if (services.length > Math.min(maxTenants, totalUnits)) {
+    throw new InvalidInputError(
+      'services',
+      services.map(({ name }) => name),
+      `at most ${Math.min(maxTenants, totalUnits)} services, so that each can have a tenant (maxTenants, sharePercentStep)`,
+    )
+  }
+  if (options.timeBudgetMs !== undefined && options.now === undefined) {
+    throw new InvalidInputError('now', undefined, 'a function that returns milliseconds, because timeBudgetMs is given')
+  }
+  const memClocksMhz = memClocks(model, options.memClocksMhz)
+  const asked = ratesPerS.map((rate) => Math.max(LEAST_RATE_PER_S, rate))
+  const given = options.batchSizes ?? DEFAULT_BATCH_SIZES
+  given.forEach((batchSize, i) => {
+    integer(`batchSizes[${i}]`, batchSize, 1, 256)
+  })
+  return {
+    model,
+    goal: options.objective,
+    services: services.map((service) => {
+      const most = Math.min(256, service.maxBatchSize)
+      const sizes = [...new Set([...given.filter((size) => size <= most), ...(options.batchSizes ? [] : [most])])]
+      const batchSizes = (sizes.length > 0 ? sizes : [most]).sort((a, b) => a - b)
+      const memoryBytes = batchSizes.map((batchSize) =>
+        model.memoryBytes({ model: service.model, mpsPercent: step, batchSize }),
+      )
+      return { service, batchSizes, memoryBytes }
+    }),
+    objectives: services.map((service) => ({
+      ...service,
+      objective: { p99Ms: service.objective.p99Ms * (1 - latencyMargin) },
+    })),
+    ratesPerS: asked.map((rate) => rate * rateMargin),
+    askedPerS: asked,
+    rateMargin,
+    burstiness: burstinessOf(options.burstiness ?? 1, services.length),
+    powerCapW,
+    powerMarginW,
+    boardLimitW: askedCapW > mostW ? mostW : undefined,
+    powerLimitW: powerCapW - powerMarginW,
+    sharePercentStep: step,
+    totalUnits,
+    maxInstances: integer('maxInstances', options.maxInstances ?? 4, 1, MAX_MPS_CLIENTS),
+    maxTenants,
+    memoryBytes: memoryForTenants(model, options.memoryBytes),
+    memClocksMhz,
+    smClocksMhz: memClocksMhz.map((memClockMhz) => smClocks(model, memClockMhz, options.smClocksMhz)),
+    costs: new BatchCostTable(model),
+    startFrom: options.startFrom,
+    budgetEvaluations: integer('budgetEvaluations', options.budgetEvaluations ?? 2000, 1, Number.MAX_SAFE_INTEGER),
+    timeBudgetMs: number('timeBudgetMs', options.timeBudgetMs ?? Infinity, 'milliseconds above 0', (x) => x > 0),
+    now: options.now ?? (() => 0),
+    seed: integer('seed', options.seed ?? 1, 0, 2 ** 32 - 1),
+    improve: options.improve ?? true,
+  }
+}
+
+function burstinessOf(given: number | readonly number[], count: number): readonly number[] {
+  const list = typeof given === 'number' ? new Array<number>(count).fill(given) : given
+  if (list.length !== count) throw new InvalidInputError('burstiness', given, `a number, or ${count}: one a service`)
+  list.forEach((value, i) => {
+    number(`burstiness[${i}]`, value, 'a number from 1 to 1000', (x) => x >= 1 && x <= 1000)
+  })
+  return list
+}
+
+function smClocks(model: PerfModel, memClockMhz: number, given: readonly number[] | undefined): readonly number[] {
+  const known = smClocksAt(model.spec, memClockMhz)!
+  if (given === undefined) return known
+  const clocks = known.filter((clock) => given.includes(clock))
+  if (clocks.length === 0) {
+    throw new InvalidInputError(
+      'smClocksMhz',
+      given,
+      `clocks of ${model.spec.key} at ${memClockMhz} MHz memory: ${known[0]} to ${known.at(-1)} MHz`,
+    )
+  }
+  return clocks
+}

@@ -1,0 +1,37 @@
+import { SeededRandom } from '@pctodl/numerics'
+import type { PerfModel } from '@pctodl/perf-model'
+import type { Service } from '@pctodl/platform'
+import { climbLayouts } from './climb-layouts.js'
+import { bestFirst, LayoutScorer } from './layout-scorer.js'
+import { startLayouts } from './layout-starts.js'
+import { noPlan } from './no-plan.js'
+import type { ServicePlanOptions } from './plan-options.js'
+import { planProblem } from './plan-problem.js'
+import type { ServicePlan } from './plan-result.js'
+import { servicePlan } from './service-plan.js'
+
+/**
+ * Choose processes, shares and batch sizes for services, and SM and memory clock, so that their latency objectives hold under the
+ * power cap: with the fewest watts, at the largest common factor on their rates, or for the most weighted requests.
+ *
+ * @param ratesPerS requests/s that arrive, in the order of the services, each at least 0
+ * @throws InvalidInputError for options that no search could use; UnknownNameError for a network that the model does not know; a
+ *   cap, objective, rate or memory that cannot be kept is a result (`feasible: false`), not an error
+ */
+export function planServices(
+  model: PerfModel,
+  services: readonly Service[],
+  ratesPerS: readonly number[],
+  options: ServicePlanOptions,
+): ServicePlan {
+  const problem = planProblem(model, services, ratesPerS, options)
+  const scorer = new LayoutScorer(problem)
+  const starts = startLayouts(problem).flatMap((layout) => scorer.score(layout) ?? [])
+  if (starts.length === 0) return noPlan(scorer, undefined)
+  const best = problem.improve
+    ? climbLayouts(scorer, starts, new SeededRandom(problem.seed))
+    : starts.sort(bestFirst)[0]!
+  const stoppedBecause = problem.improve ? (scorer.spent() ?? 'no-improving-move') : 'greedy-only'
+  if (best.shortfall > 0 || best.powerW > problem.powerLimitW) return noPlan(scorer, best)
+  return servicePlan(scorer, best, stoppedBecause)
+}

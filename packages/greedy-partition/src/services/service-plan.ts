@@ -1,0 +1,62 @@
+import { ServingModel } from '@pctodl/perf-model/serving'
+import type { StoppedBecause } from '../result.js'
+import type { LayoutScorer, Scored } from './layout-scorer.js'
+import type { FeasibleServicePlan, PlanBinds } from './plan-result.js'
+
+/** By how much the load is raised to see what gives way first. */
+const A_LITTLE = 1.01
+
+/** The best that a search found, as the caller sees it. */
+export function servicePlan(scorer: LayoutScorer, best: Scored, stoppedBecause: StoppedBecause): FeasibleServicePlan {
+  const { problem } = scorer
+  const { model, costs, goal, rateMargin, burstiness, powerCapW, boardLimitW } = problem
+  const configuration = scorer.configuration(best)
+  const services = problem.services.map(({ service }) => service)
+  const admittedPerS = best.ratesPerS.map((rate, i) => {
+    const share = Math.min(1, rate / problem.ratesPerS[i]!)
+    return share * problem.askedPerS[i]!
+  })
+  const loadFactor =
+    goal === 'most-load'
+      ? -best.cost
+      : goal === 'least-power'
+        ? 1
+        : Math.min(...admittedPerS.map((rate, i) => rate / problem.askedPerS[i]!))
+  const served = goal === 'most-load' ? best.ratesPerS.map((rate) => rate / rateMargin) : admittedPerS
+  const prediction = new ServingModel(model, configuration, services, { costs }).predict(
+    served.map((rate) => Math.max(1e-6, rate)),
+    burstiness,
+  )
+  return {
+    feasible: true,
+    configuration,
+    maxQueueDelayMs: services.map(({ maxQueueDelayMs }) => maxQueueDelayMs),
+    prediction,
+    loadFactor,
+    admittedPerS,
+    marginW: powerCapW - prediction.powerW,
+    binds: bindsOf(scorer, best),
+    ...(boardLimitW === undefined ? {} : { boardLimitW }),
+    evaluations: scorer.evaluations,
+    stoppedBecause,
+  }
+}
+
+/** What gives way first where the board is asked for a little more, or for as much at a little less clock. */
+function bindsOf(scorer: LayoutScorer, best: Scored): PlanBinds {
+  const { problem } = scorer
+  const board = scorer.board(best.layout)
+  if (problem.goal === 'least-power' && best.clockIndex === 0) return { what: 'lowest-clock' }
+  const all = best.ratesPerS.every((rate, i) => rate >= problem.ratesPerS[i]! * (1 - 1e-9))
+  if (problem.goal === 'most-value' && all) return { what: 'nothing' }
+  const [clockIndex, factor] = problem.goal === 'least-power' ? [best.clockIndex - 1, 1] : [best.clockIndex, A_LITTLE]
+  const attainments = new Float64Array(problem.services.length)
+  const powerW = board.powerAt(
+    clockIndex,
+    best.ratesPerS.map((rate) => Math.max(1e-6, factor * rate)),
+    attainments,
+  )
+  if (problem.goal !== 'least-power' && powerW > problem.powerLimitW) return { what: 'power-cap' }
+  const least = attainments.indexOf(Math.min(...attainments))
+  return { what: 'objective', service: problem.services[least]!.service.name }
+}

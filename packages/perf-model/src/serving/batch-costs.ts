@@ -1,0 +1,71 @@
+import { InvalidInputError } from '@pctodl/platform'
+import type { PerfModel } from '../perf-model.js'
+import type { Predictor } from '../predictor.js'
+import { idlePower } from './idle-power.js'
+
+/** What a tenant's batches take while no other tenant runs, by size. */
+export interface BatchCosts {
+  readonly aloneMs: Float64Array
+  /** Above the waiting board, J a batch. */
+  readonly energyJ: Float64Array
+}
+
+/** Costs kept at most; beyond, all are forgotten: they are predicted again where they are needed. */
+const MOST_KEPT = 200_000
+
+/**
+ * Times and energies of batches of tenants that run alone, each predicted once: hand the same object to every `ServingModel` of one
+ * predictor, and configurations that share tenants and clocks share what is known of them.
+ */
+export class BatchCostTable {
+  readonly predictor: Predictor
+  readonly #idleW: number | undefined
+  readonly #kept = new Map<string, BatchCosts>()
+
+  /**
+   * @param idlePowerW of the board at its clocks while its processes wait; needed for a predictor that is no `PerfModel`
+   * @throws InvalidInputError where it is needed and missing
+   */
+  constructor(predictor: Predictor, idlePowerW?: number) {
+    if (idlePowerW === undefined && (predictor as Partial<PerfModel>).parameters === undefined) {
+      throw new InvalidInputError('idlePowerW', undefined, 'watts, for a predictor that is no PerfModel')
+    }
+    this.predictor = predictor
+    this.#idleW = idlePowerW
+  }
+
+  /** Power of the board whose processes wait, W. */
+  idlePowerW(smClockMhz: number, memClockMhz: number): number {
+    if (this.#idleW !== undefined) return this.#idleW
+    const { parameters } = this.predictor as PerfModel
+    return idlePower(parameters, this.predictor.spec.boostClockMhz, smClockMhz, memClockMhz)
+  }
+
+  /** @throws what the predictor throws */
+  of(model: string, mpsPercent: number, sizes: readonly number[], smClockMhz: number, memClockMhz: number): BatchCosts {
+    const key = `${model} ${mpsPercent} ${sizes.length} ${sizes.at(-1)} ${smClockMhz} ${memClockMhz}`
+    let costs = this.#kept.get(key)
+    if (costs === undefined) {
+      const idleW = this.idlePowerW(smClockMhz, memClockMhz)
+      const aloneMs = new Float64Array(sizes.length)
+      const energyJ = new Float64Array(sizes.length)
+      sizes.forEach((batchSize, s) => {
+        const tenants = [{ model, mpsPercent, batchSize }]
+        const { powerW, tenants: predicted } = this.predictor.predict({ tenants, smClockMhz, memClockMhz })
+        aloneMs[s] = predicted[0]!.latencyMs
+        energyJ[s] = Math.max(0, (powerW - idleW) * aloneMs[s]!) / 1000
+      })
+      costs = { aloneMs, energyJ }
+      if (this.#kept.size >= MOST_KEPT) this.#kept.clear()
+      this.#kept.set(key, costs)
+    }
+    return costs
+  }
+}
+
+/** Powers of two up to the largest batch, and that: the sizes that a tenant runs; a batch is filled up to the next. */
+export function batchSizesUpTo(largest: number): number[] {
+  const sizes: number[] = []
+  for (let size = 1; size < largest; size *= 2) sizes.push(size)
+  return [...sizes, largest]
+}

@@ -1,0 +1,63 @@
+/** A distribution of latencies as a weighted mixture of uniform ones, ms. */
+export class LatencyMixture {
+  #weights: Float64Array = new Float64Array(128)
+  #lowMs: Float64Array = new Float64Array(128)
+  #widthMs: Float64Array = new Float64Array(128)
+  #count = 0
+  #total = 0
+
+  clear(): void {
+    this.#count = 0
+    this.#total = 0
+  }
+
+  /** @param widthMs 0: all of them take as long */
+  add(weight: number, lowMs: number, widthMs: number): void {
+    if (weight <= 0) return
+    if (this.#count === this.#weights.length) this.#grow()
+    const at = this.#count++
+    this.#weights[at] = weight
+    this.#lowMs[at] = lowMs
+    this.#widthMs[at] = widthMs
+    this.#total += weight
+  }
+
+  /** Share that takes at most so long, 0..1. */
+  within(latencyMs: number): number {
+    let sum = 0
+    for (let i = 0; i < this.#count; i++) {
+      const over = latencyMs - this.#lowMs[i]!
+      if (over < 0) continue
+      const widthMs = this.#widthMs[i]!
+      sum += over >= widthMs ? this.#weights[i]! : (this.#weights[i]! * over) / widthMs
+    }
+    return Math.min(1, sum / this.#total)
+  }
+
+  /** What a share does not exceed, to a thousandth, ms. */
+  quantileMs(share: number): number {
+    let low = Number.POSITIVE_INFINITY
+    let high = 0
+    for (let i = 0; i < this.#count; i++) {
+      low = Math.min(low, this.#lowMs[i]!)
+      high = Math.max(high, this.#lowMs[i]! + this.#widthMs[i]!)
+    }
+    while (high - low > 1e-3 * high) {
+      const middle = (low + high) / 2
+      if (this.within(middle) >= share) high = middle
+      else low = middle
+    }
+    return high
+  }
+
+  #grow(): void {
+    const grown = (from: Float64Array) => {
+      const to = new Float64Array(2 * from.length)
+      to.set(from)
+      return to
+    }
+    this.#weights = grown(this.#weights)
+    this.#lowMs = grown(this.#lowMs)
+    this.#widthMs = grown(this.#widthMs)
+  }
+}

@@ -1,0 +1,34 @@
+/** Probability that stands for none. */
+const NEVER = 1e-12
+
+/**
+ * What share of its steps a Markov chain spends in each state, by elimination without subtraction (Grassmann, Taksar and Heyman,
+ * 1985). What leads back to no earlier state does so once in an age.
+ *
+ * @param moves probabilities by row; overwritten
+ */
+export function balanced(moves: Float64Array, count: number, shares: Float64Array): void {
+  for (let last = count - 1; last > 0; last--) {
+    let out = 0
+    for (let to = 0; to < last; to++) out += moves[last * count + to]!
+    if (out <= 0) {
+      moves[last * count] = NEVER
+      out = NEVER
+    }
+    for (let from = 0; from < last; from++) {
+      const into = moves[from * count + last]! / out
+      moves[from * count + last] = into
+      if (into === 0) continue
+      for (let to = 0; to < last; to++) moves[from * count + to]! += into * moves[last * count + to]!
+    }
+  }
+  shares[0] = 1
+  let total = 1
+  for (let state = 1; state < count; state++) {
+    let share = 0
+    for (let from = 0; from < state; from++) share += shares[from]! * moves[from * count + state]!
+    shares[state] = share
+    total += share
+  }
+  for (let state = 0; state < count; state++) shares[state]! /= total
+}

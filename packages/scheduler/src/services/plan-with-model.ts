@@ -1,0 +1,25 @@
+import { planServices, type ServicePlanOptions } from '@pctodl/greedy-partition/services'
+import type { PerfModel } from '@pctodl/perf-model'
+import type { ServicesPlanner } from './services-planner.js'
+
+/**
+ * The planner that the policy uses by default: `planServices` of `@pctodl/greedy-partition` for the measured rates as they are,
+ * because the factor that it finds is the room.
+ *
+ * @param options of the search, e.g. its budget. Default: 600 evaluations
+ */
+export function planWithModel(
+  model: PerfModel,
+  options: Omit<ServicePlanOptions, 'objective' | 'powerCapW'> = {},
+): ServicesPlanner {
+  return ({ services, ratesPerS, powerCapW }, objective) => {
+    const plan = planServices(model, services, ratesPerS, {
+      rateMargin: 1,
+      budgetEvaluations: 600,
+      ...options,
+      objective,
+      powerCapW,
+    })
+    return plan.feasible ? plan.configuration : undefined
+  }
+}

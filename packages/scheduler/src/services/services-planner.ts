@@ -1,0 +1,24 @@
+import type { Service, Tenant } from '@pctodl/platform'
+
+/** Tenants and clocks for services at given rates. */
+export interface ServicesPlan {
+  /** Each names the service whose requests it answers. */
+  readonly tenants: readonly Tenant[]
+  readonly smClockMhz: number
+  readonly memClockMhz: number
+}
+
+export interface PlannedLoad {
+  readonly services: readonly Service[]
+  /** Requests/s, in the order of the services, each above 0. */
+  readonly ratesPerS: readonly number[]
+  readonly powerCapW: number
+}
+
+/**
+ * Finds tenants for services: `most-load` for the largest common factor on the rates, `most-value` where not all of them can be
+ * served.
+ *
+ * @returns undefined where no tenants serve them at all under the cap
+ */
+export type ServicesPlanner = (load: PlannedLoad, objective: 'most-load' | 'most-value') => ServicesPlan | undefined

@@ -1,0 +1,75 @@
+import type { PerfModel } from '@pctodl/perf-model'
+import { ServingModel, type ServingPrediction } from '@pctodl/perf-model/serving'
+import { type Service, smClocksAt, type Tenant } from '@pctodl/platform'
+
+/** Which clock given tenants need for given rates, by the model; predictions of each clock are prepared once. */
+export class ServingClocks {
+  readonly tenants: readonly Tenant[]
+  readonly memClockMhz: number
+  readonly smClocksMhz: readonly number[]
+  readonly #model: PerfModel
+  readonly #services: readonly Service[]
+  readonly #models = new Map<number, ServingModel>()
+
+  /** @throws InvalidInputError for tenants that do not serve the services */
+  constructor(model: PerfModel, tenants: readonly Tenant[], services: readonly Service[], memClockMhz: number) {
+    this.#model = model
+    this.tenants = tenants
+    this.#services = services
+    this.memClockMhz = memClockMhz
+    this.smClocksMhz = smClocksAt(model.spec, memClockMhz)!
+  }
+
+  predict(smClockMhz: number, ratesPerS: readonly number[]): ServingPrediction {
+    let serving = this.#models.get(smClockMhz)
+    if (!serving) {
+      const { tenants, memClockMhz } = this
+      serving = new ServingModel(this.#model, { tenants, smClockMhz, memClockMhz }, this.#services)
+      this.#models.set(smClockMhz, serving)
+    }
+    return serving.predict(ratesPerS.map((rate) => Math.max(0.01, rate)))
+  }
+
+  /** Whether all objectives are kept at a clock. */
+  keeps(smClockMhz: number, ratesPerS: readonly number[]): boolean {
+    return this.predict(smClockMhz, ratesPerS).services.every(({ objectiveMet }) => objectiveMet)
+  }
+
+  /**
+   * The lowest clock at which all objectives are kept.
+   *
+   * @param mostMhz not to be exceeded
+   * @returns undefined where none does
+   */
+  lowest(ratesPerS: readonly number[], mostMhz: number = Number.POSITIVE_INFINITY): number | undefined {
+    const clocks = this.smClocksMhz
+    let high = clocks.length - 1
+    while (high > 0 && clocks[high]! > mostMhz) high--
+    if (!this.keeps(clocks[high]!, ratesPerS)) return undefined
+    let low = -1
+    while (high - low > 1) {
+      const middle = (low + high) >> 1
+      if (this.keeps(clocks[middle]!, ratesPerS)) high = middle
+      else low = middle
+    }
+    return clocks[high]!
+  }
+
+  /** The largest common factor on the rates at which a clock keeps all objectives; 0 where none of at least 0.01 does. */
+  loadFactor(smClockMhz: number, ratesPerS: readonly number[]): number {
+    let low = 0.01
+    let high = 16
+    const keeps = (factor: number) =>
+      this.keeps(
+        smClockMhz,
+        ratesPerS.map((rate) => factor * rate),
+      )
+    if (!keeps(low)) return 0
+    while (high / low > 1.02) {
+      const middle = Math.sqrt(low * high)
+      if (keeps(middle)) low = middle
+      else high = middle
+    }
+    return low
+  }
+}
