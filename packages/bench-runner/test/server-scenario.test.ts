@@ -35,7 +35,8 @@ describe('the tasks of the scenario', () => {
       expect(services.length).toBeGreaterThanOrEqual(2)
       expect(services.length).toBeLessThanOrEqual(6)
       assertServices(services.map(({ service }) => service))
-      for (const { powerCapW } of caps) expect(powerCapW).toBeGreaterThanOrEqual(modelOf(board, undefined).spec.powerLimitW.min)
+      for (const { powerCapW } of caps)
+        expect(powerCapW).toBeGreaterThanOrEqual(modelOf(board, undefined).spec.powerLimitW.min)
       for (const { meanPerS, traffic } of services) {
         // A recorded shape and a task are of one length, so that what comes is what was said.
         const { meanRatePerS } = traffic(meanPerS)
