@@ -24,3 +24,4 @@ export type { ServicesStart, ServicesStartPlanner } from './services/services-st
 export { ServicesUnderLimitPolicy, type ServicesUnderLimitOptions } from './services/services-under-limit.js'
 export { ServicesBatchDvfsPolicy, type ServicesBatchDvfsOptions } from './services/services-batch-dvfs.js'
 export { QueueGovernorPolicy, type QueueGovernorOptions } from './services/queue-governor.js'
+export { LatencyGovernorPolicy, type LatencyGovernorOptions } from './services/latency-governor.js'

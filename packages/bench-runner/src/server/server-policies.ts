@@ -1,4 +1,5 @@
 import {
+  LatencyGovernorPolicy,
   QueueGovernorPolicy,
   ServicesBatchDvfsPolicy,
   type ServicesStart,
@@ -17,6 +18,7 @@ export const serverPolicyNames = [
   'batchdvfs',
   'limit-agent',
   'queue-governor',
+  'latency-governor',
   'parva-shares',
 ] as const
 
@@ -69,6 +71,8 @@ export function createServerPolicy(
       return new ServicesUnderLimitPolicy({ name, ...start(plannedShares), periodMs: AGENT_PERIOD_MS })
     case 'queue-governor':
       return new QueueGovernorPolicy(start(plannedShares))
+    case 'latency-governor':
+      return new LatencyGovernorPolicy(start(equalShares))
     case 'parva-shares':
       return new ServicesUnderLimitPolicy({ name, ...start(parvaShares) })
   }

@@ -1,0 +1,87 @@
+import type { GpuSpec, Service } from '@pctodl/platform'
+import type { Action, PowerCapPolicy, SampleObservation, WindowObservation } from '@pctodl/scheduler'
+import { boardLimit } from '../board-limit.js'
+import { indexAtMost, workingSmClocks } from '../clock-table.js'
+import type { ServicesStartPlanner } from './services-start.js'
+
+export interface LatencyGovernorOptions {
+  readonly spec: GpuSpec
+  readonly services: readonly Service[]
+  /** Tenants, batches and clocks to start with, and again where other services are to be served. */
+  readonly plan: ServicesStartPlanner
+}
+
+/** Above this part of its objective a service's p99 is too near to it, and below this other one all may be slower. */
+const TOO_NEAR = 0.9
+const ROOM = 0.7
+const UP = 1.25
+const DOWN = 0.95
+/** A service with so many of its largest batches in the queue gets all there is, at once. */
+const LONG_QUEUE = 2
+
+/**
+ * The simplest way to save energy with a latency objective, as Rubik and Gemini have it for processors: every window the clock goes
+ * down a little while the p99 of all services is well within its objective, and up a good deal where one is not. It
+ * predicts nothing. The board's limit at the cap is behind it.
+ */
+export class LatencyGovernorPolicy implements PowerCapPolicy {
+  readonly name = 'latency-governor'
+  readonly #options: LatencyGovernorOptions
+  #services: readonly Service[]
+  #clocksMhz: readonly number[] = []
+  #clockMhz = 0
+  #powerCapW = 0
+
+  constructor(options: LatencyGovernorOptions) {
+    this.#options = options
+    this.#services = options.services
+  }
+
+  start(powerCapW: number): Action {
+    const { spec, plan } = this.#options
+    const { tenants, memClockMhz, smClockMhz } = plan(this.#services, powerCapW)
+    this.#powerCapW = powerCapW
+    this.#clocksMhz = workingSmClocks(spec, memClockMhz)
+    return { tenants, memClockMhz, ...this.#at(smClockMhz), ...this.#limit() }
+  }
+
+  onCapChange(powerCapW: number): Action {
+    this.#powerCapW = powerCapW
+    return this.#limit()
+  }
+
+  onServicesChange(services: readonly Service[]): Action {
+    this.#services = services
+    return this.start(this.#powerCapW)
+  }
+
+  onSample({ services = [] }: SampleObservation): Action | undefined {
+    const waiting = services.some(({ service: name, queued }) => {
+      const service = this.#services.find((candidate) => candidate.name === name)
+      return service !== undefined && queued > LONG_QUEUE * service.maxBatchSize
+    })
+    const top = this.#clocksMhz.at(-1)!
+    return waiting && this.#clockMhz < top ? this.#at(top) : undefined
+  }
+
+  onWindow({ services = [], reconfigured }: WindowObservation): Action | undefined {
+    if (reconfigured) return undefined
+    const nearness = services.map(({ service: name, p99Ms, shed }) => {
+      const service = this.#services.find((candidate) => candidate.name === name)
+      if (shed > 0) return Number.POSITIVE_INFINITY
+      return service === undefined || p99Ms === null ? 0 : p99Ms / service.objective.p99Ms
+    })
+    const nearest = Math.max(0, ...nearness)
+    if (nearest > TOO_NEAR) return this.#at(UP * this.#clockMhz)
+    return nearest < ROOM ? this.#at(DOWN * this.#clockMhz) : undefined
+  }
+
+  #at(clockMhz: number): Action {
+    this.#clockMhz = this.#clocksMhz[indexAtMost(this.#clocksMhz, clockMhz)]!
+    return { smClockMhz: this.#clockMhz }
+  }
+
+  #limit(): Action {
+    return { powerLimitW: boardLimit(this.#options.spec, this.#powerCapW).powerLimitW, powerLimitRole: 'back-stop' }
+  }
+}
