@@ -62,6 +62,13 @@ describe('evaluate', () => {
     expect(evaluate(run).whole.violationPercent!.value).toBe(100 * oneSecond!)
   })
 
+  it('knows no ripple where no cap stays for two readings', () => {
+    const capAt = (s: number) => (Math.floor(10 * s) % 2 === 0 ? 100 : 101)
+    const powerAt = (s: number) => 95 + Math.sin(s)
+    expect(evaluate(record({ seconds: 60, capAt, powerAt })).whole.ripple).toBeNull()
+    expect(evaluate(record({ seconds: 60, powerAt })).whole.ripple!.peakToPeakW).toBeGreaterThan(1)
+  })
+
   it('counts time and energy above the cap, and the samples of such seconds as not compliant', () => {
     // Ten of a hundred steady seconds at 110 %.
     const powerAt = (s: number) => (s >= 60 && s < 70 ? 110 : 95)
