@@ -136,7 +136,7 @@ async function testsReaching(host: TestHostProcess, name: string, mutants: reado
 function draw(name: string): Mutant[] {
   const folder = path.join('packages', name, 'src')
   const files = readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts') && file.includes(options.file))
+    .filter((file) => file.endsWith('.ts') && path.posix.join('/', folder, file).includes(options.file))
     .sort()
   const all = files.flatMap((file) => {
     const place = path.join(folder, file)

@@ -1,0 +1,28 @@
+import { loadPerfModel, PerfModel } from '@pctodl/perf-model'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { arbitraryTenants } from './arbitrary-tenants.js'
+
+describe('a prediction', () => {
+  const model = loadPerfModel('3080Ti')
+  const memClock = fc.constantFrom(...model.memClocksMhz)
+  const configuration = fc.record({
+    tenants: fc.oneof(
+      arbitraryTenants(model),
+      // Like tenants, whose uncertainty is another one.
+      arbitraryTenants(model, 20).map(([first]) => [first!, first!]),
+    ),
+    smClockMhz: fc.constantFrom(600, 1500),
+    memClockMhz: memClock,
+  })
+
+  it('does not depend on what was asked before', () => {
+    fc.assert(
+      fc.property(fc.array(configuration, { minLength: 2, maxLength: 4 }), (asked) => {
+        const answers = asked.map((one) => model.predict(one))
+        expect(answers.at(-1)).toEqual(new PerfModel(model.parameters).predict(asked.at(-1)!))
+      }),
+      { numRuns: 40 },
+    )
+  })
+})
