@@ -129,6 +129,10 @@ describe('fewestGpus', () => {
         expect(boardFraction(counts)).toBeLessThanOrEqual(fewestGpus(counts) + 1e-9)
         const packed = segmentSizes.map((size) => boards.flat().filter((other) => other === size).length)
         expect(packed).toEqual(counts)
+        // The fullest board first, and on each the largest instance.
+        const gpcs = boards.map((sizes) => sizes.reduce<number>((sum, size) => sum + size, 0))
+        expect(gpcs).toEqual([...gpcs].sort((a, b) => b - a))
+        for (const sizes of boards) expect(sizes).toEqual([...sizes].sort((a, b) => b - a))
         for (const board of new Set(boards.map((sizes) => sizes.join()))) {
           expect(assignStarts(board.split(',').map(Number) as SegmentSize[]), board).not.toBeNull()
         }
