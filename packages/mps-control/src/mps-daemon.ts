@@ -166,15 +166,15 @@ export class MpsDaemon {
   }
 
   /** Pids of servers. @throws MpsError `MPS_NO_DAEMON` */
-  async servers(): Promise<number[]> {
-    return pidsIn(await this.#control.ask('get_server_list'))
+  async servers(signal?: AbortSignal): Promise<number[]> {
+    return pidsIn(await this.#control.ask('get_server_list', undefined, signal))
   }
 
   /** Pids of the clients of one server, or of all. @throws MpsError `MPS_NO_DAEMON` */
-  async clients(server?: number): Promise<number[]> {
+  async clients(server?: number, signal?: AbortSignal): Promise<number[]> {
     const found: number[] = []
-    for (const pid of server === undefined ? await this.servers() : [server]) {
-      found.push(...pidsIn(await this.#control.ask(`get_client_list ${pid}`)))
+    for (const pid of server === undefined ? await this.servers(signal) : [server]) {
+      found.push(...pidsIn(await this.#control.ask(`get_client_list ${pid}`, undefined, signal)))
     }
     return found
   }
@@ -188,13 +188,18 @@ export class MpsDaemon {
    * Make sure that a worker really is a client, and on the board that this daemon is for: without its environment, or in another
    * pid namespace, it silently is not.
    *
-   * @throws MpsError `MPS_NOT_A_CLIENT` after the deadline, `MPS_WRONG_BOARD` where it is one, but not on the board
+   * @param options.signal where it is aborted nothing is asked any more
+   * @throws MpsError `MPS_NOT_A_CLIENT` after the deadline, `MPS_WRONG_BOARD` where it is one, but not on the board; the signal's reason
    */
-  async verifyClient(pid: number, { timeoutMs = 30_000 }: { readonly timeoutMs?: number } = {}): Promise<void> {
+  async verifyClient(
+    pid: number,
+    { timeoutMs = 30_000, signal }: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {},
+  ): Promise<void> {
     const identity = processIdentity(pid)
     const deadlineMs = this.#clock.now() + timeoutMs
     for (;;) {
-      const isClient = (await this.clients()).includes(pid)
+      signal?.throwIfAborted()
+      const isClient = (await this.clients(undefined, signal)).includes(pid)
       const isHere = !this.#device || this.#device.computeProcesses().some((process) => process.pid === pid)
       if (isClient && isHere) return
       const gone = identity === null || processIdentity(pid)?.startTime !== identity.startTime
@@ -297,12 +302,10 @@ export class MpsDaemon {
     const daemons = all ? this.place.processes() : daemon === null ? [] : [daemon]
     const servers = daemons.flatMap(({ pid }) => childrenOf(pid).filter((child) => isServer(child.pid, serverUid)))
     // The daemon before its servers, or it would start new ones.
-    for (const each of daemons) {
-      if ((await endProcess(each, CUT_OFF_MS, this.#clock)) === 'survived') {
-        throw new MpsError('MPS_TIMEOUT', `the MPS daemon (process ${each.pid}) does not end`)
-      }
-    }
-    for (const server of servers) await endProcess(server, CUT_OFF_MS, this.#clock)
+    const outcomes = await Promise.all(daemons.map((each) => endProcess(each, CUT_OFF_MS, this.#clock)))
+    const survivor = daemons[outcomes.indexOf('survived')]
+    if (survivor) throw new MpsError('MPS_TIMEOUT', `the MPS daemon (process ${survivor.pid}) does not end`)
+    await Promise.all(servers.map((server) => endProcess(server, CUT_OFF_MS, this.#clock)))
     // What a program that was being started has begun meanwhile.
     if (all && this.place.processes().length > 0) return this.cutOff({ all })
     this.place.removeStale()

@@ -84,7 +84,14 @@ export class HeldLease {
 
   async verifyMpsClient(pid: number): Promise<void> {
     if (!this.#mps) throw new PctodlError('MPS_NO_DAEMON', `the lease on ${this.target} has no MPS daemon`)
-    await this.#mps.verifyClient(pid, { timeoutMs: 10_000 })
+    const { signal } = this.#leaving
+    try {
+      await this.#mps.verifyClient(pid, { timeoutMs: 10_000, signal })
+    } catch (error) {
+      // Whoever asks on would keep the daemon's place busy, and with it the board from being put back.
+      if (signal.aborted) throw this.#hasEnded()
+      throw error
+    }
   }
 
   /** @param graceMs how long its clients may take to leave; null where their owner is gone */
@@ -107,6 +114,10 @@ export class HeldLease {
     await this.stopMps(null).catch((error) => this.#options.onMps('mps-stopped', String(error)))
   }
 
+  #hasEnded(): PctodlError {
+    return new PctodlError('LEASE_RELEASED', `the lease on ${this.target} has ended`)
+  }
+
   async #start(defaultPercent: number | undefined): Promise<{ pid: number; environment: MpsEnvironment }> {
     const { target, holder, device, mpsFolder, mpsProgram, onMps } = this.#options
     // A place of its own for each start, so that nothing of an earlier one is met there.
@@ -121,7 +132,7 @@ export class HeldLease {
       })
     } catch (error) {
       removePlace(directory)
-      if (this.#leaving.signal.aborted) throw new PctodlError('LEASE_RELEASED', `the lease on ${target} has ended`)
+      if (this.#leaving.signal.aborted) throw this.#hasEnded()
       throw error
     }
     this.#mps = mps

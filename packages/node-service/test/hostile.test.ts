@@ -613,6 +613,29 @@ describe.skipIf(missingUsers)(`the node service under attack${missingUsers ? ` (
     rmSync(planted, { recursive: true })
   })
 
+  it('asks nothing more on behalf of one who has gone, so that the daemon ends and the board is put back', {
+    timeout: 60_000,
+  }, async () => {
+    const client = await open()
+    await client.request({ type: 'acquire', board: boardOf(0) })
+    await client.request({ type: 'change', board: boardOf(0), change: { kind: 'power-limit', powerLimitW: 250 } })
+    await client.request({ type: 'mps-start', board: boardOf(0) })
+    const before = audit().length
+    // We are no client of it, and it would ask for ten seconds.
+    void client.request({ type: 'mps-verify', board: boardOf(0), pid: process.pid }).catch(() => {})
+    await eventually(() => daemons().length > 1, 'the daemon is asked')
+    client.close()
+    await eventually(() => leaseOf(0) === null, 'the lease has ended')
+    expect(node.devices[0]!.powerLimitW()).toBe(350)
+    expect(daemons()).toEqual([])
+    const refused = () =>
+      audit()
+        .slice(before)
+        .filter(({ event }) => event === 'refused')
+    await eventually(() => refused().length > 0, 'it is told so')
+    expect(refused().map(({ detail }) => detail)).toEqual([expect.stringMatching(/^LEASE_RELEASED/)])
+  })
+
   it('ends all leases that it is to end, also where one board cannot be put back', async () => {
     const client = await open()
     for (const index of [0, 1]) {
