@@ -4,6 +4,7 @@ export const binaries = {
   fit: 'pctodl-fit',
   partition: 'pctodl-partition',
   profile: 'pctodl-profile',
+  sweep: 'pctodl-sweep',
   run: 'pctodl-run',
   bench: 'bench-runner',
   gpu: 'pctodl-gpu',

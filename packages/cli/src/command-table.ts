@@ -39,6 +39,12 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('@pctodl/profiler/commands')).pctodlProfile,
   },
   {
+    name: 'sweep',
+    summary: 'the SM clock or power limit at which a board does most for a watt',
+    binary: binaries.sweep,
+    load: async () => (await import('@pctodl/profiler/commands')).pctodlSweep,
+  },
+  {
     name: 'run',
     summary: 'hold a power cap with one policy, on a real or simulated board',
     binary: binaries.run,
