@@ -2,6 +2,7 @@
 export const binaries = {
   predict: 'pctodl-predict',
   fit: 'pctodl-fit',
+  'import-upstream': 'pctodl-import-upstream',
   partition: 'pctodl-partition',
   profile: 'pctodl-profile',
   sweep: 'pctodl-sweep',

@@ -27,6 +27,12 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('@pctodl/perf-model/commands')).fit,
   },
   {
+    name: 'import-upstream',
+    summary: "convert upstream's fitted parameters for reference mode",
+    binary: binaries['import-upstream'],
+    load: async () => (await import('@pctodl/perf-model/commands')).importUpstream,
+  },
+  {
     name: 'partition',
     summary: 'shares, batches and clocks with the most throughput under a power cap',
     binary: binaries.partition,
