@@ -10,7 +10,9 @@ import { boardVariants, calibratedBoards, type SimulatedBoard, simulateSteadySta
 import { partition } from '@pctodl/greedy-partition'
 import { quantile, SeededRandom, seedFrom } from '@pctodl/numerics'
 import { fitPerfModel, loadPerfModel, PerfModel } from '@pctodl/perf-model'
-import { type Configuration, findGpuSpec, type GpuSpec, smClocksAt, type Tenant, type TraceRow } from '@pctodl/platform'
+import { type Configuration, findGpuSpec, type GpuSpec, smClocksAt, type Tenant } from '@pctodl/platform'
+import { freshConfigurations } from './evaluation/fresh-configurations.js'
+import { measuredRows } from './evaluation/measured-rows.js'
 import { profileDesign } from './profile-designs.js'
 
 const { values, positionals } = parseArgs({
@@ -39,7 +41,8 @@ for (const board of boards) {
   if (variants === 0) report(board, board, loadPerfModel(board))
   for (const variant of variants > 0 ? boardVariants(board, { count: variants }) : []) {
     const spec = findGpuSpec(board)
-    const rows = measuredRows(variant.name, spec, Number(values['fit-rows']))
+    const design = spreadOver(profileDesign(spec, 77), Number(values['fit-rows']))
+    const rows = measuredRows(variant.name, design)
     const { parameters } = fitPerfModel(rows, spec, {
       source: `${rows.length} rows of ${variant.name}`,
       folds: 3,
@@ -125,35 +128,6 @@ function fits(model: PerfModel, { tenants }: Configuration): boolean {
   )
 }
 
-/** Not the design that parameters are fitted to: other numbers of tenants, shares and batches, and every clock. */
-function freshConfigurations(model: PerfModel, count: number): Configuration[] {
-  const random = new SeededRandom(seedFrom('fresh', model.spec.key))
-  const pick = <T>(list: readonly T[]): T => list[random.integer(list.length)]!
-  return Array.from({ length: count }, () => {
-    const memClockMhz = pick(model.memClocksMhz)
-    const states = smClocksAt(model.spec, memClockMhz)!
-    const smClockMhz = random.uniform() < 0.15 ? states[random.integer(Math.ceil(states.length / 8))]! : pick(states)
-    const size = random.uniform() < 0.25 ? 9 + random.integer(12) : 1 + random.integer(8)
-    const networks = random.uniform() < 0.6 ? [pick(model.networks)] : model.networks
-    const batches = random.uniform() < 0.15 ? [1, 2] : [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 80, 96, 128, 192, 256]
-    const total = random.uniform() < 0.1 ? Math.min(100, 3 * size) : 50 + 50 * random.uniform()
-    const like = random.uniform() < 0.25
-    const parts = Array.from({ length: size }, () => (like ? 1 : 0.1 + random.uniform()))
-    const sum = parts.reduce((all, part) => all + part, 0)
-    const first = { model: pick(networks), batchSize: pick(batches) }
-    const tenants = parts.map((part): Tenant => {
-      const mpsPercent = Math.max(1, Math.floor((total * part) / sum))
-      return { mpsPercent, ...(like ? first : { model: pick(networks), batchSize: pick(batches) }) }
-    })
-    let used = 0
-    const kept = tenants.filter(({ mpsPercent }) => {
-      used += mpsPercent
-      return used <= 100
-    })
-    return { tenants: kept, smClockMhz, memClockMhz }
-  })
-}
-
 function plansOf(truth: SimulatedBoard, board: string, model: PerfModel) {
   const simulate = simulateSteadyState(truth)
   const random = new SeededRandom(seedFrom('plans', board))
@@ -200,31 +174,6 @@ function plansOf(truth: SimulatedBoard, board: string, model: PerfModel) {
   ]
 }
 
-/** Rows as a calibrated meter would write them, spread over the design that boards are profiled with. */
-function measuredRows(truth: SimulatedBoard, spec: GpuSpec, count: number): TraceRow[] {
-  const simulate = simulateSteadyState(truth)
-  const random = new SeededRandom(seedFrom('rows', String(truth)))
-  const design = profileDesign(spec, 77)
-  return Array.from({ length: count }, (_, i) => design[Math.floor((i * design.length) / count)]!).flatMap((point) => {
-    const { tenants, smClockMhz, memClockMhz } = point
-    const ran = simulate(point)
-    const tenantThroughput = ran.tenants.map((tenant) => tenant.throughput * Math.exp(0.002 * random.normal()))
-    return [
-      {
-        tenants,
-        targetSmClockMhz: smClockMhz,
-        memClockMhz,
-        smClockMhz: ran.smClockMhz,
-        smUtilPercent: ran.smUtilPercent,
-        memUtilPercent: ran.memUtilPercent,
-        throughput: tenantThroughput.reduce((sum, value) => sum + value, 0),
-        powerAverageW: ran.powerW * Math.exp(0.001 * random.normal()),
-        powerMaxW: ran.powerW,
-        tenantThroughput,
-        tenantLatencyMs: ran.tenants.map((tenant) => tenant.batchMs),
-        memoryUsedBytes: null,
-        failed: false,
-      },
-    ]
-  })
+function spreadOver<T>(list: readonly T[], count: number): T[] {
+  return Array.from({ length: count }, (_, i) => list[Math.floor((i * list.length) / count)]!)
 }

@@ -8,6 +8,7 @@ const build: PackageBuild = libraryBuild({
     'src/commands.ts',
     'src/pctodl-predict.ts',
     'src/pctodl-fit.ts',
+    'src/pctodl-import-upstream.ts',
   ],
 })
 

@@ -1,5 +1,7 @@
 import { libraryBuild, type PackageBuild } from '../../tsup.base'
 
-const build: PackageBuild = libraryBuild({ entry: ['src/index.ts', 'src/commands.ts', 'src/pctodl-profile.ts'] })
+const build: PackageBuild = libraryBuild({
+  entry: ['src/index.ts', 'src/commands.ts', 'src/pctodl-profile.ts', 'src/pctodl-sweep.ts'],
+})
 
 export default build

@@ -2,8 +2,10 @@
 export const binaries = {
   predict: 'pctodl-predict',
   fit: 'pctodl-fit',
+  'import-upstream': 'pctodl-import-upstream',
   partition: 'pctodl-partition',
   profile: 'pctodl-profile',
+  sweep: 'pctodl-sweep',
   run: 'pctodl-run',
   bench: 'bench-runner',
   gpu: 'pctodl-gpu',

@@ -27,6 +27,12 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('@pctodl/perf-model/commands')).fit,
   },
   {
+    name: 'import-upstream',
+    summary: "convert upstream's fitted parameters for reference mode",
+    binary: binaries['import-upstream'],
+    load: async () => (await import('@pctodl/perf-model/commands')).importUpstream,
+  },
+  {
     name: 'partition',
     summary: 'shares, batches and clocks with the most throughput under a power cap',
     binary: binaries.partition,
@@ -37,6 +43,12 @@ export const commands: readonly CommandEntry[] = [
     summary: 'measure a board over shares, batches and clocks; writes traces',
     binary: binaries.profile,
     load: async () => (await import('@pctodl/profiler/commands')).pctodlProfile,
+  },
+  {
+    name: 'sweep',
+    summary: 'the SM clock or power limit at which a board does most for a watt',
+    binary: binaries.sweep,
+    load: async () => (await import('@pctodl/profiler/commands')).pctodlSweep,
   },
   {
     name: 'run',

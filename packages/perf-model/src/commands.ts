@@ -1,2 +1,3 @@
 export { fit } from './cli/fit-command.js'
+export { importUpstream } from './cli/import-upstream-command.js'
 export { predict } from './cli/predict-command.js'

@@ -1,1 +1,2 @@
 export { pctodlProfile } from './main.js'
+export { pctodlSweep } from './sweep/sweep-command.js'

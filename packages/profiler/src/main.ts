@@ -33,7 +33,7 @@ export const pctodlProfile: CommandFunction = async (argv, terminal) => {
   })
   try {
     if (backend.kind === 'sim') assertSimulable(options)
-    const plan = requestedPlan(options, backend.gpu.spec)
+    const plan = await requestedPlan(options, backend.gpu.spec)
     if (options.writePlanFile !== undefined) {
       writeFileAtomically(options.writePlanFile, `${JSON.stringify(plan, null, 1)}\n`)
     }

@@ -20,9 +20,10 @@ import {
 import { networkName, networkNames } from '@pctodl/platform'
 import { version } from '../package.json'
 import type { MeasureOptions } from './plan/profile-plan.js'
+import { boardOf, perTenant, shareOf } from './tenant-options.js'
 
 /** Sweeps that one call can ask for, by upstream's names where upstream has them. */
-export type Mode = 'single' | 'static' | 'sweep' | 'profile-freq-scaling' | 'stress' | 'clocks' | 'mixes'
+export type Mode = 'single' | 'static' | 'sweep' | 'profile-freq-scaling' | 'stress' | 'clocks' | 'mixes' | 'active'
 
 /** What one call of the command line asks for, checked. */
 export interface ProfileOptions {
@@ -39,6 +40,10 @@ export interface ProfileOptions {
   readonly memClocksMhz: readonly number[] | undefined
   readonly clockRange: { readonly fromMhz?: number; readonly toMhz?: number; readonly stepMhz?: number }
   readonly mixes: number
+  /** Rows of `--design active`. */
+  readonly rows: number
+  /** Folder of the parameters that it starts from; undefined for the shipped ones. */
+  readonly params: string | undefined
   readonly repeats: number
   readonly measure: Partial<MeasureOptions>
   readonly leaveClocksAlone: boolean
@@ -75,6 +80,9 @@ interface RawOptions extends ExecutorOptions {
   readonly stress?: boolean
   readonly clocks?: boolean
   readonly mixes?: number
+  readonly design?: 'active'
+  readonly rows?: number
+  readonly params?: string
   readonly shares?: number[]
   readonly batches?: number[]
   readonly smClock?: number
@@ -130,15 +138,18 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     .option('--stress', 'the grid of 263 cells per network, clock left alone (default)')
     .option('--clocks', 'nine configurations per network at SM clocks in steps')
     .option('--mixes <n>', 'n mixes of unlike tenants drawn over shares, batches, clocks and networks', integerFrom(1))
+    .option(
+      '--design <name>',
+      'active: --rows that tell most of what plans depend on, by what is known now',
+      oneOf('active'),
+    )
+    .option('--rows <n>', 'rows of --design (default 150)', integerFrom(1))
+    .option('--params <folder>', 'what is known now, from pctodl-fit (default: the shipped parameters)')
     .option('--single', 'one configuration: --shares, --batches, --sm-clock')
     .option('--sweep', 'one configuration at SM clocks in steps: --shares, --batches')
     .option('--profile-freq-scaling', 'one process with the whole board, batch 128, at SM clocks in steps')
     .option('--static', 'power without work; at --sm-clock, or at SM clocks in steps')
-    .option(
-      '--shares <percent...>',
-      'MPS shares of the tenants, percent (default 100)',
-      listOf(numberIn('--shares', 100)),
-    )
+    .option('--shares <percent...>', 'MPS shares of the tenants, percent (default 100)', listOf(shareOf('--shares')))
     .option('--batches <samples...>', 'their batch sizes (default 8)', listOf(integerFrom(1)))
     .option('--sm-clock <MHz>', 'SM clock of --single and --static (default: left alone)', positiveNumber('MHz'))
     .option('--mem-clock <MHz...>', 'memory clocks (default: the highest)', listOf(positiveNumber('MHz')))
@@ -177,6 +188,9 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
   await parseCommand(command, argv, upstreamsSpelling)
   const raw = command.opts<RawOptions>()
   const modes = modesOf(raw)
+  if (raw.design === undefined && (raw.rows !== undefined || raw.params !== undefined)) {
+    throw new UsageError('--rows and --params belong to --design active; give that, too, or leave them out')
+  }
   if (raw.plan !== undefined && (modes.length > 0 || raw.model || raw.shares || raw.batches || raw.matrix)) {
     throw new UsageError(
       '--plan says what is measured; give it without --model, --shares, --batches, --matrix or a sweep',
@@ -199,6 +213,8 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
       ...(raw.fStep === undefined ? {} : { stepMhz: raw.fStep }),
     },
     mixes: raw.mixes ?? 0,
+    rows: raw.rows ?? 150,
+    params: raw.params,
     repeats: raw.repeats,
     measure: {
       ...(raw.warmupSeconds === undefined ? {} : { settleLeastMs: 1000 * raw.warmupSeconds }),
@@ -234,39 +250,8 @@ function modesOf(raw: RawOptions): Mode[] {
   if (raw.stress || raw.matrix !== undefined) modes.push('stress')
   if (raw.clocks) modes.push('clocks')
   if (raw.mixes !== undefined) modes.push('mixes')
+  if (raw.design !== undefined) modes.push('active')
   return modes
-}
-
-function boardOf({ backend, gpu }: RawOptions): string {
-  if (gpu !== undefined) return gpu
-  if (backend === 'sim')
-    throw new UsageError('--backend sim needs --gpu, the board to simulate, such as 3080Ti or A100')
-  return '0'
-}
-
-/** Upstream's rule: a single share or batch size holds for all tenants. */
-function perTenant(p: readonly number[], b: readonly number[]): Pick<ProfileOptions, 'shares' | 'batches'> {
-  const count = Math.max(p.length, b.length)
-  const spread = (values: readonly number[]) => (values.length === 1 ? Array<number>(count).fill(values[0]!) : values)
-  const shares = spread(p)
-  const batches = spread(b)
-  if (shares.length !== batches.length) {
-    throw new UsageError(
-      `--shares has ${p.length} values and --batches ${b.length}; give as many, or a single one for all tenants`,
-    )
-  }
-  const sum = shares.reduce((total, share) => total + share, 0)
-  if (sum > 100) throw new UsageError(`--shares sum to ${sum} %, at most 100 are there`)
-  return { shares, batches }
-}
-
-function numberIn(option: string, most: number) {
-  const parse = numberBetween(0, most)
-  return (text: string): number => {
-    const value = parse(text)
-    if (value === 0) throw new UsageError(`${option}: a share of 0 % runs nothing`)
-    return value
-  }
 }
 
 /** @throws UsageError where it cannot be read or is no JSON */

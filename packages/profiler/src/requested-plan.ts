@@ -1,5 +1,6 @@
 import { UsageError } from '@pctodl/command-line'
 import { findGpuSpec, type GpuSpec, type Tenant } from '@pctodl/platform'
+import { type KnownOfBoard, knownOfBoard } from './active-design.js'
 import { type ProfileOptions, readJsonFile } from './options.js'
 import { anchorGrid } from './plan/anchor-grid.js'
 import { makePlan, type PlanRequest, parseMatrix } from './plan/make-plan.js'
@@ -8,10 +9,12 @@ import { type ProfilePlan, parsePlan } from './plan/profile-plan.js'
 /**
  * The plan that a command line asks for on a board.
  *
- * @throws InvalidInputError, UsageError for what the board cannot do, or may not be asked to
+ * @throws InvalidInputError, UsageError, and what `knownOfBoard` throws, for what the board cannot do, or may not be asked to
  */
-export function requestedPlan(options: ProfileOptions, spec: GpuSpec): ProfilePlan {
-  const plan = options.planFile === undefined ? planOf(options, spec) : readPlan(options.planFile, spec)
+export async function requestedPlan(options: ProfileOptions, spec: GpuSpec): Promise<ProfilePlan> {
+  const { models, params } = options
+  const known = options.modes.includes('active') ? await knownOfBoard(spec, models, params) : undefined
+  const plan = options.planFile === undefined ? planOf(options, spec, known) : readPlan(options.planFile, spec)
   const locked = plan.rows.some((row) => row.smClockMhz !== null || row.memClockMhz !== null)
   if (options.leaveClocksAlone && locked) {
     throw new UsageError('--no-sudo leaves clocks alone, and this asks for some; drop one of them')
@@ -27,7 +30,7 @@ function readPlan(file: string, spec: GpuSpec): ProfilePlan {
   return plan
 }
 
-function planOf(options: ProfileOptions, spec: GpuSpec): ProfilePlan {
+function planOf(options: ProfileOptions, spec: GpuSpec, known: KnownOfBoard | undefined): ProfilePlan {
   const wants = (mode: ProfileOptions['modes'][number]) => options.modes.includes(mode)
   const range = options.clockRange
   const smClockMhz = options.smClockMhz ?? null
@@ -51,6 +54,7 @@ function planOf(options: ProfileOptions, spec: GpuSpec): ProfilePlan {
     ...(wants('sweep') ? { sweep: { tenants, range } } : {}),
     ...(wants('single') ? { single: { tenants, smClockMhz } } : {}),
     ...(wants('mixes') ? { mixes: options.mixes } : {}),
+    ...(known ? { active: { ...known, count: options.rows } } : {}),
     repeats: options.repeats,
     seed: options.seed,
     measure: options.measure,

@@ -58,6 +58,7 @@ describe('pctodl-profile', () => {
     [['--sweep', '--models', 'vgg19', '--p', '50', '50', '--f-start', '300', '--f-end', '600', '--f-step', '100'], 4],
     [['--clocks', '--models', 'vgg19'], 81],
     [['--mixes', '7', '--repeats', '2'], 14],
+    [['--design', 'active', '--rows', '9', '--models', 'vgg19', 'resnet50'], 9],
     [[], 7 * 263],
   ])('plans %j', async (sweep, rows) => {
     const { stdout } = await call([...a100, ...sweep, '--dry-run', '--json'])
@@ -126,6 +127,8 @@ describe('pctodl-profile', () => {
     [[...a100, '--plan', 'p.json', '--single'], /--plan says what is measured/],
     [[...a100, '--plan', '/no/such/plan.json'], /cannot read \/no\/such\/plan\.json/],
     [[...a100, '--repeats', '0'], /--repeats/],
+    [[...a100, '--rows', '60'], /--rows and --params belong to --design active/],
+    [[...a100, '--design', 'lucky'], /--design.*active/],
     [[...a100, '--backend', 'cuda'], /--backend.*auto, sim, nvml/],
   ])('refuses %j', async (argv, message) => {
     const { code, stderr } = await call([...argv, '--dry-run'])

@@ -1,5 +1,6 @@
 import { type GpuSpec, InvalidInputError, type Tenant } from '@pctodl/platform'
 import { z } from 'zod'
+import { type ActiveOptions, activeSweep } from './active-sweep.js'
 import { anchorSweep, type GridCells } from './anchor-grid.js'
 import { atEveryClock, type ClockRange, clockSweep, frequencyScaling, statesAt, staticSweep } from './clock-sweep.js'
 import { mixSweep } from './mix-sweep.js'
@@ -25,6 +26,8 @@ export interface PlanRequest {
   readonly single?: { readonly tenants: readonly Tenant[]; readonly smClockMhz: number | null }
   /** So many mixes of unlike tenants at each memory clock. */
   readonly mixes?: number
+  /** So many rows at each memory clock, chosen by what is known of the board and what plans depend on. */
+  readonly active?: Omit<ActiveOptions, 'seed'>
   readonly repeats?: number
   readonly seed: number
   readonly measure?: Partial<MeasureOptions>
@@ -50,6 +53,7 @@ export function makePlan(spec: GpuSpec, request: PlanRequest): ProfilePlan {
       if (request.scaling) rows.push(...frequencyScaling(spec, model, memClockMhz, request.scaling))
     }
     if (request.mixes) rows.push(...mixSweep(spec, models, memClockMhz, { count: request.mixes, seed }))
+    if (request.active) rows.push(...activeSweep(spec, models, memClockMhz, { ...request.active, seed }))
     if (request.static && 'smClockMhz' in request.static) {
       rows.push({ sweep: 'static', tenants: [], smClockMhz: request.static.smClockMhz, ...point })
     } else if (request.static) rows.push(...staticSweep(spec, memClockMhz, request.static))

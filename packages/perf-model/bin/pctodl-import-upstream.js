@@ -1,0 +1,2 @@
+#!/usr/bin/env node
+import '../dist/pctodl-import-upstream.js'

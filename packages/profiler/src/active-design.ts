@@ -1,0 +1,58 @@
+import { type Configuration, type GpuSpec, PctodlError } from '@pctodl/platform'
+import type { ActiveOptions } from './plan/active-sweep.js'
+
+/** What is known of a board, and where plans go by it. */
+export type KnownOfBoard = Pick<ActiveOptions, 'plans' | 'sdOf'>
+
+/** Caps over the range of the board's limits, in parts of it, that plans are asked for. */
+const capParts = [0, 0.15, 0.3, 0.45, 0.6, 0.75, 0.9]
+const PLAN_EVALUATIONS = 800
+
+/**
+ * What the predictor of a board says of it: the configurations that the search of `@pctodl/greedy-partition` chooses for each network
+ * and for all together over the range of power limits, and how uncertain any is. Both packages are loaded here only.
+ *
+ * @param folder with the board's parameters, as `pctodl-fit` writes them; the shipped ones where none is given
+ * @throws PctodlError `MISSING_PACKAGE`; UnknownNameError for a board without parameters or a network that was not fitted
+ */
+export async function knownOfBoard(
+  spec: GpuSpec,
+  models: readonly string[],
+  folder: string | undefined,
+): Promise<KnownOfBoard> {
+  const { modelOf, partition } = await load()
+  const model = modelOf(spec.key, folder)
+  const { min, max } = spec.powerLimitW
+  const demands = [...models, ...(models.length > 1 ? [models.map((name) => ({ model: name }))] : [])]
+  const plans = demands.flatMap((demand) =>
+    capParts.flatMap((part): Configuration[] => {
+      const found = partition(model, {
+        models: demand,
+        powerCapW: min + part * (max - min),
+        sharePercentStep: 5,
+        budgetEvaluations: PLAN_EVALUATIONS,
+      })
+      return found.feasible ? [found.configuration] : []
+    }),
+  )
+  const sdOf = (configuration: Configuration): number | undefined => {
+    const bytes = configuration.tenants.reduce((sum, tenant) => sum + model.memoryBytes(tenant), 0)
+    if (bytes + model.reservedMemoryBytes > spec.memoryBytes) return undefined
+    const { throughput, powerW, throughputSd, powerSdW } = model.predict(configuration)
+    return Math.hypot(throughputSd! / throughput, powerSdW! / powerW)
+  }
+  return { plans, sdOf }
+}
+
+async function load() {
+  try {
+    const [{ modelOf }, { partition }] = await Promise.all([
+      import('@pctodl/perf-model/node'),
+      import('@pctodl/greedy-partition'),
+    ])
+    return { modelOf, partition }
+  } catch (cause) {
+    const remedy = 'npm install @pctodl/perf-model @pctodl/greedy-partition'
+    throw new PctodlError('MISSING_PACKAGE', `--design active needs a predictor and a search: ${remedy}`, { cause })
+  }
+}

@@ -1,0 +1,93 @@
+import { SeededRandom, seedFrom } from '@pctodl/numerics'
+import { type Configuration, type GpuSpec, InvalidInputError, type Tenant } from '@pctodl/platform'
+import { statesAt } from './clock-sweep.js'
+import { mixSweep } from './mix-sweep.js'
+import type { PlannedRow } from './profile-plan.js'
+import { RowChooser } from './row-chooser.js'
+
+export interface ActiveOptions {
+  /** How many rows. */
+  readonly count: number
+  readonly seed: number
+  /** Configurations that a search would choose with what is known now; what is known of them is to become better. */
+  readonly plans: readonly Configuration[]
+  /**
+   * Relative standard deviation of what is predicted of a configuration now, above 0, or undefined for one that cannot be measured, e.g.
+   * because its tenants need more memory than the board has.
+   */
+  readonly sdOf: (configuration: Configuration) => number | undefined
+}
+
+/** Rows to choose from: so many for each that is wanted, within bounds that keep the choice at seconds. */
+const POOL_PER_ROW = 4
+const LEAST_POOL = 400
+const MOST_POOL = 1200
+/** How much better knowledge of plans counts; the rest is for everything else that could be measured. */
+const PLANS_PART = 0.5
+
+/**
+ * The rows that leave least unknown of what plans depend on: from a pool of random mixes and of the plans themselves that row is taken,
+ * again and again, which lowers the expected variance over plans and pool the most, given those taken before it (greedy
+ * V-optimal design: V. Fedorov, Theory of Optimal Experiments, 1972).
+ *
+ * @throws InvalidInputError for a memory clock that the board does not have, or where nothing can be measured
+ */
+export function activeSweep(
+  spec: GpuSpec,
+  models: readonly string[],
+  memClockMhz: number | null,
+  { count, seed, plans, sdOf }: ActiveOptions,
+): PlannedRow[] {
+  const states = statesAt(spec, memClockMhz)
+  const memMhz = memClockMhz ?? spec.performanceMemClocksMhz[0]!
+  const pool: Configuration[] = []
+  const sds: number[] = []
+  const take = (configuration: Configuration): boolean => {
+    const sd = sdOf(configuration)
+    if (sd === undefined) return false
+    pool.push(configuration)
+    sds.push(sd)
+    return true
+  }
+  let planCount = 0
+  for (const plan of plans) if (plan.memClockMhz === memMhz && take(plan)) planCount++
+  for (const tenants of candidates(spec, models, memClockMhz, count, seed)) take({ ...tenants, memClockMhz: memMhz })
+  if (pool.length === 0) throw new InvalidInputError('models', models, 'networks with a configuration that fits')
+  const others = pool.length - planCount
+  const weights = pool.map((_, i) => {
+    if (planCount === 0) return 1 / others
+    return i < planCount ? PLANS_PART / planCount : (1 - PLANS_PART) / others
+  })
+  const chooser = new RowChooser(pool, sds, weights, states.at(-1)!)
+  return Array.from({ length: count }, () => {
+    const { tenants, smClockMhz } = pool[chooser.next()]!
+    return { sweep: 'active', tenants, smClockMhz, memClockMhz, repeat: 0 }
+  })
+}
+
+/** Random mixes of few and of many tenants; half of them of one network, as most plans are, and half of those of like tenants. */
+function candidates(
+  spec: GpuSpec,
+  models: readonly string[],
+  memClockMhz: number | null,
+  rows: number,
+  seed: number,
+): { readonly tenants: readonly Tenant[]; readonly smClockMhz: number }[] {
+  const count = Math.min(MOST_POOL, Math.max(LEAST_POOL, POOL_PER_ROW * rows))
+  const random = new SeededRandom(seedFrom('active', spec.key, seed, ...models))
+  return [8, 20].flatMap((mostTenants) =>
+    mixSweep(spec, models, memClockMhz, { count: count / 2, seed, mostTenants }).map(({ tenants, smClockMhz }) => {
+      const first = tenants[0]!
+      const kind = random.uniform()
+      const changed = tenants.map((tenant): Tenant => {
+        if (kind >= 0.5) return tenant
+        return kind < 0.25 ? likeFirst(first, tenants.length) : { ...tenant, model: first.model }
+      })
+      return { tenants: changed, smClockMhz: smClockMhz! }
+    }),
+  )
+}
+
+function likeFirst({ model, mpsPercent, batchSize }: Tenant, count: number): Tenant {
+  return { model, mpsPercent: Math.min(mpsPercent, Math.floor(100 / count)), batchSize }
+}

@@ -1,0 +1,111 @@
+import type { Configuration } from '@pctodl/platform'
+
+/** Distance over which what is not known of a tenant changes: in the logarithms of its share, its batch and the number of tenants ... */
+const CORRELATION_LENGTH = 0.7
+/** ... and in the SM clock, in parts of the highest. */
+const CLOCK_LENGTH = 0.5
+/** Variance of what all tenants of a network have in common, in parts of that of what changes from one to the next. */
+const LEVEL = 1
+/** Variance that measuring a row itself leaves, in parts of what is not known of it. */
+const NOISE = 0.2
+
+/**
+ * Chooses one configuration of a pool after the other: each time that one whose measurement lowers the weighted sum of the variances
+ * of all the most. What is not known of a configuration is taken to be a Gaussian process: a sum over its tenants of what is not
+ * known of each, which like tenants of the same network have in common, as in the corrections of `@pctodl/perf-model`; its
+ * size is given. (Chapter 2 of C. Rasmussen and C. Williams, Gaussian Processes for Machine Learning, 2006.)
+ */
+export class RowChooser {
+  readonly #covariance: Float64Array
+  readonly #noise: Float64Array
+  readonly #weights: readonly number[]
+  readonly #count: number
+
+  /**
+   * @param sds relative standard deviation of each configuration of the pool
+   * @param weights how much each one's variance counts
+   */
+  constructor(pool: readonly Configuration[], sds: readonly number[], weights: readonly number[], topClockMhz: number) {
+    const n = pool.length
+    this.#count = n
+    this.#weights = weights
+    this.#covariance = covarianceOf(pool, topClockMhz)
+    const scale = sds.map((sd, i) => sd / Math.sqrt(this.#covariance[i * n + i]!))
+    for (let i = 0; i < n; i++) for (let j = 0; j < n; j++) this.#covariance[i * n + j]! *= scale[i]! * scale[j]!
+    this.#noise = Float64Array.from(sds, (sd) => NOISE * sd * sd)
+  }
+
+  /** Index of the next one, which counts as measured from now on. */
+  next(): number {
+    const n = this.#count
+    const covariance = this.#covariance
+    let best = 0
+    let most = Number.NEGATIVE_INFINITY
+    for (let c = 0; c < n; c++) {
+      let lowered = 0
+      for (let i = 0, at = c * n; i < n; i++, at++) lowered += this.#weights[i]! * covariance[at]! * covariance[at]!
+      lowered /= covariance[c * n + c]! + this.#noise[c]!
+      if (lowered > most) {
+        most = lowered
+        best = c
+      }
+    }
+    this.#measure(best)
+    return best
+  }
+
+  /** Weighted sum of the variances that are left. */
+  get variance(): number {
+    return this.#weights.reduce((sum, weight, i) => sum + weight * this.#covariance[i * this.#count + i]!, 0)
+  }
+
+  #measure(c: number): void {
+    const n = this.#count
+    const covariance = this.#covariance
+    const column = covariance.slice(c * n, c * n + n)
+    const per = 1 / (column[c]! + this.#noise[c]!)
+    for (let i = 0; i < n; i++) {
+      const factor = column[i]! * per
+      for (let j = 0, at = i * n; j < n; j++, at++) covariance[at]! -= factor * column[j]!
+    }
+  }
+}
+
+function covarianceOf(pool: readonly Configuration[], topClockMhz: number): Float64Array {
+  const n = pool.length
+  const kinds = pool.map((configuration) => kindsOf(configuration))
+  const matrix = new Float64Array(n * n)
+  for (let a = 0; a < n; a++) {
+    for (let b = 0; b <= a; b++) {
+      const clock = (pool[a]!.smClockMhz - pool[b]!.smClockMhz) / (CLOCK_LENGTH * topClockMhz)
+      const count = Math.log(pool[a]!.tenants.length / pool[b]!.tenants.length) / CORRELATION_LENGTH
+      const apart = clock * clock + count * count
+      let sum = 0
+      for (const x of kinds[a]!) {
+        for (const y of kinds[b]!) {
+          if (x.model !== y.model) continue
+          const square = apart + (x.share - y.share) ** 2 + (x.batch - y.batch) ** 2
+          sum += x.weight * y.weight * (LEVEL + Math.exp(-0.5 * square))
+        }
+      }
+      matrix[a * n + b] = sum
+      matrix[b * n + a] = sum
+    }
+  }
+  return matrix
+}
+
+/** Kinds of tenants of a configuration, with the part of its tenants that they are. */
+function kindsOf({ tenants }: Configuration) {
+  const kinds = new Map<string, { model: string; share: number; batch: number; weight: number }>()
+  for (const { model, mpsPercent, batchSize } of tenants) {
+    const key = `${model} ${mpsPercent} ${batchSize}`
+    const found = kinds.get(key)
+    if (found) found.weight += 1 / tenants.length
+    else {
+      const share = Math.log(mpsPercent) / CORRELATION_LENGTH
+      kinds.set(key, { model, share, batch: Math.log(batchSize) / CORRELATION_LENGTH, weight: 1 / tenants.length })
+    }
+  }
+  return [...kinds.values()]
+}

@@ -1,0 +1,100 @@
+import { InvalidInputError, snapNearest } from '@pctodl/platform'
+
+/** A setting that was measured, and what it gives for a watt. */
+export interface KneePoint {
+  /** SM clock, MHz, or power limit, W. */
+  readonly setting: number
+  readonly throughput: number
+  readonly powerW: number
+}
+
+export interface KneeOptions {
+  /** Most settings that are measured, 3 or more. Default 6. */
+  readonly mostPoints?: number
+  /** Points that were measured already; they count. */
+  readonly measured?: readonly KneePoint[]
+}
+
+/** Where a search begins, in parts of the range: what little was measured of boards has its knee between the first and the last. */
+const firstParts = [0.2, 0.45, 0.7]
+/** No two settings closer than this are measured, in parts of the range. */
+const LEAST_APART = 0.03
+
+/**
+ * The setting with the most throughput per watt, from at most six measurements: three over the range, then each time the vertex of the parabola through
+ * the best point and its neighbours (successive parabolic interpolation: R. Brent, Algorithms for Minimization without
+ * Derivatives, 1973, chapter 5), in the logarithm of throughput per watt; the wider interval beside the best point where that says nothing
+ * new. Where the best point is the outermost, the end of the range is next. It supposes a curve with one top: of a second one it may see nothing.
+ *
+ * @param settings to choose from, ascending
+ * @param measure throughput, samples/s, and power, W, at a setting
+ * @returns all points in the order in which they were measured; `best` of them
+ * @throws InvalidInputError for no settings, or fewer than three points
+ */
+export async function findKnee(
+  settings: readonly number[],
+  measure: (setting: number) => Promise<KneePoint>,
+  { mostPoints = 6, measured = [] }: KneeOptions = {},
+): Promise<{ readonly best: KneePoint; readonly points: readonly KneePoint[] }> {
+  if (settings.length === 0) throw new InvalidInputError('settings', settings, 'at least one')
+  if (!(Number.isInteger(mostPoints) && mostPoints >= 3)) {
+    throw new InvalidInputError('mostPoints', mostPoints, 'a whole number of at least 3')
+  }
+  const low = settings[0]!
+  const width = settings.at(-1)! - low
+  const points = [...measured]
+  const first = firstParts.map((part) => snapNearest(settings, low + part * width)!)
+  while (points.length < mostPoints) {
+    const isNew = (setting: number) => points.every((point) => point.setting !== setting)
+    const next = first.find(isNew) ?? nextSetting(settings, points)
+    if (next === undefined) break
+    points.push(await measure(next))
+  }
+  return { best: bestOf(points), points }
+}
+
+/** Samples per joule. */
+export function efficiencyOf({ throughput, powerW }: KneePoint): number {
+  return throughput / powerW
+}
+
+function bestOf(points: readonly KneePoint[]): KneePoint {
+  return points.reduce((best, point) => (efficiencyOf(point) > efficiencyOf(best) ? point : best))
+}
+
+/** Undefined where nothing new is to be learnt. */
+function nextSetting(settings: readonly number[], points: readonly KneePoint[]): number | undefined {
+  const low = settings[0]!
+  const high = settings.at(-1)!
+  const least = LEAST_APART * (high - low)
+  const sorted = [...points].sort((a, b) => a.setting - b.setting)
+  const at = sorted.indexOf(bestOf(points))
+  const best = sorted[at]!.setting
+  const fresh = (wanted: number): number | undefined => {
+    const setting = snapNearest(settings, wanted)!
+    return sorted.every((point) => Math.abs(point.setting - setting) >= least) ? setting : undefined
+  }
+  if (at === 0 && best > low) return fresh(low) ?? fresh(0.5 * (best + sorted[1]!.setting))
+  if (at === sorted.length - 1 && best < high) return fresh(high) ?? fresh(0.5 * (best + sorted[at - 1]!.setting))
+  const left = sorted[at - 1]?.setting ?? best
+  const right = sorted[at + 1]?.setting ?? best
+  const wider = best - left > right - best ? 0.5 * (left + best) : 0.5 * (best + right)
+  const other = best - left > right - best ? 0.5 * (best + right) : 0.5 * (left + best)
+  const vertex = vertexOf(sorted, at)
+  return (vertex === undefined ? undefined : fresh(vertex)) ?? fresh(wider) ?? fresh(other)
+}
+
+/** Where the parabola through a point and its neighbours is highest. */
+function vertexOf(sorted: readonly KneePoint[], at: number): number | undefined {
+  const three = sorted.slice(at - 1, at + 2)
+  if (at === 0 || three.length < 3) return undefined
+  const [[x0, y0], [x1, y1], [x2, y2]] = three.map((point) => [point.setting, Math.log(efficiencyOf(point))]) as [
+    [number, number],
+    [number, number],
+    [number, number],
+  ]
+  const left = (y1 - y0) / (x1 - x0)
+  const right = (y2 - y1) / (x2 - x1)
+  const bend = (right - left) / (x2 - x0)
+  return bend < 0 ? 0.5 * (x0 + x1) - (0.5 * left) / bend : undefined
+}

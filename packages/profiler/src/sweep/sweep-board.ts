@@ -1,0 +1,92 @@
+import { type GpuSpec, PctodlError, type Tenant } from '@pctodl/platform'
+import { measureRow } from '../measure/measure-row.js'
+import type { ProfileRow } from '../measure/profile-row.js'
+import type { ProfiledBoard } from '../measure/profiled-board.js'
+import { statesAt } from '../plan/clock-sweep.js'
+import { defaultMeasure, type MeasureOptions, type PlannedRow } from '../plan/profile-plan.js'
+import { findKnee, type KneePoint } from './find-knee.js'
+
+/** What a sweep goes over: SM clocks that are locked, or power limits under which the firmware chooses the clock. */
+export type SweptSetting = 'clocks' | 'limits'
+
+export interface SweepOptions {
+  readonly tenants: readonly Tenant[]
+  readonly over: SweptSetting
+  /** Memory clock to lock, MHz; null leaves it to the firmware. */
+  readonly memClockMhz: number | null
+  /** Most rows that are measured, 3 or more. Default 6. */
+  readonly mostPoints?: number
+  readonly measure?: Partial<MeasureOptions>
+  readonly signal?: AbortSignal | undefined
+  /** Called with each row as soon as it is measured. */
+  readonly onRow?: (point: KneePoint, row: ProfileRow) => void
+}
+
+export interface Sweep {
+  readonly over: SweptSetting
+  /** The point with the most throughput per watt. */
+  readonly best: KneePoint
+  /** What the board does without any limit or lock but its own, where that was measured: the highest of its settings. */
+  readonly highest: KneePoint | undefined
+  /** In the order in which they were measured. */
+  readonly points: readonly KneePoint[]
+}
+
+/**
+ * Find the clock or power limit at which a board does most for a watt with these tenants, by measuring it at a few. Under
+ * one lease: however it ends, processes are stopped and clocks and limit are put back.
+ *
+ * @throws InvalidInputError for a memory clock that the board does not have
+ * @throws PctodlError `LEASE_HELD` while someone else holds the board, `NOT_MEASURED` where a row fails
+ */
+export async function sweepBoard(board: ProfiledBoard, options: SweepOptions): Promise<Sweep> {
+  const { tenants, over, memClockMhz, mostPoints = 6, measure, signal, onRow } = options
+  const { spec } = board.gpu
+  const states = statesAt(spec, memClockMhz)
+  const lease = await board.gpu.acquire()
+  const context = { board, lease, options: { ...defaultMeasure, ...measure }, signal }
+  let rows = 0
+  const pointAt = async (setting: number): Promise<KneePoint> => {
+    signal?.throwIfAborted()
+    if (over === 'limits') await lease.setPowerLimit(setting)
+    const smClockMhz = over === 'clocks' ? setting : null
+    const planned: PlannedRow = { sweep: 'single', tenants, smClockMhz, memClockMhz, repeat: 0 }
+    const row = await measureRow(context, planned, rows++)
+    if (row.failed) throw new PctodlError('NOT_MEASURED', `${unitOf(over, setting)}: ${row.status}: ${row.message}`)
+    const point = { setting, throughput: row.throughput, powerW: row.powerAverageW }
+    onRow?.(point, row)
+    return point
+  }
+  try {
+    if (over === 'clocks') {
+      const { best, points } = await findKnee(states, pointAt, { mostPoints })
+      return { over, best, highest: points.find(({ setting }) => setting === states.at(-1)), points }
+    }
+    // Above what the tenants draw without a limit all limits are the same one.
+    const highest = await pointAt(spec.powerLimitW.max)
+    const { best, points } = await findKnee(limitsOf(spec, highest.powerW), pointAt, {
+      mostPoints,
+      measured: [highest],
+    })
+    return { over, best, highest, points }
+  } finally {
+    try {
+      await board.tenants.stop()
+    } finally {
+      await lease.release()
+    }
+  }
+}
+
+/** A setting with its unit. */
+export function unitOf(over: SweptSetting, setting: number): string {
+  return over === 'clocks' ? `${setting} MHz` : `${setting} W`
+}
+
+/** Whole watts from the lowest limit that a board takes to what tenants draw without one. */
+export function limitsOf(spec: GpuSpec, drawnW: number): number[] {
+  const { min, max } = spec.powerLimitW
+  const lowest = Math.ceil(min)
+  const most = Math.max(lowest, Math.min(Math.floor(max), Math.ceil(drawnW)))
+  return Array.from({ length: most - lowest + 1 }, (_, i) => lowest + i)
+}

@@ -1,0 +1,94 @@
+import { openBackend } from '@pctodl/backend'
+import { type CommandFunction, UsageError, writeFileAtomically } from '@pctodl/command-line'
+import { PctodlError } from '@pctodl/platform'
+import { efficiencyOf, type KneePoint } from './find-knee.js'
+import { type Sweep, sweepBoard, unitOf } from './sweep-board.js'
+import { sweepChart } from './sweep-chart.js'
+import { parseSweepOptions, type SweepCommandOptions } from './sweep-options.js'
+
+/** The command line `pctodl-sweep` as a function. */
+export const pctodlSweep: CommandFunction = async (argv, terminal) => {
+  const options = await parseSweepOptions(argv, terminal)
+  const { over, worker, dataset, plot } = options
+  const note = (text: string) => terminal.stderr.write(`${text}\n`)
+  const draw = plot === undefined ? undefined : await loadCharts()
+  const backend = await openBackend({
+    kind: options.backend,
+    gpu: options.gpu,
+    seed: options.seed,
+    real: {
+      ...(worker === undefined ? {} : { worker }),
+      ...(dataset === undefined ? {} : { dataset }),
+      mps: options.mps,
+      onMessage: note,
+    },
+  })
+  try {
+    if (backend.kind === 'sim') assertSimulable(options)
+    note(backend.description)
+    const sweep = await sweepBoard(backend, {
+      ...options,
+      memClockMhz: options.memClockMhz ?? backend.gpu.spec.performanceMemClocksMhz[0]!,
+      signal: terminal.signal,
+      onRow: (point) => note(describePoint(over, point)),
+    })
+    if (draw !== undefined && plot !== undefined) {
+      const svg = await draw.renderSvg(sweepChart(sweep, backend.gpu.spec.key, draw))
+      writeFileAtomically(plot, plot.endsWith('.png') ? await draw.renderPng(svg) : svg)
+    }
+    terminal.stdout.write(
+      options.json ? `${JSON.stringify(jsonOf(sweep, backend.gpu.spec.key), null, 2)}\n` : textOf(sweep),
+    )
+    return 0
+  } finally {
+    await backend.close()
+  }
+}
+
+/** Options that mean something on a real board only are refused on a simulated one, not passed over. */
+function assertSimulable({ worker, dataset, mps }: SweepCommandOptions): void {
+  const given = worker !== undefined ? '--worker' : dataset !== undefined ? '--dataset' : mps ? undefined : '--no-mps'
+  if (given === undefined) return
+  throw new UsageError(`${given} is for a real board, and this one is simulated; leave it out, or use --backend nvml`)
+}
+
+function describePoint(over: Sweep['over'], point: KneePoint): string {
+  const { setting, throughput, powerW } = point
+  return `${unitOf(over, setting)}: ${throughput.toFixed(0)} samples/s, ${powerW.toFixed(1)} W, ${efficiencyOf(point).toFixed(2)} samples/J`
+}
+
+function textOf({ over, best, highest, points }: Sweep): string {
+  const lines = [`Most for a watt at ${describePoint(over, best)} (${points.length} measurements)`]
+  if (highest !== undefined && highest !== best) {
+    const part = (value: number, of: number) => {
+      const percent = (100 * (value / of - 1)).toFixed(0)
+      return `${value > of ? '+' : ''}${percent} %`
+    }
+    lines.push(
+      `against ${unitOf(over, highest.setting)}: ${part(efficiencyOf(best), efficiencyOf(highest))} samples/J, ` +
+        `${part(best.throughput, highest.throughput)} throughput, ${part(best.powerW, highest.powerW)} power`,
+    )
+  }
+  return `${lines.join('\n')}\n`
+}
+
+function jsonOf({ over, best, highest, points }: Sweep, board: string) {
+  const withEfficiency = (point: KneePoint) => ({ ...point, samplesPerJoule: efficiencyOf(point) })
+  return {
+    board,
+    over,
+    best: withEfficiency(best),
+    highest: highest === undefined ? null : withEfficiency(highest),
+    points: points.map(withEfficiency),
+  }
+}
+
+async function loadCharts() {
+  try {
+    return await import('@pctodl/charts')
+  } catch (cause) {
+    throw new PctodlError('MISSING_PACKAGE', '--plot needs @pctodl/charts; install it: npm install @pctodl/charts', {
+      cause,
+    })
+  }
+}

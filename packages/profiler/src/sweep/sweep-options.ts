@@ -1,0 +1,129 @@
+import { type BackendKind, backendKinds } from '@pctodl/backend'
+import {
+  asUsage,
+  integerFrom,
+  listOf,
+  newCommand,
+  oneOf,
+  parseCommand,
+  positiveNumber,
+  type Terminal,
+  UsageError,
+} from '@pctodl/command-line'
+import { networkName, type Tenant } from '@pctodl/platform'
+import { version } from '../../package.json'
+import type { MeasureOptions } from '../plan/profile-plan.js'
+import { boardOf, perTenant, shareOf } from '../tenant-options.js'
+import type { SweptSetting } from './sweep-board.js'
+
+/** What one call of `pctodl-sweep` asks for, checked. */
+export interface SweepCommandOptions {
+  readonly backend: BackendKind
+  readonly gpu: string
+  readonly seed: number
+  readonly dataset: string | undefined
+  readonly worker: string | undefined
+  readonly mps: boolean
+  readonly tenants: readonly Tenant[]
+  readonly over: SweptSetting
+  readonly memClockMhz: number | null
+  readonly mostPoints: number
+  readonly measure: Partial<MeasureOptions>
+  readonly plot: string | undefined
+  readonly json: boolean
+}
+
+interface RawOptions {
+  readonly backend: BackendKind
+  readonly gpu?: string
+  readonly seed: number
+  readonly dataset?: string
+  readonly worker?: string
+  readonly mps: boolean
+  readonly model?: string[]
+  readonly shares?: number[]
+  readonly batches?: number[]
+  readonly over: SweptSetting
+  readonly memClock?: number
+  readonly points: number
+  readonly warmupSeconds?: number
+  readonly measureSeconds?: number
+  readonly plot?: string
+  readonly json?: boolean
+}
+
+/** @throws UsageError for anything that a user could have typed wrong */
+export async function parseSweepOptions(argv: readonly string[], terminal: Terminal): Promise<SweepCommandOptions> {
+  const command = newCommand(
+    {
+      name: 'pctodl-sweep',
+      version,
+      description:
+        'Find the SM clock or power limit at which a board does most for a watt with these tenants, from at most six measurements.',
+      example: 'pctodl-sweep --gpu A100 --model resnet50 --shares 50 50 --batches 16 --plot knee.svg',
+    },
+    terminal,
+  )
+    .option('--backend <kind>', `${backendKinds.join(', ')}: simulated or real board`, oneOf(...backendKinds), 'auto')
+    .option('--gpu <board>', 'index of a real board (default 0); name of a simulated one, such as 3080Ti or A100')
+    .option('--model <names...>', 'network of all tenants, or one for each (default resnet50)', listOf(String))
+    .option('--shares <percent...>', 'MPS shares of the tenants, percent (default 100)', listOf(shareOf('--shares')))
+    .option('--batches <samples...>', 'their batch sizes (default 16)', listOf(integerFrom(1)))
+    .option(
+      '--over <what>',
+      'clocks: SM clocks that are locked; limits: power limits',
+      oneOf('clocks', 'limits'),
+      'clocks',
+    )
+    .option('--points <n>', 'most measurements, 3 or more', integerFrom(3), 6)
+    .option('--mem-clock <MHz>', 'memory clock (default: the highest)', positiveNumber('MHz'))
+    .option('--dataset <folder>', 'folder of images; default: synthetic images')
+    .option(
+      '--worker <kind>',
+      'processes on a real board: torch (default), onnx, or a command that speaks the protocol',
+    )
+    .option('--no-mps', 'real board: no MPS daemon; tenants take turns, and shares bind nobody')
+    .option('--warmup-seconds <s>', 'shortest settling (default 5)', positiveNumber('seconds'))
+    .option('--measure-seconds <s>', 'shortest window (default 4)', positiveNumber('seconds'))
+    .option('--seed <n>', 'seed of a simulated board', integerFrom(0), 1)
+    .option('--plot <file>', 'draw the points as SVG or PNG, by the name')
+    .option('--json', 'print the result as JSON on standard output')
+  await parseCommand(command, argv)
+  const raw = command.opts<RawOptions>()
+  if (raw.plot !== undefined && !/\.(svg|png)$/.test(raw.plot)) {
+    throw new UsageError(`--plot: ${raw.plot} ends in neither .svg nor .png`)
+  }
+  return asUsage(() => ({
+    backend: raw.backend,
+    gpu: boardOf(raw),
+    seed: raw.seed,
+    dataset: raw.dataset,
+    worker: raw.worker,
+    mps: raw.mps,
+    tenants: tenantsOf(raw),
+    over: raw.over,
+    memClockMhz: raw.memClock ?? null,
+    mostPoints: raw.points,
+    measure: {
+      ...(raw.warmupSeconds === undefined ? {} : { settleLeastMs: 1000 * raw.warmupSeconds }),
+      ...(raw.measureSeconds === undefined ? {} : { windowLeastMs: 1000 * raw.measureSeconds }),
+    },
+    plot: raw.plot,
+    json: raw.json ?? false,
+  }))
+}
+
+function tenantsOf({ model = ['resnet50'], shares: p = [100], batches: b = [16], worker }: RawOptions): Tenant[] {
+  const { shares, batches } = perTenant(p, b)
+  const names = model.map((name) => (worker === undefined ? networkName(name) : name))
+  if (names.length !== 1 && names.length !== shares.length) {
+    throw new UsageError(
+      `--model names ${names.length} networks for ${shares.length} tenants; give one for all, or one for each`,
+    )
+  }
+  return shares.map((mpsPercent, i) => ({
+    model: names.length === 1 ? names[0]! : names[i]!,
+    mpsPercent,
+    batchSize: batches[i]!,
+  }))
+}

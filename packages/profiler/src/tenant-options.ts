@@ -1,0 +1,39 @@
+import type { BackendKind } from '@pctodl/backend'
+import { numberBetween, UsageError } from '@pctodl/command-line'
+
+/** The board that `--backend` and `--gpu` name together; index 0 of the real ones where nothing is given. */
+export function boardOf({ backend, gpu }: { readonly backend: BackendKind; readonly gpu?: string }): string {
+  if (gpu !== undefined) return gpu
+  if (backend === 'sim')
+    throw new UsageError('--backend sim needs --gpu, the board to simulate, such as 3080Ti or A100')
+  return '0'
+}
+
+/** Upstream's rule: a single share or batch size holds for all tenants. */
+export function perTenant(
+  p: readonly number[],
+  b: readonly number[],
+): { readonly shares: readonly number[]; readonly batches: readonly number[] } {
+  const count = Math.max(p.length, b.length)
+  const spread = (values: readonly number[]) => (values.length === 1 ? Array<number>(count).fill(values[0]!) : values)
+  const shares = spread(p)
+  const batches = spread(b)
+  if (shares.length !== batches.length) {
+    throw new UsageError(
+      `--shares has ${p.length} values and --batches ${b.length}; give as many, or a single one for all tenants`,
+    )
+  }
+  const sum = shares.reduce((total, share) => total + share, 0)
+  if (sum > 100) throw new UsageError(`--shares sum to ${sum} %, at most 100 are there`)
+  return { shares, batches }
+}
+
+/** A share of a tenant, percent. */
+export function shareOf(option: string) {
+  const parse = numberBetween(0, 100)
+  return (text: string): number => {
+    const value = parse(text)
+    if (value === 0) throw new UsageError(`${option}: a share of 0 % runs nothing`)
+    return value
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * What rows of three designs are worth: for each variant of a board and each number of rows, a fit to rows of the shipped design, to
+ * random mixes (`pctodl-profile --mixes`) and to `pctodl-profile --design active`, begun at the shipped parameters alike, and its errors on rows that no
+ * design has and at the plans that it makes. Truth is the variant at the clock that really ran.
+ *
+ *   pnpm compare-designs [--rows 60,150,300] [--variants 2] [board ...]
+ */
+import { parseArgs } from 'node:util'
+import { boardVariants, calibratedBoards, type SimulatedBoard, simulateSteadyState } from '@pctodl/gpu-sim'
+import { partition } from '@pctodl/greedy-partition'
+import { quantile, SeededRandom, seedFrom, shuffled } from '@pctodl/numerics'
+import { fitPerfModel, loadPerfModel, PerfModel } from '@pctodl/perf-model'
+import { type Configuration, findGpuSpec, type GpuSpec, networkNames } from '@pctodl/platform'
+import { activeSweep, mixSweep } from '@pctodl/profiler'
+import { knownOfBoard } from '../packages/profiler/src/active-design.js'
+import { freshConfigurations } from './evaluation/fresh-configurations.js'
+import { measuredRows } from './evaluation/measured-rows.js'
+import { profileDesign } from './profile-designs.js'
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rows: { type: 'string', default: '60,150,300' },
+    variants: { type: 'string', default: '2' },
+  },
+})
+const counts = values.rows.split(',').map(Number)
+const boards = positionals.length > 0 ? positionals : calibratedBoards
+const designs = ['shipped', 'random', 'active'] as const
+const errors = new Map<string, number[]>()
+
+for (const board of boards) {
+  const spec = findGpuSpec(board)
+  const known = await knownOfBoard(spec, networkNames, undefined)
+  for (const { name: truth } of boardVariants(board, { count: Number(values.variants) })) {
+    for (const count of counts) {
+      for (const design of designs) {
+        const rows = measuredRows(truth, configurationsOf(design, spec, count, known))
+        const model = fitted(rows, spec)
+        note(`${design} ${count} held-out`, truth, heldOut(model), model)
+        note(`${design} ${count} plans`, truth, plans(model), model)
+        console.error(`${truth}, ${rows.length} ${design} rows: done`)
+      }
+    }
+  }
+}
+console.log('| rows | design | held-out throughput, % | power, % | throughput of plans, % | power, % |')
+console.log('|---|---|---|---|---|---|')
+for (const count of counts) {
+  for (const design of designs) {
+    const cell = (where: string, of: string) => {
+      const list = errors.get(`${design} ${count} ${where} ${of}`)!
+      return [0.5, 0.95].map((q) => (100 * quantile(list, q)).toFixed(1)).join(' / ')
+    }
+    const cells = ['held-out', 'plans'].flatMap((where) => [cell(where, 'throughput'), cell(where, 'power')])
+    console.log(`| ${count} | ${design} | ${cells.join(' | ')} |`)
+  }
+}
+
+function configurationsOf(
+  design: (typeof designs)[number],
+  spec: GpuSpec,
+  count: number,
+  known: Awaited<ReturnType<typeof knownOfBoard>>,
+): Configuration[] {
+  const clocks = spec.performanceMemClocksMhz
+  if (design === 'shipped') {
+    const all = profileDesign(spec, 77)
+    return shuffled(all, new SeededRandom(seedFrom('designs', spec.key))).slice(0, count)
+  }
+  return clocks.flatMap((memClockMhz, i) => {
+    const own = Math.floor(((i + 1) * count) / clocks.length) - Math.floor((i * count) / clocks.length)
+    const rows =
+      design === 'active'
+        ? activeSweep(spec, networkNames, memClockMhz, { ...known, count: own, seed: 1 })
+        : mixSweep(spec, networkNames, memClockMhz, { count: own, seed: 1 })
+    return rows.map(({ tenants, smClockMhz }) => ({ tenants, smClockMhz: smClockMhz!, memClockMhz }))
+  })
+}
+
+function fitted(rows: Parameters<typeof fitPerfModel>[0], spec: GpuSpec): PerfModel {
+  const { parameters } = fitPerfModel(rows, spec, {
+    source: `${rows.length} rows`,
+    folds: 2,
+    starts: 1,
+    maxIterations: 15,
+    from: loadPerfModel(spec.key).parameters,
+  })
+  return new PerfModel(parameters)
+}
+
+function heldOut(model: PerfModel): Configuration[] {
+  return freshConfigurations(model, 600)
+}
+
+/** At caps over the range of the board's limits, one network at a time. */
+function plans(model: PerfModel): Configuration[] {
+  const { min, max } = model.spec.powerLimitW
+  const random = new SeededRandom(seedFrom('design plans', model.spec.key))
+  return Array.from({ length: 42 }, (_, i) =>
+    partition(model, {
+      models: model.networks[i % model.networks.length]!,
+      powerCapW: min + (0.95 * max - min) * random.uniform(),
+      budgetEvaluations: 800,
+    }),
+  ).flatMap((found) => (found.feasible ? [found.configuration] : []))
+}
+
+function note(key: string, truth: SimulatedBoard, configurations: readonly Configuration[], model: PerfModel): void {
+  const simulate = simulateSteadyState(truth)
+  const of = (what: string) => {
+    const name = `${key} ${what}`
+    if (!errors.has(name)) errors.set(name, [])
+    return errors.get(name)!
+  }
+  for (const wanted of configurations) {
+    const needed = wanted.tenants.reduce((sum, tenant) => sum + model.memoryBytes(tenant), model.reservedMemoryBytes)
+    if (needed > model.spec.memoryBytes) continue
+    const ran = simulate(wanted)
+    const { throughput, powerW } = model.predict({ ...wanted, smClockMhz: ran.smClockMhz })
+    of('throughput').push(Math.abs(Math.log(ran.throughput / throughput)))
+    of('power').push(Math.abs(Math.log(ran.powerW / powerW)))
+  }
+}
