@@ -36,6 +36,8 @@ export class LayoutScorer {
   readonly problem: PlanProblem
   evaluations = 0
   readonly #known = new Map<string, Scored | undefined>()
+  /** Costs that a layout was found not to be below, by layout. */
+  readonly #notBelow = new Map<string, number>()
   readonly #startMs: number
   readonly #attainments: Float64Array
   #clockHint = -1
@@ -65,6 +67,48 @@ export class LayoutScorer {
     const scored = this.#judge(layout)
     this.#known.set(key, scored)
     return scored
+  }
+
+  /**
+   * The score where it is better than another's, undefined where it is not: what cannot be better is left as soon as that shows, at
+   * the other's clock or with the other's load.
+   */
+  scoreAbove(layout: Layout, than: Scored): Scored | undefined {
+    if (!fits(this.problem, layout)) return undefined
+    const key = layoutKey(layout)
+    if (!this.#known.has(key) && than.shortfall === 0) {
+      const before = this.#notBelow.get(key)
+      if (before !== undefined && than.cost <= before) return undefined
+      if (this.#cannotBeat(layout, than)) {
+        if (before === undefined) this.evaluations++
+        this.#notBelow.set(key, than.cost)
+        return undefined
+      }
+    }
+    const scored = this.score(layout)
+    return scored !== undefined && isBetter(scored, than) ? scored : undefined
+  }
+
+  #cannotBeat(layout: Layout, than: Scored): boolean {
+    const { goal, smClocksMhz, ratesPerS } = this.problem
+    const { clockIndex } = than
+    if (clockIndex >= smClocksMhz[layout.memIndex]!.length) return false
+    if (goal === 'least-power') {
+      // A higher clock takes more power, a lower one keeps less.
+      const { met, powerW } = this.holds(this.board(layout), clockIndex, ratesPerS)
+      return !met && powerW >= than.cost
+    }
+    if (goal === 'most-load') {
+      const factor = -than.cost * (1 + FACTOR_STEP)
+      this.#clockHint = clockIndex
+      return (
+        this.#clockFor(
+          this.board(layout),
+          ratesPerS.map((rate) => factor * rate),
+        ) === undefined
+      )
+    }
+    return false
   }
 
   configuration({ layout, clockIndex }: Scored): Configuration {
@@ -222,4 +266,12 @@ export function bestFirst(a: Scored, b: Scored): number {
   if (a.shortfall !== b.shortfall) return a.shortfall - b.shortfall
   if (a.cost !== b.cost) return a.cost - b.cost
   return layoutKey(a.layout) < layoutKey(b.layout) ? -1 : 1
+}
+
+/** Gains below this part are rounding. */
+const LEAST_GAIN = 1e-6
+
+export function isBetter(a: Scored, b: Scored): boolean {
+  if (a.shortfall !== b.shortfall) return a.shortfall < b.shortfall * (1 - LEAST_GAIN)
+  return a.cost < b.cost - LEAST_GAIN * Math.abs(b.cost)
 }
