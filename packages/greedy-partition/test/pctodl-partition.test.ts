@@ -162,7 +162,16 @@ describe('pctodl-partition --services', () => {
   })
 
   it('prints what to shed', async () => {
-    const { code, stdout } = await call(...asked, '--power-cap', '60', '--objective', 'most-value', '--budget-ms', '500', '--json')
+    const { code, stdout } = await call(
+      ...asked,
+      '--power-cap',
+      '60',
+      '--objective',
+      'most-value',
+      '--budget-ms',
+      '500',
+      '--json',
+    )
     expect(code).toBe(0)
     const plan = JSON.parse(stdout)
     expect(plan).toMatchObject({ board: 'A100', feasible: true })
