@@ -12,6 +12,7 @@ const cores = [
   '@pctodl/perf-model',
   '@pctodl/perf-model/serving',
   '@pctodl/greedy-partition',
+  '@pctodl/greedy-partition/services',
   '@pctodl/thermo-dvfs',
   '@pctodl/scheduler',
   '@pctodl/baselines',

@@ -1,3 +1,5 @@
+export { exhaustiveServices } from './services/exhaustive-services.js'
+export { type PlainManner, plainPlan } from './services/plain-plan.js'
 export type { ServiceGoal, ServicePlanOptions } from './services/plan-options.js'
 export type {
   FeasibleServicePlan,

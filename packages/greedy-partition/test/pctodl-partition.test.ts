@@ -1,6 +1,8 @@
+import { fileURLToPath } from 'node:url'
 import { exitCodeOf } from '@pctodl/command-line'
 import { referenceFolder } from '@pctodl/reference-data'
 import { describe, expect, it } from 'vitest'
+import { parseServices } from '../src/cli/services-file.js'
 import { pctodlPartition } from '../src/commands.js'
 
 async function call(...argv: string[]) {
@@ -119,7 +121,7 @@ describe('pctodl-partition', () => {
   })
 
   it.each<[string[], RegExp]>([
-    [[], /required option '--model/],
+    [[], /required option '--gpu/],
     [['--model', 'resnet50'], /required option '--gpu/],
     [[...usual, '--p_cap', '-5'], /not a positive number of watts/],
     [[...usual, '--mps_step', '2.5'], /not an integer from 1 to 100/],
@@ -153,5 +155,80 @@ describe('pctodl-partition', () => {
     const { code, stdout } = await call('--help')
     expect(code).toBe(0)
     expect(stdout).toContain('Example:\n  pctodl-partition --model resnet50')
+  })
+})
+
+describe('pctodl-partition --services', () => {
+  const file = fileURLToPath(new URL('../examples/services.yaml', import.meta.url))
+  const asked = ['--services', file, '--gpu', 'A100', '--mps-step', '20']
+
+  it('prints a plan for each objective', async () => {
+    const least = await call(...asked, '--power-cap', '180')
+    expect(least).toMatchObject({ code: 0, stderr: '' })
+    expect(least.stdout).toMatch(/^search, photos, ads on NVIDIA A100-PCIE-40GB, power cap 180 W, least-power\n/)
+    expect(least.stdout).toMatch(/^ search +resnet50 +\d+ +\d+ +\d+ +1200 +[\d.]+ +40 +(100\.0|99\.\d) $/m)
+    expect(least.stdout).toMatch(/^limit {7}the objective of \w+; no plan is more than \d+ % better$/m)
+    const most = await call(...asked, '--power-cap', '180', '--objective', 'most-load', '--burstiness', '2')
+    expect(most.stdout).toMatch(/^load {8}[\d.]+ of the rates$/m)
+  })
+
+  it('prints what to shed', async () => {
+    const { code, stdout } = await call(
+      ...asked,
+      '--power-cap',
+      '60',
+      '--objective',
+      'most-value',
+      '--budget-ms',
+      '500',
+      '--json',
+    )
+    expect(code).toBe(0)
+    const plan = JSON.parse(stdout)
+    expect(plan).toMatchObject({ board: 'A100', feasible: true })
+    expect(plan.admittedPerS.some((rate: number, i: number) => rate < [1200, 800, 150][i]!)).toBe(true)
+    expect(plan.configuration.tenants.every(({ service }: { service: string }) => service !== undefined)).toBe(true)
+  })
+
+  it('fails where there is no plan, and says why', async () => {
+    const { code, stderr } = await call(...asked, '--power-cap', '45')
+    expect(code).toBe(1)
+    expect(stderr).toMatch(
+      /^pctodl-partition: a cap of 45 W cannot be kept by search, photos, ads .* raise it to at least/,
+    )
+  })
+
+  it.each([
+    [['--services', file, '--gpu', 'A100', '--model', 'resnet50'], /--services: plans for services know no --model/],
+    [['--services', '/nowhere.yaml', '--gpu', 'A100'], /--services: cannot read \/nowhere.yaml/],
+    [['--gpu', 'A100'], /--model or --services/],
+    [['--model', 'resnet50', '--gpu', 'A100', '--rate-margin', '2'], /--rate-margin: only with --services/],
+  ])('refuses %j', async (argv, message) => {
+    const { code, stderr } = await call(...argv)
+    expect({ code, message: message.test(stderr) }).toEqual({ code: 2, message: true })
+  })
+})
+
+describe('parseServices', () => {
+  it('reads YAML and JSON, with what is not said filled in', () => {
+    const json = JSON.stringify([{ name: 'a', model: 'mobilenetv2', rate: 5, p99Ms: 30 }])
+    expect(parseServices('- {name: a, model: mobilenetv2, rate: 5, p99Ms: 30}')).toEqual(parseServices(json))
+    expect(parseServices(json)).toEqual({
+      services: [
+        { name: 'a', model: 'mobilenet_v2', objective: { p99Ms: 30 }, weight: 1, maxBatchSize: 64, maxQueueDelayMs: 0 },
+      ],
+      ratesPerS: [5],
+    })
+  })
+
+  it.each([
+    ['services', 'a: 1'],
+    ['services[0]', '- 1'],
+    ['services[0].rate', '- {name: a, model: vgg19, p99Ms: 30}'],
+    ['services[0].objective.p99Ms', '- {name: a, model: vgg19, rate: 1}'],
+    ['services[0].model', '- {name: a, rate: 1, p99Ms: 1}'],
+    ['services[0].p99', '- {name: a, model: vgg19, rate: 1, p99: 1}'],
+  ])('refuses a wrong %s by name', (field, text) => {
+    expect(() => parseServices(text)).toThrow(expect.objectContaining({ field }))
   })
 })

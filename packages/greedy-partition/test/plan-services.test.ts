@@ -1,8 +1,16 @@
+import { SeededRandom } from '@pctodl/numerics'
 import { loadPerfModel } from '@pctodl/perf-model'
 import { ServingModel } from '@pctodl/perf-model/serving'
 import type { Service } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
-import { type FeasibleServicePlan, planServices, type ServicePlanOptions } from '../src/services.js'
+import {
+  exhaustiveServices,
+  type FeasibleServicePlan,
+  plainPlan,
+  planServices,
+  type ServicePlanOptions,
+} from '../src/services.js'
+import { gapOf, goals, planCases, small } from './service-cases.js'
 
 const model = loadPerfModel('A100')
 const search: Service = {
@@ -62,20 +70,176 @@ describe('planServices', () => {
 
   it('sheds where not all can be answered, those of least worth a joule', () => {
     const busy = rates.map((rate) => 20 * rate)
-    const plan = planned(busy, { ...coarse, objective: 'most-value' })
+    const plan = planned(busy, { ...coarse, objective: 'most-value', budgetEvaluations: 60 })
     const parts = plan.admittedPerS.map((rate, i) => rate / busy[i]!)
     expect(Math.min(...parts)).toBeLessThan(0.9)
     expect(plan.prediction.powerW).toBeLessThanOrEqual(coarse.powerCapW)
     plan.prediction.services.forEach(({ objectiveMet }, i) => {
       if (plan.admittedPerS[i]! > 0) expect(objectiveMet).toBe(true)
     })
-    const all = planned(rates, { ...coarse, objective: 'most-value' })
+    const all = planned(rates, { ...coarse, objective: 'most-value', budgetEvaluations: 60 })
     expect(all.admittedPerS).toEqual(rates)
     expect(all.binds).toEqual({ what: 'nothing' })
+  })
+
+  it('says what gives way first, and how far from it anything better can lie', () => {
+    const bound = true
+    const load = planned(rates, { ...coarse, objective: 'most-load', bound })
+    expect(load.bound!.value).toBeGreaterThanOrEqual(load.score)
+    expect(load.bound!.gap).toBeCloseTo(load.bound!.value / load.score - 1, 9)
+    const least = planned(rates, { ...coarse, objective: 'least-power', bound })
+    expect(least.bound!.value).toBeLessThanOrEqual(least.score)
+    expect(least.bound!.value).toBeGreaterThan(20)
+    // At one clock less, the objective that is said to bind is missed.
+    if (least.binds.what === 'objective') {
+      const { configuration, binds } = least
+      const smClockMhz = configuration.smClockMhz - 15
+      const lower = judged(
+        { ...least, configuration: { ...configuration, smClockMhz } },
+        rates.map((rate) => 1.1 * rate),
+      )
+      const i = services.findIndex(({ name }) => name === binds.service)
+      expect(lower.services[i]!.p99Ms).toBeGreaterThan(0.88 * services[i]!.objective.p99Ms)
+    }
+    expect(planned([1, 1, 1], { ...coarse, objective: 'least-power' }).binds).toEqual({ what: 'lowest-clock' })
+  })
+
+  it('is never worse than the obvious plans', () => {
+    for (const { services: of, ratesPerS, model: board, powerCapW } of planCases(3, new SeededRandom(5), { most: 3 })) {
+      const options: ServicePlanOptions = { ...small, objective: 'most-load', powerCapW }
+      const best = planServices(board, of, ratesPerS, options)
+      for (const manner of ['equal-shares', 'shares-by-load', 'one-batch'] as const) {
+        const plain = plainPlan(board, of, ratesPerS, options, manner)
+        expect(gapOf('most-load', best, plain), manner).toBeGreaterThan(-0.005)
+      }
+    }
+  })
+
+  it('begins with what is given, and leaves out what of it is not allowed', () => {
+    const options: ServicePlanOptions = { ...coarse, objective: 'least-power' }
+    const first = planned(rates, options)
+    const again = planned(rates, { ...options, startFrom: first.configuration, improve: false })
+    expect(again.score).toBeLessThanOrEqual(first.score * 1.002)
+    const stray = { ...first.configuration, tenants: first.configuration.tenants.slice(0, 1) }
+    expect(planned(rates, { ...options, startFrom: stray, improve: false }).score).toBeGreaterThanOrEqual(first.score)
+  })
+
+  it('takes a service that nobody asks for', () => {
+    expect(planned([400, 0, 60], { ...coarse, objective: 'least-power' }).admittedPerS[1]).toBeLessThan(0.01)
   })
 
   it('comes out the same each time', () => {
     const options: ServicePlanOptions = { ...coarse, objective: 'least-power', budgetEvaluations: 100 }
     expect(planServices(model, services, rates, options)).toEqual(planServices(model, services, rates, options))
+  })
+})
+
+describe('exhaustiveServices', () => {
+  it.each(goals)('finds nothing much better than planServices in small spaces: %s', (objective) => {
+    const gaps = planCases(3, new SeededRandom(7), { most: 3 }).map(
+      ({ model: board, services: of, ratesPerS, powerCapW }) => {
+        const options: ServicePlanOptions = { ...small, objective, powerCapW, maxInstances: of.length === 2 ? 2 : 1 }
+        const best = exhaustiveServices(board, of, ratesPerS, options)
+        const plan = planServices(board, of, ratesPerS, options)
+        expect(plan.feasible).toBe(best.feasible)
+        if (best.feasible && plan.feasible) expect(best.evaluations).toBeGreaterThan(100)
+        return gapOf(objective, best, plan)
+      },
+    )
+    expect(Math.max(...gaps)).toBeLessThan(0.02)
+  })
+
+  it('refuses a space too large to look at', () => {
+    expect(() => exhaustiveServices(model, services, rates, { ...coarse, objective: 'least-power' })).toThrow(
+      /sharePercentStep: got 10, expected a step.* these leave \d+/,
+    )
+  })
+})
+
+describe('services that cannot be kept', () => {
+  const options: ServicePlanOptions = { ...coarse, objective: 'least-power' }
+
+  it('names the service whose objective is out of reach, and the best it could have', () => {
+    const hasty = [search, photos, { ...ads, objective: { p99Ms: 1 } }]
+    const plan = planServices(model, hasty, rates, options)
+    expect(plan).toMatchObject({
+      feasible: false,
+      reason: 'latency-objective',
+      service: 'ads',
+      lowestFeasibleCapW: null,
+    })
+    if (plan.feasible) return
+    expect(plan.bestP99Ms).toBeGreaterThan(1)
+    expect(plan.message).toMatch(/^ads cannot be answered within 0.900 ms .* lowest p99 is [\d.]+ ms/)
+    // And that it could have.
+    const patient = [search, photos, { ...ads, objective: { p99Ms: 1.15 * plan.bestP99Ms! } }]
+    expect(planServices(model, patient, [1, 1, 0.1], options)).not.toMatchObject({ reason: 'latency-objective' })
+  })
+
+  it('names the service that is asked for too much, and what it could answer', () => {
+    const plan = planServices(model, services, [400, 300, 1e5], options)
+    expect(plan).toMatchObject({ feasible: false, reason: 'rate', service: 'ads' })
+    if (plan.feasible) return
+    expect(plan.bestRatePerS).toBeLessThan(1e5)
+    const asking = (part: number) => planServices(model, [ads], [part * plan.bestRatePerS!], options)
+    expect(asking(0.97)).not.toMatchObject({ reason: 'rate' })
+    expect(asking(1.05)).toMatchObject({ reason: 'rate', bestRatePerS: expect.closeTo(plan.bestRatePerS!, -1) })
+  })
+
+  it('says when only together they are too much', () => {
+    const { loadFactor } = planned(rates, { ...coarse, powerCapW: 250, objective: 'most-load' })
+    const busy = rates.map((rate) => 1.3 * loadFactor * rate)
+    const plan = planServices(model, services, busy, { ...options, powerCapW: 250 })
+    expect(plan).toMatchObject({ feasible: false })
+    if (!plan.feasible) expect(['together', 'power-cap']).toContain(plan.reason)
+  })
+
+  it('says which cap it would take', () => {
+    const plan = planServices(model, services, rates, { ...options, powerCapW: 40 })
+    expect(plan).toMatchObject({ feasible: false, reason: 'power-cap' })
+    if (plan.feasible) return
+    expect(planServices(model, services, rates, { ...options, powerCapW: plan.lowestFeasibleCapW! }).feasible).toBe(
+      true,
+    )
+  })
+
+  it('says how much memory it would take', () => {
+    expect(planServices(model, services, rates, { ...options, memoryBytes: 1024 ** 3 })).toMatchObject({
+      feasible: false,
+      reason: 'memory',
+      message: expect.stringMatching(/needs [\d.]+ GiB at the smallest batches, and there are [\d.]+ GiB/),
+    })
+  })
+
+  it('holds the limit of the board in the place of a higher cap', () => {
+    expect(planned(rates, { ...options, powerCapW: 1000 }).boardLimitW).toBe(model.spec.powerLimitW.max)
+  })
+
+  it.each<[string, Partial<ServicePlanOptions> & Record<string, unknown>]>([
+    ['objective', { objective: 'most' as never }],
+    ['powerCapW', { powerCapW: 0 }],
+    ['powerMarginW', { powerMarginW: 200 }],
+    ['rateMargin', { rateMargin: 0.9 }],
+    ['latencyMargin', { latencyMargin: 1 }],
+    ['burstiness[0]', { burstiness: 0.5 }],
+    ['burstiness', { burstiness: [1] }],
+    ['smClocksMhz', { smClocksMhz: [1] }],
+    ['memClocksMhz', { memClocksMhz: [1] }],
+    ['maxInstances', { maxInstances: 0 }],
+    ['services', { maxTenants: 2 }],
+    ['now', { timeBudgetMs: 5 }],
+  ])('refuses a wrong %s by name', (field, wrong) => {
+    expect(() => planServices(model, services, rates, { ...options, ...wrong })).toThrow(
+      expect.objectContaining({ field }),
+    )
+  })
+
+  it('refuses rates that are none', () => {
+    expect(() => planServices(model, services, [1, 2], options)).toThrow(
+      expect.objectContaining({ field: 'ratesPerS' }),
+    )
+    expect(() => planServices(model, services, [1, 2, -1], options)).toThrow(
+      expect.objectContaining({ field: 'ratesPerS[2]' }),
+    )
   })
 })

@@ -1,16 +1,19 @@
 /** What a prediction for services costs, in microseconds of this process's own time: preparing a configuration, and one set of rates. */
 import type { Service } from '@pctodl/platform'
 import { loadPerfModel } from '../src/index.js'
-import { ServingModel } from '../src/serving.js'
+import { BatchCostTable, ServingModel } from '../src/serving.js'
 
 const model = loadPerfModel('A100')
-const ROUNDS = 300
+const costs = new BatchCostTable(model)
+const attainments = new Float64Array(3)
+const WARM_ROUNDS = 3000
+const ROUNDS = 3000
 
 function microseconds(run: (round: number) => void): string {
-  for (let round = 0; round < 30; round++) run(round)
+  for (let round = 0; round < WARM_ROUNDS; round++) run(round)
   const start = process.cpuUsage().user
   for (let round = 0; round < ROUNDS; round++) run(round)
-  return ((process.cpuUsage().user - start) / ROUNDS).toFixed(0)
+  return ((process.cpuUsage().user - start) / ROUNDS).toFixed(1)
 }
 
 const rows = [1, 8, 32].flatMap((maxBatchSize) => {
@@ -36,8 +39,13 @@ const rows = [1, 8, 32].flatMap((maxBatchSize) => {
     'batch at most': maxBatchSize,
     load,
     'prepare, us': microseconds(() => new ServingModel(model, configuration, services)),
-    'three services at given rates, us': microseconds((round) => {
+    'the same from known tenants, us': microseconds(() => new ServingModel(model, configuration, services, { costs })),
+    'all quantiles, us': microseconds((round) => {
       serving.predict(most.map((rate) => load * rate * (1 + 0.001 * (round % 20))))
+    }),
+    'attainment and power, us': microseconds((round) => {
+      const rates = most.map((rate) => load * rate * (1 + 0.001 * (round % 20)))
+      serving.attainments(rates, attainments)
     }),
   }))
 })

@@ -1,22 +1,46 @@
 import { asUsage, type CommandFunction, type Terminal } from '@pctodl/command-line'
 import type { Predictor } from '@pctodl/perf-model'
+import { modelOf } from '@pctodl/perf-model/node'
 import { smClocksAt } from '@pctodl/platform'
 import type { PartitionOptions } from '../options.js'
 import { partition } from '../partition.js'
 import { publishedSearch } from '../published/published-search.js'
+import { planServices } from '../services/plan-services.js'
 import { type PartitionCall, parseOptions } from './options.js'
+import { formatPlan } from './plan-report.js'
 import { type ChosenPredictor, choosePredictor } from './predictors.js'
 import { formatPartition, formatPublished, formatPublishedSteps, formatSteps, verificationCommand } from './report.js'
+import type { ServicesCall } from './services-options.js'
 
 /** The command line `pctodl-partition` as a function. A cap or bound that cannot be kept is exit code 1. */
 export const pctodlPartition: CommandFunction = async (argv, terminal) => {
   const call = await parseOptions(argv, terminal)
+  if (call.services !== undefined) return runServices(call, call.services, terminal)
   const chosen = choosePredictor(call)
   for (const note of chosen.notes) terminal.stderr.write(`pctodl-partition: ${note}\n`)
   if (call.vectorizedIgnored) {
     terminal.stderr.write('pctodl-partition: --vectorized changes nothing without --published: there is one search\n')
   }
   return call.published === null ? runOurs(call, chosen, terminal) : runPublished(call, chosen, terminal)
+}
+
+function runServices(
+  { spec, paramsFolder, json }: PartitionCall,
+  asked: ServicesCall,
+  { stdout, stderr }: Terminal,
+): number {
+  const load = () => modelOf(spec.key, paramsFolder)
+  const model = paramsFolder === undefined ? asUsage(load) : load()
+  const startMs = performance.now()
+  const plan = asUsage(() => planServices(model, asked.services, asked.ratesPerS, asked.options))
+  const elapsedMs = performance.now() - startMs
+  if (json) stdout.write(`${JSON.stringify({ board: spec.key, ...plan, elapsedMs }, null, 2)}\n`)
+  if (!plan.feasible) {
+    if (!json) stderr.write(`pctodl-partition: ${plan.message}\n`)
+    return 1
+  }
+  if (!json) stdout.write(`${formatPlan(spec, asked, plan, elapsedMs)}\n`)
+  return 0
 }
 
 function runOurs(call: PartitionCall, { predictor }: ChosenPredictor, { stdout, stderr }: Terminal): number {

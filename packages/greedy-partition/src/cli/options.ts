@@ -15,11 +15,14 @@ import { findGpuSpec, type GpuSpec, networkName, UnknownNameError } from '@pctod
 import { InvalidArgumentError } from 'commander'
 import { version } from '../../package.json'
 import type { NetworkDemand, PartitionOptions } from '../options.js'
+import { type RawServicesOptions, type ServicesCall, servicesCall } from './services-options.js'
 
 /** What one call of the command line asks for, checked. */
 export interface PartitionCall {
   readonly spec: GpuSpec
   readonly networks: readonly NetworkDemand[]
+  /** Plans for services in the place of a partition. */
+  readonly services: ServicesCall | undefined
   readonly search: Omit<PartitionOptions, 'models'>
   /** The published search in the place of ours. */
   readonly published: 'standard' | 'vectorized' | null
@@ -35,27 +38,19 @@ export interface PartitionCall {
 /** Time for a search that is given no other bound, ms. */
 const DEFAULT_BUDGET_MS = 50
 
-interface RawOptions {
-  readonly model: NetworkDemand[]
-  readonly powerCap: number
-  readonly mpsStep: number
-  readonly memClock?: number
+interface RawOptions extends RawServicesOptions {
+  readonly model?: NetworkDemand[]
   readonly gpu: string
   readonly dataset: string
   readonly vectorized?: boolean
   readonly published?: boolean
   readonly params?: string
-  readonly powerMargin: number
   readonly risk?: number
   readonly latencySlo?: number
   readonly latencyPercentile: 'mean' | 'p99'
   readonly minThroughput?: number
-  readonly maxTenants?: number
   readonly maxShare?: number
   readonly maxBatch?: number
-  readonly memoryMib?: number
-  readonly seed: number
-  readonly budgetMs?: number
   readonly budgetEvaluations?: number
   readonly explain?: boolean
   readonly json?: boolean
@@ -80,9 +75,9 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     },
     terminal,
   )
-    .requiredOption(
+    .option(
       '--model <networks>',
-      'a network, or several that share the board: resnet50,vgg19=1.5 (weights)',
+      'a network, or several that share the board: resnet50,vgg19=1.5 (weights); this or --services is needed',
       listOf(parseDemand),
     )
     .requiredOption('--gpu <name>', 'board, such as 3080Ti or A100')
@@ -109,8 +104,29 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     .option('--max-share <percent>', 'largest share of a tenant', numberBetween(1, 100))
     .option('--max-batch <n>', 'largest batch of a tenant; with --published, of all tenants together', integerFrom(1))
     .option('--memory-mib <MiB>', "device memory for all tenants (default: the board's)", positiveNumber('MiB'))
+    .option(
+      '--services <file>',
+      'plan for requests in the place of saturated tenants: YAML or JSON, a list of { name, model, rate, p99Ms, weight, maxBatchSize, maxQueueDelayMs }',
+    )
+    .option(
+      '--objective <what>',
+      'with --services: least-power, most-load (largest factor on all rates) or most-value (what to shed)',
+      oneOf('least-power', 'most-load', 'most-value'),
+      'least-power',
+    )
+    .option('--rate-margin <factor>', 'with --services: plan for so many times the rates', numberBetween(1, 10))
+    .option('--latency-margin <part>', 'with --services: keep this part of each objective free', numberBetween(0, 0.9))
+    .option(
+      '--burstiness <ratio>',
+      'with --services: variance over mean of the requests in a time (default: 1, independent users)',
+      numberBetween(1, 1000),
+    )
     .option('--seed <n>', 'seed of the order in which moves are tried', integerFrom(0, 2 ** 32 - 1), 1)
-    .option('--budget-ms <ms>', `time for the search (default: ${DEFAULT_BUDGET_MS})`, positiveNumber('ms'))
+    .option(
+      '--budget-ms <ms>',
+      `time for the search (default: ${DEFAULT_BUDGET_MS}; with --services no limit)`,
+      positiveNumber('ms'),
+    )
     .option(
       '--budget-evaluations <n>',
       'configurations for the search to look at, instead of a time: the same plan on every machine',
@@ -120,14 +136,20 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     .option('--json', 'print the result as JSON on standard output')
   await parseCommand(command, argv, upstreamsSpelling)
   const raw = command.opts<RawOptions>()
-  if (raw.published && raw.model.length > 1) {
+  const services = servicesCall(raw, (option) => command.getOptionValueSource(option) === 'cli')
+  if (services === undefined && raw.model === undefined) {
+    throw new UsageError('--model or --services: say what the board shall run')
+  }
+  const networks = raw.model ?? []
+  if (raw.published && networks.length > 1) {
     throw new UsageError('--published: the published search knows one network at a time')
   }
   const unused = raw.published ? optionsUnknownToPublished(raw) : []
   if (unused.length > 0) throw new UsageError(`--published: the published search knows no ${unused.join(', ')}`)
   return asUsage(() => ({
     spec: findGpuSpec(raw.gpu),
-    networks: raw.model,
+    networks,
+    services,
     search: searchOptions(raw),
     published: raw.published ? (raw.vectorized ? 'vectorized' : 'standard') : null,
     vectorizedIgnored: raw.vectorized === true && !raw.published,

@@ -1,17 +1,10 @@
 import { describeOutside } from '@pctodl/perf-model'
 import { type Configuration, type GpuSpec, sameProcess, type Tenant } from '@pctodl/platform'
-import Table from 'cli-table3'
 import type { PublishedSearchResult } from '../published/published-search.js'
-import type { FeasiblePartition, PartitionStep, StoppedBecause } from '../result.js'
+import type { FeasiblePartition, PartitionStep } from '../result.js'
 import type { PartitionCall } from './options.js'
-
-const stoppedWords: Readonly<Record<StoppedBecause, string>> = {
-  'no-improving-move': 'no move improves it any more',
-  'evaluation-budget': 'the evaluation budget is spent',
-  'time-budget': 'the time budget is spent',
-  'greedy-only': 'only the greedy stage was asked for',
-  exhausted: 'everything was looked at',
-}
+import { stoppedWords } from './stopped-words.js'
+import { newTable } from './table.js'
 
 /** The result of our search for a reader. */
 export function formatPartition(call: PartitionCall, result: FeasiblePartition, elapsedMs: number): string {
@@ -132,34 +125,4 @@ function sameTenant(a: Tenant, b: Tenant): boolean {
 
 function heading({ networks, spec, search }: PartitionCall): string {
   return `${networks.map((network) => network.model).join(', ')} on ${spec.name}, power cap ${search.powerCapW} W`
-}
-
-/** Plain ASCII, so that it reads the same in a log. */
-function newTable(head: string[]): Table.Table {
-  const bar = {
-    top: '',
-    'top-mid': '',
-    'top-left': '',
-    'top-right': '',
-    bottom: '',
-    'bottom-mid': '',
-    'bottom-left': '',
-  }
-  const rest = {
-    'bottom-right': '',
-    left: '',
-    'left-mid': '',
-    mid: '',
-    'mid-mid': '',
-    right: '',
-    'right-mid': '',
-    middle: ' ',
-  }
-  const words = new Set(['network', 'stage', 'move', 'admitted'])
-  return new Table({
-    head,
-    chars: { ...bar, ...rest },
-    colAligns: head.map((name) => (words.has(name) ? 'left' : 'right')),
-    style: { head: [], border: [], 'padding-left': 1, 'padding-right': 1, compact: true },
-  })
 }

@@ -1,19 +1,16 @@
 import type { SeededRandom } from '@pctodl/numerics'
 import { layoutsAround } from './layout-moves.js'
-import { bestFirst, type LayoutScorer, type Scored } from './layout-scorer.js'
+import { bestFirst, isBetter, type LayoutScorer, type Scored } from './layout-scorer.js'
 
 /** How many starts are climbed from. */
-const STARTS = 3
+const STARTS = 4
 /** How often in a row the best is shaken in vain before the search gives up, and by how many random moves. */
-const SHAKES = 6
+const SHAKES = 12
 const MOVES_PER_SHAKE = 3
-/** Gains below this part are rounding. */
-const LEAST_GAIN = 1e-6
 
 /** Climb from the best starts, then from shaken copies of the best top until none leads higher. */
 export function climbLayouts(scorer: LayoutScorer, starts: readonly Scored[], random: SeededRandom): Scored {
-  const tops = [...starts]
-    .sort(bestFirst)
+  const tops = unlike(starts)
     .slice(0, STARTS)
     .map((start) => climb(scorer, start, random))
   let best = tops.sort(bestFirst)[0]!
@@ -29,6 +26,17 @@ export function climbLayouts(scorer: LayoutScorer, starts: readonly Scored[], ra
   return best
 }
 
+/** The best start for each number of processes and memory state, best first: starts too alike climb to the same top. */
+function unlike(starts: readonly Scored[]): Scored[] {
+  const best = new Map<string, Scored>()
+  for (const start of [...starts].sort(bestFirst)) {
+    const { services, memIndex } = start.layout
+    const shape = `${memIndex} ${services.reduce((sum, { count }) => sum + count, 0)}`
+    if (!best.has(shape)) best.set(shape, start)
+  }
+  return [...best.values()]
+}
+
 /** Moves in seeded random order, each taken as soon as it helps, until none does. */
 function climb(scorer: LayoutScorer, from: Scored, random: SeededRandom): Scored {
   let current = from
@@ -38,9 +46,8 @@ function climb(scorer: LayoutScorer, from: Scored, random: SeededRandom): Scored
     for (let untried = around.length; untried > 0 && better === undefined; untried--) {
       if (scorer.spent() !== undefined) return current
       const drawn = random.integer(untried)
-      const next = scorer.score(around[drawn]!)
+      better = scorer.scoreAbove(around[drawn]!, current)
       around[drawn] = around[untried - 1]!
-      if (next !== undefined && isBetter(next, current)) better = next
     }
     if (better === undefined) return current
     current = better
@@ -59,9 +66,4 @@ function shake(scorer: LayoutScorer, from: Scored, random: SeededRandom): Scored
     made++
   }
   return made === 0 ? undefined : current
-}
-
-function isBetter(a: Scored, b: Scored): boolean {
-  if (a.shortfall !== b.shortfall) return a.shortfall < b.shortfall * (1 - LEAST_GAIN)
-  return a.cost < b.cost - LEAST_GAIN * Math.abs(b.cost)
 }

@@ -30,8 +30,15 @@ export function layoutsAround(problem: PlanProblem, layout: Layout): Layout[] {
       if (count * stride <= free) put([i, { ...of, units: units + stride }])
     }
     if (free >= count) put([i, { ...of, units: units + Math.floor(free / count) }])
-    put([i, { ...of, count: count + 1, units: Math.floor(total / (count + 1)) }])
-    put([i, { ...of, count: count - 1, units: Math.floor(total / Math.max(1, count - 1)) }])
+    // The same share in another number of processes, with batches as they are, larger or smaller.
+    for (let other = 1; other <= problem.maxInstances; other++) {
+      if (other === count) continue
+      const each = Math.floor(total / other)
+      for (const batch of [of.batch, of.batch + 1, of.batch - 1]) {
+        if (batch >= 0 && batch < problem.services[i]!.batchSizes.length) put([i, { count: other, units: each, batch }])
+      }
+      if (Math.floor((total + free) / other) > each) put([i, { ...of, count: other, units: each + 1 }])
+    }
     put([i, { ...of, count: count - 1 }])
     if (units <= free) put([i, { ...of, count: count + 1 }])
   })

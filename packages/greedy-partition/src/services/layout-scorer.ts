@@ -1,6 +1,6 @@
-import { ServingModel, type ServingPrediction } from '@pctodl/perf-model/serving'
 import type { Configuration } from '@pctodl/platform'
 import { fits, type Layout, layoutKey, tenantsOf } from './layout.js'
+import { LayoutBoard } from './layout-board.js'
 import { mostValue } from './most-value.js'
 import type { PlanProblem } from './plan-problem.js'
 
@@ -9,6 +9,11 @@ const WANTED = 0.99
 /** To which part of itself a load factor is found, and below which it counts as none. */
 const FACTOR_STEP = 2e-3
 const LEAST_FACTOR = 1e-3
+
+/** Part of the best value that a layout must reach at the best's clock to be looked at further. */
+const HOPEFUL = 0.95
+/** Clocks by which the best one for a value is looked for at first. */
+const CLOCK_STRIDE = 4
 
 /** A layout at the best clock for it. */
 export interface Scored {
@@ -23,19 +28,13 @@ export interface Scored {
   readonly ratesPerS: readonly number[]
 }
 
-/** A layout with its models at the clocks that were looked at. */
-export interface Board {
-  readonly clocks: number
-  /** Whether objectives hold at a clock, by service into `attainments`; @returns watts */
-  powerAt(clockIndex: number, ratesPerS: readonly number[], attainments: Float64Array): number
-  predictAt(clockIndex: number, ratesPerS: readonly number[]): ServingPrediction
-}
-
 /** Scores each layout once. */
 export class LayoutScorer {
   readonly problem: PlanProblem
   evaluations = 0
   readonly #known = new Map<string, Scored | undefined>()
+  /** Costs that a layout was found not to be below, by layout. */
+  readonly #notBelow = new Map<string, number>()
   readonly #startMs: number
   readonly #attainments: Float64Array
   #clockHint = -1
@@ -67,6 +66,50 @@ export class LayoutScorer {
     return scored
   }
 
+  /**
+   * The score where it is better than another's, undefined where it is not: what cannot be better is left as soon as that shows, at
+   * the other's clock or with the other's load.
+   */
+  scoreAbove(layout: Layout, than: Scored): Scored | undefined {
+    if (!fits(this.problem, layout)) return undefined
+    const key = layoutKey(layout)
+    if (!this.#known.has(key) && than.shortfall === 0) {
+      const before = this.#notBelow.get(key)
+      if (before !== undefined && than.cost <= before) return undefined
+      if (this.#cannotBeat(layout, than)) {
+        if (before === undefined) this.evaluations++
+        this.#notBelow.set(key, than.cost)
+        return undefined
+      }
+    }
+    const scored = this.score(layout)
+    return scored !== undefined && isBetter(scored, than) ? scored : undefined
+  }
+
+  #cannotBeat(layout: Layout, than: Scored): boolean {
+    const { goal, smClocksMhz, ratesPerS } = this.problem
+    const { clockIndex } = than
+    if (clockIndex >= smClocksMhz[layout.memIndex]!.length) return false
+    if (goal === 'least-power') {
+      // A higher clock takes more power, a lower one keeps less.
+      const { met, powerW } = this.holds(this.board(layout), clockIndex, ratesPerS)
+      return !met && powerW >= than.cost
+    }
+    if (goal === 'most-load') {
+      const factor = -than.cost * (1 + FACTOR_STEP)
+      this.#clockHint = clockIndex
+      return (
+        this.#clockFor(
+          this.board(layout),
+          ratesPerS.map((rate) => factor * rate),
+        ) === undefined
+      )
+    }
+    // Not a proof: what is worth much less at the other's clock is hardly worth more at another one.
+    const there = mostValue(this.problem, this.board(layout), clockIndex)
+    return (there?.value ?? 0) < -than.cost * HOPEFUL
+  }
+
   configuration({ layout, clockIndex }: Scored): Configuration {
     const { memClocksMhz, smClocksMhz } = this.problem
     return {
@@ -76,30 +119,12 @@ export class LayoutScorer {
     }
   }
 
-  board(layout: Layout): Board {
-    const { model, costs, objectives, burstiness, memClocksMhz, smClocksMhz } = this.problem
-    const tenants = tenantsOf(this.problem, layout)
-    const memClockMhz = memClocksMhz[layout.memIndex]!
-    const clocks = smClocksMhz[layout.memIndex]!
-    const models = new Map<number, ServingModel>()
-    const at = (clockIndex: number) => {
-      let serving = models.get(clockIndex)
-      if (serving === undefined) {
-        const configuration = { tenants, smClockMhz: clocks[clockIndex]!, memClockMhz }
-        serving = new ServingModel(model, configuration, objectives, { costs })
-        models.set(clockIndex, serving)
-      }
-      return serving
-    }
-    return {
-      clocks: clocks.length,
-      powerAt: (clockIndex, ratesPerS, attainments) => at(clockIndex).attainments(ratesPerS, attainments, burstiness),
-      predictAt: (clockIndex, ratesPerS) => at(clockIndex).predict(ratesPerS, burstiness),
-    }
+  board(layout: Layout): LayoutBoard {
+    return new LayoutBoard(this.problem, layout)
   }
 
   /** Whether all objectives hold, and watts. */
-  holds(board: Board, clockIndex: number, ratesPerS: readonly number[]): { met: boolean; powerW: number } {
+  holds(board: LayoutBoard, clockIndex: number, ratesPerS: readonly number[]): { met: boolean; powerW: number } {
     const powerW = board.powerAt(clockIndex, ratesPerS, this.#attainments)
     return { met: this.#attainments.every((attainment) => attainment >= WANTED), powerW }
   }
@@ -112,7 +137,7 @@ export class LayoutScorer {
     return goal === 'most-load' ? this.#mostLoad(layout, board) : this.#mostValue(layout, board)
   }
 
-  #leastPower(layout: Layout, board: Board): Scored {
+  #leastPower(layout: Layout, board: LayoutBoard): Scored {
     const { ratesPerS } = this.problem
     const clockIndex = this.leastClock(board, ratesPerS)
     if (clockIndex === undefined) return this.#short(layout, board, ratesPerS)
@@ -122,7 +147,7 @@ export class LayoutScorer {
   }
 
   /** The lowest clock at which all objectives hold: latencies fall and power rises with the clock. */
-  leastClock(board: Board, ratesPerS: readonly number[]): number | undefined {
+  leastClock(board: LayoutBoard, ratesPerS: readonly number[]): number | undefined {
     const met = (clockIndex: number) => this.holds(board, clockIndex, ratesPerS).met
     let low = -1
     let high = board.clocks
@@ -137,7 +162,7 @@ export class LayoutScorer {
     return high < board.clocks ? high : undefined
   }
 
-  #mostLoad(layout: Layout, board: Board): Scored {
+  #mostLoad(layout: Layout, board: LayoutBoard): Scored {
     const { ratesPerS } = this.problem
     const times = (factor: number) => ratesPerS.map((rate) => factor * rate)
     let low = 0
@@ -162,7 +187,7 @@ export class LayoutScorer {
   }
 
   /** A clock at which objectives and cap hold. */
-  #clockFor(board: Board, ratesPerS: readonly number[]): number | undefined {
+  #clockFor(board: LayoutBoard, ratesPerS: readonly number[]): number | undefined {
     let low = -1
     let high = board.clocks
     let at = this.#clockHint
@@ -178,10 +203,10 @@ export class LayoutScorer {
     return undefined
   }
 
-  #mostValue(layout: Layout, board: Board): Scored {
+  #mostValue(layout: Layout, board: LayoutBoard): Scored {
     let best = mostValue(this.problem, board, this.#clockHint)
     let at = this.#clockHint
-    for (let stride = Math.max(1, board.clocks >> 3); stride >= 1; stride >>= 1) {
+    for (let stride = CLOCK_STRIDE; stride >= 1; stride >>= 1) {
       for (let moved = true; moved; ) {
         moved = false
         for (const next of [at - stride, at + stride]) {
@@ -202,7 +227,7 @@ export class LayoutScorer {
   }
 
   /** What misses its objective at the highest clock, and by how much. */
-  #short(layout: Layout, board: Board, ratesPerS: readonly number[]): Scored {
+  #short(layout: Layout, board: LayoutBoard, ratesPerS: readonly number[]): Scored {
     const clockIndex = board.clocks - 1
     const { powerW, services } = board.predictAt(clockIndex, ratesPerS)
     let shortfall = 1e-3
@@ -222,4 +247,12 @@ export function bestFirst(a: Scored, b: Scored): number {
   if (a.shortfall !== b.shortfall) return a.shortfall - b.shortfall
   if (a.cost !== b.cost) return a.cost - b.cost
   return layoutKey(a.layout) < layoutKey(b.layout) ? -1 : 1
+}
+
+/** Gains below this part are rounding. */
+const LEAST_GAIN = 1e-6
+
+export function isBetter(a: Scored, b: Scored): boolean {
+  if (a.shortfall !== b.shortfall) return a.shortfall < b.shortfall * (1 - LEAST_GAIN)
+  return a.cost < b.cost - LEAST_GAIN * Math.abs(b.cost)
 }

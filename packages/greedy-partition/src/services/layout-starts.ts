@@ -1,24 +1,32 @@
 import { fits, type Layout, layoutOf } from './layout.js'
 import type { PlanProblem } from './plan-problem.js'
 
+/** Of a service, at most, where the climb begins. */
+const MOST_PROCESSES = 4
+
 /**
- * Where the climb begins: one process for each service, with equal shares and with shares by offered load, at every batch size and
+ * Where the climb begins: one to four processes for each service, with equal shares and with shares by offered load, at every batch size and
  * in every memory state, and the configuration that the caller gave.
  */
 export function startLayouts(problem: PlanProblem): Layout[] {
   const starts: Layout[] = []
   const given = problem.startFrom === undefined ? undefined : layoutOf(problem, problem.startFrom)
   if (given !== undefined) starts.push(given)
-  const most = Math.max(...problem.services.map(({ batchSizes }) => batchSizes.length))
+  const sizes = Math.max(...problem.services.map(({ batchSizes }) => batchSizes.length))
   for (let memIndex = 0; memIndex < problem.memClocksMhz.length; memIndex++) {
-    for (let batch = 0; batch < most; batch++) {
+    for (let batch = 0; batch < sizes; batch++) {
       for (const shares of [equalShares(problem), sharesByLoad(problem, memIndex, batch)]) {
-        const services = shares.map((units, i) => ({
-          count: 1,
-          units,
-          batch: Math.min(batch, problem.services[i]!.batchSizes.length - 1),
-        }))
-        starts.push({ services, memIndex })
+        for (let most = 1; most <= Math.min(MOST_PROCESSES, problem.maxInstances); most++) {
+          const services = shares.map((units, i) => {
+            const count = Math.min(most, units)
+            return {
+              count,
+              units: Math.floor(units / count),
+              batch: Math.min(batch, problem.services[i]!.batchSizes.length - 1),
+            }
+          })
+          starts.push({ services, memIndex })
+        }
       }
     }
   }

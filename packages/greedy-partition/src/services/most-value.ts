@@ -1,4 +1,4 @@
-import type { Board } from './layout-scorer.js'
+import type { LayoutBoard } from './layout-board.js'
 import type { PlanProblem } from './plan-problem.js'
 
 const WANTED = 0.99
@@ -21,7 +21,7 @@ export interface Admitted {
  *
  * @returns undefined where not even the waiting board keeps the cap
  */
-export function mostValue(problem: PlanProblem, board: Board, clockIndex: number): Admitted | undefined {
+export function mostValue(problem: PlanProblem, board: LayoutBoard, clockIndex: number): Admitted | undefined {
   const { objectives, powerLimitW } = problem
   const rates = [...problem.ratesPerS]
   const attainments = new Float64Array(rates.length)

@@ -48,6 +48,8 @@ export interface ServicePlanOptions {
   readonly seed?: number
   /** `false` ends with the best of the starts, for comparisons. Default true. */
   readonly improve?: boolean
+  /** Work out what no plan can be better than, too. Default false: it takes about as long as some hundred layouts. */
+  readonly bound?: boolean
 }
 
 /** Every option there is, to tell a misspelt one. */
@@ -71,4 +73,5 @@ export const knownPlanOptions: Readonly<Record<keyof ServicePlanOptions, true>> 
   now: true,
   seed: true,
   improve: true,
+  bound: true,
 }

@@ -60,6 +60,7 @@ export interface PlanProblem {
   readonly now: () => number
   readonly seed: number
   readonly improve: boolean
+  readonly bound: boolean
 }
 
 /**
@@ -157,6 +158,7 @@ export function planProblem(
     now: options.now ?? (() => 0),
     seed: integer('seed', options.seed ?? 1, 0, 2 ** 32 - 1),
     improve: options.improve ?? true,
+    bound: options.bound ?? false,
   }
 }
 

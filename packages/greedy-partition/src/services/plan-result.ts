@@ -12,9 +12,9 @@ export type PlanBinds =
   /** All requests are let in: there is no more to win. */
   | { readonly what: 'nothing' }
 
-/** How far from the plan anything better can lie: see `bound`. */
+/** How far from the plan anything better can lie. */
 export interface PlanBound {
-  /** W at least (`least-power`), factor at most (`most-load`), weighted requests/s at most (`most-value`), whatever the plan. */
+  /** Of any plan's `score`, by the model: at least (`least-power`) or at most. */
   readonly value: number
   /** By which part the plan is off the bound, 0 or more. */
   readonly gap: number
@@ -34,6 +34,11 @@ export interface FeasibleServicePlan {
   readonly admittedPerS: readonly number[]
   /** Cap (or the board's limit where that is lower) less predicted power, W. */
   readonly marginW: number
+  /**
+   * What was made as small or as large as possible: W at the rates with their margin (`least-power`), the factor (`most-load`), weighted
+   * requests/s that are let in (`most-value`).
+   */
+  readonly score: number
   readonly binds: PlanBinds
   /** Where it was asked for. */
   readonly bound?: PlanBound

@@ -6,8 +6,8 @@ import { bestFirst, LayoutScorer } from './layout-scorer.js'
 import { startLayouts } from './layout-starts.js'
 import { noPlan } from './no-plan.js'
 import type { ServicePlanOptions } from './plan-options.js'
-import { planProblem } from './plan-problem.js'
-import type { ServicePlan } from './plan-result.js'
+import { type PlanProblem, planProblem } from './plan-problem.js'
+import type { PlanBound, ServicePlan } from './plan-result.js'
 import { servicePlan } from './service-plan.js'
 
 /**
@@ -25,6 +25,14 @@ export function planServices(
   options: ServicePlanOptions,
 ): ServicePlan {
   const problem = planProblem(model, services, ratesPerS, options)
+  if (problem.goal !== 'most-value') return planFor(problem)
+  // Where all can be answered, the plan that does so with the fewest watts is as good as any and better than most.
+  const all = planFor({ ...problem, goal: 'least-power' })
+  if (all.feasible) return { ...all, score: worthOfAll(problem), binds: { what: 'nothing' }, ...boundOfAll(problem) }
+  return planFor(problem)
+}
+
+function planFor(problem: PlanProblem): ServicePlan {
   const scorer = new LayoutScorer(problem)
   const starts = startLayouts(problem).flatMap((layout) => scorer.score(layout) ?? [])
   if (starts.length === 0) return noPlan(scorer, undefined)
@@ -34,4 +42,13 @@ export function planServices(
   const stoppedBecause = problem.improve ? (scorer.spent() ?? 'no-improving-move') : 'greedy-only'
   if (best.shortfall > 0 || best.powerW > problem.powerLimitW) return noPlan(scorer, best)
   return servicePlan(scorer, best, stoppedBecause)
+}
+
+/** Of all requests. */
+function worthOfAll({ askedPerS, services }: PlanProblem): number {
+  return askedPerS.reduce((sum, rate, i) => sum + services[i]!.service.weight * rate, 0)
+}
+
+function boundOfAll(problem: PlanProblem): { bound?: PlanBound } {
+  return problem.bound ? { bound: { value: worthOfAll(problem), gap: 0 } } : {}
 }

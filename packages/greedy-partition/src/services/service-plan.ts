@@ -1,7 +1,9 @@
 import { ServingModel } from '@pctodl/perf-model/serving'
 import type { StoppedBecause } from '../result.js'
 import type { LayoutScorer, Scored } from './layout-scorer.js'
-import type { FeasibleServicePlan, PlanBinds } from './plan-result.js'
+import { planBound } from './plan-bound.js'
+import type { PlanProblem } from './plan-problem.js'
+import type { FeasibleServicePlan, PlanBinds, PlanBound } from './plan-result.js'
 
 /** By how much the load is raised to see what gives way first. */
 const A_LITTLE = 1.01
@@ -11,6 +13,7 @@ export function servicePlan(scorer: LayoutScorer, best: Scored, stoppedBecause: 
   const { problem } = scorer
   const { model, costs, goal, rateMargin, burstiness, powerCapW, boardLimitW } = problem
   const configuration = scorer.configuration(best)
+  const score = goal === 'most-value' ? -best.cost / rateMargin : Math.abs(best.cost)
   const services = problem.services.map(({ service }) => service)
   const admittedPerS = best.ratesPerS.map((rate, i) => {
     const share = Math.min(1, rate / problem.ratesPerS[i]!)
@@ -35,11 +38,19 @@ export function servicePlan(scorer: LayoutScorer, best: Scored, stoppedBecause: 
     loadFactor,
     admittedPerS,
     marginW: powerCapW - prediction.powerW,
+    score,
     binds: bindsOf(scorer, best),
+    ...(problem.bound ? { bound: boundOf(problem, score) } : {}),
     ...(boardLimitW === undefined ? {} : { boardLimitW }),
     evaluations: scorer.evaluations,
     stoppedBecause,
   }
+}
+
+function boundOf(problem: PlanProblem, score: number): PlanBound {
+  const bound = planBound(problem)
+  const value = problem.goal === 'most-value' ? bound / problem.rateMargin : bound
+  return { value, gap: Math.max(0, problem.goal === 'least-power' ? score / value - 1 : value / score - 1) }
 }
 
 /** What gives way first where the board is asked for a little more, or for as much at a little less clock. */

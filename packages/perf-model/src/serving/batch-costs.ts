@@ -20,7 +20,12 @@ const MOST_KEPT = 200_000
 export class BatchCostTable {
   readonly predictor: Predictor
   readonly #idleW: number | undefined
-  readonly #kept = new Map<string, BatchCosts>()
+  /** By clocks, network, and share with largest size. */
+  readonly #kept = new Map<number, Map<string, Map<number, BatchCosts>>>()
+  #count = 0
+  /** Those of the last call, whose map is at hand. */
+  #clocks = 0
+  #atClocks = new Map<string, Map<number, BatchCosts>>()
 
   /**
    * @param idlePowerW of the board at its clocks while its processes wait; needed for a predictor that is no `PerfModel`
@@ -41,25 +46,53 @@ export class BatchCostTable {
     return idlePower(parameters, this.predictor.spec.boostClockMhz, smClockMhz, memClockMhz)
   }
 
-  /** @throws what the predictor throws */
+  /**
+   * @param sizes `batchSizesUpTo` the largest
+   * @throws what the predictor throws
+   */
   of(model: string, mpsPercent: number, sizes: readonly number[], smClockMhz: number, memClockMhz: number): BatchCosts {
-    const key = `${model} ${mpsPercent} ${sizes.length} ${sizes.at(-1)} ${smClockMhz} ${memClockMhz}`
-    let costs = this.#kept.get(key)
+    const clocks = memClockMhz * 65536 + smClockMhz
+    if (clocks !== this.#clocks) {
+      this.#clocks = clocks
+      this.#atClocks = this.#kept.get(clocks) ?? new Map()
+      this.#kept.set(clocks, this.#atClocks)
+    }
+    let ofModel = this.#atClocks.get(model)
+    if (ofModel === undefined) {
+      ofModel = new Map()
+      this.#atClocks.set(model, ofModel)
+    }
+    const key = mpsPercent * 65536 + sizes.at(-1)!
+    let costs = ofModel.get(key)
     if (costs === undefined) {
-      const idleW = this.idlePowerW(smClockMhz, memClockMhz)
-      const aloneMs = new Float64Array(sizes.length)
-      const energyJ = new Float64Array(sizes.length)
-      sizes.forEach((batchSize, s) => {
-        const tenants = [{ model, mpsPercent, batchSize }]
-        const { powerW, tenants: predicted } = this.predictor.predict({ tenants, smClockMhz, memClockMhz })
-        aloneMs[s] = predicted[0]!.latencyMs
-        energyJ[s] = Math.max(0, (powerW - idleW) * aloneMs[s]!) / 1000
-      })
-      costs = { aloneMs, energyJ }
-      if (this.#kept.size >= MOST_KEPT) this.#kept.clear()
-      this.#kept.set(key, costs)
+      costs = this.#predict(model, mpsPercent, sizes, smClockMhz, memClockMhz)
+      ofModel.set(key, costs)
     }
     return costs
+  }
+
+  #predict(
+    model: string,
+    mpsPercent: number,
+    sizes: readonly number[],
+    smClockMhz: number,
+    memClockMhz: number,
+  ): BatchCosts {
+    if (++this.#count > MOST_KEPT) {
+      this.#count = 0
+      this.#kept.clear()
+      this.#clocks = 0
+    }
+    const idleW = this.idlePowerW(smClockMhz, memClockMhz)
+    const aloneMs = new Float64Array(sizes.length)
+    const energyJ = new Float64Array(sizes.length)
+    for (let s = 0; s < sizes.length; s++) {
+      const tenants = [{ model, mpsPercent, batchSize: sizes[s]! }]
+      const { powerW, tenants: predicted } = this.predictor.predict({ tenants, smClockMhz, memClockMhz })
+      aloneMs[s] = predicted[0]!.latencyMs
+      energyJ[s] = Math.max(0, (powerW - idleW) * aloneMs[s]!) / 1000
+    }
+    return { aloneMs, energyJ }
   }
 }
 

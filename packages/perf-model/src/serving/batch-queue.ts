@@ -18,15 +18,17 @@ export interface BatchQueueInput {
 }
 
 /** Points within a batch at which an arrival behind a backlog is taken to come. */
-const MOMENTS = 4
+const MOMENTS = 3
 /** Probabilities below are not followed. */
 const LEAST = 1e-7
 /** A backlog whose length halves with less than each fortieth of a request more than that is as good as none. */
 const STEEPEST = 4
 /** Share of the capacity from which on the servers count as overloaded. */
 const MOST_LOAD = 0.995
-/** Requests ahead of an arrival that are told apart. */
-const MOST_AHEAD = 4000
+/** Share of a backlog that is not told apart. */
+const LEAST_BACKLOG = 5e-4
+
+const latencies = new LatencyMixture()
 
 /**
  * How long requests take where servers answer batches of all that wait, at most as many as the largest size; a batch takes what
@@ -38,6 +40,8 @@ const MOST_AHEAD = 4000
  * comes during a batch waits for what is left of it, and then takes what the next one does.
  */
 export class BatchQueue {
+  /** Whose latencies the one mixture holds: a search makes many queues, and asks each once. */
+  static #measured: BatchQueue | undefined
   /** Batch sizes, ascending. */
   readonly sizes: readonly number[]
   /** Share of the batches that run each size. */
@@ -56,8 +60,6 @@ export class BatchQueue {
   /** By state: probability that nobody is left at its end, and how long a free server then waits for more, on average, ms. */
   readonly #idle: Float64Array
   readonly #waitsMs: Float64Array
-  readonly #latencies = new LatencyMixture()
-  #measured = false
   #ratePerMs = 0
   #batchMs: Float64Array = new Float64Array()
   #servers = 1
@@ -91,7 +93,7 @@ export class BatchQueue {
     this.#servers = servers
     this.#delayMs = delayMs
     this.#burstiness = burstiness
-    this.#measured = false
+    if (BatchQueue.#measured === this) BatchQueue.#measured = undefined
     const fullMs = batchMs[last]! / servers
     this.overloaded = ratePerMs * fullMs >= MOST_LOAD * this.#most
     if (this.overloaded) {
@@ -111,14 +113,14 @@ export class BatchQueue {
   quantileMs(share: number): number {
     if (this.overloaded) return Number.POSITIVE_INFINITY
     this.#measure()
-    return this.#latencies.quantileMs(share)
+    return latencies.quantileMs(share)
   }
 
   /** Share of the requests that are answered within a time, 0..1. */
   within(latencyMs: number): number {
     if (this.overloaded) return 0
     this.#measure()
-    return this.#latencies.within(latencyMs)
+    return latencies.within(latencyMs)
   }
 
   /** Time from a batch's start to its end as if all servers were one, ms. */
@@ -135,17 +137,17 @@ export class BatchQueue {
     const spread = this.#burstiness
     const shape = arrivals / (spread - 1)
     const q = 1 - 1 / spread
-    const excess = (x: number) =>
-      spread === 1 ? most * x - arrivals * Math.expm1(x) : most * x + shape * Math.log((1 - q * Math.exp(x)) * spread)
-    const slope = (x: number) =>
-      spread === 1 ? most - arrivals * Math.exp(x) : most - (shape * q * Math.exp(x)) / (1 - q * Math.exp(x))
-    const end = spread === 1 ? STEEPEST : Math.min(STEEPEST, -0.999 * Math.log(q))
-    let x = Math.min(end, (2 * (most - arrivals)) / (arrivals * spread))
-    if (excess(x) >= 0) return Math.exp(-x)
+    let x = Math.min(STEEPEST, (2 * (most - arrivals)) / (arrivals * spread))
+    if (spread > 1) x = Math.min(x, -0.999 * Math.log(q))
     for (let step = 0; step < 20; step++) {
-      const move = excess(x) / slope(x)
+      const power = Math.exp(x)
+      const excess =
+        spread === 1 ? most * x - arrivals * (power - 1) : most * x + shape * Math.log((1 - q * power) * spread)
+      // The root is further still: so steep a fall is as good as none.
+      if (step === 0 && excess >= 0) break
+      const move = excess / (spread === 1 ? most - arrivals * power : most - (shape * q * power) / (1 - q * power))
       x -= move
-      if (Math.abs(move) < 1e-4 * x) break
+      if (Math.abs(move) < 1e-3 * x) break
     }
     return Math.exp(-x)
   }
@@ -230,9 +232,9 @@ export class BatchQueue {
   }
 
   #measure(): void {
-    if (this.#measured) return
-    this.#measured = true
-    this.#latencies.clear()
+    if (BatchQueue.#measured === this) return
+    BatchQueue.#measured = this
+    latencies.clear()
     const kinds = this.sizes.length
     for (let state = 0; state < kinds; state++) if (this.#states[state]! > LEAST) this.#measureState(state)
     if (this.#states[kinds]! > LEAST) this.#measureBacklog()
@@ -247,21 +249,16 @@ export class BatchQueue {
     const idleWaitMs = this.#collectMs(0, takesMs)
     const idleMs = this.#batchMs[this.#kindOf[Math.min(most, Math.round(1 + this.#ratePerMs * idleWaitMs))]!]!
     const idle = weight * this.#idle[state]!
-    this.#latencies.add(idle, idleWaitMs + idleMs, 0)
-    if (idleWaitMs > 0) this.#latencies.add(idle * this.#ratePerMs * idleWaitMs, idleMs, idleWaitMs)
+    latencies.add(idle, idleWaitMs + idleMs, 0)
+    if (idleWaitMs > 0) latencies.add(idle * this.#ratePerMs * idleWaitMs, idleMs, idleWaitMs)
 
     const counts = this.#counts(arrivals, 1)
     let probability = counts.first
     let rest = 1
     let restMean = counts.mean + 1
     let share = 0
-    let kind = -1
+    let kind = this.#kindOf[1]!
     let waited = 0
-    const flush = () => {
-      if (share > 0) this.#latencies.add(weight * arrivals * share, waited / share + this.#batchMs[kind]!, takesMs)
-      share = 0
-      waited = 0
-    }
     for (let left = 1; left <= most; left++) {
       if (probability < 1e-12 && left > counts.mean) {
         rest = 0
@@ -270,23 +267,21 @@ export class BatchQueue {
       const waitMs = this.#collectMs(left, takesMs)
       const next = this.#kindOf[Math.min(most, Math.round(left + this.#ratePerMs * waitMs))]!
       if (next !== kind) {
-        flush()
+        if (share > 0) latencies.add(weight * arrivals * share, waited / share + this.#batchMs[kind]!, takesMs)
         kind = next
+        share = 0
+        waited = 0
       }
       share += probability
       waited += probability * waitMs
       // Those who come while a server waits beside those who were left: as many for each of them.
       if (waitMs > 0)
-        this.#latencies.add(
-          (weight * arrivals * probability * this.#ratePerMs * waitMs) / left,
-          this.#batchMs[next]!,
-          waitMs,
-        )
+        latencies.add((weight * arrivals * probability * this.#ratePerMs * waitMs) / left, this.#batchMs[next]!, waitMs)
       rest -= probability
       restMean -= left * probability
       probability *= (counts.base + counts.more * (left - 1)) / left
     }
-    flush()
+    if (share > 0) latencies.add(weight * arrivals * share, waited / share + this.#batchMs[kind]!, takesMs)
     if (rest > LEAST) this.#measureOverflow(weight * arrivals * rest, restMean / rest, takesMs)
   }
 
@@ -301,7 +296,7 @@ export class BatchQueue {
       const count = together - behind * most + this.#ratePerMs * behind * fullMs
       const kind = behind === 0 ? last : this.#kindOf[Math.max(1, Math.min(most, Math.round(count)))]!
       const lowMs = takesMs * (1 - to) + behind * fullMs + this.#batchMs[kind]!
-      this.#latencies.add(weight * (to - from), lowMs, takesMs * (to - from))
+      latencies.add(weight * (to - from), lowMs, takesMs * (to - from))
     }
   }
 
@@ -314,34 +309,47 @@ export class BatchQueue {
     for (let moment = 0; moment < MOMENTS; moment++) {
       const leftMs = (fullMs * (moment + 0.5)) / MOMENTS
       const counts = this.#counts(this.#ratePerMs * (fullMs - leftMs), 0)
+      const lowMs = leftMs - fullMs / (2 * MOMENTS)
+      const near = Math.ceil(counts.mean + 5 * Math.sqrt(counts.mean * this.#burstiness) + 3)
       let probability = counts.first
       let share = 0
-      let seen = 0
+      let rest = 1
       let sum = 0
-      let full = 0
-      let kind = -1
-      const flush = () => {
-        const lowMs = leftMs - fullMs / (2 * MOMENTS) + full * fullMs + this.#batchMs[kind]!
-        if (sum > 0) this.#latencies.add(weight * sum, lowMs, fullMs / MOMENTS)
-        sum = 0
-      }
-      for (let ahead = 1; ahead <= MOST_AHEAD && 1 - seen > 1e-4; ahead++) {
+      let before = 0
+      let kind = this.#kindBehind(1, leftMs)
+      let ahead = 1
+      for (; ahead <= near && rest > LEAST_BACKLOG; ahead++) {
         share = this.#decay * share + (1 - this.#decay) * probability
         probability *= (counts.base + counts.more * (ahead - 1)) / ahead
-        const before = Math.floor(ahead / most)
-        const together = ahead - before * most + 1 + this.#ratePerMs * (leftMs + before * fullMs)
-        const next = this.#kindOf[Math.min(most, Math.round(together))]!
-        if (next !== kind || before !== full) {
-          if (kind >= 0) flush()
+        const full = Math.floor(ahead / most)
+        const next = this.#kindBehind(ahead - full * most + 1, leftMs + full * fullMs)
+        if (next !== kind || full !== before) {
+          latencies.add(weight * sum, lowMs + before * fullMs + this.#batchMs[kind]!, fullMs / MOMENTS)
+          sum = 0
           kind = next
-          full = before
+          before = full
         }
-        seen += share
+        rest -= share
         sum += share
       }
-      sum += Math.max(0, 1 - seen)
-      flush()
+      // From here on the backlog alone decides, batch by batch.
+      while (rest > LEAST_BACKLOG) {
+        const to = (before + 1) * most
+        const within = rest * (1 - this.#decay ** Math.max(0, to - ahead))
+        latencies.add(weight * (sum + within), lowMs + before * fullMs + this.#batchMs[kind]!, fullMs / MOMENTS)
+        rest -= within
+        sum = 0
+        ahead = to
+        before++
+        kind = this.#kindBehind(1, leftMs + before * fullMs)
+      }
+      latencies.add(weight * (sum + rest), lowMs + before * fullMs + this.#batchMs[kind]!, fullMs / MOMENTS)
     }
+  }
+
+  /** The size of a batch of which so many are in line, and others come until it begins. */
+  #kindBehind(count: number, untilMs: number): number {
+    return this.#kindOf[Math.min(this.#most, Math.round(count + this.#ratePerMs * untilMs))]!
   }
 }
 

@@ -1,8 +1,10 @@
+const FIRST_ROOM = 256
+
 /** A distribution of latencies as a weighted mixture of uniform ones, ms. */
 export class LatencyMixture {
-  #weights: Float64Array = new Float64Array(128)
-  #lowMs: Float64Array = new Float64Array(128)
-  #widthMs: Float64Array = new Float64Array(128)
+  #weights: Float64Array = new Float64Array(FIRST_ROOM)
+  #lowMs: Float64Array = new Float64Array(FIRST_ROOM)
+  #widthMs: Float64Array = new Float64Array(FIRST_ROOM)
   #count = 0
   #total = 0
 
@@ -51,13 +53,14 @@ export class LatencyMixture {
   }
 
   #grow(): void {
-    const grown = (from: Float64Array) => {
-      const to = new Float64Array(2 * from.length)
-      to.set(from)
-      return to
-    }
     this.#weights = grown(this.#weights)
     this.#lowMs = grown(this.#lowMs)
     this.#widthMs = grown(this.#widthMs)
   }
+}
+
+function grown(from: Float64Array): Float64Array {
+  const to = new Float64Array(2 * from.length)
+  to.set(from)
+  return to
 }

@@ -58,7 +58,10 @@ interface ServiceTimes {
   utilisation: number
 }
 
+/** Of alike tenants of a service. */
 interface TenantTimes extends BatchCosts {
+  readonly mpsPercent: number
+  count: number
   /** While all other tenants run, ms, by size. */
   readonly togetherMs: Float64Array
 }
@@ -106,21 +109,34 @@ export class ServingModel {
       const most = Math.min(of[0]!.batchSize, services[i]!.maxBatchSize)
       return of.map((tenant) => ({ ...tenant, batchSize: most }))
     })
-    const slowdowns = slowdownsOf(predictor, configuration, sized, costs)
+    const mix = sized.flat()
+    const atLargest = predictor.predict({ tenants: mix, smClockMhz, memClockMhz }).tenants
+    const ofOne = predictor.predict({ tenants: mix.map(withOne), smClockMhz, memClockMhz }).tenants
+    let index = 0
     this.#services = services.map((service, i) => {
       const of = sized[i]!
       const most = of[0]!.batchSize
       const sizes = batchSizesUpTo(most)
+      const kinds: TenantTimes[] = []
+      let shares = 0
+      for (const { model, mpsPercent } of of) {
+        const alike = kinds.find((kind) => kind.mpsPercent === mpsPercent)
+        if (alike !== undefined) alike.count++
+        else {
+          const alone = costs.of(model, mpsPercent, sizes, smClockMhz, memClockMhz)
+          const togetherMs = together(alone, ofOne[index]!.latencyMs, atLargest[index]!.latencyMs)
+          kinds.push({ mpsPercent, count: 1, aloneMs: alone.aloneMs, energyJ: alone.energyJ, togetherMs })
+        }
+        shares += mpsPercent
+        index++
+      }
       return {
         service,
-        shares: of.reduce((sum, { mpsPercent }) => sum + mpsPercent, 0),
+        shares,
         instances: of.length,
         most,
         sizes,
-        tenants: of.map(({ model, mpsPercent }, t) => {
-          const alone = costs.of(model, mpsPercent, sizes, smClockMhz, memClockMhz)
-          return { ...alone, togetherMs: alone.aloneMs.map((ms, s) => ms * slowdowns[i]![t]!(s)) }
-        }),
+        tenants: kinds,
         queue: new BatchQueue(sizes),
         batchMs: new Float64Array(sizes.length),
         utilisation: FIRST_UTILISATION,
@@ -196,8 +212,8 @@ export class ServingModel {
     const part = shares === 0 ? 0 : running / shares
     for (let s = 0; s < of.sizes.length; s++) {
       let perMs = 0
-      for (const { aloneMs, togetherMs } of of.tenants) {
-        perMs += 1 / (aloneMs[s]! + part * (togetherMs[s]! - aloneMs[s]!))
+      for (const { aloneMs, togetherMs, count } of of.tenants) {
+        perMs += count / (aloneMs[s]! + part * (togetherMs[s]! - aloneMs[s]!))
       }
       of.batchMs[s] = of.instances / perMs
     }
@@ -205,46 +221,32 @@ export class ServingModel {
 }
 
 /**
- * By service and tenant: how many times as long a batch of a size takes while all others run. Two predictions: all tenants at
- * their largest batches, all at batches of one, and between the two by the logarithm of the size.
+ * Times of a tenant's batches while all others run: as many times as long as alone at one request as where all run batches of one,
+ * at the largest as where all run their largest, and between the two by the logarithm of the size.
  */
-function slowdownsOf(
-  predictor: Predictor,
-  { smClockMhz, memClockMhz }: Configuration,
-  tenants: readonly (readonly Tenant[])[],
-  costs: BatchCostTable,
-): ((size: number) => number)[][] {
-  const at = (batchSize?: number) => {
-    const flat = tenants.flat()
-    const mix = batchSize === undefined ? flat : flat.map((tenant) => ({ ...tenant, batchSize }))
-    return predictor.predict({ tenants: mix, smClockMhz, memClockMhz }).tenants
-  }
-  const largest = at()
-  const least = at(1)
-  let index = 0
-  return tenants.map((of) =>
-    of.map(({ model, mpsPercent, batchSize }) => {
-      const sizes = batchSizesUpTo(batchSize)
-      const { aloneMs } = costs.of(model, mpsPercent, sizes, smClockMhz, memClockMhz)
-      const top = Math.max(1, largest[index]!.latencyMs / aloneMs.at(-1)!)
-      const bottom = Math.max(1, least[index]!.latencyMs / aloneMs[0]!)
-      index++
-      const last = sizes.length - 1
-      return (size: number) => (last === 0 ? top : bottom + ((top - bottom) * size) / last)
-    }),
-  )
+function together({ aloneMs }: BatchCosts, ofOneMs: number, largestMs: number): Float64Array {
+  const last = aloneMs.length - 1
+  const top = Math.max(1, largestMs / aloneMs[last]!)
+  const bottom = last === 0 ? top : Math.max(1, ofOneMs / aloneMs[0]!)
+  const togetherMs = new Float64Array(last + 1)
+  for (let s = 0; s <= last; s++) togetherMs[s] = aloneMs[s]! * (bottom + ((top - bottom) * s) / Math.max(1, last))
+  return togetherMs
+}
+
+function withOne(tenant: Tenant): Tenant {
+  return { ...tenant, batchSize: 1 }
 }
 
 /** Batches of each size, times what one takes. */
-function powerOf({ queue, sizes, tenants }: ServiceTimes): number {
+function powerOf({ queue, sizes, tenants, instances }: ServiceTimes): number {
   let perBatchJ = 0
   for (let s = 0; s < sizes.length; s++) {
-    for (const tenant of tenants) perBatchJ += (queue.shares[s]! * tenant.energyJ[s]!) / tenants.length
+    for (const { energyJ, count } of tenants) perBatchJ += (queue.shares[s]! * energyJ[s]! * count) / instances
   }
   return 1000 * queue.batchesPerMs * perBatchJ
 }
 
-function describe({ service, queue, most, batchMs, tenants }: ServiceTimes, ratePerS: number): ServicePrediction {
+function describe({ service, queue, most, batchMs, instances }: ServiceTimes, ratePerS: number): ServicePrediction {
   const attainment = queue.within(service.objective.p99Ms)
   return {
     service: service.name,
@@ -255,7 +257,7 @@ function describe({ service, queue, most, batchMs, tenants }: ServiceTimes, rate
     objectiveMet: attainment >= WANTED,
     utilisation: queue.utilisation,
     meanBatch: queue.overloaded ? most : Math.min(most, Math.max(1, ratePerS / 1000 / queue.batchesPerMs)),
-    answeredPerS: queue.overloaded ? (1000 * most * tenants.length) / batchMs.at(-1)! : ratePerS,
+    answeredPerS: queue.overloaded ? (1000 * most * instances) / batchMs.at(-1)! : ratePerS,
   }
 }
 

@@ -1,0 +1,73 @@
+import type { ServicePrediction } from '@pctodl/perf-model/serving'
+import type { GpuSpec, Service } from '@pctodl/platform'
+import type { FeasibleServicePlan, PlanBinds } from '../services/plan-result.js'
+import type { ServicesCall } from './services-options.js'
+import { stoppedWords } from './stopped-words.js'
+import { newTable } from './table.js'
+
+/** A plan for services for a reader. */
+export function formatPlan(
+  spec: GpuSpec,
+  { services, ratesPerS, options }: ServicesCall,
+  plan: FeasibleServicePlan,
+  elapsedMs: number,
+): string {
+  const { configuration, prediction, admittedPerS, binds, bound } = plan
+  const table = newTable([
+    'service',
+    'network',
+    'tenants',
+    'share %',
+    'batch',
+    'requests/s',
+    'p99 ms',
+    'of ms',
+    'in time %',
+  ])
+  services.forEach((service, i) => {
+    const own = configuration.tenants.filter((tenant) => tenant.service === service.name)
+    const predicted = prediction.services[i]!
+    table.push([
+      service.name,
+      service.model,
+      own.length,
+      own[0]!.mpsPercent,
+      own[0]!.batchSize,
+      ofRate(admittedPerS[i]!, ratesPerS[i]!),
+      msOf(predicted, admittedPerS[i]!),
+      service.objective.p99Ms,
+      admittedPerS[i] === 0 ? '-' : (100 * predicted.attainment).toFixed(1),
+    ])
+  })
+  const gap = bound === undefined ? '' : `; no plan is more than ${(100 * bound.gap).toFixed(0)} % better`
+  return [
+    `${services.map(({ name }) => name).join(', ')} on ${spec.name}, power cap ${options.powerCapW} W, ${options.objective}`,
+    ...(plan.boardLimitW === undefined
+      ? []
+      : [`the board takes at most ${plan.boardLimitW} W, which is held in the place of the cap`]),
+    table.toString(),
+    `clocks      SM ${configuration.smClockMhz} MHz, memory ${configuration.memClockMhz} MHz`,
+    `power       ${prediction.powerW.toFixed(1)} W, ${plan.marginW.toFixed(1)} W below the cap`,
+    ...(options.objective === 'most-load' ? [`load        ${plan.loadFactor.toFixed(2)} of the rates`] : []),
+    `limit       ${limitWords(binds)}${gap}`,
+    `search      ${plan.evaluations} layouts in ${elapsedMs.toFixed(0)} ms; stopped because ${stoppedWords[plan.stoppedBecause]}`,
+  ].join('\n')
+}
+
+function msOf({ p99Ms }: ServicePrediction, admittedPerS: number): string {
+  return admittedPerS === 0 ? '-' : p99Ms.toFixed(1)
+}
+
+function ofRate(admittedPerS: number, ratePerS: number): string {
+  if (admittedPerS >= ratePerS * (1 - 1e-9)) return ratePerS.toFixed(0)
+  return `${admittedPerS.toFixed(0)} of ${ratePerS.toFixed(0)}`
+}
+
+function limitWords(binds: PlanBinds): string {
+  if (binds.what === 'objective') return `the objective of ${(binds as { service: Service['name'] }).service}`
+  return {
+    'power-cap': 'the power cap',
+    'lowest-clock': 'the lowest clock',
+    nothing: 'none: all requests are let in',
+  }[binds.what]
+}

@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs'
+import { UsageError } from '@pctodl/command-line'
+import { assertServices, InvalidInputError, networkName, type Service, UnknownNameError } from '@pctodl/platform'
+import { parse } from 'yaml'
+
+/** Services with the rates that come to them. */
+export interface ServicesFile {
+  readonly services: readonly Service[]
+  /** Requests/s, in the order of the services. */
+  readonly ratesPerS: readonly number[]
+}
+
+const DEFAULT_MAX_BATCH_SIZE = 64
+const fields = ['name', 'model', 'rate', 'p99Ms', 'weight', 'maxBatchSize', 'maxQueueDelayMs']
+
+/**
+ * Read a list of services from YAML or JSON: `name`, `model`, `rate` (requests/s) and `p99Ms` of each; `weight` (1), `maxBatchSize` (64)
+ * and `maxQueueDelayMs` (0) where given.
+ *
+ * @throws UsageError naming the file, and the service and field where there is one
+ */
+export function readServicesFile(file: string): ServicesFile {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new UsageError(`--services: cannot read ${file}: ${(error as Error).message}`)
+  }
+  try {
+    return parseServices(text)
+  } catch (error) {
+    if (error instanceof InvalidInputError) throw new UsageError(`${file}: ${error.message}`)
+    throw new UsageError(`${file}: neither YAML nor JSON: ${(error as Error).message.split('\n')[0]}`)
+  }
+}
+
+/** @throws InvalidInputError naming the service and the field; YAMLParseError */
+export function parseServices(text: string): ServicesFile {
+  const list: unknown = parse(text)
+  if (!Array.isArray(list) || list.length === 0) {
+    throw new InvalidInputError('services', list, `a list of services, each with ${fields.slice(0, 4).join(', ')}`)
+  }
+  const ratesPerS: number[] = []
+  const services = list.map((entry: unknown, i): Service => {
+    if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) {
+      throw new InvalidInputError(`services[${i}]`, entry, `an object with ${fields.join(', ')}`)
+    }
+    const given = entry as Record<string, unknown>
+    const stray = Object.keys(given).find((field) => !fields.includes(field))
+    if (stray !== undefined) throw new InvalidInputError(`services[${i}].${stray}`, given[stray], fields.join(', '))
+    const { rate } = given
+    if (typeof rate !== 'number' || !(rate >= 0 && rate < Infinity)) {
+      throw new InvalidInputError(`services[${i}].rate`, rate, 'requests/s of at least 0')
+    }
+    ratesPerS.push(rate)
+    return {
+      name: given['name'] as string,
+      model: typeof given['model'] === 'string' ? knownName(given['model']) : (given['model'] as string),
+      objective: { p99Ms: given['p99Ms'] as number },
+      weight: (given['weight'] ?? 1) as number,
+      maxBatchSize: (given['maxBatchSize'] ?? DEFAULT_MAX_BATCH_SIZE) as number,
+      maxQueueDelayMs: (given['maxQueueDelayMs'] ?? 0) as number,
+    }
+  })
+  assertServices(services)
+  return { services, ratesPerS }
+}
+
+/** Parameters fitted elsewhere may be of networks that the family has no name for: whether they are there shows later. */
+function knownName(name: string): string {
+  try {
+    return networkName(name)
+  } catch (error) {
+    if (error instanceof UnknownNameError) return name
+    throw error
+  }
+}

@@ -1,0 +1,83 @@
+import { UsageError } from '@pctodl/command-line'
+import type { Service } from '@pctodl/platform'
+import type { ServiceGoal, ServicePlanOptions } from '../services/plan-options.js'
+import { readServicesFile } from './services-file.js'
+
+/** What a call with `--services` asks for. */
+export interface ServicesCall {
+  readonly services: readonly Service[]
+  readonly ratesPerS: readonly number[]
+  readonly options: ServicePlanOptions
+}
+
+/** Options of the command that plans for services take. */
+export interface RawServicesOptions {
+  readonly services?: string
+  readonly objective: ServiceGoal
+  readonly rateMargin?: number
+  readonly latencyMargin?: number
+  readonly burstiness?: number
+  readonly powerCap: number
+  readonly powerMargin: number
+  readonly mpsStep: number
+  readonly memClock?: number
+  readonly maxTenants?: number
+  readonly memoryMib?: number
+  readonly seed: number
+  readonly budgetMs?: number
+}
+
+/** Words that only saturated tenants understand. */
+const forTenantsOnly = [
+  'model',
+  'dataset',
+  'published',
+  'vectorized',
+  'risk',
+  'latencySlo',
+  'latencyPercentile',
+  'minThroughput',
+  'maxShare',
+  'maxBatch',
+  'budgetEvaluations',
+  'explain',
+]
+/** Words that only services understand. */
+const forServicesOnly = ['objective', 'rateMargin', 'latencyMargin', 'burstiness']
+
+/**
+ * @param given whether an option stands in the call, by its name in camel case
+ * @returns undefined where no services are asked for
+ * @throws UsageError for options that do not go together, or a file that cannot be read
+ */
+export function servicesCall(raw: RawServicesOptions, given: (option: string) => boolean): ServicesCall | undefined {
+  const { services: file } = raw
+  const stray = (file === undefined ? forServicesOnly : forTenantsOnly).filter(given).map(spelled)
+  if (file === undefined) {
+    if (stray.length > 0) throw new UsageError(`${stray.join(', ')}: only with --services`)
+    return undefined
+  }
+  if (stray.length > 0) throw new UsageError(`--services: plans for services know no ${stray.join(', ')}`)
+  return {
+    ...readServicesFile(file),
+    options: {
+      objective: raw.objective,
+      powerCapW: raw.powerCap,
+      powerMarginW: raw.powerMargin,
+      sharePercentStep: raw.mpsStep,
+      seed: raw.seed,
+      bound: true,
+      ...(raw.budgetMs === undefined ? {} : { timeBudgetMs: raw.budgetMs, now: () => performance.now() }),
+      ...(raw.rateMargin === undefined ? {} : { rateMargin: raw.rateMargin }),
+      ...(raw.latencyMargin === undefined ? {} : { latencyMargin: raw.latencyMargin }),
+      ...(raw.burstiness === undefined ? {} : { burstiness: raw.burstiness }),
+      ...(raw.memClock === undefined ? {} : { memClocksMhz: [raw.memClock] }),
+      ...(raw.maxTenants === undefined ? {} : { maxTenants: raw.maxTenants }),
+      ...(raw.memoryMib === undefined ? {} : { memoryBytes: raw.memoryMib * 1024 ** 2 }),
+    },
+  }
+}
+
+function spelled(option: string): string {
+  return `--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}

@@ -1,0 +1,31 @@
+import Table from 'cli-table3'
+
+/** Plain ASCII, so that it reads the same in a log. */
+export function newTable(head: string[]): Table.Table {
+  const bar = {
+    top: '',
+    'top-mid': '',
+    'top-left': '',
+    'top-right': '',
+    bottom: '',
+    'bottom-mid': '',
+    'bottom-left': '',
+  }
+  const rest = {
+    'bottom-right': '',
+    left: '',
+    'left-mid': '',
+    mid: '',
+    'mid-mid': '',
+    right: '',
+    'right-mid': '',
+    middle: ' ',
+  }
+  const words = new Set(['service', 'network', 'stage', 'move', 'admitted'])
+  return new Table({
+    head,
+    chars: { ...bar, ...rest },
+    colAligns: head.map((name) => (words.has(name) ? 'left' : 'right')),
+    style: { head: [], border: [], 'padding-left': 1, 'padding-right': 1, compact: true },
+  })
+}

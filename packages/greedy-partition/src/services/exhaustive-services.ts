@@ -1,0 +1,42 @@
+import type { PerfModel } from '@pctodl/perf-model'
+import { InvalidInputError, type Service } from '@pctodl/platform'
+import { everyLayout, layoutCount } from './every-layout.js'
+import { bestFirst, LayoutScorer, type Scored } from './layout-scorer.js'
+import { noPlan } from './no-plan.js'
+import type { ServicePlanOptions } from './plan-options.js'
+import { planProblem } from './plan-problem.js'
+import type { ServicePlan } from './plan-result.js'
+import { servicePlan } from './service-plan.js'
+
+/**
+ * The best plan there is, by looking at every layout with alike processes for each service. Meant for two or three services, coarse
+ * shares and few batch sizes, to judge `planServices` by. Budgets and seed of the options are not used.
+ *
+ * @param limits.maxLayouts refuse larger spaces, so that a typing error does not take a day; default 200,000
+ * @throws InvalidInputError also where the space is larger
+ */
+export function exhaustiveServices(
+  model: PerfModel,
+  services: readonly Service[],
+  ratesPerS: readonly number[],
+  options: ServicePlanOptions,
+  { maxLayouts = 200_000 }: { readonly maxLayouts?: number } = {},
+): ServicePlan {
+  const problem = planProblem(model, services, ratesPerS, options)
+  const layouts = layoutCount(problem)
+  if (layouts > maxLayouts) {
+    throw new InvalidInputError(
+      'sharePercentStep',
+      options.sharePercentStep ?? 5,
+      `a step, batch sizes or instances that leave at most ${maxLayouts} layouts; these leave ${layouts}`,
+    )
+  }
+  const scorer = new LayoutScorer(problem)
+  let best: Scored | undefined
+  for (const layout of everyLayout(problem)) {
+    const scored = scorer.score(layout)
+    if (scored !== undefined && (best === undefined || bestFirst(scored, best) < 0)) best = scored
+  }
+  if (best === undefined || best.shortfall > 0 || best.powerW > problem.powerLimitW) return noPlan(scorer, best)
+  return servicePlan(scorer, best, 'exhausted')
+}

@@ -1,0 +1,43 @@
+import { ServingModel, type ServingPrediction } from '@pctodl/perf-model/serving'
+import { type Layout, tenantsOf } from './layout.js'
+import type { PlanProblem } from './plan-problem.js'
+
+/** A layout with its models at the clocks that were looked at. */
+export class LayoutBoard {
+  /** How many clocks there are. */
+  readonly clocks: number
+  readonly #problem: PlanProblem
+  readonly #layout: Layout
+  readonly #models = new Map<number, ServingModel>()
+
+  constructor(problem: PlanProblem, layout: Layout) {
+    this.#problem = problem
+    this.#layout = layout
+    this.clocks = problem.smClocksMhz[layout.memIndex]!.length
+  }
+
+  /** Board power at a clock, W, and what share of each service's requests is in time into `attainments`. */
+  powerAt(clockIndex: number, ratesPerS: readonly number[], attainments: Float64Array): number {
+    return this.#at(clockIndex).attainments(ratesPerS, attainments, this.#problem.burstiness)
+  }
+
+  predictAt(clockIndex: number, ratesPerS: readonly number[]): ServingPrediction {
+    return this.#at(clockIndex).predict(ratesPerS, this.#problem.burstiness)
+  }
+
+  #at(clockIndex: number): ServingModel {
+    let serving = this.#models.get(clockIndex)
+    if (serving === undefined) {
+      const { model, costs, objectives, memClocksMhz, smClocksMhz } = this.#problem
+      const { memIndex } = this.#layout
+      const configuration = {
+        tenants: tenantsOf(this.#problem, this.#layout),
+        smClockMhz: smClocksMhz[memIndex]![clockIndex]!,
+        memClockMhz: memClocksMhz[memIndex]!,
+      }
+      serving = new ServingModel(model, configuration, objectives, { costs })
+      this.#models.set(clockIndex, serving)
+    }
+    return serving
+  }
+}

@@ -1,0 +1,82 @@
+import type { PerfModel } from '@pctodl/perf-model'
+import type { Service } from '@pctodl/platform'
+import { fits, type Layout } from './layout.js'
+import { bestFirst, LayoutScorer, type Scored } from './layout-scorer.js'
+import { equalShares, sharesByLoad } from './layout-starts.js'
+import { noPlan } from './no-plan.js'
+import type { ServicePlanOptions } from './plan-options.js'
+import { type PlanProblem, planProblem } from './plan-problem.js'
+import type { ServicePlan } from './plan-result.js'
+import { servicePlan } from './service-plan.js'
+
+/**
+ * What one would do without a search, one process for each service:
+ * - `equal-shares`: equal shares, each service with the batch size that is best for all as they are, one service after the other
+ * - `one-batch`: equal shares, one batch size for all
+ * - `shares-by-load`: shares by what the requests would take of the whole board, each with its best batch size
+ *
+ * SM and memory clock are chosen as well as in `planServices`.
+ */
+export type PlainManner = 'equal-shares' | 'one-batch' | 'shares-by-load'
+
+/**
+ * Plan in one of the obvious manners, to compare with.
+ *
+ * @throws what `planServices` throws
+ */
+export function plainPlan(
+  model: PerfModel,
+  services: readonly Service[],
+  ratesPerS: readonly number[],
+  options: ServicePlanOptions,
+  manner: PlainManner,
+): ServicePlan {
+  const problem = planProblem(model, services, ratesPerS, options)
+  const scorer = new LayoutScorer(problem)
+  const starts = uniform(problem, manner).flatMap((layout) => scorer.score(layout) ?? [])
+  let best = starts.sort(bestFirst)[0]
+  if (best === undefined) return noPlan(scorer, undefined)
+  if (manner !== 'one-batch') best = ownBatches(scorer, best)
+  if (best.shortfall > 0 || best.powerW > problem.powerLimitW) return noPlan(scorer, best)
+  return servicePlan(scorer, best, 'greedy-only')
+}
+
+/** The manner's shares with each batch size for all, in each memory state. */
+function uniform(problem: PlanProblem, manner: PlainManner): Layout[] {
+  const most = Math.max(...problem.services.map(({ batchSizes }) => batchSizes.length))
+  const layouts: Layout[] = []
+  for (let memIndex = 0; memIndex < problem.memClocksMhz.length; memIndex++) {
+    for (let batch = 0; batch < most; batch++) {
+      const shares = manner === 'shares-by-load' ? sharesByLoad(problem, memIndex, batch) : equalShares(problem)
+      const services = shares.map((units, i) => ({
+        count: 1,
+        units,
+        batch: Math.min(batch, problem.services[i]!.batchSizes.length - 1),
+      }))
+      layouts.push({ services, memIndex })
+    }
+  }
+  return layouts.filter((layout) => fits(problem, layout))
+}
+
+/** One service's batch size after the other's, until none helps. */
+function ownBatches(scorer: LayoutScorer, from: Scored): Scored {
+  const { services } = scorer.problem
+  let best = from
+  for (let changed = true; changed; ) {
+    changed = false
+    for (let i = 0; i < services.length; i++) {
+      for (let batch = 0; batch < services[i]!.batchSizes.length; batch++) {
+        const { layout } = best
+        const tried = scorer.score({
+          ...layout,
+          services: layout.services.with(i, { ...layout.services[i]!, batch }),
+        })
+        if (tried === undefined || bestFirst(tried, best) >= 0 || tried.layout === best.layout) continue
+        best = tried
+        changed = true
+      }
+    }
+  }
+  return best
+}

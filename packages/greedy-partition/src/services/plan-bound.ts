@@ -1,0 +1,90 @@
+import { batchSizesUpTo } from '@pctodl/perf-model/serving'
+import type { PlanProblem } from './plan-problem.js'
+
+/** What a request of each service takes at least at a clock, whatever its process and its batch. */
+interface Least {
+  readonly idleW: number
+  /** J a request, by service. */
+  readonly energyJ: readonly number[]
+  /** Part of the board for a second, by service: a share of it for the time of a batch. */
+  readonly boardS: readonly number[]
+}
+
+/** SM clocks of a memory state that are looked at: the ends and so many between. */
+const CLOCKS = 8
+
+/**
+ * What no plan can be better than, by the model: the least that a request takes of any process alone, of its energy above that of the
+ * waiting board and of the share of the board that it keeps busy, with batches that are always full. W at least for `least-power`, the
+ * factor at most for `most-load`, weighted requests/s at most for `most-value`.
+ *
+ * Between two clocks that are looked at, power is taken from the lower and speed from the higher one: the least that a request takes
+ * rises with the clock in energy and falls in time.
+ */
+export function planBound(problem: PlanProblem): number {
+  const bounds: number[] = []
+  for (let memIndex = 0; memIndex < problem.memClocksMhz.length; memIndex++) {
+    const clocks = someClocks(problem.smClocksMhz[memIndex]!)
+    const least = clocks.map((clock) => leastAt(problem, memIndex, clock))
+    least.forEach((lower, i) => {
+      bounds.push(boundBetween(problem, lower, least[Math.min(i + 1, least.length - 1)]!))
+    })
+  }
+  return problem.goal === 'least-power' ? Math.min(...bounds) : Math.max(...bounds)
+}
+
+function boundBetween(
+  { goal, ratesPerS, powerLimitW, objectives }: PlanProblem,
+  { idleW, energyJ }: Least,
+  { boardS }: Least,
+): number {
+  const loadS = ratesPerS.reduce((sum, rate, i) => sum + rate * boardS[i]!, 0)
+  const loadW = ratesPerS.reduce((sum, rate, i) => sum + rate * energyJ[i]!, 0)
+  if (goal === 'least-power') return loadS > 1 ? Number.POSITIVE_INFINITY : idleW + loadW
+  const freeW = powerLimitW - idleW
+  if (freeW <= 0) return 0
+  if (goal === 'most-load') return Math.min(1 / loadS, freeW / loadW)
+  const most = (takes: readonly number[], there: number) => {
+    let left = there
+    let value = 0
+    const order = [...takes.keys()].sort(
+      (a, b) => objectives[b]!.weight / takes[b]! - objectives[a]!.weight / takes[a]!,
+    )
+    for (const i of order) {
+      const rate = Math.min(ratesPerS[i]!, left / takes[i]!)
+      left -= rate * takes[i]!
+      value += objectives[i]!.weight * rate
+    }
+    return value
+  }
+  return Math.min(most(energyJ, freeW), most(boardS, 1))
+}
+
+function leastAt(problem: PlanProblem, memIndex: number, smClockMhz: number): Least {
+  const { costs, services, memClocksMhz, totalUnits, sharePercentStep } = problem
+  const memClockMhz = memClocksMhz[memIndex]!
+  const energyJ: number[] = []
+  const boardS: number[] = []
+  for (const { service, batchSizes } of services) {
+    const sizes = batchSizesUpTo(batchSizes.at(-1)!)
+    let leastJ = Number.POSITIVE_INFINITY
+    let leastS = Number.POSITIVE_INFINITY
+    for (let units = 1; units <= totalUnits; units++) {
+      const mpsPercent = units * sharePercentStep
+      const alone = costs.of(service.model, mpsPercent, sizes, smClockMhz, memClockMhz)
+      sizes.forEach((size, s) => {
+        leastJ = Math.min(leastJ, alone.energyJ[s]! / size)
+        leastS = Math.min(leastS, ((mpsPercent / 100) * alone.aloneMs[s]!) / 1000 / size)
+      })
+    }
+    energyJ.push(leastJ)
+    boardS.push(leastS)
+  }
+  return { idleW: costs.idlePowerW(smClockMhz, memClockMhz), energyJ, boardS }
+}
+
+function someClocks(clocks: readonly number[]): number[] {
+  const last = clocks.length - 1
+  const count = Math.min(CLOCKS, last + 1)
+  return [...new Set(Array.from({ length: count }, (_, i) => clocks[Math.round((i * last) / Math.max(1, count - 1))]!))]
+}
