@@ -41,7 +41,12 @@ export const benchRunner: CommandFunction = async (argv, terminal) => {
   const raw = await parseRawOptions(argv, terminal)
   if (raw.detectGpu) return printDetectedGpus(raw, terminal)
   if (raw.scenario === 'server') return serverScenario(raw, terminal)
-  if (raw.mostLoad) throw new UsageError('--most-load is of services; say --scenario server with it')
+  for (const [given, option] of [
+    [raw.mostLoad, '--most-load'],
+    [raw.loadFactor, '--load-factor'],
+  ] as const) {
+    if (given !== undefined) throw new UsageError(`${option} is of services; say --scenario server with it`)
+  }
   const place = await settlePlace(raw)
   const options = checkOptions(raw, await settleAlgorithm(raw, terminal), place)
   if (place.note !== undefined) terminal.stderr.write(`${place.note}\n`)

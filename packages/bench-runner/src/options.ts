@@ -73,6 +73,7 @@ export interface RawBenchOptions extends ExecutorOptions {
   readonly json?: boolean
   readonly scenario: 'offline' | 'server'
   readonly mostLoad?: boolean
+  readonly loadFactor?: number
 }
 
 /** @throws UsageError for anything that a user could have typed wrong */
@@ -120,6 +121,7 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
       'offline',
     )
     .option('--most-load', 'server: the highest common load at which every service keeps its p99 and the cap holds')
+    .option('--load-factor <factor>', "server: times the tasks' own rates", positiveNumber('a factor'))
     .option('--start-from <id>', 'only tasks with at least this id', integerFrom(1))
     .option('--iterations <n>', 'iterations of 5 s; tasks 29 and 30 always take 150', integerFrom(1), 5)
     .option(

@@ -14,6 +14,7 @@ import { describe, expect, it } from 'vitest'
 import {
   type Action,
   type PowerCapPolicy,
+  planWithModel,
   type RunEvent,
   type RunOptions,
   replayRun,
@@ -228,6 +229,20 @@ describe('the policy for services', () => {
     const seconds = Array.from({ length: 50 }, (_, s) => powerW.slice(100 + 10 * s, 110 + 10 * s))
     const above = seconds.filter((second) => second.reduce((sum, power) => sum + power, 0) / 10 > 1.01 * 220)
     expect(above.length).toBeLessThanOrEqual(1)
+  })
+
+  it('serves the heavier service first where the cap keeps it from serving all', async () => {
+    const shareInTime = async (weight: number) => {
+      const services = [{ ...search, weight }, photos]
+      const quickly = planWithModel(model, { budgetEvaluations: 60, batchSizes: [4, 16], maxInstances: 2 })
+      const policy = new ServicesPolicy({ model, services, expectedPerS: { search: 900, photos: 1500 }, plan: quickly })
+      const world = { factor: 12, policy, steps: [{ atMs: 0, services }], run: { iterations: 9, caps: fixedCap(150) } }
+      const { readings } = await serve(world)
+      return ['search', 'photos'].map((name) => inTime(of(readings[220]!, name), of(readings.at(-1)!, name)))
+    }
+    const [light, heavy] = [await shareInTime(0.2), await shareInTime(5)]
+    expect(heavy[0]).toBeGreaterThan(light[0]! + 0.1)
+    expect(heavy[1]).toBeLessThan(light[1]!)
   })
 
   it('keeps a cap that steps down while requests come', async () => {

@@ -12,16 +12,20 @@ const FIRST_FACTOR = 2
 
 /** Run one cell. @throws what the policy throws, the signal's reason */
 export async function executeServerCell(cell: ServerCell, signal?: AbortSignal): Promise<ServerResult> {
-  const { board, taskId, policy, parametersFolder } = cell
+  const { board, taskId, policy, parametersFolder, loadFactor = 1 } = cell
   const [task] = serverTasksOf(board, [taskId])
   const model = modelOf(board, parametersFolder)
   const where = { boardName: serverBoardName(cell), seed: serverSeed(cell), ...(signal ? { signal } : {}) }
   if (policy === 'oracle') {
-    if (!cell.mostLoad) return { run: await oracleRun(task!, { model, ...where }) }
+    if (!cell.mostLoad) return { run: await oracleRun(task!, { model, loadFactor, ...where }) }
     return { mostLoad: (await oracleMostLoad(task!, { model, ...where })).loadFactor }
   }
   if (!cell.mostLoad) {
-    const run = await runServerLoad({ ...task!, ...where }, createServerPolicy(policy, task!, { model }), where)
+    const run = await runServerLoad(
+      { ...task!, ...where, loadFactor },
+      createServerPolicy(policy, task!, { model, loadFactor }),
+      where,
+    )
     return { run }
   }
   const create = (loadFactor: number) => createServerPolicy(policy, task!, { model, loadFactor })

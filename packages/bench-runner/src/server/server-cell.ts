@@ -12,14 +12,18 @@ export interface ServerCell {
   readonly variant?: number
   /** The search for the most load in the place of the task itself. */
   readonly mostLoad: boolean
+  /** Common factor on the task's rates; absent for 1. */
+  readonly loadFactor?: number
   /** Folder of predictor parameters; absent for the shipped ones. */
   readonly parametersFolder?: string
 }
 
-/** `<board>_<policy>/server_<id>_<name>[_most-load][_v3][_seed2]`, without an extension. */
-export function serverCellStem({ board, policy, taskId, taskName, seed, variant, mostLoad }: ServerCell): string {
+/** `<board>_<policy>/server_<id>_<name>[_most-load][_x2][_v3][_seed2]`, without an extension. */
+export function serverCellStem(cell: ServerCell): string {
+  const { board, policy, taskId, taskName, seed, variant, mostLoad, loadFactor } = cell
   const of = [
     mostLoad ? '_most-load' : '',
+    loadFactor === undefined ? '' : `_x${loadFactor}`,
     variant === undefined ? '' : `_v${variant}`,
     seed === 1 ? '' : `_seed${seed}`,
   ]
@@ -27,9 +31,9 @@ export function serverCellStem({ board, policy, taskId, taskName, seed, variant,
 }
 
 export function serverCellLabel(cell: ServerCell): string {
-  const { taskId, taskName, policy, seed, mostLoad } = cell
+  const { taskId, taskName, policy, seed, mostLoad, loadFactor } = cell
   const which = seed === 1 ? '' : `, seed ${seed}`
-  return `task ${taskId} ${taskName} on ${serverBoardName(cell)}, ${policy}${mostLoad ? ', most load' : ''}${which}`
+  return `task ${taskId} ${taskName}${timesOf(loadFactor)} on ${serverBoardName(cell)}, ${policy}${mostLoad ? ', most load' : ''}${which}`
 }
 
 /** `A100`, or `A100~v3` of the ensemble. */
@@ -40,4 +44,9 @@ export function serverBoardName({ board, variant }: Pick<ServerCell, 'board' | '
 /** Of arrivals and of the board; unlike boards never meet the same errors of a sensor. */
 export function serverSeed({ seed, variant = 0 }: Pick<ServerCell, 'seed' | 'variant'>): number {
   return seed + BENCH_SEEDS_APART * variant
+}
+
+/** ` x 2`, for labels and tables. */
+export function timesOf(loadFactor: number | undefined): string {
+  return loadFactor === undefined ? '' : ` x ${loadFactor}`
 }

@@ -1,5 +1,5 @@
 import { chartConfig, INK, palette, type TopLevelSpec } from '@pctodl/charts'
-import type { ServerRun } from './run-server-task.js'
+import { type ServerRun, WARM_UP_S } from './run-server-task.js'
 import type { ServerPolicyName } from './server-policies.js'
 import type { ServerTask } from './server-tasks.js'
 
@@ -25,11 +25,11 @@ export function serverChart(task: ServerTask, runs: readonly ChartedServerRun[])
     run.trace.powerW.map((powerW, i) => ({ t: run.trace.timeS[i]!, powerW, policy })),
   )
   const missed = runs.flatMap(({ policy, run: { trace } }) =>
-    trace.timeS.map((t, i) => ({
-      t,
-      policy,
-      missed: trace.services.reduce((sum, { late, shed }) => sum + (late[i] ?? 0) + (shed[i] ?? 0), 0),
-    })),
+    trace.timeS.flatMap((t, i) => {
+      if (t <= WARM_UP_S) return []
+      const missed = trace.services.reduce((sum, { late, shed }) => sum + (late[i] ?? 0) + (shed[i] ?? 0), 0)
+      return [{ t, policy, missed }]
+    }),
   )
   const x = {
     field: 't',
@@ -97,7 +97,11 @@ export function serverChart(task: ServerTask, runs: readonly ChartedServerRun[])
       },
       {
         ...panel,
-        title: { text: 'Requests without an answer in time, each second', anchor: 'start', fontSize: 13 },
+        title: {
+          text: `Requests without an answer in time, each second (once tenants have loaded: from ${WARM_UP_S} s on)`,
+          anchor: 'start',
+          fontSize: 13,
+        },
         data: { values: missed },
         mark: { type: 'line', strokeWidth: 1.5 },
         encoding: { x, y: y('missed'), color: byPolicy },

@@ -11,6 +11,8 @@ export interface OracleOptions {
   readonly model: PerfModel
   readonly boardName: string
   readonly seed: number
+  /** Common factor on the rates of a run. Default 1. */
+  readonly loadFactor?: number
   readonly signal?: AbortSignal
 }
 
@@ -66,14 +68,14 @@ export async function oracleMostLoad(
  * the board itself.
  */
 export async function oracleRun(task: ServerTask, options: OracleOptions): Promise<ServerRun> {
-  const { model, boardName, seed, signal } = options
+  const { model, boardName, seed, loadFactor = 1, signal } = options
   let best: ServerRun | undefined
   for (const plan of [plannedShares, equalShares]) {
     for (const memClockMhz of model.memClocksMhz) {
       const clocks = smClocksAt(model.spec, memClockMhz)!
       const run = (index: number) =>
         runServerLoad(
-          { ...task, boardName, seed },
+          { ...task, boardName, seed, loadFactor },
           planned(model, task, plan, memClockMhz, clocks[index]!),
           signal ? { signal } : {},
         )

@@ -7,7 +7,7 @@ import {
 } from '@pctodl/baselines'
 import type { PerfModel } from '@pctodl/perf-model'
 import { type Service, UnknownNameError } from '@pctodl/platform'
-import { type PlannedLoad, type PowerCapPolicy, ServicesPolicy } from '@pctodl/scheduler'
+import { type PlannedLoad, type PowerCapPolicy, planWithModel, ServicesPolicy } from '@pctodl/scheduler'
 import type { ServerTask } from './server-tasks.js'
 import { equalShares, parvaShares, plannedShares } from './share-plans.js'
 
@@ -60,7 +60,8 @@ export function createServerPolicy(
       return new ServicesPolicy({
         model,
         services,
-        plan: (load) => plannedShares(model, load),
+        plan: (load, objective) =>
+          objective === 'most-load' ? plannedShares(model, load) : planWithModel(model)(load, objective),
         expectedPerS: Object.fromEntries(task.services.map(({ service }) => [service.name, meanPerS(service)])),
       })
     case 'equal-shares':

@@ -84,6 +84,8 @@ function cellsOf(raw: RawBenchOptions): ServerCell[] {
   for (const [key, option] of notHere) {
     if (raw[key] !== undefined) throw new UsageError(`${option} has no meaning with --scenario server`)
   }
+  if (raw.mostLoad && raw.loadFactor !== undefined)
+    throw new UsageError('--most-load finds the factor; leave --load-factor out')
   const known = [...new Set(serverTasks.map(({ board }) => board))]
   const boards = raw.gpu === undefined || raw.gpu === 'all' ? known : raw.gpu.split(',').map((name) => name.trim())
   const tasks = boards.flatMap((board) => serverTasksOf(board, raw.taskId))
@@ -101,6 +103,7 @@ function cellsOf(raw: RawBenchOptions): ServerCell[] {
           seed,
           ...(variant === undefined ? {} : { variant }),
           mostLoad: raw.mostLoad ?? false,
+          ...(raw.loadFactor === undefined || raw.loadFactor === 1 ? {} : { loadFactor: raw.loadFactor }),
           ...(raw.params === undefined ? {} : { parametersFolder: path.resolve(raw.params) }),
         })),
       ),

@@ -1,5 +1,5 @@
 import type { ServerRun } from './run-server-task.js'
-import type { ServerCell } from './server-cell.js'
+import { type ServerCell, timesOf } from './server-cell.js'
 import type { ServerResult } from './server-store.js'
 
 export interface FinishedServerCell {
@@ -105,9 +105,9 @@ function loadLines(loads: readonly Load[]): string[][] {
   return [...each, ...all]
 }
 
-function taskOf({ taskId, taskName, board, variant, seed }: ServerCell): string {
+function taskOf({ taskId, taskName, board, variant, seed, loadFactor }: ServerCell): string {
   const on = variant === undefined ? board : `${board}~v${variant}`
-  return `task ${taskId} ${taskName} on ${on}${seed === 1 ? '' : `, seed ${seed}`}`
+  return `task ${taskId} ${taskName}${timesOf(loadFactor)} on ${on}${seed === 1 ? '' : `, seed ${seed}`}`
 }
 
 function sameBoardAndTask(a: ServerCell, b: ServerCell): boolean {

@@ -6,8 +6,10 @@ const COUNTED_MS = 1500
 const LONG_WAIT = 0.5
 /** Share of what a service was seen to answer that is let in while it cannot do more. */
 const BELOW_CAPACITY = 0.93
-/** How the share that is let in recovers, a step of 100 ms. */
-const REOPENING = 0.02
+/** How the share that is let in recovers, a step of 100 ms: where hardly anybody waits, and where some do. */
+const REOPENING = 0.01
+const REOPENING_SLOWLY = 0.002
+const SHORT_WAIT = 0.1
 /** Smallest share that is let in: something must come in to be measured. */
 const LEAST = 0.02
 
@@ -49,9 +51,13 @@ export class Admission {
     const answered = completed - first.completed
     const came = arrived - first.arrived
     const waitMs = answered === 0 ? (queued > 0 ? Number.POSITIVE_INFINITY : 0) : (queued * spanMs) / answered
-    if (exhausted && spanMs >= COUNTED_MS / 2 && came > 0 && waitMs > LONG_WAIT * this.#objectiveMs) {
+    const wait = waitMs / this.#objectiveMs
+    // Once some are turned away it is known that there is no more to give.
+    if ((exhausted || this.#share < 1) && spanMs >= COUNTED_MS / 2 && came > 0 && wait > LONG_WAIT) {
       const bearable = (BELOW_CAPACITY * answered) / came
       this.#share = Math.min(this.#share, Math.max(LEAST, bearable))
-    } else if (this.#share < 1) this.#share = Math.min(1, this.#share + REOPENING)
+    } else if (wait < LONG_WAIT) {
+      this.#share = Math.min(1, this.#share + (wait < SHORT_WAIT ? REOPENING : REOPENING_SLOWLY))
+    }
   }
 }

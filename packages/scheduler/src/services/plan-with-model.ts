@@ -20,6 +20,6 @@ export function planWithModel(
       objective,
       powerCapW,
     })
-    return plan.feasible ? plan.configuration : undefined
+    return plan.feasible ? { ...plan.configuration, admittedPerS: plan.admittedPerS } : undefined
   }
 }

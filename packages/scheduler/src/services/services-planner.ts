@@ -6,6 +6,8 @@ export interface ServicesPlan {
   readonly tenants: readonly Tenant[]
   readonly smClockMhz: number
   readonly memClockMhz: number
+  /** Requests/s that they answer in time, in the order of the services; where not all can be served. */
+  readonly admittedPerS?: readonly number[]
 }
 
 export interface PlannedLoad {
@@ -17,7 +19,7 @@ export interface PlannedLoad {
 
 /**
  * Finds tenants for services: `most-load` for the largest common factor on the rates, `most-value` where not all of them can be
- * served.
+ * served, with what is to be let in of each.
  *
  * @returns undefined where no tenants serve them at all under the cap
  */

@@ -21,7 +21,7 @@ export interface ServicesPolicyOptions {
   readonly plan?: ServicesPlanner
   /** As in `PctodlPolicyOptions`. Default 0.5. */
   readonly backstopPercent?: number | null
-  /** A plan that bears so much more load than the present tenants is worth their restart, factor. Default 1.15. */
+  /** A plan whose answers are worth so much more by weight than those of the present tenants is worth their restart, factor. Default 1.15. */
   readonly worthRestart?: number
 }
 
@@ -83,6 +83,7 @@ export class ServicesPolicy implements PowerCapPolicy {
   #memoryMs = 0
   #pressedSinceMs: number | undefined
   #shedding = false
+  #reconfiguring = false
   #busyPart = 1
   #busyMs = Number.NEGATIVE_INFINITY
   #timeMs = 0
@@ -153,6 +154,7 @@ export class ServicesPolicy implements PowerCapPolicy {
   onSample(sample: SampleObservation): Action | undefined {
     const { timeMs, services = [], reconfiguring } = sample
     this.#timeMs = timeMs
+    this.#reconfiguring = reconfiguring
     const exhausted = this.#exhausted(sample)
     for (const watched of this.#watched) {
       const reading = services.find(({ service }) => service === watched.service.name)
@@ -170,11 +172,16 @@ export class ServicesPolicy implements PowerCapPolicy {
     const step = this.#steered.step(sample, ceilingMhz)
     const clock =
       step.smClockMhz === sample.applied.smClockMhz && sample.smClockRefusedMs === 0 ? {} : this.#clockAction(pressed)
-    const change = this.#revive(sample) ?? this.#replan(sample) ?? this.#weighMemory(sample)
+    const change = this.#revive(sample) ?? this.#weighMemory(sample)
     return { ...clock, ...this.#steered.stepMemory(sample), ...this.#admit(), ...change }
   }
 
   onWindow(_window: WindowObservation): undefined {}
+
+  /** The search for other tenants, after the clock has been set. */
+  onIdle(timeMs: number): Action | undefined {
+    return this.#replan(timeMs)
+  }
 
   takeDecisions(): readonly Decision[] {
     return this.#decisions.splice(0)
@@ -287,22 +294,22 @@ export class ServicesPolicy implements PowerCapPolicy {
     }
   }
 
-  /** Where the present tenants have not been enough for longer than a burst lasts, others that bear more. */
-  #replan({ timeMs, reconfiguring }: SampleObservation): Action | undefined {
+  /** Where the present tenants have not been enough for longer than a burst lasts, others that are worth more. */
+  #replan(timeMs: number): Action | undefined {
     const short = this.#watched.some(({ asked, rate }) => asked < 0.98 && !rate.bursting)
-    if (!short || reconfiguring) {
+    if (!short || this.#reconfiguring) {
       this.#shortSinceMs = undefined
       return undefined
     }
     this.#shortSinceMs ??= timeMs
     if (timeMs - this.#shortSinceMs < REPLAN_AFTER_MS || timeMs - this.#replannedMs < REPLAN_AGAIN_MS) return undefined
     this.#replannedMs = timeMs
-    const plan = this.#plan('most-load')
-    if (!plan) return undefined
-    const present = this.#bears(this.#steered.tenants, this.#steered.memClockMhz)
-    const planned = this.#bears(plan.tenants, plan.memClockMhz)
+    const plan = this.#plan('most-value')
+    if (!plan?.admittedPerS) return undefined
+    const planned = this.#worth((_, i) => plan.admittedPerS![i]!)
+    const present = this.#worth(({ rate, pressure }) => rate.meanPerS * (pressure.attainment ?? 1))
     const { worthRestart = 1.15 } = this.#options
-    const promise = `other tenants bear ${planned.toFixed(2)} of the load, the present ones ${present.toFixed(2)}`
+    const promise = `other tenants are worth ${planned.toFixed(0)}/s by the services' weights, the present ones ${present.toFixed(0)}/s`
     if (planned < worthRestart * present) {
       this.#decide('plan-rejected', promise, { planned, present })
       return undefined
@@ -342,6 +349,13 @@ export class ServicesPolicy implements PowerCapPolicy {
     const services = this.#watched.map(({ service }) => service)
     const ratesPerS = this.#watched.map(({ rate }) => Math.max(0.1, rate.meanPerS))
     return this.#planner({ services, ratesPerS, powerCapW: this.#powerCapW }, objective)
+  }
+
+  /** Requests/s answered in time, each by the weight of its service. */
+  #worth(answeredPerS: (watched: Watched, i: number) => number): number {
+    return this.#watched.reduce((sum, watched, i) => {
+      return sum + watched.service.weight * Math.min(watched.rate.meanPerS, answeredPerS(watched, i))
+    }, 0)
   }
 
   /** The common factor on the rates that tenants bear under the cap. */
