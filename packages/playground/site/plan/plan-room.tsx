@@ -33,6 +33,7 @@ export class PlanRoomState {
   readonly #worker: WorkerThread
   /** All but the cap, which a sweep does not depend on. */
   readonly #swept = computed(() => JSON.stringify({ ...this.question.value, powerCapW: 0 }))
+  readonly #opened = new Map<string, string>()
   #planning = false
 
   constructor(question: Signal<PlanQuestion>, worker: WorkerThread) {
@@ -53,9 +54,16 @@ export class PlanRoomState {
     })
   }
 
+  /** The file of a board that was opened; undefined for those that are known anyway. */
+  parametersOf(board: string): string | undefined {
+    return this.#opened.get(board)
+  }
+
   async openParameters(file: File): Promise<string | undefined> {
     try {
-      const opened = await this.#worker.call('openParameters', { name: file.name, json: await file.text() })
+      const json = await file.text()
+      const opened = await this.#worker.call('openParameters', { name: file.name, json })
+      this.#opened.set(opened.board, json)
       this.boards.value = [...this.boards.value.filter(({ board }) => board !== opened.board), opened]
       const networks = [{ model: opened.networks[0]!, weight: 1 }]
       this.question.value = { ...this.question.value, board: opened.board, networks, memClockMhz: null }
