@@ -253,9 +253,11 @@ function Found(props: {
       <p class="aside">
         {answer.evaluations} configurations looked at in {answer.elapsedMs.toFixed(0)} ms; others may do a little
         better.{' '}
-        <button type="button" class="quiet" onClick={props.onRun}>
-          Run this plan on the simulated board
-        </button>
+        {question.networks.length === 1 && (
+          <button type="button" class="quiet" onClick={props.onRun}>
+            Run {question.networks[0]!.model} under this cap
+          </button>
+        )}
       </p>
     </section>
   )
