@@ -51,6 +51,10 @@ describe.skipIf(browserFile === undefined)(inBrowser, { timeout: 300_000 }, () =
     await slider.press('ArrowLeft')
     await page.waitForSelector('h2:has-text("at most 199 W")')
     await compare()
+    // The same board, network and cap in the next room, and back.
+    await page.click('button:has-text("Run resnet50 under this cap")')
+    await page.waitForURL(/#\/run\?gpu=3080Ti&model=resnet50&caps=199&/)
+    await page.click('nav a:has-text("Plan")')
     await page.locator('label:has-text("vgg19") input').press('Space')
     await page.waitForSelector('h2:has-text("resnet50, vgg19")')
     await compare()

@@ -28,9 +28,10 @@ export interface LineChartProps {
   readonly values: readonly (readonly (number | null)[])[]
   readonly xRange?: readonly [number, number]
   readonly yRange?: readonly [number | null, number | null]
-  /** A line across at a place on x, and what stands at it. */
-  readonly marker?: { readonly x: number; readonly color: string }
-  /** What is said of the values at an index: of those under the pointer, else of those at the marker, else of the last. */
+  /** Lines across, at places on x. */
+  readonly markers?: readonly { readonly x: number; readonly color: string }[]
+  /** What is said of the values at an index: of those under the pointer, else of those at the first marker if `fromMarker`, else of the last. */
+  readonly fromMarker?: boolean
   readonly readout?: (index: number) => string
   /** Called with the place on x that was clicked. */
   readonly onPick?: (x: number) => void
@@ -79,7 +80,7 @@ export function LineChart(props: LineChartProps): preact.JSX.Element {
 
   useEffect(() => {
     plot.current?.redraw(false)
-  }, [props.marker?.x, shape])
+  }, [JSON.stringify(props.markers), shape])
 
   const [pointed, setPointed] = useState<number | null>(null)
   onPoint.current = setPointed
@@ -94,9 +95,10 @@ export function LineChart(props: LineChartProps): preact.JSX.Element {
 }
 
 /** The index that the marker stands at, or the last. */
-function nearest({ values: [xs = []], marker }: LineChartProps): number | null {
+function nearest({ values: [xs = []], markers, fromMarker }: LineChartProps): number | null {
   if (xs.length === 0) return null
-  if (!marker) return xs.length - 1
+  const marker = markers?.[0]
+  if (!marker || !fromMarker) return xs.length - 1
   const distance = (i: number) => Math.abs((xs[i] ?? Infinity) - marker.x)
   return xs.reduce<number>((best, _, i) => (distance(i) < distance(best) ? i : best), 0)
 }
@@ -161,18 +163,18 @@ function optionsOf(
       ],
       draw: [
         (plot) => {
-          const { marker } = latest.current
-          if (!marker) return
-          const x = Math.round(plot.valToPos(marker.x, 'x', true)) + 0.5
-          if (!(x >= plot.bbox.left && x <= plot.bbox.left + plot.bbox.width + 1)) return
           const { ctx } = plot
           ctx.save()
-          ctx.strokeStyle = color(marker.color)
           ctx.lineWidth = Math.max(1, devicePixelRatio)
-          ctx.beginPath()
-          ctx.moveTo(x, plot.bbox.top)
-          ctx.lineTo(x, plot.bbox.top + plot.bbox.height)
-          ctx.stroke()
+          for (const marker of latest.current.markers ?? []) {
+            const x = Math.round(plot.valToPos(marker.x, 'x', true)) + 0.5
+            if (!(x >= plot.bbox.left && x <= plot.bbox.left + plot.bbox.width + 1)) continue
+            ctx.strokeStyle = color(marker.color)
+            ctx.beginPath()
+            ctx.moveTo(x, plot.bbox.top)
+            ctx.lineTo(x, plot.bbox.top + plot.bbox.height)
+            ctx.stroke()
+          }
           ctx.restore()
         },
       ],

@@ -33,6 +33,7 @@ export class PlanRoomState {
   readonly #worker: WorkerThread
   /** All but the cap, which a sweep does not depend on. */
   readonly #swept = computed(() => JSON.stringify({ ...this.question.value, powerCapW: 0 }))
+  readonly #opened = new Map<string, string>()
   #planning = false
 
   constructor(question: Signal<PlanQuestion>, worker: WorkerThread) {
@@ -53,9 +54,16 @@ export class PlanRoomState {
     })
   }
 
+  /** The file of a board that was opened; undefined for those that are known anyway. */
+  parametersOf(board: string): string | undefined {
+    return this.#opened.get(board)
+  }
+
   async openParameters(file: File): Promise<string | undefined> {
     try {
-      const opened = await this.#worker.call('openParameters', { name: file.name, json: await file.text() })
+      const json = await file.text()
+      const opened = await this.#worker.call('openParameters', { name: file.name, json })
+      this.#opened.set(opened.board, json)
       this.boards.value = [...this.boards.value.filter(({ board }) => board !== opened.board), opened]
       const networks = [{ model: opened.networks[0]!, weight: 1 }]
       this.question.value = { ...this.question.value, board: opened.board, networks, memClockMhz: null }
@@ -245,9 +253,11 @@ function Found(props: {
       <p class="aside">
         {answer.evaluations} configurations looked at in {answer.elapsedMs.toFixed(0)} ms; others may do a little
         better.{' '}
-        <button type="button" class="quiet" onClick={props.onRun}>
-          Run this plan on the simulated board
-        </button>
+        {question.networks.length === 1 && (
+          <button type="button" class="quiet" onClick={props.onRun}>
+            Run {question.networks[0]!.model} under this cap
+          </button>
+        )}
       </p>
     </section>
   )

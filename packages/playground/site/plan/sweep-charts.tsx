@@ -18,7 +18,8 @@ export function SweepCharts(props: {
   const shared = {
     xLabel: 'power cap, W',
     xRange: range,
-    marker: { x: powerCapW, color: '--cap' },
+    markers: [{ x: powerCapW, color: '--cap' }],
+    fromMarker: true,
     onPick: (x: number) => props.onPick(Math.round(x)),
   }
   const [first, last] = [points[0], points.at(-1)]

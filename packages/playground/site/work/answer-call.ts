@@ -1,6 +1,9 @@
+import { tellStory } from '../learn/tell-story.js'
 import { describeBoard } from '../plan/board-description.js'
 import { sweepCaps, sweepPoint } from '../plan/cap-sweep.js'
 import { answerPlan } from '../plan/plan-answer.js'
+import { readRecord } from '../run/read-record.js'
+import { controlRun, recordOfRun, serveRun } from '../run/serve-run.js'
 import type { CallName, Calls } from './calls.js'
 import { modelNamed, openModel, shippedBoards } from './models.js'
 import { nextTurn } from './next-turn.js'
@@ -23,6 +26,11 @@ export const answers: Answerer = {
   boards: () => shippedBoards.map((board) => describeBoard(board, modelNamed(board))),
   openParameters: ({ name, json }) => describeBoard(name, openModel(name, json)),
   plan: (question) => answerPlan(modelNamed(question.board), question),
+  story: tellStory,
+  run: serveRun,
+  control: controlRun,
+  record: recordOfRun,
+  openRecord: ({ name, text }) => readRecord(name, text),
   async sweep(question, { signal, progress }) {
     const model = modelNamed(question.board)
     const caps = sweepCaps(model, question)

@@ -1,13 +1,28 @@
+import type { StoryName, StorySubject, ToldStory } from '../learn/story.js'
 import type { BoardDescription } from '../plan/board-description.js'
 import type { SweepPoint } from '../plan/cap-sweep.js'
 import type { PlanAnswer } from '../plan/plan-answer.js'
 import type { PlanQuestion } from '../plan/plan-question.js'
+import type { OpenedRecord } from '../run/read-record.js'
+import type { RunFrame, RunOutcome } from '../run/run-frame.js'
+import type { PolicyName, RunQuestion } from '../run/run-question.js'
+import type { RunControl } from '../run/serve-run.js'
 
 /** What a page asks of its worker: the question of each call, what comes while it works, and what it answers. */
 export interface Calls {
   boards: { question: null; progress: never; answer: readonly BoardDescription[] }
   openParameters: { question: { name: string; json: string }; progress: never; answer: BoardDescription }
   plan: { question: PlanQuestion; progress: never; answer: PlanAnswer }
+  /** The worker is the run's alone: the next one takes its place. */
+  run: {
+    question: { question: RunQuestion; policy: PolicyName; pace: number }
+    progress: RunFrame
+    answer: RunOutcome
+  }
+  control: { question: RunControl; progress: never; answer: number }
+  record: { question: null; progress: never; answer: string }
+  openRecord: { question: { name: string; text: string }; progress: never; answer: OpenedRecord }
+  story: { question: StorySubject & { name: StoryName }; progress: never; answer: ToldStory }
   sweep: { question: PlanQuestion; progress: SweepPoint; answer: number }
 }
 

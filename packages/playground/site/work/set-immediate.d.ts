@@ -1,2 +1,2 @@
-/** What a virtual clock asks of its surroundings; browsers have none of their own. */
-declare function setImmediate(callback: () => void): void
+/** What a virtual clock asks of its surroundings; Node has it, browsers do not. */
+declare const setImmediate: (callback: () => void) => void

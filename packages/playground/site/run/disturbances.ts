@@ -1,0 +1,51 @@
+import type { Fault } from '@pctodl/gpu-sim/virtual'
+import type { Disturbance, DisturbanceKind } from './run-question.js'
+
+interface Described {
+  readonly name: string
+  readonly meaning: string
+  readonly fault: (atMs: number) => Fault
+}
+
+/** What each disturbance is on the board. */
+export const disturbances: Readonly<Record<DisturbanceKind, Described>> = {
+  kill: {
+    name: 'kill a process',
+    meaning: 'the first inference process dies',
+    fault: (atMs) => ({ kind: 'client-killed', tenant: 0, atMs }),
+  },
+  hang: {
+    name: 'hang a process',
+    meaning: 'the first process completes nothing for 10 s, and keeps its memory',
+    fault: (atMs) => ({ kind: 'client-hung', tenant: 0, durationMs: 10_000, atMs }),
+  },
+  hot: {
+    name: 'overheat',
+    meaning: 'the firmware believes for 10 s that the board is too hot',
+    fault: (atMs) => ({ kind: 'thermal-slowdown', durationMs: 10_000, atMs }),
+  },
+  bias: {
+    name: 'sensor reads 8 % too little',
+    meaning: 'for 20 s, and the firmware believes it; the energy counter is right',
+    fault: (atMs) => ({ kind: 'sensor-bias', gainPercent: -8, durationMs: 20_000, atMs }),
+  },
+  frozen: {
+    name: 'sensor stands still',
+    meaning: 'readings repeat the last one for 10 s',
+    fault: (atMs) => ({ kind: 'telemetry-frozen', durationMs: 10_000, atMs }),
+  },
+  refused: {
+    name: 'clocks are refused',
+    meaning: 'for 15 s the board accepts no SM clock',
+    fault: (atMs) => ({ kind: 'setter-refused', setter: 'sm-clock', durationMs: 15_000, atMs }),
+  },
+  mps: {
+    name: 'MPS server fault',
+    meaning: 'a fault in one process takes down all that share its server',
+    fault: (atMs) => ({ kind: 'mps-server-fault', tenant: 0, atMs }),
+  },
+}
+
+export function faultOf({ kind, atS }: Disturbance): Fault {
+  return disturbances[kind].fault(atS * 1000)
+}

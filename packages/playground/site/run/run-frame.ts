@@ -1,0 +1,109 @@
+import type { Evaluation, RunEvent } from '@pctodl/scheduler'
+
+/** One reading of a run: ms, W, W, MHz, degrees C; null where there was none. */
+export type Reading = readonly [
+  timeMs: number,
+  powerW: number | null,
+  powerCapW: number,
+  smClockMhz: number | null,
+  temperatureC: number | null,
+]
+
+/** The rate of a closed window, samples/s. */
+export interface WindowRate {
+  readonly endMs: number
+  readonly throughput: number
+}
+
+/** Something worth a line. */
+export interface Said {
+  readonly timeMs: number
+  readonly text: string
+}
+
+/** What has happened since the last frame. */
+export interface RunFrame {
+  readonly readings: readonly Reading[]
+  readonly windows: readonly WindowRate[]
+  readonly said: readonly Said[]
+  /** The processes now, where they have changed. */
+  readonly tenants?: string
+}
+
+/** How a run came out. */
+export interface RunOutcome {
+  readonly evaluation: Evaluation
+  readonly notes: readonly string[]
+}
+
+/** Gathers events into frames. */
+export class FrameBuilder {
+  #readings: Reading[] = []
+  #windows: WindowRate[] = []
+  #said: Said[] = []
+  #tenants: string | undefined
+
+  add(event: RunEvent): void {
+    const { timeMs } = event
+    if (event.type === 'sample') {
+      const { powerAverageW, smClockMhz, temperatureC } = event.telemetry
+      // Records of others may lack what a page can do without.
+      this.#readings.push([timeMs, powerAverageW, event.powerCapW, smClockMhz ?? null, temperatureC ?? null])
+    } else if (event.type === 'window') {
+      this.#windows.push({ endMs: event.window.endMs, throughput: event.window.throughput })
+      const tenants = event.window.tenants.map(({ tenant }) => tenant)
+      if (tenants.length > 0) this.#tenants = tenantsText(tenants)
+    }
+    const text = lineOf(event)
+    if (text !== undefined) this.#said.push({ timeMs, text })
+  }
+
+  get isEmpty(): boolean {
+    return this.#readings.length + this.#windows.length + this.#said.length === 0
+  }
+
+  take(): RunFrame {
+    const frame: RunFrame = {
+      readings: this.#readings,
+      windows: this.#windows,
+      said: this.#said,
+      ...(this.#tenants === undefined ? {} : { tenants: this.#tenants }),
+    }
+    this.#readings = []
+    this.#windows = []
+    this.#said = []
+    this.#tenants = undefined
+    return frame
+  }
+}
+
+function lineOf(event: RunEvent): string | undefined {
+  switch (event.type) {
+    case 'cap':
+      return `cap ${event.powerCapW} W`
+    case 'action': {
+      const { tenants, memClockMhz, reason } = event.action
+      return tenants !== undefined || memClockMhz !== undefined ? (reason ?? 'new tenants') : undefined
+    }
+    case 'decision':
+      return event.decision.kind === 'clock-status' ? undefined : event.decision.reason
+    case 'refused':
+      return `refused: ${event.message}`
+    case 'tenant':
+      return event.state === 'failed' ? `a process failed: ${event.failure ?? 'no reason given'}` : undefined
+    case 'run-end':
+      return event.outcome === 'done' ? undefined : `${event.outcome}: ${event.message ?? ''}`
+    default:
+      return undefined
+  }
+}
+
+/** Like tenants together: `4 × 10 %, batch 32`. */
+function tenantsText(tenants: readonly { readonly mpsPercent: number; readonly batchSize: number }[]): string {
+  const counts = new Map<string, number>()
+  for (const { mpsPercent, batchSize } of tenants) {
+    const kind = `${Number(mpsPercent.toFixed(1))} %, batch ${batchSize}`
+    counts.set(kind, (counts.get(kind) ?? 0) + 1)
+  }
+  return [...counts].map(([kind, count]) => `${count} × ${kind}`).join('; ')
+}

@@ -1,0 +1,70 @@
+/** What can be done to a board while it runs. */
+export const disturbanceKinds = ['kill', 'hang', 'hot', 'bias', 'frozen', 'refused', 'mps'] as const
+
+export type DisturbanceKind = (typeof disturbanceKinds)[number]
+
+/** Something that goes wrong, at a time of the run. */
+export interface Disturbance {
+  readonly kind: DisturbanceKind
+  /** Seconds since the run began. */
+  readonly atS: number
+}
+
+/** A cap that holds from a time on. */
+export interface CapFrom {
+  readonly powerCapW: number
+  /** Seconds since the run began; 0 first, then ascending. */
+  readonly atS: number
+}
+
+/** The policies that a page can run. */
+export const policyNames = [
+  'pctodl',
+  'morak',
+  'batchdvfs',
+  'directcap',
+  'powercap',
+  'equal-split',
+  'reference',
+] as const
+
+export type PolicyName = (typeof policyNames)[number]
+
+/** Everything that decides how a run comes out. */
+export interface RunQuestion {
+  readonly board: string
+  readonly model: string
+  readonly caps: readonly CapFrom[]
+  readonly policies: readonly PolicyName[]
+  /** Of the board: its sensor's error, its noise. */
+  readonly seed: number
+  readonly durationS: number
+  readonly disturbances: readonly Disturbance[]
+}
+
+/** A measuring window, as everywhere in the family, s. */
+export const WINDOW_S = 5
+
+export const firstRun: RunQuestion = {
+  board: '3080Ti',
+  model: 'resnet50',
+  caps: [
+    { powerCapW: 200, atS: 0 },
+    { powerCapW: 150, atS: 40 },
+  ],
+  policies: ['pctodl', 'powercap'],
+  seed: 1,
+  durationS: 90,
+  disturbances: [],
+}
+
+/** The cap that holds at a time, W. */
+export function capAtS(caps: readonly CapFrom[], timeS: number): number {
+  return caps.findLast(({ atS }) => atS <= timeS)?.powerCapW ?? caps[0]!.powerCapW
+}
+
+/** The same schedule with another cap from a time on; what would have come later is gone. */
+export function capsWith(caps: readonly CapFrom[], powerCapW: number, atS: number): CapFrom[] {
+  if (atS <= 0) return [{ powerCapW, atS: 0 }]
+  return [...caps.filter((cap) => cap.atS < atS), { powerCapW, atS }]
+}

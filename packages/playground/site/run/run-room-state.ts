@@ -1,0 +1,253 @@
+import { computed, effect, type Signal, signal } from '@preact/signals'
+import type { BoardDescription } from '../plan/board-description.js'
+import { WorkerThread } from '../work/worker-thread.js'
+import { Lane } from './lane.js'
+import {
+  capAtS,
+  capsWith,
+  type DisturbanceKind,
+  type PolicyName,
+  policyNames,
+  type RunQuestion,
+} from './run-question.js'
+import type { RunControl } from './serve-run.js'
+
+const colors = ['--network-1', '--network-4', '--network-5', '--network-7', '--network-3', '--network-2', '--network-6']
+const recordColors = ['--network-2', '--network-4', '--network-5', '--network-7']
+
+export function colorOfPolicy(policy: PolicyName): string {
+  return colors[policyNames.indexOf(policy)]!
+}
+
+/** What is done to a board when nothing runs happens this far into the next run, when processes have loaded, s. */
+const WHEN_OVER_S = 10
+
+/** Seconds of a run in a second; 0 stands still. */
+export const paces = [0, 1, 10, 100] as const
+
+export type Pace = (typeof paces)[number]
+
+/** One policy's worker, and the run in it. */
+interface Seat {
+  readonly worker: WorkerThread
+  opened: string | undefined
+}
+
+/** What the Run room knows. Each policy runs in a worker of its own, on the same board with the same seed. */
+export class RunRoomState {
+  readonly question: Signal<RunQuestion>
+  readonly boards: Signal<readonly BoardDescription[]>
+  readonly pace: Signal<Pace> = signal(10)
+  /** Policies' runs, then records that were opened. */
+  readonly lanes: Signal<readonly Lane[]> = signal([])
+  readonly records: Signal<readonly Lane[]> = signal([])
+  /** Counts what has come in: whoever shows lanes looks again when it changes. */
+  readonly seen: Signal<number> = signal(0)
+  readonly isOver: Signal<boolean> = signal(false)
+  readonly said: Signal<string> = signal('')
+  readonly #parametersOf: (board: string) => string | undefined
+  readonly #seats: Seat[] = []
+  /** What makes another run of it; caps and disturbances come into the one that goes on. */
+  readonly #setting = computed(() => {
+    const { caps: _, disturbances: __, ...rest } = this.question.value
+    return JSON.stringify(rest)
+  })
+  #ending: AbortController | undefined
+  /** The cap that somebody moves to, before the runs know. */
+  readonly askedCapW: Signal<number | null> = signal(null)
+  readonly #acts = new Map<string, (atS: number) => RunControl>()
+  #acting = false
+  #drawn = false
+
+  constructor(
+    question: Signal<RunQuestion>,
+    boards: Signal<readonly BoardDescription[]>,
+    parametersOf: (board: string) => string | undefined,
+  ) {
+    this.question = question
+    this.boards = boards
+    this.#parametersOf = parametersOf
+  }
+
+  /** Run, and again whenever the setting changes, until the room is left. */
+  enter(): () => void {
+    const leave = effect(() => {
+      void this.#setting.value
+      const timer = setTimeout(() => this.restart(), 60)
+      return () => clearTimeout(timer)
+    })
+    const keepPace = effect(() => {
+      const pace = this.pace.value
+      for (const { worker } of this.#seats) void worker.call('control', { pace })
+    })
+    return () => {
+      leave()
+      keepPace()
+      this.#ending?.abort(new Error('the room was left'))
+    }
+  }
+
+  /** From the beginning, caps and disturbances at their times. */
+  restart(): void {
+    this.#ending?.abort(new Error('another run'))
+    const ending = new AbortController()
+    this.#ending = ending
+    this.isOver.value = false
+    const question = this.question.peek()
+    const lanes = question.policies.map((policy) => new Lane(policy, colorOfPolicy(policy)))
+    this.lanes.value = lanes
+    this.#look()
+    let left = lanes.length
+    lanes.forEach(async (lane, i) => {
+      try {
+        const { worker } = await this.#seat(i, question.board)
+        lane.outcome = await worker.call(
+          'run',
+          { question, policy: question.policies[i]!, pace: this.pace.peek() },
+          {
+            signal: ending.signal,
+            onProgress: (frame) => {
+              lane.add(frame)
+              this.#look()
+            },
+          },
+        )
+      } catch (error) {
+        lane.problem = (error as Error).message
+      }
+      if (ending.signal.aborted) return
+      left--
+      if (left === 0) this.isOver.value = true
+      this.#look()
+    })
+  }
+
+  /** Where the run has come to, s. */
+  get timeS(): number {
+    return Math.max(0, ...this.lanes.peek().map(({ timeS }) => timeS))
+  }
+
+  /** Another cap from now on; after a run, from the beginning of the next. */
+  changeCap(powerCapW: number): void {
+    if (this.isOver.peek()) {
+      this.question.value = { ...this.question.peek(), caps: capsWith(this.question.peek().caps, powerCapW, 0) }
+      this.restart()
+      return
+    }
+    this.askedCapW.value = powerCapW
+    this.#atOneTime('cap', (atS) => {
+      const caps = capsWith(this.question.peek().caps, this.askedCapW.peek() ?? powerCapW, atS)
+      this.question.value = { ...this.question.peek(), caps }
+      return { caps }
+    })
+  }
+
+  get capNowW(): number {
+    return this.askedCapW.value ?? capAtS(this.question.value.caps, this.isOver.value ? 0 : this.timeS)
+  }
+
+  /** Strikes every policy's board at the same time of its run. */
+  disturb(kind: DisturbanceKind): void {
+    const add = (atS: number) => {
+      const disturbance = { kind, atS }
+      const question = this.question.peek()
+      this.question.value = { ...question, disturbances: [...question.disturbances, disturbance] }
+      return { disturb: disturbance }
+    }
+    if (this.isOver.peek()) {
+      add(WHEN_OVER_S)
+      this.restart()
+    } else this.#atOneTime(`${kind} ${this.#acts.size}`, add)
+  }
+
+  /**
+   * Do something at one time of all runs: they stand still, say where they are, are told, and go on. So the address says when it was,
+   * and the same run comes of it.
+   *
+   * @param name of acts one is enough while they wait
+   */
+  #atOneTime(name: string, act: (atS: number) => RunControl): void {
+    this.#acts.set(name, act)
+    if (!this.#acting) void this.#actAll()
+  }
+
+  async #actAll(): Promise<void> {
+    this.#acting = true
+    const ending = this.#ending
+    const seats = this.#seats.slice(0, this.lanes.peek().length)
+    const tell = (control: RunControl) => Promise.all(seats.map(({ worker }) => worker.call('control', control)))
+    const times = await tell({ hold: true })
+    const atS = (Math.floor(Math.max(...times) / 100) + 1) / 10
+    // What is asked for meanwhile comes at the same time.
+    for (let next = this.#takeAct(); next; next = this.#takeAct()) {
+      if (this.#ending === ending) await tell(next(atS))
+    }
+    await tell({ hold: false })
+    this.askedCapW.value = null
+    this.#acting = false
+    if (this.#acts.size > 0) void this.#actAll()
+  }
+
+  #takeAct(): ((atS: number) => RunControl) | undefined {
+    for (const [name, act] of this.#acts) {
+      this.#acts.delete(name)
+      return act
+    }
+    return undefined
+  }
+
+  /** Forget what was done to cap and board. */
+  clear(): void {
+    const question = this.question.peek()
+    this.question.value = { ...question, caps: [{ ...question.caps[0]!, atS: 0 }], disturbances: [] }
+    this.restart()
+  }
+
+  /** The record of a policy's run so far, as `pctodl run --log-file` writes it. */
+  async record(policy: PolicyName): Promise<string> {
+    const i = this.question.peek().policies.indexOf(policy)
+    return this.#seats[i] ? this.#seats[i].worker.call('record', null) : ''
+  }
+
+  async open(files: readonly File[]): Promise<void> {
+    for (const file of files) {
+      try {
+        const { worker } = await this.#seat(0, this.question.peek().board)
+        const record = await worker.call('openRecord', { name: file.name, text: await file.text() })
+        const color = recordColors[this.records.peek().length % recordColors.length]!
+        this.records.value = [...this.records.peek(), Lane.ofRecord(record, color, file.name)]
+        this.said.value = `${file.name} is open`
+        this.#look()
+      } catch (error) {
+        this.said.value = `${file.name} cannot be shown: ${(error as Error).message}`
+      }
+    }
+  }
+
+  closeRecords(): void {
+    this.records.value = []
+    this.said.value = ''
+    this.#look()
+  }
+
+  async #seat(i: number, board: string): Promise<Seat> {
+    this.#seats[i] ??= { worker: new WorkerThread(), opened: undefined }
+    const seat = this.#seats[i]
+    const json = this.#parametersOf(board)
+    if (json !== undefined && seat.opened !== board) {
+      await seat.worker.call('openParameters', { name: board, json })
+      seat.opened = board
+    }
+    return seat
+  }
+
+  /** Once a frame is enough. */
+  #look(): void {
+    if (this.#drawn) return
+    this.#drawn = true
+    setTimeout(() => {
+      this.#drawn = false
+      this.seen.value++
+    }, 60)
+  }
+}

@@ -1,0 +1,107 @@
+import type { JSX } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { Copyable } from '../parts/copyable.js'
+import type { Lane } from './lane.js'
+import { RunCharts } from './run-charts.js'
+import { RunForm } from './run-form.js'
+import type { PolicyName } from './run-question.js'
+import { paces, type RunRoomState } from './run-room-state.js'
+import { RunTable } from './run-table.js'
+import { runCommands, scheduleFile } from './written-run.js'
+
+/** Policies on a simulated board in virtual time, and what happens to it. */
+export function RunRoom({ state }: { readonly state: RunRoomState }): JSX.Element {
+  useEffect(() => state.enter(), [state])
+  useEffect(() => takeDrops((files) => void state.open(files)), [state])
+  const question = state.question.value
+  const board = state.boards.value.find((candidate) => candidate.board === question.board)
+  void state.seen.value
+  const lanes = [...state.lanes.value, ...state.records.value]
+  const schedule = scheduleFile(question)
+  return (
+    <div class="room">
+      <RunForm state={state} />
+      <div class="results">
+        <section aria-labelledby="run-title" data-over={state.isOver.value}>
+          <div class="title">
+            <h2 id="run-title">
+              {question.model} on {board?.name ?? question.board}
+            </h2>
+            <Paces state={state} />
+          </div>
+          <p role="status" class="aside">
+            {state.said.value}
+          </p>
+          <RunCharts lanes={lanes} durationS={question.durationS} disturbances={question.disturbances} />
+          <h3 class="apart">How the cap was kept, when a run is over</h3>
+          <RunTable lanes={lanes} onRecord={(lane) => void save(state, lane)} />
+          <p class="aside">
+            Above the cap: the share of the time in which the one-second average of the true power is more than 1 %
+            above it. Records that you open are judged by their sensor.
+          </p>
+        </section>
+        <section aria-labelledby="take-run-title">
+          <h2 id="take-run-title">Take it along</h2>
+          {question.disturbances.length > 0 && (
+            <p class="lead">
+              The command line does nothing to the board: without it, runs come out as these commands do.
+            </p>
+          )}
+          <Copyable
+            title={question.policies.length > 1 ? 'As commands' : 'As a command'}
+            text={runCommands(question)}
+          />
+          {schedule && <Copyable title={schedule.name} text={schedule.text} />}
+        </section>
+      </div>
+    </div>
+  )
+}
+
+function Paces({ state }: { readonly state: RunRoomState }): JSX.Element {
+  const pace = state.pace.value
+  void state.seen.value
+  return (
+    <div class="paces">
+      <span class="aside" data-time={state.timeS}>
+        {state.isOver.value ? 'over' : `${state.timeS.toFixed(0)} s`}
+      </span>
+      {/* biome-ignore lint/a11y/useSemanticElements: buttons in a row are no field set */}
+      <div class="segmented" role="group" aria-label="Pace">
+        {paces.map((value) => (
+          <button type="button" key={value} aria-pressed={value === pace} onClick={() => (state.pace.value = value)}>
+            {value === 0 ? 'pause' : `${value} ×`}
+          </button>
+        ))}
+      </div>
+      <button type="button" class="main" onClick={() => state.restart()}>
+        {state.isOver.value ? 'Run again' : 'Start over'}
+      </button>
+    </div>
+  )
+}
+
+async function save(state: RunRoomState, lane: Lane): Promise<void> {
+  const text = await state.record(lane.name as PolicyName)
+  const address = URL.createObjectURL(new Blob([text], { type: 'application/jsonl' }))
+  const link = document.createElement('a')
+  link.href = address
+  link.download = `${state.question.peek().model}-${lane.name}.events.jsonl`
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(address), 1000)
+}
+
+/** @returns what ends it */
+function takeDrops(onFiles: (files: readonly File[]) => void): () => void {
+  const over = (event: DragEvent) => event.preventDefault()
+  const drop = (event: DragEvent) => {
+    event.preventDefault()
+    onFiles([...(event.dataTransfer?.files ?? [])])
+  }
+  addEventListener('dragover', over)
+  addEventListener('drop', drop)
+  return () => {
+    removeEventListener('dragover', over)
+    removeEventListener('drop', drop)
+  }
+}

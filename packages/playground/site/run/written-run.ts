@@ -1,0 +1,22 @@
+import { firstRun, type RunQuestion } from './run-question.js'
+
+const SCHEDULE_FILE = 'caps.csv'
+
+/** The commands that make the same runs, one for each policy. */
+export function runCommands({ board, model, caps, policies, seed, durationS }: RunQuestion): string {
+  const cap = caps.length === 1 ? `--power-cap ${caps[0]!.powerCapW}` : `--cap-schedule ${SCHEDULE_FILE}`
+  const seeds = seed === firstRun.seed ? '' : ` --seed ${seed}`
+  return policies
+    .map(
+      (policy) =>
+        `npx pctodl run --backend sim --gpu ${board} --model ${model} --algorithm ${policy} ${cap} --duration ${durationS}${seeds}`,
+    )
+    .join('\n')
+}
+
+/** The file of a schedule, as `--cap-schedule` reads it; undefined where one cap holds throughout. */
+export function scheduleFile({ caps }: RunQuestion): { readonly name: string; readonly text: string } | undefined {
+  if (caps.length === 1) return undefined
+  const rows = caps.map(({ powerCapW, atS }) => `${atS},${powerCapW}`)
+  return { name: SCHEDULE_FILE, text: `time_s,power_cap_w\n${rows.join('\n')}\n` }
+}
