@@ -85,9 +85,7 @@ export async function planSegments(
   options: PlanOptions = {},
 ): Promise<BoundedPlan> {
   const { mostIterations = DEFAULT_MOST_ITERATIONS } = options
-  if (!(Number.isInteger(mostIterations) && mostIterations >= 0)) {
-    throw new InvalidInputError('mostIterations', mostIterations, 'an integer of at least 0')
-  }
+  assertLimits({ mostIterations })
   const { demands, problem, start, bound } = solveFirst(profiles, objectives, options)
   const { solution, lowerBoundGpus, lowerBoundGpcs } = await solveExactly(problem, start, bound, mostIterations)
   return finish(demands, solution, lowerBoundGpus, lowerBoundGpcs, options.maxGpus)
@@ -98,19 +96,35 @@ function solveFirst(
   objectives: readonly ServiceObjective[],
   { maxGpus, latencyShare, seed = 1 }: HeuristicOptions,
 ) {
-  if (maxGpus !== undefined && !(Number.isInteger(maxGpus) && maxGpus >= 1)) {
-    throw new InvalidInputError('maxGpus', maxGpus, 'an integer of at least 1')
-  }
-  if (!Number.isInteger(seed)) throw new InvalidInputError('seed', seed, 'an integer')
-  // The order of the objectives must not matter to the plan, so the search always sees them sorted.
-  const sorted = [...objectives].sort((a, b) => (a.model < b.model ? -1 : 1))
-  const demands = demandsOf(profiles, sorted, latencyShare)
+  assertLimits({ ...(maxGpus !== undefined && { maxGpus }), seed })
+  const demands = demandsOf(profiles, inOrder(objectives), latencyShare)
   const problem = coverProblem(demands.served)
   const bound = priceBound(problem)
   return { demands, problem, start: solveHeuristically(problem, bound, { seed }), bound }
 }
 
-function finish(
+/** @throws InvalidInputError for options out of range */
+export function assertLimits({ maxGpus, seed = 1, mostIterations = 0 }: PlanOptions): void {
+  if (maxGpus !== undefined && !(Number.isInteger(maxGpus) && maxGpus >= 1)) {
+    throw new InvalidInputError('maxGpus', maxGpus, 'an integer of at least 1')
+  }
+  if (!Number.isInteger(seed)) throw new InvalidInputError('seed', seed, 'an integer')
+  if (!(Number.isInteger(mostIterations) && mostIterations >= 0)) {
+    throw new InvalidInputError('mostIterations', mostIterations, 'an integer of at least 0')
+  }
+}
+
+/** The order of the objectives must not matter to a plan, so the search always sees them sorted. */
+export function inOrder(objectives: readonly ServiceObjective[]): ServiceObjective[] {
+  return [...objectives].sort((a, b) => (a.model < b.model ? -1 : 1))
+}
+
+/**
+ * Give numbers of segments their places.
+ *
+ * @throws TooFewGpusError where `maxGpus` does not suffice
+ */
+export function finish(
   { served, unserved }: Demands,
   solution: CountSolution,
   lowerBoundGpus: number,
