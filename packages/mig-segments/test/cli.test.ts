@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { exitCodeOf } from '@pctodl/command-line'
@@ -87,6 +87,19 @@ describe('pctodl-segments', () => {
     expect(report).not.toHaveProperty('lateSegments')
   })
 
+  it('says what a GPU draws at most, under a cap', async () => {
+    const own = path.join(folder, 'measured')
+    mkdirSync(own)
+    const header = 'Mig instance,Batch size,Workload Number,Throughput,Latency,Power'
+    writeFileSync(path.join(own, 'net.csv'), `${header}\n1,8,1,100,0.08,40\n`)
+    writeFileSync(path.join(own, 'SLO_req_rate.csv'), 'net\n650\n')
+    writeFileSync(path.join(own, 'SLO_latency.csv'), 'net\n500\n')
+    const words = ['1', '--profiles', own, '--slo', own, ...output(), '--power-cap', '200', '--idle-power', '50']
+    const { code, stdout } = await call(...words)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/3 GPUs \(.*; at most 170 W a GPU of 200 W/)
+  })
+
   it('replans from a map, with the steps', async () => {
     await call('2', ...output())
     const from = path.join(folder, 'deployment', 'SLO2', 'SLO2_ParvaGPU_deploy.csv')
@@ -135,6 +148,10 @@ describe('pctodl-segments', () => {
     [['2', '--gate', 'tail', '--algorithm', 'published'], 2, /published algorithm has no --gate tail/],
     [['2', '--gate', 'tail', '--latency-share', '0.5'], 2, /for --gate latency; leave it away/],
     [['2', '--gate', 'tail', '--fit-batches'], 2, /no batch waits to be full/],
+    [['2', '--power-cap', '300'], 2, /--power-cap needs --idle-power/],
+    [['2', '--idle-power', '60'], 2, /--idle-power is for --power-cap/],
+    [['2', '--power-cap', '300', '--idle-power', '60'], 1, /measured power of densenet201, .*a sixth column, Power/],
+    [['2', '--power-cap', '300', '--idle-power', '60', '--algorithm', 'published'], 2, /knows no --power-cap/],
     [['2', '--kubernetes', '--image', 'mine:1'], 2, /needs --image and --command/],
     [['2', '--image', 'mine:1'], 2, /are for --kubernetes/],
     [[], 2, /missing required argument 'SLO_INDEX'/],

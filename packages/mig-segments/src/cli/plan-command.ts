@@ -1,4 +1,12 @@
-import { integerFrom, listOf, numberBetween, oneOf, type Terminal, UsageError } from '@pctodl/command-line'
+import {
+  integerFrom,
+  listOf,
+  numberBetween,
+  oneOf,
+  positiveNumber,
+  type Terminal,
+  UsageError,
+} from '@pctodl/command-line'
 import type { Command } from 'commander'
 import { lateSegments } from '../batch-delay.js'
 import { fitBatches } from '../fit-batches.js'
@@ -16,6 +24,7 @@ import {
   planSegments,
   TooFewGpusError,
 } from '../plan-segments.js'
+import type { PowerCap } from '../power/power-cap.js'
 import { type PublishedPlan, planAsPublished } from '../published/published-plan.js'
 import { planForTail, type TailPlan } from '../tail/plan-for-tail.js'
 import type { Dispatch } from '../tail/tail-options.js'
@@ -29,6 +38,8 @@ interface PlanCommandOptions extends InputOptions {
   readonly burstiness: number
   readonly dispatch: Dispatch
   readonly mostIterations: number
+  readonly powerCap?: number
+  readonly idlePower?: number
   readonly fitBatches?: boolean
   readonly picture?: boolean
   readonly migParted?: boolean
@@ -57,6 +68,8 @@ export function addPlanOptions(command: Command): Command {
       'shared',
     )
     .option('--most-iterations <n>', 'simplex iterations of each proof', integerFrom(0), DEFAULT_MOST_ITERATIONS)
+    .option('--power-cap <w>', 'most watts of a board; needs measured power in the profiles', positiveNumber())
+    .option('--idle-power <w>', 'watts of a board whose instances wait, for --power-cap', positiveNumber())
     .option('--fit-batches', 'shrink batches that would take too long to fill')
     .option('--picture', 'draw the map: map.svg beside it')
     .option('--mig-parted', 'write mig-parted.yaml beside it')
@@ -105,6 +118,18 @@ function assertTogether(options: PlanCommandOptions): void {
   }
 }
 
+function powerLimit({ algorithm, powerCap, idlePower }: PlanCommandOptions): { powerCap?: PowerCap } {
+  if (powerCap === undefined) {
+    if (idlePower === undefined) return {}
+    throw new UsageError('--idle-power is for --power-cap; add it')
+  }
+  if (algorithm === 'published')
+    throw new UsageError('the published algorithm knows no --power-cap; use exact or heuristic')
+  if (idlePower === undefined)
+    throw new UsageError('--power-cap needs --idle-power, what a board draws while nothing runs')
+  return { powerCap: { boardW: powerCap, idleW: idlePower } }
+}
+
 /** Options that belong to one gate. */
 function assertTail({ algorithm, gate, burstiness, dispatch, latencyShare, fitBatches }: PlanCommandOptions): void {
   if (gate === 'latency') {
@@ -137,7 +162,7 @@ async function solve(
   options: PlanCommandOptions,
 ): Promise<BoundedPlan | PublishedPlan | TailPlan> {
   const { algorithm, latencyShare, mostIterations, gate, burstiness, dispatch } = options
-  const limit = gpuLimit(options)
+  const limit = { ...gpuLimit(options), ...powerLimit(options) }
   if (gate === 'tail') {
     const work = { mostIterations: algorithm === 'heuristic' ? 0 : mostIterations }
     return planForTail(profiles, objectives, { ...limit, ...work, burstiness, dispatch })

@@ -6,6 +6,7 @@ import {
   finish,
   inOrder,
   type PlanOptions,
+  withinCap,
 } from '../plan-segments.js'
 import type { ServiceObjective, ServiceProfile } from '../profile.js'
 import { matchDemands, type ServiceDemand } from '../service-demand.js'
@@ -58,12 +59,12 @@ export async function planForTail(
   objectives: readonly ServiceObjective[],
   options: TailPlanOptions = {},
 ): Promise<TailPlan> {
-  const { burstiness = 1, dispatch = 'shared', seed = 1, maxGpus, mostIterations = DEFAULT_MOST_ITERATIONS } = options
+  const { burstiness = 1, dispatch = 'shared', seed = 1, mostIterations = DEFAULT_MOST_ITERATIONS } = options
   if (!(burstiness >= 0.1 && burstiness <= 100)) {
     throw new InvalidInputError('burstiness', burstiness, 'a number from 0.1 to 100; 1 is Poisson')
   }
   assertLimits({ ...options, mostIterations })
-  const rated = profiles.map(withBatchRates)
+  const rated = withinCap(profiles, objectives, options.powerCap).map(withBatchRates)
   const ways = new Map<string, readonly TailOption[]>()
   const { served: first, unserved } = matchDemands(rated, inOrder(objectives), (objective, profile) => {
     const found = profile ? waysToKeep(profile, objective, burstiness, dispatch) : []
@@ -92,7 +93,7 @@ export async function planForTail(
       exact.solution,
       Math.min(gpus, least),
       Math.min(gpcs, leastGpcs),
-      maxGpus,
+      options,
     )
     return { ...plan, burstiness, dispatch, tails: tailsOf(plan, rated, burstiness, dispatch) }
   }
