@@ -5,6 +5,7 @@ export {
   DEFAULT_MAX_PROCESSES,
   formatProfileCsv,
   parseProfileCsv,
+  POWER_COLUMN,
   profileColumns,
   type ProfileOptions,
 } from './input/parse-profile-csv.js'
@@ -34,6 +35,13 @@ export { DEFAULT_LATENCY_SHARE, latencyGateMs } from './latency-gate.js'
 export { type BatchDelay, batchDelays, lateSegments } from './batch-delay.js'
 export { fitBatches } from './fit-batches.js'
 export { planAsPublished, type PublishedOptions, type PublishedPlan } from './published/published-plan.js'
+// Plan by what requests meet.
+export { planForTail, type TailPlan, type TailPlanOptions } from './tail/plan-for-tail.js'
+export type { ServiceTail } from './tail/service-tails.js'
+export type { Dispatch } from './tail/tail-options.js'
+export { simulatePlan, type SimulatedService, type SimulationOptions } from './tail/simulate-plan.js'
+export type { QueueOutcome } from './tail/simulate-queue.js'
+export type { PowerCap } from './power/power-cap.js'
 // Change a running plan.
 export { type Replan, replan, type ReplanOptions } from './replan/replan.js'
 export type { MigrationStep } from './replan/migration.js'

@@ -10,6 +10,8 @@ export interface ProfilePoint {
   readonly processThroughput: number
   /** Time of one batch of one process while all run, ms. */
   readonly latencyMs: number
+  /** Watts that the instance adds to an idle board while all its processes run; absent where they were not measured. */
+  readonly powerW?: number
 }
 
 /** Everything measured of one network. */

@@ -11,6 +11,8 @@ export interface PlannedSegment extends Placement {
   readonly throughput: number
   /** Time of one batch, ms. */
   readonly latencyMs: number
+  /** Watts that it adds to an idle board while all its processes run; absent where they were not measured. */
+  readonly powerW?: number
 }
 
 /** The segments of one GPU, by start slot. */
@@ -51,8 +53,9 @@ export interface SegmentPlan {
 
 /** A model run at a profiled point, wherever on a GPU. */
 export function plannedAt(model: string, point: ProfilePoint): Omit<PlannedSegment, 'start'> {
-  const { sizeGpcs, batchSize, processes, latencyMs } = point
-  return { model, sizeGpcs, batchSize, processes, throughput: throughputOf(point), latencyMs }
+  const { sizeGpcs, batchSize, processes, latencyMs, powerW } = point
+  const throughput = throughputOf(point)
+  return { model, sizeGpcs, batchSize, processes, throughput, latencyMs, ...(powerW !== undefined && { powerW }) }
 }
 
 /** Count what a set of GPUs holds. */

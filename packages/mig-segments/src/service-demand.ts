@@ -11,6 +11,13 @@ const MOST_GPUS = 100_000
 export interface ServiceDemand {
   readonly objective: ServiceObjective
   readonly best: ReadonlyMap<SegmentSize, ProfilePoint>
+  /** Items/s that its segments must have together. Default: the rate. */
+  readonly capacityPerS?: number
+}
+
+/** Items/s that the segments of a service must have together. */
+export function capacityNeeded({ objective, capacityPerS }: ServiceDemand): number {
+  return capacityPerS ?? objective.ratePerS
 }
 
 export interface Demands {
@@ -30,6 +37,24 @@ export function demandsOf(
   objectives: readonly ServiceObjective[],
   latencyShare?: number,
 ): Demands {
+  return matchDemands(profiles, objectives, (objective, profile) => {
+    const gateMs = latencyGateMs(objective.latencyMs, latencyShare)
+    const best = profile ? bestPoints(profile, gateMs) : new Map<SegmentSize, ProfilePoint>()
+    return best.size > 0 ? { objective, best } : explainUnserved(objective, profile, gateMs)
+  })
+}
+
+/**
+ * Match objectives with profiles.
+ *
+ * @param demandOf what a service needs, or why it cannot be served
+ * @throws InvalidInputError as `demandsOf`
+ */
+export function matchDemands(
+  profiles: readonly ServiceProfile[],
+  objectives: readonly ServiceObjective[],
+  demandOf: (objective: ServiceObjective, profile: ServiceProfile | undefined) => ServiceDemand | UnservedService,
+): Demands {
   const byModel = new Map<string, ServiceProfile>()
   for (const profile of profiles) {
     if (byModel.has(profile.model)) throw new InvalidInputError('profiles', profile.model, 'one profile for each model')
@@ -44,13 +69,11 @@ export function demandsOf(
       throw new InvalidInputError('objectives', objective.model, 'one objective for each model; add the rates up')
     }
     seen.add(objective.model)
-    const profile = byModel.get(objective.model)
-    const gateMs = latencyGateMs(objective.latencyMs, latencyShare)
-    const best = profile ? bestPoints(profile, gateMs) : new Map<SegmentSize, ProfilePoint>()
-    if (best.size > 0) {
-      assertCountable(objective, best)
-      served.push({ objective, best })
-    } else unserved.push(explainUnserved(objective, profile, gateMs))
+    const demand = demandOf(objective, byModel.get(objective.model))
+    if ('best' in demand) {
+      assertCountable(demand)
+      served.push(demand)
+    } else unserved.push(demand)
   }
   return { served, unserved }
 }
@@ -65,9 +88,10 @@ function assertObjective({ model, ratePerS, latencyMs }: ServiceObjective): void
 }
 
 /** A typing error in a rate is an error, not hours of counting segments. */
-function assertCountable({ model, ratePerS }: ServiceObjective, best: ServiceDemand['best']): void {
-  const perGpc = Math.max(...[...best].map(([size, point]) => throughputOf(point) / size))
-  const gpus = ratePerS / perGpc / COMPUTE_SLICES
+function assertCountable(demand: ServiceDemand): void {
+  const { model, ratePerS } = demand.objective
+  const perGpc = Math.max(...[...demand.best].map(([size, point]) => throughputOf(point) / size))
+  const gpus = capacityNeeded(demand) / perGpc / COMPUTE_SLICES
   if (gpus <= MOST_GPUS) return
   throw new InvalidInputError(
     `objective of ${model}: ratePerS`,
@@ -90,7 +114,7 @@ function isBetter(a: ProfilePoint, b: ProfilePoint): boolean {
   return (throughputOf(a) - throughputOf(b) || b.batchSize - a.batchSize || b.processes - a.processes) > 0
 }
 
-function explainUnserved(
+export function explainUnserved(
   objective: ServiceObjective,
   profile: ServiceProfile | undefined,
   gateMs: number,

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { exitCodeOf } from '@pctodl/command-line'
@@ -63,6 +63,43 @@ describe('pctodl-segments', () => {
     expect(stdout).toMatch(/as the published algorithm has it/)
   })
 
+  it('plans by the tail, and says what is expected of each service', async () => {
+    const { code, stdout } = await call('2', ...output(), '--gate', 'tail', '--burstiness', '2')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(
+      /Tails \(burstiness 2, one queue for each service\):\n {2}densenet201: p99 about [\d.]+ of \d+ ms, /,
+    )
+    expect(stdout).toMatch(/\d+ GPUs? \(/)
+    const split = await call(
+      '2',
+      ...output(),
+      '--gate',
+      'tail',
+      '--dispatch',
+      'split',
+      '--algorithm',
+      'heuristic',
+      '--json',
+    )
+    const report = JSON.parse(split.stdout)
+    expect(report).toMatchObject({ dispatch: 'split', burstiness: 1, unserved: [] })
+    expect(report.tails).toHaveLength(report.served.length)
+    expect(report).not.toHaveProperty('lateSegments')
+  })
+
+  it('says what a GPU draws at most, under a cap', async () => {
+    const own = path.join(folder, 'measured')
+    mkdirSync(own)
+    const header = 'Mig instance,Batch size,Workload Number,Throughput,Latency,Power'
+    writeFileSync(path.join(own, 'net.csv'), `${header}\n1,8,1,100,0.08,40\n`)
+    writeFileSync(path.join(own, 'SLO_req_rate.csv'), 'net\n650\n')
+    writeFileSync(path.join(own, 'SLO_latency.csv'), 'net\n500\n')
+    const words = ['1', '--profiles', own, '--slo', own, ...output(), '--power-cap', '200', '--idle-power', '50']
+    const { code, stdout } = await call(...words)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/3 GPUs \(.*; at most 170 W a GPU of 200 W/)
+  })
+
   it('replans from a map, with the steps', async () => {
     await call('2', ...output())
     const from = path.join(folder, 'deployment', 'SLO2', 'SLO2_ParvaGPU_deploy.csv')
@@ -104,6 +141,17 @@ describe('pctodl-segments', () => {
     [['2', '--most-iterations', '-1'], 2, /integer of at least 0/],
     [['2', '--algorithm', 'published', '--explain'], 2, /leave it away with published/],
     [['2', '--algorithm', 'published', '--latency-share', '0.5'], 2, /0.45 in the published/],
+    [['2', '--gate', 'none'], 2, /not one of latency, tail/],
+    [['2', '--burstiness', '4'], 2, /for --gate tail; add it/],
+    [['2', '--dispatch', 'split'], 2, /for --gate tail; add it/],
+    [['2', '--gate', 'tail', '--burstiness', '0'], 2, /from 0.1 to 100/],
+    [['2', '--gate', 'tail', '--algorithm', 'published'], 2, /published algorithm has no --gate tail/],
+    [['2', '--gate', 'tail', '--latency-share', '0.5'], 2, /for --gate latency; leave it away/],
+    [['2', '--gate', 'tail', '--fit-batches'], 2, /no batch waits to be full/],
+    [['2', '--power-cap', '300'], 2, /--power-cap needs --idle-power/],
+    [['2', '--idle-power', '60'], 2, /--idle-power is for --power-cap/],
+    [['2', '--power-cap', '300', '--idle-power', '60'], 1, /measured power of densenet201, .*a sixth column, Power/],
+    [['2', '--power-cap', '300', '--idle-power', '60', '--algorithm', 'published'], 2, /knows no --power-cap/],
     [['2', '--kubernetes', '--image', 'mine:1'], 2, /needs --image and --command/],
     [['2', '--image', 'mine:1'], 2, /are for --kubernetes/],
     [[], 2, /missing required argument 'SLO_INDEX'/],

@@ -1,10 +1,19 @@
-import { integerFrom, listOf, oneOf, type Terminal, UsageError } from '@pctodl/command-line'
+import {
+  integerFrom,
+  listOf,
+  numberBetween,
+  oneOf,
+  positiveNumber,
+  type Terminal,
+  UsageError,
+} from '@pctodl/command-line'
 import type { Command } from 'commander'
 import { lateSegments } from '../batch-delay.js'
 import { fitBatches } from '../fit-batches.js'
 import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
 import { counted } from '../output/counted.js'
 import { explainBounds, explainPlan } from '../output/explain.js'
+import { explainTails } from '../output/explain-tails.js'
 import { formatKubernetes, type KubernetesOptions } from '../output/kubernetes.js'
 import { formatMigParted, migPartedConfig } from '../output/mig-parted.js'
 import { drawMap } from '../output/picture.js'
@@ -15,14 +24,22 @@ import {
   planSegments,
   TooFewGpusError,
 } from '../plan-segments.js'
+import type { PowerCap } from '../power/power-cap.js'
 import { type PublishedPlan, planAsPublished } from '../published/published-plan.js'
+import { planForTail, type TailPlan } from '../tail/plan-for-tail.js'
+import type { Dispatch } from '../tail/tail-options.js'
 import { splitWords } from '../worker-command.js'
 import { addInputOptions, gpuLimit, type InputOptions, loadInputs, type PlanInputs } from './plan-options.js'
 import { mapFile, planTables, writePlanFiles } from './plan-report.js'
 
 interface PlanCommandOptions extends InputOptions {
   readonly algorithm: 'exact' | 'heuristic' | 'published'
+  readonly gate: 'latency' | 'tail'
+  readonly burstiness: number
+  readonly dispatch: Dispatch
   readonly mostIterations: number
+  readonly powerCap?: number
+  readonly idlePower?: number
   readonly fitBatches?: boolean
   readonly picture?: boolean
   readonly migParted?: boolean
@@ -37,7 +54,22 @@ interface PlanCommandOptions extends InputOptions {
 export function addPlanOptions(command: Command): Command {
   return addInputOptions(command)
     .option('--algorithm <name>', 'exact, heuristic or published', oneOf('exact', 'heuristic', 'published'), 'exact')
+    .option(
+      '--gate <name>',
+      'latency: batch times, as published; tail: p99 of queues',
+      oneOf('latency', 'tail'),
+      'latency',
+    )
+    .option('--burstiness <x>', 'of requests, for --gate tail; 1 is Poisson', numberBetween(0.1, 100), 1)
+    .option(
+      '--dispatch <name>',
+      'for --gate tail: a queue shared by all segments, or split',
+      oneOf('shared', 'split'),
+      'shared',
+    )
     .option('--most-iterations <n>', 'simplex iterations of each proof', integerFrom(0), DEFAULT_MOST_ITERATIONS)
+    .option('--power-cap <w>', 'most watts of a board; needs measured power in the profiles', positiveNumber())
+    .option('--idle-power <w>', 'watts of a board whose instances wait, for --power-cap', positiveNumber())
     .option('--fit-batches', 'shrink batches that would take too long to fill')
     .option('--picture', 'draw the map: map.svg beside it')
     .option('--mig-parted', 'write mig-parted.yaml beside it')
@@ -65,7 +97,8 @@ export async function plan(sloIndex: number, options: PlanCommandOptions, termin
   })
   const underServed = 'underServed' in result ? result.underServed : []
   if (options.json) {
-    terminal.stdout.write(`${JSON.stringify({ ...result, lateSegments: lateSegments(result), files }, null, 2)}\n`)
+    const late = 'tails' in result ? {} : { lateSegments: lateSegments(result) }
+    terminal.stdout.write(`${JSON.stringify({ ...result, ...late, files }, null, 2)}\n`)
   } else {
     terminal.stdout.write(report(result, inputs, options, files, terminal))
   }
@@ -75,12 +108,40 @@ export async function plan(sloIndex: number, options: PlanCommandOptions, termin
 }
 
 /** Options that the published algorithm has no place for. */
-function assertTogether({ algorithm, explain, latencyShare }: PlanCommandOptions): void {
+function assertTogether(options: PlanCommandOptions): void {
+  const { algorithm, explain, latencyShare } = options
+  assertTail(options)
   if (algorithm !== 'published') return
   if (explain) throw new UsageError('--explain explains exact and heuristic plans; leave it away with published')
   if (latencyShare !== DEFAULT_LATENCY_SHARE) {
     throw new UsageError(`--latency-share is ${DEFAULT_LATENCY_SHARE} in the published algorithm; use another one`)
   }
+}
+
+function powerLimit({ algorithm, powerCap, idlePower }: PlanCommandOptions): { powerCap?: PowerCap } {
+  if (powerCap === undefined) {
+    if (idlePower === undefined) return {}
+    throw new UsageError('--idle-power is for --power-cap; add it')
+  }
+  if (algorithm === 'published')
+    throw new UsageError('the published algorithm knows no --power-cap; use exact or heuristic')
+  if (idlePower === undefined)
+    throw new UsageError('--power-cap needs --idle-power, what a board draws while nothing runs')
+  return { powerCap: { boardW: powerCap, idleW: idlePower } }
+}
+
+/** Options that belong to one gate. */
+function assertTail({ algorithm, gate, burstiness, dispatch, latencyShare, fitBatches }: PlanCommandOptions): void {
+  if (gate === 'latency') {
+    if (burstiness === 1 && dispatch === 'shared') return
+    throw new UsageError('--burstiness and --dispatch are for --gate tail; add it')
+  }
+  if (algorithm === 'published')
+    throw new UsageError('the published algorithm has no --gate tail; use exact or heuristic')
+  if (latencyShare !== DEFAULT_LATENCY_SHARE)
+    throw new UsageError('--latency-share is for --gate latency; leave it away')
+  if (fitBatches)
+    throw new UsageError('--fit-batches is for --gate latency: with --gate tail no batch waits to be full')
 }
 
 function kubernetesOptions(options: PlanCommandOptions): KubernetesOptions | null {
@@ -99,9 +160,13 @@ function kubernetesOptions(options: PlanCommandOptions): KubernetesOptions | nul
 async function solve(
   { profiles, objectives }: PlanInputs,
   options: PlanCommandOptions,
-): Promise<BoundedPlan | PublishedPlan> {
-  const { algorithm, latencyShare, mostIterations } = options
-  const limit = gpuLimit(options)
+): Promise<BoundedPlan | PublishedPlan | TailPlan> {
+  const { algorithm, latencyShare, mostIterations, gate, burstiness, dispatch } = options
+  const limit = { ...gpuLimit(options), ...powerLimit(options) }
+  if (gate === 'tail') {
+    const work = { mostIterations: algorithm === 'heuristic' ? 0 : mostIterations }
+    return planForTail(profiles, objectives, { ...limit, ...work, burstiness, dispatch })
+  }
   if (algorithm === 'exact') {
     return planSegments(profiles, objectives, { ...limit, latencyShare, mostIterations })
   }
@@ -114,14 +179,15 @@ async function solve(
 }
 
 function report(
-  result: BoundedPlan | PublishedPlan,
+  result: BoundedPlan | PublishedPlan | TailPlan,
   { board, profiles, objectives }: PlanInputs,
   { explain, gpusPerNode, latencyShare }: PlanCommandOptions,
   files: readonly string[],
   terminal: Terminal,
 ): string {
   const parts = [planTables(result, board, gpusPerNode, terminal)]
-  if ('lowerBoundGpus' in result) {
+  if ('tails' in result) parts.push(explainTails(result), explainBounds(result))
+  else if ('lowerBoundGpus' in result) {
     parts.push(explain ? explainPlan(result, profiles, objectives, latencyShare).trimEnd() : explainBounds(result))
   } else {
     parts.push(

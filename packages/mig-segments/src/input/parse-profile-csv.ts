@@ -6,6 +6,9 @@ import { SegmentFileError } from './segment-file-error.js'
 /** Header of a profile file as published. Columns count by position; the names are for people. */
 export const profileColumns = ['Mig instance', 'Batch size', 'Workload Number', 'Throughput', 'Latency'] as const
 
+/** A sixth column may follow: watts that the instance adds to an idle board while all its processes run. */
+export const POWER_COLUMN = 'Power'
+
 export interface ProfileOptions {
   /** Rows with more MPS processes than this are left out. Default 3, as published. */
   readonly maxProcesses?: number
@@ -15,8 +18,8 @@ export interface ProfileOptions {
 export const DEFAULT_MAX_PROCESSES = 3
 
 /**
- * Read a profile as published: a header, then rows of instance size in GPCs, batch size, processes, items/s of one process, and
- * seconds per batch. Zero throughput marks what did not run.
+ * Read a profile as published: a header, then rows of instance size in GPCs, batch size, processes, items/s of one process, seconds
+ * per batch, and perhaps watts. Zero throughput marks what did not run.
  *
  * @param model the network that was profiled
  * @param file name for messages
@@ -38,11 +41,15 @@ export function parseProfileCsv(
       `the header ${profileColumns.join()}`,
     )
   }
+  const columns = header.cells.length === profileColumns.length + 1 ? profileColumns.length + 1 : profileColumns.length
+  if (columns > profileColumns.length && header.cells.at(-1)!.toLowerCase() !== POWER_COLUMN.toLowerCase()) {
+    throw new SegmentFileError(file, header.row, null, `a sixth column ${quoted(header.cells.at(-1)!)}`, POWER_COLUMN)
+  }
   const points: ProfilePoint[] = []
   const seen = new Map<string, number>()
   for (const { row, cells } of rows) {
-    if (cells.length !== profileColumns.length) {
-      throw new SegmentFileError(file, row, null, `${cells.length} cells`, `${profileColumns.length}`)
+    if (cells.length !== columns) {
+      throw new SegmentFileError(file, row, null, `${cells.length} cells`, `${columns}`)
     }
     const point = parsePoint(cells, row, file)
     const key = `${point.sizeGpcs} GPCs, batch ${point.batchSize}, ${point.processes} processes`
@@ -60,7 +67,8 @@ export function parseProfileCsv(
 function parsePoint(cells: readonly string[], row: number, file: string): ProfilePoint {
   const cell = (at: number, expected: string, accept: (value: number) => boolean): number => {
     const value = toNumber(cells[at]!)
-    if (!accept(value)) throw new SegmentFileError(file, row, profileColumns[at]!, quoted(cells[at]!), expected)
+    if (!accept(value))
+      throw new SegmentFileError(file, row, profileColumns[at] ?? POWER_COLUMN, quoted(cells[at]!), expected)
     return value
   }
   const positiveInteger = (value: number) => Number.isInteger(value) && value >= 1
@@ -71,15 +79,22 @@ function parsePoint(cells: readonly string[], row: number, file: string): Profil
   const ran = processThroughput > 0
   const latencyS = cell(4, ran ? 'seconds above 0' : 'seconds', (value) => (ran ? value > 0 : value >= 0))
   if (!isSegmentSize(sizeGpcs)) throw new SegmentFileError(file, row, profileColumns[0], quoted(cells[0]!), 'a size')
-  return { sizeGpcs, batchSize, processes, processThroughput, latencyMs: latencyS * 1000 }
+  const point = { sizeGpcs, batchSize, processes, processThroughput, latencyMs: latencyS * 1000 }
+  if (cells.length === profileColumns.length || !ran) return point
+  return { ...point, powerW: cell(5, 'watts of at least 0', (value) => value >= 0) }
 }
 
 /** Write a profile in the published form. */
 export function formatProfileCsv({ points }: ServiceProfile): string {
-  const rows = points.map(({ sizeGpcs, batchSize, processes, processThroughput, latencyMs }) =>
-    [sizeGpcs, batchSize, processes, significant(processThroughput), significant(latencyMs / 1000)].join(','),
+  const withPower = points.some(({ powerW }) => powerW !== undefined)
+  const columns = withPower ? [...profileColumns, POWER_COLUMN] : profileColumns
+  const rows = points.map(({ sizeGpcs, batchSize, processes, processThroughput, latencyMs, powerW }) =>
+    [
+      ...[sizeGpcs, batchSize, processes, significant(processThroughput), significant(latencyMs / 1000)],
+      ...(withPower ? [powerW ?? 0] : []),
+    ].join(','),
   )
-  return `${[profileColumns.join(','), ...rows].join('\n')}\n`
+  return `${[columns.join(','), ...rows].join('\n')}\n`
 }
 
 function significant(value: number): number {

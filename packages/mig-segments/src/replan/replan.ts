@@ -12,7 +12,7 @@ import { type Changes, type Located, type MigrationStep, migrationOrder } from '
 import { type Layout, type PackedSegment, packBeside, usedGpus, type Wanted } from './pack-beside.js'
 import { targetCounts } from './target-counts.js'
 
-export interface ReplanOptions extends HeuristicOptions {
+export interface ReplanOptions extends Omit<HeuristicOptions, 'powerCap'> {
   /**
    * Move segments until the GPUs in use are as few as a fresh plan's. Default false: as many as now may stay in use, and more
    * only as needed.

@@ -1,6 +1,6 @@
 import { segmentSizes } from '../mig-geometry.js'
 import { throughputOf } from '../profile.js'
-import type { ServiceDemand } from '../service-demand.js'
+import { capacityNeeded, type ServiceDemand } from '../service-demand.js'
 import { SIZES } from './size-counts.js'
 
 /**
@@ -9,7 +9,7 @@ import { SIZES } from './size-counts.js'
  */
 export interface CoverProblem {
   readonly services: number
-  /** Requests/s. */
+  /** Items/s that the segments of a service must have together. */
   readonly rates: Float64Array
   /** Items/s of a segment; 0 where the service cannot run in that size. */
   readonly throughput: Float64Array
@@ -28,7 +28,7 @@ export function coverProblem(demands: readonly ServiceDemand[]): CoverProblem {
   })
   return {
     services: demands.length,
-    rates: Float64Array.from(demands, ({ objective }) => objective.ratePerS),
+    rates: Float64Array.from(demands, capacityNeeded),
     throughput,
   }
 }

@@ -24,7 +24,7 @@ export function leanPlan(problem: CoverProblem, start: CountSolution, seed = 1):
 }
 
 /** Compute slices that the services need whatever the boards: the sum of their leanest covers. */
-function fewestGpcs(problem: CoverProblem): number {
+export function fewestGpcs(problem: CoverProblem): number {
   let sum = 0
   for (let m = 0; m < problem.services; m++) sum += Math.ceil(cheapestCover(problem, m, gpcsOf).bound - 1e-6)
   return sum

@@ -1,0 +1,139 @@
+import type { Arrivals } from '@pctodl/platform'
+
+/** Workers that are alike. */
+export interface WorkerKind {
+  readonly workers: number
+  /** Time of a batch by the number of its requests, ms; index 0 unused. Its length says how many a batch may have. */
+  readonly batchMs: Float64Array
+}
+
+export interface QueueOutcome {
+  /** Requests counted. */
+  readonly requests: number
+  /** Of them, those answered later than asked. */
+  readonly late: number
+  /** Latency that 99 of 100 do not exceed, ms; NaN where none was counted. */
+  readonly p99Ms: number
+}
+
+/**
+ * Requests of one service, one by one: they wait in one queue, and a free worker takes what waits at once, at most a full batch.
+ * Of free workers the one with the most requests/s goes first.
+ *
+ * @param objectiveMs later is late
+ * @param requests counted, after a tenth as many and ten full batches of each worker that are not
+ */
+export function simulateQueue(
+  kinds: readonly WorkerKind[],
+  arrivals: Arrivals,
+  objectiveMs: number,
+  requests: number,
+): QueueOutcome {
+  const rate = ({ batchMs }: WorkerKind) => (batchMs.length - 1) / batchMs.at(-1)!
+  const sorted = [...kinds].sort((a, b) => rate(b) - rate(a))
+  const idle = Int32Array.from(sorted, ({ workers }) => workers)
+  const running = new Completions(idle.reduce((sum, count) => sum + count, 0))
+  const slots = sorted.reduce((sum, { workers, batchMs }) => sum + workers * (batchMs.length - 1), 0)
+  const skipped = Math.max(Math.floor(requests / 10), 10 * slots)
+  const latencies = new Float64Array(requests)
+  let waiting = new Float64Array(1024)
+  let first = 0
+  let length = 0
+  let begun = 0
+  let late = 0
+  const begin = (kind: number, nowMs: number): void => {
+    const { batchMs } = sorted[kind]!
+    const count = Math.min(length, batchMs.length - 1)
+    const endMs = nowMs + batchMs[count]!
+    for (let i = 0; i < count; i++) {
+      const latencyMs = endMs - waiting[first]!
+      first = (first + 1) & (waiting.length - 1)
+      const index = begun++ - skipped
+      if (index < 0 || index >= requests) continue
+      latencies[index] = latencyMs
+      if (latencyMs > objectiveMs) late++
+    }
+    length -= count
+    running.push(endMs, kind)
+  }
+  let nextMs = arrivals.nextMs()
+  while (begun < skipped + requests && (nextMs < Infinity || length > 0)) {
+    if (running.nextMs <= nextMs) {
+      const nowMs = running.nextMs
+      const kind = running.pop()
+      if (length > 0) begin(kind, nowMs)
+      else idle[kind]!++
+      continue
+    }
+    if (length === waiting.length) {
+      const larger = new Float64Array(2 * length)
+      for (let i = 0; i < length; i++) larger[i] = waiting[(first + i) & (length - 1)]!
+      waiting = larger
+      first = 0
+    }
+    waiting[(first + length++) & (waiting.length - 1)] = nextMs
+    const free = idle.findIndex((count) => count > 0)
+    if (free >= 0) {
+      idle[free]!--
+      begin(free, nextMs)
+    }
+    nextMs = arrivals.nextMs()
+  }
+  const counted = Math.max(0, Math.min(requests, begun - skipped))
+  const ordered = latencies.subarray(0, counted).sort()
+  return { requests: counted, late, p99Ms: counted === 0 ? Number.NaN : ordered[Math.ceil(0.99 * counted) - 1]! }
+}
+
+/** Batches in flight, the next to end first: a binary heap without allocations. */
+class Completions {
+  readonly #endMs: Float64Array
+  readonly #kind: Int32Array
+  #length = 0
+
+  constructor(most: number) {
+    this.#endMs = new Float64Array(most)
+    this.#kind = new Int32Array(most)
+  }
+
+  /** When the next ends, ms; Infinity where none runs. */
+  get nextMs(): number {
+    return this.#length === 0 ? Number.POSITIVE_INFINITY : this.#endMs[0]!
+  }
+
+  push(endMs: number, kind: number): void {
+    let at = this.#length++
+    while (at > 0) {
+      const parent = (at - 1) >> 1
+      if (this.#endMs[parent]! <= endMs) break
+      this.#move(parent, at)
+      at = parent
+    }
+    this.#endMs[at] = endMs
+    this.#kind[at] = kind
+  }
+
+  /** Take the next out. @returns its kind */
+  pop(): number {
+    const kind = this.#kind[0]!
+    const last = --this.#length
+    const endMs = this.#endMs[last]!
+    const lastKind = this.#kind[last]!
+    let at = 0
+    for (;;) {
+      let child = 2 * at + 1
+      if (child >= last) break
+      if (child + 1 < last && this.#endMs[child + 1]! < this.#endMs[child]!) child++
+      if (this.#endMs[child]! >= endMs) break
+      this.#move(child, at)
+      at = child
+    }
+    this.#endMs[at] = endMs
+    this.#kind[at] = lastKind
+    return kind
+  }
+
+  #move(from: number, to: number): void {
+    this.#endMs[to] = this.#endMs[from]!
+    this.#kind[to] = this.#kind[from]!
+  }
+}

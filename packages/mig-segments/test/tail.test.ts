@@ -1,0 +1,228 @@
+import { gammaArrivals, poissonArrivals } from '@pctodl/traffic'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { cases } from '../../../test/long-tests.js'
+import { planForTail, planSegments, type ServiceProfile, simulatePlan, throughputOf } from '../src/index.js'
+import { coverProblem } from '../src/solve/cover-problem.js'
+import { solvePatterns } from '../src/solve/solve-patterns.js'
+import { batchTimes } from '../src/tail/batch-times.js'
+import { lateShare } from '../src/tail/late-share.js'
+import { queueDecay } from '../src/tail/queue-decay.js'
+import { simulateQueue } from '../src/tail/simulate-queue.js'
+import { LATE_SHARE, waysToKeep } from '../src/tail/tail-options.js'
+import { withBatchRates } from '../src/tail/tail-points.js'
+import { arbitraryServices } from './arbitrary-services.js'
+import { dataSets, publishedData, randomScenarios } from './published-data.js'
+
+describe('the decay of a backlog', () => {
+  it('is the root that it says, and none where the capacity is not above the rate', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 1.001, max: 50, noNaN: true }),
+        fc.double({ min: 0.1, max: 20, noNaN: true }),
+        (ratio, burstiness) => {
+          const theta = queueDecay(100, 100 * ratio, burstiness)
+          expect(theta).toBeGreaterThan(0)
+          expect(Math.log1p(theta * burstiness * ratio)).toBeCloseTo(burstiness * theta, 9)
+        },
+      ),
+      { seed: 1 },
+    )
+    expect(queueDecay(100, 100, 1)).toBe(0)
+    expect(queueDecay(100, 90, 1)).toBe(0)
+  })
+
+  it('falls as requests come in bursts', () => {
+    expect(queueDecay(100, 120, 4)).toBeLessThan(queueDecay(100, 120, 1))
+  })
+})
+
+describe('a simulated queue', () => {
+  const constant = (gapMs: number) => {
+    let timeMs = 0
+    return { nextMs: () => (timeMs += gapMs) }
+  }
+
+  it('answers at once who comes alone', () => {
+    const outcome = simulateQueue([{ workers: 1, batchMs: Float64Array.of(0, 8) }], constant(10), 8, 1000)
+    expect(outcome).toEqual({ requests: 1000, late: 0, p99Ms: 8 })
+  })
+
+  it('lets requests wait for the next free worker, and takes all that wait', () => {
+    // One worker, 25 ms a batch of up to 4, a request each 10 ms: two or three wait whenever it is free.
+    const outcome = simulateQueue([{ workers: 1, batchMs: Float64Array.of(0, 25, 25, 25, 25) }], constant(10), 45, 1000)
+    expect(outcome.p99Ms).toBeGreaterThan(40)
+    expect(outcome.p99Ms).toBeLessThanOrEqual(50)
+    expect(outcome.late).toBeGreaterThan(0)
+    expect(outcome.late).toBeLessThan(500)
+  })
+
+  it('ends with the requests', () => {
+    const times = [1, 2, 3]
+    const stream = { nextMs: () => times.shift() ?? Number.POSITIVE_INFINITY }
+    expect(simulateQueue([{ workers: 2, batchMs: Float64Array.of(0, 5) }], stream, 5, 0).requests).toBe(0)
+  })
+
+  it('agrees with the mean wait that Pollaczek and Khinchine give for one worker of constant time', () => {
+    // Utilisation 0.5: half a service time of waiting on average; 99 of 100 within what the M/D/1 distribution says.
+    const outcome = simulateQueue(
+      [{ workers: 1, batchMs: Float64Array.of(0, 10) }],
+      poissonArrivals({ ratePerS: 50 }).start(3),
+      Number.POSITIVE_INFINITY,
+      200_000,
+    )
+    // P(wait > 2.9 service times) is 1.0 % at utilisation 0.5 (Crommelin 1932).
+    expect(outcome.p99Ms / 10).toBeGreaterThan(3.6)
+    expect(outcome.p99Ms / 10).toBeLessThan(4.6)
+  })
+})
+
+describe('the estimate of late requests', () => {
+  it.each([
+    [1, 1.5],
+    [4, 3],
+  ])('is near or above what requests meet, at burstiness %d', (burstiness, factor) => {
+    const { profiles, scenarios } = publishedData('sc24')
+    let services = 0
+    for (const { model, latencyMs } of scenarios.at(-1)!) {
+      const profile = withBatchRates(profiles.find((each) => each.model === model)!)
+      for (const point of profile.points) {
+        // A part of the points, spread over sizes, batches and processes.
+        if (!(point.processThroughput > 0) || (point.sizeGpcs + point.batchSize + point.processes) % 3 !== 0) continue
+        const workers = point.processes * (1 + (point.batchSize % 3))
+        const capacityPerS = (workers * 1000 * point.batchSize) / point.latencyMs
+        const ratePerS = (0.3 + 0.6 * ((services * 0.618) % 1)) * capacityPerS
+        const times = batchTimes(profile, point)
+        const { batchSize: largestBatch, latencyMs: fullBatchMs } = point
+        const queue = { ratePerS, burstiness, capacityPerS, workers, largestBatch, fullBatchMs, singleMs: times[1]! }
+        const estimate = lateShare(queue, latencyMs)
+        if (estimate > 0.5 || estimate < 0.001) continue
+        const stream = gammaArrivals({ ratePerS, burstiness }).start(services)
+        const { late, requests } = simulateQueue([{ workers, batchMs: times }], stream, latencyMs, 40_000)
+        expect(late / requests, `${model} ${JSON.stringify(point)} at ${ratePerS}`).toBeLessThanOrEqual(
+          factor * estimate + 0.003,
+        )
+        services++
+      }
+    }
+    expect(services).toBeGreaterThan(3)
+  })
+})
+
+describe('a plan for the tail', () => {
+  it.each([
+    ['head', 1, 'shared'],
+    ['sc24', 1, 'shared'],
+    ['sc24', 4, 'shared'],
+    ['sc24', 1, 'split'],
+  ] as const)(
+    'keeps every service of %s that it calls served, at burstiness %d, %s',
+    async (set, burstiness, dispatch) => {
+      const data = publishedData(set)
+      const rows = [...data.scenarios.slice(-1), ...randomScenarios(data, cases(1), 77 + burstiness)]
+      for (const [k, objectives] of rows.entries()) {
+        const plan = await planForTail(data.profiles, objectives, { burstiness, dispatch, mostIterations: 0 })
+        expect(plan.served.length).toBeGreaterThan(4)
+        for (const tail of plan.tails) expect(tail.lateShare).toBeLessThanOrEqual(LATE_SHARE)
+        // Under requests as stated, and under calmer ones.
+        for (const met of new Set([1, burstiness])) {
+          const options = { burstiness: met, dispatch, seed: k + 1, requests: 30_000 }
+          for (const { model, late, requests } of simulatePlan(plan, data.profiles, options)) {
+            expect(late / requests, `row ${k}, ${model}, burstiness ${met}`).toBeLessThanOrEqual(0.01)
+          }
+        }
+      }
+    },
+  )
+
+  it('serves whom the latency gate leaves late', async () => {
+    const { profiles, scenarios } = publishedData('head')
+    const row = scenarios[0]!
+    const late = (of: readonly { late: number; requests: number }[]) =>
+      of.filter(({ late, requests }) => late > 0.01 * requests).length
+    const options = { dispatch: 'split', requests: 30_000 } as const
+    const published = await planSegments(profiles, row)
+    expect(late(simulatePlan(published, profiles, options))).toBeGreaterThan(2)
+    const plan = await planForTail(profiles, row, { dispatch: 'split' })
+    expect(late(simulatePlan(plan, profiles, options))).toBe(0)
+  })
+
+  it('names whom it cannot keep, and an objective that it can', async () => {
+    const { profiles, scenarios } = publishedData('head')
+    for (const dispatch of ['shared', 'split'] as const) {
+      const { unserved } = await planForTail(profiles, scenarios[4]!, { dispatch })
+      expect(unserved.length).toBeGreaterThan(0)
+      for (const { model, ratePerS, message } of unserved) {
+        const latencyMs = Number(/([\d.]+) ms could be kept/.exec(message)![1])
+        const kept = await planForTail(profiles, [{ model, ratePerS, latencyMs }], { dispatch })
+        expect(kept.unserved).toEqual([])
+        const [outcome] = simulatePlan(kept, profiles, { dispatch, requests: 30_000 })
+        expect(outcome!.late / outcome!.requests).toBeLessThanOrEqual(0.01)
+      }
+    }
+  })
+
+  it('has a bound on GPUs that no choice among the ways undercuts', async () => {
+    await fc.assert(
+      fc.asyncProperty(arbitraryServices, async ({ profiles, objectives }) => {
+        const few = objectives.slice(0, 2)
+        const plan = await planForTail(profiles, few, { mostIterations: 0 })
+        const served = plan.served.map(({ model, ratePerS, latencyMs }) => ({ model, ratePerS, latencyMs }))
+        const ways = served.map((objective) => {
+          const profile = withBatchRates(profiles.find(({ model }) => model === objective.model)!)
+          return waysToKeep(profile, objective, 1, 'shared')
+            .slice(0, 3)
+            .map((way) => ({ objective, ...way }))
+        })
+        let fewest = Number.POSITIVE_INFINITY
+        for (const a of ways[0] ?? []) {
+          for (const b of ways[1] ?? [undefined]) {
+            const problem = coverProblem(b === undefined ? [a] : [a, b])
+            const { bound } = await solvePatterns(problem, {
+              objective: 'gpus',
+              maxGpus: plan.gpuCount + 20,
+              atLeast: 0,
+              start: new Int32Array(problem.services * 5),
+              mostIterations: 1e5,
+            })
+            fewest = Math.min(fewest, bound)
+          }
+        }
+        if (served.length > 0) expect(plan.lowerBoundGpus).toBeLessThanOrEqual(fewest)
+      }),
+      { numRuns: 5, seed: 9 },
+    )
+  })
+
+  it('does not depend on the order of profiles and objectives', async () => {
+    const { profiles, scenarios } = publishedData('sc24')
+    const row = scenarios[2]!
+    const plan = await planForTail(profiles, row)
+    expect(await planForTail([...profiles].reverse(), [...row].reverse())).toEqual(plan)
+  })
+
+  it('takes the slower of two columns that differ', () => {
+    const profile: ServiceProfile = {
+      model: 'a',
+      points: [
+        { sizeGpcs: 1, batchSize: 4, processes: 1, processThroughput: 100, latencyMs: 20 },
+        { sizeGpcs: 2, batchSize: 4, processes: 1, processThroughput: 100, latencyMs: 80 },
+      ],
+    }
+    const [one, two] = withBatchRates(profile).points
+    expect(one).toMatchObject({ latencyMs: 40, processThroughput: 100 })
+    expect(throughputOf(two!)).toBe(50)
+  })
+
+  it.each([0, -1, Number.NaN, 1000])('refuses a burstiness of %d', async (burstiness) => {
+    await expect(planForTail([], [], { burstiness })).rejects.toThrow(/burstiness/)
+  })
+
+  it.each(dataSets)('of %s states a gap of at most a GPU or a hundredth', async (set) => {
+    const data = publishedData(set)
+    for (const objectives of [...data.scenarios.slice(-1), ...randomScenarios(data, cases(1), 5)]) {
+      const { gpuCount, lowerBoundGpus } = await planForTail(data.profiles, objectives, { mostIterations: 0 })
+      expect(gpuCount - lowerBoundGpus).toBeLessThanOrEqual(Math.max(1, 0.01 * lowerBoundGpus))
+    }
+  })
+})
