@@ -2,19 +2,21 @@ import { ClockBelief } from './clock-belief.js'
 import type { ClockObservation } from './clock-observation.js'
 import type { ClockTuning } from './clock-tuning.js'
 import { FullLoadPower, type FullLoadPowerState } from './full-load-power.js'
+import { Lateness } from './lateness.js'
 import type { Lesson } from './lesson.js'
 import type { LoadBelief } from './load-belief.js'
 import { LoadJudge, type LoadJudgeState } from './load-judge.js'
 import {
   AVERAGE_WINDOW_MS,
   INSTANT_WINDOW_MS,
+  LONGEST_LOOK_BACK_MS,
   PowerHistory,
   type PowerHistoryState,
   READING_AGE_MS,
 } from './power-history.js'
 import { PowerReadings, type PowerReadingsState } from './power-readings.js'
 import { PowerTeacher } from './power-teacher.js'
-import { PromptReading, type PromptReadingState } from './prompt-reading.js'
+import type { PromptReadingState } from './prompt-reading.js'
 import { ReadingNoise, type ReadingNoiseState } from './reading-noise.js'
 import { RunClock, type RunClockState } from './run-clock.js'
 import { SensorBelief, type SensorBeliefState } from './sensor-belief.js'
@@ -61,7 +63,7 @@ export class BoardObserver {
   readonly noise: ReadingNoise
   readonly #judge: LoadJudge
   readonly #teacher: PowerTeacher
-  readonly #prompt: PromptReading
+  readonly #lateness: Lateness
   readonly #runClock: RunClock
   readonly #averages: boolean
   readonly #memory: ObserverMemory
@@ -77,11 +79,12 @@ export class BoardObserver {
     this.clock = new ClockBelief(state?.clock)
     this.sensor = new SensorBelief(state?.sensor)
     this.noise = new ReadingNoise(state?.noise)
-    this.#prompt = new PromptReading(state?.prompt)
     this.#judge = new LoadJudge(tuning, averages, this.#power, this.#history, state?.load)
     const known = { power: this.#power, history: this.#history, load: this.#judge, noise: this.noise }
     this.#teacher = new PowerTeacher(tuning, averages, known)
     this.#runClock = new RunClock(clocksMhz, state?.runClock)
+    const followed = { readings: this.readings, power: this.#power, history: this.#history, load: this.#judge }
+    this.#lateness = new Lateness(averages, { ...followed, runClock: this.#runClock }, state?.prompt)
     this.#memory = state?.memory ?? {
       startMs: 0,
       timeMs: 0,
@@ -97,7 +100,7 @@ export class BoardObserver {
       power: this.#power.state,
       readings: this.readings.state,
       noise: this.noise.state,
-      prompt: this.#prompt.state,
+      prompt: this.#lateness.state,
       runClock: this.#runClock.state,
       load: this.#judge.state,
       clock: this.clock.state,
@@ -121,12 +124,12 @@ export class BoardObserver {
 
   /** How late what is read may be beyond its averaging, ms. */
   get latenessMs(): number {
-    return Math.max(this.#history.lagMs, this.#runClock.answerMs)
+    return this.#lateness.latenessMs
   }
 
   /** A reading of now shows what the clock of now draws: no second of averaging, and nothing that comes late. */
   get prompt(): boolean {
-    return this.readings.instantW !== null && this.#history.prompt && this.#runClock.answerMs === 0
+    return this.#lateness.prompt
   }
 
   get load(): LoadBelief {
@@ -146,6 +149,11 @@ export class BoardObserver {
   /** Board watts per model watt along the clock. */
   get slope(): number {
     return this.#power.estimate.state.slope
+  }
+
+  /** The highest state. */
+  get top(): number {
+    return this.#power.modelW.length - 1
   }
 
   model(index: number): number {
@@ -172,7 +180,7 @@ export class BoardObserver {
     this.#power.setModel(predictedPowerW, running ? index : null)
     if (!running || !before) return
     this.load.begin()
-    this.#prompt.abandon(this.#memory.timeMs)
+    this.#lateness.abandon(this.#memory.timeMs)
     this.#beQuiet()
     this.#history.push(this.#memory.timeMs, this.#runClock.modelled(this.#power.modelW, index))
   }
@@ -203,24 +211,25 @@ export class BoardObserver {
    * Take in one observation.
    *
    * @param index the state that was requested
+   * @param held the board's own limit holds the cap
    * @returns whether what is known changed so much that the clock must be planned anew
    */
-  observe(observation: ClockObservation, capW: number, index: number): boolean {
+  observe(observation: ClockObservation, capW: number, index: number, held: boolean): boolean {
     const { timeMs, loading } = observation
     const m = this.#memory
     const durationMs = timeMs - m.timeMs
     m.timeMs = timeMs
     if (loading) this.#beQuiet()
     const recalled = loading && this.#power.recallHeavier()
-    this.#read(observation, durationMs, capW)
-    this.#followClock(observation, durationMs, index)
+    this.#read(observation, durationMs, capW, held)
+    this.#followClock(observation, durationMs, index, held)
     this.#power.estimate.age(durationMs)
-    this.#learn(observation, durationMs, capW)
-    this.#watchPromptness(timeMs, index, capW)
+    this.#learn(observation, durationMs, capW, held)
+    this.#lateness.followMoves(timeMs, index, capW, this.quiet || this.mismatch)
     return recalled
   }
 
-  #read(observation: ClockObservation, durationMs: number, powerCapW: number): void {
+  #read(observation: ClockObservation, durationMs: number, powerCapW: number, held: boolean): void {
     const { timeMs, powerAverageW, powerInstantW, energyJ = null, meterPowerW = null } = observation
     const m = this.#memory
     const r = this.readings
@@ -246,7 +255,10 @@ export class BoardObserver {
       steady:
         !this.quiet &&
         timeMs - this.#judge.lowMs > AVERAGE_WINDOW_MS &&
-        this.#history.longSpread(timeMs) <= SHOULD_VARY * powerCapW,
+        // Firmware that holds the board at its limit moves the clock so that power rests.
+        (held
+          ? this.#runClock.restsMs(timeMs) >= LONGEST_LOOK_BACK_MS
+          : this.#history.longSpread(timeMs) <= SHOULD_VARY * powerCapW),
       energyJ,
       meterPowerW,
     })
@@ -261,20 +273,20 @@ export class BoardObserver {
   }
 
   /** What the board draws by the model is that of the clock it runs, not of the one it was asked for. */
-  #followClock(observation: ClockObservation, durationMs: number, index: number): void {
+  #followClock(observation: ClockObservation, durationMs: number, index: number, held: boolean): void {
     const { timeMs, smClockMhz, loading, refused = false, throttled = false, idle = false } = observation
     const frozen = this.sensor.of('frozen') > 0.5
     const steps = this.#runClock.see(timeMs, frozen ? null : smClockMhz, index, refused)
     // An idle board may rest at another clock.
     const excused = this.#runClock.underway(timeMs) || loading || idle
-    this.clock.update({ durationMs, steps, throttled, refused, excused })
+    this.clock.update({ durationMs, steps, throttled, refused, held, excused })
     // Nor does the clock of one whose tenants are being started say at which they will run.
     if (loading && !idle) this.#history.push(timeMs, this.#power.modelW[index]!)
     if (loading || idle) return
     this.#history.push(timeMs - READING_AGE_MS, this.#runClock.modelled(this.#power.modelW, index))
   }
 
-  #learn(observation: ClockObservation, durationMs: number, capW: number): void {
+  #learn(observation: ClockObservation, durationMs: number, capW: number, held: boolean): void {
     const { timeMs } = observation
     const r = this.readings
     const endMs = this.#history.endOf(timeMs)
@@ -290,27 +302,16 @@ export class BoardObserver {
       instantW: steady ? known : null,
       unsteadyW: steady ? null : known,
       quiet: this.quiet,
+      held,
     }
     this.#judge.judge(observation, lesson, r.state.fastMeanW)
-    this.#watchLag(timeMs, capW)
+    this.#lateness.followReadings(
+      timeMs,
+      capW,
+      Math.max(this.#memory.startMs, this.#memory.quietUntilMs),
+      this.mismatch,
+    )
     this.#teacher.teach(lesson, r.state.fastMeanW)
-  }
-
-  #watchLag(timeMs: number, capW: number): void {
-    const reading = this.#averages ? this.readings.averageW : this.readings.instantW
-    const windowMs = this.#averages ? AVERAGE_WINDOW_MS : INSTANT_WINDOW_MS
-    const { startMs, quietUntilMs } = this.#memory
-    const explainedFromMs = this.mismatch ? timeMs : Math.max(startMs, quietUntilMs, this.#judge.lowMs)
-    this.#history.watchLag(timeMs, reading === null ? null : reading / capW, capW, windowMs, explainedFromMs)
-  }
-
-  #watchPromptness(timeMs: number, index: number, capW: number): void {
-    if (this.quiet || this.mismatch || this.load.of('full') < 0.5) {
-      this.#prompt.abandon(timeMs)
-      return
-    }
-    const modelW = this.#runClock.modelled(this.#power.modelW, index)
-    if (this.#prompt.observe(timeMs, this.readings.instantW, modelW, this.slope, capW)) this.#history.shownPromptly()
   }
 
   #beQuiet(): void {

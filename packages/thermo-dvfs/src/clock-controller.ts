@@ -5,6 +5,7 @@ import { BoardObserver, type BoardObserverState } from './board-observer.js'
 import { CapLaw, type CapLawState, type LawReadings, LOOK_BACK_MS } from './cap-law.js'
 import type { ClockAction, ClockStatus } from './clock-action.js'
 import { assertObservation, assertPlant } from './clock-input.js'
+import { type ClockMemory, newClockMemory } from './clock-memory.js'
 import type { ClockObservation } from './clock-observation.js'
 import {
   assertClockControllerOptions,
@@ -16,28 +17,12 @@ import { PowerTarget } from './power-target.js'
 
 /** Everything that a controller remembers, safe for JSON. */
 export interface ClockControllerState {
-  readonly version: 3
+  readonly version: 4
   readonly memory: ClockMemory
   readonly board: BoardObserverState
   readonly law: CapLawState
   readonly barred: BarredClockState
   readonly blind: BlindDescentState
-}
-
-interface ClockMemory {
-  started: boolean
-  plantChanged: boolean
-  timeMs: number
-  /** Of the state that is asked for. */
-  index: number
-  /** The cap that was last fed forward, W. */
-  plannedCapW: number
-  changedMs: number
-  infeasible: boolean
-  /** The board's own limit holds the cap. */
-  held: boolean
-  /** Index of the highest state that there was work for in the last step; absent where none was named. */
-  ceiling?: number
 }
 
 const SETTLED_MS = 3000
@@ -81,22 +66,13 @@ export class ClockController {
     this.#law = new CapLaw(copy?.law)
     this.#barred = new BarredClock(this.#tuning.retryAfterMs, copy?.barred)
     this.#blind = new BlindDescent(this.#tuning, copy?.blind)
-    this.#memory = copy?.memory ?? {
-      started: false,
-      plantChanged: false,
-      timeMs: 0,
-      index: 0,
-      plannedCapW: 0,
-      changedMs: 0,
-      infeasible: false,
-      held: false,
-    }
+    this.#memory = copy?.memory ?? newClockMemory()
   }
 
   /** Everything it remembers. `new ClockController(options, state)` continues identically. */
   serialise(): ClockControllerState {
     return structuredClone({
-      version: 3,
+      version: 4,
       memory: this.#memory,
       board: this.#board.state(),
       law: this.#law.state,
@@ -143,8 +119,8 @@ export class ClockController {
       m.changedMs = timeMs
     }
     m.timeMs = timeMs
-    m.held = PowerTarget.holds(powerLimitW, powerCapW)
-    const recalled = this.#board.observe(observation, capW, m.index)
+    m.held = PowerTarget.holds(powerLimitW, capW)
+    const recalled = this.#board.observe(observation, capW, m.index, m.held)
     const readings = this.#lawReadings()
     this.#law.observe(readings)
     const targetW = this.#target.watts(capW, m.held)
@@ -239,7 +215,7 @@ export class ClockController {
     const { index, timeMs, held } = this.#memory
     const ceiling = this.#target.ceiling(targetW, held)
     let lowered = Math.min(index, ceiling)
-    if (this.#board.power(index) > this.#target.sureW(targetW)) {
+    if (this.#target.tooHigh(index, targetW, capW, held)) {
       lowered = Math.max(0, Math.min(lowered, index - 1, this.#target.highest(targetW, held)))
     }
     if (lowered < index) {
@@ -267,7 +243,7 @@ export class ClockController {
     const bounds = [capW * (1 + percent / 100), capW * (1 + instantPercent / 100)] as const
     const excessW = this.#law.excessW(readings, capW, ...bounds)
     if (excessW === 0) return wanted
-    if (index > 0) this.#bar()
+    if (index > 0 && !held) this.#bar()
     return Math.min(wanted, this.#lowerBy(excessW))
   }
 
@@ -325,7 +301,7 @@ export class ClockController {
   }
 
   #assertState(state: ClockControllerState): void {
-    if (state.version !== 3) throw new InvalidInputError('state.version', state.version, '3')
+    if (state.version !== 4) throw new InvalidInputError('state.version', state.version, '4')
     const { modelW } = state.board.power.memory
     if (modelW.length > 0) assertPlant(modelW, this.#clocksMhz.length)
   }

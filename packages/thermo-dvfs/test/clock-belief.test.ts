@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { ClockBelief, type ClockEvidence, type ClockHypothesis } from '../src/clock-belief.js'
 
-const usual: ClockEvidence = { durationMs: 100, steps: 0, throttled: false, refused: false, excused: false }
+const usual: ClockEvidence = {
+  durationMs: 100,
+  steps: 0,
+  throttled: false,
+  refused: false,
+  held: false,
+  excused: false,
+}
 
 /** What is believed after two seconds of the same evidence. */
 function believed(evidence: Partial<ClockEvidence>, belief = new ClockBelief()): ClockHypothesis {

@@ -19,7 +19,7 @@ export interface ServicesPolicyOptions {
   readonly expectedPerS: Readonly<Record<string, number>>
   /** Default: `planWithModel`. */
   readonly plan?: ServicesPlanner
-  /** As in `PctodlPolicyOptions`. Default 0.5. */
+  /** As in `PctodlPolicyOptions`. Default 0. */
   readonly backstopPercent?: number | null
   /** A plan whose answers are worth so much more by weight than those of the present tenants is worth their restart, factor. Default 1.15. */
   readonly worthRestart?: number
@@ -386,7 +386,7 @@ export class ServicesPolicy implements PowerCapPolicy {
   }
 
   #backStop(): Action {
-    const { model, backstopPercent = 0.5 } = this.#options
+    const { model, backstopPercent = 0 } = this.#options
     return backStop(model.spec, this.#powerCapW, backstopPercent)
   }
 
