@@ -50,7 +50,7 @@ describe('the record of a run', () => {
     expect(ofType(events, 'sample')).toHaveLength(300)
     expect(ofType(events, 'window')).toHaveLength(6)
     const [start, ...others] = actions(events)
-    expect(start).toMatchObject({ source: 'start', action: { powerLimitW: 150.7, powerLimitRole: 'back-stop' } })
+    expect(start).toMatchObject({ source: 'start', action: { powerLimitW: 150, powerLimitRole: 'back-stop' } })
     expect(others.length).toBeGreaterThan(0)
     for (const { action } of others) expect(action.reason).toMatch(/\w/)
     expect(ofType(events, 'tenant').some(({ state }) => state === 'running')).toBe(true)
@@ -94,7 +94,7 @@ describe('a board that refuses', () => {
     const faults = { faults: [{ kind: 'setter-refused' as const, atMs: 0, setter: 'power-limit' as const }] }
     const events = await recorded({ faults }, { iterations: 8 })
     expect(ofType(events, 'refused')).toMatchObject([
-      { setter: 'powerLimitW', role: 'back-stop', code: 'NO_PERMISSION', value: 150.7 },
+      { setter: 'powerLimitW', role: 'back-stop', code: 'NO_PERMISSION', value: 150 },
     ])
     expect(events.at(-1)).toMatchObject({ outcome: 'done' })
   })

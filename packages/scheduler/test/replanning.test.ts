@@ -39,12 +39,16 @@ const context = (timeMs: number, more: Partial<ReplanContext> = {}): ReplanConte
 })
 
 describe('Replanning', () => {
-  it('plans at once after a cap change, and judges a small gain later, by measurement', () => {
+  it('plans by what the board draws at the clocks of the new cap, and judges a small gain later, by measurement', () => {
     const { made, asked } = replanning(alike)
     made.capChanged(100_000)
-    expect(made.step(context(100_100))).toBeUndefined()
+    // Where the clock was sent to is not yet where power was read.
+    expect(made.step(context(100_100, { powerRatio: 0.8 }))).toBeUndefined()
+    expect(made.step(context(101_900, { powerRatio: 0.8 }))).toBeUndefined()
+    expect(asked).toEqual([])
+    expect(made.step(context(102_000))).toBeUndefined()
     expect(asked).toEqual([180])
-    for (let timeMs = 100_200; timeMs < 135_000; timeMs += 100) expect(made.step(context(timeMs))).toBeUndefined()
+    for (let timeMs = 102_100; timeMs < 135_000; timeMs += 100) expect(made.step(context(timeMs))).toBeUndefined()
     expect(made.step(context(135_000))).toMatchObject({ plan: alike, forThroughput: true })
     expect(made.pending).toBe(false)
   })
@@ -52,17 +56,15 @@ describe('Replanning', () => {
   it('changes tenants after the clocks for a large gain where caps have lasted long enough to pay for the restarts', () => {
     const { made } = replanning(better)
     made.capChanged(100_000)
-    made.step(context(100_100))
     expect(made.step(context(101_900, { settled: false }))).toBeUndefined()
-    expect(made.step(context(102_000, { settled: false }))).toMatchObject({ plan: better, forThroughput: false })
+    expect(made.step(context(102_000, { settled: false }))).toBeUndefined()
+    expect(made.step(context(102_100, { settled: false }))).toMatchObject({ plan: better, forThroughput: false })
   })
 
   it('waits where caps have not lasted, until this one has', () => {
     const { made } = replanning(quicker)
     for (const timeMs of [50_000, 52_000, 54_000]) made.capChanged(timeMs)
-    made.step(context(54_100))
-    expect(made.step(context(54_200))).toBeUndefined()
-    let timeMs = 54_300
+    let timeMs = 54_100
     while (made.pending && timeMs < 80_000) {
       if (made.step(context(timeMs, { settled: false }))) break
       timeMs += 100
@@ -76,7 +78,7 @@ describe('Replanning', () => {
   it('waits for the clock to rest', () => {
     const { made } = replanning(alike)
     made.capChanged(0)
-    made.step(context(100))
+    made.step(context(2000))
     expect(made.step(context(60_000, { settled: false }))).toBeUndefined()
     expect(made.step(context(60_100))).toBeDefined()
   })
@@ -84,7 +86,7 @@ describe('Replanning', () => {
   it('changes at once where the present tenants do not keep the cap at any clock', () => {
     const { made } = replanning(better)
     made.capChanged(0)
-    made.step(context(100, { powerCapW: 50 }))
+    made.step(context(100, { powerCapW: 50, infeasible: true }))
     const replan = made.step(context(200, { powerCapW: 50, settled: false, infeasible: true }))
     expect(replan).toMatchObject({ plan: better, forThroughput: false })
   })
@@ -93,9 +95,9 @@ describe('Replanning', () => {
     const { made } = replanning(restarting)
     const step = (gain: number) => {
       made.capChanged(0)
-      made.step(context(100))
+      made.step(context(2000))
       return made.step(
-        context(35_000, { expected: ({ tenants }) => (tenants === present.tenants ? 1000 : 1000 + gain) }),
+        context(60_000, { expected: ({ tenants }) => (tenants === present.tenants ? 1000 : 1000 + gain) }),
       )
     }
     // Four processes of four for 4 s at 1000 samples/s are 4000 samples: 60 s at 67 more.
@@ -104,17 +106,29 @@ describe('Replanning', () => {
     expect(step(70)).toMatchObject({ plan: restarting })
   })
 
+  it('waits with what would pay, until the cap has lasted as long as that takes', () => {
+    const { made } = replanning(restarting)
+    made.capChanged(0)
+    made.step(context(2000))
+    const expected = ({ tenants }: { tenants: readonly Tenant[] }) => (tenants === present.tenants ? 1000 : 1080)
+    let timeMs = 35_000
+    while (timeMs < 120_000 && made.step(context(timeMs, { expected })) === undefined) timeMs += 100
+    expect(timeMs).toBeGreaterThanOrEqual(50_000)
+    expect(timeMs).toBeLessThan(56_000)
+    expect(made.takeDecisions()).toEqual([])
+  })
+
   it('asks the predictor where nothing was measured', () => {
     const { made } = replanning(better)
     made.capChanged(0)
-    made.step(context(100))
+    made.step(context(2000))
     expect(made.step(context(35_000, { expected: () => undefined }))).toMatchObject({ plan: better })
   })
 
   it('is over where there is no plan', () => {
     const { made } = replanning(undefined)
     made.capChanged(0)
-    made.step(context(100))
+    made.step(context(2000))
     expect(made.pending).toBe(false)
   })
 

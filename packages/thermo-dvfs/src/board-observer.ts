@@ -8,6 +8,7 @@ import { LoadJudge, type LoadJudgeState } from './load-judge.js'
 import {
   AVERAGE_WINDOW_MS,
   INSTANT_WINDOW_MS,
+  LONGEST_LOOK_BACK_MS,
   PowerHistory,
   type PowerHistoryState,
   READING_AGE_MS,
@@ -148,6 +149,11 @@ export class BoardObserver {
     return this.#power.estimate.state.slope
   }
 
+  /** The highest state. */
+  get top(): number {
+    return this.#power.modelW.length - 1
+  }
+
   model(index: number): number {
     return this.#power.modelW[index]!
   }
@@ -203,24 +209,25 @@ export class BoardObserver {
    * Take in one observation.
    *
    * @param index the state that was requested
+   * @param held the board's own limit holds the cap
    * @returns whether what is known changed so much that the clock must be planned anew
    */
-  observe(observation: ClockObservation, capW: number, index: number): boolean {
+  observe(observation: ClockObservation, capW: number, index: number, held: boolean): boolean {
     const { timeMs, loading } = observation
     const m = this.#memory
     const durationMs = timeMs - m.timeMs
     m.timeMs = timeMs
     if (loading) this.#beQuiet()
     const recalled = loading && this.#power.recallHeavier()
-    this.#read(observation, durationMs, capW)
-    this.#followClock(observation, durationMs, index)
+    this.#read(observation, durationMs, capW, held)
+    this.#followClock(observation, durationMs, index, held)
     this.#power.estimate.age(durationMs)
-    this.#learn(observation, durationMs, capW)
+    this.#learn(observation, durationMs, capW, held)
     this.#watchPromptness(timeMs, index, capW)
     return recalled
   }
 
-  #read(observation: ClockObservation, durationMs: number, powerCapW: number): void {
+  #read(observation: ClockObservation, durationMs: number, powerCapW: number, held: boolean): void {
     const { timeMs, powerAverageW, powerInstantW, energyJ = null, meterPowerW = null } = observation
     const m = this.#memory
     const r = this.readings
@@ -246,7 +253,10 @@ export class BoardObserver {
       steady:
         !this.quiet &&
         timeMs - this.#judge.lowMs > AVERAGE_WINDOW_MS &&
-        this.#history.longSpread(timeMs) <= SHOULD_VARY * powerCapW,
+        // Firmware that holds the board at its limit moves the clock so that power rests.
+        (held
+          ? this.#runClock.restsMs(timeMs) >= LONGEST_LOOK_BACK_MS
+          : this.#history.longSpread(timeMs) <= SHOULD_VARY * powerCapW),
       energyJ,
       meterPowerW,
     })
@@ -261,20 +271,20 @@ export class BoardObserver {
   }
 
   /** What the board draws by the model is that of the clock it runs, not of the one it was asked for. */
-  #followClock(observation: ClockObservation, durationMs: number, index: number): void {
+  #followClock(observation: ClockObservation, durationMs: number, index: number, held: boolean): void {
     const { timeMs, smClockMhz, loading, refused = false, throttled = false, idle = false } = observation
     const frozen = this.sensor.of('frozen') > 0.5
     const steps = this.#runClock.see(timeMs, frozen ? null : smClockMhz, index, refused)
     // An idle board may rest at another clock.
     const excused = this.#runClock.underway(timeMs) || loading || idle
-    this.clock.update({ durationMs, steps, throttled, refused, excused })
+    this.clock.update({ durationMs, steps, throttled, refused, held, excused })
     // Nor does the clock of one whose tenants are being started say at which they will run.
     if (loading && !idle) this.#history.push(timeMs, this.#power.modelW[index]!)
     if (loading || idle) return
     this.#history.push(timeMs - READING_AGE_MS, this.#runClock.modelled(this.#power.modelW, index))
   }
 
-  #learn(observation: ClockObservation, durationMs: number, capW: number): void {
+  #learn(observation: ClockObservation, durationMs: number, capW: number, held: boolean): void {
     const { timeMs } = observation
     const r = this.readings
     const endMs = this.#history.endOf(timeMs)
@@ -290,6 +300,7 @@ export class BoardObserver {
       instantW: steady ? known : null,
       unsteadyW: steady ? null : known,
       quiet: this.quiet,
+      held,
     }
     this.#judge.judge(observation, lesson, r.state.fastMeanW)
     this.#watchLag(timeMs, capW)

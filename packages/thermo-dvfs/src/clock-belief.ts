@@ -12,6 +12,8 @@ const CHANGES_PER_S = 0.3
 /** Steps of the clock table that a measured clock may be above; below, firmware that trims power takes one or two for a moment. */
 const STEPS_ABOVE = 0.75
 const STEPS_BELOW = 2.5
+/** The same where the board's own limit holds the cap: there trimming is what the firmware is for. */
+const STEPS_TRIMMED = 6.5
 
 export interface ClockEvidence {
   readonly durationMs: number
@@ -20,6 +22,8 @@ export interface ClockEvidence {
   /** The firmware says that it holds the clock down. */
   readonly throttled: boolean
   readonly refused: boolean
+  /** The board's own limit holds the cap. */
+  readonly held: boolean
   /** A request is on its way, or the board is idle and rests: a deviation says nothing. */
   readonly excused: boolean
 }
@@ -44,13 +48,13 @@ export class ClockBelief {
     return this.#belief.of(name)
   }
 
-  update({ durationMs, steps, throttled, refused, excused }: ClockEvidence): void {
+  update({ durationMs, steps, throttled, refused, held, excused }: ClockEvidence): void {
     if (refused) {
       this.#belief.set('lost')
       return
     }
     if (steps === null) return
-    const there = steps <= STEPS_ABOVE && steps >= -STEPS_BELOW
+    const there = steps <= STEPS_ABOVE && steps >= -(held ? STEPS_TRIMMED : STEPS_BELOW)
     if (excused && !there) return
     this.#belief.update(durationMs, (name) => {
       if (name === 'asked') return there ? 0.9 : 0.05

@@ -16,7 +16,7 @@ import { PowerTarget } from './power-target.js'
 
 /** Everything that a controller remembers, safe for JSON. */
 export interface ClockControllerState {
-  readonly version: 3
+  readonly version: 4
   readonly memory: ClockMemory
   readonly board: BoardObserverState
   readonly law: CapLawState
@@ -96,7 +96,7 @@ export class ClockController {
   /** Everything it remembers. `new ClockController(options, state)` continues identically. */
   serialise(): ClockControllerState {
     return structuredClone({
-      version: 3,
+      version: 4,
       memory: this.#memory,
       board: this.#board.state(),
       law: this.#law.state,
@@ -143,8 +143,8 @@ export class ClockController {
       m.changedMs = timeMs
     }
     m.timeMs = timeMs
-    m.held = PowerTarget.holds(powerLimitW, powerCapW)
-    const recalled = this.#board.observe(observation, capW, m.index)
+    m.held = PowerTarget.holds(powerLimitW, capW)
+    const recalled = this.#board.observe(observation, capW, m.index, m.held)
     const readings = this.#lawReadings()
     this.#law.observe(readings)
     const targetW = this.#target.watts(capW, m.held)
@@ -239,7 +239,7 @@ export class ClockController {
     const { index, timeMs, held } = this.#memory
     const ceiling = this.#target.ceiling(targetW, held)
     let lowered = Math.min(index, ceiling)
-    if (this.#board.power(index) > this.#target.sureW(targetW)) {
+    if (this.#target.tooHigh(index, targetW, capW, held)) {
       lowered = Math.max(0, Math.min(lowered, index - 1, this.#target.highest(targetW, held)))
     }
     if (lowered < index) {
@@ -325,7 +325,7 @@ export class ClockController {
   }
 
   #assertState(state: ClockControllerState): void {
-    if (state.version !== 3) throw new InvalidInputError('state.version', state.version, '3')
+    if (state.version !== 4) throw new InvalidInputError('state.version', state.version, '4')
     const { modelW } = state.board.power.memory
     if (modelW.length > 0) assertPlant(modelW, this.#clocksMhz.length)
   }

@@ -81,7 +81,7 @@ export class FullLoadPower {
     let index = modelW.length - 1
     while (index > 0 && modelW[index]! > capW) index--
     // What the prior says of the level, it says of the power near the cap.
-    this.#estimate.state.pivotW = modelW[index]!
+    this.#estimate.begin(modelW[index]!)
     return index
   }
 

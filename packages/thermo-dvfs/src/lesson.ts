@@ -14,4 +14,6 @@ export interface Lesson {
   readonly unsteadyW: number | null
   /** Tenants start, or have just started: the board draws less than it will. */
   readonly quiet: boolean
+  /** The board's own limit holds the cap: its firmware may have moved the clock because of this very power. */
+  readonly held: boolean
 }

@@ -1,6 +1,13 @@
 import type { ClockTuning } from './clock-tuning.js'
 
 const SURPRISE_SIGMAS = 3
+/**
+ * A move of the model's power by less than this share of it says nothing of the slope where firmware trims the clock: it does so when
+ * power happens to be high, and what follows looks as if power hardly depended on the clock.
+ */
+const TELLING_MOVE = 0.03
+/** Weight of the newest reading in where the power has been resting: some seconds of readings. */
+const REST_WEIGHT = 0.01
 /** Readings in a row that make higher power than thought a fact. Whether lower power is one, is not said by power alone. */
 const SURPRISES_ABOVE = 2
 /** Weight of the newest reading in what is learnt of a sensor's noise. */
@@ -12,6 +19,8 @@ const SLOPE_RANGE = [0.2, 5] as const
 
 export interface PowerEstimateState {
   pivotW: number
+  /** Where the model's power has been resting, W. */
+  restW: number
   level: number
   slope: number
   levelVariance: number
@@ -41,6 +50,7 @@ export class PowerEstimate {
     const slope = tuning.slopePriorPercent / 100
     this.state = state ?? {
       pivotW: 1,
+      restW: 1,
       level: 1,
       slope: 1,
       levelVariance: level * level,
@@ -101,9 +111,13 @@ export class PowerEstimate {
    * @param modelW the model's power over the same window as the reading, W
    * @param noiseW standard deviation that the reading has at least, W
    * @param timingW additional one while the window holds a clock change, W
+   * @param trimmed firmware may have moved the clock because of this very power
    */
-  learn(sensor: 0 | 1, modelW: number, readingW: number, noiseW: number, timingW: number): void {
+  learn(sensor: 0 | 1, modelW: number, readingW: number, noiseW: number, timingW: number, trimmed = false): void {
     const s = this.state
+    const tellsOfSlope = !trimmed || Math.abs(modelW - s.restW) >= TELLING_MOVE * modelW
+    if (!tellsOfSlope) this.#centre(modelW)
+    s.restW += REST_WEIGHT * (modelW - s.restW)
     const error = readingW - this.power(modelW)
     // Real loads ripple; a sensor that scatters more than it should is trusted less.
     const noise = Math.max(noiseW * noiseW, s.scatter[sensor]) + timingW * timingW
@@ -122,10 +136,29 @@ export class PowerEstimate {
     const levelGain = (s.levelVariance * s.pivotW + s.covariance * beyond) / variance
     const slopeGain = (s.covariance * s.pivotW + s.slopeVariance * beyond) / variance
     s.level = clamp(s.level + levelGain * error, LEVEL_RANGE)
-    s.slope = clamp(s.slope + slopeGain * error, SLOPE_RANGE)
     s.levelVariance = Math.max(1e-9, s.levelVariance - levelGain * levelGain * variance)
     s.covariance -= levelGain * slopeGain * variance
-    s.slopeVariance = Math.max(1e-9, s.slopeVariance - slopeGain * slopeGain * variance)
+    if (tellsOfSlope) {
+      s.slope = clamp(s.slope + slopeGain * error, SLOPE_RANGE)
+      s.slopeVariance = Math.max(1e-9, s.slopeVariance - slopeGain * slopeGain * variance)
+    }
+  }
+
+  /** Say the same of another pivot: there what is read is level alone, and the slope is considered, but not learnt. */
+  #centre(modelW: number): void {
+    const s = this.state
+    const power = this.power(modelW)
+    const variance = this.variance(modelW)
+    s.covariance = (s.pivotW * s.covariance + (modelW - s.pivotW) * s.slopeVariance) / modelW
+    s.level = clamp(power / modelW, LEVEL_RANGE)
+    s.levelVariance = variance / (modelW * modelW)
+    s.pivotW = modelW
+  }
+
+  /** Nothing has run yet: the level is the model's word of its power at a clock. */
+  begin(modelW: number): void {
+    this.state.pivotW = modelW
+    this.state.restW = modelW
   }
 
   /** The load itself has changed by so many watts: the level is as uncertain as that, the slope stays. */
@@ -146,15 +179,12 @@ export class PowerEstimate {
    */
   transfer(oldModelW: number, newModelW: number): void {
     const s = this.state
-    const power = this.power(oldModelW)
-    const variance = this.variance(oldModelW)
-    const covariance = s.pivotW * s.covariance + (oldModelW - s.pivotW) * s.slopeVariance
     const change = this.#tuning.plantChangePercent / 100
-    s.level = clamp(power / oldModelW, LEVEL_RANGE)
-    s.levelVariance = variance / (oldModelW * oldModelW) + change * change
-    s.covariance = covariance / oldModelW
+    this.#centre(oldModelW)
+    s.levelVariance += change * change
     s.slopeVariance += 4 * change * change
     s.pivotW = newModelW
+    s.restW = newModelW
     this.age(0)
   }
 }

@@ -19,6 +19,9 @@ const UNKNOWN_LAG_UNCERTAINTY = 0.5
 /** Change of power, relative, that a window may hold and still count as one of a steady clock. */
 const STEADY = 0.02
 
+/** Whatever is read is of no earlier time, ms. */
+export const LONGEST_LOOK_BACK_MS: number = AVERAGE_WINDOW_MS + LONGEST_LAG_MS
+
 /** The model's power of the clocks that the board ran, laid under readings with their windows and their lateness. */
 export class PowerHistory {
   readonly #applied = new AppliedPower()
@@ -90,7 +93,7 @@ export class PowerHistory {
 
   /** Highest minus lowest power by the model in all the time that a reading may be of, W. */
   longSpread(timeMs: number): number {
-    return this.#applied.spread(timeMs - AVERAGE_WINDOW_MS - LONGEST_LAG_MS, timeMs)
+    return this.#applied.spread(timeMs - LONGEST_LOOK_BACK_MS, timeMs)
   }
 
   /**

@@ -36,9 +36,19 @@ export class PowerTarget {
     return (Math.min(targetPercent, noisyPercent) / 100) * capW
   }
 
-  /** The highest state within a power. Where the board holds the cap itself, it need not be sure. */
+  /**
+   * The highest state within a power. Where the board holds the cap itself, the lowest that is not: between two states its firmware
+   * spends as much time in each as the cap allows, which no locked clock can.
+   */
   highest(boundW: number, held: boolean): number {
-    return this.#board.highestWithin(boundW, held ? 0 : this.#tuning.confidence, this.sureW(boundW))
+    return held ? this.#trimmed(boundW) : this.#board.highestWithin(boundW, this.#tuning.confidence, this.sureW(boundW))
+  }
+
+  /** Whether a state must be left for a lower one, by what it is estimated to draw. */
+  tooHigh(index: number, targetW: number, capW: number, held: boolean): boolean {
+    if (!held) return this.#board.power(index) > this.sureW(targetW)
+    // Of what the firmware trims, no more than a state.
+    return index > 0 && this.#board.power(index - 1) > (VIOLATION_PERCENT / 100) * capW
   }
 
   /** What a clock may draw where the estimate is wrong, and what the present one may be estimated at before it is lowered, W. */
@@ -51,7 +61,8 @@ export class PowerTarget {
    * begins idle ends below the cap. Else it must be sure.
    */
   first(targetW: number, held: boolean): number {
-    return this.#board.readings.instantW === null ? this.highest(targetW, held) : this.#board.highestWithin(targetW, 0)
+    if (held || this.#board.readings.instantW === null) return this.highest(targetW, held)
+    return this.#board.highestWithin(targetW, 0)
   }
 
   /**
@@ -62,5 +73,9 @@ export class PowerTarget {
     const { away, returnExcess } = this.#board
     if (held || !away || returnExcess === 0) return Number.POSITIVE_INFINITY
     return this.#board.highestWithin(targetW / (1 + RETURN_ROOM * returnExcess))
+  }
+
+  #trimmed(boundW: number): number {
+    return Math.min(this.#board.top, this.#board.highestWithin(boundW, 0) + 1)
   }
 }

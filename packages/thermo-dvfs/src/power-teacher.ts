@@ -52,7 +52,7 @@ export class PowerTeacher {
     const error = averageW - estimate.power(modelW)
     if (error >= 0 || this.#teachesLower(lesson, AVERAGE_WINDOW_MS)) {
       const noiseW = (this.#tuning.averageNoisePercent / 100) * capW
-      estimate.learn(0, modelW, averageW, noiseW, uncertainW * estimate.state.slope)
+      estimate.learn(0, modelW, averageW, noiseW, uncertainW * estimate.state.slope, lesson.held)
     }
     if (!quiet && uncertainW === 0) this.#noise.learn(error / capW, durationMs)
   }
@@ -63,7 +63,7 @@ export class PowerTeacher {
     const modelW = this.#history.under(endMs, INSTANT_WINDOW_MS)
     const error = instantW - estimate.power(modelW)
     if (error >= 0 || this.#teachesLower(lesson, INSTANT_WINDOW_MS)) {
-      estimate.learn(1, modelW, instantW, this.#instantNoiseW(capW), 0)
+      estimate.learn(1, modelW, instantW, this.#instantNoiseW(capW), 0, lesson.held)
     }
     if (!this.#averages && !quiet) this.#noise.learnInstant(error / capW, durationMs)
   }
@@ -72,11 +72,11 @@ export class PowerTeacher {
    * The clock has moved lately, so it is not sure which one a reading is of; but it is above the cap, and more than any of them
    * was thought to draw.
    */
-  #excess({ capW, endMs }: Lesson, instantW: number, meanW: number): void {
+  #excess({ capW, endMs, held }: Lesson, instantW: number, meanW: number): void {
     if (Math.min(instantW, meanW) <= EXCESS * capW) return
     const highestW = this.#history.highest(endMs, INSTANT_WINDOW_MS)
     if (instantW <= this.#power.estimate.power(highestW)) return
-    this.#power.estimate.learn(1, highestW, instantW, this.#instantNoiseW(capW), 0)
+    this.#power.estimate.learn(1, highestW, instantW, this.#instantNoiseW(capW), 0, held)
   }
 
   #instantNoiseW(capW: number): number {

@@ -38,6 +38,11 @@ export class RunClock {
     this.state.beforeMhz = this.state.clockMhz
   }
 
+  /** Since the last request, ms. */
+  restsMs(timeMs: number): number {
+    return timeMs - this.state.askedMs
+  }
+
   /** A request may still be on its way to the board, or the telling of it on its way back. */
   underway(timeMs: number): boolean {
     return this.state.waiting && timeMs - this.state.askedMs < UNDERWAY_MS + this.state.answerMs

@@ -29,11 +29,14 @@ export interface PctodlPolicyOptions extends ServedNetworks {
   readonly powerMarginW?: number
   /**
    * The board's own power limit is set this far above the cap, percent, clamped to the board's range: its firmware is the fast
-   * inner loop that no burst outruns. Default 0.5: within the 1 % that a cap is judged by, and so far above the clock's own
-   * target that the firmware has nothing to do while the load is steady. null leaves the limit alone: the clock is the only hold.
+   * inner loop that no burst outruns, and between two clocks it holds a mean that no locked one has. Default 0: at the cap, with the
+   * clock locked to the lowest state that would exceed it. null leaves the limit alone: the clock is the only hold.
    */
   readonly backstopPercent?: number | null
-  /** Change tenants only if the samples lost in restarts are regained within this time, s. Default 60. */
+  /**
+   * Change tenants only if the samples lost in restarts are regained within this time, s. Default 300 for a plan, which waits until
+   * the cap has lasted as long as that takes, and 60 for a trial of the shadow optimizer.
+   */
   readonly payBackS?: number
   /**
    * After a cap change the clocks move at once, and the tenants as soon as caps last long enough for that to pay; small gains are
@@ -48,6 +51,8 @@ export interface PctodlPolicyOptions extends ServedNetworks {
   readonly partition?: Omit<PartitionOptions, 'models' | 'powerCapW' | 'powerMarginW'>
 }
 
+/** Longest time in which a plan must have regained what its restarts cost, s. */
+const PAY_BACK_S = 300
 /** Time in which a restarted tenant completes nothing, before one was measured: process start and model load, s. */
 const RESTART_S = 4
 /** Most configurations that a plan made while running may evaluate: some tens of milliseconds. */
@@ -100,15 +105,19 @@ export class PctodlPolicy implements PowerCapPolicy {
     this.#latency = new LatencyWatch((model) => this.#objectiveMs(model))
     this.#memoryBytes =
       options.partition?.memoryBytes ?? KEPT_MEMORY_SHARE * options.predictor.spec.memoryBytes - KEPT_BYTES
-    const { payBackS = 60, sharesAfterS = 35, partition, predictor } = options
+    const { payBackS, sharesAfterS = 35, partition, predictor } = options
     const plan = (modelledCapW: number) => this.#tryPlan(modelledCapW)
-    this.#replanning = new Replanning({ predictor, payBackS, sharesAfterS, plan })
+    this.#replanning = new Replanning({ predictor, payBackS: payBackS ?? PAY_BACK_S, sharesAfterS, plan })
     this.#shedding = new LoadShedding(predictor)
     // A board with several memory clocks goes down through them first.
     this.#trouble = new CapTrouble(predictor.memClocksMhz.length > 1 ? INFEASIBLE_MS : INFEASIBLE_MS / 2)
     if (options.shadow !== false) {
       const sharePercentStep = partition?.sharePercentStep ?? 5
-      this.#shadow = new ShadowOptimizer(options.predictor, { payBackS, sharePercentStep, ...options.shadow })
+      this.#shadow = new ShadowOptimizer(options.predictor, {
+        ...(payBackS === undefined ? {} : { payBackS }),
+        sharePercentStep,
+        ...options.shadow,
+      })
     }
   }
 
@@ -366,7 +375,7 @@ export class PctodlPolicy implements PowerCapPolicy {
   }
 
   #backStop(powerCapW: number): Action {
-    const { predictor, backstopPercent = 0.5 } = this.#options
+    const { predictor, backstopPercent = 0 } = this.#options
     return backStop(predictor.spec, powerCapW, backstopPercent)
   }
 

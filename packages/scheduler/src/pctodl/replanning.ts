@@ -39,6 +39,8 @@ export interface Replan {
   readonly forThroughput: boolean
 }
 
+/** A plan that will have paid only later is weighed again this often, ms. */
+const WEIGH_AGAIN_MS = 5000
 /** From a cap change until tenants may change for it, ms: until a mean of the last second is of the new clock. */
 const CLOCKS_FIRST_MS = 2000
 
@@ -67,6 +69,8 @@ export class Replanning {
   readonly #durations = new CapDurations()
   #sinceMs: number | undefined
   #plan: Configuration | undefined
+  /** The plan will not have paid before. */
+  #weighAgainMs = 0
   #reviewed = false
   #reviewedThrottled = false
   /** The cap is not kept: what is found is adopted whatever it costs. */
@@ -87,6 +91,7 @@ export class Replanning {
     this.#durations.changed(timeMs)
     this.#sinceMs = timeMs
     this.#plan = undefined
+    this.#weighAgainMs = 0
     this.#reviewed = true
     this.#reviewedThrottled = false
     this.#urgent = false
@@ -121,6 +126,9 @@ export class Replanning {
   step(context: ReplanContext): Replan | 'helpless' | undefined {
     if (this.#sinceMs === undefined) this.#review(context)
     else if (this.#plan === undefined) {
+      // What the board draws beside what it should is known at the clocks that it has run, not at those it was just sent to.
+      const clocksMove = context.timeMs - this.#sinceMs < CLOCKS_FIRST_MS
+      if (clocksMove && !this.#urgent && !this.#late && !context.infeasible) return undefined
       // Weighed in a later step: the search has taken this one's time.
       this.#plan = this.#options.plan(context.powerCapW / context.powerRatio)
       if (this.#plan !== undefined) return undefined
@@ -169,21 +177,27 @@ export class Replanning {
       this.#forget()
       return undefined
     }
+    if (timeMs < this.#weighAgainMs) return undefined
     const measured = timeMs - sinceMs >= sharesAfterS * 1000 && context.settled
     const { now, planned } = (measured && this.#expect(plan, context)) || this.#predict(plan, context, staying)
     const gain = planned - now
+    const lastsS = Math.min(payBackS, this.#durations.expectedS(timeMs))
     const lost = restartCostSamples(present.tenants, plan.tenants, now, restartS)
     const promise = `a new plan promises ${gain.toFixed(0)} samples/s more and costs ${lost.toFixed(0)} samples`
     if (!measured) {
       // Clocks first: what a cap step shows of the board is not to be mixed with what other tenants do.
       if (timeMs - sinceMs < CLOCKS_FIRST_MS) return undefined
-      const lastsS = Math.min(payBackS, this.#durations.expectedS(timeMs))
       if (gain <= LEAST_PREDICTED_GAIN * now || lost > gain * lastsS) return undefined
       this.#forget()
       return { plan, reason: promise, forThroughput: false }
     }
+    const gains = gain > LEAST_GAIN * now
+    if (gains && lost > gain * lastsS && lost <= gain * payBackS) {
+      this.#weighAgainMs = timeMs + WEIGH_AGAIN_MS
+      return undefined
+    }
     this.#forget()
-    if (gain > LEAST_GAIN * now && lost <= gain * payBackS) return { plan, reason: promise, forThroughput: true }
+    if (gains && lost <= gain * lastsS) return { plan, reason: promise, forThroughput: true }
     const restarted = restartedCount(present.tenants, plan.tenants)
     this.#decide('plan-rejected', promise, { now, expected: planned, lost, restarted })
     return undefined
@@ -207,6 +221,7 @@ export class Replanning {
   #forget(): void {
     this.#sinceMs = undefined
     this.#plan = undefined
+    this.#weighAgainMs = 0
     this.#urgent = false
     this.#late = false
   }

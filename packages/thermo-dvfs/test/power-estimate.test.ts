@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest'
+import { defaultClockTuning as tuning } from '../src/clock-tuning.js'
+import { PowerEstimate } from '../src/power-estimate.js'
+
+/** Some minutes at a clock whose power the firmware trims: where the clock is lower, the load happens to draw more. */
+function afterTrimming(): PowerEstimate {
+  const estimate = new PowerEstimate(tuning)
+  estimate.begin(130)
+  for (let i = 0; i < 3000; i++) {
+    estimate.age(100)
+    estimate.learn(0, i % 3 === 0 ? 128 : 130, 130, 1.3, 0, true)
+  }
+  return estimate
+}
+
+describe('the slope of power along the clock', () => {
+  it('is not learnt from small moves, which firmware makes because power is high', () => {
+    const estimate = afterTrimming()
+    expect(estimate.power(130)).toBeGreaterThan(129.9)
+    expect(estimate.power(130)).toBeLessThan(132)
+    expect(estimate.state.slope).toBe(1)
+    // So a far clock is estimated by the model, and known to be uncertain.
+    expect(estimate.power(180)).toBeGreaterThan(178)
+    expect(Math.sqrt(estimate.variance(180))).toBeGreaterThan(10)
+  })
+
+  it('is learnt from a large one', () => {
+    const estimate = afterTrimming()
+    for (let i = 0; i < 50; i++) {
+      estimate.age(100)
+      estimate.learn(0, 180, 155, 1.8, 0, true)
+    }
+    expect(estimate.state.slope).toBeCloseTo(0.5, 1)
+    expect(estimate.power(180)).toBeCloseTo(155, 0)
+    // What was known where it came from is still known.
+    expect(Math.abs(estimate.power(130) - 130)).toBeLessThan(2)
+  })
+})
