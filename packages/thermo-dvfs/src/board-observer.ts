@@ -2,6 +2,7 @@ import { ClockBelief } from './clock-belief.js'
 import type { ClockObservation } from './clock-observation.js'
 import type { ClockTuning } from './clock-tuning.js'
 import { FullLoadPower, type FullLoadPowerState } from './full-load-power.js'
+import { Lateness } from './lateness.js'
 import type { Lesson } from './lesson.js'
 import type { LoadBelief } from './load-belief.js'
 import { LoadJudge, type LoadJudgeState } from './load-judge.js'
@@ -15,7 +16,7 @@ import {
 } from './power-history.js'
 import { PowerReadings, type PowerReadingsState } from './power-readings.js'
 import { PowerTeacher } from './power-teacher.js'
-import { PromptReading, type PromptReadingState } from './prompt-reading.js'
+import type { PromptReadingState } from './prompt-reading.js'
 import { ReadingNoise, type ReadingNoiseState } from './reading-noise.js'
 import { RunClock, type RunClockState } from './run-clock.js'
 import { SensorBelief, type SensorBeliefState } from './sensor-belief.js'
@@ -62,7 +63,7 @@ export class BoardObserver {
   readonly noise: ReadingNoise
   readonly #judge: LoadJudge
   readonly #teacher: PowerTeacher
-  readonly #prompt: PromptReading
+  readonly #lateness: Lateness
   readonly #runClock: RunClock
   readonly #averages: boolean
   readonly #memory: ObserverMemory
@@ -78,11 +79,12 @@ export class BoardObserver {
     this.clock = new ClockBelief(state?.clock)
     this.sensor = new SensorBelief(state?.sensor)
     this.noise = new ReadingNoise(state?.noise)
-    this.#prompt = new PromptReading(state?.prompt)
     this.#judge = new LoadJudge(tuning, averages, this.#power, this.#history, state?.load)
     const known = { power: this.#power, history: this.#history, load: this.#judge, noise: this.noise }
     this.#teacher = new PowerTeacher(tuning, averages, known)
     this.#runClock = new RunClock(clocksMhz, state?.runClock)
+    const followed = { readings: this.readings, power: this.#power, history: this.#history, load: this.#judge }
+    this.#lateness = new Lateness(averages, { ...followed, runClock: this.#runClock }, state?.prompt)
     this.#memory = state?.memory ?? {
       startMs: 0,
       timeMs: 0,
@@ -98,7 +100,7 @@ export class BoardObserver {
       power: this.#power.state,
       readings: this.readings.state,
       noise: this.noise.state,
-      prompt: this.#prompt.state,
+      prompt: this.#lateness.state,
       runClock: this.#runClock.state,
       load: this.#judge.state,
       clock: this.clock.state,
@@ -122,12 +124,12 @@ export class BoardObserver {
 
   /** How late what is read may be beyond its averaging, ms. */
   get latenessMs(): number {
-    return Math.max(this.#history.lagMs, this.#runClock.answerMs)
+    return this.#lateness.latenessMs
   }
 
   /** A reading of now shows what the clock of now draws: no second of averaging, and nothing that comes late. */
   get prompt(): boolean {
-    return this.readings.instantW !== null && this.#history.prompt && this.#runClock.answerMs === 0
+    return this.#lateness.prompt
   }
 
   get load(): LoadBelief {
@@ -178,7 +180,7 @@ export class BoardObserver {
     this.#power.setModel(predictedPowerW, running ? index : null)
     if (!running || !before) return
     this.load.begin()
-    this.#prompt.abandon(this.#memory.timeMs)
+    this.#lateness.abandon(this.#memory.timeMs)
     this.#beQuiet()
     this.#history.push(this.#memory.timeMs, this.#runClock.modelled(this.#power.modelW, index))
   }
@@ -223,7 +225,7 @@ export class BoardObserver {
     this.#followClock(observation, durationMs, index, held)
     this.#power.estimate.age(durationMs)
     this.#learn(observation, durationMs, capW, held)
-    this.#watchPromptness(timeMs, index, capW)
+    this.#lateness.followMoves(timeMs, index, capW, this.quiet || this.mismatch)
     return recalled
   }
 
@@ -303,25 +305,13 @@ export class BoardObserver {
       held,
     }
     this.#judge.judge(observation, lesson, r.state.fastMeanW)
-    this.#watchLag(timeMs, capW)
+    this.#lateness.followReadings(
+      timeMs,
+      capW,
+      Math.max(this.#memory.startMs, this.#memory.quietUntilMs),
+      this.mismatch,
+    )
     this.#teacher.teach(lesson, r.state.fastMeanW)
-  }
-
-  #watchLag(timeMs: number, capW: number): void {
-    const reading = this.#averages ? this.readings.averageW : this.readings.instantW
-    const windowMs = this.#averages ? AVERAGE_WINDOW_MS : INSTANT_WINDOW_MS
-    const { startMs, quietUntilMs } = this.#memory
-    const explainedFromMs = this.mismatch ? timeMs : Math.max(startMs, quietUntilMs, this.#judge.lowMs)
-    this.#history.watchLag(timeMs, reading === null ? null : reading / capW, capW, windowMs, explainedFromMs)
-  }
-
-  #watchPromptness(timeMs: number, index: number, capW: number): void {
-    if (this.quiet || this.mismatch || this.load.of('full') < 0.5) {
-      this.#prompt.abandon(timeMs)
-      return
-    }
-    const modelW = this.#runClock.modelled(this.#power.modelW, index)
-    if (this.#prompt.observe(timeMs, this.readings.instantW, modelW, this.slope, capW)) this.#history.shownPromptly()
   }
 
   #beQuiet(): void {

@@ -5,6 +5,7 @@ import { BoardObserver, type BoardObserverState } from './board-observer.js'
 import { CapLaw, type CapLawState, type LawReadings, LOOK_BACK_MS } from './cap-law.js'
 import type { ClockAction, ClockStatus } from './clock-action.js'
 import { assertObservation, assertPlant } from './clock-input.js'
+import { type ClockMemory, newClockMemory } from './clock-memory.js'
 import type { ClockObservation } from './clock-observation.js'
 import {
   assertClockControllerOptions,
@@ -22,22 +23,6 @@ export interface ClockControllerState {
   readonly law: CapLawState
   readonly barred: BarredClockState
   readonly blind: BlindDescentState
-}
-
-interface ClockMemory {
-  started: boolean
-  plantChanged: boolean
-  timeMs: number
-  /** Of the state that is asked for. */
-  index: number
-  /** The cap that was last fed forward, W. */
-  plannedCapW: number
-  changedMs: number
-  infeasible: boolean
-  /** The board's own limit holds the cap. */
-  held: boolean
-  /** Index of the highest state that there was work for in the last step; absent where none was named. */
-  ceiling?: number
 }
 
 const SETTLED_MS = 3000
@@ -81,16 +66,7 @@ export class ClockController {
     this.#law = new CapLaw(copy?.law)
     this.#barred = new BarredClock(this.#tuning.retryAfterMs, copy?.barred)
     this.#blind = new BlindDescent(this.#tuning, copy?.blind)
-    this.#memory = copy?.memory ?? {
-      started: false,
-      plantChanged: false,
-      timeMs: 0,
-      index: 0,
-      plannedCapW: 0,
-      changedMs: 0,
-      infeasible: false,
-      held: false,
-    }
+    this.#memory = copy?.memory ?? newClockMemory()
   }
 
   /** Everything it remembers. `new ClockController(options, state)` continues identically. */

@@ -1,8 +1,5 @@
-import type { NetworkDemand, PartitionOptions } from '@pctodl/greedy-partition'
-import type { Predictor } from '@pctodl/perf-model'
-import { type Configuration, InfeasibleCapError, PctodlError, smClocksAt, type Tenant } from '@pctodl/platform'
+import { type Configuration, smClocksAt, type Tenant } from '@pctodl/platform'
 import type { ClockAction } from '@pctodl/thermo-dvfs'
-import { planPartition, type ServedNetworks, servedNetworks } from '../plan-partition.js'
 import type {
   Action,
   AppliedState,
@@ -13,57 +10,23 @@ import type {
   WindowObservation,
 } from '../policy.js'
 import type { Candidate } from '../shadow/candidates.js'
-import { type ShadowContext, ShadowOptimizer, type ShadowOptions } from '../shadow/shadow-optimizer.js'
+import { type ShadowContext, ShadowOptimizer } from '../shadow/shadow-optimizer.js'
 import { backStop } from './back-stop.js'
 import { BoardWatch } from './board-watch.js'
 import { CapTrouble } from './cap-trouble.js'
-import { LatencyWatch } from './latency-watch.js'
 import { LoadShedding } from './load-shedding.js'
+import type { PctodlPolicyOptions } from './pctodl-policy-options.js'
+import { Planner } from './planner.js'
 import { Replanning } from './replanning.js'
 import { SteeredTenants } from './steered-tenants.js'
 import { ranOutOfMemory, TenantRevival } from './tenant-revival.js'
-
-export interface PctodlPolicyOptions extends ServedNetworks {
-  readonly predictor: Predictor
-  /** Watts to plan below the cap; the controller still holds the cap itself. Default 0. */
-  readonly powerMarginW?: number
-  /**
-   * The board's own power limit is set this far above the cap, percent, clamped to the board's range: its firmware is the fast
-   * inner loop that no burst outruns, and between two clocks it holds a mean that no locked one has. Default 0: at the cap, with the
-   * clock locked to the lowest state that would exceed it. null leaves the limit alone: the clock is the only hold.
-   */
-  readonly backstopPercent?: number | null
-  /**
-   * Change tenants only if the samples lost in restarts are regained within this time, s. Default 300 for a plan, which waits until
-   * the cap has lasted as long as that takes, and 60 for a trial of the shadow optimizer.
-   */
-  readonly payBackS?: number
-  /**
-   * After a cap change the clocks move at once, and the tenants as soon as caps last long enough for that to pay; small gains are
-   * judged by measurement, after this time, s. Default 35.
-   */
-  readonly sharesAfterS?: number
-  /** Keep looking for better tenants while running; false leaves the plan as it is. Default: the defaults of `ShadowOptions`. */
-  readonly shadow?: ShadowOptions | false
-  /** Start with this instead of a plan; later cap changes move the clocks only. */
-  readonly fixed?: Candidate
-  /** Also where a latency objective is given: plans keep it, and where a window shows that they do not, another one is made. */
-  readonly partition?: Omit<PartitionOptions, 'models' | 'powerCapW' | 'powerMarginW'>
-}
 
 /** Longest time in which a plan must have regained what its restarts cost, s. */
 const PAY_BACK_S = 300
 /** Time in which a restarted tenant completes nothing, before one was measured: process start and model load, s. */
 const RESTART_S = 4
-/** Most configurations that a plan made while running may evaluate: some tens of milliseconds. */
-const REPLAN_EVALUATIONS = 1000
 /** The lowest clock has not kept the cap for so long: tenants must, ms. */
 const INFEASIBLE_MS = 3000
-/** Memory that driver and MPS server keep, bytes, and the share that a prediction of the rest may be trusted with. */
-const KEPT_BYTES = 384 * 1024 ** 2
-const KEPT_MEMORY_SHARE = 0.98
-/** Share of the memory to plan for after tenants ran out of it. */
-const LESS_MEMORY = 0.9
 /** A clock that the board does not run is asked for again this often, ms. */
 const RELOCK_MS = 2000
 
@@ -75,9 +38,8 @@ const RELOCK_MS = 2000
 export class PctodlPolicy implements PowerCapPolicy {
   readonly name = 'pctodl'
   readonly #options: PctodlPolicyOptions
-  readonly #models: string | readonly NetworkDemand[]
+  readonly #planner: Planner
   readonly #steered: SteeredTenants
-  readonly #latency: LatencyWatch
   readonly #shadow: ShadowOptimizer | undefined
   readonly #revival = new TenantRevival()
   readonly #replanning: Replanning
@@ -85,7 +47,6 @@ export class PctodlPolicy implements PowerCapPolicy {
   readonly #trouble: CapTrouble
   readonly #watch = new BoardWatch()
   readonly #decisions: Decision[] = []
-  #memoryBytes: number
   #powerCapW = 0
   #timeMs = 0
   /** When tenants were last started for another reason than a plan. */
@@ -100,11 +61,8 @@ export class PctodlPolicy implements PowerCapPolicy {
   /** @throws InvalidInputError where both or neither of `model` and `models` are given */
   constructor(options: PctodlPolicyOptions) {
     this.#options = options
-    this.#models = servedNetworks(options)
+    this.#planner = new Planner(options)
     this.#steered = new SteeredTenants(options.predictor)
-    this.#latency = new LatencyWatch((model) => this.#objectiveMs(model))
-    this.#memoryBytes =
-      options.partition?.memoryBytes ?? KEPT_MEMORY_SHARE * options.predictor.spec.memoryBytes - KEPT_BYTES
     const { payBackS, sharesAfterS = 35, partition, predictor } = options
     const plan = (modelledCapW: number) => this.#tryPlan(modelledCapW)
     this.#replanning = new Replanning({ predictor, payBackS: payBackS ?? PAY_BACK_S, sharesAfterS, plan })
@@ -129,7 +87,7 @@ export class PctodlPolicy implements PowerCapPolicy {
   start(powerCapW: number): Action {
     this.#powerCapW = powerCapW
     const { fixed, predictor } = this.#options
-    const plan = fixed ?? this.#plan(powerCapW)
+    const plan = fixed ?? this.#planner.plan(powerCapW)
     const smClockMhz = predictor.solveSmClock(plan.tenants, plan.memClockMhz, powerCapW)
     const lowestMhz = smClocksAt(predictor.spec, plan.memClockMhz)![0]!
     return {
@@ -215,8 +173,8 @@ export class PctodlPolicy implements PowerCapPolicy {
   #lessMemory({ failures, reconfiguring, powerCapW }: SampleObservation): Action | undefined {
     if (reconfiguring || this.#shedding.active || this.#options.fixed) return undefined
     if (!failures.some(({ failure }) => ranOutOfMemory(failure))) return undefined
-    this.#memoryBytes *= LESS_MEMORY
-    return this.#adoptBecause(this.#plan(powerCapW), 'tenants ran out of memory: a plan for less of it')
+    this.#planner.takeLessMemory()
+    return this.#adoptBecause(this.#planner.plan(powerCapW), 'tenants ran out of memory: a plan for less of it')
   }
 
   #watchTrouble({ timeMs, reconfiguring }: SampleObservation, step: ClockAction): void {
@@ -300,24 +258,11 @@ export class PctodlPolicy implements PowerCapPolicy {
   }
 
   #watchLatency(window: WindowObservation): void {
-    const worst = this.#options.fixed ? undefined : this.#latency.step(window)
+    const worst = this.#options.fixed ? undefined : this.#planner.watchLatency(window)
     if (worst === undefined) return
     const reason = `batches take ${worst.toFixed(2)} times their objective: a plan for shorter ones`
     this.#decide('latency-missed', reason, { worst })
     this.#replanning.latencyMissed(window.endMs)
-  }
-
-  #objectiveMs(name: string): number {
-    const own = typeof this.#models === 'string' ? undefined : this.#models.find(({ model }) => model === name)
-    return own?.latencySloMs ?? this.#options.partition?.latencySloMs ?? Number.POSITIVE_INFINITY
-  }
-
-  /** The networks with the objectives that plans are made for. */
-  get #demands(): string | readonly NetworkDemand[] {
-    const { scale } = this.#latency
-    if (scale === 1) return this.#models
-    const models = typeof this.#models === 'string' ? [{ model: this.#models }] : this.#models
-    return models.map((demand) => ({ ...demand, latencySloMs: scale * this.#objectiveMs(demand.model) }))
   }
 
   #shadowContext(): ShadowContext | undefined {
@@ -325,7 +270,7 @@ export class PctodlPolicy implements PowerCapPolicy {
     return {
       present: this.#steered.present,
       targetW: this.lastStep.targetPowerW,
-      memoryBytes: this.#memoryBytes,
+      memoryBytes: this.#planner.memoryBytes,
       restartS: this.#restartS,
     }
   }
@@ -335,30 +280,18 @@ export class PctodlPolicy implements PowerCapPolicy {
     return this.lastStep?.targetPowerW ?? this.#powerCapW
   }
 
+  /** A running service is not ended by a cap that nothing keeps: the clocks go to the bottom, and the status says so. */
   #tryPlan(modelledCapW: number): Configuration | undefined {
-    try {
-      return this.#plan(modelledCapW, REPLAN_EVALUATIONS)
-    } catch (error) {
-      // A running service is not ended by a cap that nothing keeps: the clocks go to the bottom, and the status says so.
-      if (error instanceof PctodlError && error.code === 'INFEASIBLE_PLAN') {
-        this.#decide('plan-infeasible', error.message, {})
-        return undefined
-      }
-      if (!(error instanceof InfeasibleCapError)) throw error
-      const lowestFeasibleW = error.lowestFeasibleW * this.#steered.powerRatio
-      const reason = `no tenants keep ${this.#powerCapW} W; the lowest cap that some do is ${lowestFeasibleW.toFixed(0)} W`
-      this.#decide('plan-infeasible', reason, { lowestFeasibleW })
+    const plan = this.#planner.replan(modelledCapW)
+    if ('tenants' in plan) return plan
+    if (plan.lowestFeasibleW === null) {
+      this.#decide('plan-infeasible', plan.message, {})
       return undefined
     }
-  }
-
-  #plan(powerCapW: number, mostEvaluations?: number): Configuration {
-    const { predictor, powerMarginW = 0, partition: options } = this.#options
-    const most = options?.budgetEvaluations ?? 4000
-    const budgetEvaluations = Math.min(most, mostEvaluations ?? most)
-    const memoryBytes = this.#memoryBytes
-    const models = this.#demands
-    return planPartition(predictor, { ...options, models, powerCapW, powerMarginW, memoryBytes, budgetEvaluations })
+    const lowestFeasibleW = plan.lowestFeasibleW * this.#steered.powerRatio
+    const reason = `no tenants keep ${this.#powerCapW} W; the lowest cap that some do is ${lowestFeasibleW.toFixed(0)} W`
+    this.#decide('plan-infeasible', reason, { lowestFeasibleW })
+    return undefined
   }
 
   #adoptBecause(candidate: Candidate, reason: string): Action {

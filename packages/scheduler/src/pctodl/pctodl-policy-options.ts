@@ -1,0 +1,33 @@
+import type { PartitionOptions } from '@pctodl/greedy-partition'
+import type { Predictor } from '@pctodl/perf-model'
+import type { ServedNetworks } from '../plan-partition.js'
+import type { Candidate } from '../shadow/candidates.js'
+import type { ShadowOptions } from '../shadow/shadow-optimizer.js'
+
+export interface PctodlPolicyOptions extends ServedNetworks {
+  readonly predictor: Predictor
+  /** Watts to plan below the cap; the controller still holds the cap itself. Default 0. */
+  readonly powerMarginW?: number
+  /**
+   * The board's own power limit is set this far above the cap, percent, clamped to the board's range: its firmware is the fast
+   * inner loop that no burst outruns, and between two clocks it holds a mean that no locked one has. Default 0: at the cap, with the
+   * clock locked to the lowest state that would exceed it. null leaves the limit alone: the clock is the only hold.
+   */
+  readonly backstopPercent?: number | null
+  /**
+   * Change tenants only if the samples lost in restarts are regained within this time, s. Default 300 for a plan, which waits until
+   * the cap has lasted as long as that takes, and 60 for a trial of the shadow optimizer.
+   */
+  readonly payBackS?: number
+  /**
+   * After a cap change the clocks move at once, and the tenants as soon as caps last long enough for that to pay; small gains are
+   * judged by measurement, after this time, s. Default 35.
+   */
+  readonly sharesAfterS?: number
+  /** Keep looking for better tenants while running; false leaves the plan as it is. Default: the defaults of `ShadowOptions`. */
+  readonly shadow?: ShadowOptions | false
+  /** Start with this instead of a plan; later cap changes move the clocks only. */
+  readonly fixed?: Candidate
+  /** Also where a latency objective is given: plans keep it, and where a window shows that they do not, another one is made. */
+  readonly partition?: Omit<PartitionOptions, 'models' | 'powerCapW' | 'powerMarginW'>
+}

@@ -1,0 +1,100 @@
+import type { NetworkDemand, PartitionOptions } from '@pctodl/greedy-partition'
+import type { Predictor } from '@pctodl/perf-model'
+import { type Configuration, InfeasibleCapError, PctodlError } from '@pctodl/platform'
+import { planPartition, type ServedNetworks, servedNetworks } from '../plan-partition.js'
+import type { WindowObservation } from '../policy.js'
+import { LatencyWatch } from './latency-watch.js'
+
+export interface PlannerOptions extends ServedNetworks {
+  readonly predictor: Predictor
+  readonly powerMarginW?: number
+  readonly partition?: Omit<PartitionOptions, 'models' | 'powerCapW' | 'powerMarginW'>
+}
+
+/** Most configurations that a plan made while running may evaluate: some tens of milliseconds. */
+const REPLAN_EVALUATIONS = 1000
+const USUAL_EVALUATIONS = 4000
+/** Memory that driver and MPS server keep, bytes, and the share that a prediction of the rest may be trusted with. */
+const KEPT_BYTES = 384 * 1024 ** 2
+const KEPT_MEMORY_SHARE = 0.98
+/** Share of the memory to plan for after tenants ran out of it. */
+const LESS_MEMORY = 0.9
+
+/** Why there is no plan. */
+export interface NoPlan {
+  readonly message: string
+  /** In the predictor's watts; null where it is not the cap that stands in the way. */
+  readonly lowestFeasibleW: number | null
+}
+
+/**
+ * Makes plans of one policy: for its networks, within the memory and with the latencies that have proved to be possible on this
+ * board.
+ */
+export class Planner {
+  readonly #options: PlannerOptions
+  readonly #models: string | readonly NetworkDemand[]
+  readonly #latency: LatencyWatch
+  #memoryBytes: number
+
+  /** @throws InvalidInputError where both or neither of `model` and `models` are given */
+  constructor(options: PlannerOptions) {
+    this.#options = options
+    this.#models = servedNetworks(options)
+    this.#latency = new LatencyWatch((model) => this.#objectiveMs(model))
+    const { partition, predictor } = options
+    this.#memoryBytes = partition?.memoryBytes ?? KEPT_MEMORY_SHARE * predictor.spec.memoryBytes - KEPT_BYTES
+  }
+
+  /** That plans may take, bytes. */
+  get memoryBytes(): number {
+    return this.#memoryBytes
+  }
+
+  /** Tenants ran out of memory: the next plan takes less. */
+  takeLessMemory(): void {
+    this.#memoryBytes *= LESS_MEMORY
+  }
+
+  /** @returns the worst latency of a window over its objective, where another plan is needed for it: that one is for shorter ones */
+  watchLatency(window: WindowObservation): number | undefined {
+    return this.#latency.step(window)
+  }
+
+  /** @throws InfeasibleCapError, PctodlError `INFEASIBLE_PLAN` */
+  plan(powerCapW: number): Configuration {
+    return this.#within(powerCapW, Number.POSITIVE_INFINITY)
+  }
+
+  /** A plan while tenants run: with a bounded search, and the reason where there is none. */
+  replan(powerCapW: number): Configuration | NoPlan {
+    try {
+      return this.#within(powerCapW, REPLAN_EVALUATIONS)
+    } catch (error) {
+      if (error instanceof InfeasibleCapError) return { message: error.message, lowestFeasibleW: error.lowestFeasibleW }
+      if (!(error instanceof PctodlError && error.code === 'INFEASIBLE_PLAN')) throw error
+      return { message: error.message, lowestFeasibleW: null }
+    }
+  }
+
+  #within(powerCapW: number, mostEvaluations: number): Configuration {
+    const { predictor, powerMarginW = 0, partition: options } = this.#options
+    const budgetEvaluations = Math.min(options?.budgetEvaluations ?? USUAL_EVALUATIONS, mostEvaluations)
+    const memoryBytes = this.#memoryBytes
+    const models = this.#demands
+    return planPartition(predictor, { ...options, models, powerCapW, powerMarginW, memoryBytes, budgetEvaluations })
+  }
+
+  #objectiveMs(name: string): number {
+    const own = typeof this.#models === 'string' ? undefined : this.#models.find(({ model }) => model === name)
+    return own?.latencySloMs ?? this.#options.partition?.latencySloMs ?? Number.POSITIVE_INFINITY
+  }
+
+  /** The networks with the objectives that plans are made for. */
+  get #demands(): string | readonly NetworkDemand[] {
+    const { scale } = this.#latency
+    if (scale === 1) return this.#models
+    const models = typeof this.#models === 'string' ? [{ model: this.#models }] : this.#models
+    return models.map((demand) => ({ ...demand, latencySloMs: scale * this.#objectiveMs(demand.model) }))
+  }
+}

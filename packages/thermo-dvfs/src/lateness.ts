@@ -1,0 +1,75 @@
+import type { FullLoadPower } from './full-load-power.js'
+import type { LoadJudge } from './load-judge.js'
+import { AVERAGE_WINDOW_MS, INSTANT_WINDOW_MS, type PowerHistory } from './power-history.js'
+import type { PowerReadings } from './power-readings.js'
+import { PromptReading, type PromptReadingState } from './prompt-reading.js'
+import type { RunClock } from './run-clock.js'
+
+/** What lateness shows in. */
+export interface Followed {
+  readonly readings: PowerReadings
+  readonly power: FullLoadPower
+  readonly history: PowerHistory
+  readonly load: LoadJudge
+  readonly runClock: RunClock
+}
+
+/** How late what is read is, found out by how readings follow the clock. */
+export class Lateness {
+  readonly #averages: boolean
+  readonly #of: Followed
+  readonly #prompt: PromptReading
+
+  constructor(averages: boolean, of: Followed, state?: PromptReadingState) {
+    this.#averages = averages
+    this.#of = of
+    this.#prompt = new PromptReading(state)
+  }
+
+  get state(): PromptReadingState {
+    return this.#prompt.state
+  }
+
+  /** How late what is read may be beyond its averaging, ms. */
+  get latenessMs(): number {
+    const { history, runClock } = this.#of
+    return Math.max(history.lagMs, runClock.answerMs)
+  }
+
+  /** A reading of now shows what the clock of now draws: no second of averaging, and nothing that comes late. */
+  get prompt(): boolean {
+    const { readings, history, runClock } = this.#of
+    return readings.instantW !== null && history.prompt && runClock.answerMs === 0
+  }
+
+  /**
+   * Hold a reading against what the clocks of so much earlier draw.
+   *
+   * @param settledMs from when on tenants ran at full load
+   * @param mismatch the board runs another clock than asked for, and nobody knows since when
+   */
+  followReadings(timeMs: number, capW: number, settledMs: number, mismatch: boolean): void {
+    const { readings, history, load } = this.#of
+    const reading = this.#averages ? readings.averageW : readings.instantW
+    const windowMs = this.#averages ? AVERAGE_WINDOW_MS : INSTANT_WINDOW_MS
+    const explainedFromMs = mismatch ? timeMs : Math.max(settledMs, load.lowMs)
+    history.watchLag(timeMs, reading === null ? null : reading / capW, capW, windowMs, explainedFromMs)
+  }
+
+  /** @param disturbed what the readings do is not the clock's doing alone */
+  followMoves(timeMs: number, index: number, capW: number, disturbed: boolean): void {
+    const { readings, power, history, load, runClock } = this.#of
+    if (disturbed || load.belief.of('full') < 0.5) {
+      this.abandon(timeMs)
+      return
+    }
+    const modelW = runClock.modelled(power.modelW, index)
+    if (this.#prompt.observe(timeMs, readings.instantW, modelW, power.estimate.state.slope, capW))
+      history.shownPromptly()
+  }
+
+  /** Tenants start, stop or pause: what the readings do is not the clock's doing. */
+  abandon(timeMs: number): void {
+    this.#prompt.abandon(timeMs)
+  }
+}
