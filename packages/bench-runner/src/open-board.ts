@@ -28,10 +28,14 @@ export function openBoard(cell: Pick<Cell, 'task' | 'seed' | 'real' | 'variant'>
 /** Seeds of unlike boards of the ensemble never meet, or their sensors would err alike. */
 export const BENCH_SEEDS_APART = 1000
 
-/** A cold simulated board for one run. */
+/** The simulated board of a cell, cold. */
+export function simulatedGpu(cell: Pick<Cell, 'task' | 'seed' | 'variant'>, clock: VirtualClock): SimulatedGpu {
+  return new SimulatedGpu(boardName(cell), { clock, seed: cell.seed + BENCH_SEEDS_APART * (cell.variant ?? 0) })
+}
+
 async function openSimulated(cell: Pick<Cell, 'task' | 'seed' | 'variant'>): Promise<OpenBoard> {
   const clock = new VirtualClock()
-  const gpu = new SimulatedGpu(boardName(cell), { clock, seed: cell.seed + BENCH_SEEDS_APART * (cell.variant ?? 0) })
+  const gpu = simulatedGpu(cell, clock)
   const { uuid, driverVersion } = await gpu.info()
   return {
     gpu,

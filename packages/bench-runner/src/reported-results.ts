@@ -1,6 +1,6 @@
 import type { ReportedRun, ReportedTask, ReportInput } from '@pctodl/report'
 import type { Manifest } from './manifest.js'
-import { type OracleThroughput, oracleExplanation, oracleThroughput } from './oracle-throughput.js'
+import { type OracleCell, type OracleThroughput, oracleExplanation, oracleThroughput } from './oracle-throughput.js'
 import type { ResultStore } from './result-store.js'
 import { type BenchTask, taskFileStem } from './tasks.js'
 
@@ -8,7 +8,7 @@ import { type BenchTask, taskFileStem } from './tasks.js'
 export function reportedResults(store: ResultStore, { withOracle }: { readonly withOracle: boolean }): ReportInput {
   const { manifests, failures } = store.readAll()
   // The oracle knows simulated boards only.
-  const simulated = manifests.filter(({ cell }) => !cell.real).map(({ cell }) => cell.task)
+  const simulated = manifests.filter(({ cell }) => !cell.real).map(({ cell }) => cell)
   const best: OracleThroughput = withOracle ? oracleThroughput(distinct(simulated), store.folder) : new Map()
   return {
     runs: manifests.map(
@@ -38,8 +38,20 @@ function oracleOf(best: OracleThroughput, { board, id }: ReportedTask): number |
   return null
 }
 
-function distinct(tasks: readonly BenchTask[]): BenchTask[] {
-  return tasks.filter((task, i) => tasks.findIndex(({ board, id }) => board === task.board && id === task.id) === i)
+/** Each board and task once, whichever algorithms ran there, with one object for each task. */
+function distinct(cells: readonly OracleCell[]): OracleCell[] {
+  const tasks = new Map<string, BenchTask>()
+  const boards = new Map<string, OracleCell>()
+  for (const { task, seed, variant } of cells) {
+    const ofTask = `${task.board} ${task.id}`
+    if (!tasks.has(ofTask)) tasks.set(ofTask, task)
+    boards.set(`${ofTask} ${seed} ${variant}`, {
+      task: tasks.get(ofTask)!,
+      seed,
+      ...(variant === undefined ? {} : { variant }),
+    })
+  }
+  return [...boards.values()]
 }
 
 function makerOf({ madeBy, board, cell }: Manifest): string {

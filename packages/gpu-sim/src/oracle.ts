@@ -21,6 +21,13 @@ import { SteadyStateSolver } from './steady-state.js'
 export interface OracleOptions extends Execution {
   /** Shares are multiples of this, percent; a divisor of 100. Default 10. */
   readonly sharePercentStep?: number
+  /** To which the best of these are refined, percent; a divisor of `sharePercentStep`. Default the same: not at all. */
+  readonly finestSharePercentStep?: number
+  /**
+   * Count what a board does whose own limit holds the power: between two clock states it spends as much time in each as the cap
+   * allows. Default false: one locked clock.
+   */
+  readonly betweenClocks?: boolean
   /** Default 1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256. */
   readonly batchSizes?: readonly number[]
   /** Default: all that the board has for work. */
@@ -35,7 +42,7 @@ export interface OracleOptions extends Execution {
 
 export interface Oracle {
   readonly configuration: Configuration
-  /** Samples/s, true. */
+  /** Samples/s, true; with `betweenClocks` of the configuration's clock and the state above it by turns. */
   readonly throughput: number
   /** True mean power once warm, W; at most the cap. */
   readonly powerW: number
@@ -44,6 +51,7 @@ export interface Oracle {
   /** What was searched: the best between these points may be a little better. */
   readonly resolution: {
     readonly sharePercentStep: number
+    readonly finestSharePercentStep: number
     readonly batchSizes: readonly number[]
     readonly memClocksMhz: readonly number[]
     readonly starts: number
@@ -90,7 +98,10 @@ class OracleSearch {
   readonly #spec: GpuSpec
   readonly #model: string
   readonly #powerCapW: number
+  /** Percent of a share's unit, and how many of them the grid that is tried whole has in a step. */
   readonly #step: number
+  readonly #coarse: number
+  readonly #betweenClocks: boolean
   readonly #batchSizes: readonly number[]
   readonly #memClocksMhz: readonly number[]
   readonly #mostTenants: number
@@ -110,16 +121,24 @@ class OracleSearch {
   ) {
     const {
       sharePercentStep = 10,
+      finestSharePercentStep = sharePercentStep,
+      betweenClocks = false,
       batchSizes = defaultBatchSizes,
       memClocksMhz = spec.performanceMemClocksMhz,
     } = options
     const { mostTenants = MAX_MPS_CLIENTS, starts = 100, physics, ...execution } = options
     assertOptions(spec, powerCapW, sharePercentStep, batchSizes, memClocksMhz)
+    if (!(finestSharePercentStep > 0 && Number.isInteger(sharePercentStep / finestSharePercentStep))) {
+      const bound = `a divisor of sharePercentStep, ${sharePercentStep}`
+      throw new InvalidInputError('finestSharePercentStep', finestSharePercentStep, bound)
+    }
     this.#spec = spec
     const network = networkWork(model, networksOf(execution.networks))
     this.#model = network.name
     this.#powerCapW = powerCapW
-    this.#step = sharePercentStep
+    this.#step = finestSharePercentStep
+    this.#coarse = sharePercentStep / finestSharePercentStep
+    this.#betweenClocks = betweenClocks
     this.#batchSizes = [...batchSizes].sort((a, b) => a - b)
     this.#memClocksMhz = memClocksMhz
     this.#mostTenants = mostTenants
@@ -133,9 +152,9 @@ class OracleSearch {
 
   run(): Oracle {
     const alike: Found[] = []
-    for (const shares of shareMultisets(100 / this.#step, this.#mostTenants)) {
+    for (const shares of shareMultisets(100 / (this.#step * this.#coarse), this.#mostTenants)) {
       for (let batch = 0; batch < this.#batchSizes.length; batch++) {
-        const found = this.#evaluate(shares.map((units) => ({ units, batch })))
+        const found = this.#evaluate(shares.map((units) => ({ units: units * this.#coarse, batch })))
         if (found) alike.push(found)
       }
     }
@@ -156,7 +175,8 @@ class OracleSearch {
       powerW: best.powerW,
       evaluations: this.#evaluations,
       resolution: {
-        sharePercentStep: this.#step,
+        sharePercentStep: this.#step * this.#coarse,
+        finestSharePercentStep: this.#step,
         batchSizes: this.#batchSizes,
         memClocksMhz: this.#memClocksMhz,
         starts: this.#starts,
@@ -214,8 +234,23 @@ class OracleSearch {
     const topW = powerAt(top)
     if (tried.get(top)!.throughput <= atLeast) return null
     const index = topW <= this.#limitW ? top : top > 0 ? highestStateWithin(top - 1, this.#limitW, powerAt) : -1
-    const found = tried.get(index)
-    return found && found.throughput > atLeast ? found : null
+    const locked = tried.get(index)
+    if (locked === undefined) return null
+    const found = this.#betweenClocks && index < top ? this.#withStateAbove(locked, tried, index, powerAt) : locked
+    return found.throughput > atLeast ? found : null
+  }
+
+  /** So much of the state above that the mean of power is the limit. */
+  #withStateAbove(
+    locked: Found,
+    tried: ReadonlyMap<number, Found>,
+    index: number,
+    powerAt: (index: number) => number,
+  ): Found {
+    const aboveW = tried.get(index + 1)?.powerW ?? powerAt(index + 1)
+    const share = (this.#limitW - locked.powerW) / (aboveW - locked.powerW)
+    const throughput = locked.throughput + share * (tried.get(index + 1)!.throughput - locked.throughput)
+    return { ...locked, throughput, powerW: this.#limitW }
   }
 
   #fits(slots: readonly Slot[]): boolean {

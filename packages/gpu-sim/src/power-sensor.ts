@@ -54,6 +54,11 @@ export class PowerSensor {
     return this.#gain * trueW + this.#offsetW
   }
 
+  /** The power that is so much in the watts of this unit, W: the inverse of `metered`. */
+  trueWatts(meteredW: number): number {
+    return (meteredW - this.#offsetW) / this.#gain
+  }
+
   /** A fault of the sensor, on top of the error that it has for life. */
   setBias(bias: { readonly gain: number; readonly offsetW: number }): void {
     this.#bias = bias

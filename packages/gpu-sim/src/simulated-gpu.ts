@@ -183,6 +183,14 @@ export class SimulatedGpu implements Gpu {
     })
   }
 
+  /**
+   * The true power that is so much in the watts of this unit's sensor, in which its limits and caps are set, W. For judges and oracles: a
+   * policy that looks at it is cheating.
+   */
+  trueWatts(meteredW: number): number {
+    return this.#sensor.trueWatts(meteredW)
+  }
+
   /** Ground truth; see `Truth`. */
   truth(): Truth {
     this.#advance()

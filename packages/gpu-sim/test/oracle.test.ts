@@ -48,6 +48,20 @@ describe('the oracle', () => {
     expect(at(150, { ...coarse, sharePercentStep: 10 })).toBeGreaterThanOrEqual(at(150) * (1 - 1e-3))
   })
 
+  it('refines shares below its grid, and counts a clock between two states, for more and never for less', () => {
+    const at = (options: object) => findOracle('3080Ti', 'efficientnet_v2_m', 150, { ...coarse, ...options })
+    const plain = at({})
+    const finer = at({ finestSharePercentStep: 5 })
+    const between = at({ finestSharePercentStep: 5, betweenClocks: true })
+    expect(finer.throughput).toBeGreaterThanOrEqual(plain.throughput)
+    expect(finer.configuration.tenants.every(({ mpsPercent }) => mpsPercent % 5 === 0)).toBe(true)
+    expect(finer.resolution).toMatchObject({ sharePercentStep: 20, finestSharePercentStep: 5 })
+    expect(between.throughput).toBeGreaterThan(finer.throughput)
+    expect(between.throughput).toBeLessThan(1.03 * finer.throughput)
+    expect(between.powerW).toBe(150)
+    expect(() => at({ finestSharePercentStep: 7 })).toThrow('finestSharePercentStep: got 7')
+  })
+
   it('leaves out what does not fit into memory', () => {
     const { configuration } = findOracle('3080Ti', 'maxvit_t', 300, { ...coarse, batchSizes: [32, 256] })
     const board = { spec: findGpuSpec('3080Ti'), physics: physicsOfBoard('3080Ti') }

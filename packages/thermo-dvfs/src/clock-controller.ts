@@ -243,7 +243,7 @@ export class ClockController {
     const bounds = [capW * (1 + percent / 100), capW * (1 + instantPercent / 100)] as const
     const excessW = this.#law.excessW(readings, capW, ...bounds)
     if (excessW === 0) return wanted
-    if (index > 0) this.#bar()
+    if (index > 0 && !held) this.#bar()
     return Math.min(wanted, this.#lowerBy(excessW))
   }
 
