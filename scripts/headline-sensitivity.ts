@@ -1,33 +1,60 @@
 /**
- * How much of the first table hangs on what nobody has measured well: how near to its limit the firmware holds a board, and the host
- * that feeds it. Prints pctodl's throughput over the best other algorithm's that holds, for each firmware and host.
+ * How much of the first table hangs on what nobody has measured well: how near to its limit the firmware holds a board and by which
+ * law, and the host that feeds it. Prints pctodl's throughput over the best other algorithm's that holds, for each firmware and host.
  *
- *   npx tsx --conditions=@pctodl/source scripts/headline-sensitivity.ts [--tasks 6 13 20 24] [--iterations 8]
+ *   npx tsx --conditions=@pctodl/source scripts/headline-sensitivity.ts [--tasks 6 13 20 24] [--iterations 8] [--write]
+ *
+ * Half a minute a task on a quiet core; `--write` puts the table into the README of bench-runner.
  */
+import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { type AlgorithmName, benchTasks } from '@pctodl/bench-runner'
-import { hostNames, physicsOfBoard, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
+import { type HostName, hostNames, physicsOfBoard, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
 import { VirtualClock } from '@pctodl/platform'
 import { standings, summarizeRun } from '@pctodl/report'
 import { runTaskOn } from '../packages/bench-runner/src/run-task.js'
+import { writeReadmeBlock } from './evaluation/readme-block.js'
 
 const { values, positionals } = parseArgs({
-  options: { tasks: { type: 'string', default: '6' }, iterations: { type: 'string', default: '8' } },
+  options: {
+    tasks: { type: 'string', default: '6' },
+    iterations: { type: 'string', default: '8' },
+    write: { type: 'boolean', default: false },
+  },
   allowPositionals: true,
 })
 const ids = [values.tasks, ...positionals].map(Number)
 const algorithms: readonly AlgorithmName[] = ['pctodl', 'directcap-tuned', 'limit-agent', 'equal-split']
 
-/** Share of its limit that the firmware leaves unused. */
-const margins = [0, 0.002, 0.005, 0.01, 0.02]
+type Firmware = ReturnType<typeof physicsOfBoard>['firmware']
 
-async function summaryOf(task: (typeof benchTasks)[number], algorithm: AlgorithmName, margin: number, host?: string) {
+interface Setting {
+  readonly name: string
+  readonly firmware?: Partial<Firmware>
+  readonly host?: HostName
+}
+
+const integral = [0, 0.002, 0.005, 0.01, 0.02].map(
+  (margin): Setting => ({
+    name: `firmware leaves ${100 * margin} % of its limit`,
+    firmware: { law: 'integral', margin },
+  }),
+)
+const stepping = [0.995, 0.98].map(
+  (hysteresis): Setting => ({
+    name: `firmware in whole states, up again below ${100 * hysteresis} %`,
+    firmware: { law: 'step', margin: 0, hysteresis },
+  }),
+)
+const hosts = hostNames.map((host): Setting => ({ name: `host ${host}`, host }))
+
+async function summaryOf(task: (typeof benchTasks)[number], algorithm: AlgorithmName, { firmware, host }: Setting) {
   const physics = physicsOfBoard(task.board)
   const clock = new VirtualClock()
   const gpu = new SimulatedGpu(task.board, {
     clock,
-    physics: { ...physics, firmware: { ...physics.firmware, margin } },
-    ...(host === undefined ? {} : { host: host as never }),
+    physics: { ...physics, firmware: { ...physics.firmware, ...firmware } },
+    ...(host === undefined ? {} : { host }),
   })
   const board = {
     gpu,
@@ -40,22 +67,25 @@ async function summaryOf(task: (typeof benchTasks)[number], algorithm: Algorithm
   return summarizeRun(await runTaskOn(board, task, algorithm, { iterations: Number(values.iterations) }))
 }
 
-const settings = [
-  ...margins.map((margin) => ({ name: `firmware leaves ${100 * margin} %`, margin, host: undefined })),
-  ...hostNames.map((host) => ({ name: `host ${host}`, margin: undefined, host })),
+const lines = [
+  `| setting | ${ids.map((id) => `task ${id}`).join(' | ')} | geometric mean |`,
+  `| --- |${' ---: |'.repeat(ids.length + 1)}`,
 ]
-console.log(`| setting | ${ids.map((id) => `task ${id}`).join(' | ')} | geometric mean |`)
-console.log(`| --- |${' ---: |'.repeat(ids.length + 1)}`)
-for (const { name, margin, host } of settings) {
+for (const setting of [...integral, ...stepping, ...hosts]) {
   const summaries = []
   for (const task of benchTasks.filter(({ id }) => ids.includes(id))) {
-    const own = physicsOfBoard(task.board).firmware.margin
-    for (const algorithm of algorithms) summaries.push(await summaryOf(task, algorithm, margin ?? own, host))
+    for (const algorithm of algorithms) summaries.push(await summaryOf(task, algorithm, setting))
   }
   const { tasks, throughputRatio } = standings(summaries)!
   const cells = ids.map((id) => {
     const task = tasks.find(({ taskId }) => taskId === id)
     return task?.ratio == null ? (task?.outcome ?? '-') : `${task.ratio.toFixed(3)} (${task.rival!.algorithm})`
   })
-  console.log(`| ${name} | ${cells.join(' | ')} | ${throughputRatio?.toFixed(3) ?? '-'} |`)
+  lines.push(`| ${setting.name} | ${cells.join(' | ')} | ${throughputRatio?.toFixed(3) ?? '-'} |`)
+  process.stderr.write(`${lines.at(-1)}\n`)
+}
+process.stdout.write(`${lines.join('\n')}\n`)
+if (values.write) {
+  const readme = path.resolve(import.meta.dirname, '../packages/bench-runner/README.md')
+  writeReadmeBlock(readme, 'headline:sensitivity', lines.join('\n'))
 }

@@ -10,6 +10,8 @@ const PLOT_WIDTH = 760
 const ROW_LABEL_WIDTH = 150
 const BAR_HEIGHT = 11
 const GAP_BETWEEN_TASKS = 12
+/** Names of algorithms beside each other in the legend, so that it stays as wide as the plot. */
+const MOST_IN_A_ROW = 6
 
 /**
  * The whole matrix of one board: for each task, the throughput of every algorithm relative to the fastest run that keeps the
@@ -69,7 +71,15 @@ export function matrixChart(summaries: readonly RunSummary[]): TopLevelSpec {
     field: 'algorithm',
     type: 'nominal' as const,
     scale: { domain: algorithms, range: chartColors(algorithms) },
-    legend: { orient: 'top' as const, title: null, symbolType: 'square', symbolSize: 200, columnPadding: 18 },
+    legend: {
+      orient: 'top' as const,
+      title: null,
+      symbolType: 'square',
+      symbolSize: 200,
+      columnPadding: 18,
+      columns: MOST_IN_A_ROW,
+      offset: 24,
+    },
   }
   const beside = { y, x: { value: PLOT_WIDTH + 14 }, text: { field: 'best', type: 'nominal' as const } }
   return {

@@ -120,8 +120,12 @@ function recordLinks({ recordFiles }: TaskRow, folder: string | undefined): stri
 
 function table({ head, rows }: ReportTable, label: string, beside: (row: number) => string = () => ''): string {
   const ofAlgorithms = head[0] === 'algorithm'
+  // Names stand to the left, figures to the right.
+  const words = head.map((_, i) => rows.some((row) => /^[a-z]/i.test(row[i]!.replace(/^\d+ /, ''))))
   const cells = (row: readonly string[], tag: string, more = '') =>
-    row.map((cell, i) => `<${tag}>${asHtml(cell)}${i === 0 ? more : ''}</${tag}>`).join('')
+    row
+      .map((cell, i) => `<${tag}${words[i] ? ' class="words"' : ''}>${asHtml(cell)}${i === 0 ? more : ''}</${tag}>`)
+      .join('')
   const body = rows.map((row, i) => {
     const violates = ['violates', 'misses latency'].includes(row.at(-1)!) ? ' class="violates"' : ''
     const filtered = ofAlgorithms ? ` data-algorithm="${asHtml(row[0]!)}"` : ''

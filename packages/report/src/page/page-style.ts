@@ -16,6 +16,7 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .
 caption { caption-side: bottom; text-align: left; color: var(--faint); font-size: .85rem; padding-top: .3rem; }
 th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: right; }
 th { font-weight: 600; vertical-align: bottom; } th:first-child, td:first-child { text-align: left; }
+th.words, td.words { text-align: left; white-space: nowrap; }
 tr.violates td:last-child { color: var(--alarm); font-weight: 600; }
 .records { font-size: .8rem; }
 details { border-top: 1px solid var(--line); padding: .3rem 0; }
@@ -33,6 +34,6 @@ figure.chart svg { max-width: 100%; height: auto; }
   .scroll { overflow: visible; }
   section[data-board] { break-before: page; }
   details, figure, tr { break-inside: avoid; }
-  figure.chart svg { max-height: 235mm; }
+  figure.chart svg { max-height: 188mm; }
 }
 `

@@ -65,7 +65,7 @@ export function standingsFigure({ tasks, subject }: Standings, widthCm: number):
     sort: values.map(({ task }) => task),
     axis: { title: null, ticks: false, labelPadding: 3, grid: false },
   }
-  const scale = { domain: [least - 0.01, most + (wide ? 0.1 : 0.02) * (most - least)], nice: false, zero: false }
+  const scale = { domain: [least - 0.01, most + 0.02 * (most - least)], nice: false, zero: false }
   const x = {
     field: 'ratio',
     type: 'quantitative' as const,
@@ -107,7 +107,8 @@ export function standingsFigure({ tasks, subject }: Standings, widthCm: number):
                 fontSize: FONT_POINTS - 1,
                 color: '#555555',
               },
-              encoding: { y, x: { ...x, field: 'high' }, text: { field: 'rival', type: 'nominal' as const } },
+              // Beside the plot: at the points they would lie on the line of 1.
+              encoding: { y, x: { value: 'width' as const }, text: { field: 'rival', type: 'nominal' as const } },
             },
           ]
         : []),
