@@ -44,6 +44,7 @@ class Observed {
         },
         CAP_W,
         this.index + asked,
+        false,
       )
     }
     return this

@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { ClockBelief, type ClockEvidence, type ClockHypothesis } from '../src/clock-belief.js'
 
-const usual: ClockEvidence = { durationMs: 100, steps: 0, throttled: false, refused: false, excused: false }
+const usual: ClockEvidence = {
+  durationMs: 100,
+  steps: 0,
+  throttled: false,
+  refused: false,
+  held: false,
+  excused: false,
+}
 
 /** What is believed after two seconds of the same evidence. */
 function believed(evidence: Partial<ClockEvidence>, belief = new ClockBelief()): ClockHypothesis {
@@ -44,5 +51,11 @@ describe('a measured clock', () => {
     const belief = new ClockBelief()
     belief.update({ ...usual, steps: -5, throttled: true })
     expect(belief.mostProbable).toBe('asked')
+  })
+
+  it('some steps below is the asked one where the board holds the cap by its own limit: trimming is what its firmware is for', () => {
+    expect(believed({ steps: -5, throttled: true })).toBe('throttled')
+    expect(believed({ steps: -5, throttled: true, held: true })).toBe('asked')
+    expect(believed({ steps: -8, throttled: true, held: true })).toBe('throttled')
   })
 })
