@@ -52,4 +52,10 @@ describe('a measured clock', () => {
     belief.update({ ...usual, steps: -5, throttled: true })
     expect(belief.mostProbable).toBe('asked')
   })
+
+  it('some steps below is the asked one where the board holds the cap by its own limit: trimming is what its firmware is for', () => {
+    expect(believed({ steps: -5, throttled: true })).toBe('throttled')
+    expect(believed({ steps: -5, throttled: true, held: true })).toBe('asked')
+    expect(believed({ steps: -8, throttled: true, held: true })).toBe('throttled')
+  })
 })
