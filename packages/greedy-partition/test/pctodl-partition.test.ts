@@ -167,7 +167,7 @@ describe('pctodl-partition --services', () => {
     expect(least).toMatchObject({ code: 0, stderr: '' })
     expect(least.stdout).toMatch(/^search, photos, ads on NVIDIA A100-PCIE-40GB, power cap 180 W, least-power\n/)
     expect(least.stdout).toMatch(/^ search +resnet50 +\d+ +\d+ +\d+ +1200 +[\d.]+ +40 +(100\.0|99\.\d) $/m)
-    expect(least.stdout).toMatch(/^limit {7}the objective of \w+; no plan is more than \d+ % better$/m)
+    expect(least.stdout).toMatch(/^limit {7}the objective of \w+; by the model no plan is more than \d+ % better$/m)
     const most = await call(...asked, '--power-cap', '180', '--objective', 'most-load', '--burstiness', '2')
     expect(most.stdout).toMatch(/^load {8}[\d.]+ of the rates$/m)
   })

@@ -39,7 +39,7 @@ export function formatPlan(
       admittedPerS[i] === 0 ? '-' : (100 * predicted.attainment).toFixed(1),
     ])
   })
-  const gap = bound === undefined ? '' : `; no plan is more than ${(100 * bound.gap).toFixed(0)} % better`
+  const gap = bound === undefined ? '' : `; by the model no plan is more than ${(100 * bound.gap).toFixed(0)} % better`
   return [
     `${services.map(({ name }) => name).join(', ')} on ${spec.name}, power cap ${options.powerCapW} W, ${options.objective}`,
     ...(plan.boardLimitW === undefined
