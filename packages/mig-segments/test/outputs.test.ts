@@ -80,6 +80,7 @@ describe('mig-parted', () => {
     expect(parse(formatMigParted(config))).toEqual({
       version: 'v1',
       'mig-configs': {
+        'all-disabled': [{ devices: 'all', 'mig-enabled': false }],
         'pctodl-node-0': [{ devices: [0, 1], 'mig-enabled': true, 'mig-devices': { '2g.20gb': 1, '3g.40gb': 1 } }],
         'pctodl-node-1': [{ devices: [1], 'mig-enabled': true, 'mig-devices': { '7g.80gb': 1 } }],
       },
@@ -129,6 +130,40 @@ describe('Kubernetes manifests', () => {
       args: ['serve', '--model', 'resnet50', '--batch-size', '16'],
       env: [{ name: 'PROCESSES', value: '2' }],
     })
+  })
+
+  it('give each model a Service, and probes that ask workers and daemon', () => {
+    const probed = parseAllDocuments(
+      formatKubernetes(gpus, board, { ...options, port: 8080, healthPath: '/health' }),
+    ).map((document) => document.toJS())
+    const services = probed.filter(({ kind }) => kind === 'Service')
+    expect(services.map(({ metadata }) => metadata.name).sort()).toEqual(['bert-co', 'resnet50'])
+    const deployments = probed.filter(({ kind }) => kind === 'Deployment')
+    for (const { spec } of services) {
+      const behind = deployments.filter(({ spec: { template } }) =>
+        Object.entries(spec.selector).every(([key, value]) => template.metadata.labels[key] === value),
+      )
+      expect(behind.length).toBeGreaterThan(0)
+      for (const deployment of behind) {
+        const [container] = deployment.spec.template.spec.containers
+        expect(container.ports).toEqual([{ name: spec.ports[0].targetPort, containerPort: 8080 }])
+        expect(container.readinessProbe.httpGet).toEqual({ path: '/health', port: 'requests' })
+        expect(container.startupProbe.failureThreshold).toBeGreaterThan(60)
+        expect(container.livenessProbe.exec.command.at(-1)).toMatch(/nvidia-cuda-mps-control/)
+      }
+    }
+    expect(ofKind('Service')).toEqual([])
+    const [container] = ofKind('Deployment')[0].spec.template.spec.containers
+    expect(container.readinessProbe).toBeUndefined()
+    expect(container.livenessProbe).toBeDefined()
+    expect(() => formatKubernetes(gpus, board, { ...options, port: 0 })).toThrow(/port/)
+    expect(() => formatKubernetes(gpus, board, { ...options, healthPath: '/health' })).toThrow(/healthPath/)
+  })
+
+  it('can take every instance away again', () => {
+    expect(migPartedConfig(gpus, board)['mig-configs']['all-disabled']).toEqual([
+      { devices: 'all', 'mig-enabled': false },
+    ])
   })
 
   it('keep models apart whose names Kubernetes cannot tell apart', () => {

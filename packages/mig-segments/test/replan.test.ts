@@ -11,6 +11,7 @@ import {
   TooFewGpusError,
 } from '../src/index.js'
 import { arbitraryServices } from './arbitrary-services.js'
+import { publishedData } from './published-data.js'
 
 const key = (gpu: number, { model, sizeGpcs, start, batchSize, processes }: MappedGpu['segments'][number]) =>
   `${gpu} ${model} ${sizeGpcs}@${start} ${batchSize}x${processes}`
@@ -55,6 +56,28 @@ describe('replan', () => {
       }),
       { numRuns: 60, seed: 11 },
     )
+  })
+
+  it('creates few segments where rates of the largest published row rise, and fewer where a GPU may be taken for them', () => {
+    const { profiles, scenarios } = publishedData('sc24')
+    const created = (factor: number, movesPerGpu?: number) => {
+      const before = scenarios[5]!.map((each) => ({ ...each, ratePerS: factor * each.ratePerS }))
+      const after = before.map((each, i) => (i % 3 === 0 ? { ...each, ratePerS: 1.15 * each.ratePerS } : each))
+      const current = planHeuristically(profiles, before).gpus
+      const next = replan(current, profiles, after, movesPerGpu === undefined ? {} : { movesPerGpu })
+      walk(current, next)
+      return next
+    }
+    const still = created(1)
+    expect(still.created).toBeLessThanOrEqual(24)
+    expect(still.gpuCount).toBe(still.freshGpus)
+    expect(created(4).created).toBeLessThanOrEqual(18)
+    const dear = created(1, 3)
+    const moved = dear.created + 3 * (dear.gpuCount - dear.freshGpus)
+    expect(dear.gpuCount).toBeGreaterThan(dear.freshGpus)
+    expect(moved).toBeLessThan(still.created)
+    expect(created(1, 1000).gpuCount).toBe(still.gpuCount)
+    expect(() => created(1, -1)).toThrow(/movesPerGpu/)
   })
 
   it('changes nothing where nothing changed', () => {

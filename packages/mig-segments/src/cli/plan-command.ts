@@ -47,6 +47,8 @@ interface PlanCommandOptions extends InputOptions {
   readonly image?: string
   readonly command?: string
   readonly nodeNames?: readonly string[]
+  readonly port?: number
+  readonly healthPath?: string
   readonly explain?: boolean
   readonly strict?: boolean
 }
@@ -77,6 +79,8 @@ export function addPlanOptions(command: Command): Command {
     .option('--image <name>', "container image of the manifests' workers")
     .option('--command <words>', 'their command, e.g. "serve --model {model} --batch {batch}"')
     .option('--node-names <list>', "the manifests' nodes (default: gpu-node-0, ...)", listOf(String))
+    .option('--port <n>', 'port of the workers: Services, and probes of them', integerFrom(1))
+    .option('--health-path <path>', 'what answers 200 to GET on --port while they are well')
     .option('--explain', 'say why the plan is as it is')
     .option('--strict', 'fail where a service cannot be served or is under-served')
 }
@@ -145,16 +149,22 @@ function assertTail({ algorithm, gate, burstiness, dispatch, latencyShare, fitBa
 }
 
 function kubernetesOptions(options: PlanCommandOptions): KubernetesOptions | null {
-  const { kubernetes, image, command, nodeNames, gpusPerNode } = options
+  const { kubernetes, image, command, nodeNames, gpusPerNode, port, healthPath } = options
   if (!kubernetes) {
-    if (image === undefined && command === undefined && nodeNames === undefined) return null
-    throw new UsageError('--image, --command and --node-names are for --kubernetes; add it')
+    if ([image, command, nodeNames, port, healthPath].every((option) => option === undefined)) return null
+    throw new UsageError('--image, --command, --node-names, --port and --health-path are for --kubernetes; add it')
   }
   const words = splitWords(command ?? '')
   if (image === undefined || words.length === 0) {
     throw new UsageError('--kubernetes needs --image and --command: what the workers are')
   }
-  return { image, command: words, gpusPerNode, ...(nodeNames && { nodeNames }) }
+  if (healthPath !== undefined && port === undefined) throw new UsageError('--health-path needs --port')
+  return {
+    ...{ image, command: words, gpusPerNode },
+    ...(nodeNames && { nodeNames }),
+    ...(port !== undefined && { port }),
+    ...(healthPath !== undefined && { healthPath }),
+  }
 }
 
 async function solve(

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Terminal } from '@pctodl/command-line'
+import { integerFrom, type Terminal } from '@pctodl/command-line'
 import type { Command } from 'commander'
 import type { MigBoard } from '../mig-geometry.js'
 import { counted } from '../output/counted.js'
@@ -12,19 +12,26 @@ import { mapFile, planTables, writePlanFiles } from './plan-report.js'
 interface ReplanCommandOptions extends InputOptions {
   readonly from: string
   readonly consolidate?: boolean
+  readonly movesPerGpu?: number
 }
 
 export function addReplanOptions(command: Command): Command {
   return addInputOptions(command)
     .requiredOption('--from <map.csv>', 'the map that runs now')
     .option('--consolidate', 'move segments until no fewer GPUs would do')
+    .option('--moves-per-gpu <n>', 'take a GPU more where it saves more than so many created segments', integerFrom(0))
 }
 
 export async function replan(sloIndex: number, options: ReplanCommandOptions, terminal: Terminal): Promise<number> {
   const { board, profiles, objectives } = loadInputs(sloIndex, options)
   const current = parseDeploymentMap(readFileSync(options.from, 'utf8'), options.from, options.gpusPerNode)
-  const { latencyShare, consolidate = false, gpusPerNode } = options
-  const result = replanMap(current, profiles, objectives, { ...gpuLimit(options), latencyShare, consolidate })
+  const { latencyShare, consolidate = false, gpusPerNode, movesPerGpu } = options
+  const result = replanMap(current, profiles, objectives, {
+    ...gpuLimit(options),
+    latencyShare,
+    consolidate,
+    ...(movesPerGpu !== undefined && { movesPerGpu }),
+  })
   const files = writePlanFiles(mapFile(options.output, sloIndex), result.gpus, gpusPerNode)
   if (options.json) terminal.stdout.write(`${JSON.stringify({ ...result, files }, null, 2)}\n`)
   else {

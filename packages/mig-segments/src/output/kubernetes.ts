@@ -17,6 +17,10 @@ export interface KubernetesOptions {
   readonly namespace?: string
   /** Namespace of the GPU operator. Default `gpu-operator`. */
   readonly operatorNamespace?: string
+  /** TCP port on which the workers of a pod answer. With it each model gets a Service, and pods are ready once they accept. */
+  readonly port?: number
+  /** Path that answers 200 to GET on `port` while the workers are well. Default: it is enough that the port accepts. */
+  readonly healthPath?: string
 }
 
 const MIG_CONFIG_MAP = 'pctodl-mig-parted-config'
@@ -38,13 +42,20 @@ wait -n
 
 /**
  * Manifests for a cluster with NVIDIA's GPU operator: the MIG layouts of all nodes for its MIG manager, the labels that apply
- * them, the device plugin's configuration, and a Deployment for the segments of each kind on each node.
+ * them, the device plugin's configuration, a Service for each model if the workers have a port, and a Deployment with probes for the
+ * segments of each kind on each node.
  *
  * @returns one YAML text with several documents
- * @throws InvalidInputError where a node has no name
+ * @throws InvalidInputError where a node has no name, or for a port or path that is none
  */
 export function formatKubernetes(gpus: readonly MappedGpu[], board: MigBoard, options: KubernetesOptions): string {
-  const { gpusPerNode = DEFAULT_GPUS_PER_NODE, operatorNamespace = 'gpu-operator' } = options
+  const { gpusPerNode = DEFAULT_GPUS_PER_NODE, operatorNamespace = 'gpu-operator', port, healthPath } = options
+  if (port !== undefined && !(Number.isInteger(port) && port >= 1 && port <= 65_535)) {
+    throw new InvalidInputError('port', port, 'a TCP port from 1 to 65535')
+  }
+  if (healthPath !== undefined && (port === undefined || !healthPath.startsWith('/'))) {
+    throw new InvalidInputError('healthPath', healthPath, 'a path that begins with /, beside a port')
+  }
   const parted = formatMigParted(migPartedConfig(gpus, board, gpusPerNode))
   const documents: unknown[] = [
     configMap(MIG_CONFIG_MAP, operatorNamespace, { 'config.yaml': parted }),
@@ -53,6 +64,9 @@ export function formatKubernetes(gpus: readonly MappedGpu[], board: MigBoard, op
     }),
   ]
   const dnsNames = uniqueDnsNames(gpus)
+  if (options.port !== undefined) {
+    for (const dnsName of dnsNames.values()) documents.push(service(dnsName, options.port, options.namespace))
+  }
   for (const [node, ofNode] of byNode(gpus, gpusPerNode)) {
     const name = nodeName(node, options.nodeNames)
     documents.push({
@@ -133,12 +147,50 @@ function deployment(
               command: ['/bin/bash', '-c', startScript, 'segment'],
               args: workerCommand(command, segment),
               env: [{ name: 'PROCESSES', value: String(processes) }],
+              ...(options.port !== undefined && { ports: [{ name: 'requests', containerPort: options.port }] }),
+              ...probes(options),
               resources: { limits: { [`nvidia.com/mig-${board.profileNames[sizeGpcs]}`]: 1 } },
             },
           ],
         },
       },
     },
+  }
+}
+
+/** All segments of a model behind one name, which must begin with a letter. */
+function service(dnsName: string, port: number, namespace = 'default') {
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: {
+      name: /^[a-z]/.test(dnsName) ? dnsName : `model-${dnsName}`,
+      namespace,
+      labels: { 'app.kubernetes.io/name': dnsName },
+    },
+    spec: {
+      selector: { 'app.kubernetes.io/name': dnsName },
+      ports: [{ name: 'requests', port, targetPort: 'requests' }],
+    },
+  }
+}
+
+/** Alive while the MPS daemon answers; with a port, ready while the workers do. Models may take ten minutes to load. */
+function probes({ port, healthPath }: KubernetesOptions) {
+  const asksDaemon = 'CUDA_MPS_PIPE_DIRECTORY=/tmp/nvidia-mps nvidia-cuda-mps-control <<< get_server_list'
+  const livenessProbe = {
+    exec: { command: ['/bin/bash', '-c', asksDaemon] },
+    initialDelaySeconds: 10,
+    periodSeconds: 10,
+    timeoutSeconds: 5,
+  }
+  if (port === undefined) return { livenessProbe }
+  const asksWorkers =
+    healthPath === undefined ? { tcpSocket: { port: 'requests' } } : { httpGet: { path: healthPath, port: 'requests' } }
+  return {
+    livenessProbe,
+    startupProbe: { ...asksWorkers, periodSeconds: 5, failureThreshold: 120 },
+    readinessProbe: { ...asksWorkers, periodSeconds: 5 },
   }
 }
 

@@ -5,11 +5,14 @@ import { DEFAULT_GPUS_PER_NODE, type MappedGpu } from './deployment-map.js'
 
 /** One entry of a mig-parted configuration: boards that are split alike. */
 export interface MigPartedEntry {
-  readonly devices: readonly number[]
-  readonly 'mig-enabled': true
+  readonly devices: readonly number[] | 'all'
+  readonly 'mig-enabled': boolean
   /** Profile name -> how many. mig-parted chooses the starts itself. */
-  readonly 'mig-devices': Readonly<Record<string, number>>
+  readonly 'mig-devices'?: Readonly<Record<string, number>>
 }
+
+/** The entry that takes a node's instances away: the MIG manager of the GPU operator sets it where a node's label goes. */
+export const ALL_DISABLED = 'all-disabled'
 
 export interface MigPartedConfig {
   readonly version: 'v1'
@@ -22,7 +25,8 @@ export function migConfigName(node: number): string {
 }
 
 /**
- * Desired state for NVIDIA's mig-parted, and so for the MIG manager of the GPU operator: one configuration for each node. GPUs
+ * Desired state for NVIDIA's mig-parted, and so for the MIG manager of the GPU operator: one configuration for each node, and
+ * `all-disabled`. GPUs
  * without segments are not named, and mig-parted leaves them as they are.
  */
 export function migPartedConfig(
@@ -30,7 +34,7 @@ export function migPartedConfig(
   board: MigBoard,
   gpusPerNode: number = DEFAULT_GPUS_PER_NODE,
 ): MigPartedConfig {
-  const configs: Record<string, MigPartedEntry[]> = {}
+  const configs: Record<string, MigPartedEntry[]> = { [ALL_DISABLED]: [{ devices: 'all', 'mig-enabled': false }] }
   for (const [node, ofNode] of byNode(gpus, gpusPerNode)) {
     const alike = new Map<string, { devices: number[]; 'mig-devices': Record<string, number> }>()
     for (const { index, segments } of ofNode) {

@@ -18,6 +18,11 @@ export interface ReplanOptions extends Omit<HeuristicOptions, 'powerCap'> {
    * only as needed.
    */
   readonly consolidate?: boolean
+  /**
+   * Segments created that one GPU more is worth, at least 0: another GPU is taken where it saves more of them than this. Default: none is
+   * taken to save moves.
+   */
+  readonly movesPerGpu?: number
 }
 
 /** The next map, and the way to it. */
@@ -63,8 +68,9 @@ export function replan(
   const sorted = [...objectives].sort((a, b) => (a.model < b.model ? -1 : 1))
   const { served, unserved } = demandsOf(profiles, sorted, options.latencyShare)
 
-  const layout = nextLayout(current, served, countsOf(fresh.gpus, served), maxGpus)
-  if (usedGpus(layout) > maxGpus) throw new TooFewGpusError(maxGpus, usedGpus(layout), fresh.lowerBoundGpus)
+  const layout = cheapestLayout(current, served, countsOf(fresh.gpus, served), maxGpus, options)
+  const limit = options.movesPerGpu === undefined ? maxGpus : (options.maxGpus ?? Number.POSITIVE_INFINITY)
+  if (usedGpus(layout) > limit) throw new TooFewGpusError(limit, usedGpus(layout), fresh.lowerBoundGpus)
   const points = new PointChoice(profiles, served, options.latencyShare)
   const changes = changesTo(layout, current, points)
   const located = [...changes.kept, ...changes.restarted.map(({ after }) => after), ...changes.created]
@@ -102,6 +108,44 @@ function countsOf(gpus: readonly MappedGpu[], served: readonly ServiceDemand[]):
   return counts
 }
 
+/** The layout on `maxGpus`, or on more where each of them saves more moves than it costs. */
+function cheapestLayout(
+  current: readonly MappedGpu[],
+  served: readonly ServiceDemand[],
+  fresh: Int32Array,
+  maxGpus: number,
+  { movesPerGpu = Number.POSITIVE_INFINITY, maxGpus: most = Number.POSITIVE_INFINITY }: ReplanOptions,
+): Layout {
+  if (!(movesPerGpu >= 0)) throw new InvalidInputError('movesPerGpu', movesPerGpu, 'a number of segments of at least 0')
+  const running = runningKeys(current)
+  let best = nextLayout(current, served, fresh, maxGpus)
+  let cost = createdIn(best, running)
+  for (let more = 1; maxGpus + more <= most && more * movesPerGpu < cost && more <= MOST_MORE_GPUS; more++) {
+    const layout = nextLayout(current, served, fresh, maxGpus + more)
+    const moved = createdIn(layout, running) + movesPerGpu * Math.max(0, usedGpus(layout) - maxGpus)
+    if (moved >= cost) continue
+    best = layout
+    cost = moved
+  }
+  return best
+}
+
+/** GPUs that are tried at most to save moves. */
+const MOST_MORE_GPUS = 32
+
+function runningKeys(current: readonly MappedGpu[]): Set<string> {
+  return new Set(current.flatMap(({ index, segments }) => segments.map((segment) => keyOf(index, segment))))
+}
+
+/** Segments of a layout that do not run yet. */
+function createdIn(layout: Layout, running: ReadonlySet<string>): number {
+  let created = 0
+  for (const [gpu, segments] of layout) {
+    for (const segment of segments) if (!running.has(keyOf(gpu, segment))) created++
+  }
+  return created
+}
+
 /** Choose what stays, then place the rest beside it. */
 function nextLayout(
   current: readonly MappedGpu[],
@@ -109,7 +153,31 @@ function nextLayout(
   fresh: Int32Array,
   maxGpus: number,
 ): Layout {
-  const left = targetCounts(coverProblem(served), countsOf(current, served), fresh, maxGpus)
+  const targets = targetCounts(coverProblem(served), countsOf(current, served), fresh, maxGpus)
+  const running = runningKeys(current)
+  let best: { layout: Layout; excess: number; created: number } | undefined
+  for (const target of targets) {
+    const layout = layoutFor(current, served, target, maxGpus)
+    const excess = Math.max(0, usedGpus(layout) - maxGpus)
+    const created = createdIn(layout, running)
+    if (best && (excess - best.excess || created - best.created) >= 0) continue
+    best = { layout, excess, created }
+  }
+  return best!.layout
+}
+
+function keyOf(gpu: number, { model, sizeGpcs, start }: PackedSegment): string {
+  return `${gpu} ${start} ${sizeGpcs} ${model}`
+}
+
+/** Place segments so that they come to the target, by service and size, with what runs now where it is. */
+function layoutFor(
+  current: readonly MappedGpu[],
+  served: readonly ServiceDemand[],
+  target: Int32Array,
+  maxGpus: number,
+): Layout {
+  const left = target.slice()
   const row = new Map(served.map(({ objective }, m) => [objective.model, m]))
   const kept: Layout = new Map()
   // Segments on full GPUs stay first, so that what goes empties the others.
