@@ -20,8 +20,8 @@ export {
 export { MemoryClockSearch } from './memory-clock-search.js'
 export { PublishedMemorySearch } from './published-memory-search.js'
 // Services
-export type { ServicesStart, ServicesStartPlanner } from './services/services-start.js'
+export type { ServicesBaselineOptions, ServicesStart, ServicesStartPlanner } from './services/services-start.js'
 export { ServicesUnderLimitPolicy, type ServicesUnderLimitOptions } from './services/services-under-limit.js'
-export { ServicesBatchDvfsPolicy, type ServicesBatchDvfsOptions } from './services/services-batch-dvfs.js'
+export { ServicesBatchDvfsPolicy } from './services/services-batch-dvfs.js'
 export { QueueGovernorPolicy, type QueueGovernorOptions } from './services/queue-governor.js'
-export { LatencyGovernorPolicy, type LatencyGovernorOptions } from './services/latency-governor.js'
+export { LatencyGovernorPolicy } from './services/latency-governor.js'

@@ -1,15 +1,8 @@
-import type { GpuSpec, Service } from '@pctodl/platform'
+import type { Service } from '@pctodl/platform'
 import type { Action, PowerCapPolicy, SampleObservation, WindowObservation } from '@pctodl/scheduler'
 import { boardLimit } from '../board-limit.js'
 import { indexAtMost, workingSmClocks } from '../clock-table.js'
-import type { ServicesStartPlanner } from './services-start.js'
-
-export interface LatencyGovernorOptions {
-  readonly spec: GpuSpec
-  readonly services: readonly Service[]
-  /** Tenants, batches and clocks to start with, and again where other services are to be served. */
-  readonly plan: ServicesStartPlanner
-}
+import type { ServicesBaselineOptions } from './services-start.js'
 
 /** Above this part of its objective a service's p99 is too near to it, and below this other one all may be slower. */
 const TOO_NEAR = 0.9
@@ -26,13 +19,13 @@ const LONG_QUEUE = 2
  */
 export class LatencyGovernorPolicy implements PowerCapPolicy {
   readonly name = 'latency-governor'
-  readonly #options: LatencyGovernorOptions
+  readonly #options: ServicesBaselineOptions
   #services: readonly Service[]
   #clocksMhz: readonly number[] = []
   #clockMhz = 0
   #powerCapW = 0
 
-  constructor(options: LatencyGovernorOptions) {
+  constructor(options: ServicesBaselineOptions) {
     this.#options = options
     this.#services = options.services
   }

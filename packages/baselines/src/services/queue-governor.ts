@@ -1,13 +1,10 @@
-import type { GpuSpec, Service } from '@pctodl/platform'
+import type { Service } from '@pctodl/platform'
 import type { Action, PowerCapPolicy, SampleObservation } from '@pctodl/scheduler'
 import { boardLimit } from '../board-limit.js'
 import { indexAtMost, workingSmClocks } from '../clock-table.js'
-import type { ServicesStartPlanner } from './services-start.js'
+import type { ServicesBaselineOptions } from './services-start.js'
 
-export interface QueueGovernorOptions {
-  readonly spec: GpuSpec
-  readonly services: readonly Service[]
-  readonly plan: ServicesStartPlanner
+export interface QueueGovernorOptions extends ServicesBaselineOptions {
   /** Share of the time in which the board is to be busy, percent. Default 75. */
   readonly targetUtilPercent?: number
 }

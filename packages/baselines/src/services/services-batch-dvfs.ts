@@ -1,16 +1,9 @@
-import type { GpuSpec, Service, Tenant } from '@pctodl/platform'
+import type { Service, Tenant } from '@pctodl/platform'
 import type { Action, PowerCapPolicy, SampleObservation, ServiceWindow, WindowObservation } from '@pctodl/scheduler'
 import { boardLimit } from '../board-limit.js'
 import { guardedIndex, indexAtMost, workingSmClocks } from '../clock-table.js'
 import { SettledPower } from '../settled-power.js'
-import type { ServicesStartPlanner } from './services-start.js'
-
-export interface ServicesBatchDvfsOptions {
-  readonly spec: GpuSpec
-  readonly services: readonly Service[]
-  /** Tenants, batches and clocks to start with, and again where other services are to be served. */
-  readonly plan: ServicesStartPlanner
-}
+import type { ServicesBaselineOptions } from './services-start.js'
 
 /** A p99 below this share of the objective leaves room for a larger batch, as BatchDVFS leaves room below the cap. */
 const ALPHA = 0.85
@@ -25,7 +18,7 @@ const FAR_STATES = 4
  */
 export class ServicesBatchDvfsPolicy implements PowerCapPolicy {
   readonly name = 'batchdvfs'
-  readonly #options: ServicesBatchDvfsOptions
+  readonly #options: ServicesBaselineOptions
   readonly #power = new SettledPower()
   #services: readonly Service[]
   #tenants: readonly Tenant[] = []
@@ -33,7 +26,7 @@ export class ServicesBatchDvfsPolicy implements PowerCapPolicy {
   #clockIndex = 0
   #powerCapW = 0
 
-  constructor(options: ServicesBatchDvfsOptions) {
+  constructor(options: ServicesBaselineOptions) {
     this.#options = options
     this.#services = options.services
   }

@@ -1,4 +1,4 @@
-import type { Service, Tenant } from '@pctodl/platform'
+import type { GpuSpec, Service, Tenant } from '@pctodl/platform'
 
 /** Tenants and memory clock for services, chosen before anything is measured. */
 export interface ServicesStart {
@@ -12,3 +12,12 @@ export interface ServicesStart {
 
 /** Chooses them. @throws what the planner behind it throws */
 export type ServicesStartPlanner = (services: readonly Service[], powerCapW: number) => ServicesStart
+
+/** What every opponent for services is given. */
+export interface ServicesBaselineOptions {
+  readonly spec: GpuSpec
+  /** Those that are there at the start. */
+  readonly services: readonly Service[]
+  /** Tenants, batches and clocks to start with, and again where other services are to be served. */
+  readonly plan: ServicesStartPlanner
+}

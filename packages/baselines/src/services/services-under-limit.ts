@@ -1,14 +1,11 @@
-import type { GpuSpec, Service } from '@pctodl/platform'
+import type { Service } from '@pctodl/platform'
 import type { Action, PowerCapPolicy, SampleObservation, WindowObservation } from '@pctodl/scheduler'
 import { boardLimit } from '../board-limit.js'
 import { SafeSmClock } from '../tuned-form.js'
-import type { ServicesStart, ServicesStartPlanner } from './services-start.js'
+import type { ServicesBaselineOptions, ServicesStart } from './services-start.js'
 
-export interface ServicesUnderLimitOptions {
+export interface ServicesUnderLimitOptions extends ServicesBaselineOptions {
   readonly name: string
-  readonly spec: GpuSpec
-  readonly services: readonly Service[]
-  readonly plan: ServicesStartPlanner
   /** How often the limit follows the cap, ms: a power agent looks only so often. Default 0: at once. */
   readonly periodMs?: number
 }
