@@ -5,6 +5,7 @@ import { modelOf } from '@pctodl/perf-model/node'
 import { assertServices, smClocksAt } from '@pctodl/platform'
 import { afterAll, describe, expect, it } from 'vitest'
 import { benchRunner } from '../src/main.js'
+import { executeServerCell } from '../src/server/execute-server-cell.js'
 import { holds, mostLoad } from '../src/server/most-load.js'
 import { listSteps, runServerLoad } from '../src/server/run-server-task.js'
 import { createServerPolicy, parseServerPolicies, serverPolicyNames } from '../src/server/server-policies.js'
@@ -139,6 +140,11 @@ describe('the most load', () => {
     expect(most).toBeGreaterThan(1)
     const more = await mostLoad(task!, create, { boardName: '3080Ti', seed: 1, from: 1.1 * most, precision: 0.05 })
     expect(more).toBeLessThan(1.1 * most)
+  })
+
+  it('is of all services of a task at once, also of those that come later', async () => {
+    const cell = { board: 'A100', taskId: 516, taskName: 'come-and-go', policy: 'parva-shares', seed: 1 } as const
+    expect((await executeServerCell({ ...cell, mostLoad: true })).mostLoad).toBeGreaterThan(1)
   })
 
   it('does not hold where the cap does not, nor with too few requests to be sure', () => {

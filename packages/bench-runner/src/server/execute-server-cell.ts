@@ -1,5 +1,5 @@
 import { modelOf } from '@pctodl/perf-model/node'
-import { mostLoad } from './most-load.js'
+import { mostLoad, steadyMix } from './most-load.js'
 import { runServerLoad } from './run-server-task.js'
 import { type ServerCell, serverBoardName, serverSeed } from './server-cell.js'
 import { oracleMostLoad, oracleRun } from './server-oracle.js'
@@ -28,6 +28,7 @@ export async function executeServerCell(cell: ServerCell, signal?: AbortSignal):
     )
     return { run }
   }
-  const create = (loadFactor: number) => createServerPolicy(policy, task!, { model, loadFactor })
+  const mix = steadyMix(task!)
+  const create = (loadFactor: number) => createServerPolicy(policy, mix, { model, loadFactor })
   return { mostLoad: await mostLoad(task!, create, { ...where, from: FIRST_FACTOR }) }
 }
