@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import uPlot, { type AlignedData, type Band, type Options, type Series } from 'uplot'
+import { drawing } from './page-drawing.js'
 
 /** One curve. */
 export interface Curve {
@@ -49,6 +50,7 @@ export function LineChart(props: LineChartProps): preact.JSX.Element {
   useEffect(() => {
     const home = place.current!
     const make = () => {
+      if (!home.isConnected) return
       plot.current?.destroy()
       plot.current = new uPlot(
         optionsOf(latest, home, (index) => onPoint.current(index)),
@@ -56,7 +58,9 @@ export function LineChart(props: LineChartProps): preact.JSX.Element {
         home,
       )
     }
-    make()
+    plot.current?.destroy()
+    plot.current = undefined
+    drawing.add(place, make)
     const sizes = new ResizeObserver(() => {
       const width = Math.floor(home.clientWidth)
       if (plot.current && width > 0 && width !== plot.current.width) {
@@ -69,17 +73,19 @@ export function LineChart(props: LineChartProps): preact.JSX.Element {
     return () => {
       sizes.disconnect()
       scheme.removeEventListener('change', make)
+      drawing.remove(place)
       plot.current?.destroy()
       plot.current = undefined
     }
   }, [shape])
 
   useEffect(() => {
-    plot.current?.setData(props.values as AlignedData)
+    // One that is still to be made is made of the latest values.
+    if (plot.current) drawing.add(place, () => plot.current?.setData(latest.current.values as AlignedData))
   }, [props.values, props.xRange?.[0], props.xRange?.[1], props.yRange?.[0], props.yRange?.[1], shape])
 
   useEffect(() => {
-    plot.current?.redraw(false)
+    if (plot.current) drawing.add(place, () => plot.current?.setData(latest.current.values as AlignedData))
   }, [JSON.stringify(props.markers), shape])
 
   const [pointed, setPointed] = useState<number | null>(null)

@@ -24,15 +24,13 @@ export function RunForm({ state }: { readonly state: RunRoomState }): JSX.Elemen
   const change = (part: Partial<typeof question>) => {
     state.question.value = { ...state.question.peek(), ...part }
   }
-  // The cap moves with the time of the run.
-  void state.seen.value
   return (
     <form class="controls" aria-label="What to run" onSubmit={(event) => event.preventDefault()}>
       {board && (
         <Slider
           label="Power cap, now"
           unit="W"
-          value={state.capNowW}
+          value={state.capNowW.value}
           min={Math.min(100, board.powerLimitW.min)}
           max={board.powerLimitW.max}
           onChange={(powerCapW) => state.changeCap(powerCapW)}

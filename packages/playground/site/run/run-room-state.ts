@@ -43,6 +43,12 @@ export class RunRoomState {
   readonly records: Signal<readonly Lane[]> = signal([])
   /** Counts what has come in: whoever shows lanes looks again when it changes. */
   readonly seen: Signal<number> = signal(0)
+  /** The cap that holds or is asked for, W: what shows it is drawn anew when it changes, and not with each reading. */
+  readonly capNowW = computed(() => {
+    void this.seen.value
+    const { caps } = this.question.value
+    return this.askedCapW.value ?? capAtS(caps, this.isOver.value ? 0 : this.timeS)
+  })
   readonly isOver: Signal<boolean> = signal(false)
   readonly said: Signal<string> = signal('')
   readonly #parametersOf: (board: string) => string | undefined
@@ -140,10 +146,6 @@ export class RunRoomState {
       this.question.value = { ...this.question.peek(), caps }
       return { caps }
     })
-  }
-
-  get capNowW(): number {
-    return this.askedCapW.value ?? capAtS(this.question.value.caps, this.isOver.value ? 0 : this.timeS)
   }
 
   /** Strikes every policy's board at the same time of its run. */

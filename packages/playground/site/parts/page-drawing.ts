@@ -1,0 +1,4 @@
+import { Drawing } from './drawing.js'
+
+/** Of this page: all charts take their turns in it. */
+export const drawing = new Drawing((draw) => void requestAnimationFrame(draw))
