@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -96,6 +96,28 @@ describe.skipIf(!hasPython)('pctodl-import-upstream (needs Python 3.8 or later)'
     const { code, stderr } = await call(at(name), '--out', at(`${name}-json`))
     expect(stderr).toMatch(message)
     expect(code).toBe(1)
+  })
+
+  it.each([
+    ['meeting', 'sm_gbr_model', /sm_gbr_model.*a tree whose branches meet again/],
+    ['records', 'sm_gbr_model', /sm_gbr_model.*records of 0 bytes/],
+    ['laughs', 'sm_gbr_model', /sm_gbr_model.*its loss is list/],
+    ['circle', 'sm_gbr_model', /sm_gbr_model.*learning_rate: a number expected/],
+    ['bomb', 'sm_gbr_model', /sm_gbr_model.*unpacks to more than 268435456 bytes/],
+    ['nan-tree', 'sm_gbr_model', /sm_gbr_model.*value: a number expected/],
+    ['nan-json', 'throughput_params', /throughput_params.*gamma_t: a number expected/],
+    ['list-json', 'power_params', /power_params.*an object expected/],
+  ])('leaves out a set with %s, and converts the others', async (what, kind, message) => {
+    fixture(what, 'plain')
+    const good = at(what, 'resnet50')
+    cpSync(good, at(what, 'broken'), { recursive: true })
+    const ending = what.endsWith('json') ? 'json' : 'pkl'
+    const file = at(what, 'broken', `${kind}_imagenet_a100_mem1215.${ending}`)
+    execFileSync('python3', [path.join(import.meta.dirname, 'hostile-file.py'), what, file])
+    const { code, stderr } = await call(at(what), '--out', at(`${what}-json`))
+    expect(stderr).toMatch(message)
+    expect(code).toBe(0)
+    expect(json(at(`${what}-json`, 'index.json'))).toHaveLength(1)
   })
 
   it('names a folder that is not there, and a Python that is none', async () => {
