@@ -236,6 +236,17 @@ describe('a plan for the tail', () => {
     expect(met!.late / met!.requests).toBeLessThanOrEqual(0.01)
   })
 
+  it.each([4, 30])('sees that few requests come together at burstiness %d', async (burstiness) => {
+    const profiles = loadProfiles(exampleFolder('A100-80GB')).filter(({ model }) => model === 'mnasnet1_0')
+    const objective = { model: 'mnasnet1_0', ratePerS: 2, latencyMs: 0.5 }
+    const plan = (latencyMs: number) =>
+      planForTail(profiles, [{ ...objective, latencyMs }], { burstiness, mostIterations: 0 })
+    const { unserved } = await plan(objective.latencyMs)
+    const could = Number(/; ([\d.]+) ms could be kept/.exec(unserved[0]!.message)![1])
+    const [met] = simulatePlan(await plan(could), profiles, { burstiness, seed: 77, requests: 60_000 })
+    expect(met!.late / met!.requests).toBeLessThanOrEqual(0.01)
+  })
+
   it.each([0, -1, Number.NaN, 1000])('refuses a burstiness of %d', async (burstiness) => {
     await expect(planForTail([], [], { burstiness })).rejects.toThrow(/burstiness/)
   })
