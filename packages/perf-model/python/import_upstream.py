@@ -426,8 +426,16 @@ def parse_suffix(name):
 
 def write(file, content):
     os.makedirs(os.path.dirname(file), exist_ok=True)
-    with open(file, "wb") as opened:
-        opened.write(content)
+    # A new file that takes the place of what is there: whole or not at all, and through no link.
+    unfinished = "%s.%d.unfinished" % (file, os.getpid())
+    try:
+        with open(unfinished, "xb") as opened:
+            opened.write(content)
+        os.replace(unfinished, file)
+    except OSError:
+        if os.path.lexists(unfinished):
+            os.remove(unfinished)
+        raise
 
 
 def convert(source, output):

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -118,6 +118,19 @@ describe.skipIf(!hasPython)('pctodl-import-upstream (needs Python 3.8 or later)'
     expect(stderr).toMatch(message)
     expect(code).toBe(0)
     expect(json(at(`${what}-json`, 'index.json'))).toHaveLength(1)
+  })
+
+  it('writes through no link, and says what a folder without a set lacks', async () => {
+    fixture('linked', 'plain')
+    writeFileSync(at('other'), 'kept')
+    mkdirSync(at('linked-json'))
+    symlinkSync(at('other'), at('linked-json', 'index.json'))
+    expect(await call(at('linked'), '--out', at('linked-json'))).toMatchObject({ code: 0 })
+    expect(readFileSync(at('other'), 'utf8')).toBe('kept')
+    expect(json(at('linked-json', 'index.json'))).toHaveLength(1)
+    const { code, stderr } = await call(at('linked', 'resnet50'), '--out', at('none-json'))
+    expect(stderr).toMatch(/resnet50 holds no <model>\/throughput_params/)
+    expect(code).toBe(1)
   })
 
   it('names a folder that is not there, and a Python that is none', async () => {
