@@ -2,7 +2,15 @@ import { gammaArrivals, poissonArrivals } from '@pctodl/traffic'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { cases } from '../../../test/long-tests.js'
-import { planForTail, planSegments, type ServiceProfile, simulatePlan, throughputOf } from '../src/index.js'
+import {
+  exampleFolder,
+  loadProfiles,
+  planForTail,
+  planSegments,
+  type ServiceProfile,
+  simulatePlan,
+  throughputOf,
+} from '../src/index.js'
 import { coverProblem } from '../src/solve/cover-problem.js'
 import { solvePatterns } from '../src/solve/solve-patterns.js'
 import { batchTimes } from '../src/tail/batch-times.js'
@@ -212,6 +220,31 @@ describe('a plan for the tail', () => {
     const [one, two] = withBatchRates(profile).points
     expect(one).toMatchObject({ latencyMs: 40, processThroughput: 100 })
     expect(throughputOf(two!)).toBe(50)
+  })
+
+  it('does not count on steady requests that chance sends to segments', async () => {
+    const profiles = loadProfiles(exampleFolder('A100-80GB')).filter(({ model }) => model === 'maxvit_t')
+    const objectives = [{ model: 'maxvit_t', ratePerS: 440, latencyMs: 4.582 }]
+    const options = { dispatch: 'split', burstiness: 0.1 } as const
+    const refused = await planForTail(profiles, objectives, { ...options, mostIterations: 0 })
+    const could = Number(/; ([\d.]+) ms could be kept/.exec(refused.unserved[0]?.message ?? '')?.[1] ?? 4.582)
+    const plan = await planForTail(profiles, [{ ...objectives[0]!, latencyMs: could }], {
+      ...options,
+      mostIterations: 0,
+    })
+    const [met] = simulatePlan(plan, profiles, { ...options, seed: 77, requests: 60_000 })
+    expect(met!.late / met!.requests).toBeLessThanOrEqual(0.01)
+  })
+
+  it.each([4, 30])('sees that few requests come together at burstiness %d', async (burstiness) => {
+    const profiles = loadProfiles(exampleFolder('A100-80GB')).filter(({ model }) => model === 'mnasnet1_0')
+    const objective = { model: 'mnasnet1_0', ratePerS: 2, latencyMs: 0.5 }
+    const plan = (latencyMs: number) =>
+      planForTail(profiles, [{ ...objective, latencyMs }], { burstiness, mostIterations: 0 })
+    const { unserved } = await plan(objective.latencyMs)
+    const could = Number(/; ([\d.]+) ms could be kept/.exec(unserved[0]!.message)![1])
+    const [met] = simulatePlan(await plan(could), profiles, { burstiness, seed: 77, requests: 60_000 })
+    expect(met!.late / met!.requests).toBeLessThanOrEqual(0.01)
   })
 
   it.each([0, -1, Number.NaN, 1000])('refuses a burstiness of %d', async (burstiness) => {

@@ -39,6 +39,8 @@ STATIC = ("delta_3", "delta_2", "delta_1", "delta_0")
 DYNAMIC = ("gamma_p", "P_base", "f_ref", "f_min")
 # Upstream's table of networks is in none of its releases; its predictor falls back on these.
 WORKLOAD = {"gflops": 1000.0, "params_M": 25.0}
+# Far above any upstream file, and far below what a small compressed file could fill memory with.
+MOST_BYTES = 1 << 28
 
 
 class ImportFailure(Exception):
@@ -157,6 +159,8 @@ def numbers_of(dtype, content, count):
             raise ImportFailure("an array of %s" % dtype.code)
         return list(struct.unpack("%s%d%s" % (order, count, letter), content[: count * struct.calcsize("=" + letter)]))
     size = dtype.itemsize
+    if size < 1 or count * size > len(content):
+        raise ImportFailure("%d records of %d bytes in %d" % (count, size, len(content)))
     records = {}
     for name in dtype.names:
         field, offset = dtype.fields[name][:2]
@@ -234,10 +238,11 @@ class RestrictedUnpickler(pickle._Unpickler):
 def read_pickle(file):
     with open(file, "rb") as opened:
         content = opened.read()
-    if content[:2] == b"\x1f\x8b":
-        content = gzip.decompress(content)
-    elif content[:1] == b"\x78":
-        content = zlib.decompress(content)
+    if content[:2] == b"\x1f\x8b" or content[:1] == b"\x78":
+        unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)
+        content = unpacker.decompress(content, MOST_BYTES)
+        if not unpacker.eof:
+            raise ImportFailure("it is cut, or unpacks to more than %d bytes" % MOST_BYTES)
     return RestrictedUnpickler(io.BytesIO(content)).load()
 
 
@@ -251,12 +256,17 @@ def read_tensors(file):
             raise ImportFailure("no data.pkl in it")
         folder = inside[0][: -len("data.pkl")]
 
+        def member(name):
+            if archive.getinfo(name).file_size > MOST_BYTES:
+                raise ImportFailure("%s in it unpacks to more than %d bytes" % (name, MOST_BYTES))
+            return archive.read(name)
+
         def storage(pid):
             _word, kind, key, _device, count = pid
-            content = archive.read("%sdata/%s" % (folder, key))
+            content = member("%sdata/%s" % (folder, key))
             return struct.unpack("<%d%s" % (count, kind.letter), content[: count * kind.size])
 
-        loaded = RestrictedUnpickler(io.BytesIO(archive.read(inside[0])), storage).load()
+        loaded = RestrictedUnpickler(io.BytesIO(member(inside[0])), storage).load()
     if not isinstance(loaded, dict):
         raise ImportFailure("no state dictionary")
     return {name: value[0] if isinstance(value, list) and len(value) == 1 else value for name, value in loaded.items()}
@@ -266,7 +276,7 @@ def scalars(stem, suffix, kind):
     file = find(stem, kind + "_model", suffix, ".pth")
     values = explained(file, read_tensors)
     for name in SCALARS[kind]:
-        if not isinstance(values.get(name), float):
+        if not is_number(values.get(name)):
             raise ImportFailure("%s: %s: a number expected" % (file, name))
     return [values[name] for name in SCALARS[kind]]
 
@@ -296,9 +306,14 @@ def read_json(folder, kind, suffix):
     return file, explained(file, read)
 
 
+def is_number(value):
+    """Whether it is a number that JSON can hold: neither NaN nor infinite."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+
+
 def numbers(file, values, names):
     for name in names:
-        if not isinstance(values, dict) or isinstance(values.get(name), bool) or not isinstance(values.get(name), (int, float)):
+        if not isinstance(values, dict) or not is_number(values.get(name)):
             raise ImportFailure("%s: %s: a number expected" % (file, name))
     return {name: values[name] for name in names}
 
@@ -315,6 +330,8 @@ def closed_forms(folder, suffix):
     kappa = numbers(kappa_file, kappa, ("L_alpha", "L_beta", "kappa"))
     throughput_file, throughput = read_json(folder, "throughput_params", suffix)
     power_file, power = read_json(folder, "power_params", suffix)
+    if not isinstance(power, dict):
+        raise ImportFailure("%s: an object expected" % power_file)
     return {
         "sm_base": {"lambda_sm": abs(lambda_sm), "gamma_sm": abs(gamma_sm), "beta_sm": beta_sm},
         "sm_system": {"alpha": kappa["L_alpha"], "beta": kappa["L_beta"], "kappa": kappa["kappa"]},
@@ -352,16 +369,24 @@ def ensemble(file):
     if kind_of(model) != "sklearn.ensemble._gb.GradientBoostingRegressor":
         raise ImportFailure("a %s, and no GradientBoostingRegressor" % kind_of(model))
     loss = attribute(model, "loss")
-    if loss not in ("squared_error", "ls"):
-        raise ImportFailure("its loss is %s, upstream's is squared_error" % loss)
+    if not isinstance(loss, str) or loss not in ("squared_error", "ls"):
+        # A pickle can hold a list whose text would fill memory.
+        raise ImportFailure("its loss is %s, upstream's is squared_error" % (loss[:40] if isinstance(loss, str) else kind_of(loss)))
     estimators = attribute(model, "estimators_")
+    version = model.state.get("_sklearn_version")
     return {
-        "init": attribute(attribute(model, "init_"), "constant_").items[0],
-        "learning_rate": attribute(model, "learning_rate"),
-        "n_features": attribute(model, "n_features_in_"),
-        "sklearn_version": model.state.get("_sklearn_version"),
+        "init": number("init", attribute(attribute(model, "init_"), "constant_").items[0]),
+        "learning_rate": number("learning_rate", attribute(model, "learning_rate")),
+        "n_features": number("n_features_in_", attribute(model, "n_features_in_")),
+        "sklearn_version": version if isinstance(version, str) else None,
         "trees": [tree_of(attribute(estimator, "tree_")) for estimator in estimators.items],
     }
+
+
+def number(name, value):
+    if not is_number(value):
+        raise ImportFailure("%s: a number expected" % name)
+    return value
 
 
 def tree_of(tree):
@@ -371,10 +396,13 @@ def tree_of(tree):
 
     def visit(node):
         at = len(features)
+        # Nodes that are reached twice could be reached forever.
+        if at == len(values):
+            raise ImportFailure("a tree whose branches meet again")
         left, right = nodes["left_child"][node], nodes["right_child"][node]
         leaf = left < 0
-        features.append(-1 if leaf else nodes["feature"][node])
-        numbers_.append(values[node] if leaf else nodes["threshold"][node])
+        features.append(-1 if leaf else number("feature", nodes["feature"][node]))
+        numbers_.append(number("value", values[node]) if leaf else number("threshold", nodes["threshold"][node]))
         rights.append(-1)
         if not leaf:
             visit(left)
@@ -398,8 +426,16 @@ def parse_suffix(name):
 
 def write(file, content):
     os.makedirs(os.path.dirname(file), exist_ok=True)
-    with open(file, "wb") as opened:
-        opened.write(content)
+    # A new file that takes the place of what is there: whole or not at all, and through no link.
+    unfinished = "%s.%d.unfinished" % (file, os.getpid())
+    try:
+        with open(unfinished, "xb") as opened:
+            opened.write(content)
+        os.replace(unfinished, file)
+    except OSError:
+        if os.path.lexists(unfinished):
+            os.remove(unfinished)
+        raise
 
 
 def convert(source, output):

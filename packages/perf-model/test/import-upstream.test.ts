@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -95,6 +95,41 @@ describe.skipIf(!hasPython)('pctodl-import-upstream (needs Python 3.8 or later)'
     writeFileSync(at(name, 'resnet50', `${kind}_imagenet_a100_mem1215${ending}`), 'no such thing')
     const { code, stderr } = await call(at(name), '--out', at(`${name}-json`))
     expect(stderr).toMatch(message)
+    expect(code).toBe(1)
+  })
+
+  it.each([
+    ['meeting', 'sm_gbr_model', /sm_gbr_model.*a tree whose branches meet again/],
+    ['records', 'sm_gbr_model', /sm_gbr_model.*records of 0 bytes/],
+    ['laughs', 'sm_gbr_model', /sm_gbr_model.*its loss is list/],
+    ['circle', 'sm_gbr_model', /sm_gbr_model.*learning_rate: a number expected/],
+    ['bomb', 'sm_gbr_model', /sm_gbr_model.*unpacks to more than 268435456 bytes/],
+    ['nan-tree', 'sm_gbr_model', /sm_gbr_model.*value: a number expected/],
+    ['nan-json', 'throughput_params', /throughput_params.*gamma_t: a number expected/],
+    ['list-json', 'power_params', /power_params.*an object expected/],
+  ])('leaves out a set with %s, and converts the others', async (what, kind, message) => {
+    fixture(what, 'plain')
+    const good = at(what, 'resnet50')
+    cpSync(good, at(what, 'broken'), { recursive: true })
+    const ending = what.endsWith('json') ? 'json' : 'pkl'
+    const file = at(what, 'broken', `${kind}_imagenet_a100_mem1215.${ending}`)
+    execFileSync('python3', [path.join(import.meta.dirname, 'hostile-file.py'), what, file])
+    const { code, stderr } = await call(at(what), '--out', at(`${what}-json`))
+    expect(stderr).toMatch(message)
+    expect(code).toBe(0)
+    expect(json(at(`${what}-json`, 'index.json'))).toHaveLength(1)
+  })
+
+  it('writes through no link, and says what a folder without a set lacks', async () => {
+    fixture('linked', 'plain')
+    writeFileSync(at('other'), 'kept')
+    mkdirSync(at('linked-json'))
+    symlinkSync(at('other'), at('linked-json', 'index.json'))
+    expect(await call(at('linked'), '--out', at('linked-json'))).toMatchObject({ code: 0 })
+    expect(readFileSync(at('other'), 'utf8')).toBe('kept')
+    expect(json(at('linked-json', 'index.json'))).toHaveLength(1)
+    const { code, stderr } = await call(at('linked', 'resnet50'), '--out', at('none-json'))
+    expect(stderr).toMatch(/resnet50 holds no <model>\/throughput_params/)
     expect(code).toBe(1)
   })
 

@@ -1,25 +1,18 @@
-import { copyFileSync, mkdirSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { PctodlError } from '@pctodl/platform'
+import { writeFileAtomically } from '@pctodl/command-line'
 import { pageFile } from './page-file.js'
 
 /**
- * Write the playground into a folder, for any static host or to be opened as a file; the folder is made.
+ * Write the playground into a folder, for any static host or to be opened as a file; the folder is made. A page that is there is
+ * replaced, and so is a link of its name, not what it leads to.
  *
  * @returns the file
  * @throws PctodlError `CANNOT_WRITE`, `NOT_BUILT`
  */
 export function exportPage(folder: string): string {
-  const page = pageFile()
+  const page = readFileSync(pageFile())
   const file = path.join(folder, 'index.html')
-  try {
-    mkdirSync(folder, { recursive: true })
-    copyFileSync(page, file)
-  } catch (error) {
-    const { message } = error as Error
-    throw new PctodlError('CANNOT_WRITE', `cannot write ${file}: ${message}; choose a folder that can be written`, {
-      cause: error,
-    })
-  }
+  writeFileAtomically(file, page)
   return file
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -82,7 +82,30 @@ describe('pctodl-playground', () => {
     writeFileSync(path.join(folder, 'file'), '')
     const refused = start(['--export', path.join(folder, 'file')])
     expect(await refused.code).toBe(1)
-    expect(refused.said.stderr).toContain('choose a folder that can be written')
+    expect(refused.said.stderr).toContain('choose a place that can be written')
     expect(await start(['--export', site, '--port', '1']).code).toBe(2)
   })
+
+  it.skipIf(process.platform === 'win32')(
+    'replaces a link of its name, and leaves alone what it leads to',
+    async () => {
+      const site = path.join(folder, 'linked')
+      mkdirSync(site)
+      const other = path.join(folder, 'other.txt')
+      writeFileSync(other, 'kept')
+      symlinkSync(other, path.join(site, 'index.html'))
+      expect(await start(['--export', site]).code).toBe(0)
+      expect(readFileSync(other, 'utf8')).toBe('kept')
+      expect(lstatSync(path.join(site, 'index.html')).isFile()).toBe(true)
+    },
+  )
+
+  it.skipIf(process.platform !== 'linux')(
+    'says that a folder takes no entries, where making folders never ended',
+    async () => {
+      const { code, said } = start(['--export', '/proc/no/such'])
+      expect(await code).toBe(1)
+      expect(said.stderr).toContain('cannot write /proc/no/such/index.html')
+    },
+  )
 })

@@ -53,6 +53,18 @@ describe('findKnee', () => {
     expect(few.points.map(({ setting }) => setting).sort()).toEqual([300, 400])
   })
 
+  it('measures the only setting that is left once, however many points it may', async () => {
+    const asked: number[] = []
+    const first = { setting: 250, throughput: 100, powerW: 100 }
+    const { points } = await findKnee(
+      [150],
+      boardOf(() => 1.5, asked),
+      { measured: [first], mostPoints: 20 },
+    )
+    expect(asked).toEqual([150])
+    expect(points).toHaveLength(2)
+  })
+
   it('refuses what it could not search', async () => {
     await expect(
       findKnee(

@@ -1,3 +1,4 @@
+import { clusteredShare } from './clustered-share.js'
 import { queueDecay } from './queue-decay.js'
 
 /** Workers that take what waits from one queue, at once and up to a full batch each. */
@@ -32,7 +33,7 @@ const MOMENTS = 16
  * those before it, then for its own batch:
  *
  * - all workers are busy for at most the share of time that batches of one would take, and who comes in bursts meets that more
- *   often, in proportion to the burstiness;
+ *   often, in proportion to the burstiness, or as often as so many requests come within such a batch, see `clusteredShare`;
  * - the next worker is free after the least of so many uniform parts of a full batch;
  * - those before it are more than n with at most the probability exp(-θ · n), see `queueDecay`;
  * - while most of the capacity is needed, batches must be full although workers ask at uneven times, see `UNEVEN_ENDS`;
@@ -48,7 +49,9 @@ export function lateShare(queue: TailQueue, withinMs: number): number {
   const theta = queueDecay(ratePerS, capacityPerS, burstiness)
   if (slackMs < 0 || theta === 0) return 1
   const decayPerMs = (theta * capacityPerS) / 1000
-  const busy = Math.min(1, (burstiness * ratePerS * singleMs) / (1000 * workers))
+  const inProportion = Math.min(1, (burstiness * ratePerS * singleMs) / (1000 * workers))
+  const busy =
+    burstiness > 1 ? Math.max(inProportion, clusteredShare(ratePerS, singleMs, workers, burstiness)) : inProportion
   let beyond = 0
   for (let i = 0; i < MOMENTS; i++) {
     // Quantiles of the least of `workers` uniform variates.

@@ -2,7 +2,7 @@ import type { ServiceProfile } from '../profile.js'
 import type { PlannedSegment, SegmentPlan } from '../segment-plan.js'
 import { batchTimes } from './batch-times.js'
 import { lateShare, type TailQueue } from './late-share.js'
-import type { Dispatch } from './tail-options.js'
+import { type Dispatch, splitBurstiness } from './tail-options.js'
 import { fullBatchRate } from './tail-points.js'
 
 /** What the requests of a planned service will meet. */
@@ -55,7 +55,7 @@ export function tailsOf(
     const of = kinds.get(model)!
     const queueOf = (some: typeof of, rate: number): TailQueue => ({
       ratePerS: rate,
-      burstiness,
+      burstiness: dispatch === 'shared' ? burstiness : splitBurstiness(burstiness),
       capacityPerS: some.reduce((sum, { segment, count }) => sum + count * fullBatchRate(segment), 0),
       workers: some.reduce((sum, { segment, count }) => sum + count * segment.processes, 0),
       largestBatch: Math.max(...some.map(({ segment }) => segment.batchSize)),

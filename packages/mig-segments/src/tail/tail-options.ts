@@ -41,8 +41,16 @@ export function waysToKeep(
   dispatch: Dispatch,
 ): TailOption[] {
   if (dispatch === 'shared') return tailOptions(profile, objective, burstiness)
-  const way = splitOption(profile, objective, burstiness)
+  const way = splitOption(profile, objective, splitBurstiness(burstiness))
   return way ? [way] : []
+}
+
+/**
+ * How unevenly the requests of one segment come at most. Chance sends a part `p` of them there, whose burstiness is 1 + p · (burstiness - 1):
+ * steady requests lose their steadiness on the way.
+ */
+export function splitBurstiness(burstiness: number): number {
+  return Math.max(1, burstiness)
 }
 
 /**

@@ -40,6 +40,12 @@ export const importUpstream: CommandFunction = async (argv, terminal) => {
   if (!existsSync(folder)) throw new UsageError(`${folder} is not there; name upstream's fitting_results`)
   const report = await runScript(python, [folder, out], terminal.signal)
   for (const { set, reason } of report.skipped) terminal.stderr.write(`left out: ${set}: ${reason}\n`)
+  if (report.sets.length + report.skipped.length === 0) {
+    throw new PctodlError(
+      'IMPORT_FAILED',
+      `${folder} holds no <model>/throughput_params_..._mem<MHz>.json; name upstream's fitting_results`,
+    )
+  }
   const files = report.sets.map((file) => path.join(out, file))
   terminal.stdout.write(
     json

@@ -72,7 +72,9 @@ function nextSetting(settings: readonly number[], points: readonly KneePoint[]):
   const best = sorted[at]!.setting
   const fresh = (wanted: number): number | undefined => {
     const setting = snapNearest(settings, wanted)!
-    return sorted.every((point) => Math.abs(point.setting - setting) >= least) ? setting : undefined
+    return sorted.every((point) => point.setting !== setting && Math.abs(point.setting - setting) >= least)
+      ? setting
+      : undefined
   }
   if (at === 0 && best > low) return fresh(low) ?? fresh(0.5 * (best + sorted[1]!.setting))
   if (at === sorted.length - 1 && best < high) return fresh(high) ?? fresh(0.5 * (best + sorted[at - 1]!.setting))
