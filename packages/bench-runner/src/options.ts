@@ -20,6 +20,7 @@ import { version } from '../package.json'
 import { algorithmNames, parseAlgorithms } from './algorithms.js'
 import type { CellRequest, RealBoard } from './cell.js'
 import { defaultJobs } from './default-jobs.js'
+import { refuseOfflineOptions } from './server/offline-options.js'
 import type { Place } from './settle-place.js'
 import { type BenchTask, type TaskSet, taskSets, tasksOf } from './tasks.js'
 
@@ -121,7 +122,7 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
       'offline',
     )
     .option('--most-load', 'server: the highest common load at which every service keeps its p99 and the cap holds')
-    .option('--load-factor <factor>', "server: times the tasks' own rates", positiveNumber('a factor'))
+    .option('--load-factor <factor>', "server: times the tasks' own rates, 0.001 to 100", numberBetween(0.001, 100))
     .option('--start-from <id>', 'only tasks with at least this id', integerFrom(1))
     .option('--iterations <n>', 'iterations of 5 s; tasks 29 and 30 always take 150', integerFrom(1), 5)
     .option(
@@ -161,7 +162,9 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
     .option('--dry-run', 'print what would run, and write nothing')
     .option('--json', 'print a JSON report on standard output')
   await parseCommand(command, argv)
-  return command.opts<RawBenchOptions>()
+  const raw = command.opts<RawBenchOptions>()
+  if (raw.scenario === 'server') refuseOfflineOptions((option) => command.getOptionValueSource(option) === 'cli')
+  return raw
 }
 
 /**

@@ -192,6 +192,15 @@ describe('bench-runner --scenario server', () => {
       ['--backend', 'nvml'],
       ['--jobs', '2'],
       ['--start-from', '3'],
+      ['--iterations', '5'],
+      ['--timeout', '1'],
+      ['--set', 'paper'],
+      ['--power-margin', '20'],
+      ['--repeat', '3'],
+      ['--worker', 'onnx'],
+      ['--slurm-elements', '3'],
+      ['--load-factor', '0'],
+      ['--load-factor', '1e9'],
     ]) {
       await expect(call([...argv, option!, ...value])).rejects.toThrow(option!)
     }

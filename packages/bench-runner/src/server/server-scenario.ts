@@ -10,17 +10,6 @@ import { ServerStore } from './server-store.js'
 import { type FinishedServerCell, formatServerTables } from './server-table.js'
 import { serverTasks, serverTasksOf } from './server-tasks.js'
 
-/** Options of the matrix that mean nothing where requests come by themselves. */
-const notHere = [
-  ['startFrom', '--start-from'],
-  ['latencyObjective', '--latency-objective'],
-  ['powerCap', '--power-cap'],
-  ['enableShadow', '--enable-shadow'],
-  ['interleave', '--interleave'],
-  ['datasetPath', '--dataset-path'],
-  ['jobs', '--jobs'],
-] as const satisfies readonly (readonly [keyof RawBenchOptions, string])[]
-
 /** `bench-runner --scenario server`: services on simulated boards, whose requests come whether or not earlier ones were answered. */
 export async function serverScenario(raw: RawBenchOptions, terminal: Terminal): Promise<number> {
   const cells = asUsage(() => cellsOf(raw))
@@ -81,13 +70,11 @@ function cellsOf(raw: RawBenchOptions): ServerCell[] {
   if (raw.backend !== 'sim')
     throw new UsageError('--scenario server: requests come to simulated boards; leave --backend out')
   if (raw.executor === 'slurm') throw new UsageError('--scenario server runs in this process; leave --executor out')
-  for (const [key, option] of notHere) {
-    if (raw[key] !== undefined) throw new UsageError(`${option} has no meaning with --scenario server`)
-  }
   if (raw.mostLoad && raw.loadFactor !== undefined)
     throw new UsageError('--most-load finds the factor; leave --load-factor out')
   const known = [...new Set(serverTasks.map(({ board }) => board))]
-  const boards = raw.gpu === undefined || raw.gpu === 'all' ? known : raw.gpu.split(',').map((name) => name.trim())
+  const asked = raw.gpu === undefined || raw.gpu === 'all' ? known : raw.gpu.split(',').map((name) => name.trim())
+  const boards = [...new Set(asked)]
   const tasks = boards.flatMap((board) => serverTasksOf(board, raw.taskId))
   const policies = parseServerPolicies(raw.algorithm ?? 'all')
   const variants = raw.variants === undefined ? [undefined] : Array.from({ length: raw.variants }, (_, i) => i + 1)
