@@ -21,7 +21,7 @@ function started() {
   return { policy, state: applied(untouched, policy.start(CAP_W)) }
 }
 
-const windowWith = (p99Ms: number | null, shed = 0): ServiceWindow => ({
+const windowWith = (p99Ms: number | null, shed = 0, more: Partial<ServiceWindow> = {}): ServiceWindow => ({
   service: 'search',
   arrived: 100,
   completed: 100 - shed,
@@ -32,6 +32,7 @@ const windowWith = (p99Ms: number | null, shed = 0): ServiceWindow => ({
   p50Ms: p99Ms,
   p99Ms,
   attainment: 1,
+  ...more,
 })
 
 describe('the latency governor', () => {
@@ -63,7 +64,13 @@ describe('the latency governor', () => {
     }
     const rest = low().state.smClockMhz!
     expect(rest).toBeLessThan(700)
-    for (const services of [[windowWith(48)], [windowWith(5, 1)]]) {
+    const troubles = [
+      windowWith(48),
+      windowWith(5, 1),
+      windowWith(5, 0, { failed: 1 }),
+      windowWith(null, 0, { queued: 1 }),
+    ]
+    for (const services of troubles.map((window) => [window])) {
       const { policy, state } = low()
       const action = policy.onWindow(windowOf(state, 31, CAP_W, 80, { services }))
       expect(Number(action!.smClockMhz) / rest).toBeGreaterThan(1.15)

@@ -206,6 +206,9 @@ describe('bench-runner --scenario server', () => {
     }
     await expect(call([...argv, '--algorithm', 'morak'])).rejects.toThrow('pctodl')
     await expect(call(['--most-load'])).rejects.toThrow('--scenario server')
+    const file = path.join(folder, 'a-file')
+    writeFileSync(file, '')
+    await expect(call([...argv, '--result-dir', file])).rejects.toThrow('this is a file')
     expect(parseServerPolicies('all,oracle').at(-1)).toBe('oracle')
     expect(() => parseServerPolicies('none')).toThrow('oracle')
   })

@@ -27,6 +27,9 @@ export interface Service {
   readonly maxQueueDelayMs: number
 }
 
+/** Sums of what requests are worth stay numbers. */
+const MOST_WEIGHT = 1e12
+
 /**
  * Check a list of services once, at a boundary; afterwards it is trusted.
  *
@@ -55,7 +58,7 @@ export function assertServices(services: readonly Service[]): void {
     must('model', model, typeof model === 'string' && model !== '', 'the name of a network')
     const p99Ms = objective?.p99Ms
     must('objective.p99Ms', p99Ms, isPositive(p99Ms), 'milliseconds above 0')
-    must('weight', weight, isPositive(weight) && weight < Infinity, 'a positive number')
+    must('weight', weight, isPositive(weight) && weight <= MOST_WEIGHT, `a positive number of at most ${MOST_WEIGHT}`)
     must('maxBatchSize', maxBatchSize, Number.isInteger(maxBatchSize) && maxBatchSize >= 1, 'an integer of at least 1')
     must(
       'maxQueueDelayMs',

@@ -59,9 +59,9 @@ export class LatencyGovernorPolicy implements PowerCapPolicy {
 
   onWindow({ services = [], reconfigured }: WindowObservation): Action | undefined {
     if (reconfigured) return undefined
-    const nearness = services.map(({ service: name, p99Ms, shed }) => {
+    const nearness = services.map(({ service: name, p99Ms, shed, failed, queued }) => {
       const service = this.#services.find((candidate) => candidate.name === name)
-      if (shed > 0) return Number.POSITIVE_INFINITY
+      if (shed > 0 || failed > 0 || (p99Ms === null && queued > 0)) return Number.POSITIVE_INFINITY
       return service === undefined || p99Ms === null ? 0 : p99Ms / service.objective.p99Ms
     })
     const nearest = Math.max(0, ...nearness)

@@ -2,6 +2,7 @@ import path from 'node:path'
 import { asUsage, Progress, type Terminal, UsageError, writeFileAtomically } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 import type { RawBenchOptions } from '../options.js'
+import { ResultStore } from '../result-store.js'
 import { drawServerCharts } from './draw-server-charts.js'
 import { executeServerCell } from './execute-server-cell.js'
 import { type ServerCell, serverCellLabel } from './server-cell.js'
@@ -18,6 +19,7 @@ export async function serverScenario(raw: RawBenchOptions, terminal: Terminal): 
     terminal.stdout.write(`${plan}\n`)
     return 0
   }
+  asUsage(() => new ResultStore(raw.resultDir).removeUnfinished())
   const store = new ServerStore(raw.resultDir)
   const progress = new Progress(terminal.stderr, cells.length)
   const finished: FinishedServerCell[] = []

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { UsageError } from '@pctodl/command-line'
 import { assertServices, InvalidInputError, networkName, type Service, UnknownNameError } from '@pctodl/platform'
-import { parse } from 'yaml'
+import { parse, YAMLError } from 'yaml'
+import { MOST_RATE_PER_S } from '../services/plan-problem.js'
 
 /** Services with the rates that come to them. */
 export interface ServicesFile {
@@ -30,13 +31,14 @@ export function readServicesFile(file: string): ServicesFile {
     return parseServices(text)
   } catch (error) {
     if (error instanceof InvalidInputError) throw new UsageError(`${file}: ${error.message}`)
-    throw new UsageError(`${file}: neither YAML nor JSON: ${(error as Error).message.split('\n')[0]}`)
+    if (!(error instanceof YAMLError)) throw error
+    throw new UsageError(`${file}: neither YAML nor JSON: ${error.message.split('\n')[0]}`)
   }
 }
 
-/** @throws InvalidInputError naming the service and the field; YAMLParseError */
+/** @throws InvalidInputError naming the service and the field; YAMLError */
 export function parseServices(text: string): ServicesFile {
-  const list: unknown = parse(text)
+  const list: unknown = parsed(text)
   if (!Array.isArray(list) || list.length === 0) {
     throw new InvalidInputError('services', list, `a list of services, each with ${fields.slice(0, 4).join(', ')}`)
   }
@@ -49,8 +51,8 @@ export function parseServices(text: string): ServicesFile {
     const stray = Object.keys(given).find((field) => !fields.includes(field))
     if (stray !== undefined) throw new InvalidInputError(`services[${i}].${stray}`, given[stray], fields.join(', '))
     const { rate } = given
-    if (typeof rate !== 'number' || !(rate >= 0 && rate < Infinity)) {
-      throw new InvalidInputError(`services[${i}].rate`, rate, 'requests/s of at least 0')
+    if (typeof rate !== 'number' || !(rate >= 0 && rate <= MOST_RATE_PER_S)) {
+      throw new InvalidInputError(`services[${i}].rate`, rate, `requests/s between 0 and ${MOST_RATE_PER_S}`)
     }
     ratesPerS.push(rate)
     return {
@@ -64,6 +66,22 @@ export function parseServices(text: string): ServicesFile {
   })
   assertServices(services)
   return { services, ratesPerS }
+}
+
+/** Values that hold themselves, and more aliases than anybody writes, are nobody's services. */
+function parsed(text: string): unknown {
+  try {
+    const value: unknown = parse(text)
+    JSON.stringify(value)
+    return value
+  } catch (error) {
+    if (error instanceof YAMLError) throw error
+    throw new InvalidInputError(
+      'services',
+      (error as Error).message.split('\n')[0],
+      'YAML without values that hold themselves',
+    )
+  }
 }
 
 /** Parameters fitted elsewhere may be of networks that the family has no name for: whether they are there shows later. */

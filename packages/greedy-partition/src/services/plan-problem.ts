@@ -16,6 +16,8 @@ const goals: readonly ServiceGoal[] = ['least-power', 'most-load', 'most-value']
 
 /** Requests/s that a service without any is planned for. */
 const LEAST_RATE_PER_S = 1e-3
+/** Beyond any board by far; its sums and squares are still numbers. */
+export const MOST_RATE_PER_S = 1e7
 
 /** A service with what the options allow it. */
 export interface PlannedService {
@@ -80,10 +82,18 @@ export function planProblem(
     throw new InvalidInputError('ratesPerS', ratesPerS, `${services.length} rates, one a service`)
   }
   ratesPerS.forEach((rate, i) => {
-    number(`ratesPerS[${i}]`, rate, 'requests/s of at least 0', (x) => x >= 0 && x < Infinity)
+    number(
+      `ratesPerS[${i}]`,
+      rate,
+      `requests/s between 0 and ${MOST_RATE_PER_S}`,
+      (x) => x >= 0 && x <= MOST_RATE_PER_S,
+    )
   })
   if (!goals.includes(options.objective)) {
     throw new InvalidInputError('objective', options.objective, goals.join(', '))
+  }
+  if (options.objective === 'most-load' && ratesPerS.every((rate) => rate === 0)) {
+    throw new InvalidInputError('ratesPerS', ratesPerS, 'a rate above 0: most-load looks for a factor on them')
   }
   const askedCapW = number('powerCapW', options.powerCapW, 'a positive number of watts', (x) => x > 0 && x < Infinity)
   const mostW = model.spec.powerLimitW.max
