@@ -9,7 +9,7 @@ import type { PerfModel } from '@pctodl/perf-model'
 import { type Service, UnknownNameError } from '@pctodl/platform'
 import { type PlannedLoad, type PowerCapPolicy, planWithModel, ServicesPolicy } from '@pctodl/scheduler'
 import type { ServerTask } from './server-tasks.js'
-import { equalShares, parvaShares, plannedShares } from './share-plans.js'
+import { equalShares, leanShares, parvaShares, plannedShares } from './share-plans.js'
 
 /** The policies of the scenario, in the order in which they run and are reported. */
 export const serverPolicyNames = [
@@ -73,7 +73,7 @@ export function createServerPolicy(
     case 'queue-governor':
       return new QueueGovernorPolicy(start(plannedShares))
     case 'latency-governor':
-      return new LatencyGovernorPolicy(start(equalShares))
+      return new LatencyGovernorPolicy(start(leanShares))
     case 'parva-shares':
       return new ServicesUnderLimitPolicy({ name, ...start(parvaShares) })
   }

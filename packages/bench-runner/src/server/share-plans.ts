@@ -138,3 +138,20 @@ function kindsOf(model: PerfModel, service: Service, memClockMhz: number, powerC
 export function tenantOf(service: Service, mpsPercent: number): Tenant {
   return { model: service.model, mpsPercent, batchSize: service.maxBatchSize, service: service.name }
 }
+
+/** Pctodl's tenants at the memory clock where the objectives take least power at the rates, and the cap's clock there. */
+export function leanShares(model: PerfModel, load: PlannedLoad): ServicesPlan {
+  let best = plannedShares(model, load)
+  const { tenants } = best
+  let leastW = Number.POSITIVE_INFINITY
+  for (const memClockMhz of model.memClocksMhz) {
+    const clocks = new ServingClocks(model, tenants, load.services, memClockMhz)
+    const lowestMhz = clocks.lowest(load.ratesPerS)
+    if (lowestMhz === undefined) continue
+    const { powerW } = clocks.predict(lowestMhz, load.ratesPerS)
+    if (powerW >= leastW) continue
+    leastW = powerW
+    best = { tenants, ...planClocks(model, tenants, load.powerCapW, [memClockMhz]) }
+  }
+  return best
+}
