@@ -6,7 +6,9 @@ const cores = availableParallelism()
 
 /** Packages that only compute, and what computes of the others. */
 const pure = [
-  'packages/{baselines,charts,colocation,command-line,greedy-partition,numerics,perf-model,platform,reference-data,scheduler,solver,thermo-dvfs,traffic}/test/**/*.test.ts',
+  'packages/{baselines,charts,colocation,greedy-partition,numerics,platform,reference-data,scheduler,solver,thermo-dvfs,traffic}/test/**/*.test.ts',
+  'packages/command-line/test/**/!(open-to-write).test.ts',
+  'packages/perf-model/test/**/!(import-upstream).test.ts',
   'packages/backend/test/{open-backend,readme,visible-gpus,worker-words}.test.ts',
   'packages/bench-runner/test/{compare,no-peeking,oracle-throughput,server-scenario,settle-place,tasks,tuned-forms}.test.ts',
   'packages/gpu-sim/test/*.test.ts',
