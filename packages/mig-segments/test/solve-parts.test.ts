@@ -33,6 +33,22 @@ const smallProblem: fc.Arbitrary<CoverProblem> = fc
     throughput: Float64Array.from(services.flatMap(({ throughput }) => throughput)),
   }))
 
+/** Services whose 4s do most for each slice, though no two share a board: the leanest plan takes more boards than there need be. */
+const longProblem: fc.Arbitrary<CoverProblem> = fc
+  .array(
+    fc.record({
+      rate: fc.integer({ min: 9, max: 40 }),
+      small: fc.integer({ min: 0, max: 5 }),
+      whole: fc.integer({ min: 9, max: 13 }),
+    }),
+    { minLength: 1, maxLength: 2 },
+  )
+  .map((services) => ({
+    services: services.length,
+    rates: Float64Array.from(services, ({ rate }) => rate),
+    throughput: Float64Array.from(services.flatMap(({ small, whole }) => [0, 0, small, 8, whole])),
+  }))
+
 const prices = fc.array(fc.integer({ min: 1, max: 20 }), { minLength: SIZES, maxLength: SIZES })
 
 /** Every cover of a service from which no segment can be taken away. */
@@ -171,11 +187,14 @@ describe('the simplex method', () => {
 describe('the share of boards that segments take', () => {
   it('is the least of any mixture of full boards', () => {
     fc.assert(
-      fc.property(fc.array(fc.nat(40), { minLength: SIZES, maxLength: SIZES }), (counts) => {
-        // The dual of the fewest boards, in parts: the dearest prices by which no full board costs more than 1.
-        const answer = maximize({ cost: counts, rows: maximalPatterns, limits: maximalPatterns.map(() => 1) })
-        expect(boardFraction(counts)).toBeCloseTo(answer!.objective, 8)
-      }),
+      fc.property(
+        fc.oneof(...[3, 40].map((most) => fc.array(fc.nat(most), { minLength: SIZES, maxLength: SIZES }))),
+        (counts) => {
+          // The dual of the fewest boards, in parts: the dearest prices by which no full board costs more than 1.
+          const answer = maximize({ cost: counts, rows: maximalPatterns, limits: maximalPatterns.map(() => 1) })
+          expect(boardFraction(counts)).toBeCloseTo(answer!.objective, 8)
+        },
+      ),
       { numRuns: 100, seed: 2 },
     )
   })
@@ -325,9 +344,11 @@ describe('bounds by prices', () => {
 
   it('hold for the slices on a number of boards, too', () => {
     let tight = 0
+    let scarce = 0
     fc.assert(
-      fc.property(smallProblem, (problem) => {
-        const best = bestOf(allTotals(problem))
+      fc.property(fc.oneof(smallProblem, longProblem), (problem) => {
+        const totals = allTotals(problem)
+        const best = bestOf(totals)
         const start = solveHeuristically(problem, priceBound(problem))
         expect(start.gpus).toBe(best.gpus)
         const { gpcs, prices: list } = sliceBound(problem, start.gpus, start.counts)
@@ -336,6 +357,7 @@ describe('bounds by prices', () => {
           expect(price).toBeGreaterThanOrEqual(gpcsOf[s]! - 1e-9)
         })
         if (gpcs === best.gpcs) tight++
+        if (best.gpcs > Math.min(...totals.map(gpcTotal))) scarce++
         const lean = leanPlan(problem, start)
         assertCovers(problem, lean.solution)
         expect(lean.solution.gpus).toBe(best.gpus)
@@ -343,9 +365,11 @@ describe('bounds by prices', () => {
         expect(lean.lowerBoundGpcs).toBeLessThanOrEqual(best.gpcs)
         expect(lean.lowerBoundGpcs).toBeGreaterThanOrEqual(gpcs)
       }),
-      { numRuns: 60, seed: 7 },
+      { numRuns: 80, seed: 7 },
     )
-    expect(tight).toBeGreaterThan(50)
+    expect(tight).toBeGreaterThan(65)
+    // Boards, and not services alone, decide in some.
+    expect(scarce).toBeGreaterThan(5)
   })
 })
 
@@ -365,8 +389,56 @@ describe('the exact solution', () => {
     )
   })
 
+  it.each([
+    {
+      rates: [42, 6],
+      throughput: [
+        [0, 4, 7, 3, 2],
+        [12, 5, 0, 0, 0],
+      ],
+      gpus: 3,
+      gpcs: 21,
+    },
+    {
+      rates: [21, 25, 37],
+      throughput: [
+        [0, 0, 6, 2, 4],
+        [3, 11, 1, 2, 0],
+        [1, 0, 5, 6, 0],
+      ],
+      gpus: 6,
+      gpcs: 42,
+    },
+    {
+      rates: [19, 17, 29, 40],
+      throughput: [
+        [12, 10, 2, 12, 10],
+        [6, 2, 9, 0, 1],
+        [0, 10, 6, 0, 0],
+        [0, 0, 3, 5, 8],
+      ],
+      gpus: 7,
+      gpcs: 45,
+    },
+  ])('closes what prices leave open of slices: $rates', async ({ rates, throughput, gpus, gpcs }) => {
+    const problem = {
+      services: rates.length,
+      rates: Float64Array.from(rates),
+      throughput: Float64Array.from(throughput.flat()),
+    }
+    const bound = priceBound(problem)
+    const start = solveHeuristically(problem, bound)
+    expect(leanPlan(problem, start).lowerBoundGpcs).toBe(gpcs - 1)
+    for (const from of [start, wasteful(problem)]) {
+      const { solution, lowerBoundGpus, lowerBoundGpcs } = await solveExactly(problem, from, bound, 0)
+      assertCovers(problem, solution)
+      expect({ gpus: solution.gpus, gpcs: solution.gpcs }).toEqual({ gpus, gpcs })
+      expect({ gpus: lowerBoundGpus, gpcs: lowerBoundGpcs }).toEqual({ gpus, gpcs })
+    }
+  })
+
   it('comes from the solver where there is too much to enumerate, and only the bound where that may do nothing', async () => {
-    const problem = { services: 1, rates: Float64Array.of(400), throughput: Float64Array.of(0.5, 2, 2.9, 3.9, 7) }
+    const problem = { services: 1, rates: Float64Array.of(40), throughput: Float64Array.of(0.05, 0.2, 0.29, 0.39, 0.7) }
     const bound = priceBound(problem)
     const start = wasteful(problem)
     const without = await solveExactly(problem, start, bound, 0)
