@@ -154,6 +154,11 @@ describe('pctodl-segments', () => {
     [['2', '--power-cap', '300', '--idle-power', '60', '--algorithm', 'published'], 2, /knows no --power-cap/],
     [['2', '--kubernetes', '--image', 'mine:1'], 2, /needs --image and --command/],
     [['2', '--image', 'mine:1'], 2, /are for --kubernetes/],
+    [
+      ['2', '--kubernetes', '--image', 'mine:1', '--command', 'serve', '--health-path', '/health'],
+      2,
+      /--health-path needs --port/,
+    ],
     [[], 2, /missing required argument 'SLO_INDEX'/],
     [['replan', '2'], 2, /--from/],
     [['replan', '2', '--from', '/nowhere.csv'], 1, /\/nowhere.csv/],

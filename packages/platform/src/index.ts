@@ -45,6 +45,7 @@ export {
 } from './tenant-rate.js'
 export { LatencyHistogram } from './latency-histogram.js'
 export { type Clock, systemClock, VirtualClock } from './clock.js'
+export { Sleepers } from './sleepers.js'
 export { type CapSchedule, type CapStep, capAt, capSchedule, fixedCap } from './cap-schedule.js'
 export { formatTraceCsv, traceColumns, traceFields, type TraceRow } from './trace.js'
 export { InfeasibleCapError, InvalidInputError, PctodlError, UnknownNameError } from './errors.js'
