@@ -45,6 +45,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'scheduler',
     'baselines',
     'gpu-sim',
+    'traffic',
+    'bench-runner',
   ],
   'bench-runner': [
     'platform',

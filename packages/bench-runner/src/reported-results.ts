@@ -1,6 +1,7 @@
 import type { ReportedRun, ReportedTask, ReportInput } from '@pctodl/report'
 import type { Manifest } from './manifest.js'
 import { type OracleCell, type OracleThroughput, oracleExplanation, oracleThroughput } from './oracle-throughput.js'
+import { playgroundFragment } from './playground-address.js'
 import type { ResultStore } from './result-store.js'
 import { type BenchTask, taskFileStem } from './tasks.js'
 
@@ -19,6 +20,7 @@ export function reportedResults(store: ResultStore, { withOracle }: { readonly w
         record: () => store.readRecord(manifest.cell),
         recordFile: store.recordFile(manifest.cell),
         madeBy: makerOf(manifest),
+        ...inPlayground(manifest),
       }),
     ),
     failures: failures.map(({ cell: { task, algorithm }, message }) => ({ task, algorithm, message })),
@@ -52,6 +54,11 @@ function distinct(cells: readonly OracleCell[]): OracleCell[] {
     })
   }
   return [...boards.values()]
+}
+
+function inPlayground({ cell }: Manifest): Pick<ReportedRun, 'playgroundFragment'> {
+  const fragment = playgroundFragment(cell)
+  return fragment === undefined ? {} : { playgroundFragment: fragment }
 }
 
 function makerOf({ madeBy, board, cell }: Manifest): string {

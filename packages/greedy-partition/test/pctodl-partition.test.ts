@@ -190,6 +190,16 @@ describe('pctodl-partition --services', () => {
     expect(plan.configuration.tenants.every(({ service }: { service: string }) => service !== undefined)).toBe(true)
   })
 
+  it('looks at as many layouts as it is told to, and finds the same again', async () => {
+    const bounded = [...asked, '--power-cap', '180', '--budget-evaluations', '120', '--json']
+    const [first, second] = [await call(...bounded), await call(...bounded)].map(({ stdout }) => {
+      const { elapsedMs: _, ...plan } = JSON.parse(stdout)
+      return plan
+    })
+    expect(first).toMatchObject({ evaluations: 120, stoppedBecause: 'evaluation-budget' })
+    expect(second).toEqual(first)
+  })
+
   it('fails where there is no plan, and says why', async () => {
     const { code, stderr } = await call(...asked, '--power-cap', '45')
     expect(code).toBe(1)

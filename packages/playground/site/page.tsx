@@ -1,24 +1,39 @@
 import { effect, type Signal, signal } from '@preact/signals'
 import { type JSX, render } from 'preact'
-import { type Place, placeOf, type RoomName, writePlace } from './address/place.js'
+import { type Place, placeOf, type RoomName, type Rooms, roomNames, writePlace } from './address/place.js'
 import { LearnRoom, LearnRoomState } from './learn/learn-room.js'
 import { SimulatedNote } from './parts/simulated-note.js'
 import { PlanRoom, PlanRoomState } from './plan/plan-room.js'
+import { ServicesPlanRoom } from './plan-services/services-plan-room.js'
+import { ServicesPlanState } from './plan-services/services-plan-state.js'
+import { policyRuns } from './run/policy-runs.js'
 import { firstRun } from './run/run-question.js'
 import { RunRoom } from './run/run-room.js'
 import { RunRoomState } from './run/run-room-state.js'
+import { firstServicesRun } from './run-services/services-run-question.js'
+import { ServicesRunRoom } from './run-services/services-run-room.js'
+import { ServicesRunState } from './run-services/services-run-state.js'
+import { KnownBoards } from './work/known-boards.js'
 import { WorkerThread } from './work/worker-thread.js'
 
 const first = placeOf(location.hash)
 const room: Signal<RoomName> = signal(first.room)
-const plan = signal(first.plan)
-const run = signal(first.run)
-const learn = signal(first.learn)
+const questions: { readonly [Name in RoomName]: Signal<Rooms[Name]> } = {
+  plan: signal(first.plan),
+  'plan/services': signal(first['plan/services']),
+  run: signal(first.run),
+  'run/services': signal(first['run/services']),
+  learn: signal(first.learn),
+}
 const worker = new WorkerThread()
-const planState = new PlanRoomState(plan, worker)
-const runState = new RunRoomState(run, planState.boards, (board) => planState.parametersOf(board))
-
-const learnState = new LearnRoomState(learn, planState.boards, worker)
+const known = new KnownBoards(worker)
+const states = {
+  plan: new PlanRoomState(questions.plan, known, worker),
+  'plan/services': new ServicesPlanState(questions['plan/services'], known, worker),
+  run: new RunRoomState(questions.run, known, policyRuns),
+  'run/services': new ServicesRunState(questions['run/services'], known),
+  learn: new LearnRoomState(questions.learn, known.all, worker),
+}
 
 const rooms: readonly { readonly name: RoomName; readonly text: string }[] = [
   { name: 'plan', text: 'Plan' },
@@ -26,17 +41,39 @@ const rooms: readonly { readonly name: RoomName; readonly text: string }[] = [
   { name: 'learn', text: 'Learn' },
 ]
 
-const here = (): Place => ({ room: room.value, plan: plan.value, run: run.value, learn: learn.value })
+const here = (): Place => ({
+  room: room.value,
+  plan: questions.plan.value,
+  'plan/services': questions['plan/services'].value,
+  run: questions.run.value,
+  'run/services': questions['run/services'].value,
+  learn: questions.learn.value,
+})
 
-/** The plan's board, network and cap, in the other room. */
-function runThePlan(): void {
-  const { board, networks, powerCapW } = plan.peek()
-  run.value = { ...firstRun, board, model: networks[0]!.model, caps: [{ powerCapW, atS: 0 }] }
-  location.hash = writePlace({ ...here(), room: 'run' })
+function goTo<Name extends RoomName>(name: Name, question: Rooms[Name]): void {
+  ;(questions[name] as Signal<Rooms[Name]>).value = question
+  location.hash = writePlace({ ...here(), room: name })
   scrollTo(0, 0)
 }
 
+/** The plan's board, network and cap, in the other room. */
+function runThePlan(): void {
+  const { board, networks, powerCapW } = questions.plan.peek()
+  goTo('run', { ...firstRun, board, model: networks[0]!.model, caps: [{ powerCapW, atS: 0 }] })
+}
+
+/** The plan's board, services and cap, in the other room. */
+function runTheServices(): void {
+  const { board, services, powerCapW } = questions['plan/services'].peek()
+  goTo('run/services', { ...firstServicesRun, board, task: null, services, caps: [{ powerCapW, atS: 0 }] })
+}
+
+/** The half of a room that somebody is in, or its first. */
+const floorOf = (name: RoomName): RoomName => name.split('/', 1)[0] as RoomName
+
 function Page(): JSX.Element {
+  const address = (name: RoomName) => writePlace({ ...here(), room: name })
+  const floor = floorOf(room.value)
   return (
     <>
       <header>
@@ -45,11 +82,7 @@ function Page(): JSX.Element {
         </h1>
         <nav aria-label="Rooms">
           {rooms.map(({ name, text }) => (
-            <a
-              key={name}
-              href={writePlace({ ...here(), room: name })}
-              aria-current={room.value === name ? 'page' : undefined}
-            >
+            <a key={name} href={address(name)} aria-current={floor === name ? 'page' : undefined}>
               {text}
             </a>
           ))}
@@ -57,9 +90,22 @@ function Page(): JSX.Element {
       </header>
       <main>
         <SimulatedNote />
-        {room.value === 'plan' && <PlanRoom state={planState} onRun={runThePlan} />}
-        {room.value === 'learn' && <LearnRoom state={learnState} />}
-        {room.value === 'run' && <RunRoom state={runState} />}
+        {floor !== 'learn' && (
+          <nav aria-label="What it is about" class="kinds">
+            {roomNames
+              .filter((name) => floorOf(name) === floor)
+              .map((name) => (
+                <a key={name} href={address(name)} aria-current={room.value === name ? 'page' : undefined}>
+                  {name === floor ? 'Saturated processes' : 'Services with objectives'}
+                </a>
+              ))}
+          </nav>
+        )}
+        {room.value === 'plan' && <PlanRoom state={states.plan} onRun={runThePlan} />}
+        {room.value === 'plan/services' && <ServicesPlanRoom state={states['plan/services']} onRun={runTheServices} />}
+        {room.value === 'run' && <RunRoom state={states.run} />}
+        {room.value === 'run/services' && <ServicesRunRoom state={states['run/services']} />}
+        {room.value === 'learn' && <LearnRoom state={states.learn} />}
       </main>
     </>
   )
@@ -68,11 +114,10 @@ function Page(): JSX.Element {
 addEventListener('hashchange', () => {
   const place = placeOf(location.hash)
   room.value = place.room
-  const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)
   // An address says what is in its own room.
-  if (place.room === 'plan' && !same(place.plan, plan.peek())) plan.value = place.plan
-  if (place.room === 'learn' && !same(place.learn, learn.peek())) learn.value = place.learn
-  if (place.room === 'run' && !same(place.run, run.peek())) run.value = place.run
+  const question = questions[place.room] as Signal<Rooms[RoomName]>
+  const asked = place[place.room]
+  if (JSON.stringify(asked) !== JSON.stringify(question.peek())) question.value = asked
 })
 effect(() => {
   const address = writePlace(here())
@@ -80,4 +125,5 @@ effect(() => {
   if (address !== location.hash) history.replaceState(null, '', address)
 })
 render(<Page />, document.getElementById('page')!)
-void planState.start()
+void known.start()
+void states['run/services'].start(worker)

@@ -1,18 +1,37 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, lstatSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { writeFileAtomically } from '@pctodl/command-line'
+import { PctodlError } from '@pctodl/platform'
 import { pageFile } from './page-file.js'
 
+/** By what an exported playground of any release is known. */
+const OURS = '<title>pctodl playground</title>'
+/** It stands in the first of so many bytes. */
+const HEAD_BYTES = 4096
+
 /**
- * Write the playground into a folder, for any static host or to be opened as a file; the folder is made. A page that is there is
+ * Write the playground into a folder, for any static host or to be opened as a file; the folder is made. A playground that is there is
  * replaced, and so is a link of its name, not what it leads to.
  *
  * @returns the file
- * @throws PctodlError `CANNOT_WRITE`, `NOT_BUILT`
+ * @throws PctodlError `FOREIGN_PAGE` where another page is there, `CANNOT_WRITE`, `NOT_BUILT`
  */
 export function exportPage(folder: string): string {
   const page = readFileSync(pageFile())
   const file = path.join(folder, 'index.html')
+  if (isForeign(file)) {
+    throw new PctodlError(
+      'FOREIGN_PAGE',
+      `${file} is another page, which is left alone; choose another folder, or remove it first`,
+    )
+  }
   writeFileAtomically(file, page)
   return file
+}
+
+/** Whether somebody else's file has the name; an empty one is nobody's. */
+function isForeign(file: string): boolean {
+  if (!existsSync(file) || !lstatSync(file).isFile()) return false
+  const text = readFileSync(file)
+  return text.length > 0 && !text.subarray(0, HEAD_BYTES).includes(OURS)
 }

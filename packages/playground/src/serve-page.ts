@@ -29,7 +29,7 @@ export async function servePage(port: number): Promise<ServedPage> {
     else if (method !== 'GET' && method !== 'HEAD') response.writeHead(405, { allow: 'GET, HEAD' }).end()
     else if (!/^\/(index\.html)?(\?|$)/.test(url)) response.writeHead(404).end()
     else {
-      const zips = /\bgzip\b/.test(headers['accept-encoding'] ?? '')
+      const zips = acceptsGzip(headers['accept-encoding'])
       const body = zips ? zipped : page
       response.writeHead(200, {
         'content-type': 'text/html; charset=utf-8',
@@ -44,13 +44,24 @@ export async function servePage(port: number): Promise<ServedPage> {
   })
   await listening(server, port)
   return {
-    address: `http://localhost:${(server.address() as AddressInfo).port}/`,
+    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
         server.closeAllConnections()
       }),
   }
+}
+
+/** By RFC 9110, 12.5.3: the weight of `gzip`, else that of `*`; 0 means not at all. */
+function acceptsGzip(header = ''): boolean {
+  const weights = new Map<string, number>()
+  for (const part of header.toLowerCase().split(',')) {
+    const [coding = '', ...parameters] = part.split(';').map((word) => word.trim())
+    const weight = parameters.find((parameter) => parameter.startsWith('q='))
+    weights.set(coding, weight === undefined ? 1 : Number(weight.slice(2)))
+  }
+  return (weights.get('gzip') ?? weights.get('x-gzip') ?? weights.get('*') ?? 0) > 0
 }
 
 function listening(server: Server, port: number): Promise<void> {

@@ -3,9 +3,23 @@ import { describe, expect, it } from 'vitest'
 import { type Place, placeOf, writePlace } from '../site/address/place.js'
 import { firstSubject } from '../site/learn/story.js'
 import { firstPlan, type PlanQuestion } from '../site/plan/plan-question.js'
+import { firstServicesQuestion, goals, type ServicesQuestion } from '../site/plan-services/services-question.js'
 import { disturbanceKinds, firstRun, policyNames, type RunQuestion } from '../site/run/run-question.js'
+import {
+  firstServicesRun,
+  type ServicesRunQuestion,
+  servicePolicyNames,
+} from '../site/run-services/services-run-question.js'
+import { type AskedService, LONGEST_NAME, MOST_SERVICES } from '../site/services/asked-service.js'
 
-const firstPlace: Place = { room: 'plan', plan: firstPlan, run: firstRun, learn: firstSubject }
+const firstPlace: Place = {
+  room: 'plan',
+  plan: firstPlan,
+  'plan/services': firstServicesQuestion,
+  run: firstRun,
+  'run/services': firstServicesRun,
+  learn: firstSubject,
+}
 
 const positive = fc.double({ min: 0.001, max: 1e6, noNaN: true })
 const question: fc.Arbitrary<PlanQuestion> = fc.record({
@@ -36,6 +50,115 @@ const run: fc.Arbitrary<RunQuestion> = fc.record({
   seed: fc.nat(),
   durationS: fc.integer({ min: 1, max: 720 }).map((windows) => windows * 5),
   disturbances: fc.array(fc.record({ kind: fc.constantFrom(...disturbanceKinds), atS: positive })),
+})
+
+const services: fc.Arbitrary<readonly AskedService[]> = fc.uniqueArray(
+  fc.record({
+    name: fc.string({ minLength: 1, maxLength: LONGEST_NAME, unit: 'grapheme-ascii' }),
+    model: fc.constantFrom('resnet50', 'my,net:2%41'),
+    ratePerS: fc.oneof(fc.constant(0), positive),
+    p99Ms: positive,
+    weight: positive,
+    maxBatchSize: fc.integer({ min: 1, max: 512 }),
+    maxQueueDelayMs: fc.oneof(fc.constant(0), positive),
+  }),
+  { minLength: 1, maxLength: MOST_SERVICES, selector: ({ name }) => name },
+)
+
+const servicesQuestion: fc.Arbitrary<ServicesQuestion> = fc.record({
+  board: fc.constantFrom('3080Ti', 'my board & fit.json'),
+  services,
+  powerCapW: positive,
+  objective: fc.constantFrom(...goals),
+  powerMarginW: fc.oneof(fc.constant(0), fc.double({ min: 0, max: 1e4, noNaN: true })),
+  rateMargin: fc.double({ min: 1, max: 10, noNaN: true }),
+  latencyMargin: fc.double({ min: 0, max: 0.9, noNaN: true }),
+  burstiness: fc.double({ min: 1, max: 1000, noNaN: true }),
+  sharePercentStep: fc.integer({ min: 1, max: 100 }),
+  maxTenants: fc.option(fc.integer({ min: 1, max: 48 })),
+  memClockMhz: fc.option(positive),
+})
+
+const capsFrom0 = fc
+  .uniqueArray(fc.record({ powerCapW: positive, atS: positive }), { selector: ({ atS }) => atS })
+  .map((caps) => [{ powerCapW: 200, atS: 0 }, ...caps.sort((a, b) => a.atS - b.atS)])
+
+const common = {
+  board: fc.constantFrom('3080Ti', 'A100'),
+  caps: fc.option(capsFrom0),
+  policies: fc
+    .subarray([...servicePolicyNames], { minLength: 1 })
+    .map((names) => servicePolicyNames.filter((name) => names.includes(name))),
+  loadFactor: fc.double({ min: 0.001, max: 100, noNaN: true }),
+  seed: fc.nat(),
+  disturbances: fc.array(fc.record({ kind: fc.constantFrom(...disturbanceKinds), atS: positive })),
+  bursts: fc.array(positive),
+}
+const { services: usualServices, burstiness, durationS } = firstServicesRun
+const servicesRun: fc.Arbitrary<ServicesRunQuestion> = fc.oneof(
+  fc.record({
+    ...common,
+    task: fc.constantFrom('trio', 'no such, task'),
+    services: fc.constant(usualServices),
+    burstiness: fc.constant(burstiness),
+    durationS: fc.constant(durationS),
+  }),
+  fc.record({
+    ...common,
+    task: fc.constant(null),
+    services,
+    burstiness: fc.double({ min: 0.01, max: 100, noNaN: true }),
+    durationS: fc.integer({ min: 1, max: 720 }).map((windows) => windows * 5),
+  }),
+)
+
+describe('the address of services', () => {
+  it('holds all that was asked', () => {
+    fc.assert(
+      fc.property(servicesQuestion, (asked) => {
+        const place = placeOf(writePlace({ ...firstPlace, room: 'plan/services', 'plan/services': asked }))
+        expect(place).toEqual({ ...firstPlace, room: 'plan/services', 'plan/services': asked })
+      }),
+    )
+    fc.assert(
+      fc.property(servicesRun, (asked) => {
+        const place = placeOf(writePlace({ ...firstPlace, room: 'run/services', 'run/services': asked }))
+        expect(place['run/services']).toEqual(asked)
+      }),
+    )
+  })
+
+  it('reads well', () => {
+    expect(writePlace({ ...firstPlace, room: 'plan/services' })).toBe(
+      '#/plan/services?gpu=3080Ti&services=search:resnet50:400:40,photos:mobilenet_v2:300:60,ads:vgg19:60:100:3:64:0&cap=250',
+    )
+    expect(writePlace({ ...firstPlace, room: 'run/services' })).toBe(
+      '#/run/services?gpu=3080Ti&task=bursts&policies=pctodl,equal-shares',
+    )
+  })
+
+  it('takes whatever somebody typed', () => {
+    const many = Array.from({ length: 1000 }, (_, i) => `s${i}:resnet50:1:1`).join(',')
+    for (const services of [
+      '',
+      ':::',
+      'a:resnet50:1',
+      'a:resnet50:-1:5',
+      'a:b:1:1,a:b:1:1',
+      'a:b:x:1',
+      many,
+      '%:%:%:%',
+    ]) {
+      const words = new URLSearchParams({ services, cap: '-1', objective: 'best', 'rate-margin': '0', step: '1.5' })
+      expect(placeOf(`#/plan/services?${words}`)['plan/services']).toEqual(firstServicesQuestion)
+    }
+    fc.assert(
+      fc.property(fc.constantFrom('plan/services', 'run/services'), fc.string(), fc.string(), (room, word, value) => {
+        const place = placeOf(`#/${room}?${new URLSearchParams({ [word]: value, services: value, events: value })}`)
+        expect(placeOf(writePlace(place))).toEqual(place)
+      }),
+    )
+  })
 })
 
 describe('the address of a run', () => {

@@ -56,6 +56,18 @@ describe('pctodl-playground', () => {
     const page = await ask(await address)
     expect(page).toMatchObject({ status: 200, encoding: undefined })
     expect(page.body.equals(readFileSync(pageFile()))).toBe(true)
+    // As RFC 9110 has it: weights, and any other coding than what is named.
+    for (const [accepted, encoding] of [
+      ['gzip;q=0', undefined],
+      ['gzip; q=0.0, *', undefined],
+      ['br, *;q=0', undefined],
+      ['not-gzip', undefined],
+      ['*', 'gzip'],
+      ['identity;q=0.5, GZIP;q=0.1', 'gzip'],
+    ] as const) {
+      const answer = await ask(await address, { headers: { 'accept-encoding': accepted } })
+      expect({ accepted, encoding: answer.encoding }).toEqual({ accepted, encoding })
+    }
     const zipped = await ask(await address, { headers: { 'accept-encoding': 'gzip, br' } })
     expect(zipped.encoding).toBe('gzip')
     expect(zipped.body.length).toBeLessThan(250_000)
@@ -84,6 +96,23 @@ describe('pctodl-playground', () => {
     expect(await refused.code).toBe(1)
     expect(refused.said.stderr).toContain('choose a place that can be written')
     expect(await start(['--export', site, '--port', '1']).code).toBe(2)
+  })
+
+  it("leaves somebody else's page alone, and takes its own and an empty one for replaceable", async () => {
+    const site = path.join(folder, 'foreign')
+    mkdirSync(site)
+    const page = path.join(site, 'index.html')
+    const theirs = '<!doctype html><title>My results</title><p>See the &lt;title>pctodl playground&lt;/title>'
+    writeFileSync(page, theirs)
+    const refused = start(['--export', site])
+    expect(await refused.code).toBe(1)
+    expect(refused.said.stderr).toContain(`${page} is another page, which is left alone`)
+    expect(readFileSync(page, 'utf8')).toBe(theirs)
+    for (const before of ['', '<!doctype html>\n<title>pctodl playground</title> of another release']) {
+      writeFileSync(page, before)
+      expect(await start(['--export', site]).code).toBe(0)
+      expect(readFileSync(page).equals(readFileSync(pageFile()))).toBe(true)
+    }
   })
 
   it.skipIf(process.platform === 'win32')(

@@ -101,7 +101,7 @@ describe('a run in the page', () => {
     const { record, frame, evaluation } = await byPage({ ...question, durationS: 10 }, 'powercap', 10_000)
     const opened = readRecord('mine.events.jsonl', record)
     expect(opened).toMatchObject({ policy: 'powercap', board: 'NVIDIA GeForce RTX 3080 Ti', frame })
-    expect(opened.outcome.evaluation.whole.throughput).toEqual(evaluation.whole.throughput)
+    expect(opened.outcome.evaluation!.whole.throughput).toEqual(evaluation!.whole.throughput)
     const lines = record.trimEnd().split('\n')
     const broken = [...lines.slice(0, 3), lines[3]!.replace('"completed":', '"done":'), '']
     expect(() => readRecord('x.jsonl', broken.join('\n'))).toThrow('x.jsonl, line 4: completed')

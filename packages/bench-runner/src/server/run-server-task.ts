@@ -1,8 +1,14 @@
-import { SimulatedDesk, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
+import { type Fault, SimulatedDesk, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim/virtual'
 import { seedFrom } from '@pctodl/numerics'
-import { type Service, type ServiceCounters, type ServiceReading, VirtualClock } from '@pctodl/platform'
-import { STEADY_TOLERANCE } from '@pctodl/report'
-import { type PowerCapPolicy, powerMetrics, type RunEvent, runPolicy, type ServiceListStep } from '@pctodl/scheduler'
+import { type Clock, type Service, type ServiceCounters, type ServiceReading, VirtualClock } from '@pctodl/platform'
+import {
+  type PowerCapPolicy,
+  powerMetrics,
+  type RunEvent,
+  runPolicy,
+  type ServiceListStep,
+  STEADY_TOLERANCE,
+} from '@pctodl/scheduler'
 import { type ServiceReport, serviceReport } from '@pctodl/traffic'
 import type { ServerTask, TaskService } from './server-tasks.js'
 
@@ -19,6 +25,12 @@ export interface ServerLoad extends Pick<ServerTask, 'services' | 'caps' | 'dura
 export interface ServerRunOptions {
   readonly signal?: AbortSignal
   readonly onEvent?: (event: RunEvent) => void
+  /** Time of the run. Default: virtual, as fast as it goes. */
+  readonly clock?: Clock
+  /** What strikes the board. Default: nothing. */
+  readonly faults?: readonly Fault[]
+  /** Told of the board before the run begins. */
+  readonly onBoard?: (gpu: SimulatedGpu) => void
 }
 
 /** One run: what became of each service's requests after the tenants had started, and of the board's power. */
@@ -63,11 +75,11 @@ const MOST_QUEUED = 4096
 export async function runServerLoad(
   load: ServerLoad,
   policy: PowerCapPolicy,
-  { signal, onEvent }: ServerRunOptions = {},
+  { signal, onEvent, clock = new VirtualClock(), faults = [], onBoard }: ServerRunOptions = {},
 ): Promise<ServerRun> {
   const { boardName, seed, caps, durationS, loadFactor = 1 } = load
-  const clock = new VirtualClock()
-  const gpu = new SimulatedGpu(boardName, { clock, seed })
+  const gpu = new SimulatedGpu(boardName, { clock, seed, faults: { faults } })
+  onBoard?.(gpu)
   const trafficOf = ({ name, objective }: Service) => {
     const { traffic, meanPerS } = load.services.find(({ service }) => service.name === name)!
     return {

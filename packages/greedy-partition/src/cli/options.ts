@@ -129,7 +129,7 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     )
     .option(
       '--budget-evaluations <n>',
-      'configurations for the search to look at, instead of a time: the same plan on every machine',
+      'configurations for the search to look at, instead of a time: the same plan on every machine (with --services: layouts, default 2000)',
       integerFrom(1),
     )
     .option('--explain', 'show the steps of the search as a table')

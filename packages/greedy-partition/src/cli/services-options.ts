@@ -25,6 +25,7 @@ export interface RawServicesOptions {
   readonly memoryMib?: number
   readonly seed: number
   readonly budgetMs?: number
+  readonly budgetEvaluations?: number
 }
 
 /** Words that only saturated tenants understand. */
@@ -39,7 +40,6 @@ const forTenantsOnly = [
   'minThroughput',
   'maxShare',
   'maxBatch',
-  'budgetEvaluations',
   'explain',
 ]
 /** Words that only services understand. */
@@ -68,6 +68,7 @@ export function servicesCall(raw: RawServicesOptions, given: (option: string) =>
       seed: raw.seed,
       bound: true,
       ...(raw.budgetMs === undefined ? {} : { timeBudgetMs: raw.budgetMs, now: () => performance.now() }),
+      ...(raw.budgetEvaluations === undefined ? {} : { budgetEvaluations: raw.budgetEvaluations }),
       ...(raw.rateMargin === undefined ? {} : { rateMargin: raw.rateMargin }),
       ...(raw.latencyMargin === undefined ? {} : { latencyMargin: raw.latencyMargin }),
       ...(raw.burstiness === undefined ? {} : { burstiness: raw.burstiness }),

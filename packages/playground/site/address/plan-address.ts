@@ -1,4 +1,5 @@
 import { firstPlan, type PlanQuestion } from '../plan/plan-question.js'
+import { numberWord } from './number-word.js'
 
 /** The Plan room's state as the words of an address; what is as usual is left out. */
 export function planWords(question: PlanQuestion): URLSearchParams {
@@ -22,11 +23,7 @@ export function planWords(question: PlanQuestion): URLSearchParams {
 
 /** The state that an address names. What is absent or makes no sense is as usual. */
 export function planOfWords(words: URLSearchParams): PlanQuestion {
-  const number = (name: string, accepts: (value: number) => boolean): number | null => {
-    const text = words.get(name)
-    const value = text === null || text.trim() === '' ? Number.NaN : Number(text)
-    return Number.isFinite(value) && accepts(value) ? value : null
-  }
+  const number = (name: string, accepts: (value: number) => boolean) => numberWord(words, name, accepts)
   const positive = (name: string) => number(name, (value) => value > 0)
   return {
     board: words.get('gpu') ?? firstPlan.board,

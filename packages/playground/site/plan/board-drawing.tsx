@@ -1,21 +1,21 @@
+import type { Tenant } from '@pctodl/platform'
 import type { JSX } from 'preact'
-import type { FoundPlan } from './plan-answer.js'
 
 const ROWS = 4
 
 /** The board's SMs, each in the colour of the tenant that may use it. */
 export function BoardDrawing(props: {
-  readonly plan: FoundPlan
+  readonly tenants: readonly Tenant[]
+  /** SMs that each tenant may use. */
+  readonly sms: readonly number[]
   readonly smCount: number
-  readonly colorOf: (model: string) => string
+  readonly nameOf: (tenant: Tenant) => string
+  readonly colorOf: (tenant: Tenant) => string
 }): JSX.Element {
-  const { plan, smCount, colorOf } = props
-  const { tenants } = plan.configuration
-  const owners = plan.sms.flatMap((count, tenant) => new Array<number>(count).fill(tenant)).slice(0, smCount)
+  const { tenants, sms, smCount, nameOf, colorOf } = props
+  const owners = sms.flatMap((count, tenant) => new Array<number>(count).fill(tenant)).slice(0, smCount)
   const free = smCount - owners.length
-  const description = tenants
-    .map(({ model, mpsPercent }, i) => `${model} ${mpsPercent} % (${plan.sms[i]} SMs)`)
-    .join(', ')
+  const description = tenants.map((tenant, i) => `${nameOf(tenant)} ${tenant.mpsPercent} % (${sms[i]} SMs)`).join(', ')
   return (
     <figure class="board">
       <div
@@ -30,9 +30,7 @@ export function BoardDrawing(props: {
         {Array.from({ length: smCount }, (_, i) => {
           const tenant = owners[i]
           if (tenant === undefined) return <i key={i} class="free" />
-          return (
-            <i key={i} class={tenant % 2 === 0 ? '' : 'odd'} style={`--tenant: ${colorOf(tenants[tenant]!.model)}`} />
-          )
+          return <i key={i} class={tenant % 2 === 0 ? '' : 'odd'} style={`--tenant: ${colorOf(tenants[tenant]!)}`} />
         })}
       </div>
       <figcaption>

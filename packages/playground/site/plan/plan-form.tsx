@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { useRef, useState } from 'preact/hooks'
+import { BoardChoice } from '../parts/board-choice.js'
 import { Choice, NumberField, Slider } from '../parts/fields.js'
 import type { BoardDescription } from './board-description.js'
 import type { Demand, PlanQuestion } from './plan-question.js'
@@ -14,20 +15,16 @@ export interface PlanFormProps {
 }
 
 /** Below, no board of ours could be kept: the slider ends there; what is typed may be less. */
-const LOWEST_CAP_W = 40
+export const LOWEST_CAP_W = 40
 
 /** What is asked of a plan. */
 export function PlanForm({ question, boards, colorOf, onChange, onParameters }: PlanFormProps): JSX.Element {
   const board = boards.find((candidate) => candidate.board === question.board)
   return (
     <form class="controls" aria-label="What to plan for" onSubmit={(event) => event.preventDefault()}>
-      <Choice
-        label="Board"
+      <BoardChoice
+        boards={boards}
         value={question.board}
-        options={boards.map(({ board: value, name }) => ({
-          value,
-          text: isFile(value) ? `${value}: ${shortName(name)}` : shortName(name),
-        }))}
         onChange={(value) => {
           const next = boards.find((candidate) => candidate.board === value)
           const networks = question.networks.filter(({ model }) => next?.networks.includes(model))
@@ -119,11 +116,6 @@ export function PlanForm({ question, boards, colorOf, onChange, onParameters }: 
   )
 }
 
-/** Parameter files go by their own names. */
-const isFile = (board: string) => board.endsWith('.json')
-
-const shortName = (name: string) => name.replace(/^NVIDIA (GeForce )?/, '')
-
 function Networks(props: {
   readonly question: PlanQuestion
   readonly known: readonly string[]
@@ -186,7 +178,7 @@ function Networks(props: {
   )
 }
 
-function OwnParameters({ onParameters }: Pick<PlanFormProps, 'onParameters'>): JSX.Element {
+export function OwnParameters({ onParameters }: Pick<PlanFormProps, 'onParameters'>): JSX.Element {
   const input = useRef<HTMLInputElement>(null)
   const [said, setSaid] = useState('')
   return (

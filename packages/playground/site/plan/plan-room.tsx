@@ -1,7 +1,11 @@
 import { computed, effect, type Signal, signal } from '@preact/signals'
 import type { JSX } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { colorAt } from '../parts/colors.js'
 import { Copyable } from '../parts/copyable.js'
 import { Scrolling } from '../parts/scrolling.js'
+import type { KnownBoards } from '../work/known-boards.js'
+import { LatestAnswer } from '../work/latest-answer.js'
 import type { WorkerThread } from '../work/worker-thread.js'
 import type { BoardDescription } from './board-description.js'
 import { BoardDrawing } from './board-drawing.js'
@@ -15,87 +19,52 @@ import { SweepCharts, SweepTable } from './sweep-charts.js'
 import { TenantTable } from './tenant-table.js'
 import { planCommand, planProgram } from './written-plan.js'
 
-/** An answer, and what it is the answer to. */
-interface Answered {
-  readonly question: PlanQuestion
-  readonly answer: PlanAnswer
-}
-
 /** What the Plan room knows; it asks its worker whenever its question changes. */
 export class PlanRoomState {
   readonly question: Signal<PlanQuestion>
-  readonly boards: Signal<readonly BoardDescription[]> = signal([])
-  readonly answered: Signal<Answered | null> = signal(null)
-  readonly problem: Signal<string> = signal('')
+  readonly known: KnownBoards
+  readonly plan: LatestAnswer<PlanQuestion, PlanAnswer>
   readonly sweep: Signal<readonly SweepPoint[]> = signal([])
   /** The caps are all there. */
   readonly swept: Signal<boolean> = signal(false)
   readonly #worker: WorkerThread
   /** All but the cap, which a sweep does not depend on. */
-  readonly #swept = computed(() => JSON.stringify({ ...this.question.value, powerCapW: 0 }))
-  readonly #opened = new Map<string, string>()
-  #planning = false
+  readonly #subject = computed(() => JSON.stringify({ ...this.question.value, powerCapW: 0 }))
+  /** What the last whole sweep was of. */
+  #sweptSubject: string | undefined
 
-  constructor(question: Signal<PlanQuestion>, worker: WorkerThread) {
+  constructor(question: Signal<PlanQuestion>, known: KnownBoards, worker: WorkerThread) {
     this.question = question
+    this.known = known
     this.#worker = worker
+    this.plan = new LatestAnswer(question, (asked) => worker.call('plan', asked))
   }
 
-  /** Begin to answer. */
-  async start(): Promise<void> {
-    this.boards.value = await this.#worker.call('boards', null)
-    effect(() => {
-      void this.question.value
-      void this.#plan()
-    })
-    effect(() => {
-      void this.#swept.value
-      return this.#sweepAll()
-    })
-  }
-
-  /** The file of a board that was opened; undefined for those that are known anyway. */
-  parametersOf(board: string): string | undefined {
-    return this.#opened.get(board)
+  /** Answer until the room is left. */
+  enter(): () => void {
+    const leavePlan = this.plan.follow()
+    const leaveSweep = effect(() => (this.#subject.value === this.#sweptSubject ? undefined : this.#sweepAll()))
+    return () => {
+      leavePlan()
+      leaveSweep()
+    }
   }
 
   async openParameters(file: File): Promise<string | undefined> {
     try {
-      const json = await file.text()
-      const opened = await this.#worker.call('openParameters', { name: file.name, json })
-      this.#opened.set(opened.board, json)
-      this.boards.value = [...this.boards.value.filter(({ board }) => board !== opened.board), opened]
-      const networks = [{ model: opened.networks[0]!, weight: 1 }]
-      this.question.value = { ...this.question.value, board: opened.board, networks, memClockMhz: null }
+      const { board, networks } = await this.known.open(file)
+      const first = [{ model: networks[0]!, weight: 1 }]
+      this.question.value = { ...this.question.value, board, networks: first, memClockMhz: null }
       return undefined
     } catch (error) {
-      return `${file.name} cannot be used: ${(error as Error).message}`
-    }
-  }
-
-  /** One plan at a time; when it is there, the newest question, if that is another by then. */
-  async #plan(): Promise<void> {
-    if (this.#planning) return
-    this.#planning = true
-    try {
-      for (let question: PlanQuestion | undefined; question !== this.question.peek(); ) {
-        question = this.question.peek()
-        try {
-          const answer = await this.#worker.call('plan', question)
-          this.answered.value = { question, answer }
-          this.problem.value = ''
-        } catch (error) {
-          this.problem.value = (error as Error).message
-        }
-      }
-    } finally {
-      this.#planning = false
+      return (error as Error).message
     }
   }
 
   #sweepAll(): () => void {
     const controller = new AbortController()
     const { signal } = controller
+    const subject = this.#subject.peek()
     this.swept.value = false
     const points: SweepPoint[] = []
     const show = () => {
@@ -111,6 +80,7 @@ export class PlanRoomState {
       try {
         await this.#worker.call('sweep', this.question.peek(), { onProgress, signal })
         show()
+        this.#sweptSubject = subject
         this.swept.value = true
       } catch {
         // Another sweep has taken its place, or the plan says what is wrong with the question.
@@ -124,15 +94,13 @@ export class PlanRoomState {
   }
 }
 
-const colors = ['--network-1', '--network-2', '--network-3', '--network-4', '--network-5', '--network-6', '--network-7']
-
 export function PlanRoom({ state, onRun }: { readonly state: PlanRoomState; readonly onRun: () => void }): JSX.Element {
   const question = state.question.value
-  const boards = state.boards.value
-  const board = boards.find((candidate) => candidate.board === question.board)
+  const boards = state.known.all.value
+  const board = state.known.find(question.board)
+  useEffect(() => state.enter(), [state])
   const colorOf = (model: string) => {
-    const index = question.networks.findIndex((network) => network.model === model)
-    return `var(${colors[Math.max(0, index) % colors.length]})`
+    return colorAt(question.networks.findIndex((network) => network.model === model))
   }
   const change = (part: Partial<PlanQuestion>) => {
     state.question.value = { ...state.question.peek(), ...part }
@@ -185,9 +153,9 @@ function Found(props: {
   readonly onRun: () => void
 }): JSX.Element {
   const { state, board, colorOf } = props
-  const answered = state.answered.value
+  const answered = state.plan.answered.value
   const current = answered !== null && answered.question === state.question.value
-  const problem = state.problem.value
+  const problem = state.plan.problem.value
   const heading = (
     <h2 id="plan-title">
       {state.question.value.networks.map(({ model }) => model).join(', ')} on{' '}
@@ -245,7 +213,13 @@ function Found(props: {
           {text}
         </p>
       ))}
-      <BoardDrawing plan={answer} smCount={board?.smCount ?? 0} colorOf={colorOf} />
+      <BoardDrawing
+        tenants={answer.configuration.tenants}
+        sms={answer.sms}
+        smCount={board?.smCount ?? 0}
+        nameOf={({ model }) => model}
+        colorOf={({ model }) => colorOf(model)}
+      />
       <TenantTable plan={answer} colorOf={colorOf} />
       <Scrolling label="The plan beside other set-ups">
         <Comparison plan={answer} />

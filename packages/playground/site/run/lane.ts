@@ -1,10 +1,24 @@
+import type { ServiceReading } from '@pctodl/platform'
 import type { OpenedRecord } from './read-record.js'
-import type { RunFrame, RunOutcome, Said } from './run-frame.js'
+import type { RunFrame, RunOutcome, Said, ServicesReading } from './run-frame.js'
 
 /** Readings come ten times a second: a lane keeps them on that grid, so that lanes can share an axis. */
 const PER_SECOND = 10
 
 type Column = (number | null)[]
+
+/** Seconds over which live attainments are taken. */
+export const ATTAINMENT_S = 5
+
+/** What became of the requests of a service lately. */
+export interface Served {
+  readonly service: string
+  readonly arrivedPerS: number
+  /** Of those decided, in time, 0..1; null where none was. */
+  readonly attainment: number | null
+  /** That wait now. */
+  readonly queued: number
+}
 
 /** What is known of one policy's run so far. */
 export class Lane {
@@ -19,6 +33,12 @@ export class Lane {
   readonly temperatureC: Column = []
   readonly throughput: Column = []
   readonly said: Said[] = []
+  /** Of runs that serve. */
+  readonly services: ServicesReading[] = []
+  /** By seconds, of the last `ATTAINMENT_S`: requests in time of those decided, of the worst service, percent. */
+  readonly attainment: Column = []
+  /** By seconds: requests that wait, of all services. */
+  readonly waiting: Column = []
   tenants = ''
   timeS = 0
   outcome: RunOutcome | undefined
@@ -38,7 +58,7 @@ export class Lane {
     return lane
   }
 
-  add({ readings, windows, said, tenants }: RunFrame): void {
+  add({ readings, windows, said, services, tenants }: RunFrame): void {
     for (const [timeMs, powerW, capW, clock, temperature] of readings) {
       const i = Math.round((timeMs / 1000) * PER_SECOND)
       put(this.powerW, i, powerW)
@@ -53,7 +73,40 @@ export class Lane {
       this.#windowEnd = end
     }
     this.said.push(...said)
+    for (const reading of services) this.#addServices(reading)
     if (tenants !== undefined) this.tenants = tenants
+  }
+
+  #addServices(reading: ServicesReading): void {
+    this.services.push(reading)
+    const i = Math.round(reading.timeMs / 1000)
+    const rates = this.servedOf(ATTAINMENT_S).map(({ attainment }) => attainment)
+    const known = rates.filter((rate) => rate !== null)
+    put(this.attainment, i, known.length === 0 ? null : 100 * Math.min(...known))
+    put(
+      this.waiting,
+      i,
+      reading.of.reduce((sum, { queued }) => sum + queued, 0),
+    )
+  }
+
+  /** What became of each service's requests in the last seconds. */
+  servedOf(seconds: number): readonly Served[] {
+    const now = this.services.at(-1)
+    if (!now) return []
+    const earlier = this.services.findLast(({ timeMs }) => timeMs <= now.timeMs - 1000 * seconds)
+    return now.of.map((later) => {
+      const before = earlier?.of.find(({ service }) => service === later.service)
+      const since = (count: (reading: ServiceReading) => number) => count(later) - (before ? count(before) : 0)
+      const decided = since(({ completed, shed, failed }) => completed + shed + failed)
+      const elapsedS = (now.timeMs - (earlier?.timeMs ?? 0)) / 1000
+      return {
+        service: later.service,
+        arrivedPerS: elapsedS > 0 ? since(({ arrived }) => arrived) / elapsedS : 0,
+        attainment: decided === 0 ? null : since(({ completed, late }) => completed - late) / decided,
+        queued: later.queued,
+      }
+    })
   }
 
   get length(): number {

@@ -1,4 +1,4 @@
-import { findGpuSpec, InvalidInputError, type Telemetry } from '@pctodl/platform'
+import { findGpuSpec, InvalidInputError, PctodlError, type Telemetry } from '@pctodl/platform'
 import { evaluate, type RunEvent, RunRecorder, type RunRecording } from '@pctodl/scheduler'
 import { FrameBuilder, type RunFrame, type RunOutcome } from './run-frame.js'
 
@@ -21,7 +21,15 @@ export interface OpenedRecord {
 export function readRecord(name: string, text: string): OpenedRecord {
   const [firstLine = ''] = text.split('\n', 1)
   const first = parsed(`${name}, line 1`, firstLine)
-  return first['recordVersion'] === 1 ? recordOfMatrix(name, first) : recordOfEvents(name, text)
+  try {
+    return first['recordVersion'] === 1 ? recordOfMatrix(name, first) : recordOfEvents(name, text)
+  } catch (error) {
+    if (error instanceof PctodlError) throw error
+    // Of all that a record holds only what is shown was checked; the figures are made of more.
+    throw new InvalidInputError(name, (error as Error).message, 'a record as pctodl-run or bench-runner write it', {
+      cause: error,
+    })
+  }
 }
 
 function recordOfEvents(name: string, text: string): OpenedRecord {
@@ -60,55 +68,140 @@ function opened(policy: string, board: string, recording: RunRecording, frames: 
   }
 }
 
+/** Longer runs than a page can show, ms. */
+const LONGEST_MS = 24 * 3_600_000
+
+type Fields = Readonly<Record<string, unknown>>
+
+const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value)
+const isText = (value: unknown) => typeof value === 'string'
+const isTextOrAbsent = (value: unknown) => value === undefined || isText(value)
+const isNumberOrNone = (value: unknown) => value === undefined || value === null || isNumber(value)
+const isTime = (value: unknown) => isNumber(value) && value >= 0 && value <= LONGEST_MS
+const timeWords = `milliseconds from 0, at most ${LONGEST_MS} (a day: cut a longer run)`
+
+/** @throws InvalidInputError naming the place and the field */
+function need(place: string, field: string, value: unknown, fits: boolean, expected: string): void {
+  if (!fits) throw new InvalidInputError(`${place}: ${field}`, value, expected)
+}
+
+/** @throws InvalidInputError unless it is an object */
+function fieldsOf(place: string, field: string, value: unknown): Fields {
+  need(place, field, value, typeof value === 'object' && value !== null && !Array.isArray(value), 'an object')
+  return value as Fields
+}
+
+/** @throws InvalidInputError unless it is a list of objects */
+function listOf(place: string, field: string, value: unknown): readonly Fields[] {
+  need(place, field, value, Array.isArray(value), 'a list')
+  return (value as unknown[]).map((entry, i) => fieldsOf(place, `${field}[${i}]`, entry))
+}
+
 /** What is read of an event, checked; everything else passes as it is. */
-function eventOf(place: string, event: Readonly<Record<string, unknown>>): RunEvent {
-  const isNumber = (value: unknown) => typeof value === 'number' && Number.isFinite(value)
-  const need = (field: string, value: unknown, fits: boolean, expected: string) => {
-    if (!fits) throw new InvalidInputError(`${place}: ${field}`, value, expected)
-  }
-  need('type', event['type'], typeof event['type'] === 'string', 'the name of an event')
-  need('timeMs', event['timeMs'], isNumber(event['timeMs']) && (event['timeMs'] as number) >= 0, 'milliseconds from 0')
-  const part = (field: string) => {
-    const value = event[field]
-    need(field, value, typeof value === 'object' && value !== null, 'an object')
-    return value as Readonly<Record<string, unknown>>
-  }
+function eventOf(place: string, event: Fields): RunEvent {
+  const must = (field: string, value: unknown, fits: boolean, expected: string) =>
+    need(place, field, value, fits, expected)
+  must('type', event['type'], isText(event['type']), 'the name of an event')
+  must('timeMs', event['timeMs'], isTime(event['timeMs']), timeWords)
+  const text = (field: string) => must(field, event[field], isText(event[field]), 'a text')
+  const textOrAbsent = (field: string) => must(field, event[field], isTextOrAbsent(event[field]), 'a text')
   switch (event['type']) {
     case 'run-start':
-      for (const field of ['policy', 'board']) need(field, event[field], typeof event[field] === 'string', 'a name')
+      for (const field of ['policy', 'board']) must(field, event[field], isText(event[field]), 'a name')
       break
     case 'sample': {
-      const { powerAverageW } = part('telemetry')
-      need('telemetry.powerAverageW', powerAverageW, powerAverageW === null || isNumber(powerAverageW), 'watts or null')
-      need('powerCapW', event['powerCapW'], isNumber(event['powerCapW']), 'watts')
-      need('completed', event['completed'], isNumber(event['completed']), 'a count of samples')
+      const telemetry = fieldsOf(place, 'telemetry', event['telemetry'])
+      const { powerAverageW } = telemetry
+      must('telemetry.powerAverageW', powerAverageW, powerAverageW === null || isNumber(powerAverageW), 'watts or null')
+      for (const field of ['smClockMhz', 'temperatureC']) {
+        must(`telemetry.${field}`, telemetry[field], isNumberOrNone(telemetry[field]), 'a number or null')
+      }
+      must('powerCapW', event['powerCapW'], isNumber(event['powerCapW']), 'watts')
+      must('completed', event['completed'], isNumber(event['completed']), 'a count of samples')
+      if (event['services'] !== undefined) {
+        listOf(place, 'services', event['services']).forEach((service, i) => {
+          must(`services[${i}].service`, service['service'], isText(service['service']), 'a name')
+          for (const count of ['arrived', 'completed', 'late', 'shed', 'failed', 'queued']) {
+            must(`services[${i}].${count}`, service[count], isNumber(service[count]), 'a count')
+          }
+        })
+      }
       break
     }
     case 'window': {
-      const { endMs, throughput, tenants } = part('window')
-      need('window.endMs', endMs, isNumber(endMs), 'milliseconds')
-      need('window.throughput', throughput, isNumber(throughput), 'samples/s')
-      need('window.tenants', tenants, Array.isArray(tenants), 'a list of tenants')
+      const { endMs, throughput, tenants } = fieldsOf(place, 'window', event['window'])
+      must('window.endMs', endMs, isTime(endMs), timeWords)
+      must('window.throughput', throughput, isNumber(throughput), 'samples/s')
+      listOf(place, 'window.tenants', tenants).forEach((of, i) => {
+        const field = `window.tenants[${i}].tenant`
+        const { mpsPercent, batchSize } = fieldsOf(place, field, of['tenant'])
+        must(`${field}.mpsPercent`, mpsPercent, isNumber(mpsPercent), 'percent')
+        must(`${field}.batchSize`, batchSize, isNumber(batchSize), 'samples')
+      })
       break
     }
-    case 'action':
-      part('action')
+    case 'cap':
+      must('powerCapW', event['powerCapW'], isNumber(event['powerCapW']), 'watts')
       break
-    case 'decision':
-      part('decision')
+    case 'action': {
+      const { reason } = fieldsOf(place, 'action', event['action'])
+      must('action.reason', reason, isTextOrAbsent(reason), 'a text')
+      break
+    }
+    case 'decision': {
+      const { reason } = fieldsOf(place, 'decision', event['decision'])
+      must('decision.reason', reason, isTextOrAbsent(reason), 'a text')
+      break
+    }
+    case 'refused':
+      text('message')
+      break
+    case 'tenant':
+      text('state')
+      textOrAbsent('failure')
+      break
+    case 'run-end':
+      text('outcome')
+      textOrAbsent('message')
       break
   }
   return event as unknown as RunEvent
 }
 
 /** The record of a cell of the matrix: series instead of events. */
-function recordOfMatrix(name: string, record: Readonly<Record<string, unknown>>): OpenedRecord {
-  const power = record['power'] as Readonly<Record<string, readonly (number | null)[]>> | undefined
-  const windows = record['windows'] as readonly Readonly<Record<string, unknown>>[] | undefined
-  const { timeMs, powerCapW, sensorW, smClockMhz, trueW } = power ?? {}
-  if (!timeMs || !powerCapW || !sensorW || timeMs.length === 0 || !Array.isArray(windows)) {
-    throw new InvalidInputError(name, Object.keys(power ?? {}), 'power with timeMs, powerCapW and sensorW, and windows')
+function recordOfMatrix(name: string, record: Fields): OpenedRecord {
+  for (const field of ['board', 'algorithm']) need(name, field, record[field], isText(record[field]), 'a name')
+  const power = fieldsOf(name, 'power', record['power'])
+  const column = (field: string, fits: (value: unknown) => boolean, expected: string): readonly (number | null)[] => {
+    const values = power[field]
+    const length = (power['timeMs'] as readonly unknown[] | undefined)?.length
+    need(name, `power.${field}`, values, Array.isArray(values), 'a list')
+    const list = values as readonly (number | null)[]
+    need(name, `power.${field}`, list.length, list.length === length && length > 0, `one for each of ${length} times`)
+    list.forEach((value, i) => {
+      need(name, `power.${field}[${i}]`, value, fits(value), expected)
+    })
+    return list
   }
+  const reading = (value: unknown) => value === null || isNumber(value)
+  const timeMs = column('timeMs', isTime, timeWords) as readonly number[]
+  timeMs.forEach((time, i) => {
+    need(name, `power.timeMs[${i}]`, time, i === 0 || time >= timeMs[i - 1]!, 'a time that does not go back')
+  })
+  const powerCapW = column('powerCapW', isNumber, 'watts')
+  const sensorW = column('sensorW', reading, 'watts or null')
+  const smClockMhz = power['smClockMhz'] === undefined ? undefined : column('smClockMhz', reading, 'MHz or null')
+  const trueW = power['trueW'] === undefined ? undefined : column('trueW', reading, 'watts or null')
+  const windows = listOf(name, 'windows', record['windows'])
+  windows.forEach((window, i) => {
+    const { startMs, endMs, throughput, samples, tenants } = window
+    const place = `windows[${i}]`
+    need(name, `${place}.startMs`, startMs, isTime(startMs), timeWords)
+    need(name, `${place}.endMs`, endMs, isTime(endMs) && Number(endMs) > Number(startMs), 'a time after startMs, ms')
+    need(name, `${place}.throughput`, throughput, isNumber(throughput), 'samples/s')
+    need(name, `${place}.samples`, samples, isNumber(samples), 'a count of samples')
+    eventOf(`${name}, ${place}`, { type: 'window', timeMs: endMs, window: { endMs, throughput, tenants } })
+  })
   const frames = new FrameBuilder()
   const sample = (i: number) => ({
     powerAverageW: sensorW[i] ?? null,
@@ -122,7 +215,7 @@ function recordOfMatrix(name: string, record: Readonly<Record<string, unknown>>)
   for (const window of windows) {
     frames.add({ type: 'window', timeMs: Number(window['endMs']), window } as unknown as RunEvent)
   }
-  const samplesOf = (window: Readonly<Record<string, unknown>>) => Number(window['samples'])
+  const samplesOf = (window: Fields) => Number(window['samples'])
   const completed = timeMs.map((time) => completedAt(windows, time!, samplesOf))
   const recording = {
     board: String(record['board']),
@@ -138,11 +231,7 @@ function recordOfMatrix(name: string, record: Readonly<Record<string, unknown>>)
 }
 
 /** Samples completed until a time: a window's are spread over it evenly, for a record of the matrix says no more. */
-function completedAt(
-  windows: readonly Readonly<Record<string, unknown>>[],
-  timeMs: number,
-  samplesOf: (window: Readonly<Record<string, unknown>>) => number,
-): number {
+function completedAt(windows: readonly Fields[], timeMs: number, samplesOf: (window: Fields) => number): number {
   let sum = 0
   for (const window of windows) {
     const [startMs, endMs] = [Number(window['startMs']), Number(window['endMs'])]
@@ -152,15 +241,16 @@ function completedAt(
   return sum
 }
 
-function parsed(place: string, text: string): Readonly<Record<string, unknown>> {
+function parsed(place: string, text: string): Fields {
   let json: unknown
   try {
     json = JSON.parse(text)
   } catch (error) {
     throw new InvalidInputError(place, text.slice(0, 60), 'a record of a run as JSON', { cause: error })
   }
-  if (typeof json !== 'object' || json === null) throw new InvalidInputError(place, json, 'an object')
-  return json as Readonly<Record<string, unknown>>
+  if (typeof json !== 'object' || json === null || Array.isArray(json))
+    throw new InvalidInputError(place, json, 'an object')
+  return json as Fields
 }
 
 /** A board that nobody here knows keeps the name that its record gives it. */

@@ -1,13 +1,14 @@
 import type { JSX } from 'preact'
 import { LineChart, type LineChartProps } from '../parts/line-chart.js'
 import { type Lane, padded, timesOf } from './lane.js'
-import type { Disturbance } from './run-question.js'
+import { RequestCharts } from './request-charts.js'
 
 /** Power against the cap, and what was done for it, over the time of the run. */
 export function RunCharts(props: {
   readonly lanes: readonly Lane[]
   readonly durationS: number
-  readonly disturbances: readonly Disturbance[]
+  /** When something was done, s. */
+  readonly markers: readonly number[]
 }): JSX.Element {
   const { lanes, durationS } = props
   const times = timesOf(lanes)
@@ -25,7 +26,7 @@ export function RunCharts(props: {
   const shared: Pick<LineChartProps, 'xLabel' | 'xRange' | 'markers'> = {
     xLabel: 's',
     xRange: [0, Math.max(durationS, times.at(-1) ?? 0)],
-    markers: props.disturbances.map(({ atS }) => ({ x: atS, color: '--soft' })),
+    markers: props.markers.map((x) => ({ x, color: '--soft' })),
   }
   const readout = (series: readonly (readonly (number | null)[])[], unit: string, digits: number) => (i: number) =>
     `${(times[i] ?? 0).toFixed(1)} s: ${lanes
@@ -46,6 +47,7 @@ export function RunCharts(props: {
         values={[times, columns.cap, ...columns.power]}
         readout={(i) => `${readout(columns.power, 'W', 1)(i)}; cap ${columns.cap[i] ?? '–'} W`}
       />
+      {lanes.some(({ services }) => services.length > 0) && <RequestCharts lanes={lanes} shared={shared} />}
       <div class="pair">
         <div>
           <h3>Throughput, of each 5 s</h3>

@@ -1,9 +1,10 @@
 import type { JSX } from 'preact'
-import { useRef } from 'preact/hooks'
+import { BoardChoice } from '../parts/board-choice.js'
 import { Choice, NumberField, Slider } from '../parts/fields.js'
-import { disturbances } from './disturbances.js'
-import { disturbanceKinds, type PolicyName, policyNames, WINDOW_S } from './run-question.js'
-import { colorOfPolicy, type RunRoomState } from './run-room-state.js'
+import { colorOfPolicy } from './policy-runs.js'
+import { Disturbing, OwnRecords, Policies, scheduleText } from './run-controls.js'
+import { type PolicyName, policyNames, type RunQuestion, WINDOW_S } from './run-question.js'
+import type { RunRoomState } from './run-room-state.js'
 
 const meanings: Readonly<Record<PolicyName, string>> = {
   pctodl: 'plans shares and clocks, and steers the clock',
@@ -16,11 +17,10 @@ const meanings: Readonly<Record<PolicyName, string>> = {
 }
 
 /** What runs, and what can be done to it. */
-export function RunForm({ state }: { readonly state: RunRoomState }): JSX.Element {
+export function RunForm({ state }: { readonly state: RunRoomState<RunQuestion> }): JSX.Element {
   const question = state.question.value
-  const boards = state.boards.value
+  const boards = state.known.all.value
   const board = boards.find((candidate) => candidate.board === question.board)
-  const files = useRef<HTMLInputElement>(null)
   const change = (part: Partial<typeof question>) => {
     state.question.value = { ...state.question.peek(), ...part }
   }
@@ -38,64 +38,19 @@ export function RunForm({ state }: { readonly state: RunRoomState }): JSX.Elemen
           <p class="aside wide">{scheduleText(question.caps)}</p>
         </Slider>
       )}
-      <fieldset>
-        <legend>Do something to the board</legend>
-        <div class="buttons">
-          {disturbanceKinds.map((kind) => (
-            <button type="button" key={kind} title={disturbances[kind].meaning} onClick={() => state.disturb(kind)}>
-              {disturbances[kind].name}
-            </button>
-          ))}
-        </div>
-        {(question.disturbances.length > 0 || question.caps.length > 1) && (
-          <p class="aside">
-            {question.disturbances.map(({ kind, atS }) => `${disturbances[kind].name} at ${atS} s`).join(', ')}{' '}
-            <button type="button" class="quiet" onClick={() => state.clear()}>
-              Forget all of it
-            </button>
-          </p>
-        )}
-      </fieldset>
-      <fieldset>
-        <legend>Policies, on the same board</legend>
-        {policyNames.map((policy) => {
-          const chosen = question.policies.includes(policy)
-          return (
-            <div class="network" key={policy}>
-              <label title={meanings[policy]}>
-                <input
-                  type="checkbox"
-                  checked={chosen}
-                  disabled={chosen && question.policies.length === 1}
-                  onChange={(event) => {
-                    const { checked } = event.currentTarget
-                    change({
-                      policies: policyNames.filter((name) =>
-                        name === policy ? checked : question.policies.includes(name),
-                      ),
-                    })
-                  }}
-                />
-                <span
-                  class="chip"
-                  style={{ background: chosen ? `var(${colorOfPolicy(policy)})` : 'transparent' }}
-                  aria-hidden="true"
-                />
-                <span>
-                  {policy}
-                  <span class="aside"> {meanings[policy]}</span>
-                </span>
-              </label>
-            </div>
-          )
-        })}
-      </fieldset>
+      <Disturbing state={state} isDone={question.disturbances.length > 0 || question.caps.length > 1} />
+      <Policies
+        names={policyNames}
+        chosen={question.policies}
+        meanings={meanings}
+        colorOf={colorOfPolicy}
+        onChange={(policies) => change({ policies })}
+      />
       <details>
         <summary>Board, network, length</summary>
-        <Choice
-          label="Board"
+        <BoardChoice
+          boards={boards}
           value={question.board}
-          options={boards.map(({ board: value, name }) => ({ value, text: name.replace(/^NVIDIA (GeForce )?/, '') }))}
           onChange={(value) => {
             const next = boards.find((candidate) => candidate.board === value)
             change({
@@ -125,33 +80,7 @@ export function RunForm({ state }: { readonly state: RunRoomState }): JSX.Elemen
           onChange={(value) => change({ seed: Math.round(value ?? 1) })}
         />
       </details>
-      <details>
-        <summary>A run of your own</summary>
-        <p class="aside">
-          Open the log of <code>pctodl run --log-file</code>, of a real board too, or a record of{' '}
-          <code>bench-runner</code>, or drop it anywhere on this page. It stays on this machine.
-        </p>
-        <input
-          ref={files}
-          type="file"
-          multiple
-          accept=".jsonl,.json"
-          aria-label="Records of runs"
-          onChange={(event) => {
-            void state.open([...(event.currentTarget.files ?? [])])
-          }}
-        />
-        {state.records.value.length > 0 && (
-          <button type="button" class="quiet" onClick={() => state.closeRecords()}>
-            Close records
-          </button>
-        )}
-      </details>
+      <OwnRecords state={state} />
     </form>
   )
-}
-
-function scheduleText(caps: readonly { readonly powerCapW: number; readonly atS: number }[]): string {
-  if (caps.length === 1) return 'Move it while it runs.'
-  return caps.map(({ powerCapW, atS }) => (atS === 0 ? `${powerCapW} W` : `${powerCapW} W from ${atS} s`)).join(', ')
 }

@@ -1,3 +1,5 @@
+import type { ServerRun } from '@pctodl/bench-runner/server'
+import type { ServiceReading } from '@pctodl/platform'
 import type { Evaluation, RunEvent } from '@pctodl/scheduler'
 
 /** One reading of a run: ms, W, W, MHz, degrees C; null where there was none. */
@@ -21,18 +23,29 @@ export interface Said {
   readonly text: string
 }
 
+/** What has become of the requests so far. */
+export interface ServicesReading {
+  readonly timeMs: number
+  readonly of: readonly ServiceReading[]
+}
+
 /** What has happened since the last frame. */
 export interface RunFrame {
   readonly readings: readonly Reading[]
   readonly windows: readonly WindowRate[]
   readonly said: readonly Said[]
+  /** Of runs that serve: the counters of each service at each second. */
+  readonly services: readonly ServicesReading[]
   /** The processes now, where they have changed. */
   readonly tenants?: string
 }
 
 /** How a run came out. */
 export interface RunOutcome {
-  readonly evaluation: Evaluation
+  /** Of processes that never wait. */
+  readonly evaluation?: Evaluation
+  /** Of services. */
+  readonly served?: Omit<ServerRun, 'trace'>
   readonly notes: readonly string[]
 }
 
@@ -41,6 +54,8 @@ export class FrameBuilder {
   #readings: Reading[] = []
   #windows: WindowRate[] = []
   #said: Said[] = []
+  #services: ServicesReading[] = []
+  #nextServicesMs = 0
   #tenants: string | undefined
 
   add(event: RunEvent): void {
@@ -49,6 +64,10 @@ export class FrameBuilder {
       const { powerAverageW, smClockMhz, temperatureC } = event.telemetry
       // Records of others may lack what a page can do without.
       this.#readings.push([timeMs, powerAverageW, event.powerCapW, smClockMhz ?? null, temperatureC ?? null])
+      if (event.services && timeMs >= this.#nextServicesMs) {
+        this.#services.push({ timeMs, of: event.services })
+        this.#nextServicesMs = 1000 * (Math.floor(timeMs / 1000) + 1)
+      }
     } else if (event.type === 'window') {
       this.#windows.push({ endMs: event.window.endMs, throughput: event.window.throughput })
       const tenants = event.window.tenants.map(({ tenant }) => tenant)
@@ -59,7 +78,7 @@ export class FrameBuilder {
   }
 
   get isEmpty(): boolean {
-    return this.#readings.length + this.#windows.length + this.#said.length === 0
+    return this.#readings.length + this.#windows.length + this.#said.length + this.#services.length === 0
   }
 
   take(): RunFrame {
@@ -67,11 +86,13 @@ export class FrameBuilder {
       readings: this.#readings,
       windows: this.#windows,
       said: this.#said,
+      services: this.#services,
       ...(this.#tenants === undefined ? {} : { tenants: this.#tenants }),
     }
     this.#readings = []
     this.#windows = []
     this.#said = []
+    this.#services = []
     this.#tenants = undefined
     return frame
   }

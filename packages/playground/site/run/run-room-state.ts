@@ -1,23 +1,12 @@
 import { computed, effect, type Signal, signal } from '@preact/signals'
-import type { BoardDescription } from '../plan/board-description.js'
+import type { KnownBoards } from '../work/known-boards.js'
 import { WorkerThread } from '../work/worker-thread.js'
 import { Lane } from './lane.js'
-import {
-  capAtS,
-  capsWith,
-  type DisturbanceKind,
-  type PolicyName,
-  policyNames,
-  type RunQuestion,
-} from './run-question.js'
+import type { RunFrame, RunOutcome } from './run-frame.js'
+import { type CapFrom, capAtS, capsWith, type Disturbance, type DisturbanceKind } from './run-question.js'
 import type { RunControl } from './serve-run.js'
 
-const colors = ['--network-1', '--network-4', '--network-5', '--network-7', '--network-3', '--network-2', '--network-6']
 const recordColors = ['--network-2', '--network-4', '--network-5', '--network-7']
-
-export function colorOfPolicy(policy: PolicyName): string {
-  return colors[policyNames.indexOf(policy)]!
-}
 
 /** What is done to a board when nothing runs happens this far into the next run, when processes have loaded, s. */
 const WHEN_OVER_S = 10
@@ -33,10 +22,35 @@ interface Seat {
   opened: string | undefined
 }
 
-/** What the Run room knows. Each policy runs in a worker of its own, on the same board with the same seed. */
-export class RunRoomState {
-  readonly question: Signal<RunQuestion>
-  readonly boards: Signal<readonly BoardDescription[]>
+/** What every question of runs has: some policies, each on a board of its own that is like the others'. */
+export interface AskedRuns {
+  readonly board: string
+  readonly policies: readonly string[]
+  readonly caps: readonly CapFrom[] | null
+  readonly disturbances: readonly Disturbance[]
+}
+
+/** How one kind of question is run. */
+export interface RunKind<Question extends AskedRuns> {
+  begin(
+    worker: WorkerThread,
+    question: Question,
+    policy: Question['policies'][number],
+    how: { readonly pace: Pace; readonly signal: AbortSignal; readonly onProgress: (frame: RunFrame) => void },
+  ): Promise<RunOutcome>
+  capsOf(question: Question): readonly CapFrom[]
+  /** What makes another run of it; what is done while it goes on is none of that. */
+  settingOf(question: Question): unknown
+  /** Without what was done to board and cap. */
+  cleared(question: Question): Question
+  /** Of the style sheet. */
+  colorOf(policy: Question['policies'][number]): string
+}
+
+/** What a room of runs knows. Each policy runs in a worker of its own, on the same board with the same seed. */
+export class RunRoomState<Question extends AskedRuns> {
+  readonly question: Signal<Question>
+  readonly known: KnownBoards
   readonly pace: Signal<Pace> = signal(10)
   /** Policies' runs, then records that were opened. */
   readonly lanes: Signal<readonly Lane[]> = signal([])
@@ -46,18 +60,14 @@ export class RunRoomState {
   /** The cap that holds or is asked for, W: what shows it is drawn anew when it changes, and not with each reading. */
   readonly capNowW = computed(() => {
     void this.seen.value
-    const { caps } = this.question.value
+    const caps = this.#kind.capsOf(this.question.value)
     return this.askedCapW.value ?? capAtS(caps, this.isOver.value ? 0 : this.timeS)
   })
   readonly isOver: Signal<boolean> = signal(false)
   readonly said: Signal<string> = signal('')
-  readonly #parametersOf: (board: string) => string | undefined
+  readonly #kind: RunKind<Question>
   readonly #seats: Seat[] = []
-  /** What makes another run of it; caps and disturbances come into the one that goes on. */
-  readonly #setting = computed(() => {
-    const { caps: _, disturbances: __, ...rest } = this.question.value
-    return JSON.stringify(rest)
-  })
+  readonly #setting = computed(() => JSON.stringify(this.#kind.settingOf(this.question.value)))
   #ending: AbortController | undefined
   /** The cap that somebody moves to, before the runs know. */
   readonly askedCapW: Signal<number | null> = signal(null)
@@ -65,14 +75,10 @@ export class RunRoomState {
   #acting = false
   #drawn = false
 
-  constructor(
-    question: Signal<RunQuestion>,
-    boards: Signal<readonly BoardDescription[]>,
-    parametersOf: (board: string) => string | undefined,
-  ) {
+  constructor(question: Signal<Question>, known: KnownBoards, kind: RunKind<Question>) {
     this.question = question
-    this.boards = boards
-    this.#parametersOf = parametersOf
+    this.known = known
+    this.#kind = kind
   }
 
   /** Run, and again whenever the setting changes, until the room is left. */
@@ -100,24 +106,21 @@ export class RunRoomState {
     this.#ending = ending
     this.isOver.value = false
     const question = this.question.peek()
-    const lanes = question.policies.map((policy) => new Lane(policy, colorOfPolicy(policy)))
+    const lanes = question.policies.map((policy) => new Lane(policy, this.#kind.colorOf(policy)))
     this.lanes.value = lanes
     this.#look()
     let left = lanes.length
     lanes.forEach(async (lane, i) => {
       try {
         const { worker } = await this.#seat(i, question.board)
-        lane.outcome = await worker.call(
-          'run',
-          { question, policy: question.policies[i]!, pace: this.pace.peek() },
-          {
-            signal: ending.signal,
-            onProgress: (frame) => {
-              lane.add(frame)
-              this.#look()
-            },
+        lane.outcome = await this.#kind.begin(worker, question, question.policies[i]!, {
+          pace: this.pace.peek(),
+          signal: ending.signal,
+          onProgress: (frame) => {
+            lane.add(frame)
+            this.#look()
           },
-        )
+        })
       } catch (error) {
         lane.problem = (error as Error).message
       }
@@ -136,30 +139,38 @@ export class RunRoomState {
   /** Another cap from now on; after a run, from the beginning of the next. */
   changeCap(powerCapW: number): void {
     if (this.isOver.peek()) {
-      this.question.value = { ...this.question.peek(), caps: capsWith(this.question.peek().caps, powerCapW, 0) }
+      this.question.value = { ...this.question.peek(), caps: capsWith(this.#caps, powerCapW, 0) }
       this.restart()
       return
     }
     this.askedCapW.value = powerCapW
     this.#atOneTime('cap', (atS) => {
-      const caps = capsWith(this.question.peek().caps, this.askedCapW.peek() ?? powerCapW, atS)
+      const caps = capsWith(this.#caps, this.askedCapW.peek() ?? powerCapW, atS)
       this.question.value = { ...this.question.peek(), caps }
       return { caps }
     })
   }
 
+  get #caps(): readonly CapFrom[] {
+    return this.#kind.capsOf(this.question.peek())
+  }
+
   /** Strikes every policy's board at the same time of its run. */
   disturb(kind: DisturbanceKind): void {
-    const add = (atS: number) => {
+    this.act(kind, (atS) => {
       const disturbance = { kind, atS }
       const question = this.question.peek()
       this.question.value = { ...question, disturbances: [...question.disturbances, disturbance] }
       return { disturb: disturbance }
-    }
+    })
+  }
+
+  /** Do something that the question remembers, at one time of all runs; when they are over, in the next ones. */
+  act(name: string, remember: (atS: number) => RunControl): void {
     if (this.isOver.peek()) {
-      add(WHEN_OVER_S)
+      remember(WHEN_OVER_S)
       this.restart()
-    } else this.#atOneTime(`${kind} ${this.#acts.size}`, add)
+    } else this.#atOneTime(`${name} ${this.#acts.size}`, remember)
   }
 
   /**
@@ -200,13 +211,12 @@ export class RunRoomState {
 
   /** Forget what was done to cap and board. */
   clear(): void {
-    const question = this.question.peek()
-    this.question.value = { ...question, caps: [{ ...question.caps[0]!, atS: 0 }], disturbances: [] }
+    this.question.value = this.#kind.cleared(this.question.peek())
     this.restart()
   }
 
   /** The record of a policy's run so far, as `pctodl run --log-file` writes it. */
-  async record(policy: PolicyName): Promise<string> {
+  async record(policy: string): Promise<string> {
     const i = this.question.peek().policies.indexOf(policy)
     return this.#seats[i] ? this.#seats[i].worker.call('record', null) : ''
   }
@@ -235,7 +245,7 @@ export class RunRoomState {
   async #seat(i: number, board: string): Promise<Seat> {
     this.#seats[i] ??= { worker: new WorkerThread(), opened: undefined }
     const seat = this.#seats[i]
-    const json = this.#parametersOf(board)
+    const json = this.known.parametersOf(board)
     if (json !== undefined && seat.opened !== board) {
       await seat.worker.call('openParameters', { name: board, json })
       seat.opened = board

@@ -1,53 +1,78 @@
-import type { JSX } from 'preact'
+import type { ComponentChildren, JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { Copyable } from '../parts/copyable.js'
 import type { Lane } from './lane.js'
 import { RunCharts } from './run-charts.js'
 import { RunForm } from './run-form.js'
-import type { PolicyName } from './run-question.js'
-import { paces, type RunRoomState } from './run-room-state.js'
+import type { RunQuestion } from './run-question.js'
+import { type AskedRuns, paces, type RunRoomState } from './run-room-state.js'
 import { RunTable } from './run-table.js'
 import { runCommands, scheduleFile } from './written-run.js'
 
-/** Policies on a simulated board in virtual time, and what happens to it. */
-export function RunRoom({ state }: { readonly state: RunRoomState }): JSX.Element {
-  useEffect(() => state.enter(), [state])
-  useEffect(() => takeDrops((files) => void state.open(files)), [state])
+/** Policies with one network on a simulated board in virtual time, and what happens to it. */
+export function RunRoom({ state }: { readonly state: RunRoomState<RunQuestion> }): JSX.Element {
   const question = state.question.value
-  const board = state.boards.value.find((candidate) => candidate.board === question.board)
+  const board = state.known.find(question.board)
   const schedule = scheduleFile(question)
   return (
+    <RunsRoom
+      state={state}
+      form={<RunForm state={state} />}
+      title={`${question.model} on ${board?.name ?? question.board}`}
+      readings={
+        <Readings state={state} durationS={question.durationS} markers={question.disturbances.map(({ atS }) => atS)}>
+          {(lanes) => (
+            <>
+              <h3 class="apart">How the cap was kept, when a run is over</h3>
+              <RunTable lanes={lanes} onRecord={(lane) => void saveRecord(state, lane, question.model)} />
+            </>
+          )}
+        </Readings>
+      }
+      judged="Above the cap: the share of the time in which the one-second average of the true power is more than 1 % above it. Records that you open are judged by their sensor."
+    >
+      {question.disturbances.length > 0 && (
+        <p class="lead">The command line does nothing to the board: without it, runs come out as these commands do.</p>
+      )}
+      <Copyable title={question.policies.length > 1 ? 'As commands' : 'As a command'} text={runCommands(question)} />
+      {schedule && <Copyable title={schedule.name} text={schedule.text} />}
+    </RunsRoom>
+  )
+}
+
+/** A room in which policies run side by side. */
+export function RunsRoom<Question extends AskedRuns>(props: {
+  readonly state: RunRoomState<Question>
+  readonly form: JSX.Element
+  readonly title: string
+  /** What comes in while policies run. */
+  readonly readings: JSX.Element
+  /** How the figures are to be read. */
+  readonly judged: string
+  /** What can be taken along. */
+  readonly children: ComponentChildren
+}): JSX.Element {
+  const { state, form, title, readings, judged, children } = props
+  useEffect(() => state.enter(), [state])
+  useEffect(() => takeDrops((files) => void state.open(files)), [state])
+  return (
     <div class="room">
-      <RunForm state={state} />
+      {form}
       <div class="results">
         <section aria-labelledby="run-title" data-over={state.isOver.value}>
           <div class="title">
-            <h2 id="run-title">
-              {question.model} on {board?.name ?? question.board}
-            </h2>
+            <h2 id="run-title">{title}</h2>
             <Paces state={state} />
           </div>
           <p role="status" class="aside">
             {state.said.value}
           </p>
-          <Readings state={state} />
-          <p class="aside">
-            Above the cap: the share of the time in which the one-second average of the true power is more than 1 %
-            above it. Records that you open are judged by their sensor.
-          </p>
+          {readings}
+          <p class="aside">{judged}</p>
         </section>
         <section aria-labelledby="take-run-title">
           <h2 id="take-run-title">Take it along</h2>
-          {question.disturbances.length > 0 && (
-            <p class="lead">
-              The command line does nothing to the board: without it, runs come out as these commands do.
-            </p>
-          )}
-          <Copyable
-            title={question.policies.length > 1 ? 'As commands' : 'As a command'}
-            text={runCommands(question)}
-          />
-          {schedule && <Copyable title={schedule.name} text={schedule.text} />}
+          {children}
         </section>
       </div>
     </div>
@@ -55,20 +80,25 @@ export function RunRoom({ state }: { readonly state: RunRoomState }): JSX.Elemen
 }
 
 /** What comes in while policies run: of the room, only this is looked at again with each reading. */
-function Readings({ state }: { readonly state: RunRoomState }): JSX.Element {
+export function Readings<Question extends AskedRuns>(props: {
+  readonly state: RunRoomState<Question>
+  readonly durationS: number
+  /** When something was done, s. */
+  readonly markers: readonly number[]
+  readonly children: (lanes: readonly Lane[]) => ComponentChildren
+}): JSX.Element {
+  const { state, durationS, markers, children } = props
   void state.seen.value
-  const { durationS, disturbances } = state.question.value
   const lanes = [...state.lanes.value, ...state.records.value]
   return (
     <>
-      <RunCharts lanes={lanes} durationS={durationS} disturbances={disturbances} />
-      <h3 class="apart">How the cap was kept, when a run is over</h3>
-      <RunTable lanes={lanes} onRecord={(lane) => void save(state, lane)} />
+      <RunCharts lanes={lanes} durationS={durationS} markers={markers} />
+      {children(lanes)}
     </>
   )
 }
 
-function Paces({ state }: { readonly state: RunRoomState }): JSX.Element {
+function Paces<Question extends AskedRuns>({ state }: { readonly state: RunRoomState<Question> }): JSX.Element {
   const pace = state.pace.value
   void state.seen.value
   return (
@@ -91,12 +121,17 @@ function Paces({ state }: { readonly state: RunRoomState }): JSX.Element {
   )
 }
 
-async function save(state: RunRoomState, lane: Lane): Promise<void> {
-  const text = await state.record(lane.name as PolicyName)
+/** @param subject what the file is named after */
+export async function saveRecord<Question extends AskedRuns>(
+  state: RunRoomState<Question>,
+  lane: Lane,
+  subject: string,
+): Promise<void> {
+  const text = await state.record(lane.name)
   const address = URL.createObjectURL(new Blob([text], { type: 'application/jsonl' }))
   const link = document.createElement('a')
   link.href = address
-  link.download = `${state.question.peek().model}-${lane.name}.events.jsonl`
+  link.download = `${subject}-${lane.name}.events.jsonl`
   link.click()
   setTimeout(() => URL.revokeObjectURL(address), 1000)
 }

@@ -1,7 +1,6 @@
-import { modelNamed } from '../work/models.js'
+import type { PacedRun } from './paced-run.js'
 import type { RunFrame, RunOutcome } from './run-frame.js'
-import type { CapFrom, Disturbance, PolicyName, RunQuestion } from './run-question.js'
-import { SimulatedRun } from './simulated-run.js'
+import type { CapFrom, Disturbance } from './run-question.js'
 
 /** What a page does to a run that goes on. */
 export type RunControl =
@@ -10,6 +9,8 @@ export type RunControl =
   | { readonly hold: boolean }
   | { readonly caps: readonly CapFrom[] }
   | { readonly disturb: Disturbance }
+  /** More requests of all services, from so many seconds on. */
+  | { readonly burst: number }
 
 /** Milliseconds between two looks at how far a run may go. */
 const TURN_MS = 25
@@ -17,18 +18,18 @@ const TURN_MS = 25
 const LONGEST_TURN_MS = 250
 
 /** The run that this worker has in hand: each has one. */
-let running: { readonly run: SimulatedRun; pace: number; allowedMs: number; isHeld: boolean } | undefined
+let running: { readonly run: PacedRun; pace: number; allowedMs: number; isHeld: boolean } | undefined
 
 /**
  * Run at a pace that can be changed, seconds of the run in a second; 0 stands still.
  *
- * @throws what `SimulatedRun` throws
+ * @throws what the run throws
  */
 export async function serveRun(
-  { question, policy, pace }: { question: RunQuestion; policy: PolicyName; pace: number },
+  run: PacedRun,
+  pace: number,
   { signal, progress }: { signal: AbortSignal; progress: (frame: RunFrame) => void },
 ): Promise<RunOutcome> {
-  const run = new SimulatedRun(question, policy, modelNamed(question.board))
   const mine = { run, pace, allowedMs: 0, isHeld: false }
   running = mine
   let lastMs = performance.now()
@@ -67,12 +68,13 @@ export function controlRun(control: RunControl): number {
     running.isHeld = control.hold
     stop(running)
   } else if ('caps' in control) run.changeCaps(control.caps)
-  else run.disturb(control.disturb)
+  else if ('disturb' in control) run.disturb(control.disturb)
+  else run.burst?.(control.burst)
   return run.timeMs
 }
 
 /** What was allowed at another pace is not any more. */
-function stop(mine: { readonly run: SimulatedRun; allowedMs: number }): void {
+function stop(mine: { readonly run: PacedRun; allowedMs: number }): void {
   mine.run.hold()
   mine.allowedMs = mine.run.timeMs
 }

@@ -4,12 +4,13 @@ import type { CapStep } from '@pctodl/platform'
 import { evaluate, type RunEvent, RunRecorder, runPolicy } from '@pctodl/scheduler'
 import { faultOf } from './disturbances.js'
 import { PacedClock } from './paced-clock.js'
+import type { PacedRun } from './paced-run.js'
 import { policyNamed, usualExperiment } from './policy-named.js'
 import { FrameBuilder, type RunFrame, type RunOutcome } from './run-frame.js'
 import { type CapFrom, type Disturbance, type PolicyName, type RunQuestion, WINDOW_S } from './run-question.js'
 
 /** One policy on one simulated board, at whatever pace it is let. */
-export class SimulatedRun {
+export class SimulatedRun implements PacedRun {
   readonly #question: RunQuestion
   readonly #model: PerfModel
   readonly #policy: PolicyName

@@ -2,8 +2,12 @@ import { tellStory } from '../learn/tell-story.js'
 import { describeBoard } from '../plan/board-description.js'
 import { sweepCaps, sweepPoint } from '../plan/cap-sweep.js'
 import { answerPlan } from '../plan/plan-answer.js'
+import { answerServices, plainServices } from '../plan-services/services-answer.js'
 import { readRecord } from '../run/read-record.js'
 import { controlRun, recordOfRun, serveRun } from '../run/serve-run.js'
+import { SimulatedRun } from '../run/simulated-run.js'
+import { ServedRun } from '../run-services/served-run.js'
+import { describeTasks } from '../run-services/task-description.js'
 import type { CallName, Calls } from './calls.js'
 import { modelNamed, openModel, shippedBoards } from './models.js'
 import { nextTurn } from './next-turn.js'
@@ -26,8 +30,14 @@ export const answers: Answerer = {
   boards: () => shippedBoards.map((board) => describeBoard(board, modelNamed(board))),
   openParameters: ({ name, json }) => describeBoard(name, openModel(name, json)),
   plan: (question) => answerPlan(modelNamed(question.board), question),
+  planServices: (question) => answerServices(modelNamed(question.board), question),
+  plainServices: (question) => plainServices(modelNamed(question.board), question),
   story: tellStory,
-  run: serveRun,
+  run: ({ question, policy, pace }, working) =>
+    serveRun(new SimulatedRun(question, policy, modelNamed(question.board)), pace, working),
+  runServices: ({ question, policy, pace }, working) =>
+    serveRun(new ServedRun(question, policy, modelNamed(question.board)), pace, working),
+  tasks: describeTasks,
   control: controlRun,
   record: recordOfRun,
   openRecord: ({ name, text }) => readRecord(name, text),

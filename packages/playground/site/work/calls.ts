@@ -3,22 +3,34 @@ import type { BoardDescription } from '../plan/board-description.js'
 import type { SweepPoint } from '../plan/cap-sweep.js'
 import type { PlanAnswer } from '../plan/plan-answer.js'
 import type { PlanQuestion } from '../plan/plan-question.js'
+import type { PlainAnswer, ServicesAnswer } from '../plan-services/services-answer.js'
+import type { ServicesQuestion } from '../plan-services/services-question.js'
 import type { OpenedRecord } from '../run/read-record.js'
 import type { RunFrame, RunOutcome } from '../run/run-frame.js'
 import type { PolicyName, RunQuestion } from '../run/run-question.js'
 import type { RunControl } from '../run/serve-run.js'
+import type { ServicePolicyName, ServicesRunQuestion } from '../run-services/services-run-question.js'
+import type { TaskDescription } from '../run-services/task-description.js'
 
 /** What a page asks of its worker: the question of each call, what comes while it works, and what it answers. */
 export interface Calls {
   boards: { question: null; progress: never; answer: readonly BoardDescription[] }
   openParameters: { question: { name: string; json: string }; progress: never; answer: BoardDescription }
   plan: { question: PlanQuestion; progress: never; answer: PlanAnswer }
+  planServices: { question: ServicesQuestion; progress: never; answer: ServicesAnswer }
+  plainServices: { question: ServicesQuestion; progress: never; answer: readonly PlainAnswer[] }
   /** The worker is the run's alone: the next one takes its place. */
   run: {
     question: { question: RunQuestion; policy: PolicyName; pace: number }
     progress: RunFrame
     answer: RunOutcome
   }
+  runServices: {
+    question: { question: ServicesRunQuestion; policy: ServicePolicyName; pace: number }
+    progress: RunFrame
+    answer: RunOutcome
+  }
+  tasks: { question: null; progress: never; answer: readonly TaskDescription[] }
   control: { question: RunControl; progress: never; answer: number }
   record: { question: null; progress: never; answer: string }
   openRecord: { question: { name: string; text: string }; progress: never; answer: OpenedRecord }

@@ -17,10 +17,12 @@ import { caption, explanation, taskHeading } from './report-words.js'
 export interface HtmlReportOptions {
   /** Where the page will lie: records of runs are linked to from there. Default: they are not. */
   readonly folder?: string
+  /** Address of a playground, from there: runs that it can show are linked to. Default: they are not. */
+  readonly playground?: string
 }
 
 /** The report as one page that needs nothing else: works from disk, without a network. */
-export async function htmlReport(content: ReportContent, { folder }: HtmlReportOptions = {}): Promise<string> {
+export async function htmlReport(content: ReportContent, options: HtmlReportOptions = {}): Promise<string> {
   const charts: Record<string, object> = {}
   for (const board of content.boards) {
     if (board.chart) charts[`${board.board}_matrix`] = await compileChart(board.chart)
@@ -50,7 +52,7 @@ ${choices('Algorithm', 'algorithm', algorithms)}
 </header>
 <main>
 ${content.standings ? standingsSection(content.standings) : ''}
-${content.boards.map((board) => boardSection(board, content, folder)).join('\n')}
+${content.boards.map((board) => boardSection(board, content, options)).join('\n')}
 ${content.excluded.length > 0 ? `<section><h2>Excluded</h2><ul>${content.excluded.map(({ what, why }) => `<li>${asHtml(what)}: ${asHtml(why)}</li>`).join('')}</ul></section>` : ''}
 <section><h2>How the figures were obtained</h2><ul>${explanation(content)
     .map((line) => `<li>${asHtml(line)}</li>`)
@@ -81,22 +83,22 @@ ${table(standingsTable(standings), standingsCaption(standings))}
 </section>`
 }
 
-function boardSection(board: BoardContent, content: ReportContent, folder: string | undefined): string {
+function boardSection(board: BoardContent, content: ReportContent, options: HtmlReportOptions): string {
   const chart = board.chart ? figure(`${board.board}_matrix`, `Throughput of all tasks on ${board.board}`) : ''
   return `<section data-board="${asHtml(board.board)}">
 <h2>${asHtml(board.board)}</h2>
 ${table(algorithmTable(board), caption(board))}
 ${chart}
-${board.tasks.map((task) => taskSection(task, content, folder)).join('\n')}
+${board.tasks.map((task) => taskSection(task, content, options)).join('\n')}
 </section>`
 }
 
-function taskSection(shown: TaskContent, content: ReportContent, folder: string | undefined): string {
+function taskSection(shown: TaskContent, content: ReportContent, options: HtmlReportOptions): string {
   const heading = taskHeading(shown)
   const { stem } = shown.task
   return `<details class="task" id="${asHtml(stem)}">
 <summary>${asHtml(heading)}</summary>
-${table(taskTable(shown.rows, content), heading, (i) => recordLinks(shown.rows[i]!, folder))}
+${table(taskTable(shown.rows, content), heading, (i) => runLinks(shown.rows[i]!, options))}
 ${figure(stem, heading)}
 </details>`
 }
@@ -108,14 +110,20 @@ function figure(name: string, label: string): string {
 /** Most links beside a row; of more runs the first are linked. */
 const MOST_LINKS = 8
 
-/** The records behind a row, to be looked into or charted again. */
-function recordLinks({ recordFiles }: TaskRow, folder: string | undefined): string {
-  if (folder === undefined || recordFiles.length === 0) return ''
-  const links = recordFiles.slice(0, MOST_LINKS).map((file, i) => {
+/** Where the runs behind a row can be looked into: their records, and a playground that makes the first of them again. */
+function runLinks({ recordFiles, playgroundFragment }: TaskRow, { folder, playground }: HtmlReportOptions): string {
+  const links = folder === undefined ? [] : recordLinks(recordFiles, folder)
+  if (playground !== undefined && playgroundFragment !== undefined) {
+    links.push(`<a href="${asHtml(playground + playgroundFragment)}">playground</a>`)
+  }
+  return links.length === 0 ? '' : ` <span class="records">${links.join(' ')}</span>`
+}
+
+function recordLinks(recordFiles: readonly string[], folder: string): string[] {
+  return recordFiles.slice(0, MOST_LINKS).map((file, i) => {
     const target = path.relative(path.resolve(folder), path.resolve(file)).split(path.sep).map(encodeURIComponent)
     return `<a href="${asHtml(target.join('/').replaceAll('%2E', '.'))}">${recordFiles.length === 1 ? 'record' : i + 1}</a>`
   })
-  return ` <span class="records">${links.join(' ')}</span>`
 }
 
 function table({ head, rows }: ReportTable, label: string, beside: (row: number) => string = () => ''): string {

@@ -31,6 +31,8 @@ export interface ReportedRun {
   readonly record: () => RunRecord
   /** File of the whole record, which the page links to; absent where there is none. */
   readonly recordFile?: string
+  /** What follows a playground's address to make the run there; absent where none can. */
+  readonly playgroundFragment?: string
   /** What made the run, as a phrase after "Made by". */
   readonly madeBy: string
 }
@@ -92,6 +94,8 @@ export interface TaskRow {
   readonly summary: RunSummary
   /** Records of its runs, in the order of the repetitions. */
   readonly recordFiles: readonly string[]
+  /** Of the first of its runs that a playground can show: what follows the playground's address. */
+  readonly playgroundFragment?: string
   readonly shareOfOracle: number | null
   readonly millionImages: ImageCost | null
 }
@@ -146,6 +150,7 @@ function taskContent(
     oracle,
     rows: ranked.map((summary) => ({
       summary,
+      ...firstFragment(ofTask.filter((run) => run.summary.algorithm === summary.algorithm)),
       recordFiles: ofTask.flatMap(({ summary: { algorithm }, recordFile }) =>
         algorithm === summary.algorithm && recordFile !== undefined ? [recordFile] : [],
       ),
@@ -154,6 +159,11 @@ function taskContent(
     })),
     chart: comparisonChart(shown.map(({ record }) => record())),
   }
+}
+
+function firstFragment(runs: readonly ReportedRun[]): Pick<TaskRow, 'playgroundFragment'> {
+  const playgroundFragment = runs.find((run) => run.playgroundFragment !== undefined)?.playgroundFragment
+  return playgroundFragment === undefined ? {} : { playgroundFragment }
 }
 
 /** What no ratio contains, and why. */

@@ -1,5 +1,4 @@
-import { EXCESS_TOLERANCE } from '@pctodl/scheduler'
-import { STEADY_TOLERANCE } from '../verdict/verdict.js'
+import { EXCESS_TOLERANCE, STEADY_TOLERANCE } from '@pctodl/scheduler'
 import type { BoardContent, ReportContent, TaskContent } from './report-content.js'
 
 export function taskHeading({ task, oracle, rows }: TaskContent): string {

@@ -10,6 +10,8 @@ import { algorithmTable, everyTaskTable, tableAsCsv } from './report-tables.js'
 export interface WriteReportOptions {
   /** Draw every chart as SVG and PNG too. Default false. */
   readonly pictures?: boolean
+  /** Address of a playground, as the page is to link to it: runs that can be had there have a link. Default: none. */
+  readonly playground?: string
   /** Stops between two pictures; what was written stays. */
   readonly signal?: AbortSignal
 }
@@ -23,7 +25,7 @@ export interface WriteReportOptions {
 export async function writeReport(
   content: ReportContent,
   folder: string,
-  { pictures = false, signal }: WriteReportOptions = {},
+  { pictures = false, playground, signal }: WriteReportOptions = {},
 ): Promise<string[]> {
   const files: string[] = []
   const write = (name: string, text: string | Uint8Array) => {
@@ -31,7 +33,7 @@ export async function writeReport(
     writeFileAtomically(file, text)
     files.push(file)
   }
-  write('index.html', await htmlReport(content, { folder }))
+  write('index.html', await htmlReport(content, { folder, ...(playground === undefined ? {} : { playground }) }))
   write('report.md', markdownReport(content, { pictures }))
   if (content.standings) {
     write('standings.csv', tableAsCsv(standingsTable(content.standings)))

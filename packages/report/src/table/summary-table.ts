@@ -1,11 +1,10 @@
-import { EXCESS_TOLERANCE } from '@pctodl/scheduler'
+import { EXCESS_TOLERANCE, STEADY_TOLERANCE } from '@pctodl/scheduler'
 import Table from 'cli-table3'
 import type { AlgorithmAggregate } from '../verdict/algorithm-aggregate.js'
 import { assertOneTask } from '../verdict/one-task.js'
 import { rankRuns } from '../verdict/ranking.js'
 import type { RunSummary } from '../verdict/run-summary.js'
 import type { Standings } from '../verdict/standings.js'
-import { STEADY_TOLERANCE } from '../verdict/verdict.js'
 import { anyLatency, latencyText } from './latency-text.js'
 import { headlineTable, standingsCaption, standingsHeading, standingsTable } from './standings-table.js'
 

@@ -1,15 +1,5 @@
-import { EXCESS_TOLERANCE, type PowerMetrics } from '@pctodl/scheduler'
+import { EXCESS_TOLERANCE, type PowerMetrics, STEADY_TOLERANCE } from '@pctodl/scheduler'
 import type { NetworkLatency } from '../record/run-record.js'
-
-/**
- * Share of a run for which the 1 s average may be above the cap before the run counts as violating: 2 %.
- *
- * In steady state a good controller stays at or below 1 %. A run is judged whole, though, with the start, every restart of
- * tenants and every cap step in it, and right after a step down the 1 s average necessarily still holds power drawn under
- * the old cap. Twice the steady figure leaves room for that and for nothing more: an algorithm that hunts around the cap
- * spends 10 % and more of its time above it.
- */
-export const STEADY_TOLERANCE = 0.02
 
 /** Below this coverage the reason says that part of the run was not seen, percent. */
 const FULL_COVERAGE_PERCENT = 99

@@ -1,7 +1,13 @@
 export type { CapStepResponse } from './cap-step-response.js'
 export { type EvaluateOptions, type Evaluation, evaluate, type StretchEvaluation } from './evaluate.js'
 export { movingAverageW } from './moving-average.js'
-export { EXCESS_TOLERANCE, type PowerMetrics, powerMetrics, SETTLING_BAND } from './power-metrics.js'
+export {
+  EXCESS_TOLERANCE,
+  type PowerMetrics,
+  powerMetrics,
+  SETTLING_BAND,
+  STEADY_TOLERANCE,
+} from './power-metrics.js'
 export type { PowerSeries } from './power-series.js'
 export { bestPowerSource, type PowerSignal, type PowerSource, powerSignal } from './power-signal.js'
 export type { ReconfigurationCost } from './reconfiguration-cost.js'

@@ -1,0 +1,109 @@
+import type { ServiceGoal } from '@pctodl/greedy-partition/services'
+import type { JSX } from 'preact'
+import { BoardChoice } from '../parts/board-choice.js'
+import { Choice, NumberField, Slider } from '../parts/fields.js'
+import { LOWEST_CAP_W, OwnParameters } from '../plan/plan-form.js'
+import type { KnownBoards } from '../work/known-boards.js'
+import { goals, type ServicesQuestion } from './services-question.js'
+
+const goalTexts: Readonly<Record<ServiceGoal, string>> = {
+  'least-power': 'the fewest watts',
+  'most-load': 'the most load of this mix',
+  'most-value': 'the most worth in time',
+}
+
+/** What is asked of a plan for services, the services aside. */
+export function ServicesForm(props: {
+  readonly question: ServicesQuestion
+  readonly known: KnownBoards
+  readonly onChange: (change: Partial<ServicesQuestion>) => void
+  readonly onParameters: (file: File) => Promise<string | undefined>
+}): JSX.Element {
+  const { question, known, onChange, onParameters } = props
+  const board = known.find(question.board)
+  return (
+    <form class="controls" aria-label="What to plan for" onSubmit={(event) => event.preventDefault()}>
+      <BoardChoice
+        boards={known.all.value}
+        value={question.board}
+        onChange={(value) => onChange({ board: value, memClockMhz: null })}
+      />
+      {board && (
+        <Slider
+          label="Power cap"
+          unit="W"
+          value={question.powerCapW}
+          min={LOWEST_CAP_W}
+          max={board.powerLimitW.max}
+          onChange={(powerCapW) => onChange({ powerCapW })}
+        />
+      )}
+      <Choice
+        label="Look for"
+        value={question.objective}
+        options={goals.map((value) => ({ value, text: goalTexts[value] }))}
+        onChange={(objective) => onChange({ objective })}
+      />
+      <details>
+        <summary>Margins and bounds</summary>
+        <NumberField
+          label="Plan for so many times the rates"
+          min={1}
+          max={10}
+          value={question.rateMargin}
+          onChange={(value) => onChange({ rateMargin: value ?? 1.1 })}
+        />
+        <NumberField
+          label="Of each p99, keep free"
+          unit="part"
+          min={0}
+          max={0.9}
+          value={question.latencyMargin}
+          onChange={(value) => onChange({ latencyMargin: value ?? 0.1 })}
+        />
+        <NumberField
+          label="Burstiness (1: independent users)"
+          min={1}
+          max={1000}
+          value={question.burstiness}
+          onChange={(value) => onChange({ burstiness: value ?? 1 })}
+        />
+        <NumberField
+          label="Stay below the cap by"
+          unit="W"
+          min={0}
+          value={question.powerMarginW}
+          onChange={(value) => onChange({ powerMarginW: value ?? 0 })}
+        />
+        <NumberField
+          label="Processes, at most"
+          min={1}
+          max={48}
+          placeholder="48"
+          value={question.maxTenants}
+          onChange={(value) => onChange({ maxTenants: value === null ? null : Math.round(value) })}
+        />
+        <NumberField
+          label="Shares in steps of"
+          unit="%"
+          min={1}
+          max={100}
+          value={question.sharePercentStep}
+          onChange={(value) => onChange({ sharePercentStep: Math.round(value ?? 5) })}
+        />
+        {board && (
+          <Choice
+            label="Memory clock"
+            value={question.memClockMhz === null ? 'best' : String(question.memClockMhz)}
+            options={[
+              { value: 'best', text: 'the best one' },
+              ...board.memClocksMhz.map((clock) => ({ value: String(clock), text: `${clock} MHz` })),
+            ]}
+            onChange={(value) => onChange({ memClockMhz: value === 'best' ? null : Number(value) })}
+          />
+        )}
+      </details>
+      <OwnParameters onParameters={onParameters} />
+    </form>
+  )
+}

@@ -1,0 +1,66 @@
+import type { ServiceGoal, ServicePlanOptions } from '@pctodl/greedy-partition/services'
+import { type AskedService, firstServices } from '../services/asked-service.js'
+
+export const goals: readonly ServiceGoal[] = ['least-power', 'most-load', 'most-value']
+
+/** Everything that a plan for services is asked for. */
+export interface ServicesQuestion {
+  /** Key of a board, or name of a parameter file that was opened. */
+  readonly board: string
+  readonly services: readonly AskedService[]
+  readonly powerCapW: number
+  readonly objective: ServiceGoal
+  /** Watts to stay below the cap. */
+  readonly powerMarginW: number
+  /** The plan holds for so many times the rates. */
+  readonly rateMargin: number
+  /** Part of each objective that is kept free. */
+  readonly latencyMargin: number
+  /** Variance over mean of the requests in a time. */
+  readonly burstiness: number
+  readonly sharePercentStep: number
+  /** Most tenants; null for what MPS takes. */
+  readonly maxTenants: number | null
+  /** MHz; null for the best one. */
+  readonly memClockMhz: number | null
+}
+
+export const firstServicesQuestion: ServicesQuestion = {
+  board: '3080Ti',
+  services: firstServices,
+  powerCapW: 250,
+  objective: 'least-power',
+  powerMarginW: 0,
+  rateMargin: 1.1,
+  latencyMargin: 0.1,
+  burstiness: 1,
+  sharePercentStep: 5,
+  maxTenants: null,
+  memClockMhz: null,
+}
+
+/** Layouts that a search looks at: counted and not timed, so that a link shows the same plan on every machine. What to shed takes longer to say of each. */
+export const layoutBudgets: Readonly<Record<ServiceGoal, number>> = {
+  'least-power': 300,
+  'most-load': 300,
+  'most-value': 60,
+}
+
+/** The options of the search, as `planServices` takes them and as the command line makes them. */
+export function servicesOptions(question: ServicesQuestion): ServicePlanOptions {
+  const { objective, powerCapW, powerMarginW, rateMargin, latencyMargin, burstiness, sharePercentStep } = question
+  const { maxTenants, memClockMhz } = question
+  return {
+    objective,
+    powerCapW,
+    powerMarginW,
+    rateMargin,
+    latencyMargin,
+    burstiness,
+    sharePercentStep,
+    bound: true,
+    budgetEvaluations: layoutBudgets[objective],
+    ...(memClockMhz === null ? {} : { memClocksMhz: [memClockMhz] }),
+    ...(maxTenants === null ? {} : { maxTenants }),
+  }
+}

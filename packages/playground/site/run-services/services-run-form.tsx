@@ -1,0 +1,141 @@
+import type { JSX } from 'preact'
+import { BoardChoice } from '../parts/board-choice.js'
+import { Choice, NumberField, Slider } from '../parts/fields.js'
+import { Disturbing, OwnRecords, Policies, scheduleText } from '../run/run-controls.js'
+import { WINDOW_S } from '../run/run-question.js'
+import { BURST_FACTOR, BURST_S } from './burst-size.js'
+import { type ServicePolicyName, type ServicesRunQuestion, servicePolicyNames } from './services-run-question.js'
+import type { ServicesRunState } from './services-run-state.js'
+import { colorOfServicePolicy } from './services-runs.js'
+import { capsOfServices, taskOf } from './task-of.js'
+
+const meanings: Readonly<Record<ServicePolicyName, string>> = {
+  pctodl: 'plans for the services, steers the clock by their objectives',
+  'equal-shares': "equal shares, each its best batch, the board's own limit",
+  batchdvfs: 'batch size and clock in turn',
+  'limit-agent': "pctodl's plan, an agent moves the board's limit",
+  'queue-governor': "pctodl's plan, the clock by what waits",
+  'latency-governor': "pctodl's plan, the clock by the latencies seen",
+  'parva-shares': "shares as ParvaGPU's, the board's own limit",
+}
+
+const OWN = 'your own services'
+
+/** What is served, and what can be done meanwhile. */
+export function ServicesRunForm({ state }: { readonly state: ServicesRunState }): JSX.Element {
+  const question = state.question.value
+  const tasks = state.tasks.value
+  const board = state.known.find(question.board)
+  const caps = capsOfServices(question, tasks)
+  const ofBoard = tasks.filter((task) => task.board === question.board)
+  const change = (part: Partial<ServicesRunQuestion>) => {
+    state.question.value = { ...state.question.peek(), ...part }
+  }
+  const take = (task: string | null) =>
+    change({
+      task,
+      caps: null,
+      disturbances: [],
+      bursts: [],
+      ...(task === null ? { caps: [...caps.slice(0, 1)] } : {}),
+    })
+  return (
+    <form class="controls" aria-label="What to run" onSubmit={(event) => event.preventDefault()}>
+      <Choice
+        label="Services"
+        value={question.task ?? OWN}
+        options={[
+          ...ofBoard.map(({ name, what }) => ({ value: name, text: `${name}: ${what}` })),
+          ...(question.task !== null && !taskOf(question, tasks)
+            ? [{ value: question.task, text: question.task }]
+            : []),
+          { value: OWN, text: OWN },
+        ]}
+        onChange={(value) => take(value === OWN ? null : value)}
+      />
+      {board && (
+        <Slider
+          label="Power cap, now"
+          unit="W"
+          value={state.capNowW.value}
+          min={Math.min(100, board.powerLimitW.min)}
+          max={board.powerLimitW.max}
+          onChange={(powerCapW) => state.changeCap(powerCapW)}
+        >
+          <p class="aside wide">{scheduleText(caps)}</p>
+        </Slider>
+      )}
+      <Disturbing
+        state={state}
+        isDone={question.disturbances.length > 0 || question.bursts.length > 0 || question.caps !== null}
+        said={question.bursts.map((atS) => `burst at ${atS} s`).join(', ')}
+        more={
+          <button
+            type="button"
+            class="main"
+            title={`${BURST_FACTOR + 1} times the requests of every service for ${BURST_S} s`}
+            onClick={() => state.burst()}
+          >
+            burst of requests
+          </button>
+        }
+      />
+      <Policies
+        names={servicePolicyNames}
+        chosen={question.policies}
+        meanings={meanings}
+        colorOf={colorOfServicePolicy}
+        onChange={(policies) => change({ policies })}
+      />
+      <details>
+        <summary>Board, load, seed</summary>
+        <BoardChoice
+          boards={state.known.all.value}
+          value={question.board}
+          onChange={(value) => {
+            const has =
+              question.task === null || tasks.some(({ board: of, name }) => of === value && name === question.task)
+            change({
+              board: value,
+              caps: question.task === null ? question.caps : null,
+              ...(has ? {} : { task: null }),
+            })
+          }}
+        />
+        <NumberField
+          label="Times the rates"
+          min={0.001}
+          max={100}
+          value={question.loadFactor}
+          onChange={(value) => change({ loadFactor: value ?? 1 })}
+        />
+        {question.task === null && (
+          <>
+            <NumberField
+              label="Burstiness of the gaps"
+              min={0.01}
+              max={100}
+              value={question.burstiness}
+              onChange={(value) => change({ burstiness: value ?? 1 })}
+            />
+            <NumberField
+              label="Length"
+              unit="s"
+              min={WINDOW_S}
+              max={3600}
+              value={question.durationS}
+              onChange={(value) => change({ durationS: Math.ceil((value ?? 60) / WINDOW_S) * WINDOW_S })}
+            />
+          </>
+        )}
+        <NumberField
+          label="Seed of arrivals and board"
+          min={0}
+          value={question.seed}
+          onChange={(value) => change({ seed: Math.round(value ?? 1) })}
+        />
+      </details>
+      <OwnRecords state={state} />
+    </form>
+  )
+}

@@ -1,0 +1,56 @@
+import type { CapFrom, Disturbance } from '../run/run-question.js'
+import type { AskedService } from '../services/asked-service.js'
+import { firstServices } from '../services/asked-service.js'
+
+/** The policies that a page can run, those of `bench-runner --scenario server`. */
+export const servicePolicyNames = [
+  'pctodl',
+  'equal-shares',
+  'batchdvfs',
+  'limit-agent',
+  'queue-governor',
+  'latency-governor',
+  'parva-shares',
+] as const
+
+export type ServicePolicyName = (typeof servicePolicyNames)[number]
+
+/** Everything that decides how a run of services comes out. */
+export interface ServicesRunQuestion {
+  readonly board: string
+  /** Name of a task of `bench-runner --scenario server`, with its services, caps and length; null for services of one's own. */
+  readonly task: string | null
+  /** One's own; of a task its own hold. */
+  readonly services: readonly AskedService[]
+  /** Variance of the gaps between one's own requests over their squared mean; 1: independent users. */
+  readonly burstiness: number
+  /** Null for those of the task; services of one's own have some. */
+  readonly caps: readonly CapFrom[] | null
+  readonly policies: readonly ServicePolicyName[]
+  /** Common factor on all rates. */
+  readonly loadFactor: number
+  /** Of arrivals and board. */
+  readonly seed: number
+  /** Of services of one's own, s. */
+  readonly durationS: number
+  readonly disturbances: readonly Disturbance[]
+  /** Times from which all services get three times their rate for a while, s. */
+  readonly bursts: readonly number[]
+}
+
+export const firstServicesRun: ServicesRunQuestion = {
+  board: '3080Ti',
+  task: 'bursts',
+  services: firstServices,
+  burstiness: 1,
+  caps: null,
+  policies: ['pctodl', 'equal-shares'],
+  loadFactor: 1,
+  seed: 1,
+  durationS: 60,
+  disturbances: [],
+  bursts: [],
+}
+
+/** The cap of services of one's own where none is said, W. */
+export const USUAL_CAP_W = 250

@@ -1,0 +1,36 @@
+import { type Signal, signal } from '@preact/signals'
+import { RunRoomState } from '../run/run-room-state.js'
+import type { KnownBoards } from '../work/known-boards.js'
+import type { WorkerThread } from '../work/worker-thread.js'
+import type { ServicesRunQuestion } from './services-run-question.js'
+import { servicesRuns } from './services-runs.js'
+import type { TaskDescription } from './task-description.js'
+
+/** What the room of runs of services knows. */
+export class ServicesRunState extends RunRoomState<ServicesRunQuestion> {
+  /** Those of `bench-runner --scenario server`; empty until the worker has told. */
+  readonly tasks: Signal<readonly TaskDescription[]>
+
+  constructor(question: Signal<ServicesRunQuestion>, known: KnownBoards) {
+    const tasks = signal<readonly TaskDescription[]>([])
+    super(
+      question,
+      known,
+      servicesRuns(() => tasks.value),
+    )
+    this.tasks = tasks
+  }
+
+  async start(worker: WorkerThread): Promise<void> {
+    this.tasks.value = await worker.call('tasks', null)
+  }
+
+  /** Three times the requests of every service for a while, in all runs at the same time. */
+  burst(): void {
+    this.act('burst', (atS) => {
+      const question = this.question.peek()
+      this.question.value = { ...question, bursts: [...question.bursts, atS] }
+      return { burst: atS }
+    })
+  }
+}

@@ -1,0 +1,26 @@
+import type { RunKind } from '../run/run-room-state.js'
+import { type ServicePolicyName, type ServicesRunQuestion, servicePolicyNames } from './services-run-question.js'
+import type { TaskDescription } from './task-description.js'
+import { capsOfServices } from './task-of.js'
+
+const colors = ['--network-1', '--network-6', '--network-5', '--network-7', '--network-3', '--network-2', '--network-4']
+
+export function colorOfServicePolicy(policy: ServicePolicyName): string {
+  return colors[servicePolicyNames.indexOf(policy)]!
+}
+
+/** Runs of services whose requests arrive. @param tasks asked each time: they come from the worker */
+export function servicesRuns(tasks: () => readonly TaskDescription[]): RunKind<ServicesRunQuestion> {
+  return {
+    begin: (worker, question, policy, { pace, ...how }) => worker.call('runServices', { question, policy, pace }, how),
+    capsOf: (question) => capsOfServices(question, tasks()),
+    settingOf: ({ caps: _, disturbances: __, bursts: ___, ...rest }) => rest,
+    cleared: (question) => ({
+      ...question,
+      caps: question.task === null ? [{ ...capsOfServices(question, [])[0]!, atS: 0 }] : null,
+      disturbances: [],
+      bursts: [],
+    }),
+    colorOf: colorOfServicePolicy,
+  }
+}

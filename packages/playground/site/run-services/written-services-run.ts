@@ -1,0 +1,72 @@
+import { usualService } from '../services/asked-service.js'
+import type { ServicesRunQuestion } from './services-run-question.js'
+import type { TaskDescription } from './task-description.js'
+import { capsOfServices, taskOf } from './task-of.js'
+
+/** The command that makes the same runs; undefined where the scenario has none: services, caps or bursts of one's own. */
+export function servicesRunCommand(
+  question: ServicesRunQuestion,
+  tasks: readonly TaskDescription[],
+): string | undefined {
+  const { board, caps, policies, loadFactor, seed, bursts } = question
+  const task = taskOf(question, tasks)
+  if (!task || caps !== null || bursts.length > 0) return undefined
+  return [
+    `npx pctodl bench --scenario server --gpu ${board} --task-id ${task.id} --algorithm ${policies.join(',')}`,
+    ...(loadFactor === 1 ? [] : [`--load-factor ${loadFactor}`]),
+    ...(seed === 1 ? [] : [`--seed ${seed}`]),
+  ].join(' ')
+}
+
+/** A program that makes the same runs, but for bursts and what was done to the board. */
+export function servicesRunProgram(question: ServicesRunQuestion, tasks: readonly TaskDescription[]): string {
+  const { board, task, policies, loadFactor, seed } = question
+  const options = [`boardName: '${board}'`, `seed: ${seed}`, ...(loadFactor === 1 ? [] : [`loadFactor: ${loadFactor}`])]
+  const create = `{ model, loadFactor: ${loadFactor} }`
+  const imports = ['createServerPolicy', 'runServerLoad', ...(task === null ? [] : ['serverTasksOf'])]
+  return `import { ${imports.join(', ')} } from '@pctodl/bench-runner/server'
+import { loadPerfModel } from '@pctodl/perf-model'
+${task === null ? "import { poissonArrivals, gammaArrivals } from '@pctodl/traffic'\n".replace(question.burstiness === 1 ? ', gammaArrivals' : 'poissonArrivals, ', '') : ''}
+const model = loadPerfModel('${board}')
+${loadText(question, tasks)}
+for (const policy of [${policies.map((name) => `'${name}'`).join(', ')}]) {
+  const created = createServerPolicy(policy, load, ${create})
+  const run = await runServerLoad({ ...load, ${options.join(', ')} }, created)
+  console.log(policy, run.objectivesMet, run.capHolds, run.meanPowerW, run.services)
+}
+`
+}
+
+function loadText(question: ServicesRunQuestion, tasks: readonly TaskDescription[]): string {
+  const caps = capsOfServices(question, tasks).map(
+    ({ powerCapW, atS }) => `{ atMs: ${1000 * atS}, powerCapW: ${powerCapW} }`,
+  )
+  const task = taskOf(question, tasks)
+  if (question.task !== null) {
+    const load = `serverTasksOf('${question.board}', [${task?.id ?? ''}])[0]`
+    return question.caps === null ? `const load = ${load}` : `const load = { ...${load}, caps: [${caps.join(', ')}] }`
+  }
+  const { burstiness } = question
+  const traffic =
+    burstiness === 1
+      ? '(ratePerS) => poissonArrivals({ ratePerS })'
+      : `(ratePerS) => gammaArrivals({ ratePerS, burstiness: ${burstiness} })`
+  const usual = Object.entries(usualService)
+    .map(([field, value]) => `${field}: ${value}`)
+    .join(', ')
+  const services = question.services.map(({ name, model, ratePerS, p99Ms, ...rest }) => {
+    const own = (Object.keys(usualService) as (keyof typeof usualService)[])
+      .filter((field) => rest[field] !== usualService[field])
+      .map((field) => `, ${field}: ${rest[field]}`)
+    return `    { meanPerS: ${ratePerS}, traffic, service: { ...usual, name: ${JSON.stringify(name)}, model: ${JSON.stringify(model)}, objective: { p99Ms: ${p99Ms} }${own.join('')} } },`
+  })
+  return `const usual = { ${usual} }
+const traffic = ${traffic}
+const load = {
+  services: [
+${services.join('\n')}
+  ],
+  caps: [${caps.join(', ')}],
+  durationS: ${question.durationS},
+}`
+}

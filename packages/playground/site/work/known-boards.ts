@@ -1,0 +1,41 @@
+import { type Signal, signal } from '@preact/signals'
+import type { BoardDescription } from '../plan/board-description.js'
+import type { WorkerThread } from './worker-thread.js'
+
+/** The boards that a page can plan for: those that it comes with, and parameter files that were opened. */
+export class KnownBoards {
+  /** Empty until the worker has told. */
+  readonly all: Signal<readonly BoardDescription[]> = signal([])
+  readonly #worker: WorkerThread
+  readonly #opened = new Map<string, string>()
+
+  constructor(worker: WorkerThread) {
+    this.#worker = worker
+  }
+
+  async start(): Promise<void> {
+    this.all.value = await this.#worker.call('boards', null)
+  }
+
+  find(board: string): BoardDescription | undefined {
+    return this.all.value.find((candidate) => candidate.board === board)
+  }
+
+  /** The file of a board that was opened; undefined for those that are known anyway. */
+  parametersOf(board: string): string | undefined {
+    return this.#opened.get(board)
+  }
+
+  /** Open a file as `pctodl fit` writes it. @throws Error saying what is wrong with it */
+  async open(file: File): Promise<BoardDescription> {
+    try {
+      const json = await file.text()
+      const opened = await this.#worker.call('openParameters', { name: file.name, json })
+      this.#opened.set(opened.board, json)
+      this.all.value = [...this.all.value.filter(({ board }) => board !== opened.board), opened]
+      return opened
+    } catch (error) {
+      throw new Error(`${file.name} cannot be used: ${(error as Error).message}`, { cause: error })
+    }
+  }
+}

@@ -1,0 +1,143 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { loadPerfModel } from '@pctodl/perf-model'
+import fc from 'fast-check'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { roomNames } from '../site/address/place.js'
+import { firstRun } from '../site/run/run-question.js'
+import { SimulatedRun } from '../site/run/simulated-run.js'
+import { browserFile, inBrowser, OpenedPlayground } from './open-page.js'
+
+const folder = mkdtempSync(path.join(tmpdir(), 'playground-hostile-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const markup = '<img src=x onerror="window.injected=1"><script>window.injected=1</script>'
+const words = ['gpu', 'model', 'services', 'cap', 'caps', 'task', 'policies', 'events', 'seed', 'seconds', 'objective']
+const values = [
+  markup,
+  'javascript:alert(1)',
+  '-1',
+  '1e308',
+  '0x10',
+  '%',
+  '%00',
+  '%E0%A4%A',
+  ':::',
+  'a:b:1:1,a:b:1:1',
+  `${markup}:resnet50:10:50`,
+  'x:resnet50:1e6:0.001',
+  '9'.repeat(400),
+  ','.repeat(5000),
+  '__proto__',
+  'constructor',
+  'toString',
+  'A100',
+  'kill@1,kill@1,burst@0',
+  '200,100@0.1,300@1e300',
+]
+
+const hash = fc
+  .record({
+    room: fc.constantFrom(...roomNames, 'plan/x', '', '..', markup),
+    query: fc.array(fc.tuple(fc.constantFrom(...words), fc.constantFrom(...values)), { maxLength: 4 }),
+    isEncoded: fc.boolean(),
+  })
+  .map(({ room, query, isEncoded }) => {
+    const text = query.map(([word, value]) => `${word}=${isEncoded ? encodeURIComponent(value) : value}`).join('&')
+    return `#/${room}?${text}`
+  })
+
+/** Drop files on the page as a hand does: with what the browser itself makes of them. */
+async function drop(page: Page, files: readonly { readonly name: string; readonly text: string }[]): Promise<void> {
+  const transfer = await page.evaluateHandle(`(() => {
+    const made = new DataTransfer()
+    for (const { name, text } of ${JSON.stringify(files)}) made.items.add(new File([text], name))
+    return made
+  })()`)
+  await page.dispatchEvent('#run-title', 'dragover', { dataTransfer: transfer })
+  await page.dispatchEvent('#run-title', 'drop', { dataTransfer: transfer })
+}
+
+describe.skipIf(browserFile === undefined)(inBrowser, { timeout: 300_000 }, () => {
+  let playground: OpenedPlayground
+  beforeAll(async () => {
+    playground = await OpenedPlayground.make()
+  })
+  afterAll(() => playground?.close())
+
+  it('takes any address: no error, nothing runs that it brings, and the page still answers', async () => {
+    const complaints: string[] = []
+    const page = await playground.open('', complaints)
+    await page.waitForSelector('[data-planned=true]')
+    for (const address of [...fc.sample(hash, { numRuns: 30, seed: 29 }), '#/run/services?task=no&gpu=no']) {
+      await page.evaluate(`location.hash = ${JSON.stringify(address)}`)
+      // The rooms are there, and what the address became leads to the same place again.
+      await page.waitForSelector('nav[aria-label=Rooms] a[aria-current=page]')
+      const became = await page.evaluate('location.hash')
+      await page.evaluate("void dispatchEvent(new Event('hashchange'))")
+      expect(await page.evaluate('location.hash'), address).toBe(became)
+      expect(await page.evaluate('globalThis.injected'), address).toBeUndefined()
+      expect(await page.locator('img, iframe, main script').count(), address).toBe(0)
+    }
+    await page.evaluate("location.hash = '#/plan?gpu=A100&model=vgg19&cap=180'")
+    await page.waitForSelector('[data-planned=true] h2:has-text("vgg19 on NVIDIA A100")')
+    expect(complaints).toEqual([])
+    await page.close()
+  })
+
+  it('says what is wrong with what an address asks for', async () => {
+    const complaints: string[] = []
+    for (const [address, said] of [
+      ['#/plan?gpu=nothing', "unknown board 'nothing'"],
+      [`#/plan?model=${encodeURIComponent(markup)}`, 'onerror'],
+      ['#/plan/services?services=a:nothing:1:100', "'nothing'"],
+    ] as const) {
+      const page = await playground.open(address, complaints)
+      expect(await page.locator('[role=alert]').textContent()).toContain(said)
+      await page.close()
+    }
+    for (const [address, said] of [
+      ['#/run?gpu=nothing', "unknown board 'nothing'"],
+      ['#/run?model=nothing', 'nothing'],
+      ['#/run/services?task=nothing', "unknown task of services on 3080Ti 'nothing'"],
+    ] as const) {
+      const page = await playground.open(address, complaints)
+      await page.waitForSelector(`.tenants-now:has-text("${said}")`)
+      await page.close()
+    }
+    expect(complaints).toEqual([])
+  })
+
+  it('shows a record that is dropped, as text alone, and says what is wrong with others', async () => {
+    const run = new SimulatedRun({ ...firstRun, durationS: 10 }, 'powercap', loadPerfModel('3080Ti'))
+    run.allow(Number.POSITIVE_INFINITY)
+    await run.run(new AbortController().signal)
+    const lines = run.record().trimEnd().split('\n')
+    const start = { ...JSON.parse(lines[0]!), policy: markup, board: markup }
+    const said = { timeMs: 10_000, type: 'tenant', state: 'failed', failure: markup }
+    const record = `${[JSON.stringify(start), ...lines.slice(1), JSON.stringify(said)].join('\n')}\n`
+    const complaints: string[] = []
+    const page = await playground.open('#/run?policies=powercap&seconds=10', complaints)
+    await page.click('button:has-text("pause")')
+    await drop(page, [
+      { name: `${markup}.events.jsonl`, text: record },
+      { name: 'none.json', text: JSON.stringify({ recordVersion: 1, board: 'x', algorithm: 'y', windows: [null] }) },
+    ])
+    await page.waitForSelector('[role=status]:has-text("none.json cannot be shown: ")')
+    expect(await page.locator('section [role=status]').first().textContent()).toContain('none.json: power')
+    const row = page.locator('table.policies tbody tr').last()
+    expect(await row.locator('strong').textContent()).toBe(markup)
+    expect(await row.locator('.tenants-now').textContent()).toBe(`${markup}.events.jsonl, ${markup}`)
+    expect(await row.locator('[data-figure=throughput]').textContent()).toContain('samples/s')
+    expect(await page.locator('.decisions').textContent()).toContain(`a process failed: ${markup}`)
+    expect(await page.locator('main img, main script').count()).toBe(0)
+    expect(await page.evaluate('globalThis.injected')).toBeUndefined()
+    await page.click('summary:has-text("A run of your own")')
+    await page.click('button:has-text("Close records")')
+    expect(await page.locator('table.policies tbody tr').count()).toBe(1)
+    expect(complaints).toEqual([])
+    await page.close()
+  })
+})
