@@ -50,6 +50,12 @@ describe('pctodl-segments', () => {
     expect(beside('kubernetes.yaml')).toContain('kubernetes.io/hostname: alpha')
   })
 
+  it('asks for profiles of boards that it has no examples of', async () => {
+    const { code, stderr } = await call('2', ...output(), '--gpu', 'B200')
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/no example profiles of B200; name your own with --profiles and --slo/)
+  })
+
   it('reports as JSON', async () => {
     const { stdout } = await call('plan', '1', ...output(), '--json', '--algorithm', 'heuristic', '--fit-batches')
     const report = JSON.parse(stdout)
@@ -134,7 +140,7 @@ describe('pctodl-segments', () => {
     [['99'], 2, /no SLO row 99; the files have rows 1 to 4/],
     [['0'], 2, /integer of at least 1/],
     [['2', '--board', 'T4'], 2, /has no MIG/],
-    [['2', '--board', 'none'], 2, /unknown GPU 'none'/],
+    [['2', '--board', 'none'], 2, /unknown GPU with MIG 'none'/],
     [['2', '--profiles', '/nowhere'], 2, /--profiles needs --slo/],
     [['2', '--profiles', '/nowhere', '--slo', '/nowhere'], 1, /\/nowhere has no profiles/],
     [['2', '--algorithm', 'magic'], 2, /not one of exact, heuristic, published/],
