@@ -56,6 +56,49 @@ describe('pctodl-segments', () => {
     expect(stderr).toMatch(/no example profiles of B200; name your own with --profiles and --slo/)
   })
 
+  it('plans a fleet of two types, and names what is wrong in its file', async () => {
+    const described = file('fleet.yaml', 'groups:\n  - gpu: A100-80GB\n    price: 0.5\n  - gpu: H100\n    boards: 2\n')
+    const { code, stdout, stderr } = await call(
+      'fleet',
+      '2',
+      '--fleet',
+      described,
+      ...output(),
+      '--mig-parted',
+      '--strict',
+    )
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toMatch(/A100-80GB.*: cost [\d.]+ \(no plan costs less\)/)
+    const beside = (name: string) => readFileSync(path.join(folder, 'deployment', 'SLO2', name), 'utf8')
+    expect(beside('fleet.csv').split('\n')[0]).toBe('Board,Node,GPU,Profile,Placement,Model,Batch size,Num proc')
+    expect(beside('mig-parted.yaml')).toMatch(/pctodl-a100-80gb-node-0/)
+    const json = await call(
+      'fleet',
+      '1',
+      '--fleet',
+      described,
+      ...output(),
+      '--json',
+      '--gate',
+      'tail',
+      '--burstiness',
+      '2',
+    )
+    expect(JSON.parse(json.stdout)).toMatchObject({ unserved: [], files: [expect.stringMatching(/fleet.csv$/)] })
+    for (const [text, message] of [
+      ['groups: []', /fleet.yaml: groups: /],
+      ['groups: [{ gpu: A100, color: red }]', /groups.0.*color/],
+      ['groups: [{ gpu: B200 }]', /no example profiles of B200; name the folder/],
+      ['groups: [', /fleet.yaml: /],
+    ] as const) {
+      const wrong = await call('fleet', '2', '--fleet', file('fleet.yaml', text), ...output())
+      expect(wrong.code).not.toBe(0)
+      expect(wrong.stderr).toMatch(message)
+    }
+    const apart = await call('fleet', '2', '--fleet', described, ...output(), '--burstiness', '2')
+    expect(apart).toMatchObject({ code: 2, stderr: expect.stringMatching(/--burstiness is for --gate tail/) })
+  })
+
   it('reports as JSON', async () => {
     const { stdout } = await call('plan', '1', ...output(), '--json', '--algorithm', 'heuristic', '--fit-batches')
     const report = JSON.parse(stdout)

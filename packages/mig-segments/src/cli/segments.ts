@@ -1,6 +1,7 @@
 import { type CommandFunction, inHouseStyle, integerFrom, newCommand, parseCommand } from '@pctodl/command-line'
 import { version } from '../../package.json'
 import { addDeployOptions, deploy } from './deploy-command.js'
+import { addFleetOptions, fleet } from './fleet-command.js'
 import { addPlanOptions, plan } from './plan-command.js'
 import { addReplanOptions, replan } from './replan-command.js'
 
@@ -23,6 +24,13 @@ export const segments: CommandFunction = async (argv, terminal) => {
       .argument('<SLO_INDEX>', 'row of the objective files, from 1', row),
   ).action(async (sloIndex: number, options) => {
     exitCode = await plan(sloIndex, options, terminal)
+  })
+  addFleetOptions(
+    inHouseStyle(program.command('fleet'), terminal.stdout)
+      .description('plan a row of the objective files on boards of several types')
+      .argument('<SLO_INDEX>', 'row of the objective files, from 1', row),
+  ).action(async (sloIndex: number, options) => {
+    exitCode = await fleet(sloIndex, options, terminal)
   })
   addReplanOptions(
     inHouseStyle(program.command('replan'), terminal.stdout)
