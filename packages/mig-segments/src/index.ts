@@ -52,6 +52,11 @@ export { fleetMapColumns, formatFleetMap, formatFleetMigParted } from './output/
 // Change a running plan.
 export { type Replan, replan, type ReplanOptions } from './replan/replan.js'
 export type { MigrationStep } from './replan/migration.js'
+// Follow rates over a day.
+export { type DayOptions, type DaySchedule, type DayTotals, planDay } from './schedule/plan-day.js'
+export type { DayCosts } from './schedule/day-problem.js'
+export type { PlannedPeriod } from './schedule/carry-out.js'
+export { stepMaps } from './schedule/step-maps.js'
 // MIG geometry.
 export {
   assignStarts,

@@ -53,6 +53,14 @@ export function addInputOptions(command: Command): Command {
 
 /** @throws UsageError for a row that does not exist and a board without MIG; SegmentFileError for bad files */
 export function loadInputs(sloIndex: number, options: InputOptions): PlanInputs {
+  const { rows, ...inputs } = loadRows(options)
+  return { ...inputs, objectives: asUsage(() => scenarioAt(rows, sloIndex)) }
+}
+
+/** All rows of the objective files: the periods of a day. */
+export function loadRows(
+  options: InputOptions,
+): Omit<PlanInputs, 'objectives'> & { readonly rows: readonly (readonly ServiceObjective[])[] } {
   const board = asUsage(() => findMigBoard(options.gpu))
   if (options.profiles !== undefined && options.slo === undefined) {
     throw new UsageError("--profiles needs --slo, the folder with these models' objectives")
@@ -63,11 +71,12 @@ export function loadInputs(sloIndex: number, options: InputOptions): PlanInputs 
   const profiles = loadProfiles(options.profiles ?? exampleFolder(board.key), { maxProcesses: options.maxProcesses })
   const models = profiles.map(({ model }) => model)
   const scenarios = loadObjectives(options.slo ?? exampleFolder('example-objectives'), models)
-  const scenario = asUsage(() => scenarioAt(scenarios, sloIndex))
   return {
     board,
     profiles,
-    objectives: scenario.map((objective) => ({ ...objective, ratePerS: objective.ratePerS * options.rateFactor })),
+    rows: scenarios.map((row) =>
+      row.map((objective) => ({ ...objective, ratePerS: objective.ratePerS * options.rateFactor })),
+    ),
     warnings: profiles.flatMap(lintProfile),
   }
 }
