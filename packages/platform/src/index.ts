@@ -1,8 +1,17 @@
 export { type ClockStates, type GpuSpec, memoryBandwidth, smClocksAt, smsOfShare } from './gpu-spec.js'
 export { findGpuSpec, gpuSpecs } from './boards.js'
 export {
-  findMigProfile,
+  findMigGeometry,
+  findMigSlot,
   freePlacements,
+  type MigGeometry,
+  type MigPlacement,
+  type MigSlot,
+  migGeometries,
+  migLayouts,
+} from './mig-geometry.js'
+export {
+  findMigProfile,
   MEMORY_SLICES,
   type MigProfile,
   migBoard,
