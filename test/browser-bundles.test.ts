@@ -16,6 +16,7 @@ const cores = [
   '@pctodl/thermo-dvfs',
   '@pctodl/scheduler',
   '@pctodl/baselines',
+  '@pctodl/resource-sensitivity/engine',
 ]
 
 /** Bundle a program as a page would: whatever imports `node:` or a Node-only library cannot be resolved. */
