@@ -42,6 +42,7 @@ const options = fc.record({
   mechanism: fc.constantFrom<Exclude<MechanismName, 'optimal'>>('fair', 'greedy', 'tune', 'tune'),
   restartCostS: fc.constantFrom(0, 20),
   startCostS: fc.constantFrom(0, 5),
+  resizeCostS: fc.constantFrom(0, 0, 30),
   spreadPenalty: fc.constantFrom(1, 1.3),
 })
 

@@ -59,6 +59,18 @@ export class RunningJobs {
     return this.#options.restartCostS
   }
 
+  get resizeCostS(): number {
+    return this.#options.resizeCostS
+  }
+
+  /** A running job makes no progress for a while. */
+  hold(job: number, forS: number): void {
+    const { table, nowS } = this
+    table.count(job, nowS)
+    table.countedS[job] = Math.max(table.countedS[job]!, nowS) + forS
+    this.finishing.set(job, table.countedS[job]! + table.remaining[job]! / table.rate[job]!)
+  }
+
   /** Let a running job go on elsewhere, on GPUs that are free: it pays a restart. */
   move(job: number, placement: Placement): void {
     this.preempt(job)

@@ -136,7 +136,9 @@ export class ScheduleEngine {
     this.#changed = this.running.anyChanged
     this.#mechanism.settle()
     this.#planNextRound(nowS)
-    return this.#actions.take(this.running.takeTouched())
+    const actions = this.#actions.take(this.running.takeTouched())
+    if (this.running.resizeCostS > 0) this.#payForResizes(actions)
+    return actions
   }
 
   /** Who runs where now, and who waits. */
@@ -316,6 +318,12 @@ export class ScheduleEngine {
     this.#mechanism.plan(present)
     this.#queue.clear()
     for (const job of present) if (table.state[job] === WAITING) this.#queue.push(job)
+  }
+
+  #payForResizes(actions: readonly ScheduleAction[]): void {
+    for (const { type, jobId } of actions) {
+      if (type === 'resize') this.running.hold(this.table.indexOf(jobId)!, this.running.resizeCostS)
+    }
   }
 
   #planNextRound(nowS: number): void {

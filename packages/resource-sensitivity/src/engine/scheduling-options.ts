@@ -26,6 +26,11 @@ export interface EngineOptions extends SchedulingOptions {
   readonly startCostS?: number
   /** Seconds without progress whenever a job goes on after it was preempted or moved (checkpoint, restore). Default 0. */
   readonly restartCostS?: number
+  /**
+   * Seconds without progress whenever a running job is given more or less beside its GPUs. Where it costs, `tune` resizes only where that is
+   * needed for others' fair shares or saves more GPU time than it costs. Default 0: shares of running jobs change at no cost.
+   */
+  readonly resizeCostS?: number
   /** Least factor by which a job on more than one server is slower; a model's own penalty holds where it is larger. Default 1. */
   readonly spreadPenalty?: number
   /** A job that has not run for so long goes first, whatever the policy (FIFO needs no such rule). Default 3 600 000 s. */
@@ -43,6 +48,7 @@ export interface CheckedEngineOptions {
   readonly roundS: number
   readonly startCostS: number
   readonly restartCostS: number
+  readonly resizeCostS: number
   readonly spreadPenalty: number
   readonly starvationAfterS: number
 }
@@ -73,6 +79,7 @@ export function checkEngineOptions(options: EngineOptions): CheckedEngineOptions
     roundS: atLeast('roundS', options.roundS ?? 300, 0, true),
     startCostS: atLeast('startCostS', options.startCostS ?? 0, 0),
     restartCostS: atLeast('restartCostS', options.restartCostS ?? 0, 0),
+    resizeCostS: atLeast('resizeCostS', options.resizeCostS ?? 0, 0),
     spreadPenalty: atLeast('spreadPenalty', options.spreadPenalty ?? 1, 1),
     starvationAfterS: atLeast('starvationAfterS', options.starvationAfterS ?? 1000 * 3600, 0, true),
   }

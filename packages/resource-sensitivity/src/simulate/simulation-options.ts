@@ -32,7 +32,7 @@ export interface Incident {
 
 /** One decision of a scheduler, see `planNow`. */
 export interface PlanOptions
-  extends Omit<SimulationOptions, 'onPlan' | 'onActions' | 'incidents' | 'roundS' | 'startCostS' | 'restartCostS'> {
+  extends Omit<SimulationOptions, 'onPlan' | 'onActions' | 'incidents' | 'roundS' | 'startCostS'> {
   /** The moment of the decision, on the clock of the jobs' arrivals; jobs that arrive later take no part. */
   readonly nowS?: number
   /** Who runs, where, with what: the `running` of the plan before serves. Default: nobody. */
