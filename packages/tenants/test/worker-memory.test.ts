@@ -15,7 +15,8 @@ const cache = process.env['XDG_CACHE_HOME'] || path.join(homedir(), '.cache')
 const kind = onnxWorker({ modelFolder: path.join(cache, 'pctodl-tenants', 'models'), program: 'none' })
 
 const MIB = 1024 ** 2
-const start = (more: Partial<StartCommand> = {}): StartCommand => ({
+type Counting = Extract<StartCommand, { version: 1 }>
+const start = (more: Partial<Counting> = {}): Counting => ({
   type: 'start',
   version: 1,
   model: 'mobilenet_v2',
