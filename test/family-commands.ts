@@ -48,6 +48,7 @@ export function helpOf(binary: string, ...subcommand: readonly string[]): Promis
 /** Programs whose first word may be something else than a subcommand: files, a network, a row. */
 const takesAnyWord: Readonly<Record<string, RegExp>> = {
   'pctodl-fit': /./,
+  'pctodl-add-network': /./,
   'pctodl-export-onnx': /./,
   'pctodl-report': /./,
   'pctodl-segments': /^\d+$/,

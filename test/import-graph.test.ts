@@ -93,7 +93,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 
 /** Packages that only a command line loads, when an option asks for them: optional peers of what is published. */
 const mayLoadOnDemand: Readonly<Record<string, readonly string[]>> = {
-  'perf-model': ['charts'],
+  'perf-model': ['charts', 'model-zoo'],
   profiler: ['charts', 'perf-model', 'greedy-partition'],
   'mig-segments': ['nvml-control', 'mps-control'],
   colocation: ['charts'],

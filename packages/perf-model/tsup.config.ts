@@ -9,6 +9,7 @@ const build: PackageBuild = libraryBuild({
     'src/pctodl-predict.ts',
     'src/pctodl-fit.ts',
     'src/pctodl-import-upstream.ts',
+    'src/pctodl-add-network.ts',
   ],
 })
 

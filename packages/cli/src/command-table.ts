@@ -33,6 +33,12 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('@pctodl/perf-model/commands')).importUpstream,
   },
   {
+    name: 'add-network',
+    summary: 'give the predictor a network from its ONNX file and a few rows',
+    binary: binaries['add-network'],
+    load: async () => (await import('@pctodl/perf-model/commands')).pctodlAddNetwork,
+  },
+  {
     name: 'partition',
     summary: 'shares, batches and clocks with the most throughput under a power cap',
     binary: binaries.partition,

@@ -1,0 +1,123 @@
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import {
+  asUsage,
+  type CommandFunction,
+  newCommand,
+  parseCommand,
+  UsageError,
+  writeFileAtomically,
+} from '@pctodl/command-line'
+import { findGpuSpec, PctodlError, smClocksAt, type TraceRow } from '@pctodl/platform'
+import CliTable from 'cli-table3'
+import { version } from '../../package.json'
+import { addNetwork } from '../fit/add-network.js'
+import { formatParameters } from '../format-parameters.js'
+import { modelOf, parameterFile } from '../parameter-folder.js'
+import type { PerfModel } from '../perf-model.js'
+import { loadModelZoo } from './load-model-zoo.js'
+import { readTraceFile } from './trace-files.js'
+
+interface RawOptions {
+  readonly gpu?: string
+  readonly name?: string
+  readonly trace: string[]
+  readonly from?: string
+  readonly params: string
+  readonly json?: boolean
+}
+
+/** What is printed of the new network: all of the board, at the top clocks. */
+const shownBatches = [1, 8, 64]
+
+/** The command line `pctodl-add-network` as a function. */
+export const pctodlAddNetwork: CommandFunction = async (argv, terminal) => {
+  const command = newCommand(
+    {
+      name: 'pctodl-add-network',
+      version,
+      description:
+        'Give the predictor of a board one network more: from its ONNX file alone, or with a few measured rows, which make it far better.',
+      example: 'pctodl-add-network detector.onnx --gpu A100 --trace detector.csv --params fitted_parameters',
+    },
+    terminal,
+  )
+    .argument('<file.onnx>', 'the network; weights kept outside of it are not needed')
+    .option('--gpu <name>', 'board that the parameters belong to')
+    .option('--name <network>', 'what tenants and traces call it (default: the file’s name)')
+    .option('--trace <files...>', 'rows that were measured of it on this board, alone or beside known networks', [])
+    .option('--from <folder>', 'parameters that are added to: <board>.json as pctodl-fit writes it (default: shipped)')
+    .option('--params <folder>', 'where <board>.json goes', 'fitted_parameters')
+    .option('--json', 'print a JSON report on standard output')
+  await parseCommand(command, argv)
+  const file = command.args[0]!
+  const { gpu, name = path.basename(file, '.onnx'), trace, from, params, json = false } = command.opts<RawOptions>()
+  if (gpu === undefined) throw new UsageError('name the board with --gpu')
+  if (!existsSync(file)) throw new UsageError(`${file} is not there; name an ONNX file`)
+  const board = asUsage(() => findGpuSpec(gpu)).key
+  const { graphFromOnnx, layerGraph, networkDemand } = await loadModelZoo()
+  const model = asUsage(() => modelOf(board, from))
+  const known = Object.fromEntries(
+    model.networks.flatMap((other) => {
+      const graph = graphOf(layerGraph, other)
+      return graph === undefined ? [] : [[other, networkDemand(graph)]]
+    }),
+  )
+  const graph = graphFromOnnx(readFileSync(file), { name })
+  for (const { operator, occurrences, shareOfElements } of graph.unknownOperators) {
+    terminal.stderr.write(
+      `${operator} (${occurrences} times, ${(100 * shareOfElements).toFixed(1)} % of what moves) is not known: it counts as what it reads and writes\n`,
+    )
+  }
+  const rows = trace.flatMap((traceFile): readonly TraceRow[] => readTraceFile(traceFile).rows)
+  const added = asUsage(() => addNetwork(model, name, networkDemand(graph), { known, rows }))
+  const output = parameterFile(params, board)
+  writeFileAtomically(output, formatParameters(added.parameters))
+  const shown = previewOf(added, name)
+  terminal.stdout.write(
+    json
+      ? `${JSON.stringify({ board, network: name, demand: networkDemand(graph), rows: rows.length, preview: shown, file: output }, null, 2)}\n`
+      : `${name} on ${board}, from its graph and ${rows.length} rows\n\n${tableOf(shown)}\n\nWritten: ${output}\n`,
+  )
+  return 0
+}
+
+/** Networks of the zoo alone teach: of others only their parameters are known. */
+function graphOf<Graph>(layerGraph: (name: string) => Graph, name: string): Graph | undefined {
+  try {
+    return layerGraph(name)
+  } catch (error) {
+    if (error instanceof PctodlError) return undefined
+    throw error
+  }
+}
+
+function previewOf(model: PerfModel, name: string) {
+  const memClockMhz = model.memClocksMhz[0]!
+  const smClockMhz = smClocksAt(model.spec, memClockMhz)!.at(-1)!
+  return shownBatches.map((batchSize) => {
+    const tenants = [{ model: name, mpsPercent: 100, batchSize }]
+    const configuration = { tenants, smClockMhz, memClockMhz }
+    const { throughput, throughputSd, powerW, powerSdW } = model.predict(configuration)
+    const { inside, distance } = model.domain(configuration)
+    return { batchSize, smClockMhz, memClockMhz, throughput, throughputSd, powerW, powerSdW, inside, distance }
+  })
+}
+
+function tableOf(rows: ReturnType<typeof previewOf>): string {
+  const table = new CliTable({
+    head: ['batch', 'samples/s', 'power', 'searches go there'],
+    style: { head: [], border: [], compact: true },
+    colAligns: ['right', 'right', 'right', 'left'],
+  })
+  for (const { batchSize, throughput, throughputSd = 0, powerW, powerSdW = 0, inside } of rows) {
+    const samples = `${throughput.toFixed(0)} +- ${throughputSd.toFixed(0)}`
+    table.push([
+      batchSize,
+      samples,
+      `${powerW.toFixed(0)} +- ${powerSdW.toFixed(0)} W`,
+      inside ? 'yes' : 'no: measure some rows',
+    ])
+  }
+  return table.toString()
+}

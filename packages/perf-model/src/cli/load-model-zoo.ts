@@ -1,0 +1,13 @@
+import { PctodlError } from '@pctodl/platform'
+
+type ModelZoo = typeof import('@pctodl/model-zoo')
+
+/** The package that reads graphs, which one command needs. */
+export async function loadModelZoo(): Promise<ModelZoo> {
+  try {
+    return await import('@pctodl/model-zoo')
+  } catch (cause) {
+    const message = 'reading a graph needs @pctodl/model-zoo: npm install @pctodl/model-zoo'
+    throw new PctodlError('MODEL_ZOO_MISSING', message, { cause })
+  }
+}
