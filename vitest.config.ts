@@ -15,7 +15,7 @@ const pure = [
   'packages/gpu-sim/test/host/{board-file-layout,mps-daemon}.test.ts',
   'packages/hetero-training/test/{curves,find-plan,golden,pctodl-hetero,readers,readme,within-power}.test.ts',
   'packages/mig-segments/test/{cli,geometry,inputs,migration,outputs,plan,power,published,readme,replan,replan-counts,report,service-tails,solve-parts,tail}.test.ts',
-  'packages/model-zoo/test/{exported-graphs,graph-from-onnx,network-demand,network-facts,onnx-cli,onnx-export,onnx-operators,published-facts,shapes,torchvision,work}.test.ts',
+  'packages/model-zoo/test/{exported-graphs,graph-from-onnx,network-facts,network-work,onnx-cli,onnx-export,onnx-operators,published-facts,shapes,torchvision,work}.test.ts',
   'packages/mps-control/test/mps-state.test.ts',
   'packages/node-service/test/policy.test.ts',
   'packages/nvml-control/test/{describe,sampler}.test.ts',

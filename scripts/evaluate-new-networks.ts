@@ -7,7 +7,7 @@
  */
 import { parseArgs } from 'node:util'
 import { calibratedBoards, simulateSteadyState } from '@pctodl/gpu-sim'
-import { layerGraph, networkDemand } from '@pctodl/model-zoo'
+import { layerGraph, networkWork } from '@pctodl/model-zoo'
 import { quantile } from '@pctodl/numerics'
 import { addNetwork, loadPerfModel, PerfModel } from '@pctodl/perf-model'
 import { freshConfigurations } from './evaluation/fresh-configurations.js'
@@ -39,8 +39,8 @@ for (const board of boards) {
       },
       spec,
     )
-    const known = Object.fromEntries(others.networks.map((other) => [other, networkDemand(layerGraph(other))]))
-    const demand = networkDemand(layerGraph(name))
+    const known = Object.fromEntries(others.networks.map((other) => [other, networkWork(layerGraph(other))]))
+    const work = networkWork(layerGraph(name))
     const fitting = fresh.filter(
       ({ tenants }) =>
         tenants.every((tenant) => tenant.model === name) &&
@@ -75,8 +75,8 @@ for (const board of boards) {
         within: (100 * each.filter((entry) => entry.within).length) / each.length,
       }
     }
-    const graph = errors(addNetwork(others, name, demand, { known }))
-    const ten = errors(addNetwork(others, name, demand, { known, rows: measuredRows(board, design) }))
+    const graph = errors(addNetwork(others, name, work, { known }))
+    const ten = errors(addNetwork(others, name, work, { known, rows: measuredRows(board, design) }))
     const own = errors(whole)
     return {
       network: name,

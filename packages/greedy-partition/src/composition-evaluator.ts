@@ -24,6 +24,7 @@ export class CompositionEvaluator {
   readonly predictor: Predictor
   readonly problem: SearchProblem
   #evaluations = 0
+  #leftOut = 0
   readonly #known = new Map<string, Evaluation | undefined>()
   readonly #startMs: number
   #timed = false
@@ -42,6 +43,11 @@ export class CompositionEvaluator {
   /** Distinct configurations evaluated so far. */
   get evaluations(): number {
     return this.#evaluations
+  }
+
+  /** How many of them kept the cap but lie too far from what the predictor was fitted to. */
+  get leftOut(): number {
+    return this.#leftOut
   }
 
   /** Which budget is spent; undefined while there is some left. */
@@ -83,7 +89,10 @@ export class CompositionEvaluator {
     const solved = highestClock(predictor, problem, tenants, problem.memClocksMhz[memIndex]!)
     if (solved === undefined) return undefined
     const { smClockMhz, prediction } = solved
-    if (prediction.distance !== undefined && prediction.distance > problem.mostDistance) return undefined
+    if (prediction.distance !== undefined && prediction.distance > problem.mostDistance) {
+      this.#leftOut++
+      return undefined
+    }
     const bound = tightestBound(problem, composition, prediction)
     if (bound !== undefined && bound.ratio > 1) return undefined
     return { composition, memIndex, smClockMhz, prediction, score: this.#score(composition, prediction) }

@@ -10,6 +10,18 @@ export function infeasible(evaluator: CompositionEvaluator, least: ReturnType<ty
   const lowestW = capFor(least.powerW, problem.powerMarginW)
   const mostW = predictor.spec.powerLimitW.max
   const lowestFeasibleCapW = lowestW <= mostW ? lowestW : null
+  if (lowestW <= problem.powerCapW && evaluator.leftOut > 0) {
+    return {
+      feasible: false,
+      reason: 'distance',
+      message:
+        `all that ${problem.kinds.networks.join(', ')} could run as on ${predictor.spec.name} lies further than ` +
+        `${problem.mostDistance} from what the predictor was fitted to: measure some rows, or allow a larger mostDistance`,
+      lowestFeasibleCapW,
+      ...clamped,
+      evaluations,
+    }
+  }
   const conditions = [
     ...(problem.powerMarginW > 0 ? [`the margin of ${problem.powerMarginW} W`] : []),
     ...(problem.powerSdCount > 0 ? [`a risk of ${problem.capExceedanceProbability} of exceeding it`] : []),

@@ -104,6 +104,23 @@ describe('the domain of a plan', () => {
     expect(() => partition(distant, { ...options, mostDistance: 0.5 })).toThrow(/mostDistance/)
   })
 
+  it('says so where nothing else is left', () => {
+    const model = loadPerfModel('3080Ti')
+    const unknown: Predictor = {
+      spec: model.spec,
+      memClocksMhz: model.memClocksMhz,
+      solveSmClock: (...given) => model.solveSmClock(...given),
+      memoryBytes: (one) => model.memoryBytes(one),
+      predict: (configuration) => ({ ...model.predict(configuration), distance: 3 }),
+    }
+    const options = { ...coarse, models: 'resnet50', powerCapW: 250 }
+    const result = partition(unknown, options)
+    expect(result).toMatchObject({ feasible: false, reason: 'distance' })
+    expect((result as { message: string }).message).toMatch(/further than 2 .* measure some rows/)
+    expect(partition(unknown, { ...options, mostDistance: 3 }).feasible).toBe(true)
+    expect(partition(unknown, { ...options, powerCapW: 20 })).toMatchObject({ reason: 'power-cap' })
+  })
+
   it('is left out where the predictor knows none', () => {
     const result = partition(new SyntheticPredictor(gpuSpecs['A100']!), { ...coarse, models: 'middle', powerCapW: 200 })
     expect(result).not.toHaveProperty('domain')

@@ -67,7 +67,7 @@ describe('pctodl-add-network', () => {
     expect(code).toBe(0)
     const report = JSON.parse(stdout)
     expect(report).toMatchObject({ board: 'A100', network: 'mine', rows: 0, file: path.join(params, 'A100.json') })
-    expect(report.demand.kernels).toBe(174)
+    expect(report.work.kernels).toBe(174)
     // A batch of one waits for launches, which are known; a large one for the device.
     const { inside, throughput, throughputSd } = report.preview.at(-1)
     expect(inside).toBe(false)

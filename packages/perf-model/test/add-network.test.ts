@@ -2,18 +2,18 @@ import { median, SeededRandom, seedFrom } from '@pctodl/numerics'
 import { type Configuration, smClocksAt, type TraceRow } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
 import { addNetwork, loadPerfModel, PerfModel, refit } from '../src/index.js'
-import { networkDemands } from './network-demands.js'
+import { networkWorks } from './network-works.js'
 
 const boards = ['A100', '3080Ti'] as const
 
-/** The shipped model of a board without one of its networks, and the demands of the others. */
+/** The shipped model of a board without one of its networks, and the works of the others. */
 function without(board: string, name: string) {
   const { parameters, spec } = loadPerfModel(board)
   const keep = <T extends { name: string }>(list: readonly T[]) => list.filter((entry) => entry.name !== name)
   const profile = { ...parameters.profile, networks: keep(parameters.profile.networks) }
   const model = new PerfModel({ ...parameters, networks: keep(parameters.networks), profile }, spec)
-  const known = Object.fromEntries(Object.entries(networkDemands).filter(([other]) => other !== name))
-  return { model, known, demand: networkDemands[name]! }
+  const known = Object.fromEntries(Object.entries(networkWorks).filter(([other]) => other !== name))
+  return { model, known, work: networkWorks[name]! }
 }
 
 /** Random tenants of one network. */
@@ -67,18 +67,18 @@ describe.each(boards)('a network that the model of the %s was not fitted to', (b
   const whole = loadPerfModel(board)
 
   it.each(['mnasnet1_0', 'resnet50', 'efficientnet_v2_m'])('is predicted from its graph: %s', (name) => {
-    const { model, known, demand } = without(board, name)
-    const added = addNetwork(model, name, demand, { known })
+    const { model, known, work } = without(board, name)
+    const added = addNetwork(model, name, work, { known })
     const error = errors(added, whole, configurations(whole, name, 200, 'judged'))
     expect(error.throughput).toBeLessThan(0.2)
     expect(error.power).toBeLessThan(0.05)
   })
 
-  it.each(Object.keys(networkDemands))('is predicted well with ten rows: %s', (name) => {
-    const { model, known, demand } = without(board, name)
+  it.each(Object.keys(networkWorks))('is predicted well with ten rows: %s', (name) => {
+    const { model, known, work } = without(board, name)
     const rows = rowsOf(whole, configurations(whole, name, 10, 'measured'))
     const judged = configurations(whole, name, 200, 'judged')
-    const added = addNetwork(model, name, demand, { known, rows })
+    const added = addNetwork(model, name, work, { known, rows })
     const error = errors(added, whole, judged)
     expect(error.throughput).toBeLessThan(0.04)
     expect(error.power).toBeLessThan(0.02)
@@ -91,14 +91,14 @@ describe.each(boards)('a network that the model of the %s was not fitted to', (b
 })
 
 describe('adding a network', () => {
-  const { model, known, demand } = without('A100', 'resnet50')
+  const { model, known, work } = without('A100', 'resnet50')
   const whole = loadPerfModel('A100')
   const measured = configurations(whole, 'resnet50', 10, 'measured')
   const one = { tenants: [{ model: 'resnet50', mpsPercent: 40, batchSize: 16 }], smClockMhz: 1110, memClockMhz: 1215 }
 
   it('leaves the model given as it is, and what is predicted of the others', () => {
     const before = JSON.stringify(model.parameters)
-    const added = addNetwork(model, 'resnet50', demand, { known, rows: rowsOf(whole, measured) })
+    const added = addNetwork(model, 'resnet50', work, { known, rows: rowsOf(whole, measured) })
     expect(JSON.stringify(model.parameters)).toBe(before)
     expect(added.networks).toEqual([...model.networks, 'resnet50'])
     const others = { ...one, tenants: [{ ...one.tenants[0]!, model: 'vgg19' }] }
@@ -106,9 +106,9 @@ describe('adding a network', () => {
   })
 
   it('says how little it knows: much less from the graph alone', () => {
-    const graph = addNetwork(model, 'resnet50', demand, { known })
+    const graph = addNetwork(model, 'resnet50', work, { known })
     const rows = rowsOf(whole, measured)
-    const ten = addNetwork(model, 'resnet50', demand, { known, rows })
+    const ten = addNetwork(model, 'resnet50', work, { known, rows })
     const sd = (of: PerfModel) => of.predict(one).throughputSd! / of.predict(one).throughput
     expect(sd(graph)).toBeGreaterThan(0.1)
     expect(sd(ten)).toBeLessThan(0.5 * sd(graph))
@@ -126,8 +126,8 @@ describe('adding a network', () => {
       ],
     }))
     const rows = rowsOf(whole, mixed)
-    const added = addNetwork(model, 'resnet50', demand, { known, rows })
-    const graph = addNetwork(model, 'resnet50', demand, { known })
+    const added = addNetwork(model, 'resnet50', work, { known, rows })
+    const graph = addNetwork(model, 'resnet50', work, { known })
     const judged = configurations(whole, 'resnet50', 100, 'judged')
     expect(errors(added, whole, judged).throughput).toBeLessThan(0.6 * errors(graph, whole, judged).throughput)
     const of = (name: string, from: PerfModel) => from.parameters.networks.find((network) => network.name === name)
@@ -136,7 +136,7 @@ describe('adding a network', () => {
 
   it('is kept in the parameters, and refits go on from there', () => {
     const rows = rowsOf(whole, measured)
-    const added = addNetwork(model, 'resnet50', demand, { known, rows: rows.slice(0, 3) })
+    const added = addNetwork(model, 'resnet50', work, { known, rows: rows.slice(0, 3) })
     const again = PerfModel.load(JSON.parse(JSON.stringify(added.parameters)))
     expect(again.predict(one)).toEqual(added.predict(one))
     const owners = added.parameters.beliefs.filter(({ owner }) => owner === 'resnet50').map(({ quantity }) => quantity)
@@ -147,33 +147,33 @@ describe('adding a network', () => {
   })
 
   it.each<[string, () => unknown, RegExp]>([
-    ['a name that the model knows', () => addNetwork(model, 'vgg19', demand, { known }), /^name: got 'vgg19'.*refit/],
-    ['no name', () => addNetwork(model, ' ', demand, { known }), /^name: /],
+    ['a name that the model knows', () => addNetwork(model, 'vgg19', work, { known }), /^name: got 'vgg19'.*refit/],
+    ['no name', () => addNetwork(model, ' ', work, { known }), /^name: /],
     [
-      'a demand without a field',
-      () => addNetwork(model, 'x', { ...demand, kernels: Number.NaN }, { known }),
-      /^demand\.kernels: got NaN/,
+      'a work without a field',
+      () => addNetwork(model, 'x', { ...work, kernels: Number.NaN }, { known }),
+      /^work\.kernels: got NaN/,
     ],
-    ['no demand', () => addNetwork(model, 'x', undefined as never, { known }), /^demand: .*networkDemand/],
+    ['no work', () => addNetwork(model, 'x', undefined as never, { known }), /^work: .*networkWork/],
     [
       'a network without kernels',
-      () => addNetwork(model, 'x', { ...demand, kernels: 0 }, { known }),
-      /^demand\.kernels: got 0, expected a number above 0/,
+      () => addNetwork(model, 'x', { ...work, kernels: 0 }, { known }),
+      /^work\.kernels: got 0, expected a number above 0/,
     ],
     [
       'two known networks',
-      () => addNetwork(model, 'x', demand, { known: { vgg19: known['vgg19']!, maxvit_t: known['maxvit_t']! } }),
+      () => addNetwork(model, 'x', work, { known: { vgg19: known['vgg19']!, maxvit_t: known['maxvit_t']! } }),
       /^known: .*at least 3/,
     ],
     [
       'a known network that it does not know',
-      () => addNetwork(model, 'x', demand, { known: { ...known, alexnet: demand } }),
+      () => addNetwork(model, 'x', work, { known: { ...known, alexnet: work } }),
       /alexnet/,
     ],
     [
       'rows without it',
       () =>
-        addNetwork(model, 'x', demand, {
+        addNetwork(model, 'x', work, {
           known,
           rows: rowsOf(whole, measured).map((row) => ({
             ...row,
@@ -182,7 +182,7 @@ describe('adding a network', () => {
         }),
       /^rows: .*tenant of x/,
     ],
-    ['an option that there is not', () => addNetwork(model, 'x', demand, { known, row: [] } as never), /row/],
+    ['an option that there is not', () => addNetwork(model, 'x', work, { known, row: [] } as never), /row/],
   ])('refuses %s', (_, call, message) => {
     expect(call).toThrow(message)
   })

@@ -20,7 +20,7 @@ export {
 export { formatPlatformFile, parsePlatformFile, PlatformFileError } from './platform-file.js'
 export { snapDown, snapNearest, snapUp } from './snap.js'
 export { networkName, type NetworkName, networkNames } from './network-names.js'
-export type { NetworkDemand } from './network-demand.js'
+export type { NetworkWork } from './network-work.js'
 export {
   assertTenants,
   type Configuration,

@@ -50,6 +50,7 @@ interface RawOptions extends RawServicesOptions {
   readonly latencyPercentile: 'mean' | 'p99'
   readonly minThroughput?: number
   readonly maxShare?: number
+  readonly mostDistance?: number
   readonly maxBatch?: number
   readonly budgetEvaluations?: number
   readonly explain?: boolean
@@ -103,6 +104,11 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     .option('--max-tenants <n>', 'most tenants (default: the MPS limit)', integerFrom(1))
     .option('--max-share <percent>', 'largest share of a tenant', numberBetween(1, 100))
     .option('--max-batch <n>', 'largest batch of a tenant; with --published, of all tenants together', integerFrom(1))
+    .option(
+      '--most-distance <distance>',
+      'how far from what the predictor was fitted to a plan may lie (default: 2)',
+      numberBetween(1, 1e9),
+    )
     .option('--memory-mib <MiB>', "device memory for all tenants (default: the board's)", positiveNumber('MiB'))
     .option(
       '--services <file>',
@@ -174,6 +180,7 @@ function searchOptions(raw: RawOptions): PartitionCall['search'] {
     ...(raw.minThroughput === undefined ? {} : { minTenantThroughput: raw.minThroughput }),
     ...(raw.maxTenants === undefined ? {} : { maxTenants: raw.maxTenants }),
     ...(raw.maxShare === undefined ? {} : { maxSharePercent: raw.maxShare }),
+    ...(raw.mostDistance === undefined ? {} : { mostDistance: raw.mostDistance }),
     ...(raw.maxBatch === undefined ? {} : { maxBatchSize: raw.maxBatch }),
     ...(raw.memoryMib === undefined ? {} : { memoryBytes: raw.memoryMib * 1024 ** 2 }),
   }
@@ -196,6 +203,7 @@ function optionsUnknownToPublished(raw: RawOptions): string[] {
     '--latency-slo': raw.latencySlo !== undefined,
     '--min-throughput': raw.minThroughput !== undefined,
     '--memory-mib': raw.memoryMib !== undefined,
+    '--most-distance': raw.mostDistance !== undefined,
     '--budget-evaluations': raw.budgetEvaluations !== undefined,
   }
   return Object.keys(given).filter((name) => given[name])

@@ -39,6 +39,7 @@ const forTenantsOnly = [
   'latencyPercentile',
   'minThroughput',
   'maxShare',
+  'mostDistance',
   'maxBatch',
   'explain',
 ]

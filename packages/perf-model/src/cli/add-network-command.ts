@@ -55,12 +55,12 @@ export const pctodlAddNetwork: CommandFunction = async (argv, terminal) => {
   if (gpu === undefined) throw new UsageError('name the board with --gpu')
   if (!existsSync(file)) throw new UsageError(`${file} is not there; name an ONNX file`)
   const board = asUsage(() => findGpuSpec(gpu)).key
-  const { graphFromOnnx, layerGraph, networkDemand } = await loadModelZoo()
+  const { graphFromOnnx, layerGraph, networkWork } = await loadModelZoo()
   const model = asUsage(() => modelOf(board, from))
   const known = Object.fromEntries(
     model.networks.flatMap((other) => {
       const graph = graphOf(layerGraph, other)
-      return graph === undefined ? [] : [[other, networkDemand(graph)]]
+      return graph === undefined ? [] : [[other, networkWork(graph)]]
     }),
   )
   const graph = graphFromOnnx(readFileSync(file), { name })
@@ -70,13 +70,13 @@ export const pctodlAddNetwork: CommandFunction = async (argv, terminal) => {
     )
   }
   const rows = trace.flatMap((traceFile): readonly TraceRow[] => readTraceFile(traceFile).rows)
-  const added = asUsage(() => addNetwork(model, name, networkDemand(graph), { known, rows }))
+  const added = asUsage(() => addNetwork(model, name, networkWork(graph), { known, rows }))
   const output = parameterFile(params, board)
   writeFileAtomically(output, formatParameters(added.parameters))
   const shown = previewOf(added, name)
   terminal.stdout.write(
     json
-      ? `${JSON.stringify({ board, network: name, demand: networkDemand(graph), rows: rows.length, preview: shown, file: output }, null, 2)}\n`
+      ? `${JSON.stringify({ board, network: name, work: networkWork(graph), rows: rows.length, preview: shown, file: output }, null, 2)}\n`
       : `${name} on ${board}, from its graph and ${rows.length} rows\n\n${tableOf(shown)}\n\nWritten: ${output}\n`,
   )
   return 0

@@ -2,7 +2,7 @@ import { levenbergMarquardt } from '@pctodl/numerics'
 import {
   assertKnownOptions,
   InvalidInputError,
-  type NetworkDemand,
+  type NetworkWork,
   type TraceRow,
   UnknownNameError,
 } from '@pctodl/platform'
@@ -10,7 +10,6 @@ import { CORRECTION_NODES, HOST_NODES } from '../correction-grid.js'
 import type { Belief, FittedProfile, NetworkCorrection, NetworkParameters } from '../parameters.js'
 import { PerfModel } from '../perf-model.js'
 import { beliefsAfter } from './beliefs.js'
-import { DemandLaw, type KnownNetwork } from './demand-law.js'
 import {
   powerParameters,
   refitPowerParameters,
@@ -21,10 +20,11 @@ import { ModelObjective, type Slot, type StageResiduals } from './model-objectiv
 import { nodeVariances } from './node-variances.js'
 import { powerResiduals, throughputResiduals } from './stage-residuals.js'
 import { type TraceTable, traceTable } from './trace-table.js'
+import { type KnownNetwork, WorkLaw } from './work-law.js'
 
 export interface AddNetworkOptions {
-  /** Demands of networks that the model knows, by name: at least three. The more and the more unlike, the better the estimate. */
-  readonly known: Readonly<Record<string, NetworkDemand>>
+  /** The work of networks that the model knows, by name: at least three. The more and the more unlike, the better the estimate. */
+  readonly known: Readonly<Record<string, NetworkWork>>
   /** What was measured of the new network on this board, alone or beside others: none will do, ten do much. */
   readonly rows?: readonly TraceRow[]
 }
@@ -32,7 +32,7 @@ export interface AddNetworkOptions {
 const LEAST_KNOWN = 3
 const HUBER = 2
 const MAX_ITERATIONS = 15
-/** How far the parameters of a network lie from what its demand says, as standard deviations of logarithms. */
+/** How far the parameters of a network lie from what its work says, as standard deviations of logarithms. */
 const LAW_SD = 0.4
 const lawSds: Readonly<Record<string, number>> = { launchMs: 0.05, hostPerSampleMs: 0.1, gapMs: 0.2 }
 /** What is left of the logarithms of throughput and power where a network has no corrections of its own: the ten rows' errors of networks left out. */
@@ -40,7 +40,7 @@ const UNCORRECTED_SD = { speed: 0.03, power: 0.012 }
 /** Of what belongs to other networks: as good as certain. */
 const HELD_SD = 1e-4
 
-const demandFields: readonly (keyof NetworkDemand)[] = [
+const workFields: readonly (keyof NetworkWork)[] = [
   'denseGflops',
   'depthwiseMelements',
   'computedMelements',
@@ -51,23 +51,18 @@ const demandFields: readonly (keyof NetworkDemand)[] = [
 ]
 
 /**
- * A model that knows one network more, from what the network asks of a device (`networkDemand` of `@pctodl/model-zoo`, for any ONNX file) and
- * any number of measured rows. What the board takes for a unit of demand is learnt from the networks that the model knows; rows then
+ * A model that knows one network more, from what the network asks of a device (`networkWork` of `@pctodl/model-zoo`, for any ONNX file) and
+ * any number of measured rows. What the board takes for a unit of work is learnt from the networks that the model knows; rows then
  * move the parameters from there, as far as they say more than that (the most likely parameters under a normal prior). The
  * corrections are the mean of the known networks', and what they and the parameters leave unknown is in the predictions' standard
  * deviations and in their `distance`: allow searches to go there (`mostDistance`) where that is what you want. The model given is not changed.
  *
  * @param name what tenants call it, unknown to the model so far
- * @throws InvalidInputError for a name that the model knows, a demand that is none, fewer than three known networks, rows of which none is
+ * @throws InvalidInputError for a name that the model knows, work that is no `NetworkWork`, fewer than three known networks, rows of which none is
  * usable, or none with the new network
  * @throws UnknownNameError for a known network, or one in the rows, that the model does not know
  */
-export function addNetwork(
-  model: PerfModel,
-  name: string,
-  demand: NetworkDemand,
-  options: AddNetworkOptions,
-): PerfModel {
+export function addNetwork(model: PerfModel, name: string, work: NetworkWork, options: AddNetworkOptions): PerfModel {
   assertKnownOptions('options', options, { known: true, rows: true })
   const { known, rows = [] } = options
   const { parameters, spec } = model
@@ -79,11 +74,11 @@ export function addNetwork(
       `none of those that the model knows (refit takes their rows): ${model.networks.join(', ')}`,
     )
   }
-  assertDemand('demand', demand)
+  assertWork('work', work)
   const teachers = knownNetworks(model, known)
   const others = teachers.map((teacher) => parameters.networks.find((network) => network.name === teacher.name)!)
   const network: NetworkParameters = {
-    ...new DemandLaw(model, teachers).parametersOf(demand),
+    ...new WorkLaw(model, teachers).parametersOf(work),
     name,
     hostSpeed: meanGrid(
       others.map(({ hostSpeed }) => hostSpeed),
@@ -190,37 +185,37 @@ function pullOf(slots: readonly Slot[], index: number): Float64Array {
   return factor
 }
 
-function knownNetworks(model: PerfModel, known: Readonly<Record<string, NetworkDemand>>): KnownNetwork[] {
-  if (typeof known !== 'object' || known === null) throw new InvalidInputError('known', known, 'demands by network')
-  const list = Object.entries(known).map(([name, demand]) => {
+function knownNetworks(model: PerfModel, known: Readonly<Record<string, NetworkWork>>): KnownNetwork[] {
+  if (typeof known !== 'object' || known === null) throw new InvalidInputError('known', known, 'works by network')
+  const list = Object.entries(known).map(([name, work]) => {
     if (!model.networks.includes(name)) throw new UnknownNameError('known network', name, model.networks)
-    assertDemand(`known.${name}`, demand)
-    return { name, demand }
+    assertWork(`known.${name}`, work)
+    return { name, work }
   })
   if (list.length >= LEAST_KNOWN) return list
   throw new InvalidInputError(
     'known',
     Object.keys(known).join(', '),
-    `the demands of at least ${LEAST_KNOWN} of ${model.networks.join(', ')}`,
+    `the works of at least ${LEAST_KNOWN} of ${model.networks.join(', ')}`,
   )
 }
 
-function assertDemand(field: string, demand: NetworkDemand): void {
-  if (typeof demand !== 'object' || demand === null) {
-    throw new InvalidInputError(field, demand, 'what networkDemand of @pctodl/model-zoo gives')
+function assertWork(field: string, work: NetworkWork): void {
+  if (typeof work !== 'object' || work === null) {
+    throw new InvalidInputError(field, work, 'what networkWork of @pctodl/model-zoo gives')
   }
-  for (const name of demandFields) {
-    const value = demand[name]
+  for (const name of workFields) {
+    const value = work[name]
     if (!(typeof value === 'number' && value >= 0 && value < Infinity)) {
       throw new InvalidInputError(`${field}.${name}`, value, 'a number of at least 0')
     }
   }
   for (const name of ['movedMelements', 'kernels', 'peakMelements'] as const) {
-    if (!(demand[name] > 0)) throw new InvalidInputError(`${field}.${name}`, demand[name], 'a number above 0')
+    if (!(work[name] > 0)) throw new InvalidInputError(`${field}.${name}`, work[name], 'a number above 0')
   }
 }
 
-/** The mean of the networks' corrections; how these differ is what no network's demand tells. */
+/** The mean of the networks' corrections; how these differ is what no network's work tells. */
 function meanCorrection(networks: readonly NetworkParameters[], memClockMhz: number): NetworkCorrection {
   const found = networks.flatMap(({ corrections }) => corrections.filter((entry) => entry.memClockMhz === memClockMhz))
   const speeds = found.map(({ speed }) => speed)
@@ -251,7 +246,7 @@ function scatterOf(grids: readonly (readonly number[])[]): number[] {
   })
 }
 
-/** Its demand covers what any network of the fit covers. */
+/** Its work covers what any network of the fit covers. */
 function rangesOf(name: string, { networks }: FittedProfile): FittedProfile['networks'][number] {
   const widest = (of: 'mpsPercent' | 'batchSize' | 'tenants'): [number, number] => [
     Math.min(...networks.map((network) => network[of][0])),

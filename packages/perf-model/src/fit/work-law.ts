@@ -1,19 +1,19 @@
 import { leastSquares, levenbergMarquardt, median } from '@pctodl/numerics'
-import { type Configuration, type NetworkDemand, smClocksAt } from '@pctodl/platform'
+import { type Configuration, type NetworkWork, smClocksAt } from '@pctodl/platform'
 import type { NetworkParameters } from '../parameters.js'
 import { PerfModel } from '../perf-model.js'
 
-/** A network that the board's model knows, and its demand. */
+/** A network that the board's model knows, and its work. */
 export interface KnownNetwork {
   readonly name: string
-  readonly demand: NetworkDemand
+  readonly work: NetworkWork
 }
 
 /** The parameters that a law gives; what a network's rows correct beyond them is kept apart. */
 export type LawParameters = Omit<NetworkParameters, 'name' | 'hostSpeed' | 'corrections'>
 
 /**
- * What a board takes for a unit of demand. The law is linear with non-negative coefficients, so a network with twice the demand takes twice
+ * What a board takes for a unit of work. The law is linear with non-negative coefficients, so a network with twice the work takes twice
  * the time, traffic and energy; what one network costs beyond it is its own.
  */
 const start = {
@@ -39,7 +39,7 @@ const names = Object.keys(start) as (keyof typeof start)[]
 const startLogs = names.map((name) => Math.log(start[name]))
 /** Standard deviation of the logarithm of each coefficient about its start: boards differ a lot. */
 const START_SD = 1.5
-/** Errors of the law that count as one standard deviation: networks of one demand differ. */
+/** Errors of the law that count as one standard deviation: networks of one work differ. */
 const THROUGHPUT_SD = 0.1
 const POWER_SD = 0.05
 const HUBER = 2
@@ -52,26 +52,26 @@ const batches = [1, 8, 64, 256]
 const counts = [1, 3]
 const clockParts = [0.25, 0.6, 1]
 
-/** The demands of some networks, and what a model says of them, as the law for others. */
-export class DemandLaw {
+/** The works of some networks, and what a model says of them, as the law for others. */
+export class WorkLaw {
   readonly #coefficients: Coefficients
-  readonly #memory: (demand: NetworkDemand) => Pick<LawParameters, 'memoryBaseMib' | 'memoryPerSampleMib'>
+  readonly #memory: (work: NetworkWork) => Pick<LawParameters, 'memoryBaseMib' | 'memoryPerSampleMib'>
   readonly #countedPerElement: number
 
   /** @param known at least two networks of the model */
   constructor(model: PerfModel, known: readonly KnownNetwork[]) {
     const { parameters } = model
-    const own = known.map(({ name, demand }) => ({
+    const own = known.map(({ name, work }) => ({
       parameters: parameters.networks.find((network) => network.name === name)!,
-      demand,
+      work,
     }))
     this.#memory = memoryLaw(own)
-    this.#countedPerElement = median(own.map((each) => each.parameters.countedMbPerSample / elements(each.demand)))
+    this.#countedPerElement = median(own.map((each) => each.parameters.countedMbPerSample / elements(each.work)))
     this.#coefficients = this.#fit(model, known, own)
   }
 
-  parametersOf(demand: NetworkDemand): LawParameters {
-    return this.#parametersOf(this.#coefficients, demand)
+  parametersOf(work: NetworkWork): LawParameters {
+    return this.#parametersOf(this.#coefficients, work)
   }
 
   #fit(
@@ -88,9 +88,9 @@ export class DemandLaw {
     const residualCount = 2 * points.length + names.length
     const residuals = (logs: Float64Array, out: Float64Array) => {
       const coefficients = coefficientsOf(logs)
-      const networks = known.map(({ name, demand }, i) => {
+      const networks = known.map(({ name, work }, i) => {
         const { hostSpeed, corrections } = own[i]!.parameters
-        return { ...this.#parametersOf(coefficients, demand), name, hostSpeed, corrections }
+        return { ...this.#parametersOf(coefficients, work), name, hostSpeed, corrections }
       })
       const lawful = new PerfModel({ ...parameters, networks }, spec)
       points.forEach((configuration, i) => {
@@ -107,8 +107,8 @@ export class DemandLaw {
     return coefficientsOf(levenbergMarquardt(problem, Float64Array.from(startLogs), options).parameters)
   }
 
-  #parametersOf(of: Coefficients, demand: NetworkDemand): LawParameters {
-    const { denseGflops, depthwiseMelements, computedMelements, movedMelements, weightMelements, kernels } = demand
+  #parametersOf(of: Coefficients, work: NetworkWork): LawParameters {
+    const { denseGflops, depthwiseMelements, computedMelements, movedMelements, weightMelements, kernels } = work
     return {
       computePerSample:
         of.cyclesPerGflop * denseGflops +
@@ -124,11 +124,11 @@ export class DemandLaw {
       gapMs: of.gapMsPerKernel * kernels,
       launchMs: of.launchMsPerKernel * kernels,
       hostPerSampleMs: of.hostMs,
-      coreEnergyMj: of.mjPerGflop * denseGflops + of.mjPerElement * elements(demand),
+      coreEnergyMj: of.mjPerGflop * denseGflops + of.mjPerElement * elements(work),
       batchEnergyMj: of.mjPerWeight * weightMelements,
-      memoryEnergyMj: of.memoryMjPerElement * elements(demand),
-      countedMbPerSample: this.#countedPerElement * elements(demand),
-      ...this.#memory(demand),
+      memoryEnergyMj: of.memoryMjPerElement * elements(work),
+      countedMbPerSample: this.#countedPerElement * elements(work),
+      ...this.#memory(work),
     }
   }
 }
@@ -137,7 +137,7 @@ function coefficientsOf(logs: Float64Array): Coefficients {
   return Object.fromEntries(names.map((name, j) => [name, Math.exp(logs[j]!)])) as Coefficients
 }
 
-function elements({ computedMelements, movedMelements }: NetworkDemand): number {
+function elements({ computedMelements, movedMelements }: NetworkWork): number {
   return computedMelements + movedMelements
 }
 
@@ -163,13 +163,13 @@ function pointsOf(model: PerfModel, name: string): Configuration[] {
 }
 
 /** A process takes a base and its weights, and for each sample of the batch a multiple of the peak of activations. */
-function memoryLaw(own: readonly { readonly parameters: NetworkParameters; readonly demand: NetworkDemand }[]) {
+function memoryLaw(own: readonly { readonly parameters: NetworkParameters; readonly work: NetworkWork }[]) {
   const base = leastSquares(
-    own.map(({ demand }) => [1, demand.weightMelements]),
+    own.map(({ work }) => [1, work.weightMelements]),
     own.map(({ parameters }) => parameters.memoryBaseMib),
   )
-  const perSample = median(own.map(({ parameters, demand }) => parameters.memoryPerSampleMib / demand.peakMelements))
-  return ({ weightMelements, peakMelements }: NetworkDemand) => ({
+  const perSample = median(own.map(({ parameters, work }) => parameters.memoryPerSampleMib / work.peakMelements))
+  return ({ weightMelements, peakMelements }: NetworkWork) => ({
     memoryBaseMib: Math.max(0, base[0]! + base[1]! * weightMelements),
     memoryPerSampleMib: perSample * peakMelements,
   })

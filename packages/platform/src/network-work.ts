@@ -1,5 +1,5 @@
 /** What one sample of a network asks of a device, whatever the board: a description in seven numbers, each 0 or more. */
-export interface NetworkDemand {
+export interface NetworkWork {
   /** GFLOP of convolutions and matrix products, two for each multiply-accumulate; without those of depthwise convolutions. */
   readonly denseGflops: number
   /** Millions of activation elements that depthwise convolutions read and write. */

@@ -1,4 +1,4 @@
-import type { NetworkDemand } from '@pctodl/platform'
+import type { NetworkWork } from '@pctodl/platform'
 import type { LayerGraph } from './layer-graph.js'
 import type { OperatorClass } from './work.js'
 
@@ -10,7 +10,7 @@ const computing: ReadonlySet<OperatorClass> = new Set(['conv', 'pointwise', 'dep
  * A network in the seven numbers from which `addNetwork` of `@pctodl/perf-model` estimates what it does on a board. Operators that
  * are not known count as ones that move what they read and write.
  */
-export function networkDemand({ layers, peakActivationElements }: LayerGraph): NetworkDemand {
+export function networkWork({ layers, peakActivationElements }: LayerGraph): NetworkWork {
   let denseGflops = 0
   let depthwiseMelements = 0
   let computedMelements = 0

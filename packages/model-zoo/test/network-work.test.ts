@@ -1,0 +1,33 @@
+import { networkNames } from '@pctodl/platform'
+import { describe, expect, it } from 'vitest'
+import { exportOnnx, graphFromOnnx, layerGraph, networkFacts, networkWork } from '../src/index.js'
+
+describe('the work of a network', () => {
+  it.each(networkNames)('adds up to the facts of %s', (name) => {
+    const work = networkWork(layerGraph(name))
+    const { gflops, operators, activationElements, peakActivationBytes } = networkFacts(name)
+    expect(work.kernels).toBe(operators)
+    expect(work.computedMelements + work.movedMelements).toBeCloseTo(activationElements / 1e6, 6)
+    expect(work.peakMelements).toBeCloseTo(peakActivationBytes / 2e6, 9)
+    expect(work.denseGflops).toBeLessThanOrEqual(gflops * (1 + 1e-12))
+    expect(work.depthwiseMelements).toBeLessThanOrEqual(work.computedMelements)
+    // Depthwise convolutions move much and compute little.
+    expect(work.denseGflops).toBeGreaterThan(0.88 * gflops)
+  })
+
+  it('is the same of an ONNX file', () => {
+    const { model } = exportOnnx('mobilenet_v2', { weights: 'external' })
+    const read = networkWork(graphFromOnnx(model))
+    const own = networkWork(layerGraph('mobilenet_v2'))
+    expect(read.kernels).toBe(own.kernels)
+    for (const field of [
+      'denseGflops',
+      'depthwiseMelements',
+      'computedMelements',
+      'movedMelements',
+      'peakMelements',
+    ] as const) {
+      expect(read[field], field).toBeCloseTo(own[field], 6)
+    }
+  })
+})
