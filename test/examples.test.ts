@@ -76,9 +76,22 @@ describe('examples', () => {
     expect(readdirSync(folder)).toContain('cluster-map.svg')
   })
 
+  it('serve-requests: the policy for services drives real processes, and no request is lost', {
+    timeout: 240_000,
+  }, () => {
+    const { stdout, table } = run('serve-requests')
+    expect(stdout).toMatch(/^tenants: .*search \d+ % x \d+: running/m)
+    for (const name of ['search', 'photos']) {
+      const row = table.get(name)!
+      expect(row[0], `requests/s of ${name}`).toBeGreaterThan(0)
+      expect(row.at(-1), `unaccounted of ${name}`).toBe(0)
+    }
+  })
+
   it('are the ones that the README names', () => {
     const readme = readFileSync(path.join(root, 'README.md'), 'utf8')
-    for (const name of ['what-if', 'custom-policy', 'cluster-packing']) expect(readme).toContain(`examples/${name}.ts`)
+    for (const name of ['what-if', 'custom-policy', 'cluster-packing', 'serve-requests'])
+      expect(readme).toContain(`examples/${name}.ts`)
   })
 })
 

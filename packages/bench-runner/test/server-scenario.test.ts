@@ -204,6 +204,8 @@ describe('bench-runner --scenario server', () => {
     ]) {
       await expect(call([...argv, option!, ...value])).rejects.toThrow(option!)
     }
+    const nowhere = [...argv, '--params', '/nowhere', '--dry-run']
+    await expect(call(nowhere)).rejects.toThrow(/\/nowhere.*cannot be read; name a folder/)
     await expect(call([...argv, '--algorithm', 'morak'])).rejects.toThrow('pctodl')
     await expect(call(['--most-load'])).rejects.toThrow('--scenario server')
     const file = path.join(folder, 'a-file')

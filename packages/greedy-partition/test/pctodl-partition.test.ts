@@ -167,6 +167,7 @@ describe('pctodl-partition --services', () => {
     expect(least).toMatchObject({ code: 0, stderr: '' })
     expect(least.stdout).toMatch(/^search, photos, ads on NVIDIA A100-PCIE-40GB, power cap 180 W, least-power\n/)
     expect(least.stdout).toMatch(/^ search +resnet50 +\d+ +\d+ +\d+ +1200 +[\d.]+ +40 +(100\.0|99\.\d) $/m)
+    expect(least.stdout).toMatch(/^batches {5}at most 64 of search, photos, ads: no maxBatchSize is given$/m)
     expect(least.stdout).toMatch(/^limit {7}the objective of \w+; by the model no plan is more than \d+ % better$/m)
     const most = await call(...asked, '--power-cap', '180', '--objective', 'most-load', '--burstiness', '2')
     expect(most.stdout).toMatch(/^load {8}[\d.]+ of the rates$/m)
@@ -228,7 +229,18 @@ describe('parseServices', () => {
         { name: 'a', model: 'mobilenet_v2', objective: { p99Ms: 30 }, weight: 1, maxBatchSize: 64, maxQueueDelayMs: 0 },
       ],
       ratesPerS: [5],
+      withoutMaxBatchSize: ['a'],
     })
+  })
+
+  it('understands merge keys', () => {
+    const text = '- &a {name: a, model: vgg19, rate: 1, p99Ms: 30, maxBatchSize: 8}\n- {<<: *a, name: b, rate: 2}'
+    const { services, ratesPerS, withoutMaxBatchSize } = parseServices(text)
+    expect(services.map(({ name, model, maxBatchSize }) => [name, model, maxBatchSize])).toEqual([
+      ['a', 'vgg19', 8],
+      ['b', 'vgg19', 8],
+    ])
+    expect({ ratesPerS, withoutMaxBatchSize }).toEqual({ ratesPerS: [1, 2], withoutMaxBatchSize: [] })
   })
 
   it.each([
@@ -240,6 +252,7 @@ describe('parseServices', () => {
     ['services', '- &a {name: a, model: vgg19, p99Ms: 30, rate: 1, weight: *a}'],
     ['services[0].objective.p99Ms', '- {name: a, model: vgg19, rate: 1}'],
     ['services[0].model', '- {name: a, rate: 1, p99Ms: 1}'],
+    ['services[0].maxBatchSize', '- {name: a, model: vgg19, rate: 1, p99Ms: 1, maxBatchSize: null}'],
     ['services[0].p99', '- {name: a, model: vgg19, rate: 1, p99: 1}'],
   ])('refuses a wrong %s by name', (field, text) => {
     expect(() => parseServices(text)).toThrow(expect.objectContaining({ field }))

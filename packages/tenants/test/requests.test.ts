@@ -12,7 +12,7 @@ import {
   type ServiceTraffic,
   syntheticImages,
 } from '@pctodl/tenants'
-import { offlineLoad, poissonArrivals, serverLoad } from '@pctodl/traffic'
+import { constantArrivals, offlineLoad, poissonArrivals, serverLoad } from '@pctodl/traffic'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { longTests } from '../../../test/long-tests.js'
 import { eventually } from './eventually.js'
@@ -132,6 +132,16 @@ describe('a pool that serves requests', () => {
     await asked
     expect(countsOf({ desk })).toEqual({ ...nothing, arrived: 1, running: 1 })
     await eventually(() => desk.counters()[0]!.completed === 1, 'the batch ends')
+  })
+
+  it('lets others have their turn while more arrives than anybody could take in', async () => {
+    const { desk } = opened({ traffic: { arrivals: constantArrivals({ ratePerS: 1e9 }).start(1), mostQueued: 10 } })
+    await eventually(() => desk.counters()[0]!.arrived > 5000, 'some have arrived')
+    desk.close()
+    const [{ arrived, shed } = { arrived: 0, shed: 0 }] = desk.departed
+    expect(shed).toBe(arrived)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(desk.departed[0]!.arrived).toBe(arrived)
   })
 
   it('lets in a share of the requests, as a policy wants it', async () => {

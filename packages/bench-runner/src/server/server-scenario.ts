@@ -1,5 +1,6 @@
 import path from 'node:path'
 import { asUsage, Progress, type Terminal, UsageError, writeFileAtomically } from '@pctodl/command-line'
+import { modelOf } from '@pctodl/perf-model/node'
 import { PctodlError } from '@pctodl/platform'
 import type { RawBenchOptions } from '../options.js'
 import { ResultStore } from '../result-store.js'
@@ -14,6 +15,8 @@ import { serverTasks, serverTasksOf } from './server-tasks.js'
 /** `bench-runner --scenario server`: services on simulated boards, whose requests come whether or not earlier ones were answered. */
 export async function serverScenario(raw: RawBenchOptions, terminal: Terminal): Promise<number> {
   const cells = asUsage(() => cellsOf(raw))
+  // Parameters that cannot be read are told before anything is run, or said to be.
+  for (const board of new Set(cells.map((cell) => cell.board))) modelOf(board, cells[0]!.parametersFolder)
   if (raw.dryRun) {
     const plan = raw.json ? JSON.stringify(cells, null, 2) : cells.map(serverCellLabel).join('\n')
     terminal.stdout.write(`${plan}\n`)

@@ -1,6 +1,8 @@
 import type { ServicePrediction } from '@pctodl/perf-model/serving'
 import type { GpuSpec, Service } from '@pctodl/platform'
+import { LARGEST_BATCH_SIZE } from '../services/plan-problem.js'
 import type { FeasibleServicePlan, PlanBinds } from '../services/plan-result.js'
+import { DEFAULT_MAX_BATCH_SIZE } from './services-file.js'
 import type { ServicesCall } from './services-options.js'
 import { stoppedWords } from './stopped-words.js'
 import { newTable } from './table.js'
@@ -8,7 +10,7 @@ import { newTable } from './table.js'
 /** A plan for services for a reader. */
 export function formatPlan(
   spec: GpuSpec,
-  { services, ratesPerS, options }: ServicesCall,
+  { services, ratesPerS, withoutMaxBatchSize, options }: ServicesCall,
   plan: FeasibleServicePlan,
   elapsedMs: number,
 ): string {
@@ -46,12 +48,26 @@ export function formatPlan(
       ? []
       : [`the board takes at most ${plan.boardLimitW} W, which is held in the place of the cap`]),
     table.toString(),
+    ...batchNotes(services, withoutMaxBatchSize),
     `clocks      SM ${configuration.smClockMhz} MHz, memory ${configuration.memClockMhz} MHz`,
     `power       ${prediction.powerW.toFixed(1)} W, ${plan.marginW.toFixed(1)} W below the cap`,
     ...(options.objective === 'most-load' ? [`load        ${plan.loadFactor.toFixed(2)} of the rates`] : []),
     `limit       ${limitWords(binds)}${gap}`,
     `search      ${plan.evaluations} layouts in ${elapsedMs.toFixed(0)} ms; stopped because ${stoppedWords[plan.stoppedBecause]}`,
   ].join('\n')
+}
+
+/** Which largest batches nobody asked for. */
+function batchNotes(services: readonly Service[], unsaid: readonly string[]): string[] {
+  const larger = services.filter(({ maxBatchSize }) => maxBatchSize > LARGEST_BATCH_SIZE).map(({ name }) => name)
+  return [
+    ...(unsaid.length > 0
+      ? [`batches     at most ${DEFAULT_MAX_BATCH_SIZE} of ${unsaid.join(', ')}: no maxBatchSize is given`]
+      : []),
+    ...(larger.length > 0
+      ? [`batches     at most ${LARGEST_BATCH_SIZE} of ${larger.join(', ')}: none larger are planned`]
+      : []),
+  ]
 }
 
 function msOf({ p99Ms }: ServicePrediction, admittedPerS: number): string {

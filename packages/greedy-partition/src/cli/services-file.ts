@@ -9,14 +9,16 @@ export interface ServicesFile {
   readonly services: readonly Service[]
   /** Requests/s, in the order of the services. */
   readonly ratesPerS: readonly number[]
+  /** Names of those for which the file says no `maxBatchSize`. */
+  readonly withoutMaxBatchSize: readonly string[]
 }
 
-const DEFAULT_MAX_BATCH_SIZE = 64
+export const DEFAULT_MAX_BATCH_SIZE = 64
 const fields = ['name', 'model', 'rate', 'p99Ms', 'weight', 'maxBatchSize', 'maxQueueDelayMs']
 
 /**
  * Read a list of services from YAML or JSON: `name`, `model`, `rate` (requests/s) and `p99Ms` of each; `weight` (1), `maxBatchSize` (64)
- * and `maxQueueDelayMs` (0) where given.
+ * and `maxQueueDelayMs` (0) where given. YAML's merge keys (`<<: *others`) are understood.
  *
  * @throws UsageError naming the file, and the service and field where there is one
  */
@@ -43,6 +45,7 @@ export function parseServices(text: string): ServicesFile {
     throw new InvalidInputError('services', list, `a list of services, each with ${fields.slice(0, 4).join(', ')}`)
   }
   const ratesPerS: number[] = []
+  const withoutMaxBatchSize: string[] = []
   const services = list.map((entry: unknown, i): Service => {
     if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) {
       throw new InvalidInputError(`services[${i}]`, entry, `an object with ${fields.join(', ')}`)
@@ -55,23 +58,24 @@ export function parseServices(text: string): ServicesFile {
       throw new InvalidInputError(`services[${i}].rate`, rate, `requests/s between 0 and ${MOST_RATE_PER_S}`)
     }
     ratesPerS.push(rate)
+    if (given['maxBatchSize'] === undefined) withoutMaxBatchSize.push(String(given['name']))
     return {
       name: given['name'] as string,
       model: typeof given['model'] === 'string' ? knownName(given['model']) : (given['model'] as string),
       objective: { p99Ms: given['p99Ms'] as number },
       weight: (given['weight'] ?? 1) as number,
-      maxBatchSize: (given['maxBatchSize'] ?? DEFAULT_MAX_BATCH_SIZE) as number,
+      maxBatchSize: (given['maxBatchSize'] === undefined ? DEFAULT_MAX_BATCH_SIZE : given['maxBatchSize']) as number,
       maxQueueDelayMs: (given['maxQueueDelayMs'] ?? 0) as number,
     }
   })
   assertServices(services)
-  return { services, ratesPerS }
+  return { services, ratesPerS, withoutMaxBatchSize }
 }
 
 /** Values that hold themselves, and more aliases than anybody writes, are nobody's services. */
 function parsed(text: string): unknown {
   try {
-    const value: unknown = parse(text)
+    const value: unknown = parse(text, { merge: true })
     JSON.stringify(value)
     return value
   } catch (error) {

@@ -7,6 +7,7 @@ import { readServicesFile } from './services-file.js'
 export interface ServicesCall {
   readonly services: readonly Service[]
   readonly ratesPerS: readonly number[]
+  readonly withoutMaxBatchSize: readonly string[]
   readonly options: ServicePlanOptions
 }
 

@@ -28,7 +28,10 @@ export interface ServicePlanOptions {
   readonly maxInstances?: number
   /** Most processes. Default 48, the MPS client limit. */
   readonly maxTenants?: number
-  /** Batch sizes to choose from, beside each service's largest. Default 1, 2, 4, ... 256. */
+  /**
+   * Batch sizes to choose from, beside each service's largest. Default 1, 2, 4, ... 256. A service whose largest batch is above 256 gets
+   * none above 256.
+   */
   readonly batchSizes?: readonly number[]
   /** SM clocks to choose from, MHz. Default: all of the board. */
   readonly smClocksMhz?: readonly number[]

@@ -11,6 +11,8 @@ import {
 import { integer, memClocks, memoryForTenants, number } from '../option-checks.js'
 import { knownPlanOptions, type ServiceGoal, type ServicePlanOptions } from './plan-options.js'
 
+/** No larger batches are planned, whatever a service takes: predictors are not fitted to any. */
+export const LARGEST_BATCH_SIZE = 256
 const DEFAULT_BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 const goals: readonly ServiceGoal[] = ['least-power', 'most-load', 'most-value']
 
@@ -128,13 +130,13 @@ export function planProblem(
   const asked = ratesPerS.map((rate) => Math.max(LEAST_RATE_PER_S, rate))
   const given = options.batchSizes ?? DEFAULT_BATCH_SIZES
   given.forEach((batchSize, i) => {
-    integer(`batchSizes[${i}]`, batchSize, 1, 256)
+    integer(`batchSizes[${i}]`, batchSize, 1, LARGEST_BATCH_SIZE)
   })
   return {
     model,
     goal: options.objective,
     services: services.map((service) => {
-      const most = Math.min(256, service.maxBatchSize)
+      const most = Math.min(LARGEST_BATCH_SIZE, service.maxBatchSize)
       const sizes = [...new Set([...given.filter((size) => size <= most), ...(options.batchSizes ? [] : [most])])]
       const batchSizes = (sizes.length > 0 ? sizes : [most]).sort((a, b) => a - b)
       const memoryBytes = batchSizes.map((batchSize) =>
