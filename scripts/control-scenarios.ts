@@ -13,9 +13,10 @@ import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { SeededRandom, seedFrom } from '@pctodl/numerics'
 import { runScenario, type ScenarioPolicy, type ScenarioResult } from './control-scenarios/run-scenario.js'
-import { drawScenario, kinds } from './control-scenarios/scenarios.js'
+import { drawScenario, scenarioKinds } from './control-scenarios/scenarios.js'
 import { tableOf } from './control-scenarios/table.js'
 import type { ScenarioOrder } from './control-scenarios/worker.js'
+import { printUsage } from './evaluation/print-usage.js'
 import { writeReadmeBlock } from './evaluation/readme-block.js'
 import { runInWorkers } from './evaluation/run-in-workers.js'
 
@@ -36,8 +37,10 @@ const { values } = parseArgs({
     write: { type: 'boolean', default: false },
     out: { type: 'string' },
     events: { type: 'string' },
+    help: { type: 'boolean', default: false },
   },
 })
+if (values.help) printUsage(import.meta.filename)
 const seed = Number(values.seed)
 const wanted = values.kinds.split(';')
 const cases = Number(values.cases)
@@ -50,7 +53,7 @@ const numbersOf = (kind: string): number[] => {
 }
 const policies = values.policies.split(',') as ScenarioPolicy[]
 const limitFactor = values['limit-factor'] === undefined ? null : Number(values['limit-factor'])
-const orders: ScenarioOrder[] = Object.keys(kinds)
+const orders: ScenarioOrder[] = scenarioKinds
   .filter((kind) => wanted.some((name) => kind.includes(name)))
   .flatMap((kind) => numbersOf(kind).map((number) => drawScenario(kind, number, seed, Number(values.variants))))
   .map((scenario) => ({ scenario, policies, limitFactor, oracle: !values['no-oracle'] }))

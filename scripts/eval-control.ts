@@ -12,6 +12,7 @@ import { benchTasks } from '../packages/bench-runner/src/tasks.js'
 import type { CaseAlgorithm, CaseResult } from './eval-control/run-case.js'
 import { report } from './eval-control/tables.js'
 import type { TaskOrder } from './eval-control/worker.js'
+import { printUsage } from './evaluation/print-usage.js'
 import { writeReadmeBlock } from './evaluation/readme-block.js'
 import { runInWorkers } from './evaluation/run-in-workers.js'
 
@@ -35,8 +36,10 @@ const { values } = parseArgs({
     'no-disturbances': { type: 'boolean', default: false },
     'no-write': { type: 'boolean', default: false },
     out: { type: 'string' },
+    help: { type: 'boolean', default: false },
   },
 })
+if (values.help) printUsage(import.meta.filename)
 const seeds = Array.from({ length: Number(values.seeds) }, (_, i) => i + 1)
 const wanted = values.tasks?.split(',').map(Number)
 const orders: TaskOrder[] = benchTasks

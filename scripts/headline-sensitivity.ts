@@ -13,6 +13,7 @@ import { type HostName, hostNames, physicsOfBoard, SimulatedGpu, SimulatedTenant
 import { VirtualClock } from '@pctodl/platform'
 import { standings, summarizeRun } from '@pctodl/report'
 import { runTaskOn } from '../packages/bench-runner/src/run-task.js'
+import { printUsage } from './evaluation/print-usage.js'
 import { writeReadmeBlock } from './evaluation/readme-block.js'
 
 const { values, positionals } = parseArgs({
@@ -20,9 +21,11 @@ const { values, positionals } = parseArgs({
     tasks: { type: 'string', default: '6' },
     iterations: { type: 'string', default: '8' },
     write: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
   },
   allowPositionals: true,
 })
+if (values.help) printUsage(import.meta.filename)
 const ids = [values.tasks, ...positionals].map(Number)
 const algorithms: readonly AlgorithmName[] = ['pctodl', 'directcap-tuned', 'limit-agent', 'equal-split']
 

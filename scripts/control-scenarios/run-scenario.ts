@@ -34,6 +34,7 @@ export type ScenarioPolicy = (typeof scenarioPolicies)[number]
 
 export interface ScenarioResult {
   readonly kind: string
+  readonly disturbances?: readonly string[]
   readonly number: number
   readonly policy: ScenarioPolicy
   readonly board: string
@@ -104,6 +105,7 @@ export async function runScenario(
   const throughput = (steady.throughput ?? whole.throughput)!.value
   return {
     kind: scenario.kind,
+    ...(scenario.disturbances === undefined ? {} : { disturbances: scenario.disturbances }),
     number: scenario.number,
     policy: policyName,
     board: scenario.variant === 0 ? board : `${board}~v${scenario.variant}`,

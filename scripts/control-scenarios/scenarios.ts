@@ -6,6 +6,8 @@ import type { SensorTrouble } from '../evaluation/misled-gpu.js'
 /** One case: everything that is drawn, so that a line of the table can be run again by its kind and number. */
 export interface Scenario {
   readonly kind: string
+  /** What comes together in a case of several. */
+  readonly disturbances?: readonly string[]
   readonly number: number
   readonly seed: number
   readonly board: string
@@ -67,7 +69,7 @@ const burstDraw = (all: boolean): Draw => {
 }
 
 /** What can make holding a cap hard. */
-export const kinds: Readonly<Record<string, Draw>> = {
+const kinds: Readonly<Record<string, Draw>> = {
   'fixed cap': () => ({ stationary: true, siliconPercent: 0, durationMs: 120_000 }),
   'silicon +-15 %': () => ({ stationary: true, siliconPercent: 15, durationMs: 120_000 }),
   'room 20 K warmer': () => ({ stationary: true, warmerK: 20 }),
@@ -130,10 +132,44 @@ export const kinds: Readonly<Record<string, Draw>> = {
   }),
 }
 
+/** Kinds whose power nobody without a second witness can know. */
+export function isBlind(kind: string): boolean {
+  return kind.startsWith('sensor reads') || kind === 'sensor frozen'
+}
+
+/** Disturbances of which any two may come together: none hides the power from everybody. */
+const together = Object.keys(kinds).filter((kind) => !isBlind(kind) && kind !== 'fixed cap')
+
+/** Two of them in one run. */
+function twoAtOnce(random: SeededRandom): Partial<Scenario> {
+  const first = together[random.integer(together.length)]!
+  const second = together.filter((kind) => kind !== first)[random.integer(together.length - 1)]!
+  const [a, b] = [kinds[first]!(random), kinds[second]!(random)]
+  return {
+    ...a,
+    ...b,
+    disturbances: [first, second],
+    durationMs: Math.max(a.durationMs ?? 0, b.durationMs ?? 0, 90_000),
+    faults: [...(a.faults ?? []), ...(b.faults ?? [])],
+    sensor: { ...a.sensor, ...b.sensor },
+    stationary: false,
+  }
+}
+
+const combined: Readonly<Record<string, Draw>> = {
+  'two at once': twoAtOnce,
+  'no power limit can be set': (random) => {
+    const { faults = [], ...load } = random.uniform() < 0.5 ? steps(20_000)(random) : burstDraw(true)(random)
+    const refused: Fault = { kind: 'setter-refused', atMs: 0, setter: 'power-limit', reason: 'not-supported' }
+    return { ...load, faults: [...faults, refused] }
+  },
+}
+
+/** Every kind of case. */
+export const scenarioKinds: readonly string[] = [...Object.keys(kinds), ...Object.keys(combined)]
+
 /** Kinds whose readings are late: twice the share above is allowed. */
 export const isLate = (kind: string): boolean => kind.includes('late')
-/** Kinds whose power nobody without a second witness can know. */
-export const isBlind = (kind: string): boolean => kind.startsWith('sensor reads') || kind === 'sensor frozen'
 
 /** @param variants of each board to draw from, beside the one that ships */
 export function drawScenario(kind: string, number: number, seed: number, variants: number): Scenario {
@@ -159,7 +195,7 @@ export function drawScenario(kind: string, number: number, seed: number, variant
     sensor: {},
     swap: null,
     stationary: false,
-    ...kinds[kind]!(random),
+    ...(kinds[kind] ?? combined[kind]!)(random),
   }
 }
 

@@ -206,7 +206,7 @@ export class ClockController {
     this.#planned(capW)
     const { blindAfterMs, blindPowerPercent } = this.#tuning
     const boundW = this.#unseenMs > blindAfterMs ? Math.min(targetW, (blindPowerPercent / 100) * capW) : targetW
-    const wanted = Math.min(this.#target.highest(boundW, held, index), this.#target.ceiling(targetW))
+    const wanted = Math.min(this.#target.highest(boundW, held), this.#target.ceiling(targetW))
     if (wanted <= index) return wanted
     const { mismatch, readings } = this.#board
     return mismatch || readings.contradictory || readings.above(capW) ? index : wanted

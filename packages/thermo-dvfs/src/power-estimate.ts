@@ -92,8 +92,19 @@ export class PowerEstimate {
     const s = this.state
     const beyond = modelW - s.pivotW
     return (
-      s.pivotW * s.pivotW * s.levelVariance + 2 * s.pivotW * beyond * s.covariance + beyond * beyond * s.slopeVariance
+      s.pivotW * s.pivotW * s.levelVariance +
+      2 * s.pivotW * beyond * s.covariance +
+      beyond * beyond * s.slopeVariance +
+      (0.5 * beyond * this.#bend(beyond)) ** 2
     )
+  }
+
+  /**
+   * Standard deviation of the slope that this far from the pivot is another one: the relation is a line only nearby. As far away as
+   * the pivot itself, nothing but the prior is known of it.
+   */
+  #bend(beyondW: number): number {
+    return (this.#tuning.slopePriorPercent / 100) * Math.min(1, Math.abs(beyondW) / this.state.pivotW)
   }
 
   /** Let time pass: what was learnt grows old, but never less certain than nothing learnt. */
@@ -134,6 +145,7 @@ export class PowerEstimate {
     const tellsOfSlope =
       origin === 'full' || (origin === 'trimmed' && Math.abs(modelW - s.restW) >= TELLING_MOVE * modelW)
     if (!tellsOfSlope) this.#centre(modelW)
+    else if (origin === 'full' && Math.abs(modelW - s.pivotW) >= TELLING_MOVE * modelW) this.#move(modelW)
     s.restW += REST_WEIGHT * (modelW - s.restW)
     const error = readingW - this.power(modelW)
     // Real loads ripple; a sensor that scatters more than it should is trusted less.
@@ -163,7 +175,7 @@ export class PowerEstimate {
     }
   }
 
-  /** Say the same of another pivot: there what is read is level alone, and the slope is considered, but not learnt. */
+  /** Say the same of another pivot: what is read there is level alone, and teaches as much of the slope as level and slope have in common. */
   #centre(modelW: number): void {
     const s = this.state
     const power = this.power(modelW)
@@ -172,6 +184,13 @@ export class PowerEstimate {
     s.level = clamp(power / modelW, LEVEL_RANGE)
     s.levelVariance = variance / (modelW * modelW)
     s.pivotW = modelW
+  }
+
+  /** The board has come to run elsewhere on its curve, where the slope may be another one. */
+  #move(modelW: number): void {
+    const bend = this.#bend(modelW - this.state.pivotW)
+    this.#centre(modelW)
+    this.state.slopeVariance += bend * bend
   }
 
   /** Nothing has run yet: the level is the model's word of its power at a clock. */

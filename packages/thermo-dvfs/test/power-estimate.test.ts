@@ -53,3 +53,17 @@ describe('a reading that full load is only known to exceed', () => {
     expect(estimate.state.slope).toBeGreaterThan(0.9)
   })
 })
+
+describe('the power far from where it was learnt', () => {
+  it('is uncertain by a bend of the curve, however sure its slope is, and soon known where the board comes to run', () => {
+    const estimate = new PowerEstimate(tuning)
+    estimate.begin(140)
+    for (let i = 0; i < 400; i++) estimate.learn(0, i % 20 < 10 ? 138 : 141, i % 20 < 10 ? 138 : 141, 0.2, 0)
+    expect(Math.sqrt(estimate.variance(139))).toBeLessThan(1)
+    // A line has the lower half of the range to a watt; curves of boards are no lines.
+    expect(Math.sqrt(estimate.variance(70))).toBeGreaterThan(4)
+    for (let i = 0; i < 5; i++) estimate.learn(0, 70, 78, 0.7, 0)
+    expect(Math.abs(estimate.power(70) - 78)).toBeLessThan(1)
+    expect(Math.sqrt(estimate.variance(70))).toBeLessThan(1)
+  })
+})

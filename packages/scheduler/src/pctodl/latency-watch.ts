@@ -1,3 +1,4 @@
+import type { Tenant } from '@pctodl/platform'
 import type { WindowObservation } from '../policy.js'
 
 /** A mean this near to the objective leaves its 99th percentile above it. */
@@ -31,5 +32,20 @@ export class LatencyWatch {
     if (worst <= LATE || this.scale <= LEAST_SCALE) return undefined
     this.scale = Math.max(LEAST_SCALE, (this.scale * ROOM) / Math.max(1, worst))
     return worst
+  }
+
+  /**
+   * The tenants of a window with smaller batches where theirs took too long: that needs no restart.
+   *
+   * @returns undefined where batches of one sample still take too long
+   */
+  shortened({ tenants }: WindowObservation): Tenant[] | undefined {
+    const shorter = tenants.map(({ tenant, latencyMs }) => {
+      const over = (latencyMs ?? 0) / this.#objectiveMs(tenant.model)
+      if (over <= LATE) return tenant
+      const batchSize = Math.min(tenant.batchSize - 1, Math.floor((ROOM * tenant.batchSize) / over))
+      return { ...tenant, batchSize }
+    })
+    return shorter.every(({ batchSize }) => batchSize >= 1) ? shorter : undefined
   }
 }

@@ -1,6 +1,6 @@
 import type { NetworkDemand, PartitionOptions } from '@pctodl/greedy-partition'
 import type { Predictor } from '@pctodl/perf-model'
-import { type Configuration, InfeasibleCapError, PctodlError } from '@pctodl/platform'
+import { type Configuration, InfeasibleCapError, PctodlError, type Tenant } from '@pctodl/platform'
 import { planPartition, type ServedNetworks, servedNetworks } from '../plan-partition.js'
 import type { WindowObservation } from '../policy.js'
 import { LatencyWatch } from './latency-watch.js'
@@ -59,6 +59,11 @@ export class Planner {
   /** @returns the worst latency of a window over its objective, where another plan is needed for it: that one is for shorter ones */
   watchLatency(window: WindowObservation): number | undefined {
     return this.#latency.step(window)
+  }
+
+  /** The tenants of a window with smaller batches where theirs took too long; undefined where no smaller ones would do. */
+  shortened(window: WindowObservation): Tenant[] | undefined {
+    return this.#latency.shortened(window)
   }
 
   /** @throws InfeasibleCapError, PctodlError `INFEASIBLE_PLAN` */
