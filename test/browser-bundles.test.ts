@@ -17,6 +17,7 @@ const cores = [
   '@pctodl/scheduler',
   '@pctodl/baselines',
   '@pctodl/bench-runner/server',
+  '@pctodl/resource-sensitivity/engine',
 ]
 
 /** Bundle a program as a page would: whatever imports `node:` or a Node-only library cannot be resolved. */

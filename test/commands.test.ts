@@ -191,7 +191,7 @@ async function mistakeInWritten(page: string, command: WrittenCommand): Promise<
     : undefined
 }
 
-/** In the clone `npx` finds the programs of the family. Elsewhere it would ask the registry for a package of that name. */
+/** In the clone `npx` finds the programs of the family. Elsewhere it asks the registry for a package of that name, which is right for `pctodl`. */
 async function mistakeInNpx(page: string, words: readonly string[]): Promise<string | undefined> {
   if (words[0] === '-p' || words[0] === '--package') {
     const [, from, name = '', ...argv] = words
@@ -199,9 +199,11 @@ async function mistakeInNpx(page: string, words: readonly string[]): Promise<str
     if (binary?.package !== from) return `${name} is not a program of ${from}`
     return mistakeIn([name, ...argv])
   }
-  const isOfTheFamily = binaries.some(({ name }) => name === words[0])
-  if (isOfTheFamily && page.startsWith('packages/')) return 'outside a clone it is npx -p <package> <program>'
-  if (isOfTheFamily) return mistakeIn(words)
+  const ours = binaries.find(({ name }) => name === words[0])
+  const isFoundAnywhere = ours?.package === ours?.name
+  if (ours && !isFoundAnywhere && page.startsWith('packages/'))
+    return 'outside a clone it is npx -p <package> <program>'
+  if (ours) return mistakeIn(words)
   const installed = existsSync(path.join(root, 'node_modules', '.bin', words[0] ?? ''))
   return installed ? undefined : `the repository has no program ${words[0]}`
 }

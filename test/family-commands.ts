@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { commands as commandTable, pctodl } from '../packages/cli/src/index.js'
-import { type CommandFunction, exitCodeOf } from '../packages/command-line/src/index.js'
+import type { CommandFunction } from '../packages/command-line/src/index.js'
 import { workspacePackages } from '../scripts/pack-packages.js'
+import { type Answer, callCommand } from './call-command.js'
 
 /** One program that a package of the family brings. */
 export interface Binary {
@@ -29,22 +30,9 @@ export async function commandFunction(binary: string): Promise<CommandFunction> 
   return entry.load()
 }
 
-export interface Answer {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
-
 /** Call a program of the family within this process. */
 export async function call(binary: string, argv: readonly string[]): Promise<Answer> {
-  const said = { stdout: '', stderr: '' }
-  const code = await exitCodeOf(binary, await commandFunction(binary), argv, {
-    stdout: { write: (text) => (said.stdout += text) },
-    stderr: { write: (text) => (said.stderr += text) },
-    signal: new AbortController().signal,
-    env: process.env,
-  })
-  return { code, ...said }
+  return callCommand(binary, await commandFunction(binary), argv, { env: process.env })
 }
 
 const helpTexts = new Map<string, Promise<string>>()

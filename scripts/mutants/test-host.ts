@@ -8,7 +8,7 @@ import { BaseSequencer, createVitest, type TestSpecification, type Vitest } from
 import { LIMIT_REACHED, type ReachedMeta, type TestAnswer, type TestRequest } from './test-host-protocol.js'
 
 /** Of a test that waits for what a mutant keeps from happening. Much more than any test takes, on a busy machine too. */
-const TEST_TIMEOUT_MS = 20 * 60_000
+const TEST_TIMEOUT_MS = 8 * 60_000
 const WATCHED_EACH_MS = 250
 
 /** Tests run in the order that they are asked for. */

@@ -1,6 +1,6 @@
 export { type DetectedGpu, type Detection, detectGpus } from './detect-gpus.js'
 export { type BackendOptions, openBackend } from './open-backend.js'
-export { type Backend, type BackendKind, backendKinds } from './backend.js'
+export { type Backend, type BackendDesk, type BackendKind, backendKinds, type TrafficOf } from './backend.js'
 export { openSimulated, type SimulatedBackendOptions } from './open-simulated.js'
 export { openReal, type RealBackendOptions } from './open-real.js'
 export { MpsTenants, type MpsTenantsOptions } from './mps-tenants.js'

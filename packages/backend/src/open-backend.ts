@@ -1,5 +1,5 @@
 import { gpuSpecs, PctodlError } from '@pctodl/platform'
-import type { Backend, BackendKind } from './backend.js'
+import type { Backend, BackendKind, TrafficOf } from './backend.js'
 import { isRealBoardId, openReal, type RealBackendOptions } from './open-real.js'
 import { openSimulated, type SimulatedBackendOptions } from './open-simulated.js'
 
@@ -9,10 +9,12 @@ export interface BackendOptions {
   readonly gpu: string
   /** Of a simulated board, and of the images on a real one. Default 1. */
   readonly seed?: number
+  /** Lets requests come to services: `desk` of the result takes them in. Default: tenants run batch after batch. */
+  readonly trafficOf?: TrafficOf
   /** Only for a simulated board. */
-  readonly simulated?: Omit<SimulatedBackendOptions, 'gpu' | 'seed'>
+  readonly simulated?: Omit<SimulatedBackendOptions, 'gpu' | 'seed' | 'trafficOf'>
   /** Only for a real board. */
-  readonly real?: Omit<RealBackendOptions, 'gpu' | 'seed'>
+  readonly real?: Omit<RealBackendOptions, 'gpu' | 'seed' | 'trafficOf'>
 }
 
 /**
@@ -23,9 +25,10 @@ export interface BackendOptions {
  */
 export async function openBackend(options: BackendOptions): Promise<Backend> {
   const { kind, gpu, seed = 1 } = options
-  const simulated = () => openSimulated({ ...options.simulated, gpu, seed })
+  const traffic = options.trafficOf ? { trafficOf: options.trafficOf } : {}
+  const simulated = () => openSimulated({ ...options.simulated, ...traffic, gpu, seed })
   if (kind === 'sim') return simulated()
-  const real = () => openReal({ ...options.real, gpu, seed })
+  const real = () => openReal({ ...options.real, ...traffic, gpu, seed })
   if (kind === 'nvml') return real()
   try {
     return await real()

@@ -9,11 +9,12 @@ import {
   type InferencePoolOptions,
   imageFolder,
   onnxWorker,
+  RequestDesk,
   syntheticImages,
   torchWorker,
   type WorkerKind,
 } from '@pctodl/tenants'
-import type { Backend } from './backend.js'
+import type { Backend, TrafficOf } from './backend.js'
 import { detectGpus } from './detect-gpus.js'
 import { MpsTenants } from './mps-tenants.js'
 import { type OpenedMps, openMps } from './opened-mps.js'
@@ -30,6 +31,8 @@ export interface RealBackendOptions {
   readonly dataset?: string
   /** Of the images. Default 1. */
   readonly seed?: number
+  /** Lets requests come to services: `desk` is then there. Default: tenants run batch after batch. */
+  readonly trafficOf?: TrafficOf
   /** Share through MPS. Without it shares bind nobody. Default true. */
   readonly mps?: boolean
   /** Where prepared images are kept. Default: a folder in the user's cache. */
@@ -37,7 +40,7 @@ export interface RealBackendOptions {
   /** Told what happens to workers, and where images come from. */
   readonly onMessage?: (message: string) => void
   /** More for the pool: times, logs. */
-  readonly pool?: Partial<Omit<InferencePoolOptions, 'worker' | 'images' | 'mps'>>
+  readonly pool?: Partial<Omit<InferencePoolOptions, 'worker' | 'images' | 'mps' | 'desk'>>
 }
 
 /**
@@ -47,7 +50,7 @@ export interface RealBackendOptions {
  * @throws PctodlError `NO_BOARD` where no such board is there, or no driver; NvmlError where the driver fails
  */
 export async function openReal(options: RealBackendOptions): Promise<Backend> {
-  const { worker: workerName = 'torch', dataset, seed = 1, mps = true, onMessage = () => {} } = options
+  const { worker: workerName = 'torch', dataset, seed = 1, trafficOf, mps = true, onMessage = () => {} } = options
   const gpu = await openGpu(boardId(options.gpu))
   const { index, uuid } = await gpu.info()
   const worker = workerKind(workerName)
@@ -57,12 +60,14 @@ export async function openReal(options: RealBackendOptions): Promise<Backend> {
   const images = await (dataset === undefined
     ? syntheticImages({ folder, seed })
     : imageFolder({ dataset: path.resolve(dataset), folder, seed }))
+  const desk = trafficOf ? new RequestDesk({ trafficOf }) : undefined
   const makePool = async (opened: OpenedMps | null) => {
     onMessage(`tenants: ${worker.name} on ${images.description}`)
     return new InferencePool({
       ...options.pool,
       worker,
       images,
+      ...(desk ? { desk } : {}),
       ...(opened ? { mps: opened } : {}),
       // The daemon has chosen the board already: a client that names one as well would choose among what it is shown.
       environment: { ...process.env, CUDA_VISIBLE_DEVICES: opened ? undefined : uuid },
@@ -85,8 +90,12 @@ export async function openReal(options: RealBackendOptions): Promise<Backend> {
     tenants,
     occupancy: () => realOccupancy(gpu, tenants),
     clock: systemClock,
+    ...(desk ? { desk } : {}),
     livesInProcess: false,
-    close: () => tenants.close(),
+    close: () => {
+      desk?.close()
+      return tenants.close()
+    },
   }
 }
 

@@ -1,12 +1,14 @@
-import { SimulatedGpu, type SimulatedGpuOptions, SimulatedTenants } from '@pctodl/gpu-sim'
+import { SimulatedDesk, SimulatedGpu, type SimulatedGpuOptions, SimulatedTenants } from '@pctodl/gpu-sim'
 import { VirtualClock } from '@pctodl/platform'
-import type { Backend } from './backend.js'
+import type { Backend, TrafficOf } from './backend.js'
 
 export interface SimulatedBackendOptions {
   /** Key, product name or alias of the board. */
   readonly gpu: string
   /** Sensor error, noise and UUID. Default 1. */
   readonly seed?: number
+  /** Lets requests come to services: `desk` is then there. Default: tenants run batch after batch. */
+  readonly trafficOf?: TrafficOf
   /** Anything else a simulated board takes: precision, inputs, faults ... */
   readonly board?: Omit<SimulatedGpuOptions, 'clock' | 'seed'>
 }
@@ -16,7 +18,7 @@ export interface SimulatedBackendOptions {
  *
  * @throws UnknownNameError for a board that cannot be simulated
  */
-export function openSimulated({ gpu: name, seed = 1, board = {} }: SimulatedBackendOptions): Backend {
+export function openSimulated({ gpu: name, seed = 1, trafficOf, board = {} }: SimulatedBackendOptions): Backend {
   const clock = new VirtualClock()
   const gpu = new SimulatedGpu(name, { ...board, clock, seed })
   const tenants = new SimulatedTenants(gpu)
@@ -27,6 +29,7 @@ export function openSimulated({ gpu: name, seed = 1, board = {} }: SimulatedBack
     gpu,
     tenants,
     clock,
+    ...(trafficOf ? { desk: new SimulatedDesk(gpu, trafficOf, { seed }) } : {}),
     livesInProcess: true,
     close: () => tenants.stop(),
   }

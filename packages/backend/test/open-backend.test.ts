@@ -25,6 +25,26 @@ describe('openBackend', () => {
     await backend.close()
   })
 
+  it('takes requests in where they are let come', async () => {
+    const service = { name: 'photos', model: 'mobilenet_v2', objective: { p99Ms: 100 }, weight: 1 }
+    let timeMs = 0
+    const arrivals = {
+      nextMs: () => {
+        timeMs += 10
+        return timeMs
+      },
+    }
+    const backend = await openBackend({ kind: 'sim', gpu: 'A100', trafficOf: () => ({ arrivals }) })
+    backend.desk!.serve([{ ...service, maxBatchSize: 8, maxQueueDelayMs: 0 }])
+    await backend.tenants.apply([{ model: 'mobilenet_v2', mpsPercent: 50, batchSize: 8, service: 'photos' }])
+    await backend.clock.sleep(10_000)
+    const [counters] = backend.desk!.counters()
+    expect(counters!.arrived).toBe(Math.floor(backend.clock.now() / 10))
+    expect(counters!.completed).toBeGreaterThan(900)
+    await backend.close()
+    expect((await openBackend({ kind: 'sim', gpu: 'A100' })).desk).toBeUndefined()
+  })
+
   it('knows the boards that it can simulate', async () => {
     await expect(openBackend({ kind: 'sim', gpu: 'Voodoo2' })).rejects.toThrow(
       /unknown .*'Voodoo2'; known: 3080Ti, A100/,

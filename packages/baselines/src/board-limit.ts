@@ -1,4 +1,5 @@
 import type { GpuSpec } from '@pctodl/platform'
+import type { Action } from '@pctodl/scheduler'
 
 export interface BoardLimit {
   /** W, within the board's range. */
@@ -16,4 +17,9 @@ export function boardLimit(spec: GpuSpec, powerCapW: number): BoardLimit {
       ? undefined
       : `power cap ${powerCapW} W is outside the limits of ${spec.name} (${min} to ${max} W): it enforces ${powerLimitW} W`
   return { powerLimitW, note }
+}
+
+/** The cap as a limit that the board holds behind the clocks, as pctodl sets one; above the cap where the board goes no lower. */
+export function backStop(spec: GpuSpec, powerCapW: number): Action {
+  return { powerLimitW: boardLimit(spec, powerCapW).powerLimitW, powerLimitRole: 'back-stop' }
 }

@@ -1,6 +1,6 @@
 import { type GpuSpec, InvalidInputError, type Tenant } from '@pctodl/platform'
 import type { Action, ClockPlan, WindowObservation } from '@pctodl/scheduler'
-import { boardLimit } from './board-limit.js'
+import { backStop } from './board-limit.js'
 import { indexAtMost, workingSmClocks } from './clock-table.js'
 import type { BaselineVariant } from './network-figures.js'
 
@@ -32,11 +32,6 @@ export function nameOf(name: string, variant: BaselineVariant | undefined): stri
   return variant === 'tuned' ? `${name}-tuned` : name
 }
 
-/** The cap as a limit that the board holds behind the clocks, as pctodl sets one; above the cap where the board goes no lower. */
-function backstopAt(spec: GpuSpec, powerCapW: number): Action {
-  return { powerLimitW: boardLimit(spec, powerCapW).powerLimitW, powerLimitRole: 'back-stop' }
-}
-
 /** Where a tuned form that moves its clock starts under a cap: the clocks it moves along, and the planned one of them. */
 export function plannedStart(
   spec: GpuSpec,
@@ -45,7 +40,7 @@ export function plannedStart(
 ): { readonly clocksMhz: readonly number[]; readonly clockIndex: number; readonly action: Action } {
   const clocksMhz = workingSmClocks(spec, memClockMhz)
   const clockIndex = indexAtMost(clocksMhz, smClockMhz)
-  return { clocksMhz, clockIndex, action: { memClockMhz, ...backstopAt(spec, powerCapW) } }
+  return { clocksMhz, clockIndex, action: { memClockMhz, ...backStop(spec, powerCapW) } }
 }
 
 /**

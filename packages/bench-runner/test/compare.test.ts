@@ -1,9 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { exitCodeOf, type Terminal } from '@pctodl/command-line'
 import { resultsColumns } from '@pctodl/report'
 import { afterAll, describe, expect, it } from 'vitest'
+import { callCommand } from '../../../test/call-command.js'
 import { benchRunner } from '../src/main.js'
 
 const root = mkdtempSync(path.join(tmpdir(), 'bench-compare-'))
@@ -18,23 +18,9 @@ function writeRun(folder: string, run: string, throughput: readonly (number | st
   writeFileSync(file, `${[resultsColumns.join(','), ...rows].join('\n')}\n`)
 }
 
-const collecting = (write: (text: string) => void) => ({ write })
-
-async function compare(...argv: string[]) {
-  let stdout = ''
-  let stderr = ''
-  const terminal: Terminal = {
-    stdout: collecting((text) => {
-      stdout += text
-    }),
-    stderr: collecting((text) => {
-      stderr += text
-    }),
-    signal: new AbortController().signal,
-    env: {},
-  }
+function compare(...argv: string[]) {
   const words = ['compare', ...argv.map((word) => (word.startsWith('--') ? word : path.join(root, word)))]
-  return { code: await exitCodeOf('bench-runner', benchRunner, words, terminal), stdout, stderr }
+  return callCommand('bench-runner', benchRunner, words)
 }
 
 describe('bench-runner compare', () => {

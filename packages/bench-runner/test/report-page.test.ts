@@ -1,27 +1,13 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { exitCodeOf, type Terminal } from '@pctodl/command-line'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { callCommand } from '../../../test/call-command.js'
 import { benchRunner } from '../src/main.js'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'bench-report-'))
 
-async function call(...argv: string[]) {
-  const written = { stdout: '', stderr: '' }
-  const into = (name: keyof typeof written) => ({
-    write: (text: string) => {
-      written[name] += text
-    },
-  })
-  const terminal: Terminal = {
-    stdout: into('stdout'),
-    stderr: into('stderr'),
-    signal: new AbortController().signal,
-    env: {},
-  }
-  return { code: await exitCodeOf('bench-runner', benchRunner, argv, terminal), ...written }
-}
+const call = (...argv: string[]) => callCommand('bench-runner', benchRunner, argv)
 
 beforeAll(async () => {
   const matrix =

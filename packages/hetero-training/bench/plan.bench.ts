@@ -15,32 +15,68 @@ import {
 
 // Times of the searches, and what our plans take beside the others under the synchronous model.
 
-/** Eight different GPUs with 16 limits and 3 % noise; shares up to 2048 were profiled. */
-function eightGpus(): TrainingJob {
-  const random = new SeededRandom(3)
+/** Different GPUs, each with 3 % noise; shares up to 2048 were profiled. */
+function unequalGpus(count: number, limits: number, seed: number): TrainingJob {
+  const random = new SeededRandom(seed)
   const noise = () => 1 + 0.03 * (random.uniform() - 0.5)
-  const gpus = Array.from({ length: 8 }, (_, i) => {
-    const rows = Array.from({ length: 16 }, (_, l) => 100 + 5 * i + 12 * l).flatMap((powerLimitW, l) =>
+  const gpus = Array.from({ length: count }, (_, i) => {
+    const lowestW = Math.round(80 + 120 * random.uniform())
+    const stepW = 5 + Math.round(8 * random.uniform())
+    const samplesPerS = 2000 * (0.3 + random.uniform())
+    const fixedS = 0.005 + 0.03 * random.uniform()
+    const gain = 0.3 + 0.4 * random.uniform()
+    const largestW = lowestW + stepW * (limits - 1)
+    const rows = Array.from({ length: limits }, (_, l) => lowestW + stepW * l).flatMap((powerLimitW) =>
       [64, 128, 256, 512, 1024, 2048].map((batchSize) => {
-        const timeS = (0.02 + (batchSize * (5 + 2 * i)) / 5000 / (1 + Math.sqrt(l / 15))) * noise()
-        const powerW = Math.min(powerLimitW, 60 + (0.9 * powerLimitW * batchSize) / (batchSize + 200))
+        const timeS = (fixedS + (batchSize / samplesPerS) * (largestW / powerLimitW) ** gain) * noise()
+        const powerW = Math.min(powerLimitW, 0.3 * lowestW + (0.9 * powerLimitW * batchSize) / (batchSize + 150))
         return { batchSize, powerLimitW, timeS, energyJ: powerW * timeS * noise() }
       }),
     )
-    return { profile: { name: `gpu${i}`, unit: 'step', idlePowerW: 20 + 5 * i, rows } satisfies GpuProfile }
+    const idlePowerW = 15 + 20 * random.uniform()
+    return { profile: { name: `gpu${i}`, unit: 'step', idlePowerW, rows } satisfies GpuProfile }
   })
   return { gpus, globalBatch: 8192 }
 }
 
-const eight = eightGpus()
-for (const powerW of [1500, 900]) {
-  const startMs = performance.now()
-  const { cost, lowerBound, powerLimitW } = findPlan(eight, { powerW })
-  console.log(
-    `8 GPUs within ${powerW} W: ${((performance.now() - startMs) / 1000).toFixed(1)} s, ${powerLimitW} W, ` +
-      `at most ${(100 * (1 - lowerBound / cost)).toFixed(1)} % above the optimum`,
-  )
+/** The goals of a binding budget on watts: seconds of processor time, and how far above the optimum a plan can be. */
+function withinWatts(): void {
+  const rows: Record<string, string | number>[] = []
+  for (const [count, limits, goalS, goal] of [
+    [2, 25, 1, 0],
+    [3, 25, 1, 0],
+    [4, 25, 1, 0],
+    [8, 16, 2, 0.005],
+    [8, 25, 2, 0.005],
+    [64, 16, 10, 0.01],
+  ] as const) {
+    const cases = [0, 0.5, 1].flatMap((eta) =>
+      [0.1, 0.4].flatMap((part) => [1, 2].map((seed) => ({ eta, part, seed }))),
+    )
+    const found = cases.map(({ eta, part, seed }) => {
+      const job = unequalGpus(count, limits, 100 * count + seed)
+      const bounds = job.gpus.map(({ profile }) => profile.rows.map(({ powerLimitW }) => powerLimitW))
+      const total = (of: (...watts: number[]) => number) => bounds.reduce((sum, own) => sum + of(...own), 0)
+      const powerW = total(Math.min) + part * (total(Math.max) - total(Math.min))
+      const start = process.cpuUsage().user
+      const { cost, lowerBound } = findPlan({ ...job, eta }, { powerW })
+      return { seconds: (process.cpuUsage().user - start) / 1e6, gap: 1 - lowerBound / cost }
+    })
+    const most = (of: (one: (typeof found)[number]) => number) => Math.max(...found.map(of))
+    rows.push({
+      search: `${count} GPUs of ${limits} limits, within watts`,
+      cases: found.length,
+      'most s': most(({ seconds }) => seconds).toFixed(2),
+      'goal s': goalS,
+      'most above the optimum, %': (100 * most(({ gap }) => gap)).toFixed(3),
+      'goal %': 100 * goal,
+    })
+  }
+  console.table(rows)
 }
+
+withinWatts()
+const eight = unequalGpus(8, 16, 3)
 
 const bench = new Bench({ time: 1000, warmupTime: 200 })
 for (const eta of [0, 0.5, 1]) {

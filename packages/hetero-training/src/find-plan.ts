@@ -3,7 +3,7 @@ import { DeadlineSearch, type Objective, type Split } from './search/best-deadli
 import { LEFT_OUT } from './search/option-table.js'
 import { type PreparedJob, prepareJob, sum, type TrainingJob } from './training-job.js'
 import { evaluateAssignments, planWarnings, type TrainingPlan } from './training-plan.js'
-import { cheapestWithinPower } from './within-power.js'
+import { cheapestWithinPower, type SplitWithinPower } from './within-power.js'
 
 /** Upper limits that a plan must keep, in the unit of the profiles. */
 export interface Budgets {
@@ -14,7 +14,7 @@ export interface Budgets {
 }
 
 export interface FoundPlan extends TrainingPlan {
-  /** No plan costs less than this, W s. Equal to `cost` (to 1e-9) unless a power budget binds over many GPUs. */
+  /** No plan costs less than this, W s. Equal to `cost` (to 1e-9) unless a power budget over many GPUs ends the search early. */
   readonly lowerBound: number
   readonly warnings: readonly string[]
 }
@@ -27,50 +27,50 @@ export class InfeasibleBudgetError extends PctodlError {
 }
 
 /**
- * The cheapest split and power limits for a job under the synchronous model. Exact, but for a binding power budget over many GPUs of
- * many limits: then the distance to the optimum is at most `cost - lowerBound`.
+ * The cheapest split and power limits for a job under the synchronous model. Exact, but for a power budget over many GPUs (dozens):
+ * then the distance to the optimum is at most `cost - lowerBound`.
  *
  * @throws InvalidInputError for a bad job; InfeasibleBudgetError where no plan keeps the budgets, naming the least that one can
  */
 export function findPlan(job: TrainingJob, budgets: Budgets = {}): FoundPlan {
   const prepared = prepareJob(job)
   assertBudgets(budgets)
-  const search = new DeadlineSearch(prepared.options, job.globalBatch)
   const objective = objectiveOf(prepared, budgets)
+  const { powerW } = budgets
+  if (powerW !== undefined && powerW < prepared.maxPowerW) {
+    const found = cheapestWithinPower(prepared.options, job.globalBatch, objective, powerW)
+    if (found !== null) return withinPower(prepared, found)
+  }
+  const search = new DeadlineSearch(prepared.options, job.globalBatch)
   const free = search.cheapest(objective)
   if (!free) throw infeasible(prepared, search, budgets)
   const cheapest = prepared.eta === 0 ? (search.leastEnergy(free.timeS, prepared.idlePowerW) ?? free) : free
   const plan = planOf(prepared, cheapest)
-  if (budgets.powerW === undefined || plan.powerLimitW <= budgets.powerW) {
-    return { ...plan, lowerBound: plan.cost, warnings: planWarnings(plan, prepared) }
-  }
-  return withinPower(prepared, objective, budgets.powerW)
+  if (powerW !== undefined && plan.powerLimitW > powerW) throw tooLittlePower(prepared, powerW)
+  return { ...plan, lowerBound: plan.cost, warnings: planWarnings(plan, prepared) }
 }
 
 function objectiveOf({ eta, idlePowerW, maxPowerW, allReduceS }: PreparedJob, budgets: Budgets): Objective {
   return {
     energyWeight: eta,
     timeWeightW: eta * idlePowerW + (1 - eta) * maxPowerW,
-    pricePerWatt: 0,
     idlePowerW,
     longestS: (budgets.timeS ?? Number.POSITIVE_INFINITY) - allReduceS,
     mostEnergyJ: (budgets.energyJ ?? Number.POSITIVE_INFINITY) - idlePowerW * allReduceS,
   }
 }
 
-function withinPower(prepared: PreparedJob, objective: Objective, powerW: number): FoundPlan {
-  const { options, job, curves } = prepared
-  const found = cheapestWithinPower(options, job.globalBatch, objective, powerW)
-  if (found === null) {
-    const lowestW = sum(curves.map(({ powerLimitsW }) => powerLimitsW[0]!))
-    throw new InfeasibleBudgetError(
-      `no plan with power limits of at most ${powerW} W together keeps the budgets; the lowest limits of all GPUs make ${lowestW} W`,
-    )
-  }
-  const plan = planOf(prepared, found.split)
+function withinPower(prepared: PreparedJob, { split, lowerBound }: SplitWithinPower): FoundPlan {
+  const plan = planOf(prepared, split)
   // Both costs are the same but for the time of the gradient exchange.
-  const lowerBound = plan.cost - (found.split.cost - found.lowerBound)
-  return { ...plan, lowerBound, warnings: planWarnings(plan, prepared) }
+  return { ...plan, lowerBound: plan.cost - (split.cost - lowerBound), warnings: planWarnings(plan, prepared) }
+}
+
+function tooLittlePower({ curves }: PreparedJob, powerW: number): InfeasibleBudgetError {
+  const lowestW = sum(curves.map(({ powerLimitsW }) => powerLimitsW[0]!))
+  return new InfeasibleBudgetError(
+    `no plan with power limits of at most ${powerW} W together keeps the budgets; the lowest limits of all GPUs make ${lowestW} W`,
+  )
 }
 
 export function planOf(prepared: PreparedJob, { shares, limits }: Split): TrainingPlan {
@@ -117,7 +117,6 @@ function leastEnergyWithin(prepared: PreparedJob, search: DeadlineSearch, longes
   const split = search.cheapest({
     energyWeight: 1,
     timeWeightW: idlePowerW,
-    pricePerWatt: 0,
     idlePowerW,
     longestS,
     mostEnergyJ: Number.POSITIVE_INFINITY,

@@ -26,7 +26,6 @@ export function paretoFront(job: TrainingJob, points = 60): ParetoFront {
   const leastEnergy: Objective = {
     energyWeight: 1,
     timeWeightW: idlePowerW,
-    pricePerWatt: 0,
     idlePowerW,
     longestS: Number.POSITIVE_INFINITY,
     mostEnergyJ: Number.POSITIVE_INFINITY,

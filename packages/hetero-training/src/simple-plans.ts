@@ -54,7 +54,7 @@ export function splitInProportion(globalBatch: number, weights: readonly number[
 function fits({ options }: PreparedJob, assignments: readonly Assignment[]): boolean {
   return assignments.every(({ share, powerLimitW }, i) => {
     const { timeS, powerLimitsW, mayBeLeftOut } = options[i]!
-    return share === 0 ? mayBeLeftOut : timeS[powerLimitsW.indexOf(powerLimitW!)]![share]! < Number.POSITIVE_INFINITY
+    return share === 0 ? mayBeLeftOut : timeS(powerLimitsW.indexOf(powerLimitW!), share) < Number.POSITIVE_INFINITY
   })
 }
 
@@ -66,8 +66,8 @@ function atLargestLimits(prepared: PreparedJob, shares: readonly number[]): Trai
 /** For fixed shares the time is one of at most (GPUs x limits) values; for each the thriftiest limit of every GPU is taken. */
 function withBestLimits(prepared: PreparedJob, shares: readonly number[]): TrainingPlan | null {
   const { options } = prepared
-  const deadlines = options.flatMap(({ timeS }, i) =>
-    shares[i] === 0 ? [0] : timeS.map((times) => times[shares[i]!]!),
+  const deadlines = options.flatMap(({ timeS, powerLimitsW }, i) =>
+    shares[i] === 0 ? [0] : powerLimitsW.map((_, limit) => timeS(limit, shares[i]!)),
   )
   let best: TrainingPlan | null = null
   for (const deadlineS of deadlines) {
@@ -75,9 +75,9 @@ function withBestLimits(prepared: PreparedJob, shares: readonly number[]): Train
       if (share === 0) return { share, powerLimitW: null }
       const { timeS, activeEnergyJ, powerLimitsW } = options[i]!
       let chosen = -1
-      timeS.forEach((times, limit) => {
-        if (times[share]! > deadlineS) return
-        if (chosen < 0 || activeEnergyJ[limit]![share]! < activeEnergyJ[chosen]![share]!) chosen = limit
+      powerLimitsW.forEach((_, limit) => {
+        if (timeS(limit, share) > deadlineS) return
+        if (chosen < 0 || activeEnergyJ(limit, share) < activeEnergyJ(chosen, share)) chosen = limit
       })
       return { share, powerLimitW: chosen < 0 ? null : powerLimitsW[chosen]! }
     })

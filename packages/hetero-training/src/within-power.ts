@@ -1,5 +1,10 @@
+import { IndexedHeap } from '@pctodl/numerics'
 import { DeadlineSearch, type Objective, type Split } from './search/best-deadline.js'
-import { type GpuOptions, LEFT_OUT } from './search/option-table.js'
+import { SAME_COST } from './search/cheapest-split.js'
+import { type GpuOptions, LEFT_OUT, withLimits } from './search/option-table.js'
+import { PackedPieces } from './search/packed-pieces.js'
+import { type LevelBox, PowerRelaxation } from './search/power-relaxation.js'
+import { splitAtLevels } from './search/split-at-levels.js'
 import { sum } from './training-job.js'
 
 /** A split in which the power limits of all GPUs add up to little enough. */
@@ -10,25 +15,29 @@ export interface SplitWithinPower {
   readonly lowerBound: number
 }
 
-/** Some levels of each GPU, from `floor` to `cap`, and the cheapest split with them. A level is a limit's index, or `LEFT_OUT`. */
-interface Box {
-  readonly floor: readonly number[]
-  readonly cap: readonly number[]
-  readonly split: Split
+/** Curves of shares that are searched before the search is ended; and as many more for each GPU. */
+const MOST_WORK = 4e6
+const MORE_WORK = 1.5e5
+/** Deadlines at which plans are looked for before the search begins. */
+const SCANNED_DEADLINES = 40
+/** Each is this much shorter than the time of the plan before. */
+const SCAN_STEP = 0.95
+/** Relative width of an interval of deadlines below which limits are decided before it is halved again. */
+const NARROW = 2e-3
+
+/** Plans whose slowest GPU takes longer than `afterS` and at most `deadlineS`, with levels in a box. */
+interface Node extends LevelBox {
+  readonly afterS: number
+  readonly deadlineS: number
+  readonly bound: number
+  readonly price: number
 }
 
-/** Shares times limits over all GPUs that are looked at before the search is ended. */
-const MOST_OPTIONS = 1e7
-const LEAST_BOXES = 8
-
-/** Of prices, which only lead to a plan: what is found with them is solved once more. */
-const PRICE_TOLERANCE = 5e-3
-const MOST_PRICES = 12
-
 /**
- * The cheapest split whose limits add up to at most `powerW`, by branch and bound: the cheapest split of a box that draws too much
- * shows which levels cannot all stay; each branch lowers one of them. Where that takes too many boxes, as with many GPUs of many
- * limits, the answer is the best that prices on watts lead to, and the bound tells how far from the optimum it can be.
+ * The cheapest split whose limits add up to at most `powerW`, by branch and bound over the time of the slowest GPU and the limits: the
+ * relaxation of a node bounds it and leads to a plan; where the bound does not suffice, its interval of times is halved or the limits
+ * of a GPU are parted, whichever it is that loosens the bound. Once the limits of all GPUs are decided the exact search over shares
+ * and times ends the node. Ended by work and not by time: then the bound tells how far from the optimum the plan can be.
  *
  * @returns null where no split keeps it
  */
@@ -38,124 +47,197 @@ export function cheapestWithinPower(
   objective: Objective,
   powerW: number,
 ): SplitWithinPower | null {
-  const solve = (floor: readonly number[], cap: readonly number[]): Box | null => {
-    const tight = tightened(gpus, floor, cap, powerW)
-    const found =
-      tight &&
-      new DeadlineSearch(
-        gpus.map((gpu, i) => between(gpu, floor[i]!, tight[i]!)),
-        globalBatch,
-      ).cheapest(objective)
-    if (!found) return null
-    const limits = found.limits.map((limit, i) => (limit === LEFT_OUT ? LEFT_OUT : limit + Math.max(0, floor[i]!)))
-    return { floor, cap: tight, split: { ...found, limits } }
+  return new PowerSearch(gpus, globalBatch, objective, powerW).run()
+}
+
+class PowerSearch {
+  readonly #gpus: readonly GpuOptions[]
+  readonly #globalBatch: number
+  readonly #objective: Objective
+  readonly #powerW: number
+  readonly #pieces: readonly (readonly PackedPieces[])[]
+  readonly #relaxation: PowerRelaxation
+  readonly #highestPrice: number
+  #best: Split | null = null
+  readonly #nodes: Node[] = []
+  readonly #open = new IndexedHeap()
+  /** Levels, as text, of which the cheapest split is known. */
+  readonly #solved = new Set<string>()
+
+  constructor(gpus: readonly GpuOptions[], globalBatch: number, objective: Objective, powerW: number) {
+    this.#gpus = gpus
+    this.#globalBatch = globalBatch
+    this.#objective = objective
+    this.#powerW = powerW
+    this.#pieces = gpus.map((gpu) => gpu.powerLimitsW.map((_, limit) => new PackedPieces(gpu, limit)))
+    this.#relaxation = new PowerRelaxation(gpus, this.#pieces, globalBatch, powerW)
+    this.#highestPrice = 1 + sum(this.#pieces.map((limits) => Math.max(...limits.map((each) => each.mostEnergyJ()))))
   }
-  const root = solve(
-    gpus.map(({ mayBeLeftOut }) => (mayBeLeftOut ? LEFT_OUT : 0)),
-    gpus.map(({ powerLimitsW }) => powerLimitsW.length - 1),
-  )
-  if (root === null) return null
-  const open = [root]
-  const options = globalBatch * sum(gpus.map(({ powerLimitsW }) => powerLimitsW.length))
-  for (let left = Math.max(LEAST_BOXES, Math.floor(MOST_OPTIONS / options)); left > 0; ) {
-    open.sort((a, b) => b.split.cost - a.split.cost)
-    const box = open.pop()
-    if (box === undefined) return null
-    if (wattsOf(gpus, box.split.limits) <= powerW) return { split: box.split, lowerBound: box.split.cost }
-    for (const { floor, cap } of branches(box)) {
-      const child = solve(floor, cap)
-      left--
-      if (child) open.push(child)
+
+  run(): SplitWithinPower | null {
+    const floor = Int16Array.from(this.#gpus, ({ mayBeLeftOut }) => (mayBeLeftOut ? LEFT_OUT : 0))
+    const cap = this.#tightened({ floor, cap: Int16Array.from(this.#gpus, (gpu) => gpu.powerLimitsW.length - 1) })
+    if (cap === null) return null
+    const longestS = Math.max(...this.#pieces.flatMap((limits) => limits.map((each) => each.longestS())))
+    const deadlineS = Math.min(this.#objective.longestS, longestS)
+    const root: Node = { floor, cap, afterS: 0, deadlineS, bound: 0, price: 0 }
+    this.#scan(root)
+    this.#add(root)
+    while (this.#open.size > 0 && (this.#hasWork() || this.#best === null)) {
+      if (this.#open.firstKey >= this.#upper()) break
+      const first = this.#open.first
+      this.#open.remove(first)
+      this.#branch(this.#nodes[first]!)
+    }
+    const best = this.#best
+    return best && { split: best, lowerBound: Math.min(this.#open.firstKey, best.cost) }
+  }
+
+  #hasWork(): boolean {
+    return this.#relaxation.work < MOST_WORK + MORE_WORK * this.#gpus.length
+  }
+
+  /** What a plan must cost less than to be worth anything. */
+  #upper(): number {
+    return this.#best === null ? Number.POSITIVE_INFINITY : this.#best.cost * (1 - SAME_COST)
+  }
+
+  #add(node: Node): void {
+    if (node.bound >= this.#upper()) return
+    this.#nodes.push(node)
+    this.#open.set(this.#nodes.length - 1, node.bound)
+  }
+
+  /** Good plans at a few deadlines: the better the first ones are, the less the search has to look at. */
+  #scan(root: Node): void {
+    let { deadlineS, price } = root
+    for (let i = 0; i < SCANNED_DEADLINES; i++) {
+      this.#relaxation.solve(deadlineS, root, Number.POSITIVE_INFINITY, price)
+      if (this.#relaxation.bound === Number.POSITIVE_INFINITY) return
+      price = this.#relaxation.price
+      const found = this.#round(deadlineS, root)
+      deadlineS = Math.min(found?.timeS ?? deadlineS, deadlineS) * SCAN_STEP
     }
   }
-  if (open.length === 0) return null
-  const lowerBound = Math.min(...open.map(({ split }) => split.cost))
-  const within = open.filter(({ split }) => wattsOf(gpus, split.limits) <= powerW).map(({ split }) => split)
-  const priced = byPrices(gpus, globalBatch, objective, powerW)
-  const polished = priced.split && solve(lowest(gpus), [...priced.split.limits])
-  if (polished) within.push(polished.split)
-  const split = within.reduce<Split | null>((best, other) => (best && best.cost <= other.cost ? best : other), null)
-  return split && { split, lowerBound: Math.min(Math.max(lowerBound, priced.lowerBound), split.cost) }
-}
 
-const lowest = (gpus: readonly GpuOptions[]) => gpus.map(({ mayBeLeftOut }) => (mayBeLeftOut ? LEFT_OUT : 0))
-
-function wattsAt({ powerLimitsW, idlePowerW }: GpuOptions, level: number): number {
-  return level === LEFT_OUT ? idlePowerW : powerLimitsW[level]!
-}
-
-function wattsOf(gpus: readonly GpuOptions[], levels: ArrayLike<number>): number {
-  return sum(gpus.map((gpu, i) => wattsAt(gpu, levels[i]!)))
-}
-
-/** Caps that each GPU could reach if all others were at their floor; null where the floors alone draw too much. */
-function tightened(
-  gpus: readonly GpuOptions[],
-  floor: readonly number[],
-  cap: readonly number[],
-  powerW: number,
-): number[] | null {
-  const slackW = powerW - wattsOf(gpus, floor)
-  if (slackW < 0) return null
-  return gpus.map((gpu, i) => {
-    let level = cap[i]!
-    while (level > floor[i]! && wattsAt(gpu, level) - wattsAt(gpu, floor[i]!) > slackW) level--
-    return level
-  })
-}
-
-/** Whatever keeps the budget is below the levels found at some GPU; the first such GPU tells the branches apart. */
-function* branches({ floor, cap, split: { limits } }: Box): Generator<Pick<Box, 'floor' | 'cap'>> {
-  for (let i = 0; i < floor.length; i++) {
-    if (limits[i]! <= floor[i]!) continue
-    yield {
-      floor: floor.map((level, j) => (j < i ? limits[j]! : level)),
-      cap: cap.map((level, j) => (j === i ? limits[j]! - 1 : level)),
+  #branch(node: Node): void {
+    const { energyWeight, timeWeightW, idlePowerW, mostEnergyJ } = this.#objective
+    const { afterS, deadlineS, floor, cap } = node
+    const relaxation = this.#relaxation
+    const enough = energyWeight === 0 ? Number.POSITIVE_INFINITY : (this.#upper() - timeWeightW * afterS) / energyWeight
+    relaxation.solve(deadlineS, node, enough, node.price)
+    const energyJ = relaxation.bound
+    const { price, undecided } = relaxation
+    if (energyJ === Number.POSITIVE_INFINITY || energyJ + idlePowerW * afterS > mostEnergyJ) return
+    const bound = Math.max(node.bound, energyWeight * energyJ + timeWeightW * afterS)
+    if (bound >= this.#upper()) return
+    const rounded = this.#round(deadlineS, node)
+    // Later deadlines than this are dearer than the best plan whatever they save.
+    const lastS =
+      timeWeightW === 0 ? deadlineS : Math.min(deadlineS, (this.#upper() - energyWeight * energyJ) / timeWeightW)
+    if (lastS <= afterS) return
+    const child = (change: Partial<Node>) => this.#add({ ...node, deadlineS: lastS, bound, price, ...change })
+    const timeGap = timeWeightW * (lastS - afterS)
+    const isNarrow = lastS - afterS <= NARROW * lastS
+    const energyGap =
+      rounded === null
+        ? Number.POSITIVE_INFINITY
+        : energyWeight * (rounded.energyJ - idlePowerW * rounded.timeS - energyJ)
+    const decided = floor.every((level, gpu) => level === cap[gpu])
+    if (timeGap > 0 && !isNarrow && (decided || undecided === null || timeGap > energyGap || rounded === null)) {
+      const middleS = (afterS + lastS) / 2
+      child({ deadlineS: middleS })
+      child({ afterS: middleS })
+      return
+    }
+    if (decided) {
+      this.#solve(floor)
+      return
+    }
+    const { gpu, level } = undecided ?? this.#widest(node)
+    const low = { floor, cap: cap.with(gpu, level) }
+    const high = { floor: floor.with(gpu, level + 1), cap }
+    for (const box of [low, high]) {
+      const tight = this.#tightened(box)
+      if (tight !== null) child({ floor: box.floor, cap: tight })
     }
   }
-}
 
-function between(gpu: GpuOptions, floor: number, cap: number): GpuOptions {
-  const from = Math.max(0, floor)
-  return {
-    ...gpu,
-    powerLimitsW: gpu.powerLimitsW.slice(from, cap + 1),
-    timeS: gpu.timeS.slice(from, cap + 1),
-    activeEnergyJ: gpu.activeEnergyJ.slice(from, cap + 1),
-    mayBeLeftOut: floor === LEFT_OUT,
+  /** The GPU with the most levels left, parted at or below the level that the relaxation chose. */
+  #widest({ floor, cap }: LevelBox): { readonly gpu: number; readonly level: number } {
+    let gpu = 0
+    for (let i = 1; i < floor.length; i++) if (cap[i]! - floor[i]! > cap[gpu]! - floor[gpu]!) gpu = i
+    const chosen = this.#relaxation.levels[gpu]!
+    return { gpu, level: chosen < cap[gpu]! ? chosen : chosen - 1 }
   }
-}
 
-interface Priced {
-  /** The cheapest seen that keeps the budget. */
-  readonly split: Split | null
-  readonly lowerBound: number
-}
-
-/** Price watts so high that the budget is kept. Each price gives a lower bound (Lagrangian relaxation). */
-function byPrices(gpus: readonly GpuOptions[], globalBatch: number, objective: Objective, powerW: number): Priced {
-  const search = new DeadlineSearch(gpus, globalBatch)
-  // Without any weight on energy a price on watts would have none either.
-  const energyWeight = Math.max(objective.energyWeight, PRICE_TOLERANCE)
-  // A priced search may pass over splits that keep a budget of energy, and others weigh more than they should.
-  const isBound = objective.mostEnergyJ === Number.POSITIVE_INFINITY && energyWeight === objective.energyWeight
-  let best: Split | null = null
-  let lowerBound = Number.NEGATIVE_INFINITY
-  let low = 0
-  let high = 1e-3
-  for (let i = 0; i < MOST_PRICES; i++) {
-    const pricePerWatt = best === null ? high : (low + high) / 2
-    const split = search.cheapest({ ...objective, energyWeight, pricePerWatt }, 0, null, PRICE_TOLERANCE)
-    if (split !== null && isBound) {
-      lowerBound = Math.max(lowerBound, split.cost * (1 - PRICE_TOLERANCE) - energyWeight * pricePerWatt * powerW)
-    }
-    if (split !== null && wattsOf(gpus, split.limits) <= powerW) {
-      best = split
-      high = pricePerWatt
-    } else {
-      low = pricePerWatt
-      if (best === null) high *= 8
-    }
+  /** A plan near what the relaxation found, or as soon after the deadline as its limits allow. */
+  #round(deadlineS: number, box: LevelBox): Split | null {
+    const levels = this.#raised(this.#relaxation.levels, box)
+    const split = this.#splitAt(levels, deadlineS)
+    if (split !== null) this.#consider(split)
+    return split
   }
-  return { split: best, lowerBound }
+
+  /** Spend the watts that rounding down has left: a level more for each GPU in turn. */
+  #raised(levels: Int16Array, { cap }: LevelBox): Int16Array {
+    const raised = Int16Array.from(levels)
+    for (let gpu = 0; gpu < raised.length; gpu++) {
+      if (raised[gpu] === LEFT_OUT) continue
+      while (raised[gpu]! < cap[gpu]! && this.#keepsWatts(raised.with(gpu, raised[gpu]! + 1))) raised[gpu]!++
+    }
+    return raised
+  }
+
+  #splitAt(levels: Int16Array, deadlineS: number): Split | null {
+    const shares = splitAtLevels(this.#pieces, levels, this.#globalBatch, deadlineS, this.#highestPrice)
+    if (shares === null) return null
+    const { energyWeight, timeWeightW, idlePowerW } = this.#objective
+    let timeS = 0
+    let active = 0
+    levels.forEach((level, gpu) => {
+      if (level === LEFT_OUT) return
+      timeS = Math.max(timeS, this.#gpus[gpu]!.timeS(level, shares[gpu]!))
+      active += this.#gpus[gpu]!.activeEnergyJ(level, shares[gpu]!)
+    })
+    const cost = energyWeight * active + timeWeightW * timeS
+    return { shares, limits: levels, timeS, energyJ: active + idlePowerW * timeS, cost }
+  }
+
+  /** The cheapest split with these limits, exactly. */
+  #solve(levels: Int16Array): void {
+    const key = levels.join(' ')
+    if (this.#solved.has(key)) return
+    this.#solved.add(key)
+    const fixed = this.#gpus.map((gpu, i) => withLimits(gpu, levels[i]!, levels[i]!, levels[i] === LEFT_OUT))
+    const found = new DeadlineSearch(fixed, this.#globalBatch).cheapest(this.#objective, 0, this.#best)
+    if (found && found !== this.#best) this.#consider({ ...found, limits: levels })
+  }
+
+  #consider(split: Split): void {
+    const { longestS, mostEnergyJ } = this.#objective
+    if (split.timeS > longestS || split.energyJ > mostEnergyJ || !this.#keepsWatts(split.limits)) return
+    if (this.#best === null || split.cost < this.#best.cost) this.#best = split
+  }
+
+  #wattsAt(gpu: number, level: number): number {
+    const { powerLimitsW, idlePowerW } = this.#gpus[gpu]!
+    return level === LEFT_OUT ? idlePowerW : powerLimitsW[level]!
+  }
+
+  #keepsWatts(levels: Int16Array): boolean {
+    let watts = 0
+    for (let gpu = 0; gpu < levels.length; gpu++) watts += this.#wattsAt(gpu, levels[gpu]!)
+    return watts <= this.#powerW
+  }
+
+  /** Caps that each GPU could reach if all others were at their floor; null where the floors alone draw too much. */
+  #tightened({ floor, cap }: LevelBox): Int16Array | null {
+    if (!this.#keepsWatts(floor)) return null
+    return cap.map((most, gpu) => {
+      let level = most
+      while (level > floor[gpu]! && !this.#keepsWatts(floor.with(gpu, level))) level--
+      return level
+    })
+  }
 }

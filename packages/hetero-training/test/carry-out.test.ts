@@ -3,9 +3,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { exitCodeOf } from '@pctodl/command-line'
 import { LeaseFolder, type NvmlDevice, openGpu, processIdentity } from '@pctodl/nvml-control'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { callCommand } from '../../../test/call-command.js'
 import { eventually, missingCompiler, type RunningHost, startHost } from '../../nvml-control/test/simulated-host.js'
 import { pctodlHetero } from '../src/commands.js'
 import { readProfile } from '../src/index.js'
@@ -40,22 +40,8 @@ describe.skipIf(missingCompiler)(`on a host with GPUs (${missingCompiler ?? 'sim
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   })
 
-  async function call(argv: readonly string[], signal = new AbortController().signal, onError = (_: string) => {}) {
-    let stdout = ''
-    let stderr = ''
-    const code = await exitCodeOf('pctodl-hetero', pctodlHetero, argv, {
-      stdout: { write: (text) => (stdout += text) },
-      stderr: {
-        write: (text) => {
-          stderr += text
-          onError(text)
-        },
-      },
-      signal,
-      env: {},
-    })
-    return { code, stdout, stderr }
-  }
+  const call = (argv: readonly string[], signal?: AbortSignal, onError?: (text: string) => void) =>
+    callCommand('pctodl-hetero', pctodlHetero, argv, { ...(signal && { signal }), ...(onError && { onError }) })
 
   const collect = (output: string, ...more: string[]) => [
     ...[

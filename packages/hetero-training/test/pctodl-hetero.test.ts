@@ -1,8 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { exitCodeOf } from '@pctodl/command-line'
 import { afterAll, describe, expect, it } from 'vitest'
+import { callCommand } from '../../../test/call-command.js'
 import { pctodlHetero } from '../src/commands.js'
 import { findPlan, readProfile } from '../src/index.js'
 import { madeUpTrace } from './made-up-trace.js'
@@ -13,17 +13,7 @@ const file = (name: string) => path.join(folder, name)
 writeFileSync(file('fast.json'), JSON.stringify(madeUpTrace({ samplesPerS: 1200, limitsW: [300, 200, 150] })))
 writeFileSync(file('slow.json'), JSON.stringify(madeUpTrace({ samplesPerS: 500, limitsW: [70, 60] })))
 
-async function call(...argv: string[]) {
-  let stdout = ''
-  let stderr = ''
-  const code = await exitCodeOf('pctodl-hetero', pctodlHetero, argv, {
-    stdout: { write: (text) => (stdout += text) },
-    stderr: { write: (text) => (stderr += text) },
-    signal: new AbortController().signal,
-    env: {},
-  })
-  return { code, stdout, stderr }
-}
+const call = (...argv: string[]) => callCommand('pctodl-hetero', pctodlHetero, argv)
 
 const published = ['--trace1', file('fast.json'), '--trace2', file('slow.json')]
 const named = ['--gpu', `fast=${file('fast.json')}`, '--gpu', `slow=${file('slow.json')}`, '--batch', '512']

@@ -1,3 +1,10 @@
 export type { Job, JobExecutor, JobOutcome, RunJobsOptions } from './job-array.js'
 export { LocalExecutor, type LocalExecutorOptions } from './local-executor.js'
 export { SlurmExecutor, type SlurmExecutorOptions } from './slurm-executor.js'
+export {
+  type SlurmJobEnd,
+  type SlurmJobRequest,
+  SlurmJobs,
+  type SlurmJobsOptions,
+  type SlurmJobStart,
+} from './slurm-jobs.js'

@@ -1,13 +1,10 @@
-import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { promisify } from 'node:util'
 import { type Clock, InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
 import type { Job, JobExecutor, JobOutcome, RunJobsOptions } from './job-array.js'
+import { parsedJobId, slurm } from './slurm-command.js'
 import { arrayScript, compactIndices } from './slurm-script.js'
-
-const execute = promisify(execFile)
 
 export interface SlurmExecutorOptions {
   /** A folder that this machine and the nodes both see: scripts, logs and exit codes go there. */
@@ -139,8 +136,7 @@ export class SlurmExecutor implements JobExecutor {
       ...sbatchArguments,
       script,
     ])
-    // `--parsable` prints `id` or, on a federation, `id;cluster`.
-    return stdout.trim().split(';')[0]!
+    return parsedJobId(stdout)
   }
 
   #logFile(index: number): string {
@@ -159,17 +155,4 @@ async function queuedElements(arrayId: string, signal: AbortSignal | undefined):
     throw error
   }
   return new Set(stdout.split('\n').filter(Boolean).map(Number))
-}
-
-async function slurm(program: 'sbatch' | 'squeue' | 'scancel', args: readonly string[], signal?: AbortSignal) {
-  try {
-    const { stdout } = await execute(program, [...args], { ...(signal ? { signal } : {}), maxBuffer: 64 * 1024 * 1024 })
-    return stdout
-  } catch (error) {
-    signal?.throwIfAborted()
-    const { code, stderr } = error as NodeJS.ErrnoException & { stderr?: string }
-    const said =
-      code === 'ENOENT' ? 'the command was not found; run this on a login node of the cluster' : stderr?.trim()
-    throw new PctodlError('SLURM', `${program} ${args.join(' ')}: ${said || String(error)}`, { cause: error })
-  }
 }

@@ -1,6 +1,16 @@
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { hostname, tmpdir } from 'node:os'
 import path from 'node:path'
@@ -15,10 +25,34 @@ export function slurmHindrance(): string | undefined {
   return undefined
 }
 
+/** Why jobs cannot be bound by cgroups of version 1 here; undefined where they can. */
+export function cgroupHindrance(): string | undefined {
+  const groups = existsSync('/proc/self/cgroup') ? readFileSync('/proc/self/cgroup', 'utf8') : ''
+  for (const controller of ['cpuset', 'memory']) {
+    if (!groups.includes(`:${controller}:`)) return `the kernel gives no ${controller} cgroup of version 1`
+    try {
+      accessSync(path.join('/sys/fs/cgroup', controller), constants.W_OK)
+    } catch {
+      return `the ${controller} cgroup cannot be written`
+    }
+  }
+  return undefined
+}
+
 const daemonPath = `${process.env['PATH']}:/usr/sbin:/sbin`
 
 function onPath(program: string): boolean {
   return daemonPath.split(':').some((folder) => existsSync(path.join(folder, program)))
+}
+
+/** What the node pretends to have. */
+export interface OneNodeHardware {
+  /** Cores that Slurm counts, whatever the machine has. */
+  readonly cpus?: number
+  readonly gpus?: number
+  readonly memoryMb?: number
+  /** Bind jobs to their cores and memory by cgroups, of which the kernel must give version 1. */
+  readonly cgroup?: boolean
 }
 
 /**
@@ -26,8 +60,13 @@ function onPath(program: string): boolean {
  * configuration and state. It is reached by the environment variable SLURM_CONF.
  */
 export class OneNodeSlurm {
+  readonly #hardware: Required<OneNodeHardware>
   readonly #folder = mkdtempSync(path.join(tmpdir(), 'one-node-slurm-'))
   readonly configurationFile: string = path.join(this.#folder, 'slurm.conf')
+
+  constructor({ cpus = 2, gpus = 2, memoryMb = 1000, cgroup = false }: OneNodeHardware = {}) {
+    this.#hardware = { cpus, gpus, memoryMb, cgroup }
+  }
 
   async up(): Promise<void> {
     const inFolder = (...parts: string[]) => path.join(this.#folder, ...parts)
@@ -43,10 +82,17 @@ export class OneNodeSlurm {
       `--log-file=${inFolder('log', 'munged.log')}`,
       `--seed-file=${inFolder('munge', 'seed')}`,
     ])
-    for (const device of ['gpu0', 'gpu1']) run('mknod', [inFolder(device), 'c', '1', '3'])
+    const { cpus, gpus, memoryMb, cgroup } = this.#hardware
+    for (let gpu = 0; gpu < gpus; gpu++) run('mknod', [inFolder(`gpu${gpu}`), 'c', '1', '3'])
+    if (cgroup) {
+      writeFileSync(
+        inFolder('cgroup.conf'),
+        ['CgroupPlugin=cgroup/v1', 'ConstrainCores=yes', 'ConstrainRAMSpace=yes', ''].join('\n'),
+      )
+    }
     const node = hostname().split('.')[0]!
     const [controllerPort, nodePort] = await Promise.all([freePort(), freePort()])
-    writeFileSync(inFolder('gres.conf'), `NodeName=${node} Name=gpu File=${this.#folder}/gpu[0-1]\n`)
+    writeFileSync(inFolder('gres.conf'), `NodeName=${node} Name=gpu File=${this.#folder}/gpu[0-${gpus - 1}]\n`)
     writeFileSync(
       this.configurationFile,
       [
@@ -66,17 +112,18 @@ export class OneNodeSlurm {
         `SlurmctldLogFile=${inFolder('log', 'slurmctld.log')}`,
         `SlurmdLogFile=${inFolder('log', 'slurmd.log')}`,
         'ProctrackType=proctrack/linuxproc',
-        'TaskPlugin=task/none',
+        `TaskPlugin=${cgroup ? 'task/cgroup' : 'task/none'}`,
+        'SlurmdParameters=config_overrides',
         'JobAcctGatherType=jobacct_gather/none',
         'AccountingStorageType=accounting_storage/none',
         'SelectType=select/cons_tres',
-        'SelectTypeParameters=CR_Core',
+        'SelectTypeParameters=CR_Core_Memory',
         'GresTypes=gpu',
         'MpiDefault=none',
         'ReturnToService=2',
         'SchedulerParameters=sched_interval=1,batch_sched_delay=0',
         'KillWait=2',
-        `NodeName=${node} NodeAddr=127.0.0.1 CPUs=2 RealMemory=1000 Gres=gpu:2 State=UNKNOWN`,
+        `NodeName=${node} NodeAddr=127.0.0.1 CPUs=${cpus} RealMemory=${memoryMb} Gres=gpu:${gpus} State=UNKNOWN`,
         'PartitionName=gpu Nodes=ALL Default=YES MaxTime=INFINITE State=UP',
         '',
       ].join('\n'),

@@ -4,12 +4,13 @@ export { throughputOf } from './profile.js'
 export {
   DEFAULT_MAX_PROCESSES,
   formatProfileCsv,
+  parseFleetProfileCsv,
   parseProfileCsv,
   POWER_COLUMN,
   profileColumns,
   type ProfileOptions,
 } from './input/parse-profile-csv.js'
-export { exampleFolder, loadObjectives, loadProfiles } from './input/load-inputs.js'
+export { exampleFolder, loadFleetProfiles, loadObjectives, loadProfiles } from './input/load-inputs.js'
 export { lintProfile } from './input/lint-profile.js'
 export { type ObjectiveFile, parseObjectives, scenarioAt } from './input/parse-objectives.js'
 export { SegmentFileError } from './input/segment-file-error.js'
@@ -42,9 +43,20 @@ export type { Dispatch } from './tail/tail-options.js'
 export { simulatePlan, type SimulatedService, type SimulationOptions } from './tail/simulate-plan.js'
 export type { QueueOutcome } from './tail/simulate-queue.js'
 export type { PowerCap } from './power/power-cap.js'
+// Plan on boards of several types.
+export type { BoardGroup, Fleet, FleetPoint, FleetProfile } from './fleet/fleet.js'
+export { type FleetOptions, type FleetPlan, planFleet } from './fleet/plan-fleet.js'
+export type { FleetBoard, FleetSegment } from './fleet/place-fleet.js'
+export { loadFleet } from './input/load-fleet.js'
+export { fleetMapColumns, formatFleetMap, formatFleetMigParted } from './output/fleet-map.js'
 // Change a running plan.
 export { type Replan, replan, type ReplanOptions } from './replan/replan.js'
 export type { MigrationStep } from './replan/migration.js'
+// Follow rates over a day.
+export { type DayOptions, type DaySchedule, type DayTotals, planDay } from './schedule/plan-day.js'
+export type { DayCosts } from './schedule/day-problem.js'
+export type { PlannedPeriod } from './schedule/carry-out.js'
+export { stepMaps } from './schedule/step-maps.js'
 // MIG geometry.
 export {
   assignStarts,

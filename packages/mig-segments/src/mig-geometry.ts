@@ -1,4 +1,13 @@
-import { findGpuSpec, type GpuSpec, gpuSpecs, type MigProfile, migProfiles, PctodlError } from '@pctodl/platform'
+import {
+  findGpuSpec,
+  findMigGeometry,
+  gpuSpecs,
+  type MigGeometry,
+  type MigSlot,
+  migGeometries,
+  PctodlError,
+  UnknownNameError,
+} from '@pctodl/platform'
 
 /** Sizes of a MIG instance in compute slices (GPCs). There is no 5 and no 6. */
 export const segmentSizes = [1, 2, 3, 4, 7] as const
@@ -8,17 +17,18 @@ export function isSegmentSize(value: number): value is SegmentSize {
   return (segmentSizes as readonly number[]).includes(value)
 }
 
-/** Compute slices of a board with MIG. */
+/** Compute slices of the boards that these plans are for. */
 export const COMPUTE_SLICES = 7
+
 interface Footprint {
   readonly memorySlices: number
-  /** First memory slices at which an instance may begin, alike on A100, H100 and H200. */
+  /** First memory slices at which an instance may begin, alike on all boards with seven slices. */
   readonly starts: readonly number[]
 }
 
-/** The profile of a size with the least memory: of the two with one compute slice, the one that is not short of neighbours. */
-function profileOf(spec: GpuSpec, size: SegmentSize): MigProfile {
-  return migProfiles(spec).find(({ name }) => name.startsWith(`${size}g.`))!
+/** The profile of a size with the least memory: of the two with one compute slice, the one with more places. */
+function slotOf({ profiles }: MigGeometry, size: SegmentSize): MigSlot {
+  return profiles.find(({ computeSlices }) => computeSlices === size)!
 }
 
 function bySize<T>(of: (size: SegmentSize) => T): Readonly<Record<SegmentSize, T>> {
@@ -27,7 +37,7 @@ function bySize<T>(of: (size: SegmentSize) => T): Readonly<Record<SegmentSize, T
 
 /** What an instance of a size takes of a board, and where. */
 export const footprints: Readonly<Record<SegmentSize, Footprint>> = bySize((size) => {
-  const { memorySlices, placements } = profileOf(findGpuSpec('A100'), size)
+  const { memorySlices, placements } = slotOf(findMigGeometry('A100'), size)
   return { memorySlices, starts: placements }
 })
 
@@ -40,22 +50,50 @@ export interface MigBoard {
   readonly profileNames: Readonly<Record<SegmentSize, string>>
 }
 
-/** Keys of the boards with MIG. */
-export const migBoardKeys: readonly string[] = Object.values(gpuSpecs)
-  .filter((spec) => migProfiles(spec).length > 0)
+/** Keys of the boards with seven slices, which all have the same sizes and starts. Others are planned as fleets. */
+export const migBoardKeys: readonly string[] = Object.values(migGeometries)
+  .filter(({ computeSlices }) => computeSlices === COMPUTE_SLICES)
   .map(({ key }) => key)
 
 /**
  * @param name key, product name or alias of a board
  * @throws UnknownNameError for a board that does not exist
- * @throws PctodlError `NOT_SUPPORTED` for a board that has no MIG
+ * @throws PctodlError `NOT_SUPPORTED` for a board that has no MIG, or not seven slices
  */
 export function findMigBoard(name: string): MigBoard {
-  const spec = findGpuSpec(name)
-  if (!migBoardKeys.includes(spec.key)) {
-    throw new PctodlError('NOT_SUPPORTED', `${spec.name} has no MIG; boards that have it: ${migBoardKeys.join(', ')}`)
+  const geometry = geometryOf(name)
+  if (geometry.computeSlices !== COMPUTE_SLICES) {
+    throw new PctodlError(
+      'NOT_SUPPORTED',
+      `${geometry.key} has ${geometry.computeSlices} slices; plan it as a fleet, or take one of ${migBoardKeys.join(', ')}`,
+    )
   }
-  return { key: spec.key, name: spec.name, profileNames: bySize((size) => profileOf(spec, size).name) }
+  const product = gpuSpecs[geometry.key]?.name ?? geometry.key
+  return { key: geometry.key, name: product, profileNames: bySize((size) => slotOf(geometry, size).name) }
+}
+
+/**
+ * How a board can be split, by any name that it has.
+ *
+ * @throws UnknownNameError for a board that does not exist
+ * @throws PctodlError `NOT_SUPPORTED` for a board that has no MIG
+ */
+export function geometryOf(name: string): MigGeometry {
+  const key = specKey(name) ?? name
+  if (specKey(name) !== undefined && !(key in migGeometries)) {
+    const known = Object.keys(migGeometries).join(', ')
+    throw new PctodlError('NOT_SUPPORTED', `${gpuSpecs[key]!.name} has no MIG; boards that have it: ${known}`)
+  }
+  return findMigGeometry(key)
+}
+
+function specKey(name: string): string | undefined {
+  try {
+    return findGpuSpec(name).key
+  } catch (error) {
+    if (error instanceof UnknownNameError) return undefined
+    throw error
+  }
 }
 
 /** An instance on a board: its size, and the first of its memory slices. */

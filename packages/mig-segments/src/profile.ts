@@ -30,6 +30,9 @@ export interface ServiceObjective {
 }
 
 /** Items/s of the whole instance. */
-export function throughputOf(point: ProfilePoint): number {
-  return point.processThroughput * point.processes
+export function throughputOf({
+  processThroughput,
+  processes,
+}: Pick<ProfilePoint, 'processThroughput' | 'processes'>): number {
+  return processThroughput * processes
 }

@@ -78,7 +78,7 @@ export function matchDemands(
   return { served, unserved }
 }
 
-function assertObjective({ model, ratePerS, latencyMs }: ServiceObjective): void {
+export function assertObjective({ model, ratePerS, latencyMs }: ServiceObjective): void {
   if (!(ratePerS > 0 && Number.isFinite(ratePerS))) {
     throw new InvalidInputError(`objective of ${model}: ratePerS`, ratePerS, 'a positive number of requests/s')
   }

@@ -37,7 +37,7 @@ describe('pctodl-segments', () => {
       '2',
       ...output(),
       ...['--explain', '--picture', '--mig-parted', '--kubernetes', '--image', 'mine:1', '--command', 'serve {model}'],
-      ...['--node-names', 'alpha,beta'],
+      ...['--node-names', 'alpha,beta', '--devices', 'plugin'],
     )
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(/takes 1 x 2 GPC/)
@@ -48,6 +48,96 @@ describe('pctodl-segments', () => {
     expect(beside('mig-parted.yaml')).toMatch(/^version: v1/)
     expect(beside('kubernetes.yaml')).toMatch(/image: mine:1\n[\s\S]*args:\n +- serve\n +- densenet201\n/)
     expect(beside('kubernetes.yaml')).toContain('kubernetes.io/hostname: alpha')
+  })
+
+  it('asks for profiles of boards that it has no examples of', async () => {
+    const { code, stderr } = await call('2', ...output(), '--gpu', 'B200')
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/no example profiles of B200; name your own with --profiles and --slo/)
+  })
+
+  it('plans a fleet of two types, and names what is wrong in its file', async () => {
+    const described = file('fleet.yaml', 'groups:\n  - gpu: A100-80GB\n    price: 0.5\n  - gpu: H100\n    boards: 2\n')
+    const { code, stdout, stderr } = await call(
+      'fleet',
+      '2',
+      '--fleet',
+      described,
+      ...output(),
+      '--mig-parted',
+      '--strict',
+    )
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toMatch(/A100-80GB.*: cost [\d.]+ \(no plan costs less\)/)
+    const beside = (name: string) => readFileSync(path.join(folder, 'deployment', 'SLO2', name), 'utf8')
+    expect(beside('fleet.csv').split('\n')[0]).toBe('Board,Node,GPU,Profile,Placement,Model,Batch size,Num proc')
+    expect(beside('mig-parted.yaml')).toMatch(/pctodl-a100-80gb-node-0/)
+    const json = await call(
+      'fleet',
+      '1',
+      '--fleet',
+      described,
+      ...output(),
+      '--json',
+      '--gate',
+      'tail',
+      '--burstiness',
+      '2',
+    )
+    expect(JSON.parse(json.stdout)).toMatchObject({ unserved: [], files: [expect.stringMatching(/fleet.csv$/)] })
+    for (const [text, message] of [
+      ['groups: []', /fleet.yaml: groups: /],
+      ['groups: [{ gpu: A100, color: red }]', /groups.0.*color/],
+      ['groups: [{ gpu: B200 }]', /no example profiles of B200; name the folder/],
+      ['groups: [', /fleet.yaml: /],
+    ] as const) {
+      const wrong = await call('fleet', '2', '--fleet', file('fleet.yaml', text), ...output())
+      expect(wrong.code).not.toBe(0)
+      expect(wrong.stderr).toMatch(message)
+    }
+    const apart = await call('fleet', '2', '--fleet', described, ...output(), '--burstiness', '2')
+    expect(apart).toMatchObject({ code: 2, stderr: expect.stringMatching(/--burstiness is for --gate tail/) })
+  })
+
+  it('follows a day, and writes the maps of each step', async () => {
+    const slo = path.join(folder, 'day')
+    const profiles = path.join(folder, 'day-profiles')
+    for (const each of [slo, profiles]) mkdirSync(each, { recursive: true })
+    const rows = [1, 3, 7, 4, 4, 7].map((size) => `${size},8,1,${50 * size},0.02,${30 * size}`).slice(0, 4)
+    writeFileSync(
+      path.join(profiles, 'net.csv'),
+      `Mig instance,Batch size,Workload Number,Throughput,Latency,Power\n${rows.join('\n')}\n`,
+    )
+    writeFileSync(path.join(slo, 'SLO_req_rate.csv'), 'net\n300\n900\n200\n')
+    writeFileSync(path.join(slo, 'SLO_latency.csv'), 'net\n200\n200\n200\n')
+    const inputs = ['--profiles', profiles, '--slo', slo, ...output()]
+    const power = ['--idle-power', '60', '--parked-power', '10', '--period', '1800', '--migration-time', '30']
+    const { code, stdout, stderr } = await call('schedule', ...inputs, ...power)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toMatch(/schedule: [\d.]+ kWh, 3 GPUs at most, \d+ segments created, 0.0 % of requests late/)
+    expect(stdout).toMatch(/% less than one plan for all; no schedule takes less than/)
+    expect(stdout).toMatch(/each period anew: /)
+    const period = path.join(folder, 'deployment', 'schedule', 'period-02')
+    const first = readFileSync(path.join(period, 'step-001.csv'), 'utf8')
+    expect(first.split('\n')[0]).toBe(mapColumns.join())
+    const json = await call('schedule', ...inputs, ...power, '--json', '--nodes', '1', '--most-iterations', '0')
+    expect(JSON.parse(json.stdout)).toMatchObject({ gpus: 8, lowerBoundJ: 0, unserved: [] })
+    const dry = ['deploy', '--node', '0', '--gpu', 'A100-80GB', '--directory', path.join(folder, 'none')]
+    const printed = await call(...dry, '--through', period)
+    expect(printed.stdout).toMatch(/mig -i 0 -cgi[\s\S]*# then \d+ maps? more/)
+    expect(await call(...dry, '--through', period, '--map', 'x.csv')).toMatchObject({ code: 2 })
+    expect(await call(...dry, '1', '--settle', '5')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/--settle is for --through/),
+    })
+    expect(await call(...dry, '--through', path.join(folder, 'absent'))).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/absent does not exist; name a period/),
+    })
+    expect(await call('schedule', ...inputs, '--idle-power', '60')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/--parked-power/),
+    })
   })
 
   it('reports as JSON', async () => {
@@ -134,7 +224,7 @@ describe('pctodl-segments', () => {
     [['99'], 2, /no SLO row 99; the files have rows 1 to 4/],
     [['0'], 2, /integer of at least 1/],
     [['2', '--board', 'T4'], 2, /has no MIG/],
-    [['2', '--board', 'none'], 2, /unknown GPU 'none'/],
+    [['2', '--board', 'none'], 2, /unknown GPU with MIG 'none'/],
     [['2', '--profiles', '/nowhere'], 2, /--profiles needs --slo/],
     [['2', '--profiles', '/nowhere', '--slo', '/nowhere'], 1, /\/nowhere has no profiles/],
     [['2', '--algorithm', 'magic'], 2, /not one of exact, heuristic, published/],
@@ -148,12 +238,17 @@ describe('pctodl-segments', () => {
     [['2', '--gate', 'tail', '--algorithm', 'published'], 2, /published algorithm has no --gate tail/],
     [['2', '--gate', 'tail', '--latency-share', '0.5'], 2, /for --gate latency; leave it away/],
     [['2', '--gate', 'tail', '--fit-batches'], 2, /no batch waits to be full/],
+    [['2', '--devices', 'dra'], 2, /--devices.* are for --kubernetes; add it/],
     [['2', '--power-cap', '300'], 2, /--power-cap needs --idle-power/],
     [['2', '--idle-power', '60'], 2, /--idle-power is for --power-cap/],
-    [['2', '--power-cap', '300', '--idle-power', '60'], 1, /measured power of densenet201, .*a sixth column, Power/],
     [['2', '--power-cap', '300', '--idle-power', '60', '--algorithm', 'published'], 2, /knows no --power-cap/],
     [['2', '--kubernetes', '--image', 'mine:1'], 2, /needs --image and --command/],
     [['2', '--image', 'mine:1'], 2, /are for --kubernetes/],
+    [
+      ['2', '--kubernetes', '--image', 'mine:1', '--command', 'serve', '--health-path', '/health'],
+      2,
+      /--health-path needs --port/,
+    ],
     [[], 2, /missing required argument 'SLO_INDEX'/],
     [['replan', '2'], 2, /--from/],
     [['replan', '2', '--from', '/nowhere.csv'], 1, /\/nowhere.csv/],

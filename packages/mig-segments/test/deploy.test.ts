@@ -2,10 +2,12 @@ import { spawn } from 'node:child_process'
 import { chownSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { exitCodeOf } from '@pctodl/command-line'
 import type { SimulatedHost } from '@pctodl/gpu-sim'
-import { LeaseFolder } from '@pctodl/nvml-control'
+import { LeaseFolder, loadNvml, type Nvml } from '@pctodl/nvml-control'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type BuiltPrograms, buildPrograms, missingCompiler, startHost } from '../../gpu-sim/test/host/built-host.js'
+import { segments } from '../src/commands.js'
 import { deployActions, segmentsOfNode, type TargetSegment } from '../src/deploy/deploy-actions.js'
 import { type DeployedSegment, readDeployment, writeDeployment } from '../src/deploy/deployment-state.js'
 import {
@@ -168,12 +170,21 @@ describe.skipIf(missingCompiler)(`a node of a simulated host${missingCompiler ? 
   let folder: string
   let built: BuiltPrograms
   let host: SimulatedHost
+  let nvml: Nvml
+  const before = { ...process.env }
   beforeAll(async () => {
     folder = mkdtempSync(path.join(tmpdir(), 'pctodl-deploy-'))
     built = await buildPrograms()
     ;({ host } = await startHost(built.programs, { board: 'A100-80GB', gpus: 2, privilege: 'everyone' }))
+    Object.assign(process.env, host.environment, { PCTODL_LEASE_DIR: leases() })
+    // The linker reads where libraries are when a process starts, and finds by its name what has been loaded since.
+    const [libraries] = host.environment['LD_LIBRARY_PATH']!.split(':')
+    nvml = loadNvml({ libraryPath: path.join(libraries!, 'libnvidia-ml.so.1') })
   })
   afterAll(async () => {
+    nvml?.close()
+    for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name]
+    Object.assign(process.env, before)
     // Ends every stand-in process with it.
     await host?.close()
     built?.remove()
@@ -192,13 +203,24 @@ describe.skipIf(missingCompiler)(`a node of a simulated host${missingCompiler ? 
       child.once('close', (code) => resolve({ code, stdout, stderr }))
     })
   const program = path.resolve(import.meta.dirname, '..', 'bin', 'pctodl-segments.js')
-  const deploy = (map: string, ...args: string[]) => {
+  const words = (map: string, ...args: string[]) => {
     const file = path.join(folder, 'map.csv')
     writeFileSync(file, `${mapColumns.join()}\n${map}`)
     const command = `'${process.execPath}' '${built.cli}' tenant --network {model} --batch {batch}`
-    const node = [program, 'deploy', '--node', '1', '--gpus-per-node', '2']
     const where = ['--directory', path.join(folder, 'place'), '--map', file, '--command', command]
-    return run(process.execPath, ...node, ...where, ...args)
+    return ['deploy', '--node', '1', '--gpus-per-node', '2', ...where, ...args]
+  }
+  const deploy = async (map: string, ...args: string[]) => {
+    let stdout = ''
+    let stderr = ''
+    const terminal = {
+      stdout: { write: (text: string) => (stdout += text) },
+      stderr: { write: (text: string) => (stderr += text) },
+      signal: new AbortController().signal,
+      env: process.env,
+    }
+    const code = await exitCodeOf('pctodl-segments', segments, words(map, ...args), terminal)
+    return { code, stdout, stderr }
   }
   const clients = async () => {
     const { stdout } = await run('nvidia-smi')
@@ -207,9 +229,9 @@ describe.skipIf(missingCompiler)(`a node of a simulated host${missingCompiler ? 
       .sort()
   }
 
-  it('is brought up, changed in part, and taken down', { timeout: 180_000 }, async () => {
+  it('is brought up, changed in part, and taken down', { timeout: 600_000 }, async () => {
     const first = '1,0,resnet50,4,3,8,2\n1,0,mobilenet_v2,0,2,4,1\n'
-    const dry = await deploy(first)
+    const dry = await run(process.execPath, program, ...words(first))
     expect(dry).toMatchObject({ code: 0, stderr: '' })
     expect(dry.stdout).toMatch(/nvidia-smi mig -i 0 -cgi 3g.40gb:4 -C/)
     expect((await run('nvidia-smi', '-L')).stdout).not.toContain('MIG')
@@ -217,7 +239,7 @@ describe.skipIf(missingCompiler)(`a node of a simulated host${missingCompiler ? 
     const up = await deploy(first, '--apply')
     expect(up).toMatchObject({ code: 0, stdout: '2 segments with 3 workers stand\n' })
     await expect
-      .poll(clients, { timeout: 40_000, interval: 400 })
+      .poll(clients, { timeout: 120_000, interval: 400 })
       .toEqual(['0 M+C mobilenet_v2', '0 M+C resnet50', '0 M+C resnet50'])
     const before = readDeployment(path.join(folder, 'place', 'deployment.json'))
     expect((await deploy(first)).stdout).toBe('nothing to do\n')
@@ -225,7 +247,7 @@ describe.skipIf(missingCompiler)(`a node of a simulated host${missingCompiler ? 
     const second = await deploy('1,0,resnet50,4,3,8,2\n1,0,vgg19,3,1,4,1\n', '--apply')
     expect(second).toMatchObject({ code: 0, stdout: '2 segments with 3 workers stand\n' })
     await expect
-      .poll(clients, { timeout: 40_000, interval: 400 })
+      .poll(clients, { timeout: 120_000, interval: 400 })
       .toEqual(['0 M+C resnet50', '0 M+C resnet50', '0 M+C vgg19'])
     const after = readDeployment(path.join(folder, 'place', 'deployment.json'))
     const resnet = ({ model }: DeployedSegment) => model === 'resnet50'
@@ -236,7 +258,7 @@ describe.skipIf(missingCompiler)(`a node of a simulated host${missingCompiler ? 
     // As if it had been cut off between the two calls that destroy an instance.
     const vgg = after.find(({ model }) => model === 'vgg19')!
     for (const { pid } of vgg.workers) process.kill(pid)
-    await expect.poll(clients, { timeout: 40_000, interval: 400 }).toEqual(['0 M+C resnet50', '0 M+C resnet50'])
+    await expect.poll(clients, { timeout: 120_000, interval: 400 }).toEqual(['0 M+C resnet50', '0 M+C resnet50'])
     expect(await run('nvidia-smi', 'mig', '-dci', '-i', '0', '-gi', String(vgg.instanceId))).toMatchObject({ code: 0 })
     const down = await deploy('', '--down', '--apply')
     expect(down).toMatchObject({ code: 0, stdout: '0 segments with 0 workers stand\n' })
@@ -247,10 +269,10 @@ describe.skipIf(missingCompiler)(`a node of a simulated host${missingCompiler ? 
     expect(left).toEqual([])
   })
 
-  it('says what it has not', { timeout: 120_000 }, async () => {
+  it('says what it has not', { timeout: 300_000 }, async () => {
     const [gpu] = parseGpuList((await run('nvidia-smi', ...gpuListQuery)).stdout)
     const lock = new LeaseFolder(leases()).tryLock(gpu!.uuid)!
-    const leased = await deploy('1,0,resnet50,4,3,8,2\n', '--apply')
+    const leased = await run(process.execPath, program, ...words('1,0,resnet50,4,3,8,2\n', '--apply'))
     lock.release()
     expect(leased).toMatchObject({ code: 1, stderr: expect.stringMatching(/GPU 0 is leased by process \d+/) })
     const typo = await deploy('1,0,resnet50,4,3,8,1\n', '--apply', '--command', '/nowhere/worker')

@@ -1,5 +1,4 @@
-import { migProfiles } from '@pctodl/gpu-sim'
-import { findGpuSpec } from '@pctodl/platform'
+import { findMigGeometry } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
@@ -34,11 +33,11 @@ const isPart = (counts: readonly number[]) =>
   maximalPatterns.some((pattern) => counts.every((count, s) => count <= pattern[s]!))
 
 describe('MIG geometry', () => {
-  it.each(migBoardKeys)('of %s is what the simulated board has', (key) => {
+  it.each(migBoardKeys)('of %s is the one table of boards', (key) => {
     const board = findMigBoard(key)
-    const simulated = migProfiles(findGpuSpec(key))
+    const { profiles } = findMigGeometry(key)
     for (const size of segmentSizes) {
-      const profile = simulated.find(({ name }) => name === board.profileNames[size])
+      const profile = profiles.find(({ name }) => name === board.profileNames[size])
       expect(profile, board.profileNames[size]).toMatchObject({
         memorySlices: footprints[size].memorySlices,
         placements: footprints[size].starts,
@@ -49,6 +48,8 @@ describe('MIG geometry', () => {
   it('refuses boards without MIG and boards that do not exist', () => {
     expect(() => findMigBoard('T4')).toThrow(expect.objectContaining({ code: 'NOT_SUPPORTED' }))
     expect(() => findMigBoard('B9000')).toThrow(expect.objectContaining({ code: 'UNKNOWN_NAME' }))
+    expect(() => findMigBoard('A30')).toThrow(/A30 has 4 slices; plan it as a fleet/)
+    expect(findMigBoard('NVIDIA B200').profileNames[3]).toBe('3g.90gb')
   })
 
   it('finds starts for exactly the sets that are part of a maximal pattern', () => {
@@ -61,6 +62,14 @@ describe('MIG geometry', () => {
         expect(placementConflict(placements), sizes.join('-')).toBeNull()
       }
     }
+  })
+
+  it('has the twelve patterns, by the largest instances', () => {
+    const text = maximalPatterns.map((counts) => sizesOf(counts).reverse().join('-'))
+    expect(text).toEqual([
+      ...['7', '4-3', '4-2-1', '4-1-1-1', '3-3', '3-2-2', '3-2-1-1', '3-1-1-1-1'],
+      ...['2-2-2-1', '2-2-1-1-1', '2-1-1-1-1-1', '1-1-1-1-1-1-1'],
+    ])
   })
 
   it('has no pattern that another contains', () => {

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { exitCodeOf, type Terminal } from '@pctodl/command-line'
 import { loadNvml } from '@pctodl/nvml-control'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { callCommand } from '../../../test/call-command.js'
 import { mps } from '../src/commands.js'
 import { type MpsHost, missingCompiler, startMpsHost } from './mps-host.js'
 
@@ -25,25 +25,12 @@ describe.skipIf(missingCompiler)(`pctodl-mps${missingCompiler ? ` (${missingComp
   })
 
   async function run(...argv: string[]) {
-    const written = { stdout: '', stderr: '' }
-    const collect = (name: 'stdout' | 'stderr') => ({
-      write(text: string) {
-        written[name] += text
-      },
-    })
-    const terminal: Terminal = {
-      stdout: collect('stdout'),
-      stderr: collect('stderr'),
-      signal: new AbortController().signal,
-      env: process.env,
-    }
     const split = argv.indexOf('--')
     const words =
       split < 0
         ? [...argv, '--directory', directory]
         : [...argv.slice(0, split), '--directory', directory, ...argv.slice(split)]
-    const code = await exitCodeOf('pctodl-mps', mps, words, terminal)
-    return { code, ...written }
+    return callCommand('pctodl-mps', mps, words, { env: process.env })
   }
 
   it('starts a daemon that stays, tells of it, and stops it', async () => {

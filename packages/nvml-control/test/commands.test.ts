@@ -116,6 +116,8 @@ describe.skipIf(missingCompiler)(`pctodl-gpu${missingCompiler ? ` (${missingComp
     ])
     expect(parsePlatformFile(readFileSync(file, 'utf8'))).toMatchObject({ key: 'mine', smCount: 80 })
     expect(parsePlatformFile((await run('describe', ...at())).stdout).key).toBe('3080Ti')
+    const told = await run('describe', '--gpu', '1', '--output', file, '--key', 'mine', '--json', ...at())
+    expect(JSON.parse(told.stdout)).toMatchObject({ file, key: 'mine', name: expect.stringContaining('3080 Ti') })
   })
 
   it('tells what boards do, once and again', async () => {
@@ -141,6 +143,8 @@ describe.skipIf(missingCompiler)(`pctodl-gpu${missingCompiler ? ` (${missingComp
     expect(drawn.startsWith('\u001b[?25l\u001b[HGPU')).toBe(true)
     expect(drawn.endsWith('\u001b[?25h')).toBe(true)
     expect(sparkline([0, null, 175, 340, 400], 350)).toBe('▁ ▄▇█')
+    // Against a watt where there is neither a limit nor a reading above it.
+    expect(sparkline([0, 0.5, 0.99], 0)).toBe('▁▅█')
   })
 
   it('holds clocks and a limit while a command runs, and hands on its exit code', async () => {

@@ -1,5 +1,6 @@
 import { chmodSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { isMainThread } from 'node:worker_threads'
 import { InvalidInputError } from '@pctodl/platform'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
@@ -250,8 +251,8 @@ describe.skipIf(missingCompiler)(`a lease${missingCompiler ? ` (${missingCompile
     })
   })
 
-  it.skipIf(process.geteuid?.() !== 0)(
-    'is no condition for looking: who may not read its folder reads boards all the same (needs root to try)',
+  it.skipIf(process.geteuid?.() !== 0 || !isMainThread)(
+    'is no condition for looking: who may not read its folder reads boards all the same (needs root and a process to try)',
     async () => {
       const closed = mkdtempSync(path.join(host.leaseFolder, 'closed-'))
       chmodSync(closed, 0o700)

@@ -81,7 +81,7 @@ export class PerfModel implements Predictor {
     this.#highestClocksMhz = clocks.map((states) => states.at(-1)!)
     this.#kinds = new KindTable(parameters, spec, this.memClocksMhz)
     this.#evaluator = new BoardEquations(constants, this.#kinds)
-    this.#uncertainty = new Uncertainty(parameters.calibration)
+    this.#uncertainty = new Uncertainty(parameters.calibration, parameters.profile.unknownSd)
     this.#perTopClock = 1 / constants.topClockMhz
     this.#tpcs = Int32Array.from({ length: 101 }, (_, share) => smsOfShare(spec, Math.max(1, share)) / spec.smPerTpc)
   }

@@ -1,6 +1,6 @@
 import { normalQuantileOfTail } from '@pctodl/numerics'
 import { calibrationLevels, FEATURES, feature } from './calibration-layout.js'
-import type { CalibratedQuantity, Calibration } from './parameters.js'
+import type { CalibratedQuantity, Calibration, FittedProfile } from './parameters.js'
 import { type TenantFeatures, tenantPart } from './uncertainty-features.js'
 
 /** Between two levels errors are interpolated as if they were normal. */
@@ -15,18 +15,22 @@ const POWER = 2
 /**
  * The posterior of one configuration's throughput and power: logarithms around the prediction whose standard deviation is what
  * the fit says of its parameters and corrections there, scaled by what held-out rows like it have shown, and whose tails are
- * those of held-out rows (locally weighted split conformal prediction: J. Lei et al., JASA 113, 2018). Without a calibration all
- * is NaN.
+ * those of held-out rows (locally weighted split conformal prediction: J. Lei et al., JASA 113, 2018). What a configuration leaves
+ * unknown beyond what any of the fit's own rows did, no held-out row has judged: it counts in full. Without a calibration all is NaN.
  */
 export class Uncertainty {
   readonly #weights = new Float64Array(quantities.length * FEATURES).fill(Number.NaN)
   readonly #quantiles: readonly (readonly number[])[]
   /** weights . features of the tenants at hand. */
   readonly #tenants = new Float64Array(quantities.length)
+  /** Logarithms of what the fit does not know of its own rows, and variance of the tenants at hand beyond it. */
+  readonly #judged: Float64Array
+  readonly #beyond = new Float64Array(quantities.length)
   #clock = 0
   #late = 0
 
-  constructor(calibrations: readonly Calibration[]) {
+  constructor(calibrations: readonly Calibration[], { throughput, power }: FittedProfile['unknownSd']) {
+    this.#judged = Float64Array.from([throughput, throughput, power], Math.log)
     this.#quantiles = quantities.map((quantity, q) => {
       const found = calibrations.find((entry) => entry.quantity === quantity)
       if (found === undefined) return []
@@ -39,7 +43,9 @@ export class Uncertainty {
   enterTenants(features: TenantFeatures): void {
     for (let q = 0; q < quantities.length; q++) {
       const unknown = q === POWER ? features.unknownPower : features.unknownSpeed
-      this.#tenants[q] = tenantPart(this.#weights, q * FEATURES, features.values, unknown)
+      const judged = Math.min(unknown, this.#judged[q]!)
+      this.#tenants[q] = tenantPart(this.#weights, q * FEATURES, features.values, judged)
+      this.#beyond[q] = unknown > judged ? Math.exp(2 * unknown) - Math.exp(2 * judged) : 0
     }
   }
 
@@ -70,10 +76,12 @@ export class Uncertainty {
   #sd(q: number): number {
     const from = q * FEATURES
     const clock = this.#clock
-    return Math.exp(
+    const sd = Math.exp(
       this.#tenants[q]! +
         clock * (this.#weights[from + feature.clock]! + clock * this.#weights[from + feature.clockSquare]!),
     )
+    const beyond = this.#beyond[q]!
+    return beyond > 0 ? Math.sqrt(sd * sd + beyond) : sd
   }
 
   /** How many standard deviations above the prediction's logarithm the error of a quantity lies with a given probability. */

@@ -1,3 +1,5 @@
+import { Sleepers } from './sleepers.js'
+
 /** Where time comes from. Everything that waits or stamps takes one, so that hours can pass in milliseconds. */
 export interface Clock {
   /** Monotonic milliseconds since an arbitrary start. */
@@ -28,12 +30,6 @@ export const systemClock: Clock = {
   },
 }
 
-interface Sleeper {
-  readonly wakeMs: number
-  readonly order: number
-  readonly wake: () => void
-}
-
 /**
  * Virtual time: it stands still while any code runs and jumps to the next sleeper when all of it waits, so a
  * `sleep(5000)` costs microseconds and a run is the same each time. Sleepers due at the same instant wake in the order in
@@ -41,10 +37,9 @@ interface Sleeper {
  */
 export class VirtualClock implements Clock {
   #nowMs = 0
-  #order = 0
   #pumping = false
   readonly #epochMs: number
-  readonly #sleepers: Sleeper[] = []
+  readonly #sleepers = new Sleepers()
 
   /** @param epoch the date at virtual time 0 */
   constructor(epoch: Date = new Date('2026-01-01T00:00:00Z')) {
@@ -60,25 +55,9 @@ export class VirtualClock implements Clock {
   }
 
   sleep(durationMs: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      signal?.throwIfAborted()
-      const onAbort = () => {
-        const index = this.#sleepers.indexOf(sleeper)
-        if (index >= 0) this.#sleepers.splice(index, 1)
-        reject(signal?.reason)
-      }
-      const sleeper: Sleeper = {
-        wakeMs: this.#nowMs + Math.max(0, durationMs),
-        order: this.#order++,
-        wake: () => {
-          signal?.removeEventListener('abort', onAbort)
-          resolve()
-        },
-      }
-      signal?.addEventListener('abort', onAbort, { once: true })
-      this.#sleepers.push(sleeper)
-      this.#pump()
-    })
+    const slept = this.#sleepers.sleepUntil(this.#nowMs + Math.max(0, durationMs), signal)
+    this.#pump()
+    return slept
   }
 
   #pump(): void {
@@ -87,17 +66,11 @@ export class VirtualClock implements Clock {
     // A macrotask runs only when every pending microtask has: then all code waits for this clock.
     setImmediate(() => {
       this.#pumping = false
-      let next: Sleeper | undefined
-      for (const sleeper of this.#sleepers) {
-        if (!next || sleeper.wakeMs < next.wakeMs || (sleeper.wakeMs === next.wakeMs && sleeper.order < next.order)) {
-          next = sleeper
-        }
-      }
+      const next = this.#sleepers.next()
       if (!next) return
-      this.#sleepers.splice(this.#sleepers.indexOf(next), 1)
       this.#nowMs = Math.max(this.#nowMs, next.wakeMs)
       next.wake()
-      if (this.#sleepers.length > 0) this.#pump()
+      this.#pump()
     })
   }
 }

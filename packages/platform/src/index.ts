@@ -1,8 +1,17 @@
 export { type ClockStates, type GpuSpec, memoryBandwidth, smClocksAt, smsOfShare } from './gpu-spec.js'
 export { findGpuSpec, gpuSpecs } from './boards.js'
 export {
-  findMigProfile,
+  findMigGeometry,
+  findMigSlot,
   freePlacements,
+  type MigGeometry,
+  type MigPlacement,
+  type MigSlot,
+  migGeometries,
+  migLayouts,
+} from './mig-geometry.js'
+export {
+  findMigProfile,
   MEMORY_SLICES,
   type MigProfile,
   migBoard,
@@ -11,6 +20,7 @@ export {
 export { formatPlatformFile, parsePlatformFile, PlatformFileError } from './platform-file.js'
 export { snapDown, snapNearest, snapUp } from './snap.js'
 export { networkName, type NetworkName, networkNames } from './network-names.js'
+export type { NetworkDemand } from './network-demand.js'
 export {
   assertTenants,
   type Configuration,
@@ -45,6 +55,7 @@ export {
 } from './tenant-rate.js'
 export { LatencyHistogram } from './latency-histogram.js'
 export { type Clock, systemClock, VirtualClock } from './clock.js'
+export { Sleepers } from './sleepers.js'
 export { type CapSchedule, type CapStep, capAt, capSchedule, fixedCap } from './cap-schedule.js'
 export { formatTraceCsv, traceColumns, traceFields, type TraceRow } from './trace.js'
 export { InfeasibleCapError, InvalidInputError, PctodlError, UnknownNameError } from './errors.js'

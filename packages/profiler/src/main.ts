@@ -1,8 +1,9 @@
 import path from 'node:path'
-import { type Backend, openBackend } from '@pctodl/backend'
+import type { Backend } from '@pctodl/backend'
 import { type CommandFunction, type Terminal, UsageError, writeFileAtomically } from '@pctodl/command-line'
 import { type GpuInfo, PctodlError } from '@pctodl/platform'
 import { version } from '../package.json'
+import { openAsked } from './asked-backend.js'
 import type { ProfileRow } from './measure/profile-row.js'
 import { type ProfileOptions, parseOptions } from './options.js'
 import { expectedDuration } from './plan/expected-duration.js'
@@ -19,20 +20,8 @@ import { TraceStore } from './trace/trace-store.js'
 /** The command line `pctodl-profile` as a function. */
 export const pctodlProfile: CommandFunction = async (argv, terminal) => {
   const options = await parseOptions(argv, terminal)
-  const { worker, dataset } = options
-  const backend = await openBackend({
-    kind: options.backend,
-    gpu: options.gpu,
-    seed: options.seed,
-    real: {
-      ...(worker === undefined ? {} : { worker }),
-      ...(dataset === undefined ? {} : { dataset }),
-      mps: options.mps,
-      onMessage: (message) => terminal.stderr.write(`${message}\n`),
-    },
-  })
+  const backend = await openAsked(options, (message) => terminal.stderr.write(`${message}\n`))
   try {
-    if (backend.kind === 'sim') assertSimulable(options)
     const plan = await requestedPlan(options, backend.gpu.spec)
     if (options.writePlanFile !== undefined) {
       writeFileAtomically(options.writePlanFile, `${JSON.stringify(plan, null, 1)}\n`)
@@ -110,13 +99,6 @@ async function measure(
   stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : report.text)
   // What does not fit is a finding; anything else without a measurement is none.
   return rows.every((row) => row.failed && row.status !== 'out-of-memory') ? 1 : 0
-}
-
-/** Options that mean something on a real board only are refused on a simulated one, not passed over. */
-function assertSimulable({ worker, dataset, mps }: ProfileOptions): void {
-  const given = worker !== undefined ? '--worker' : dataset !== undefined ? '--dataset' : mps ? undefined : '--no-mps'
-  if (given === undefined) return
-  throw new UsageError(`${given} is for a real board, and this one is simulated; leave it out, or use --backend nvml`)
 }
 
 function newManifest(backend: Backend, info: GpuInfo, plan: ProfilePlan): Manifest {

@@ -2,10 +2,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { openSimulated } from '@pctodl/backend'
-import { exitCodeOf } from '@pctodl/command-line'
 import { simulateSteadyState } from '@pctodl/gpu-sim'
 import { smClocksAt } from '@pctodl/platform'
 import { afterAll, describe, expect, it } from 'vitest'
+import { callCommand } from '../../../test/call-command.js'
 import { sweepBoard } from '../src/sweep/sweep-board.js'
 import { pctodlSweep } from '../src/sweep/sweep-command.js'
 
@@ -15,16 +15,8 @@ afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 const tenants = [1, 2].map(() => ({ model: 'resnet50', mpsPercent: 50, batchSize: 16 }))
 const memClockMhz = 1215
 
-async function call(argv: readonly string[]) {
-  const said = { stdout: '', stderr: '' }
-  const code = await exitCodeOf('pctodl-sweep', pctodlSweep, ['--backend', 'sim', '--gpu', 'A100', ...argv], {
-    stdout: { write: (text) => (said.stdout += text) },
-    stderr: { write: (text) => (said.stderr += text) },
-    signal: new AbortController().signal,
-    env: process.env,
-  })
-  return { code, ...said }
-}
+const call = (argv: readonly string[]) =>
+  callCommand('pctodl-sweep', pctodlSweep, ['--backend', 'sim', '--gpu', 'A100', ...argv], { env: process.env })
 
 describe('sweepBoard', () => {
   it('finds a clock near the best one from noisy measurements', async () => {

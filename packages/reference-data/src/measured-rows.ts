@@ -81,14 +81,11 @@ export interface CapSweepDiffusionV100Row {
   readonly aborted: number
 }
 
-export interface MlperfPowerPairsRow {
-  readonly pair: string
-  readonly mode: string
+/** One result of MLPerf inference. */
+interface MlperfRow {
   readonly round: string
-  readonly submitter: string
   readonly system: string
   readonly board: string
-  readonly gpus: number
   readonly benchmark: string
   readonly scenario: string
   readonly valid: string
@@ -97,6 +94,13 @@ export interface MlperfPowerPairsRow {
   readonly latency_p50_ms: number | null
   readonly latency_p90_ms: number | null
   readonly latency_p99_ms: number | null
+}
+
+export interface MlperfPowerPairsRow extends MlperfRow {
+  readonly pair: string
+  readonly mode: string
+  readonly submitter: string
+  readonly gpus: number
   readonly power_limit_configured_w: number | null
   readonly batch_size: number | null
   readonly wall_power_mean_w: number | null
@@ -106,38 +110,16 @@ export interface MlperfPowerPairsRow {
   readonly run_s: number | null
 }
 
-export interface MlperfThroughputRow {
-  readonly round: string
+export interface MlperfThroughputRow extends MlperfRow {
   readonly submitter: string
-  readonly system: string
-  readonly board: string
   readonly gpus: number
-  readonly benchmark: string
-  readonly scenario: string
-  readonly valid: string
-  readonly throughput_per_s: number | null
-  readonly latency_mean_ms: number | null
-  readonly latency_p50_ms: number | null
-  readonly latency_p90_ms: number | null
-  readonly latency_p99_ms: number | null
   readonly batch_size: number | null
   readonly software: string
 }
 
-export interface MlperfMigNeighboursRow {
-  readonly round: string
-  readonly system: string
-  readonly board: string
+export interface MlperfMigNeighboursRow extends MlperfRow {
   readonly slice: string
   readonly neighbours: string
-  readonly benchmark: string
-  readonly scenario: string
-  readonly valid: string
-  readonly throughput_per_s: number | null
-  readonly latency_mean_ms: number | null
-  readonly latency_p50_ms: number | null
-  readonly latency_p90_ms: number | null
-  readonly latency_p99_ms: number | null
 }
 
 export interface ThroughputResnetBatchRow {

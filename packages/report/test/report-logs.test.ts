@@ -1,9 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { exitCodeOf } from '@pctodl/command-line'
 import type { RunEvent, RunEventBody } from '@pctodl/scheduler'
 import { afterAll, describe, expect, it } from 'vitest'
+import { callCommand } from '../../../test/call-command.js'
 import {
   type JudgedEvent,
   parseRunEvents,
@@ -41,17 +41,7 @@ function steady(powerAverageW: number | null, powerCapW = 150): JudgedEvent[] {
 
 const asText = (events: readonly unknown[]) => events.map((event) => `${JSON.stringify(event)}\n`).join('')
 
-async function call(...argv: string[]) {
-  let stdout = ''
-  let stderr = ''
-  const code = await exitCodeOf('pctodl-report', pctodlReport, argv, {
-    stdout: { write: (text) => (stdout += text) },
-    stderr: { write: (text) => (stderr += text) },
-    signal: new AbortController().signal,
-    env: {},
-  })
-  return { code, stdout, stderr }
-}
+const call = (...argv: string[]) => callCommand('pctodl-report', pctodlReport, argv)
 
 describe('a log', () => {
   it('of a start and samples is enough to judge a run', () => {

@@ -40,21 +40,28 @@ export {
   traceFromPhilly,
 } from './trace/philly.js'
 
-export { type MechanismName, mechanismNames, type PolicyName, policyNames } from './simulate/policy.js'
-export { planNow, simulate } from './simulate/simulate.js'
+export { type MechanismName, mechanismNames, type PolicyName, policyNames } from './engine/policy.js'
+export type { EngineOptions, SchedulingOptions } from './engine/scheduling-options.js'
+export { ScheduleEngine } from './engine/schedule-engine.js'
+export type { EngineEvent, Reservation } from './engine/engine-event.js'
 export type {
-  JobState,
-  Plan,
-  PlannedJob,
-  PlanOptions,
-  RunningJobState,
-  SchedulingOptions,
-  SimulationOptions,
-} from './simulate/simulation-options.js'
+  Grant,
+  MigrateAction,
+  PlaceAction,
+  PreemptAction,
+  PreemptReason,
+  ResizeAction,
+  ScheduleAction,
+} from './engine/schedule-action.js'
+export { type Assignment, Assignments } from './engine/assignments.js'
+export type { JobState, Plan, PlannedJob, RunningJobState, Seat } from './engine/plan.js'
+
+export { planNow, simulate } from './simulate/simulate.js'
+export type { Incident, PlanOptions, SimulationOptions } from './simulate/simulation-options.js'
 export type { JobResult, SimulationResult } from './simulate/simulation-result.js'
-export type { UsageBin } from './simulate/usage-record.js'
+export type { UsageBin } from './engine/usage-record.js'
 export { type ScheduleSummary, summarize } from './report/summarize.js'
-export { allocateServer, type Resident } from './simulate/server-allocation.js'
+export { allocateServer, type Resident } from './engine/server-allocation.js'
 export type {
   AllocationProblem,
   AllocationSolution,

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { exitCodeOf } from '@pctodl/command-line'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { callCommand } from '../../../test/call-command.js'
 import { sensitivity } from '../src/commands.js'
 import { parseSensitivityMatrix } from '../src/index.js'
 import { publishedPath } from './published-files.js'
@@ -25,25 +25,8 @@ async function run(...argv: string[]) {
   return runWith(new AbortController().signal, argv)
 }
 
-async function runWith(signal: AbortSignal, argv: readonly string[]) {
-  let stdout = ''
-  let stderr = ''
-  const code = await exitCodeOf('pctodl-sensitivity', sensitivity, argv, {
-    stdout: {
-      write: (text) => {
-        stdout += text
-      },
-    },
-    stderr: {
-      write: (text) => {
-        stderr += text
-      },
-    },
-    signal,
-    env: process.env,
-  })
-  return { code, stdout, stderr }
-}
+const runWith = (signal: AbortSignal, argv: readonly string[]) =>
+  callCommand('pctodl-sensitivity', sensitivity, argv, { signal, env: process.env })
 
 const profile = (...more: string[]) =>
   run('profile', '-b', '4', '--max-iterations', '31', '--storage-mbps', '3', '--mem-gbps', '10', ...more)

@@ -1,25 +1,16 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { exitCodeOf } from '@pctodl/command-line'
 import { afterAll, describe, expect, it } from 'vitest'
+import { callCommand } from '../../../test/call-command.js'
 import { pctodlRun } from '../src/commands.js'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-run-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 const inFolder = (name: string) => path.join(folder, name)
 
-async function call(argv: readonly string[], { isTTY = false, signal = new AbortController().signal } = {}) {
-  let stdout = ''
-  let stderr = ''
-  const code = await exitCodeOf('pctodl-run', pctodlRun, argv, {
-    stdout: { write: (text) => (stdout += text) },
-    stderr: { write: (text) => (stderr += text), isTTY, columns: 60 },
-    signal,
-    env: {},
-  })
-  return { code, stdout, stderr }
-}
+const call = (argv: readonly string[], options: { readonly isTTY?: boolean; readonly signal?: AbortSignal } = {}) =>
+  callCommand('pctodl-run', pctodlRun, argv, options)
 
 const sim = ['--backend', 'sim', '--model', 'resnet50']
 const schedule = inFolder('caps.csv')

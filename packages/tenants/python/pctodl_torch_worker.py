@@ -1,17 +1,18 @@
 """Inference worker on PyTorch for the pool of @pctodl/tenants.
 
-Speaks the pool's protocol, version 1: commands as JSON lines on standard input, reports on standard output. Needs torch, and
+Speaks the pool's protocol, versions 1 and 2: commands as JSON lines on standard input, reports on standard output. Needs torch, and
 torchvision or timm. Everything that is measured runs on the main thread; commands and heartbeats have threads of their own.
 """
 
 import json
 import os
+import queue
 import signal
 import sys
 import threading
 import time
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 HEARTBEAT_S = 0.1
 REPORT_S = 0.01
 
@@ -28,8 +29,11 @@ START_FIELDS = {
     "memoryLimitBytes": (int, float, type(None)),
     "options": dict,
 }
+# What version 2 has besides.
+START_FIELDS_2 = {"mode": str, "batchSizes": list}
 FIELDS = {
     "start": START_FIELDS,
+    "run": {"type": str, "id": int, "requests": int, "batchSize": int},
     "batch": {"type": str, "id": int, "batchSize": int},
     "report": {"type": str, "id": int},
     "drain": {"type": str, "id": int},
@@ -47,14 +51,21 @@ def parse_command(line):
     if not isinstance(command, dict) or command.get("type") not in FIELDS:
         raise ValueError("command.type: expected one of %s" % ", ".join(FIELDS))
     fields = FIELDS[command["type"]]
+    if command["type"] == "start" and command.get("version") == 2:
+        fields = {**START_FIELDS, **START_FIELDS_2}
     for name, kind in fields.items():
         if name not in command or not isinstance(command[name], kind):
             raise ValueError("command.%s: missing or of another type (protocol %d)" % (name, PROTOCOL_VERSION))
     unknown = set(command) - set(fields)
     if unknown:
-        raise ValueError("command.%s: not in protocol %d" % (sorted(unknown)[0], PROTOCOL_VERSION))
-    if command["type"] == "start" and command["version"] != PROTOCOL_VERSION:
-        raise ValueError("command.version: got %r, expected %d" % (command["version"], PROTOCOL_VERSION))
+        version = command.get("version", PROTOCOL_VERSION)
+        raise ValueError("command.%s: not in protocol %s" % (sorted(unknown)[0], version))
+    if command["type"] == "start" and command["version"] not in (1, PROTOCOL_VERSION):
+        raise ValueError("command.version: got %r, expected 1 or %d" % (command["version"], PROTOCOL_VERSION))
+    if command.get("mode", "free") not in ("free", "on-request"):
+        raise ValueError("command.mode: got %r, expected free or on-request" % command["mode"])
+    if command["type"] == "run" and not 1 <= command["requests"] <= command["batchSize"]:
+        raise ValueError("command.requests: got %r, expected 1 to batchSize" % command["requests"])
     return command
 
 
@@ -66,6 +77,9 @@ class Side:
         self.start = None
         self.started = threading.Event()
         self.batch_size = 1
+        self.on_request = False
+        # Batches that were asked for, (id, requests, batch size); None: no more come.
+        self.asked = queue.SimpleQueue()
         self.drain_id = None
         self.log = None
         self.samples = 0
@@ -105,6 +119,11 @@ class Side:
             self.latencies_ms.append(latency_ms)
         if time.monotonic() - self.reported_at >= REPORT_S:
             self.report()
+
+    def answered(self, run_id, requests, batch_ms, at_ms):
+        """The batch of a `run` is done: said at once, because somebody waits."""
+        self.completed(requests, batch_ms, at_ms)
+        self.send({"type": "answered", "id": run_id, "atMs": at_ms, "batchMs": batch_ms})
 
     def report(self, command_id=None):
         with self.lock:
@@ -148,6 +167,7 @@ class Side:
             if command["type"] == "start":
                 self.start = command
                 self.batch_size = command["batchSize"]
+                self.on_request = command.get("mode") == "on-request"
                 if command["logFile"] is not None:
                     # A link that somebody has planted in the folder of logs leads nowhere.
                     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
@@ -158,10 +178,15 @@ class Side:
                 self.started.set()
             elif command["type"] == "batch":
                 self.batch_size = command["batchSize"]
+            elif command["type"] == "run":
+                if not self.on_request:
+                    self.fail("error", "command.type: run is for a worker that was started on request")
+                self.asked.put((command["id"], command["requests"], command["batchSize"]))
             elif command["type"] == "report":
                 self.report(command["id"])
             else:
                 self.drain_id = command["id"]
+                self.asked.put(None)
         # Without the pool there is nothing to live for.
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -239,7 +264,7 @@ def main():
     layout = "channels-last" if channels_last else "channels-first"
     hello = {
         "type": "hello",
-        "version": PROTOCOL_VERSION,
+        "version": start["version"],
         "runtime": "torch %s, %s, %s, %s" % (torch.__version__, zoo, "fp16" if half else "fp32", layout),
         "device": name,
     }
@@ -284,14 +309,22 @@ def main():
         message = "%s at batch %d: %s" % (start["model"], batch_size, first)
         side.fail("out-of-memory", message, batchSize=batch_size, largestBatchSize=smaller if smaller >= 1 else None)
 
-    run_or_fail(side.batch_size)
+    # The first batch of each size takes longer: nobody shall wait for it.
+    for batch_size in start["batchSizes"] if side.on_request else [side.batch_size]:
+        run_or_fail(batch_size)
     side.ready()
-    while side.drain_id is None:
-        batch_size = side.batch_size
+    while side.on_request or side.drain_id is None:
+        asked = side.asked.get() if side.on_request else (None, side.batch_size, side.batch_size)
+        if asked is None:
+            break
+        run_id, requests, batch_size = asked
         started_ms = monotonic_ms()
         run_or_fail(batch_size)
         at_ms = monotonic_ms()
-        side.completed(batch_size, at_ms - started_ms, at_ms)
+        if side.on_request:
+            side.answered(run_id, requests, at_ms - started_ms, at_ms)
+        else:
+            side.completed(requests, at_ms - started_ms, at_ms)
     side.drained()
 
 

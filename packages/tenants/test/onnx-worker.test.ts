@@ -6,6 +6,7 @@ import type { Tenant } from '@pctodl/platform'
 import { InferencePool, onnxWorker, syntheticImages } from '@pctodl/tenants'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { longTests } from '../../../test/long-tests.js'
+import { expectToAnswer } from './answer-requests.js'
 import { buildWorker } from './built-worker.js'
 import { eventually } from './eventually.js'
 
@@ -82,6 +83,11 @@ describe('onnxruntime-node workers', () => {
     } finally {
       await pool.stop()
     }
+  }, 120_000)
+
+  it('answer requests, also those of one that is killed', async () => {
+    const worker = onnxWorker({ modelFolder, device: 'cpu', program: built.program })
+    await expectToAnswer({ worker, images }, 'mobilenet_v2')
   }, 120_000)
 
   it('say which batch does not fit, and which does', async () => {

@@ -225,6 +225,7 @@ describe('InferencePool', () => {
   it('knows no rate where a batch is longer than the window', async () => {
     const { pool } = poolOf({ perSampleMs: 400 })
     await pool.apply([tenant('a', 50, 4)])
+    expect(pool.counters()[0]).toMatchObject({ state: 'running', samples: 0, batches: 0, latencySumMs: 0 })
     await eventually(() => pool.counters()[0]!.batches === 1, 'its first batch')
     const window = await pool.measure(500)
     expect(window).toMatchObject({ throughput: 0, validity: 'too-short' })

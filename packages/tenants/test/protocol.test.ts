@@ -21,7 +21,11 @@ const start = {
 }
 
 const wrongCommands: [string, unknown, RegExp][] = [
-  ['another version', { ...start, version: 2 }, /version/],
+  ['another version', { ...start, version: 3 }, /version/],
+  ['a start of version 2 without its mode', { ...start, version: 2, batchSizes: [] }, /mode/],
+  ['a mode that is none', { ...start, version: 2, batchSizes: [], mode: 'idle' }, /mode/],
+  ['a start of version 1 with what came later', { ...start, mode: 'free' }, /mode/],
+  ['more requests than the batch has room for', { type: 'run', id: 1, requests: 5, batchSize: 4 }, /requests/],
   ['a batch of nothing', { type: 'batch', id: 1, batchSize: 'many' }, /batchSize/],
   ['something unknown', { type: 'dance' }, /type/],
   ['a field too many', { type: 'drain', id: 1, force: true }, /force|drain/],
@@ -30,7 +34,9 @@ const wrongCommands: [string, unknown, RegExp][] = [
 
 describe('commands', () => {
   it('are understood', () => {
-    for (const command of [start, { type: 'batch', id: 1, batchSize: 4 }, { type: 'drain', id: 2 }]) {
+    const serving = { ...start, version: 2, mode: 'on-request', batchSizes: [1, 2, 4, 8] }
+    const run = { type: 'run', id: 3, requests: 5, batchSize: 8 }
+    for (const command of [start, serving, run, { type: 'batch', id: 1, batchSize: 4 }, { type: 'drain', id: 2 }]) {
       expect(parseCommand(JSON.stringify(command))).toEqual(command)
     }
   })

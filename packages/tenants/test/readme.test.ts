@@ -3,6 +3,7 @@ import { homedir, tmpdir } from 'node:os'
 import path from 'node:path'
 import { onnxWorker, parseCommand, parseReport } from '@pctodl/tenants'
 import { describe, expect, it } from 'vitest'
+import { answerRequests } from '../examples/answer-requests.js'
 import { measureTwo } from '../examples/measure-two.js'
 import { buildWorker } from './built-worker.js'
 
@@ -13,7 +14,7 @@ const blocks = (language: string) =>
 
 describe('README', () => {
   it('shows an example that works, as it stands in the file', async () => {
-    expect(blocks('ts')).toEqual([read('../examples/measure-two.ts')])
+    expect(blocks('ts')).toEqual([read('../examples/measure-two.ts'), read('../examples/answer-requests.ts')])
     const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-readme-'))
     const { program, remove } = await buildWorker()
     const cache = process.env['XDG_CACHE_HOME'] || path.join(homedir(), '.cache')
@@ -22,15 +23,24 @@ describe('README', () => {
       const lines = await measureTwo(folder, onnxWorker({ device: 'cpu', program, modelFolder }))
       expect(lines).toHaveLength(2)
       expect(lines[0]).toMatch(/^mobilenet_v2: [1-9][\d.]* samples\/s, 95 % of the batches within [1-9]\d* ms$/)
+      const answered = await answerRequests(folder, onnxWorker({ device: 'cpu', program, modelFolder }))
+      expect(answered).toMatch(/^(completed|shed) after \d+ ms; [\d.]+ requests\/s, p99 \d+ ms, \d+ % in time$/)
     } finally {
       remove()
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
     }
-  }, 60_000)
+  }, 120_000)
 
   it('shows commands and reports of the protocol', () => {
     const [commands, reports] = blocks('jsonl').map((text) => text.trim().split('\n'))
-    expect(commands!.map((line) => parseCommand(line).type)).toEqual(['start', 'batch', 'report', 'drain'])
+    expect(commands!.map((line) => parseCommand(line).type)).toEqual([
+      'start',
+      'batch',
+      'report',
+      'drain',
+      'start',
+      'run',
+    ])
     expect(reports!.map((line) => parseReport(line).type)).toEqual([
       'hello',
       'heartbeat',
@@ -38,6 +48,7 @@ describe('README', () => {
       'progress',
       'failed',
       'drained',
+      'answered',
     ])
   })
 })

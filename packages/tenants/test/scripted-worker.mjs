@@ -1,7 +1,8 @@
 /**
  * A worker of the tests that speaks the protocol and needs no model: batches of a fixed time per sample. Its options say how it
  * behaves: perSampleMs, memoryBatch (largest batch that fits), dieAfterBatches, hangAfterBatches, stallAfterBatches
- * and stallMs (heartbeats go on), fallAfterBatches, garbage, loadMs, eventLog.
+ * and stallMs (heartbeats go on), fallAfterBatches, garbage, loadMs, eventLog, speaks (the version that it says it speaks),
+ * answersTwice.
  */
 import { appendFileSync, writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -14,6 +15,8 @@ let drain
 let silent = false
 const counters = { samples: 0, batches: 0, latencySumMs: 0, lastCompletionMs: 0 }
 let latenciesMs = []
+const asked = []
+let wake
 
 function report(id) {
   send({ type: 'progress', ...counters, batchSize, latenciesMs, ...(id === undefined ? {} : { id }) })
@@ -40,8 +43,12 @@ input.on('line', (line) => {
   if (command.type === 'start') begin(command)
   else if (command.type === 'batch') batchSize = command.batchSize
   else if (command.type === 'report') report(command.id)
-  else {
+  else if (command.type === 'run') {
+    asked.push(command)
+    wake?.()
+  } else {
     drain = command.id
+    wake?.()
   }
 })
 setInterval(() => silent || send({ type: 'heartbeat', atMs: now() }), 100)
@@ -50,7 +57,7 @@ function begin(command) {
   start = command
   batchSize = command.batchSize
   note('start')
-  send({ type: 'hello', version: 1, runtime: 'scripted', device: 'none' })
+  send({ type: 'hello', version: start.options.speaks ?? start.version, runtime: 'scripted', device: 'none' })
   if (start.options.garbage) writeSync(1, `${start.options.garbage}\n`)
   setTimeout(() => {
     if (!fits()) return
@@ -84,7 +91,17 @@ function next() {
     stallMs,
     fallAfterBatches,
   } = start.options
-  if (drain !== undefined) {
+  const onRequest = start.mode === 'on-request'
+  if (onRequest && asked.length === 0 && drain === undefined) {
+    wake = () => {
+      wake = undefined
+      next()
+    }
+    return
+  }
+  const run = asked.shift()
+  if (run) batchSize = run.batchSize
+  if (drain !== undefined && !run) {
     report(drain)
     send({ type: 'drained', id: drain })
     end(0)
@@ -94,13 +111,18 @@ function next() {
   const startedMs = now()
   setTimeout(() => {
     const atMs = now()
-    counters.samples += size
+    counters.samples += run?.requests ?? size
     counters.batches++
     counters.latencySumMs += atMs - startedMs
     counters.lastCompletionMs = atMs
     latenciesMs.push(atMs - startedMs)
     report()
     if (counters.batches === dieAfterBatches) end(3)
+    if (run && counters.batches !== stallAfterBatches) {
+      const answer = { type: 'answered', id: run.id, atMs, batchMs: atMs - startedMs }
+      send(answer)
+      if (start.options.answersTwice) send(answer)
+    }
     if (counters.batches === hangAfterBatches) {
       silent = true
       return

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { InferencePool, syntheticImages, torchWorker } from '@pctodl/tenants'
 import { afterAll, describe, expect, it } from 'vitest'
 import { pythonWith } from '../../../test/python-environment.js'
+import { expectToAnswer } from './answer-requests.js'
 import { eventually } from './eventually.js'
 
 /** PyTorch is gigabytes: it is installed for this test only where PCTODL_TORCH_TESTS asks for it. */
@@ -51,6 +52,11 @@ describe.skipIf(python === undefined)(
       } finally {
         await pool.stop()
       }
+    }, 180_000)
+
+    it('answer requests, also those of one that is killed', async () => {
+      const images = await syntheticImages({ folder, count: 4 })
+      await expectToAnswer({ worker: torchWorker({ python: python!, device: 'cpu' }), images }, 'mobilenet_v2')
     }, 180_000)
 
     it('say that they do not know a model', async () => {

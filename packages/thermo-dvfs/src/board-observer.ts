@@ -175,6 +175,11 @@ export class BoardObserver {
     return this.#power.highestWithin(boundW, confidence, sureW)
   }
 
+  /** The same where the present state's power is known, and only what another one draws more than it is not. */
+  highestFrom(index: number, boundW: number, confidence: number): number {
+    return this.#power.highestFrom(index, boundW, confidence)
+  }
+
   setPlant(predictedPowerW: ArrayLike<number>, index: number, running: boolean): void {
     const before = this.hasPlant
     this.#power.setModel(predictedPowerW, running ? index : null)

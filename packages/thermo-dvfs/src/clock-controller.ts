@@ -181,8 +181,9 @@ export class ClockController {
   #moveTo(index: number): void {
     const m = this.#memory
     if (index === m.index) return
+    const ran = this.#board.ranIndex(m.index)
     if (index > m.index) this.#law.raised()
-    else if (index < this.#board.ranIndex(m.index)) this.#law.lowered(m.timeMs)
+    else if (m.held ? index <= ran : index < ran) this.#law.lowered(m.timeMs)
     m.index = index
     m.changedMs = m.timeMs
     this.#board.ask()
@@ -205,7 +206,7 @@ export class ClockController {
     this.#planned(capW)
     const { blindAfterMs, blindPowerPercent } = this.#tuning
     const boundW = this.#unseenMs > blindAfterMs ? Math.min(targetW, (blindPowerPercent / 100) * capW) : targetW
-    const wanted = Math.min(this.#target.highest(boundW, held), this.#target.ceiling(targetW, held))
+    const wanted = Math.min(this.#target.highest(boundW, held, index), this.#target.ceiling(targetW))
     if (wanted <= index) return wanted
     const { mismatch, readings } = this.#board
     return mismatch || readings.contradictory || readings.above(capW) ? index : wanted
@@ -213,7 +214,7 @@ export class ClockController {
 
   #control(capW: number, targetW: number): number {
     const { index, timeMs, held } = this.#memory
-    const ceiling = this.#target.ceiling(targetW, held)
+    const ceiling = this.#target.ceiling(targetW)
     let lowered = Math.min(index, ceiling)
     if (this.#target.tooHigh(index, targetW, capW, held)) {
       lowered = Math.max(0, Math.min(lowered, index - 1, this.#target.highest(targetW, held)))
@@ -229,7 +230,7 @@ export class ClockController {
       return this.#blind.step(timeMs, unseenMs, index, capW, (i) => this.#board.power(i))
     }
     if (!this.#mayRaise(capW)) return index
-    return Math.max(index, Math.min(this.#barred.highest(timeMs), this.#target.highest(targetW, held), ceiling))
+    return Math.max(index, Math.min(this.#barred.highest(timeMs), this.#target.highest(targetW, held, index), ceiling))
   }
 
   /** The last word on a clock: where the board's was not lowered although the first law asks for it, it is. */
@@ -238,13 +239,19 @@ export class ClockController {
     if (wanted < Math.min(index, this.#board.ranIndex(index))) return wanted
     const { guardPercent, sampledGuardPercent, instantNoisePercent } = this.#tuning
     const percent = readings.averageW === null ? sampledGuardPercent : guardPercent
-    // Peaks are the firmware's business where the board's own limit holds the cap.
-    const instantPercent = held ? Number.POSITIVE_INFINITY : guardPercent + instantNoisePercent
-    const bounds = [capW * (1 + percent / 100), capW * (1 + instantPercent / 100)] as const
+    const bounds = [capW * (1 + percent / 100), capW * (1 + (guardPercent + instantNoisePercent) / 100)] as const
     const excessW = this.#law.excessW(readings, capW, ...bounds)
     if (excessW === 0) return wanted
     if (index > 0 && !held) this.#bar()
-    return Math.min(wanted, this.#lowerBy(excessW))
+    return Math.min(wanted, held ? this.#belowTrimmed(readings, capW, excessW) : this.#lowerBy(excessW))
+  }
+
+  /** Firmware that trims has answered already what the mean of the last second is too high by: what is left is what power is now. */
+  #belowTrimmed({ instantW, fastMeanW }: LawReadings, capW: number, excessW: number): number {
+    const { index } = this.#memory
+    const ran = this.#board.ranIndex(index)
+    const nowW = instantW === null || fastMeanW === null ? (ran < index ? 0 : excessW) : fastMeanW - capW
+    return nowW <= 0 && ran < index ? ran : this.#lowerBy(Math.max(0, nowW))
   }
 
   /** The state that draws so much less than the one that the board runs, which its firmware may hold below the one asked for. */

@@ -58,6 +58,17 @@ export class FullLoadPower {
     return 0
   }
 
+  /** Highest state whose power stays within a bound also where the slope from a state on is wrong by so many of its deviations. */
+  highestFrom(from: number, boundW: number, confidence: number): number {
+    const { modelW } = this.#memory
+    for (let index = modelW.length - 1; index > 0; index--) {
+      const beyondW = Math.max(0, modelW[index]! - modelW[from]!)
+      const unsureW = confidence * beyondW * Math.sqrt(this.#estimate.state.slopeVariance)
+      if (this.#estimate.power(modelW[index]!) + unsureW <= boundW) return index
+    }
+    return 0
+  }
+
   /**
    * @param predictedPowerW where it falls along the clock, the highest power up to there is taken
    * @param index of the clock whose power carries over as a ratio; null where nothing has run yet

@@ -17,6 +17,8 @@ export interface LoadJudgeState {
   readonly memory: {
     /** When the load was last below full. */
     lowMs: number
+    /** When tenants last paused or worked in part. */
+    absentMs: number
     /** How much more than known a load drew when it came back from idling, relative; the most so far. */
     returnExcess: number
   }
@@ -46,7 +48,7 @@ export class LoadJudge {
     this.#power = power
     this.#history = history
     this.belief = new LoadBelief(state?.belief)
-    this.#memory = state?.memory ?? { lowMs: 0, returnExcess: 0 }
+    this.#memory = state?.memory ?? { lowMs: 0, absentMs: 0, returnExcess: 0 }
   }
 
   get state(): LoadJudgeState {
@@ -68,6 +70,11 @@ export class LoadJudge {
     return this.belief.of('idle') + this.belief.of('part') > SURE
   }
 
+  /** All of the tenants work, whatever they draw. */
+  get #works(): boolean {
+    return this.belief.of('full') + this.belief.of('other') >= 0.5
+  }
+
   /** The load has been full for as long as a reading's window reaches back. */
   fullFor(windowMs: number, timeMs: number): boolean {
     return this.belief.of('full') >= 0.5 && timeMs - this.#memory.lowMs > windowMs + TIMING_MS + this.#history.lagMs
@@ -87,18 +94,23 @@ export class LoadJudge {
     const stallNoticeMs = this.#stallNoticeMs(observation)
     this.belief.update({ durationMs, error, sigma, noise, smUtilPercent, activeShare, stallNoticeMs, idle, loading })
     if (quiet) return
-    if (error !== null && error > 3 * sigma) this.#heavier(timeMs, error)
-    if (reading !== null && error !== null && this.belief.of('other') > SURE) {
-      this.#power.relearn(modelW, instantW === null ? reading : (meanW ?? reading))
+    const recalled = error !== null && error > 3 * sigma && this.#heavier(timeMs, error)
+    if (!this.#works) this.#memory.absentMs = timeMs
+    // A mean that still holds time without the load is not what it draws.
+    const whole = timeMs - this.#memory.absentMs > windowMs + TIMING_MS
+    if (reading !== null && error !== null && whole && !recalled && this.belief.of('other') > SURE) {
+      // The mean scatters less, but where power has just jumped up it is still of before.
+      this.#power.relearn(modelW, instantW === null ? reading : Math.max(reading, meanW ?? 0))
       this.belief.becomeFull()
     }
     if (this.belief.of('full') < 0.5) this.#memory.lowMs = timeMs
   }
 
-  #heavier(timeMs: number, error: number): void {
+  /** @returns whether a heavier load was known */
+  #heavier(timeMs: number, error: number): boolean {
     const m = this.#memory
     if (timeMs - m.lowMs < RETURN_MS) m.returnExcess = Math.min(1, Math.max(m.returnExcess, error))
-    this.#power.recallHeavier()
+    return this.#power.recallHeavier()
   }
 
   /** Standard deviation of a reading at full load, share of the cap. */

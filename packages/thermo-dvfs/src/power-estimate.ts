@@ -17,6 +17,15 @@ const MEASURED_SHARE = 0.3
 const LEVEL_RANGE = [0.25, 4] as const
 const SLOPE_RANGE = [0.2, 5] as const
 
+/**
+ * How far a reading is that of full load at a known clock:
+ *
+ * - `full`: it is;
+ * - `trimmed`: firmware may have moved the clock because of this very power, so that small moves say nothing of the slope;
+ * - `bound`: the load may not all have been there, or the clock was a lower one: full load draws at least so much.
+ */
+export type ReadingOrigin = 'full' | 'trimmed' | 'bound'
+
 export interface PowerEstimateState {
   pivotW: number
   /** Where the model's power has been resting, W. */
@@ -111,11 +120,19 @@ export class PowerEstimate {
    * @param modelW the model's power over the same window as the reading, W
    * @param noiseW standard deviation that the reading has at least, W
    * @param timingW additional one while the window holds a clock change, W
-   * @param trimmed firmware may have moved the clock because of this very power
+   * @param origin how far the reading is that of full load at `modelW`. Default: as read
    */
-  learn(sensor: 0 | 1, modelW: number, readingW: number, noiseW: number, timingW: number, trimmed = false): void {
+  learn(
+    sensor: 0 | 1,
+    modelW: number,
+    readingW: number,
+    noiseW: number,
+    timingW: number,
+    origin: ReadingOrigin = 'full',
+  ): void {
     const s = this.state
-    const tellsOfSlope = !trimmed || Math.abs(modelW - s.restW) >= TELLING_MOVE * modelW
+    const tellsOfSlope =
+      origin === 'full' || (origin === 'trimmed' && Math.abs(modelW - s.restW) >= TELLING_MOVE * modelW)
     if (!tellsOfSlope) this.#centre(modelW)
     s.restW += REST_WEIGHT * (modelW - s.restW)
     const error = readingW - this.power(modelW)
@@ -136,6 +153,8 @@ export class PowerEstimate {
     const levelGain = (s.levelVariance * s.pivotW + s.covariance * beyond) / variance
     const slopeGain = (s.covariance * s.pivotW + s.slopeVariance * beyond) / variance
     s.level = clamp(s.level + levelGain * error, LEVEL_RANGE)
+    // What is at least so much may be any more: nothing is surer than before.
+    if (origin === 'bound') return
     s.levelVariance = Math.max(1e-9, s.levelVariance - levelGain * levelGain * variance)
     s.covariance -= levelGain * slopeGain * variance
     if (tellsOfSlope) {

@@ -38,10 +38,17 @@ export class PowerTarget {
 
   /**
    * The highest state within a power. Where the board holds the cap itself, the lowest that is not: between two states its firmware
-   * spends as much time in each as the cap allows, which no locked clock can.
+   * spends as much time in each as the cap allows, which no locked clock can. What that state draws beyond the present one must be
+   * sure, for firmware takes its time to find a clock far below.
+   *
+   * @param index the present state; absent where nothing has run yet
    */
-  highest(boundW: number, held: boolean): number {
-    return held ? this.#trimmed(boundW) : this.#board.highestWithin(boundW, this.#tuning.confidence, this.sureW(boundW))
+  highest(boundW: number, held: boolean, index?: number): number {
+    const { confidence } = this.#tuning
+    if (!held) return this.#board.highestWithin(boundW, confidence, this.sureW(boundW))
+    const within =
+      index === undefined ? this.#board.highestWithin(boundW, 0) : this.#board.highestFrom(index, boundW, confidence)
+    return Math.min(this.#board.top, within + 1)
   }
 
   /** Whether a state must be left for a lower one, by what it is estimated to draw. */
@@ -67,15 +74,11 @@ export class PowerTarget {
 
   /**
    * While the tenants pause, the clock waits where they may come back heavier than they went, as far as they have before: the
-   * highest state for that. Where the board holds the cap itself, that is its firmware's business.
+   * highest state for that. Firmware that holds the cap itself takes some tenths of a second to find it.
    */
-  ceiling(targetW: number, held: boolean): number {
+  ceiling(targetW: number): number {
     const { away, returnExcess } = this.#board
-    if (held || !away || returnExcess === 0) return Number.POSITIVE_INFINITY
+    if (!away || returnExcess === 0) return Number.POSITIVE_INFINITY
     return this.#board.highestWithin(targetW / (1 + RETURN_ROOM * returnExcess))
-  }
-
-  #trimmed(boundW: number): number {
-    return Math.min(this.#board.top, this.#board.highestWithin(boundW, 0) + 1)
   }
 }

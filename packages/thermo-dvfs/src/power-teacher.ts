@@ -2,6 +2,7 @@ import type { ClockTuning } from './clock-tuning.js'
 import type { FullLoadPower } from './full-load-power.js'
 import type { Lesson } from './lesson.js'
 import type { LoadJudge } from './load-judge.js'
+import type { ReadingOrigin } from './power-estimate.js'
 import { AVERAGE_WINDOW_MS, INSTANT_WINDOW_MS, type PowerHistory } from './power-history.js'
 import type { ReadingNoise } from './reading-noise.js'
 
@@ -50,9 +51,10 @@ export class PowerTeacher {
     const modelW = this.#history.under(endMs, AVERAGE_WINDOW_MS)
     const uncertainW = this.#history.uncertainW(endMs, AVERAGE_WINDOW_MS)
     const error = averageW - estimate.power(modelW)
-    if (error >= 0 || this.#teachesLower(lesson, AVERAGE_WINDOW_MS)) {
+    const origin = this.#originOf(lesson, AVERAGE_WINDOW_MS)
+    if (error >= 0 || origin !== 'bound') {
       const noiseW = (this.#tuning.averageNoisePercent / 100) * capW
-      estimate.learn(0, modelW, averageW, noiseW, uncertainW * estimate.state.slope, lesson.held)
+      estimate.learn(0, modelW, averageW, noiseW, uncertainW * estimate.state.slope, origin)
     }
     if (!quiet && uncertainW === 0) this.#noise.learn(error / capW, durationMs)
   }
@@ -62,28 +64,31 @@ export class PowerTeacher {
     const estimate = this.#power.estimate
     const modelW = this.#history.under(endMs, INSTANT_WINDOW_MS)
     const error = instantW - estimate.power(modelW)
-    if (error >= 0 || this.#teachesLower(lesson, INSTANT_WINDOW_MS)) {
-      estimate.learn(1, modelW, instantW, this.#instantNoiseW(capW), 0, lesson.held)
+    const origin = this.#originOf(lesson, INSTANT_WINDOW_MS)
+    if (error >= 0 || origin !== 'bound') {
+      estimate.learn(1, modelW, instantW, this.#instantNoiseW(capW), 0, origin)
     }
     if (!this.#averages && !quiet) this.#noise.learnInstant(error / capW, durationMs)
   }
 
   /**
    * The clock has moved lately, so it is not sure which one a reading is of; but it is above the cap, and more than any of them
-   * was thought to draw.
+   * was thought to draw. It is laid at the highest of them, which it may not be of: taken for a point of the curve it would flatten it.
    */
-  #excess({ capW, endMs, held }: Lesson, instantW: number, meanW: number): void {
+  #excess({ capW, endMs }: Lesson, instantW: number, meanW: number): void {
     if (Math.min(instantW, meanW) <= EXCESS * capW) return
     const highestW = this.#history.highest(endMs, INSTANT_WINDOW_MS)
     if (instantW <= this.#power.estimate.power(highestW)) return
-    this.#power.estimate.learn(1, highestW, instantW, this.#instantNoiseW(capW), 0, held)
+    this.#power.estimate.learn(1, highestW, instantW, this.#instantNoiseW(capW), 0, 'bound')
   }
 
   #instantNoiseW(capW: number): number {
     return (this.#tuning.instantNoisePercent / 100) * capW
   }
 
-  #teachesLower({ timeMs, quiet }: Lesson, windowMs: number): boolean {
-    return !quiet && this.#load.fullFor(windowMs, timeMs)
+  /** Tenants that start, pause or work in part draw less than they will: then a reading is a bound. */
+  #originOf({ timeMs, quiet, held }: Lesson, windowMs: number): ReadingOrigin {
+    if (quiet || !this.#load.fullFor(windowMs, timeMs)) return 'bound'
+    return held ? 'trimmed' : 'full'
   }
 }

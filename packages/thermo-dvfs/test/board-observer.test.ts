@@ -12,6 +12,8 @@ class Observed {
   readonly observer: BoardObserver
   timeMs = 0
   index: number
+  /** True power over the model's. */
+  factor = 1
   readonly #lateSteps: number
   readonly #instantsW: number[] = []
 
@@ -28,7 +30,7 @@ class Observed {
     for (const endMs = this.timeMs + durationMs; this.timeMs < endMs; ) {
       this.timeMs += 100
       // A sensor that never says the same twice.
-      this.#instantsW.push(modelW[this.index]! + (this.timeMs % 200 === 0 ? 0.1 : -0.1))
+      this.#instantsW.push(this.factor * modelW[this.index]! + (this.timeMs % 200 === 0 ? 0.1 : -0.1))
       const seen = this.#instantsW.slice(0, this.#instantsW.length - this.#lateSteps)
       const lately = seen.slice(-10)
       const averageW = lately.length === 0 ? null : lately.reduce((sum, powerW) => sum + powerW, 0) / lately.length
@@ -47,6 +49,11 @@ class Observed {
         false,
       )
     }
+    return this
+  }
+
+  drawing(factor: number): this {
+    this.factor = factor
     return this
   }
 
@@ -89,6 +96,23 @@ describe('what is known of a board', () => {
     const doubled = modelW.map((powerW) => 2 * powerW)
     board.observer.setPlant(doubled, board.index, true)
     expect(board.observer.power(board.index) / doubled[board.index]!).toBeCloseTo(1, 2)
+  })
+})
+
+describe('a load that comes back heavier than it went', () => {
+  it('is not taken for a light one by means that still hold the pause', () => {
+    const busy = { activeShare: 1, smUtilPercent: 100 }
+    const board = new Observed().for(6000, busy)
+    // A lighter network, then nothing, then one that is heavier than both, while the clock moves.
+    board.drawing(0.75).for(20_000, busy)
+    expect(board.observer.power(board.index)).toBeLessThan(0.8 * modelW[board.index]!)
+    board.drawing(0.3).for(3000, { idle: true, smUtilPercent: 0 })
+    board.drawing(1.2).for(100, busy).moveBy(-12)
+    for (let i = 0; i < 20; i++) {
+      board.for(100, busy)
+      expect(board.observer.power(board.index)).toBeGreaterThan(0.7 * modelW[board.index]!)
+    }
+    expect(board.for(3000, busy).observer.power(board.index)).toBeGreaterThan(1.1 * modelW[board.index]!)
   })
 })
 

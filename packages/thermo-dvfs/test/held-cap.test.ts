@@ -33,4 +33,27 @@ describe('a cap that the board holds by its own limit', () => {
   it('is kept by the clock alone where the sensor is not believed as far as the limit goes', () => {
     expect(modelW(clockUnder(119, 119, 2))).toBeLessThanOrEqual(0.98 * 119)
   })
+
+  /** The answer to a mean of the last second that is too high, of a controller that had come to rest at 119 W. */
+  function afterPeak(instantW: number, ranMhz: number): number {
+    const controller = new ClockController({ smClocksMhz, reading: 'one-second-average' })
+    controller.setPlant(smClocksMhz.map(modelW))
+    let smClockMhz = 210
+    for (let timeMs = 0; timeMs < 60_000; timeMs += 100) {
+      const peak = timeMs >= 59_500
+      const powerAverageW = timeMs === 59_900 ? 120.2 : 119 + (timeMs % 200) / 10_000
+      const powerInstantW = peak ? instantW : 119
+      const seen = { powerAverageW, powerInstantW, smClockMhz: peak ? ranMhz : Math.min(smClockMhz, 630) }
+      ;({ smClockMhz } = controller.step({ timeMs, powerCapW: 119, powerLimitW: 119, loading: false, ...seen }))
+    }
+    return smClockMhz
+  }
+
+  it('locks the clock that its firmware has found where a peak is over, and no lower one', () => {
+    expect(afterPeak(118, 585)).toBe(585)
+  })
+
+  it('goes below it where power is still too high', () => {
+    expect(afterPeak(121.5, 585)).toBeLessThan(585)
+  })
 })

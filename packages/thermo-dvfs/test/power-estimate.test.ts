@@ -8,7 +8,7 @@ function afterTrimming(): PowerEstimate {
   estimate.begin(130)
   for (let i = 0; i < 3000; i++) {
     estimate.age(100)
-    estimate.learn(0, i % 3 === 0 ? 128 : 130, 130, 1.3, 0, true)
+    estimate.learn(0, i % 3 === 0 ? 128 : 130, 130, 1.3, 0, 'trimmed')
   }
   return estimate
 }
@@ -28,11 +28,28 @@ describe('the slope of power along the clock', () => {
     const estimate = afterTrimming()
     for (let i = 0; i < 50; i++) {
       estimate.age(100)
-      estimate.learn(0, 180, 155, 1.8, 0, true)
+      estimate.learn(0, 180, 155, 1.8, 0, 'trimmed')
     }
     expect(estimate.state.slope).toBeCloseTo(0.5, 1)
     expect(estimate.power(180)).toBeCloseTo(155, 0)
     // What was known where it came from is still known.
     expect(Math.abs(estimate.power(130) - 130)).toBeLessThan(2)
+  })
+})
+
+describe('a reading that full load is only known to exceed', () => {
+  it('raises the level, makes nothing surer, and says nothing of the slope', () => {
+    const estimate = new PowerEstimate(tuning)
+    estimate.begin(200)
+    const before = estimate.copy()
+    // Tenants that are still coming up draw what the model says of another clock.
+    for (let i = 0; i < 10; i++) estimate.learn(1, 260, 280, 5, 0, 'bound')
+    expect(estimate.power(260)).toBeGreaterThan(270)
+    expect(estimate.state.slope).toBe(before.slope)
+    expect(estimate.variance(260)).toBeGreaterThan(0.9 * new PowerEstimate(tuning, before).variance(260))
+    // So what is read of full load is believed, and no flat curve is bent through both.
+    for (let i = 0; i < 20; i++) estimate.learn(0, 220, 290, 3, 0, 'trimmed')
+    expect(estimate.power(220)).toBeGreaterThan(285)
+    expect(estimate.state.slope).toBeGreaterThan(0.9)
   })
 })

@@ -1,7 +1,8 @@
 import type { Service } from '@pctodl/platform'
 import type { Action, PowerCapPolicy, SampleObservation, WindowObservation } from '@pctodl/scheduler'
-import { boardLimit } from '../board-limit.js'
+import { backStop } from '../board-limit.js'
 import { indexAtMost, workingSmClocks } from '../clock-table.js'
+import { anyQueueIsLong } from './long-queue.js'
 import type { ServicesBaselineOptions } from './services-start.js'
 
 /** Above this part of its objective a service's p99 is too near to it, and below this other one all may be slower. */
@@ -9,8 +10,6 @@ const TOO_NEAR = 0.9
 const ROOM = 0.7
 const UP = 1.25
 const DOWN = 0.95
-/** A service with so many of its largest batches in the queue gets all there is, at once. */
-const LONG_QUEUE = 2
 
 /**
  * The simplest way to save energy with a latency objective, as Rubik and Gemini have it for processors: every window the clock goes
@@ -35,12 +34,12 @@ export class LatencyGovernorPolicy implements PowerCapPolicy {
     const { tenants, memClockMhz, smClockMhz } = plan(this.#services, powerCapW)
     this.#powerCapW = powerCapW
     this.#clocksMhz = workingSmClocks(spec, memClockMhz)
-    return { tenants, memClockMhz, ...this.#at(smClockMhz), ...this.#limit() }
+    return { tenants, memClockMhz, ...this.#at(smClockMhz), ...backStop(this.#options.spec, this.#powerCapW) }
   }
 
   onCapChange(powerCapW: number): Action {
     this.#powerCapW = powerCapW
-    return this.#limit()
+    return backStop(this.#options.spec, this.#powerCapW)
   }
 
   onServicesChange(services: readonly Service[]): Action {
@@ -49,12 +48,8 @@ export class LatencyGovernorPolicy implements PowerCapPolicy {
   }
 
   onSample({ services = [] }: SampleObservation): Action | undefined {
-    const waiting = services.some(({ service: name, queued }) => {
-      const service = this.#services.find((candidate) => candidate.name === name)
-      return service !== undefined && queued > LONG_QUEUE * service.maxBatchSize
-    })
     const top = this.#clocksMhz.at(-1)!
-    return waiting && this.#clockMhz < top ? this.#at(top) : undefined
+    return anyQueueIsLong(this.#services, services) && this.#clockMhz < top ? this.#at(top) : undefined
   }
 
   onWindow({ services = [], reconfigured }: WindowObservation): Action | undefined {
@@ -72,9 +67,5 @@ export class LatencyGovernorPolicy implements PowerCapPolicy {
   #at(clockMhz: number): Action {
     this.#clockMhz = this.#clocksMhz[indexAtMost(this.#clocksMhz, clockMhz)]!
     return { smClockMhz: this.#clockMhz }
-  }
-
-  #limit(): Action {
-    return { powerLimitW: boardLimit(this.#options.spec, this.#powerCapW).powerLimitW, powerLimitRole: 'back-stop' }
   }
 }

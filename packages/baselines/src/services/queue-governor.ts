@@ -1,7 +1,8 @@
 import type { Service } from '@pctodl/platform'
 import type { Action, PowerCapPolicy, SampleObservation } from '@pctodl/scheduler'
-import { boardLimit } from '../board-limit.js'
+import { backStop } from '../board-limit.js'
 import { indexAtMost, workingSmClocks } from '../clock-table.js'
+import { anyQueueIsLong } from './long-queue.js'
 import type { ServicesBaselineOptions } from './services-start.js'
 
 export interface QueueGovernorOptions extends ServicesBaselineOptions {
@@ -13,8 +14,6 @@ export interface QueueGovernorOptions extends ServicesBaselineOptions {
 const PERIOD_MS = 500
 /** The clock moves only where utilisation is so many percent from its target. */
 const DEAD_BAND = 5
-/** A service with so many of its largest batches in the queue gets all there is. */
-const LONG_QUEUE = 2
 
 /**
  * A clock governor as operating systems have for processors: every half second the clock that would bring the board's utilisation
@@ -44,13 +43,13 @@ export class QueueGovernorPolicy implements PowerCapPolicy {
       tenants,
       memClockMhz,
       smClockMhz: this.#clocksMhz[indexAtMost(this.#clocksMhz, smClockMhz)]!,
-      ...this.#limit(),
+      ...backStop(this.#options.spec, this.#powerCapW),
     }
   }
 
   onCapChange(powerCapW: number): Action {
     this.#powerCapW = powerCapW
-    return this.#limit()
+    return backStop(this.#options.spec, this.#powerCapW)
   }
 
   onServicesChange(services: readonly Service[]): Action {
@@ -70,7 +69,9 @@ export class QueueGovernorPolicy implements PowerCapPolicy {
     this.#utilCount = 0
     const present = applied.smClockMhz ?? telemetry.smClockMhz
     if (present === null) return undefined
-    const smClockMhz = this.#waiting(services) ? this.#clocksMhz.at(-1)! : this.#clockFor(util, present)
+    const smClockMhz = anyQueueIsLong(this.#services, services)
+      ? this.#clocksMhz.at(-1)!
+      : this.#clockFor(util, present)
     return smClockMhz === applied.smClockMhz ? undefined : { smClockMhz }
   }
 
@@ -80,16 +81,5 @@ export class QueueGovernorPolicy implements PowerCapPolicy {
     const { targetUtilPercent = 75 } = this.#options
     if (Math.abs(util - targetUtilPercent) < DEAD_BAND) return presentMhz
     return this.#clocksMhz[indexAtMost(this.#clocksMhz, (presentMhz * util) / targetUtilPercent)]!
-  }
-
-  #waiting(readings: NonNullable<SampleObservation['services']>): boolean {
-    return readings.some(({ service: name, queued }) => {
-      const service = this.#services.find((candidate) => candidate.name === name)
-      return service !== undefined && queued > LONG_QUEUE * service.maxBatchSize
-    })
-  }
-
-  #limit(): Action {
-    return { powerLimitW: boardLimit(this.#options.spec, this.#powerCapW).powerLimitW, powerLimitRole: 'back-stop' }
   }
 }

@@ -1,6 +1,6 @@
 import type { Service, Tenant } from '@pctodl/platform'
 import type { Action, PowerCapPolicy, SampleObservation, ServiceWindow, WindowObservation } from '@pctodl/scheduler'
-import { boardLimit } from '../board-limit.js'
+import { backStop } from '../board-limit.js'
 import { guardedIndex, indexAtMost, workingSmClocks } from '../clock-table.js'
 import { SettledPower } from '../settled-power.js'
 import type { ServicesBaselineOptions } from './services-start.js'
@@ -38,7 +38,7 @@ export class ServicesBatchDvfsPolicy implements PowerCapPolicy {
     this.#tenants = tenants
     this.#clocksMhz = workingSmClocks(spec, memClockMhz)
     this.#clockIndex = indexAtMost(this.#clocksMhz, smClockMhz)
-    return { memClockMhz, ...this.#action(), ...this.#limit() }
+    return { memClockMhz, ...this.#action(), ...backStop(this.#options.spec, this.#powerCapW) }
   }
 
   onCapChange(powerCapW: number): Action {
@@ -46,7 +46,7 @@ export class ServicesBatchDvfsPolicy implements PowerCapPolicy {
     this.#powerCapW = powerCapW
     const { smClockMhz } = plan(this.#services, powerCapW)
     this.#clockIndex = indexAtMost(this.#clocksMhz, smClockMhz)
-    return { ...this.#action(), ...this.#limit() }
+    return { ...this.#action(), ...backStop(this.#options.spec, this.#powerCapW) }
   }
 
   onServicesChange(services: readonly Service[]): Action {
@@ -85,9 +85,5 @@ export class ServicesBatchDvfsPolicy implements PowerCapPolicy {
 
   #action(): Action {
     return { tenants: this.#tenants, smClockMhz: this.#clocksMhz[this.#clockIndex]! }
-  }
-
-  #limit(): Action {
-    return { powerLimitW: boardLimit(this.#options.spec, this.#powerCapW).powerLimitW, powerLimitRole: 'back-stop' }
   }
 }

@@ -1,4 +1,4 @@
-import { type GpuSpec, MEMORY_SLICES, type MigProfile, migProfiles } from '@pctodl/platform'
+import { type GpuSpec, MEMORY_SLICES, migProfiles } from '@pctodl/platform'
 import type { MigProfileFacts } from './board-file-layout.js'
 
 const MIB = 1024 ** 2
@@ -46,7 +46,7 @@ const smPerSlice: Readonly<Record<string, number>> = { GA100: 14, GH100: 16 }
 /** What the driver says about the MIG profiles of a board; empty where it has none. */
 export function migProfileFacts(spec: GpuSpec): readonly MigProfileFacts[] {
   return migProfiles(spec).map((profile) => {
-    const sliceCount = computeSlices(profile)
+    const sliceCount = profile.computeSlices
     const shape = `${sliceCount}/${profile.memorySlices}`
     const { copy, decode, jpeg, ofa } = engines[spec.chip]![shape]!
     return {
@@ -66,10 +66,6 @@ export function migProfileFacts(spec: GpuSpec): readonly MigProfileFacts[] {
       placements: profile.placements,
     }
   })
-}
-
-export function computeSlices(profile: Pick<MigProfile, 'name'>): number {
-  return Number.parseInt(profile.name, 10)
 }
 
 /** The driver numbers GPU instances by where they lie: 0 for all slices, 1 and 2 for the halves, 3 to 6, 7 to 14. */

@@ -1,8 +1,9 @@
 import { InvalidInputError, type Tenant } from '@pctodl/platform'
 import { AskedModel, type PublishedModel, type PublishedState, type PublishedTenants } from './published-model.js'
+import type { PublishedChoice } from './published-round.js'
 import { shareAxis } from './search-axes.js'
 import { solveClock } from './solve-clock.js'
-import { findBestNextStandard, type PublishedChoice } from './standard-find-best-next.js'
+import { findBestNextStandard } from './standard-find-best-next.js'
 import { findBestNextVectorized } from './vectorized-find-best-next.js'
 
 export interface PublishedSearchOptions {

@@ -1,6 +1,7 @@
 import { nearestMonotoneGrid } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
 import { assertProfile, averageRepeats, batchSizesOf, type GpuProfile, limitsOf } from '../profile/gpu-profile.js'
+import { type CurvePiece, curvePieces } from './curve-pieces.js'
 import { continuedFlat, continuedLine, errorBelow, extrapolationError } from './extrapolation-error.js'
 
 /**
@@ -30,6 +31,8 @@ export interface GpuCurves {
   timeS(limitIndex: number, share: number): number
   /** Mean power while it computes, at least idle power and at most the limit, W. */
   powerW(limitIndex: number, share: number): number
+  /** Time and power as straight lines over the shares from 1 to `last`, in their order. */
+  pieces(limitIndex: number, last: number): CurvePiece[]
 }
 
 /**
@@ -108,6 +111,13 @@ export function curvesOf(profile: GpuProfile, kind: CurveKind = 'physical'): Gpu
             ? power[row + columns - 1]!
             : interpolate(batches, power, row, share)
       return Math.max(idlePowerW, Math.min(watts, limits[limitIndex]!))
+    },
+    pieces: (limitIndex, end) => {
+      const timeS = time.subarray(limitIndex * columns, (limitIndex + 1) * columns)
+      const powerW = power.subarray(limitIndex * columns, (limitIndex + 1) * columns)
+      const slope = (timeS[columns - 1]! - timeS[columns - 2]!) / (last - batches[columns - 2]!)
+      const knots = { shares: batches, timeS, powerW, lastSlope: Math.max(0, slope), idlePowerW }
+      return curvePieces({ ...knots, limitW: limits[limitIndex]! }, end)
     },
   }
 }

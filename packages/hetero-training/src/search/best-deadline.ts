@@ -2,12 +2,10 @@ import { cheapestSplit, SAME_COST } from './cheapest-split.js'
 import { DeadlineRelaxation } from './deadline-relaxation.js'
 import { type GpuOptions, LEFT_OUT, type ShareRange } from './option-table.js'
 
-/** What is minimised: `energyWeight` * energy + `timeWeightW` * time + `energyWeight` * `pricePerWatt` * sum of power limits. */
+/** What is minimised: `energyWeight` * energy above idling + `timeWeightW` * time. */
 export interface Objective {
   readonly energyWeight: number
   readonly timeWeightW: number
-  /** J/W */
-  readonly pricePerWatt: number
   /** Power of all GPUs idling, W: they do so while they wait. */
   readonly idlePowerW: number
   /** Longest time that the GPUs may compute, s. */
@@ -63,11 +61,10 @@ export class DeadlineSearch {
   /**
    * @param afterS only solutions whose slowest GPU takes longer than this ...
    * @param known ... for what is faster is known: the cheapest of them
-   * @param tolerance relative difference in cost that does not matter
    * @returns null where nothing keeps the limits
    */
-  cheapest(objective: Objective, afterS = 0, known: Split | null = null, tolerance: number = SAME_COST): Split | null {
-    const { energyWeight, timeWeightW, pricePerWatt, idlePowerW, longestS, mostEnergyJ } = objective
+  cheapest(objective: Objective, afterS = 0, known: Split | null = null): Split | null {
+    const { energyWeight, timeWeightW, idlePowerW, longestS, mostEnergyJ } = objective
     const all = this.#gpus.map((): ShareRange => ({ first: 0, last: this.#globalBatch }))
     if (timeWeightW === 0) return this.#atDeadline(longestS, all, objective)
     let best = known
@@ -78,9 +75,9 @@ export class DeadlineSearch {
     if (known === null) for (const split of this.#scan(objective, all)) consider(split)
     const open: Node[] = [{ afterS, deadlineS: longestS, ranges: all, bound: 0 }]
     for (let node = open.pop(); node; node = open.pop()) {
-      if (node.bound >= upper() * (1 - tolerance)) continue
+      if (node.bound >= upper() * (1 - SAME_COST)) continue
       const relaxation = this.#relaxation
-      relaxation.solve(node.deadlineS, pricePerWatt, node.ranges)
+      relaxation.solve(node.deadlineS, node.ranges)
       const energyBound = relaxation.bound
       if (energyBound === Number.POSITIVE_INFINITY) continue
       if (relaxation.cost < Number.POSITIVE_INFINITY) consider(this.#split(relaxation.shares, objective))
@@ -95,8 +92,8 @@ export class DeadlineSearch {
       if (times === null) continue
       const [earliestS, latestS] = times
       const fromHere = bound(earliestS)
-      if (fromHere >= upper() * (1 - tolerance)) continue
-      if (pricePerWatt === 0 && energyBound + idlePowerW * earliestS > mostEnergyJ) continue
+      if (fromHere >= upper() * (1 - SAME_COST)) continue
+      if (energyBound + idlePowerW * earliestS > mostEnergyJ) continue
       if (earliestS === latestS) {
         consider(this.#atDeadline(latestS, ranges, objective))
         continue
@@ -115,7 +112,7 @@ export class DeadlineSearch {
     const relaxation = this.#relaxation
     let longestS = objective.longestS
     for (let i = SCANNED_DEADLINES; i > 0; i--) {
-      relaxation.solve(longestS, objective.pricePerWatt, all)
+      relaxation.solve(longestS, all)
       if (relaxation.cost === Number.POSITIVE_INFINITY) return
       const split = this.#split(relaxation.shares, objective)
       yield split
@@ -130,36 +127,31 @@ export class DeadlineSearch {
   }
 
   #atDeadline(deadlineS: number, ranges: readonly ShareRange[], objective: Objective): Split | null {
-    this.#relaxation.solve(deadlineS, objective.pricePerWatt, ranges)
+    this.#relaxation.solve(deadlineS, ranges)
     const shares = cheapestSplit(this.#relaxation, ranges, this.#globalBatch)
     const split = shares && this.#split(shares, objective)
     return split && split.energyJ <= objective.mostEnergyJ ? split : null
   }
 
   /** With the limits that the relaxation has chosen for these shares. */
-  #split(shares: Int32Array, { energyWeight, timeWeightW, pricePerWatt, idlePowerW }: Objective): Split {
+  #split(shares: Int32Array, { energyWeight, timeWeightW, idlePowerW }: Objective): Split {
     const limits = new Int16Array(shares.length)
     let timeS = 0
     let active = 0
-    let watts = 0
     shares.forEach((share, gpu) => {
       const limit = this.#relaxation.limitOf(gpu, share)
       limits[gpu] = limit
-      const options = this.#gpus[gpu]!
-      if (limit === LEFT_OUT) {
-        watts += options.idlePowerW
-        return
-      }
-      timeS = Math.max(timeS, options.timeS[limit]![share]!)
-      active += options.activeEnergyJ[limit]![share]!
-      watts += options.powerLimitsW[limit]!
+      if (limit === LEFT_OUT) return
+      const table = this.#gpus[gpu]!.table(limit)
+      timeS = Math.max(timeS, table.timeS[share]!)
+      active += table.activeEnergyJ[share]!
     })
     return {
       shares: Int32Array.from(shares),
       limits,
       timeS,
       energyJ: active + idlePowerW * timeS,
-      cost: energyWeight * (active + pricePerWatt * watts) + timeWeightW * timeS,
+      cost: energyWeight * active + timeWeightW * timeS,
     }
   }
 
@@ -167,9 +159,10 @@ export class DeadlineSearch {
   #possibleTimes(ranges: readonly ShareRange[], afterS: number, untilS: number): [number, number] | null {
     let earliest = Number.POSITIVE_INFINITY
     let latest = Number.NEGATIVE_INFINITY
-    this.#gpus.forEach(({ timeS }, gpu) => {
+    this.#gpus.forEach((options, gpu) => {
       const { first, last } = ranges[gpu]!
-      for (const times of timeS) {
+      for (let limit = 0; limit < options.powerLimitsW.length; limit++) {
+        const times = options.table(limit).timeS
         for (let share = first; share <= last; share++) {
           const seconds = times[share]!
           if (seconds > afterS && seconds <= untilS) {
@@ -186,7 +179,6 @@ export class DeadlineSearch {
 const leastEnergy = {
   energyWeight: 1,
   timeWeightW: 0,
-  pricePerWatt: 0,
   longestS: Number.POSITIVE_INFINITY,
   mostEnergyJ: Number.POSITIVE_INFINITY,
 } as const

@@ -13,23 +13,21 @@ class CheapestShares {
     this.hull = new Int32Array(globalBatch + 1)
   }
 
-  find(options: GpuOptions, deadlineS: number, pricePerWatt: number, { first, last }: ShareRange): void {
+  find(options: GpuOptions, deadlineS: number, { first, last }: ShareRange): void {
     const { cost, limit } = this
     cost.fill(Number.POSITIVE_INFINITY, first, last + 1)
     for (let l = 0; l < options.powerLimitsW.length; l++) {
-      const time = options.timeS[l]!
-      const energy = options.activeEnergyJ[l]!
-      const price = pricePerWatt * options.powerLimitsW[l]!
+      const { timeS, activeEnergyJ } = options.table(l)
       for (let share = first; share <= last; share++) {
-        const value = energy[share]! + price
-        if (time[share]! <= deadlineS && value < cost[share]!) {
+        const value = activeEnergyJ[share]!
+        if (timeS[share]! <= deadlineS && value < cost[share]!) {
           cost[share] = value
           limit[share] = l
         }
       }
     }
     if (first === 0 && options.mayBeLeftOut) {
-      cost[0] = pricePerWatt * options.idlePowerW
+      cost[0] = 0
       limit[0] = LEFT_OUT
     }
     this.#findHull(first, last)
@@ -106,9 +104,8 @@ export class DeadlineRelaxation {
 
   /**
    * @param deadlineS every GPU is done by then
-   * @param pricePerWatt added to the energy for each watt of a GPU's power limit, J/W
    */
-  solve(deadlineS: number, pricePerWatt: number, ranges: readonly ShareRange[]): void {
+  solve(deadlineS: number, ranges: readonly ShareRange[]): void {
     this.bound = Number.POSITIVE_INFINITY
     this.cost = Number.POSITIVE_INFINITY
     // Shares that are not allowed take infinitely long, which no deadline admits.
@@ -118,7 +115,7 @@ export class DeadlineRelaxation {
     let steepest = 0
     for (let i = 0; i < this.#gpus.length; i++) {
       const cheapest = this.#cheapest[i]!
-      cheapest.find(this.#gpus[i]!, finiteDeadlineS, pricePerWatt, ranges[i]!)
+      cheapest.find(this.#gpus[i]!, finiteDeadlineS, ranges[i]!)
       const { hull, hullLength, cost } = cheapest
       if (hullLength === 0) return
       least += hull[0]!

@@ -1,3 +1,4 @@
+import type { CurvePiece } from '../curves/curve-pieces.js'
 import type { GpuCurves } from '../curves/gpu-curves.js'
 
 /** Index of a power limit that stands for a GPU that takes no part. */
@@ -9,15 +10,27 @@ export interface ShareRange {
   readonly last: number
 }
 
-/** What one GPU may do, as arrays over the share 0..B: the options that the search chooses from. */
+/** Time and energy of every share 0..B under one limit. */
+export interface ShareTable {
+  /** s; infinite where the share is not allowed. */
+  readonly timeS: Float64Array
+  /** Above that of idling for as long, J. */
+  readonly activeEnergyJ: Float64Array
+}
+
+/** What one GPU may do: the options that the search chooses from. */
 export interface GpuOptions {
   readonly powerLimitsW: readonly number[]
   readonly idlePowerW: number
-  /** Per limit, over the share: time, s; infinite where the share is not allowed. */
-  readonly timeS: readonly Float64Array[]
-  /** Per limit, over the share: energy above that of idling for as long, J. */
-  readonly activeEnergyJ: readonly Float64Array[]
   readonly mayBeLeftOut: boolean
+  /** s; infinite where the share is not allowed. */
+  timeS(limit: number, share: number): number
+  /** Above that of idling for as long, J. */
+  activeEnergyJ(limit: number, share: number): number
+  /** Both of all shares; made when it is asked for, for many GPUs of many limits fill memory with what no search looks at. */
+  table(limit: number): ShareTable
+  /** The same as straight lines of time and power, over the shares that are allowed. */
+  pieces(limit: number): readonly CurvePiece[]
 }
 
 /**
@@ -31,24 +44,59 @@ export function gpuOptions(
   allowed: ShareRange,
   mayBeLeftOut: boolean,
 ): GpuOptions {
-  const timeS: Float64Array[] = []
-  const activeEnergyJ: Float64Array[] = []
-  for (const limit of limits) {
-    const time = new Float64Array(globalBatch + 1).fill(Number.POSITIVE_INFINITY)
-    const energy = new Float64Array(globalBatch + 1)
-    for (let share = allowed.first; share <= Math.min(allowed.last, globalBatch); share++) {
-      const seconds = curves.timeS(limit, share)
-      time[share] = seconds
-      energy[share] = (curves.powerW(limit, share) - curves.idlePowerW) * seconds
-    }
-    timeS.push(time)
-    activeEnergyJ.push(energy)
-  }
+  const tables: ShareTable[] = []
+  const pieces: (readonly CurvePiece[])[] = []
+  const timeS = (limit: number, share: number) =>
+    share >= allowed.first && share <= allowed.last ? curves.timeS(limits[limit]!, share) : Number.POSITIVE_INFINITY
+  const activeEnergyJ = (limit: number, share: number) =>
+    (curves.powerW(limits[limit]!, share) - curves.idlePowerW) * curves.timeS(limits[limit]!, share)
   return {
     powerLimitsW: limits.map((limit) => curves.powerLimitsW[limit]!),
     idlePowerW: curves.idlePowerW,
+    mayBeLeftOut,
     timeS,
     activeEnergyJ,
-    mayBeLeftOut,
+    table: (limit) =>
+      (tables[limit] ??= shareTable(
+        globalBatch,
+        (share) => timeS(limit, share),
+        (share) => activeEnergyJ(limit, share),
+      )),
+    pieces: (limit) => (pieces[limit] ??= piecesFrom(allowed.first, curves.pieces(limits[limit]!, allowed.last))),
   }
+}
+
+/** Only the limits from `first` to `last`. */
+export function withLimits(gpu: GpuOptions, first: number, last: number, mayBeLeftOut: boolean): GpuOptions {
+  return {
+    powerLimitsW: gpu.powerLimitsW.slice(first, last + 1),
+    idlePowerW: gpu.idlePowerW,
+    mayBeLeftOut,
+    timeS: (limit, share) => gpu.timeS(first + limit, share),
+    activeEnergyJ: (limit, share) => gpu.activeEnergyJ(first + limit, share),
+    table: (limit) => gpu.table(first + limit),
+    pieces: (limit) => gpu.pieces(first + limit),
+  }
+}
+
+function shareTable(
+  globalBatch: number,
+  timeS: (share: number) => number,
+  activeEnergyJ: (share: number) => number,
+): ShareTable {
+  const table = { timeS: new Float64Array(globalBatch + 1), activeEnergyJ: new Float64Array(globalBatch + 1) }
+  for (let share = 0; share <= globalBatch; share++) {
+    table.timeS[share] = timeS(share)
+    table.activeEnergyJ[share] = activeEnergyJ(share)
+  }
+  return table
+}
+
+function piecesFrom(share: number, pieces: readonly CurvePiece[]): CurvePiece[] {
+  return pieces.flatMap((piece) => {
+    const first = Math.max(piece.first, share)
+    if (first > piece.last) return []
+    const on = first - piece.first
+    return { ...piece, first, timeS: piece.timeS + on * piece.timeSlope, powerW: piece.powerW + on * piece.powerSlope }
+  })
 }

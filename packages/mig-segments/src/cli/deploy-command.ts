@@ -1,10 +1,11 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { integerFrom, type Terminal, UsageError } from '@pctodl/command-line'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { integerFrom, numberBetween, type Terminal, UsageError } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 import type { Command } from 'commander'
 import { applyActions } from '../deploy/apply-actions.js'
-import { type DeployAction, deployActions, segmentsOfNode } from '../deploy/deploy-actions.js'
+import { type DeployAction, deployActions, segmentsOfNode, type TargetSegment } from '../deploy/deploy-actions.js'
 import { type DeployedSegment, readDeployment } from '../deploy/deployment-state.js'
 import { boardOfNode, type NodeLayout } from '../deploy/mig-layout.js'
 import { NodeMachine, readGpus, readLayout } from '../deploy/node-machine.js'
@@ -18,6 +19,8 @@ import { mapFile } from './plan-report.js'
 interface DeployCommandOptions {
   readonly node: number
   readonly map?: string
+  readonly through?: string
+  readonly settle: number
   readonly output: string
   readonly gpusPerNode: number
   readonly gpu?: string
@@ -32,6 +35,8 @@ export function addDeployOptions(command: Command): Command {
   return command
     .requiredOption('--node <n>', "this machine's number in the map", integerFrom(0))
     .option('--map <file.csv>', 'the map (default: that of the SLO row, in the output folder)')
+    .option('--through <folder>', 'deploy the maps of this folder one after the other, by name: a period of a schedule')
+    .option('--settle <s>', 'seconds to wait after each of them, for workers to be ready', numberBetween(0, 86_400), 0)
     .option('--output <folder>', 'where maps are', './deployment')
     .option('--gpus-per-node <n>', 'GPUs of a node', integerFrom(1), DEFAULT_GPUS_PER_NODE)
     .option('--gpu <name>', 'board (default: what nvidia-smi says)')
@@ -55,10 +60,10 @@ export async function deploy(
   terminal: Terminal,
 ): Promise<number> {
   const command = splitWords(options.command ?? '')
-  const target = options.down ? [] : readTarget(sloIndex, options)
+  const targets = options.down ? [[]] : readTargets(sloIndex, options)
   const stateFile = path.join(options.directory, 'deployment.json')
   /** What stands, and what must be done. */
-  const look = async (machine: NodeMachine | null) => {
+  const look = async (machine: NodeMachine | null, target: readonly TargetSegment[]) => {
     const deployed = readDeployment(stateFile)
     const layout = await layoutOrNothing(options, terminal)
     const board = options.gpu === undefined ? boardOfNode(layout.gpus) : findMigBoard(options.gpu)
@@ -71,29 +76,64 @@ export async function deploy(
     }
   }
   if (!options.apply) {
-    const { deployed, commands } = await look(readDeployment(stateFile).length > 0 ? await NodeMachine.open() : null)
-    print(terminal, options, { applied: false, commands, segments: deployed })
+    const machine = readDeployment(stateFile).length > 0 ? await NodeMachine.open() : null
+    const { deployed, commands } = await look(machine, targets[0] ?? deployedTargets(stateFile))
+    const more = targets.length > 1 ? [`# then ${counted(targets.length - 1, 'map')} more`] : []
+    print(terminal, options, { applied: false, commands: [...commands, ...more], segments: deployed })
     return 0
   }
   const machine = await NodeMachine.open()
-  const touched = new Set([...target, ...readDeployment(stateFile)].map(({ gpu }) => gpu))
+  const touched = new Set([...targets.flat(), ...readDeployment(stateFile)].map(({ gpu }) => gpu))
   const release = machine.lease((await readGpus()).filter(({ index }) => touched.has(index)))
+  const done: string[] = []
+  let segments: readonly DeployedSegment[] = readDeployment(stateFile)
   try {
-    const { deployed, actions, commands } = await look(machine)
-    const segments = await applyActions(actions, deployed, machine, {
-      directory: options.directory,
-      stateFile,
-      command,
-      signal: terminal.signal,
-      onAction: (action: DeployAction) => {
-        for (const line of renderAction(action, options.directory, command)) terminal.stderr.write(`${line}\n`)
-      },
-    })
-    print(terminal, options, { applied: true, commands, segments })
+    for (const target of targets) {
+      const { deployed, actions, commands } = await look(machine, target)
+      done.push(...commands)
+      segments = await applyActions(actions, deployed, machine, {
+        directory: options.directory,
+        stateFile,
+        command,
+        signal: terminal.signal,
+        onAction: (action: DeployAction) => {
+          for (const line of renderAction(action, options.directory, command)) terminal.stderr.write(`${line}\n`)
+        },
+      })
+      // Nothing goes before what was just created serves.
+      if (actions.length > 0 && options.settle > 0)
+        await sleep(1000 * options.settle, undefined, { signal: terminal.signal })
+    }
+    print(terminal, options, { applied: true, commands: done, segments })
     return 0
   } finally {
     release()
   }
+}
+
+/** What runs, as a target: nothing to do. */
+function deployedTargets(stateFile: string): TargetSegment[] {
+  return readDeployment(stateFile).map(({ gpu, start, sizeGpcs, model, batchSize, processes }) => ({
+    ...{ gpu, start, sizeGpcs, model, batchSize, processes },
+  }))
+}
+
+/** The maps to be deployed, one after the other. */
+function readTargets(sloIndex: number | undefined, options: DeployCommandOptions): TargetSegment[][] {
+  const { through, map, node, gpusPerNode } = options
+  if (through === undefined) {
+    if (options.settle > 0) throw new UsageError('--settle is for --through; add it')
+    return [readTarget(sloIndex, options)]
+  }
+  if (map !== undefined || sloIndex !== undefined) {
+    throw new UsageError('--through names the maps; leave the SLO row and --map away')
+  }
+  if (!existsSync(through)) throw new PctodlError('NO_MAPS', `${through} does not exist; name a period of a schedule`)
+  const maps = readdirSync(through).filter((name) => name.endsWith('.csv'))
+  return maps.sort().map((name) => {
+    const file = path.join(through, name)
+    return segmentsOfNode(parseDeploymentMap(readFileSync(file, 'utf8'), file, gpusPerNode), node, gpusPerNode)
+  })
 }
 
 function readTarget(sloIndex: number | undefined, { map, output, node, gpusPerNode }: DeployCommandOptions) {

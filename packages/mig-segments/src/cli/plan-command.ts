@@ -47,6 +47,7 @@ interface PlanCommandOptions extends InputOptions {
   readonly image?: string
   readonly command?: string
   readonly nodeNames?: readonly string[]
+  readonly devices: 'plugin' | 'dra'
   readonly port?: number
   readonly healthPath?: string
   readonly explain?: boolean
@@ -79,6 +80,12 @@ export function addPlanOptions(command: Command): Command {
     .option('--image <name>', "container image of the manifests' workers")
     .option('--command <words>', 'their command, e.g. "serve --model {model} --batch {batch}"')
     .option('--node-names <list>', "the manifests' nodes (default: gpu-node-0, ...)", listOf(String))
+    .option(
+      '--devices <name>',
+      'how pods get instances: the device plugin, or dra (claims)',
+      oneOf('plugin', 'dra'),
+      'plugin',
+    )
     .option('--port <n>', 'port of the workers: Services, and probes of them', integerFrom(1))
     .option('--health-path <path>', 'what answers 200 to GET on --port while they are well')
     .option('--explain', 'say why the plan is as it is')
@@ -149,10 +156,13 @@ function assertTail({ algorithm, gate, burstiness, dispatch, latencyShare, fitBa
 }
 
 function kubernetesOptions(options: PlanCommandOptions): KubernetesOptions | null {
-  const { kubernetes, image, command, nodeNames, gpusPerNode, port, healthPath } = options
+  const { kubernetes, image, command, nodeNames, gpusPerNode, port, healthPath, devices } = options
   if (!kubernetes) {
-    if ([image, command, nodeNames, port, healthPath].every((option) => option === undefined)) return null
-    throw new UsageError('--image, --command, --node-names, --port and --health-path are for --kubernetes; add it')
+    const others = [image, command, nodeNames, port, healthPath]
+    if (others.every((option) => option === undefined) && devices === 'plugin') return null
+    throw new UsageError(
+      '--image, --command, --node-names, --devices, --port and --health-path are for --kubernetes; add it',
+    )
   }
   const words = splitWords(command ?? '')
   if (image === undefined || words.length === 0) {
@@ -160,7 +170,7 @@ function kubernetesOptions(options: PlanCommandOptions): KubernetesOptions | nul
   }
   if (healthPath !== undefined && port === undefined) throw new UsageError('--health-path needs --port')
   return {
-    ...{ image, command: words, gpusPerNode },
+    ...{ image, command: words, gpusPerNode, devices },
     ...(nodeNames && { nodeNames }),
     ...(port !== undefined && { port }),
     ...(healthPath !== undefined && { healthPath }),

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { asUsage, integerFrom, numberBetween, positiveNumber, UsageError } from '@pctodl/command-line'
 import type { Command } from 'commander'
 import { lintProfile } from '../input/lint-profile.js'
@@ -5,7 +6,7 @@ import { exampleFolder, loadObjectives, loadProfiles } from '../input/load-input
 import { scenarioAt } from '../input/parse-objectives.js'
 import { DEFAULT_MAX_PROCESSES } from '../input/parse-profile-csv.js'
 import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
-import { findMigBoard, type MigBoard } from '../mig-geometry.js'
+import { findMigBoard, type MigBoard, migBoardKeys } from '../mig-geometry.js'
 import { DEFAULT_GPUS_PER_NODE } from '../output/deployment-map.js'
 import type { ServiceObjective, ServiceProfile } from '../profile.js'
 
@@ -33,7 +34,7 @@ export interface PlanInputs {
 
 export function addInputOptions(command: Command): Command {
   return command
-    .option('--gpu <name>', 'board with MIG: A100, A100-80GB, H100, H200', 'A100-80GB')
+    .option('--gpu <name>', `board with MIG: ${migBoardKeys.join(', ')}`, 'A100-80GB')
     .option('--profiles <folder>', "profiles, <model>.csv (default: the board's examples of a simulated board)")
     .option('--slo <folder>', 'SLO_req_rate.csv and SLO_latency.csv (default: the examples)')
     .option('--max-processes <n>', 'most MPS processes in an instance', integerFrom(1), DEFAULT_MAX_PROCESSES)
@@ -52,18 +53,30 @@ export function addInputOptions(command: Command): Command {
 
 /** @throws UsageError for a row that does not exist and a board without MIG; SegmentFileError for bad files */
 export function loadInputs(sloIndex: number, options: InputOptions): PlanInputs {
+  const { rows, ...inputs } = loadRows(options)
+  return { ...inputs, objectives: asUsage(() => scenarioAt(rows, sloIndex)) }
+}
+
+/** All rows of the objective files: the periods of a day. */
+export function loadRows(
+  options: InputOptions,
+): Omit<PlanInputs, 'objectives'> & { readonly rows: readonly (readonly ServiceObjective[])[] } {
   const board = asUsage(() => findMigBoard(options.gpu))
   if (options.profiles !== undefined && options.slo === undefined) {
     throw new UsageError("--profiles needs --slo, the folder with these models' objectives")
   }
+  if (options.profiles === undefined && !existsSync(exampleFolder(board.key))) {
+    throw new UsageError(`there are no example profiles of ${board.key}; name your own with --profiles and --slo`)
+  }
   const profiles = loadProfiles(options.profiles ?? exampleFolder(board.key), { maxProcesses: options.maxProcesses })
   const models = profiles.map(({ model }) => model)
   const scenarios = loadObjectives(options.slo ?? exampleFolder('example-objectives'), models)
-  const scenario = asUsage(() => scenarioAt(scenarios, sloIndex))
   return {
     board,
     profiles,
-    objectives: scenario.map((objective) => ({ ...objective, ratePerS: objective.ratePerS * options.rateFactor })),
+    rows: scenarios.map((row) =>
+      row.map((objective) => ({ ...objective, ratePerS: objective.ratePerS * options.rateFactor })),
+    ),
     warnings: profiles.flatMap(lintProfile),
   }
 }

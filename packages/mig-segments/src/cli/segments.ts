@@ -1,8 +1,10 @@
 import { type CommandFunction, inHouseStyle, integerFrom, newCommand, parseCommand } from '@pctodl/command-line'
 import { version } from '../../package.json'
 import { addDeployOptions, deploy } from './deploy-command.js'
+import { addFleetOptions, fleet } from './fleet-command.js'
 import { addPlanOptions, plan } from './plan-command.js'
 import { addReplanOptions, replan } from './replan-command.js'
+import { addScheduleOptions, schedule } from './schedule-command.js'
 
 /** The command line `pctodl-segments` as a function. */
 export const segments: CommandFunction = async (argv, terminal) => {
@@ -23,6 +25,20 @@ export const segments: CommandFunction = async (argv, terminal) => {
       .argument('<SLO_INDEX>', 'row of the objective files, from 1', row),
   ).action(async (sloIndex: number, options) => {
     exitCode = await plan(sloIndex, options, terminal)
+  })
+  addFleetOptions(
+    inHouseStyle(program.command('fleet'), terminal.stdout)
+      .description('plan a row of the objective files on boards of several types')
+      .argument('<SLO_INDEX>', 'row of the objective files, from 1', row),
+  ).action(async (sloIndex: number, options) => {
+    exitCode = await fleet(sloIndex, options, terminal)
+  })
+  addScheduleOptions(
+    inHouseStyle(program.command('schedule'), terminal.stdout).description(
+      'follow the rows of the objective files, one period each, at the least energy',
+    ),
+  ).action(async (options) => {
+    exitCode = await schedule(options, terminal)
   })
   addReplanOptions(
     inHouseStyle(program.command('replan'), terminal.stdout)

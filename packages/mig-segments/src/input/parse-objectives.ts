@@ -79,11 +79,10 @@ function readTable({ text, file }: ObjectiveFile, models: readonly string[]): Ob
   const scenarios = named ? rows.slice(1) : rows
   for (const { row, cells } of scenarios) {
     if (cells.length !== columns.length) {
-      const extra = cells.length > columns.length
       throw new SegmentFileError(
         file,
         row,
-        extra ? columns.length + 1 : cells.length + 1,
+        Math.min(columns.length, cells.length) + 1,
         `${cells.length} columns`,
         named
           ? `${columns.length}, as in the header`

@@ -1,3 +1,5 @@
+import type { MigGeometry } from '@pctodl/platform'
+import type { FleetProfile } from '../fleet/fleet.js'
 import { isSegmentSize, segmentSizes } from '../mig-geometry.js'
 import type { ProfilePoint, ServiceProfile } from '../profile.js'
 import { csvRows, quoted, toNumber } from './csv-rows.js'
@@ -29,8 +31,45 @@ export function parseProfileCsv(
   text: string,
   model: string,
   file: string,
-  { maxProcesses = DEFAULT_MAX_PROCESSES }: ProfileOptions = {},
+  options: ProfileOptions = {},
 ): ServiceProfile {
+  const sizeOf = (cell: string) => {
+    const sizeGpcs = toNumber(cell)
+    return isSegmentSize(sizeGpcs) ? { sizeGpcs } : `a size of ${segmentSizes.join(', ')} GPCs`
+  }
+  return { model, points: parsePoints(text, file, options, sizeOf) }
+}
+
+/**
+ * Read a profile whose instances are those of a board: their sizes in GPCs, with the least memory, or names such as `1g.20gb`.
+ *
+ * @throws SegmentFileError as `parseProfileCsv`
+ */
+export function parseFleetProfileCsv(
+  text: string,
+  model: string,
+  file: string,
+  { profiles }: MigGeometry,
+  options: ProfileOptions = {},
+): FleetProfile {
+  const named = (cell: string) => {
+    const slot =
+      profiles.find(({ name }) => name === cell) ??
+      profiles.find(({ computeSlices }) => computeSlices === toNumber(cell))
+    return slot ? { profile: slot.name } : `a size or a profile of ${profiles.map(({ name }) => name).join(', ')}`
+  }
+  return { model, points: parsePoints(text, file, options, named) }
+}
+
+type Measured = Omit<ProfilePoint, 'sizeGpcs'>
+
+/** @param instanceOf what the first cell says, or what is expected there */
+function parsePoints<Instance extends object>(
+  text: string,
+  file: string,
+  { maxProcesses = DEFAULT_MAX_PROCESSES }: ProfileOptions,
+  instanceOf: (cell: string) => Instance | string,
+): (Instance & Measured)[] {
   const [header, ...rows] = csvRows(text, file)
   if (!header || header.cells.every((cell) => !Number.isNaN(toNumber(cell)))) {
     throw new SegmentFileError(
@@ -45,14 +84,18 @@ export function parseProfileCsv(
   if (columns > profileColumns.length && header.cells.at(-1)!.toLowerCase() !== POWER_COLUMN.toLowerCase()) {
     throw new SegmentFileError(file, header.row, null, `a sixth column ${quoted(header.cells.at(-1)!)}`, POWER_COLUMN)
   }
-  const points: ProfilePoint[] = []
+  const points: (Instance & Measured)[] = []
   const seen = new Map<string, number>()
   for (const { row, cells } of rows) {
     if (cells.length !== columns) {
       throw new SegmentFileError(file, row, null, `${cells.length} cells`, `${columns}`)
     }
-    const point = parsePoint(cells, row, file)
-    const key = `${point.sizeGpcs} GPCs, batch ${point.batchSize}, ${point.processes} processes`
+    const instance = instanceOf(cells[0]!)
+    if (typeof instance === 'string') {
+      throw new SegmentFileError(file, row, profileColumns[0], quoted(cells[0]!), instance)
+    }
+    const point = { ...instance, ...parsePoint(cells, row, file) }
+    const key = `${Object.values(instance).join()} GPCs, batch ${point.batchSize}, ${point.processes} processes`
     const before = seen.get(key)
     if (before !== undefined) {
       throw new SegmentFileError(file, row, null, `${key} again`, `it once (it is in row ${before} already)`)
@@ -61,10 +104,10 @@ export function parseProfileCsv(
     if (point.processes <= maxProcesses) points.push(point)
   }
   if (rows.length === 0) throw new SegmentFileError(file, header.row, null, 'no rows', 'at least one measured row')
-  return { model, points }
+  return points
 }
 
-function parsePoint(cells: readonly string[], row: number, file: string): ProfilePoint {
+function parsePoint(cells: readonly string[], row: number, file: string): Measured {
   const cell = (at: number, expected: string, accept: (value: number) => boolean): number => {
     const value = toNumber(cells[at]!)
     if (!accept(value))
@@ -72,14 +115,12 @@ function parsePoint(cells: readonly string[], row: number, file: string): Profil
     return value
   }
   const positiveInteger = (value: number) => Number.isInteger(value) && value >= 1
-  const sizeGpcs = cell(0, `a size of ${segmentSizes.join(', ')} GPCs`, isSegmentSize)
   const batchSize = cell(1, 'an integer of at least 1', positiveInteger)
   const processes = cell(2, 'an integer of at least 1', positiveInteger)
   const processThroughput = cell(3, 'items/s, or 0 for what did not run', (value) => value >= 0)
   const ran = processThroughput > 0
   const latencyS = cell(4, ran ? 'seconds above 0' : 'seconds', (value) => (ran ? value > 0 : value >= 0))
-  if (!isSegmentSize(sizeGpcs)) throw new SegmentFileError(file, row, profileColumns[0], quoted(cells[0]!), 'a size')
-  const point = { sizeGpcs, batchSize, processes, processThroughput, latencyMs: latencyS * 1000 }
+  const point = { batchSize, processes, processThroughput, latencyMs: latencyS * 1000 }
   if (cells.length === profileColumns.length || !ran) return point
   return { ...point, powerW: cell(5, 'watts of at least 0', (value) => value >= 0) }
 }

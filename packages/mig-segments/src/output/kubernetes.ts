@@ -1,6 +1,6 @@
 import { InvalidInputError } from '@pctodl/platform'
 import { stringify } from 'yaml'
-import type { MigBoard } from '../mig-geometry.js'
+import { type MigBoard, segmentSizes } from '../mig-geometry.js'
 import { workerCommand } from '../worker-command.js'
 import { DEFAULT_GPUS_PER_NODE, type MappedGpu, type MappedSegment } from './deployment-map.js'
 import { byNode, formatMigParted, migConfigName, migPartedConfig } from './mig-parted.js'
@@ -17,6 +17,11 @@ export interface KubernetesOptions {
   readonly namespace?: string
   /** Namespace of the GPU operator. Default `gpu-operator`. */
   readonly operatorNamespace?: string
+  /**
+   * How pods get their instances. `plugin` (the default): NVIDIA's device plugin, each Deployment on its node. `dra`: dynamic resource allocation
+   * (`resource.k8s.io/v1`, Kubernetes 1.34) with NVIDIA's driver for it, which finds a node with a free instance.
+   */
+  readonly devices?: 'plugin' | 'dra'
   /** TCP port on which the workers of a pod answer. With it each model gets a Service, and pods are ready once they accept. */
   readonly port?: number
   /** Path that answers 200 to GET on `port` while the workers are well. Default: it is enough that the port accepts. */
@@ -43,13 +48,15 @@ wait -n
 /**
  * Manifests for a cluster with NVIDIA's GPU operator: the MIG layouts of all nodes for its MIG manager, the labels that apply
  * them, the device plugin's configuration, a Service for each model if the workers have a port, and a Deployment with probes for the
- * segments of each kind on each node.
+ * segments of each kind on each node. With `dra` a DeviceClass and a ResourceClaimTemplate for each MIG profile stand for the device plugin,
+ * and no Deployment names a node.
  *
  * @returns one YAML text with several documents
  * @throws InvalidInputError where a node has no name, or for a port or path that is none
  */
 export function formatKubernetes(gpus: readonly MappedGpu[], board: MigBoard, options: KubernetesOptions): string {
   const { gpusPerNode = DEFAULT_GPUS_PER_NODE, operatorNamespace = 'gpu-operator', port, healthPath } = options
+  const dra = options.devices === 'dra'
   if (port !== undefined && !(Number.isInteger(port) && port >= 1 && port <= 65_535)) {
     throw new InvalidInputError('port', port, 'a TCP port from 1 to 65535')
   }
@@ -57,12 +64,12 @@ export function formatKubernetes(gpus: readonly MappedGpu[], board: MigBoard, op
     throw new InvalidInputError('healthPath', healthPath, 'a path that begins with /, beside a port')
   }
   const parted = formatMigParted(migPartedConfig(gpus, board, gpusPerNode))
-  const documents: unknown[] = [
-    configMap(MIG_CONFIG_MAP, operatorNamespace, { 'config.yaml': parted }),
-    configMap(DEVICE_PLUGIN_CONFIG_MAP, operatorNamespace, {
-      [DEVICE_PLUGIN_CONFIG]: stringify({ version: 'v1', flags: { migStrategy: 'mixed' } }),
-    }),
-  ]
+  const documents: unknown[] = [configMap(MIG_CONFIG_MAP, operatorNamespace, { 'config.yaml': parted })]
+  if (dra) documents.push(...profilesOf(gpus, board).flatMap((profile) => deviceDocuments(profile, options.namespace)))
+  else {
+    const config = stringify({ version: 'v1', flags: { migStrategy: 'mixed' } })
+    documents.push(configMap(DEVICE_PLUGIN_CONFIG_MAP, operatorNamespace, { [DEVICE_PLUGIN_CONFIG]: config }))
+  }
   const dnsNames = uniqueDnsNames(gpus)
   if (options.port !== undefined) {
     for (const dnsName of dnsNames.values()) documents.push(service(dnsName, options.port, options.namespace))
@@ -76,12 +83,18 @@ export function formatKubernetes(gpus: readonly MappedGpu[], board: MigBoard, op
         name,
         labels: {
           'nvidia.com/mig.config': migConfigName(node),
-          'nvidia.com/device-plugin.config': DEVICE_PLUGIN_CONFIG,
+          ...(!dra && { 'nvidia.com/device-plugin.config': DEVICE_PLUGIN_CONFIG }),
         },
       },
     })
+    if (dra) continue
     for (const { segment, count } of kindsOf(ofNode)) {
-      documents.push(deployment(segment, dnsNames.get(segment.model)!, count, node, name, board, options))
+      documents.push(deployment(segment, dnsNames.get(segment.model)!, count, { node, name }, board, options))
+    }
+  }
+  if (dra) {
+    for (const { segment, count } of kindsOf(gpus)) {
+      documents.push(deployment(segment, dnsNames.get(segment.model)!, count, null, board, options))
     }
   }
   return documents
@@ -118,14 +131,16 @@ function deployment(
   segment: MappedSegment,
   dnsName: string,
   replicas: number,
-  node: number,
-  hostname: string,
+  /** The node that its instances are on; null: wherever one is free. */
+  place: { readonly node: number; readonly name: string } | null,
   board: MigBoard,
   options: KubernetesOptions,
 ) {
   const { image, command, namespace = 'default' } = options
   const { sizeGpcs, batchSize, processes } = segment
-  const name = `${dnsName}-${sizeGpcs}g-b${batchSize}-p${processes}-node${node}`
+  const kind = `${dnsName}-${sizeGpcs}g-b${batchSize}-p${processes}`
+  const name = place ? `${kind}-node${place.node}` : kind
+  const profile = board.profileNames[sizeGpcs]
   const labels = { 'app.kubernetes.io/name': dnsName, 'pctodl.segment': name }
   return {
     apiVersion: 'apps/v1',
@@ -139,7 +154,8 @@ function deployment(
       template: {
         metadata: { labels },
         spec: {
-          nodeSelector: { 'kubernetes.io/hostname': hostname },
+          ...(place && { nodeSelector: { 'kubernetes.io/hostname': place.name } }),
+          ...(!place && { resourceClaims: [{ name: CLAIM, resourceClaimTemplateName: deviceName(profile) }] }),
           containers: [
             {
               name: 'segment',
@@ -149,13 +165,49 @@ function deployment(
               env: [{ name: 'PROCESSES', value: String(processes) }],
               ...(options.port !== undefined && { ports: [{ name: 'requests', containerPort: options.port }] }),
               ...probes(options),
-              resources: { limits: { [`nvidia.com/mig-${board.profileNames[sizeGpcs]}`]: 1 } },
+              resources: place ? { limits: { [`nvidia.com/mig-${profile}`]: 1 } } : { claims: [{ name: CLAIM }] },
             },
           ],
         },
       },
     },
   }
+}
+
+/** Name of a pod's claim to its instance. */
+const CLAIM = 'instance'
+
+/** Name of the class and the claims of a profile: names have no dots. */
+function deviceName(profile: string): string {
+  return `pctodl-mig-${profile.replaceAll('.', '-')}`
+}
+
+/** Profiles that a map uses, smallest first. */
+function profilesOf(gpus: readonly MappedGpu[], board: MigBoard): string[] {
+  const used = new Set(gpus.flatMap(({ segments }) => segments.map(({ sizeGpcs }) => sizeGpcs)))
+  return segmentSizes.filter((size) => used.has(size)).map((size) => board.profileNames[size])
+}
+
+/** A class of the instances of one profile, and what makes a claim to one of them for each pod. */
+function deviceDocuments(profile: string, namespace = 'default'): unknown[] {
+  const name = deviceName(profile)
+  const attribute = "device.attributes['gpu.nvidia.com']"
+  const expression = `device.driver == 'gpu.nvidia.com' && ${attribute}.type == 'mig' && ${attribute}.profile == '${profile}'`
+  const exactly = { deviceClassName: name, allocationMode: 'ExactCount', count: 1 }
+  return [
+    {
+      apiVersion: 'resource.k8s.io/v1',
+      kind: 'DeviceClass',
+      metadata: { name },
+      spec: { selectors: [{ cel: { expression } }] },
+    },
+    {
+      apiVersion: 'resource.k8s.io/v1',
+      kind: 'ResourceClaimTemplate',
+      metadata: { name, namespace },
+      spec: { spec: { devices: { requests: [{ name: CLAIM, exactly }] } } },
+    },
+  ]
 }
 
 /** All segments of a model behind one name, which must begin with a letter. */

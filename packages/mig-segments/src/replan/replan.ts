@@ -3,13 +3,13 @@ import { placementConflict } from '../mig-geometry.js'
 import type { MappedGpu } from '../output/deployment-map.js'
 import { type HeuristicOptions, planHeuristically, TooFewGpusError } from '../plan-segments.js'
 import type { ServiceObjective, ServiceProfile } from '../profile.js'
-import { countPlan, type PlannedGpu, type PlannedSegment, type SegmentPlan, servedServices } from '../segment-plan.js'
+import { countPlan, type SegmentPlan, servedServices } from '../segment-plan.js'
 import { demandsOf, type ServiceDemand } from '../service-demand.js'
 import { coverProblem } from '../solve/cover-problem.js'
-import { SIZES, sizeIndex } from '../solve/size-counts.js'
 import { changesTo, PointChoice } from './changes.js'
-import { type Changes, type Located, type MigrationStep, migrationOrder } from './migration.js'
-import { type Layout, type PackedSegment, packBeside, usedGpus, type Wanted } from './pack-beside.js'
+import { countsOf, gpusOf, layoutFor } from './layout-for.js'
+import { type Changes, type MigrationStep, migrationOrder } from './migration.js'
+import { type Layout, type PackedSegment, usedGpus } from './pack-beside.js'
 import { targetCounts } from './target-counts.js'
 
 export interface ReplanOptions extends Omit<HeuristicOptions, 'powerCap'> {
@@ -96,18 +96,6 @@ export function replan(
   }
 }
 
-function countsOf(gpus: readonly MappedGpu[], served: readonly ServiceDemand[]): Int32Array {
-  const row = new Map(served.map(({ objective }, m) => [objective.model, m]))
-  const counts = new Int32Array(served.length * SIZES)
-  for (const { segments } of gpus) {
-    for (const { model, sizeGpcs } of segments) {
-      const m = row.get(model)
-      if (m !== undefined && served[m]!.best.has(sizeGpcs)) counts[m * SIZES + sizeIndex[sizeGpcs]]!++
-    }
-  }
-  return counts
-}
-
 /** The layout on `maxGpus`, or on more where each of them saves more moves than it costs. */
 function cheapestLayout(
   current: readonly MappedGpu[],
@@ -170,51 +158,8 @@ function keyOf(gpu: number, { model, sizeGpcs, start }: PackedSegment): string {
   return `${gpu} ${start} ${sizeGpcs} ${model}`
 }
 
-/** Place segments so that they come to the target, by service and size, with what runs now where it is. */
-function layoutFor(
-  current: readonly MappedGpu[],
-  served: readonly ServiceDemand[],
-  target: Int32Array,
-  maxGpus: number,
-): Layout {
-  const left = target.slice()
-  const row = new Map(served.map(({ objective }, m) => [objective.model, m]))
-  const kept: Layout = new Map()
-  // Segments on full GPUs stay first, so that what goes empties the others.
-  const byFill = [...current].sort((a, b) => gpcsIn(b.segments) - gpcsIn(a.segments) || a.index - b.index)
-  for (const { index, segments } of byFill) {
-    const staying: PackedSegment[] = []
-    for (const { model, sizeGpcs, start } of segments) {
-      const m = row.get(model)
-      if (m === undefined || left[m * SIZES + sizeIndex[sizeGpcs]]! === 0) continue
-      left[m * SIZES + sizeIndex[sizeGpcs]]!--
-      staying.push({ model, sizeGpcs, start })
-    }
-    kept.set(index, staying)
-  }
-  const wanted: Wanted[] = []
-  served.forEach(({ objective: { model }, best }, m) => {
-    for (const sizeGpcs of best.keys()) {
-      for (let i = left[m * SIZES + sizeIndex[sizeGpcs]]!; i > 0; i--) wanted.push({ model, sizeGpcs })
-    }
-  })
-  return packBeside(kept, wanted, maxGpus)
-}
-
-function gpcsIn(segments: MappedGpu['segments']): number {
-  return segments.reduce((sum, { sizeGpcs }) => sum + sizeGpcs, 0)
-}
-
 function capacityNow({ kept, restarted, removed }: Changes, model: string): number {
   return [...kept, ...restarted.map(({ before }) => before), ...removed]
     .filter(({ segment }) => segment.model === model)
     .reduce((sum, { segment }) => sum + segment.throughput, 0)
-}
-
-function gpusOf(located: readonly Located[]): PlannedGpu[] {
-  const byGpu = new Map<number, PlannedSegment[]>()
-  for (const { gpu, segment } of located) byGpu.set(gpu, [...(byGpu.get(gpu) ?? []), segment])
-  return [...byGpu]
-    .map(([index, segments]) => ({ index, segments: segments.sort((a, b) => a.start - b.start) }))
-    .sort((a, b) => a.index - b.index)
 }

@@ -13,8 +13,8 @@ export interface BoardTally {
  * A 7 fills a board and no two fours share one. Beside a 4 there is room for a 3, or for 3 GPCs of ones with at most one 2; a
  * 3 can always change places with what stands beside a 4, so threes go there first. Of the threes left, `b` pairs fill a
  * board each, and beside each other one there is room for 4 GPCs with at most two twos. What finds no room needs boards of
- * its own, 7 GPCs each with at most three twos; ones go anywhere. Only `b` is free: the boards needed are
- * `max(-b, nondecreasing in b)` plus a constant, so the least is where the two cross.
+ * its own, 7 GPCs each with at most three twos; ones go anywhere. Only `b` is free. A pair more saves a board, and takes away room
+ * for four twos and 8 GPCs, which is more than a board: so as many pairs as leave room for all ones and twos are best.
  */
 export function fewestGpus(counts: SizeCounts): number {
   const ones = counts[0]!
@@ -23,30 +23,20 @@ export function fewestGpus(counts: SizeCounts): number {
   const sevens = counts[4]!
   const threesLeft = counts[2]! - fours
   if (threesLeft <= 0) return sevens + fours + ownBoards(ones, twos, -threesLeft, -3 * threesLeft)
-  const b = mostIdlePairs(ones, twos, threesLeft)
-  let best = threesLeft - b + ownBoards(ones, twos, 2 * (threesLeft - 2 * b), 4 * (threesLeft - 2 * b))
-  if (2 * (b + 1) <= threesLeft) {
-    const c = threesLeft - 2 * (b + 1)
-    best = Math.min(best, threesLeft - b - 1 + ownBoards(ones, twos, 2 * c, 4 * c))
-  }
-  return sevens + fours + best
+  const pairs = mostIdlePairs(ones, twos, threesLeft)
+  const single = threesLeft - 2 * pairs
+  return sevens + fours + pairs + single + ownBoards(ones, twos, 2 * single, 4 * single)
 }
 
 /** The same with the number of pairs of threes that it takes. */
 export function tallyBoards(counts: SizeCounts): BoardTally {
-  const gpus = fewestGpus(counts)
-  const threesLeft = counts[2]! - counts[3]!
-  if (threesLeft <= 0) return { gpus, threePairs: 0 }
-  const b = mostIdlePairs(counts[0]!, counts[1]!, threesLeft)
-  const c = threesLeft - 2 * b
-  const withB = counts[4]! + counts[3]! + threesLeft - b + ownBoards(counts[0]!, counts[1]!, 2 * c, 4 * c)
-  return { gpus, threePairs: withB === gpus ? b : b + 1 }
+  return { gpus: fewestGpus(counts), threePairs: mostIdlePairs(counts[0]!, counts[1]!, counts[2]! - counts[3]!) }
 }
 
-/** Most pairs of threes with which ones and twos still fit beside the other threes. */
+/** Most pairs of threes with which ones and twos still fit beside the other threes; none where no threes are left. */
 function mostIdlePairs(ones: number, twos: number, threes: number): number {
-  const most = Math.floor(Math.min((2 * threes - twos) / 4, (4 * threes - 2 * twos - ones) / 8))
-  return Math.max(0, Math.min(most, Math.floor(threes / 2)))
+  const most = Math.floor(Math.min((2 * threes - twos) / 4, (4 * threes - 2 * twos - ones) / 8, threes / 2))
+  return Math.max(0, most)
 }
 
 /** Boards for the ones and twos beyond so many places for twos and GPCs of room. */

@@ -1,4 +1,5 @@
-import type { SegmentSize } from '../mig-geometry.js'
+import { findMigGeometry, migLayouts } from '@pctodl/platform'
+import { type SegmentSize, segmentSizes } from '../mig-geometry.js'
 
 /** Segments by size, in the order of `segmentSizes`: 1, 2, 3, 4, 7 GPCs. */
 export type SizeCounts = ArrayLike<number>
@@ -12,21 +13,24 @@ export const SIZES = 5
 /** GPCs of the sizes, by position. */
 export const gpcsOf = [1, 2, 3, 4, 7] as const
 
-/** Every maximal set of instances that one board can hold, as counts. A set is legal iff it is part of one of these. */
-export const maximalPatterns: readonly (readonly number[])[] = [
-  [0, 0, 0, 0, 1],
-  [0, 0, 1, 1, 0],
-  [1, 1, 0, 1, 0],
-  [3, 0, 0, 1, 0],
-  [0, 0, 2, 0, 0],
-  [0, 2, 1, 0, 0],
-  [2, 1, 1, 0, 0],
-  [4, 0, 1, 0, 0],
-  [1, 3, 0, 0, 0],
-  [3, 2, 0, 0, 0],
-  [5, 1, 0, 0, 0],
-  [7, 0, 0, 0, 0],
-]
+/** Every maximal set of instances that one board can hold, as counts, by the largest instances. A set is legal iff it is part of one of these. */
+export const maximalPatterns: readonly (readonly number[])[] = boardPatterns()
+
+/** What the layouts of a board with seven slices come to, without those that another contains. */
+function boardPatterns(): number[][] {
+  const geometry = findMigGeometry('A100')
+  const profiles = segmentSizes.map((size) => geometry.profiles.find(({ computeSlices }) => computeSlices === size)!)
+  const counted = migLayouts({ ...geometry, profiles }).map((layout) =>
+    profiles.map((profile) => layout.filter((placement) => placement.profile === profile).length),
+  )
+  const patterns = [...new Map(counted.map((counts) => [counts.join(), counts])).values()]
+  const within = (a: readonly number[], b: readonly number[]) => a !== b && a.every((count, s) => count <= b[s]!)
+  const descending = (a: readonly number[], b: readonly number[]) => {
+    for (let s = SIZES - 1; s >= 0; s--) if (a[s] !== b[s]) return b[s]! - a[s]!
+    return 0
+  }
+  return patterns.filter((pattern) => !patterns.some((other) => within(pattern, other))).sort(descending)
+}
 
 export function gpcTotal(counts: SizeCounts): number {
   let sum = 0

@@ -77,7 +77,12 @@ function splitOption(
 }
 
 /** Requests/s that a segment alone answers in time. */
-function rateInTime(profile: ServiceProfile, point: ProfilePoint, latencyMs: number, burstiness: number): number {
+export function rateInTime(
+  profile: ServiceProfile,
+  point: ProfilePoint,
+  latencyMs: number,
+  burstiness: number,
+): number {
   const queue: Omit<TailQueue, 'ratePerS'> = {
     burstiness,
     capacityPerS: throughputOf(point),

@@ -5,7 +5,7 @@ import type { BoardChange, ChangeKind, ClockRange } from '../control/board-chang
 import type { BoardControl } from '../control/board-control.js'
 import { type ComputeMode, settableComputeModes } from '../nvml/compute-mode.js'
 import type { NvmlDevice } from '../nvml/nvml-device.js'
-import { assertSmRange } from './assert-sm-range.js'
+import { memClockChange, memClockInForce, resetChange, smClockChange } from './asked-change.js'
 import type { BoardLease } from './board-lease.js'
 import type { FileLock } from './file-lock.js'
 import { leaseReleased, SetterNotAppliedError } from './lease-errors.js'
@@ -75,27 +75,20 @@ export class NvmlLease implements BoardLease {
   }
 
   async lockSmClock(clock: number | ClockRange): Promise<void> {
-    const range = typeof clock === 'number' ? { minMhz: clock, maxMhz: clock } : clock
-    assertSmRange(this.#board.spec, this.#lockedMemClockMhz(), range)
-    await this.#change({ kind: 'sm-clock', range: { minMhz: range.minMhz, maxMhz: range.maxMhz } })
+    await this.#change(smClockChange(this.#board.spec, this.#memClockInForceMhz(), clock))
   }
 
   /** Give the SM clock back to the firmware, or to the standing lock that the lease was told of. */
-  async resetSmClock(): Promise<void> {
-    await this.#change({ kind: 'sm-clock', range: this.found.smClockLock })
+  resetSmClock(): Promise<void> {
+    return this.#reset('sm-clock')
   }
 
   async lockMemClock(memClockMhz: number): Promise<void> {
-    const { clockStates, name } = this.#board.spec
-    if (!clockStates.some((state) => state.memClockMhz === memClockMhz)) {
-      const states = clockStates.map((state) => state.memClockMhz).join(', ')
-      throw new InvalidInputError('memClockMhz', memClockMhz, `one of ${states} on ${name}`)
-    }
-    await this.#change({ kind: 'mem-clock', range: { minMhz: memClockMhz, maxMhz: memClockMhz } })
+    await this.#change(memClockChange(this.#board.spec, memClockMhz))
   }
 
-  async resetMemClock(): Promise<void> {
-    await this.#change({ kind: 'mem-clock', range: this.found.memClockLock })
+  resetMemClock(): Promise<void> {
+    return this.#reset('mem-clock')
   }
 
   async setPowerLimit(powerLimitW: number): Promise<void> {
@@ -111,8 +104,8 @@ export class NvmlLease implements BoardLease {
   }
 
   /** Set the board's default limit. (`release` sets the one that was found, which may be another.) */
-  async resetPowerLimit(): Promise<void> {
-    await this.#change({ kind: 'power-limit', powerLimitW: this.#board.spec.powerLimitW.default })
+  resetPowerLimit(): Promise<void> {
+    return this.#reset('power-limit')
   }
 
   async setComputeMode(mode: ComputeMode): Promise<void> {
@@ -123,9 +116,8 @@ export class NvmlLease implements BoardLease {
   }
 
   /** Back to the mode that was found. */
-  async resetComputeMode(): Promise<void> {
-    const { computeMode } = this.found
-    if (computeMode !== null) await this.#change({ kind: 'compute-mode', mode: computeMode })
+  resetComputeMode(): Promise<void> {
+    return this.#reset('compute-mode')
   }
 
   /** Whether the driver stays loaded without a client; without it, locks may vanish while nobody uses the board. */
@@ -134,9 +126,8 @@ export class NvmlLease implements BoardLease {
   }
 
   /** Back to what was found. */
-  async resetPersistence(): Promise<void> {
-    const { persistence } = this.found
-    if (persistence !== null) await this.#change({ kind: 'persistence', enabled: persistence })
+  resetPersistence(): Promise<void> {
+    return this.#reset('persistence')
   }
 
   /**
@@ -194,6 +185,11 @@ export class NvmlLease implements BoardLease {
       this.#watchdog?.dismiss()
       this.#forgetEnding()
     }
+  }
+
+  async #reset(kind: ChangeKind): Promise<void> {
+    const change = resetChange(kind, this.#board.spec, this.found)
+    if (change) await this.#change(change)
   }
 
   /** Queue a change behind those that were asked for before it. */
@@ -276,10 +272,13 @@ export class NvmlLease implements BoardLease {
     this.#record = record
   }
 
-  #lockedMemClockMhz(): number {
+  #memClockInForceMhz(): number {
     const change = this.#applied.get('mem-clock')
-    const locked = change?.kind === 'mem-clock' ? change.range?.maxMhz : undefined
-    return locked ?? this.found.memClockLock?.maxMhz ?? this.#board.spec.performanceMemClocksMhz[0]!
+    return memClockInForce(
+      this.#board.spec,
+      this.found,
+      change?.kind === 'mem-clock' ? change.range?.maxMhz : undefined,
+    )
   }
 
   #assertHeld(): void {

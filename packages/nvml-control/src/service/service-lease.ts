@@ -1,6 +1,6 @@
 import { type GpuSpec, InvalidInputError } from '@pctodl/platform'
-import type { BoardChange, ClockRange } from '../control/board-change.js'
-import { assertSmRange } from '../lease/assert-sm-range.js'
+import type { BoardChange, ChangeKind, ClockRange } from '../control/board-change.js'
+import { memClockChange, memClockInForce, resetChange, smClockChange } from '../lease/asked-change.js'
 import type { BoardLease } from '../lease/board-lease.js'
 import type { ComputeMode } from '../nvml/compute-mode.js'
 import { type AcquiredLease, acquireServed, ServedLease } from './served-lease.js'
@@ -33,24 +33,20 @@ export class ServiceLease extends ServedLease implements BoardLease {
   }
 
   async lockSmClock(clock: number | ClockRange): Promise<void> {
-    const range = typeof clock === 'number' ? { minMhz: clock, maxMhz: clock } : clock
-    const memClockMhz = this.#memClockMhz ?? this.found.memClockLock?.maxMhz ?? this.#spec.performanceMemClocksMhz[0]!
-    assertSmRange(this.#spec, memClockMhz, range)
-    await this.#change({ kind: 'sm-clock', range: { minMhz: range.minMhz, maxMhz: range.maxMhz } })
+    await this.#change(smClockChange(this.#spec, memClockInForce(this.#spec, this.found, this.#memClockMhz), clock))
   }
 
-  async resetSmClock(): Promise<void> {
-    await this.#change({ kind: 'sm-clock', range: this.found.smClockLock })
+  resetSmClock(): Promise<void> {
+    return this.#reset('sm-clock')
   }
 
   async lockMemClock(memClockMhz: number): Promise<void> {
-    if (!Number.isInteger(memClockMhz)) throw new InvalidInputError('memClockMhz', memClockMhz, 'a whole number of MHz')
-    await this.#change({ kind: 'mem-clock', range: { minMhz: memClockMhz, maxMhz: memClockMhz } })
+    await this.#change(memClockChange(this.#spec, memClockMhz))
     this.#memClockMhz = memClockMhz
   }
 
   async resetMemClock(): Promise<void> {
-    await this.#change({ kind: 'mem-clock', range: this.found.memClockLock })
+    await this.#reset('mem-clock')
     this.#memClockMhz = null
   }
 
@@ -59,30 +55,33 @@ export class ServiceLease extends ServedLease implements BoardLease {
     await this.#change({ kind: 'power-limit', powerLimitW })
   }
 
-  async resetPowerLimit(): Promise<void> {
-    await this.#change({ kind: 'power-limit', powerLimitW: this.#spec.powerLimitW.default })
+  resetPowerLimit(): Promise<void> {
+    return this.#reset('power-limit')
   }
 
   async setComputeMode(mode: ComputeMode): Promise<void> {
     await this.#change({ kind: 'compute-mode', mode })
   }
 
-  async resetComputeMode(): Promise<void> {
-    const { computeMode } = this.found
-    if (computeMode !== null) await this.#change({ kind: 'compute-mode', mode: computeMode })
+  resetComputeMode(): Promise<void> {
+    return this.#reset('compute-mode')
   }
 
   async setPersistence(enabled: boolean): Promise<void> {
     await this.#change({ kind: 'persistence', enabled })
   }
 
-  async resetPersistence(): Promise<void> {
-    const { persistence } = this.found
-    if (persistence !== null) await this.#change({ kind: 'persistence', enabled: persistence })
+  resetPersistence(): Promise<void> {
+    return this.#reset('persistence')
   }
 
   async verify(): Promise<void> {
     await this.request({ type: 'verify', board: this.uuid })
+  }
+
+  async #reset(kind: ChangeKind): Promise<void> {
+    const change = resetChange(kind, this.#spec, this.found)
+    if (change) await this.#change(change)
   }
 
   async #change(change: BoardChange): Promise<void> {

@@ -1,11 +1,5 @@
-import type { Clock } from '@pctodl/platform'
+import { type Clock, Sleepers } from '@pctodl/platform'
 import { nextTurn } from '../work/next-turn.js'
-
-interface Sleeper {
-  readonly wakeMs: number
-  readonly order: number
-  readonly wake: () => void
-}
 
 /**
  * Virtual time that goes no further than somebody allows: the same sleepers wake in the same order as on a `VirtualClock`, so a run
@@ -14,9 +8,8 @@ interface Sleeper {
 export class PacedClock implements Clock {
   #nowMs = 0
   #allowedMs = 0
-  #order = 0
   #pumping = false
-  readonly #sleepers: Sleeper[] = []
+  readonly #sleepers = new Sleepers()
   readonly #epochMs = Date.parse('2026-01-01T00:00:00Z')
 
   now(): number {
@@ -39,25 +32,9 @@ export class PacedClock implements Clock {
   }
 
   sleep(durationMs: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      signal?.throwIfAborted()
-      const onAbort = () => {
-        const index = this.#sleepers.indexOf(sleeper)
-        if (index >= 0) this.#sleepers.splice(index, 1)
-        reject(signal?.reason)
-      }
-      const sleeper: Sleeper = {
-        wakeMs: this.#nowMs + Math.max(0, durationMs),
-        order: this.#order++,
-        wake: () => {
-          signal?.removeEventListener('abort', onAbort)
-          resolve()
-        },
-      }
-      signal?.addEventListener('abort', onAbort, { once: true })
-      this.#sleepers.push(sleeper)
-      void this.#pump()
-    })
+    const slept = this.#sleepers.sleepUntil(this.#nowMs + Math.max(0, durationMs), signal)
+    void this.#pump()
+    return slept
   }
 
   async #pump(): Promise<void> {
@@ -66,22 +43,11 @@ export class PacedClock implements Clock {
     for (;;) {
       // A task of its own runs when every pending microtask has: then all code waits for this clock.
       await nextTurn()
-      const next = this.#next()
+      const next = this.#sleepers.next()
       if (!next || next.wakeMs > this.#allowedMs) break
-      this.#sleepers.splice(this.#sleepers.indexOf(next), 1)
       this.#nowMs = Math.max(this.#nowMs, next.wakeMs)
       next.wake()
     }
     this.#pumping = false
-  }
-
-  #next(): Sleeper | undefined {
-    let next: Sleeper | undefined
-    for (const sleeper of this.#sleepers) {
-      if (!next || sleeper.wakeMs < next.wakeMs || (sleeper.wakeMs === next.wakeMs && sleeper.order < next.order)) {
-        next = sleeper
-      }
-    }
-    return next
   }
 }

@@ -1,30 +1,19 @@
-import { openBackend } from '@pctodl/backend'
-import { type CommandFunction, UsageError, writeFileAtomically } from '@pctodl/command-line'
+import { type CommandFunction, writeFileAtomically } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
+import { openAsked } from '../asked-backend.js'
 import { efficiencyOf, type KneePoint } from './find-knee.js'
 import { type Sweep, sweepBoard, unitOf } from './sweep-board.js'
 import { sweepChart } from './sweep-chart.js'
-import { parseSweepOptions, type SweepCommandOptions } from './sweep-options.js'
+import { parseSweepOptions } from './sweep-options.js'
 
 /** The command line `pctodl-sweep` as a function. */
 export const pctodlSweep: CommandFunction = async (argv, terminal) => {
   const options = await parseSweepOptions(argv, terminal)
-  const { over, worker, dataset, plot } = options
+  const { over, plot } = options
   const note = (text: string) => terminal.stderr.write(`${text}\n`)
   const draw = plot === undefined ? undefined : await loadCharts()
-  const backend = await openBackend({
-    kind: options.backend,
-    gpu: options.gpu,
-    seed: options.seed,
-    real: {
-      ...(worker === undefined ? {} : { worker }),
-      ...(dataset === undefined ? {} : { dataset }),
-      mps: options.mps,
-      onMessage: note,
-    },
-  })
+  const backend = await openAsked(options, note)
   try {
-    if (backend.kind === 'sim') assertSimulable(options)
     note(backend.description)
     const sweep = await sweepBoard(backend, {
       ...options,
@@ -43,13 +32,6 @@ export const pctodlSweep: CommandFunction = async (argv, terminal) => {
   } finally {
     await backend.close()
   }
-}
-
-/** Options that mean something on a real board only are refused on a simulated one, not passed over. */
-function assertSimulable({ worker, dataset, mps }: SweepCommandOptions): void {
-  const given = worker !== undefined ? '--worker' : dataset !== undefined ? '--dataset' : mps ? undefined : '--no-mps'
-  if (given === undefined) return
-  throw new UsageError(`${given} is for a real board, and this one is simulated; leave it out, or use --backend nvml`)
 }
 
 function describePoint(over: Sweep['over'], point: KneePoint): string {

@@ -1,7 +1,7 @@
 import { inHouseStyle, listOf, oneOf, Progress, type Terminal } from '@pctodl/command-line'
 import type { Command } from 'commander'
+import { type MechanismName, mechanismNames, type PolicyName, policyNames } from '../engine/policy.js'
 import { formatScheduleTable } from '../report/schedule-table.js'
-import { type MechanismName, mechanismNames, type PolicyName, policyNames } from '../simulate/policy.js'
 import { drawCharts } from './draw-charts.js'
 import { addScheduleOptions, runSchedule, type ScheduleOptions, type ScheduleRun, solverFor } from './run-schedule.js'
 import { addScenarioOptions, loadScenario, type ScenarioOptions } from './scenario.js'

@@ -1,4 +1,4 @@
-import type { PolicyName } from '../simulate/policy.js'
+import type { PolicyName } from '../engine/policy.js'
 import type { PublishedJob } from './published-job.js'
 
 export interface KeyContext {

@@ -1,4 +1,4 @@
-import type { UsageBin } from '../simulate/usage-record.js'
+import type { UsageBin } from '../engine/usage-record.js'
 
 /** What a chart needs of one schedule. */
 export interface ChartedSchedule {

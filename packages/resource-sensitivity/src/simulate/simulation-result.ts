@@ -1,7 +1,7 @@
+import type { MechanismName, PolicyName } from '../engine/policy.js'
+import type { UsageBin } from '../engine/usage-record.js'
 import type { ImpossibleJobError } from '../errors.js'
 import type { Job } from '../trace/job.js'
-import type { MechanismName, PolicyName } from './policy.js'
-import type { UsageBin } from './usage-record.js'
 
 export interface JobResult {
   readonly job: Job

@@ -166,7 +166,7 @@ export class ServicesPolicy implements PowerCapPolicy {
     }
     if (timeMs - this.#lookedMs >= LOOK_MS) this.#look(timeMs)
     if (!reconfiguring) this.#followBusy(timeMs, sample.applied.powerLimitW)
-    // A burst is met with all there is before its queue has grown: what it comes to is known only when it is over.
+    // A burst is met with all there is before its queue has grown, until the estimate knows what it comes to.
     const pressed = this.#pressedSinceMs !== undefined || this.#watched.some(({ rate }) => rate.bursting)
     const ceilingMhz = pressed ? Number.POSITIVE_INFINITY : this.#wantedMhz
     const step = this.#steered.step(sample, ceilingMhz)

@@ -1,5 +1,6 @@
 import type { Clock, Tenant } from '@pctodl/platform'
 import type { ImagePool } from '../images/image-pool.js'
+import type { RequestDesk } from '../requests/request-desk.js'
 import type { WorkerKind } from './worker-kind.js'
 
 /** What the pool needs of an MPS daemon; `MpsDaemon` of `@pctodl/mps-control` is one. */
@@ -15,6 +16,8 @@ export interface InferencePoolOptions {
   readonly images: ImagePool
   /** Without it shares are told to the workers and bind nobody. */
   readonly mps?: MpsMembership
+  /** Takes in the requests of the services that tenants serve. Default: none may. */
+  readonly desk?: RequestDesk
   /** Folder for the workers' own logs. Default: none are written. */
   readonly logFolder?: string
   /** How long a worker may take to finish its batch when it is ended, ms. Default 10,000. */

@@ -4,6 +4,7 @@ import {
   anySignal,
   assertTenants,
   type Clock,
+  InvalidInputError,
   PctodlError,
   systemClock,
   type Tenant,
@@ -12,6 +13,7 @@ import {
   type TenantProcess,
 } from '@pctodl/platform'
 import { monotonicMs } from '../protocol/monotonic.js'
+import { ServingInstance } from '../requests/serving-instance.js'
 import { allOrFirstError } from './all-or-first-error.js'
 import { type MeasuredWindow, measureWindow } from './common-window.js'
 import type { EndedWorker } from './ended-worker.js'
@@ -38,6 +40,8 @@ export class InferencePool implements TenantPool {
   readonly #clock: Clock
   readonly #ended: EndedWorker[] = []
   readonly #living = new Set<WorkerProcess>()
+  /** Of the workers that answer requests. */
+  readonly #instances = new WeakMap<WorkerProcess, ServingInstance>()
   /** Those whose stalling has been told of. */
   readonly #stalled = new WeakSet<WorkerProcess>()
   #slots: Slot[] = []
@@ -61,6 +65,7 @@ export class InferencePool implements TenantPool {
    */
   apply(tenants: readonly Tenant[], { signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
     assertTenants(tenants, { oversubscribe: this.#options.oversubscribe ?? false })
+    this.#assertServes(tenants)
     const stopped = this.#stopping.signal
     const interrupted = signal ? anySignal([signal, stopped]) : stopped
     return this.#inTurn(() => this.#apply(tenants, interrupted))
@@ -108,6 +113,18 @@ export class InferencePool implements TenantPool {
     })
   }
 
+  #assertServes(tenants: readonly Tenant[]): void {
+    const { desk } = this.#options
+    if (desk) {
+      desk.assertServes(tenants)
+      return
+    }
+    const serving = tenants.findIndex(({ service }) => service !== undefined)
+    if (serving < 0) return
+    const expected = 'none: this pool has no desk that takes requests in (the option desk)'
+    throw new InvalidInputError(`tenants[${serving}].service`, tenants[serving]!.service, expected)
+  }
+
   #inTurn(change: () => Promise<void>): Promise<void> {
     const changed = this.#changes.then(change)
     this.#changes = changed.catch(() => {})
@@ -134,7 +151,11 @@ export class InferencePool implements TenantPool {
     }
     // Until its successor is there a place shows the worker that leaves.
     for (const { from, to } of [...changes.kept, ...changes.shrinking, ...changes.growing]) put(to, before[from]!)
-    for (const { from, to } of changes.kept) before[from]!.worker.setBatchSize(tenants[to]!.batchSize)
+    for (const { from, to } of changes.kept) {
+      const { worker } = before[from]!
+      worker.become(tenants[to]!)
+      this.#join(worker)
+    }
     const start = async (to: number) => put(to, await this.#start(tenants[to]!, interrupted))
     const replace = async ({ from, to }: { readonly from: number; readonly to: number }) => {
       await this.#end(before[from]!.worker)
@@ -170,6 +191,8 @@ export class InferencePool implements TenantPool {
       logFile: logFolder === undefined ? null : path.join(logFolder, `worker-${id}.jsonl`),
       clock: this.#clock,
       onClosed: (closed) => this.#onClosed(closed),
+      onAnswered: (answering) => this.#instances.get(answering)?.answered(),
+      onFailed: (failed, failure) => this.#lose(failed, failure),
     })
     this.#living.add(worker)
     const tooLong = setTimeout(() => worker.fail(`it did not load within ${loadMs} ms`), loadMs)
@@ -184,16 +207,36 @@ export class InferencePool implements TenantPool {
       })
     }
     interrupted.removeEventListener('abort', interrupt)
-    if (worker.state === 'running') this.#tell('started', worker, worker.description)
-    else {
+    if (worker.state === 'running') {
+      this.#tell('started', worker, worker.description)
+      this.#join(worker)
+    } else {
       worker.kill()
       await worker.closed
     }
     return worker
   }
 
+  /** Requests go to it from now on, if its tenant serves any. */
+  #join(worker: WorkerProcess): void {
+    const { desk } = this.#options
+    if (!desk || worker.tenant.service === undefined) return
+    const instance = this.#instances.get(worker) ?? new ServingInstance(worker)
+    this.#instances.set(worker, instance)
+    desk.join(instance)
+  }
+
+  /** What it was asked for goes elsewhere. */
+  #lose(worker: WorkerProcess, reason: string): void {
+    const instance = this.#instances.get(worker)
+    if (instance) this.#options.desk?.lost(instance, reason)
+    this.#instances.delete(worker)
+  }
+
   async #end(worker: WorkerProcess): Promise<void> {
     if (!this.#living.has(worker)) return
+    const instance = this.#instances.get(worker)
+    if (instance) this.#options.desk?.leave(instance)
     // Nothing can be asked of a worker that has failed.
     if (worker.state === 'failed') worker.kill()
     await worker.drain(this.#options.drainMs ?? 10_000)
@@ -213,12 +256,15 @@ export class InferencePool implements TenantPool {
       else if (!this.#stalled.has(worker)) {
         this.#stalled.add(worker)
         this.#tell('stalled', worker, stalled)
+        // Its requests shall not wait for the next plan.
+        if (this.#instances.has(worker)) worker.fail(stalled)
       }
     }
   }
 
   #onClosed(worker: WorkerProcess): void {
     this.#living.delete(worker)
+    this.#lose(worker, worker.failure ?? 'it was ended before it had answered')
     const { id, pid, logFile, counters, failure } = worker
     this.#ended.push({ id, pid, logFile, counters, failure })
     this.#tell(failure === undefined ? 'ended' : 'failed', worker, failure ?? 'drained')

@@ -3,8 +3,8 @@ import { freemem, homedir } from 'node:os'
 import path from 'node:path'
 import { networkFacts } from '@pctodl/model-zoo'
 import { writeOnnx } from '@pctodl/model-zoo/node'
-import { InvalidInputError, PctodlError, type Tenant } from '@pctodl/platform'
-import { codeFolder } from './code-folder.js'
+import { InvalidInputError, type Tenant } from '@pctodl/platform'
+import { builtWorker } from './built-worker.js'
 import type { WorkerKind } from './worker-kind.js'
 
 export interface OnnxWorkerOptions {
@@ -27,7 +27,12 @@ export interface OnnxWorkerOptions {
  * @throws PctodlError `NOT_BUILT` where the worker has not been built
  */
 export function onnxWorker(options: OnnxWorkerOptions = {}): WorkerKind {
-  const { modelFolder = defaultModelFolder(), device = 'auto', threads = 1, program = builtWorker() } = options
+  const {
+    modelFolder = defaultModelFolder(),
+    device = 'auto',
+    threads = 1,
+    program = builtWorker('onnx-worker'),
+  } = options
   return {
     name: 'onnxruntime-node',
     launch: ({ model }: Tenant) => {
@@ -35,6 +40,7 @@ export function onnxWorker(options: OnnxWorkerOptions = {}): WorkerKind {
       return {
         program: process.execPath,
         args: [program],
+        protocol: 2,
         modelFile: isFile ? existing(model) : exported(model, modelFolder),
         options: { device, threads },
         // Half precision in the zoo's facts, single precision here; and the input itself.
@@ -58,13 +64,4 @@ function existing(file: string): string {
 function defaultModelFolder(): string {
   const cache = process.env['XDG_CACHE_HOME'] || path.join(homedir(), '.cache')
   return path.join(cache, 'pctodl-tenants', 'models')
-}
-
-function builtWorker(): string {
-  const here = codeFolder()
-  for (const folder of [here, path.join(here, '..', '..', 'dist')]) {
-    const file = path.join(folder, 'programs', 'onnx-worker.js')
-    if (existsSync(file)) return file
-  }
-  throw new PctodlError('NOT_BUILT', 'the worker onnx-worker.js is missing; build @pctodl/tenants, or install it again')
 }

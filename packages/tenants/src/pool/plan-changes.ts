@@ -12,6 +12,11 @@ export interface Changes {
   readonly added: readonly number[]
 }
 
+/** A process that runs freely cannot answer requests, nor the other way round; one that does can answer those of another service. */
+function canBecome(running: Tenant, wanted: Tenant): boolean {
+  return sameProcess(running, wanted) && (running.service === undefined) === (wanted.service === undefined)
+}
+
 /**
  * Who stays, who is restarted as what, who goes. A process is kept where network and share stay. The others are paired, the
  * largest with the largest, so that few shares move; whatever shrinks or goes is done before anything grows or comes, so the
@@ -22,9 +27,9 @@ export function planChanges(running: readonly Tenant[], wanted: readonly Tenant[
   const kept: { from: number; to: number }[] = []
   const open: number[] = []
   wanted.forEach((tenant, to) => {
-    // Its own place first: the order of tenants stays what it was.
-    const candidates = [to, ...free].filter((from) => free.has(from) && sameProcess(running[from]!, tenant))
-    const from = candidates[0]
+    // Its own place first: the order of tenants stays what it was. Then one that has its service already.
+    const candidates = [to, ...free].filter((from) => free.has(from) && canBecome(running[from]!, tenant))
+    const from = candidates.find((candidate) => running[candidate]!.service === tenant.service) ?? candidates[0]
     if (from === undefined) open.push(to)
     else {
       free.delete(from)

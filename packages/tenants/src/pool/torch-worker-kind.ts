@@ -25,7 +25,7 @@ export function torchWorker(options: TorchWorkerOptions = {}): WorkerKind {
   const program = torchWorkerFile()
   return {
     name: 'PyTorch',
-    launch: () => ({ program: python, args: ['-u', program], options: { ...workerOptions } }),
+    launch: () => ({ program: python, args: ['-u', program], protocol: 2, options: { ...workerOptions } }),
   }
 }
 

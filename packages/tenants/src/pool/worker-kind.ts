@@ -1,4 +1,5 @@
 import type { Tenant } from '@pctodl/platform'
+import type { ProtocolVersion } from '../protocol/messages.js'
 
 /** How a process is started for a tenant. */
 export interface WorkerLaunch {
@@ -7,6 +8,11 @@ export interface WorkerLaunch {
   readonly environment?: Readonly<Record<string, string>>
   /** ONNX file, for workers that need one. */
   readonly modelFile?: string
+  /**
+   * Newest version of the protocol that the worker speaks. Default: 1 for a tenant that runs freely, so that workers of that version
+   * go on working, and 2 for one that serves requests, which it takes.
+   */
+  readonly protocol?: ProtocolVersion
   /** Goes to the worker as it is. */
   readonly options?: Readonly<Record<string, unknown>>
   /** Memory that one sample in flight takes, bytes, where it is known. */

@@ -15,10 +15,12 @@ import {
   type Failure,
   type ImageFile,
   type Progress,
+  type ProtocolVersion,
   parseReport,
   type Report,
 } from '../protocol/messages.js'
 import { monotonicMs } from '../protocol/monotonic.js'
+import { batchSizesUpTo } from '../requests/batch-sizes.js'
 import { type ProcessState, processState } from './process-state.js'
 import type { WorkerLaunch } from './worker-kind.js'
 
@@ -36,6 +38,10 @@ export interface WorkerProcessOptions {
   readonly images: ImageFile
   readonly logFile: string | null
   readonly clock: Clock
+  /** Told when the batch that was asked for is done. */
+  readonly onAnswered: (worker: WorkerProcess) => void
+  /** Called once, when it has failed: nothing that it says counts any more. */
+  readonly onFailed: (worker: WorkerProcess, failure: string) => void
   /** Called once, when the process is gone and everything that it wrote has been read. */
   readonly onClosed: (worker: WorkerProcess) => void
 }
@@ -73,6 +79,11 @@ export class WorkerProcess {
   #started: (() => void)[] = []
   #errorText = ''
   #nextCommand = 1
+  /** It runs what it is asked for; else batch after batch. */
+  readonly #onRequest: boolean
+  readonly #protocol: ProtocolVersion
+  /** The batch that was asked for, and when, ms. */
+  #asked: { readonly id: number; readonly atMs: number } | undefined
 
   constructor(options: WorkerProcessOptions) {
     const { id, tenant, launch, environment, images, logFile, clock } = options
@@ -80,6 +91,8 @@ export class WorkerProcess {
     this.id = id
     this.logFile = logFile
     this.#tenant = tenant
+    this.#onRequest = tenant.service !== undefined
+    this.#protocol = launch.protocol ?? (this.#onRequest ? 2 : 1)
     this.#toClockMs = clock.now() - monotonicMs()
     this.#heardMs = monotonicMs()
     const { program, args } = diesWithParent(launch)
@@ -108,9 +121,11 @@ export class WorkerProcess {
         this.kill()
       }
     })
+    const mode = this.#onRequest ? 'on-request' : 'free'
+    const batchSizes = this.#onRequest ? batchSizesUpTo(tenant.batchSize) : []
     this.#send({
       type: 'start',
-      version: 1,
+      ...(this.#protocol === 1 ? { version: 1 } : { version: 2, mode, batchSizes }),
       model: tenant.model,
       modelFile: launch.modelFile ?? null,
       mpsPercent: tenant.mpsPercent,
@@ -152,10 +167,19 @@ export class WorkerProcess {
     return this.state === 'loading' ? new Promise((resolve) => this.#started.push(resolve)) : Promise.resolve()
   }
 
-  setBatchSize(batchSize: number): void {
-    if (batchSize === this.#tenant.batchSize) return
-    this.#tenant = { ...this.#tenant, batchSize }
-    this.#send({ type: 'batch', id: this.#nextCommand++, batchSize })
+  /** Another batch size, from the next batch on, or another service, which takes no new process. */
+  become({ batchSize, service }: Tenant): void {
+    const other = batchSize !== this.#tenant.batchSize
+    const { service: _, ...tenant } = this.#tenant
+    this.#tenant = { ...tenant, batchSize, ...(service === undefined ? {} : { service }) }
+    if (other && !this.#onRequest) this.#send({ type: 'batch', id: this.#nextCommand++, batchSize })
+  }
+
+  /** Run a batch of this size for so many requests; `onAnswered` tells when it is done. One at a time. */
+  run(requests: number, batchSize: number): void {
+    const id = this.#nextCommand++
+    this.#asked = { id, atMs: monotonicMs() }
+    this.#send({ type: 'run', id, requests, batchSize })
   }
 
   /** Ask for counters now. @returns whether an answer came before the worker closed or the time was up */
@@ -206,12 +230,13 @@ export class WorkerProcess {
 
   /**
    * Why the worker counts as stalled, undefined while it does not: it says that it lives and has completed nothing for ten of its
-   * own batch times. Both times are the worker's, so that what the pool reads late is not held against it.
+   * own batch times, or of the batch that it was asked for. Times are the worker's, so that what the pool reads late is not held
+   * against it; one that is asked for nothing may be silent.
    */
   stalledBecause(): string | undefined {
-    if (this.state !== 'running') return undefined
+    if (this.state !== 'running' || (this.#onRequest && !this.#asked)) return undefined
     const { batches = 0, samples = 0, latencySumMs = 0, lastCompletionMs = 0 } = this.#progress ?? {}
-    const completedMs = batches > 0 ? lastCompletionMs : this.#readyMs
+    const completedMs = Math.max(batches > 0 ? lastCompletionMs : this.#readyMs, this.#asked?.atMs ?? 0)
     const silentMs = this.#aliveMs - completedMs
     if (silentMs <= stalledAfterMs({ tenant: this.#tenant, batches, samples, latencySumMs })) return undefined
     const own = batches > 0 ? `a batch took ${Math.round(latencySumMs / batches)} ms before` : 'it never completed one'
@@ -221,7 +246,8 @@ export class WorkerProcess {
   #onReport(report: Report): void {
     this.#heardMs = monotonicMs()
     if (report.type === 'hello') {
-      const { runtime, device, note } = report
+      const { version, runtime, device, note } = report
+      if (version !== this.#protocol) throw new PctodlError('PROTOCOL_VERSION', this.#otherVersion(version))
       this.device = device
       this.description = `${runtime} on ${device}${note === undefined ? '' : ` (${note})`}`
     } else if (report.type === 'heartbeat') {
@@ -240,7 +266,21 @@ export class WorkerProcess {
       this.#progress = report
       for (const latencyMs of report.latenciesMs) this.#latencies.record(latencyMs)
       if (report.id !== undefined) this.#answer(report.id, true)
+    } else if (report.type === 'answered') {
+      // What it had begun before it failed is with others now.
+      if (this.state === 'failed') return
+      if (report.id !== this.#asked?.id) {
+        throw new PctodlError('NOT_ASKED', `it answered batch ${report.id}, which it was not asked for`)
+      }
+      this.#asked = undefined
+      this.#options.onAnswered(this)
     } else if (report.type === 'failed') this.#onFailure(report)
+  }
+
+  #otherVersion(version: number): string {
+    const spoken = `it speaks protocol ${version}, and was started with protocol ${this.#protocol}`
+    if (!this.#onRequest || version !== 1) return spoken
+    return `${spoken}; a worker of protocol 1 takes no requests, so its tenant cannot serve '${this.#tenant.service}'`
   }
 
   #onFailure({ reason, message, batchSize, largestBatchSize = null }: Failure): void {
@@ -248,6 +288,10 @@ export class WorkerProcess {
       this.outOfMemory = { batchSize, largestBatchSize }
       const largest = largestBatchSize === null ? 'no smaller batch tried fits' : `batch ${largestBatchSize} fits`
       this.#fail(`out of memory: ${message}; ${largest}`)
+    } else if (this.description === '' && this.#protocol === 2 && /version|protocol/.test(message)) {
+      this.#fail(
+        `${message}; it was started with protocol 2, which ${this.#onRequest ? 'serving requests' : 'it'} takes`,
+      )
     } else this.#fail(message)
   }
 
@@ -263,8 +307,10 @@ export class WorkerProcess {
   }
 
   #fail(failure: string): void {
+    const before = this.failure
     this.failure ??= failure
     this.#become('failed')
+    if (before === undefined) this.#options.onFailed(this, failure)
   }
 
   #become(state: WorkerProcess['state']): void {

@@ -2,11 +2,18 @@ import { InvalidInputError } from '@pctodl/platform'
 import { z } from 'zod'
 
 /**
- * Version 1 of the protocol between the pool and a worker: one JSON object a line, commands on the worker's standard input,
- * reports on its standard output. Times are milliseconds on CLOCK_MONOTONIC (`process.hrtime` in Node.js, `time.monotonic` in
- * Python), which all processes of a machine share.
+ * The protocol between the pool and a worker: one JSON object a line, commands on the worker's standard input, reports on its
+ * standard output. Times are milliseconds on CLOCK_MONOTONIC (`process.hrtime` in Node.js, `time.monotonic` in Python), which all
+ * processes of a machine share.
+ *
+ * Version 1: a worker runs batch after batch, and counts. Version 2: it may also be told which batches to run, and answers each.
+ * The pool says in `start` which version it speaks, the worker answers with the same in `hello`.
  */
-export const PROTOCOL_VERSION = 1
+export const PROTOCOL_VERSION = 2
+export type ProtocolVersion = 1 | 2
+
+/** `free`: batch after batch, as fast as it can. `on-request`: only what it is told to. */
+export type WorkerMode = 'free' | 'on-request'
 
 /** Longest line, bytes; a worker that writes more is broken. */
 export const LONGEST_LINE: number = 1 << 20
@@ -31,61 +38,85 @@ export const imageFileSchema: z.ZodType<ImageFile> = z.strictObject({
   width: z.int().min(1),
 })
 
+interface StartFields {
+  type: 'start'
+  model: string
+  /** ONNX file, for workers that need one. */
+  modelFile: string | null
+  mpsPercent: number
+  batchSize: number
+  images: ImageFile
+  /** Where the worker writes a line for every report: its own count, to be compared with the pool's. */
+  logFile: string | null
+  /** Memory that one sample in flight takes, bytes, where it is known; decides before the operating system does. */
+  sampleBytes: number | null
+  memoryLimitBytes: number | null
+  /** What only this kind of worker knows. */
+  options: Record<string, unknown>
+}
+
 export type Command =
   /** The first command, once: what to run. */
-  | {
-      type: 'start'
-      version: typeof PROTOCOL_VERSION
-      model: string
-      /** ONNX file, for workers that need one. */
-      modelFile: string | null
-      mpsPercent: number
-      batchSize: number
-      images: ImageFile
-      /** Where the worker writes a line for every report: its own count, to be compared with the pool's. */
-      logFile: string | null
-      /** Memory that one sample in flight takes, bytes, where it is known; decides before the operating system does. */
-      sampleBytes: number | null
-      memoryLimitBytes: number | null
-      /** What only this kind of worker knows. */
-      options: Record<string, unknown>
-    }
-  /** Change the batch size after the batch in flight. */
+  | (StartFields & { version: 1 })
+  | (StartFields & {
+      version: 2
+      mode: WorkerMode
+      /** On request: the batch sizes that will be asked for, ascending; each is run once before `ready`. Empty where free. */
+      batchSizes: number[]
+    })
+  /** Change the batch size after the batch in flight; of a worker that runs freely. */
   | { type: 'batch'; id: number; batchSize: number }
+  /** Version 2, on request: run a batch of this size for so many requests, after those that were asked for before. */
+  | { type: 'run'; id: number; requests: number; batchSize: number }
   /** Report at once, with this id. */
   | { type: 'report'; id: number }
   /** Finish the batch in flight, report, end. */
   | { type: 'drain'; id: number }
 
+const startFields = {
+  type: z.literal('start'),
+  model: z.string(),
+  modelFile: z.string().nullable(),
+  mpsPercent: z.number(),
+  batchSize: z.int().min(1),
+  images: imageFileSchema,
+  logFile: z.string().nullable(),
+  sampleBytes: z.number().nullable(),
+  memoryLimitBytes: z.number().nullable(),
+  options: z.record(z.string(), z.unknown()),
+}
+
 export const commandSchema: z.ZodType<Command> = z.discriminatedUnion('type', [
-  z.strictObject({
-    type: z.literal('start'),
-    version: z.literal(PROTOCOL_VERSION),
-    model: z.string(),
-    modelFile: z.string().nullable(),
-    mpsPercent: z.number(),
-    batchSize: z.int().min(1),
-    images: imageFileSchema,
-    logFile: z.string().nullable(),
-    sampleBytes: z.number().nullable(),
-    memoryLimitBytes: z.number().nullable(),
-    options: z.record(z.string(), z.unknown()),
-  }),
+  z.discriminatedUnion('version', [
+    z.strictObject({ ...startFields, version: z.literal(1) }),
+    z.strictObject({
+      ...startFields,
+      version: z.literal(2),
+      mode: z.enum(['free', 'on-request']),
+      batchSizes: z.array(z.int().min(1)),
+    }),
+  ]),
   z.strictObject({ type: z.literal('batch'), id: count, batchSize: z.int().min(1) }),
+  z
+    .strictObject({ type: z.literal('run'), id: count, requests: z.int().min(1), batchSize: z.int().min(1) })
+    .refine(({ requests, batchSize }) => requests <= batchSize, {
+      path: ['requests'],
+      message: 'more than the batchSize',
+    }),
   z.strictObject({ type: z.literal('report'), id: count }),
   z.strictObject({ type: z.literal('drain'), id: count }),
 ])
 
 export type Report =
-  /** First: who I am. `note` tells of a choice that the worker made, e.g. the processor for want of a GPU. */
+  /** First: who I am, in the version of `start`. `note` tells of a choice that the worker made, e.g. the processor for want of a GPU. */
   | {
       type: 'hello'
-      version: typeof PROTOCOL_VERSION
+      version: ProtocolVersion
       runtime: string
       device: string
       note?: string | undefined
     }
-  /** The model is loaded and has run once; from now on the worker runs freely. */
+  /** The model is loaded and has run once; from now on the worker runs freely, or what it is told to. */
   | { type: 'ready'; atMs: number }
   /** Counters since `ready`, and the latencies of the batches that are new since the last report. */
   | {
@@ -99,6 +130,8 @@ export type Report =
       /** Of the command that asked for it. */
       id?: number | undefined
     }
+  /** Version 2: the batch of the `run` with this id is done. `progress` counts its requests as samples, not what filled it up. */
+  | { type: 'answered'; id: number; atMs: number; batchMs: number }
   | { type: 'heartbeat'; atMs: number }
   /** The worker cannot go on, and ends. */
   | {
@@ -115,7 +148,7 @@ export type Report =
 export const reportSchema: z.ZodType<Report> = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('hello'),
-    version: z.literal(PROTOCOL_VERSION),
+    version: z.union([z.literal(1), z.literal(2)]),
     runtime: z.string(),
     device: z.string(),
     note: z.string().optional(),
@@ -131,6 +164,7 @@ export const reportSchema: z.ZodType<Report> = z.discriminatedUnion('type', [
     latenciesMs: z.array(z.number().min(0)),
     id: count.optional(),
   }),
+  z.strictObject({ type: z.literal('answered'), id: count, atMs: monotonicMs, batchMs: z.number().min(0) }),
   z.strictObject({ type: z.literal('heartbeat'), atMs: monotonicMs }),
   z.strictObject({
     type: z.literal('failed'),
@@ -146,12 +180,12 @@ export type StartCommand = Extract<Command, { type: 'start' }>
 export type Progress = Extract<Report, { type: 'progress' }>
 export type Failure = Extract<Report, { type: 'failed' }>
 
-/** @throws InvalidInputError for a line that is no command of this version */
+/** @throws InvalidInputError for a line that is no command of the protocol */
 export function parseCommand(line: string): Command {
   return parseLine(commandSchema, line, 'command')
 }
 
-/** @throws InvalidInputError for a line that is no report of this version */
+/** @throws InvalidInputError for a line that is no report of the protocol */
 export function parseReport(line: string): Report {
   return parseLine(reportSchema, line, 'report')
 }
@@ -166,7 +200,11 @@ function parseLine<T>(schema: z.ZodType<T>, line: string, what: string): T {
   const result = schema.safeParse(json)
   if (result.success) return result.data
   const { path, message } = result.error.issues[0]!
-  throw new InvalidInputError([what, ...path].join('.'), shortened(line), `${message} (protocol ${PROTOCOL_VERSION})`)
+  throw new InvalidInputError(
+    [what, ...path].join('.'),
+    shortened(line),
+    `${message} (protocols 1 to ${PROTOCOL_VERSION})`,
+  )
 }
 
 function shortened(line: string): string {

@@ -1,7 +1,11 @@
 import type { StartCommand } from '../protocol/messages.js'
 
 /** What the worker calls an error that means: this batch does not fit. */
-export class OutOfMemory extends Error {}
+export class OutOfMemory extends Error {
+  /** The batch that did not fit, and the largest tried that does; null where none was found. */
+  batchSize?: number
+  largestBatchSize?: number | null
+}
 
 /**
  * Refuse a batch that cannot fit before the operating system has to: a host that overcommits its memory ends some other process

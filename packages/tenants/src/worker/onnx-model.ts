@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs'
 import type { InferenceSession, Tensor } from 'onnxruntime-node'
 import type { ImageFile, StartCommand } from '../protocol/messages.js'
+import { type LoadedModel, MissingRuntime } from './inference-program.js'
 import { assertFits } from './memory-guard.js'
-
-/** The worker lacks something that has to be installed. */
-export class MissingRuntime extends Error {}
 
 export interface OnnxOptions {
   /** `auto`: CUDA where its provider is present, the processor otherwise, which is said. Default `auto`. */
@@ -14,7 +12,7 @@ export interface OnnxOptions {
 }
 
 /** A network in ONNX Runtime with a batch of images in front of it. */
-export class OnnxModel {
+export class OnnxModel implements LoadedModel {
   readonly runtime: string
   readonly device: string
   readonly note: string | undefined

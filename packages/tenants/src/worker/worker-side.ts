@@ -1,6 +1,6 @@
 import { closeSync, constants, openSync, writeSync } from 'node:fs'
 import { LineSplitter } from '../protocol/line-splitter.js'
-import { type Command, parseCommand, type Report } from '../protocol/messages.js'
+import { type Command, type ProtocolVersion, parseCommand, type Report } from '../protocol/messages.js'
 import { monotonicMs } from '../protocol/monotonic.js'
 
 /** A heartbeat this often, ms: four may be lost before the pool looks closer. */
@@ -16,6 +16,7 @@ export class WorkerSide {
   #lastCompletionMs = 0
   #batchSize = 1
   #latenciesMs: number[] = []
+  #version: ProtocolVersion = 1
   #log: number | undefined
   #flushTimer: NodeJS.Timeout | undefined
 
@@ -24,7 +25,11 @@ export class WorkerSide {
     const lines = new LineSplitter()
     process.stdin.on('data', (chunk: Buffer) => {
       try {
-        for (const line of lines.push(chunk)) onCommand(parseCommand(line))
+        for (const line of lines.push(chunk)) {
+          const command = parseCommand(line)
+          if (command.type === 'start') this.#version = command.version
+          onCommand(command)
+        }
       } catch (error) {
         this.fail({ type: 'failed', reason: 'error', message: error instanceof Error ? error.message : String(error) })
       }
@@ -38,6 +43,11 @@ export class WorkerSide {
     const { O_WRONLY, O_CREAT, O_APPEND, O_NOFOLLOW } = constants
     // A link that somebody has planted in the folder of logs leads nowhere.
     if (file !== null) this.#log = openSync(file, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0o644)
+  }
+
+  /** Who this is, in the version that the pool speaks. */
+  hello(runtime: string, device: string, note: string | undefined): void {
+    this.send({ type: 'hello', version: this.#version, runtime, device, ...(note === undefined ? {} : { note }) })
   }
 
   ready(batchSize: number): void {
@@ -54,6 +64,12 @@ export class WorkerSide {
     this.#batchSize = samples
     this.#latenciesMs.push(latencyMs)
     this.#flushTimer ??= setTimeout(() => this.report(), REPORT_MS)
+  }
+
+  /** The batch of a `run` is done: said at once, because somebody waits. */
+  answered(id: number, requests: number, batchMs: number, atMs: number): void {
+    this.completed(requests, batchMs, atMs)
+    this.send({ type: 'answered', id, atMs, batchMs })
   }
 
   /** Counters now, and a line in the worker's own log. */

@@ -1,3 +1,4 @@
+import { freePlacements } from '@pctodl/platform'
 import type { ComputeInstanceState, GpuInstanceState, MigProfileFacts } from '../board-file-layout.js'
 import type { BoardReading } from '../board-file-reader.js'
 import { computeName } from '../mig-facts.js'
@@ -38,8 +39,6 @@ export function migDevicesOf(board: BoardReading): readonly MigDeviceReading[] {
 
 /** Where an instance of a profile could still be made, by first memory slice. */
 export function freeGpuPlacements(board: BoardReading, profile: MigProfileFacts): readonly number[] {
-  const taken = gpuInstancesOf(board).map((each) => [each.state.start, each.profile.memorySlices] as const)
-  return profile.placements
-    .slice(0, profile.placementCount)
-    .filter((start) => taken.every(([from, size]) => start + profile.memorySlices <= from || start >= from + size))
+  const taken = gpuInstancesOf(board).map((each) => ({ start: each.state.start, profile: each.profile }))
+  return freePlacements({ ...profile, placements: profile.placements.slice(0, profile.placementCount) }, taken)
 }

@@ -23,21 +23,16 @@ export class ServiceOrder {
   readonly #table: JobTable
   readonly #policy: PolicyName
   readonly #starvationAfterS: number
-  readonly #key: Float64Array
-  /** Attained service that no longer counts. */
-  readonly #forgivenGpuS: Float64Array
 
   constructor(table: JobTable, policy: PolicyName, starvationAfterS: number) {
     this.#table = table
     this.#policy = policy
     this.#starvationAfterS = starvationAfterS
-    this.#key = new Float64Array(table.length)
-    this.#forgivenGpuS = new Float64Array(table.length)
   }
 
   /** Progress of running jobs must be counted up to now. */
   sort(jobs: number[], nowS: number): void {
-    const key = this.#key
+    const { key } = this.#table
     if (this.#policy === 'fifo') {
       // Jobs are numbered by arrival.
       for (const job of jobs) key[job] = job
@@ -71,10 +66,10 @@ export class ServiceOrder {
   }
 
   #serviceGpuS(job: number, nowS: number): number {
-    const { state, attainedGpuS, gpus, lastRunS } = this.#table
-    const serviceGpuS = attainedGpuS[job]! - this.#forgivenGpuS[job]!
+    const { state, attainedGpuS, forgivenGpuS, gpus, lastRunS } = this.#table
+    const serviceGpuS = attainedGpuS[job]! - forgivenGpuS[job]!
     if (state[job] === RUNNING || nowS - lastRunS[job]! < (PROMOTE_AFTER * serviceGpuS) / gpus[job]!) return serviceGpuS
-    this.#forgivenGpuS[job] = attainedGpuS[job]!
+    forgivenGpuS[job] = attainedGpuS[job]!
     return 0
   }
 }

@@ -1,4 +1,5 @@
-import { type JobProfile, throughputAt } from '../matrix/job-profile.js'
+import type { ServerKind } from '../cluster/cluster.js'
+import { type JobProfile, type PerGpuShare, throughputAt } from '../matrix/job-profile.js'
 import { RUNNING } from './job-table.js'
 import type { Mechanism } from './mechanism.js'
 import type { RunningJobs } from './running-jobs.js'
@@ -17,25 +18,20 @@ export class GreedyMechanism implements Mechanism {
   readonly #profiles: readonly JobProfile[]
   readonly #rules: ShareRules
   /** Per class: what it asks for beside each GPU. */
-  readonly #demand: readonly { readonly cpus: number; readonly memoryGb: number }[]
-  readonly #failed: Uint8Array
+  readonly #demand: PerGpuShare[] = []
+  readonly #failed = new Set<number>()
+  readonly #servers: readonly ServerKind[]
 
   constructor(running: RunningJobs, profiles: readonly JobProfile[], rules: ShareRules) {
     this.#running = running
     this.#profiles = profiles
     this.#rules = rules
-    const { table, pool } = running
-    this.#failed = new Uint8Array(table.gpusOfClass.length)
-    const demand: { cpus: number; memoryGb: number }[] = []
-    for (let job = 0; job < table.length; job++) {
-      demand[table.classOf[job]!] ??= this.#demandOf(profiles[table.profileOf[job]!]!, table.gpus[job]!, pool.kinds)
-    }
-    this.#demand = demand
+    this.#servers = [...running.pool.kinds]
   }
 
   plan(order: readonly number[]): void {
     const { table, pool } = this.#running
-    this.#failed.fill(0)
+    this.#failed.clear()
     // Everybody stands up; those whose turn comes while their seat is still free sit down on it again.
     const seats = new Map<number, { readonly seat: Placement; readonly restarts: number; readonly countedS: number }>()
     for (const job of order) {
@@ -54,22 +50,22 @@ export class GreedyMechanism implements Mechanism {
         this.#running.undoRestart(job, before.restarts, before.countedS)
         continue
       }
-      const placement = this.#failed[c] === 0 ? this.#find(c, table.gpus[job]!) : null
-      if (placement === null) this.#failed[c] = 1
+      const placement = !this.#failed.has(c) ? this.#find(c, table.gpus[job]!) : null
+      if (placement === null) this.#failed.add(c)
       else this.#start(job, placement)
     }
   }
 
   fill(queue: WaitingQueue): void {
     const { table, pool } = this.#running
-    this.#failed.fill(0)
+    this.#failed.clear()
     while (pool.freeInTotal > 0) {
       const job = queue.first(pool.freeInTotal, this.#failed)
       if (job < 0) break
       const c = table.classOf[job]!
       const placement = this.#find(c, table.gpus[job]!)
       if (placement === null) {
-        this.#failed[c] = 1
+        this.#failed.add(c)
         continue
       }
       queue.shift(job)
@@ -87,7 +83,7 @@ export class GreedyMechanism implements Mechanism {
       pool.take(server, placement.gpus[i]!)
     })
     this.#running.start(job, placement)
-    const { cpus, memoryGb } = this.#demand[table.classOf[job]!]!
+    const { cpus, memoryGb } = this.#demandOf(table.classOf[job]!)
     this.#running.feed(job, cpus, memoryGb, throughputAt(this.#profiles[table.profileOf[job]!]!, cpus, memoryGb))
   }
 
@@ -110,14 +106,20 @@ export class GreedyMechanism implements Mechanism {
   /** For how many GPUs of a class a server still has CPU and memory. */
   #room(server: number, c: number): number {
     const { pool, heldCpus, heldMemoryGb } = this.#running
-    const { cpus, memoryGb } = this.#demand[c]!
+    const { cpus, memoryGb } = this.#demandOf(c)
     const kind = pool.kinds[server]!
     const byCpu = (kind.cpus - heldCpus[server]!) / cpus
     const byMemory = memoryGb === 0 ? Number.POSITIVE_INFINITY : (kind.memoryGb - heldMemoryGb[server]!) / memoryGb
     return Math.floor(Math.min(byCpu, byMemory) + ROUNDING)
   }
 
-  #demandOf(profile: JobProfile, gpus: number, kinds: readonly { gpus: number; cpus: number; memoryGb: number }[]) {
+  #demandOf(c: number): PerGpuShare {
+    const { gpusOfClass, profileOfClass } = this.#running.table
+    this.#demand[c] ??= this.#demandOn(this.#profiles[profileOfClass[c]!]!, gpusOfClass[c]!, this.#servers)
+    return this.#demand[c]
+  }
+
+  #demandOn(profile: JobProfile, gpus: number, kinds: readonly ServerKind[]): PerGpuShare {
     // Nothing is known of less than where the table begins: who asks for less there has that, as the other mechanisms give it.
     const demand = {
       cpus: Math.max(profile.demand.cpus, profile.cpusPerGpu[0]!),

@@ -11,15 +11,11 @@ import type { WaitingQueue } from './waiting-queue.js'
 export abstract class WholeGpuMechanism implements Mechanism {
   protected readonly running: RunningJobs
   readonly #placer: Placer
-  readonly #chosenAt: Int32Array
-  readonly #none: Uint8Array
   #plans = 0
 
   constructor(running: RunningJobs, placer: Placer) {
     this.running = running
     this.#placer = placer
-    this.#chosenAt = new Int32Array(running.table.length)
-    this.#none = new Uint8Array(running.table.gpusOfClass.length)
   }
 
   abstract settle(): void
@@ -33,11 +29,11 @@ export abstract class WholeGpuMechanism implements Mechanism {
       if (free === 0) break
       if (table.gpus[job]! > free) continue
       free -= table.gpus[job]!
-      this.#chosenAt[job] = this.#plans
+      table.chosenAt[job] = this.#plans
       if (table.state[job] === WAITING) starting.push(job)
     }
     for (const job of order) {
-      if (table.state[job] === RUNNING && this.#chosenAt[job] !== this.#plans) this.running.preempt(job)
+      if (table.state[job] === RUNNING && table.chosenAt[job] !== this.#plans) this.running.preempt(job)
     }
     this.#placer.place(starting)
     this.#placer.gather()
@@ -48,7 +44,7 @@ export abstract class WholeGpuMechanism implements Mechanism {
     let free = pool.freeInTotal
     const starting: number[] = []
     while (free > 0) {
-      const job = queue.first(free, this.#none)
+      const job = queue.first(free, null)
       if (job < 0) break
       queue.shift(job)
       free -= table.gpus[job]!

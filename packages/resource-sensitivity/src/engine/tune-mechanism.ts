@@ -42,7 +42,8 @@ export class TuneMechanism extends WholeGpuMechanism {
     for (const job of spread) this.#feedSpread(job, 0)
     this.#exchange(changed)
     for (const server of changed) this.#settle(server)
-    for (const job of spread) this.#raise(job)
+    // Where it costs to be resized, who is on several servers keeps the share that is always there.
+    if (running.resizeCostS === 0) for (const job of spread) this.#raise(job)
   }
 
   /** Share out what the jobs on several servers leave. */
@@ -53,6 +54,7 @@ export class TuneMechanism extends WholeGpuMechanism {
     whole.sort((a, b) => table.classOf[a]! - table.classOf[b]! || a - b)
     const fair = this.#rules.fairShareOf(server)
     const { choice } = this.#allocation(server, whole)
+    if (this.running.resizeCostS > 0 && this.#keep(server, whole, choice)) return
     for (let i = 0; i < whole.length; i++) {
       const job = whole[i]!
       const option = this.#rules.options(table.profileOf[job]!, fair).options[choice[i]!]!
@@ -60,8 +62,46 @@ export class TuneMechanism extends WholeGpuMechanism {
     }
   }
 
-  /** The best found for these jobs (in the order of their classes) beside the server's jobs on several servers. */
-  #allocation(server: number, whole: readonly number[]): Allocation {
+  /**
+   * Let who runs keep what it has and share out the rest, where that is possible and the best choice saves less than its resizes cost.
+   *
+   * @returns whether that was done
+   */
+  #keep(server: number, whole: readonly number[], best: readonly number[]): boolean {
+    const { table, resizeCostS } = this.running
+    const fair = this.#rules.fairShareOf(server)
+    const room = this.#roomFor(server)
+    const optionsOf = (job: number) => this.#rules.options(table.profileOf[job]!, fair).options
+    const jobs: Resident[] = whole.map((job): Resident => {
+      const held = {
+        cpus: table.cpusPerGpu[job]!,
+        memoryGb: table.memoryGbPerGpu[job]!,
+        throughput: table.throughput[job]!,
+      }
+      return { gpus: table.gpus[job]!, options: table.rate[job]! > 0 ? [held] : optionsOf(job) }
+    })
+    const least = (of: 'cpus' | 'memoryGb') => jobs.reduce((sum, { gpus, options }) => sum + options[0]![of] * gpus, 0)
+    if (least('cpus') > room.cpus + ROUNDING || least('memoryGb') > room.memoryGb + ROUNDING) return false
+    const kept = allocateServer(jobs, room.cpus, room.memoryGb, this.#weight)
+    let savedGpuS = 0
+    for (let i = 0; i < whole.length; i++) {
+      const job = whole[i]!
+      const now = jobs[i]!.options[kept[i]!]!
+      const then = optionsOf(job)[best[i]!]!
+      const workS = table.remaining[job]! * table.iterationS[job]!
+      const isResized = table.rate[job]! > 0 && (now.cpus !== then.cpus || now.memoryGb !== then.memoryGb)
+      savedGpuS += (workS / now.throughput - workS / then.throughput - (isResized ? resizeCostS : 0)) * jobs[i]!.gpus
+    }
+    if (savedGpuS > 0) return false
+    for (let i = 0; i < whole.length; i++) {
+      const { cpus, memoryGb, throughput } = jobs[i]!.options[kept[i]!]!
+      this.running.feed(whole[i]!, cpus, memoryGb, throughput)
+    }
+    return true
+  }
+
+  /** What a server has for the jobs that are on no other. */
+  #roomFor(server: number): { cpus: number; memoryGb: number } {
     const { table, pool } = this.running
     let { cpus, memoryGb } = pool.kinds[server]!
     const residents = pool.residents[server]!
@@ -71,6 +111,13 @@ export class TuneMechanism extends WholeGpuMechanism {
       cpus -= table.cpusPerGpu[job]! * pool.residentGpus[server]![i]!
       memoryGb -= table.memoryGbPerGpu[job]! * pool.residentGpus[server]![i]!
     }
+    return { cpus, memoryGb }
+  }
+
+  /** The best found for these jobs (in the order of their classes) beside the server's jobs on several servers. */
+  #allocation(server: number, whole: readonly number[]): Allocation {
+    const { table } = this.running
+    const { cpus, memoryGb } = this.#roomFor(server)
     const fair = this.#rules.fairShareOf(server)
     let key = `${cpus}/${memoryGb}/${fair.cpus}/${fair.memoryGb}`
     for (const job of whole) key += `:${table.classOf[job]}`

@@ -1,7 +1,8 @@
 import { IndexedHeap } from '@pctodl/numerics'
+import type { ServerKind } from '../cluster/cluster.js'
 import { FINISHED, type JobTable, RUNNING, totals, WAITING } from './job-table.js'
+import type { CheckedEngineOptions } from './scheduling-options.js'
 import { type Placement, ServerPool } from './server-pool.js'
-import type { CheckedOptions } from './simulation-options.js'
 import { UsageRecord } from './usage-record.js'
 
 /** Starts, stops and feeds jobs, and keeps the books: who sits where, what is held, when each will finish. */
@@ -19,14 +20,16 @@ export class RunningJobs {
   readonly wantedMemoryGb: Float64Array
   /** Servers whose jobs changed since `takeChanged`. */
   readonly #changed = new Set<number>()
-  readonly #options: CheckedOptions
+  /** Jobs whose place or share changed since `takeTouched`. */
+  #touched = new Set<number>()
+  readonly #options: CheckedEngineOptions
 
-  constructor(options: CheckedOptions, table: JobTable, startS: number) {
+  constructor(options: CheckedEngineOptions, table: JobTable, startS: number) {
     this.#options = options
     this.table = table
     this.pool = new ServerPool(options.cluster)
     this.usage = new UsageRecord(totals(options.cluster), startS, options.roundS)
-    this.finishing = new IndexedHeap(table.length)
+    this.finishing = new IndexedHeap()
     this.nowS = startS
     const perServer = () => new Float64Array(this.pool.kinds.length)
     this.heldCpus = perServer()
@@ -56,6 +59,18 @@ export class RunningJobs {
     return this.#options.restartCostS
   }
 
+  get resizeCostS(): number {
+    return this.#options.resizeCostS
+  }
+
+  /** A running job makes no progress for a while. */
+  hold(job: number, forS: number): void {
+    const { table, nowS } = this
+    table.count(job, nowS)
+    table.countedS[job] = Math.max(table.countedS[job]!, nowS) + forS
+    this.finishing.set(job, table.countedS[job]! + table.remaining[job]! / table.rate[job]!)
+  }
+
   /** Let a running job go on elsewhere, on GPUs that are free: it pays a restart. */
   move(job: number, placement: Placement): void {
     this.preempt(job)
@@ -73,18 +88,26 @@ export class RunningJobs {
   /** Seat a job on GPUs that were taken for it. It makes no progress before it is fed. */
   start(job: number, placement: Placement): void {
     const { table, nowS } = this
+    this.#touched.add(job)
     this.#seat(job, placement)
+    table.savedRemaining[job] = table.remaining[job]!
     table.state[job] = RUNNING
     table.waitedS[job]! += nowS - table.heldSinceS[job]!
     table.heldSinceS[job] = nowS
     if (table.firstStartS[job]! < 0) {
       table.firstStartS[job] = nowS
-      table.countedS[job] = nowS
+      table.countedS[job] = nowS + this.#options.startCostS
     } else {
       table.restarts[job]!++
       table.countedS[job] = nowS + this.#options.restartCostS
     }
     this.usage.waiting--
+  }
+
+  /** Seat a job that has been running there: it owes no start. */
+  adopt(job: number, placement: Placement): void {
+    this.start(job, placement)
+    this.table.countedS[job] = this.nowS
   }
 
   /** Take a job's GPUs away. */
@@ -115,6 +138,7 @@ export class RunningJobs {
     ) {
       return
     }
+    this.#touched.add(job)
     table.count(job, this.nowS)
     this.#hold(job, cpusPerGpu - table.cpusPerGpu[job]!, memoryGbPerGpu - table.memoryGbPerGpu[job]!)
     table.cpusPerGpu[job] = cpusPerGpu
@@ -153,6 +177,39 @@ export class RunningJobs {
     this.finishing.set(job, table.countedS[job]! + table.remaining[job]! / table.rate[job]!)
   }
 
+  /** In the order in which they were first touched. */
+  takeTouched(): Set<number> {
+    const touched = this.#touched
+    this.#touched = new Set()
+    return touched
+  }
+
+  /** A job has done so much, whatever was reckoned. */
+  setDone(job: number, doneIterations: number): void {
+    const { table, nowS } = this
+    table.remaining[job] = Math.max(0, table.jobs[job]!.iterations - doneIterations)
+    if (table.state[job] !== RUNNING) return
+    table.countedS[job] = Math.max(table.countedS[job]!, nowS)
+    if (table.rate[job]! > 0) this.finishing.set(job, table.countedS[job]! + table.remaining[job]! / table.rate[job]!)
+  }
+
+  /** What jobs may have of a server. Who is in the way is preempted, the last submitted first. @returns those */
+  resizeServer(server: number, kind: ServerKind): number[] {
+    const { pool } = this
+    const residents = [...pool.residents[server]!].sort((a, b) => b - a)
+    const evicted: number[] = []
+    let held = pool.kinds[server]!.gpus - pool.freeGpus[server]!
+    for (const job of residents) {
+      if (held <= kind.gpus) break
+      held -= pool.residentGpus[server]![pool.residents[server]!.indexOf(job)]!
+      this.preempt(job)
+      evicted.push(job)
+    }
+    pool.resize(server, kind)
+    this.#changed.add(server)
+    return evicted
+  }
+
   takeChanged(): number[] {
     const changed = [...this.#changed]
     this.#changed.clear()
@@ -185,6 +242,7 @@ export class RunningJobs {
 
   #leave(job: number): void {
     const { table, pool, usage } = this
+    this.#touched.add(job)
     table.count(job, this.nowS)
     this.#hold(job, -table.cpusPerGpu[job]!, -table.memoryGbPerGpu[job]!)
     table.cpusPerGpu[job] = 0

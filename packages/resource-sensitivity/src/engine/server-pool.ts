@@ -11,7 +11,8 @@ const LOOK_AT = 32
 
 /** Which GPUs are free where. Servers with equally many are kept together, so the best fit is found without a walk. */
 export class ServerPool {
-  readonly kinds: readonly ServerKind[]
+  /** What of each server jobs may have now. */
+  readonly kinds: ServerKind[]
   readonly freeGpus: Int32Array
   /** Jobs on each server, and in parallel how many of their GPUs are there. */
   readonly residents: readonly number[][]
@@ -115,6 +116,12 @@ export class ServerPool {
       }
     }
     return missing > 0 ? null : { servers, gpus: taken }
+  }
+
+  /** Jobs may have more or less of a server from now on, none less than they hold. */
+  resize(server: number, kind: ServerKind): void {
+    this.#changeFree(server, kind.gpus - this.kinds[server]!.gpus)
+    this.kinds[server] = kind
   }
 
   /** Servers with exactly so many free GPUs. */

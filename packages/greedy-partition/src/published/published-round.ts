@@ -1,0 +1,58 @@
+import { type AskedModel, type PublishedState, type PublishedTenants, withTenant } from './published-model.js'
+import { candidatePairs, type PublishedSpace } from './search-axes.js'
+
+/** The board with one tenant more. */
+export interface PublishedChoice extends PublishedState {
+  readonly tenants: PublishedTenants
+}
+
+export interface PublishedRound {
+  readonly choice: PublishedChoice | undefined
+  readonly searched: number
+}
+
+/**
+ * The tenant of largest gain in throughput per percent of share, each candidate at its own clock and best memory state; the
+ * gain may be negative. Ties go to the higher memory state, then the smaller share, then the smaller batch.
+ *
+ * @param memClocksMhz the memory states to try, from high to low
+ * @param clockOf the SM clock at which a candidate keeps the cap, MHz; undefined where there is none
+ */
+export function bestNextTenant(
+  asked: AskedModel,
+  space: PublishedSpace,
+  tenants: PublishedTenants,
+  free: number,
+  state: PublishedState,
+  memClocksMhz: readonly number[],
+  clockOf: (candidate: PublishedTenants, memClockMhz: number) => number | undefined,
+): PublishedChoice | undefined {
+  const base = tenants.shares.length === 0 ? 0 : asked.predict(tenants, state.smClockMhz, state.memClockMhz).throughput
+  let choice: PublishedChoice | undefined
+  let bestScore = Number.NEGATIVE_INFINITY
+  for (const [share, batch] of candidatePairs(space, free, tenants.shares.length + 1)) {
+    const candidate = withTenant(tenants, share, batch)
+    let found: PublishedChoice | undefined
+    let throughput = 0
+    for (const memClockMhz of memClocksMhz) {
+      const smClockMhz = clockOf(candidate, memClockMhz)
+      if (smClockMhz === undefined) continue
+      const there = asked.predict(candidate, smClockMhz, memClockMhz).throughput
+      if (there > throughput) {
+        throughput = there
+        found = { tenants: candidate, smClockMhz, memClockMhz }
+      }
+    }
+    const score = (throughput - base) / share
+    if (found !== undefined && score > bestScore) {
+      bestScore = score
+      choice = found
+    }
+  }
+  return choice
+}
+
+/** The memory states that a round tries: none above the present one. */
+export function memClocksUpTo(space: PublishedSpace, { memClockMhz }: PublishedState): readonly number[] {
+  return space.memClocksMhz.filter((clock) => clock <= memClockMhz)
+}

@@ -1,0 +1,205 @@
+import { type GpuOptions, LEFT_OUT } from './option-table.js'
+import type { PackedPieces } from './packed-pieces.js'
+
+/** Levels of each GPU that are looked at, inclusive. A level is the index of a limit, or `LEFT_OUT`. */
+export interface LevelBox {
+  readonly floor: Int16Array
+  readonly cap: Int16Array
+}
+
+/** Searches for the price of a sample are ended after as many steps: each of them gives a bound. */
+const MOST_PRICES = 60
+/** Relative difference to the best bound possible at which a price is good enough. */
+const SAME_BOUND = 1e-8
+
+/** The next level of a GPU that pays: more watts for less cost. */
+interface Step {
+  readonly gpu: number
+  readonly level: number
+  readonly watts: number
+  readonly cost: number
+  readonly samples: number
+}
+
+/** What a price of a sample leads to. */
+interface Priced {
+  readonly price: number
+  /** Lower bound of the energy, J. */
+  readonly bound: number
+  /** Samples of the batch that nobody takes: the slope of the bound. */
+  readonly left: number
+  /** A level for each GPU; their watts keep the budget. */
+  readonly levels: Int16Array
+  /** The GPU of which the last watts buy a part of a step, and the step's level. */
+  readonly part: { readonly gpu: number; readonly level: number } | null
+}
+
+/**
+ * The least energy of a batch within a deadline and a budget of watts, with samples priced instead of counted (Everett 1963) and the
+ * levels of one GPU mixed: for one price this is the linear relaxation of a multiple-choice knapsack, solved by taking what saves most per
+ * watt first (Sinha and Zoltners, "The multiple-choice knapsack problem", 1979). Its value is a lower bound whatever the price.
+ */
+export class PowerRelaxation {
+  /** Curves of shares that were searched so far: what its work is counted in. */
+  work = 0
+  /** J; infinite where the deadline cannot be kept within the budget. */
+  bound: number = Number.POSITIVE_INFINITY
+  /** The price of the bound, J a sample. */
+  price = 0
+  /** Levels near the bound, within the budget. */
+  levels: Int16Array
+  /** What a branch should decide: a GPU, and the highest level of the lower branch. Null where the relaxation mixes nothing. */
+  undecided: { readonly gpu: number; readonly level: number } | null = null
+  readonly #gpus: readonly GpuOptions[]
+  readonly #pieces: readonly (readonly PackedPieces[])[]
+  readonly #globalBatch: number
+  readonly #powerW: number
+  readonly #highestPrice: number
+
+  constructor(
+    gpus: readonly GpuOptions[],
+    pieces: readonly (readonly PackedPieces[])[],
+    globalBatch: number,
+    powerW: number,
+  ) {
+    this.#gpus = gpus
+    this.#pieces = pieces
+    this.#globalBatch = globalBatch
+    this.#powerW = powerW
+    this.levels = new Int16Array(gpus.length)
+    // At this price a sample outweighs all energy there is.
+    this.#highestPrice =
+      1 + pieces.reduce((sum, limits) => sum + Math.max(...limits.map((each) => each.mostEnergyJ())), 0)
+  }
+
+  /**
+   * @param enough a bound at which the search for a better one may end, J
+   * @param nearPrice where the search for the price begins
+   */
+  solve(deadlineS: number, box: LevelBox, enough: number, nearPrice: number): void {
+    this.bound = Number.POSITIVE_INFINITY
+    this.undecided = null
+    let best: Priced | null = null
+    const at = (price: number): Priced | null => {
+      const priced = this.#priced(price, deadlineS, box)
+      if (priced !== null && (best === null || priced.bound > best.bound)) best = priced
+      return priced
+    }
+    const near = at(nearPrice)
+    if (near === null) return
+    let low: Priced | null = near.left > 0 ? near : null
+    let high: Priced | null = near.left > 0 ? null : near
+    let step = Math.max(Math.abs(nearPrice) / 8, 1e-9 * this.#highestPrice)
+    for (let i = 0; i < MOST_PRICES && best!.bound < enough; i++) {
+      if (low !== null && high !== null) {
+        if (low.left === 0 || high.left === 0) break
+        const width = high.price - low.price
+        // Both lines lie above the bound, which is concave in the price: it is nowhere higher than where they meet.
+        const meet = (high.bound - low.bound + low.left * low.price - high.left * high.price) / (low.left - high.left)
+        const most = low.bound + low.left * (meet - low.price)
+        if (most - best!.bound <= SAME_BOUND * Math.abs(most) || width <= 1e-15 * this.#highestPrice) break
+        const inside = meet > low.price && meet < high.price
+        const priced: Priced = at(inside && i % 4 !== 3 ? meet : (low.price + high.price) / 2)!
+        if (priced.left > 0) low = priced
+        else high = priced
+        continue
+      }
+      const end: Priced = (low ?? high)!
+      if (end.left === 0) break
+      if (Math.abs(end.price) >= this.#highestPrice) return
+      const direction: number = low === null ? -1 : 1
+      const next = Math.max(-this.#highestPrice, Math.min(this.#highestPrice, end.price + direction * step))
+      step *= 6
+      const priced: Priced = at(next)!
+      if (priced.left > 0) low = priced
+      else high = priced
+    }
+    const found: Priced = best!
+    this.bound = found.bound
+    this.price = found.price
+    this.levels = found.levels
+    this.undecided = undecided(found, low, high)
+  }
+
+  /** @returns null where the deadline or the budget leaves a GPU nothing */
+  #priced(price: number, deadlineS: number, { floor, cap }: LevelBox): Priced | null {
+    const levels = new Int16Array(this.#gpus.length)
+    const steps: Step[] = []
+    let bound = price * this.#globalBatch
+    let left = this.#globalBatch
+    let spareW = this.#powerW
+    for (let gpu = 0; gpu < levels.length; gpu++) {
+      const { powerLimitsW, idlePowerW } = this.#gpus[gpu]!
+      const pieces = this.#pieces[gpu]!
+      const from = steps.length
+      let isFirst = true
+      // The hull of this GPU's options in watts and cost, from its lowest level on.
+      let [atWatts, atCost, atSamples] = [0, 0, 0]
+      for (let level = floor[gpu]!; level <= cap[gpu]!; level++) {
+        let [cost, samples, watts] = [0, 0, idlePowerW]
+        if (level !== LEFT_OUT) {
+          this.work++
+          cost = pieces[level]!.cheapest(price, deadlineS)
+          if (cost === Number.POSITIVE_INFINITY) continue
+          samples = pieces[level]!.share
+          watts = powerLimitsW[level]!
+        }
+        if (isFirst) {
+          isFirst = false
+          levels[gpu] = level
+          bound += cost
+          left -= samples
+          spareW -= watts
+          atWatts = watts
+          atCost = cost
+          atSamples = samples
+          continue
+        }
+        if (cost >= atCost) continue
+        while (steps.length > from) {
+          const last = steps[steps.length - 1]!
+          if (last.cost * (watts - atWatts) < (cost - atCost) * last.watts) break
+          steps.pop()
+          atWatts -= last.watts
+          atCost -= last.cost
+          atSamples -= last.samples
+        }
+        steps.push({ gpu, level, watts: watts - atWatts, cost: cost - atCost, samples: samples - atSamples })
+        atWatts = watts
+        atCost = cost
+        atSamples = samples
+      }
+      if (isFirst) return null
+    }
+    // Sums of watts differ by rounding.
+    if (spareW < -1e-9 * this.#powerW) return null
+    let part: Priced['part'] = null
+    steps.sort((a, b) => a.cost * b.watts - b.cost * a.watts)
+    for (const { gpu, level, watts, cost, samples } of steps) {
+      if (watts > spareW) {
+        const taken = Math.max(0, spareW) / watts
+        bound += taken * cost
+        left -= taken * samples
+        part = { gpu, level }
+        break
+      }
+      levels[gpu] = level
+      bound += cost
+      left -= samples
+      spareW -= watts
+    }
+    return { price, bound, left, levels, part }
+  }
+}
+
+/** Two levels of a GPU that the relaxation mixes: with the last watts, or between the prices on both sides. */
+function undecided(best: Priced, low: Priced | null, high: Priced | null): PowerRelaxation['undecided'] {
+  const between = (gpu: number, a: number, b: number) => ({ gpu, level: Math.floor((a + b - 1) / 2) })
+  if (best.part !== null) return between(best.part.gpu, best.levels[best.part.gpu]!, best.part.level)
+  if (low === null || high === null) return null
+  for (let gpu = 0; gpu < best.levels.length; gpu++) {
+    const [a, b] = [low.levels[gpu]!, high.levels[gpu]!]
+    if (a !== b) return between(gpu, Math.min(a, b), Math.max(a, b))
+  }
+  return null
+}

@@ -1,0 +1,168 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  type Budgets,
+  curvesOf,
+  findPlan,
+  type GpuProfile,
+  InfeasibleBudgetError,
+  type TrainingJob,
+} from '../src/index.js'
+import { prepareJob } from '../src/training-job.js'
+import type { TrainingPlan } from '../src/training-plan.js'
+
+/** Noisy on purpose: limits that save nothing, power that falls with the batch. */
+const anyGpu = (limitCount: number) =>
+  fc
+    .record({
+      lowestW: fc.integer({ min: 80, max: 160 }),
+      stepW: fc.integer({ min: 1, max: 15 }),
+      samplesPerS: fc.double({ min: 20, max: 100, noNaN: true }),
+      fixedS: fc.double({ min: 0, max: 0.2, noNaN: true }),
+      idlePowerW: fc.double({ min: 0, max: 60, noNaN: true }),
+      noise: fc.array(fc.double({ min: 0.9, max: 1.1, noNaN: true }), { minLength: 6, maxLength: 40 }),
+    })
+    .map(({ lowestW, stepW, samplesPerS, fixedS, idlePowerW, noise }): Omit<GpuProfile, 'name'> => {
+      const limits = Array.from({ length: limitCount }, (_, i) => lowestW + stepW * i)
+      const rows = limits.flatMap((powerLimitW, l) =>
+        [3, 8, 20].map((batchSize, b) => {
+          const some = (at: number) => noise[(7 * l + 3 * b + at) % noise.length]!
+          const timeS = (fixedS + (batchSize / samplesPerS) * Math.sqrt(limits.at(-1)! / powerLimitW)) * some(0)
+          return { batchSize, powerLimitW, timeS, energyJ: timeS * (40 + 0.6 * powerLimitW) * some(1) }
+        }),
+      )
+      return { unit: 'step', idlePowerW, rows }
+    })
+
+const anyJob = (count: number, limitCount: number, mostSamples: number) =>
+  fc
+    .record({
+      profiles: fc.array(anyGpu(limitCount), { minLength: count, maxLength: count }),
+      globalBatch: fc.integer({ min: count, max: mostSamples }),
+      eta: fc.constantFrom(0, 0.5, 1),
+      curves: fc.constantFrom('physical' as const, 'measured' as const),
+      mayLeaveOut: fc.boolean(),
+    })
+    .map(
+      ({ profiles, ...job }): TrainingJob => ({
+        ...job,
+        gpus: profiles.map((profile, i) => ({ profile: { ...profile, name: `gpu${i}` } })),
+      }),
+    )
+
+/** Time, energy, cost and watts of every plan, by enumeration. */
+function* everyPlan(job: TrainingJob): Generator<Pick<TrainingPlan, 'timeS' | 'energyJ' | 'cost' | 'powerLimitW'>> {
+  const { curves, eta, maxPowerW } = prepareJob(job)
+  function* extend(
+    gpu: number,
+    left: number,
+    timeS: number,
+    active: number,
+    watts: number,
+  ): ReturnType<typeof everyPlan> {
+    if (gpu === curves.length) {
+      if (left > 0) return
+      const energyJ = active + timeS * curves.reduce((sum, { idlePowerW }) => sum + idlePowerW, 0)
+      yield { timeS, energyJ, cost: eta * energyJ + (1 - eta) * maxPowerW * timeS, powerLimitW: watts }
+      return
+    }
+    const own = curves[gpu]!
+    if (job.mayLeaveOut !== false) yield* extend(gpu + 1, left, timeS, active, watts + own.idlePowerW)
+    for (let share = gpu === curves.length - 1 ? Math.max(1, left) : 1; share <= left; share++) {
+      for (const [limit, powerLimitW] of own.powerLimitsW.entries()) {
+        const seconds = own.timeS(limit, share)
+        const joules = (own.powerW(limit, share) - own.idlePowerW) * seconds
+        yield* extend(gpu + 1, left - share, Math.max(timeS, seconds), active + joules, watts + powerLimitW)
+      }
+    }
+  }
+  yield* extend(0, job.globalBatch, 0, 0, 0)
+}
+
+const parts = fc.record({
+  power: fc.double({ min: 0, max: 1, noNaN: true }),
+  time: fc.constantFrom(1.05, 1.5, 100),
+  energy: fc.constantFrom(1.02, 1.3, 100),
+})
+
+function expectCheapest(
+  job: TrainingJob,
+  { power, time, energy }: { power: number; time: number; energy: number },
+): void {
+  const all = [...everyPlan(job)]
+  const watts = all.map(({ powerLimitW }) => powerLimitW)
+  const leastW = watts.reduce((a, b) => Math.min(a, b))
+  const powerW = leastW + power * (watts.reduce((a, b) => Math.max(a, b)) - leastW)
+  const lean = all.filter(({ powerLimitW }) => powerLimitW <= powerW)
+  const budgets: Required<Budgets> = {
+    powerW,
+    timeS: time * lean.reduce((least, { timeS }) => Math.min(least, timeS), Number.POSITIVE_INFINITY),
+    energyJ: energy * lean.reduce((least, { energyJ }) => Math.min(least, energyJ), Number.POSITIVE_INFINITY),
+  }
+  const within = lean.filter(({ timeS, energyJ }) => timeS <= budgets.timeS && energyJ <= budgets.energyJ)
+  if (within.length === 0) {
+    expect(() => findPlan(job, budgets)).toThrow(InfeasibleBudgetError)
+    return
+  }
+  const plan = findPlan(job, budgets)
+  const best = within.reduce((least, { cost }) => Math.min(least, cost), Number.POSITIVE_INFINITY)
+  expect(plan.cost).toBeLessThanOrEqual(best * (1 + 1e-9))
+  expect(plan.cost).toBeGreaterThanOrEqual(best * (1 - 1e-9))
+  expect(plan.lowerBound).toBeGreaterThanOrEqual(plan.cost * (1 - 1e-9))
+  expect(plan.powerLimitW).toBeLessThanOrEqual(powerW)
+  expect(plan.timeS).toBeLessThanOrEqual(budgets.timeS)
+  expect(plan.energyJ).toBeLessThanOrEqual(budgets.energyJ * (1 + 1e-9))
+}
+
+describe('a budget on watts, beside those on time and energy', () => {
+  it('is met by the cheapest plan that meets it: two GPUs of 25 limits', () => {
+    fc.assert(fc.property(anyJob(2, 25, 60), parts, expectCheapest), { numRuns: 20 })
+  })
+
+  it('three GPUs of 8 limits', () => {
+    fc.assert(fc.property(anyJob(3, 8, 16), parts, expectCheapest), { numRuns: 15 })
+  })
+
+  it('four GPUs of 4 limits', () => {
+    fc.assert(fc.property(anyJob(4, 4, 9), parts, expectCheapest), { numRuns: 15 })
+  })
+
+  it('is proved to 0.5 % for eight GPUs of 16 limits', () => {
+    fc.assert(
+      fc.property(anyJob(8, 16, 4096), fc.double({ min: 0.05, max: 0.9, noNaN: true }), (job, part) => {
+        const limits = job.gpus.map(({ profile }) => profile.rows.map(({ powerLimitW }) => powerLimitW))
+        const [least, most] = [Math.min, Math.max].map((of) => limits.reduce((sum, own) => sum + of(...own), 0))
+        const powerW = least! + part * (most! - least!)
+        const plan = findPlan({ ...job, globalBatch: Math.max(8, job.globalBatch) }, { powerW })
+        expect(plan.powerLimitW).toBeLessThanOrEqual(powerW)
+        expect(plan.lowerBound).toBeGreaterThanOrEqual(plan.cost * 0.995)
+        expect(plan.lowerBound).toBeLessThanOrEqual(plan.cost)
+      }),
+      { numRuns: 6 },
+    )
+  })
+})
+
+describe('the pieces of a curve', () => {
+  it('are the curve', () => {
+    const anyCurve = fc.record({ gpu: anyGpu(3), kind: fc.constantFrom('physical' as const, 'measured' as const) })
+    fc.assert(
+      fc.property(anyCurve, fc.integer({ min: 1, max: 60 }), ({ gpu, kind }, last) => {
+        const curves = curvesOf({ ...gpu, name: 'gpu' }, kind)
+        for (const limit of curves.powerLimitsW.keys()) {
+          let share = 0
+          for (const piece of curves.pieces(limit, last)) {
+            expect(piece.first).toBe(share + 1)
+            for (share = piece.first; share <= piece.last; share++) {
+              const on = share - piece.first
+              expect(piece.timeS + on * piece.timeSlope).toBeCloseTo(curves.timeS(limit, share), 10)
+              expect(piece.powerW + on * piece.powerSlope).toBeCloseTo(curves.powerW(limit, share), 8)
+            }
+            share = piece.last
+          }
+          expect(share).toBe(last)
+        }
+      }),
+    )
+  })
+})

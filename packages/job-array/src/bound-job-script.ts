@@ -1,0 +1,53 @@
+import path from 'node:path'
+import { shellQuote } from './slurm-script.js'
+
+export interface BoundJobFiles {
+  readonly started: string
+  readonly exit: string
+}
+
+/**
+ * The batch script of a job that may be signalled. It says when it started and what binds it, lets signals pass to the command
+ * (the shell itself only notes them), and leaves the exit code. Both files are written whole or not at all.
+ *
+ * What binds: the CPUs that the process may use, and the least memory limit of its cgroup and those above it, `none` where there
+ * is none. Version 2 of cgroups is asked first, then version 1.
+ */
+export function boundJobScript(
+  command: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  files: BoundJobFiles,
+): string {
+  const exports = Object.entries(environment).map(([name, value]) => `export ${name}=${shellQuote(value)}`)
+  return [
+    '#!/bin/sh',
+    'trap : USR1 USR2 TERM INT',
+    ...exports,
+    'least=none',
+    'look() {',
+    '  at=$2',
+    '  while [ -n "$at" ] && [ "$at" != / ] && [ "$at" != . ]; do',
+    '    limit=$(cat "$1$at/$3" 2>/dev/null || echo max)',
+    // Version 1 says "no limit" by a number near 2^63.
+    '    if [ "$limit" != max ] && [ "$(printf %s "$limit" | wc -c)" -lt 17 ]; then',
+    '      if [ $least = none ] || [ "$limit" -lt "$least" ]; then least=$limit; fi',
+    '    fi',
+    '    at=$(dirname "$at")',
+    '  done',
+    '}',
+    'look /sys/fs/cgroup "$(sed -n \'s/^0:://p\' /proc/self/cgroup 2>/dev/null)" memory.max',
+    'look /sys/fs/cgroup/memory "$(sed -n \'s/^[0-9]*:memory://p\' /proc/self/cgroup 2>/dev/null)" memory.limit_in_bytes',
+    ...leave('"$(date +%s.%N) $(nproc) $least"', files.started),
+    command.map(shellQuote).join(' '),
+    'code=$?',
+    ...leave('"$(date +%s.%N) $code"', files.exit),
+    'exit $code',
+    '',
+  ].join('\n')
+}
+
+/** A new file of a name that nobody can guess, then renamed: `>` would follow a link that somebody has planted. */
+function leave(text: string, file: string): string[] {
+  const name = shellQuote(path.resolve(file))
+  return [`unfinished=$(mktemp ${name}.XXXXXXXX) && echo ${text} > "$unfinished" && mv "$unfinished" ${name}`]
+}

@@ -1,0 +1,250 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, type FSWatcher, mkdirSync, readFileSync, renameSync, watch, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { type Clock, InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
+import { boundJobScript } from './bound-job-script.js'
+import { parsedJobId, slurm } from './slurm-command.js'
+
+export interface SlurmJobsOptions {
+  /** A folder that this machine and the nodes both see: scripts, logs, starts and exit codes go there. */
+  readonly workDir: string
+  /** Jobs are called `<name>-<id>` in the queue. Default `pctodl`. */
+  readonly name?: string
+  readonly partition?: string
+  readonly account?: string
+  /** Anything else that the site needs, one argument each, e.g. `--qos=long`. */
+  readonly sbatchArguments?: readonly string[]
+  /** Time between looks at the queue for jobs that were lost, ms; starts and ends are seen at once on a local folder. Default 1000. */
+  readonly pollMs?: number
+  readonly clock?: Clock
+}
+
+/** A job with what it needs on each of its nodes. */
+export interface SlurmJobRequest {
+  /** Of this folder alone, made of letters, digits, `.`, `_` and `-`. */
+  readonly id: string
+  readonly command: readonly [program: string, ...args: string[]]
+  readonly environment?: Readonly<Record<string, string>>
+  /** Where to run: all nodes named. Default: one node of Slurm's choice. */
+  readonly nodes?: readonly string[]
+  readonly cpusPerNode: number
+  readonly memoryMbPerNode?: number
+  /** Generic resources on each node, e.g. `gpu:2` or `gpu:a100:2`. */
+  readonly gres?: string
+  /** Start only when this job, an id of ours, has left. */
+  readonly after?: string
+}
+
+/** What a job said when it began. */
+export interface SlurmJobStart {
+  readonly id: string
+  /** Unix time by the node's clock, seconds. */
+  readonly atUnixS: number
+  /** CPUs that the job's processes may use: all of the machine's where nothing binds them. */
+  readonly cpus: number
+  /** The memory limit of the job's cgroup; null where there is none. */
+  readonly memoryLimitBytes: number | null
+}
+
+export interface SlurmJobEnd {
+  readonly id: string
+  /** Null where the job left the queue without one: killed, time limit, failed node. */
+  readonly exitCode: number | null
+  /** Unix time by the node's clock, seconds; null without an exit code. */
+  readonly atUnixS: number | null
+  readonly logFile: string
+}
+
+/**
+ * Jobs of a Slurm cluster one by one, each on the nodes and with the CPUs and memory asked for, that can be signalled while they
+ * run. Starts and ends come as files that the jobs write in `workDir`, so no accounting database is needed. Submitting an id that
+ * was submitted before, by this process or one before it, changes nothing.
+ */
+export class SlurmJobs {
+  readonly #options: SlurmJobsOptions
+  readonly #slurmIds = new Map<string, string>()
+  readonly #started = new Set<string>()
+  readonly #ended = new Set<string>()
+  readonly #watchers: FSWatcher[] = []
+  #wake: () => void = () => {}
+  #lookedAtMs = Number.NEGATIVE_INFINITY
+
+  /** Makes the folders in `workDir`. Call `close` in the end. */
+  constructor(options: SlurmJobsOptions) {
+    this.#options = { ...options, workDir: path.resolve(options.workDir) }
+    for (const folder of ['job', 'script', 'start', 'exit', 'log']) {
+      mkdirSync(path.join(this.#options.workDir, folder), { recursive: true })
+    }
+    for (const folder of ['start', 'exit']) {
+      const watcher = watch(path.join(this.#options.workDir, folder), () => this.#wake())
+      // A folder of another machine may tell nothing; the looks at the queue see to it.
+      watcher.on('error', () => {})
+      this.#watchers.push(watcher)
+    }
+  }
+
+  /**
+   * Hand a job to Slurm.
+   *
+   * @throws InvalidInputError; PctodlError `SLURM` with what Slurm's own command said
+   */
+  async submit(request: SlurmJobRequest): Promise<void> {
+    const { id, command, environment = {}, nodes, cpusPerNode, memoryMbPerNode, gres, after } = request
+    if (!/^[\w.-]+$/.test(id)) throw new InvalidInputError('id', id, 'letters, digits, ".", "_" and "-"')
+    if (!(Number.isInteger(cpusPerNode) && cpusPerNode >= 1)) {
+      throw new InvalidInputError(`job ${id}: cpusPerNode`, cpusPerNode, 'an integer of at least 1')
+    }
+    if (memoryMbPerNode !== undefined && !(Number.isInteger(memoryMbPerNode) && memoryMbPerNode >= 1)) {
+      throw new InvalidInputError(`job ${id}: memoryMbPerNode`, memoryMbPerNode, 'an integer of at least 1')
+    }
+    if (nodes !== undefined && nodes.length === 0) {
+      throw new InvalidInputError(`job ${id}: nodes`, 'none', 'at least one node, or nothing')
+    }
+    const note = this.#file('job', id)
+    if (existsSync(note)) {
+      this.#slurmIds.set(id, readFileSync(note, 'utf8').trim())
+      return
+    }
+    const script = this.#file('script', id)
+    this.#write(
+      script,
+      boundJobScript(command, environment, { started: this.#file('start', id), exit: this.#file('exit', id) }),
+    )
+    const { name = 'pctodl', partition, account, sbatchArguments = [] } = this.#options
+    const before = after === undefined ? undefined : this.#slurmIds.get(after)
+    const stdout = await slurm('sbatch', [
+      '--parsable',
+      '--no-requeue',
+      `--job-name=${name}-${id}`,
+      `--output=${this.#file('log', id)}`,
+      `--nodes=${nodes?.length ?? 1}`,
+      '--ntasks-per-node=1',
+      `--cpus-per-task=${cpusPerNode}`,
+      ...(nodes === undefined ? [] : [`--nodelist=${nodes.join(',')}`]),
+      ...(memoryMbPerNode === undefined ? [] : [`--mem=${memoryMbPerNode}`]),
+      ...(gres === undefined ? [] : [`--gres=${gres}`]),
+      ...(before === undefined ? [] : [`--dependency=afterany:${before}`]),
+      ...(partition === undefined ? [] : [`--partition=${partition}`]),
+      ...(account === undefined ? [] : [`--account=${account}`]),
+      ...sbatchArguments,
+      script,
+    ])
+    const slurmId = parsedJobId(stdout)
+    this.#slurmIds.set(id, slurmId)
+    this.#write(note, slurmId)
+  }
+
+  /** Send a signal to the command of a job and all its children. Nothing happens where it has ended, or not begun. */
+  async signal(id: string, signal: 'USR1' | 'USR2' | 'TERM'): Promise<void> {
+    await this.#scancel(id, ['--full', `--signal=${signal}`])
+  }
+
+  /** End a job: out of the queue, or killed. Nothing happens where it has ended. */
+  async cancel(id: string): Promise<void> {
+    await this.#scancel(id, [])
+  }
+
+  hasStarted(id: string): boolean {
+    return existsSync(this.#file('start', id))
+  }
+
+  /**
+   * Wait until jobs start or end.
+   *
+   * @returns every start and end once, as soon as there is one; nothing when `untilMs` on the clock has come
+   * @throws the signal's reason when aborted
+   */
+  async next(untilMs: number, signal?: AbortSignal): Promise<{ starts: SlurmJobStart[]; ends: SlurmJobEnd[] }> {
+    const { clock = systemClock, pollMs = 1000 } = this.#options
+    for (;;) {
+      signal?.throwIfAborted()
+      const changed = new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+      const found = await this.#look(signal)
+      if (found.starts.length > 0 || found.ends.length > 0 || clock.now() >= untilMs) return found
+      const done = new AbortController()
+      const slept = clock
+        .sleep(
+          Math.max(0, Math.min(pollMs, untilMs - clock.now())),
+          AbortSignal.any([done.signal, ...(signal ? [signal] : [])]),
+        )
+        .catch(() => {})
+      await Promise.race([changed, slept])
+      done.abort()
+    }
+  }
+
+  /** Stop watching. Jobs go on. */
+  close(): void {
+    for (const watcher of this.#watchers) watcher.close()
+  }
+
+  async #look(signal: AbortSignal | undefined): Promise<{ starts: SlurmJobStart[]; ends: SlurmJobEnd[] }> {
+    const { clock = systemClock, pollMs = 1000 } = this.#options
+    const open = [...this.#slurmIds.keys()].filter((id) => !this.#ended.has(id))
+    // The queue is asked before the files are read: a job that leaves it in between has written its file.
+    let queued: ReadonlySet<string> | null = null
+    if (open.length > 0 && clock.now() - this.#lookedAtMs >= pollMs) {
+      this.#lookedAtMs = clock.now()
+      queued = await this.#queued(open, signal)
+    }
+    const starts: SlurmJobStart[] = []
+    const ends: SlurmJobEnd[] = []
+    for (const id of open) {
+      const startFile = this.#file('start', id)
+      if (!this.#started.has(id) && existsSync(startFile)) {
+        this.#started.add(id)
+        const [atUnixS, cpus, limit] = readFileSync(startFile, 'utf8').trim().split(' ') as [string, string, string]
+        const memoryLimitBytes = limit === 'none' ? null : Number(limit)
+        starts.push({ id, atUnixS: Number(atUnixS), cpus: Number(cpus), memoryLimitBytes })
+      }
+      const logFile = this.#file('log', id)
+      const exitFile = this.#file('exit', id)
+      if (existsSync(exitFile)) {
+        const [atUnixS, exitCode] = readFileSync(exitFile, 'utf8').trim().split(' ').map(Number) as [number, number]
+        ends.push({ id, exitCode, atUnixS, logFile })
+      } else if (queued !== null && !queued.has(this.#slurmIds.get(id)!)) {
+        ends.push({ id, exitCode: null, atUnixS: null, logFile })
+      } else continue
+      this.#ended.add(id)
+    }
+    return { starts, ends }
+  }
+
+  /** Slurm's ids of those of our jobs that it still knows as waiting, running or completing. */
+  async #queued(ids: readonly string[], signal: AbortSignal | undefined): Promise<Set<string>> {
+    const ours = ids.map((id) => this.#slurmIds.get(id)!)
+    try {
+      // Of many ids squeue leaves out those that are forgotten; of a single one it says that it is invalid.
+      const stdout = await slurm('squeue', ['--noheader', `--job=${ours.join(',')}`, '--format=%A'], signal)
+      return new Set(stdout.split('\n').map((line) => line.trim()))
+    } catch (error) {
+      if (error instanceof PctodlError && /Invalid job id/i.test(error.message)) return new Set()
+      throw error
+    }
+  }
+
+  async #scancel(id: string, args: readonly string[]): Promise<void> {
+    const slurmId = this.#slurmIds.get(id)
+    if (slurmId === undefined || this.#ended.has(id)) return
+    try {
+      await slurm('scancel', [...args, slurmId])
+    } catch (error) {
+      if (error instanceof PctodlError && /Invalid job id|already completing|completed|Job\/step/i.test(error.message))
+        return
+      throw error
+    }
+  }
+
+  /** Of a name that nobody can guess, and new, then renamed: what others plant in a shared folder is not followed. */
+  #write(file: string, text: string): void {
+    const unfinished = `${file}.${randomBytes(8).toString('hex')}.unfinished`
+    writeFileSync(unfinished, text, { flag: 'wx' })
+    renameSync(unfinished, file)
+  }
+
+  #file(folder: string, id: string): string {
+    return path.join(this.#options.workDir, folder, id)
+  }
+}

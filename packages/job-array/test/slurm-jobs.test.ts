@@ -1,0 +1,115 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import path from 'node:path'
+import { type SlurmJobEnd, type SlurmJobStart, SlurmJobs } from '@pctodl/job-array'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { cgroupHindrance, OneNodeSlurm, slurmHindrance } from './one-node-slurm.js'
+
+/** Everything that happened until `enough`. */
+async function watchUntil(
+  jobs: SlurmJobs,
+  enough: (starts: readonly SlurmJobStart[], ends: readonly SlurmJobEnd[]) => boolean,
+): Promise<{ starts: SlurmJobStart[]; ends: SlurmJobEnd[] }> {
+  const all = { starts: [] as SlurmJobStart[], ends: [] as SlurmJobEnd[] }
+  while (!enough(all.starts, all.ends)) {
+    const { starts, ends } = await jobs.next(Number.POSITIVE_INFINITY)
+    all.starts.push(...starts)
+    all.ends.push(...ends)
+  }
+  return all
+}
+
+/** Waits for USR1, then says so and leaves with 85, as one that has saved. */
+const saver =
+  "process.on('SIGUSR1', () => { console.log('saved'); process.exit(85) }); console.log('ready'); setInterval(() => {}, 1000)"
+
+function suite(cgroup: boolean): void {
+  const cluster = new OneNodeSlurm({ cgroup })
+  const environment = { SLURM_CONF: process.env['SLURM_CONF'] }
+  let folder: string
+  let jobs: SlurmJobs
+
+  beforeAll(async () => {
+    await cluster.up()
+    process.env['SLURM_CONF'] = cluster.configurationFile
+  })
+  afterAll(async () => {
+    await cluster.down()
+    if (environment.SLURM_CONF === undefined) delete process.env['SLURM_CONF']
+    else process.env['SLURM_CONF'] = environment.SLURM_CONF
+  })
+  beforeEach(() => {
+    folder = mkdtempSync(path.join(tmpdir(), 'slurm jobs '))
+    jobs = new SlurmJobs({ workDir: folder })
+  })
+  afterEach(() => {
+    jobs.close()
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  })
+
+  it(`says what binds a job: ${cgroup ? 'its cores and its memory' : 'nothing'}`, async () => {
+    const command = [process.execPath, '-e', 'process.exit(Number(process.env.CODE))'] as const
+    await jobs.submit({ id: 'a', command, environment: { CODE: '7' }, cpusPerNode: 1, memoryMbPerNode: 300 })
+    const { starts, ends } = await watchUntil(jobs, (_, { length }) => length === 1)
+    expect(starts).toMatchObject([
+      { id: 'a', cpus: cgroup ? 1 : availableParallelism(), memoryLimitBytes: cgroup ? 300 * 2 ** 20 : null },
+    ])
+    expect(ends).toMatchObject([{ id: 'a', exitCode: 7 }])
+    expect(ends[0]!.atUnixS).toBeGreaterThanOrEqual(starts[0]!.atUnixS)
+    // Submitted once, it is never submitted again, by nobody.
+    const later = new SlurmJobs({ workDir: folder })
+    await later.submit({ id: 'a', command, cpusPerNode: 1 })
+    expect((await watchUntil(later, (_, { length }) => length === 1)).ends).toMatchObject([{ exitCode: 7 }])
+    later.close()
+  })
+
+  if (cgroup) return
+
+  it('passes a signal to the command, which may save and say so by its exit code', async () => {
+    await jobs.submit({ id: 'saver', command: [process.execPath, '-e', saver], cpusPerNode: 1 })
+    const { starts, ends } = await watchUntil(jobs, ({ length }) => length === 1)
+    expect([starts.length, ends.length]).toEqual([1, 0])
+    // It has begun, but may not listen yet: it says when.
+    const log = path.join(folder, 'log', 'saver')
+    while (!readFileSync(log, 'utf8').includes('ready')) await jobs.next(performance.now() + 50)
+    await jobs.signal('saver', 'USR1')
+    expect((await watchUntil(jobs, (_, { length }) => length === 1)).ends).toMatchObject([{ exitCode: 85 }])
+    expect(readFileSync(log, 'utf8')).toContain('saved')
+    // It has ended: nothing happens.
+    await jobs.signal('saver', 'USR1')
+    await jobs.cancel('saver')
+  })
+
+  it('keeps a job waiting for the one before it, and notes one that is killed', async () => {
+    const forever = [process.execPath, '-e', 'setInterval(() => {}, 1000)'] as const
+    await jobs.submit({ id: 'first', command: forever, cpusPerNode: 1 })
+    await jobs.submit({ id: 'second', command: ['true'], cpusPerNode: 1, after: 'first' })
+    await watchUntil(jobs, ({ length }) => length === 1)
+    await jobs.cancel('first')
+    const { starts, ends } = await watchUntil(jobs, (_, { length }) => length === 2)
+    expect(starts.map(({ id }) => id)).toEqual(['second'])
+    expect(ends.map(({ id, exitCode }) => [id, exitCode])).toEqual(
+      expect.arrayContaining([
+        ['second', 0],
+        ['first', expect.toSatisfy((code) => code === null || code > 128)],
+      ]),
+    )
+  })
+
+  it('refuses what is no request, and says what Slurm refuses', async () => {
+    const request = { id: 'a', command: ['true'], cpusPerNode: 1 } as const
+    await expect(jobs.submit({ ...request, id: '../a' })).rejects.toThrow(/id: got '..\/a'/)
+    await expect(jobs.submit({ ...request, cpusPerNode: 1.5 })).rejects.toThrow(/job a: cpusPerNode: got 1.5/)
+    await expect(jobs.submit({ ...request, memoryMbPerNode: 0 })).rejects.toThrow(/memoryMbPerNode: got 0/)
+    await expect(jobs.submit({ ...request, nodes: [] })).rejects.toThrow(/nodes: got 'none'/)
+    await expect(jobs.submit({ ...request, nodes: ['nowhere'] })).rejects.toThrow(/sbatch .*nowhere/s)
+  })
+}
+
+const hindrance = slurmHindrance()
+describe.skipIf(hindrance)(`jobs of a real one-node Slurm${hindrance ? ` (skipped: ${hindrance})` : ''}`, () =>
+  suite(false),
+)
+
+const noCgroup = hindrance ?? cgroupHindrance()
+describe.skipIf(noCgroup)(`the same bound by cgroups${noCgroup ? ` (skipped: ${noCgroup})` : ''}`, () => suite(true))

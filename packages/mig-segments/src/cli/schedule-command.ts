@@ -1,0 +1,91 @@
+import { mkdirSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import { integerFrom, numberBetween, positiveNumber, type Terminal, writeFileAtomically } from '@pctodl/command-line'
+import Table from 'cli-table3'
+import type { Command } from 'commander'
+import { formatDeploymentMap, type MappedGpu } from '../output/deployment-map.js'
+import { DEFAULT_MOST_ITERATIONS } from '../plan-segments.js'
+import { type DaySchedule, type DayTotals, planDay } from '../schedule/plan-day.js'
+import { stepMaps } from '../schedule/step-maps.js'
+import { addInputOptions, gpuLimit, type InputOptions, loadRows } from './plan-options.js'
+
+interface ScheduleCommandOptions extends InputOptions {
+  readonly period: number
+  readonly migrationTime: number
+  readonly idlePower: number
+  readonly parkedPower: number
+  readonly mostIterations: number
+}
+
+export function addScheduleOptions(command: Command): Command {
+  return addInputOptions(command)
+    .requiredOption('--idle-power <w>', 'watts of a GPU whose instances wait', positiveNumber())
+    .requiredOption('--parked-power <w>', 'watts of a GPU without instances; 0: switched off', numberBetween(0, 10_000))
+    .option('--period <s>', 'seconds that a row of the objective files is for', positiveNumber(), 3600)
+    .option('--migration-time <s>', 'seconds until a new segment serves', numberBetween(0, 86_400), 60)
+    .option('--most-iterations <n>', 'simplex iterations of all proofs', integerFrom(0), DEFAULT_MOST_ITERATIONS)
+}
+
+export async function schedule(options: ScheduleCommandOptions, terminal: Terminal): Promise<number> {
+  const { profiles, rows, warnings } = loadRows(options)
+  for (const warning of warnings) terminal.stderr.write(`warning: ${warning}\n`)
+  const { latencyShare, mostIterations, gpusPerNode } = options
+  const { maxGpus: gpus } = gpuLimit(options)
+  const day = await planDay(profiles, rows, {
+    ...{ periodS: options.period, migrationS: options.migrationTime, latencyShare, mostIterations },
+    ...{ idleW: options.idlePower, parkedW: options.parkedPower, ...(gpus !== undefined && { gpus }) },
+  })
+  const files = writeMaps(day, path.join(options.output, 'schedule'), gpusPerNode)
+  if (options.json) terminal.stdout.write(`${JSON.stringify({ ...day, files }, null, 2)}\n`)
+  else
+    terminal.stdout.write(
+      `${periodTable(day, terminal)}\n\n${summary(day)}\n\nWritten:\n${files.map((file) => `  ${file}\n`).join('')}`,
+    )
+  for (const { message } of day.unserved) terminal.stderr.write(`not served: ${message}\n`)
+  return 0
+}
+
+/** A folder for each period with the maps that lead to it, one step after the other; that of the first has its map alone. */
+function writeMaps({ periods }: DaySchedule, folder: string, gpusPerNode: number): string[] {
+  rmSync(folder, { recursive: true, force: true })
+  let before: readonly MappedGpu[] = []
+  return periods.map(({ gpus, steps }, h) => {
+    const into = path.join(folder, `period-${String(h + 1).padStart(2, '0')}`)
+    mkdirSync(into, { recursive: true })
+    const maps = h === 0 ? [gpus] : stepMaps(before, steps)
+    maps.forEach((map, step) => {
+      const name = `step-${String(step + 1).padStart(3, '0')}.csv`
+      writeFileAtomically(path.join(into, name), formatDeploymentMap(map, gpusPerNode))
+    })
+    before = gpus
+    return into
+  })
+}
+
+function periodTable({ periods }: DaySchedule, terminal: Terminal): string {
+  const style = terminal.stdout.isTTY ? {} : { head: [], border: [] }
+  const table = new Table({ head: ['period', 'GPUs', 'segments', 'created', 'removed', 'late at most', 'kWh'], style })
+  periods.forEach(({ gpus, steps, lateRequests, energyJ }, h) => {
+    const count = (wanted: string) => steps.filter(({ kind }) => kind === wanted).length
+    const segments = gpus.reduce((sum, gpu) => sum + gpu.segments.length, 0)
+    table.push([h + 1, gpus.length, segments, count('create'), count('remove'), Math.ceil(lateRequests), kWh(energyJ)])
+  })
+  return table.toString()
+}
+
+function summary(day: DaySchedule): string {
+  const line = (name: string, { energyJ, created, lateRequests, mostGpus }: DayTotals) =>
+    `${name}: ${kWh(energyJ)} kWh, ${mostGpus} GPUs at most, ${created} segments created, ` +
+    `${((100 * lateRequests) / Math.max(1, day.requests)).toPrecision(2)} % of requests late by it`
+  const saved = 1 - day.energyJ / day.staticPlan.energyJ
+  const gap = day.lowerBoundJ > 0 ? `; no schedule takes less than ${kWh(day.lowerBoundJ)} kWh` : ''
+  return [
+    `${line('schedule', day)} (${(100 * saved).toFixed(1)} % less than one plan for all${gap})`,
+    line('one plan for all', day.staticPlan),
+    line('each period anew', day.redeployed),
+  ].join('\n')
+}
+
+function kWh(joules: number): string {
+  return (joules / 3.6e6).toPrecision(4)
+}

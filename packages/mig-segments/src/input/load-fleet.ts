@@ -1,0 +1,64 @@
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { PctodlError } from '@pctodl/platform'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import type { Fleet } from '../fleet/fleet.js'
+import { geometryOf } from '../mig-geometry.js'
+import { exampleFolder, loadFleetProfiles } from './load-inputs.js'
+import type { ProfileOptions } from './parse-profile-csv.js'
+
+const watts = z.number().positive()
+const count = z.int().min(1)
+
+const fleetFile = z.strictObject({
+  powerW: watts.optional(),
+  groups: z
+    .array(
+      z.strictObject({
+        gpu: z.string().min(1),
+        profiles: z.string().min(1).optional(),
+        boards: count.optional(),
+        price: z.number().positive().optional(),
+        boardsPerNode: count.optional(),
+        idleW: z.number().min(0).optional(),
+        boardCapW: watts.optional(),
+        nodeCapW: watts.optional(),
+      }),
+    )
+    .min(1),
+})
+
+/**
+ * Read a fleet from a YAML (or JSON) file: groups as `BoardGroup`, with `profiles` the folder of a board's profiles, seen from the file. Without
+ * it the examples of the board are taken.
+ *
+ * @throws PctodlError `FLEET_FILE` naming what is wrong where; what `loadProfiles` and `findMigBoard` throw
+ */
+export function loadFleet(file: string, options: ProfileOptions = {}): Fleet {
+  const wrong = (what: string) => new PctodlError('FLEET_FILE', `${file}: ${what}`)
+  let content: unknown
+  try {
+    content = parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw wrong(error instanceof Error ? error.message : String(error))
+  }
+  const parsed = fleetFile.safeParse(content)
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    throw wrong(`${issue!.path.join('.') || 'the file'}: ${issue!.message}`)
+  }
+  const { powerW, groups } = parsed.data
+  return {
+    ...(powerW !== undefined && { powerW }),
+    groups: groups.map(({ gpu, profiles, ...rest }) => {
+      const geometry = geometryOf(gpu)
+      const folder = profiles === undefined ? exampleFolder(geometry.key) : path.resolve(path.dirname(file), profiles)
+      if (profiles === undefined && !existsSync(folder)) {
+        throw wrong(`there are no example profiles of ${geometry.key}; name the folder of yours as profiles`)
+      }
+      const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined))
+      return { gpu: geometry.key, profiles: loadFleetProfiles(folder, geometry, options), ...given }
+    }),
+  }
+}

@@ -1,0 +1,249 @@
+import { findMigGeometry, freePlacements } from '@pctodl/platform'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  type Fleet,
+  type FleetPlan,
+  type FleetPoint,
+  type FleetProfile,
+  findMigBoard,
+  formatFleetMap,
+  formatFleetMigParted,
+  parseFleetProfileCsv,
+  planFleet,
+  planSegments,
+  type ServiceObjective,
+  type ServiceProfile,
+} from '../src/index.js'
+import { arbitraryServices } from './arbitrary-services.js'
+
+const point = (profile: string, ratePerS: number, more: Partial<FleetPoint> = {}): FleetPoint => ({
+  ...{ profile, batchSize: 8, processes: 1, processThroughput: ratePerS, latencyMs: 10 },
+  ...more,
+})
+const objective = (ratePerS: number, model = 'net'): ServiceObjective => ({ model, ratePerS, latencyMs: 100 })
+
+/** Profiles of single boards, named as those of a fleet, with watts. */
+function onBoard(board: string, profiles: readonly ServiceProfile[], speed = 1): FleetProfile[] {
+  const { profileNames } = findMigBoard(board)
+  return profiles.map(({ model, points }) => ({
+    model,
+    points: points.map(({ sizeGpcs, processThroughput, ...rest }) => ({
+      ...rest,
+      processThroughput: speed * processThroughput,
+      profile: profileNames[sizeGpcs],
+      powerW: 25 * sizeGpcs ** 0.7 * speed ** 0.5,
+    })),
+  }))
+}
+
+/** What every plan must keep. */
+function expectValid(fleet: Fleet, plan: FleetPlan): void {
+  const places = new Set<string>()
+  fleet.groups.forEach((group, g) => {
+    const boards = plan.boards.filter((board) => board.group === g)
+    const geometry = findMigGeometry(group.gpu)
+    expect(boards.length).toBeLessThanOrEqual(group.boards ?? Number.POSITIVE_INFINITY)
+    const nodeW = new Map<number, number>()
+    for (const { gpu, node, index, segments, powerW } of boards) {
+      expect(gpu).toBe(group.gpu)
+      places.add(`${g} ${node} ${index}`)
+      expect(index).toBeLessThan(group.boardsPerNode ?? 8)
+      const placed = segments.map(({ profile, start }) => ({
+        start,
+        profile: geometry.profiles.find(({ name }) => name === profile)!,
+      }))
+      placed.forEach(({ profile, start }, i) => {
+        expect(freePlacements(profile, placed.slice(0, i))).toContain(start)
+      })
+      const compute = placed.reduce((sum, { profile }) => sum + profile.computeSlices, 0)
+      expect(compute).toBeLessThanOrEqual(geometry.computeSlices)
+      expect(powerW).toBeCloseTo(
+        segments.reduce((sum, segment) => sum + (segment.powerW ?? 0), group.idleW ?? 0),
+        6,
+      )
+      expect(powerW).toBeLessThanOrEqual((group.boardCapW ?? Number.POSITIVE_INFINITY) * (1 + 1e-6))
+      nodeW.set(node, (nodeW.get(node) ?? 0) + powerW)
+    }
+    for (const watts of nodeW.values()) {
+      expect(watts).toBeLessThanOrEqual((group.nodeCapW ?? Number.POSITIVE_INFINITY) * (1 + 1e-6))
+    }
+  })
+  expect(places.size).toBe(plan.boards.length)
+  expect(plan.powerW).toBeLessThanOrEqual((fleet.powerW ?? Number.POSITIVE_INFINITY) * (1 + 1e-6))
+  for (const { capacity, ratePerS } of plan.served) expect(capacity).toBeGreaterThanOrEqual(ratePerS * (1 - 1e-9))
+  expect(plan.lowerBoundCost).toBeLessThanOrEqual(plan.cost + 1e-9)
+}
+
+describe('a fleet of one type', () => {
+  it('takes as many boards as a plan for that board, proved alike', async () => {
+    await fc.assert(
+      fc.asyncProperty(arbitraryServices, async ({ profiles, objectives }) => {
+        const single = await planSegments(profiles, objectives)
+        const fleet = { groups: [{ gpu: 'H100', idleW: 50, profiles: onBoard('H100', profiles) }] }
+        const plan = await planFleet(fleet, objectives)
+        expectValid(fleet, plan)
+        expect(plan.cost).toBe(single.gpuCount)
+        expect(Math.max(0, Math.ceil(plan.lowerBoundCost - 1e-6))).toBe(single.lowerBoundGpus)
+        expect(plan.unserved.map(({ model }) => model)).toEqual(single.unserved.map(({ model }) => model))
+      }),
+      { numRuns: 12, seed: 3 },
+    )
+  })
+})
+
+describe('a fleet of several types', () => {
+  it('costs no more than either type alone, and keeps all limits', async () => {
+    let cheaper = 0
+    await fc.assert(
+      fc.asyncProperty(
+        arbitraryServices,
+        fc.double({ min: 0.2, max: 1.2, noNaN: true }),
+        async ({ profiles, objectives }, price) => {
+          const slow = { gpu: 'A100', price, idleW: 40, profiles: onBoard('A100', profiles, 0.4) }
+          const fast = { gpu: 'H100', idleW: 60, profiles: onBoard('H100', profiles) }
+          const plan = await planFleet({ groups: [slow, fast] }, objectives)
+          expectValid({ groups: [slow, fast] }, plan)
+          for (const group of [slow, fast]) {
+            const alone = await planFleet({ groups: [group] }, objectives)
+            expect(plan.cost).toBeLessThanOrEqual(alone.cost + 1e-6)
+            if (plan.cost < alone.cost - 1e-6) cheaper++
+          }
+        },
+      ),
+      { numRuns: 8, seed: 5 },
+    )
+    expect(cheaper).toBeGreaterThan(3)
+  })
+
+  it('keeps the watts of boards, nodes and the fleet, or says that it cannot', async () => {
+    let plans = 0
+    await fc.assert(
+      fc.asyncProperty(
+        arbitraryServices,
+        fc.integer({ min: 90, max: 200 }),
+        fc.integer({ min: 200, max: 500 }),
+        async ({ profiles, objectives }, boardCapW, nodeCapW) => {
+          const a = {
+            gpu: 'A100',
+            boards: 8,
+            boardsPerNode: 4,
+            idleW: 40,
+            nodeCapW,
+            profiles: onBoard('A100', profiles, 0.4),
+          }
+          const b = { gpu: 'H100', boardsPerNode: 2, idleW: 60, boardCapW, profiles: onBoard('H100', profiles) }
+          const fleet = { groups: [a, b], powerW: 2500 }
+          try {
+            expectValid(fleet, await planFleet(fleet, objectives))
+            plans++
+          } catch (error) {
+            if ((error as { code?: string }).code !== 'TOO_FEW_GPUS') throw error
+          }
+        },
+      ),
+      { numRuns: 10, seed: 8 },
+    )
+    expect(plans).toBeGreaterThan(4)
+  })
+
+  it('takes the point with fewer watts where these are short', async () => {
+    const points = [point('7g.80gb', 100, { powerW: 300 }), point('7g.80gb', 90, { powerW: 150, batchSize: 4 })]
+    const group = { gpu: 'H100', idleW: 50, profiles: [{ model: 'net', points }] }
+    const rich = await planFleet({ groups: [group], powerW: 1000 }, [objective(180)])
+    expect(rich.boards).toHaveLength(2)
+    expect(rich.powerW).toBe(400)
+    expect(rich.lowerBoundPowerW).toBeGreaterThan(399)
+    await expect(planFleet({ groups: [group], powerW: 390 }, [objective(180)])).rejects.toThrow(/add boards or watts/)
+  })
+})
+
+describe('profiles of their own', () => {
+  it('are double memory, of which a board holds four, and the slices of an A30', async () => {
+    const large = [{ model: 'net', points: [point('1g.10gb', 10)] }]
+    const onA100 = await planFleet({ groups: [{ gpu: 'A100', profiles: large }] }, [objective(50)])
+    expect(onA100.boards.map(({ segments }) => segments.length).sort()).toEqual([1, 4])
+    expect(onA100).toMatchObject({ cost: 2, lowerBoundCost: 2 })
+    // Beside three of one slice of memory each, only two pairs of slices are left.
+    const mixed = [...large, { model: 'small', points: [point('1g.5gb', 10)] }]
+    const both = await planFleet({ groups: [{ gpu: 'A100', profiles: mixed }] }, [
+      objective(20),
+      objective(40, 'small'),
+    ])
+    expect(both.cost).toBe(1)
+    const a30 = {
+      gpu: 'A30',
+      profiles: [{ model: 'net', points: [point('1g.6gb', 10, { powerW: 9 }), point('4g.24gb', 25, { powerW: 30 })] }],
+    }
+    const onA30 = await planFleet({ groups: [a30] }, [objective(75)])
+    expect(onA30.boards.map(({ segments }) => segments.length)).toEqual([4, 4])
+    expectValid({ groups: [a30] }, onA30)
+  })
+
+  it('are read by size and by name', () => {
+    const read = (cell: string) =>
+      parseFleetProfileCsv(
+        `Mig instance,Batch size,Workload Number,Throughput,Latency\n${cell},8,1,100,0.01\n`,
+        'net',
+        'net.csv',
+        findMigGeometry('A100'),
+      ).points[0]!.profile
+    expect(read('1')).toBe('1g.5gb')
+    expect(read('1g.10gb')).toBe('1g.10gb')
+    expect(() => read('1g.20gb')).toThrow(/net.csv, row 2, column Mig instance: got '1g.20gb', expected .*1g.10gb/)
+    expect(() => read('5')).toThrow(/expected a size or a profile/)
+  })
+})
+
+describe('a fleet', () => {
+  const group = { gpu: 'A30', idleW: 20, profiles: [{ model: 'net', points: [point('4g.24gb', 40, { powerW: 80 })] }] }
+
+  it('names what it cannot serve, and what is wrong with it', async () => {
+    const plan = await planFleet({ groups: [group] }, [objective(10), objective(5, 'other')])
+    expect(plan.unserved).toEqual([
+      expect.objectContaining({ model: 'other', message: expect.stringMatching(/other: no instance/) }),
+    ])
+    const wrong = (fleet: Fleet) => planFleet(fleet, [objective(10)])
+    await expect(wrong({ groups: [] })).rejects.toThrow(/fleet.groups.*at least one/)
+    await expect(wrong({ groups: [{ ...group, boards: 0 }] })).rejects.toThrow(/groups\[0\].boards/)
+    await expect(wrong({ groups: [{ ...group, price: -1 }] })).rejects.toThrow(/groups\[0\].price/)
+    await expect(wrong({ groups: [{ ...group, boardCapW: 15 }] })).rejects.toThrow(
+      /boardCapW.*above those of an idle board, 20/,
+    )
+    const { idleW, ...unknown } = group
+    await expect(wrong({ groups: [unknown], powerW: 500 })).rejects.toThrow(/groups\[0\].idleW/)
+    const unmeasured = [{ model: 'net', points: [point('4g.24gb', 40)] }]
+    await expect(wrong({ groups: [{ ...group, profiles: unmeasured }], powerW: 500 })).rejects.toThrow(
+      /sixth column, Power/,
+    )
+    await expect(wrong({ groups: [{ ...group, gpu: 'T4' }] })).rejects.toThrow(/no MIG/)
+    const strange = [{ model: 'net', points: [point('3g.40gb', 40)] }]
+    await expect(wrong({ groups: [{ ...group, profiles: strange }] })).rejects.toThrow(/a MIG profile of A30: 1g.6gb/)
+    await expect(wrong({ groups: [{ ...group, boards: 1 }] })).resolves.toMatchObject({ cost: 1 })
+    await expect(planFleet({ groups: [{ ...group, boards: 1 }] }, [objective(100)])).rejects.toThrow(
+      expect.objectContaining({ code: 'TOO_FEW_GPUS' }),
+    )
+  })
+
+  it('by the tail plans for less than the full rate of an instance', async () => {
+    const points = [1, 2, 4, 8].map((batchSize) =>
+      point('4g.24gb', 400, { batchSize, latencyMs: (1000 * batchSize) / 400 }),
+    )
+    const tail = { groups: [{ gpu: 'A30', profiles: [{ model: 'net', points }] }] }
+    const [byBatch, byTail] = await Promise.all(
+      (['latency', 'tail'] as const).map((gate) => planFleet(tail, [objective(400)], { gate })),
+    )
+    expect(byBatch!.cost).toBe(1)
+    expect(byTail!.cost).toBe(2)
+    expect(byTail!.boards[0]!.segments[0]!.ratePerS).toBeLessThan(400)
+  })
+
+  it('is written as a map and for mig-parted', async () => {
+    const { boards } = await planFleet({ groups: [{ ...group, boardsPerNode: 2 }] }, [objective(100)])
+    expect(formatFleetMap(boards)).toBe(
+      'Board,Node,GPU,Profile,Placement,Model,Batch size,Num proc\n' +
+        ['A30,0,0', 'A30,0,1', 'A30,1,0'].map((place) => `${place},4g.24gb,0,net,8,1\n`).join(''),
+    )
+    expect(formatFleetMigParted(boards)).toMatch(/all-disabled:[\s\S]*pctodl-a30-node-1:\n +- devices:\n +- 0\n/)
+  })
+})

@@ -1,0 +1,181 @@
+import { describe, expect, it } from 'vitest'
+import { planTables } from '../src/cli/plan-report.js'
+import {
+  drawMap,
+  findMigBoard,
+  fitBatches,
+  lintProfile,
+  type MappedGpu,
+  type PlannedGpu,
+  type PlannedSegment,
+  type SegmentPlan,
+  type ServiceProfile,
+} from '../src/index.js'
+
+const board = findMigBoard('A100-80GB')
+const terminal = {
+  stdout: { write: () => {} },
+  stderr: { write: () => {} },
+  signal: new AbortController().signal,
+  env: {},
+}
+
+const segment = (start: number): PlannedSegment => ({
+  model: `net${start}`,
+  sizeGpcs: 1,
+  start,
+  batchSize: 4,
+  processes: 2,
+  throughput: 10,
+  latencyMs: 5,
+})
+
+function planOn(gpus: readonly PlannedGpu[]): SegmentPlan {
+  const served = [
+    { model: 'a', ratePerS: 1234.4, latencyMs: 12.345, segments: 3, gpcs: 4, capacity: 100 },
+    { model: 'b', ratePerS: 99.96, latencyMs: 250.6, segments: 1, gpcs: 1, capacity: 0.5 },
+  ]
+  return { gpus, served, unserved: [], gpuCount: gpus.length, gpcCount: gpus.length }
+}
+
+/** Cells of the rows that hold any, by the borders between them. */
+function cellsOf(table: string): string[][] {
+  return table
+    .split('\n')
+    .filter((line) => line.startsWith('│'))
+    .map((line) =>
+      line
+        .split('│')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    )
+}
+
+describe('the tables of a plan', () => {
+  it('show whole numbers from a hundred on, and three digits below', () => {
+    const [, a, b] = cellsOf(planTables(planOn([]), board, 8, terminal))
+    expect(a).toEqual(['a', '1234', '12.3', '3', '4', '100'])
+    expect(b).toEqual(['b', '100', '251', '1', '1', '0.5'])
+  })
+
+  it('count GPUs within their nodes, with two instances to a line', () => {
+    const gpus = [
+      { index: 7, segments: [segment(6), segment(5), segment(4)] },
+      { index: 17, segments: [segment(0)] },
+    ]
+    const rows = cellsOf(planTables(planOn(gpus), board, 8, terminal)).slice(4)
+    expect(rows).toEqual([
+      ['0', '7', '1g.10gb@6 net6 4x2, 1g.10gb@5 net5 4x2,'],
+      ['', '', '1g.10gb@4 net4 4x2'],
+      ['2', '1', '1g.10gb@0 net0 4x2'],
+    ])
+  })
+
+  it('list forty GPUs, and count the others', () => {
+    const gpus = (count: number) => Array.from({ length: count }, (_, index) => ({ index, segments: [segment(0)] }))
+    expect(planTables(planOn(gpus(40)), board, 8, terminal)).not.toContain('more')
+    const many = planTables(planOn(gpus(42)), board, 8, terminal)
+    expect(many).toMatch(/\nand 2 GPUs more$/)
+    expect(many.match(/net0/g)).toHaveLength(40)
+  })
+})
+
+describe('the picture of a map', () => {
+  const onNodes = (count: number): MappedGpu[] =>
+    Array.from({ length: count }, (_, node) => ({ index: 8 * node, segments: [segment(0)] }))
+  const placesOf = (svg: string) =>
+    [...svg.matchAll(/<text x="([\d.]+)" y="([\d.]+)"[^>]*>node \d+</g)].map(([, x, y]) => [Number(x), Number(y)])
+
+  it('has up to three nodes beside each other, and the next ones below', () => {
+    const places = placesOf(drawMap(onNodes(5), board))
+    const columns = [...new Set(places.map(([x]) => x))]
+    const rows = [...new Set(places.map(([, y]) => y))]
+    expect(columns).toHaveLength(3)
+    expect(rows).toHaveLength(2)
+    expect(places.map(([x, y]) => [columns.indexOf(x), rows.indexOf(y)])).toEqual([
+      [0, 0],
+      [1, 0],
+      [2, 0],
+      [0, 1],
+      [1, 1],
+    ])
+  })
+
+  it('is as wide as its nodes', () => {
+    const width = (count: number) => Number(/width="(\d+)"/.exec(drawMap(onNodes(count), board))![1])
+    expect(width(2) - width(1)).toBe(width(3) - width(2))
+    expect(width(2)).toBeGreaterThan(1.5 * width(1))
+    expect(width(4)).toBe(width(3))
+  })
+})
+
+describe('a profile that is looked over', () => {
+  const point = (sizeGpcs: 1 | 2 | 3 | 4 | 7, processThroughput: number, latencyMs: number) => ({
+    sizeGpcs,
+    batchSize: 1,
+    processes: 1,
+    processThroughput,
+    latencyMs,
+  })
+  const lint = (...points: ReturnType<typeof point>[]) => lintProfile({ model: 'net', points })
+
+  it('has run however slowly it did', () => {
+    expect(lint(point(1, 0.5, 2000))).toEqual([])
+    expect(lint(point(1, 0, 0))).toEqual(['net: nothing ran; every row has throughput 0'])
+  })
+
+  it('is told of where latency is twice what throughput says, or half of it, in most rows', () => {
+    expect(lint(point(1, 10, 200), point(2, 10, 50))).toEqual([])
+    expect(lint(point(1, 10, 201), point(2, 10, 100))).toEqual([])
+    expect(lint(point(1, 10, 201), point(2, 10, 49)).join()).toMatch(/far from batch . throughput in 2 of 2 rows/)
+  })
+
+  it('is told of latency that rises in most of three pairs of sizes or more, beyond a tenth', () => {
+    expect(lint(point(1, 10, 100), point(2, 9, 112), point(3, 8, 126))).toEqual([])
+    expect(lint(point(1, 10, 100), point(2, 9, 112), point(3, 8, 126), point(4, 8, 127)).join()).toMatch(
+      /rises with the instance's size in 2 of 3/,
+    )
+    expect(lint(point(1, 10, 100), point(2, 9, 109), point(3, 8, 119), point(4, 8, 130))).toEqual([])
+  })
+})
+
+describe('batches that are made smaller', () => {
+  const at = (sizeGpcs: 1 | 2, batchSize: number, processes: number, processThroughput: number, latencyMs: number) => ({
+    sizeGpcs,
+    batchSize,
+    processes,
+    processThroughput,
+    latencyMs,
+  })
+  const large = at(1, 64, 1, 100, 400)
+  const fitted = (ratePerS: number, ...points: ReturnType<typeof at>[]) => {
+    const profiles: ServiceProfile[] = [{ model: 'a', points: [large, ...points] }]
+    const { batchSize, processes, latencyMs } = large
+    const standing = { model: 'a', sizeGpcs: 1, start: 3, batchSize, processes, throughput: 100, latencyMs } as const
+    const served = [{ model: 'a', ratePerS, latencyMs: 1000, segments: 1, gpcs: 1, capacity: 100 }]
+    const plan = { gpus: [{ index: 0, segments: [standing] }], served, unserved: [], gpuCount: 1, gpcCount: 1 }
+    return fitBatches(plan, profiles).gpus[0]!.segments[0]!
+  }
+
+  it('stay where they answer in time', () => {
+    expect(fitted(107, at(1, 8, 1, 200, 40))).toMatchObject({ batchSize: 64, start: 3 })
+  })
+
+  it('are the size with the most throughput that fills in time, on the same instance', () => {
+    expect(fitted(40, at(1, 8, 1, 60, 130), at(1, 16, 1, 80, 200), at(2, 16, 1, 900, 20))).toMatchObject({
+      batchSize: 16,
+      sizeGpcs: 1,
+      start: 3,
+    })
+    // Two processes wait for two batches: 2 x 16 at 40 /s and 210 ms are 1010 ms.
+    expect(fitted(40, at(1, 8, 1, 60, 130), at(1, 16, 2, 80, 210))).toMatchObject({ batchSize: 8 })
+    expect(fitted(40, at(1, 8, 1, 60, 130), at(1, 16, 2, 80, 200))).toMatchObject({ batchSize: 16, processes: 2 })
+  })
+
+  it('serve the rate, within the latency gate, or are left as they are', () => {
+    expect(fitted(40, at(1, 8, 1, 39, 130)).batchSize).toBe(64)
+    expect(fitted(40, at(1, 8, 1, 40, 130)).batchSize).toBe(8)
+    expect(fitted(40, at(1, 8, 1, 60, 450)).batchSize).toBe(64)
+    expect(fitted(40, at(1, 8, 1, 60, 449)).batchSize).toBe(8)
+  })
+})

@@ -1,0 +1,261 @@
+import { levenbergMarquardt } from '@pctodl/numerics'
+import {
+  assertKnownOptions,
+  InvalidInputError,
+  type NetworkDemand,
+  type TraceRow,
+  UnknownNameError,
+} from '@pctodl/platform'
+import { CORRECTION_NODES, HOST_NODES } from '../correction-grid.js'
+import type { Belief, FittedProfile, NetworkCorrection, NetworkParameters } from '../parameters.js'
+import { PerfModel } from '../perf-model.js'
+import { beliefsAfter } from './beliefs.js'
+import { DemandLaw, type KnownNetwork } from './demand-law.js'
+import {
+  powerParameters,
+  refitPowerParameters,
+  refitThroughputParameters,
+  throughputParameters,
+} from './free-parameters.js'
+import { ModelObjective, type Slot, type StageResiduals } from './model-objective.js'
+import { nodeVariances } from './node-variances.js'
+import { powerResiduals, throughputResiduals } from './stage-residuals.js'
+import { type TraceTable, traceTable } from './trace-table.js'
+
+export interface AddNetworkOptions {
+  /** Demands of networks that the model knows, by name: at least three. The more and the more unlike, the better the estimate. */
+  readonly known: Readonly<Record<string, NetworkDemand>>
+  /** What was measured of the new network on this board, alone or beside others: none will do, ten do much. */
+  readonly rows?: readonly TraceRow[]
+}
+
+const LEAST_KNOWN = 3
+const HUBER = 2
+const MAX_ITERATIONS = 15
+/** How far the parameters of a network lie from what its demand says, as standard deviations of logarithms. */
+const LAW_SD = 0.4
+const lawSds: Readonly<Record<string, number>> = { launchMs: 0.05, hostPerSampleMs: 0.1, gapMs: 0.2 }
+/** What is left of the logarithms of throughput and power where a network has no corrections of its own: the ten rows' errors of networks left out. */
+const UNCORRECTED_SD = { speed: 0.03, power: 0.012 }
+/** Of what belongs to other networks: as good as certain. */
+const HELD_SD = 1e-4
+
+const demandFields: readonly (keyof NetworkDemand)[] = [
+  'denseGflops',
+  'depthwiseMelements',
+  'computedMelements',
+  'movedMelements',
+  'weightMelements',
+  'kernels',
+  'peakMelements',
+]
+
+/**
+ * A model that knows one network more, from what the network asks of a device (`networkDemand` of `@pctodl/model-zoo`, for any ONNX file) and
+ * any number of measured rows. What the board takes for a unit of demand is learnt from the networks that the model knows; rows then
+ * move the parameters from there, as far as they say more than that (the most likely parameters under a normal prior). The
+ * corrections are the mean of the known networks', and what they and the parameters leave unknown is in the predictions' standard
+ * deviations and in their `distance`: allow searches to go there (`mostDistance`) where that is what you want. The model given is not changed.
+ *
+ * @param name what tenants call it, unknown to the model so far
+ * @throws InvalidInputError for a name that the model knows, a demand that is none, fewer than three known networks, rows of which none is
+ * usable, or none with the new network
+ * @throws UnknownNameError for a known network, or one in the rows, that the model does not know
+ */
+export function addNetwork(
+  model: PerfModel,
+  name: string,
+  demand: NetworkDemand,
+  options: AddNetworkOptions,
+): PerfModel {
+  assertKnownOptions('options', options, { known: true, rows: true })
+  const { known, rows = [] } = options
+  const { parameters, spec } = model
+  if (typeof name !== 'string' || name.trim() === '') throw new InvalidInputError('name', name, 'the name of a network')
+  if (model.networks.includes(name)) {
+    throw new InvalidInputError(
+      'name',
+      name,
+      `none of those that the model knows (refit takes their rows): ${model.networks.join(', ')}`,
+    )
+  }
+  assertDemand('demand', demand)
+  const teachers = knownNetworks(model, known)
+  const others = teachers.map((teacher) => parameters.networks.find((network) => network.name === teacher.name)!)
+  const network: NetworkParameters = {
+    ...new DemandLaw(model, teachers).parametersOf(demand),
+    name,
+    hostSpeed: meanGrid(
+      others.map(({ hostSpeed }) => hostSpeed),
+      HOST_NODES,
+    ),
+    corrections: model.memClocksMhz.map((memClockMhz) => meanCorrection(others, memClockMhz)),
+  }
+  const { memClocksMhz } = model
+  const table: TraceTable =
+    rows.length === 0
+      ? { networkNames: [name], memClocksMhz, kinds: [], rows: [], failedRows: 0 }
+      : traceTable(rows, spec, { memClocksMhz })
+  if (!table.networkNames.includes(name)) {
+    throw new InvalidInputError('rows', rows.length, `at least one that did not fail with a tenant of ${name}`)
+  }
+  const beliefs = learn(model, table, network)
+  return new PerfModel(
+    {
+      ...parameters,
+      networks: [...parameters.networks, network],
+      profile: {
+        ...parameters.profile,
+        networks: [...parameters.profile.networks, rangesOf(name, parameters.profile)],
+      },
+      beliefs: [...parameters.beliefs.filter(({ owner }) => owner !== name), ...beliefs],
+    },
+    spec,
+  )
+}
+
+/** Move a network's parameters to where rows and law agree, and say in its corrections what is still unknown. */
+function learn(model: PerfModel, table: TraceTable, network: NetworkParameters): Belief[] {
+  const { parameters, spec } = model
+  const networks = table.networkNames.map((name) => {
+    if (name === network.name) return network
+    const found = parameters.networks.find((other) => other.name === name)
+    if (found === undefined) throw new UnknownNameError('network', name, [...model.networks, network.name])
+    return { ...found }
+  })
+  const index = networks.indexOf(network)
+  const board = structuredClone(parameters.boardParameters)
+  const stage = (quantity: Belief['quantity']): Belief => {
+    const speed = quantity === 'speed'
+    const free = { board: [], network: (speed ? throughputParameters : powerParameters).network }
+    const residuals: StageResiduals = speed ? throughputResiduals : powerResiduals
+    const pull = (slots: readonly Slot[]) => pullOf(slots, index)
+    const objective = new ModelObjective(
+      spec,
+      table,
+      table.rows,
+      board,
+      networks,
+      free,
+      residuals,
+      pull,
+      Number.POSITIVE_INFINITY,
+    )
+    const limits = { lower: objective.lower(), upper: objective.upper() }
+    const options = { ...limits, huber: HUBER, maxIterations: MAX_ITERATIONS, costTolerance: 1e-4 }
+    const result = levenbergMarquardt(objective, objective.pack(), options)
+    objective.settle(result.parameters)
+    const belief = beliefsAfter(objective, result, HUBER, quantity, ({ network: of }) => networks[of]!.name).find(
+      ({ owner }) => owner === network.name,
+    )!
+    objective.settle(result.parameters)
+    const own = objective.slots.flatMap((slot, j) => (slot.network === index ? [j] : []))
+    const covariance = { free: own, covariance: Float64Array.from(belief.covariance) }
+    const variances = nodeVariances(objective, index, covariance, speed ? 'totalThroughput' : 'powerW')
+    // In full, beyond what the calibration has judged of the networks that were fitted.
+    const { unknownSd } = parameters.profile
+    const judged = speed ? unknownSd.throughput : unknownSd.power
+    network.corrections.forEach((correction, m) => {
+      const sds = speed ? correction.speedSd : correction.powerSd
+      variances[m]!.forEach((variance, i) => {
+        const sd = Math.hypot(judged, sds[i]!, Math.sqrt(variance), UNCORRECTED_SD[quantity])
+        sds[i] = Number(sd.toPrecision(4))
+      })
+    })
+    return belief
+  }
+  return [stage('speed'), stage('power')].map(ofRefit)
+}
+
+/** What the next refit starts from: of the parameters that it moves. */
+function ofRefit(belief: Belief): Belief {
+  const { quantity, parameters, covariance } = belief
+  const moved = (quantity === 'speed' ? refitThroughputParameters : refitPowerParameters).network.map(
+    ({ key }) => key as string,
+  )
+  const at = moved.map((key) => parameters.indexOf(key))
+  return {
+    ...belief,
+    parameters: moved,
+    covariance: at.flatMap((j) => at.map((k) => covariance[j * parameters.length + k]!)),
+  }
+}
+
+function pullOf(slots: readonly Slot[], index: number): Float64Array {
+  const n = slots.length
+  const factor = new Float64Array(n * n)
+  slots.forEach(({ network, key }, j) => {
+    factor[j * n + j] = 1 / (network === index ? (lawSds[key] ?? LAW_SD) : HELD_SD)
+  })
+  return factor
+}
+
+function knownNetworks(model: PerfModel, known: Readonly<Record<string, NetworkDemand>>): KnownNetwork[] {
+  if (typeof known !== 'object' || known === null) throw new InvalidInputError('known', known, 'demands by network')
+  const list = Object.entries(known).map(([name, demand]) => {
+    if (!model.networks.includes(name)) throw new UnknownNameError('known network', name, model.networks)
+    assertDemand(`known.${name}`, demand)
+    return { name, demand }
+  })
+  if (list.length >= LEAST_KNOWN) return list
+  throw new InvalidInputError(
+    'known',
+    Object.keys(known).join(', '),
+    `the demands of at least ${LEAST_KNOWN} of ${model.networks.join(', ')}`,
+  )
+}
+
+function assertDemand(field: string, demand: NetworkDemand): void {
+  if (typeof demand !== 'object' || demand === null) {
+    throw new InvalidInputError(field, demand, 'what networkDemand of @pctodl/model-zoo gives')
+  }
+  for (const name of demandFields) {
+    const value = demand[name]
+    if (!(typeof value === 'number' && value >= 0 && value < Infinity)) {
+      throw new InvalidInputError(`${field}.${name}`, value, 'a number of at least 0')
+    }
+  }
+  for (const name of ['movedMelements', 'kernels', 'peakMelements'] as const) {
+    if (!(demand[name] > 0)) throw new InvalidInputError(`${field}.${name}`, demand[name], 'a number above 0')
+  }
+}
+
+/** The mean of the networks' corrections; how these differ is what no network's demand tells. */
+function meanCorrection(networks: readonly NetworkParameters[], memClockMhz: number): NetworkCorrection {
+  const found = networks.flatMap(({ corrections }) => corrections.filter((entry) => entry.memClockMhz === memClockMhz))
+  const speeds = found.map(({ speed }) => speed)
+  const powers = found.map(({ dynamicPower }) => dynamicPower)
+  return {
+    memClockMhz,
+    speed: meanGrid(speeds, CORRECTION_NODES),
+    dynamicPower: meanGrid(powers, CORRECTION_NODES),
+    speedSd: scatterOf(speeds),
+    powerSd: scatterOf(powers),
+  }
+}
+
+/** Empty where no grid has anything: no correction. */
+function meanGrid(grids: readonly (readonly number[])[], nodes: number): number[] {
+  if (grids.every((grid) => grid.length === 0)) return []
+  return Array.from({ length: nodes }, (_, i) => {
+    const mean = grids.reduce((sum, grid) => sum + (grid[i] ?? 0), 0) / grids.length
+    return Number(mean.toFixed(5))
+  })
+}
+
+function scatterOf(grids: readonly (readonly number[])[]): number[] {
+  return Array.from({ length: CORRECTION_NODES }, (_, i) => {
+    const values = grids.map((grid) => grid[i] ?? 0)
+    const mean = values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length)
+    return Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / Math.max(1, values.length - 1))
+  })
+}
+
+/** Its demand covers what any network of the fit covers. */
+function rangesOf(name: string, { networks }: FittedProfile): FittedProfile['networks'][number] {
+  const widest = (of: 'mpsPercent' | 'batchSize' | 'tenants'): [number, number] => [
+    Math.min(...networks.map((network) => network[of][0])),
+    Math.max(...networks.map((network) => network[of][1])),
+  ]
+  return { name, mpsPercent: widest('mpsPercent'), batchSize: widest('batchSize'), tenants: widest('tenants') }
+}

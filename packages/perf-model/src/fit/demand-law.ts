@@ -1,0 +1,176 @@
+import { leastSquares, levenbergMarquardt, median } from '@pctodl/numerics'
+import { type Configuration, type NetworkDemand, smClocksAt } from '@pctodl/platform'
+import type { NetworkParameters } from '../parameters.js'
+import { PerfModel } from '../perf-model.js'
+
+/** A network that the board's model knows, and its demand. */
+export interface KnownNetwork {
+  readonly name: string
+  readonly demand: NetworkDemand
+}
+
+/** The parameters that a law gives; what a network's rows correct beyond them is kept apart. */
+export type LawParameters = Omit<NetworkParameters, 'name' | 'hostSpeed' | 'corrections'>
+
+/**
+ * What a board takes for a unit of demand. The law is linear with non-negative coefficients, so a network with twice the demand takes twice
+ * the time, traffic and energy; what one network costs beyond it is its own.
+ */
+const start = {
+  cyclesPerGflop: 1,
+  cyclesPerComputed: 0.02,
+  cyclesPerDepthwise: 0.2,
+  cyclesPerMoved: 0.05,
+  cyclesPerWeight: 0.05,
+  serialPerKernel: 1e-3,
+  mbPerComputed: 1,
+  mbPerWeight: 1,
+  mbPerMoved: 1,
+  gapMsPerKernel: 0.012,
+  launchMsPerKernel: 0.03,
+  hostMs: 0.2,
+  mjPerGflop: 3,
+  mjPerElement: 0.2,
+  mjPerWeight: 0.1,
+  memoryMjPerElement: 0.08,
+}
+type Coefficients = Readonly<Record<keyof typeof start, number>>
+const names = Object.keys(start) as (keyof typeof start)[]
+const startLogs = names.map((name) => Math.log(start[name]))
+/** Standard deviation of the logarithm of each coefficient about its start: boards differ a lot. */
+const START_SD = 1.5
+/** Errors of the law that count as one standard deviation: networks of one demand differ. */
+const THROUGHPUT_SD = 0.1
+const POWER_SD = 0.05
+const HUBER = 2
+const MOST_ITERATIONS = 25
+const SERIAL_PER_SAMPLE = 1e-3
+
+const shares = [10, 30, 100]
+const batches = [1, 8, 64, 256]
+/** Tenants where the share leaves room for them. */
+const counts = [1, 3]
+const clockParts = [0.25, 0.6, 1]
+
+/** The demands of some networks, and what a model says of them, as the law for others. */
+export class DemandLaw {
+  readonly #coefficients: Coefficients
+  readonly #memory: (demand: NetworkDemand) => Pick<LawParameters, 'memoryBaseMib' | 'memoryPerSampleMib'>
+  readonly #countedPerElement: number
+
+  /** @param known at least two networks of the model */
+  constructor(model: PerfModel, known: readonly KnownNetwork[]) {
+    const { parameters } = model
+    const own = known.map(({ name, demand }) => ({
+      parameters: parameters.networks.find((network) => network.name === name)!,
+      demand,
+    }))
+    this.#memory = memoryLaw(own)
+    this.#countedPerElement = median(own.map((each) => each.parameters.countedMbPerSample / elements(each.demand)))
+    this.#coefficients = this.#fit(model, known, own)
+  }
+
+  parametersOf(demand: NetworkDemand): LawParameters {
+    return this.#parametersOf(this.#coefficients, demand)
+  }
+
+  #fit(
+    model: PerfModel,
+    known: readonly KnownNetwork[],
+    own: readonly { parameters: NetworkParameters }[],
+  ): Coefficients {
+    const { parameters, spec } = model
+    const points = known.flatMap(({ name }) => pointsOf(model, name))
+    const wanted = points.map((configuration) => {
+      const { throughput, powerW } = model.predict(configuration)
+      return { throughput: Math.log(throughput), power: Math.log(powerW) }
+    })
+    const residualCount = 2 * points.length + names.length
+    const residuals = (logs: Float64Array, out: Float64Array) => {
+      const coefficients = coefficientsOf(logs)
+      const networks = known.map(({ name, demand }, i) => {
+        const { hostSpeed, corrections } = own[i]!.parameters
+        return { ...this.#parametersOf(coefficients, demand), name, hostSpeed, corrections }
+      })
+      const lawful = new PerfModel({ ...parameters, networks }, spec)
+      points.forEach((configuration, i) => {
+        const { throughput, powerW } = lawful.predict(configuration)
+        out[2 * i] = (Math.log(throughput) - wanted[i]!.throughput) / THROUGHPUT_SD
+        out[2 * i + 1] = (Math.log(powerW) - wanted[i]!.power) / POWER_SD
+      })
+      startLogs.forEach((log, j) => {
+        out[2 * points.length + j] = (logs[j]! - log) / START_SD
+      })
+    }
+    const problem = { parameterCount: names.length, residualCount, residuals }
+    const options = { huber: HUBER, maxIterations: MOST_ITERATIONS, costTolerance: 1e-3 }
+    return coefficientsOf(levenbergMarquardt(problem, Float64Array.from(startLogs), options).parameters)
+  }
+
+  #parametersOf(of: Coefficients, demand: NetworkDemand): LawParameters {
+    const { denseGflops, depthwiseMelements, computedMelements, movedMelements, weightMelements, kernels } = demand
+    return {
+      computePerSample:
+        of.cyclesPerGflop * denseGflops +
+        of.cyclesPerComputed * computedMelements +
+        of.cyclesPerDepthwise * depthwiseMelements +
+        of.cyclesPerMoved * movedMelements,
+      computePerBatch: of.cyclesPerWeight * weightMelements,
+      serialPerBatch: of.serialPerKernel * kernels,
+      serialPerSample: SERIAL_PER_SAMPLE,
+      mixedMbPerSample: of.mbPerComputed * computedMelements,
+      mixedMbPerBatch: of.mbPerWeight * weightMelements,
+      streamMbPerSample: of.mbPerMoved * movedMelements,
+      gapMs: of.gapMsPerKernel * kernels,
+      launchMs: of.launchMsPerKernel * kernels,
+      hostPerSampleMs: of.hostMs,
+      coreEnergyMj: of.mjPerGflop * denseGflops + of.mjPerElement * elements(demand),
+      batchEnergyMj: of.mjPerWeight * weightMelements,
+      memoryEnergyMj: of.memoryMjPerElement * elements(demand),
+      countedMbPerSample: this.#countedPerElement * elements(demand),
+      ...this.#memory(demand),
+    }
+  }
+}
+
+function coefficientsOf(logs: Float64Array): Coefficients {
+  return Object.fromEntries(names.map((name, j) => [name, Math.exp(logs[j]!)])) as Coefficients
+}
+
+function elements({ computedMelements, movedMelements }: NetworkDemand): number {
+  return computedMelements + movedMelements
+}
+
+/** Where the law is to agree with the model. */
+function pointsOf(model: PerfModel, name: string): Configuration[] {
+  return model.memClocksMhz.flatMap((memClockMhz) => {
+    const clocks = smClocksAt(model.spec, memClockMhz)!
+    return clockParts.flatMap((part) => {
+      const smClockMhz = clocks[Math.round(part * (clocks.length - 1))]!
+      return shares.flatMap((mpsPercent) =>
+        batches.flatMap((batchSize) =>
+          counts
+            .filter((count) => count * mpsPercent <= 100)
+            .map((count) => ({
+              tenants: Array.from({ length: count }, () => ({ model: name, mpsPercent, batchSize })),
+              smClockMhz,
+              memClockMhz,
+            })),
+        ),
+      )
+    })
+  })
+}
+
+/** A process takes a base and its weights, and for each sample of the batch a multiple of the peak of activations. */
+function memoryLaw(own: readonly { readonly parameters: NetworkParameters; readonly demand: NetworkDemand }[]) {
+  const base = leastSquares(
+    own.map(({ demand }) => [1, demand.weightMelements]),
+    own.map(({ parameters }) => parameters.memoryBaseMib),
+  )
+  const perSample = median(own.map(({ parameters, demand }) => parameters.memoryPerSampleMib / demand.peakMelements))
+  return ({ weightMelements, peakMelements }: NetworkDemand) => ({
+    memoryBaseMib: Math.max(0, base[0]! + base[1]! * weightMelements),
+    memoryPerSampleMib: perSample * peakMelements,
+  })
+}

@@ -1,0 +1,34 @@
+import { type Backend, type BackendKind, openBackend } from '@pctodl/backend'
+import { UsageError } from '@pctodl/command-line'
+
+/** The board that a command's options name. */
+export interface AskedBackend {
+  readonly backend: BackendKind
+  readonly gpu: string
+  readonly seed: number
+  readonly worker: string | undefined
+  readonly dataset: string | undefined
+  readonly mps: boolean
+}
+
+/** @throws UsageError for an option that means something on a real board only, on a simulated one: it is not passed over */
+export async function openAsked(
+  { backend: kind, gpu, seed, worker, dataset, mps }: AskedBackend,
+  onMessage: (message: string) => void,
+): Promise<Backend> {
+  const backend = await openBackend({
+    kind,
+    gpu,
+    seed,
+    real: {
+      ...(worker === undefined ? {} : { worker }),
+      ...(dataset === undefined ? {} : { dataset }),
+      mps,
+      onMessage,
+    },
+  })
+  const stray = worker !== undefined ? '--worker' : dataset !== undefined ? '--dataset' : mps ? undefined : '--no-mps'
+  if (backend.kind !== 'sim' || stray === undefined) return backend
+  await backend.close()
+  throw new UsageError(`${stray} is for a real board, and this one is simulated; leave it out, or use --backend nvml`)
+}

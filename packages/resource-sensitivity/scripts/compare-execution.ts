@@ -1,0 +1,86 @@
+// Simulate a trace, run it on a real Slurm of one node, and compare: compare-execution.ts [jobs] [seed] [scale] [policy].
+// Needs root and the Debian packages slurm-wlm and munge. Jobs wait as long as their profiles say and heed the checkpoint contract.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { median } from '@pctodl/numerics'
+import { OneNodeSlurm, slurmHindrance } from '../../job-array/test/one-node-slurm.js'
+import { type EngineOptions, generateTrace, policyNames, simulate } from '../src/index.js'
+import { executeSchedule, type SlurmRun, SlurmScheduleExecutor } from '../src/slurm.js'
+import { cluster, hardware, pacedJobs, profiles } from '../test/one-node-schedule.js'
+
+const hindrance = slurmHindrance()
+if (hindrance !== undefined) throw new Error(`no Slurm here: ${hindrance}`)
+const [count = 12, seed = 1, scale = 1] = process.argv.slice(2, 5).map(Number)
+const policy = policyNames.find((name) => name === process.argv[5]) ?? 'fifo'
+const jobs = generateTrace({
+  ...{ jobs: count, jobsPerHour: 600 / scale, profiles, seed },
+  split: { image: 1, language: 0, speech: 0 },
+  durations: [{ probability: 1, fromMinutes: 0.15 * scale, toMinutes: 0.6 * scale }],
+  gpuCounts: [
+    { gpus: 1, probability: 0.6 },
+    { gpus: 2, probability: 0.3 },
+    { gpus: 4, probability: 0.1 },
+  ],
+})
+const rules: EngineOptions = {
+  ...{ cluster, profiles, policy, mechanism: 'tune', roundS: 5 * scale },
+  resizeCostS: 2,
+  restartCostS: 2,
+  startCostS: 0,
+}
+const slurm = new OneNodeSlurm(hardware)
+const folder = mkdtempSync(path.join(tmpdir(), 'compare-execution-'))
+try {
+  await slurm.up()
+  process.env['SLURM_CONF'] = slurm.configurationFile
+  // What a job takes that has no work to speak of, one after the other: Slurm, the start of a process, seeing its end.
+  const idle = Array.from({ length: 5 }, (_, id) => ({ id, model: 'modest', arrivalS: 0, iterations: 0.001, gpus: 4 }))
+  const calibration = new SlurmScheduleExecutor({ ...pacedJobs(folder), workDir: path.join(folder, 'calibration') })
+  const idleJobs = await executeSchedule({ ...rules, policy: 'fifo', mechanism: 'fair', jobs: idle }, calibration)
+  const startUpS = median(idleJobs.map(({ finishS, firstPlacedS }) => finishS - firstPlacedS!))
+  const runs: SlurmRun[] = []
+  const executor = new SlurmScheduleExecutor({ ...pacedJobs(folder), pollMs: 1000, onRun: (run) => runs.push(run) })
+  let actions = 0
+  const executed = await executeSchedule(
+    {
+      ...{ ...rules, jobs },
+      onActions: (timeS, list) => {
+        actions += list.length
+        for (const { type, jobId, run } of list) console.error(`${timeS.toFixed(2)} s: ${type} job ${jobId} run ${run}`)
+      },
+    },
+    executor,
+  )
+  const bySlurmS = median(runs.map((run) => run.startUpS))
+  console.log(
+    `${policy}, ${count} jobs, ${runs.length} runs, ${actions} actions; start-up of an idle job ${startUpS.toFixed(2)} s, ` +
+      `of which Slurm ${bySlurmS.toFixed(2)} s`,
+  )
+  for (const [how, costs] of [
+    ['start-ups at no cost', {}],
+    ['the start-up as cost', { startCostS: startUpS, restartCostS: startUpS, resizeCostS: startUpS }],
+  ] as const) {
+    const simulated = simulate({ ...rules, restartCostS: 0, resizeCostS: 1e-6, ...costs, jobs }).jobs
+    const mean = (of: readonly { completionS: number }[]) =>
+      of.reduce((sum, { completionS }) => sum + completionS, 0) / count
+    const last = (of: readonly { finishS: number }[]) => Math.max(...of.map(({ finishS }) => finishS))
+    const compare = (what: string, real: number, reckoned: number) =>
+      console.log(
+        `  ${what}: ${real.toFixed(2)} s executed, ${reckoned.toFixed(2)} s simulated, ${(100 * (real / reckoned - 1)).toFixed(2)} %`,
+      )
+    console.log(`${how}:`)
+    compare('mean completion', mean(executed), mean(simulated))
+    compare('makespan', last(executed), last(simulated))
+    const off = simulated.map((job) => {
+      const real = executed.find((other) => other.job.id === job.job.id)!
+      return Math.abs(real.completionS / job.completionS - 1) * 100
+    })
+    console.log(
+      `  single jobs: ${median(off).toFixed(2)} % off in the median, ${Math.max(...off).toFixed(2)} % at most`,
+    )
+  }
+} finally {
+  await slurm.down()
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+}

@@ -1,0 +1,82 @@
+import { isSameGrant, isSamePlacement } from './assignments.js'
+import { type JobTable, RUNNING } from './job-table.js'
+import type { Seat } from './plan.js'
+import type { Grant, PreemptReason, ScheduleAction } from './schedule-action.js'
+
+interface Told extends Grant {
+  readonly placement: readonly Seat[]
+  /** The only server by the engine's own number, -1 where there are several. */
+  readonly server: number
+}
+
+/** Knows what an executor was told of every job, and so what it must be told next. */
+export class ActionRecord {
+  readonly #table: JobTable
+  readonly #seatsOf: (job: number) => Seat[]
+  readonly #told = new Map<number, Told>()
+  readonly #runs = new Map<number, number>()
+  readonly #reasons = new Map<number, PreemptReason>()
+
+  constructor(table: JobTable, seatsOf: (job: number) => Seat[]) {
+    this.#table = table
+    this.#seatsOf = seatsOf
+  }
+
+  /** A job's run is over by itself: there is nothing left to stop. */
+  ended(job: number): void {
+    this.#told.delete(job)
+  }
+
+  /** Why a job will be told to stop, where it is not the policy's will. */
+  because(job: number, reason: PreemptReason): void {
+    this.#reasons.set(job, reason)
+  }
+
+  /** What to tell of the jobs whose place or share may have changed. */
+  take(touched: ReadonlySet<number>): ScheduleAction[] {
+    const leaving: ScheduleAction[] = []
+    const shrinking: ScheduleAction[] = []
+    const moving: ScheduleAction[] = []
+    const starting: ScheduleAction[] = []
+    const growing: ScheduleAction[] = []
+    for (const job of touched) {
+      const { id: jobId } = this.#table.jobs[job]!
+      const told = this.#told.get(job)
+      const runsNow = this.#table.state[job] === RUNNING
+      if (!runsNow) {
+        if (told === undefined) continue
+        this.#told.delete(job)
+        const reason = this.#reasons.get(job) ?? 'policy'
+        leaving.push({ type: 'preempt', jobId, run: this.#runs.get(job)!, reason })
+        continue
+      }
+      const cpusPerGpu = this.#table.cpusPerGpu[job]!
+      const memoryGbPerGpu = this.#table.memoryGbPerGpu[job]!
+      const grant = { cpusPerGpu, memoryGbPerGpu }
+      const server = this.#table.server[job]!
+      const stays = told !== undefined && server >= 0 && told.server === server
+      if (stays && isSameGrant(told, grant)) continue
+      const placement = stays ? told.placement : this.#seatsOf(job)
+      if (told === undefined) {
+        const run = this.#nextRun(job)
+        starting.push({ type: 'place', jobId, run, placement, ...grant })
+      } else if (!isSamePlacement(told.placement, placement)) {
+        const run = this.#nextRun(job)
+        moving.push({ type: 'migrate', jobId, run, from: told.placement, placement, ...grant })
+      } else if (!isSameGrant(told, grant)) {
+        const grows = cpusPerGpu > told.cpusPerGpu || memoryGbPerGpu > told.memoryGbPerGpu
+        const list = grows ? growing : shrinking
+        list.push({ type: 'resize', jobId, run: this.#runs.get(job)!, ...grant })
+      } else continue
+      this.#told.set(job, { placement, server, cpusPerGpu, memoryGbPerGpu })
+    }
+    this.#reasons.clear()
+    return [...leaving, ...shrinking, ...moving, ...starting, ...growing]
+  }
+
+  #nextRun(job: number): number {
+    const run = (this.#runs.get(job) ?? 0) + 1
+    this.#runs.set(job, run)
+    return run
+  }
+}

@@ -1,0 +1,32 @@
+import type { Job } from '../trace/job.js'
+
+/**
+ * What an engine is told. Events that say nothing new (a job that has finished already finishes, a server that is down fails)
+ * change nothing, so that a report may come twice.
+ *
+ * - `submitted`: a job wants to run from now on.
+ * - `finished`: its work is done. `cancelled`: nobody wants it any more.
+ * - `stopped`: it ended although it was neither finished nor told to (a crash, a lost process). It waits again, and goes on from
+ *   `doneIterations`, or where that is not known from where it was last saved.
+ * - `progressed`: it has done so much. `saved` says that this is in a checkpoint, so that it outlives the server.
+ * - `server-failed`: what ran there waits again and goes on from where it was last saved. `server-returned`: it is back, empty.
+ * - `reserved`: GPUs of a server, with the CPU and memory that are their share, belong to somebody else from `fromS` until
+ *   `untilS`; who is in the way then is preempted. `reservation-ended`: before its time.
+ */
+export type EngineEvent =
+  | { readonly type: 'submitted'; readonly job: Job }
+  | { readonly type: 'finished' | 'cancelled'; readonly jobId: number }
+  | { readonly type: 'stopped'; readonly jobId: number; readonly doneIterations?: number }
+  | { readonly type: 'progressed'; readonly jobId: number; readonly doneIterations: number; readonly saved?: boolean }
+  | { readonly type: 'server-failed' | 'server-returned'; readonly server: number }
+  | { readonly type: 'reserved'; readonly reservation: Reservation }
+  | { readonly type: 'reservation-ended'; readonly id: string }
+
+/** GPUs that belong to somebody else for a time, seconds on the clock of the arrivals. */
+export interface Reservation {
+  readonly id: string
+  readonly server: number
+  readonly gpus: number
+  readonly fromS: number
+  readonly untilS: number
+}

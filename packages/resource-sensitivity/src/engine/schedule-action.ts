@@ -1,0 +1,49 @@
+import type { Seat } from './plan.js'
+
+/** What a job is given beside each of its GPUs. */
+export interface Grant {
+  readonly cpusPerGpu: number
+  readonly memoryGbPerGpu: number
+}
+
+/**
+ * What an engine wants done. `run` counts the starts of a job from 1: an executor that has seen run 2 of a job has nothing to do
+ * when it is told to start run 2, or to end run 1, again. The actions of one plan belong together: what leaves must have left
+ * before what comes finds its room.
+ */
+export type ScheduleAction = PlaceAction | ResizeAction | PreemptAction | MigrateAction
+
+/** Start a job that holds nothing. */
+export interface PlaceAction extends Grant {
+  readonly type: 'place'
+  readonly jobId: number
+  readonly run: number
+  readonly placement: readonly Seat[]
+}
+
+/** Let a job go on where it is, with more or less beside its GPUs. */
+export interface ResizeAction extends Grant {
+  readonly type: 'resize'
+  readonly jobId: number
+  readonly run: number
+}
+
+/** Stop a job: it saves what it has done and gives back everything. */
+export interface PreemptAction {
+  readonly type: 'preempt'
+  readonly jobId: number
+  readonly run: number
+  readonly reason: PreemptReason
+}
+
+/** Stop run `run - 1` of a job and start the next elsewhere. */
+export interface MigrateAction extends Grant {
+  readonly type: 'migrate'
+  readonly jobId: number
+  readonly run: number
+  readonly from: readonly Seat[]
+  readonly placement: readonly Seat[]
+}
+
+/** Others come first; its server failed; its GPUs are reserved; it was cancelled. */
+export type PreemptReason = 'policy' | 'server-failed' | 'reserved' | 'cancelled'

@@ -1,0 +1,420 @@
+import { InvalidInputError } from '@pctodl/platform'
+import { type CanonicalCluster, inCanonicalOrder } from '../cluster/canonical-cluster.js'
+import { expandServers } from '../cluster/cluster.js'
+import type { Job } from '../trace/job.js'
+import { ActionRecord } from './action-record.js'
+import { createMechanism } from './create-mechanism.js'
+import type { EngineEvent } from './engine-event.js'
+import { FINISHED, JobTable, RUNNING, WAITING } from './job-table.js'
+import type { Mechanism } from './mechanism.js'
+import type { JobState, Plan, PlannedJob, RunningJobState, Seat } from './plan.js'
+import { RunningJobs } from './running-jobs.js'
+import type { PreemptReason, ScheduleAction } from './schedule-action.js'
+import { assertJob, checkEngineOptions, type EngineOptions, possibleJobs } from './scheduling-options.js'
+import { ServerAvailability } from './server-availability.js'
+import type { Placement } from './server-pool.js'
+import { ServiceOrder } from './service-order.js'
+import { WaitingQueue } from './waiting-queue.js'
+
+/**
+ * The scheduler of a cluster: told what happened, it answers what to do. It owns no time, no process and no file, so one and the
+ * same engine runs a simulation, a dry run and a real cluster; the same events at the same times give the same actions.
+ *
+ * Between plans it reckons that running jobs progress as their profiles say; `nextFinishS` is when the first would be done. What
+ * really happens it learns from events.
+ */
+export class ScheduleEngine {
+  readonly table: JobTable
+  readonly running: RunningJobs
+  readonly #servers: Pick<CanonicalCluster, 'inside' | 'outside'>
+  readonly #cluster: CanonicalCluster['cluster']
+  readonly #models: ReadonlySet<string>
+  readonly #isBound: boolean
+  readonly #roundS: number
+  readonly #mechanism: Mechanism
+  readonly #order: ServiceOrder
+  readonly #queue: WaitingQueue
+  readonly #availability: ServerAvailability
+  readonly #actions: ActionRecord
+  /** Jobs that were submitted and not finished, in the order of the last round, then of submission. */
+  #present: number[] = []
+  #roundAtS = Number.POSITIVE_INFINITY
+  #rounds = 0
+  #events = 0
+  #changed = false
+  #unfinished = 0
+
+  /**
+   * @param startS when time begins
+   * @throws InvalidInputError, UnknownNameError
+   */
+  constructor(options: EngineOptions, startS = 0) {
+    const checked = checkEngineOptions(options)
+    // The order of the kinds in a file means nothing, so it must change nothing.
+    const { cluster, inside, outside } = inCanonicalOrder(checked.cluster)
+    const canonical = { ...checked, cluster }
+    this.#cluster = cluster
+    this.#servers = { inside, outside }
+    this.#models = new Set(checked.profiles.map(({ model }) => model))
+    this.#isBound = checked.mechanism === 'optimal'
+    this.#roundS = checked.roundS
+    this.table = new JobTable(canonical)
+    this.running = new RunningJobs(canonical, this.table, startS)
+    this.#mechanism = createMechanism(canonical, this.running)
+    this.#order = new ServiceOrder(this.table, checked.policy, checked.starvationAfterS)
+    this.#queue = new WaitingQueue(this.table)
+    this.#availability = new ServerAvailability(expandServers(cluster))
+    this.#actions = new ActionRecord(this.table, (job) => this.#seatsOf(job))
+  }
+
+  get nowS(): number {
+    return this.running.nowS
+  }
+
+  /** When a running job would be done next as its profile says; Infinity where none runs. */
+  get nextFinishS(): number {
+    return this.running.finishing.firstKey
+  }
+
+  /** Ids of the running jobs that would be done by then, in the order in which they would be. */
+  expectedToFinishBy(untilS: number): number[] {
+    const { finishing } = this.running
+    const due: [job: number, atS: number][] = []
+    while (finishing.size > 0 && finishing.firstKey <= untilS) {
+      due.push([finishing.first, finishing.firstKey])
+      finishing.remove(finishing.first)
+    }
+    for (const [job, atS] of due) finishing.set(job, atS)
+    return due.map(([job]) => this.table.jobs[job]!.id)
+  }
+
+  /** When to plan again at the latest, events or not: a round, or the edge of a reservation. */
+  get wakeAtS(): number {
+    return Math.min(this.#roundAtS, this.#availability.nextChangeS(this.nowS))
+  }
+
+  /** Moments at which the policy decided anew who runs. */
+  get rounds(): number {
+    return this.#rounds
+  }
+
+  /** Events that changed something, rounds included. */
+  get events(): number {
+    return this.#events
+  }
+
+  /** How many jobs that were submitted are not finished. */
+  get unfinished(): number {
+    return this.#unfinished
+  }
+
+  /** Whether the last plan changed who runs where. */
+  get changed(): boolean {
+    return this.#changed
+  }
+
+  /**
+   * Decide what to do now, given what happened since the last plan.
+   *
+   * @param nowS not before the last plan
+   * @returns what to do, by whom it concerns: who leaves, then who shrinks, moves, starts and grows
+   * @throws InvalidInputError, UnknownNameError, ImpossibleJobError for an event that cannot be; nothing has changed then
+   */
+  plan(nowS: number, events: readonly EngineEvent[]): ScheduleAction[] {
+    const sinceS = this.nowS
+    if (!(nowS >= sinceS && Number.isFinite(nowS))) {
+      throw new InvalidInputError('nowS', nowS, `a time not before ${sinceS}, that of the last plan`)
+    }
+    this.#assertEvents(events)
+    this.#reserve(events)
+    this.running.advance(nowS)
+    let anew = this.#roundAtS <= nowS
+    for (const server of this.#availability.changedBy(nowS, sinceS)) anew = this.#refit(server, 'reserved') || anew
+    for (const event of events) anew = this.#take(event, nowS) || anew
+    if (anew) this.#round(nowS)
+    else this.#mechanism.fill(this.#queue)
+    this.#changed = this.running.anyChanged
+    this.#mechanism.settle()
+    this.#planNextRound(nowS)
+    const actions = this.#actions.take(this.running.takeTouched())
+    if (this.running.resizeCostS > 0) this.#payForResizes(actions)
+    return actions
+  }
+
+  /** Who runs where now, and who waits. */
+  current(): Plan {
+    const { table } = this
+    const running = this.#present.filter((job) => table.state[job] === RUNNING)
+    return {
+      timeS: this.nowS,
+      running: running.map(
+        (job): PlannedJob => ({
+          jobId: table.jobs[job]!.id,
+          placement: this.#seatsOf(job),
+          cpusPerGpu: table.cpusPerGpu[job]!,
+          memoryGbPerGpu: table.memoryGbPerGpu[job]!,
+          throughput: table.throughput[job]!,
+        }),
+      ),
+      waiting: this.#queue.toArray().map((job) => table.jobs[job]!.id),
+    }
+  }
+
+  /**
+   * Take over a cluster where jobs run already: before the first plan, which then decides anew.
+   *
+   * @param jobs all that are present
+   * @throws InvalidInputError for a state that is of none of the jobs, or sits on GPUs that are not there
+   */
+  adopt(nowS: number, jobs: readonly Job[], running: readonly RunningJobState[], waiting: readonly JobState[]): void {
+    const { table } = this
+    this.running.nowS = nowS
+    for (const job of jobs) this.#admit(job, nowS)
+    for (const state of [...running, ...waiting]) {
+      const job = table.indexOf(state.jobId)
+      if (job === undefined)
+        throw new InvalidInputError('running', `job ${state.jobId}`, 'one of the jobs, present now')
+      assertState(state, table.jobs[job]!)
+      table.remaining[job]! -= state.doneIterations ?? 0
+      table.attainedGpuS[job] = state.attainedGpuS ?? 0
+      table.lastRunS[job] = state.lastRunS ?? table.arrivalS[job]!
+    }
+    for (const state of running) {
+      const job = table.indexOf(state.jobId)!
+      this.#seat(job, state)
+      this.#queue.remove(job)
+    }
+    this.#actions.take(this.running.takeTouched())
+    this.#roundAtS = nowS
+  }
+
+  /** @returns whether the policy must decide anew */
+  #take(event: EngineEvent, nowS: number): boolean {
+    switch (event.type) {
+      case 'submitted':
+        if (this.table.indexOf(event.job.id) !== undefined) return false
+        this.#events++
+        this.#admit(event.job, nowS)
+        return false
+      case 'finished':
+      case 'cancelled':
+        this.#end(event.jobId, event.type)
+        return false
+      case 'stopped':
+        return this.#stop(event.jobId, event.doneIterations)
+      case 'progressed': {
+        const job = this.table.indexOf(event.jobId)!
+        if (this.table.state[job] === FINISHED) return false
+        this.table.count(job, nowS)
+        this.running.setDone(job, event.doneIterations)
+        if (event.saved === true) this.table.savedRemaining[job] = this.table.remaining[job]!
+        return false
+      }
+      case 'server-failed': {
+        const server = this.#servers.inside[event.server]!
+        if (!this.#availability.fail(server)) return false
+        this.#events++
+        return this.#refit(server, 'server-failed')
+      }
+      case 'server-returned': {
+        const server = this.#servers.inside[event.server]!
+        if (!this.#availability.restore(server)) return false
+        this.#events++
+        return this.#refit(server, 'server-failed')
+      }
+      case 'reserved': {
+        this.#events++
+        return this.#refit(this.#servers.inside[event.reservation.server]!, 'reserved')
+      }
+      case 'reservation-ended': {
+        const server = this.#availability.end(event.id)
+        if (server === null) return false
+        this.#events++
+        return this.#refit(server, 'reserved')
+      }
+    }
+  }
+
+  /** Note all reservations, or none where one of them is impossible. */
+  #reserve(events: readonly EngineEvent[]): void {
+    const made: string[] = []
+    try {
+      for (const event of events) {
+        if (event.type !== 'reserved') continue
+        const server = this.#servers.inside[event.reservation.server]!
+        if (this.#availability.reserve({ ...event.reservation, server })) made.push(event.reservation.id)
+      }
+    } catch (error) {
+      for (const id of made) this.#availability.end(id)
+      throw error
+    }
+  }
+
+  #admit(job: Job, nowS: number): void {
+    const index = this.table.add(job)
+    this.#unfinished++
+    this.table.heldSinceS[index] = nowS
+    this.#present.push(index)
+    this.#queue.push(index)
+    this.running.usage.waiting++
+  }
+
+  #end(jobId: number, how: 'finished' | 'cancelled'): void {
+    const { table, running } = this
+    const job = table.indexOf(jobId)!
+    if (table.state[job] === FINISHED) return
+    this.#events++
+    this.#unfinished--
+    if (table.state[job] === RUNNING) {
+      // Who is finished has left by itself; who is cancelled is told to.
+      if (how === 'finished') this.#actions.ended(job)
+      else this.#actions.because(job, 'cancelled')
+      running.finish(job)
+      return
+    }
+    table.waitedS[job]! += this.nowS - table.heldSinceS[job]!
+    table.state[job] = FINISHED
+    table.finishS[job] = this.nowS
+    this.#queue.remove(job)
+    running.usage.waiting--
+  }
+
+  #stop(jobId: number, doneIterations: number | undefined): boolean {
+    const { table, running } = this
+    const job = table.indexOf(jobId)!
+    if (table.state[job] !== RUNNING) return false
+    this.#events++
+    this.#actions.ended(job)
+    const saved = table.savedRemaining[job]!
+    running.preempt(job)
+    table.remaining[job] =
+      doneIterations === undefined ? saved : Math.max(0, table.jobs[job]!.iterations - doneIterations)
+    this.#queue.push(job)
+    return false
+  }
+
+  /** Let a server have what is left of it now. @returns whether somebody had to leave */
+  #refit(server: number, reason: PreemptReason): boolean {
+    const { table, running } = this
+    const left = this.#availability.left(server, this.nowS)
+    const had = running.pool.kinds[server]!
+    if (left.gpus === had.gpus) return false
+    for (const job of running.resizeServer(server, left)) {
+      this.#actions.because(job, reason)
+      if (this.#availability.hasFailed(server)) table.remaining[job] = table.savedRemaining[job]!
+      this.#queue.push(job)
+    }
+    return left.gpus < had.gpus
+  }
+
+  #round(nowS: number): void {
+    const { table } = this
+    this.#rounds++
+    this.#events++
+    const present = this.#present.filter((job) => table.state[job] !== FINISHED)
+    for (const job of present) if (table.state[job] === RUNNING) table.count(job, nowS)
+    this.#order.sort(present, nowS)
+    this.#present = present
+    this.#mechanism.plan(present)
+    this.#queue.clear()
+    for (const job of present) if (table.state[job] === WAITING) this.#queue.push(job)
+  }
+
+  #payForResizes(actions: readonly ScheduleAction[]): void {
+    for (const { type, jobId } of actions) {
+      if (type === 'resize') this.running.hold(this.table.indexOf(jobId)!, this.running.resizeCostS)
+    }
+  }
+
+  #planNextRound(nowS: number): void {
+    // Where nobody runs and nobody could start, only an event can help.
+    const isStuck = this.running.finishing.size === 0
+    if (this.#queue.length === 0 || isStuck) this.#roundAtS = Number.POSITIVE_INFINITY
+    else if (this.#roundAtS <= nowS || this.#roundAtS === Number.POSITIVE_INFINITY) {
+      this.#roundAtS = (Math.floor(nowS / this.#roundS) + 1) * this.#roundS
+    }
+  }
+
+  /** Where a job runs that is taken over, with what it was given. */
+  #seat(job: number, { jobId, placement, cpusPerGpu, memoryGbPerGpu, throughput }: RunningJobState): void {
+    const { pool } = this.running
+    const seats = placement.map(({ server, gpus }) => ({ server: this.#servers.inside[server], gpus }))
+    const isWhole = seats.reduce((sum, { gpus }) => sum + gpus, 0) === this.table.gpus[job]
+    const isThere = seats.every(({ server, gpus }, i) => {
+      if (server === undefined || !(Number.isInteger(gpus) && gpus >= 1) || pool.freeGpus[server]! < gpus) return false
+      return seats.findIndex((other) => other.server === server) === i
+    })
+    if (!isWhole || !isThere || this.table.state[job] === RUNNING) {
+      throw new InvalidInputError(
+        `running: job ${jobId}`,
+        placement.map(({ server, gpus }) => `${gpus} on server ${server}`).join(', ') || 'no placement',
+        `one place of ${this.table.gpus[job]} GPUs that the servers have and no other job holds`,
+      )
+    }
+    for (const { server, gpus } of seats) pool.take(server!, gpus)
+    const seat: Placement = { servers: seats.map(({ server }) => server!), gpus: seats.map(({ gpus }) => gpus) }
+    this.running.adopt(job, seat)
+    this.running.feed(job, cpusPerGpu, memoryGbPerGpu, throughput)
+  }
+
+  /** A job's place by the numbers of the cluster as given, most GPUs first. */
+  #seatsOf(job: number): Seat[] {
+    const { servers, gpus } = this.running.placementOf(job)
+    return servers
+      .map((server, i): Seat => ({ server: this.#servers.outside[server]!, gpus: gpus[i]! }))
+      .sort((a, b) => b.gpus - a.gpus || a.server - b.server)
+  }
+
+  #assertEvents(events: readonly EngineEvent[]): void {
+    const known = new Set<number>()
+    for (const event of events) {
+      switch (event.type) {
+        case 'submitted':
+          if (this.table.indexOf(event.job.id) !== undefined) break
+          assertJob(event.job, this.#models)
+          for (const error of possibleJobs([event.job], this.#cluster).skipped) throw error
+          known.add(event.job.id)
+          break
+        case 'finished':
+        case 'cancelled':
+        case 'stopped':
+        case 'progressed':
+          if (this.table.indexOf(event.jobId) === undefined && !known.has(event.jobId)) {
+            throw new InvalidInputError(`${event.type}: jobId`, event.jobId, 'a job that was submitted')
+          }
+          if ('doneIterations' in event && event.doneIterations !== undefined && !(event.doneIterations >= 0)) {
+            throw new InvalidInputError(`${event.type}: doneIterations`, event.doneIterations, 'a number of at least 0')
+          }
+          break
+        case 'server-failed':
+        case 'server-returned':
+          this.#assertServer(event.type, event.server)
+          break
+        case 'reserved':
+          this.#assertServer(`reservation ${event.reservation.id}`, event.reservation.server)
+          break
+        case 'reservation-ended':
+          break
+      }
+    }
+  }
+
+  #assertServer(field: string, server: number): void {
+    if (this.#isBound) {
+      throw new InvalidInputError(field, `server ${server}`, 'none: the mechanism optimal is a bound of whole clusters')
+    }
+    const count = this.#servers.inside.length
+    if (!(Number.isInteger(server) && server >= 0 && server < count)) {
+      throw new InvalidInputError(`${field}: server`, server, `a server from 0 to ${count - 1}`)
+    }
+  }
+}
+
+function assertState({ jobId, doneIterations = 0, attainedGpuS = 0 }: JobState, { iterations }: Job): void {
+  if (!(doneIterations >= 0 && doneIterations < iterations)) {
+    throw new InvalidInputError(`job ${jobId}: doneIterations`, doneIterations, `a number from 0, below ${iterations}`)
+  }
+  if (!(attainedGpuS >= 0 && Number.isFinite(attainedGpuS))) {
+    throw new InvalidInputError(`job ${jobId}: attainedGpuS`, attainedGpuS, 'GPU-seconds of at least 0')
+  }
+}

@@ -1,0 +1,126 @@
+import { InvalidInputError, UnknownNameError } from '@pctodl/platform'
+import { assertCluster, type Cluster, countGpus } from '../cluster/cluster.js'
+import { ImpossibleJobError } from '../errors.js'
+import { assertJobProfile, type JobProfile } from '../matrix/job-profile.js'
+import type { AllocationSolver, AllocationWeight } from '../optimal/allocation-problem.js'
+import type { Job } from '../trace/job.js'
+import { type MechanismName, mechanismNames, type PolicyName, policyNames } from './policy.js'
+
+/** By which rules a cluster is scheduled. */
+export interface SchedulingOptions {
+  readonly policy: PolicyName
+  readonly mechanism: MechanismName
+  /** What `tune` and `optimal` maximise. Default `job`. */
+  readonly weight?: AllocationWeight
+  /** Required by the mechanism `optimal`: `await loadAllocationSolver()`. */
+  readonly solver?: AllocationSolver
+}
+
+/** Everything that an engine is told once. */
+export interface EngineOptions extends SchedulingOptions {
+  readonly cluster: Cluster
+  readonly profiles: readonly JobProfile[]
+  /** While jobs wait, the policy decides anew who runs every so many seconds. Default 300. */
+  readonly roundS?: number
+  /** Seconds without progress when a job starts for the first time. Default 0. */
+  readonly startCostS?: number
+  /** Seconds without progress whenever a job goes on after it was preempted or moved (checkpoint, restore). Default 0. */
+  readonly restartCostS?: number
+  /**
+   * Seconds without progress whenever a running job is given more or less beside its GPUs. Where it costs, `tune` resizes only where that is
+   * needed for others' fair shares or saves more GPU time than it costs. Default 0: shares of running jobs change at no cost.
+   */
+  readonly resizeCostS?: number
+  /** Least factor by which a job on more than one server is slower; a model's own penalty holds where it is larger. Default 1. */
+  readonly spreadPenalty?: number
+  /** A job that has not run for so long goes first, whatever the policy (FIFO needs no such rule). Default 3 600 000 s. */
+  readonly starvationAfterS?: number
+}
+
+/** What checked options are, with every default in its place. */
+export interface CheckedEngineOptions {
+  readonly cluster: Cluster
+  readonly profiles: readonly JobProfile[]
+  readonly policy: PolicyName
+  readonly mechanism: MechanismName
+  readonly weight: AllocationWeight
+  readonly solver: AllocationSolver | null
+  readonly roundS: number
+  readonly startCostS: number
+  readonly restartCostS: number
+  readonly resizeCostS: number
+  readonly spreadPenalty: number
+  readonly starvationAfterS: number
+}
+
+/** @throws InvalidInputError, UnknownNameError */
+export function checkEngineOptions(options: EngineOptions): CheckedEngineOptions {
+  const { cluster, profiles, policy, mechanism, weight = 'job' } = options
+  assertCluster(cluster)
+  if (!policyNames.includes(policy)) throw new UnknownNameError('policy', policy, policyNames)
+  if (!mechanismNames.includes(mechanism)) throw new UnknownNameError('mechanism', mechanism, mechanismNames)
+  if (weight !== 'job' && weight !== 'gpu') throw new UnknownNameError('weight', weight, ['job', 'gpu'])
+  if (mechanism === 'optimal' && options.solver === undefined) {
+    throw new InvalidInputError('solver', undefined, 'a solver for the mechanism optimal: await loadAllocationSolver()')
+  }
+  for (const profile of profiles) assertJobProfile(profile)
+  const names = new Set(profiles.map(({ model }) => model))
+  if (names.size < profiles.length) {
+    const twice = profiles.find(({ model }, i) => profiles.findIndex((other) => other.model === model) < i)!
+    throw new InvalidInputError('profiles', twice.model, 'one profile for each model')
+  }
+  return {
+    cluster,
+    profiles,
+    policy,
+    mechanism,
+    weight,
+    solver: options.solver ?? null,
+    roundS: atLeast('roundS', options.roundS ?? 300, 0, true),
+    startCostS: atLeast('startCostS', options.startCostS ?? 0, 0),
+    restartCostS: atLeast('restartCostS', options.restartCostS ?? 0, 0),
+    resizeCostS: atLeast('resizeCostS', options.resizeCostS ?? 0, 0),
+    spreadPenalty: atLeast('spreadPenalty', options.spreadPenalty ?? 1, 1),
+    starvationAfterS: atLeast('starvationAfterS', options.starvationAfterS ?? 1000 * 3600, 0, true),
+  }
+}
+
+/** @throws InvalidInputError, UnknownNameError for a job that is none, whatever the cluster */
+export function assertJob(job: Job, models: ReadonlySet<string> | ReadonlyMap<string, unknown>): void {
+  if (!models.has(job.model)) throw new UnknownNameError('model', job.model, [...models.keys()])
+  if (!(job.arrivalS >= 0 && Number.isFinite(job.arrivalS))) {
+    throw new InvalidInputError(`job ${job.id}: arrivalS`, job.arrivalS, 'seconds of at least 0')
+  }
+  if (!(job.iterations > 0 && Number.isFinite(job.iterations))) {
+    throw new InvalidInputError(`job ${job.id}: iterations`, job.iterations, 'a positive number')
+  }
+  if (!(Number.isInteger(job.gpus) && job.gpus >= 1)) {
+    throw new InvalidInputError(`job ${job.id}: gpus`, job.gpus, 'an integer of at least 1')
+  }
+}
+
+/** Jobs that the cluster could run, and an error for each that it never can. */
+export function possibleJobs(
+  jobs: readonly Job[],
+  cluster: Cluster,
+): { readonly possible: readonly Job[]; readonly skipped: readonly ImpossibleJobError[] } {
+  const gpus = countGpus(cluster)
+  const skipped = jobs
+    .filter((job) => job.gpus > gpus)
+    .map(
+      (job) =>
+        new ImpossibleJobError(
+          job.id,
+          `it needs ${job.gpus} GPUs and the cluster has ${gpus}`,
+          'remove it from the trace, enlarge the cluster or skip such jobs (skipImpossible, --skip-impossible)',
+        ),
+    )
+  return { possible: skipped.length === 0 ? jobs : jobs.filter((job) => job.gpus <= gpus), skipped }
+}
+
+function atLeast(field: string, value: number, least: number, above = false): number {
+  if (!Number.isFinite(value) || value < least || (above && value === least)) {
+    throw new InvalidInputError(field, value, `a number ${above ? 'above' : 'of at least'} ${least}`)
+  }
+  return value
+}

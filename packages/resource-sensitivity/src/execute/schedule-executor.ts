@@ -1,0 +1,20 @@
+import type { EngineEvent } from '../engine/engine-event.js'
+import type { ScheduleAction } from '../engine/schedule-action.js'
+import type { Job } from '../trace/job.js'
+
+/** What carries out the actions of an engine, and tells it what happens. */
+export interface ScheduleExecutor {
+  /** Seconds since the schedule began, on the clock of the arrivals. */
+  nowS(): number
+  /** Carry out the actions of one plan. What was carried out before changes nothing. */
+  apply(actions: readonly ScheduleAction[], jobOf: (jobId: number) => Job): Promise<void>
+  /**
+   * Wait for something to happen.
+   *
+   * @returns what did, at once; nothing when `untilS` has come
+   * @throws the signal's reason when aborted
+   */
+  next(untilS: number, signal?: AbortSignal): Promise<readonly EngineEvent[]>
+  /** End everything that still runs. */
+  close(): Promise<void>
+}

@@ -1,0 +1,236 @@
+import { mkdirSync } from 'node:fs'
+import path from 'node:path'
+import { type SlurmJobEnd, type SlurmJobStart, SlurmJobs } from '@pctodl/job-array'
+import { type Clock, InvalidInputError, systemClock } from '@pctodl/platform'
+import type { EngineEvent } from '../engine/engine-event.js'
+import type { Seat } from '../engine/plan.js'
+import type { Grant, ScheduleAction } from '../engine/schedule-action.js'
+import type { ScheduleExecutor } from '../execute/schedule-executor.js'
+import type { Job } from '../trace/job.js'
+import { contractEnvironment, readCheckpoint, SAVED_EXIT_CODE } from './checkpoint-contract.js'
+import { requestOf } from './job-request.js'
+
+export interface SlurmScheduleOptions {
+  /** A folder that this machine and the nodes both see. One for each schedule: what is in it was done and is not done again. */
+  readonly workDir: string
+  /** Slurm's names of the servers, in the order of the cluster's numbers. */
+  readonly nodes: readonly string[]
+  /** What runs a job; it heeds the contract, see README. */
+  readonly commandOf: (job: Job) => readonly [program: string, ...args: string[]]
+  /** How so many GPUs are asked for. Default `gpu:<n>`. */
+  readonly gres?: (gpus: number) => string
+  readonly partition?: string
+  readonly account?: string
+  readonly sbatchArguments?: readonly string[]
+  /** Time to save after the signal, before a job is killed and what it has not saved is lost. Default 30 s. */
+  readonly graceS?: number
+  /** How often a job may fail before it is given up. Default 3. */
+  readonly mostFailures?: number
+  readonly pollMs?: number
+  readonly clock?: Clock
+  readonly onRun?: (run: SlurmRun) => void
+}
+
+/** One start of a job, told when it has begun. */
+export interface SlurmRun {
+  readonly jobId: number
+  readonly run: number
+  /** From the engine's action to the first line of the job's script. */
+  readonly startUpS: number
+  /** Asked for, and what binds it; null where nothing does. */
+  readonly cpus: { readonly asked: number; readonly bound: number | null }
+  readonly memoryMb: { readonly asked: number | null; readonly bound: number | null }
+}
+
+interface Submission {
+  readonly id: string
+  readonly job: Job
+  readonly run: number
+  readonly placement: readonly Seat[]
+  readonly cpus: number
+  readonly memoryMb: number | null
+  readonly submittedMs: number
+  stopping: boolean
+  ended: boolean
+  /** When it is killed unless it has left. */
+  killAtMs: number
+}
+
+/** Carries out the actions of an engine on a Slurm cluster: one batch job for each run of a job. */
+export class SlurmScheduleExecutor implements ScheduleExecutor {
+  readonly #options: SlurmScheduleOptions
+  readonly #clock: Clock
+  readonly #startMs: number
+  readonly #jobs: SlurmJobs
+  readonly #checkpoints: string
+  readonly #submissions = new Map<string, Submission>()
+  /** The last submission of each job. */
+  readonly #last = new Map<number, Submission>()
+  readonly #failures = new Map<number, number>()
+  readonly #given = new Map<number, SlurmJobEnd>()
+  #resizes = 0
+
+  /** Time begins now. */
+  constructor(options: SlurmScheduleOptions) {
+    const { nodes, graceS = 30, mostFailures = 3, pollMs, partition, account, sbatchArguments } = options
+    if (new Set(nodes).size < nodes.length || nodes.length === 0) {
+      throw new InvalidInputError('nodes', nodes.join(', ') || 'none', 'a name for each server, each its own')
+    }
+    if (!(graceS >= 0)) throw new InvalidInputError('graceS', graceS, 'seconds of at least 0')
+    if (!(Number.isInteger(mostFailures) && mostFailures >= 0)) {
+      throw new InvalidInputError('mostFailures', mostFailures, 'an integer of at least 0')
+    }
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+    this.#checkpoints = path.join(path.resolve(options.workDir), 'checkpoint')
+    mkdirSync(this.#checkpoints, { recursive: true })
+    this.#jobs = new SlurmJobs({
+      workDir: options.workDir,
+      clock: this.#clock,
+      ...(pollMs === undefined ? {} : { pollMs }),
+      ...(partition === undefined ? {} : { partition }),
+      ...(account === undefined ? {} : { account }),
+      ...(sbatchArguments === undefined ? {} : { sbatchArguments }),
+    })
+    this.#startMs = this.#clock.now()
+  }
+
+  /** Jobs that were given up after too many failures, and how the last one ended. */
+  get givenUp(): ReadonlyMap<number, SlurmJobEnd> {
+    return this.#given
+  }
+
+  nowS(): number {
+    return (this.#clock.now() - this.#startMs) / 1000
+  }
+
+  async apply(actions: readonly ScheduleAction[], jobOf: (jobId: number) => Job): Promise<void> {
+    // Who leaves is told before others are let in; Slurm keeps those waiting until there is room.
+    for (const { type, jobId } of actions) if (type !== 'place') await this.#stop(jobId)
+    for (const action of actions) {
+      const { type, jobId, run } = action
+      if (type === 'preempt') continue
+      const placement = type === 'resize' ? this.#last.get(jobId)!.placement : action.placement
+      await this.#submit(
+        jobOf(jobId),
+        type === 'resize' ? `${run}.${++this.#resizes}` : `${run}`,
+        run,
+        placement,
+        action,
+      )
+    }
+  }
+
+  async next(untilS: number, signal?: AbortSignal): Promise<readonly EngineEvent[]> {
+    for (;;) {
+      const killAtMs = Math.min(...[...this.#submissions.values()].map((each) => each.killAtMs))
+      const untilMs = this.#startMs + untilS * 1000
+      const { starts, ends } = await this.#jobs.next(Math.min(untilMs, killAtMs), signal)
+      for (const submission of this.#submissions.values()) {
+        if (this.#clock.now() < submission.killAtMs) continue
+        submission.killAtMs = Number.POSITIVE_INFINITY
+        await this.#jobs.cancel(submission.id)
+      }
+      const events = [...starts.flatMap((start) => this.#started(start))]
+      for (const end of ends) events.push(...(await this.#ended(end)))
+      if (events.length > 0 || this.#clock.now() >= untilMs) return events
+    }
+  }
+
+  async close(): Promise<void> {
+    try {
+      for (const { id, ended } of this.#submissions.values()) if (!ended) await this.#jobs.cancel(id)
+    } finally {
+      this.#jobs.close()
+    }
+  }
+
+  async #submit(job: Job, suffix: string, run: number, placement: readonly Seat[], grant: Grant): Promise<void> {
+    const { nodes, commandOf, gres = (gpus) => `gpu:${gpus}` } = this.#options
+    const id = `${job.id}.${suffix}`
+    if (this.#submissions.has(id)) return
+    const request = requestOf(job.id, placement, grant, nodes, gres)
+    const before = this.#last.get(job.id)
+    const submission: Submission = {
+      ...{ id, job, run, placement, stopping: false, ended: false },
+      cpus: request.cpusPerNode,
+      memoryMb: request.memoryMbPerNode ?? null,
+      submittedMs: Date.now(),
+      killAtMs: Number.POSITIVE_INFINITY,
+    }
+    this.#submissions.set(id, submission)
+    this.#last.set(job.id, submission)
+    const contract = {
+      ...{ checkpointFile: this.#checkpointOf(job.id), iterations: job.iterations, jobId: job.id, run },
+      gpus: job.gpus,
+      cpus: request.cpusPerNode * placement.length,
+    }
+    await this.#jobs.submit({
+      ...{ id, command: commandOf(job), environment: contractEnvironment(contract), ...request },
+      ...(before === undefined || before.ended ? {} : { after: before.id }),
+    })
+  }
+
+  /** Tell a job to save and leave; one that has not begun just leaves the queue. */
+  async #stop(jobId: number): Promise<void> {
+    const submission = this.#last.get(jobId)
+    if (submission === undefined || submission.ended || submission.stopping) return
+    submission.stopping = true
+    if (!this.#jobs.hasStarted(submission.id)) {
+      await this.#jobs.cancel(submission.id)
+      return
+    }
+    submission.killAtMs = this.#clock.now() + (this.#options.graceS ?? 30) * 1000
+    await this.#jobs.signal(submission.id, 'USR1')
+  }
+
+  /** From now on it progresses: what the engine reckoned before was waiting for Slurm. */
+  #started({ id, atUnixS, cpus, memoryLimitBytes }: SlurmJobStart): EngineEvent[] {
+    const { job, run, submittedMs, memoryMb, ...submission } = this.#submissions.get(id)!
+    const bound = memoryLimitBytes === null ? null : memoryLimitBytes / 2 ** 20
+    this.#options.onRun?.({
+      jobId: job.id,
+      run,
+      startUpS: Math.max(0, atUnixS - submittedMs / 1000),
+      cpus: { asked: submission.cpus, bound: cpus === submission.cpus ? cpus : null },
+      memoryMb: { asked: memoryMb, bound },
+    })
+    if (submission.stopping) return []
+    return [{ type: 'progressed', jobId: job.id, doneIterations: this.#savedOf(job) }]
+  }
+
+  async #ended(end: SlurmJobEnd): Promise<EngineEvent[]> {
+    const submission = this.#submissions.get(end.id)!
+    submission.ended = true
+    submission.killAtMs = Number.POSITIVE_INFINITY
+    const jobId = submission.job.id
+    if (end.exitCode === 0) {
+      // Done although told to stop: whoever was to go on is not needed.
+      const last = this.#last.get(jobId)!
+      if (!last.ended) {
+        last.stopping = true
+        await this.#jobs.cancel(last.id)
+      }
+      return [{ type: 'finished', jobId }]
+    }
+    const doneIterations = this.#savedOf(submission.job)
+    if (submission.stopping) return [{ type: 'progressed', jobId, doneIterations, saved: true }]
+    if (end.exitCode !== SAVED_EXIT_CODE) {
+      const failures = (this.#failures.get(jobId) ?? 0) + 1
+      this.#failures.set(jobId, failures)
+      if (failures > (this.#options.mostFailures ?? 3)) {
+        this.#given.set(jobId, end)
+        return [{ type: 'cancelled', jobId }]
+      }
+    }
+    return [{ type: 'stopped', jobId, doneIterations }]
+  }
+
+  #savedOf({ id, iterations }: Job): number {
+    return Math.min(readCheckpoint(this.#checkpointOf(id)) ?? 0, iterations)
+  }
+
+  #checkpointOf(jobId: number): string {
+    return path.join(this.#checkpoints, `${jobId}.json`)
+  }
+}

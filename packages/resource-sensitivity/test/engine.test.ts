@@ -1,0 +1,354 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  Assignments,
+  type Cluster,
+  countGpus,
+  type EngineEvent,
+  type EngineOptions,
+  expandServers,
+  type MechanismName,
+  type PolicyName,
+  policyNames,
+  type ScheduleAction,
+  ScheduleEngine,
+  simulate,
+} from '../src/index.js'
+import { type ArbitraryScenario, scenario } from './arbitrary-scenario.js'
+
+interface Step {
+  readonly timeS: number
+  readonly events: readonly EngineEvent[]
+  readonly actions: readonly ScheduleAction[]
+}
+
+/** What a world that does not keep to the profiles does between two plans, drawn as numbers from 0 to 1. */
+interface Weather {
+  readonly kind: number
+  readonly which: number
+  readonly amount: number
+}
+
+const weather = fc.array(
+  fc.record({
+    kind: fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
+    which: fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
+    amount: fc.double({ min: 0.05, max: 1, noNaN: true }),
+  }),
+  { minLength: 20, maxLength: 60 },
+)
+const options = fc.record({
+  policy: fc.constantFrom<PolicyName>(...policyNames),
+  mechanism: fc.constantFrom<Exclude<MechanismName, 'optimal'>>('fair', 'greedy', 'tune', 'tune'),
+  restartCostS: fc.constantFrom(0, 20),
+  startCostS: fc.constantFrom(0, 5),
+  resizeCostS: fc.constantFrom(0, 0, 30),
+  spreadPenalty: fc.constantFrom(1, 1.3),
+})
+
+/** Reserved GPUs and failed servers as the test knows them, apart from the engine. */
+class Ground {
+  readonly failed = new Set<number>()
+  readonly reservations: { server: number; gpus: number; fromS: number; untilS: number }[] = []
+  readonly #cluster: Cluster
+
+  constructor(cluster: Cluster) {
+    this.#cluster = cluster
+  }
+
+  left(nowS: number): { gpus: number; cpus: number; memoryGb: number }[] {
+    return expandServers(this.#cluster).map(({ gpus, cpus, memoryGb }, server) => {
+      const reserved = this.reservations
+        .filter((r) => r.server === server && r.fromS <= nowS && nowS < r.untilS)
+        .reduce((sum, r) => sum + r.gpus, 0)
+      const part = this.failed.has(server) ? 0 : Math.max(0, gpus - reserved) / gpus
+      return { gpus: gpus * part, cpus: cpus * part, memoryGb: memoryGb * part }
+    })
+  }
+}
+
+/** Run a scenario in rough weather until every job is finished or cancelled. */
+function run(s: ArbitraryScenario, rules: Omit<EngineOptions, 'cluster' | 'profiles'>, days: readonly Weather[]) {
+  const engineOptions = { ...rules, cluster: s.cluster, profiles: s.profiles }
+  const engine = new ScheduleEngine(engineOptions)
+  const ground = new Ground(s.cluster)
+  const servers = expandServers(s.cluster).length
+  const assignments = new Assignments()
+  const jobs = [...s.jobs].sort((a, b) => a.arrivalS - b.arrivalS || a.id - b.id)
+  const gpusOf = new Map(jobs.map(({ id, gpus }) => [id, gpus]))
+  const iterationsOf = new Map(jobs.map(({ id, iterations }) => [id, iterations]))
+  const over = new Set<number>()
+  const steps: Step[] = []
+  let arrived = 0
+  let day = 0
+  let steady = 0
+  while (arrived < jobs.length || over.size < jobs.length) {
+    const drawn = days[day++]
+    const arrivalAtS = jobs[arrived]?.arrivalS ?? Number.POSITIVE_INFINITY
+    const nextS = Math.min(arrivalAtS, engine.nextFinishS, engine.wakeAtS)
+    if (nextS === Number.POSITIVE_INFINITY) {
+      // Only servers that are away can keep a job from ever running; they come back when the weather is over.
+      expect(ground.failed.size).toBeGreaterThan(0)
+    }
+    const reachS = Number.isFinite(nextS) ? nextS : engine.nowS + 100
+    const timeS = drawn === undefined ? reachS : engine.nowS + (reachS - engine.nowS) * drawn.amount
+    const events: EngineEvent[] = []
+    for (const jobId of engine.expectedToFinishBy(timeS)) events.push({ type: 'finished', jobId })
+    while (arrived < jobs.length && jobs[arrived]!.arrivalS <= timeS) {
+      events.push({ type: 'submitted', job: jobs[arrived++]! })
+    }
+    const running = engine.current().running.map(({ jobId }) => jobId)
+    if (drawn !== undefined) events.push(...trouble(drawn, running, timeS))
+    else if (ground.failed.size > 0) {
+      for (const server of ground.failed) events.push({ type: 'server-returned', server })
+      ground.failed.clear()
+    }
+    const known = new Set(over)
+    for (const event of events) if (event.type === 'finished' || event.type === 'cancelled') over.add(event.jobId)
+    const actions = engine.plan(timeS, events)
+    steps.push({ timeS, events, actions })
+    for (const event of events) {
+      if ((event.type === 'finished' || event.type === 'stopped') && !known.has(event.jobId)) {
+        const held = assignments.get(event.jobId)
+        if (held !== undefined) assignments.ended(event.jobId, held.run)
+      }
+    }
+    for (const action of actions) {
+      expect(assignments.apply(action)).toBe(true)
+      // Once more: it is done already.
+      expect(assignments.apply(action)).toBe(false)
+    }
+    // The whole lot again, as after a lost answer.
+    for (const action of actions) {
+      if (action.type !== 'resize' || actions.filter(({ jobId }) => jobId === action.jobId).length === 1) {
+        expect(assignments.apply(action)).toBe(false)
+      }
+    }
+    check(timeS)
+    if (++steady > 5000) throw new Error('the scenario does not end')
+  }
+  return { engineOptions, steps }
+
+  function trouble({ kind, which, amount }: Weather, running: readonly number[], nowS: number): EngineEvent[] {
+    const server = Math.floor(which * servers)
+    const jobId = running[Math.floor(which * running.length)]
+    if (kind < 0.12) {
+      ground.failed.add(server)
+      return [
+        { type: 'server-failed', server },
+        // Told twice by two who noticed.
+        { type: 'server-failed', server },
+      ]
+    }
+    if (kind < 0.24) {
+      ground.failed.delete(server)
+      return [{ type: 'server-returned', server }]
+    }
+    if (kind < 0.36) {
+      const { gpus } = expandServers(s.cluster)[server]!
+      const reservation = {
+        ...{ id: `r${day}`, server, gpus: Math.max(1, Math.floor(gpus * amount * 0.3)) },
+        fromS: nowS + 300 * which,
+        untilS: nowS + 300 * which + 500,
+      }
+      const taken = ground.reservations
+        .filter((other) => other.server === server)
+        .reduce((sum, other) => sum + other.gpus, 0)
+      if (taken + reservation.gpus > gpus) return []
+      ground.reservations.push(reservation)
+      return [{ type: 'reserved', reservation }]
+    }
+    if (jobId === undefined) return []
+    const doneIterations = Math.floor(iterationsOf.get(jobId)! * amount * 0.5)
+    if (kind < 0.5) return [{ type: 'stopped', jobId, doneIterations }]
+    if (kind < 0.6) return [{ type: 'stopped', jobId }]
+    if (kind < 0.75) return [{ type: 'progressed', jobId, doneIterations, saved: which < 0.5 }]
+    if (kind < 0.8) {
+      return [
+        { type: 'cancelled', jobId },
+        { type: 'finished', jobId },
+      ]
+    }
+    return []
+  }
+
+  function check(nowS: number): void {
+    const current = engine.current()
+    // Nobody is lost, nobody is there twice.
+    const there = [...current.running.map(({ jobId }) => jobId), ...current.waiting]
+    expect(there.length + over.size).toBe(arrived)
+    expect(new Set([...there, ...over]).size).toBe(arrived)
+    // What was told is what is.
+    expect([...assignments].map(([jobId]) => jobId).sort((a, b) => a - b)).toEqual(
+      current.running.map(({ jobId }) => jobId).sort((a, b) => a - b),
+    )
+    const held = expandServers(s.cluster).map(() => ({ gpus: 0, cpus: 0, memoryGb: 0 }))
+    for (const { jobId, placement, cpusPerGpu, memoryGbPerGpu } of current.running) {
+      expect(assignments.get(jobId)).toMatchObject({ placement, cpusPerGpu, memoryGbPerGpu })
+      // All of a job's GPUs or none, on different servers that are there.
+      expect(placement.reduce((sum, { gpus }) => sum + gpus, 0)).toBe(gpusOf.get(jobId))
+      expect(new Set(placement.map(({ server }) => server)).size).toBe(placement.length)
+      for (const { server, gpus } of placement) {
+        held[server]!.gpus += gpus
+        held[server]!.cpus += gpus * cpusPerGpu
+        held[server]!.memoryGb += gpus * memoryGbPerGpu
+      }
+    }
+    ground.left(nowS).forEach((left, i) => {
+      expect(held[i]!.gpus, `GPUs of server ${i} at ${nowS}`).toBeLessThanOrEqual(left.gpus + 1e-9)
+      expect(held[i]!.cpus).toBeLessThanOrEqual(left.cpus * (1 + 1e-9) + 1e-9)
+      expect(held[i]!.memoryGb).toBeLessThanOrEqual(left.memoryGb * (1 + 1e-9) + 1e-9)
+    })
+  }
+}
+
+describe('laws of the engine', () => {
+  it('in any weather: never over capacity, nobody lost or split, failed and reserved GPUs left alone, all work done', () => {
+    fc.assert(
+      fc.property(scenario, options, weather, (s, rules, days) => {
+        run(s, rules, days)
+      }),
+      { numRuns: 50, seed: 1 },
+    )
+  })
+
+  it('answers the same events with the same actions', () => {
+    fc.assert(
+      fc.property(scenario, options, weather, (s, rules, days) => {
+        const { engineOptions, steps } = run(s, rules, days)
+        const again = new ScheduleEngine(engineOptions)
+        for (const { timeS, events, actions } of steps) expect(again.plan(timeS, events)).toEqual(actions)
+      }),
+      { numRuns: 20, seed: 2 },
+    )
+  })
+
+  it('hears the same report twice and does nothing the second time', () => {
+    fc.assert(
+      fc.property(scenario, options, weather, (s, rules, days) => {
+        const { engineOptions, steps } = run(s, rules, days)
+        const again = new ScheduleEngine(engineOptions)
+        for (const { timeS, events, actions } of steps) {
+          expect(again.plan(timeS, events)).toEqual(actions)
+          if (!events.some(({ type }) => type === 'stopped' || type === 'progressed')) {
+            expect(again.plan(timeS, events)).toEqual([])
+          }
+        }
+      }),
+      { numRuns: 20, seed: 3 },
+    )
+  })
+
+  it('is what the simulation runs: its actions, carried out, are its plans', () => {
+    fc.assert(
+      fc.property(scenario, options, (s, rules) => {
+        const assignments = new Assignments()
+        simulate({
+          ...s,
+          ...rules,
+          onActions: (_, actions) => {
+            for (const action of actions) assignments.apply(action)
+          },
+          onPlan: ({ running }) => {
+            for (const { jobId, placement, cpusPerGpu } of running) {
+              expect(assignments.get(jobId)).toMatchObject({ placement, cpusPerGpu })
+            }
+          },
+        })
+      }),
+      { numRuns: 20, seed: 4 },
+    )
+  })
+})
+
+describe('the engine', () => {
+  const oneModel = {
+    model: 'm',
+    modelClass: null,
+    cpusPerGpu: [1, 4],
+    memoryGbPerGpu: [10],
+    throughput: [[1], [1]],
+    iterationS: 1,
+    demand: { cpus: 1, memoryGb: 10 },
+    speedupAtDemand: 1,
+    spreadPenalty: 1,
+  }
+  const cluster = { servers: [{ count: 2, gpus: 2, cpus: 8, memoryGb: 100, storageMBps: 500 }] }
+  const rules = { cluster, profiles: [oneModel], policy: 'fifo', mechanism: 'fair' } as const
+  const submit = (id: number, gpus: number, iterations = 100): EngineEvent => ({
+    type: 'submitted',
+    job: { id, model: 'm', arrivalS: 0, iterations, gpus },
+  })
+  const said = (actions: readonly ScheduleAction[]) => actions.map(({ type, jobId, run }) => `${type} ${jobId}.${run}`)
+
+  it('lets jobs of a failed server go on elsewhere from where they were last saved', () => {
+    const engine = new ScheduleEngine(rules)
+    expect(said(engine.plan(0, [submit(0, 2), submit(1, 1)]))).toEqual(['place 0.1', 'place 1.1'])
+    const serverOf = (id: number) => engine.current().running.find(({ jobId }) => jobId === id)!.placement[0]!.server
+    const [first, second] = [serverOf(0), serverOf(1)]
+    engine.plan(40, [{ type: 'progressed', jobId: 0, doneIterations: 30, saved: true }])
+    const away: EngineEvent = { type: 'server-failed', server: first }
+    // Two GPUs are needed and one is free: job 0 comes first by its policy and takes both.
+    expect(said(engine.plan(50, [away]))).toEqual(['preempt 1.1', 'migrate 0.2'])
+    expect(serverOf(0)).toBe(second)
+    // 70 of 100 are left.
+    expect(engine.nextFinishS).toBe(120)
+    expect(said(engine.plan(60, [{ type: 'server-returned', server: first }]))).toEqual(['place 1.2'])
+  })
+
+  it('clears what is reserved when the time comes, and gives it back', () => {
+    const engine = new ScheduleEngine(rules)
+    engine.plan(0, [submit(0, 2, 500), submit(1, 2, 500)])
+    const { server } = engine.current().running[1]!.placement[0]!
+    const reservation = { id: 'maintenance', server, gpus: 1, fromS: 100, untilS: 200 }
+    expect(engine.plan(10, [{ type: 'reserved', reservation }])).toEqual([])
+    expect(engine.wakeAtS).toBe(100)
+    const [preempt] = engine.plan(100, [])
+    expect(preempt).toEqual({ type: 'preempt', jobId: 1, run: 1, reason: 'reserved' })
+    expect(said(engine.plan(engine.wakeAtS, []))).toEqual(['place 1.2'])
+    expect(engine.nowS).toBe(200)
+  })
+
+  it('says what it cannot be told, and has not changed then', () => {
+    const engine = new ScheduleEngine(rules)
+    engine.plan(0, [submit(0, 2)])
+    const before = engine.current()
+    const told = (event: EngineEvent) => () => engine.plan(5, [submit(7, 1), event])
+    expect(told(submit(1, countGpus(cluster) + 1))).toThrow(/job 1 can never run: it needs 5 GPUs/)
+    expect(told({ type: 'finished', jobId: 9 })).toThrow(/finished: jobId: got 9, expected a job that was submitted/)
+    expect(told({ type: 'server-failed', server: 2 })).toThrow(/server: got 2, expected a server from 0 to 1/)
+    const reservation = { id: 'r', server: 0, gpus: 3, fromS: 10, untilS: 20 }
+    expect(told({ type: 'reserved', reservation })).toThrow(/reservation r: gpus: got 3, .* 1 to the 2 of server 0/)
+    expect(told({ type: 'reserved', reservation: { ...reservation, gpus: 1, untilS: 10 } })).toThrow(/untilS/)
+    expect(() => engine.plan(-1, [])).toThrow(/nowS: got -1, expected a time not before 0/)
+    expect(engine.current()).toEqual(before)
+    const twice: EngineEvent[] = [reservation, { ...reservation, id: 's' }].map((each) => ({
+      type: 'reserved',
+      reservation: { ...each, gpus: 2 },
+    }))
+    expect(() => engine.plan(5, twice)).toThrow(/reservation s: gpus: got 2, expected at most 0/)
+    expect(said(engine.plan(6, [{ type: 'reserved', reservation: { ...reservation, gpus: 2 } }]))).toEqual([])
+  })
+})
+
+describe('incidents of a simulation', () => {
+  const s = fc.sample(scenario, { numRuns: 1, seed: 3 })[0]!
+
+  it('cost time and lose no job; servers that stay away while jobs wait are told', () => {
+    const servers = expandServers(s.cluster).map((_, server) => server)
+    const all = (type: 'server-failed' | 'server-returned', atS: number) =>
+      servers.map((server) => ({ atS, event: { type, server } as const }))
+    const base = { ...s, policy: 'fifo', mechanism: 'fair' } as const
+    const calm = simulate(base)
+    const halfS = (calm.firstArrivalS + calm.lastFinishS) / 2
+    const rough = simulate({
+      ...base,
+      incidents: [...all('server-failed', halfS), ...all('server-returned', halfS + 500)],
+    })
+    expect(rough.jobs).toHaveLength(s.jobs.length)
+    expect(rough.lastFinishS).toBeGreaterThan(calm.lastFinishS)
+    expect(() => simulate({ ...base, incidents: all('server-failed', halfS) })).toThrow(
+      /incidents: got 'servers that stay away while jobs .* expected servers that return/,
+    )
+  })
+})

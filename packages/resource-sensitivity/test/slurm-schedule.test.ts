@@ -1,0 +1,130 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { OneNodeSlurm, slurmHindrance } from '../../job-array/test/one-node-slurm.js'
+import { type EngineEvent, type Job, type ScheduleAction, ScheduleEngine, simulate } from '../src/index.js'
+import { executeSchedule, type SlurmRun, SlurmScheduleExecutor } from '../src/slurm.js'
+import { cluster, hardware, pacedJobs, profiles } from './one-node-schedule.js'
+
+const hindrance = slurmHindrance()
+const job = (id: number, model: string, gpus: number, seconds: number, arrivalS = 0): Job => ({
+  ...{ id, model, gpus, arrivalS },
+  iterations: seconds * 100,
+})
+
+describe.skipIf(hindrance)(`a schedule on a real Slurm${hindrance ? ` (skipped: ${hindrance})` : ''}`, () => {
+  const slurm = new OneNodeSlurm(hardware)
+  const environment = { SLURM_CONF: process.env['SLURM_CONF'] }
+  const rules = { cluster, profiles, policy: 'fifo', mechanism: 'tune', roundS: 5 } as const
+  let folder: string
+
+  beforeAll(async () => {
+    await slurm.up()
+    process.env['SLURM_CONF'] = slurm.configurationFile
+  })
+  afterAll(async () => {
+    await slurm.down()
+    if (environment.SLURM_CONF === undefined) delete process.env['SLURM_CONF']
+    else process.env['SLURM_CONF'] = environment.SLURM_CONF
+  })
+  beforeEach(() => {
+    folder = mkdtempSync(path.join(tmpdir(), 'slurm-schedule-'))
+  })
+  afterEach(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
+
+  it('does what the simulation does: the same places, preempted for a reservation and gone on from the checkpoint', async () => {
+    // Job 0 has all four GPUs; then three of them are reserved for a while and it must wait; job 1 fits beside the reservation.
+    // Its second is over long before the reservation is, however slow the machine.
+    const jobs = [job(0, 'modest', 4, 20), job(1, 'hungry', 1, 1, 3)]
+    const reservation = { id: 'maintenance', server: 0, gpus: 3, fromS: 8, untilS: 18 }
+    const incidents = [{ atS: 0, event: { type: 'reserved', reservation } as const }]
+    const options = { ...rules, jobs, incidents, resizeCostS: 1 }
+    const simulated: ScheduleAction[] = []
+    simulate({ ...options, onActions: (_, actions) => simulated.push(...actions) })
+    const executed: ScheduleAction[] = []
+    const journal: [number, readonly EngineEvent[]][] = []
+    const runs: SlurmRun[] = []
+    const result = await executeSchedule(
+      {
+        ...options,
+        onActions: (_, actions) => executed.push(...actions),
+        onEvents: (timeS, events) => journal.push([timeS, events]),
+      },
+      new SlurmScheduleExecutor({ ...pacedJobs(folder), onRun: (run) => runs.push(run) }),
+    )
+    expect(executed).toEqual(simulated)
+    expect(executed.map(({ type, jobId, run }) => `${type} ${jobId}.${run}`)).toEqual([
+      'place 0.1',
+      'preempt 0.1',
+      'place 1.1',
+      'place 0.2',
+    ])
+    expect(result.map(({ outcome, runs: starts }) => [outcome, starts])).toEqual([
+      ['finished', 2],
+      ['finished', 1],
+    ])
+    expect(runs.map(({ jobId, run, cpus }) => [jobId, run, cpus.asked])).toEqual([
+      [0, 1, 4],
+      [1, 1, 4],
+      [0, 2, 4],
+    ])
+    // What it had done when it was told to stop was saved, and the engine knows.
+    const saved = journal.flatMap(([, events]) => events).filter((event) => event.type === 'progressed' && event.saved)
+    expect(saved).toMatchObject([{ jobId: 0, doneIterations: expect.toSatisfy((n) => n > 0 && n < 2000) }])
+    // The journal is the engine's state: played again it gives the same actions.
+    const again = new ScheduleEngine(options)
+    expect(journal.flatMap(([timeS, events]) => again.plan(timeS, events))).toEqual(executed)
+  })
+
+  it('lets a job that failed go on, gives one up that fails again and again, and says how it ended', async () => {
+    const paced = pacedJobs(folder)
+    const crash = 'console.error("no luck"); process.exit(3)'
+    const executor = new SlurmScheduleExecutor({
+      ...paced,
+      mostFailures: 1,
+      commandOf: (each) => (each.id === 0 ? [process.execPath, '-e', crash] : paced.commandOf(each)),
+    })
+    const result = await executeSchedule({ ...rules, jobs: [job(0, 'modest', 1, 1), job(1, 'modest', 1, 1)] }, executor)
+    expect(result.map(({ outcome, runs }) => [outcome, runs])).toEqual([
+      ['cancelled', 2],
+      ['finished', 1],
+    ])
+    expect([...executor.givenUp]).toMatchObject([[0, { exitCode: 3, logFile: expect.stringContaining('0.2') }]])
+  })
+
+  it('kills who does not leave in time, who then begins anew, and ends all that runs when aborted', async () => {
+    const deaf = "process.on('SIGUSR1', () => {}); setInterval(() => {}, 1000)"
+    const paced = pacedJobs(folder)
+    const aborting = new AbortController()
+    const told: string[] = []
+    const executor = new SlurmScheduleExecutor({ ...paced, graceS: 1, commandOf: () => [process.execPath, '-e', deaf] })
+    const reservation = { id: 'r', server: 0, gpus: 4, fromS: 3, untilS: 4 }
+    const running = executeSchedule(
+      {
+        ...{ ...rules, jobs: [job(0, 'modest', 4, 3600)], signal: aborting.signal },
+        incidents: [{ atS: 0, event: { type: 'reserved', reservation } }],
+        onEvents: (_, events) => {
+          for (const event of events)
+            if (event.type === 'progressed') told.push(`${event.saved} ${event.doneIterations}`)
+          // Its first run began, was killed with nothing saved, and its second began.
+          if (told.length === 3) aborting.abort(new Error('enough'))
+        },
+      },
+      executor,
+    )
+    await expect(running).rejects.toThrow('enough')
+    expect(told).toEqual(['undefined 0', 'true 0', 'undefined 0'])
+  })
+})
+
+describe('what Slurm cannot be asked for', () => {
+  it('is said before anything runs', () => {
+    const options = { workDir: mkdtempSync(path.join(tmpdir(), 'slurm-schedule-')), commandOf: () => ['true'] as const }
+    expect(() => new SlurmScheduleExecutor({ ...options, nodes: [] })).toThrow(/nodes: got 'none'/)
+    expect(() => new SlurmScheduleExecutor({ ...options, nodes: ['a', 'a'] })).toThrow(/each its own/)
+    expect(() => new SlurmScheduleExecutor({ ...options, nodes: ['a'], graceS: -1 })).toThrow(/graceS: got -1/)
+    expect(() => new SlurmScheduleExecutor({ ...options, nodes: ['a'], mostFailures: 0.5 })).toThrow(/mostFailures/)
+    rmSync(options.workDir, { recursive: true })
+  })
+})

@@ -1,0 +1,204 @@
+import {
+  assertServices,
+  type Clock,
+  InvalidInputError,
+  PctodlError,
+  type Service,
+  type ServiceCounters,
+  type ServiceDesk,
+  systemClock,
+  type Tenant,
+} from '@pctodl/platform'
+import type { Answer, PendingRequest } from './pending-request.js'
+import { ServiceDispatcher } from './service-dispatcher.js'
+import { assertTraffic, limitsOf, type ServiceTraffic, startTraffic } from './service-traffic.js'
+import type { ServingInstance } from './serving-instance.js'
+
+export interface RequestDeskOptions {
+  /** Asked once for each service, when it comes. Default: requests come by `ask` alone. */
+  readonly trafficOf?: (service: Service) => ServiceTraffic
+  /** Default: real time. */
+  readonly clock?: Clock
+}
+
+export interface AskOptions {
+  /** When it was due, ms of the desk's clock: its latency counts from then. Default: now. */
+  readonly arrivedMs?: number
+  /** It is shed where its turn has not come so long after its arrival, ms. Default: as the service's traffic says. */
+  readonly deadlineMs?: number
+  /** Calls it off: the promise rejects with the signal's reason. Where it waits still it is shed, else it is answered to nobody. */
+  readonly signal?: AbortSignal
+}
+
+interface OpenService {
+  readonly dispatcher: ServiceDispatcher
+  readonly traffic: AbortController
+}
+
+/**
+ * Takes in the requests of services and hands them, in batches, to the processes of an `InferencePool`: what `SimulatedDesk` of
+ * `@pctodl/gpu-sim` is for a simulated board.
+ */
+export class RequestDesk implements ServiceDesk {
+  readonly #trafficOf: (service: Service) => ServiceTraffic
+  readonly #clock: Clock
+  readonly #open = new Map<string, OpenService>()
+  readonly #instances = new Set<ServingInstance>()
+  readonly #departed: ServiceDispatcher[] = []
+
+  constructor({ trafficOf = () => ({}), clock = systemClock }: RequestDeskOptions = {}) {
+    this.#trafficOf = trafficOf
+    this.#clock = clock
+  }
+
+  /** Counters of the services that have ended. */
+  get departed(): readonly ServiceCounters[] {
+    return this.#departed.map((dispatcher) => dispatcher.counters())
+  }
+
+  counters(): readonly ServiceCounters[] {
+    return [...this.#open.values()].map(({ dispatcher }) => dispatcher.counters())
+  }
+
+  admit(service: string, share: number): void {
+    if (!(share >= 0 && share <= 1)) throw new InvalidInputError('share', share, 'a share from 0 to 1')
+    this.#dispatcherOf('service', service).admitted = share
+  }
+
+  /**
+   * @throws InvalidInputError for services that are none, or another network of a known one; PctodlError `IN_USE` where tenants
+   *   serve one that is absent. Nothing has changed then.
+   */
+  serve(services: readonly Service[]): void {
+    assertServices(services)
+    for (const { name, model } of services) {
+      const before = this.#open.get(name)?.dispatcher.service
+      if (before && before.model !== model) {
+        const expected = `'${before.model}': another network is another service`
+        throw new InvalidInputError('service.model', model, expected)
+      }
+    }
+    const leaving = [...this.#open].filter(([name]) => !services.some((service) => service.name === name))
+    for (const [name, { dispatcher }] of leaving) {
+      if ([...this.#instances].some((instance) => instance.serves(dispatcher))) {
+        throw new PctodlError('IN_USE', `tenants serve ${name}; apply tenants without it first`)
+      }
+    }
+    const coming = services.filter(({ name }) => !this.#open.has(name))
+    const traffic = coming.map((service) => this.#trafficOf(service))
+    traffic.forEach(assertTraffic)
+    for (const [name] of leaving) this.#end(name, 'its service has ended')
+    for (const service of services) {
+      const known = this.#open.get(service.name)?.dispatcher
+      if (!known || known.service === service) continue
+      known.service = service
+      known.begin()
+    }
+    coming.forEach((service, i) => {
+      this.#begin(service, traffic[i]!)
+    })
+  }
+
+  /**
+   * Ask a service for an answer.
+   *
+   * @returns what became of it: `shed` and `failed` come with the reason
+   * @throws InvalidInputError for a service that is not served, or times that are none; the signal's reason where it was called off
+   */
+  async ask(service: string, { arrivedMs = this.#clock.now(), deadlineMs, signal }: AskOptions = {}): Promise<Answer> {
+    const dispatcher = this.#dispatcherOf('service', service)
+    if (!Number.isFinite(arrivedMs)) throw new InvalidInputError('arrivedMs', arrivedMs, 'a time of the clock, ms')
+    if (deadlineMs !== undefined && !(deadlineMs > 0)) {
+      throw new InvalidInputError('deadlineMs', deadlineMs, 'ms above 0')
+    }
+    return new Promise((resolve, reject) => {
+      signal?.throwIfAborted()
+      let waiting: PendingRequest | undefined
+      const onAbort = () => {
+        reject(signal?.reason)
+        if (waiting) dispatcher.callOff(waiting)
+      }
+      const decided = (answer: Answer) => {
+        signal?.removeEventListener('abort', onAbort)
+        resolve(answer)
+      }
+      signal?.addEventListener('abort', onAbort, { once: true })
+      waiting = dispatcher.arrive({ arrivedMs, deadlineMs, decided })
+    })
+  }
+
+  /**
+   * A service for the load generator of `@pctodl/traffic`: a `SystemUnderTest`. A query of several samples is as many requests, and
+   * is answered when the last of them is.
+   */
+  systemOf(service: string): {
+    answer(query: { readonly samples: number; readonly dueMs: number }): Promise<'completed' | 'shed'>
+  } {
+    this.#dispatcherOf('service', service)
+    return {
+      answer: async ({ samples, dueMs }) => {
+        const asked = Array.from({ length: samples }, () => this.ask(service, { arrivedMs: dueMs }))
+        const answers = await Promise.all(asked)
+        const failed = answers.find(({ outcome }) => outcome === 'failed')
+        if (failed) throw new PctodlError('REQUEST_FAILED', failed.reason!)
+        return answers.some(({ outcome }) => outcome === 'shed') ? 'shed' : 'completed'
+      },
+    }
+  }
+
+  /** No requests come any more, and those that wait are shed; batches in flight are answered. Idempotent. */
+  close(): void {
+    for (const name of [...this.#open.keys()]) this.#end(name, 'the desk is closed')
+  }
+
+  /** @throws InvalidInputError for a tenant of a service that is not served, or of another network */
+  assertServes(tenants: readonly Tenant[]): void {
+    tenants.forEach(({ service: name, model }, i) => {
+      if (name === undefined) return
+      const { service } = this.#dispatcherOf(`tenants[${i}].service`, name)
+      if (service.model !== model) {
+        throw new InvalidInputError(`tenants[${i}].model`, model, `'${service.model}', the network of ${name}`)
+      }
+    })
+  }
+
+  /** The instance answers the requests of its tenant's service from its next batch on. */
+  join(instance: ServingInstance): void {
+    const name = instance.tenant.service
+    this.#instances.add(instance)
+    instance.serve(name === undefined ? undefined : this.#open.get(name)?.dispatcher)
+  }
+
+  /** It takes no batch any more; `lost` follows when its process is gone. */
+  leave(instance: ServingInstance): void {
+    instance.serve(undefined)
+  }
+
+  /** Its process is gone, and with it the batch in flight: the requests go to another instance once. */
+  lost(instance: ServingInstance, reason: string): void {
+    this.#instances.delete(instance)
+    instance.lost(reason)
+  }
+
+  #begin(service: Service, given: ServiceTraffic): void {
+    const dispatcher = new ServiceDispatcher(service, limitsOf(given), this.#clock)
+    const traffic = new AbortController()
+    this.#open.set(service.name, { dispatcher, traffic })
+    startTraffic(given, (request) => dispatcher.arrive(request), this.#clock, traffic.signal)
+  }
+
+  #end(name: string, reason: string): void {
+    const { dispatcher, traffic } = this.#open.get(name)!
+    traffic.abort()
+    dispatcher.close(reason)
+    this.#open.delete(name)
+    this.#departed.push(dispatcher)
+  }
+
+  #dispatcherOf(field: string, name: string): ServiceDispatcher {
+    const open = this.#open.get(name)
+    if (open) return open.dispatcher
+    const known = [...this.#open.keys()].join(', ')
+    throw new InvalidInputError(field, name, known === '' ? 'a service; none is served' : `one of ${known}`)
+  }
+}

@@ -1,0 +1,271 @@
+import {
+  type Clock,
+  LatencyHistogram,
+  type RequestOutcome,
+  type Service,
+  type ServiceCounters,
+  type Tenant,
+} from '@pctodl/platform'
+import { sizeFor } from './batch-sizes.js'
+import type { Answer, PendingRequest } from './pending-request.js'
+import { WaitingLine } from './waiting-line.js'
+
+/** What bounds the queue of a service. */
+export interface QueueLimits {
+  /** Requests that may wait; what arrives beyond is shed. */
+  readonly mostQueued: number
+  /** A request that has waited so long is shed, ms; Infinity: it is answered, late. */
+  readonly shedAfterMs: number
+}
+
+/** How long a request of somebody waits at most, and who is told. */
+export interface ArrivingRequest {
+  /** When it arrived or was due, ms of the clock; latency counts from then. */
+  readonly arrivedMs: number
+  /** After its arrival, ms. Default: that of the queue. */
+  readonly deadlineMs?: number | undefined
+  readonly decided?: (answer: Answer) => void
+}
+
+/** What answers requests, a batch at a time. */
+export interface Instance {
+  readonly tenant: Tenant
+  /** A batch is in flight. */
+  readonly busy: boolean
+  /** Take these requests in a batch of this size; only while it is not busy. */
+  begin(requests: readonly PendingRequest[], batchSize: number): void
+}
+
+/** A timer of Node.js cannot be set for more, ms. */
+const LONGEST_WAIT_MS = 2 ** 31 - 1
+
+/**
+ * The requests of one service: who waits, who is answered by which instance, and what became of the others. A free instance takes
+ * the first in line as soon as they fill its batch or the first has waited for `maxQueueDelayMs`; of several free ones the one with
+ * the largest share. It is the law of the simulated board's queues (`ServingEngine` of `@pctodl/gpu-sim`), on a real clock.
+ */
+export class ServiceDispatcher {
+  service: Service
+  /** Share of the arrivals that is let in, 0..1. */
+  admitted = 1
+  readonly #clock: Clock
+  readonly #limits: QueueLimits
+  readonly #line = new WaitingLine()
+  readonly #instances = new Set<Instance>()
+  readonly #latencies = new LatencyHistogram()
+  #arrived = 0
+  #late = 0
+  #running = 0
+  readonly #decided: Record<RequestOutcome, number> = { completed: 0, shed: 0, failed: 0 }
+  #failure: string | undefined
+  #closed = false
+  /** What letting in a share of the arrivals still owes, 0..1. */
+  #owed = 0
+  /** Not later than the first deadline of those who wait, ms. */
+  #deadlineMs = Number.POSITIVE_INFINITY
+  #timer: { readonly atMs: number; readonly cancel: AbortController } | undefined
+
+  constructor(service: Service, limits: QueueLimits, clock: Clock) {
+    this.service = service
+    this.#limits = limits
+    this.#clock = clock
+  }
+
+  /** A request is here. @returns what waits, to be called off; undefined where it was shed at once */
+  arrive({ arrivedMs, deadlineMs = this.#limits.shedAfterMs, decided }: ArrivingRequest): PendingRequest | undefined {
+    const request = { arrivedMs, deadlineMs: arrivedMs + deadlineMs, again: false, calledOff: false, decided }
+    this.#arrived++
+    if (!this.#letsIn()) return this.#shed(request, 'not all requests of the service are let in at present')
+    if (this.#line.length >= this.#limits.mostQueued) {
+      return this.#shed(request, `${this.#limits.mostQueued} requests wait already`)
+    }
+    this.#line.push(request)
+    this.#deadlineMs = Math.min(this.#deadlineMs, request.deadlineMs)
+    this.begin()
+    return request
+  }
+
+  /** Whoever waited for it does not any more. A request that was begun is answered nonetheless, to nobody. */
+  callOff(request: PendingRequest): void {
+    request.calledOff = true
+    if (!this.#line.remove(request)) return
+    this.#shed(request, 'it was called off')
+    this.#setTimer()
+  }
+
+  join(instance: Instance): void {
+    this.#instances.add(instance)
+    this.begin()
+  }
+
+  leave(instance: Instance): void {
+    this.#instances.delete(instance)
+    this.#setTimer()
+  }
+
+  /** Start what can be started: called when a request has come, a batch has ended, or a wait is over. */
+  begin(): void {
+    const nowMs = this.#clock.now()
+    for (let instance = this.#free(); instance; instance = this.#free()) {
+      let first = this.#line.first
+      for (; first && first.deadlineMs <= nowMs; first = this.#line.first) this.#giveUp(first)
+      if (!first) break
+      const most = this.#mostOf(instance)
+      if (this.#line.length < most && nowMs < first.arrivedMs + this.service.maxQueueDelayMs) break
+      const requests: PendingRequest[] = []
+      for (const request of this.#line) {
+        if (requests.length === most) break
+        this.#line.remove(request)
+        if (request.deadlineMs <= nowMs) this.#settle(request, 'shed', tooLate(request))
+        else requests.push(request)
+      }
+      this.#running += requests.length
+      instance.begin(requests, sizeFor(requests.length, most))
+    }
+    this.#setTimer()
+  }
+
+  /** A batch of these is done. */
+  answered(requests: readonly PendingRequest[]): void {
+    this.#running -= requests.length
+    for (const request of requests) {
+      const latencyMs = this.#settle(request, 'completed')
+      if (latencyMs > this.service.objective.p99Ms) this.#late++
+      this.#latencies.record(latencyMs)
+    }
+  }
+
+  /** Their tenant died amid the batch: they go to another one first in line, once; the second time they fail. */
+  lost(requests: readonly PendingRequest[], reason: string): void {
+    this.#running -= requests.length
+    for (const request of requests.toReversed()) {
+      const final = this.#finalBecause(request)
+      if (final !== undefined) {
+        this.#failure = `${final}: ${reason}`
+        this.#settle(request, 'failed', this.#failure)
+      } else {
+        request.again = true
+        this.#line.putFirst(request)
+        this.#deadlineMs = Math.min(this.#deadlineMs, request.deadlineMs)
+      }
+    }
+    this.begin()
+  }
+
+  /** Nobody serves it any more: those who wait are shed. */
+  close(reason: string): void {
+    this.#closed = true
+    for (const request of this.#line) {
+      this.#line.remove(request)
+      this.#shed(request, reason)
+    }
+    this.#setTimer()
+  }
+
+  counters(): ServiceCounters {
+    const { completed, shed, failed } = this.#decided
+    return {
+      service: this.service.name,
+      timeMs: this.#clock.now(),
+      arrived: this.#arrived,
+      completed,
+      late: this.#late,
+      shed,
+      failed,
+      queued: this.#line.length,
+      running: this.#running,
+      latencies: this.#latencies.snapshot(),
+      ...(this.#failure === undefined ? {} : { failure: this.#failure }),
+    }
+  }
+
+  /** Why a request that was lost is not tried again; undefined where it is. */
+  #finalBecause({ again, calledOff }: PendingRequest): string | undefined {
+    if (again) return 'two tenants were lost with the request, the last one'
+    if (calledOff) return 'its tenant was lost, and nobody waits for it any more'
+    return this.#closed ? 'its tenant was lost, and the service has ended' : undefined
+  }
+
+  #letsIn(): boolean {
+    if (this.admitted >= 1) return true
+    this.#owed += this.admitted
+    if (this.#owed < 1) return false
+    this.#owed -= 1
+    return true
+  }
+
+  #free(): Instance | undefined {
+    let best: Instance | undefined
+    for (const instance of this.#instances) {
+      if (instance.busy) continue
+      if (!best || instance.tenant.mpsPercent > best.tenant.mpsPercent) best = instance
+    }
+    return best
+  }
+
+  #mostOf(instance: Instance): number {
+    return Math.min(instance.tenant.batchSize, this.service.maxBatchSize)
+  }
+
+  #giveUp(request: PendingRequest): void {
+    this.#line.remove(request)
+    this.#shed(request, tooLate(request))
+  }
+
+  #shed(request: PendingRequest, reason: string): undefined {
+    this.#settle(request, 'shed', reason)
+  }
+
+  /** @returns ms from arrival until now */
+  #settle(request: PendingRequest, outcome: RequestOutcome, reason?: string): number {
+    const latencyMs = Math.max(0, this.#clock.now() - request.arrivedMs)
+    this.#decided[outcome]++
+    request.decided?.({ outcome, latencyMs, ...(reason === undefined ? {} : { reason }) })
+    return latencyMs
+  }
+
+  /** Wake when the first in line has waited long enough for others, or a deadline is over; one timer for all. */
+  #setTimer(): void {
+    const { first } = this.#line
+    let atMs = Number.POSITIVE_INFINITY
+    if (first) {
+      atMs = this.#deadlineMs
+      if (this.#free()) atMs = Math.min(atMs, first.arrivedMs + this.service.maxQueueDelayMs)
+    }
+    if (atMs === this.#timer?.atMs) return
+    // A reason of its own: making an error each time costs more than the timer.
+    this.#timer?.cancel.abort('another time')
+    this.#timer = undefined
+    if (atMs < Infinity) void this.#wakeAt(atMs)
+  }
+
+  async #wakeAt(atMs: number): Promise<void> {
+    const timer = { atMs, cancel: new AbortController() }
+    this.#timer = timer
+    try {
+      const waitMs = Math.min(LONGEST_WAIT_MS, Math.max(0, atMs - this.#clock.now()))
+      await this.#clock.sleep(waitMs, timer.cancel.signal)
+    } catch {
+      return
+    }
+    if (this.#timer !== timer) return
+    this.#timer = undefined
+    this.#letGo()
+    this.begin()
+  }
+
+  /** Shed those whose deadline is over, wherever in line they stand. */
+  #letGo(): void {
+    const nowMs = this.#clock.now()
+    if (nowMs < this.#deadlineMs) return
+    this.#deadlineMs = Number.POSITIVE_INFINITY
+    for (const request of this.#line) {
+      if (request.deadlineMs <= nowMs) this.#giveUp(request)
+      else this.#deadlineMs = Math.min(this.#deadlineMs, request.deadlineMs)
+    }
+  }
+}
+
+function tooLate({ arrivedMs, deadlineMs }: PendingRequest): string {
+  return `its turn had not come after ${deadlineMs - arrivedMs} ms`
+}

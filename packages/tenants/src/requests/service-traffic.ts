@@ -1,0 +1,76 @@
+import { type Arrivals, type Clock, InvalidInputError } from '@pctodl/platform'
+import type { Answer } from './pending-request.js'
+import type { ArrivingRequest, QueueLimits } from './service-dispatcher.js'
+
+/** Where the requests of a service come from, and how many may wait. */
+export interface ServiceTraffic {
+  /** When requests arrive, ms since the service came; any process of `@pctodl/traffic` starts one. Default: none do of themselves. */
+  readonly arrivals?: Arrivals
+  /** So many requests are there at any time, a new one for each that is decided: saturation. Default 0. */
+  readonly saturating?: number
+  /** Requests that may wait; what arrives beyond is shed. Default 4096. */
+  readonly mostQueued?: number
+  /** A request that has waited so long is shed, ms. Default Infinity: it is answered, late. */
+  readonly shedAfterMs?: number
+}
+
+type Arrive = (request: ArrivingRequest) => void
+
+/** Arrivals that are due at once are taken in so many at a time: in between others have their turn, and an end is noticed. */
+const TAKEN_AT_ONCE = 500
+/** A saturating user who was turned away asks again after this, ms. */
+const ASK_AGAIN_MS = 10
+
+/** @throws InvalidInputError naming the field */
+export function assertTraffic(traffic: ServiceTraffic): void {
+  const { arrivals, saturating = 0 } = traffic
+  const { mostQueued, shedAfterMs } = limitsOf(traffic)
+  if (arrivals !== undefined && typeof arrivals?.nextMs !== 'function') {
+    throw new InvalidInputError('arrivals', arrivals, 'an object with nextMs()')
+  }
+  if (!Number.isInteger(saturating) || saturating < 0) {
+    throw new InvalidInputError('saturating', saturating, 'a whole number of requests, 0 for none')
+  }
+  if (!Number.isInteger(mostQueued) || mostQueued < 1) {
+    throw new InvalidInputError('mostQueued', mostQueued, 'an integer of at least 1')
+  }
+  if (saturating > mostQueued) {
+    throw new InvalidInputError('saturating', saturating, `at most mostQueued, which is ${mostQueued}`)
+  }
+  if (!(shedAfterMs > 0)) throw new InvalidInputError('shedAfterMs', shedAfterMs, 'ms above 0')
+}
+
+export function limitsOf({ mostQueued = 4096, shedAfterMs = Number.POSITIVE_INFINITY }: ServiceTraffic): QueueLimits {
+  return { mostQueued, shedAfterMs }
+}
+
+/**
+ * Let the requests of a service come until the signal is aborted. An open loop: a request arrives when it is due, whether or not
+ * earlier ones have been answered, and its latency counts from then, however late this process is (no coordinated omission).
+ */
+export function startTraffic(traffic: ServiceTraffic, arrive: Arrive, clock: Clock, signal: AbortSignal): void {
+  if (traffic.arrivals) void comeWhenDue(traffic.arrivals, arrive, clock, signal)
+  for (let user = 0; user < (traffic.saturating ?? 0); user++) void askAgainAndAgain(arrive, clock, signal)
+}
+
+async function comeWhenDue(arrivals: Arrivals, arrive: Arrive, clock: Clock, signal: AbortSignal): Promise<void> {
+  const startMs = clock.now()
+  let taken = 0
+  for (let afterMs = arrivals.nextMs(); afterMs < Infinity; afterMs = arrivals.nextMs()) {
+    const arrivedMs = startMs + afterMs
+    const early = arrivedMs > clock.now()
+    if (early || ++taken >= TAKEN_AT_ONCE) {
+      taken = 0
+      await clock.sleep(early ? arrivedMs - clock.now() : 0, signal).catch(() => {})
+    }
+    if (signal.aborted) return
+    arrive({ arrivedMs })
+  }
+}
+
+async function askAgainAndAgain(arrive: Arrive, clock: Clock, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const { outcome } = await new Promise<Answer>((decided) => arrive({ arrivedMs: clock.now(), decided }))
+    if (outcome !== 'completed') await clock.sleep(ASK_AGAIN_MS, signal).catch(() => {})
+  }
+}

@@ -1,0 +1,55 @@
+import type { PendingRequest } from './pending-request.js'
+
+interface Place {
+  readonly request: PendingRequest
+  before: Place | undefined
+  after: Place | undefined
+}
+
+/** Requests that wait, first come, first served: any of them may leave from where it stands, all in constant time. */
+export class WaitingLine implements Iterable<PendingRequest> {
+  readonly #places = new Map<PendingRequest, Place>()
+  #first: Place | undefined
+  #last: Place | undefined
+
+  get length(): number {
+    return this.#places.size
+  }
+
+  get first(): PendingRequest | undefined {
+    return this.#first?.request
+  }
+
+  push(request: PendingRequest): void {
+    const place: Place = { request, before: this.#last, after: undefined }
+    if (this.#last) this.#last.after = place
+    else this.#first = place
+    this.#last = place
+    this.#places.set(request, place)
+  }
+
+  putFirst(request: PendingRequest): void {
+    const place: Place = { request, before: undefined, after: this.#first }
+    if (this.#first) this.#first.before = place
+    else this.#last = place
+    this.#first = place
+    this.#places.set(request, place)
+  }
+
+  /** @returns whether it was there */
+  remove(request: PendingRequest): boolean {
+    const place = this.#places.get(request)
+    if (!place) return false
+    this.#places.delete(request)
+    if (place.before) place.before.after = place.after
+    else this.#first = place.after
+    if (place.after) place.after.before = place.before
+    else this.#last = place.before
+    return true
+  }
+
+  /** What is removed on the way is no longer visited. */
+  *[Symbol.iterator](): Iterator<PendingRequest> {
+    for (let place = this.#first; place; place = place.after) yield place.request
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * How right the predictor is of a network that it was not fitted to: each of the shipped boards' networks is left out and added again from
+ * its graph alone, and from its graph and ten rows. Truth is the simulator at the clock that really ran, on random configurations of the
+ * network alone or beside itself.
+ *
+ *   pnpm evaluate-new-networks [--rows 6000] [board ...]
+ */
+import { parseArgs } from 'node:util'
+import { calibratedBoards, simulateSteadyState } from '@pctodl/gpu-sim'
+import { layerGraph, networkDemand } from '@pctodl/model-zoo'
+import { quantile } from '@pctodl/numerics'
+import { addNetwork, loadPerfModel, PerfModel } from '@pctodl/perf-model'
+import { freshConfigurations } from './evaluation/fresh-configurations.js'
+import { measuredRows } from './evaluation/measured-rows.js'
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { rows: { type: 'string', default: '6000' } },
+})
+const boards = positionals.length > 0 ? positionals : calibratedBoards
+
+/** So many configurations at random are measured. */
+const ROWS = 10
+
+for (const board of boards) {
+  const whole = loadPerfModel(board)
+  const { parameters, spec } = whole
+  const simulate = simulateSteadyState(board)
+  const fresh = freshConfigurations(whole, Number(values.rows))
+  const table = whole.networks.map((name) => {
+    const others = new PerfModel(
+      {
+        ...parameters,
+        networks: parameters.networks.filter((network) => network.name !== name),
+        profile: {
+          ...parameters.profile,
+          networks: parameters.profile.networks.filter((network) => network.name !== name),
+        },
+      },
+      spec,
+    )
+    const known = Object.fromEntries(others.networks.map((other) => [other, networkDemand(layerGraph(other))]))
+    const demand = networkDemand(layerGraph(name))
+    const fitting = fresh.filter(
+      ({ tenants }) =>
+        tenants.every((tenant) => tenant.model === name) &&
+        tenants.reduce((sum, tenant) => sum + whole.memoryBytes(tenant), whole.reservedMemoryBytes) <= spec.memoryBytes,
+    )
+    const design = fitting.slice(0, ROWS)
+    const judged = fitting.slice(ROWS)
+    const errors = (model: PerfModel) => {
+      const each = judged.map((wanted) => {
+        const ran = simulate(wanted)
+        const { throughput, powerW, throughputSd, powerSdW } = model.predict({ ...wanted, smClockMhz: ran.smClockMhz })
+        return {
+          throughput: 100 * Math.abs(Math.log(ran.throughput / throughput)),
+          power: 100 * Math.abs(Math.log(ran.powerW / powerW)),
+          within:
+            Math.abs(ran.throughput - throughput) <= 2 * throughputSd! &&
+            Math.abs(ran.powerW - powerW) <= 2 * powerSdW!,
+        }
+      })
+      const pair = (of: 'throughput' | 'power') =>
+        [0.5, 0.95]
+          .map((q) =>
+            quantile(
+              each.map((entry) => entry[of]),
+              q,
+            ).toFixed(1),
+          )
+          .join(' / ')
+      return {
+        throughput: pair('throughput'),
+        power: pair('power'),
+        within: (100 * each.filter((entry) => entry.within).length) / each.length,
+      }
+    }
+    const graph = errors(addNetwork(others, name, demand, { known }))
+    const ten = errors(addNetwork(others, name, demand, { known, rows: measuredRows(board, design) }))
+    const own = errors(whole)
+    return {
+      network: name,
+      configurations: judged.length,
+      'throughput from its graph': graph.throughput,
+      power: graph.power,
+      'within 2 sd, %': graph.within.toFixed(0),
+      'with ten rows': ten.throughput,
+      'power ': ten.power,
+      'within 2 sd, % ': ten.within.toFixed(0),
+      'fitted to it': own.throughput,
+      'power  ': own.power,
+    }
+  })
+  console.log(`\n${board}: median / 95th percentile of errors, %`)
+  console.table(table)
+}
