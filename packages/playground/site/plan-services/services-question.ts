@@ -43,7 +43,7 @@ export const firstServicesQuestion: ServicesQuestion = {
 export const layoutBudgets: Readonly<Record<ServiceGoal, number>> = {
   'least-power': 300,
   'most-load': 300,
-  'most-value': 60,
+  'most-value': 40,
 }
 
 /** The options of the search, as `planServices` takes them and as the command line makes them. */

@@ -4,6 +4,8 @@ import type { Teller } from '../story.js'
 
 const STEP_MS = 20
 const LENGTH_MS = 9000
+/** The first seconds still hold what was before: nothing of them is shown. */
+const SETTLED_MS = 3000
 /** Work comes in bursts: so long on, so long off. */
 const BURST_MS = 400
 const EVERY_MS = 1200
@@ -16,23 +18,23 @@ export const tellOfPeaks: Teller = async (predictor, model) => {
   const process = gpu.launch({ model, mpsPercent: 100, batchSize: 32 })
   await clock.sleep(process.readyAtMs - clock.now() + 500)
   const times: number[] = []
+  const shownFromMs = clock.now() + SETTLED_MS
   const trueW: number[] = []
   const readW: (number | null)[] = []
-  const startMs = clock.now()
   for (let timeMs = 0; timeMs < LENGTH_MS; timeMs += STEP_MS) {
     // A process that hangs completes nothing: that is how the load comes and goes.
     if (timeMs % EVERY_MS === 0) {
       gpu.strike({ kind: 'client-hung', tenant: 0, atMs: BURST_MS, durationMs: EVERY_MS - BURST_MS })
     }
     await clock.sleep(STEP_MS)
-    times.push((clock.now() - startMs) / 1000)
+    const { powerAverageW } = await gpu.sample()
+    if (clock.now() < shownFromMs) continue
+    times.push((clock.now() - shownFromMs) / 1000)
     trueW.push(gpu.truth().powerW)
-    readW.push((await gpu.sample()).powerAverageW)
+    readW.push(powerAverageW)
   }
-  // The first seconds still hold what was before.
-  const settled = times.findIndex((time) => time >= 3)
-  const peak = Math.max(...trueW.slice(settled))
-  const read = Math.max(...readW.slice(settled).map((value) => value ?? 0))
+  const peak = Math.max(...trueW)
+  const read = Math.max(...readW.map((value) => value ?? 0))
   const hidden =
     predictor.spec.powerReading === 'one-second-average'
       ? 'Its reading is the average of a second'
@@ -40,7 +42,7 @@ export const tellOfPeaks: Teller = async (predictor, model) => {
   return {
     finding: `Bursts of ${BURST_MS / 1000} s reach ${peak.toFixed(0)} W, and this board's power reading never shows more than ${read.toFixed(0)} W. ${hidden}: what a supply or a breaker sees is not in it.`,
     plot: {
-      description: `True power and the board's reading over ${LENGTH_MS / 1000} s of bursts`,
+      description: `True power and the board's reading over ${(LENGTH_MS - SETTLED_MS) / 1000} s of bursts`,
       xLabel: 's',
       yLabel: 'W',
       curves: [
