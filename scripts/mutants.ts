@@ -1,6 +1,7 @@
 /**
  * How much of the core could change without a test that notices: small changes of its sources, drawn at random by a seed, each
- * against those tests of its package that reach what changed. What a test's own processes run is not changed.
+ * against those tests of its package, and of the package that holds its other end, that reach what changed. What a test's own
+ * processes run is not changed.
  *
  * Prints each survivor with its place and change; survivors are either behaviour that no test holds, or no change at all.
  */
@@ -23,6 +24,9 @@ const corePackages = [
   'mig-segments',
   'colocation',
 ]
+
+/** By package: another one whose tests hold a part of it. The node service's tests speak with its client. */
+const otherEnd: Readonly<Record<string, string>> = { 'nvml-control': 'node-service' }
 
 /** What a mutant may compute beyond a multiple of what its tests compute, ms. */
 const SPARE_CPU_MS = 10_000
@@ -109,7 +113,7 @@ interface KnownTest {
   readonly reached: ReadonlySet<number>
 }
 
-/** The tests of a package that pass here with the sources as they are, the quickest first: most mutants end with that one. */
+/** The tests that hold a package and pass here with the sources as they are, the quickest first: most mutants end with that one. */
 async function testsReaching(host: TestHostProcess, name: string, mutants: readonly Mutant[]): Promise<KnownTest[]> {
   const files = [...new Set(mutants.map(({ file }) => file))]
   const sources = files.map((file) => {
@@ -121,7 +125,8 @@ async function testsReaching(host: TestHostProcess, name: string, mutants: reado
   })
   const related = new RelatedTests(root)
   const known: KnownTest[] = []
-  for (const test of related.testsOf(name).filter((file) => file.includes(options.test))) {
+  const tests = [name, otherEnd[name] ?? []].flat().flatMap((each) => related.testsOf(each))
+  for (const test of tests.filter((file) => file.includes(options.test))) {
     if (!files.some((file) => related.importersOf(path.join(root, file), [test]).length > 0)) continue
     const answer = await host.ask({ sources, tests: [test], limitCpuMs: MOST_CPU_MS })
     if (answer === 'timeout' || !answer.passed) {

@@ -30,7 +30,7 @@ async function warmVitest(): Promise<Vitest> {
       config: false,
       watch: false,
       include: ['packages/*/test/**/*.test.ts'],
-      setupFiles: [path.join(import.meta.dirname, 'report-reached.ts')],
+      setupFiles: [path.join(import.meta.dirname, 'report-reached.ts'), path.join(root, 'test/property-runs.ts')],
       pool: 'threads',
       maxWorkers: 1,
       isolate: false,

@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { exitCodeOf } from '@pctodl/command-line'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { callCommand } from '../../../test/call-command.js'
 import { pctodlColocate } from '../src/commands.js'
 import { formatColocationTable, formatWorkloadTable } from '../src/index.js'
 import { allPairs, lawfulColocation, syntheticWorkloads } from './synthetic-board.js'
@@ -19,17 +19,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(study, { recursive: true, force: true, maxRetries: 5 }))
 
-async function call(...argv: string[]) {
-  let stdout = ''
-  let stderr = ''
-  const code = await exitCodeOf('pctodl-colocate', pctodlColocate, argv, {
-    stdout: { write: (text) => (stdout += text) },
-    stderr: { write: (text) => (stderr += text) },
-    signal: new AbortController().signal,
-    env: {},
-  })
-  return { code, stdout, stderr }
-}
+const call = (...argv: string[]) => callCommand('pctodl-colocate', pctodlColocate, argv)
 
 describe('pctodl-colocate', () => {
   const members = `${workloads[0]!.name},${workloads[5]!.name}`

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { exitCodeOf, type Terminal } from '@pctodl/command-line'
 import { parsePlatformFile } from '@pctodl/platform'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { callCommand } from '../../../test/call-command.js'
 import { sparkline } from '../src/commands/watch.js'
 import { gpu } from '../src/commands.js'
 import { LeaseFolder, loadNvml, openGpu } from '../src/index.js'
@@ -33,22 +34,8 @@ describe.skipIf(missingCompiler)(`pctodl-gpu${missingCompiler ? ` (${missingComp
     ending = new AbortController()
   })
 
-  async function run(...argv: string[]) {
-    const written = { stdout: '', stderr: '' }
-    const collect = (name: 'stdout' | 'stderr') => ({
-      write(text: string) {
-        written[name] += text
-      },
-    })
-    const terminal: Terminal = {
-      stdout: collect('stdout'),
-      stderr: collect('stderr'),
-      signal: ending.signal,
-      env: { ...process.env, ...host.environment },
-    }
-    const code = await exitCodeOf('pctodl-gpu', gpu, argv, terminal)
-    return { code, ...written }
-  }
+  const run = (...argv: string[]) =>
+    callCommand('pctodl-gpu', gpu, argv, { signal: ending.signal, env: { ...process.env, ...host.environment } })
   const at = () => ['--library', host.libraryPath, '--lease-dir', host.leaseFolder]
   const device = (index = 0) => loadNvml({ libraryPath: host.libraryPath }).deviceByIndex(index)
 

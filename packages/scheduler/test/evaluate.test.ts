@@ -111,6 +111,14 @@ describe('evaluate', () => {
     expect(step!.overshootPercentOfStep).toBeCloseTo(12, 0)
   })
 
+  it('counts a step up as risen, and as inside the band, at 95 % of the cap', () => {
+    const capAt = (s: number) => (s < 60 ? 100 : 160)
+    const powerAt = (s: number) => (s < 62 ? 98 : 152)
+    const [step] = evaluate(record({ seconds: 150, capAt, powerAt })).steps
+    expect(step!.riseMs).toBeGreaterThan(2800)
+    expect(step!.undershootPercent).toBeCloseTo(5, 9)
+  })
+
   it('counts actuations of the steady state, by kind', () => {
     const actuations: Actuation[] = [
       { timeMs: 0, kind: 'sm-clock' },

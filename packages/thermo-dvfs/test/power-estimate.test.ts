@@ -67,3 +67,21 @@ describe('the power far from where it was learnt', () => {
     expect(Math.sqrt(estimate.variance(70))).toBeLessThan(1)
   })
 })
+
+describe('what is known of the load that ran before', () => {
+  it('carries over to other tenants: the ratio to the model, less surely, and its slope with twice the doubt', () => {
+    const estimate = afterTrimming()
+    for (let i = 0; i < 500; i++) {
+      estimate.age(100)
+      estimate.learn(0, i % 2 === 0 ? 180 : 130, i % 2 === 0 ? 198 : 143, 1.8, 0, 'trimmed')
+    }
+    const before = { ...estimate.state }
+    const ratio = estimate.power(180) / 180
+    estimate.transfer(180, 120)
+    expect(estimate.power(120) / 120).toBeCloseTo(ratio, 9)
+    const doubt = estimate.state.levelVariance - before.levelVariance
+    expect(doubt).toBeGreaterThan(0)
+    expect((estimate.state.slopeVariance - before.slopeVariance) / doubt).toBeCloseTo(4, 1)
+    expect(estimate.state.slope).toBe(before.slope)
+  })
+})

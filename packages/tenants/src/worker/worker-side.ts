@@ -19,6 +19,12 @@ export class WorkerSide {
   #version: ProtocolVersion = 1
   #log: number | undefined
   #flushTimer: NodeJS.Timeout | undefined
+  readonly #output: number
+
+  /** @param output the descriptor that reports go to. Default: standard output */
+  constructor(output = 1) {
+    this.#output = output
+  }
 
   /** Listen for commands; without the parent there is nothing to live for. */
   listen(onCommand: (command: Command) => void): void {
@@ -107,7 +113,7 @@ export class WorkerSide {
   send(report: Report): void {
     const bytes = Buffer.from(`${JSON.stringify(report)}\n`)
     try {
-      for (let done = 0; done < bytes.length; ) done += writeSync(1, bytes, done)
+      for (let done = 0; done < bytes.length; ) done += writeSync(this.#output, bytes, done)
     } catch {
       // The pool is gone; so are we.
       process.kill(process.pid, 'SIGKILL')
