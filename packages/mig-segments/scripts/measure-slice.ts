@@ -77,7 +77,7 @@ async function fillWithNeighbours(board: string, gpu: SimulatedGpu): Promise<voi
 }
 
 /** The highest supported clock that is not above the board's base clock. */
-function sustainedClock(board: string): number {
+export function sustainedClock(board: string): number {
   const { clockStates, baseClockMhz } = findGpuSpec(board)
   const supported = clockStates.at(-1)!.smClocksMhz
   return supported.filter((clock) => clock <= baseClockMhz).at(-1)!

@@ -120,7 +120,18 @@ describe('pctodl-segments', () => {
     const period = path.join(folder, 'deployment', 'schedule', 'period-02')
     const first = readFileSync(path.join(period, 'step-001.csv'), 'utf8')
     expect(first.split('\n')[0]).toBe(mapColumns.join())
-    const json = await call('schedule', ...inputs, ...power, '--json', '--nodes', '1', '--most-iterations', '0')
+    const json = await call(
+      'schedule',
+      ...inputs,
+      ...power,
+      '--json',
+      '--nodes',
+      '1',
+      '--most-iterations',
+      '0',
+      '--most-late',
+      '0.005',
+    )
     expect(JSON.parse(json.stdout)).toMatchObject({ gpus: 8, lowerBoundJ: 0, unserved: [] })
     const dry = ['deploy', '--node', '0', '--gpu', 'A100-80GB', '--directory', path.join(folder, 'none')]
     const printed = await call(...dry, '--through', period)

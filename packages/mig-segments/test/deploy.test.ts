@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { chownSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { exitCodeOf } from '@pctodl/command-line'
@@ -267,6 +267,29 @@ describe.skipIf(missingCompiler)(`a node of a simulated host${missingCompiler ? 
     const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
     const left = pids.filter((pid) => commandOf(pid).includes(path.join(folder, 'place')))
     expect(left).toEqual([])
+  })
+
+  it('goes through a period of a schedule step by step, the new before the old', { timeout: 300_000 }, async () => {
+    const steps = path.join(folder, 'period-02')
+    mkdirSync(steps)
+    const old = '1,0,resnet50,4,3,8,1\n'
+    const both = `${old}1,0,resnet50,0,2,8,1\n`
+    ;[both, '1,0,resnet50,0,2,8,1\n'].forEach((map, step) => {
+      writeFileSync(path.join(steps, `step-00${step + 1}.csv`), `${mapColumns.join()}\n${map}`)
+    })
+    expect(await deploy(old, '--apply')).toMatchObject({ code: 0 })
+    const command = `'${process.execPath}' '${built.cli}' tenant --network {model} --batch {batch}`
+    const node = [program, 'deploy', '--node', '1', '--gpus-per-node', '2', '--directory', path.join(folder, 'place')]
+    const way = ['--through', steps, '--settle', '0.1', '--command', command, '--apply']
+    const through = await run(process.execPath, ...node, ...way)
+    expect(through).toMatchObject({ code: 0, stdout: '1 segment with 1 worker stand\n' })
+    const at = (words: RegExp) => through.stderr.split('\n').findIndex((line) => words.test(line))
+    expect(at(/-cgi 2g.20gb:0/)).toBeGreaterThanOrEqual(0)
+    expect(at(/tenant --network resnet50/)).toBeGreaterThan(at(/-cgi 2g.20gb:0/))
+    expect(at(/^kill .*resnet50/)).toBeGreaterThan(at(/tenant --network resnet50/))
+    const [left] = readDeployment(path.join(folder, 'place', 'deployment.json'))
+    expect(left).toMatchObject({ model: 'resnet50', sizeGpcs: 2, start: 0 })
+    expect((await deploy('', '--down', '--apply')).code).toBe(0)
   })
 
   it('says what it has not', { timeout: 300_000 }, async () => {

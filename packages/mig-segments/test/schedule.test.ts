@@ -133,6 +133,25 @@ describe('a schedule', () => {
     )
   })
 
+  it('may let some requests be late for less energy, and never more than it is allowed', async () => {
+    const random = new SeededRandom(6)
+    const profiles = ['a', 'b', 'c'].map((model, m) => ({
+      model,
+      points: segmentSizes.map((sizeGpcs) => ({
+        ...{ sizeGpcs, batchSize: 8, processes: 1, latencyMs: 10, powerW: 20 * sizeGpcs },
+        processThroughput: (50 + 30 * m) * sizeGpcs ** (0.8 + 0.2 * m),
+      })),
+    }))
+    const objectives = profiles.map(({ model }) => ({ model, ratePerS: 400 + 900 * random.uniform(), latencyMs: 100 }))
+    const rates = day(objectives, 8, 3)
+    const options = { ...costs, mostIterations: 0 }
+    const strict = await planDay(profiles, rates, options)
+    const loose = await planDay(profiles, rates, { ...options, mostLate: 0.005 })
+    expect(strict.lateRequests).toBe(0)
+    expect(loose.lateRequests).toBeLessThanOrEqual(0.005 * loose.requests)
+    expect(loose.redeployed.lateRequests).toBe(strict.redeployed.lateRequests)
+  })
+
   it('names what is wrong', async () => {
     const points = [{ sizeGpcs: 7 as const, batchSize: 8, processes: 1, processThroughput: 100, latencyMs: 10 }]
     const objective = { model: 'net', ratePerS: 10, latencyMs: 100 }
@@ -142,6 +161,7 @@ describe('a schedule', () => {
       planDay(measured(profiles), periods, { ...costs, ...options })
     await expect(wrong({ periodS: 0 })).rejects.toThrow(/periodS/)
     await expect(wrong({ migrationS: 4000 })).rejects.toThrow(/migrationS/)
+    await expect(wrong({ mostLate: 0.2 })).rejects.toThrow(/mostLate/)
     await expect(wrong({ idleW: -1 })).rejects.toThrow(/idleW/)
     await expect(wrong({ parkedW: 61 })).rejects.toThrow(/parkedW.*60/)
     await expect(wrong({}, [])).rejects.toThrow(/1 to 96 periods/)

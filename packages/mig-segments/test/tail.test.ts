@@ -259,3 +259,30 @@ describe('a plan for the tail', () => {
     }
   })
 })
+
+describe('segments with a queue each', () => {
+  it('get more of a burst the fewer they are, so more and smaller ones need fewer boards than as if each got it whole', async () => {
+    const { profiles, scenarios } = publishedData('sc24')
+    const row = scenarios[3]!
+    const plan = await planForTail(profiles, row, { dispatch: 'split', burstiness: 4, mostIterations: 0 })
+    for (const { lateShare: late } of plan.tails) expect(late).toBeLessThanOrEqual(LATE_SHARE * (1 + 1e-6))
+    const judged = simulatePlan(plan, profiles, { dispatch: 'split', burstiness: 4, requests: 50_000, seed: 3 })
+    for (const { late, requests } of judged) expect(late).toBeLessThanOrEqual(0.01 * requests)
+    const calm = await planForTail(profiles, row, { dispatch: 'split', burstiness: 1, mostIterations: 0 })
+    expect(plan.gpuCount).toBeLessThanOrEqual(1.25 * calm.gpuCount)
+  })
+})
+
+describe('the check by simulation', () => {
+  it('takes no board and no service from what the estimate allows', async () => {
+    const { profiles, scenarios } = publishedData('head')
+    const row = scenarios[4]!
+    const checked = await planForTail(profiles, row, { mostIterations: 0 })
+    const judged = simulatePlan(checked, profiles, { requests: 100_000, seed: 11 })
+    for (const { late, requests } of judged) expect(late).toBeLessThanOrEqual(0.01 * requests)
+    const estimated = await planForTail(profiles, row, { mostIterations: 0, checkRequests: 0 })
+    expect(checked.gpuCount).toBeGreaterThanOrEqual(estimated.gpuCount)
+    expect(checked.served.map(({ model }) => model)).toEqual(estimated.served.map(({ model }) => model))
+    await expect(planForTail(profiles, row, { checkRequests: -1 })).rejects.toThrow(/checkRequests/)
+  })
+})

@@ -14,6 +14,7 @@ interface ScheduleCommandOptions extends InputOptions {
   readonly migrationTime: number
   readonly idlePower: number
   readonly parkedPower: number
+  readonly mostLate: number
   readonly mostIterations: number
 }
 
@@ -23,16 +24,22 @@ export function addScheduleOptions(command: Command): Command {
     .requiredOption('--parked-power <w>', 'watts of a GPU without instances; 0: switched off', numberBetween(0, 10_000))
     .option('--period <s>', 'seconds that a row of the objective files is for', positiveNumber(), 3600)
     .option('--migration-time <s>', 'seconds until a new segment serves', numberBetween(0, 86_400), 60)
+    .option(
+      '--most-late <share>',
+      'of the requests of a period that changing to it may make late',
+      numberBetween(0, 0.1),
+      0,
+    )
     .option('--most-iterations <n>', 'simplex iterations of all proofs', integerFrom(0), DEFAULT_MOST_ITERATIONS)
 }
 
 export async function schedule(options: ScheduleCommandOptions, terminal: Terminal): Promise<number> {
   const { profiles, rows, warnings } = loadRows(options)
   for (const warning of warnings) terminal.stderr.write(`warning: ${warning}\n`)
-  const { latencyShare, mostIterations, gpusPerNode } = options
+  const { latencyShare, mostIterations, mostLate, gpusPerNode } = options
   const { maxGpus: gpus } = gpuLimit(options)
   const day = await planDay(profiles, rows, {
-    ...{ periodS: options.period, migrationS: options.migrationTime, latencyShare, mostIterations },
+    ...{ periodS: options.period, migrationS: options.migrationTime, latencyShare, mostIterations, mostLate },
     ...{ idleW: options.idlePower, parkedW: options.parkedPower, ...(gpus !== undefined && { gpus }) },
   })
   const files = writeMaps(day, path.join(options.output, 'schedule'), gpusPerNode)

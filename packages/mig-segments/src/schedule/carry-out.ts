@@ -26,13 +26,15 @@ export interface CarryOutOptions {
   readonly latencyShare: number | undefined
   /** GPUs that there are; infinite: as many as needed. */
   readonly maxGpus: number
+  /** Share of a period's requests that the way to it may make late, 0..1. */
+  readonly mostLate: number
   /** `few`: as few segments created as can be; `anew`: each map packed as if there were none before. */
   readonly moves: 'few' | 'anew'
 }
 
 /**
- * Maps for the segments of each period, each made of the one before. Of some ways to place what is created the one is taken that keeps every
- * service at its rate all the time, and of these the one that takes the least energy.
+ * Maps for the segments of each period, each made of the one before. Of some ways to place what is created one is taken that keeps every
+ * service at its rate all the time (or within `mostLate`), and of these the one that takes the least energy.
  *
  * @param counts by period, then by service and size
  */
@@ -60,9 +62,9 @@ function nextPeriod(
   counts: readonly Int32Array[],
   h: number,
   current: readonly PlannedGpu[],
-  { profiles, latencyShare, maxGpus, moves }: CarryOutOptions,
+  { profiles, latencyShare, maxGpus, mostLate, moves }: CarryOutOptions,
 ): PlannedPeriod {
-  const { served } = problem
+  const { served, rates, periodS } = problem
   const target = counts[h]!
   const points = new PointChoice(profiles, served, latencyShare)
   const fewest = fewestGpus(totalOf(target))
@@ -70,7 +72,7 @@ function nextPeriod(
     moves === 'anew'
       ? [asLayout(freshMap(problem, target))]
       : [
-          ...[fewest, fewest + 1, current.length].map((most) => layoutFor(current, served, target, most)),
+          ...fewAndMore(fewest, current.length).map((most) => layoutFor(current, served, target, most)),
           layoutBeside(current, served, target),
         ]
   const allowed = layouts.filter((layout) => usedGpus(layout) <= maxGpus)
@@ -79,11 +81,23 @@ function nextPeriod(
     const changes = changesTo(layout, current, points)
     return { changes, ...theWay(problem, counts, h, changes, current.length) }
   })
-  const best = candidates.reduce((a, b) => ((b.lateRequests - a.lateRequests || b.energyJ - a.energyJ) < 0 ? b : a))
+  const requests =
+    rates.subarray(h * served.length, (h + 1) * served.length).reduce((sum, rate) => sum + rate, 0) * periodS
+  const excess = ({ lateRequests }: { lateRequests: number }) => Math.max(0, lateRequests - mostLate * requests)
+  const best = candidates.reduce((a, b) => ((excess(b) - excess(a) || b.energyJ - a.energyJ) < 0 ? b : a))
   const { kept, restarted, created } = best.changes
   const gpus = gpusOf([...kept, ...restarted.map(({ after }) => after), ...created])
   return { gpus, steps: best.steps, energyJ: best.energyJ, lateRequests: best.lateRequests }
 }
+
+/** Numbers of GPUs that are tried: from the fewest to what is in use, at most so many. */
+function fewAndMore(fewest: number, inUse: number): number[] {
+  const most = Math.max(fewest + 1, inUse)
+  const step = Math.max(1, Math.ceil((most - fewest) / MOST_TRIED))
+  return [...Array.from({ length: Math.ceil((most - fewest) / step) }, (_, i) => fewest + i * step), most]
+}
+
+const MOST_TRIED = 8
 
 function asLayout(gpus: readonly PlannedGpu[]): Layout {
   return new Map(

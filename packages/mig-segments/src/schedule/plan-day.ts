@@ -1,3 +1,4 @@
+import { InvalidInputError } from '@pctodl/platform'
 import { assertLimits, DEFAULT_MOST_ITERATIONS, TooFewGpusError } from '../plan-segments.js'
 import type { ServiceObjective, ServiceProfile } from '../profile.js'
 import type { UnservedService } from '../segment-plan.js'
@@ -11,6 +12,8 @@ export interface DayOptions extends DayCosts {
   readonly gpus?: number
   /** Share of a latency objective that computing a batch may take. Default 0.45. */
   readonly latencyShare?: number
+  /** Share of a period's requests that changing to it may make late, 0..0.1. Default 0: every service stays at its rate. */
+  readonly mostLate?: number
   /** Order of the search's random steps. Default 1. */
   readonly seed?: number
   /** Most simplex iterations of all integer programs together. Default 50 000; 0: none, and no bound. */
@@ -58,11 +61,18 @@ const MOST_JOINT = 220
 export async function planDay(
   profiles: readonly ServiceProfile[],
   periods: readonly (readonly ServiceObjective[])[],
-  { gpus: given, latencyShare, seed = 1, mostIterations = DEFAULT_MOST_ITERATIONS, ...costs }: DayOptions,
+  { gpus: given, latencyShare, mostLate = 0, seed = 1, mostIterations = DEFAULT_MOST_ITERATIONS, ...costs }: DayOptions,
 ): Promise<DaySchedule> {
   assertLimits({ seed, mostIterations, ...(given !== undefined && { maxGpus: given }) })
+  if (!(mostLate >= 0 && mostLate <= 0.1)) throw new InvalidInputError('mostLate', mostLate, 'a share from 0 to 0.1')
   const problem = dayProblem(profiles, periods, costs, latencyShare)
-  const options: CarryOutOptions = { profiles, latencyShare, maxGpus: given ?? Number.POSITIVE_INFINITY, moves: 'few' }
+  const options: CarryOutOptions = {
+    profiles,
+    latencyShare,
+    maxGpus: given ?? Number.POSITIVE_INFINITY,
+    mostLate,
+    moves: 'few',
+  }
   const { served, rates } = problem
   const all = Array.from({ length: problem.periods }, (_, h) => h)
   const fresh = all.map((h) => countsFor(problem, rates.subarray(h * served.length, (h + 1) * served.length), seed))
@@ -84,9 +94,11 @@ export async function planDay(
       boundJ = Math.max(boundJ, joint.boundJ)
     }
   }
+  const requests = rates.reduce((sum, rate) => sum + rate, 0) * problem.periodS
+  const excess = (way: PlannedPeriod[]) =>
+    Math.max(0, sumOf(way, ({ lateRequests }) => lateRequests) - mostLate * requests)
   const worse = (a: PlannedPeriod[], b: PlannedPeriod[]) =>
-    sumOf(a, ({ lateRequests }) => lateRequests) - sumOf(b, ({ lateRequests }) => lateRequests) ||
-    sumOf(a, ({ energyJ }) => energyJ) - sumOf(b, ({ energyJ }) => energyJ)
+    excess(a) - excess(b) || sumOf(a, ({ energyJ }) => energyJ) - sumOf(b, ({ energyJ }) => energyJ)
   const fitting = ways.filter((way) => mostOf(way) <= options.maxGpus)
   if (fitting.length === 0) {
     const most = Math.min(...ways.map(mostOf))
@@ -107,7 +119,7 @@ export async function planDay(
     periods: best,
     unserved: problem.unserved,
     gpus,
-    requests: rates.reduce((sum, rate) => sum + rate, 0) * problem.periodS,
+    requests,
     lowerBoundJ: mostIterations > 0 ? Math.min(chosen.energyJ, parkedJ + boundJ) : 0,
     staticPlan: totals(stayed),
     redeployed: totals(redeployed),

@@ -55,7 +55,7 @@ export function tailsOf(
     const of = kinds.get(model)!
     const queueOf = (some: typeof of, rate: number): TailQueue => ({
       ratePerS: rate,
-      burstiness: dispatch === 'shared' ? burstiness : splitBurstiness(burstiness),
+      burstiness: dispatch === 'shared' ? burstiness : splitBurstiness(burstiness, rate / ratePerS),
       capacityPerS: some.reduce((sum, { segment, count }) => sum + count * fullBatchRate(segment), 0),
       workers: some.reduce((sum, { segment, count }) => sum + count * segment.processes, 0),
       largestBatch: Math.max(...some.map(({ segment }) => segment.batchSize)),

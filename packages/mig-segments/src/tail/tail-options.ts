@@ -33,29 +33,38 @@ function mostUtilisation(burstiness: number): number {
 /** Longest batches considered of a service, spread over those that there are. */
 const MOST_GATES = 24
 
-/** Ways to keep a service's objective; none where it cannot be kept. */
+/**
+ * Ways to keep a service's objective; none where it cannot be kept.
+ *
+ * @param mostLate share of its requests that the estimate may call late
+ */
 export function waysToKeep(
   profile: ServiceProfile,
   objective: ServiceObjective,
   burstiness: number,
   dispatch: Dispatch,
+  mostLate: number = LATE_SHARE,
 ): TailOption[] {
-  if (dispatch === 'shared') return tailOptions(profile, objective, burstiness)
-  const way = splitOption(profile, objective, splitBurstiness(burstiness))
-  return way ? [way] : []
+  if (dispatch === 'shared') return tailOptions(profile, objective, burstiness, mostLate)
+  // The less of the requests a segment gets, the less uneven they are: each largest part is a way of its own.
+  const parts = burstiness > 1 ? LARGEST_PARTS : [1]
+  return undominated(parts.flatMap((part) => splitOption(profile, objective, burstiness, part, mostLate) ?? []))
 }
 
+/** Parts of a service's requests that one segment may get at most, of which one is chosen where requests come in bursts. */
+const LARGEST_PARTS = [1, 1 / 2, 1 / 3, 1 / 4, 1 / 6, 1 / 8, 1 / 12, 1 / 16, 1 / 24, 1 / 32, 1 / 64, 1 / 128]
+
 /**
- * How unevenly the requests of one segment come at most. Chance sends a part `p` of them there, whose burstiness is 1 + p · (burstiness - 1):
- * steady requests lose their steadiness on the way.
+ * How unevenly the requests of one segment come. Chance sends a part of them there, whose burstiness is 1 + part · (burstiness - 1); of steady
+ * requests it is taken to be 1, since they lose their steadiness on the way.
  */
-export function splitBurstiness(burstiness: number): number {
-  return Math.max(1, burstiness)
+export function splitBurstiness(burstiness: number, part: number = 1): number {
+  return Math.max(1, 1 + part * (burstiness - 1))
 }
 
 /**
  * The way to keep a p99 objective with segments that have a queue each: of each size the point that answers most requests/s in
- * time. The `processThroughput` of these points is a process's part of that rate.
+ * time, and no more than a part of all. The `processThroughput` of these points is a process's part of that rate.
  *
  * @returns none where no segment answers any rate in time
  */
@@ -63,13 +72,17 @@ function splitOption(
   profile: ServiceProfile,
   { ratePerS, latencyMs }: ServiceObjective,
   burstiness: number,
+  part: number,
+  mostLate: number,
 ): TailOption | undefined {
+  const most = part * ratePerS
   const best = new Map<SegmentSize, ProfilePoint>()
   for (const point of profile.points) {
     if (!(point.processThroughput > 0 && point.latencyMs < latencyMs)) continue
     const before = best.get(point.sizeGpcs)
-    if (before && throughputOf(point) <= throughputOf(before)) continue
-    const rate = rateInTime(profile, point, latencyMs, burstiness)
+    if (before && Math.min(most, throughputOf(point)) <= throughputOf(before)) continue
+    const inTime = rateInTime(profile, point, latencyMs, splitBurstiness(burstiness, part), mostLate)
+    const rate = part < 1 ? Math.min(most, inTime) : inTime
     if (rate === 0 || (before && rate <= throughputOf(before))) continue
     best.set(point.sizeGpcs, { ...point, processThroughput: rate / point.processes })
   }
@@ -82,6 +95,7 @@ export function rateInTime(
   point: ProfilePoint,
   latencyMs: number,
   burstiness: number,
+  mostLate: number = LATE_SHARE,
 ): number {
   const queue: Omit<TailQueue, 'ratePerS'> = {
     burstiness,
@@ -93,10 +107,10 @@ export function rateInTime(
   }
   let low = 0
   let high = mostUtilisation(burstiness) * queue.capacityPerS
-  if (lateShare({ ...queue, ratePerS: high }, latencyMs) <= LATE_SHARE) return high
+  if (lateShare({ ...queue, ratePerS: high }, latencyMs) <= mostLate) return high
   while (high - low > 5e-4 * high && high > 1e-3 * queue.capacityPerS) {
     const middle = (low + high) / 2
-    if (lateShare({ ...queue, ratePerS: middle }, latencyMs) <= LATE_SHARE) low = middle
+    if (lateShare({ ...queue, ratePerS: middle }, latencyMs) <= mostLate) low = middle
     else high = middle
   }
   return low
@@ -113,6 +127,7 @@ function tailOptions(
   profile: ServiceProfile,
   { ratePerS, latencyMs }: ServiceObjective,
   burstiness: number,
+  mostLate: number,
 ): TailOption[] {
   const ran = profile.points.filter((point) => point.processThroughput > 0 && point.latencyMs < latencyMs)
   const singleMs = new Map(ran.map((point) => [point, batchTimes(profile, point)[1]!]))
@@ -127,7 +142,7 @@ function tailOptions(
         best.set(size, point)
         const key = [...best.values()].map((each) => `${each.sizeGpcs} ${each.batchSize} ${each.processes}`).join()
         if (options.has(key)) continue
-        const capacityPerS = leastCapacity(best, singleMs, ratePerS, latencyMs, burstiness)
+        const capacityPerS = leastCapacity(best, singleMs, ratePerS, latencyMs, burstiness, mostLate)
         if (capacityPerS !== null) options.set(key, { best: new Map(best), capacityPerS })
       }
     }
@@ -157,6 +172,7 @@ function leastCapacity(
   ratePerS: number,
   latencyMs: number,
   burstiness: number,
+  mostLate: number,
 ): number | null {
   const points = [...best.values()]
   const fastest = Math.max(...points.map((point) => point.processThroughput))
@@ -173,7 +189,7 @@ function leastCapacity(
     fullBatchMs,
     singleMs: oneMs,
   })
-  const enough = (capacityPerS: number) => lateShare(queue(capacityPerS), latencyMs) <= LATE_SHARE
+  const enough = (capacityPerS: number) => lateShare(queue(capacityPerS), latencyMs) <= mostLate
   const least = ratePerS / mostUtilisation(burstiness)
   if (enough(least)) return least
   let low = least

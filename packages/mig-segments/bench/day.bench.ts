@@ -1,0 +1,60 @@
+import { SeededRandom } from '@pctodl/numerics'
+import { exampleFolder, loadObjectives, loadProfiles, planDay, type ServiceObjective } from '../src/index.js'
+import { idlePowerW } from './simulated-fleet.js'
+
+// Prints what a day takes with a schedule, with one plan for its highest rates, and with each hour planned and packed anew: rates that fall
+// to 30 or 5 % of the peak at night, each service at its own hour, with noise. `parked`: watts of a board without instances, of those of a
+// waiting one; `may be late`: share of a period's requests.
+const HOURS = 24
+
+function day(
+  objectives: readonly ServiceObjective[],
+  factor: number,
+  night: number,
+  seed: number,
+): ServiceObjective[][] {
+  const random = new SeededRandom(seed)
+  const phases = objectives.map(() => 4 * (random.uniform() - 0.5))
+  return Array.from({ length: HOURS }, (_, hour) =>
+    objectives.map((objective, m) => {
+      const height = (1 - Math.cos((2 * Math.PI * (hour - 3 - phases[m]!)) / HOURS)) / 2
+      const wave = night + (1 - night) * (night < 0.2 ? height ** 1.5 : height)
+      return { ...objective, ratePerS: factor * objective.ratePerS * wave * (1 + 0.1 * (random.uniform() - 0.5)) }
+    }),
+  )
+}
+
+const kWh = (joules: number) => Number((joules / 3.6e6).toFixed(1))
+const percent = (share: number) => Number((100 * share).toFixed(2))
+const table = []
+for (const board of ['A100-80GB', 'H100']) {
+  const profiles = loadProfiles(exampleFolder(board))
+  const models = profiles.map(({ model }) => model)
+  const [, objectives] = loadObjectives(exampleFolder('example-objectives'), models)
+  const idleW = await idlePowerW(board)
+  for (const night of [0.3, 0.05]) {
+    for (const [parked, mostLate] of [
+      [0, 0],
+      [0, 0.005],
+      [0.5, 0.005],
+    ] as const) {
+      const startMs = performance.now()
+      const plan = await planDay(profiles, day(objectives!, 6, night, 2), {
+        ...{ periodS: 3600, migrationS: 60, idleW, parkedW: parked * idleW, mostLate, mostIterations: 6000 },
+      })
+      table.push({
+        ...{ board, 'idle W': Math.round(idleW), night, parked, 'may be late': mostLate },
+        GPUs: `${plan.mostGpus} (${Math.min(...plan.periods.map(({ gpus }) => gpus.length))})`,
+        static: kWh(plan.staticPlan.energyJ),
+        anew: kWh(plan.redeployed.energyJ),
+        schedule: kWh(plan.energyJ),
+        'saved %': percent(1 - plan.energyJ / plan.staticPlan.energyJ),
+        'gap %': percent(1 - plan.lowerBoundJ / plan.energyJ),
+        created: `${plan.created}, anew ${plan.redeployed.created}`,
+        'late %': `${percent(plan.lateRequests / plan.requests)}, anew ${percent(plan.redeployed.lateRequests / plan.requests)}`,
+        s: Number(((performance.now() - startMs) / 1000).toFixed(0)),
+      })
+    }
+  }
+}
+console.table(table)
