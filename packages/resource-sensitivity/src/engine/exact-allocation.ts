@@ -1,5 +1,5 @@
 import type { AllocationWeight } from '../optimal/allocation-problem.js'
-import type { Resident } from './server-allocation.js'
+import type { Resident } from './resident.js'
 
 /** Partial choices kept at most, of which none is beaten by another: servers of eight jobs need some hundreds. */
 const MOST_KEPT = 3000

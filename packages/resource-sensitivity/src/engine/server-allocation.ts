@@ -1,12 +1,6 @@
-import type { AllocationOption } from '../matrix/allocation-options.js'
 import type { AllocationWeight } from '../optimal/allocation-problem.js'
 import { exactAllocation } from './exact-allocation.js'
-
-/** One job on a server: how many of its GPUs are there, and what it may be given. */
-export interface Resident {
-  readonly gpus: number
-  readonly options: readonly AllocationOption[]
-}
+import type { Resident } from './resident.js'
 
 /** How a unit of CPU and of memory is priced when upgrades compete: evenly, or one of them the scarcer. */
 const PRICES = [
