@@ -61,7 +61,8 @@ export type { Incident, PlanOptions, SimulationOptions } from './simulate/simula
 export type { JobResult, SimulationResult } from './simulate/simulation-result.js'
 export type { UsageBin } from './engine/usage-record.js'
 export { type ScheduleSummary, summarize } from './report/summarize.js'
-export { allocateServer, type Resident } from './engine/server-allocation.js'
+export type { Resident } from './engine/resident.js'
+export { allocateServer } from './engine/server-allocation.js'
 export type {
   AllocationProblem,
   AllocationSolution,
@@ -98,3 +99,13 @@ export { publishedSweep, type PublishedSweepPoint } from './published/published-
 export { parsePublishedProfile, type PublishedProfilePoint } from './published/published-profile.js'
 
 export { ImpossibleJobError, InputFileError, LimitUnavailableError, ProfiledRunError } from './errors.js'
+
+export { type GpuOption, gpuOptions, type GpuPoint, type GpuProfile, type GpuShare } from './mixed/gpu-profile.js'
+export {
+  type BudgetAnswer,
+  type BudgetedJob,
+  type BudgetQuestion,
+  type MixedJob,
+  type MixedServerKind,
+  placeUnderBudget,
+} from './mixed/place-under-budget.js'

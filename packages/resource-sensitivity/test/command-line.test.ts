@@ -161,6 +161,25 @@ describe('simulate and compare', () => {
     })
   })
 
+  it('writes what a cluster would be told to do: a dry run', async () => {
+    const argv = ['simulate', '--generate', '20', '--load', '6', '--durations', 'short', '--servers', '1']
+    expect((await run(...argv, '--actions', 'actions.jsonl')).stdout).toContain('written: actions.jsonl')
+    const actions = readFileSync('actions.jsonl', 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    const first = {
+      type: 'place',
+      run: 1,
+      timeS: expect.any(Number),
+      placement: [{ server: 0, gpus: expect.any(Number) }],
+    }
+    expect(actions[0]).toMatchObject(first)
+    const placed = actions.filter(({ type, run: start }) => type === 'place' && start === 1)
+    expect(new Set(placed.map(({ jobId }) => jobId)).size).toBe(20)
+    expect(await run(...argv, '--actions', 'actions.jsonl', '--published')).toMatchObject({ code: 2 })
+  })
+
   it('skips jobs that are too large when asked, and says which', async () => {
     const { code, stdout, stderr } = await run(
       ...[

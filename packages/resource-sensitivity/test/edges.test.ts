@@ -230,18 +230,22 @@ describe('tune where being on several servers costs', () => {
   }
 
   it('is slower than neither fair nor the published tune, on 40 traces at penalties of 1, 1.3 and 2', {
-    timeout: 60_000,
+    timeout: 120_000,
   }, () => {
     expect(ratiosFrom(1).filter(({ fair, published }) => fair > 1 || published > 1)).toEqual([])
   })
 
-  it('is slower than the published tune in few of 40 other traces, by little, and than fair in none', {
-    timeout: 60_000,
+  it('is so on 40 others', { timeout: 120_000 }, () => {
+    expect(ratiosFrom(41).filter(({ fair, published }) => fair > 1 || published > 1)).toEqual([])
+  })
+
+  it('is slower than the published tune in few of 40 more, by little, and than fair in none', {
+    timeout: 120_000,
   }, () => {
-    const ratios = ratiosFrom(41)
+    const ratios = ratiosFrom(141)
     expect(ratios.filter(({ fair }) => fair > 1)).toEqual([])
     const slower = ratios.filter(({ published }) => published > 1)
-    expect(slower.length).toBeLessThanOrEqual(3)
-    for (const { case: which, published } of slower) expect(published, which).toBeLessThan(1.015)
+    expect(slower.length).toBeLessThanOrEqual(7)
+    for (const { case: which, published } of slower) expect(published, which).toBeLessThan(1.03)
   })
 })

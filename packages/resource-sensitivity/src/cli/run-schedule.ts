@@ -8,6 +8,7 @@ import { loadAllocationSolver } from '../optimal/allocation-solver.js'
 import { simulatePublished } from '../published/simulate-published.js'
 import { type ScheduleSummary, summarize } from '../report/summarize.js'
 import { simulate } from '../simulate/simulate.js'
+import type { SimulationOptions } from '../simulate/simulation-options.js'
 import type { Job } from '../trace/job.js'
 import type { Scenario } from './scenario.js'
 
@@ -70,6 +71,7 @@ export function runSchedule(
   mechanism: MechanismName,
   options: ScheduleOptions,
   solver: AllocationSolver | null,
+  onActions?: SimulationOptions['onActions'],
 ): ScheduleRun {
   if (options.published === true || options.compat === true) return runPublished(scenario, policy, mechanism, options)
   if (options.static === true)
@@ -83,6 +85,7 @@ export function runSchedule(
     spreadPenalty: options.spreadPenalty,
     weight: options.weight,
     ...(solver === null ? {} : { solver }),
+    ...(onActions === undefined ? {} : { onActions }),
   })
   return {
     policy,

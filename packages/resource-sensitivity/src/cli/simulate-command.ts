@@ -1,7 +1,8 @@
-import { inHouseStyle, oneOf, type Terminal, writeFileAtomically } from '@pctodl/command-line'
+import { inHouseStyle, oneOf, type Terminal, UsageError, writeFileAtomically } from '@pctodl/command-line'
 import type { Command } from 'commander'
 import { type MechanismName, mechanismNames, type PolicyName, policyNames } from '../engine/policy.js'
 import { formatScheduleTable } from '../report/schedule-table.js'
+import type { SimulationOptions } from '../simulate/simulation-options.js'
 import { drawCharts } from './draw-charts.js'
 import { addScheduleOptions, type JobOutcome, runSchedule, type ScheduleOptions, solverFor } from './run-schedule.js'
 import { addScenarioOptions, loadScenario, type ScenarioOptions } from './scenario.js'
@@ -10,6 +11,7 @@ import { scheduleDocument } from './schedule-document.js'
 interface SimulateOptions extends ScenarioOptions, ScheduleOptions {
   readonly policy: PolicyName
   readonly mechanism: MechanismName
+  readonly actions?: string
   readonly jobsCsv?: string
   readonly plot?: string
   readonly json?: boolean
@@ -22,6 +24,7 @@ export function addSimulateCommand(parent: Command, terminal: Terminal): void {
     .option('--policy <name>', `who comes first: ${policyNames.join(', ')}`, oneOf(...policyNames), 'srtf')
     .option('--mechanism <name>', `who gets what: ${mechanismNames.join(', ')}`, oneOf(...mechanismNames), 'tune')
   addScheduleOptions(addScenarioOptions(command))
+    .option('--actions <file>', 'a dry run: write what a cluster would be told to do, a line of JSON for each action')
     .option('--jobs-csv <file>', 'write what became of every job')
     .option('--plot <folder>', 'draw the distribution of completion times and what is in use over time')
     .option('--json', 'print JSON on standard output')
@@ -34,8 +37,20 @@ export function addSimulateCommand(parent: Command, terminal: Terminal): void {
       const solver = await solverFor([options.mechanism])
       const scenario = loadScenario(options)
       for (const { message } of scenario.skipped) terminal.stderr.write(`skipped: ${message}\n`)
-      const run = runSchedule(scenario, options.policy, options.mechanism, options, solver)
+      if (options.actions !== undefined && (options.published === true || options.compat === true)) {
+        throw new UsageError('--published knows rounds and no actions; leave it or --actions out')
+      }
+      const lines: string[] = []
+      const note: SimulationOptions['onActions'] = (timeS, actions) => {
+        for (const action of actions) lines.push(JSON.stringify({ timeS, ...action }))
+      }
+      const wanted = options.actions === undefined ? undefined : note
+      const run = runSchedule(scenario, options.policy, options.mechanism, options, solver, wanted)
       const files: string[] = []
+      if (options.actions !== undefined) {
+        writeFileAtomically(options.actions, `${lines.join('\n')}\n`)
+        files.push(options.actions)
+      }
       if (options.jobsCsv !== undefined) {
         writeFileAtomically(options.jobsCsv, formatJobsCsv(run.jobs))
         files.push(options.jobsCsv)

@@ -149,24 +149,29 @@ export class RunningJobs {
     this.finishing.set(job, Math.max(this.nowS, table.countedS[job]!) + table.remaining[job]! / table.rate[job]!)
   }
 
-  /** Let two jobs of equal size that have just started on one server each change places. */
-  exchange(a: number, b: number): void {
+  /** Let jobs that have just started on one server each change their places, all at once. */
+  reseat(moves: readonly (readonly [job: number, to: number])[]): void {
     const { table, pool } = this
-    const [serverOfA, serverOfB] = [table.server[a]!, table.server[b]!]
-    const at = pool.residents[serverOfA]!.indexOf(a)
-    pool.residents[serverOfB]![pool.residents[serverOfB]!.indexOf(b)] = a
-    pool.residents[serverOfA]![at] = b
-    table.server[a] = serverOfB
-    table.server[b] = serverOfA
-    const gpus = table.gpus[a]!
-    const demandOfA = this.#options.profiles[table.profileOf[a]!]!.demand
-    const demandOfB = this.#options.profiles[table.profileOf[b]!]!.demand
-    const cpus = (demandOfB.cpus - demandOfA.cpus) * gpus
-    const memoryGb = (demandOfB.memoryGb - demandOfA.memoryGb) * gpus
-    this.wantedCpus[serverOfA]! += cpus
-    this.wantedCpus[serverOfB]! -= cpus
-    this.wantedMemoryGb[serverOfA]! += memoryGb
-    this.wantedMemoryGb[serverOfB]! -= memoryGb
+    for (const [job] of moves) {
+      const from = table.server[job]!
+      pool.remove(job, from)
+      this.#want(job, from, -1)
+      this.#changed.add(from)
+    }
+    for (const [job, to] of moves) {
+      pool.take(to, table.gpus[job]!)
+      pool.seat(job, to, table.gpus[job]!)
+      table.server[job] = to
+      this.#want(job, to, 1)
+      this.#changed.add(to)
+    }
+  }
+
+  #want(job: number, server: number, sign: 1 | -1): void {
+    const { demand } = this.#options.profiles[this.table.profileOf[job]!]!
+    const gpus = sign * this.table.gpus[job]!
+    this.wantedCpus[server]! += demand.cpus * gpus
+    this.wantedMemoryGb[server]! += demand.memoryGb * gpus
   }
 
   /** A job that was stopped and started on the same seats at the same moment never stopped: it owes no restart. */

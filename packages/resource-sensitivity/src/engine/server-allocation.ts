@@ -1,11 +1,6 @@
-import type { AllocationOption } from '../matrix/allocation-options.js'
 import type { AllocationWeight } from '../optimal/allocation-problem.js'
-
-/** One job on a server: how many of its GPUs are there, and what it may be given. */
-export interface Resident {
-  readonly gpus: number
-  readonly options: readonly AllocationOption[]
-}
+import { exactAllocation } from './exact-allocation.js'
+import type { Resident } from './resident.js'
 
 /** How a unit of CPU and of memory is priced when upgrades compete: evenly, or one of them the scarcer. */
 const PRICES = [
@@ -19,7 +14,8 @@ const ROUNDING = 1e-9
 /**
  * Share a server's CPU and memory among the jobs on it. Everybody begins with the first (cheapest) option, which is as fast
  * as the fair share; what is left goes, upgrade by upgrade, to the job that gains most throughput for its price. Then pairs
- * trade: one steps down where another's gain is larger.
+ * trade: one steps down where another's gain is larger. What that gives is the floor of an exact search, which is left where it
+ * would be too large.
  *
  * @returns the index of the option of each resident
  */
@@ -45,9 +41,9 @@ export function allocateServer(
       best = choice
       bestValue = value
     }
-    if (full) break
+    if (full) return best
   }
-  return best
+  return exactAllocation(residents, cpus, memoryGb, weight, bestValue) ?? best
 }
 
 /** @returns whether everybody now runs as fast as anything could make them */

@@ -1,15 +1,14 @@
 import type { AllocationOptions } from '../matrix/allocation-options.js'
 import type { AllocationWeight } from '../optimal/allocation-problem.js'
+import { improveSeats } from './improve-seats.js'
 import type { Placer } from './placer.js'
+import type { Resident } from './resident.js'
 import type { RunningJobs } from './running-jobs.js'
-import { allocatedThroughput, allocateServer, type Resident } from './server-allocation.js'
+import { allocatedThroughput, allocateServer } from './server-allocation.js'
 import type { ShareRules } from './share-rules.js'
 import { WholeGpuMechanism } from './whole-gpu-mechanism.js'
 
 const ROUNDING = 1e-9
-
-/** Exchanges of seats tried after each round at most: in large clusters the first placement is nearly as good. */
-const MOST_EXCHANGES = 1000
 
 interface Allocation {
   readonly choice: readonly number[]
@@ -40,8 +39,8 @@ export class TuneMechanism extends WholeGpuMechanism {
       for (const job of running.pool.residents[server]!) if (running.table.server[job]! < 0) spread.add(job)
     }
     for (const job of spread) this.#feedSpread(job, 0)
-    this.#exchange(changed)
-    for (const server of changed) this.#settle(server)
+    improveSeats(running, changed, (server) => this.#valueOf(server))
+    for (const server of new Set([...changed, ...running.takeChanged()])) this.#settle(server)
     // Where it costs to be resized, who is on several servers keeps the share that is always there.
     if (running.resizeCostS === 0) for (const job of spread) this.#raise(job)
   }
@@ -131,30 +130,6 @@ export class TuneMechanism extends WholeGpuMechanism {
     const allocation = { choice, value: allocatedThroughput(jobs, choice, this.#weight) }
     this.#known.set(key, allocation)
     return allocation
-  }
-
-  /**
-   * Let jobs of equal size that have just been seated change places between servers as long as that helps. Who was running
-   * stays where it is.
-   */
-  #exchange(changed: readonly number[]): void {
-    const { table, pool } = this.running
-    const isNew = (job: number) => table.server[job]! >= 0 && table.rate[job] === 0
-    const newcomers = changed.flatMap((server) => pool.residents[server]!.filter(isNew))
-    if (newcomers.length < 2) return
-    let tries = 0
-    for (let a = 0; a < newcomers.length; a++) {
-      for (let b = a + 1; b < newcomers.length; b++) {
-        const [one, other] = [newcomers[a]!, newcomers[b]!]
-        if (table.gpus[one] !== table.gpus[other] || table.classOf[one] === table.classOf[other]) continue
-        if (table.server[one] === table.server[other]) continue
-        if (++tries > MOST_EXCHANGES) return
-        const before = this.#valueOf(table.server[one]!) + this.#valueOf(table.server[other]!)
-        this.running.exchange(one, other)
-        const after = this.#valueOf(table.server[one]!) + this.#valueOf(table.server[other]!)
-        if (after <= before + ROUNDING) this.running.exchange(one, other)
-      }
-    }
   }
 
   #valueOf(server: number): number {
