@@ -17,7 +17,7 @@ export {
   publishedMethods,
 } from './published/published-search.js'
 // Carry a plan out: with a GPU's lease, see @pctodl/nvml-control.
-export { type CollectOptions, collectProfile } from './carry-out/collect-profile.js'
+export { type CollectOptions, collectProfile, type TrainingSteps } from './carry-out/collect-profile.js'
 export { type PlanFile, type RunFile, readPlan, readRun } from './carry-out/plan-file.js'
 export { type ShardCommand, type ShardOptions, shardCommands } from './carry-out/shard-command.js'
 export { type RunOptions, runShards } from './carry-out/run-shards.js'
