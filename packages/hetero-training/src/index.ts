@@ -1,4 +1,20 @@
 export { type Budgets, type FoundPlan, findPlan, InfeasibleBudgetError } from './find-plan.js'
+export {
+  type BatchChoice,
+  type ChosenBatch,
+  type Convergence,
+  chooseGlobalBatch,
+  fitConvergence,
+  stepsToAccuracy,
+} from './choose-batch.js'
+export {
+  type GpuReport,
+  type ReplanAnswer,
+  type ReplanOptions,
+  type ReplanState,
+  replan,
+  startReplanning,
+} from './replan.js'
 export type { TrainingGpu, TrainingJob } from './training-job.js'
 export type { Assignment, GpuPlan, TrainingPlan } from './training-plan.js'
 export { type ParetoFront, paretoFront } from './pareto-front.js'
