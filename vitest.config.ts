@@ -8,7 +8,7 @@ const cores = availableParallelism()
 const pure = [
   'packages/{baselines,charts,colocation,command-line,greedy-partition,numerics,perf-model,platform,reference-data,scheduler,solver,thermo-dvfs,traffic}/test/**/*.test.ts',
   'packages/gpu-sim/test/*.test.ts',
-  'packages/hetero-training/test/{curves,find-plan,golden,readers,readme,replan,within-power}.test.ts',
+  'packages/hetero-training/test/{curves,find-plan,golden,memory,readers,readme,replan,within-power}.test.ts',
   'packages/mig-segments/test/{geometry,inputs,outputs,plan,published,readme,replan}.test.ts',
   'packages/model-zoo/test/{exported-graphs,graph-from-onnx,network-facts,published-facts,shapes,work}.test.ts',
   'packages/profiler/test/{plan,resume,row-validity,run-plan,settle,summarize-repeats}.test.ts',

@@ -17,6 +17,8 @@ export {
 } from './replan.js'
 export type { TrainingGpu, TrainingJob } from './training-job.js'
 export type { Assignment, GpuPlan, TrainingPlan } from './training-plan.js'
+export { type Link, fitLink, ringAllReduceS } from './all-reduce.js'
+export { fitMemoryModel, largestMicroBatch, type MemoryModel } from './memory-model.js'
 export { type ParetoFront, paretoFront } from './pareto-front.js'
 export { type ComparedPlanName, comparedPlans, keepsBudgets } from './compare-plans.js'
 export { publishedPlan, type SimplePlanName, simplePlans, splitInProportion } from './simple-plans.js'

@@ -109,7 +109,16 @@ function costOf(job: TrainingJob, plan: TrainingPlan): number {
 
 /** With those that dropped out, which have no share. */
 function withAll(job: TrainingJob, plan: TrainingPlan): TrainingPlan {
-  const gone = { share: 0, powerLimitW: null, timeS: 0, waitS: 0, powerW: 0, energyJ: 0, extrapolated: false }
+  const gone = {
+    share: 0,
+    powerLimitW: null,
+    timeS: 0,
+    waitS: 0,
+    powerW: 0,
+    energyJ: 0,
+    microBatches: 1,
+    extrapolated: false,
+  }
   return {
     ...plan,
     gpus: job.gpus.map(({ profile: { name } }) => plan.gpus.find((gpu) => gpu.name === name) ?? { ...gone, name }),

@@ -20,14 +20,17 @@ const withTorch = hasTorch(named)
     : undefined
 const hasPython = spawnSync('python3', ['-V']).status === 0
 
-const planOf = (...shares: number[]): PlanFile => ({
+const planOf = (shares: readonly number[], microBatches: readonly number[] = []): PlanFile => ({
   format: 'pctodl-hetero-plan',
   version: 1,
   globalBatch: shares.reduce((a, b) => a + b, 0),
   unit: 'step',
   timeS: 1,
   energyJ: 1,
-  gpus: shares.map((share, i) => ({ name: `cpu${i}`, share, powerLimitW: 100, energyJ: 1 })),
+  gpus: shares.map((share, i) => ({
+    ...{ name: `cpu${i}`, share, powerLimitW: 100, energyJ: 1 },
+    microBatches: microBatches[i] ?? 1,
+  })),
   compared: {},
 })
 
@@ -59,12 +62,12 @@ async function losses(plan: PlanFile, words: readonly string[]): Promise<number[
 describe.skipIf(withTorch === undefined)(
   'training on uneven shares (needs PCTODL_PYTHON with torch, or PCTODL_TORCH_TESTS=1 to install it)',
   () => {
-    it('has the loss curve of the even split and of one process, to 1e-6', async () => {
+    it('has the loss curve of the even split and of one process, in micro-batches too, to 1e-6', async () => {
       const words = ['--steps', '40']
       const [even, uneven, three, { stdout }] = await Promise.all([
-        losses(planOf(32, 32), words),
-        losses(planOf(51, 13), words),
-        losses(planOf(20, 3, 41), words),
+        losses(planOf([32, 32]), words),
+        losses(planOf([51, 13]), words),
+        losses(planOf([20, 3, 41], [3, 1, 5]), words),
         execa(withTorch!, [trainer, ...words, '--batch-size', '64']),
       ])
       const alone = [...stdout.matchAll(/loss (\S+)/g)].map((match) => Number(match[1]))
@@ -116,7 +119,7 @@ print('done')
   })
 
   it('takes its share from what launch tells, and says what is missing or wrong', () => {
-    const [, second] = shardCommands(planOf(51, 13), {
+    const [, second] = shardCommands(planOf([51, 13], [4, 2]), {
       command: ['train'],
       devices: new Map([
         ['cpu0', '0'],
@@ -126,15 +129,16 @@ print('done')
       masterPort: 1,
     })
     const show =
-      'from pctodl_hetero import *; s = Share.from_environment(); print(s.begin, s.end, s.size, s.loss_scale)'
+      'from pctodl_hetero import *; s = Share.from_environment(); print(s.begin, s.end, s.size, s.loss_scale, [p.stop - p.start for p in s.parts()])'
     const { environment } = second!
-    expect(python(show, environment).stdout).toBe(`51 64 13 ${Number(environment['PCTODL_LOSS_SCALE'])}\n`)
+    expect(python(show, environment).stdout).toBe(`51 64 13 ${Number(environment['PCTODL_LOSS_SCALE'])} [7, 6]\n`)
     expect(python(show).stderr).toMatch(
       /ShareError: PCTODL_GLOBAL_BATCH: not set; start this process with pctodl-hetero/,
     )
     const wrong = (change: Readonly<Record<string, string>>) => python(show, { ...environment, ...change }).stderr
     expect(wrong({ PCTODL_BATCH_END: 'x' })).toMatch(/PCTODL_BATCH_END: got 'x'; expected an integer/)
     expect(wrong({ PCTODL_BATCH_END: '65' })).toMatch(/share: got samples 51 to 65 of a global batch of 64; expected/)
+    expect(wrong({ PCTODL_MICRO_BATCHES: '14' })).toMatch(/micro_batches: got 14 for 13 samples; expected at least one/)
     expect(wrong({ RANK: '2' })).toMatch(/rank: got 2 of 2 processes; expected 0 to 1/)
     expect(python('from pctodl_hetero import *; UnevenBatchSampler(5, Share.even(8, 0, 2))').stderr).toMatch(
       /samples: got 5; expected at least a global batch of 8/,

@@ -36,7 +36,7 @@ const job: TrainingJob = {
 /** What a round shows where each GPU is so many times slower than its profile; null: it is gone. */
 function round({ plan }: ReplanState, slowdowns: Readonly<Record<string, number | null>>): GpuReport[] {
   const { curves } = prepareJob(job)
-  return plan.gpus.flatMap(({ name, share, powerLimitW }, i) => {
+  return plan.gpus.flatMap(({ name, share, powerLimitW }, i): GpuReport[] => {
     const slowdown = slowdowns[name] === undefined ? 1 : slowdowns[name]
     if (slowdown === null) return share > 0 ? [{ name, timeS: null }] : []
     if (powerLimitW === null) return []

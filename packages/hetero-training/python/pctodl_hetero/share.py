@@ -17,6 +17,7 @@ class Share:
     end: int
     rank: int
     world: int
+    micro_batches: int = 1
 
     def __post_init__(self):
         if not 0 <= self.begin < self.end <= self.global_batch:
@@ -25,6 +26,11 @@ class Share:
             )
         if not 0 <= self.rank < self.world:
             raise ShareError(f"rank: got {self.rank} of {self.world} processes; expected 0 to {self.world - 1}")
+
+        if not 1 <= self.micro_batches <= self.end - self.begin:
+            raise ShareError(
+                f"micro_batches: got {self.micro_batches} for {self.end - self.begin} samples; expected at least one, and one sample in each"
+            )
 
     @classmethod
     def from_environment(cls, environment=os.environ):
@@ -44,6 +50,7 @@ class Share:
             end=number("PCTODL_BATCH_END"),
             rank=number("RANK"),
             world=number("WORLD_SIZE"),
+            micro_batches=number("PCTODL_MICRO_BATCHES"),
         )
 
     @classmethod
@@ -68,9 +75,21 @@ class Share:
         """
         return self.world * self.size / self.global_batch
 
-    def scale_loss(self, mean_loss):
-        """The loss to call backward() on, of the mean over the samples of this process: gradients are then those of the even split."""
-        return mean_loss * self.loss_scale
+    def parts(self):
+        """Slices of this process's batch, one for each micro-batch, as even as there are. Only the last needs to exchange gradients."""
+        small, more = divmod(self.size, self.micro_batches)
+        begin = 0
+        for part in range(self.micro_batches):
+            end = begin + small + (1 if part < more else 0)
+            yield slice(begin, end)
+            begin = end
+
+    def scale_loss(self, mean_loss, samples=None):
+        """
+        The loss to call backward() on, of the mean over the samples of this process (or over so many of them, in a micro-batch): gradients,
+        added up over the micro-batches, are then those of the even split.
+        """
+        return mean_loss * (self.loss_scale if samples is None else self.world * samples / self.global_batch)
 
     def global_loss(self, mean_loss):
         """The mean loss of the whole batch as a number, the same on all processes. All of them must call it: it is an all-reduce."""
