@@ -1,57 +1,80 @@
 import { createServer } from 'node:net'
 import path from 'node:path'
 import { execa } from 'execa'
-import { findPlan, type GpuProfile, type PlanFile, shardCommands, simplePlans, type TrainingJob } from '../src/index.js'
+import {
+  findPlan,
+  type GpuProfile,
+  type PlanFile,
+  shardCommands,
+  type TrainingJob,
+  type TrainingPlan,
+} from '../src/index.js'
+import { prepareJob } from '../src/training-job.js'
 
 // Real data-parallel processes (PyTorch, gloo) on CPUs, the second of which does each batch three times: what a plan made of measurements of
-// each alone says that it gains over the even split, and what it gains.
+// each alone says that it gains over the even split, and what it gains. Twice: by the clock on the wall, which needs a core for each
+// process that nobody else uses, and by the processor time of the slowest process, which does not.
 
 const python = process.env['PCTODL_PYTHON'] ?? 'python3'
 const trainer = path.join(import.meta.dirname, '..', 'test', 'fixtures', 'train_ddp.py')
 const work = [1, 3]
-const globalBatch = 1024
-const words = ['--width', '768', '--work', work.join(',')]
-const STEPS = 40
-const WARM_UP = 8
-const REPEATS = 3
+const globalBatch = 512
+const words = ['--width', '384', '--work', work.join(',')]
+const STEPS = Number(process.env['STEPS'] ?? 40)
+const WARM_UP = 4
+const REPEATS = Number(process.env['REPEATS'] ?? 3)
 
-/** Seconds between the steps that a process reports. */
-async function stepTimes(args: readonly string[], env: Readonly<Record<string, string>>): Promise<number[]> {
-  const times: number[] = []
+/** Of a step, in the median, s. */
+interface StepTime {
+  readonly wallS: number
+  readonly processorS: number
+}
+
+async function stepTime(args: readonly string[], env: Readonly<Record<string, string>>): Promise<StepTime> {
+  const walls: number[] = []
+  const processor: number[] = []
   let lastMs = Number.NaN
   const child = execa(python, [trainer, ...words, ...args, '--steps', String(STEPS)], {
     env: { ...env, CUDA_VISIBLE_DEVICES: '', OMP_NUM_THREADS: '1' },
     buffer: { stdout: false },
   })
   for await (const line of child.iterable()) {
-    if (!/^step \d/.test(line)) continue
+    const seconds = /^processor (\S+) s$/.exec(line)?.[1]
+    if (seconds === undefined) continue
     const nowMs = performance.now()
-    times.push((nowMs - lastMs) / 1000)
+    walls.push((nowMs - lastMs) / 1000)
+    processor.push(Number(seconds))
     lastMs = nowMs
   }
   await child
-  return times.slice(WARM_UP)
+  return { wallS: median(walls.slice(WARM_UP)), processorS: median(processor.slice(WARM_UP)) }
 }
 
 const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!
 
+type Kind = keyof StepTime
+
 /** Both at once, as when they train together: they share caches and memory. */
-async function profiles(): Promise<GpuProfile[]> {
-  const batchSizes = [128, 384, 896]
-  const rows: GpuProfile['rows'][number][][] = work.map(() => [])
+async function profiles(): Promise<Record<Kind, GpuProfile[]>> {
+  const batchSizes = [64, 192, 448]
+  const measured: StepTime[][] = []
   for (const batchSize of batchSizes) {
-    const alone = await Promise.all(
-      work.map((passes) => stepTimes(['--batch-size', String(batchSize), '--work', String(passes)], {})),
-    )
-    for (const [rank, times] of alone.entries()) {
-      const timeS = median(times)
-      rows[rank]!.push({ batchSize, powerLimitW: 100, timeS, energyJ: 90 * timeS })
-    }
+    const words = (passes: number) => ['--batch-size', String(batchSize), '--work', String(passes)]
+    measured.push(await Promise.all(work.map((passes) => stepTime(words(passes), {}))))
   }
-  return rows.map((own, rank) => ({ name: `cpu${rank}`, unit: 'step', idlePowerW: 10, rows: own }))
+  const of = (kind: Kind) =>
+    work.map((_, rank): GpuProfile => {
+      const rows = batchSizes.map((batchSize, i) => {
+        const timeS = measured[i]![rank]![kind]
+        return { batchSize, powerLimitW: 100, timeS, energyJ: 90 * timeS }
+      })
+      return { name: `cpu${rank}`, unit: 'step', idlePowerW: 10, rows }
+    })
+  return { wallS: of('wallS'), processorS: of('processorS') }
 }
 
-async function together(shares: readonly number[]): Promise<number> {
+/** The slowest process's, for nobody is faster than that. */
+async function together(shares: readonly number[]): Promise<StepTime> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as { port: number }
@@ -68,40 +91,36 @@ async function together(shares: readonly number[]): Promise<number> {
     masterAddress: '127.0.0.1',
     masterPort: port,
   })
-  const [first] = await Promise.all(shards.map(({ environment }) => stepTimes([], environment)))
-  return median(first!)
+  const all = await Promise.all(shards.map(({ environment }) => stepTime([], environment)))
+  return {
+    wallS: Math.max(...all.map(({ wallS }) => wallS)),
+    processorS: Math.max(...all.map(({ processorS }) => processorS)),
+  }
 }
 
-const job: TrainingJob = {
-  gpus: (await profiles()).map((profile) => ({ profile })),
-  globalBatch,
-  eta: 0,
-  mayLeaveOut: false,
-}
-const plan = findPlan(job)
-const even = simplePlans(job).get('even split, largest limits')!
-const sharesOf = ({ gpus }: typeof even) => gpus.map(({ share }) => share)
-const measured = { plan: [] as number[], even: [] as number[] }
+const measured = await profiles()
+const jobOf = (kind: Kind): TrainingJob => ({
+  ...{ globalBatch, eta: 0, mayLeaveOut: false },
+  gpus: measured[kind].map((profile) => ({ profile })),
+})
+const sharesOf = ({ gpus }: TrainingPlan) => gpus.map(({ share }) => share)
+// The shares that are carried out are those by processor time: other work on the machine moves the others.
+const shares = sharesOf(findPlan(jobOf('processorS')))
+const half = [globalBatch / 2, globalBatch / 2]
+const evens: StepTime[] = []
+const plans: StepTime[] = []
 for (let i = 0; i < REPEATS; i++) {
-  measured.even.push(await together(sharesOf(even)))
-  measured.plan.push(await together(sharesOf(plan)))
+  evens.push(await together(half))
+  plans.push(await together(shares))
 }
-const predictedGain = even.timeS / plan.timeS
-const gain = median(measured.even) / median(measured.plan)
-console.table([
-  {
-    split: 'even',
-    shares: sharesOf(even).join(' + '),
-    'predicted s': even.timeS.toFixed(3),
-    'measured s': median(measured.even).toFixed(3),
-  },
-  {
-    split: 'plan',
-    shares: sharesOf(plan).join(' + '),
-    'predicted s': plan.timeS.toFixed(3),
-    'measured s': median(measured.plan).toFixed(3),
-  },
-])
-console.log(
-  `faster by a factor of ${gain.toFixed(3)}, where the plan says ${predictedGain.toFixed(3)} (${(100 * (gain / predictedGain - 1)).toFixed(1)} %)`,
-)
+console.log(`even split ${half.join(' + ')}, plan ${shares.join(' + ')}`)
+for (const kind of ['wallS', 'processorS'] as const) {
+  const { curves } = prepareJob(jobOf(kind))
+  const predicted = (split: readonly number[]) => Math.max(...split.map((share, rank) => curves[rank]!.timeS(0, share)))
+  const found = (steps: readonly StepTime[]) => median(steps.map((step) => step[kind]))
+  const [says, is] = [predicted(half) / predicted(shares), found(evens) / found(plans)]
+  console.log(
+    `${kind}: even ${found(evens).toFixed(4)} (predicted ${predicted(half).toFixed(4)}), plan ${found(plans).toFixed(4)} (predicted ` +
+      `${predicted(shares).toFixed(4)}); faster by ${is.toFixed(3)}, the plan says ${says.toFixed(3)} (${(100 * (is / says - 1)).toFixed(1)} %)`,
+  )
+}
