@@ -74,7 +74,7 @@ async function profiles(): Promise<Record<Kind, GpuProfile[]>> {
 }
 
 /** The slowest process's, for nobody is faster than that. */
-async function together(shares: readonly number[]): Promise<StepTime> {
+async function together(shares: readonly number[], globalBatch: number): Promise<StepTime> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as { port: number }
@@ -99,8 +99,16 @@ async function together(shares: readonly number[]): Promise<StepTime> {
 }
 
 const measured = await profiles()
+const smallest = work.map(() => measured.wallS[0]!.rows[0]!.batchSize)
+const exchanging = await together(
+  smallest,
+  smallest.reduce((a, b) => a + b),
+)
+/** What exchanging the gradients adds to a step of the smallest batches. */
+const allReduceS = (kind: Kind) =>
+  Math.max(0, exchanging[kind] - Math.max(...measured[kind].map(({ rows }) => rows[0]!.timeS)))
 const jobOf = (kind: Kind): TrainingJob => ({
-  ...{ globalBatch, eta: 0, mayLeaveOut: false },
+  ...{ globalBatch, eta: 0, mayLeaveOut: false, allReduceS: allReduceS(kind) },
   gpus: measured[kind].map((profile) => ({ profile })),
 })
 const sharesOf = ({ gpus }: TrainingPlan) => gpus.map(({ share }) => share)
@@ -110,13 +118,14 @@ const half = [globalBatch / 2, globalBatch / 2]
 const evens: StepTime[] = []
 const plans: StepTime[] = []
 for (let i = 0; i < REPEATS; i++) {
-  evens.push(await together(half))
-  plans.push(await together(shares))
+  evens.push(await together(half, globalBatch))
+  plans.push(await together(shares, globalBatch))
 }
 console.log(`even split ${half.join(' + ')}, plan ${shares.join(' + ')}`)
 for (const kind of ['wallS', 'processorS'] as const) {
   const { curves } = prepareJob(jobOf(kind))
-  const predicted = (split: readonly number[]) => Math.max(...split.map((share, rank) => curves[rank]!.timeS(0, share)))
+  const predicted = (split: readonly number[]) =>
+    Math.max(...split.map((share, rank) => curves[rank]!.timeS(0, share))) + allReduceS(kind)
   const found = (steps: readonly StepTime[]) => median(steps.map((step) => step[kind]))
   const [says, is] = [predicted(half) / predicted(shares), found(evens) / found(plans)]
   console.log(
