@@ -5,7 +5,7 @@ import { type Networks, type NetworkWork, networksOf, networkWork } from './netw
 import { TICK_MS } from './power-sensor.js'
 import type { ServingEngine } from './serving/serving-engine.js'
 import { type FailureKind, SimulatedProcess } from './simulated-process.js'
-import { type SteadyState, SteadyStateSolver } from './steady-state.js'
+import { idleState, type SteadyState, SteadyStateSolver, scaledState } from './steady-state.js'
 
 /** What processes share: the whole board, or one MIG instance of it. */
 export class GpuPartition {
@@ -18,6 +18,8 @@ export class GpuPartition {
   #solver: SteadyStateSolver
   #mps: 'running' | 'off'
   #running: readonly SimulatedProcess[] = []
+  /** Mean of the last tick, where processes run step by step. */
+  #mean: SteadyState | null = null
   #serving: ServingEngine | null = null
   readonly #settled = new Map<number, SteadyState>()
   readonly #hung = new Map<object, SimulatedProcess>()
@@ -62,10 +64,10 @@ export class GpuPartition {
     return networkWork(model, this.#networks)
   }
 
-  launch(id: number, tenant: Tenant, nowMs: number, loadFactor: number): SimulatedProcess {
+  launch(id: number, tenant: Tenant, nowMs: number, loadFactor: number, stepwise = false): SimulatedProcess {
     const bytes = elementBytes(this.#execution)
     const network = this.network(tenant.model)
-    const process = new SimulatedProcess(id, tenant, network, this.#physics.process, nowMs, bytes, loadFactor)
+    const process = new SimulatedProcess(id, tenant, network, this.#physics.process, nowMs, bytes, loadFactor, stepwise)
     this.processes.push(process)
     return process
   }
@@ -128,27 +130,38 @@ export class GpuPartition {
       this.#serving.advance(nowMs, smClockMhz, memClockMhz, slowdown)
       return
     }
+    const stepwise = this.processes.some((process) => process.stepwise)
+    this.#mean = stepwise ? idleState : null
     if (this.#running.length === 0) return
-    const { tenants } = this.settledAt(smClockMhz, memClockMhz)
+    const state = this.#solved(smClockMhz, memClockMhz)
+    const { tenants } = state
     changed = false
     for (let i = 0; i < this.#running.length; i++) {
       const process = this.#running[i]!
-      if (!process.run(nowMs, TICK_MS, slowdown * tenants[i]!.batchMs)) continue
-      process.adoptBatchSize(this.#availableTo(process))
-      changed = true
+      const adopts = process.run(nowMs, TICK_MS, slowdown * tenants[i]!.batchMs)
+      if (adopts) process.adoptBatchSize(this.#availableTo(process))
+      if (adopts || process.waiting) changed = true
+    }
+    if (stepwise) {
+      const ran = this.#running.reduce((sum, process) => sum + process.ranMs, 0)
+      this.#mean = scaledState(state, ran / (TICK_MS * this.#running.length))
     }
     if (changed) this.refresh()
   }
 
   /** Call when a process has come, gone, failed or stopped computing. */
   refresh(): void {
-    this.#running = this.processes.filter((process) => process.state === 'running' && !process.hung)
+    this.#running = this.processes.filter((process) => process.state === 'running' && !process.hung && !process.waiting)
     this.#settled.clear()
     this.#serving?.setProcesses(this.processes.filter((process) => process.state === 'running'))
   }
 
   settledAt(smClockMhz: number, memClockMhz: number): SteadyState {
     if (this.#serving) return this.#serving.mean
+    return this.#mean ?? this.#solved(smClockMhz, memClockMhz)
+  }
+
+  #solved(smClockMhz: number, memClockMhz: number): SteadyState {
     const key = memClockMhz * 65536 + smClockMhz
     let state = this.#settled.get(key)
     if (!state) {

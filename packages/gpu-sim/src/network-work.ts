@@ -38,6 +38,8 @@ export interface NetworkWork {
   /** In half precision. */
   readonly weightBytes: number
   readonly peakActivationBytesPerSample: number
+  /** Its inputs wait on the device: preparing them takes no time of a batch. */
+  readonly prefetched: boolean
 }
 
 const cache = new Map<string, NetworkWork>()
@@ -117,6 +119,7 @@ function flatten(graph: LayerGraph): NetworkWork {
     meanWorkingElements: kept.reduce((sum, op, i) => sum + op.count * working[i]!, 0) / operators.length,
     weightBytes: 2 * graph.weightElements,
     peakActivationBytesPerSample: 2 * graph.peakActivationElements,
+    prefetched: graph.prefetched ?? false,
   }
 }
 

@@ -226,18 +226,29 @@ export class SimulatedGpu implements Gpu {
    * Start a process on the board, or on one of its MIG instances; it runs once it has loaded, or fails if the memory does
    * not suffice.
    *
+   * @param options `stepwise`: it runs a batch only when `beginStep` tells it to, and waits with its context loaded in between
    * @throws PctodlError `NOT_SUPPORTED` for a process beside MIG instances, `NO_SUCH_INSTANCE`
    */
-  launch(tenant: Tenant, { instance }: { readonly instance?: MigInstance } = {}): SimulatedProcess {
+  launch(
+    tenant: Tenant,
+    { instance, stepwise = false }: { readonly instance?: MigInstance; readonly stepwise?: boolean } = {},
+  ): SimulatedProcess {
     this.#advance()
     if (!instance && this.#mig.any) {
       throw new PctodlError('NOT_SUPPORTED', `${this.spec.name} is split into MIG instances; name one for the process`)
     }
     const partition = instance ? this.#mig.partition(instance) : this.#whole
     const id = this.#nextProcessId++
-    const process = partition.launch(id, tenant, this.clock.now(), this.#faults.loadFactor())
+    const process = partition.launch(id, tenant, this.clock.now(), this.#faults.loadFactor(), stepwise)
     this.#faults.launched(process)
     return process
+  }
+
+  /** Let a process that runs step by step run one batch, from a time on that is at most a tick ago. */
+  beginStep(process: SimulatedProcess, atMs: number): void {
+    this.#advance()
+    process.begin(atMs)
+    this.#partitionOf(process).refresh()
   }
 
   /** @throws UnknownNameError for a name that means no network on this board */
@@ -496,6 +507,10 @@ export class SimulatedGpu implements Gpu {
   #shareThrough(mps: 'running' | 'off'): void {
     this.#mps = mps
     for (const partition of [this.#whole, ...this.#mig.partitions]) partition.shareThrough(mps)
+  }
+
+  #partitionOf(process: SimulatedProcess): GpuPartition {
+    return this.#partitions().find((partition) => partition.processes.includes(process)) ?? this.#whole
   }
 
   #partitions(): readonly GpuPartition[] {

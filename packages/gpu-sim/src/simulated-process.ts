@@ -28,11 +28,16 @@ export class SimulatedProcess {
   #progress = 0
   /** Time spent on the batch in flight, ms. */
   #inFlightMs = 0
+  readonly #stepwise: boolean
+  /** When a process that runs step by step may begin its next batch; null until it is told. */
+  #beginsAtMs: number | null = null
+  #ranMs = 0
 
   /**
    * @param network that the tenant's name means
    * @param elementBytes of weights and activations
    * @param loadFactor how many times longer than usual it takes to load
+   * @param stepwise it runs a batch only when it is told to, see `begin`
    */
   constructor(
     id: number,
@@ -42,8 +47,10 @@ export class SimulatedProcess {
     nowMs: number,
     elementBytes: number,
     loadFactor: number,
+    stepwise = false,
   ) {
     this.id = id
+    this.#stepwise = stepwise
     this.#tenant = tenant
     this.#requestedBatchSize = tenant.batchSize
     this.#physics = physics
@@ -97,6 +104,25 @@ export class SimulatedProcess {
     this.#requestedBatchSize = batchSize
   }
 
+  /** Whether it runs step by step and is between two of them. */
+  get waiting(): boolean {
+    return this.#stepwise && this.#beginsAtMs === null
+  }
+
+  get stepwise(): boolean {
+    return this.#stepwise
+  }
+
+  /** How long it ran in its last tick, ms; more than a tick where a step began in the one before. */
+  get ranMs(): number {
+    return this.#ranMs
+  }
+
+  /** Run one batch, from a time on; for a process that runs step by step. */
+  begin(atMs: number): void {
+    this.#beginsAtMs = atMs
+  }
+
   /** Whether a batch size was asked for that it does not have yet. */
   get wantsBatchSize(): boolean {
     return this.state === 'running' && this.#requestedBatchSize !== this.#tenant.batchSize
@@ -110,9 +136,24 @@ export class SimulatedProcess {
 
   /** @returns whether another batch size was asked for and a batch has just ended, so that it can be adopted */
   run(nowMs: number, tickMs: number, batchMs: number): boolean {
-    this.#progress += tickMs / batchMs
-    this.#inFlightMs += tickMs
+    // A step begins within a tick; and maybe within the one before, which nobody had told it then.
+    const runMs = this.#stepwise && this.#progress === 0 ? Math.max(0, nowMs - this.#beginsAtMs!) : tickMs
+    this.#ranMs = runMs
+    this.#progress += runMs / batchMs
+    this.#inFlightMs += runMs
     if (this.#progress < 1) return false
+    if (this.#stepwise) {
+      const overMs = (this.#progress - 1) * batchMs
+      this.#ranMs -= overMs
+      this.batches++
+      this.samples += this.#tenant.batchSize
+      this.latencySumMs += this.#inFlightMs - overMs
+      this.lastCompletionMs = nowMs - overMs
+      this.#progress = 0
+      this.#inFlightMs = 0
+      this.#beginsAtMs = null
+      return this.#requestedBatchSize !== this.#tenant.batchSize
+    }
     const completed = Math.floor(this.#progress)
     const leftMs = (this.#progress - completed) * batchMs
     this.batches += completed

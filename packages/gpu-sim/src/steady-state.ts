@@ -47,6 +47,25 @@ export const idleState: SteadyState = {
   memUtilPercent: 0,
 }
 
+/** The mean state of a time of which only a part is at work. */
+export function scaledState(state: SteadyState, part: number): SteadyState {
+  return {
+    tenants: state.tenants.map((tenant) => ({
+      ...tenant,
+      throughput: part * tenant.throughput,
+      deviceShare: part * tenant.deviceShare,
+    })),
+    throughput: part * state.throughput,
+    busySms: part * state.busySms,
+    flopPerS: part * state.flopPerS,
+    vectorOpsPerS: part * state.vectorOpsPerS,
+    l2BytesPerS: part * state.l2BytesPerS,
+    dramBytesPerS: part * state.dramBytesPerS,
+    smUtilPercent: Math.min(100, part * state.smUtilPercent),
+    memUtilPercent: Math.min(100, part * state.memUtilPercent),
+  }
+}
+
 /** Finds the rates at which tenants run side by side. Keeps what it has computed of each (network, batch size, SMs). */
 export class SteadyStateSolver {
   /** The coefficients as the execution changes them. */

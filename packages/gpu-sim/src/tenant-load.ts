@@ -105,7 +105,7 @@ export function tenantLoad(
     vectorOps,
     totalBytes,
     kernels,
-    hostS: batchSize * (host.imageHostUs + host.imageSpillUs * spilled) * 1e-6,
+    hostS: work.prefetched ? 0 : batchSize * (host.imageHostUs + host.imageSpillUs * spilled) * 1e-6,
   }
 }
 

@@ -225,7 +225,7 @@ export class TenantMix implements UnitMap {
       const perLaunchS = (1 + Math.max(0, launching - shares[SHARES * k + LAUNCHING]!)) / launchCapacityPerS
       const perImageS = (1 + Math.max(0, preparing - shares[SHARES * k + PREPARING]!)) / imageCapacityPerS
       kind.launchS = load.kernels * fourthRootOfFourths(launchUs * 1e-6, perLaunchS)
-      kind.imageS = fourthRootOfFourths(load.hostS, load.batchSize * perImageS)
+      kind.imageS = load.work.prefetched ? 0 : fourthRootOfFourths(load.hostS, load.batchSize * perImageS)
       kind.batchS = overlapped(deviceS, kind.launchS, overlap) + kind.imageS
       const felt = Math.min(1, kind.memoryS / kind.batchS)
       image[SHARES * k + FELT] = felt > 0 ? felt ** contentionExponent : 0

@@ -29,4 +29,5 @@ export { type SimulatedSteadyState, type SteadyStateOptions, simulateSteadyState
 export { SimulatedGpu, type SimulatedGpuOptions, type Truth } from './simulated-gpu.js'
 export type { SimulatedProcess } from './simulated-process.js'
 export { SimulatedTenants, type SimulatedTenantsOptions } from './simulated-tenants.js'
+export { SimulatedTraining, type SimulatedTrainingOptions, type TrainingWorker } from './simulated-training.js'
 export { type SteadyState, SteadyStateSolver, type TenantSteadyState } from './steady-state.js'

@@ -35,6 +35,15 @@ it('the example with requests is the one that runs here, and keeps its objective
   ])
 })
 
+it('the example that trains is the one that runs here, and the uneven split is the faster one', async () => {
+  expect(readme).toContain(`\`\`\`ts\n${read('examples/train-on-boards.ts')}\`\`\``)
+  const printed: string[] = []
+  vi.spyOn(console, 'log').mockImplementation((value) => printed.push(value))
+  await import('../examples/train-on-boards.js')
+  const [even, uneven] = printed.map((line) => Number(/^\d+ \+ \d+: ([\d.]+) ms a step$/.exec(line)![1]))
+  expect(uneven!).toBeLessThan(0.95 * even!)
+})
+
 it('the scenario of the README is one', () => {
   expect(() => assertFaultScenario(JSON.parse(block('json')))).not.toThrow()
 })

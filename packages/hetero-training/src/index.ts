@@ -1,6 +1,24 @@
 export { type Budgets, type FoundPlan, findPlan, InfeasibleBudgetError } from './find-plan.js'
+export {
+  type BatchChoice,
+  type ChosenBatch,
+  type Convergence,
+  chooseGlobalBatch,
+  fitConvergence,
+  stepsToAccuracy,
+} from './choose-batch.js'
+export {
+  type GpuReport,
+  type ReplanAnswer,
+  type ReplanOptions,
+  type ReplanState,
+  replan,
+  startReplanning,
+} from './replan.js'
 export type { TrainingGpu, TrainingJob } from './training-job.js'
 export type { Assignment, GpuPlan, TrainingPlan } from './training-plan.js'
+export { type Link, fitLink, ringAllReduceS } from './all-reduce.js'
+export { fitMemoryModel, largestMicroBatch, type MemoryModel } from './memory-model.js'
 export { type ParetoFront, paretoFront } from './pareto-front.js'
 export { type ComparedPlanName, comparedPlans, keepsBudgets } from './compare-plans.js'
 export { publishedPlan, type SimplePlanName, simplePlans, splitInProportion } from './simple-plans.js'
@@ -17,7 +35,7 @@ export {
   publishedMethods,
 } from './published/published-search.js'
 // Carry a plan out: with a GPU's lease, see @pctodl/nvml-control.
-export { type CollectOptions, collectProfile } from './carry-out/collect-profile.js'
+export { type CollectOptions, collectProfile, type TrainingSteps } from './carry-out/collect-profile.js'
 export { type PlanFile, type RunFile, readPlan, readRun } from './carry-out/plan-file.js'
 export { type ShardCommand, type ShardOptions, shardCommands } from './carry-out/shard-command.js'
 export { type RunOptions, runShards } from './carry-out/run-shards.js'

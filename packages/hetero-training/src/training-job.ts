@@ -1,13 +1,19 @@
 import { InvalidInputError } from '@pctodl/platform'
+import { accumulatedCurves } from './curves/accumulated-curves.js'
 import { type CurveKind, curvesOf, type GpuCurves } from './curves/gpu-curves.js'
+import { largestMicroBatch, type MemoryModel } from './memory-model.js'
 import { type GpuProfile, profileWarnings } from './profile/gpu-profile.js'
 import { type GpuOptions, gpuOptions } from './search/option-table.js'
 
 /** A GPU that may take part, with what is known of it. */
 export interface TrainingGpu {
   readonly profile: GpuProfile
-  /** Most samples a step, by its memory. Default: no limit; plans beyond the profile carry a warning. */
+  /** Most samples a step. Default: no limit; plans beyond the profile carry a warning. */
   readonly maxShare?: number
+  /** Most samples that its memory holds at once: larger shares are done in micro-batches whose gradients are accumulated. */
+  readonly maxMicroBatch?: number
+  /** The same from what a sample takes of the memory. */
+  readonly memory?: MemoryModel
   /** Power limits that may be set, W, of those in the profile. Default: all. */
   readonly powerLimitsW?: readonly number[]
 }
@@ -67,14 +73,20 @@ export function prepareJob(job: TrainingJob): PreparedJob {
   const names = gpus.map(({ profile }) => profile.name)
   const twice = names.find((name, i) => names.indexOf(name) !== i)
   if (twice !== undefined) throw new InvalidInputError('gpus', `${twice} twice`, 'a different name for each GPU')
-  const curves = gpus.map(({ profile }) => curvesOf(profile, job.curves))
+  const curves = gpus.map((gpu) => {
+    const own = curvesOf(gpu.profile, job.curves)
+    const most = microBatchOf(gpu)
+    return most === null || most >= globalBatch ? own : accumulatedCurves(own, most, globalBatch)
+  })
   const limitIndices = gpus.map((gpu, i) => allowedLimits(gpu, curves[i]!))
   const options = gpus.map((gpu, i) => {
     const { smallestProfiled, largestProfiled } = curves[i]!
     if (gpu.maxShare !== undefined && (!Number.isInteger(gpu.maxShare) || gpu.maxShare < 1)) {
       throw new InvalidInputError(`${gpu.profile.name}: maxShare`, gpu.maxShare, 'a positive integer')
     }
-    const last = Math.min(globalBatch, gpu.maxShare ?? globalBatch, profiledRangeOnly ? largestProfiled : globalBatch)
+    // Micro-batches of a size that was profiled are within the profile, however many there are.
+    const largest = curves[i]!.microBatches(globalBatch) > 1 ? globalBatch : largestProfiled
+    const last = Math.min(globalBatch, gpu.maxShare ?? globalBatch, profiledRangeOnly ? largest : globalBatch)
     const allowed = { first: profiledRangeOnly ? smallestProfiled : 1, last }
     return gpuOptions(curves[i]!, globalBatch, limitIndices[i]!, allowed, mayLeaveOut)
   })
@@ -89,6 +101,19 @@ export function prepareJob(job: TrainingJob): PreparedJob {
     maxPowerW: sum(curves.map(({ powerLimitsW }) => powerLimitsW.at(-1)!)),
     warnings: gpus.flatMap(({ profile }) => profileWarnings(profile)),
   }
+}
+
+/** @returns null where nothing is known of its memory */
+function microBatchOf({ profile: { name }, maxMicroBatch, memory }: TrainingGpu): number | null {
+  if (maxMicroBatch !== undefined && memory !== undefined) {
+    throw new InvalidInputError(`${name}: maxMicroBatch`, maxMicroBatch, 'either this or memory, not both')
+  }
+  if (memory !== undefined) return largestMicroBatch(memory, `${name}: memory`)
+  if (maxMicroBatch === undefined) return null
+  if (!Number.isInteger(maxMicroBatch) || maxMicroBatch < 1) {
+    throw new InvalidInputError(`${name}: maxMicroBatch`, maxMicroBatch, 'a positive integer')
+  }
+  return maxMicroBatch
 }
 
 function allowedLimits({ profile, powerLimitsW }: TrainingGpu, curves: GpuCurves): number[] {

@@ -1,3 +1,4 @@
+import type { GpuCurves } from './curves/gpu-curves.js'
 import { type PreparedJob, sum } from './training-job.js'
 
 /** What one GPU does in a step (or in a window, see `TrainingPlan.unit`). */
@@ -15,7 +16,9 @@ export interface GpuPlan {
   readonly powerW: number
   /** With the waiting, J. */
   readonly energyJ: number
-  /** The share is beyond the profiled batch sizes: time and power are extrapolated. */
+  /** In how many micro-batches the share is done. */
+  readonly microBatches: number
+  /** The share, or its micro-batch, is beyond the profiled batch sizes: time and power are extrapolated. */
   readonly extrapolated: boolean
 }
 
@@ -75,7 +78,8 @@ export function evaluateAssignments(prepared: PreparedJob, assignments: readonly
       waitS,
       powerW,
       energyJ: powerW * computeS + gpu.idlePowerW * waitS,
-      extrapolated: share > 0 && (share < gpu.smallestProfiled || share > gpu.largestProfiled),
+      microBatches: gpu.microBatches(share),
+      extrapolated: share > 0 && isBeyond(gpu, share / gpu.microBatches(share)),
     }
   })
   const energyJ = sum(gpus.map((gpu) => gpu.energyJ))
@@ -93,6 +97,9 @@ export function evaluateAssignments(prepared: PreparedJob, assignments: readonly
     powerLimitW: sum(gpus.map(({ powerLimitW }, i) => powerLimitW ?? curves[i]!.idlePowerW)),
   }
 }
+
+const isBeyond = ({ smallestProfiled, largestProfiled }: GpuCurves, batchSize: number) =>
+  batchSize < smallestProfiled || batchSize > largestProfiled
 
 /** What a reader of a plan should know of it, one sentence each. */
 export function planWarnings({ gpus }: TrainingPlan, { curves, warnings }: PreparedJob): string[] {

@@ -68,6 +68,24 @@ describe('pctodl-hetero', () => {
     )
   })
 
+  it('does shares that no memory holds in micro-batches, and launches them so', async () => {
+    const { code, stdout } = await call(...named, ...idle, '--micro-batch', 'fast=100', '--micro-batch', 'slow=40')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^fast +\d+ in [3-6] /m)
+    expect(stdout).toMatch(/^slow +\d+ in \d+ /m)
+    const json = await call(...named, ...idle, '--micro-batch', 'fast=100', '--json')
+    const { gpus } = JSON.parse(json.stdout)
+    expect(gpus[0].microBatches).toBe(Math.ceil(gpus[0].share / 100))
+    writeFileSync(file('plan.json'), json.stdout)
+    const devices = ['--device', 'fast=0', '--device', 'slow=1']
+    const script = await call('launch', '--plan', file('plan.json'), ...devices, '--', 'train')
+    expect(script.stdout).toContain(`PCTODL_MICRO_BATCHES=${gpus[0].microBatches} `)
+    expect((await call(...named, '--micro-batch', 'other=5')).stderr).toMatch(/--micro-batch: there is no GPU 'other'/)
+    expect((await call(...published, '--method', 'baseline', '--micro-batch', 'gpu1=5')).stderr).toMatch(
+      /the published searches know no --micro-batch/,
+    )
+  })
+
   it('runs the published searches', async () => {
     const { code, stdout } = await call(...published, '--method', 'heuristic')
     expect(code).toBe(0)

@@ -14,5 +14,6 @@ export { elementCount, type InputSize, inferShapes, type Shape } from './shapes.
 export { type OperatorClass, type OperatorWork, operatorWork, type WorkOptions } from './work.js'
 export { type Layer, type LayerGraph, layerGraph, type UnknownOperator } from './layer-graph.js'
 export { networkWork } from './network-work.js'
+export { trainingGraph, type TrainingGraphOptions } from './training-graph.js'
 export { type GraphFromOnnxOptions, graphFromOnnx } from './onnx-import/graph-from-onnx.js'
 export { exportOnnx, type OnnxExport, type OnnxOptions } from './onnx/export-onnx.js'

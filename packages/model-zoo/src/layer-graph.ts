@@ -38,6 +38,8 @@ export interface LayerGraph {
   readonly weightElements: number
   /** Largest number of activation elements alive at once, per sample. */
   readonly peakActivationElements: number
+  /** Its inputs are on the device when a batch begins, as where loaders prepare the next one meanwhile. Default false. */
+  readonly prefetched?: boolean
   /** Empty for the zoo's own. */
   readonly unknownOperators: readonly UnknownOperator[]
 }

@@ -24,6 +24,7 @@ export function matrixProductSeconds(spec: GpuSpec, rows: number, k: number, n: 
     meanWorkingElements: Math.max(k, n),
     weightBytes: 2 * k * n,
     peakActivationBytesPerSample: 2 * (k + n),
+    prefetched: false,
   }
   const { work: physics } = physicsFor(spec)
   const host = hostOfBoard(spec, 'device-only')

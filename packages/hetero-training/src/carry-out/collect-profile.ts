@@ -3,9 +3,18 @@ import { PROFILE_FORMAT, PROFILE_VERSION, type ProfileFile } from '../profile/pr
 import type { Board } from './board.js'
 import { TrainingProcess } from './training-process.js'
 
+/** Training whose steps can be waited for. */
+export interface TrainingSteps {
+  /** Resolves after so many further steps. */
+  further(steps: number): Promise<void>
+  stop(): Promise<void>
+}
+
 export interface CollectOptions {
-  /** Trains on this GPU and prints a line for each step; `{batch}` stands for the batch size. */
+  /** Trains on this GPU and prints a line for each step; `{batch}` stands for the batch size. Empty where `startTraining` is given. */
   readonly command: readonly string[]
+  /** Trains in the place of a command: on a simulated board, or within this process. */
+  readonly startTraining?: (batchSize: number) => Promise<TrainingSteps>
   readonly batchSizes: readonly number[]
   readonly powerLimitsW: readonly number[]
   /** Steps after each change of the limit that are not measured. */
@@ -66,12 +75,14 @@ export async function collectProfile(board: Board, options: CollectOptions): Pro
 
 async function* windowsOf(board: Board, batchSize: number, options: CollectOptions) {
   const { command, powerLimitsW, warmupSteps, steps, repeats, environment, stepPattern, signal } = options
-  const training = new TrainingProcess({
-    command: command.map((word) => word.replaceAll('{batch}', String(batchSize))),
-    environment: { CUDA_VISIBLE_DEVICES: board.uuid, ...environment },
-    stepPattern,
-    signal,
-  })
+  const training: TrainingSteps =
+    (await options.startTraining?.(batchSize)) ??
+    new TrainingProcess({
+      command: command.map((word) => word.replaceAll('{batch}', String(batchSize))),
+      environment: { CUDA_VISIBLE_DEVICES: board.uuid, ...environment },
+      stepPattern,
+      signal,
+    })
   try {
     // The first step compiles kernels and fills caches.
     await training.further(1)
@@ -92,8 +103,9 @@ async function* windowsOf(board: Board, batchSize: number, options: CollectOptio
 /** @throws InvalidInputError */
 export function assertCollectOptions(options: CollectOptions): void {
   const { command, batchSizes, powerLimitsW, warmupSteps, steps, repeats, idleS } = options
-  if (command.length === 0) throw new InvalidInputError('command', 'none', 'a command that trains')
-  if (!command.some((word) => word.includes('{batch}'))) {
+  const isCommand = options.startTraining === undefined
+  if (isCommand && command.length === 0) throw new InvalidInputError('command', 'none', 'a command that trains')
+  if (isCommand && !command.some((word) => word.includes('{batch}'))) {
     throw new InvalidInputError('command', command.join(' '), 'the word {batch} in the place of the batch size')
   }
   for (const [name, values] of [

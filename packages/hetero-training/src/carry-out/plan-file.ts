@@ -22,7 +22,13 @@ export interface PlanFile extends Totals {
   version: typeof PLAN_VERSION
   globalBatch: number
   unit: 'step' | 'window'
-  gpus: { name: string; share: number; powerLimitW: number | null; energyJ: number }[]
+  gpus: {
+    name: string
+    share: number
+    powerLimitW: number | null
+    energyJ: number
+    microBatches?: number | undefined
+  }[]
   compared: Record<string, Totals>
 }
 
@@ -40,6 +46,8 @@ const planSchema = z
           share: z.number().int().nonnegative(),
           powerLimitW: z.number().positive().nullable(),
           energyJ: notNegative,
+          // Plans of before had none.
+          microBatches: z.number().int().positive().optional(),
         }),
       )
       .min(1),

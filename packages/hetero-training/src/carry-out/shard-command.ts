@@ -27,6 +27,7 @@ export interface ShardOptions {
  * `init_process_group` finds them, and what makes their shares uneven:
  *
  * - `PCTODL_SHARE`: samples of this process in each step, `PCTODL_BATCH_BEGIN` to `PCTODL_BATCH_END` of the shuffled global batch.
+ * - `PCTODL_MICRO_BATCHES`: in how many parts, as even as there are, its memory can do the share; their gradients are accumulated.
  * - `PCTODL_LOSS_SCALE`: factor for the mean loss of the share. Data-parallel training averages the gradients of all processes
  *   alike; the gradient of the whole batch is the sum of (share / batch) * gradient, so each loss counts world size * share / batch.
  *
@@ -42,7 +43,7 @@ export function shardCommands(plan: PlanFile, options: ShardOptions): ShardComma
   const world = active.length
   const visible = visibleDevices(active.map(({ name }) => deviceOf(name, devices)))
   let begin = 0
-  return active.map(({ name, share, powerLimitW }, rank): ShardCommand => {
+  return active.map(({ name, share, powerLimitW, microBatches = 1 }, rank): ShardCommand => {
     const weight = share / plan.globalBatch
     const values: Readonly<Record<string, string>> = {
       '{share}': String(share),
@@ -64,6 +65,7 @@ export function shardCommands(plan: PlanFile, options: ShardOptions): ShardComma
       PCTODL_BATCH_BEGIN: String(begin),
       PCTODL_BATCH_END: String(begin + share),
       PCTODL_LOSS_SCALE: String(world * weight),
+      PCTODL_MICRO_BATCHES: String(microBatches),
     }
     begin += share
     return {

@@ -46,6 +46,7 @@ interface RawOptions {
   readonly budgetPower?: number
   readonly idlePower?: Named<number>
   readonly maxShare?: Named<number>
+  readonly microBatch?: Named<number>
   readonly limits?: Named<number[]>
   readonly allReduce: number
   readonly profiledOnly?: boolean
@@ -99,9 +100,10 @@ export async function parsePlanOptions(argv: readonly string[], terminal: Termin
     .option('--budget-energy <J>', 'most energy of a step (window)', positiveNumber('J'))
     .option('--budget-power <W>', 'most that the power limits may add up to', positiveNumber('W'))
     .option('--idle-power <name=W>', 'what a GPU draws while it waits; repeat it', named(numberBetween(0, 1e4)))
+    .option('--max-share <name=samples>', 'most samples of a step for a GPU; repeat it', named(integerFrom(1)))
     .option(
-      '--max-share <name=samples>',
-      'most samples that fit into the memory of a GPU; repeat it',
+      '--micro-batch <name=samples>',
+      'most samples that the memory of a GPU holds at once: larger shares are accumulated; repeat it',
       named(integerFrom(1)),
     )
     .option('--limits <name=W,W>', 'power limits that may be set (default: all of the trace); repeat it', named(watts))
@@ -120,6 +122,7 @@ export async function parsePlanOptions(argv: readonly string[], terminal: Termin
   for (const [option, values] of Object.entries({
     '--idle-power': raw.idlePower,
     '--max-share': raw.maxShare,
+    '--micro-batch': raw.microBatch,
     '--limits': raw.limits,
   })) {
     const unknown = [...(values?.keys() ?? [])].find((name) => !traces.has(name))
@@ -162,6 +165,7 @@ function jobOf(raw: RawOptions, traces: Named<string>): TrainingJob {
   const gpus = [...traces].map(([name, trace]) => {
     const idlePowerW = raw.idlePower?.get(name)
     const maxShare = raw.maxShare?.get(name)
+    const maxMicroBatch = raw.microBatch?.get(name)
     const powerLimitsW = raw.limits?.get(name)
     return {
       profile: readTrace(trace, {
@@ -173,6 +177,7 @@ function jobOf(raw: RawOptions, traces: Named<string>): TrainingJob {
         ...(raw.datasetSize === undefined ? {} : { datasetSize: raw.datasetSize }),
       }),
       ...(maxShare === undefined ? {} : { maxShare }),
+      ...(maxMicroBatch === undefined ? {} : { maxMicroBatch }),
       ...(powerLimitsW === undefined ? {} : { powerLimitsW }),
     }
   })
@@ -199,6 +204,7 @@ function assertOnlyPublishedOptions(raw: RawOptions): void {
     '--budget-energy': raw.budgetEnergy,
     '--budget-power': raw.budgetPower,
     '--max-share': raw.maxShare,
+    '--micro-batch': raw.microBatch,
     '--limits': raw.limits,
     '--profiled-only': raw.profiledOnly,
     '--use-all': raw.useAll,

@@ -20,16 +20,18 @@ export function formatAnswer(call: PlanCall, answer: PlanAnswer): string {
 }
 
 function formatGpus(plan: TrainingPlan, globalBatch: number): string {
-  const rows = plan.gpus.map(({ name, share, powerLimitW, timeS, waitS, powerW, energyJ, extrapolated }) => [
-    name,
-    `${share}${extrapolated ? '*' : ''}`,
-    ((100 * share) / globalBatch).toFixed(1),
-    powerLimitW ?? 'left out',
-    timeS.toPrecision(4),
-    waitS.toPrecision(4),
-    powerW.toFixed(1),
-    energyJ.toPrecision(4),
-  ])
+  const rows = plan.gpus.map(
+    ({ name, share, microBatches, powerLimitW, timeS, waitS, powerW, energyJ, extrapolated }) => [
+      name,
+      `${share}${microBatches > 1 ? ` in ${microBatches}` : ''}${extrapolated ? '*' : ''}`,
+      ((100 * share) / globalBatch).toFixed(1),
+      powerLimitW ?? 'left out',
+      timeS.toPrecision(4),
+      waitS.toPrecision(4),
+      powerW.toFixed(1),
+      energyJ.toPrecision(4),
+    ],
+  )
   const table = formatTable(
     ['GPU', 'share', 'percent', 'limit W', 'computes s', 'waits s', 'power W', 'energy J'],
     rows,

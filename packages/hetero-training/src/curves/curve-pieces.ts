@@ -44,7 +44,8 @@ export function curvePieces(knots: CurveKnots, last: number): CurvePiece[] {
         timeS: timeS[knot]! + timeSlope * (first - at),
         timeSlope,
         powerW: power(first),
-        powerSlope: upTo === first ? 0 : (power(upTo) - power(first)) / (upTo - first),
+        // Its ends are on one side of each bound: it is the line, or the bound.
+        powerSlope: isBounded(powerW[knot]! + powerSlope * (first - at), knots) ? 0 : powerSlope,
       })
     }
   }
@@ -58,6 +59,7 @@ export function curvePieces(knots: CurveKnots, last: number): CurvePiece[] {
   return pieces
 }
 
+const isBounded = (watts: number, { idlePowerW, limitW }: CurveKnots) => watts < idlePowerW || watts > limitW
 const bounded = (watts: number, { idlePowerW, limitW }: CurveKnots) => Math.max(idlePowerW, Math.min(watts, limitW))
 
 /** Runs of integer shares on which a line of power is on one side of each bound. */

@@ -31,6 +31,8 @@ export interface GpuCurves {
   timeS(limitIndex: number, share: number): number
   /** Mean power while it computes, at least idle power and at most the limit, W. */
   powerW(limitIndex: number, share: number): number
+  /** In how many parts a share is done one after the other, for lack of memory: 1 where it fits. */
+  microBatches(share: number): number
   /** Time and power as straight lines over the shares from 1 to `last`, in their order. */
   pieces(limitIndex: number, last: number): CurvePiece[]
 }
@@ -112,6 +114,7 @@ export function curvesOf(profile: GpuProfile, kind: CurveKind = 'physical'): Gpu
             : interpolate(batches, power, row, share)
       return Math.max(idlePowerW, Math.min(watts, limits[limitIndex]!))
     },
+    microBatches: () => 1,
     pieces: (limitIndex, end) => {
       const timeS = time.subarray(limitIndex * columns, (limitIndex + 1) * columns)
       const powerW = power.subarray(limitIndex * columns, (limitIndex + 1) * columns)

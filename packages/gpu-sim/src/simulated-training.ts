@@ -1,0 +1,111 @@
+import { InvalidInputError, PctodlError } from '@pctodl/platform'
+import { TICK_MS } from './power-sensor.js'
+import type { SimulatedGpu } from './simulated-gpu.js'
+import type { SimulatedProcess } from './simulated-process.js'
+
+/** One process of a training job: on which board, and how many samples of each step. */
+export interface TrainingWorker {
+  readonly gpu: SimulatedGpu
+  readonly share: number
+  /** Share of the board's SMs, percent. Default 100. */
+  readonly mpsPercent?: number
+}
+
+export interface SimulatedTrainingOptions {
+  /** A network of the boards whose batch is an optimiser step: `trainingGraph` of `@pctodl/model-zoo` makes one. */
+  readonly model: string
+  /** Exchange of the gradients after each step, in which the boards wait, ms. Default 0. */
+  readonly allReduceMs?: number
+}
+
+/**
+ * Synchronous data-parallel training on simulated boards of one clock: in each step every process runs its share once, whoever is done waits
+ * for the slowest, then gradients are exchanged. How long a share takes and what it draws follow from the board: its SMs, limits, clocks and heat,
+ * and whoever else runs on it. A step shorter than a tick of the boards (5 ms) takes one.
+ */
+export class SimulatedTraining {
+  /** Steps that are done. */
+  steps = 0
+  /** When the last step ended, in the boards' time, ms: exact, not rounded to ticks. */
+  lastStepMs: number | null = null
+  readonly #workers: readonly TrainingWorker[]
+  readonly #options: SimulatedTrainingOptions
+  #processes: readonly SimulatedProcess[] = []
+
+  /** @throws InvalidInputError without workers, for shares that are none, and for boards of different clocks */
+  constructor(workers: readonly TrainingWorker[], options: SimulatedTrainingOptions) {
+    const { allReduceMs = 0 } = options
+    if (workers.length === 0) throw new InvalidInputError('workers', 'none', 'at least one')
+    if (!(Number.isFinite(allReduceMs) && allReduceMs >= 0)) {
+      throw new InvalidInputError('allReduceMs', allReduceMs, 'milliseconds, at least 0')
+    }
+    for (const [i, { gpu, share }] of workers.entries()) {
+      if (!Number.isInteger(share) || share < 1) {
+        throw new InvalidInputError(`workers[${i}].share`, share, 'a positive integer')
+      }
+      if (gpu.clock !== workers[0]!.gpu.clock) {
+        throw new InvalidInputError(`workers[${i}].gpu`, gpu.name, 'boards of one clock: they wait for one another')
+      }
+      gpu.assertNetwork(options.model)
+    }
+    this.#workers = workers
+    this.#options = options
+  }
+
+  /** Start the processes and wait until they have loaded. @throws PctodlError `TRAINING_FAILED` */
+  async start(signal?: AbortSignal): Promise<void> {
+    if (this.#processes.length > 0) throw new PctodlError('IN_USE', 'this training has been started already')
+    const { model } = this.#options
+    this.#processes = this.#workers.map(({ gpu, share, mpsPercent = 100 }) =>
+      gpu.launch({ model, mpsPercent, batchSize: share }, { stepwise: true }),
+    )
+    await this.#until(() => this.#processes.every(({ state }) => state === 'running'), signal)
+    this.lastStepMs = this.#clock.now()
+  }
+
+  /** Run further steps. @throws PctodlError `TRAINING_FAILED` where a process fails, e.g. for lack of memory */
+  async further(steps: number, signal?: AbortSignal): Promise<void> {
+    if (this.lastStepMs === null) throw new PctodlError('NOT_STARTED', 'call start() before steps')
+    for (let i = 0; i < steps; i++) {
+      const begin = Math.max(this.lastStepMs, this.#clock.now() - TICK_MS)
+      this.#workers.forEach(({ gpu }, rank) => {
+        gpu.beginStep(this.#processes[rank]!, begin)
+      })
+      await this.#until(() => this.#processes.every(({ waiting }) => waiting), signal)
+      const slowest = Math.max(...this.#processes.map(({ lastCompletionMs }) => lastCompletionMs))
+      this.lastStepMs = slowest + (this.#options.allReduceMs ?? 0)
+      while (this.#clock.now() < this.lastStepMs) await this.#tick(signal)
+      this.steps++
+    }
+  }
+
+  /** End the processes. Idempotent. */
+  async stop(): Promise<void> {
+    this.#processes.forEach((process, rank) => {
+      this.#workers[rank]!.gpu.terminate(process)
+    })
+    this.#processes = []
+    this.lastStepMs = null
+  }
+
+  get #clock() {
+    return this.#workers[0]!.gpu.clock
+  }
+
+  async #until(done: () => boolean, signal?: AbortSignal): Promise<void> {
+    for (;;) {
+      for (const { gpu } of this.#workers) gpu.catchUp()
+      const failed = this.#processes.findIndex(({ state }) => state === 'failed')
+      if (failed >= 0) {
+        const { gpu, share } = this.#workers[failed]!
+        throw new PctodlError('TRAINING_FAILED', `${share} samples on ${gpu.name}: ${this.#processes[failed]!.failure}`)
+      }
+      if (done()) return
+      await this.#tick(signal)
+    }
+  }
+
+  #tick(signal?: AbortSignal): Promise<void> {
+    return this.#clock.sleep(TICK_MS, signal)
+  }
+}

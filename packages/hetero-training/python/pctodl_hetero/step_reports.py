@@ -1,0 +1,8 @@
+"""What `pctodl-hetero collect` and `launch` read of a training process."""
+
+
+def report_step(step, steps=None, loss=None):
+    """Print the line that ends a step, at once: `step 17/100 loss 0.25`. Steps count from 1."""
+    of = "" if steps is None else f"/{steps}"
+    tail = "" if loss is None else f" loss {loss:.10g}"
+    print(f"step {step}{of}{tail}", flush=True)

@@ -1,0 +1,151 @@
+import { InvalidInputError } from '@pctodl/platform'
+import { type Budgets, findPlan } from './find-plan.js'
+import { prepareJob, type TrainingJob } from './training-job.js'
+import { type Assignment, evaluateAssignments, type TrainingPlan } from './training-plan.js'
+
+export interface ReplanOptions {
+  /** Least relative saving of cost for which running shares are changed. Default 0.05. */
+  readonly leastGain?: number
+  /** Rounds in a row that must promise it. Default 3. */
+  readonly rounds?: number
+  /** Weight of a new round in what is believed of a GPU's speed, above 0, at most 1. Default 0.5. */
+  readonly newWeight?: number
+}
+
+/** What a round of steps showed of one GPU. */
+export interface GpuReport {
+  readonly name: string
+  /** Mean time that it computed in a step, waiting not included, s; null for a GPU that has dropped out. */
+  readonly timeS: number | null
+}
+
+/** What is believed and done; made by `startReplanning`, and not changed by anybody. */
+export interface ReplanState {
+  readonly job: TrainingJob
+  readonly budgets: Budgets
+  /** In force. */
+  readonly plan: TrainingPlan
+  /** Name of a GPU -> its time over what its profile says: above 1 for one that throttles. Those that dropped out are not in it. */
+  readonly slowdowns: ReadonlyMap<string, number>
+  /** Rounds in a row in which another plan promised enough. */
+  readonly promising: number
+}
+
+export interface ReplanAnswer {
+  readonly state: ReplanState
+  /** `change`: carry `state.plan` out from the next step on. */
+  readonly action: 'keep' | 'change'
+  /** Relative saving of cost by the best plan now over the one that was in force; infinite where a GPU of that has dropped out. */
+  readonly gain: number
+}
+
+/** @throws InvalidInputError for a bad job; InfeasibleBudgetError where no plan keeps the budgets */
+export function startReplanning(job: TrainingJob, budgets: Budgets = {}): ReplanState {
+  const slowdowns = new Map(job.gpus.map(({ profile }) => [profile.name, 1]))
+  return { job, budgets, plan: findPlan(job, budgets), slowdowns, promising: 0 }
+}
+
+/**
+ * What to do after a round of steps: a GPU that computes slower than its profile says (heat, a neighbour, a lower clock) is believed to do so
+ * at all shares and limits, at the same power; a new split is carried out once it has promised enough for several rounds in a row, so that noise
+ * moves nothing. A GPU that drops out is planned around at once. No clock, no processes: measurements in, shares out.
+ *
+ * @param reports one for each GPU that has a share; those that the plan leaves out may be missing
+ * @throws InvalidInputError for a report of an unknown GPU or of no time, and for a missing one; what `findPlan` throws where those that are left
+ *   cannot keep the budgets
+ */
+export function replan(state: ReplanState, reports: readonly GpuReport[], options: ReplanOptions = {}): ReplanAnswer {
+  const { leastGain = 0.05, rounds = 3, newWeight = 0.5 } = options
+  assertOptions(leastGain, rounds, newWeight)
+  const { plan, budgets } = state
+  assertReports(state, reports)
+  const predicted = prepareJob(state.job).curves
+  const slowdowns = new Map(state.slowdowns)
+  let isBroken = false
+  for (const { name, timeS } of reports) {
+    const gpu = plan.gpus.find((each) => each.name === name)!
+    if (timeS === null) {
+      slowdowns.delete(name)
+      isBroken ||= gpu.share > 0
+      continue
+    }
+    if (gpu.powerLimitW === null) continue
+    const curves = predicted.find((each) => each.name === name)!
+    const measured = timeS / curves.timeS(curves.powerLimitsW.indexOf(gpu.powerLimitW), gpu.share)
+    slowdowns.set(name, (1 - newWeight) * slowdowns.get(name)! + newWeight * measured)
+  }
+  const believed = believedJob(state.job, slowdowns)
+  const best = findPlan(believed, budgets)
+  const gain = isBroken ? Number.POSITIVE_INFINITY : 1 - best.cost / costOf(believed, plan)
+  const promising = gain >= leastGain ? state.promising + 1 : 0
+  if (isBroken || promising >= rounds) {
+    return { state: { ...state, slowdowns, promising: 0, plan: withAll(state.job, best) }, action: 'change', gain }
+  }
+  return { state: { ...state, slowdowns, promising }, action: 'keep', gain }
+}
+
+/** The job of the GPUs that are left, as slow as they are believed to be. */
+function believedJob(job: TrainingJob, slowdowns: ReadonlyMap<string, number>): TrainingJob {
+  const gpus = job.gpus.flatMap((gpu) => {
+    const slowdown = slowdowns.get(gpu.profile.name)
+    if (slowdown === undefined) return []
+    const rows = gpu.profile.rows.map((row) => ({
+      ...row,
+      timeS: slowdown * row.timeS,
+      energyJ: slowdown * row.energyJ,
+    }))
+    return [{ ...gpu, profile: { ...gpu.profile, rows } }]
+  })
+  return { ...job, gpus }
+}
+
+function costOf(job: TrainingJob, plan: TrainingPlan): number {
+  const assignments = job.gpus.map(({ profile }): Assignment => {
+    const { share, powerLimitW } = plan.gpus.find(({ name }) => name === profile.name)!
+    return { share, powerLimitW }
+  })
+  return evaluateAssignments(prepareJob(job), assignments).cost
+}
+
+/** With those that dropped out, which have no share. */
+function withAll(job: TrainingJob, plan: TrainingPlan): TrainingPlan {
+  const gone = {
+    share: 0,
+    powerLimitW: null,
+    timeS: 0,
+    waitS: 0,
+    powerW: 0,
+    energyJ: 0,
+    microBatches: 1,
+    extrapolated: false,
+  }
+  return {
+    ...plan,
+    gpus: job.gpus.map(({ profile: { name } }) => plan.gpus.find((gpu) => gpu.name === name) ?? { ...gone, name }),
+  }
+}
+
+function assertOptions(leastGain: number, rounds: number, newWeight: number): void {
+  if (!(leastGain >= 0 && leastGain < 1)) throw new InvalidInputError('leastGain', leastGain, 'at least 0 and below 1')
+  if (!Number.isInteger(rounds) || rounds < 1) throw new InvalidInputError('rounds', rounds, 'an integer of at least 1')
+  if (!(newWeight > 0 && newWeight <= 1)) throw new InvalidInputError('newWeight', newWeight, 'above 0 and at most 1')
+}
+
+function assertReports({ plan, slowdowns }: ReplanState, reports: readonly GpuReport[]): void {
+  for (const { name, timeS } of reports) {
+    if (!slowdowns.has(name)) {
+      throw new InvalidInputError('reports', name, `GPUs that take part: ${[...slowdowns.keys()].join(', ')}`)
+    }
+    if (timeS !== null && !(timeS > 0 && Number.isFinite(timeS))) {
+      throw new InvalidInputError(
+        `reports: ${name}`,
+        timeS,
+        'a positive number of seconds, or null where it dropped out',
+      )
+    }
+  }
+  const missing = plan.gpus.find(({ name, share }) => share > 0 && !reports.some((report) => report.name === name))
+  if (missing !== undefined) {
+    throw new InvalidInputError('reports', `none of ${missing.name}`, 'one of each GPU that has a share')
+  }
+}

@@ -1,0 +1,72 @@
+import { InvalidInputError } from '@pctodl/platform'
+import type { Layer, LayerGraph } from './layer-graph.js'
+
+export interface TrainingGraphOptions {
+  /** Values that the optimizer keeps for each parameter: 1 for SGD with momentum (default), 2 for Adam, 0 for plain SGD. */
+  readonly optimizerStates?: number
+}
+
+/**
+ * What one optimiser step asks of a device for each sample: the operators of a network, those of its backward pass, and the update of its
+ * weights. An operator with arithmetic has two behind it, the gradients with respect to its input and to its weights, each with as many
+ * FLOP: together three times the forward pass (the usual count, e.g. Kaplan et al. 2020, section 2.1), less the input gradients of the
+ * first layers, which nobody needs. An operator without arithmetic has one, which reads the gradient of its output (norms and activations
+ * also what they had read) and writes that of its input. The update reads and writes weights, gradients and optimizer states once a step.
+ *
+ * Loaders prepare the next batch while one is trained: it is prefetched. All activations are kept for the backward pass: they are the peak memory. Tenants call it by the network's name and `:training`.
+ *
+ * @throws InvalidInputError for a number of states that is none
+ */
+export function trainingGraph(graph: LayerGraph, { optimizerStates = 1 }: TrainingGraphOptions = {}): LayerGraph {
+  if (!Number.isInteger(optimizerStates) || optimizerStates < 0) {
+    throw new InvalidInputError('optimizerStates', optimizerStates, 'an integer of at least 0')
+  }
+  const names = new Set(graph.layers.map(({ name }) => name))
+  const backward = graph.layers.toReversed().flatMap((layer) =>
+    backwardOf(
+      layer,
+      layer.inputs.some((name) => names.has(name)),
+    ),
+  )
+  const update: Layer = {
+    name: 'update',
+    operator: 'update',
+    operatorClass: 'elementwise',
+    flops: 0,
+    inputElements: 0,
+    outputElements: 0,
+    // Reads weight, gradient and states, writes weight and states.
+    weightElements: graph.parameters * (3 + 2 * optimizerStates),
+    inputs: [],
+    outputShape: [],
+  }
+  const kept = graph.layers.reduce((sum, { outputElements }) => sum + outputElements, 0)
+  return {
+    ...graph,
+    name: `${graph.name}:training`,
+    prefetched: true,
+    layers: [...graph.layers, ...backward, update],
+    // Beside the weights: a gradient and the states of each parameter.
+    weightElements: graph.weightElements + graph.parameters * (1 + optimizerStates),
+    peakActivationElements: kept + Math.max(...graph.layers.map(({ outputElements }) => outputElements)),
+  }
+}
+
+function backwardOf(layer: Layer, needsInputGradient: boolean): Layer[] {
+  const { name, operatorClass, inputElements, outputElements } = layer
+  if (layer.flops > 0) {
+    const ofWeights = { ...layer, name: `${name} weight gradient`, inputs: [name] }
+    const ofInput = { ...layer, name: `${name} input gradient`, inputs: [name] }
+    return needsInputGradient ? [ofWeights, ofInput] : [ofWeights]
+  }
+  const readsItsInput = operatorClass === 'norm' || operatorClass === 'elementwise'
+  return [
+    {
+      ...layer,
+      name: `${name} input gradient`,
+      inputs: [name],
+      inputElements: outputElements + (readsItsInput ? inputElements : 0),
+      outputElements: inputElements,
+    },
+  ]
+}
