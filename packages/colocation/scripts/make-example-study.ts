@@ -21,11 +21,11 @@ import { simulatedKernelMetrics } from './simulated-kernel-metrics.js'
 const BOARD = 'V100'
 const BATCH_SIZES = [2, 8, 32]
 const SEED = 1
-const WINDOW = { warmUpMs: 2_000, windowMs: 10_000 }
 
 const folder = path.resolve(import.meta.dirname, '..', 'datasets', 'simulated-v100')
 const clock = new VirtualClock()
 const gpu = new SimulatedGpu(BOARD, { clock, seed: SEED })
+const WINDOW = { warmUpMs: 2_000, windowMs: 10_000, gpu }
 const pool = new SimulatedTenants(gpu, { oversubscribe: true })
 mkdirSync(folder, { recursive: true })
 
@@ -46,6 +46,7 @@ async function solo(model: string, batchSize: number): Promise<Workload> {
     smUtilPercent,
     memUtilPercent,
     memoryGib: Math.round((memoryBytes / 1024 ** 3) * 10) / 10,
+    powerW: measured.powerW!,
   }
 }
 

@@ -9,14 +9,19 @@ export interface Colocation {
   readonly members: Members
   /** Throughput of each member beside the others, samples/s, in the order of `members`. */
   readonly throughputs: readonly number[]
+  /** Mean power of the board while they run, W; absent where nobody measured it. */
+  readonly powerW?: number
 }
 
 /** @throws InvalidInputError naming the members and the field */
-export function assertColocation({ members, throughputs }: Colocation): void {
+export function assertColocation({ members, throughputs, powerW }: Colocation): void {
   const label = membersLabel(members)
   if (members.length < 2) throw new InvalidInputError('members', label, 'at least two workloads')
   if (throughputs.length !== members.length) {
     throw new InvalidInputError(`${label}: throughputs`, throughputs.length, `one per member (${members.length})`)
+  }
+  if (powerW !== undefined && !(powerW > 0 && powerW < Infinity)) {
+    throw new InvalidInputError(`${label}: powerW`, powerW, 'a number of watts above 0, or none')
   }
   throughputs.forEach((throughput, i) => {
     if (!(throughput > 0 && throughput < Infinity)) {

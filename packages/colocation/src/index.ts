@@ -37,9 +37,10 @@ export {
 } from './published/aggregate-features.js'
 export { PublishedLinearModel } from './published/linear-model.js'
 export { publishedRules, type Rule } from './published/rules.js'
-export { SlowdownModel, type SlowdownOptions } from './model/slowdown-model.js'
+export { SlowdownModel } from './model/slowdown-model.js'
+export { type FittedGroupPower, GroupPowerModel } from './model/group-power.js'
+export type { Novelty } from './model/novelty.js'
 export type { FittedSlowdown } from './model/fitted-slowdown.js'
-export { SlowdownModels } from './model/slowdown-models.js'
 export type { ColocationPrediction, Interval } from './model/prediction.js'
 export { SlowdownTable } from './model/slowdown-table.js'
 export {
@@ -50,6 +51,7 @@ export {
   type KeptShareSource,
   type Objective,
 } from './select/group-judge.js'
+export { groupsForInstance, type InstanceDemand, type InstanceGroup } from './select/groups-for-instance.js'
 export { rankPartners } from './select/rank-partners.js'
 export { type Grouping, groupPool, type PoolOptions } from './select/group-pool.js'
 export { chooseShares, type ShareChoice } from './select/choose-shares.js'
@@ -62,12 +64,13 @@ export {
   tenantOfWorkload,
 } from './collect/measure-company.js'
 export { type CollectOptions, collectTables } from './collect/collect-tables.js'
-export { parseSplits, type Split, unseenWorkloadSplits } from './evaluate/splits.js'
+export { leftOutSplits, parseSplits, type Split, unseenWorkloadSplits } from './evaluate/splits.js'
 export { type Accuracy, accuracy } from './evaluate/accuracy.js'
 export { randomGains, type TargetGain, targetGains } from './evaluate/target-gain.js'
 export { drawPools, type MeasuredPool, poolGain } from './evaluate/pool-gain.js'
 export { type Evaluation, evaluateMethod } from './evaluate/evaluate-method.js'
 export {
+  boostedTreesMethod,
   honestLinearMethod,
   type Method,
   oracleMethod,

@@ -29,6 +29,8 @@ export interface Workload extends KernelMetrics {
   readonly memUtilPercent: number
   /** Most device memory in use, GiB. */
   readonly memoryGib: number
+  /** Mean power of the board while the workload runs alone, W; absent where nobody measured it. */
+  readonly powerW?: number
 }
 
 const metricNames = [
@@ -55,6 +57,9 @@ export function assertWorkload(workload: Workload): void {
   if (!(workload.exclusiveThroughput > 0 && workload.exclusiveThroughput < Infinity)) {
     throw new InvalidInputError(`${workload.name}: exclusiveThroughput`, workload.exclusiveThroughput, 'above 0')
   }
+  if (workload.powerW !== undefined && !(workload.powerW > 0 && workload.powerW < Infinity)) {
+    throw new InvalidInputError(`${workload.name}: powerW`, workload.powerW, 'a number of watts above 0, or none')
+  }
   if (!Number.isInteger(workload.batchSize) || workload.batchSize < 1) {
     throw new InvalidInputError(`${workload.name}: batchSize`, workload.batchSize, 'an integer of at least 1')
   }
@@ -76,6 +81,11 @@ export function parseWorkloadName(name: string): WorkloadName {
 
 export function formatWorkloadName({ model, batchSize, training }: WorkloadName): string {
   return `${model}_batch${batchSize}-${training ? 'train' : 'inf'}`
+}
+
+/** What workloads of one network and mode share: `bert-base-cased-train`. A name of another form is its own kin. */
+export function kinOf(name: string): string {
+  return name.replace(/_batch[1-9]\d*-(train|inf)$/, '-$1')
 }
 
 /** Workloads by name, in the order of their table. */

@@ -18,11 +18,13 @@ import { exampleStudy } from './example-study.js'
 const clock = new VirtualClock()
 const window = { warmUpMs: 500, windowMs: 3_000 }
 const names = ['resnet50_batch8-inf', 'mobilenet_v2_batch8-inf']
+let gpu: SimulatedGpu
 let pool: SimulatedTenants
 let folder = ''
 
 beforeEach(() => {
-  pool = new SimulatedTenants(new SimulatedGpu('V100', { clock, seed: 1 }), { oversubscribe: true })
+  gpu = new SimulatedGpu('V100', { clock, seed: 1 })
+  pool = new SimulatedTenants(gpu, { oversubscribe: true })
   folder = mkdtempSync(path.join(tmpdir(), 'pctodl-collect-'))
 })
 
@@ -39,6 +41,18 @@ describe('measuring company', () => {
     expect(together.throughputs).toHaveLength(2)
     expect(together.throughputs[0]).toBeLessThan(alone.throughputs[0]!)
     expect(together.throughputs[0]).toBeGreaterThan(0.2 * alone.throughputs[0]!)
+  })
+
+  it('takes the power over the window from the energy counter, where there is one', async () => {
+    const alone = await measureCompany(pool, clock, [names[0]!], { ...window, gpu })
+    const together = await measureCompany(pool, clock, names, { ...window, gpu })
+    if ('failure' in alone || 'failure' in together) throw new Error('failed')
+    expect(alone.powerW).toBeGreaterThan(80)
+    expect(together.powerW).toBeGreaterThan(alone.powerW!)
+    expect(together.powerW).toBeLessThan(310)
+    const counting = { sample: async () => ({ ...(await gpu.sample()), energyJ: null }) }
+    await expect(measureCompany(pool, clock, names, { ...window, gpu: counting })).rejects.toThrow('counts no energy')
+    expect(await measureCompany(pool, clock, names, window)).not.toHaveProperty('powerW')
   })
 
   it('reports what cannot run, and refuses what cannot be measured', async () => {
@@ -131,12 +145,15 @@ describe('collecting tables', () => {
     await expect(first).rejects.toThrow('interrupted')
     const failures = await collectTables(pool, clock, some, plan, folder, {
       ...window,
+      gpu,
       onMeasured: ({ names: members }) => measured.push(members.join('+')),
     })
     expect(failures).toEqual([])
     expect(measured).toEqual(plan.map((members) => members.join('+')))
     const table = parseColocationTable(readFileSync(path.join(folder, 'colocations2.csv'), 'utf8'), some)
     expect(table.map(({ members }) => members.map(({ name }) => name))).toEqual(plan)
+    // The two that the first run measured have no power, and keep their row without.
+    expect(table.map(({ powerW }) => powerW !== undefined)).toEqual([false, false, true])
   })
 })
 

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import {
+  boostedTreesMethod,
   honestLinearMethod,
+  leftOutSplits,
   type Method,
   occurrencePlan,
   publishedMethod,
@@ -29,7 +31,7 @@ describe('nothing of the test rows enters a prediction', () => {
     throughputs: throughputs.map((throughput) => 50 * throughput),
   }))
 
-  it.each([slowdownMethod, honestLinearMethod, ...ruleMethods])('by $name', (method) => {
+  it.each([slowdownMethod, boostedTreesMethod, honestLinearMethod, ...ruleMethods])('by $name', (method) => {
     expect(answers(method, changed)).toEqual(answers(method, others))
   })
 
@@ -49,6 +51,24 @@ describe('splits by unseen workload', () => {
       const names = learnt.flatMap(({ members }) => members.map((member) => networkAndMode(member.name)))
       expect(names).not.toContain(networkAndMode(name))
       expect(learnt.length).toBeGreaterThan(60)
+    }
+  })
+})
+
+describe('other splits', () => {
+  it('leave out a batch size alone, or each fifth of the colocations', () => {
+    for (const { name, train: learnt } of unseenWorkloadSplits(pairs, 'batch size')) {
+      const names = new Set(learnt.flatMap(({ members }) => members.map((member) => member.name)))
+      expect(names.has(name)).toBe(false)
+      expect(names.size).toBe(13)
+    }
+    const others = pairs.slice(0, 7)
+    const splits = leftOutSplits(pairs.slice(7), others)
+    expect(splits).toHaveLength(5)
+    expect(splits.flatMap(({ test: judged }) => judged)).toHaveLength(pairs.length - 7)
+    for (const { train: learnt, test: judged } of splits) {
+      expect(learnt).toEqual(expect.arrayContaining([...others]))
+      expect(learnt.filter((one) => judged.includes(one))).toEqual([])
     }
   })
 })

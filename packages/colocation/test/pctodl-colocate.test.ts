@@ -45,18 +45,33 @@ describe('pctodl-colocate', () => {
     const train = rows.filter((row) => row % 3 > 0)
     const test = rows.filter((row) => row % 3 === 0)
     writeFileSync(path.join(study, 'splits2', 'n_occur_splits.json'), JSON.stringify({ 3: { 10: { train, test } } }))
-    const { code, stdout, stderr } = await call('evaluate', '--study', study, '--json')
+    const evaluated = (only: string) => call('evaluate', '--study', study, '--json', '--only', only)
+    const { code, stdout } = await evaluated('n_occur 3')
     expect(code).toBe(0)
-    const [published, unseen] = JSON.parse(stdout)
+    const [published] = JSON.parse(stdout)
+    const others = await evaluated('unseen workload')
+    const [unseen] = JSON.parse(others.stdout)
     expect(published).toMatchObject({ title: 'pairs, n_occur 3', splits: 1 })
     expect(unseen).toMatchObject({ title: 'unseen workload, 2 members', splits: 8 })
+    expect(await evaluated('nothing')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(
+        "no such section; there are 'pairs, n_occur 3', 'unseen workload, 2 members', 'unseen batch size, 2 members', " +
+          "'left-out groups, 2 members, all sizes learnt'",
+      ),
+    })
     const of = (section: { evaluations: { method: string; gain: number; poolGain: number }[] }, name: string) =>
       section.evaluations.find(({ method }) => method === name)
     expect(of(published, 'oracle')).toMatchObject({ gain: 1, poolGain: 1 })
     expect(of(published, 'slowdown model')!.poolGain).toBeGreaterThan(0.97)
     expect(of(unseen, 'slowdown model')!.gain).toBeGreaterThan(of(unseen, 'min memcap')!.gain)
     expect(of(unseen, 'linear model, honest')).toBeUndefined()
-    expect(stderr).toContain('linear model, honest is left out: features: got')
+    expect(others.stderr).toContain('linear model, honest is left out: features: got')
+    expect(of(published, 'boosted trees')).toBeDefined()
+    expect(of(published, 'slowdown model')).toMatchObject({ memberCoverage: expect.any(Number) })
+    const table = await call('evaluate', '--study', study, '--only', 'n_occur 3')
+    expect(table.stdout).toMatch(/^pairs, n_occur 3 /)
+    expect(table.stdout).not.toContain('unseen')
     rmSync(path.join(study, 'splits2'), { recursive: true })
   })
 
@@ -79,6 +94,79 @@ describe('pctodl-colocate', () => {
     expect(await call('pair', '--study', study, '--for', target, '--least-kept', '1')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('no company keeps the limits'),
+    })
+  })
+
+  describe('with measured power', () => {
+    const powered = workloads.map((workload, i) => ({ ...workload, powerW: 100 + 15 * i }))
+    let folder = ''
+    beforeAll(() => {
+      folder = mkdtempSync(path.join(tmpdir(), 'pctodl-colocate-power-'))
+      const groups = allPairs(powered).map((members) => {
+        const colocation = lawfulColocation(members)
+        const above = members.map(
+          (member, i) => (colocation.throughputs[i]! / member.exclusiveThroughput) * (member.powerW! - 60),
+        )
+        return { ...colocation, powerW: 60 + above[0]! + above[1]! }
+      })
+      writeFileSync(path.join(folder, 'workloads.csv'), formatWorkloadTable(powered))
+      writeFileSync(path.join(folder, 'colocations2.csv'), formatColocationTable(groups))
+    })
+    afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
+
+    interface Group {
+      readonly members: string[]
+      readonly keptShares: number[]
+      readonly powerW: number
+    }
+    const groupsOf = async (...options: string[]) => {
+      const { code, stdout, stderr } = await call('pair', '--study', folder, '--gpus', '8', '--json', ...options)
+      expect(stderr).toBe('')
+      expect(code).toBe(0)
+      return JSON.parse(stdout).groups as Group[]
+    }
+
+    it('tells watts and keeps a cap on them', async () => {
+      const predicted = await call('predict', '--study', folder, '--members', members)
+      expect(predicted.stdout).toMatch(/\npower: \d+ W \(off by \d\.\d % in the mean over 36 measured groups/)
+      // The hottest workload alone draws 205 W, so a cap between that and the hottest pair changes the groups.
+      const free = JSON.parse((await call('pair', '--study', folder, '--json')).stdout).groups as Group[]
+      const hottestW = Math.max(...free.map(({ powerW }) => powerW))
+      const capW = Math.max(206, hottestW - 5)
+      const capped = await groupsOf('--power-cap', String(capW))
+      for (const { powerW } of capped) expect(powerW).toBeLessThanOrEqual(capW)
+      expect(await call('pair', '--study', folder, '--power-cap', '90')).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('allow more GPUs, more memory, more power'),
+      })
+    })
+
+    it('keeps objectives', async () => {
+      const { name, batchSize, exclusiveThroughput } = powered[3]!
+      const aloneMs = (1000 * batchSize) / exclusiveThroughput
+      const slo = `${name}=${(1.02 * aloneMs).toFixed(6)}`
+      const kept = (groups: Group[]) =>
+        groups.flatMap((group) => group.members.flatMap((one, i) => (one === name ? [group.keptShares[i]!] : [])))
+      expect(kept(await groupsOf('--slo', slo))[0]).toBeGreaterThanOrEqual(1 / 1.0201)
+      for (const [text, said] of [
+        ['x', 'expected <workload>=<ms>'],
+        [`${name}=-3`, 'ms'],
+        ['nobody=5', 'nobody is not in the pool'],
+        [`${slo},${slo}`, 'two objectives'],
+        [`${name}=${0.5 * aloneMs}`, 'ms alone'],
+      ]) {
+        expect(await call('pair', '--study', folder, '--slo', text!)).toMatchObject({
+          code: 2,
+          stderr: expect.stringContaining(said!),
+        })
+      }
+    })
+  })
+
+  it('refuses a cap on power that nobody measured', async () => {
+    expect(await call('pair', '--study', study, '--power-cap', '200')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("expected a column 'power' (W) in workloads.csv"),
     })
   })
 

@@ -125,6 +125,20 @@ describe('a pool of jobs', () => {
     expect(judged({ power: { capW: 199, of } })).toBeNull()
   })
 
+  it('may reach the objectives of its members, and not miss one', () => {
+    const [a, b] = workloads.slice(0, 2) as [Workload, Workload]
+    const source: KeptShareSource = { workloads: [a, b], keptShares: (members) => members.map(() => 0.5) }
+    const judged = (batchTimesMs: Readonly<Record<string, number>>, members = [0, 1]) =>
+      new GroupJudge(source, 'speedup', { batchTimesMs }).judge(members)
+    const sharedMs = (1000 * a.batchSize) / (a.exclusiveThroughput * 0.5)
+    expect(judged({ [a.name]: sharedMs })).not.toBeNull()
+    expect(judged({ [a.name]: 0.99 * sharedMs })).toBeNull()
+    expect(judged({ [a.name]: 0.99 * sharedMs }, [1, 1])).not.toBeNull()
+    expect(() => judged({ [a.name]: 0.49 * sharedMs })).toThrow('its time alone')
+    expect(() => judged({ [a.name]: Number.NaN })).toThrow('its time alone')
+    expect(() => judged({ nobody: 5 })).toThrow("unknown workload of batchTimesMs 'nobody'")
+  })
+
   it('keeps limits of memory, kept share and power, or says that none does', async () => {
     const table = new SlowdownTable(
       workloads,
@@ -149,6 +163,19 @@ describe('a pool of jobs', () => {
     await expect(
       groupPool(table, pool, { objective: 'speedup', limits: { memoryGib: 0.5 }, maxMembers: 2, maxCandidates: 3 }),
     ).rejects.toThrow('was found that keeps the limits')
+  })
+
+  it('has no bound where too many companies are possible and nobody says what is kept at most', async () => {
+    const anything: KeptShareSource = { workloads, keptShares: (members) => members.map(() => 0.8) }
+    const pool = Array.from({ length: 24 }, (_, i) => i % 7)
+    const options = { objective: 'speedup', maxMembers: 8, maxCandidates: 10 } as const
+    expect(await groupPool(anything, pool, options)).toMatchObject({
+      method: 'search',
+      bound: Infinity,
+      gapPercent: 100,
+    })
+    const known: KeptShareSource = { ...anything, mostKept: () => 0.8 }
+    expect((await groupPool(known, pool, options)).gapPercent).toBeLessThan(100)
   })
 
   it('is searched with a gap where there are too many groups', async () => {

@@ -31,6 +31,13 @@ function tableErrorOf(read: () => unknown): TableError {
 describe('the table of workloads', () => {
   it('comes back as it was written', () => {
     expect([...parseWorkloadTable(workloadCsv)]).toEqual(workloads)
+    const powered = workloads.map((workload, i) => (i === 1 ? workload : { ...workload, powerW: 100.5 + i }))
+    expect([...parseWorkloadTable(formatWorkloadTable(powered))]).toEqual(powered)
+    const group = { members: workloads.slice(0, 2), throughputs: [3, 4], powerW: 222.25 }
+    expect(parseColocationTable(formatColocationTable([group, { ...group, powerW: 1 }]), catalog)).toEqual([
+      { row: 0, ...group },
+      { row: 1, ...group, powerW: 1 },
+    ])
   })
 
   it('accepts a byte order mark, other columns and another order', () => {

@@ -1,9 +1,17 @@
-import { type CommandFunction, inHouseStyle, newCommand, parseCommand, type Terminal } from '@pctodl/command-line'
+import {
+  type CommandFunction,
+  inHouseStyle,
+  newCommand,
+  parseCommand,
+  type Terminal,
+  UsageError,
+} from '@pctodl/command-line'
 import { InvalidInputError } from '@pctodl/platform'
 import Table from 'cli-table3'
 import type { Evaluation } from '../evaluate/evaluate-method.js'
 import { evaluateMethod } from '../evaluate/evaluate-method.js'
 import {
+  boostedTreesMethod,
   honestLinearMethod,
   type Method,
   oracleMethod,
@@ -12,7 +20,7 @@ import {
   slowdownMethod,
 } from '../evaluate/method.js'
 import { drawPools, type MeasuredPool } from '../evaluate/pool-gain.js'
-import { type Split, unseenWorkloadSplits } from '../evaluate/splits.js'
+import { leftOutSplits, type Split, unseenWorkloadSplits } from '../evaluate/splits.js'
 import { readStudy, type Study } from './study-folder.js'
 
 interface Section {
@@ -45,14 +53,39 @@ export const evaluateCommand: CommandFunction = async (argv, terminal) => {
     terminal.stdout,
   )
     .requiredOption('--study <folder>', 'folder with workloads.csv, colocations2.csv, ... and possibly splits')
+    .option('--only <text>', 'only the sections whose title holds this, e.g. "n_occur 3"')
     .option('--all-rules', 'show every rule, not only the two best known')
     .option('--json', 'print the figures as JSON on standard output')
   await parseCommand(command, argv)
-  const { study: folder, allRules, json } = command.opts<{ study: string; allRules?: boolean; json?: boolean }>()
+  const {
+    study: folder,
+    only,
+    allRules,
+    json,
+  } = command.opts<{
+    study: string
+    only?: string
+    allRules?: boolean
+    json?: boolean
+  }>()
   const methods = allRules
-    ? [slowdownMethod, publishedMethod, honestLinearMethod, ...ruleMethods, oracleMethod]
-    : [slowdownMethod, publishedMethod, honestLinearMethod, ...ruleMethods.slice(0, 3), oracleMethod]
-  const sections = sectionsOf(readStudy(folder)).map((section) => {
+    ? [slowdownMethod, boostedTreesMethod, publishedMethod, honestLinearMethod, ...ruleMethods, oracleMethod]
+    : [
+        slowdownMethod,
+        boostedTreesMethod,
+        publishedMethod,
+        honestLinearMethod,
+        ...ruleMethods.slice(0, 3),
+        oracleMethod,
+      ]
+  const all = sectionsOf(readStudy(folder))
+  const chosen = all.filter(({ title }) => only === undefined || title.includes(only))
+  if (chosen.length === 0) {
+    throw new UsageError(
+      `--only ${only}: no such section; there are ${all.map(({ title }) => `'${title}'`).join(', ')}`,
+    )
+  }
+  const sections = chosen.map((section) => {
     terminal.signal.throwIfAborted()
     terminal.stderr.write(`${section.title}: ${section.splits.length} splits\n`)
     return evaluateSection(section, methods, terminal)
@@ -69,6 +102,19 @@ function sectionsOf({ colocations, occurrenceSplits, ratioSplits }: Study): Sect
     ...[...colocations].map(([size, rows]) => ({
       title: `unseen workload, ${size} members`,
       splits: unseenWorkloadSplits(rows),
+      pools: [],
+    })),
+    ...[...colocations].map(([size, rows]) => ({
+      title: `unseen batch size, ${size} members`,
+      splits: unseenWorkloadSplits(rows, 'batch size'),
+      pools: [],
+    })),
+    ...[...colocations].map(([size, rows]) => ({
+      title: `left-out groups, ${size} members, all sizes learnt`,
+      splits: leftOutSplits(
+        rows,
+        [...colocations].flatMap(([other, some]) => (other === size ? [] : some)),
+      ),
       pools: [],
     })),
   ]
@@ -94,11 +140,24 @@ function evaluateSection(
 
 function formatSection({ title, splits, evaluations }: EvaluatedSection): string {
   const table = new Table({
-    head: ['method', 'MSE', 'MAPE %', 'rank corr.', 'gain', 'std', 'regret /s', 'pools', 'training ms'],
+    head: [
+      'method',
+      'MSE',
+      'MAPE %',
+      'rank corr.',
+      'gain',
+      'std',
+      'regret /s',
+      'in 90 %',
+      'width %',
+      'pools',
+      'training ms',
+    ],
     style: { head: [], border: [] },
-    colAligns: ['left', 'right', 'right', 'right', 'right', 'right', 'right', 'right', 'right'],
+    colAligns: ['left', 'right', 'right', 'right', 'right', 'right', 'right', 'right', 'right', 'right', 'right'],
   })
-  for (const { method, accuracy, gain, gainDeviation, regretPerS, poolGain, trainingMs } of evaluations) {
+  for (const evaluation of evaluations) {
+    const { method, accuracy, gain, gainDeviation, regretPerS, poolGain, trainingMs } = evaluation
     table.push([
       method,
       accuracy?.mse.toFixed(3) ?? '',
@@ -107,6 +166,8 @@ function formatSection({ title, splits, evaluations }: EvaluatedSection): string
       gain.toFixed(3),
       gainDeviation.toFixed(3),
       regretPerS.toFixed(1),
+      evaluation.memberCoverage?.toFixed(3) ?? '',
+      evaluation.memberWidthPercent?.toFixed(0) ?? '',
       poolGain?.toFixed(3) ?? '',
       trainingMs?.toFixed(1) ?? '',
     ])

@@ -14,10 +14,17 @@ import {
 } from '@pctodl/command-line'
 import Table from 'cli-table3'
 import { membersLabel } from '../colocation.js'
-import { SlowdownModels } from '../model/slowdown-models.js'
-import type { ColocationGroup, GroupLimits, Objective } from '../select/group-judge.js'
+import { SlowdownModel } from '../model/slowdown-model.js'
+import {
+  batchTimeMs,
+  type ColocationGroup,
+  type GroupLimits,
+  type GroupPower,
+  type Objective,
+} from '../select/group-judge.js'
 import { type Grouping, groupPool } from '../select/group-pool.js'
 import { rankPartners } from '../select/rank-partners.js'
+import type { Workload } from '../workload.js'
 import { allColocations, readStudy } from './study-folder.js'
 import { writeHeatMap } from './write-heat-map.js'
 
@@ -30,6 +37,8 @@ interface PairOptions {
   readonly gpus?: number
   readonly memoryGib?: number
   readonly leastKept?: number
+  readonly powerCap?: number
+  readonly slo?: (readonly [workload: string, ms: number])[]
   readonly heatMap?: string
   readonly seed: number
   readonly json?: boolean
@@ -61,6 +70,8 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
     .option('--gpus <n>', 'GPUs that there are (default: as few as hold all jobs)', integerFrom(1))
     .option('--memory-gib <GiB>', 'memory of a GPU', positiveNumber('GiB'))
     .option('--least-kept <share>', 'part of its throughput alone that each job must keep', numberBetween(0, 1))
+    .option('--power-cap <watts>', 'most power of a GPU; needs measured power in the study', positiveNumber('W'))
+    .option('--slo <workload=ms>', 'most mean time of a batch in company, separated by commas', listOf(objectiveOf))
     .option('--heat-map <file>', 'draw what each workload of the pool keeps beside each other (.svg or .png)')
     .option('--seed <n>', 'seed of the search in large pools', integerFrom(0, 2 ** 32 - 1), 1)
     .option('--json', 'print the result as JSON on standard output')
@@ -70,24 +81,31 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
   const pool = asUsage(() => (options.pool ? study.catalog.all(options.pool) : [...study.catalog]))
   const target = options.for
   const workloads = [...new Set([...(target === undefined ? [] : [asUsage(() => study.catalog.get(target))]), ...pool])]
-  const models = SlowdownModels.fit(allColocations(study))
-  const source = models.keptShareSource(workloads)
+  const model = SlowdownModel.fit(allColocations(study))
+  const source = model.keptShareSource(workloads)
   if (options.heatMap !== undefined) {
-    await writeHeatMap(models.ofSize(2).slowdownTable(workloads), options.heatMap)
+    await writeHeatMap(model.slowdownTable(workloads), options.heatMap)
     terminal.stderr.write(`written: ${options.heatMap}\n`)
   }
   const limits: GroupLimits = {
     ...(options.memoryGib === undefined ? {} : { memoryGib: options.memoryGib }),
     ...(options.leastKept === undefined ? {} : { leastKeptShare: options.leastKept }),
+    ...(options.slo === undefined ? {} : { batchTimesMs: objectivesOf(options.slo, workloads) }),
+    ...(options.powerCap === undefined ? {} : { power: { capW: options.powerCap, of: powerOf(model, workloads) } }),
   }
   const places = pool.map((workload) => workloads.indexOf(workload))
   if (target !== undefined) {
     const ranked = rankPartners(source, 0, { objective: options.objective, limits, candidates: [...new Set(places)] })
-    if (options.json) printJson(terminal, { target, objective: options.objective, pairs: ranked.map(jsonGroup) })
-    else if (ranked.length > 0) terminal.stdout.write(`${formatGroups(ranked, options.objective)}\n`)
+    if (options.json)
+      printJson(terminal, {
+        target,
+        objective: options.objective,
+        pairs: ranked.map((group) => jsonGroup(model, group)),
+      })
+    else if (ranked.length > 0) terminal.stdout.write(`${formatGroups(model, ranked, options.objective)}\n`)
     if (ranked.length > 0) return 0
     terminal.stderr.write(
-      `pctodl-colocate: no company keeps the limits beside ${target}; allow more memory or a lower kept share\n`,
+      `pctodl-colocate: no company keeps the limits beside ${target}; allow more memory, more power, a lower kept share or slower batches\n`,
     )
     return 1
   }
@@ -102,8 +120,12 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
     ...(options.gpus === undefined ? {} : { gpus: options.gpus }),
   })
   if (options.json) {
-    printJson(terminal, { ...grouping, objective: options.objective, groups: grouping.groups.map(jsonGroup) })
-  } else terminal.stdout.write(`${formatGroups(grouping.groups, options.objective)}\n${formatTotal(grouping)}\n`)
+    printJson(terminal, {
+      ...grouping,
+      objective: options.objective,
+      groups: grouping.groups.map((group) => jsonGroup(model, group)),
+    })
+  } else terminal.stdout.write(`${formatGroups(model, grouping.groups, options.objective)}\n${formatTotal(grouping)}\n`)
   return 0
 }
 
@@ -111,22 +133,70 @@ function printJson({ stdout }: Terminal, value: unknown): void {
   stdout.write(`${JSON.stringify(value, null, 2)}\n`)
 }
 
-function jsonGroup({ members, keptShares, value }: ColocationGroup) {
-  return { members: members.map(({ name }) => name), keptShares, value }
+/** `name=ms` */
+function objectiveOf(text: string): readonly [workload: string, ms: number] {
+  const [, workload, ms] = /^(.+)=([^=]+)$/.exec(text) ?? []
+  if (workload === undefined || ms === undefined) throw new UsageError(`--slo: got '${text}', expected <workload>=<ms>`)
+  return [workload, positiveNumber('ms')(ms)]
 }
 
-function formatGroups(groups: readonly ColocationGroup[], objective: Objective): string {
+function objectivesOf(
+  objectives: readonly (readonly [workload: string, ms: number])[],
+  workloads: readonly Workload[],
+): Record<string, number> {
+  const names = objectives.map(([name]) => name)
+  const twice = names.find((name, i) => names.indexOf(name) !== i)
+  if (twice !== undefined) throw new UsageError(`--slo: ${twice} has two objectives, expected one`)
+  for (const [name, ms] of objectives) {
+    const workload = workloads.find((one) => one.name === name)
+    if (!workload) {
+      throw new UsageError(
+        `--slo: ${name} is not in the pool; there are ${workloads.map((one) => one.name).join(', ')}`,
+      )
+    }
+    const aloneMs = batchTimeMs(workload, 1)
+    if (ms < aloneMs)
+      throw new UsageError(`--slo: ${name}=${ms}: a batch takes ${aloneMs.toFixed(2)} ms alone, expected more`)
+  }
+  return Object.fromEntries(objectives)
+}
+
+function powerOf(model: SlowdownModel, workloads: readonly Workload[]): GroupPower {
+  const unknown = workloads.find(({ powerW }) => powerW === undefined)
+  if (unknown) {
+    throw new UsageError(`--power-cap: ${unknown.name} has no power; expected a column 'power' (W) in workloads.csv`)
+  }
+  if (!model.power) {
+    throw new UsageError(
+      "--power-cap: fewer than five groups have a power; expected a column 'power' (W) in colocations2.csv, ...",
+    )
+  }
+  return model.power.of
+}
+
+function powerOfGroup({ power }: SlowdownModel, { members, keptShares }: ColocationGroup): number | null {
+  return power?.knows(members) ? power.of(members, keptShares) : null
+}
+
+function jsonGroup(model: SlowdownModel, group: ColocationGroup) {
+  const { members, keptShares, value } = group
+  return { members: members.map(({ name }) => name), keptShares, value, powerW: powerOfGroup(model, group) }
+}
+
+function formatGroups(model: SlowdownModel, groups: readonly ColocationGroup[], objective: Objective): string {
   const table = new Table({
-    head: ['group', 'keeps %', objective === 'speedup' ? 'speedup' : 'samples/s', 'memory GiB'],
+    head: ['group', 'keeps %', objective === 'speedup' ? 'speedup' : 'samples/s', 'memory GiB', 'power W'],
     style: { head: [], border: [] },
-    colAligns: ['left', 'right', 'right', 'right'],
+    colAligns: ['left', 'right', 'right', 'right', 'right'],
   })
-  for (const { members, keptShares, value } of groups) {
+  for (const group of groups) {
+    const { members, keptShares, value } = group
     table.push([
       membersLabel(members),
       keptShares.map((kept) => (100 * kept).toFixed(0)).join(', '),
       value.toFixed(2),
       members.reduce((sum, { memoryGib }) => sum + memoryGib, 0).toFixed(1),
+      powerOfGroup(model, group)?.toFixed(0) ?? '',
     ])
   }
   return table.toString()
@@ -136,6 +206,8 @@ function formatTotal({ value, bound, gapPercent, method, groups }: Grouping): st
   const proof =
     method === 'exact'
       ? 'the best there is, as predicted'
-      : `found by search; no grouping exceeds ${bound.toFixed(2)} (gap ${gapPercent.toFixed(1)} %)`
+      : bound === Infinity
+        ? 'found by search; how much better a grouping could be is not known'
+        : `found by search; no grouping exceeds ${bound.toFixed(2)} (gap ${gapPercent.toFixed(1)} %)`
   return `${groups.length} GPUs, ${value.toFixed(2)} in sum: ${proof}`
 }

@@ -8,8 +8,10 @@ import {
   parseCommand,
 } from '@pctodl/command-line'
 import Table from 'cli-table3'
+import type { GroupPowerModel } from '../model/group-power.js'
+import type { Novelty } from '../model/novelty.js'
 import type { ColocationPrediction, Interval } from '../model/prediction.js'
-import { SlowdownModels } from '../model/slowdown-models.js'
+import { SlowdownModel } from '../model/slowdown-model.js'
 import { allColocations, readStudy } from './study-folder.js'
 
 /** `pctodl-colocate predict`: what workloads do to each other. */
@@ -33,16 +35,16 @@ export const predictCommand: CommandFunction = async (argv, terminal) => {
   const options = command.opts<{ study: string; members: string[]; level: number; json?: boolean }>()
   const study = readStudy(options.study)
   const members = asUsage(() => study.catalog.all(options.members))
-  const model = SlowdownModels.fit(allColocations(study))
+  const model = SlowdownModel.fit(allColocations(study))
   const prediction = asUsage(() => model.predict(members, options.level))
   if (options.json) {
     const shown = { ...prediction, members: options.members, level: options.level }
     terminal.stdout.write(`${JSON.stringify(shown, null, 2)}\n`)
-  } else terminal.stdout.write(`${formatPrediction(prediction, options.level)}\n`)
+  } else terminal.stdout.write(`${formatPrediction(prediction, options.level, model.power)}\n`)
   return 0
 }
 
-function formatPrediction(prediction: ColocationPrediction, level: number): string {
+function formatPrediction(prediction: ColocationPrediction, level: number, power: GroupPowerModel | null): string {
   const percent = `${(100 * level).toFixed(0)} % interval`
   const table = new Table({
     head: ['workload', 'alone /s', 'shared /s', percent, 'keeps %'],
@@ -65,9 +67,26 @@ function formatPrediction(prediction: ColocationPrediction, level: number): stri
     formatInterval(prediction.throughputSumInterval),
     (100 * prediction.weightedSpeedup).toFixed(0),
   ])
-  return table.toString()
+  return `${table.toString()}\n${formatNovelty(prediction)}${formatPower(prediction, power)}`
+}
+
+const noveltyTexts: Readonly<Record<Novelty, string>> = {
+  'known pairs': 'all of them were measured beside each other',
+  'new pairs': 'all of them were measured in company, not all beside each other',
+  'new batch size': 'one was never measured in company, but its network was with another batch size',
+  'new network': 'one network was never measured in company',
+}
+
+function formatNovelty({ novelty, throughputIntervals }: ColocationPrediction): string {
+  return `${noveltyTexts[novelty]}${throughputIntervals ? '' : '; too little of that kind was measured for intervals'}`
+}
+
+function formatPower({ powerW }: ColocationPrediction, power: GroupPowerModel | null): string {
+  if (powerW === null || !power) return ''
+  const { mapePercent, groups } = power.fitted
+  return `\npower: ${powerW.toFixed(0)} W (off by ${mapePercent.toFixed(1)} % in the mean over ${groups} measured groups, from measured shares)`
 }
 
 function formatInterval(interval: Interval | null | undefined): string {
-  return interval ? `${interval.low.toFixed(1)} - ${interval.high.toFixed(1)}` : 'size not measured'
+  return interval ? `${interval.low.toFixed(1)} - ${interval.high.toFixed(1)}` : 'unknown'
 }

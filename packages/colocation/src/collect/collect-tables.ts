@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { writeFileAtomically } from '@pctodl/command-line'
 import type { Clock, Tenant, TenantPool } from '@pctodl/platform'
-import { membersKey } from '../colocation.js'
+import { type Colocation, membersKey } from '../colocation.js'
 import { formatColocationTable, parseColocationTable } from '../tables/colocation-table.js'
 import type { WorkloadCatalog } from '../workload.js'
 import { type CompanyMeasurement, type MeasuringWindow, measureCompany } from './measure-company.js'
@@ -42,7 +42,8 @@ export async function collectTables(
     if ('failure' in measurement) failures.push(measurement)
     else {
       const table = tables.get(names.length)!
-      table.push({ members: catalog.all(names), throughputs: measurement.throughputs })
+      const { throughputs, powerW } = measurement
+      table.push({ members: catalog.all(names), throughputs, ...(powerW === undefined ? {} : { powerW }) })
       writeFileAtomically(tableFile(folder, names.length), formatColocationTable(table))
     }
     options.onMeasured?.(measurement, todo.length - done - 1)
@@ -57,8 +58,7 @@ function tableFile(folder: string, size: number): string {
 function readTable(folder: string, size: number, catalog: WorkloadCatalog) {
   const file = tableFile(folder, size)
   if (!existsSync(file)) return []
-  return parseColocationTable(readFileSync(file, 'utf8'), catalog, file).map(({ members, throughputs }) => ({
-    members,
-    throughputs,
-  }))
+  return parseColocationTable(readFileSync(file, 'utf8'), catalog, file).map(
+    ({ row: _, ...colocation }): Colocation => colocation,
+  )
 }

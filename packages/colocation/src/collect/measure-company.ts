@@ -1,5 +1,6 @@
 import {
   type Clock,
+  type Gpu,
   InvalidInputError,
   PctodlError,
   type Tenant,
@@ -13,11 +14,13 @@ export interface MeasuringWindow {
   readonly warmUpMs?: number
   /** Time over which all members are counted, ms. Default 30 s. */
   readonly windowMs?: number
+  /** The board of the pool; its energy counter gives the mean power over the window. Default: no power is measured. */
+  readonly gpu?: Pick<Gpu, 'sample'>
 }
 
-/** Throughputs of workloads that ran together, or why they did not. */
+/** Throughputs of workloads that ran together and what the board drew, or why they did not. */
 export type CompanyMeasurement =
-  | { readonly names: readonly string[]; readonly throughputs: readonly number[] }
+  | { readonly names: readonly string[]; readonly throughputs: readonly number[]; readonly powerW?: number }
   | { readonly names: readonly string[]; readonly failure: string }
 
 /** Least batches that every member has to complete in the window. */
@@ -40,7 +43,8 @@ export function tenantOfWorkload(name: string): Tenant {
  *
  * @param names of workloads, one tenant each; one name alone gives its exclusive throughput
  * @param pool must allow shares that sum to more than 100 %
- * @throws PctodlError `WINDOW_TOO_SHORT` where a member completes fewer than three batches
+ * @throws PctodlError `WINDOW_TOO_SHORT` where a member completes fewer than three batches, `NO_ENERGY_COUNTER` where power is
+ *   asked for of a board that counts no energy
  */
 export async function measureCompany(
   pool: TenantPool,
@@ -48,19 +52,33 @@ export async function measureCompany(
   names: readonly string[],
   options: MeasuringWindow & { readonly tenantOf?: (name: string) => Tenant; readonly signal?: AbortSignal } = {},
 ): Promise<CompanyMeasurement> {
-  const { warmUpMs = 5_000, windowMs = 30_000, tenantOf = tenantOfWorkload, signal } = options
+  const { warmUpMs = 5_000, windowMs = 30_000, gpu, tenantOf = tenantOfWorkload, signal } = options
   if (!(windowMs > 0)) throw new InvalidInputError('windowMs', windowMs, 'above 0')
   if (!(warmUpMs >= 0)) throw new InvalidInputError('warmUpMs', warmUpMs, 'at least 0')
   await pool.apply(names.map(tenantOf), signal ? { signal } : {})
   await clock.sleep(warmUpMs, signal)
   const begin = pool.counters()
+  const beginJ = gpu && (await energyOf(gpu))
   await clock.sleep(windowMs, signal)
   const end = pool.counters()
+  const power = gpu && beginJ !== undefined ? { powerW: (1000 * ((await energyOf(gpu)) - beginJ)) / windowMs } : {}
   const failure =
     end.map(failureOf).find((text) => text !== undefined) ??
     (begin.length === end.length ? undefined : 'a member is gone')
   if (failure !== undefined) return { names, failure }
-  return { names, throughputs: end.map((counters, i) => throughputOf(names[i]!, begin[i]!, counters, windowMs)) }
+  return {
+    names,
+    throughputs: end.map((counters, i) => throughputOf(names[i]!, begin[i]!, counters, windowMs)),
+    ...power,
+  }
+}
+
+async function energyOf(gpu: Pick<Gpu, 'sample'>): Promise<number> {
+  const { energyJ } = await gpu.sample()
+  if (energyJ === null) {
+    throw new PctodlError('NO_ENERGY_COUNTER', 'the board counts no energy; leave out `gpu` to measure without power')
+  }
+  return energyJ
 }
 
 function failureOf({ state, failure, tenant }: TenantCounters): string | undefined {

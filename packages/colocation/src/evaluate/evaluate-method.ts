@@ -1,5 +1,5 @@
 import { mean, sampleVariance } from '@pctodl/numerics'
-import { throughputSum } from '../colocation.js'
+import { type Colocation, throughputSum } from '../colocation.js'
 import { type Accuracy, accuracy } from './accuracy.js'
 import type { Method, Prepared } from './method.js'
 import { type MeasuredPool, poolGain } from './pool-gain.js'
@@ -18,6 +18,10 @@ export interface Evaluation {
   readonly gainDeviation: number
   /** What the oracle's choice has more, samples/s. */
   readonly regretPerS: number
+  /** Part of the members' measured throughputs that lie in their intervals of 90 %; null for a method without. */
+  readonly memberCoverage: number | null
+  /** Mean width of these, percent of the predicted throughput (the middle by ratio). */
+  readonly memberWidthPercent: number | null
   /** Measured sum of the pairing that is chosen for a pool of eight over the best; null where there are no pools. */
   readonly poolGain: number | null
   /** Time to learn from one split's training rows, ms; null without a clock. */
@@ -45,6 +49,7 @@ export function evaluateMethod(
       gain: mean(gains.map(({ gain }) => gain)),
       regretPerS: mean(gains.map(({ regretPerS }) => regretPerS)),
       poolGains: poolGains(prepared, pools),
+      intervals: intervalsOf(prepared, split.test),
       trainingMs,
     }
   })
@@ -60,7 +65,37 @@ export function evaluateMethod(
     gainDeviation: gains.length < 2 ? 0 : Math.sqrt(sampleVariance(gains)),
     regretPerS: mean(results.map(({ regretPerS }) => regretPerS)),
     poolGain: pools.length === 0 ? null : mean(results.flatMap(({ poolGains }) => poolGains)),
+    ...meanIntervals(results.flatMap(({ intervals }) => (intervals ? [intervals] : []))),
     trainingMs: times.length === 0 ? null : mean(times),
+  }
+}
+
+interface JudgedIntervals {
+  readonly coverage: number
+  readonly widthPercent: number
+}
+
+function intervalsOf(prepared: Prepared, test: readonly Colocation[]): JudgedIntervals | null {
+  const judged = test.flatMap((colocation) =>
+    (prepared.intervalsOf?.(colocation) ?? []).map(({ low, high }, i) => {
+      const measured = colocation.throughputs[i]!
+      return { holds: measured >= low && measured <= high, width: (high - low) / Math.sqrt(high * low) }
+    }),
+  )
+  if (judged.length === 0) return null
+  return {
+    coverage: mean(judged.map(({ holds }) => (holds ? 1 : 0))),
+    widthPercent: 100 * mean(judged.map(({ width }) => width)),
+  }
+}
+
+function meanIntervals(
+  intervals: readonly JudgedIntervals[],
+): Pick<Evaluation, 'memberCoverage' | 'memberWidthPercent'> {
+  if (intervals.length === 0) return { memberCoverage: null, memberWidthPercent: null }
+  return {
+    memberCoverage: mean(intervals.map(({ coverage }) => coverage)),
+    memberWidthPercent: mean(intervals.map(({ widthPercent }) => widthPercent)),
   }
 }
 

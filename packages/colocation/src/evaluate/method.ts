@@ -1,6 +1,11 @@
 import { mean, sampleVariance } from '@pctodl/numerics'
 import { type Colocation, throughputSum } from '../colocation.js'
+import { treesAt } from '../math/boosted-trees.js'
+import { askedWorkload, companyFeatures } from '../model/company-features.js'
+import { plainTrees } from '../model/company-trees.js'
+import type { Interval } from '../model/prediction.js'
 import { SlowdownModel } from '../model/slowdown-model.js'
+import { companyExponent, trainingRows } from '../model/training-rows.js'
 import { PublishedLinearModel } from '../published/linear-model.js'
 import { publishedRules } from '../published/rules.js'
 import type { Split } from './splits.js'
@@ -11,6 +16,8 @@ export interface Prepared {
   scoresOf(candidates: readonly Colocation[]): readonly number[]
   /** Predicted sums of throughputs, samples/s; absent where the method only compares. */
   sumsOf?(candidates: readonly Colocation[]): readonly number[]
+  /** Intervals of 90 % of the members' throughputs; null where the method knows none. Absent where it never does. */
+  intervalsOf?(candidate: Colocation): readonly Interval[] | null
 }
 
 /** A way to choose among colocations, as the evaluation sees it. It may look at a split's training rows only. */
@@ -25,12 +32,30 @@ export const slowdownMethod: Method = {
     const model = SlowdownModel.fit(train)
     const sumsOf = (candidates: readonly Colocation[]) => {
       const workloads = [...new Set(candidates.flatMap(({ members }) => members))]
-      const table = model.slowdownTable(workloads)
+      const source = model.keptShareSource(workloads)
       return candidates.map(({ members }) => {
-        const kept = table.keptShares(members.map((member) => workloads.indexOf(member)))
+        const kept = source.keptShares(members.map((member) => workloads.indexOf(member)))
         return members.reduce((sum, { exclusiveThroughput }, i) => sum + exclusiveThroughput * kept[i]!, 0)
       })
     }
+    return { sumsOf, scoresOf: sumsOf, intervalsOf: ({ members }) => model.predict(members).throughputIntervals }
+  },
+}
+
+/** Boosted trees alone, on the features that the slowdown model's trees see: what a plain learner reaches. */
+export const boostedTreesMethod: Method = {
+  name: 'boosted trees',
+  prepare({ train }) {
+    const trees = plainTrees(trainingRows(train))
+    const sumsOf = (candidates: readonly Colocation[]) =>
+      candidates.map(({ members }) => {
+        const asked = members.map(askedWorkload)
+        return members.reduce((sum, { exclusiveThroughput }, i) => {
+          const others = asked.filter((_, other) => other !== i)
+          const exponent = treesAt(trees, companyFeatures(asked[i]!, others))
+          return sum + exclusiveThroughput * Math.exp(companyExponent(members.length) * exponent)
+        }, 0)
+      })
     return { sumsOf, scoresOf: sumsOf }
   },
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type Colocation, contains } from '../colocation.js'
 import type { ColocationRow } from '../tables/colocation-table.js'
 import { TableError } from '../tables/table-error.js'
-import { parseWorkloadName } from '../workload.js'
+import { kinOf } from '../workload.js'
 
 /** Which measured colocations a model may learn from and which it is judged by. */
 export interface Split<C extends Colocation = Colocation> {
@@ -66,24 +66,39 @@ export function parseSplits<C extends ColocationRow>(
   )
 }
 
+/** In how many parts the colocations of a size are left out. */
+const PARTS = 5
+
+/**
+ * Splits of the colocations of one size into five parts, by place: each part is judged by what was learnt of the four others
+ * and of all other sizes.
+ *
+ * @param others colocations of other sizes
+ */
+export function leftOutSplits<C extends Colocation>(colocations: readonly C[], others: readonly C[]): Split<C>[] {
+  return Array.from({ length: PARTS }, (_, part) => ({
+    name: `part ${part + 1} of ${PARTS}`,
+    train: [...colocations.filter((_one, i) => i % PARTS !== part), ...others],
+    test: colocations.filter((_one, i) => i % PARTS === part),
+  }))
+}
+
 /**
  * One split per workload that nobody has measured in company: it is judged by the colocations that contain the workload and
- * learns from those that contain no workload of the same network and mode, whatever the batch size. Workloads with fewer
- * than two candidates are left out.
+ * learns from those that contain no workload of the same network and mode, whatever the batch size, or, `unseen` being its
+ * batch size alone, from those that do not contain the workload itself. Workloads with fewer than two candidates are left out.
  */
-export function unseenWorkloadSplits<C extends Colocation>(colocations: readonly C[]): Split<C>[] {
+export function unseenWorkloadSplits<C extends Colocation>(
+  colocations: readonly C[],
+  unseen: 'network' | 'batch size' = 'network',
+): Split<C>[] {
   const names = new Set(colocations.flatMap(({ members }) => members.map(({ name }) => name)))
   return [...names].flatMap((target) => {
     const kin = kinOf(target)
     const test = colocations.filter(({ members }) => contains(members, target))
     if (test.length < 2) return []
-    const train = colocations.filter(({ members }) => members.every(({ name }) => kinOf(name) !== kin))
+    const isUnseen = (name: string) => (unseen === 'network' ? kinOf(name) === kin : name === target)
+    const train = colocations.filter(({ members }) => !members.some(({ name }) => isUnseen(name)))
     return [{ name: target, train, test }]
   })
-}
-
-/** What workloads of one network and mode share: `bert-base-cased-train`. */
-export function kinOf(name: string): string {
-  const { model, training } = parseWorkloadName(name)
-  return `${model}-${training ? 'train' : 'inf'}`
 }

@@ -1,4 +1,5 @@
 import type { Members } from '../colocation.js'
+import type { Novelty } from './novelty.js'
 
 /** A value with the interval in which it lies at the level that was asked for. */
 export interface Interval {
@@ -13,12 +14,19 @@ export interface ColocationPrediction {
   readonly keptShares: readonly number[]
   /** Of each member, samples/s. */
   readonly throughputs: readonly number[]
-  /** Null where no colocation of so many members was learnt from: nobody knows then how far off the prediction may be. */
+  /** What is new about the group; the intervals are as wide as predictions of groups that were as new turned out to need. */
+  readonly novelty: Novelty
+  /**
+   * Null where no colocation of so many members was learnt from, or too few to know how far off a prediction of such novelty
+   * may be.
+   */
   readonly throughputIntervals: readonly Interval[] | null
   /** Sum over the members, samples/s. */
   readonly throughputSum: number
   /** Null as above. */
   readonly throughputSumInterval: Interval | null
+  /** What the board draws, W; null where too few groups or not all members have a measured power. */
+  readonly powerW: number | null
   /** Sum of the kept shares: above 1, sharing gets more done than taking turns. */
   readonly weightedSpeedup: number
 }

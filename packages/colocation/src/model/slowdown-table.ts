@@ -2,8 +2,8 @@ import type { Workload } from '../workload.js'
 import { companyExponent } from './training-rows.js'
 
 /**
- * Predicted slowdown of each workload by each other. What a member loses beside several is, per doubling of the company, the
- * mean of what it loses beside each, so this table holds the predictions for colocations of any size.
+ * Slowdown of each workload by each other, and by larger companies as if these did no more together than one by one: what a
+ * member loses per doubling of the company is then the mean of what it loses beside each.
  */
 export class SlowdownTable {
   readonly workloads: readonly Workload[]
@@ -31,5 +31,11 @@ export class SlowdownTable {
       })
       return Math.exp(factor * sum)
     })
+  }
+
+  /** The most is kept beside those that are mildest one by one. */
+  mostKept(own: number, others: readonly number[], company: number): number {
+    const mildest = [...others].sort((a, b) => this.keptBeside(own, b) - this.keptBeside(own, a)).slice(0, company)
+    return this.keptShares([own, ...mildest])[0]!
   }
 }

@@ -1,15 +1,14 @@
-import { SeededRandom, shuffled } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
-import { assertColocation, type Colocation } from '../colocation.js'
+import { assertColocation, type Colocation, membersKey, throughputSum } from '../colocation.js'
 import type { Workload } from '../workload.js'
 
 /** What one workload kept beside certain others. */
 export interface TrainingRow {
   /** Index of the workload. */
   readonly own: number
-  /** Indices of those beside it. */
+  /** Indices of those beside it, ascending. */
   readonly others: readonly number[]
-  /** Index of the colocation in which it was measured. */
+  /** Index of the colocation in which it was measured; the rows of a colocation follow one another. */
   readonly colocation: number
   /** Members of the colocation that this row stands for: more than one where the workload runs beside itself. */
   readonly count: number
@@ -18,13 +17,14 @@ export interface TrainingRow {
 }
 
 export interface TrainingRows {
+  /** By name, ascending. */
   readonly workloads: readonly Workload[]
   readonly rows: readonly TrainingRow[]
 }
 
 /** Kept shares outside are errors of measurement; they are taken as these. */
-const LEAST_KEPT = 0.02
-const MOST_KEPT = 3
+export const LEAST_KEPT = 0.02
+export const MOST_KEPT = 3
 
 /**
  * `log2` of the number of members: k like jobs that take turns keep 1/k each, so the logarithm of what is kept grows by this,
@@ -35,47 +35,55 @@ export function companyExponent(members: number): number {
 }
 
 /**
- * One row per distinct member of each colocation.
+ * One row per distinct member of each colocation: all of them, in an order that depends on nothing but their names and values.
  *
- * @param maxRows more rows than that are thinned by drawing colocations with `seed`
  * @throws InvalidInputError for colocations that cannot be
  */
-export function trainingRows(colocations: readonly Colocation[], maxRows: number, seed: number): TrainingRows {
+export function trainingRows(colocations: readonly Colocation[]): TrainingRows {
   if (colocations.length < 2) throw new InvalidInputError('colocations', colocations.length, 'at least 2 to learn from')
-  const workloads: Workload[] = []
-  const indexOf = new Map<string, number>()
-  const index = (workload: Workload) => {
-    const known = indexOf.get(workload.name)
-    if (known !== undefined) return known
-    indexOf.set(workload.name, workloads.length)
-    workloads.push(workload)
-    return workloads.length - 1
-  }
-  const rows: TrainingRow[] = []
-  // In random order, so that the first so many are a fair sample of all.
-  for (const [g, colocation] of shuffled(colocations, new SeededRandom(seed)).entries()) {
-    assertColocation(colocation)
-    const ofColocation = rowsOf(colocation, index, g)
-    if (rows.length > 0 && rows.length + ofColocation.length > maxRows) break
-    rows.push(...ofColocation)
-  }
-  return { workloads, rows }
+  for (const colocation of colocations) assertColocation(colocation)
+  const byName = new Map(colocations.flatMap(({ members }) => members.map((member) => [member.name, member] as const)))
+  const workloads = [...byName.keys()].sort().map((name) => byName.get(name)!)
+  const indexOf = new Map(workloads.map(({ name }, index) => [name, index]))
+  const sorted = colocations
+    .map((colocation) => ({ colocation, key: membersKey(colocation.members), sum: throughputSum(colocation) }))
+    .sort((a, b) => {
+      const size = a.colocation.members.length - b.colocation.members.length
+      if (size !== 0) return size
+      return a.key === b.key ? a.sum - b.sum : a.key < b.key ? -1 : 1
+    })
+  return { workloads, rows: sorted.flatMap(({ colocation }, g) => rowsOf(colocation, indexOf, g)) }
 }
 
-function rowsOf({ members, throughputs }: Colocation, index: (workload: Workload) => number, colocation: number) {
-  const indices = members.map(index)
-  return [...new Set(indices)].map((own): TrainingRow => {
-    const ranks = indices.flatMap((other, rank) => (other === own ? [rank] : []))
-    const logs = ranks.map((rank) => {
-      const kept = throughputs[rank]! / members[rank]!.exclusiveThroughput
-      return Math.log(Math.min(MOST_KEPT, Math.max(LEAST_KEPT, kept)))
+function rowsOf({ members, throughputs }: Colocation, indexOf: ReadonlyMap<string, number>, colocation: number) {
+  const indices = members.map(({ name }) => indexOf.get(name)!)
+  return [...new Set(indices)]
+    .sort((a, b) => a - b)
+    .map((own): TrainingRow => {
+      const logs = indices
+        .flatMap((other, rank) => (other === own ? [throughputs[rank]! / members[rank]!.exclusiveThroughput] : []))
+        .map((kept) => Math.log(Math.min(MOST_KEPT, Math.max(LEAST_KEPT, kept))))
+        .sort((a, b) => a - b)
+      const others = [...indices]
+      others.splice(others.indexOf(own), 1)
+      return {
+        own,
+        others: others.sort((a, b) => a - b),
+        colocation,
+        count: logs.length,
+        exponent: logs.reduce((sum, log) => sum + log, 0) / logs.length / companyExponent(members.length),
+      }
     })
-    return {
-      own,
-      others: indices.filter((_, rank) => rank !== ranks[0]),
-      colocation,
-      count: ranks.length,
-      exponent: logs.reduce((sum, log) => sum + log, 0) / ranks.length / companyExponent(members.length),
-    }
-  })
+}
+
+/** First and past-the-last row of each colocation. */
+export function colocationSpans(rows: readonly TrainingRow[]): (readonly [begin: number, end: number])[] {
+  const spans: (readonly [number, number])[] = []
+  for (let begin = 0; begin < rows.length; ) {
+    let end = begin + 1
+    while (end < rows.length && rows[end]!.colocation === rows[begin]!.colocation) end++
+    spans.push([begin, end])
+    begin = end
+  }
+  return spans
 }

@@ -1,12 +1,13 @@
 import { type Scaling, scalingOf, standardize } from '../math/standardize.js'
-import type { Workload } from '../workload.js'
+import { kinOf, type Workload } from '../workload.js'
 
 /**
- * How alike two workloads are, in five ways: by all features, over short and over long distances, and linearly; by the size of
- * their kernels; and by being the same. `identity` stands for what no metric tells (a solo baseline that was measured badly,
- * for one): it is learnt where a workload was seen and is uncertainty where it was not.
+ * How alike two workloads are, in six ways: by all features, over short and over long distances, and linearly; by the size of
+ * their kernels; by being one network in one mode, whatever the batch size; and by being the same. `kin` and `identity` stand
+ * for what no metric tells (a solo baseline that was measured badly, for one): they are learnt where a network or a workload
+ * was seen and are uncertainty where it was not.
  */
-export const workloadKernelNames = ['rough', 'smooth', 'linear', 'size', 'identity'] as const
+export const workloadKernelNames = ['rough', 'smooth', 'linear', 'size', 'kin', 'identity'] as const
 export type WorkloadKernelName = (typeof workloadKernelNames)[number]
 
 /** Length scales of the Matern kernels, in standard deviations of a feature. */
@@ -21,7 +22,7 @@ const SIZES = 3
 const SHARED_MEMORY = 0
 
 /** Rates and sizes by their logarithm, percentages as parts of one. */
-function featuresOf(workload: Workload): number[] {
+export function featuresOf(workload: Workload): number[] {
   return [
     Math.log(workload.staticSharedMemory + 1),
     Math.log(workload.threads + 1),
@@ -41,6 +42,7 @@ function featuresOf(workload: Workload): number[] {
 /** A workload as the kernels see it. */
 export interface KernelPoint {
   readonly name: string
+  readonly kin: string
   readonly features: Float64Array
 }
 
@@ -53,7 +55,11 @@ export class WorkloadScaling {
   }
 
   point(workload: Workload): KernelPoint {
-    return { name: workload.name, features: standardize(featuresOf(workload), this.#scaling) }
+    return {
+      name: workload.name,
+      kin: kinOf(workload.name),
+      features: standardize(featuresOf(workload), this.#scaling),
+    }
   }
 }
 
@@ -75,11 +81,12 @@ export function writeKernels(a: KernelPoint, b: KernelPoint, out: Float64Array, 
   out[offset + 1] = matern(distance / SMOOTH_LENGTH)
   out[offset + 2] = products / used
   out[offset + 3] = matern(Math.sqrt(sizeSquares / SIZES) / SIZE_LENGTH)
-  out[offset + 4] = a.name === b.name ? 1 : 0
+  out[offset + 4] = a.kin === b.kin ? 1 : 0
+  out[offset + 5] = a.name === b.name ? 1 : 0
 }
 
 /** Matern kernel of smoothness 3/2. */
-function matern(distance: number): number {
+export function matern(distance: number): number {
   const scaled = Math.sqrt(3) * distance
   return (1 + scaled) * Math.exp(-scaled)
 }

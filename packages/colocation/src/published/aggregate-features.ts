@@ -2,7 +2,7 @@ import type { Members } from '../colocation.js'
 import type { Workload } from '../workload.js'
 
 /** A metric of which the published model knows an aggregate. */
-export type AggregateFeature = Exclude<keyof Workload, 'name' | 'batchSize' | 'training'>
+export type AggregateFeature = Exclude<keyof Workload, 'name' | 'batchSize' | 'training' | 'powerW'>
 
 /**
  * The published features of a colocation: each metric summed over the members, except the two whose published name holds

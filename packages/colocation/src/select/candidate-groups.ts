@@ -20,21 +20,33 @@ export function candidateGroups(
 ): CandidateGroup[] | null {
   const counts = countByPlace(pool)
   const places = [...counts.keys()].sort((a, b) => a - b)
+  if (countGroups([...counts.values()], maxMembers) > most) return null
   const groups: CandidateGroup[] = []
-  let looked = 0
-  const extend = (members: readonly number[], from: number): boolean => {
+  const extend = (members: readonly number[], from: number): void => {
     for (let i = from; i < places.length; i++) {
       const place = places[i]!
       if (members.filter((member) => member === place).length === counts.get(place)) continue
-      if (++looked > most) return false
       const grown = [...members, place]
       const judged = judge.judge(grown)
       if (judged) groups.push({ members: grown, value: judged.value })
-      if (grown.length < maxMembers && !extend(grown, i)) return false
+      if (grown.length < maxMembers) extend(grown, i)
     }
-    return true
   }
-  return extend([], 0) ? groups : null
+  extend([], 0)
+  return groups
+}
+
+/** Multisets of 1 to `maxMembers` jobs: the coefficients of the product of 1 + x + ... + x^count over the workloads. */
+function countGroups(counts: readonly number[], maxMembers: number): number {
+  let bySize = Float64Array.of(1, ...new Array<number>(maxMembers).fill(0))
+  for (const count of counts) {
+    bySize = bySize.map((_, size) => {
+      let sum = 0
+      for (let taken = 0; taken <= Math.min(count, size); taken++) sum += bySize[size - taken]!
+      return sum
+    })
+  }
+  return bySize.reduce((sum, groups) => sum + groups, -1)
 }
 
 export function countByPlace(pool: readonly number[]): Map<number, number> {

@@ -1,4 +1,4 @@
-import { InvalidInputError } from '@pctodl/platform'
+import { InvalidInputError, UnknownNameError } from '@pctodl/platform'
 import type { Members } from '../colocation.js'
 import type { Workload } from '../workload.js'
 
@@ -7,6 +7,11 @@ export interface KeptShareSource {
   readonly workloads: readonly Workload[]
   /** Part of its throughput alone that each member keeps. */
   keptShares(members: readonly number[]): readonly number[]
+  /**
+   * What `own` keeps at most beside any `company` of these others; without it, a search among more groups than can be looked
+   * at states no bound.
+   */
+  mostKept?(own: number, others: readonly number[], company: number): number
 }
 
 /**
@@ -21,6 +26,11 @@ export interface GroupLimits {
   readonly memoryGib?: number
   /** Least part of its throughput alone that every member must keep. Default 0. */
   readonly leastKeptShare?: number
+  /**
+   * Objectives: most mean time of a batch of a workload in company, ms, by its name. A workload without one has none.
+   * Default: none.
+   */
+  readonly batchTimesMs?: Readonly<Record<string, number>>
   /** Cap on the group's power, with a model of it. Default: none. */
   readonly power?: { readonly capW: number; readonly of: GroupPower }
 }
@@ -57,10 +67,23 @@ export class GroupJudge {
 
   /** @throws InvalidInputError naming the limit */
   constructor(source: KeptShareSource, objective: Objective, limits: GroupLimits) {
-    const { memoryGib = 1, leastKeptShare = 0, power } = limits
+    const { memoryGib = 1, leastKeptShare = 0, batchTimesMs = {}, power } = limits
     if (!(memoryGib > 0)) throw new InvalidInputError('memoryGib', memoryGib, 'above 0')
     if (!(leastKeptShare >= 0 && leastKeptShare <= 1)) {
       throw new InvalidInputError('leastKeptShare', leastKeptShare, 'from 0 to 1')
+    }
+    for (const [name, ms] of Object.entries(batchTimesMs)) {
+      const workload = source.workloads.find((one) => one.name === name)
+      if (!workload)
+        throw new UnknownNameError(
+          'workload of batchTimesMs',
+          name,
+          source.workloads.map((one) => one.name),
+        )
+      const alone = batchTimeMs(workload, 1)
+      if (!(ms >= alone)) {
+        throw new InvalidInputError(`batchTimesMs of ${name}`, ms, `at least ${alone.toFixed(2)} ms, its time alone`)
+      }
     }
     if (power && !(power.capW > 0)) throw new InvalidInputError('power.capW', power.capW, 'above 0')
     this.source = source
@@ -71,10 +94,15 @@ export class GroupJudge {
   /** @returns null for a group that breaks a limit */
   judge(members: readonly number[]): JudgedGroup | null {
     const workloads = members.map((place) => this.source.workloads[place]!)
-    const { memoryGib = Infinity, leastKeptShare = 0, power } = this.#limits
+    const { memoryGib = Infinity, leastKeptShare = 0, batchTimesMs = {}, power } = this.#limits
     if (memoryOf(workloads) > memoryGib) return null
     const keptShares = this.source.keptShares(members)
     if (keptShares.some((kept) => kept < leastKeptShare)) return null
+    if (
+      workloads.some((workload, i) => batchTimeMs(workload, keptShares[i]!) > (batchTimesMs[workload.name] ?? Infinity))
+    ) {
+      return null
+    }
     if (power && power.of(workloads, keptShares) > power.capW) return null
     return { keptShares, value: keptShares.reduce((sum, kept, i) => sum + kept * this.weightOf(members[i]!), 0) }
   }
@@ -83,6 +111,11 @@ export class GroupJudge {
   weightOf(place: number): number {
     return this.#objective === 'throughput' ? this.source.workloads[place]!.exclusiveThroughput : 1
   }
+}
+
+/** Mean time of a batch, ms, of a workload that keeps a share of its throughput alone. */
+export function batchTimeMs({ batchSize, exclusiveThroughput }: Workload, keptShare: number): number {
+  return (1000 * batchSize) / (exclusiveThroughput * keptShare)
 }
 
 export function memoryOf(members: Members): number {

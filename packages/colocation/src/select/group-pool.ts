@@ -29,7 +29,7 @@ export interface Grouping {
   readonly groups: readonly ColocationGroup[]
   /** Sum over the groups. */
   readonly value: number
-  /** What no grouping can exceed; the value itself where it is proven best. */
+  /** What no grouping can exceed; the value itself where it is proven best, Infinity where nothing is known of large groups. */
   readonly bound: number
   /** How far the value may be below the best, percent of the bound: 0 is proven best. */
   readonly gapPercent: number
@@ -72,7 +72,7 @@ export async function groupPool(
     throw new PctodlError(
       'NO_GROUPING',
       `no grouping of ${pool.length} jobs on ${available} GPUs ${exact ? 'keeps' : 'was found that keeps'} the limits; ` +
-        'allow more GPUs, more memory or a lower kept share',
+        'allow more GPUs, more memory, more power, a lower kept share or slower batches',
     )
   }
   const named = groups.map((members) => namedGroup(judge, members, judge.judge(members)!))

@@ -1,18 +1,31 @@
-import type { GroupJudge } from './group-judge.js'
+import { countByPlace } from './candidate-groups.js'
+import type { GroupJudge, KeptShareSource } from './group-judge.js'
 
 /** Halvings of the interval in which the best price of a GPU is looked for. */
 const STEPS = 60
 
+/** Up to so many companies of one job are looked at one by one for the one that leaves it most. */
+const MOST_COMPANIES = 300
+
 /**
- * A value that no grouping exceeds. In a group of size s a job is worth at most what it is worth beside the s - 1 jobs that
- * hurt it least, b(s), and takes 1/s of a GPU. For any price p of a GPU, `p x gpus + sum over jobs of max over s of
+ * A value that no grouping exceeds. In a group of size s a job is worth at most b(s), its weight times the most that it keeps
+ * in any group of that size, and takes 1/s of a GPU. For any price p of a GPU, `p x gpus + sum over jobs of max over s of
  * (b(s) - p / s)` is a bound (Lagrangian relaxation of the number of GPUs); it is convex in p, and the least is taken.
  *
- * It holds where what a member keeps falls or stays when a member is replaced by one that hurts it more, as in a
- * `SlowdownTable`.
+ * @returns Infinity where there are too many companies to look at and the source does not say what is kept at most
  */
 export function upperBound(judge: GroupJudge, pool: readonly number[], maxMembers: number, gpus: number): number {
-  const best = pool.map((_, job) => bestBySize(judge, pool, job, Math.min(maxMembers, pool.length)))
+  const { source } = judge
+  const sizes = Array.from({ length: Math.min(maxMembers, pool.length) }, (_, i) => i + 1)
+  const byPlace = new Map(
+    [...new Set(pool)].map((own) => {
+      const others = [...pool]
+      others.splice(others.indexOf(own), 1)
+      return [own, sizes.map((size) => judge.weightOf(own) * mostKept(source, own, others, size - 1))]
+    }),
+  )
+  const best = pool.map((own) => byPlace.get(own)!)
+  if (best.flat().includes(Infinity)) return Infinity
   const boundAt = (price: number) =>
     best.reduce((sum, bySize) => {
       const values = bySize.map((value, i) => value - price / (i + 1))
@@ -29,17 +42,27 @@ export function upperBound(judge: GroupJudge, pool: readonly number[], maxMember
   return boundAt((low + high) / 2)
 }
 
-/** The most that a job can be worth in a group of 1, 2, ... members. */
-function bestBySize(judge: GroupJudge, pool: readonly number[], job: number, maxMembers: number): number[] {
-  const own = pool[job]!
-  const { source } = judge
-  const mildest = pool
-    .filter((_, other) => other !== job)
-    .map((place) => ({ place, kept: source.keptShares([own, place])[0]! }))
-    .sort((a, b) => b.kept - a.kept)
-    .map(({ place }) => place)
-  return Array.from({ length: maxMembers }, (_, i) => {
-    const kept = i === 0 ? 1 : source.keptShares([own, ...mildest.slice(0, i)])[0]!
-    return judge.weightOf(own) * kept
-  })
+/** What a workload keeps at most beside `company` of the others. */
+function mostKept(source: KeptShareSource, own: number, others: readonly number[], company: number): number {
+  if (company === 0) return 1
+  const all = companiesOf([...countByPlace(others)], company, MOST_COMPANIES)
+  if (all === null) return source.mostKept?.(own, others, company) ?? Infinity
+  return all.reduce((most, some) => Math.max(most, source.keptShares([own, ...some])[0]!), 0)
+}
+
+/** Multisets of so many of the places; null where there are more than `most`. */
+function companiesOf(
+  counts: readonly (readonly [place: number, count: number])[],
+  company: number,
+  most: number,
+): number[][] | null {
+  const found: number[][] = []
+  const extend = (members: readonly number[], from: number): boolean => {
+    if (members.length === company) return found.push([...members]) <= most
+    return counts.slice(from).every(([place, count], step) => {
+      const taken = members.filter((member) => member === place).length
+      return taken === count || extend([...members, place], from + step)
+    })
+  }
+  return extend([], 0) ? found : null
 }

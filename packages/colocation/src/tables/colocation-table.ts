@@ -2,6 +2,7 @@ import type { Colocation } from '../colocation.js'
 import type { WorkloadCatalog } from '../workload.js'
 import { csvCell, parseCsvTable } from './csv-table.js'
 import { TableError } from './table-error.js'
+import { POWER } from './workload-table.js'
 
 /** A measured colocation with the number by which splits refer to it. */
 export interface ColocationRow extends Colocation {
@@ -10,7 +11,7 @@ export interface ColocationRow extends Colocation {
 
 /**
  * Read a table of measured colocations of one size k: `row` (optional: counted from 0), `workload1..k`,
- * `w1throughput..wkthroughput`.
+ * `w1throughput..wkthroughput`, and possibly `power`, W.
  *
  * @param file name for messages
  * @throws TableError with line and column
@@ -31,10 +32,12 @@ export function parseColocationTable(text: string, catalog: WorkloadCatalog, fil
       if (!catalog.has(name)) throw row.error(`workload${rank}`, `'${name}' is not in the table of workloads`)
       return catalog.get(name)
     })
+    const powerW = row.optionalPositive(POWER)
     return {
       row: columns.includes('row') ? row.number('row') : index,
       members,
       throughputs: ranks.map((rank) => row.positive(`w${rank}throughput`)),
+      ...(powerW === undefined ? {} : { powerW }),
     }
   })
 }
@@ -47,9 +50,17 @@ export function parseColocationTable(text: string, catalog: WorkloadCatalog, fil
 export function formatColocationTable(colocations: readonly Colocation[]): string {
   const size = colocations[0]?.members.length ?? 2
   const ranks = Array.from({ length: size }, (_, i) => i + 1)
-  const header = ['row', ...ranks.map((rank) => `workload${rank}`), ...ranks.map((rank) => `w${rank}throughput`)]
-  const lines = colocations.map(({ members, throughputs }, row) =>
-    [row, ...members.map(({ name }) => name), ...throughputs].map(csvCell).join(','),
+  const powered = colocations.some(({ powerW }) => powerW !== undefined)
+  const header = [
+    'row',
+    ...ranks.map((rank) => `workload${rank}`),
+    ...ranks.map((rank) => `w${rank}throughput`),
+    ...(powered ? [POWER] : []),
+  ]
+  const lines = colocations.map(({ members, throughputs, powerW }, row) =>
+    [row, ...members.map(({ name }) => name), ...throughputs, ...(powered ? [powerW ?? ''] : [])]
+      .map(csvCell)
+      .join(','),
   )
   return `${[header.join(','), ...lines].join('\n')}\n`
 }

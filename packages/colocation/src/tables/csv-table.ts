@@ -39,6 +39,11 @@ export class CsvRow {
     return value
   }
 
+  /** A number above 0, or undefined where the cell is blank or absent. */
+  optionalPositive(column: string): number | undefined {
+    return this.optionalText(column) === undefined ? undefined : this.positive(column)
+  }
+
   notNegative(column: string): number {
     const value = this.number(column)
     if (value < 0) throw this.error(column, `got ${value}, expected a number of at least 0`)

@@ -15,8 +15,11 @@ const columns = [
   ['memcap', 'memoryGib'],
 ] as const
 
+/** Column of mean power, W, which the published table lacks and ours may. */
+export const POWER = 'power'
+
 /**
- * Read a table of workloads measured alone. Batch size and mode come from the name (`<model>_batch<size>-<train|inf>`).
+ * Read a table of workloads measured alone; a column `power` (W) may be absent or blank. Batch size and mode come from the name (`<model>_batch<size>-<train|inf>`).
  *
  * @param file name for messages
  * @throws TableError with line and column
@@ -37,16 +40,20 @@ export function parseWorkloadTable(text: string, file = 'workloads'): WorkloadCa
         field === 'exclusiveThroughput' ? row.positive(column) : row.notNegative(column),
       ]),
     ) as Record<(typeof columns)[number][1], number>
-    return { name, batchSize, training, ...metrics }
+    const powerW = row.optionalPositive(POWER)
+    return { name, batchSize, training, ...metrics, ...(powerW === undefined ? {} : { powerW }) }
   })
   return new WorkloadCatalog(workloads)
 }
 
 /** The table that `parseWorkloadTable` reads. */
 export function formatWorkloadTable(workloads: Iterable<Workload>): string {
-  const lines = [['workload', ...columns.map(([column]) => column)].map(csvCell).join(',')]
-  for (const workload of workloads) {
-    lines.push([workload.name, ...columns.map(([, field]) => workload[field])].map(csvCell).join(','))
+  const all = [...workloads]
+  const powered = all.some(({ powerW }) => powerW !== undefined)
+  const lines = [['workload', ...columns.map(([column]) => column), ...(powered ? [POWER] : [])].map(csvCell).join(',')]
+  for (const workload of all) {
+    const power = powered ? [workload.powerW ?? ''] : []
+    lines.push([workload.name, ...columns.map(([, field]) => workload[field]), ...power].map(csvCell).join(','))
   }
   return `${lines.join('\n')}\n`
 }

@@ -1,0 +1,99 @@
+import { InvalidInputError, PctodlError, UnknownNameError } from '@pctodl/platform'
+import { batchTimeMs, type KeptShareSource, memoryOf } from './group-judge.js'
+
+/** What one model needs of the instance that it runs in. */
+export interface InstanceDemand {
+  /** Name of the workload in `source.workloads`. */
+  readonly workload: string
+  /** Least throughput, samples/s. */
+  readonly ratePerS: number
+  /** Most mean time of a batch, ms. */
+  readonly batchTimeMs: number
+}
+
+/** Models that may share an instance, by what each is expected to do there. */
+export interface InstanceGroup {
+  /** Names, in the order of the demands. */
+  readonly workloads: readonly string[]
+  /** samples/s of each */
+  readonly throughputsPerS: readonly number[]
+  /** Mean time of a batch of each, ms; what a queueing bound takes as service time. */
+  readonly batchTimesMs: readonly number[]
+  readonly memoryGib: number
+  /** By how much the member that is nearest to its objectives could still be slowed down: 0.1 is a tenth. */
+  readonly slack: number
+}
+
+/** More candidate groups than this are refused. */
+const MOST_CANDIDATES = 100_000
+
+/**
+ * Every group of models that is expected to keep all objectives in one MIG instance, each model once, groups of one included:
+ * the columns of a packing. Instances isolate memory and multiprocessors, so the members of one are each other's only company;
+ * `source` has to be learnt from workloads that were measured, alone and together, in an instance of that profile.
+ *
+ * @returns the largest groups first, of equal ones that with the most slack; none where no model keeps its objectives even alone
+ * @throws InvalidInputError for demands that cannot be; UnknownNameError for a workload that is not in the source; PctodlError
+ *   `TOO_MANY_GROUPS` above 100 000 candidates
+ */
+export function groupsForInstance(
+  source: KeptShareSource,
+  demands: readonly InstanceDemand[],
+  { memoryGib, maxMembers }: { readonly memoryGib: number; readonly maxMembers: number },
+): InstanceGroup[] {
+  if (!(memoryGib > 0)) throw new InvalidInputError('memoryGib', memoryGib, 'above 0')
+  if (!Number.isInteger(maxMembers) || maxMembers < 1) {
+    throw new InvalidInputError('maxMembers', maxMembers, 'an integer of at least 1')
+  }
+  const places = placesOf(source, demands)
+  const groups: InstanceGroup[] = []
+  let looked = 0
+  const extend = (members: readonly number[], from: number) => {
+    for (let i = from; i < demands.length; i++) {
+      const grown = [...members, i]
+      const workloads = grown.map((member) => source.workloads[places[member]!]!)
+      if (memoryOf(workloads) > memoryGib) continue
+      if (++looked > MOST_CANDIDATES) {
+        throw new PctodlError(
+          'TOO_MANY_GROUPS',
+          `${demands.length} models in groups of up to ${maxMembers}: more than ${MOST_CANDIDATES} candidates; allow fewer members`,
+        )
+      }
+      const kept = source.keptShares(grown.map((member) => places[member]!))
+      const throughputsPerS = workloads.map(({ exclusiveThroughput }, k) => exclusiveThroughput * kept[k]!)
+      const batchTimesMs = workloads.map((workload, k) => batchTimeMs(workload, kept[k]!))
+      const slack = Math.min(
+        ...grown.map((member, k) => 1 - demands[member]!.ratePerS / throughputsPerS[k]!),
+        ...grown.map((member, k) => 1 - batchTimesMs[k]! / demands[member]!.batchTimeMs),
+      )
+      if (slack >= 0) {
+        groups.push({
+          workloads: workloads.map(({ name }) => name),
+          throughputsPerS,
+          batchTimesMs,
+          memoryGib: memoryOf(workloads),
+          slack,
+        })
+      }
+      if (grown.length < maxMembers) extend(grown, i + 1)
+    }
+  }
+  extend([], 0)
+  return groups.sort((a, b) => b.workloads.length - a.workloads.length || b.slack - a.slack)
+}
+
+function placesOf({ workloads }: KeptShareSource, demands: readonly InstanceDemand[]): number[] {
+  const names = workloads.map(({ name }) => name)
+  const seen = new Set<string>()
+  return demands.map(({ workload, ratePerS, batchTimeMs: mostMs }) => {
+    const place = names.indexOf(workload)
+    if (place < 0) throw new UnknownNameError('workload', workload, names)
+    if (seen.has(workload)) throw new InvalidInputError('demands', workload, 'one demand for each workload')
+    seen.add(workload)
+    if (!(ratePerS >= 0 && ratePerS < Infinity)) {
+      throw new InvalidInputError(`${workload}: ratePerS`, ratePerS, 'a number of at least 0')
+    }
+    if (!(mostMs > 0)) throw new InvalidInputError(`${workload}: batchTimeMs`, mostMs, 'above 0')
+    return place
+  })
+}

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest'
+import { SlowdownModel } from '../src/index.js'
+import { CompanyProcess } from '../src/model/company-process.js'
+import { allPairs, lawfulColocation, syntheticWorkloads } from './synthetic-board.js'
+
+const workloads = syntheticWorkloads(10)
+const { fitted } = SlowdownModel.fit(allPairs(workloads).map(lawfulColocation))
+
+describe('the Gaussian process of companies', () => {
+  const process = new CompanyProcess(fitted)
+
+  it('says of a left-out colocation what a process without it says', () => {
+    for (const colocation of [0, 7, 23]) {
+      const rows = fitted.rows.filter((row) => row.colocation === colocation)
+      const left = process.leaveEachOut()[colocation]!
+      expect(process.errorsLeavingOut((group) => group[0]!.colocation === colocation)[0]!.errors[0]).toBeCloseTo(
+        left.errors[0]!,
+        6,
+      )
+      const others = new CompanyProcess({ ...fitted, rows: fitted.rows.filter((row) => row.colocation !== colocation) })
+      const view = others.view(fitted.workloads)
+      rows.forEach((row, i) => {
+        const place = (index: number) => view.indexOf(fitted.workloads[index]!)
+        const asked = view.row(place(row.own), row.others.map(place))
+        expect(row.exponent - view.mean(asked)).toBeCloseTo(left.errors[i]!, 6)
+        // A row that stands for two members has half their noise.
+        if (row.count > 1) return
+        const spread = view.covarianceOf([asked])[0]![0]!
+        expect(spread / left.covariance[i * rows.length + i]!).toBeCloseTo(1, 4)
+      })
+    }
+  })
+
+  it('is less sure the less it has seen', () => {
+    const few = new CompanyProcess({ ...fitted, rows: fitted.rows.filter(({ colocation }) => colocation % 4 === 0) })
+    const spreadOf = (one: CompanyProcess) => {
+      const view = one.view(workloads)
+      const [a, b] = [view.indexOf(workloads[0]!), view.indexOf(workloads[5]!)]
+      return view.covarianceOf([view.row(a, [b])])[0]![0]!
+    }
+    expect(spreadOf(process)).toBeLessThan(spreadOf(few))
+  })
+})
