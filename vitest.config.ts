@@ -13,7 +13,7 @@ const pure = [
   'packages/model-zoo/test/{exported-graphs,graph-from-onnx,network-facts,published-facts,shapes,work}.test.ts',
   'packages/profiler/test/{plan,resume,row-validity,run-plan,settle,summarize-repeats}.test.ts',
   'packages/report/test/{chart-parts,charts,compare,report-logs,results-csv,run-summary,standings,summary-table,verdict}.test.ts',
-  'packages/resource-sensitivity/test/{edges,engine,golden,laws,optimal,profiling,published,readme,simulate,traces}.test.ts',
+  'packages/resource-sensitivity/test/{edges,engine,golden,laws,optimal,place-under-budget,profiling,published,readme,simulate,traces}.test.ts',
 ]
 const all = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts']
 
