@@ -42,6 +42,9 @@ export interface SlurmRun {
   readonly memoryMb: { readonly asked: number | null; readonly bound: number | null }
 }
 
+/** Waited for at most until cancelled jobs have left. */
+const LONGEST_END_MS = 30_000
+
 interface Submission {
   readonly id: string
   readonly job: Job
@@ -140,6 +143,12 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
   async close(): Promise<void> {
     try {
       for (const { id, ended } of this.#submissions.values()) if (!ended) await this.#jobs.cancel(id)
+      // Gone means gone: whoever removes the folder next finds nobody writing in it.
+      const untilMs = this.#clock.now() + LONGEST_END_MS
+      while ([...this.#submissions.values()].some(({ ended }) => !ended) && this.#clock.now() < untilMs) {
+        const { ends } = await this.#jobs.next(untilMs)
+        for (const { id } of ends) this.#submissions.get(id)!.ended = true
+      }
     } finally {
       this.#jobs.close()
     }
