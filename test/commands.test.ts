@@ -129,7 +129,7 @@ describe('commands that need neither board nor cluster nor file', () => {
     'pctodl-segments': [],
   }
   const needsMore =
-    /^(report|compare|execute|replan|deploy)$|^--(detect-gpu|profiles|slo|test|params|services)$|^nvml$|^slurm$/
+    /^(report|compare|execute|replan|deploy)$|^--(detect-gpu|fleet|profiles|slo|test|params|services)$|^nvml$|^slurm$/
   const typed = [...pages.flatMap((page) => commandsOfPage(page)), ...examplesOfHelp()]
     .map((command) => ({ ...command, words: command.words[0] === 'npx' ? command.words.slice(1) : command.words }))
     .filter(({ words, isWhole }) => isWhole && dry[words[0]!] && !words.some((word) => needsMore.test(word)))
