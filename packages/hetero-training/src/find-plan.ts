@@ -1,9 +1,9 @@
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
-import { DeadlineSearch, type Objective, type Split } from './search/best-deadline.js'
+import { DeadlineSearch, type Objective, SAME_TIME, type Split } from './search/best-deadline.js'
 import { LEFT_OUT } from './search/option-table.js'
 import { type PreparedJob, prepareJob, sum, type TrainingJob } from './training-job.js'
 import { evaluateAssignments, planWarnings, type TrainingPlan } from './training-plan.js'
-import { cheapestWithinPower, type SplitWithinPower } from './within-power.js'
+import { cheapestWithinPower } from './within-power.js'
 
 /** Upper limits that a plan must keep, in the unit of the profiles. */
 export interface Budgets {
@@ -29,6 +29,7 @@ export class InfeasibleBudgetError extends PctodlError {
 /**
  * The cheapest split and power limits for a job under the synchronous model. Exact, but for a power budget over many GPUs (dozens):
  * then the distance to the optimum is at most `cost - lowerBound`.
+ * Where nothing but time counts (eta 0), the thriftiest of the fastest plans.
  *
  * @throws InvalidInputError for a bad job; InfeasibleBudgetError where no plan keeps the budgets, naming the least that one can
  */
@@ -38,15 +39,13 @@ export function findPlan(job: TrainingJob, budgets: Budgets = {}): FoundPlan {
   const objective = objectiveOf(prepared, budgets)
   const { powerW } = budgets
   if (powerW !== undefined && powerW < prepared.maxPowerW) {
-    const found = cheapestWithinPower(prepared.options, job.globalBatch, objective, powerW)
-    if (found !== null) return withinPower(prepared, found)
+    return planWithinPower(prepared, objective, budgets, powerW)
   }
   const search = new DeadlineSearch(prepared.options, job.globalBatch)
   const free = search.cheapest(objective)
   if (!free) throw infeasible(prepared, search, budgets)
   const cheapest = prepared.eta === 0 ? (search.leastEnergy(free.timeS, prepared.idlePowerW) ?? free) : free
   const plan = planOf(prepared, cheapest)
-  if (powerW !== undefined && plan.powerLimitW > powerW) throw tooLittlePower(prepared, powerW)
   return { ...plan, lowerBound: plan.cost, warnings: planWarnings(plan, prepared) }
 }
 
@@ -60,16 +59,66 @@ function objectiveOf({ eta, idlePowerW, maxPowerW, allReduceS }: PreparedJob, bu
   }
 }
 
-function withinPower(prepared: PreparedJob, { split, lowerBound }: SplitWithinPower): FoundPlan {
-  const plan = planOf(prepared, split)
-  // Both costs are the same but for the time of the gradient exchange.
-  return { ...plan, lowerBound: plan.cost - (split.cost - lowerBound), warnings: planWarnings(plan, prepared) }
+/** The cheapest plan whose limits add up to little enough; of those that are equally fast the thriftiest, where time alone counts. */
+function planWithinPower(prepared: PreparedJob, objective: Objective, budgets: Budgets, powerW: number): FoundPlan {
+  const { options, job, eta, idlePowerW } = prepared
+  const least = (changed: Partial<Objective>, known: Split | null = null) =>
+    cheapestWithinPower(options, job.globalBatch, { ...objective, ...changed }, powerW, known)
+  const planned = (split: Split, gap: number): FoundPlan => {
+    const plan = planOf(prepared, split)
+    return { ...plan, lowerBound: plan.cost - gap, warnings: planWarnings(plan, prepared) }
+  }
+  const energy = { energyWeight: 1, timeWeightW: idlePowerW }
+  const unlimited = Number.POSITIVE_INFINITY
+  const costOf = ({ timeS, energyJ }: Split) =>
+    objective.energyWeight * (energyJ - idlePowerW * timeS) + objective.timeWeightW * timeS
+  // A budget of energy that no plan keeps shows by itself, and where the thriftiest keeps it the search begins with that.
+  const thriftiest = budgets.energyJ === undefined ? null : least({ ...energy, mostEnergyJ: unlimited })
+  const isTooDear = thriftiest !== null && thriftiest.lowerBound > objective.mostEnergyJ
+  const known = thriftiest?.split && thriftiest.split.energyJ <= objective.mostEnergyJ ? thriftiest.split : null
+  const { split, lowerBound } = isTooDear
+    ? { split: null, lowerBound: unlimited }
+    : least({}, known && { ...known, cost: costOf(known) })
+  if (split !== null) {
+    // Costs of splits lack the time of the gradient exchange only.
+    const gap = split.cost - lowerBound
+    if (eta > 0) return planned(split, gap)
+    const longestS = split.timeS * (1 + SAME_TIME)
+    return planned(least({ ...energy, longestS }, { ...split, cost: split.energyJ }).split ?? split, gap)
+  }
+  const search = new DeadlineSearch(options, job.globalBatch)
+  if (search.cheapest(objective) === null) throw infeasible(prepared, search, budgets)
+  const fastest = isTooDear
+    ? null
+    : least({ energyWeight: 0, timeWeightW: 1, longestS: unlimited, mostEnergyJ: unlimited })
+  const other = fastest?.split
+  if (other && other.timeS <= objective.longestS && other.energyJ <= objective.mostEnergyJ) {
+    return planned(other, Math.max(0, costOf(other) - lowerBound))
+  }
+  const isProved = lowerBound === unlimited || (fastest !== null && fastest.lowerBound > objective.longestS)
+  throw tooLittlePower(prepared, budgets, isProved, other ?? null, thriftiest?.split ?? null)
 }
 
-function tooLittlePower({ curves }: PreparedJob, powerW: number): InfeasibleBudgetError {
-  const lowestW = sum(curves.map(({ powerLimitsW }) => powerLimitsW[0]!))
+function tooLittlePower(
+  prepared: PreparedJob,
+  { timeS, energyJ, powerW }: Budgets,
+  isProved: boolean,
+  fastest: Split | null,
+  thriftiest: Split | null,
+): InfeasibleBudgetError {
+  const lowestW = sum(prepared.options.map(({ powerLimitsW }) => powerLimitsW[0]!))
+  const found = [
+    `the lowest limits of all GPUs make ${lowestW} W`,
+    ...(fastest === null || timeS === undefined
+      ? []
+      : [`the fastest plan found within the watts takes ${planOf(prepared, fastest).timeS.toPrecision(5)} s`]),
+    ...(thriftiest === null || energyJ === undefined
+      ? []
+      : [`the thriftiest within them takes ${planOf(prepared, thriftiest).energyJ.toPrecision(5)} J`]),
+  ]
+  const what = isProved ? 'no plan' : 'a search of bounded length found no plan'
   return new InfeasibleBudgetError(
-    `no plan with power limits of at most ${powerW} W together keeps the budgets; the lowest limits of all GPUs make ${lowestW} W`,
+    `${what} with power limits of at most ${powerW} W together that keeps the budgets; ${found.join(', ')}`,
   )
 }
 

@@ -1,4 +1,5 @@
 import { InvalidInputError } from '@pctodl/platform'
+import { keepsBudgets } from './compare-plans.js'
 import { type Budgets, findPlan } from './find-plan.js'
 import { prepareJob, type TrainingJob } from './training-job.js'
 import { type Assignment, evaluateAssignments, type TrainingPlan } from './training-plan.js'
@@ -35,7 +36,7 @@ export interface ReplanAnswer {
   readonly state: ReplanState
   /** `change`: carry `state.plan` out from the next step on. */
   readonly action: 'keep' | 'change'
-  /** Relative saving of cost by the best plan now over the one that was in force; infinite where a GPU of that has dropped out. */
+  /** Relative saving of cost by the best plan now over the one that was in force, negative where that breaks the budgets; infinite where a GPU of that has dropped out. */
   readonly gain: number
 }
 
@@ -48,7 +49,7 @@ export function startReplanning(job: TrainingJob, budgets: Budgets = {}): Replan
 /**
  * What to do after a round of steps: a GPU that computes slower than its profile says (heat, a neighbour, a lower clock) is believed to do so
  * at all shares and limits, at the same power; a new split is carried out once it has promised enough for several rounds in a row, so that noise
- * moves nothing. A GPU that drops out is planned around at once. No clock, no processes: measurements in, shares out.
+ * moves nothing. So is one where the running plan no longer keeps the budgets, whatever it costs. A GPU that drops out is planned around at once. No clock, no processes: measurements in, shares out.
  *
  * @param reports one for each GPU that has a share; those that the plan leaves out may be missing
  * @throws InvalidInputError for a report of an unknown GPU or of no time, and for a missing one; what `findPlan` throws where those that are left
@@ -76,8 +77,10 @@ export function replan(state: ReplanState, reports: readonly GpuReport[], option
   }
   const believed = believedJob(state.job, slowdowns)
   const best = findPlan(believed, budgets)
-  const gain = isBroken ? Number.POSITIVE_INFINITY : 1 - best.cost / costOf(believed, plan)
-  const promising = gain >= leastGain ? state.promising + 1 : 0
+  const running = isBroken ? null : asBelieved(believed, plan)
+  const gain = running === null ? Number.POSITIVE_INFINITY : 1 - best.cost / running.cost
+  const isDue = running === null || gain >= leastGain || !keepsBudgets(running, budgets)
+  const promising = isDue && !isSame(best, plan) ? state.promising + 1 : 0
   if (isBroken || promising >= rounds) {
     return { state: { ...state, slowdowns, promising: 0, plan: withAll(state.job, best) }, action: 'change', gain }
   }
@@ -99,12 +102,19 @@ function believedJob(job: TrainingJob, slowdowns: ReadonlyMap<string, number>): 
   return { ...job, gpus }
 }
 
-function costOf(job: TrainingJob, plan: TrainingPlan): number {
+function asBelieved(job: TrainingJob, plan: TrainingPlan): TrainingPlan {
   const assignments = job.gpus.map(({ profile }): Assignment => {
     const { share, powerLimitW } = plan.gpus.find(({ name }) => name === profile.name)!
     return { share, powerLimitW }
   })
-  return evaluateAssignments(prepareJob(job), assignments).cost
+  return evaluateAssignments(prepareJob(job), assignments)
+}
+
+function isSame(best: TrainingPlan, plan: TrainingPlan): boolean {
+  return best.gpus.every(({ name, share, powerLimitW }) => {
+    const running = plan.gpus.find((gpu) => gpu.name === name)!
+    return running.share === share && running.powerLimitW === powerLimitW
+  })
 }
 
 /** With those that dropped out, which have no share. */
@@ -132,6 +142,8 @@ function assertOptions(leastGain: number, rounds: number, newWeight: number): vo
 }
 
 function assertReports({ plan, slowdowns }: ReplanState, reports: readonly GpuReport[]): void {
+  const twice = reports.find(({ name }, i) => reports.findIndex((other) => other.name === name) < i)
+  if (twice !== undefined) throw new InvalidInputError('reports', `${twice.name} twice`, 'one of each GPU')
   for (const { name, timeS } of reports) {
     if (!slowdowns.has(name)) {
       throw new InvalidInputError('reports', name, `GPUs that take part: ${[...slowdowns.keys()].join(', ')}`)

@@ -7,10 +7,10 @@ import { type LevelBox, PowerRelaxation } from './search/power-relaxation.js'
 import { splitAtLevels } from './search/split-at-levels.js'
 import { sum } from './training-job.js'
 
-/** A split in which the power limits of all GPUs add up to little enough. */
+/** A split in which the power limits of all GPUs add up to little enough: null where none was found, and none exists if `lowerBound` is infinite. */
 export interface SplitWithinPower {
   /** With limits as indices of the GPUs' options. */
-  readonly split: Split
+  readonly split: Split | null
   /** No such split costs less, in the objective. */
   readonly lowerBound: number
 }
@@ -39,15 +39,16 @@ interface Node extends LevelBox {
  * of a GPU are parted, whichever it is that loosens the bound. Once the limits of all GPUs are decided the exact search over shares
  * and times ends the node. Ended by work and not by time: then the bound tells how far from the optimum the plan can be.
  *
- * @returns null where no split keeps it
+ * @param known a split that keeps all that is asked for: none that costs more is returned
  */
 export function cheapestWithinPower(
   gpus: readonly GpuOptions[],
   globalBatch: number,
   objective: Objective,
   powerW: number,
-): SplitWithinPower | null {
-  return new PowerSearch(gpus, globalBatch, objective, powerW).run()
+  known: Split | null,
+): SplitWithinPower {
+  return new PowerSearch(gpus, globalBatch, objective, powerW, known).run()
 }
 
 class PowerSearch {
@@ -58,13 +59,20 @@ class PowerSearch {
   readonly #pieces: readonly (readonly PackedPieces[])[]
   readonly #relaxation: PowerRelaxation
   readonly #highestPrice: number
-  #best: Split | null = null
+  #best: Split | null
   readonly #nodes: Node[] = []
   readonly #open = new IndexedHeap()
   /** Levels, as text, of which the cheapest split is known. */
   readonly #solved = new Set<string>()
 
-  constructor(gpus: readonly GpuOptions[], globalBatch: number, objective: Objective, powerW: number) {
+  constructor(
+    gpus: readonly GpuOptions[],
+    globalBatch: number,
+    objective: Objective,
+    powerW: number,
+    known: Split | null,
+  ) {
+    this.#best = known
     this.#gpus = gpus
     this.#globalBatch = globalBatch
     this.#objective = objective
@@ -74,23 +82,23 @@ class PowerSearch {
     this.#highestPrice = 1 + sum(this.#pieces.map((limits) => Math.max(...limits.map((each) => each.mostEnergyJ()))))
   }
 
-  run(): SplitWithinPower | null {
+  run(): SplitWithinPower {
     const floor = Int16Array.from(this.#gpus, ({ mayBeLeftOut }) => (mayBeLeftOut ? LEFT_OUT : 0))
     const cap = this.#tightened({ floor, cap: Int16Array.from(this.#gpus, (gpu) => gpu.powerLimitsW.length - 1) })
-    if (cap === null) return null
+    if (cap === null) return { split: this.#best, lowerBound: this.#best?.cost ?? Number.POSITIVE_INFINITY }
     const longestS = Math.max(...this.#pieces.flatMap((limits) => limits.map((each) => each.longestS())))
     const deadlineS = Math.min(this.#objective.longestS, longestS)
     const root: Node = { floor, cap, afterS: 0, deadlineS, bound: 0, price: 0 }
     this.#scan(root)
     this.#add(root)
-    while (this.#open.size > 0 && (this.#hasWork() || this.#best === null)) {
+    while (this.#open.size > 0 && this.#hasWork()) {
       if (this.#open.firstKey >= this.#upper()) break
       const first = this.#open.first
       this.#open.remove(first)
       this.#branch(this.#nodes[first]!)
     }
-    const best = this.#best
-    return best && { split: best, lowerBound: Math.min(this.#open.firstKey, best.cost) }
+    const split = this.#best
+    return { split, lowerBound: Math.min(this.#open.firstKey, split?.cost ?? Number.POSITIVE_INFINITY) }
   }
 
   #hasWork(): boolean {

@@ -102,9 +102,37 @@ describe('replan', () => {
     expect(() => replan(fast, round(fast, { a: null }))).toThrow(InfeasibleBudgetError)
   })
 
+  it('leaves a plan that no longer keeps its budget of time, though that costs more', () => {
+    const slack = { ...job, eta: 1 }
+    let state = startReplanning(slack, { timeS: 1.3 * findPlan(job).timeS })
+    const { timeS } = state.budgets
+    const actions = Array.from({ length: 8 }, () => {
+      const answer = replan(state, round(state, { a: 1.1, b: 1.1, c: 1.1 }))
+      state = answer.state
+      return answer.action
+    })
+    expect(actions).toContain('change')
+    const { curves } = prepareJob(job)
+    for (const [i, { share, powerLimitW }] of state.plan.gpus.entries()) {
+      if (powerLimitW === null) continue
+      const { powerLimitsW, timeS: of } = curves[i]!
+      expect(1.1 * of(powerLimitsW.indexOf(powerLimitW), share)).toBeLessThanOrEqual(1.01 * timeS!)
+    }
+  })
+
+  it('does not change to what is running', () => {
+    let state = startReplanning(job)
+    for (let i = 0; i < 5; i++) {
+      const answer = replan(state, round(state, {}), { leastGain: 0, rounds: 1 })
+      expect(answer.action).toBe('keep')
+      state = answer.state
+    }
+  })
+
   it('refuses reports and options that are none', () => {
     const state = startReplanning(job)
     const good = round(state, {})
+    expect(() => replan(state, [{ name: 'a', timeS: null }, ...good])).toThrow(/reports: got 'a twice'/)
     expect(() => replan(state, good.slice(1))).toThrow(/reports: got 'none of a'/)
     expect(() =>
       replan(

@@ -112,6 +112,10 @@ function expectCheapest(
   expect(plan.powerLimitW).toBeLessThanOrEqual(powerW)
   expect(plan.timeS).toBeLessThanOrEqual(budgets.timeS)
   expect(plan.energyJ).toBeLessThanOrEqual(budgets.energyJ * (1 + 1e-9))
+  // Of the plans that are as fast none takes less energy, also where time alone counts.
+  const asFast = within.filter(({ timeS }) => timeS <= plan.timeS)
+  const thriftiest = asFast.reduce((least, { energyJ }) => Math.min(least, energyJ), Number.POSITIVE_INFINITY)
+  expect(plan.energyJ).toBeLessThanOrEqual(thriftiest * (1 + 1e-8))
 }
 
 describe('a budget on watts, beside those on time and energy', () => {
@@ -141,6 +145,26 @@ describe('a budget on watts, beside those on time and energy', () => {
       { numRuns: 6 },
     )
   })
+})
+
+it('a budget of energy that is a hair too small is told at once, with and without one on watts', () => {
+  const limits = Array.from({ length: 12 }, (_, i) => 100 + 12 * i)
+  const speeds = [310, 150, 820, 540]
+  const gpus = speeds.map((samplesPerS, i) => {
+    const rows = limits.flatMap((powerLimitW) =>
+      [16, 64, 256].map((batchSize) => {
+        const timeS = 0.01 + (batchSize / samplesPerS) * (232 / powerLimitW) ** (0.3 + 0.08 * i)
+        return { batchSize, powerLimitW, timeS, energyJ: 0.9 * timeS * powerLimitW }
+      }),
+    )
+    return { profile: { name: `gpu${i}`, unit: 'step' as const, idlePowerW: 10 + 7 * i, rows } }
+  })
+  const job: TrainingJob = { gpus, globalBatch: 2048, eta: 0 }
+  for (const watts of [{}, { powerW: 600 }]) {
+    const { energyJ } = findPlan({ ...job, eta: 1 }, watts)
+    expect(() => findPlan(job, { ...watts, energyJ: energyJ / 1.0001 })).toThrow(/no plan .*thriftiest/)
+    expect(findPlan(job, { ...watts, energyJ: energyJ * 1.0001 }).energyJ).toBeLessThanOrEqual(energyJ * 1.0001)
+  }
 })
 
 describe('the pieces of a curve', () => {

@@ -83,6 +83,16 @@ describe('pctodl-add-network', () => {
     expect(networks.map(({ name }: { name: string }) => name).slice(-2)).toEqual(['one', 'two'])
   })
 
+  it('does not write over parameters that it was not given', async () => {
+    const params = path.join(folder, 'kept')
+    expect((await call(file, '--gpu', 'A100', '--name', 'one', '--params', params)).code).toBe(0)
+    const before = readFileSync(path.join(params, 'A100.json'), 'utf8')
+    const { code, stdout, stderr } = await call(file, '--gpu', 'A100', '--name', 'two', '--params', params)
+    expect(stderr).toMatch(/A100\.json is there already and would be lost: add to it with --from/)
+    expect([code, stdout]).toEqual([2, ''])
+    expect(readFileSync(path.join(params, 'A100.json'), 'utf8')).toBe(before)
+  })
+
   it('names operators that it does not know', async () => {
     const unknown = path.join(folder, 'unknown.onnx')
     // One operator of the same length under a name that nobody knows.
@@ -97,6 +107,7 @@ describe('pctodl-add-network', () => {
     ['a board that there is not', [file, '--gpu', 'Z9'], 2, /Z9/],
     ['a board without parameters', [file, '--gpu', 'H100'], 2, /parameter set|H100/],
     ['a file that is not there', ['nowhere.onnx', '--gpu', 'A100'], 2, /nowhere\.onnx is not there/],
+    ['a folder in the place of the file', [folder, '--gpu', 'A100'], 2, /add-network-\w+ cannot be read .*ONNX file/],
     ['a name that is taken', [file, '--gpu', 'A100', '--name', 'vgg19'], 2, /name: got 'vgg19'/],
     ['a trace without it', [file, '--gpu', 'A100', '--name', 'other', '--trace', trace], 2, /detector|tenant of other/],
     ['a trace that is not there', [file, '--gpu', 'A100', '--trace', 'nowhere.csv'], 1, /nowhere\.csv/],

@@ -40,7 +40,7 @@ class Share:
             value = environment.get(name)
             if value is None:
                 raise ShareError(f"{name}: not set; start this process with pctodl-hetero launch, or make an even Share with Share.even()")
-            if not value.isdigit():
+            if not (value.isascii() and value.isdigit()):
                 raise ShareError(f"{name}: got '{value}'; expected an integer of at least 0")
             return int(value)
 

@@ -68,6 +68,14 @@ export class DeadlineSearch {
     const all = this.#gpus.map((): ShareRange => ({ first: 0, last: this.#globalBatch }))
     if (timeWeightW === 0) return this.#atDeadline(longestS, all, objective)
     let best = known
+    if (best === null && mostEnergyJ < Number.POSITIVE_INFINITY) {
+      // What nothing keeps is found out here: the search below would look at every possible time.
+      const unlimited = { energyWeight: 1, timeWeightW: idlePowerW, mostEnergyJ: Number.POSITIVE_INFINITY }
+      const thriftiest = this.cheapest({ ...objective, ...unlimited }, afterS)
+      if (thriftiest === null || thriftiest.energyJ > mostEnergyJ) return null
+      const { timeS, energyJ } = thriftiest
+      best = { ...thriftiest, cost: energyWeight * (energyJ - idlePowerW * timeS) + timeWeightW * timeS }
+    }
     const consider = (split: Split | null) => {
       if (split && split.energyJ <= mostEnergyJ && (best === null || split.cost < best.cost)) best = split
     }

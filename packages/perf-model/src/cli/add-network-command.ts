@@ -55,6 +55,13 @@ export const pctodlAddNetwork: CommandFunction = async (argv, terminal) => {
   if (gpu === undefined) throw new UsageError('name the board with --gpu')
   if (!existsSync(file)) throw new UsageError(`${file} is not there; name an ONNX file`)
   const board = asUsage(() => findGpuSpec(gpu)).key
+  const output = parameterFile(params, board)
+  // What is there may be a day's fit, or hold networks that were added before.
+  if (existsSync(output) && (from === undefined || path.resolve(from) !== path.resolve(params))) {
+    throw new UsageError(
+      `${output} is there already and would be lost: add to it with --from ${params}, or name another folder with --params`,
+    )
+  }
   const { graphFromOnnx, layerGraph, networkWork } = await loadModelZoo()
   const model = asUsage(() => modelOf(board, from))
   const known = Object.fromEntries(
@@ -63,7 +70,7 @@ export const pctodlAddNetwork: CommandFunction = async (argv, terminal) => {
       return graph === undefined ? [] : [[other, networkWork(graph)]]
     }),
   )
-  const graph = graphFromOnnx(readFileSync(file), { name })
+  const graph = graphFromOnnx(bytesOf(file), { name })
   for (const { operator, occurrences, shareOfElements } of graph.unknownOperators) {
     terminal.stderr.write(
       `${operator} (${occurrences} times, ${(100 * shareOfElements).toFixed(1)} % of what moves) is not known: it counts as what it reads and writes\n`,
@@ -71,7 +78,6 @@ export const pctodlAddNetwork: CommandFunction = async (argv, terminal) => {
   }
   const rows = trace.flatMap((traceFile): readonly TraceRow[] => readTraceFile(traceFile).rows)
   const added = asUsage(() => addNetwork(model, name, networkWork(graph), { known, rows }))
-  const output = parameterFile(params, board)
   writeFileAtomically(output, formatParameters(added.parameters))
   const shown = previewOf(added, name)
   terminal.stdout.write(
@@ -80,6 +86,14 @@ export const pctodlAddNetwork: CommandFunction = async (argv, terminal) => {
       : `${name} on ${board}, from its graph and ${rows.length} rows\n\n${tableOf(shown)}\n\nWritten: ${output}\n`,
   )
   return 0
+}
+
+function bytesOf(file: string): Buffer {
+  try {
+    return readFileSync(file)
+  } catch (error) {
+    throw new UsageError(`${file} cannot be read (${(error as Error).message}); name an ONNX file`)
+  }
 }
 
 /** Networks of the zoo alone teach: of others only their parameters are known. */
