@@ -116,6 +116,25 @@ describe('a fleet of several types', () => {
     expect(cheaper).toBeGreaterThan(3)
   })
 
+  it('is the same in any unit of price', async () => {
+    const profiles: FleetProfile[] = [{ model: 'net', points: [point('1g.10gb', 10, { powerW: 30 })] }]
+    for (const price of [1e-12, 1, 1e12, 1e300]) {
+      const groups = [
+        { gpu: 'H100', profiles, price: 3 * price, idleW: 70 },
+        { gpu: 'A100-80GB', profiles, price, idleW: 60 },
+      ]
+      const plan = await planFleet({ groups }, [objective(140)])
+      expect(plan.boards.map(({ gpu }) => gpu)).toEqual(['A100-80GB', 'A100-80GB'])
+      expect(plan.cost / price).toBeCloseTo(2, 6)
+      expect(plan.lowerBoundCost / price).toBeCloseTo(2, 6)
+    }
+    const groups = [
+      { gpu: 'H100', profiles, price: 1e300 },
+      { gpu: 'A100-80GB', profiles },
+    ]
+    await expect(planFleet({ groups }, [objective(140)])).rejects.toThrow(/groups\[0\]\.price: got 1e\+300/)
+  })
+
   it('keeps the watts of boards, nodes and the fleet, or says that it cannot', async () => {
     let plans = 0
     await fc.assert(
