@@ -244,6 +244,18 @@ describe('a fleet', () => {
     )
   })
 
+  it('has its boards filled, be they 20,000; more than 100,000 are refused, of one model or of all', async () => {
+    const profiles = ['a', 'b'].map((model) => ({ model, points: [point('4g.24gb', 1), point('1g.6gb', 0.2)] }))
+    const large = { groups: [{ gpu: 'A30', profiles }] }
+    const { boards, cost } = await planFleet(large, [objective(20_000, 'a')])
+    expect(boards).toHaveLength(20_000)
+    expect(cost).toBe(20_000)
+    await expect(planFleet(large, [objective(1e12, 'a')])).rejects.toThrow(/a, rate: got 1000000000000, expected/)
+    await expect(planFleet(large, [objective(70_000, 'a'), objective(70_000, 'b')])).rejects.toThrow(
+      /all models, rate: got 140000/,
+    )
+  })
+
   it('by the tail plans for less than the full rate of an instance', async () => {
     const points = [1, 2, 4, 8].map((batchSize) =>
       point('4g.24gb', 400, { batchSize, latencyMs: (1000 * batchSize) / 400 }),
