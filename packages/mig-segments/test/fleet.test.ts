@@ -244,6 +244,14 @@ describe('a fleet', () => {
     )
   })
 
+  it('has no board that draws more than its node may', async () => {
+    const hungry = [{ model: 'net', points: [point('1g.10gb', 10, { powerW: 60 })] }]
+    const fleet = { groups: [{ gpu: 'H100', idleW: 70, nodeCapW: 200, profiles: hungry }] }
+    const plan = await planFleet(fleet, [objective(140)])
+    expectValid(fleet, plan)
+    expect(plan.cost).toBe(7)
+  })
+
   it('has its boards filled, be they 20,000; more than 100,000 are refused, of one model or of all', async () => {
     const profiles = ['a', 'b'].map((model) => ({ model, points: [point('4g.24gb', 1), point('1g.6gb', 0.2)] }))
     const large = { groups: [{ gpu: 'A30', profiles }] }

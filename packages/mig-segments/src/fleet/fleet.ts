@@ -138,7 +138,8 @@ function checkGroup(group: BoardGroup, g: number, limited: boolean): CheckedGrou
     price,
     boardsPerNode,
     idleW: idleW ?? 0,
-    boardCapW: boardCapW ?? Number.POSITIVE_INFINITY,
+    // No board may draw more than its whole node.
+    boardCapW: Math.min(boardCapW ?? Number.POSITIVE_INFINITY, nodeCapW ?? Number.POSITIVE_INFINITY),
     nodeCapW: nodeCapW ?? Number.POSITIVE_INFINITY,
   }
 }
