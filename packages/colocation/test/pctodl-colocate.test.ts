@@ -31,6 +31,14 @@ describe('pctodl-colocate', () => {
     expect(stdout).toContain(workloads[5]!.name)
   })
 
+  it('ranks pairs only', async () => {
+    for (const name of ['--size', '--gpus']) {
+      const { code, stderr } = await call('pair', '--study', study, '--for', workloads[0]!.name, name, '3')
+      expect(code).toBe(2)
+      expect(stderr).toContain(`${name} divides a pool and --for ranks pairs`)
+    }
+  })
+
   it('predicts as JSON', async () => {
     const { stdout } = await call('predict', '--study', study, '--members', members, '--level', '0.8', '--json')
     const prediction = JSON.parse(stdout)

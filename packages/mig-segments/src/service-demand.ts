@@ -5,7 +5,7 @@ import { type ProfilePoint, type ServiceObjective, type ServiceProfile, throughp
 import type { UnservedService } from './segment-plan.js'
 
 /** GPUs that one service may take. */
-const MOST_GPUS = 100_000
+export const MOST_GPUS = 100_000
 
 /** A service with, for each size of instance, the best way to run it within its latency. */
 export interface ServiceDemand {

@@ -116,6 +116,25 @@ describe('a fleet of several types', () => {
     expect(cheaper).toBeGreaterThan(3)
   })
 
+  it('is the same in any unit of price', async () => {
+    const profiles: FleetProfile[] = [{ model: 'net', points: [point('1g.10gb', 10, { powerW: 30 })] }]
+    for (const price of [1e-12, 1, 1e12, 1e300]) {
+      const groups = [
+        { gpu: 'H100', profiles, price: 3 * price, idleW: 70 },
+        { gpu: 'A100-80GB', profiles, price, idleW: 60 },
+      ]
+      const plan = await planFleet({ groups }, [objective(140)])
+      expect(plan.boards.map(({ gpu }) => gpu)).toEqual(['A100-80GB', 'A100-80GB'])
+      expect(plan.cost / price).toBeCloseTo(2, 6)
+      expect(plan.lowerBoundCost / price).toBeCloseTo(2, 6)
+    }
+    const groups = [
+      { gpu: 'H100', profiles, price: 1e300 },
+      { gpu: 'A100-80GB', profiles },
+    ]
+    await expect(planFleet({ groups }, [objective(140)])).rejects.toThrow(/groups\[0\]\.price: got 1e\+300/)
+  })
+
   it('keeps the watts of boards, nodes and the fleet, or says that it cannot', async () => {
     let plans = 0
     await fc.assert(
@@ -222,6 +241,26 @@ describe('a fleet', () => {
     await expect(wrong({ groups: [{ ...group, boards: 1 }] })).resolves.toMatchObject({ cost: 1 })
     await expect(planFleet({ groups: [{ ...group, boards: 1 }] }, [objective(100)])).rejects.toThrow(
       expect.objectContaining({ code: 'TOO_FEW_GPUS' }),
+    )
+  })
+
+  it('has no board that draws more than its node may', async () => {
+    const hungry = [{ model: 'net', points: [point('1g.10gb', 10, { powerW: 60 })] }]
+    const fleet = { groups: [{ gpu: 'H100', idleW: 70, nodeCapW: 200, profiles: hungry }] }
+    const plan = await planFleet(fleet, [objective(140)])
+    expectValid(fleet, plan)
+    expect(plan.cost).toBe(7)
+  })
+
+  it('has its boards filled, be they 20,000; more than 100,000 are refused, of one model or of all', async () => {
+    const profiles = ['a', 'b'].map((model) => ({ model, points: [point('4g.24gb', 1), point('1g.6gb', 0.2)] }))
+    const large = { groups: [{ gpu: 'A30', profiles }] }
+    const { boards, cost } = await planFleet(large, [objective(20_000, 'a')])
+    expect(boards).toHaveLength(20_000)
+    expect(cost).toBe(20_000)
+    await expect(planFleet(large, [objective(1e12, 'a')])).rejects.toThrow(/a, rate: got 1000000000000, expected/)
+    await expect(planFleet(large, [objective(70_000, 'a'), objective(70_000, 'b')])).rejects.toThrow(
+      /all models, rate: got 140000/,
     )
   })
 

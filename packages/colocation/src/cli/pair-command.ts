@@ -77,6 +77,11 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
     .option('--json', 'print the result as JSON on standard output')
   await parseCommand(command, argv)
   const options = command.opts<PairOptions>()
+  for (const name of ['size', 'gpus'] as const) {
+    if (options.for !== undefined && command.getOptionValueSource(name) === 'cli') {
+      throw new UsageError(`--${name} divides a pool and --for ranks pairs; leave one away`)
+    }
+  }
   const study = readStudy(options.study)
   const pool = asUsage(() => (options.pool ? study.catalog.all(options.pool) : [...study.catalog]))
   const target = options.for

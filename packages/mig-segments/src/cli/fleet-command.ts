@@ -111,7 +111,7 @@ function summary({ boards, cost, lowerBoundCost, powerW }: FleetPlan): string {
   const counts = new Map<string, number>()
   for (const { gpu } of boards) counts.set(gpu, (counts.get(gpu) ?? 0) + 1)
   const kinds = [...counts].map(([gpu, count]) => `${count} ${gpu}`).join(', ')
-  const gap = (cost - lowerBoundCost) / Math.max(cost, 1e-9)
+  const gap = cost > 0 ? (cost - lowerBoundCost) / cost : 0
   const proof =
     gap <= 1e-6 ? 'no plan costs less' : `at least ${lowerBoundCost.toPrecision(4)}, gap ${(100 * gap).toFixed(2)} %`
   const watts = Number.isNaN(powerW) ? '' : `; ${powerW.toFixed(0)} W while everything runs`

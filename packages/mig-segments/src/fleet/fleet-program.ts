@@ -93,10 +93,12 @@ export async function solveFleet(
       })
     }
   })
-  const cost = groups.flatMap(({ price }, g) => boardsOf(g, price))
+  // In prices of the cheapest board, so that the solver's tolerances mean the same in any unit.
+  const unit = Math.min(...groups.map(({ price }) => price))
+  const cost = groups.flatMap(({ price }, g) => boardsOf(g, price / unit))
   const drawn = groups.flatMap(({ idleW }, g) => [...watts(g), ...(idleW > 0 ? boardsOf(g, idleW) : [])])
   if (Number.isFinite(fleet.powerW)) constraints.push({ terms: drawn, atMost: fleet.powerW })
-  if (leastWattsAt !== undefined) constraints.push({ terms: cost, atMost: leastWattsAt + 1e-9 })
+  if (leastWattsAt !== undefined) constraints.push({ terms: cost, atMost: (leastWattsAt / unit) * (1 + 1e-12) + 1e-9 })
   const objective = new Float64Array(nodeAt + groups.length)
   for (const [variable, coefficient] of leastWattsAt === undefined ? cost : drawn) objective[variable] = coefficient
   const most = (i: number) => {
@@ -114,12 +116,13 @@ export async function solveFleet(
     },
     { mostIterations, tolerance: FEASIBILITY, absoluteGap: leastWattsAt === undefined ? 1e-6 : 0.5 },
   )
+  const scale = leastWattsAt === undefined ? unit : 1
   if (answer.status === 'infeasible') return 'infeasible'
-  if (answer.values === null) return { bound: answer.bound }
+  if (answer.values === null) return { bound: answer.bound * scale }
   return {
     instances: Int32Array.from(rows, (_, r) => Math.round(answer.values![r]!)),
     boards: patterns.map((of, g) => Int32Array.from(of, (_, k) => Math.round(answer.values![boardAt[g]! + k]!))),
-    value: answer.objective,
-    bound: Math.min(answer.bound, answer.objective),
+    value: answer.objective * scale,
+    bound: Math.min(answer.bound, answer.objective) * scale,
   }
 }

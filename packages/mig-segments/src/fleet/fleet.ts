@@ -61,6 +61,9 @@ export interface CheckedFleet {
   readonly limited: boolean
 }
 
+/** Prices further apart than this are a typing error, and no solver could add them up. */
+const MOST_PRICE_RATIO = 1e6
+
 /**
  * @throws InvalidInputError for a fleet without groups, numbers out of range, limits on watts without `idleW` or without measured power
  * @throws UnknownNameError, PctodlError `NOT_SUPPORTED` for boards that do not exist or have no MIG
@@ -71,7 +74,14 @@ export function checkFleet({ groups, powerW = Number.POSITIVE_INFINITY }: Fleet)
   const limited =
     Number.isFinite(powerW) ||
     groups.some(({ boardCapW, nodeCapW }) => boardCapW !== undefined || nodeCapW !== undefined)
-  return { groups: groups.map((group, g) => checkGroup(group, g, limited)), powerW, limited }
+  const checked = groups.map((group, g) => checkGroup(group, g, limited))
+  const cheapest = Math.min(...checked.map(({ price }) => price))
+  checked.forEach(({ price }, g) => {
+    if (price <= MOST_PRICE_RATIO * cheapest) return
+    const expected = `at most ${MOST_PRICE_RATIO} times the lowest price, ${cheapest}; leave dearer boards away`
+    throw new InvalidInputError(`fleet.groups[${g}].price`, price, expected)
+  })
+  return { groups: checked, powerW, limited }
 }
 
 function checkGroup(group: BoardGroup, g: number, limited: boolean): CheckedGroup {
@@ -128,7 +138,8 @@ function checkGroup(group: BoardGroup, g: number, limited: boolean): CheckedGrou
     price,
     boardsPerNode,
     idleW: idleW ?? 0,
-    boardCapW: boardCapW ?? Number.POSITIVE_INFINITY,
+    // No board may draw more than its whole node.
+    boardCapW: Math.min(boardCapW ?? Number.POSITIVE_INFINITY, nodeCapW ?? Number.POSITIVE_INFINITY),
     nodeCapW: nodeCapW ?? Number.POSITIVE_INFINITY,
   }
 }

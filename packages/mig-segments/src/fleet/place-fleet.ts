@@ -1,3 +1,4 @@
+import { IndexedHeap } from '@pctodl/numerics'
 import { throughputOf } from '../profile.js'
 import type { BoardPattern } from './board-patterns.js'
 import type { CheckedFleet, CheckedGroup } from './fleet.js'
@@ -68,15 +69,26 @@ export function placeGroup(
   )
   const wanted = rows.flatMap((row, r) => (row.group === g ? new Array<FleetRow>(instances[r]!).fill(row) : []))
   wanted.sort((a, b) => b.powerW - a.powerW || b.profile - a.profile)
+  // For each profile the boards with a place for it, the coolest first: a fleet may have 100,000 boards.
+  const withPlace = group.geometry.profiles.map((_, p) => {
+    const heap = new IndexedHeap(open.length)
+    open.forEach(({ free, drawnW }, b) => {
+      if (free[p]! > 0) heap.set(b, drawnW)
+    })
+    return heap
+  })
   for (const row of wanted) {
-    let coolest: OpenBoard | undefined
-    for (const board of open) {
-      if (board.free[row.profile]! > 0 && (!coolest || board.drawnW < coolest.drawnW)) coolest = board
-    }
-    if (!coolest) return null
+    const heap = withPlace[row.profile]!
+    if (heap.size === 0) return null
+    const at = heap.first
+    const coolest = open[at]!
     coolest.free[row.profile]!--
     coolest.rows.push(row)
     coolest.drawnW += row.powerW
+    withPlace.forEach((each, p) => {
+      if (coolest.free[p]! > 0) each.set(at, coolest.drawnW)
+      else each.remove(at)
+    })
   }
   if (!exchange(open, group.boardCapW)) return null
   const used = open.filter((board) => board.rows.length > 0).sort((a, b) => b.drawnW - a.drawnW)
@@ -135,13 +147,21 @@ function exchange(boards: readonly OpenBoard[], capW: number): boolean {
 /** Boards of each node, the hungriest first; null where the watts of so many nodes do not suffice. */
 function nodesFor(used: readonly OpenBoard[], { boardsPerNode, nodeCapW, boards }: CheckedGroup): OpenBoard[][] | null {
   const most = Number.isFinite(boards) ? Math.ceil(boards / boardsPerNode) : used.length
-  for (let count = Math.ceil(used.length / boardsPerNode); count <= most; count++) {
+  const drawnW = used.reduce((sum, board) => sum + board.drawnW, 0)
+  const least = Math.max(used.length / boardsPerNode, drawnW / (nodeCapW * (1 + 1e-9)))
+  for (let count = Math.ceil(least); count <= most; count++) {
     const nodes = Array.from({ length: count }, () => ({ on: [] as OpenBoard[], drawnW: 0 }))
+    const withPlace = new IndexedHeap(count)
+    nodes.forEach((_, n) => {
+      withPlace.set(n, 0)
+    })
     for (const board of used) {
-      const free = nodes.filter(({ on }) => on.length < boardsPerNode)
-      const coolest = free.reduce((a, b) => (b.drawnW < a.drawnW ? b : a))
+      const at = withPlace.first
+      const coolest = nodes[at]!
       coolest.on.push(board)
       coolest.drawnW += board.drawnW
+      if (coolest.on.length < boardsPerNode) withPlace.set(at, coolest.drawnW)
+      else withPlace.remove(at)
     }
     if (nodes.every(({ drawnW }) => drawnW <= nodeCapW * (1 + 1e-9))) return nodes.map(({ on }) => on)
   }

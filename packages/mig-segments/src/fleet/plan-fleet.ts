@@ -1,7 +1,7 @@
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { assertLimits, DEFAULT_MOST_ITERATIONS, inOrder } from '../plan-segments.js'
 import type { ServiceObjective } from '../profile.js'
-import { assertObjective } from '../service-demand.js'
+import { assertObjective, MOST_GPUS } from '../service-demand.js'
 import { patternsOf } from './board-patterns.js'
 import { checkFleet, type Fleet } from './fleet.js'
 import { type FleetCounts, type FleetProgram, solveFleet } from './fleet-program.js'
@@ -71,6 +71,11 @@ export async function planFleet(
   if (can.length === 0) {
     return { boards: [], served: [], unserved: missed, cost: 0, lowerBoundCost: 0, powerW: 0, lowerBoundPowerW: 0 }
   }
+  can.forEach(({ model, ratePerS }, service) => {
+    const own = rows.filter((row) => row.service === service)
+    const perBoard = Math.max(...own.map((row) => row.ratePerS * checked.groups[row.group]!.geometry.computeSlices))
+    if (ratePerS / perBoard > MOST_GPUS) throw tooMany(model, ratePerS)
+  })
   let lowerBoundCost = 0
   for (const room of ROOMS) {
     const cheapest = await solveFleet({ ...program, room })
@@ -80,6 +85,12 @@ export async function planFleet(
     }
     if (room === 1) lowerBoundCost = cheapest.bound
     if (!isFound(cheapest)) break
+    const most = cheapest.boards.reduce((sum, of) => of.reduce((a, b) => a + b, sum), 0)
+    if (most > MOST_GPUS)
+      throw tooMany(
+        'all models',
+        can.reduce((sum, { ratePerS }) => sum + ratePerS, 0),
+      )
     const frugal = measured ? await solveFleet({ ...program, room, leastWattsAt: cheapest.value }) : cheapest
     const found = isFound(frugal) ? [frugal, cheapest] : [cheapest]
     for (const counts of found) {
@@ -120,6 +131,10 @@ function assertObjectives(objectives: readonly ServiceObjective[]): void {
       throw new InvalidInputError('objectives', model, 'one objective for each model; add the rates up')
     seen.add(model)
   }
+}
+
+function tooMany(model: string, ratePerS: number): InvalidInputError {
+  return new InvalidInputError(`${model}, rate`, ratePerS, `a rate that ${MOST_GPUS} boards can serve`)
 }
 
 function tooFew(limited: boolean): PctodlError {
