@@ -95,7 +95,11 @@ describe('the estimate of a rate', () => {
     let arrived = 1e6
     estimate.update(timeMs, arrived)
     const go = (steps: number) => {
-      for (let i = 0; i < steps; i++) estimate.update((timeMs += 20), (arrived += 6))
+      for (let i = 0; i < steps; i++) {
+        timeMs += 20
+        arrived += 6
+        estimate.update(timeMs, arrived)
+      }
     }
     go(500)
     arrived = 0

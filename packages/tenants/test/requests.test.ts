@@ -123,6 +123,14 @@ describe('a pool that serves requests', () => {
     expect(desk.departed[0]).toMatchObject({ ...nothing, arrived: 4, shed: 4 })
   })
 
+  it('refuses times of another clock, and numbers that are none', async () => {
+    const { desk } = opened()
+    const ask = (options: object) => desk.ask('search', options)
+    await expect(ask({ arrivedMs: Date.now() })).rejects.toThrow(/arrivedMs: got .*over by the desk's clock/)
+    await expect(ask({ deadlineMs: '5' })).rejects.toThrow(/deadlineMs: got '5', expected ms above 0/)
+    expect(countsOf({ desk })).toEqual(nothing)
+  })
+
   it('answers one that was called off too late to nobody', async () => {
     const { desk, pool } = opened({ behaviour: { perSampleMs: 30 } })
     await pool.apply([tenant('search')])
