@@ -10,6 +10,9 @@ export interface Clock {
   sleep(durationMs: number, signal?: AbortSignal): Promise<void>
 }
 
+/** A timer of Node.js that is set for more ends at once, ms. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
 /** Real time. */
 export const systemClock: Clock = {
   now: () => performance.now(),
@@ -21,10 +24,18 @@ export const systemClock: Clock = {
         clearTimeout(timer)
         reject(signal?.reason)
       }
-      const timer = setTimeout(() => {
-        signal?.removeEventListener('abort', onAbort)
-        resolve()
-      }, durationMs)
+      const wait = (leftMs: number): ReturnType<typeof setTimeout> => {
+        if (leftMs > LONGEST_TIMER_MS) {
+          return setTimeout(() => {
+            timer = wait(leftMs - LONGEST_TIMER_MS)
+          }, LONGEST_TIMER_MS)
+        }
+        return setTimeout(() => {
+          signal?.removeEventListener('abort', onAbort)
+          resolve()
+        }, leftMs)
+      }
+      let timer = wait(durationMs)
       signal?.addEventListener('abort', onAbort, { once: true })
     })
   },

@@ -80,4 +80,16 @@ describe('system time', () => {
     await aborted
     await expect(systemClock.sleep(60_000, AbortSignal.abort(new Error('before')))).rejects.toThrow('before')
   })
+
+  it.each([2 ** 31, 1e12, Number.POSITIVE_INFINITY])(
+    'sleeps for longer than a timer lasts: %d ms',
+    async (durationMs) => {
+      const controller = new AbortController()
+      const slept = systemClock.sleep(durationMs, controller.signal)
+      const first = await Promise.race([slept, systemClock.sleep(20).then(() => 'it sleeps')])
+      expect(first).toBe('it sleeps')
+      controller.abort(new Error('stop'))
+      await expect(slept).rejects.toThrow('stop')
+    },
+  )
 })

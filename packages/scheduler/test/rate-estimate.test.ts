@@ -88,4 +88,27 @@ describe('the estimate of a rate', () => {
     }
     expect(bursting / looks).toBeLessThan(0.02)
   })
+
+  it('counts on from where a count begins again, and counts what comes while time stands', () => {
+    const estimate = new RateEstimate(300)
+    let timeMs = 0
+    let arrived = 1e6
+    estimate.update(timeMs, arrived)
+    const go = (steps: number) => {
+      for (let i = 0; i < steps; i++) {
+        timeMs += 20
+        arrived += 6
+        estimate.update(timeMs, arrived)
+      }
+    }
+    go(500)
+    arrived = 0
+    go(50)
+    expect(estimate.meanPerS).toBeCloseTo(300, 6)
+    expect(estimate.recentPerS).toBeCloseTo(300, 6)
+    // Told twice at once: what came in between belongs to the next step.
+    estimate.update(timeMs, arrived + 3)
+    go(50)
+    expect(estimate.meanPerS).toBeCloseTo(300, 6)
+  })
 })

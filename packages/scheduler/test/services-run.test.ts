@@ -118,6 +118,20 @@ const inTime = (from: ServiceCounters, to: ServiceCounters) =>
   (to.completed + to.shed + to.failed - from.completed - from.shed - from.failed)
 
 describe('a run of services', () => {
+  it('takes any name for a name, also what every object has', () => {
+    const seen: (readonly number[])[] = []
+    new ServicesPolicy({
+      model,
+      services: [{ ...search, name: 'constructor' }],
+      expectedPerS: {},
+      plan: (load, objective) => {
+        seen.push(load.ratesPerS)
+        return shares(load, objective)
+      },
+    }).start(220)
+    expect(seen).toEqual([[1]])
+  })
+
   it('loses no request and forgets none, in random runs with faults', { timeout: 120_000 }, async () => {
     const random = new SeededRandom(7)
     for (let seed = 1; seed <= 25; seed++) {

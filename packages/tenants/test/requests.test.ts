@@ -15,7 +15,7 @@ import {
 import { constantArrivals, offlineLoad, poissonArrivals, serverLoad } from '@pctodl/traffic'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { longTests } from '../../../test/long-tests.js'
-import { eventually } from './eventually.js'
+import { eventually, isAlive } from './eventually.js'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-requests-'))
 const images = await syntheticImages({ folder, count: 1 })
@@ -121,6 +121,14 @@ describe('a pool that serves requests', () => {
     desk.close()
     expect(await third).toMatchObject({ outcome: 'shed', reason: 'the desk is closed' })
     expect(desk.departed[0]).toMatchObject({ ...nothing, arrived: 4, shed: 4 })
+  })
+
+  it('refuses times of another clock, and numbers that are none', async () => {
+    const { desk } = opened()
+    const ask = (options: object) => desk.ask('search', options)
+    await expect(ask({ arrivedMs: Date.now() })).rejects.toThrow(/arrivedMs: got .*over by the desk's clock/)
+    await expect(ask({ deadlineMs: '5' })).rejects.toThrow(/deadlineMs: got '5', expected ms above 0/)
+    expect(countsOf({ desk })).toEqual(nothing)
   })
 
   it('answers one that was called off too late to nobody', async () => {
@@ -233,6 +241,55 @@ describe('a pool that serves requests', () => {
     expect(() => new RequestDesk({ trafficOf: () => ({ saturating: 9, mostQueued: 8 }) }).serve([search])).toThrow(
       /saturating.*at most mostQueued, which is 8/,
     )
+  })
+
+  it('takes a worker that has failed for failed, whatever else it says', async () => {
+    const { pool, desk } = opened({
+      behaviour: { readyAfterFailing: true, loadMs: 60_000 },
+      more: { backOffMs: 60_000 },
+    })
+    await pool.apply([tenant('search')])
+    expect(pool.counters()[0]).toMatchObject({ state: 'failed', failure: 'no board' })
+    const asked = desk.ask('search')
+    expect(countsOf({ desk })).toEqual({ ...nothing, arrived: 1, queued: 1 })
+    desk.close()
+    expect(await asked).toMatchObject({ outcome: 'shed' })
+  })
+
+  it('gives no requests to a tenant that dies while others are changed', async () => {
+    const { pool, desk } = opened({ behaviour: { stallAfterBatches: 2 }, more: { drainMs: 3000, backOffMs: 5 } })
+    const tenants = [tenant('search'), tenant(undefined)]
+    await pool.apply(tenants)
+    await eventually(() => pool.counters()[1]!.state === 'stalled', 'the other one stalls')
+    // The change waits for the one that stalls, which does not end by itself, and its neighbour dies meanwhile.
+    const changed = pool.apply(tenants)
+    process.kill(pool.pids()[0]!, 'SIGKILL')
+    const asked = Array.from({ length: 8 }, () => desk.ask('search'))
+    await changed
+    expect((await Promise.all(asked)).map(({ outcome }) => outcome)).toEqual(asked.map(() => 'completed'))
+    expect(countsOf({ desk })).toEqual({ ...nothing, arrived: 8, completed: 8 })
+  })
+
+  it('does not wait for a child of a dead worker that holds its output open', async () => {
+    const eventLog = path.join(folder, 'strays.jsonl')
+    const { pool, desk } = opened({ behaviour: { strayMs: 60_000, eventLog } })
+    try {
+      await pool.apply([tenant('search')])
+      process.kill(pool.pids()[0]!, 'SIGKILL')
+      expect(await desk.ask('search')).toMatchObject({ outcome: 'completed' })
+      await pool.stop()
+      expect(strays().map(isAlive)).toEqual([true, true])
+    } finally {
+      for (const pid of strays()) process.kill(pid, 'SIGKILL')
+    }
+
+    function strays(): number[] {
+      const events: { what: string; pid: number }[] = readFileSync(eventLog, 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+      return events.filter(({ what }) => what === 'stray').map(({ pid }) => pid)
+    }
   })
 
   it('is driven by the load generator, and by saturation, as by anybody', async () => {

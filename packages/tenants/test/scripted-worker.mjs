@@ -2,8 +2,10 @@
  * A worker of the tests that speaks the protocol and needs no model: batches of a fixed time per sample. Its options say how it
  * behaves: perSampleMs, memoryBatch (largest batch that fits), dieAfterBatches, hangAfterBatches, stallAfterBatches
  * and stallMs (heartbeats go on), fallAfterBatches, garbage, loadMs, eventLog, speaks (the version that it says it speaks),
- * answersTwice.
+ * answersTwice, readyAfterFailing (it says that it has failed, and then that it is ready), strayMs (a child that holds its output
+ * open for so long).
  */
+import { spawn } from 'node:child_process'
 import { appendFileSync, writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
@@ -25,10 +27,10 @@ function report(id) {
   if (start.logFile) appendFileSync(start.logFile, `${JSON.stringify({ samples, batches })}\n`)
 }
 
-function note(what) {
+function note(what, pid = process.pid) {
   const { model, mpsPercent, options } = start
   if (options.eventLog)
-    appendFileSync(options.eventLog, `${JSON.stringify({ what, model, mpsPercent, atMs: now(), pid: process.pid })}\n`)
+    appendFileSync(options.eventLog, `${JSON.stringify({ what, model, mpsPercent, atMs: now(), pid })}\n`)
 }
 
 function end(code) {
@@ -59,6 +61,15 @@ function begin(command) {
   note('start')
   send({ type: 'hello', version: start.options.speaks ?? start.version, runtime: 'scripted', device: 'none' })
   if (start.options.garbage) writeSync(1, `${start.options.garbage}\n`)
+  if (start.options.strayMs) {
+    const stray = `setTimeout(() => {}, ${start.options.strayMs})`
+    const { pid } = spawn(process.execPath, ['-e', stray], { stdio: ['ignore', 'inherit', 'inherit'] })
+    note('stray', pid)
+  }
+  if (start.options.readyAfterFailing) {
+    const failed = { type: 'failed', reason: 'error', message: 'no board' }
+    writeSync(1, `${JSON.stringify(failed)}\n${JSON.stringify({ type: 'ready', atMs: now() })}\n`)
+  }
   setTimeout(() => {
     if (!fits()) return
     counters.lastCompletionMs = now()

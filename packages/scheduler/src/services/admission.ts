@@ -44,6 +44,8 @@ export class Admission {
 
   /** @param exhausted the clock cannot go higher, and no tenant of the service is loading */
   update(timeMs: number, { arrived, completed, queued }: ServiceReading, exhausted: boolean): void {
+    // Counters that fall begin again.
+    if (arrived < (this.#marks.at(-1)?.arrived ?? 0)) this.#marks.length = 0
     this.#marks.push({ timeMs, arrived, completed })
     while (timeMs - this.#marks[0]!.timeMs > COUNTED_MS) this.#marks.shift()
     const first = this.#marks[0]!

@@ -45,13 +45,15 @@ export class RateEstimate {
     return this.#fastPerS > this.#slowPerS + BURST_SIGMAS * sigma
   }
 
-  /** @param arrived requests since the service began */
+  /** @param arrived requests since the service began; one that falls begins again, and says nothing of the time before */
   update(timeMs: number, arrived: number): void {
     const before = this.#arrived
     const passedMs = timeMs - this.#timeMs
+    const isFirst = before === undefined || arrived < before
+    if (!isFirst && passedMs <= 0) return
     this.#arrived = arrived
     this.#timeMs = timeMs
-    if (before === undefined || passedMs <= 0) return
+    if (isFirst) return
     const ratePerS = (1000 * (arrived - before)) / passedMs
     const slowBefore = this.#slowPerS
     this.#fastPerS += weight(passedMs, FAST_MS) * (ratePerS - this.#fastPerS)

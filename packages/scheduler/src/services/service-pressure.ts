@@ -43,7 +43,10 @@ export class ServicePressure {
    */
   update(timeMs: number, { completed, late, shed, failed }: ServiceReading, excused: boolean): void {
     if (excused) this.#marks.length = 0
-    this.#marks.push({ timeMs, decided: completed + shed + failed, inTime: completed - late })
+    const decided = completed + shed + failed
+    // Counters that fall begin again.
+    if (decided < (this.#marks.at(-1)?.decided ?? 0)) this.#marks.length = 0
+    this.#marks.push({ timeMs, decided, inTime: completed - late })
     while (timeMs - this.#marks[0]!.timeMs > JUDGED_MS) this.#marks.shift()
     if (timeMs - this.#judgedMs < 1000) return
     this.#judgedMs = timeMs

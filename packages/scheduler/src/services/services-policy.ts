@@ -188,7 +188,9 @@ export class ServicesPolicy implements PowerCapPolicy {
   }
 
   #watch(service: Service): Watched {
-    const rate = new RateEstimate(this.#options.expectedPerS[service.name] ?? 1)
+    const { expectedPerS } = this.#options
+    // A service may be called as what every object has.
+    const rate = new RateEstimate(Object.hasOwn(expectedPerS, service.name) ? expectedPerS[service.name]! : 1)
     return {
       service,
       rate,

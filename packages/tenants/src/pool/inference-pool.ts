@@ -221,6 +221,8 @@ export class InferencePool implements TenantPool {
   #join(worker: WorkerProcess): void {
     const { desk } = this.#options
     if (!desk || worker.tenant.service === undefined) return
+    // It may have failed while others were changed: whatever went to it would wait for ever.
+    if (worker.state !== 'running') return
     const instance = this.#instances.get(worker) ?? new ServingInstance(worker)
     this.#instances.set(worker, instance)
     desk.join(instance)

@@ -29,6 +29,8 @@ const SILENT_MS = 700
 const STARVED_MS = 10_000
 /** Characters of a worker's standard error that are kept for messages. */
 const KEPT_ERROR_TEXT = 2000
+/** What a process wrote before it ended is read within this, ms; a child of it may hold its output open for ever. */
+const READ_AFTER_END_MS = 500
 
 export interface WorkerProcessOptions {
   readonly id: number
@@ -106,6 +108,13 @@ export class WorkerProcess {
         this.#onClose(code, signal)
         resolve()
       })
+    })
+    this.#child.once('exit', () => {
+      const output = setTimeout(() => {
+        this.#child.stdout?.destroy()
+        this.#child.stderr?.destroy()
+      }, READ_AFTER_END_MS)
+      void this.closed.then(() => clearTimeout(output))
     })
     this.#child.on('error', (error) => this.#fail(`cannot start ${launch.program}: ${error.message}`))
     this.#child.stdin!.on('error', () => {})
@@ -254,6 +263,8 @@ export class WorkerProcess {
       this.#aliveMs = report.atMs
       if (this.stalledBecause() !== undefined) this.stalledAtMs = report.atMs + this.#toClockMs
     } else if (report.type === 'ready') {
+      if (this.state !== 'loading')
+        throw new PctodlError('NOT_LOADING', 'it said that it is ready, and was not loading')
       this.#readyMs = report.atMs
       this.#become('running')
     } else if (report.type === 'progress') {

@@ -22,13 +22,16 @@ export interface RequestDeskOptions {
 }
 
 export interface AskOptions {
-  /** When it was due, ms of the desk's clock: its latency counts from then. Default: now. */
+  /** When it was due, ms of the desk's clock, not in the future: its latency counts from then. Default: now. */
   readonly arrivedMs?: number
   /** It is shed where its turn has not come so long after its arrival, ms. Default: as the service's traffic says. */
   readonly deadlineMs?: number
   /** Calls it off: the promise rejects with the signal's reason. Where it waits still it is shed, else it is answered to nobody. */
   readonly signal?: AbortSignal
 }
+
+/** A timer may end by so much before its time, ms: whoever asks then is not ahead of it. */
+const WOKEN_EARLY_MS = 10
 
 interface OpenService {
   readonly dispatcher: ServiceDispatcher
@@ -108,7 +111,16 @@ export class RequestDesk implements ServiceDesk {
   async ask(service: string, { arrivedMs = this.#clock.now(), deadlineMs, signal }: AskOptions = {}): Promise<Answer> {
     const dispatcher = this.#dispatcherOf('service', service)
     if (!Number.isFinite(arrivedMs)) throw new InvalidInputError('arrivedMs', arrivedMs, 'a time of the clock, ms')
-    if (deadlineMs !== undefined && !(deadlineMs > 0)) {
+    // It would keep those behind it waiting until then.
+    const nowMs = this.#clock.now()
+    if (arrivedMs > nowMs + WOKEN_EARLY_MS) {
+      throw new InvalidInputError(
+        'arrivedMs',
+        arrivedMs,
+        `a time that is over by the desk's clock, which says ${nowMs}`,
+      )
+    }
+    if (deadlineMs !== undefined && !(typeof deadlineMs === 'number' && deadlineMs > 0)) {
       throw new InvalidInputError('deadlineMs', deadlineMs, 'ms above 0')
     }
     return new Promise((resolve, reject) => {
