@@ -1,5 +1,6 @@
 import path from 'node:path'
-import { shellQuote } from './slurm-script.js'
+import { InvalidInputError } from '@pctodl/platform'
+import { shellExec, shellQuote } from './slurm-script.js'
 
 export interface BoundJobFiles {
   readonly started: string
@@ -8,7 +9,8 @@ export interface BoundJobFiles {
 
 /**
  * The batch script of a job that may be signalled. It says when it started and what binds it, lets signals pass to the command
- * (the shell itself only notes them), and leaves the exit code. Both files are written whole or not at all.
+ * (the shell itself only notes them), and leaves the exit code. Both files are written whole or not at all. The environment is the
+ * command's alone: the script's own programs are found and its variables kept whatever it says.
  *
  * What binds: the CPUs that the process may use, and the least memory limit of its cgroup and those above it, `none` where there
  * is none. Version 2 of cgroups is asked first, then version 1.
@@ -18,12 +20,15 @@ export function boundJobScript(
   environment: Readonly<Record<string, string>>,
   files: BoundJobFiles,
 ): string {
-  const exports = Object.entries(environment).map(([name, value]) => `export ${name}=${shellQuote(value)}`)
+  const exports = Object.entries(environment).map(([name, value]) => {
+    if (!/^[A-Za-z_]\w*$/.test(name)) {
+      throw new InvalidInputError('environment', name, 'names of letters, digits and "_" that begin with no digit')
+    }
+    return `  export ${name}=${shellQuote(value)}`
+  })
   return [
     '#!/bin/sh',
     'trap : USR1 USR2 TERM INT',
-    ...exports,
-    'least=none',
     'look() {',
     '  at=$2',
     '  while [ -n "$at" ] && [ "$at" != / ] && [ "$at" != . ]; do',
@@ -35,10 +40,17 @@ export function boundJobScript(
     '    at=$(dirname "$at")',
     '  done',
     '}',
-    'look /sys/fs/cgroup "$(sed -n \'s/^0:://p\' /proc/self/cgroup 2>/dev/null)" memory.max',
-    'look /sys/fs/cgroup/memory "$(sed -n \'s/^[0-9]*:memory://p\' /proc/self/cgroup 2>/dev/null)" memory.limit_in_bytes',
-    ...leave('"$(date +%s.%N) $(nproc) $least"', files.started),
-    command.map(shellQuote).join(' '),
+    'binds() {',
+    '  least=none',
+    '  look /sys/fs/cgroup "$(sed -n \'s/^0:://p\' /proc/self/cgroup 2>/dev/null)" memory.max',
+    '  look /sys/fs/cgroup/memory "$(sed -n \'s/^[0-9]*:memory://p\' /proc/self/cgroup 2>/dev/null)" memory.limit_in_bytes',
+    '  echo $least',
+    '}',
+    ...leave('"$(date +%s.%N) $(nproc) $(binds)"', files.started),
+    '(',
+    ...exports,
+    `  ${shellExec(command)}`,
+    ')',
     'code=$?',
     ...leave('"$(date +%s.%N) $code"', files.exit),
     'exit $code',
@@ -49,5 +61,5 @@ export function boundJobScript(
 /** A new file of a name that nobody can guess, then renamed: `>` would follow a link that somebody has planted. */
 function leave(text: string, file: string): string[] {
   const name = shellQuote(path.resolve(file))
-  return [`unfinished=$(mktemp ${name}.XXXXXXXX) && echo ${text} > "$unfinished" && mv "$unfinished" ${name}`]
+  return [`(unfinished=$(mktemp ${name}.XXXXXXXX) && echo ${text} > "$unfinished" && mv "$unfinished" ${name})`]
 }

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { type Clock, InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
 import type { Job, JobExecutor, JobOutcome, RunJobsOptions } from './job-array.js'
 import { parsedJobId, slurm } from './slurm-command.js'
-import { arrayScript, compactIndices } from './slurm-script.js'
+import { arrayScript, compactIndices, outputPath } from './slurm-script.js'
 
 export interface SlurmExecutorOptions {
   /** A folder that this machine and the nodes both see: scripts, logs and exit codes go there. */
@@ -128,7 +128,7 @@ export class SlurmExecutor implements JobExecutor {
       '--parsable',
       `--job-name=${name}`,
       `--array=${compactIndices(indices)}${limit}`,
-      `--output=${path.join(path.resolve(workDir), 'log', '%a.log')}`,
+      `--output=${path.join(outputPath(path.resolve(workDir)), 'log', '%a.log')}`,
       ...(gres === undefined ? [] : [`--gres=${gres}`]),
       ...(partition === undefined ? [] : [`--partition=${partition}`]),
       ...(account === undefined ? [] : [`--account=${account}`]),

@@ -4,6 +4,7 @@ import path from 'node:path'
 import { type Clock, InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
 import { boundJobScript } from './bound-job-script.js'
 import { parsedJobId, slurm } from './slurm-command.js'
+import { outputPath } from './slurm-script.js'
 
 export interface SlurmJobsOptions {
   /** A folder that this machine and the nodes both see: scripts, logs, starts and exit codes go there. */
@@ -90,7 +91,7 @@ export class SlurmJobs {
    */
   async submit(request: SlurmJobRequest): Promise<void> {
     const { id, command, environment = {}, nodes, cpusPerNode, memoryMbPerNode, gres, after } = request
-    if (!/^[\w.-]+$/.test(id)) throw new InvalidInputError('id', id, 'letters, digits, ".", "_" and "-"')
+    if (!isId(id)) throw new InvalidInputError('id', id, 'letters, digits, ".", "_" and "-", not dots alone')
     if (!(Number.isInteger(cpusPerNode) && cpusPerNode >= 1)) {
       throw new InvalidInputError(`job ${id}: cpusPerNode`, cpusPerNode, 'an integer of at least 1')
     }
@@ -100,10 +101,10 @@ export class SlurmJobs {
     if (nodes !== undefined && nodes.length === 0) {
       throw new InvalidInputError(`job ${id}: nodes`, 'none', 'at least one node, or nothing')
     }
-    const note = this.#file('job', id)
-    if (existsSync(note)) {
-      this.#slurmIds.set(id, readFileSync(note, 'utf8').trim())
-      return
+    if (this.#known(id) !== undefined) return
+    const before = after === undefined ? undefined : this.#known(after)
+    if (after !== undefined && before === undefined) {
+      throw new InvalidInputError(`job ${id}: after`, after, 'the id of a job that was submitted before')
     }
     const script = this.#file('script', id)
     this.#write(
@@ -111,12 +112,11 @@ export class SlurmJobs {
       boundJobScript(command, environment, { started: this.#file('start', id), exit: this.#file('exit', id) }),
     )
     const { name = 'pctodl', partition, account, sbatchArguments = [] } = this.#options
-    const before = after === undefined ? undefined : this.#slurmIds.get(after)
     const stdout = await slurm('sbatch', [
       '--parsable',
       '--no-requeue',
       `--job-name=${name}-${id}`,
-      `--output=${this.#file('log', id)}`,
+      `--output=${outputPath(this.#file('log', id))}`,
       `--nodes=${nodes?.length ?? 1}`,
       '--ntasks-per-node=1',
       `--cpus-per-task=${cpusPerNode}`,
@@ -131,7 +131,7 @@ export class SlurmJobs {
     ])
     const slurmId = parsedJobId(stdout)
     this.#slurmIds.set(id, slurmId)
-    this.#write(note, slurmId)
+    this.#write(this.#file('job', id), slurmId)
   }
 
   /** Send a signal to the command of a job and all its children. Nothing happens where it has ended, or not begun. */
@@ -244,7 +244,29 @@ export class SlurmJobs {
     renameSync(unfinished, file)
   }
 
+  /**
+   * Slurm's id of a job that was submitted, also by a process that is gone.
+   *
+   * @throws InvalidInputError for a note that holds none: it would become an argument of Slurm's commands
+   */
+  #known(id: string): string | undefined {
+    const known = this.#slurmIds.get(id)
+    const note = this.#file('job', id)
+    if (known !== undefined || !isId(id) || !existsSync(note)) return known
+    const slurmId = readFileSync(note, 'utf8').trim()
+    if (!/^\d+$/.test(slurmId)) {
+      throw new InvalidInputError(note, slurmId, 'an id of Slurm; take a folder in which only you write')
+    }
+    this.#slurmIds.set(id, slurmId)
+    return slurmId
+  }
+
   #file(folder: string, id: string): string {
     return path.join(this.#options.workDir, folder, id)
   }
+}
+
+/** Names a file of a folder, and nothing else. */
+function isId(id: string): boolean {
+  return /^[\w.-]+$/.test(id) && !/^\.+$/.test(id)
 }

@@ -6,7 +6,7 @@ import type { Job } from './job-array.js'
  * whole or not at all.
  */
 export function arrayScript(jobs: readonly Job[], indices: readonly number[], workDir: string): string {
-  const cases = indices.map((index) => `  ${index}) ${jobs[index]!.command.map(shellQuote).join(' ')} ;;`)
+  const cases = indices.map((index) => `  ${index}) (${shellExec(jobs[index]!.command)}) ;;`)
   const exitFile = `${shellQuote(path.join(workDir, 'exit'))}/$SLURM_ARRAY_TASK_ID`
   return [
     '#!/bin/sh',
@@ -36,4 +36,14 @@ export function compactIndices(indices: readonly number[]): string {
 /** A word that a POSIX shell takes as it stands. */
 export function shellQuote(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+}
+
+/** Become a program: no word is taken for an assignment, a keyword, a builtin or a function of the shell. For a subshell. */
+export function shellExec(command: readonly string[]): string {
+  return `exec ${command.map(shellQuote).join(' ')}`
+}
+
+/** A path as `sbatch --output` takes it as it stands: `%` begins a pattern there. */
+export function outputPath(file: string): string {
+  return file.replaceAll('%', '%%')
 }

@@ -31,7 +31,7 @@ describe('the batch script', () => {
   it('has a line for the asked elements only', () => {
     const job = (id: string): Job => ({ id, command: ['echo', id] })
     const script = arrayScript([job('a'), job('b c')], [1], '/work dir')
-    expect(script).toContain("1) echo 'b c' ;;")
+    expect(script).toContain("1) (exec echo 'b c') ;;")
     expect(script).not.toContain('0) echo')
   })
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import path from 'node:path'
 import { type SlurmJobEnd, type SlurmJobStart, SlurmJobs } from '@pctodl/job-array'
@@ -96,9 +96,47 @@ function suite(cgroup: boolean): void {
     )
   })
 
+  it('lets the environment and the words of a job reach the command alone', async () => {
+    const script =
+      'require("node:fs").writeFileSync(process.argv[1], process.env.PATH + process.env.least + process.env.code)'
+    const written = path.join(folder, 'written')
+    const environment = { PATH: '/nowhere', least: 'a', code: "b'; exit 3; '" }
+    await jobs.submit({ id: 'env', command: [process.execPath, '-e', script, written], environment, cpusPerNode: 1 })
+    // Words that mean something to a shell are names of programs, which are not there.
+    const words = ['exit', 'if', 'binds', 'A=b', ':'] as const
+    for (const [i, word] of words.entries()) {
+      await jobs.submit({ id: `word-${i}`, command: [word, 'true'], cpusPerNode: 1 })
+    }
+    const { starts, ends } = await watchUntil(jobs, (_, { length }) => length === 1 + words.length)
+    expect(starts).toHaveLength(1 + words.length)
+    expect(Object.fromEntries(ends.map(({ id, exitCode }) => [id, exitCode]))).toEqual({
+      env: 0,
+      ...Object.fromEntries(words.map((_, i) => [`word-${i}`, 127])),
+    })
+    expect(readFileSync(written, 'utf8')).toBe("/nowhereab'; exit 3; '")
+  })
+
+  it('keeps its log where it says, in a folder whose name Slurm would take for a pattern', async () => {
+    const patterned = new SlurmJobs({ workDir: path.join(folder, '50%j %%a') })
+    try {
+      await patterned.submit({ id: 'a', command: ['echo', 'here'], cpusPerNode: 1 })
+      const { ends } = await watchUntil(patterned, (_, { length }) => length === 1)
+      expect(ends).toMatchObject([{ exitCode: 0 }])
+      expect(readFileSync(ends[0]!.logFile, 'utf8')).toBe('here\n')
+    } finally {
+      patterned.close()
+    }
+  })
+
   it('refuses what is no request, and says what Slurm refuses', async () => {
     const request = { id: 'a', command: ['true'], cpusPerNode: 1 } as const
     await expect(jobs.submit({ ...request, id: '../a' })).rejects.toThrow(/id: got '..\/a'/)
+    await expect(jobs.submit({ ...request, id: '..' })).rejects.toThrow(/id: got '..'/)
+    await expect(jobs.submit({ ...request, after: 'b' })).rejects.toThrow(/job a: after: got 'b'/)
+    const injected = { 'A=1; touch injected; B': '' }
+    await expect(jobs.submit({ ...request, environment: injected })).rejects.toThrow(/environment: got 'A=1; touch/)
+    writeFileSync(path.join(folder, 'job', 'planted'), '--user=somebody')
+    await expect(jobs.submit({ ...request, id: 'planted' })).rejects.toThrow(/planted: got '--user=somebody'/)
     await expect(jobs.submit({ ...request, cpusPerNode: 1.5 })).rejects.toThrow(/job a: cpusPerNode: got 1.5/)
     await expect(jobs.submit({ ...request, memoryMbPerNode: 0 })).rejects.toThrow(/memoryMbPerNode: got 0/)
     await expect(jobs.submit({ ...request, nodes: [] })).rejects.toThrow(/nodes: got 'none'/)

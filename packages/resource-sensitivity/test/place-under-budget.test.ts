@@ -167,6 +167,26 @@ describe('jobs on a mixed cluster under a power budget', () => {
     expect([impossible.map(({ jobId }) => jobId), others.length]).toEqual([[9], 4])
   })
 
+  it('lets no jobs of two models share a GPU under two limits', async () => {
+    const half = (model: string, powerLimitW: number): GpuProfile => {
+      const whole = profile(model, 100, { big: [[powerLimitW, 10]] })
+      return { ...whole, points: whole.points.map((point) => ({ ...point, sharePercent: 50 })) }
+    }
+    const two = (a: number, b: number) => ({
+      ...question,
+      ...{ servers: [{ ...servers[0]!, gpus: 1 }], profiles: [half('a', a), half('b', b)] },
+      jobs: ['a', 'b'].map((model, id) => ({ id, model, gpus: 1 })),
+    })
+    await expect(placeUnderBudget(two(400, 200))).rejects.toThrow(
+      /b.points\[0\].powerLimitW: got 200, expected 400, as the shares of a have/,
+    )
+    const { placed } = await placeUnderBudget(two(300, 300))
+    expect(placed.map(({ server, powerLimitW }) => [server, powerLimitW])).toEqual([
+      [0, 300],
+      [0, 300],
+    ])
+  })
+
   it('refuses what is no question', async () => {
     const ask = (change: Partial<BudgetQuestion>) => placeUnderBudget({ ...question, ...change })
     await expect(ask({ powerBudgetW: 199 })).rejects.toThrow(/powerBudgetW: got 199, expected at least 200 W/)
@@ -175,6 +195,7 @@ describe('jobs on a mixed cluster under a power budget', () => {
     await expect(ask({ withheld: [{ server: 2, gpus: 1 }] })).rejects.toThrow(/withheld\[0\].server: got 2/)
     await expect(ask({ servers: [{ ...servers[0]!, idlePowerW: -1 }] })).rejects.toThrow(/servers\[0\].idlePowerW/)
     const [some] = profiles
+    await expect(ask({ profiles: [some!, some!] })).rejects.toThrow(/profiles: got 'compute, compute'/)
     await expect(ask({ profiles: [{ ...some!, points: [] }] })).rejects.toThrow(/compute.points: got 'none'/)
   })
 })

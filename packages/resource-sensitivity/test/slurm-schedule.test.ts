@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { type Clock, systemClock } from '@pctodl/platform'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { OneNodeSlurm, slurmHindrance } from '../../job-array/test/one-node-slurm.js'
 import { type EngineEvent, type Job, type ScheduleAction, ScheduleEngine, simulate } from '../src/index.js'
@@ -91,6 +92,29 @@ describe.skipIf(hindrance)(`a schedule on a real Slurm${hindrance ? ` (skipped: 
       ['finished', 1],
     ])
     expect([...executor.givenUp]).toMatchObject([[0, { exitCode: 3, logFile: expect.stringContaining('0.2') }]])
+  })
+
+  it('gives up a job that leaves unasked and has done nothing, again and again', async () => {
+    const leaver = { ...pacedJobs(folder), mostFailures: 1, commandOf: () => ['sh', '-c', 'exit 85'] as const }
+    const executor = new SlurmScheduleExecutor(leaver)
+    const result = await executeSchedule({ ...rules, jobs: [job(0, 'modest', 1, 1)] }, executor)
+    expect(result).toMatchObject([{ outcome: 'cancelled', runs: 2 }])
+    expect([...executor.givenUp]).toMatchObject([[0, { exitCode: 85 }]])
+  })
+
+  it('says at once what Slurm refuses: there is no end to wait for', async () => {
+    const slept: number[] = []
+    const clock: Clock = {
+      ...systemClock,
+      sleep: (ms, signal) => {
+        slept.push(ms)
+        return systemClock.sleep(ms, signal)
+      },
+    }
+    const executor = new SlurmScheduleExecutor({ ...pacedJobs(folder), nodes: ['nowhere'], clock })
+    const running = executeSchedule({ ...rules, jobs: [job(0, 'modest', 1, 1)] }, executor)
+    await expect(running).rejects.toThrow(/sbatch .*nowhere/s)
+    expect(slept).toEqual([])
   })
 
   it('kills who does not leave in time, who then begins anew, and ends all that runs when aborted', async () => {

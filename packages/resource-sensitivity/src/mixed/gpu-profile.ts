@@ -87,6 +87,26 @@ export function assertGpuProfile({ model, cpusPerGpu, memoryGbPerGpu, points }: 
   })
 }
 
+/**
+ * Jobs of several models meet on one GPU, which has one limit.
+ *
+ * @throws InvalidInputError where the shares below 100 % of two models have different limits on a type of GPU
+ */
+export function assertOneSharedLimit(profiles: readonly GpuProfile[]): void {
+  const limits = new Map<string, { readonly powerLimitW: number; readonly of: string }>()
+  for (const { model, points } of profiles) {
+    points.forEach(({ gpuType, sharePercent, powerLimitW }, i) => {
+      if (sharePercent === 100) return
+      const known = limits.get(gpuType)
+      if (known === undefined) limits.set(gpuType, { powerLimitW, of: model })
+      else if (known.powerLimitW !== powerLimitW) {
+        const remedy = `${known.powerLimitW}, as the shares of ${known.of} have, which may run on the same ${gpuType}`
+        throw new InvalidInputError(`${model}.points[${i}].powerLimitW`, powerLimitW, remedy)
+      }
+    })
+  }
+}
+
 /** All ways to run a model on a type of GPU of which none is beaten in throughput, CPU, memory, watts and share at once. */
 export function gpuOptions({ cpusPerGpu, memoryGbPerGpu, points }: GpuProfile, gpuType: string): GpuOption[] {
   const all = points

@@ -2,7 +2,7 @@ import { InvalidInputError, UnknownNameError } from '@pctodl/platform'
 import { type LinearConstraint, loadSolver, type Term, type Variable } from '@pctodl/solver'
 import type { ServerKind } from '../cluster/cluster.js'
 import { ImpossibleJobError } from '../errors.js'
-import { assertGpuProfile, type GpuOption, type GpuProfile, gpuOptions } from './gpu-profile.js'
+import { assertGpuProfile, assertOneSharedLimit, type GpuOption, type GpuProfile, gpuOptions } from './gpu-profile.js'
 
 export interface MixedServerKind extends Omit<ServerKind, 'storageMBps'> {
   readonly gpuType: string
@@ -66,7 +66,12 @@ export async function placeUnderBudget(question: BudgetQuestion): Promise<Budget
   const { powerBudgetW, mostIterations = 100_000, skipImpossible = false } = question
   const servers = availableServers(question)
   const profiles = new Map(question.profiles.map((profile) => [profile.model, profile]))
+  if (profiles.size < question.profiles.length) {
+    const models = question.profiles.map(({ model }) => model)
+    throw new InvalidInputError('profiles', models.join(', '), 'one profile for each model')
+  }
   for (const profile of question.profiles) assertGpuProfile(profile)
+  assertOneSharedLimit(question.profiles)
   const idleW = servers.reduce((sum, { gpus, idlePowerW }) => sum + gpus * idlePowerW, 0)
   if (!(powerBudgetW >= idleW)) {
     throw new InvalidInputError('powerBudgetW', powerBudgetW, `at least ${idleW} W, which the GPUs draw without work`)
@@ -212,7 +217,8 @@ function availableServers({ servers, withheld = [] }: BudgetQuestion): MixedServ
     left[server] = has - gpus
   })
   return all.map((kind, server) => {
-    const part = left[server]! / kind.gpus
-    return { ...kind, gpus: left[server]!, cpus: kind.cpus * part, memoryGb: kind.memoryGb * part }
+    const gpus = left[server]!
+    // Multiplied first: 1/49 of 49 cores is one core.
+    return { ...kind, gpus, cpus: (kind.cpus * gpus) / kind.gpus, memoryGb: (kind.memoryGb * gpus) / kind.gpus }
   })
 }

@@ -24,7 +24,7 @@ export interface SlurmScheduleOptions {
   readonly sbatchArguments?: readonly string[]
   /** Time to save after the signal, before a job is killed and what it has not saved is lost. Default 30 s. */
   readonly graceS?: number
-  /** How often a job may fail before it is given up. Default 3. */
+  /** How often a job may fail, or leave unasked without having done more, before it is given up. Default 3. */
   readonly mostFailures?: number
   readonly pollMs?: number
   readonly clock?: Clock
@@ -70,6 +70,8 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
   /** The last submission of each job. */
   readonly #last = new Map<number, Submission>()
   readonly #failures = new Map<number, number>()
+  /** What each job had done when it last left. */
+  readonly #doneBefore = new Map<number, number>()
   readonly #given = new Map<number, SlurmJobEnd>()
   #resizes = 0
 
@@ -174,10 +176,17 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
       gpus: job.gpus,
       cpus: request.cpusPerNode * placement.length,
     }
-    await this.#jobs.submit({
-      ...{ id, command: commandOf(job), environment: contractEnvironment(contract), ...request },
-      ...(before === undefined || before.ended ? {} : { after: before.id }),
-    })
+    try {
+      await this.#jobs.submit({
+        ...{ id, command: commandOf(job), environment: contractEnvironment(contract), ...request },
+        ...(before === undefined || before.ended ? {} : { after: before.id }),
+      })
+    } catch (error) {
+      // There is nothing whose end could be waited for.
+      submission.ended = true
+      await this.#jobs.cancel(id).catch(() => {})
+      throw error
+    }
   }
 
   /** Tell a job to save and leave; one that has not begun just leaves the queue. */
@@ -223,8 +232,11 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
       return [{ type: 'finished', jobId }]
     }
     const doneIterations = this.#savedOf(submission.job)
+    const progressed = doneIterations > (this.#doneBefore.get(jobId) ?? 0)
+    this.#doneBefore.set(jobId, doneIterations)
     if (submission.stopping) return [{ type: 'progressed', jobId, doneIterations, saved: true }]
-    if (end.exitCode !== SAVED_EXIT_CODE) {
+    // Who leaves unasked and has done nothing would come and go for ever.
+    if (end.exitCode !== SAVED_EXIT_CODE || !progressed) {
       const failures = (this.#failures.get(jobId) ?? 0) + 1
       this.#failures.set(jobId, failures)
       if (failures > (this.#options.mostFailures ?? 3)) {
