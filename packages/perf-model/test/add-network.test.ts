@@ -161,6 +161,20 @@ describe('adding a network', () => {
       /^work\.kernels: got 0, expected a number above 0/,
     ],
     [
+      'work that no board can do',
+      () => addNetwork(model, 'x', { ...work, denseGflops: 1e6 }, { known }),
+      /^work: got .*computePerSample/,
+    ],
+    [
+      'a row without an end',
+      () =>
+        addNetwork(model, 'resnet50', work, {
+          known,
+          rows: rowsOf(whole, measured).map((row, i) => (i === 3 ? { ...row, powerAverageW: Infinity } : row)),
+        }),
+      /^rows\[3\]\.powerAverageW: got Infinity/,
+    ],
+    [
       'two known networks',
       () => addNetwork(model, 'x', work, { known: { vgg19: known['vgg19']!, maxvit_t: known['maxvit_t']! } }),
       /^known: .*at least 3/,

@@ -86,6 +86,13 @@ export function addNetwork(model: PerfModel, name: string, work: NetworkWork, op
     ),
     corrections: model.memClocksMhz.map((memClockMhz) => meanCorrection(others, memClockMhz)),
   }
+  assertWithinReach(network)
+  rows.forEach((row, i) => {
+    for (const field of ['throughput', 'powerAverageW'] as const) {
+      if (!Number.isFinite(row[field]))
+        throw new InvalidInputError(`rows[${i}].${field}`, row[field], 'a finite number')
+    }
+  })
   const { memClocksMhz } = model
   const table: TraceTable =
     rows.length === 0
@@ -212,6 +219,15 @@ function assertWork(field: string, work: NetworkWork): void {
   }
   for (const name of ['movedMelements', 'kernels', 'peakMelements'] as const) {
     if (!(work[name] > 0)) throw new InvalidInputError(`${field}.${name}`, work[name], 'a number above 0')
+  }
+}
+
+/** Parameters end somewhere: beyond, nothing that is predicted would grow with the work any more. */
+function assertWithinReach(network: NetworkParameters): void {
+  for (const { key, upper } of [...throughputParameters.network, ...powerParameters.network]) {
+    if (network[key] <= upper) continue
+    const found = `${key} of ${network[key].toPrecision(3)}`
+    throw new InvalidInputError('work', found, `work of one sample that a board can do: at most ${upper}`)
   }
 }
 

@@ -165,9 +165,10 @@ export class ServicesPolicy implements PowerCapPolicy {
       else watched.admission.update(timeMs, reading, exhausted)
     }
     if (timeMs - this.#lookedMs >= LOOK_MS) this.#look(timeMs)
-    if (!reconfiguring) this.#followBusy(timeMs, sample.applied.powerLimitW)
     // A burst is met with all there is before its queue has grown, until the estimate knows what it comes to.
     const pressed = this.#pressedSinceMs !== undefined || this.#watched.some(({ rate }) => rate.bursting)
+    // Amid a burst rates say nothing of the part of the time in which tenants will be busy.
+    if (!reconfiguring && !pressed) this.#followBusy(timeMs, sample.applied.powerLimitW)
     const ceilingMhz = pressed ? Number.POSITIVE_INFINITY : this.#wantedMhz
     const step = this.#steered.step(sample, ceilingMhz)
     const clock =
@@ -229,7 +230,9 @@ export class ServicesPolicy implements PowerCapPolicy {
     if (timeMs - this.#busyMs < BUSY_MS || !this.#clocks) return
     this.#busyMs = timeMs
     const held = powerLimitW <= HELD_WITHIN * this.#powerCapW
-    const part = held ? this.#busyPartAtCap() : 1
+    // Only down: what was learnt of the power while more came than before has that in it already, and would count it twice. Where the
+    // load comes to draw more than this, the readings say so, and the board's limit holds the cap meanwhile.
+    const part = held ? Math.min(this.#busyPart, this.#busyPartAtCap()) : 1
     if (Math.abs(part - this.#busyPart) <= BUSY_CHANGE) return
     this.#busyPart = part
     this.#steered.busyFor(part)
