@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { colorAt } from '../parts/colors.js'
 import { Scrolling } from '../parts/scrolling.js'
+import { TableHead } from '../parts/table-head.js'
 import type { FoundServicesPlan } from './services-answer.js'
 import type { ServicesQuestion } from './services-question.js'
 
@@ -16,28 +17,22 @@ export function ServiceTable(props: {
   return (
     <Scrolling label="What the plan gives each service">
       <table class="tenants">
-        <thead>
-          <tr>
-            {[
-              'service',
-              'processes',
-              'share',
-              'batch',
-              'waits, ms',
-              'requests/s',
-              'p50',
-              'p90',
-              'p99, ms',
-              'of',
-              'in time',
-              'busy',
-            ].map((head, i) => (
-              <th scope="col" key={head} class={i === 0 ? 'text' : ''}>
-                {head}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <TableHead
+          columns={[
+            'service',
+            'processes',
+            'share',
+            'batch',
+            'waits, ms',
+            'requests/s',
+            'p50',
+            'p90',
+            'p99, ms',
+            'of',
+            'in time',
+            'busy',
+          ]}
+        />
         <tbody>
           {question.services.map(({ name, model, ratePerS, p99Ms }, i) => {
             const own = configuration.tenants.filter(({ service }) => service === name)

@@ -3,6 +3,7 @@ import type { JSX } from 'preact'
 import { BoardChoice } from '../parts/board-choice.js'
 import { Choice, NumberField, Slider } from '../parts/fields.js'
 import { LOWEST_CAP_W, OwnParameters } from '../plan/plan-form.js'
+import { SearchLimits } from '../plan/search-limits.js'
 import type { KnownBoards } from '../work/known-boards.js'
 import { goals, type ServicesQuestion } from './services-question.js'
 
@@ -75,33 +76,7 @@ export function ServicesForm(props: {
           value={question.powerMarginW}
           onChange={(value) => onChange({ powerMarginW: value ?? 0 })}
         />
-        <NumberField
-          label="Processes, at most"
-          min={1}
-          max={48}
-          placeholder="48"
-          value={question.maxTenants}
-          onChange={(value) => onChange({ maxTenants: value === null ? null : Math.round(value) })}
-        />
-        <NumberField
-          label="Shares in steps of"
-          unit="%"
-          min={1}
-          max={100}
-          value={question.sharePercentStep}
-          onChange={(value) => onChange({ sharePercentStep: Math.round(value ?? 5) })}
-        />
-        {board && (
-          <Choice
-            label="Memory clock"
-            value={question.memClockMhz === null ? 'best' : String(question.memClockMhz)}
-            options={[
-              { value: 'best', text: 'the best one' },
-              ...board.memClocksMhz.map((clock) => ({ value: String(clock), text: `${clock} MHz` })),
-            ]}
-            onChange={(value) => onChange({ memClockMhz: value === 'best' ? null : Number(value) })}
-          />
-        )}
+        <SearchLimits question={question} memClocksMhz={board?.memClocksMhz} onChange={onChange} />
       </details>
       <OwnParameters onParameters={onParameters} />
     </form>

@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { colorAt } from '../parts/colors.js'
 import { Copyable } from '../parts/copyable.js'
 import { BoardDrawing } from '../plan/board-drawing.js'
+import { Unanswered } from '../plan/unanswered.js'
 import { ServicesTable } from '../services/services-table.js'
 import { servicesYaml } from '../services/services-yaml.js'
 import { ServiceTable } from './service-table.js'
@@ -68,24 +69,7 @@ function Found(props: { readonly state: ServicesPlanState; readonly onRun: () =>
       most {asked.powerCapW} W
     </h2>
   )
-  if (problem !== '') {
-    return (
-      <section aria-labelledby="plan-title" data-planned="true">
-        {heading}
-        <p class="refusal" role="alert">
-          {problem}
-        </p>
-      </section>
-    )
-  }
-  if (answered === null) {
-    return (
-      <section aria-labelledby="plan-title" class="waiting">
-        {heading}
-        <p class="lead">Looking for a plan …</p>
-      </section>
-    )
-  }
+  if (problem !== '' || answered === null) return <Unanswered heading={heading} problem={problem} />
   const { question, answer } = answered
   if (!answer.feasible) {
     const capW = answer.lowestFeasibleCapW

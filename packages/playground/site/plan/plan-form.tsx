@@ -4,6 +4,7 @@ import { BoardChoice } from '../parts/board-choice.js'
 import { Choice, NumberField, Slider } from '../parts/fields.js'
 import type { BoardDescription } from './board-description.js'
 import type { Demand, PlanQuestion } from './plan-question.js'
+import { SearchLimits } from './search-limits.js'
 
 export interface PlanFormProps {
   readonly question: PlanQuestion
@@ -83,33 +84,7 @@ export function PlanForm({ question, boards, colorOf, onChange, onParameters }: 
           ]}
           onChange={(value) => onChange({ risk: value === 'mean' ? null : Number(value) })}
         />
-        <NumberField
-          label="Processes, at most"
-          min={1}
-          max={48}
-          placeholder="48"
-          value={question.maxTenants}
-          onChange={(value) => onChange({ maxTenants: value === null ? null : Math.round(value) })}
-        />
-        <NumberField
-          label="Shares in steps of"
-          unit="%"
-          min={1}
-          max={100}
-          value={question.sharePercentStep}
-          onChange={(value) => onChange({ sharePercentStep: Math.round(value ?? 5) })}
-        />
-        {board && (
-          <Choice
-            label="Memory clock"
-            value={question.memClockMhz === null ? 'best' : String(question.memClockMhz)}
-            options={[
-              { value: 'best', text: 'the best one' },
-              ...board.memClocksMhz.map((clock) => ({ value: String(clock), text: `${clock} MHz` })),
-            ]}
-            onChange={(value) => onChange({ memClockMhz: value === 'best' ? null : Number(value) })}
-          />
-        )}
+        <SearchLimits question={question} memClocksMhz={board?.memClocksMhz} onChange={onChange} />
       </details>
       <OwnParameters onParameters={onParameters} />
     </form>

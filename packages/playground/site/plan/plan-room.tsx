@@ -17,6 +17,7 @@ import type { PlanQuestion } from './plan-question.js'
 import { PlanFigures } from './plan-result.js'
 import { SweepCharts, SweepTable } from './sweep-charts.js'
 import { TenantTable } from './tenant-table.js'
+import { Unanswered } from './unanswered.js'
 import { planCommand, planProgram } from './written-plan.js'
 
 /** What the Plan room knows; it asks its worker whenever its question changes. */
@@ -162,24 +163,7 @@ function Found(props: {
       {board?.name ?? state.question.value.board}, at most {state.question.value.powerCapW} W
     </h2>
   )
-  if (problem !== '') {
-    return (
-      <section aria-labelledby="plan-title" data-planned="true">
-        {heading}
-        <p class="refusal" role="alert">
-          {problem}
-        </p>
-      </section>
-    )
-  }
-  if (answered === null) {
-    return (
-      <section aria-labelledby="plan-title" class="waiting">
-        {heading}
-        <p class="lead">Looking for a plan …</p>
-      </section>
-    )
-  }
+  if (problem !== '' || answered === null) return <Unanswered heading={heading} problem={problem} />
   const { answer, question } = answered
   if (!answer.feasible) {
     return (

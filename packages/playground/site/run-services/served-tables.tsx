@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { colorAt } from '../parts/colors.js'
 import { Scrolling } from '../parts/scrolling.js'
+import { TableHead } from '../parts/table-head.js'
 import { ATTAINMENT_S, type Lane } from '../run/lane.js'
 
 /** What becomes of each service's requests now, under each policy. */
@@ -69,25 +70,19 @@ export function ServedTable(props: {
   return (
     <Scrolling label="The policies side by side">
       <table class="policies">
-        <thead>
-          <tr>
-            {[
-              'policy',
-              'worst attainment',
-              'in time/s',
-              'worst p99',
-              'mean W',
-              'mJ/request',
-              'shed',
-              'cap',
-              'record',
-            ].map((head, i) => (
-              <th scope="col" key={head} class={i === 0 ? 'text' : ''}>
-                {head}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <TableHead
+          columns={[
+            'policy',
+            'worst attainment',
+            'in time/s',
+            'worst p99',
+            'mean W',
+            'mJ/request',
+            'shed',
+            'cap',
+            'record',
+          ]}
+        />
         <tbody>
           {props.lanes.map((lane) => (
             <Row key={`${lane.name} ${lane.source}`} lane={lane} onRecord={() => props.onRecord(lane)} />

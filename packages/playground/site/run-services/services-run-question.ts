@@ -1,19 +1,12 @@
+import { serverPolicyNames } from '@pctodl/bench-runner/server'
 import type { CapFrom, Disturbance } from '../run/run-question.js'
 import type { AskedService } from '../services/asked-service.js'
 import { firstServices } from '../services/asked-service.js'
 
-/** The policies that a page can run, those of `bench-runner --scenario server`. */
-export const servicePolicyNames = [
-  'pctodl',
-  'equal-shares',
-  'batchdvfs',
-  'limit-agent',
-  'queue-governor',
-  'latency-governor',
-  'parva-shares',
-] as const
+/** The policies that a page can run: those of `bench-runner --scenario server`. */
+export const servicePolicyNames: typeof serverPolicyNames = serverPolicyNames
 
-export type ServicePolicyName = (typeof servicePolicyNames)[number]
+export type ServicePolicyName = (typeof serverPolicyNames)[number]
 
 /** Everything that decides how a run of services comes out. */
 export interface ServicesRunQuestion {

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { Scrolling } from '../parts/scrolling.js'
+import { TableHead } from '../parts/table-head.js'
 import type { Lane } from './lane.js'
 
 /** How each policy kept its cap and what it got done, in the figures of `pctodl run`. */
@@ -10,19 +11,9 @@ export function RunTable(props: {
   return (
     <Scrolling label="The policies side by side">
       <table class="policies">
-        <thead>
-          <tr>
-            <th scope="col" class="text">
-              policy
-            </th>
-            <th scope="col">throughput</th>
-            <th scope="col">above the cap</th>
-            <th scope="col">longest</th>
-            <th scope="col">cap used</th>
-            <th scope="col">a sample costs</th>
-            <th scope="col">record</th>
-          </tr>
-        </thead>
+        <TableHead
+          columns={['policy', 'throughput', 'above the cap', 'longest', 'cap used', 'a sample costs', 'record']}
+        />
         <tbody>
           {props.lanes.map((lane) => (
             <Row key={`${lane.name} ${lane.source}`} lane={lane} onRecord={() => props.onRecord(lane)} />
