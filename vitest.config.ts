@@ -6,13 +6,11 @@ const cores = availableParallelism()
 
 /** Packages that only compute, and what computes of the others. */
 const pure = [
-  'packages/{baselines,charts,colocation,greedy-partition,numerics,platform,reference-data,scheduler,solver,thermo-dvfs,traffic}/test/**/*.test.ts',
+  'packages/{baselines,charts,colocation,gpu-sim,greedy-partition,numerics,platform,reference-data,scheduler,solver,thermo-dvfs,traffic}/test/**/*.test.ts',
   'packages/command-line/test/**/!(open-to-write).test.ts',
   'packages/perf-model/test/**/!(import-upstream).test.ts',
   'packages/backend/test/{open-backend,readme,visible-gpus,worker-words}.test.ts',
   'packages/bench-runner/test/{compare,no-peeking,oracle-throughput,server-scenario,settle-place,tasks,tuned-forms}.test.ts',
-  'packages/gpu-sim/test/*.test.ts',
-  'packages/gpu-sim/test/host/{board-file-layout,mps-daemon}.test.ts',
   'packages/hetero-training/test/{curves,find-plan,golden,memory,pctodl-hetero,readers,readme,replan,within-power}.test.ts',
   'packages/mig-segments/test/{cli,geometry,inputs,migration,outputs,plan,power,published,readme,replan,replan-counts,report,service-tails,solve-parts,tail}.test.ts',
   'packages/model-zoo/test/{exported-graphs,graph-from-onnx,network-facts,network-work,onnx-cli,onnx-export,onnx-operators,published-facts,shapes,torchvision,work}.test.ts',
@@ -24,6 +22,7 @@ const pure = [
   'packages/report/test/{chart-parts,charts,compare,paper,readme,report-logs,results-csv,run-summary,standings,summary-table,verdict}.test.ts',
   'packages/resource-sensitivity/test/{edges,engine,golden,laws,optimal,place-under-budget,profiling,published,readme,run-log,simulate,traces}.test.ts',
   'packages/run/test/{event-log-writer,readme,run-command}.test.ts',
+  'packages/sim-host/test/{board-file-layout,mps-daemon,simulate-command}.test.ts',
   'packages/tenants/test/{onnx-memory,plan-changes}.test.ts',
   'test/{broken-links,browser-bundles,changed-figures,closed-loop,import-graph,inside-the-repository,service-plans,serving-accuracy,workflows}.test.ts',
 ]

@@ -8,7 +8,7 @@ const cores = [
   '@pctodl/platform',
   '@pctodl/numerics',
   '@pctodl/traffic',
-  '@pctodl/gpu-sim/virtual',
+  '@pctodl/gpu-sim',
   '@pctodl/perf-model',
   '@pctodl/perf-model/serving',
   '@pctodl/greedy-partition',

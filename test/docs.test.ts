@@ -17,7 +17,7 @@ const pages = [
 ]
 const read = (file: string) => readFileSync(path.join(root, file), 'utf8')
 
-/** What is tried with real programs beside the simulated host: `packages/gpu-sim/test/host/recipes.test.ts`. */
+/** What is tried with real programs beside the simulated host: `packages/sim-host/test/recipes.test.ts`. */
 const runElsewhere = ['python', 'yaml', 'dockerfile']
 
 describe.each(guides)('docs/%s', (guide) => {

@@ -18,6 +18,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'job-array': ['platform'],
   'model-zoo': ['platform', 'numerics'],
   'gpu-sim': ['platform', 'numerics', 'model-zoo'],
+  'sim-host': ['platform', 'numerics', 'model-zoo', 'gpu-sim'],
   'perf-model': ['platform', 'numerics', 'command-line'],
   'greedy-partition': ['platform', 'numerics', 'command-line', 'perf-model'],
   'thermo-dvfs': ['platform'],
@@ -78,7 +79,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'run',
     'playground',
     'bench-runner',
-    'gpu-sim',
+    'sim-host',
     'nvml-control',
     'mps-control',
     'node-service',
@@ -232,6 +233,7 @@ describe('the import graph', () => {
   it('keeps the wall between simulator and predictor in tests and scripts too', () => {
     for (const [name, stranger] of [
       ['gpu-sim', '@pctodl/perf-model'],
+      ['sim-host', '@pctodl/perf-model'],
       ['perf-model', '@pctodl/gpu-sim'],
     ] as const) {
       for (const file of sourceFiles(path.join(packagesDir, name))) {
@@ -243,7 +245,7 @@ describe('the import graph', () => {
 
   it('keeps the simulated truth out of everything but reports', () => {
     // The playground shows it beside what a run did, as `run` does.
-    const mayKnow = ['gpu-sim', 'bench-runner', 'run', 'playground']
+    const mayKnow = ['gpu-sim', 'sim-host', 'bench-runner', 'run', 'playground']
     for (const name of packages.filter((candidate) => !mayKnow.includes(candidate))) {
       for (const file of shippedFolders(name).flatMap((folder) => sourceFiles(folder))) {
         expect(readFileSync(file, 'utf8'), file).not.toMatch(/findOracle|simulateSteadyState|\.truth\(/)

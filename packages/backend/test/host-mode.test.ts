@@ -5,7 +5,7 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseTraceCsv } from '@pctodl/platform/trace-csv'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { buildPrograms, missingCompiler, quickStart, startHost } from '../../gpu-sim/test/host/built-host.js'
+import { buildPrograms, missingCompiler, quickStart, startHost } from '../../sim-host/test/built-host.js'
 import { bundleHostWorker } from './bundle-host-worker.js'
 
 /** What is carried to a machine with a GPU, run against a simulated host instead: real NVML calls, a real MPS daemon's life. */

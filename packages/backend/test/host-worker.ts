@@ -4,9 +4,9 @@
  */
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import type { AttachReply, CountersReply } from '../../gpu-sim/src/host/control-service.js'
-import { controlSocket } from '../../gpu-sim/src/host/host-folder-layout.js'
-import { MessageClient } from '../../gpu-sim/src/host/message-socket.js'
+import type { AttachReply, CountersReply } from '../../sim-host/src/control-service.js'
+import { controlSocket } from '../../sim-host/src/host-folder-layout.js'
+import { MessageClient } from '../../sim-host/src/message-socket.js'
 
 const now = () => Number(process.hrtime.bigint()) / 1e6
 const send = (report: unknown) => writeSync(1, `${JSON.stringify(report)}\n`)

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bundleHostWorker } from '../../backend/test/bundle-host-worker.js'
-import { buildPrograms, missingCompiler, quickStart, startHost } from '../../gpu-sim/test/host/built-host.js'
+import { buildPrograms, missingCompiler, quickStart, startHost } from '../../sim-host/test/built-host.js'
 
 /** The matrix on boards that are seen through the driver: real NVML calls, an MPS daemon, a process for each tenant. */
 describe.skipIf(missingCompiler)(`bench-runner --backend nvml (${missingCompiler ?? 'on a simulated host'})`, () => {

@@ -102,7 +102,7 @@ export const commands: readonly CommandEntry[] = [
     name: 'sim',
     summary: 'run a command on a host with simulated boards',
     binary: binaries.sim,
-    load: async () => (await import('@pctodl/gpu-sim/commands')).sim,
+    load: async () => (await import('@pctodl/sim-host/commands')).sim,
   },
   {
     name: 'export-onnx',

@@ -1,7 +1,7 @@
 /** How fast requests are simulated: ten minutes of 5,000 requests/s over five services, in this process's own time. */
 import { type Tenant, VirtualClock } from '@pctodl/platform'
 import { poissonArrivals } from '@pctodl/traffic'
-import { SimulatedGpu, SimulatedTenants } from '../src/virtual.js'
+import { SimulatedGpu, SimulatedTenants } from '../src/index.js'
 
 const MINUTES = 10
 const models = ['resnet50', 'mobilenet_v2', 'mnasnet1_0', 'resnet50', 'mobilenet_v2']

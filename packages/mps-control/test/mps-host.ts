@@ -31,7 +31,7 @@ export interface Worker {
 /**
  * A simulated host in a process of its own; its programs and boards are put into this process's environment.
  *
- * @param options more ones of gpu-sim's `SimulatedHost`
+ * @param options more ones of sim-host's `SimulatedHost`
  */
 export async function startMpsHost(options: Readonly<Record<string, unknown>> = {}): Promise<MpsHost> {
   const host = await startHostProcess(options)

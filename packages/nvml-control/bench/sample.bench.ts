@@ -3,7 +3,7 @@
  *
  *   pnpm --filter @pctodl/nvml-control bench
  *
- * The library is gpu-sim's stand-in: its times are no driver's. What is ours is measured with every call answering at once.
+ * The library is sim-host's stand-in: its times are no driver's. What is ours is measured with every call answering at once.
  */
 import { systemClock } from '@pctodl/platform'
 import { Bench } from 'tinybench'
@@ -23,7 +23,7 @@ try {
   instant.instant(true)
   samples.add('one sample, all fields, calls that answer at once: our own cost', () => void reader.read())
   const whole = new TelemetryReader(loadNvml({ libraryPath: host.libraryPath }).device(0), systemClock)
-  samples.add("one sample, all fields, gpu-sim's library", () => void whole.read())
+  samples.add("one sample, all fields, sim-host's library", () => void whole.read())
   await print(samples)
 
   const device = loadNvml({ libraryPath: host.libraryPath }).device(0)

@@ -6,7 +6,7 @@ import { loadNvml, type NvmlDevice, openGpu, withLease } from '../src/index.js'
 import { eventually, missingCompiler, type RunningHost, startHost } from './simulated-host.js'
 
 const simulator = path.join(
-  path.dirname(createRequire(import.meta.url).resolve('@pctodl/gpu-sim/package.json')),
+  path.dirname(createRequire(import.meta.url).resolve('@pctodl/sim-host/package.json')),
   'bin',
   'pctodl-gpu-sim.js',
 )

@@ -9,7 +9,7 @@ import { loadNvml } from '../src/nvml/nvml-library.js'
 const program = fileURLToPath(new URL('./fixtures/host-process.mjs', import.meta.url))
 /** The simulator's built command line: `node <it> tenant` is an inference process. */
 export const simulator: string = path.join(
-  path.dirname(createRequire(import.meta.url).resolve('@pctodl/gpu-sim/package.json')),
+  path.dirname(createRequire(import.meta.url).resolve('@pctodl/sim-host/package.json')),
   'bin',
   'pctodl-gpu-sim.js',
 )
@@ -30,7 +30,7 @@ export interface HostProcess {
   readonly libraryPath: string
   /** Let a fault strike board 0, as gpu-sim's `strike` does. */
   strike(fault: { readonly kind: string; readonly atMs: number }): Promise<void>
-  /** Do something to the host: a method of gpu-sim's `SimulatedHost`, e.g. `loseBoard`. Resolves when it is done. */
+  /** Do something to the host: a method of sim-host's `SimulatedHost`, e.g. `loseBoard`. Resolves when it is done. */
   call(
     method: 'loseBoard' | 'findBoard' | 'stopDriver' | 'startDriver' | 'raiseEvent',
     ...args: (number | string)[]
@@ -60,7 +60,7 @@ export async function startHost(options: Readonly<Record<string, unknown>> = {})
 /**
  * A simulated host in a process of its own.
  *
- * @param options of gpu-sim's `SimulatedHost`, and `tenants`: work that runs on a board without being a process
+ * @param options of sim-host's `SimulatedHost`, and `tenants`: work that runs on a board without being a process
  */
 export async function startHostProcess(options: Readonly<Record<string, unknown>> = {}): Promise<HostProcess> {
   const child = fork(program, [JSON.stringify({ board: '3080Ti', privilege: 'everyone', ...options })], {
@@ -70,7 +70,7 @@ export async function startHostProcess(options: Readonly<Record<string, unknown>
   const { environment, folder } = await new Promise<{ environment: Record<string, string>; folder: string }>(
     (resolve, reject) => {
       child.once('message', (message) => resolve(message as never))
-      child.once('exit', (code) => reject(new Error(`the simulated host ended with ${code}; is gpu-sim built?`)))
+      child.once('exit', (code) => reject(new Error(`the simulated host ended with ${code}; is sim-host built?`)))
     },
   )
   const told = async (message: object) => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { type Evaluation, evaluate, type RunEvent, RunRecorder, type RunRecording } from '@pctodl/scheduler'
 import { bundleHostWorker } from '../../backend/test/bundle-host-worker.js'
-import { buildPrograms, startHost } from '../../gpu-sim/test/host/built-host.js'
+import { buildPrograms, startHost } from '../../sim-host/test/built-host.js'
 
 export interface HostRunOptions {
   readonly board: string

@@ -1,4 +1,4 @@
-import { type Fault, SimulatedDesk, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim/virtual'
+import { type Fault, SimulatedDesk, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
 import { seedFrom } from '@pctodl/numerics'
 import { type Clock, type Service, type ServiceCounters, type ServiceReading, VirtualClock } from '@pctodl/platform'
 import {

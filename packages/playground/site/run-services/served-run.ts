@@ -1,5 +1,5 @@
 import { createServerPolicy, runServerLoad } from '@pctodl/bench-runner/server'
-import type { SimulatedGpu } from '@pctodl/gpu-sim/virtual'
+import type { SimulatedGpu } from '@pctodl/gpu-sim'
 import type { PerfModel } from '@pctodl/perf-model'
 import type { CapStep } from '@pctodl/platform'
 import type { RunEvent } from '@pctodl/scheduler'

@@ -1,4 +1,4 @@
-import type { Fault } from '@pctodl/gpu-sim/virtual'
+import type { Fault } from '@pctodl/gpu-sim'
 import type { Disturbance, DisturbanceKind } from './run-question.js'
 
 interface Described {

@@ -1,4 +1,4 @@
-import { SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim/virtual'
+import { SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
 import type { PerfModel } from '@pctodl/perf-model'
 import type { CapStep } from '@pctodl/platform'
 import { evaluate, type RunEvent, RunRecorder, runPolicy } from '@pctodl/scheduler'

@@ -1,4 +1,4 @@
-import { SimulatedGpu } from '@pctodl/gpu-sim/virtual'
+import { SimulatedGpu } from '@pctodl/gpu-sim'
 import { PacedClock } from '../../run/paced-clock.js'
 import type { Teller } from '../story.js'
 

@@ -1,4 +1,4 @@
-import { simulateSteadyState } from '@pctodl/gpu-sim/virtual'
+import { simulateSteadyState } from '@pctodl/gpu-sim'
 import { SeededRandom } from '@pctodl/numerics'
 import { smClocksAt } from '@pctodl/platform'
 import type { Teller } from '../story.js'

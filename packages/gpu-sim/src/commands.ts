@@ -1,1 +1,0 @@
-export { hostCli as sim } from './host/host-cli.js'

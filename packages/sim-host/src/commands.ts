@@ -1,0 +1,1 @@
+export { hostCli as sim } from './host-cli.js'

@@ -1,0 +1,305 @@
+import type { SimulatedGpu, StruckFault } from '@pctodl/gpu-sim'
+import { type GpuSpec, PctodlError, type Telemetry } from '@pctodl/platform'
+import { BoardFile, type SetterAnswer } from './board-file.js'
+import {
+  ANY_PLACEMENT,
+  type BoardEventType,
+  type BoardIdentity,
+  type BoardState,
+  NOT_READ,
+  NOT_READ_64,
+  NOT_TOLD,
+  operations,
+  type Privilege,
+} from './board-file-layout.js'
+import { BoardSetters } from './board-setters.js'
+import { driverFacts } from './driver-facts.js'
+import { HostMig, type HostMigDevice } from './host-mig.js'
+import { HostTenants } from './host-tenants.js'
+import { eventReasonBits, nvmlReturn } from './nvml-return.js'
+
+export interface HostBoardOptions {
+  readonly folder: string
+  readonly gpuIndex: number
+  readonly gpuCount: number
+  readonly seed: number
+  readonly hostName: string | undefined
+  readonly privilege: Privilege
+  readonly fileMode: number
+}
+
+/** The window over which the driver averages bus traffic, ms. */
+const BUS_WINDOW_MS = 1000
+
+/** NVIDIA's numbers of errors (XID): the board has fallen off the bus, a process has touched memory that it must not. */
+const OFF_THE_BUS = 79
+const MEMORY_FAULT = 31
+const xidOfFault: Readonly<Partial<Record<StruckFault['kind'], number>>> = {
+  'gpu-lost': OFF_THE_BUS,
+  'mps-server-fault': MEMORY_FAULT,
+}
+
+/** One simulated board behind its file: publishes what it does, applies what setters ask. */
+export class HostBoard {
+  readonly identity: BoardIdentity
+  readonly setters: BoardSetters
+  readonly tenants: HostTenants
+  readonly mig: HostMig
+  readonly #gpu: SimulatedGpu
+  readonly #file: BoardFile
+  #bus = { rxKbps: 0, txKbps: 0 }
+  #busAtMs = Number.NEGATIVE_INFINITY
+  #sampledAtMs: number
+  #violationPowerNs = 0
+  #violationThermalNs = 0
+  #faultsSeen = 0
+  #absence: 'lost' | 'stopped' | null = null
+  #clocks: Pick<BoardState, 'smClockMhz' | 'memClockMhz' | 'pstate'> | null = null
+
+  private constructor(gpu: SimulatedGpu, setters: BoardSetters, options: HostBoardOptions) {
+    this.#gpu = gpu
+    this.setters = setters
+    this.tenants = new HostTenants(gpu)
+    this.identity = driverFacts(
+      gpu.spec,
+      options.gpuIndex,
+      options.seed,
+      gpu.physics.process.reservedBytes,
+      options.hostName,
+    )
+    this.mig = new HostMig(gpu, this.identity)
+    this.#sampledAtMs = gpu.clock.now()
+    const { gpuIndex, gpuCount, privilege, fileMode } = options
+    this.#file = new BoardFile(options.folder, this.identity, { gpuIndex, gpuCount, privilege, mode: fileMode })
+  }
+
+  /** The driver holds the board for as long as the host runs. */
+  static async create(gpu: SimulatedGpu, options: HostBoardOptions): Promise<HostBoard> {
+    return new HostBoard(gpu, new BoardSetters(gpu.spec, await gpu.acquire()), options)
+  }
+
+  /** Whether the power sensor has had its first refresh. */
+  async isMeasuring(): Promise<boolean> {
+    return (await this.#gpu.sample()).powerAverageW !== null
+  }
+
+  /** Take the board away from programs, or give it back as one that has just been reset. */
+  async setAbsence(absence: 'lost' | 'stopped' | null): Promise<void> {
+    if (absence === 'lost' && this.#absence === null) this.#file.tell('xid', OFF_THE_BUS)
+    this.#absence = absence
+    if (absence === null) await this.setters.forget()
+    await this.publish()
+    if (absence === null) this.#file.show('present')
+  }
+
+  async publish(): Promise<void> {
+    if (this.#absence !== null) return this.#file.show(this.#absence)
+    try {
+      const { powerLimitW } = await this.#gpu.info()
+      const state = this.#state(await this.#gpu.sample(), powerLimitW)
+      this.#file.publish(state)
+      this.#tellOfClocks(state)
+    } catch (error) {
+      if (!(error instanceof PctodlError) || error.code !== 'GPU_LOST') throw error
+      this.#file.show('lost')
+    }
+  }
+
+  /** Apply a setter; its effect is published before anybody hears of the result. */
+  async set(operation: number, first: number, second: number, third = 0): Promise<SetterAnswer> {
+    if (this.#absence !== null) return { result: nvmlReturn.gpuIsLost, value: 0 }
+    const answer = await this.#apply(operation, first, second, third)
+    await this.publish()
+    return answer
+  }
+
+  async serveRequests(): Promise<void> {
+    for (const { slot, request } of this.#file.pending()) {
+      const { operation, first, second, third } = request
+      this.#file.answer(slot, request, await this.set(operation, first, second, third))
+    }
+  }
+
+  /**
+   * Share the board, or a GPU instance of it, through MPS or in turns from now on, unless processes run there already:
+   * they keep the way they came by.
+   */
+  shareThroughMps(wanted: boolean, device: HostMigDevice | undefined): void {
+    if (device) {
+      if (this.tenants.onGpuInstance(device.gpuInstanceId).length > 0) return
+      // The compute instances of a divided GPU instance run side by side, with MPS or without.
+      this.#gpu.shareMigInstance(device.instance, wanted || device.smShare < 1 ? 'mps' : 'turns')
+      return
+    }
+    if (this.tenants.count > 0) return
+    if (wanted) this.#gpu.startMps()
+    else this.#gpu.stopMps()
+  }
+
+  /**
+   * Put the board into MIG mode with a device of each profile.
+   *
+   * @throws PctodlError `NO_ROOM`
+   */
+  divide(profiles: readonly string[]): void {
+    this.mig.setMode(1, false)
+    for (const name of profiles) {
+      const profile = this.identity.migProfiles.find((each) => each.name === name)!
+      const { result, value } = this.mig.createGpuInstance(profile.id, ANY_PLACEMENT)
+      if (result !== nvmlReturn.success) {
+        throw new PctodlError('NO_ROOM', `${profiles.join(', ')} do not fit on ${this.identity.name} in this order`)
+      }
+      this.mig.createComputeInstance(value, profile.sliceCount, ANY_PLACEMENT)
+    }
+  }
+
+  /** Faults that have struck since the last call. */
+  newFaults(): readonly StruckFault[] {
+    const struck = this.#gpu.struckFaults().slice(this.#faultsSeen)
+    this.#faultsSeen += struck.length
+    for (const { kind } of struck) {
+      const xid = xidOfFault[kind]
+      if (xid !== undefined) this.#file.tell('xid', xid)
+    }
+    return struck
+  }
+
+  /** Something happens to the board that changes nothing of what it does. */
+  raise(event: BoardEventType, data: number): void {
+    this.#file.tell(event, data)
+  }
+
+  #tellOfClocks({ smClockMhz, memClockMhz, pstate }: BoardState): void {
+    const before = this.#clocks
+    this.#clocks = { smClockMhz, memClockMhz, pstate }
+    if (before === null) return
+    if (before.smClockMhz !== smClockMhz || before.memClockMhz !== memClockMhz) this.#file.tell('clock', 0)
+    if (before.pstate !== pstate) this.#file.tell('pstate', pstate)
+  }
+
+  close(): void {
+    this.#file.close()
+  }
+
+  async #apply(operation: number, first: number, second: number, third: number): Promise<SetterAnswer> {
+    const { mig, tenants } = this
+    if (!isMigOperation(operation)) {
+      return { result: await this.setters.apply(operation, first, second), value: 0 }
+    }
+    try {
+      await this.#gpu.info()
+    } catch {
+      return { result: nvmlReturn.gpuIsLost, value: 0 }
+    }
+    switch (operation) {
+      case operations.setMigMode:
+        return mig.setMode(first, tenants.count > 0)
+      case operations.createGpuInstance:
+        return mig.createGpuInstance(first, second)
+      case operations.destroyGpuInstance:
+        return mig.destroyGpuInstance(first)
+      case operations.createComputeInstance:
+        return mig.createComputeInstance(first, second, third)
+      default: {
+        const inUse = tenants.on({ gpuInstanceId: first, computeInstanceId: second }).length > 0
+        return mig.destroyComputeInstance(first, second, inUse)
+      }
+    }
+  }
+
+  #state(telemetry: Telemetry, powerLimitW: number): BoardState {
+    const { spec, clock } = this.#gpu
+    const nowMs = clock.now()
+    if (nowMs - this.#busAtMs >= BUS_WINDOW_MS) {
+      this.#bus = this.tenants.busTraffic(nowMs)
+      this.#busAtMs = nowMs
+    }
+    const reasons = new Set(telemetry.clocksEventReasons)
+    const sinceNs = (nowMs - this.#sampledAtMs) * 1e6
+    this.#sampledAtMs = nowMs
+    if (reasons.has('sw-power-cap')) this.#violationPowerNs += sinceNs
+    if (reasons.has('sw-thermal-slowdown') || reasons.has('hw-slowdown')) this.#violationThermalNs += sinceNs
+    // The driver tells no utilisation of a board in MIG mode.
+    const utilisation = (percent: number | null) => (this.mig.enabled ? NOT_TOLD : (percent ?? NOT_READ))
+    const gpuInstances = this.mig.gpuInstanceStates((id) =>
+      this.tenants.onGpuInstance(id).reduce((sum, { process }) => sum + process.memoryBytes, 0),
+    )
+    const computeInstances = this.mig.computeInstanceStates()
+    const processes = this.tenants.processes(telemetry.smUtilPercent ?? 0, telemetry.memUtilPercent ?? 0)
+    const temperatureC = whole(telemetry.temperatureC)
+    const pstate = performanceState(spec, telemetry.memClockMhz)
+    return {
+      timestampUs: clock.date().getTime() * 1000,
+      energyMj: telemetry.energyJ === null ? NOT_READ_64 : Math.round(telemetry.energyJ * 1000),
+      memoryUsedBytes: telemetry.memoryUsedBytes ?? NOT_READ_64,
+      violationPowerNs: this.#violationPowerNs,
+      violationThermalNs: this.#violationThermalNs,
+      eventReasons: [...reasons].reduce((bits, reason) => bits | eventReasonBits[reason], 0),
+      powerAverageMw: whole(telemetry.powerAverageW, 1000),
+      powerInstantMw: this.identity.hasInstantPower ? whole(telemetry.powerInstantW, 1000) : NOT_TOLD,
+      powerLimitMw: Math.round(powerLimitW * 1000),
+      smClockMhz: whole(telemetry.smClockMhz),
+      memClockMhz: whole(telemetry.memClockMhz),
+      videoClockMhz: telemetry.smClockMhz === null ? NOT_READ : 15 * Math.round((0.9 * telemetry.smClockMhz) / 15),
+      smUtilPercent: utilisation(telemetry.smUtilPercent),
+      memUtilPercent: utilisation(telemetry.memUtilPercent),
+      temperatureC,
+      // HBM stacks run some degrees above the chip's own sensor.
+      memoryTemperatureC: this.identity.hasMemoryTemperature
+        ? temperatureC === NOT_READ
+          ? NOT_READ
+          : temperatureC + 3
+        : NOT_TOLD,
+      fanPercent: this.identity.fanCount > 0 ? fanPercent(telemetry.temperatureC) : NOT_TOLD,
+      pstate,
+      // An idle link falls back to the first generation to save power.
+      pcieGen: pstate >= 8 ? 1 : this.identity.pcieGenMax,
+      pcieRxKbps: this.#bus.rxKbps,
+      pcieTxKbps: this.#bus.txKbps,
+      computeMode: this.setters.computeMode,
+      persistenceMode: this.setters.persistenceMode,
+      applicationSmClockMhz: this.setters.applicationSmClockMhz,
+      applicationMemClockMhz: this.setters.applicationMemClockMhz,
+      migCurrent: this.mig.enabled ? 1 : 0,
+      migPending: this.mig.pending ? 1 : 0,
+      gpuInstanceCount: gpuInstances.length,
+      gpuInstances,
+      computeInstanceCount: computeInstances.length,
+      computeInstances,
+      processCount: processes.length,
+      processes,
+    }
+  }
+}
+
+const migOperations: readonly number[] = [
+  operations.setMigMode,
+  operations.createGpuInstance,
+  operations.destroyGpuInstance,
+  operations.createComputeInstance,
+  operations.destroyComputeInstance,
+]
+
+function isMigOperation(operation: number): boolean {
+  return migOperations.includes(operation)
+}
+
+function whole(value: number | null, factor = 1): number {
+  return value === null ? NOT_READ : Math.round(value * factor)
+}
+
+/** Performance states go with memory clocks: the top one is P0, the lowest of several is P8. */
+function performanceState(spec: GpuSpec, memClockMhz: number | null): number {
+  const states = spec.clockStates.map((state) => state.memClockMhz).sort((a, b) => b - a)
+  const index = states.indexOf(memClockMhz ?? Number.NaN)
+  if (index < 0) return 32
+  if (index > 0 && index === states.length - 1) return 8
+  return [0, 2, 3, 5][index] ?? 5
+}
+
+/** A GeForce board's fans stand still while it is cool, and rise linearly from 30 % at 50 to 100 % at 90 degrees. */
+function fanPercent(temperatureC: number | null): number {
+  if (temperatureC === null) return NOT_READ
+  if (temperatureC < 50) return 0
+  return Math.min(100, Math.round(30 + ((temperatureC - 50) / 40) * 70))
+}

@@ -1,0 +1,116 @@
+import type { SimulatedGpu, SimulatedProcess } from '@pctodl/gpu-sim'
+import type { Tenant } from '@pctodl/platform'
+import { type BoardProcess, MAX_PROCESSES, NO_INSTANCE } from './board-file-layout.js'
+import type { HostMigDevice } from './host-mig.js'
+
+/** 224 x 224 RGB images as 32-bit floats are what crosses the bus per sample. */
+const INPUT_BYTES_PER_SAMPLE = 3 * 224 * 224 * 4
+/** 1000 class scores as 32-bit floats come back. */
+const OUTPUT_BYTES_PER_SAMPLE = 1000 * 4
+
+export interface HostTenant {
+  readonly pid: number
+  readonly name: string
+  readonly isMpsClient: boolean
+  readonly process: SimulatedProcess
+  /** The MIG device that it runs on; undefined on an undivided board. */
+  readonly device: HostMigDevice | undefined
+  /** Share of all of the board's SMs that it may use, 0..1. */
+  readonly boardShare: number
+}
+
+export interface HostLaunch {
+  readonly pid: number
+  readonly name: string
+  readonly isMpsClient: boolean
+  readonly work: Tenant
+  readonly device: HostMigDevice | undefined
+}
+
+/** The processes on one board: real pids in front of simulated work. */
+export class HostTenants {
+  readonly #gpu: SimulatedGpu
+  readonly #tenants: HostTenant[] = []
+  #samplesBefore = 0
+  #samplesEnded = 0
+  #measuredAtMs: number | undefined
+
+  constructor(gpu: SimulatedGpu) {
+    this.#gpu = gpu
+  }
+
+  get count(): number {
+    return this.#tenants.length
+  }
+
+  get all(): readonly HostTenant[] {
+    return this.#tenants
+  }
+
+  /** Those on one MIG device, or on the undivided board. */
+  on(device: Pick<HostMigDevice, 'gpuInstanceId' | 'computeInstanceId'> | undefined): readonly HostTenant[] {
+    return this.#tenants.filter(
+      (tenant) =>
+        tenant.device?.gpuInstanceId === device?.gpuInstanceId &&
+        tenant.device?.computeInstanceId === device?.computeInstanceId,
+    )
+  }
+
+  onGpuInstance(id: number): readonly HostTenant[] {
+    return this.#tenants.filter((tenant) => tenant.device?.gpuInstanceId === id)
+  }
+
+  launch(launch: HostLaunch): HostTenant {
+    const { pid, name, isMpsClient, work, device } = launch
+    // A compute instance that is a part of its GPU instance gives its clients that part of the SMs.
+    const mpsPercent = work.mpsPercent * (device?.smShare ?? 1)
+    const process = this.#gpu.launch({ ...work, mpsPercent }, device ? { instance: device.instance } : {})
+    const sms = (mpsPercent / 100) * (device?.instance ?? this.#gpu).spec.smCount
+    const tenant = { pid, name, isMpsClient, process, device, boardShare: sms / this.#gpu.spec.smCount }
+    this.#tenants.push(tenant)
+    return tenant
+  }
+
+  /** Idempotent. */
+  end(tenant: HostTenant): void {
+    const index = this.#tenants.indexOf(tenant)
+    if (index < 0) return
+    this.#tenants.splice(index, 1)
+    this.#samplesEnded += tenant.process.samples
+    this.#gpu.terminate(tenant.process)
+  }
+
+  setBatchSize(tenant: HostTenant, batchSize: number): void {
+    this.#gpu.setBatchSize(tenant.process, batchSize)
+  }
+
+  /** Rows of the driver's process table; the board's utilisation is attributed by share. */
+  processes(smUtilPercent: number, memUtilPercent: number): BoardProcess[] {
+    const present = this.#tenants.filter(({ process }) => process.state !== 'failed').slice(0, MAX_PROCESSES)
+    const shares = present.map(({ process, boardShare }) => (process.state === 'running' ? boardShare : 0))
+    const sum = shares.reduce((total, share) => total + share, 0)
+    return present.map(({ pid, name, isMpsClient, process, device }, i) => ({
+      pid,
+      name,
+      isMpsClient: isMpsClient ? 1 : 0,
+      usedBytes: process.memoryBytes,
+      smUtilPercent: sum > 0 ? Math.round((smUtilPercent * shares[i]!) / sum) : 0,
+      memUtilPercent: sum > 0 ? Math.round((memUtilPercent * shares[i]!) / sum) : 0,
+      gpuInstanceId: device?.gpuInstanceId ?? NO_INSTANCE,
+      computeInstanceId: device?.computeInstanceId ?? NO_INSTANCE,
+    }))
+  }
+
+  /** Traffic over the bus since the last call, KB/s as the driver counts. */
+  busTraffic(nowMs: number): { readonly rxKbps: number; readonly txKbps: number } {
+    const samples = this.#samplesEnded + this.#tenants.reduce((sum, { process }) => sum + process.samples, 0)
+    const elapsedMs = this.#measuredAtMs === undefined ? 0 : nowMs - this.#measuredAtMs
+    const perSecond = elapsedMs > 0 ? ((samples - this.#samplesBefore) / elapsedMs) * 1000 : 0
+    this.#samplesBefore = samples
+    this.#measuredAtMs = nowMs
+    return {
+      rxKbps: Math.round((perSecond * INPUT_BYTES_PER_SAMPLE) / 1024),
+      txKbps: Math.round((perSecond * OUTPUT_BYTES_PER_SAMPLE) / 1024),
+    }
+  }
+}

@@ -1,0 +1,157 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { parseArgs } from 'node:util'
+import { hostNames, precisions, resolveBoard, simulateSteadyState, tenantFootprint } from '@pctodl/gpu-sim'
+import { graphFromOnnx, type LayerGraph } from '@pctodl/model-zoo'
+import { assertTenants, InvalidInputError, smClocksAt, type Tenant } from '@pctodl/platform'
+
+const usage = `Usage: pctodl-gpu-sim simulate --gpu <board> --load <tenants> [options]
+
+What tenants settle to on a simulated board once it is warm: samples/s, watts, clocks, memory.
+
+Options:
+  --gpu <board>            a board or a variant of one: A100, A100~v3
+  --load <tenants>         network:share:batch, separated by commas
+  --onnx <files...>        networks beside the zoo's, each called as its file, or name=file
+  --size <axis=n...>       sizes of axes that the files leave open, e.g. sequence=128
+  --precision <name>       ${precisions.join(', ')} (default fp16)
+  --host <name>            what feeds the board: ${hostNames.join(', ')}
+  --sm-clock <MHz>         default: the boost clock
+  --mem-clock <MHz>        default: the highest
+  --power-limit <watts>    default: the board's
+  --json                   one JSON object instead of the table
+  --help                   show this help
+
+Example:
+  pctodl-gpu-sim simulate --gpu A100 --onnx detector.onnx --load detector:50:8,resnet50:50:32 --precision int8
+`
+
+export interface SimulateOutput {
+  readonly stdout: { write(text: string): unknown }
+  readonly stderr: { write(text: string): unknown }
+}
+
+const options = {
+  gpu: { type: 'string' },
+  load: { type: 'string' },
+  onnx: { type: 'string', multiple: true, default: [] as string[] },
+  size: { type: 'string', multiple: true, default: [] as string[] },
+  precision: { type: 'string' },
+  host: { type: 'string' },
+  'sm-clock': { type: 'string' },
+  'mem-clock': { type: 'string' },
+  'power-limit': { type: 'string' },
+  json: { type: 'boolean', default: false },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const
+
+/**
+ * The command `pctodl-gpu-sim simulate`.
+ *
+ * @returns the exit code: 0, or 1 where the tenants do not fit into the board's memory
+ * @throws InvalidInputError, UnknownNameError for what was typed wrong
+ */
+export function simulateCommand(argv: readonly string[], { stdout, stderr }: SimulateOutput): number {
+  const { values } = parseArgs({ args: [...argv], options })
+  if (values.help) {
+    stdout.write(usage)
+    return 0
+  }
+  if (values.gpu === undefined) throw new InvalidInputError('--gpu', values.gpu, 'a board')
+  if (values.load === undefined) throw new InvalidInputError('--load', values.load, 'tenants, e.g. resnet50:50:32')
+  const sizes = Object.fromEntries(values.size.map(sizeOf))
+  const networks = values.onnx.map((file) => networkOf(file, sizes))
+  const execution = {
+    networks,
+    ...(values.precision === undefined ? {} : { precision: values.precision as (typeof precisions)[number] }),
+    ...(values.host === undefined ? {} : { host: values.host as (typeof hostNames)[number] }),
+  }
+  for (const network of networks) stderr.write(unknownOperators(network))
+  const board = resolveBoard(values.gpu)
+  const tenants = values.load.split(',').map(tenantOf)
+  assertTenants(tenants)
+  const memClockMhz = wholeNumber('--mem-clock', values['mem-clock']) ?? board.spec.performanceMemClocksMhz[0]!
+  const clocks = smClocksAt(board.spec, memClockMhz)
+  const smClockMhz = wholeNumber('--sm-clock', values['sm-clock']) ?? board.spec.boostClockMhz
+  if (!clocks?.includes(smClockMhz)) {
+    const known = board.spec.clockStates.map((state) => state.memClockMhz).join(', ')
+    const wanted = clocks ? `a state of the board: ${clocks[0]} to ${clocks.at(-1)} MHz` : `with memory at ${known} MHz`
+    throw new InvalidInputError(clocks ? '--sm-clock' : '--mem-clock', clocks ? smClockMhz : memClockMhz, wanted)
+  }
+  const powerLimitW = wholeNumber('--power-limit', values['power-limit']) ?? board.spec.powerLimitW.default
+  const state = simulateSteadyState(values.gpu, { ...execution, powerLimitW })({ tenants, smClockMhz, memClockMhz })
+  const footprints = tenants.map((tenant) => tenantFootprint(board, tenant, execution))
+  const { reservedBytes } = board.physics.process
+  const neededBytes = footprints.reduce((sum, { memoryBytes }) => sum + memoryBytes, reservedBytes)
+  const rows = tenants.map((tenant, i) => ({ ...tenant, ...footprints[i]!, ...state.tenants[i]! }))
+  if (values.json) {
+    const { throughput, powerW, temperatureC, smClockMhz: clock, smUtilPercent, memUtilPercent, host } = state
+    const whole = { throughput, powerW, temperatureC, smClockMhz: clock, memClockMhz, smUtilPercent, memUtilPercent }
+    const unknown = networks.flatMap(({ name, unknownOperators: each }) =>
+      each.map((one) => ({ network: name, ...one })),
+    )
+    stdout.write(
+      `${JSON.stringify({ board: board.name, host, ...whole, neededBytes, tenants: rows, unknownOperators: unknown })}\n`,
+    )
+  } else {
+    stdout.write('network share batch SMs samples/s batch_ms memory_MiB\n')
+    for (const row of rows) {
+      const cells = [row.model, `${row.mpsPercent}%`, row.batchSize, row.sms, row.throughput.toFixed(1)]
+      stdout.write(`${[...cells, row.batchMs.toFixed(2), mebibytes(row.memoryBytes)].join(' ')}\n`)
+    }
+    stdout.write(
+      `${board.name} in host ${state.host}: ${state.throughput.toFixed(1)} samples/s, ${state.powerW.toFixed(1)} W of ${powerLimitW}, ` +
+        `SM ${state.smClockMhz.toFixed(0)} MHz, memory ${memClockMhz} MHz, ${state.temperatureC.toFixed(0)} degrees C, ` +
+        `${mebibytes(neededBytes)} of ${mebibytes(board.spec.memoryBytes)} MiB\n`,
+    )
+  }
+  if (neededBytes <= board.spec.memoryBytes) return 0
+  stderr.write(
+    `pctodl-gpu-sim: the tenants do not fit into the memory of ${board.name}: smaller batches, or fewer of them\n`,
+  )
+  return 1
+}
+
+/** `file.onnx`, called `file`, or `name=file.onnx`. */
+function networkOf(text: string, sizes: Readonly<Record<string, number>>): LayerGraph {
+  const [, given, file = text] = /^([\w.-]+)=(.+)$/.exec(text) ?? []
+  let bytes: Uint8Array
+  try {
+    bytes = readFileSync(file)
+  } catch (cause) {
+    throw new InvalidInputError('--onnx', file, 'a readable ONNX file', { cause })
+  }
+  return graphFromOnnx(bytes, { name: given ?? path.basename(file, '.onnx'), sizes })
+}
+
+function sizeOf(text: string): [axis: string, size: number] {
+  const [, axis, size] = /^(.+)=([1-9]\d*)$/.exec(text) ?? []
+  if (axis === undefined) throw new InvalidInputError('--size', text, 'axis=n, e.g. sequence=128')
+  return [axis, Number(size)]
+}
+
+function tenantOf(text: string): Tenant {
+  const [, model, share, batch] = /^(.+):(\d+):(\d+)$/.exec(text.trim()) ?? []
+  if (model === undefined) throw new InvalidInputError('--load', text, 'network:share:batch, e.g. resnet50:50:32')
+  return { model, mpsPercent: Number(share), batchSize: Number(batch) }
+}
+
+function wholeNumber(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (!/^[1-9]\d*$/.test(text)) throw new InvalidInputError(option, text, 'a positive whole number')
+  return Number(text)
+}
+
+function unknownOperators({ name, unknownOperators: unknown }: LayerGraph): string {
+  return unknown
+    .map(({ operator, occurrences, shareOfElements, outputSize }) => {
+      const share = `${(100 * shareOfElements).toFixed(1)} % of the elements that the network moves`
+      const size = outputSize === 'assumed' ? '; its output is taken to be as large as its input' : ''
+      return `pctodl-gpu-sim: ${name}: operator ${operator} is not known: ${occurrences} times, ${share}, counted without arithmetic${size}\n`
+    })
+    .join('')
+}
+
+function mebibytes(bytes: number): string {
+  return (bytes / 1024 ** 2).toFixed(0)
+}

@@ -1,0 +1,346 @@
+import { execFile } from 'node:child_process'
+import { existsSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { type BoardPhysics, type FaultScenario, SimulatedGpu } from '@pctodl/gpu-sim'
+import {
+  assertTenants,
+  findGpuSpec,
+  findMigProfile,
+  InvalidInputError,
+  networkName,
+  systemClock,
+  type Tenant,
+} from '@pctodl/platform'
+import type { BoardEventType, Privilege } from './board-file-layout.js'
+import { type Attachment, ControlService } from './control-service.js'
+import { HostBoard } from './host-board.js'
+import { HostProgramError } from './host-errors.js'
+import { HostFolder, hostPrograms } from './host-folder.js'
+import { lspciScript } from './lspci-script.js'
+import { nativeLibrary } from './native-library.js'
+import { StandInProcess } from './stand-in-process.js'
+
+export interface HostTenantLoad extends Tenant {
+  /** Default 0. */
+  readonly gpuIndex?: number
+}
+
+export interface SimulatedHostOptions {
+  /** Key, product name or alias of the board. */
+  readonly board: string
+  /** How many of them, 1 to 16. Default 1. */
+  readonly gpus?: number
+  /** Default 1. Further boards get the following seeds. */
+  readonly seed?: number
+  /**
+   * Hosts of different names have boards of different UUIDs, and with them leases, journals and MPS places of their own: as many as you
+   * like run side by side. Default: none, and UUIDs that depend on board and seed alone.
+   */
+  readonly name?: string
+  /** Inference processes that run for as long as the host does. */
+  readonly load?: readonly HostTenantLoad[]
+  /** Who may change a board. Default `root`, as with the driver. */
+  readonly privilege?: Privilege
+  /** What goes wrong, and when; on every board. Default: nothing. */
+  readonly faults?: FaultScenario
+  /** The same for single boards, by index, in place of `faults`. */
+  readonly boardFaults?: Readonly<Record<number, FaultScenario>>
+  /** Coefficients in place of the board's own, e.g. with another time to start a process. */
+  readonly physics?: BoardPhysics
+  /** MIG profiles that each board is divided into at the start, e.g. `3g.20gb`. Default: boards are not in MIG mode. */
+  readonly mig?: readonly string[]
+  /** Where the private folder is made. Default: the system's folder for temporary files. */
+  readonly parentFolder?: string
+  /** Where the compiled library is kept. Default: a folder in the user's cache. */
+  readonly cacheFolder?: string
+  /** Folder with the built host programs. Default: that of this package. */
+  readonly programsFolder?: string
+  /** C compiler. Default: `$CC`, or `cc`. */
+  readonly compiler?: string
+}
+
+/** How often requests are looked for, ms. */
+const REQUEST_PERIOD_MS = 5
+/** Every so many of these periods the state is published: 50 times a second. */
+const PERIODS_PER_STATE = 4
+
+/** Sensors refresh ten times a second. */
+const SENSOR_WAIT_MS = 1000
+
+const exec = promisify(execFile)
+
+/**
+ * Simulated boards in wall-clock time, seen by every program that is started in `environment`: `libnvidia-ml.so.1`,
+ * `nvidia-smi` and `nvidia-cuda-mps-control` answer for them.
+ */
+export class SimulatedHost {
+  /** Variables to add to a program's environment. */
+  readonly environment: Readonly<Record<string, string>>
+  /** The host's private folder. */
+  readonly folder: string
+  readonly gpus: readonly SimulatedGpu[]
+  readonly #place: HostFolder
+  readonly #boards: readonly HostBoard[]
+  readonly #control: ControlService
+  readonly #standIns: StandInProcess[] = []
+  #load: { readonly attachment: Attachment; readonly standIn: StandInProcess }[] = []
+  #timer: NodeJS.Timeout | undefined
+  #closed = false
+
+  private constructor(
+    place: HostFolder,
+    gpus: readonly SimulatedGpu[],
+    boards: readonly HostBoard[],
+    privilege: Privilege,
+  ) {
+    this.#place = place
+    this.folder = place.path
+    this.gpus = gpus
+    this.#boards = boards
+    this.environment = environmentOf(place)
+    const startServer = () => this.#standIn('nvidia-cuda-mps-server', () => {})
+    this.#control = new ControlService({ boards, privilege, startServer })
+  }
+
+  /**
+   * @throws CompilerError where the native library cannot be built
+   * @throws UnknownNameError for a board that cannot be simulated
+   */
+  static async start(options: SimulatedHostOptions): Promise<SimulatedHost> {
+    const { gpus: gpuCount = 1, seed = 1, load = [], privilege = 'root' } = options
+    if (!Number.isInteger(gpuCount) || gpuCount < 1 || gpuCount > 16) {
+      throw new InvalidInputError('gpus', gpuCount, 'an integer of 1 to 16')
+    }
+    const stray = load.find(({ gpuIndex = 0 }) => gpuIndex >= gpuCount)
+    if (stray) throw new InvalidInputError('load[].gpuIndex', stray.gpuIndex, `a board of 0 to ${gpuCount - 1}`)
+    if (load.length > 0) assertTenants(load, { oversubscribe: true })
+    for (const { model } of load) networkName(model)
+    if (options.mig && load.length > 0) throw new InvalidInputError('load', load.length, 'none on divided boards')
+    if (process.platform !== 'linux') {
+      throw new HostProgramError(`host mode needs Linux, this is ${process.platform}; use SimulatedGpu in process`)
+    }
+    const spec = findGpuSpec(options.board)
+    for (const profile of options.mig ?? []) findMigProfile(spec, profile)
+    const gpus = Array.from(
+      { length: gpuCount },
+      (_, i) =>
+        new SimulatedGpu(spec, {
+          clock: systemClock,
+          seed: seed + i,
+          mps: 'off',
+          ...(options.physics ? { physics: options.physics } : {}),
+          ...faultsOf(options, i),
+        }),
+    )
+    const library = nativeLibrary({
+      sourceFolder: join(packageFolder(), 'native'),
+      prebuiltFolder: join(packageFolder(), 'prebuilt'),
+      ...(options.cacheFolder === undefined ? {} : { cacheFolder: options.cacheFolder }),
+      ...(options.compiler === undefined ? {} : { compiler: options.compiler }),
+    })
+    const place = new HostFolder({
+      library,
+      programsFolder: options.programsFolder ?? builtPrograms(),
+      ...(options.parentFolder === undefined ? {} : { parent: options.parentFolder }),
+    })
+    try {
+      // Where only root may change a board, nobody else needs to write there; whoever can write could also keep readers waiting.
+      const fileMode = process.geteuid?.() !== 0 ? 0o600 : privilege === 'everyone' ? 0o666 : 0o644
+      const boards = await Promise.all(
+        gpus.map((gpu, gpuIndex) =>
+          HostBoard.create(gpu, {
+            folder: place.path,
+            gpuIndex,
+            gpuCount,
+            seed: seed + gpuIndex,
+            hostName: options.name,
+            privilege,
+            fileMode,
+          }),
+        ),
+      )
+      const lspci = lspciScript(
+        boards.map((board) => board.identity),
+        process.env['PATH'] ?? '',
+      )
+      writeFileSync(join(place.programs, 'lspci'), lspci, { mode: 0o755 })
+      const host = new SimulatedHost(place, gpus, boards, privilege)
+      try {
+        for (const board of boards) if (options.mig) board.divide(options.mig)
+        await host.#open(load)
+      } catch (error) {
+        host.close()
+        throw error
+      }
+      return host
+    } catch (error) {
+      place.remove()
+      throw error
+    }
+  }
+
+  /** What the driver says of each board. */
+  get boards(): readonly { readonly uuid: string; readonly name: string; readonly busId: string }[] {
+    return this.#boards.map(({ identity: { uuid, name, busId } }) => ({ uuid, name, busId }))
+  }
+
+  /** Programs that still run lose their boards; the folder is removed. Idempotent. */
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    clearTimeout(this.#timer)
+    this.#control.close()
+    for (const board of this.#boards) board.close()
+    for (const standIn of this.#standIns.splice(0)) standIn.stop()
+    this.#place.remove()
+  }
+
+  /** A board falls off the bus: every call about it is answered with `GPU_IS_LOST`. The others go on. */
+  async loseBoard(gpuIndex: number): Promise<void> {
+    await this.#board(gpuIndex).setAbsence('lost')
+  }
+
+  /** A lost board is reset and comes back, with the driver's defaults. */
+  async findBoard(gpuIndex: number): Promise<void> {
+    await this.#board(gpuIndex).setAbsence(null)
+  }
+
+  /**
+   * Something happens to a board that NVML tells those who wait for it, and that changes nothing else.
+   *
+   * @param data of an XID its number
+   */
+  raiseEvent(gpuIndex: number, event: BoardEventType, data = 0): void {
+    this.#board(gpuIndex).raise(event, data)
+  }
+
+  /** The driver is unloaded: no board answers, and none can be opened. */
+  async stopDriver(): Promise<void> {
+    for (const board of this.#boards) await board.setAbsence('stopped')
+  }
+
+  /** It is loaded again: all boards are back, with its defaults. */
+  async startDriver(): Promise<void> {
+    for (const board of this.#boards) await board.setAbsence(null)
+  }
+
+  #board(gpuIndex: number): HostBoard {
+    const board = this.#boards[gpuIndex]
+    if (!board) throw new InvalidInputError('gpuIndex', gpuIndex, `a board of 0 to ${this.#boards.length - 1}`)
+    return board
+  }
+
+  async #open(load: readonly HostTenantLoad[]): Promise<void> {
+    // No reading is published before the sensors have one: a power of 0 W would be a lie.
+    // A scenario may keep a sensor from ever having one, so the wait is bounded.
+    for (let waitedMs = 0; waitedMs < SENSOR_WAIT_MS; waitedMs += REQUEST_PERIOD_MS) {
+      if ((await Promise.all(this.#boards.map((board) => board.isMeasuring()))).every(Boolean)) break
+      await systemClock.sleep(REQUEST_PERIOD_MS)
+    }
+    for (const board of this.#boards) await board.publish()
+    await this.#control.listen(this.#place.socket)
+    this.#schedule(0)
+    if (load.some((tenant) => tenant.mpsPercent < 100)) await this.#startMps()
+    for (const tenant of load) this.#launch(tenant)
+  }
+
+  #schedule(period: number): void {
+    this.#timer = setTimeout(async () => {
+      for (const board of this.#boards) {
+        if (this.#closed) return
+        await board.serveRequests()
+        if (!this.#closed && period % PERIODS_PER_STATE === 0) await board.publish()
+        this.#control.strike(board)
+      }
+      this.#endFailedLoad()
+      if (!this.#closed) this.#schedule(period + 1)
+    }, REQUEST_PERIOD_MS)
+  }
+
+  /** Shares below 100 % need MPS, so a host with such a load comes with a running daemon. */
+  async #startMps(): Promise<void> {
+    const env = { ...process.env, ...this.environment }
+    await exec(join(this.#place.programs, 'nvidia-cuda-mps-control'), ['-d'], { env })
+  }
+
+  #launch({ gpuIndex = 0, model, mpsPercent, batchSize }: HostTenantLoad): void {
+    const name = `simulated-${model}`
+    let detach = () => {}
+    const standIn = this.#standIn(name, () => detach())
+    const attachment = this.#control.attach(
+      {
+        kind: 'attach',
+        pid: standIn.pid,
+        uid: process.getuid?.() ?? 0,
+        name,
+        gpu: String(gpuIndex),
+        pipeDirectory: this.#place.mpsPipes,
+        tenant: { model, mpsPercent, batchSize },
+      },
+      () => standIn.stop(),
+    )
+    detach = () => attachment.detach()
+    this.#load.push({ attachment, standIn })
+  }
+
+  /** A process whose work has failed (out of memory, a fault) ends, as a real one would. */
+  #endFailedLoad(): void {
+    const failed = this.#load.filter(({ attachment }) => attachment.tenant.process.state === 'failed')
+    if (failed.length === 0) return
+    this.#load = this.#load.filter((each) => !failed.includes(each))
+    for (const { attachment, standIn } of failed) {
+      attachment.detach()
+      standIn.stop()
+    }
+  }
+
+  #standIn(name: string, onExit: () => void): StandInProcess {
+    const standIn = new StandInProcess(this.#place.standIns, name, onExit)
+    this.#standIns.push(standIn)
+    return standIn
+  }
+}
+
+function faultsOf({ faults, boardFaults }: SimulatedHostOptions, gpuIndex: number): { faults?: FaultScenario } {
+  const own = boardFaults?.[gpuIndex] ?? faults
+  return own ? { faults: own } : {}
+}
+
+function environmentOf(place: HostFolder): Record<string, string> {
+  const before = (folder: string, variable: string) => {
+    const present = process.env[variable]
+    return present ? `${folder}:${present}` : folder
+  }
+  return {
+    PATH: before(place.programs, 'PATH'),
+    LD_LIBRARY_PATH: before(place.libraries, 'LD_LIBRARY_PATH'),
+    // Not the machine's own daemon, should it have one.
+    CUDA_MPS_PIPE_DIRECTORY: place.mpsPipes,
+    CUDA_MPS_LOG_DIRECTORY: place.mpsLogs,
+    PCTODL_GPU_SIM_FOLDER: place.path,
+  }
+}
+
+/** From `src` as from `dist`. */
+function packageFolder(): string {
+  let folder = dirname(fileURLToPath(import.meta.url))
+  while (!existsSync(join(folder, 'native', 'nvml_abi.h'))) {
+    if (folder === dirname(folder)) {
+      throw new HostProgramError('the C sources of the simulated NVML library are missing; reinstall @pctodl/sim-host')
+    }
+    folder = dirname(folder)
+  }
+  return folder
+}
+
+function builtPrograms(): string {
+  const beside = join(dirname(fileURLToPath(import.meta.url)), 'programs')
+  const built = join(packageFolder(), 'dist', 'programs')
+  const missingIn = (folder: string) => hostPrograms.find((program) => !existsSync(join(folder, `${program}.cjs`)))
+  if (!missingIn(beside)) return beside
+  const missing = missingIn(built)
+  if (missing) throw new HostProgramError(`${join(built, `${missing}.cjs`)} is missing; build @pctodl/sim-host first`)
+  return built
+}

@@ -1,0 +1,114 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { physicsOfBoard } from '@pctodl/gpu-sim'
+import { build, type Options } from 'tsup'
+import { SimulatedHost, type SimulatedHostOptions } from '../src/simulated-host.js'
+
+const packageFolder = fileURLToPath(new URL('..', import.meta.url))
+const scratch = join(packageFolder, 'node_modules')
+/** The compiled library is kept between runs; it is named after its sources. */
+export const cacheFolder: string = join(scratch, '.host-test-cache')
+
+export const run: typeof execFile.__promisify__ = promisify(execFile)
+
+/** A program starts in 0.1 s on a machine of its own, and in seconds beside ten others a core, ms. */
+const ONE_PROGRAM_MS = 45_000
+
+export interface Outcome {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Run a program to its end, whatever its exit code. */
+export async function outcome(
+  file: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  input = '',
+): Promise<Outcome> {
+  return new Promise((resolve, reject) => {
+    const child = execFile(file, [...args], { env, timeout: ONE_PROGRAM_MS }, (error, stdout, stderr) => {
+      if (error && typeof error.code !== 'number') return reject(error)
+      resolve({ code: error ? Number(error.code) : 0, stdout, stderr })
+    })
+    // A program that reads no input may be gone before it gets any.
+    child.stdin?.on('error', () => {})
+    child.stdin?.end(input)
+  })
+}
+
+/** `cc`, or why the tests that need it cannot run. */
+export const missingCompiler: string | undefined = await run(process.env['CC'] || 'cc', ['--version']).then(
+  () => undefined,
+  () => 'no C compiler on this machine',
+)
+
+export interface BuiltPrograms {
+  readonly folder: string
+  readonly cli: string
+  readonly programs: string
+  remove(): void
+}
+
+/** The sources as the programs that host mode starts; a test must not depend on an earlier build. */
+export async function buildPrograms(): Promise<BuiltPrograms> {
+  mkdirSync(scratch, { recursive: true })
+  const folder = mkdtempSync(join(scratch, '.host-test-'))
+  const common: Options = {
+    config: false,
+    silent: true,
+    platform: 'node',
+    target: 'node20',
+    noExternal: [/.*/],
+    esbuildOptions(options) {
+      options.conditions = ['@pctodl/source']
+    },
+  }
+  const source = (name: string) => join(packageFolder, 'src', name)
+  const programs = join(folder, 'programs')
+  await build({
+    ...common,
+    entry: [source('programs/nvidia-smi.ts'), source('programs/nvidia-cuda-mps-control.ts')],
+    format: ['cjs'],
+    outDir: programs,
+    outExtension: () => ({ js: '.cjs' }),
+  })
+  await build({
+    ...common,
+    entry: [source('pctodl-gpu-sim.ts')],
+    format: ['esm'],
+    outDir: folder,
+    splitting: false,
+    outExtension: () => ({ js: '.mjs' }),
+  })
+  const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  return { folder, cli: join(folder, 'pctodl-gpu-sim.mjs'), programs, remove }
+}
+
+/** A host whose programs come from the sources, and the environment in which they see its boards. */
+export async function startHost(
+  programs: string,
+  options: Partial<SimulatedHostOptions> = {},
+): Promise<{ readonly host: SimulatedHost; readonly env: NodeJS.ProcessEnv }> {
+  const host = await SimulatedHost.start({ board: '3080Ti', cacheFolder, programsFolder: programs, ...options })
+  return { host, env: { ...process.env, ...host.environment } }
+}
+
+/** A board whose processes start in a moment, so that tests need not wait for them. */
+export function quickStart(board: string): Pick<SimulatedHostOptions, 'board' | 'physics'> {
+  const physics = physicsOfBoard(board)
+  return { board, physics: { ...physics, process: { ...physics.process, startMs: 300 } } }
+}
+
+/** Wait for a condition of a board that lives in real time; programs that start beside others' work take their time. */
+export async function eventually(condition: () => Promise<boolean>, what: string): Promise<void> {
+  const deadline = Date.now() + ONE_PROGRAM_MS
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error(`this did not come true: ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
