@@ -2,6 +2,7 @@ import { normalQuantileOfTail, normalTail } from '@pctodl/numerics'
 import { gpuSpecs, InvalidInputError, smClocksAt } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { cases } from '../../../test/long-tests.js'
 import { type FeasiblePartition, lowestFeasibleCap, type PartitionOptions, partition } from '../src/index.js'
 import { MisledPredictor, Uncounted } from './misled-predictor.js'
 import { SyntheticPredictor } from './synthetic-predictor.js'
@@ -58,14 +59,14 @@ describe('the chance constraint', () => {
           expect(sds < 0 ? 1 : normalTail(sds)).toBeGreaterThan(each - 1e-9)
         },
       ),
-      { numRuns: 30, seed: 7 },
+      { numRuns: cases(30, 12), seed: 7 },
     )
-    expect(corrected).toBeGreaterThan(10)
+    expect(corrected).toBeGreaterThan(cases(10, 4))
   })
 
   it('holds of the plans, not only of configurations that nobody chose', () => {
     const RISK = 0.1
-    const plans = 60
+    const plans = cases(60, 24)
     const exceeded = (corrected: boolean) => {
       let count = 0
       for (let seed = 0; seed < plans; seed++) {
