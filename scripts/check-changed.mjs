@@ -1,7 +1,7 @@
 /**
  * Lint, types and quick tests of what differs from `main`, in seconds: `pnpm check:changed`. The tests are those that only
  * compute, of the packages that changed, and of those the files that reach a change by their imports; with `--dependents` also
- * those of the packages that stand on them. The three run beside each other; each is told when it ends.
+ * those of the packages that stand on them, and those that take seconds each (`*.slow.test.ts`). The three run beside each other; each is told when it ends.
  *
  * A clone of one branch has no `main`, and one without git knows no difference: then everything is checked.
  */
@@ -64,7 +64,8 @@ async function testsOf(files) {
     const isWhole = files.some((file) => file.startsWith(`packages/${name}/`) && !isCode(file))
     return isWhole ? own : code.flatMap((file) => related.importersOf(file, own))
   })
-  return [...new Set(tests)].map((test) => path.relative(root, test))
+  const quick = tests.filter((test) => !test.endsWith('.slow.test.ts'))
+  return [...new Set(quick)].map((test) => path.relative(root, test))
 }
 
 /** Those that are still there, committed or not. */

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { markedSource, mutantsOf } from '../scripts/mutants/mutants-of.js'
-import { RelatedTests } from '../scripts/related-tests.js'
 import { TestHostProcess } from '../scripts/mutants/test-host-process.js'
 import { MARK } from '../scripts/mutants/test-host-protocol.js'
+import { RelatedTests } from '../scripts/related-tests.js'
 
 const root = path.resolve(import.meta.dirname, '..')
 const inRoot = (file: string) => path.join(root, file)
