@@ -1,8 +1,11 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { defineConfig, type ViteUserConfig } from 'vitest/config'
 
 const cores = availableParallelism()
+const root = import.meta.dirname
 
 /** Packages that only compute, and what computes of the others. */
 const pure = [
@@ -10,23 +13,54 @@ const pure = [
   'packages/command-line/test/**/!(open-to-write).test.ts',
   'packages/perf-model/test/**/!(import-upstream).test.ts',
   'packages/backend/test/{open-backend,readme,visible-gpus,worker-words}.test.ts',
-  'packages/bench-runner/test/{compare,no-peeking,oracle-throughput,server-scenario,settle-place,tasks,tuned-forms}.test.ts',
+  'packages/bench-runner/test/{compare,no-peeking,oracle-throughput,report-page,server-scenario,settle-place,tasks,tuned-forms}.test.ts',
   'packages/hetero-training/test/{curves,find-plan,golden,memory,pctodl-hetero,readers,readme,replan,within-power}.test.ts',
-  'packages/mig-segments/test/{cli,geometry,inputs,migration,outputs,plan,power,published,readme,replan,replan-counts,report,service-tails,solve-parts,tail}.test.ts',
-  'packages/model-zoo/test/{exported-graphs,graph-from-onnx,network-facts,network-work,onnx-cli,onnx-export,onnx-operators,published-facts,shapes,torchvision,work}.test.ts',
+  'packages/mig-segments/test/{cli,fleet,geometry,inputs,kubernetes-schemas,migration,outputs,plan,power,published,readme,replan,replan-counts,report,schedule,service-tails,solve-parts,tail,tail-plans.slow}.test.ts',
+  'packages/model-zoo/test/{exported-graphs,graph-from-onnx,network-facts,network-work,onnx-cli,onnx-export,onnx-operators,published-facts,shapes,torchvision,training-graph,work}.test.ts',
   'packages/mps-control/test/mps-state.test.ts',
   'packages/node-service/test/policy.test.ts',
-  'packages/nvml-control/test/{describe,sampler}.test.ts',
-  'packages/playground/test/{address,drawing,readme,run-parity}.test.ts',
+  'packages/nvml-control/test/{describe,event-reasons,sampler}.test.ts',
+  'packages/playground/test/{address,drawing,peaks-story,readme,record-reading,run-parity,services-plan-parity,services-run-parity}.test.ts',
   'packages/profiler/test/{active-sweep,append-only-file,command-line,find-knee,plan,resume,row-validity,run-plan,settle,summarize-repeats}.test.ts',
   'packages/report/test/{chart-parts,charts,compare,paper,readme,report-logs,results-csv,run-summary,standings,summary-table,verdict}.test.ts',
   'packages/resource-sensitivity/test/{edges,engine,golden,laws,optimal,place-under-budget,profiling,published,readme,run-log,simulate,traces}.test.ts',
   'packages/run/test/{event-log-writer,readme,run-command}.test.ts',
   'packages/sim-host/test/{board-file-layout,mps-daemon,simulate-command}.test.ts',
-  'packages/tenants/test/{onnx-memory,plan-changes}.test.ts',
-  'test/{broken-links,browser-bundles,changed-figures,closed-loop,import-graph,inside-the-repository,service-plans,serving-accuracy,workflows}.test.ts',
+  'packages/tenants/test/{onnx-memory,plan-changes,request-laws}.test.ts',
+  'test/{broken-links,browser-bundles,changed-figures,closed-loop,import-graph,inside-the-repository,service-plans,serving-accuracy,training-on-physics,workflows}.test.ts',
+]
+
+/**
+ * What changes the process that it runs in (its folder, its environment, its listeners), or loads a simulated board's library
+ * into it: a process of its own for each file.
+ */
+const alone = [
+  'packages/{backend,job-array,mps-control,node-service,nvml-control}/test/**/*.test.ts',
+  'packages/bench-runner/test/{command-line,real-board,slurm}.test.ts',
+  'packages/cli/test/{cleanup,doctor,readme}.test.ts',
+  'packages/sim-host/test/*.test.ts',
+  'packages/mig-segments/test/deploy.test.ts',
+  'packages/model-zoo/test/{onnx-runtime,readme}.test.ts',
+  'packages/playground/test/hostile.test.ts',
+  'packages/profiler/test/spread.test.ts',
+  'packages/resource-sensitivity/test/{command-line,slurm-schedule}.test.ts',
+  'test/{commands,docs,mutants,newcomer,readme}.test.ts',
 ]
 const all = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts']
+
+/**
+ * Modules as tests run them, kept from one project and one run to the next. A module is looked up by its source; where its
+ * imports lead is up to these files as well.
+ */
+function moduleCache(): string {
+  const manifests = readdirSync(path.join(root, 'packages')).map((name) => path.join('packages', name, 'package.json'))
+  const hash = createHash('sha1')
+  for (const file of ['pnpm-lock.yaml', 'tsconfig.base.json', 'tsconfig.json', ...manifests]) {
+    const at = path.join(root, file)
+    hash.update(`${file}\n`).update(existsSync(at) ? readFileSync(at) : '')
+  }
+  return path.join(root, 'node_modules', '.cache', 'vitest-modules', hash.digest('hex'))
+}
 
 // Tests import the sources of the workspace (the `@pctodl/source` export condition), so a test never runs against a stale
 // build. The end-to-end tests spawn the built command lines on purpose.
@@ -35,12 +69,13 @@ const config: ViteUserConfig = defineConfig({
   ssr: { resolve: { conditions: ['@pctodl/source'], externalConditions: ['@pctodl/source'] } },
   test: {
     maxWorkers: cores,
+    experimental: { fsModuleCache: true, fsModuleCachePath: moduleCache() },
     reporters: [
       'default',
       ...(process.env['GITHUB_ACTIONS'] ? ['github-actions'] : []),
-      path.resolve(import.meta.dirname, 'scripts/summary-reporter.ts'),
+      path.resolve(root, 'scripts/summary-reporter.ts'),
     ],
-    setupFiles: [path.resolve(import.meta.dirname, 'test/property-runs.ts')],
+    setupFiles: [path.resolve(root, 'test/property-runs.ts')],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     projects: [
@@ -49,13 +84,25 @@ const config: ViteUserConfig = defineConfig({
         // Nothing here changes its process, so files share workers, and modules that many of them import are imported once.
         test: { name: 'pure', include: pure, pool: 'threads', isolate: false },
       },
+      // These start processes, simulated hosts in real time among them. They come last. They wait for more than half of their
+      // time, so there are more of them than cores.
       {
         extends: true,
-        // These start processes, simulated hosts in real time among them. They come last and each has a process of its own. They
-        // wait for more than half of their time, so there are more of them than cores.
         test: {
           name: 'processes',
           include: all,
+          exclude: [...pure, ...alone],
+          pool: 'forks',
+          isolate: false,
+          maxWorkers: 2 * cores,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'processes-alone',
+          include: alone,
           exclude: pure,
           pool: 'forks',
           maxWorkers: 2 * cores,

@@ -4,12 +4,13 @@
  * Checks the manifests, runs publint and are-the-types-wrong on what would be published, runs knip on the workspace, and prints
  * how large each package is against its budget.
  */
-import { spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { type Manifest, packAll, root, type WorkspacePackage, workspacePackages } from './pack-packages.js'
@@ -21,6 +22,8 @@ const rootManifest: Manifest = JSON.parse(readFileSync(path.join(root, 'package.
 const findings: string[] = []
 const report = (name: string, problem: string) => findings.push(`${name}: ${problem}`)
 
+// Beside the packages: each of the two takes seconds, and one core.
+const knip = knipFindings()
 const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-packages-'))
 try {
   const tarballs = packAll(folder)
@@ -56,19 +59,24 @@ try {
   rmSync(folder, { recursive: true, force: true })
 }
 
-const knip = spawnSync(
-  process.execPath,
-  [path.join(root, 'node_modules/knip/bin/knip.js'), '--no-progress', '--no-config-hints'],
-  {
-    cwd: root,
-    encoding: 'utf8',
-  },
-)
-if (knip.status !== 0) report('knip', `\n${knip.stdout}${knip.stderr}`)
+const found = await knip
+if (found !== undefined) report('knip', `\n${found}`)
 
 for (const finding of findings) console.error(finding)
 console.log(findings.length === 0 ? 'All packages can be published.' : `${findings.length} findings`)
 process.exitCode = findings.length === 0 ? 0 : 1
+
+/** @returns what knip says is unused or missing; undefined where it is content */
+async function knipFindings(): Promise<string | undefined> {
+  const words = [path.join(root, 'node_modules/knip/bin/knip.js'), '--no-progress', '--no-config-hints']
+  try {
+    await promisify(execFile)(process.execPath, words, { cwd: root, maxBuffer: 2 ** 26 })
+    return undefined
+  } catch (error) {
+    const { stdout = '', stderr = String(error) } = error as { readonly stdout?: string; readonly stderr?: string }
+    return `${stdout}${stderr}`
+  }
+}
 
 /** What every manifest must say. */
 function checkManifest({ name, folder: source, manifest }: WorkspacePackage): void {

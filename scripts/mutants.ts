@@ -10,9 +10,9 @@ import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { SeededRandom, seedFrom } from '@pctodl/numerics'
 import { type Mutant, markedSource, mutantsOf } from './mutants/mutants-of.js'
-import { RelatedTests } from './mutants/related-tests.js'
 import { TestHostProcess } from './mutants/test-host-process.js'
 import { MARK } from './mutants/test-host-protocol.js'
+import { RelatedTests } from './related-tests.js'
 
 const corePackages = [
   'thermo-dvfs',

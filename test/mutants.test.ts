@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { markedSource, mutantsOf } from '../scripts/mutants/mutants-of.js'
-import { RelatedTests } from '../scripts/mutants/related-tests.js'
 import { TestHostProcess } from '../scripts/mutants/test-host-process.js'
 import { MARK } from '../scripts/mutants/test-host-protocol.js'
+import { RelatedTests } from '../scripts/related-tests.js'
 
 const root = path.resolve(import.meta.dirname, '..')
 const inRoot = (file: string) => path.join(root, file)
@@ -117,7 +117,7 @@ describe('the process that runs tests on mutants', { timeout: 300_000 }, () => {
   })
 
   it('is ended where a mutant never returns, and there is another one for the next', async () => {
-    expect(await asked('const delta =', 'for (;;) {}\n    const delta =', 3000)).toBe('timeout')
+    expect(await asked('const delta =', 'for (;;) {}\n    const delta =', 1000)).toBe('timeout')
     expect(await ask(null)).toMatchObject({ passed: true, failure: null })
   })
 })

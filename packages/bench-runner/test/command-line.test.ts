@@ -3,7 +3,9 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import { callCommand } from '../../../test/call-command.js'
 import { algorithmGroups } from '../src/index.js'
+import { benchRunner } from '../src/main.js'
 
 const command = path.resolve(import.meta.dirname, '../bin/bench-runner.js')
 const built = path.resolve(import.meta.dirname, '../dist/cli.js')
@@ -19,6 +21,21 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 })
 
+const home = process.cwd()
+
+/** Calls the command in a folder, without a terminal: what it says, and what it leaves there. */
+async function call(args: readonly string[], cwd = newFolder()) {
+  process.chdir(cwd)
+  try {
+    const answer = await callCommand('bench-runner', benchRunner, args, { env: process.env })
+    return { ...answer, cwd, written: filesIn(cwd) }
+  } finally {
+    process.chdir(home)
+  }
+}
+
+const filesIn = (folder: string) => readdirSync(folder, { recursive: true }).map(String).sort()
+
 /** Runs the built command as a user would, without a terminal and without standard input. */
 function run(args: readonly string[], cwd = newFolder()) {
   expect(existsSync(built), 'build first: pnpm build').toBe(true)
@@ -28,7 +45,7 @@ function run(args: readonly string[], cwd = newFolder()) {
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: 50_000,
   })
-  return { status, stdout, stderr, cwd, written: readdirSync(cwd, { recursive: true }).map(String).sort() }
+  return { status, stdout, stderr, cwd, written: filesIn(cwd) }
 }
 
 describe('bench-runner', () => {
@@ -54,9 +71,9 @@ describe('bench-runner', () => {
     expect(readFileSync(`${chart}.png`).subarray(1, 4).toString()).toBe('PNG')
   })
 
-  it('lets pctodl hold the cap, within a few percent of the best that holds it', () => {
-    const { stdout, status } = run('--gpu 3080Ti --task-id 6 --iterations 24 --json'.split(' '))
-    expect(status).toBe(0)
+  it('lets pctodl hold the cap, within a few percent of the best that holds it', async () => {
+    const { stdout, code } = await call('--gpu 3080Ti --task-id 6 --iterations 24 --jobs 1 --json'.split(' '))
+    expect(code).toBe(0)
     const { summaries, failures, files } = JSON.parse(stdout) as {
       summaries: { algorithm: string; throughput: number; meanPowerW: number; verdict: { status: string } }[]
       failures: unknown[]
@@ -71,10 +88,11 @@ describe('bench-runner', () => {
     expect(pctodl.meanPowerW).toBeGreaterThan(0.95 * 130)
   })
 
-  it('writes the same bytes for the same seed, and others for another', () => {
-    const results = (seed: number, suffix = '') => {
-      const args = `--gpu A100 --algorithm pctodl,batchdvfs --task-id 20 --iterations 3 --seed ${seed}`.split(' ')
-      const { cwd } = run(args)
+  it('writes the same bytes for the same seed, and others for another, as a program and as a function', async () => {
+    const results = async (seed: number, suffix = '', start: typeof run | typeof call = call) => {
+      const jobs = start === run ? 2 : 1
+      const args = `--gpu A100 --algorithm pctodl,batchdvfs --task-id 20 --iterations 3 --seed ${seed} --jobs ${jobs}`
+      const { cwd } = await start(args.split(' '))
       return ['pctodl', 'batchdvfs'].map((algorithm) =>
         readFileSync(
           path.join(cwd, `benchmark_results/A100_${algorithm}/20_resnet50_imagenet_150W${suffix}.csv`),
@@ -82,14 +100,14 @@ describe('bench-runner', () => {
         ),
       )
     }
-    const first = results(1)
-    expect(results(1)).toEqual(first)
-    expect(results(2, '_seed2')).not.toEqual(first)
+    const first = await results(1)
+    expect(await results(1, '', run)).toEqual(first)
+    expect(await results(2, '_seed2')).not.toEqual(first)
   })
 
-  it('prints a plan and writes nothing in a dry run', () => {
-    const { status, stdout, written } = run('--gpu A100 --algorithm pctodl --task-id 20 29 --dry-run'.split(' '))
-    expect(status).toBe(0)
+  it('prints a plan and writes nothing in a dry run', async () => {
+    const { code, stdout, written } = await call('--gpu A100 --algorithm pctodl --task-id 20 29 --dry-run'.split(' '))
+    expect(code).toBe(0)
     expect(stdout.trim().split('\n')).toEqual([
       'task 20: pctodl on A100, resnet50/imagenet, 150 W, 5 iterations -> benchmark_results/A100_pctodl/20_resnet50_imagenet_150W.csv',
       'task 29: pctodl on A100, resnet50/imagenet, 200 -> 160 -> 120 W, 150 iterations -> benchmark_results/A100_pctodl/29_resnet50_imagenet_power_down.csv',
@@ -97,11 +115,11 @@ describe('bench-runner', () => {
     expect(written).toEqual([])
   })
 
-  it('replaces the results of an earlier run whole', () => {
+  it('replaces the results of an earlier run whole', async () => {
     const folder = newFolder()
     const once = '--gpu A100 --algorithm powercap --task-id 20 --iterations'.split(' ')
-    run([...once, '4'], folder)
-    run([...once, '2'], folder)
+    await call([...once, '4'], folder)
+    await call([...once, '2'], folder)
     const file = path.join(folder, 'benchmark_results/A100_powercap/20_resnet50_imagenet_150W.csv')
     expect(readFileSync(file, 'utf8').trim().split('\n')).toHaveLength(3)
     const stem = '20_resnet50_imagenet_150W'
@@ -112,11 +130,11 @@ describe('bench-runner', () => {
     ])
   })
 
-  it('honours --result-dir', () => {
-    const { status, written } = run(
+  it('honours --result-dir', async () => {
+    const { code, written } = await call(
       '--gpu A100 --algorithm powercap --task-id 20 --iterations 1 --result-dir here'.split(' '),
     )
-    expect(status).toBe(0)
+    expect(code).toBe(0)
     expect(written).toContain(path.join('here', 'A100_powercap', '20_resnet50_imagenet_150W.csv'))
   })
 
@@ -151,14 +169,20 @@ describe('bench-runner', () => {
       1,
       /power cap 40 W cannot be kept by resnet50 .*lowest power it can run at is [\d.]+ W; raise the cap/,
     ],
-  ])('answers %s with a line, a code and no files', (_, args, code, message) => {
-    const { status, stdout, stderr, written } = run(args.split(' '))
+  ])('answers %s with a line, a code and no files', async (_, args, code, message) => {
+    const { code: ended, stdout, stderr, written } = await call(args.split(' '))
     expect(stderr).toMatch(message)
     const lines = stderr.trim().split('\n')
     expect(lines.slice(1)).toEqual(code === 2 ? ["Try 'bench-runner --help'."] : [])
-    expect(status).toBe(code)
+    expect(ended).toBe(code)
     expect(stdout).toBe('')
     expect(written).toEqual([])
+  })
+
+  it('answers so as a program, too', () => {
+    const { status, stdout, stderr, written } = run(['--gpu', 'A100', '--fast'])
+    expect(stderr).toBe("bench-runner: unknown option '--fast'\nTry 'bench-runner --help'.\n")
+    expect([status, stdout, written]).toEqual([2, '', []])
   })
 
   it('says where it cannot write, and fails', () => {

@@ -48,7 +48,7 @@ describe('--resume', () => {
     const expected = contents(whole)
     expect(Object.keys(expected)).toHaveLength(12 * 3 + 1) // and what the matrix consists of
     const random = new SeededRandom(20)
-    const kills = cases(100, 8)
+    const kills = cases(100, 5)
     let killed = 0
     let folder = newFolder()
     while (killed < kills) {

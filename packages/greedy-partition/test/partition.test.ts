@@ -1,6 +1,7 @@
 import { loadPerfModel } from '@pctodl/perf-model'
 import { gpuSpecs } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
+import { longTests } from '../../../test/long-tests.js'
 import { exhaustive, type FeasiblePartition, type PartitionOptions, partition } from '../src/index.js'
 import { SyntheticPredictor, syntheticNetworks } from './synthetic-predictor.js'
 
@@ -18,9 +19,14 @@ const cases = ['3080Ti', 'A100', 'H100'].flatMap((key) =>
   ),
 )
 
+/** A third of them, and half of that where tests are to be quick; each board and network is among them. */
+const someCases = cases.filter((_, i) => i % 3 === 1 && (longTests || i % 2 === 1))
+
 describe('partition', () => {
   it.each([20, 25])('comes within half a percent of the best there is at a step of %i', (sharePercentStep) => {
-    for (const { key, models, powerCapW } of sharePercentStep === 20 ? cases.filter((_, i) => i % 3 === 1) : cases) {
+    for (const { key, models, powerCapW } of sharePercentStep === 20
+      ? someCases
+      : cases.filter((_, i) => longTests || i % 2 === 0)) {
       const options = { models, powerCapW, sharePercentStep }
       const best = exhaustive(board(key), options) as FeasiblePartition
       const ours = found(board(key), options)
@@ -49,7 +55,7 @@ describe('partition', () => {
   })
 
   it('makes use of finer steps', () => {
-    for (const { key, models, powerCapW } of cases.filter((_, i) => i % 3 === 1)) {
+    for (const { key, models, powerCapW } of someCases) {
       const coarse = exhaustive(board(key), { models, powerCapW, sharePercentStep: 25 }) as FeasiblePartition
       const fine = found(board(key), { models, powerCapW, sharePercentStep: 5 })
       expect(fine.prediction.throughput).toBeGreaterThanOrEqual(coarse.prediction.throughput * 0.995)
@@ -66,7 +72,7 @@ describe('partition', () => {
   })
 
   it('does no worse with a choice of memory clocks than with either of them fixed', () => {
-    for (const { models, powerCapW } of cases.filter(({ key }, i) => key === '3080Ti' && i % 3 < 2)) {
+    for (const { models, powerCapW } of cases.filter(({ key }, i) => key === '3080Ti' && i % 3 < (longTests ? 2 : 1))) {
       const free = found(board('3080Ti'), { models, powerCapW })
       for (const memClockMhz of [9501, 5001]) {
         const fixed = found(board('3080Ti'), { models, powerCapW, memClocksMhz: [memClockMhz] })

@@ -26,7 +26,7 @@ import {
 } from './node-host.js'
 
 /** Ends per kind: PCTODL_KILLS=200 gives the figures of the README, in some minutes. */
-const kills = Number(process.env['PCTODL_KILLS'] ?? 8)
+const kills = Number(process.env['PCTODL_KILLS'] ?? cases(8, 4))
 /** Those with daemons and tenants, each of which starts a dozen programs: five kinds, 200 in all in the long tests. */
 const killsWithMps = Number(process.env['PCTODL_KILLS_WITH_MPS'] ?? cases(40, 2))
 const BOARDS = 4

@@ -16,7 +16,7 @@ const POWER_BAR = 2
 const [folder] = process.argv.slice(2)
 if (folder === undefined) {
   throw new Error(
-    'name the folder with surrogate_anchor.csv, 5,523 rows of seven networks: the repository has the 526 rows of two, on which test/surrogate.test.ts judges',
+    'name the folder with surrogate_anchor.csv, 5,523 rows of seven networks: the repository has the 526 rows of two, on which test/surrogate.slow.test.ts judges',
   )
 }
 const csv = readFileSync(path.join(folder, 'surrogate_anchor.csv'), 'utf8')

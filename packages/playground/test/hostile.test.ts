@@ -5,6 +5,7 @@ import { loadPerfModel } from '@pctodl/perf-model'
 import fc from 'fast-check'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { cases } from '../../../test/long-tests.js'
 import { roomNames } from '../site/address/place.js'
 import { firstRun } from '../site/run/run-question.js'
 import { SimulatedRun } from '../site/run/simulated-run.js'
@@ -71,7 +72,7 @@ describe.skipIf(browserFile === undefined)(inBrowser, { timeout: 300_000 }, () =
     const complaints: string[] = []
     const page = await playground.open('', complaints)
     await page.waitForSelector('[data-planned=true]')
-    for (const address of [...fc.sample(hash, { numRuns: 30, seed: 29 }), '#/run/services?task=no&gpu=no']) {
+    for (const address of [...fc.sample(hash, { numRuns: cases(30, 12), seed: 29 }), '#/run/services?task=no&gpu=no']) {
       await page.evaluate(`location.hash = ${JSON.stringify(address)}`)
       // The rooms are there, and what the address became leads to the same place again.
       await page.waitForSelector('nav[aria-label=Rooms] a[aria-current=page]')

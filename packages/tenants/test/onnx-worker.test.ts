@@ -11,7 +11,7 @@ import { buildWorker } from './built-worker.js'
 import { eventually } from './eventually.js'
 
 /** The long run takes a minute; the short one checks the same. */
-const RUN_MS = longTests ? 60_000 : 6000
+const RUN_MS = longTests ? 60_000 : 4000
 
 const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-onnx-'))
 // Exported networks are kept: they are the same every time.

@@ -76,17 +76,6 @@ export function addNetwork(model: PerfModel, name: string, work: NetworkWork, op
   }
   assertWork('work', work)
   const teachers = knownNetworks(model, known)
-  const others = teachers.map((teacher) => parameters.networks.find((network) => network.name === teacher.name)!)
-  const network: NetworkParameters = {
-    ...new WorkLaw(model, teachers).parametersOf(work),
-    name,
-    hostSpeed: meanGrid(
-      others.map(({ hostSpeed }) => hostSpeed),
-      HOST_NODES,
-    ),
-    corrections: model.memClocksMhz.map((memClockMhz) => meanCorrection(others, memClockMhz)),
-  }
-  assertWithinReach(network)
   rows.forEach((row, i) => {
     for (const field of ['throughput', 'powerAverageW'] as const) {
       if (!Number.isFinite(row[field]))
@@ -101,6 +90,17 @@ export function addNetwork(model: PerfModel, name: string, work: NetworkWork, op
   if (!table.networkNames.includes(name)) {
     throw new InvalidInputError('rows', rows.length, `at least one that did not fail with a tenant of ${name}`)
   }
+  const others = teachers.map((teacher) => parameters.networks.find((network) => network.name === teacher.name)!)
+  const network: NetworkParameters = {
+    ...lawOf(model, teachers).parametersOf(work),
+    name,
+    hostSpeed: meanGrid(
+      others.map(({ hostSpeed }) => hostSpeed),
+      HOST_NODES,
+    ),
+    corrections: model.memClocksMhz.map((memClockMhz) => meanCorrection(others, memClockMhz)),
+  }
+  assertWithinReach(network)
   const beliefs = learn(model, table, network)
   return new PerfModel(
     {
@@ -114,6 +114,18 @@ export function addNetwork(model: PerfModel, name: string, work: NetworkWork, op
     },
     spec,
   )
+}
+
+const laws = new WeakMap<PerfModel, { readonly teachers: string; readonly law: WorkLaw }>()
+
+/** The law that a model's networks tell, which takes most of the time: kept for whoever adds another network to the same model. */
+function lawOf(model: PerfModel, known: readonly KnownNetwork[]): WorkLaw {
+  const teachers = JSON.stringify(known)
+  const found = laws.get(model)
+  if (found?.teachers === teachers) return found.law
+  const law = new WorkLaw(model, known)
+  laws.set(model, { teachers, law })
+  return law
 }
 
 /** Move a network's parameters to where rows and law agree, and say in its corrections what is still unknown. */

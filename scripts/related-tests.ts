@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 
 /** The test files of a package that import a source file, themselves or through others, the nearest first. */
@@ -13,6 +13,7 @@ export class RelatedTests {
 
   testsOf(packageName: string): string[] {
     const folder = path.join(this.#root, 'packages', packageName, 'test')
+    if (!existsSync(folder)) return []
     return readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.test.ts'))
       .map((file) => path.join(folder, file))
@@ -54,9 +55,9 @@ export class RelatedTests {
     const ofFamily = /^@pctodl\/([a-z-]+)(?:\/([a-z-]+))?$/.exec(specifier)
     const candidate = ofFamily
       ? path.join(this.#root, 'packages', ofFamily[1]!, 'src', `${ofFamily[2] ?? 'index'}.ts`)
-      : specifier.startsWith('.')
-        ? path.resolve(path.dirname(file), specifier.replace(/\.js$/, '.ts'))
-        : ''
-    return existsSync(candidate) && candidate.endsWith('.ts') ? candidate : undefined
+      : path.resolve(path.dirname(file), specifier)
+    if (!ofFamily && !specifier.startsWith('.')) return undefined
+    const sources = [candidate.replace(/\.js$/, '.ts'), candidate.replace(/\.js$/, '.tsx'), candidate]
+    return sources.find((source) => existsSync(source) && statSync(source).isFile())
   }
 }
