@@ -24,7 +24,7 @@ const pure = [
   'packages/report/test/{chart-parts,charts,compare,paper,readme,report-logs,results-csv,run-summary,standings,summary-table,verdict}.test.ts',
   'packages/resource-sensitivity/test/{edges,engine,golden,laws,optimal,place-under-budget,profiling,published,readme,run-log,simulate,traces}.test.ts',
   'packages/run/test/{event-log-writer,readme,run-command}.test.ts',
-  'packages/tenants/test/{onnx-memory,plan-changes}.test.ts',
+  'packages/tenants/test/{inference-thread,onnx-memory,plan-changes}.test.ts',
   'test/{broken-links,browser-bundles,changed-figures,closed-loop,import-graph,inside-the-repository,service-plans,serving-accuracy,workflows}.test.ts',
 ]
 const all = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts']
