@@ -15,7 +15,7 @@ const pure = [
   'packages/backend/test/{open-backend,readme,visible-gpus,worker-words}.test.ts',
   'packages/bench-runner/test/{compare,no-peeking,oracle-throughput,report-page,server-scenario,settle-place,tasks,tuned-forms}.test.ts',
   'packages/hetero-training/test/{curves,find-plan,golden,memory,pctodl-hetero,readers,readme,replan,within-power}.test.ts',
-  'packages/mig-segments/test/{cli,fleet,geometry,inputs,kubernetes-schemas,migration,outputs,plan,power,published,readme,replan,replan-counts,report,schedule,service-tails,solve-parts,tail,tail-plans.slow}.test.ts',
+  'packages/mig-segments/test/{cli,fleet,geometry,inputs,kubernetes-schemas,migration,outputs,plan,power,published,readme,replan,replan-changes,replan-counts,report,schedule,service-tails,solve-parts,tail,tail-plans.slow}.test.ts',
   'packages/model-zoo/test/{exported-graphs,graph-from-onnx,network-facts,network-work,onnx-cli,onnx-export,onnx-operators,published-facts,shapes,torchvision,training-graph,work}.test.ts',
   'packages/mps-control/test/mps-state.test.ts',
   'packages/node-service/test/policy.test.ts',
@@ -26,7 +26,7 @@ const pure = [
   'packages/resource-sensitivity/test/{edges,engine,golden,laws,optimal,place-under-budget,profiling,published,readme,run-log,simulate,traces}.test.ts',
   'packages/run/test/{event-log-writer,readme,run-command}.test.ts',
   'packages/sim-host/test/{board-file-layout,mps-daemon,simulate-command}.test.ts',
-  'packages/tenants/test/{onnx-memory,plan-changes,request-laws}.test.ts',
+  'packages/tenants/test/{inference-thread,onnx-memory,plan-changes,request-laws}.test.ts',
   'test/{broken-links,browser-bundles,changed-figures,closed-loop,import-graph,inside-the-repository,service-plans,serving-accuracy,training-on-physics,workflows}.test.ts',
 ]
 
@@ -44,7 +44,7 @@ const alone = [
   'packages/playground/test/hostile.test.ts',
   'packages/profiler/test/spread.test.ts',
   'packages/resource-sensitivity/test/{command-line,slurm-schedule}.test.ts',
-  'test/{commands,docs,mutants,newcomer,readme}.test.ts',
+  'test/{broken-links,browser-bundles,changed-figures,closed-loop,commands,docs,import-graph,inside-the-repository,mutants,newcomer,readme,service-plans,serving-accuracy,workflows}.test.ts',
 ]
 const all = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts']
 

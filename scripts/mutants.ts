@@ -10,8 +10,9 @@ import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { SeededRandom, seedFrom } from '@pctodl/numerics'
 import { type Mutant, markedSource, mutantsOf } from './mutants/mutants-of.js'
+import { type KnownTests, otherCases, reachingTests } from './mutants/reaching-tests.js'
 import { TestHostProcess } from './mutants/test-host-process.js'
-import { MARK } from './mutants/test-host-protocol.js'
+import { MARK, type RequestedTests } from './mutants/test-host-protocol.js'
 import { RelatedTests } from './related-tests.js'
 
 const corePackages = [
@@ -40,7 +41,7 @@ const help = `Usage: pnpm mutants [options]
   --package <name,...>   default: ${corePackages.join(',')}
   --file <text>          only sources whose path has it in it
   --lines <from>-<to>    only these lines of each
-  --test <text>          against those tests only whose path has it in it: what a new test notices
+  --test <text,...>      against those tests only whose path has one of them in it: what new tests notice
   --json                 every mutant with its ending, as JSON
 
 One package drawn alone gives the mutants that it has in a sample of all of them: --package x --count 38 those of --count 304.
@@ -93,10 +94,13 @@ async function outcomesOf(name: string): Promise<Outcome[]> {
   const host = new TestHostProcess()
   const found: Outcome[] = []
   try {
-    const tests = await testsReaching(host, name, drawn)
+    const known = await knownTests(host, name, drawn)
     for (const [i, mutant] of drawn.entries()) {
-      const reaching = tests.filter(({ reached }) => mutant.within === null || reached.has(i))
-      const ending = reaching.length === 0 ? 'untested' : await endingOf(host, mutant, reaching)
+      const tests = reachingTests(known, mutant.within === null ? null : i)
+      const ending =
+        tests.length === 0
+          ? 'untested'
+          : await endingOf(host, mutant, tests, otherCases(known, tests), limitOf(tests, known))
       found.push({ mutant, ending })
       process.stderr.write(`${ending}  ${mutant.file}:${mutant.line}  ${mutant.change}\n`)
     }
@@ -106,15 +110,8 @@ async function outcomesOf(name: string): Promise<Outcome[]> {
   return found
 }
 
-interface KnownTest {
-  readonly test: string
-  readonly cpuMs: number
-  /** Indices of mutants. */
-  readonly reached: ReadonlySet<number>
-}
-
-/** The tests that hold a package and pass here with the sources as they are, the quickest first: most mutants end with that one. */
-async function testsReaching(host: TestHostProcess, name: string, mutants: readonly Mutant[]): Promise<KnownTest[]> {
+/** The tests that hold a package and pass here with the sources as they are. */
+async function knownTests(host: TestHostProcess, name: string, mutants: readonly Mutant[]): Promise<KnownTests[]> {
   const files = [...new Set(mutants.map(({ file }) => file))]
   const sources = files.map((file) => {
     const ofFile = mutants.map((mutant) => (mutant.file === file ? mutant : { ...mutant, within: null }))
@@ -124,18 +121,18 @@ async function testsReaching(host: TestHostProcess, name: string, mutants: reado
     }
   })
   const related = new RelatedTests(root)
-  const known: KnownTest[] = []
+  const known: KnownTests[] = []
   const tests = [name, otherEnd[name] ?? []].flat().flatMap((each) => related.testsOf(each))
-  for (const test of tests.filter((file) => file.includes(options.test))) {
+  for (const test of tests.filter((file) => options.test.split(',').some((part) => file.includes(part)))) {
     if (!files.some((file) => related.importersOf(path.join(root, file), [test]).length > 0)) continue
-    const answer = await host.ask({ sources, tests: [test], limitCpuMs: MOST_CPU_MS })
+    const answer = await host.ask({ sources, tests: [{ file: test }], limitCpuMs: MOST_CPU_MS })
     if (answer === 'timeout' || !answer.passed) {
       process.stderr.write(
         `left out, for it fails without a mutant: ${test}: ${answer === 'timeout' ? answer : answer.failure}\n`,
       )
-    } else known.push({ test, cpuMs: answer.cpuMs, reached: new Set(answer.reached) })
+    } else known.push({ file: test, answer })
   }
-  return known.sort((a, b) => a.cpuMs - b.cpuMs)
+  return known
 }
 
 function draw(name: string): Mutant[] {
@@ -153,18 +150,24 @@ function draw(name: string): Mutant[] {
   return Array.from({ length: Math.min(perPackage, all.length) }, () => all.splice(random.integer(all.length), 1)[0]!)
 }
 
+function limitOf(tests: readonly RequestedTests[], known: readonly KnownTests[]): number {
+  const asked = new Set(tests.map(({ file }) => file))
+  return known.reduce((sum, { file, answer }) => sum + (asked.has(file) ? SLOWER * answer.cpuMs : 0), SPARE_CPU_MS)
+}
+
+/** @param rest asked where `tests` notice nothing */
 async function endingOf(
   host: TestHostProcess,
-  { file, start, end, replacement }: Mutant,
-  tests: readonly KnownTest[],
+  mutant: Mutant,
+  tests: readonly RequestedTests[],
+  rest: readonly RequestedTests[],
+  limitCpuMs: number,
 ): Promise<Outcome['ending']> {
-  const source = readFileSync(path.join(root, file), 'utf8')
-  const text = source.slice(0, start) + replacement + source.slice(end)
-  const answer = await host.ask({
-    sources: [{ file: path.join(root, file), text }],
-    tests: tests.map(({ test }) => test),
-    limitCpuMs: SPARE_CPU_MS + SLOWER * tests.reduce((sum, { cpuMs }) => sum + cpuMs, 0),
-  })
+  const file = path.join(root, mutant.file)
+  const source = readFileSync(file, 'utf8')
+  const text = source.slice(0, mutant.start) + mutant.replacement + source.slice(mutant.end)
+  const answer = await host.ask({ sources: [{ file, text }], tests, limitCpuMs })
   if (answer === 'timeout') return 'timeout'
-  return answer.passed ? 'survived' : 'killed'
+  if (!answer.passed) return 'killed'
+  return rest.length === 0 ? 'survived' : endingOf(host, mutant, rest, [], limitCpuMs)
 }

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { markedSource, mutantsOf } from '../scripts/mutants/mutants-of.js'
+import { otherCases, reachingTests } from '../scripts/mutants/reaching-tests.js'
 import { TestHostProcess } from '../scripts/mutants/test-host-process.js'
-import { MARK } from '../scripts/mutants/test-host-protocol.js'
+import { MARK, type TestAnswer } from '../scripts/mutants/test-host-protocol.js'
 import { RelatedTests } from '../scripts/related-tests.js'
 
 const root = path.resolve(import.meta.dirname, '..')
@@ -74,6 +75,42 @@ describe('the tests of a source', () => {
   })
 })
 
+describe('the tests that reach a mutant', () => {
+  const of = (file: string, cpuMs: number, reached: readonly number[], cases: readonly (readonly number[])[]) => ({
+    file,
+    answer: {
+      passed: true,
+      failure: null,
+      cpuMs,
+      reached,
+      cases: cases.map((each, i) => ({ id: `${file}${i}`, durationMs: 10, reached: each })),
+    },
+  })
+  const known = [of('a', 400, [], [[1], [1, 2]]), of('b', 300, [3], [[], []]), of('c', 500, [], [[], [], [2], []])]
+
+  it('are the cases in which it ran, what computes least first', () => {
+    expect(reachingTests(known, 2)).toEqual([
+      { file: 'c', cases: ['c2'] },
+      { file: 'a', cases: ['a1'] },
+    ])
+    expect(reachingTests(known, 1)).toEqual([{ file: 'a' }])
+  })
+
+  it('leave the other cases of their files for when they notice nothing', () => {
+    expect(otherCases(known, reachingTests(known, 2))).toEqual([
+      { file: 'c', cases: ['c0', 'c1', 'c3'] },
+      { file: 'a', cases: ['a0'] },
+    ])
+    expect(otherCases(known, reachingTests(known, 3))).toEqual([])
+  })
+
+  it('are all of a file where it ran outside of them, and all files where its module is all that it is in', () => {
+    expect(reachingTests(known, 3)).toEqual([{ file: 'b' }])
+    expect(reachingTests(known, null)).toEqual([{ file: 'b' }, { file: 'a' }, { file: 'c' }])
+    expect(reachingTests(known, 4)).toEqual([])
+  })
+})
+
 // Seconds of computing are minutes beside many busy processes.
 describe('the process that runs tests on mutants', { timeout: 300_000 }, () => {
   const host = new TestHostProcess()
@@ -83,14 +120,23 @@ describe('the process that runs tests on mutants', { timeout: 300_000 }, () => {
   const source = readFileSync(file, 'utf8')
   const limitCpuMs = 30_000
   const ask = (text: string | null, asked: readonly string[] = tests, limit = limitCpuMs) =>
-    host.ask({ sources: text === null ? [] : [{ file, text }], tests: asked, limitCpuMs: limit })
+    host.ask({
+      sources: text === null ? [] : [{ file, text }],
+      tests: asked.map((test) => ({ file: test })),
+      limitCpuMs: limit,
+    })
   const asked = (from: string, to: string, limit?: number) => {
     expect(source).toContain(from)
     return ask(source.replace(from, to), tests, limit)
   }
 
+  const answered = (answer: TestAnswer | 'timeout'): TestAnswer => {
+    if (answer === 'timeout') throw new Error('no answer')
+    return answer
+  }
+
   it('sees each mutant in its turn, and the sources as they are again', async () => {
-    const unchanged = { passed: true, failure: null, reached: [] }
+    const unchanged = { passed: true, failure: null }
     expect(await ask(null)).toMatchObject(unchanged)
     expect(await asked('kp: 7e-4', 'kp: 8e-4')).toMatchObject({
       passed: false,
@@ -107,13 +153,27 @@ describe('the process that runs tests on mutants', { timeout: 300_000 }, () => {
     expect(await ask(null, [other])).toMatchObject({ passed: true, failure: null })
   })
 
-  it('says which marks a test reaches, and what it computes', async () => {
+  it('says which marks each case reaches, and what all compute', async () => {
     const of = (line: string) => source.replace(line, `${MARK}(7);${line}`)
-    const reached = await ask(of('const delta ='))
-    expect(reached).toMatchObject({ passed: true, reached: [7] })
-    expect((reached as { cpuMs: number }).cpuMs).toBeGreaterThan(0)
+    // A new cap, which few cases have.
+    const reached = answered(await ask(of('this.#lastErrors = [0, 0]')))
+    expect(reached).toMatchObject({ passed: true, reached: [] })
+    expect(reached.cpuMs).toBeGreaterThan(0)
+    const reaching = reached.cases.filter((each) => each.reached.includes(7))
+    expect(reaching.length).toBeGreaterThan(0)
+    expect(reaching.length).toBeLessThan(reached.cases.length)
     const other = inRoot('packages/thermo-dvfs/test/blind-step-down.test.ts')
-    expect(await ask(of('const delta ='), [other])).toMatchObject({ passed: true, reached: [] })
+    const ofOther = answered(await ask(of('const delta ='), [other]))
+    expect(ofOther.cases.flatMap((each) => each.reached)).toEqual([])
+    // What its module runs when it is loaded concerns every case.
+    expect(await ask(`${MARK}(8)\n${source}`)).toMatchObject({ reached: [8] })
+  })
+
+  it('runs those cases only that are asked for', async () => {
+    const { cases } = answered(await ask(null))
+    const { id } = cases.at(-1)!
+    const request = { sources: [], tests: [{ file: tests[0]!, cases: [id] }], limitCpuMs }
+    expect(answered(await host.ask(request)).cases.map((each) => each.id)).toEqual([id])
   })
 
   it('is ended where a mutant never returns, and there is another one for the next', async () => {

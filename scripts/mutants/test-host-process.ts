@@ -15,7 +15,7 @@ export class TestHostProcess {
     const answered = new AbortController()
     const limit = AbortSignal.timeout(LONGEST_WAIT_MS)
     const signal = AbortSignal.any([limit, answered.signal])
-    const ended = { passed: false, failure: 'its process ended', cpuMs: request.limitCpuMs, reached: [] }
+    const ended = { passed: false, failure: 'its process ended', cpuMs: request.limitCpuMs, reached: [], cases: [] }
     try {
       child.send(request)
       const [answer] = (await Promise.race([

@@ -1,10 +1,18 @@
 export interface TestRequest {
   /** Files, absolute, with the texts that take their places. */
   readonly sources: readonly { readonly file: string; readonly text: string }[]
-  /** Absolute, in the order in which they run. */
-  readonly tests: readonly string[]
+  /** In the order in which they run. */
+  readonly tests: readonly RequestedTests[]
   /** What they may compute, ms of all threads. A machine that others use too makes a test no slower in this. */
   readonly limitCpuMs: number
+}
+
+/** A test file, or some of its cases. */
+export interface RequestedTests {
+  /** Absolute. */
+  readonly file: string
+  /** By `ReachingCase.id`. Default: all. */
+  readonly cases?: readonly string[]
 }
 
 export interface TestAnswer {
@@ -12,7 +20,15 @@ export interface TestAnswer {
   /** The first test that failed and why, or what could not be loaded. */
   readonly failure: string | null
   readonly cpuMs: number
-  /** The marks (`markedSource`) that ran. */
+  /** The marks (`markedSource`) that ran outside of any case: while modules were loaded, cases collected, and between cases. */
+  readonly reached: readonly number[]
+  /** Those cases that ran, with the marks that ran in them. */
+  readonly cases: readonly ReachingCase[]
+}
+
+export interface ReachingCase {
+  readonly id: string
+  readonly durationMs: number
   readonly reached: readonly number[]
 }
 
@@ -22,7 +38,7 @@ export const LIMIT_REACHED = 124
 /** What a marked source calls with the index of a mutant. */
 export const MARK = 'globalThis.pctodlReached'
 
-/** What a test file's result carries. */
+/** What the results of a test file and of its cases carry. */
 export interface ReachedMeta {
   reached?: readonly number[]
 }

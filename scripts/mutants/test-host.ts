@@ -4,8 +4,14 @@
  * too long, and whoever asks must be ready to start another one.
  */
 import path from 'node:path'
-import { BaseSequencer, createVitest, type TestSpecification, type Vitest } from 'vitest/node'
-import { LIMIT_REACHED, type ReachedMeta, type TestAnswer, type TestRequest } from './test-host-protocol.js'
+import { BaseSequencer, createVitest, type TestCase, type TestSpecification, type Vitest } from 'vitest/node'
+import {
+  LIMIT_REACHED,
+  type ReachedMeta,
+  type ReachingCase,
+  type TestAnswer,
+  type TestRequest,
+} from './test-host-protocol.js'
 
 /** Of a test that waits for what a mutant keeps from happening. Much more than any test takes, on a busy machine too. */
 const TEST_TIMEOUT_MS = 8 * 60_000
@@ -30,7 +36,11 @@ async function warmVitest(): Promise<Vitest> {
       config: false,
       watch: false,
       include: ['packages/*/test/**/*.test.ts'],
-      setupFiles: [path.join(import.meta.dirname, 'report-reached.ts'), path.join(root, 'test/property-runs.ts')],
+      setupFiles: [
+        path.join(import.meta.dirname, 'report-reached.ts'),
+        path.join(root, 'test/property-runs.ts'),
+        path.join(import.meta.dirname, 'fail-at-once.ts'),
+      ],
       pool: 'threads',
       maxWorkers: 1,
       isolate: false,
@@ -71,20 +81,28 @@ async function answer(vitest: Vitest, request: TestRequest): Promise<TestAnswer>
   const watch = setInterval(() => cpuMs() > request.limitCpuMs && process.exit(LIMIT_REACHED), WATCHED_EACH_MS)
   try {
     const [project] = vitest.projects
-    const specifications = request.tests.map((test) => project!.createSpecification(test))
+    const specifications = request.tests.map(({ file, cases }) =>
+      project!.createSpecification(file, cases && { testIds: [...cases] }),
+    )
     const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications)
-    const ours = testModules.filter(({ moduleId }) => request.tests.includes(moduleId))
+    const ours = testModules.filter(({ moduleId }) => request.tests.some(({ file }) => file === moduleId))
     const reached = ours.flatMap((testModule) => (testModule.meta() as ReachedMeta).reached ?? [])
+    const cases = ours.flatMap((testModule) => [...testModule.children.allTests()].flatMap(reachingCase))
     const failure = ours.map(failureOf).find((found) => found !== null) ?? null
     const [error] = unhandledErrors
     const told = failure ?? (error === undefined ? null : String(error))
-    return { passed: told === null, failure: told, cpuMs: cpuMs(), reached }
+    return { passed: told === null, failure: told, cpuMs: cpuMs(), reached, cases }
   } finally {
     clearInterval(watch)
   }
 }
 
 type TestModule = Awaited<ReturnType<Vitest['runTestSpecifications']>>['testModules'][number]
+
+function reachingCase(testCase: TestCase): ReachingCase[] {
+  const { reached } = testCase.meta() as ReachedMeta
+  return reached ? [{ id: testCase.id, durationMs: testCase.diagnostic()?.duration ?? 0, reached }] : []
+}
 
 function failureOf(testModule: TestModule): string | null {
   for (const test of testModule.children.allTests('failed')) {

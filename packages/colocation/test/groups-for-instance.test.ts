@@ -76,4 +76,13 @@ describe('groups for an instance', () => {
     const easy = many.map(({ name }) => ({ workload: name, ratePerS: 0, batchTimeMs: 1e9 }))
     expect(() => groupsForInstance(all, easy, { memoryGib: 1e6, maxMembers: 6 })).toThrow('allow fewer members')
   })
+
+  it('are refused where they would be too many to look at', () => {
+    const seventeen = syntheticWorkloads(17)
+    const many = seventeen.map(({ name }) => ({ workload: name, ratePerS: 1e-6, batchTimeMs: 1e9 }))
+    const undisturbed: KeptShareSource = { workloads: seventeen, keptShares: (members) => members.map(() => 1) }
+    expect(() => groupsForInstance(undisturbed, many, { memoryGib: 1e6, maxMembers: 17 })).toThrow(
+      expect.objectContaining({ code: 'TOO_MANY_GROUPS' }),
+    )
+  })
 })

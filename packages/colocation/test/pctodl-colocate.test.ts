@@ -182,7 +182,9 @@ describe('pctodl-colocate', () => {
     const pool = Array.from({ length: 24 }, (_, i) => workloads[i % 8]!.name).join(',')
     const { code, stdout } = await call('pair', '--study', study, '--pool', pool, '--size', '12')
     expect(code).toBe(0)
-    const said = /2 GPUs, (\S+) in sum: found by search; no grouping exceeds (\S+) \(gap (\S+) %\)\n$/.exec(stdout)!
+    const said = /2 GPUs, (\S+) in sum: found by search; no grouping exceeds (\d+\.\d\d) \(gap (\d+\.\d) %\)\n$/.exec(
+      stdout,
+    )!
     const [value, bound, gapPercent] = said.slice(1).map(Number) as [number, number, number]
     expect(bound).toBeGreaterThanOrEqual(value)
     expect(gapPercent).toBeCloseTo(100 * (1 - value / bound), 0)

@@ -34,6 +34,30 @@ describe('the slowdown model', () => {
     expect(mse).toBeLessThan(0.02)
   })
 
+  it('predicts the same as before', () => {
+    const of = (...places: number[]) => places.map((place) => workloads[place]!)
+    const groups = [of(0, 1), of(3, 3), of(7, 12), of(2, 14), of(14, 15), of(0, 5, 9), of(4, 8, 8, 15)]
+    const lines = groups.map((members) => {
+      const { keptShares, throughputIntervals, throughputSumInterval, novelty } = model.predict(members, 0.8)
+      const digits = (...values: readonly (number | undefined)[]) =>
+        values.map((value) => value?.toPrecision(5)).join(' ')
+      const wide = throughputIntervals?.map(({ low, high }) => digits(low, high)).join(', ')
+      const sum = digits(throughputSumInterval?.low, throughputSumInterval?.high)
+      return `${digits(...keptShares)} | ${wide} | ${sum} | ${JSON.stringify(novelty)}`
+    })
+    expect(lines).toMatchInlineSnapshot(`
+      [
+        "0.59539 0.62942 | 6.5737 6.7100, 24.583 25.094 | 31.073 31.890 | "new pairs"",
+        "0.66896 0.66896 | 2.3698 2.4288, 2.3698 2.4288 | 4.7235 4.8741 | "new pairs"",
+        "0.80327 0.51977 | 54.601 55.718, 3.0996 3.1630 | 57.539 59.046 | "known pairs"",
+        "0.70436 0.55670 | 76.288 104.34, 28.710 29.896 | 106.49 131.90 | "new network"",
+        "0.75597 0.71691 | 34.359 46.066, 2.1878 2.8371 | 36.304 49.229 | "new network"",
+        "0.79783 0.65583 0.66956 | undefined |   | "new pairs"",
+        "0.54759 0.53958 0.53958 0.51776 | undefined |   | "new network"",
+      ]
+    `)
+  })
+
   it('predicts workloads that it has never seen better than no slowdown at all', () => {
     const strangers = workloads
       .slice(14)

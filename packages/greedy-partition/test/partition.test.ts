@@ -95,6 +95,21 @@ describe('partition', () => {
     expect(result.weightedThroughput).toBe(result.prediction.throughput)
   })
 
+  it('weighs each network by its weight', () => {
+    const { configuration, prediction, weightedThroughput } = found(board('A100'), {
+      models: [{ model: 'light' }, { model: 'heavy', weight: 5 }],
+      powerCapW: 200,
+      sharePercentStep: 20,
+    })
+    const weighed = configuration.tenants.map(
+      ({ model }, i) => (model === 'heavy' ? 5 : 1) * prediction.tenants[i]!.throughput,
+    )
+    expect(weightedThroughput).toBeCloseTo(
+      weighed.reduce((sum, each) => sum + each, 0),
+      9,
+    )
+  })
+
   it('tells the way it went, every step allowed, the last one the result', () => {
     const result = found(board('3080Ti'), { models: 'middle', powerCapW: 180 })
     expect(result.steps.length).toBeGreaterThan(1)

@@ -25,6 +25,8 @@ describe('pctodl-partition', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(/^resnet50 on NVIDIA GeForce RTX 3080 Ti, power cap 200 W\n/)
     expect(stdout).toMatch(/throughput {2}\d+\.\d samples\/s/)
+    expect(stdout).toMatch(/^search {6}\d+ evaluations in \d+\.\d ms; stopped because /m)
+    expect(stdout).toMatch(/^utilisation SM \d+ %, memory \d+ %$/m)
     const [, shares, batches] =
       /pctodl-profile --backend sim --gpu 3080Ti --model resnet50 --single --shares ([\d,]+) --batches ([\d,]+) --sm-clock \d+ --mem-clock \d+\n/.exec(
         stdout,
@@ -41,6 +43,7 @@ describe('pctodl-partition', () => {
     )
     expect(code).toBe(0)
     const result = JSON.parse(stdout)
+    expect(stdout).toBe(`${JSON.stringify(result, null, 2)}\n`)
     expect(result).toMatchObject({ board: '3080Ti', feasible: true, configuration: { memClockMhz: 5001 } })
     for (const tenant of result.configuration.tenants) {
       expect(tenant.model).toBe('mobilenet_v2')
@@ -60,7 +63,7 @@ describe('pctodl-partition', () => {
     const { stdout } = await call(
       ...usual,
       ...['--latency-slo', '300', '--min-throughput', '50', '--max-tenants', '6', '--max-batch', '64'],
-      ...['--power-margin', '5', '--memory-mib', '8000', '--seed', '3', '--budget-ms', '20', '--json'],
+      ...['--power-margin', '5', '--memory-mib', '8000', '--seed', '0', '--budget-ms', '20', '--json'],
     )
     const { configuration, prediction } = JSON.parse(stdout)
     expect(configuration.tenants.length).toBeLessThanOrEqual(6)
@@ -104,6 +107,9 @@ describe('pctodl-partition', () => {
     expect(code).toBe(0)
     expect(stdout).toContain('published search (standard)')
     expect(stdout).toMatch(/power +\d+\.\d W, \d+\.\d W (below|ABOVE) the cap/)
+    const alone = await call(...usual, '--published', '--mps_step', '100', '--json')
+    expect(alone.code).toBe(0)
+    expect(JSON.parse(alone.stdout).tenants).toHaveLength(1)
     const none = await call(...usual.slice(0, 4), '--p_cap', '30', '--published', '--vectorized')
     expect(none.code).toBe(1)
     expect(none.stderr).toContain('finds no tenant that keeps 30 W')
@@ -169,6 +175,8 @@ describe('pctodl-partition --services', () => {
     expect(least.stdout).toMatch(/^ search +resnet50 +\d+ +\d+ +\d+ +1200 +[\d.]+ +40 +(100\.0|99\.\d) $/m)
     expect(least.stdout).toMatch(/^batches {5}at most 64 of search, photos, ads: no maxBatchSize is given$/m)
     expect(least.stdout).toMatch(/^limit {7}the objective of \w+; by the model no plan is more than \d+ % better$/m)
+    expect(least.stdout).not.toContain('the board takes at most')
+    expect(least.stdout).toMatch(/^power {7}\d+\.\d W, \d+\.\d W below the cap$/m)
     const most = await call(...asked, '--power-cap', '180', '--objective', 'most-load', '--burstiness', '2')
     expect(most.stdout).toMatch(/^load {8}[\d.]+ of the rates$/m)
   })
@@ -213,6 +221,7 @@ describe('pctodl-partition --services', () => {
     [['--services', file, '--gpu', 'A100', '--model', 'resnet50'], /--services: plans for services know no --model/],
     [['--services', '/nowhere.yaml', '--gpu', 'A100'], /--services: cannot read \/nowhere.yaml/],
     [['--gpu', 'A100'], /--model or --services/],
+    [['--services', file, '--gpu', 'A100', '--burstiness', '1001'], /not a number from 1 to 1000/],
     [['--model', 'resnet50', '--gpu', 'A100', '--rate-margin', '2'], /--rate-margin: only with --services/],
   ])('refuses %j', async (argv, message) => {
     const { code, stderr } = await call(...argv)

@@ -79,6 +79,7 @@ describe('planServices', () => {
     })
     const all = planned(rates, { ...coarse, objective: 'most-value', budgetEvaluations: 60 })
     expect(all.admittedPerS).toEqual(rates)
+    expect(all.score).toBeCloseTo(400 + 300 + 3 * 60, 9)
     expect(all.binds).toEqual({ what: 'nothing' })
   })
 
@@ -101,6 +102,9 @@ describe('planServices', () => {
       const i = services.findIndex(({ name }) => name === binds.service)
       expect(lower.services[i]!.p99Ms).toBeGreaterThan(0.88 * services[i]!.objective.p99Ms)
     }
+    // At the highest clock, too.
+    const top = { ...coarse, objective: 'least-power' as const, smClocksMhz: [210, 1410], budgetEvaluations: 40 }
+    expect(planned(rates, top)).toMatchObject({ binds: { what: 'objective' }, configuration: { smClockMhz: 1410 } })
     expect(planned([1, 1, 1], { ...coarse, objective: 'least-power' }).binds).toEqual({ what: 'lowest-clock' })
   })
 
@@ -124,8 +128,21 @@ describe('planServices', () => {
     expect(planned(rates, { ...options, startFrom: stray, improve: false }).score).toBeGreaterThanOrEqual(first.score)
   })
 
+  it('takes a single tenant for all that there may be', () => {
+    const options: ServicePlanOptions = { ...coarse, objective: 'least-power', maxTenants: 1, budgetEvaluations: 20 }
+    const plan = planServices(model, [search], [100], options)
+    expect(plan.feasible && plan.configuration.tenants).toHaveLength(1)
+  })
+
   it('takes a service that nobody asks for', () => {
     expect(planned([400, 0, 60], { ...coarse, objective: 'least-power' }).admittedPerS[1]).toBeLessThan(0.01)
+  })
+
+  it('ends when its time is over, and not before', () => {
+    const brief: ServicePlanOptions = { ...coarse, objective: 'least-power', timeBudgetMs: 3 }
+    let ms = 1e6
+    expect(planned(rates, { ...brief, now: () => ms++ }).stoppedBecause).toBe('time-budget')
+    expect(planned(rates, { ...brief, now: () => 1e6 }).stoppedBecause).not.toBe('time-budget')
   })
 
   it('comes out the same each time', () => {
@@ -239,6 +256,9 @@ describe('services that cannot be kept', () => {
       expect.objectContaining({ field: 'ratesPerS' }),
     )
     expect(() => planServices(model, services, [1, 2, -1], options)).toThrow(
+      expect.objectContaining({ field: 'ratesPerS[2]' }),
+    )
+    expect(() => planServices(model, services, [1, 2, 1.01e7], options)).toThrow(
       expect.objectContaining({ field: 'ratesPerS[2]' }),
     )
   })

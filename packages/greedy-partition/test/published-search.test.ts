@@ -70,6 +70,21 @@ describe('the published search on any model', () => {
     expect(result.tenants.map((tenant) => tenant.mpsPercent)).toEqual([30, 30])
   })
 
+  it('counts a plan that takes the cap to the watt as none above it', () => {
+    const flat: PublishedModel = {
+      predictAll: (shares) => ({
+        throughput: shares.length,
+        powerW: options.powerCapW,
+        smUtilPercent: 50,
+        memUtilPercent: 50,
+        tenants: shares.map(() => ({ throughput: 1, latencyMs: 1 })),
+      }),
+    }
+    const result = publishedSearch(() => flat, options)
+    expect(result.tenants.length).toBeGreaterThan(0)
+    expect(result).toMatchObject({ overCap: false, prediction: { powerW: options.powerCapW } })
+  })
+
   it('tries the published batches', () => {
     const space = { ...options, shares: [], maxTotalBatch: undefined }
     expect(batchesFor(space, 5, 1)).toEqual([4, 8, 16, 32])
@@ -83,6 +98,8 @@ describe('the published search on any model', () => {
   it.each<[string, Partial<PublishedSearchOptions>]>([
     ['powerCapW', { powerCapW: 0 }],
     ['sharePercentStep', { sharePercentStep: 2.5 }],
+    ['sharePercentStep', { sharePercentStep: 0 }],
+    ['sharePercentStep', { sharePercentStep: 101 }],
     ['smClocksMhz', { smClocksMhz: [] }],
     ['memClocksMhz', { memClocksMhz: [] }],
   ])('refuses a bad %s', (field, bad) => {

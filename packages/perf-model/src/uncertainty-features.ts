@@ -95,9 +95,9 @@ export class TenantFeatures {
   }
 }
 
-/** weights . features of the tenants, without those of the clock. */
+/** weights . features of the tenants, among which those of the clock are 0. */
 export function tenantPart(weights: Float64Array, from: number, values: Float64Array, unknown: number): number {
   let sum = weights[from + feature.unknown]! * unknown
-  for (let j = 0; j < feature.clock; j++) if (j !== feature.unknown) sum += weights[from + j]! * values[j]!
+  for (let j = 0; j < FEATURES; j++) if (j !== feature.unknown) sum += weights[from + j]! * values[j]!
   return sum
 }

@@ -1,6 +1,6 @@
 import { SeededRandom } from '@pctodl/numerics'
 import { describe, expect, it } from 'vitest'
-import { FEATURES, feature } from '../src/calibration-layout.js'
+import { calibrationLevels, FEATURES, feature } from '../src/calibration-layout.js'
 import { type CalibrationError, calibrate } from '../src/fit/calibrate.js'
 import { quantileSds } from '../src/uncertainty.js'
 
@@ -19,6 +19,15 @@ function drawn(seed: number, count: number): CalibrationError[] {
     return { features, error: sd * heavy * (random.normal() + 0.1) }
   })
 }
+
+describe('the levels of a calibration', () => {
+  it('are probabilities, ascending, as many above the median as below', () => {
+    expect(calibrationLevels).toEqual(calibrationLevels.toSorted((a, b) => a - b))
+    calibrationLevels.forEach((level, i) => {
+      expect(level + calibrationLevels.at(-1 - i)!).toBeCloseTo(1, 9)
+    })
+  })
+})
 
 describe('calibrate', () => {
   const { weights, quantiles } = calibrate('throughput', drawn(1, 1500))

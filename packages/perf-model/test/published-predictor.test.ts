@@ -41,6 +41,14 @@ describe('TreeEnsemble', () => {
     const make = (tree: [number[], number[], number[]]) =>
       new TreeEnsemble({ init: 0, learning_rate: 0.1, n_features: 2, trees: [tree] }, 'sm')
     expect(() => make([[], [], []])).toThrowError('sm.trees[0]')
+    // The right side begins where the left one does.
+    expect(() =>
+      make([
+        [0, -1, -1],
+        [1, 1, 1],
+        [1, -1, -1],
+      ]),
+    ).toThrowError('a node from 2 to 2')
     expect(() =>
       make([
         [0, -1],

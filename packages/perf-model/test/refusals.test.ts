@@ -89,6 +89,9 @@ it('rows, boards and parameters of nothing are refused by name', () => {
   expect(codeAndField(() => refit(model, nothing as []))).toBe('INVALID_INPUT rows')
   expect(codeAndField(() => new PerfModel(nothing as PerfModelParameters))).toBe('INVALID_INPUT parameters')
   const [row] = rows
+  for (const smClockMhz of [0, -1, 1411]) {
+    expect(codeAndField(() => refit(model, [{ ...row!, smClockMhz }]))).toBe('INVALID_INPUT rows[0].smClockMhz')
+  }
   const share = { ...row!, tenants: [{ ...tenant, mpsPercent: '20' as unknown as number }] }
   expect(codeAndField(() => refit(model, [share]))).toBe('INVALID_INPUT rows[0].tenants[0].mpsPercent')
   const half = { ...row!, tenants: [{ ...tenant, batchSize: 1.5 }] }

@@ -1,5 +1,5 @@
 import { loadPerfModel } from '@pctodl/perf-model'
-import { BatchQueue, batchSizesUpTo, ServingModel } from '@pctodl/perf-model/serving'
+import { BatchCostTable, BatchQueue, batchSizesUpTo, ServingModel } from '@pctodl/perf-model/serving'
 import type { Configuration, Service } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -144,7 +144,17 @@ describe('ServingModel', () => {
     expect(again.services[0]!.p99Ms / fresh.services[0]!.p99Ms).toBeCloseTo(1, 1)
   })
 
+  it('shares what is known of tenants alone with others, whatever clocks they run at', () => {
+    const costs = new BatchCostTable(model)
+    const predicted = (smClockMhz: number, shared: { readonly costs?: BatchCostTable }) =>
+      new ServingModel(model, { ...configuration, smClockMhz }, [search, photos], shared).predict([300, 200])
+    for (const smClockMhz of [1200, 600, 1200, 900, 600]) {
+      expect(predicted(smClockMhz, { costs })).toEqual(predicted(smClockMhz, {}))
+    }
+  })
+
   it.each<[string, () => unknown]>([
+    ['services[1].weight', () => new ServingModel(model, configuration, [search, { ...photos, weight: 0 }])],
     ['tenants[0].service', () => new ServingModel(model, configuration, [photos])],
     ['tenants', () => new ServingModel(model, configuration, [search, photos, { ...search, name: 'maps' }])],
     ['tenants[0].model', () => new ServingModel(model, configuration, [{ ...search, model: 'vgg19' }, photos])],

@@ -1,3 +1,4 @@
+import type { Predictor } from '@pctodl/perf-model'
 import { modelOf } from '@pctodl/perf-model/node'
 import { describe, expect, it } from 'vitest'
 import { commonLoad, commonLoadPredictor, planPartition } from '../src/index.js'
@@ -35,6 +36,25 @@ describe('the load that networks carry together', () => {
       )
     })
     expect(planned.throughput).toBeGreaterThan(1.1 * Math.max(...equal))
+  })
+
+  it('lies in the domain of the predictor, where that knows one', () => {
+    const configuration = {
+      tenants: [{ model: 'resnet50', mpsPercent: 50, batchSize: 16 }],
+      smClockMhz: 1200,
+      memClockMhz: 9501,
+    }
+    const common = commonLoadPredictor(predictor, mix)
+    expect(common.domain!(configuration)).toEqual(predictor.domain(configuration))
+    const { spec, memClocksMhz } = predictor
+    const plain: Predictor = {
+      spec,
+      memClocksMhz,
+      predict: (asked) => predictor.predict(asked),
+      solveSmClock: (...asked) => predictor.solveSmClock(...asked),
+      memoryBytes: (tenant) => predictor.memoryBytes(tenant),
+    }
+    expect(commonLoadPredictor(plain, mix)).not.toHaveProperty('domain')
   })
 
   it('refuses a part that is none', () => {

@@ -57,6 +57,18 @@ describe('a run', () => {
     await expect((await run(scripted(), { samplePeriodMs: 0 })).finished).rejects.toThrow(InvalidInputError)
   })
 
+  it('counts its time from when it has the board', async () => {
+    const parts = board()
+    const acquire = parts.gpu.acquire.bind(parts.gpu)
+    parts.gpu.acquire = async () => {
+      await parts.clock.sleep(700)
+      return acquire()
+    }
+    const { finished, times } = await run(scripted(), { ...parts, iterations: 1 })
+    await finished
+    expect([times[0], times.at(-1)]).toEqual([100, 5000])
+  })
+
   it('closes the windows asked for, with the figures of the board', async () => {
     const { finished, windows, gpu } = await run(scripted())
     await finished

@@ -32,6 +32,15 @@ describe('the law of the cap', () => {
     expect(asked(new CapLaw(), instant(154))).toBe(0)
   })
 
+  it('knows the mean of the last second for a second', () => {
+    const law = new CapLaw()
+    law.observe(reading(0, { averageW: 140 }))
+    law.observe(reading(1000))
+    expect(law.powerW).toBe(140)
+    law.observe(reading(1001))
+    expect(law.powerW).toBeNull()
+  })
+
   it('takes the mean of the instant readings of a second where the board has no average', () => {
     const instants = [100, 100, 100, 100, 100, 160, 160, 160, 160, 160]
     const law = new CapLaw()

@@ -52,3 +52,8 @@ describe('bad input', () => {
     )
   })
 })
+
+it('before its first step nothing is known to hold the cap, and nothing to be beyond it', () => {
+  const { memory } = new ClockController(options).serialise()
+  expect(memory).toMatchObject({ started: false, plantChanged: false, held: false, infeasible: false })
+})

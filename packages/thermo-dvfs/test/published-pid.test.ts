@@ -26,6 +26,23 @@ describe('PublishedPid, term by term', () => {
     expect(publishedPidGains).toEqual({ kp: 7e-4, ki: 4e-5, kd: 5e-6, alpha: 0.97 })
   })
 
+  it('wants a clock, and is content with one', () => {
+    expect(() => new PublishedPid([])).toThrow(expect.objectContaining({ field: 'smClocksMhz' }))
+    expect(new PublishedPid([900]).step(900, 50, 100)).toBe(900)
+  })
+
+  it('forgets in its band how often it was at an end of the clocks in vain', () => {
+    // At the highest clock with room for 8 W: in vain, which makes the integral count a hundred times as much.
+    const after = (...betweenW: readonly number[]) => {
+      const pid = new PublishedPid(clocksMhz)
+      pid.step(clocksMhz.at(-1)!, CAP_W - 8, CAP_W)
+      for (const errorW of betweenW) pid.step(AT, CAP_W - errorW, CAP_W)
+      return pid.step(AT, CAP_W - 1, CAP_W) / AT - 1
+    }
+    expect(after()).toBeCloseTo(kp + 100 * ki * (8 + 1) + kd * (1 - 2 * 8), 5)
+    expect(after(2.5)).toBeCloseTo(kp + ki + kd * (1 - 2 * 8), 5)
+  })
+
   it('adds error, sum of the errors and second difference near the cap', () => {
     const e = [8, 9, 7]
     expectSteps(e, [

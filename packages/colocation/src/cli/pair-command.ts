@@ -140,9 +140,9 @@ function printJson({ stdout }: Terminal, value: unknown): void {
 
 /** `name=ms` */
 function objectiveOf(text: string): readonly [workload: string, ms: number] {
-  const [, workload, ms] = /^(.+)=([^=]+)$/.exec(text) ?? []
-  if (workload === undefined || ms === undefined) throw new UsageError(`--slo: got '${text}', expected <workload>=<ms>`)
-  return [workload, positiveNumber('ms')(ms)]
+  const said = /^(.+)=([^=]+)$/.exec(text)
+  if (said === null) throw new UsageError(`--slo: got '${text}', expected <workload>=<ms>`)
+  return [said[1]!, positiveNumber('ms')(said[2]!)]
 }
 
 function objectivesOf(

@@ -61,7 +61,6 @@ function bestPairing({ pairs }: MeasuredPool, valueOfPair: (pair: Colocation) =>
   value[0] = 0
   const values = pairs.map(({ colocation }) => valueOfPair(colocation))
   for (let placed = 0; placed < all; placed++) {
-    if (value[placed] === -Infinity) continue
     const lowest = Math.log2(~placed & -~placed)
     pairs.forEach(({ places: [first, second] }, i) => {
       if (first !== lowest || placed & (1 << second)) return

@@ -55,7 +55,7 @@ export function publishedSearch(
   modelAt: (memClockMhz: number) => PublishedModel,
   options: PublishedSearchOptions,
 ): PublishedSearchResult {
-  const { powerCapW, sharePercentStep: step = 5, maxTenants = Infinity, maxSharePercent = 100 } = options
+  const { powerCapW, sharePercentStep: step = 5, maxTenants = Infinity, maxSharePercent = Infinity } = options
   if (!(powerCapW > 0)) throw new InvalidInputError('powerCapW', powerCapW, 'a positive number of watts')
   if (!(Number.isInteger(step) && step >= 1 && step <= 100)) {
     throw new InvalidInputError('sharePercentStep', step, 'an integer from 1 to 100')
@@ -88,9 +88,9 @@ export function publishedSearch(
     free -= tenants.shares.at(-1)!
     steps.push(stepOf(asked, options.model, choice))
   }
-  if (free > 1e-5) {
+  if (free > 1e-5 && tenants.shares.length > 0) {
     tenants = dealOut(tenants, free, step, maxSharePercent)
-    if (tenants.shares.length > 0) state = retune(asked, space, tenants, state)
+    state = retune(asked, space, tenants, state)
   }
 
   const prediction = tenants.shares.length === 0 ? null : asked.predict(tenants, state.smClockMhz, state.memClockMhz)
@@ -110,11 +110,9 @@ export function publishedSearch(
 
 /** Deal out the left-over share round robin, in whole steps; a chunk that a full tenant cannot take is lost. */
 function dealOut(tenants: PublishedTenants, free: number, step: number, maxShare: number): PublishedTenants {
-  const count = tenants.shares.length
-  if (count === 0 || free < step) return tenants
   const shares = [...tenants.shares]
   for (let chunk = 0; chunk < Math.floor(free / step); chunk++) {
-    const i = chunk % count
+    const i = chunk % shares.length
     if (shares[i]! + step <= maxShare + 1e-6) shares[i]! += step
   }
   return { shares, batches: tenants.batches }

@@ -21,7 +21,11 @@ export interface Admitted {
  *
  * @returns undefined where not even the waiting board keeps the cap
  */
-export function mostValue(problem: PlanProblem, board: LayoutBoard, clockIndex: number): Admitted | undefined {
+export function mostValue(
+  problem: PlanProblem,
+  board: Pick<LayoutBoard, 'powerAt'>,
+  clockIndex: number,
+): Admitted | undefined {
   const { objectives, powerLimitW } = problem
   const rates = [...problem.ratesPerS]
   const attainments = new Float64Array(rates.length)

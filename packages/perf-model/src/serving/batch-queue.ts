@@ -250,7 +250,7 @@ export class BatchQueue {
     const idleMs = this.#batchMs[this.#kindOf[Math.min(most, Math.round(1 + this.#ratePerMs * idleWaitMs))]!]!
     const idle = weight * this.#idle[state]!
     latencies.add(idle, idleWaitMs + idleMs, 0)
-    if (idleWaitMs > 0) latencies.add(idle * this.#ratePerMs * idleWaitMs, idleMs, idleWaitMs)
+    latencies.add(idle * this.#ratePerMs * idleWaitMs, idleMs, idleWaitMs)
 
     const counts = this.#counts(arrivals, 1)
     let probability = counts.first
@@ -275,8 +275,7 @@ export class BatchQueue {
       share += probability
       waited += probability * waitMs
       // Those who come while a server waits beside those who were left: as many for each of them.
-      if (waitMs > 0)
-        latencies.add((weight * arrivals * probability * this.#ratePerMs * waitMs) / left, this.#batchMs[next]!, waitMs)
+      latencies.add((weight * arrivals * probability * this.#ratePerMs * waitMs) / left, this.#batchMs[next]!, waitMs)
       rest -= probability
       restMean -= left * probability
       probability *= (counts.base + counts.more * (left - 1)) / left

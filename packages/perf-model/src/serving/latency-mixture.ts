@@ -13,7 +13,10 @@ export class LatencyMixture {
     this.#total = 0
   }
 
-  /** @param widthMs 0: all of them take as long */
+  /**
+   * @param weight what has none is passed over
+   * @param widthMs 0: all of them take as long
+   */
   add(weight: number, lowMs: number, widthMs: number): void {
     if (weight <= 0) return
     if (this.#count === this.#weights.length) this.#grow()

@@ -210,9 +210,9 @@ export class WorkerProcess {
   async drain(graceMs: number): Promise<void> {
     this.draining = true
     this.#send({ type: 'drain', id: this.#nextCommand++ })
-    const timer = setTimeout(() => this.kill(), graceMs)
+    // To kill what is gone does nothing.
+    setTimeout(() => this.kill(), graceMs).unref()
     await this.closed
-    clearTimeout(timer)
   }
 
   kill(): void {

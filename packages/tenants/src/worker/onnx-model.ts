@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { InferenceSession, Tensor } from 'onnxruntime-node'
 import type { ImageFile, StartCommand } from '../protocol/messages.js'
-import { type LoadedModel, MissingRuntime } from './inference-program.js'
+import { type LoadedModel, MissingRuntime } from './inference-thread.js'
 import { assertFits } from './memory-guard.js'
 
 export interface OnnxOptions {

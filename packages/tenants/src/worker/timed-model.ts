@@ -1,6 +1,6 @@
 import type { StartCommand } from '../protocol/messages.js'
 import { monotonicMs } from '../protocol/monotonic.js'
-import type { LoadedModel } from './inference-program.js'
+import type { LoadedModel } from './inference-thread.js'
 
 /** What a batch of the stand-in takes: `baseMs + perSampleMs * batchSize`. */
 export interface TimedOptions {
