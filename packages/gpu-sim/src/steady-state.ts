@@ -22,7 +22,7 @@ export interface SteadyState {
   readonly throughput: number
   /** SMs at work, averaged over time. */
   readonly busySms: number
-  /** Of matrix work. */
+  /** Of matrix work, as half-precision FLOP/s that draw as much: under `fp16` what is computed, else see `energyPerFlop`. */
   readonly flopPerS: number
   /** Operations of the vector units, see `PowerPhysics`. */
   readonly vectorOpsPerS: number
@@ -83,7 +83,7 @@ export class SteadyStateSolver {
   constructor(spec: GpuSpec, physics: BoardPhysics, execution: Execution = {}) {
     assertExecution(execution)
     this.#spec = spec
-    this.physics = physicsUnder(spec, physics, execution)
+    this.physics = physicsUnder(physics, execution)
     this.host = hostUnder(spec, execution)
     this.#execution = execution
     this.#networks = networksOf(execution.networks)
