@@ -74,7 +74,7 @@ const int8OpPerClockPerSm: Readonly<Record<string, number>> = {
 const INT8_PER_VECTOR_LANE = 4
 
 /** Whether matrix work of this precision runs on the tensor units. */
-function onTensorUnits(spec: GpuSpec, { precision = 'fp16' }: Execution): boolean {
+export function onTensorUnits(spec: GpuSpec, { precision = 'fp16' }: Execution): boolean {
   if (precision === 'int8') return spec.computeCapability in int8OpPerClockPerSm
   return precision === 'fp16' || (precision === 'tf32' && spec.tf32FlopPerClockPerSm !== null)
 }
