@@ -125,6 +125,8 @@ export interface ThermalPhysics {
 export interface FirmwarePhysics {
   /** How far below a limit that binds the firmware aims, as a share of it, 0..1. */
   readonly margin: number
+  /** And by so many watts more, W. */
+  readonly marginW: number
   /** A bound of the board's own, whatever limit up to `plateauUpToW` is set, W; null: none. */
   readonly plateauW: number | null
   /** Limits above this lift the plateau, W. */

@@ -170,13 +170,14 @@ function deriveVoltage(spec: GpuSpec, known: GpuSpec, power: PowerPhysics) {
 }
 
 /**
- * What boards of a generation make of a limit: a V100 at 300 W settles at 295 to 298 W. The air-cooled RTX 3090 has a bound
+ * What boards of a generation make of a limit: a V100 at 300 W settles at 295 to 298 W, and as many watts below one of 100 W. The air-cooled RTX 3090 has a bound
  * of its own: 327 to 334 W at every limit from 330 to 370 W (club-3090's sweeps).
  */
 function deriveFirmware(spec: GpuSpec, firmware: FirmwarePhysics): FirmwarePhysics {
   return {
     ...firmware,
-    margin: spec.architecture === 'Volta' ? 0.012 : firmware.margin,
+    margin: spec.architecture === 'Volta' ? 0 : firmware.margin,
+    marginW: spec.architecture === 'Volta' ? 3.6 : firmware.marginW,
     plateauW: spec.key === 'RTX3090' ? 333 : null,
     plateauUpToW: spec.key === 'RTX3090' ? 370 : 0,
   }

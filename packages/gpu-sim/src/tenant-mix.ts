@@ -33,6 +33,8 @@ export interface Kind {
   totalDramBytes: number
   /** DRAM bandwidth that the tenant's SMs can ask for at the present clocks, bytes/s. */
   requestBandwidth: number
+  /** How busy it keeps DRAM by itself, as the law `queue` counts: 1 and more. */
+  aloneInQueue: number
   /** Time of one batch, s. */
   batchS: number
   /** Time of its kernels, s; `workS`: if nobody else wanted the SMs or the bandwidth. */
@@ -169,6 +171,7 @@ export class TenantMix implements UnitMap {
       const { load, offset } = kind
       const requested = smBandwidthGBs * 1e9 * load.sms * (smClockMhz / this.#spec.boostClockMhz)
       kind.requestBandwidth = Math.min(requested, this.#capacity)
+      kind.aloneInQueue = 1 + (kind.requestBandwidth / this.#capacity) ** QUEUE
       const perL2 = 1 / (l2BandwidthFactor * kind.requestBandwidth)
       for (let i = 0; i < load.work.computing; i++) {
         this.#computeSP[offset + i] = this.#toPower(load.cycles[i]! * perHz)
@@ -261,9 +264,8 @@ export class TenantMix implements UnitMap {
     const { contention } = this.#work
     if (contention === 'proportional') return proportional
     if (contention === 'queue') {
-      const alone = (request / this.#capacity) ** QUEUE
       const together = ((request + others) / this.#capacity) ** QUEUE
-      return Math.min(proportional, ((1 + alone) / (1 + together)) ** (1 / QUEUE))
+      return Math.min(proportional, (this.kinds[k]!.aloneInQueue / (1 + together)) ** (1 / QUEUE))
     }
     return request + others <= this.#capacity ? 1 : this.#maxMinShare(k, request, shares)
   }
@@ -342,6 +344,7 @@ function newKind(load: TenantLoad, offset: number): Kind {
     weightsMissed: 0,
     totalDramBytes: 0,
     requestBandwidth: 0,
+    aloneInQueue: 1,
     batchS: 1,
     deviceS: 1,
     workS: 1,

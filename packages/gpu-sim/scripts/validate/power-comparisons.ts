@@ -83,6 +83,9 @@ function memoryShareFrom(slow: Row, top: Row, boostMhz: number): (relativeClock:
   return partlyMemoryBound(low)
 }
 
+/** A V100 PCIe between steps: what the table's workloads draw that hardly use it. */
+const idleOfTrainingW = 40
+
 /** Training under limits: how much speed the median workload keeps, against the median of the zoo's networks. */
 export function capSweepTraining(rows: readonly Row[]): Comparison[] {
   const draw: Point[] = []
@@ -111,19 +114,22 @@ export function capSweepTraining(rows: readonly Row[]): Comparison[] {
     })
   }
   const whole = simulated(250)
-  const held = regulatedLimitW(physicsFor(v100Pcie).firmware, 1)
+  const held = (limitW: number) => regulatedLimitW(physicsFor(v100Pcie).firmware, limitW)
   const points = limits.map((capW) => {
     const states = simulated(capW)
     for (const group of busy) {
       const at = (limitW: number) => group.find((row) => number(row, 'cap_w') === limitW)
-      const [row, top] = [at(capW), at(250)]
-      // An epoch has phases that no limit binds: where the mean without it is far above, most do not.
-      if (row === undefined || number(top!, 'power_w') < 1.3 * capW) continue
+      const [row, top, lowest] = [at(capW), at(250), at(100)]
+      // Where the mean without a limit is not far above, phases of an epoch are that no limit binds.
+      if (row === undefined || lowest === undefined || row === lowest || number(top!, 'power_w') < 1.3 * capW) continue
+      const restS =
+        number(lowest, 'epoch_s') * ((held(100) - number(lowest, 'power_w')) / (held(100) - idleOfTrainingW))
+      const rest = Math.max(0, restS) / number(row, 'epoch_s')
       const label = ['dataset', 'network', 'batch_size', 'optimizer'].map((column) => row[column]).join(' ')
       draw.push({
         label: `${label} at ${capW} W`,
         measured: number(row, 'power_w'),
-        simulated: held * capW,
+        simulated: (1 - rest) * held(capW) + rest * idleOfTrainingW,
         baseline: capW,
       })
     }
