@@ -53,6 +53,11 @@ export interface WorkPhysics {
    * walkers are everybody's.
    */
   readonly neighbourCost: number
+  /**
+   * What of them counts: `resident` kernels, or the part of their time in which they `compute`; then a kernel feels them the less the
+   * more of its own time is arithmetic.
+   */
+  readonly neighbourLaw: 'resident' | 'compute'
   /** How sharply the longer of arithmetic and traffic decides an operator's time: 2, 4 (19 % above when equal), or none. */
   readonly saturation: 'soft' | 'smooth' | 'sharp'
   /** Share of its time that a MIG instance loses while all of the others are busy, 0..1. */
@@ -120,6 +125,8 @@ export interface ThermalPhysics {
 export interface FirmwarePhysics {
   /** How far below a limit that binds the firmware aims, as a share of it, 0..1. */
   readonly margin: number
+  /** And by so many watts more, W. */
+  readonly marginW: number
   /** A bound of the board's own, whatever limit up to `plateauUpToW` is set, W; null: none. */
   readonly plateauW: number | null
   /** Limits above this lift the plateau, W. */

@@ -97,7 +97,7 @@ function deriveWork(spec: GpuSpec, { spec: known, physics: { work } }: KnownBoar
   const request = Math.max(boost, bandwidthPerSm(spec) / bandwidthPerSm(known))
   return {
     ...work,
-    neighbourCost: measuredNeighbourCost[spec.chip] ?? work.neighbourCost,
+    ...measuredNeighbours[spec.chip],
     depthwiseFlopPerClockPerSm:
       work.depthwiseFlopPerClockPerSm * (spec.fp32FlopPerClockPerSm / known.fp32FlopPerClockPerSm),
     smBandwidthGBs: work.smBandwidthGBs * request,
@@ -107,10 +107,12 @@ function deriveWork(spec: GpuSpec, { spec: known, physics: { work } }: KnownBoar
 }
 
 /**
- * What a neighbour with SMs of its own costs where pairs were measured. On a V100 iGniter's pairs lose 7 to 14 %, part of it the
- * clock that the limit takes, KACE's 2 to 5 %; this is what both allow.
+ * What a neighbour with SMs of its own costs where pairs were measured, apart from the clock that both together lose to the limit: fitted to
+ * AlexNet and SSD beside each other on a V100 (iGniter). ResNet-50 beside VGG-19 and KACE's pairs were left out of the fit.
  */
-const measuredNeighbourCost: Readonly<Record<string, number>> = { GV100: 0.03 }
+const measuredNeighbours: Readonly<Record<string, Pick<WorkPhysics, 'neighbourCost' | 'neighbourLaw'>>> = {
+  GV100: { neighbourCost: 0.27, neighbourLaw: 'compute' },
+}
 
 function bandwidthPerSm(spec: GpuSpec): number {
   return memoryBandwidth(spec, spec.performanceMemClocksMhz[0]!) / spec.smCount
@@ -128,7 +130,7 @@ function derivePower(spec: GpuSpec, { spec: known, physics: { power } }: KnownBo
     leakageW: power.leakageW * limits * curve.voltageAtBoost,
     idleW: power.idleW * Math.sqrt(limits),
     dramBackgroundWPerMhz: power.dramBackgroundWPerMhz * (spec.memoryBusBits / known.memoryBusBits),
-    clockTreeW: power.clockTreeW * sms * boost * energy,
+    clockTreeW: measuredClockTreeW[spec.chip] ?? power.clockTreeW * sms * boost * energy,
     busySmW: power.busySmW * boost * energy,
     flopPj: power.flopPj * energy,
     vectorOpPj: power.vectorOpPj * energy,
@@ -137,6 +139,12 @@ function derivePower(spec: GpuSpec, { spec: known, physics: { power } }: KnownBo
     voltageFloor: curve.floor,
   }
 }
+
+/**
+ * Clock tree and uncore at boost where somebody measured them: a V100 draws 53.5 W at 1530 MHz without work and 79 to 89 W with a tenth of
+ * its SMs at work (iGniter). Scaled from an A100 by its process it would be 34 W.
+ */
+const measuredClockTreeW: Readonly<Record<string, number>> = { GV100: 25 }
 
 /**
  * Voltage over clock, where a chip of a process was measured: the power of compute-bound kernels at ten clocks of a V100
@@ -162,13 +170,14 @@ function deriveVoltage(spec: GpuSpec, known: GpuSpec, power: PowerPhysics) {
 }
 
 /**
- * What boards of a generation make of a limit: a V100 at 300 W settles at 295 to 298 W. The air-cooled RTX 3090 has a bound
+ * What boards of a generation make of a limit: a V100 at 300 W settles at 295 to 298 W, and as many watts below one of 100 W. The air-cooled RTX 3090 has a bound
  * of its own: 327 to 334 W at every limit from 330 to 370 W (club-3090's sweeps).
  */
 function deriveFirmware(spec: GpuSpec, firmware: FirmwarePhysics): FirmwarePhysics {
   return {
     ...firmware,
-    margin: spec.architecture === 'Volta' ? 0.012 : firmware.margin,
+    margin: spec.architecture === 'Volta' ? 0 : firmware.margin,
+    marginW: spec.architecture === 'Volta' ? 3.6 : firmware.marginW,
     plateauW: spec.key === 'RTX3090' ? 333 : null,
     plateauUpToW: spec.key === 'RTX3090' ? 370 : 0,
   }

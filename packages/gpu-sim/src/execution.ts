@@ -74,7 +74,7 @@ const int8OpPerClockPerSm: Readonly<Record<string, number>> = {
 const INT8_PER_VECTOR_LANE = 4
 
 /** Whether matrix work of this precision runs on the tensor units. */
-function onTensorUnits(spec: GpuSpec, { precision = 'fp16' }: Execution): boolean {
+export function onTensorUnits(spec: GpuSpec, { precision = 'fp16' }: Execution): boolean {
   if (precision === 'int8') return spec.computeCapability in int8OpPerClockPerSm
   return precision === 'fp16' || (precision === 'tf32' && spec.tf32FlopPerClockPerSm !== null)
 }
@@ -107,26 +107,33 @@ export function hostUnder(spec: GpuSpec, { host: wanted, launch = 'eager' }: Exe
 }
 
 /**
- * The coefficients of a board under an execution. An operation at a lower rate costs as much more energy as it takes more
- * time: a busy unit draws the same at any precision.
+ * Energy of an operation by kind of matrix work, relative to half precision on the tensor units. A busy unit draws the same at any precision,
+ * so an operation costs as much more as it takes more time; one that an algorithm saves costs nothing.
  */
-export function physicsUnder(spec: GpuSpec, physics: BoardPhysics, execution: Execution): BoardPhysics {
-  const { inputs = 'real' } = execution
-  const { work } = physics
-  let { power } = physics
-  const attained = (efficiency: MatrixEfficiency, peak: number) => efficiency.conv * peak
-  const slower =
-    attained(work.efficiency, spec.tensorFlopPerClockPerSm) /
-    attained(matrixEfficiency(spec, work, execution), matrixFlopPerClockPerSm(spec, execution))
-  if (slower !== 1) power = { ...power, flopPj: power.flopPj * slower }
-  if (inputs === 'zeros') {
-    power = {
+export function energyPerFlop(spec: GpuSpec, work: WorkPhysics, execution: Execution): MatrixEfficiency {
+  const attained = matrixEfficiency(spec, work, execution)
+  const peaks = spec.tensorFlopPerClockPerSm / matrixFlopPerClockPerSm(spec, execution)
+  const relative = (kind: keyof MatrixEfficiency) => peaks * (work.efficiency[kind] / attained[kind])
+  return {
+    conv: relative('conv'),
+    pointwise: relative('pointwise'),
+    linear: relative('linear'),
+    attention: relative('attention'),
+  }
+}
+
+/** The coefficients of a board under an execution. */
+export function physicsUnder(physics: BoardPhysics, { inputs = 'real' }: Execution): BoardPhysics {
+  if (inputs !== 'zeros') return physics
+  const { power } = physics
+  return {
+    ...physics,
+    power: {
       ...power,
       flopPj: power.flopPj * ZERO_INPUTS.flop,
       vectorOpPj: power.vectorOpPj * ZERO_INPUTS.flop,
       l2BytePj: power.l2BytePj * ZERO_INPUTS.l2Byte,
       dramBytePj: power.dramBytePj * ZERO_INPUTS.dramByte,
-    }
+    },
   }
-  return power === physics.power ? physics : { ...physics, power }
 }

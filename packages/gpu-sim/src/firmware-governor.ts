@@ -7,9 +7,10 @@ export interface ClockRange {
 }
 
 /** What the firmware aims at under a power limit, W. */
-export function regulatedLimitW({ margin, plateauW, plateauUpToW }: FirmwarePhysics, powerLimitW: number): number {
+export function regulatedLimitW(firmware: FirmwarePhysics, powerLimitW: number): number {
+  const { margin, marginW, plateauW, plateauUpToW } = firmware
   const bound = plateauW !== null && powerLimitW <= plateauUpToW ? plateauW : Number.POSITIVE_INFINITY
-  return (1 - margin) * Math.min(powerLimitW, bound)
+  return (1 - margin) * Math.min(powerLimitW, bound) - marginW
 }
 
 /** Clock states per relative excess of power that one period of the integral law takes back. */

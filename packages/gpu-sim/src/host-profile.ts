@@ -23,28 +23,36 @@ export interface HostProfile {
   readonly overlap: number
   /** Time on the device per kernel that shrinks with neither clock nor SMs: its start, its end, the gap to the next, us. */
   readonly kernelFloorUs: number
+  /**
+   * Whether each result of a convolution on tensor units is written once more: these want channels last, and the framework keeps channels
+   * first. Default false.
+   */
+  readonly channelsFirst?: boolean
   /** Whether normalisation, activation and sums are computed within the kernel before them, as compiled engines do. */
   readonly fuses: boolean
 }
 
 /** Names of the hosts that every board can be put into. */
-export const hostNames = ['paper', 'eager-pytorch', 'tensorrt-like', 'device-only'] as const
+export const hostNames = ['paper', 'eager-pytorch', 'eager-pytorch-nchw', 'tensorrt-like', 'device-only'] as const
 export type HostName = (typeof hostNames)[number]
 
 /** Preparation that happens elsewhere or before: inputs lie on the device. */
 const preparedInputs = { imageHostUs: 0, imageSpillUs: 0, spillBatch: 45, imageCapacityPerS: 1e9 } as const
 
 /** Launches of a recent processor under eager PyTorch: 5 to 8 us an operator; engines fuse operators and replay a graph. */
+const eagerPytorch: HostProfile = {
+  name: 'eager-pytorch',
+  launchUs: 6.5,
+  launchCapacityPerS: 1.2e6,
+  ...preparedInputs,
+  overlap: 6,
+  kernelFloorUs: 4,
+  fuses: false,
+}
+
 const hosts: Readonly<Record<Exclude<HostName, 'paper'>, HostProfile>> = {
-  'eager-pytorch': {
-    name: 'eager-pytorch',
-    launchUs: 6.5,
-    launchCapacityPerS: 1.2e6,
-    ...preparedInputs,
-    overlap: 6,
-    kernelFloorUs: 4,
-    fuses: false,
-  },
+  'eager-pytorch': eagerPytorch,
+  'eager-pytorch-nchw': { ...eagerPytorch, name: 'eager-pytorch-nchw', channelsFirst: true },
   'tensorrt-like': {
     name: 'tensorrt-like',
     launchUs: 1.5,

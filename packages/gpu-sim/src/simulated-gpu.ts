@@ -126,7 +126,7 @@ export class SimulatedGpu implements Gpu {
     this.#startMs = clock.now()
     this.#mps = execution.mps ?? 'running'
     this.host = hostUnder(this.spec, execution)
-    this.#effective = physicsUnder(this.spec, this.physics, execution)
+    this.#effective = physicsUnder(this.physics, execution)
     this.#whole = new GpuPartition(this.spec, this.physics, execution)
     this.#mig = new MigPartitions(this.spec, this.physics, execution)
     this.#sensor = new PowerSensor(this.physics.sensor, new SeededRandom(seedFrom(this.spec.key, seed, 'sensor')))

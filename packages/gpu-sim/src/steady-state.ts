@@ -1,8 +1,9 @@
 import { type Configuration, type GpuSpec, smsOfShare, type Tenant } from '@pctodl/platform'
 import type { BoardPhysics } from './board-physics.js'
-import { assertExecution, type Execution, hostUnder, physicsUnder } from './execution.js'
+import { assertExecution, type Execution, hostUnder, onTensorUnits, physicsUnder } from './execution.js'
 import { FixedPoint } from './fixed-point.js'
 import type { HostProfile } from './host-profile.js'
+import { withLayoutCopies } from './layout-copies.js'
 import { type Networks, networksOf, networkWork } from './network-work.js'
 import { type TenantLoad, tenantLoad } from './tenant-load.js'
 import { TenantMix } from './tenant-mix.js'
@@ -22,7 +23,7 @@ export interface SteadyState {
   readonly throughput: number
   /** SMs at work, averaged over time. */
   readonly busySms: number
-  /** Of matrix work. */
+  /** Of matrix work, as half-precision FLOP/s that draw as much: under `fp16` what is computed, else see `energyPerFlop`. */
   readonly flopPerS: number
   /** Operations of the vector units, see `PowerPhysics`. */
   readonly vectorOpsPerS: number
@@ -83,7 +84,7 @@ export class SteadyStateSolver {
   constructor(spec: GpuSpec, physics: BoardPhysics, execution: Execution = {}) {
     assertExecution(execution)
     this.#spec = spec
-    this.physics = physicsUnder(spec, physics, execution)
+    this.physics = physicsUnder(physics, execution)
     this.host = hostUnder(spec, execution)
     this.#execution = execution
     this.#networks = networksOf(execution.networks)
@@ -118,7 +119,9 @@ export class SteadyStateSolver {
     const key = batchSize * 1024 + sms
     let load = ofModel.get(key)
     if (!load) {
-      const work = networkWork(model, this.#networks)
+      const plain = networkWork(model, this.#networks)
+      const copies = this.host.channelsFirst === true && onTensorUnits(this.#spec, this.#execution)
+      const work = copies ? withLayoutCopies(plain) : plain
       load = tenantLoad(this.#spec, this.physics.work, this.host, work, batchSize, sms, this.#execution)
       ofModel.set(key, load)
     }

@@ -1,6 +1,6 @@
 import type { GpuSpec } from '@pctodl/platform'
 import type { MatrixEfficiency, WorkPhysics } from './board-physics.js'
-import { type Execution, elementBytes, matrixEfficiency, matrixFlopPerClockPerSm } from './execution.js'
+import { type Execution, elementBytes, energyPerFlop, matrixEfficiency, matrixFlopPerClockPerSm } from './execution.js'
 import type { HostProfile } from './host-profile.js'
 import { type NetworkWork, operatorClasses } from './network-work.js'
 import { waveFactor } from './tile-waves.js'
@@ -12,6 +12,8 @@ export interface TenantLoad {
   readonly sms: number
   /** SM clock cycles of arithmetic, whole waves included. */
   readonly cycles: Float64Array
+  /** Of the whole batch, waves and pipelines taken to be full. */
+  readonly computingCycles: number
   /** Bytes moved between L2 and the SMs, weights among them. */
   readonly bytes: Float64Array
   /** Bytes of weights of an operator with arithmetic: read once a batch, from L2 only where they lasted since the last one. */
@@ -23,7 +25,7 @@ export interface TenantLoad {
   readonly meanWorkingBytes: number
   /** Weights of all operators, bytes. */
   readonly totalWeightBytes: number
-  /** Of matrix work. */
+  /** Of matrix work, each by its energy over that of an operation in half precision. */
   readonly flops: number
   readonly vectorOps: number
   readonly totalBytes: number
@@ -46,11 +48,13 @@ export function tenantLoad(
   const perElement = elementBytes(execution)
   const matrixRate = matrixFlopPerClockPerSm(spec, execution)
   const efficiency = matrixEfficiency(spec, physics, execution)
+  const energy = energyPerFlop(spec, physics, execution)
   const cycles = new Float64Array(size)
   const bytes = new Float64Array(size)
   const weightBytes = new Float64Array(work.computing)
   let totalWeightBytes = 0
   const workingBytes = new Float64Array(size)
+  let computingCycles = 0
   let flops = 0
   let vectorOps = 0
   let kernels = 0
@@ -64,7 +68,9 @@ export function tenantLoad(
       // A product of d terms costs 2 d FLOP for each of its results.
       const depth = work.flops[i]! / (2 * work.outputElements[i]!)
       const filling = rate.tiled ? 1 + physics.halfDepth / depth : 1
+      const full = operatorFlops / (rate.flopPerClockPerSm * sms)
       cycles[i] = (operatorFlops * waves * filling) / (rate.flopPerClockPerSm * sms)
+      computingCycles += work.occurrences[i]! * full
     }
     const traffic = physics.traffic[name]
     const fused = host.fuses && i >= work.computing && (name === 'norm' || name === 'elementwise')
@@ -79,7 +85,7 @@ export function tenantLoad(
     bytes[i] = perElement * traffic * work.elements[i]! * batchSize + weights
     workingBytes[i] = perElement * work.workingElements[i]! * batchSize
     if (name === 'depthwise') vectorOps += (work.occurrences[i]! * operatorFlops) / 2
-    else if (i < work.computing) flops += work.occurrences[i]! * operatorFlops
+    else if (i < work.computing) flops += work.occurrences[i]! * operatorFlops * energyOf(energy, name)
     else vectorOps += work.occurrences[i]! * work.elements[i]! * batchSize
     totalBytes += work.occurrences[i]! * bytes[i]!
   }
@@ -95,6 +101,7 @@ export function tenantLoad(
     batchSize,
     sms,
     cycles,
+    computingCycles,
     bytes,
     weightBytes,
     workingBytes,
@@ -107,6 +114,10 @@ export function tenantLoad(
     kernels,
     hostS: work.prefetched ? 0 : batchSize * (host.imageHostUs + host.imageSpillUs * spilled) * 1e-6,
   }
+}
+
+function energyOf(energy: MatrixEfficiency, name: (typeof operatorClasses)[number]): number {
+  return name in energy ? energy[name as keyof MatrixEfficiency] : 1
 }
 
 function flopPerClockPerSm(

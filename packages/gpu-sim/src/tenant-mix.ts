@@ -17,6 +17,9 @@ const RESIDENT = 3
 /** Sharpness of the law `queue`: the wait for DRAM grows with the third power of how busy it is. */
 const QUEUE = 3
 
+/** Of the cost of computing neighbours, the part that arithmetic of one's own is spared, 0..1: fitted to pairs of AlexNet and SSD. */
+export const SHELTERED = 0.7
+
 /** Identical tenants, solved as one. */
 export interface Kind {
   readonly load: TenantLoad
@@ -30,11 +33,16 @@ export interface Kind {
   totalDramBytes: number
   /** DRAM bandwidth that the tenant's SMs can ask for at the present clocks, bytes/s. */
   requestBandwidth: number
+  /** How busy it keeps DRAM by itself, as the law `queue` counts: 1 and more. */
+  aloneInQueue: number
   /** Time of one batch, s. */
   batchS: number
   /** Time of its kernels, s; `workS`: if nobody else wanted the SMs or the bandwidth. */
   deviceS: number
   workS: number
+  /** How much a resident kernel of it counts as a neighbour, and how much it feels of its neighbours, 0..1: see `neighbourLaw`. */
+  presence: number
+  exposure: number
   /** Time of its DRAM traffic, s. */
   memoryS: number
   /** Time to launch its operators, s. */
@@ -163,12 +171,17 @@ export class TenantMix implements UnitMap {
       const { load, offset } = kind
       const requested = smBandwidthGBs * 1e9 * load.sms * (smClockMhz / this.#spec.boostClockMhz)
       kind.requestBandwidth = Math.min(requested, this.#capacity)
+      kind.aloneInQueue = 1 + (kind.requestBandwidth / this.#capacity) ** QUEUE
       const perL2 = 1 / (l2BandwidthFactor * kind.requestBandwidth)
       for (let i = 0; i < load.work.computing; i++) {
         this.#computeSP[offset + i] = this.#toPower(load.cycles[i]! * perHz)
         this.#l2S[offset + i] = load.bytes[i]! * perL2
       }
       kind.workS = this.#deviceS(kind, kind.requestBandwidth, 1)
+      if (this.#work.neighbourLaw === 'compute') {
+        kind.presence = (load.computingCycles * perHz) / kind.workS
+        kind.exposure = 1 - SHELTERED * kind.presence
+      }
     }
   }
 
@@ -177,20 +190,24 @@ export class TenantMix implements UnitMap {
     const { kinds } = this
     let demand = 0
     let sms = 0
+    let present = 0
     for (let k = 0; k < kinds.length; k++) {
-      const { count, requestBandwidth, load } = kinds[k]!
+      const { count, requestBandwidth, load, presence } = kinds[k]!
       demand += count * requestBandwidth * shares[SHARES * k + FELT]!
-      sms += count * load.sms * shares[SHARES * k + RESIDENT]!
+      const resident = count * load.sms * shares[SHARES * k + RESIDENT]!
+      sms += resident
+      present += presence * resident
     }
     // Shares above 100 % in sum overlap: the SMs are time-sliced.
     const overlap = Math.max(1, sms / this.#spec.smCount)
     for (let k = 0; k < kinds.length; k++) {
       const kind = kinds[k]!
-      const { requestBandwidth, load } = kind
+      const { requestBandwidth, load, presence, exposure } = kind
       const others = Math.max(0, demand - requestBandwidth * shares[SHARES * k + FELT]!)
       const bandwidth = requestBandwidth * this.#served(k, requestBandwidth, others, shares)
-      const elsewhere = sms - load.sms * shares[SHARES * k + RESIDENT]!
-      const crowded = 1 + this.#work.neighbourCost * Math.min(1, Math.max(0, elsewhere / this.#spec.smCount))
+      const elsewhere = present - presence * load.sms * shares[SHARES * k + RESIDENT]!
+      const crowd = Math.min(1, Math.max(0, elsewhere / this.#spec.smCount))
+      const crowded = 1 + this.#work.neighbourCost * exposure * crowd
       kind.deviceS = crowded * this.#deviceS(kind, bandwidth, overlap)
       kind.memoryS = kind.totalDramBytes / bandwidth
     }
@@ -247,9 +264,8 @@ export class TenantMix implements UnitMap {
     const { contention } = this.#work
     if (contention === 'proportional') return proportional
     if (contention === 'queue') {
-      const alone = (request / this.#capacity) ** QUEUE
       const together = ((request + others) / this.#capacity) ** QUEUE
-      return Math.min(proportional, ((1 + alone) / (1 + together)) ** (1 / QUEUE))
+      return Math.min(proportional, (this.kinds[k]!.aloneInQueue / (1 + together)) ** (1 / QUEUE))
     }
     return request + others <= this.#capacity ? 1 : this.#maxMinShare(k, request, shares)
   }
@@ -328,9 +344,12 @@ function newKind(load: TenantLoad, offset: number): Kind {
     weightsMissed: 0,
     totalDramBytes: 0,
     requestBandwidth: 0,
+    aloneInQueue: 1,
     batchS: 1,
     deviceS: 1,
     workS: 1,
+    presence: 1,
+    exposure: 1,
     memoryS: 1,
     launchS: 1,
     imageS: 1,

@@ -57,6 +57,20 @@ describe('a power limit that binds', () => {
     expect(powerW / 230).toBeLessThanOrEqual(1)
   })
 
+  it.each([
+    [300, 295, 298],
+    [175, 170, 172],
+    [150, 145, 147],
+  ])('of %i W is some watts more than a V100 draws: %i to %i', (powerLimitW, low, high) => {
+    const { powerW } = simulateSteadyState('V100', { powerLimitW })({
+      tenants: fourOf('vgg19'),
+      smClockMhz: 1530,
+      memClockMhz: 877,
+    })
+    expect(powerW).toBeGreaterThan(low)
+    expect(powerW).toBeLessThan(high)
+  })
+
   it('hides behind a bound of the air-cooled RTX 3090: 327 to 334 W at 340 and 350 W alike', () => {
     const configuration = { tenants: fourOf('vgg19'), smClockMhz: 1950, memClockMhz: 9751 }
     const drawn = [340, 350, 370].map(

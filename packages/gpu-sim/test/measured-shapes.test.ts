@@ -1,7 +1,14 @@
 import { findGpuSpec, networkNames, type Tenant } from '@pctodl/platform'
 import { golden } from '@pctodl/reference-data'
 import { describe, expect, it } from 'vitest'
-import { findMigProfile, hostOfBoard, migBoard, simulateSteadyState } from '../src/index.js'
+import {
+  findMigProfile,
+  type HostName,
+  type HostProfile,
+  hostOfBoard,
+  migBoard,
+  simulateSteadyState,
+} from '../src/index.js'
 
 const spec = findGpuSpec('A100-80GB')
 const profiles: Readonly<Record<string, string>> = {
@@ -97,27 +104,32 @@ const quantile = (values: readonly number[], q: number) =>
   [...values].sort((a, b) => a - b)[Math.floor(q * (values.length - 1))]!
 
 /**
- * Throughput relative to the whole board, simulated and measured. The measured jobs prepare their images in a slow host
- * (some 10 ms each): that one number is taken from mobilenet_v2 on the whole board, so that all else is a prediction.
+ * The measured jobs prepare their images in a slow host (some 10 ms each): that one number is taken from mobilenet_v2 on the whole board, so
+ * that all else is a prediction.
  */
-function shareCurves(model: 'resnet50' | 'mobilenet_v2', batchSize: number) {
+function slowHost(batchSize: number): HostProfile {
   const base = hostOfBoard(v100, 'paper')
-  const at = (imageHostUs: number, network: string, mpsPercent: number) => {
-    const simulate = simulateSteadyState(v100, { precision: 'fp32', host: { ...base, imageHostUs } })
-    const tenants = [{ model: network, mpsPercent, batchSize }]
-    return simulate({ tenants, smClockMhz: v100.boostClockMhz, memClockMhz: 877 }).throughput
-  }
-  const all = measuredAlone()
-  const whole = all.get(`mobilenet_v2_1.0_224_batch${batchSize}-inf`)!.at(-1)!
+  const whole = measuredAlone().get(`mobilenet_v2_1.0_224_batch${batchSize}-inf`)!.at(-1)!
   let [low, high] = [0, 100_000]
   for (let i = 0; i < 40; i++) {
-    const middle = (low + high) / 2
-    if (at(middle, 'mobilenet_v2', 100) > whole) low = middle
-    else high = middle
+    const imageHostUs = (low + high) / 2
+    const simulate = simulateSteadyState(v100, { precision: 'fp32', host: { ...base, imageHostUs } })
+    const tenants = [{ model: 'mobilenet_v2', mpsPercent: 100, batchSize }]
+    if (simulate({ tenants, smClockMhz: v100.boostClockMhz, memClockMhz: 877 }).throughput > whole) low = imageHostUs
+    else high = imageHostUs
   }
+  return { ...base, imageHostUs: low }
+}
+
+/** Throughput relative to the whole board, simulated and measured. */
+function shareCurves(model: 'resnet50' | 'mobilenet_v2', batchSize: number) {
+  const simulate = simulateSteadyState(v100, { precision: 'fp32', host: slowHost(batchSize) })
+  const at = (mpsPercent: number) =>
+    simulate({ tenants: [{ model, mpsPercent, batchSize }], smClockMhz: v100.boostClockMhz, memClockMhz: 877 })
+      .throughput
   const name = model === 'resnet50' ? 'resnet-50' : 'mobilenet_v2_1.0_224'
-  const measured = all.get(`${name}_batch${batchSize}-inf`)!
-  const simulated = shares.map((share) => at(low, model, share))
+  const measured = measuredAlone().get(`${name}_batch${batchSize}-inf`)!
+  const simulated = shares.map(at)
   return {
     measured: measured.map((value) => value / measured.at(-1)!),
     simulated: simulated.map((value) => value / simulated.at(-1)!),
@@ -136,40 +148,54 @@ describe('shares on a V100', () => {
     expect(Math.abs(reaching(simulated) - reaching(measured))).toBeLessThanOrEqual(20)
   })
 
-  it('keep a pair apart where they sum to 100 %, and let it collide where each has all', () => {
-    const alone = measuredAlone()
-    const measured = { apart: [] as number[], colliding: [] as number[] }
-    for (const line of golden('kace/pair_mps_sweep.csv').trim().split('\n').slice(1)) {
-      const partners = line.split(',', 2).map((name) => alone.get(name))
-      const cells = [...line.matchAll(/\(([^"()]*)\)/g)].map((cell) => cell[1]!.split(',').map(Number))
-      if (partners.some((solo) => !solo)) continue
-      cells.forEach((pair, i) => {
-        const kept = pair.map((value, p) => value / partners[p]![i === 9 ? 9 : p === 0 ? i : 8 - i]!)
-        const known = kept.filter((value) => value > 0)
-        if (i === 9) measured.colliding.push(...known)
-        else measured.apart.push(...known)
-      })
-    }
-    expect(measured.apart.length).toBeGreaterThan(1000)
-    const simulate = simulateSteadyState(v100, { precision: 'fp32' })
+  const kept = { busy: new Map<number, number[]>(), waiting: [] as number[], colliding: [] as number[] }
+  const alone = measuredAlone()
+  // Twice the share brings a job half as much again, or it waits for its host.
+  const busy = (curve: readonly number[]) => curve[9]! > 1.5 * curve[4]!
+  for (const line of golden('kace/pair_mps_sweep.csv').trim().split('\n').slice(1)) {
+    const [a, b] = line.split(',', 2).map((name) => alone.get(name))
+    if (!a || !b) continue
+    const cells = [...line.matchAll(/\(([^"()]*)\)/g)].map((cell) => cell[1]!.split(',').map(Number))
+    cells.forEach(([ofA, ofB], i) => {
+      const pair = [ofA! / a[i]!, ofB! / b[i === 9 ? 9 : 8 - i]!].filter((value) => value > 0)
+      if (pair.length < 2) return
+      if (i === 9) kept.colliding.push(...pair)
+      else if (!busy(a) && !busy(b)) kept.waiting.push(...pair)
+      else if (busy(a) && busy(b)) {
+        pair.forEach((value, p) => {
+          const share = p === 0 ? shares[i]! : shares[8 - i]!
+          kept.busy.set(share, [...(kept.busy.get(share) ?? []), value])
+        })
+      }
+    })
+  }
+  /** The median over all pairs of the zoo's networks of what the first keeps of its rate. */
+  const simulatedKept = (host: HostProfile | HostName, batchSize: number, share: number, other: number) => {
+    const simulate = simulateSteadyState(v100, { precision: 'fp32', host })
     const rates = (tenants: Tenant[]) =>
       simulate({ tenants, smClockMhz: v100.boostClockMhz, memClockMhz: 877 }).tenants.map((each) => each.throughput)
-    const simulated = { apart: [] as number[], colliding: [] as number[] }
-    for (const a of networkNames) {
-      for (const b of networkNames) {
-        for (const share of [10, 50, 90, 100]) {
-          const first = { model: a, mpsPercent: share, batchSize: 8 }
-          const second = { model: b, mpsPercent: share === 100 ? 100 : 100 - share, batchSize: 8 }
-          const kept = rates([first, second])[0]! / rates([first])[0]!
-          simulated[share === 100 ? 'colliding' : 'apart'].push(kept)
-        }
-      }
-    }
-    expect(quantile(simulated.apart, 0.5)).toBeGreaterThan(quantile(measured.apart, 0.5) - 0.05)
-    expect(quantile(simulated.apart, 0.5)).toBeLessThan(quantile(measured.apart, 0.5) + 0.05)
-    // Who gets all of the SMs beside somebody else who does: between the measured quartiles.
-    const middle = quantile(simulated.colliding, 0.5)
-    expect(middle).toBeGreaterThan(quantile(measured.colliding, 0.25))
-    expect(middle).toBeLessThan(quantile(measured.colliding, 0.75))
+    const pairs = networkNames.flatMap((model) => {
+      const own = { model, mpsPercent: share, batchSize }
+      const [solo] = rates([own])
+      return networkNames.map((name) => rates([own, { model: name, mpsPercent: other, batchSize }])[0]! / solo!)
+    })
+    return quantile(pairs, 0.5)
+  }
+
+  it.each([20, 50, 80])('cost a busy job of %i percent beside another what was measured, to 8 points', (share) => {
+    const measured = quantile(kept.busy.get(share)!, 0.5)
+    expect(measured).toBeLessThan(0.95)
+    expect(Math.abs(simulatedKept('device-only', 32, share, 100 - share) - measured)).toBeLessThan(0.08)
+  })
+
+  it('cost nothing where jobs wait for their hosts', () => {
+    expect(quantile(kept.waiting, 0.5)).toBeGreaterThan(0.98)
+    expect(simulatedKept(slowHost(8), 8, 50, 50)).toBeGreaterThan(0.98)
+  })
+
+  it('let a pair collide where each has all: between the measured quartiles', () => {
+    const middle = simulatedKept('eager-pytorch', 8, 100, 100)
+    expect(middle).toBeGreaterThan(quantile(kept.colliding, 0.25))
+    expect(middle).toBeLessThan(quantile(kept.colliding, 0.75))
   })
 })

@@ -2,6 +2,7 @@ import { type Configuration, type GpuSpec, memoryBandwidth, smsOfShare } from '@
 import { type BoardPhysics, hostOfBoard } from '../src/index.js'
 import { networkWork } from '../src/network-work.js'
 import { tenantLoad } from '../src/tenant-load.js'
+import { SHELTERED } from '../src/tenant-mix.js'
 
 /**
  * The steady state as its formulas read: every tenant by itself, every operator in turn, plain half steps until nothing
@@ -15,7 +16,8 @@ export function referenceThroughputs(spec: GpuSpec, { work }: BoardPhysics, conf
     const sms = smsOfShare(spec, mpsPercent)
     const load = tenantLoad(spec, work, host, networkWork(model), batchSize, sms)
     const requested = work.smBandwidthGBs * 1e9 * sms * (smClockMhz / spec.boostClockMhz)
-    return { load, sms, request: Math.min(requested, capacity), device: 1, memory: 1, launch: 1, image: 1, batch: 1 }
+    const times = { device: 1, memory: 1, launch: 1, image: 1, batch: 1 }
+    return { load, sms, request: Math.min(requested, capacity), presence: 1, ...times }
   })
   const everybody = runs.reduce((sum, { load }) => sum + load.meanWorkingBytes, 0)
   const reuse = (everybody + runs.reduce((sum, { load }) => sum + load.totalWeightBytes, 0)) / spec.l2Bytes
@@ -23,11 +25,34 @@ export function referenceThroughputs(spec: GpuSpec, { work }: BoardPhysics, conf
   const root4 = (a: number, b: number) => (a ** 4 + b ** 4) ** 0.25
   const share = (part: number, whole: number) => Math.min(1, part / whole)
   const sum = (values: number[]) => values.reduce((total, value) => total + value, 0)
+  const kernels = ({ load }: (typeof runs)[number], request: number, bandwidth: number, overlap: number) => {
+    let device = 0
+    let memory = 0
+    for (let k = 0; k < load.work.size; k++) {
+      const pressure =
+        (load.workingBytes[k]! + everybody - load.meanWorkingBytes) / (work.l2CapacityFactor * spec.l2Bytes)
+      const weights = k < load.work.computing ? load.weightBytes[k]! : 0
+      const missed = (load.bytes[k]! - weights) * (1 - work.l2HitShare / (1 + pressure ** 2)) + weights * weightsMissed
+      const dram = missed / bandwidth
+      const l2 = load.bytes[k]! / (work.l2BandwidthFactor * request)
+      const compute = (load.cycles[k]! * overlap) / (smClockMhz * 1e6)
+      device += load.work.occurrences[k]! * (root4(compute, Math.max(dram, l2)) + host.kernelFloorUs * 1e-6)
+      memory += load.work.occurrences[k]! * dram
+    }
+    return { device, memory }
+  }
+  if (work.neighbourLaw === 'compute') {
+    for (const run of runs) {
+      const unhindered = kernels(run, run.request, run.request, 1).device
+      run.presence = run.load.computingCycles / (smClockMhz * 1e6) / unhindered
+    }
+  }
   for (let iteration = 0; iteration < 2000; iteration++) {
     const felt = runs.map((run) => share(run.memory, run.batch) ** work.contentionExponent)
     const launching = runs.map((run) => share(run.launch, run.batch))
     const preparing = runs.map((run) => share(run.image, run.batch))
     const resident = runs.map((run) => run.sms * share(run.device, run.batch))
+    const present = runs.map((run, i) => run.presence * resident[i]!)
     const overlap = Math.max(1, sum(resident) / spec.smCount)
     let change = 0
     runs.forEach((run, i) => {
@@ -36,21 +61,9 @@ export function referenceThroughputs(spec: GpuSpec, { work }: BoardPhysics, conf
       const waiting = ((1 + (request / capacity) ** 3) / (1 + ((request + others) / capacity) ** 3)) ** (1 / 3)
       const queued = work.contention === 'queue' ? waiting : 1
       const bandwidth = request * Math.min(queued, capacity / (request + others), 1)
-      run.device = 0
-      run.memory = 0
-      for (let k = 0; k < load.work.size; k++) {
-        const pressure =
-          (load.workingBytes[k]! + everybody - load.meanWorkingBytes) / (work.l2CapacityFactor * spec.l2Bytes)
-        const weights = k < load.work.computing ? load.weightBytes[k]! : 0
-        const missed =
-          (load.bytes[k]! - weights) * (1 - work.l2HitShare / (1 + pressure ** 2)) + weights * weightsMissed
-        const dram = missed / bandwidth
-        const l2 = load.bytes[k]! / (work.l2BandwidthFactor * request)
-        const compute = (load.cycles[k]! * overlap) / (smClockMhz * 1e6)
-        run.device += load.work.occurrences[k]! * (root4(compute, Math.max(dram, l2)) + host.kernelFloorUs * 1e-6)
-        run.memory += load.work.occurrences[k]! * dram
-      }
-      run.device *= 1 + work.neighbourCost * Math.min(1, (sum(resident) - resident[i]!) / spec.smCount)
+      Object.assign(run, kernels(run, request, bandwidth, overlap))
+      const exposure = work.neighbourLaw === 'compute' ? 1 - SHELTERED * run.presence : 1
+      run.device *= 1 + work.neighbourCost * exposure * Math.min(1, (sum(present) - present[i]!) / spec.smCount)
       const perLaunch = (1 + sum(launching) - launching[i]!) / host.launchCapacityPerS
       const perImage = (1 + sum(preparing) - preparing[i]!) / host.imageCapacityPerS
       run.launch = load.work.operators * root4(host.launchUs * 1e-6, perLaunch)
