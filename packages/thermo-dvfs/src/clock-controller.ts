@@ -17,7 +17,7 @@ import { PowerTarget } from './power-target.js'
 
 /** Everything that a controller remembers, safe for JSON. */
 export interface ClockControllerState {
-  readonly version: 4
+  readonly version: 5
   readonly memory: ClockMemory
   readonly board: BoardObserverState
   readonly law: CapLawState
@@ -72,7 +72,7 @@ export class ClockController {
   /** Everything it remembers. `new ClockController(options, state)` continues identically. */
   serialise(): ClockControllerState {
     return structuredClone({
-      version: 4,
+      version: 5,
       memory: this.#memory,
       board: this.#board.state(),
       law: this.#law.state,
@@ -278,7 +278,7 @@ export class ClockController {
     // Neither a pause nor a part of the load is headroom.
     if (board.load.of('full') < 0.5) return false
     const { raiseDwellMs, promptDwellMs } = this.#tuning
-    if (timeMs - changedMs < (board.prompt ? promptDwellMs : raiseDwellMs + board.latenessMs)) return false
+    if (timeMs - changedMs < (board.prompt ? promptDwellMs : raiseDwellMs + board.longestLatenessMs)) return false
     return !readings.above(capW) && (readings.state.fastMeanW ?? 0) <= capW
   }
 
@@ -308,7 +308,7 @@ export class ClockController {
   }
 
   #assertState(state: ClockControllerState): void {
-    if (state.version !== 4) throw new InvalidInputError('state.version', state.version, '4')
+    if (state.version !== 5) throw new InvalidInputError('state.version', state.version, '5')
     const { modelW } = state.board.power.memory
     if (modelW.length > 0) assertPlant(modelW, this.#clocksMhz.length)
   }

@@ -151,6 +151,8 @@ export class PowerEstimate {
     // Real loads ripple; a sensor that scatters more than it should is trusted less.
     const noise = Math.max(noiseW * noiseW, s.scatter[sensor]) + timingW * timingW
     let variance = this.variance(modelW) + noise
+    // Far below is no full load as known: what it is, power alone does not say.
+    if (error < -SURPRISE_SIGMAS * Math.sqrt(variance)) return
     if (timingW === 0) {
       const square = Math.min(error * error, SURPRISE_SIGMAS ** 2 * variance)
       s.scatter[sensor] += NOISE_WEIGHT * (square - s.scatter[sensor])
