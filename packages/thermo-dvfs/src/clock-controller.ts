@@ -206,7 +206,7 @@ export class ClockController {
     this.#planned(capW)
     const { blindAfterMs, blindPowerPercent } = this.#tuning
     const boundW = this.#unseenMs > blindAfterMs ? Math.min(targetW, (blindPowerPercent / 100) * capW) : targetW
-    const wanted = Math.min(this.#target.highest(boundW, held), this.#target.ceiling(targetW))
+    const wanted = Math.min(this.#target.highest(boundW, held, index), this.#target.ceiling(targetW))
     if (wanted <= index) return wanted
     const { mismatch, readings } = this.#board
     return mismatch || readings.contradictory || readings.above(capW) ? index : wanted
@@ -271,9 +271,11 @@ export class ClockController {
   }
 
   #mayRaise(capW: number): boolean {
-    const { timeMs, changedMs } = this.#memory
+    const { timeMs, changedMs, index, held } = this.#memory
     const board = this.#board
     const { readings } = board
+    // What firmware holds below the clock that was asked for, a higher one would only set free for a moment.
+    if (held && board.ranIndex(index) < index) return false
     if (this.#unseenMs > 0 || readings.contradictory || board.mismatch || board.quiet) return false
     // Neither a pause nor a part of the load is headroom.
     if (board.load.of('full') < 0.5) return false

@@ -20,6 +20,10 @@ export interface LoadJudgeState {
     lowMs: number
     /** When some of the tenants last stood still. */
     stillMs: number
+    /** Somebody counts what tenants complete. */
+    counted: boolean
+    /** None of the tenants ran when last heard of. */
+    gone: boolean
     /** When tenants last paused or worked in part. */
     absentMs: number
     /** How much more than known a load drew when it came back from idling, relative; the most so far. */
@@ -51,7 +55,14 @@ export class LoadJudge {
     this.#power = power
     this.#history = history
     this.belief = new LoadBelief(state?.belief)
-    this.#memory = state?.memory ?? { lowMs: 0, stillMs: LONG_AGO_MS, absentMs: 0, returnExcess: 0 }
+    this.#memory = state?.memory ?? {
+      lowMs: 0,
+      stillMs: LONG_AGO_MS,
+      counted: false,
+      gone: false,
+      absentMs: 0,
+      returnExcess: 0,
+    }
   }
 
   get state(): LoadJudgeState {
@@ -99,6 +110,7 @@ export class LoadJudge {
     const stallNoticeMs = this.#stallNoticeMs(observation)
     this.belief.update({ durationMs, error, sigma, noise, smUtilPercent, activeShare, stallNoticeMs, idle, loading })
     if (quiet) return
+    this.#watchGone(activeShare)
     const recalled = error !== null && error > 3 * sigma && this.#heavier(timeMs, error)
     if (!this.#works) this.#memory.absentMs = timeMs
     // A mean that still holds time without the load is not what it draws.
@@ -121,6 +133,17 @@ export class LoadJudge {
     const { stillMs } = this.#memory
     const back = timeMs > stillMs && timeMs - stillMs <= this.#lookBackMs(windowMs)
     return back && error < 0 ? null : error
+  }
+
+  /** Who is started after none ran, and nobody said so, may be another load: it is no surer than new tenants. */
+  #watchGone(activeShare: number | null): void {
+    const m = this.#memory
+    if (activeShare !== null) m.counted = true
+    else if (m.counted) m.gone = true
+    if (m.gone && activeShare !== null && this.#works) {
+      m.gone = false
+      this.#power.estimate.doubtLevel()
+    }
   }
 
   /** @returns whether a heavier load was known */
