@@ -5,8 +5,10 @@ import {
   type CapSchedule,
   capSchedule,
   findGpuSpec,
+  type GpuSpec,
   InfeasibleCapError,
   smClocksAt,
+  type Tenant,
   VirtualClock,
 } from '@pctodl/platform'
 import {
@@ -26,6 +28,7 @@ import { boardVariant } from './board-variant.js'
 import { FixedClockPolicy } from './fixed-clock-policy.js'
 import { foreignPredictor } from './foreign-predictor.js'
 import { judgeCap } from './judge.js'
+import { rateWithin, spansAfterReturns } from './returns.js'
 import { capsOf, FOREIGN, type Scenario } from './scenarios.js'
 import { SwappingTenants } from './swapping-tenants.js'
 
@@ -42,6 +45,7 @@ export interface ScenarioResult {
   readonly capW: number
   /** Whether the lowest cap of the run lies below the lowest limit that the board takes. */
   readonly belowLimits: boolean
+  readonly stationary: boolean
   readonly abovePercent: number
   readonly avoidablePercent: number
   readonly longestMs: number
@@ -50,6 +54,11 @@ export interface ScenarioResult {
   readonly throughput: number
   /** Over the best static configuration of this very board; null where the case is not stationary. */
   readonly oracleRatio: number | null
+  /** Samples/s from 5 s after each return of clients that hung; null where none was back for long enough under a cap that stays. */
+  readonly backThroughput: number | null
+  /** The same over the best static configuration of this very board, and over the tenants that ran at the best clock for them. */
+  readonly backOverOracle: number | null
+  readonly backOverClock: number | null
   readonly stepP99Us: number
   readonly failure: string | null
 }
@@ -80,6 +89,8 @@ export async function runScenario(
   const gpu = new SimulatedGpu(simulated, { clock, seed, physics, faults: { faults, seed }, firmwareReads: 'sensor' })
   const pool = swap ? new SwappingTenants(gpu, clock, swap.networks, swap.periodMs) : new SimulatedTenants(gpu)
   const recorder = new RunRecorder(() => gpu.truth().energyJ)
+  const counted: { timeMs: number; completed: number }[] = []
+  let ran: { tenants?: readonly Tenant[]; memClockMhz?: number | 'unlocked' } = {}
   const stepUs: number[] = []
   let failure: string | null = null
   try {
@@ -93,6 +104,8 @@ export async function runScenario(
       windowMs: WINDOW_MS,
       onEvent: (event) => {
         recorder.add(event)
+        if (event.type === 'sample') counted.push({ timeMs: event.timeMs, completed: event.completed })
+        if (event.type === 'action') ran = { ...ran, ...event.action }
         options.onEvent?.(event)
       },
     })
@@ -103,6 +116,11 @@ export async function runScenario(
   const { whole, steady } = evaluate(recording)
   const capW = caps[0]!.powerCapW
   const throughput = (steady.throughput ?? whole.throughput)!.value
+  const back = caps.length === 1 ? rateWithin(spansAfterReturns(faults, durationMs), counted) : null
+  const wanted = options.oracle && policyName === 'pctodl' && (scenario.stationary || back !== null)
+  const oracle = wanted
+    ? findOracle(simulated, network, capW, { physics, sharePercentStep: 10, starts: 20 }).throughput
+    : null
   return {
     kind: scenario.kind,
     ...(scenario.disturbances === undefined ? {} : { disturbances: scenario.disturbances }),
@@ -112,15 +130,28 @@ export async function runScenario(
     network,
     capW,
     belowLimits: Math.min(...caps.map(({ powerCapW }) => powerCapW)) < spec.powerLimitW.min,
+    stationary: scenario.stationary,
     ...judgeCap(recording),
     throughput,
-    oracleRatio:
-      options.oracle && scenario.stationary && policyName === 'pctodl'
-        ? throughput / findOracle(simulated, network, capW, { physics, sharePercentStep: 10, starts: 20 }).throughput
-        : null,
+    oracleRatio: oracle === null || !scenario.stationary ? null : throughput / oracle,
+    backThroughput: back,
+    backOverOracle: oracle === null || back === null ? null : back / oracle,
+    backOverClock: back === null ? null : back / bestClock(ran, capW, spec, settle),
     stepP99Us: stepUs.length > 0 ? quantile(stepUs, 0.99) : 0,
     failure,
   }
+}
+
+/** Samples/s of the tenants that ran at the highest clock that truly keeps the cap. */
+function bestClock(
+  { tenants = [], memClockMhz = 0 }: { tenants?: readonly Tenant[]; memClockMhz?: number | 'unlocked' },
+  capW: number,
+  spec: GpuSpec,
+  settle: Settle,
+): number {
+  const clockMhz = memClockMhz === 'unlocked' ? spec.performanceMemClocksMhz[0]! : memClockMhz
+  const states = smClocksAt(spec, clockMhz)!.map((smClockMhz) => settle({ tenants, smClockMhz, memClockMhz: clockMhz }))
+  return (states.findLast(({ powerW }) => powerW <= capW) ?? states[0]!).throughput
 }
 
 type Settle = ReturnType<typeof simulateSteadyState>
@@ -145,7 +176,8 @@ function startable(scenario: Scenario, name: ScenarioPolicy, predictor: Predicto
       capsOf(scenario, Math.min(lowestW, highestW), highestW).filter(({ atMs }) => atMs < scenario.durationMs),
     )
     try {
-      for (const powerCapW of new Set(caps.map((step) => step.powerCapW))) plan(powerCapW)
+      // What keeps the lowest of them, keeps all.
+      plan(Math.min(...caps.map(({ powerCapW }) => powerCapW)))
       return { caps, policy: policyFor(name, scenario, predictor, settle, plan) }
     } catch (error) {
       if (!(error instanceof InfeasibleCapError) || attempt > 3) throw error

@@ -7,6 +7,12 @@ const MOST_ABOVE_LATE_PERCENT = 2
 const LONGEST_MS = 2000
 /** Points above the cap that may be more than directcap's in the same case. */
 const MORE_THAN_DIRECTCAP = 0.5
+/** Throughput over directcap's that counts as level with it: runs end between batches. */
+const LEVEL = 0.995
+/** Throughput from 5 s after a return of the load, share of the best configuration's. */
+const BACK = 0.97
+/** Median throughput of the stationary cases, share of the best configuration's. */
+const STATIONARY = 0.978
 
 export interface Verdict {
   readonly markdown: string
@@ -24,7 +30,9 @@ export function tableOf(results: readonly ScenarioResult[]): Verdict {
       (r) => r.avoidablePercent <= boundOf(r) && r.longestMs <= LONGEST_MS && r.failure === null,
     )
     const ratios = ours.flatMap((r) => ratioTo('directcap', r, results))
-    const oracle = ours.flatMap((r) => (r.oracleRatio === null ? [] : [100 * r.oracleRatio]))
+    const oracle = percents(ours.map((r) => r.oracleRatio))
+    const back = percents(ours.map((r) => r.backOverOracle))
+    const backOverClock = percents(ours.map((r) => r.backOverClock))
     const cells = [
       kind,
       `${within.length} of ${ours.length}`,
@@ -34,14 +42,20 @@ export function tableOf(results: readonly ScenarioResult[]): Verdict {
       (Math.max(0, ...ours.map((r) => r.longestMs)) / 1000).toFixed(1),
       Math.max(0, ...ours.map((r) => r.peakPercent)).toFixed(1),
       ratios.length > 0 ? `${quantile(ratios, 0.5).toFixed(3)} / ${Math.min(...ratios).toFixed(3)}` : '-',
-      oracle.length > 0 ? `${quantile(oracle, 0.5).toFixed(1)} / ${Math.min(...oracle).toFixed(1)}` : '-',
+      medianAndLeast(oracle),
+      medianAndLeast(back),
+      medianAndLeast(backOverClock),
     ]
     return `| ${cells.join(' | ')} |`
   })
+  const stationary = results.flatMap(({ oracleRatio }) => (oracleRatio === null ? [] : [oracleRatio]))
+  if (stationary.length > 0 && quantile(stationary, 0.5) < STATIONARY) {
+    missed.push(`stationary cases: ${(100 * quantile(stationary, 0.5)).toFixed(1)} % of the oracle in the median`)
+  }
   return {
     markdown: [
-      '| what happens | cases within | above the cap, %: median / worst | directcap, worst | fixed clock, worst | longest stay above, s | highest above, % | throughput over directcap: median / worst | over the oracle, %: median / worst |',
-      '| --- | --- | --- | --- | --- | --- | --- | --- | --- |',
+      '| what happens | cases within | above the cap, %: median / worst | directcap, worst | fixed clock, worst | longest stay above, s | highest above, % | throughput over directcap: median / worst | over the oracle, %: median / worst | from 5 s after a return, over the oracle, %: median / worst | the same over its own tenants at the best clock, %: median / worst |',
+      '| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |',
       ...rows,
     ].join('\n'),
     missed,
@@ -69,6 +83,12 @@ function misses(result: ScenarioResult, results: readonly ScenarioResult[]): str
   ) {
     said.push(`directcap ${direct.avoidablePercent.toFixed(2)} %`)
   }
+  const [ratio = 1] = ratioTo('directcap', result, results)
+  if (result.stationary && ratio < LEVEL) said.push(`throughput ${ratio.toFixed(3)} of directcap's`)
+  const { backOverOracle } = result
+  if (backOverOracle !== null && backOverOracle < BACK && !result.belowLimits) {
+    said.push(`5 s after a return ${(100 * backOverOracle).toFixed(1)} % of the oracle`)
+  }
   return said.length > 0
     ? [
         `${disturbances === undefined ? kind : `${kind} (${disturbances.join(' + ')})`} ${number} (${board}, ${network}, ${capW} W${result.belowLimits ? ', below its limits' : ''}): ${said.join(', ')}`,
@@ -85,6 +105,14 @@ function ratioTo(policy: ScenarioPolicy, result: ScenarioResult, results: readon
   return same(policy, result, results)
     .filter((r) => r.failure === null && r.avoidablePercent <= MOST_ABOVE_PERCENT && r.throughput > 0 && !r.belowLimits)
     .map((r) => result.throughput / r.throughput)
+}
+
+function percents(shares: readonly (number | null)[]): number[] {
+  return shares.flatMap((share) => (share === null ? [] : [100 * share]))
+}
+
+function medianAndLeast(values: readonly number[]): string {
+  return values.length > 0 ? `${quantile(values, 0.5).toFixed(1)} / ${Math.min(...values).toFixed(1)}` : '-'
 }
 
 function median(values: readonly number[]): string {

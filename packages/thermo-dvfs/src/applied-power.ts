@@ -53,6 +53,11 @@ export class AppliedPower {
     return this.#extremes(fromMs, toMs).high
   }
 
+  /** Lowest power in a window, W. */
+  lowest(fromMs: number, toMs: number): number {
+    return this.#extremes(fromMs, toMs).low
+  }
+
   #extremes(fromMs: number, toMs: number): { readonly low: number; readonly high: number } {
     let low = Number.POSITIVE_INFINITY
     let high = Number.NEGATIVE_INFINITY

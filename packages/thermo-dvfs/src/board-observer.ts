@@ -1,8 +1,8 @@
 import { ClockBelief } from './clock-belief.js'
-import type { ClockObservation } from './clock-observation.js'
+import { type ClockObservation, someStill } from './clock-observation.js'
 import type { ClockTuning } from './clock-tuning.js'
 import { FullLoadPower, type FullLoadPowerState } from './full-load-power.js'
-import { Lateness } from './lateness.js'
+import { Lateness, type LatenessState } from './lateness.js'
 import type { Lesson } from './lesson.js'
 import type { LoadBelief } from './load-belief.js'
 import { LoadJudge, type LoadJudgeState } from './load-judge.js'
@@ -16,7 +16,6 @@ import {
 } from './power-history.js'
 import { PowerReadings, type PowerReadingsState } from './power-readings.js'
 import { PowerTeacher } from './power-teacher.js'
-import type { PromptReadingState } from './prompt-reading.js'
 import { ReadingNoise, type ReadingNoiseState } from './reading-noise.js'
 import { RunClock, type RunClockState } from './run-clock.js'
 import { SensorBelief, type SensorBeliefState } from './sensor-belief.js'
@@ -27,7 +26,7 @@ export interface BoardObserverState {
   readonly power: FullLoadPowerState
   readonly readings: PowerReadingsState
   readonly noise: ReadingNoiseState
-  readonly prompt: PromptReadingState
+  readonly lateness: LatenessState
   readonly runClock: RunClockState
   readonly load: LoadJudgeState
   readonly clock: number[]
@@ -84,7 +83,7 @@ export class BoardObserver {
     this.#teacher = new PowerTeacher(tuning, averages, known)
     this.#runClock = new RunClock(clocksMhz, state?.runClock)
     const followed = { readings: this.readings, power: this.#power, history: this.#history, load: this.#judge }
-    this.#lateness = new Lateness(averages, { ...followed, runClock: this.#runClock }, state?.prompt)
+    this.#lateness = new Lateness(averages, { ...followed, runClock: this.#runClock }, state?.lateness)
     this.#memory = state?.memory ?? {
       startMs: 0,
       timeMs: 0,
@@ -100,7 +99,7 @@ export class BoardObserver {
       power: this.#power.state,
       readings: this.readings.state,
       noise: this.noise.state,
-      prompt: this.#lateness.state,
+      lateness: this.#lateness.state,
       runClock: this.#runClock.state,
       load: this.#judge.state,
       clock: this.clock.state,
@@ -125,6 +124,11 @@ export class BoardObserver {
   /** How late what is read may be beyond its averaging, ms. */
   get latenessMs(): number {
     return this.#lateness.latenessMs
+  }
+
+  /** The same as long as nobody knows how late they are, ms. */
+  get longestLatenessMs(): number {
+    return this.#lateness.longestLatenessMs
   }
 
   /** A reading of now shows what the clock of now draws: no second of averaging, and nothing that comes late. */
@@ -230,6 +234,7 @@ export class BoardObserver {
     this.#followClock(observation, durationMs, index, held)
     this.#power.estimate.age(durationMs)
     this.#learn(observation, durationMs, capW, held)
+    this.#lateness.followReturns(timeMs, someStill(observation), index, capW)
     this.#lateness.followMoves(timeMs, index, capW, this.quiet || this.mismatch)
     return recalled
   }

@@ -17,7 +17,7 @@ import { PowerTarget } from './power-target.js'
 
 /** Everything that a controller remembers, safe for JSON. */
 export interface ClockControllerState {
-  readonly version: 4
+  readonly version: 5
   readonly memory: ClockMemory
   readonly board: BoardObserverState
   readonly law: CapLawState
@@ -72,7 +72,7 @@ export class ClockController {
   /** Everything it remembers. `new ClockController(options, state)` continues identically. */
   serialise(): ClockControllerState {
     return structuredClone({
-      version: 4,
+      version: 5,
       memory: this.#memory,
       board: this.#board.state(),
       law: this.#law.state,
@@ -206,7 +206,7 @@ export class ClockController {
     this.#planned(capW)
     const { blindAfterMs, blindPowerPercent } = this.#tuning
     const boundW = this.#unseenMs > blindAfterMs ? Math.min(targetW, (blindPowerPercent / 100) * capW) : targetW
-    const wanted = Math.min(this.#target.highest(boundW, held), this.#target.ceiling(targetW))
+    const wanted = Math.min(this.#target.highest(boundW, held, index), this.#target.ceiling(targetW))
     if (wanted <= index) return wanted
     const { mismatch, readings } = this.#board
     return mismatch || readings.contradictory || readings.above(capW) ? index : wanted
@@ -271,14 +271,16 @@ export class ClockController {
   }
 
   #mayRaise(capW: number): boolean {
-    const { timeMs, changedMs } = this.#memory
+    const { timeMs, changedMs, index, held } = this.#memory
     const board = this.#board
     const { readings } = board
+    // What firmware holds below the clock that was asked for, a higher one would only set free for a moment.
+    if (held && board.ranIndex(index) < index) return false
     if (this.#unseenMs > 0 || readings.contradictory || board.mismatch || board.quiet) return false
     // Neither a pause nor a part of the load is headroom.
     if (board.load.of('full') < 0.5) return false
     const { raiseDwellMs, promptDwellMs } = this.#tuning
-    if (timeMs - changedMs < (board.prompt ? promptDwellMs : raiseDwellMs + board.latenessMs)) return false
+    if (timeMs - changedMs < (board.prompt ? promptDwellMs : raiseDwellMs + board.longestLatenessMs)) return false
     return !readings.above(capW) && (readings.state.fastMeanW ?? 0) <= capW
   }
 
@@ -308,7 +310,7 @@ export class ClockController {
   }
 
   #assertState(state: ClockControllerState): void {
-    if (state.version !== 4) throw new InvalidInputError('state.version', state.version, '4')
+    if (state.version !== 5) throw new InvalidInputError('state.version', state.version, '5')
     const { modelW } = state.board.power.memory
     if (modelW.length > 0) assertPlant(modelW, this.#clocksMhz.length)
   }

@@ -53,7 +53,7 @@ export class FullLoadPower {
     for (let index = modelW.length - 1; index > 0; index--) {
       const powerW = this.#estimate.power(modelW[index]!)
       if (powerW > boundW || powerW > sureW) continue
-      if (confidence ** 2 * this.#estimate.variance(modelW[index]!) <= (sureW - powerW) ** 2) return index
+      if (confidence ** 2 * this.#estimate.varianceAhead(modelW[index]!) <= (sureW - powerW) ** 2) return index
     }
     return 0
   }
@@ -63,7 +63,7 @@ export class FullLoadPower {
     const { modelW } = this.#memory
     for (let index = modelW.length - 1; index > 0; index--) {
       const beyondW = Math.max(0, modelW[index]! - modelW[from]!)
-      const unsureW = confidence * beyondW * Math.sqrt(this.#estimate.state.slopeVariance)
+      const unsureW = confidence * Math.sqrt(this.#estimate.riseVariance(beyondW))
       if (this.#estimate.power(modelW[index]!) + unsureW <= boundW) return index
     }
     return 0

@@ -3,7 +3,13 @@ import type { LoadJudge } from './load-judge.js'
 import { AVERAGE_WINDOW_MS, INSTANT_WINDOW_MS, type PowerHistory } from './power-history.js'
 import type { PowerReadings } from './power-readings.js'
 import { PromptReading, type PromptReadingState } from './prompt-reading.js'
+import { PromptReturn, type PromptReturnState } from './prompt-return.js'
 import type { RunClock } from './run-clock.js'
+
+export interface LatenessState {
+  readonly move: PromptReadingState
+  readonly comeback: PromptReturnState
+}
 
 /** What lateness shows in. */
 export interface Followed {
@@ -19,21 +25,28 @@ export class Lateness {
   readonly #averages: boolean
   readonly #of: Followed
   readonly #prompt: PromptReading
+  readonly #comeback: PromptReturn
 
-  constructor(averages: boolean, of: Followed, state?: PromptReadingState) {
+  constructor(averages: boolean, of: Followed, state?: LatenessState) {
     this.#averages = averages
     this.#of = of
-    this.#prompt = new PromptReading(state)
+    this.#prompt = new PromptReading(state?.move)
+    this.#comeback = new PromptReturn(state?.comeback)
   }
 
-  get state(): PromptReadingState {
-    return this.#prompt.state
+  get state(): LatenessState {
+    return { move: this.#prompt.state, comeback: this.#comeback.state }
   }
 
   /** How late what is read may be beyond its averaging, ms. */
   get latenessMs(): number {
     const { history, runClock } = this.#of
     return Math.max(history.lagMs, runClock.answerMs)
+  }
+
+  /** The same as long as nobody knows how late they are, ms. */
+  get longestLatenessMs(): number {
+    return Math.max(this.#of.history.longestLagMs, this.#of.runClock.answerMs)
   }
 
   /** A reading of now shows what the clock of now draws: no second of averaging, and nothing that comes late. */
@@ -54,6 +67,14 @@ export class Lateness {
     const windowMs = this.#averages ? AVERAGE_WINDOW_MS : INSTANT_WINDOW_MS
     const explainedFromMs = mismatch ? timeMs : Math.max(settledMs, load.lowMs)
     history.watchLag(timeMs, reading === null ? null : reading / capW, capW, windowMs, explainedFromMs)
+  }
+
+  /** @param still some tenants complete nothing */
+  followReturns(timeMs: number, still: boolean, index: number, capW: number): void {
+    const { readings, power, history, runClock } = this.#of
+    const readingW = readings.instantW ?? readings.averageW
+    const modelW = runClock.modelled(power.modelW, index)
+    if (this.#comeback.observe(timeMs, still, readingW, modelW, capW)) history.shownPromptly()
   }
 
   /** @param disturbed what the readings do is not the clock's doing alone */

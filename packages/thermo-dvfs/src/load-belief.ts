@@ -1,4 +1,5 @@
 import { Belief } from './belief.js'
+import { ALL } from './clock-observation.js'
 
 /**
  * - `full`: the tenants run at full load, as known;
@@ -121,7 +122,7 @@ export class LoadBelief {
       if (working) likelihood *= 0.1 + 4 * gaussian((share - 1) / UTILISATION_SD)
       else if (name === 'idle') likelihood *= share < 0.1 ? 8 : 0.01
     }
-    if (activeShare !== null && activeShare < 0.999)
+    if (activeShare !== null && activeShare < ALL)
       return likelihood * (working ? 0.02 : name === 'idle' && activeShare > 0.001 ? 0.1 : 1)
     // All of them complete batches; one that stands still since power fell would not be missed yet.
     if (name === 'part' || name === 'idle') likelihood *= lowMs > LONG_LOW_MS ? 0.001 : lowMs > stallNoticeMs ? 0.1 : 1

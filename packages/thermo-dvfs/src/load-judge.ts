@@ -1,4 +1,4 @@
-import type { ClockObservation } from './clock-observation.js'
+import { type ClockObservation, someStill } from './clock-observation.js'
 import type { ClockTuning } from './clock-tuning.js'
 import type { FullLoadPower } from './full-load-power.js'
 import type { Lesson } from './lesson.js'
@@ -11,12 +11,19 @@ const SURE = 0.9
 const RETURN_MS = 2000
 /** Before anything was measured, low power is more likely the model's error than a load that is not all there, ms. */
 const FIRST_HOLD_MS = 3000
+const LONG_AGO_MS = -1e9
 
 export interface LoadJudgeState {
   readonly belief: LoadBeliefState
   readonly memory: {
     /** When the load was last below full. */
     lowMs: number
+    /** When some of the tenants last stood still. */
+    stillMs: number
+    /** Somebody counts what tenants complete. */
+    counted: boolean
+    /** None of the tenants ran when last heard of. */
+    gone: boolean
     /** When tenants last paused or worked in part. */
     absentMs: number
     /** How much more than known a load drew when it came back from idling, relative; the most so far. */
@@ -48,7 +55,14 @@ export class LoadJudge {
     this.#power = power
     this.#history = history
     this.belief = new LoadBelief(state?.belief)
-    this.#memory = state?.memory ?? { lowMs: 0, absentMs: 0, returnExcess: 0 }
+    this.#memory = state?.memory ?? {
+      lowMs: 0,
+      stillMs: LONG_AGO_MS,
+      counted: false,
+      gone: false,
+      absentMs: 0,
+      returnExcess: 0,
+    }
   }
 
   get state(): LoadJudgeState {
@@ -77,7 +91,7 @@ export class LoadJudge {
 
   /** The load has been full for as long as a reading's window reaches back. */
   fullFor(windowMs: number, timeMs: number): boolean {
-    return this.belief.of('full') >= 0.5 && timeMs - this.#memory.lowMs > windowMs + TIMING_MS + this.#history.lagMs
+    return this.belief.of('full') >= 0.5 && timeMs - this.#memory.lowMs > this.#lookBackMs(windowMs)
   }
 
   /** @param meanW of the last instant readings, W */
@@ -90,20 +104,46 @@ export class LoadJudge {
     const modelW = this.#history.under(endMs, windowMs)
     const noise = this.#noise(lesson, windowMs)
     const sigma = Math.hypot(noise, Math.sqrt(estimate.variance(modelW)) / capW)
-    const error = reading === null || quiet ? null : (reading - estimate.power(modelW)) / capW
+    if (someStill(observation)) this.#memory.stillMs = timeMs
+    const error =
+      reading === null || quiet ? null : this.#told((reading - estimate.power(modelW)) / capW, timeMs, windowMs)
     const stallNoticeMs = this.#stallNoticeMs(observation)
     this.belief.update({ durationMs, error, sigma, noise, smUtilPercent, activeShare, stallNoticeMs, idle, loading })
     if (quiet) return
+    this.#watchGone(activeShare)
     const recalled = error !== null && error > 3 * sigma && this.#heavier(timeMs, error)
     if (!this.#works) this.#memory.absentMs = timeMs
     // A mean that still holds time without the load is not what it draws.
-    const whole = timeMs - this.#memory.absentMs > windowMs + TIMING_MS
+    const whole = timeMs - this.#memory.absentMs > this.#lookBackMs(windowMs)
     if (reading !== null && error !== null && whole && !recalled && this.belief.of('other') > SURE) {
       // The mean scatters less, but where power has just jumped up it is still of before.
       this.#power.relearn(modelW, instantW === null ? reading : Math.max(reading, meanW ?? 0))
       this.belief.becomeFull()
     }
     if (this.belief.of('full') < 0.5) this.#memory.lowMs = timeMs
+  }
+
+  /** A reading is of no earlier time than this, ms. */
+  #lookBackMs(windowMs: number): number {
+    return windowMs + TIMING_MS + this.#history.longestLagMs
+  }
+
+  /** Counters tell at once that all tenants work again, and power later: until it can be theirs, that it is low says nothing. */
+  #told(error: number, timeMs: number, windowMs: number): number | null {
+    const { stillMs } = this.#memory
+    const back = timeMs > stillMs && timeMs - stillMs <= this.#lookBackMs(windowMs)
+    return back && error < 0 ? null : error
+  }
+
+  /** Who is started after none ran, and nobody said so, may be another load: it is no surer than new tenants. */
+  #watchGone(activeShare: number | null): void {
+    const m = this.#memory
+    if (activeShare !== null) m.counted = true
+    else if (m.counted) m.gone = true
+    if (m.gone && activeShare !== null && this.#works) {
+      m.gone = false
+      this.#power.estimate.doubtLevel()
+    }
   }
 
   /** @returns whether a heavier load was known */

@@ -100,6 +100,21 @@ export class PowerEstimate {
   }
 
   /**
+   * The same of a state that the board is to go to, W^2: where its curve is steeper or flatter here than the model's, nobody knows
+   * whether it comes back to the model's shape there.
+   */
+  varianceAhead(modelW: number): number {
+    const { level, slope, pivotW } = this.state
+    const beyond = modelW - pivotW
+    return this.variance(modelW) + (0.5 * beyond * (slope - level) * Math.min(1, Math.abs(beyond) / pivotW)) ** 2
+  }
+
+  /** Variance of what a state draws more than another that is higher by `beyondW` of the model, W^2. */
+  riseVariance(beyondW: number): number {
+    return beyondW * beyondW * (this.state.slopeVariance + (0.5 * this.#bend(beyondW)) ** 2)
+  }
+
+  /**
    * Standard deviation of the slope that this far from the pivot is another one: the relation is a line only nearby. As far away as
    * the pivot itself, nothing but the prior is known of it.
    */
@@ -151,6 +166,8 @@ export class PowerEstimate {
     // Real loads ripple; a sensor that scatters more than it should is trusted less.
     const noise = Math.max(noiseW * noiseW, s.scatter[sensor]) + timingW * timingW
     let variance = this.variance(modelW) + noise
+    // Far below is no full load as known: what it is, power alone does not say.
+    if (error < -SURPRISE_SIGMAS * Math.sqrt(variance)) return
     if (timingW === 0) {
       const square = Math.min(error * error, SURPRISE_SIGMAS ** 2 * variance)
       s.scatter[sensor] += NOISE_WEIGHT * (square - s.scatter[sensor])
@@ -202,6 +219,12 @@ export class PowerEstimate {
   /** The load itself has changed by so many watts: the level is as uncertain as that, the slope stays. */
   forgetLevel(errorW: number): void {
     this.state.levelVariance += (errorW / this.state.pivotW) ** 2
+  }
+
+  /** It may be another load: the level is no surer than of new tenants. */
+  doubtLevel(): void {
+    const change = (this.#tuning.plantChangePercent / 100) ** 2
+    this.state.levelVariance = Math.max(this.state.levelVariance, change)
   }
 
   /** Another load: the level is what is read, and no surer than of new tenants; the slope stays. */

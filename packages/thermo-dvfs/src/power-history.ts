@@ -1,5 +1,5 @@
 import { AppliedPower, type AppliedPowerState } from './applied-power.js'
-import { LONGEST_LAG_MS, ReadingLag, type ReadingLagState } from './reading-lag.js'
+import { LAG_STEP_MS, LONGEST_LAG_MS, ReadingLag, type ReadingLagState } from './reading-lag.js'
 
 export interface PowerHistoryState {
   readonly applied: AppliedPowerState
@@ -41,6 +41,16 @@ export class PowerHistory {
     return this.#lag.known ? this.#lag.lagMs : 0
   }
 
+  /** Whether it is known how late readings are. */
+  get lagKnown(): boolean {
+    return this.#lag.known
+  }
+
+  /** How late readings may be, as long as nobody knows better, ms. */
+  get longestLagMs(): number {
+    return this.#lag.known ? this.#lag.lagMs : LONGEST_LAG_MS
+  }
+
   /** It is known that readings show a move of the clock at once. */
   get prompt(): boolean {
     return this.#lag.known && this.#lag.lagMs === 0
@@ -68,12 +78,17 @@ export class PowerHistory {
 
   /** Highest minus lowest power by the model that may show in a reading, as far as its lag is known, W. */
   spread(endMs: number, windowMs: number): number {
-    return this.#applied.spread(this.#earliestMs(endMs, windowMs), endMs + READING_AGE_MS)
+    return this.#applied.spread(this.#earliestMs(endMs, windowMs), this.#latestMs(endMs))
   }
 
   /** Highest power by the model that may show in a reading, W. */
   highest(endMs: number, windowMs: number): number {
-    return this.#applied.highest(this.#earliestMs(endMs, windowMs), endMs + READING_AGE_MS)
+    return this.#applied.highest(this.#earliestMs(endMs, windowMs), this.#latestMs(endMs))
+  }
+
+  /** Lowest power by the model that may show in a reading, W. */
+  lowest(endMs: number, windowMs: number): number {
+    return this.#applied.lowest(this.#earliestMs(endMs, windowMs), this.#latestMs(endMs))
   }
 
   /** What uncertain timing makes uncertain of a reading, W of the model. */
@@ -113,6 +128,16 @@ export class PowerHistory {
 
   /** From when on a clock may show in a reading whose window ends at a time. */
   #earliestMs(endMs: number, windowMs: number): number {
-    return endMs - windowMs - TIMING_MS - (this.#lag.known ? 0 : LONGEST_LAG_MS)
+    return endMs - windowMs - TIMING_MS - (this.#lag.known ? this.#lagErrorMs : LONGEST_LAG_MS)
+  }
+
+  /** Until when it may. */
+  #latestMs(endMs: number): number {
+    return endMs + READING_AGE_MS + this.#lagErrorMs
+  }
+
+  /** Of readings that are late, it is known to the nearest of the lags that are told apart. */
+  get #lagErrorMs(): number {
+    return this.lagMs > 0 ? LAG_STEP_MS / 2 : 0
   }
 }

@@ -42,7 +42,7 @@ export class PowerTeacher {
   teach(lesson: Lesson, meanW: number | null): void {
     if (lesson.averageW !== null) this.#average(lesson, lesson.averageW)
     if (lesson.instantW !== null) this.#instant(lesson, lesson.instantW)
-    else if (lesson.unsteadyW !== null) this.#excess(lesson, lesson.unsteadyW, meanW ?? 0)
+    else if (lesson.unsteadyW !== null) this.#excess(lesson, INSTANT_WINDOW_MS, lesson.unsteadyW, meanW ?? 0)
   }
 
   #average(lesson: Lesson, averageW: number): void {
@@ -52,7 +52,8 @@ export class PowerTeacher {
     const uncertainW = this.#history.uncertainW(endMs, AVERAGE_WINDOW_MS)
     const error = averageW - estimate.power(modelW)
     const origin = this.#originOf(lesson, AVERAGE_WINDOW_MS)
-    if (error >= 0 || origin !== 'bound') {
+    if (uncertainW > 0 && !this.#history.lagKnown) this.#excess(lesson, AVERAGE_WINDOW_MS, averageW, averageW)
+    else if (error >= 0 || origin !== 'bound') {
       const noiseW = (this.#tuning.averageNoisePercent / 100) * capW
       estimate.learn(0, modelW, averageW, noiseW, uncertainW * estimate.state.slope, origin)
     }
@@ -72,14 +73,14 @@ export class PowerTeacher {
   }
 
   /**
-   * The clock has moved lately, so it is not sure which one a reading is of; but it is above the cap, and more than any of them
-   * was thought to draw. It is laid at the highest of them, which it may not be of: taken for a point of the curve it would flatten it.
+   * The clock has moved lately, and it is not sure which one a reading is of: what lies between them teaches nothing. But where it is above the cap, and more than any of
+   * them was thought to draw, it is laid at the highest of them, which it may not be of: taken for a point of the curve it would flatten it.
    */
-  #excess({ capW, endMs }: Lesson, instantW: number, meanW: number): void {
-    if (Math.min(instantW, meanW) <= EXCESS * capW) return
-    const highestW = this.#history.highest(endMs, INSTANT_WINDOW_MS)
-    if (instantW <= this.#power.estimate.power(highestW)) return
-    this.#power.estimate.learn(1, highestW, instantW, this.#instantNoiseW(capW), 0, 'bound')
+  #excess({ capW, endMs }: Lesson, windowMs: number, readingW: number, meanW: number): void {
+    if (Math.min(readingW, meanW) <= EXCESS * capW) return
+    const highestW = this.#history.highest(endMs, windowMs)
+    if (readingW <= this.#power.estimate.power(highestW)) return
+    this.#power.estimate.learn(1, highestW, readingW, this.#instantNoiseW(capW), 0, 'bound')
   }
 
   #instantNoiseW(capW: number): number {

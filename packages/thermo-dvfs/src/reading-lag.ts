@@ -1,5 +1,6 @@
 /** Lags that are told apart, ms. */
 export const LAGS_MS: readonly number[] = [0, 500, 1000, 1500, 2000]
+export const LAG_STEP_MS = 500
 export const LONGEST_LAG_MS = 2000
 
 const LEAST_READINGS = 15

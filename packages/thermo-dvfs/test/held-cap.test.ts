@@ -56,4 +56,18 @@ describe('a cap that the board holds by its own limit', () => {
   it('goes below it where power is still too high', () => {
     expect(afterPeak(121.5, 585)).toBeLessThan(585)
   })
+
+  it('does not raise what its firmware holds down: that would only set it free for a moment', () => {
+    const controller = new ClockController({ smClocksMhz, reading: 'one-second-average' })
+    controller.setPlant(smClocksMhz.map(modelW))
+    const asked: number[] = []
+    for (let timeMs = 0; timeMs < 90_000; timeMs += 100) {
+      // The load happens to draw less than before, and the firmware has not let go yet.
+      const powerW = timeMs < 60_000 ? 119 : 113
+      const smClockMhz = Math.min(asked.at(-1) ?? 210, timeMs < 60_000 ? 630 : 615)
+      const seen = { powerAverageW: powerW + (timeMs % 200) / 10_000, powerInstantW: powerW, smClockMhz }
+      asked.push(controller.step({ timeMs, powerCapW: 119, powerLimitW: 119, loading: false, ...seen }).smClockMhz)
+    }
+    expect(asked.at(-1)).toBe(asked[599])
+  })
 })

@@ -88,3 +88,41 @@ describe('what is known of the load that ran before', () => {
     expect(estimate.state.slope).toBe(before.slope)
   })
 })
+
+describe('a reading far below the estimate', () => {
+  it('is not of full load, and teaches nothing', () => {
+    const estimate = new PowerEstimate(tuning)
+    estimate.begin(150)
+    for (let i = 0; i < 100; i++) estimate.learn(1, 150, 150, 3, 0)
+    const before = estimate.copy()
+    for (let i = 0; i < 3; i++) estimate.learn(1, 150, 50, 3, 0)
+    expect(estimate.power(150)).toBe(150)
+    expect(estimate.state.slope).toBe(before.slope)
+    expect(estimate.state.levelVariance).toBe(before.levelVariance)
+  })
+})
+
+describe('a state that the board is to go to', () => {
+  /** A curve that is twice as steep as the model's, where the board ran. */
+  const steep = (): PowerEstimate => {
+    const estimate = new PowerEstimate(tuning)
+    estimate.begin(150)
+    for (let i = 0; i < 400; i++) estimate.learn(0, i % 2 === 0 ? 150 : 140, i % 2 === 0 ? 150 : 130, 1, 0)
+    return estimate
+  }
+
+  it('may lie on a curve that comes back to the shape of the model', () => {
+    const estimate = steep()
+    expect(estimate.state.slope).toBeGreaterThan(1.8)
+    const ahead = Math.sqrt(estimate.varianceAhead(90) - estimate.variance(90))
+    expect(ahead).toBeGreaterThan(8)
+    expect(estimate.varianceAhead(estimate.state.pivotW)).toBe(estimate.variance(estimate.state.pivotW))
+  })
+
+  it('draws more than the present one by as much as the slope and a bend of the curve leave open', () => {
+    const estimate = steep()
+    expect(estimate.riseVariance(0)).toBe(0)
+    expect(estimate.riseVariance(60)).toBeGreaterThan(4 * estimate.riseVariance(30))
+    expect(Math.sqrt(estimate.riseVariance(60))).toBeGreaterThan(60 * Math.sqrt(estimate.state.slopeVariance))
+  })
+})

@@ -1,0 +1,51 @@
+import type { Fault } from '@pctodl/gpu-sim'
+
+/** From the return of the clients on, so long may a controller take to come back, ms. */
+const BACK_MS = 5000
+/** Times of less than this tell little: batches complete at once. */
+const LEAST_SPAN_MS = 1000
+/** All of them together. */
+const LEAST_TOTAL_MS = 4000
+
+export interface Span {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+/** Times in which clients that hung have been back for 5 s, and none hangs. */
+export function spansAfterReturns(faults: readonly Fault[], endMs: number): Span[] {
+  const pauses = faults
+    .flatMap((fault) =>
+      fault.kind === 'client-hung' ? [{ fromMs: fault.atMs, toMs: fault.atMs + (fault.durationMs ?? 0) }] : [],
+    )
+    .sort((a, b) => a.fromMs - b.fromMs)
+  const spans: Span[] = []
+  let backMs = Number.POSITIVE_INFINITY
+  for (const pause of [...pauses, { fromMs: endMs, toMs: endMs }]) {
+    const span = { fromMs: backMs + BACK_MS, toMs: Math.min(pause.fromMs, endMs) }
+    if (span.toMs - span.fromMs >= LEAST_SPAN_MS) spans.push(span)
+    backMs = backMs === Number.POSITIVE_INFINITY ? pause.toMs : Math.max(backMs, pause.toMs)
+  }
+  return spans
+}
+
+/**
+ * Samples/s over these times; null where they are too short to tell.
+ *
+ * @param samples counts of completed samples by time, ascending
+ */
+export function rateWithin(
+  spans: readonly Span[],
+  samples: readonly { readonly timeMs: number; readonly completed: number }[],
+): number | null {
+  let completed = 0
+  let totalMs = 0
+  for (const { fromMs, toMs } of spans) {
+    const first = samples.find(({ timeMs }) => timeMs >= fromMs)
+    const last = samples.findLast(({ timeMs }) => timeMs <= toMs)
+    if (first === undefined || last === undefined || last.timeMs <= first.timeMs) continue
+    completed += last.completed - first.completed
+    totalMs += last.timeMs - first.timeMs
+  }
+  return totalMs >= LEAST_TOTAL_MS ? (1000 * completed) / totalMs : null
+}
