@@ -97,8 +97,7 @@ export class BatchDvfsPolicy implements PowerCapPolicy {
     const converged = this.#high - this.#low <= 1
     if (powerW >= powerCapW) this.#lower(converged, step)
     else if (powerW < this.#alpha * powerCapW) this.#raise(converged, step)
-    const clockIndex = Math.min(this.#clocksMhz.length - 1, Math.max(0, this.#clockIndex))
-    this.#clockIndex = guardedIndex(used, clockIndex, powerW, powerCapW)
+    this.#clockIndex = guardedIndex(this.#clocksMhz, used, this.#clockIndex, powerW, powerCapW)
   }
 
   #raise(converged: boolean, step: number): void {

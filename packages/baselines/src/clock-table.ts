@@ -32,10 +32,19 @@ export function middleIndex(clocks: readonly number[]): number {
 }
 
 /**
- * Upstream's guard, which both of them run after each decision: above the cap, a clock that did not move goes one state down.
+ * Upstream's end of each decision of both of them: the clock stays within the table, and above the cap a clock that did not move
+ * goes one state down.
  *
+ * @param wantedIndex may be beyond the ends of the table
  * @returns index of the clock to use
  */
-export function guardedIndex(usedIndex: number, nextIndex: number, powerW: number, powerCapW: number): number {
+export function guardedIndex(
+  clocks: readonly number[],
+  usedIndex: number,
+  wantedIndex: number,
+  powerW: number,
+  powerCapW: number,
+): number {
+  const nextIndex = Math.min(clocks.length - 1, Math.max(0, wantedIndex))
   return powerW > powerCapW && nextIndex === usedIndex ? Math.max(0, nextIndex - 1) : nextIndex
 }

@@ -94,8 +94,7 @@ export class MorakPolicy implements PowerCapPolicy {
       if (slow) this.#batchIndex = Math.max(0, this.#batchIndex - step)
       else clockIndex -= step
     }
-    clockIndex = Math.min(this.#clocksMhz.length - 1, Math.max(0, clockIndex))
-    this.#clockIndex = guardedIndex(used, clockIndex, powerW, powerCapW)
+    this.#clockIndex = guardedIndex(this.#clocksMhz, used, clockIndex, powerW, powerCapW)
   }
 
   #adopt(powerCapW: number, planClocks: ClockPlanner): Action {

@@ -1,7 +1,5 @@
 import path from 'node:path'
-import { renderPng, renderSvg } from '@pctodl/charts'
-import { writeFileAtomically } from '@pctodl/command-line'
-import { combineRepeatedRuns, comparisonChart, matrixChart } from '@pctodl/report'
+import { combineRepeatedRuns, comparisonChart, matrixChart, writeChart } from '@pctodl/report'
 import type { Cell } from './cell.js'
 import { ResultStore } from './result-store.js'
 import type { MatrixOutcome } from './run-matrix.js'
@@ -19,12 +17,8 @@ export async function drawRunCharts(
 ): Promise<string[]> {
   const store = new ResultStore(resultDir)
   const files: string[] = []
-  const draw = async (board: string, name: string, chart: Parameters<typeof renderSvg>[0]) => {
-    const stem = path.join(resultDir, `${board}_comparison`, name)
-    const svg = await renderSvg(chart)
-    writeFileAtomically(`${stem}.svg`, svg)
-    writeFileAtomically(`${stem}.png`, await renderPng(svg))
-    files.push(`${stem}.svg`, `${stem}.png`)
+  const draw = async (board: string, name: string, chart: Parameters<typeof writeChart>[1]) => {
+    files.push(...(await writeChart(path.join(resultDir, `${board}_comparison`, name), chart)))
   }
   const firstRuns = finished.filter(({ cell }) => cell.seed === finished[0]!.cell.seed)
   for (const cells of groupByTask(firstRuns.map(({ cell }) => cell))) {

@@ -1,7 +1,7 @@
-import { createRequire } from 'node:module'
 import { PctodlError } from '@pctodl/platform'
 import type { TopLevelSpec } from 'vega-lite'
 import { CHART_FONT } from './chart-style.js'
+import { fontFiles } from './font-files.js'
 
 /**
  * Draw a vega-lite chart as SVG text. The same chart gives the same text. Vega is loaded on the first call only: a command
@@ -56,10 +56,4 @@ export async function renderPng(svg: string, widthPx = 1200): Promise<Uint8Array
     font: { loadSystemFonts: false, fontFiles: fontFiles(), defaultFontFamily: CHART_FONT },
   }).render()
   return image.asPng()
-}
-
-function fontFiles(): string[] {
-  // The CommonJS build has `__filename` and no `import.meta.url`, the ESM build the other way round.
-  const require = createRequire(typeof __filename === 'string' ? __filename : import.meta.url)
-  return ['DejaVuSans.ttf', 'DejaVuSans-Bold.ttf'].map((file) => require.resolve(`dejavu-fonts-ttf/ttf/${file}`))
 }

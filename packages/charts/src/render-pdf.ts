@@ -1,5 +1,6 @@
-import { createRequire } from 'node:module'
 import { CHART_FONT } from './chart-style.js'
+import { fontFiles } from './font-files.js'
+import { svgSize } from './svg-size.js'
 
 /** Points of PDF to a centimetre. */
 const POINTS_PER_CM = 72 / 2.54
@@ -15,7 +16,7 @@ export async function renderPdf(svg: string, widthCm: number): Promise<Uint8Arra
     import('pdfkit'),
     import('svg-to-pdfkit'),
   ])
-  const [width, height] = sizeOf(svg)
+  const [width, height] = svgSize(svg)
   const scale = (widthCm * POINTS_PER_CM) / width
   const document = new PDFDocument({
     size: [width * scale, height * scale],
@@ -37,15 +38,4 @@ export async function renderPdf(svg: string, widthCm: number): Promise<Uint8Arra
   document.end()
   await ended
   return new Uint8Array(Buffer.concat(parts))
-}
-
-function sizeOf(svg: string): [number, number] {
-  const [, width, height] = /<svg[^>]* viewBox="0 0 ([\d.]+) ([\d.]+)"/.exec(svg)!
-  return [Number(width), Number(height)]
-}
-
-function fontFiles(): string[] {
-  // The CommonJS build has `__filename` and no `import.meta.url`, the ESM build the other way round.
-  const require = createRequire(typeof __filename === 'string' ? __filename : import.meta.url)
-  return ['DejaVuSans.ttf', 'DejaVuSans-Bold.ttf'].map((file) => require.resolve(`dejavu-fonts-ttf/ttf/${file}`))
 }

@@ -34,14 +34,19 @@ export function solveLower(lower: Float64Array, n: number, vector: Float64Array)
   }
 }
 
-/** Replace `vector` by the solution x of L L' x = vector, L being a lower factor of n x n. */
-export function solveFactorised(lower: Float64Array, n: number, vector: Float64Array): void {
-  solveLower(lower, n, vector)
+/** Replace `vector` by the solution x of L' x = vector, L being a lower factor of n x n. */
+export function solveTransposed(lower: Float64Array, n: number, vector: Float64Array): void {
   for (let i = n - 1; i >= 0; i--) {
     let rest = vector[i]!
     for (let k = i + 1; k < n; k++) rest -= lower[k * n + i]! * vector[k]!
     vector[i] = rest / lower[i * n + i]!
   }
+}
+
+/** Replace `vector` by the solution x of L L' x = vector, L being a lower factor of n x n. */
+export function solveFactorised(lower: Float64Array, n: number, vector: Float64Array): void {
+  solveLower(lower, n, vector)
+  solveTransposed(lower, n, vector)
 }
 
 /** Inverse of the matrix whose Cholesky factor is given, n x n by rows: a third of the work of solving for its columns. */

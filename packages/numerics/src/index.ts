@@ -22,7 +22,7 @@ export {
   type LevenbergMarquardtResult,
   levenbergMarquardt,
 } from './levenberg-marquardt.js'
-export { factorise, inverseFromFactor, solveFactorised, solveLower } from './cholesky.js'
+export { factorise, inverseFromFactor, solveFactorised, solveLower, solveTransposed } from './cholesky.js'
 
 // Random numbers and order
 export { SeededRandom, seedFrom } from './seeded-random.js'

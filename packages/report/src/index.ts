@@ -39,6 +39,7 @@ export { welchTest } from '@pctodl/numerics'
 export { comparisonChart } from './chart/comparison-chart.js'
 export { matrixAlgorithms } from './chart/matrix-algorithms.js'
 export { matrixChart } from './chart/matrix-chart.js'
+export { writeChart } from './chart/write-chart.js'
 export { type CostFactors, type ImageCost, usualCostFactors } from './page/cost.js'
 export {
   type BoardContent,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, it, vi } from 'vitest'
-import { missingCompiler } from './built-host.js'
+import { cacheFolder, missingCompiler } from './built-host.js'
 
 const read = (file: string) => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8')
 
@@ -9,9 +9,11 @@ it('the example of the README is the one that runs here', () => {
 })
 
 it.skipIf(missingCompiler)('the example sets a limit with nvidia-smi and reads it', async () => {
+  vi.stubEnv('XDG_CACHE_HOME', cacheFolder)
   const printed: unknown[] = []
   vi.spyOn(console, 'log').mockImplementation((value) => printed.push(value))
   await import('../examples/set-a-limit.js')
   vi.restoreAllMocks()
+  vi.unstubAllEnvs()
   expect(printed).toEqual(['NVIDIA A100-PCIE-40GB, 200.00 W'])
 })

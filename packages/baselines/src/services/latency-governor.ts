@@ -1,9 +1,6 @@
-import type { Service } from '@pctodl/platform'
-import type { Action, PowerCapPolicy, SampleObservation, WindowObservation } from '@pctodl/scheduler'
-import { backStop } from '../board-limit.js'
-import { indexAtMost, workingSmClocks } from '../clock-table.js'
+import type { Action, SampleObservation, WindowObservation } from '@pctodl/scheduler'
 import { anyQueueIsLong } from './long-queue.js'
-import type { ServicesBaselineOptions } from './services-start.js'
+import { ServicesGovernor } from './services-governor.js'
 
 /** Above this part of its objective a service's p99 is too near to it, and below this other one all may be slower. */
 const TOO_NEAR = 0.9
@@ -16,56 +13,23 @@ const DOWN = 0.95
  * down a little while the p99 of all services is well within its objective, and up a good deal where one is not. It
  * predicts nothing. The board's limit at the cap is behind it.
  */
-export class LatencyGovernorPolicy implements PowerCapPolicy {
+export class LatencyGovernorPolicy extends ServicesGovernor {
   readonly name = 'latency-governor'
-  readonly #options: ServicesBaselineOptions
-  #services: readonly Service[]
-  #clocksMhz: readonly number[] = []
-  #clockMhz = 0
-  #powerCapW = 0
-
-  constructor(options: ServicesBaselineOptions) {
-    this.#options = options
-    this.#services = options.services
-  }
-
-  start(powerCapW: number): Action {
-    const { spec, plan } = this.#options
-    const { tenants, memClockMhz, smClockMhz } = plan(this.#services, powerCapW)
-    this.#powerCapW = powerCapW
-    this.#clocksMhz = workingSmClocks(spec, memClockMhz)
-    return { tenants, memClockMhz, ...this.#at(smClockMhz), ...backStop(this.#options.spec, this.#powerCapW) }
-  }
-
-  onCapChange(powerCapW: number): Action {
-    this.#powerCapW = powerCapW
-    return backStop(this.#options.spec, this.#powerCapW)
-  }
-
-  onServicesChange(services: readonly Service[]): Action {
-    this.#services = services
-    return this.start(this.#powerCapW)
-  }
 
   onSample({ services = [] }: SampleObservation): Action | undefined {
-    const top = this.#clocksMhz.at(-1)!
-    return anyQueueIsLong(this.#services, services) && this.#clockMhz < top ? this.#at(top) : undefined
+    const top = this.clocksMhz.at(-1)!
+    return anyQueueIsLong(this.services, services) && this.clockMhz < top ? this.goTo(top) : undefined
   }
 
   onWindow({ services = [], reconfigured }: WindowObservation): Action | undefined {
     if (reconfigured) return undefined
     const nearness = services.map(({ service: name, p99Ms, shed, failed, queued }) => {
-      const service = this.#services.find((candidate) => candidate.name === name)
+      const service = this.services.find((candidate) => candidate.name === name)
       if (shed > 0 || failed > 0 || (p99Ms === null && queued > 0)) return Number.POSITIVE_INFINITY
       return service === undefined || p99Ms === null ? 0 : p99Ms / service.objective.p99Ms
     })
     const nearest = Math.max(0, ...nearness)
-    if (nearest > TOO_NEAR) return this.#at(UP * this.#clockMhz)
-    return nearest < ROOM ? this.#at(DOWN * this.#clockMhz) : undefined
-  }
-
-  #at(clockMhz: number): Action {
-    this.#clockMhz = this.#clocksMhz[indexAtMost(this.#clocksMhz, clockMhz)]!
-    return { smClockMhz: this.#clockMhz }
+    if (nearest > TOO_NEAR) return this.goTo(UP * this.clockMhz)
+    return nearest < ROOM ? this.goTo(DOWN * this.clockMhz) : undefined
   }
 }

@@ -1,8 +1,6 @@
-import type { Service } from '@pctodl/platform'
-import type { Action, PowerCapPolicy, SampleObservation } from '@pctodl/scheduler'
-import { backStop } from '../board-limit.js'
-import { indexAtMost, workingSmClocks } from '../clock-table.js'
+import type { Action, SampleObservation } from '@pctodl/scheduler'
 import { anyQueueIsLong } from './long-queue.js'
+import { ServicesGovernor } from './services-governor.js'
 import type { ServicesBaselineOptions } from './services-start.js'
 
 export interface QueueGovernorOptions extends ServicesBaselineOptions {
@@ -19,43 +17,11 @@ const DEAD_BAND = 5
  * A clock governor as operating systems have for processors: every half second the clock that would bring the board's utilisation
  * to a target, and the highest where a queue is long. The board's limit holds the cap behind it. Tenants are planned, once.
  */
-export class QueueGovernorPolicy implements PowerCapPolicy {
+export class QueueGovernorPolicy extends ServicesGovernor<QueueGovernorOptions> {
   readonly name = 'queue-governor'
-  readonly #options: QueueGovernorOptions
-  #services: readonly Service[]
-  #clocksMhz: readonly number[] = []
-  #powerCapW = 0
   #utilSum = 0
   #utilCount = 0
   #nextMs = PERIOD_MS
-
-  constructor(options: QueueGovernorOptions) {
-    this.#options = options
-    this.#services = options.services
-  }
-
-  start(powerCapW: number): Action {
-    const { spec, plan } = this.#options
-    this.#powerCapW = powerCapW
-    const { tenants, memClockMhz, smClockMhz } = plan(this.#services, powerCapW)
-    this.#clocksMhz = workingSmClocks(spec, memClockMhz)
-    return {
-      tenants,
-      memClockMhz,
-      smClockMhz: this.#clocksMhz[indexAtMost(this.#clocksMhz, smClockMhz)]!,
-      ...backStop(this.#options.spec, this.#powerCapW),
-    }
-  }
-
-  onCapChange(powerCapW: number): Action {
-    this.#powerCapW = powerCapW
-    return backStop(this.#options.spec, this.#powerCapW)
-  }
-
-  onServicesChange(services: readonly Service[]): Action {
-    this.#services = services
-    return this.start(this.#powerCapW)
-  }
 
   onSample({ timeMs, telemetry, applied, services = [] }: SampleObservation): Action | undefined {
     if (telemetry.smUtilPercent !== null) {
@@ -69,17 +35,15 @@ export class QueueGovernorPolicy implements PowerCapPolicy {
     this.#utilCount = 0
     const present = applied.smClockMhz ?? telemetry.smClockMhz
     if (present === null) return undefined
-    const smClockMhz = anyQueueIsLong(this.#services, services)
-      ? this.#clocksMhz.at(-1)!
-      : this.#clockFor(util, present)
+    const smClockMhz = anyQueueIsLong(this.services, services) ? this.clocksMhz.at(-1)! : this.#clockFor(util, present)
     return smClockMhz === applied.smClockMhz ? undefined : { smClockMhz }
   }
 
   onWindow(): undefined {}
 
   #clockFor(util: number, presentMhz: number): number {
-    const { targetUtilPercent = 75 } = this.#options
+    const { targetUtilPercent = 75 } = this.options
     if (Math.abs(util - targetUtilPercent) < DEAD_BAND) return presentMhz
-    return this.#clocksMhz[indexAtMost(this.#clocksMhz, (presentMhz * util) / targetUtilPercent)]!
+    return this.goTo((presentMhz * util) / targetUtilPercent).smClockMhz
   }
 }

@@ -66,8 +66,7 @@ export class ServicesBatchDvfsPolicy implements PowerCapPolicy {
     const step = Math.abs(powerW - this.#powerCapW) <= NEAR_W ? 1 : FAR_STATES
     if (powerW >= this.#powerCapW) this.#clockIndex -= step
     else if (powerW < 0.97 * this.#powerCapW) this.#clockIndex += step
-    const within = Math.min(this.#clocksMhz.length - 1, Math.max(0, this.#clockIndex))
-    this.#clockIndex = guardedIndex(used, within, powerW, this.#powerCapW)
+    this.#clockIndex = guardedIndex(this.#clocksMhz, used, this.#clockIndex, powerW, this.#powerCapW)
     return this.#action()
   }
 

@@ -1,6 +1,5 @@
 import path from 'node:path'
-import { renderPng, renderSvg } from '@pctodl/charts'
-import { writeFileAtomically } from '@pctodl/command-line'
+import { writeChart } from '@pctodl/report'
 import { serverChart } from './server-chart.js'
 import type { FinishedServerCell } from './server-table.js'
 import { serverTasksOf } from './server-tasks.js'
@@ -20,10 +19,7 @@ export async function drawServerCharts(finished: readonly FinishedServerCell[], 
       ofTask.map(({ cell: { policy }, run }) => ({ policy, run })),
     )
     const stem = path.join(resultDir, `${board}_comparison`, `server_${taskId}_${taskName}`)
-    const svg = await renderSvg(chart)
-    writeFileAtomically(`${stem}.svg`, svg)
-    writeFileAtomically(`${stem}.png`, await renderPng(svg))
-    files.push(`${stem}.svg`, `${stem}.png`)
+    files.push(...(await writeChart(stem, chart)))
   }
   return files
 }

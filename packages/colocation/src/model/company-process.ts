@@ -1,4 +1,4 @@
-import { factorise, solveFactorised, solveLower } from '@pctodl/numerics'
+import { factorise, solveFactorised, solveLower, solveTransposed } from '@pctodl/numerics'
 import { leading, pivotedCholesky } from '../math/pivoted-cholesky.js'
 import type { Workload } from '../workload.js'
 import { COVARIANCE_PARTS, type CompanyRow, SlowdownCovariance } from './slowdown-covariance.js'
@@ -83,7 +83,8 @@ export class CompanyProcess {
       this.#pivotFactor.set(factor.subarray(pivot * rank, (pivot + 1) * rank), p * rank)
     })
     this.#regression = new Regression(fitted, factor, rank, residual)
-    this.#weights = solveUpper(this.#pivotFactor, rank, Float64Array.from(this.#regression.coefficients))
+    this.#weights = Float64Array.from(this.#regression.coefficients)
+    solveTransposed(this.#pivotFactor, rank, this.#weights)
   }
 
   /** Every training colocation predicted by all others, in closed form. */
@@ -373,16 +374,6 @@ function addMoments(
     const target = sign * targets[i]!
     for (let k = 0; k < columns; k++) moment[k]! += target * rows[i * columns + k]!
   }
-}
-
-/** Replace `vector` by the solution x of L' x = vector. */
-function solveUpper(lower: Float64Array, n: number, vector: Float64Array): Float64Array {
-  for (let i = n - 1; i >= 0; i--) {
-    let rest = vector[i]!
-    for (let k = i + 1; k < n; k++) rest -= lower[k * n + i]! * vector[k]!
-    vector[i] = rest / lower[i * n + i]!
-  }
-  return vector
 }
 
 function dot(a: Float64Array, b: Float64Array): number {

@@ -1,7 +1,8 @@
 import { elementCount, type Shape } from '../shapes.js'
 import { axisOf, type NodeReading, Unknown } from './node-reading.js'
-import { shapeSlice, slicedPositions } from './output-shapes.js'
+import { shapeSlice } from './output-shapes.js'
 import { elementTypes, isFloat } from './read-onnx.js'
+import { slicedAxes } from './sliced-axes.js'
 import { broadcastIndices, LONGEST_LIST } from './tensor-value.js'
 
 type Rule = (node: NodeReading, output: Shape) => readonly number[]
@@ -110,16 +111,8 @@ const rules: Readonly<Record<string, Rule>> = {
   },
   Slice: (node) => {
     const shape = node.shape(0)
-    const starts = node.list('starts', 1) ?? fail()
-    const ends = node.list('ends', 2) ?? fail()
-    const axes = (node.list('axes', 3) ?? starts.map((_, i) => i)).map((axis) => axisOf(axis, shape.length))
-    const steps = node.has(4) ? node.values(4) : starts.map(() => 1)
-    const positions = shape.map((size, axis) => {
-      const i = axes.indexOf(axis)
-      return i < 0
-        ? Array.from({ length: size }, (_, at) => at)
-        : slicedPositions(size, starts[i]!, ends[i]!, steps[i]!)
-    })
+    const positions = shape.map((size) => Array.from({ length: size }, (_, at) => at))
+    for (const sliced of slicedAxes(node)) positions[sliced.axis] = sliced.positions
     const values = node.values(0)
     return picked(shape, positions).map((index) => values[index]!)
   },

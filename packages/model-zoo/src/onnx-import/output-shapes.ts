@@ -1,5 +1,6 @@
 import { elementCount, type Shape } from '../shapes.js'
 import { axisOf, type NodeReading, Unknown } from './node-reading.js'
+import { slicedAxes } from './sliced-axes.js'
 import { broadcastShapes } from './tensor-value.js'
 
 /** Shapes of a node's outputs. @throws Unknown where they cannot be told */
@@ -290,16 +291,8 @@ export const shapeRules: Readonly<Record<string, ShapeRule>> = {
     return sizes.map((part) => shape.map((size, i) => (i === axis ? part : size)))
   },
   Slice: (node) => {
-    const shape = node.shape(0)
-    const starts = node.list('starts', 1) ?? fail()
-    const ends = node.list('ends', 2) ?? fail()
-    const axes = node.list('axes', 3) ?? starts.map((_, i) => i)
-    const steps = node.has(4) ? node.values(4) : starts.map(() => 1)
-    const sizes = [...shape]
-    axes.forEach((each, i) => {
-      const axis = axisOf(each, shape.length)
-      sizes[axis] = slicedPositions(shape[axis]!, starts[i]!, ends[i]!, steps[i]!).length
-    })
+    const sizes = [...node.shape(0)]
+    for (const { axis, positions } of slicedAxes(node)) sizes[axis] = positions.length
     return [sizes]
   },
   Gather: (node) => {
@@ -387,16 +380,6 @@ export const shapeRules: Readonly<Record<string, ShapeRule>> = {
 function oneAxisReduced(node: NodeReading): number[] {
   const shape = node.shape(0)
   return without(shape, [axisOf(node.int('axis', 0), shape.length)], node.int('keepdims', 1) === 1)
-}
-
-/** Positions along an axis that a slice takes: bounds beyond the ends mean the ends. */
-export function slicedPositions(size: number, start: number, end: number, step: number): number[] {
-  const clamp = (index: number, low: number, high: number) =>
-    Math.min(high, Math.max(low, index < 0 ? index + size : index))
-  const from = step > 0 ? clamp(start, 0, size) : clamp(start, 0, size - 1)
-  const to = step > 0 ? clamp(end, 0, size) : end < -size ? -1 : clamp(end, -1, size - 1)
-  const count = Math.max(0, Math.ceil((to - from) / step))
-  return Array.from({ length: count }, (_, i) => from + i * step)
 }
 
 /** The part of its input's shape that `Shape` gives. */

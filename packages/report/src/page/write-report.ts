@@ -1,6 +1,6 @@
 import path from 'node:path'
-import { renderPng, renderSvg } from '@pctodl/charts'
 import { writeFileAtomically } from '@pctodl/command-line'
+import { writeChart } from '../chart/write-chart.js'
 import { headlineTable, standingsTable } from '../table/standings-table.js'
 import { htmlReport } from './html-report.js'
 import { markdownReport } from './markdown-report.js'
@@ -49,9 +49,7 @@ export async function writeReport(
     ]
     for (const { stem, chart } of charts) {
       signal?.throwIfAborted()
-      const svg = await renderSvg(chart)
-      write(`charts/${stem}.svg`, svg)
-      write(`charts/${stem}.png`, await renderPng(svg))
+      files.push(...(await writeChart(path.join(folder, 'charts', stem), chart)))
     }
   }
   return files

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { renderPdf, renderSvg, type TopLevelSpec } from '@pctodl/charts'
+import { renderPdf, renderSvg, svgSize, type TopLevelSpec } from '@pctodl/charts'
 import { writeFileAtomically } from '@pctodl/command-line'
 import type { ReportContent } from '../page/report-content.js'
 import { algorithmTable, everyTaskTable, type ReportTable, tableAsCsv } from '../page/report-tables.js'
@@ -51,8 +51,8 @@ export async function writePaper(content: ReportContent, folder: string, signal?
 
 /** Vega counts in pixels; on paper a figure is as wide as its column. */
 function inCentimetres(svg: string, widthCm: number): string {
-  const [, width, height] = /<svg[^>]* viewBox="0 0 ([\d.]+) ([\d.]+)"/.exec(svg)!
-  const heightCm = (widthCm * Number(height)) / Number(width)
+  const [width, height] = svgSize(svg)
+  const heightCm = (widthCm * height) / width
   return svg.replace(
     /(<svg[^>]*?) width="[^"]*" height="[^"]*"/,
     `$1 width="${widthCm}cm" height="${heightCm.toFixed(3)}cm"`,

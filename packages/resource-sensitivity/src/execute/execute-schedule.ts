@@ -1,7 +1,7 @@
-import { InvalidInputError } from '@pctodl/platform'
 import type { EngineEvent } from '../engine/engine-event.js'
 import type { ScheduleAction } from '../engine/schedule-action.js'
 import { ScheduleEngine } from '../engine/schedule-engine.js'
+import { DueEvents, whoNeverRuns } from '../simulate/due-events.js'
 import { checkOptions, type SimulationOptions } from '../simulate/simulation-options.js'
 import type { Job } from '../trace/job.js'
 import type { ScheduleExecutor } from './schedule-executor.js'
@@ -40,27 +40,14 @@ export async function executeSchedule(options: ExecuteOptions, executor: Schedul
   const firstPlacedS = new Map<number, number>()
   const ends = new Map<number, { finishS: number; outcome: ExecutedJob['outcome'] }>()
   const engine = new ScheduleEngine(options)
-  let arrived = 0
-  let happened = 0
+  const due = new DueEvents(jobs, incidents)
   try {
-    while (arrived < jobs.length || engine.unfinished > 0) {
-      const arrivalAtS = jobs[arrived]?.arrivalS ?? Number.POSITIVE_INFINITY
-      const incidentAtS = incidents[happened]?.atS ?? Number.POSITIVE_INFINITY
-      const untilS = Math.min(arrivalAtS, incidentAtS, engine.wakeAtS)
-      if (untilS === Number.POSITIVE_INFINITY && engine.running.finishing.size === 0) {
-        const waiting = engine.current().waiting.join(', ')
-        throw new InvalidInputError(
-          'incidents',
-          `servers that stay away while jobs ${waiting} wait`,
-          'servers that return',
-        )
-      }
+    while (!due.allArrived || engine.unfinished > 0) {
+      const untilS = Math.min(due.nextAtS, engine.wakeAtS)
+      if (untilS === Number.POSITIVE_INFINITY && engine.running.finishing.size === 0) throw whoNeverRuns(engine)
       const events = [...(await executor.next(untilS, signal))]
       const nowS = Math.max(engine.nowS, executor.nowS())
-      while (happened < incidents.length && incidents[happened]!.atS <= nowS) events.push(incidents[happened++]!.event)
-      while (arrived < jobs.length && jobs[arrived]!.arrivalS <= nowS) {
-        events.push({ type: 'submitted', job: jobs[arrived++]! })
-      }
+      due.takeUntil(nowS, events)
       if (events.length === 0 && nowS < engine.wakeAtS) continue
       onEvents?.(nowS, events)
       for (const event of events) {

@@ -4,6 +4,7 @@ import type { EngineEvent } from '../engine/engine-event.js'
 import type { Plan } from '../engine/plan.js'
 import { ScheduleEngine } from '../engine/schedule-engine.js'
 import type { Job } from '../trace/job.js'
+import { DueEvents, whoNeverRuns } from './due-events.js'
 import { checkOptions, type PlanOptions, type SimulationOptions } from './simulation-options.js'
 import type { JobResult, SimulationResult } from './simulation-result.js'
 
@@ -19,22 +20,15 @@ import type { JobResult, SimulationResult } from './simulation-result.js'
 export function simulate(options: SimulationOptions): SimulationResult {
   const { jobs, incidents, skipped } = checkOptions(options)
   const { onPlan, onActions } = options
-  const engine = new ScheduleEngine(options, Math.min(jobs[0]!.arrivalS, incidents[0]?.atS ?? Number.POSITIVE_INFINITY))
-  let arrived = 0
-  let happened = 0
-  for (;;) {
-    const arrivalAtS = jobs[arrived]?.arrivalS ?? Number.POSITIVE_INFINITY
-    const incidentAtS = incidents[happened]?.atS ?? Number.POSITIVE_INFINITY
-    const nowS = Math.min(arrivalAtS, incidentAtS, engine.nextFinishS, engine.wakeAtS)
-    if (arrived === jobs.length && engine.unfinished === 0) break
+  const due = new DueEvents(jobs, incidents)
+  const engine = new ScheduleEngine(options, due.nextAtS)
+  while (!due.allArrived || engine.unfinished > 0) {
+    const nowS = Math.min(due.nextAtS, engine.nextFinishS, engine.wakeAtS)
     if (nowS === Number.POSITIVE_INFINITY) throw whoNeverRuns(engine)
     const events: EngineEvent[] = engine
       .expectedToFinishBy(nowS)
       .map((jobId): EngineEvent => ({ type: 'finished', jobId }))
-    while (happened < incidents.length && incidents[happened]!.atS <= nowS) events.push(incidents[happened++]!.event)
-    while (arrived < jobs.length && jobs[arrived]!.arrivalS <= nowS) {
-      events.push({ type: 'submitted', job: jobs[arrived++]! })
-    }
+    due.takeUntil(nowS, events)
     const actions = engine.plan(nowS, events)
     if (onActions !== undefined && actions.length > 0) onActions(nowS, actions)
     if (onPlan !== undefined && engine.changed) onPlan(engine.current())
@@ -64,16 +58,6 @@ export function planNow(options: PlanOptions): Plan {
   engine.adopt(nowS ?? 0, jobs, running, waiting)
   engine.plan(nowS ?? 0, [])
   return engine.current()
-}
-
-/** Jobs wait, and nothing will ever happen again. */
-function whoNeverRuns(engine: ScheduleEngine): InvalidInputError {
-  const { waiting } = engine.current()
-  return new InvalidInputError(
-    'incidents',
-    `servers that stay away while jobs ${waiting.slice(0, 5).join(', ')} wait for their GPUs`,
-    'servers that return, or fewer that fail',
-  )
 }
 
 function resultOf(

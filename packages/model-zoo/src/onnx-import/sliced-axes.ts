@@ -1,0 +1,31 @@
+import { axisOf, type NodeReading, Unknown } from './node-reading.js'
+
+export interface SlicedAxis {
+  readonly axis: number
+  /** Which of the input's positions along it are taken, in order. */
+  readonly positions: number[]
+}
+
+/** What a `Slice` takes, by axis; the other axes stay whole. @throws Unknown where its bounds are not known */
+export function slicedAxes(node: NodeReading): SlicedAxis[] {
+  const shape = node.shape(0)
+  const starts = node.list('starts', 1)
+  const ends = node.list('ends', 2)
+  if (starts === undefined || ends === undefined) throw new Unknown()
+  const axes = node.list('axes', 3) ?? starts.map((_, i) => i)
+  const steps = node.has(4) ? node.values(4) : starts.map(() => 1)
+  return axes.map((each, i) => {
+    const axis = axisOf(each, shape.length)
+    return { axis, positions: slicedPositions(shape[axis]!, starts[i]!, ends[i]!, steps[i]!) }
+  })
+}
+
+/** Positions along an axis that a slice takes: bounds beyond the ends mean the ends. */
+function slicedPositions(size: number, start: number, end: number, step: number): number[] {
+  const clamp = (index: number, low: number, high: number) =>
+    Math.min(high, Math.max(low, index < 0 ? index + size : index))
+  const from = step > 0 ? clamp(start, 0, size) : clamp(start, 0, size - 1)
+  const to = step > 0 ? clamp(end, 0, size) : end < -size ? -1 : clamp(end, -1, size - 1)
+  const count = Math.max(0, Math.ceil((to - from) / step))
+  return Array.from({ length: count }, (_, i) => from + i * step)
+}
