@@ -1,4 +1,5 @@
 export type { Prediction, PredictionQuantiles, Predictor, TenantPrediction } from './predictor.js'
+export { type MixBounds, type MixBox, mixTotals } from './mix-bounds.js'
 export { PerfModel } from './perf-model.js'
 export { MAX_BATCH_SIZE } from './tenant-coefficients.js'
 export { type PredictionBuffer, predictionBuffer } from './prediction-buffer.js'

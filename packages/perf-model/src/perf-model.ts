@@ -14,6 +14,7 @@ import { boardConstants } from './board-constants.js'
 import { BoardEquations } from './board-equations.js'
 import { type Domain, outsideOf } from './domain.js'
 import { KindTable } from './kind-table.js'
+import { KindBounds, type MixBounds } from './mix-bounds.js'
 import { networkOf } from './network-of.js'
 import { type NetworkParameters, type PerfModelParameters, parsePerfModelParameters } from './parameters.js'
 import { assertBatchArrays, type BatchInput, type BatchOutput, batchOutput } from './prediction-batch.js'
@@ -285,6 +286,32 @@ export class PerfModel implements Predictor {
       else high = middle
     }
     return clocks[low]
+  }
+
+  /**
+   * Bounds on what tenants do in any mix, for searches that have to say how good a plan is: kind k is `tenants[k]`.
+   *
+   * @throws what `predict` throws of a tenant
+   */
+  mixBounds(tenants: readonly Tenant[]): MixBounds {
+    assertList(tenants)
+    const constants = boardConstants(this.spec, this.#parameters.boardParameters)
+    const kinds = new KindTable(this.#parameters, this.spec, this.memClocksMhz)
+    const equations = new BoardEquations(constants, kinds)
+    const offsets = tenants.map((tenant, i) => {
+      if (typeof tenant !== 'object' || tenant === null) throw wrongTenant(tenant, i)
+      const { model, mpsPercent, batchSize } = tenant
+      if (!(mpsPercent > 0 && mpsPercent <= 100)) throw wrongShare(mpsPercent, i)
+      assertBatch(batchSize, i)
+      const network = this.networks.indexOf(this.#network(model).name)
+      const tpcs = this.#tpcsOfPart(mpsPercent, i)
+      const known = kinds.find(network, tpcs, batchSize)
+      if (known >= 0) return known
+      const offset = kinds.add(network, tpcs, batchSize)
+      equations.writeDemands(offset)
+      return offset
+    })
+    return new KindBounds(constants, kinds, offsets)
   }
 
   /** @throws UnknownNameError for a network that was not fitted; InvalidInputError for a batch outside 1..256 */
