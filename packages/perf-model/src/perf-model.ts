@@ -22,7 +22,7 @@ import type { PredictionBuffer } from './prediction-buffer.js'
 import type { Prediction, PredictionQuantiles, Predictor, TenantPrediction } from './predictor.js'
 import { MAX_BATCH_SIZE, tenantLayout } from './tenant-coefficients.js'
 import { Uncertainty } from './uncertainty.js'
-import { TenantFeatures } from './uncertainty-features.js'
+import { TenantUncertainty } from './uncertainty-features.js'
 
 /** Beyond, a configuration lies outside what was measured, whatever the ranges of its fields. */
 const MOST_DISTANCE = 2
@@ -45,7 +45,7 @@ export class PerfModel implements Predictor {
   readonly #kinds: KindTable
   readonly #evaluator: BoardEquations
   readonly #uncertainty: Uncertainty
-  readonly #features = new TenantFeatures()
+  readonly #known = new TenantUncertainty()
   /** SMs of a share, in TPCs, by whole percent: the division is not worth doing again. */
   readonly #tpcs: Int32Array
   readonly #perTopClock: number
@@ -80,9 +80,9 @@ export class PerfModel implements Predictor {
     this.#networkIndex = new Map(this.networks.map((name, index) => [name, index]))
     this.#lowestClocksMhz = clocks.map((states) => states[0]!)
     this.#highestClocksMhz = clocks.map((states) => states.at(-1)!)
-    this.#kinds = new KindTable(parameters, spec, this.memClocksMhz)
+    this.#uncertainty = new Uncertainty(parameters.calibration, this.networks, parameters.profile.unknownSd)
+    this.#kinds = new KindTable(parameters, spec, this.memClocksMhz, this.#uncertainty.weights)
     this.#evaluator = new BoardEquations(constants, this.#kinds)
-    this.#uncertainty = new Uncertainty(parameters.calibration, parameters.profile.unknownSd)
     this.#perTopClock = 1 / constants.topClockMhz
     this.#tpcs = Int32Array.from({ length: 101 }, (_, share) => smsOfShare(spec, Math.max(1, share)) / spec.smPerTpc)
   }
@@ -252,7 +252,7 @@ export class PerfModel implements Predictor {
   /** Of the tenants at hand, in what the fit does not know of its own rows. */
   #distance(): number {
     const { throughput, power } = this.#parameters.profile.unknownSd
-    const { unknownSpeed, unknownPower } = this.#features
+    const { unknownSpeed, unknownPower } = this.#known
     return Math.max(Math.exp(unknownSpeed) / throughput, Math.exp(unknownPower) / power)
   }
 
@@ -415,17 +415,10 @@ export class PerfModel implements Predictor {
     // The same tenants at another clock need no second look at what they cost each other.
     if (!this.#changed && count === this.#heldCount && memIndex === this.#heldMemIndex) return
     this.#evaluator.begin(count, memIndex)
-    this.#features.read(
-      this.#kinds.uncertainty,
-      this.memClocksMhz.length,
-      this.#evaluator.offsets,
-      tenantLayout.stride,
-      count,
-      memIndex,
-      this.#like,
-      this.#severalNetworks,
-    )
-    this.#uncertainty.enterTenants(this.#features)
+    const { offsets } = this.#evaluator
+    this.#known.read(this.#kinds.uncertainty, this.memClocksMhz.length, offsets, tenantLayout.stride, count, memIndex)
+    const memClock = this.memClocksMhz[memIndex]! / this.memClocksMhz[0]!
+    this.#uncertainty.enterTenants(this.#known, count, this.#like, this.#severalNetworks, memClock)
     this.#heldCount = count
     this.#heldMemIndex = memIndex
   }

@@ -1,7 +1,8 @@
 import { normalQuantileOfTail } from '@pctodl/numerics'
-import { calibrationLevels, FEATURES, feature } from './calibration-layout.js'
+import { calibrationLevels, feature } from './calibration-layout.js'
+import { MixScore, MULTIPLES, weightsOf } from './error-features.js'
 import type { CalibratedQuantity, Calibration, FittedProfile } from './parameters.js'
-import { type TenantFeatures, tenantPart } from './uncertainty-features.js'
+import type { TenantUncertainty } from './uncertainty-features.js'
 
 /** Between two levels errors are interpolated as if they were normal. */
 const normalScores = calibrationLevels.map(normalScore)
@@ -19,32 +20,40 @@ const POWER = 2
  * unknown beyond what any of the fit's own rows did, no held-out row has judged: it counts in full. Without a calibration all is NaN.
  */
 export class Uncertainty {
-  readonly #weights = new Float64Array(quantities.length * FEATURES).fill(Number.NaN)
+  /** By quantity, as `weightsOf` has them. */
+  readonly weights: readonly Float64Array[]
   readonly #quantiles: readonly (readonly number[])[]
-  /** weights . features of the tenants at hand. */
-  readonly #tenants = new Float64Array(quantities.length)
+  readonly #scores: readonly MixScore[] = quantities.map(() => new MixScore())
   /** Logarithms of what the fit does not know of its own rows, and variance of the tenants at hand beyond it. */
   readonly #judged: Float64Array
+  /** What of the tenants at hand is judged, weighted. */
+  readonly #unknown = new Float64Array(quantities.length)
   readonly #beyond = new Float64Array(quantities.length)
   #clock = 0
   #late = 0
 
-  constructor(calibrations: readonly Calibration[], { throughput, power }: FittedProfile['unknownSd']) {
+  constructor(
+    calibrations: readonly Calibration[],
+    networks: readonly string[],
+    { throughput, power }: FittedProfile['unknownSd'],
+  ) {
     this.#judged = Float64Array.from([throughput, throughput, power], Math.log)
-    this.#quantiles = quantities.map((quantity, q) => {
-      const found = calibrations.find((entry) => entry.quantity === quantity)
-      if (found === undefined) return []
-      this.#weights.set(found.weights, q * FEATURES)
-      return found.quantiles
-    })
+    const found = quantities.map(
+      (quantity) => calibrations.find((entry) => entry.quantity === quantity) ?? none(quantity),
+    )
+    this.weights = found.map((entry) => weightsOf(entry, networks))
+    this.#quantiles = found.map((entry) => entry.quantiles)
     this.#late = -this.quantile('tenant throughput', 0.01)
   }
 
-  enterTenants(features: TenantFeatures): void {
+  /** @param memClock in parts of the model's highest */
+  enterTenants(tenants: TenantUncertainty, count: number, like: boolean, several: boolean, memClock: number): void {
     for (let q = 0; q < quantities.length; q++) {
-      const unknown = q === POWER ? features.unknownPower : features.unknownSpeed
+      const unknown = q === POWER ? tenants.unknownPower : tenants.unknownSpeed
       const judged = Math.min(unknown, this.#judged[q]!)
-      this.#tenants[q] = tenantPart(this.#weights, q * FEATURES, features.values, judged)
+      const weights = this.weights[q]!
+      this.#scores[q]!.read(weights, tenants.scores, q * MULTIPLES, count, like, several, memClock)
+      this.#unknown[q] = weights[feature.unknown]! * judged
       this.#beyond[q] = unknown > judged ? Math.exp(2 * unknown) - Math.exp(2 * judged) : 0
     }
   }
@@ -74,12 +83,7 @@ export class Uncertainty {
   }
 
   #sd(q: number): number {
-    const from = q * FEATURES
-    const clock = this.#clock
-    const sd = Math.exp(
-      this.#tenants[q]! +
-        clock * (this.#weights[from + feature.clock]! + clock * this.#weights[from + feature.clockSquare]!),
-    )
+    const sd = Math.exp(this.#scores[q]!.at(this.weights[q]!, this.#clock) + this.#unknown[q]!)
     const beyond = this.#beyond[q]!
     return beyond > 0 ? Math.sqrt(sd * sd + beyond) : sd
   }
@@ -88,6 +92,11 @@ export class Uncertainty {
   quantile(quantity: CalibratedQuantity, probability: number): number {
     return quantileSds(this.#quantiles[quantities.indexOf(quantity)]!, probability)
   }
+}
+
+/** A quantity that no calibration is of: nothing is known of its errors. */
+function none(quantity: CalibratedQuantity): Calibration {
+  return { quantity, count: 0, weights: [Number.NaN], quantiles: [] }
 }
 
 /** Interpolated in the normal score; beyond the levels that were counted the tail goes on as a normal one. */
