@@ -13,8 +13,9 @@ export const MULTIPLES = 3
 const MANY_TENANTS = 20
 
 /** -1 for the least and 1 for the most, so that a pull towards 0 means the same for all weights. */
-const scaledClock = (clock: number): number => 2 * clock - 1
-const scaledCounts = Float64Array.from({ length: MAX_MPS_CLIENTS + 1 }, (_, count) => {
+export const scaledClock = (clock: number): number => 2 * clock - 1
+/** By number of tenants. */
+export const scaledCounts: Float64Array = Float64Array.from({ length: MAX_MPS_CLIENTS + 1 }, (_, count) => {
   return (2 * Math.log(count)) / Math.log(MANY_TENANTS) - 1
 })
 
@@ -106,40 +107,21 @@ export function writeKindScores(
   }
 }
 
-/** weights . features of a mix, the clock left out: what is to be added, and what the scaled clock is multiplied by. */
-export class MixScore {
-  plain = 0
-  perClock = 0
-  readonly #values = new Float64Array(FEATURES)
-
-  /** @param means over the tenants of their kinds' scores, from an offset on */
-  read(
-    weights: Float64Array,
-    means: Float64Array,
-    from: number,
-    count: number,
-    like: boolean,
-    several: boolean,
-    memClock: number,
-  ): void {
-    const l = scaledCounts[count]!
-    const values = this.#values
-    writeMix(values, count, like, several, memClock)
-    let plain = means[from]! + l * means[from + 2]!
-    for (const j of mixFeatures) plain += weights[j]! * values[j]!
-    this.plain = plain
-    this.perClock =
-      means[from + 1]! + weights[feature.clockTenants]! * l + weights[feature.memoryClock]! * (1 - memClock)
-  }
-
-  /** The score at a clock, in parts of the highest. */
-  at(weights: Float64Array, clock: number): number {
-    return (
-      this.plain +
-      scaledClock(clock) * this.perClock +
-      clock * (weights[feature.clock]! + clock * weights[feature.clockSquare]!)
-    )
-  }
+/** weights . features of what a mix is beside its kinds, the clock left out: what is to be added, and what the scaled clock is multiplied by. */
+export function mixScore(
+  weights: Float64Array,
+  count: number,
+  like: boolean,
+  several: boolean,
+  memClock: number,
+): { readonly plain: number; readonly perClock: number } {
+  const values = new Float64Array(FEATURES)
+  writeMix(values, count, like, several, memClock)
+  let plain = 0
+  for (const j of mixFeatures) plain += weights[j]! * values[j]!
+  const perClock =
+    weights[feature.clockTenants]! * scaledCounts[count]! + weights[feature.memoryClock]! * (1 - memClock)
+  return { plain, perClock }
 }
 
 /** Features of the mix alone. */

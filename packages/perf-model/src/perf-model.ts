@@ -80,7 +80,8 @@ export class PerfModel implements Predictor {
     this.#networkIndex = new Map(this.networks.map((name, index) => [name, index]))
     this.#lowestClocksMhz = clocks.map((states) => states[0]!)
     this.#highestClocksMhz = clocks.map((states) => states.at(-1)!)
-    this.#uncertainty = new Uncertainty(parameters.calibration, this.networks, parameters.profile.unknownSd)
+    const memClocks = this.memClocksMhz.map((mhz) => mhz / this.memClocksMhz[0]!)
+    this.#uncertainty = new Uncertainty(parameters.calibration, this.networks, memClocks, parameters.profile.unknownSd)
     this.#kinds = new KindTable(parameters, spec, this.memClocksMhz, this.#uncertainty.weights)
     this.#evaluator = new BoardEquations(constants, this.#kinds)
     this.#perTopClock = 1 / constants.topClockMhz
@@ -417,8 +418,7 @@ export class PerfModel implements Predictor {
     this.#evaluator.begin(count, memIndex)
     const { offsets } = this.#evaluator
     this.#known.read(this.#kinds.uncertainty, this.memClocksMhz.length, offsets, tenantLayout.stride, count, memIndex)
-    const memClock = this.memClocksMhz[memIndex]! / this.memClocksMhz[0]!
-    this.#uncertainty.enterTenants(this.#known, count, this.#like, this.#severalNetworks, memClock)
+    this.#uncertainty.enterTenants(this.#known, count, this.#like, this.#severalNetworks, memIndex)
     this.#heldCount = count
     this.#heldMemIndex = memIndex
   }

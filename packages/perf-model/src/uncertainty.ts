@@ -1,6 +1,7 @@
 import { normalQuantileOfTail } from '@pctodl/numerics'
+import { MAX_MPS_CLIENTS } from '@pctodl/platform'
 import { calibrationLevels, feature } from './calibration-layout.js'
-import { MixScore, MULTIPLES, weightsOf } from './error-features.js'
+import { MULTIPLES, mixScore, scaledClock, scaledCounts, weightsOf } from './error-features.js'
 import type { CalibratedQuantity, Calibration, FittedProfile } from './parameters.js'
 import type { TenantUncertainty } from './uncertainty-features.js'
 
@@ -12,6 +13,12 @@ const quantities: readonly CalibratedQuantity[] = ['throughput', 'tenant through
 const THROUGHPUT = 0
 const TENANT = 1
 const POWER = 2
+/** All of one kind or not, of one network or of several. */
+const LIKENESSES = 4
+/** Two numbers for each quantity. */
+const MIX_STRIDE = 2 * quantities.length
+/** No score is as large. */
+const UNASKED = Number.POSITIVE_INFINITY
 
 /**
  * The posterior of one configuration's throughput and power: logarithms around the prediction whose standard deviation is what
@@ -23,20 +30,27 @@ export class Uncertainty {
   /** By quantity, as `weightsOf` has them. */
   readonly weights: readonly Float64Array[]
   readonly #quantiles: readonly (readonly number[])[]
-  readonly #scores: readonly MixScore[] = quantities.map(() => new MixScore())
+  /** Scores of the tenants at hand by quantity, and what the scaled clock is multiplied by. */
+  readonly #plain = new Float64Array(quantities.length)
+  readonly #perClock = new Float64Array(quantities.length)
+  /** The mix's part of both, by quantity, kept for each memory clock, likeness and number of tenants that came up. */
+  readonly #mixes: Float64Array
+  readonly #memClocks: readonly number[]
   /** Logarithms of what the fit does not know of its own rows, and variance of the tenants at hand beyond it. */
   readonly #judged: Float64Array
-  /** What of the tenants at hand is judged, weighted. */
-  readonly #unknown = new Float64Array(quantities.length)
   readonly #beyond = new Float64Array(quantities.length)
   #clock = 0
   #late = 0
 
+  /** @param memClocks in parts of the model's highest */
   constructor(
     calibrations: readonly Calibration[],
     networks: readonly string[],
+    memClocks: readonly number[],
     { throughput, power }: FittedProfile['unknownSd'],
   ) {
+    this.#memClocks = memClocks
+    this.#mixes = new Float64Array(memClocks.length * LIKENESSES * (MAX_MPS_CLIENTS + 1) * MIX_STRIDE).fill(UNASKED)
     this.#judged = Float64Array.from([throughput, throughput, power], Math.log)
     const found = quantities.map(
       (quantity) => calibrations.find((entry) => entry.quantity === quantity) ?? none(quantity),
@@ -46,16 +60,34 @@ export class Uncertainty {
     this.#late = -this.quantile('tenant throughput', 0.01)
   }
 
-  /** @param memClock in parts of the model's highest */
-  enterTenants(tenants: TenantUncertainty, count: number, like: boolean, several: boolean, memClock: number): void {
+  enterTenants(tenants: TenantUncertainty, count: number, like: boolean, several: boolean, memIndex: number): void {
+    const mix = this.#mixOf(count, like, several, memIndex)
+    const mixes = this.#mixes
+    const { scores } = tenants
+    const byTenants = scaledCounts[count]!
     for (let q = 0; q < quantities.length; q++) {
       const unknown = q === POWER ? tenants.unknownPower : tenants.unknownSpeed
       const judged = Math.min(unknown, this.#judged[q]!)
-      const weights = this.weights[q]!
-      this.#scores[q]!.read(weights, tenants.scores, q * MULTIPLES, count, like, several, memClock)
-      this.#unknown[q] = weights[feature.unknown]! * judged
+      const own = q * MULTIPLES
+      const of = mix + 2 * q
+      this.#plain[q] =
+        mixes[of]! + scores[own]! + byTenants * scores[own + 2]! + this.weights[q]![feature.unknown]! * judged
+      this.#perClock[q] = mixes[of + 1]! + scores[own + 1]!
       this.#beyond[q] = unknown > judged ? Math.exp(2 * unknown) - Math.exp(2 * judged) : 0
     }
+  }
+
+  #mixOf(count: number, like: boolean, several: boolean, memIndex: number): number {
+    const likeness = (like ? 1 : 0) + (several ? 2 : 0)
+    const at = ((memIndex * LIKENESSES + likeness) * (MAX_MPS_CLIENTS + 1) + count) * MIX_STRIDE
+    if (this.#mixes[at] === UNASKED) {
+      this.weights.forEach((weights, q) => {
+        const { plain, perClock } = mixScore(weights, count, like, several, this.#memClocks[memIndex]!)
+        this.#mixes[at + 2 * q] = plain
+        this.#mixes[at + 2 * q + 1] = perClock
+      })
+    }
+    return at
   }
 
   /** @param clock in parts of the board's highest */
@@ -83,7 +115,13 @@ export class Uncertainty {
   }
 
   #sd(q: number): number {
-    const sd = Math.exp(this.#scores[q]!.at(this.weights[q]!, this.#clock) + this.#unknown[q]!)
+    const clock = this.#clock
+    const weights = this.weights[q]!
+    const sd = Math.exp(
+      this.#plain[q]! +
+        scaledClock(clock) * this.#perClock[q]! +
+        clock * (weights[feature.clock]! + clock * weights[feature.clockSquare]!),
+    )
     const beyond = this.#beyond[q]!
     return beyond > 0 ? Math.sqrt(sd * sd + beyond) : sd
   }
