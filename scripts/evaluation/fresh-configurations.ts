@@ -2,9 +2,13 @@ import { SeededRandom, seedFrom } from '@pctodl/numerics'
 import type { PerfModel } from '@pctodl/perf-model'
 import { type Configuration, smClocksAt, type Tenant } from '@pctodl/platform'
 
-/** Not the design that parameters are fitted to: other numbers of tenants, shares and batches, and every clock. */
-export function freshConfigurations(model: PerfModel, count: number): Configuration[] {
-  const random = new SeededRandom(seedFrom('fresh', model.spec.key))
+/**
+ * Not the design that parameters are fitted to: other numbers of tenants, shares and batches, and every clock.
+ *
+ * @param purpose other configurations for another one
+ */
+export function freshConfigurations(model: PerfModel, count: number, purpose = 'fresh'): Configuration[] {
+  const random = new SeededRandom(seedFrom(purpose, model.spec.key))
   const pick = <T>(list: readonly T[]): T => list[random.integer(list.length)]!
   return Array.from({ length: count }, () => {
     const memClockMhz = pick(model.memClocksMhz)

@@ -9,7 +9,8 @@ export type {
 } from './result.js'
 export { lowestFeasibleCap } from './lowest-feasible-cap.js'
 export { countCompositions, exhaustive } from './exhaustive.js'
-export { type ThroughputBound, throughputUpperBound } from './upper-bound.js'
+export type { ThroughputBound } from './bound/throughput-bound.js'
+export { type BoundLimits, throughputUpperBound } from './upper-bound.js'
 export { publishedBatchSizes } from './tenant-kinds.js'
 export {
   type PublishedSearchOptions,

@@ -1,113 +1,64 @@
 import type { Predictor } from '@pctodl/perf-model'
-import { smClocksAt } from '@pctodl/platform'
+import { assertKnownOptions, InvalidInputError } from '@pctodl/platform'
 import { bestOfAll, configurationCount } from './best-of-all.js'
+import { aloneRelaxation } from './bound/alone-relaxation.js'
+import { splitBoxes } from './bound/split-boxes.js'
+import type { ThroughputBound } from './bound/throughput-bound.js'
 import { CompositionEvaluator } from './composition-evaluator.js'
 import type { PartitionOptions } from './options.js'
-import { type SearchProblem, searchProblem } from './search-problem.js'
+import { searchProblem } from './search-problem.js'
 
-export interface ThroughputBound {
-  /** No configuration that the options allow is predicted to serve more: samples/s, weighted as the search weighs them. */
-  readonly weightedThroughput: number
-  /** The clocks at which the bound is largest, MHz. */
-  readonly smClockMhz: number
-  readonly memClockMhz: number
-  /** Whether the bound is reached: everything was looked at, and this is the best there is. */
-  readonly exact: boolean
+export interface BoundLimits {
+  /** Up to so many configurations all are looked at, which takes seconds: default 400,000, and none where the options set a time limit. */
+  readonly maxConfigurations?: number
+  /** Boxes of mixes to bound, default 600: about 0.1 s. More make the bound tighter. */
+  readonly maxBoxes?: number
+  /** A bound as low is low enough, weighted samples/s, such as 1.05 times that of a plan. Default 0: as low as the boxes allow. */
+  readonly enough?: number
 }
 
-/** Up to so many configurations all are looked at, which takes seconds: one network in steps of 10 %. */
+const limitNames = { maxConfigurations: true, maxBoxes: true, enough: true } as const
+/** One network in steps of 10 %. */
 const MOST_CONFIGURATIONS = 400_000
-
-/** What every kind does when it is alone on the board, at one pair of clocks. */
-interface AloneAtClock {
-  /** Weighted samples/s; 0 where the kind alone is above the limit. */
-  readonly value: Float64Array
-  readonly powerW: Float64Array
-}
-
-/** Halvings of the bracket around the best price of a watt; any price gives a bound, so this is a matter of tightness only. */
-const PRICE_STEPS = 80
+const MOST_BOXES = 600
+/** Predictions are solved to 1e-10; no rounding shall put a plan above its bound. */
+const ROUNDING = 1 + 1e-8
 
 /**
- * An upper bound on what any search could find; null where not even a tenant alone keeps the cap. Spaces of up to 400,000
- * configurations are looked at as a whole, and the bound is then the best there is. For larger ones it relaxes the problem to tenants that do not slow each other down, and asks of the predictor that
+ * An upper bound on what any search could find; null where nothing keeps the cap. Small spaces are looked at as a whole, and the bound is then the best
+ * there is. Larger ones are split into boxes of mixes, each bounded by the laws of the predictor (`mixBounds`), as `PerfModel` has
+ * them; of a predictor without them tenants are taken to do what they do alone. A chance constraint and `mostDistance` are left out, which can only
+ * raise the bound. `timeBudgetMs` of the options ends the splitting, not before each number of tenants had its box.
  *
- * 1. a tenant does in a mix at most what it does alone at the same clocks,
- * 2. a tenant more never lowers power at the same clocks,
- * 3. a sample costs in a mix at least the energy above the empty board's power that it costs alone.
- *
- * Let v be a kind's weighted throughput alone, P its power alone, p0 the least P of all kinds, s its share, and r <= 1 the
- * part of v that a tenant keeps in the mix. Whatever the power of the empty board is (it is at most p0), by 3 the mix draws at
- * least p0 + sum r (P - p0) once sum r >= 1, so its value is at most that of the linear program: maximise sum r v subject to
- * sum r s <= 100 and sum r (P - p0) <= limit - p0. Where sum r < 1 it is at most the largest v, which by 2 is one allowed
- * alone, and the program has that too. The program's dual has one price for share and one for power; every price of power
- * gives a bound, and the least of them is taken. The bound is the largest over all clocks. Memory, tenant bounds and
- * `maxTenants` are left out, which can only raise it.
- *
- * @param limits.maxConfigurations 0 for the relaxation whatever the size of the space
  * @throws InvalidInputError
  */
 export function throughputUpperBound(
   predictor: Predictor,
   options: PartitionOptions,
-  { maxConfigurations = MOST_CONFIGURATIONS }: { readonly maxConfigurations?: number } = {},
+  limits: BoundLimits = {},
 ): ThroughputBound | null {
+  assertKnownOptions('limits', limits, limitNames)
   const problem = searchProblem(predictor, { ...options, budgetEvaluations: Number.MAX_SAFE_INTEGER })
+  const timed = problem.timeBudgetMs < Infinity
+  const maxConfigurations = limit('maxConfigurations', limits.maxConfigurations ?? (timed ? 0 : MOST_CONFIGURATIONS))
+  const maxBoxes = limit('maxBoxes', limits.maxBoxes ?? MOST_BOXES)
+  const enough = limit('enough', limits.enough ?? 0)
   if (configurationCount(problem) * problem.memClocksMhz.length <= maxConfigurations) {
     const found = bestOfAll(new CompositionEvaluator(predictor, problem))
     if (found === undefined) return null
     const { score, smClockMhz, memIndex } = found
     return { weightedThroughput: score, smClockMhz, memClockMhz: problem.memClocksMhz[memIndex]!, exact: true }
   }
-  let best: ThroughputBound | null = null
-  for (const memClockMhz of problem.memClocksMhz) {
-    for (const smClockMhz of smClocksAt(predictor.spec, memClockMhz)!) {
-      const alone = aloneAt(predictor, problem, smClockMhz, memClockMhz)
-      if (!alone.value.some((value) => value > 0)) continue
-      const weightedThroughput = boundAt(problem, alone)
-      if (best === null || weightedThroughput > best.weightedThroughput) {
-        best = { weightedThroughput, smClockMhz, memClockMhz, exact: false }
-      }
-    }
-  }
-  return best
+  const bounds = predictor.mixBounds?.(problem.kinds.tenants)
+  if (bounds === undefined) return aloneRelaxation(predictor, problem)
+  const endMs = problem.now() + problem.timeBudgetMs
+  const box = splitBoxes(predictor, problem, bounds, { maxBoxes, enough, late: () => problem.now() >= endMs })
+  if (box === undefined) return null
+  const { bound, highClockMhz, memClockMhz } = box
+  return { weightedThroughput: bound * ROUNDING, smClockMhz: highClockMhz, memClockMhz, exact: false }
 }
 
-function aloneAt(
-  predictor: Predictor,
-  { kinds, weights, powerLimitW }: SearchProblem,
-  smClockMhz: number,
-  memClockMhz: number,
-): AloneAtClock {
-  const value = new Float64Array(kinds.tenants.length)
-  const powerW = new Float64Array(kinds.tenants.length)
-  kinds.tenants.forEach((tenant, kind) => {
-    const prediction = predictor.predict({ tenants: [tenant], smClockMhz, memClockMhz })
-    powerW[kind] = prediction.powerW
-    if (prediction.powerW <= powerLimitW) value[kind] = weights[kinds.network[kind]!]! * prediction.throughput
-  })
-  return { value, powerW }
-}
-
-/** The least value of the dual at one pair of clocks. It is convex in the price of power. */
-function boundAt({ kinds, totalUnits, powerLimitW }: SearchProblem, { value, powerW }: AloneAtClock): number {
-  const leastW = powerW.reduce((a, b) => Math.min(a, b))
-  const roomW = powerLimitW - leastW
-  const dual = (perWatt: number): number => {
-    let perUnit = 0
-    for (let kind = 0; kind < value.length; kind++) {
-      if (value[kind] === 0) continue
-      perUnit = Math.max(perUnit, (value[kind]! - perWatt * (powerW[kind]! - leastW)) / kinds.units[kind]!)
-    }
-    return perUnit * totalUnits + perWatt * roomW
-  }
-  let low = 0
-  let high = roomW > 0 ? dual(0) / roomW : 0
-  for (let i = 0; i < PRICE_STEPS; i++) {
-    const a = low + (high - low) / 3
-    const b = high - (high - low) / 3
-    if (dual(a) <= dual(b)) high = b
-    else low = a
-  }
-  return dual(0.5 * (low + high))
+function limit(field: string, value: number): number {
+  if (typeof value === 'number' && value >= 0) return value
+  throw new InvalidInputError(`limits.${field}`, value, 'a number of at least 0')
 }

@@ -23,6 +23,18 @@ export interface KindArrays {
   readonly corrections: Float64Array
 }
 
+/** What of all tenants together, the one in question included, decides how fast one of them is. */
+export interface Surroundings {
+  readonly tenants: number
+  /** Memory traffic of a batch of each, MB. */
+  readonly trafficMb: number
+  /** Parts of the time in which they launch and use the host if each were alone at the top clocks, summed. */
+  readonly launch: number
+  readonly host: number
+  /** Factor by which an access to DRAM takes longer at the top clock, >= 1. */
+  readonly price: number
+}
+
 /**
  * The model's equations for a set of tenants on one board, over plain arrays and without allocation. Put the tenants'
  * coefficients into `offsets`, call `begin`, then `at` for one SM clock after another; results stay in the fields until
@@ -115,33 +127,114 @@ export class BoardEquations {
     this.#runs = runs
     this.#count = count
     this.#enterMemory(memIndex, traffic)
-    const memClocks = this.constants.memClocksMhz.length
-    const node = tenantNode[count]!
-    const part = tenantNodePart[count]!
-    const { corrections } = this.#kinds
     for (let r = 0; r < runs; r++) {
       const offset = this.#runOffset[r]!
-      const device = ((offset / at.stride) * memClocks + memIndex) * CORRECTIONS * TENANT_NODES + node
-      const served = device + TENANT_NODES
-      const power = served + TENANT_NODES
-      const deviceSpeed = corrections[device]! + part * (corrections[device + 1]! - corrections[device]!)
-      const hostSpeed = corrections[served]! + part * (corrections[served + 1]! - corrections[served]!)
-      this.#watts[r] = corrections[power]! + part * (corrections[power + 1]! - corrections[power]!)
-      const launchOthers = launch - c[offset + at.launchDemand]!
-      const hostOthers = host - c[offset + at.hostDemand]!
-      this.#enterTerms(r, offset, deviceSpeed, hostSpeed, launchOthers, hostOthers)
-      this.#enterClock(r, this.constants.topClockMhz)
-      this.#topMb[r] = this.#runLength[r]! * (c[offset + at.mixedMb]! + c[offset + at.streamMb]!)
+      this.#enterRun(r, offset, launch - c[offset + at.launchDemand]!, host - c[offset + at.hostDemand]!)
     }
     this.#topPrice = this.#solveTopPrice(mbPerMs)
+    this.#enterTop()
+  }
+
+  /** A run among neighbours that launch so much and ask so much of the host. */
+  #enterRun(run: number, offset: number, launchOthers: number, hostOthers: number): void {
+    const c = this.#kinds.coefficients
+    const { corrections } = this.#kinds
+    const node = tenantNode[this.#count]!
+    const part = tenantNodePart[this.#count]!
+    const memClocks = this.constants.memClocksMhz.length
+    const device = ((offset / at.stride) * memClocks + this.#memIndex) * CORRECTIONS * TENANT_NODES + node
+    const served = device + TENANT_NODES
+    const power = served + TENANT_NODES
+    const deviceSpeed = corrections[device]! + part * (corrections[device + 1]! - corrections[device]!)
+    const hostSpeed = corrections[served]! + part * (corrections[served + 1]! - corrections[served]!)
+    this.#watts[run] = corrections[power]! + part * (corrections[power + 1]! - corrections[power]!)
+    this.#enterTerms(run, offset, deviceSpeed, hostSpeed, launchOthers, hostOthers)
+    this.#enterClock(run, this.constants.topClockMhz)
+    this.#topMb[run] = this.#runLength[run]! * (c[offset + at.mixedMb]! + c[offset + at.streamMb]!)
+  }
+
+  /** What each run's batch takes at the top clock and its price. */
+  #enterTop(): void {
     this.#topDemand = 1 - 1 / this.#topPrice
     this.#enterTopPoint(this.#topPrice)
-    for (let r = 0; r < runs; r++) {
+    for (let r = 0; r < this.#runs; r++) {
       batchTime(this.#terms, r * term.stride, this.#point, this.#time)
       this.#topMs[r] = this.#time[time.batchMs]!
       this.#topDeviceMs[r] = deviceTime(this.#terms, r * term.stride, this.#topPrice)
       this.#terms[r * term.stride + term.topUnqueuedMs] = this.#time[time.unqueuedMs]!
     }
+  }
+
+  /**
+   * Take up one tenant among neighbours of whom only totals are known, instead of tenants that are; `at` then tells its throughput and
+   * its latency (power and utilisations are of no mix). Both fall and rise with every total and with the price.
+   *
+   * @param offset of the tenant's coefficients
+   */
+  beginAmid(offset: number, memIndex: number, { tenants, trafficMb, launch, host, price }: Surroundings): void {
+    const c = this.#kinds.coefficients
+    this.#runs = 1
+    this.#count = tenants
+    this.#runOffset[0] = offset
+    this.#runLength[0] = 1
+    this.#enterMemory(memIndex, trafficMb)
+    const launchOthers = Math.max(0, launch - c[offset + at.launchDemand]!)
+    const hostOthers = Math.max(0, host - c[offset + at.hostDemand]!)
+    this.#enterRun(0, offset, launchOthers, hostOthers)
+    this.#topPrice = price
+    this.#enterTop()
+  }
+
+  /** Of the tenant of `beginAmid`: time that a batch takes of what DRAM can deliver, if so much of its traffic passes the caches, ms. */
+  drawnMs(missPart: number): number {
+    const { msPerMb, parameters } = this.constants
+    return (this.#topMb[0]! * msPerMb[this.#memIndex]! * missPart) / parameters.bandwidthCeiling
+  }
+
+  /** Of the tenant of `beginAmid`: time of a batch at the top clock, ms. */
+  get topBatchMs(): number {
+    return this.#topMs[0]!
+  }
+
+  /**
+   * Of the tenant of `beginAmid`: what of the host's capacity a batch uses up at least, ms, such that mixes of at least such totals
+   * and price use no more than all of it. With x = host time / unqueued time and d the same of the batch time alone, the capacity lets a
+   * tenant have at most x / (x + others' d) of itself, which is at most max(1, x / d) times its part of all d.
+   */
+  leastHostMs(): number {
+    const c = this.#kinds.coefficients
+    const kind = this.#runOffset[0]!
+    const demand = c[kind + at.hostDemand]!
+    if (demand === 0) return 0
+    const busier = c[kind + at.hostMs]! / (this.#terms[term.topUnqueuedMs]! * demand)
+    return this.#terms[term.hostShareMs]! / Math.max(1, busier)
+  }
+
+  /** Of the tenant of `beginAmid`: watts that it adds at a clock however slow it is. */
+  standingW(smClockMhz: number): number {
+    const { parameters, boostClockMhz } = this.constants
+    const clock = smClockMhz / boostClockMhz
+    const voltage = relativeVoltage(parameters, clock)
+    return (this.#watts[0]! * voltage * voltage * clock * parameters.clockTreePowerW) / this.#count
+  }
+
+  /**
+   * Of the tenant of `beginAmid`: the least energy that a batch takes beside `standingW` at a clock or above, mJ, where nobody waits less for DRAM than
+   * at the price. A batch slows down at most in proportion to the clock, so that the price at a clock is at least that of so slow neighbours.
+   */
+  leastBatchEnergyMj(smClockMhz: number): number {
+    const c = this.#kinds.coefficients
+    const { parameters, boostClockMhz, topClockMhz } = this.constants
+    const clock = smClockMhz / boostClockMhz
+    const voltage = relativeVoltage(parameters, clock)
+    const square = voltage * voltage
+    const pace = Math.min(1, smClockMhz / topClockMhz)
+    this.#enterClock(0, smClockMhz)
+    const deviceMs = deviceTime(this.#terms, 0, 1 / (1 - this.#topDemand * pace * pace))
+    const kind = this.#runOffset[0]!
+    const smMj = square * clock * parameters.smPowerW * c[kind + at.sms]! * deviceMs
+    const mj = square * c[kind + at.coreEnergyMj]! + this.#missPart * c[kind + at.memoryEnergyMj]!
+    return this.#watts[0]! * (smMj + mj)
   }
 
   /** A run's terms: its kind's coefficients, each stage over the factor on its speed, and its neighbours' demands. */

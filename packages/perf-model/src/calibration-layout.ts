@@ -27,6 +27,28 @@ export const feature = {
   clock: 8,
   /** Its square. */
   clockSquare: 9,
+  /** Means over the tenants of products of the scaled logarithms of batch and share: batch^2, share^2, batch x share. */
+  products: 10,
+  /** The clock, scaled, times the means of 1 / batch, both logarithms and these products. */
+  byClock: 13,
+  /** The logarithm of the number of tenants, scaled, times the same. */
+  byTenants: 19,
+  /** The latter's square. */
+  tenantsSquare: 25,
+  clockTenants: 26,
+  /** How far the memory clock is below the highest one, in parts of that; the same times clock and tenants. */
+  memory: 27,
+  memoryClock: 28,
+  memoryTenants: 29,
+  /** 1 for a tenant alone. */
+  alone: 30,
 } as const
 
-export const FEATURES = 10
+/** Numbers that errors of every network depend on. Files of earlier releases have fewer; the rest counts as 0. */
+export const FEATURES = 31
+
+/**
+ * Then, for each network, its part of the tenants and the means over its tenants of 1 / batch, the scaled logarithm of the batch, its square, and
+ * the scaled logarithm of the share; the same times the scaled clock, and times the scaled logarithm of the number of tenants.
+ */
+export const NETWORK_FEATURES = 15

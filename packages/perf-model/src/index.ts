@@ -1,4 +1,5 @@
 export type { Prediction, PredictionQuantiles, Predictor, TenantPrediction } from './predictor.js'
+export { type MixBounds, type MixBox, mixTotals } from './mix-bounds.js'
 export { PerfModel } from './perf-model.js'
 export { MAX_BATCH_SIZE } from './tenant-coefficients.js'
 export { type PredictionBuffer, predictionBuffer } from './prediction-buffer.js'
@@ -20,6 +21,7 @@ export {
 export { type FitOptions, type FitReport, type FittedModel, fitPerfModel, fitSteps } from './fit/fit-perf-model.js'
 export type { FittedParameter } from './fit/fit-rows.js'
 export type { RowPrediction } from './fit/fit-report.js'
+export { recalibrate } from './fit/recalibrate.js'
 export { type RefitOptions, refit } from './fit/refit.js'
 export { addNetwork, type AddNetworkOptions } from './fit/add-network.js'
 export {

@@ -27,7 +27,16 @@ export class KindTable implements KindArrays {
   readonly #factorsPerKind: number
   #count = 0
 
-  constructor(parameters: PerfModelParameters, spec: GpuSpec, memClocksMhz: readonly number[]) {
+  readonly #errorWeights: readonly Float64Array[]
+
+  /** @param errorWeights by calibrated quantity; none where nobody asks for uncertainty */
+  constructor(
+    parameters: PerfModelParameters,
+    spec: GpuSpec,
+    memClocksMhz: readonly number[],
+    errorWeights: readonly Float64Array[] = [],
+  ) {
+    this.#errorWeights = errorWeights
     this.#parameters = parameters
     this.#spec = spec
     this.#memClocksMhz = memClocksMhz
@@ -57,7 +66,16 @@ export class KindTable implements KindArrays {
     writeTenantCoefficients(boardParameters, networks[network]!, sms, batchSize, this.coefficients, offset)
     const mpsPercent = (100 * sms) / this.#spec.smCount
     writeKindCorrections(networks[network]!, this.#memClocksMhz, mpsPercent, batchSize, this.corrections, kind)
-    writeKindUncertainty(networks[network]!, this.#memClocksMhz, mpsPercent, batchSize, this.uncertainty, kind)
+    writeKindUncertainty(
+      networks[network]!,
+      network,
+      this.#errorWeights,
+      this.#memClocksMhz,
+      mpsPercent,
+      batchSize,
+      this.uncertainty,
+      kind,
+    )
     this.#offsets[this.#index(network, tpcs, batchSize)] = offset
     return offset
   }

@@ -1,7 +1,7 @@
 import { PctodlError } from '@pctodl/platform'
-import { calibrationLevels, FEATURES } from './calibration-layout.js'
+import { calibrationLevels, FEATURES, NETWORK_FEATURES } from './calibration-layout.js'
 import { CORRECTION_NODES, HOST_NODES } from './correction-grid.js'
-import { type FieldCheck, listOf, numberThat, oneOfThe, record, someText } from './field-checks.js'
+import { type FieldCheck, listOf, numberThat, oneOfThe, optional, record, someText } from './field-checks.js'
 
 /** Version of the parameter file's layout and of the equations that its numbers belong to. */
 export const PARAMETER_SCHEMA_VERSION = 3
@@ -193,6 +193,12 @@ const fittedProfile = record<FittedProfile>({
 /** The quantities whose errors are calibrated. */
 export type CalibratedQuantity = 'throughput' | 'tenant throughput' | 'power'
 
+/** What is particular to the errors of a network. */
+export interface NetworkCalibration {
+  name: string
+  weights: number[]
+}
+
 /**
  * How far measurements lie from predictions: the standard deviation of ln(measured / predicted) is exp(weights . features),
  * the features being those of `calibration-layout.ts`, and the errors in standard deviations are distributed as `quantiles` say.
@@ -202,6 +208,8 @@ export interface Calibration {
   /** Rows that it was made of, held out where there was a cross-validation. */
   count: number
   weights: number[]
+  /** Of the features of single networks; a network that is not there has none. Absent in files of earlier releases. */
+  networks?: NetworkCalibration[]
   /** Errors in standard deviations at the probabilities of `calibrationLevels`, ascending. */
   quantiles: number[]
 }
@@ -210,7 +218,17 @@ const real = numberThat('a number', () => true)
 const calibration = record<Calibration>({
   quantity: oneOfThe('throughput', 'tenant throughput', 'power'),
   count,
-  weights: listOf(real, `${FEATURES} numbers`, (length) => length === FEATURES),
+  weights: listOf(real, `1 to ${FEATURES} numbers`, (length) => length >= 1 && length <= FEATURES),
+  networks: optional(
+    listOf(
+      record<NetworkCalibration>({
+        name: someText,
+        weights: listOf(real, `${NETWORK_FEATURES} numbers`, (length) => length === NETWORK_FEATURES),
+      }),
+      'a list',
+      () => true,
+    ),
+  ),
   quantiles: listOf(real, `${calibrationLevels.length} numbers`, (length) => length === calibrationLevels.length),
 })
 

@@ -14,6 +14,7 @@ import { boardConstants } from './board-constants.js'
 import { BoardEquations } from './board-equations.js'
 import { type Domain, outsideOf } from './domain.js'
 import { KindTable } from './kind-table.js'
+import { KindBounds, type MixBounds } from './mix-bounds.js'
 import { networkOf } from './network-of.js'
 import { type NetworkParameters, type PerfModelParameters, parsePerfModelParameters } from './parameters.js'
 import { assertBatchArrays, type BatchInput, type BatchOutput, batchOutput } from './prediction-batch.js'
@@ -21,7 +22,7 @@ import type { PredictionBuffer } from './prediction-buffer.js'
 import type { Prediction, PredictionQuantiles, Predictor, TenantPrediction } from './predictor.js'
 import { MAX_BATCH_SIZE, tenantLayout } from './tenant-coefficients.js'
 import { Uncertainty } from './uncertainty.js'
-import { TenantFeatures } from './uncertainty-features.js'
+import { TenantUncertainty } from './uncertainty-features.js'
 
 /** Beyond, a configuration lies outside what was measured, whatever the ranges of its fields. */
 const MOST_DISTANCE = 2
@@ -44,7 +45,7 @@ export class PerfModel implements Predictor {
   readonly #kinds: KindTable
   readonly #evaluator: BoardEquations
   readonly #uncertainty: Uncertainty
-  readonly #features = new TenantFeatures()
+  readonly #known = new TenantUncertainty()
   /** SMs of a share, in TPCs, by whole percent: the division is not worth doing again. */
   readonly #tpcs: Int32Array
   readonly #perTopClock: number
@@ -79,9 +80,10 @@ export class PerfModel implements Predictor {
     this.#networkIndex = new Map(this.networks.map((name, index) => [name, index]))
     this.#lowestClocksMhz = clocks.map((states) => states[0]!)
     this.#highestClocksMhz = clocks.map((states) => states.at(-1)!)
-    this.#kinds = new KindTable(parameters, spec, this.memClocksMhz)
+    const memClocks = this.memClocksMhz.map((mhz) => mhz / this.memClocksMhz[0]!)
+    this.#uncertainty = new Uncertainty(parameters.calibration, this.networks, memClocks, parameters.profile.unknownSd)
+    this.#kinds = new KindTable(parameters, spec, this.memClocksMhz, this.#uncertainty.weights)
     this.#evaluator = new BoardEquations(constants, this.#kinds)
-    this.#uncertainty = new Uncertainty(parameters.calibration, parameters.profile.unknownSd)
     this.#perTopClock = 1 / constants.topClockMhz
     this.#tpcs = Int32Array.from({ length: 101 }, (_, share) => smsOfShare(spec, Math.max(1, share)) / spec.smPerTpc)
   }
@@ -251,7 +253,7 @@ export class PerfModel implements Predictor {
   /** Of the tenants at hand, in what the fit does not know of its own rows. */
   #distance(): number {
     const { throughput, power } = this.#parameters.profile.unknownSd
-    const { unknownSpeed, unknownPower } = this.#features
+    const { unknownSpeed, unknownPower } = this.#known
     return Math.max(Math.exp(unknownSpeed) / throughput, Math.exp(unknownPower) / power)
   }
 
@@ -285,6 +287,32 @@ export class PerfModel implements Predictor {
       else high = middle
     }
     return clocks[low]
+  }
+
+  /**
+   * Bounds on what tenants do in any mix, for searches that have to say how good a plan is: kind k is `tenants[k]`.
+   *
+   * @throws what `predict` throws of a tenant
+   */
+  mixBounds(tenants: readonly Tenant[]): MixBounds {
+    assertList(tenants)
+    const constants = boardConstants(this.spec, this.#parameters.boardParameters)
+    const kinds = new KindTable(this.#parameters, this.spec, this.memClocksMhz)
+    const equations = new BoardEquations(constants, kinds)
+    const offsets = tenants.map((tenant, i) => {
+      if (typeof tenant !== 'object' || tenant === null) throw wrongTenant(tenant, i)
+      const { model, mpsPercent, batchSize } = tenant
+      if (!(mpsPercent > 0 && mpsPercent <= 100)) throw wrongShare(mpsPercent, i)
+      assertBatch(batchSize, i)
+      const network = this.networks.indexOf(this.#network(model).name)
+      const tpcs = this.#tpcsOfPart(mpsPercent, i)
+      const known = kinds.find(network, tpcs, batchSize)
+      if (known >= 0) return known
+      const offset = kinds.add(network, tpcs, batchSize)
+      equations.writeDemands(offset)
+      return offset
+    })
+    return new KindBounds(constants, kinds, offsets)
   }
 
   /** @throws UnknownNameError for a network that was not fitted; InvalidInputError for a batch outside 1..256 */
@@ -388,17 +416,9 @@ export class PerfModel implements Predictor {
     // The same tenants at another clock need no second look at what they cost each other.
     if (!this.#changed && count === this.#heldCount && memIndex === this.#heldMemIndex) return
     this.#evaluator.begin(count, memIndex)
-    this.#features.read(
-      this.#kinds.uncertainty,
-      this.memClocksMhz.length,
-      this.#evaluator.offsets,
-      tenantLayout.stride,
-      count,
-      memIndex,
-      this.#like,
-      this.#severalNetworks,
-    )
-    this.#uncertainty.enterTenants(this.#features)
+    const { offsets } = this.#evaluator
+    this.#known.read(this.#kinds.uncertainty, this.memClocksMhz.length, offsets, tenantLayout.stride, count, memIndex)
+    this.#uncertainty.enterTenants(this.#known, count, this.#like, this.#severalNetworks, memIndex)
     this.#heldCount = count
     this.#heldMemIndex = memIndex
   }

@@ -1,5 +1,6 @@
 import type { Configuration, GpuSpec, Tenant } from '@pctodl/platform'
 import type { Domain } from './domain.js'
+import type { MixBounds } from './mix-bounds.js'
 
 export interface TenantPrediction {
   /** Samples/s. */
@@ -65,4 +66,10 @@ export interface Predictor {
   powerTailSds?(probability: number): number
   /** Whether a configuration lies within what the predictor was fitted to and the board has; absent where it does not know. */
   domain?(configuration: Configuration): Domain
+  /**
+   * What tenants do at best in any mix, kind k being `tenants[k]`; absent where the predictor has no laws to tell it by.
+   *
+   * @throws what `predict` throws of a tenant
+   */
+  mixBounds?(tenants: readonly Tenant[]): MixBounds
 }

@@ -1,7 +1,6 @@
-import { MAX_MPS_CLIENTS } from '@pctodl/platform'
-import { FEATURES, feature } from './calibration-layout.js'
 import { TENANT_NODES } from './correction-grid.js'
 import { tenantNode, tenantNodePart, writeDeviations } from './corrections.js'
+import { MULTIPLES, writeKindScores } from './error-features.js'
 import type { NetworkParameters } from './parameters.js'
 
 /** What the logarithms of throughput and power are uncertain by where a fit says nothing of it. */
@@ -9,20 +8,26 @@ const UNKNOWN_SD = 0.3
 /** No standard deviation is believed to be smaller: equations are not exact. */
 const LEAST_SD = 1e-3
 
-/** Logarithms of the numbers of tenants. */
-const logCounts = Float64Array.from({ length: MAX_MPS_CLIENTS + 1 }, (_, count) => Math.log(count))
-
-/** Offsets within what `writeKindUncertainty` writes for each kind. */
-const own = { inverseBatch: 0, logBatch: 1, logShare: 2, deviations: 3 } as const
+/** Quantities that have a calibration. */
+export const QUANTITIES = 3
+/** Scores of each quantity come first, then variances by memory clock. */
+export const SCORES: number = QUANTITIES * MULTIPLES
 
 /** Numbers that a kind of tenant takes. */
 export function uncertaintyStride(memClocks: number): number {
-  return own.deviations + memClocks * 2 * TENANT_NODES
+  return SCORES + memClocks * 2 * TENANT_NODES
 }
 
-/** What of a kind of tenant the features need: of both quantities the variance at every node of the tenants. */
+/**
+ * What of a kind of tenant a posterior needs: its part of the score of each quantity's errors, and of both speed and power the
+ * variance at every node of the tenants.
+ *
+ * @param weights of each quantity's calibration, as `weightsOf` has them; none where scores are not asked for
+ */
 export function writeKindUncertainty(
   { corrections }: NetworkParameters,
+  network: number,
+  weights: readonly Float64Array[],
   memClocksMhz: readonly number[],
   mpsPercent: number,
   batchSize: number,
@@ -30,22 +35,23 @@ export function writeKindUncertainty(
   kind: number,
 ): void {
   const offset = kind * uncertaintyStride(memClocksMhz.length)
-  out[offset + own.inverseBatch] = 1 / batchSize
-  out[offset + own.logBatch] = Math.log(batchSize)
-  out[offset + own.logShare] = Math.log(mpsPercent)
+  weights.forEach((own, q) => {
+    writeKindScores(own, network, mpsPercent, batchSize, out, offset + q * MULTIPLES)
+  })
   memClocksMhz.forEach((memClockMhz, m) => {
     const found = corrections.find((entry) => entry.memClockMhz === memClockMhz)
-    const at = offset + own.deviations + m * 2 * TENANT_NODES
+    const at = offset + SCORES + m * 2 * TENANT_NODES
     writeDeviations(found?.speedSd ?? [], mpsPercent, batchSize, UNKNOWN_SD, out, at)
     writeDeviations(found?.powerSd ?? [], mpsPercent, batchSize, UNKNOWN_SD, out, at + TENANT_NODES)
     for (let i = at; i < at + 2 * TENANT_NODES; i++) out[i] = Math.max(LEAST_SD, out[i]!) ** 2
   })
 }
 
-/** The features of a configuration that depend on its tenants; those of the clock are left to `withClock`. */
-export class TenantFeatures {
-  readonly values: Float64Array = new Float64Array(FEATURES)
-  /** `feature.unknown` of throughput and of power, which share all other features. */
+/** What the tenants of a configuration add to its posterior, whatever its clock. */
+export class TenantUncertainty {
+  /** Means over the tenants of the scores of their kinds. */
+  readonly scores: Float64Array = new Float64Array(SCORES)
+  /** Logarithms of the standard deviation of parameters and corrections, over all tenants. */
   unknownSpeed = 0
   unknownPower = 0
 
@@ -60,44 +66,50 @@ export class TenantFeatures {
     kindStride: number,
     count: number,
     memIndex: number,
-    like: boolean,
-    several: boolean,
   ): void {
     const stride = uncertaintyStride(memClocks)
-    const node = own.deviations + memIndex * 2 * TENANT_NODES + tenantNode[count]!
+    const node = SCORES + memIndex * 2 * TENANT_NODES + tenantNode[count]!
     const part = tenantNodePart[count]!
-    let inverse = 0
-    let batch = 0
-    let share = 0
+    const each = 1 / count
+    // Written out: a loop over nine numbers for each tenant took a tenth of a prediction.
+    let s0 = 0
+    let s1 = 0
+    let s2 = 0
+    let s3 = 0
+    let s4 = 0
+    let s5 = 0
+    let s6 = 0
+    let s7 = 0
+    let s8 = 0
     let speed = 0
     let power = 0
     for (let i = 0; i < count; i++) {
       const offset = (kinds[i]! / kindStride) * stride
-      inverse += uncertainty[offset + own.inverseBatch]!
-      batch += uncertainty[offset + own.logBatch]!
-      share += uncertainty[offset + own.logShare]!
+      s0 += uncertainty[offset]!
+      s1 += uncertainty[offset + 1]!
+      s2 += uncertainty[offset + 2]!
+      s3 += uncertainty[offset + 3]!
+      s4 += uncertainty[offset + 4]!
+      s5 += uncertainty[offset + 5]!
+      s6 += uncertainty[offset + 6]!
+      s7 += uncertainty[offset + 7]!
+      s8 += uncertainty[offset + 8]!
       const at = offset + node
       speed += uncertainty[at]! + part * (uncertainty[at + 1]! - uncertainty[at]!)
       const of = at + TENANT_NODES
       power += uncertainty[of]! + part * (uncertainty[of + 1]! - uncertainty[of]!)
     }
-    const each = 1 / count
-    const { values } = this
-    values[feature.one] = 1
-    values[feature.smallBatch] = inverse * each
-    values[feature.batch] = batch * each
-    values[feature.share] = share * each
-    values[feature.tenants] = logCounts[count]!
-    values[feature.unlike] = like ? 0 : 1
-    values[feature.several] = several ? 1 : 0
+    const { scores } = this
+    scores[0] = each * s0
+    scores[1] = each * s1
+    scores[2] = each * s2
+    scores[3] = each * s3
+    scores[4] = each * s4
+    scores[5] = each * s5
+    scores[6] = each * s6
+    scores[7] = each * s7
+    scores[8] = each * s8
     this.unknownSpeed = 0.5 * Math.log(speed * each)
     this.unknownPower = 0.5 * Math.log(power * each)
   }
-}
-
-/** weights . features of the tenants, among which those of the clock are 0. */
-export function tenantPart(weights: Float64Array, from: number, values: Float64Array, unknown: number): number {
-  let sum = weights[from + feature.unknown]! * unknown
-  for (let j = 0; j < FEATURES; j++) if (j !== feature.unknown) sum += weights[from + j]! * values[j]!
-  return sum
 }

@@ -1,7 +1,9 @@
 import { normalQuantileOfTail } from '@pctodl/numerics'
-import { calibrationLevels, FEATURES, feature } from './calibration-layout.js'
+import { MAX_MPS_CLIENTS } from '@pctodl/platform'
+import { calibrationLevels, feature } from './calibration-layout.js'
+import { MULTIPLES, mixScore, scaledClock, scaledCounts, weightsOf } from './error-features.js'
 import type { CalibratedQuantity, Calibration, FittedProfile } from './parameters.js'
-import { type TenantFeatures, tenantPart } from './uncertainty-features.js'
+import type { TenantUncertainty } from './uncertainty-features.js'
 
 /** Between two levels errors are interpolated as if they were normal. */
 const normalScores = calibrationLevels.map(normalScore)
@@ -11,6 +13,12 @@ const quantities: readonly CalibratedQuantity[] = ['throughput', 'tenant through
 const THROUGHPUT = 0
 const TENANT = 1
 const POWER = 2
+/** All of one kind or not, of one network or of several. */
+const LIKENESSES = 4
+/** Two numbers for each quantity. */
+const MIX_STRIDE = 2 * quantities.length
+/** No score is as large. */
+const UNASKED = Number.POSITIVE_INFINITY
 
 /**
  * The posterior of one configuration's throughput and power: logarithms around the prediction whose standard deviation is what
@@ -19,34 +27,67 @@ const POWER = 2
  * unknown beyond what any of the fit's own rows did, no held-out row has judged: it counts in full. Without a calibration all is NaN.
  */
 export class Uncertainty {
-  readonly #weights = new Float64Array(quantities.length * FEATURES).fill(Number.NaN)
+  /** By quantity, as `weightsOf` has them. */
+  readonly weights: readonly Float64Array[]
   readonly #quantiles: readonly (readonly number[])[]
-  /** weights . features of the tenants at hand. */
-  readonly #tenants = new Float64Array(quantities.length)
+  /** Scores of the tenants at hand by quantity, and what the scaled clock is multiplied by. */
+  readonly #plain = new Float64Array(quantities.length)
+  readonly #perClock = new Float64Array(quantities.length)
+  /** The mix's part of both, by quantity, kept for each memory clock, likeness and number of tenants that came up. */
+  readonly #mixes: Float64Array
+  readonly #memClocks: readonly number[]
   /** Logarithms of what the fit does not know of its own rows, and variance of the tenants at hand beyond it. */
   readonly #judged: Float64Array
   readonly #beyond = new Float64Array(quantities.length)
   #clock = 0
   #late = 0
 
-  constructor(calibrations: readonly Calibration[], { throughput, power }: FittedProfile['unknownSd']) {
+  /** @param memClocks in parts of the model's highest */
+  constructor(
+    calibrations: readonly Calibration[],
+    networks: readonly string[],
+    memClocks: readonly number[],
+    { throughput, power }: FittedProfile['unknownSd'],
+  ) {
+    this.#memClocks = memClocks
+    this.#mixes = new Float64Array(memClocks.length * LIKENESSES * (MAX_MPS_CLIENTS + 1) * MIX_STRIDE).fill(UNASKED)
     this.#judged = Float64Array.from([throughput, throughput, power], Math.log)
-    this.#quantiles = quantities.map((quantity, q) => {
-      const found = calibrations.find((entry) => entry.quantity === quantity)
-      if (found === undefined) return []
-      this.#weights.set(found.weights, q * FEATURES)
-      return found.quantiles
-    })
+    const found = quantities.map(
+      (quantity) => calibrations.find((entry) => entry.quantity === quantity) ?? none(quantity),
+    )
+    this.weights = found.map((entry) => weightsOf(entry, networks))
+    this.#quantiles = found.map((entry) => entry.quantiles)
     this.#late = -this.quantile('tenant throughput', 0.01)
   }
 
-  enterTenants(features: TenantFeatures): void {
+  enterTenants(tenants: TenantUncertainty, count: number, like: boolean, several: boolean, memIndex: number): void {
+    const mix = this.#mixOf(count, like, several, memIndex)
+    const mixes = this.#mixes
+    const { scores } = tenants
+    const byTenants = scaledCounts[count]!
     for (let q = 0; q < quantities.length; q++) {
-      const unknown = q === POWER ? features.unknownPower : features.unknownSpeed
+      const unknown = q === POWER ? tenants.unknownPower : tenants.unknownSpeed
       const judged = Math.min(unknown, this.#judged[q]!)
-      this.#tenants[q] = tenantPart(this.#weights, q * FEATURES, features.values, judged)
+      const own = q * MULTIPLES
+      const of = mix + 2 * q
+      this.#plain[q] =
+        mixes[of]! + scores[own]! + byTenants * scores[own + 2]! + this.weights[q]![feature.unknown]! * judged
+      this.#perClock[q] = mixes[of + 1]! + scores[own + 1]!
       this.#beyond[q] = unknown > judged ? Math.exp(2 * unknown) - Math.exp(2 * judged) : 0
     }
+  }
+
+  #mixOf(count: number, like: boolean, several: boolean, memIndex: number): number {
+    const likeness = (like ? 1 : 0) + (several ? 2 : 0)
+    const at = ((memIndex * LIKENESSES + likeness) * (MAX_MPS_CLIENTS + 1) + count) * MIX_STRIDE
+    if (this.#mixes[at] === UNASKED) {
+      this.weights.forEach((weights, q) => {
+        const { plain, perClock } = mixScore(weights, count, like, several, this.#memClocks[memIndex]!)
+        this.#mixes[at + 2 * q] = plain
+        this.#mixes[at + 2 * q + 1] = perClock
+      })
+    }
+    return at
   }
 
   /** @param clock in parts of the board's highest */
@@ -74,11 +115,12 @@ export class Uncertainty {
   }
 
   #sd(q: number): number {
-    const from = q * FEATURES
     const clock = this.#clock
+    const weights = this.weights[q]!
     const sd = Math.exp(
-      this.#tenants[q]! +
-        clock * (this.#weights[from + feature.clock]! + clock * this.#weights[from + feature.clockSquare]!),
+      this.#plain[q]! +
+        scaledClock(clock) * this.#perClock[q]! +
+        clock * (weights[feature.clock]! + clock * weights[feature.clockSquare]!),
     )
     const beyond = this.#beyond[q]!
     return beyond > 0 ? Math.sqrt(sd * sd + beyond) : sd
@@ -88,6 +130,11 @@ export class Uncertainty {
   quantile(quantity: CalibratedQuantity, probability: number): number {
     return quantileSds(this.#quantiles[quantities.indexOf(quantity)]!, probability)
   }
+}
+
+/** A quantity that no calibration is of: nothing is known of its errors. */
+function none(quantity: CalibratedQuantity): Calibration {
+  return { quantity, count: 0, weights: [Number.NaN], quantiles: [] }
 }
 
 /** Interpolated in the normal score; beyond the levels that were counted the tail goes on as a normal one. */

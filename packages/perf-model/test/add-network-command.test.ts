@@ -102,6 +102,42 @@ describe('pctodl-add-network', () => {
     expect(stderr).toMatch(/MyxPool \(1 times, \d+\.\d % of what moves\) is not known/)
   })
 
+  it('takes the sizes of axes that a file leaves open, and how many samples a run of it stands for', async () => {
+    const open = path.join(folder, 'open.onnx')
+    // Height and width of 224 become an axis called H: both fields take three bytes.
+    const [fixed, named] = ['\n\x03\x08\xe0\x01', '\n\x03\x12\x01H']
+    writeFileSync(
+      open,
+      Buffer.from(Buffer.from(readFileSync(file)).toString('latin1').replaceAll(fixed, named), 'latin1'),
+    )
+    const workOf = async (name: string, ...argv: string[]) => {
+      const { code, stdout, stderr } = await call(
+        ...argv,
+        '--gpu',
+        'A100',
+        '--params',
+        path.join(folder, name),
+        '--json',
+      )
+      expect(code, stderr).toBe(0)
+      return JSON.parse(stdout).work
+    }
+    const whole = await workOf('whole', file)
+    expect(await workOf('sized', open, '--sizes', 'H=224')).toEqual(whole)
+    const pairs = await workOf('pairs', open, '--sizes', 'H=224', 'N=2', '--samples', '1')
+    expect(pairs.denseGflops / whole.denseGflops).toBeCloseTo(2, 6)
+    for (const [argv, message] of [
+      [[], /sizes: got .*H.*--sizes axis=n/],
+      [['--sizes', 'H'], /--sizes: got 'H', expected axis=n/],
+      [['--sizes', 'H=2.5'], /--sizes: got '2.5'/],
+      [['--sizes', 'H=224', '--samples', '0'], /--samples: got '0'/],
+    ] as const) {
+      const answer = await call(open, ...argv, '--gpu', 'A100', '--params', path.join(folder, 'refused'))
+      expect(answer.stderr).toMatch(message)
+      expect([answer.code, answer.stdout]).toEqual([2, ''])
+    }
+  })
+
   it.each<[string, string[], number, RegExp]>([
     ['no board', [file], 2, /--gpu/],
     ['a board that there is not', [file, '--gpu', 'Z9'], 2, /Z9/],

@@ -66,22 +66,22 @@ describe('a calibration after new rows', () => {
 
   it('grows as the root of the mean square of all errors, in standard deviations', () => {
     const rows = Array.from({ length: 20 }, () => ({ networks: ['a'], times: Math.exp(0.2) }))
-    const [after] = updatedCalibration([before], collected(rows))
+    const [after] = updatedCalibration([before], collected(rows), [])
     // Twenty rows of one standard deviation before, twenty of two now.
     expect(after!.weights[0]).toBeCloseTo(Math.log(0.1) + 0.5 * Math.log((20 + 20 * 4) / 40), 4)
     expect(after!.count).toBe(40)
   })
 
   it('takes an outlier for six standard deviations, and no rows for nothing', () => {
-    const [after] = updatedCalibration([before], collected([{ networks: ['a'], times: 50 }]))
+    const [after] = updatedCalibration([before], collected([{ networks: ['a'], times: 50 }]), [])
     expect(after!.weights[0]).toBeCloseTo(Math.log(0.1) + 0.5 * Math.log((20 + 36) / 21), 4)
-    expect(updatedCalibration([before], collected([]))).toEqual([before])
+    expect(updatedCalibration([before], collected([]), [])).toEqual([before])
   })
 
   it('counts what was known before as 20 rows at least and 100 at most', () => {
     const grown = (count: number) => {
       const rows = [{ networks: ['a'], times: Math.exp(0.3) }]
-      return updatedCalibration([{ ...before, count }], collected(rows))[0]!.weights[0]
+      return updatedCalibration([{ ...before, count }], collected(rows), [])[0]!.weights[0]
     }
     expect(grown(3)).toBe(grown(20))
     expect(grown(1000)).toBe(grown(100))

@@ -8,7 +8,7 @@ import {
   UsageError,
   writeFileAtomically,
 } from '@pctodl/command-line'
-import { findGpuSpec, PctodlError, smClocksAt, type TraceRow } from '@pctodl/platform'
+import { findGpuSpec, InvalidInputError, PctodlError, smClocksAt, type TraceRow } from '@pctodl/platform'
 import CliTable from 'cli-table3'
 import { version } from '../../package.json'
 import { addNetwork } from '../fit/add-network.js'
@@ -21,6 +21,8 @@ import { readTraceFile } from './trace-files.js'
 interface RawOptions {
   readonly gpu?: string
   readonly name?: string
+  readonly sizes: string[]
+  readonly samples?: string
   readonly trace: string[]
   readonly from?: string
   readonly params: string
@@ -45,16 +47,25 @@ export const pctodlAddNetwork: CommandFunction = async (argv, terminal) => {
     .argument('<file.onnx>', 'the network; weights kept outside of it are not needed')
     .option('--gpu <name>', 'board that the parameters belong to')
     .option('--name <network>', 'what tenants and traces call it (default: the file’s name)')
+    .option(
+      '--sizes <axis=n...>',
+      'sizes of axes that the file leaves open, e.g. sequence=128; the batch needs none',
+      [],
+    )
+    .option('--samples <n>', 'samples that one run of the graph as it is stored stands for (default: its first axis)')
     .option('--trace <files...>', 'rows that were measured of it on this board, alone or beside known networks', [])
     .option('--from <folder>', 'parameters that are added to: <board>.json as pctodl-fit writes it (default: shipped)')
     .option('--params <folder>', 'where <board>.json goes', 'fitted_parameters')
     .option('--json', 'print a JSON report on standard output')
   await parseCommand(command, argv)
   const file = command.args[0]!
-  const { gpu, name = path.basename(file, '.onnx'), trace, from, params, json = false } = command.opts<RawOptions>()
+  const raw = command.opts<RawOptions>()
+  const { gpu, name = path.basename(file, '.onnx'), trace, from, params, json = false } = raw
   if (gpu === undefined) throw new UsageError('name the board with --gpu')
   if (!existsSync(file)) throw new UsageError(`${file} is not there; name an ONNX file`)
   const board = asUsage(() => findGpuSpec(gpu)).key
+  const sizes = Object.fromEntries(raw.sizes.map(axisSize))
+  const samples = raw.samples === undefined ? {} : { samples: wholeNumber('--samples', raw.samples) }
   const output = parameterFile(params, board)
   // What is there may be a day's fit, or hold networks that were added before.
   if (existsSync(output) && (from === undefined || path.resolve(from) !== path.resolve(params))) {
@@ -70,7 +81,8 @@ export const pctodlAddNetwork: CommandFunction = async (argv, terminal) => {
       return graph === undefined ? [] : [[other, networkWork(graph)]]
     }),
   )
-  const graph = graphFromOnnx(bytesOf(file), { name })
+  const bytes = bytesOf(file)
+  const graph = ofOptions(() => graphFromOnnx(bytes, { name, sizes, ...samples }))
   for (const { operator, occurrences, shareOfElements } of graph.unknownOperators) {
     terminal.stderr.write(
       `${operator} (${occurrences} times, ${(100 * shareOfElements).toFixed(1)} % of what moves) is not known: it counts as what it reads and writes\n`,
@@ -86,6 +98,29 @@ export const pctodlAddNetwork: CommandFunction = async (argv, terminal) => {
       : `${name} on ${board}, from its graph and ${rows.length} rows\n\n${tableOf(shown)}\n\nWritten: ${output}\n`,
   )
   return 0
+}
+
+function axisSize(text: string): [axis: string, size: number] {
+  const [, axis, size] = /^(.+)=([^=]+)$/.exec(text) ?? []
+  if (axis === undefined) throw new UsageError(`--sizes: got '${text}', expected axis=n, e.g. sequence=128`)
+  return [axis, wholeNumber('--sizes', size!)]
+}
+
+function wholeNumber(option: string, text: string): number {
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
+  throw new UsageError(`${option}: got '${text}', expected a positive whole number`)
+}
+
+/** What the graph asks of its reader is asked of whoever called: axes without a size, and samples that do not fit. */
+function ofOptions<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof InvalidInputError && /^(sizes|samples)/.test(error.field)) {
+      throw new UsageError(`${error.message} (options --sizes axis=n and --samples n)`)
+    }
+    throw error
+  }
 }
 
 function bytesOf(file: string): Buffer {

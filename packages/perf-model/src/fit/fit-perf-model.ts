@@ -143,7 +143,7 @@ export function* fitSteps(
       networks: [...full.objective.networks],
       profile: { ...profileOf(table), unknownSd: unknownSdOf(full.objective, table.rows) },
       beliefs: [],
-      calibration: (folds > 0 ? heldOut : inSample).calibration(),
+      calibration: (folds > 0 ? heldOut : inSample).calibration(table.networkNames),
     },
     report: {
       rows: table.rows.length,

@@ -84,9 +84,9 @@ export class ErrorCollector {
   }
 
   /** How the size of the errors goes with a configuration, for `Prediction.throughputSd` and its like. */
-  calibration(): Calibration[] {
+  calibration(networks: readonly string[]): Calibration[] {
     return (['throughput', 'tenant throughput', 'power'] as const).map((quantity) =>
-      calibrate(quantity, this.errorsOf(quantity)),
+      calibrate(quantity, this.errorsOf(quantity), networks),
     )
   }
 

@@ -2,12 +2,13 @@ import type { LeastSquaresProblem } from '@pctodl/numerics'
 import type { GpuSpec } from '@pctodl/platform'
 import { boardConstants } from '../board-constants.js'
 import { BoardEquations } from '../board-equations.js'
-import { FEATURES, feature } from '../calibration-layout.js'
+import { feature } from '../calibration-layout.js'
 import { TENANT_NODES } from '../correction-grid.js'
 import { CORRECTIONS, writeKindCorrections } from '../corrections.js'
+import { errorFeatures } from '../error-features.js'
 import type { BoardParameters, NetworkParameters } from '../parameters.js'
 import { tenantLayout, writeTenantCoefficients } from '../tenant-coefficients.js'
-import { TenantFeatures, uncertaintyStride, writeKindUncertainty } from '../uncertainty-features.js'
+import { TenantUncertainty, uncertaintyStride, writeKindUncertainty } from '../uncertainty-features.js'
 import type { RowFeatures } from './fit-report.js'
 import type { FreeParameters } from './free-parameters.js'
 import type { TableRow, TraceTable } from './trace-table.js'
@@ -49,7 +50,7 @@ export class ModelObjective implements LeastSquaresProblem {
   readonly #coefficients: Float64Array
   readonly #corrections: Float64Array
   readonly #uncertainty: Float64Array
-  readonly #features = new TenantFeatures()
+  readonly #known = new TenantUncertainty()
   readonly #evaluator: BoardEquations
   readonly #shifted: Float64Array
   readonly #start: Float64Array
@@ -177,7 +178,16 @@ export class ModelObjective implements LeastSquaresProblem {
     kinds.forEach(({ network, sms, batchSize }, kind) => {
       const mpsPercent = (100 * sms) / this.spec.smCount
       writeKindCorrections(this.networks[network]!, memClocksMhz, mpsPercent, batchSize, this.#corrections, kind)
-      writeKindUncertainty(this.networks[network]!, memClocksMhz, mpsPercent, batchSize, this.#uncertainty, kind)
+      writeKindUncertainty(
+        this.networks[network]!,
+        network,
+        [],
+        memClocksMhz,
+        mpsPercent,
+        batchSize,
+        this.#uncertainty,
+        kind,
+      )
     })
   }
 
@@ -196,20 +206,24 @@ export class ModelObjective implements LeastSquaresProblem {
   /** What the errors of a row may depend on. */
   featuresOf(row: TableRow): RowFeatures {
     const { kinds, memIndex, likeTenants, networks } = row
-    const several = networks.length > 1
-    const features = this.#features
     const { memClocksMhz } = this.table
-    features.read(this.#uncertainty, memClocksMhz.length, kinds, 1, kinds.length, memIndex, likeTenants, several)
-    const clock = row.row.smClockMhz / this.#evaluator.constants.topClockMhz
-    const withUnknown = (unknown: number): Float64Array => {
-      const all = new Float64Array(FEATURES)
-      all.set(features.values)
-      all[feature.unknown] = unknown
-      all[feature.clock] = clock
-      all[feature.clockSquare] = clock * clock
-      return all
-    }
-    return { speed: withUnknown(features.unknownSpeed), power: withUnknown(features.unknownPower) }
+    const known = this.#known
+    known.read(this.#uncertainty, memClocksMhz.length, kinds, 1, kinds.length, memIndex)
+    const features = errorFeatures(
+      {
+        tenants: kinds.map((index) => {
+          const { network, sms, batchSize } = this.table.kinds[index]!
+          return { network, mpsPercent: (100 * sms) / this.spec.smCount, batchSize }
+        }),
+        like: likeTenants,
+        several: networks.length > 1,
+        clock: row.row.smClockMhz / this.#evaluator.constants.topClockMhz,
+        memClock: memClocksMhz[memIndex]! / memClocksMhz[0]!,
+      },
+      this.networks.length,
+    )
+    const withUnknown = (unknown: number) => features.with(feature.unknown, unknown)
+    return { speed: withUnknown(known.unknownSpeed), power: withUnknown(known.unknownPower) }
   }
 
   /**

@@ -76,7 +76,7 @@ export function refit(model: PerfModel, newRows: readonly TraceRow[], options: R
     return after
   }
   const speed = problem('speed')
-  const calibration = updatedCalibration(parameters.calibration, errorsOf(table, speed))
+  const calibration = updatedCalibration(parameters.calibration, errorsOf(table, speed), table.networkNames)
   const learnt = [...stage(speed, 'speed'), ...stage(problem('power'), 'power')]
   const networks = parameters.networks.map((old) => changed.find(({ name }) => name === old.name) ?? old)
   const provenance = { ...parameters.provenance, refits: parameters.provenance.refits + 1 }

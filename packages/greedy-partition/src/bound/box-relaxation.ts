@@ -1,0 +1,112 @@
+import { type MixBounds, type MixBox, mixTotals } from '@pctodl/perf-model'
+import type { SearchProblem } from '../search-problem.js'
+import { MixesInBox } from './mixes-in-box.js'
+import { ShareKnapsack } from './share-knapsack.js'
+
+/** Steps towards the best prices; any prices give a bound, so this is a matter of tightness only. */
+const STEPS = 16
+/** The first step may take away such a part of the bound, each vain one makes the next so much shorter. */
+const FIRST_REACH = 0.3
+const SHORTER = 0.75
+
+/**
+ * What no mix of a box is worth more than. Every tenant is taken at its best in the box and at the least that it uses, shares are dealt
+ * out by dynamic programming, and all else that is scarce has a price (Lagrange's relaxation; the prices by subgradients: M. Held, P. Wolfe
+ * and H. Crowder, Mathematical Programming 6, 1974).
+ */
+export class BoxRelaxation {
+  readonly mixes: MixesInBox
+  /** Of the last box the best mix at the best prices: kinds, one for each tenant, */
+  readonly kinds: Int32Array
+  /** and what these add to the totals at least. */
+  readonly totals: Float64Array = new Float64Array(mixTotals.length)
+  /** The same at the prices that are tried, as indices into `mixes`. */
+  readonly #chosen: Int32Array
+  readonly #knapsack: ShareKnapsack
+  readonly #value: Float64Array
+  readonly #kindOfUnits: Int32Array
+  /** What is left of each row: the slope of the bound along its price. */
+  readonly #left: Float64Array
+  readonly #trial: Float64Array
+
+  constructor(problem: SearchProblem, bounds: MixBounds) {
+    const { totalUnits, maxTenants } = problem
+    this.mixes = new MixesInBox(problem, bounds)
+    this.kinds = new Int32Array(maxTenants)
+    this.#chosen = new Int32Array(maxTenants)
+    this.#knapsack = new ShareKnapsack(maxTenants, totalUnits)
+    this.#value = new Float64Array(totalUnits + 1)
+    this.#kindOfUnits = new Int32Array(totalUnits + 1)
+    this.#left = new Float64Array(this.mixes.rows)
+    this.#trial = new Float64Array(this.mixes.rows)
+  }
+
+  /**
+   * @param prices of what is scarce, where to start; moved to the best found
+   * @returns weighted samples/s; -Infinity where the box has no mix
+   */
+  bound(box: MixBox, prices: Float64Array): number {
+    if (!this.mixes.enter(box)) return Number.NEGATIVE_INFINITY
+    let least = this.#dual(box.tenants, prices)
+    if (least === Number.NEGATIVE_INFINITY) return least
+    this.#keepChosen(box)
+    const trial = this.#trial
+    const left = this.#left
+    trial.set(prices)
+    let reach = FIRST_REACH
+    for (let step = 0; step < STEPS; step++) {
+      let square = 0
+      for (let row = 0; row < left.length; row++) {
+        // A price of nothing cannot fall.
+        if (trial[row] === 0 && left[row]! > 0) left[row] = 0
+        square += left[row]! * left[row]!
+      }
+      if (square < 1e-12 || least <= 0) break
+      const move = (reach * least) / square
+      for (let row = 0; row < left.length; row++) trial[row] = Math.max(0, trial[row]! - move * left[row]!)
+      const found = this.#dual(box.tenants, trial)
+      if (found < least) {
+        least = found
+        prices.set(trial)
+        this.#keepChosen(box)
+      } else reach *= SHORTER
+    }
+    return least
+  }
+
+  #keepChosen(box: MixBox): void {
+    const { kinds, totals, mixes } = this
+    totals.fill(0)
+    for (let j = 0; j < box.tenants; j++) {
+      const i = this.#chosen[j]!
+      kinds[j] = mixes.kind[i]!
+      for (let total = 0; total < totals.length; total++) totals[total]! += mixes.addsAtLeast(i, total, box)
+    }
+  }
+
+  /** The bound at some prices. */
+  #dual(tenants: number, prices: Float64Array): number {
+    const { mixes } = this
+    const priced = mixes.pricedRows(prices)
+    const value = this.#value.fill(Number.NEGATIVE_INFINITY)
+    for (let i = 0; i < mixes.count; i++) {
+      const worth = mixes.worth(i, prices, priced)
+      const units = mixes.units[i]!
+      if (worth > value[units]!) {
+        value[units] = worth
+        this.#kindOfUnits[units] = i
+      }
+    }
+    let sum = this.#knapsack.solve(value, tenants)
+    if (sum === Number.NEGATIVE_INFINITY) return sum
+    const left = this.#left
+    left.set(mixes.limits)
+    for (let row = 0; row < left.length; row++) sum += prices[row]! * left[row]!
+    for (let j = 0; j < tenants; j++) {
+      const i = this.#kindOfUnits[this.#knapsack.chosen[j]!]!
+      this.#chosen[j] = i
+      mixes.use(i, prices, left)
+    }
+    return sum
+  }
+}
