@@ -14,7 +14,7 @@ const pure = [
   'packages/gpu-sim/test/*.test.ts',
   'packages/gpu-sim/test/host/{board-file-layout,mps-daemon}.test.ts',
   'packages/hetero-training/test/{curves,find-plan,golden,memory,pctodl-hetero,readers,readme,replan,within-power}.test.ts',
-  'packages/mig-segments/test/{cli,fleet-outputs,fleet-sharing,geometry,inputs,migration,outputs,plan,power,published,readme,replan,replan-counts,replan-fleet,report,schedule-tail,service-tails,solve-parts,tail}.test.ts',
+  'packages/mig-segments/test/{cli,cool-down,fleet-outputs,fleet-sharing,geometry,inputs,migration,outputs,plan,power,published,readme,replan,replan-counts,replan-fleet,report,schedule-tail,service-tails,solve-parts,tail}.test.ts',
   'packages/model-zoo/test/{exported-graphs,graph-from-onnx,network-facts,network-work,onnx-cli,onnx-export,onnx-operators,published-facts,shapes,torchvision,work}.test.ts',
   'packages/mps-control/test/mps-state.test.ts',
   'packages/node-service/test/policy.test.ts',

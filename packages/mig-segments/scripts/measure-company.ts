@@ -12,13 +12,15 @@ import {
 import { SimulatedGpu, SimulatedTenants, tenantFootprint } from '@pctodl/gpu-sim'
 import { findMigProfile, migBoard, networkNames, VirtualClock } from '@pctodl/platform'
 import { simulatedKernelMetrics } from '../../colocation/scripts/simulated-kernel-metrics.js'
-import { sustainedClock } from './measure-slice.js'
+import { fillWithNeighbours, meanPowerW, sustainedClock } from './measure-slice.js'
 
-// Measures what networks do to each other in one MIG instance of a simulated board, its SM clock locked at the base clock: the example that
-// `company` of a fleet reads. Goes on where it stopped.
+// Measures what networks do to each other in one MIG instance of a simulated board, its SM clock locked at the base clock and the rest of the board
+// busy, as where the example profiles are measured: the example that `company` of a fleet reads. Its watts are those of an idle board and what the
+// instance adds to the busy one, which is warmer.
 //
 //   tsx --conditions=@pctodl/source scripts/measure-company.ts H100 1g.10gb 2g.20gb
 
+const SETTLE_MS = 60_000
 const BATCH_SIZES = [2, 8, 32]
 const [board, ...profiles] = process.argv.slice(2)
 for (const profile of profiles) {
@@ -29,7 +31,17 @@ for (const profile of profiles) {
   const lease = await gpu.acquire()
   await lease.lockSmClock(sustainedClock(board!))
   const pool = new SimulatedTenants(gpu, { oversubscribe: true, instance: gpu.createMigInstance(profile) })
-  const window = { warmUpMs: 1000, windowMs: 4000, gpu }
+  const idleW = await meanPowerW(gpu, clock, SETTLE_MS)
+  await fillWithNeighbours(board!, gpu)
+  await meanPowerW(gpu, clock, SETTLE_MS)
+  const neighboursW = (await meanPowerW(gpu, clock, SETTLE_MS)) - idleW
+  const alone = {
+    async sample() {
+      const sample = await gpu.sample()
+      return { ...sample, energyJ: gpu.truth().energyJ - (neighboursW * clock.now()) / 1000 }
+    },
+  }
+  const window = { warmUpMs: 1000, windowMs: 4000, gpu: alone }
   const spec = migBoard(gpu.spec, findMigProfile(gpu.spec, profile))
   const workloads: Workload[] = []
   for (const model of networkNames) {

@@ -58,14 +58,18 @@ export async function measureSlice(
 }
 
 /** True watts of the board over the next window. */
-async function meanPowerW(gpu: SimulatedGpu, clock: VirtualClock): Promise<number> {
+export async function meanPowerW(
+  gpu: SimulatedGpu,
+  clock: VirtualClock,
+  windowMs: number = WINDOW_MS,
+): Promise<number> {
   const { energyJ } = gpu.truth()
-  await clock.sleep(WINDOW_MS)
-  return (1000 * (gpu.truth().energyJ - energyJ)) / WINDOW_MS
+  await clock.sleep(windowMs)
+  return (1000 * (gpu.truth().energyJ - energyJ)) / windowMs
 }
 
 /** A small network on every slice that is left. */
-async function fillWithNeighbours(board: string, gpu: SimulatedGpu): Promise<void> {
+export async function fillWithNeighbours(board: string, gpu: SimulatedGpu): Promise<void> {
   const profile = findMigBoard(board).profileNames[1]
   for (;;) {
     let instance: MigInstance

@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import {
   asUsage,
+  endingAtOnce,
   integerFrom,
   listOf,
   numberBetween,
@@ -109,10 +110,11 @@ export async function fleet(sloIndex: number, options: FleetCommandOptions, term
   if (consolidate && from === undefined) throw new UsageError('--consolidate is for --from; add it')
   const how = { gate, latencyShare, burstiness, mostIterations }
   const running = from === undefined ? [] : parseFleetMap(readFileSync(from, 'utf8'), from)
-  const plan =
+  const plan = await endingAtOnce(async () =>
     from === undefined
-      ? await planFleet(described, objectives, how)
-      : await replanFleet(running, described, objectives, { ...how, consolidate })
+      ? planFleet(described, objectives, how)
+      : replanFleet(running, described, objectives, { ...how, consolidate }),
+  )
   const folder = path.dirname(fleetFile(options.output, sloIndex))
   const steps = 'steps' in plan ? stepFleetMaps(running, plan.steps) : []
   if (from !== undefined) rmSync(path.join(folder, 'steps'), { recursive: true, force: true })

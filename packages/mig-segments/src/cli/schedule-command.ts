@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import {
+  endingAtOnce,
   integerFrom,
   numberBetween,
   oneOf,
@@ -60,11 +61,13 @@ export async function schedule(options: ScheduleCommandOptions, terminal: Termin
     throw new UsageError('--latency-share is for --gate latency; leave it away')
   }
   const { maxGpus: gpus } = gpuLimit(options)
-  const day = await planDay(profiles, rows, {
-    ...{ periodS: options.period, migrationS: options.migrationTime, latencyShare, mostIterations, mostLate, gate },
-    burstiness,
-    ...{ idleW: options.idlePower, parkedW: options.parkedPower, ...(gpus !== undefined && { gpus }) },
-  })
+  const day = await endingAtOnce(() =>
+    planDay(profiles, rows, {
+      ...{ periodS: options.period, migrationS: options.migrationTime, latencyShare, mostIterations, mostLate, gate },
+      burstiness,
+      ...{ idleW: options.idlePower, parkedW: options.parkedPower, ...(gpus !== undefined && { gpus }) },
+    }),
+  )
   const files = writeMaps(day, path.join(options.output, 'schedule'), gpusPerNode)
   if (options.json) terminal.stdout.write(`${JSON.stringify({ ...day, files }, null, 2)}\n`)
   else

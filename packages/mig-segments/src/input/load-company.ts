@@ -1,8 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import {
+  type ColocationPrediction,
   GroupPowerModel,
   type KeptShareSource,
+  type Members,
   parseColocationTable,
   parseWorkloadTable,
   SlowdownModel,
@@ -39,13 +41,15 @@ export function loadCompany(
     if (!profiles.some((each) => each.name === profile)) return []
     const { workloads, colocations } = readStudy(path.join(folder, name))
     const model = SlowdownModel.fit(colocations)
+    const predict = remembered((group) => model.predict(group, level))
     const idle = typeof idleW === 'object' ? idleW[String(clock)] : idleW
     const power = GroupPowerModel.canFit(colocations) && idle !== undefined ? GroupPowerModel.fit(colocations) : null
     return [
       {
         profile: profile!,
-        source: leastKept(model, workloads, level),
-        ...(power && { powerW: (members, kept) => Math.max(0, power.of(members, kept) - idle!) }),
+        source: leastKept(predict, workloads),
+        // Watts are those of what the members are expected to keep, which is more than what they keep at least.
+        ...(power && { powerW: (members) => Math.max(0, power.of(members, predict(members).keptShares) - idle!) }),
         ...(clock !== undefined && { smClockMhz: Number(clock) }),
         ...(maxMembers !== undefined && { maxMembers }),
       } satisfies InstanceCompany,
@@ -76,19 +80,28 @@ function readStudy(folder: string) {
 }
 
 /** What each member of a group keeps at least, by the lower ends of the model's intervals; nothing where it knows none. */
-function leastKept(model: SlowdownModel, workloads: readonly Workload[], level: number): KeptShareSource {
-  const known = new Map<string, readonly number[]>()
+function leastKept(
+  predict: (members: Members) => ColocationPrediction,
+  workloads: readonly Workload[],
+): KeptShareSource {
   return {
     workloads,
     keptShares: (members) => {
       if (members.length === 1) return [1]
-      const before = known.get(members.join())
-      if (before) return before
       const group = members.map((place) => workloads[place]!)
-      const { throughputIntervals } = model.predict(group, level)
-      const kept = group.map(({ exclusiveThroughput }, i) => (throughputIntervals?.[i]?.low ?? 0) / exclusiveThroughput)
-      known.set(members.join(), kept)
-      return kept
+      const { throughputIntervals } = predict(group)
+      return group.map(({ exclusiveThroughput }, i) => (throughputIntervals?.[i]?.low ?? 0) / exclusiveThroughput)
     },
+  }
+}
+
+/** A search asks for the same groups again and again. */
+function remembered(predict: (members: Members) => ColocationPrediction): (members: Members) => ColocationPrediction {
+  const known = new Map<string, ColocationPrediction>()
+  return (members) => {
+    const key = members.map(({ name }) => name).join()
+    const prediction = known.get(key) ?? predict(members)
+    known.set(key, prediction)
+    return prediction
   }
 }
