@@ -14,7 +14,7 @@ export interface FleetPlan {
   readonly powerW: number
   /** Watts at the planned rates, each service's requests spread by what its instances answer; NaN where some were not measured. */
   readonly meanPowerW: number
-  /** No plan that costs as little draws less than `powerW`; 0 where watts were not measured. */
+  /** No plan that costs as little draws less than `powerW`, of the points that `fleetRows` leaves; 0 where watts were not measured. */
   readonly lowerBoundPowerW: number
 }
 
