@@ -30,7 +30,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   profiler: ['platform', 'numerics', 'command-line', 'job-array', 'backend'],
   scheduler: ['platform', 'numerics', 'perf-model', 'greedy-partition', 'thermo-dvfs'],
   baselines: ['platform', 'scheduler'],
-  'mig-segments': ['platform', 'numerics', 'traffic', 'solver', 'command-line'],
+  'mig-segments': ['platform', 'numerics', 'traffic', 'solver', 'command-line', 'colocation'],
   colocation: ['platform', 'numerics', 'solver', 'command-line'],
   'hetero-training': ['platform', 'numerics', 'command-line'],
   'resource-sensitivity': ['platform', 'numerics', 'solver', 'command-line', 'job-array'],

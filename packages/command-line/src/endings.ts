@@ -74,6 +74,21 @@ export function isEnding(): boolean {
   return state.ending
 }
 
+/**
+ * Do work that blocks this process, such as solving an integer program, for which there is nothing to be ended: nobody could hear a signal
+ * meanwhile, so none is listened to, and it ends the process at once, as the system would. Where anything is entered (`onEnding`), signals stay heard,
+ * after the work.
+ */
+export async function endingAtOnce<Result>(work: () => Promise<Result>): Promise<Result> {
+  if (!state.listening || state.entries.size > 0) return work()
+  for (const signal of signals) process.off(signal, onSignal)
+  try {
+    return await work()
+  } finally {
+    if (state.listening) for (const signal of signals) process.on(signal, onSignal)
+  }
+}
+
 /** @internal The signals of this process are this command's from now on. */
 export function beginCommand(): AbortSignal {
   state.command = new AbortController()

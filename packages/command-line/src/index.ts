@@ -4,6 +4,7 @@ export {
   type Ending,
   type EndingSignal,
   type EndingStage,
+  endingAtOnce,
   endingStages,
   Interruption,
   isEnding,

@@ -1,10 +1,18 @@
 import { SeededRandom } from '@pctodl/numerics'
-import { exampleFolder, loadObjectives, loadProfiles, planDay, type ServiceObjective } from '../src/index.js'
+import {
+  exampleFolder,
+  loadObjectives,
+  loadProfiles,
+  planDay,
+  type ServiceObjective,
+  simulatePlan,
+} from '../src/index.js'
 import { idlePowerW } from './simulated-fleet.js'
 
 // Prints what a day takes with a schedule, with one plan for its highest rates, and with each hour planned and packed anew: rates that fall
 // to 30 or 5 % of the peak at night, each service at its own hour, with noise. `parked`: watts of a board without instances, of those of a
-// waiting one; `may be late`: share of a period's requests.
+// waiting one; `may be late`: share of a period's requests. Then
+// requests come to the maps of all hours, from one queue for each service.
 const HOURS = 24
 
 function day(
@@ -33,17 +41,23 @@ for (const board of ['A100-80GB', 'H100']) {
   const [, objectives] = loadObjectives(exampleFolder('example-objectives'), models)
   const idleW = await idlePowerW(board)
   for (const night of [0.3, 0.05]) {
-    for (const [parked, mostLate] of [
-      [0, 0],
-      [0, 0.005],
-      [0.5, 0.005],
+    for (const [gate, parked, mostLate] of [
+      ['latency', 0, 0],
+      ['latency', 0, 0.005],
+      ['latency', 0.5, 0.005],
+      ['tail', 0, 0.005],
     ] as const) {
       const startMs = performance.now()
-      const plan = await planDay(profiles, day(objectives!, 6, night, 2), {
-        ...{ periodS: 3600, migrationS: 60, idleW, parkedW: parked * idleW, mostLate, mostIterations: 6000 },
+      const periods = day(objectives!, 6, night, 2)
+      const plan = await planDay(profiles, periods, {
+        ...{ periodS: 3600, migrationS: 60, idleW, parkedW: parked * idleW, mostLate, mostIterations: 6000, gate },
+      })
+      const waiting = plan.periods.flatMap(({ gpus }, h) => {
+        const served = periods[h]!.map((objective) => ({ ...objective, segments: 0, gpcs: 0, capacity: 0 }))
+        return simulatePlan({ gpus, served }, profiles, { requests: 50_000, seed: h + 1 })
       })
       table.push({
-        ...{ board, 'idle W': Math.round(idleW), night, parked, 'may be late': mostLate },
+        ...{ board, gate, 'idle W': Math.round(idleW), night, parked, 'may be late': mostLate },
         GPUs: `${plan.mostGpus} (${Math.min(...plan.periods.map(({ gpus }) => gpus.length))})`,
         static: kWh(plan.staticPlan.energyJ),
         anew: kWh(plan.redeployed.energyJ),
@@ -52,6 +66,8 @@ for (const board of ['A100-80GB', 'H100']) {
         'gap %': percent(1 - plan.lowerBoundJ / plan.energyJ),
         created: `${plan.created}, anew ${plan.redeployed.created}`,
         'late %': `${percent(plan.lateRequests / plan.requests)}, anew ${percent(plan.redeployed.lateRequests / plan.requests)}`,
+        'service and hour with most late %': percent(Math.max(...waiting.map(({ late, requests }) => late / requests))),
+        'services and hours > 1 % late': `${waiting.filter(({ late, requests }) => late > 0.01 * requests).length} of ${waiting.length}`,
         s: Number(((performance.now() - startMs) / 1000).toFixed(0)),
       })
     }

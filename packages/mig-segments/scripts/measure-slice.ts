@@ -6,7 +6,7 @@ const WINDOW_MS = 1000
 const LEAST_BATCHES = 4
 
 /**
- * Measure a point on a simulated board, in virtual time: the SM clock locked at the base clock, the rest of the board busy.
+ * Measure a point on a simulated board, in virtual time: the SM clock locked, by default at the base clock, the rest of the board busy.
  */
 export async function measureSlice(
   board: string,
@@ -14,12 +14,14 @@ export async function measureSlice(
   sizeGpcs: SegmentSize,
   batchSize: number,
   processes: number,
+  smClockMhz?: number,
 ): Promise<ProfilePoint> {
+  const at = smClockMhz === undefined ? {} : { smClockMhz }
   const clock = new VirtualClock()
   const gpu = new SimulatedGpu(board, { clock })
   const lease = await gpu.acquire()
   try {
-    await lease.lockSmClock(sustainedClock(board))
+    await lease.lockSmClock(smClockMhz ?? sustainedClock(board))
     const instance = gpu.createMigInstance(findMigBoard(board).profileNames[sizeGpcs])
     await fillWithNeighbours(board, gpu)
     const pool = new SimulatedTenants(gpu, { instance })
@@ -33,7 +35,7 @@ export async function measureSlice(
       powerW = await meanPowerW(gpu, clock)
       after = pool.counters()
       if (after.some(({ state }) => state === 'failed')) {
-        return { sizeGpcs, batchSize, processes, processThroughput: 0, latencyMs: 0 }
+        return { sizeGpcs, batchSize, processes, processThroughput: 0, latencyMs: 0, ...at }
       }
     } while (after.some(({ batches }, i) => batches - before[i]!.batches < LEAST_BATCHES))
     const mean = (of: (at: TenantCounters, since: TenantCounters) => number) =>
@@ -48,6 +50,7 @@ export async function measureSlice(
       ),
       latencyMs: mean((at, since) => (at.latencySumMs - since.latencySumMs) / (at.batches - since.batches)),
       powerW: Number((powerW - withoutW).toPrecision(4)),
+      ...at,
     }
   } finally {
     await lease.release()
@@ -55,14 +58,18 @@ export async function measureSlice(
 }
 
 /** True watts of the board over the next window. */
-async function meanPowerW(gpu: SimulatedGpu, clock: VirtualClock): Promise<number> {
+export async function meanPowerW(
+  gpu: SimulatedGpu,
+  clock: VirtualClock,
+  windowMs: number = WINDOW_MS,
+): Promise<number> {
   const { energyJ } = gpu.truth()
-  await clock.sleep(WINDOW_MS)
-  return (1000 * (gpu.truth().energyJ - energyJ)) / WINDOW_MS
+  await clock.sleep(windowMs)
+  return (1000 * (gpu.truth().energyJ - energyJ)) / windowMs
 }
 
 /** A small network on every slice that is left. */
-async function fillWithNeighbours(board: string, gpu: SimulatedGpu): Promise<void> {
+export async function fillWithNeighbours(board: string, gpu: SimulatedGpu): Promise<void> {
   const profile = findMigBoard(board).profileNames[1]
   for (;;) {
     let instance: MigInstance

@@ -6,6 +6,7 @@ export {
   formatProfileCsv,
   parseFleetProfileCsv,
   parseProfileCsv,
+  CLOCK_COLUMN,
   POWER_COLUMN,
   profileColumns,
   type ProfileOptions,
@@ -45,13 +46,27 @@ export type { QueueOutcome } from './tail/simulate-queue.js'
 export type { PowerCap } from './power/power-cap.js'
 // Plan on boards of several types.
 export type { BoardGroup, Fleet, FleetPoint, FleetProfile } from './fleet/fleet.js'
-export { type FleetOptions, type FleetPlan, planFleet } from './fleet/plan-fleet.js'
+export { type FleetOptions, planFleet } from './fleet/plan-fleet.js'
+export type { FleetPlan } from './fleet/fleet-plan.js'
+export type { InstanceCompany } from './fleet/shared-points.js'
+export { simulateFleet } from './fleet/simulate-fleet.js'
+export { loadCompany } from './input/load-company.js'
 export type { FleetBoard, FleetSegment } from './fleet/place-fleet.js'
 export { loadFleet } from './input/load-fleet.js'
-export { fleetMapColumns, formatFleetMap, formatFleetMigParted } from './output/fleet-map.js'
+export {
+  fleetMapColumns,
+  formatFleetMap,
+  formatFleetMigParted,
+  type MappedBoard,
+  parseFleetMap,
+} from './output/fleet-map.js'
+export { type FleetKubernetesOptions, formatFleetKubernetes } from './output/fleet-kubernetes.js'
 // Change a running plan.
 export { type Replan, replan, type ReplanOptions } from './replan/replan.js'
 export type { MigrationStep } from './replan/migration.js'
+export { type FleetReplan, type FleetReplanOptions, replanFleet } from './replan/replan-fleet.js'
+export { stepFleetMaps } from './replan/fleet-step-maps.js'
+export type { FleetInstance, FleetStep } from './replan/fleet-migration.js'
 // Follow rates over a day.
 export { type DayOptions, type DaySchedule, type DayTotals, planDay } from './schedule/plan-day.js'
 export type { DayCosts } from './schedule/day-problem.js'

@@ -12,6 +12,8 @@ export interface ProfilePoint {
   readonly latencyMs: number
   /** Watts that the instance adds to an idle board while all its processes run; absent where they were not measured. */
   readonly powerW?: number
+  /** SM clock at which it was measured, MHz; absent where nobody says. The clock belongs to the whole board. */
+  readonly smClockMhz?: number
 }
 
 /** Everything measured of one network. */

@@ -60,6 +60,7 @@ export function matchDemands(
     if (byModel.has(profile.model)) throw new InvalidInputError('profiles', profile.model, 'one profile for each model')
     byModel.set(profile.model, profile)
   }
+  assertOneClock(profiles)
   const seen = new Set<string>()
   const served: ServiceDemand[] = []
   const unserved: UnservedService[] = []
@@ -76,6 +77,14 @@ export function matchDemands(
     } else unserved.push(demand)
   }
   return { served, unserved }
+}
+
+/** Instances of a board share its clock, which plans for one type of board do not choose. */
+function assertOneClock(profiles: readonly ServiceProfile[]): void {
+  const clocks = new Set(profiles.flatMap(({ points }) => points.map(({ smClockMhz }) => smClockMhz)))
+  if (clocks.size <= 1) return
+  const found = [...clocks].map((clock) => (clock === undefined ? 'no clock' : `${clock} MHz`)).join(', ')
+  throw new InvalidInputError('profiles', found, 'points at one SM clock; `fleet` (planFleet) chooses clocks of boards')
 }
 
 export function assertObjective({ model, ratePerS, latencyMs }: ServiceObjective): void {

@@ -28,15 +28,21 @@ export function splitWords(text: string): string[] {
   return word === undefined ? words : [...words, word]
 }
 
-/** Command of a worker of a segment: `{model}`, `{batch}` and `{processes}` in its words replaced. */
+/** Command of a worker of a segment: `{model}`, `{batch}`, `{processes}` and, where it has one, `{port}` in its words replaced. */
 export function workerCommand(
   command: readonly string[],
-  { model, batchSize, processes }: { model: string; batchSize: number; processes: number },
+  {
+    model,
+    batchSize,
+    processes,
+    port,
+  }: { model: string; batchSize: number; processes: number; port?: number | undefined },
 ): string[] {
   return command.map((word) =>
     word
       .replaceAll('{model}', model)
       .replaceAll('{batch}', String(batchSize))
-      .replaceAll('{processes}', String(processes)),
+      .replaceAll('{processes}', String(processes))
+      .replaceAll('{port}', port === undefined ? '{port}' : String(port)),
   )
 }

@@ -56,6 +56,51 @@ describe('pctodl-segments', () => {
     expect(stderr).toMatch(/no example profiles of B200; name your own with --profiles and --slo/)
   })
 
+  it('plans a fleet whose boards have clocks, changes it, and writes its manifests', async () => {
+    const rows = ['1,8,1,100,0.08,20,1000', '1,8,1,140,0.057,40,1400']
+    const header = 'Mig instance,Batch size,Workload Number,Throughput,Latency,Power,Clock'
+    mkdirSync(path.join(folder, 'clocked'))
+    file(path.join('clocked', 'net.csv'), [header, ...rows, ''].join('\n'))
+    mkdirSync(path.join(folder, 'asked'))
+    file(path.join('asked', 'SLO_req_rate.csv'), 'net\n300\n1500\n')
+    file(path.join('asked', 'SLO_latency.csv'), 'net\n500\n500\n')
+    const described = (idleW: string) =>
+      file('clocks.yaml', `groups:\n  - gpu: A30\n    profiles: ./clocked\n    idleW: ${idleW}\n`)
+    const words = ['--fleet', described('{ 1000: 20, 1400: 30 }'), '--slo', path.join(folder, 'asked'), ...output()]
+    const manifests = [
+      '--kubernetes',
+      '--image',
+      'mine:1',
+      '--command',
+      'serve {model}',
+      '--node-names',
+      'a30-node-0=x',
+    ]
+    const first = await call('fleet', '1', ...words, ...manifests)
+    expect(first).toMatchObject({ code: 0, stderr: '' })
+    expect(first.stdout).toMatch(/A30 +│ 0 +│ 0 +│ 1000 │ 80 /)
+    expect(first.stdout).toMatch(/80 W while everything runs, no plan of that cost below 80 W, 80 W at these rates/)
+    const beside = (name: string, row = 1) => readFileSync(path.join(folder, 'deployment', `SLO${row}`, name), 'utf8')
+    expect(beside('fleet.csv')).toMatch(/Clock\nA30,0,0,1g.6gb,0,net,8,1,1000\n/)
+    expect(beside('kubernetes.yaml')).toContain('kubernetes.io/hostname: x')
+    const from = path.join(folder, 'deployment', 'SLO1', 'fleet.csv')
+    const next = await call('fleet', '2', ...words, '--from', from)
+    expect(next).toMatchObject({ code: 0, stderr: '' })
+    expect(next.stdout).toMatch(/\n {2}1\. create A30 node 0 GPU 0 at 1000 MHz, 1g\.6gb@3: net 8x1\n/)
+    expect(next.stdout).toMatch(
+      /3 instances stay, 0 restart in place, \d+ are created \(no fewer would do\), 0 removed/,
+    )
+    expect(beside(path.join('steps', 'step-001.csv'), 2).split('\n')).toHaveLength(6)
+    const wrong = async (...argv: string[]) => (await call('fleet', '1', ...words, ...argv)).stderr
+    expect(await wrong('--consolidate')).toMatch(/--consolidate is for --from/)
+    expect(await wrong('--port', '80')).toMatch(/are for --kubernetes; add it/)
+    expect(await wrong(...manifests, '--node-names', 'x')).toMatch(/got 'x', expected <node of the map>=/)
+    described('{ 1000: 20 }')
+    expect(await wrong()).toMatch(/idleW: got undefined, expected watts of at least 0 at 1400 MHz/)
+    const single = await call('1', '--profiles', path.join(folder, 'clocked'), '--slo', path.join(folder, 'asked'))
+    expect(single.stderr).toMatch(/expected points at one SM clock; `fleet`/)
+  })
+
   it('plans a fleet of two types, and names what is wrong in its file', async () => {
     const described = file('fleet.yaml', 'groups:\n  - gpu: A100-80GB\n    price: 0.5\n  - gpu: H100\n    boards: 2\n')
     const { code, stdout, stderr } = await call(

@@ -18,7 +18,7 @@ import {
   parseInstanceList,
 } from '../src/deploy/mig-layout.js'
 import { renderAction } from '../src/deploy/render-actions.js'
-import { findMigBoard, mapColumns } from '../src/index.js'
+import { findMigBoard, fleetMapColumns, mapColumns } from '../src/index.js'
 import { splitWords } from '../src/worker-command.js'
 
 const board = findMigBoard('A100-80GB')
@@ -290,6 +290,30 @@ describe.skipIf(missingCompiler)(`a node of a simulated host${missingCompiler ? 
     const [left] = readDeployment(path.join(folder, 'place', 'deployment.json'))
     expect(left).toMatchObject({ model: 'resnet50', sizeGpcs: 2, start: 0 })
     expect((await deploy('', '--down', '--apply')).code).toBe(0)
+  })
+
+  it('runs models that share an instance of a fleet, at the clock of the board', { timeout: 300_000 }, async () => {
+    const file = path.join(folder, 'fleet.csv')
+    const command = `'${process.execPath}' '${built.cli}' tenant --network {model} --batch {batch}`
+    const where = ['--directory', path.join(folder, 'place'), '--map', file, '--command', command]
+    const apply = async (...rows: string[]) => {
+      const map = [`${fleetMapColumns.join()},Clock`, ...rows.map((row) => `A100-80GB,0,1,2g.20gb,2,${row},1,1095`)]
+      writeFileSync(file, `${map.join('\n')}\n`)
+      return run(process.execPath, program, 'deploy', '--node', '0', ...where, '--apply')
+    }
+    const up = await apply('resnet50,8', 'mobilenet_v2,4')
+    expect(up).toMatchObject({ code: 0, stdout: '2 segments with 2 workers stand\n' })
+    expect(up.stderr).toMatch(/nvidia-smi -i 1 -lgc 1095,1095/)
+    expect(up.stderr.match(/-cgi/g)).toHaveLength(1)
+    await expect.poll(clients, { timeout: 120_000, interval: 400 }).toEqual(['1 M+C mobilenet_v2', '1 M+C resnet50'])
+    const other = await apply('resnet50,8', 'vgg19,4')
+    expect(other).toMatchObject({ code: 0, stdout: '2 segments with 2 workers stand\n' })
+    expect(other.stderr).not.toMatch(/-cgi|-lgc|control -d/)
+    await expect.poll(clients, { timeout: 120_000, interval: 400 }).toEqual(['1 M+C resnet50', '1 M+C vgg19'])
+    const down = await deploy('', '--down', '--apply')
+    expect(down).toMatchObject({ code: 0, stdout: '0 segments with 0 workers stand\n' })
+    expect(down.stderr).toMatch(/nvidia-smi -i 1 -rgc/)
+    expect(await clients()).toEqual([])
   })
 
   it('says what it has not', { timeout: 300_000 }, async () => {

@@ -46,11 +46,13 @@ function expectValid(fleet: Fleet, plan: FleetPlan): void {
     const geometry = findMigGeometry(group.gpu)
     expect(boards.length).toBeLessThanOrEqual(group.boards ?? Number.POSITIVE_INFINITY)
     const nodeW = new Map<number, number>()
-    for (const { gpu, node, index, segments, powerW } of boards) {
+    for (const { gpu, node, index, segments, powerW, smClockMhz } of boards) {
       expect(gpu).toBe(group.gpu)
       places.add(`${g} ${node} ${index}`)
       expect(index).toBeLessThan(group.boardsPerNode ?? 8)
-      const placed = segments.map(({ profile, start }) => ({
+      // Models that share an instance are at one place.
+      const instances = segments.filter((each, i) => segments.findIndex(({ start }) => start === each.start) === i)
+      const placed = instances.map(({ profile, start }) => ({
         start,
         profile: geometry.profiles.find(({ name }) => name === profile)!,
       }))
@@ -59,8 +61,10 @@ function expectValid(fleet: Fleet, plan: FleetPlan): void {
       })
       const compute = placed.reduce((sum, { profile }) => sum + profile.computeSlices, 0)
       expect(compute).toBeLessThanOrEqual(geometry.computeSlices)
+      const { idleW = 0 } = group
+      const waitingW = typeof idleW === 'object' ? idleW[String(smClockMhz)]! : idleW
       expect(powerW).toBeCloseTo(
-        segments.reduce((sum, segment) => sum + (segment.powerW ?? 0), group.idleW ?? 0),
+        segments.reduce((sum, segment) => sum + (segment.powerW ?? 0), waitingW),
         6,
       )
       expect(powerW).toBeLessThanOrEqual((group.boardCapW ?? Number.POSITIVE_INFINITY) * (1 + 1e-6))

@@ -7,18 +7,21 @@ import type { Command } from 'commander'
 import { applyActions } from '../deploy/apply-actions.js'
 import { type DeployAction, deployActions, segmentsOfNode, type TargetSegment } from '../deploy/deploy-actions.js'
 import { type DeployedSegment, readDeployment } from '../deploy/deployment-state.js'
-import { boardOfNode, type NodeLayout } from '../deploy/mig-layout.js'
+import { boardNamed, fleetSegmentsOfNode } from '../deploy/fleet-segments.js'
+import { type NodeLayout, productOfNode } from '../deploy/mig-layout.js'
 import { NodeMachine, readGpus, readLayout } from '../deploy/node-machine.js'
 import { renderAction } from '../deploy/render-actions.js'
-import { findMigBoard } from '../mig-geometry.js'
+import { geometryOf } from '../mig-geometry.js'
 import { counted } from '../output/counted.js'
 import { DEFAULT_GPUS_PER_NODE, parseDeploymentMap } from '../output/deployment-map.js'
+import { isFleetMap, parseFleetMap } from '../output/fleet-map.js'
 import { splitWords } from '../worker-command.js'
-import { mapFile } from './plan-report.js'
+import { fleetFile, mapFile } from './plan-report.js'
 
 interface DeployCommandOptions {
   readonly node: number
   readonly map?: string
+  readonly fleet?: boolean
   readonly through?: string
   readonly settle: number
   readonly output: string
@@ -35,6 +38,7 @@ export function addDeployOptions(command: Command): Command {
   return command
     .requiredOption('--node <n>', "this machine's number in the map", integerFrom(0))
     .option('--map <file.csv>', 'the map (default: that of the SLO row, in the output folder)')
+    .option('--fleet', "the row's map of a fleet, fleet.csv; nodes count within boards of this machine's type")
     .option('--through <folder>', 'deploy the maps of this folder one after the other, by name: a period of a schedule')
     .option('--settle <s>', 'seconds to wait after each of them, for workers to be ready', numberBetween(0, 86_400), 0)
     .option('--output <folder>', 'where maps are', './deployment')
@@ -60,13 +64,13 @@ export async function deploy(
   terminal: Terminal,
 ): Promise<number> {
   const command = splitWords(options.command ?? '')
-  const targets = options.down ? [[]] : readTargets(sloIndex, options)
+  const targets = options.down ? [[]] : await readTargets(sloIndex, options)
   const stateFile = path.join(options.directory, 'deployment.json')
   /** What stands, and what must be done. */
   const look = async (machine: NodeMachine | null, target: readonly TargetSegment[]) => {
     const deployed = readDeployment(stateFile)
     const layout = await layoutOrNothing(options, terminal)
-    const board = options.gpu === undefined ? boardOfNode(layout.gpus) : findMigBoard(options.gpu)
+    const board = boardNamed(options.gpu ?? productOfNode(layout.gpus))
     const health = machine ?? { workersRun: () => false, mpsRuns: () => false }
     const actions = deployActions(target, deployed, layout, board, command.length > 0, health)
     return {
@@ -113,37 +117,38 @@ export async function deploy(
 
 /** What runs, as a target: nothing to do. */
 function deployedTargets(stateFile: string): TargetSegment[] {
-  return readDeployment(stateFile).map(({ gpu, start, sizeGpcs, model, batchSize, processes }) => ({
-    ...{ gpu, start, sizeGpcs, model, batchSize, processes },
-  }))
+  return readDeployment(stateFile).map(
+    ({ instanceId: _, uuid: __, mpsDirectory: ___, workers: ____, ...target }) => target,
+  )
 }
 
 /** The maps to be deployed, one after the other. */
-function readTargets(sloIndex: number | undefined, options: DeployCommandOptions): TargetSegment[][] {
-  const { through, map, node, gpusPerNode } = options
+async function readTargets(sloIndex: number | undefined, options: DeployCommandOptions): Promise<TargetSegment[][]> {
+  const { through, map, fleet } = options
   if (through === undefined) {
     if (options.settle > 0) throw new UsageError('--settle is for --through; add it')
-    return [readTarget(sloIndex, options)]
+    if (map === undefined && sloIndex === undefined) throw new UsageError('name an SLO row, or a map with --map')
+    const file = map ?? (fleet ? fleetFile(options.output, sloIndex!) : mapFile(options.output, sloIndex!))
+    const target = await readTarget(file, options)
+    if (target.length > 0) return [target]
+    throw new PctodlError('EMPTY_NODE', `${file} has nothing on node ${options.node}; to take a node down, use --down`)
   }
   if (map !== undefined || sloIndex !== undefined) {
     throw new UsageError('--through names the maps; leave the SLO row and --map away')
   }
   if (!existsSync(through)) throw new PctodlError('NO_MAPS', `${through} does not exist; name a period of a schedule`)
   const maps = readdirSync(through).filter((name) => name.endsWith('.csv'))
-  return maps.sort().map((name) => {
-    const file = path.join(through, name)
-    return segmentsOfNode(parseDeploymentMap(readFileSync(file, 'utf8'), file, gpusPerNode), node, gpusPerNode)
-  })
+  return Promise.all(maps.sort().map((name) => readTarget(path.join(through, name), options)))
 }
 
-function readTarget(sloIndex: number | undefined, { map, output, node, gpusPerNode }: DeployCommandOptions) {
-  if (map === undefined && sloIndex === undefined) throw new UsageError('name an SLO row, or a map with --map')
-  const file = map ?? mapFile(output, sloIndex!)
-  const target = segmentsOfNode(parseDeploymentMap(readFileSync(file, 'utf8'), file, gpusPerNode), node, gpusPerNode)
-  if (target.length === 0) {
-    throw new PctodlError('EMPTY_NODE', `${file} has nothing on node ${node}; to take a node down, use --down`)
-  }
-  return target
+/** This node's part of a map, be it of one type of board or of a fleet. */
+async function readTarget(file: string, { node, gpusPerNode, gpu }: DeployCommandOptions): Promise<TargetSegment[]> {
+  const text = readFileSync(file, 'utf8')
+  if (!isFleetMap(text)) return segmentsOfNode(parseDeploymentMap(text, file, gpusPerNode), node, gpusPerNode)
+  const boards = parseFleetMap(text, file)
+  const types = [...new Set(boards.map((board) => board.gpu))]
+  const type = gpu ?? (types.length === 1 ? types[0]! : productOfNode(await readGpus()))
+  return fleetSegmentsOfNode(boards, geometryOf(type).key, node)
 }
 
 /** Without a driver a dry run shows what an empty machine would need. */

@@ -1,7 +1,10 @@
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import {
   asUsage,
+  endingAtOnce,
   integerFrom,
+  listOf,
   numberBetween,
   oneOf,
   positiveNumber,
@@ -11,14 +14,20 @@ import {
 } from '@pctodl/command-line'
 import Table from 'cli-table3'
 import type { Command } from 'commander'
-import { type FleetPlan, planFleet } from '../fleet/plan-fleet.js'
+import type { FleetPlan } from '../fleet/fleet-plan.js'
+import { planFleet } from '../fleet/plan-fleet.js'
 import { loadFleet } from '../input/load-fleet.js'
 import { exampleFolder, loadObjectives } from '../input/load-inputs.js'
 import { scenarioAt } from '../input/parse-objectives.js'
 import { DEFAULT_MAX_PROCESSES } from '../input/parse-profile-csv.js'
 import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
-import { formatFleetMap, formatFleetMigParted } from '../output/fleet-map.js'
+import { type FleetKubernetesOptions, formatFleetKubernetes } from '../output/fleet-kubernetes.js'
+import { formatFleetMap, formatFleetMigParted, parseFleetMap } from '../output/fleet-map.js'
 import { DEFAULT_MOST_ITERATIONS } from '../plan-segments.js'
+import { stepFleetMaps } from '../replan/fleet-step-maps.js'
+import { type FleetReplan, replanFleet } from '../replan/replan-fleet.js'
+import { splitWords } from '../worker-command.js'
+import { fleetFile } from './plan-report.js'
 
 interface FleetCommandOptions {
   readonly fleet: string
@@ -31,6 +40,14 @@ interface FleetCommandOptions {
   readonly mostIterations: number
   readonly output: string
   readonly migParted?: boolean
+  readonly kubernetes?: boolean
+  readonly image?: string
+  readonly command?: string
+  readonly nodeNames?: readonly string[]
+  readonly port?: number
+  readonly healthPath?: string
+  readonly from?: string
+  readonly consolidate?: boolean
   readonly strict?: boolean
   readonly json?: boolean
 }
@@ -57,6 +74,18 @@ export function addFleetOptions(command: Command): Command {
     .option('--most-iterations <n>', 'simplex iterations of each proof', integerFrom(1), DEFAULT_MOST_ITERATIONS)
     .option('--output <folder>', 'where SLO<row>/fleet.csv goes', './deployment')
     .option('--mig-parted', 'write mig-parted.yaml beside it')
+    .option('--kubernetes', 'write kubernetes.yaml beside it; needs --image and --command')
+    .option('--image <name>', "container image of the manifests' workers")
+    .option('--command <words>', 'the manifests\' worker, e.g. "serve --model {model} --batch {batch} --port {port}"')
+    .option(
+      '--node-names <list>',
+      "the manifests' nodes, e.g. h100-node-0=gpu17 (default: h100-node-0, ...)",
+      listOf(String),
+    )
+    .option('--port <n>', 'port of the workers; of models that share an instance each has the next', integerFrom(1))
+    .option('--health-path <path>', 'what answers 200 to GET on --port while they are well')
+    .option('--from <map.csv>', 'change this running map with the fewest instances created, step by step')
+    .option('--consolidate', 'with --from: until the boards cost no more than those of a plan from scratch')
     .option('--strict', 'fail where a service cannot be served')
     .option('--json', 'print a JSON report on standard output')
 }
@@ -67,6 +96,7 @@ export async function fleet(sloIndex: number, options: FleetCommandOptions, term
   if (gate === 'tail' && latencyShare !== DEFAULT_LATENCY_SHARE) {
     throw new UsageError('--latency-share is for --gate latency; leave it away')
   }
+  const kubernetes = kubernetesOptions(options)
   const described = asUsage(() => loadFleet(options.fleet, { maxProcesses }))
   const models = [...new Set(described.groups.flatMap(({ profiles }) => profiles.map(({ model }) => model)))].sort(
     (a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)),
@@ -76,44 +106,110 @@ export async function fleet(sloIndex: number, options: FleetCommandOptions, term
     ...objective,
     ratePerS: objective.ratePerS * rateFactor,
   }))
-  const plan = await planFleet(described, objectives, { gate, latencyShare, burstiness, mostIterations })
-  const folder = path.join(options.output, `SLO${sloIndex}`)
+  const { from, consolidate = false } = options
+  if (consolidate && from === undefined) throw new UsageError('--consolidate is for --from; add it')
+  const how = { gate, latencyShare, burstiness, mostIterations }
+  const running = from === undefined ? [] : parseFleetMap(readFileSync(from, 'utf8'), from)
+  const plan = await endingAtOnce(async () =>
+    from === undefined
+      ? planFleet(described, objectives, how)
+      : replanFleet(running, described, objectives, { ...how, consolidate }),
+  )
+  const folder = path.dirname(fleetFile(options.output, sloIndex))
+  const steps = 'steps' in plan ? stepFleetMaps(running, plan.steps) : []
+  if (from !== undefined) rmSync(path.join(folder, 'steps'), { recursive: true, force: true })
   const files = Object.entries({
     'fleet.csv': formatFleetMap(plan.boards),
     ...(options.migParted && { 'mig-parted.yaml': formatFleetMigParted(plan.boards) }),
+    ...Object.fromEntries(
+      steps.map((map, i) => [path.join('steps', `step-${String(i + 1).padStart(3, '0')}.csv`), formatFleetMap(map)]),
+    ),
+    ...(kubernetes && { 'kubernetes.yaml': formatFleetKubernetes(plan.boards, kubernetes) }),
   }).map(([name, content]) => {
     const file = path.join(folder, name)
+    mkdirSync(path.dirname(file), { recursive: true })
     writeFileAtomically(file, content)
     return file
   })
   terminal.stdout.write(
     options.json
       ? `${JSON.stringify({ ...plan, files }, null, 2)}\n`
-      : `${boardTable(plan, terminal)}\n\n${summary(plan)}\n\nWritten:\n${files.map((file) => `  ${file}`).join('\n')}\n`,
+      : `${boardTable(plan, terminal)}\n\n${'steps' in plan ? changeOf(plan) : ''}${summary(plan)}\n\nWritten:\n${files.map((file) => `  ${file}`).join('\n')}\n`,
   )
   for (const { message } of plan.unserved) terminal.stderr.write(`not served: ${message}\n`)
   return options.strict && plan.unserved.length > 0 ? 1 : 0
 }
 
-function boardTable({ boards }: FleetPlan, terminal: Terminal): string {
-  const style = terminal.stdout.isTTY ? {} : { head: [], border: [] }
-  const table = new Table({ head: ['board', 'node', 'GPU', 'W', 'instances: model batch x processes'], style })
-  for (const { gpu, node, index, powerW, segments } of boards) {
-    const list = segments.map(
-      ({ profile, start, model, batchSize, processes }) => `${profile}@${start} ${model} ${batchSize}x${processes}`,
+function kubernetesOptions(options: FleetCommandOptions): FleetKubernetesOptions | null {
+  const { kubernetes, image, command, nodeNames, port, healthPath } = options
+  if (!kubernetes) {
+    if ([image, command, nodeNames, port, healthPath].every((option) => option === undefined)) return null
+    throw new UsageError('--image, --command, --node-names, --port and --health-path are for --kubernetes; add it')
+  }
+  const words = splitWords(command ?? '')
+  if (image === undefined || words.length === 0) {
+    throw new UsageError('--kubernetes needs --image and --command: what the workers are')
+  }
+  const names = (nodeNames ?? []).map((text) => {
+    const [node, name, ...rest] = text.split('=')
+    if (node && name && rest.length === 0) return [node, name] as const
+    throw new UsageError(
+      `--node-names: got '${text}', expected <node of the map>=<its name>, such as h100-node-0=gpu17`,
     )
-    table.push([gpu, node, index, Number.isNaN(powerW) ? '' : powerW.toFixed(0), list.join('\n')])
+  })
+  return {
+    ...{ image, command: words, nodeNames: Object.fromEntries(names) },
+    ...(port !== undefined && { port }),
+    ...(healthPath !== undefined && { healthPath }),
+  }
+}
+
+function boardTable({ boards }: Pick<FleetPlan, 'boards'>, terminal: Terminal): string {
+  const style = terminal.stdout.isTTY ? {} : { head: [], border: [] }
+  const clocked = boards.some(({ smClockMhz }) => smClockMhz !== undefined)
+  const head = ['board', 'node', 'GPU', ...(clocked ? ['MHz'] : []), 'W', 'instances: model batch x processes']
+  const table = new Table({ head, style })
+  for (const { gpu, node, index, smClockMhz, powerW, segments } of boards) {
+    const list = segments.map(({ profile, start, model, batchSize, processes }, i) => {
+      const shared = i > 0 && segments[i - 1]!.start === start
+      return `${shared ? ' + beside it' : `${profile}@${start}`} ${model} ${batchSize}x${processes}`
+    })
+    const watts = Number.isNaN(powerW) ? '' : powerW.toFixed(0)
+    table.push([gpu, node, index, ...(clocked ? [smClockMhz ?? ''] : []), watts, list.join('\n')])
   }
   return table.toString()
 }
 
-function summary({ boards, cost, lowerBoundCost, powerW }: FleetPlan): string {
+function changeOf({ steps, created, restarted, removed, kept, lowerBoundMoves, freshCost, cost }: FleetReplan): string {
+  const lines = steps.map(({ kind, instance, shortfalls }, i) => {
+    const { gpu, node, index, smClockMhz, profile, start, segments } = instance
+    const clock = smClockMhz === undefined ? '' : ` at ${smClockMhz} MHz`
+    const models = segments.map(({ model, batchSize, processes }) => `${model} ${batchSize}x${processes}`).join(' + ')
+    const short = shortfalls.map(
+      ({ model, capacity, needed }) =>
+        ` (meanwhile ${model} ${capacity.toFixed(0)} of ${needed.toFixed(0)} requests/s)`,
+    )
+    return `${String(i + 1).padStart(3)}. ${kind} ${gpu} node ${node} GPU ${index}${clock}, ${profile}@${start}: ${models}${short.join('')}`
+  })
+  const moves = created + restarted / 2
+  const proof = lowerBoundMoves >= moves ? 'no fewer would do' : `at least ${lowerBoundMoves}, restarts counted half`
+  const fewer = freshCost < cost ? `; boards for ${freshCost} would do, see --consolidate` : ''
+  const counts = `${kept} instances stay, ${restarted} restart in place, ${created} are created (${proof}), ${removed} removed${fewer}`
+  return `${[...lines, ...(lines.length > 0 ? [''] : []), counts].join('\n')}\n`
+}
+
+function summary(plan: FleetPlan | FleetReplan): string {
+  const { boards, cost, lowerBoundCost, powerW, meanPowerW } = plan
+  const lowerBoundPowerW = 'lowerBoundPowerW' in plan ? plan.lowerBoundPowerW : 0
   const counts = new Map<string, number>()
   for (const { gpu } of boards) counts.set(gpu, (counts.get(gpu) ?? 0) + 1)
   const kinds = [...counts].map(([gpu, count]) => `${count} ${gpu}`).join(', ')
   const gap = cost > 0 ? (cost - lowerBoundCost) / cost : 0
   const proof =
     gap <= 1e-6 ? 'no plan costs less' : `at least ${lowerBoundCost.toPrecision(4)}, gap ${(100 * gap).toFixed(2)} %`
-  const watts = Number.isNaN(powerW) ? '' : `; ${powerW.toFixed(0)} W while everything runs`
+  const least = lowerBoundPowerW > 0 ? `, no plan of that cost below ${lowerBoundPowerW.toFixed(0)} W` : ''
+  const watts = Number.isNaN(powerW)
+    ? ''
+    : `; ${powerW.toFixed(0)} W while everything runs${least}, ${meanPowerW.toFixed(0)} W at these rates`
   return `${kinds || 'no boards'}: cost ${Number(cost.toPrecision(6))} (${proof})${watts}`
 }

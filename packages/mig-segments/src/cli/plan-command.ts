@@ -1,4 +1,5 @@
 import {
+  endingAtOnce,
   integerFrom,
   listOf,
   numberBetween,
@@ -97,7 +98,7 @@ export async function plan(sloIndex: number, options: PlanCommandOptions, termin
   const kubernetes = kubernetesOptions(options)
   const inputs = loadInputs(sloIndex, options)
   for (const warning of inputs.warnings) terminal.stderr.write(`warning: ${warning}\n`)
-  const first = await solve(inputs, options)
+  const first = await endingAtOnce(() => solve(inputs, options))
   const result = options.fitBatches ? fitBatches(first, inputs.profiles, options.latencyShare) : first
   const files = writePlanFiles(mapFile(options.output, sloIndex), result.gpus, options.gpusPerNode, {
     ...(options.picture && { 'map.svg': drawMap(result.gpus, inputs.board, { gpusPerNode: options.gpusPerNode }) }),

@@ -10,6 +10,11 @@ export function mapFile(output: string, sloIndex: number): string {
   return path.join(output, `SLO${sloIndex}`, `SLO${sloIndex}_ParvaGPU_deploy.csv`)
 }
 
+/** Where the map of a fleet lies. */
+export function fleetFile(output: string, sloIndex: number): string {
+  return path.join(output, `SLO${sloIndex}`, 'fleet.csv')
+}
+
 /** Write the map, and beside it the files that were asked for by their names. @returns the paths */
 export function writePlanFiles(
   file: string,

@@ -1,8 +1,18 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
-import { integerFrom, numberBetween, positiveNumber, type Terminal, writeFileAtomically } from '@pctodl/command-line'
+import {
+  endingAtOnce,
+  integerFrom,
+  numberBetween,
+  oneOf,
+  positiveNumber,
+  type Terminal,
+  UsageError,
+  writeFileAtomically,
+} from '@pctodl/command-line'
 import Table from 'cli-table3'
 import type { Command } from 'commander'
+import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
 import { formatDeploymentMap, type MappedGpu } from '../output/deployment-map.js'
 import { DEFAULT_MOST_ITERATIONS } from '../plan-segments.js'
 import { type DaySchedule, type DayTotals, planDay } from '../schedule/plan-day.js'
@@ -16,12 +26,21 @@ interface ScheduleCommandOptions extends InputOptions {
   readonly parkedPower: number
   readonly mostLate: number
   readonly mostIterations: number
+  readonly gate: 'latency' | 'tail'
+  readonly burstiness: number
 }
 
 export function addScheduleOptions(command: Command): Command {
   return addInputOptions(command)
     .requiredOption('--idle-power <w>', 'watts of a GPU whose instances wait', positiveNumber())
     .requiredOption('--parked-power <w>', 'watts of a GPU without instances; 0: switched off', numberBetween(0, 10_000))
+    .option(
+      '--gate <name>',
+      'latency: batch times; tail: p99 of one queue for each service',
+      oneOf('latency', 'tail'),
+      'latency',
+    )
+    .option('--burstiness <x>', 'of requests, for --gate tail; 1 is Poisson', numberBetween(0.1, 100), 1)
     .option('--period <s>', 'seconds that a row of the objective files is for', positiveNumber(), 3600)
     .option('--migration-time <s>', 'seconds until a new segment serves', numberBetween(0, 86_400), 60)
     .option(
@@ -36,12 +55,19 @@ export function addScheduleOptions(command: Command): Command {
 export async function schedule(options: ScheduleCommandOptions, terminal: Terminal): Promise<number> {
   const { profiles, rows, warnings } = loadRows(options)
   for (const warning of warnings) terminal.stderr.write(`warning: ${warning}\n`)
-  const { latencyShare, mostIterations, mostLate, gpusPerNode } = options
+  const { latencyShare, mostIterations, mostLate, gpusPerNode, gate, burstiness } = options
+  if (gate === 'latency' && burstiness !== 1) throw new UsageError('--burstiness is for --gate tail; add it')
+  if (gate === 'tail' && latencyShare !== DEFAULT_LATENCY_SHARE) {
+    throw new UsageError('--latency-share is for --gate latency; leave it away')
+  }
   const { maxGpus: gpus } = gpuLimit(options)
-  const day = await planDay(profiles, rows, {
-    ...{ periodS: options.period, migrationS: options.migrationTime, latencyShare, mostIterations, mostLate },
-    ...{ idleW: options.idlePower, parkedW: options.parkedPower, ...(gpus !== undefined && { gpus }) },
-  })
+  const day = await endingAtOnce(() =>
+    planDay(profiles, rows, {
+      ...{ periodS: options.period, migrationS: options.migrationTime, latencyShare, mostIterations, mostLate, gate },
+      burstiness,
+      ...{ idleW: options.idlePower, parkedW: options.parkedPower, ...(gpus !== undefined && { gpus }) },
+    }),
+  )
   const files = writeMaps(day, path.join(options.output, 'schedule'), gpusPerNode)
   if (options.json) terminal.stdout.write(`${JSON.stringify({ ...day, files }, null, 2)}\n`)
   else

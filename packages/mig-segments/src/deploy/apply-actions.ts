@@ -26,15 +26,17 @@ export async function applyActions(
   { directory, stateFile, command, signal, onAction }: ApplyOptions,
 ): Promise<DeployedSegment[]> {
   let segments = [...deployed]
-  const created = new Map<TargetSegment, DeployedSegment>()
   const store = (next: readonly DeployedSegment[]) => {
     segments = [...next]
     writeDeployment(stateFile, segments)
   }
   const replace = (old: DeployedSegment, next: DeployedSegment) =>
     store([...segments.filter((segment) => segment !== old), next])
+  /** What stands for the target: its own entry, one whose workers ended, or any at its place: that of another model in a shared instance. */
   const standing = (target: TargetSegment): DeployedSegment => {
-    const found = created.get(target) ?? segments.find(({ gpu, start }) => gpu === target.gpu && start === target.start)
+    const there = segments.filter(({ gpu, start }) => gpu === target.gpu && start === target.start)
+    const found =
+      there.find(({ model }) => model === target.model) ?? there.find(({ workers }) => workers.length === 0) ?? there[0]
     if (!found) throw new PctodlError('DEPLOYMENT_STATE', `GPU ${target.gpu} has no instance at slice ${target.start}`)
     return found
   }
@@ -45,8 +47,13 @@ export async function applyActions(
     switch (action.kind) {
       case 'stop-workers': {
         await machine.stopWorkers(action.segment.workers)
-        const current = segments.find(({ uuid }) => uuid === action.segment.uuid)
-        if (current) replace(current, { ...current, workers: [] })
+        const { uuid, model } = action.segment
+        const current = segments.find((segment) => segment.uuid === uuid && segment.model === model)
+        if (!current) break
+        // One entry stays for the instance itself.
+        const shared = segments.some((other) => other !== current && other.uuid === current.uuid)
+        if (shared) store(segments.filter((segment) => segment !== current))
+        else replace(current, { ...current, workers: [] })
         break
       }
       case 'stop-mps':
@@ -57,9 +64,14 @@ export async function applyActions(
         }
         break
       case 'create-instance': {
-        const deployedSegment = await describe(action.segment, machine, directory)
-        created.set(action.segment, deployedSegment)
-        store([...segments, deployedSegment])
+        store([...segments, await describe(action.segment, machine, directory)])
+        break
+      }
+      case 'lock-clock':
+      case 'reset-clock': {
+        const { gpu } = action
+        const smClockMhz = action.kind === 'lock-clock' ? action.smClockMhz : undefined
+        store(segments.map((segment) => (segment.gpu === gpu ? { ...segment, smClockMhz } : segment)))
         break
       }
       case 'enable-mig':
@@ -74,10 +86,12 @@ export async function applyActions(
         const before = standing(action.segment)
         const { model, batchSize, processes } = action.segment
         const words = workerCommand(command, action.segment)
-        const workers = machine.startWorkers(before.mpsDirectory, before.uuid, words, processes)
+        const beside = before.model !== model && before.workers.length > 0
+        const log = beside ? `${encodeURIComponent(model)}-` : ''
+        const workers = machine.startWorkers(before.mpsDirectory, before.uuid, words, processes, log)
         const after = { ...before, model, batchSize, processes, workers }
-        replace(before, after)
-        created.set(action.segment, after)
+        if (beside) store([...segments, after])
+        else replace(before, after)
         break
       }
       case 'destroy-instance':
@@ -111,11 +125,13 @@ async function describe(target: TargetSegment, machine: NodeMachine, directory: 
       `nvidia-smi made no instance at slice ${target.start} of GPU ${target.gpu}`,
     )
   }
-  const { gpu, start, sizeGpcs, model, batchSize, processes } = target
+  const { gpu, start, sizeGpcs, model, batchSize, processes, profile, smClockMhz } = target
   return {
     gpu,
     start,
     sizeGpcs,
+    ...(profile !== undefined && { profile }),
+    ...(smClockMhz !== undefined && { smClockMhz }),
     model,
     batchSize,
     processes,

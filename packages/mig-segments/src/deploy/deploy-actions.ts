@@ -8,6 +8,10 @@ import type { NodeLayout } from './mig-layout.js'
 export interface TargetSegment extends MappedSegment {
   /** Index on this node. */
   readonly gpu: number
+  /** Name of its MIG profile. Default: the one of its size with the least memory. */
+  readonly profile?: string | undefined
+  /** SM clock to which its board is locked, MHz. Default: the clock is left alone. */
+  readonly smClockMhz?: number | undefined
 }
 
 /** One thing to do on a node. */
@@ -16,6 +20,8 @@ export type DeployAction =
   | { readonly kind: 'stop-mps'; readonly segment: DeployedSegment }
   | { readonly kind: 'destroy-instance'; readonly gpu: number; readonly instanceId: number; readonly profile: string }
   | { readonly kind: 'enable-mig'; readonly gpu: number }
+  | { readonly kind: 'lock-clock'; readonly gpu: number; readonly smClockMhz: number }
+  | { readonly kind: 'reset-clock'; readonly gpu: number }
   | { readonly kind: 'create-instance'; readonly segment: TargetSegment; readonly profile: string }
   | { readonly kind: 'start-mps'; readonly segment: TargetSegment; readonly profile: string }
   | { readonly kind: 'start-workers'; readonly segment: TargetSegment; readonly profile: string }
@@ -37,7 +43,8 @@ export function segmentsOfNode(gpus: readonly MappedGpu[], node: number, gpusPer
 
 /**
  * What must be done so that a node runs exactly these segments. What runs as it should is left alone; on the GPUs of the map
- * everything else goes, and so does what an earlier deployment left on other GPUs. GPUs that neither names are not touched.
+ * everything else goes, and so does what an earlier deployment left on other GPUs. GPUs that neither names are not touched. Models that share an
+ * instance are segments at one place: one instance and one MPS daemon, workers of each.
  *
  * @param withWorkers whether processes are started, or only the instances and their MPS daemons
  * @throws PctodlError `NO_SUCH_GPU` for a GPU that the node does not have
@@ -46,7 +53,7 @@ export function deployActions(
   target: readonly TargetSegment[],
   deployed: readonly DeployedSegment[],
   layout: NodeLayout,
-  board: MigBoard,
+  board: Pick<MigBoard, 'profileNames'>,
   withWorkers: boolean,
   health: DeployedHealth,
 ): DeployAction[] {
@@ -55,8 +62,12 @@ export function deployActions(
   const present = deployed.filter((segment) =>
     layout.instances.some(({ gpu, instanceId }) => gpu === segment.gpu && instanceId === segment.instanceId),
   )
-  const sameInstance = (a: TargetSegment | DeployedSegment, b: TargetSegment | DeployedSegment) =>
-    a.gpu === b.gpu && a.start === b.start && a.sizeGpcs === b.sizeGpcs
+  type Either = TargetSegment | DeployedSegment
+  const profileOf = ({ profile, sizeGpcs }: Either) => profile ?? board.profileNames[sizeGpcs]
+  const samePlace = (a: Either, b: Either) => a.gpu === b.gpu && a.start === b.start
+  const sameInstance = (a: Either, b: Either) => samePlace(a, b) && profileOf(a) === profileOf(b)
+  const firstAtPlace = <T extends Either>(segments: readonly T[]) =>
+    segments.filter((segment, i) => segments.findIndex((other) => samePlace(segment, other)) === i)
   const sameSegment = (a: TargetSegment, b: DeployedSegment) =>
     sameInstance(a, b) && a.model === b.model && a.batchSize === b.batchSize && a.processes === b.processes
   const running = (segment: TargetSegment) => {
@@ -70,7 +81,8 @@ export function deployActions(
   const actions: DeployAction[] = []
   const leaving = deployed.filter((segment) => !kept.has(segment))
   for (const segment of leaving) if (segment.workers.length > 0) actions.push({ kind: 'stop-workers', segment })
-  for (const segment of leaving) {
+  actions.push(...clockActions(target, deployed))
+  for (const segment of firstAtPlace(leaving)) {
     if (!target.some((other) => sameInstance(segment, other)) || !present.includes(segment)) {
       actions.push({ kind: 'stop-mps', segment })
     }
@@ -84,10 +96,10 @@ export function deployActions(
   for (const { index, migEnabled } of layout.gpus) {
     if (!migEnabled && target.some(({ gpu }) => gpu === index)) actions.push({ kind: 'enable-mig', gpu: index })
   }
-  const missing = target.filter((segment) => !reused(segment))
-  const named = (segment: TargetSegment) => ({ segment, profile: board.profileNames[segment.sizeGpcs] })
-  for (const segment of missing) actions.push({ kind: 'create-instance', ...named(segment) })
-  for (const segment of target) {
+  const named = (segment: TargetSegment) => ({ segment, profile: profileOf(segment) })
+  const instances = firstAtPlace(target)
+  for (const segment of instances) if (!reused(segment)) actions.push({ kind: 'create-instance', ...named(segment) })
+  for (const segment of instances) {
     const standing = reused(segment)
     if (!standing || !health.mpsRuns(standing)) actions.push({ kind: 'start-mps', ...named(segment) })
   }
@@ -95,6 +107,19 @@ export function deployActions(
     for (const segment of target) if (!running(segment)) actions.push({ kind: 'start-workers', ...named(segment) })
   }
   return actions
+}
+
+/** Clocks of boards on which they change. A lock does not outlive a reboot, and what was deployed then does not, either. */
+function clockActions(target: readonly TargetSegment[], deployed: readonly DeployedSegment[]): DeployAction[] {
+  const clocksOf = (segments: readonly (TargetSegment | DeployedSegment)[]) =>
+    new Map(segments.map(({ gpu, smClockMhz }) => [gpu, smClockMhz]))
+  const wanted = clocksOf(target)
+  const locked = clocksOf(deployed)
+  return [...new Set([...wanted.keys(), ...locked.keys()])].flatMap((gpu): DeployAction[] => {
+    const smClockMhz = wanted.get(gpu)
+    if (smClockMhz === locked.get(gpu)) return []
+    return [smClockMhz === undefined ? { kind: 'reset-clock', gpu } : { kind: 'lock-clock', gpu, smClockMhz }]
+  })
 }
 
 function assertGpu(gpu: number, { gpus }: NodeLayout): void {

@@ -61,10 +61,15 @@ export function parseInstanceList(text: string): ExistingInstance[] {
  * @throws PctodlError `MIXED_BOARDS` where they differ, `NO_GPU` where there is none
  */
 export function boardOfNode(gpus: readonly NodeGpu[]): MigBoard {
+  return findMigBoard(productOfNode(gpus))
+}
+
+/** The name of all its GPUs. @throws as `boardOfNode` */
+export function productOfNode(gpus: readonly NodeGpu[]): string {
   const names = [...new Set(gpus.map(({ name }) => name))]
   if (names.length === 0) throw new PctodlError('NO_GPU', 'nvidia-smi lists no GPU on this machine')
   if (names.length > 1) {
     throw new PctodlError('MIXED_BOARDS', `this node has unlike GPUs (${names.join(', ')}); name one with --gpu`)
   }
-  return findMigBoard(names[0]!)
+  return names[0]!
 }

@@ -90,17 +90,17 @@ export class NodeMachine implements DeployedHealth {
     await new this.#mps.MpsDaemon({ directory }).stop()
   }
 
-  /** Start processes that outlive us, each with a log in the segment's folder. */
-  startWorkers(directory: string, uuid: string, command: readonly string[], count: number): Worker[] {
+  /** Start processes that outlive us, each with a log in the segment's folder. @param log begins the logs' names */
+  startWorkers(directory: string, uuid: string, command: readonly string[], count: number, log = ''): Worker[] {
     const place = new this.#mps.MpsPlace({ directory })
     mkdirSync(directory, { recursive: true })
     const workers: Worker[] = []
     for (let i = 0; i < count; i++) {
-      const log = openToWrite(join(directory, `worker-${i}.log`), { existing: 'append' })
+      const output = openToWrite(join(directory, `worker-${log}${i}.log`), { existing: 'append' })
       try {
         const child = spawn(command[0]!, command.slice(1), {
           detached: true,
-          stdio: ['ignore', log, log],
+          stdio: ['ignore', output, output],
           env: { ...process.env, ...place.environment, CUDA_VISIBLE_DEVICES: uuid },
         })
         // A program that cannot be started says so later; its identity is missing now.
@@ -113,7 +113,7 @@ export class NodeMachine implements DeployedHealth {
         for (const worker of workers) this.#signal(worker, 'SIGTERM')
         throw error
       } finally {
-        closeSync(log)
+        closeSync(output)
       }
     }
     return workers

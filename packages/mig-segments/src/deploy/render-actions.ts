@@ -24,6 +24,10 @@ export function smiCalls(action: DeployAction): string[][] {
       const { gpu, start } = action.segment
       return [['mig', '-i', String(gpu), '-cgi', `${action.profile}:${start}`, '-C']]
     }
+    case 'lock-clock':
+      return [['-i', String(action.gpu), '-lgc', `${action.smClockMhz},${action.smClockMhz}`]]
+    case 'reset-clock':
+      return [['-i', String(action.gpu), '-rgc']]
     default:
       return []
   }
@@ -63,6 +67,7 @@ function uuidOf({ segment, profile }: { segment: DeployedSegment | { gpu: number
   return `<UUID of ${profile} at ${segment.start} on GPU ${segment.gpu}>`
 }
 
-function quoted(word: string): string {
+/** A word as a shell reads it back. */
+export function quoted(word: string): string {
   return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }

@@ -1,14 +1,14 @@
 import { type LinearConstraint, loadSolver, type Term } from '@pctodl/solver'
 import type { ServiceObjective } from '../profile.js'
 import type { BoardPattern } from './board-patterns.js'
-import type { CheckedFleet } from './fleet.js'
+import type { CheckedFleet } from './check-fleet.js'
 import type { FleetRow } from './fleet-rows.js'
 
 export interface FleetProgram {
   readonly fleet: CheckedFleet
   readonly objectives: readonly ServiceObjective[]
   readonly rows: readonly FleetRow[]
-  /** By group. */
+  /** By lane. */
   readonly patterns: readonly (readonly BoardPattern[])[]
   /** Most simplex iterations. */
   readonly mostIterations: number
@@ -21,7 +21,7 @@ export interface FleetProgram {
 export interface FleetCounts {
   /** Instances of each row. */
   readonly instances: Int32Array
-  /** Boards by group and pattern. */
+  /** Boards by lane and pattern. */
   readonly boards: readonly Int32Array[]
   /** Of the objective. */
   readonly value: number
@@ -33,8 +33,8 @@ export interface FleetCounts {
 const FEASIBILITY = 1e-9
 
 /**
- * Integers: instances of each row, boards of each pattern, nodes of each group. Each rate is covered; of each profile there are at most as many
- * instances as the boards' patterns hold. Limits on watts are summed over the boards of a group, which no plan can exceed;
+ * Integers: instances of each row, boards of each lane and pattern, nodes of each group. Each rate is covered; of each profile there are at most as
+ * many instances in a lane as the patterns of its boards hold. Limits on watts are summed over the boards of a group, which no plan can exceed;
  * that each single board keeps its own is seen when they are packed.
  *
  * @returns null where no fleet keeps these limits; `instances` null where the work ran out first
@@ -44,7 +44,7 @@ export async function solveFleet(
 ): Promise<FleetCounts | 'infeasible' | { readonly bound: number }> {
   const { fleet, objectives, rows, patterns, mostIterations, room, leastWattsAt } = program
   const solver = await loadSolver()
-  const { groups } = fleet
+  const { groups, lanes } = fleet
   const boardAt: number[] = []
   let variables = rows.length
   for (const of of patterns) {
@@ -52,51 +52,44 @@ export async function solveFleet(
     variables += of.length
   }
   const nodeAt = variables
-  const boardsOf = (g: number, coefficient: number): Term[] =>
-    patterns[g]!.map((_, k) => [boardAt[g]! + k, coefficient])
-  const rowsOf = (accept: (row: FleetRow) => boolean, coefficient: (row: FleetRow) => number): Term[] =>
-    rows.flatMap((row, r): Term[] => (accept(row) ? [[r, coefficient(row)]] : []))
-  const watts = (g: number): Term[] =>
-    rowsOf(
-      ({ group, powerW }) => group === g && powerW > 0,
-      ({ powerW }) => powerW,
-    )
-  const constraints: LinearConstraint[] = objectives.map(({ ratePerS }, m) => ({
-    terms: rowsOf(
-      ({ service }) => service === m,
-      (row) => row.ratePerS / ratePerS,
-    ),
-    atLeast: 1,
-  }))
-  groups.forEach((group, g) => {
+  const boardsOf = (l: number, coefficient: number): Term[] =>
+    patterns[l]!.map((_, k) => [boardAt[l]! + k, coefficient])
+  const watts = (l: number): Term[] =>
+    rows.flatMap(({ lane, powerW = 0 }, r): Term[] => (lane === l && powerW > 0 ? [[r, powerW]] : []))
+  const covers: Term[][] = objectives.map(() => [])
+  rows.forEach(({ parts }, r) => {
+    for (const { service, ratePerS } of parts) covers[service]!.push([r, ratePerS / objectives[service]!.ratePerS])
+  })
+  const constraints: LinearConstraint[] = covers.map((terms) => ({ terms, atLeast: 1 }))
+  lanes.forEach(({ group: g, idleW }, l) => {
+    const group = groups[g]!
     group.geometry.profiles.forEach((_, p) => {
-      const used = rowsOf(
-        (row) => row.group === g && row.profile === p,
-        () => 1,
-      )
+      const used = rows.flatMap((row, r): Term[] => (row.lane === l && row.profile === p ? [[r, 1]] : []))
       if (used.length === 0) return
-      const held = patterns[g]!.flatMap(({ counts }, k): Term[] =>
-        counts[p]! > 0 ? [[boardAt[g]! + k, -counts[p]!]] : [],
+      const held = patterns[l]!.flatMap(({ counts }, k): Term[] =>
+        counts[p]! > 0 ? [[boardAt[l]! + k, -counts[p]!]] : [],
       )
       constraints.push({ terms: [...used, ...held], atMost: 0 })
     })
-    if (Number.isFinite(group.boards)) constraints.push({ terms: boardsOf(g, 1), atMost: group.boards })
     if (Number.isFinite(group.boardCapW)) {
-      const each = room * (group.boardCapW - group.idleW)
-      constraints.push({ terms: [...watts(g), ...boardsOf(g, -each)], atMost: 0 })
+      const each = room * (group.boardCapW - idleW)
+      constraints.push({ terms: [...watts(l), ...boardsOf(l, -each)], atMost: 0 })
     }
+  })
+  groups.forEach((group, g) => {
+    const own = lanes.flatMap(({ group: of }, l) => (of === g ? [l] : []))
+    const count = own.flatMap((l) => boardsOf(l, 1))
+    if (Number.isFinite(group.boards)) constraints.push({ terms: count, atMost: group.boards })
     if (Number.isFinite(group.nodeCapW)) {
-      constraints.push({ terms: [...boardsOf(g, 1), [nodeAt + g, -group.boardsPerNode]], atMost: 0 })
-      constraints.push({
-        terms: [...watts(g), ...boardsOf(g, group.idleW), [nodeAt + g, -room * group.nodeCapW]],
-        atMost: 0,
-      })
+      const drawnW = own.flatMap((l) => [...watts(l), ...boardsOf(l, lanes[l]!.idleW)])
+      constraints.push({ terms: [...count, [nodeAt + g, -group.boardsPerNode]], atMost: 0 })
+      constraints.push({ terms: [...drawnW, [nodeAt + g, -room * group.nodeCapW]], atMost: 0 })
     }
   })
   // In prices of the cheapest board, so that the solver's tolerances mean the same in any unit.
   const unit = Math.min(...groups.map(({ price }) => price))
-  const cost = groups.flatMap(({ price }, g) => boardsOf(g, price / unit))
-  const drawn = groups.flatMap(({ idleW }, g) => [...watts(g), ...(idleW > 0 ? boardsOf(g, idleW) : [])])
+  const cost = lanes.flatMap(({ group }, l) => boardsOf(l, groups[group]!.price / unit))
+  const drawn = lanes.flatMap(({ idleW }, l) => [...watts(l), ...(idleW > 0 ? boardsOf(l, idleW) : [])])
   if (Number.isFinite(fleet.powerW)) constraints.push({ terms: drawn, atMost: fleet.powerW })
   if (leastWattsAt !== undefined) constraints.push({ terms: cost, atMost: (leastWattsAt / unit) * (1 + 1e-12) + 1e-9 })
   const objective = new Float64Array(nodeAt + groups.length)
@@ -121,7 +114,7 @@ export async function solveFleet(
   if (answer.values === null) return { bound: answer.bound * scale }
   return {
     instances: Int32Array.from(rows, (_, r) => Math.round(answer.values![r]!)),
-    boards: patterns.map((of, g) => Int32Array.from(of, (_, k) => Math.round(answer.values![boardAt[g]! + k]!))),
+    boards: patterns.map((of, l) => Int32Array.from(of, (_, k) => Math.round(answer.values![boardAt[l]! + k]!))),
     value: answer.objective * scale,
     bound: Math.min(answer.bound, answer.objective) * scale,
   }

@@ -1,11 +1,12 @@
 import { IndexedHeap } from '@pctodl/numerics'
 import { throughputOf } from '../profile.js'
 import type { BoardPattern } from './board-patterns.js'
-import type { CheckedFleet, CheckedGroup } from './fleet.js'
+import type { CheckedFleet, CheckedGroup } from './check-fleet.js'
+import { coolDown, type OpenBoard } from './cool-down.js'
 import type { FleetCounts } from './fleet-program.js'
 import type { FleetRow } from './fleet-rows.js'
 
-/** An instance with the processes that serve one model in it. */
+/** The processes that serve one model in an instance; of a shared instance there are several, at the same place. */
 export interface FleetSegment {
   /** MIG profile, e.g. `1g.20gb`. */
   readonly profile: string
@@ -19,7 +20,7 @@ export interface FleetSegment {
   /** Requests/s that it answers in time. */
   readonly ratePerS: number
   readonly latencyMs: number
-  /** Watts that it adds to an idle board while all its processes run; absent where they were not measured. */
+  /** Watts that it adds to an idle board while all its processes run, of a shared instance an even part; absent where they were not measured. */
   readonly powerW?: number
 }
 
@@ -32,16 +33,11 @@ export interface FleetBoard {
   readonly node: number
   /** On its node, from 0. */
   readonly index: number
+  /** SM clock to which it must be locked; absent where the points do not say. */
+  readonly smClockMhz?: number
   readonly segments: readonly FleetSegment[]
   /** Watts while all its processes run, the idle board's included; NaN where some were not measured. */
   readonly powerW: number
-}
-
-interface OpenBoard {
-  readonly pattern: BoardPattern
-  readonly free: number[]
-  readonly rows: FleetRow[]
-  drawnW: number
 }
 
 /**
@@ -55,22 +51,51 @@ export function placeGroup(
   g: number,
   models: readonly string[],
   rows: readonly FleetRow[],
-  { instances, boards }: FleetCounts,
-  patterns: readonly BoardPattern[],
+  counts: FleetCounts,
+  patterns: readonly (readonly BoardPattern[])[],
 ): FleetBoard[] | null {
   const group = fleet.groups[g]!
+  const used: OpenBoard[] = []
+  for (const [l, lane] of fleet.lanes.entries()) {
+    if (lane.group !== g) continue
+    const open = fillLane(l, lane.idleW, group, rows, counts, patterns[l]!)
+    if (!open || !coolDown(open, group.boardCapW)) return null
+    used.push(...open.filter((board) => board.rows.length > 0))
+  }
+  used.sort((a, b) => b.drawnW - a.drawnW)
+  const nodes = nodesFor(used, group)
+  if (!nodes) return null
+  return nodes.flatMap((on, node) =>
+    on.map((board, index) => {
+      const { smClockMhz } = fleet.lanes[board.lane]!
+      return {
+        ...{ group: g, gpu: group.geometry.key, node, index },
+        ...(smClockMhz !== undefined && { smClockMhz }),
+        segments: segmentsOf(board, group, models),
+        powerW: board.rows.some(({ powerW }) => powerW === undefined) ? Number.NaN : board.drawnW,
+      }
+    }),
+  )
+}
+
+/** The boards of one lane with its instances; null where there are more than places. */
+export function fillLane(
+  lane: number,
+  idleW: number,
+  { geometry }: CheckedGroup,
+  rows: readonly FleetRow[],
+  { instances, boards }: Pick<FleetCounts, 'instances' | 'boards'>,
+  patterns: readonly BoardPattern[],
+): OpenBoard[] | null {
   const open: OpenBoard[] = patterns.flatMap((pattern, k) =>
-    Array.from({ length: boards[g]![k]! }, () => ({
-      pattern,
-      free: [...pattern.counts],
-      rows: [],
-      drawnW: group.idleW,
+    Array.from({ length: boards[lane]![k]! }, () => ({
+      ...{ lane, pattern, free: [...pattern.counts], rows: [], drawnW: idleW },
     })),
   )
-  const wanted = rows.flatMap((row, r) => (row.group === g ? new Array<FleetRow>(instances[r]!).fill(row) : []))
-  wanted.sort((a, b) => b.powerW - a.powerW || b.profile - a.profile)
+  const wanted = rows.flatMap((row, r) => (row.lane === lane ? new Array<FleetRow>(instances[r]!).fill(row) : []))
+  wanted.sort((a, b) => (b.powerW ?? 0) - (a.powerW ?? 0) || b.profile - a.profile)
   // For each profile the boards with a place for it, the coolest first: a fleet may have 100,000 boards.
-  const withPlace = group.geometry.profiles.map((_, p) => {
+  const withPlace = geometry.profiles.map((_, p) => {
     const heap = new IndexedHeap(open.length)
     open.forEach(({ free, drawnW }, b) => {
       if (free[p]! > 0) heap.set(b, drawnW)
@@ -84,64 +109,13 @@ export function placeGroup(
     const coolest = open[at]!
     coolest.free[row.profile]!--
     coolest.rows.push(row)
-    coolest.drawnW += row.powerW
+    coolest.drawnW += row.powerW ?? 0
     withPlace.forEach((each, p) => {
       if (coolest.free[p]! > 0) each.set(at, coolest.drawnW)
       else each.remove(at)
     })
   }
-  if (!exchange(open, group.boardCapW)) return null
-  const used = open.filter((board) => board.rows.length > 0).sort((a, b) => b.drawnW - a.drawnW)
-  const nodes = nodesFor(used, group)
-  if (!nodes) return null
-  return nodes.flatMap((on, node) =>
-    on.map((board, index) => ({
-      group: g,
-      gpu: group.geometry.key,
-      node,
-      index,
-      segments: segmentsOf(board, group, models),
-      powerW: board.rows.some(({ point }) => point.powerW === undefined) ? Number.NaN : board.drawnW,
-    })),
-  )
-}
-
-/** Swap instances of one profile between the hottest board and others while it gets cooler; whether all keep the cap. */
-function exchange(boards: readonly OpenBoard[], capW: number): boolean {
-  for (let round = 0; round <= 20 * boards.length; round++) {
-    const hottest = boards.reduce<OpenBoard | undefined>((a, b) => (a && a.drawnW >= b.drawnW ? a : b), undefined)
-    if (!hottest || hottest.drawnW <= capW * (1 + 1e-9)) return true
-    let best: { gain: number; other: OpenBoard; i: number; j: number } | undefined
-    for (const other of boards) {
-      if (other === hottest) continue
-      hottest.rows.forEach((mine, i) => {
-        const swap = (j: number, theirsW: number) => {
-          const less = mine.powerW - theirsW
-          if (less <= 1e-9) return
-          const gain = hottest.drawnW - Math.max(hottest.drawnW - less, other.drawnW + less)
-          if (gain > (best?.gain ?? 1e-9)) best = { gain, other, i, j }
-        }
-        if (other.free[mine.profile]! > 0) swap(-1, 0)
-        other.rows.forEach((theirs, j) => {
-          if (theirs.profile === mine.profile) swap(j, theirs.powerW)
-        })
-      })
-    }
-    if (!best) return false
-    const { other, i, j } = best
-    const mine = hottest.rows[i]!
-    const theirs = other.rows[j]
-    hottest.rows.splice(i, 1, ...(theirs ? [theirs] : []))
-    other.rows.splice(...((theirs ? [j, 1, mine] : [other.rows.length, 0, mine]) as [number, number, FleetRow]))
-    if (!theirs) {
-      hottest.free[mine.profile]!++
-      other.free[mine.profile]!--
-    }
-    const less = mine.powerW - (theirs?.powerW ?? 0)
-    hottest.drawnW -= less
-    other.drawnW += less
-  }
-  return false
+  return open
 }
 
 /** Boards of each node, the hungriest first; null where the watts of so many nodes do not suffice. */
@@ -168,7 +142,8 @@ function nodesFor(used: readonly OpenBoard[], { boardsPerNode, nodeCapW, boards 
   return null
 }
 
-function segmentsOf(
+/** What stands on a board, at the places of its layout. */
+export function segmentsOf(
   { pattern, rows }: OpenBoard,
   { geometry }: CheckedGroup,
   models: readonly string[],
@@ -179,14 +154,24 @@ function segmentsOf(
     .flatMap(({ profile, start }) => {
       const at = left.findIndex((row) => geometry.profiles[row.profile] === profile)
       if (at < 0) return []
-      const [{ service, point, ratePerS }] = left.splice(at, 1) as [FleetRow]
-      const { batchSize, processes, latencyMs, powerW } = point
-      return [
-        {
-          ...{ profile: profile.name, start, model: models[service]!, batchSize, processes },
-          ...{ throughput: throughputOf(point), ratePerS, latencyMs },
-          ...(powerW !== undefined && { powerW }),
-        },
-      ]
+      const [row] = left.splice(at, 1) as [FleetRow]
+      return instanceAt(row, profile.name, start, models)
     })
+}
+
+/** A row at a place: a segment for each of its models. */
+export function instanceAt(
+  { parts, powerW }: FleetRow,
+  profile: string,
+  start: number,
+  models: readonly string[],
+): FleetSegment[] {
+  return parts.map(({ service, point, ratePerS }) => {
+    const { batchSize, processes, latencyMs } = point
+    return {
+      ...{ profile, start, model: models[service]!, batchSize, processes },
+      ...{ throughput: throughputOf(point), ratePerS, latencyMs },
+      ...(powerW !== undefined && { powerW: powerW / parts.length }),
+    }
+  })
 }

@@ -5,6 +5,7 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import type { Fleet } from '../fleet/fleet.js'
 import { geometryOf } from '../mig-geometry.js'
+import { loadCompany } from './load-company.js'
 import { exampleFolder, loadFleetProfiles } from './load-inputs.js'
 import type { ProfileOptions } from './parse-profile-csv.js'
 
@@ -18,10 +19,15 @@ const fleetFile = z.strictObject({
       z.strictObject({
         gpu: z.string().min(1),
         profiles: z.string().min(1).optional(),
+        company: z.string().min(1).optional(),
+        companyLevel: z.number().gt(0).lt(1).optional(),
+        maxMembers: z.int().min(2).max(4).optional(),
         boards: count.optional(),
         price: z.number().positive().optional(),
         boardsPerNode: count.optional(),
-        idleW: z.number().min(0).optional(),
+        idleW: z
+          .union([z.number().min(0), z.record(z.string().regex(/^\d+$/, 'an SM clock, MHz'), z.number().min(0))])
+          .optional(),
         boardCapW: watts.optional(),
         nodeCapW: watts.optional(),
       }),
@@ -31,9 +37,9 @@ const fleetFile = z.strictObject({
 
 /**
  * Read a fleet from a YAML (or JSON) file: groups as `BoardGroup`, with `profiles` the folder of a board's profiles, seen from the file. Without
- * it the examples of the board are taken.
+ * it the examples of the board are taken. `company` is a folder as `loadCompany` reads it, seen from the file.
  *
- * @throws PctodlError `FLEET_FILE` naming what is wrong where; what `loadProfiles` and `findMigBoard` throw
+ * @throws PctodlError `FLEET_FILE` naming what is wrong where; what `loadProfiles`, `loadCompany` and `findMigBoard` throw
  */
 export function loadFleet(file: string, options: ProfileOptions = {}): Fleet {
   const wrong = (what: string) => new PctodlError('FLEET_FILE', `${file}: ${what}`)
@@ -51,14 +57,29 @@ export function loadFleet(file: string, options: ProfileOptions = {}): Fleet {
   const { powerW, groups } = parsed.data
   return {
     ...(powerW !== undefined && { powerW }),
-    groups: groups.map(({ gpu, profiles, ...rest }) => {
+    groups: groups.map(({ gpu, profiles, company, companyLevel, maxMembers, ...rest }) => {
       const geometry = geometryOf(gpu)
+      if (company === undefined && (companyLevel !== undefined || maxMembers !== undefined)) {
+        throw wrong('companyLevel and maxMembers are for company; name its folder')
+      }
       const folder = profiles === undefined ? exampleFolder(geometry.key) : path.resolve(path.dirname(file), profiles)
       if (profiles === undefined && !existsSync(folder)) {
         throw wrong(`there are no example profiles of ${geometry.key}; name the folder of yours as profiles`)
       }
       const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined))
-      return { gpu: geometry.key, profiles: loadFleetProfiles(folder, geometry, options), ...given }
+      const { idleW } = rest
+      return {
+        gpu: geometry.key,
+        profiles: loadFleetProfiles(folder, geometry, options),
+        ...(company !== undefined && {
+          company: loadCompany(path.resolve(path.dirname(file), company), geometry, {
+            ...(companyLevel !== undefined && { level: companyLevel }),
+            ...(maxMembers !== undefined && { maxMembers }),
+            ...(idleW !== undefined && { idleW }),
+          }),
+        }),
+        ...given,
+      }
     }),
   }
 }

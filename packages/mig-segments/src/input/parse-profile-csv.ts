@@ -11,6 +11,9 @@ export const profileColumns = ['Mig instance', 'Batch size', 'Workload Number', 
 /** A sixth column may follow: watts that the instance adds to an idle board while all its processes run. */
 export const POWER_COLUMN = 'Power'
 
+/** A seventh: the SM clock at which the row was measured, MHz. Rows at several clocks are for fleets. */
+export const CLOCK_COLUMN = 'Clock'
+
 export interface ProfileOptions {
   /** Rows with more MPS processes than this are left out. Default 3, as published. */
   readonly maxProcesses?: number
@@ -80,10 +83,14 @@ function parsePoints<Instance extends object>(
       `the header ${profileColumns.join()}`,
     )
   }
-  const columns = header.cells.length === profileColumns.length + 1 ? profileColumns.length + 1 : profileColumns.length
-  if (columns > profileColumns.length && header.cells.at(-1)!.toLowerCase() !== POWER_COLUMN.toLowerCase()) {
-    throw new SegmentFileError(file, header.row, null, `a sixth column ${quoted(header.cells.at(-1)!)}`, POWER_COLUMN)
-  }
+  const more = [POWER_COLUMN, CLOCK_COLUMN].slice(0, Math.max(0, header.cells.length - profileColumns.length))
+  const columns = profileColumns.length + more.length
+  more.forEach((name, i) => {
+    const found = header.cells[profileColumns.length + i]!
+    if (found.toLowerCase() === name.toLowerCase()) return
+    const nth = i === 0 ? 'sixth' : 'seventh'
+    throw new SegmentFileError(file, header.row, null, `a ${nth} column ${quoted(found)}`, name)
+  })
   const points: (Instance & Measured)[] = []
   const seen = new Map<string, number>()
   for (const { row, cells } of rows) {
@@ -95,7 +102,8 @@ function parsePoints<Instance extends object>(
       throw new SegmentFileError(file, row, profileColumns[0], quoted(cells[0]!), instance)
     }
     const point = { ...instance, ...parsePoint(cells, row, file) }
-    const key = `${Object.values(instance).join()} GPCs, batch ${point.batchSize}, ${point.processes} processes`
+    const at = point.smClockMhz === undefined ? '' : ` at ${point.smClockMhz} MHz`
+    const key = `${Object.values(instance).join()} GPCs, batch ${point.batchSize}, ${point.processes} processes${at}`
     const before = seen.get(key)
     if (before !== undefined) {
       throw new SegmentFileError(file, row, null, `${key} again`, `it once (it is in row ${before} already)`)
@@ -111,7 +119,13 @@ function parsePoint(cells: readonly string[], row: number, file: string): Measur
   const cell = (at: number, expected: string, accept: (value: number) => boolean): number => {
     const value = toNumber(cells[at]!)
     if (!accept(value))
-      throw new SegmentFileError(file, row, profileColumns[at] ?? POWER_COLUMN, quoted(cells[at]!), expected)
+      throw new SegmentFileError(
+        file,
+        row,
+        [...profileColumns, POWER_COLUMN, CLOCK_COLUMN][at]!,
+        quoted(cells[at]!),
+        expected,
+      )
     return value
   }
   const positiveInteger = (value: number) => Number.isInteger(value) && value >= 1
@@ -120,7 +134,8 @@ function parsePoint(cells: readonly string[], row: number, file: string): Measur
   const processThroughput = cell(3, 'items/s, or 0 for what did not run', (value) => value >= 0)
   const ran = processThroughput > 0
   const latencyS = cell(4, ran ? 'seconds above 0' : 'seconds', (value) => (ran ? value > 0 : value >= 0))
-  const point = { batchSize, processes, processThroughput, latencyMs: latencyS * 1000 }
+  const clock = cells.length > 6 ? { smClockMhz: cell(6, 'MHz, an integer of at least 1', positiveInteger) } : {}
+  const point = { batchSize, processes, processThroughput, latencyMs: latencyS * 1000, ...clock }
   if (cells.length === profileColumns.length || !ran) return point
   return { ...point, powerW: cell(5, 'watts of at least 0', (value) => value >= 0) }
 }
@@ -128,11 +143,17 @@ function parsePoint(cells: readonly string[], row: number, file: string): Measur
 /** Write a profile in the published form. */
 export function formatProfileCsv({ points }: ServiceProfile): string {
   const withPower = points.some(({ powerW }) => powerW !== undefined)
-  const columns = withPower ? [...profileColumns, POWER_COLUMN] : profileColumns
-  const rows = points.map(({ sizeGpcs, batchSize, processes, processThroughput, latencyMs, powerW }) =>
+  const withClock = points.some(({ smClockMhz }) => smClockMhz !== undefined)
+  const columns: readonly string[] = [
+    ...profileColumns,
+    ...(withPower || withClock ? [POWER_COLUMN] : []),
+    ...(withClock ? [CLOCK_COLUMN] : []),
+  ]
+  const rows = points.map(({ sizeGpcs, batchSize, processes, processThroughput, latencyMs, powerW, smClockMhz }) =>
     [
       ...[sizeGpcs, batchSize, processes, significant(processThroughput), significant(latencyMs / 1000)],
-      ...(withPower ? [powerW ?? 0] : []),
+      ...(withPower || withClock ? [powerW ?? 0] : []),
+      ...(withClock ? [smClockMhz ?? 0] : []),
     ].join(','),
   )
   return `${[columns.join(','), ...rows].join('\n')}\n`

@@ -1,8 +1,15 @@
+import { freePlacements, migGeometries } from '@pctodl/platform'
 import { stringify } from 'yaml'
-import type { FleetBoard } from '../fleet/place-fleet.js'
+import type { FleetBoard, FleetSegment } from '../fleet/place-fleet.js'
+import { csvRows, quoted, toNumber } from '../input/csv-rows.js'
+import { CLOCK_COLUMN } from '../input/parse-profile-csv.js'
+import { SegmentFileError } from '../input/segment-file-error.js'
 import { ALL_DISABLED, type MigPartedConfig, type MigPartedEntry } from './mig-parted.js'
 
-/** Columns of the map of a fleet. Nodes and GPUs count from 0 within boards of one type. */
+/**
+ * Columns of the map of a fleet. Nodes and GPUs count from 0 within boards of one type. Models that share an instance have a row each, at one
+ * place. A last column, `Clock`, is there where boards are locked to an SM clock (MHz).
+ */
 export const fleetMapColumns = [
   'Board',
   'Node',
@@ -14,24 +21,105 @@ export const fleetMapColumns = [
   'Num proc',
 ] as const
 
-export function formatFleetMap(boards: readonly FleetBoard[]): string {
-  const lines = boards.flatMap(({ gpu, node, index, segments }) =>
+/** What the map of a fleet says of a board. */
+export type MappedBoard = Pick<FleetBoard, 'gpu' | 'node' | 'index' | 'smClockMhz'> & {
+  readonly segments: readonly Pick<FleetSegment, 'profile' | 'start' | 'model' | 'batchSize' | 'processes'>[]
+}
+
+export function formatFleetMap(boards: readonly MappedBoard[]): string {
+  const clocked = boards.some(({ smClockMhz }) => smClockMhz !== undefined)
+  const lines = boards.flatMap(({ gpu, node, index, smClockMhz, segments }) =>
     segments.map(({ profile, start, model, batchSize, processes }) =>
-      [gpu, node, index, profile, start, model, batchSize, processes].join(','),
+      [gpu, node, index, profile, start, model, batchSize, processes, ...(clocked ? [smClockMhz ?? ''] : [])].join(','),
     ),
   )
-  return `${[fleetMapColumns.join(','), ...lines].join('\n')}\n`
+  const header = [...fleetMapColumns, ...(clocked ? [CLOCK_COLUMN] : [])]
+  return `${[header.join(','), ...lines].join('\n')}\n`
+}
+
+/** Whether a text is the map of a fleet, and not of one type of board. */
+export function isFleetMap(text: string): boolean {
+  return text.startsWith(`${fleetMapColumns[0]},`)
+}
+
+/**
+ * Read the map of a fleet.
+ *
+ * @throws SegmentFileError naming file, row and column, also for instances that overlap
+ */
+export function parseFleetMap(text: string, file: string): MappedBoard[] {
+  const [header, ...rows] = csvRows(text, file)
+  const columns = header?.cells.join(',') ?? ''
+  const plain = fleetMapColumns.join(',')
+  const clocked = columns === `${plain},${CLOCK_COLUMN}`
+  if (columns !== plain && !clocked) {
+    throw new SegmentFileError(file, 1, null, quoted(columns), `the header ${plain}, perhaps with ${CLOCK_COLUMN}`)
+  }
+  const names = clocked ? [...fleetMapColumns, CLOCK_COLUMN] : fleetMapColumns
+  const boards = new Map<string, MappedBoard & { segments: MappedBoard['segments'][number][] }>()
+  for (const { row, cells } of rows) {
+    const wrong = (at: number, expected: string) =>
+      new SegmentFileError(file, row, names[at]!, quoted(cells[at]!), expected)
+    if (cells.length !== names.length) {
+      throw new SegmentFileError(file, row, null, `${cells.length} cells`, `${names.length}`)
+    }
+    const integer = (at: number, least: number): number => {
+      const value = toNumber(cells[at]!)
+      if (!(Number.isSafeInteger(value) && value >= least)) throw wrong(at, `an integer of at least ${least}`)
+      return value
+    }
+    const geometry = Object.values(migGeometries).find(({ key }) => key === cells[0])
+    if (!geometry) throw wrong(0, `a board with MIG: ${Object.keys(migGeometries).join(', ')}`)
+    const slot = geometry.profiles.find(({ name }) => name === cells[3])
+    if (!slot) throw wrong(3, `a profile of ${geometry.key}: ${geometry.profiles.map(({ name }) => name).join(', ')}`)
+    if (cells[5] === '') throw wrong(5, 'the name of a model')
+    const [node, index, start] = [integer(1, 0), integer(2, 0), integer(4, 0)]
+    const smClockMhz = clocked && cells[8] !== '' ? integer(8, 1) : undefined
+    const key = `${geometry.key} ${node} ${index}`
+    const clock = smClockMhz === undefined ? {} : { smClockMhz }
+    const board = boards.get(key) ?? { gpu: geometry.key, node, index, ...clock, segments: [] }
+    if (board.smClockMhz !== smClockMhz) throw wrong(8, 'one clock for all instances of a board')
+    const segment = { profile: slot.name, start, model: cells[5]!, batchSize: integer(6, 1), processes: integer(7, 1) }
+    const instances = board.segments.filter((other, i) => {
+      return board.segments.findIndex((each) => each.start === other.start) === i
+    })
+    const shared = instances.find((other) => other.start === start)
+    if (shared) {
+      if (shared.profile !== slot.name) throw wrong(4, `a free slot: ${shared.profile} begins there`)
+      if (board.segments.some((other) => other.start === start && other.model === segment.model)) {
+        throw wrong(5, 'each model once in an instance')
+      }
+    } else {
+      const present = instances.map((other) => ({
+        profile: geometry.profiles.find(({ name }) => name === other.profile)!,
+        start: other.start,
+      }))
+      const slices = present.reduce((sum, { profile }) => sum + profile.computeSlices, slot.computeSlices)
+      if (!freePlacements(slot, present).includes(start) || slices > geometry.computeSlices) {
+        throw wrong(4, `a slot that is free for ${slot.name}`)
+      }
+    }
+    board.segments.push(segment)
+    boards.set(key, board)
+  }
+  return [...boards.values()]
 }
 
 /** A configuration for mig-parted with an entry for each node, `pctodl-<board>-node-<n>`, and `all-disabled`. */
-export function formatFleetMigParted(boards: readonly FleetBoard[]): string {
+export function formatFleetMigParted(boards: readonly MappedBoard[]): string {
   const configs: Record<string, MigPartedEntry[]> = { [ALL_DISABLED]: [{ devices: 'all', 'mig-enabled': false }] }
   for (const { gpu, node, index, segments } of boards) {
     const devices: Record<string, number> = {}
-    for (const { profile } of segments) devices[profile] = (devices[profile] ?? 0) + 1
-    const name = `pctodl-${gpu.toLowerCase()}-node-${node}`
+    const instances = new Map(segments.map(({ start, profile }) => [start, profile]))
+    for (const profile of instances.values()) devices[profile] = (devices[profile] ?? 0) + 1
+    const name = fleetConfigName(gpu, node)
     configs[name] = [...(configs[name] ?? []), { devices: [index], 'mig-enabled': true, 'mig-devices': devices }]
   }
   const config: MigPartedConfig = { version: 'v1', 'mig-configs': configs }
   return stringify(config, { flowCollectionPadding: false })
+}
+
+/** Name of a node's entry in the mig-parted configuration of a fleet. */
+export function fleetConfigName(gpu: string, node: number): string {
+  return `pctodl-${gpu.toLowerCase()}-node-${node}`
 }

@@ -28,7 +28,8 @@ export interface KubernetesOptions {
   readonly healthPath?: string
 }
 
-const MIG_CONFIG_MAP = 'pctodl-mig-parted-config'
+/** Name of the ConfigMap with the MIG layouts. */
+export const MIG_CONFIG_MAP = 'pctodl-mig-parted-config'
 const DEVICE_PLUGIN_CONFIG_MAP = 'pctodl-device-plugin-config'
 const DEVICE_PLUGIN_CONFIG = 'mig-mixed'
 
@@ -36,12 +37,13 @@ const DEVICE_PLUGIN_CONFIG = 'mig-mixed'
  * Start the instance's own MPS daemon, then the workers; end with the first that ends, so that the container is restarted. The
  * device plugin does not share MIG devices by MPS, so the pod owns the instance and shares it itself.
  */
-const startScript = `set -eu
+export const startDaemon = `set -eu
 export CUDA_MPS_PIPE_DIRECTORY=/tmp/nvidia-mps CUDA_MPS_LOG_DIRECTORY=/tmp/nvidia-mps-log
 nvidia-cuda-mps-control -d
 trap 'kill $(jobs -p) 2>/dev/null || true; echo quit | nvidia-cuda-mps-control' EXIT
 trap 'exit 143' TERM
-for ((i = 0; i < PROCESSES; i++)); do "$@" & done
+`
+const startScript = `${startDaemon}for ((i = 0; i < PROCESSES; i++)); do "$@" & done
 wait -n
 `
 
@@ -55,38 +57,20 @@ wait -n
  * @throws InvalidInputError where a node has no name, or for a port or path that is none
  */
 export function formatKubernetes(gpus: readonly MappedGpu[], board: MigBoard, options: KubernetesOptions): string {
-  const { gpusPerNode = DEFAULT_GPUS_PER_NODE, operatorNamespace = 'gpu-operator', port, healthPath } = options
+  const { gpusPerNode = DEFAULT_GPUS_PER_NODE, operatorNamespace = 'gpu-operator' } = options
   const dra = options.devices === 'dra'
-  if (port !== undefined && !(Number.isInteger(port) && port >= 1 && port <= 65_535)) {
-    throw new InvalidInputError('port', port, 'a TCP port from 1 to 65535')
-  }
-  if (healthPath !== undefined && (port === undefined || !healthPath.startsWith('/'))) {
-    throw new InvalidInputError('healthPath', healthPath, 'a path that begins with /, beside a port')
-  }
+  assertPort(options)
   const parted = formatMigParted(migPartedConfig(gpus, board, gpusPerNode))
   const documents: unknown[] = [configMap(MIG_CONFIG_MAP, operatorNamespace, { 'config.yaml': parted })]
   if (dra) documents.push(...profilesOf(gpus, board).flatMap((profile) => deviceDocuments(profile, options.namespace)))
-  else {
-    const config = stringify({ version: 'v1', flags: { migStrategy: 'mixed' } })
-    documents.push(configMap(DEVICE_PLUGIN_CONFIG_MAP, operatorNamespace, { [DEVICE_PLUGIN_CONFIG]: config }))
-  }
+  else documents.push(devicePluginConfig(operatorNamespace))
   const dnsNames = uniqueDnsNames(gpus)
   if (options.port !== undefined) {
     for (const dnsName of dnsNames.values()) documents.push(service(dnsName, options.port, options.namespace))
   }
   for (const [node, ofNode] of byNode(gpus, gpusPerNode)) {
     const name = nodeName(node, options.nodeNames)
-    documents.push({
-      apiVersion: 'v1',
-      kind: 'Node',
-      metadata: {
-        name,
-        labels: {
-          'nvidia.com/mig.config': migConfigName(node),
-          ...(!dra && { 'nvidia.com/device-plugin.config': DEVICE_PLUGIN_CONFIG }),
-        },
-      },
-    })
+    documents.push(labelledNode(name, migConfigName(node), !dra))
     if (dra) continue
     for (const { segment, count } of kindsOf(ofNode)) {
       documents.push(deployment(segment, dnsNames.get(segment.model)!, count, { node, name }, board, options))
@@ -102,7 +86,33 @@ export function formatKubernetes(gpus: readonly MappedGpu[], board: MigBoard, op
     .join('')
 }
 
-function configMap(name: string, namespace: string, data: Record<string, string>) {
+/** What makes the device plugin give out MIG devices by their profiles. */
+export function devicePluginConfig(operatorNamespace: string): object {
+  const config = stringify({ version: 'v1', flags: { migStrategy: 'mixed' } })
+  return configMap(DEVICE_PLUGIN_CONFIG_MAP, operatorNamespace, { [DEVICE_PLUGIN_CONFIG]: config })
+}
+
+/** A node with the labels that give it its layout and the device plugin its configuration. */
+export function labelledNode(name: string, layout: string, plugin: boolean): object {
+  const labels = {
+    'nvidia.com/mig.config': layout,
+    ...(plugin && { 'nvidia.com/device-plugin.config': DEVICE_PLUGIN_CONFIG }),
+  }
+  return { apiVersion: 'v1', kind: 'Node', metadata: { name, labels } }
+}
+
+/** @throws InvalidInputError for a port or path that is none */
+export function assertPort({ port, healthPath }: Pick<KubernetesOptions, 'port' | 'healthPath'>, pods = 1): void {
+  if (port !== undefined && !(Number.isInteger(port) && port >= 1 && port + pods - 1 <= 65_535)) {
+    throw new InvalidInputError('port', port, `a TCP port from 1 to ${65_536 - pods}`)
+  }
+  if (healthPath !== undefined && (port === undefined || !healthPath.startsWith('/'))) {
+    throw new InvalidInputError('healthPath', healthPath, 'a path that begins with /, beside a port')
+  }
+}
+
+/** A ConfigMap. */
+export function configMap(name: string, namespace: string, data: Record<string, string>): object {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data }
 }
 
@@ -227,15 +237,18 @@ function service(dnsName: string, port: number, namespace = 'default') {
   }
 }
 
+/** Whether the MPS daemon of a pod answers. */
+export const livenessProbe = {
+  exec: {
+    command: ['/bin/bash', '-c', 'CUDA_MPS_PIPE_DIRECTORY=/tmp/nvidia-mps nvidia-cuda-mps-control <<< get_server_list'],
+  },
+  initialDelaySeconds: 10,
+  periodSeconds: 10,
+  timeoutSeconds: 5,
+} as const
+
 /** Alive while the MPS daemon answers; with a port, ready while the workers do. Models may take ten minutes to load. */
 function probes({ port, healthPath }: KubernetesOptions) {
-  const asksDaemon = 'CUDA_MPS_PIPE_DIRECTORY=/tmp/nvidia-mps nvidia-cuda-mps-control <<< get_server_list'
-  const livenessProbe = {
-    exec: { command: ['/bin/bash', '-c', asksDaemon] },
-    initialDelaySeconds: 10,
-    periodSeconds: 10,
-    timeoutSeconds: 5,
-  }
   if (port === undefined) return { livenessProbe }
   const asksWorkers =
     healthPath === undefined ? { tcpSocket: { port: 'requests' } } : { httpGet: { path: healthPath, port: 'requests' } }
@@ -250,7 +263,9 @@ function probes({ port, healthPath }: KubernetesOptions) {
  * Names in Kubernetes have small letters, digits and dashes only, and as labels at most 63 of them. Models whose names would
  * be the same get a number, or one would replace the other.
  */
-function uniqueDnsNames(gpus: readonly MappedGpu[]): Map<string, string> {
+export function uniqueDnsNames(
+  gpus: readonly { readonly segments: readonly { readonly model: string }[] }[],
+): Map<string, string> {
   const models = [...new Set(gpus.flatMap(({ segments }) => segments.map(({ model }) => model)))].sort()
   const names = new Map<string, string>()
   const taken = new Set<string>()

@@ -110,16 +110,16 @@ function asLayout(gpus: readonly PlannedGpu[]): Layout {
 
 /** What a period and the way to it take. */
 function theWay(problem: DayProblem, counts: readonly Int32Array[], h: number, changes: Changes, boardsBefore: number) {
-  const { served, rates, migrationS, idleW, parkedW } = problem
+  const { served, needs, migrationS, idleW, parkedW } = problem
   const now = new Map<string, number>()
   for (const { segment } of [...changes.kept, ...changes.restarted.map(({ before }) => before), ...changes.removed]) {
     now.set(segment.model, (now.get(segment.model) ?? 0) + segment.throughput)
   }
-  // While segments change, both the rate before and the rate after must be answered, as far as there is anything yet.
+  // While segments change, both what is needed before and what is after must be there, as far as there is anything yet.
   const needed = new Map(
     served.map(({ objective: { model } }, m) => {
-      const rate = (period: number) => rates[period * served.length + m]!
-      return [model, Math.min(Math.max(rate(h - 1), rate(h)), now.get(model) ?? 0)]
+      const needIn = (period: number) => needs[period * served.length + m]!
+      return [model, Math.min(Math.max(needIn(h - 1), needIn(h)), now.get(model) ?? 0)]
     }),
   )
   const ordered = migrationOrder(changes, needed)

@@ -2,8 +2,9 @@ import { InvalidInputError } from '@pctodl/platform'
 import { segmentSizes } from '../mig-geometry.js'
 import { type ServiceObjective, type ServiceProfile, throughputOf } from '../profile.js'
 import type { UnservedService } from '../segment-plan.js'
-import { demandsOf, type ServiceDemand } from '../service-demand.js'
+import type { ServiceDemand } from '../service-demand.js'
 import { SIZES } from '../solve/size-counts.js'
+import { type DayGate, dayDemands } from './day-demands.js'
 
 /** What boards draw, and what changing a map takes. */
 export interface DayCosts {
@@ -17,12 +18,14 @@ export interface DayCosts {
   readonly parkedW: number
 }
 
-/** Services over periods in numbers. By service and size: `throughput`, `powerW`. By period and service: `rates`. */
+/** Services over periods in numbers. By service and size: `throughput`, `powerW`. By period and service: `rates`, `needs`. */
 export interface DayProblem extends DayCosts {
   readonly served: readonly ServiceDemand[]
   readonly unserved: readonly UnservedService[]
   readonly periods: number
   readonly rates: Float64Array
+  /** Items/s that the segments of a service must have together; at least the rate. */
+  readonly needs: Float64Array
   /** Items/s of a segment; 0 where the service cannot run in that size. */
   readonly throughput: Float64Array
   /** Watts that a segment adds to an idle board while it is fully used. */
@@ -37,7 +40,7 @@ export function dayProblem(
   profiles: readonly ServiceProfile[],
   periods: readonly (readonly ServiceObjective[])[],
   costs: DayCosts,
-  latencyShare?: number,
+  gate: DayGate,
 ): DayProblem {
   assertCosts(costs)
   if (!(periods.length >= 1 && periods.length <= MOST_PERIODS)) {
@@ -59,7 +62,7 @@ export function dayProblem(
     }
   }
   const order = [...peaks.values()].sort((a, b) => (a.model < b.model ? -1 : 1))
-  const { served, unserved } = demandsOf(profiles, order, latencyShare)
+  const { served, unserved, neededFor } = dayDemands(profiles, order, gate)
   const throughput = new Float64Array(served.length * SIZES)
   const powerW = new Float64Array(served.length * SIZES)
   served.forEach(({ objective, best }, m) => {
@@ -83,7 +86,8 @@ export function dayProblem(
       rates[h * served.length + m] = period.find((objective) => objective.model === model)?.ratePerS ?? 0
     })
   })
-  return { ...costs, served, unserved, periods: periods.length, rates, throughput, powerW }
+  const needs = rates.map((rate, i) => neededFor(i % served.length, rate))
+  return { ...costs, served, unserved, periods: periods.length, rates, needs, throughput, powerW }
 }
 
 /** Periods of a schedule: a day of quarters of an hour. */

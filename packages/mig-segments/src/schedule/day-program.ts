@@ -19,7 +19,7 @@ export async function solveDay(
   mostIterations: number,
   maxGpus: number = Number.POSITIVE_INFINITY,
 ): Promise<DayAnswer> {
-  const { served, rates, throughput, powerW, periodS, migrationS, idleW, parkedW } = problem
+  const { served, rates, needs, throughput, powerW, periodS, migrationS, idleW, parkedW } = problem
   const solver = await loadSolver()
   const places = served.flatMap((_, m) =>
     Array.from({ length: SIZES }, (_, s) => m * SIZES + s).filter((i) => throughput[i]! > 0),
@@ -38,6 +38,12 @@ export async function solveDay(
       const own = places.flatMap((i, v): Term[] => (Math.floor(i / SIZES) === m ? [[answered[v]!, 1]] : []))
       const rate = rates[h * served.length + m]!
       constraints.push({ terms: own, atLeast: rate, atMost: rate })
+      const needed = needs[h * served.length + m]!
+      if (needed === rate) return
+      const capacity = places.flatMap((i, v): Term[] =>
+        Math.floor(i / SIZES) === m ? [[count[v]!, throughput[i]! / needed]] : [],
+      )
+      constraints.push({ terms: capacity, atLeast: 1 })
     })
     places.forEach((i, v) => {
       constraints.push({

@@ -1,8 +1,11 @@
 import { InvalidInputError } from '@pctodl/platform'
 import { assertLimits, DEFAULT_MOST_ITERATIONS, TooFewGpusError } from '../plan-segments.js'
 import type { ServiceObjective, ServiceProfile } from '../profile.js'
-import type { UnservedService } from '../segment-plan.js'
+import { servedServices, type UnservedService } from '../segment-plan.js'
+import { simulatePlan } from '../tail/simulate-plan.js'
+import { withBatchRates } from '../tail/tail-points.js'
 import { type CarryOutOptions, carryOut, type PlannedPeriod } from './carry-out.js'
+import type { DayGate } from './day-demands.js'
 import { type DayCosts, dayProblem } from './day-problem.js'
 import { solveDay } from './day-program.js'
 import { countsFor, planWindows, staticCounts } from './window-plans.js'
@@ -10,8 +13,17 @@ import { countsFor, planWindows, staticCounts } from './window-plans.js'
 export interface DayOptions extends DayCosts {
   /** GPUs that there are. Default: as many as the plan with most of them needs. */
   readonly gpus?: number
-  /** Share of a latency objective that computing a batch may take. Default 0.45. */
+  /** What keeps an objective: a batch time below a share of it (the default), or the p99 of one queue for each service. */
+  readonly gate?: 'latency' | 'tail'
+  /** Of `latency`: share of an objective that computing a batch may take. Default 0.45. */
   readonly latencyShare?: number
+  /** Of `tail`: variance of the gaps between requests over their squared mean, 0.1 to 100. Default 1, Poisson. */
+  readonly burstiness?: number
+  /**
+   * Of `tail`: requests of each service that are let come to the map of each period; a service of which more than 0.8 % are late in one gets more
+   * room all day. Default 20 000; 0: the estimate alone decides.
+   */
+  readonly checkRequests?: number
   /** Share of a period's requests that changing to it may make late, 0..0.1. Default 0: every service stays at its rate. */
   readonly mostLate?: number
   /** Order of the search's random steps. Default 1. */
@@ -46,13 +58,19 @@ export interface DaySchedule extends DayTotals {
   readonly redeployed: DayTotals
 }
 
+/** As for one plan: late share of the simulations above which a service gets more room, how often, and their seed. */
+const CHECKED_LATE = 0.008
+const CHECKS = 6
+const CHECK_SEED = 7919
+
 /** Integer variables up to which all periods are put into one program. */
 const MOST_JOINT = 220
 
 /**
  * Follow rates over a day: which map runs in each period, and how one becomes the next, at the least energy. Plans for windows of the day are
  * chosen by dynamic programming; small fleets are then solved as one integer program. The bound is that of the periods apart, or of
- * this program: it counts what is created, and not that segments may have to make room.
+ * this program: it counts what is created, and not that segments may have to make room. By the tail it holds for the way to run each service
+ * that was chosen for its highest rate.
  *
  * @param periods the objectives of each period
  * @throws InvalidInputError for options out of range and profiles without measured power
@@ -61,21 +79,68 @@ const MOST_JOINT = 220
 export async function planDay(
   profiles: readonly ServiceProfile[],
   periods: readonly (readonly ServiceObjective[])[],
-  { gpus: given, latencyShare, mostLate = 0, seed = 1, mostIterations = DEFAULT_MOST_ITERATIONS, ...costs }: DayOptions,
+  options: DayOptions,
 ): Promise<DaySchedule> {
-  assertLimits({ seed, mostIterations, ...(given !== undefined && { maxGpus: given }) })
+  const { gpus, mostLate = 0, seed = 1, mostIterations = DEFAULT_MOST_ITERATIONS, latencyShare } = options
+  const { gate = 'latency', burstiness = 1, checkRequests = 20_000 } = options
+  assertLimits({ seed, mostIterations, ...(gpus !== undefined && { maxGpus: gpus }) })
   if (!(mostLate >= 0 && mostLate <= 0.1)) throw new InvalidInputError('mostLate', mostLate, 'a share from 0 to 0.1')
-  const problem = dayProblem(profiles, periods, costs, latencyShare)
+  if (!(burstiness >= 0.1 && burstiness <= 100)) {
+    throw new InvalidInputError('burstiness', burstiness, 'a number from 0.1 to 100; 1 is Poisson')
+  }
+  if (!(Number.isInteger(checkRequests) && checkRequests >= 0)) {
+    throw new InvalidInputError('checkRequests', checkRequests, 'an integer of at least 0')
+  }
+  if (gate === 'latency') return planOnce(profiles, periods, options, { kind: 'latency', latencyShare })
+  const rated = profiles.map(withBatchRates)
+  const tightened = new Map<string, number>()
+  for (let check = 0; ; check++) {
+    const day = await planOnce(rated, periods, options, { kind: 'tail', burstiness, tightened })
+    if (checkRequests === 0 || check === CHECKS) return day
+    const late = lateIn(day, rated, periods, burstiness, checkRequests)
+    if (late.size === 0) return day
+    for (const model of late) tightened.set(model, (tightened.get(model) ?? 0) + 1)
+  }
+}
+
+/** Services that are late in the map of some period; while maps change their segments are no fewer. */
+function lateIn(
+  { periods: maps, unserved }: DaySchedule,
+  profiles: readonly ServiceProfile[],
+  periods: readonly (readonly ServiceObjective[])[],
+  burstiness: number,
+  requests: number,
+): Set<string> {
+  const late = new Set<string>()
+  maps.forEach(({ gpus }, h) => {
+    const asked = periods[h]!.filter(({ model }) => !unserved.some((service) => service.model === model))
+    const plan = { gpus, served: servedServices(asked, gpus) }
+    for (const service of simulatePlan(plan, profiles, { burstiness, requests, seed: CHECK_SEED + h })) {
+      if (service.late > CHECKED_LATE * service.requests) late.add(service.model)
+    }
+  })
+  return late
+}
+
+async function planOnce(
+  profiles: readonly ServiceProfile[],
+  periods: readonly (readonly ServiceObjective[])[],
+  { gpus: given, mostLate = 0, seed = 1, mostIterations = DEFAULT_MOST_ITERATIONS, ...costs }: DayOptions,
+  gate: DayGate,
+): Promise<DaySchedule> {
+  const { periodS, migrationS, idleW, parkedW } = costs
+  const problem = dayProblem(profiles, periods, { periodS, migrationS, idleW, parkedW }, gate)
   const options: CarryOutOptions = {
     profiles,
-    latencyShare,
+    // The way of each service is chosen for the day: its points are kept whatever part of the objective they take.
+    latencyShare: gate.kind === 'tail' ? 1 : gate.latencyShare,
     maxGpus: given ?? Number.POSITIVE_INFINITY,
     mostLate,
     moves: 'few',
   }
-  const { served, rates } = problem
+  const { served, rates, needs } = problem
   const all = Array.from({ length: problem.periods }, (_, h) => h)
-  const fresh = all.map((h) => countsFor(problem, rates.subarray(h * served.length, (h + 1) * served.length), seed))
+  const fresh = all.map((h) => countsFor(problem, needs.subarray(h * served.length, (h + 1) * served.length), seed))
   const still = staticCounts(problem, seed)
   const stayed = carryOut(
     problem,

@@ -10,7 +10,7 @@ import { type DayProblem, servingW } from './day-problem.js'
 const MOST_WINDOWS = 1200
 
 /**
- * Segments for every period: a day is cut into windows with one plan each, which covers the highest rate that each service has in it. Of all
+ * Segments for every period: a day is cut into windows with one plan each, which covers the most that each service needs in it. Of all
  * ways to cut it, by dynamic programming, the one that takes the least energy, with what is created at each cut.
  *
  * @returns counts by service and size, one for each period
@@ -22,7 +22,7 @@ export function planWindows(problem: DayProblem, seed: number): Int32Array[] {
   const windows: { first: number; last: number; counts: Int32Array; energyJ: number }[] = []
   for (let first = 0; first < periods; first++) {
     for (let last = first; last < Math.min(periods, first + longest); last++) {
-      const peak = peakRates(problem, first, last)
+      const peak = peakNeeds(problem, first, last)
       const key = peak.join()
       const counts = known.get(key) ?? countsFor(problem, peak, seed)
       known.set(key, counts)
@@ -63,23 +63,23 @@ export function planWindows(problem: DayProblem, seed: number): Int32Array[] {
 
 /** One plan for the highest rate that each service ever has. */
 export function staticCounts(problem: DayProblem, seed: number): Int32Array {
-  return countsFor(problem, peakRates(problem, 0, problem.periods - 1), seed)
+  return countsFor(problem, peakNeeds(problem, 0, problem.periods - 1), seed)
 }
 
-function peakRates({ rates, served }: DayProblem, first: number, last: number): Float64Array {
+function peakNeeds({ needs, served }: DayProblem, first: number, last: number): Float64Array {
   const peak = new Float64Array(served.length)
   for (let h = first; h <= last; h++) {
     served.forEach((_, m) => {
-      peak[m] = Math.max(peak[m]!, rates[h * served.length + m]!)
+      peak[m] = Math.max(peak[m]!, needs[h * served.length + m]!)
     })
   }
   return peak
 }
 
-/** The fewest boards, then the fewest compute slices, for some rates. */
-export function countsFor({ served }: DayProblem, rates: ArrayLike<number>, seed: number): Int32Array {
+/** The fewest boards, then the fewest compute slices, for what services need. @param needs items/s of each service */
+export function countsFor({ served }: DayProblem, needs: ArrayLike<number>, seed: number): Int32Array {
   const present = served.flatMap((demand, m) =>
-    rates[m]! > 0 ? [{ m, demand: { ...demand, objective: { ...demand.objective, ratePerS: rates[m]! } } }] : [],
+    needs[m]! > 0 ? [{ m, demand: { ...demand, capacityPerS: needs[m]! } }] : [],
   )
   const counts = new Int32Array(served.length * SIZES)
   if (present.length === 0) return counts

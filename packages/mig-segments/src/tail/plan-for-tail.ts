@@ -118,8 +118,10 @@ async function planOnce(
     return { objective, ...found[0]! }
   })
   const choice = new WayChoice(first, ways)
-  let demands = choice.cheapest(gpcsOf.map((gpcs) => gpcs / 7)).demands
-  let least = 0
+  // A board has seven slices: what the leanest ways need of them is a bound already.
+  const leanest = choice.cheapest(gpcsOf.map((gpcs) => gpcs / 7))
+  let { demands } = leanest
+  let least = Math.ceil(leanest.bound - 1e-6)
   for (let round = 0; ; round++) {
     const problem = coverProblem(demands)
     const bound = priceBound(problem)

@@ -3,7 +3,7 @@ import type { ServiceProfile } from '../profile.js'
 import type { SegmentPlan } from '../segment-plan.js'
 import { batchTimes } from './batch-times.js'
 import { segmentKinds } from './service-tails.js'
-import { type QueueOutcome, simulateQueue } from './simulate-queue.js'
+import { type QueueOutcome, simulateQueue, type WorkerKind } from './simulate-queue.js'
 import type { Dispatch } from './tail-options.js'
 import { withBatchRates } from './tail-points.js'
 
@@ -55,20 +55,37 @@ export function simulatePlan(
       const workers = of.map((kind) => kindOf(kind, kind.count * kind.segment.processes))
       return { model, ...simulateQueue(workers, arrivals(ratePerS).start(stream), latencyMs, requests) }
     }
-    // Segments of a kind meet the same: one stands for them, with its part of the requests.
-    const outcomes = of.map((kind, k) => {
-      const share = kind.segment.throughput / capacity
-      const routed = part(ratePerS, share).start(stream + 100 * k)
-      const counted = Math.max(10_000, Math.ceil(requests * share * kind.count))
-      return simulateQueue([kindOf(kind, kind.segment.processes)], routed, latencyMs, counted)
-    })
-    const weights = of.map(({ segment, count }) => (count * segment.throughput) / capacity)
-    const lateShare = outcomes.reduce((sum, each, k) => sum + (weights[k]! * each.late) / each.requests, 0)
-    return {
-      model,
-      requests,
-      late: Math.round(lateShare * requests),
-      p99Ms: Math.max(...outcomes.map(({ p99Ms }) => p99Ms)),
-    }
+    const kindsOf = of.map((kind) => ({
+      ...{ kind: kindOf(kind, kind.segment.processes), count: kind.count },
+      share: kind.segment.throughput / capacity,
+    }))
+    return { model, ...simulateSplit(kindsOf, (share) => part(ratePerS, share), latencyMs, requests, stream) }
   })
+}
+
+/** Segments that run alike, each with its own queue. */
+export interface SplitKind {
+  readonly kind: WorkerKind
+  readonly count: number
+  /** Of the service's requests, that one segment gets, 0..1. */
+  readonly share: number
+}
+
+/** Queues of segments, filled by chance. Segments of a kind meet the same: one stands for them, with its part of the requests. */
+export function simulateSplit(
+  kinds: readonly SplitKind[],
+  part: (share: number) => ArrivalProcess,
+  latencyMs: number,
+  requests: number,
+  stream: number,
+): QueueOutcome {
+  const outcomes = kinds.map(({ kind, count, share }, k) => {
+    const counted = Math.max(10_000, Math.ceil(requests * share * count))
+    return simulateQueue([kind], part(share).start(stream + 100 * k), latencyMs, counted)
+  })
+  const late = outcomes.reduce((sum, each, k) => {
+    const { count, share } = kinds[k]!
+    return sum + (count * share * each.late) / each.requests
+  }, 0)
+  return { requests, late: Math.round(late * requests), p99Ms: Math.max(...outcomes.map(({ p99Ms }) => p99Ms)) }
 }

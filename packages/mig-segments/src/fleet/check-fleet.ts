@@ -1,0 +1,116 @@
+import { InvalidInputError, type MigGeometry } from '@pctodl/platform'
+import { geometryOf } from '../mig-geometry.js'
+import type { BoardGroup, Fleet } from './fleet.js'
+import { checkLanes, type Lane } from './lanes.js'
+
+/** A group with everything that it leaves out. */
+export interface CheckedGroup {
+  readonly geometry: MigGeometry
+  /** Infinite: as many as needed. */
+  readonly boards: number
+  readonly price: number
+  readonly boardsPerNode: number
+  readonly boardCapW: number
+  readonly nodeCapW: number
+}
+
+export interface CheckedFleet {
+  readonly groups: readonly CheckedGroup[]
+  /** The groups by the clocks at which their boards may run. */
+  readonly lanes: readonly Lane[]
+  readonly powerW: number
+  /** Whether any limit on watts is there. */
+  readonly limited: boolean
+}
+
+/** Prices further apart than this are a typing error, and no solver could add them up. */
+const MOST_PRICE_RATIO = 1e6
+
+/**
+ * @throws InvalidInputError for a fleet without groups, numbers out of range, limits on watts without `idleW` or without measured power
+ * @throws UnknownNameError, PctodlError `NOT_SUPPORTED` for boards that do not exist or have no MIG
+ */
+export function checkFleet({ groups, powerW = Number.POSITIVE_INFINITY }: Fleet): CheckedFleet {
+  if (groups.length === 0) throw new InvalidInputError('fleet.groups', groups.length, 'at least one group of boards')
+  if (!(powerW > 0)) throw new InvalidInputError('fleet.powerW', powerW, 'watts above 0')
+  const limited =
+    Number.isFinite(powerW) ||
+    groups.some(({ boardCapW, nodeCapW }) => boardCapW !== undefined || nodeCapW !== undefined)
+  const checked = groups.map((group, g) => checkGroup(group, g, limited))
+  const cheapest = Math.min(...checked.map(({ price }) => price))
+  checked.forEach(({ price }, g) => {
+    if (price <= MOST_PRICE_RATIO * cheapest) return
+    const expected = `at most ${MOST_PRICE_RATIO} times the lowest price, ${cheapest}; leave dearer boards away`
+    throw new InvalidInputError(`fleet.groups[${g}].price`, price, expected)
+  })
+  return { groups: checked, lanes: groups.flatMap((group, g) => checkLanes(group, g)), powerW, limited }
+}
+
+function checkGroup(group: BoardGroup, g: number, limited: boolean): CheckedGroup {
+  const field = (name: keyof BoardGroup) => `fleet.groups[${g}].${name}`
+  const { gpu, profiles, boards, price = 1, boardsPerNode = 8, idleW: idle, boardCapW, nodeCapW } = group
+  const idleW = typeof idle === 'object' ? Math.max(...Object.values(idle)) : idle
+  const geometry = geometryOf(gpu)
+  const whole = (value: number) => Number.isInteger(value) && value >= 1
+  if (boards !== undefined && !whole(boards))
+    throw new InvalidInputError(field('boards'), boards, 'an integer of at least 1')
+  if (!whole(boardsPerNode))
+    throw new InvalidInputError(field('boardsPerNode'), boardsPerNode, 'an integer of at least 1')
+  if (!(price > 0 && Number.isFinite(price))) throw new InvalidInputError(field('price'), price, 'a positive number')
+  if (limited && idleW === undefined) {
+    throw new InvalidInputError(
+      field('idleW'),
+      idleW,
+      'watts of a board that waits, since the fleet has a limit on watts',
+    )
+  }
+  if (idleW !== undefined && !(idleW >= 0 && Number.isFinite(idleW))) {
+    throw new InvalidInputError(field('idleW'), idleW, 'watts of at least 0')
+  }
+  for (const [name, cap] of [
+    ['boardCapW', boardCapW],
+    ['nodeCapW', nodeCapW],
+  ] as const) {
+    if (cap !== undefined && !(cap > (idleW ?? 0) && Number.isFinite(cap))) {
+      throw new InvalidInputError(field(name), cap, `watts above those of an idle board, ${idleW}`)
+    }
+  }
+  for (const { model, points } of profiles) {
+    for (const point of points) {
+      if (!geometry.profiles.some(({ name }) => name === point.profile)) {
+        const known = geometry.profiles.map(({ name }) => name).join(', ')
+        throw new InvalidInputError(
+          `${field('profiles')}, ${model}`,
+          point.profile,
+          `a MIG profile of ${geometry.key}: ${known}`,
+        )
+      }
+      if (limited && point.processThroughput > 0 && point.powerW === undefined) {
+        throw new InvalidInputError(
+          `${field('profiles')}, ${model}`,
+          point.powerW,
+          'measured power with each point (a sixth column, Power), since the fleet has a limit on watts',
+        )
+      }
+    }
+  }
+  for (const { profile, powerW: known } of group.company ?? []) {
+    if (!geometry.profiles.some(({ name }) => name === profile)) {
+      const names = geometry.profiles.map(({ name }) => name).join(', ')
+      throw new InvalidInputError(field('company'), profile, `a MIG profile of ${geometry.key}: ${names}`)
+    }
+    if (limited && !known) {
+      const expected = 'measured power of its groups (columns power), since the fleet has a limit on watts'
+      throw new InvalidInputError(`${field('company')}, ${profile}`, 'no watts', expected)
+    }
+  }
+  return {
+    geometry,
+    boards: boards ?? Number.POSITIVE_INFINITY,
+    price,
+    boardsPerNode,
+    // No board may draw more than its whole node.
+    boardCapW: Math.min(boardCapW ?? Number.POSITIVE_INFINITY, nodeCapW ?? Number.POSITIVE_INFINITY),
+    nodeCapW: nodeCapW ?? Number.POSITIVE_INFINITY,
+  }
+}

@@ -1,0 +1,97 @@
+import type { BoardPattern } from './board-patterns.js'
+import type { FleetRow } from './fleet-rows.js'
+
+/** A board while it is filled. */
+export interface OpenBoard {
+  readonly lane: number
+  readonly pattern: BoardPattern
+  /** Places of each profile that are left. */
+  readonly free: number[]
+  readonly rows: FleetRow[]
+  drawnW: number
+}
+
+/** Coolest boards that are looked at before all others. */
+const COOLEST = 32
+
+interface Swap {
+  readonly gain: number
+  readonly other: OpenBoard
+  readonly mine: number
+  /** -1: a free place. */
+  readonly theirs: number
+}
+
+/**
+ * Swap instances of one profile between the hottest board and cooler ones while it gets cooler. The coolest are looked at first and the others only
+ * where none of them helps, so that a round does not look at all of a large fleet.
+ *
+ * @returns whether all boards keep the cap
+ */
+export function coolDown(boards: readonly OpenBoard[], capW: number): boolean {
+  if (boards.length === 0 || capW === Number.POSITIVE_INFINITY) return true
+  const byWatts = [...boards].sort((a, b) => a.drawnW - b.drawnW)
+  for (let round = 0; round <= 20 * boards.length; round++) {
+    const hottest = byWatts.at(-1)!
+    if (hottest.drawnW <= capW * (1 + 1e-9)) return true
+    const others = byWatts.slice(0, -1)
+    const swap = bestSwap(hottest, others.slice(0, COOLEST)) ?? bestSwap(hottest, others.slice(COOLEST))
+    if (!swap) return false
+    for (const board of [hottest, swap.other]) byWatts.splice(byWatts.indexOf(board), 1)
+    exchange(hottest, swap)
+    for (const board of [hottest, swap.other]) byWatts.splice(placeOf(board.drawnW, byWatts), 0, board)
+  }
+  return false
+}
+
+function bestSwap(hottest: OpenBoard, others: readonly OpenBoard[]): Swap | undefined {
+  let best: Swap | undefined
+  for (const other of others) {
+    hottest.rows.forEach((row, mine) => {
+      const consider = (theirs: number, theirsW: number) => {
+        const less = watts(row) - theirsW
+        if (less <= 1e-9) return
+        const gain = hottest.drawnW - Math.max(hottest.drawnW - less, other.drawnW + less)
+        if (gain > (best?.gain ?? 1e-9)) best = { gain, other, mine, theirs }
+      }
+      if (other.free[row.profile]! > 0) consider(-1, 0)
+      other.rows.forEach((their, theirs) => {
+        if (their.profile === row.profile) consider(theirs, watts(their))
+      })
+    })
+  }
+  return best
+}
+
+function exchange(hottest: OpenBoard, { other, mine, theirs }: Swap): void {
+  const row = hottest.rows[mine]!
+  const their = other.rows[theirs]
+  if (their) {
+    hottest.rows[mine] = their
+    other.rows[theirs] = row
+  } else {
+    hottest.rows.splice(mine, 1)
+    other.rows.push(row)
+    hottest.free[row.profile]!++
+    other.free[row.profile]!--
+  }
+  const less = watts(row) - (their ? watts(their) : 0)
+  hottest.drawnW -= less
+  other.drawnW += less
+}
+
+/** Where a board belongs among those in order of their watts. */
+function placeOf(drawnW: number, byWatts: readonly OpenBoard[]): number {
+  let low = 0
+  let high = byWatts.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (byWatts[middle]!.drawnW < drawnW) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+function watts({ powerW = 0 }: FleetRow): number {
+  return powerW
+}

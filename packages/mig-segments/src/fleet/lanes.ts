@@ -1,0 +1,60 @@
+import { InvalidInputError } from '@pctodl/platform'
+import type { BoardGroup, FleetProfile } from './fleet.js'
+import type { InstanceCompany } from './shared-points.js'
+
+/**
+ * The boards of a group that run at one SM clock. A clock belongs to a whole board, so the instances of a board are all of one lane, and a plan
+ * chooses how many boards each lane gets.
+ */
+export interface Lane {
+  /** Place in the fleet. */
+  readonly group: number
+  /** Absent where the points do not say. */
+  readonly smClockMhz?: number
+  /** Of one of its boards while nothing runs; 0 where it is not known. */
+  readonly idleW: number
+  /** What was measured at this clock. */
+  readonly profiles: readonly FleetProfile[]
+  readonly company: readonly InstanceCompany[]
+}
+
+/**
+ * One lane for each clock at which a group was measured, the highest first.
+ *
+ * @throws InvalidInputError for points without a clock beside others with one, company or idle watts that match no clock
+ */
+export function checkLanes({ profiles, company = [], idleW }: BoardGroup, g: number): Lane[] {
+  const field = (name: keyof BoardGroup) => `fleet.groups[${g}].${name}`
+  const points = profiles.flatMap((profile) => profile.points.map((point) => ({ model: profile.model, point })))
+  const clocks = [...new Set(points.map(({ point }) => point.smClockMhz))].sort((a, b) => (b ?? 0) - (a ?? 0))
+  if (clocks.length > 1 && clocks.includes(undefined)) {
+    const { model } = points.find(({ point }) => point.smClockMhz === undefined)!
+    throw new InvalidInputError(
+      `${field('profiles')}, ${model}`,
+      undefined,
+      'an SM clock with each point (a column Clock), as other points of this board have one',
+    )
+  }
+  for (const { profile, smClockMhz } of company) {
+    if (clocks.includes(smClockMhz)) continue
+    const known = clocks.map((clock) => clock ?? 'none').join(', ')
+    throw new InvalidInputError(`${field('company')}, ${profile}`, smClockMhz, `a clock of the profiles: ${known} MHz`)
+  }
+  const idleAt = (clock: number | undefined): number => {
+    if (typeof idleW !== 'object') return idleW ?? 0
+    const watts = idleW[String(clock)]
+    if (watts !== undefined && watts >= 0 && Number.isFinite(watts)) return watts
+    const at = clock === undefined ? 'a clock, or one number for all' : `${clock} MHz, at which there are points`
+    throw new InvalidInputError(field('idleW'), watts, `watts of at least 0 at ${at}`)
+  }
+  return clocks.map((smClockMhz) => ({
+    group: g,
+    ...(smClockMhz !== undefined && { smClockMhz }),
+    idleW: idleAt(smClockMhz),
+    profiles: profiles.map((profile) => ({
+      model: profile.model,
+      points: profile.points.filter((point) => point.smClockMhz === smClockMhz),
+    })),
+    company: company.filter((each) => each.smClockMhz === smClockMhz),
+  }))
+}

@@ -1,0 +1,81 @@
+import { type GroupPower, groupsForInstance, type KeptShareSource, parseWorkloadName } from '@pctodl/colocation'
+import { InvalidInputError, type MigSlot } from '@pctodl/platform'
+
+/** What models keep of their throughput where they share a MIG instance of one profile, one process each. */
+export interface InstanceCompany {
+  /** MIG profile of the instance, e.g. `2g.20gb`. */
+  readonly profile: string
+  /**
+   * Workloads (named `<model>_batch<size>-inf`) as measured alone in an instance of this profile, and the share of that throughput which
+   * each member of a group keeps; what is uncertain should be the least that it keeps.
+   */
+  readonly source: KeptShareSource
+  /** Watts that a group adds to an idle board; needed for limits on watts. */
+  readonly powerW?: GroupPower
+  /** SM clock at which it was measured, MHz; absent where the points of the board have none. */
+  readonly smClockMhz?: number
+  /** Models in one instance at most, 2 to 4. Default 2. */
+  readonly maxMembers?: number
+  /** Memory that the members may use together, GiB. Default: nine tenths of what the profile's name says. */
+  readonly memoryGib?: number
+}
+
+/** One of the models that share an instance, beside the others. */
+export interface SharedMember {
+  readonly model: string
+  readonly batchSize: number
+  /** Items/s. */
+  readonly processThroughput: number
+  /** Time of a batch, ms. */
+  readonly latencyMs: number
+}
+
+/** Different models in one instance, one process each. */
+export interface SharedPoint {
+  readonly members: readonly SharedMember[]
+  /** Watts that they add to an idle board while all run; absent where nobody measured them. */
+  readonly powerW?: number
+}
+
+/**
+ * Groups of two or more models whose batches end in time in one instance, by the company that they are to each other.
+ *
+ * @param batchMs most time of a batch by model; models without are not in a group
+ * @throws InvalidInputError for numbers out of range
+ */
+export function sharedPoints(
+  { source, powerW, maxMembers = 2, memoryGib }: InstanceCompany,
+  { name }: MigSlot,
+  batchMs: ReadonlyMap<string, number>,
+): SharedPoint[] {
+  if (!(Number.isInteger(maxMembers) && maxMembers >= 2 && maxMembers <= 4)) {
+    throw new InvalidInputError(`company of ${name}: maxMembers`, maxMembers, 'an integer from 2 to 4')
+  }
+  const demands = source.workloads.flatMap((workload) => {
+    const mostMs = batchMs.get(modelOf(workload.name))
+    return mostMs === undefined ? [] : [{ workload: workload.name, ratePerS: 0, batchTimeMs: mostMs }]
+  })
+  const limits = { memoryGib: memoryGib ?? 0.9 * Number(/(\d+)gb/.exec(name)![1]), maxMembers }
+  const byName = new Map(source.workloads.map((workload) => [workload.name, workload]))
+  return groupsForInstance(source, demands, limits).flatMap(({ workloads, throughputsPerS, batchTimesMs }) => {
+    const models = workloads.map(modelOf)
+    if (workloads.length < 2 || new Set(models).size < models.length) return []
+    const measured = workloads.map((workload) => byName.get(workload)!)
+    const kept = measured.map(({ exclusiveThroughput }, i) => throughputsPerS[i]! / exclusiveThroughput)
+    return [
+      {
+        members: models.map((model, i) => ({
+          model,
+          batchSize: measured[i]!.batchSize,
+          processThroughput: throughputsPerS[i]!,
+          latencyMs: batchTimesMs[i]!,
+        })),
+        ...(powerW && { powerW: powerW(measured, kept) }),
+      },
+    ]
+  })
+}
+
+function modelOf(workload: string): string {
+  return parseWorkloadName(workload).model
+}

@@ -1,0 +1,107 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import {
+  type ColocationPrediction,
+  GroupPowerModel,
+  type KeptShareSource,
+  type Members,
+  parseColocationTable,
+  parseWorkloadTable,
+  SlowdownModel,
+  type Workload,
+} from '@pctodl/colocation'
+import { InvalidInputError, type MigGeometry, PctodlError } from '@pctodl/platform'
+import type { InstanceCompany } from '../fleet/shared-points.js'
+
+export interface CompanyOptions {
+  /** How surely each member keeps at least what is planned with: the level of the intervals whose lower end counts, 0..1. Default 0.9. */
+  readonly level?: number
+  /** Models in one instance at most. Default 2. */
+  readonly maxMembers?: number
+  /** Watts of the board while nothing ran, which are in the tables; without it the watts of groups are not known. By SM clock, or one for all. */
+  readonly idleW?: number | Readonly<Record<string, number>>
+}
+
+/**
+ * Read what models do to each other in MIG instances: a folder with a study of `@pctodl/colocation` (`workloads.csv`, `colocations2.csv`, ...)
+ * for each profile, named as that, or `<profile>@<MHz>` where it was measured at several SM clocks.
+ *
+ * @throws PctodlError `NO_STUDY` for a folder without any, or one without its tables; TableError for a table that cannot be read
+ * @throws InvalidInputError for a level out of range
+ */
+export function loadCompany(
+  folder: string,
+  { profiles }: MigGeometry,
+  { level = 0.9, maxMembers, idleW }: CompanyOptions = {},
+): InstanceCompany[] {
+  if (!(level > 0 && level < 1)) throw new InvalidInputError('companyLevel', level, 'a number between 0 and 1')
+  const names = existsSync(folder) ? readdirSync(folder).sort() : []
+  const company = names.flatMap((name) => {
+    const [profile, clock] = name.split('@')
+    if (!profiles.some((each) => each.name === profile)) return []
+    const { workloads, colocations } = readStudy(path.join(folder, name))
+    const model = SlowdownModel.fit(colocations)
+    const predict = remembered((group) => model.predict(group, level))
+    const idle = typeof idleW === 'object' ? idleW[String(clock)] : idleW
+    const power = GroupPowerModel.canFit(colocations) && idle !== undefined ? GroupPowerModel.fit(colocations) : null
+    return [
+      {
+        profile: profile!,
+        source: leastKept(predict, workloads),
+        // Watts are those of what the members are expected to keep, which is more than what they keep at least.
+        ...(power && { powerW: (members) => Math.max(0, power.of(members, predict(members).keptShares) - idle!) }),
+        ...(clock !== undefined && { smClockMhz: Number(clock) }),
+        ...(maxMembers !== undefined && { maxMembers }),
+      } satisfies InstanceCompany,
+    ]
+  })
+  if (company.length > 0) return company
+  const expected = profiles.map(({ name }) => name).join(', ')
+  throw new PctodlError('NO_STUDY', `${folder} has no study of instances: expected folders named ${expected}`)
+}
+
+function readStudy(folder: string) {
+  const read = (name: string) => {
+    const file = path.join(folder, name)
+    if (!existsSync(file)) throw new PctodlError('NO_STUDY', `${file} does not exist; measure it (@pctodl/colocation)`)
+    return { text: readFileSync(file, 'utf8'), file }
+  }
+  const table = read('workloads.csv')
+  const catalog = parseWorkloadTable(table.text, table.file)
+  const colocations = readdirSync(folder)
+    .filter((name) => /^colocations[2-9]\.csv$/.test(name))
+    .sort()
+    .flatMap((name) => {
+      const { text, file } = read(name)
+      return parseColocationTable(text, catalog, file)
+    })
+  if (colocations.length === 0) read('colocations2.csv')
+  return { workloads: [...catalog], colocations }
+}
+
+/** What each member of a group keeps at least, by the lower ends of the model's intervals; nothing where it knows none. */
+function leastKept(
+  predict: (members: Members) => ColocationPrediction,
+  workloads: readonly Workload[],
+): KeptShareSource {
+  return {
+    workloads,
+    keptShares: (members) => {
+      if (members.length === 1) return [1]
+      const group = members.map((place) => workloads[place]!)
+      const { throughputIntervals } = predict(group)
+      return group.map(({ exclusiveThroughput }, i) => (throughputIntervals?.[i]?.low ?? 0) / exclusiveThroughput)
+    },
+  }
+}
+
+/** A search asks for the same groups again and again. */
+function remembered(predict: (members: Members) => ColocationPrediction): (members: Members) => ColocationPrediction {
+  const known = new Map<string, ColocationPrediction>()
+  return (members) => {
+    const key = members.map(({ name }) => name).join()
+    const prediction = known.get(key) ?? predict(members)
+    known.set(key, prediction)
+    return prediction
+  }
+}

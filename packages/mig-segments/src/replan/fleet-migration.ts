@@ -1,0 +1,105 @@
+import type { MigGeometry, MigSlot } from '@pctodl/platform'
+import type { FleetSegment } from '../fleet/place-fleet.js'
+
+/** An instance on a board of a fleet: one model, or several that share it. */
+export interface FleetInstance {
+  /** Key of the board. */
+  readonly gpu: string
+  readonly node: number
+  readonly index: number
+  /** Clock of the board while it runs. */
+  readonly smClockMhz?: number
+  readonly profile: string
+  readonly start: number
+  readonly segments: readonly FleetSegment[]
+}
+
+/** One step from a map of a fleet to the next. */
+export interface FleetStep {
+  /** `restart`: the instance stays, other processes start in it. */
+  readonly kind: 'create' | 'restart' | 'remove'
+  /** As it is after the step; for `remove`, as it was. */
+  readonly instance: FleetInstance
+  /** Services that fall below what they must serve meanwhile, requests/s. */
+  readonly shortfalls: readonly { readonly model: string; readonly capacity: number; readonly needed: number }[]
+}
+
+export interface FleetChanges {
+  readonly kept: readonly FleetInstance[]
+  readonly restarted: readonly { readonly before: FleetInstance; readonly after: FleetInstance }[]
+  readonly created: readonly FleetInstance[]
+  readonly removed: readonly FleetInstance[]
+}
+
+/**
+ * Order changes so that services keep what they must serve, as `migrationOrder` does for boards of one type: create where there is room,
+ * remove what is in the way and not needed, and only where nothing else helps what is. A board changes its clock when it is empty.
+ *
+ * @param needed requests/s that each service must keep meanwhile
+ */
+export function fleetMigrationOrder(
+  changes: FleetChanges,
+  geometries: ReadonlyMap<string, MigGeometry>,
+  needed: ReadonlyMap<string, number>,
+): FleetStep[] {
+  const present = new Set<FleetInstance>()
+  const capacity = new Map<string, number>()
+  const change = (instance: FleetInstance, sign: 1 | -1): void => {
+    if (sign === 1) present.add(instance)
+    else present.delete(instance)
+    for (const { model, ratePerS } of instance.segments) {
+      capacity.set(model, (capacity.get(model) ?? 0) + sign * ratePerS)
+    }
+  }
+  const { kept, restarted, created, removed } = changes
+  for (const instance of [...kept, ...restarted.map(({ before }) => before), ...removed]) change(instance, 1)
+  /** What would be missing without it. */
+  const shortfallsOf = ({ segments }: FleetInstance) =>
+    segments.flatMap(({ model, ratePerS }) => {
+      const left = (capacity.get(model) ?? 0) - ratePerS
+      const least = needed.get(model) ?? 0
+      return left < least * (1 - 1e-9) ? [{ model, capacity: Math.max(0, left), needed: least }] : []
+    })
+  const steps: FleetStep[] = []
+  const toCreate = [...created]
+  const toRemove = [...removed]
+  const createWhatFits = (): void => {
+    for (const instance of [...toCreate]) {
+      if ([...present].some((other) => inTheWay(instance, other, geometries))) continue
+      change(instance, 1)
+      toCreate.splice(toCreate.indexOf(instance), 1)
+      steps.push({ kind: 'create', instance, shortfalls: [] })
+    }
+  }
+  const remove = (instance: FleetInstance): void => {
+    const shortfalls = shortfallsOf(instance)
+    change(instance, -1)
+    toRemove.splice(toRemove.indexOf(instance), 1)
+    steps.push({ kind: 'remove', instance, shortfalls })
+  }
+  const harm = (instance: FleetInstance) =>
+    Math.max(0, ...shortfallsOf(instance).map((each) => 1 - each.capacity / each.needed))
+  createWhatFits()
+  while (toCreate.length > 0 && toRemove.length > 0) {
+    const blocking = toRemove.filter((old) => toCreate.some((instance) => inTheWay(instance, old, geometries)))
+    remove((blocking.length > 0 ? blocking : toRemove).reduce((a, b) => (harm(b) < harm(a) ? b : a)))
+    createWhatFits()
+  }
+  for (const { before, after } of restarted) {
+    const shortfalls = shortfallsOf(before)
+    change(before, -1)
+    change(after, 1)
+    steps.push({ kind: 'restart', instance: after, shortfalls })
+  }
+  for (const instance of [...toRemove]) remove(instance)
+  return steps
+}
+
+/** Whether two instances cannot be there at once: one board, and the same memory slices or another clock. */
+function inTheWay(a: FleetInstance, b: FleetInstance, geometries: ReadonlyMap<string, MigGeometry>): boolean {
+  if (a.gpu !== b.gpu || a.node !== b.node || a.index !== b.index) return false
+  const slot = ({ gpu, profile }: FleetInstance): MigSlot =>
+    geometries.get(gpu)!.profiles.find(({ name }) => name === profile)!
+  const overlap = a.start < b.start + slot(b).memorySlices && b.start < a.start + slot(a).memorySlices
+  return overlap || a.smClockMhz !== b.smClockMhz
+}

@@ -1,0 +1,280 @@
+import { InvalidInputError, type MigGeometry, PctodlError } from '@pctodl/platform'
+import { type BoardPattern, patternsOf } from '../fleet/board-patterns.js'
+import { type CheckedFleet, type CheckedGroup, checkFleet } from '../fleet/check-fleet.js'
+import { coolDown } from '../fleet/cool-down.js'
+import type { Fleet } from '../fleet/fleet.js'
+import { type FleetPlan, meanPowerOf } from '../fleet/fleet-plan.js'
+import { type FleetGate, type FleetRow, fleetRows } from '../fleet/fleet-rows.js'
+import { type FleetBoard, type FleetSegment, fillLane, instanceAt, segmentsOf } from '../fleet/place-fleet.js'
+import { checkedByRequests, type FleetOptions, planOnce } from '../fleet/plan-fleet.js'
+import type { MappedBoard } from '../output/fleet-map.js'
+import { DEFAULT_MOST_ITERATIONS } from '../plan-segments.js'
+import type { ServiceObjective } from '../profile.js'
+import { type FleetChanges, type FleetInstance, type FleetStep, fleetMigrationOrder } from './fleet-migration.js'
+import { type ReplanCounts, type RunningBoard, solveReplan } from './fleet-program.js'
+
+export interface FleetReplanOptions extends FleetOptions {
+  /** Move instances until the boards cost as little as a fresh plan's. Default false: they may cost as much as those in use now. */
+  readonly consolidate?: boolean
+}
+
+/** The next map of a fleet, and the way to it. */
+export interface FleetReplan extends Omit<FleetPlan, 'lowerBoundPowerW'> {
+  /** What a plan from scratch costs. */
+  readonly freshCost: number
+  /** Instances created, in new places. */
+  readonly created: number
+  /** Instances in which other processes start. */
+  readonly restarted: number
+  readonly removed: number
+  readonly kept: number
+  /** No plan that may cost as much has fewer created instances, a restarted one counted half. */
+  readonly lowerBoundMoves: number
+  /** In an order that keeps services up; see `FleetStep.shortfalls`. */
+  readonly steps: readonly FleetStep[]
+}
+
+/** As for plans from scratch: shares of the watts above idle boards that are tried where the sum does not pack. */
+const ROOMS = [1, 0.94, 0.85, 0.7]
+
+/**
+ * Change a running fleet to new objectives with the fewest instances created, by an integer program: boards in use keep their places, new instances
+ * stand beside what stays, and on other boards.
+ *
+ * @param current the map that runs now
+ * @throws InvalidInputError for a map of boards that the fleet does not have
+ * @throws PctodlError `NOT_SUPPORTED` for limits of nodes, `NO_PLAN` where no change was found in the work allowed; what `planFleet` throws
+ */
+export function replanFleet(
+  current: readonly MappedBoard[],
+  fleet: Fleet,
+  objectives: readonly ServiceObjective[],
+  options: FleetReplanOptions = {},
+): Promise<FleetReplan> {
+  const checked = checkFleet(fleet)
+  if (checked.groups.some(({ nodeCapW }) => Number.isFinite(nodeCapW))) {
+    throw new PctodlError('NOT_SUPPORTED', 'a change knows no watts of nodes (nodeCapW); plan anew, or limit boards')
+  }
+  const { mostIterations = DEFAULT_MOST_ITERATIONS, consolidate = false } = options
+  return checkedByRequests(fleet, options, async (gate) => {
+    const fresh = await planOnce(checked, objectives, gate, mostIterations)
+    return change(checked, current, fresh, gate, consolidate, mostIterations)
+  })
+}
+
+async function change(
+  fleet: CheckedFleet,
+  current: readonly MappedBoard[],
+  fresh: FleetPlan,
+  gate: FleetGate,
+  consolidate: boolean,
+  mostIterations: number,
+): Promise<FleetReplan> {
+  const models = fresh.served.map(({ model }) => model)
+  const rows = fleetRows(fleet, fresh.served, gate)
+  const all = fleetRows(fleet, fresh.served, gate, 'all')
+  const running = current.map((board) => runningBoard(fleet, board, all, models))
+  const inUse = running.reduce((sum, { group }) => sum + fleet.groups[group]!.price, 0)
+  const mostCost = consolidate ? fresh.cost : Math.max(inUse, fresh.cost)
+  const ofGroup = fleet.groups.map(({ geometry }) => patternsOf(geometry))
+  const patterns = fleet.lanes.map(({ group }) => ofGroup[group]!)
+  for (const room of ROOMS) {
+    const problem = { fleet, objectives: fresh.served, rows, patterns, running, mostCost, mostIterations, room }
+    const counts = await solveReplan(problem)
+    if (!counts) break
+    const boards = nextBoards(fleet, current, running, rows, counts, patterns, models)
+    if (!boards) continue
+    return describe(fleet, current, running, boards, fresh, counts)
+  }
+  throw new PctodlError(
+    'NO_PLAN',
+    `no change of the running map was found in ${mostIterations} iterations; allow more work, or plan anew`,
+  )
+}
+
+/** What stands on a board now, and which of it may stay. */
+function runningBoard(
+  { groups, lanes }: CheckedFleet,
+  { gpu, smClockMhz, segments }: MappedBoard,
+  rows: readonly FleetRow[],
+  models: readonly string[],
+): RunningBoard {
+  const group = groups.findIndex(({ geometry }) => geometry.key === gpu)
+  if (group < 0) {
+    const known = groups.map(({ geometry }) => geometry.key).join(', ')
+    throw new InvalidInputError('current map', gpu, `boards of the fleet: ${known}`)
+  }
+  const { geometry } = groups[group]!
+  const lane = lanes.findIndex((each) => each.group === group && each.smClockMhz === smClockMhz)
+  const instances = placesOf(segments).map(({ profile, start, members }) => {
+    const slot = geometry.profiles.findIndex(({ name }) => name === profile)
+    if (slot < 0) throw new InvalidInputError('current map', profile, `a profile of ${gpu}`)
+    const row = rows.find(
+      ({ lane: of, profile: at, parts }) =>
+        of === lane &&
+        at === slot &&
+        parts.length === members.length &&
+        parts.every(({ service, point }) =>
+          members.some(
+            ({ model, batchSize, processes }) =>
+              model === models[service] && batchSize === point.batchSize && processes === point.processes,
+          ),
+        ),
+    )
+    return { profile: geometry.profiles[slot]!, start, ...(row && { row }) }
+  })
+  return { group, ...(lane >= 0 && { lane }), instances }
+}
+
+function placesOf<T extends MappedBoard['segments'][number]>(segments: readonly T[]) {
+  return [...new Set(segments.map(({ start }) => start))].map((start) => {
+    const members = segments.filter((segment) => segment.start === start)
+    return { start, profile: members[0]!.profile, members }
+  })
+}
+
+/** Boards in use with what stays and what joins it, then others at free places; null where these do not keep their cap. */
+function nextBoards(
+  fleet: CheckedFleet,
+  current: readonly MappedBoard[],
+  running: readonly RunningBoard[],
+  rows: readonly FleetRow[],
+  counts: ReplanCounts,
+  patterns: readonly (readonly BoardPattern[])[],
+  models: readonly string[],
+): FleetBoard[] | null {
+  const boards: FleetBoard[] = []
+  const boardOf = (lane: number, at: Pick<MappedBoard, 'node' | 'index'>, segments: FleetSegment[]): FleetBoard => {
+    const { group, smClockMhz, idleW } = fleet.lanes[lane]!
+    const watts = segments.reduce((sum, { powerW = Number.NaN }) => sum + powerW, idleW)
+    return {
+      ...{ group, gpu: fleet.groups[group]!.geometry.key, node: at.node, index: at.index },
+      ...(smClockMhz !== undefined && { smClockMhz }),
+      segments: segments.sort((a, b) => a.start - b.start),
+      powerW: watts,
+    }
+  }
+  running.forEach(({ lane, group, instances }, b) => {
+    if (lane === undefined) return
+    const { profiles } = fleet.groups[group]!.geometry
+    const kept = instances.flatMap(({ profile, start, row }, i) =>
+      counts.kept[b]![i] ? instanceAt(row!, profile.name, start, models) : [],
+    )
+    const left = [...counts.added[b]!.rows]
+    const added = counts.added[b]!.places.flatMap(({ profile, start }) => {
+      const at = left.findIndex((row) => row.profile === profile)
+      const [row] = left.splice(at, 1) as [FleetRow]
+      return instanceAt(row, profiles[profile]!.name, start, models)
+    })
+    if (kept.length + added.length > 0) boards.push(boardOf(lane, current[b]!, [...kept, ...added]))
+  })
+  for (const [l, lane] of fleet.lanes.entries()) {
+    const group = fleet.groups[lane.group]!
+    const open = fillLane(l, lane.idleW, group, rows, counts, patterns[l]!)
+    if (!open || !coolDown(open, group.boardCapW)) return null
+    for (const board of open.filter((each) => each.rows.length > 0)) {
+      boards.push(boardOf(l, freePlace(group, boards, current), segmentsOf(board, group, models)))
+    }
+  }
+  return boards
+}
+
+/** The first place that no board is at or was at, or where there is none one that is cleared. */
+function freePlace(
+  { geometry, boards, boardsPerNode }: CheckedGroup,
+  next: readonly MappedBoard[],
+  current: readonly MappedBoard[],
+): { node: number; index: number } {
+  const placesIn = (map: readonly MappedBoard[]) =>
+    new Set(map.flatMap(({ gpu, node, index }) => (gpu === geometry.key ? [node * boardsPerNode + index] : [])))
+  const taken = placesIn(next)
+  const before = placesIn(current)
+  const count = Math.min(boards, taken.size + before.size + 1)
+  const free = Array.from({ length: count }, (_, place) => place).filter((place) => !taken.has(place))
+  const cleared = [...before].filter((place) => !taken.has(place))
+  const place = free.find((each) => !before.has(each)) ?? cleared[0] ?? taken.size
+  return { node: Math.floor(place / boardsPerNode), index: place % boardsPerNode }
+}
+
+function describe(
+  fleet: CheckedFleet,
+  current: readonly MappedBoard[],
+  running: readonly RunningBoard[],
+  boards: readonly FleetBoard[],
+  fresh: FleetPlan,
+  counts: ReplanCounts,
+): FleetReplan {
+  const before = current.flatMap((board, b) => {
+    const { instances } = running[b]!
+    return placesOf(board.segments).map(({ members, ...place }, i): FleetInstance => {
+      const { row } = instances[i]!
+      // What may not run on answers nothing in time.
+      const segments = members.map((segment): FleetSegment => {
+        const part = row?.parts.find(({ service }) => fresh.served[service]!.model === segment.model)
+        const own = { throughput: 0, ratePerS: part?.ratePerS ?? 0, latencyMs: part?.point.latencyMs ?? Number.NaN }
+        return { ...segment, ...own }
+      })
+      return { ...at(board), ...place, segments }
+    })
+  })
+  const after = boards.flatMap((board) =>
+    placesOf(board.segments).map(
+      ({ members, ...place }): FleetInstance => ({ ...at(board), ...place, segments: members }),
+    ),
+  )
+  const changes = changesOf(before, after)
+  const served = fresh.served.map((objective) => {
+    const own = boards.flatMap(({ segments }) => segments).filter(({ model }) => model === objective.model)
+    return { ...objective, segments: own.length, capacity: own.reduce((sum, { ratePerS }) => sum + ratePerS, 0) }
+  })
+  const needed = new Map(
+    served.map(({ model, ratePerS }) => {
+      const now = before.flatMap(({ segments }) => segments).filter((segment) => segment.model === model)
+      return [
+        model,
+        Math.min(
+          ratePerS,
+          now.reduce((sum, segment) => sum + segment.ratePerS, 0),
+        ),
+      ]
+    }),
+  )
+  const geometries = new Map<string, MigGeometry>(fleet.groups.map(({ geometry }) => [geometry.key, geometry]))
+  const cost = boards.reduce((sum, { group }) => sum + fleet.groups[group]!.price, 0)
+  const { created, restarted, removed, kept } = changes
+  return {
+    ...{ boards, served, unserved: fresh.unserved, cost, freshCost: fresh.cost },
+    lowerBoundCost: Math.min(cost, fresh.lowerBoundCost),
+    powerW: boards.reduce((sum, { powerW }) => sum + powerW, 0),
+    meanPowerW: meanPowerOf(boards, served),
+    ...{ created: created.length, restarted: restarted.length, removed: removed.length, kept: kept.length },
+    lowerBoundMoves: Math.min(created.length + restarted.length / 2, counts.leastCreated),
+    steps: fleetMigrationOrder(changes, geometries, needed),
+  }
+}
+
+function at({ gpu, node, index, smClockMhz }: MappedBoard) {
+  return { gpu, node, index, ...(smClockMhz !== undefined && { smClockMhz }) }
+}
+
+function changesOf(before: readonly FleetInstance[], after: readonly FleetInstance[]): FleetChanges {
+  const place = ({ gpu, node, index, smClockMhz, profile, start }: FleetInstance) =>
+    [gpu, node, index, smClockMhz, profile, start].join()
+  const processes = ({ segments }: FleetInstance) =>
+    segments
+      .map(({ model, batchSize, processes: count }) => `${model} ${batchSize} ${count}`)
+      .sort()
+      .join()
+  const old = new Map(before.map((instance) => [place(instance), instance]))
+  const kept: FleetInstance[] = []
+  const restarted: { before: FleetInstance; after: FleetInstance }[] = []
+  const created: FleetInstance[] = []
+  for (const instance of after) {
+    const standing = old.get(place(instance))
+    old.delete(place(instance))
+    if (!standing) created.push(instance)
+    else if (processes(standing) === processes(instance)) kept.push(instance)
+    else restarted.push({ before: standing, after: instance })
+  }
+  return { kept, restarted, created, removed: [...old.values()] }
+}
