@@ -24,7 +24,7 @@ const pure = [
   'packages/run/test/{event-log-writer,readme,run-command}.test.ts',
   'packages/sim-host/test/{board-file-layout,mps-daemon,simulate-command}.test.ts',
   'packages/tenants/test/{onnx-memory,plan-changes}.test.ts',
-  'test/{broken-links,browser-bundles,changed-figures,closed-loop,import-graph,inside-the-repository,service-plans,serving-accuracy,workflows}.test.ts',
+  'test/{architecture,broken-links,browser-bundles,changed-figures,closed-loop,import-graph,inside-the-repository,service-plans,serving-accuracy,workflows}.test.ts',
 ]
 const all = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts']
 

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { algorithmGroups } from '../src/index.js'
 
 const command = path.resolve(import.meta.dirname, '../bin/bench-runner.js')
-const built = path.resolve(import.meta.dirname, '../dist/cli.js')
+const built = path.resolve(import.meta.dirname, '../dist/bench-runner.js')
 const folders: string[] = []
 
 function newFolder(): string {
