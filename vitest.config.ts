@@ -44,7 +44,7 @@ const alone = [
   'packages/playground/test/hostile.test.ts',
   'packages/profiler/test/spread.test.ts',
   'packages/resource-sensitivity/test/{command-line,slurm-schedule}.test.ts',
-  'test/{broken-links,browser-bundles,changed-figures,closed-loop,commands,docs,import-graph,inside-the-repository,mutants,newcomer,readme,service-plans,serving-accuracy,workflows}.test.ts',
+  'test/{architecture,broken-links,browser-bundles,changed-figures,closed-loop,commands,docs,import-graph,inside-the-repository,mutants,newcomer,readme,service-plans,serving-accuracy,workflows}.test.ts',
 ]
 const all = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts']
 

@@ -68,28 +68,6 @@ it('links and pictures lead to files that are there', () => {
   }
 })
 
-it('README names every package that is published, ARCHITECTURE every one', () => {
-  for (const folder of readdirSync(path.join(root, 'packages'))) {
-    const { private: unpublished = false } = JSON.parse(read(`packages/${folder}/package.json`))
-    if (!unpublished) expect(read('README.md')).toContain(`](packages/${folder})`)
-    expect(read('ARCHITECTURE.md')).toContain(`| \`${folder}\` |`)
-  }
-})
-
-it('ARCHITECTURE names files that are there', () => {
-  const [, places] = read('ARCHITECTURE.md').match(/## Where each decision lives\n([\s\S]*?)\nAnd why/)!
-  const rows = places!.split('\n').filter((row) => row.includes('/src/'))
-  expect(rows.length).toBeGreaterThan(10)
-  for (const row of rows) {
-    let folder = ''
-    for (const [, file] of row.matchAll(/`([\w./-]+\.ts|[\w./-]+\/)`/g)) {
-      const named = file!.includes('/src/') ? file! : path.join(folder, file!)
-      folder = path.dirname(named)
-      expect(existsSync(path.join(root, 'packages', named)), `${row}: ${named}`).toBe(true)
-    }
-  }
-})
-
 it('CONTRIBUTING names commands that the repository has', () => {
   const { scripts } = JSON.parse(read('package.json'))
   const named = [...read('CONTRIBUTING.md').matchAll(/^\| `pnpm ([\w:-]+)/gm)].map(([, script]) => script!)

@@ -1,5 +1,7 @@
 import { libraryBuild, type PackageBuild } from '../../tsup.base'
 
-const build: PackageBuild = libraryBuild({ entry: ['src/index.ts', 'src/node.ts', 'src/commands.ts', 'src/cli.ts'] })
+const build: PackageBuild = libraryBuild({
+  entry: ['src/index.ts', 'src/node.ts', 'src/commands.ts', 'src/pctodl-export-onnx.ts'],
+})
 
 export default build

@@ -12,7 +12,7 @@ export {
 export { latencyObjectives, soloLatencyMs } from './latency-objective.js'
 export { type AlgorithmName, algorithmGroups, algorithmNames, createPolicy, parseAlgorithms } from './algorithms.js'
 export { runTask, type RunTaskOptions } from './run-task.js'
-export { benchRunner } from './main.js'
+export { benchRunner } from './matrix-command.js'
 export { WINDOW_MS } from '@pctodl/run'
 // What comes of a run is judged, drawn and compared by `@pctodl/report`, whose most used names are had from here, too.
 export {

@@ -9,7 +9,7 @@ import { type Cell, cellLabel } from './cell.js'
 import { type CellEnding, executeCells } from './execute-cells.js'
 import { cutIntoJobs, EXECUTION_FOLDER, writePlan } from './execution-plan.js'
 import { writeMatrixManifest } from './matrix-manifest.js'
-import type { BenchOptions } from './options.js'
+import type { BenchOptions } from './matrix-options.js'
 import { type FailedCell, ResultStore } from './result-store.js'
 
 export interface MatrixOutcome {

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import type { Terminal } from '@pctodl/command-line'
 import { algorithmGroups, algorithmNames } from './algorithms.js'
-import type { RawBenchOptions } from './options.js'
+import type { RawBenchOptions } from './matrix-options.js'
 
 /** The algorithms that the call names; on a terminal they are asked for, elsewhere those of the group `tuned` run. */
 export async function settleAlgorithm(raw: RawBenchOptions, terminal: Terminal): Promise<string> {

@@ -8,7 +8,7 @@ import { algorithmGroups } from '../src/index.js'
 import { benchRunner } from '../src/main.js'
 
 const command = path.resolve(import.meta.dirname, '../bin/bench-runner.js')
-const built = path.resolve(import.meta.dirname, '../dist/cli.js')
+const built = path.resolve(import.meta.dirname, '../dist/bench-runner.js')
 const folders: string[] = []
 
 function newFolder(): string {

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { resultsColumns } from '@pctodl/report'
 import { afterAll, describe, expect, it } from 'vitest'
 import { callCommand } from '../../../test/call-command.js'
-import { benchRunner } from '../src/main.js'
+import { benchRunner } from '../src/matrix-command.js'
 
 const root = mkdtempSync(path.join(tmpdir(), 'bench-compare-'))
 afterAll(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }))

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { callCommand } from '../../../test/call-command.js'
-import { benchRunner } from '../src/main.js'
+import { benchRunner } from '../src/matrix-command.js'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'bench-report-'))
 

@@ -1,1 +1,1 @@
-export { pctodlColocate } from './cli/main.js'
+export { pctodlColocate } from './cli/colocate-command.js'

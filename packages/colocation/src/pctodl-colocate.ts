@@ -1,4 +1,4 @@
 import { runCommand } from '@pctodl/command-line'
-import { pctodlColocate } from './cli/main.js'
+import { pctodlColocate } from './cli/colocate-command.js'
 
 runCommand('pctodl-colocate', pctodlColocate)

@@ -11,7 +11,8 @@ export {
   onEnding,
 } from './endings.js'
 export { UsageError } from './usage-error.js'
-export { asUsage, type CommandDescription, inHouseStyle, newCommand, parseCommand } from './new-command.js'
+export { asUsage, type CommandDescription, newCommand, parseCommand } from './new-command.js'
+export { newSubcommand, Subcommands } from './subcommands.js'
 export type { OptionAliases } from './aliases.js'
 export { integerFrom, listOf, numberBetween, oneOf, positiveNumber } from './option-values.js'
 export {

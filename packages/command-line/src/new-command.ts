@@ -20,7 +20,7 @@ export function newCommand({ name, description, version, example }: CommandDescr
   return command.helpOption('--help', 'show this help').addHelpText('after', `\nExample:\n  ${example}\n`)
 }
 
-/** The same for a subcommand, which commander makes with `command.command(...)`. */
+/** Help on standard output, errors thrown. @internal */
 export function inHouseStyle(command: Command, stdout: Terminal['stdout']): Command {
   return command
     .allowExcessArguments(false)

@@ -1,1 +1,1 @@
-export { pctodlPartition } from './cli/main.js'
+export { pctodlPartition } from './cli/partition-command.js'

@@ -1,4 +1,4 @@
 import { runCommand } from '@pctodl/command-line'
-import { pctodlPartition } from './cli/main.js'
+import { pctodlPartition } from './cli/partition-command.js'
 
 runCommand('pctodl-partition', pctodlPartition)

@@ -1,1 +1,1 @@
-export { pctodlHetero } from './cli/main.js'
+export { pctodlHetero } from './cli/hetero-command.js'

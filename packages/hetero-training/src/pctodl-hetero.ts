@@ -1,4 +1,4 @@
 import { runCommand } from '@pctodl/command-line'
-import { pctodlHetero } from './cli/main.js'
+import { pctodlHetero } from './cli/hetero-command.js'
 
 runCommand('pctodl-hetero', pctodlHetero)

@@ -1,1 +1,1 @@
-export { segments } from './cli/segments.js'
+export { segments } from './cli/segments-command.js'

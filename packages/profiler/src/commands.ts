@@ -1,2 +1,2 @@
-export { pctodlProfile } from './main.js'
+export { pctodlProfile } from './profile-command.js'
 export { pctodlSweep } from './sweep/sweep-command.js'

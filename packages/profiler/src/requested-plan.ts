@@ -1,10 +1,10 @@
 import { UsageError } from '@pctodl/command-line'
 import { findGpuSpec, type GpuSpec, type Tenant } from '@pctodl/platform'
 import { type KnownOfBoard, knownOfBoard } from './active-design.js'
-import { type ProfileOptions, readJsonFile } from './options.js'
 import { anchorGrid } from './plan/anchor-grid.js'
 import { makePlan, type PlanRequest, parseMatrix } from './plan/make-plan.js'
 import { type ProfilePlan, parsePlan } from './plan/profile-plan.js'
+import { type ProfileOptions, readJsonFile } from './profile-options.js'
 
 /**
  * The plan that a command line asks for on a board.

@@ -1,1 +1,1 @@
-export { hostCli as sim } from './host-cli.js'
+export { sim } from './sim-command.js'

@@ -1,7 +1,7 @@
-import { hostCli } from './host-cli.js'
+import { sim } from './sim-command.js'
 
 // Setting the code instead of exiting lets standard output drain into a pipe.
-hostCli(process.argv.slice(2)).then(
+sim(process.argv.slice(2)).then(
   (code) => {
     process.exitCode = code
   },

@@ -1,4 +1,4 @@
-import { type CommandFunction, inHouseStyle, newCommand, parseCommand, UsageError } from '@pctodl/command-line'
+import { type CommandFunction, newCommand, newSubcommand, parseCommand, UsageError } from '@pctodl/command-line'
 import { version } from '../../package.json'
 import { type CompletionShell, completionHints, completionScripts } from './scripts.js'
 
@@ -16,9 +16,7 @@ export const completion: CommandFunction = async (argv, terminal) => {
     terminal,
   )
   for (const shell of shells) {
-    inHouseStyle(program.command(shell), terminal.stdout)
-      .description(`print it for ${shell}`)
-      .helpOption('--help', 'show this help')
+    newSubcommand(program, shell, `print it for ${shell}`, terminal)
       .addHelpText('after', `\nTo use it:\n  ${completionHints[shell]}\n`)
       .action(() => void terminal.stdout.write(completionScripts[shell]))
   }

@@ -1,11 +1,4 @@
-import {
-  type CommandFunction,
-  inHouseStyle,
-  newCommand,
-  parseCommand,
-  type Terminal,
-  UsageError,
-} from '@pctodl/command-line'
+import { type CommandFunction, newCommand, parseCommand, type Terminal, UsageError } from '@pctodl/command-line'
 import { InvalidInputError } from '@pctodl/platform'
 import Table from 'cli-table3'
 import type { Evaluation } from '../evaluate/evaluate-method.js'
@@ -41,16 +34,13 @@ interface EvaluatedSection {
 
 /** `pctodl-colocate evaluate`: how well models and rules predict and choose on a study's splits. */
 export const evaluateCommand: CommandFunction = async (argv, terminal) => {
-  const command = inHouseStyle(
-    newCommand(
-      {
-        name: 'pctodl-colocate evaluate',
-        description: 'Judge the slowdown model, the published model and the rules on the splits of a study.',
-        example: 'pctodl-colocate evaluate --study ./my-study',
-      },
-      terminal,
-    ),
-    terminal.stdout,
+  const command = newCommand(
+    {
+      name: 'pctodl-colocate evaluate',
+      description: 'Judge the slowdown model, the published model and the rules on the splits of a study.',
+      example: 'pctodl-colocate evaluate --study ./my-study',
+    },
+    terminal,
   )
     .requiredOption('--study <folder>', 'folder with workloads.csv, colocations2.csv, ... and possibly splits')
     .option('--only <text>', 'only the sections whose title holds this, e.g. "n_occur 3"')

@@ -1,7 +1,6 @@
 import {
   asUsage,
   type CommandFunction,
-  inHouseStyle,
   integerFrom,
   listOf,
   newCommand,
@@ -46,16 +45,13 @@ interface PairOptions {
 
 /** `pctodl-colocate pair`: choose who shares. */
 export const pairCommand: CommandFunction = async (argv, terminal) => {
-  const command = inHouseStyle(
-    newCommand(
-      {
-        name: 'pctodl-colocate pair',
-        description: 'Choose the best company for a workload, or divide a pool of jobs into groups, one per GPU.',
-        example: 'pctodl-colocate pair --study ./measured --pool a_batch8-inf,b_batch8-inf,c_batch2-train,d_batch4-inf',
-      },
-      terminal,
-    ),
-    terminal.stdout,
+  const command = newCommand(
+    {
+      name: 'pctodl-colocate pair',
+      description: 'Choose the best company for a workload, or divide a pool of jobs into groups, one per GPU.',
+      example: 'pctodl-colocate pair --study ./measured --pool a_batch8-inf,b_batch8-inf,c_batch2-train,d_batch4-inf',
+    },
+    terminal,
   )
     .requiredOption('--study <folder>', 'folder with workloads.csv, colocations2.csv, ...')
     .option('--pool <workloads>', 'jobs to divide, separated by commas (default: every workload once)', listOf(String))

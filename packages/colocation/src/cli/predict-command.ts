@@ -1,12 +1,4 @@
-import {
-  asUsage,
-  type CommandFunction,
-  inHouseStyle,
-  listOf,
-  newCommand,
-  numberBetween,
-  parseCommand,
-} from '@pctodl/command-line'
+import { asUsage, type CommandFunction, listOf, newCommand, numberBetween, parseCommand } from '@pctodl/command-line'
 import Table from 'cli-table3'
 import type { GroupPowerModel } from '../model/group-power.js'
 import type { Novelty } from '../model/novelty.js'
@@ -16,16 +8,13 @@ import { allColocations, readStudy } from './study-folder.js'
 
 /** `pctodl-colocate predict`: what workloads do to each other. */
 export const predictCommand: CommandFunction = async (argv, terminal) => {
-  const command = inHouseStyle(
-    newCommand(
-      {
-        name: 'pctodl-colocate predict',
-        description: 'Predict the throughput of workloads that share one GPU, from what was measured of others.',
-        example: 'pctodl-colocate predict --study ./measured --members resnet50_batch8-inf,vgg19_batch4-inf',
-      },
-      terminal,
-    ),
-    terminal.stdout,
+  const command = newCommand(
+    {
+      name: 'pctodl-colocate predict',
+      description: 'Predict the throughput of workloads that share one GPU, from what was measured of others.',
+      example: 'pctodl-colocate predict --study ./measured --members resnet50_batch8-inf,vgg19_batch4-inf',
+    },
+    terminal,
   )
     .requiredOption('--study <folder>', 'folder with workloads.csv, colocations2.csv, ...')
     .requiredOption('--members <workloads>', 'workloads that share, separated by commas', listOf(String))

@@ -2,7 +2,7 @@ import { asUsage } from '@pctodl/command-line'
 import { type PerfModel, type Predictor, PublishedBoardPredictor, type PublishedParameters } from '@pctodl/perf-model'
 import { isPublishedFolder, loadPublishedParameters, modelOf } from '@pctodl/perf-model/node'
 import type { PublishedModel } from '../published/published-model.js'
-import type { PartitionCall } from './options.js'
+import type { PartitionCall } from './partition-options.js'
 
 /** The predictor that a call asks for, and what its user should know of it. */
 export interface ChosenPredictor {

@@ -2,7 +2,7 @@ import { describeOutside } from '@pctodl/perf-model'
 import { type Configuration, type GpuSpec, sameProcess, type Tenant } from '@pctodl/platform'
 import type { PublishedSearchResult } from '../published/published-search.js'
 import type { FeasiblePartition, PartitionStep } from '../result.js'
-import type { PartitionCall } from './options.js'
+import type { PartitionCall } from './partition-options.js'
 import { stoppedWords } from './stopped-words.js'
 import { newTable } from './table.js'
 

@@ -1,11 +1,11 @@
 import {
   type CommandFunction,
-  inHouseStyle,
   integerFrom,
   listOf,
   newCommand,
   numberBetween,
   parseCommand,
+  Subcommands,
   UsageError,
 } from '@pctodl/command-line'
 import { commandLineOf } from '@pctodl/nvml-control'
@@ -17,7 +17,6 @@ import { type StartCommandOptions, start } from './start.js'
 
 /** The command line `pctodl-mps` as a function. */
 export const mps: CommandFunction = async (argv, terminal) => {
-  let exitCode = 0
   const program = newCommand(
     {
       name: 'pctodl-mps',
@@ -27,18 +26,11 @@ export const mps: CommandFunction = async (argv, terminal) => {
     },
     terminal,
   )
+  const subcommands = new Subcommands(program, terminal)
   const subcommand = (name: string, description: string): Command =>
-    withPlaceOptions(
-      inHouseStyle(program.command(name), terminal.stdout)
-        .description(description)
-        .helpOption('--help', 'show this help'),
-    )
+    withPlaceOptions(subcommands.add(name, description))
   const ofBoard = (command: Command) =>
     command.option('--gpu <id>', 'board: index, UUID or PCI bus id (default: the only one that has a daemon)')
-  const run = (action: (options: never, operands: string[]) => Promise<number>) =>
-    async function (this: Command) {
-      exitCode = await action(this.opts() as never, this.args)
-    }
 
   subcommand('start', 'start a daemon; with a command, for as long as it runs')
     .option('--gpu <ids>', 'boards that clients see (default: all)', listOf(String))
@@ -48,10 +40,10 @@ export const mps: CommandFunction = async (argv, terminal) => {
     .option('--static', 'static SM partitions; takes a new daemon')
     .option('--grace-seconds <s>', 'how long clients may take to leave at the end', integerFrom(0), 10)
     .argument('[command...]', 'after --: what to run as a client')
-    .action(run((options: StartCommandOptions, command) => start(options, command, terminal)))
+    .action(subcommands.action((options: StartCommandOptions, command) => start(options, command, terminal)))
 
   ofBoard(subcommand('status', 'daemon, servers and clients')).action(
-    run(async (options: PlaceOptions) => {
+    subcommands.action(async (options: PlaceOptions) => {
       const status = await daemonOf(options).status()
       if (options.json) printJson(terminal, status)
       else {
@@ -70,7 +62,7 @@ export const mps: CommandFunction = async (argv, terminal) => {
   )
 
   ofBoard(subcommand('clients', 'processes that are clients')).action(
-    run(async (options: PlaceOptions) => {
+    subcommands.action(async (options: PlaceOptions) => {
       const clients = (await daemonOf(options).clients()).map((pid) => ({ pid, command: commandLineOf(pid) }))
       if (options.json) printJson(terminal, clients)
       else
@@ -83,7 +75,7 @@ export const mps: CommandFunction = async (argv, terminal) => {
   ofBoard(subcommand('stop', 'let clients finish, then end the daemon'))
     .option('--grace-seconds <s>', 'how long clients may take to leave; then they are cut off', integerFrom(0), 10)
     .action(
-      run(async (options: PlaceOptions & { graceSeconds: number }) => {
+      subcommands.action(async (options: PlaceOptions & { graceSeconds: number }) => {
         const how = await daemonOf(options).stop({ graceMs: 1000 * options.graceSeconds })
         if (options.json) printJson(terminal, { how })
         else
@@ -95,10 +87,10 @@ export const mps: CommandFunction = async (argv, terminal) => {
     )
 
   ofBoard(subcommand('doctor', 'look for what keeps clients from being clients')).action(
-    run((options) => doctor(options, terminal)),
+    subcommands.action((options) => doctor(options, terminal)),
   )
 
   if (argv.length === 0) throw new UsageError('no subcommand; one of start, status, clients, stop, doctor')
   await parseCommand(program, argv)
-  return exitCode
+  return subcommands.exitCode
 }

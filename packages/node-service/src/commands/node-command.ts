@@ -1,8 +1,8 @@
 import {
   type CommandFunction,
-  inHouseStyle,
   newCommand,
   parseCommand,
+  Subcommands,
   type Terminal,
   UsageError,
 } from '@pctodl/command-line'
@@ -19,7 +19,6 @@ interface AskOptions {
 
 /** The command line `pctodld` as a function. */
 export const node: CommandFunction = async (argv, terminal) => {
-  let exitCode = 0
   const program = newCommand(
     {
       name: 'pctodld',
@@ -30,18 +29,14 @@ export const node: CommandFunction = async (argv, terminal) => {
     },
     terminal,
   )
-  const subcommand = (name: string, description: string): Command =>
-    inHouseStyle(program.command(name), terminal.stdout).description(description).helpOption('--help', 'show this help')
+  const subcommands = new Subcommands(program, terminal)
   const asking = (command: Command): Command =>
     command
       .option('--socket <path>', 'socket of the service (default: $PCTODL_SERVICE_SOCKET, or /run/pctodl/pctodld.sock)')
       .option('--json', 'print JSON')
-  const run = (action: (options: never, operands: string[]) => Promise<number>) =>
-    async function (this: Command) {
-      exitCode = await action(this.opts() as never, this.args)
-    }
 
-  subcommand('serve', 'hold leases for others, until told to end; needs root')
+  subcommands
+    .add('serve', 'hold leases for others, until told to end; needs root')
     .option('--policy <file>', 'who may set what', '/etc/pctodl/policy.json')
     .option('--socket <path>', 'where to listen, unless systemd hands a socket over', serviceSocketPath())
     .option('--state <folder>', 'journals and audit log', '/var/lib/pctodl')
@@ -49,24 +44,25 @@ export const node: CommandFunction = async (argv, terminal) => {
     .option('--mps-program <path>', 'nvidia-cuda-mps-control (default: the one on PATH that root alone can write)')
     .option('--library <path>', "NVML's library (default: where drivers put it)")
     .option('--http <address>', 'where /metrics, /healthz and /readyz are; none leaves them out', '127.0.0.1:9402')
-    .action(run((options: ServeOptions) => serve(options, terminal)))
+    .action(subcommands.action((options: ServeOptions) => serve(options, terminal)))
 
-  subcommand('check-policy', 'whether a policy is right, and in the right hands')
+  subcommands
+    .add('check-policy', 'whether a policy is right, and in the right hands')
     .argument('<file>')
     .action(
-      run(async (_, [file = '']) => {
+      subcommands.action(async (_, [file = '']) => {
         const { rules } = loadPolicy(file)
         terminal.stdout.write(`${file}: ${rules.length} rules\n`)
         return 0
       }),
     )
 
-  asking(subcommand('status', 'boards, their condition, who leases them')).action(
-    run((options: AskOptions) => status(options, terminal)),
+  asking(subcommands.add('status', 'boards, their condition, who leases them')).action(
+    subcommands.action((options: AskOptions) => status(options, terminal)),
   )
 
-  asking(subcommand('ready', 'end with 0 where every board can be leased, with 1 where not: for a prolog')).action(
-    run((options: AskOptions) =>
+  asking(subcommands.add('ready', 'end with 0 where every board can be leased, with 1 where not: for a prolog')).action(
+    subcommands.action((options: AskOptions) =>
       ask(options, async (client) => {
         const { ready, reasons } = await client.request({ type: 'status' })
         for (const reason of reasons) terminal.stderr.write(`pctodld: ${reason}\n`)
@@ -75,11 +71,11 @@ export const node: CommandFunction = async (argv, terminal) => {
     ),
   )
 
-  asking(subcommand('end-leases', 'end leases and put their boards back: for an epilog; needs root'))
+  asking(subcommands.add('end-leases', 'end leases and put their boards back: for an epilog; needs root'))
     .option('--uid <uid>', 'those of this user')
     .option('--boards <uuids>', 'those on these boards, separated by commas')
     .action(
-      run(async (options: AskOptions & { readonly uid?: string; readonly boards?: string }) => {
+      subcommands.action(async (options: AskOptions & { readonly uid?: string; readonly boards?: string }) => {
         const { uid, boards } = options
         if (uid === undefined && boards === undefined)
           throw new UsageError('whose leases? give --uid, --boards, or both')
@@ -99,7 +95,7 @@ export const node: CommandFunction = async (argv, terminal) => {
 
   if (argv.length === 0) throw new UsageError('no subcommand; one of serve, check-policy, status, ready, end-leases')
   await parseCommand(program, argv)
-  return exitCode
+  return subcommands.exitCode
 }
 
 async function ask({ socket }: AskOptions, work: (client: ServiceClient) => Promise<number>): Promise<number> {

@@ -1,13 +1,13 @@
 import {
   type CommandFunction,
-  inHouseStyle,
   integerFrom,
   newCommand,
   parseCommand,
   positiveNumber,
+  Subcommands,
   UsageError,
 } from '@pctodl/command-line'
-import { type Command, InvalidArgumentError } from 'commander'
+import { InvalidArgumentError } from 'commander'
 import { version } from '../../package.json'
 import type { ClockRange } from '../control/board-change.js'
 import { type DescribeOptions, describe } from './describe.js'
@@ -25,7 +25,6 @@ const some = 'boards, separated by commas (default: all)'
 
 /** The command line `pctodl-gpu` as a function. */
 export const gpu: CommandFunction = async (argv, terminal) => {
-  let exitCode = 0
   const program = newCommand(
     {
       name: 'pctodl-gpu',
@@ -35,74 +34,74 @@ export const gpu: CommandFunction = async (argv, terminal) => {
     },
     terminal,
   )
-  const subcommand = (name: string, description: string): Command =>
-    inHouseStyle(program.command(name), terminal.stdout).description(description).helpOption('--help', 'show this help')
-  const run = (action: (options: never, operands: string[]) => Promise<number>) =>
-    async function (this: Command) {
-      exitCode = await action(this.opts() as never, this.args)
-    }
+  const subcommands = new Subcommands(program, terminal)
 
-  withBoardOptions(subcommand('list', 'boards, driver and library'), some).action(
-    run((options) => list(options, terminal)),
+  withBoardOptions(subcommands.add('list', 'boards, driver and library'), some).action(
+    subcommands.action((options) => list(options, terminal)),
   )
 
-  withBoardOptions(subcommand('describe', 'write the board type as a platform file'), one.replace('the only one', '0'))
+  withBoardOptions(
+    subcommands.add('describe', 'write the board type as a platform file'),
+    one.replace('the only one', '0'),
+  )
     .option('--output <file>', 'where to write it (default: standard output)')
     .option('--key <name>', 'name of the board type')
     .option('--l2-mib <MiB>', 'level-2 cache, where this release does not know the board', positiveNumber('MiB'))
     .option('--base-clock <MHz>', 'rated base clock', positiveNumber('MHz'))
     .option('--boost-clock <MHz>', 'clock under load when nothing holds it back', positiveNumber('MHz'))
-    .action(run((options: DescribeOptions) => describe(options, terminal)))
+    .action(subcommands.action((options: DescribeOptions) => describe(options, terminal)))
 
-  withBoardOptions(subcommand('status', 'what boards do now'), some).action(run((options) => status(options, terminal)))
+  withBoardOptions(subcommands.add('status', 'what boards do now'), some).action(
+    subcommands.action((options) => status(options, terminal)),
+  )
 
-  withBoardOptions(subcommand('watch', 'what boards do, live'), some)
+  withBoardOptions(subcommands.add('watch', 'what boards do, live'), some)
     .option('--period <ms>', 'time between samples, at least 20', integerFrom(20, 3_600_000), 500)
     .option('--count <n>', 'end after so many samples', integerFrom(1))
-    .action(run((options) => watch(options, terminal)))
+    .action(subcommands.action((options) => watch(options, terminal)))
 
   withChangeOptions(
-    withBoardOptions(subcommand('lock', 'hold clocks (and a limit) while a command runs, or until Ctrl-C'), one),
+    withBoardOptions(subcommands.add('lock', 'hold clocks (and a limit) while a command runs, or until Ctrl-C'), one),
   )
     .option('--sm <MHz>', 'SM clock, or a range (210-1005)', clockRange)
     .option('--mem <MHz>', 'memory clock', integerFrom(1))
     .option('--limit <watts>', 'power limit', positiveNumber('watts'))
     .option('--seconds <s>', 'hold for so long, without a command', positiveNumber('seconds'))
     .argument('[command...]', 'after --: what to run meanwhile')
-    .action(run((options: HoldOptions, command) => hold(options, command, terminal)))
+    .action(subcommands.action((options: HoldOptions, command) => hold(options, command, terminal)))
 
   withChangeOptions(
-    withBoardOptions(subcommand('limit', 'hold a power limit while a command runs, or until Ctrl-C'), one),
+    withBoardOptions(subcommands.add('limit', 'hold a power limit while a command runs, or until Ctrl-C'), one),
   )
     .option('--seconds <s>', 'hold for so long, without a command', positiveNumber('seconds'))
     .argument('<watts>', 'power limit')
     .argument('[command...]', 'after --: what to run meanwhile')
     .action(
-      run((options: HoldOptions, [watts = '', ...command]) =>
+      subcommands.action((options: HoldOptions, [watts = '', ...command]) =>
         hold({ ...options, limit: wattsOf(watts) }, command, terminal),
       ),
     )
 
-  withBoardOptions(subcommand('reset', "bring boards to the driver's defaults and forget journals"), some).action(
-    run((options) => reset(options, terminal)),
+  withBoardOptions(subcommands.add('reset', "bring boards to the driver's defaults and forget journals"), some).action(
+    subcommands.action((options) => reset(options, terminal)),
   )
 
-  withBoardOptions(subcommand('leases', 'who holds which board, and what was left behind'), some).action(
-    run((options) => leases(options, terminal)),
+  withBoardOptions(subcommands.add('leases', 'who holds which board, and what was left behind'), some).action(
+    subcommands.action((options) => leases(options, terminal)),
   )
 
-  withBoardOptions(subcommand('restore', 'put right what killed programs left behind'), some).action(
-    run((options) => restoreCommand(options, terminal)),
+  withBoardOptions(subcommands.add('restore', 'put right what killed programs left behind'), some).action(
+    subcommands.action((options) => restoreCommand(options, terminal)),
   )
 
-  withBoardOptions(subcommand('serve', 'serve metrics to Prometheus'), some)
+  withBoardOptions(subcommands.add('serve', 'serve metrics to Prometheus'), some)
     .option('--port <port>', 'TCP port; 0 takes a free one', integerFrom(0, 65_535), 9400)
     .option('--host <address>', 'address to listen on; there is no authentication', '127.0.0.1')
-    .action(run((options) => serve(options, terminal)))
+    .action(subcommands.action((options) => serve(options, terminal)))
 
   if (argv.length === 0) throw new UsageError('no subcommand; one of list, describe, status, watch, lock, limit, ...')
   await parseCommand(program, argv)
-  return exitCode
+  return subcommands.exitCode
 }
 
 function clockRange(text: string): ClockRange {

@@ -1,8 +1,9 @@
 import type { ServiceGoal } from '@pctodl/greedy-partition/services'
 import type { JSX } from 'preact'
 import { BoardChoice } from '../parts/board-choice.js'
-import { Choice, NumberField, Slider } from '../parts/fields.js'
-import { LOWEST_CAP_W, OwnParameters } from '../plan/plan-form.js'
+import { Choice, NumberField } from '../parts/fields.js'
+import { CapField, CapMarginField } from '../plan/cap-fields.js'
+import { OwnParameters } from '../plan/own-parameters.js'
 import { SearchLimits } from '../plan/search-limits.js'
 import type { KnownBoards } from '../work/known-boards.js'
 import { goals, type ServicesQuestion } from './services-question.js'
@@ -29,16 +30,7 @@ export function ServicesForm(props: {
         value={question.board}
         onChange={(value) => onChange({ board: value, memClockMhz: null })}
       />
-      {board && (
-        <Slider
-          label="Power cap"
-          unit="W"
-          value={question.powerCapW}
-          min={LOWEST_CAP_W}
-          max={board.powerLimitW.max}
-          onChange={(powerCapW) => onChange({ powerCapW })}
-        />
-      )}
+      <CapField board={board} question={question} onChange={onChange} />
       <Choice
         label="Look for"
         value={question.objective}
@@ -69,13 +61,7 @@ export function ServicesForm(props: {
           value={question.burstiness}
           onChange={(value) => onChange({ burstiness: value ?? 1 })}
         />
-        <NumberField
-          label="Stay below the cap by"
-          unit="W"
-          min={0}
-          value={question.powerMarginW}
-          onChange={(value) => onChange({ powerMarginW: value ?? 0 })}
-        />
+        <CapMarginField question={question} onChange={onChange} />
         <SearchLimits question={question} memClocksMhz={board?.memClocksMhz} onChange={onChange} />
       </details>
       <OwnParameters onParameters={onParameters} />

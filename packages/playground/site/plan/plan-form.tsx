@@ -1,8 +1,9 @@
 import type { JSX } from 'preact'
-import { useRef, useState } from 'preact/hooks'
 import { BoardChoice } from '../parts/board-choice.js'
-import { Choice, NumberField, Slider } from '../parts/fields.js'
+import { Choice, NumberField } from '../parts/fields.js'
 import type { BoardDescription } from './board-description.js'
+import { CapField, CapMarginField } from './cap-fields.js'
+import { OwnParameters } from './own-parameters.js'
 import type { Demand, PlanQuestion } from './plan-question.js'
 import { SearchLimits } from './search-limits.js'
 
@@ -14,9 +15,6 @@ export interface PlanFormProps {
   /** @returns what is wrong with the file, if anything is */
   readonly onParameters: (file: File) => Promise<string | undefined>
 }
-
-/** Below, no board of ours could be kept: the slider ends there; what is typed may be less. */
-export const LOWEST_CAP_W = 40
 
 /** What is asked of a plan. */
 export function PlanForm({ question, boards, colorOf, onChange, onParameters }: PlanFormProps): JSX.Element {
@@ -36,16 +34,7 @@ export function PlanForm({ question, boards, colorOf, onChange, onParameters }: 
           })
         }}
       />
-      {board && (
-        <Slider
-          label="Power cap"
-          unit="W"
-          value={question.powerCapW}
-          min={LOWEST_CAP_W}
-          max={board.powerLimitW.max}
-          onChange={(powerCapW) => onChange({ powerCapW })}
-        />
-      )}
+      <CapField board={board} question={question} onChange={onChange} />
       <Networks question={question} known={board?.networks ?? []} colorOf={colorOf} onChange={onChange} />
       <details>
         <summary>Objectives and bounds</summary>
@@ -66,13 +55,7 @@ export function PlanForm({ question, boards, colorOf, onChange, onParameters }: 
           ]}
           onChange={(latencyPercentile) => onChange({ latencyPercentile })}
         />
-        <NumberField
-          label="Stay below the cap by"
-          unit="W"
-          min={0}
-          value={question.powerMarginW}
-          onChange={(value) => onChange({ powerMarginW: value ?? 0 })}
-        />
+        <CapMarginField question={question} onChange={onChange} />
         <Choice
           label="Risk of more than the cap"
           value={question.risk === null ? 'mean' : String(question.risk)}
@@ -150,32 +133,5 @@ function Networks(props: {
       })}
       {networks.length > 1 && <p class="aside">The numbers are weights: what one sample of each is worth.</p>}
     </fieldset>
-  )
-}
-
-export function OwnParameters({ onParameters }: Pick<PlanFormProps, 'onParameters'>): JSX.Element {
-  const input = useRef<HTMLInputElement>(null)
-  const [said, setSaid] = useState('')
-  return (
-    <details>
-      <summary>A board of your own</summary>
-      <p class="aside">
-        Parameters that <code>pctodl fit</code> wrote from your traces. The file stays on this machine, and is not part
-        of the address.
-      </p>
-      <input
-        ref={input}
-        type="file"
-        accept=".json,application/json"
-        aria-label="Parameter file"
-        onChange={async (event) => {
-          const file = event.currentTarget.files?.[0]
-          if (file) setSaid((await onParameters(file)) ?? `${file.name} is open`)
-        }}
-      />
-      <p role="status" class="aside">
-        {said}
-      </p>
-    </details>
   )
 }

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
 import { colorAt } from '../parts/colors.js'
 import { Scrolling } from '../parts/scrolling.js'
-import { TableHead } from '../parts/table-head.js'
 import { ATTAINMENT_S, type Lane } from '../run/lane.js'
+import { LaneTable } from '../run/lane-table.js'
 
 /** What becomes of each service's requests now, under each policy. */
 export function ServedNow(props: {
@@ -68,34 +68,16 @@ export function ServedTable(props: {
   readonly onRecord: (lane: Lane) => void
 }): JSX.Element {
   return (
-    <Scrolling label="The policies side by side">
-      <table class="policies">
-        <TableHead
-          columns={[
-            'policy',
-            'worst attainment',
-            'in time/s',
-            'worst p99',
-            'mean W',
-            'mJ/request',
-            'shed',
-            'cap',
-            'record',
-          ]}
-        />
-        <tbody>
-          {props.lanes.map((lane) => (
-            <Row key={`${lane.name} ${lane.source}`} lane={lane} onRecord={() => props.onRecord(lane)} />
-          ))}
-        </tbody>
-      </table>
-    </Scrolling>
+    <LaneTable
+      {...props}
+      columns={['worst attainment', 'in time/s', 'worst p99', 'mean W', 'mJ/request', 'shed', 'cap']}
+      figuresOf={(lane) => <Figures lane={lane} />}
+    />
   )
 }
 
-function Row({ lane, onRecord }: { readonly lane: Lane; readonly onRecord: () => void }): JSX.Element {
-  const { name, color, source, outcome, problem, timeS, tenants } = lane
-  const served = outcome?.served
+function Figures({ lane }: { readonly lane: Lane }): JSX.Element {
+  const served = lane.outcome?.served
   const worst = served?.services.reduce((low, each) => ((each.attainment ?? 1) < (low.attainment ?? 1) ? each : low))
   const slowest = served?.services.reduce((high, each) => ((each.p99Ms ?? 0) > (high.p99Ms ?? 0) ? each : high))
   const figures = served &&
@@ -110,26 +92,13 @@ function Row({ lane, onRecord }: { readonly lane: Lane; readonly onRecord: () =>
       cap: served.capHolds ? 'holds' : '! VIOLATES',
     }
   return (
-    <tr data-policy={name} data-over={outcome !== undefined}>
-      <th scope="row" class="text">
-        <span class="chip" style={{ background: `var(${color})` }} aria-hidden="true" /> <strong>{name}</strong>
-        <div class="aside tenants-now">
-          {problem ?? source ?? (tenants === '' ? `at ${timeS.toFixed(0)} s: processes load` : tenants)}
-        </div>
-      </th>
+    <>
       {(['attainment', 'in-time', 'p99', 'power', 'energy', 'shed', 'cap'] as const).map((figure) => (
         <td key={figure} data-figure={figure}>
           {figures?.[figure] ?? '–'}
         </td>
       ))}
-      <td>
-        {source === null && timeS > 0 && (
-          <button type="button" class="quiet" aria-label={`Save the record of ${name}`} onClick={onRecord}>
-            save
-          </button>
-        )}
-      </td>
-    </tr>
+    </>
   )
 }
 

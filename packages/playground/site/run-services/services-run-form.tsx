@@ -1,8 +1,7 @@
 import type { JSX } from 'preact'
 import { BoardChoice } from '../parts/board-choice.js'
-import { Choice, NumberField, Slider } from '../parts/fields.js'
-import { Disturbing, OwnRecords, Policies, scheduleText } from '../run/run-controls.js'
-import { WINDOW_S } from '../run/run-question.js'
+import { Choice, NumberField } from '../parts/fields.js'
+import { CapNow, Disturbing, LengthField, OwnRecords, Policies } from '../run/run-controls.js'
 import { BURST_FACTOR, BURST_S } from './burst-size.js'
 import { type ServicePolicyName, type ServicesRunQuestion, servicePolicyNames } from './services-run-question.js'
 import type { ServicesRunState } from './services-run-state.js'
@@ -53,18 +52,7 @@ export function ServicesRunForm({ state }: { readonly state: ServicesRunState })
         ]}
         onChange={(value) => take(value === OWN ? null : value)}
       />
-      {board && (
-        <Slider
-          label="Power cap, now"
-          unit="W"
-          value={state.capNowW.value}
-          min={Math.min(100, board.powerLimitW.min)}
-          max={board.powerLimitW.max}
-          onChange={(powerCapW) => state.changeCap(powerCapW)}
-        >
-          <p class="aside wide">{scheduleText(caps)}</p>
-        </Slider>
-      )}
+      <CapNow state={state} board={board} caps={caps} />
       <Disturbing
         state={state}
         isDone={question.disturbances.length > 0 || question.bursts.length > 0 || question.caps !== null}
@@ -118,13 +106,10 @@ export function ServicesRunForm({ state }: { readonly state: ServicesRunState })
               value={question.burstiness}
               onChange={(value) => change({ burstiness: value ?? 1 })}
             />
-            <NumberField
-              label="Length"
-              unit="s"
-              min={WINDOW_S}
-              max={3600}
-              value={question.durationS}
-              onChange={(value) => change({ durationS: Math.ceil((value ?? 60) / WINDOW_S) * WINDOW_S })}
+            <LengthField
+              durationS={question.durationS}
+              otherwiseS={60}
+              onChange={(durationS) => change({ durationS })}
             />
           </>
         )}

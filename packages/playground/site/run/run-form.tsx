@@ -1,9 +1,9 @@
 import type { JSX } from 'preact'
 import { BoardChoice } from '../parts/board-choice.js'
-import { Choice, NumberField, Slider } from '../parts/fields.js'
+import { Choice, NumberField } from '../parts/fields.js'
 import { colorOfPolicy } from './policy-runs.js'
-import { Disturbing, OwnRecords, Policies, scheduleText } from './run-controls.js'
-import { type PolicyName, policyNames, type RunQuestion, WINDOW_S } from './run-question.js'
+import { CapNow, Disturbing, LengthField, OwnRecords, Policies } from './run-controls.js'
+import { type PolicyName, policyNames, type RunQuestion } from './run-question.js'
 import type { RunRoomState } from './run-room-state.js'
 
 const meanings: Readonly<Record<PolicyName, string>> = {
@@ -26,18 +26,7 @@ export function RunForm({ state }: { readonly state: RunRoomState<RunQuestion> }
   }
   return (
     <form class="controls" aria-label="What to run" onSubmit={(event) => event.preventDefault()}>
-      {board && (
-        <Slider
-          label="Power cap, now"
-          unit="W"
-          value={state.capNowW.value}
-          min={Math.min(100, board.powerLimitW.min)}
-          max={board.powerLimitW.max}
-          onChange={(powerCapW) => state.changeCap(powerCapW)}
-        >
-          <p class="aside wide">{scheduleText(question.caps)}</p>
-        </Slider>
-      )}
+      <CapNow state={state} board={board} caps={question.caps} />
       <Disturbing state={state} isDone={question.disturbances.length > 0 || question.caps.length > 1} />
       <Policies
         names={policyNames}
@@ -65,14 +54,7 @@ export function RunForm({ state }: { readonly state: RunRoomState<RunQuestion> }
           options={(board?.networks ?? [question.model]).map((value) => ({ value, text: value }))}
           onChange={(model) => change({ model })}
         />
-        <NumberField
-          label="Length"
-          unit="s"
-          min={WINDOW_S}
-          max={3600}
-          value={question.durationS}
-          onChange={(value) => change({ durationS: Math.ceil((value ?? 90) / WINDOW_S) * WINDOW_S })}
-        />
+        <LengthField durationS={question.durationS} otherwiseS={90} onChange={(durationS) => change({ durationS })} />
         <NumberField
           label="Seed of the board"
           min={0}

@@ -1,4 +1,4 @@
-import { inHouseStyle, listOf, oneOf, Progress, type Terminal } from '@pctodl/command-line'
+import { listOf, newSubcommand, oneOf, Progress, type Terminal } from '@pctodl/command-line'
 import type { Command } from 'commander'
 import { type MechanismName, mechanismNames, type PolicyName, policyNames } from '../engine/policy.js'
 import { formatScheduleTable } from '../report/schedule-table.js'
@@ -18,9 +18,12 @@ interface CompareOptions extends ScenarioOptions, ScheduleOptions {
 const BASELINE = 'fair'
 
 export function addCompareCommand(parent: Command, terminal: Terminal): void {
-  const command = inHouseStyle(parent.command('compare'), terminal.stdout)
-    .description('Run one trace under several policies and mechanisms; the gain is over fair, of the same policy.')
-    .helpOption('--help', 'show this help')
+  const command = newSubcommand(
+    parent,
+    'compare',
+    'Run one trace under several policies and mechanisms; the gain is over fair, of the same policy.',
+    terminal,
+  )
     .option(
       '--policies <names>',
       `comma list of ${policyNames.join(', ')} (default srtf)`,

@@ -1,9 +1,9 @@
 import path from 'node:path'
 import {
   asUsage,
-  inHouseStyle,
   integerFrom,
   listOf,
+  newSubcommand,
   numberBetween,
   oneOf,
   positiveNumber,
@@ -30,8 +30,12 @@ const withoutEffect = [
 ] as const
 
 export function addProfileCommand(parent: Command, terminal: Terminal): void {
-  const command = inHouseStyle(parent.command('profile'), terminal.stdout)
-    .description('Run a training job under CPU and memory limits and write its sensitivity matrix.')
+  const command = newSubcommand(
+    parent,
+    'profile',
+    'Run a training job under CPU and memory limits and write its sensitivity matrix.',
+    terminal,
+  )
     .helpOption('-h, --help', 'show this help')
     .argument('<script>', 'training script: .py, .js, .mjs, .sh or an executable')
     .argument(

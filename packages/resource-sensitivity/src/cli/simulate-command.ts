@@ -1,4 +1,4 @@
-import { inHouseStyle, oneOf, type Terminal, UsageError, writeFileAtomically } from '@pctodl/command-line'
+import { newSubcommand, oneOf, type Terminal, UsageError, writeFileAtomically } from '@pctodl/command-line'
 import type { Command } from 'commander'
 import { type MechanismName, mechanismNames, type PolicyName, policyNames } from '../engine/policy.js'
 import { formatScheduleTable } from '../report/schedule-table.js'
@@ -18,9 +18,12 @@ interface SimulateOptions extends ScenarioOptions, ScheduleOptions {
 }
 
 export function addSimulateCommand(parent: Command, terminal: Terminal): void {
-  const command = inHouseStyle(parent.command('simulate'), terminal.stdout)
-    .description('Run a trace of jobs on a cluster under one policy and one mechanism.')
-    .helpOption('--help', 'show this help')
+  const command = newSubcommand(
+    parent,
+    'simulate',
+    'Run a trace of jobs on a cluster under one policy and one mechanism.',
+    terminal,
+  )
     .option('--policy <name>', `who comes first: ${policyNames.join(', ')}`, oneOf(...policyNames), 'srtf')
     .option('--mechanism <name>', `who gets what: ${mechanismNames.join(', ')}`, oneOf(...mechanismNames), 'tune')
   addScheduleOptions(addScenarioOptions(command))

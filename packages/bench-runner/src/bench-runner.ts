@@ -1,4 +1,4 @@
 import { runCommand } from '@pctodl/command-line'
-import { benchRunner } from './main.js'
+import { benchRunner } from './matrix-command.js'
 
 runCommand('bench-runner', benchRunner)

@@ -38,13 +38,13 @@ const startSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 class UsageError extends Error {}
 
 /** Where help and complaints go. What a command on the host prints goes past it, to the streams that it inherits. */
-export interface HostCliOutput {
+export interface SimOutput {
   readonly stdout: { write(text: string): unknown }
   readonly stderr: { write(text: string): unknown }
 }
 
 /** @returns the exit code: the command's own, 1 for a failure, 2 for a usage error */
-export async function hostCli(argv: readonly string[], { stdout, stderr }: HostCliOutput = process): Promise<number> {
+export async function sim(argv: readonly string[], { stdout, stderr }: SimOutput = process): Promise<number> {
   try {
     const [verb, ...rest] = argv
     if (verb === '--help' || verb === '-h' || verb === 'help') {
@@ -70,7 +70,7 @@ export async function hostCli(argv: readonly string[], { stdout, stderr }: HostC
   }
 }
 
-async function host(argv: readonly string[], stdout: HostCliOutput['stdout']): Promise<number> {
+async function host(argv: readonly string[], stdout: SimOutput['stdout']): Promise<number> {
   const separator = argv.indexOf('--')
   const own = separator < 0 ? argv : argv.slice(0, separator)
   const { values, positionals } = parseArgs({
@@ -145,7 +145,7 @@ export function parseLoad(text: string): HostTenantLoad[] {
   })
 }
 
-async function tenant(argv: readonly string[], stdout: HostCliOutput['stdout']): Promise<number> {
+async function tenant(argv: readonly string[], stdout: SimOutput['stdout']): Promise<number> {
   const { values } = parseArgs({
     args: [...argv],
     options: {

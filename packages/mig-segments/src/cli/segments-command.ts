@@ -1,4 +1,4 @@
-import { type CommandFunction, inHouseStyle, integerFrom, newCommand, parseCommand } from '@pctodl/command-line'
+import { type CommandFunction, integerFrom, newCommand, newSubcommand, parseCommand } from '@pctodl/command-line'
 import { version } from '../../package.json'
 import { addDeployOptions, deploy } from './deploy-command.js'
 import { addFleetOptions, fleet } from './fleet-command.js'
@@ -20,37 +20,48 @@ export const segments: CommandFunction = async (argv, terminal) => {
   )
   const row = integerFrom(1)
   addPlanOptions(
-    inHouseStyle(program.command('plan', { isDefault: true }), terminal.stdout)
-      .description('plan a row of the objective files (the default: `pctodl-segments 2`)')
-      .argument('<SLO_INDEX>', 'row of the objective files, from 1', row),
+    newSubcommand(program, 'plan', 'plan a row of the objective files (the default: `pctodl-segments 2`)', terminal, {
+      isDefault: true,
+    }).argument('<SLO_INDEX>', 'row of the objective files, from 1', row),
   ).action(async (sloIndex: number, options) => {
     exitCode = await plan(sloIndex, options, terminal)
   })
   addFleetOptions(
-    inHouseStyle(program.command('fleet'), terminal.stdout)
-      .description('plan a row of the objective files on boards of several types')
-      .argument('<SLO_INDEX>', 'row of the objective files, from 1', row),
+    newSubcommand(program, 'fleet', 'plan a row of the objective files on boards of several types', terminal).argument(
+      '<SLO_INDEX>',
+      'row of the objective files, from 1',
+      row,
+    ),
   ).action(async (sloIndex: number, options) => {
     exitCode = await fleet(sloIndex, options, terminal)
   })
   addScheduleOptions(
-    inHouseStyle(program.command('schedule'), terminal.stdout).description(
+    newSubcommand(
+      program,
+      'schedule',
       'follow the rows of the objective files, one period each, at the least energy',
+      terminal,
     ),
   ).action(async (options) => {
     exitCode = await schedule(options, terminal)
   })
   addReplanOptions(
-    inHouseStyle(program.command('replan'), terminal.stdout)
-      .description('change a running map to a row of the objective files, with few segments moved')
-      .argument('<SLO_INDEX>', 'row of the objective files, from 1', row),
+    newSubcommand(
+      program,
+      'replan',
+      'change a running map to a row of the objective files, with few segments moved',
+      terminal,
+    ).argument('<SLO_INDEX>', 'row of the objective files, from 1', row),
   ).action(async (sloIndex: number, options) => {
     exitCode = await replan(sloIndex, options, terminal)
   })
   addDeployOptions(
-    inHouseStyle(program.command('deploy'), terminal.stdout)
-      .description("make this machine run its node's part of a map; a dry run unless --apply is given")
-      .argument('[SLO_INDEX]', 'row whose map is in the output folder', row),
+    newSubcommand(
+      program,
+      'deploy',
+      "make this machine run its node's part of a map; a dry run unless --apply is given",
+      terminal,
+    ).argument('[SLO_INDEX]', 'row whose map is in the output folder', row),
   ).action(async (sloIndex: number | undefined, options) => {
     exitCode = await deploy(sloIndex, options, terminal)
   })

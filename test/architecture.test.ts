@@ -1,0 +1,58 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+const root = path.resolve(import.meta.dirname, '..')
+const packagesDir = path.join(root, 'packages')
+const packages = readdirSync(packagesDir)
+const page = readFileSync(path.join(root, 'ARCHITECTURE.md'), 'utf8')
+/** A package with more is two. */
+const MOST_LINES = 9000
+
+/** Lines of what a package ships, a page's included. */
+function linesOf(name: string): number {
+  const folders = ['src', 'site']
+    .map((folder) => path.join(packagesDir, name, folder))
+    .filter((folder) => existsSync(folder))
+  const files = folders.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((file) => /\.tsx?$/.test(file))
+      .map((file) => path.join(folder, file)),
+  )
+  return files.reduce((sum, file) => sum + readFileSync(file, 'utf8').split('\n').length - 1, 0)
+}
+
+describe('the architecture page', () => {
+  it('lists every package, and the README every one that is published', () => {
+    const readme = readFileSync(path.join(root, 'README.md'), 'utf8')
+    for (const name of packages) {
+      expect(page).toContain(`| \`${name}\` |`)
+      const manifest = JSON.parse(readFileSync(path.join(packagesDir, name, 'package.json'), 'utf8'))
+      if (manifest.private !== true) expect(readme).toContain(`](packages/${name})`)
+    }
+  })
+
+  it('draws every package but the one that only tests import', () => {
+    const drawing = /```\n(platform ── [\s\S]*?)```/.exec(page)![1]!
+    const drawn = new Set(drawing.match(/[a-z][a-z-]*/g))
+    expect(packages.filter((name) => !drawn.has(name))).toEqual(['reference-data'])
+  })
+
+  it('names files that are there', () => {
+    const rows = page.split('\n').filter((row) => row.startsWith('| ') && row.includes('/src/'))
+    expect(rows.length).toBeGreaterThan(10)
+    for (const row of rows) {
+      // A name without a package is beside the one before it.
+      let folder = ''
+      for (const [, file] of row.matchAll(/`([\w./-]+\.ts|[\w./-]+\/)`/g)) {
+        const named = file!.includes('/src/') ? file! : path.join(folder, file!)
+        folder = path.dirname(named)
+        expect(existsSync(path.join(packagesDir, named)), `${row}: ${named}`).toBe(true)
+      }
+    }
+  })
+})
+
+it.each(packages)(`%s has at most ${MOST_LINES} lines of sources`, (name) => {
+  expect(linesOf(name)).toBeLessThanOrEqual(MOST_LINES)
+})
