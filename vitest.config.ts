@@ -27,7 +27,7 @@ const pure = [
   'packages/run/test/{event-log-writer,readme,run-command}.test.ts',
   'packages/sim-host/test/{board-file-layout,mps-daemon,simulate-command}.test.ts',
   'packages/tenants/test/{inference-thread,onnx-memory,plan-changes,request-laws}.test.ts',
-  'test/{broken-links,browser-bundles,changed-figures,closed-loop,import-graph,inside-the-repository,service-plans,serving-accuracy,training-on-physics,workflows}.test.ts',
+  'test/{architecture,broken-links,browser-bundles,changed-figures,closed-loop,import-graph,inside-the-repository,service-plans,serving-accuracy,training-on-physics,workflows}.test.ts',
 ]
 
 /**
@@ -44,7 +44,7 @@ const alone = [
   'packages/playground/test/hostile.test.ts',
   'packages/profiler/test/spread.test.ts',
   'packages/resource-sensitivity/test/{command-line,slurm-schedule}.test.ts',
-  'test/{architecture,broken-links,browser-bundles,changed-figures,closed-loop,commands,docs,import-graph,inside-the-repository,mutants,newcomer,readme,service-plans,serving-accuracy,workflows}.test.ts',
+  'test/{commands,docs,mutants,newcomer,readme}.test.ts',
 ]
 const all = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts']
 

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { callCommand } from '../../../test/call-command.js'
 import { algorithmGroups } from '../src/index.js'
-import { benchRunner } from '../src/main.js'
+import { benchRunner } from '../src/matrix-command.js'
 
 const command = path.resolve(import.meta.dirname, '../bin/bench-runner.js')
 const built = path.resolve(import.meta.dirname, '../dist/bench-runner.js')
