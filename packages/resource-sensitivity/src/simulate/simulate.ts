@@ -1,9 +1,9 @@
 import { InvalidInputError } from '@pctodl/platform'
 import { countGpus } from '../cluster/cluster.js'
-import type { EngineEvent } from '../engine/engine-event.js'
 import type { Plan } from '../engine/plan.js'
 import { ScheduleEngine } from '../engine/schedule-engine.js'
 import type { Job } from '../trace/job.js'
+import { playSchedule } from './play-schedule.js'
 import { checkOptions, type PlanOptions, type SimulationOptions } from './simulation-options.js'
 import type { JobResult, SimulationResult } from './simulation-result.js'
 
@@ -20,25 +20,13 @@ export function simulate(options: SimulationOptions): SimulationResult {
   const { jobs, incidents, skipped } = checkOptions(options)
   const { onPlan, onActions } = options
   const engine = new ScheduleEngine(options, Math.min(jobs[0]!.arrivalS, incidents[0]?.atS ?? Number.POSITIVE_INFINITY))
-  let arrived = 0
-  let happened = 0
-  for (;;) {
-    const arrivalAtS = jobs[arrived]?.arrivalS ?? Number.POSITIVE_INFINITY
-    const incidentAtS = incidents[happened]?.atS ?? Number.POSITIVE_INFINITY
-    const nowS = Math.min(arrivalAtS, incidentAtS, engine.nextFinishS, engine.wakeAtS)
-    if (arrived === jobs.length && engine.unfinished === 0) break
-    if (nowS === Number.POSITIVE_INFINITY) throw whoNeverRuns(engine)
-    const events: EngineEvent[] = engine
-      .expectedToFinishBy(nowS)
-      .map((jobId): EngineEvent => ({ type: 'finished', jobId }))
-    while (happened < incidents.length && incidents[happened]!.atS <= nowS) events.push(incidents[happened++]!.event)
-    while (arrived < jobs.length && jobs[arrived]!.arrivalS <= nowS) {
-      events.push({ type: 'submitted', job: jobs[arrived++]! })
-    }
-    const actions = engine.plan(nowS, events)
-    if (onActions !== undefined && actions.length > 0) onActions(nowS, actions)
-    if (onPlan !== undefined && engine.changed) onPlan(engine.current())
-  }
+  playSchedule(engine, {
+    ...{ jobs, incidents, stopS: null },
+    onPlanned: (nowS, actions) => {
+      if (onActions !== undefined && actions.length > 0) onActions(nowS, actions)
+      if (onPlan !== undefined && engine.changed) onPlan(engine.current())
+    },
+  })
   return resultOf(options, engine, jobs, skipped)
 }
 
@@ -64,16 +52,6 @@ export function planNow(options: PlanOptions): Plan {
   engine.adopt(nowS ?? 0, jobs, running, waiting)
   engine.plan(nowS ?? 0, [])
   return engine.current()
-}
-
-/** Jobs wait, and nothing will ever happen again. */
-function whoNeverRuns(engine: ScheduleEngine): InvalidInputError {
-  const { waiting } = engine.current()
-  return new InvalidInputError(
-    'incidents',
-    `servers that stay away while jobs ${waiting.slice(0, 5).join(', ')} wait for their GPUs`,
-    'servers that return, or fewer that fail',
-  )
 }
 
 function resultOf(

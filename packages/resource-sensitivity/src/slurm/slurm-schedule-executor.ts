@@ -4,7 +4,7 @@ import { type SlurmJobEnd, type SlurmJobStart, SlurmJobs } from '@pctodl/job-arr
 import { type Clock, InvalidInputError, systemClock } from '@pctodl/platform'
 import type { EngineEvent } from '../engine/engine-event.js'
 import type { Seat } from '../engine/plan.js'
-import type { Grant, ScheduleAction } from '../engine/schedule-action.js'
+import type { Grant, ResizeAction, ScheduleAction } from '../engine/schedule-action.js'
 import type { ScheduleExecutor } from '../execute/schedule-executor.js'
 import type { Job } from '../trace/job.js'
 import { contractEnvironment, readCheckpoint, SAVED_EXIT_CODE } from './checkpoint-contract.js'
@@ -17,8 +17,13 @@ export interface SlurmScheduleOptions {
   readonly nodes: readonly string[]
   /** What runs a job; it heeds the contract, see README. */
   readonly commandOf: (job: Job) => readonly [program: string, ...args: string[]]
-  /** How so many GPUs are asked for. Default `gpu:<n>`. */
-  readonly gres?: (gpus: number) => string
+  /** How so many GPUs, or so many percent of one, are asked for. Default `gpu:<n>`, and `mps:<percent>` for a part. */
+  readonly gres?: (gpus: number, sharePercent: number) => string
+  /**
+   * Sets the power limit of the GPUs of a run that has begun; must have done so when it resolves. Without it the limits of running jobs stay,
+   * and each run is told its own at its start.
+   */
+  readonly limitPower?: (run: SlurmPowerLimit) => Promise<void>
   readonly partition?: string
   readonly account?: string
   readonly sbatchArguments?: readonly string[]
@@ -40,6 +45,16 @@ export interface SlurmRun {
   /** Asked for, and what binds it; null where nothing does. */
   readonly cpus: { readonly asked: number; readonly bound: number | null }
   readonly memoryMb: { readonly asked: number | null; readonly bound: number | null }
+}
+
+/** Of a run that goes on under another limit. */
+export interface SlurmPowerLimit {
+  readonly jobId: number
+  readonly run: number
+  readonly node: string
+  readonly gpus: number
+  /** Of each of its GPUs. */
+  readonly powerLimitW: number
 }
 
 /** Waited for at most until cancelled jobs have left. */
@@ -105,16 +120,28 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     return this.#given
   }
 
+  get changesLimits(): boolean {
+    return this.#options.limitPower !== undefined
+  }
+
   nowS(): number {
     return (this.#clock.now() - this.#startMs) / 1000
   }
 
   async apply(actions: readonly ScheduleAction[], jobOf: (jobId: number) => Job): Promise<void> {
     // Who leaves is told before others are let in; Slurm keeps those waiting until there is room.
-    for (const { type, jobId } of actions) if (type !== 'place') await this.#stop(jobId)
+    for (const action of actions) {
+      if (action.type !== 'place' && !this.#isLimitOnly(action)) await this.#stop(action.jobId)
+    }
     for (const action of actions) {
       const { type, jobId, run } = action
       if (type === 'preempt') continue
+      if (this.#isLimitOnly(action)) {
+        const { nodes, limitPower } = this.#options
+        const { server, gpus } = this.#last.get(jobId)!.placement[0]!
+        await limitPower!({ jobId, run, node: nodes[server]!, gpus, powerLimitW: action.gpu!.powerLimitW })
+        continue
+      }
       const placement = type === 'resize' ? this.#last.get(jobId)!.placement : action.placement
       await this.#submit(
         jobOf(jobId),
@@ -156,8 +183,20 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     }
   }
 
+  /** Whether a run that has begun goes on, only under another limit; one that has not is submitted anew. */
+  #isLimitOnly(action: ScheduleAction): action is ResizeAction {
+    const submission = this.#last.get(action.jobId)
+    return (
+      action.type === 'resize' &&
+      action.gpu !== undefined &&
+      submission !== undefined &&
+      !submission.ended &&
+      this.#jobs.hasStarted(submission.id)
+    )
+  }
+
   async #submit(job: Job, suffix: string, run: number, placement: readonly Seat[], grant: Grant): Promise<void> {
-    const { nodes, commandOf, gres = (gpus) => `gpu:${gpus}` } = this.#options
+    const { nodes, commandOf, gres = defaultGres } = this.#options
     const id = `${job.id}.${suffix}`
     if (this.#submissions.has(id)) return
     const request = requestOf(job.id, placement, grant, nodes, gres)
@@ -175,6 +214,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
       ...{ checkpointFile: this.#checkpointOf(job.id), iterations: job.iterations, jobId: job.id, run },
       gpus: job.gpus,
       cpus: request.cpusPerNode * placement.length,
+      ...(grant.gpu && { gpu: grant.gpu }),
     }
     try {
       await this.#jobs.submit({
@@ -234,14 +274,16 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     const doneIterations = this.#savedOf(submission.job)
     const progressed = doneIterations > (this.#doneBefore.get(jobId) ?? 0)
     this.#doneBefore.set(jobId, doneIterations)
-    if (submission.stopping) return [{ type: 'progressed', jobId, doneIterations, saved: true }]
+    const left: EngineEvent[] =
+      this.#last.get(jobId) === submission ? [{ type: 'left', jobId, run: submission.run }] : []
+    if (submission.stopping) return [{ type: 'progressed', jobId, doneIterations, saved: true }, ...left]
     // Who leaves unasked and has done nothing would come and go for ever.
     if (end.exitCode !== SAVED_EXIT_CODE || !progressed) {
       const failures = (this.#failures.get(jobId) ?? 0) + 1
       this.#failures.set(jobId, failures)
       if (failures > (this.#options.mostFailures ?? 3)) {
         this.#given.set(jobId, end)
-        return [{ type: 'cancelled', jobId }]
+        return [{ type: 'cancelled', jobId }, ...left]
       }
     }
     return [{ type: 'stopped', jobId, doneIterations }]
@@ -254,4 +296,8 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
   #checkpointOf(jobId: number): string {
     return path.join(this.#checkpoints, `${jobId}.json`)
   }
+}
+
+function defaultGres(gpus: number, sharePercent: number): string {
+  return sharePercent < 100 ? `mps:${sharePercent}` : `gpu:${gpus}`
 }
