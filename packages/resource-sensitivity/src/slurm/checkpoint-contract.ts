@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readOwnFile } from '@pctodl/job-array'
 import { z } from 'zod'
 import type { GpuGrant } from '../engine/schedule-action.js'
 
@@ -38,9 +38,9 @@ const checkpoint = z.object({ doneIterations: z.number().min(0) })
 
 /** What a job has saved, undefined where it has saved nothing that can be read: then it begins anew. */
 export function readCheckpoint(file: string): number | undefined {
-  if (!existsSync(file)) return undefined
   try {
-    return checkpoint.parse(JSON.parse(readFileSync(file, 'utf8'))).doneIterations
+    const text = readOwnFile(file)
+    return text === undefined ? undefined : checkpoint.parse(JSON.parse(text)).doneIterations
   } catch {
     return undefined
   }

@@ -1,7 +1,6 @@
-import { mkdirSync } from 'node:fs'
 import path from 'node:path'
-import { type SlurmJobEnd, type SlurmJobStart, SlurmJobs } from '@pctodl/job-array'
-import { type Clock, InvalidInputError, systemClock } from '@pctodl/platform'
+import { ownFolder, type SlurmJobEnd, type SlurmJobStart, SlurmJobs } from '@pctodl/job-array'
+import { type Clock, InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
 import type { EngineEvent } from '../engine/engine-event.js'
 import type { Seat } from '../engine/plan.js'
 import type { Grant, ResizeAction, ScheduleAction } from '../engine/schedule-action.js'
@@ -31,7 +30,11 @@ export interface SlurmScheduleOptions {
   readonly graceS?: number
   /** How often a job may fail, or leave unasked without having done more, before it is given up. Default 3. */
   readonly mostFailures?: number
+  /** How often a job may lose its node, or be preempted by the site, before it is given up. Default 10. */
+  readonly mostNodeFailures?: number
   readonly pollMs?: number
+  /** How many looks at the queue may fail in a row, until it is an error that leaves the jobs as they are. Default 120. */
+  readonly mostFailedLooks?: number
   readonly clock?: Clock
   readonly onRun?: (run: SlurmRun) => void
 }
@@ -56,6 +59,9 @@ export interface SlurmPowerLimit {
   /** Of each of its GPUs. */
   readonly powerLimitW: number
 }
+
+/** Slurm's words for ends that say nothing of the job. */
+const notItsFault = ['NODE_FAIL', 'BOOT_FAIL', 'PREEMPTED']
 
 /** Waited for at most until cancelled jobs have left. */
 const LONGEST_END_MS = 30_000
@@ -85,6 +91,9 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
   /** The last submission of each job. */
   readonly #last = new Map<number, Submission>()
   readonly #failures = new Map<number, number>()
+  readonly #nodeFailures = new Map<number, number>()
+  /** Slurm does not answer: nothing can be ended, so all is left as it is. */
+  #isUnreached = false
   /** What each job had done when it last left. */
   readonly #doneBefore = new Map<number, number>()
   readonly #given = new Map<number, SlurmJobEnd>()
@@ -92,7 +101,8 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
 
   /** Time begins now. */
   constructor(options: SlurmScheduleOptions) {
-    const { nodes, graceS = 30, mostFailures = 3, pollMs, partition, account, sbatchArguments } = options
+    const { nodes, graceS = 30, mostFailures = 3, mostNodeFailures = 10 } = options
+    const { pollMs, mostFailedLooks, partition, account, sbatchArguments } = options
     if (new Set(nodes).size < nodes.length || nodes.length === 0) {
       throw new InvalidInputError('nodes', nodes.join(', ') || 'none', 'a name for each server, each its own')
     }
@@ -100,18 +110,21 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     if (!(Number.isInteger(mostFailures) && mostFailures >= 0)) {
       throw new InvalidInputError('mostFailures', mostFailures, 'an integer of at least 0')
     }
+    if (!(Number.isInteger(mostNodeFailures) && mostNodeFailures >= 0)) {
+      throw new InvalidInputError('mostNodeFailures', mostNodeFailures, 'an integer of at least 0')
+    }
     this.#options = options
     this.#clock = options.clock ?? systemClock
-    this.#checkpoints = path.join(path.resolve(options.workDir), 'checkpoint')
-    mkdirSync(this.#checkpoints, { recursive: true })
     this.#jobs = new SlurmJobs({
       workDir: options.workDir,
       clock: this.#clock,
       ...(pollMs === undefined ? {} : { pollMs }),
+      ...(mostFailedLooks === undefined ? {} : { mostFailedLooks }),
       ...(partition === undefined ? {} : { partition }),
       ...(account === undefined ? {} : { account }),
       ...(sbatchArguments === undefined ? {} : { sbatchArguments }),
     })
+    this.#checkpoints = ownFolder(path.join(options.workDir, 'checkpoint'))
     this.#startMs = this.#clock.now()
   }
 
@@ -157,7 +170,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     for (;;) {
       const killAtMs = Math.min(...[...this.#submissions.values()].map((each) => each.killAtMs))
       const untilMs = this.#startMs + untilS * 1000
-      const { starts, ends } = await this.#jobs.next(Math.min(untilMs, killAtMs), signal)
+      const { starts, ends } = await this.#look(Math.min(untilMs, killAtMs), signal)
       for (const submission of this.#submissions.values()) {
         if (this.#clock.now() < submission.killAtMs) continue
         submission.killAtMs = Number.POSITIVE_INFINITY
@@ -169,8 +182,19 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     }
   }
 
+  async #look(untilMs: number, signal: AbortSignal | undefined) {
+    try {
+      return await this.#jobs.next(untilMs, signal)
+    } catch (error) {
+      this.#isUnreached = error instanceof PctodlError && error.code === 'SLURM_UNREACHABLE'
+      throw error
+    }
+  }
+
+  /** Ends all that runs; where Slurm did not answer for long, everything is left as it is. */
   async close(): Promise<void> {
     try {
+      if (this.#isUnreached) return
       for (const { id, ended } of this.#submissions.values()) if (!ended) await this.#jobs.cancel(id)
       // Gone means gone: whoever removes the folder next finds nobody writing in it.
       const untilMs = this.#clock.now() + LONGEST_END_MS
@@ -277,6 +301,13 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     const left: EngineEvent[] =
       this.#last.get(jobId) === submission ? [{ type: 'left', jobId, run: submission.run }] : []
     if (submission.stopping) return [{ type: 'progressed', jobId, doneIterations, saved: true }, ...left]
+    if (end.exitCode === null && end.state !== null && notItsFault.includes(end.state)) {
+      const losses = (this.#nodeFailures.get(jobId) ?? 0) + 1
+      this.#nodeFailures.set(jobId, losses)
+      if (losses <= (this.#options.mostNodeFailures ?? 10)) return [{ type: 'stopped', jobId, doneIterations }]
+      this.#given.set(jobId, end)
+      return [{ type: 'cancelled', jobId }, ...left]
+    }
     // Who leaves unasked and has done nothing would come and go for ever.
     if (end.exitCode !== SAVED_EXIT_CODE || !progressed) {
       const failures = (this.#failures.get(jobId) ?? 0) + 1

@@ -1,0 +1,62 @@
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { type Clock, systemClock } from '@pctodl/platform'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { executeSchedule, SlurmScheduleExecutor } from '../src/slurm.js'
+import { cluster, profiles } from './one-node-schedule.js'
+
+/** Never waits. */
+const hurried: Clock = { ...systemClock, sleep: async (_, signal) => signal?.throwIfAborted() }
+const jobs = [{ id: 0, model: 'modest', gpus: 1, arrivalS: 0, iterations: 1 }]
+const rules = { cluster, profiles, jobs, policy: 'fifo', mechanism: 'tune' } as const
+
+describe('a schedule on a Slurm that fails, played by scripts', () => {
+  const { PATH } = process.env
+  let folder: string
+  const calls = (name: string) => path.join(folder, `${name}.calls`)
+  function play(name: string, body: string): void {
+    writeFileSync(path.join(folder, name), `#!/bin/sh\necho "$@" >> ${calls(name)}\n${body}\n`)
+    chmodSync(path.join(folder, name), 0o755)
+  }
+  const executorHere = (more = {}) =>
+    new SlurmScheduleExecutor({
+      ...{ workDir: path.join(folder, 'work'), nodes: ['node0'], commandOf: () => ['true'] as const },
+      ...{ clock: hurried, pollMs: 0, mostFailures: 0 },
+      ...more,
+    })
+
+  beforeEach(() => {
+    folder = mkdtempSync(path.join(tmpdir(), 'schedule-faults-'))
+    mkdirSync(path.join(folder, 'spool'))
+    process.env['PATH'] = `${folder}:${PATH}`
+    // The first two runs lose their node; the third runs.
+    play('sbatch', `n=$(wc -l < ${calls('sbatch')}); [ $n -lt 3 ] || sh "$(echo "$@" | sed 's/.* //')" >&2; echo $n`)
+    play('squeue', 'echo 1 NODE_FAIL; echo 2 NODE_FAIL; echo 3 RUNNING')
+    play('scancel', '')
+  })
+  afterEach(() => {
+    process.env['PATH'] = PATH
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  it('does not count a lost node as a failure of the job, but not for ever', async () => {
+    expect(await executeSchedule(rules, executorHere())).toMatchObject([{ outcome: 'finished', runs: 3 }])
+    rmSync(calls('sbatch'))
+    const executor = executorHere({ workDir: path.join(folder, 'again'), mostNodeFailures: 1 })
+    expect(await executeSchedule(rules, executor)).toMatchObject([{ outcome: 'cancelled', runs: 2 }])
+    expect([...executor.givenUp]).toMatchObject([[0, { exitCode: null, state: 'NODE_FAIL' }]])
+  })
+
+  it('leaves its jobs as they are where Slurm stays silent, and finds them again when called again', async () => {
+    play('squeue', 'echo "Unable to contact slurm controller" >&2; exit 1')
+    const silent = executeSchedule(rules, executorHere({ mostFailedLooks: 3 }))
+    await expect(silent).rejects.toMatchObject({ code: 'SLURM_UNREACHABLE' })
+    expect(existsSync(calls('scancel'))).toBe(false)
+    // Meanwhile the job has run to its end.
+    const script = path.join(folder, 'work', 'script', '0.1')
+    play('squeue', `sh ${script} >&2; echo 1 COMPLETED`)
+    expect(await executeSchedule(rules, executorHere())).toMatchObject([{ outcome: 'finished', runs: 1 }])
+    expect(readFileSync(calls('sbatch'), 'utf8').trim().split('\n')).toHaveLength(1)
+  })
+})
