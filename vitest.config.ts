@@ -13,7 +13,7 @@ const pure = [
   'packages/bench-runner/test/{compare,no-peeking,oracle-throughput,server-scenario,settle-place,tasks,tuned-forms}.test.ts',
   'packages/gpu-sim/test/*.test.ts',
   'packages/gpu-sim/test/host/{board-file-layout,mps-daemon}.test.ts',
-  'packages/hetero-training/test/{curves,find-plan,golden,memory,pctodl-hetero,readers,readme,replan,within-power}.test.ts',
+  'packages/hetero-training/test/{batch-and-replan,curves,find-plan,golden,memory,pctodl-hetero,readers,readme,replan,within-power}.test.ts',
   'packages/mig-segments/test/{cli,geometry,inputs,migration,outputs,plan,power,published,readme,replan,replan-counts,report,service-tails,solve-parts,tail}.test.ts',
   'packages/model-zoo/test/{exported-graphs,graph-from-onnx,network-facts,network-work,onnx-cli,onnx-export,onnx-operators,published-facts,shapes,torchvision,work}.test.ts',
   'packages/mps-control/test/mps-state.test.ts',

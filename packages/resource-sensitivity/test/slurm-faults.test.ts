@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { type Clock, systemClock } from '@pctodl/platform'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { callCommand } from '../../../test/call-command.js'
+import { sensitivity } from '../src/commands.js'
 import { executeSchedule, SlurmScheduleExecutor } from '../src/slurm.js'
 import { cluster, profiles } from './one-node-schedule.js'
 
@@ -46,6 +48,45 @@ describe('a schedule on a Slurm that fails, played by scripts', () => {
     const executor = executorHere({ workDir: path.join(folder, 'again'), mostNodeFailures: 1 })
     expect(await executeSchedule(rules, executor)).toMatchObject([{ outcome: 'cancelled', runs: 2 }])
     expect([...executor.givenUp]).toMatchObject([[0, { exitCode: null, state: 'NODE_FAIL' }]])
+  })
+
+  it('is run by a command, with the words of each job, and given up jobs are told', async () => {
+    play('sbatch', `sh "$(echo "$@" | sed 's/.* //')" >&2; wc -l < ${calls('sbatch')} | tr -d ' '`)
+    play('squeue', 'true')
+    const [trace, written] = [path.join(folder, 'jobs.csv'), path.join(folder, 'written')]
+    writeFileSync(trace, '7,image-small,0,1,2\n8,image-small,0,1,1\n')
+    const words = [
+      'execute',
+      '--trace',
+      trace,
+      '--servers',
+      '1',
+      '--gpus-per-server',
+      '4',
+      '--nodes',
+      'node0',
+      '--most-failures',
+      '0',
+    ]
+    const script = `echo {model} {job} {gpus} >> ${written}; exit $(({job} - 7))`
+    const ran = await callCommand('pctodl-sensitivity', sensitivity, [
+      ...words,
+      ...['--work-dir', path.join(folder, 'work'), '--', 'sh', '-c', script],
+    ])
+    expect(ran.stderr).toMatch(/place job 7 run 1/)
+    expect(ran.stdout).toMatch(/^7 {2}image-small {2}2 .* 1 {2}finished$/m)
+    expect(ran.stdout).toMatch(/^given up: job 8 \(1\), see .*8\.1$/m)
+    expect(readFileSync(written, 'utf8').trim().split('\n').sort()).toEqual(['image-small 7 2', 'image-small 8 1'])
+    const wrong = await callCommand('pctodl-sensitivity', sensitivity, [
+      ...words,
+      '--servers',
+      '2',
+      '--work-dir',
+      'w',
+      '--',
+      'true',
+    ])
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('--nodes: got 1 names for 2 servers')])
   })
 
   it('leaves its jobs as they are where Slurm stays silent, and finds them again when called again', async () => {
