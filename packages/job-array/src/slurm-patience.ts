@@ -1,12 +1,12 @@
 import { type Clock, PctodlError } from '@pctodl/platform'
 
 /** How often a question to Slurm may fail in a row, some seconds apart, until it is given up: a controller takes minutes to come back. */
-export const MOST_FAILURES = 120
+const MOST_FAILURES = 120
 /** How often a command is tried that changes something. */
 const MOST_TRIES = 5
 
 /** Whether Slurm could not be asked, and may answer when asked again: not where the command is missing. */
-export function isSlurmFailure(error: unknown): error is PctodlError {
+function isSlurmFailure(error: unknown): error is PctodlError {
   return (
     error instanceof PctodlError &&
     error.code === 'SLURM' &&
@@ -15,7 +15,7 @@ export function isSlurmFailure(error: unknown): error is PctodlError {
 }
 
 /** Whether what failed is the way to Slurm's controller, and not what was asked of it. */
-export function isUnreached(error: unknown): boolean {
+function isUnreached(error: unknown): boolean {
   return (
     isSlurmFailure(error) &&
     /Unable to contact|Socket timed out|Connection (refused|reset|timed out)|Transport|Zero Bytes|temporarily unable|slurm_receive_msg/i.test(
