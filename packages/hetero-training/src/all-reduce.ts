@@ -33,7 +33,7 @@ export function ringAllReduceS({ latencyS, bytesPerS }: Link, bytes: number, gpu
 
 /**
  * Latency and bandwidth from measured all-reduces (`nccl-tests`, or a loop of `all_reduce`) over the same GPUs: least squares of time over
- * bytes, relative errors counting alike.
+ * bytes, relative errors counting alike. Where noise would make the latency negative it is 0, and the bandwidth that of the best line through the origin.
  *
  * @param measured of at least two different sizes
  * @throws InvalidInputError for fewer, and for times that do not grow with the size
@@ -59,6 +59,8 @@ export function fitLink(measured: readonly { readonly bytes: number; readonly ti
     const seen = measured.map(({ bytes, timeS }) => `${timeS} s for ${bytes}`).join(', ')
     throw new InvalidInputError('measured', seen, 'times that grow with the size')
   }
-  const fixedS = Math.max(0, (wy - perByte * wx) / w)
+  const fixedS = (wy - perByte * wx) / w
+  // No latency is below 0; the best line without one is another, and so is its bandwidth.
+  if (fixedS < 0) return { latencyS: 0, bytesPerS: (2 * (gpus - 1)) / gpus / (wxy / wxx) }
   return { latencyS: fixedS / (2 * (gpus - 1)), bytesPerS: (2 * (gpus - 1)) / gpus / perByte }
 }

@@ -141,6 +141,12 @@ describe('an all-reduce', () => {
         expect(fitted.latencyS / link.latencyS).toBeCloseTo(1, 5)
       }),
     )
+    // Noise says that the latency is below 0: then the best line through the origin, of which relative errors are least.
+    const noisy = [1e6, 2e6, 4e6].map((bytes, i) => ({ bytes, timeS: (bytes / 1e9) * [0.7, 1, 1.1][i]! }))
+    const { latencyS, bytesPerS } = fitLink(noisy, 2)
+    const error = (rate: number) => noisy.reduce((sum, { bytes, timeS }) => sum + (bytes / rate / timeS - 1) ** 2, 0)
+    expect(latencyS).toBe(0)
+    for (const other of [0.99, 1.01]) expect(error(bytesPerS)).toBeLessThan(error(other * bytesPerS))
     expect(() => fitLink([{ bytes: 1, timeS: 1 }], 2)).toThrow('measured: got 1')
     expect(() =>
       fitLink(

@@ -5,6 +5,8 @@ import { shellExec, shellQuote } from './slurm-script.js'
 export interface BoundJobFiles {
   readonly started: string
   readonly exit: string
+  /** A folder that only the first who makes it may go on with: a job that was submitted twice runs once. */
+  readonly claim: string
 }
 
 /**
@@ -28,6 +30,7 @@ export function boundJobScript(
   })
   return [
     '#!/bin/sh',
+    `mkdir ${shellQuote(path.resolve(files.claim))} || { echo "not run: another job has run as this one" >&2; exit 75; }`,
     'trap : USR1 USR2 TERM INT',
     'look() {',
     '  at=$2',
@@ -46,7 +49,7 @@ export function boundJobScript(
     '  look /sys/fs/cgroup/memory "$(sed -n \'s/^[0-9]*:memory://p\' /proc/self/cgroup 2>/dev/null)" memory.limit_in_bytes',
     '  echo $least',
     '}',
-    ...leave('"$(date +%s.%N) $(nproc) $(binds)"', files.started),
+    ...leave('"$(date +%s.%N) $(nproc) $(binds) $SLURM_JOB_ID"', files.started),
     '(',
     ...exports,
     `  ${shellExec(command)}`,

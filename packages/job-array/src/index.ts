@@ -1,3 +1,4 @@
+export { ownFolder, readOwnFile } from './own-folder.js'
 export type { Job, JobExecutor, JobOutcome, RunJobsOptions } from './job-array.js'
 export { LocalExecutor, type LocalExecutorOptions } from './local-executor.js'
 export { SlurmExecutor, type SlurmExecutorOptions } from './slurm-executor.js'

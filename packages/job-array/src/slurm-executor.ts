@@ -1,13 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { type Clock, InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
 import type { Job, JobExecutor, JobOutcome, RunJobsOptions } from './job-array.js'
+import { ownFolder, readOwnFile } from './own-folder.js'
 import { parsedJobId, slurm } from './slurm-command.js'
+import { SlurmPatience } from './slurm-patience.js'
 import { arrayScript, compactIndices, outputPath } from './slurm-script.js'
 
 export interface SlurmExecutorOptions {
-  /** A folder that this machine and the nodes both see: scripts, logs and exit codes go there. */
+  /** A folder that this machine and the nodes both see: scripts, logs and exit codes go there. Only this user may write there. */
   readonly workDir: string
   /** Name of the job array in the queue. Default `pctodl`. */
   readonly name?: string
@@ -25,6 +27,8 @@ export interface SlurmExecutorOptions {
   readonly resubmissions?: number
   /** Time between looks at the queue, ms. Default 1000. */
   readonly pollMs?: number
+  /** How many looks at the queue may fail in a row, until it is an error. Default 120. */
+  readonly mostFailedLooks?: number
   readonly clock?: Clock
 }
 
@@ -47,7 +51,10 @@ export class SlurmExecutor implements JobExecutor {
     this.#options = options
   }
 
-  /** @throws PctodlError `SLURM` with what Slurm's own command said */
+  /**
+   * @throws PctodlError `SLURM` with what Slurm's own command said; `SLURM_UNREACHABLE` where it stays silent: its jobs are left as they are;
+   * InvalidInputError for a `workDir` in which others may write
+   */
   async run(jobs: readonly Job[], options: RunJobsOptions = {}): Promise<JobOutcome[]> {
     options.signal?.throwIfAborted()
     const { resubmissions = 1 } = this.#options
@@ -76,22 +83,30 @@ export class SlurmExecutor implements JobExecutor {
     onEnd: (index: number, exitCode: number | null, reason?: string) => void,
   ): Promise<void> {
     const { clock = systemClock, pollMs = 1000 } = this.#options
-    const exitFile = (index: number) => path.join(this.#options.workDir, 'exit', String(index))
+    const workDir = ownFolder(this.#options.workDir)
+    for (const folder of ['exit', 'log']) ownFolder(path.join(workDir, folder))
+    const exitFile = (index: number) => path.join(workDir, 'exit', String(index))
     for (const index of indices) rmSync(exitFile(index), { force: true })
     const arrayId = await this.#submit(jobs, indices, attempt)
     const running = new Set(indices)
+    const patience = new SlurmPatience(this.#options.mostFailedLooks)
+    let isLeft = false
     try {
       while (running.size > 0) {
         await clock.sleep(pollMs, signal)
         // The queue is asked before the files are read: an element that leaves it in between has written its file.
-        const queued = await queuedElements(arrayId, signal)
+        const queued = await patience.ask(
+          () => queuedElements(arrayId, signal),
+          () => [arrayId],
+        )
         for (const index of [...running]) {
-          if (existsSync(exitFile(index))) {
+          const exit = readOwnFile(exitFile(index))
+          if (exit !== undefined) {
             running.delete(index)
-            const exitCode = Number(readFileSync(exitFile(index), 'utf8'))
+            const exitCode = Number(exit)
             if (exitCode === 0) onEnd(index, 0)
             else onEnd(index, exitCode, `see ${this.#logFile(index)}`)
-          } else if (!queued.has(index)) {
+          } else if (queued !== null && !queued.has(index)) {
             running.delete(index)
             onEnd(
               index,
@@ -101,8 +116,12 @@ export class SlurmExecutor implements JobExecutor {
           }
         }
       }
+    } catch (error) {
+      isLeft = error instanceof PctodlError && error.code === 'SLURM_UNREACHABLE'
+      throw error
     } finally {
-      if (running.size > 0) await slurm('scancel', [arrayId])
+      // What cannot be reached cannot be ended: the error says what is left.
+      if (running.size > 0 && !isLeft) await slurm('scancel', [arrayId])
     }
   }
 
@@ -117,7 +136,6 @@ export class SlurmExecutor implements JobExecutor {
       timeoutMs,
       sbatchArguments = [],
     } = this.#options
-    for (const folder of ['exit', 'log']) mkdirSync(path.join(workDir, folder), { recursive: true })
     const script = path.join(workDir, `array-${attempt}.sh`)
     // Of a name that nobody can guess, and new: what others plant in a shared folder is not followed.
     const unfinished = `${script}.${randomBytes(8).toString('hex')}.unfinished`

@@ -1,13 +1,17 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, type FSWatcher, mkdirSync, readFileSync, renameSync, watch, writeFileSync } from 'node:fs'
+import { existsSync, type FSWatcher, renameSync, watch, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { type Clock, InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
 import { boundJobScript } from './bound-job-script.js'
+import { ownFolder, readOwnFile } from './own-folder.js'
 import { parsedJobId, slurm } from './slurm-command.js'
+import { SlurmPatience, untilReached } from './slurm-patience.js'
 import { outputPath } from './slurm-script.js'
 
 export interface SlurmJobsOptions {
-  /** A folder that this machine and the nodes both see: scripts, logs, starts and exit codes go there. */
+  /**
+   * A folder that this machine and the nodes both see: scripts, logs, starts and exit codes go there. Only this user may write there.
+   */
   readonly workDir: string
   /** Jobs are called `<name>-<id>` in the queue. Default `pctodl`. */
   readonly name?: string
@@ -17,6 +21,8 @@ export interface SlurmJobsOptions {
   readonly sbatchArguments?: readonly string[]
   /** Time between looks at the queue for jobs that were lost, ms; starts and ends are seen at once on a local folder. Default 1000. */
   readonly pollMs?: number
+  /** How many looks at the queue may fail in a row, until it is an error. Default 120. */
+  readonly mostFailedLooks?: number
   readonly clock?: Clock
 }
 
@@ -51,6 +57,8 @@ export interface SlurmJobEnd {
   readonly id: string
   /** Null where the job left the queue without one: killed, time limit, failed node. */
   readonly exitCode: number | null
+  /** Slurm's word for it where there is no exit code, as `NODE_FAIL`, `TIMEOUT` or `CANCELLED`; null where Slurm has forgotten it. */
+  readonly state: string | null
   /** Unix time by the node's clock, seconds; null without an exit code. */
   readonly atUnixS: number | null
   readonly logFile: string
@@ -59,7 +67,8 @@ export interface SlurmJobEnd {
 /**
  * Jobs of a Slurm cluster one by one, each on the nodes and with the CPUs and memory asked for, that can be signalled while they
  * run. Starts and ends come as files that the jobs write in `workDir`, so no accounting database is needed. Submitting an id that
- * was submitted before, by this process or one before it, changes nothing.
+ * was submitted before, by this process or one before it, changes nothing: also where that one ended before it noted Slurm's answer, since each
+ * job carries a mark by which it is found again, and does not run twice.
  */
 export class SlurmJobs {
   readonly #options: SlurmJobsOptions
@@ -69,13 +78,22 @@ export class SlurmJobs {
   readonly #watchers: FSWatcher[] = []
   #wake: () => void = () => {}
   #lookedAtMs = Number.NEGATIVE_INFINITY
+  readonly #patience: SlurmPatience
+  /** Marks the jobs of this folder in the queue. */
+  readonly #mark: string
 
-  /** Makes the folders in `workDir`. Call `close` in the end. */
+  /**
+   * Makes the folders in `workDir`. Call `close` in the end.
+   *
+   * @throws InvalidInputError for a folder of others, or in which others may write
+   */
   constructor(options: SlurmJobsOptions) {
-    this.#options = { ...options, workDir: path.resolve(options.workDir) }
-    for (const folder of ['job', 'script', 'start', 'exit', 'log']) {
-      mkdirSync(path.join(this.#options.workDir, folder), { recursive: true })
+    this.#options = { ...options, workDir: ownFolder(options.workDir) }
+    for (const folder of ['job', 'intent', 'script', 'claim', 'start', 'exit', 'log']) {
+      ownFolder(path.join(this.#options.workDir, folder))
     }
+    this.#patience = new SlurmPatience(options.mostFailedLooks)
+    this.#mark = this.#ownMark()
     for (const folder of ['start', 'exit']) {
       const watcher = watch(path.join(this.#options.workDir, folder), () => this.#wake())
       // A folder of another machine may tell nothing; the looks at the queue see to it.
@@ -106,13 +124,17 @@ export class SlurmJobs {
     if (after !== undefined && before === undefined) {
       throw new InvalidInputError(`job ${id}: after`, after, 'the id of a job that was submitted before')
     }
+    if (existsSync(this.#file('intent', id))) {
+      // Somebody was about to submit it, and did not note whether he did.
+      const found = await this.#submittedAs(id)
+      if (found !== undefined) return this.#note(id, found)
+    }
     const script = this.#file('script', id)
-    this.#write(
-      script,
-      boundJobScript(command, environment, { started: this.#file('start', id), exit: this.#file('exit', id) }),
-    )
+    const files = { started: this.#file('start', id), exit: this.#file('exit', id), claim: this.#file('claim', id) }
+    this.#write(script, boundJobScript(command, environment, files))
+    this.#write(this.#file('intent', id), '')
     const { name = 'pctodl', partition, account, sbatchArguments = [] } = this.#options
-    const stdout = await slurm('sbatch', [
+    const words = [
       '--parsable',
       '--no-requeue',
       `--job-name=${name}-${id}`,
@@ -127,11 +149,21 @@ export class SlurmJobs {
       ...(partition === undefined ? [] : [`--partition=${partition}`]),
       ...(account === undefined ? [] : [`--account=${account}`]),
       ...sbatchArguments,
+      // Last, so that it is not overruled: by it the job is found again.
+      `--comment=${this.#mark}:${id}`,
       script,
-    ])
-    const slurmId = parsedJobId(stdout)
-    this.#slurmIds.set(id, slurmId)
-    this.#write(this.#file('job', id), slurmId)
+    ]
+    const { clock = systemClock, pollMs = 1000 } = this.#options
+    const slurmId = await untilReached(
+      async (attempt) => {
+        // What was not answered may have been done.
+        const found = attempt === 1 ? undefined : await this.#submittedAs(id)
+        return found ?? parsedJobId(await slurm('sbatch', words))
+      },
+      clock,
+      pollMs,
+    )
+    this.#note(id, slurmId)
   }
 
   /** Send a signal to the command of a job and all its children. Nothing happens where it has ended, or not begun. */
@@ -184,52 +216,83 @@ export class SlurmJobs {
     const { clock = systemClock, pollMs = 1000 } = this.#options
     const open = [...this.#slurmIds.keys()].filter((id) => !this.#ended.has(id))
     // The queue is asked before the files are read: a job that leaves it in between has written its file.
-    let queued: ReadonlySet<string> | null = null
+    let states: ReadonlyMap<string, string> | null = null
     if (open.length > 0 && clock.now() - this.#lookedAtMs >= pollMs) {
       this.#lookedAtMs = clock.now()
-      queued = await this.#queued(open, signal)
+      states = await this.#patience.ask(
+        () => this.#states(open, signal),
+        () => open.map((id) => this.#slurmIds.get(id)!),
+      )
     }
     const starts: SlurmJobStart[] = []
     const ends: SlurmJobEnd[] = []
     for (const id of open) {
-      const startFile = this.#file('start', id)
-      if (!this.#started.has(id) && existsSync(startFile)) {
+      const started = this.#started.has(id) ? undefined : readOwnFile(this.#file('start', id))
+      if (started !== undefined) {
         this.#started.add(id)
-        const [atUnixS, cpus, limit] = readFileSync(startFile, 'utf8').trim().split(' ') as [string, string, string]
+        const [atUnixS, cpus, limit, slurmId] = started.trim().split(' ') as [string, string, string, string]
         const memoryLimitBytes = limit === 'none' ? null : Number(limit)
         starts.push({ id, atUnixS: Number(atUnixS), cpus: Number(cpus), memoryLimitBytes })
+        if (/^\d+$/.test(slurmId) && slurmId !== this.#slurmIds.get(id)) {
+          // It was submitted twice: this is the one that runs.
+          this.#note(id, slurmId)
+          continue
+        }
       }
       const logFile = this.#file('log', id)
-      const exitFile = this.#file('exit', id)
-      if (existsSync(exitFile)) {
-        const [atUnixS, exitCode] = readFileSync(exitFile, 'utf8').trim().split(' ').map(Number) as [number, number]
-        ends.push({ id, exitCode, atUnixS, logFile })
-      } else if (queued !== null && !queued.has(this.#slurmIds.get(id)!)) {
-        ends.push({ id, exitCode: null, atUnixS: null, logFile })
+      const exit = readOwnFile(this.#file('exit', id))
+      if (exit !== undefined) {
+        const [atUnixS, exitCode] = exit.trim().split(' ').map(Number) as [number, number]
+        ends.push({ id, exitCode, state: null, atUnixS, logFile })
+      } else if (states !== null && isOver(states.get(this.#slurmIds.get(id)!))) {
+        ends.push({ id, exitCode: null, state: states.get(this.#slurmIds.get(id)!) ?? null, atUnixS: null, logFile })
       } else continue
       this.#ended.add(id)
     }
     return { starts, ends }
   }
 
-  /** Slurm's ids of those of our jobs that it still knows as waiting, running or completing. */
-  async #queued(ids: readonly string[], signal: AbortSignal | undefined): Promise<Set<string>> {
+  /** What Slurm says of our jobs, by its ids; those that it has forgotten are left out. */
+  async #states(ids: readonly string[], signal: AbortSignal | undefined): Promise<Map<string, string>> {
     const ours = ids.map((id) => this.#slurmIds.get(id)!)
     try {
       // Of many ids squeue leaves out those that are forgotten; of a single one it says that it is invalid.
-      const stdout = await slurm('squeue', ['--noheader', `--job=${ours.join(',')}`, '--format=%A'], signal)
-      return new Set(stdout.split('\n').map((line) => line.trim()))
+      const words = ['--noheader', '--states=all', `--job=${ours.join(',')}`, '--format=%A %T']
+      return new Map(pairs(await slurm('squeue', words, signal)))
     } catch (error) {
-      if (error instanceof PctodlError && /Invalid job id/i.test(error.message)) return new Set()
+      if (error instanceof PctodlError && /Invalid job id/i.test(error.message)) return new Map()
       throw error
     }
+  }
+
+  /** Slurm's id of a job that has started, or that the queue knows by its mark. */
+  async #submittedAs(id: string): Promise<string | undefined> {
+    const started = readOwnFile(this.#file('start', id))?.trim().split(' ')[3]
+    if (started !== undefined && /^\d+$/.test(started)) return started
+    const { clock = systemClock, pollMs = 1000 } = this.#options
+    const words = ['--noheader', '--states=all', `--user=${process.getuid?.() ?? ''}`, '--format=%A %k']
+    const marked = await untilReached(() => slurm('squeue', words), clock, pollMs)
+    return pairs(marked).find(([, comment]) => comment === `${this.#mark}:${id}`)?.[0]
+  }
+
+  #note(id: string, slurmId: string): void {
+    this.#slurmIds.set(id, slurmId)
+    this.#write(this.#file('job', id), slurmId)
+  }
+
+  /** Made once for each folder. */
+  #ownMark(): string {
+    const file = path.join(this.#options.workDir, 'mark')
+    if (readOwnFile(file) === undefined) this.#write(file, randomBytes(8).toString('hex'))
+    return `pctodl-${readOwnFile(file)!.trim()}`
   }
 
   async #scancel(id: string, args: readonly string[]): Promise<void> {
     const slurmId = this.#slurmIds.get(id)
     if (slurmId === undefined || this.#ended.has(id)) return
     try {
-      await slurm('scancel', [...args, slurmId])
+      const { clock = systemClock, pollMs = 1000 } = this.#options
+      await untilReached(() => slurm('scancel', [...args, slurmId]), clock, pollMs)
     } catch (error) {
       if (error instanceof PctodlError && /Invalid job id|already completing|completed|Job\/step/i.test(error.message))
         return
@@ -252,8 +315,9 @@ export class SlurmJobs {
   #known(id: string): string | undefined {
     const known = this.#slurmIds.get(id)
     const note = this.#file('job', id)
-    if (known !== undefined || !isId(id) || !existsSync(note)) return known
-    const slurmId = readFileSync(note, 'utf8').trim()
+    if (known !== undefined || !isId(id)) return known
+    const slurmId = readOwnFile(note)?.trim()
+    if (slurmId === undefined) return undefined
     if (!/^\d+$/.test(slurmId)) {
       throw new InvalidInputError(note, slurmId, 'an id of Slurm; take a folder in which only you write')
     }
@@ -269,4 +333,21 @@ export class SlurmJobs {
 /** Names a file of a folder, and nothing else. */
 function isId(id: string): boolean {
   return /^[\w.-]+$/.test(id) && !/^\.+$/.test(id)
+}
+
+/** Lines of two words. */
+function pairs(stdout: string): [string, string][] {
+  return stdout
+    .split('\n')
+    .map((line) => line.trim())
+    .filter(Boolean)
+    .map((line) => [line.split(' ')[0]!, line.slice(line.indexOf(' ') + 1).trim()])
+}
+
+/** Whether a job neither waits nor runs; undefined is one that Slurm has forgotten. */
+function isOver(state: string | undefined): boolean {
+  return (
+    state === undefined ||
+    /^(BOOT_FAIL|CANCELLED|COMPLETED|DEADLINE|FAILED|NODE_FAIL|OUT_OF_MEMORY|PREEMPTED|REVOKED|TIMEOUT)/.test(state)
+  )
 }

@@ -80,6 +80,17 @@ try {
       `  single jobs: ${median(off).toFixed(2)} % off in the median, ${Math.max(...off).toFixed(2)} % at most`,
     )
   }
+  // A schedule is no smooth function of time: where a job is done just before a round or just after, others run. So what the start-ups that were
+  // measured make of it, from the shortest to the longest.
+  const startUps = runs.map((run) => run.startUpS + startUpS - bySlurmS).sort((a, b) => a - b)
+  console.log('simulated with start-ups as they were measured:')
+  for (const cost of [0, 0.25, 0.5, 0.75, 1].map((part) => startUps[Math.round(part * (startUps.length - 1))]!)) {
+    const costs = { startCostS: cost, restartCostS: cost, resizeCostS: cost }
+    const simulated = simulate({ ...rules, ...costs, jobs }).jobs
+    const times = simulated.map(({ job, completionS }) => `${job.id}: ${completionS.toFixed(0)}`).join(', ')
+    const meanS = simulated.reduce((sum, { completionS }) => sum + completionS, 0) / count
+    console.log(`  ${cost.toFixed(2)} s: mean completion ${meanS.toFixed(1)} s (${times})`)
+  }
 } finally {
   await slurm.down()
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 })

@@ -45,6 +45,7 @@ export type { EngineOptions, SchedulingOptions } from './engine/scheduling-optio
 export { ScheduleEngine } from './engine/schedule-engine.js'
 export type { EngineEvent, Reservation } from './engine/engine-event.js'
 export type {
+  GpuGrant,
   Grant,
   MigrateAction,
   PlaceAction,
@@ -100,12 +101,21 @@ export { parsePublishedProfile, type PublishedProfilePoint } from './published/p
 
 export { ImpossibleJobError, InputFileError, LimitUnavailableError, ProfiledRunError } from './errors.js'
 
+export type { MixedServerKind } from './mixed/mixed-cluster.js'
 export { type GpuOption, gpuOptions, type GpuPoint, type GpuProfile, type GpuShare } from './mixed/gpu-profile.js'
 export {
   type BudgetAnswer,
   type BudgetedJob,
   type BudgetQuestion,
   type MixedJob,
-  type MixedServerKind,
   placeUnderBudget,
 } from './mixed/place-under-budget.js'
+export { BudgetEngine } from './mixed/budget-engine.js'
+export type { BudgetEngineOptions, BudgetPolicyName, WattRule } from './mixed/budget-options.js'
+export {
+  type BudgetedJobResult,
+  type BudgetScheduleOptions,
+  type BudgetScheduleResult,
+  type SimulateBudgetOptions,
+  simulateUnderBudget,
+} from './mixed/budget-schedule.js'

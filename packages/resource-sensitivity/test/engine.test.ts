@@ -348,7 +348,7 @@ describe('incidents of a simulation', () => {
     expect(rough.jobs).toHaveLength(s.jobs.length)
     expect(rough.lastFinishS).toBeGreaterThan(calm.lastFinishS)
     expect(() => simulate({ ...base, incidents: all('server-failed', halfS) })).toThrow(
-      /incidents: got 'servers that stay away while jobs .* expected servers that return/,
+      /incidents: got 'servers or watts that stay away while jobs .* expected servers and watts that return/,
     )
   })
 })

@@ -1,4 +1,5 @@
-// A training job that heeds the contract of the scheduler and goes as its profile says: `paced-job.mjs <profile.json>`.
+// A training job that heeds the contract of the scheduler and goes as its profile says: `paced-job.mjs <profile.json>`. Where the profile has
+// rates by power limit, the limit is that of its start, or what `<checkpoint>.limit` says since.
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 
 const {
@@ -7,17 +8,32 @@ const {
   PCTODL_GPUS: gpus,
   PCTODL_CPUS: cpus,
 } = process.env
-const { cpusPerGpu, throughput, iterationS } = JSON.parse(readFileSync(process.argv[2], 'utf8'))
-const begunMs = performance.now()
-const done = existsSync(checkpoint) ? JSON.parse(readFileSync(checkpoint, 'utf8')).doneIterations : 0
+const { cpusPerGpu, throughput, iterationS, ratesByLimitW } = JSON.parse(readFileSync(process.argv[2], 'utf8'))
+let countedMs = performance.now()
+let done = existsSync(checkpoint) ? JSON.parse(readFileSync(checkpoint, 'utf8')).doneIterations : 0
 
 const share = Number(cpus) / Number(gpus)
-const at = cpusPerGpu.findLastIndex((level) => level <= share)
-const rate = throughput[Math.max(0, at)][0] / iterationS
+
+function rate() {
+  if (ratesByLimitW === undefined) {
+    const at = cpusPerGpu.findLastIndex((level) => level <= share)
+    return throughput[Math.max(0, at)][0] / iterationS
+  }
+  const file = `${checkpoint}.limit`
+  return ratesByLimitW[existsSync(file) ? readFileSync(file, 'utf8') : process.env.PCTODL_POWER_LIMIT_W]
+}
+let rateNow = rate()
+
+function count() {
+  const nowMs = performance.now()
+  done = Math.min(Number(iterations), done + (rateNow * (nowMs - countedMs)) / 1000)
+  countedMs = nowMs
+  rateNow = rate()
+}
 
 function save() {
-  const now = Math.min(Number(iterations), done + (rate * (performance.now() - begunMs)) / 1000)
-  writeFileSync(`${checkpoint}.unfinished`, JSON.stringify({ doneIterations: now }))
+  count()
+  writeFileSync(`${checkpoint}.unfinished`, JSON.stringify({ doneIterations: done }))
   renameSync(`${checkpoint}.unfinished`, checkpoint)
 }
 
@@ -25,4 +41,11 @@ process.on('SIGUSR1', () => {
   save()
   process.exit(85)
 })
-setTimeout(() => process.exit(0), ((Number(iterations) - done) / rate) * 1000)
+
+function goOn() {
+  count()
+  if (done >= Number(iterations)) process.exit(0)
+  const leftMs = ((Number(iterations) - done) / rateNow) * 1000
+  setTimeout(goOn, ratesByLimitW === undefined ? leftMs : Math.min(leftMs, 20))
+}
+goOn()

@@ -25,7 +25,8 @@ export const plan: CommandFunction = async (argv, terminal) => {
   return 0
 }
 
-function ours({ job, budgets, paretoFile }: PlanCall): PlanAnswer {
+/** The cheapest plan, with what it is compared with. */
+export function ours({ job, budgets, paretoFile }: PlanCall): PlanAnswer {
   const startMs = performance.now()
   const { lowerBound, warnings, ...found } = findPlan(job, budgets)
   const searchMs = performance.now() - startMs

@@ -9,7 +9,7 @@ import {
   type Terminal,
   UsageError,
 } from '@pctodl/command-line'
-import { InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import { version } from '../../package.json'
 import { type CurveKind, curveKinds } from '../curves/gpu-curves.js'
 import type { Budgets } from '../find-plan.js'
@@ -67,12 +67,20 @@ export async function parsePlanOptions(argv: readonly string[], terminal: Termin
       version,
       description:
         'Split a global batch over unequal GPUs and choose their power limits for least energy, time or a weighted cost.\n' +
-        'Further commands: pctodl-hetero collect, pctodl-hetero launch, pctodl-hetero compare.',
+        'Further commands: pctodl-hetero batch, replan, collect, launch, compare.',
       example:
         'pctodl-hetero --gpu a10=a10.json --gpu t4=t4.json --idle-power a10=20 --idle-power t4=15 --batch 2048 --eta 0.5',
     },
     terminal,
   )
+  withPlanOptions(command)
+  await parseCommand(command, argv)
+  return planCallOf(command)
+}
+
+/** What every command that plans may be told. */
+export function withPlanOptions(command: Command): Command {
+  return command
     .option('--gpu <name=trace>', 'a GPU and its trace (JSON, CSV, CSV#GPU for one of several); repeat it', named(text))
     .option('--gpu1 <name>', 'published option: name of the first GPU', 'gpu1')
     .option('--gpu2 <name>', 'published option: name of the second GPU', 'gpu2')
@@ -116,7 +124,10 @@ export async function parsePlanOptions(argv: readonly string[], terminal: Termin
     .option('--optimizer <name>', 'which optimizer, where a CSV has several')
     .option('--pareto <file>', 'draw the time-energy front as SVG; needs @pctodl/charts')
     .option('--json', 'print the plan as JSON on standard output')
-  await parseCommand(command, argv)
+}
+
+/** @throws UsageError, as `parsePlanOptions` */
+export function planCallOf(command: Command): PlanCall {
   const raw = command.opts<RawOptions>()
   const traces = tracesOf(raw)
   for (const [option, values] of Object.entries({

@@ -1,6 +1,7 @@
 import { type CommandFunction, newCommand, parseCommand, UsageError } from '@pctodl/command-line'
 import { version } from '../../package.json'
 import { addCompareCommand } from './compare-command.js'
+import { addExecuteCommand } from './execute-command.js'
 import { addProfileCommand } from './profile-command.js'
 import { addSimulateCommand } from './simulate-command.js'
 
@@ -19,7 +20,8 @@ export const sensitivity: CommandFunction = async (argv, terminal) => {
   addProfileCommand(command, terminal)
   addSimulateCommand(command, terminal)
   addCompareCommand(command, terminal)
-  if (argv.length === 0) throw new UsageError('say what to do: profile, simulate or compare')
+  addExecuteCommand(command, terminal)
+  if (argv.length === 0) throw new UsageError('say what to do: profile, simulate, compare or execute')
   await parseCommand(command, argv)
   return 0
 }

@@ -26,15 +26,15 @@ export class Assignments {
       case 'place':
       case 'migrate': {
         if (run <= lastRun) return false
-        const { placement, cpusPerGpu, memoryGbPerGpu } = action
-        this.#held.set(jobId, { run, placement, cpusPerGpu, memoryGbPerGpu })
+        const { placement, cpusPerGpu, memoryGbPerGpu, gpu } = action
+        this.#held.set(jobId, { run, placement, cpusPerGpu, memoryGbPerGpu, ...(gpu && { gpu }) })
         this.#lastRun.set(jobId, run)
         return true
       }
       case 'resize': {
         if (held?.run !== run || isSameGrant(held, action)) return false
-        const { cpusPerGpu, memoryGbPerGpu } = action
-        this.#held.set(jobId, { ...held, cpusPerGpu, memoryGbPerGpu })
+        const { cpusPerGpu, memoryGbPerGpu, gpu } = action
+        this.#held.set(jobId, { ...held, cpusPerGpu, memoryGbPerGpu, ...(gpu && { gpu }) })
         return true
       }
       case 'preempt':
@@ -58,7 +58,13 @@ export class Assignments {
 }
 
 export function isSameGrant(a: Grant, b: Grant): boolean {
-  return a.cpusPerGpu === b.cpusPerGpu && a.memoryGbPerGpu === b.memoryGbPerGpu
+  return (
+    a.cpusPerGpu === b.cpusPerGpu &&
+    a.memoryGbPerGpu === b.memoryGbPerGpu &&
+    a.gpu?.gpuType === b.gpu?.gpuType &&
+    a.gpu?.sharePercent === b.gpu?.sharePercent &&
+    a.gpu?.powerLimitW === b.gpu?.powerLimitW
+  )
 }
 
 export function isSamePlacement(a: readonly Seat[], b: readonly Seat[]): boolean {

@@ -12,6 +12,8 @@ import type { Job } from '../trace/job.js'
  * - `server-failed`: what ran there waits again and goes on from where it was last saved. `server-returned`: it is back, empty.
  * - `reserved`: GPUs of a server, with the CPU and memory that are their share, belong to somebody else from `fromS` until
  *   `untilS`; who is in the way then is preempted. `reservation-ended`: before its time.
+ * - `left`: a run that was told to stop has done so. Only a power budget asks for it: until then its watts are not given to others.
+ * - `budget`: from `fromS` on (default now) the cluster has so many watts. Told ahead, a fall can be heeded in time.
  */
 export type EngineEvent =
   | { readonly type: 'submitted'; readonly job: Job }
@@ -21,6 +23,8 @@ export type EngineEvent =
   | { readonly type: 'server-failed' | 'server-returned'; readonly server: number }
   | { readonly type: 'reserved'; readonly reservation: Reservation }
   | { readonly type: 'reservation-ended'; readonly id: string }
+  | { readonly type: 'left'; readonly jobId: number; readonly run: number }
+  | { readonly type: 'budget'; readonly powerBudgetW: number; readonly fromS?: number }
 
 /** GPUs that belong to somebody else for a time, seconds on the clock of the arrivals. */
 export interface Reservation {

@@ -4,12 +4,22 @@ import type { Seat } from './plan.js'
 export interface Grant {
   readonly cpusPerGpu: number
   readonly memoryGbPerGpu: number
+  /** Where watts are shared out: on which type, which part of each GPU, under which limit. */
+  readonly gpu?: GpuGrant
+}
+
+export interface GpuGrant {
+  readonly gpuType: string
+  /** MPS share, percent. */
+  readonly sharePercent: number
+  /** Of each GPU, W. */
+  readonly powerLimitW: number
 }
 
 /**
  * What an engine wants done. `run` counts the starts of a job from 1: an executor that has seen run 2 of a job has nothing to do
  * when it is told to start run 2, or to end run 1, again. The actions of one plan belong together: what leaves must have left
- * before what comes finds its room.
+ * before what comes finds its room, and watts are given back before others get them.
  */
 export type ScheduleAction = PlaceAction | ResizeAction | PreemptAction | MigrateAction
 
@@ -45,5 +55,5 @@ export interface MigrateAction extends Grant {
   readonly placement: readonly Seat[]
 }
 
-/** Others come first; its server failed; its GPUs are reserved; it was cancelled. */
-export type PreemptReason = 'policy' | 'server-failed' | 'reserved' | 'cancelled'
+/** Others come first; its server failed; its GPUs are reserved; it was cancelled; the watts do not suffice. */
+export type PreemptReason = 'policy' | 'server-failed' | 'reserved' | 'cancelled' | 'budget'

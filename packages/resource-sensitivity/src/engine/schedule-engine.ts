@@ -1,6 +1,6 @@
 import { InvalidInputError } from '@pctodl/platform'
 import { type CanonicalCluster, inCanonicalOrder } from '../cluster/canonical-cluster.js'
-import { expandServers } from '../cluster/cluster.js'
+import { expandServers, type ServerKind } from '../cluster/cluster.js'
 import type { Job } from '../trace/job.js'
 import { ActionRecord } from './action-record.js'
 import { createMechanism } from './create-mechanism.js'
@@ -10,6 +10,7 @@ import type { Mechanism } from './mechanism.js'
 import type { JobState, Plan, PlannedJob, RunningJobState, Seat } from './plan.js'
 import { RunningJobs } from './running-jobs.js'
 import type { PreemptReason, ScheduleAction } from './schedule-action.js'
+import type { Scheduler } from './scheduler.js'
 import { assertJob, checkEngineOptions, type EngineOptions, possibleJobs } from './scheduling-options.js'
 import { ServerAvailability } from './server-availability.js'
 import type { Placement } from './server-pool.js'
@@ -23,7 +24,7 @@ import { WaitingQueue } from './waiting-queue.js'
  * Between plans it reckons that running jobs progress as their profiles say; `nextFinishS` is when the first would be done. What
  * really happens it learns from events.
  */
-export class ScheduleEngine {
+export class ScheduleEngine implements Scheduler {
   readonly table: JobTable
   readonly running: RunningJobs
   readonly #servers: Pick<CanonicalCluster, 'inside' | 'outside'>
@@ -34,7 +35,7 @@ export class ScheduleEngine {
   readonly #mechanism: Mechanism
   readonly #order: ServiceOrder
   readonly #queue: WaitingQueue
-  readonly #availability: ServerAvailability
+  readonly #availability: ServerAvailability<ServerKind>
   readonly #actions: ActionRecord
   /** Jobs that were submitted and not finished, in the order of the last round, then of submission. */
   #present: number[] = []
@@ -108,6 +109,15 @@ export class ScheduleEngine {
     return this.#unfinished
   }
 
+  /** Ids of the jobs that wait, in the order in which they would start. */
+  get waiting(): readonly number[] {
+    return this.#queue.toArray().map((job) => this.table.jobs[job]!.id)
+  }
+
+  get isIdle(): boolean {
+    return this.running.finishing.size === 0
+  }
+
   /** Whether the last plan changed who runs where. */
   get changed(): boolean {
     return this.#changed
@@ -126,7 +136,13 @@ export class ScheduleEngine {
       throw new InvalidInputError('nowS', nowS, `a time not before ${sinceS}, that of the last plan`)
     }
     this.#assertEvents(events)
-    this.#reserve(events)
+    this.#availability.reserveAll(
+      events.flatMap(({ type, ...event }) =>
+        type === 'reserved' && 'reservation' in event
+          ? [{ ...event.reservation, server: this.#servers.inside[event.reservation.server]! }]
+          : [],
+      ),
+    )
     this.running.advance(nowS)
     let anew = this.#roundAtS <= nowS
     for (const server of this.#availability.changedBy(nowS, sinceS)) anew = this.#refit(server, 'reserved') || anew
@@ -156,7 +172,7 @@ export class ScheduleEngine {
           throughput: table.throughput[job]!,
         }),
       ),
-      waiting: this.#queue.toArray().map((job) => table.jobs[job]!.id),
+      waiting: this.waiting,
     }
   }
 
@@ -232,21 +248,10 @@ export class ScheduleEngine {
         this.#events++
         return this.#refit(server, 'reserved')
       }
-    }
-  }
-
-  /** Note all reservations, or none where one of them is impossible. */
-  #reserve(events: readonly EngineEvent[]): void {
-    const made: string[] = []
-    try {
-      for (const event of events) {
-        if (event.type !== 'reserved') continue
-        const server = this.#servers.inside[event.reservation.server]!
-        if (this.#availability.reserve({ ...event.reservation, server })) made.push(event.reservation.id)
-      }
-    } catch (error) {
-      for (const id of made) this.#availability.end(id)
-      throw error
+      // Watts are a matter of `BudgetEngine`; here who was told to stop holds nothing any more.
+      case 'left':
+      case 'budget':
+        return false
     }
   }
 
@@ -379,6 +384,7 @@ export class ScheduleEngine {
         case 'cancelled':
         case 'stopped':
         case 'progressed':
+        case 'left':
           if (this.table.indexOf(event.jobId) === undefined && !known.has(event.jobId)) {
             throw new InvalidInputError(`${event.type}: jobId`, event.jobId, 'a job that was submitted')
           }
@@ -393,6 +399,8 @@ export class ScheduleEngine {
         case 'reserved':
           this.#assertServer(`reservation ${event.reservation.id}`, event.reservation.server)
           break
+        case 'budget':
+          throw new InvalidInputError('event', 'budget', 'none: this engine knows no watts; take a BudgetEngine')
         case 'reservation-ended':
           break
       }

@@ -1,15 +1,21 @@
 import { InvalidInputError } from '@pctodl/platform'
-import type { ServerKind } from '../cluster/cluster.js'
 import type { Reservation } from './engine-event.js'
 
+/** What a job may have of a server. */
+interface ServerSize {
+  readonly gpus: number
+  readonly cpus: number
+  readonly memoryGb: number
+}
+
 /** Which servers are there, and what of them belongs to somebody else: what is left for jobs. */
-export class ServerAvailability {
-  readonly #kinds: readonly ServerKind[]
+export class ServerAvailability<Kind extends ServerSize> {
+  readonly #kinds: readonly Kind[]
   readonly #failed = new Set<number>()
   readonly #reservations = new Map<string, Reservation>()
 
   /** @param kinds of the servers, one by one */
-  constructor(kinds: readonly ServerKind[]) {
+  constructor(kinds: readonly Kind[]) {
     this.#kinds = kinds
   }
 
@@ -25,6 +31,17 @@ export class ServerAvailability {
 
   hasFailed(server: number): boolean {
     return this.#failed.has(server)
+  }
+
+  /** Note all reservations, or none where one of them is impossible. @throws as `reserve` */
+  reserveAll(reservations: readonly Reservation[]): void {
+    const made: string[] = []
+    try {
+      for (const reservation of reservations) if (this.reserve(reservation)) made.push(reservation.id)
+    } catch (error) {
+      for (const id of made) this.end(id)
+      throw error
+    }
   }
 
   /** @throws InvalidInputError for a reservation that no server could keep, or that others have made impossible */
@@ -83,7 +100,7 @@ export class ServerAvailability {
   }
 
   /** What jobs may have of a server: reserved GPUs take their share of CPU and memory along. */
-  left(server: number, nowS: number): ServerKind {
+  left(server: number, nowS: number): Kind {
     const kind = this.#kinds[server]!
     let gpus = this.#failed.has(server) ? 0 : kind.gpus
     for (const reservation of this.#reservations.values()) {

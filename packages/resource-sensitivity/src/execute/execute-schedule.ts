@@ -1,28 +1,13 @@
 import type { EngineEvent } from '../engine/engine-event.js'
-import type { ScheduleAction } from '../engine/schedule-action.js'
 import { ScheduleEngine } from '../engine/schedule-engine.js'
-import { DueEvents, whoNeverRuns } from '../simulate/due-events.js'
 import { checkOptions, type SimulationOptions } from '../simulate/simulation-options.js'
-import type { Job } from '../trace/job.js'
+import { type ExecutedJob, executeEvents } from './execute-events.js'
 import type { ScheduleExecutor } from './schedule-executor.js'
 
 export interface ExecuteOptions extends Omit<SimulationOptions, 'onPlan'> {
   readonly signal?: AbortSignal
   /** Told of all that the engine is told: with the times a journal, from which the same engine says the same again. */
   readonly onEvents?: (timeS: number, events: readonly EngineEvent[]) => void
-}
-
-/** What became of a job that was really run. */
-export interface ExecutedJob {
-  readonly job: Job
-  readonly outcome: 'finished' | 'cancelled'
-  /** When it was first given its place; null where it never was. */
-  readonly firstPlacedS: number | null
-  readonly finishS: number
-  /** Finish minus arrival. */
-  readonly completionS: number
-  /** How often it was started. */
-  readonly runs: number
 }
 
 /**
@@ -34,52 +19,5 @@ export interface ExecutedJob {
  */
 export async function executeSchedule(options: ExecuteOptions, executor: ScheduleExecutor): Promise<ExecutedJob[]> {
   const { jobs, incidents } = checkOptions(options)
-  const { signal, onEvents, onActions } = options
-  const byId = new Map(jobs.map((job) => [job.id, job]))
-  const runs = new Map<number, number>()
-  const firstPlacedS = new Map<number, number>()
-  const ends = new Map<number, { finishS: number; outcome: ExecutedJob['outcome'] }>()
-  const engine = new ScheduleEngine(options)
-  const due = new DueEvents(jobs, incidents)
-  try {
-    while (!due.allArrived || engine.unfinished > 0) {
-      const untilS = Math.min(due.nextAtS, engine.wakeAtS)
-      if (untilS === Number.POSITIVE_INFINITY && engine.running.finishing.size === 0) throw whoNeverRuns(engine)
-      const events = [...(await executor.next(untilS, signal))]
-      const nowS = Math.max(engine.nowS, executor.nowS())
-      due.takeUntil(nowS, events)
-      if (events.length === 0 && nowS < engine.wakeAtS) continue
-      onEvents?.(nowS, events)
-      for (const event of events) {
-        if ((event.type === 'finished' || event.type === 'cancelled') && !ends.has(event.jobId)) {
-          ends.set(event.jobId, { finishS: nowS, outcome: event.type })
-        }
-      }
-      const actions = engine.plan(nowS, events)
-      note(actions, nowS)
-      if (actions.length > 0) onActions?.(nowS, actions)
-      await executor.apply(actions, (jobId) => byId.get(jobId)!)
-    }
-  } finally {
-    await executor.close()
-  }
-  return jobs.map((job): ExecutedJob => {
-    const { finishS, outcome } = ends.get(job.id)!
-    return {
-      job,
-      outcome,
-      firstPlacedS: firstPlacedS.get(job.id) ?? null,
-      finishS,
-      completionS: finishS - job.arrivalS,
-      runs: runs.get(job.id) ?? 0,
-    }
-  })
-
-  function note(actions: readonly ScheduleAction[], nowS: number): void {
-    for (const { type, jobId, run } of actions) {
-      if (type !== 'place' && type !== 'migrate') continue
-      runs.set(jobId, run)
-      if (run === 1) firstPlacedS.set(jobId, nowS)
-    }
-  }
+  return await executeEvents(new ScheduleEngine(options), { ...options, jobs, incidents }, executor)
 }

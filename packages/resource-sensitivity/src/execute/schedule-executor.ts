@@ -4,6 +4,8 @@ import type { Job } from '../trace/job.js'
 
 /** What carries out the actions of an engine, and tells it what happens. */
 export interface ScheduleExecutor {
+  /** Whether it can change the power limit of a running job. Default false. */
+  readonly changesLimits?: boolean
   /** Seconds since the schedule began, on the clock of the arrivals. */
   nowS(): number
   /** Carry out the actions of one plan. What was carried out before changes nothing. */

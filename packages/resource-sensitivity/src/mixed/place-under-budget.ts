@@ -1,14 +1,8 @@
 import { InvalidInputError, UnknownNameError } from '@pctodl/platform'
 import { type LinearConstraint, loadSolver, type Term, type Variable } from '@pctodl/solver'
-import type { ServerKind } from '../cluster/cluster.js'
 import { ImpossibleJobError } from '../errors.js'
 import { assertGpuProfile, assertOneSharedLimit, type GpuOption, type GpuProfile, gpuOptions } from './gpu-profile.js'
-
-export interface MixedServerKind extends Omit<ServerKind, 'storageMBps'> {
-  readonly gpuType: string
-  /** Of one GPU without work, W. It is drawn in any case. */
-  readonly idlePowerW: number
-}
+import { expandMixedServers, idleWattsOf, type MixedServerKind } from './mixed-cluster.js'
 
 export interface MixedJob {
   readonly id: number
@@ -72,7 +66,7 @@ export async function placeUnderBudget(question: BudgetQuestion): Promise<Budget
   }
   for (const profile of question.profiles) assertGpuProfile(profile)
   assertOneSharedLimit(question.profiles)
-  const idleW = servers.reduce((sum, { gpus, idlePowerW }) => sum + gpus * idlePowerW, 0)
+  const idleW = idleWattsOf(servers)
   if (!(powerBudgetW >= idleW)) {
     throw new InvalidInputError('powerBudgetW', powerBudgetW, `at least ${idleW} W, which the GPUs draw without work`)
   }
@@ -184,23 +178,7 @@ function fits({ sharePercent, cpus, memoryGb }: GpuOption, gpus: number, kind: M
 
 /** The servers one by one, with what is left of each. */
 function availableServers({ servers, withheld = [] }: BudgetQuestion): MixedServerKind[] {
-  servers.forEach((kind, i) => {
-    for (const field of ['count', 'gpus', 'cpus', 'memoryGb'] as const) {
-      const isCount = field === 'count' || field === 'gpus'
-      if (!(kind[field] > 0 && Number.isFinite(kind[field]) && (!isCount || Number.isInteger(kind[field])))) {
-        throw new InvalidInputError(
-          `servers[${i}].${field}`,
-          kind[field],
-          `a positive ${isCount ? 'integer' : 'number'}`,
-        )
-      }
-    }
-    if (!(kind.idlePowerW >= 0 && Number.isFinite(kind.idlePowerW))) {
-      throw new InvalidInputError(`servers[${i}].idlePowerW`, kind.idlePowerW, 'watts of at least 0')
-    }
-  })
-  const all = servers.flatMap((kind) => Array.from({ length: kind.count }, () => kind))
-  if (all.length === 0) throw new InvalidInputError('servers', 'none', 'at least one')
+  const all = expandMixedServers(servers)
   const left = all.map(({ gpus }) => gpus)
   withheld.forEach(({ server, gpus }, i) => {
     const has = left[server]

@@ -1,6 +1,6 @@
 import { InvalidInputError } from '@pctodl/platform'
 import type { EngineEvent } from '../engine/engine-event.js'
-import type { ScheduleEngine } from '../engine/schedule-engine.js'
+import type { Scheduler } from '../engine/scheduler.js'
 import type { Job } from '../trace/job.js'
 import type { Incident } from './simulation-options.js'
 
@@ -42,11 +42,10 @@ export class DueEvents {
 }
 
 /** Jobs wait, and nothing will ever happen again. */
-export function whoNeverRuns(engine: ScheduleEngine): InvalidInputError {
-  const { waiting } = engine.current()
+export function whoNeverRuns({ waiting }: Scheduler): InvalidInputError {
   return new InvalidInputError(
     'incidents',
-    `servers that stay away while jobs ${waiting.slice(0, 5).join(', ')} wait for their GPUs`,
-    'servers that return, or fewer that fail',
+    `servers or watts that stay away while jobs ${waiting.slice(0, 5).join(', ')} wait for them`,
+    'servers and watts that return, or fewer that fail',
   )
 }

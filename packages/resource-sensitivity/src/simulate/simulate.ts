@@ -1,10 +1,9 @@
 import { InvalidInputError } from '@pctodl/platform'
 import { countGpus } from '../cluster/cluster.js'
-import type { EngineEvent } from '../engine/engine-event.js'
 import type { Plan } from '../engine/plan.js'
 import { ScheduleEngine } from '../engine/schedule-engine.js'
 import type { Job } from '../trace/job.js'
-import { DueEvents, whoNeverRuns } from './due-events.js'
+import { playSchedule } from './play-schedule.js'
 import { checkOptions, type PlanOptions, type SimulationOptions } from './simulation-options.js'
 import type { JobResult, SimulationResult } from './simulation-result.js'
 
@@ -20,19 +19,14 @@ import type { JobResult, SimulationResult } from './simulation-result.js'
 export function simulate(options: SimulationOptions): SimulationResult {
   const { jobs, incidents, skipped } = checkOptions(options)
   const { onPlan, onActions } = options
-  const due = new DueEvents(jobs, incidents)
-  const engine = new ScheduleEngine(options, due.nextAtS)
-  while (!due.allArrived || engine.unfinished > 0) {
-    const nowS = Math.min(due.nextAtS, engine.nextFinishS, engine.wakeAtS)
-    if (nowS === Number.POSITIVE_INFINITY) throw whoNeverRuns(engine)
-    const events: EngineEvent[] = engine
-      .expectedToFinishBy(nowS)
-      .map((jobId): EngineEvent => ({ type: 'finished', jobId }))
-    due.takeUntil(nowS, events)
-    const actions = engine.plan(nowS, events)
-    if (onActions !== undefined && actions.length > 0) onActions(nowS, actions)
-    if (onPlan !== undefined && engine.changed) onPlan(engine.current())
-  }
+  const engine = new ScheduleEngine(options, Math.min(jobs[0]!.arrivalS, incidents[0]?.atS ?? Number.POSITIVE_INFINITY))
+  playSchedule(engine, {
+    ...{ jobs, incidents, stopS: null },
+    onPlanned: (nowS, actions) => {
+      if (onActions !== undefined && actions.length > 0) onActions(nowS, actions)
+      if (onPlan !== undefined && engine.changed) onPlan(engine.current())
+    },
+  })
   return resultOf(options, engine, jobs, skipped)
 }
 

@@ -1,5 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readOwnFile } from '@pctodl/job-array'
 import { z } from 'zod'
+import type { GpuGrant } from '../engine/schedule-action.js'
 
 /** With this code a job says: I was told to stop, and have saved what I have done. (sysexits knows it as nothing of its own.) */
 export const SAVED_EXIT_CODE = 85
@@ -15,10 +16,12 @@ export interface CheckpointContract {
   readonly run: number
   readonly gpus: number
   readonly cpus: number
+  /** Where watts are shared out. The limit is that of the start; it may change while the job runs. */
+  readonly gpu?: GpuGrant
 }
 
 export function contractEnvironment(contract: CheckpointContract): Record<string, string> {
-  const { checkpointFile, iterations, jobId, run, gpus, cpus } = contract
+  const { checkpointFile, iterations, jobId, run, gpus, cpus, gpu } = contract
   return {
     PCTODL_CHECKPOINT: checkpointFile,
     PCTODL_ITERATIONS: String(iterations),
@@ -26,6 +29,8 @@ export function contractEnvironment(contract: CheckpointContract): Record<string
     PCTODL_RUN: String(run),
     PCTODL_GPUS: String(gpus),
     PCTODL_CPUS: String(cpus),
+    ...(gpu && { PCTODL_GPU_TYPE: gpu.gpuType, PCTODL_POWER_LIMIT_W: String(gpu.powerLimitW) }),
+    ...(gpu && gpu.sharePercent < 100 && { CUDA_MPS_ACTIVE_THREAD_PERCENTAGE: String(gpu.sharePercent) }),
   }
 }
 
@@ -33,9 +38,9 @@ const checkpoint = z.object({ doneIterations: z.number().min(0) })
 
 /** What a job has saved, undefined where it has saved nothing that can be read: then it begins anew. */
 export function readCheckpoint(file: string): number | undefined {
-  if (!existsSync(file)) return undefined
   try {
-    return checkpoint.parse(JSON.parse(readFileSync(file, 'utf8'))).doneIterations
+    const text = readOwnFile(file)
+    return text === undefined ? undefined : checkpoint.parse(JSON.parse(text)).doneIterations
   } catch {
     return undefined
   }

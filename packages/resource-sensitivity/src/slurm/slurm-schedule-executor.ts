@@ -1,10 +1,9 @@
-import { mkdirSync } from 'node:fs'
 import path from 'node:path'
-import { type SlurmJobEnd, type SlurmJobStart, SlurmJobs } from '@pctodl/job-array'
-import { type Clock, InvalidInputError, systemClock } from '@pctodl/platform'
+import { ownFolder, type SlurmJobEnd, type SlurmJobStart, SlurmJobs } from '@pctodl/job-array'
+import { type Clock, InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
 import type { EngineEvent } from '../engine/engine-event.js'
 import type { Seat } from '../engine/plan.js'
-import type { Grant, ScheduleAction } from '../engine/schedule-action.js'
+import type { Grant, ResizeAction, ScheduleAction } from '../engine/schedule-action.js'
 import type { ScheduleExecutor } from '../execute/schedule-executor.js'
 import type { Job } from '../trace/job.js'
 import { contractEnvironment, readCheckpoint, SAVED_EXIT_CODE } from './checkpoint-contract.js'
@@ -17,8 +16,13 @@ export interface SlurmScheduleOptions {
   readonly nodes: readonly string[]
   /** What runs a job; it heeds the contract, see README. */
   readonly commandOf: (job: Job) => readonly [program: string, ...args: string[]]
-  /** How so many GPUs are asked for. Default `gpu:<n>`. */
-  readonly gres?: (gpus: number) => string
+  /** How so many GPUs, or so many percent of one, are asked for. Default `gpu:<n>`, and `mps:<percent>` for a part. */
+  readonly gres?: (gpus: number, sharePercent: number) => string
+  /**
+   * Sets the power limit of the GPUs of a run that has begun; must have done so when it resolves. Without it the limits of running jobs stay,
+   * and each run is told its own at its start.
+   */
+  readonly limitPower?: (run: SlurmPowerLimit) => Promise<void>
   readonly partition?: string
   readonly account?: string
   readonly sbatchArguments?: readonly string[]
@@ -26,7 +30,11 @@ export interface SlurmScheduleOptions {
   readonly graceS?: number
   /** How often a job may fail, or leave unasked without having done more, before it is given up. Default 3. */
   readonly mostFailures?: number
+  /** How often a job may lose its node, or be preempted by the site, before it is given up. Default 10. */
+  readonly mostNodeFailures?: number
   readonly pollMs?: number
+  /** How many looks at the queue may fail in a row, until it is an error that leaves the jobs as they are. Default 120. */
+  readonly mostFailedLooks?: number
   readonly clock?: Clock
   readonly onRun?: (run: SlurmRun) => void
 }
@@ -41,6 +49,19 @@ export interface SlurmRun {
   readonly cpus: { readonly asked: number; readonly bound: number | null }
   readonly memoryMb: { readonly asked: number | null; readonly bound: number | null }
 }
+
+/** Of a run that goes on under another limit. */
+export interface SlurmPowerLimit {
+  readonly jobId: number
+  readonly run: number
+  readonly node: string
+  readonly gpus: number
+  /** Of each of its GPUs. */
+  readonly powerLimitW: number
+}
+
+/** Slurm's words for ends that say nothing of the job. */
+const notItsFault = ['NODE_FAIL', 'BOOT_FAIL', 'PREEMPTED']
 
 /** Waited for at most until cancelled jobs have left. */
 const LONGEST_END_MS = 30_000
@@ -70,6 +91,9 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
   /** The last submission of each job. */
   readonly #last = new Map<number, Submission>()
   readonly #failures = new Map<number, number>()
+  readonly #nodeFailures = new Map<number, number>()
+  /** Slurm does not answer: nothing can be ended, so all is left as it is. */
+  #isUnreached = false
   /** What each job had done when it last left. */
   readonly #doneBefore = new Map<number, number>()
   readonly #given = new Map<number, SlurmJobEnd>()
@@ -77,7 +101,8 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
 
   /** Time begins now. */
   constructor(options: SlurmScheduleOptions) {
-    const { nodes, graceS = 30, mostFailures = 3, pollMs, partition, account, sbatchArguments } = options
+    const { nodes, graceS = 30, mostFailures = 3, mostNodeFailures = 10 } = options
+    const { pollMs, mostFailedLooks, partition, account, sbatchArguments } = options
     if (new Set(nodes).size < nodes.length || nodes.length === 0) {
       throw new InvalidInputError('nodes', nodes.join(', ') || 'none', 'a name for each server, each its own')
     }
@@ -85,18 +110,21 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     if (!(Number.isInteger(mostFailures) && mostFailures >= 0)) {
       throw new InvalidInputError('mostFailures', mostFailures, 'an integer of at least 0')
     }
+    if (!(Number.isInteger(mostNodeFailures) && mostNodeFailures >= 0)) {
+      throw new InvalidInputError('mostNodeFailures', mostNodeFailures, 'an integer of at least 0')
+    }
     this.#options = options
     this.#clock = options.clock ?? systemClock
-    this.#checkpoints = path.join(path.resolve(options.workDir), 'checkpoint')
-    mkdirSync(this.#checkpoints, { recursive: true })
     this.#jobs = new SlurmJobs({
       workDir: options.workDir,
       clock: this.#clock,
       ...(pollMs === undefined ? {} : { pollMs }),
+      ...(mostFailedLooks === undefined ? {} : { mostFailedLooks }),
       ...(partition === undefined ? {} : { partition }),
       ...(account === undefined ? {} : { account }),
       ...(sbatchArguments === undefined ? {} : { sbatchArguments }),
     })
+    this.#checkpoints = ownFolder(path.join(options.workDir, 'checkpoint'))
     this.#startMs = this.#clock.now()
   }
 
@@ -105,16 +133,28 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     return this.#given
   }
 
+  get changesLimits(): boolean {
+    return this.#options.limitPower !== undefined
+  }
+
   nowS(): number {
     return (this.#clock.now() - this.#startMs) / 1000
   }
 
   async apply(actions: readonly ScheduleAction[], jobOf: (jobId: number) => Job): Promise<void> {
     // Who leaves is told before others are let in; Slurm keeps those waiting until there is room.
-    for (const { type, jobId } of actions) if (type !== 'place') await this.#stop(jobId)
+    for (const action of actions) {
+      if (action.type !== 'place' && !this.#isLimitOnly(action)) await this.#stop(action.jobId)
+    }
     for (const action of actions) {
       const { type, jobId, run } = action
       if (type === 'preempt') continue
+      if (this.#isLimitOnly(action)) {
+        const { nodes, limitPower } = this.#options
+        const { server, gpus } = this.#last.get(jobId)!.placement[0]!
+        await limitPower!({ jobId, run, node: nodes[server]!, gpus, powerLimitW: action.gpu!.powerLimitW })
+        continue
+      }
       const placement = type === 'resize' ? this.#last.get(jobId)!.placement : action.placement
       await this.#submit(
         jobOf(jobId),
@@ -130,7 +170,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     for (;;) {
       const killAtMs = Math.min(...[...this.#submissions.values()].map((each) => each.killAtMs))
       const untilMs = this.#startMs + untilS * 1000
-      const { starts, ends } = await this.#jobs.next(Math.min(untilMs, killAtMs), signal)
+      const { starts, ends } = await this.#look(Math.min(untilMs, killAtMs), signal)
       for (const submission of this.#submissions.values()) {
         if (this.#clock.now() < submission.killAtMs) continue
         submission.killAtMs = Number.POSITIVE_INFINITY
@@ -142,8 +182,19 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     }
   }
 
+  async #look(untilMs: number, signal: AbortSignal | undefined) {
+    try {
+      return await this.#jobs.next(untilMs, signal)
+    } catch (error) {
+      this.#isUnreached = error instanceof PctodlError && error.code === 'SLURM_UNREACHABLE'
+      throw error
+    }
+  }
+
+  /** Ends all that runs; where Slurm did not answer for long, everything is left as it is. */
   async close(): Promise<void> {
     try {
+      if (this.#isUnreached) return
       for (const { id, ended } of this.#submissions.values()) if (!ended) await this.#jobs.cancel(id)
       // Gone means gone: whoever removes the folder next finds nobody writing in it.
       const untilMs = this.#clock.now() + LONGEST_END_MS
@@ -156,8 +207,20 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     }
   }
 
+  /** Whether a run that has begun goes on, only under another limit; one that has not is submitted anew. */
+  #isLimitOnly(action: ScheduleAction): action is ResizeAction {
+    const submission = this.#last.get(action.jobId)
+    return (
+      action.type === 'resize' &&
+      action.gpu !== undefined &&
+      submission !== undefined &&
+      !submission.ended &&
+      this.#jobs.hasStarted(submission.id)
+    )
+  }
+
   async #submit(job: Job, suffix: string, run: number, placement: readonly Seat[], grant: Grant): Promise<void> {
-    const { nodes, commandOf, gres = (gpus) => `gpu:${gpus}` } = this.#options
+    const { nodes, commandOf, gres = defaultGres } = this.#options
     const id = `${job.id}.${suffix}`
     if (this.#submissions.has(id)) return
     const request = requestOf(job.id, placement, grant, nodes, gres)
@@ -175,6 +238,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
       ...{ checkpointFile: this.#checkpointOf(job.id), iterations: job.iterations, jobId: job.id, run },
       gpus: job.gpus,
       cpus: request.cpusPerNode * placement.length,
+      ...(grant.gpu && { gpu: grant.gpu }),
     }
     try {
       await this.#jobs.submit({
@@ -234,14 +298,23 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     const doneIterations = this.#savedOf(submission.job)
     const progressed = doneIterations > (this.#doneBefore.get(jobId) ?? 0)
     this.#doneBefore.set(jobId, doneIterations)
-    if (submission.stopping) return [{ type: 'progressed', jobId, doneIterations, saved: true }]
+    const left: EngineEvent[] =
+      this.#last.get(jobId) === submission ? [{ type: 'left', jobId, run: submission.run }] : []
+    if (submission.stopping) return [{ type: 'progressed', jobId, doneIterations, saved: true }, ...left]
+    if (end.exitCode === null && end.state !== null && notItsFault.includes(end.state)) {
+      const losses = (this.#nodeFailures.get(jobId) ?? 0) + 1
+      this.#nodeFailures.set(jobId, losses)
+      if (losses <= (this.#options.mostNodeFailures ?? 10)) return [{ type: 'stopped', jobId, doneIterations }]
+      this.#given.set(jobId, end)
+      return [{ type: 'cancelled', jobId }, ...left]
+    }
     // Who leaves unasked and has done nothing would come and go for ever.
     if (end.exitCode !== SAVED_EXIT_CODE || !progressed) {
       const failures = (this.#failures.get(jobId) ?? 0) + 1
       this.#failures.set(jobId, failures)
       if (failures > (this.#options.mostFailures ?? 3)) {
         this.#given.set(jobId, end)
-        return [{ type: 'cancelled', jobId }]
+        return [{ type: 'cancelled', jobId }, ...left]
       }
     }
     return [{ type: 'stopped', jobId, doneIterations }]
@@ -254,4 +327,8 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
   #checkpointOf(jobId: number): string {
     return path.join(this.#checkpoints, `${jobId}.json`)
   }
+}
+
+function defaultGres(gpus: number, sharePercent: number): string {
+  return sharePercent < 100 ? `mps:${sharePercent}` : `gpu:${gpus}`
 }

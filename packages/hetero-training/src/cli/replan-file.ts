@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs'
+import { InvalidInputError } from '@pctodl/platform'
+import { z } from 'zod'
+import type { ReplanState } from '../replan.js'
+import { prepareJob } from '../training-job.js'
+
+const FORMAT = 'pctodl-hetero-replan'
+
+/** What is ours alone is checked for its shape; the job by `prepareJob`. */
+const schema = z.object({
+  format: z.literal(FORMAT),
+  version: z.literal(1),
+  job: z.looseObject({ gpus: z.array(z.looseObject({ profile: z.looseObject({ name: z.string() }) })) }),
+  budgets: z.looseObject({}),
+  plan: z.looseObject({
+    gpus: z.array(z.looseObject({ name: z.string(), share: z.number(), powerLimitW: z.number().nullable() })),
+  }),
+  slowdowns: z.record(z.string(), z.number().positive()),
+  promising: z.number().int().nonnegative(),
+})
+
+/** The state between two calls of `replan`, as a file. */
+export function replanStateText({ slowdowns, ...state }: ReplanState): string {
+  return `${JSON.stringify({ format: FORMAT, version: 1, ...state, slowdowns: Object.fromEntries(slowdowns) }, null, 2)}\n`
+}
+
+/** @throws InvalidInputError naming file and field */
+export function readReplanState(file: string): ReplanState {
+  const what = "a state, as 'pctodl-hetero replan --state' writes it"
+  let json: unknown
+  try {
+    json = JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw new InvalidInputError('--state', file, `${what} (${(error as Error).message})`)
+  }
+  const parsed = schema.safeParse(json)
+  if (!parsed.success) {
+    const { path, message } = parsed.error.issues[0]!
+    throw new InvalidInputError(`${file}: ${path.join('.') || 'content'}`, message, what)
+  }
+  const { job, budgets, plan, slowdowns, promising } = parsed.data as unknown as Omit<ReplanState, 'slowdowns'> & {
+    readonly slowdowns: Readonly<Record<string, number>>
+  }
+  prepareJob(job)
+  return { job, budgets, plan, slowdowns: new Map(Object.entries(slowdowns)), promising }
+}

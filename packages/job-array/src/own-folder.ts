@@ -1,0 +1,58 @@
+import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { InvalidInputError } from '@pctodl/platform'
+
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
+const WRITABLE_BY_OTHERS = 0o022
+
+/**
+ * A folder in which only this user writes, made (for this user alone) where it is not there yet. Others of the host could otherwise plant
+ * links there, or say that jobs have ended.
+ *
+ * @returns the absolute path
+ * @throws InvalidInputError for a link, somebody else's folder, or one in which others may write
+ */
+export function ownFolder(folder: string): string {
+  const absolute = path.resolve(folder)
+  mkdirSync(absolute, { recursive: true, mode: 0o700 })
+  const { mode, uid } = lstatSync(absolute)
+  const isFolder = (mode & constants.S_IFMT) === constants.S_IFDIR
+  const why = !isFolder
+    ? 'a link or no folder'
+    : uid !== (process.getuid?.() ?? uid)
+      ? `a folder of user ${uid}`
+      : (mode & WRITABLE_BY_OTHERS) !== 0
+        ? 'a folder in which others may write'
+        : undefined
+  if (why !== undefined) {
+    throw new InvalidInputError(absolute, why, 'a folder of your own in which nobody else writes (chmod go-w)')
+  }
+  return absolute
+}
+
+/**
+ * Read a file that this user's jobs wrote; links are not followed.
+ *
+ * @returns undefined where there is none
+ * @throws InvalidInputError for a link, or what is no file of this user
+ */
+export function readOwnFile(file: string): string | undefined {
+  let descriptor: number
+  try {
+    descriptor = openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return undefined
+    if (code === 'ELOOP') throw new InvalidInputError(file, 'a link', 'a file; nobody else may write in its folder')
+    throw error
+  }
+  try {
+    const stat = fstatSync(descriptor)
+    if (!stat.isFile() || stat.uid !== (process.getuid?.() ?? stat.uid)) {
+      throw new InvalidInputError(file, `something of user ${stat.uid}`, 'a file of your own')
+    }
+    return readFileSync(descriptor, 'utf8')
+  } finally {
+    closeSync(descriptor)
+  }
+}

@@ -1,0 +1,162 @@
+import {
+  asUsage,
+  inHouseStyle,
+  integerFrom,
+  listOf,
+  numberBetween,
+  oneOf,
+  positiveNumber,
+  type Terminal,
+  UsageError,
+} from '@pctodl/command-line'
+import { mean } from '@pctodl/numerics'
+import type { Command } from 'commander'
+import { version } from '../../package.json'
+import { countServers } from '../cluster/cluster.js'
+import { type MechanismName, mechanismNames, type PolicyName, policyNames } from '../engine/policy.js'
+import type { ExecutedJob } from '../execute/execute-events.js'
+import { executeSchedule } from '../execute/execute-schedule.js'
+import { type SlurmRun, SlurmScheduleExecutor } from '../slurm/slurm-schedule-executor.js'
+import type { Job } from '../trace/job.js'
+import { addScenarioOptions, loadScenario, type ScenarioOptions } from './scenario.js'
+
+interface ExecuteOptions extends ScenarioOptions {
+  readonly workDir: string
+  readonly nodes: string[]
+  readonly policy: PolicyName
+  readonly mechanism: Exclude<MechanismName, 'optimal'>
+  readonly round: number
+  readonly resizeCost: number
+  readonly restartCost: number
+  readonly spreadPenalty: number
+  readonly partition?: string
+  readonly account?: string
+  readonly sbatch?: string[]
+  readonly grace: number
+  readonly mostFailures: number
+  readonly json?: boolean
+}
+
+/** What a word of the command may stand for. */
+const placeholders: Readonly<Record<string, (job: Job) => string>> = {
+  '{model}': ({ model }) => model,
+  '{job}': ({ id }) => String(id),
+  '{gpus}': ({ gpus }) => String(gpus),
+}
+
+export function addExecuteCommand(parent: Command, terminal: Terminal): void {
+  const real = mechanismNames.filter((name) => name !== 'optimal')
+  const command = inHouseStyle(parent.command('execute'), terminal.stdout)
+    .description(
+      'Run a trace of jobs on a Slurm cluster, by the scheduler that simulate simulates. Jobs arrive when the trace says, in real seconds.\n' +
+        '{model}, {job} and {gpus} in the command stand for those of a job; it heeds the checkpoint contract, see README.',
+    )
+    .helpOption('--help', 'show this help')
+    .argument('<command...>', 'what runs a job, after --')
+    .requiredOption('--work-dir <folder>', 'your own, seen by this machine and the nodes; one for each schedule')
+    .requiredOption('--nodes <names>', "Slurm's names of the servers, in the order of the cluster", listOf(String))
+    .option('--policy <name>', `who comes first: ${policyNames.join(', ')}`, oneOf(...policyNames), 'srtf')
+    .option('--mechanism <name>', `who gets what: ${real.join(', ')}`, oneOf(...real), 'tune')
+    .option('--round <s>', 'while jobs wait, decide anew so often', positiveNumber('seconds'), 300)
+    .option(
+      '--resize-cost <s>',
+      'what a restart for other shares costs: a resize is one here',
+      numberBetween(0, 1e9),
+      30,
+    )
+    .option('--restart-cost <s>', 'what a restart after a preemption or a move costs', numberBetween(0, 1e9), 30)
+    .option('--spread-penalty <x>', 'a job on several servers is so many times slower', numberBetween(1, 1e6), 1)
+    .option('--partition <name>', 'of Slurm')
+    .option('--account <name>', 'of Slurm')
+    .option('--sbatch <words>', 'further words for sbatch, as --qos=long', listOf(String))
+    .option('--grace <s>', 'time to save before a job is killed', numberBetween(0, 1e6), 30)
+    .option('--most-failures <n>', 'failures of a job before it is given up', integerFrom(0), 3)
+  addScenarioOptions(command)
+    .option('--json', 'print JSON on standard output')
+    .addHelpText(
+      'after',
+      '\nExample:\n  pctodl-sensitivity execute --trace jobs.csv --cluster cluster.json --nodes node0,node1 --work-dir /shared/run-1 -- python train.py {model}\n',
+    )
+    .action(async () => {
+      const options = command.opts<ExecuteOptions>()
+      await execute(options, command.args, terminal)
+    })
+}
+
+async function execute(options: ExecuteOptions, words: readonly string[], terminal: Terminal): Promise<void> {
+  const scenario = loadScenario(options)
+  const servers = countServers(scenario.cluster)
+  if (options.nodes.length !== servers) {
+    throw new UsageError(`--nodes: got ${options.nodes.length} names for ${servers} servers; give one for each`)
+  }
+  for (const { message } of scenario.skipped) terminal.stderr.write(`skipped: ${message}\n`)
+  const runs: SlurmRun[] = []
+  const { partition, account, sbatch } = options
+  const executor = asUsage(
+    () =>
+      new SlurmScheduleExecutor({
+        ...{
+          workDir: options.workDir,
+          nodes: options.nodes,
+          graceS: options.grace,
+          mostFailures: options.mostFailures,
+        },
+        commandOf: (job) => words.map((word) => fillIn(word, job)) as [string, ...string[]],
+        onRun: (run) => {
+          runs.push(run)
+          terminal.stderr.write(
+            `job ${run.jobId} run ${run.run}: started after ${run.startUpS.toFixed(1)} s in the queue\n`,
+          )
+        },
+        ...(partition === undefined ? {} : { partition }),
+        ...(account === undefined ? {} : { account }),
+        ...(sbatch === undefined ? {} : { sbatchArguments: sbatch }),
+      }),
+  )
+  const jobs = await executeSchedule(
+    {
+      ...{ cluster: scenario.cluster, profiles: scenario.profiles, jobs: scenario.jobs },
+      ...{ policy: options.policy, mechanism: options.mechanism, roundS: options.round },
+      ...{ resizeCostS: options.resizeCost, restartCostS: options.restartCost, spreadPenalty: options.spreadPenalty },
+      signal: terminal.signal,
+      onActions: (timeS, actions) => {
+        for (const { type, jobId, run } of actions) {
+          terminal.stderr.write(`${timeS.toFixed(1)} s: ${type} job ${jobId} run ${run}\n`)
+        }
+      },
+    },
+    executor,
+  )
+  const givenUp = [...executor.givenUp].map(([jobId, { exitCode, state, logFile }]) => ({
+    jobId,
+    exitCode,
+    state,
+    logFile,
+  }))
+  const meanCompletionS = mean(jobs.map(({ completionS }) => completionS))
+  const makespanS = Math.max(...jobs.map(({ finishS }) => finishS)) - Math.min(...jobs.map(({ job }) => job.arrivalS))
+  const document = {
+    ...{ format: 'pctodl-sensitivity-execution', version: 1, packageVersion: version },
+    ...{ policy: options.policy, mechanism: options.mechanism, cluster: scenario.cluster },
+    ...{ meanCompletionS, makespanS, jobs, runs, givenUp },
+  }
+  const lines = [
+    'job  model  GPUs  placed s  finish s  completion s  runs  outcome',
+    ...jobs.map(lineOf),
+    `mean completion ${meanCompletionS.toFixed(1)} s, makespan ${makespanS.toFixed(1)} s`,
+    ...givenUp.map(
+      ({ jobId, exitCode, state, logFile }) =>
+        `given up: job ${jobId} (${exitCode ?? state ?? 'lost'}), see ${logFile}`,
+    ),
+  ]
+  terminal.stdout.write(options.json === true ? `${JSON.stringify(document, null, 2)}\n` : `${lines.join('\n')}\n`)
+}
+
+function lineOf({ job, outcome, firstPlacedS, finishS, completionS, runs }: ExecutedJob): string {
+  const placed = firstPlacedS?.toFixed(1) ?? '-'
+  return [job.id, job.model, job.gpus, placed, finishS.toFixed(1), completionS.toFixed(1), runs, outcome].join('  ')
+}
+
+function fillIn(word: string, job: Job): string {
+  return word.replaceAll(/\{(?:model|job|gpus)\}/g, (name) => placeholders[name]!(job))
+}

@@ -1,0 +1,103 @@
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { type Clock, systemClock } from '@pctodl/platform'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { callCommand } from '../../../test/call-command.js'
+import { sensitivity } from '../src/commands.js'
+import { executeSchedule, SlurmScheduleExecutor } from '../src/slurm.js'
+import { cluster, profiles } from './one-node-schedule.js'
+
+/** Never waits. */
+const hurried: Clock = { ...systemClock, sleep: async (_, signal) => signal?.throwIfAborted() }
+const jobs = [{ id: 0, model: 'modest', gpus: 1, arrivalS: 0, iterations: 1 }]
+const rules = { cluster, profiles, jobs, policy: 'fifo', mechanism: 'tune' } as const
+
+describe('a schedule on a Slurm that fails, played by scripts', () => {
+  const { PATH } = process.env
+  let folder: string
+  const calls = (name: string) => path.join(folder, `${name}.calls`)
+  function play(name: string, body: string): void {
+    writeFileSync(path.join(folder, name), `#!/bin/sh\necho "$@" >> ${calls(name)}\n${body}\n`)
+    chmodSync(path.join(folder, name), 0o755)
+  }
+  const executorHere = (more = {}) =>
+    new SlurmScheduleExecutor({
+      ...{ workDir: path.join(folder, 'work'), nodes: ['node0'], commandOf: () => ['true'] as const },
+      ...{ clock: hurried, pollMs: 0, mostFailures: 0 },
+      ...more,
+    })
+
+  beforeEach(() => {
+    folder = mkdtempSync(path.join(tmpdir(), 'schedule-faults-'))
+    mkdirSync(path.join(folder, 'spool'))
+    process.env['PATH'] = `${folder}:${PATH}`
+    // The first two runs lose their node; the third runs.
+    play('sbatch', `n=$(wc -l < ${calls('sbatch')}); [ $n -lt 3 ] || sh "$(echo "$@" | sed 's/.* //')" >&2; echo $n`)
+    play('squeue', 'echo 1 NODE_FAIL; echo 2 NODE_FAIL; echo 3 RUNNING')
+    play('scancel', '')
+  })
+  afterEach(() => {
+    process.env['PATH'] = PATH
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  it('does not count a lost node as a failure of the job, but not for ever', async () => {
+    expect(await executeSchedule(rules, executorHere())).toMatchObject([{ outcome: 'finished', runs: 3 }])
+    rmSync(calls('sbatch'))
+    const executor = executorHere({ workDir: path.join(folder, 'again'), mostNodeFailures: 1 })
+    expect(await executeSchedule(rules, executor)).toMatchObject([{ outcome: 'cancelled', runs: 2 }])
+    expect([...executor.givenUp]).toMatchObject([[0, { exitCode: null, state: 'NODE_FAIL' }]])
+  })
+
+  it('is run by a command, with the words of each job, and given up jobs are told', async () => {
+    play('sbatch', `sh "$(echo "$@" | sed 's/.* //')" >&2; wc -l < ${calls('sbatch')} | tr -d ' '`)
+    play('squeue', 'true')
+    const [trace, written] = [path.join(folder, 'jobs.csv'), path.join(folder, 'written')]
+    writeFileSync(trace, '7,image-small,0,1,2\n8,image-small,0,1,1\n')
+    const words = [
+      'execute',
+      '--trace',
+      trace,
+      '--servers',
+      '1',
+      '--gpus-per-server',
+      '4',
+      '--nodes',
+      'node0',
+      '--most-failures',
+      '0',
+    ]
+    const script = `echo {model} {job} {gpus} >> ${written}; exit $(({job} - 7))`
+    const ran = await callCommand('pctodl-sensitivity', sensitivity, [
+      ...words,
+      ...['--work-dir', path.join(folder, 'work'), '--', 'sh', '-c', script],
+    ])
+    expect(ran.stderr).toMatch(/place job 7 run 1/)
+    expect(ran.stdout).toMatch(/^7 {2}image-small {2}2 .* 1 {2}finished$/m)
+    expect(ran.stdout).toMatch(/^given up: job 8 \(1\), see .*8\.1$/m)
+    expect(readFileSync(written, 'utf8').trim().split('\n').sort()).toEqual(['image-small 7 2', 'image-small 8 1'])
+    const wrong = await callCommand('pctodl-sensitivity', sensitivity, [
+      ...words,
+      '--servers',
+      '2',
+      '--work-dir',
+      'w',
+      '--',
+      'true',
+    ])
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('--nodes: got 1 names for 2 servers')])
+  })
+
+  it('leaves its jobs as they are where Slurm stays silent, and finds them again when called again', async () => {
+    play('squeue', 'echo "Unable to contact slurm controller" >&2; exit 1')
+    const silent = executeSchedule(rules, executorHere({ mostFailedLooks: 3 }))
+    await expect(silent).rejects.toMatchObject({ code: 'SLURM_UNREACHABLE' })
+    expect(existsSync(calls('scancel'))).toBe(false)
+    // Meanwhile the job has run to its end.
+    const script = path.join(folder, 'work', 'script', '0.1')
+    play('squeue', `sh ${script} >&2; echo 1 COMPLETED`)
+    expect(await executeSchedule(rules, executorHere())).toMatchObject([{ outcome: 'finished', runs: 1 }])
+    expect(readFileSync(calls('sbatch'), 'utf8').trim().split('\n')).toHaveLength(1)
+  })
+})
