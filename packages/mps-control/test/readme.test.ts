@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { build } from 'tsup'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type BuiltExample, buildExample } from '../../../test/built-example.js'
 import { type MpsHost, missingCompiler, simulator, startMpsHost } from './mps-host.js'
 
 const packageFolder = fileURLToPath(new URL('..', import.meta.url))
@@ -16,30 +16,20 @@ it('the README shows the example as it stands in the file', () => {
 
 describe.skipIf(missingCompiler)(`the README's example${missingCompiler ? ` (${missingCompiler})` : ''}`, () => {
   let host: MpsHost
-  let folder: string
+  let example: BuiltExample
 
   beforeAll(async () => {
     host = await startMpsHost()
-    // Only translated, and inside the package, whose name it imports: it meets the built packages, as a user's program does.
-    folder = mkdtempSync(path.join(packageFolder, 'dist', '.example-'))
-    await build({
-      config: false,
-      silent: true,
-      entry: [path.join(packageFolder, 'examples', 'run-a-client.ts')],
-      format: ['esm'],
-      outDir: folder,
-      outExtension: () => ({ js: '.mjs' }),
-      external: [/^@pctodl/],
-    })
+    example = await buildExample(packageFolder, 'run-a-client')
   })
   afterAll(async () => {
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+    example?.remove()
     await host?.stop()
   })
 
   it('runs a client with a share, and leaves nothing behind', async () => {
     const worker = [process.execPath, simulator, 'tenant', '--network', 'mobilenet_v2', '--batch', '8']
-    const child = spawn(process.execPath, [path.join(folder, 'run-a-client.mjs'), ...worker], {
+    const child = spawn(process.execPath, [example.file, ...worker], {
       env: { ...process.env, PCTODL_MPS_DIR: path.join(host.folder, 'mps') },
       stdio: ['ignore', 'pipe', 'inherit'],
     })

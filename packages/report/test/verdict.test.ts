@@ -1,26 +1,6 @@
-import { type PowerSeries, powerMetrics } from '@pctodl/scheduler'
 import { describe, expect, it } from 'vitest'
+import { metricsOf } from '../../scheduler/test/power-steps.js'
 import { verdict } from '../src/verdict/verdict.js'
-
-interface Step {
-  readonly ms: number
-  readonly watts: number | null
-  readonly capW: number
-}
-
-function series(steps: readonly Step[]): PowerSeries {
-  let now = 0
-  return {
-    timeMs: steps.map((step) => {
-      now += step.ms
-      return now
-    }),
-    powerCapW: steps.map((step) => step.capW),
-    sensorW: steps.map((step) => step.watts),
-  }
-}
-
-const metricsOf = (...steps: readonly Step[]) => powerMetrics(series(steps), 'sensor')
 
 describe('verdict', () => {
   // A run of 100.5 s under 100 W, of which the average is in excess for `ms` plus the ramp: level 101 W, 99 W else.

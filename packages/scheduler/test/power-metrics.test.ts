@@ -2,26 +2,7 @@ import { InvalidInputError } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type PowerMetrics, type PowerSeries, powerMetrics } from '../src/index.js'
-
-interface Step {
-  readonly ms: number
-  readonly watts: number | null
-  readonly capW: number
-}
-
-function series(steps: readonly Step[]): PowerSeries {
-  let now = 0
-  return {
-    timeMs: steps.map((step) => {
-      now += step.ms
-      return now
-    }),
-    powerCapW: steps.map((step) => step.capW),
-    sensorW: steps.map((step) => step.watts),
-  }
-}
-
-const metricsOf = (...steps: readonly Step[]) => powerMetrics(series(steps), 'sensor')
+import { metricsOf, type Step } from './power-steps.js'
 
 describe('powerMetrics of series whose measures are known', () => {
   it('weights each sample by its interval', () => {
