@@ -19,6 +19,20 @@ export interface Verdict {
   readonly missed: readonly string[]
 }
 
+const titles = [
+  'what happens',
+  'cases within',
+  'above the cap, %: median / worst',
+  'directcap, worst',
+  'fixed clock, worst',
+  'longest stay above, s',
+  'highest above, %',
+  'throughput over directcap: median / worst',
+  'over the oracle, %: median / worst',
+  'from 5 s after a return, over the oracle, %: median / worst',
+  'the same over its own tenants at the best clock, %: median / worst',
+]
+
 /** One line a kind of case, and the cases that miss a bound. */
 export function tableOf(results: readonly ScenarioResult[]): Verdict {
   const names = [...new Set(results.map(({ kind }) => kind))]
@@ -46,20 +60,23 @@ export function tableOf(results: readonly ScenarioResult[]): Verdict {
       medianAndLeast(back),
       medianAndLeast(backOverClock),
     ]
-    return `| ${cells.join(' | ')} |`
+    return cells
   })
   const stationary = results.flatMap(({ oracleRatio }) => (oracleRatio === null ? [] : [oracleRatio]))
   if (stationary.length > 0 && quantile(stationary, 0.5) < STATIONARY) {
     missed.push(`stationary cases: ${(100 * quantile(stationary, 0.5)).toFixed(1)} % of the oracle in the median`)
   }
   return {
-    markdown: [
-      '| what happens | cases within | above the cap, %: median / worst | directcap, worst | fixed clock, worst | longest stay above, s | highest above, % | throughput over directcap: median / worst | over the oracle, %: median / worst | from 5 s after a return, over the oracle, %: median / worst | the same over its own tenants at the best clock, %: median / worst |',
-      '| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |',
-      ...rows,
-    ].join('\n'),
+    markdown: withoutEmptyColumns([titles, ...rows]),
     missed,
   }
+}
+
+/** Columns that nothing was run for are left out. */
+function withoutEmptyColumns([head, ...rows]: readonly (readonly string[])[]): string {
+  const kept = head!.map((_, column) => rows.some((cells) => cells[column] !== '-'))
+  const line = (cells: readonly string[]) => `| ${cells.filter((_, column) => kept[column]).join(' | ')} |`
+  return [line(head!), line(head!.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
 /** Share of the time above the cap that a run may have, percent. */
