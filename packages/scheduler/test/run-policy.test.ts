@@ -67,6 +67,18 @@ describe('a run', () => {
     const { finished, times } = await run(scripted(), { ...parts, iterations: 1 })
     await finished
     expect([times[0], times.at(-1)]).toEqual([100, 5000])
+    expect(parts.clock.now()).toBe(5700)
+  })
+
+  it('keeps with its record what the caller says of it, and nothing where that says nothing', async () => {
+    const startOf = async (options: Partial<RunOptions>) => {
+      const events: object[] = []
+      const { finished } = await run(scripted(), { ...options, iterations: 1, onEvent: (event) => events.push(event) })
+      await finished
+      return events[0]
+    }
+    expect(await startOf({ about: { gpu: 'A100' } })).toMatchObject({ type: 'run-start', about: { gpu: 'A100' } })
+    expect(await startOf({})).not.toHaveProperty('about')
   })
 
   it('closes the windows asked for, with the figures of the board', async () => {
