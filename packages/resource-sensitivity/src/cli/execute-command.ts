@@ -1,8 +1,8 @@
 import {
   asUsage,
-  inHouseStyle,
   integerFrom,
   listOf,
+  newSubcommand,
   numberBetween,
   oneOf,
   positiveNumber,
@@ -46,12 +46,13 @@ const placeholders: Readonly<Record<string, (job: Job) => string>> = {
 
 export function addExecuteCommand(parent: Command, terminal: Terminal): void {
   const real = mechanismNames.filter((name) => name !== 'optimal')
-  const command = inHouseStyle(parent.command('execute'), terminal.stdout)
-    .description(
-      'Run a trace of jobs on a Slurm cluster, by the scheduler that simulate simulates. Jobs arrive when the trace says, in real seconds.\n' +
-        '{model}, {job} and {gpus} in the command stand for those of a job; it heeds the checkpoint contract, see README.',
-    )
-    .helpOption('--help', 'show this help')
+  const command = newSubcommand(
+    parent,
+    'execute',
+    'Run a trace of jobs on a Slurm cluster, by the scheduler that simulate simulates. Jobs arrive when the trace says, in real seconds.\n' +
+      '{model}, {job} and {gpus} in the command stand for those of a job; it heeds the checkpoint contract, see README.',
+    terminal,
+  )
     .argument('<command...>', 'what runs a job, after --')
     .requiredOption('--work-dir <folder>', 'your own, seen by this machine and the nodes; one for each schedule')
     .requiredOption('--nodes <names>', "Slurm's names of the servers, in the order of the cluster", listOf(String))
