@@ -87,13 +87,13 @@ class Run {
   readonly #activity = new TenantActivity()
   readonly #states = new Map<number, TenantState>()
   readonly #services: RunServices | undefined
-  #startMs: number
+  /** From when it has the board. */
+  #startMs = Number.NaN
 
   constructor(options: RunOptions, windowMs: number, samplePeriodMs: number) {
     this.#options = options
     this.#windowMs = windowMs
     this.#samplePeriodMs = samplePeriodMs
-    this.#startMs = options.clock.now()
     this.#services = options.services && new RunServices(options.services)
   }
 

@@ -38,13 +38,16 @@ describe('the load that networks carry together', () => {
     expect(planned.throughput).toBeGreaterThan(1.1 * Math.max(...equal))
   })
 
-  it('lies in the domain of the predictor, where that knows one', () => {
+  it('counts the networks that are there, and lies in the domain of the predictor, where that knows one', () => {
     const configuration = {
       tenants: [{ model: 'resnet50', mpsPercent: 50, batchSize: 16 }],
       smClockMhz: 1200,
       memClockMhz: 9501,
     }
     const common = commonLoadPredictor(predictor, mix)
+    // All of the load is what is there of it.
+    const { throughput } = predictor.predict(configuration)
+    expect(common.predict(configuration).throughput).toBeCloseTo(throughput, 6)
     expect(common.domain!(configuration)).toEqual(predictor.domain(configuration))
     const { spec, memClocksMhz } = predictor
     const plain: Predictor = {
