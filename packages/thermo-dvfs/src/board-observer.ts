@@ -315,7 +315,12 @@ export class BoardObserver {
       held,
     }
     this.#judge.judge(observation, lesson, r.state.fastMeanW)
-    this.#lateness.followReadings(timeMs, Math.max(this.#memory.startMs, this.#memory.quietUntilMs), this.mismatch)
+    this.#lateness.followReadings(
+      timeMs,
+      capW,
+      Math.max(this.#memory.startMs, this.#memory.quietUntilMs),
+      this.mismatch,
+    )
     this.#teacher.teach(lesson, r.state.fastMeanW)
   }
 

@@ -61,12 +61,12 @@ export class Lateness {
    * @param settledMs from when on tenants ran at full load
    * @param mismatch the board runs another clock than asked for, and nobody knows since when
    */
-  followReadings(timeMs: number, settledMs: number, mismatch: boolean): void {
+  followReadings(timeMs: number, capW: number, settledMs: number, mismatch: boolean): void {
     const { readings, history, load } = this.#of
     const reading = this.#averages ? readings.averageW : readings.instantW
     const windowMs = this.#averages ? AVERAGE_WINDOW_MS : INSTANT_WINDOW_MS
     const explainedFromMs = mismatch ? timeMs : Math.max(settledMs, load.lowMs)
-    history.watchLag(timeMs, reading, windowMs, explainedFromMs)
+    history.watchLag(timeMs, reading === null ? null : reading / capW, capW, windowMs, explainedFromMs)
   }
 
   /** @param still some tenants complete nothing */

@@ -114,15 +114,15 @@ export class PowerHistory {
   /**
    * Compare how the readings follow the clock with how they would under other lags.
    *
-   * @param readingW W; null where there is none
+   * @param reading share of the cap
    * @param explainedFromMs from when on clocks alone explain the power
    */
-  watchLag(timeMs: number, readingW: number | null, windowMs: number, explainedFromMs: number): void {
+  watchLag(timeMs: number, reading: number | null, capW: number, windowMs: number, explainedFromMs: number): void {
     const fromMs = timeMs - READING_AGE_MS - LONGEST_LAG_MS - windowMs
     // What was seen until the load changed may tell already.
     if (fromMs < explainedFromMs || this.#applied.spread(fromMs, timeMs) === 0) this.#lag.conclude()
-    else if (readingW !== null) {
-      this.#lag.during(readingW, (lagMs) => this.under(timeMs - READING_AGE_MS - lagMs, windowMs))
+    else if (reading !== null) {
+      this.#lag.during(reading, (lagMs) => this.under(timeMs - READING_AGE_MS - lagMs, windowMs) / capW)
     }
   }
 

@@ -6,7 +6,7 @@ export const LONGEST_LAG_MS = 2000
 const LEAST_READINGS = 15
 /** An episode that goes on and on is concluded after so many readings. */
 const MOST_READINGS = 80
-/** Standard deviation that the readings must have, share of their mean: the power's own moves, not noise, must be what is seen. */
+/** Standard deviation that the readings must have, share of the cap: the power's own moves, not noise, must be what is seen. */
 const LEAST_SD = 0.01
 /** Share of the readings' variance that the best lag must explain. */
 const LEAST_EXPLAINED = 0.85
@@ -63,8 +63,8 @@ export class ReadingLag {
   /**
    * One reading while power moves.
    *
-   * @param reading W
-   * @param modelAt the model's power over the sensor's window under a lag, W
+   * @param reading share of the cap
+   * @param modelAt the model's power over the sensor's window under a lag, share of the cap
    */
   during(reading: number, modelAt: (lagMs: number) => number): void {
     const s = this.state
@@ -85,7 +85,7 @@ export class ReadingLag {
     const s = this.state
     if (s.count === 0) return
     const total = s.yy - (s.y * s.y) / s.count
-    if (s.count >= LEAST_READINGS && total >= s.count * (LEAST_SD * (s.y / s.count)) ** 2) {
+    if (s.count >= LEAST_READINGS && total >= s.count * LEAST_SD ** 2) {
       const left = LAGS_MS.map((_, k) => this.#unexplained(k))
       const least = left.indexOf(Math.min(...left))
       // What is believed stays believed unless another lag explains clearly more.

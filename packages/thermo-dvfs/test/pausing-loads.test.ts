@@ -23,21 +23,3 @@ describe('a load that pauses again and again, nothing but the clock holding the 
     expect(full).toBeGreaterThan(0.94)
   })
 })
-
-/** What a one-second average says of a power over time, ten times a second. */
-function averages(powerAt: (timeMs: number) => number): number[] {
-  return Array.from({ length: 100 }, (_, i) => {
-    let sumW = 0
-    for (let timeMs = 100 * i; timeMs < 100 * i + 1000; timeMs += 10) sumW += powerAt(timeMs)
-    return sumW / 100
-  })
-}
-
-describe('what nobody can see', () => {
-  // Its counters go on, too: no tenant stands still for long enough to be missed. So both get the same answers.
-  it('a one-second average of a load that pauses in every second is that of a lighter load', () => {
-    const pausing = averages((timeMs) => (timeMs % 1000 < 700 ? 150 : 50))
-    const lighter = averages(() => 120)
-    for (const [i, powerW] of pausing.entries()) expect(powerW).toBeCloseTo(lighter[i]!, 9)
-  })
-})

@@ -28,14 +28,6 @@ describe('ReadingLag', () => {
     expect(lag.known).toBe(false)
   })
 
-  it('reads watts, whatever the cap is meanwhile: a trim of the firmware tells nothing', () => {
-    const lag = new ReadingLag()
-    for (let i = 0; i < 400; i++)
-      lag.during(200 + (i % 9 < 6 ? 0 : 0.6), (lagMs) => ((i * 100 - lagMs) % 900 < 600 ? 198 : 200))
-    lag.conclude()
-    expect(lag.known).toBe(false)
-  })
-
   it('believes in another lag only when two episodes in a row say so', () => {
     const lag = new ReadingLag()
     episode(lag, 0, 0.1, 0.003)
