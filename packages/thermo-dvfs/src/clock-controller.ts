@@ -230,11 +230,7 @@ export class ClockController {
       return this.#blind.step(timeMs, unseenMs, index, capW, (i) => this.#board.power(i))
     }
     if (!this.#mayRaise(capW)) return index
-    const wanted = Math.min(this.#barred.highest(timeMs), this.#target.highest(targetW, held, index), ceiling)
-    // One state more, the firmware of a board that holds the cap takes back; further up, nobody goes by readings that may be old.
-    const old = timeMs - this.#memory.changedMs < this.#tuning.raiseDwellMs + this.#board.longestLatenessMs
-    if (held && wanted > index + 1 && old && !this.#board.prompt) return index
-    return Math.max(index, wanted)
+    return Math.max(index, Math.min(this.#barred.highest(timeMs), this.#target.highest(targetW, held, index), ceiling))
   }
 
   /** The last word on a clock: where the board's was not lowered although the first law asks for it, it is. */
@@ -284,8 +280,7 @@ export class ClockController {
     // Neither a pause nor a part of the load is headroom.
     if (board.load.of('full') < 0.5) return false
     const { raiseDwellMs, promptDwellMs } = this.#tuning
-    const latenessMs = held ? board.latenessMs : board.longestLatenessMs
-    if (timeMs - changedMs < (board.prompt ? promptDwellMs : raiseDwellMs + latenessMs)) return false
+    if (timeMs - changedMs < (board.prompt ? promptDwellMs : raiseDwellMs + board.longestLatenessMs)) return false
     return !readings.above(capW) && (readings.state.fastMeanW ?? 0) <= capW
   }
 
