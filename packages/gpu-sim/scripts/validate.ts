@@ -80,6 +80,11 @@ const comparisons = Object.entries(checks).flatMap(([name, check]) => {
   missing.push(name)
   return []
 })
+if (missing.length === Object.keys(checks).length) {
+  throw new Error(
+    `${folder} holds none of the measured tables (${missing.join('.csv, ')}.csv): name the folder that does`,
+  )
+}
 
 const one = (value: number | null, digits = 1) => (value === null ? '' : value.toFixed(digits))
 const head = [

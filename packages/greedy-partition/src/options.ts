@@ -1,7 +1,7 @@
 /** One of the networks that share the board. */
 export interface NetworkDemand {
   readonly model: string
-  /** Worth of one sample of this network, 1 unless given. `1 / throughput alone` makes the objective a sum of speedups. */
+  /** Worth of one sample of this network, 1e-100..1e100, 1 unless given. `1 / throughput alone` makes the objective a sum of speedups. */
   readonly weight?: number
   /** For tenants of this network, in the place of `latencySloMs` of the options. */
   readonly latencySloMs?: number

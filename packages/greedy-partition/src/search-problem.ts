@@ -165,7 +165,7 @@ function networkDemands(options: PartitionOptions): Required<NetworkDemand>[] {
     seen.add(model)
     return {
       model,
-      weight: number(`models[${i}].weight`, weight, 'a positive number', (x) => x > 0 && x < Infinity),
+      weight: number(`models[${i}].weight`, weight, 'a number from 1e-100 to 1e100', (x) => x >= 1e-100 && x <= 1e100),
       latencySloMs: latencySlo(`models[${i}].latencySloMs`, own.latencySloMs ?? sloMs),
       minTenantThroughput: leastThroughput(`models[${i}].minTenantThroughput`, own.minTenantThroughput ?? least),
     }

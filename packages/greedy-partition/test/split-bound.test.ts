@@ -1,5 +1,5 @@
 import { SeededRandom } from '@pctodl/numerics'
-import { loadPerfModel } from '@pctodl/perf-model'
+import { loadPerfModel, PerfModel, type Predictor } from '@pctodl/perf-model'
 import { describe, expect, it } from 'vitest'
 import { exhaustive, type PartitionOptions, partition, throughputUpperBound } from '../src/index.js'
 
@@ -45,6 +45,62 @@ describe('the upper bound by splitting boxes of mixes', () => {
       expect(bound!.weightedThroughput, name).toBeGreaterThanOrEqual(best.weightedThroughput)
     }
     expect(feasible).toBeGreaterThan(20)
+  })
+
+  it('holds for networks that ask nothing of the host', () => {
+    const parameters = structuredClone(boards[0]!.parameters)
+    for (const network of parameters.networks) network.hostPerSampleMs = 0
+    const predictor = PerfModel.load(parameters)
+    const options = { models: 'resnet50', powerCapW: 170, sharePercentStep: 25, batchSizes: [8, 64] }
+    const best = exhaustive(predictor, options)
+    if (!best.feasible) throw new Error(best.message)
+    const bound = throughputUpperBound(predictor, options, { maxConfigurations: 0 })
+    expect(bound?.weightedThroughput).toBeGreaterThanOrEqual(best.weightedThroughput)
+    expect(bound?.weightedThroughput).toBeLessThan(1.2 * best.weightedThroughput)
+  })
+
+  it('is refused, not missing, where the bounds of a predictor are no numbers', () => {
+    const model = boards[0]!
+    const predictor: Predictor = {
+      spec: model.spec,
+      memClocksMhz: model.memClocksMhz,
+      predict: (configuration) => model.predict(configuration),
+      solveSmClock: (...asked) => model.solveSmClock(...asked),
+      memoryBytes: (tenant) => model.memoryBytes(tenant),
+      mixBounds: () => ({
+        idlePowerW: () => 40,
+        adds: () => 1,
+        mostDrawn: () => 1,
+        enter: () => {},
+        mostThroughput: Number.NaN,
+        leastThroughput: 0,
+        leastLatencyMs: 0,
+        leastStandingW: 0,
+        leastJPerSample: 0,
+        leastHostPerSample: 0,
+        leastDrawn: 0,
+        mostDrawnByOne: 1,
+      }),
+    }
+    const options = { models: 'resnet50', powerCapW: 170, sharePercentStep: 50, batchSizes: [8] }
+    expect(() => throughputUpperBound(predictor, options, { maxConfigurations: 0 })).toThrow('predictor.mixBounds')
+  })
+
+  it('is of weights that sums can hold', () => {
+    const options = { models: [{ model: 'resnet50', weight: 1e306 }, { model: 'vgg19' }], powerCapW: 170 }
+    expect(() => throughputUpperBound(boards[0]!, options)).toThrow('models[0].weight')
+    for (const weight of [1e-100, 1e100]) {
+      const both = {
+        models: [{ model: 'resnet50', weight }, { model: 'vgg19' }],
+        powerCapW: 170,
+        sharePercentStep: 50,
+        batchSizes: [8, 64],
+      }
+      const best = exhaustive(boards[0]!, both)
+      if (!best.feasible) throw new Error(best.message)
+      const bound = throughputUpperBound(boards[0]!, both, { maxConfigurations: 0, maxBoxes: 50 })
+      expect(bound?.weightedThroughput).toBeGreaterThanOrEqual(best.weightedThroughput)
+    }
   })
 
   it('certifies plans at a share step of 5 %, the closer the more boxes there are', () => {

@@ -63,6 +63,8 @@ export class BoardEquations {
   readonly #terms = new Float64Array(MAX_MPS_CLIENTS * term.stride)
   /** Factor on the dynamic power of each run, at the number of tenants at hand. */
   readonly #watts = new Float64Array(MAX_MPS_CLIENTS)
+  /** Sum of the factors on the device's speed of all tenants. */
+  #speeds = 0
   /** Memory traffic of a run's tenants per batch, MB. */
   readonly #topMb = new Float64Array(MAX_MPS_CLIENTS)
   /** Batch times at the top clock, ms. */
@@ -126,6 +128,7 @@ export class BoardEquations {
     }
     this.#runs = runs
     this.#count = count
+    this.#speeds = 0
     this.#enterMemory(memIndex, traffic)
     for (let r = 0; r < runs; r++) {
       const offset = this.#runOffset[r]!
@@ -138,19 +141,27 @@ export class BoardEquations {
   /** A run among neighbours that launch so much and ask so much of the host. */
   #enterRun(run: number, offset: number, launchOthers: number, hostOthers: number): void {
     const c = this.#kinds.coefficients
-    const { corrections } = this.#kinds
-    const node = tenantNode[this.#count]!
-    const part = tenantNodePart[this.#count]!
-    const memClocks = this.constants.memClocksMhz.length
-    const device = ((offset / at.stride) * memClocks + this.#memIndex) * CORRECTIONS * TENANT_NODES + node
-    const served = device + TENANT_NODES
-    const power = served + TENANT_NODES
-    const deviceSpeed = corrections[device]! + part * (corrections[device + 1]! - corrections[device]!)
-    const hostSpeed = corrections[served]! + part * (corrections[served + 1]! - corrections[served]!)
-    this.#watts[run] = corrections[power]! + part * (corrections[power + 1]! - corrections[power]!)
+    const count = this.#count
+    const device = this.#correctionsOf(offset, this.#memIndex)
+    const deviceSpeed = this.#factorAt(device, count)
+    const hostSpeed = this.#factorAt(device + TENANT_NODES, count)
+    this.#watts[run] = this.#factorAt(device + 2 * TENANT_NODES, count)
+    this.#speeds += this.#runLength[run]! * deviceSpeed
     this.#enterTerms(run, offset, deviceSpeed, hostSpeed, launchOthers, hostOthers)
     this.#enterClock(run, this.constants.topClockMhz)
     this.#topMb[run] = this.#runLength[run]! * (c[offset + at.mixedMb]! + c[offset + at.streamMb]!)
+  }
+
+  /** Where a kind's corrections at a memory clock begin. */
+  #correctionsOf(offset: number, memIndex: number): number {
+    return ((offset / at.stride) * this.constants.memClocksMhz.length + memIndex) * CORRECTIONS * TENANT_NODES
+  }
+
+  /** A factor among so many tenants, between its values at two nodes. */
+  #factorAt(first: number, count: number): number {
+    const { corrections } = this.#kinds
+    const node = first + tenantNode[count]!
+    return corrections[node]! + tenantNodePart[count]! * (corrections[node + 1]! - corrections[node]!)
   }
 
   /** What each run's batch takes at the top clock and its price. */
@@ -183,6 +194,15 @@ export class BoardEquations {
     this.#enterRun(0, offset, launchOthers, hostOthers)
     this.#topPrice = price
     this.#enterTop()
+  }
+
+  /** The largest factor on the device's speed of a kind among so many tenants, over all memory clocks. */
+  mostDeviceSpeed(offset: number, tenants: number): number {
+    let most = 0
+    for (let m = 0; m < this.constants.memClocksMhz.length; m++) {
+      most = Math.max(most, this.#factorAt(this.#correctionsOf(offset, m), tenants))
+    }
+    return most
   }
 
   /** Of the tenant of `beginAmid`: time that a batch takes of what DRAM can deliver, if so much of its traffic passes the caches, ms. */
@@ -348,7 +368,8 @@ export class BoardEquations {
     const scale = this.#msPerMb / ceiling
     const alone = mbPerMs * scale
     const search = this.#searches[0]!
-    const highest = 1 + MAX_MPS_CLIENTS / ceiling
+    // A tenant draws at most its speed / (ceiling price), so that y <= 1 + speeds / ceiling.
+    const highest = 1 + Math.max(MAX_MPS_CLIENTS, this.#speeds) / ceiling
     search.begin(Math.min(1 + alone * alone, highest), 1, highest)
     while (!search.done) {
       const price = search.x

@@ -3,6 +3,9 @@ export const calibrationLevels: readonly number[] = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.1587, 0.25, 0.5, 0.75, 0.8413, 0.9, 0.95, 0.975, 0.99, 0.995,
 ]
 
+/** Errors below this are as good as none: their logarithm would say more of luck than of size. No standard deviation is smaller. */
+export const LEAST_ERROR = 5e-4
+
 /**
  * What the size of a prediction's error depends on, by index. The first is what the fit itself does not know, from the covariance
  * of its parameters and the variance of its corrections; the others say where the equations are less true.

@@ -95,7 +95,9 @@ export class KindBounds implements MixBounds {
   }
 
   mostDrawn(tenants: number): number {
-    return Math.sqrt(1 - 1 / (1 + tenants / this.#constants.parameters.bandwidthCeiling))
+    let fastest = 0
+    for (const offset of this.#offsets) fastest = Math.max(fastest, this.#equations.mostDeviceSpeed(offset, tenants))
+    return Math.sqrt(1 - 1 / (1 + (tenants * fastest) / this.#constants.parameters.bandwidthCeiling))
   }
 
   enter(kind: number, box: MixBox): void {

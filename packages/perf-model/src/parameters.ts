@@ -1,4 +1,4 @@
-import { PctodlError } from '@pctodl/platform'
+import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { calibrationLevels, FEATURES, NETWORK_FEATURES } from './calibration-layout.js'
 import { CORRECTION_NODES, HOST_NODES } from './correction-grid.js'
 import { type FieldCheck, listOf, numberThat, oneOfThe, optional, record, someText } from './field-checks.js'
@@ -215,21 +215,46 @@ export interface Calibration {
 }
 
 const real = numberThat('a number', () => true)
+const ascending =
+  (check: FieldCheck): FieldCheck =>
+  (value, field) => {
+    check(value, field)
+    const list = value as readonly number[]
+    const fall = list.findIndex((each, i) => i > 0 && each < list[i - 1]!)
+    if (fall > 0)
+      throw new InvalidInputError(`${field}.${fall}`, list[fall], `at least the one before, ${list[fall - 1]}`)
+  }
+/** Of several entries with one name only the first would count. */
+const eachOnce =
+  (name: string, check: FieldCheck): FieldCheck =>
+  (value, field) => {
+    check(value, field)
+    const seen = new Set<unknown>()
+    ;(value as readonly Record<string, unknown>[]).forEach((entry, i) => {
+      if (seen.has(entry[name])) throw new InvalidInputError(`${field}.${i}.${name}`, entry[name], 'each once')
+      seen.add(entry[name])
+    })
+  }
 const calibration = record<Calibration>({
   quantity: oneOfThe('throughput', 'tenant throughput', 'power'),
   count,
   weights: listOf(real, `1 to ${FEATURES} numbers`, (length) => length >= 1 && length <= FEATURES),
   networks: optional(
-    listOf(
-      record<NetworkCalibration>({
-        name: someText,
-        weights: listOf(real, `${NETWORK_FEATURES} numbers`, (length) => length === NETWORK_FEATURES),
-      }),
-      'a list',
-      () => true,
+    eachOnce(
+      'name',
+      listOf(
+        record<NetworkCalibration>({
+          name: someText,
+          weights: listOf(real, `${NETWORK_FEATURES} numbers`, (length) => length === NETWORK_FEATURES),
+        }),
+        'a list',
+        () => true,
+      ),
     ),
   ),
-  quantiles: listOf(real, `${calibrationLevels.length} numbers`, (length) => length === calibrationLevels.length),
+  quantiles: ascending(
+    listOf(real, `${calibrationLevels.length} numbers`, (length) => length === calibrationLevels.length),
+  ),
 })
 
 /** Median and 95th percentile of the error of one quantity over one kind of rows. */
@@ -309,9 +334,12 @@ const perfModelParameters = record<PerfModelParameters>({
     refits: count,
   }),
   boardParameters,
-  networks: atLeastOne(networkParameters),
+  networks: eachOnce('name', atLeastOne(networkParameters)),
   profile: fittedProfile,
-  calibration: listOf(calibration, 'three calibrations', (length) => length === 3),
+  calibration: eachOnce(
+    'quantity',
+    listOf(calibration, 'three calibrations', (length) => length === 3),
+  ),
   beliefs: listOf(belief, 'a list', () => true),
 })
 

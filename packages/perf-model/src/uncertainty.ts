@@ -1,6 +1,6 @@
 import { normalQuantileOfTail } from '@pctodl/numerics'
 import { MAX_MPS_CLIENTS } from '@pctodl/platform'
-import { calibrationLevels, feature } from './calibration-layout.js'
+import { calibrationLevels, feature, LEAST_ERROR } from './calibration-layout.js'
 import { MULTIPLES, mixScore, scaledClock, scaledCounts, weightsOf } from './error-features.js'
 import type { CalibratedQuantity, Calibration, FittedProfile } from './parameters.js'
 import type { TenantUncertainty } from './uncertainty-features.js'
@@ -13,6 +13,8 @@ const quantities: readonly CalibratedQuantity[] = ['throughput', 'tenant through
 const THROUGHPUT = 0
 const TENANT = 1
 const POWER = 2
+/** In corners that no row was in, squares of features say anything: beyond a factor of e nothing is known, and no error counted as less than the least. */
+const MOST_SD = 1
 /** All of one kind or not, of one network or of several. */
 const LIKENESSES = 4
 /** Two numbers for each quantity. */
@@ -117,11 +119,11 @@ export class Uncertainty {
   #sd(q: number): number {
     const clock = this.#clock
     const weights = this.weights[q]!
-    const sd = Math.exp(
+    const logSd =
       this.#plain[q]! +
-        scaledClock(clock) * this.#perClock[q]! +
-        clock * (weights[feature.clock]! + clock * weights[feature.clockSquare]!),
-    )
+      scaledClock(clock) * this.#perClock[q]! +
+      clock * (weights[feature.clock]! + clock * weights[feature.clockSquare]!)
+    const sd = Math.min(MOST_SD, Math.max(LEAST_ERROR, Math.exp(logSd)))
     const beyond = this.#beyond[q]!
     return beyond > 0 ? Math.sqrt(sd * sd + beyond) : sd
   }
@@ -137,7 +139,10 @@ function none(quantity: CalibratedQuantity): Calibration {
   return { quantity, count: 0, weights: [Number.NaN], quantiles: [] }
 }
 
-/** Interpolated in the normal score; beyond the levels that were counted the tail goes on as a normal one. */
+/**
+ * Interpolated in the normal score; beyond the levels that were counted the tail goes on as a normal one around 0, or around the median
+ * where all errors were to one side: the former would then go inward.
+ */
 export function quantileSds(quantiles: readonly number[], probability: number): number {
   if (quantiles.length === 0) return Number.NaN
   const score = normalScore(probability)
@@ -146,8 +151,12 @@ export function quantileSds(quantiles: readonly number[], probability: number): 
   while (i < last - 1 && score > normalScores[i + 1]!) i++
   const low = normalScores[i]!
   const high = normalScores[i + 1]!
-  if (score < low) return quantiles[0]! * (score / low)
-  if (score > high) return quantiles[last]! * (score / high)
+  if (score < low || score > high) {
+    const end = score < low ? low : high
+    const of = quantiles[score < low ? 0 : last]!
+    const slope = of / end > 0 ? of / end : (of - quantiles[last / 2]!) / end
+    return of + slope * (score - end)
+  }
   return quantiles[i]! + ((quantiles[i + 1]! - quantiles[i]!) * (score - low)) / (high - low)
 }
 

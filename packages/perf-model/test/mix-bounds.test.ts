@@ -1,7 +1,8 @@
 import { SeededRandom } from '@pctodl/numerics'
 import { smClocksAt, type Tenant } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
-import { loadPerfModel, type MixBounds, type MixBox, mixTotals } from '../src/index.js'
+import { loadPerfModel, type MixBounds, type MixBox, mixTotals, type PerfModel } from '../src/index.js'
+import { farModel } from './far-models.js'
 
 const boards = ['A100', '3080Ti'].map((board) => loadPerfModel(board))
 /** Predictions are solved to 1e-10. */
@@ -46,60 +47,67 @@ function totalsOf(bounds: MixBounds, tenants: number, box: Omit<MixBox, 'low' | 
   return totals
 }
 
+/** In every box that a random mix lies in its bounds hold what is predicted, and at its own totals they are nothing else. */
+function expectBoundsToHold(model: PerfModel, run: number, random: SeededRandom): void {
+  const tenants = randomTenants(random, model.networks)
+  const memClockMhz = model.memClocksMhz[run % model.memClocksMhz.length]!
+  const clocks = smClocksAt(model.spec, memClockMhz)!
+  const at = Math.floor(random.uniform() * clocks.length)
+  const { throughput, powerW, ...predicted } = model.predict({ tenants, smClockMhz: clocks[at]!, memClockMhz })
+  const bounds = model.mixBounds(tenants)
+  const point = { tenants: tenants.length, memClockMhz, lowClockMhz: clocks[at]!, highClockMhz: clocks[at]! }
+  const totals = totalsOf(bounds, tenants.length, point)
+  const name = `run ${run}: ${JSON.stringify(tenants)} at ${clocks[at]}/${memClockMhz} MHz`
+  let exactly = 0
+  tenants.forEach((_, i) => {
+    bounds.enter(i, { ...point, low: totals, high: totals })
+    exactly += bounds.mostThroughput
+  })
+  expect(Math.abs(exactly / throughput - 1), name).toBeLessThan(1e-6)
+
+  const wide = random.uniform()
+  const below = () => 1 - wide * random.uniform()
+  const most = bounds.mostDrawn(tenants.length)
+  const box: MixBox = {
+    ...point,
+    lowClockMhz: clocks[Math.floor(at * below())]!,
+    highClockMhz: clocks[at + Math.floor((clocks.length - at) * (1 - below()))]!,
+    low: totals.map((x) => x * below() * (1 - NEARLY)),
+    high: totals.map((x, t) => {
+      const higher = (x / below()) * (1 + NEARLY)
+      return t === mixTotals.drawn ? Math.min(most, higher) : higher
+    }),
+  }
+  let leastW = bounds.idlePowerW(memClockMhz)
+  let host = 0
+  let leastDrawn = 0
+  let mostDrawn = 0
+  tenants.forEach((_, i) => {
+    bounds.enter(i, box)
+    const own = predicted.tenants[i]!
+    expect(bounds.mostThroughput * (1 + NEARLY), name).toBeGreaterThanOrEqual(own.throughput)
+    expect(bounds.leastThroughput * (1 - NEARLY), name).toBeLessThanOrEqual(own.throughput)
+    expect(bounds.leastLatencyMs * (1 - NEARLY), name).toBeLessThanOrEqual(own.latencyMs)
+    leastW += bounds.leastStandingW + bounds.leastJPerSample * own.throughput
+    host += bounds.leastHostPerSample * own.throughput
+    leastDrawn += bounds.leastDrawn
+    mostDrawn += bounds.mostDrawnByOne
+  })
+  expect(leastW * (1 - NEARLY), name).toBeLessThanOrEqual(powerW)
+  expect(host, name).toBeLessThanOrEqual(1 + NEARLY)
+  expect(leastDrawn * (1 - NEARLY), name).toBeLessThanOrEqual(totals[mixTotals.drawn]!)
+  expect(mostDrawn * (1 + NEARLY), name).toBeGreaterThanOrEqual(totals[mixTotals.drawn]!)
+}
+
 describe('bounds on what tenants do in any mix', () => {
   it('hold what is predicted, in every box that a mix lies in, and at its own totals are nothing else', () => {
     const random = new SeededRandom(20261)
-    for (let run = 0; run < 150; run++) {
-      const model = boards[run % boards.length]!
-      const tenants = randomTenants(random, model.networks)
-      const memClockMhz = model.memClocksMhz[run % model.memClocksMhz.length]!
-      const clocks = smClocksAt(model.spec, memClockMhz)!
-      const at = Math.floor(random.uniform() * clocks.length)
-      const { throughput, powerW, ...predicted } = model.predict({ tenants, smClockMhz: clocks[at]!, memClockMhz })
-      const bounds = model.mixBounds(tenants)
-      const point = { tenants: tenants.length, memClockMhz, lowClockMhz: clocks[at]!, highClockMhz: clocks[at]! }
-      const totals = totalsOf(bounds, tenants.length, point)
-      const name = `run ${run}: ${JSON.stringify(tenants)} at ${clocks[at]}/${memClockMhz} MHz`
-      let exactly = 0
-      tenants.forEach((_, i) => {
-        bounds.enter(i, { ...point, low: totals, high: totals })
-        exactly += bounds.mostThroughput
-      })
-      expect(Math.abs(exactly / throughput - 1), name).toBeLessThan(1e-6)
+    for (let run = 0; run < 150; run++) expectBoundsToHold(boards[run % boards.length]!, run, random)
+  })
 
-      const wide = random.uniform()
-      const below = () => 1 - wide * random.uniform()
-      const most = bounds.mostDrawn(tenants.length)
-      const box: MixBox = {
-        ...point,
-        lowClockMhz: clocks[Math.floor(at * below())]!,
-        highClockMhz: clocks[at + Math.floor((clocks.length - at) * (1 - below()))]!,
-        low: totals.map((x) => x * below() * (1 - NEARLY)),
-        high: totals.map((x, t) => {
-          const higher = (x / below()) * (1 + NEARLY)
-          return t === mixTotals.drawn ? Math.min(most, higher) : higher
-        }),
-      }
-      let leastW = bounds.idlePowerW(memClockMhz)
-      let host = 0
-      let leastDrawn = 0
-      let mostDrawn = 0
-      tenants.forEach((_, i) => {
-        bounds.enter(i, box)
-        const own = predicted.tenants[i]!
-        expect(bounds.mostThroughput * (1 + NEARLY), name).toBeGreaterThanOrEqual(own.throughput)
-        expect(bounds.leastThroughput * (1 - NEARLY), name).toBeLessThanOrEqual(own.throughput)
-        expect(bounds.leastLatencyMs * (1 - NEARLY), name).toBeLessThanOrEqual(own.latencyMs)
-        leastW += bounds.leastStandingW + bounds.leastJPerSample * own.throughput
-        host += bounds.leastHostPerSample * own.throughput
-        leastDrawn += bounds.leastDrawn
-        mostDrawn += bounds.mostDrawnByOne
-      })
-      expect(leastW * (1 - NEARLY), name).toBeLessThanOrEqual(powerW)
-      expect(host, name).toBeLessThanOrEqual(1 + NEARLY)
-      expect(leastDrawn * (1 - NEARLY), name).toBeLessThanOrEqual(totals[mixTotals.drawn]!)
-      expect(mostDrawn * (1 + NEARLY), name).toBeGreaterThanOrEqual(totals[mixTotals.drawn]!)
-    }
+  it('hold for any model that a parameter file may have', () => {
+    const random = new SeededRandom(5)
+    for (let run = 0; run < 100; run++) expectBoundsToHold(farModel(boards[run % boards.length]!, random), run, random)
   })
 
   it('are of tenants that there can be', () => {

@@ -40,4 +40,24 @@ describe('recalibrate', () => {
     const fewer = new PerfModel({ ...parameters, networks: networks.filter(({ name }) => name !== 'mobilenet_v2') })
     expect(() => recalibrate(fewer, rows(1, 200))).toThrow('mobilenet_v2')
   })
+
+  it('keeps quantiles in order where all rows are off to one side', () => {
+    const faster = rows(3, 300).map((row) => ({ ...row, throughput: row.throughput * 1.3 }))
+    const { tenants, smClockMhz, memClockMhz } = faster[0]!
+    const levels = [1e-6, 1e-4, 0.001, 0.004, 0.006, 0.1, 0.5, 0.9, 0.994, 0.996, 0.999, 1 - 1e-4, 1 - 1e-6]
+    const { throughput } = recalibrate(truth, faster).quantiles({ tenants, smClockMhz, memClockMhz }, levels)
+    expect(throughput).toEqual(throughput.slice().sort((a, b) => a - b))
+    expect(new Set(throughput).size).toBe(levels.length)
+  })
+
+  it.each([
+    ['rows[7]', null],
+    ['rows[7].throughput', { throughput: Number.POSITIVE_INFINITY }],
+    ['rows[7].powerAverageW', { powerAverageW: Number.POSITIVE_INFINITY }],
+    ['rows[7].tenantThroughput[0]', { tenantThroughput: [Number.POSITIVE_INFINITY] }],
+    ['rows[7].tenants', { tenants: [], tenantThroughput: [] }],
+  ])('names %s where it is no measurement', (field, wrong) => {
+    const some = rows(1, 120).map((row, i) => (i === 7 ? wrong && { ...row, ...wrong } : row))
+    expect(() => recalibrate(truth, some as never)).toThrow(`${field}:`)
+  })
 })

@@ -43,6 +43,15 @@ describe('the standard deviation of a prediction', () => {
     }
   })
 
+  it('is believable in corners without rows', () => {
+    const vgg = { model: 'vgg19', mpsPercent: 2, batchSize: 1 }
+    const corner = truth.predict({ tenants: [vgg], smClockMhz: 210, memClockMhz: 1215 })
+    expect(corner.throughputSd!).toBeLessThanOrEqual(corner.throughput)
+    expect(corner.tenants[0]!.p99LatencyMs! / corner.tenants[0]!.latencyMs).toBeLessThan(100)
+    const small = truth.predict({ tenants: Array<Tenant>(11).fill(resnet(3, 256)), smClockMhz: 210, memClockMhz: 1215 })
+    expect(small.powerSdW! / small.powerW).toBeGreaterThanOrEqual(5e-4 * (1 - 1e-12))
+  })
+
   it('comes with standard errors of the parameters', () => {
     const known = report.fitted.filter((entry) => entry.relativeStandardError !== null)
     expect(known.length).toBeGreaterThan(20)

@@ -1,4 +1,5 @@
 import { type MixBounds, type MixBox, mixTotals } from '@pctodl/perf-model'
+import { InvalidInputError } from '@pctodl/platform'
 import type { SearchProblem } from '../search-problem.js'
 
 /** What kinds use of something by the samples/s that they do: watts, then the host. */
@@ -75,7 +76,7 @@ export class MixesInBox {
     this.count = 0
     if (roomW <= 0) return false
     this.limits.fill(1)
-    for (let t = 0; t < mixTotals.length; t++) this.limits[LOW + t] = -box.low[t]! / box.high[t]!
+    for (let t = 0; t < mixTotals.length; t++) this.limits[LOW + t] = -partOf(box.low[t]!, box.high[t]!)
     this.limits.fill(-1, NETWORKS)
     const mostUnits = totalUnits - box.tenants + 1
     for (let kind = 0; kind < kinds.tenants.length; kind++) {
@@ -94,7 +95,13 @@ export class MixesInBox {
     const bounds = this.#bounds
     const network = kinds.network[kind]!
     bounds.enter(kind, box)
-    if (bounds.mostThroughput < minTenantThroughput[network]!) return
+    const { leastThroughput, mostThroughput, leastStandingW, leastJPerSample, leastHostPerSample } = bounds
+    const anything = leastThroughput + mostThroughput + leastStandingW + leastJPerSample + leastHostPerSample
+    if (Number.isNaN(anything)) {
+      // What compares with nothing would count as what cannot be.
+      throw new InvalidInputError('predictor.mixBounds', anything, `numbers for ${JSON.stringify(kinds.tenants[kind])}`)
+    }
+    if (mostThroughput < minTenantThroughput[network]!) return
     if (latencyPercentile === 'mean' && bounds.leastLatencyMs > latencySloMs[network]!) return
     const { high } = box
     const { uses, rows, count } = this
@@ -102,13 +109,13 @@ export class MixesInBox {
     this.kind[count] = kind
     this.units[count] = kinds.units[kind]!
     this.weight[count] = weights[network]!
-    this.most[count] = bounds.mostThroughput
-    this.least[count] = bounds.leastThroughput
-    this.standing[count] = bounds.leastStandingW / roomW
-    uses[from] = bounds.leastJPerSample / roomW
-    uses[from + 1] = bounds.leastHostPerSample
+    this.most[count] = mostThroughput
+    this.least[count] = leastThroughput
+    this.standing[count] = leastStandingW / roomW
+    uses[from] = leastJPerSample / roomW
+    uses[from + 1] = leastHostPerSample
     for (let t = 0; t < 3; t++) {
-      uses[from + HIGH + t] = this.#adds[3 * kind + t]! / high[t]!
+      uses[from + HIGH + t] = partOf(this.#adds[3 * kind + t]!, high[t]!)
       uses[from + LOW + t] = -uses[from + HIGH + t]!
     }
     uses[from + HIGH + mixTotals.drawn] = bounds.leastDrawn / high[mixTotals.drawn]!
@@ -156,4 +163,9 @@ export class MixesInBox {
     left[0]! -= this.standing[i]!
     for (let row = 0; row < this.rows; row++) left[row]! -= this.uses[from + row]! * (row < RATES ? rate : 1)
   }
+}
+
+/** Of a total that no tenant adds to, such as the host's work of networks that need none, every part is 0. */
+function partOf(amount: number, whole: number): number {
+  return whole > 0 ? amount / whole : 0
 }

@@ -213,8 +213,8 @@ function optionsUnknownToPublished(raw: RawOptions): string[] {
 function parseDemand(text: string): NetworkDemand {
   const [name = '', weightText, ...more] = text.split('=')
   const weight = weightText === undefined ? 1 : Number(weightText)
-  if (more.length > 0 || !(weight > 0 && weight < Infinity)) {
-    throw new InvalidArgumentError(`not a network with a positive weight: '${text}'.`)
+  if (more.length > 0 || !(weight >= 1e-100 && weight <= 1e100)) {
+    throw new InvalidArgumentError(`not a network with a weight from 1e-100 to 1e100: '${text}'.`)
   }
   return { model: knownName(name), weight }
 }

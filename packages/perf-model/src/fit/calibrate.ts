@@ -1,5 +1,5 @@
 import { factorise, quantileOfSorted, solveFactorised } from '@pctodl/numerics'
-import { calibrationLevels, FEATURES, feature, NETWORK_FEATURES } from '../calibration-layout.js'
+import { calibrationLevels, FEATURES, feature, LEAST_ERROR, NETWORK_FEATURES } from '../calibration-layout.js'
 import type { CalibratedQuantity, Calibration } from '../parameters.js'
 
 /** One held-out error beside what it may depend on. */
@@ -10,8 +10,6 @@ export interface CalibrationError {
   readonly features: Float64Array
 }
 
-/** Errors below this are as good as none: their logarithm would say more of luck than of size. */
-const LEAST_ERROR = 5e-4
 /** Strength of the pull towards the prior weights, in rows. */
 const PULL = 3
 /** Degrees of freedom of the errors: tails are heavier than normal ones. */

@@ -50,8 +50,10 @@ export function traceTable(
 ): TraceTable {
   if (!Array.isArray(traceRows as unknown)) throw new InvalidInputError('rows', traceRows, 'a list of trace rows')
   const usable = traceRows.filter((row, i) => {
+    if (typeof row !== 'object' || row === null) throw new InvalidInputError(`rows[${i}]`, row, 'a trace row')
     if (row.failed || !(row.throughput > 0 && row.powerAverageW > 0)) return false
     assertTraceRow(row, `rows[${i}]`, spec)
+    assertMeasured(row, `rows[${i}]`)
     return true
   })
   if (usable.length === 0) throw new InvalidInputError('rows', traceRows.length, 'at least one row that did not fail')
@@ -83,6 +85,18 @@ export function traceTable(
   return { networkNames, memClocksMhz, kinds, rows, failedRows: traceRows.length - usable.length }
 }
 
+/** A sensor or a division by 0 may say infinity; one such row would leave nothing of a fit. */
+function assertMeasured({ throughput, powerAverageW, tenantThroughput }: TraceRow, name: string): void {
+  const finite = (field: string, value: number) => {
+    if (!Number.isFinite(value)) throw new InvalidInputError(`${name}.${field}`, value, 'a finite number')
+  }
+  finite('throughput', throughput)
+  finite('powerAverageW', powerAverageW)
+  tenantThroughput.forEach((value, i) => {
+    if (value === Number.POSITIVE_INFINITY) finite(`tenantThroughput[${i}]`, value)
+  })
+}
+
 /** @throws InvalidInputError for a row that cannot be of this board; `name` is what messages call the row */
 export function assertTraceRow({ tenants, smClockMhz, memClockMhz }: TraceRow, name: string, spec: GpuSpec): void {
   const clocks = smClocksAt(spec, memClockMhz)
@@ -93,6 +107,7 @@ export function assertTraceRow({ tenants, smClockMhz, memClockMhz }: TraceRow, n
   if (!(smClockMhz > 0 && smClockMhz <= clocks.at(-1)!)) {
     throw new InvalidInputError(`${name}.smClockMhz`, smClockMhz, `a clock above 0 and up to ${clocks.at(-1)} MHz`)
   }
+  if (tenants.length === 0) throw new InvalidInputError(`${name}.tenants`, tenants, 'at least one tenant')
   tenants.forEach(({ mpsPercent, batchSize }, i) => {
     if (!(typeof mpsPercent === 'number' && mpsPercent > 0 && mpsPercent <= 100)) {
       throw new InvalidInputError(`${name}.tenants[${i}].mpsPercent`, mpsPercent, 'a share above 0 and at most 100')
