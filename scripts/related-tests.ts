@@ -13,11 +13,16 @@ export class RelatedTests {
   }
 
   testsOf(packageName: string): string[] {
-    const folder = path.join(this.#root, 'packages', packageName, 'test')
-    if (!existsSync(folder)) return []
-    return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    return this.testsIn(`packages/${packageName}`)
+  }
+
+  /** @param folder below the root, whose `test/` is looked through */
+  testsIn(folder: string): string[] {
+    const tests = path.join(this.#root, folder, 'test')
+    if (!existsSync(tests)) return []
+    return readdirSync(tests, { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.test.ts'))
-      .map((file) => path.join(folder, file))
+      .map((file) => path.join(tests, file))
       .sort()
   }
 
