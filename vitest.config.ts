@@ -14,7 +14,7 @@ const pure = [
   'packages/command-line/test/**/!(open-to-write).test.ts',
   'packages/perf-model/test/**/!(import-upstream).test.ts',
   'packages/backend/test/{open-backend,readme,visible-gpus,worker-words}.test.ts',
-  'packages/bench-runner/test/{compare,no-peeking,oracle-throughput,report-page,server-scenario,settle-place,tasks,tuned-forms}.test.ts',
+  'packages/bench-runner/test/{compare,no-peeking,oracle-throughput,report-page,server-scenario.slow,settle-place,tasks,tuned-forms}.test.ts',
   'packages/hetero-training/test/{curves,find-plan,golden,memory,pctodl-hetero,readers,readme,replan,within-power}.test.ts',
   'packages/mig-segments/test/{cli,fleet,geometry,inputs,kubernetes-schemas,migration,outputs,plan,power,published,readme,replan,replan-changes,replan-counts,report,schedule,service-tails,solve-parts,tail,tail-plans.slow}.test.ts',
   'packages/model-zoo/test/{exported-graphs,graph-from-onnx,network-facts,network-work,onnx-cli,onnx-export,onnx-operators,published-facts,shapes,torchvision,training-graph,work}.test.ts',

@@ -1,7 +1,8 @@
 /**
  * Lint, types and quick tests of what differs from `main`, in seconds: `pnpm check:changed`. The tests are those that only
- * compute, of the packages that changed, and of those the files that reach a change by their imports; with `--dependents` also
- * those of the packages that stand on them, and those that take seconds each (`*.slow.test.ts`). The three run beside each other; each is told when it ends.
+ * compute, of the packages that changed and of the repository, that reach a change by what they import or name, except those that
+ * take seconds each (`*.slow.test.ts`); what is left out is said. With `--dependents` all of the packages that changed and of those
+ * that stand on them. The three run beside each other; each is told when it ends.
  *
  * A clone of one branch has no `main`, and one without git knows no difference: then everything is checked.
  */
@@ -48,7 +49,9 @@ async function checkTests() {
   sayWhatIsLeftOut(tests.filter((test) => !isQuick(test)))
   if (quick.length === 0) return 0
   const vitest = path.join(root, 'node_modules', 'vitest', 'vitest.mjs')
-  return run(vitest, 'run', '--project', 'pure', '--passWithNoTests', '--reporter=dot', ...quick)
+  // Whole paths: of others any part would do, and `test/readme.test.ts` is part of many.
+  const files = quick.map((test) => path.join(root, test))
+  return run(vitest, 'run', '--project', 'pure', '--passWithNoTests', '--reporter=dot', ...files)
 }
 
 function sayWhatIsLeftOut(slow) {
@@ -75,7 +78,9 @@ async function testsOf(files) {
       const inside = folder === '.' ? files : files.filter((file) => file.startsWith(`${folder}/`))
       const isWhole = folder !== '.' && inside.some((file) => !/\.(tsx?|md)$/.test(file))
       if (isWhole) return own
-      const pages = inside.filter((file) => file.endsWith('.md')).map((file) => path.basename(file))
+      const pages = inside
+        .filter((file) => file.endsWith('.md'))
+        .map((file) => (folder === '.' ? file : path.basename(file)))
       const code = files.filter((file) => !file.endsWith('.md')).map((file) => path.join(root, file))
       return [
         ...code.flatMap((file) => related.importersOf(file, own)),
