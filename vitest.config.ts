@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { defineConfig, type ViteUserConfig } from 'vitest/config'
+import { moduleKeys } from './scripts/module-keys.js'
 
 const cores = availableParallelism()
 const root = import.meta.dirname
@@ -13,7 +14,7 @@ const pure = [
   'packages/command-line/test/**/!(open-to-write).test.ts',
   'packages/perf-model/test/**/!(import-upstream).test.ts',
   'packages/backend/test/{open-backend,readme,visible-gpus,worker-words}.test.ts',
-  'packages/bench-runner/test/{compare,no-peeking,oracle-throughput,report-page,server-scenario,settle-place,tasks,tuned-forms}.test.ts',
+  'packages/bench-runner/test/{compare,no-peeking,oracle-throughput,report-page,server-scenario.slow,settle-place,tasks,tuned-forms}.test.ts',
   'packages/hetero-training/test/{batch-and-replan,curves,find-plan,golden,memory,pctodl-hetero,readers,readme,replan,within-power}.test.ts',
   'packages/mig-segments/test/{cli,cool-down,fleet,fleet-outputs,fleet-sharing,geometry,inputs,kubernetes-schemas,migration,outputs,plan,power,published,readme,replan,replan-changes,replan-counts,replan-fleet,report,schedule,schedule-tail,service-tails,solve-parts,tail,tail-plans.slow}.test.ts',
   'packages/model-zoo/test/{exported-graphs,graph-from-onnx,network-facts,network-work,onnx-cli,onnx-export,onnx-operators,published-facts,shapes,torchvision,training-graph,work}.test.ts',
@@ -27,7 +28,7 @@ const pure = [
   'packages/run/test/{event-log-writer,readme,run-command}.test.ts',
   'packages/sim-host/test/{board-file-layout,mps-daemon,simulate-command}.test.ts',
   'packages/tenants/test/{inference-thread,onnx-memory,plan-changes,request-laws}.test.ts',
-  'test/{architecture,broken-links,browser-bundles,changed-figures,closed-loop,import-graph,inside-the-repository,service-plans,serving-accuracy,training-on-physics,workflows}.test.ts',
+  'test/{architecture,broken-links,browser-bundles,changed-figures,closed-loop,import-graph,inside-the-repository,local-imports,service-plans,serving-accuracy,training-on-physics,workflows}.test.ts',
 ]
 
 /**
@@ -48,23 +49,34 @@ const alone = [
 ]
 const all = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts']
 
+const weekMs = 7 * 24 * 60 * 60 * 1000
+
 /**
- * Modules as tests run them, kept from one project and one run to the next. A module is looked up by its source; where its
- * imports lead is up to these files as well.
+ * Modules as tests run them, kept from one project and one run to the next. A module is looked up by its source and by where its
+ * imports lead (`scripts/module-keys.ts`); how it is compiled and what packages export is up to these files as well. Nothing is
+ * taken out of such a folder one by one: each week begins a new one, and what was not written to for a week goes.
  */
 function moduleCache(): string {
-  const manifests = readdirSync(path.join(root, 'packages')).map((name) => path.join('packages', name, 'package.json'))
-  const hash = createHash('sha1')
-  for (const file of ['pnpm-lock.yaml', 'tsconfig.base.json', 'tsconfig.json', ...manifests]) {
-    const at = path.join(root, file)
-    hash.update(`${file}\n`).update(existsSync(at) ? readFileSync(at) : '')
+  const all = path.join(root, 'node_modules', '.cache', 'vitest-modules')
+  const ofPackages = readdirSync(path.join(root, 'packages')).map((name) => path.join('packages', name))
+  const hash = createHash('sha1').update(`week ${Math.floor(Date.now() / weekMs)}\n`)
+  for (const folder of ['', ...ofPackages]) {
+    for (const file of ['package.json', 'pnpm-lock.yaml', 'tsconfig.base.json', 'tsconfig.json']) {
+      const at = path.join(root, folder, file)
+      if (existsSync(at)) hash.update(`${path.join(folder, file)}\n`).update(readFileSync(at))
+    }
   }
-  return path.join(root, 'node_modules', '.cache', 'vitest-modules', hash.digest('hex'))
+  for (const name of existsSync(all) ? readdirSync(all) : []) {
+    const age = Date.now() - (statSync(path.join(all, name), { throwIfNoEntry: false })?.mtimeMs ?? 0)
+    if (age > weekMs) rmSync(path.join(all, name), { recursive: true, force: true })
+  }
+  return path.join(all, hash.digest('hex'))
 }
 
 // Tests import the sources of the workspace (the `@pctodl/source` export condition), so a test never runs against a stale
 // build. The end-to-end tests spawn the built command lines on purpose.
 const config: ViteUserConfig = defineConfig({
+  plugins: [moduleKeys],
   resolve: { conditions: ['@pctodl/source'] },
   ssr: { resolve: { conditions: ['@pctodl/source'], externalConditions: ['@pctodl/source'] } },
   test: {
@@ -75,6 +87,7 @@ const config: ViteUserConfig = defineConfig({
       ...(process.env['GITHUB_ACTIONS'] ? ['github-actions'] : []),
       path.resolve(root, 'scripts/summary-reporter.ts'),
     ],
+    globalSetup: [path.resolve(root, 'test/temporary-folder.ts')],
     setupFiles: [path.resolve(root, 'test/property-runs.ts')],
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -1,12 +1,13 @@
 /**
  * Lint, types and quick tests of what differs from `main`, in seconds: `pnpm check:changed`. The tests are those that only
- * compute, of the packages that changed, and of those the files that reach a change by their imports; with `--dependents` also
- * those of the packages that stand on them, and those that take seconds each (`*.slow.test.ts`). The three run beside each other; each is told when it ends.
+ * compute, of the packages that changed and of the repository, that reach a change by what they import or name, except those that
+ * take seconds each (`*.slow.test.ts`); what is left out is said. With `--dependents` all of the packages that changed and of those
+ * that stand on them. The three run beside each other; each is told when it ends.
  *
  * A clone of one branch has no `main`, and one without git knows no difference: then everything is checked.
  */
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -40,10 +41,22 @@ function checkTypes() {
 async function checkTests() {
   if (base === undefined) return turboUnit()
   if (process.argv.includes('--dependents')) return turboUnit(`--filter=...[${base}]`)
-  const tests = await testsOf(changedFiles(base))
-  if (tests.length === 0) return 0
+  const changed = changedFiles(base, { removed: true })
+  if (changed.length === 0) return 0
+  const tests = await testsOf(changed)
+  const isQuick = (test) => !test.endsWith('.slow.test.ts') || changed.includes(test)
+  const quick = tests.filter(isQuick)
+  sayWhatIsLeftOut(tests.filter((test) => !isQuick(test)))
+  if (quick.length === 0) return 0
   const vitest = path.join(root, 'node_modules', 'vitest', 'vitest.mjs')
-  return run(vitest, 'run', '--project', 'pure', '--passWithNoTests', '--reporter=dot', ...tests)
+  // Whole paths: of others any part would do, and `test/readme.test.ts` is part of many.
+  const files = quick.map((test) => path.join(root, test))
+  return run(vitest, 'run', '--project', 'pure', '--passWithNoTests', '--reporter=dot', ...files)
+}
+
+function sayWhatIsLeftOut(slow) {
+  const others = 'tests that start programs, and tests of packages that stand on what changed'
+  console.log(`Not run: ${[...slow, others].join(', ')} (\`pnpm unit --changed main\` runs them)`)
 }
 
 /** What passed before, and depends on nothing that has changed since, comes from turbo's cache. */
@@ -51,27 +64,37 @@ function turboUnit(...filter) {
   return run(program('turbo', 'turbo'), 'run', 'unit', ...filter, '--concurrency=1', '--output-logs=new-only')
 }
 
-/** Of each package that changed, the test files that import a change; all, where something else than code changed. */
+/**
+ * Of each package that changed, and of the repository (`test/`), the test files that import or name a change; of a package, those
+ * that name a page's file where a page changed, and all where data changed. Slow ones run where they have changed themselves.
+ */
 async function testsOf(files) {
   const { tsImport } = await import('tsx/esm/api')
   const { RelatedTests } = await tsImport('./related-tests.ts', import.meta.url)
   const related = new RelatedTests(root)
-  const isCode = (file) => /\.tsx?$/.test(file)
-  const code = files.filter(isCode).map((file) => path.join(root, file))
-  const packages = new Set(files.flatMap((file) => /^packages\/([^/]+)\//.exec(file)?.[1] ?? []))
-  const tests = [...packages].flatMap((name) => {
-    const own = related.testsOf(name)
-    const isWhole = files.some((file) => file.startsWith(`packages/${name}/`) && !isCode(file))
-    return isWhole ? own : code.flatMap((file) => related.importersOf(file, own))
-  })
-  const quick = tests.filter((test) => !test.endsWith('.slow.test.ts'))
-  return [...new Set(quick)].map((test) => path.relative(root, test))
+  const tests = ['.', ...new Set(files.flatMap((file) => /^packages\/[^/]+(?=\/)/.exec(file) ?? []))].flatMap(
+    (folder) => {
+      const own = related.testsIn(folder)
+      const inside = folder === '.' ? files : files.filter((file) => file.startsWith(`${folder}/`))
+      const isWhole = folder !== '.' && inside.some((file) => !/\.(tsx?|md)$/.test(file))
+      if (isWhole) return own
+      const pages = inside
+        .filter((file) => file.endsWith('.md'))
+        .map((file) => (folder === '.' ? file : path.basename(file)))
+      const code = files.filter((file) => !file.endsWith('.md')).map((file) => path.join(root, file))
+      return [
+        ...code.flatMap((file) => related.importersOf(file, own)),
+        ...own.filter((test) => pages.some((page) => readFileSync(test, 'utf8').includes(page))),
+      ]
+    },
+  )
+  return [...new Set(tests)].map((test) => path.relative(root, test))
 }
 
-/** Those that are still there, committed or not. */
-function changedFiles(since) {
+/** Committed or not; with `removed`, also those that are no longer there, and a renamed one's former name. */
+function changedFiles(since, { removed = false } = {}) {
   return [
-    ...git('diff', '--name-only', '-z', '--diff-filter=d', since),
+    ...git('diff', '--name-only', '--no-renames', '-z', ...(removed ? [] : ['--diff-filter=d']), since),
     ...git('ls-files', '-z', '--others', '--exclude-standard'),
   ]
 }

@@ -1,5 +1,6 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import { localFile, specifiersOf } from './local-imports.js'
 
 /** The test files of a package that import a source file, themselves or through others, the nearest first. */
 export class RelatedTests {
@@ -12,11 +13,16 @@ export class RelatedTests {
   }
 
   testsOf(packageName: string): string[] {
-    const folder = path.join(this.#root, 'packages', packageName, 'test')
-    if (!existsSync(folder)) return []
-    return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    return this.testsIn(`packages/${packageName}`)
+  }
+
+  /** @param folder below the root, whose `test/` is looked through */
+  testsIn(folder: string): string[] {
+    const tests = path.join(this.#root, folder, 'test')
+    if (!existsSync(tests)) return []
+    return readdirSync(tests, { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.test.ts'))
-      .map((file) => path.join(folder, file))
+      .map((file) => path.join(tests, file))
       .sort()
   }
 
@@ -42,22 +48,13 @@ export class RelatedTests {
   #importsOf(file: string): readonly string[] {
     let found = this.#imports.get(file)
     if (!found) {
-      const source = readFileSync(file, 'utf8')
-      found = [...source.matchAll(/(?:from\s*|import\s*\(?\s*)['"]([^'"]+)['"]/g)]
-        .map(([, specifier]) => this.#resolve(file, specifier!))
-        .filter((imported) => imported !== undefined)
+      found = /\.[cm]?[jt]sx?$/.test(file)
+        ? specifiersOf(readFileSync(file, 'utf8'))
+            .map((specifier) => localFile(this.#root, file, specifier))
+            .filter((imported) => imported !== undefined)
+        : []
       this.#imports.set(file, found)
     }
     return found
-  }
-
-  #resolve(file: string, specifier: string): string | undefined {
-    const ofFamily = /^@pctodl\/([a-z-]+)(?:\/([a-z-]+))?$/.exec(specifier)
-    const candidate = ofFamily
-      ? path.join(this.#root, 'packages', ofFamily[1]!, 'src', `${ofFamily[2] ?? 'index'}.ts`)
-      : path.resolve(path.dirname(file), specifier)
-    if (!ofFamily && !specifier.startsWith('.')) return undefined
-    const sources = [candidate.replace(/\.js$/, '.ts'), candidate.replace(/\.js$/, '.tsx'), candidate]
-    return sources.find((source) => existsSync(source) && statSync(source).isFile())
   }
 }

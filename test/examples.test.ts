@@ -33,7 +33,7 @@ function expectPicture(name: string) {
   ).toBe('PNG')
 }
 
-describe('examples', () => {
+describe('examples', { timeout: 300_000 }, () => {
   it('what-if: partitions give more than one process, and the board does what was promised', () => {
     const { stdout } = run('what-if')
     const rows = [...stdout.matchAll(/^ *(\d+) {2}(partitioned|one process)(.*)$/gm)].map(([, capW, who, cells]) => {
