@@ -10,13 +10,13 @@ const root = import.meta.dirname
 
 /** Packages that only compute, and what computes of the others. */
 const pure = [
-  'packages/{baselines,charts,colocation,gpu-sim,greedy-partition,numerics,platform,reference-data,scheduler,solver,thermo-dvfs,traffic}/test/**/*.test.ts',
+  'packages/{baselines,charts,colocation,gpu-sim,greedy-partition,mig-deploy,numerics,platform,reference-data,scheduler,solver,thermo-dvfs,traffic}/test/**/*.test.ts',
   'packages/command-line/test/**/!(open-to-write).test.ts',
   'packages/perf-model/test/**/!(import-upstream).test.ts',
   'packages/backend/test/{open-backend,readme,visible-gpus,worker-words}.test.ts',
   'packages/bench-runner/test/{compare,no-peeking,oracle-throughput,report-page,server-scenario.slow,settle-place,tasks,tuned-forms}.test.ts',
   'packages/hetero-training/test/{batch-and-replan,curves,find-plan,golden,memory,pctodl-hetero,readers,readme,replan,within-power}.test.ts',
-  'packages/mig-segments/test/{cli,cool-down,fleet,fleet-outputs,fleet-sharing,geometry,inputs,kubernetes-schemas,migration,outputs,plan,power,published,readme,replan,replan-changes,replan-counts,replan-fleet,report,schedule,schedule-tail,service-tails,solve-parts,tail,tail-plans.slow}.test.ts',
+  'packages/mig-segments/test/{cli,cool-down,fleet,fleet-sharing,geometry,inputs,migration,outputs,plan,power,published,readme,replan,replan-changes,replan-counts,replan-fleet,report,schedule,schedule-tail,service-tails,solve-parts,tail,tail-plans.slow}.test.ts',
   'packages/model-zoo/test/{exported-graphs,graph-from-onnx,network-facts,network-work,onnx-cli,onnx-export,onnx-operators,published-facts,shapes,torchvision,training-graph,work}.test.ts',
   'packages/mps-control/test/mps-state.test.ts',
   'packages/node-service/test/policy.test.ts',

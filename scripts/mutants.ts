@@ -22,6 +22,7 @@ const corePackages = [
   'scheduler',
   'nvml-control',
   'tenants',
+  'mig-deploy',
   'mig-segments',
   'colocation',
 ]

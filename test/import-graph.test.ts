@@ -30,7 +30,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   profiler: ['platform', 'numerics', 'command-line', 'job-array', 'backend'],
   scheduler: ['platform', 'numerics', 'perf-model', 'greedy-partition', 'thermo-dvfs'],
   baselines: ['platform', 'scheduler'],
-  'mig-segments': ['platform', 'numerics', 'traffic', 'solver', 'command-line', 'colocation'],
+  'mig-deploy': ['platform', 'command-line'],
+  'mig-segments': ['platform', 'numerics', 'traffic', 'solver', 'command-line', 'colocation', 'mig-deploy'],
   colocation: ['platform', 'numerics', 'solver', 'command-line'],
   'hetero-training': ['platform', 'numerics', 'command-line'],
   'resource-sensitivity': ['platform', 'numerics', 'solver', 'command-line', 'job-array'],
@@ -96,7 +97,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 const mayLoadOnDemand: Readonly<Record<string, readonly string[]>> = {
   'perf-model': ['charts', 'model-zoo'],
   profiler: ['charts', 'perf-model', 'greedy-partition'],
-  'mig-segments': ['nvml-control', 'mps-control'],
+  'mig-deploy': ['nvml-control', 'mps-control'],
   colocation: ['charts'],
   'hetero-training': ['charts', 'nvml-control'],
   'resource-sensitivity': ['charts'],
@@ -268,6 +269,7 @@ describe('the import graph', () => {
       'thermo-dvfs',
       'scheduler',
       'baselines',
+      'mig-deploy',
       'mig-segments',
       'colocation',
     ]) {

@@ -14,7 +14,7 @@ export {
 export { exampleFolder, loadFleetProfiles, loadObjectives, loadProfiles } from './input/load-inputs.js'
 export { lintProfile } from './input/lint-profile.js'
 export { type ObjectiveFile, parseObjectives, scenarioAt } from './input/parse-objectives.js'
-export { SegmentFileError } from './input/segment-file-error.js'
+export { SegmentFileError } from '@pctodl/mig-deploy'
 // Plan.
 export {
   type BoundedPlan,
@@ -53,14 +53,6 @@ export { simulateFleet } from './fleet/simulate-fleet.js'
 export { loadCompany } from './input/load-company.js'
 export type { FleetBoard, FleetSegment } from './fleet/place-fleet.js'
 export { loadFleet } from './input/load-fleet.js'
-export {
-  fleetMapColumns,
-  formatFleetMap,
-  formatFleetMigParted,
-  type MappedBoard,
-  parseFleetMap,
-} from './output/fleet-map.js'
-export { type FleetKubernetesOptions, formatFleetKubernetes } from './output/fleet-kubernetes.js'
 // Change a running plan.
 export { type Replan, replan, type ReplanOptions } from './replan/replan.js'
 export type { MigrationStep } from './replan/migration.js'
@@ -88,16 +80,17 @@ export {
 } from './mig-geometry.js'
 export { maximalPatterns } from './solve/size-counts.js'
 export { fewestGpus } from './solve/fewest-gpus.js'
-// Outputs.
+// Outputs; `@pctodl/mig-deploy` carries maps out.
 export {
   DEFAULT_GPUS_PER_NODE,
+  fleetMapColumns,
   formatDeploymentMap,
+  formatFleetMap,
+  type MappedBoard,
   type MappedGpu,
   type MappedSegment,
   mapColumns,
   parseDeploymentMap,
-} from './output/deployment-map.js'
-export { formatMigParted, type MigPartedConfig, type MigPartedEntry, migPartedConfig } from './output/mig-parted.js'
-export { formatKubernetes, type KubernetesOptions } from './output/kubernetes.js'
-export { drawMap, type PictureOptions } from './output/picture.js'
+  parseFleetMap,
+} from '@pctodl/mig-deploy'
 export { explainBounds, explainPlan } from './output/explain.js'

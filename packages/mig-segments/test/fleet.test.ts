@@ -1,3 +1,4 @@
+import { formatFleetMigParted } from '@pctodl/mig-deploy'
 import { findMigGeometry, freePlacements } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -9,7 +10,6 @@ import {
   type FleetProfile,
   findMigBoard,
   formatFleetMap,
-  formatFleetMigParted,
   parseFleetProfileCsv,
   planFleet,
   planSegments,

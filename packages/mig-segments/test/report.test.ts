@@ -1,7 +1,7 @@
+import { drawMap } from '@pctodl/mig-deploy'
 import { describe, expect, it } from 'vitest'
 import { planTables } from '../src/cli/plan-report.js'
 import {
-  drawMap,
   findMigBoard,
   fitBatches,
   lintProfile,

@@ -2,20 +2,32 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { integerFrom, numberBetween, type Terminal, UsageError } from '@pctodl/command-line'
+import {
+  applyActions,
+  boardNamed,
+  DEFAULT_GPUS_PER_NODE,
+  type DeployAction,
+  type DeployedSegment,
+  deployActions,
+  fleetSegmentsOfNode,
+  isFleetMap,
+  type NodeLayout,
+  NodeMachine,
+  parseDeploymentMap,
+  parseFleetMap,
+  productOfNode,
+  readDeployment,
+  readGpus,
+  readLayout,
+  renderAction,
+  segmentsOfNode,
+  splitWords,
+  type TargetSegment,
+} from '@pctodl/mig-deploy'
 import { PctodlError } from '@pctodl/platform'
 import type { Command } from 'commander'
-import { applyActions } from '../deploy/apply-actions.js'
-import { type DeployAction, deployActions, segmentsOfNode, type TargetSegment } from '../deploy/deploy-actions.js'
-import { type DeployedSegment, readDeployment } from '../deploy/deployment-state.js'
-import { boardNamed, fleetSegmentsOfNode } from '../deploy/fleet-segments.js'
-import { type NodeLayout, productOfNode } from '../deploy/mig-layout.js'
-import { NodeMachine, readGpus, readLayout } from '../deploy/node-machine.js'
-import { renderAction } from '../deploy/render-actions.js'
 import { geometryOf } from '../mig-geometry.js'
 import { counted } from '../output/counted.js'
-import { DEFAULT_GPUS_PER_NODE, parseDeploymentMap } from '../output/deployment-map.js'
-import { isFleetMap, parseFleetMap } from '../output/fleet-map.js'
-import { splitWords } from '../worker-command.js'
 import { fleetFile, mapFile } from './plan-report.js'
 
 interface DeployCommandOptions {

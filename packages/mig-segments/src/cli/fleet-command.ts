@@ -12,6 +12,14 @@ import {
   UsageError,
   writeFileAtomically,
 } from '@pctodl/command-line'
+import {
+  type FleetKubernetesOptions,
+  formatFleetKubernetes,
+  formatFleetMap,
+  formatFleetMigParted,
+  parseFleetMap,
+  splitWords,
+} from '@pctodl/mig-deploy'
 import Table from 'cli-table3'
 import type { Command } from 'commander'
 import type { FleetPlan } from '../fleet/fleet-plan.js'
@@ -21,12 +29,9 @@ import { exampleFolder, loadObjectives } from '../input/load-inputs.js'
 import { scenarioAt } from '../input/parse-objectives.js'
 import { DEFAULT_MAX_PROCESSES } from '../input/parse-profile-csv.js'
 import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
-import { type FleetKubernetesOptions, formatFleetKubernetes } from '../output/fleet-kubernetes.js'
-import { formatFleetMap, formatFleetMigParted, parseFleetMap } from '../output/fleet-map.js'
 import { DEFAULT_MOST_ITERATIONS } from '../plan-segments.js'
 import { stepFleetMaps } from '../replan/fleet-step-maps.js'
 import { type FleetReplan, replanFleet } from '../replan/replan-fleet.js'
-import { splitWords } from '../worker-command.js'
 import { fleetFile } from './plan-report.js'
 
 interface FleetCommandOptions {

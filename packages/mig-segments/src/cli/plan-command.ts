@@ -8,6 +8,14 @@ import {
   type Terminal,
   UsageError,
 } from '@pctodl/command-line'
+import {
+  drawMap,
+  formatKubernetes,
+  formatMigParted,
+  type KubernetesOptions,
+  migPartedConfig,
+  splitWords,
+} from '@pctodl/mig-deploy'
 import type { Command } from 'commander'
 import { lateSegments } from '../batch-delay.js'
 import { fitBatches } from '../fit-batches.js'
@@ -15,9 +23,6 @@ import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
 import { counted } from '../output/counted.js'
 import { explainBounds, explainPlan } from '../output/explain.js'
 import { explainTails } from '../output/explain-tails.js'
-import { formatKubernetes, type KubernetesOptions } from '../output/kubernetes.js'
-import { formatMigParted, migPartedConfig } from '../output/mig-parted.js'
-import { drawMap } from '../output/picture.js'
 import {
   type BoundedPlan,
   DEFAULT_MOST_ITERATIONS,
@@ -29,7 +34,6 @@ import type { PowerCap } from '../power/power-cap.js'
 import { type PublishedPlan, planAsPublished } from '../published/published-plan.js'
 import { planForTail, type TailPlan } from '../tail/plan-for-tail.js'
 import type { Dispatch } from '../tail/tail-options.js'
-import { splitWords } from '../worker-command.js'
 import { addInputOptions, gpuLimit, type InputOptions, loadInputs, type PlanInputs } from './plan-options.js'
 import { mapFile, planTables, writePlanFiles } from './plan-report.js'
 

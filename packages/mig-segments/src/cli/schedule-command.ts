@@ -10,10 +10,10 @@ import {
   UsageError,
   writeFileAtomically,
 } from '@pctodl/command-line'
+import { formatDeploymentMap, type MappedGpu } from '@pctodl/mig-deploy'
 import Table from 'cli-table3'
 import type { Command } from 'commander'
 import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
-import { formatDeploymentMap, type MappedGpu } from '../output/deployment-map.js'
 import { DEFAULT_MOST_ITERATIONS } from '../plan-segments.js'
 import { type DaySchedule, type DayTotals, planDay } from '../schedule/plan-day.js'
 import { stepMaps } from '../schedule/step-maps.js'

@@ -1,7 +1,6 @@
+import { type CsvRow, csvRows, quoted, SegmentFileError, toNumber } from '@pctodl/mig-deploy'
 import { PctodlError } from '@pctodl/platform'
 import type { ServiceObjective } from '../profile.js'
-import { type CsvRow, csvRows, quoted, toNumber } from './csv-rows.js'
-import { SegmentFileError } from './segment-file-error.js'
 
 /** A file of objectives: its text, and its name for messages. */
 export interface ObjectiveFile {

@@ -1,9 +1,8 @@
+import { csvRows, quoted, SegmentFileError, toNumber } from '@pctodl/mig-deploy'
 import type { MigGeometry } from '@pctodl/platform'
 import type { FleetProfile } from '../fleet/fleet.js'
 import { isSegmentSize, segmentSizes } from '../mig-geometry.js'
 import type { ProfilePoint, ServiceProfile } from '../profile.js'
-import { csvRows, quoted, toNumber } from './csv-rows.js'
-import { SegmentFileError } from './segment-file-error.js'
 
 /** Header of a profile file as published. Columns count by position; the names are for people. */
 export const profileColumns = ['Mig instance', 'Batch size', 'Workload Number', 'Throughput', 'Latency'] as const

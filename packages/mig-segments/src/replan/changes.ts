@@ -1,5 +1,5 @@
+import type { MappedGpu } from '@pctodl/mig-deploy'
 import { latencyGateMs } from '../latency-gate.js'
-import type { MappedGpu } from '../output/deployment-map.js'
 import type { ServiceProfile } from '../profile.js'
 import { type PlannedSegment, plannedAt } from '../segment-plan.js'
 import type { ServiceDemand } from '../service-demand.js'

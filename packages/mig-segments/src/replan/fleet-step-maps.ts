@@ -1,4 +1,4 @@
-import type { MappedBoard } from '../output/fleet-map.js'
+import type { MappedBoard } from '@pctodl/mig-deploy'
 import type { FleetStep } from './fleet-migration.js'
 
 /**

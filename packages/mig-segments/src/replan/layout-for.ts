@@ -1,4 +1,4 @@
-import type { MappedGpu } from '../output/deployment-map.js'
+import type { MappedGpu } from '@pctodl/mig-deploy'
 import type { PlannedGpu, PlannedSegment } from '../segment-plan.js'
 import type { ServiceDemand } from '../service-demand.js'
 import { SIZES, sizeIndex } from '../solve/size-counts.js'

@@ -1,4 +1,4 @@
-import type { MappedGpu, MappedSegment } from '../output/deployment-map.js'
+import type { MappedGpu, MappedSegment } from '@pctodl/mig-deploy'
 import type { MigrationStep } from '../replan/migration.js'
 
 /** The map after each step of a migration: what is deployed one after the other changes one segment at a time. */

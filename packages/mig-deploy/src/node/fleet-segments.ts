@@ -1,6 +1,6 @@
 import { InvalidInputError } from '@pctodl/platform'
+import type { MappedBoard } from '../map/fleet-map.js'
 import { geometryOf, isSegmentSize, type MigBoard, type SegmentSize, segmentSizes } from '../mig-geometry.js'
-import type { MappedBoard } from '../output/fleet-map.js'
 import type { TargetSegment } from './deploy-actions.js'
 
 /** The part of a fleet's map that is on one node of the boards of one type. @param gpu key of the board */

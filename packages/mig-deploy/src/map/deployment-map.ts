@@ -1,8 +1,7 @@
 import { InvalidInputError } from '@pctodl/platform'
-import { csvRows, quoted, toNumber } from '../input/csv-rows.js'
-import { SegmentFileError } from '../input/segment-file-error.js'
 import { isSegmentSize, type Placement, placementConflict, segmentSizes } from '../mig-geometry.js'
-import type { PlannedGpu } from '../segment-plan.js'
+import { csvRows, quoted, toNumber } from './csv-rows.js'
+import { SegmentFileError } from './segment-file-error.js'
 
 /** Header of a deployment map as published. `Num instance` is the node. */
 export const mapColumns = [
@@ -32,10 +31,7 @@ export interface MappedGpu {
 }
 
 /** Write a deployment map as published: GPUs ascending, the segments of a GPU by size, largest first. */
-export function formatDeploymentMap(
-  gpus: readonly (MappedGpu | PlannedGpu)[],
-  gpusPerNode: number = DEFAULT_GPUS_PER_NODE,
-): string {
+export function formatDeploymentMap(gpus: readonly MappedGpu[], gpusPerNode: number = DEFAULT_GPUS_PER_NODE): string {
   const lines = [mapColumns.join(',')]
   for (const { index, segments } of gpus) {
     const node = Math.floor(index / gpusPerNode)

@@ -1,8 +1,8 @@
 import { InvalidInputError } from '@pctodl/platform'
 import { stringify } from 'yaml'
+import { DEFAULT_GPUS_PER_NODE, type MappedGpu, type MappedSegment } from '../map/deployment-map.js'
 import { type MigBoard, segmentSizes } from '../mig-geometry.js'
 import { workerCommand } from '../worker-command.js'
-import { DEFAULT_GPUS_PER_NODE, type MappedGpu, type MappedSegment } from './deployment-map.js'
 import { byNode, formatMigParted, migConfigName, migPartedConfig } from './mig-parted.js'
 
 export interface KubernetesOptions {

@@ -1,6 +1,6 @@
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
+import type { MappedGpu, MappedSegment } from '../map/deployment-map.js'
 import type { MigBoard } from '../mig-geometry.js'
-import type { MappedGpu, MappedSegment } from '../output/deployment-map.js'
 import type { DeployedSegment } from './deployment-state.js'
 import type { NodeLayout } from './mig-layout.js'
 

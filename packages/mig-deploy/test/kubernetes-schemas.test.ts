@@ -4,7 +4,7 @@ import { ConfigMap, Node, Service } from 'kubernetes-models/v1'
 import { describe, expect, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { z } from 'zod'
-import { findMigBoard, formatFleetMigParted, formatKubernetes, type MappedGpu, planFleet } from '../src/index.js'
+import { findMigBoard, formatFleetMigParted, formatKubernetes, type MappedGpu } from '../src/index.js'
 
 const board = findMigBoard('H100')
 const segment = { model: 'bert_base', batchSize: 8, processes: 2 }
@@ -113,10 +113,13 @@ describe('claims', () => {
   })
 })
 
-it('mig-parted reads the configuration of a fleet', async () => {
-  const points = [{ profile: '1g.10gb', batchSize: 8, processes: 1, processThroughput: 10, latencyMs: 10 }]
-  const groups = [{ gpu: 'A100', profiles: [{ model: 'net', points }] }]
-  const { boards } = await planFleet({ groups }, [{ model: 'net', ratePerS: 50, latencyMs: 100 }])
+it('mig-parted reads the configuration of a fleet', () => {
+  const shared = { profile: '1g.10gb', model: 'net', batchSize: 8, processes: 1 }
+  const node = { gpu: 'A100', node: 0 }
+  const boards = [
+    { ...node, index: 0, segments: [{ ...shared, start: 0 }] },
+    { ...node, index: 1, segments: [{ ...shared, profile: '7g.40gb', start: 0 }] },
+  ]
   const parted = migParted.parse(parse(formatFleetMigParted(boards)))
   expect(parted['mig-configs']['pctodl-a100-node-0']).toHaveLength(2)
 })

@@ -1,7 +1,7 @@
 import { stringify } from 'yaml'
+import { DEFAULT_GPUS_PER_NODE, type MappedGpu } from '../map/deployment-map.js'
 import type { MigBoard, SegmentSize } from '../mig-geometry.js'
 import { segmentSizes } from '../mig-geometry.js'
-import { DEFAULT_GPUS_PER_NODE, type MappedGpu } from './deployment-map.js'
 
 /** One entry of a mig-parted configuration: boards that are split alike. */
 export interface MigPartedEntry {

@@ -1,10 +1,8 @@
 import { freePlacements, migGeometries } from '@pctodl/platform'
 import { stringify } from 'yaml'
-import type { FleetBoard, FleetSegment } from '../fleet/place-fleet.js'
-import { csvRows, quoted, toNumber } from '../input/csv-rows.js'
-import { CLOCK_COLUMN } from '../input/parse-profile-csv.js'
-import { SegmentFileError } from '../input/segment-file-error.js'
-import { ALL_DISABLED, type MigPartedConfig, type MigPartedEntry } from './mig-parted.js'
+import { ALL_DISABLED, type MigPartedConfig, type MigPartedEntry } from '../kubernetes/mig-parted.js'
+import { csvRows, quoted, toNumber } from './csv-rows.js'
+import { SegmentFileError } from './segment-file-error.js'
 
 /**
  * Columns of the map of a fleet. Nodes and GPUs count from 0 within boards of one type. Models that share an instance have a row each, at one
@@ -21,9 +19,32 @@ export const fleetMapColumns = [
   'Num proc',
 ] as const
 
+const CLOCK_COLUMN = 'Clock'
+
 /** What the map of a fleet says of a board. */
-export type MappedBoard = Pick<FleetBoard, 'gpu' | 'node' | 'index' | 'smClockMhz'> & {
-  readonly segments: readonly Pick<FleetSegment, 'profile' | 'start' | 'model' | 'batchSize' | 'processes'>[]
+export interface MappedBoard {
+  /** Key of the board in `@pctodl/platform`. */
+  readonly gpu: string
+  /** Among the nodes with boards of this type, from 0. */
+  readonly node: number
+  /** Of the board within its node, from 0. */
+  readonly index: number
+  /** SM clock at which the board is locked, MHz. */
+  readonly smClockMhz?: number
+  /** By start slot; models that share an instance have the same. */
+  readonly segments: readonly MappedFleetSegment[]
+}
+
+/** One model in an instance of a fleet. */
+export interface MappedFleetSegment {
+  /** Name of the GPU instance profile, such as `1g.20gb`. */
+  readonly profile: string
+  /** First memory slice. */
+  readonly start: number
+  readonly model: string
+  readonly batchSize: number
+  /** MPS processes. */
+  readonly processes: number
 }
 
 export function formatFleetMap(boards: readonly MappedBoard[]): string {

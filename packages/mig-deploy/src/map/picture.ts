@@ -1,7 +1,7 @@
 import { MEMORY_SLICES } from '@pctodl/platform'
+import { byNode } from '../kubernetes/mig-parted.js'
 import { footprints, type MigBoard } from '../mig-geometry.js'
 import { DEFAULT_GPUS_PER_NODE, type MappedGpu, type MappedSegment } from './deployment-map.js'
-import { byNode } from './mig-parted.js'
 
 export interface PictureOptions {
   readonly gpusPerNode?: number

@@ -2,10 +2,6 @@ import { Deployment } from 'kubernetes-models/apps/v1'
 import { ConfigMap, Node, Service } from 'kubernetes-models/v1'
 import { describe, expect, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
-import { deployActions, type TargetSegment } from '../src/deploy/deploy-actions.js'
-import type { DeployedSegment } from '../src/deploy/deployment-state.js'
-import { boardNamed, fleetSegmentsOfNode } from '../src/deploy/fleet-segments.js'
-import { renderAction } from '../src/deploy/render-actions.js'
 import {
   formatFleetKubernetes,
   formatFleetMap,
@@ -13,6 +9,10 @@ import {
   type MappedBoard,
   parseFleetMap,
 } from '../src/index.js'
+import { deployActions, type TargetSegment } from '../src/node/deploy-actions.js'
+import type { DeployedSegment } from '../src/node/deployment-state.js'
+import { boardNamed, fleetSegmentsOfNode } from '../src/node/fleet-segments.js'
+import { renderAction } from '../src/node/render-actions.js'
 
 const shared = { profile: '2g.20gb', start: 0, processes: 1 }
 const boards: MappedBoard[] = [

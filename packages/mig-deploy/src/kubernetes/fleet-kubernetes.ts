@@ -1,7 +1,7 @@
 import { stringify } from 'yaml'
-import { quoted } from '../deploy/render-actions.js'
+import { fleetConfigName, formatFleetMigParted, type MappedBoard } from '../map/fleet-map.js'
+import { quoted } from '../node/render-actions.js'
 import { workerCommand } from '../worker-command.js'
-import { fleetConfigName, formatFleetMigParted, type MappedBoard } from './fleet-map.js'
 import {
   assertPort,
   configMap,

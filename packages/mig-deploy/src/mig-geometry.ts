@@ -1,0 +1,174 @@
+import {
+  findGpuSpec,
+  findMigGeometry,
+  gpuSpecs,
+  type MigGeometry,
+  type MigSlot,
+  migGeometries,
+  PctodlError,
+  UnknownNameError,
+} from '@pctodl/platform'
+
+/** Sizes of a MIG instance in compute slices (GPCs). There is no 5 and no 6. */
+export const segmentSizes = [1, 2, 3, 4, 7] as const
+export type SegmentSize = (typeof segmentSizes)[number]
+
+export function isSegmentSize(value: number): value is SegmentSize {
+  return (segmentSizes as readonly number[]).includes(value)
+}
+
+/** Compute slices of the boards that these plans are for. */
+export const COMPUTE_SLICES = 7
+
+interface Footprint {
+  readonly memorySlices: number
+  /** First memory slices at which an instance may begin, alike on all boards with seven slices. */
+  readonly starts: readonly number[]
+}
+
+/** The profile of a size with the least memory: of the two with one compute slice, the one with more places. */
+function slotOf({ profiles }: MigGeometry, size: SegmentSize): MigSlot {
+  return profiles.find(({ computeSlices }) => computeSlices === size)!
+}
+
+function bySize<T>(of: (size: SegmentSize) => T): Readonly<Record<SegmentSize, T>> {
+  return { 1: of(1), 2: of(2), 3: of(3), 4: of(4), 7: of(7) }
+}
+
+/** What an instance of a size takes of a board, and where. */
+export const footprints: Readonly<Record<SegmentSize, Footprint>> = bySize((size) => {
+  const { memorySlices, placements } = slotOf(findMigGeometry('A100'), size)
+  return { memorySlices, starts: placements }
+})
+
+/** A board that can be split into MIG instances. */
+export interface MigBoard {
+  /** Key of the board in `@pctodl/platform`. */
+  readonly key: string
+  readonly name: string
+  /** Name of the GPU instance profile of each size, e.g. `3g.40gb`. */
+  readonly profileNames: Readonly<Record<SegmentSize, string>>
+}
+
+/** Keys of the boards with seven slices, which all have the same sizes and starts. Others are planned as fleets. */
+export const migBoardKeys: readonly string[] = Object.values(migGeometries)
+  .filter(({ computeSlices }) => computeSlices === COMPUTE_SLICES)
+  .map(({ key }) => key)
+
+/**
+ * @param name key, product name or alias of a board
+ * @throws UnknownNameError for a board that does not exist
+ * @throws PctodlError `NOT_SUPPORTED` for a board that has no MIG, or not seven slices
+ */
+export function findMigBoard(name: string): MigBoard {
+  const geometry = geometryOf(name)
+  if (geometry.computeSlices !== COMPUTE_SLICES) {
+    throw new PctodlError(
+      'NOT_SUPPORTED',
+      `${geometry.key} has ${geometry.computeSlices} slices; plan it as a fleet, or take one of ${migBoardKeys.join(', ')}`,
+    )
+  }
+  const product = gpuSpecs[geometry.key]?.name ?? geometry.key
+  return { key: geometry.key, name: product, profileNames: bySize((size) => slotOf(geometry, size).name) }
+}
+
+/**
+ * How a board can be split, by any name that it has.
+ *
+ * @throws UnknownNameError for a board that does not exist
+ * @throws PctodlError `NOT_SUPPORTED` for a board that has no MIG
+ */
+export function geometryOf(name: string): MigGeometry {
+  const key = specKey(name) ?? name
+  if (specKey(name) !== undefined && !(key in migGeometries)) {
+    const known = Object.keys(migGeometries).join(', ')
+    throw new PctodlError('NOT_SUPPORTED', `${gpuSpecs[key]!.name} has no MIG; boards that have it: ${known}`)
+  }
+  return findMigGeometry(key)
+}
+
+function specKey(name: string): string | undefined {
+  try {
+    return findGpuSpec(name).key
+  } catch (error) {
+    if (error instanceof UnknownNameError) return undefined
+    throw error
+  }
+}
+
+/** An instance on a board: its size, and the first of its memory slices. */
+export interface Placement {
+  readonly sizeGpcs: SegmentSize
+  readonly start: number
+}
+
+/** Why instances cannot stand together on one board; null where they can. */
+export function placementConflict(placements: readonly Placement[]): string | null {
+  const owner: (Placement | undefined)[] = []
+  let gpcs = 0
+  for (const placement of placements) {
+    const { sizeGpcs, start } = placement
+    const { memorySlices, starts } = footprints[sizeGpcs]
+    if (!starts.includes(start)) {
+      return `a ${sizeGpcs}-GPC instance cannot start at slice ${start}, only at ${starts.join(', ')}`
+    }
+    for (let slice = start; slice < start + memorySlices; slice++) {
+      const other = owner[slice]
+      if (other) return `${sizeGpcs}@${start} overlaps ${other.sizeGpcs}@${other.start} at memory slice ${slice}`
+      owner[slice] = placement
+    }
+    gpcs += sizeGpcs
+  }
+  return gpcs > COMPUTE_SLICES ? `the instances take ${gpcs} compute slices of ${COMPUTE_SLICES}` : null
+}
+
+/**
+ * Legal starts for instances of these sizes on one empty board, in the order given; null where there are none. A 4 starts at 0,
+ * the first 3 at 4, twos from the low end, ones from the high end.
+ */
+export function assignStarts(sizes: readonly SegmentSize[]): number[] | null {
+  return assignStartsBeside([], sizes)
+}
+
+/** The same on a board where `present` stand already and stay. */
+export function assignStartsBeside(present: readonly Placement[], sizes: readonly SegmentSize[]): number[] | null {
+  if (placementConflict(present) !== null) return null
+  const taken = present.reduce((sum, { sizeGpcs }) => sum + sizeGpcs, 0)
+  if (sizes.reduce<number>((sum, size) => sum + size, taken) > COMPUTE_SLICES) return null
+  let occupied = 0
+  for (const { sizeGpcs, start } of present) occupied |= sliceMask(sizeGpcs, start)
+  // Large instances have the fewest starts, so they choose first.
+  const order = sizes.map((_, i) => i).sort((a, b) => sizes[b]! - sizes[a]! || a - b)
+  const starts = new Array<number>(sizes.length)
+  const place = (at: number, mask: number): boolean => {
+    if (at === order.length) return true
+    const size = sizes[order[at]!]!
+    for (const start of preferredStarts[size]) {
+      const slices = sliceMask(size, start)
+      if ((mask & slices) !== 0) continue
+      starts[order[at]!] = start
+      if (place(at + 1, mask | slices)) return true
+    }
+    return false
+  }
+  return place(0, occupied) ? starts : null
+}
+
+/** Starts in the order in which they are tried: drivers, too, put the first 3 at 4, which leaves 0 to the twos. */
+const preferredStarts: Readonly<Record<SegmentSize, readonly number[]>> = {
+  1: [6, 5, 4, 3, 2, 1, 0],
+  2: [0, 2, 4],
+  3: [4, 0],
+  4: [0],
+  7: [0],
+}
+
+/** Where one more instance may start beside the memory slices of `mask`, compute slices apart; undefined where nowhere. */
+export function freeStart(size: SegmentSize, mask: number): number | undefined {
+  return preferredStarts[size].find((start) => (mask & sliceMask(size, start)) === 0)
+}
+
+/** Bits of the memory slices that an instance takes. */
+export function sliceMask(size: SegmentSize, start: number): number {
+  return ((1 << footprints[size].memorySlices) - 1) << start
+}

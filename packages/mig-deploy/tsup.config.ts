@@ -1,0 +1,5 @@
+import { libraryBuild, type PackageBuild } from '../../tsup.base'
+
+const build: PackageBuild = libraryBuild()
+
+export default build
