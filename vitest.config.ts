@@ -15,7 +15,7 @@ const pure = [
   'packages/backend/test/{open-backend,readme,visible-gpus,worker-words}.test.ts',
   'packages/bench-runner/test/{compare,no-peeking,oracle-throughput,report-page,server-scenario,settle-place,tasks,tuned-forms}.test.ts',
   'packages/hetero-training/test/{batch-and-replan,curves,find-plan,golden,memory,pctodl-hetero,readers,readme,replan,within-power}.test.ts',
-  'packages/mig-segments/test/{cli,cool-down,fleet,fleet-outputs,fleet-sharing,geometry,inputs,kubernetes-schemas,migration,outputs,plan,power,published,readme,replan,replan-changes,replan-counts,replan-fleet,report,schedule,schedule-tail,service-tails,solve-parts,tail,tail-plans.slow}.test.ts',
+  'packages/mig-segments/test/{cli,cool-down,fleet,fleet-limits,fleet-outputs,fleet-sharing,geometry,inputs,kubernetes-schemas,migration,outputs,plan,power,published,readme,replan,replan-changes,replan-counts,replan-fleet,report,schedule,schedule-tail,service-tails,solve-parts,tail,tail-plans.slow}.test.ts',
   'packages/model-zoo/test/{exported-graphs,graph-from-onnx,network-facts,network-work,onnx-cli,onnx-export,onnx-operators,published-facts,shapes,torchvision,training-graph,work}.test.ts',
   'packages/mps-control/test/mps-state.test.ts',
   'packages/node-service/test/policy.test.ts',
