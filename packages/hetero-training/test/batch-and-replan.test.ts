@@ -122,3 +122,32 @@ describe('pctodl-hetero replan', () => {
     expect(readFileSync(file('good.json'), 'utf8')).toBe(before)
   })
 })
+
+describe('a state that was changed by hand', () => {
+  it('is refused by file and field, and left as it is', async () => {
+    const state = file('by-hand.json')
+    await call('replan', '--state', state, ...gpus, '--batch', '512')
+    const good = readFileSync(state, 'utf8')
+    type State = {
+      plan: { gpus: { name: string; share: number; powerLimitW: number }[] }
+      slowdowns: Record<string, number>
+    }
+    for (const [change, message] of [
+      [({ plan }) => plan.gpus.pop(), /plan\.gpus: got 'fast', expected the GPUs of its job: fast, slow/],
+      [
+        ({ plan }) => Object.assign(plan.gpus[0]!, { powerLimitW: 123 }),
+        /fast: powerLimitW: got 123, expected a limit/,
+      ],
+      [({ plan }) => Object.assign(plan.gpus[0]!, { share: -3 }), /fast: share: got -3/],
+      [({ slowdowns }) => Object.assign(slowdowns, { x: 1 }), /slowdowns: got 'x', expected GPUs of its job/],
+    ] as [(state: State) => unknown, RegExp][]) {
+      const changed = JSON.parse(good) as State
+      change(changed)
+      writeFileSync(state, JSON.stringify(changed))
+      const { stderr } = await call('replan', '--state', state, '--report', 'fast=0.2', '--report', 'slow=0.2')
+      expect(stderr).toMatch(message)
+      expect(stderr).toContain('by-hand.json')
+      expect(readFileSync(state, 'utf8')).toBe(JSON.stringify(changed))
+    }
+  })
+})

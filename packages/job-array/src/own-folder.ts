@@ -10,11 +10,18 @@ const WRITABLE_BY_OTHERS = 0o022
  * links there, or say that jobs have ended.
  *
  * @returns the absolute path
- * @throws InvalidInputError for a link, somebody else's folder, or one in which others may write
+ * @throws InvalidInputError for a file, a link, somebody else's folder, or one in which others may write
  */
 export function ownFolder(folder: string): string {
   const absolute = path.resolve(folder)
-  mkdirSync(absolute, { recursive: true, mode: 0o700 })
+  try {
+    mkdirSync(absolute, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST' || code === 'ENOTDIR')
+      throw new InvalidInputError(absolute, 'a file', 'a folder of your own, or a path at which there is nothing')
+    throw error
+  }
   const { mode, uid } = lstatSync(absolute)
   const isFolder = (mode & constants.S_IFMT) === constants.S_IFDIR
   const why = !isFolder

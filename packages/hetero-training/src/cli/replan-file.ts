@@ -41,6 +41,39 @@ export function readReplanState(file: string): ReplanState {
   const { job, budgets, plan, slowdowns, promising } = parsed.data as unknown as Omit<ReplanState, 'slowdowns'> & {
     readonly slowdowns: Readonly<Record<string, number>>
   }
-  prepareJob(job)
+  const { curves } = prepareJob(job)
+  assertFits(file, plan, curves)
+  for (const name of Object.keys(slowdowns)) {
+    if (curves.some((each) => each.name === name)) continue
+    throw new InvalidInputError(`${file}: slowdowns`, name, `GPUs of its job: ${namesOf(curves)}`)
+  }
   return { job, budgets, plan, slowdowns: new Map(Object.entries(slowdowns)), promising }
+}
+
+type Curves = readonly { readonly name: string; readonly powerLimitsW: readonly number[] }[]
+
+function assertFits(file: string, { gpus }: ReplanState['plan'], curves: Curves): void {
+  const names = gpus.map(({ name }) => name)
+  if (
+    [...names].sort().join() !==
+    curves
+      .map(({ name }) => name)
+      .sort()
+      .join()
+  ) {
+    throw new InvalidInputError(`${file}: plan.gpus`, names.join(', '), `the GPUs of its job: ${namesOf(curves)}`)
+  }
+  for (const { name, share, powerLimitW } of gpus) {
+    if (!(Number.isInteger(share) && share >= 0)) {
+      throw new InvalidInputError(`${file}: plan.gpus, ${name}: share`, share, 'an integer of at least 0')
+    }
+    const { powerLimitsW } = curves.find((each) => each.name === name)!
+    if (share === 0 ? powerLimitW === null : powerLimitsW.includes(powerLimitW!)) continue
+    const expected = share === 0 ? 'null, as it has no share' : `a limit of its profile: ${powerLimitsW.join(', ')} W`
+    throw new InvalidInputError(`${file}: plan.gpus, ${name}: powerLimitW`, powerLimitW, expected)
+  }
+}
+
+function namesOf(curves: Curves): string {
+  return curves.map(({ name }) => name).join(', ')
 }

@@ -1,6 +1,6 @@
 import { InvalidInputError, type MigGeometry } from '@pctodl/platform'
 import { geometryOf } from '../mig-geometry.js'
-import type { BoardGroup, Fleet } from './fleet.js'
+import type { BoardGroup, Fleet, FleetPoint } from './fleet.js'
 import { checkLanes, type Lane } from './lanes.js'
 
 /** A group with everything that it leaves out. */
@@ -85,6 +85,7 @@ function checkGroup(group: BoardGroup, g: number, limited: boolean): CheckedGrou
           `a MIG profile of ${geometry.key}: ${known}`,
         )
       }
+      assertPoint(point, `${field('profiles')}, ${model}`)
       if (limited && point.processThroughput > 0 && point.powerW === undefined) {
         throw new InvalidInputError(
           `${field('profiles')}, ${model}`,
@@ -112,5 +113,27 @@ function checkGroup(group: BoardGroup, g: number, limited: boolean): CheckedGrou
     // No board may draw more than its whole node.
     boardCapW: Math.min(boardCapW ?? Number.POSITIVE_INFINITY, nodeCapW ?? Number.POSITIVE_INFINITY),
     nodeCapW: nodeCapW ?? Number.POSITIVE_INFINITY,
+  }
+}
+
+/** Throughput 0: it did not run. */
+function assertPoint(
+  { profile, batchSize, processes, processThroughput, latencyMs, powerW }: FleetPoint,
+  field: string,
+) {
+  const refuse = (name: string, value: number, expected: string) => {
+    throw new InvalidInputError(`${field}, ${profile}: ${name}`, value, expected)
+  }
+  for (const [name, count] of Object.entries({ batchSize, processes })) {
+    if (!(Number.isInteger(count) && count >= 1)) refuse(name, count, 'an integer of at least 1')
+  }
+  if (!(processThroughput >= 0 && Number.isFinite(processThroughput))) {
+    refuse('processThroughput', processThroughput, 'items/s of at least 0; 0 where it did not run')
+  }
+  if (processThroughput > 0 && !(latencyMs > 0 && Number.isFinite(latencyMs))) {
+    refuse('latencyMs', latencyMs, 'a positive number of ms')
+  }
+  if (powerW !== undefined && !(powerW >= 0 && Number.isFinite(powerW))) {
+    refuse('powerW', powerW, 'watts of at least 0 above an idle board, or nothing where they were not measured')
   }
 }

@@ -29,7 +29,7 @@ export interface FleetBoard {
   readonly group: number
   /** Key of the board. */
   readonly gpu: string
-  /** Nodes of a group count from 0. */
+  /** Counted from 0 within boards of one type, those of a later group of this type after the others. */
   readonly node: number
   /** On its node, from 0. */
   readonly index: number

@@ -1,4 +1,4 @@
-import { InvalidInputError, PctodlError } from '@pctodl/platform'
+import { InvalidInputError, PctodlError, UnknownNameError } from '@pctodl/platform'
 import { assertLimits, DEFAULT_MOST_ITERATIONS, inOrder } from '../plan-segments.js'
 import type { ServiceObjective } from '../profile.js'
 import { assertObjective, MOST_GPUS } from '../service-demand.js'
@@ -9,7 +9,7 @@ import type { Fleet } from './fleet.js'
 import { type FleetPlan, meanPowerOf } from './fleet-plan.js'
 import { type FleetCounts, type FleetProgram, solveFleet } from './fleet-program.js'
 import { type FleetGate, fleetRows } from './fleet-rows.js'
-import { placeGroup } from './place-fleet.js'
+import { type FleetBoard, placeGroup } from './place-fleet.js'
 import { simulateFleet } from './simulate-fleet.js'
 
 export interface FleetOptions {
@@ -53,15 +53,13 @@ export async function planFleet(
   options: FleetOptions = {},
 ): Promise<FleetPlan> {
   const { mostIterations = DEFAULT_MOST_ITERATIONS } = options
-  assertLimits({ mostIterations })
-  assertObjectives(objectives)
   return checkedByRequests(fleet, options, (how) => planOnce(checkFleet(fleet), objectives, how, mostIterations))
 }
 
 /**
  * Plan by a gate, and by the tail again with more room for services that are late under simulated requests.
  *
- * @throws InvalidInputError for options out of range
+ * @throws InvalidInputError, UnknownNameError for options out of range
  */
 export async function checkedByRequests<Plan extends Pick<FleetPlan, 'boards' | 'served'>>(
   fleet: Fleet,
@@ -74,6 +72,7 @@ export async function checkedByRequests<Plan extends Pick<FleetPlan, 'boards' | 
   if (!(Number.isInteger(checkRequests) && checkRequests >= 0)) {
     throw new InvalidInputError('checkRequests', checkRequests, 'an integer of at least 0')
   }
+  if (gate !== 'latency' && gate !== 'tail') throw new UnknownNameError('gate', gate, ['latency', 'tail'])
   if (gate === 'latency') return planBy({ kind: 'latency', ...(latencyShare !== undefined && { latencyShare }) })
   const mostLate = new Map<string, number>()
   for (let check = 0; ; check++) {
@@ -94,6 +93,8 @@ export async function planOnce(
   how: FleetGate,
   mostIterations: number,
 ): Promise<FleetPlan> {
+  assertLimits({ mostIterations })
+  assertObjectives(objectives)
   const all = inOrder(objectives)
   const every = fleetRows(checked, all, how)
   // A shared instance serves several models; of each there is a way alone, or none needs it.
@@ -140,7 +141,7 @@ export async function planOnce(
     for (const counts of found) {
       const placed = checked.groups.map((_, g) => placeGroup(checked, g, models, rows, counts, patterns))
       if (placed.some((boards) => boards === null)) continue
-      const boards = placed.flatMap((each) => each!)
+      const boards = inOneMap(placed.map((each) => each!))
       const cost = boards.reduce((sum, { group }) => sum + checked.groups[group]!.price, 0)
       const served = can.map((objective) => {
         const own = boards.flatMap(({ segments }) => segments).filter(({ model }) => model === objective.model)
@@ -165,6 +166,18 @@ export async function planOnce(
       ? `no plan was found in ${mostIterations} iterations (none costs less than ${least}); allow more work`
       : `the boards' watts would suffice in sum, at a cost of ${least} or more, but no packing was found in which each board and node keeps its own; allow a board or a node more watts, or more boards`,
   )
+}
+
+/** A map counts nodes within boards of one type: those of a later group of the same type come after the others. */
+function inOneMap(groups: readonly (readonly FleetBoard[])[]): FleetBoard[] {
+  const nodes = new Map<string, number>()
+  return groups.flatMap((boards) => {
+    const [first] = boards
+    if (!first) return []
+    const from = nodes.get(first.gpu) ?? 0
+    nodes.set(first.gpu, 1 + boards.reduce((most, { node }) => Math.max(most, from + node), 0))
+    return boards.map((board) => ({ ...board, node: from + board.node }))
+  })
 }
 
 function isFound(counts: Awaited<ReturnType<typeof solveFleet>>): counts is FleetCounts {

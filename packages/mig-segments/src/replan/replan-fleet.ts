@@ -1,5 +1,5 @@
 import type { MappedBoard } from '@pctodl/mig-deploy'
-import { InvalidInputError, type MigGeometry, PctodlError } from '@pctodl/platform'
+import { type MigGeometry, PctodlError } from '@pctodl/platform'
 import { type BoardPattern, patternsOf } from '../fleet/board-patterns.js'
 import { type CheckedFleet, type CheckedGroup, checkFleet } from '../fleet/check-fleet.js'
 import { coolDown } from '../fleet/cool-down.js'
@@ -10,6 +10,7 @@ import { type FleetBoard, type FleetSegment, fillLane, instanceAt, segmentsOf } 
 import { checkedByRequests, type FleetOptions, planOnce } from '../fleet/plan-fleet.js'
 import { DEFAULT_MOST_ITERATIONS } from '../plan-segments.js'
 import type { ServiceObjective } from '../profile.js'
+import { assertMap } from './assert-map.js'
 import { type FleetChanges, type FleetInstance, type FleetStep, fleetMigrationOrder } from './fleet-migration.js'
 import { type ReplanCounts, type RunningBoard, solveReplan } from './fleet-program.js'
 
@@ -42,10 +43,10 @@ const ROOMS = [1, 0.94, 0.85, 0.7]
  * stand beside what stays, and on other boards.
  *
  * @param current the map that runs now
- * @throws InvalidInputError for a map of boards that the fleet does not have
- * @throws PctodlError `NOT_SUPPORTED` for limits of nodes, `NO_PLAN` where no change was found in the work allowed; what `planFleet` throws
+ * @throws InvalidInputError for a map that this fleet cannot run: boards that it does not have or twice, instances that overlap
+ * @throws PctodlError `NOT_SUPPORTED` for limits of nodes or two groups of one type, `NO_PLAN` where no change was found in the work allowed; what `planFleet` throws
  */
-export function replanFleet(
+export async function replanFleet(
   current: readonly MappedBoard[],
   fleet: Fleet,
   objectives: readonly ServiceObjective[],
@@ -55,6 +56,15 @@ export function replanFleet(
   if (checked.groups.some(({ nodeCapW }) => Number.isFinite(nodeCapW))) {
     throw new PctodlError('NOT_SUPPORTED', 'a change knows no watts of nodes (nodeCapW); plan anew, or limit boards')
   }
+  const keys = checked.groups.map(({ geometry }) => geometry.key)
+  const twice = keys.find((key, g) => keys.indexOf(key) < g)
+  if (twice !== undefined) {
+    throw new PctodlError(
+      'NOT_SUPPORTED',
+      `a map does not say which of two groups of ${twice} a board is of; plan anew`,
+    )
+  }
+  assertMap(current, checked)
   const { mostIterations = DEFAULT_MOST_ITERATIONS, consolidate = false } = options
   return checkedByRequests(fleet, options, async (gate) => {
     const fresh = await planOnce(checked, objectives, gate, mostIterations)
@@ -78,17 +88,21 @@ async function change(
   const mostCost = consolidate ? fresh.cost : Math.max(inUse, fresh.cost)
   const ofGroup = fleet.groups.map(({ geometry }) => patternsOf(geometry))
   const patterns = fleet.lanes.map(({ group }) => ofGroup[group]!)
+  let isFound = false
   for (const room of ROOMS) {
     const problem = { fleet, objectives: fresh.served, rows, patterns, running, mostCost, mostIterations, room }
     const counts = await solveReplan(problem)
     if (!counts) break
+    isFound = true
     const boards = nextBoards(fleet, current, running, rows, counts, patterns, models)
     if (!boards) continue
     return describe(fleet, current, running, boards, fresh, counts)
   }
   throw new PctodlError(
     'NO_PLAN',
-    `no change of the running map was found in ${mostIterations} iterations; allow more work, or plan anew`,
+    isFound
+      ? "the boards' watts would suffice in sum, but no change was found in which each board keeps its own; allow a board more watts, or plan anew"
+      : `no change of the running map was found in ${mostIterations} iterations; allow more work, or plan anew`,
   )
 }
 
@@ -100,15 +114,10 @@ function runningBoard(
   models: readonly string[],
 ): RunningBoard {
   const group = groups.findIndex(({ geometry }) => geometry.key === gpu)
-  if (group < 0) {
-    const known = groups.map(({ geometry }) => geometry.key).join(', ')
-    throw new InvalidInputError('current map', gpu, `boards of the fleet: ${known}`)
-  }
   const { geometry } = groups[group]!
   const lane = lanes.findIndex((each) => each.group === group && each.smClockMhz === smClockMhz)
   const instances = placesOf(segments).map(({ profile, start, members }) => {
     const slot = geometry.profiles.findIndex(({ name }) => name === profile)
-    if (slot < 0) throw new InvalidInputError('current map', profile, `a profile of ${gpu}`)
     const row = rows.find(
       ({ lane: of, profile: at, parts }) =>
         of === lane &&

@@ -2,7 +2,7 @@ import type { Job } from '../trace/job.js'
 
 /**
  * What an engine is told. Events that say nothing new (a job that has finished already finishes, a server that is down fails)
- * change nothing, so that a report may come twice.
+ * change nothing, so that a report may come twice; only `stopped` names no run, and told again once the job runs anew it ends that run.
  *
  * - `submitted`: a job wants to run from now on.
  * - `finished`: its work is done. `cancelled`: nobody wants it any more.

@@ -2,16 +2,10 @@ import { InvalidInputError } from '@pctodl/platform'
 import type { EngineEvent } from '../engine/engine-event.js'
 import type { PreemptReason, ScheduleAction } from '../engine/schedule-action.js'
 import type { Scheduler } from '../engine/scheduler.js'
-import { assertJob } from '../engine/scheduling-options.js'
 import { ServerAvailability } from '../engine/server-availability.js'
-import {
-  type BudgetEngineOptions,
-  type CheckedBudgetOptions,
-  checkBudgetOptions,
-  optionsOf,
-  whyImpossible,
-} from './budget-options.js'
+import { type BudgetEngineOptions, type CheckedBudgetOptions, checkBudgetOptions, optionsOf } from './budget-options.js'
 import { BudgetedJob, type Intended } from './budgeted-job.js'
+import { assertEvents } from './check-events.js'
 import { chooseSeat, type SeatQuestion, worthOf } from './choose-seat.js'
 import type { MixedServerKind } from './mixed-cluster.js'
 import { MixedSeats } from './mixed-seats.js'
@@ -123,14 +117,15 @@ export class BudgetEngine implements Scheduler {
     if (!(nowS >= sinceS && Number.isFinite(nowS))) {
       throw new InvalidInputError('nowS', nowS, `a time not before ${sinceS}, that of the last plan`)
     }
-    this.#assertEvents(events)
+    assertEvents(events, this.#options, this.#jobs)
     this.#availability.reserveAll(events.flatMap((event) => (event.type === 'reserved' ? [event.reservation] : [])))
     this.#energyJ += (nowS - sinceS) * this.powerW
     this.#nowS = nowS
     for (const job of this.#all('running', 'leaving')) job.count(nowS)
     const isRound = this.#roundAtS <= nowS
-    for (const server of this.#availability.changedBy(nowS, sinceS)) this.#refit(server, 'reserved')
+    // Who has ended already is in nobody's way.
     for (const event of events) this.#take(event)
+    for (const server of this.#availability.changedBy(nowS, sinceS)) this.#refit(server, 'reserved')
     this.#dismissForWatts()
     if (isRound) this.#makeRoom()
     const started = this.#start()
@@ -170,9 +165,10 @@ export class BudgetEngine implements Scheduler {
       }
       case 'stopped': {
         const job = this.#jobs.get(event.jobId)!
-        if (job.state !== 'running') return
+        if (job.state !== 'running' && job.state !== 'leaving') return
         const { doneIterations } = event
-        this.#release(job, 'waiting')
+        // Told to stop at the moment of its end: no `left` will follow.
+        this.#release(job, job.isCancelled ? 'done' : 'waiting')
         job.remaining =
           doneIterations === undefined ? job.savedRemaining : Math.max(0, job.job.iterations - doneIterations)
         return
@@ -242,11 +238,13 @@ export class BudgetEngine implements Scheduler {
 
   /** For the first who wait and find no room, others who come later in the policy's order leave. */
   #makeRoom(): void {
-    this.#kept.clear()
+    // For whom others are leaving already, nobody else must.
+    if (this.#all('leaving').length === 0) this.#kept.clear()
+    const having = new Set(this.#kept.values())
     const order = this.#inOrder(this.#all('waiting', 'running'))
     for (const [rank, job] of order.entries()) {
-      if (job.state !== 'waiting') continue
-      const question = this.#question()
+      if (job.state !== 'waiting' || having.has(job)) continue
+      const question = this.#beside(this.#question(), job)
       if (chooseSeat(job, question) !== null) continue
       const later = order.slice(rank + 1).filter(({ state }) => state === 'running')
       const room = this.#bestRoom(job, later, question)
@@ -324,8 +322,11 @@ export class BudgetEngine implements Scheduler {
     const wantedGpus = waiting.reduce((sum, { job }) => sum + job.gpus, 0)
     const freeGpus = this.#options.servers.reduce((sum, _, server) => sum + this.#seats.freeGpus(server), 0)
     const question = { ...this.#question(), price, isScarce: wantedGpus > freeGpus }
-    const seating = new Seating({
-      questionOf: (job) => ({ ...question, isOpen: (server) => (this.#kept.get(server) ?? job) === job }),
+    const seating: Seating = new Seating({
+      questionOf: (job) => ({
+        ...this.#beside(question, job, seating),
+        isOpen: (server) => (this.#kept.get(server) ?? job) === job,
+      }),
       leastWatts: (job, option) => this.#leastWatts(job, option),
       gainOf: (seated) => this.#share(seated).gain,
     })
@@ -446,6 +447,19 @@ export class BudgetEngine implements Scheduler {
     }
   }
 
+  /** The question of a job that leaves to others what they will need at the places that are kept for them. */
+  #beside(question: SeatQuestion, job: BudgetedJob, seating?: Seating): SeatQuestion {
+    let promisedW = 0
+    for (const other of this.#kept.values()) {
+      if (other === job || other.intended === null || seating?.holds(other)) continue
+      const leastW = this.#leastWatts(other, other.intended.option)
+      // Where none of its limits may be used any more, it waits for something else.
+      if (Number.isFinite(leastW)) promisedW += leastW
+    }
+    const { mostWatts } = question
+    return { ...question, mostWatts: Math.min(mostWatts, mostWatts + this.#leavingW - promisedW) }
+  }
+
   /** What jobs may draw above idle, W. */
   get #forJobsW(): number {
     return this.#budget.toKeep(this.#nowS) - this.#options.idleW
@@ -491,53 +505,6 @@ export class BudgetEngine implements Scheduler {
     if (!waits || this.#all('running').length === 0) this.#roundAtS = Number.POSITIVE_INFINITY
     else if (this.#roundAtS <= this.#nowS || this.#roundAtS === Number.POSITIVE_INFINITY) {
       this.#roundAtS = (Math.floor(this.#nowS / this.#options.roundS) + 1) * this.#options.roundS
-    }
-  }
-
-  #assertEvents(events: readonly EngineEvent[]): void {
-    const known = new Set<number>()
-    for (const event of events) {
-      switch (event.type) {
-        case 'submitted': {
-          if (this.#jobs.has(event.job.id)) break
-          assertJob(event.job, this.#options.models)
-          const impossible = whyImpossible(this.#options, event.job)
-          if (impossible !== undefined) throw impossible
-          known.add(event.job.id)
-          break
-        }
-        case 'finished':
-        case 'cancelled':
-        case 'stopped':
-        case 'progressed':
-        case 'left':
-          if (!this.#jobs.has(event.jobId) && !known.has(event.jobId)) {
-            throw new InvalidInputError(`${event.type}: jobId`, event.jobId, 'a job that was submitted')
-          }
-          if ('doneIterations' in event && event.doneIterations !== undefined && !(event.doneIterations >= 0)) {
-            throw new InvalidInputError(`${event.type}: doneIterations`, event.doneIterations, 'a number of at least 0')
-          }
-          break
-        case 'server-failed':
-        case 'server-returned':
-          this.#assertServer(event.type, event.server)
-          break
-        case 'reserved':
-          this.#assertServer(`reservation ${event.reservation.id}`, event.reservation.server)
-          break
-        case 'budget':
-          this.#budget.assert(event.powerBudgetW)
-          break
-        case 'reservation-ended':
-          break
-      }
-    }
-  }
-
-  #assertServer(field: string, server: number): void {
-    const count = this.#options.servers.length
-    if (!(Number.isInteger(server) && server >= 0 && server < count)) {
-      throw new InvalidInputError(`${field}: server`, server, `a server from 0 to ${count - 1}`)
     }
   }
 }

@@ -10,6 +10,7 @@ import type { Incident } from '../simulate/simulation-options.js'
 import type { Job } from '../trace/job.js'
 import { BudgetEngine } from './budget-engine.js'
 import { type BudgetEngineOptions, checkBudgetOptions, whyImpossible } from './budget-options.js'
+import { assertIncidents } from './check-events.js'
 
 /** A trace of jobs on a cluster of unequal GPUs within a budget of watts. */
 export interface BudgetScheduleOptions extends BudgetEngineOptions {
@@ -29,7 +30,9 @@ export interface SimulateBudgetOptions extends BudgetScheduleOptions {
 
 export interface BudgetedJobResult {
   readonly job: Job
-  readonly firstStartS: number
+  /** Null where it was cancelled before. */
+  readonly firstStartS: number | null
+  /** Or when it was cancelled. */
   readonly finishS: number
   /** Finish minus arrival. */
   readonly completionS: number
@@ -59,8 +62,10 @@ export interface BudgetScheduleResult {
 export function simulateUnderBudget(options: SimulateBudgetOptions): BudgetScheduleResult {
   const { stopS = 0, onActions } = options
   if (!(stopS >= 0 && Number.isFinite(stopS))) throw new InvalidInputError('stopS', stopS, 'seconds of at least 0')
-  const { jobs, incidents, skipped } = checkSchedule(options)
-  const engine = new BudgetEngine(options, Math.min(jobs[0]!.arrivalS, incidents[0]?.atS ?? Number.POSITIVE_INFINITY))
+  const { jobs, incidents, skipped, idleW } = checkSchedule(options)
+  const { arrivalS } = jobs[0]!
+  const startS = Math.min(arrivalS, incidents[0]?.atS ?? Number.POSITIVE_INFINITY)
+  const engine = new BudgetEngine(options, startS)
   const power: { fromS: number; powerW: number; powerBudgetW: number }[] = []
   playSchedule(engine, {
     ...{ jobs, incidents, stopS },
@@ -74,13 +79,14 @@ export function simulateUnderBudget(options: SimulateBudgetOptions): BudgetSched
   const results = jobs.map(({ id }): BudgetedJobResult => {
     const { job, firstStartS, finishS, run, attainedGpuS, energyJ } = engine.jobs.get(id)!
     const completionS = finishS! - job.arrivalS
-    return { job, firstStartS: firstStartS!, finishS: finishS!, completionS, restarts: run - 1, attainedGpuS, energyJ }
+    return { job, firstStartS, finishS: finishS!, completionS, restarts: Math.max(0, run - 1), attainedGpuS, energyJ }
   })
   return {
     ...{ jobs: results, skipped, power },
     lastFinishS: Math.max(...results.map(({ finishS }) => finishS)),
     meanCompletionS: results.reduce((sum, { completionS }) => sum + completionS, 0) / results.length,
-    energyJ: engine.energyJ,
+    // Nothing ran before.
+    energyJ: engine.energyJ - idleW * (arrivalS - startS),
   }
 }
 
@@ -120,14 +126,12 @@ function checkSchedule(options: BudgetScheduleOptions) {
   if (left.size === jobs.length) {
     throw new InvalidInputError('jobs', `${jobs.length} that can never run`, 'at least one that the cluster can run')
   }
-  incidents.forEach(({ atS }, i) => {
-    if (!(atS >= 0 && Number.isFinite(atS))) {
-      throw new InvalidInputError(`incidents[${i}].atS`, atS, 'seconds of at least 0')
-    }
-  })
+  const possible = jobs.filter(({ id }) => !left.has(id))
+  assertIncidents(incidents, checked, possible)
   return {
     skipped,
-    jobs: jobs.filter(({ id }) => !left.has(id)).sort((a, b) => a.arrivalS - b.arrivalS || a.id - b.id),
+    idleW: checked.idleW,
+    jobs: possible.sort((a, b) => a.arrivalS - b.arrivalS || a.id - b.id),
     incidents: [...incidents].sort((a, b) => a.atS - b.atS),
   }
 }

@@ -1,4 +1,4 @@
-import { InvalidInputError } from '@pctodl/platform'
+import { assertBudget } from './check-events.js'
 
 interface Step {
   readonly fromS: number
@@ -21,20 +21,9 @@ export class PowerBudget {
     this.tell(powerW, Number.NEGATIVE_INFINITY)
   }
 
-  /** @throws InvalidInputError for a budget below what the GPUs draw without work */
-  assert(powerW: number): void {
-    if (!(powerW >= this.#leastW)) {
-      throw new InvalidInputError(
-        'powerBudgetW',
-        powerW,
-        `at least ${this.#leastW} W, which the GPUs draw without work`,
-      )
-    }
-  }
-
   /** From a time on there are so many watts. What was told before of the same moment is forgotten. */
   tell(powerW: number, fromS: number): void {
-    this.assert(powerW)
+    assertBudget(powerW, this.#leastW)
     const others = this.#steps.filter((step) => step.fromS !== fromS)
     this.#steps = [...others, { fromS, powerW, heededS: fromS - this.#leadS }].sort((a, b) => a.fromS - b.fromS)
   }

@@ -29,6 +29,10 @@ export class Seating {
     return [...this.#held]
   }
 
+  holds(job: BudgetedJob): boolean {
+    return this.#held.has(job)
+  }
+
   /** Seat whoever finds room, the first first. */
   fill(waiting: readonly BudgetedJob[]): void {
     for (const job of waiting) if (!this.#held.has(job)) this.#add(job)
