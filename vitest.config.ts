@@ -87,7 +87,6 @@ const config: ViteUserConfig = defineConfig({
       ...(process.env['GITHUB_ACTIONS'] ? ['github-actions'] : []),
       path.resolve(root, 'scripts/summary-reporter.ts'),
     ],
-    globalSetup: [path.resolve(root, 'test/temporary-folder.ts')],
     setupFiles: [path.resolve(root, 'test/property-runs.ts')],
     testTimeout: 60_000,
     hookTimeout: 60_000,
