@@ -17,7 +17,7 @@ import { PowerTarget } from './power-target.js'
 
 /** Everything that a controller remembers, safe for JSON. */
 export interface ClockControllerState {
-  readonly version: 5
+  readonly version: 6
   readonly memory: ClockMemory
   readonly board: BoardObserverState
   readonly law: CapLawState
@@ -72,7 +72,7 @@ export class ClockController {
   /** Everything it remembers. `new ClockController(options, state)` continues identically. */
   serialise(): ClockControllerState {
     return structuredClone({
-      version: 5,
+      version: 6,
       memory: this.#memory,
       board: this.#board.state(),
       law: this.#law.state,
@@ -182,8 +182,10 @@ export class ClockController {
     const m = this.#memory
     if (index === m.index) return
     const ran = this.#board.ranIndex(m.index)
-    if (index > m.index) this.#law.raised()
-    else if (m.held ? index <= ran : index < ran) this.#law.lowered(m.timeMs)
+    if (index > m.index) {
+      this.#law.raised()
+      this.#barred.raised()
+    } else if (m.held ? index <= ran : index < ran) this.#law.lowered(m.timeMs)
     m.index = index
     m.changedMs = m.timeMs
     this.#board.ask()
@@ -230,7 +232,8 @@ export class ClockController {
       return this.#blind.step(timeMs, unseenMs, index, capW, (i) => this.#board.power(i))
     }
     if (!this.#mayRaise(capW)) return index
-    return Math.max(index, Math.min(this.#barred.highest(timeMs), this.#target.highest(targetW, held, index), ceiling))
+    const barred = this.#barred.highest(timeMs, capW, (i) => this.#board.power(i))
+    return Math.max(index, Math.min(barred, this.#target.highest(targetW, held, index), ceiling))
   }
 
   /** The last word on a clock: where the board's was not lowered although the first law asks for it, it is. */
@@ -310,7 +313,7 @@ export class ClockController {
   }
 
   #assertState(state: ClockControllerState): void {
-    if (state.version !== 5) throw new InvalidInputError('state.version', state.version, '5')
+    if (state.version !== 6) throw new InvalidInputError('state.version', state.version, '6')
     const { modelW } = state.board.power.memory
     if (modelW.length > 0) assertPlant(modelW, this.#clocksMhz.length)
   }

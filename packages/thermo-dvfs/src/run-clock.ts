@@ -58,7 +58,9 @@ export class RunClock {
     const askedMhz = clocks[asked]!
     const stepMhz = Math.max(askedMhz - (clocks[asked - 1] ?? askedMhz), (clocks[asked + 1] ?? askedMhz) - askedMhz, 1)
     const steps = (measuredMhz - askedMhz) / stepMhz
-    if (Math.abs(steps) <= NEAR_STEPS && s.waiting && !refused) {
+    // What is refused, or has not shown by now, was not slow: it was lost, and what shows later is another request.
+    if (refused || timeMs - s.askedMs > LONGEST_ANSWER_MS + PROMPT_MS) s.waiting = false
+    if (Math.abs(steps) <= NEAR_STEPS && s.waiting) {
       s.waiting = false
       // Slow to believe in a shorter one: that one request was quick says little.
       const beyondMs = Math.max(0, timeMs - s.askedMs - PROMPT_MS)

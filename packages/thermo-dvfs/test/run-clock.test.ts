@@ -72,7 +72,8 @@ describe('a request for a clock', () => {
     expect(answered(800).answerMs).toBe(550)
     expect(answered(800, 1200).answerMs).toBe(950)
     expect(answered(800, 100).answerMs).toBeCloseTo(0.8 * 550, 9)
-    expect(answered(9000).answerMs).toBe(2500)
+    // Nobody waits for so long: it was lost, and what shows now is another one.
+    expect(answered(9000).answerMs).toBe(0)
   })
 
   it('is underway until it shows, or for as long as is usual here', () => {
