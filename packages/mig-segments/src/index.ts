@@ -77,7 +77,7 @@ export {
   placementConflict,
   type SegmentSize,
   segmentSizes,
-} from './mig-geometry.js'
+} from '@pctodl/mig-deploy'
 export { maximalPatterns } from './solve/size-counts.js'
 export { fewestGpus } from './solve/fewest-gpus.js'
 // Outputs; `@pctodl/mig-deploy` carries maps out.

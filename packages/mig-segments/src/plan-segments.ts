@@ -1,5 +1,5 @@
+import type { SegmentSize } from '@pctodl/mig-deploy'
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
-import type { SegmentSize } from './mig-geometry.js'
 import { packUnderCap } from './power/pack-under-cap.js'
 import { boardPowerW, type PowerCap, profilesWithinCap } from './power/power-cap.js'
 import type { ServiceObjective, ServiceProfile } from './profile.js'

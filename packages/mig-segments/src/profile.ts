@@ -1,4 +1,4 @@
-import type { SegmentSize } from './mig-geometry.js'
+import type { SegmentSize } from '@pctodl/mig-deploy'
 
 /** One measured way to run a network: processes under MPS inside a MIG instance. */
 export interface ProfilePoint {

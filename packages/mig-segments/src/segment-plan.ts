@@ -1,4 +1,4 @@
-import type { Placement } from './mig-geometry.js'
+import type { Placement } from '@pctodl/mig-deploy'
 import { type ProfilePoint, type ServiceObjective, throughputOf } from './profile.js'
 
 /** A MIG instance with the processes that serve one model in it. */

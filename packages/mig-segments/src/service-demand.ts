@@ -1,6 +1,6 @@
+import { COMPUTE_SLICES, type SegmentSize } from '@pctodl/mig-deploy'
 import { InvalidInputError } from '@pctodl/platform'
 import { latencyGateMs } from './latency-gate.js'
-import { COMPUTE_SLICES, type SegmentSize } from './mig-geometry.js'
 import { type ProfilePoint, type ServiceObjective, type ServiceProfile, throughputOf } from './profile.js'
 import type { UnservedService } from './segment-plan.js'
 

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Workload } from '@pctodl/colocation'
+import { geometryOf } from '@pctodl/mig-deploy'
 import { SeededRandom } from '@pctodl/numerics'
 import { describe, expect, it } from 'vitest'
 import {
@@ -15,7 +16,6 @@ import {
   type ServiceObjective,
   simulateFleet,
 } from '../src/index.js'
-import { geometryOf } from '../src/mig-geometry.js'
 
 const workload = (model: string, batchSize: number, exclusiveThroughput: number): Workload => ({
   ...{ name: `${model}_batch${batchSize}-inf`, batchSize, training: false, exclusiveThroughput, memoryGib: 1 },

@@ -1,5 +1,5 @@
+import type { SegmentSize } from '@pctodl/mig-deploy'
 import { describe, expect, it } from 'vitest'
-import type { SegmentSize } from '../src/mig-geometry.js'
 import { type Changes, type Located, migrationOrder } from '../src/replan/migration.js'
 
 const on = (gpu: number, model: string, sizeGpcs: SegmentSize, start: number, throughput: number): Located => ({

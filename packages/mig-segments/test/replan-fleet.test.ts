@@ -1,3 +1,4 @@
+import { geometryOf } from '@pctodl/mig-deploy'
 import { SeededRandom } from '@pctodl/numerics'
 import { freePlacements } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
@@ -14,7 +15,6 @@ import {
   type ServiceObjective,
   stepFleetMaps,
 } from '../src/index.js'
-import { geometryOf } from '../src/mig-geometry.js'
 
 const models = ['a', 'b', 'c']
 

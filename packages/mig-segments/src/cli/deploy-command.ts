@@ -10,6 +10,7 @@ import {
   type DeployedSegment,
   deployActions,
   fleetSegmentsOfNode,
+  geometryOf,
   isFleetMap,
   type NodeLayout,
   NodeMachine,
@@ -26,7 +27,6 @@ import {
 } from '@pctodl/mig-deploy'
 import { PctodlError } from '@pctodl/platform'
 import type { Command } from 'commander'
-import { geometryOf } from '../mig-geometry.js'
 import { counted } from '../output/counted.js'
 import { fleetFile, mapFile } from './plan-report.js'
 

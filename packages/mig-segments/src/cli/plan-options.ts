@@ -1,13 +1,12 @@
 import { existsSync } from 'node:fs'
 import { asUsage, integerFrom, numberBetween, positiveNumber, UsageError } from '@pctodl/command-line'
-import { DEFAULT_GPUS_PER_NODE } from '@pctodl/mig-deploy'
+import { DEFAULT_GPUS_PER_NODE, findMigBoard, type MigBoard, migBoardKeys } from '@pctodl/mig-deploy'
 import type { Command } from 'commander'
 import { lintProfile } from '../input/lint-profile.js'
 import { exampleFolder, loadObjectives, loadProfiles } from '../input/load-inputs.js'
 import { scenarioAt } from '../input/parse-objectives.js'
 import { DEFAULT_MAX_PROCESSES } from '../input/parse-profile-csv.js'
 import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
-import { findMigBoard, type MigBoard, migBoardKeys } from '../mig-geometry.js'
 import type { ServiceObjective, ServiceProfile } from '../profile.js'
 
 /** Options that say what to plan; `plan` and `replan` share them. */

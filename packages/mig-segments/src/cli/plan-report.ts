@@ -1,8 +1,8 @@
 import path from 'node:path'
 import { type Terminal, writeFileAtomically } from '@pctodl/command-line'
+import type { MigBoard } from '@pctodl/mig-deploy'
 import { formatDeploymentMap, type MappedGpu } from '@pctodl/mig-deploy'
 import Table from 'cli-table3'
-import type { MigBoard } from '../mig-geometry.js'
 import type { SegmentPlan } from '../segment-plan.js'
 
 /** Where the map of a scenario lies, as published: `<output>/SLO<k>/SLO<k>_ParvaGPU_deploy.csv`. */

@@ -1,5 +1,5 @@
+import { geometryOf } from '@pctodl/mig-deploy'
 import { InvalidInputError, type MigGeometry } from '@pctodl/platform'
-import { geometryOf } from '../mig-geometry.js'
 import type { BoardGroup, Fleet, FleetPoint } from './fleet.js'
 import { checkLanes, type Lane } from './lanes.js'
 

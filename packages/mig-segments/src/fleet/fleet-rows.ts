@@ -1,5 +1,5 @@
+import { isSegmentSize } from '@pctodl/mig-deploy'
 import { latencyGateMs } from '../latency-gate.js'
-import { isSegmentSize } from '../mig-geometry.js'
 import { type ProfilePoint, type ServiceObjective, type ServiceProfile, throughputOf } from '../profile.js'
 import { LATE_SHARE, rateInTime, splitBurstiness } from '../tail/tail-options.js'
 import { withBatchRates } from '../tail/tail-points.js'

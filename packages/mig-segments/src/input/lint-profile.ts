@@ -1,4 +1,4 @@
-import { segmentSizes } from '../mig-geometry.js'
+import { segmentSizes } from '@pctodl/mig-deploy'
 import type { ProfilePoint, ServiceProfile } from '../profile.js'
 
 /** How far latency may rise with the size of the instance before it is remarkable. */

@@ -1,7 +1,6 @@
-import { csvRows, quoted, SegmentFileError, toNumber } from '@pctodl/mig-deploy'
+import { csvRows, isSegmentSize, quoted, SegmentFileError, segmentSizes, toNumber } from '@pctodl/mig-deploy'
 import type { MigGeometry } from '@pctodl/platform'
 import type { FleetProfile } from '../fleet/fleet.js'
-import { isSegmentSize, segmentSizes } from '../mig-geometry.js'
 import type { ProfilePoint, ServiceProfile } from '../profile.js'
 
 /** Header of a profile file as published. Columns count by position; the names are for people. */

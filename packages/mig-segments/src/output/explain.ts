@@ -1,6 +1,6 @@
+import { COMPUTE_SLICES, segmentSizes } from '@pctodl/mig-deploy'
 import { batchDelays } from '../batch-delay.js'
 import { DEFAULT_LATENCY_SHARE, latencyGateMs } from '../latency-gate.js'
-import { COMPUTE_SLICES, segmentSizes } from '../mig-geometry.js'
 import type { BoundedPlan } from '../plan-segments.js'
 import { type ServiceObjective, type ServiceProfile, throughputOf } from '../profile.js'
 import type { ServedService } from '../segment-plan.js'

@@ -1,4 +1,4 @@
-import { assignStarts, assignStartsBeside, type SegmentSize, segmentSizes } from '../mig-geometry.js'
+import { assignStarts, assignStartsBeside, type SegmentSize, segmentSizes } from '@pctodl/mig-deploy'
 import type { PlannedGpu, PlannedSegment } from '../segment-plan.js'
 import { packSizes } from '../solve/pack-boards.js'
 import { SIZES, sizeIndex } from '../solve/size-counts.js'

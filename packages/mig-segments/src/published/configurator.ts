@@ -1,4 +1,4 @@
-import { type SegmentSize, segmentSizes } from '../mig-geometry.js'
+import { type SegmentSize, segmentSizes } from '@pctodl/mig-deploy'
 import type { ProfilePoint, ServiceObjective, ServiceProfile } from '../profile.js'
 
 /** A point as the published code sees it: all of it in binary32. */

@@ -1,5 +1,5 @@
+import { COMPUTE_SLICES, type SegmentSize } from '@pctodl/mig-deploy'
 import { IndexedHeap } from '@pctodl/numerics'
-import { COMPUTE_SLICES, type SegmentSize } from '../mig-geometry.js'
 
 /** A segment in the published code's table: at its start slot only. */
 export interface TableSegment {

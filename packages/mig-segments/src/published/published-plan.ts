@@ -1,4 +1,4 @@
-import { assignStarts, placementConflict } from '../mig-geometry.js'
+import { assignStarts, placementConflict } from '@pctodl/mig-deploy'
 import type { ServiceObjective, ServiceProfile } from '../profile.js'
 import { countPlan, type PlannedGpu, type PlannedSegment, type SegmentPlan, servedServices } from '../segment-plan.js'
 import { demandsOf } from '../service-demand.js'

@@ -1,4 +1,4 @@
-import { placementConflict } from '../mig-geometry.js'
+import { placementConflict } from '@pctodl/mig-deploy'
 import type { PlannedSegment } from '../segment-plan.js'
 
 /** One step from a map to the next. */

@@ -5,7 +5,7 @@ import {
   type Placement,
   type SegmentSize,
   sliceMask,
-} from '../mig-geometry.js'
+} from '@pctodl/mig-deploy'
 import { countSizes, packSizes } from '../solve/pack-boards.js'
 
 /** A segment as packing sees it. */

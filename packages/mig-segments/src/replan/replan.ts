@@ -1,6 +1,6 @@
 import type { MappedGpu } from '@pctodl/mig-deploy'
+import { placementConflict } from '@pctodl/mig-deploy'
 import { InvalidInputError } from '@pctodl/platform'
-import { placementConflict } from '../mig-geometry.js'
 import { type HeuristicOptions, planHeuristically, TooFewGpusError } from '../plan-segments.js'
 import type { ServiceObjective, ServiceProfile } from '../profile.js'
 import { countPlan, type SegmentPlan, servedServices } from '../segment-plan.js'

@@ -1,4 +1,4 @@
-import type { SegmentSize } from '../mig-geometry.js'
+import type { SegmentSize } from '@pctodl/mig-deploy'
 import type { ServiceProfile } from '../profile.js'
 import { changesTo, PointChoice } from '../replan/changes.js'
 import { gpusOf, layoutBeside, layoutFor } from '../replan/layout-for.js'

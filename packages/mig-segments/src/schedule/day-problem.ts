@@ -1,5 +1,5 @@
+import { segmentSizes } from '@pctodl/mig-deploy'
 import { InvalidInputError } from '@pctodl/platform'
-import { segmentSizes } from '../mig-geometry.js'
 import { type ServiceObjective, type ServiceProfile, throughputOf } from '../profile.js'
 import type { UnservedService } from '../segment-plan.js'
 import type { ServiceDemand } from '../service-demand.js'

@@ -1,4 +1,4 @@
-import { segmentSizes } from '../mig-geometry.js'
+import { segmentSizes } from '@pctodl/mig-deploy'
 import { throughputOf } from '../profile.js'
 import { capacityNeeded, type ServiceDemand } from '../service-demand.js'
 import { SIZES } from './size-counts.js'

@@ -1,4 +1,4 @@
-import { assignStarts, COMPUTE_SLICES, type SegmentSize, segmentSizes } from '../mig-geometry.js'
+import { assignStarts, COMPUTE_SLICES, type SegmentSize, segmentSizes } from '@pctodl/mig-deploy'
 import type { PlannedGpu, PlannedSegment } from '../segment-plan.js'
 import { tallyBoards } from './fewest-gpus.js'
 import { SIZES, type SizeCounts, sizeIndex } from './size-counts.js'

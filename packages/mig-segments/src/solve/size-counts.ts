@@ -1,5 +1,5 @@
+import { type SegmentSize, segmentSizes } from '@pctodl/mig-deploy'
 import { findMigGeometry, migLayouts } from '@pctodl/platform'
-import { type SegmentSize, segmentSizes } from '../mig-geometry.js'
 
 /** Segments by size, in the order of `segmentSizes`: 1, 2, 3, 4, 7 GPCs. */
 export type SizeCounts = ArrayLike<number>

@@ -1,4 +1,4 @@
-import { type SegmentSize, segmentSizes } from '../mig-geometry.js'
+import { type SegmentSize, segmentSizes } from '@pctodl/mig-deploy'
 import { type ProfilePoint, type ServiceObjective, type ServiceProfile, throughputOf } from '../profile.js'
 import { batchTimes } from './batch-times.js'
 import { lateShare, type TailQueue } from './late-share.js'
