@@ -33,7 +33,7 @@ function expectPicture(name: string) {
   ).toBe('PNG')
 }
 
-describe('examples', { timeout: 300_000 }, () => {
+describe('examples', () => {
   it('what-if: partitions give more than one process, and the board does what was promised', () => {
     const { stdout } = run('what-if')
     const rows = [...stdout.matchAll(/^ *(\d+) {2}(partitioned|one process)(.*)$/gm)].map(([, capW, who, cells]) => {
@@ -76,9 +76,7 @@ describe('examples', { timeout: 300_000 }, () => {
     expect(readdirSync(folder)).toContain('cluster-map.svg')
   })
 
-  it('serve-requests: the policy for services drives real processes, and no request is lost', {
-    timeout: 240_000,
-  }, () => {
+  it('serve-requests: the policy for services drives real processes, and no request is lost', () => {
     const { stdout, table } = run('serve-requests')
     expect(stdout).toMatch(/^tenants: .*search \d+ % x \d+: running/m)
     for (const name of ['search', 'photos']) {

@@ -112,7 +112,7 @@ describe('the tests that reach a mutant', () => {
 })
 
 // Seconds of computing are minutes beside many busy processes.
-describe('the process that runs tests on mutants', { timeout: 300_000 }, () => {
+describe('the process that runs tests on mutants', () => {
   const host = new TestHostProcess()
   afterAll(() => host.close())
   const file = inRoot('packages/thermo-dvfs/src/published-pid.ts')

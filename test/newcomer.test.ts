@@ -23,7 +23,7 @@ describe.skipIf(missingRegistry)(`a newcomer who installs what is published${why
       project.write(`examples/${name}.mts`, example)
       project.write(`examples/${name}.mjs`, javaScriptOf(example))
     }
-  }, 300_000)
+  })
   afterAll(() => project?.remove())
 
   it('gets the packages themselves, without sources or anything of the workspace', () => {

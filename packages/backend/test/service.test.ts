@@ -33,7 +33,7 @@ describe.skipIf(missingCompiler)(`a board of the node service (${missingCompiler
       PCTODL_MPS_DIR: path.join(scratch, 'mps'),
       LD_LIBRARY_PATH: path.dirname(node.libraryPath),
     })
-  }, 120_000)
+  })
   afterAll(async () => {
     await service?.close()
     await node?.stop()
@@ -45,7 +45,7 @@ describe.skipIf(missingCompiler)(`a board of the node service (${missingCompiler
   const tenants: readonly Tenant[] = [40, 50].map((mpsPercent) => ({ model: 'mobilenet_v2', mpsPercent, batchSize: 8 }))
   const lease = () => service.status().boards[0]!.lease
 
-  it('gets its tenants onto the service’s MPS, once for each lease', { timeout: 240_000 }, async () => {
+  it('gets its tenants onto the service’s MPS, once for each lease', async () => {
     const said: string[] = []
     const worker = `${process.execPath} ${path.join(scratch, 'host-worker.cjs')}`
     const backend = await openBackend({

@@ -43,7 +43,7 @@ function run(args: readonly string[], cwd = newFolder()) {
     cwd,
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: 50_000,
+    timeout: 240_000,
   })
   return { status, stdout, stderr, cwd, written: filesIn(cwd) }
 }

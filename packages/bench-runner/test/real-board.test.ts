@@ -16,7 +16,7 @@ describe.skipIf(missingCompiler)(`bench-runner --backend nvml (${missingCompiler
     programs = await buildPrograms()
     await bundleHostWorker(scratch)
     host = await startHost(programs.programs, quickStart('A100'))
-  }, 120_000)
+  })
 
   afterAll(async () => {
     await host?.host.close()

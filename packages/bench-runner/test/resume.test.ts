@@ -70,7 +70,7 @@ describe('--resume', () => {
     expect(status).toBe(0)
     expect(JSON.parse(stdout).failures).toEqual([])
     expect(contents(folder)).toEqual(expected)
-  }, 300_000)
+  })
 
   it('runs nothing that is there, and again what is broken, saying why', () => {
     const file = path.join(whole, '3080Ti_powercap/6_resnet50_imagenet_130W')

@@ -159,7 +159,7 @@ describe('the most load', () => {
 describe('bench-runner --scenario server', () => {
   const argv = ['--scenario', 'server', '--gpu', '3080Ti', '--task-id', '502', '--result-dir', folder]
 
-  it('runs, keeps what is whole, and makes again what is not', { timeout: 60_000 }, async () => {
+  it('runs, keeps what is whole, and makes again what is not', async () => {
     const with2 = [...argv, '--algorithm', 'equal-shares,queue-governor', '--save-summary', '--chart']
     const first = await call(with2)
     expect(first.code).toBe(0)

@@ -15,11 +15,11 @@ describe.skipIf(hindrance)(`bench-runner --executor slurm${hindrance ? ` (skippe
   const env = { ...process.env, SLURM_CONF: cluster.configurationFile }
   const matrix = '--gpu A100 --task-id 15 20 --algorithm pctodl,powercap --iterations 2 --seeds 2'.split(' ')
 
-  beforeAll(() => cluster.up(), 60_000)
+  beforeAll(() => cluster.up())
   afterAll(async () => {
     await cluster.down()
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
-  }, 60_000)
+  })
 
   it('gives the bytes of a run on this machine', () => {
     const results = ['here', 'cluster'].map((name) => path.join(folder, name))
@@ -35,7 +35,7 @@ describe.skipIf(hindrance)(`bench-runner --executor slurm${hindrance ? ` (skippe
     expect(there.status).toBe(0)
     expect(contents(results[1]!)).toEqual(contents(results[0]!))
     expect(JSON.parse(there.stdout).summaries).toEqual(JSON.parse(here.stdout).summaries)
-  }, 120_000)
+  })
 
   it('cancels its jobs when interrupted', async () => {
     const all = '--gpu all --seeds 20 --executor slurm --slurm-elements 2'.split(' ')
@@ -56,7 +56,7 @@ describe.skipIf(hindrance)(`bench-runner --executor slurm${hindrance ? ` (skippe
     expect(await ended).toBe(130)
     for (let attempt = 0; attempt < 50 && queue().length > 0; attempt++) await sleep(200)
     expect(queue().filter((state) => state === 'R' || state === 'PD')).toEqual([])
-  }, 120_000)
+  })
 })
 
 function contents(folder: string): Record<string, string> {

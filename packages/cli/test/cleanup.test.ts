@@ -42,7 +42,7 @@ describe.skipIf(!hasCompiler)(`after a crash${hasCompiler ? '' : ' (skipped: no 
     // The board that the host plays is root's to change; `--allow-all` makes it anybody's.
     execFileSync(process.execPath, [built, ...words.slice(0, 4), '--allow-all', ...words.slice(4)], {
       stdio: 'ignore',
-      timeout: 50_000,
+      timeout: 240_000,
     })
   })
 

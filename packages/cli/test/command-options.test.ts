@@ -48,7 +48,7 @@ beforeAll(async () => {
     }
     await read([])
   }
-}, 120_000)
+})
 
 describe('the options of all commands', () => {
   it('are those of the table', () => {

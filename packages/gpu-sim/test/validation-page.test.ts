@@ -25,4 +25,4 @@ it('the page of the validation has a plot, the errors and the worst rows of ever
     const circles = /class="mark-symbol role-mark[^"]*"[^>]*>([\s\S]*?)<\/g>/.exec(section)?.[1] ?? ''
     expect(circles.match(/<path /g)?.length).toBe(points.length)
   })
-}, 60_000)
+})

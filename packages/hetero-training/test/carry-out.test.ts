@@ -139,7 +139,7 @@ describe.skipIf(missingCompiler)(`on a host with GPUs (${missingCompiler ?? 'sim
         child.stderr.on('data', (text) => (stderr += text))
         const ended = new Promise((resolve) => child.once('exit', resolve))
         await Promise.race([
-          eventually(() => devices[1]!.powerLimitW() === 300, 'the limit is set', 30_000),
+          eventually(() => devices[1]!.powerLimitW() === 300, 'the limit is set'),
           ended.then(() => Promise.reject(new Error(stderr))),
         ])
         expect(devices[0]!.powerLimitW()).toBe(350)

@@ -64,7 +64,7 @@ describe('the script that launch prints', () => {
     expect(code).toBe(0)
   })
 
-  it('ends the others where one dies, with its exit code', { timeout: 20_000 }, async () => {
+  it('ends the others where one dies, with its exit code', async () => {
     rmSync(file('was-ended'), { force: true })
     const { code, output } = await start(waits, 'until [ -e started ]; do sleep 0.02; done; exit 3').ended
     expect(output).toBe('small ended with exit code 3; the others are ended\n')
@@ -72,10 +72,10 @@ describe('the script that launch prints', () => {
     expect(readFileSync(file('was-ended'), 'utf8')).toBe('ended\n')
   })
 
-  it('ends all when it is ended', { timeout: 20_000 }, async () => {
+  it('ends all when it is ended', async () => {
     for (const name of ['was-ended', 'started']) rmSync(file(name), { force: true })
     const { child, ended } = start(waits, waits)
-    await eventually(() => existsSync(file('started')), 'a process has started', 10_000)
+    await eventually(() => existsSync(file('started')), 'a process has started')
     child.kill('SIGTERM')
     expect((await ended).code).toBe(143)
     expect(readFileSync(file('was-ended'), 'utf8')).toBe('ended\n')

@@ -60,13 +60,13 @@ describe.skipIf(hindrance)(`on a real one-node Slurm${hindrance ? ` (skipped: ${
   beforeAll(async () => {
     await cluster.up()
     process.env['SLURM_CONF'] = cluster.configurationFile
-  }, 60_000)
+  })
 
   afterAll(async () => {
     await cluster.down()
     if (environment.SLURM_CONF === undefined) delete process.env['SLURM_CONF']
     else process.env['SLURM_CONF'] = environment.SLURM_CONF
-  }, 60_000)
+  })
 
   beforeEach(() => {
     folder = mkdtempSync(path.join(tmpdir(), 'slurm jobs '))

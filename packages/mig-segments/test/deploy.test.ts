@@ -83,17 +83,13 @@ describe.skipIf(missingCompiler)(`a node of a simulated host${missingCompiler ? 
 
     const up = await deploy(first, '--apply')
     expect(up).toMatchObject({ code: 0, stdout: '2 segments with 3 workers stand\n' })
-    await expect
-      .poll(clients, { timeout: 120_000, interval: 400 })
-      .toEqual(['0 M+C mobilenet_v2', '0 M+C resnet50', '0 M+C resnet50'])
+    await expect.poll(clients, { interval: 400 }).toEqual(['0 M+C mobilenet_v2', '0 M+C resnet50', '0 M+C resnet50'])
     const before = readDeployment(path.join(folder, 'place', 'deployment.json'))
     expect((await deploy(first)).stdout).toBe('nothing to do\n')
 
     const second = await deploy('1,0,resnet50,4,3,8,2\n1,0,vgg19,3,1,4,1\n', '--apply')
     expect(second).toMatchObject({ code: 0, stdout: '2 segments with 3 workers stand\n' })
-    await expect
-      .poll(clients, { timeout: 120_000, interval: 400 })
-      .toEqual(['0 M+C resnet50', '0 M+C resnet50', '0 M+C vgg19'])
+    await expect.poll(clients, { interval: 400 }).toEqual(['0 M+C resnet50', '0 M+C resnet50', '0 M+C vgg19'])
     const after = readDeployment(path.join(folder, 'place', 'deployment.json'))
     const resnet = ({ model }: DeployedSegment) => model === 'resnet50'
     expect(after.find(resnet)).toEqual(before.find(resnet))
@@ -103,7 +99,7 @@ describe.skipIf(missingCompiler)(`a node of a simulated host${missingCompiler ? 
     // As if it had been cut off between the two calls that destroy an instance.
     const vgg = after.find(({ model }) => model === 'vgg19')!
     for (const { pid } of vgg.workers) process.kill(pid)
-    await expect.poll(clients, { timeout: 120_000, interval: 400 }).toEqual(['0 M+C resnet50', '0 M+C resnet50'])
+    await expect.poll(clients, { interval: 400 }).toEqual(['0 M+C resnet50', '0 M+C resnet50'])
     expect(await run('nvidia-smi', 'mig', '-dci', '-i', '0', '-gi', String(vgg.instanceId))).toMatchObject({ code: 0 })
     const down = await deploy('', '--down', '--apply')
     expect(down).toMatchObject({ code: 0, stdout: '0 segments with 0 workers stand\n' })
@@ -114,7 +110,7 @@ describe.skipIf(missingCompiler)(`a node of a simulated host${missingCompiler ? 
     expect(left).toEqual([])
   })
 
-  it('goes through a period of a schedule step by step, the new before the old', { timeout: 300_000 }, async () => {
+  it('goes through a period of a schedule step by step, the new before the old', async () => {
     const steps = path.join(folder, 'period-02')
     mkdirSync(steps)
     const old = '1,0,resnet50,4,3,8,1\n'
@@ -137,7 +133,7 @@ describe.skipIf(missingCompiler)(`a node of a simulated host${missingCompiler ? 
     expect((await deploy('', '--down', '--apply')).code).toBe(0)
   })
 
-  it('runs models that share an instance of a fleet, at the clock of the board', { timeout: 300_000 }, async () => {
+  it('runs models that share an instance of a fleet, at the clock of the board', async () => {
     const file = path.join(folder, 'fleet.csv')
     const command = `'${process.execPath}' '${built.cli}' tenant --network {model} --batch {batch}`
     const where = ['--directory', path.join(folder, 'place'), '--map', file, '--command', command]
@@ -150,18 +146,18 @@ describe.skipIf(missingCompiler)(`a node of a simulated host${missingCompiler ? 
     expect(up).toMatchObject({ code: 0, stdout: '2 segments with 2 workers stand\n' })
     expect(up.stderr).toMatch(/nvidia-smi -i 1 -lgc 1095,1095/)
     expect(up.stderr.match(/-cgi/g)).toHaveLength(1)
-    await expect.poll(clients, { timeout: 120_000, interval: 400 }).toEqual(['1 M+C mobilenet_v2', '1 M+C resnet50'])
+    await expect.poll(clients, { interval: 400 }).toEqual(['1 M+C mobilenet_v2', '1 M+C resnet50'])
     const other = await apply('resnet50,8', 'vgg19,4')
     expect(other).toMatchObject({ code: 0, stdout: '2 segments with 2 workers stand\n' })
     expect(other.stderr).not.toMatch(/-cgi|-lgc|control -d/)
-    await expect.poll(clients, { timeout: 120_000, interval: 400 }).toEqual(['1 M+C resnet50', '1 M+C vgg19'])
+    await expect.poll(clients, { interval: 400 }).toEqual(['1 M+C resnet50', '1 M+C vgg19'])
     const down = await deploy('', '--down', '--apply')
     expect(down).toMatchObject({ code: 0, stdout: '0 segments with 0 workers stand\n' })
     expect(down.stderr).toMatch(/nvidia-smi -i 1 -rgc/)
     expect(await clients()).toEqual([])
   })
 
-  it('says what it has not', { timeout: 300_000 }, async () => {
+  it('says what it has not', async () => {
     const [gpu] = parseGpuList((await run('nvidia-smi', ...gpuListQuery)).stdout)
     const lock = new LeaseFolder(leases()).tryLock(gpu!.uuid)!
     const leased = await run(process.execPath, program, ...words('1,0,resnet50,4,3,8,2\n', '--apply'))

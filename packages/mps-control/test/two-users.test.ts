@@ -136,7 +136,7 @@ describe.skipIf(missing)(`a second user of the machine and MPS${missing ? ` (${m
       await Promise.all(workers.splice(0).map(({ ended }) => ended))
     })
 
-    it('have a daemon each, which ends no other, and clients on their own board', { timeout: 180_000 }, async () => {
+    it('have a daemon each, which ends no other, and clients on their own board', async () => {
       const devices = loadNvml({ libraryPath: host.libraryPath }).devices()
       const daemons = devices.map(
         (device) => new MpsDaemon({ folder: path.join(above, 'places'), board: device.uuid, device }),

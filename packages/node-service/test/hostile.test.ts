@@ -123,9 +123,7 @@ describe.skipIf(missingUsers)(`the node service under attack${missingUsers ? ` (
     expect((await fetch(`${service.url}/healthz`)).status).toBe(200)
   })
 
-  it('has a place for Prometheus, and descriptors for its own files, however many others connect', {
-    timeout: 60_000,
-  }, async () => {
+  it('has a place for Prometheus, and descriptors for its own files, however many others connect', async () => {
     const { port, hostname } = new URL(service.url!)
     const descriptors = () => readdirSync('/proc/self/fd').length
     const before = descriptors()
@@ -143,7 +141,7 @@ describe.skipIf(missingUsers)(`the node service under attack${missingUsers ? ` (
     // Ours and the server's ends of those that stay.
     expect(descriptors() - before).toBeLessThan(60)
     await (await open()).request({ type: 'acquire', board: boardOf(0) })
-    await eventually(() => many.every(isGone), 'those who ask for nothing are sent away, too', 30_000)
+    await eventually(() => many.every(isGone), 'those who ask for nothing are sent away, too')
     expect((await fetch(`${service.url}/healthz`)).status).toBe(200)
   })
 
@@ -165,7 +163,7 @@ describe.skipIf(missingUsers)(`the node service under attack${missingUsers ? ` (
     for (const text of texts) expect(text).toMatch(/^pctodl_board_power_limit_watts\{gpu="0",.*\} 250$/m)
   })
 
-  it('lives through whatever is sent, and the others do not notice', { timeout: 120_000 }, async () => {
+  it('lives through whatever is sent, and the others do not notice', async () => {
     const random = new SeededRandom(22)
     const whole = (most: number) => Math.floor(most * random.uniform())
     const other = await open()
@@ -297,9 +295,7 @@ describe.skipIf(missingUsers)(`the node service under attack${missingUsers ? ` (
     expect(answers[1]).toMatchObject({ result: { found: { powerLimitW: 350 } } })
   })
 
-  it('is one: a second one in its places touches nothing, above all not the daemons of its leases', {
-    timeout: 120_000,
-  }, async () => {
+  it('is one: a second one in its places touches nothing, above all not the daemons of its leases', async () => {
     const { child, word, ended } = await startClient(node, programs.file('client'), 0, { uid: ALICE, mode: 'mps' })
     expect(word.tenants).toHaveLength(2)
     const running = daemons()
@@ -496,9 +492,7 @@ describe.skipIf(missingUsers)(`the node service under attack${missingUsers ? ` (
     expect(leaseOf(0)).toMatchObject({ program: 'one' })
   })
 
-  it('lets nobody but its holder at an MPS daemon, although the kernel tells everybody where', {
-    timeout: 180_000,
-  }, async () => {
+  it('lets nobody but its holder at an MPS daemon, although the kernel tells everybody where', async () => {
     const { child, word, ended } = await startClient(node, programs.file('client'), 0, { uid: ALICE, mode: 'mps' })
     try {
       expect(word.tenants).toHaveLength(2)
@@ -521,7 +515,7 @@ describe.skipIf(missingUsers)(`the node service under attack${missingUsers ? ` (
     await eventually(() => readdirSync(node.options.mpsFolder).length === 0, 'its place is gone')
   })
 
-  it('leaves no daemon behind whose holder leaves while it starts', { timeout: 180_000 }, async () => {
+  it('leaves no daemon behind whose holder leaves while it starts', async () => {
     const random = new SeededRandom(22)
     for (let round = 0; round < 6; round++) {
       const client = await open()
@@ -530,14 +524,14 @@ describe.skipIf(missingUsers)(`the node service under attack${missingUsers ? ` (
       await new Promise((resolve) => setTimeout(resolve, 700 * random.uniform()))
       client.close()
       await started
-      await eventually(() => leaseOf(0) === null, 'the lease has ended', 30_000)
+      await eventually(() => leaseOf(0) === null, 'the lease has ended')
       expect(readdirSync(node.options.mpsFolder)).toEqual([])
       // One that was killed as it started may be seen for a moment more.
       await eventually(() => daemons().length === 0, 'no daemon is left')
     }
   })
 
-  it('runs no program that somebody else has put where root looks for its own', { timeout: 180_000 }, async () => {
+  it('runs no program that somebody else has put where root looks for its own', async () => {
     const planted = path.join(node.folder, 'planted')
     const proof = path.join(planted, 'was-run')
     const names = ['nvidia-cuda-mps-control', 'nvidia-cuda-mps-server', 'rm', 'sh', 'node', 'getent']
@@ -588,7 +582,7 @@ describe.skipIf(missingUsers)(`the node service under attack${missingUsers ? ` (
       expect(word.tenants).toHaveLength(2)
       child.kill('SIGKILL')
       await ended
-      await eventually(() => leaseOf(0) === null, 'the lease has ended', 30_000)
+      await eventually(() => leaseOf(0) === null, 'the lease has ended')
       // Nor where there is no other.
       process.env['PATH'] = evil.join(':')
       const client = await open()
@@ -613,9 +607,7 @@ describe.skipIf(missingUsers)(`the node service under attack${missingUsers ? ` (
     rmSync(planted, { recursive: true })
   })
 
-  it('asks nothing more on behalf of one who has gone, so that the daemon ends and the board is put back', {
-    timeout: 60_000,
-  }, async () => {
+  it('asks nothing more on behalf of one who has gone, so that the daemon ends and the board is put back', async () => {
     const client = await open()
     await client.request({ type: 'acquire', board: boardOf(0) })
     await client.request({ type: 'change', board: boardOf(0), change: { kind: 'power-limit', powerLimitW: 250 } })

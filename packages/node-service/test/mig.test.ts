@@ -251,7 +251,7 @@ describe.skipIf(missingCompiler)(`MIG instances of a node${missingCompiler ? ` (
     },
   )
 
-  it('have MPS daemons and tenants of their own, which end with the lease', { timeout: 120_000 }, async () => {
+  it('have MPS daemons and tenants of their own, which end with the lease', async () => {
     const [one, two] = [await acquireInstance(instanceOf(0)), await acquireInstance(instanceOf(1))]
     const environments = [await mpsOf(one), await mpsOf(two)]
     await expect(one.startMps()).rejects.toMatchObject({ code: 'MPS_ALREADY_RUNNING' })
@@ -350,7 +350,7 @@ describe.skipIf(missingCompiler)(`MIG instances of a node${missingCompiler ? ` (
     socket.destroy()
   })
 
-  it('are listed by pctodld status', { timeout: 60_000 }, async () => {
+  it('are listed by pctodld status', async () => {
     await acquireInstance(instanceOf(0))
     const programs = await buildPrograms()
     try {

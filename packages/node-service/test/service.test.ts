@@ -184,13 +184,13 @@ describe.skipIf(missingCompiler)(`the node service${missingCompiler ? ` (${missi
       socket.destroy()
     })
 
-    it('is heard for as long as it likes once it has said hello', { timeout: 20_000 }, async () => {
+    it('is heard for as long as it likes once it has said hello', async () => {
       const patient = await open()
       await new Promise((resolve) => setTimeout(resolve, 5500))
       expect((await patient.request({ type: 'status' })).ready).toBe(true)
     })
 
-    it('is cut off without hello', { timeout: 20_000 }, async () => {
+    it('is cut off without hello', async () => {
       expect(await tell('')).toMatch(/no hello in 5000 ms/)
     })
 
@@ -256,7 +256,7 @@ describe.skipIf(missingCompiler)(`the node service${missingCompiler ? ` (${missi
       'all boards are gone',
     )
     await node.call('startDriver')
-    await eventually(() => service.status().ready, 'all boards are back', 15_000)
+    await eventually(() => service.status().ready, 'all boards are back')
     await lease.release()
     const again = await (await openBoard(2)).acquire()
     await again.setPowerLimit(250)

@@ -149,7 +149,7 @@ describe.skipIf(missingCompiler)(`every error of every setter${missingCompiler ?
     faulty.clear()
     // The watchdog may hold the board for a moment while it does what the release could not.
     const next = () => gpu.acquire().then((each) => each.release())
-    await expect.poll(() => next().then(String, String), { timeout: 5000 }).toBe('undefined')
+    await expect.poll(() => next().then(String, String)).toBe('undefined')
     const failing = withLease(gpu, async (each) => {
       await each.setPowerLimit(250)
       faulty.answer('nvmlDeviceSetPowerManagementLimit', 4)
@@ -161,12 +161,12 @@ describe.skipIf(missingCompiler)(`every error of every setter${missingCompiler ?
       cause: expect.objectContaining({ message: 'the work fails, too' }),
     })
     // The watchdog loads this library anew, in its own process, and meets no fault there.
-    await expect.poll(() => folder.journaled(), { timeout: 5000 }).toEqual([])
+    await expect.poll(() => folder.journaled()).toEqual([])
     expect(settings()).toEqual(asFound)
   })
 
   /** Whoever puts a board back drops the journal first and the lock a moment later. */
-  const acquiredWhenFree = () => vi.waitFor(() => gpu.acquireDirectly(), { timeout: 10_000 })
+  const acquiredWhenFree = () => vi.waitFor(() => gpu.acquireDirectly(), { timeout: 60_000 })
 
   it('reports a setter that is accepted and not applied', async () => {
     for (const [name, use] of [

@@ -56,7 +56,7 @@ describe.skipIf(missingCompiler)(
         errors += text
       })
       ended = new Promise((resolve) => lock.once('close', (code, signal) => resolve(code ?? signal!)))
-      await eventually(() => existsSync(file) && readFileSync(file, 'utf8') !== '', 'the program runs', 30_000)
+      await eventually(() => existsSync(file) && readFileSync(file, 'utf8') !== '', 'the program runs')
       expect(device.powerLimitW()).toBe(250)
       return processIdentity(Number(readFileSync(file, 'utf8')))!
     }

@@ -103,7 +103,7 @@ function loadedClose(libraryPath: string): void {
 export async function eventually(
   condition: () => boolean | Promise<boolean>,
   what: string | (() => string),
-  timeoutMs = 45_000,
+  timeoutMs = 60_000,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs
   while (!(await condition())) {

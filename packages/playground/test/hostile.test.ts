@@ -61,7 +61,7 @@ async function drop(page: Page, files: readonly { readonly name: string; readonl
   await page.dispatchEvent('#run-title', 'drop', { dataTransfer: transfer })
 }
 
-describe.skipIf(browserFile === undefined)(inBrowser, { timeout: 300_000 }, () => {
+describe.skipIf(browserFile === undefined)(inBrowser, () => {
   let playground: OpenedPlayground
   beforeAll(async () => {
     playground = await OpenedPlayground.make()

@@ -6,7 +6,7 @@ import { barriersEverywhere, browserFile, inBrowser, OpenedPlayground } from './
 const subject = { board: 'A100', model: 'vgg19' }
 
 describe('every story', () => {
-  it.each(['3080Ti', 'A100'])('can be told of %s and each of its networks', { timeout: 300_000 }, async (board) => {
+  it.each(['3080Ti', 'A100'])('can be told of %s and each of its networks', async (board) => {
     for (const model of ['mnasnet1_0', 'resnet50', 'maxvit_t']) {
       for (const name of storyNames) {
         const { finding, plot } = await tellStory({ name, board, model })
@@ -19,7 +19,7 @@ describe('every story', () => {
   })
 })
 
-describe.skipIf(browserFile === undefined)(inBrowser, { timeout: 300_000 }, () => {
+describe.skipIf(browserFile === undefined)(inBrowser, () => {
   let playground: OpenedPlayground
   beforeAll(async () => {
     playground = await OpenedPlayground.make()

@@ -17,7 +17,7 @@ async function answerTo(command: string): Promise<string> {
   return stdout + stderr
 }
 
-describe.skipIf(browserFile === undefined)(inBrowser, { timeout: 300_000 }, () => {
+describe.skipIf(browserFile === undefined)(inBrowser, () => {
   let playground: OpenedPlayground
   beforeAll(async () => {
     playground = await OpenedPlayground.make()

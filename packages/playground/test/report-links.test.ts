@@ -34,7 +34,7 @@ async function linksOf(out: string, ...more: readonly string[]): Promise<string[
 beforeAll(async () => {
   const matrix = '--gpu 3080Ti --task-id 6 --algorithm pctodl,powercap,morak-tuned --iterations 2 --seed 3 --jobs 1'
   expect((await bench(...matrix.split(' '), '--result-dir', results)).code).toBe(0)
-}, 120_000)
+})
 
 describe('a report of bench-runner', () => {
   it('links each run that the playground can make to the same board, network, cap, policy, seed and length', async () => {
@@ -78,7 +78,7 @@ describe('a report of bench-runner', () => {
     }
   })
 
-  it.skipIf(browserFile === undefined)(`opens there ${inBrowser}`, { timeout: 300_000 }, async () => {
+  it.skipIf(browserFile === undefined)(`opens there ${inBrowser}`, async () => {
     const playground = await OpenedPlayground.make()
     try {
       const out = path.join(folder, 'c')

@@ -3,7 +3,7 @@ import { pctodlRun } from '@pctodl/run/commands'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { barriersEverywhere, browserFile, inBrowser, OpenedPlayground } from './open-page.js'
 
-describe.skipIf(browserFile === undefined)(inBrowser, { timeout: 300_000 }, () => {
+describe.skipIf(browserFile === undefined)(inBrowser, () => {
   let playground: OpenedPlayground
   beforeAll(async () => {
     playground = await OpenedPlayground.make()

@@ -30,7 +30,7 @@ async function said(command: CommandFunction, words: string, file: string, ...mo
   return stdout + stderr
 }
 
-describe.skipIf(browserFile === undefined)(inBrowser, { timeout: 300_000 }, () => {
+describe.skipIf(browserFile === undefined)(inBrowser, () => {
   let playground: OpenedPlayground
   beforeAll(async () => {
     playground = await OpenedPlayground.make()

@@ -92,6 +92,6 @@ describe.each(calibratedBoards.flatMap((board) => [[board, 'clocks'] as const, [
         expect(entry.regret, JSON.stringify(entry)).toBeLessThanOrEqual(0.02)
         expect(entry.points).toBeLessThanOrEqual(6)
       }
-    }, 120_000)
+    })
   },
 )

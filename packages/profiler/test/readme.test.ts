@@ -52,7 +52,7 @@ describe('README', () => {
     // What it shows has the form of what is printed.
     const form = (text: string) => text.replaceAll(/[\d.]+/g, '0').replaceAll(/ +/g, ' ')
     for (const line of blocks('text')[0]!.trim().split('\n')) expect(form(stdout)).toContain(form(line))
-  }, 120_000)
+  })
 
   it('shows an example that works, as it stands in the file', async () => {
     expect(blocks('ts')).toEqual([readFileSync(path.join(packages, 'profiler/examples/along-the-clock.ts'), 'utf8')])

@@ -68,12 +68,12 @@ describe.skipIf(hindrance)(`on a real one-node Slurm${hindrance ? ` (skipped: ${
   beforeAll(async () => {
     await cluster.up()
     process.env['SLURM_CONF'] = cluster.configurationFile
-  }, 60_000)
+  })
   afterAll(async () => {
     await cluster.down()
     if (before === undefined) delete process.env['SLURM_CONF']
     else process.env['SLURM_CONF'] = before
-  }, 60_000)
+  })
 
   it('is measured by a job array', async () => {
     const args = ['--executor', 'slurm', '--slurm-elements', '2', '--slurm-gres', 'gpu:1']
@@ -81,5 +81,5 @@ describe.skipIf(hindrance)(`on a real one-node Slurm${hindrance ? ` (skipped: ${
     expect(stderr).toContain('of 2 measured')
     expect(code).toBe(0)
     expect(planned(at('cluster.csv'))).toEqual(planned(at('one.csv')))
-  }, 120_000)
+  })
 })

@@ -32,7 +32,7 @@ const profile = (...more: string[]) =>
   run('profile', '-b', '4', '--max-iterations', '31', '--storage-mbps', '3', '--mem-gbps', '10', ...more)
 
 describe('profile', () => {
-  it('profiles a real loader, tells the matrix, and goes on where it stopped', { timeout: 60_000 }, async () => {
+  it('profiles a real loader, tells the matrix, and goes on where it stopped', async () => {
     const script = [example('image-loader.mjs'), '--data', 'images', '--step-ms', '3']
     const first = await profile('--job-name', 'loader', '--memory-points', '0,50', '--json', ...script)
     expect(first.stderr).toMatch(/^\d+ cores: 0\.\d+ s an iteration$/m)

@@ -229,19 +229,15 @@ describe('tune where being on several servers costs', () => {
     })
   }
 
-  it('is slower than neither fair nor the published tune, on 40 traces at penalties of 1, 1.3 and 2', {
-    timeout: 120_000,
-  }, () => {
+  it('is slower than neither fair nor the published tune, on 40 traces at penalties of 1, 1.3 and 2', () => {
     expect(ratiosFrom(1).filter(({ fair, published }) => fair > 1 || published > 1)).toEqual([])
   })
 
-  it('is so on 40 others', { timeout: 120_000 }, () => {
+  it('is so on 40 others', () => {
     expect(ratiosFrom(41).filter(({ fair, published }) => fair > 1 || published > 1)).toEqual([])
   })
 
-  it('is slower than the published tune in few of 40 more, by little, and than fair in none', {
-    timeout: 120_000,
-  }, () => {
+  it('is slower than the published tune in few of 40 more, by little, and than fair in none', () => {
     const ratios = ratiosFrom(141)
     expect(ratios.filter(({ fair }) => fair > 1)).toEqual([])
     const slower = ratios.filter(({ published }) => published > 1)

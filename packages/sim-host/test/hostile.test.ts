@@ -74,7 +74,7 @@ describe.skipIf(missing)(`a simulated host among people who mean it ill${missing
     client.close()
   })
 
-  it('executes no library from a cache that others can write', { timeout: 180_000 }, () => {
+  it('executes no library from a cache that others can write', () => {
     const cache = join(folder, 'cache')
     // As if it had been compiled there.
     const compiled = nativeLibrary({ sourceFolder, cacheFolder })

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 /** Wait for a condition of processes that live in real time. */
-export async function eventually(condition: () => boolean, what: string, timeoutMs = 20_000): Promise<void> {
+export async function eventually(condition: () => boolean, what: string, timeoutMs = 60_000): Promise<void> {
   const deadline = performance.now() + timeoutMs
   while (!condition()) {
     if (performance.now() > deadline) throw new Error(`this did not come true: ${what}`)

@@ -83,12 +83,12 @@ describe('onnxruntime-node workers', () => {
     } finally {
       await pool.stop()
     }
-  }, 120_000)
+  })
 
   it('answer requests, also those of one that is killed', async () => {
     const worker = onnxWorker({ modelFolder, device: 'cpu', program: built.program })
     await expectToAnswer({ worker, images }, 'mobilenet_v2')
-  }, 120_000)
+  })
 
   it('say which batch does not fit, and which does', async () => {
     const worker = onnxWorker({ modelFolder, device: 'cpu', program: built.program, memoryLimitBytes: 100e6 })

@@ -29,7 +29,7 @@ describe('README', () => {
       remove()
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
     }
-  }, 120_000)
+  })
 
   it('shows commands and reports of the protocol', () => {
     const [commands, reports] = blocks('jsonl').map((text) => text.trim().split('\n'))

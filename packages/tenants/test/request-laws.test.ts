@@ -171,7 +171,7 @@ describe('requests', () => {
     }
     // Runs in which nothing goes wrong, or nothing goes right, would hold nothing.
     for (const outcome of ['completed', 'shed', 'failed', 'aborted']) expect(total[outcome]).toBeGreaterThan(50)
-  }, 300_000)
+  })
 
   it('meet in a pool what they meet on the simulated board, down to each latency', async () => {
     const spec = fc.record({

@@ -356,5 +356,5 @@ describe('a pool that serves requests', () => {
       const samples = pool.ended().reduce((sum, { counters }) => sum + counters.samples, 0)
       expect(last!.completed).toBeLessThanOrEqual(samples + 8)
     }
-  }, 120_000)
+  })
 })

@@ -43,7 +43,7 @@ describe.skipIf(python === undefined)(
         expect(pool.pids()[0]).toBe(pid)
         process.kill(pid!, 'SIGSTOP')
         await eventually(() => pool.ended().length === 1, 'the stopped worker is noticed')
-        await eventually(() => pool.counters()[0]!.state === 'running', 'it is started again', 60_000)
+        await eventually(() => pool.counters()[0]!.state === 'running', 'it is started again')
         await pool.stop()
         for (const { counters, logFile } of pool.ended()) {
           const own = JSON.parse(readFileSync(logFile!, 'utf8').trim().split('\n').at(-1)!)
@@ -52,12 +52,12 @@ describe.skipIf(python === undefined)(
       } finally {
         await pool.stop()
       }
-    }, 180_000)
+    })
 
     it('answer requests, also those of one that is killed', async () => {
       const images = await syntheticImages({ folder, count: 4 })
       await expectToAnswer({ worker: torchWorker({ python: python!, device: 'cpu' }), images }, 'mobilenet_v2')
-    }, 180_000)
+    })
 
     it('say that they do not know a model', async () => {
       const images = await syntheticImages({ folder, count: 4 })
@@ -68,7 +68,7 @@ describe.skipIf(python === undefined)(
         failure: expect.stringMatching(/unknown model 'resnet51'/),
       })
       await pool.stop()
-    }, 60_000)
+    })
   },
 )
 
