@@ -234,8 +234,9 @@ export class BoardObserver {
     this.#followClock(observation, durationMs, index, held)
     this.#power.estimate.age(durationMs)
     this.#learn(observation, durationMs, capW, held)
-    this.#lateness.followReturns(timeMs, someStill(observation), index, capW)
-    this.#lateness.followMoves(timeMs, index, capW, this.quiet || this.mismatch)
+    const still = someStill(observation)
+    this.#lateness.followReturns(timeMs, still, index, capW)
+    this.#lateness.followMoves(timeMs, still, index, capW, this.quiet || this.mismatch)
     return recalled
   }
 

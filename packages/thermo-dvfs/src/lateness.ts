@@ -77,16 +77,25 @@ export class Lateness {
     if (this.#comeback.observe(timeMs, still, readingW, modelW, capW)) history.shownPromptly()
   }
 
-  /** @param disturbed what the readings do is not the clock's doing alone */
-  followMoves(timeMs: number, index: number, capW: number, disturbed: boolean): void {
+  /**
+   * @param still some tenants complete nothing
+   * @param disturbed what the readings do is not the clock's doing alone
+   */
+  followMoves(timeMs: number, still: boolean, index: number, capW: number, disturbed: boolean): void {
     const { readings, power, history, load, runClock } = this.#of
-    if (disturbed || load.belief.of('full') < 0.5) {
+    const { lagMs } = history
+    // Prompt readings that are taken for late make the load look like another one: what is believed of it excuses nothing then.
+    if (disturbed || (lagMs > 0 ? still : load.belief.of('full') < 0.5)) {
       this.abandon(timeMs)
       return
     }
     const modelW = runClock.modelled(power.modelW, index)
-    if (this.#prompt.observe(timeMs, readings.instantW, modelW, power.estimate.state.slope, capW))
-      history.shownPromptly()
+    const { slope } = power.estimate.state
+    // A lateness that is not known is told from averages by regression alone; one that is believed in they can refute.
+    const plain = this.#averages && readings.instantW === null && lagMs > 0
+    const readingW = plain ? readings.averageW : readings.instantW
+    const windowMs = plain ? AVERAGE_WINDOW_MS : INSTANT_WINDOW_MS
+    if (this.#prompt.observe({ timeMs, readingW, windowMs, modelW, slope, capW, lagMs })) history.shownPromptly()
   }
 
   /** Tenants start, stop or pause: what the readings do is not the clock's doing. */

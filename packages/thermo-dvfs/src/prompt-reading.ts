@@ -1,3 +1,4 @@
+import { INSTANT_WINDOW_MS } from './power-history.js'
 import { LONGEST_LAG_MS } from './reading-lag.js'
 
 /** Still readings that are kept: their mean is what a move sets out from. */
@@ -5,11 +6,20 @@ const STILL = 8
 const LEAST_STILL = 4
 /** The clock must have rested for so long before a move, ms: else an earlier one could be what shows now. */
 const RESTED_MS = LONGEST_LAG_MS + 200
+/** The same beyond a lateness that is believed in, ms: what was moved earlier has shown, if that is true. */
+const RESTED_BEYOND_MS = 1400
 /** Moves of less than this share of the cap drown in the noise of an instant reading. */
 const LEAST_SHIFT = 0.06
-/** Share of the shift that a reading must show, and how many in a row must. */
+/** Share of the shift, as far as a window can hold it by then, and share of the cap that a reading must show. */
 const SHOWN = 0.6
+const LEAST_SHOWN = 0.03
+/** How many in a row must. */
 const IN_A_ROW = 3
+/**
+ * The same where a lateness is believed in: two instant ones, for after two that are too high the clock goes down again. One average is
+ * enough, which scatters little.
+ */
+const REFUTING_IN_A_ROW = 2
 /** A reading that shows a move later than this is not prompt, ms. */
 const PROMPT_MS = 450
 /** Powers by the model that differ by less are of one clock, relative. */
@@ -24,6 +34,22 @@ export interface PromptReadingState {
   move: { sinceMs: number; fromW: number; shiftW: number; shown: number } | null
 }
 
+/** A reading, and what it should follow. */
+export interface FollowedReading {
+  readonly timeMs: number
+  /** W; null where none came. */
+  readonly readingW: number | null
+  /** That it is the mean of. */
+  readonly windowMs: number
+  /** The model's power at the clock that the board runs, W. */
+  readonly modelW: number
+  /** Board watts per model watt, as far as known. */
+  readonly slope: number
+  readonly capW: number
+  /** How late readings are believed to be; 0 where they are not, or nobody knows. */
+  readonly lagMs: number
+}
+
 /**
  * Whether instant readings show a move of the clock at once: then they are not late, and nothing has to wait for the two seconds
  * that they could be.
@@ -35,22 +61,20 @@ export class PromptReading {
     this.state = state ?? { modelW: 0, restsMs: 0, stillW: [], move: null }
   }
 
-  /**
-   * @param modelW the model's power at the clock that the board runs, W
-   * @param slope board watts per model watt, as far as known
-   * @returns whether a move was shown in time
-   */
-  observe(timeMs: number, readingW: number | null, modelW: number, slope: number, capW: number): boolean {
+  /** @returns whether a move was shown in time */
+  observe({ timeMs, readingW, windowMs, modelW, slope, capW, lagMs }: FollowedReading): boolean {
     const s = this.state
     if (Math.abs(modelW - s.modelW) > SAME * s.modelW) {
+      const restedMs = lagMs === 0 ? RESTED_MS : Math.min(RESTED_MS, lagMs + RESTED_BEYOND_MS)
       const shiftW = slope * (modelW - s.modelW)
-      const rested = s.stillW.length >= LEAST_STILL && timeMs - s.restsMs >= RESTED_MS
+      const rested = s.stillW.length >= LEAST_STILL && timeMs - s.restsMs >= restedMs
       const tells = rested && Math.abs(shiftW) >= LEAST_SHIFT * capW
       const fromW = s.stillW.reduce((sum, powerW) => sum + powerW, 0) / s.stillW.length
       s.move = tells ? { sinceMs: timeMs, fromW, shiftW, shown: 0 } : null
       this.#rest(timeMs)
       s.modelW = modelW
-      return false
+      // The clock and the reading of one sample may not be of one moment: only what is too early at any rate counts already.
+      if (!tells || lagMs === 0) return false
     }
     if (readingW === null) return false
     if (s.move === null) {
@@ -58,9 +82,13 @@ export class PromptReading {
       if (s.stillW.length > STILL) s.stillW.shift()
       return false
     }
-    s.move.shown = (readingW - s.move.fromW) / s.move.shiftW >= SHOWN ? s.move.shown + 1 : 0
-    const prompt = s.move.shown >= IN_A_ROW
-    if (prompt || timeMs - s.move.sinceMs > PROMPT_MS) s.move = null
+    const { sinceMs, fromW, shiftW } = s.move
+    const shownW = readingW - fromW
+    const share = Math.min(1, (timeMs - sinceMs + INSTANT_WINDOW_MS) / windowMs)
+    const shown = shownW / (share * shiftW) >= SHOWN && Math.abs(shownW) >= LEAST_SHOWN * capW
+    s.move.shown = shown ? s.move.shown + 1 : 0
+    const prompt = s.move.shown >= inARow(lagMs, windowMs)
+    if (prompt || timeMs - sinceMs > PROMPT_MS) s.move = null
     return prompt
   }
 
@@ -74,4 +102,9 @@ export class PromptReading {
     this.state.restsMs = timeMs
     this.state.stillW = []
   }
+}
+
+function inARow(lagMs: number, windowMs: number): number {
+  if (lagMs === 0) return IN_A_ROW
+  return windowMs > INSTANT_WINDOW_MS ? 1 : REFUTING_IN_A_ROW
 }

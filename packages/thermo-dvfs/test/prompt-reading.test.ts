@@ -6,13 +6,22 @@ const CAP_W = 150
 /** Tells it a reading each 100 ms, and whether any of them has shown the last move in time. */
 class Board {
   readonly prompt = new PromptReading()
+  readonly windowMs: number
+  readonly lagMs: number
   timeMs = 0
+
+  /** Instant readings of which nobody knows how late they are, unless said otherwise. */
+  constructor({ windowMs = 100, lagMs = 0 } = {}) {
+    this.windowMs = windowMs
+    this.lagMs = lagMs
+  }
 
   /** The clock draws `modelW` by the model; these are read. */
   at(modelW: number, readingsW: readonly (number | null)[]): boolean[] {
     return readingsW.map((readingW) => {
       this.timeMs += 100
-      return this.prompt.observe(this.timeMs, readingW, modelW, 1, CAP_W)
+      const { timeMs, windowMs, lagMs } = this
+      return this.prompt.observe({ timeMs, readingW, windowMs, modelW, slope: 1, capW: CAP_W, lagMs })
     })
   }
 
@@ -69,5 +78,27 @@ describe('instant readings', () => {
     // And the clock must have rested since.
     expect(shown(gone.rest(120, 1500).at(100, [120, 100, 100, 100]))).toBe(-1)
     expect(shown(gone.rest(100).at(120, [100, 120, 120, 120]))).toBe(3)
+  })
+})
+
+describe('a lateness that is believed in', () => {
+  it('is refuted by two readings that show a move before they could, of which the first may come with the move', () => {
+    expect(shown(new Board({ lagMs: 500 }).rest(100).at(120, [119, 121]))).toBe(1)
+    expect(shown(new Board({ lagMs: 500 }).rest(100).at(120, [119, 100, 101, 100]))).toBe(-1)
+  })
+
+  it('is refuted after a shorter rest, for what was moved earlier has shown if it is true', () => {
+    expect(shown(new Board({ lagMs: 500 }).rest(100, 2000).at(120, [119, 121]))).toBe(1)
+    expect(shown(new Board({ lagMs: 500 }).rest(100, 1800).at(120, [119, 121]))).toBe(-1)
+    expect(shown(new Board({ lagMs: 2000 }).rest(100, 2000).at(120, [119, 121]))).toBe(-1)
+  })
+
+  it('is refuted by one average that holds as much of a move as it could', () => {
+    const averages = { windowMs: 1000, lagMs: 1000 }
+    // A move of 40 W: 4 W of it after a tenth of a second, 8 W after two.
+    expect(shown(new Board(averages).rest(100).at(140, [101, 108]))).toBe(1)
+    expect(shown(new Board(averages).rest(100).at(140, [101, 104, 106, 108, 110]))).toBe(-1)
+    // What scatters as little as averages do is no move.
+    expect(shown(new Board(averages).rest(100).at(120, [102, 104, 104, 104]))).toBe(-1)
   })
 })
