@@ -2,8 +2,10 @@ import { InvalidInputError } from '@pctodl/platform'
 import { assertLimits, DEFAULT_MOST_ITERATIONS, TooFewGpusError } from '../plan-segments.js'
 import type { ServiceObjective, ServiceProfile } from '../profile.js'
 import { servedServices, type UnservedService } from '../segment-plan.js'
+import { withKeepable } from '../tail/explain-late.js'
 import { simulatePlan } from '../tail/simulate-plan.js'
 import { withBatchRates } from '../tail/tail-points.js'
+import { assertCheck, CHECK_SEED, isLate, planUntilKept } from '../tail/until-kept.js'
 import { type CarryOutOptions, carryOut, type PlannedPeriod } from './carry-out.js'
 import type { DayGate } from './day-demands.js'
 import { type DayCosts, dayProblem } from './day-problem.js'
@@ -21,7 +23,7 @@ export interface DayOptions extends DayCosts {
   readonly burstiness?: number
   /**
    * Of `tail`: requests of each service that are let come to the map of each period; a service of which more than 0.8 % are late in one gets more
-   * room all day. Default 20 000; 0: the estimate alone decides.
+   * room all day, and one that still is so after six times is not served. Default 20 000; 0: the estimate alone decides.
    */
   readonly checkRequests?: number
   /** Share of a period's requests that changing to it may make late, 0..0.1. Default 0: every service stays at its rate. */
@@ -58,11 +60,6 @@ export interface DaySchedule extends DayTotals {
   readonly redeployed: DayTotals
 }
 
-/** As for one plan: late share of the simulations above which a service gets more room, how often, and their seed. */
-const CHECKED_LATE = 0.008
-const CHECKS = 6
-const CHECK_SEED = 7919
-
 /** Integer variables up to which all periods are put into one program. */
 const MOST_JOINT = 220
 
@@ -85,22 +82,22 @@ export async function planDay(
   const { gate = 'latency', burstiness = 1, checkRequests = 20_000 } = options
   assertLimits({ seed, mostIterations, ...(gpus !== undefined && { maxGpus: gpus }) })
   if (!(mostLate >= 0 && mostLate <= 0.1)) throw new InvalidInputError('mostLate', mostLate, 'a share from 0 to 0.1')
-  if (!(burstiness >= 0.1 && burstiness <= 100)) {
-    throw new InvalidInputError('burstiness', burstiness, 'a number from 0.1 to 100; 1 is Poisson')
-  }
-  if (!(Number.isInteger(checkRequests) && checkRequests >= 0)) {
-    throw new InvalidInputError('checkRequests', checkRequests, 'an integer of at least 0')
-  }
+  assertCheck(burstiness, checkRequests)
   if (gate === 'latency') return planOnce(profiles, periods, options, { kind: 'latency', latencyShare })
   const rated = profiles.map(withBatchRates)
-  const tightened = new Map<string, number>()
-  for (let check = 0; ; check++) {
-    const day = await planOnce(rated, periods, options, { kind: 'tail', burstiness, tightened })
-    if (checkRequests === 0 || check === CHECKS) return day
-    const late = lateIn(day, rated, periods, burstiness, checkRequests)
-    if (late.size === 0) return day
-    for (const model of late) tightened.set(model, (tightened.get(model) ?? 0) + 1)
+  const checked = (of: typeof periods, how: DayOptions) =>
+    planUntilKept(
+      (times) => planOnce(rated, of, how, { kind: 'tail', burstiness, times }),
+      (day) => (checkRequests === 0 ? [] : lateIn(day, rated, of, burstiness, checkRequests)),
+    )
+  const day = await checked(periods, options)
+  const { gpus: _, ...alone } = options
+  const kept = async ({ model, latencyMs }: ServiceObjective) => {
+    const own = periods.map((of) => of.filter((each) => each.model === model).map((each) => ({ ...each, latencyMs })))
+    const { unserved } = await checked(own, { ...alone, mostIterations: 0 })
+    return unserved.length === 0
   }
+  return { ...day, unserved: await withKeepable(day.unserved, rated, burstiness, 'shared', kept) }
 }
 
 /** Services that are late in the map of some period; while maps change their segments are no fewer. */
@@ -116,7 +113,7 @@ function lateIn(
     const asked = periods[h]!.filter(({ model }) => !unserved.some((service) => service.model === model))
     const plan = { gpus, served: servedServices(asked, gpus) }
     for (const service of simulatePlan(plan, profiles, { burstiness, requests, seed: CHECK_SEED + h })) {
-      if (service.late > CHECKED_LATE * service.requests) late.add(service.model)
+      if (isLate(service)) late.add(service.model)
     }
   })
   return late
