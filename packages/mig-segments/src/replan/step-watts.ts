@@ -1,8 +1,11 @@
 import type { CheckedFleet } from '../fleet/check-fleet.js'
-import type { FleetInstance } from './fleet-migration.js'
+import type { FleetBoard } from '../fleet/place-fleet.js'
+
+/** Instances of one board, or one of them. */
+type Present = Omit<FleetBoard, 'group' | 'powerW'>
 
 /** Whether instances that are there at once keep the limits on watts of their boards, their nodes and the fleet; what nobody measured counts nothing. */
-export function keepWatts({ groups, lanes, powerW, limited }: CheckedFleet, present: Iterable<FleetInstance>): boolean {
+export function keepWatts({ groups, lanes, powerW, limited }: CheckedFleet, present: Iterable<Present>): boolean {
   if (!limited) return true
   const boards = new Map<string, number>()
   const nodes = new Map<string, number>()
