@@ -11,10 +11,11 @@ import type { ServiceObjective, ServiceProfile } from '../profile.js'
 import { matchDemands, type ServiceDemand } from '../service-demand.js'
 import { cheapestCover } from '../solve/cheapest-cover.js'
 import { type CoverProblem, coverProblem } from '../solve/cover-problem.js'
+import { enumerateTotals } from '../solve/enumerate-totals.js'
 import { type CountSolution, solveHeuristically } from '../solve/heuristic.js'
 import { type PriceBound, priceBound } from '../solve/price-bound.js'
-import { gpcsOf } from '../solve/size-counts.js'
-import { solveExactly } from '../solve/solve-exactly.js'
+import { gpcsOf, SIZES } from '../solve/size-counts.js'
+import { solutionOf, solveExactly } from '../solve/solve-exactly.js'
 import { cannotKeep, withKeepable } from './explain-late.js'
 import { type ServiceTail, tailsOf } from './service-tails.js'
 import { simulatePlan } from './simulate-plan.js'
@@ -139,7 +140,13 @@ async function planOnce(
       continue
     }
     const first = { demands, problem, bound, start: solveHeuristically(problem, bound, { seed }) }
-    const chosen = otherWays(choice, first, least, seed)
+    let chosen = otherWays(choice, first, least, seed)
+    while (chosen.start.gpus > least) {
+      const fewer = choice.within(chosen.start.gpus - 1, chosen.bound.prices)
+      if (fewer === 'none') least = chosen.start.gpus
+      if (typeof fewer === 'string') break
+      chosen = fewer
+    }
     demands = chosen.demands
     const exact = await solveExactly(chosen.problem, chosen.start, chosen.bound, mostIterations)
     const { gpus, gpcs } = exact.solution
@@ -221,6 +228,22 @@ class WayChoice {
       return ways[best]!
     })
     return { demands, bound }
+  }
+
+  /** A plan on so many boards, whichever ways it takes; `none`: proved that there is none. */
+  within(maxGpus: number, prices: ArrayLike<number>): WaySolution | 'none' | 'too-many' {
+    const all = this.#ways.flat()
+    let first = 0
+    const alternatives = this.#ways.map((ways) => ways.map(() => first++))
+    const goal = { maxGpus, maxGpcs: Number.POSITIVE_INFINITY, prices, alternatives }
+    const outcome = enumerateTotals(coverProblem(all), goal)
+    if (outcome.kind !== 'found') return outcome.kind
+    const rowOf = (row: number) => outcome.counts.subarray(row * SIZES, (row + 1) * SIZES)
+    const taken = alternatives.map((rows) => rows.find((row) => rowOf(row).some((count) => count > 0))!)
+    const demands = taken.map((row) => all[row]!)
+    const problem = coverProblem(demands)
+    const start = solutionOf(Int32Array.from(taken.flatMap((row) => [...rowOf(row)])))
+    return { demands, problem, bound: priceBound(problem), start }
   }
 
   /** The ways of a service that cost least at some prices. */
