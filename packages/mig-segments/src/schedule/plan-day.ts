@@ -8,9 +8,9 @@ import { withBatchRates } from '../tail/tail-points.js'
 import { assertCheck, CHECK_SEED, isLate, planUntilKept } from '../tail/until-kept.js'
 import { type CarryOutOptions, carryOut, type PlannedPeriod } from './carry-out.js'
 import type { DayGate } from './day-demands.js'
-import { type DayCosts, dayProblem } from './day-problem.js'
+import { type DayCosts, type DayProblem, dayProblem } from './day-problem.js'
 import { solveDay } from './day-program.js'
-import { countsFor, planWindows, staticCounts } from './window-plans.js'
+import { countsFor, periodEnergyJ, planWindows, staticCounts } from './window-plans.js'
 
 export interface DayOptions extends DayCosts {
   /** GPUs that there are. Default: as many as the plan with most of them needs. */
@@ -26,7 +26,7 @@ export interface DayOptions extends DayCosts {
    * room all day, and one that still is so after six times is not served. Default 20 000; 0: the estimate alone decides.
    */
   readonly checkRequests?: number
-  /** Share of a period's requests that changing to it may make late, 0..0.1. Default 0: every service stays at its rate. */
+  /** Share of the day's requests that changes may make late, 0..0.1. Default 0: every service stays at its rate. */
   readonly mostLate?: number
   /** Order of the search's random steps. Default 1. */
   readonly seed?: number
@@ -132,7 +132,7 @@ async function planOnce(
     // The way of each service is chosen for the day: its points are kept whatever part of the objective they take.
     latencyShare: gate.kind === 'tail' ? 1 : gate.latencyShare,
     maxGpus: given ?? Number.POSITIVE_INFINITY,
-    mostLate,
+    lateJ: Number.POSITIVE_INFINITY,
     moves: 'few',
   }
   const { served, rates, needs } = problem
@@ -145,18 +145,30 @@ async function planOnce(
     options,
   )
   const redeployed = carryOut(problem, fresh, { ...options, maxGpus: Number.POSITIVE_INFINITY, moves: 'anew' })
-  const ways = [carryOut(problem, planWindows(problem, seed), options), carryOut(problem, fresh, options), stayed]
+  const requests = rates.reduce((sum, rate) => sum + rate, 0) * problem.periodS
+  const within = (counts: readonly Int32Array[]) => carryOutWithin(problem, counts, options, mostLate * requests)
+  const ways = [stayed]
   let boundJ = 0
+  // Of the fewest boards not those with the least watts: the programs of single periods look for these.
+  const frugal = [...fresh]
   if (mostIterations > 0) {
-    for (const h of all)
-      boundJ += (await solveDay(problem, [h], Math.ceil(mostIterations / (2 * problem.periods)))).boundJ
-    if (problem.periods * served.length * 5 <= MOST_JOINT) {
-      const joint = await solveDay(problem, all, Math.ceil(mostIterations / 2), given)
-      if (joint.counts) ways.push(carryOut(problem, joint.counts, options))
-      boundJ = Math.max(boundJ, joint.boundJ)
+    const joint = problem.periods * served.length * 5 <= MOST_JOINT
+    const each = Math.ceil(mostIterations / ((joint ? 2 : 1) * problem.periods))
+    for (const h of all) {
+      const alone = await solveDay(problem, [h], each)
+      boundJ += alone.boundJ
+      if (alone.counts && periodEnergyJ(problem, h, alone.counts[0]!) < periodEnergyJ(problem, h, fresh[h]!)) {
+        frugal[h] = alone.counts[0]!
+      }
+    }
+    if (joint) {
+      const together = await solveDay(problem, all, Math.ceil(mostIterations / 2), given)
+      if (together.counts) ways.push(...within(together.counts))
+      boundJ = Math.max(boundJ, together.boundJ)
     }
   }
-  const requests = rates.reduce((sum, rate) => sum + rate, 0) * problem.periodS
+  const windows = [fresh, frugal].map((single) => planWindows(problem, single, seed))
+  ways.push(...[...windows, fresh, frugal].flatMap(within))
   const excess = (way: PlannedPeriod[]) =>
     Math.max(0, sumOf(way, ({ lateRequests }) => lateRequests) - mostLate * requests)
   const worse = (a: PlannedPeriod[], b: PlannedPeriod[]) =>
@@ -186,6 +198,34 @@ async function planOnce(
     staticPlan: totals(stayed),
     redeployed: totals(redeployed),
   }
+}
+
+/** Tries of a price for late requests. */
+const MOST_PRICES = 6
+
+/**
+ * Ways through a day: one in which nobody is late where that can be helped, and some in which late requests have a price. It is halved from a
+ * few hundred times what a request takes on average while no more are late than may be, and doubled while more are.
+ */
+function carryOutWithin(
+  problem: DayProblem,
+  counts: readonly Int32Array[],
+  options: CarryOutOptions,
+  mostLate: number,
+): PlannedPeriod[][] {
+  const ways = [carryOut(problem, counts, options)]
+  if (mostLate === 0) return ways
+  const requests = problem.rates.reduce((sum, rate) => sum + rate, 0) * problem.periodS
+  const eachJ = sumOf(ways[0]!, ({ energyJ }) => energyJ) / requests
+  let [low, high] = [-2, 10]
+  for (let tried = 0; tried < MOST_PRICES; tried++) {
+    const exponent = (low + high) / 2
+    const way = carryOut(problem, counts, { ...options, lateJ: eachJ * 2 ** exponent })
+    ways.push(way)
+    if (sumOf(way, ({ lateRequests }) => lateRequests) <= mostLate) high = exponent
+    else low = exponent
+  }
+  return ways
 }
 
 function sumOf(way: readonly PlannedPeriod[], of: (period: PlannedPeriod) => number): number {
