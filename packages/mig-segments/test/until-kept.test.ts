@@ -1,5 +1,6 @@
 import { SeededRandom } from '@pctodl/numerics'
 import { describe, expect, it } from 'vitest'
+import { cases } from '../../../test/long-tests.js'
 import {
   type Fleet,
   planFleet,
@@ -45,14 +46,14 @@ function fleetOf(profiles: readonly ServiceProfile[]): Fleet {
 
 describe('whom a plan calls served', () => {
   const requests = 10_000
-  const cases = [1, 2, 4, 8].flatMap((burstiness, k) =>
+  const kinds = [1, 2, 4, 8].flatMap((burstiness, k) =>
     (['shared', 'split'] as const).map((dispatch, d) => ({ burstiness, dispatch, seed: 10 * k + d })),
   )
 
-  it.each(cases)(
+  it.each(kinds)(
     'is in time in its check, all others are named with what they could keep: $burstiness, $dispatch',
     async ({ burstiness, dispatch, seed }) => {
-      for (const from of [seed, 100 + seed]) {
+      for (let from = seed; from < seed + 100 * cases(8, 2); from += 100) {
         const { profiles, objectives } = drawn(from)
         const options = { burstiness, dispatch, checkRequests: requests, mostIterations: 0 }
         const plan = await planForTail(profiles, objectives, options)
