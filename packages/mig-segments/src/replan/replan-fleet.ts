@@ -14,6 +14,7 @@ import { assertMap } from './assert-map.js'
 import { type FleetChanges, type FleetInstance, type FleetStep, fleetMigrationOrder } from './fleet-migration.js'
 import { freePlace, laidOver } from './fleet-places.js'
 import { type ReplanCounts, type RunningBoard, solveReplan } from './fleet-program.js'
+import { boardAt, capacityOf, serves, standingBoards } from './standing-boards.js'
 
 export interface FleetReplanOptions extends FleetOptions {
   /** Move instances until the boards cost as little as a fresh plan's. Default false: they may cost as much as those in use now. */
@@ -106,48 +107,6 @@ async function change(
   return next(asIs && inUse <= mostCost ? asIs : laidOver(fleet, fresh.boards, current), leastMoves)
 }
 
-/** The boards as they run; null where some instance keeps no objective. */
-function standingBoards(
-  fleet: CheckedFleet,
-  current: readonly MappedBoard[],
-  running: readonly RunningBoard[],
-  models: readonly string[],
-): FleetBoard[] | null {
-  const boards: FleetBoard[] = []
-  for (const [b, { lane, instances }] of running.entries()) {
-    if (instances.length === 0) continue
-    if (lane === undefined || instances.some(({ row }) => !row)) return null
-    const segments = instances.flatMap(({ profile, start, row }) => instanceAt(row!, profile.name, start, models))
-    boards.push(boardAt(fleet, lane, current[b]!, segments))
-  }
-  return boards
-}
-
-/** Whether boards cover all rates within the fleet's limits. */
-function serves(fleet: CheckedFleet, boards: readonly FleetBoard[], served: FleetPlan['served']): boolean {
-  const within = (drawnW: number, most: number) => !(drawnW > most * (1 + 1e-9))
-  const wattsOf = (of: readonly FleetBoard[]) => of.reduce((sum, { powerW }) => sum + powerW, 0)
-  const covered = served.every(({ model, ratePerS }) => capacityOf(boards, model) >= ratePerS * (1 - 1e-9))
-  return (
-    covered &&
-    within(wattsOf(boards), fleet.powerW) &&
-    fleet.groups.every(({ boards: most, boardCapW, nodeCapW }, g) => {
-      const own = boards.filter(({ group }) => group === g)
-      const nodes = new Set(own.map(({ node }) => node))
-      return (
-        own.length <= most &&
-        own.every(({ powerW }) => within(powerW, boardCapW)) &&
-        [...nodes].every((n) => within(wattsOf(own.filter(({ node }) => node === n)), nodeCapW))
-      )
-    })
-  )
-}
-
-function capacityOf(boards: readonly FleetBoard[], model: string): number {
-  const own = boards.flatMap(({ segments }) => segments).filter((segment) => segment.model === model)
-  return own.reduce((sum, { ratePerS }) => sum + ratePerS, 0)
-}
-
 /** What stands on a board now, and which of it may stay. */
 function runningBoard(
   { groups, lanes }: CheckedFleet,
@@ -223,21 +182,6 @@ function nextBoards(
     boards.push(boardAt(fleet, board.lane, place, segmentsOf(board, group, models)))
   }
   return boards
-}
-
-function boardAt(
-  { groups, lanes }: CheckedFleet,
-  lane: number,
-  { node, index }: Pick<MappedBoard, 'node' | 'index'>,
-  segments: FleetSegment[],
-): FleetBoard {
-  const { group, smClockMhz, idleW } = lanes[lane]!
-  return {
-    ...{ group, gpu: groups[group]!.geometry.key, node, index },
-    ...(smClockMhz !== undefined && { smClockMhz }),
-    segments: segments.sort((a, b) => a.start - b.start),
-    powerW: segments.reduce((sum, { powerW = Number.NaN }) => sum + powerW, idleW),
-  }
 }
 
 function describe(
