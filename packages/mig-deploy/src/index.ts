@@ -66,6 +66,7 @@ export {
   productOfNode,
 } from './node/mig-layout.js'
 export { NodeMachine, readGpus, readLayout } from './node/node-machine.js'
+export { type DeployOptions, deployMaps } from './node/deploy-maps.js'
 export { splitWords, workerCommand } from './worker-command.js'
 // Read files cell by cell, and say where they are wrong.
 export { type CsvRow, csvRows, quoted, toNumber } from './map/csv-rows.js'

@@ -1,4 +1,5 @@
 import { Deployment } from 'kubernetes-models/apps/v1'
+import { DeviceClass, ResourceClaimTemplate } from 'kubernetes-models/resource.k8s.io/v1'
 import { ConfigMap, Node, Service } from 'kubernetes-models/v1'
 import { describe, expect, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
@@ -146,5 +147,29 @@ describe('the manifests of a fleet', () => {
     )
     expect(JSON.stringify(documentsOf({ healthPath: '/well' }))).toContain('GET /well HTTP/1.0')
     expect(() => documentsOf({ port: 65_533 })).toThrow(/port: got 65533/)
+  })
+
+  it('claim instances of a profile on boards of their type, wherever one is free', () => {
+    const claiming = documentsOf({ devices: 'dra' })
+    const ofKind = (kind: string) => claiming.filter((document) => document.kind === kind)
+    const schemas = { ...models, DeviceClass, ResourceClaimTemplate }
+    for (const document of claiming) {
+      expect(() => new schemas[document.kind as keyof typeof schemas](document).validate()).not.toThrow()
+    }
+    const templates = ofKind('ResourceClaimTemplate').map(({ metadata }) => metadata.name)
+    const classes = ofKind('DeviceClass').map(({ metadata }) => metadata.name)
+    expect(classes).toEqual(templates)
+    const labels = ofKind('Node').map(({ metadata }) => metadata.labels)
+    let pods = 0
+    for (const { spec } of ofKind('Deployment')) {
+      const { nodeSelector, resourceClaims, containers } = spec.template.spec
+      expect(labels.map((each) => each['pctodl.board'])).toContain(nodeSelector['pctodl.board'])
+      expect(templates).toContain(resourceClaims[0].resourceClaimTemplateName)
+      expect(containers[0].resources).toEqual({ claims: [{ name: resourceClaims[0].name }] })
+      pods += spec.replicas
+    }
+    const instances = boards.flatMap(({ segments }) => [...new Set(segments.map(({ start }) => start))])
+    expect(pods).toBe(instances.length)
+    expect(JSON.stringify(claiming)).not.toContain('device-plugin')
   })
 })

@@ -1,9 +1,12 @@
 import { SeededRandom } from '@pctodl/numerics'
+import { findMigGeometry } from '@pctodl/platform'
 import {
   exampleFolder,
+  loadFleetProfiles,
   loadObjectives,
   loadProfiles,
   planDay,
+  type SegmentSize,
   type ServiceObjective,
   simulatePlan,
 } from '../src/index.js'
@@ -11,8 +14,10 @@ import { idlePowerW } from './simulated-fleet.js'
 
 // Prints what a day takes with a schedule, with one plan for its highest rates, and with each hour planned and packed anew: rates that fall
 // to 30 or 5 % of the peak at night, each service at its own hour, with noise. `parked`: watts of a board without instances, of those of a
-// waiting one; `may be late`: share of a period's requests. Then
-// requests come to the maps of all hours, from one queue for each service.
+// waiting one; `may be late`: share of the day's requests. What requests take whatever the map is beyond all schedules: `waiting` is what boards of the
+// static plan draw besides. Then
+// requests come to the maps of all hours, from one queue for each service. Last, what the same days take on H100 boards that run all day at one of
+// the clocks of `H100-clocks`.
 const HOURS = 24
 
 function day(
@@ -50,7 +55,7 @@ for (const board of ['A100-80GB', 'H100']) {
       const startMs = performance.now()
       const periods = day(objectives!, 6, night, 2)
       const plan = await planDay(profiles, periods, {
-        ...{ periodS: 3600, migrationS: 60, idleW, parkedW: parked * idleW, mostLate, mostIterations: 6000, gate },
+        ...{ periodS: 3600, migrationS: 60, idleW, parkedW: parked * idleW, mostLate, mostIterations: 20_000, gate },
       })
       const waiting = plan.periods.flatMap(({ gpus }, h) => {
         const served = periods[h]!.map((objective) => ({ ...objective, segments: 0, gpcs: 0, capacity: 0 }))
@@ -60,10 +65,11 @@ for (const board of ['A100-80GB', 'H100']) {
         ...{ board, gate, 'idle W': Math.round(idleW), night, parked, 'may be late': mostLate },
         GPUs: `${plan.mostGpus} (${Math.min(...plan.periods.map(({ gpus }) => gpus.length))})`,
         static: kWh(plan.staticPlan.energyJ),
+        waiting: kWh(HOURS * 3600 * plan.staticPlan.mostGpus * (1 - parked) * idleW),
         anew: kWh(plan.redeployed.energyJ),
         schedule: kWh(plan.energyJ),
         'saved %': percent(1 - plan.energyJ / plan.staticPlan.energyJ),
-        'gap %': percent(1 - plan.lowerBoundJ / plan.energyJ),
+        'saved at most %': percent(1 - plan.lowerBoundJ / plan.staticPlan.energyJ),
         created: `${plan.created}, anew ${plan.redeployed.created}`,
         'late %': `${percent(plan.lateRequests / plan.requests)}, anew ${percent(plan.redeployed.lateRequests / plan.requests)}`,
         'service and hour with most late %': percent(Math.max(...waiting.map(({ late, requests }) => late / requests))),
@@ -74,3 +80,29 @@ for (const board of ['A100-80GB', 'H100']) {
   }
 }
 console.table(table)
+
+const clocked = loadFleetProfiles(exampleFolder('H100-clocks'), findMigGeometry('H100'))
+const [, peaks] = loadObjectives(
+  exampleFolder('example-objectives'),
+  clocked.map(({ model }) => model),
+)
+const byClock = []
+for (const clock of new Set(clocked.flatMap(({ points }) => points.map(({ smClockMhz }) => smClockMhz!)))) {
+  const profiles = clocked.map(({ model, points }) => ({
+    model,
+    // One profile for each size: `1g` with double memory is for fleets.
+    points: points
+      .filter(({ smClockMhz, profile }) => smClockMhz === clock && profile !== '1g.20gb')
+      .map(({ profile, ...point }) => ({ ...point, sizeGpcs: Number.parseInt(profile, 10) as SegmentSize })),
+  }))
+  const idleW = await idlePowerW('H100', clock)
+  for (const night of [0.3, 0.05]) {
+    const costs = { periodS: 3600, migrationS: 60, idleW, parkedW: 0, mostLate: 0.005, mostIterations: 6000 }
+    const plan = await planDay(profiles, day(peaks!, 6, night, 2), { ...costs, gate: 'tail' })
+    byClock.push({
+      ...{ MHz: clock, 'idle W': Math.round(idleW), night, static: kWh(plan.staticPlan.energyJ) },
+      ...{ schedule: kWh(plan.energyJ), least: kWh(plan.lowerBoundJ), GPUs: plan.mostGpus },
+    })
+  }
+}
+console.table(byClock)

@@ -37,6 +37,8 @@ export interface UnservedService extends ServiceObjective {
   readonly reason: UnservedReason
   /** What is wrong and what would help. */
   readonly message: string
+  /** By the tail: the latency objective that a plan for this service alone keeps at this rate, ms. */
+  readonly keepableMs?: number
 }
 
 /** Which segments run where. */

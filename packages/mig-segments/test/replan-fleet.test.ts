@@ -158,10 +158,77 @@ describe('a change of a running fleet', () => {
     }
   })
 
+  it('is none where the running map serves at no more cost, and does not fail where the work runs out', async () => {
+    const { fleet, objectives } = drawn(new SeededRandom(4))
+    const asked = (factor: number) =>
+      objectives.map((each, m) => ({ ...each, ratePerS: 30 * each.ratePerS * factor ** m }))
+    const options = { mostIterations: 200 }
+    const { boards } = await planFleet(fleet, asked(1), options)
+    const current = parseFleetMap(formatFleetMap(boards), 'fleet.csv')
+    const same = await replanFleet(current, fleet, asked(1), options)
+    expect(same).toMatchObject({ boards, steps: [], created: 0, restarted: 0, removed: 0, lowerBoundMoves: 0 })
+    // Less is asked for, and no board can go.
+    const less = await replanFleet(current, fleet, asked(0.999), options)
+    expect(less).toMatchObject({ boards, steps: [] })
+    // Here the program finds nothing in so little work: boards of a fresh plan stand where their like stood.
+    const more = await replanFleet(current, fleet, asked(1.2), options)
+    expect(more.lowerBoundMoves).toBe(0)
+    expect(more.cost).toBe(more.freshCost)
+    expect(more.kept).toBeGreaterThan(more.created)
+    const places = more.boards.map(({ gpu, node, index }) => [gpu, node, index].join())
+    expect(new Set(places).size).toBe(places.length)
+    const maps = stepFleetMaps(current, more.steps)
+    expect(formatFleetMap(maps.at(-1)!).trim().split('\n').sort()).toEqual(
+      formatFleetMap(more.boards).trim().split('\n').sort(),
+    )
+  })
+
+  it('keeps the watts of boards, nodes and the fleet, with every step', async () => {
+    const random = new SeededRandom(5)
+    let felt = 0
+    for (let round = 0; round < 2; round++) {
+      const { fleet: free, objectives: few } = drawn(random)
+      const objectives = few.map((each) => ({ ...each, ratePerS: 2.5 * each.ratePerS }))
+      const groups = free.groups.map(({ company: _, ...group }) => ({
+        ...group,
+        ...{ boardsPerNode: 3, boardCapW: 180, nodeCapW: 300 + 80 * random.uniform() },
+      }))
+      const fleet: Fleet = { groups }
+      const { boards } = await planFleet(fleet, objectives, { mostIterations: 800 })
+      const current = parseFleetMap(formatFleetMap(boards), 'fleet.csv')
+      const next = objectives.map((each) => ({ ...each, ratePerS: each.ratePerS * (0.6 + 0.8 * random.uniform()) }))
+      const plan = await replanFleet(current, fleet, next, { mostIterations: 800 })
+      expectWay(current, plan, fleet)
+      for (const map of [current, ...stepFleetMaps(current, plan.steps)]) {
+        for (const { gpu, profiles, idleW, boardCapW, nodeCapW } of groups) {
+          const nodes = new Map<number, number>()
+          for (const { node, smClockMhz, segments } of map.filter((board) => board.gpu === gpu)) {
+            const drawnW = segments.reduce(
+              (sum, { profile, model }) => {
+                const { points } = profiles.find((each) => each.model === model)!
+                return (
+                  sum + points.find((point) => point.profile === profile && point.smClockMhz === smClockMhz)!.powerW!
+                )
+              },
+              (idleW as Record<number, number>)[smClockMhz!]!,
+            )
+            expect(drawnW).toBeLessThanOrEqual(boardCapW * (1 + 1e-9))
+            nodes.set(node, (nodes.get(node) ?? 0) + drawnW)
+          }
+          for (const drawnW of nodes.values()) {
+            expect(drawnW).toBeLessThanOrEqual(nodeCapW * (1 + 1e-9))
+            if (drawnW > 0.9 * nodeCapW) felt++
+          }
+        }
+      }
+    }
+    expect(felt).toBeGreaterThan(5)
+  })
+
   it('says what it cannot do', async () => {
     const { fleet, objectives } = drawn(new SeededRandom(1))
-    const capped = { groups: fleet.groups.map((group) => ({ ...group, nodeCapW: 3000 })) }
-    await expect(async () => replanFleet([], capped, objectives)).rejects.toThrow(/watts of nodes/)
+    const twice = { groups: [...fleet.groups, ...fleet.groups] }
+    await expect(async () => replanFleet([], twice, objectives)).rejects.toThrow(/two groups of A30/)
     const other: MappedBoard = { gpu: 'B200', node: 0, index: 0, segments: [] }
     await expect(replanFleet([other], fleet, objectives)).rejects.toThrow(/current map: got 'B200'.*A30, H100/)
   })

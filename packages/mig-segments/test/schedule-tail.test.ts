@@ -98,6 +98,12 @@ describe('a schedule by the tail', () => {
     )
     const day = await planDay(profiles, hasty, { ...costs, mostIterations: 0 })
     expect(day.unserved.map(({ model }) => model)).toEqual(['a'])
+    const [{ keepableMs, message }] = day.unserved as [(typeof day.unserved)[number]]
+    expect(message).toContain(`${keepableMs} ms could be kept`)
+    const patient = hasty.map((period) =>
+      period.flatMap((each) => (each.model === 'a' ? { ...each, latencyMs: keepableMs! } : [])),
+    )
+    expect((await planDay(profiles, patient, { ...costs, mostIterations: 0 })).unserved).toEqual([])
     await expect(planDay(profiles, periods, { ...costs, burstiness: 0 })).rejects.toThrow(/burstiness: got 0/)
     await expect(planDay(profiles, periods, { ...costs, checkRequests: -1 })).rejects.toThrow(/checkRequests: got -1/)
   })

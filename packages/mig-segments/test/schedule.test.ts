@@ -149,6 +149,8 @@ describe('a schedule', () => {
     const loose = await planDay(profiles, rates, { ...options, mostLate: 0.005 })
     expect(strict.lateRequests).toBe(0)
     expect(loose.lateRequests).toBeLessThanOrEqual(0.005 * loose.requests)
+    expect(loose.lateRequests).toBeGreaterThan(0)
+    expect(loose.energyJ).toBeLessThan(strict.energyJ)
     expect(loose.redeployed.lateRequests).toBe(strict.redeployed.lateRequests)
   })
 

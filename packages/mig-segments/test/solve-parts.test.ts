@@ -295,6 +295,42 @@ describe('enumeration', () => {
     )
   })
 
+  it('takes of the ways to run a service any one, the best for all together', () => {
+    const all = { maxGpcs: Number.POSITIVE_INFINITY, prices: byGpcs }
+    fc.assert(
+      fc.property(smallProblem, smallProblem, (a, b) => {
+        const services = Math.min(a.services, b.services)
+        const of = (pick: (m: number) => CoverProblem): CoverProblem => ({
+          services,
+          rates: Float64Array.from({ length: services }, (_, m) => pick(m).rates[m]!),
+          throughput: Float64Array.from(
+            { length: services * SIZES },
+            (_, i) => pick(Math.floor(i / SIZES)).throughput[i]!,
+          ),
+        })
+        const choices = Array.from({ length: 2 ** services }, (_, mask) => of((m) => (mask & (1 << m) ? b : a)))
+        const fewest = Math.min(...choices.map((problem) => bestOf(allTotals(problem)).gpus))
+        const [first, second] = [of(() => a), of(() => b)]
+        const both: CoverProblem = {
+          services: 2 * services,
+          rates: Float64Array.of(...first.rates, ...second.rates),
+          throughput: Float64Array.of(...first.throughput, ...second.throughput),
+        }
+        const alternatives = Array.from({ length: services }, (_, m) => [m, services + m])
+        expect(enumerateTotals(both, { ...all, alternatives, maxGpus: fewest - 1 })).toEqual({ kind: 'none' })
+        const result = enumerateTotals(both, { ...all, alternatives, maxGpus: fewest })
+        if (result.kind !== 'found') throw new Error(`got ${result.kind}`)
+        expect(fewestGpus(totalOf(result.counts))).toBeLessThanOrEqual(fewest)
+        for (const rows of alternatives) {
+          const taken = rows.filter((row) => result.counts.subarray(row * SIZES, (row + 1) * SIZES).some((n) => n > 0))
+          expect(taken).toHaveLength(1)
+          expect(isCovered(both, taken[0]!, result.counts, taken[0]! * SIZES)).toBe(true)
+        }
+      }),
+      { numRuns: 40, seed: 12 },
+    )
+  })
+
   it('gives up where a size comes more often than it can count, or covers are too many', () => {
     const goal = (maxGpus: number) => ({ maxGpus, maxGpcs: Number.POSITIVE_INFINITY, prices: byGpcs })
     const ones = (rate: number) => ({

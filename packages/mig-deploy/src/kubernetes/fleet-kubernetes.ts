@@ -4,7 +4,10 @@ import { quoted } from '../node/render-actions.js'
 import { workerCommand } from '../worker-command.js'
 import {
   assertPort,
+  CLAIM,
+  claimOf,
   configMap,
+  deviceDocuments,
   devicePluginConfig,
   type KubernetesOptions,
   labelledNode,
@@ -14,7 +17,7 @@ import {
   uniqueDnsNames,
 } from './kubernetes.js'
 
-export interface FleetKubernetesOptions extends Omit<KubernetesOptions, 'gpusPerNode' | 'nodeNames' | 'devices'> {
+export interface FleetKubernetesOptions extends Omit<KubernetesOptions, 'gpusPerNode' | 'nodeNames'> {
   /** Kubernetes names of the nodes by those of the map, such as `h100-node-0`. Default: these. */
   readonly nodeNames?: Readonly<Record<string, string>>
 }
@@ -27,22 +30,25 @@ interface PodKind {
 }
 
 /**
- * Manifests for a fleet, as `formatKubernetes` writes them for boards of one type with the device plugin. A pod is one instance: models that share it
+ * Manifests for a fleet, as `formatKubernetes` writes them for boards of one type. A pod is one instance: models that share it
  * run in its one container at one MPS daemon, the first at `port`, the others at the ports after it (`{port}` in the command), each behind its
- * model's Service, and the pod is ready when all are.
+ * model's Service, and the pod is ready when all are. Profiles of different boards may have one name, so with `dra` nodes are labelled with
+ * their type of board, and a Deployment is for the instances of one type wherever they are.
  *
  * @returns one YAML text with several documents
  * @throws InvalidInputError for a port or path that is none
  */
 export function formatFleetKubernetes(boards: readonly MappedBoard[], options: FleetKubernetesOptions): string {
   const { operatorNamespace = 'gpu-operator', namespace = 'default', nodeNames = {}, port } = options
+  const dra = options.devices === 'dra'
   assertPort(options, 4)
   const dnsNames = uniqueDnsNames(boards)
   const models = [...dnsNames.keys()]
   const documents: unknown[] = [
     configMap(MIG_CONFIG_MAP, operatorNamespace, { 'config.yaml': formatFleetMigParted(boards) }),
-    devicePluginConfig(operatorNamespace),
   ]
+  if (dra) documents.push(...profilesOf(boards).flatMap((profile) => deviceDocuments(profile, namespace)))
+  else documents.push(devicePluginConfig(operatorNamespace))
   if (port !== undefined) {
     models.forEach((model, m) => {
       documents.push(service(dnsNames.get(model)!, namespace, port, portName(m)))
@@ -51,14 +57,34 @@ export function formatFleetKubernetes(boards: readonly MappedBoard[], options: F
   for (const [node, ofNode] of nodesOf(boards)) {
     const hostname = nodeNames[node] ?? node
     const { gpu, node: index } = ofNode[0]!
-    documents.push(labelledNode(hostname, fleetConfigName(gpu, index), true))
+    const layout = fleetConfigName(gpu, index)
+    documents.push(dra ? labelledNode(hostname, layout, false, boardLabel(gpu)) : labelledNode(hostname, layout, true))
+    if (dra) continue
     for (const [k, kind] of kindsOf(ofNode).entries()) {
-      documents.push(deployment(kind, `${node}-${k}`, hostname, dnsNames, models, options))
+      const place = { 'kubernetes.io/hostname': hostname }
+      documents.push(deployment(kind, `${node}-${k}`, place, dnsNames, models, options))
+    }
+  }
+  if (dra) {
+    for (const gpu of new Set(boards.map((board) => board.gpu))) {
+      const ofType = boards.filter((board) => board.gpu === gpu)
+      for (const [k, kind] of kindsOf(ofType).entries()) {
+        documents.push(deployment(kind, `${gpu.toLowerCase()}-${k}`, boardLabel(gpu), dnsNames, models, options))
+      }
     }
   }
   return documents
     .map((document) => `---\n${stringify(document, { aliasDuplicateObjects: false, lineWidth: 0 })}`)
     .join('')
+}
+
+/** What says of a node which boards it has. */
+function boardLabel(gpu: string): Record<string, string> {
+  return { 'pctodl.board': gpu }
+}
+
+function profilesOf(boards: readonly MappedBoard[]): string[] {
+  return [...new Set(boards.flatMap(({ segments }) => segments.map(({ profile }) => profile)))].sort()
 }
 
 function nodesOf(boards: readonly MappedBoard[]): Map<string, MappedBoard[]> {
@@ -88,10 +114,10 @@ function kindsOf(boards: readonly MappedBoard[]): PodKind[] {
 function deployment(
   { profile, members, count }: PodKind,
   place: string,
-  hostname: string,
+  nodeSelector: Record<string, string>,
   dnsNames: ReadonlyMap<string, string>,
   models: readonly string[],
-  { image, command, namespace = 'default', port, healthPath }: FleetKubernetesOptions,
+  { image, command, namespace = 'default', devices, port, healthPath }: FleetKubernetesOptions,
 ) {
   const name = `pctodl-${place}`
   const labels = {
@@ -117,7 +143,8 @@ function deployment(
       template: {
         metadata: { labels },
         spec: {
-          nodeSelector: { 'kubernetes.io/hostname': hostname },
+          nodeSelector,
+          ...(devices === 'dra' && { resourceClaims: [claimOf(profile)] }),
           containers: [
             {
               name: 'instance',
@@ -131,7 +158,8 @@ function deployment(
               }),
               livenessProbe,
               ...(port !== undefined && readiness(ports as number[], healthPath)),
-              resources: { limits: { [`nvidia.com/mig-${profile}`]: 1 } },
+              resources:
+                devices === 'dra' ? { claims: [{ name: CLAIM }] } : { limits: { [`nvidia.com/mig-${profile}`]: 1 } },
             },
           ],
         },

@@ -92,11 +92,12 @@ export function devicePluginConfig(operatorNamespace: string): object {
   return configMap(DEVICE_PLUGIN_CONFIG_MAP, operatorNamespace, { [DEVICE_PLUGIN_CONFIG]: config })
 }
 
-/** A node with the labels that give it its layout and the device plugin its configuration. */
-export function labelledNode(name: string, layout: string, plugin: boolean): object {
+/** A node with the labels that give it its layout and the device plugin its configuration. @param more labels of our own */
+export function labelledNode(name: string, layout: string, plugin: boolean, more: Record<string, string> = {}): object {
   const labels = {
     'nvidia.com/mig.config': layout,
     ...(plugin && { 'nvidia.com/device-plugin.config': DEVICE_PLUGIN_CONFIG }),
+    ...more,
   }
   return { apiVersion: 'v1', kind: 'Node', metadata: { name, labels } }
 }
@@ -165,7 +166,7 @@ function deployment(
         metadata: { labels },
         spec: {
           ...(place && { nodeSelector: { 'kubernetes.io/hostname': place.name } }),
-          ...(!place && { resourceClaims: [{ name: CLAIM, resourceClaimTemplateName: deviceName(profile) }] }),
+          ...(!place && { resourceClaims: [claimOf(profile)] }),
           containers: [
             {
               name: 'segment',
@@ -185,7 +186,12 @@ function deployment(
 }
 
 /** Name of a pod's claim to its instance. */
-const CLAIM = 'instance'
+export const CLAIM = 'instance'
+
+/** What a pod claims: an instance of a profile. */
+export function claimOf(profile: string): object {
+  return { name: CLAIM, resourceClaimTemplateName: deviceName(profile) }
+}
 
 /** Name of the class and the claims of a profile: names have no dots. */
 function deviceName(profile: string): string {
@@ -199,7 +205,7 @@ function profilesOf(gpus: readonly MappedGpu[], board: MigBoard): string[] {
 }
 
 /** A class of the instances of one profile, and what makes a claim to one of them for each pod. */
-function deviceDocuments(profile: string, namespace = 'default'): unknown[] {
+export function deviceDocuments(profile: string, namespace = 'default'): unknown[] {
   const name = deviceName(profile)
   const attribute = "device.attributes['gpu.nvidia.com']"
   const expression = `device.driver == 'gpu.nvidia.com' && ${attribute}.type == 'mig' && ${attribute}.profile == '${profile}'`

@@ -48,6 +48,7 @@ interface FleetCommandOptions {
   readonly kubernetes?: boolean
   readonly image?: string
   readonly command?: string
+  readonly devices: 'plugin' | 'dra'
   readonly nodeNames?: readonly string[]
   readonly port?: number
   readonly healthPath?: string
@@ -86,6 +87,12 @@ export function addFleetOptions(command: Command): Command {
       '--node-names <list>',
       "the manifests' nodes, e.g. h100-node-0=gpu17 (default: h100-node-0, ...)",
       listOf(String),
+    )
+    .option(
+      '--devices <name>',
+      "in the manifests: plugin, NVIDIA's device plugin; dra, claims of dynamic resource allocation",
+      oneOf('plugin', 'dra'),
+      'plugin',
     )
     .option('--port <n>', 'port of the workers; of models that share an instance each has the next', integerFrom(1))
     .option('--health-path <path>', 'what answers 200 to GET on --port while they are well')
@@ -146,10 +153,13 @@ export async function fleet(sloIndex: number, options: FleetCommandOptions, term
 }
 
 function kubernetesOptions(options: FleetCommandOptions): FleetKubernetesOptions | null {
-  const { kubernetes, image, command, nodeNames, port, healthPath } = options
+  const { kubernetes, image, command, nodeNames, port, healthPath, devices } = options
   if (!kubernetes) {
-    if ([image, command, nodeNames, port, healthPath].every((option) => option === undefined)) return null
-    throw new UsageError('--image, --command, --node-names, --port and --health-path are for --kubernetes; add it')
+    const others = [image, command, nodeNames, port, healthPath]
+    if (others.every((option) => option === undefined) && devices === 'plugin') return null
+    throw new UsageError(
+      '--image, --command, --node-names, --devices, --port and --health-path are for --kubernetes; add it',
+    )
   }
   const words = splitWords(command ?? '')
   if (image === undefined || words.length === 0) {
@@ -163,7 +173,7 @@ function kubernetesOptions(options: FleetCommandOptions): FleetKubernetesOptions
     )
   })
   return {
-    ...{ image, command: words, nodeNames: Object.fromEntries(names) },
+    ...{ image, command: words, devices, nodeNames: Object.fromEntries(names) },
     ...(port !== undefined && { port }),
     ...(healthPath !== undefined && { healthPath }),
   }

@@ -43,12 +43,7 @@ export function addScheduleOptions(command: Command): Command {
     .option('--burstiness <x>', 'of requests, for --gate tail; 1 is Poisson', numberBetween(0.1, 100), 1)
     .option('--period <s>', 'seconds that a row of the objective files is for', positiveNumber(), 3600)
     .option('--migration-time <s>', 'seconds until a new segment serves', numberBetween(0, 86_400), 60)
-    .option(
-      '--most-late <share>',
-      'of the requests of a period that changing to it may make late',
-      numberBetween(0, 0.1),
-      0,
-    )
+    .option('--most-late <share>', 'of the requests of the day that changes may make late', numberBetween(0, 0.1), 0)
     .option('--most-iterations <n>', 'simplex iterations of all proofs', integerFrom(0), DEFAULT_MOST_ITERATIONS)
 }
 

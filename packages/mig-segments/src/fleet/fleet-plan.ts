@@ -5,7 +5,8 @@ export interface FleetPlan {
   /** Boards in use. */
   readonly boards: readonly FleetBoard[]
   readonly served: readonly (ServiceObjective & { readonly capacity: number; readonly segments: number })[]
-  readonly unserved: readonly (ServiceObjective & { readonly message: string })[]
+  /** With the objective that a plan for the service alone keeps at its rate, where one is known. */
+  readonly unserved: readonly (ServiceObjective & { readonly message: string; readonly keepableMs?: number })[]
   /** Sum of the prices of the boards in use. */
   readonly cost: number
   /** No plan costs less. Equal to `cost`: proved. */

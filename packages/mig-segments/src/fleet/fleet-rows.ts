@@ -1,8 +1,9 @@
 import { isSegmentSize } from '@pctodl/mig-deploy'
 import { latencyGateMs } from '../latency-gate.js'
 import { type ProfilePoint, type ServiceObjective, type ServiceProfile, throughputOf } from '../profile.js'
-import { LATE_SHARE, rateInTime, splitBurstiness } from '../tail/tail-options.js'
+import { rateInTime, splitBurstiness } from '../tail/tail-options.js'
 import { withBatchRates } from '../tail/tail-points.js'
+import { roomOf, type TimesLate } from '../tail/until-kept.js'
 import type { CheckedFleet } from './check-fleet.js'
 import type { FleetPoint } from './fleet.js'
 import type { Lane } from './lanes.js'
@@ -14,8 +15,7 @@ export type FleetGate =
   | {
       readonly kind: 'tail'
       readonly burstiness: number
-      /** Of a model: share of its requests that the estimate may call late. Default `LATE_SHARE`. */
-      readonly mostLate?: ReadonlyMap<string, number>
+      readonly times?: TimesLate
     }
 
 /** What one model does in an instance. */
@@ -168,8 +168,9 @@ function rateOf(
   const rated: ServiceProfile = withBatchRates({ model, points: points.map(withSize) })
   const same = rated.points[points.indexOf(point)]!
   if (same.latencyMs >= latencyMs) return 0
-  const mostLate = gate.mostLate?.get(model) ?? LATE_SHARE
-  return rateInTime(rated, same, latencyMs, splitBurstiness(gate.burstiness), mostLate)
+  const room = roomOf(gate.times, model)
+  if (!room) return 0
+  return rateInTime(rated, same, latencyMs, splitBurstiness(gate.burstiness), room.mostLate) / room.margin
 }
 
 /** The point as those of boards with one profile for each size have it. */

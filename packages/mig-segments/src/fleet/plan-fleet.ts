@@ -2,9 +2,10 @@ import { InvalidInputError, PctodlError, UnknownNameError } from '@pctodl/platfo
 import { assertLimits, DEFAULT_MOST_ITERATIONS, inOrder } from '../plan-segments.js'
 import type { ServiceObjective } from '../profile.js'
 import { assertObjective, MOST_GPUS } from '../service-demand.js'
-import { LATE_SHARE } from '../tail/tail-options.js'
+import { assertCheck, CHECK_SEED, isLate, planUntilKept } from '../tail/until-kept.js'
 import { patternsOf } from './board-patterns.js'
 import { type CheckedFleet, checkFleet } from './check-fleet.js'
+import { unserved, withKeepable } from './explain-unserved.js'
 import type { Fleet } from './fleet.js'
 import { type FleetPlan, meanPowerOf } from './fleet-plan.js'
 import { type FleetCounts, type FleetProgram, solveFleet } from './fleet-program.js'
@@ -23,20 +24,13 @@ export interface FleetOptions {
   readonly mostIterations?: number
   /**
    * Of `tail`: requests of each service that are let come to the plan; a service of which more than 0.8 % are late is planned again with more
-   * room. Default 40 000; 0: the estimate alone decides.
+   * room, and one that still is so after six times is not served. Default 40 000; 0: the estimate alone decides.
    */
   readonly checkRequests?: number
 }
 
 /** Shares of the watts above idle boards that are tried, where what is allowed in sum does not pack. */
 const ROOMS = [1, 0.97, 0.94, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5]
-
-/** As for plans of one type: late share of the simulation above which a service gets more room, how often, and what the estimate may call late then. */
-const CHECKED_LATE = 0.008
-const CHECKS = 6
-const TIGHTER = 0.4
-/** Not that of what judges a plan later. */
-const CHECK_SEED = 7919
 
 /**
  * Choose boards of several types, the clock of each, how each is split and what runs in each instance, so that all rates are covered at the least
@@ -53,37 +47,43 @@ export async function planFleet(
   options: FleetOptions = {},
 ): Promise<FleetPlan> {
   const { mostIterations = DEFAULT_MOST_ITERATIONS } = options
-  return checkedByRequests(fleet, options, (how) => planOnce(checkFleet(fleet), objectives, how, mostIterations))
+  const checked = checkFleet(fleet)
+  return checkedByRequests(fleet, options, (how) => planOnce(checked, objectives, how, mostIterations))
 }
 
 /**
- * Plan by a gate, and by the tail again with more room for services that are late under simulated requests.
+ * Plan by a gate, and by the tail again with more room for services that are late under simulated requests; who is not served is told which
+ * objective could be kept.
  *
  * @throws InvalidInputError, UnknownNameError for options out of range
  */
-export async function checkedByRequests<Plan extends Pick<FleetPlan, 'boards' | 'served'>>(
+export async function checkedByRequests<Plan extends Pick<FleetPlan, 'boards' | 'served' | 'unserved'>>(
   fleet: Fleet,
-  { gate = 'latency', latencyShare, burstiness = 1, checkRequests = 40_000 }: FleetOptions,
+  options: FleetOptions,
   planBy: (gate: FleetGate) => Promise<Plan>,
 ): Promise<Plan> {
-  if (!(burstiness >= 0.1 && burstiness <= 100)) {
-    throw new InvalidInputError('burstiness', burstiness, 'a number from 0.1 to 100; 1 is Poisson')
-  }
-  if (!(Number.isInteger(checkRequests) && checkRequests >= 0)) {
-    throw new InvalidInputError('checkRequests', checkRequests, 'an integer of at least 0')
-  }
+  const { gate = 'latency', latencyShare, burstiness = 1 } = options
+  const { checkRequests = 40_000, mostIterations = DEFAULT_MOST_ITERATIONS } = options
+  assertCheck(burstiness, checkRequests)
   if (gate !== 'latency' && gate !== 'tail') throw new UnknownNameError('gate', gate, ['latency', 'tail'])
-  if (gate === 'latency') return planBy({ kind: 'latency', ...(latencyShare !== undefined && { latencyShare }) })
-  const mostLate = new Map<string, number>()
-  for (let check = 0; ; check++) {
-    const plan = await planBy({ kind: 'tail', burstiness, mostLate })
-    if (checkRequests === 0 || check === CHECKS) return plan
-    const late = simulateFleet(plan, fleet, { burstiness, requests: checkRequests, seed: CHECK_SEED }).filter(
-      (service) => service.late > CHECKED_LATE * service.requests,
+  const how: FleetGate =
+    gate === 'tail' ? { kind: gate, burstiness } : { kind: gate, ...(latencyShare !== undefined && { latencyShare }) }
+  const checked = <P extends Pick<FleetPlan, 'boards' | 'served'>>(by: (gate: FleetGate) => Promise<P>): Promise<P> =>
+    planUntilKept(
+      (times) => by(how.kind === 'tail' ? { ...how, times } : how),
+      (made) => {
+        if (how.kind === 'latency' || checkRequests === 0) return []
+        const met = simulateFleet(made, fleet, { burstiness, requests: checkRequests, seed: CHECK_SEED })
+        return met.filter(isLate).map(({ model }) => model)
+      },
     )
-    if (late.length === 0) return plan
-    for (const { model } of late) mostLate.set(model, TIGHTER * (mostLate.get(model) ?? LATE_SHARE))
+  const plan = await checked(planBy)
+  const boards = checkFleet(fleet)
+  const kept = async (objective: ServiceObjective) => {
+    const alone = await checked((by) => planOnce(boards, [objective], by, mostIterations))
+    return alone.unserved.length === 0
   }
+  return { ...plan, unserved: await withKeepable(plan.unserved, boards, how, kept) }
 }
 
 /** One plan, by a gate. */
@@ -105,7 +105,9 @@ export async function planOnce(
   const program: FleetProgram = { fleet: checked, objectives: can, rows, patterns, mostIterations, room: 1 }
   const models = can.map(({ model }) => model)
   const measured = rows.every(({ powerW }) => powerW !== undefined)
-  const missed = all.filter((objective) => !can.includes(objective)).map((objective) => unserved(objective, how.kind))
+  const missed = all
+    .filter((objective) => !can.includes(objective))
+    .map((objective) => unserved(objective, how.kind, null))
   if (can.length === 0) {
     const nothing = { cost: 0, lowerBoundCost: 0, powerW: 0, meanPowerW: 0, lowerBoundPowerW: 0 }
     return { boards: [], served: [], unserved: missed, ...nothing }
@@ -202,11 +204,4 @@ function tooMany(model: string, ratePerS: number): InvalidInputError {
 function tooFew(limited: boolean): PctodlError {
   const remedy = limited ? 'add boards or watts, or lower rates' : 'add boards or lower rates'
   return new PctodlError('TOO_FEW_GPUS', `no plan serves these rates with the boards that there are; ${remedy}`)
-}
-
-function unserved(objective: ServiceObjective, gate: 'latency' | 'tail') {
-  const { model, latencyMs } = objective
-  const what = gate === 'tail' ? 'answers 99 of 100 requests' : 'computes a batch'
-  const message = `${model}: no instance of any board of the fleet ${what} in time for ${latencyMs} ms and within its watts; ask for more, or measure smaller batches`
-  return { ...objective, message }
 }

@@ -1,5 +1,7 @@
-import type { MigGeometry, MigSlot } from '@pctodl/platform'
+import type { MigSlot } from '@pctodl/platform'
+import type { CheckedFleet } from '../fleet/check-fleet.js'
 import type { FleetSegment } from '../fleet/place-fleet.js'
+import { keepWatts } from './step-watts.js'
 
 /** An instance on a board of a fleet: one model, or several that share it. */
 export interface FleetInstance {
@@ -33,15 +35,17 @@ export interface FleetChanges {
 
 /**
  * Order changes so that services keep what they must serve, as `migrationOrder` does for boards of one type: create where there is room,
- * remove what is in the way and not needed, and only where nothing else helps what is. A board changes its clock when it is empty.
+ * remove what is in the way and not needed, and only where nothing else helps what is. A board changes its clock when it is empty. Limits on watts
+ * are kept on the way, too, as far as the map before keeps them.
  *
  * @param needed requests/s that each service must keep meanwhile
  */
 export function fleetMigrationOrder(
   changes: FleetChanges,
-  geometries: ReadonlyMap<string, MigGeometry>,
+  fleet: CheckedFleet,
   needed: ReadonlyMap<string, number>,
 ): FleetStep[] {
+  const inTheWay = (a: FleetInstance, b: FleetInstance) => exclude(a, b, fleet)
   const present = new Set<FleetInstance>()
   const capacity = new Map<string, number>()
   const change = (instance: FleetInstance, sign: 1 | -1): void => {
@@ -65,7 +69,8 @@ export function fleetMigrationOrder(
   const toRemove = [...removed]
   const createWhatFits = (): void => {
     for (const instance of [...toCreate]) {
-      if ([...present].some((other) => inTheWay(instance, other, geometries))) continue
+      if ([...present].some((other) => inTheWay(instance, other))) continue
+      if (!keepWatts(fleet, [...present, instance])) continue
       change(instance, 1)
       toCreate.splice(toCreate.indexOf(instance), 1)
       steps.push({ kind: 'create', instance, shortfalls: [] })
@@ -81,25 +86,31 @@ export function fleetMigrationOrder(
     Math.max(0, ...shortfallsOf(instance).map((each) => 1 - each.capacity / each.needed))
   createWhatFits()
   while (toCreate.length > 0 && toRemove.length > 0) {
-    const blocking = toRemove.filter((old) => toCreate.some((instance) => inTheWay(instance, old, geometries)))
+    const blocking = toRemove.filter((old) => toCreate.some((instance) => inTheWay(instance, old)))
     remove((blocking.length > 0 ? blocking : toRemove).reduce((a, b) => (harm(b) < harm(a) ? b : a)))
     createWhatFits()
   }
   for (const { before, after } of restarted) {
+    const others = () => [...present].filter((instance) => instance !== before)
+    while (toRemove.length > 0 && !keepWatts(fleet, [...others(), after])) {
+      remove(toRemove.reduce((a, b) => (harm(b) < harm(a) ? b : a)))
+    }
     const shortfalls = shortfallsOf(before)
     change(before, -1)
     change(after, 1)
     steps.push({ kind: 'restart', instance: after, shortfalls })
   }
+  // What had no watts until others started again with fewer.
+  for (const instance of toCreate) steps.push({ kind: 'create', instance, shortfalls: [] })
   for (const instance of [...toRemove]) remove(instance)
   return steps
 }
 
 /** Whether two instances cannot be there at once: one board, and the same memory slices or another clock. */
-function inTheWay(a: FleetInstance, b: FleetInstance, geometries: ReadonlyMap<string, MigGeometry>): boolean {
+function exclude(a: FleetInstance, b: FleetInstance, { groups }: CheckedFleet): boolean {
   if (a.gpu !== b.gpu || a.node !== b.node || a.index !== b.index) return false
-  const slot = ({ gpu, profile }: FleetInstance): MigSlot =>
-    geometries.get(gpu)!.profiles.find(({ name }) => name === profile)!
+  const { profiles } = groups.find(({ geometry }) => geometry.key === a.gpu)!.geometry
+  const slot = ({ profile }: FleetInstance): MigSlot => profiles.find(({ name }) => name === profile)!
   const overlap = a.start < b.start + slot(b).memorySlices && b.start < a.start + slot(a).memorySlices
   return overlap || a.smClockMhz !== b.smClockMhz
 }

@@ -18,6 +18,7 @@ export interface RunningBoard {
   /** Absent where nothing was measured at its clock: all goes. */
   readonly lane?: number
   readonly group: number
+  readonly node: number
   readonly instances: readonly RunningInstance[]
 }
 
@@ -49,8 +50,8 @@ export interface ReplanCounts {
 
 /**
  * The integer program of a change: what stays where it is, what is created in the room beside it, and what on other boards; the fewest are created,
- * and of such plans one is taken that costs least. As in a fresh plan each rate is covered and all limits but those of nodes are kept, on boards
- * in use each for itself.
+ * and of such plans one is taken that costs least. As in a fresh plan each rate is covered and all limits are kept, by boards in use and the nodes
+ * that they are on each for itself; whether nodes have watts left for other boards is seen when these are placed.
  *
  * @returns null where none was found in the work allowed, or there is none
  */
@@ -69,6 +70,8 @@ export async function solveReplan(program: ReplanProgram): Promise<ReplanCounts 
   const watts: Term[] = []
   const cost: Term[] = []
   const boardsOf: Term[][] = groups.map(() => [])
+  const drawnBy: Term[][] = groups.map(() => [])
+  const nodes = new Map<string, { terms: Term[]; nodeCapW: number }>()
   const serve = (variable: number, { parts, powerW = 0 }: FleetRow): void => {
     for (const { service, ratePerS } of parts) {
       covers[service]!.push([variable, ratePerS / objectives[service]!.ratePerS])
@@ -77,7 +80,7 @@ export async function solveReplan(program: ReplanProgram): Promise<ReplanCounts 
   }
   const price = (group: number) => groups[group]!.price / cheapest
 
-  const stand = running.map(({ lane, group, instances }) => {
+  const stand = running.map(({ lane, group, node, instances }) => {
     if (lane === undefined) return null
     const { geometry, boardCapW } = groups[group]!
     const { idleW } = lanes[lane]!
@@ -122,6 +125,10 @@ export async function solveReplan(program: ReplanProgram): Promise<ReplanCounts 
     })
     for (const terms of [...slices, compute]) constraints.push({ terms, atMost: 0 })
     if (Number.isFinite(boardCapW)) constraints.push({ terms: [...own, [used, idleW - boardCapW]], atMost: 0 })
+    const { terms } = nodes.get(`${group},${node}`) ?? { terms: [] as Term[] }
+    terms.push(...own, [used, idleW])
+    nodes.set(`${group},${node}`, { terms, nodeCapW: groups[group]!.nodeCapW })
+    drawnBy[group]!.push(...own, [used, idleW])
     return { kept, places }
   })
 
@@ -136,6 +143,7 @@ export async function solveReplan(program: ReplanProgram): Promise<ReplanCounts 
       cost.push([board, price(group)])
       boardsOf[group]!.push([board, 1])
       if (idleW > 0) watts.push([board, idleW])
+      drawnBy[group]!.push([board, idleW])
       return board
     }),
   )
@@ -149,15 +157,22 @@ export async function solveReplan(program: ReplanProgram): Promise<ReplanCounts 
       )
       if (used.length > 0) constraints.push({ terms: [...used, ...held], atMost: 0 })
     })
+    const drawn = inLane.map(({ row, variable }): Term => [variable, row.powerW ?? 0])
+    drawnBy[group]!.push(...drawn)
     if (Number.isFinite(boardCapW)) {
-      const drawn = inLane.map(({ row, variable }): Term => [variable, row.powerW ?? 0])
       const each = room * (boardCapW - idleW)
       constraints.push({ terms: [...drawn, ...boardAt[l]!.map((board): Term => [board, -each])], atMost: 0 })
     }
   })
   for (const terms of covers) constraints.push({ terms, atLeast: 1 })
-  groups.forEach(({ boards }, g) => {
-    if (Number.isFinite(boards)) constraints.push({ terms: boardsOf[g]!, atMost: boards })
+  for (const { terms, nodeCapW } of nodes.values()) {
+    if (Number.isFinite(nodeCapW)) constraints.push({ terms, atMost: nodeCapW })
+  }
+  groups.forEach(({ boards, boardsPerNode, nodeCapW }, g) => {
+    if (!Number.isFinite(boards)) return
+    constraints.push({ terms: boardsOf[g]!, atMost: boards })
+    if (!Number.isFinite(nodeCapW)) return
+    constraints.push({ terms: drawnBy[g]!, atMost: room * nodeCapW * Math.ceil(boards / boardsPerNode) })
   })
   if (Number.isFinite(fleet.powerW)) constraints.push({ terms: watts, atMost: fleet.powerW })
   constraints.push({ terms: cost, atMost: (mostCost / cheapest) * (1 + 1e-9) })

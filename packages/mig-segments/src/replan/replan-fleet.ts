@@ -1,8 +1,8 @@
 import type { MappedBoard } from '@pctodl/mig-deploy'
-import { type MigGeometry, PctodlError } from '@pctodl/platform'
+import { PctodlError } from '@pctodl/platform'
 import { type BoardPattern, patternsOf } from '../fleet/board-patterns.js'
-import { type CheckedFleet, type CheckedGroup, checkFleet } from '../fleet/check-fleet.js'
-import { coolDown } from '../fleet/cool-down.js'
+import { type CheckedFleet, checkFleet } from '../fleet/check-fleet.js'
+import { coolDown, type OpenBoard } from '../fleet/cool-down.js'
 import type { Fleet } from '../fleet/fleet.js'
 import { type FleetPlan, meanPowerOf } from '../fleet/fleet-plan.js'
 import { type FleetGate, type FleetRow, fleetRows } from '../fleet/fleet-rows.js'
@@ -12,7 +12,9 @@ import { DEFAULT_MOST_ITERATIONS } from '../plan-segments.js'
 import type { ServiceObjective } from '../profile.js'
 import { assertMap } from './assert-map.js'
 import { type FleetChanges, type FleetInstance, type FleetStep, fleetMigrationOrder } from './fleet-migration.js'
+import { freePlace, laidOver } from './fleet-places.js'
 import { type ReplanCounts, type RunningBoard, solveReplan } from './fleet-program.js'
+import { boardAt, capacityOf, serves, standingBoards } from './standing-boards.js'
 
 export interface FleetReplanOptions extends FleetOptions {
   /** Move instances until the boards cost as little as a fresh plan's. Default false: they may cost as much as those in use now. */
@@ -40,11 +42,13 @@ const ROOMS = [1, 0.94, 0.85, 0.7]
 
 /**
  * Change a running fleet to new objectives with the fewest instances created, by an integer program: boards in use keep their places, new instances
- * stand beside what stays, and on other boards.
+ * stand beside what stays, and on other boards. Where the running map serves the objectives and costs no more than a fresh one, nothing changes.
+ * Where no change is found in the work allowed, it is that to a fresh plan, whose boards take the places of those that are most like them; then
+ * `lowerBoundMoves` says how far it may be from the fewest.
  *
  * @param current the map that runs now
  * @throws InvalidInputError for a map that this fleet cannot run: boards that it does not have or twice, instances that overlap
- * @throws PctodlError `NOT_SUPPORTED` for limits of nodes or two groups of one type, `NO_PLAN` where no change was found in the work allowed; what `planFleet` throws
+ * @throws PctodlError `NOT_SUPPORTED` for two groups of one type; what `planFleet` throws
  */
 export async function replanFleet(
   current: readonly MappedBoard[],
@@ -53,9 +57,6 @@ export async function replanFleet(
   options: FleetReplanOptions = {},
 ): Promise<FleetReplan> {
   const checked = checkFleet(fleet)
-  if (checked.groups.some(({ nodeCapW }) => Number.isFinite(nodeCapW))) {
-    throw new PctodlError('NOT_SUPPORTED', 'a change knows no watts of nodes (nodeCapW); plan anew, or limit boards')
-  }
   const keys = checked.groups.map(({ geometry }) => geometry.key)
   const twice = keys.find((key, g) => keys.indexOf(key) < g)
   if (twice !== undefined) {
@@ -88,28 +89,28 @@ async function change(
   const mostCost = consolidate ? fresh.cost : Math.max(inUse, fresh.cost)
   const ofGroup = fleet.groups.map(({ geometry }) => patternsOf(geometry))
   const patterns = fleet.lanes.map(({ group }) => ofGroup[group]!)
-  let isFound = false
+  const standing = standingBoards(fleet, current, running, models)
+  const asIs = standing && serves(fleet, standing, fresh.served) ? standing : null
+  const next = (boards: readonly FleetBoard[], leastMoves: number) =>
+    describe(fleet, current, running, boards, fresh, leastMoves)
+  if (asIs && inUse <= fresh.cost * (1 + 1e-9)) return next(asIs, 0)
+  let leastMoves = 0
   for (const room of ROOMS) {
     const problem = { fleet, objectives: fresh.served, rows, patterns, running, mostCost, mostIterations, room }
     const counts = await solveReplan(problem)
     if (!counts) break
-    isFound = true
+    // With less room for watts it is no bound for all plans.
+    if (room === 1) leastMoves = counts.leastCreated
     const boards = nextBoards(fleet, current, running, rows, counts, patterns, models)
-    if (!boards) continue
-    return describe(fleet, current, running, boards, fresh, counts)
+    if (boards) return next(boards, leastMoves)
   }
-  throw new PctodlError(
-    'NO_PLAN',
-    isFound
-      ? "the boards' watts would suffice in sum, but no change was found in which each board keeps its own; allow a board more watts, or plan anew"
-      : `no change of the running map was found in ${mostIterations} iterations; allow more work, or plan anew`,
-  )
+  return next(asIs && inUse <= mostCost ? asIs : laidOver(fleet, fresh.boards, current), leastMoves)
 }
 
 /** What stands on a board now, and which of it may stay. */
 function runningBoard(
   { groups, lanes }: CheckedFleet,
-  { gpu, smClockMhz, segments }: MappedBoard,
+  { gpu, node, smClockMhz, segments }: MappedBoard,
   rows: readonly FleetRow[],
   models: readonly string[],
 ): RunningBoard {
@@ -132,7 +133,7 @@ function runningBoard(
     )
     return { profile: geometry.profiles[slot]!, start, ...(row && { row }) }
   })
-  return { group, ...(lane >= 0 && { lane }), instances }
+  return { group, node, ...(lane >= 0 && { lane }), instances }
 }
 
 function placesOf<T extends MappedBoard['segments'][number]>(segments: readonly T[]) {
@@ -153,16 +154,6 @@ function nextBoards(
   models: readonly string[],
 ): FleetBoard[] | null {
   const boards: FleetBoard[] = []
-  const boardOf = (lane: number, at: Pick<MappedBoard, 'node' | 'index'>, segments: FleetSegment[]): FleetBoard => {
-    const { group, smClockMhz, idleW } = fleet.lanes[lane]!
-    const watts = segments.reduce((sum, { powerW = Number.NaN }) => sum + powerW, idleW)
-    return {
-      ...{ group, gpu: fleet.groups[group]!.geometry.key, node: at.node, index: at.index },
-      ...(smClockMhz !== undefined && { smClockMhz }),
-      segments: segments.sort((a, b) => a.start - b.start),
-      powerW: watts,
-    }
-  }
   running.forEach(({ lane, group, instances }, b) => {
     if (lane === undefined) return
     const { profiles } = fleet.groups[group]!.geometry
@@ -175,34 +166,22 @@ function nextBoards(
       const [row] = left.splice(at, 1) as [FleetRow]
       return instanceAt(row, profiles[profile]!.name, start, models)
     })
-    if (kept.length + added.length > 0) boards.push(boardOf(lane, current[b]!, [...kept, ...added]))
+    if (kept.length + added.length > 0) boards.push(boardAt(fleet, lane, current[b]!, [...kept, ...added]))
   })
+  const others: OpenBoard[] = []
   for (const [l, lane] of fleet.lanes.entries()) {
     const group = fleet.groups[lane.group]!
     const open = fillLane(l, lane.idleW, group, rows, counts, patterns[l]!)
     if (!open || !coolDown(open, group.boardCapW)) return null
-    for (const board of open.filter((each) => each.rows.length > 0)) {
-      boards.push(boardOf(l, freePlace(group, boards, current), segmentsOf(board, group, models)))
-    }
+    others.push(...open.filter((each) => each.rows.length > 0))
+  }
+  for (const board of others.sort((a, b) => b.drawnW - a.drawnW)) {
+    const group = fleet.groups[fleet.lanes[board.lane]!.group]!
+    const place = freePlace(group, board.drawnW, boards, current)
+    if (!place) return null
+    boards.push(boardAt(fleet, board.lane, place, segmentsOf(board, group, models)))
   }
   return boards
-}
-
-/** The first place that no board is at or was at, or where there is none one that is cleared. */
-function freePlace(
-  { geometry, boards, boardsPerNode }: CheckedGroup,
-  next: readonly MappedBoard[],
-  current: readonly MappedBoard[],
-): { node: number; index: number } {
-  const placesIn = (map: readonly MappedBoard[]) =>
-    new Set(map.flatMap(({ gpu, node, index }) => (gpu === geometry.key ? [node * boardsPerNode + index] : [])))
-  const taken = placesIn(next)
-  const before = placesIn(current)
-  const count = Math.min(boards, taken.size + before.size + 1)
-  const free = Array.from({ length: count }, (_, place) => place).filter((place) => !taken.has(place))
-  const cleared = [...before].filter((place) => !taken.has(place))
-  const place = free.find((each) => !before.has(each)) ?? cleared[0] ?? taken.size
-  return { node: Math.floor(place / boardsPerNode), index: place % boardsPerNode }
 }
 
 function describe(
@@ -211,17 +190,18 @@ function describe(
   running: readonly RunningBoard[],
   boards: readonly FleetBoard[],
   fresh: FleetPlan,
-  counts: ReplanCounts,
+  leastMoves: number,
 ): FleetReplan {
   const before = current.flatMap((board, b) => {
     const { instances } = running[b]!
     return placesOf(board.segments).map(({ members, ...place }, i): FleetInstance => {
       const { row } = instances[i]!
+      const powerW = row?.powerW ?? measuredW(fleet, running[b]!.lane, place.profile, members)
       // What may not run on answers nothing in time.
       const segments = members.map((segment): FleetSegment => {
         const part = row?.parts.find(({ service }) => fresh.served[service]!.model === segment.model)
         const own = { throughput: 0, ratePerS: part?.ratePerS ?? 0, latencyMs: part?.point.latencyMs ?? Number.NaN }
-        return { ...segment, ...own }
+        return { ...segment, ...own, powerW: powerW / members.length }
       })
       return { ...at(board), ...place, segments }
     })
@@ -234,7 +214,7 @@ function describe(
   const changes = changesOf(before, after)
   const served = fresh.served.map((objective) => {
     const own = boards.flatMap(({ segments }) => segments).filter(({ model }) => model === objective.model)
-    return { ...objective, segments: own.length, capacity: own.reduce((sum, { ratePerS }) => sum + ratePerS, 0) }
+    return { ...objective, segments: own.length, capacity: capacityOf(boards, objective.model) }
   })
   const needed = new Map(
     served.map(({ model, ratePerS }) => {
@@ -248,7 +228,6 @@ function describe(
       ]
     }),
   )
-  const geometries = new Map<string, MigGeometry>(fleet.groups.map(({ geometry }) => [geometry.key, geometry]))
   const cost = boards.reduce((sum, { group }) => sum + fleet.groups[group]!.price, 0)
   const { created, restarted, removed, kept } = changes
   return {
@@ -257,9 +236,23 @@ function describe(
     powerW: boards.reduce((sum, { powerW }) => sum + powerW, 0),
     meanPowerW: meanPowerOf(boards, served),
     ...{ created: created.length, restarted: restarted.length, removed: removed.length, kept: kept.length },
-    lowerBoundMoves: Math.min(created.length + restarted.length / 2, counts.leastCreated),
-    steps: fleetMigrationOrder(changes, geometries, needed),
+    lowerBoundMoves: Math.min(created.length + restarted.length / 2, leastMoves),
+    steps: fleetMigrationOrder(changes, fleet, needed),
   }
+}
+
+/** Most that the models of an instance were measured to draw in such a one, each alone; 0 where nobody measured them. */
+function measuredW(
+  { lanes }: CheckedFleet,
+  lane: number | undefined,
+  profile: string,
+  members: MappedBoard['segments'],
+): number {
+  const own = lane === undefined ? [] : lanes[lane]!.profiles
+  return members.reduce((sum, { model }) => {
+    const points = own.find((each) => each.model === model)?.points.filter((point) => point.profile === profile) ?? []
+    return sum + points.reduce((most, { powerW = 0 }) => Math.max(most, powerW), 0)
+  }, 0)
 }
 
 function at({ gpu, node, index, smClockMhz }: MappedBoard) {

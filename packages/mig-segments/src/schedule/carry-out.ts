@@ -26,15 +26,15 @@ export interface CarryOutOptions {
   readonly latencyShare: number | undefined
   /** GPUs that there are; infinite: as many as needed. */
   readonly maxGpus: number
-  /** Share of a period's requests that the way to it may make late, 0..1. */
-  readonly mostLate: number
+  /** What a request that a change makes late counts, J; infinite: none is late where it can be helped. */
+  readonly lateJ: number
   /** `few`: as few segments created as can be; `anew`: each map packed as if there were none before. */
   readonly moves: 'few' | 'anew'
 }
 
 /**
- * Maps for the segments of each period, each made of the one before. Of some ways to place what is created one is taken that keeps every
- * service at its rate all the time (or within `mostLate`), and of these the one that takes the least energy.
+ * Maps for the segments of each period, each made of the one before. Of some ways to place what is created the one is taken that takes the
+ * least energy, what is late counted in, or, where that is priceless, of those that keep every service at its rate all the time.
  *
  * @param counts by period, then by service and size
  */
@@ -62,9 +62,9 @@ function nextPeriod(
   counts: readonly Int32Array[],
   h: number,
   current: readonly PlannedGpu[],
-  { profiles, latencyShare, maxGpus, mostLate, moves }: CarryOutOptions,
+  { profiles, latencyShare, maxGpus, lateJ, moves }: CarryOutOptions,
 ): PlannedPeriod {
-  const { served, rates, periodS } = problem
+  const { served } = problem
   const target = counts[h]!
   const points = new PointChoice(profiles, served, latencyShare)
   const fewest = fewestGpus(totalOf(target))
@@ -81,10 +81,12 @@ function nextPeriod(
     const changes = changesTo(layout, current, points)
     return { changes, ...theWay(problem, counts, h, changes, current.length) }
   })
-  const requests =
-    rates.subarray(h * served.length, (h + 1) * served.length).reduce((sum, rate) => sum + rate, 0) * periodS
-  const excess = ({ lateRequests }: { lateRequests: number }) => Math.max(0, lateRequests - mostLate * requests)
-  const best = candidates.reduce((a, b) => ((excess(b) - excess(a) || b.energyJ - a.energyJ) < 0 ? b : a))
+  type Way = (typeof candidates)[number]
+  const worse = (a: Way, b: Way) =>
+    lateJ === Number.POSITIVE_INFINITY
+      ? a.lateRequests - b.lateRequests || a.energyJ - b.energyJ
+      : a.energyJ + lateJ * a.lateRequests - b.energyJ - lateJ * b.lateRequests
+  const best = candidates.reduce((a, b) => (worse(b, a) < 0 ? b : a))
   const { kept, restarted, created } = best.changes
   const gpus = gpusOf([...kept, ...restarted.map(({ after }) => after), ...created])
   return { gpus, steps: best.steps, energyJ: best.energyJ, lateRequests: best.lateRequests }

@@ -3,8 +3,9 @@ import { type Demands, demandsOf, matchDemands, type ServiceDemand } from '../se
 import { cheapestCover } from '../solve/cheapest-cover.js'
 import { coverProblem } from '../solve/cover-problem.js'
 import { gpcsOf } from '../solve/size-counts.js'
-import { explainLate } from '../tail/explain-late.js'
-import { capacityFor, LATE_SHARE, waysToKeep } from '../tail/tail-options.js'
+import { cannotKeep } from '../tail/explain-late.js'
+import { capacityFor, waysToKeep } from '../tail/tail-options.js'
+import { roomOf, type TimesLate } from '../tail/until-kept.js'
 
 /** How it is judged whether segments keep an objective. */
 export type DayGate =
@@ -12,18 +13,13 @@ export type DayGate =
   | {
       readonly kind: 'tail'
       readonly burstiness: number
-      /** Times that a service was late in simulations and gets more room. */
-      readonly tightened: ReadonlyMap<string, number>
+      readonly times: TimesLate
     }
 
 /** How each service runs all day, and the items/s that it needs for a rate, at most those of its highest rate. */
 export interface DayDemands extends Demands {
   readonly neededFor: (m: number, ratePerS: number) => number
 }
-
-/** Of each time that a service was late: what the estimate may call late, and what the rate is taken for. */
-const TIGHTER = 0.4
-const MARGIN = 1.03
 
 /**
  * Of each service the way to run it that is cheapest at its highest rate, in compute slices; segments run so all day, so that a lower rate needs
@@ -41,18 +37,15 @@ export function dayDemands(
     return { ...demandsOf(profiles, peaks, gate.latencyShare), neededFor: (_, ratePerS) => ratePerS }
   }
   const byModel = new Map(profiles.map((profile) => [profile.model, profile]))
-  const { burstiness, tightened } = gate
+  const { burstiness, times } = gate
   const roomFor = ({ model, ratePerS, latencyMs }: ServiceObjective) => {
-    const times = tightened.get(model) ?? 0
-    return {
-      objective: { model, latencyMs, ratePerS: ratePerS * MARGIN ** times },
-      mostLate: LATE_SHARE * TIGHTER ** times,
-    }
+    const room = roomOf(times, model)
+    return room && { objective: { model, latencyMs, ratePerS: ratePerS * room.margin }, mostLate: room.mostLate }
   }
   const { served, unserved } = matchDemands(profiles, peaks, (objective, profile) => {
-    const { objective: roomy, mostLate } = roomFor(objective)
-    const ways = profile ? waysToKeep(profile, roomy, burstiness, 'shared', mostLate) : []
-    if (ways.length === 0) return explainLate(objective, profile, burstiness, 'shared')
+    const room = roomFor(objective)
+    const ways = profile && room ? waysToKeep(profile, room.objective, burstiness, 'shared', room.mostLate) : []
+    if (ways.length === 0) return cannotKeep(objective, profile)
     return cheapest(ways.map((way) => ({ objective, ...way })))
   })
   return {
@@ -61,7 +54,7 @@ export function dayDemands(
     neededFor: (m, ratePerS) => {
       const { objective, best, capacityPerS } = served[m]!
       if (ratePerS === 0) return 0
-      const { objective: roomy, mostLate } = roomFor({ ...objective, ratePerS })
+      const { objective: roomy, mostLate } = roomFor({ ...objective, ratePerS })!
       const needed = capacityFor(byModel.get(objective.model)!, best, roomy, burstiness, mostLate)
       // What keeps the highest rate keeps every other.
       return Math.min(capacityPerS!, needed ?? Number.POSITIVE_INFINITY)

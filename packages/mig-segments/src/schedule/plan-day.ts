@@ -2,13 +2,15 @@ import { InvalidInputError } from '@pctodl/platform'
 import { assertLimits, DEFAULT_MOST_ITERATIONS, TooFewGpusError } from '../plan-segments.js'
 import type { ServiceObjective, ServiceProfile } from '../profile.js'
 import { servedServices, type UnservedService } from '../segment-plan.js'
+import { withKeepable } from '../tail/explain-late.js'
 import { simulatePlan } from '../tail/simulate-plan.js'
 import { withBatchRates } from '../tail/tail-points.js'
+import { assertCheck, CHECK_SEED, isLate, planUntilKept } from '../tail/until-kept.js'
 import { type CarryOutOptions, carryOut, type PlannedPeriod } from './carry-out.js'
 import type { DayGate } from './day-demands.js'
-import { type DayCosts, dayProblem } from './day-problem.js'
+import { type DayCosts, type DayProblem, dayProblem } from './day-problem.js'
 import { solveDay } from './day-program.js'
-import { countsFor, planWindows, staticCounts } from './window-plans.js'
+import { countsFor, periodEnergyJ, planWindows, staticCounts } from './window-plans.js'
 
 export interface DayOptions extends DayCosts {
   /** GPUs that there are. Default: as many as the plan with most of them needs. */
@@ -21,10 +23,10 @@ export interface DayOptions extends DayCosts {
   readonly burstiness?: number
   /**
    * Of `tail`: requests of each service that are let come to the map of each period; a service of which more than 0.8 % are late in one gets more
-   * room all day. Default 20 000; 0: the estimate alone decides.
+   * room all day, and one that still is so after six times is not served. Default 20 000; 0: the estimate alone decides.
    */
   readonly checkRequests?: number
-  /** Share of a period's requests that changing to it may make late, 0..0.1. Default 0: every service stays at its rate. */
+  /** Share of the day's requests that changes may make late, 0..0.1. Default 0: every service stays at its rate. */
   readonly mostLate?: number
   /** Order of the search's random steps. Default 1. */
   readonly seed?: number
@@ -58,11 +60,6 @@ export interface DaySchedule extends DayTotals {
   readonly redeployed: DayTotals
 }
 
-/** As for one plan: late share of the simulations above which a service gets more room, how often, and their seed. */
-const CHECKED_LATE = 0.008
-const CHECKS = 6
-const CHECK_SEED = 7919
-
 /** Integer variables up to which all periods are put into one program. */
 const MOST_JOINT = 220
 
@@ -85,22 +82,22 @@ export async function planDay(
   const { gate = 'latency', burstiness = 1, checkRequests = 20_000 } = options
   assertLimits({ seed, mostIterations, ...(gpus !== undefined && { maxGpus: gpus }) })
   if (!(mostLate >= 0 && mostLate <= 0.1)) throw new InvalidInputError('mostLate', mostLate, 'a share from 0 to 0.1')
-  if (!(burstiness >= 0.1 && burstiness <= 100)) {
-    throw new InvalidInputError('burstiness', burstiness, 'a number from 0.1 to 100; 1 is Poisson')
-  }
-  if (!(Number.isInteger(checkRequests) && checkRequests >= 0)) {
-    throw new InvalidInputError('checkRequests', checkRequests, 'an integer of at least 0')
-  }
+  assertCheck(burstiness, checkRequests)
   if (gate === 'latency') return planOnce(profiles, periods, options, { kind: 'latency', latencyShare })
   const rated = profiles.map(withBatchRates)
-  const tightened = new Map<string, number>()
-  for (let check = 0; ; check++) {
-    const day = await planOnce(rated, periods, options, { kind: 'tail', burstiness, tightened })
-    if (checkRequests === 0 || check === CHECKS) return day
-    const late = lateIn(day, rated, periods, burstiness, checkRequests)
-    if (late.size === 0) return day
-    for (const model of late) tightened.set(model, (tightened.get(model) ?? 0) + 1)
+  const checked = (of: typeof periods, how: DayOptions) =>
+    planUntilKept(
+      (times) => planOnce(rated, of, how, { kind: 'tail', burstiness, times }),
+      (day) => (checkRequests === 0 ? [] : lateIn(day, rated, of, burstiness, checkRequests)),
+    )
+  const day = await checked(periods, options)
+  const { gpus: _, ...alone } = options
+  const kept = async ({ model, latencyMs }: ServiceObjective) => {
+    const own = periods.map((of) => of.filter((each) => each.model === model).map((each) => ({ ...each, latencyMs })))
+    const { unserved } = await checked(own, { ...alone, mostIterations: 0 })
+    return unserved.length === 0
   }
+  return { ...day, unserved: await withKeepable(day.unserved, rated, burstiness, 'shared', kept) }
 }
 
 /** Services that are late in the map of some period; while maps change their segments are no fewer. */
@@ -116,7 +113,7 @@ function lateIn(
     const asked = periods[h]!.filter(({ model }) => !unserved.some((service) => service.model === model))
     const plan = { gpus, served: servedServices(asked, gpus) }
     for (const service of simulatePlan(plan, profiles, { burstiness, requests, seed: CHECK_SEED + h })) {
-      if (service.late > CHECKED_LATE * service.requests) late.add(service.model)
+      if (isLate(service)) late.add(service.model)
     }
   })
   return late
@@ -135,7 +132,7 @@ async function planOnce(
     // The way of each service is chosen for the day: its points are kept whatever part of the objective they take.
     latencyShare: gate.kind === 'tail' ? 1 : gate.latencyShare,
     maxGpus: given ?? Number.POSITIVE_INFINITY,
-    mostLate,
+    lateJ: Number.POSITIVE_INFINITY,
     moves: 'few',
   }
   const { served, rates, needs } = problem
@@ -148,18 +145,30 @@ async function planOnce(
     options,
   )
   const redeployed = carryOut(problem, fresh, { ...options, maxGpus: Number.POSITIVE_INFINITY, moves: 'anew' })
-  const ways = [carryOut(problem, planWindows(problem, seed), options), carryOut(problem, fresh, options), stayed]
+  const requests = rates.reduce((sum, rate) => sum + rate, 0) * problem.periodS
+  const within = (counts: readonly Int32Array[]) => carryOutWithin(problem, counts, options, mostLate * requests)
+  const ways = [stayed]
   let boundJ = 0
+  // Of the fewest boards not those with the least watts: the programs of single periods look for these.
+  const frugal = [...fresh]
   if (mostIterations > 0) {
-    for (const h of all)
-      boundJ += (await solveDay(problem, [h], Math.ceil(mostIterations / (2 * problem.periods)))).boundJ
-    if (problem.periods * served.length * 5 <= MOST_JOINT) {
-      const joint = await solveDay(problem, all, Math.ceil(mostIterations / 2), given)
-      if (joint.counts) ways.push(carryOut(problem, joint.counts, options))
-      boundJ = Math.max(boundJ, joint.boundJ)
+    const joint = problem.periods * served.length * 5 <= MOST_JOINT
+    const each = Math.ceil(mostIterations / ((joint ? 2 : 1) * problem.periods))
+    for (const h of all) {
+      const alone = await solveDay(problem, [h], each)
+      boundJ += alone.boundJ
+      if (alone.counts && periodEnergyJ(problem, h, alone.counts[0]!) < periodEnergyJ(problem, h, fresh[h]!)) {
+        frugal[h] = alone.counts[0]!
+      }
+    }
+    if (joint) {
+      const together = await solveDay(problem, all, Math.ceil(mostIterations / 2), given)
+      if (together.counts) ways.push(...within(together.counts))
+      boundJ = Math.max(boundJ, together.boundJ)
     }
   }
-  const requests = rates.reduce((sum, rate) => sum + rate, 0) * problem.periodS
+  const windows = [fresh, frugal].map((single) => planWindows(problem, single, seed))
+  ways.push(...[...windows, fresh, frugal].flatMap(within))
   const excess = (way: PlannedPeriod[]) =>
     Math.max(0, sumOf(way, ({ lateRequests }) => lateRequests) - mostLate * requests)
   const worse = (a: PlannedPeriod[], b: PlannedPeriod[]) =>
@@ -189,6 +198,34 @@ async function planOnce(
     staticPlan: totals(stayed),
     redeployed: totals(redeployed),
   }
+}
+
+/** Tries of a price for late requests. */
+const MOST_PRICES = 6
+
+/**
+ * Ways through a day: one in which nobody is late where that can be helped, and some in which late requests have a price. It is halved from a
+ * few hundred times what a request takes on average while no more are late than may be, and doubled while more are.
+ */
+function carryOutWithin(
+  problem: DayProblem,
+  counts: readonly Int32Array[],
+  options: CarryOutOptions,
+  mostLate: number,
+): PlannedPeriod[][] {
+  const ways = [carryOut(problem, counts, options)]
+  if (mostLate === 0) return ways
+  const requests = problem.rates.reduce((sum, rate) => sum + rate, 0) * problem.periodS
+  const eachJ = sumOf(ways[0]!, ({ energyJ }) => energyJ) / requests
+  let [low, high] = [-2, 10]
+  for (let tried = 0; tried < MOST_PRICES; tried++) {
+    const exponent = (low + high) / 2
+    const way = carryOut(problem, counts, { ...options, lateJ: eachJ * 2 ** exponent })
+    ways.push(way)
+    if (sumOf(way, ({ lateRequests }) => lateRequests) <= mostLate) high = exponent
+    else low = exponent
+  }
+  return ways
 }
 
 function sumOf(way: readonly PlannedPeriod[], of: (period: PlannedPeriod) => number): number {

@@ -13,9 +13,10 @@ const MOST_WINDOWS = 1200
  * Segments for every period: a day is cut into windows with one plan each, which covers the most that each service needs in it. Of all
  * ways to cut it, by dynamic programming, the one that takes the least energy, with what is created at each cut.
  *
+ * @param single plans for each period alone
  * @returns counts by service and size, one for each period
  */
-export function planWindows(problem: DayProblem, seed: number): Int32Array[] {
+export function planWindows(problem: DayProblem, single: readonly Int32Array[], seed: number): Int32Array[] {
   const { periods } = problem
   const longest = Math.max(1, Math.min(periods, Math.floor(MOST_WINDOWS / periods)))
   const known = new Map<string, Int32Array>()
@@ -24,7 +25,7 @@ export function planWindows(problem: DayProblem, seed: number): Int32Array[] {
     for (let last = first; last < Math.min(periods, first + longest); last++) {
       const peak = peakNeeds(problem, first, last)
       const key = peak.join()
-      const counts = known.get(key) ?? countsFor(problem, peak, seed)
+      const counts = first === last ? single[first]! : (known.get(key) ?? countsFor(problem, peak, seed))
       known.set(key, counts)
       let energyJ = 0
       for (let h = first; h <= last; h++) energyJ += periodEnergyJ(problem, h, counts)

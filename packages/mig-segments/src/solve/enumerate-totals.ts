@@ -11,10 +11,12 @@ export interface EnumerationGoal {
   readonly maxGpcs: number
   /** Prices of sizes under which no full board is worth more than 1; the nearer to the best ones, the less is enumerated. */
   readonly prices: ArrayLike<number>
+  /** Rows of the problem of which one is to be covered each, the ways to run a service. Default: every row. */
+  readonly alternatives?: readonly (readonly number[])[]
 }
 
 /**
- * `found`: the plan with the fewest compute slices of those allowed, segments by service and size. `none`: proved that there
+ * `found`: the plan with the fewest compute slices of those allowed, segments by row of the problem and size. `none`: proved that there
  * is no plan. `too-many`: given up.
  */
 export type EnumerationResult =
@@ -36,10 +38,16 @@ interface Budget {
   readonly slack: number
 }
 
+/** Segments of each size that cover a row of the problem. */
+interface Cover {
+  readonly row: number
+  readonly counts: Int32Array
+}
+
 /** A number of segments of each size for the services so far, with the way to it. */
 interface Total {
   readonly counts: Int32Array
-  readonly cover: Int32Array | null
+  readonly cover: Cover | null
   readonly before: Total | null
 }
 
@@ -49,16 +57,17 @@ interface Total {
  * slack between: near the bound that leaves few covers, and many of their sums are the same total.
  */
 export function enumerateTotals(problem: CoverProblem, goal: EnumerationGoal): EnumerationResult {
-  const budgets = budgetsOf(problem, goal)
+  const { alternatives = Array.from({ length: problem.services }, (_, m) => [m]) } = goal
+  const budgets = budgetsOf(problem, alternatives, goal)
   if (budgets.some(({ slack }) => slack < -1e-9)) return { kind: 'none' }
-  const services: { covers: readonly Int32Array[]; m: number }[] = []
-  for (let m = 0; m < problem.services; m++) {
-    const covers = coversWithin(problem, m, budgets)
+  const services: { covers: readonly Cover[]; m: number }[] = []
+  for (const [m, rows] of alternatives.entries()) {
+    const covers = coversWithin(problem, rows, m, budgets)
     if (covers === null) return { kind: 'too-many' }
     if (covers.length === 0) return { kind: 'none' }
     services.push({ covers, m })
   }
-  const largest = services.reduce((sum, { covers }) => sum + covers.reduce((a, c) => Math.max(a, ...c), 0), 0)
+  const largest = services.reduce((sum, { covers }) => sum + covers.reduce((a, c) => Math.max(a, ...c.counts), 0), 0)
   if (largest >= RADIX) return { kind: 'too-many' }
   services.sort((a, b) => a.covers.length - b.covers.length)
   const left = budgets.map(({ least }) => least.reduce((sum, cost) => sum + cost, 0))
@@ -74,13 +83,13 @@ export function enumerateTotals(problem: CoverProblem, goal: EnumerationGoal): E
     if (next.length > MAX_TOTALS) return { kind: 'too-many' }
     layer = next
   }
-  return best(layer, services, goal)
+  return best(layer, problem.services, goal)
 }
 
 /** Every total with every cover of one service more, as far as the budgets leave enough for the services to come. */
 function nextLayer(
   layer: readonly Total[],
-  covers: readonly Int32Array[],
+  covers: readonly Cover[],
   budgets: readonly Budget[],
   left: readonly number[],
 ): Total[] {
@@ -88,7 +97,7 @@ function nextLayer(
   const lists = budgets.length
   const costs = new Float64Array(covers.length * lists)
   covers.forEach((cover, c) => {
-    for (let b = 0; b < lists; b++) costs[c * lists + b] = worth(cover, budgets[b]!.prices)
+    for (let b = 0; b < lists; b++) costs[c * lists + b] = worth(cover.counts, budgets[b]!.prices)
   })
   const room = new Float64Array(lists)
   for (const before of layer) {
@@ -100,15 +109,19 @@ function nextLayer(
       while (b < lists && costs[c * lists + b]! <= room[b]!) b++
       if (b < lists) continue
       const cover = covers[c]!
-      const key = keyOf(before.counts, cover)
+      const key = keyOf(before.counts, cover.counts)
       if (next.has(key)) continue
-      next.set(key, { counts: before.counts.map((count, s) => count + cover[s]!), cover, before })
+      next.set(key, { counts: before.counts.map((count, s) => count + cover.counts[s]!), cover, before })
     }
   }
   return [...next.values()]
 }
 
-function budgetsOf(problem: CoverProblem, { maxGpus, maxGpcs, prices }: EnumerationGoal): Budget[] {
+function budgetsOf(
+  problem: CoverProblem,
+  alternatives: readonly (readonly number[])[],
+  { maxGpus, maxGpcs, prices }: EnumerationGoal,
+): Budget[] {
   const boardGpcs = gpcsOf.map((gpcs) => gpcs / 7)
   const lists: { prices: ArrayLike<number>; most: number }[] = [
     { prices, most: maxGpus },
@@ -124,18 +137,30 @@ function budgetsOf(problem: CoverProblem, { maxGpus, maxGpcs, prices }: Enumerat
     }
   }
   return lists.map((list) => {
-    const least = Array.from({ length: problem.services }, (_, m) => cheapestCover(problem, m, list.prices).bound)
+    const least = alternatives.map((rows) =>
+      Math.min(...rows.map((row) => cheapestCover(problem, row, list.prices).bound)),
+    )
     return { ...list, least, slack: list.most - least.reduce((sum, cost) => sum + cost, 0) }
   })
 }
 
 /** Covers of a service that every budget allows; null where there are too many. */
-function coversWithin(problem: CoverProblem, m: number, budgets: readonly Budget[]): Int32Array[] | null {
+function coversWithin(
+  problem: CoverProblem,
+  rows: readonly number[],
+  m: number,
+  budgets: readonly Budget[],
+): Cover[] | null {
   const { prices, least, slack } = budgets.reduce((a, b) => (b.slack < a.slack ? b : a))
-  const { covers, complete } = nearCovers(problem, m, prices, problem.rates[m]!, least[m]! + slack + 1e-9, MAX_COVERS)
-  if (!complete) return null
-  return covers.filter((cover) =>
-    budgets.every((budget) => worth(cover, budget.prices) <= budget.least[m]! + budget.slack + 1e-9),
+  const found: Cover[] = []
+  for (const row of rows) {
+    const most = least[m]! + slack + 1e-9
+    const { covers, complete } = nearCovers(problem, row, prices, problem.rates[row]!, most, MAX_COVERS)
+    if (!complete) return null
+    found.push(...covers.map((counts) => ({ row, counts })))
+  }
+  return found.filter(({ counts }) =>
+    budgets.every((budget) => worth(counts, budget.prices) <= budget.least[m]! + budget.slack + 1e-9),
   )
 }
 
@@ -151,19 +176,14 @@ function keyOf(counts: Int32Array, more: Int32Array): number {
   return key
 }
 
-function best(
-  totals: readonly Total[],
-  services: readonly { readonly m: number }[],
-  { maxGpus, maxGpcs }: EnumerationGoal,
-): EnumerationResult {
+function best(totals: readonly Total[], rows: number, { maxGpus, maxGpcs }: EnumerationGoal): EnumerationResult {
   let leanest: Total | undefined
   for (const total of totals) {
     if (fewestGpus(total.counts) > maxGpus || gpcTotal(total.counts) > maxGpcs) continue
     if (!leanest || gpcTotal(total.counts) < gpcTotal(leanest.counts)) leanest = total
   }
   if (!leanest) return { kind: 'none' }
-  const counts = new Int32Array(services.length * SIZES)
-  let at: Total | null = leanest
-  for (let k = services.length - 1; at?.cover; k--, at = at.before) counts.set(at.cover, services[k]!.m * SIZES)
+  const counts = new Int32Array(rows * SIZES)
+  for (let at: Total | null = leanest; at?.cover; at = at.before) counts.set(at.cover.counts, at.cover.row * SIZES)
   return { kind: 'found', counts }
 }

@@ -70,7 +70,8 @@ export async function solveExactly(
   return { solution, lowerBoundGpus, lowerBoundGpcs }
 }
 
-function solutionOf(counts: Int32Array): CountSolution {
+/** What segments by service and size come to. */
+export function solutionOf(counts: Int32Array): CountSolution {
   const total = new Int32Array(SIZES)
   counts.forEach((count, i) => {
     total[i % SIZES]! += count

@@ -1,37 +1,49 @@
 import type { ServiceObjective, ServiceProfile } from '../profile.js'
 import type { UnservedService } from '../segment-plan.js'
 import { explainUnserved } from '../service-demand.js'
+import { leastKept } from './keepable.js'
 import { type Dispatch, waysToKeep } from './tail-options.js'
 
-/** Why no way to run a service keeps its objective, and which objective could be kept. */
-export function explainLate(
-  objective: ServiceObjective,
-  profile: ServiceProfile | undefined,
+/** That no way keeps an objective by the tail; `withKeepable` says which one could be kept. */
+export function cannotKeep(objective: ServiceObjective, profile: ServiceProfile | undefined): UnservedService {
+  const { model, latencyMs, ratePerS } = objective
+  const fastestMs = fastestBatchMs(profile)
+  if (fastestMs === Number.POSITIVE_INFINITY) return explainUnserved(objective, profile, latencyMs)
+  const message =
+    `${model}: no way to run it answers 99 of 100 requests within ${latencyMs} ms at ${Number(ratePerS.toPrecision(4))}/s ` +
+    `(its fastest batch takes ${fastestMs.toPrecision(4)} ms)`
+  return { ...objective, reason: 'latency', message }
+}
+
+/**
+ * Unserved services with the objectives that could be kept.
+ *
+ * @param profiles as `withBatchRates` has them
+ * @param kept whether a plan for this service alone serves it
+ */
+export async function withKeepable(
+  unserved: readonly UnservedService[],
+  profiles: readonly ServiceProfile[],
   burstiness: number,
   dispatch: Dispatch,
-): UnservedService {
-  const { model, latencyMs } = objective
+  kept: (objective: ServiceObjective) => Promise<boolean>,
+): Promise<UnservedService[]> {
+  const named: UnservedService[] = []
+  for (const service of unserved) {
+    const profile = profiles.find(({ model }) => model === service.model)
+    const estimated = (objective: ServiceObjective) => waysToKeep(profile!, objective, burstiness, dispatch).length > 0
+    const fromMs = Math.max(service.latencyMs, fastestBatchMs(profile))
+    const keepableMs = fromMs < Infinity ? await leastKept(service, fromMs, estimated, kept) : null
+    named.push(
+      keepableMs === null
+        ? service
+        : { ...service, keepableMs, message: `${service.message}; ${keepableMs} ms could be kept` },
+    )
+  }
+  return named
+}
+
+function fastestBatchMs(profile: ServiceProfile | undefined): number {
   const ran = profile?.points.filter((point) => point.processThroughput > 0) ?? []
-  if (!profile || ran.length === 0) return explainUnserved(objective, profile, latencyMs)
-  const fastestMs = Math.min(...ran.map((point) => point.latencyMs))
-  const kept = (ms: number) => waysToKeep(profile, { ...objective, latencyMs: ms }, burstiness, dispatch).length > 0
-  let low = Math.max(fastestMs, latencyMs)
-  let high = low
-  do {
-    low = high
-    high *= 1.25
-  } while (!kept(high))
-  while (high - low > 0.02 * high) {
-    const middle = (low + high) / 2
-    if (kept(middle)) high = middle
-    else low = middle
-  }
-  const could = Number((high * 1.0005).toPrecision(4))
-  return {
-    ...objective,
-    reason: 'latency',
-    message:
-      `${model}: no way to run it answers 99 of 100 requests within ${latencyMs} ms at ${Number(objective.ratePerS.toPrecision(4))}/s ` +
-      `(its fastest batch takes ${fastestMs.toPrecision(4)} ms); ${could} ms could be kept`,
-  }
+  return Math.min(...ran.map((point) => point.latencyMs))
 }

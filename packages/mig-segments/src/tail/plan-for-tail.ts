@@ -1,4 +1,3 @@
-import { InvalidInputError } from '@pctodl/platform'
 import {
   assertLimits,
   type BoundedPlan,
@@ -12,15 +11,17 @@ import type { ServiceObjective, ServiceProfile } from '../profile.js'
 import { matchDemands, type ServiceDemand } from '../service-demand.js'
 import { cheapestCover } from '../solve/cheapest-cover.js'
 import { type CoverProblem, coverProblem } from '../solve/cover-problem.js'
+import { enumerateTotals } from '../solve/enumerate-totals.js'
 import { type CountSolution, solveHeuristically } from '../solve/heuristic.js'
 import { type PriceBound, priceBound } from '../solve/price-bound.js'
-import { gpcsOf } from '../solve/size-counts.js'
-import { solveExactly } from '../solve/solve-exactly.js'
-import { explainLate } from './explain-late.js'
+import { gpcsOf, SIZES } from '../solve/size-counts.js'
+import { solutionOf, solveExactly } from '../solve/solve-exactly.js'
+import { cannotKeep, withKeepable } from './explain-late.js'
 import { type ServiceTail, tailsOf } from './service-tails.js'
 import { simulatePlan } from './simulate-plan.js'
-import { type Dispatch, LATE_SHARE, type TailOption, waysToKeep } from './tail-options.js'
+import { type Dispatch, type TailOption, waysToKeep } from './tail-options.js'
 import { withBatchRates } from './tail-points.js'
+import { assertCheck, CHECK_SEED, isLate, planUntilKept, roomOf, type TimesLate } from './until-kept.js'
 
 export interface TailPlanOptions extends Omit<PlanOptions, 'latencyShare'> {
   /**
@@ -31,8 +32,8 @@ export interface TailPlanOptions extends Omit<PlanOptions, 'latencyShare'> {
   /** How requests reach segments. Default `shared`. */
   readonly dispatch?: Dispatch
   /**
-   * Requests of each service that are let come to the plan: a service of which more than 0.8 % are late is planned again with more room.
-   * Default 40 000; 0: the estimate alone decides.
+   * Requests of each service that are let come to the plan: a service of which more than 0.8 % are late is planned again with more room,
+   * and one that still is so after six times is not served. Default 40 000; 0: the estimate alone decides.
    */
   readonly checkRequests?: number
 }
@@ -47,15 +48,6 @@ export interface TailPlan extends BoundedPlan {
   /** In the order of `served`. */
   readonly tails: readonly ServiceTail[]
 }
-
-/** Late share in the simulation above which a service gets more room, and times that it does. */
-const CHECKED_LATE = 0.008
-const CHECKS = 6
-/** Of each time: what the estimate may call late, and what the rate is taken for. */
-const TIGHTER = 0.4
-const MARGIN = 1.03
-/** Not that of what judges a plan later. */
-const CHECK_SEED = 7919
 
 /** Rounds in which the services' ways and the prices of sizes find each other. */
 const ROUNDS = 6
@@ -75,26 +67,34 @@ export async function planForTail(
   options: TailPlanOptions = {},
 ): Promise<TailPlan> {
   const { burstiness = 1, dispatch = 'shared', checkRequests = 40_000 } = options
-  if (!(burstiness >= 0.1 && burstiness <= 100)) {
-    throw new InvalidInputError('burstiness', burstiness, 'a number from 0.1 to 100; 1 is Poisson')
-  }
-  if (!(Number.isInteger(checkRequests) && checkRequests >= 0)) {
-    throw new InvalidInputError('checkRequests', checkRequests, 'an integer of at least 0')
-  }
+  assertCheck(burstiness, checkRequests)
   assertLimits(options)
-  const tightened = new Map<string, number>()
-  for (let check = 0; ; check++) {
-    const plan = await planOnce(profiles, objectives, options, tightened)
-    if (checkRequests === 0 || check === CHECKS) return plan
-    const late = simulatePlan(plan, profiles, { burstiness, dispatch, requests: checkRequests, seed: CHECK_SEED })
-      .filter((service) => service.late > CHECKED_LATE * service.requests)
-      .map(({ model }) => model)
-    if (late.length === 0) return plan
-    for (const model of late) tightened.set(model, (tightened.get(model) ?? 0) + 1)
+  const plan = await planChecked(profiles, objectives, options)
+  const rated = withinCap(profiles, objectives, options.powerCap).map(withBatchRates)
+  const { maxGpus: _, ...alone } = options
+  const kept = async (objective: ServiceObjective) => {
+    const { unserved } = await planChecked(profiles, [objective], alone)
+    return unserved.length === 0
   }
+  return { ...plan, unserved: await withKeepable(plan.unserved, rated, burstiness, dispatch, kept) }
 }
 
-/** @param tightened times that a service was late and gets more room */
+async function planChecked(
+  profiles: readonly ServiceProfile[],
+  objectives: readonly ServiceObjective[],
+  options: TailPlanOptions,
+): Promise<TailPlan> {
+  const { checkRequests: requests = 40_000 } = options
+  return planUntilKept(
+    (times) => planOnce(profiles, objectives, options, times),
+    ({ burstiness, dispatch, ...plan }) => {
+      if (requests === 0) return []
+      const met = simulatePlan(plan, profiles, { burstiness, dispatch, requests, seed: CHECK_SEED })
+      return met.filter(isLate).map(({ model }) => model)
+    },
+  )
+}
+
 async function planOnce(
   profiles: readonly ServiceProfile[],
   objectives: readonly ServiceObjective[],
@@ -105,15 +105,23 @@ async function planOnce(
     mostIterations = DEFAULT_MOST_ITERATIONS,
     ...options
   }: TailPlanOptions,
-  tightened: ReadonlyMap<string, number>,
+  times: TimesLate,
 ): Promise<TailPlan> {
   const rated = withinCap(profiles, objectives, options.powerCap).map(withBatchRates)
   const ways = new Map<string, readonly TailOption[]>()
   const { served: first, unserved } = matchDemands(rated, inOrder(objectives), (objective, profile) => {
-    const times = tightened.get(objective.model) ?? 0
-    const roomy = { ...objective, ratePerS: objective.ratePerS * MARGIN ** times }
-    const found = profile ? waysToKeep(profile, roomy, burstiness, dispatch, LATE_SHARE * TIGHTER ** times) : []
-    if (found.length === 0) return explainLate(objective, profile, burstiness, dispatch)
+    const room = roomOf(times, objective.model)
+    const found =
+      profile && room
+        ? waysToKeep(
+            profile,
+            { ...objective, ratePerS: objective.ratePerS * room.margin },
+            burstiness,
+            dispatch,
+            room.mostLate,
+          )
+        : []
+    if (found.length === 0) return cannotKeep(objective, profile)
     ways.set(objective.model, found)
     return { objective, ...found[0]! }
   })
@@ -132,7 +140,13 @@ async function planOnce(
       continue
     }
     const first = { demands, problem, bound, start: solveHeuristically(problem, bound, { seed }) }
-    const chosen = otherWays(choice, first, least, seed)
+    let chosen = otherWays(choice, first, least, seed)
+    while (chosen.start.gpus > least) {
+      const fewer = choice.within(chosen.start.gpus - 1, chosen.bound.prices)
+      if (fewer === 'none') least = chosen.start.gpus
+      if (typeof fewer === 'string') break
+      chosen = fewer
+    }
     demands = chosen.demands
     const exact = await solveExactly(chosen.problem, chosen.start, chosen.bound, mostIterations)
     const { gpus, gpcs } = exact.solution
@@ -214,6 +228,22 @@ class WayChoice {
       return ways[best]!
     })
     return { demands, bound }
+  }
+
+  /** A plan on so many boards, whichever ways it takes; `none`: proved that there is none. */
+  within(maxGpus: number, prices: ArrayLike<number>): WaySolution | 'none' | 'too-many' {
+    const all = this.#ways.flat()
+    let first = 0
+    const alternatives = this.#ways.map((ways) => ways.map(() => first++))
+    const goal = { maxGpus, maxGpcs: Number.POSITIVE_INFINITY, prices, alternatives }
+    const outcome = enumerateTotals(coverProblem(all), goal)
+    if (outcome.kind !== 'found') return outcome.kind
+    const rowOf = (row: number) => outcome.counts.subarray(row * SIZES, (row + 1) * SIZES)
+    const taken = alternatives.map((rows) => rows.find((row) => rowOf(row).some((count) => count > 0))!)
+    const demands = taken.map((row) => all[row]!)
+    const problem = coverProblem(demands)
+    const start = solutionOf(Int32Array.from(taken.flatMap((row) => [...rowOf(row)])))
+    return { demands, problem, bound: priceBound(problem), start }
   }
 
   /** The ways of a service that cost least at some prices. */

@@ -1,0 +1,151 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Terminal, UsageError } from '@pctodl/command-line'
+import { PctodlError } from '@pctodl/platform'
+import { parseDeploymentMap } from '../map/deployment-map.js'
+import { isFleetMap, parseFleetMap } from '../map/fleet-map.js'
+import { geometryOf } from '../mig-geometry.js'
+import { splitWords } from '../worker-command.js'
+import { applyActions } from './apply-actions.js'
+import { type DeployAction, deployActions, segmentsOfNode, type TargetSegment } from './deploy-actions.js'
+import { type DeployedSegment, readDeployment } from './deployment-state.js'
+import { boardNamed, fleetSegmentsOfNode } from './fleet-segments.js'
+import { type NodeLayout, productOfNode } from './mig-layout.js'
+import { NodeMachine, readGpus, readLayout } from './node-machine.js'
+import { renderAction } from './render-actions.js'
+
+/** How a node carries maps out. */
+export interface DeployOptions {
+  /** This machine's number in the maps. */
+  readonly node: number
+  readonly gpusPerNode: number
+  /** Board. Default: what `nvidia-smi` says. */
+  readonly gpu?: string
+  /** A worker, as one text; without: none. */
+  readonly command?: string
+  /** For MPS daemons, logs and what is known of the deployment. */
+  readonly directory: string
+  /** Seconds to wait after each map, for workers to be ready. */
+  readonly settle: number
+  /** Do it; without, commands are only printed. */
+  readonly apply?: boolean
+  readonly json?: boolean
+}
+
+/**
+ * Make a node run its part of maps, one after the other, or print the commands that would.
+ *
+ * @param files a map, of boards of one type or of a fleet, or several of which some may have nothing for this node; null: take everything down
+ * @returns the exit code
+ * @throws PctodlError `EMPTY_NODE` for a map with nothing on this node
+ * @throws UsageError where there is no `nvidia-smi` and no board is named
+ */
+export async function deployMaps(
+  files: string | readonly string[] | null,
+  options: DeployOptions,
+  terminal: Terminal,
+): Promise<number> {
+  const command = splitWords(options.command ?? '')
+  const targets = files === null ? [[]] : await Promise.all([files].flat().map((file) => readTarget(file, options)))
+  if (typeof files === 'string' && targets[0]!.length === 0) {
+    throw new PctodlError('EMPTY_NODE', `${files} has nothing on node ${options.node}; to take a node down, use --down`)
+  }
+  const stateFile = path.join(options.directory, 'deployment.json')
+  /** What stands, and what must be done. */
+  const look = async (machine: NodeMachine | null, target: readonly TargetSegment[]) => {
+    const deployed = readDeployment(stateFile)
+    const layout = await layoutOrNothing(options, terminal)
+    const board = boardNamed(options.gpu ?? productOfNode(layout.gpus))
+    const health = machine ?? { workersRun: () => false, mpsRuns: () => false }
+    const actions = deployActions(target, deployed, layout, board, command.length > 0, health)
+    return {
+      deployed,
+      actions,
+      commands: actions.flatMap((action) => renderAction(action, options.directory, command)),
+    }
+  }
+  if (!options.apply) {
+    const machine = readDeployment(stateFile).length > 0 ? await NodeMachine.open() : null
+    const { deployed, commands } = await look(machine, targets[0] ?? deployedTargets(stateFile))
+    const more = targets.length > 1 ? [`# then ${counted(targets.length - 1, 'map')} more`] : []
+    print(terminal, options, { applied: false, commands: [...commands, ...more], segments: deployed })
+    return 0
+  }
+  const machine = await NodeMachine.open()
+  const touched = new Set([...targets.flat(), ...readDeployment(stateFile)].map(({ gpu }) => gpu))
+  const release = machine.lease((await readGpus()).filter(({ index }) => touched.has(index)))
+  const done: string[] = []
+  let segments: readonly DeployedSegment[] = readDeployment(stateFile)
+  try {
+    for (const target of targets) {
+      const { deployed, actions, commands } = await look(machine, target)
+      done.push(...commands)
+      segments = await applyActions(actions, deployed, machine, {
+        directory: options.directory,
+        stateFile,
+        command,
+        signal: terminal.signal,
+        onAction: (action: DeployAction) => {
+          for (const line of renderAction(action, options.directory, command)) terminal.stderr.write(`${line}\n`)
+        },
+      })
+      // Nothing goes before what was just created serves.
+      if (actions.length > 0 && options.settle > 0)
+        await sleep(1000 * options.settle, undefined, { signal: terminal.signal })
+    }
+    print(terminal, options, { applied: true, commands: done, segments })
+    return 0
+  } finally {
+    release()
+  }
+}
+
+/** What runs, as a target: nothing to do. */
+function deployedTargets(stateFile: string): TargetSegment[] {
+  return readDeployment(stateFile).map(
+    ({ instanceId: _, uuid: __, mpsDirectory: ___, workers: ____, ...target }) => target,
+  )
+}
+
+/** This node's part of a map, be it of one type of board or of a fleet. */
+async function readTarget(file: string, { node, gpusPerNode, gpu }: DeployOptions): Promise<TargetSegment[]> {
+  const text = readFileSync(file, 'utf8')
+  if (!isFleetMap(text)) return segmentsOfNode(parseDeploymentMap(text, file, gpusPerNode), node, gpusPerNode)
+  const boards = parseFleetMap(text, file)
+  const types = [...new Set(boards.map((board) => board.gpu))]
+  const type = gpu ?? (types.length === 1 ? types[0]! : productOfNode(await readGpus()))
+  return fleetSegmentsOfNode(boards, geometryOf(type).key, node)
+}
+
+/** Without a driver a dry run shows what an empty machine would need. */
+async function layoutOrNothing({ apply, gpu }: DeployOptions, { stderr }: Terminal): Promise<NodeLayout> {
+  try {
+    return await readLayout()
+  } catch (error) {
+    if (apply || !(error instanceof PctodlError) || error.code !== 'NO_SMI') throw error
+    if (gpu === undefined) throw new UsageError('there is no nvidia-smi here; name the board with --gpu')
+    stderr.write('there is no nvidia-smi here; these are the commands for a node without instances\n')
+    const gpus = Array.from({ length: 16 }, (_, index) => ({ index, uuid: '', name: gpu, migEnabled: false }))
+    return { gpus, instances: [] }
+  }
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+function print(
+  { stdout }: Terminal,
+  { json }: DeployOptions,
+  result: { applied: boolean; commands: readonly string[]; segments: readonly DeployedSegment[] },
+): void {
+  if (json) stdout.write(`${JSON.stringify(result, null, 2)}\n`)
+  else if (!result.applied) {
+    for (const line of result.commands) stdout.write(`${line}\n`)
+    stdout.write(result.commands.length === 0 ? 'nothing to do\n' : '# nothing was done; add --apply\n')
+  } else {
+    const workers = result.segments.reduce((sum, segment) => sum + segment.workers.length, 0)
+    stdout.write(`${counted(result.segments.length, 'segment')} with ${counted(workers, 'worker')} stand\n`)
+  }
+}

@@ -1,0 +1,47 @@
+import type { ServiceObjective } from '../profile.js'
+
+/** How much longer than asked an objective may be that is looked for. */
+const MOST_TIMES_LONGER = 1e6
+
+/**
+ * The least latency objective, to a few hundredths, that a service could keep: first by an estimate, then by a plan made for it.
+ *
+ * @param fromMs below it nothing is kept
+ * @param estimated whether the estimate says that an objective is kept
+ * @param kept whether a plan for it keeps it
+ * @returns ms; null where none is kept however long
+ */
+export async function leastKept(
+  service: ServiceObjective,
+  fromMs: number,
+  estimated: (objective: ServiceObjective) => boolean,
+  kept: (objective: ServiceObjective) => Promise<boolean>,
+): Promise<number | null> {
+  const within = (latencyMs: number): ServiceObjective => ({
+    model: service.model,
+    ratePerS: service.ratePerS,
+    latencyMs,
+  })
+  let low = fromMs
+  let high = fromMs
+  do {
+    low = high
+    high *= 1.25
+    if (high > MOST_TIMES_LONGER * fromMs) return null
+  } while (!estimated(within(high)))
+  while (high - low > 0.02 * high) {
+    const middle = (low + high) / 2
+    if (estimated(within(middle))) high = middle
+    else low = middle
+  }
+  let could = rounded(1.0005 * high)
+  while (!(await kept(within(could)))) {
+    could = rounded(1.05 * could)
+    if (could > MOST_TIMES_LONGER * fromMs) return null
+  }
+  return could
+}
+
+function rounded(ms: number): number {
+  return Number(ms.toPrecision(4))
+}

@@ -1,0 +1,110 @@
+import { SeededRandom } from '@pctodl/numerics'
+import { describe, expect, it } from 'vitest'
+import { cases } from '../../../test/long-tests.js'
+import {
+  type Fleet,
+  planFleet,
+  planForTail,
+  type ServiceObjective,
+  type ServiceProfile,
+  simulateFleet,
+  simulatePlan,
+} from '../src/index.js'
+import { CHECK_SEED, isLate, planUntilKept, roomOf } from '../src/tail/until-kept.js'
+
+/** Services whose batches cost a fixed part and one for each request, in three sizes of instance, with objectives from hopeless to easy. */
+function drawn(seed: number): { profiles: ServiceProfile[]; objectives: ServiceObjective[] } {
+  const random = new SeededRandom(seed)
+  const services = Array.from({ length: 4 }, (_, m) => {
+    const fixedMs = 1 + 9 * random.uniform()
+    const eachMs = 0.2 + 3 * random.uniform()
+    const points = [1, 2, 4].flatMap((size) =>
+      [1, 4, 16].flatMap((batchSize) =>
+        [1, 2].map((processes) => {
+          const latencyMs = (fixedMs + (eachMs * batchSize * processes) / size ** 0.8) * (0.9 + 0.2 * random.uniform())
+          const processThroughput = (1000 * batchSize) / latencyMs
+          return { sizeGpcs: size as 1 | 2 | 4, batchSize, processes, processThroughput, latencyMs }
+        }),
+      ),
+    )
+    const model = `model${m}`
+    const latencyMs = Math.min(...points.map((point) => point.latencyMs)) * (0.9 + 4 * random.uniform())
+    return { profile: { model, points }, objective: { model, latencyMs, ratePerS: 3 * 300 ** random.uniform() } }
+  })
+  return { profiles: services.map(({ profile }) => profile), objectives: services.map(({ objective }) => objective) }
+}
+
+/** The numbers of GPCs as profiles of an A100-80GB. */
+function fleetOf(profiles: readonly ServiceProfile[]): Fleet {
+  const names = { 1: '1g.10gb', 2: '2g.20gb', 3: '3g.40gb', 4: '4g.40gb', 7: '7g.80gb' } as const
+  const points = (of: ServiceProfile['points']) =>
+    of.map(({ sizeGpcs, ...point }) => ({ ...point, profile: names[sizeGpcs] }))
+  return {
+    groups: [{ gpu: 'A100-80GB', profiles: profiles.map(({ model, points: of }) => ({ model, points: points(of) })) }],
+  }
+}
+
+describe('whom a plan calls served', () => {
+  const requests = 10_000
+  const kinds = [1, 2, 4, 8].flatMap((burstiness, k) =>
+    (['shared', 'split'] as const).map((dispatch, d) => ({ burstiness, dispatch, seed: 10 * k + d })),
+  )
+
+  it.each(kinds)(
+    'is in time in its check, all others are named with what they could keep: $burstiness, $dispatch',
+    async ({ burstiness, dispatch, seed }) => {
+      for (let from = seed; from < seed + 100 * cases(8, 2); from += 100) {
+        const { profiles, objectives } = drawn(from)
+        const options = { burstiness, dispatch, checkRequests: requests, mostIterations: 0 }
+        const plan = await planForTail(profiles, objectives, options)
+        const named = [...plan.served, ...plan.unserved].map(({ model }) => model).sort()
+        expect(named).toEqual(objectives.map(({ model }) => model))
+        const met = simulatePlan(plan, profiles, { burstiness, dispatch, requests, seed: CHECK_SEED })
+        for (const { model, late } of met) expect(late / requests, `${from}: ${model}`).toBeLessThanOrEqual(0.01)
+        for (const { model, ratePerS, latencyMs, keepableMs } of plan.unserved) {
+          expect(keepableMs).toBeGreaterThan(latencyMs)
+          const alone = await planForTail(profiles, [{ model, ratePerS, latencyMs: keepableMs! }], options)
+          expect(alone.unserved).toEqual([])
+        }
+      }
+    },
+  )
+
+  it.each([1, 4])('is in time in the check of a fleet, too: burstiness %d', async (burstiness) => {
+    const { profiles, objectives } = drawn(50 + burstiness)
+    const fleet = fleetOf(profiles)
+    const options = { gate: 'tail', burstiness, checkRequests: requests, mostIterations: 2000 } as const
+    const plan = await planFleet(fleet, objectives, options)
+    for (const outcome of simulateFleet(plan, fleet, { burstiness, requests, seed: CHECK_SEED })) {
+      expect(isLate(outcome), outcome.model).toBe(false)
+    }
+    for (const { model, ratePerS, latencyMs, keepableMs } of plan.unserved) {
+      expect(keepableMs).toBeGreaterThan(latencyMs)
+      const alone = await planFleet(fleet, [{ model, ratePerS, latencyMs: keepableMs! }], options)
+      expect(alone.unserved).toEqual([])
+    }
+  })
+})
+
+describe('planning until all are kept', () => {
+  it('leaves out who is late whatever room it gets, and goes on for the others', async () => {
+    let made = 0
+    const served = await planUntilKept(
+      (times) => {
+        made++
+        return Promise.resolve(['always', 'twice', 'never'].filter((model) => roomOf(times, model) !== null))
+      },
+      (plan) => plan.filter((model) => model === 'always' || (model === 'twice' && made <= 2)),
+    )
+    expect(served).toEqual(['twice', 'never'])
+    expect(made).toBe(8)
+  })
+
+  it('gives more room each time', () => {
+    const rooms = [0, 1, 2, 6].map((late) => roomOf(new Map([['a', late]]), 'a')!)
+    for (const [i, room] of rooms.slice(1).entries()) {
+      expect(room.mostLate).toBeLessThan(rooms[i]!.mostLate)
+      expect(room.margin).toBeGreaterThan(rooms[i]!.margin)
+    }
+  })
+})
