@@ -1,8 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import path from 'node:path'
+import type { JobProfile } from '@pctodl/job-profile'
 import type { OneNodeHardware } from '../../job-array/test/one-node-slurm.js'
-import type { BudgetEngineOptions, Cluster, GpuProfile, JobProfile } from '../src/index.js'
+import type { BudgetEngineOptions, Cluster, GpuProfile } from '../src/index.js'
 import type { SlurmScheduleOptions } from '../src/slurm.js'
 
 /** What the one node pretends to have; the jobs on it only wait, so it may. */
