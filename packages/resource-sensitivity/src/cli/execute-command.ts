@@ -109,6 +109,7 @@ async function execute(options: ExecuteOptions, words: readonly string[], termin
             `job ${run.jobId} run ${run.run}: started after ${run.startUpS.toFixed(1)} s in the queue\n`,
           )
         },
+        onNode: ({ node, state }) => terminal.stderr.write(`node ${node}: ${state}\n`),
         ...(partition === undefined ? {} : { partition }),
         ...(account === undefined ? {} : { account }),
         ...(sbatch === undefined ? {} : { sbatchArguments: sbatch }),
