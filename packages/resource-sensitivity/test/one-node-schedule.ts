@@ -49,8 +49,12 @@ export const wattRules: BudgetEngineOptions = {
   ...{ profiles: [wattProfile], powerBudgetW: 1000, policy: 'fifo', roundS: 60 },
 }
 
-/** How those jobs are run on the node: as processes that go as their profiles say, and heed the contract. */
-export function pacedJobs(folder: string): Pick<SlurmScheduleOptions, 'workDir' | 'nodes' | 'commandOf'> {
+/**
+ * How those jobs are run on the node: as processes that go as their profiles say, and heed the contract.
+ *
+ * @param startS that each takes to come up
+ */
+export function pacedJobs(folder: string, startS = 0): Pick<SlurmScheduleOptions, 'workDir' | 'nodes' | 'commandOf'> {
   for (const profile of [...profiles, { ...wattProfile, ratesByLimitW }]) {
     writeFileSync(path.join(folder, `${profile.model}.json`), JSON.stringify(profile))
   }
@@ -58,6 +62,6 @@ export function pacedJobs(folder: string): Pick<SlurmScheduleOptions, 'workDir' 
   return {
     workDir: path.join(folder, 'work'),
     nodes: [hostname().split('.')[0]!],
-    commandOf: ({ model }) => [process.execPath, script, path.join(folder, `${model}.json`)],
+    commandOf: ({ model }) => [process.execPath, script, path.join(folder, `${model}.json`), String(startS)],
   }
 }

@@ -118,7 +118,7 @@ export class BudgetEngine implements Scheduler {
       throw new InvalidInputError('nowS', nowS, `a time not before ${sinceS}, that of the last plan`)
     }
     assertEvents(events, this.#options, this.#jobs)
-    this.#availability.reserveAll(events.flatMap((event) => (event.type === 'reserved' ? [event.reservation] : [])))
+    this.#availability.reserveAll(events)
     this.#energyJ += (nowS - sinceS) * this.powerW
     this.#nowS = nowS
     for (const job of this.#all('running', 'leaving')) job.count(nowS)
