@@ -103,6 +103,11 @@ describe('a schedule on a Slurm that fails, played by scripts', () => {
     expect(ran.stdout).toMatch(/^7 {2}image-small {2}2 .* 1 {2}finished$/m)
     expect(ran.stdout).toMatch(/^given up: job 8 \(1\), see .*8\.1$/m)
     expect(readFileSync(written, 'utf8').trim().split('\n').sort()).toEqual(['image-small 7 2', 'image-small 8 1'])
+    const other = executorHere()
+    const second = [...words, '--work-dir', path.join(folder, 'work'), '--', 'true']
+    const refused = await callCommand('pctodl-sensitivity', sensitivity, second)
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('is in use by process')])
+    await other.close()
     const wrong = await callCommand('pctodl-sensitivity', sensitivity, [
       ...words,
       '--servers',
