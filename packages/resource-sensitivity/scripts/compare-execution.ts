@@ -38,9 +38,10 @@ try {
   process.env['SLURM_CONF'] = slurm.configurationFile
   // What a job takes that has no work to speak of, one after the other: Slurm, the start of a process, seeing its end.
   const idle = Array.from({ length: 5 }, (_, id) => ({ id, model: 'modest', arrivalS: 0, iterations: 0.001, gpus: 4 }))
+  const idleRuns: SlurmRun[] = []
   const calibration = new SlurmScheduleExecutor({
-    ...pacedJobs(folder, comesUpS),
-    workDir: path.join(folder, 'calibration'),
+    ...{ ...pacedJobs(folder, comesUpS), workDir: path.join(folder, 'calibration') },
+    onRun: (run) => idleRuns.push(run),
   })
   const idleJobs = await executeSchedule({ ...rules, policy: 'fifo', mechanism: 'fair', jobs: idle }, calibration)
   const startUpS = median(idleJobs.map(({ finishS, firstPlacedS }) => finishS - firstPlacedS!))
@@ -63,7 +64,7 @@ try {
     },
     executor,
   )
-  const bySlurmS = median(runs.map((run) => run.startUpS))
+  const bySlurmS = median(idleRuns.map((run) => run.startUpS))
   console.log(
     `${policy}, ${count} jobs, ${runs.length} runs, ${actions} actions; start-up of an idle job ${startUpS.toFixed(2)} s, ` +
       `of which Slurm ${bySlurmS.toFixed(2)} s`,
