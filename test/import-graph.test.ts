@@ -34,7 +34,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'mig-segments': ['platform', 'numerics', 'traffic', 'solver', 'command-line', 'colocation', 'mig-deploy'],
   colocation: ['platform', 'numerics', 'solver', 'command-line'],
   'hetero-training': ['platform', 'numerics', 'command-line'],
-  'resource-sensitivity': ['platform', 'numerics', 'solver', 'command-line', 'job-array'],
+  'job-profile': ['platform', 'numerics', 'command-line'],
+  'resource-sensitivity': ['platform', 'numerics', 'solver', 'command-line', 'job-array', 'job-profile'],
   report: ['platform', 'numerics', 'command-line', 'charts', 'scheduler'],
   run: ['platform', 'command-line', 'perf-model', 'gpu-sim', 'backend', 'scheduler', 'baselines', 'report'],
   // What its page shows is bundled into it; only its command is loaded by others.

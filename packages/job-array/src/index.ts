@@ -1,6 +1,7 @@
 export { ownFolder, readOwnFile } from './own-folder.js'
 export type { Job, JobExecutor, JobOutcome, RunJobsOptions } from './job-array.js'
 export { LocalExecutor, type LocalExecutorOptions } from './local-executor.js'
+export { type SlurmNodeChange, SlurmNodes } from './slurm-nodes.js'
 export { SlurmExecutor, type SlurmExecutorOptions } from './slurm-executor.js'
 export {
   type SlurmJobEnd,

@@ -11,7 +11,7 @@ const execute = promisify(execFile)
  * @throws PctodlError `SLURM` with what it said; the signal's reason when that is aborted
  */
 export async function slurm(
-  program: 'sbatch' | 'squeue' | 'scancel',
+  program: 'sbatch' | 'squeue' | 'scancel' | 'sinfo',
   args: readonly string[],
   signal?: AbortSignal,
 ): Promise<string> {

@@ -3,6 +3,7 @@ import { existsSync, type FSWatcher, renameSync, watch, writeFileSync } from 'no
 import path from 'node:path'
 import { type Clock, InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
 import { boundJobScript } from './bound-job-script.js'
+import { lockFolder } from './folder-lock.js'
 import { ownFolder, readOwnFile } from './own-folder.js'
 import { parsedJobId, slurm } from './slurm-command.js'
 import { SlurmPatience, untilReached } from './slurm-patience.js'
@@ -76,6 +77,7 @@ export class SlurmJobs {
   readonly #started = new Set<string>()
   readonly #ended = new Set<string>()
   readonly #watchers: FSWatcher[] = []
+  readonly #unlock: () => void
   #wake: () => void = () => {}
   #lookedAtMs = Number.NEGATIVE_INFINITY
   readonly #patience: SlurmPatience
@@ -83,9 +85,10 @@ export class SlurmJobs {
   readonly #mark: string
 
   /**
-   * Makes the folders in `workDir`. Call `close` in the end.
+   * Makes the folders in `workDir`, which is held against others until `close`.
    *
-   * @throws InvalidInputError for a folder of others, or in which others may write
+   * @throws InvalidInputError for a folder of others, or in which others may write; PctodlError `FOLDER_IN_USE` where another process
+   * that runs, or this one, holds it
    */
   constructor(options: SlurmJobsOptions) {
     this.#options = { ...options, workDir: ownFolder(options.workDir) }
@@ -93,12 +96,18 @@ export class SlurmJobs {
       ownFolder(path.join(this.#options.workDir, folder))
     }
     this.#patience = new SlurmPatience(options.mostFailedLooks)
-    this.#mark = this.#ownMark()
-    for (const folder of ['start', 'exit']) {
-      const watcher = watch(path.join(this.#options.workDir, folder), () => this.#wake())
-      // A folder of another machine may tell nothing; the looks at the queue see to it.
-      watcher.on('error', () => {})
-      this.#watchers.push(watcher)
+    this.#unlock = lockFolder(this.#options.workDir)
+    try {
+      this.#mark = this.#ownMark()
+      for (const folder of ['start', 'exit']) {
+        const watcher = watch(path.join(this.#options.workDir, folder), () => this.#wake())
+        // A folder of another machine may tell nothing; the looks at the queue see to it.
+        watcher.on('error', () => {})
+        this.#watchers.push(watcher)
+      }
+    } catch (error) {
+      this.close()
+      throw error
     }
   }
 
@@ -207,9 +216,10 @@ export class SlurmJobs {
     }
   }
 
-  /** Stop watching. Jobs go on. */
+  /** Stop watching, and give the folder back. Jobs go on. */
   close(): void {
     for (const watcher of this.#watchers) watcher.close()
+    this.#unlock()
   }
 
   async #look(signal: AbortSignal | undefined): Promise<{ starts: SlurmJobStart[]; ends: SlurmJobEnd[] }> {

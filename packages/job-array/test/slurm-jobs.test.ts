@@ -57,6 +57,7 @@ function suite(cgroup: boolean): void {
     expect(ends).toMatchObject([{ id: 'a', exitCode: 7 }])
     expect(ends[0]!.atUnixS).toBeGreaterThanOrEqual(starts[0]!.atUnixS)
     // Submitted once, it is never submitted again, by nobody.
+    jobs.close()
     const later = new SlurmJobs({ workDir: folder })
     await later.submit({ id: 'a', command, cpusPerNode: 1 })
     expect((await watchUntil(later, (_, { length }) => length === 1)).ends).toMatchObject([{ exitCode: 7 }])

@@ -1,12 +1,6 @@
+import { exampleProfiles } from '@pctodl/job-profile'
 import { Bench } from 'tinybench'
-import {
-  exampleProfiles,
-  generateTrace,
-  type MechanismName,
-  type PolicyName,
-  simulate,
-  simulatePublished,
-} from '../src/index.js'
+import { generateTrace, type MechanismName, type PolicyName, simulate, simulatePublished } from '../src/index.js'
 
 /** Jobs a second of the published simulator on 128 GPUs, measured on a machine like this one. */
 const PUBLISHED_JOBS_PER_SECOND = 4

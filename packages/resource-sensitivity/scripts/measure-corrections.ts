@@ -5,11 +5,11 @@
  */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import { parseSynergyTables } from '@pctodl/job-profile'
 import {
   type MechanismName,
   type PublishedOptions,
   parseReplayCsv,
-  parseSynergyTables,
   policyNames,
   simulate,
   simulatePublished,

@@ -1,14 +1,4 @@
-export {
-  assertJobProfile,
-  type JobProfile,
-  type ModelClass,
-  modelClasses,
-  type PerGpuShare,
-  throughputAt,
-} from './matrix/job-profile.js'
-export { exampleProfiles, modelledProfile, type ModelledRates } from './matrix/modelled-profile.js'
-export { parseSynergyTables, synergyModels } from './matrix/synergy-tables.js'
-export { allocationOptions, type AllocationOption, type AllocationOptions } from './matrix/allocation-options.js'
+export { allocationOptions, type AllocationOption, type AllocationOptions } from './engine/allocation-options.js'
 
 export {
   assertCluster,
@@ -81,25 +71,7 @@ export {
   simulatePublished,
 } from './published/simulate-published.js'
 
-export { profileJob, type ProfileOptions } from './profile/profile-job.js'
-export { type CpuSearchOptions, type CpuSearchResult, searchCpus } from './profile/cpu-search.js'
-export { type CurveEstimate, type CurvePoint, ThroughputCurve } from './profile/throughput-curve.js'
-export { type CacheModelInput, type CacheModelResult, epochWithCache } from './profile/cache-model.js'
-export {
-  leastDemand,
-  matrixAxes,
-  parseSensitivityMatrix,
-  profileOfMatrix,
-  type SensitivityMatrix,
-  type SensitivityPoint,
-} from './profile/sensitivity-matrix.js'
-export { buildMatrix, type MatrixInput } from './profile/build-matrix.js'
-export { type SeriesMean, seriesMean } from './profile/batch-means.js'
-export { parseReportFile, parseReportLines, type RunReport, WARM_UP_ITERATIONS } from './profile/run-report.js'
-export { publishedSweep, type PublishedSweepPoint } from './published/published-sweep.js'
-export { parsePublishedProfile, type PublishedProfilePoint } from './published/published-profile.js'
-
-export { ImpossibleJobError, InputFileError, LimitUnavailableError, ProfiledRunError } from './errors.js'
+export { ImpossibleJobError } from './errors.js'
 
 export type { MixedServerKind } from './mixed/mixed-cluster.js'
 export { type GpuOption, gpuOptions, type GpuPoint, type GpuProfile, type GpuShare } from './mixed/gpu-profile.js'

@@ -211,6 +211,30 @@ describe('a cluster of unequal GPUs within watts that change', () => {
     expect(engine.plan(engine.nowS, others)).toMatchObject([{ type: 'place', jobId: 20 }])
   })
 
+  it('lets a job that has waited too long in all go first, and keep its place, however many shorter ones come', () => {
+    const short = Array.from({ length: 100 }, (_, i) => job(i, 'light', 1, 8 * i, 40))
+    const long = job(500, 'dense', 3, 30, 500)
+    const run = (starvationAfterS?: number) => {
+      const placed: number[] = []
+      const { jobs } = simulateUnderBudget({
+        ...{ ...world, powerBudgetW: 600, policy: 'srtf', jobs: [...short, long], stopS: 5, restartCostS: 10 },
+        ...(starvationAfterS !== undefined && { starvationAfterS }),
+        onActions: (atS, actions) => {
+          for (const { type, jobId } of actions) if (type === 'place' && jobId === long.id) placed.push(atS)
+        },
+      })
+      return { placed, finishS: jobs.find((each) => each.job.id === long.id)!.finishS }
+    }
+    const starving = run()
+    expect(starving.placed[0]).toBeGreaterThan(600)
+    const helped = run(200)
+    // It has waited 200 s, the next round makes room, others leave in 5 s, and then it stays.
+    expect(helped.placed).toHaveLength(1)
+    expect(helped.placed[0]).toBeLessThanOrEqual(30 + 200 + world.roundS + 5)
+    expect(helped.finishS).toBeLessThan(starving.finishS)
+    expect(() => run(0)).toThrow(/starvationAfterS: got 0, expected seconds above 0/)
+  })
+
   it('is sooner done than a type fixed for each job with the budget in equal limits, on each of these traces', () => {
     const types = kinds.flatMap(({ gpus, gpuType }) => Array.from({ length: gpus }, () => gpuType))
     for (const seed of [1, 2, 3]) {

@@ -1,8 +1,7 @@
+import { exampleProfiles, type JobProfile } from '@pctodl/job-profile'
 import { describe, expect, it } from 'vitest'
 import {
-  exampleProfiles,
   generateTrace,
-  type JobProfile,
   type PlannedJob,
   planNow,
   policyNames,

@@ -8,6 +8,7 @@ import {
   type EngineOptions,
   expandServers,
   type MechanismName,
+  type PlaceAction,
   type PolicyName,
   policyNames,
   type ScheduleAction,
@@ -294,6 +295,36 @@ describe('the engine', () => {
     // 70 of 100 are left.
     expect(engine.nextFinishS).toBe(120)
     expect(said(engine.plan(60, [{ type: 'server-returned', server: first }]))).toEqual(['place 1.2'])
+  })
+
+  it('starts jobs anew on a server that has failed and is back when the engine hears of both', () => {
+    const engine = new ScheduleEngine(rules)
+    const [placed] = engine.plan(0, [submit(0, 2)])
+    const { server } = (placed as PlaceAction).placement[0]!
+    const both = (['server-failed', 'server-returned'] as const).map((type): EngineEvent => ({ type, server }))
+    expect(engine.plan(40, both)).toMatchObject([
+      { type: 'preempt', jobId: 0, run: 1, reason: 'server-failed' },
+      { type: 'place', jobId: 0, run: 2 },
+    ])
+    // Nothing was saved.
+    expect(engine.nextFinishS).toBe(140)
+  })
+
+  it('starts anew who ended by himself in the moment in which his place was taken away', () => {
+    const engine = new ScheduleEngine(rules)
+    engine.plan(0, [submit(0, 2), submit(1, 1)])
+    const { server } = engine.current().running[1]!.placement[0]!
+    const reservation = { id: 'r', server, gpus: 2, fromS: 40, untilS: 50 }
+    // Its GPU is free again before the plan is made: the same place, and another run.
+    const events: EngineEvent[] = [
+      { type: 'reserved', reservation },
+      { type: 'stopped', jobId: 1, doneIterations: 30 },
+      { type: 'reservation-ended', id: 'r' },
+    ]
+    expect(said(engine.plan(40, events))).toEqual(['place 1.2'])
+    // 70 of 100 are left.
+    expect(engine.expectedToFinishBy(110)).toContain(1)
+    expect(engine.expectedToFinishBy(109)).not.toContain(1)
   })
 
   it('clears what is reserved when the time comes, and gives it back', () => {

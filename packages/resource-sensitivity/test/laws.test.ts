@@ -1,3 +1,4 @@
+import { throughputAt } from '@pctodl/job-profile'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
@@ -8,7 +9,6 @@ import {
   type PolicyName,
   policyNames,
   simulate,
-  throughputAt,
 } from '../src/index.js'
 import { type ArbitraryScenario, scenario } from './arbitrary-scenario.js'
 

@@ -1,8 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import path from 'node:path'
+import type { JobProfile } from '@pctodl/job-profile'
 import type { OneNodeHardware } from '../../job-array/test/one-node-slurm.js'
-import type { BudgetEngineOptions, Cluster, GpuProfile, JobProfile } from '../src/index.js'
+import type { BudgetEngineOptions, Cluster, GpuProfile } from '../src/index.js'
 import type { SlurmScheduleOptions } from '../src/slurm.js'
 
 /** What the one node pretends to have; the jobs on it only wait, so it may. */
@@ -48,8 +49,12 @@ export const wattRules: BudgetEngineOptions = {
   ...{ profiles: [wattProfile], powerBudgetW: 1000, policy: 'fifo', roundS: 60 },
 }
 
-/** How those jobs are run on the node: as processes that go as their profiles say, and heed the contract. */
-export function pacedJobs(folder: string): Pick<SlurmScheduleOptions, 'workDir' | 'nodes' | 'commandOf'> {
+/**
+ * How those jobs are run on the node: as processes that go as their profiles say, and heed the contract.
+ *
+ * @param startS that each takes to come up
+ */
+export function pacedJobs(folder: string, startS = 0): Pick<SlurmScheduleOptions, 'workDir' | 'nodes' | 'commandOf'> {
   for (const profile of [...profiles, { ...wattProfile, ratesByLimitW }]) {
     writeFileSync(path.join(folder, `${profile.model}.json`), JSON.stringify(profile))
   }
@@ -57,6 +62,6 @@ export function pacedJobs(folder: string): Pick<SlurmScheduleOptions, 'workDir' 
   return {
     workDir: path.join(folder, 'work'),
     nodes: [hostname().split('.')[0]!],
-    commandOf: ({ model }) => [process.execPath, script, path.join(folder, `${model}.json`)],
+    commandOf: ({ model }) => [process.execPath, script, path.join(folder, `${model}.json`), String(startS)],
   }
 }

@@ -1,12 +1,7 @@
 import { readFileSync } from 'node:fs'
+import { exampleProfiles, parseSynergyTables } from '@pctodl/job-profile'
 import { describe, expect, it } from 'vitest'
-import {
-  type AllocationProblem,
-  exampleProfiles,
-  loadAllocationSolver,
-  parseSynergyTables,
-  planNow,
-} from '../src/index.js'
+import { type AllocationProblem, loadAllocationSolver, planNow } from '../src/index.js'
 import { placementInstance } from './placement-instances.js'
 import { published, publishedJson } from './published-files.js'
 

@@ -1,4 +1,4 @@
-// A training job that heeds the contract of the scheduler and goes as its profile says: `paced-job.mjs <profile.json>`. Where the profile has
+// A training job that heeds the contract of the scheduler and goes as its profile says: `paced-job.mjs <profile.json> [start-up in s]`. Where the profile has
 // rates by power limit, the limit is that of its start, or what `<checkpoint>.limit` says since.
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 
@@ -9,7 +9,8 @@ const {
   PCTODL_CPUS: cpus,
 } = process.env
 const { cpusPerGpu, throughput, iterationS, ratesByLimitW } = JSON.parse(readFileSync(process.argv[2], 'utf8'))
-let countedMs = performance.now()
+// Nothing is done before it has come up.
+let countedMs = performance.now() + 1000 * Number(process.argv[3] ?? 0)
 let done = existsSync(checkpoint) ? JSON.parse(readFileSync(checkpoint, 'utf8')).doneIterations : 0
 
 const share = Number(cpus) / Number(gpus)
@@ -26,8 +27,8 @@ let rateNow = rate()
 
 function count() {
   const nowMs = performance.now()
-  done = Math.min(Number(iterations), done + (rateNow * (nowMs - countedMs)) / 1000)
-  countedMs = nowMs
+  done = Math.min(Number(iterations), done + (rateNow * Math.max(0, nowMs - countedMs)) / 1000)
+  countedMs = Math.max(countedMs, nowMs)
   rateNow = rate()
 }
 
@@ -45,7 +46,7 @@ process.on('SIGUSR1', () => {
 function goOn() {
   count()
   if (done >= Number(iterations)) process.exit(0)
-  const leftMs = ((Number(iterations) - done) / rateNow) * 1000
+  const leftMs = countedMs - performance.now() + ((Number(iterations) - done) / rateNow) * 1000
   setTimeout(goOn, ratesByLimitW === undefined ? leftMs : Math.min(leftMs, 20))
 }
 goOn()

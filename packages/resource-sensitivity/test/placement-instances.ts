@@ -1,5 +1,6 @@
+import { exampleProfiles, type JobProfile } from '@pctodl/job-profile'
 import { SeededRandom } from '@pctodl/numerics'
-import { type Cluster, exampleProfiles, type Job, type JobProfile } from '../src/index.js'
+import type { Cluster, Job } from '../src/index.js'
 
 export interface PlacementInstance {
   readonly cluster: Cluster

@@ -1,3 +1,4 @@
+import { parseSynergyTables } from '@pctodl/job-profile'
 import { describe, expect, it } from 'vitest'
 import {
   type Cluster,
@@ -5,7 +6,6 @@ import {
   type PolicyName,
   type PublishedRound,
   parseReplayCsv,
-  parseSynergyTables,
   simulatePublished,
 } from '../src/index.js'
 import { published, publishedJson } from './published-files.js'

@@ -1,10 +1,9 @@
+import { type JobProfile, parseSynergyTables, profileJob, profileOfMatrix } from '@pctodl/job-profile'
 import { describe, expect, it } from 'vitest'
 import {
   ImpossibleJobError,
-  type JobProfile,
   type MechanismName,
   parseReplayCsv,
-  parseSynergyTables,
   planNow,
   policyNames,
   type SimulationOptions,
@@ -200,5 +199,37 @@ describe('tune against fair on published traces', () => {
         }),
       ).meanCompletionS
     expect(run('tune')).toBeLessThanOrEqual(run('fair'))
+  })
+})
+
+describe('a profiled job', () => {
+  it('goes from its matrix straight into the scheduler', async () => {
+    const matrix = await profileJob({
+      job: 'loader',
+      gpus: 1,
+      batchPerGpu: 32,
+      dataset: { gb: 100, samples: 1_000_000 },
+      residentGb: 4,
+      storageMBps: 50,
+      fairShare: { cpus: 3, memoryGb: 54 },
+      memoryPercents: [0, 50, 100],
+      search: { maxCpus: 24 },
+      memoryGBps: async () => 10,
+      run: async (cpus) => ({
+        iterationS: { mean: 32 / Math.min(cpus * 100, 900), low: null, high: null },
+        iterations: 50,
+      }),
+    })
+    const profile = profileOfMatrix(matrix, 'image')
+    const run = (mechanism: 'fair' | 'tune') =>
+      simulate({
+        cluster: { servers: [{ count: 1, gpus: 8, cpus: 24, memoryGb: 432, storageMBps: 500 }] },
+        jobs: [{ id: 0, model: 'loader', gpus: 1, arrivalS: 0, iterations: 1000 }],
+        profiles: [profile],
+        policy: 'fifo',
+        mechanism,
+      }).jobs[0]!.finishS
+    expect(run('fair')).toBeCloseTo(1000 * profile.iterationS, 6)
+    expect(run('tune')).toBeCloseTo((1000 * 32) / 900, 6)
   })
 })

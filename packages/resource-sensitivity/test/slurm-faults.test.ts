@@ -36,6 +36,7 @@ describe('a schedule on a Slurm that fails, played by scripts', () => {
     play('sbatch', `n=$(wc -l < ${calls('sbatch')}); [ $n -lt 3 ] || sh "$(echo "$@" | sed 's/.* //')" >&2; echo $n`)
     play('squeue', 'echo 1 NODE_FAIL; echo 2 NODE_FAIL; echo 3 RUNNING')
     play('scancel', '')
+    play('sinfo', 'echo node0 idle')
   })
   afterEach(() => {
     process.env['PATH'] = PATH
@@ -48,6 +49,31 @@ describe('a schedule on a Slurm that fails, played by scripts', () => {
     const executor = executorHere({ workDir: path.join(folder, 'again'), mostNodeFailures: 1 })
     expect(await executeSchedule(rules, executor)).toMatchObject([{ outcome: 'cancelled', runs: 2 }])
     expect([...executor.givenUp]).toMatchObject([[0, { exitCode: null, state: 'NODE_FAIL' }]])
+  })
+
+  it('sends nobody to a node that is drained, and waits where all are until one is back', async () => {
+    play('sbatch', `sh "$(echo "$@" | sed 's/.* //')" >&2; wc -l < ${calls('sbatch')} | tr -d ' '`)
+    play('squeue', 'true')
+    play(
+      'sinfo',
+      `n=$(wc -l < ${calls('sinfo')}); [ $n -lt 4 ] && echo node0 drained || echo node0 idle; echo node1 idle`,
+    )
+    const said: string[] = []
+    const onNode = ({ node, state }: { node: string; state: string }) => said.push(`${node} ${state}`)
+    const executor = executorHere({ nodePollMs: 0, onNode })
+    expect(await executeSchedule(rules, executor)).toMatchObject([{ outcome: 'finished', runs: 1 }])
+    expect(said).toEqual(['node0 drained', 'node0 idle'])
+    const unknown = executorHere({ workDir: path.join(folder, 'unknown'), nodes: ['node7'] })
+    await expect(executeSchedule(rules, unknown)).rejects.toThrow(
+      /nodes: got 'node7', expected names of nodes as sinfo --Node lists them/,
+    )
+  })
+
+  it('refuses a folder that another schedule has, and takes it when that is over', async () => {
+    const first = executorHere()
+    expect(() => executorHere()).toThrow(`work is in use by process ${process.pid}: wait until it has ended`)
+    await first.close()
+    await executorHere().close()
   })
 
   it('is run by a command, with the words of each job, and given up jobs are told', async () => {
@@ -77,6 +103,11 @@ describe('a schedule on a Slurm that fails, played by scripts', () => {
     expect(ran.stdout).toMatch(/^7 {2}image-small {2}2 .* 1 {2}finished$/m)
     expect(ran.stdout).toMatch(/^given up: job 8 \(1\), see .*8\.1$/m)
     expect(readFileSync(written, 'utf8').trim().split('\n').sort()).toEqual(['image-small 7 2', 'image-small 8 1'])
+    const other = executorHere()
+    const second = [...words, '--work-dir', path.join(folder, 'work'), '--', 'true']
+    const refused = await callCommand('pctodl-sensitivity', sensitivity, second)
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('is in use by process')])
+    await other.close()
     const wrong = await callCommand('pctodl-sensitivity', sensitivity, [
       ...words,
       '--servers',

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -134,6 +135,37 @@ describe.skipIf(hindrance)(`a schedule on a real Slurm${hindrance ? ` (skipped: 
     expect([...executor.givenUp]).toMatchObject([[0, { exitCode: 3, logFile: expect.stringContaining('0.2') }]])
   })
 
+  it.each(['DRAIN', 'DOWN'])(
+    'takes jobs off a node of state %s, and goes on where they were when it is back',
+    async (state) => {
+      const paced = pacedJobs(folder)
+      const update = (...words: string[]) =>
+        execFileSync('scontrol', ['update', `NodeName=${paced.nodes[0]}`, ...words])
+      const told: string[] = []
+      const executor = new SlurmScheduleExecutor({
+        ...{ ...paced, nodePollMs: 200 },
+        onRun: ({ run }) => run === 1 && update(`State=${state}`, 'Reason=test'),
+        onNode: ({ isUsable }) => told.push(isUsable ? 'node back' : 'node away'),
+      })
+      const result = await executeSchedule(
+        {
+          ...{ ...rules, jobs: [job(0, 'modest', 1, 4)] },
+          onActions: (_, actions) => {
+            for (const action of actions) told.push('reason' in action ? `preempt: ${action.reason}` : action.type)
+          },
+          onEvents: (_, events) => {
+            if (events.some(({ type }) => type === 'server-failed')) update('State=RESUME')
+          },
+        },
+        executor,
+      )
+      expect(result).toMatchObject([{ outcome: 'finished', runs: 2 }])
+      // Slurm itself ends what runs on a node that is down, which may be back before anybody has looked.
+      if (state === 'DRAIN')
+        expect(told).toEqual(['place', 'node away', 'preempt: server-failed', 'node back', 'place'])
+    },
+  )
+
   it('gives up a job that leaves unasked and has done nothing, again and again', async () => {
     const leaver = { ...pacedJobs(folder), mostFailures: 1, commandOf: () => ['sh', '-c', 'exit 85'] as const }
     const executor = new SlurmScheduleExecutor(leaver)
@@ -151,9 +183,9 @@ describe.skipIf(hindrance)(`a schedule on a real Slurm${hindrance ? ` (skipped: 
         return systemClock.sleep(ms, signal)
       },
     }
-    const executor = new SlurmScheduleExecutor({ ...pacedJobs(folder), nodes: ['nowhere'], clock })
+    const executor = new SlurmScheduleExecutor({ ...pacedJobs(folder), partition: 'nowhere', clock })
     const running = executeSchedule({ ...rules, jobs: [job(0, 'modest', 1, 1)] }, executor)
-    await expect(running).rejects.toThrow(/sbatch .*nowhere/s)
+    await expect(running).rejects.toThrow(/sbatch .*invalid partition/s)
     expect(slept).toEqual([])
   })
 

@@ -1,16 +1,13 @@
+import { exampleProfiles, InputFileError } from '@pctodl/job-profile'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
-  exampleProfiles,
   formatReplayCsv,
   generateTrace,
-  InputFileError,
   multiGpu,
   parseClusterFile,
   parsePhillyLog,
   parseReplayCsv,
-  parseSynergyTables,
-  throughputAt,
   traceFromPhilly,
 } from '../src/index.js'
 import { scenario } from './arbitrary-scenario.js'
@@ -202,56 +199,6 @@ describe('clusters and tables from files', () => {
     )
     expect(() => parseClusterFile('{"servers": [], "racks": 2}', 'c.json')).toThrow(
       "c.json: a field of the file is 'racks', expected a known one",
-    )
-  })
-
-  it('refuses tables that are none', () => {
-    expect(() => parseSynergyTables('{}', 3, 'm.json')).toThrow(/m\.json: cpu_levels/)
-    const tables = {
-      cpu_levels: [1, 2],
-      mem_levels_gb: [10],
-      ratio3: {
-        m: {
-          cpu_per_gpu: 2,
-          mem_gb_per_gpu: 10,
-          iter_time_s_at_fair: 1,
-          speedup_at_demand: 1,
-          placement_penalty: 1,
-          tput: [[1], [2]],
-        },
-      },
-    }
-    expect(parseSynergyTables(JSON.stringify(tables))[0]!.model).toBe('m')
-    expect(() => parseSynergyTables(JSON.stringify(tables), 4, 'm.json')).toThrow(
-      /ratio4 is undefined, expected one of ratio3/,
-    )
-    tables.ratio3.m.tput.pop()
-    expect(() => parseSynergyTables(JSON.stringify(tables), 3, 'm.json')).toThrow(/m\.json: m\.throughput/)
-  })
-})
-
-describe('throughput between the points of a table', () => {
-  it('meets the points, never falls, and is in proportion below the first', () => {
-    fc.assert(
-      fc.property(
-        scenario,
-        fc.double({ min: 0.1, max: 30, noNaN: true }),
-        fc.double({ min: 1, max: 300, noNaN: true }),
-        fc.double({ min: 1, max: 1.5, noNaN: true }),
-        ({ profiles }, cpus, memoryGb, more) => {
-          const profile = profiles[0]!
-          profile.cpusPerGpu.forEach((c, i) => {
-            profile.memoryGbPerGpu.forEach((m, j) => {
-              expect(throughputAt(profile, c, m)).toBeCloseTo(profile.throughput[i]![j]!, 12)
-            })
-          })
-          const here = throughputAt(profile, cpus, memoryGb)
-          expect(throughputAt(profile, cpus * more, memoryGb)).toBeGreaterThanOrEqual(here * (1 - 1e-12))
-          expect(throughputAt(profile, cpus, memoryGb * more)).toBeGreaterThanOrEqual(here * (1 - 1e-12))
-          expect(throughputAt(profile, 0.5, 250)).toBeCloseTo(throughputAt(profile, 1, 250) / 2, 12)
-        },
-      ),
-      { numRuns: 60 },
     )
   })
 })

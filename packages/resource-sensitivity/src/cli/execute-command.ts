@@ -10,6 +10,7 @@ import {
   UsageError,
 } from '@pctodl/command-line'
 import { mean } from '@pctodl/numerics'
+import { PctodlError } from '@pctodl/platform'
 import type { Command } from 'commander'
 import { version } from '../../package.json'
 import { countServers } from '../cluster/cluster.js'
@@ -93,7 +94,7 @@ async function execute(options: ExecuteOptions, words: readonly string[], termin
   for (const { message } of scenario.skipped) terminal.stderr.write(`skipped: ${message}\n`)
   const runs: SlurmRun[] = []
   const { partition, account, sbatch } = options
-  const executor = asUsage(
+  const executor = opened(
     () =>
       new SlurmScheduleExecutor({
         ...{
@@ -109,6 +110,7 @@ async function execute(options: ExecuteOptions, words: readonly string[], termin
             `job ${run.jobId} run ${run.run}: started after ${run.startUpS.toFixed(1)} s in the queue\n`,
           )
         },
+        onNode: ({ node, state }) => terminal.stderr.write(`node ${node}: ${state}\n`),
         ...(partition === undefined ? {} : { partition }),
         ...(account === undefined ? {} : { account }),
         ...(sbatch === undefined ? {} : { sbatchArguments: sbatch }),
@@ -156,6 +158,18 @@ async function execute(options: ExecuteOptions, words: readonly string[], termin
 function lineOf({ job, outcome, firstPlacedS, finishS, completionS, runs }: ExecutedJob): string {
   const placed = firstPlacedS?.toFixed(1) ?? '-'
   return [job.id, job.model, job.gpus, placed, finishS.toFixed(1), completionS.toFixed(1), runs, outcome].join('  ')
+}
+
+/** That another schedule has the folder is no mistake in the words. */
+function opened<T>(open: () => T): T {
+  try {
+    return open()
+  } catch (error) {
+    if (error instanceof PctodlError && error.code === 'FOLDER_IN_USE') throw error
+    return asUsage((): T => {
+      throw error
+    })
+  }
 }
 
 function fillIn(word: string, job: Job): string {

@@ -10,15 +10,20 @@ import {
   type Terminal,
   writeFileAtomically,
 } from '@pctodl/command-line'
+import { profileJob } from '@pctodl/job-profile'
+import {
+  assertContainerRuntime,
+  createMemoryGroup,
+  measureMemoryGBps,
+  measureStorageMBps,
+  RunLog,
+  type RunSetting,
+  rememberedRate,
+  runTraining,
+  withCpus,
+} from '@pctodl/job-profile/node'
 import type { Command } from 'commander'
-import { assertContainerRuntime } from '../limits/container.js'
-import { withCpus } from '../limits/cpu-affinity.js'
-import { createMemoryGroup } from '../limits/memory-group.js'
-import { profileJob } from '../profile/profile-job.js'
-import { measureMemoryGBps, measureStorageMBps, rememberedRate } from '../profile/read-rates.js'
-import { RunLog } from '../profile/run-log.js'
-import { type RunSetting, runTraining } from '../profile/run-training.js'
-import { formatMatrixTable } from '../report/matrix-table.js'
+import { formatMatrixTable } from './matrix-table.js'
 import { type ProfileRequest, type RawProfileOptions, resolveProfileRequest } from './profile-request.js'
 
 /** Options of the published profiler that change nothing, there or here. They are taken, with a note that says why. */

@@ -1,13 +1,18 @@
 import os from 'node:os'
 import path from 'node:path'
+import type { CpuSearchOptions, ProfileOptions } from '@pctodl/job-profile'
+import {
+  allowedCpus,
+  assertScript,
+  type ContainerOptions,
+  dataInContainer,
+  dataOnHost,
+  measureDataset,
+  optionAmong,
+  type RunSetting,
+  type TrainingJob,
+} from '@pctodl/job-profile/node'
 import { InvalidInputError } from '@pctodl/platform'
-import { type ContainerOptions, dataInContainer, dataOnHost } from '../limits/container.js'
-import { allowedCpus } from '../limits/cpu-affinity.js'
-import type { CpuSearchOptions } from '../profile/cpu-search.js'
-import { measureDataset } from '../profile/dataset-size.js'
-import type { ProfileOptions } from '../profile/profile-job.js'
-import type { RunSetting } from '../profile/run-training.js'
-import { assertScript, optionAmong, type TrainingJob } from '../profile/training-command.js'
 
 export interface RawProfileOptions {
   readonly dockerImg?: string

@@ -16,20 +16,23 @@ export class ActionRecord {
   readonly #told = new Map<number, Told>()
   readonly #runs = new Map<number, number>()
   readonly #reasons = new Map<number, PreemptReason>()
+  /** Jobs whose server has failed since. */
+  readonly #lost = new Set<number>()
 
   constructor(table: JobTable, seatsOf: (job: number) => Seat[]) {
     this.#table = table
     this.#seatsOf = seatsOf
   }
 
-  /** A job's run is over by itself: there is nothing left to stop. */
-  ended(job: number): void {
-    this.#told.delete(job)
+  /** A job's run is over by itself: there is nothing left to stop. @returns whether there was one */
+  ended(job: number): boolean {
+    return this.#told.delete(job)
   }
 
   /** Why a job will be told to stop, where it is not the policy's will. */
   because(job: number, reason: PreemptReason): void {
     this.#reasons.set(job, reason)
+    if (reason === 'server-failed') this.#lost.add(job)
   }
 
   /** What to tell of the jobs whose place or share may have changed. */
@@ -54,7 +57,8 @@ export class ActionRecord {
       const memoryGbPerGpu = this.#table.memoryGbPerGpu[job]!
       const grant = { cpusPerGpu, memoryGbPerGpu }
       const server = this.#table.server[job]!
-      const stays = told !== undefined && server >= 0 && told.server === server
+      const isLost = this.#lost.has(job)
+      const stays = told !== undefined && server >= 0 && told.server === server && !isLost
       if (stays && isSameGrant(told, grant)) continue
       const placement = stays ? told.placement : this.#seatsOf(job)
       if (told === undefined) {
@@ -63,6 +67,10 @@ export class ActionRecord {
       } else if (!isSamePlacement(told.placement, placement)) {
         const run = this.#nextRun(job)
         moving.push({ type: 'migrate', jobId, run, from: told.placement, placement, ...grant })
+      } else if (isLost) {
+        // The server is back already, but its run is not: this is another.
+        leaving.push({ type: 'preempt', jobId, run: this.#runs.get(job)!, reason: 'server-failed' })
+        starting.push({ type: 'place', jobId, run: this.#nextRun(job), placement, ...grant })
       } else if (!isSameGrant(told, grant)) {
         const grows = cpusPerGpu > told.cpusPerGpu || memoryGbPerGpu > told.memoryGbPerGpu
         const list = grows ? growing : shrinking
@@ -71,6 +79,7 @@ export class ActionRecord {
       this.#told.set(job, { placement, server, cpusPerGpu, memoryGbPerGpu })
     }
     this.#reasons.clear()
+    this.#lost.clear()
     return [...leaving, ...shrinking, ...moving, ...starting, ...growing]
   }
 

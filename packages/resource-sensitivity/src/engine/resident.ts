@@ -1,4 +1,4 @@
-import type { AllocationOption } from '../matrix/allocation-options.js'
+import type { AllocationOption } from './allocation-options.js'
 
 /** One job on a server: how many of its GPUs are there, and what it may be given. */
 export interface Resident {

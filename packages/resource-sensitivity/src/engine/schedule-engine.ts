@@ -136,13 +136,7 @@ export class ScheduleEngine implements Scheduler {
       throw new InvalidInputError('nowS', nowS, `a time not before ${sinceS}, that of the last plan`)
     }
     this.#assertEvents(events)
-    this.#availability.reserveAll(
-      events.flatMap(({ type, ...event }) =>
-        type === 'reserved' && 'reservation' in event
-          ? [{ ...event.reservation, server: this.#servers.inside[event.reservation.server]! }]
-          : [],
-      ),
-    )
+    this.#availability.reserveAll(events, (server) => this.#servers.inside[server]!)
     this.running.advance(nowS)
     let anew = this.#roundAtS <= nowS
     for (const server of this.#availability.changedBy(nowS, sinceS)) anew = this.#refit(server, 'reserved') || anew
@@ -270,10 +264,10 @@ export class ScheduleEngine implements Scheduler {
     if (table.state[job] === FINISHED) return
     this.#events++
     this.#unfinished--
+    // Who is finished has left by itself, and be it in the moment in which he is sent away; who is cancelled is told to.
+    if (how === 'finished') this.#actions.ended(job)
+    else this.#actions.because(job, 'cancelled')
     if (table.state[job] === RUNNING) {
-      // Who is finished has left by itself; who is cancelled is told to.
-      if (how === 'finished') this.#actions.ended(job)
-      else this.#actions.because(job, 'cancelled')
       running.finish(job)
       return
     }
@@ -287,14 +281,16 @@ export class ScheduleEngine implements Scheduler {
   #stop(jobId: number, doneIterations: number | undefined): boolean {
     const { table, running } = this
     const job = table.indexOf(jobId)!
-    if (table.state[job] !== RUNNING) return false
+    // One whose place is taken away in this very plan has ended, too.
+    if (!this.#actions.ended(job)) return false
     this.#events++
-    this.#actions.ended(job)
     const saved = table.savedRemaining[job]!
-    running.preempt(job)
+    if (table.state[job] === RUNNING) {
+      running.preempt(job)
+      this.#queue.push(job)
+    }
     table.remaining[job] =
       doneIterations === undefined ? saved : Math.max(0, table.jobs[job]!.iterations - doneIterations)
-    this.#queue.push(job)
     return false
   }
 

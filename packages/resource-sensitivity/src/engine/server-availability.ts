@@ -1,5 +1,5 @@
 import { InvalidInputError } from '@pctodl/platform'
-import type { Reservation } from './engine-event.js'
+import type { EngineEvent, Reservation } from './engine-event.js'
 
 /** What a job may have of a server. */
 interface ServerSize {
@@ -33,11 +33,22 @@ export class ServerAvailability<Kind extends ServerSize> {
     return this.#failed.has(server)
   }
 
-  /** Note all reservations, or none where one of them is impossible. @throws as `reserve` */
-  reserveAll(reservations: readonly Reservation[]): void {
+  /**
+   * Note all reservations among events, or none where one of them is impossible. What others give back at the same moment is free.
+   *
+   * @param inside this cluster's numbers of the servers
+   * @throws as `reserve`
+   */
+  reserveAll(events: readonly EngineEvent[], inside: (server: number) => number = (server) => server): void {
+    const ending = new Set(events.flatMap((event) => (event.type === 'reservation-ended' ? [event.id] : [])))
     const made: string[] = []
     try {
-      for (const reservation of reservations) if (this.reserve(reservation)) made.push(reservation.id)
+      for (const event of events) {
+        if (event.type !== 'reserved') continue
+        const { reservation } = event
+        const isNew = this.reserve({ ...reservation, server: inside(reservation.server) }, ending)
+        if (isNew) made.push(reservation.id)
+      }
     } catch (error) {
       for (const id of made) this.end(id)
       throw error
@@ -45,7 +56,7 @@ export class ServerAvailability<Kind extends ServerSize> {
   }
 
   /** @throws InvalidInputError for a reservation that no server could keep, or that others have made impossible */
-  reserve(reservation: Reservation): boolean {
+  reserve(reservation: Reservation, ending: ReadonlySet<string> = new Set()): boolean {
     const { id, server, gpus, fromS, untilS } = reservation
     if (this.#reservations.has(id)) return false
     const field = `reservation ${id}`
@@ -57,7 +68,7 @@ export class ServerAvailability<Kind extends ServerSize> {
       throw new InvalidInputError(`${field}: untilS`, untilS, `a time after fromS, ${fromS}, which is at least 0`)
     }
     const others = [...this.#reservations.values()].filter(
-      (other) => other.server === server && other.fromS < untilS && fromS < other.untilS,
+      (other) => other.server === server && other.fromS < untilS && fromS < other.untilS && !ending.has(other.id),
     )
     const most = Math.max(
       0,

@@ -1,6 +1,6 @@
+import type { JobProfile, PerGpuShare } from '@pctodl/job-profile'
 import type { Cluster } from '../cluster/cluster.js'
-import { type AllocationOptions, allocationOptions } from '../matrix/allocation-options.js'
-import type { JobProfile, PerGpuShare } from '../matrix/job-profile.js'
+import { type AllocationOptions, allocationOptions } from './allocation-options.js'
 import type { Placement } from './server-pool.js'
 
 /** What each model may be given where: worked out once per model and GPU-proportional share. */

@@ -1,5 +1,5 @@
-import type { AllocationOptions } from '../matrix/allocation-options.js'
 import type { AllocationWeight } from '../optimal/allocation-problem.js'
+import type { AllocationOptions } from './allocation-options.js'
 import { improveSeats } from './improve-seats.js'
 import type { Placer } from './placer.js'
 import type { Resident } from './resident.js'

@@ -47,7 +47,9 @@ export async function executeEvents(
   try {
     while (!due.allArrived || engine.unfinished > 0) {
       const untilS = Math.min(due.nextAtS, engine.wakeAtS)
-      if (untilS === Number.POSITIVE_INFINITY && engine.isIdle) throw whoNeverRuns(engine)
+      if (untilS === Number.POSITIVE_INFINITY && engine.isIdle && executor.awaitsServers !== true) {
+        throw whoNeverRuns(engine)
+      }
       const events = [...(await executor.next(untilS, signal))]
       const nowS = Math.max(engine.nowS, executor.nowS())
       due.takeUntil(nowS, events)

@@ -6,6 +6,8 @@ import type { Job } from '../trace/job.js'
 export interface ScheduleExecutor {
   /** Whether it can change the power limit of a running job. Default false. */
   readonly changesLimits?: boolean
+  /** Whether servers are away that may come back, so that something may happen though nothing runs. Default false. */
+  readonly awaitsServers?: boolean
   /** Seconds since the schedule began, on the clock of the arrivals. */
   nowS(): number
   /** Carry out the actions of one plan. What was carried out before changes nothing. */

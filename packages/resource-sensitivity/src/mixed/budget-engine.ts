@@ -118,7 +118,7 @@ export class BudgetEngine implements Scheduler {
       throw new InvalidInputError('nowS', nowS, `a time not before ${sinceS}, that of the last plan`)
     }
     assertEvents(events, this.#options, this.#jobs)
-    this.#availability.reserveAll(events.flatMap((event) => (event.type === 'reserved' ? [event.reservation] : [])))
+    this.#availability.reserveAll(events)
     this.#energyJ += (nowS - sinceS) * this.powerW
     this.#nowS = nowS
     for (const job of this.#all('running', 'leaving')) job.count(nowS)
@@ -495,9 +495,18 @@ export class BudgetEngine implements Scheduler {
   }
 
   #inOrder(jobs: BudgetedJob[]): BudgetedJob[] {
-    const { policy } = this.#options
-    const keyOf = ({ job, remaining, fastest }: BudgetedJob) => (policy === 'fifo' ? job.arrivalS : remaining / fastest)
-    return jobs.sort((a, b) => keyOf(a) - keyOf(b) || a.job.id - b.job.id)
+    const { policy, starvationAfterS } = this.#options
+    const keys = new Map(
+      jobs.map((each) => {
+        const isStarved = each.waitedS(this.#nowS) >= starvationAfterS
+        const byArrival = isStarved || policy === 'fifo'
+        return [each, { rank: isStarved ? 0 : 1, key: byArrival ? each.job.arrivalS : each.remaining / each.fastest }]
+      }),
+    )
+    return jobs.sort((a, b) => {
+      const [of, and] = [keys.get(a)!, keys.get(b)!]
+      return of.rank - and.rank || of.key - and.key || a.job.id - b.job.id
+    })
   }
 
   #planNextRound(): void {

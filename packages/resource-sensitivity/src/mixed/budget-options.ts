@@ -33,6 +33,11 @@ export interface BudgetEngineOptions {
   readonly startCostS?: number
   /** The same whenever it goes on after it was stopped. Default 0. */
   readonly restartCostS?: number
+  /**
+   * A job that has waited so long in all goes before all others from then on, whatever the policy; of several the first to arrive. It finds its
+   * room at the next round. Default 3 600 000 s.
+   */
+  readonly starvationAfterS?: number
   /** A fall of the budget that is known is heeded so long before its time: as long as a job may take to leave. Default 0 s. */
   readonly budgetLeadS?: number
   /** Whether the power limit of a running job can be changed; else only who starts is given one. Default true. */
@@ -75,12 +80,12 @@ export function checkBudgetOptions(options: BudgetEngineOptions): CheckedBudgetO
   if (!(powerBudgetW >= idleW)) {
     throw new InvalidInputError('powerBudgetW', powerBudgetW, `at least ${idleW} W, which the GPUs draw without work`)
   }
-  const roundS = atLeast('roundS', options.roundS ?? 300)
-  if (roundS === 0) throw new InvalidInputError('roundS', roundS, 'a number above 0')
+  const roundS = above0('roundS', options.roundS ?? 300)
   return {
     ...{ servers, profiles, powerBudgetW, policy, weight, watts, typeOf, idleW, models, roundS },
     startCostS: atLeast('startCostS', options.startCostS ?? 0),
     restartCostS: atLeast('restartCostS', options.restartCostS ?? 0),
+    starvationAfterS: above0('starvationAfterS', options.starvationAfterS ?? 1000 * 3600),
     budgetLeadS: atLeast('budgetLeadS', options.budgetLeadS ?? 0),
     limitsChange: options.limitsChange ?? true,
   }
@@ -117,5 +122,10 @@ export function whyImpossible(options: CheckedBudgetOptions, job: Job): Impossib
 
 function atLeast(field: string, value: number): number {
   if (!(value >= 0 && Number.isFinite(value))) throw new InvalidInputError(field, value, 'seconds of at least 0')
+  return value
+}
+
+function above0(field: string, value: number): number {
+  if (!(value > 0 && Number.isFinite(value))) throw new InvalidInputError(field, value, 'seconds above 0')
   return value
 }

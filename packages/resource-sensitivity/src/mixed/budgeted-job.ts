@@ -43,6 +43,8 @@ export class BudgetedJob {
   /** Progress is counted up to here; later than now while it starts. */
   #countedS = 0
   #heldSinceS = 0
+  #waitedS = 0
+  #waitsSinceS: number
 
   constructor(job: Job, fastest: number, byType: ReadonlyMap<string, readonly SeatOption[]>) {
     this.job = job
@@ -50,6 +52,12 @@ export class BudgetedJob {
     this.byType = byType
     this.remaining = job.iterations
     this.savedRemaining = job.iterations
+    this.#waitsSinceS = job.arrivalS
+  }
+
+  /** Without a place since it arrived, all times together, s. */
+  waitedS(nowS: number): number {
+    return this.#waitedS + (this.state === 'waiting' ? nowS - this.#waitsSinceS : 0)
   }
 
   /** Now: watts and rate. */
@@ -63,6 +71,7 @@ export class BudgetedJob {
   }
 
   start(held: Held, nowS: number, costS: number): void {
+    this.#waitedS = this.waitedS(nowS)
     this.state = 'running'
     this.held = held
     this.intended = null
@@ -116,6 +125,7 @@ export class BudgetedJob {
   /** It holds nothing any more. */
   release(nowS: number, state: 'waiting' | 'done'): void {
     this.count(nowS)
+    if (this.state !== 'waiting') this.#waitsSinceS = nowS
     this.state = state
     this.held = null
     this.finishAtS = Number.POSITIVE_INFINITY

@@ -35,7 +35,12 @@ export class Seating {
 
   /** Seat whoever finds room, the first first. */
   fill(waiting: readonly BudgetedJob[]): void {
-    for (const job of waiting) if (!this.#held.has(job)) this.#add(job)
+    for (const job of waiting) {
+      if (this.#held.has(job)) continue
+      // A queue may be long, and all that follow would look in vain.
+      if (!this.#hasRoom(job)) return
+      this.#add(job)
+    }
   }
 
   /**
@@ -74,6 +79,11 @@ export class Seating {
   /** Give all seats back. */
   undo(): void {
     for (const job of [...this.#held.keys()]) this.#remove(job)
+  }
+
+  #hasRoom(job: BudgetedJob): boolean {
+    const { servers, seats } = this.#rules.questionOf(job)
+    return servers.some((_, server) => seats.freeGpus(server) > 0)
   }
 
   #add(job: BudgetedJob): boolean {

@@ -1,5 +1,5 @@
 import { InvalidInputError } from '@pctodl/platform'
-import type { AllocationOption } from '../matrix/allocation-options.js'
+import type { AllocationOption } from '../engine/allocation-options.js'
 
 /** `job` counts the throughput of one GPU of each job (upstream's objective), `gpu` that of all its GPUs. */
 export type AllocationWeight = 'job' | 'gpu'

@@ -1,5 +1,12 @@
 import path from 'node:path'
-import { ownFolder, type SlurmJobEnd, type SlurmJobStart, SlurmJobs } from '@pctodl/job-array'
+import {
+  ownFolder,
+  type SlurmJobEnd,
+  type SlurmJobStart,
+  SlurmJobs,
+  type SlurmNodeChange,
+  SlurmNodes,
+} from '@pctodl/job-array'
 import { type Clock, InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
 import type { EngineEvent } from '../engine/engine-event.js'
 import type { Seat } from '../engine/plan.js'
@@ -33,10 +40,14 @@ export interface SlurmScheduleOptions {
   /** How often a job may lose its node, or be preempted by the site, before it is given up. Default 10. */
   readonly mostNodeFailures?: number
   readonly pollMs?: number
+  /** Time between looks at which nodes are down or drained, ms. Default 10 000. */
+  readonly nodePollMs?: number
   /** How many looks at the queue may fail in a row, until it is an error that leaves the jobs as they are. Default 120. */
   readonly mostFailedLooks?: number
   readonly clock?: Clock
   readonly onRun?: (run: SlurmRun) => void
+  /** Told when a node is down, drained or draining, and when it is back. */
+  readonly onNode?: (change: SlurmNodeChange) => void
 }
 
 /** One start of a job, told when it has begun. */
@@ -86,6 +97,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
   readonly #clock: Clock
   readonly #startMs: number
   readonly #jobs: SlurmJobs
+  readonly #nodes: SlurmNodes
   readonly #checkpoints: string
   readonly #submissions = new Map<string, Submission>()
   /** The last submission of each job. */
@@ -115,6 +127,10 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     }
     this.#options = options
     this.#clock = options.clock ?? systemClock
+    this.#nodes = new SlurmNodes({ nodes, pollMs: options.nodePollMs ?? 10_000, clock: this.#clock })
+    // The folder of checkpoints first: of what follows only the jobs hold anything.
+    ownFolder(options.workDir)
+    this.#checkpoints = ownFolder(path.join(options.workDir, 'checkpoint'))
     this.#jobs = new SlurmJobs({
       workDir: options.workDir,
       clock: this.#clock,
@@ -124,7 +140,6 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
       ...(account === undefined ? {} : { account }),
       ...(sbatchArguments === undefined ? {} : { sbatchArguments }),
     })
-    this.#checkpoints = ownFolder(path.join(options.workDir, 'checkpoint'))
     this.#startMs = this.#clock.now()
   }
 
@@ -135,6 +150,10 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
 
   get changesLimits(): boolean {
     return this.#options.limitPower !== undefined
+  }
+
+  get awaitsServers(): boolean {
+    return this.#nodes.anyUnusable
   }
 
   nowS(): number {
@@ -170,16 +189,34 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     for (;;) {
       const killAtMs = Math.min(...[...this.#submissions.values()].map((each) => each.killAtMs))
       const untilMs = this.#startMs + untilS * 1000
-      const { starts, ends } = await this.#look(Math.min(untilMs, killAtMs), signal)
+      const events = await this.#nodeEvents(signal)
+      const { starts, ends } = await this.#look(
+        events.length > 0 ? this.#clock.now() : Math.min(untilMs, killAtMs, this.#nodes.lookAtMs),
+        signal,
+      )
       for (const submission of this.#submissions.values()) {
         if (this.#clock.now() < submission.killAtMs) continue
         submission.killAtMs = Number.POSITIVE_INFINITY
         await this.#jobs.cancel(submission.id)
       }
-      const events = [...starts.flatMap((start) => this.#started(start))]
+      events.push(...starts.flatMap((start) => this.#started(start)))
       for (const end of ends) events.push(...(await this.#ended(end)))
+      if (ends.some(({ state }) => state !== null && notItsFault.includes(state))) {
+        this.#nodes.lookSoon()
+        events.push(...(await this.#nodeEvents(signal)))
+      }
       if (events.length > 0 || this.#clock.now() >= untilMs) return events
     }
+  }
+
+  /** What the looks at nodes tell; who lost his node is not to be sent there again. */
+  async #nodeEvents(signal: AbortSignal | undefined): Promise<EngineEvent[]> {
+    const changes = await this.#nodes.look(signal)
+    return changes.map((change) => {
+      this.#options.onNode?.(change)
+      const server = this.#options.nodes.indexOf(change.node)
+      return { type: change.isUsable ? 'server-returned' : 'server-failed', server }
+    })
   }
 
   async #look(untilMs: number, signal: AbortSignal | undefined) {

@@ -1,4 +1,4 @@
-import { InputFileError } from '../errors.js'
+import { InputFileError } from '@pctodl/job-profile'
 import type { Job } from './job.js'
 
 /**

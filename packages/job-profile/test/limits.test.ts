@@ -7,7 +7,7 @@ import { LimitUnavailableError } from '../src/index.js'
 import { containerCommand, dataInContainer, dataOnHost } from '../src/limits/container.js'
 import { allowedCpus, isOnPath, parseCpuList, withCpus } from '../src/limits/cpu-affinity.js'
 import { cgroupRoot, createMemoryGroup } from '../src/limits/memory-group.js'
-import { launchCommand, optionAmong, trainingCommand } from '../src/profile/training-command.js'
+import { launchCommand, optionAmong, trainingCommand } from '../src/runs/training-command.js'
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'pctodl-limits-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))

@@ -1,4 +1,4 @@
-import { type JobProfile, throughputAt } from './job-profile.js'
+import { type JobProfile, throughputAt } from '@pctodl/job-profile'
 
 /** A share of CPU and memory beside each GPU, and what it gives. */
 export interface AllocationOption {

@@ -12,9 +12,9 @@ import path from 'node:path'
 import { median } from '@pctodl/numerics'
 import { profileJob } from '../src/index.js'
 import { allowedCpus } from '../src/limits/cpu-affinity.js'
-import { measureDataset } from '../src/profile/dataset-size.js'
-import { measureMemoryGBps } from '../src/profile/read-rates.js'
-import { runTraining } from '../src/profile/run-training.js'
+import { measureDataset } from '../src/runs/dataset-size.js'
+import { measureMemoryGBps } from '../src/runs/read-rates.js'
+import { runTraining } from '../src/runs/run-training.js'
 
 const STORAGE_MBPS = 6
 const BATCH = 8

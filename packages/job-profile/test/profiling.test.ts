@@ -1,3 +1,4 @@
+import { goldenJson } from '@pctodl/reference-data'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
@@ -12,10 +13,9 @@ import {
   publishedSweep,
   searchCpus,
   seriesMean,
-  simulate,
   ThroughputCurve,
+  throughputAt,
 } from '../src/index.js'
-import { publishedJson } from './published-files.js'
 
 /** Shapes that loaders have: proportional up to a limit, Amdahl's law, a power, an exponential approach. */
 const shape = fc.oneof(
@@ -143,7 +143,7 @@ describe('the cache model', () => {
 })
 
 describe('the published profiler', () => {
-  const golden = publishedJson('golden/profiler.json')
+  const golden = goldenJson('synergy/golden/profiler.json')
 
   it.each<{
     name: string
@@ -227,19 +227,11 @@ describe('the matrix', async () => {
     expect(leastDemand(matrix)).toMatchObject({ cpu: 9, memPercent: 50 })
   })
 
-  it('goes straight into the scheduler', () => {
+  it('is a profile, relative to the fair share', () => {
     const profile = profileOfMatrix(matrix, 'image')
     expect(profile).toMatchObject({ model: 'loader', modelClass: 'image', demand: { cpus: 9, memoryGb: 54 } })
-    const run = (mechanism: 'fair' | 'tune') =>
-      simulate({
-        cluster: { servers: [{ count: 1, gpus: 8, cpus: 24, memoryGb: 432, storageMBps: 500 }] },
-        jobs: [{ id: 0, model: 'loader', gpus: 1, arrivalS: 0, iterations: 1000 }],
-        profiles: [profile],
-        policy: 'fifo',
-        mechanism,
-      }).jobs[0]!.finishS
-    expect(run('fair')).toBeCloseTo(1000 * profile.iterationS, 6)
-    expect(run('tune')).toBeCloseTo((1000 * 32) / 900, 6)
+    expect(throughputAt(profile, 3, 54)).toBeCloseTo(1, 12)
+    expect(throughputAt(profile, 9, 54) / profile.iterationS).toBeCloseTo(900 / 32, 6)
   })
 
   it('refuses points that make no table', () => {

@@ -1,7 +1,7 @@
 import { InvalidInputError } from '@pctodl/platform'
 import { z } from 'zod'
 import { parseJsonAs } from '../json-input.js'
-import { assertJobProfile, type JobProfile, type ModelClass } from '../matrix/job-profile.js'
+import { assertJobProfile, type JobProfile, type ModelClass } from './job-profile.js'
 
 export const MATRIX_SCHEMA = 'pctodl-sensitivity/1'
 

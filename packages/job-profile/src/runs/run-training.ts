@@ -6,7 +6,7 @@ import { ProfiledRunError } from '../errors.js'
 import { type ContainerOptions, containerCommand, removeContainer } from '../limits/container.js'
 import { withCpus } from '../limits/cpu-affinity.js'
 import { createMemoryGroup } from '../limits/memory-group.js'
-import { parseReportFile, parseReportLines, type RunReport } from './run-report.js'
+import { parseReportFile, parseReportLines, type RunReport } from '../search/run-report.js'
 import { launchCommand, type TrainingJob } from './training-command.js'
 
 /** How a job is run under limits. */

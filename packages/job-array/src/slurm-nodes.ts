@@ -1,0 +1,88 @@
+import { type Clock, InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
+import { slurm } from './slurm-command.js'
+
+/** A node of which Slurm says something else than before. */
+export interface SlurmNodeChange {
+  readonly node: string
+  /** Whether Slurm starts jobs there. */
+  readonly isUsable: boolean
+  /** Slurm's word for it, as `idle`, `drained` or `down*`. */
+  readonly state: string
+}
+
+/** Beginnings of Slurm's words for nodes on which it starts nothing, and what runs there has to leave or has been lost. */
+const UNUSABLE = /^(down|drain|drng|fail|err|unk|inval|maint|reboot)/i
+
+/** What becomes of the nodes of a cluster: those that are down, drained or draining, and those that are back. */
+export class SlurmNodes {
+  readonly #nodes: readonly string[]
+  readonly #pollMs: number
+  readonly #clock: Clock
+  readonly #unusable = new Set<string>()
+  #lookAtMs = Number.NEGATIVE_INFINITY
+
+  /**
+   * All are taken as usable until the first look.
+   *
+   * @param pollMs time between looks, ms
+   * @throws InvalidInputError
+   */
+  constructor({ nodes, pollMs, clock = systemClock }: { nodes: readonly string[]; pollMs: number; clock?: Clock }) {
+    if (!(pollMs >= 0)) throw new InvalidInputError('nodePollMs', pollMs, 'milliseconds of at least 0')
+    this.#nodes = nodes
+    this.#pollMs = pollMs
+    this.#clock = clock
+  }
+
+  /** When the next look is due, on the clock. */
+  get lookAtMs(): number {
+    return this.#lookAtMs
+  }
+
+  /** Whether Slurm starts nothing on some node, so that something may happen though nothing runs. */
+  get anyUnusable(): boolean {
+    return this.#unusable.size > 0
+  }
+
+  /** Look when asked next, due or not. */
+  lookSoon(): void {
+    this.#lookAtMs = Number.NEGATIVE_INFINITY
+  }
+
+  /**
+   * Ask Slurm, where a look is due.
+   *
+   * @returns what has changed since the last look; nothing where Slurm could not be asked, which is tried again at the next
+   * @throws InvalidInputError for a node that Slurm does not know; PctodlError `SLURM` where there is no `sinfo`
+   */
+  async look(signal?: AbortSignal): Promise<SlurmNodeChange[]> {
+    if (this.#clock.now() < this.#lookAtMs) return []
+    this.#lookAtMs = this.#clock.now() + this.#pollMs
+    const states = await this.#states(signal)
+    if (states === null) return []
+    return this.#nodes.flatMap((node): SlurmNodeChange[] => {
+      const state = states.get(node)
+      if (state === undefined) throw new InvalidInputError('nodes', node, 'names of nodes as sinfo --Node lists them')
+      const isUsable = !UNUSABLE.test(state)
+      if (isUsable === !this.#unusable.has(node)) return []
+      if (isUsable) this.#unusable.delete(node)
+      else this.#unusable.add(node)
+      return [{ node, isUsable, state }]
+    })
+  }
+
+  async #states(signal: AbortSignal | undefined): Promise<ReadonlyMap<string, string> | null> {
+    try {
+      const said = await slurm('sinfo', ['--noheader', '--all', '--Node', '--format=%N %T'], signal)
+      return new Map(
+        said.split('\n').flatMap((line) => [/^(\S+) +(\S+)/.exec(line)].flatMap((m) => (m ? [[m[1]!, m[2]!]] : []))),
+      )
+    } catch (error) {
+      const isMissing =
+        error instanceof PctodlError && (error.cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT'
+      if (!(error instanceof PctodlError) || isMissing) throw error
+      // Whether Slurm answers at all is watched by who asks for its jobs.
+      return null
+    }
+  }
+}

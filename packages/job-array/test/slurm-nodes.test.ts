@@ -1,0 +1,56 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { SlurmNodes } from '../src/index.js'
+
+describe('nodes as sinfo, played by a script, tells of them', () => {
+  const { PATH } = process.env
+  let folder: string
+  const say = (body: string) => {
+    writeFileSync(path.join(folder, 'sinfo'), `#!/bin/sh\n${body}\n`)
+    chmodSync(path.join(folder, 'sinfo'), 0o755)
+  }
+  const nodesHere = (...nodes: string[]) => new SlurmNodes({ nodes, pollMs: 0 })
+
+  beforeEach(() => {
+    folder = mkdtempSync(path.join(tmpdir(), 'slurm-nodes-'))
+    process.env['PATH'] = `${folder}:${PATH}`
+  })
+  afterEach(() => {
+    process.env['PATH'] = PATH
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  it('tells each change once, whatever partitions a node is in', async () => {
+    const nodes = nodesHere('n1', 'n2')
+    say('echo "n1   drained*"; echo "n1 drained*"; echo "n2 mixed"')
+    expect(await nodes.look()).toEqual([{ node: 'n1', isUsable: false, state: 'drained*' }])
+    expect([await nodes.look(), nodes.anyUnusable]).toEqual([[], true])
+    say('echo "n1 idle"; echo "n2 down*"')
+    expect(await nodes.look()).toEqual([
+      { node: 'n1', isUsable: true, state: 'idle' },
+      { node: 'n2', isUsable: false, state: 'down*' },
+    ])
+  })
+
+  it.each(['idle', 'allocated', 'mixed-', 'completing', 'idle~', 'planned', 'idle*'])('%s is usable', async (state) => {
+    say(`echo "n1 ${state}"`)
+    expect(await nodesHere('n1').look()).toEqual([])
+  })
+
+  it.each(['down', 'draining', 'drained', 'failing', 'maint', 'inval', 'unknown', 'reboot^'])(
+    '%s is not',
+    async (state) => {
+      say(`echo "n1 ${state}"`)
+      expect(await nodesHere('n1').look()).toMatchObject([{ isUsable: false, state }])
+    },
+  )
+
+  it('refuses a node that Slurm does not know, and minds no look that fails', async () => {
+    say('echo "n1 idle"')
+    await expect(nodesHere('n1', 'm1').look()).rejects.toThrow(/nodes: got 'm1'/)
+    say('echo "Unable to contact slurm controller" >&2; exit 1')
+    expect(await nodesHere('n1').look()).toEqual([])
+  })
+})
