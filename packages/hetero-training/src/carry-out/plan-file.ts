@@ -30,6 +30,8 @@ export interface PlanFile extends Totals {
     microBatches?: number | undefined
   }[]
   compared: Record<string, Totals>
+  /** Exchange of the gradients after each step, s. */
+  allReduceS?: number | undefined
 }
 
 const planSchema = z
@@ -52,6 +54,7 @@ const planSchema = z
       )
       .min(1),
     compared: z.record(z.string(), z.object(totals)),
+    allReduceS: notNegative.optional(),
   })
   .refine(({ gpus, globalBatch }) => gpus.reduce((sum, { share }) => sum + share, 0) === globalBatch, {
     path: ['gpus'],
@@ -62,14 +65,18 @@ const planSchema = z
 export interface RunFile extends Totals {
   format: typeof RUN_FORMAT
   version: typeof PLAN_VERSION
+  /** On simulated boards, in their time. */
+  simulated?: boolean | undefined
+  /** Those that the plan leaves out have no share, and are here where their board was told. */
   gpus: (Totals & { name: string; share: number; powerLimitW: number | null })[]
-  /** Between the first and the last step that the first process printed; null where it printed fewer than two. */
+  /** Between the first and the last step that the first process printed, null where it printed fewer than two; of simulated boards once they are warm. */
   steady: { steps: number; timeS: number; energyJ: Record<string, number> } | null
 }
 
 const runSchema = z.object({
   format: z.literal(RUN_FORMAT),
   version: z.literal(PLAN_VERSION),
+  simulated: z.boolean().optional(),
   ...totals,
   gpus: z.array(z.object({ name: z.string(), share: notNegative, powerLimitW: z.number().nullable(), ...totals })),
   steady: z

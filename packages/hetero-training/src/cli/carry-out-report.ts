@@ -6,7 +6,7 @@ export function formatRun({ gpus, timeS, energyJ, steady }: RunFile): string {
   const rows = gpus.map((gpu) => [
     gpu.name,
     String(gpu.share),
-    String(gpu.powerLimitW),
+    gpu.powerLimitW === null ? 'left out' : String(gpu.powerLimitW),
     gpu.timeS.toFixed(2),
     gpu.energyJ.toFixed(1),
   ])

@@ -29,6 +29,8 @@ export interface PlanDocument extends Omit<TrainingPlan, 'gpus'> {
   readonly globalBatch: number
   readonly eta: number | undefined
   readonly budgets: PlanCall['budgets']
+  /** Exchange of the gradients after each step, s. */
+  readonly allReduceS: number
   readonly gpus: readonly (GpuPlan & { readonly gradientWeight: number })[]
   readonly lowerBound: number | null
   /** One pass over the dataset; null where its size is not known. */
@@ -50,6 +52,7 @@ export function planDocument({ job, budgets, datasetSize }: PlanCall, answer: Pl
     globalBatch,
     eta: job.eta,
     budgets,
+    allReduceS: job.allReduceS ?? 0,
     ...plan,
     gpus: plan.gpus.map((gpu) => ({ ...gpu, gradientWeight: gpu.share / globalBatch })),
     lowerBound,
