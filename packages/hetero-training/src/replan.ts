@@ -2,7 +2,7 @@ import { InvalidInputError } from '@pctodl/platform'
 import { keepsBudgets } from './compare-plans.js'
 import { type Budgets, findPlan } from './find-plan.js'
 import { prepareJob, type TrainingJob } from './training-job.js'
-import { type Assignment, evaluateAssignments, type TrainingPlan } from './training-plan.js'
+import { type Assignment, evaluateAssignments, settingIndex, type TrainingPlan } from './training-plan.js'
 
 export interface ReplanOptions {
   /** Least relative saving of cost for which running shares are changed. Default 0.05. */
@@ -72,7 +72,7 @@ export function replan(state: ReplanState, reports: readonly GpuReport[], option
     }
     if (gpu.powerLimitW === null) continue
     const curves = predicted.find((each) => each.name === name)!
-    const measured = timeS / curves.timeS(curves.powerLimitsW.indexOf(gpu.powerLimitW), gpu.share)
+    const measured = timeS / curves.timeS(settingIndex(curves, { ...gpu, powerLimitW: gpu.powerLimitW }), gpu.share)
     slowdowns.set(name, (1 - newWeight) * slowdowns.get(name)! + newWeight * measured)
   }
   const believed = believedJob(state.job, slowdowns)
@@ -104,16 +104,16 @@ function believedJob(job: TrainingJob, slowdowns: ReadonlyMap<string, number>): 
 
 function asBelieved(job: TrainingJob, plan: TrainingPlan): TrainingPlan {
   const assignments = job.gpus.map(({ profile }): Assignment => {
-    const { share, powerLimitW } = plan.gpus.find(({ name }) => name === profile.name)!
-    return { share, powerLimitW }
+    const { share, powerLimitW, smClockMhz } = plan.gpus.find(({ name }) => name === profile.name)!
+    return { share, powerLimitW, smClockMhz }
   })
   return evaluateAssignments(prepareJob(job), assignments)
 }
 
 function isSame(best: TrainingPlan, plan: TrainingPlan): boolean {
-  return best.gpus.every(({ name, share, powerLimitW }) => {
+  return best.gpus.every(({ name, share, powerLimitW, smClockMhz }) => {
     const running = plan.gpus.find((gpu) => gpu.name === name)!
-    return running.share === share && running.powerLimitW === powerLimitW
+    return running.share === share && running.powerLimitW === powerLimitW && (running.smClockMhz ?? null) === smClockMhz
   })
 }
 
@@ -122,6 +122,7 @@ function withAll(job: TrainingJob, plan: TrainingPlan): TrainingPlan {
   const gone = {
     share: 0,
     powerLimitW: null,
+    smClockMhz: null,
     timeS: 0,
     waitS: 0,
     powerW: 0,

@@ -14,10 +14,16 @@ const file = (name: string) => path.join(folder, name)
 const call = (...argv: string[]) => callCommand('pctodl-hetero', pctodlHetero, argv)
 
 const sim = ['--backend', 'sim', '--model', 'resnet50']
-const collect = (gpu: string, limits: string, batches: string, output: string) =>
-  call('collect', ...sim, '--gpu', gpu, '--limits', limits, '--batches', batches, '--output', file(output))
+const collect = (gpu: string, limits: string, batches: string, output: string, ...more: string[]) =>
+  call('collect', ...sim, '--gpu', gpu, '--limits', limits, '--batches', batches, '--output', file(output), ...more)
 const devices = ['--device', 'rtx=3080Ti', '--device', 'a100=A100']
-const gpus = ['--gpu', `rtx=${file('rtx.json')}`, '--gpu', `a100=${file('a100.json')}`]
+const gpusIn = (name: string) => [
+  '--gpu',
+  `rtx=${file(`rtx${name}.json`)}`,
+  '--gpu',
+  `a100=${file(`a100${name}.json`)}`,
+]
+const gpus = gpusIn('')
 
 interface Compared {
   readonly name: string
@@ -26,8 +32,8 @@ interface Compared {
 }
 
 /** Plan, launch, compare: what was promised and what came of it. */
-async function loop(...options: string[]) {
-  const plan = await call(...gpus, ...options, '--json')
+async function loopWith(traces: readonly string[], launching: readonly string[], ...options: string[]) {
+  const plan = await call(...traces, ...options, '--json')
   expect(plan.code, plan.stderr).toBe(0)
   writeFileSync(file('plan.json'), plan.stdout)
   const launched = await call(
@@ -39,6 +45,7 @@ async function loop(...options: string[]) {
     '--run',
     '--output',
     file('run.json'),
+    ...launching,
   )
   expect(launched.code, launched.stderr).toBe(0)
   const compared = await call('compare', file('plan.json'), file('run.json'), '--json')
@@ -47,11 +54,13 @@ async function loop(...options: string[]) {
   return { plan: JSON.parse(plan.stdout), promised: promised!, run: run!, others, launched, compared }
 }
 
+const loop = (...options: string[]) => loopWith(gpus, [], ...options)
+
 describe('collect, plan, launch and compare on simulated boards', () => {
   beforeAll(async () => {
     const measured = [
-      await collect('3080Ti', '350,300,250,200', '16,48,96', 'rtx.json'),
-      await collect('A100', '250,220,190,160', '16,48,96', 'a100.json'),
+      await collect('3080Ti', '350,300,250,200', '16,48,96', 'rtx.json', '--sm-clocks', '1500,1350,1200,900'),
+      await collect('A100', '250,220,190,160', '16,48,96', 'a100.json', '--sm-clocks', '1200,1050,900'),
     ]
     expect(measured.map(({ code }) => code)).toEqual([0, 0])
   })
@@ -70,6 +79,45 @@ describe('collect, plan, launch and compare on simulated boards', () => {
     expect(Math.abs(run.timeS / promised.timeS - 1)).toBeLessThan(0.03)
     expect(Math.abs(run.energyJ / promised.energyJ - 1)).toBeLessThan(0.03)
     expect(compared.stderr).toBe('')
+  })
+
+  it('says why it locks clocks, and is right about what that saves', async () => {
+    const limitsOnly = ['--sm-clocks', 'rtx=none', '--sm-clocks', 'a100=none']
+    const free = await loop('--batch', '64', '--eta', '1')
+    const limited = await loop('--batch', '64', '--eta', '1', ...limitsOnly)
+    const locked = free.plan.gpus.filter(({ smClockMhz }: { smClockMhz: number | null }) => smClockMhz !== null)
+    expect(locked.length).toBeGreaterThan(0)
+    expect(free.plan.clockReasons).toHaveLength(locked.length + 1)
+    expect(free.plan.clockReasons[0]).toMatch(
+      /at \d+ MHz: [\d.]+ J a step for its share, [\d.]+ J under the best power/,
+    )
+    expect(free.plan.clockReasons.at(-1)).toMatch(/^with power limits alone: .* cost [\d.]+ % above$/)
+    expect(limited.plan.gpus.map(({ smClockMhz }: { smClockMhz: null }) => smClockMhz)).toEqual([null, null])
+    const saved = limited.run.energyJ / free.run.energyJ
+    expect(saved).toBeGreaterThan(1)
+    expect(Math.abs(saved / (limited.plan.cost / free.plan.cost) - 1)).toBeLessThan(0.03)
+  })
+
+  it('warns of an exchange that was not measured, and is right where it was', async () => {
+    const { plan, promised, run } = await loop('--batch', '128', '--all-reduce', '0.02')
+    const warning = plan.warnings.find((text: string) => text.includes('gradients are exchanged'))
+    const [, mostJ] = /up to ([\d.]+) J a step/.exec(warning)!
+    expect(run.energyJ).toBeGreaterThan(1.05 * promised.energyJ)
+    expect(run.energyJ).toBeLessThan(1.01 * Number(mostJ))
+    await collect(
+      '3080Ti',
+      '350,250,200',
+      '16,48,96',
+      'rtx-waiting.json',
+      '--sm-clocks',
+      '1350',
+      '--all-reduce',
+      '0.02',
+    )
+    await collect('A100', '250,190,160', '16,48,96', 'a100-waiting.json', '--sm-clocks', '1050', '--all-reduce', '0.02')
+    const measured = await loopWith(gpusIn('-waiting'), ['--all-reduce', '0.02'], '--batch', '128')
+    expect(Math.abs(measured.run.timeS / measured.promised.timeS - 1)).toBeLessThan(0.03)
+    expect(Math.abs(measured.run.energyJ / measured.promised.energyJ - 1)).toBeLessThan(0.03)
   })
 
   it('is the same again, and another unit of a board is another', async () => {

@@ -26,6 +26,7 @@ export interface PlanFile extends Totals {
     name: string
     share: number
     powerLimitW: number | null
+    smClockMhz?: number | null | undefined
     energyJ: number
     microBatches?: number | undefined
   }[]
@@ -47,6 +48,7 @@ const planSchema = z
           name: z.string().min(1),
           share: z.number().int().nonnegative(),
           powerLimitW: z.number().positive().nullable(),
+          smClockMhz: z.number().positive().nullish(),
           energyJ: notNegative,
           // Plans of before had none.
           microBatches: z.number().int().positive().optional(),
@@ -68,7 +70,7 @@ export interface RunFile extends Totals {
   /** On simulated boards, in their time. */
   simulated?: boolean | undefined
   /** Those that the plan leaves out have no share, and are here where their board was told. */
-  gpus: (Totals & { name: string; share: number; powerLimitW: number | null })[]
+  gpus: (Totals & { name: string; share: number; powerLimitW: number | null; smClockMhz?: number | null | undefined })[]
   /** Between the first and the last step that the first process printed, null where it printed fewer than two; of simulated boards once they are warm. */
   steady: { steps: number; timeS: number; energyJ: Record<string, number> } | null
 }
@@ -78,7 +80,15 @@ const runSchema = z.object({
   version: z.literal(PLAN_VERSION),
   simulated: z.boolean().optional(),
   ...totals,
-  gpus: z.array(z.object({ name: z.string(), share: notNegative, powerLimitW: z.number().nullable(), ...totals })),
+  gpus: z.array(
+    z.object({
+      name: z.string(),
+      share: notNegative,
+      powerLimitW: z.number().nullable(),
+      smClockMhz: z.number().nullish(),
+      ...totals,
+    }),
+  ),
   steady: z
     .object({
       steps: z.number().int().positive(),

@@ -14,7 +14,7 @@ export interface RunOptions {
 }
 
 /**
- * Carry a plan out: set the limits, start the processes, wait for all of them. Where one fails, the others are ended.
+ * Carry a plan out: set limits and clocks, start the processes, wait for all of them. Where one fails, the others are ended.
  *
  * @param boards one per shard
  * @throws PctodlError `TRAINING_FAILED` naming the GPU; the reason of the signal where that ended it
@@ -24,7 +24,10 @@ export async function runShards(
   boards: readonly Board[],
   { stepPattern, signal, leftOut = [], onLine }: RunOptions,
 ): Promise<RunFile> {
-  for (const [i, { powerLimitW }] of shards.entries()) await boards[i]!.setPowerLimit(powerLimitW)
+  for (const [i, { powerLimitW, smClockMhz }] of shards.entries()) {
+    await boards[i]!.setPowerLimit(powerLimitW)
+    if (smClockMhz !== null) await boards[i]!.setSmClock(smClockMhz)
+  }
   const failed = new AbortController()
   const ends = anySignal([signal, failed.signal])
   const all = [...boards, ...leftOut.map(({ board }) => board)]
@@ -64,8 +67,8 @@ export async function runShards(
     timeS: Math.max(...whole.map(({ timeS }) => timeS)),
     energyJ: whole.reduce((sum, { energyJ }) => sum + energyJ, 0),
     gpus: [
-      ...shards.map(({ gpu: name, share, powerLimitW }, i) => {
-        return { name, share, powerLimitW, timeS: own[i]!.timeS, energyJ: whole[i]!.energyJ }
+      ...shards.map(({ gpu: name, share, powerLimitW, smClockMhz }, i) => {
+        return { name, share, powerLimitW, smClockMhz, timeS: own[i]!.timeS, energyJ: whole[i]!.energyJ }
       }),
       ...leftOut.map(({ gpu: name }, i) => ({ name, share: 0, powerLimitW: null, ...whole[shards.length + i]! })),
     ],

@@ -3,7 +3,7 @@ import { PLAN_VERSION, RUN_FORMAT } from './plan-file.js'
 import type { SimulatedBoards } from './simulated-boards.js'
 
 /**
- * Carry a plan out on simulated boards: set the limits, train until they are warm, and measure `steps` steps of all of them.
+ * Carry a plan out on simulated boards: set limits and clocks, train until they are warm, and measure `steps` steps of all of them.
  *
  * @param names GPUs of the plan in the order of the boards; those that it leaves out idle, and are measured so
  * @throws PctodlError `TRAINING_FAILED` where a share does not fit into memory; what the boards throw for a limit that they have not
@@ -15,8 +15,9 @@ export async function runSimulated(
   steps: number,
 ): Promise<RunFile> {
   const gpus = names.map((name) => plan.gpus.find((gpu) => gpu.name === name)!)
-  for (const [i, { powerLimitW }] of gpus.entries()) {
+  for (const [i, { powerLimitW, smClockMhz = null }] of gpus.entries()) {
     if (powerLimitW !== null) await boards[i]!.setPowerLimit(powerLimitW)
+    if (smClockMhz !== null) await boards[i]!.setSmClock(smClockMhz)
   }
   const wholes = boards.map((board) => board.beginWindow())
   const training = await train(
@@ -34,7 +35,9 @@ export async function runSimulated(
       simulated: true,
       timeS: Math.max(...whole.map(({ timeS }) => timeS)),
       energyJ: whole.reduce((sum, { energyJ }) => sum + energyJ, 0),
-      gpus: gpus.map(({ name, share, powerLimitW }, i) => ({ name, share, powerLimitW, ...whole[i]! })),
+      gpus: gpus.map(({ name, share, powerLimitW, smClockMhz = null }, i) => {
+        return { name, share, powerLimitW, smClockMhz, ...whole[i]! }
+      }),
       steady: {
         steps,
         timeS: Math.max(...measured.map(({ timeS }) => timeS)),

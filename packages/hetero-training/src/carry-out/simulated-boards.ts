@@ -59,6 +59,7 @@ export async function openSimulatedBoards(
         name: gpu.spec.name,
         driverVersion,
         setPowerLimit: (watts) => lease.setPowerLimit(watts),
+        setSmClock: (mhz) => (mhz === null ? lease.resetSmClock() : lease.lockSmClock(mhz)),
         beginWindow() {
           const begin = energy()
           return {

@@ -14,6 +14,7 @@ import {
 import { withBoards } from '../carry-out/board.js'
 import { assertCollectOptions, type CollectOptions, collectProfile, stepsNeeded } from '../carry-out/collect-profile.js'
 import { DEFAULT_STEP_PATTERN } from '../carry-out/training-process.js'
+import { settingText } from '../profile/setting.js'
 import { boardOptions, type RawBoardOptions, stepPattern } from './board-options.js'
 import { type RawBackendOptions, simulatedBoards, withBackendOption } from './simulated-options.js'
 
@@ -21,7 +22,9 @@ interface RawOptions extends RawBoardOptions, RawBackendOptions {
   readonly gpu: string
   readonly batches: number[]
   readonly limits: number[]
+  readonly smClocks?: number[]
   readonly warmup: number
+  readonly allReduce?: number
   readonly steps: number
   readonly repeats: number
   readonly idle: number
@@ -30,7 +33,7 @@ interface RawOptions extends RawBoardOptions, RawBackendOptions {
   readonly json?: boolean
 }
 
-/** `pctodl-hetero collect`: measure a GPU over batch sizes and power limits with any training command that prints its steps. */
+/** `pctodl-hetero collect`: measure a GPU over batch sizes, power limits and SM clocks with any training command that prints its steps. */
 export const collect: CommandFunction = async (argv, terminal) => {
   const command = withBackendOption(
     withNvmlOptions(
@@ -38,7 +41,7 @@ export const collect: CommandFunction = async (argv, terminal) => {
         {
           name: 'pctodl-hetero collect',
           description:
-            'Profile a training command over batch sizes and power limits on one GPU. The limit is put back, however it ends.\n' +
+            'Profile a training command over batch sizes, power limits and locked SM clocks on one GPU. Limit and clock are put back, however it ends.\n' +
             'The command trains until it is ended, and prints a line for each step; {batch} stands for the batch size.',
           example:
             'pctodl-hetero collect --gpu 0 --batches 32,64,128 --limits 300,250,200 --output a10.json -- python train.py --batch-size {batch}',
@@ -54,9 +57,20 @@ export const collect: CommandFunction = async (argv, terminal) => {
     )
     .requiredOption('--batches <samples>', 'batch sizes', listOf(integerFrom(1)))
     .requiredOption('--limits <W>', 'power limits', listOf(positiveNumber('watts')))
-    .option('--warmup <steps>', 'steps after each change of the limit that are not measured', integerFrom(0), 10)
+    .option('--sm-clocks <MHz>', 'SM clocks to be locked, too, under the largest limit', listOf(positiveNumber('MHz')))
+    .option(
+      '--warmup <steps>',
+      'steps after each change of the limit or clock that are not measured',
+      integerFrom(0),
+      10,
+    )
     .option('--steps <n>', 'steps of a measured window', integerFrom(1), 40)
     .option('--repeats <n>', 'windows for each batch size and limit', integerFrom(1), 1)
+    .option(
+      '--all-reduce <s>',
+      'with --backend sim: waits so long in each step, as for gradients',
+      numberBetween(0, 60),
+    )
     .option('--idle <s>', 'how long idle power is measured first', numberBetween(0.1, 3600), 5)
     .option(
       '--step-pattern <regex>',
@@ -71,14 +85,18 @@ export const collect: CommandFunction = async (argv, terminal) => {
   const raw = command.opts<RawOptions>()
   const host = raw.backend === 'sim' ? await simulatedBoards([raw.gpu], raw, command.args, terminal.signal) : null
   if (host === null && command.args.length === 0) throw new UsageError('no training command; give it after --')
+  if (host === null && raw.allReduce !== undefined) {
+    throw new UsageError('--all-reduce: a training command waits by itself; let it do so in each step')
+  }
   const options: CollectOptions = {
     command: command.args,
     ...(host && {
       clock: host.clock,
-      startTraining: (share: number) => host.train([{ board: 0, share, microBatches: 1 }]),
+      startTraining: (share: number) => host.train([{ board: 0, share, microBatches: 1 }], raw.allReduce),
     }),
     batchSizes: raw.batches,
     powerLimitsW: raw.limits,
+    ...(raw.smClocks === undefined ? {} : { smClocksMhz: raw.smClocks }),
     warmupSteps: raw.warmup,
     steps: raw.steps,
     repeats: raw.repeats,
@@ -87,9 +105,9 @@ export const collect: CommandFunction = async (argv, terminal) => {
     signal: terminal.signal,
     ...(raw.model === undefined ? {} : { model: raw.model }),
     onProfile: (profile) => writeFileAtomically(raw.output, `${JSON.stringify(profile, null, 2)}\n`),
-    onWindow: ({ batchSize, powerLimitW, timeS, energyJ }) =>
+    onWindow: ({ batchSize, powerLimitW, smClockMhz, timeS, energyJ }) =>
       terminal.stderr.write(
-        `batch ${batchSize}, ${powerLimitW} W: ${timeS.toFixed(2)} s, ${energyJ.toFixed(1)} J, ${(energyJ / timeS).toFixed(1)} W\n`,
+        `batch ${batchSize}, ${settingText({ powerLimitW, smClockMhz })}: ${timeS.toFixed(2)} s, ${energyJ.toFixed(1)} J, ${(energyJ / timeS).toFixed(1)} W\n`,
       ),
   }
   asUsage(() => assertCollectOptions(options))

@@ -3,6 +3,7 @@ import {
   type CommandFunction,
   integerFrom,
   newCommand,
+  numberBetween,
   parseCommand,
   type Terminal,
   UsageError,
@@ -28,6 +29,7 @@ interface RawOptions extends RawBoardOptions, RawBackendOptions {
   readonly masterPort: number
   readonly stepPattern: RegExp
   readonly steps: number
+  readonly allReduce?: number
   readonly run?: boolean
   readonly output?: string
   readonly json?: boolean
@@ -68,6 +70,11 @@ export const launch: CommandFunction = async (argv, terminal) => {
     .option('--run', 'run them here, under a lease of the GPUs, and print time and energy')
     .option('--model <name>', 'with --backend sim: the network to train')
     .option('--steps <n>', 'with --backend sim: how many steps are measured', integerFrom(1), 200)
+    .option(
+      '--all-reduce <s>',
+      "with --backend sim: gradient exchange after each step (default: the plan's)",
+      numberBetween(0, 60),
+    )
     .option('--output <file>', 'with --run: where the result goes, for compare')
     .option('--json', 'print JSON on standard output')
   await parseCommand(command, argv)
@@ -117,7 +124,8 @@ async function simulate(
   if (!raw.run) throw new UsageError('--backend sim: nothing is printed that could run there; give --run')
   const { names, ids } = devicesOf(plan, devices)
   const host = await simulatedBoards(ids, raw, command, signal)
-  return answer(await runSimulated(plan, host, names, raw.steps), raw, stdout)
+  const { allReduce: allReduceS = plan.allReduceS } = raw
+  return answer(await runSimulated({ ...plan, allReduceS }, host, names, raw.steps), raw, stdout)
 }
 
 /** GPUs of the plan with their boards: first those that have a share, then those left out whose board was told. */

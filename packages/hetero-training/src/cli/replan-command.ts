@@ -12,6 +12,7 @@ import {
 } from '@pctodl/command-line'
 import { replan, startReplanning } from '../replan.js'
 import { prepareJob } from '../training-job.js'
+import { clockColumn } from './clock-column.js'
 import { type Named, named } from './named-option.js'
 import { planDocument } from './plan-document.js'
 import { planCallOf, withPlanOptions } from './plan-options.js'
@@ -80,7 +81,15 @@ function formatted(
 ): string {
   if (json) {
     const call = { job, budgets, published: null, datasetSize: null, paretoFile: null, json }
-    const none = { lowerBound: null, warnings: [], published: null, compared: new Map(), front: null, searchMs: 0 }
+    const none = {
+      lowerBound: null,
+      warnings: [],
+      clockReasons: [],
+      published: null,
+      compared: new Map(),
+      front: null,
+      searchMs: 0,
+    }
     // Infinite where a GPU has dropped out, which JSON cannot say.
     const saving = gain !== null && Number.isFinite(gain) ? gain : null
     const document = {
@@ -91,14 +100,16 @@ function formatted(
     }
     return `${JSON.stringify(document, null, 2)}\n`
   }
-  const rows = plan.gpus.map(({ name, share, powerLimitW, timeS }) => [
+  const clocks = clockColumn(plan.gpus)
+  const rows = plan.gpus.map(({ name, share, powerLimitW, timeS }, i) => [
     name,
     share,
     powerLimitW ?? 'left out',
+    ...clocks.cells[i]!,
     timeS.toPrecision(4),
     slowdowns.has(name) ? `${slowdowns.get(name)!.toFixed(3)}x` : 'gone',
   ])
   const promise =
     gain === null ? '' : `: another split would save ${Number.isFinite(gain) ? `${(100 * gain).toFixed(1)} %` : 'all'}`
-  return `${action}${promise}\n${formatTable(['GPU', 'share', 'limit W', 'computes s', 'believed'], rows)}\n`
+  return `${action}${promise}\n${formatTable(['GPU', 'share', 'limit W', ...clocks.head, 'computes s', 'believed'], rows)}\n`
 }
