@@ -21,7 +21,7 @@ import { formatTable } from './table.js'
 
 interface RawOptions {
   readonly state: string
-  readonly report?: Named<number | null>
+  readonly report?: Named<number | null | 'back'>
   readonly leastGain: number
   readonly rounds: number
   readonly json?: boolean
@@ -43,8 +43,8 @@ export const replanCommand: CommandFunction = async (argv, terminal) => {
     .requiredOption('--state <file>', 'what is believed and in force; made by the first call')
     .option(
       '--report <name=s>',
-      'mean seconds that a GPU computed in a step, waiting not included, or gone; repeat it',
-      named((value) => (value === 'gone' ? null : positiveNumber('s')(value))),
+      'mean seconds that a GPU computed in a step, waiting not included; gone, or back for one without a share; repeat it',
+      named((value) => (value === 'gone' ? null : value === 'back' ? value : positiveNumber('s')(value))),
     )
     .option('--least-gain <part>', 'least saving of cost for which shares change, 0..1', numberBetween(0, 0.999), 0.05)
     .option('--rounds <n>', 'rounds in a row that must promise it', integerFrom(1), 3)
