@@ -35,7 +35,7 @@ export interface GpuCurves {
   /** In how many parts a share is done one after the other, for lack of memory: 1 where it fits. */
   microBatches(share: number): number
   /** Time and power as straight lines over the shares from 1 to `last`, in their order. */
-  pieces(limitIndex: number, last: number): CurvePiece[]
+  pieces(limitIndex: number, last: number): readonly CurvePiece[]
 }
 
 /**
