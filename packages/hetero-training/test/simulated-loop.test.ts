@@ -171,3 +171,19 @@ describe('collect, plan, launch and compare on simulated boards', () => {
     expect(readFileSync(file('plan.json'), 'utf8')).toContain('"allReduceS": 0')
   })
 })
+
+it('answers what the README shows', async () => {
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+  const block = [...readme.matchAll(/```console\n([\s\S]*?)```/g)].map(([, text]) => text!)
+  const shown = block.find((text) => text.includes('--backend sim'))!
+  for (const part of shown.split(/^\$ pctodl-hetero /m).slice(1)) {
+    const [line = '', ...lines] = part.trimEnd().split('\n')
+    const [words = '', output] = line.split(' > ')
+    const argv = words.split(' ').map((word) => word.replace(/([\w-]+\.json)$/, (name) => file(name)))
+    const { code, stdout } = await call(...argv)
+    expect(code).toBe(0)
+    if (output !== undefined) writeFileSync(file(output), stdout)
+    const answered = stdout.replaceAll(`${folder}${path.sep}`, '').split('\n')
+    for (const each of lines) if (each !== '...') expect(answered).toContain(each)
+  }
+})

@@ -43,7 +43,8 @@ export class PackedPieces {
       this.#scan(0, count)
       return this.#least
     }
-    const hulls = (this.#hulls ??= this.#hullsOf(count))
+    this.#hulls ??= this.#hullsOf(count)
+    const hulls = this.#hulls
     hulls.visit(pricePerSample, this.#withinS)
     if (hulls.least < this.#least) {
       this.#least = hulls.least
