@@ -100,7 +100,7 @@ const mayLoadOnDemand: Readonly<Record<string, readonly string[]>> = {
   profiler: ['charts', 'perf-model', 'greedy-partition'],
   'mig-deploy': ['nvml-control', 'mps-control'],
   colocation: ['charts'],
-  'hetero-training': ['charts', 'nvml-control'],
+  'hetero-training': ['charts', 'nvml-control', 'gpu-sim', 'model-zoo'],
   'resource-sensitivity': ['charts'],
 }
 

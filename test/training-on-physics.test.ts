@@ -41,6 +41,7 @@ async function training(name: string, seed: number, limitsW: readonly number[]):
     name,
     driverVersion: null,
     setPowerLimit: (watts) => lease.setPowerLimit(watts),
+    setSmClock: (mhz) => (mhz === null ? lease.resetSmClock() : lease.lockSmClock(mhz)),
     beginWindow() {
       const before = energy()
       return {

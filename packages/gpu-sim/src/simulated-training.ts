@@ -9,6 +9,8 @@ export interface TrainingWorker {
   readonly share: number
   /** Share of the board's SMs, percent. Default 100. */
   readonly mpsPercent?: number
+  /** In how many parts the share is done one after the other, as even as there are; their gradients are accumulated. Default 1. */
+  readonly microBatches?: number
 }
 
 export interface SimulatedTrainingOptions {
@@ -21,7 +23,8 @@ export interface SimulatedTrainingOptions {
 /**
  * Synchronous data-parallel training on simulated boards of one clock: in each step every process runs its share once, whoever is done waits
  * for the slowest, then gradients are exchanged. How long a share takes and what it draws follow from the board: its SMs, limits, clocks and heat,
- * and whoever else runs on it. A step shorter than a tick of the boards (5 ms) takes one.
+ * and whoever else runs on it. A step, or a micro-batch, shorter than a tick of the boards (5 ms) takes one. Each micro-batch updates
+ * the weights, too, which real accumulation does once a step.
  */
 export class SimulatedTraining {
   /** Steps that are done. */
@@ -39,9 +42,16 @@ export class SimulatedTraining {
     if (!(Number.isFinite(allReduceMs) && allReduceMs >= 0)) {
       throw new InvalidInputError('allReduceMs', allReduceMs, 'milliseconds, at least 0')
     }
-    for (const [i, { gpu, share }] of workers.entries()) {
+    for (const [i, { gpu, share, microBatches = 1 }] of workers.entries()) {
       if (!Number.isInteger(share) || share < 1) {
         throw new InvalidInputError(`workers[${i}].share`, share, 'a positive integer')
+      }
+      if (!(Number.isInteger(microBatches) && microBatches >= 1 && microBatches <= share)) {
+        throw new InvalidInputError(
+          `workers[${i}].microBatches`,
+          microBatches,
+          `an integer of 1 to its share, ${share}`,
+        )
       }
       if (gpu.clock !== workers[0]!.gpu.clock) {
         throw new InvalidInputError(`workers[${i}].gpu`, gpu.name, 'boards of one clock: they wait for one another')
@@ -56,8 +66,11 @@ export class SimulatedTraining {
   async start(signal?: AbortSignal): Promise<void> {
     if (this.#processes.length > 0) throw new PctodlError('IN_USE', 'this training has been started already')
     const { model } = this.#options
-    this.#processes = this.#workers.map(({ gpu, share, mpsPercent = 100 }) =>
-      gpu.launch({ model, mpsPercent, batchSize: share }, { stepwise: true }),
+    this.#processes = this.#workers.map((worker) =>
+      worker.gpu.launch(
+        { model, mpsPercent: worker.mpsPercent ?? 100, batchSize: partOf(worker, 0) },
+        { stepwise: true },
+      ),
     )
     await this.#until(() => this.#processes.every(({ state }) => state === 'running'), signal)
     this.lastStepMs = this.#clock.now()
@@ -68,10 +81,17 @@ export class SimulatedTraining {
     if (this.lastStepMs === null) throw new PctodlError('NOT_STARTED', 'call start() before steps')
     for (let i = 0; i < steps; i++) {
       const begin = Math.max(this.lastStepMs, this.#clock.now() - TICK_MS)
-      this.#workers.forEach(({ gpu }, rank) => {
-        gpu.beginStep(this.#processes[rank]!, begin)
+      this.#workers.forEach((_, rank) => {
+        this.#beginPart(rank, 0, begin)
       })
-      await this.#until(() => this.#processes.every(({ waiting }) => waiting), signal)
+      const begun = this.#workers.map(() => 1)
+      const isDone = (process: SimulatedProcess, rank: number) => {
+        if (!process.waiting || begun[rank] === (this.#workers[rank]!.microBatches ?? 1)) return process.waiting
+        this.#beginPart(rank, begun[rank]!++, process.lastCompletionMs)
+        return false
+      }
+      // Every process is asked, for each may have a next part to begin.
+      await this.#until(() => this.#processes.map(isDone).every((done) => done), signal)
       const slowest = Math.max(...this.#processes.map(({ lastCompletionMs }) => lastCompletionMs))
       this.lastStepMs = slowest + (this.#options.allReduceMs ?? 0)
       while (this.#clock.now() < this.lastStepMs) await this.#tick(signal)
@@ -86,6 +106,14 @@ export class SimulatedTraining {
     })
     this.#processes = []
     this.lastStepMs = null
+  }
+
+  #beginPart(rank: number, part: number, atMs: number): void {
+    const worker = this.#workers[rank]!
+    const process = this.#processes[rank]!
+    worker.gpu.beginStep(process, atMs)
+    // A size that is asked for now holds from the next part on.
+    worker.gpu.setBatchSize(process, partOf(worker, part + 1))
   }
 
   get #clock() {
@@ -108,4 +136,9 @@ export class SimulatedTraining {
   #tick(signal?: AbortSignal): Promise<void> {
     return this.#clock.sleep(TICK_MS, signal)
   }
+}
+
+/** Samples of a micro-batch: the first ones are the larger, and after the last comes the first again. */
+function partOf({ share, microBatches = 1 }: TrainingWorker, part: number): number {
+  return Math.ceil((share - (part % microBatches)) / microBatches)
 }

@@ -125,6 +125,24 @@ describe('training on several boards', () => {
     )
   })
 
+  it('does a share in micro-batches one after the other, beside boards that do theirs at once', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 6, max: 60 }), fc.integer({ min: 1, max: 5 }), async (share, microBatches) => {
+        const parts = Array.from({ length: microBatches }, (_, i) => Math.ceil((share - i) / microBatches))
+        let aloneMs = 0
+        for (const part of parts) aloneMs += await timeOf(boards(part))
+        const [worker, other] = boards(share, 2)
+        expect(await timeOf([{ ...worker!, microBatches }, other!])).toBeCloseTo(aloneMs, 0)
+      }),
+      { numRuns: 6 },
+    )
+  })
+
+  it('needs memory for its largest micro-batch only', async () => {
+    const [worker] = boards(1000)
+    await expect(timeOf([{ ...worker!, microBatches: 20 }])).resolves.toBeGreaterThan(0)
+  })
+
   it('draws less on the board that waits', async () => {
     const workers = boards(8, 64)
     const training = new SimulatedTraining(workers, { model: network.name })
@@ -142,6 +160,7 @@ describe('training on several boards', () => {
     const model = network.name
     expect(() => new SimulatedTraining([], { model })).toThrow("workers: got 'none'")
     expect(() => new SimulatedTraining([{ ...a!, share: 0 }], { model })).toThrow('workers[0].share: got 0')
+    expect(() => new SimulatedTraining([{ ...a!, microBatches: 9 }], { model })).toThrow('microBatches: got 9')
     expect(() => new SimulatedTraining([a!, b!], { model })).toThrow('boards of one clock')
     expect(() => new SimulatedTraining([a!], { model, allReduceMs: -1 })).toThrow('allReduceMs: got -1')
     expect(() => new SimulatedTraining([a!], { model: 'resnet51' })).toThrow('resnet51')

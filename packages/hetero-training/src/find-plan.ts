@@ -2,7 +2,7 @@ import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { DeadlineSearch, type Objective, SAME_TIME, type Split } from './search/best-deadline.js'
 import { LEFT_OUT } from './search/option-table.js'
 import { type PreparedJob, prepareJob, sum, type TrainingJob } from './training-job.js'
-import { evaluateAssignments, planWarnings, type TrainingPlan } from './training-plan.js'
+import { type Assignment, evaluateAssignments, planWarnings, type TrainingPlan } from './training-plan.js'
 import { cheapestWithinPower } from './within-power.js'
 
 /** Upper limits that a plan must keep, in the unit of the profiles. */
@@ -125,10 +125,10 @@ function tooLittlePower(
 export function planOf(prepared: PreparedJob, { shares, limits }: Split): TrainingPlan {
   return evaluateAssignments(
     prepared,
-    Array.from(shares, (share, gpu) => ({
-      share,
-      powerLimitW: limits[gpu] === LEFT_OUT ? null : prepared.options[gpu]!.powerLimitsW[limits[gpu]!]!,
-    })),
+    Array.from(shares, (share, gpu): Assignment => {
+      if (limits[gpu] === LEFT_OUT) return { share, powerLimitW: null }
+      return { share, ...prepared.curves[gpu]!.settings[prepared.limitIndices[gpu]![limits[gpu]!]!]! }
+    }),
   )
 }
 

@@ -26,7 +26,10 @@ export type { GpuProfile, ProfileRow, ProfileUnit } from './profile/gpu-profile.
 export { type ReadProfileOptions, readProfile } from './profile/read-profile.js'
 export { parseProfileCsv } from './profile/profile-csv.js'
 export { type ProfileFile, parseProfileJson } from './profile/profile-json.js'
-export { type CurveKind, curvesOf, type GpuCurves } from './curves/gpu-curves.js'
+export { curvesOf, type GpuCurves } from './curves/gpu-curves.js'
+export type { CurveKind } from './curves/setting-lines.js'
+export type { Setting } from './profile/setting.js'
+export { reasonsForClocks } from './clock-reasons.js'
 export {
   PUBLISHED_BATCH,
   type PublishedAllocation,

@@ -1,8 +1,8 @@
 import { InvalidInputError } from '@pctodl/platform'
 import { keepsBudgets } from './compare-plans.js'
-import { type Budgets, findPlan } from './find-plan.js'
+import { type Budgets, findPlan, InfeasibleBudgetError } from './find-plan.js'
 import { prepareJob, type TrainingJob } from './training-job.js'
-import { type Assignment, evaluateAssignments, type TrainingPlan } from './training-plan.js'
+import { type Assignment, evaluateAssignments, settingIndex, type TrainingPlan } from './training-plan.js'
 
 export interface ReplanOptions {
   /** Least relative saving of cost for which running shares are changed. Default 0.05. */
@@ -16,8 +16,11 @@ export interface ReplanOptions {
 /** What a round of steps showed of one GPU. */
 export interface GpuReport {
   readonly name: string
-  /** Mean time that it computed in a step, waiting not included, s; null for a GPU that has dropped out. */
-  readonly timeS: number | null
+  /**
+   * Mean time that it computed in a step, waiting not included, s; null for a GPU that has dropped out. `back` for one that has no share, because
+   * it dropped out or was too slow, and is taken to be as its profile says again: nobody measures a GPU that does nothing.
+   */
+  readonly timeS: number | null | 'back'
 }
 
 /** What is believed and done; made by `startReplanning`, and not changed by anybody. */
@@ -48,43 +51,78 @@ export function startReplanning(job: TrainingJob, budgets: Budgets = {}): Replan
 
 /**
  * What to do after a round of steps: a GPU that computes slower than its profile says (heat, a neighbour, a lower clock) is believed to do so
- * at all shares and limits, at the same power; a new split is carried out once it has promised enough for several rounds in a row, so that noise
- * moves nothing. So is one where the running plan no longer keeps the budgets, whatever it costs. A GPU that drops out is planned around at once. No clock, no processes: measurements in, shares out.
+ * at all shares and limits, at the same power; a new split is carried out once it has promised enough for several rounds in a row, by what is
+ * believed and by half as much in what each of them showed itself, so that neither noise nor a single long step moves anything. So is one where the running plan no longer keeps the budgets, whatever it costs. A GPU that drops out is planned around at once. No clock, no processes: measurements in, shares out.
  *
  * @param reports one for each GPU that has a share; those that the plan leaves out may be missing
- * @throws InvalidInputError for a report of an unknown GPU or of no time, and for a missing one; what `findPlan` throws where those that are left
- *   cannot keep the budgets
+ * @throws InvalidInputError for a report of an unknown GPU or of no time, and for a missing one; InfeasibleBudgetError where those that are left
+ *   cannot keep the budgets, after a drop-out at once and else for `rounds` in a row, or none is left
  */
 export function replan(state: ReplanState, reports: readonly GpuReport[], options: ReplanOptions = {}): ReplanAnswer {
   const { leastGain = 0.05, rounds = 3, newWeight = 0.5 } = options
   assertOptions(leastGain, rounds, newWeight)
   const { plan, budgets } = state
   assertReports(state, reports)
-  const predicted = prepareJob(state.job).curves
-  const slowdowns = new Map(state.slowdowns)
+  const { slowdowns, shown, isBroken } = learned(state, reports, newWeight)
+  if (slowdowns.size === 0) throw new InfeasibleBudgetError('no GPU is left to train on: all have dropped out')
+  const believed = believedJob(state.job, slowdowns)
+  let best: TrainingPlan
+  try {
+    best = findPlan(believed, budgets)
+  } catch (error) {
+    // By what is believed nothing keeps the budgets: that is said once as many rounds as a change takes have shown it themselves.
+    if (isBroken || !(error instanceof InfeasibleBudgetError)) throw error
+    const isShown = !isFeasible(believedJob(state.job, shown), budgets)
+    if (isShown && state.promising + 1 >= rounds) throw error
+    return { state: { ...state, slowdowns, promising: isShown ? state.promising + 1 : 0 }, action: 'keep', gain: 0 }
+  }
+  const running = isBroken ? null : asBelieved(believed, plan)
+  const gain = running === null ? Number.POSITIVE_INFINITY : 1 - best.cost / running.cost
+  const isDue = running === null || gain >= leastGain || !keepsBudgets(running, budgets)
+  const isShown = () => {
+    const now = believedJob(state.job, shown)
+    const [keeping, changing] = [asBelieved(now, plan), asBelieved(now, best)]
+    return 1 - changing.cost / keeping.cost >= leastGain / 2 || !keepsBudgets(keeping, budgets)
+  }
+  const promising = isDue && !isSame(best, plan) && (isBroken || isShown()) ? state.promising + 1 : 0
+  if (isBroken || promising >= rounds) {
+    return { state: { ...state, slowdowns, promising: 0, plan: withAll(state.job, best) }, action: 'change', gain }
+  }
+  return { state: { ...state, slowdowns, promising }, action: 'keep', gain }
+}
+
+/** What is believed of each GPU with a round more, what that round itself shows, and whether the running plan has lost a GPU. */
+function learned({ job, plan, slowdowns: before }: ReplanState, reports: readonly GpuReport[], newWeight: number) {
+  const { curves } = prepareJob(job)
+  const [slowdowns, shown] = [new Map(before), new Map(before)]
   let isBroken = false
   for (const { name, timeS } of reports) {
     const gpu = plan.gpus.find((each) => each.name === name)!
     if (timeS === null) {
       slowdowns.delete(name)
+      shown.delete(name)
       isBroken ||= gpu.share > 0
-      continue
+    } else if (timeS === 'back') {
+      slowdowns.set(name, 1)
+      shown.set(name, 1)
+    } else if (gpu.powerLimitW !== null) {
+      const own = curves.find((each) => each.name === name)!
+      const measured = timeS / own.timeS(settingIndex(own, { ...gpu, powerLimitW: gpu.powerLimitW }), gpu.share)
+      shown.set(name, measured)
+      slowdowns.set(name, (1 - newWeight) * slowdowns.get(name)! + newWeight * measured)
     }
-    if (gpu.powerLimitW === null) continue
-    const curves = predicted.find((each) => each.name === name)!
-    const measured = timeS / curves.timeS(curves.powerLimitsW.indexOf(gpu.powerLimitW), gpu.share)
-    slowdowns.set(name, (1 - newWeight) * slowdowns.get(name)! + newWeight * measured)
   }
-  const believed = believedJob(state.job, slowdowns)
-  const best = findPlan(believed, budgets)
-  const running = isBroken ? null : asBelieved(believed, plan)
-  const gain = running === null ? Number.POSITIVE_INFINITY : 1 - best.cost / running.cost
-  const isDue = running === null || gain >= leastGain || !keepsBudgets(running, budgets)
-  const promising = isDue && !isSame(best, plan) ? state.promising + 1 : 0
-  if (isBroken || promising >= rounds) {
-    return { state: { ...state, slowdowns, promising: 0, plan: withAll(state.job, best) }, action: 'change', gain }
+  return { slowdowns, shown, isBroken }
+}
+
+function isFeasible(job: TrainingJob, budgets: Budgets): boolean {
+  try {
+    findPlan(job, budgets)
+    return true
+  } catch (error) {
+    if (error instanceof InfeasibleBudgetError) return false
+    throw error
   }
-  return { state: { ...state, slowdowns, promising }, action: 'keep', gain }
 }
 
 /** The job of the GPUs that are left, as slow as they are believed to be. */
@@ -104,16 +142,16 @@ function believedJob(job: TrainingJob, slowdowns: ReadonlyMap<string, number>): 
 
 function asBelieved(job: TrainingJob, plan: TrainingPlan): TrainingPlan {
   const assignments = job.gpus.map(({ profile }): Assignment => {
-    const { share, powerLimitW } = plan.gpus.find(({ name }) => name === profile.name)!
-    return { share, powerLimitW }
+    const { share, powerLimitW, smClockMhz } = plan.gpus.find(({ name }) => name === profile.name)!
+    return { share, powerLimitW, smClockMhz }
   })
   return evaluateAssignments(prepareJob(job), assignments)
 }
 
 function isSame(best: TrainingPlan, plan: TrainingPlan): boolean {
-  return best.gpus.every(({ name, share, powerLimitW }) => {
+  return best.gpus.every(({ name, share, powerLimitW, smClockMhz }) => {
     const running = plan.gpus.find((gpu) => gpu.name === name)!
-    return running.share === share && running.powerLimitW === powerLimitW
+    return running.share === share && running.powerLimitW === powerLimitW && (running.smClockMhz ?? null) === smClockMhz
   })
 }
 
@@ -122,6 +160,7 @@ function withAll(job: TrainingJob, plan: TrainingPlan): TrainingPlan {
   const gone = {
     share: 0,
     powerLimitW: null,
+    smClockMhz: null,
     timeS: 0,
     waitS: 0,
     powerW: 0,
@@ -145,8 +184,17 @@ function assertReports({ plan, slowdowns }: ReplanState, reports: readonly GpuRe
   const twice = reports.find(({ name }, i) => reports.findIndex((other) => other.name === name) < i)
   if (twice !== undefined) throw new InvalidInputError('reports', `${twice.name} twice`, 'one of each GPU')
   for (const { name, timeS } of reports) {
+    const gpu = plan.gpus.find((each) => each.name === name)
+    if (gpu !== undefined && gpu.share === 0 && timeS === 'back') continue
     if (!slowdowns.has(name)) {
       throw new InvalidInputError('reports', name, `GPUs that take part: ${[...slowdowns.keys()].join(', ')}`)
+    }
+    if (timeS === 'back') {
+      throw new InvalidInputError(
+        `reports: ${name}`,
+        timeS,
+        `its time: it has a share of ${gpu!.share}, so that it was measured`,
+      )
     }
     if (timeS !== null && !(timeS > 0 && Number.isFinite(timeS))) {
       throw new InvalidInputError(

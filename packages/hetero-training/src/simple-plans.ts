@@ -1,3 +1,4 @@
+import { isLocked } from './profile/setting.js'
 import type { PublishedAllocation } from './published/published-search.js'
 import { type PreparedJob, prepareJob, type TrainingJob } from './training-job.js'
 import { type Assignment, evaluateAssignments, type TrainingPlan } from './training-plan.js'
@@ -14,7 +15,10 @@ export function simplePlans(job: TrainingJob): ReadonlyMap<SimplePlanName, Train
   const prepared = prepareJob(job)
   const { globalBatch } = job
   const evenShare = Math.max(1, Math.round(globalBatch / job.gpus.length))
-  const speeds = prepared.curves.map((gpu, i) => evenShare / gpu.timeS(prepared.limitIndices[i]!.at(-1)!, evenShare))
+  const speeds = prepared.curves.map((gpu, i) => {
+    const largest = prepared.limitIndices[i]![limitsOf(prepared, i).at(-1)!]!
+    return evenShare / gpu.timeS(largest, evenShare)
+  })
   const plans = new Map<SimplePlanName, TrainingPlan>()
   for (const [kind, weights] of [
     ['even', speeds.map(() => 1)],
@@ -51,40 +55,51 @@ export function splitInProportion(globalBatch: number, weights: readonly number[
   return shares
 }
 
-function fits({ options }: PreparedJob, assignments: readonly Assignment[]): boolean {
-  return assignments.every(({ share, powerLimitW }, i) => {
-    const { timeS, powerLimitsW, mayBeLeftOut } = options[i]!
-    return share === 0 ? mayBeLeftOut : timeS(powerLimitsW.indexOf(powerLimitW!), share) < Number.POSITIVE_INFINITY
-  })
-}
-
 function atLargestLimits(prepared: PreparedJob, shares: readonly number[]): TrainingPlan | null {
-  const assignments = shares.map((share, i) => ({ share, powerLimitW: prepared.options[i]!.powerLimitsW.at(-1)! }))
-  return fits(prepared, assignments) ? evaluateAssignments(prepared, assignments) : null
+  return evaluated(
+    prepared,
+    shares,
+    shares.map((_, i) => limitsOf(prepared, i).at(-1)!),
+  )
 }
 
 /** For fixed shares the time is one of at most (GPUs x limits) values; for each the thriftiest limit of every GPU is taken. */
 function withBestLimits(prepared: PreparedJob, shares: readonly number[]): TrainingPlan | null {
   const { options } = prepared
-  const deadlines = options.flatMap(({ timeS, powerLimitsW }, i) =>
-    shares[i] === 0 ? [0] : powerLimitsW.map((_, limit) => timeS(limit, shares[i]!)),
+  const deadlines = options.flatMap(({ timeS }, i) =>
+    shares[i] === 0 ? [0] : limitsOf(prepared, i).map((limit) => timeS(limit, shares[i]!)),
   )
   let best: TrainingPlan | null = null
   for (const deadlineS of deadlines) {
-    const assignments = shares.map((share, i): Assignment => {
-      if (share === 0) return { share, powerLimitW: null }
-      const { timeS, activeEnergyJ, powerLimitsW } = options[i]!
-      let chosen = -1
-      powerLimitsW.forEach((_, limit) => {
-        if (timeS(limit, share) > deadlineS) return
-        if (chosen < 0 || activeEnergyJ(limit, share) < activeEnergyJ(chosen, share)) chosen = limit
-      })
-      return { share, powerLimitW: chosen < 0 ? null : powerLimitsW[chosen]! }
+    const chosen = options.map(({ timeS, activeEnergyJ }, i) => {
+      const share = shares[i]!
+      const within = limitsOf(prepared, i).filter((limit) => share === 0 || timeS(limit, share) <= deadlineS)
+      if (within.length === 0) return null
+      return within.reduce((a, b) => (activeEnergyJ(b, share) < activeEnergyJ(a, share) ? b : a))
     })
-    if (assignments.some(({ share, powerLimitW }) => share > 0 && powerLimitW === null) || !fits(prepared, assignments))
-      continue
-    const plan = evaluateAssignments(prepared, assignments)
-    if (best === null || plan.cost < best.cost) best = plan
+    if (chosen.some((limit) => limit === null)) continue
+    const plan = evaluated(prepared, shares, chosen as number[])
+    if (plan !== null && (best === null || plan.cost < best.cost)) best = plan
   }
   return best
+}
+
+/** The options of a GPU without a locked clock: what is compared with knows no others. */
+function limitsOf({ curves, limitIndices }: PreparedJob, gpu: number): number[] {
+  return limitIndices[gpu]!.flatMap((s, option) => (isLocked(curves[gpu]!.settings[s]!) ? [] : [option]))
+}
+
+/** @returns null where a share does not fit its GPU */
+function evaluated(prepared: PreparedJob, shares: readonly number[], chosen: readonly number[]): TrainingPlan | null {
+  const { options, curves, limitIndices } = prepared
+  const fits = options.every(({ timeS, mayBeLeftOut }, i) =>
+    shares[i] === 0 ? mayBeLeftOut : timeS(chosen[i]!, shares[i]!) < Number.POSITIVE_INFINITY,
+  )
+  if (!fits) return null
+  const assignments = shares.map((share, i): Assignment => {
+    return share === 0
+      ? { share, powerLimitW: null }
+      : { share, ...curves[i]!.settings[limitIndices[i]![chosen[i]!]!]! }
+  })
+  return evaluateAssignments(prepared, assignments)
 }

@@ -1,6 +1,7 @@
 import { InvalidInputError } from '@pctodl/platform'
 import { accumulatedCurves } from './curves/accumulated-curves.js'
-import { type CurveKind, curvesOf, type GpuCurves } from './curves/gpu-curves.js'
+import { curvesOf, type GpuCurves } from './curves/gpu-curves.js'
+import type { CurveKind } from './curves/setting-lines.js'
 import { largestMicroBatch, type MemoryModel } from './memory-model.js'
 import { type GpuProfile, profileWarnings } from './profile/gpu-profile.js'
 import { type GpuOptions, gpuOptions } from './search/option-table.js'
@@ -16,6 +17,8 @@ export interface TrainingGpu {
   readonly memory?: MemoryModel
   /** Power limits that may be set, W, of those in the profile. Default: all. */
   readonly powerLimitsW?: readonly number[]
+  /** SM clocks that may be locked, MHz, of those in the profile. Default: all that draw no more than the limits allow. */
+  readonly smClocksMhz?: readonly number[]
 }
 
 /** One synchronous data-parallel training job: in each step every GPU processes its share, then gradients are exchanged. */
@@ -40,7 +43,7 @@ export interface PreparedJob {
   readonly job: TrainingJob
   readonly curves: readonly GpuCurves[]
   readonly options: readonly GpuOptions[]
-  /** Per GPU, the index in its curves of each limit in its options. */
+  /** Per GPU, the index in its curves of each setting in its options. */
   readonly limitIndices: readonly (readonly number[])[]
   readonly eta: number
   readonly allReduceS: number
@@ -78,7 +81,7 @@ export function prepareJob(job: TrainingJob): PreparedJob {
     const most = microBatchOf(gpu)
     return most === null || most >= globalBatch ? own : accumulatedCurves(own, most, globalBatch)
   })
-  const limitIndices = gpus.map((gpu, i) => allowedLimits(gpu, curves[i]!))
+  const limitIndices = gpus.map((gpu, i) => allowedSettings(gpu, curves[i]!))
   const options = gpus.map((gpu, i) => {
     const { smallestProfiled, largestProfiled } = curves[i]!
     if (gpu.maxShare !== undefined && (!Number.isInteger(gpu.maxShare) || gpu.maxShare < 1)) {
@@ -98,7 +101,7 @@ export function prepareJob(job: TrainingJob): PreparedJob {
     eta,
     allReduceS,
     idlePowerW: sum(curves.map((gpu) => gpu.idlePowerW)),
-    maxPowerW: sum(curves.map(({ powerLimitsW }) => powerLimitsW.at(-1)!)),
+    maxPowerW: sum(curves.map(({ largestLimitW }) => largestLimitW)),
     warnings: gpus.flatMap(({ profile }) => profileWarnings(profile)),
   }
 }
@@ -116,20 +119,38 @@ function microBatchOf({ profile: { name }, maxMicroBatch, memory }: TrainingGpu)
   return maxMicroBatch
 }
 
-function allowedLimits({ profile, powerLimitsW }: TrainingGpu, curves: GpuCurves): number[] {
-  const all = curves.powerLimitsW.map((_, i) => i)
-  if (powerLimitsW === undefined) return all
-  for (const limit of powerLimitsW) {
-    if (!curves.powerLimitsW.includes(limit)) {
-      throw new InvalidInputError(
-        `${profile.name}: powerLimitsW`,
-        limit,
-        `limits that were profiled: ${curves.powerLimitsW.join(', ')} W`,
-      )
-    }
+/** Indices of the settings that may be used. */
+function allowedSettings(
+  { profile: { name }, powerLimitsW, smClocksMhz }: TrainingGpu,
+  { settings }: GpuCurves,
+): number[] {
+  const known = {
+    powerLimitsW: settings.flatMap((each) => (each.smClockMhz === null ? [each.powerLimitW] : [])),
+    smClocksMhz: settings.flatMap(({ smClockMhz }) => (smClockMhz === null ? [] : [smClockMhz])).sort((a, b) => a - b),
   }
-  if (powerLimitsW.length === 0) throw new InvalidInputError(`${profile.name}: powerLimitsW`, 'none', 'at least one')
-  return all.filter((i) => powerLimitsW.includes(curves.powerLimitsW[i]!))
+  for (const [field, asked, unit] of [
+    ['powerLimitsW', powerLimitsW, 'W'],
+    ['smClocksMhz', smClocksMhz, 'MHz'],
+  ] as const) {
+    const unknown = asked?.find((value) => !known[field].includes(value))
+    if (unknown === undefined) continue
+    const what = field === 'powerLimitsW' ? 'limits' : 'locked clocks'
+    const profiled = `${what} that were profiled: ${known[field].join(', ')} ${unit}`
+    throw new InvalidInputError(
+      `${name}: ${field}`,
+      unknown,
+      known[field].length > 0 ? profiled : `none: no ${what} were profiled`,
+    )
+  }
+  if (powerLimitsW?.length === 0) throw new InvalidInputError(`${name}: powerLimitsW`, 'none', 'at least one')
+  const mostW = powerLimitsW === undefined ? Number.POSITIVE_INFINITY : Math.max(...powerLimitsW)
+  return settings.flatMap(({ powerLimitW, smClockMhz }, i) => {
+    const isAllowed =
+      smClockMhz === null
+        ? (powerLimitsW?.includes(powerLimitW) ?? true)
+        : powerLimitW <= mostW && (smClocksMhz?.includes(smClockMhz) ?? true)
+    return isAllowed ? [i] : []
+  })
 }
 
 export function sum(values: readonly number[]): number {

@@ -1,4 +1,5 @@
 import type { GpuCurves } from './curves/gpu-curves.js'
+import { isSameSetting } from './profile/setting.js'
 import { type PreparedJob, sum } from './training-job.js'
 
 /** What one GPU does in a step (or in a window, see `TrainingPlan.unit`). */
@@ -8,6 +9,8 @@ export interface GpuPlan {
   readonly share: number
   /** W; null for a GPU that is left out. */
   readonly powerLimitW: number | null
+  /** At which its SM clock is locked, MHz; null where the firmware chooses it within the limit, and for a GPU that is left out. */
+  readonly smClockMhz: number | null
   /** Time that it computes, s. */
   readonly timeS: number
   /** Time that it waits for the others and for the gradients, s. */
@@ -41,10 +44,12 @@ export interface TrainingPlan {
   readonly powerLimitW: number
 }
 
-/** A share and a power limit (null: left out) for each GPU of a job. */
+/** A share and a setting of its GPU's curves (limit null: left out) for each GPU of a job. */
 export interface Assignment {
   readonly share: number
   readonly powerLimitW: number | null
+  /** Default: null, not locked. */
+  readonly smClockMhz?: number | null
 }
 
 /**
@@ -53,11 +58,11 @@ export interface Assignment {
  */
 export function evaluateAssignments(prepared: PreparedJob, assignments: readonly Assignment[]): TrainingPlan {
   const { curves, eta, allReduceS, maxPowerW, job } = prepared
-  const work = assignments.map(({ share, powerLimitW }, i) => {
+  const work = assignments.map(({ share, powerLimitW, smClockMhz }, i) => {
     const gpu = curves[i]!
     if (share === 0 || powerLimitW === null)
       return { timeS: 0, powerW: gpu.idlePowerW, timeSd: 0, powerSd: gpu.powerSd }
-    const limit = gpu.powerLimitsW.indexOf(powerLimitW)
+    const limit = settingIndex(gpu, { powerLimitW, smClockMhz })
     return {
       timeS: gpu.timeS(limit, share),
       powerW: gpu.powerW(limit, share),
@@ -66,7 +71,7 @@ export function evaluateAssignments(prepared: PreparedJob, assignments: readonly
     }
   })
   const timeS = Math.max(...work.map((gpu) => gpu.timeS)) + allReduceS
-  const gpus = assignments.map(({ share, powerLimitW }, i): GpuPlan => {
+  const gpus = assignments.map(({ share, powerLimitW, smClockMhz = null }, i): GpuPlan => {
     const gpu = curves[i]!
     const { timeS: computeS, powerW } = work[i]!
     const waitS = timeS - computeS
@@ -74,6 +79,7 @@ export function evaluateAssignments(prepared: PreparedJob, assignments: readonly
       name: gpu.name,
       share,
       powerLimitW: share === 0 ? null : powerLimitW,
+      smClockMhz: share === 0 ? null : smClockMhz,
       timeS: computeS,
       waitS,
       powerW,
@@ -98,11 +104,22 @@ export function evaluateAssignments(prepared: PreparedJob, assignments: readonly
   }
 }
 
+/** @returns -1 for a setting that the curves have not */
+export function settingIndex({ settings }: GpuCurves, setting: Parameters<typeof isSameSetting>[1]): number {
+  return settings.findIndex((each) => isSameSetting(each, setting))
+}
+
+/** Part of a step in which all wait from which on it is worth a warning. */
+const LEAST_WAITED = 0.02
+
 const isBeyond = ({ smallestProfiled, largestProfiled }: GpuCurves, batchSize: number) =>
   batchSize < smallestProfiled || batchSize > largestProfiled
 
 /** What a reader of a plan should know of it, one sentence each. */
-export function planWarnings({ gpus }: TrainingPlan, { curves, warnings }: PreparedJob): string[] {
+export function planWarnings(
+  { gpus, timeS, energyJ }: TrainingPlan,
+  { curves, warnings, allReduceS }: PreparedJob,
+): string[] {
   const beyond = gpus.flatMap(({ name, share, extrapolated }, i) => {
     if (!extrapolated) return []
     const { smallestProfiled, largestProfiled } = curves[i]!
@@ -111,5 +128,18 @@ export function planWarnings({ gpus }: TrainingPlan, { curves, warnings }: Prepa
         'extrapolated and it may not fit into memory',
     ]
   })
-  return [...beyond, ...warnings]
+  return [...beyond, ...exchangeWarning(), ...warnings]
+
+  /** What waits with a process loaded draws more than what idles, and a limit that holds the average lets it draw more in between. */
+  function exchangeWarning(): string[] {
+    if (allReduceS < LEAST_WAITED * timeS) return []
+    const moreJ = sum(
+      gpus.map(({ share, powerW }, i) => (share === 0 ? 0 : (powerW - curves[i]!.idlePowerW) * allReduceS)),
+    )
+    return [
+      `gradients are exchanged for ${((100 * allReduceS) / timeS).toFixed(0)} % of each step, in which GPUs are taken to draw idle power; one that waits with a ` +
+        `process loaded draws more, and a power limit that holds the average lets it draw more while it computes: up to ` +
+        `${(energyJ + moreJ).toPrecision(3)} J a step in the place of ${energyJ.toPrecision(3)}. To know, profile with the exchange in each step, and plan without --all-reduce`,
+    ]
+  }
 }

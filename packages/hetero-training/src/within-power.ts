@@ -187,14 +187,22 @@ class PowerSearch {
     return split
   }
 
-  /** Spend the watts that rounding down has left: a level more for each GPU in turn. */
+  /** Spend the watts that rounding down has left: the highest level for each GPU in turn that is no slower, as a locked clock may be. */
   #raised(levels: Int16Array, { cap }: LevelBox): Int16Array {
     const raised = Int16Array.from(levels)
     for (let gpu = 0; gpu < raised.length; gpu++) {
-      if (raised[gpu] === LEFT_OUT) continue
-      while (raised[gpu]! < cap[gpu]! && this.#keepsWatts(raised.with(gpu, raised[gpu]! + 1))) raised[gpu]!++
+      const from = raised[gpu]!
+      if (from === LEFT_OUT) continue
+      for (let level = from + 1; level <= cap[gpu]! && this.#keepsWatts(raised.with(gpu, level)); level++) {
+        if (!(this.#evenTimeS(gpu, level) > this.#evenTimeS(gpu, raised[gpu]!))) raised[gpu] = level
+      }
     }
     return raised
+  }
+
+  /** Time of an even share, by which levels of a GPU are compared. */
+  #evenTimeS(gpu: number, level: number): number {
+    return this.#gpus[gpu]!.timeS(level, Math.max(1, Math.round(this.#globalBatch / this.#gpus.length)))
   }
 
   #splitAt(levels: Int16Array, deadlineS: number): Split | null {

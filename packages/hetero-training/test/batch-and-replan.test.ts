@@ -103,6 +103,9 @@ describe('pctodl-hetero replan', () => {
     }
     const gone = await call(...words, '--report', 'fast=gone', '--report', 'slow=0.5')
     expect(gone.stdout).toMatch(/^change: another split would save all\n(.*\n)fast +0 +left out .* gone\nslow +512 /)
+    const back = await call(...words, '--report', 'fast=back', '--report', 'slow=0.5')
+    expect(back.stdout).toMatch(/^keep: .*\n(.*\n)fast +0 +left out .* 1\.000x\n/)
+    expect((await call(...words, '--report', 'slow=back')).stderr).toMatch(/slow: got 'back', expected its time/)
   })
 
   it('says what is wrong with its state or its reports', async () => {

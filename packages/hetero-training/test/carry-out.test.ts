@@ -85,6 +85,17 @@ describe.skipIf(missingCompiler)(`on a host with GPUs (${missingCompiler ?? 'sim
       expect(profile.unit).toBe('step')
     })
 
+    it('locks clocks under the largest limit, after the limits', async () => {
+      const { code, stderr } = await call(collect('clocks.json', '--sm-clocks', '1200,900'))
+      expect(code, stderr).toBe(0)
+      const { rows } = JSON.parse(readFileSync(file('clocks.json'), 'utf8'))
+      const settings = rows.map(
+        (row: { powerLimitW: number; smClockMhz?: number }) => `${row.powerLimitW} ${row.smClockMhz}`,
+      )
+      const each = ['300 undefined', '200 undefined', '300 1200', '300 900']
+      expect(settings).toEqual([...each, ...each])
+    })
+
     it('puts the limit back where the training ends too early', async () => {
       const { code, stderr } = await call([...collect('early.json'), '--steps', '15'])
       expect(code).toBe(1)
@@ -281,6 +292,25 @@ describe.skipIf(missingCompiler)(`on a host with GPUs (${missingCompiler ?? 'sim
       )
       expect(json[0].timeS).toBeCloseTo(plan.timeS / 40, 12)
       expect(json[1].timeS).toBeCloseTo(run.steady.timeS / run.steady.steps, 12)
+    })
+
+    it('locks the clocks of a plan, in the script and here', async () => {
+      const plan = JSON.parse(readFileSync(planFile, 'utf8'))
+      plan.gpus[1].smClockMhz = 900
+      writeFileSync(file('locked.json'), JSON.stringify(plan))
+      const launch = ['launch', '--plan', file('locked.json'), ...onBoards]
+      const script = await call([...launch, ...command])
+      expect(script.stdout).toContain(` --limit ${plan.gpus[1].powerLimitW} --sm 900 -- `)
+      expect(script.stdout).not.toContain(`--limit ${plan.gpus[0].powerLimitW} --sm`)
+      const clocks = new Set<number>()
+      const { code, stdout } = await call([...launch, ...boards, '--run', ...command], undefined, (text) => {
+        if (text.includes('step 29/')) clocks.add(devices[1]!.smClockMhz())
+      })
+      expect(code).toBe(0)
+      expect([...clocks]).toEqual([900])
+      expect(stdout).toMatch(/^GPU +share +limit W +clock MHz +time s/)
+      expect(stdout).toMatch(/^slow .* 900 /m)
+      await eventually(() => devices[1]!.smClockMhz() > 900, 'the clock is put back')
     })
 
     it('ends the others where one fails, and puts the limits back', async () => {

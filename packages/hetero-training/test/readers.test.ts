@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { InvalidInputError } from '@pctodl/platform'
 import { afterAll, describe, expect, it } from 'vitest'
-import { findPlan, parseProfileCsv, parseProfileJson, readProfile } from '../src/index.js'
+import { curvesOf, findPlan, parseProfileCsv, parseProfileJson, readProfile } from '../src/index.js'
 
 /** A published trace: 4 batch sizes, 2 limits. */
 const published = () =>
@@ -286,5 +286,61 @@ describe('a job', () => {
       plan({}, { profile: { ...windows, idlePowerW: 120 } }),
       /^a: idle power: got 120, expected less than the lowest/,
     )
+  })
+})
+
+describe('locked clocks', () => {
+  const rows = (clocks: readonly (number | null)[], batches = [8, 16]) =>
+    batches.flatMap((batchSize) =>
+      clocks.map((smClockMhz) => {
+        const timeS = batchSize / (smClockMhz ?? 1500)
+        return {
+          batchSize,
+          powerLimitW: 200,
+          ...(smClockMhz === null ? {} : { smClockMhz }),
+          timeS,
+          energyJ: 100 * timeS,
+        }
+      }),
+    )
+  const profile = (measured: ReturnType<typeof rows>) => ({
+    name: 'gpu',
+    unit: 'step' as const,
+    idlePowerW: 10,
+    rows: measured,
+  })
+
+  it('are read from CSV and from our JSON, and written beside limits', () => {
+    const lines = rows([null, 900]).map(
+      ({ batchSize, powerLimitW, smClockMhz, timeS, energyJ }) =>
+        `${batchSize},${powerLimitW},${smClockMhz ?? ''},${timeS},${energyJ}`,
+    )
+    const csv = ['batch_size,power_limit_w,sm_clock_mhz,time_s,energy_j', ...lines].join('\n')
+    expect(parseProfileCsv(csv, 'x.csv', { name: 'gpu' }).rows).toEqual(rows([null, 900]))
+    const own = {
+      ...{ format: 'pctodl-hetero-profile', version: 1, model: null, idlePowerW: 10 },
+      gpu: { name: 'gpu', uuid: null, driverVersion: null },
+      rows: rows([null, 900]).map((row) => ({ ...row, steps: 1, repeat: 0 })),
+    }
+    expect(parseProfileJson(JSON.stringify(own), 'x.json', 'gpu').rows).toEqual(rows([null, 900]))
+  })
+
+  it('that do not fill a grid, have several limits, or stand alone are refused', () => {
+    const grid = rows([null, 900, 1200])
+    expect(() =>
+      curvesOf(profile(grid.filter(({ batchSize, smClockMhz }) => batchSize === 8 || smClockMhz !== 900))),
+    ).toThrow(/batch 16: SM clocks: got '1200', expected .* 900 MHz is missing/)
+    expect(() => curvesOf(profile(rows([900, 1200])))).toThrow(/rows: got 'locked clocks only'/)
+    const other = rows([900]).map((row) => ({ ...row, powerLimitW: 150 }))
+    expect(() => curvesOf(profile([...grid, ...other]))).toThrow(
+      /900 MHz: power limit: got '\d+, \d+', expected one limit/,
+    )
+    expect(() => curvesOf(profile(rows([null, -900])))).toThrow(/-900 MHz within 200 W\): SM clock: got -900/)
+    const gpus = [{ profile: profile(grid), smClocksMhz: [901] }]
+    expect(() => findPlan({ gpus, globalBatch: 8 })).toThrow(
+      /smClocksMhz: got 901, expected locked clocks .*: 900, 1200 MHz/,
+    )
+    const none = [{ profile: profile(rows([null])), smClocksMhz: [900] }]
+    expect(() => findPlan({ gpus: none, globalBatch: 8 })).toThrow(/expected none: no locked clocks were profiled/)
   })
 })

@@ -93,6 +93,127 @@ describe('replan', () => {
     expect(() => replan(after, [...round(after, {}), { name: 'b', timeS: 1 }])).toThrow(/reports: got 'b'/)
   })
 
+  it('is not moved by one long step, however long, nor by one that breaks a budget', () => {
+    const long = fc.record({
+      factor: fc.double({ min: 1, max: 1000, noNaN: true }),
+      gpu: fc.constantFrom('a', 'b', 'c'),
+      slack: fc.constantFrom(1.01, 1.2, 100),
+    })
+    fc.assert(
+      fc.property(long, ({ factor, gpu, slack }) => {
+        let state = startReplanning(job, { timeS: slack * findPlan(job).timeS })
+        for (const slowdowns of [{}, { [gpu]: factor }, {}, {}, {}, {}]) {
+          const answer = replan(state, round(state, slowdowns))
+          expect(answer.action).toBe('keep')
+          state = answer.state
+        }
+      }),
+      { numRuns: 20 },
+    )
+  })
+
+  it('says that the budgets cannot be kept once that has been so for some rounds', () => {
+    const start = startReplanning(job, { timeS: 1.01 * findPlan(job).timeS })
+    const slow = (state: ReplanState) => replan(state, round(state, { a: 1.5, b: 1.5, c: 1.5 })).state
+    const twice = slow(slow(start))
+    expect(twice.plan).toBe(start.plan)
+    expect(() => slow(twice)).toThrow(InfeasibleBudgetError)
+    expect(replan(twice, round(twice, {})).action).toBe('keep')
+  })
+
+  it('takes GPUs in again that cooled down or came back, when it is told so', () => {
+    let state = startReplanning(job)
+    const before = sharesOf(state)
+    state = replan(state, round(state, { b: null })).state
+    for (let i = 0; i < 6; i++) state = replan(state, round(state, { a: 50 })).state
+    expect(sharesOf(state)).toEqual([0, 0, 240])
+    for (let i = 0; i < 6; i++) state = replan(state, round(state, {})).state
+    expect(sharesOf(state)).toEqual([0, 0, 240])
+    const back = ['a', 'b'].map((name): GpuReport => ({ name, timeS: 'back' }))
+    state = replan(state, [...round(state, {}), ...back]).state
+    const actions = Array.from({ length: 3 }, () => {
+      const answer = replan(state, round(state, {}))
+      state = answer.state
+      return answer.action
+    })
+    expect(actions).toContain('change')
+    expect(sharesOf(state)).toEqual(before)
+    expect(() => replan(state, [...round(state, {}).slice(1), { name: 'a', timeS: 'back' }])).toThrow(
+      /a: got 'back', expected its time/,
+    )
+  })
+
+  it('ends up within the least gain of the best, whatever happened before', () => {
+    const event = fc.record({
+      gpu: fc.constantFrom('a', 'b', 'c'),
+      what: fc.constantFrom('gone', 'back', 'slow' as const),
+      factor: fc.double({ min: 0.2, max: 30, noNaN: true }),
+    })
+    const story = fc.record({
+      events: fc.array(event, { maxLength: 12 }),
+      eta: fc.constantFrom(0, 0.5, 1),
+      mayLeaveOut: fc.boolean(),
+    })
+    fc.assert(
+      fc.property(story, ({ events, eta, mayLeaveOut }) => {
+        let state = startReplanning({ ...job, eta, mayLeaveOut })
+        const truth = new Map(['a', 'b', 'c'].map((name) => [name, 1]))
+        const gone = new Set<string>()
+        const step = (more: readonly GpuReport[] = []) => {
+          const named = new Set(more.map(({ name }) => name))
+          const measured = round(state, Object.fromEntries(truth)).filter(({ name }) => !named.has(name))
+          state = replan(state, [...measured, ...more]).state
+          expect(sharesOf(state).reduce((a, b) => a + b)).toBe(240)
+          for (const { name, share } of state.plan.gpus) if (gone.has(name)) expect(share).toBe(0)
+        }
+        for (const { gpu, what, factor } of events) {
+          if (what === 'slow') truth.set(gpu, factor)
+          const hasShare = state.plan.gpus.some(({ name, share }) => name === gpu && share > 0)
+          if (what === 'gone' && !gone.has(gpu) && gone.size < 2) {
+            gone.add(gpu)
+            step([{ name: gpu, timeS: null }])
+          } else if (what === 'back' && !hasShare) {
+            gone.delete(gpu)
+            truth.set(gpu, 1)
+            step([{ name: gpu, timeS: 'back' }])
+          } else step()
+        }
+        for (let i = 0; i < 25; i++) step()
+        const gpus = job.gpus.flatMap(({ profile }) => {
+          const slowdown = state.slowdowns.get(profile.name)
+          if (slowdown === undefined) return []
+          const rows = profile.rows.map((row) => ({
+            ...row,
+            timeS: slowdown * row.timeS,
+            energyJ: slowdown * row.energyJ,
+          }))
+          return [{ profile: { ...profile, rows } }]
+        })
+        const { curves, maxPowerW } = prepareJob({ ...job, gpus })
+        const running = state.plan.gpus.filter(({ name }) => !gone.has(name))
+        const times = running.map(({ share, powerLimitW }, i) =>
+          powerLimitW === null ? 0 : curves[i]!.timeS(curves[i]!.powerLimitsW.indexOf(powerLimitW), share),
+        )
+        const timeS = Math.max(...times)
+        const energyJ = running.reduce((sum, { share, powerLimitW }, i) => {
+          const { idlePowerW, powerW, powerLimitsW } = curves[i]!
+          const watts = powerLimitW === null ? 0 : powerW(powerLimitsW.indexOf(powerLimitW), share)
+          return sum + watts * times[i]! + idlePowerW * (timeS - times[i]!)
+        }, 0)
+        const cost = eta * energyJ + (1 - eta) * maxPowerW * timeS
+        const best = findPlan({ ...job, gpus, eta, mayLeaveOut })
+        expect(1 - best.cost / cost).toBeLessThan(0.051)
+      }),
+      { numRuns: 25 },
+    )
+  })
+
+  it('says so when no GPU is left', () => {
+    const state = startReplanning(job)
+    expect(() => replan(state, round(state, { a: null, b: null, c: null }))).toThrow(InfeasibleBudgetError)
+    expect(() => replan(state, round(state, { a: null, b: null, c: null }))).toThrow(/no GPU is left to train on/)
+  })
+
   it('keeps the budgets, and says where those that are left cannot', () => {
     const state = startReplanning(job, { powerW: 400 })
     expect(state.plan.powerLimitW).toBeLessThanOrEqual(400)

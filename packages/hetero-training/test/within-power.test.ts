@@ -6,13 +6,15 @@ import {
   findPlan,
   type GpuProfile,
   InfeasibleBudgetError,
+  type ProfileRow,
+  reasonsForClocks,
   type TrainingJob,
 } from '../src/index.js'
 import { prepareJob } from '../src/training-job.js'
 import type { TrainingPlan } from '../src/training-plan.js'
 
 /** Noisy on purpose: limits that save nothing, power that falls with the batch. */
-const anyGpu = (limitCount: number) =>
+const anyGpu = (limitCount: number, clockCount = 0) =>
   fc
     .record({
       lowestW: fc.integer({ min: 80, max: 160 }),
@@ -24,20 +26,29 @@ const anyGpu = (limitCount: number) =>
     })
     .map(({ lowestW, stepW, samplesPerS, fixedS, idlePowerW, noise }): Omit<GpuProfile, 'name'> => {
       const limits = Array.from({ length: limitCount }, (_, i) => lowestW + stepW * i)
-      const rows = limits.flatMap((powerLimitW, l) =>
+      const rows: ProfileRow[] = limits.flatMap((powerLimitW, l) =>
         [3, 8, 20].map((batchSize, b) => {
           const some = (at: number) => noise[(7 * l + 3 * b + at) % noise.length]!
           const timeS = (fixedS + (batchSize / samplesPerS) * Math.sqrt(limits.at(-1)! / powerLimitW)) * some(0)
           return { batchSize, powerLimitW, timeS, energyJ: timeS * (40 + 0.6 * powerLimitW) * some(1) }
         }),
       )
+      for (let c = 0; c < clockCount; c++) {
+        const smClockMhz = 600 + 150 * c
+        for (const [b, batchSize] of [3, 8, 20].entries()) {
+          const some = (at: number) => noise[(5 * c + 2 * b + at) % noise.length]!
+          const timeS = (fixedS + (batchSize / samplesPerS) * (1500 / smClockMhz)) * some(2)
+          const powerW = Math.min(limits.at(-1)!, (50 + smClockMhz / 10) * some(3))
+          rows.push({ batchSize, powerLimitW: limits.at(-1)!, smClockMhz, timeS, energyJ: timeS * powerW })
+        }
+      }
       return { unit: 'step', idlePowerW, rows }
     })
 
-const anyJob = (count: number, limitCount: number, mostSamples: number) =>
+const anyJob = (count: number, limitCount: number, mostSamples: number, clockCount = 0) =>
   fc
     .record({
-      profiles: fc.array(anyGpu(limitCount), { minLength: count, maxLength: count }),
+      profiles: fc.array(anyGpu(limitCount, clockCount), { minLength: count, maxLength: count }),
       globalBatch: fc.integer({ min: count, max: mostSamples }),
       eta: fc.constantFrom(0, 0.5, 1),
       curves: fc.constantFrom('physical' as const, 'measured' as const),
@@ -131,6 +142,10 @@ describe('a budget on watts, beside those on time and energy', () => {
     fc.assert(fc.property(anyJob(4, 4, 9), parts, expectCheapest), { numRuns: 15 })
   })
 
+  it('three GPUs of 4 limits and 4 clocks that may be locked', () => {
+    fc.assert(fc.property(anyJob(3, 4, 16, 4), parts, expectCheapest), { numRuns: 15 })
+  })
+
   it('is proved to 0.5 % for eight GPUs of 16 limits', () => {
     fc.assert(
       fc.property(anyJob(8, 16, 4096), fc.double({ min: 0.05, max: 0.9, noNaN: true }), (job, part) => {
@@ -187,6 +202,57 @@ describe('the pieces of a curve', () => {
           expect(share).toBe(last)
         }
       }),
+    )
+  })
+})
+
+describe('a locked clock', () => {
+  const anyCase = fc.record({ gpu: anyGpu(4, 5), kind: fc.constantFrom('physical' as const, 'measured' as const) })
+
+  it('counts for little more than it draws, within the limits that are known, and its time falls with the clock', () => {
+    fc.assert(
+      fc.property(anyCase, ({ gpu, kind }) => {
+        const { settings, timeS, powerW, largestLimitW } = curvesOf({ ...gpu, name: 'gpu' }, kind)
+        const limits = settings.flatMap(({ powerLimitW, smClockMhz }) => (smClockMhz === null ? [powerLimitW] : []))
+        expect(settings.map(({ powerLimitW }) => powerLimitW)).toEqual(
+          settings.map(({ powerLimitW }) => powerLimitW).sort((a, b) => a - b),
+        )
+        const locks = settings.flatMap((setting, s) => (setting.smClockMhz === null ? [] : [{ ...setting, s }]))
+        expect(locks).toHaveLength(5)
+        for (const { powerLimitW, smClockMhz, s } of locks) {
+          const rows = gpu.rows.filter((row) => row.smClockMhz === smClockMhz)
+          const drawnW = Math.max(...rows.map((row) => row.energyJ / row.timeS))
+          expect(powerLimitW).toBe(Math.min(largestLimitW, Math.max(limits[0]!, Math.ceil(1.05 * drawnW))))
+          for (const share of [1, 3, 10, 20, 50]) expect(powerW(s, share)).toBeLessThanOrEqual(powerLimitW)
+        }
+        if (kind === 'measured') return
+        const byClock = locks.sort((a, b) => a.smClockMhz! - b.smClockMhz!)
+        for (const [i, { s }] of byClock.slice(1).entries()) {
+          for (const share of [3, 8, 20])
+            expect(timeS(s, share)).toBeLessThanOrEqual(timeS(byClock[i]!.s, share) * 1.0001)
+        }
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  it('never makes a plan dearer, and is left alone where it is not allowed', () => {
+    fc.assert(
+      fc.property(anyJob(2, 4, 60, 4), (job) => {
+        const without = { ...job, gpus: job.gpus.map((gpu) => ({ ...gpu, smClocksMhz: [] })) }
+        const [free, limited] = [findPlan(job), findPlan(without)]
+        expect(free.cost).toBeLessThanOrEqual(limited.cost * (1 + 1e-9))
+        expect(limited.gpus.every(({ smClockMhz }) => smClockMhz === null)).toBe(true)
+        const unlocked = job.gpus.map(({ profile }) => {
+          const rows = profile.rows.filter(({ smClockMhz }) => smClockMhz === undefined)
+          return { profile: { ...profile, rows } }
+        })
+        expect(limited.cost).toBeCloseTo(findPlan({ ...job, gpus: unlocked }).cost, 9)
+        const reasons = reasonsForClocks(job, free, {})
+        const locked = free.gpus.filter(({ smClockMhz }) => smClockMhz !== null)
+        expect(reasons).toHaveLength(locked.length === 0 ? 0 : locked.length + 1)
+      }),
+      { numRuns: 40 },
     )
   })
 })

@@ -11,12 +11,14 @@ export interface EnergyWindow {
   read(): Promise<Measured>
 }
 
-/** A GPU whose lease we hold: its limit can be set, and is put back when the lease ends. */
+/** A GPU whose lease we hold: its limit and clock can be set, and are put back when the lease ends. */
 export interface Board {
   readonly uuid: string
   readonly name: string
   readonly driverVersion: string | null
   setPowerLimit(watts: number): Promise<void>
+  /** Lock the SM clock, MHz; null: let the firmware choose again. */
+  setSmClock(mhz: number | null): Promise<void>
   /** Measure from now on; `read` says what it took so far, as often as it is asked. */
   beginWindow(): EnergyWindow
 }
@@ -69,6 +71,7 @@ function boardOf(gpu: NvmlGpu, lease: BoardLease, sampler: Sampler, driverVersio
     name,
     driverVersion,
     setPowerLimit: (watts) => lease.setPowerLimit(watts),
+    setSmClock: (mhz) => (mhz === null ? lease.resetSmClock() : lease.lockSmClock(mhz)),
     beginWindow() {
       const { beginMs } = sampler.beginWindow()
       const atBegin = gpu.sample()

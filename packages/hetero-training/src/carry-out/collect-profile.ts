@@ -1,5 +1,6 @@
 import { type Clock, InvalidInputError, systemClock } from '@pctodl/platform'
 import { PROFILE_FORMAT, PROFILE_VERSION, type ProfileFile } from '../profile/profile-json.js'
+import type { Setting } from '../profile/setting.js'
 import type { Board } from './board.js'
 import { TrainingProcess } from './training-process.js'
 
@@ -17,11 +18,13 @@ export interface CollectOptions {
   readonly startTraining?: (batchSize: number) => Promise<TrainingSteps>
   readonly batchSizes: readonly number[]
   readonly powerLimitsW: readonly number[]
-  /** Steps after each change of the limit that are not measured. */
+  /** SM clocks to be locked after the limits, under the largest of those, MHz. Default: none. */
+  readonly smClocksMhz?: readonly number[]
+  /** Steps after each change of the limit or clock that are not measured. */
   readonly warmupSteps: number
   /** Steps of a measured window. */
   readonly steps: number
-  /** Windows for each batch size and limit. */
+  /** Windows for each batch size and setting. */
   readonly repeats: number
   /** How long idle power is measured before anything runs, s. */
   readonly idleS: number
@@ -37,12 +40,12 @@ export interface CollectOptions {
 }
 
 /** Least steps of a training command for one batch size; those that pass while a limit is being set come on top. */
-export function stepsNeeded({ warmupSteps, steps, repeats, powerLimitsW }: CollectOptions): number {
-  return 1 + repeats * powerLimitsW.length * (warmupSteps + steps)
+export function stepsNeeded({ warmupSteps, steps, repeats, powerLimitsW, smClocksMhz = [] }: CollectOptions): number {
+  return 1 + repeats * (powerLimitsW.length + smClocksMhz.length) * (warmupSteps + steps)
 }
 
 /**
- * Measure a GPU over batch sizes and power limits: one training process per batch size, under one limit after the other, each for
+ * Measure a GPU over batch sizes, power limits and locked clocks: one training process per batch size, under one setting after the other, each for
  * some steps to settle and then for a window of exactly `steps` steps.
  *
  * @throws InvalidInputError for options that make no profile
@@ -74,7 +77,21 @@ export async function collectProfile(board: Board, options: CollectOptions): Pro
 }
 
 async function* windowsOf(board: Board, batchSize: number, options: CollectOptions) {
-  const { command, powerLimitsW, warmupSteps, steps, repeats, environment, stepPattern, signal } = options
+  const {
+    command,
+    powerLimitsW,
+    smClocksMhz = [],
+    warmupSteps,
+    steps,
+    repeats,
+    environment,
+    stepPattern,
+    signal,
+  } = options
+  const settings: Setting[] = [
+    ...powerLimitsW.map((powerLimitW) => ({ powerLimitW, smClockMhz: null })),
+    ...smClocksMhz.map((smClockMhz) => ({ powerLimitW: Math.max(...powerLimitsW), smClockMhz })),
+  ]
   const training: TrainingSteps =
     (await options.startTraining?.(batchSize)) ??
     new TrainingProcess({
@@ -87,12 +104,15 @@ async function* windowsOf(board: Board, batchSize: number, options: CollectOptio
     // The first step compiles kernels and fills caches.
     await training.further(1)
     for (let repeat = 0; repeat < repeats; repeat++) {
-      for (const powerLimitW of powerLimitsW) {
+      for (const { powerLimitW, smClockMhz } of settings) {
         await board.setPowerLimit(powerLimitW)
+        // A board on which no clock was ever locked is not asked to unlock it: not every one can be.
+        if (smClocksMhz.length > 0) await board.setSmClock(smClockMhz)
         await training.further(warmupSteps)
         const window = board.beginWindow()
         await training.further(steps)
-        yield { batchSize, powerLimitW, steps, repeat, ...(await window.read()) }
+        const clock = smClockMhz === null ? {} : { smClockMhz }
+        yield { batchSize, powerLimitW, ...clock, steps, repeat, ...(await window.read()) }
       }
     }
   } finally {
@@ -102,7 +122,7 @@ async function* windowsOf(board: Board, batchSize: number, options: CollectOptio
 
 /** @throws InvalidInputError */
 export function assertCollectOptions(options: CollectOptions): void {
-  const { command, batchSizes, powerLimitsW, warmupSteps, steps, repeats, idleS } = options
+  const { command, batchSizes, powerLimitsW, smClocksMhz, warmupSteps, steps, repeats, idleS } = options
   const isCommand = options.startTraining === undefined
   if (isCommand && command.length === 0) throw new InvalidInputError('command', 'none', 'a command that trains')
   if (isCommand && !command.some((word) => word.includes('{batch}'))) {
@@ -111,7 +131,9 @@ export function assertCollectOptions(options: CollectOptions): void {
   for (const [name, values] of [
     ['batchSizes', batchSizes],
     ['powerLimitsW', powerLimitsW],
+    ['smClocksMhz', smClocksMhz],
   ] as const) {
+    if (values === undefined) continue
     const isGood = values.every((value) => Number.isFinite(value) && value > 0)
     if (!isGood || new Set(values).size !== values.length || values.length === 0) {
       throw new InvalidInputError(name, values.join(', '), 'different positive numbers')

@@ -26,10 +26,13 @@ export interface PlanFile extends Totals {
     name: string
     share: number
     powerLimitW: number | null
+    smClockMhz?: number | null | undefined
     energyJ: number
     microBatches?: number | undefined
   }[]
   compared: Record<string, Totals>
+  /** Exchange of the gradients after each step, s. */
+  allReduceS?: number | undefined
 }
 
 const planSchema = z
@@ -45,6 +48,7 @@ const planSchema = z
           name: z.string().min(1),
           share: z.number().int().nonnegative(),
           powerLimitW: z.number().positive().nullable(),
+          smClockMhz: z.number().positive().nullish(),
           energyJ: notNegative,
           // Plans of before had none.
           microBatches: z.number().int().positive().optional(),
@@ -52,6 +56,7 @@ const planSchema = z
       )
       .min(1),
     compared: z.record(z.string(), z.object(totals)),
+    allReduceS: notNegative.optional(),
   })
   .refine(({ gpus, globalBatch }) => gpus.reduce((sum, { share }) => sum + share, 0) === globalBatch, {
     path: ['gpus'],
@@ -62,16 +67,28 @@ const planSchema = z
 export interface RunFile extends Totals {
   format: typeof RUN_FORMAT
   version: typeof PLAN_VERSION
-  gpus: (Totals & { name: string; share: number; powerLimitW: number | null })[]
-  /** Between the first and the last step that the first process printed; null where it printed fewer than two. */
+  /** On simulated boards, in their time. */
+  simulated?: boolean | undefined
+  /** Those that the plan leaves out have no share, and are here where their board was told. */
+  gpus: (Totals & { name: string; share: number; powerLimitW: number | null; smClockMhz?: number | null | undefined })[]
+  /** Between the first and the last step that the first process printed, null where it printed fewer than two; of simulated boards once they are warm. */
   steady: { steps: number; timeS: number; energyJ: Record<string, number> } | null
 }
 
 const runSchema = z.object({
   format: z.literal(RUN_FORMAT),
   version: z.literal(PLAN_VERSION),
+  simulated: z.boolean().optional(),
   ...totals,
-  gpus: z.array(z.object({ name: z.string(), share: notNegative, powerLimitW: z.number().nullable(), ...totals })),
+  gpus: z.array(
+    z.object({
+      name: z.string(),
+      share: notNegative,
+      powerLimitW: z.number().nullable(),
+      smClockMhz: z.number().nullish(),
+      ...totals,
+    }),
+  ),
   steady: z
     .object({
       steps: z.number().int().positive(),

@@ -7,12 +7,14 @@ import { TrainingProcess } from './training-process.js'
 export interface RunOptions {
   readonly stepPattern: RegExp
   readonly signal: AbortSignal
+  /** GPUs that the plan leaves out, whose idling is measured with the rest. */
+  readonly leftOut?: readonly { readonly gpu: string; readonly board: Board }[]
   /** Called with each line of a process. */
   readonly onLine?: (gpu: string, line: string) => void
 }
 
 /**
- * Carry a plan out: set the limits, start the processes, wait for all of them. Where one fails, the others are ended.
+ * Carry a plan out: set limits and clocks, start the processes, wait for all of them. Where one fails, the others are ended.
  *
  * @param boards one per shard
  * @throws PctodlError `TRAINING_FAILED` naming the GPU; the reason of the signal where that ended it
@@ -20,13 +22,17 @@ export interface RunOptions {
 export async function runShards(
   shards: readonly ShardCommand[],
   boards: readonly Board[],
-  { stepPattern, signal, onLine }: RunOptions,
+  { stepPattern, signal, leftOut = [], onLine }: RunOptions,
 ): Promise<RunFile> {
-  for (const [i, { powerLimitW }] of shards.entries()) await boards[i]!.setPowerLimit(powerLimitW)
+  for (const [i, { powerLimitW, smClockMhz }] of shards.entries()) {
+    await boards[i]!.setPowerLimit(powerLimitW)
+    if (smClockMhz !== null) await boards[i]!.setSmClock(smClockMhz)
+  }
   const failed = new AbortController()
   const ends = anySignal([signal, failed.signal])
-  const steps = new SteadySteps(boards)
-  const windows = boards.map((board) => board.beginWindow())
+  const all = [...boards, ...leftOut.map(({ board }) => board)]
+  const steps = new SteadySteps(all)
+  const windows = all.map((board) => board.beginWindow())
   const times = await Promise.allSettled(
     shards.map(async ({ gpu, command, environment }, rank) => {
       const training = new TrainingProcess({
@@ -60,14 +66,13 @@ export async function runShards(
     version: PLAN_VERSION,
     timeS: Math.max(...whole.map(({ timeS }) => timeS)),
     energyJ: whole.reduce((sum, { energyJ }) => sum + energyJ, 0),
-    gpus: shards.map(({ gpu, share, powerLimitW }, i) => ({
-      name: gpu,
-      share,
-      powerLimitW,
-      timeS: own[i]!.timeS,
-      energyJ: whole[i]!.energyJ,
-    })),
-    steady: await steps.result(shards.map(({ gpu }) => gpu)),
+    gpus: [
+      ...shards.map(({ gpu: name, share, powerLimitW, smClockMhz }, i) => {
+        return { name, share, powerLimitW, smClockMhz, timeS: own[i]!.timeS, energyJ: whole[i]!.energyJ }
+      }),
+      ...leftOut.map(({ gpu: name }, i) => ({ name, share: 0, powerLimitW: null, ...whole[shards.length + i]! })),
+    ],
+    steady: await steps.result([...shards, ...leftOut].map(({ gpu }) => gpu)),
   }
 }
 

@@ -9,6 +9,8 @@ export interface ShardCommand {
   readonly rank: number
   readonly share: number
   readonly powerLimitW: number
+  /** To be locked, MHz; null: the firmware chooses. */
+  readonly smClockMhz: number | null
   readonly command: readonly string[]
   readonly environment: Readonly<Record<string, string>>
 }
@@ -43,7 +45,7 @@ export function shardCommands(plan: PlanFile, options: ShardOptions): ShardComma
   const world = active.length
   const visible = visibleDevices(active.map(({ name }) => deviceOf(name, devices)))
   let begin = 0
-  return active.map(({ name, share, powerLimitW, microBatches = 1 }, rank): ShardCommand => {
+  return active.map(({ name, share, powerLimitW, smClockMhz = null, microBatches = 1 }, rank): ShardCommand => {
     const weight = share / plan.globalBatch
     const values: Readonly<Record<string, string>> = {
       '{share}': String(share),
@@ -74,6 +76,7 @@ export function shardCommands(plan: PlanFile, options: ShardOptions): ShardComma
       rank,
       share,
       powerLimitW,
+      smClockMhz,
       command: command.map((word) =>
         word.replace(/\{(share|rank|world|weight)\}/g, (placeholder) => values[placeholder]!),
       ),

@@ -1,17 +1,20 @@
 import type { RunFile } from '../carry-out/plan-file.js'
+import { clockColumn } from './clock-column.js'
 import { formatTable } from './table.js'
 
 /** What a finished run took, per GPU and in total. */
 export function formatRun({ gpus, timeS, energyJ, steady }: RunFile): string {
-  const rows = gpus.map((gpu) => [
+  const clocks = clockColumn(gpus)
+  const rows = gpus.map((gpu, i) => [
     gpu.name,
     String(gpu.share),
-    String(gpu.powerLimitW),
+    gpu.powerLimitW === null ? 'left out' : String(gpu.powerLimitW),
+    ...clocks.cells[i]!,
     gpu.timeS.toFixed(2),
     gpu.energyJ.toFixed(1),
   ])
-  const total = ['total', '', '', timeS.toFixed(2), energyJ.toFixed(1)]
-  const table = formatTable(['GPU', 'share', 'limit W', 'time s', 'energy J'], [...rows, total])
+  const total = ['total', '', '', ...clocks.head.map(() => ''), timeS.toFixed(2), energyJ.toFixed(1)]
+  const table = formatTable(['GPU', 'share', 'limit W', ...clocks.head, 'time s', 'energy J'], [...rows, total])
   if (steady === null) return table
   const joules = Object.values(steady.energyJ).reduce((sum, value) => sum + value, 0)
   return (

@@ -33,7 +33,24 @@ export const compare: CommandFunction = async (argv, terminal) => {
   const { windowSteps, json } = command.opts<RawOptions>()
   const plan = asUsage(() => readPlan(planFile))
   const steps = stepsOfUnit(plan, windowSteps)
-  const runs = runFiles.map((file) => asUsage(() => stepOfRun(path.basename(file, '.json'), readRun(file))))
+  const runs = runFiles.map((file) => {
+    const run = asUsage(() => readRun(file))
+    const name = path.basename(file, '.json')
+    const unmeasured = plan.gpus.filter((gpu) => !run.gpus.some((other) => other.name === gpu.name))
+    for (const gpu of unmeasured) {
+      const counts =
+        gpu.powerLimitW === null ? 'what the plan says of its idling counts for the run, too' : 'it is missing'
+      terminal.stderr.write(
+        `pctodl-hetero compare: warning: ${name}: the energy of ${gpu.name} was not measured; ${counts}\n`,
+      )
+    }
+    const idling = unmeasured.filter(({ powerLimitW }) => powerLimitW === null)
+    return stepOfRun(
+      name,
+      run,
+      idling.reduce((sum, { energyJ }) => sum + energyJ / plan.timeS, 0),
+    )
+  })
   const predicted = { name: 'this plan, predicted', timeS: plan.timeS / steps, energyJ: plan.energyJ / steps }
   const others = Object.entries(plan.compared).map(([name, { timeS, energyJ }]) => ({
     name: `${name}, predicted`,
@@ -56,11 +73,17 @@ function stepsOfUnit({ unit }: PlanFile, windowSteps: number | undefined): numbe
   return windowSteps
 }
 
-function stepOfRun(name: string, { steady }: RunFile): StepCost {
+/** @param idleW of GPUs that were not measured */
+function stepOfRun(name: string, { steady, simulated }: RunFile, idleW: number): StepCost {
   if (steady === null)
     throw new UsageError(`${name}: its first process printed fewer than two steps; see --step-pattern of launch`)
   const energyJ = Object.values(steady.energyJ).reduce((sum, value) => sum + value, 0)
-  return { name: `${name}, measured`, timeS: steady.timeS / steady.steps, energyJ: energyJ / steady.steps }
+  const timeS = steady.timeS / steady.steps
+  return {
+    name: `${name}, ${simulated ? 'simulated' : 'measured'}`,
+    timeS,
+    energyJ: energyJ / steady.steps + idleW * timeS,
+  }
 }
 
 function formatComparison(rows: readonly StepCost[]): string {

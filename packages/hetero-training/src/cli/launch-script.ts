@@ -1,18 +1,20 @@
 import type { ShardCommand } from '../carry-out/shard-command.js'
+import { settingText } from '../profile/setting.js'
 
 /**
  * A shell script that starts the processes of a plan, each under its limit for as long as it runs. It ends when all have ended; where one
  * fails the others are ended, since they would wait for its gradients for ever, and the script ends with the exit code of the first.
  */
 export function launchScript(shards: readonly ShardCommand[]): string {
-  const starts = shards.map(({ gpu, device, share, powerLimitW, command, environment }) => {
+  const starts = shards.map(({ gpu, device, share, powerLimitW, smClockMhz, command, environment }) => {
     const variables = Object.entries(environment).map(([name, value]) => `${name}=${quoted(value)}`)
-    const lock = ['pctodl-gpu', 'lock', '--gpu', device, '--limit', String(powerLimitW), '--', ...command]
+    const clock = smClockMhz === null ? [] : ['--sm', String(smClockMhz)]
+    const lock = ['pctodl-gpu', 'lock', '--gpu', device, '--limit', String(powerLimitW), ...clock, '--', ...command]
     const named = gpu.replaceAll(/\s+/g, ' ')
-    return `# ${named}: ${share} samples a step, at most ${powerLimitW} W\nstart ${quoted(named)} env ${variables.join(' ')} \\\n  ${lock.map(quoted).join(' ')}`
+    return `# ${named}: ${share} samples a step, ${settingText({ powerLimitW, smClockMhz })}\nstart ${quoted(named)} env ${variables.join(' ')} \\\n  ${lock.map(quoted).join(' ')}`
   })
   return `#!/bin/sh
-# The power limits are held by pctodl-gpu (@pctodl/nvml-control) and put back when a process ends.
+# Power limits and clocks are held by pctodl-gpu (@pctodl/nvml-control) and put back when a process ends.
 # Gradients: multiply the mean loss of a process by PCTODL_LOSS_SCALE; its samples of each shuffled global batch are
 # PCTODL_BATCH_BEGIN to PCTODL_BATCH_END.
 

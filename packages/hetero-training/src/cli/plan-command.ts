@@ -1,4 +1,5 @@
 import { asUsage, type CommandFunction } from '@pctodl/command-line'
+import { reasonsForClocks } from '../clock-reasons.js'
 import { comparedPlans } from '../compare-plans.js'
 import { findPlan } from '../find-plan.js'
 import { paretoFront } from '../pareto-front.js'
@@ -31,7 +32,17 @@ export function ours({ job, budgets, paretoFile }: PlanCall): PlanAnswer {
   const { lowerBound, warnings, ...found } = findPlan(job, budgets)
   const searchMs = performance.now() - startMs
   const front = paretoFile === null ? null : paretoFront(job)
-  return { plan: found, lowerBound, warnings, published: null, compared: comparedPlans(job), front, searchMs }
+  const clockReasons = reasonsForClocks(job, found, budgets)
+  return {
+    plan: found,
+    lowerBound,
+    warnings,
+    clockReasons,
+    published: null,
+    compared: comparedPlans(job),
+    front,
+    searchMs,
+  }
 }
 
 function theirs({ job, published: method }: PlanCall): PlanAnswer {
@@ -44,6 +55,7 @@ function theirs({ job, published: method }: PlanCall): PlanAnswer {
     plan: found,
     lowerBound: null,
     warnings: planWarnings(found, prepareJob(job)),
+    clockReasons: [],
     published,
     compared: comparedPlans(job),
     front: null,

@@ -11,6 +11,8 @@ export interface PlanAnswer {
   /** No plan costs less, W s; null for a published search, which does not know. */
   readonly lowerBound: number | null
   readonly warnings: readonly string[]
+  /** Why SM clocks are locked, a sentence for each that is. */
+  readonly clockReasons: readonly string[]
   readonly published: PublishedAllocation | null
   readonly compared: ReadonlyMap<ComparedPlanName, TrainingPlan>
   readonly front: ParetoFront | null
@@ -29,6 +31,8 @@ export interface PlanDocument extends Omit<TrainingPlan, 'gpus'> {
   readonly globalBatch: number
   readonly eta: number | undefined
   readonly budgets: PlanCall['budgets']
+  /** Exchange of the gradients after each step, s. */
+  readonly allReduceS: number
   readonly gpus: readonly (GpuPlan & { readonly gradientWeight: number })[]
   readonly lowerBound: number | null
   /** One pass over the dataset; null where its size is not known. */
@@ -37,11 +41,12 @@ export interface PlanDocument extends Omit<TrainingPlan, 'gpus'> {
   readonly published: PublishedAllocation | null
   readonly front: ParetoFront | null
   readonly warnings: readonly string[]
+  readonly clockReasons: readonly string[]
   readonly searchMs: number
 }
 
 export function planDocument({ job, budgets, datasetSize }: PlanCall, answer: PlanAnswer): PlanDocument {
-  const { plan, lowerBound, warnings, published, compared, front, searchMs } = answer
+  const { plan, lowerBound, warnings, clockReasons, published, compared, front, searchMs } = answer
   const { globalBatch } = job
   const steps = datasetSize === null || plan.unit === 'window' ? null : stepsOfEpoch(datasetSize, globalBatch)
   return {
@@ -50,6 +55,7 @@ export function planDocument({ job, budgets, datasetSize }: PlanCall, answer: Pl
     globalBatch,
     eta: job.eta,
     budgets,
+    allReduceS: job.allReduceS ?? 0,
     ...plan,
     gpus: plan.gpus.map((gpu) => ({ ...gpu, gradientWeight: gpu.share / globalBatch })),
     lowerBound,
@@ -58,6 +64,7 @@ export function planDocument({ job, budgets, datasetSize }: PlanCall, answer: Pl
     published,
     front: front && { plans: front.plans, knee: front.knee },
     warnings,
+    clockReasons,
     searchMs,
   }
 }

@@ -11,7 +11,7 @@ import {
 } from '@pctodl/command-line'
 import { type Command, InvalidArgumentError } from 'commander'
 import { version } from '../../package.json'
-import { type CurveKind, curveKinds } from '../curves/gpu-curves.js'
+import { type CurveKind, curveKinds } from '../curves/setting-lines.js'
 import type { Budgets } from '../find-plan.js'
 import { type ReadProfileOptions, readProfile } from '../profile/read-profile.js'
 import { PUBLISHED_BATCH, type PublishedMethod, publishedMethods } from '../published/published-search.js'
@@ -48,6 +48,7 @@ interface RawOptions {
   readonly maxShare?: Named<number>
   readonly microBatch?: Named<number>
   readonly limits?: Named<number[]>
+  readonly smClocks?: Named<number[]>
   readonly allReduce: number
   readonly profiledOnly?: boolean
   readonly useAll?: boolean
@@ -115,6 +116,11 @@ export function withPlanOptions(command: Command): Command {
       named(integerFrom(1)),
     )
     .option('--limits <name=W,W>', 'power limits that may be set (default: all of the trace); repeat it', named(watts))
+    .option(
+      '--sm-clocks <name=MHz,MHz>',
+      'SM clocks that may be locked, or none (default: all of the trace); repeat it',
+      named(clocks),
+    )
     .option('--all-reduce <s>', 'gradient exchange after each step', numberBetween(0, 1e6), 0)
     .option('--profiled-only', 'only shares within the batch sizes of the trace')
     .option('--use-all', 'leave no GPU out')
@@ -135,6 +141,7 @@ export function planCallOf(command: Command): PlanCall {
     '--max-share': raw.maxShare,
     '--micro-batch': raw.microBatch,
     '--limits': raw.limits,
+    '--sm-clocks': raw.smClocks,
   })) {
     const unknown = [...(values?.keys() ?? [])].find((name) => !traces.has(name))
     if (unknown !== undefined) {
@@ -178,6 +185,7 @@ function jobOf(raw: RawOptions, traces: Named<string>): TrainingJob {
     const maxShare = raw.maxShare?.get(name)
     const maxMicroBatch = raw.microBatch?.get(name)
     const powerLimitsW = raw.limits?.get(name)
+    const smClocksMhz = raw.smClocks?.get(name)
     return {
       profile: readTrace(trace, {
         name,
@@ -190,6 +198,7 @@ function jobOf(raw: RawOptions, traces: Named<string>): TrainingJob {
       ...(maxShare === undefined ? {} : { maxShare }),
       ...(maxMicroBatch === undefined ? {} : { maxMicroBatch }),
       ...(powerLimitsW === undefined ? {} : { powerLimitsW }),
+      ...(smClocksMhz === undefined ? {} : { smClocksMhz }),
     }
   })
   return {
@@ -217,6 +226,7 @@ function assertOnlyPublishedOptions(raw: RawOptions): void {
     '--max-share': raw.maxShare,
     '--micro-batch': raw.microBatch,
     '--limits': raw.limits,
+    '--sm-clocks': raw.smClocks,
     '--profiled-only': raw.profiledOnly,
     '--use-all': raw.useAll,
     '--pareto': raw.pareto,
@@ -230,10 +240,13 @@ function assertOnlyPublishedOptions(raw: RawOptions): void {
 
 const text = (value: string) => value
 
-function watts(list: string): number[] {
+const clocks = (list: string) => (list === 'none' ? [] : positive(list, 'MHz'))
+const watts = (list: string) => positive(list, 'watts')
+
+function positive(list: string, what: string): number[] {
   const values = list.split(',').map(Number)
   if (!values.every((value) => value > 0 && Number.isFinite(value))) {
-    throw new InvalidArgumentError('not watts separated by commas.')
+    throw new InvalidArgumentError(`not ${what} separated by commas.`)
   }
   return values
 }

@@ -1,5 +1,6 @@
 import { keepsBudgets } from '../compare-plans.js'
 import type { TrainingPlan } from '../training-plan.js'
+import { clockColumn } from './clock-column.js'
 import { type PlanAnswer, stepsOfEpoch } from './plan-document.js'
 import type { PlanCall } from './plan-options.js'
 import { formatTable } from './table.js'
@@ -15,17 +16,24 @@ export function formatAnswer(call: PlanCall, answer: PlanAnswer): string {
         `${published.maxCost.toFixed(4)}, of ${published.candidates} candidates`,
     )
   }
-  lines.push(`search         ${searchMs.toFixed(1)} ms${optimality(answer)}`, '', formatComparison(call, answer))
+  lines.push(`search         ${searchMs.toFixed(1)} ms${optimality(answer)}`)
+  lines.push(
+    ...answer.clockReasons.map((reason) => `${'locked clock'.padEnd(15)}${reason}`),
+    '',
+    formatComparison(call, answer),
+  )
   return lines.join('\n')
 }
 
 function formatGpus(plan: TrainingPlan, globalBatch: number): string {
+  const clocks = clockColumn(plan.gpus)
   const rows = plan.gpus.map(
-    ({ name, share, microBatches, powerLimitW, timeS, waitS, powerW, energyJ, extrapolated }) => [
+    ({ name, share, microBatches, powerLimitW, timeS, waitS, powerW, energyJ, extrapolated }, i) => [
       name,
       `${share}${microBatches > 1 ? ` in ${microBatches}` : ''}${extrapolated ? '*' : ''}`,
       ((100 * share) / globalBatch).toFixed(1),
       powerLimitW ?? 'left out',
+      ...clocks.cells[i]!,
       timeS.toPrecision(4),
       waitS.toPrecision(4),
       powerW.toFixed(1),
@@ -33,7 +41,7 @@ function formatGpus(plan: TrainingPlan, globalBatch: number): string {
     ],
   )
   const table = formatTable(
-    ['GPU', 'share', 'percent', 'limit W', 'computes s', 'waits s', 'power W', 'energy J'],
+    ['GPU', 'share', 'percent', 'limit W', ...clocks.head, 'computes s', 'waits s', 'power W', 'energy J'],
     rows,
   )
   return table + (plan.gpus.some(({ extrapolated }) => extrapolated) ? '\n* beyond the trace' : '')

@@ -12,6 +12,7 @@ import {
 } from '@pctodl/command-line'
 import { replan, startReplanning } from '../replan.js'
 import { prepareJob } from '../training-job.js'
+import { clockColumn } from './clock-column.js'
 import { type Named, named } from './named-option.js'
 import { planDocument } from './plan-document.js'
 import { planCallOf, withPlanOptions } from './plan-options.js'
@@ -20,7 +21,7 @@ import { formatTable } from './table.js'
 
 interface RawOptions {
   readonly state: string
-  readonly report?: Named<number | null>
+  readonly report?: Named<number | null | 'back'>
   readonly leastGain: number
   readonly rounds: number
   readonly json?: boolean
@@ -42,8 +43,8 @@ export const replanCommand: CommandFunction = async (argv, terminal) => {
     .requiredOption('--state <file>', 'what is believed and in force; made by the first call')
     .option(
       '--report <name=s>',
-      'mean seconds that a GPU computed in a step, waiting not included, or gone; repeat it',
-      named((value) => (value === 'gone' ? null : positiveNumber('s')(value))),
+      'mean seconds that a GPU computed in a step, waiting not included; gone, or back for one without a share; repeat it',
+      named((value) => (value === 'gone' ? null : value === 'back' ? value : positiveNumber('s')(value))),
     )
     .option('--least-gain <part>', 'least saving of cost for which shares change, 0..1', numberBetween(0, 0.999), 0.05)
     .option('--rounds <n>', 'rounds in a row that must promise it', integerFrom(1), 3)
@@ -80,7 +81,15 @@ function formatted(
 ): string {
   if (json) {
     const call = { job, budgets, published: null, datasetSize: null, paretoFile: null, json }
-    const none = { lowerBound: null, warnings: [], published: null, compared: new Map(), front: null, searchMs: 0 }
+    const none = {
+      lowerBound: null,
+      warnings: [],
+      clockReasons: [],
+      published: null,
+      compared: new Map(),
+      front: null,
+      searchMs: 0,
+    }
     // Infinite where a GPU has dropped out, which JSON cannot say.
     const saving = gain !== null && Number.isFinite(gain) ? gain : null
     const document = {
@@ -91,14 +100,16 @@ function formatted(
     }
     return `${JSON.stringify(document, null, 2)}\n`
   }
-  const rows = plan.gpus.map(({ name, share, powerLimitW, timeS }) => [
+  const clocks = clockColumn(plan.gpus)
+  const rows = plan.gpus.map(({ name, share, powerLimitW, timeS }, i) => [
     name,
     share,
     powerLimitW ?? 'left out',
+    ...clocks.cells[i]!,
     timeS.toPrecision(4),
     slowdowns.has(name) ? `${slowdowns.get(name)!.toFixed(3)}x` : 'gone',
   ])
   const promise =
     gain === null ? '' : `: another split would save ${Number.isFinite(gain) ? `${(100 * gain).toFixed(1)} %` : 'all'}`
-  return `${action}${promise}\n${formatTable(['GPU', 'share', 'limit W', 'computes s', 'believed'], rows)}\n`
+  return `${action}${promise}\n${formatTable(['GPU', 'share', 'limit W', ...clocks.head, 'computes s', 'believed'], rows)}\n`
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { InvalidInputError } from '@pctodl/platform'
 import { z } from 'zod'
+import { isSameSetting, type Setting, settingText } from '../profile/setting.js'
 import type { ReplanState } from '../replan.js'
 import { prepareJob } from '../training-job.js'
 
@@ -13,7 +14,15 @@ const schema = z.object({
   job: z.looseObject({ gpus: z.array(z.looseObject({ profile: z.looseObject({ name: z.string() }) })) }),
   budgets: z.looseObject({}),
   plan: z.looseObject({
-    gpus: z.array(z.looseObject({ name: z.string(), share: z.number(), powerLimitW: z.number().nullable() })),
+    gpus: z.array(
+      z.looseObject({
+        name: z.string(),
+        share: z.number(),
+        powerLimitW: z.number().nullable(),
+        // States of before had none.
+        smClockMhz: z.number().nullish(),
+      }),
+    ),
   }),
   slowdowns: z.record(z.string(), z.number().positive()),
   promising: z.number().int().nonnegative(),
@@ -50,7 +59,7 @@ export function readReplanState(file: string): ReplanState {
   return { job, budgets, plan, slowdowns: new Map(Object.entries(slowdowns)), promising }
 }
 
-type Curves = readonly { readonly name: string; readonly powerLimitsW: readonly number[] }[]
+type Curves = readonly { readonly name: string; readonly settings: readonly Setting[] }[]
 
 function assertFits(file: string, { gpus }: ReplanState['plan'], curves: Curves): void {
   const names = gpus.map(({ name }) => name)
@@ -63,13 +72,19 @@ function assertFits(file: string, { gpus }: ReplanState['plan'], curves: Curves)
   ) {
     throw new InvalidInputError(`${file}: plan.gpus`, names.join(', '), `the GPUs of its job: ${namesOf(curves)}`)
   }
-  for (const { name, share, powerLimitW } of gpus) {
+  for (const { name, share, powerLimitW, smClockMhz } of gpus) {
     if (!(Number.isInteger(share) && share >= 0)) {
       throw new InvalidInputError(`${file}: plan.gpus, ${name}: share`, share, 'an integer of at least 0')
     }
-    const { powerLimitsW } = curves.find((each) => each.name === name)!
-    if (share === 0 ? powerLimitW === null : powerLimitsW.includes(powerLimitW!)) continue
-    const expected = share === 0 ? 'null, as it has no share' : `a limit of its profile: ${powerLimitsW.join(', ')} W`
+    const { settings } = curves.find((each) => each.name === name)!
+    if (
+      share === 0
+        ? powerLimitW === null
+        : settings.some((each) => isSameSetting(each, { powerLimitW: powerLimitW!, smClockMhz }))
+    )
+      continue
+    const known = settings.map(settingText).join(', ')
+    const expected = share === 0 ? 'null, as it has no share' : `a limit or locked clock of its profile: ${known}`
     throw new InvalidInputError(`${file}: plan.gpus, ${name}: powerLimitW`, powerLimitW, expected)
   }
 }

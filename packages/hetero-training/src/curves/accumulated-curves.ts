@@ -34,8 +34,12 @@ export function accumulatedCurves(curves: GpuCurves, maxMicroBatch: number, glob
       const { first, powerW, powerSlope } = at(limit, share)
       return powerW + powerSlope * (share - first)
     },
-    pieces: (limit, last) =>
-      piecesOf(limit).flatMap((piece) => (piece.first > last ? [] : [{ ...piece, last: Math.min(piece.last, last) }])),
+    pieces: (limit, last) => {
+      const pieces = piecesOf(limit)
+      // There are thousands where micro-batches are small, and nearly always all of them are asked for.
+      if (last >= globalBatch) return pieces
+      return pieces.flatMap((piece) => (piece.first > last ? [] : [{ ...piece, last: Math.min(piece.last, last) }]))
+    },
   }
 }
 
@@ -48,7 +52,8 @@ function accumulatedPieces(of: readonly CurvePiece[], maxMicroBatch: number, las
       if (from > to) continue
       const on = from - n * first
       pieces.push({
-        ...{ first: from, last: to },
+        first: from,
+        last: to,
         timeS: n * timeS + timeSlope * on,
         timeSlope,
         powerW: powerW + (powerSlope * on) / n,

@@ -1,21 +1,22 @@
-import { nearestMonotoneGrid } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
-import { assertProfile, averageRepeats, batchSizesOf, type GpuProfile, limitsOf } from '../profile/gpu-profile.js'
+import { assertProfile, batchSizesOf, type GpuProfile, limitsOf } from '../profile/gpu-profile.js'
+import type { Setting } from '../profile/setting.js'
 import { type CurvePiece, curvePieces } from './curve-pieces.js'
 import { continuedFlat, continuedLine, errorBelow, extrapolationError } from './extrapolation-error.js'
+import { type CurveKind, settingLines } from './setting-lines.js'
 
-/**
- * `physical`: measurements made to obey what physics says (see `curvesOf`). `measured`: the measurements as they are, noise
- * included; only what lies between and beyond them is made up.
- */
-export const curveKinds = ['physical', 'measured'] as const
-export type CurveKind = (typeof curveKinds)[number]
-
-/** Time and power of one GPU as functions of its share of the batch, for each power limit. */
+/** Time and power of one GPU as functions of its share of the batch, for each setting: a power limit, or a locked SM clock. */
 export interface GpuCurves {
   readonly name: string
-  /** Ascending, W. */
+  /**
+   * Power limits and locked clocks; their indices are what `limitIndex` means. Ascending by the limit in force, which for a locked clock is
+   * a little above what it draws: it then never binds, and counts for what it is where a budget is on watts.
+   */
+  readonly settings: readonly Setting[]
+  /** The limit in force of each setting, W. */
   readonly powerLimitsW: readonly number[]
+  /** Of those without a locked clock, W. */
+  readonly largestLimitW: number
   readonly idlePowerW: number
   readonly smallestProfiled: number
   readonly largestProfiled: number
@@ -34,7 +35,7 @@ export interface GpuCurves {
   /** In how many parts a share is done one after the other, for lack of memory: 1 where it fits. */
   microBatches(share: number): number
   /** Time and power as straight lines over the shares from 1 to `last`, in their order. */
-  pieces(limitIndex: number, last: number): CurvePiece[]
+  pieces(limitIndex: number, last: number): readonly CurvePiece[]
 }
 
 /**
@@ -43,8 +44,8 @@ export interface GpuCurves {
  * power and the limit.
  *
  * `physical` curves go through the nearest monotone grid instead of the measurements themselves (least squares of logarithms):
- * time does not fall with the batch and does not rise with the limit, power does not fall with either. What a measurement deviates
- * from it is what is known of its error.
+ * time does not fall with the batch and does not rise with the limit, power does not fall with either. Locked clocks have a grid of their
+ * own, in which the clock stands for the limit. What a measurement deviates from it is what is known of its error.
  *
  * What lies beyond the profile is as uncertain as extrapolating is, see `extrapolation-error.ts`.
  *
@@ -62,21 +63,15 @@ export function curvesOf(profile: GpuProfile, kind: CurveKind = 'physical'): Gpu
       `less than the lowest power limit, ${limits[0]} W`,
     )
   }
+  const { lines, timeSd, powerSd } = settingLines(profile, kind)
   const columns = batches.length
-  const measuredTime = new Float64Array(limits.length * columns)
-  const measuredPower = new Float64Array(limits.length * columns)
-  for (const { batchSize, powerLimitW, timeS, energyJ } of averageRepeats(profile.rows)) {
-    const at = limits.indexOf(powerLimitW) * columns + batches.indexOf(batchSize)
-    measuredTime[at] = timeS
-    measuredPower[at] = energyJ / timeS
-  }
-  const time = kind === 'measured' ? measuredTime : physicalTime(measuredTime, limits.length, columns)
-  const power = kind === 'measured' ? measuredPower : physicalPower(measuredPower, limits.length, columns)
+  const settings = lines.map(({ setting }) => setting)
+  const powerLimitsW = settings.map(({ powerLimitW }) => powerLimitW)
   const first = batches[0]!
   const last = batches.at(-1)!
-  const timeSd = deviation(measuredTime, time)
-  const powerSd = deviation(measuredPower, power)
-  const rowsOf = (grid: Float64Array) => limits.map((_, l) => grid.subarray(l * columns, (l + 1) * columns))
+  const time = Float64Array.from(lines.flatMap(({ timeS }) => [...timeS]))
+  const power = Float64Array.from(lines.flatMap(({ powerW }) => [...powerW]))
+  const rowsOf = (grid: Float64Array) => settings.map((_, s) => grid.subarray(s * columns, (s + 1) * columns))
   const timeError = extrapolationError(batches, rowsOf(time), continuedLine)
   const powerError = extrapolationError(batches, rowsOf(power), continuedFlat)
   const below = (grid: Float64Array, limitIndex: number, share: number) =>
@@ -88,7 +83,9 @@ export function curvesOf(profile: GpuProfile, kind: CurveKind = 'physical'): Gpu
   }
   return {
     name: profile.name,
-    powerLimitsW: limits,
+    settings,
+    powerLimitsW,
+    largestLimitW: limits.at(-1)!,
     idlePowerW,
     smallestProfiled: first,
     largestProfiled: last,
@@ -112,7 +109,7 @@ export function curvesOf(profile: GpuProfile, kind: CurveKind = 'physical'): Gpu
           : share >= last
             ? power[row + columns - 1]!
             : interpolate(batches, power, row, share)
-      return Math.max(idlePowerW, Math.min(watts, limits[limitIndex]!))
+      return Math.max(idlePowerW, Math.min(watts, powerLimitsW[limitIndex]!))
     },
     microBatches: () => 1,
     pieces: (limitIndex, end) => {
@@ -120,7 +117,7 @@ export function curvesOf(profile: GpuProfile, kind: CurveKind = 'physical'): Gpu
       const powerW = power.subarray(limitIndex * columns, (limitIndex + 1) * columns)
       const slope = (timeS[columns - 1]! - timeS[columns - 2]!) / (last - batches[columns - 2]!)
       const knots = { shares: batches, timeS, powerW, lastSlope: Math.max(0, slope), idlePowerW }
-      return curvePieces({ ...knots, limitW: limits[limitIndex]! }, end)
+      return curvePieces({ ...knots, limitW: powerLimitsW[limitIndex]! }, end)
     },
   }
 }
@@ -133,25 +130,4 @@ function interpolate(batches: readonly number[], values: Float64Array, row: numb
   const left = batches[i - 1]!
   const part = (share - left) / (batches[i]! - left)
   return values[row + i - 1]! + part * (values[row + i]! - values[row + i - 1]!)
-}
-
-/** Falls from limit to limit and rises from batch to batch. */
-function physicalTime(measured: Float64Array, rows: number, columns: number): Float64Array {
-  const flipped = flipRows(measured.map(Math.log), rows, columns)
-  return flipRows(nearestMonotoneGrid(flipped, rows, columns).map(Math.exp), rows, columns)
-}
-
-function physicalPower(measured: Float64Array, rows: number, columns: number): Float64Array {
-  return nearestMonotoneGrid(measured.map(Math.log), rows, columns).map(Math.exp)
-}
-
-function flipRows(grid: Float64Array, rows: number, columns: number): Float64Array {
-  const flipped = new Float64Array(grid.length)
-  for (let r = 0; r < rows; r++) flipped.set(grid.subarray(r * columns, (r + 1) * columns), (rows - 1 - r) * columns)
-  return flipped
-}
-
-function deviation(measured: Float64Array, curve: Float64Array): number {
-  const squares = measured.reduce((sum, value, i) => sum + Math.log(value / curve[i]!) ** 2, 0)
-  return Math.sqrt(squares / measured.length)
 }

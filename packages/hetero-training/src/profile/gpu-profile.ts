@@ -1,10 +1,14 @@
 import { InvalidInputError } from '@pctodl/platform'
+import { isLocked, isSameSetting, type Setting, settingText } from './setting.js'
 
-/** One measurement of one GPU: a training window at one batch size under one power limit. */
+/** One measurement of one GPU: a training window at one batch size under one power limit, and maybe at a locked SM clock. */
 export interface ProfileRow {
   /** Samples that this GPU processes in a step. */
   readonly batchSize: number
+  /** In force. */
   readonly powerLimitW: number
+  /** At which the SM clock was locked, MHz; absent where the firmware chose it within the limit. */
+  readonly smClockMhz?: number | null | undefined
   /** Duration of the unit that the profile counts in, s. */
   readonly timeS: number
   /** Energy of this GPU over that unit, J. */
@@ -50,9 +54,20 @@ const LEAST_BESIDE_UNITS = 0.5
 /** A GPU that waits for memory draws less than this part of what it drew before. */
 const POWER_OF_SPILLING = 0.75
 
-/** Power limits of a profile, ascending, W. */
-export function limitsOf(profile: GpuProfile): number[] {
-  return [...new Set(profile.rows.map(({ powerLimitW }) => powerLimitW))].sort((a, b) => a - b)
+/** Power limits of a profile under which the firmware chose the clock, ascending, W. */
+export function limitsOf({ rows }: GpuProfile): number[] {
+  const unlocked = rows.filter((row) => !isLocked(row))
+  return [...new Set(unlocked.map(({ powerLimitW }) => powerLimitW))].sort((a, b) => a - b)
+}
+
+/** Locked SM clocks of a profile with the limits in force, by clock, ascending. */
+export function locksOf({ rows }: GpuProfile): (Setting & { readonly smClockMhz: number })[] {
+  const locks: (Setting & { readonly smClockMhz: number })[] = []
+  for (const { powerLimitW, smClockMhz = null } of rows) {
+    if (smClockMhz === null || locks.some((lock) => isSameSetting(lock, { powerLimitW, smClockMhz }))) continue
+    locks.push({ powerLimitW, smClockMhz })
+  }
+  return locks.sort((a, b) => a.smClockMhz - b.smClockMhz)
 }
 
 /** Batch sizes of a profile, ascending. */
@@ -61,7 +76,7 @@ export function batchSizesOf(profile: GpuProfile): number[] {
 }
 
 /**
- * Check a profile as every function of this package expects it: a full grid of batch sizes and limits.
+ * Check a profile as every function of this package expects it: a full grid of batch sizes and limits, and of batch sizes and locked clocks.
  *
  * @param source named in messages: a file, or the name of the GPU
  * @throws InvalidInputError for what is no measurement, for mixed units, for batch sizes that miss a limit, and for fewer than two
@@ -72,12 +87,13 @@ export function assertProfile(profile: GpuProfile, source: string = profile.name
   if (rows.length === 0) throw new InvalidInputError(`${source}: rows`, 'none', 'at least one measurement')
   rows.forEach((row, i) => {
     const field = (name: string) =>
-      `${source}, measurement ${i + 1} (batch ${row.batchSize}, ${row.powerLimitW} W): ${name}`
+      `${source}, measurement ${i + 1} (batch ${row.batchSize}, ${settingText(row)}): ${name}`
     if (!Number.isInteger(row.batchSize) || row.batchSize < 1) {
       throw new InvalidInputError(field('batch size'), row.batchSize, 'a positive integer')
     }
     for (const [name, value] of [
       ['power limit', row.powerLimitW],
+      ['SM clock', row.smClockMhz ?? 1],
       ['time', row.timeS],
       ['energy', row.energyJ],
     ] as const) {
@@ -89,9 +105,32 @@ export function assertProfile(profile: GpuProfile, source: string = profile.name
   }
   assertUnits(profile, source)
   const limits = limitsOf(profile)
+  const locks = locksOf(profile)
   const batchSizes = batchSizesOf(profile)
+  if (limits.length === 0) {
+    throw new InvalidInputError(`${source}: rows`, 'locked clocks only', 'a power limit without a locked clock, too')
+  }
+  const twice = locks.find(({ smClockMhz }, i) => locks[i - 1]?.smClockMhz === smClockMhz)
+  if (twice !== undefined) {
+    throw new InvalidInputError(
+      `${source}, ${twice.smClockMhz} MHz: power limit`,
+      locks.flatMap(({ smClockMhz, powerLimitW }) => (smClockMhz === twice.smClockMhz ? [powerLimitW] : [])).join(', '),
+      'one limit in force for each locked clock',
+    )
+  }
   for (const batchSize of batchSizes) {
-    const present = new Set(rows.filter((row) => row.batchSize === batchSize).map(({ powerLimitW }) => powerLimitW))
+    const own = rows.filter((row) => row.batchSize === batchSize)
+    const unlockedAt = locks.find((lock) => !own.some((row) => isSameSetting(row, lock)))
+    if (unlockedAt !== undefined) {
+      throw new InvalidInputError(
+        `${source}, batch ${batchSize}: SM clocks`,
+        locksOf({ ...profile, rows: own })
+          .map(({ smClockMhz }) => smClockMhz)
+          .join(', ') || 'none',
+        `the locked clocks of the other batch sizes too; ${unlockedAt.smClockMhz} MHz is missing: measure it or leave the batch size out`,
+      )
+    }
+    const present = new Set(limitsOf({ ...profile, rows: own }))
     const missing = limits.filter((limit) => !present.has(limit))
     if (missing.length > 0) {
       throw new InvalidInputError(
@@ -122,8 +161,8 @@ function assertUnits({ rows }: GpuProfile, source: string): void {
     }
   }
   for (const [before, row] of [
-    ...neighbours(rows, 'batchSize', 'timeS'),
-    ...neighbours(rows, 'powerLimitW', 'batchSize'),
+    ...neighbours(rows, ({ batchSize }) => String(batchSize), 'timeS'),
+    ...neighbours(rows, settingText, 'batchSize'),
   ]) {
     if (!isOfOtherUnits(before, row)) continue
     throw new InvalidInputError(
@@ -134,14 +173,18 @@ function assertUnits({ rows }: GpuProfile, source: string): void {
   }
 }
 
-/** Rows that follow each other in one column, of those that are alike in another. */
+/** Rows that follow each other in one column, of those that are alike in something. */
 function neighbours(
   rows: readonly ProfileRow[],
-  alike: keyof ProfileRow,
-  ascending: keyof ProfileRow,
+  alike: (row: ProfileRow) => string,
+  ascending: 'batchSize' | 'timeS',
 ): (readonly [ProfileRow, ProfileRow])[] {
-  const sorted = [...rows].sort((a, b) => a[alike] - b[alike] || a[ascending] - b[ascending])
-  return sorted.slice(1).flatMap((row, i) => (row[alike] === sorted[i]![alike] ? [[sorted[i]!, row] as const] : []))
+  const groups = new Map<string, ProfileRow[]>()
+  for (const row of rows) groups.set(alike(row), [...(groups.get(alike(row)) ?? []), row])
+  return [...groups.values()].flatMap((group) => {
+    const sorted = group.sort((a, b) => a[ascending] - b[ascending])
+    return sorted.slice(1).map((row, i) => [sorted[i]!, row] as const)
+  })
 }
 
 function isOfOtherUnits(before: ProfileRow, row: ProfileRow): boolean {
@@ -157,17 +200,17 @@ function isOfOtherUnits(before: ProfileRow, row: ProfileRow): boolean {
 
 /** Where more samples take so much longer that they cannot have fitted: neighbouring batch sizes under one limit, the first such. */
 function cliffOf({ rows }: GpuProfile): { readonly from: ProfileRow; readonly to: ProfileRow } | null {
-  for (const [from, to] of neighbours(rows, 'powerLimitW', 'batchSize')) {
+  for (const [from, to] of neighbours(rows, settingText, 'batchSize')) {
     if (to.timeS / from.timeS > (MOST_BESIDE_UNITS * to.batchSize) / from.batchSize) return { from, to }
   }
   return null
 }
 
-/** Measurements of the same batch size and limit as their mean, in the order of first appearance. */
+/** Measurements of the same batch size and setting as their mean, in the order of first appearance. */
 export function averageRepeats(rows: readonly ProfileRow[]): ProfileRow[] {
   const groups = new Map<string, ProfileRow[]>()
   for (const row of rows) {
-    const key = `${row.batchSize} ${row.powerLimitW}`
+    const key = `${row.batchSize} ${settingText(row)}`
     const group = groups.get(key)
     if (group) group.push(row)
     else groups.set(key, [row])

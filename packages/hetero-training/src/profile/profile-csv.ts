@@ -17,6 +17,8 @@ export interface CsvProfileOptions {
 
 /** Columns of a list of measured windows. */
 const windowColumns = ['batch_size', 'power_limit_w', 'time_s', 'energy_j'] as const
+/** May be beside them. */
+const CLOCK_COLUMN = 'sm_clock_mhz'
 /** Columns of a power summary: seconds an epoch and mean watts. */
 const epochColumns = ['batch_size', 'power_limit', 'time_per_epoch', 'average_power'] as const
 
@@ -24,7 +26,7 @@ type Row = Readonly<Record<string, string>>
 
 /**
  * Read measurements from CSV: either windows (`batch_size, power_limit_w, time_s, energy_j`, with `gpu` and `dataset` where there
- * are several), or a summary of epochs (`batch_size, power_limit, time_per_epoch, average_power`, with `dataset`, `network` and `optimizer`).
+ * are several, and `sm_clock_mhz` where clocks were locked), or a summary of epochs (`batch_size, power_limit, time_per_epoch, average_power`, with `dataset`, `network` and `optimizer`).
  *
  * @param file named in messages
  * @throws InvalidInputError naming the file, the row and the column
@@ -68,6 +70,8 @@ export function parseProfileCsv(
         ({ row, line }): ProfileRow => ({
           batchSize: number(row, 'batch_size', line),
           powerLimitW: number(row, 'power_limit_w', line),
+          // An empty cell stands for a clock that was not locked.
+          ...(row[CLOCK_COLUMN] ? { smClockMhz: number(row, CLOCK_COLUMN, line) } : {}),
           timeS: number(row, 'time_s', line),
           energyJ: number(row, 'energy_j', line),
         }),
@@ -107,7 +111,8 @@ function select(rows: readonly Numbered[], column: string, wanted: string | unde
 function assertAlike(rows: readonly Numbered[], limitColumn: string, file: string): void {
   const seen = new Map<string, Numbered>()
   for (const each of rows) {
-    const key = `${Number(each.row['batch_size'])} ${Number(each.row[limitColumn])}`
+    const clock = each.row[CLOCK_COLUMN] ?? ''
+    const key = `${Number(each.row['batch_size'])} ${Number(each.row[limitColumn])} ${clock}`
     const other = seen.get(key)
     if (other === undefined) {
       seen.set(key, each)

@@ -24,6 +24,8 @@ export interface ProfileFile {
   rows: {
     batchSize: number
     powerLimitW: number
+    /** Locked; absent or null where the firmware chose it. */
+    smClockMhz?: number | null | undefined
     steps: number
     timeS: number
     energyJ: number
@@ -42,6 +44,7 @@ const ownSchema = z.object({
       z.object({
         batchSize: z.number().int().positive(),
         powerLimitW: positive,
+        smClockMhz: positive.nullish(),
         steps: z.number().int().positive(),
         timeS: positive,
         energyJ: positive,
@@ -77,9 +80,10 @@ function fromOwnFile({ gpu, idlePowerW, rows }: ProfileFile): GpuProfile {
     unit: 'step',
     idlePowerW,
     rows: averageRepeats(
-      rows.map(({ batchSize, powerLimitW, steps, timeS, energyJ }) => ({
+      rows.map(({ batchSize, powerLimitW, smClockMhz = null, steps, timeS, energyJ }) => ({
         batchSize,
         powerLimitW,
+        ...(smClockMhz === null ? {} : { smClockMhz }),
         timeS: timeS / steps,
         energyJ: energyJ / steps,
       })),

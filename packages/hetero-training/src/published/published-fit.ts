@@ -1,5 +1,6 @@
 import { InvalidInputError } from '@pctodl/platform'
 import type { GpuProfile } from '../profile/gpu-profile.js'
+import { isLocked } from '../profile/setting.js'
 import { fitQuadratic, type Quadratic } from './quadratic-fit.js'
 
 /** The published model of one GPU under one power limit: window time and mean power as parabolas of the batch size. */
@@ -14,7 +15,9 @@ export interface PublishedCurve {
  *
  * @throws InvalidInputError for a limit with fewer than three batch sizes
  */
-export function fitPublishedCurves({ name, rows }: GpuProfile): PublishedCurve[] {
+export function fitPublishedCurves({ name, rows: all }: GpuProfile): PublishedCurve[] {
+  // The published search knows no locked clocks.
+  const rows = all.filter((row) => !isLocked(row))
   const limits = [...new Set(rows.map(({ powerLimitW }) => powerLimitW))]
   return limits.map((powerLimitW) => {
     const ofLimit = rows.filter((row) => row.powerLimitW === powerLimitW)

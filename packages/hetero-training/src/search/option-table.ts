@@ -92,7 +92,8 @@ function shareTable(
   return table
 }
 
-function piecesFrom(share: number, pieces: readonly CurvePiece[]): CurvePiece[] {
+function piecesFrom(share: number, pieces: readonly CurvePiece[]): readonly CurvePiece[] {
+  if (share <= (pieces[0]?.first ?? share)) return pieces
   return pieces.flatMap((piece) => {
     const first = Math.max(piece.first, share)
     if (first > piece.last) return []

@@ -1,4 +1,5 @@
 import type { GpuOptions } from './option-table.js'
+import { MANY_PIECES, type PiecesOfShares, ShareHulls } from './share-hulls.js'
 
 /** A time is kept that is longer by rounding only. */
 const SAME_TIME = 1e-12
@@ -11,18 +12,21 @@ const FIELDS = 6
  */
 export class PackedPieces {
   readonly #numbers: Float64Array
+  /** Made when it is asked for, of curves of many pieces. */
+  #hulls: ShareHulls | null = null
+  // What `cheapest` is asked and has found so far: fields, so that the hot loop allocates nothing.
+  #price = 0
+  #withinS = 0
+  #least: number = Number.POSITIVE_INFINITY
   /** What `cheapest` found. */
   share = 0
 
   constructor(gpu: GpuOptions, limit: number) {
-    this.#numbers = Float64Array.from(
-      gpu
-        .pieces(limit)
-        .flatMap(({ first, last, timeS, timeSlope, powerW, powerSlope }) => [
-          ...[first, last, timeS, timeSlope],
-          ...[powerW - gpu.idlePowerW, powerSlope],
-        ]),
-    )
+    const pieces = gpu.pieces(limit)
+    this.#numbers = new Float64Array(FIELDS * pieces.length)
+    pieces.forEach(({ first, last, timeS, timeSlope, powerW, powerSlope }, i) => {
+      this.#numbers.set([first, last, timeS, timeSlope, powerW - gpu.idlePowerW, powerSlope], FIELDS * i)
+    })
   }
 
   /**
@@ -31,10 +35,30 @@ export class PackedPieces {
    * @returns J; infinite where no share is as fast
    */
   cheapest(pricePerSample: number, deadlineS: number): number {
+    this.#price = pricePerSample
+    this.#withinS = deadlineS * (1 + SAME_TIME)
+    this.#least = Number.POSITIVE_INFINITY
+    const count = this.#numbers.length / FIELDS
+    if (count <= MANY_PIECES) {
+      this.#scan(0, count)
+      return this.#least
+    }
+    this.#hulls ??= this.#hullsOf(count)
+    const hulls = this.#hulls
+    hulls.visit(pricePerSample, this.#withinS)
+    if (hulls.least < this.#least) {
+      this.#least = hulls.least
+      this.share = hulls.share
+    }
+    return this.#least
+  }
+
+  #scan(begin: number, end: number): void {
     const numbers = this.#numbers
-    const withinS = deadlineS * (1 + SAME_TIME)
-    let least = Number.POSITIVE_INFINITY
-    for (let at = 0; at < numbers.length; at += FIELDS) {
+    const pricePerSample = this.#price
+    const withinS = this.#withinS
+    let least = this.#least
+    for (let at = begin * FIELDS; at < end * FIELDS; at += FIELDS) {
       const first = numbers[at]!
       const time = numbers[at + 2]!
       const timeSlope = numbers[at + 3]!
@@ -69,7 +93,22 @@ export class PackedPieces {
         this.share = first + on
       }
     }
-    return least
+    this.#least = least
+  }
+
+  #hullsOf(count: number): ShareHulls {
+    const numbers = this.#numbers
+    const on = (piece: number, share: number, field: number) =>
+      numbers[piece * FIELDS + field]! + numbers[piece * FIELDS + field + 1]! * (share - numbers[piece * FIELDS]!)
+    const timeS = (piece: number, share: number) => on(piece, share, 2)
+    const pieces: PiecesOfShares = {
+      count,
+      firstOf: (piece) => numbers[piece * FIELDS]!,
+      lastOf: (piece) => numbers[piece * FIELDS + 1]!,
+      timeS,
+      energyJ: (piece, share) => timeS(piece, share) * on(piece, share, 4),
+    }
+    return new ShareHulls(pieces, (from, to) => this.#scan(from, to))
   }
 
   /** The largest time of a share, s. */

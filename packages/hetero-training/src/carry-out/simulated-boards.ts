@@ -1,0 +1,100 @@
+import { PctodlError, VirtualClock } from '@pctodl/platform'
+import type { Board } from './board.js'
+import type { TrainingSteps } from './collect-profile.js'
+
+/** Boards warm up for minutes, and a warm one leaks more: so long they train before anything is measured, ms ... */
+const WARM_UP_MS = 90_000
+/** ... and so long where they have trained just before. */
+const STAY_WARM_MS = 15_000
+const WARM_UP_STEPS = 10
+
+export interface SimulatedBoardOptions {
+  /** Network that is trained, by a name of `@pctodl/model-zoo`. */
+  readonly network: string
+  readonly signal: AbortSignal
+}
+
+/** One process of a training on simulated boards. */
+export interface SimulatedWorker {
+  /** Index of its board. */
+  readonly board: number
+  readonly share: number
+  readonly microBatches: number
+}
+
+/** Boards of `@pctodl/gpu-sim` in one virtual time, to measure and to carry plans out without a GPU. */
+export interface SimulatedBoards {
+  readonly clock: VirtualClock
+  readonly boards: readonly Board[]
+  /** Start synchronous training and let it run until the boards are warm. */
+  train(workers: readonly SimulatedWorker[], allReduceS?: number): Promise<TrainingSteps>
+}
+
+/**
+ * @param units boards by name, as `3080Ti`; `3080Ti#2` is another unit of it, whose sensor errs otherwise. One after the other
+ * @throws PctodlError `GPU_SIM_MISSING` without the packages that simulate; UnknownNameError for a board or a network that nobody knows
+ */
+export async function openSimulatedBoards(
+  units: readonly string[],
+  { network, signal }: SimulatedBoardOptions,
+): Promise<SimulatedBoards> {
+  const [{ SimulatedGpu, SimulatedTraining }, { layerGraph, trainingGraph }] = await loadSimulator()
+  const step = trainingGraph(layerGraph(network))
+  const clock = new VirtualClock()
+  const gpus = units.map((unit) => {
+    const [, name = unit, seed = '1'] = /^(.*)#(\d+)$/.exec(unit) ?? []
+    return new SimulatedGpu(name, { clock, seed: Number(seed), networks: [step] })
+  })
+  const boards = await Promise.all(
+    gpus.map(async (gpu): Promise<Board> => {
+      const lease = await gpu.acquire()
+      const { uuid, driverVersion } = await gpu.info()
+      const energy = async () => {
+        const { timeMs, energyJ } = await gpu.sample()
+        if (energyJ === null) throw new PctodlError('NO_ENERGY', `${gpu.name}: its energy counter could not be read`)
+        return { timeMs, energyJ }
+      }
+      return {
+        uuid,
+        name: gpu.spec.name,
+        driverVersion,
+        setPowerLimit: (watts) => lease.setPowerLimit(watts),
+        setSmClock: (mhz) => (mhz === null ? lease.resetSmClock() : lease.lockSmClock(mhz)),
+        beginWindow() {
+          const begin = energy()
+          return {
+            async read() {
+              const [before, after] = [await begin, await energy()]
+              return { timeS: (after.timeMs - before.timeMs) / 1000, energyJ: after.energyJ - before.energyJ }
+            },
+          }
+        },
+      }
+    }),
+  )
+  let isWarm = false
+  const train = async (workers: readonly SimulatedWorker[], allReduceS = 0): Promise<TrainingSteps> => {
+    const training = new SimulatedTraining(
+      workers.map(({ board, share, microBatches }) => ({ gpu: gpus[board]!, share, microBatches })),
+      { model: step.name, allReduceMs: 1000 * allReduceS },
+    )
+    await training.start(signal)
+    const warmMs = clock.now() + (isWarm ? STAY_WARM_MS : WARM_UP_MS)
+    while (clock.now() < warmMs) await training.further(WARM_UP_STEPS, signal)
+    isWarm = true
+    return { further: (steps) => training.further(steps, signal), stop: () => training.stop() }
+  }
+  return { clock, boards, train }
+}
+
+async function loadSimulator() {
+  try {
+    return await Promise.all([import('@pctodl/gpu-sim'), import('@pctodl/model-zoo')])
+  } catch (cause) {
+    throw new PctodlError(
+      'GPU_SIM_MISSING',
+      '--backend sim needs @pctodl/gpu-sim and @pctodl/model-zoo: npm install @pctodl/gpu-sim @pctodl/model-zoo',
+      { cause },
+    )
+  }
+}

@@ -1,0 +1,23 @@
+/** What a GPU is set to while it trains. */
+export interface Setting {
+  /** In force, W. */
+  readonly powerLimitW: number
+  /** At which the SM clock is locked, MHz; null where the firmware chooses it within the limit. */
+  readonly smClockMhz: number | null
+}
+
+interface MaybeLocked {
+  readonly powerLimitW: number
+  readonly smClockMhz?: number | null | undefined
+}
+
+export const isLocked = ({ smClockMhz }: Pick<MaybeLocked, 'smClockMhz'>): boolean => (smClockMhz ?? null) !== null
+
+export function isSameSetting(a: MaybeLocked, b: MaybeLocked): boolean {
+  return a.powerLimitW === b.powerLimitW && (a.smClockMhz ?? null) === (b.smClockMhz ?? null)
+}
+
+/** `200 W`, or `1200 MHz within 200 W`. */
+export function settingText({ powerLimitW, smClockMhz = null }: MaybeLocked): string {
+  return smClockMhz === null ? `${powerLimitW} W` : `${smClockMhz} MHz within ${powerLimitW} W`
+}
