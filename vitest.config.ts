@@ -28,7 +28,7 @@ const pure = [
   'packages/run/test/{event-log-writer,readme,run-command}.test.ts',
   'packages/sim-host/test/{board-file-layout,mps-daemon,simulate-command}.test.ts',
   'packages/tenants/test/{inference-thread,onnx-memory,plan-changes,request-laws}.test.ts',
-  'test/{architecture,broken-links,browser-bundles,changed-figures,closed-loop,import-graph,inside-the-repository,local-imports,service-plans,serving-accuracy,training-on-physics,workflows}.test.ts',
+  'test/{architecture,broken-links,browser-bundles,changed-figures,closed-loop,import-graph,inside-the-repository,local-imports,related-tests,service-plans,serving-accuracy,training-on-physics,workflows}.test.ts',
 ]
 
 /**
