@@ -16,7 +16,7 @@ const pure = [
   'packages/backend/test/{open-backend,readme,visible-gpus,worker-words}.test.ts',
   'packages/bench-runner/test/{compare,no-peeking,oracle-throughput,report-page,server-scenario.slow,settle-place,tasks,tuned-forms}.test.ts',
   'packages/hetero-training/test/{batch-and-replan,curves,find-plan,golden,memory,pctodl-hetero,readers,readme,replan,within-power}.test.ts',
-  'packages/mig-segments/test/{cli,cool-down,fleet,fleet-limits,fleet-sharing,geometry,inputs,migration,outputs,plan,power,published,readme,replan,replan-changes,replan-counts,replan-fleet,report,schedule,schedule-tail,service-tails,solve-parts,tail,tail-plans.slow}.test.ts',
+  'packages/mig-segments/test/{cli,cool-down,fleet,fleet-limits,fleet-sharing,geometry,inputs,migration,outputs,plan,power,published,readme,replan,replan-changes,replan-counts,replan-fleet.slow,report,schedule,schedule-tail,service-tails,solve-parts,tail,tail-plans.slow}.test.ts',
   'packages/model-zoo/test/{exported-graphs,graph-from-onnx,network-facts,network-work,onnx-cli,onnx-export,onnx-operators,published-facts,shapes,torchvision,training-graph,work}.test.ts',
   'packages/mps-control/test/mps-state.test.ts',
   'packages/node-service/test/policy.test.ts',
@@ -28,7 +28,7 @@ const pure = [
   'packages/run/test/{event-log-writer,readme,run-command}.test.ts',
   'packages/sim-host/test/{board-file-layout,mps-daemon,simulate-command}.test.ts',
   'packages/tenants/test/{inference-thread,onnx-memory,plan-changes,request-laws}.test.ts',
-  'test/{architecture,broken-links,browser-bundles,changed-figures,closed-loop,import-graph,inside-the-repository,local-imports,related-tests,service-plans,serving-accuracy,training-on-physics,workflows}.test.ts',
+  'test/{architecture,broken-links,browser-bundles,changed-figures,closed-loop.slow,import-graph,inside-the-repository,local-imports,related-tests,service-plans.slow,serving-accuracy,training-on-physics,workflows}.test.ts',
 ]
 
 /**
