@@ -5,6 +5,9 @@ import path from 'node:path'
 import { defineConfig, type ViteUserConfig } from 'vitest/config'
 import { moduleKeys } from './scripts/module-keys.js'
 
+// Where onnxruntime is loaded into a test's own process, nothing of it is recorded or sent; workers of ours say so themselves.
+process.env['ORT_DISABLE_TELEMETRY'] = '1'
+
 const cores = availableParallelism()
 const root = import.meta.dirname
 
