@@ -1,8 +1,9 @@
 /**
  * Lint, types and quick tests of what differs from `main`, in seconds: `pnpm check:changed`. The tests are those that only
- * compute, of the packages that changed and of the repository, that reach a change by what they import or name, except those that
- * take seconds each (`*.slow.test.ts`); what is left out is said. With `--dependents` all of the packages that changed and of those
- * that stand on them. The three run beside each other; each is told when it ends.
+ * compute, of the packages that changed and of the repository, that use a change themselves or through others (types are for the
+ * type-checker), except those that take two seconds each or more (`*.slow.test.ts`); what is left out is said. With
+ * `--dependents` all of the packages that changed and of those that stand on them. The three run beside each other; each is told
+ * when it ends.
  *
  * A clone of one branch has no `main`, and one without git knows no difference: then everything is checked.
  */
@@ -65,7 +66,7 @@ function turboUnit(...filter) {
 }
 
 /**
- * Of each package that changed, and of the repository (`test/`), the test files that import or name a change; of a package, those
+ * Of each package that changed, and of the repository (`test/`), the test files that use or name a change; of a package, those
  * that name a page's file where a page changed, and all where data changed. Slow ones run where they have changed themselves.
  */
 async function testsOf(files) {

@@ -11,6 +11,47 @@ export function specifiersOf(source: string): string[] {
   return [...new Set([...imports, ...paths].map(([, specifier]) => specifier!))]
 }
 
+/** What a source takes of another one: names by how they are called there, or all of it. */
+export interface ModuleUse {
+  readonly specifier: string
+  /** Each name here and there; undefined where it may be anything. */
+  readonly names: ReadonlyMap<string, string> | undefined
+  /** Whether it hands on what it takes. */
+  readonly handsOn: boolean
+}
+
+const statement =
+  /^(import|export)\s+(type\s)?\s*(\{[^}]*\}|[\w*$]+(?:\s+as\s+[\w$]+)?(?:\s*,\s*\{[^}]*\})?)\s*from\s*['"]([^'"\n]+)['"]/gm
+
+/** What a source uses of others while it runs: types, which are erased before, are left out. */
+export function usesOf(source: string): ModuleUse[] {
+  const statements = [...source.matchAll(statement)].map(
+    ([, keyword, type, clause, specifier]): ModuleUse | undefined => {
+      const names = clause!.startsWith('{') ? namesOf(clause!) : undefined
+      // `import {} from` has no names either, and is there for what the module does.
+      const isType = type !== undefined || (names?.size === 0 && /\w/.test(clause!))
+      return isType ? undefined : { specifier: specifier!, names, handsOn: keyword === 'export' }
+    },
+  )
+  const rest = specifiersOf(source.replace(statement, '')).map((specifier) => ({
+    ...{ specifier, names: undefined, handsOn: false },
+  }))
+  return [...statements.filter((use) => use !== undefined), ...rest]
+}
+
+function namesOf(clause: string): Map<string, string> {
+  const items = clause
+    .slice(1, -1)
+    .replace(/\/\/.*$/gm, '')
+    .split(',')
+  return new Map(
+    items.flatMap((item): [string, string][] => {
+      const found = /^\s*(type\s+)?([\w$]+)(?:\s+as\s+([\w$]+))?\s*$/.exec(item)
+      return found && found[1] === undefined ? [[found[3] ?? found[2]!, found[2]!]] : []
+    }),
+  )
+}
+
 /** @returns the file that a specifier in `file` leads to, sources before what is built of them; undefined where there is none */
 export function localFile(root: string, file: string, specifier: string): string | undefined {
   const ofFamily = /^@pctodl\/([a-z-]+)(?:\/([a-z-]+))?$/.exec(specifier)

@@ -1,11 +1,24 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { localFile, specifiersOf } from './local-imports.js'
+import { localFile, type ModuleUse, usesOf } from './local-imports.js'
 
-/** The test files of a package that import a source file, themselves or through others, the nearest first. */
+/** Where the imports of a file lead. */
+interface Imports {
+  /** The files that run because of it. */
+  readonly files: readonly string[]
+  /** Those that only hand on what it takes by name. */
+  readonly passed: readonly string[]
+}
+
+/**
+ * The test files of a package that use a source file, themselves or through others, the nearest first. What is imported by name
+ * from a module that hands it on (`index.ts`) is looked for where it is written, and types are no use: what is erased changes no
+ * test, and the type-checker reads it.
+ */
 export class RelatedTests {
   readonly #root: string
-  readonly #imports = new Map<string, readonly string[]>()
+  readonly #uses = new Map<string, readonly ModuleUse[]>()
+  readonly #imports = new Map<string, Imports>()
 
   /** @param root of the repository */
   constructor(root: string) {
@@ -39,22 +52,53 @@ export class RelatedTests {
     const seen = new Set([from])
     let ring = [from]
     for (let distance = 0; ring.length > 0; distance++) {
-      if (ring.includes(to)) return distance
-      ring = ring.flatMap((file) => this.#importsOf(file)).filter((file) => !seen.has(file) && seen.add(file))
+      if (ring.includes(to) || ring.some((file) => this.#importsOf(file).passed.includes(to))) return distance
+      ring = ring.flatMap((file) => this.#importsOf(file).files).filter((file) => !seen.has(file) && seen.add(file))
     }
     return Number.POSITIVE_INFINITY
   }
 
-  #importsOf(file: string): readonly string[] {
+  #importsOf(file: string): Imports {
     let found = this.#imports.get(file)
     if (!found) {
-      found = /\.[cm]?[jt]sx?$/.test(file)
-        ? specifiersOf(readFileSync(file, 'utf8'))
-            .map((specifier) => localFile(this.#root, file, specifier))
-            .filter((imported) => imported !== undefined)
-        : []
+      const each = this.#usesOf(file).map((use) => this.#writtenIn(file, use, [...(use.names?.values() ?? [])]))
+      found = { files: each.flatMap(({ files }) => files), passed: each.flatMap(({ passed }) => passed) }
       this.#imports.set(file, found)
     }
     return found
+  }
+
+  /** The files that a module's names are written in, past modules that hand them on. */
+  #writtenIn(file: string, { specifier, names }: ModuleUse, wanted: readonly string[]): Imports {
+    const target = localFile(this.#root, file, specifier)
+    if (target === undefined) return { files: [], passed: [] }
+    if (names === undefined) return { files: [target], passed: [] }
+    const files: string[] = []
+    const passed: string[] = []
+    const handedOn = new Set<string>()
+    for (const use of this.#usesOf(target)) {
+      if (!use.handsOn || use.names === undefined) continue
+      const here = wanted.filter((name) => use.names!.has(name))
+      if (here.length === 0) continue
+      const there = this.#writtenIn(
+        target,
+        use,
+        here.map((name) => use.names!.get(name)!),
+      )
+      files.push(...there.files)
+      passed.push(target, ...there.passed)
+      for (const name of here) handedOn.add(name)
+    }
+    if (wanted.some((name) => !handedOn.has(name))) files.push(target)
+    return { files, passed }
+  }
+
+  #usesOf(file: string): readonly ModuleUse[] {
+    let uses = this.#uses.get(file)
+    if (!uses) {
+      uses = /\.[cm]?[jt]sx?$/.test(file) ? usesOf(readFileSync(file, 'utf8')) : []
+      this.#uses.set(file, uses)
+    }
+    return uses
   }
 }

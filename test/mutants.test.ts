@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import { markedSource, mutantsOf } from '../scripts/mutants/mutants-of.js'
 import { otherCases, reachingTests } from '../scripts/mutants/reaching-tests.js'
 import { TestHostProcess } from '../scripts/mutants/test-host-process.js'
@@ -134,6 +135,21 @@ describe('the process that runs tests on mutants', () => {
     if (answer === 'timeout') throw new Error('no answer')
     return answer
   }
+
+  it('leaves nothing of a test whose cases are all left out', async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-mutants-test-'))
+    vi.stubEnv('TMPDIR', folder)
+    const own = new TestHostProcess()
+    try {
+      const test = inRoot('packages/perf-model/test/pctodl-predict.test.ts')
+      await own.ask({ sources: [], tests: [{ file: test, cases: ['no such case'] }], limitCpuMs })
+    } finally {
+      await own.close()
+      vi.unstubAllEnvs()
+    }
+    expect(readdirSync(folder)).toEqual([])
+    rmSync(folder, { recursive: true })
+  })
 
   it('sees each mutant in its turn, and the sources as they are again', async () => {
     const unchanged = { passed: true, failure: null }

@@ -1,5 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { LIMIT_REACHED, type TestAnswer, type TestRequest } from './test-host-protocol.js'
 
@@ -43,10 +45,14 @@ export class TestHostProcess {
 
   async #running(): Promise<ChildProcess> {
     if (this.#child && this.#child.exitCode === null && this.#child.signalCode === null) return this.#child
+    // Tests that end with their process, or whose cases are all left out, take away nothing of what they have made.
+    const folder = mkdtempSync(path.join(tmpdir(), 'mutants-'))
     const child = fork(path.join(import.meta.dirname, 'test-host.ts'), {
       execArgv: ['--import', import.meta.resolve('tsx'), '--conditions=@pctodl/source'],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      env: { ...process.env, TMPDIR: folder, TEMP: folder, TMP: folder },
     })
+    child.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
     await once(child, 'message')
     this.#child = child
     return child

@@ -43,8 +43,13 @@ export class OpenedPlayground {
     page.on('request', (request) => {
       if (!/^(file|data|blob):/.test(request.url())) complaints.push(request.url())
     })
-    await page.goto(`${pathToFileURL(this.file).href}${hash}`)
+    await page.goto(this.address(hash))
     return page
+  }
+
+  /** Where an open page goes without being loaded anew, as when its address is typed over. */
+  address(hash: string): string {
+    return `${pathToFileURL(this.file).href}${hash}`
   }
 
   async close(): Promise<void> {
@@ -57,12 +62,12 @@ const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
 /** What axe finds on the page in light, in dark and at the width of a phone, and whether anything is wider than that. */
 export async function barriersEverywhere(page: Page): Promise<string[]> {
-  const source = readFileSync(axe, 'utf8')
   const found: string[] = []
+  // As a tool of the browser, which the page's own policy does not concern.
+  await page.evaluate(readFileSync(axe, 'utf8'))
   const look = async (how: string, rules?: readonly string[]) => {
     const asked = JSON.stringify(rules === undefined ? {} : { runOnly: rules })
-    // As a tool of the browser, which the page's own policy does not concern.
-    const { violations } = (await page.evaluate(`${source}; axe.run(${asked})`)) as {
+    const { violations } = (await page.evaluate(`axe.run(${asked})`)) as {
       readonly violations: readonly { readonly id: string; readonly nodes: readonly { readonly html: string }[] }[]
     }
     for (const { id, nodes } of violations) {

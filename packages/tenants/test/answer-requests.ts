@@ -5,7 +5,7 @@ import { eventually } from './eventually.js'
 
 /** What any worker has to do with requests: answer all of them, also where one of two instances is killed amid a batch. */
 export async function expectToAnswer(
-  options: Pick<InferencePoolOptions, 'worker' | 'images'>,
+  options: Pick<InferencePoolOptions, 'worker' | 'images' | 'environment'>,
   model: string,
 ): Promise<void> {
   const service: Service = {

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -85,9 +85,12 @@ describe('onnxruntime-node workers', () => {
     }
   })
 
-  it('answer requests, also those of one that is killed', async () => {
+  it('answer requests, also those of one that is killed, and write nothing anywhere of who uses them', async () => {
     const worker = onnxWorker({ modelFolder, device: 'cpu', program: built.program })
-    await expectToAnswer({ worker, images }, 'mobilenet_v2')
+    const written = mkdtempSync(path.join(folder, 'written-'))
+    const environment = { ...process.env, ORT_DISABLE_TELEMETRY: undefined, TMPDIR: written, XDG_CACHE_HOME: written }
+    await expectToAnswer({ worker, images, environment }, 'mobilenet_v2')
+    expect(readdirSync(written)).toEqual([])
   })
 
   it('say which batch does not fit, and which does', async () => {

@@ -40,6 +40,8 @@ export function onnxWorker(options: OnnxWorkerOptions = {}): WorkerKind {
       return {
         program: process.execPath,
         args: [program],
+        // Each process would keep a record of its use under the user's cache and in the folder of temporary files, and send it.
+        environment: { ORT_DISABLE_TELEMETRY: '1' },
         protocol: 2,
         modelFile: isFile ? existing(model) : exported(model, modelFolder),
         options: { device, threads },
