@@ -15,8 +15,8 @@ const services: readonly Service[] = [
 const layouts: readonly Layout[] = [
   [1, 10, 3, 1, 10, 2],
   [2, 5, 2, 1, 8, 3],
-  [1, 16, 4, 1, 4, 1],
-  [2, 3, 1, 2, 7, 2],
+  [1, 14, 4, 1, 6, 3],
+  [2, 4, 3, 2, 6, 2],
 ].map(([count, units, batch, other, otherUnits, otherBatch]) => ({
   services: [
     { count: count!, units: units!, batch: batch! },
