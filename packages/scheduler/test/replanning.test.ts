@@ -154,4 +154,71 @@ describe('Replanning', () => {
     made.step(context(60_000, { powerRatio: 1.2 }))
     expect(made.pending).toBe(false)
   })
+
+  it('knows no help where the cap is not kept and the best plan is what runs, or there is none', () => {
+    const same: Configuration = { ...present, smClockMhz: 900 }
+    for (const plan of [same, undefined]) {
+      const { made } = replanning(plan)
+      made.capNotKept(10_000)
+      let answer = made.step(context(10_100))
+      if (plan) {
+        expect(answer).toBeUndefined()
+        answer = made.step(context(10_200))
+      }
+      expect(answer).toBe('helpless')
+      expect(made.pending).toBe(false)
+      expect(made.takeDecisions()).toEqual([])
+    }
+  })
+
+  it('takes what it finds where the cap is not kept, however long that takes to pay', () => {
+    const { made, asked } = replanning(restarting)
+    made.capNotKept(10_000)
+    made.step(context(10_100, { settled: false, powerRatio: 1.2 }))
+    expect(asked).toEqual([150])
+    const expected = () => 1000
+    expect(made.step(context(10_200, { settled: false, expected }))).toMatchObject({
+      plan: restarting,
+      forThroughput: false,
+    })
+    expect(made.pending).toBe(false)
+  })
+
+  it('takes a plan for shorter batches at once, and stops nobody where it is what runs', () => {
+    const { made } = replanning(better)
+    made.latencyMissed(10_000)
+    expect(made.step(context(10_100, { settled: false }))).toBeUndefined()
+    expect(made.step(context(10_200, { settled: false }))).toMatchObject({ plan: better, forThroughput: false })
+    for (const plan of [{ ...present, smClockMhz: 900 }, undefined]) {
+      const { made: nothing } = replanning(plan)
+      nothing.latencyMissed(10_000)
+      expect(nothing.step(context(10_100))).toBeUndefined()
+      expect(nothing.step(context(10_200))).toBeUndefined()
+      expect(nothing.pending).toBe(false)
+    }
+  })
+
+  it('weighs its plan again where firmware holds the board down: once for each cap, and not while it plans already', () => {
+    const { made } = replanning(better)
+    made.throttled(50_000)
+    expect(made.pending).toBe(true)
+    made.step(context(50_100))
+    expect(made.step(context(50_200))).toMatchObject({ plan: better, forThroughput: true })
+    made.throttled(60_000)
+    expect(made.pending).toBe(false)
+    made.capChanged(70_000)
+    made.throttled(70_100)
+    // The plan for the new cap waits for the clocks all the same.
+    expect(made.step(context(70_200))).toBeUndefined()
+    expect(made.step(context(71_900))).toBeUndefined()
+  })
+
+  it('forgets how urgent it was with the next cap', () => {
+    const { made } = replanning(alike)
+    made.capNotKept(10_000)
+    made.capChanged(20_000)
+    made.step(context(22_000))
+    expect(made.step(context(22_100))).toBeUndefined()
+    expect(made.pending).toBe(true)
+  })
 })
