@@ -91,6 +91,18 @@ describe('Replanning', () => {
     expect(replan).toMatchObject({ plan: better, forThroughput: false })
   })
 
+  it('weighs what keeps the cap after all, also where the lowest clock does not just now, and what has no clock by the model alone', () => {
+    for (const more of [{ infeasible: true }, { powerCapW: 50, infeasible: false }]) {
+      const { made } = replanning(alike)
+      made.capChanged(0)
+      made.step(context(2000, { ...more, settled: false }))
+      // Adopted at once where both say that no clock keeps it; here nothing was measured, and little is promised.
+      const found = made.step(context(2100, { ...more, settled: false }))
+      if (more.infeasible) expect(found).toBeUndefined()
+      else expect(found).not.toMatchObject({ reason: 'the present tenants do not keep the new cap at any clock' })
+    }
+  })
+
   it('refuses what does not regain its restarts in time, and says so', () => {
     const { made } = replanning(restarting)
     const step = (gain: number) => {
