@@ -133,6 +133,7 @@ describe('pctodl-partition', () => {
     [[...usual, '--mps_step', '2.5'], /not an integer from 1 to 100/],
     [[...usual, '--platform', 'abacus'], /unknown GPU 'abacus'/],
     [['--model', 'resnet50=-1', '--platform', 'A100'], /weight from 1e-100 to 1e100/],
+    [[...usual, '--seed', String(2 ** 32)], /not an integer from 0 to 4294967295/],
     [[...usual, '--risk', '0.9'], /not a number from 1e-9 to 0.5/],
     [[...usual, '--latency-percentile', 'p50'], /not one of mean, p99/],
     [[...usual, '--published', '--latency-slo', '100'], /the published search knows no --latency-slo/],

@@ -235,10 +235,25 @@ describe('services that cannot be kept', () => {
   it.each<[string, Partial<ServicePlanOptions> & Record<string, unknown>]>([
     ['objective', { objective: 'most' as never }],
     ['powerCapW', { powerCapW: 0 }],
+    ['powerCapW', { powerCapW: Number.POSITIVE_INFINITY }],
     ['powerMarginW', { powerMarginW: 200 }],
+    ['powerMarginW', { powerMarginW: -1 }],
+    ['powerMarginW', { powerMarginW: coarse.powerCapW }],
     ['rateMargin', { rateMargin: 0.9 }],
+    ['rateMargin', { rateMargin: 10.1 }],
     ['latencyMargin', { latencyMargin: 1 }],
+    ['latencyMargin', { latencyMargin: -0.1 }],
+    ['sharePercentStep', { sharePercentStep: 0 }],
+    ['sharePercentStep', { sharePercentStep: 101 }],
+    ['maxTenants', { maxTenants: 49 }],
+    ['batchSizes[1]', { batchSizes: [4, 0] }],
+    ['batchSizes[0]', { batchSizes: [2.5] }],
+    ['budgetEvaluations', { budgetEvaluations: 0 }],
+    ['timeBudgetMs', { timeBudgetMs: 0, now: () => 0 }],
+    ['seed', { seed: -1 }],
+    ['seed', { seed: 2 ** 32 }],
     ['burstiness[0]', { burstiness: 0.5 }],
+    ['burstiness[2]', { burstiness: [1, 1000, 1000.1] }],
     ['burstiness', { burstiness: [1] }],
     ['smClocksMhz', { smClocksMhz: [1] }],
     ['memClocksMhz', { memClocksMhz: [1] }],
@@ -249,6 +264,18 @@ describe('services that cannot be kept', () => {
     expect(() => planServices(model, services, rates, { ...options, ...wrong })).toThrow(
       expect.objectContaining({ field }),
     )
+  })
+
+  it('takes the ends of what it allows', () => {
+    const ends = [
+      { rateMargin: 10, budgetEvaluations: 1 },
+      { rateMargin: 1, latencyMargin: 0, seed: 0, maxTenants: 48 },
+      { latencyMargin: 0.9, seed: 2 ** 32 - 1, burstiness: 1000, maxInstances: 48 },
+      { batchSizes: [1], powerMarginW: coarse.powerCapW - 1e-9 },
+    ]
+    for (const end of ends) {
+      expect(() => planServices(model, services, [1, 1, 1], { ...options, budgetEvaluations: 3, ...end })).not.toThrow()
+    }
   })
 
   it('refuses rates that are none', () => {

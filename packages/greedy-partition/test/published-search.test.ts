@@ -51,6 +51,18 @@ describe('the published search on any model', () => {
     memClocksMhz: board.memClocksMhz,
   }
 
+  it('stays in the higher memory state where a lower one gives the same', () => {
+    const oneState = (): PublishedModel => modelAt(board.memClocksMhz[0]!)
+    const memClocksMhz = [5001, 9501, 810]
+    for (const variant of ['standard', 'vectorized'] as const) {
+      // Steps of 30 % leave some to deal out, after which the clocks are found again.
+      for (const sharePercentStep of [10, 30]) {
+        const result = publishedSearch(oneState, { ...options, variant, sharePercentStep, memClocksMhz })
+        expect(result.memClockMhz).toBe(9501)
+      }
+    }
+  })
+
   it('hands out the whole board, clocks falling', () => {
     for (const variant of ['standard', 'vectorized'] as const) {
       const result = publishedSearch(modelAt, { ...options, variant })

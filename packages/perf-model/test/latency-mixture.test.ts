@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { LatencyMixture } from '../src/serving/latency-mixture.js'
 
@@ -29,5 +30,30 @@ describe('a mixture of latencies', () => {
     mixture.clear()
     mixture.add(1, 2, 0)
     expect(mixture.within(2)).toBe(1)
+  })
+
+  it('has quantiles that are what as large a share stays within, and that rise with it', () => {
+    const part = fc.record({
+      weight: fc.double({ min: 0.01, max: 10, noNaN: true }),
+      lowMs: fc.double({ min: 0.1, max: 100, noNaN: true }),
+      widthMs: fc.oneof(fc.constant(0), fc.double({ min: 0.1, max: 100, noNaN: true })),
+    })
+    fc.assert(
+      fc.property(fc.array(part, { minLength: 1, maxLength: 10 }), (parts) => {
+        const mixture = new LatencyMixture()
+        for (const { weight, lowMs, widthMs } of parts) mixture.add(weight, lowMs, widthMs)
+        let beforeMs = 0
+        for (const share of [0.01, 0.3, 0.5, 0.9, 0.99, 1]) {
+          const quantileMs = mixture.quantileMs(share)
+          expect(mixture.within(quantileMs)).toBeGreaterThanOrEqual(share - 1e-9)
+          expect(mixture.within(quantileMs * 0.998)).toBeLessThanOrEqual(share + 1e-9)
+          expect(quantileMs).toBeGreaterThanOrEqual(beforeMs)
+          beforeMs = quantileMs
+        }
+        const last = Math.max(...parts.map(({ lowMs, widthMs }) => lowMs + widthMs))
+        expect(mixture.within(last)).toBeCloseTo(1, 12)
+        expect(beforeMs).toBeCloseTo(last, 9)
+      }),
+    )
   })
 })

@@ -91,6 +91,18 @@ describe('Replanning', () => {
     expect(replan).toMatchObject({ plan: better, forThroughput: false })
   })
 
+  it('weighs what keeps the cap after all, also where the lowest clock does not just now, and what has no clock by the model alone', () => {
+    for (const more of [{ infeasible: true }, { powerCapW: 50, infeasible: false }]) {
+      const { made } = replanning(alike)
+      made.capChanged(0)
+      made.step(context(2000, { ...more, settled: false }))
+      // Adopted at once where both say that no clock keeps it; here nothing was measured, and little is promised.
+      const found = made.step(context(2100, { ...more, settled: false }))
+      if (more.infeasible) expect(found).toBeUndefined()
+      else expect(found).not.toMatchObject({ reason: 'the present tenants do not keep the new cap at any clock' })
+    }
+  })
+
   it('refuses what does not regain its restarts in time, and says so', () => {
     const { made } = replanning(restarting)
     const step = (gain: number) => {
@@ -153,5 +165,72 @@ describe('Replanning', () => {
     made.step(context(35_000, { powerRatio: 1.04 }))
     made.step(context(60_000, { powerRatio: 1.2 }))
     expect(made.pending).toBe(false)
+  })
+
+  it('knows no help where the cap is not kept and the best plan is what runs, or there is none', () => {
+    const same: Configuration = { ...present, smClockMhz: 900 }
+    for (const plan of [same, undefined]) {
+      const { made } = replanning(plan)
+      made.capNotKept(10_000)
+      let answer = made.step(context(10_100))
+      if (plan) {
+        expect(answer).toBeUndefined()
+        answer = made.step(context(10_200))
+      }
+      expect(answer).toBe('helpless')
+      expect(made.pending).toBe(false)
+      expect(made.takeDecisions()).toEqual([])
+    }
+  })
+
+  it('takes what it finds where the cap is not kept, however long that takes to pay', () => {
+    const { made, asked } = replanning(restarting)
+    made.capNotKept(10_000)
+    made.step(context(10_100, { settled: false, powerRatio: 1.2 }))
+    expect(asked).toEqual([150])
+    const expected = () => 1000
+    expect(made.step(context(10_200, { settled: false, expected }))).toMatchObject({
+      plan: restarting,
+      forThroughput: false,
+    })
+    expect(made.pending).toBe(false)
+  })
+
+  it('takes a plan for shorter batches at once, and stops nobody where it is what runs', () => {
+    const { made } = replanning(better)
+    made.latencyMissed(10_000)
+    expect(made.step(context(10_100, { settled: false }))).toBeUndefined()
+    expect(made.step(context(10_200, { settled: false }))).toMatchObject({ plan: better, forThroughput: false })
+    for (const plan of [{ ...present, smClockMhz: 900 }, undefined]) {
+      const { made: nothing } = replanning(plan)
+      nothing.latencyMissed(10_000)
+      expect(nothing.step(context(10_100))).toBeUndefined()
+      expect(nothing.step(context(10_200))).toBeUndefined()
+      expect(nothing.pending).toBe(false)
+    }
+  })
+
+  it('weighs its plan again where firmware holds the board down: once for each cap, and not while it plans already', () => {
+    const { made } = replanning(better)
+    made.throttled(50_000)
+    expect(made.pending).toBe(true)
+    made.step(context(50_100))
+    expect(made.step(context(50_200))).toMatchObject({ plan: better, forThroughput: true })
+    made.throttled(60_000)
+    expect(made.pending).toBe(false)
+    made.capChanged(70_000)
+    made.throttled(70_100)
+    // The plan for the new cap waits for the clocks all the same.
+    expect(made.step(context(70_200))).toBeUndefined()
+    expect(made.step(context(71_900))).toBeUndefined()
+  })
+
+  it('forgets how urgent it was with the next cap', () => {
+    const { made } = replanning(alike)
+    made.capNotKept(10_000)
+    made.capChanged(20_000)
+    made.step(context(22_000))
+    expect(made.step(context(22_100))).toBeUndefined()
+    expect(made.pending).toBe(true)
   })
 })

@@ -24,6 +24,30 @@ describe('TenantActivity', () => {
     expect(shareAt(1700)).toEqual({ activeShare: 0.5, stallNoticeMs: 600 })
   })
 
+  it('begins anew with a tenant that has not run meanwhile: before its first batches nothing is missed', () => {
+    const activity = new TenantActivity()
+    activity.update(0, [counters(1, 10)])
+    activity.update(100, [{ ...counters(1, 10), state: 'loading' }])
+    // Ten seconds later it runs again, with as many batches as before.
+    expect(activity.update(10_000, [counters(1, 10)]).activeShare).toBe(1)
+    expect(activity.update(10_600, [counters(1, 10)]).activeShare).toBe(1)
+    expect(activity.update(10_700, [counters(1, 10)]).activeShare).toBe(0)
+    // Nor is one missed that is gone, and another one is not taken for it.
+    activity.update(10_800, [])
+    expect(activity.update(20_000, [counters(1, 10)]).activeShare).toBe(1)
+  })
+
+  it('waits two seconds for a first batch', () => {
+    const activity = new TenantActivity()
+    for (const [timeMs, share] of [
+      [0, 1],
+      [2000, 1],
+      [2001, 0],
+    ] as const) {
+      expect(activity.update(timeMs, [counters(1, 0)])).toEqual({ activeShare: share, stallNoticeMs: 2000 })
+    }
+  })
+
   it('knows nothing where no tenant runs', () => {
     expect(new TenantActivity().update(0, []).activeShare).toBeNull()
   })

@@ -142,3 +142,14 @@ describe('readings of a board', () => {
     expect(board.for(600, more.loading ? {} : more, asked).observer.prompt).toBe(false)
   })
 })
+
+describe('tenants that are being started', () => {
+  it('are held against what the clock that was asked for draws, whatever the board ran before', () => {
+    const board = new Observed().for(6000)
+    const light = board.moveBy(-20).index
+    // Less than the clock before draws, and far more than this one does with what ran.
+    board.drawing(1.3).for(3000, { loading: true, smClockMhz: null })
+    expect(1.3 * modelW[light]!).toBeLessThan(modelW[light + 20]!)
+    expect(board.observer.power(light)).toBeGreaterThan(1.2 * modelW[light]!)
+  })
+})

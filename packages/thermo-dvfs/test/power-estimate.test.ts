@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { defaultClockTuning as tuning } from '../src/clock-tuning.js'
 import { PowerEstimate } from '../src/power-estimate.js'
@@ -86,6 +87,98 @@ describe('what is known of the load that ran before', () => {
     expect(ratioOfDoubts).toBeGreaterThan(3)
     expect(ratioOfDoubts).toBeLessThan(4 + 1e-9)
     expect(estimate.state.slope).toBe(before.slope)
+  })
+})
+
+describe('where power rests', () => {
+  it('is where the model has the clock of other tenants: what the firmware trims there says nothing of the slope', () => {
+    const estimate = afterTrimming()
+    estimate.transfer(130, 180)
+    const { slope } = estimate.state
+    for (let i = 0; i < 10; i++) estimate.learn(0, 180, 190, 1.8, 0, 'trimmed')
+    expect(estimate.state.slope).toBe(slope)
+    expect(estimate.power(180)).toBeGreaterThan(185)
+  })
+
+  it('comes along with the clock, within some seconds of readings', () => {
+    const slopesAfter = (readings: number) => {
+      const estimate = afterTrimming()
+      for (let i = 0; i < readings; i++) estimate.learn(0, 140, 140, 1.4, 0, 'trimmed')
+      const { slope } = estimate.state
+      estimate.learn(0, 140, 143, 1.4, 0, 'trimmed')
+      return estimate.state.slope - slope
+    }
+    expect(slopesAfter(5)).not.toBe(0)
+    expect(slopesAfter(300)).toBe(0)
+  })
+})
+
+describe('what is known of the power', () => {
+  const known = fc.record({
+    powersW: fc.array(fc.double({ min: 60, max: 240, noNaN: true }), { minLength: 1, maxLength: 12 }),
+    factor: fc.double({ min: 0.7, max: 1.4, noNaN: true }),
+    origin: fc.constantFrom('full' as const, 'trimmed' as const),
+  })
+  const learnt = ({ powersW, factor, origin }: { powersW: number[]; factor: number; origin: 'full' | 'trimmed' }) => {
+    const estimate = new PowerEstimate(tuning)
+    estimate.begin(powersW[0]!)
+    for (const modelW of powersW) estimate.learn(0, modelW, factor * modelW, 1.5, 0, origin)
+    return estimate
+  }
+
+  it('grows old: never surer, and never less sure than before anything was learnt', () => {
+    fc.assert(
+      fc.property(known, fc.double({ min: 0, max: 1e6, noNaN: true }), (story, durationMs) => {
+        const estimate = learnt(story)
+        const before = { ...estimate.state }
+        const prior = new PowerEstimate(tuning).state
+        estimate.age(durationMs)
+        const { levelVariance, slopeVariance, covariance, level, slope } = estimate.state
+        expect(levelVariance).toBeGreaterThanOrEqual(Math.min(before.levelVariance, prior.levelVariance))
+        expect(levelVariance).toBeLessThanOrEqual(prior.levelVariance)
+        expect(slopeVariance).toBeGreaterThanOrEqual(Math.min(before.slopeVariance, prior.slopeVariance))
+        expect(slopeVariance).toBeLessThanOrEqual(prior.slopeVariance)
+        expect(covariance ** 2).toBeLessThan(levelVariance * slopeVariance)
+        expect([level, slope]).toEqual([before.level, before.slope])
+      }),
+    )
+  })
+
+  it('is the same whether time passes at once or in parts', () => {
+    fc.assert(
+      fc.property(known, fc.double({ min: 0, max: 1e5, noNaN: true }), (story, durationMs) => {
+        const [once, often] = [learnt(story), learnt(story)]
+        once.age(durationMs)
+        for (let i = 0; i < 4; i++) often.age(durationMs / 4)
+        expect(often.state.levelVariance).toBeCloseTo(once.state.levelVariance, 12)
+        expect(often.state.slopeVariance).toBeCloseTo(once.state.slopeVariance, 12)
+      }),
+    )
+  })
+
+  it('has a variance that is nowhere negative, and no less where the board is to go to', () => {
+    fc.assert(
+      fc.property(known, fc.double({ min: 20, max: 400, noNaN: true }), (story, modelW) => {
+        const estimate = learnt(story)
+        expect(estimate.variance(modelW)).toBeGreaterThanOrEqual(0)
+        expect(estimate.varianceAhead(modelW)).toBeGreaterThanOrEqual(estimate.variance(modelW))
+      }),
+    )
+  })
+
+  it('comes nearer to what is read, from either side, and does not pass it', () => {
+    fc.assert(
+      fc.property(known, fc.double({ min: -0.03, max: 0.3, noNaN: true }), (story, off) => {
+        const estimate = learnt(story)
+        const modelW = story.powersW.at(-1)!
+        const before = estimate.power(modelW)
+        const readingW = before * (1 + off)
+        estimate.learn(0, modelW, readingW, 1.5, 0, story.origin)
+        const moved = estimate.power(modelW) - before
+        expect(moved * off).toBeGreaterThanOrEqual(-1e-9)
+        expect(Math.abs(moved)).toBeLessThanOrEqual(Math.abs(readingW - before) + 1e-9)
+      }),
+    )
   })
 })
 

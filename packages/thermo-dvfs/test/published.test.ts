@@ -151,10 +151,27 @@ describe('fitPublishedLaw', () => {
       clocksMhz,
       clocksMhz.map((clock) => publishedPower(own, clock)),
     )
-    expect(fitted.gamma).toBeCloseTo(1.7, 6)
+    expect(fitted.gamma).toBeCloseTo(1.7, 10)
     const close = fitPublishedLaw(clocksMhz, clocksMhz.map(powerAt))
     for (const clock of clocksMhz)
       expect(Math.abs(publishedPower(close, clock) / powerAt(clock) - 1)).toBeLessThan(0.05)
+  })
+
+  it.each([0.6, 1, 2.9, 5.8])('finds an exponent of %d, with the ends exact', (gamma) => {
+    const own = { ...law, d3: 0, d2: 0, d1: 0, d0: 0, gamma }
+    const fitted = fitPublishedLaw(
+      clocksMhz,
+      clocksMhz.map((clock) => publishedPower(own, clock)),
+    )
+    expect(fitted.gamma).toBeCloseTo(gamma, 8)
+    for (const clock of [clocksMhz[0]!, clocksMhz.at(-1)!])
+      expect(publishedPower(fitted, clock)).toBeCloseTo(publishedPower(own, clock), 9)
+  })
+
+  it('is right at both of two clocks', () => {
+    const fitted = fitPublishedLaw([210, 1410], [60, 240])
+    expect(publishedPower(fitted, 210)).toBeCloseTo(60, 9)
+    expect(publishedPower(fitted, 1410)).toBeCloseTo(240, 9)
   })
 
   it('refuses power that does not rise', () => {

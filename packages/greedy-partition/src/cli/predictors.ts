@@ -49,7 +49,7 @@ function reference(
   const models = networks.map((network) => network.model)
   return {
     predictor: new PublishedBoardPredictor(parameters, { platform, dataset, models, memoryBytes: 'unchecked' }),
-    modelAt: (memFreq) => parameters.predictor({ model: models[0]!, platform, dataset, memFreq, oversubscribe: true }),
+    modelAt: (memFreq) => parameters.predictor({ model: models[0]!, platform, dataset, memFreq }),
     notes: published === null ? ["upstream's parameters know no memory of tenants: device memory is not checked"] : [],
   }
 }

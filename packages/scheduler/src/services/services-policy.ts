@@ -402,10 +402,7 @@ export class ServicesPolicy implements PowerCapPolicy {
 
 /** The last in the queue would wait for too much of its objective. */
 function pressing({ service, rate }: Watched, services: readonly ServiceReading[]): boolean {
-  const reading = services.find((candidate) => candidate.service === service.name)
-  if (!reading || reading.queued === 0) return false
+  const queued = services.find((candidate) => candidate.service === service.name)?.queued ?? 0
   const servedPerS = Math.max(1, Math.min(rate.meanPerS, rate.recentPerS))
-  return (
-    reading.queued > service.maxBatchSize && (1000 * reading.queued) / servedPerS > LONG_QUEUE * service.objective.p99Ms
-  )
+  return queued > service.maxBatchSize && (1000 * queued) / servedPerS > LONG_QUEUE * service.objective.p99Ms
 }

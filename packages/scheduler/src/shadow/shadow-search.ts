@@ -1,5 +1,5 @@
 import type { Predictor } from '@pctodl/perf-model'
-import type { Tenant } from '@pctodl/platform'
+import { smClocksAt, type Tenant } from '@pctodl/platform'
 import type { Candidate } from './candidates.js'
 import { expectedImprovement, probabilityWithin } from './expected-improvement.js'
 import { throughputAtTarget } from './merit.js'
@@ -106,8 +106,7 @@ export class ShadowSearch {
     const ratio = Math.exp(power.mean)
     const smClockMhz = this.#predictor.solveSmClock(tenants, memClockMhz, targetW / ratio)
     if (smClockMhz === undefined) return undefined
-    const lowestMhz = this.#predictor.spec.clockStates.find((state) => state.memClockMhz === memClockMhz)!
-      .smClocksMhz[0]!
+    const lowestMhz = smClocksAt(this.#predictor.spec, memClockMhz)![0]!
     const lowestW = this.#predictor.predict({ tenants, memClockMhz, smClockMhz: lowestMhz }).powerW * ratio
     const feasible = probabilityWithin(lowestW, lowestW * power.sd, targetW)
     if (feasible < LEAST_FEASIBLE) return undefined

@@ -1,0 +1,149 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { exitCodeOf } from '@pctodl/command-line'
+import { afterAll, describe, expect, it } from 'vitest'
+import { pctodlPartition } from '../src/commands.js'
+
+async function printed(...argv: string[]) {
+  let text = ''
+  await exitCodeOf('pctodl-partition', pctodlPartition, argv, {
+    stdout: { write: (part) => (text += part) },
+    stderr: { write: (part) => (text += part) },
+    signal: new AbortController().signal,
+    env: {},
+  })
+  return text
+    .replaceAll(/in [\d.]+ ms;/g, 'in so many ms;')
+    .replaceAll(/searched in [\d.]+ ms/g, 'searched in so many ms')
+}
+
+const folder = mkdtempSync(path.join(os.tmpdir(), 'printed-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const coarse = ['--mps-step', '20', '--budget-evaluations', '150']
+
+describe('what is printed of a plan', () => {
+  it('is its tenants, alike ones in a line, clocks, power, how it was found and how to measure it', async () => {
+    expect(
+      await printed('--model', 'resnet50', '--gpu', '3080Ti', '--power-cap', '200', ...coarse),
+    ).toMatchInlineSnapshot(`
+      "resnet50 on NVIDIA GeForce RTX 3080 Ti, power cap 200 W
+       tenants   share %   batch   samples/s each        latency ms 
+             5        20      32            402.4   79.5 (p99 87.2) 
+      clocks      SM 1425 MHz, memory 5001 MHz
+      throughput  2012.0 samples/s
+      power       199.8 W, 0.2 W below the cap; exceeds it with probability 0.46
+      utilisation SM 100 %, memory 65 %
+      search      150 evaluations in so many ms; stopped because the evaluation budget is spent
+
+      Verify (on a real board: --gpu 0 without --backend sim):
+        pctodl-profile --backend sim --gpu 3080Ti --model resnet50 --single --shares 20,20,20,20,20 --batches 32,32,32,32,32 --sm-clock 1425 --mem-clock 5001
+      "
+    `)
+  })
+
+  it('is of several networks their weights, too, and a board that takes less than the cap', async () => {
+    const argv = ['--model', 'resnet50,vgg19=4', '--gpu', 'A100', '--power-cap', '400', '--risk', '0.05']
+    expect(await printed(...argv, ...coarse)).toMatchInlineSnapshot(`
+      "resnet50, vgg19 on NVIDIA A100-PCIE-40GB, power cap 400 W
+      the board takes at most 250 W, which is held in the place of the cap
+       tenants   network    share %   batch   samples/s each        latency ms 
+             1   resnet50        20      32           1105.7   28.9 (p99 30.1) 
+             4   vgg19           20      32            526.4   60.8 (p99 63.1) 
+      clocks      SM 1245 MHz, memory 1215 MHz
+      throughput  3211.4 samples/s, weighted 9528.5
+      power       241.6 W, 8.4 W below the cap; exceeds it with probability 1.0e-9
+      utilisation SM 100 %, memory 42 %
+      search      150 evaluations in so many ms; stopped because the evaluation budget is spent
+
+      pctodl-profile measures one network at a time: this mix cannot be verified by one call.
+      "
+    `)
+  })
+
+  it('is the way to it, where that is asked for', async () => {
+    const argv = ['--model', 'mobilenet_v2', '--gpu', 'A100', '--power-cap', '120', '--explain', '--mps-step', '25']
+    expect(await printed(...argv, '--budget-evaluations', '60')).toMatchInlineSnapshot(`
+      " step   stage    move            SM MHz   memory MHz   samples/s       W 
+          1   greedy   add 25 % x 32     1410         1215      2555.2    90.9 
+          2   greedy   add 25 % x 32     1365         1215      4911.1   117.2 
+          3   greedy   add 25 % x 32     1230         1215      6982.2   117.5 
+          4   greedy   add 25 % x 32     1140         1215      8900.7   119.0 
+
+      mobilenet_v2 on NVIDIA A100-PCIE-40GB, power cap 120 W
+       tenants   share %   batch   samples/s each        latency ms 
+             4        25      32           2225.2   14.4 (p99 15.2) 
+      clocks      SM 1140 MHz, memory 1215 MHz
+      throughput  8900.7 samples/s
+      power       119.0 W, 1.0 W below the cap; exceeds it with probability 0.23
+      utilisation SM 97 %, memory 48 %
+      search      60 evaluations in so many ms; stopped because the evaluation budget is spent
+
+      Verify (on a real board: --gpu 0 without --backend sim):
+        pctodl-profile --backend sim --gpu A100 --model mobilenet_v2 --single --shares 25,25,25,25 --batches 32,32,32,32 --sm-clock 1140 --mem-clock 1215
+      "
+    `)
+    const published = ['--model', 'resnet50', '--gpu', '3080Ti', '--power-cap', '200', '--published', '--explain']
+    expect(await printed(...published, '--mps-step', '25')).toMatchInlineSnapshot(`
+      " step   admitted    free %   SM MHz   memory MHz   samples/s       W 
+          1   25 % x 32       75   1843.8         9501       848.6   200.0 
+          2   25 % x 32       50   1570.8         9501      1466.6   199.4 
+          3   25 % x 64       25   1252.0         9501      1816.6   200.9 
+          4   25 % x 32        0   1475.0         5001      1977.6   199.1 
+
+      resnet50 on NVIDIA GeForce RTX 3080 Ti, power cap 200 W, published search (standard)
+       share %   batch 
+            25      32 
+            25      32 
+            25      64 
+            25      32 
+      clocks      SM 1475.000 MHz, memory 5001 MHz
+      throughput  1977.6 samples/s
+      power       199.1 W, 0.9 W below the cap
+      search      90 configs searched in so many ms
+      "
+    `)
+  })
+
+  it('is of services what is let in, how late they are, and what gives way first', async () => {
+    const file = path.join(folder, 'services.yaml')
+    writeFileSync(
+      file,
+      [
+        '- { name: search, model: resnet50, rate: 9000, p99Ms: 40, maxBatchSize: 512 }',
+        '- { name: ads, model: vgg19, rate: 400, p99Ms: 100, weight: 0.01 }',
+      ].join('\n'),
+    )
+    const asked = ['--services', file, '--gpu', 'A100', '--power-cap', '300', '--mps-step', '20', '--objective']
+    expect(await printed(...asked, 'most-value', '--budget-evaluations', '30')).toMatchInlineSnapshot(`
+      "search, ads on NVIDIA A100-PCIE-40GB, power cap 300 W, most-value
+      the board takes at most 250 W, which is held in the place of the cap
+       service   network    tenants   share %   batch     requests/s   p99 ms   of ms   in time % 
+       search    resnet50         4        20      16   3867 of 9000     20.0      40       100.0 
+       ads       vgg19            1        20      16     105 of 400      8.0     100       100.0 
+      batches     at most 64 of ads: no maxBatchSize is given
+      batches     at most 256 of search: none larger are planned
+      clocks      SM 1410 MHz, memory 1215 MHz
+      power       247.0 W, 3.0 W below the cap
+      limit       the power cap; by the model no plan is more than 51 % better
+      search      54 layouts in so many ms; stopped because the evaluation budget is spent
+      "
+    `)
+    expect(await printed(...asked, 'most-load', '--budget-evaluations', '30')).toMatchInlineSnapshot(`
+      "search, ads on NVIDIA A100-PCIE-40GB, power cap 300 W, most-load
+      the board takes at most 250 W, which is held in the place of the cap
+       service   network    tenants   share %   batch     requests/s   p99 ms   of ms   in time % 
+       search    resnet50         4        20      16   3869 of 9000     20.7      40       100.0 
+       ads       vgg19            1        20      16     172 of 400     10.8     100       100.0 
+      batches     at most 64 of ads: no maxBatchSize is given
+      batches     at most 256 of search: none larger are planned
+      clocks      SM 1380 MHz, memory 1215 MHz
+      power       240.7 W, 9.3 W below the cap
+      load        0.43 of the rates
+      limit       the objective of search; by the model no plan is more than 38 % better
+      search      54 layouts in so many ms; stopped because the evaluation budget is spent
+      "
+    `)
+  })
+})

@@ -1,0 +1,335 @@
+import { loadPerfModel } from '@pctodl/perf-model'
+import type { Service, ServiceReading, Telemetry, Tenant } from '@pctodl/platform'
+import { describe, expect, it } from 'vitest'
+import {
+  type Action,
+  type Decision,
+  type SampleObservation,
+  ServicesPolicy,
+  type ServicesPolicyOptions,
+} from '../src/index.js'
+import type { ServicesPlan, ServicesPlanner } from '../src/services/services-planner.js'
+import { ServingClocks } from '../src/services/serving-clocks.js'
+
+const model = loadPerfModel('3080Ti')
+const search: Service = {
+  name: 'search',
+  model: 'resnet50',
+  objective: { p99Ms: 60 },
+  weight: 1,
+  maxBatchSize: 16,
+  maxQueueDelayMs: 2,
+}
+const photos: Service = { ...search, name: 'photos', model: 'mobilenet_v2', weight: 2 }
+const both = [search, photos]
+const CAP_W = 220
+
+const tenantsOf = (...shares: readonly number[]): Tenant[] =>
+  both.map((service, i) => ({ model: service.model, mpsPercent: shares[i]!, batchSize: 16, service: service.name }))
+const planOf = (...shares: readonly number[]): ServicesPlan => ({
+  tenants: tenantsOf(...shares),
+  memClockMhz: 9501,
+  smClockMhz: 1200,
+})
+
+/** What comes to each service, requests/s, and what becomes of it. */
+interface Load {
+  readonly search: number
+  readonly photos: number
+  /** Of search, what waits now, and the share that is answered. Default: none, all. */
+  readonly queued?: number
+  readonly answered?: number
+}
+
+/** A policy in the loop of a run on a board as modelled: what it asks for is in force. */
+class Served {
+  readonly policy: ServicesPolicy
+  readonly actions: { readonly timeMs: number; readonly action: Action }[] = []
+  readonly decisions: (Decision & { readonly atMs: number })[] = []
+  timeMs = 0
+  applied: SampleObservation['applied'] = { tenants: [], smClockMhz: null, memClockMhz: null, powerLimitW: 350 }
+  readonly #counts = { search: [0, 0], photos: [0, 0] }
+
+  constructor(options: Partial<ServicesPolicyOptions> = {}, powerCapW = CAP_W) {
+    const expectedPerS = { search: 150, photos: 250 }
+    this.policy = new ServicesPolicy({ model, services: both, expectedPerS, plan: () => planOf(45, 45), ...options })
+    this.#carryOut(this.policy.start(powerCapW))
+  }
+
+  for(durationMs: number, load: Load, more: Partial<SampleObservation> = {}): this {
+    for (const endMs = this.timeMs + durationMs; this.timeMs < endMs; ) {
+      this.timeMs += 100
+      const { tenants, smClockMhz, memClockMhz } = this.applied
+      const loaded = { tenants, smClockMhz: smClockMhz!, memClockMhz: memClockMhz! }
+      // Half of what busy tenants draw beyond an idle board, and a sensor that never says the same twice.
+      const read = 0.5 * model.predict(loaded).powerW + 30 + (this.timeMs % 200) / 10_000
+      const telemetry: Telemetry = {
+        timeMs: this.timeMs,
+        powerAverageW: read,
+        powerInstantW: read,
+        energyJ: null,
+        smClockMhz,
+        memClockMhz,
+        smUtilPercent: null,
+        memUtilPercent: null,
+        temperatureC: null,
+        memoryUsedBytes: null,
+        clocksEventReasons: [],
+      }
+      const services = both.map(({ name }) => this.#reading(name as 'search', load))
+      const usual = { powerCapW: CAP_W, reconfiguring: false, smClockRefusedMs: 0, failures: [], activeShare: 1 }
+      const { applied, timeMs } = this
+      this.#carryOut(this.policy.onSample({ timeMs, telemetry, applied, services, ...usual, ...more }))
+      this.#carryOut(this.policy.onIdle(timeMs))
+    }
+    return this
+  }
+
+  kinds(): string[] {
+    return this.decisions.map(({ kind }) => kind)
+  }
+
+  starts(): { readonly timeMs: number; readonly action: Action }[] {
+    return this.actions.filter(({ action }) => action.tenants)
+  }
+
+  carryOut(action: Action | undefined): this {
+    this.#carryOut(action)
+    return this
+  }
+
+  #reading(service: 'search' | 'photos', load: Load): ServiceReading {
+    const counts = this.#counts[service]
+    const { queued = 0, answered = 1 } = service === 'search' ? load : {}
+    counts[0]! += load[service] / 10
+    counts[1]! += (answered * load[service]) / 10
+    const [arrived, completed] = counts.map(Math.floor) as [number, number]
+    // Who is not answered is turned away.
+    const shed = arrived - completed
+    return { service, arrived, completed, late: 0, shed, failed: 0, queued, running: 0 } as ServiceReading
+  }
+
+  #carryOut(action: Action | undefined): void {
+    for (const decision of this.policy.takeDecisions()) this.decisions.push({ ...decision, atMs: this.timeMs })
+    if (!action || Object.keys(action).length === 0) return
+    this.actions.push({ timeMs: this.timeMs, action })
+    const { tenants, smClockMhz, memClockMhz, powerLimitW } = { ...this.applied, ...action }
+    this.applied = { tenants, smClockMhz: smClockMhz as number, memClockMhz: memClockMhz as number, powerLimitW }
+  }
+}
+
+const usual: Load = { search: 150, photos: 250 }
+/** The lowest clock that rates are served at with a little room. */
+const clockFor = ({ search: a, photos: b }: Load, memClockMhz = 9501, room = 1.08) =>
+  new ServingClocks(model, tenantsOf(45, 45), both, memClockMhz).lowest([room * a, room * b])!
+
+describe('the begin', () => {
+  it('is planned for the most load of what is expected, at a clock within the cap, with the board at it', () => {
+    const asked: [string, readonly number[], number][] = []
+    const plan: ServicesPlanner = ({ ratesPerS, powerCapW }, objective) => {
+      asked.push([objective, ratesPerS, powerCapW])
+      return planOf(45, 45)
+    }
+    const { applied, actions } = new Served({ plan, expectedPerS: { photos: 300 } })
+    expect(asked).toEqual([['most-load', [1, 300], CAP_W]])
+    expect(applied).toMatchObject({ tenants: tenantsOf(45, 45), memClockMhz: 9501, powerLimitW: CAP_W })
+    expect(actions[0]!.action.powerLimitRole).toBe('back-stop')
+    expect(applied.smClockMhz).toBeGreaterThan(210)
+  })
+
+  it('is the most value where not all can be served, and refused where nothing can', () => {
+    const asked: string[] = []
+    const plan: ServicesPlanner = (_, objective) => {
+      asked.push(objective)
+      return objective === 'most-value' ? planOf(30, 60) : undefined
+    }
+    expect(new Served({ plan }).applied.tenants).toEqual(tenantsOf(30, 60))
+    expect(asked).toEqual(['most-load', 'most-value'])
+    expect(() => new Served({ plan: () => undefined })).toThrow('powerCapW')
+  })
+
+  it('leaves the limit of the board alone where told to, and else follows the cap with it', () => {
+    expect(new Served({ backstopPercent: null }).applied.powerLimitW).toBe(350)
+    expect(new Served({ backstopPercent: 10 }).applied.powerLimitW).toBe(242)
+    const served = new Served()
+    served.carryOut(served.policy.onCapChange(180))
+    expect(served.applied.powerLimitW).toBe(180)
+  })
+})
+
+describe('the clock', () => {
+  it('comes to the lowest that serves the rates, when that has been enough for two and a half seconds', () => {
+    const served = new Served({}).for(2400, usual)
+    expect(served.applied.smClockMhz).toBeGreaterThan(clockFor(usual))
+    // Before it looks at the memory clock.
+    served.for(7000, usual)
+    // What was answered amply in time is tried with a little less.
+    const { smClockMhz, memClockMhz } = served.applied
+    expect(smClockMhz).toBeLessThanOrEqual(clockFor(usual, memClockMhz!))
+    expect(smClockMhz).toBeGreaterThanOrEqual(clockFor(usual, memClockMhz!, 0.85 * 1.08))
+    expect(served.actions.at(-1)!.action.reason).toMatch(/^enough for search 1\d\d\/s, photos 2\d\d\/s$/)
+  })
+
+  it('rises with the rates in less than half a second', () => {
+    const served = new Served({}).for(9000, usual)
+    const before = served.applied.smClockMhz!
+    served.for(500, { search: 600, photos: 250 })
+    expect(served.applied.smClockMhz).toBeGreaterThan(before)
+  })
+
+  it('is all that the cap allows while more waits than a batch takes, and for long', () => {
+    const served = new Served({}).for(9000, usual)
+    const before = served.applied.smClockMhz!
+    // Seventeen wait for a tenth of a second at 150 a second.
+    served.for(100, { ...usual, queued: 17 })
+    expect(served.applied.smClockMhz).toBeGreaterThan(before)
+    expect(served.actions.at(-1)!.action.reason).toMatch(/^a queue grows: all that the cap allows; search/)
+    for (const queued of [0, 16]) {
+      const calm = new Served({}).for(9000, usual)
+      calm.for(100, { ...usual, queued })
+      expect(calm.applied.smClockMhz).toBe(before)
+    }
+    // Of many requests as many wait for no time.
+    const quick = { search: 1500, photos: 250 }
+    const busy = new Served({}).for(12_000, quick)
+    const clockMhz = busy.applied.smClockMhz!
+    expect(busy.for(100, { ...quick, queued: 17 }).applied.smClockMhz).toBe(clockMhz)
+  })
+
+  it('is asked for again while the board refuses it', () => {
+    const served = new Served({}).for(9000, usual)
+    const { length } = served.actions.filter(({ action }) => action.smClockMhz)
+    served.for(500, usual, { smClockRefusedMs: 300 })
+    expect(served.actions.filter(({ action }) => action.smClockMhz)).toHaveLength(length + 5)
+  })
+})
+
+describe('who is turned away', () => {
+  const tooMany: Load = { search: 900, photos: 250, queued: 400, answered: 0.5 }
+
+  it('is nobody before all that the cap allows had time to show; then as many as are not answered, and that is said', () => {
+    const served = new Served({}).for(9000, usual).for(500, tooMany)
+    expect(served.kinds()).not.toContain('admission')
+    served.for(2000, tooMany)
+    const said = served.decisions.filter(({ kind }) => kind === 'admission')
+    expect(said).toHaveLength(1)
+    expect(said[0]!.reason).toMatch(/^more comes than can be answered/)
+    const admitted = served.actions.flatMap(({ action }) => (action.admitted ? [action.admitted] : [])).at(-1)!
+    expect(Object.keys(admitted)).toEqual(['search'])
+    expect(admitted['search']).toBeGreaterThan(0.3)
+    expect(admitted['search']).toBeLessThan(0.7)
+  })
+
+  it('is let in again when nobody waits, all of them in the end, and that is said once', () => {
+    const served = new Served({}).for(9000, usual).for(2500, tooMany).for(20_000, usual)
+    const reasons = served.decisions.filter(({ kind }) => kind === 'admission').map(({ reason }) => reason)
+    expect(reasons).toHaveLength(2)
+    expect(reasons[1]).toBe('all are let in again')
+    const shares = served.actions.flatMap(({ action }) => action.admitted?.['search'] ?? [])
+    expect(shares.at(-1)).toBe(1)
+    // Not for each hundredth a call.
+    for (let i = 2; i < shares.length - 1; i++) expect(Math.abs(shares[i]! - shares[i - 1]!)).toBeGreaterThan(0.0199)
+  })
+
+  it('is nobody while tenants load', () => {
+    const served = new Served({}).for(9000, usual).for(5000, tooMany, { reconfiguring: true })
+    expect(served.kinds()).not.toContain('admission')
+  })
+})
+
+describe('other tenants', () => {
+  const tooMany: Load = { search: 900, photos: 250, queued: 400, answered: 0.5 }
+  const worth = (admittedPerS: readonly number[]) => {
+    const asked: string[] = []
+    const plan: ServicesPlanner = (_, objective) => {
+      asked.push(objective)
+      return asked.length === 1 ? planOf(45, 45) : { ...planOf(70, 25), admittedPerS }
+    }
+    return { served: new Served({ plan }).for(40_000, usual), asked }
+  }
+
+  it('are looked for when the present ones have not been enough for eight seconds, and taken where they are worth it', () => {
+    const { served, asked } = worth([900, 250])
+    served.for(8000, tooMany)
+    expect(asked).toEqual(['most-load'])
+    served.for(2000, tooMany)
+    expect(asked).toEqual(['most-load', 'most-value'])
+    expect(served.applied.tenants).toEqual(tenantsOf(70, 25))
+    expect(served.starts().at(-1)!.action.reason).toMatch(
+      /^other tenants are worth \d+\/s .*, the present ones \d+\/s$/,
+    )
+  })
+
+  it('are left where they are not worth the restart, and not looked for again for half a minute', () => {
+    const { served, asked } = worth([500, 250])
+    served.for(30_000, tooMany)
+    expect(served.kinds().filter((kind) => kind === 'plan-rejected')).toHaveLength(1)
+    expect(asked).toHaveLength(2)
+    expect(served.applied.tenants).toEqual(tenantsOf(45, 45))
+    served.for(15_000, tooMany)
+    expect(asked).toHaveLength(3)
+  })
+
+  it('are not looked for where the planner has none, nor while tenants load', () => {
+    const plan = (() => planOf(45, 45)) as ServicesPlanner
+    const served = new Served({ plan }).for(40_000, usual).for(20_000, tooMany)
+    expect(served.kinds()).not.toContain('plan-rejected')
+    const { served: loading, asked } = worth([900, 250])
+    loading.for(3000, tooMany).for(20_000, tooMany, { reconfiguring: true })
+    expect(asked).toHaveLength(1)
+  })
+})
+
+describe('dead tenants', () => {
+  it('are started again, which is said, at a clock within the cap', () => {
+    const served = new Served({}).for(9000, usual)
+    const failures = [{ tenant: tenantsOf(45, 45)[0]!, failure: 'killed by signal 9' }]
+    served.for(100, usual, { failures })
+    expect(served.decisions.at(-1)).toMatchObject({ kind: 'tenants-died', reason: 'killed by signal 9', timeMs: 9100 })
+    expect(served.starts().at(-1)).toMatchObject({
+      timeMs: 9100,
+      action: { tenants: tenantsOf(45, 45), reason: 'dead tenants are started again, attempt 1' },
+    })
+    served.for(3000, usual, { failures, reconfiguring: true })
+    expect(served.starts()).toHaveLength(2)
+  })
+})
+
+describe('the memory clock', () => {
+  it('becomes the one that serves the same with clearly less power, looked at each ten seconds', () => {
+    const little: Load = { search: 40, photos: 60 }
+    const served = new Served({ expectedPerS: { search: 40, photos: 60 } })
+    served.for(9900, little)
+    expect(served.applied.memClockMhz).toBe(9501)
+    served.for(200, little)
+    expect(served.applied.memClockMhz).toBe(5001)
+    const powerAt = (memClockMhz: number) => {
+      const clocks = new ServingClocks(model, tenantsOf(45, 45), both, memClockMhz)
+      return clocks.predict(clockFor(little, memClockMhz), [1.08 * 40, 1.08 * 60]).powerW
+    }
+    expect(powerAt(5001)).toBeLessThan(0.97 * powerAt(9501))
+    const change = served.actions.find(({ action }) => action.memClockMhz === 5001)!
+    expect(change.action.reason).toMatch(/^5001 MHz memory serves the same with \d+ W for \d+$/)
+    const { length } = served.actions.filter(({ action }) => action.memClockMhz)
+    expect(served.for(25_000, little).actions.filter(({ action }) => action.memClockMhz)).toHaveLength(length)
+  })
+})
+
+describe('services that change', () => {
+  it('leave tenants that serve all of them, and get their new objectives', () => {
+    const served = new Served({}).for(20_000, usual)
+    const before = served.applied.smClockMhz!
+    const hurried = [{ ...search, objective: { p99Ms: 25 } }, photos]
+    expect(served.policy.onServicesChange(hurried, served.applied)).toBeUndefined()
+    expect(served.for(2000, usual).applied.smClockMhz).toBeGreaterThan(before)
+  })
+
+  it('take the tenants of those that left, and make room for those that came', () => {
+    const served = new Served({}).for(9000, usual)
+    const tags: Service = { ...search, name: 'tags', model: 'mnasnet1_0' }
+    served.carryOut(served.policy.onServicesChange([photos, tags], served.applied))
+    expect(served.applied.tenants.map(({ service }) => service)).toEqual(['photos', 'tags'])
+    expect(served.applied.tenants[0]).toEqual(tenantsOf(45, 45)[1])
+    expect(served.actions.at(-1)!.action.reason).toBe('services: photos, tags; the others go on')
+  })
+})
