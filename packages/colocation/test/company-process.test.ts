@@ -44,7 +44,7 @@ describe('the Gaussian process of companies', () => {
 
   it('is surer of rows that stand for more members', () => {
     // What a lawful board shows has no noise; here each row has some.
-    const variances = Float64Array.from(fitted.variances, (variance) => Math.max(variance, 1e-3))
+    const variances = fitted.variances.map((variance) => Math.max(variance, 1e-3))
     const spreads = [0.1, 1, 10, 1000].map((times) => {
       const rows = fitted.rows.map((row) => ({ ...row, count: times * row.count }))
       return spreadOf(new CompanyProcess({ ...fitted, variances, rows }))
