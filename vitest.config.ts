@@ -27,7 +27,7 @@ const pure = [
   'packages/resource-sensitivity/test/{budget-engine,budget-faults,edges,engine,golden,laws,optimal,place-under-budget,profiling,published,readme,run-log,simulate,traces}.test.ts',
   'packages/run/test/{event-log-writer,readme,run-command}.test.ts',
   'packages/sim-host/test/{board-file-layout,mps-daemon,simulate-command}.test.ts',
-  'packages/tenants/test/{inference-thread,onnx-memory,plan-changes,protocol-ends,queue-parts,request-laws}.test.ts',
+  'packages/tenants/test/{desk-ends,inference-thread,measured-window,onnx-memory,plan-changes,protocol-ends,queue-parts,request-laws}.test.ts',
   'test/{architecture,broken-links,browser-bundles,changed-figures,closed-loop,import-graph,inside-the-repository,local-imports,service-plans,serving-accuracy,training-on-physics,workflows}.test.ts',
 ]
 
