@@ -76,7 +76,7 @@ describe('a program beside a lease', () => {
 
   it('is told at once where we were told to end before it began', async () => {
     ending.abort(new Interruption('SIGTERM'))
-    expect(await shell('sleep 60')).toBe(143)
+    expect(await shell('exec sleep 60')).toBe(143)
   })
 
   it('that does not end is killed after its grace, with all that it has started', async () => {
