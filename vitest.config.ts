@@ -24,14 +24,14 @@ const pure = [
   'packages/model-zoo/test/{exported-graphs,graph-from-onnx,network-facts,network-work,onnx-cli,onnx-export,onnx-operators,published-facts,shapes,torchvision,training-graph,work}.test.ts',
   'packages/mps-control/test/mps-state.test.ts',
   'packages/node-service/test/policy.test.ts',
-  'packages/nvml-control/test/{describe,event-reasons,sampler}.test.ts',
+  'packages/nvml-control/test/{board-report,describe,event-reasons,lease-record,sampler,service-protocol}.test.ts',
   'packages/playground/test/{address,drawing,peaks-story,readme,record-reading,run-parity,services-plan-parity,services-run-parity}.test.ts',
   'packages/profiler/test/{active-sweep,append-only-file,command-line,find-knee,plan,resume,row-validity,run-plan,settle,summarize-repeats}.test.ts',
   'packages/report/test/{chart-parts,charts,compare,paper,readme,report-logs,results-csv,run-summary,standings,summary-table,verdict}.test.ts',
   'packages/resource-sensitivity/test/{attack,budget-engine,budget-faults,edges,engine,golden,laws,optimal,place-under-budget,published,readme,simulate,traces}.test.ts',
   'packages/run/test/{event-log-writer,readme,run-command}.test.ts',
   'packages/sim-host/test/{board-file-layout,mps-daemon,simulate-command}.test.ts',
-  'packages/tenants/test/{inference-thread,onnx-memory,plan-changes,request-laws}.test.ts',
+  'packages/tenants/test/{desk-ends,inference-thread,measured-window,onnx-memory,plan-changes,protocol-ends,queue-parts,request-laws}.test.ts',
   'test/{architecture,broken-links,browser-bundles,changed-figures,closed-loop.slow,import-graph,inside-the-repository,local-imports,related-tests,service-plans.slow,serving-accuracy,training-on-physics,workflows}.test.ts',
 ]
 

@@ -8,6 +8,12 @@ const { fitted } = SlowdownModel.fit(allPairs(workloads).map(lawfulColocation))
 
 describe('the Gaussian process of companies', () => {
   const process = new CompanyProcess(fitted)
+  /** Variance of what one workload loses beside another. */
+  const spreadOf = (one: CompanyProcess) => {
+    const view = one.view(workloads)
+    const [a, b] = [view.indexOf(workloads[0]!), view.indexOf(workloads[5]!)]
+    return view.covarianceOf([view.row(a, [b])])[0]![0]!
+  }
 
   it('says of a left-out colocation what a process without it says', () => {
     for (const colocation of [0, 7, 23]) {
@@ -33,11 +39,17 @@ describe('the Gaussian process of companies', () => {
 
   it('is less sure the less it has seen', () => {
     const few = new CompanyProcess({ ...fitted, rows: fitted.rows.filter(({ colocation }) => colocation % 4 === 0) })
-    const spreadOf = (one: CompanyProcess) => {
-      const view = one.view(workloads)
-      const [a, b] = [view.indexOf(workloads[0]!), view.indexOf(workloads[5]!)]
-      return view.covarianceOf([view.row(a, [b])])[0]![0]!
-    }
     expect(spreadOf(process)).toBeLessThan(spreadOf(few))
+  })
+
+  it('is surer of rows that stand for more members', () => {
+    // What a lawful board shows has no noise; here each row has some.
+    const variances = fitted.variances.map((variance) => Math.max(variance, 1e-3))
+    const spreads = [0.1, 1, 10, 1000].map((times) => {
+      const rows = fitted.rows.map((row) => ({ ...row, count: times * row.count }))
+      return spreadOf(new CompanyProcess({ ...fitted, variances, rows }))
+    })
+    expect(spreads).toEqual([...spreads].sort((a, b) => b - a))
+    expect(new Set(spreads).size).toBe(4)
   })
 })

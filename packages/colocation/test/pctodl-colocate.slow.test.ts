@@ -28,7 +28,30 @@ describe('pctodl-colocate', () => {
     const { code, stdout } = await call('predict', '--study', study, '--members', members)
     expect(code).toBe(0)
     expect(stdout).toContain('90 % interval')
-    expect(stdout).toContain(workloads[5]!.name)
+    const rows = stdout.split('\n').map((line) =>
+      line
+        .split('│')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    )
+    const told = JSON.parse((await call('predict', '--study', study, '--members', members, '--json')).stdout)
+    const numbers = (throughput: number, { low, high }: { low: number; high: number }, kept: number) => [
+      throughput.toFixed(1),
+      `${low.toFixed(1)} - ${high.toFixed(1)}`,
+      (100 * kept).toFixed(0),
+    ]
+    for (const [i, workload] of [workloads[0]!, workloads[5]!].entries()) {
+      expect(rows.find(([name]) => name === workload.name)).toEqual([
+        workload.name,
+        workload.exclusiveThroughput.toFixed(1),
+        ...numbers(told.throughputs[i], told.throughputIntervals[i], told.keptShares[i]),
+      ])
+    }
+    expect(rows.find(([name]) => name === 'sum')).toEqual([
+      'sum',
+      '',
+      ...numbers(told.throughputSum, told.throughputSumInterval, told.weightedSpeedup),
+    ])
   })
 
   it('ranks pairs only', async () => {
@@ -196,6 +219,26 @@ describe('pctodl-colocate', () => {
     for (const asked of ['--help', 'help']) {
       expect(await call(asked)).toMatchObject({ code: 0, stdout: expect.stringContaining('Commands:'), stderr: '' })
     }
+  })
+
+  it('takes numbers up to their ends', async () => {
+    const beyond = [
+      ['--size', '0'],
+      ['--size', '49'],
+      ['--gpus', '0'],
+      ['--memory-gib', '0'],
+      ['--least-kept', '-0.1'],
+      ['--least-kept', '1.1'],
+      ['--power-cap', '0'],
+      ['--seed', '-1'],
+      ['--seed', String(2 ** 32)],
+    ] as const
+    for (const [name, value] of beyond) {
+      const { code, stderr } = await call('pair', '--study', study, name, value)
+      expect([code, stderr], `${name} ${value}`).toEqual([2, expect.stringContaining(name)])
+    }
+    const ends = ['--size', '2', '--least-kept', '0', '--seed', String(2 ** 32 - 1)]
+    expect((await call('pair', '--study', study, ...ends)).code).toBe(0)
   })
 
   it('says what is wrong with a call', async () => {

@@ -53,6 +53,15 @@ describe('variance components', () => {
     expect(variances[1]).toBeCloseTo(1, 4)
   })
 
+  it('switch off a part of nearly no use, too, once it is negligible: exactly, so that nobody computes with it', () => {
+    const n = 40
+    const observations = Float64Array.from({ length: n }, (_, i) => (i % 2 === 0 ? 1 : -1) + 1e-3 * (i % 5))
+    const after = (steps: number) =>
+      fitVarianceComponents([blocks(n, 2), identity(n)], observations, steps).variances[0]!
+    expect(after(1)).toBeGreaterThan(0)
+    expect(after(60)).toBe(0)
+  })
+
   it('need observations that vary', () => {
     expect(() => fitVarianceComponents([identity(3)], new Float64Array(3), 5)).toThrow(/values that vary/)
   })

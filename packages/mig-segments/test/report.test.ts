@@ -126,6 +126,7 @@ describe('a profile that is looked over', () => {
 
   it('is told of where latency is twice what throughput says, or half of it, in most rows', () => {
     expect(lint(point(1, 10, 200), point(2, 10, 50))).toEqual([])
+    for (const latencyMs of [50, 200]) expect(lint(point(1, 10, latencyMs), point(2, 10, latencyMs))).toEqual([])
     expect(lint(point(1, 10, 201), point(2, 10, 100))).toEqual([])
     expect(lint(point(1, 10, 201), point(2, 10, 49)).join()).toMatch(/far from batch . throughput in 2 of 2 rows/)
   })

@@ -410,6 +410,14 @@ describe('bounds by prices', () => {
 })
 
 describe('the exact solution', () => {
+  it('of no services is no board, whatever there may be', () => {
+    const nobody: CoverProblem = { services: 0, rates: new Float64Array(0), throughput: new Float64Array(0) }
+    for (const search of [{}, { maxGpus: 0 }, { maxGpus: 3 }, { shakes: 0 }]) {
+      const nothing = { counts: new Int32Array(0), gpus: 0, gpcs: 0 }
+      expect(solveHeuristically(nobody, priceBound(nobody), search)).toEqual(nothing)
+    }
+  })
+
   it('is the best there is from any start, and proved', async () => {
     await fc.assert(
       fc.asyncProperty(smallProblem, async (problem) => {

@@ -55,8 +55,14 @@ describe.skipIf(missingCompiler)(`pctodl-gpu${missingCompiler ? ` (${missingComp
       expect([listed.code, listed.stderr]).toEqual([1, ''])
       expect(listed.stdout).toMatch(/^1 +NVIDIA GeForce RTX 3080 Ti/m)
       expect(listed.stdout).toMatch(/^GPU 0 cannot be read: .*NVML_ERROR_GPU_IS_LOST/m)
-      const { boards } = JSON.parse((await run('list', '--json', ...at())).stdout)
-      expect(boards).toMatchObject([{ index: 1 }, { gpu: '0', code: 'GPU_LOST' }])
+      for (const command of ['list', 'status']) {
+        const { code, stdout } = await run(command, '--json', ...at())
+        const boards = command === 'list' ? JSON.parse(stdout).boards : JSON.parse(stdout)
+        expect([code, boards]).toEqual([
+          1,
+          [expect.objectContaining({ index: 1 }), expect.objectContaining({ gpu: '0', code: 'GPU_LOST' })],
+        ])
+      }
       const seen = await run('status', ...at())
       expect(seen.code).toBe(1)
       expect(seen.stdout).toMatch(/^GPU 1: NVIDIA.*^GPU 0 cannot be read/ms)
@@ -129,6 +135,9 @@ describe.skipIf(missingCompiler)(`pctodl-gpu${missingCompiler ? ` (${missingComp
     expect(await gpu(['watch', '--count', '2', '--period', '20', ...at()], terminal)).toBe(0)
     expect(drawn.startsWith('\u001b[?25l\u001b[HGPU')).toBe(true)
     expect(drawn.endsWith('\u001b[?25h')).toBe(true)
+    // Two idle boards, at a small part of what their limit allows.
+    expect(drawn.match(/[▁-█]/g)).toContain('▁')
+    expect(drawn).not.toMatch(/[▂-█]/)
     expect(sparkline([0, null, 175, 340, 400], 350)).toBe('▁ ▄▇█')
     // Against a watt where there is neither a limit nor a reading above it.
     expect(sparkline([0, 0.5, 0.99], 0)).toBe('▁▅█')
@@ -203,6 +212,10 @@ describe.skipIf(missingCompiler)(`pctodl-gpu${missingCompiler ? ` (${missingComp
     expect(await run('restore', ...at())).toMatchObject({ code: 0, stdout: 'nothing was left behind\n' })
     leave()
     expect((await run('status', '--gpu', '1', ...at())).stderr).toMatch(/pctodl-gpu: restored GPU-/)
+    expect(device().powerLimitW()).toBe(350)
+    leave()
+    const held = await run('lock', '--gpu', '1', '--limit', '300', '--seconds', '0.01', ...at())
+    expect(held.stderr).toMatch(/^pctodl-gpu: restored GPU-.*\nGPU 1: holding power limit 300 W/)
     expect(device().powerLimitW()).toBe(350)
   })
 

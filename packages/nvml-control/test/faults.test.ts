@@ -129,6 +129,27 @@ describe.skipIf(missingCompiler)(`every error of every setter${missingCompiler ?
     expect(failed).toBeGreaterThan(nvmlReturnCodes.length - 8)
   })
 
+  it('forgets a change that was refused outright, and that one alone', async () => {
+    const { uuid } = truths[0]!
+    const touched = () => folder.read(uuid)?.touched
+    const lease = await gpu.acquireDirectly()
+    faulty.answer('nvmlDeviceSetComputeMode', 4, { times: 1 })
+    await expect(lease.setComputeMode('prohibited')).rejects.toMatchObject({ code: 'NO_PERMISSION' })
+    expect(touched()).toBeUndefined()
+    await lease.setPowerLimit(250)
+    faulty.answer('nvmlDeviceSetComputeMode', 4, { times: 1 })
+    await expect(lease.setComputeMode('prohibited')).rejects.toMatchObject({ code: 'NO_PERMISSION' })
+    expect(touched()).toEqual(['power-limit'])
+    // What was changed before has to go back, whatever is refused since; what failed otherwise may be in force.
+    faulty.answer('nvmlDeviceSetPowerManagementLimit', 4, { times: 1 })
+    await expect(lease.setPowerLimit(260)).rejects.toMatchObject({ code: 'NO_PERMISSION' })
+    faulty.answer('nvmlDeviceSetPersistenceMode', 999, { times: 1 })
+    await expect(lease.setPersistence(true)).rejects.toThrow()
+    expect(touched()).toEqual(['power-limit', 'persistence'])
+    await lease.release()
+    expect([touched(), settings()]).toEqual([undefined, asFound])
+  })
+
   it('tries again where putting back fails for once', async () => {
     await withEachCode(async (board, code) => {
       const lease = await gpus[board]!.acquireDirectly()

@@ -174,6 +174,24 @@ describe('time weighting', () => {
     )
   })
 
+  it('is below a percentile for that part of the time, each reading standing for half the time to its neighbours', () => {
+    fc.assert(
+      fc.property(readings, fc.integer({ min: 0, max: 100 }), ({ timesMs, values }, percent) => {
+        const found = timeWeightedPercentile({ timesMs, values }, percent)!
+        const last = timesMs.length - 1
+        const part = (of: (value: number) => boolean) =>
+          timesMs
+            .filter((_, i) => of(values[i]!))
+            .map((timeMs) => timesMs.indexOf(timeMs))
+            .reduce((sum, i) => sum + (timesMs[Math.min(last, i + 1)]! - timesMs[Math.max(0, i - 1)]!) / 2, 0)
+        const wanted = (percent / 100) * part(() => true)
+        expect(values).toContain(found)
+        expect(part((value) => value < found)).toBeLessThanOrEqual(wanted)
+        expect(part((value) => value <= found)).toBeGreaterThanOrEqual(wanted - 1e-6)
+      }),
+    )
+  })
+
   it('adds up: the integral of two parts is the integral of the whole', () => {
     fc.assert(
       fc.property(readings, fc.nat(), (of, at) => {

@@ -3,6 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import { InstanceLease } from '../src/index.js'
 import { acquireServed } from '../src/service/served-lease.js'
 
 const found = { powerLimitW: 250, computeMode: 'default', persistence: true, smClockLock: null, memClockLock: null }
@@ -11,8 +12,15 @@ afterEach(() => {
   for (const close of open.splice(0)) close()
 })
 
+interface TestService {
+  readonly socket: string
+  readonly asked: readonly string[]
+  /** Say to everybody who is connected. */
+  tell(message: object): void
+}
+
 /** A service that speaks one version and gives every lease. */
-async function service(version: number): Promise<{ readonly socket: string; readonly asked: readonly string[] }> {
+async function service(version: number): Promise<TestService> {
   const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-service-'))
   const connected = new Set<Socket>()
   const asked: string[] = []
@@ -23,7 +31,8 @@ async function service(version: number): Promise<{ readonly socket: string; read
       for (const line of String(chunk).trim().split('\n')) {
         const { id, body } = JSON.parse(line)
         asked.push(`${body.type} ${body.board ?? ''}`.trim())
-        const result = body.type === 'hello' ? { version, service: 'test', boards: [] } : { found }
+        const result =
+          body.type === 'hello' ? { version, service: 'test', boards: [] } : body.type === 'acquire' ? { found } : null
         connection.write(`${JSON.stringify({ id, result })}\n`)
       }
     })
@@ -35,10 +44,42 @@ async function service(version: number): Promise<{ readonly socket: string; read
     server.close()
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   })
-  return { socket, asked }
+  return {
+    socket,
+    asked,
+    tell(message) {
+      for (const connection of connected) connection.write(`${JSON.stringify(message)}\n`)
+    },
+  }
 }
 
 describe('a lease from the node service', () => {
+  it('is held until it is released, once, and then asks for nothing more', async () => {
+    const { socket, asked } = await service(2)
+    const lease = await InstanceLease.acquire('MIG-1', { socket })
+    expect(lease.isHeld).toBe(true)
+    await lease.verifyMpsClient(7)
+    const releasing = lease.release()
+    expect(lease.isHeld).toBe(false)
+    expect(lease.release()).toBe(releasing)
+    await releasing
+    await expect(lease.verifyMpsClient(7)).rejects.toMatchObject({ code: 'LEASE_RELEASED' })
+    expect(asked).toEqual(['hello', 'acquire MIG-1', 'mps-verify MIG-1', 'release MIG-1'])
+  })
+
+  it('that the service has ended is not held, says why, and is not released a second time', async () => {
+    const { socket, asked, tell } = await service(2)
+    const lease = await InstanceLease.acquire('MIG-1', { socket })
+    tell({ event: 'lease-ended', board: 'MIG-1', reason: 'the operator ended it' })
+    await expect.poll(() => lease.isHeld).toBe(false)
+    await expect(lease.verifyMpsClient(7)).rejects.toMatchObject({
+      code: 'LEASE_RELEASED',
+      message: expect.stringMatching(/MIG-1: the operator ended it/),
+    })
+    await lease.release()
+    expect(asked).toEqual(['hello', 'acquire MIG-1'])
+  })
+
   it('is one of a whole board from every release of it', async () => {
     for (const version of [1, 2]) {
       const { socket, asked } = await service(version)

@@ -1,9 +1,11 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { SeededRandom } from '@pctodl/numerics'
 import { imageFolder, readImages, syntheticImages } from '@pctodl/tenants'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { assertImageCount } from '../src/images/image-pool.js'
 
 const scratch = mkdtempSync(path.join(tmpdir(), 'pctodl-images-'))
 afterAll(() => rmSync(scratch, { recursive: true, force: true, maxRetries: 5 }))
@@ -36,6 +38,33 @@ describe('synthetic images', () => {
     expect(await draw('c', 1)).toEqual(first)
     expect((await draw('d', 2)).subarray(0, 100)).not.toEqual(first.subarray(0, 100))
     expect(first.subarray(0, 100)).not.toEqual(first.subarray(3 * PLANE, 3 * PLANE + 100))
+  })
+})
+
+describe('prepared images', () => {
+  it('are 32 of seed 1 where nobody says, and no other number or seed has their name', async () => {
+    const folder = path.join(scratch, 'defaults')
+    const { images, description } = await syntheticImages({ folder })
+    expect(images.count).toBe(32)
+    expect(description).toMatch(/^32 synthetic images .*seed 1\)$/)
+    expect(images).toEqual((await syntheticImages({ folder, count: 32, seed: 1 })).images)
+    const others = await Promise.all([
+      syntheticImages({ folder, count: 1, seed: 1 }),
+      syntheticImages({ folder, count: 1, seed: 2 }),
+    ])
+    expect(new Set([images.file, ...others.map((other) => other.images.file)]).size).toBe(3)
+  })
+
+  it('are read whole or not at all', async () => {
+    const { images } = await syntheticImages({ folder: path.join(scratch, 'whole'), count: 1 })
+    expect(readImages(images)).toHaveLength(3 * PLANE)
+    for (const count of [2, 3]) expect(() => readImages({ ...images, count })).toThrow(`${4 * 3 * PLANE * count} bytes`)
+    expect(() => readImages({ ...images, width: 112 })).toThrow(`${2 * 3 * PLANE} bytes`)
+  })
+
+  it('are one to 4096', () => {
+    for (const count of [1, 2, 4096]) expect(() => assertImageCount(count)).not.toThrow()
+    for (const count of [0, -1, 4097, 1.5, Number.NaN]) expect(() => assertImageCount(count)).toThrow(/1 to 4096/)
   })
 })
 
@@ -99,6 +128,65 @@ describe('images of a folder', () => {
     expect(blue[2]! * 0.225 + 0.406).toBeCloseTo(1, 5)
     // The second time it comes from the prepared file, with the same words.
     expect((await imageFolder({ dataset: caltech, folder: path.join(scratch, 'g') })).description).toBe(description)
+  })
+
+  it('are the pixels of the files, plane after plane, and nothing else', async () => {
+    const dataset = path.join(scratch, 'noise')
+    mkdirSync(dataset)
+    const random = new SeededRandom(9)
+    const bytes = Uint8Array.from({ length: 3 * PLANE }, () => random.integer(256))
+    await sharp(bytes, { raw: { width: 224, height: 224, channels: 3 } })
+      .png()
+      .toFile(path.join(dataset, 'colour.png'))
+    const pixels = readImages((await imageFolder({ dataset, folder: path.join(scratch, 'i') })).images)
+    const [means, deviations] = [
+      [0.485, 0.456, 0.406],
+      [0.229, 0.224, 0.225],
+    ] as const
+    const back = Uint8Array.from(pixels, (value, i) => {
+      const channel = Math.floor(i / PLANE)
+      return Math.round(255 * (value * deviations[channel]! + means[channel]!))
+    })
+    const planes = [0, 1, 2].map((channel) => bytes.filter((_, i) => i % 3 === channel))
+    expect([0, 1, 2].map((channel) => back.subarray(channel * PLANE, (channel + 1) * PLANE))).toEqual(planes)
+  })
+
+  it('of one channel are the same on all three', async () => {
+    const dataset = path.join(scratch, 'grey')
+    mkdirSync(dataset)
+    const random = new SeededRandom(10)
+    const bytes = Uint8Array.from({ length: PLANE }, () => random.integer(256))
+    await sharp(bytes, { raw: { width: 224, height: 224, channels: 1 } })
+      .toColourspace('b-w')
+      .png()
+      .toFile(path.join(dataset, 'grey.png'))
+    const pixels = readImages((await imageFolder({ dataset, folder: path.join(scratch, 'i') })).images)
+    const planes = [0, 1, 2].map((channel) => {
+      const [mean, deviation] = [
+        [0.485, 0.229],
+        [0.456, 0.224],
+        [0.406, 0.225],
+      ][channel] as [number, number]
+      const plane = pixels.subarray(channel * PLANE, (channel + 1) * PLANE)
+      return Uint8Array.from(plane, (value) => Math.round(255 * (value * deviation + mean)))
+    })
+    expect(planes).toEqual([bytes, bytes, bytes])
+  })
+
+  it('are 128 of seed 1 where nobody says, and prepared anew for other files, another number or seed', async () => {
+    const folder = path.join(scratch, 'j')
+    const fileOf = async (options: { count?: number; seed?: number } = {}) =>
+      (await imageFolder({ dataset: tiny, folder, ...options })).images.file
+    const usual = await fileOf()
+    expect(await fileOf({ count: 128, seed: 1 })).toBe(usual)
+    const more = path.join(tiny, 'train', 'one more.png')
+    await plain(3, { r: 1, g: 2, b: 3 }).png().toFile(more)
+    try {
+      const files = [usual, await fileOf(), await fileOf({ count: 1 }), await fileOf({ count: 1, seed: 2 })]
+      expect(new Set(files).size).toBe(4)
+    } finally {
+      rmSync(more)
+    }
   })
 
   it('have to be there', async () => {

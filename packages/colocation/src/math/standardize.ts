@@ -11,6 +11,8 @@ export function scalingOf(rows: readonly ArrayLike<number>[]): Scaling {
   const deviation = new Float64Array(columns)
   for (let j = 0; j < columns; j++) {
     for (const row of rows) mean[j]! += row[j]! / rows.length
+    // A mean that is rounded would make a column of one value one that varies, by 1e-16 of it.
+    if (rows.every((row) => row[j] === rows[0]![j])) continue
     for (const row of rows) deviation[j]! += (row[j]! - mean[j]!) ** 2
     deviation[j] = Math.sqrt(deviation[j]! / (rows.length - 1))
   }

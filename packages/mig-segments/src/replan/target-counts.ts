@@ -44,11 +44,11 @@ function makeRoom(
   maxGpus: number,
 ): Int32Array | null {
   const counts = target.slice()
-  for (let step = 0; step < 8 * offered.length; step++) {
-    if (fewestGpus(totalOf(counts)) <= maxGpus) return counts
+  // Each turn gains room, so one of finitely many is the last.
+  while (fewestGpus(totalOf(counts)) > maxGpus) {
     if (!takeRoomiest(offered, counts, present)) return null
   }
-  return null
+  return counts
 }
 
 /** Covers considered of all services together, and more slices than the leanest that one may take. */

@@ -51,7 +51,6 @@ export function solveHeuristically(
   { shakes = 12, seed = 1, maxGpus }: HeuristicSearch = {},
 ): CountSolution {
   const { services } = problem
-  if (services === 0) return { counts: new Int32Array(0), gpus: 0, gpcs: 0 }
   const gpcPrices = gpcsOf.map((gpcs) => gpcs / 7)
   const most = Math.max(4, Math.min(COVERS_PER_SERVICE, Math.floor(COVERS / services)))
   const choices = Array.from({ length: services }, (_, m) =>

@@ -101,15 +101,14 @@ function signalIfRunning(identity: ProcessIdentity, signal: NodeJS.Signals): voi
 
 /** All that a process has started and that still has it for an ancestor. */
 function descendantsOf(pid: number): ProcessIdentity[] {
-  const parents = new Map(
-    readdirSync('/proc')
-      .filter((name) => /^\d+$/.test(name))
-      .map((name) => [Number(name), parentOf(Number(name))]),
-  )
+  const parents = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => [Number(name), parentOf(Number(name))] as const)
   const found: number[] = []
-  for (let next = [pid]; next.length > 0; ) {
-    next = [...parents].filter(([, parent]) => parent !== null && next.includes(parent)).map(([each]) => each)
-    found.push(...next)
+  for (let next: (number | null)[] = [pid]; next.length > 0; ) {
+    const begun = parents.filter(([, parent]) => next.includes(parent)).map(([each]) => each)
+    found.push(...begun)
+    next = begun
   }
   return found.map(processIdentity).filter((identity) => identity !== null)
 }

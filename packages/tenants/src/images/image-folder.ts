@@ -84,17 +84,15 @@ function imageFiles(dataset: string): string[] {
     .sort()
 }
 
-/** Interleaved bytes to normalised planes; one channel serves for all three. */
+/** Interleaved bytes to normalised planes. */
 function normalised(bytes: Uint8Array): Float32Array {
   const pixels = new Float32Array(IMAGE_VALUES)
   const plane = IMAGE_SIZE * IMAGE_SIZE
-  const channels = bytes.length / plane
   for (let channel = 0; channel < 3; channel++) {
-    const from = channels >= 3 ? channel : 0
     const mean = CHANNEL_MEAN[channel]!
     const deviation = CHANNEL_DEVIATION[channel]!
     for (let k = 0; k < plane; k++) {
-      pixels[channel * plane + k] = (bytes[k * channels + from]! / 255 - mean) / deviation
+      pixels[channel * plane + k] = (bytes[k * 3 + channel]! / 255 - mean) / deviation
     }
   }
   return pixels

@@ -50,6 +50,9 @@ export class WaitingLine implements Iterable<PendingRequest> {
 
   /** What is removed on the way is no longer visited. */
   *[Symbol.iterator](): Iterator<PendingRequest> {
-    for (let place = this.#first; place; place = place.after) yield place.request
+    for (let place = this.#first; place; place = place.after) {
+      // Behind one that has left may stand another that has left since.
+      if (this.#places.has(place.request)) yield place.request
+    }
   }
 }
