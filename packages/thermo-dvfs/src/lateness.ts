@@ -90,7 +90,9 @@ export class Lateness {
       return
     }
     const modelW = runClock.modelled(power.modelW, index)
-    const { slope } = power.estimate.state
+    const { level, slope: learnt } = power.estimate.state
+    // What a lateness that is not true has put under the wrong clocks has made the slope too small.
+    const slope = lagMs > 0 ? Math.max(learnt, level) : learnt
     // A lateness that is not known is told from averages by regression alone; one that is believed in they can refute.
     const plain = this.#averages && readings.instantW === null && lagMs > 0
     const readingW = plain ? readings.averageW : readings.instantW

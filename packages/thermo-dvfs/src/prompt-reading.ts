@@ -8,7 +8,7 @@ const LEAST_STILL = 4
 const RESTED_MS = LONGEST_LAG_MS + 200
 /** The same beyond a lateness that is believed in, ms: what was moved earlier has shown, if that is true. */
 const RESTED_BEYOND_MS = 1400
-/** Moves of less than this share of the cap drown in the noise of an instant reading. */
+/** Moves of less than this share of the cap drown in the noise of an instant reading; firmware may trim half of one away. */
 const LEAST_SHIFT = 0.06
 /** Share of the shift, as far as a window can hold it by then, and share of the cap that a reading must show. */
 const SHOWN = 0.6
@@ -31,7 +31,7 @@ export interface PromptReadingState {
   restsMs: number
   stillW: number[]
   /** The last move of the clock, while it is awaited in the readings. */
-  move: { sinceMs: number; fromW: number; shiftW: number; shown: number } | null
+  move: { sinceMs: number; fromW: number; fromModelW: number; shown: number } | null
 }
 
 /** A reading, and what it should follow. */
@@ -66,15 +66,18 @@ export class PromptReading {
     const s = this.state
     if (Math.abs(modelW - s.modelW) > SAME * s.modelW) {
       const restedMs = lagMs === 0 ? RESTED_MS : Math.min(RESTED_MS, lagMs + RESTED_BEYOND_MS)
-      const shiftW = slope * (modelW - s.modelW)
       const rested = s.stillW.length >= LEAST_STILL && timeMs - s.restsMs >= restedMs
-      const tells = rested && Math.abs(shiftW) >= LEAST_SHIFT * capW
-      const fromW = s.stillW.reduce((sum, powerW) => sum + powerW, 0) / s.stillW.length
-      s.move = tells ? { sinceMs: timeMs, fromW, shiftW, shown: 0 } : null
+      const tells = rested && Math.abs(slope * (modelW - s.modelW)) >= LEAST_SHIFT * capW
+      // Firmware that trims a clock at once, because it holds the board at its limit, makes no other move of it.
+      const goesOn = lagMs > 0 && s.move !== null
+      if (!goesOn) {
+        const fromW = s.stillW.reduce((sum, powerW) => sum + powerW, 0) / s.stillW.length
+        s.move = tells ? { sinceMs: timeMs, fromW, fromModelW: s.modelW, shown: 0 } : null
+      }
       this.#rest(timeMs)
       s.modelW = modelW
       // The clock and the reading of one sample may not be of one moment: only what is too early at any rate counts already.
-      if (!tells || lagMs === 0) return false
+      if (!goesOn && (!tells || lagMs === 0)) return false
     }
     if (readingW === null) return false
     if (s.move === null) {
@@ -82,10 +85,12 @@ export class PromptReading {
       if (s.stillW.length > STILL) s.stillW.shift()
       return false
     }
-    const { sinceMs, fromW, shiftW } = s.move
+    const { sinceMs, fromW, fromModelW } = s.move
+    const shiftW = slope * (modelW - fromModelW)
     const shownW = readingW - fromW
     const share = Math.min(1, (timeMs - sinceMs + INSTANT_WINDOW_MS) / windowMs)
-    const shown = shownW / (share * shiftW) >= SHOWN && Math.abs(shownW) >= LEAST_SHOWN * capW
+    const enough = Math.abs(shiftW) >= (LEAST_SHIFT / 2) * capW && Math.abs(shownW) >= LEAST_SHOWN * capW
+    const shown = enough && shownW / (share * shiftW) >= SHOWN
     s.move.shown = shown ? s.move.shown + 1 : 0
     const prompt = s.move.shown >= inARow(lagMs, windowMs)
     if (prompt || timeMs - sinceMs > PROMPT_MS) s.move = null

@@ -93,6 +93,16 @@ describe('a lateness that is believed in', () => {
     expect(shown(new Board({ lagMs: 2000 }).rest(100, 2000).at(120, [119, 121]))).toBe(-1)
   })
 
+  it('is refuted by a move of which firmware trims a part away at once, because it holds the board at its limit', () => {
+    const board = new Board({ lagMs: 1500 }).rest(100)
+    expect([...board.at(130, [103]), ...board.at(118, [119]), ...board.at(116, [115])]).toEqual([false, false, true])
+    // Back where it came from, it has nothing to show, whatever is read.
+    const back = new Board({ lagMs: 1500 }).rest(100)
+    expect([...back.at(130, [103]), ...back.at(100, [119, 119, 119])]).toEqual([false, false, false, false])
+    const beyond = new Board({ lagMs: 1500 }).rest(100)
+    expect([...beyond.at(130, [103]), ...beyond.at(80, [119, 119, 119])]).toEqual([false, false, false, false])
+  })
+
   it('is refuted by one average that holds as much of a move as it could', () => {
     const averages = { windowMs: 1000, lagMs: 1000 }
     // A move of 40 W: 4 W of it after a tenth of a second, 8 W after two.
