@@ -86,6 +86,29 @@ describe('whom a plan calls served', () => {
   })
 })
 
+describe('a service that could not be planned for within any objective', () => {
+  // A milliard requests/s, where a board answers some hundred.
+  const point = { batchSize: 1, processes: 1, processThroughput: 20, latencyMs: 50 }
+  const profiles = ['huge', 'small'].map((model) => ({ model, points: [{ ...point, sizeGpcs: 1 as const }] }))
+  const objectives = [
+    { model: 'huge', ratePerS: 1e9, latencyMs: 20 },
+    { model: 'small', ratePerS: 5, latencyMs: 1000 },
+  ]
+
+  it('is named without one, and the others are served', async () => {
+    const plans = [
+      await planForTail(profiles, objectives),
+      await planFleet(fleetOf(profiles), objectives, { gate: 'tail' }),
+      await planFleet(fleetOf(profiles), objectives),
+    ]
+    for (const { served, unserved } of plans) {
+      expect(served.map(({ model }) => model)).toEqual(['small'])
+      expect(unserved).toMatchObject([{ model: 'huge' }])
+      expect(unserved[0]).not.toHaveProperty('keepableMs')
+    }
+  })
+})
+
 describe('planning until all are kept', () => {
   it('leaves out who is late whatever room it gets, and goes on for the others', async () => {
     let made = 0

@@ -1,4 +1,3 @@
-import { PctodlError } from '@pctodl/platform'
 import type { ServiceObjective } from '../profile.js'
 import { leastKept } from '../tail/keepable.js'
 import type { CheckedFleet } from './check-fleet.js'
@@ -34,11 +33,7 @@ export async function withKeepable(
   for (const { model, ratePerS, latencyMs } of missed) {
     const objective = { model, ratePerS, latencyMs }
     const estimated = (longer: ServiceObjective) => fleetRows(fleet, [longer], gate).length > 0
-    const keepableMs = await leastKept(objective, latencyMs, estimated, kept).catch((error) => {
-      // Alone it needs more boards than there are, or more work: then nothing is known of it.
-      if (error instanceof PctodlError && ['TOO_FEW_GPUS', 'NO_PLAN'].includes(error.code)) return null
-      throw error
-    })
+    const keepableMs = await leastKept(objective, latencyMs, estimated, kept)
     named.push(unserved(objective, gate.kind, keepableMs))
   }
   return named

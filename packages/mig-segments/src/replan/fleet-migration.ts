@@ -90,7 +90,9 @@ export function fleetMigrationOrder(
     remove((blocking.length > 0 ? blocking : toRemove).reduce((a, b) => (harm(b) < harm(a) ? b : a)))
     createWhatFits()
   }
-  for (const { before, after } of restarted) {
+  // Those that free watts for the others come first.
+  const addedW = ({ before, after }: FleetChanges['restarted'][number]) => wattsOf(after) - wattsOf(before)
+  for (const { before, after } of [...restarted].sort((a, b) => addedW(a) - addedW(b))) {
     const others = () => [...present].filter((instance) => instance !== before)
     while (toRemove.length > 0 && !keepWatts(fleet, [...others(), after])) {
       remove(toRemove.reduce((a, b) => (harm(b) < harm(a) ? b : a)))
@@ -104,6 +106,10 @@ export function fleetMigrationOrder(
   for (const instance of toCreate) steps.push({ kind: 'create', instance, shortfalls: [] })
   for (const instance of [...toRemove]) remove(instance)
   return steps
+}
+
+function wattsOf({ segments }: FleetInstance): number {
+  return segments.reduce((sum, { powerW = 0 }) => sum + powerW, 0)
 }
 
 /** Whether two instances cannot be there at once: one board, and the same memory slices or another clock. */

@@ -1,7 +1,11 @@
+import { PctodlError } from '@pctodl/platform'
 import type { ServiceObjective } from '../profile.js'
 
 /** How much longer than asked an objective may be that is looked for. */
 const MOST_TIMES_LONGER = 1e6
+
+/** Alone the service needs more boards than there are or may be, or more work. */
+const NOTHING_KNOWN = ['TOO_FEW_GPUS', 'NO_PLAN', 'INVALID_INPUT']
 
 /**
  * The least latency objective, to a few hundredths, that a service could keep: first by an estimate, then by a plan made for it.
@@ -9,7 +13,7 @@ const MOST_TIMES_LONGER = 1e6
  * @param fromMs below it nothing is kept
  * @param estimated whether the estimate says that an objective is kept
  * @param kept whether a plan for it keeps it
- * @returns ms; null where none is kept however long
+ * @returns ms; null where none is kept however long, or none can be planned for
  */
 export async function leastKept(
   service: ServiceObjective,
@@ -35,9 +39,14 @@ export async function leastKept(
     else low = middle
   }
   let could = rounded(1.0005 * high)
-  while (!(await kept(within(could)))) {
-    could = rounded(1.05 * could)
-    if (could > MOST_TIMES_LONGER * fromMs) return null
+  try {
+    while (!(await kept(within(could)))) {
+      could = rounded(1.05 * could)
+      if (could > MOST_TIMES_LONGER * fromMs) return null
+    }
+  } catch (error) {
+    if (error instanceof PctodlError && NOTHING_KNOWN.includes(error.code)) return null
+    throw error
   }
   return could
 }
