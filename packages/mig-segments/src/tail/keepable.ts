@@ -4,6 +4,9 @@ import type { ServiceObjective } from '../profile.js'
 /** How much longer than asked an objective may be that is looked for. */
 const MOST_TIMES_LONGER = 1e6
 
+/** Plans that are made for one service: beyond two and a half times what the estimate says the estimate says nothing. */
+const MOST_PLANS = 20
+
 /** Alone the service needs more boards than there are or may be, or more work. */
 const NOTHING_KNOWN = ['TOO_FEW_GPUS', 'NO_PLAN', 'INVALID_INPUT']
 
@@ -40,9 +43,9 @@ export async function leastKept(
   }
   let could = rounded(1.0005 * high)
   try {
-    while (!(await kept(within(could)))) {
+    for (let plans = 1; !(await kept(within(could))); plans++) {
+      if (plans === MOST_PLANS) return null
       could = rounded(1.05 * could)
-      if (could > MOST_TIMES_LONGER * fromMs) return null
     }
   } catch (error) {
     if (error instanceof PctodlError && NOTHING_KNOWN.includes(error.code)) return null
