@@ -154,3 +154,29 @@ describe('a state that was changed by hand', () => {
     }
   })
 })
+
+describe('a budget that nothing keeps any more', () => {
+  it('ends as it does where a plan is made: 1, and not as an error of usage', async () => {
+    const state = file('budget.json')
+    const fastest = Number(JSON.parse((await call(...gpus, '--batch', '512', '--eta', '0', '--json')).stdout).timeS)
+    await call('replan', '--state', state, ...gpus, '--batch', '512', '--budget-time', `${1.05 * fastest}`)
+    const { code, stderr } = await call('replan', '--state', state, '--report', 'fast=gone', '--report', 'slow=0.2')
+    expect([code, stderr]).toEqual([1, expect.stringContaining('no plan takes at most')])
+    const all = await call('replan', '--state', state, '--report', 'fast=gone', '--report', 'slow=gone')
+    expect([all.code, all.stderr]).toEqual([1, expect.stringContaining('no GPU is left')])
+  })
+})
+
+describe('a plan file that was changed by hand', () => {
+  it.each([
+    ['a share without a limit', { powerLimitW: null }, 'a powerLimitW for each GPU that has a share'],
+    ['a name told twice', { name: 'slow' }, 'a different name for each GPU'],
+  ])('is refused: %s', async (_, change, message) => {
+    const { stdout } = await call(...gpus, '--batch', '512', '--json')
+    const plan = JSON.parse(stdout)
+    Object.assign(plan.gpus[0], change)
+    writeFileSync(file('plan-by-hand.json'), JSON.stringify(plan))
+    const { code, stderr } = await call('launch', '--plan', file('plan-by-hand.json'), '--', 'true')
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
+  })
+})

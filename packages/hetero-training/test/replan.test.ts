@@ -317,3 +317,36 @@ describe('chooseGlobalBatch', () => {
     expect(() => chooseGlobalBatch(job, [64], { ...truth, leastSteps: 0 })).toThrow(/leastSteps: got 0/)
   })
 })
+
+describe('a locked clock that draws a round number of watts', () => {
+  it('keeps its limit however much the GPU is believed to throttle', () => {
+    const round = (name: string): GpuProfile => ({
+      name,
+      unit: 'step',
+      idlePowerW: 20,
+      rows: [32, 64, 128].flatMap((batchSize) => {
+        const timeS = 0.01 + batchSize / 1000
+        return [
+          { batchSize, powerLimitW: 400, timeS, energyJ: 380 * timeS },
+          { batchSize, powerLimitW: 90, timeS: 4 * timeS, energyJ: 360 * timeS },
+          { batchSize, powerLimitW: 400, smClockMhz: 1000, timeS, energyJ: 100 * timeS },
+        ]
+      }),
+    })
+    const begun = startReplanning({
+      gpus: [{ profile: round('a') }, { profile: round('b') }],
+      globalBatch: 128,
+      eta: 1,
+      mayLeaveOut: false,
+    })
+    const [a, b] = begun.plan.gpus
+    expect(a).toMatchObject({ smClockMhz: 1000, powerLimitW: 105 })
+    for (let tenths = 11; tenths < 25; tenths++) {
+      const reports = [
+        { name: 'a', timeS: (a!.timeS * tenths) / 10 },
+        { name: 'b', timeS: b!.timeS },
+      ]
+      expect(replan(begun, reports).gain, `${tenths} tenths`).toBeGreaterThanOrEqual(0)
+    }
+  })
+})

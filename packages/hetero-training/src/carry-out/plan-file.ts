@@ -62,6 +62,14 @@ const planSchema = z
     path: ['gpus'],
     message: 'expected shares that add up to globalBatch',
   })
+  .refine(({ gpus }) => new Set(gpus.map(({ name }) => name)).size === gpus.length, {
+    path: ['gpus'],
+    message: 'expected a different name for each GPU',
+  })
+  .refine(({ gpus }) => gpus.every(({ share, powerLimitW }) => (share === 0) === (powerLimitW === null)), {
+    path: ['gpus'],
+    message: 'expected a powerLimitW for each GPU that has a share, and null for one that has none',
+  })
 
 /** What a finished run took: each GPU over the time of its process, and all of them. */
 export interface RunFile extends Totals {

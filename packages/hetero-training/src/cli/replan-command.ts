@@ -10,6 +10,7 @@ import {
   UsageError,
   writeFileAtomically,
 } from '@pctodl/command-line'
+import { InvalidInputError } from '@pctodl/platform'
 import { replan, startReplanning } from '../replan.js'
 import { prepareJob } from '../training-job.js'
 import { clockColumn } from './clock-column.js'
@@ -65,12 +66,20 @@ export const replanCommand: CommandFunction = async (argv, terminal) => {
     throw new UsageError(`--report: give one for each GPU, or another --state: ${raw.state} is there`)
   const before = asUsage(() => readReplanState(raw.state))
   const reports = [...raw.report].map(([name, timeS]) => ({ name, timeS }))
-  const { state, action, gain } = asUsage(() =>
-    replan(before, reports, { leastGain: raw.leastGain, rounds: raw.rounds }),
-  )
+  const { state, action, gain } = replanned(before, reports, { leastGain: raw.leastGain, rounds: raw.rounds })
   writeFileAtomically(raw.state, replanStateText(state))
   terminal.stdout.write(formatted(state, action, gain, raw.json === true))
   return 0
+}
+
+/** Reports that make no sense are errors of usage; budgets that nothing keeps any more are not. */
+function replanned(...args: Parameters<typeof replan>): ReturnType<typeof replan> {
+  try {
+    return replan(...args)
+  } catch (error) {
+    if (error instanceof InvalidInputError) throw new UsageError(error.message)
+    throw error
+  }
 }
 
 function formatted(

@@ -55,11 +55,13 @@ export function settingLines(
 
 /** Room above what a locked clock has drawn, for noise and heat. */
 const ROOM_ABOVE_DRAWN = 1.05
+/** Beside a whole number of watts: time and energy scaled alike, as for a GPU that throttles, give the same power but for rounding, and so the same limit. */
+const ROUNDING = 1e-9
 
 /** A locked clock gets the least limit that does not bind, of those that are known to be settable: from the lowest of the profile to its own. */
 function withLimit({ powerLimitW, smClockMhz }: Setting, drawnW: number, lowestW: number): Setting {
   if (smClockMhz === null) return { powerLimitW, smClockMhz }
-  const enoughW = Math.max(lowestW, Math.ceil(ROOM_ABOVE_DRAWN * drawnW))
+  const enoughW = Math.max(lowestW, Math.ceil(ROOM_ABOVE_DRAWN * drawnW * (1 - ROUNDING)))
   return { smClockMhz, powerLimitW: Math.min(powerLimitW, enoughW) }
 }
 
