@@ -11,6 +11,8 @@ import { entryPoints, missingRegistry, type PackedProject, packedProject } from 
 const browser = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
 const missingCompiler =
   spawnSync(process.env['CC'] || 'cc', ['--version']).status === 0 ? undefined : 'no C compiler on this machine'
+/** Packing and installing each take minutes on a machine that is busy with ten times as much as it can do, and all is right. */
+const INSTALLED_WITHIN_MS = 1_200_000
 const why = (reason: string | undefined) => (reason === undefined ? '' : ` (skipped: ${reason})`)
 
 describe.skipIf(missingRegistry)(`a newcomer who installs what is published${why(missingRegistry)}`, () => {
@@ -23,7 +25,7 @@ describe.skipIf(missingRegistry)(`a newcomer who installs what is published${why
       project.write(`examples/${name}.mts`, example)
       project.write(`examples/${name}.mjs`, javaScriptOf(example))
     }
-  })
+  }, INSTALLED_WITHIN_MS)
   afterAll(() => project?.remove())
 
   it('gets the packages themselves, without sources or anything of the workspace', () => {

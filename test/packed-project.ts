@@ -26,16 +26,11 @@ export function packedProject(): PackedProject {
   // A user's project knows nothing of the condition by which the workspace finds its sources.
   const { NODE_OPTIONS: _, ...env } = process.env
   const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-newcomer-'))
+  const runWithin = (timeout: number, program: string, ...args: string[]) =>
+    execFileSync(program, args, { cwd: folder, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], timeout })
   const project: PackedProject = {
     folder,
-    run: (program, ...args) =>
-      execFileSync(program, args, {
-        cwd: folder,
-        env,
-        encoding: 'utf8',
-        stdio: ['ignore', 'pipe', 'pipe'],
-        timeout: 240_000,
-      }),
+    run: (program, ...args) => runWithin(240_000, program, ...args),
     bin: (name) => path.join(folder, 'node_modules', '.bin', name),
     write: (file, content) => {
       mkdirSync(path.dirname(path.join(folder, file)), { recursive: true })
@@ -47,7 +42,8 @@ export function packedProject(): PackedProject {
     const tarballs = packAll(path.join(folder, 'tarballs'))
     const dependencies = Object.fromEntries([...tarballs].map(([name, file]) => [name, `file:${file}`]))
     project.write('package.json', JSON.stringify({ name: 'newcomer', private: true, dependencies }))
-    project.run('npm', 'install', '--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline', '--loglevel=error')
+    const quietly = ['--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline', '--loglevel=error']
+    runWithin(900_000, 'npm', 'install', ...quietly)
   } catch (error) {
     project.remove()
     throw error

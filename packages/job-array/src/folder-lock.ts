@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync, readlinkSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import path from 'node:path'
-import { PctodlError } from '@pctodl/platform'
+import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { readOwnFile } from './own-folder.js'
 
 /** Who holds a folder. The start tells a process from a later one of its number, boot and namespace say whether it can be seen from here. */
@@ -10,6 +10,8 @@ interface Holder {
   readonly pid: number
   readonly startTicks: string | null
   readonly host: string
+  /** Tells machines of one name apart, as of one image; null where it has none. */
+  readonly machineId: string | null
   readonly bootId: string | null
   readonly pidNamespace: string | null
 }
@@ -21,7 +23,7 @@ const NAME = /^lock-[0-9a-f]{16}$/
  *
  * Each says that he is there before he looks who else is, so of two who come at once at least one sees the other; it may be both.
  *
- * @throws PctodlError `FOLDER_IN_USE` with who holds it, and what to do
+ * @throws PctodlError `FOLDER_IN_USE` with who holds it, and what to do; InvalidInputError for a lock that names nobody
  */
 export function lockFolder(folder: string): () => void {
   const own = `lock-${randomBytes(8).toString('hex')}`
@@ -34,7 +36,7 @@ export function lockFolder(folder: string): () => void {
     for (const other of readdirSync(folder).filter((name) => NAME.test(name) && name !== own)) {
       const file = path.join(folder, other)
       const text = readOwnFile(file)
-      if (text !== undefined) assertGone(JSON.parse(text), folder, file)
+      if (text !== undefined) assertGone(holderIn(text, file), folder, file)
       rmSync(file, { force: true })
     }
   } catch (error) {
@@ -44,9 +46,24 @@ export function lockFolder(folder: string): () => void {
   return unlock
 }
 
-function assertGone({ pid, startTicks, host, bootId, pidNamespace }: Holder, folder: string, file: string): void {
+/** @throws InvalidInputError for a text that names no process: nobody can say whether its writer is gone */
+function holderIn(text: string, file: string): Holder {
+  const holder: Partial<Holder> | null | undefined = orNull(() => JSON.parse(text))
+  if (Number.isInteger(holder?.pid) && holder!.pid! > 0 && typeof holder!.host === 'string') return holder as Holder
+  throw new InvalidInputError(
+    file,
+    text.length > 80 ? `${text.length} characters` : text,
+    'what a scheduler notes of itself; if none uses the folder, remove the file',
+  )
+}
+
+function assertGone(
+  { pid, startTicks, host, machineId, bootId, pidNamespace }: Holder,
+  folder: string,
+  file: string,
+): void {
   const here = thisProcess()
-  const isHere = host === here.host && pidNamespace === here.pidNamespace
+  const isHere = host === here.host && machineId === here.machineId && pidNamespace === here.pidNamespace
   if (isHere && (bootId !== here.bootId || !isRunning(pid, startTicks))) return
   throw new PctodlError(
     'FOLDER_IN_USE',
@@ -72,6 +89,7 @@ function thisProcess(): Holder {
     pid: process.pid,
     startTicks: startTicksOf(process.pid),
     host: hostname(),
+    machineId: orNull(() => readFileSync('/etc/machine-id', 'utf8').trim()),
     bootId: orNull(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()),
     pidNamespace: orNull(() => readlinkSync('/proc/self/ns/pid')),
   }

@@ -6,12 +6,15 @@ export interface SlurmNodeChange {
   readonly node: string
   /** Whether Slurm starts jobs there. */
   readonly isUsable: boolean
-  /** Slurm's word for it, as `idle`, `drained` or `down*`. */
+  /** Slurm's word for it, as `idle`, `drained` or `down*`; `removed` where Slurm no longer lists it. */
   readonly state: string
 }
 
 /** Beginnings of Slurm's words for nodes on which it starts nothing, and what runs there has to leave or has been lost. */
 const UNUSABLE = /^(down|drain|drng|fail|err|unk|inval|maint|reboot)/i
+
+/** Our word for a node that Slurm knew and no longer lists: it was taken out of the cluster, or of every partition. */
+const REMOVED = 'removed'
 
 /** What becomes of the nodes of a cluster: those that are down, drained or draining, and those that are back. */
 export class SlurmNodes {
@@ -20,6 +23,7 @@ export class SlurmNodes {
   readonly #clock: Clock
   readonly #unusable = new Set<string>()
   #lookAtMs = Number.NEGATIVE_INFINITY
+  #allSeen = false
 
   /**
    * All are taken as usable until the first look.
@@ -53,17 +57,21 @@ export class SlurmNodes {
    * Ask Slurm, where a look is due.
    *
    * @returns what has changed since the last look; nothing where Slurm could not be asked, which is tried again at the next
-   * @throws InvalidInputError for a node that Slurm does not know; PctodlError `SLURM` where there is no `sinfo`
+   * @throws InvalidInputError for a node that Slurm has never listed; PctodlError `SLURM` where there is no `sinfo`
    */
   async look(signal?: AbortSignal): Promise<SlurmNodeChange[]> {
     if (this.#clock.now() < this.#lookAtMs) return []
     this.#lookAtMs = this.#clock.now() + this.#pollMs
     const states = await this.#states(signal)
     if (states === null) return []
+    const unknown = this.#nodes.find((node) => !states.has(node))
+    if (unknown !== undefined && !this.#allSeen) {
+      throw new InvalidInputError('nodes', unknown, 'names of nodes as sinfo --Node lists them')
+    }
+    this.#allSeen = true
     return this.#nodes.flatMap((node): SlurmNodeChange[] => {
-      const state = states.get(node)
-      if (state === undefined) throw new InvalidInputError('nodes', node, 'names of nodes as sinfo --Node lists them')
-      const isUsable = !UNUSABLE.test(state)
+      const state = states.get(node) ?? REMOVED
+      const isUsable = state !== REMOVED && !UNUSABLE.test(state)
       if (isUsable === !this.#unusable.has(node)) return []
       if (isUsable) this.#unusable.delete(node)
       else this.#unusable.add(node)

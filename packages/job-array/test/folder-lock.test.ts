@@ -55,10 +55,20 @@ describe('a folder that is held', () => {
 
   it.each([
     ['host', { host: 'login2' }],
+    ['machine of the same name', { machineId: 'another', bootId: 'another' }],
     ['container', { pidNamespace: 'pid:[1]' }],
   ])('is left to a process of another %s, whose end cannot be seen, with what to do', (_, but) => {
     leave(name, but)
     expect(() => lockFolder(folder)).toThrow(new RegExp(`if that process is gone, remove .*${name}`))
     expect(locks()).toEqual([name])
   })
+
+  it.each(['', '{"pid":1', 'null', '[]', '{}', '{"pid":0,"host":"a"}', '{"pid":"1","host":"a"}'])(
+    'is left as it is where a lock says %j, as after a full disk, with what to do',
+    (text) => {
+      writeFileSync(path.join(folder, name), text)
+      expect(() => lockFolder(folder)).toThrow(new RegExp(`${name}: got .*remove the file`))
+      expect(locks()).toEqual([name])
+    },
+  )
 })

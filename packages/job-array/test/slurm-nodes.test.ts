@@ -53,4 +53,15 @@ describe('nodes as sinfo, played by a script, tells of them', () => {
     say('echo "Unable to contact slurm controller" >&2; exit 1')
     expect(await nodesHere('n1').look()).toEqual([])
   })
+
+  it('takes a node that Slurm lists no more for unusable until it is back', async () => {
+    const nodes = nodesHere('n1', 'n2')
+    say('echo "n1 idle"; echo "n2 idle"')
+    expect(await nodes.look()).toEqual([])
+    say('echo "n1 idle"')
+    expect(await nodes.look()).toEqual([{ node: 'n2', isUsable: false, state: 'removed' }])
+    expect(await nodes.look()).toEqual([])
+    say('echo "n1 idle"; echo "n2 idle"')
+    expect(await nodes.look()).toEqual([{ node: 'n2', isUsable: true, state: 'idle' }])
+  })
 })

@@ -310,6 +310,42 @@ describe('the engine', () => {
     expect(engine.nextFinishS).toBe(140)
   })
 
+  it('lets what a failed server had not saved be lost, also where a reservation takes its place in the same plan', () => {
+    for (const order of [
+      [0, 1],
+      [1, 0],
+    ]) {
+      const engine = new ScheduleEngine(rules)
+      const [placed] = engine.plan(0, [submit(0, 2)])
+      const { server } = (placed as PlaceAction).placement[0]!
+      const events: EngineEvent[] = [
+        { type: 'reserved', reservation: { id: 'r', server, gpus: 2, fromS: 40, untilS: 50 } },
+        { type: 'server-failed', server },
+      ]
+      expect(
+        said(
+          engine.plan(
+            40,
+            order.map((i) => events[i]!),
+          ),
+        ),
+      ).toEqual(['migrate 0.2'])
+      expect(engine.nextFinishS).toBe(140)
+    }
+    // Here it is back in its place before the plan is made, and yet its run is lost.
+    const engine = new ScheduleEngine(rules)
+    const [placed] = engine.plan(0, [submit(0, 2)])
+    const { server } = (placed as PlaceAction).placement[0]!
+    const reservation = { id: 'r', server, gpus: 2, fromS: 40, untilS: 50 }
+    const events: EngineEvent[] = [
+      { type: 'reserved', reservation },
+      { type: 'server-failed', server },
+      { type: 'server-returned', server },
+      { type: 'reservation-ended', id: 'r' },
+    ]
+    expect(said(engine.plan(40, events))).toEqual(['preempt 0.1', 'place 0.2'])
+  })
+
   it('starts anew who ended by himself in the moment in which his place was taken away', () => {
     const engine = new ScheduleEngine(rules)
     engine.plan(0, [submit(0, 2), submit(1, 1)])

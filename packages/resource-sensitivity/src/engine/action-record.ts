@@ -29,6 +29,13 @@ export class ActionRecord {
     return this.#told.delete(job)
   }
 
+  /** Jobs that run there as far as an executor knows: also those whose place was taken away since. */
+  toldOn(server: number): number[] {
+    return [...this.#told].flatMap(([job, { placement }]) =>
+      placement.some((seat) => seat.server === server) ? [job] : [],
+    )
+  }
+
   /** Why a job will be told to stop, where it is not the policy's will. */
   because(job: number, reason: PreemptReason): void {
     this.#reasons.set(job, reason)

@@ -224,7 +224,9 @@ export class ScheduleEngine implements Scheduler {
         const server = this.#servers.inside[event.server]!
         if (!this.#availability.fail(server)) return false
         this.#events++
-        return this.#refit(server, 'server-failed')
+        const mustLeave = this.#refit(server, 'server-failed')
+        this.#lose(event.server)
+        return mustLeave
       }
       case 'server-returned': {
         const server = this.#servers.inside[event.server]!
@@ -296,16 +298,25 @@ export class ScheduleEngine implements Scheduler {
 
   /** Let a server have what is left of it now. @returns whether somebody had to leave */
   #refit(server: number, reason: PreemptReason): boolean {
-    const { table, running } = this
+    const { running } = this
     const left = this.#availability.left(server, this.nowS)
     const had = running.pool.kinds[server]!
     if (left.gpus === had.gpus) return false
     for (const job of running.resizeServer(server, left)) {
       this.#actions.because(job, reason)
-      if (this.#availability.hasFailed(server)) table.remaining[job] = table.savedRemaining[job]!
       this.#queue.push(job)
     }
     return left.gpus < had.gpus
+  }
+
+  /** What ran on a server has lost what it had not saved, also where a reservation at the same moment had taken its place. */
+  #lose(server: number): void {
+    const { table } = this
+    for (const job of this.#actions.toldOn(server)) {
+      if (table.state[job] === FINISHED) continue
+      this.#actions.because(job, 'server-failed')
+      table.remaining[job] = table.savedRemaining[job]!
+    }
   }
 
   #round(nowS: number): void {
