@@ -97,7 +97,10 @@ export class Lateness {
     const plain = this.#averages && readings.instantW === null && lagMs > 0
     const readingW = plain ? readings.averageW : readings.instantW
     const windowMs = plain ? AVERAGE_WINDOW_MS : INSTANT_WINDOW_MS
-    if (this.#prompt.observe({ timeMs, readingW, windowMs, modelW, slope, capW, lagMs })) history.shownPromptly()
+    const shown = this.#prompt.observe({ timeMs, readingW, windowMs, modelW, slope, capW, lagMs })
+    if (shown === 'at-once') history.shownPromptly()
+    // A load or a cap that moves with the clock now and then looks like promptness: only two in a row refute.
+    else if (shown === 'late') history.shownLate()
   }
 
   /** Tenants start, stop or pause: what the readings do is not the clock's doing. */

@@ -61,6 +61,11 @@ export class PowerHistory {
     this.#lag.believe(0)
   }
 
+  /** A move of the clock has not shown at once: the lateness that is believed in is true. */
+  shownLate(): void {
+    this.#lag.believe(this.#lag.state.index)
+  }
+
   /** From `startMs` on the model's power is `modelW`. */
   push(startMs: number, modelW: number): void {
     this.#applied.push(startMs, modelW)

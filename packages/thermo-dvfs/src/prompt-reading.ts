@@ -22,6 +22,8 @@ const IN_A_ROW = 3
 const REFUTING_IN_A_ROW = 2
 /** A reading that shows a move later than this is not prompt, ms. */
 const PROMPT_MS = 450
+/** The same where a lateness is believed in, ms: some true ones are hardly longer. */
+const REFUTING_MS = 250
 /** Powers by the model that differ by less are of one clock, relative. */
 const SAME = 0.005
 
@@ -50,6 +52,9 @@ export interface FollowedReading {
   readonly lagMs: number
 }
 
+/** What a move has told of the readings: that they show it at once, or that they are as late as they are believed to be. */
+export type Shown = 'at-once' | 'late'
+
 /**
  * Whether instant readings show a move of the clock at once: then they are not late, and nothing has to wait for the two seconds
  * that they could be.
@@ -61,8 +66,8 @@ export class PromptReading {
     this.state = state ?? { modelW: 0, restsMs: 0, stillW: [], move: null }
   }
 
-  /** @returns whether a move was shown in time */
-  observe({ timeMs, readingW, windowMs, modelW, slope, capW, lagMs }: FollowedReading): boolean {
+  /** @returns null where this reading completes no judgement of a move */
+  observe({ timeMs, readingW, windowMs, modelW, slope, capW, lagMs }: FollowedReading): Shown | null {
     const s = this.state
     if (Math.abs(modelW - s.modelW) > SAME * s.modelW) {
       const restedMs = lagMs === 0 ? RESTED_MS : Math.min(RESTED_MS, lagMs + RESTED_BEYOND_MS)
@@ -77,13 +82,13 @@ export class PromptReading {
       this.#rest(timeMs)
       s.modelW = modelW
       // The clock and the reading of one sample may not be of one moment: only what is too early at any rate counts already.
-      if (!goesOn && (!tells || lagMs === 0)) return false
+      if (!goesOn && (!tells || lagMs === 0)) return null
     }
-    if (readingW === null) return false
+    if (readingW === null) return null
     if (s.move === null) {
       s.stillW.push(readingW)
       if (s.stillW.length > STILL) s.stillW.shift()
-      return false
+      return null
     }
     const { sinceMs, fromW, fromModelW } = s.move
     const shiftW = slope * (modelW - fromModelW)
@@ -93,8 +98,11 @@ export class PromptReading {
     const shown = enough && shownW / (share * shiftW) >= SHOWN
     s.move.shown = shown ? s.move.shown + 1 : 0
     const prompt = s.move.shown >= inARow(lagMs, windowMs)
-    if (prompt || timeMs - sinceMs > PROMPT_MS) s.move = null
-    return prompt
+    const over = timeMs - sinceMs > (lagMs === 0 ? PROMPT_MS : REFUTING_MS)
+    if (prompt || over) s.move = null
+    if (prompt) return 'at-once'
+    // What firmware has trimmed to less would not show in any case.
+    return over && lagMs > 0 && !shown && Math.abs(shiftW) >= LEAST_SHIFT * capW ? 'late' : null
   }
 
   /** Tenants start, stop or pause: what the readings do is not the clock's doing. */

@@ -88,3 +88,24 @@ describe('how far power has moved', () => {
     expect([history.longSpread(10_100), history.longSpread(12_999), history.longSpread(13_000)]).toEqual([30, 30, 0])
   })
 })
+
+describe('a lateness that is believed in', () => {
+  const late = (): PowerHistory => {
+    const { applied, lag } = new PowerHistory().state
+    return new PowerHistory({ applied, lag: { ...lag, index: 2, known: true } })
+  }
+
+  it('is refuted by two moves in a row that show at once, and by no two with a late one in between', () => {
+    const refuted = late()
+    refuted.shownPromptly()
+    expect(refuted.lagMs).toBe(1000)
+    refuted.shownPromptly()
+    expect(refuted.prompt).toBe(true)
+    const kept = late()
+    for (let i = 0; i < 5; i++) {
+      kept.shownPromptly()
+      kept.shownLate()
+    }
+    expect(kept.lagMs).toBe(1000)
+  })
+})

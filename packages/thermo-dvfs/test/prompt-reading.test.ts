@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { PromptReading } from '../src/prompt-reading.js'
+import { PromptReading, type Shown } from '../src/prompt-reading.js'
 
 const CAP_W = 150
 
@@ -16,8 +16,12 @@ class Board {
     this.lagMs = lagMs
   }
 
-  /** The clock draws `modelW` by the model; these are read. */
+  /** The clock draws `modelW` by the model; these are read. Which of them show a move at once. */
   at(modelW: number, readingsW: readonly (number | null)[]): boolean[] {
+    return this.told(modelW, readingsW).map((each) => each === 'at-once')
+  }
+
+  told(modelW: number, readingsW: readonly (number | null)[]): (Shown | null)[] {
     return readingsW.map((readingW) => {
       this.timeMs += 100
       const { timeMs, windowMs, lagMs } = this
@@ -110,5 +114,17 @@ describe('a lateness that is believed in', () => {
     expect(shown(new Board(averages).rest(100).at(140, [101, 104, 106, 108, 110]))).toBe(-1)
     // What scatters as little as averages do is no move.
     expect(shown(new Board(averages).rest(100).at(120, [102, 104, 104, 104]))).toBe(-1)
+  })
+
+  it('is not refuted by what shows a move after three tenths of a second, as a sensor does that is so late', () => {
+    expect(shown(new Board({ lagMs: 500 }).rest(100).at(120, [100, 100, 100, 120, 120]))).toBe(-1)
+  })
+
+  it('is confirmed by a move that does not show at once, and by none that is too small to show', () => {
+    expect(new Board({ lagMs: 500 }).rest(100).told(120, [100, 100, 100, 100])).toEqual([null, null, null, 'late'])
+    expect(new Board({ lagMs: 500 }).rest(100).told(104, [100, 100, 100, 100])).not.toContain('late')
+    const trimmed = new Board({ lagMs: 500 }).rest(100)
+    expect([...trimmed.told(130, [100]), ...trimmed.told(104, [100, 100, 100])]).not.toContain('late')
+    expect(new Board().rest(100).told(120, [100, 100, 100, 100, 100, 100])).not.toContain('late')
   })
 })
