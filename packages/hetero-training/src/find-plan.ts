@@ -108,7 +108,7 @@ function tooLittlePower(
 ): InfeasibleBudgetError {
   const lowestW = sum(prepared.options.map(({ powerLimitsW }) => powerLimitsW[0]!))
   const found = [
-    `the lowest limits of all GPUs make ${lowestW} W`,
+    `the lowest limits of all GPUs make ${lowestW} W${prepared.options.some((gpu) => gpu.mayBeLeftOut) ? ', less where some are left out' : ''}`,
     ...(fastest === null || timeS === undefined
       ? []
       : [`the fastest plan found within the watts takes ${planOf(prepared, fastest).timeS.toPrecision(5)} s`]),
