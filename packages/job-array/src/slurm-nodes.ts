@@ -6,12 +6,17 @@ export interface SlurmNodeChange {
   readonly node: string
   /** Whether Slurm starts jobs there. */
   readonly isUsable: boolean
+  /** Whether nothing runs there any more; on one that drains, what runs may go on until it has left. */
+  readonly isLost: boolean
   /** Slurm's word for it, as `idle`, `drained` or `down*`; `removed` where Slurm no longer lists it. */
   readonly state: string
 }
 
 /** Beginnings of Slurm's words for nodes on which it starts nothing, and what runs there has to leave or has been lost. */
 const UNUSABLE = /^(down|drain|drng|fail|err|unk|inval|maint|reboot)/i
+
+/** Of those, the words for nodes on which nothing runs any more; one that is `failing` still has jobs. */
+const LOST = /^(down|fail(?!ing|g)|err|unk)/i
 
 /** Our word for a node that Slurm knew and no longer lists: it was taken out of the cluster, or of every partition. */
 const REMOVED = 'removed'
@@ -21,7 +26,8 @@ export class SlurmNodes {
   readonly #nodes: readonly string[]
   readonly #pollMs: number
   readonly #clock: Clock
-  readonly #unusable = new Set<string>()
+  /** Whether what ran on them is lost. */
+  readonly #unusable = new Map<string, boolean>()
   #lookAtMs = Number.NEGATIVE_INFINITY
   #allSeen = false
 
@@ -72,10 +78,11 @@ export class SlurmNodes {
     return this.#nodes.flatMap((node): SlurmNodeChange[] => {
       const state = states.get(node) ?? REMOVED
       const isUsable = state !== REMOVED && !UNUSABLE.test(state)
-      if (isUsable === !this.#unusable.has(node)) return []
+      const isLost = state === REMOVED || LOST.test(state)
+      if (this.#unusable.get(node) === (isUsable ? undefined : isLost)) return []
       if (isUsable) this.#unusable.delete(node)
-      else this.#unusable.add(node)
-      return [{ node, isUsable, state }]
+      else this.#unusable.set(node, isLost)
+      return [{ node, isUsable, isLost, state }]
     })
   }
 

@@ -25,12 +25,12 @@ describe('nodes as sinfo, played by a script, tells of them', () => {
   it('tells each change once, whatever partitions a node is in', async () => {
     const nodes = nodesHere('n1', 'n2')
     say('echo "n1   drained*"; echo "n1 drained*"; echo "n2 mixed"')
-    expect(await nodes.look()).toEqual([{ node: 'n1', isUsable: false, state: 'drained*' }])
+    expect(await nodes.look()).toEqual([{ node: 'n1', isUsable: false, isLost: false, state: 'drained*' }])
     expect([await nodes.look(), nodes.anyUnusable]).toEqual([[], true])
     say('echo "n1 idle"; echo "n2 down*"')
     expect(await nodes.look()).toEqual([
-      { node: 'n1', isUsable: true, state: 'idle' },
-      { node: 'n2', isUsable: false, state: 'down*' },
+      { node: 'n1', isUsable: true, isLost: false, state: 'idle' },
+      { node: 'n2', isUsable: false, isLost: true, state: 'down*' },
     ])
   })
 
@@ -47,6 +47,20 @@ describe('nodes as sinfo, played by a script, tells of them', () => {
     },
   )
 
+  it('tells when a node that drains is lost, and not every word for it', async () => {
+    const nodes = nodesHere('n1')
+    const told: unknown[] = []
+    for (const state of ['draining', 'drained', 'failing', 'down*', 'fail', 'unknown', 'idle']) {
+      say(`echo "n1 ${state}"`)
+      told.push(...(await nodes.look()).map(({ isUsable, isLost }) => [state, isUsable, isLost]))
+    }
+    expect(told).toEqual([
+      ['draining', false, false],
+      ['down*', false, true],
+      ['idle', true, false],
+    ])
+  })
+
   it('refuses a node that Slurm does not know, and minds no look that fails', async () => {
     say('echo "n1 idle"')
     await expect(nodesHere('n1', 'm1').look()).rejects.toThrow(/nodes: got 'm1'/)
@@ -59,9 +73,9 @@ describe('nodes as sinfo, played by a script, tells of them', () => {
     say('echo "n1 idle"; echo "n2 idle"')
     expect(await nodes.look()).toEqual([])
     say('echo "n1 idle"')
-    expect(await nodes.look()).toEqual([{ node: 'n2', isUsable: false, state: 'removed' }])
+    expect(await nodes.look()).toEqual([{ node: 'n2', isUsable: false, isLost: true, state: 'removed' }])
     expect(await nodes.look()).toEqual([])
     say('echo "n1 idle"; echo "n2 idle"')
-    expect(await nodes.look()).toEqual([{ node: 'n2', isUsable: true, state: 'idle' }])
+    expect(await nodes.look()).toEqual([{ node: 'n2', isUsable: true, isLost: false, state: 'idle' }])
   })
 })

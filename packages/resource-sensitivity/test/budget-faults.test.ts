@@ -1,6 +1,13 @@
 import { SeededRandom } from '@pctodl/numerics'
 import { describe, expect, it } from 'vitest'
-import { BudgetEngine, type EngineEvent, type GpuProfile, type Job, simulateUnderBudget } from '../src/index.js'
+import {
+  BudgetEngine,
+  type EngineEvent,
+  type GpuProfile,
+  type Job,
+  type ScheduleAction,
+  simulateUnderBudget,
+} from '../src/index.js'
 import { executeUnderBudget, type ScheduleExecutor } from '../src/slurm.js'
 import { drawJobs, profiles, servers } from './mixed-world.js'
 
@@ -68,6 +75,52 @@ describe('a budget engine that is told things in an unlucky order', () => {
     expect(nowS).toBeLessThan(130)
   })
 
+  describe('when a server drains', () => {
+    const drained = () => {
+      const engine = new BudgetEngine({ ...world, powerBudgetW: 500 })
+      engine.plan(0, submitted(...[0, 1, 2, 3].map((id) => job(id, 'dense'))))
+      const leaving = [...engine.jobs.values()].filter(({ state }) => state === 'running')
+      expect(leaving.map(({ held }) => held!.server)).toEqual([0, 0])
+      const told = engine.plan(10, [{ type: 'server-draining', server: 0 }])
+      return { engine, leaving: leaving.map(({ job: { id } }) => id), told }
+    }
+    const placements = (actions: readonly ScheduleAction[]) =>
+      actions.flatMap((each) => (each.type === 'place' ? each.placement.map(({ server }) => server) : []))
+
+    it('keeps the watts of those who leave until they have left, and seats nobody there until it is back', () => {
+      const { engine, leaving, told } = drained()
+      expect(told).toEqual(
+        leaving.toReversed().map((jobId) => ({ type: 'preempt', jobId, run: 1, reason: 'server-draining' }) as const),
+      )
+      expect(engine.powerW).toBeGreaterThan(450)
+      // Told twice, and asked again: they still draw.
+      expect(engine.plan(11, [{ type: 'server-draining', server: 0 }])).toEqual([])
+      for (const [i, jobId] of leaving.entries()) {
+        const actions = engine.plan(20 + i, [{ type: 'left', jobId, run: 1 }])
+        expect(placements(actions).length).toBeGreaterThan(0)
+        expect(placements(actions)).not.toContain(0)
+        expect(engine.powerW).toBeLessThanOrEqual(500)
+      }
+      const rest = [...engine.jobs.values()].filter(({ state }) => state === 'running')
+      engine.plan(30, [{ type: 'server-returned', server: 0 }])
+      const freed = rest.map(({ job: { id } }): EngineEvent => ({ type: 'finished', jobId: id }))
+      expect(placements(engine.plan(31, [...freed, ...submitted(job(9, 'dense', 1, 31))]))).toContain(0)
+    })
+
+    it('frees the watts at once when it fails while they leave, and stays failed when it is said to drain', () => {
+      const { engine, leaving } = drained()
+      const actions = engine.plan(12, [{ type: 'server-failed', server: 0 }])
+      expect(placements(actions).length).toBeGreaterThan(0)
+      expect(actions.some(({ type }) => type === 'preempt')).toBe(false)
+      expect(engine.powerW).toBeLessThanOrEqual(500)
+      const states = leaving.map((id) => stateOf(engine, id))
+      // Reports of runs that were lost with it come late, and change nothing.
+      const late = leaving.map((jobId): EngineEvent => ({ type: 'left', jobId, run: 1 }))
+      expect(placements(engine.plan(13, [...late, { type: 'server-draining', server: 0 }]))).not.toContain(0)
+      expect(leaving.map((id) => stateOf(engine, id))).toEqual(states)
+    })
+  })
+
   it('says the same whatever the order of jobs in a file', () => {
     for (const seed of [1, 2, 3]) {
       const jobs = drawJobs(12, 20, seed)
@@ -120,6 +173,7 @@ describe('a budget engine that is told things in an unlucky order', () => {
     for (const [event, message] of [
       [{ type: 'budget', powerBudgetW: 1 }, /powerBudgetW: got 1, expected at least 290/],
       [{ type: 'budget', powerBudgetW: 900, fromS: Number.NaN }, /budget: fromS: got NaN/],
+      [{ type: 'server-draining', server: 9 }, /server-draining: server: got 9/],
       [{ type: 'server-failed', server: 9 }, /server-failed: server: got 9, expected a server from 0 to 2/],
       [{ type: 'reserved', reservation }, /reservation r: gpus: got 9/],
       [{ type: 'cancelled', jobId: 7 }, /cancelled: jobId: got 7/],

@@ -297,6 +297,25 @@ describe('the engine', () => {
     expect(said(engine.plan(60, [{ type: 'server-returned', server: first }]))).toEqual(['place 1.2'])
   })
 
+  it('takes jobs off a server that drains with what they have done, and lets them lose it where it fails as well', () => {
+    const engine = new ScheduleEngine(rules)
+    const [placed] = engine.plan(0, [submit(0, 2)])
+    const { server } = (placed as PlaceAction).placement[0]!
+    expect(said(engine.plan(40, [{ type: 'server-draining', server }]))).toEqual(['migrate 0.2'])
+    expect(engine.nextFinishS).toBe(100)
+    // Both drain: it waits until one is back, and goes there.
+    const other = 1 - server
+    const told = engine.plan(50, [{ type: 'server-draining', server: other }])
+    expect(told).toEqual([{ type: 'preempt', jobId: 0, run: 2, reason: 'server-draining' }])
+    expect(engine.plan(60, [{ type: 'server-failed', server: other }])).toEqual([])
+    expect(said(engine.plan(70, [{ type: 'server-returned', server: other }]))).toEqual(['place 0.3'])
+    expect(engine.nextFinishS).toBe(120)
+    const both = (['server-draining', 'server-failed'] as const).map((type): EngineEvent => ({ type, server: other }))
+    expect(engine.plan(80, both)).toMatchObject([{ type: 'preempt', reason: 'server-failed' }])
+    engine.plan(90, [{ type: 'server-returned', server: other }])
+    expect(engine.nextFinishS).toBe(140)
+  })
+
   it('starts jobs anew on a server that has failed and is back when the engine hears of both', () => {
     const engine = new ScheduleEngine(rules)
     const [placed] = engine.plan(0, [submit(0, 2)])

@@ -29,7 +29,7 @@ export interface HostileOptions {
 
 /**
  * A world in which anything happens at any time: jobs end, crash and are cancelled while they run, wait or are told to leave, in the very plan that
- * stops them too; servers fail and return, GPUs are reserved, watts fall below what is drawn; reports come twice. In the end it calms down.
+ * stops them too; servers drain, fail and return, GPUs are reserved, watts fall below what is drawn; reports come twice. In the end it calms down.
  *
  * @throws where jobs are left that never end
  */
@@ -40,7 +40,8 @@ export function attack(engine: Scheduler, options: HostileOptions): void {
   const chance = (part: number) => random.uniform() < part
   const held = new Map<number, Holding>()
   const waiting = [...jobs]
-  const [present, over, failed] = [new Set<number>(), new Set<number>(), new Set<number>()]
+  const [present, over] = [new Set<number>(), new Set<number>()]
+  const [failed, draining] = [new Set<number>(), new Set<number>()]
   const reserved = new Map<string, number>()
   let [nowS, reservations] = [0, 0]
 
@@ -59,8 +60,13 @@ export function attack(engine: Scheduler, options: HostileOptions): void {
   }
   const fail = (server: number): EngineEvent => {
     failed.add(server)
+    draining.delete(server)
     for (const [jobId, { seats }] of held) if (seats.some((seat) => seat.server === server)) held.delete(jobId)
     return { type: 'server-failed', server }
+  }
+  const drain = (server: number): EngineEvent => {
+    if (!failed.has(server)) draining.add(server)
+    return { type: 'server-draining', server }
   }
   const plan = (events: readonly EngineEvent[]) => {
     const actions = engine.plan(nowS, events)
@@ -86,8 +92,8 @@ export function attack(engine: Scheduler, options: HostileOptions): void {
     } else {
       if (held.has(jobId) && type === 'place') throw new Error(`job ${jobId} is placed and runs already`)
       if (over.has(jobId)) throw new Error(`job ${jobId} is placed and is over`)
-      if (action.placement.some(({ server }) => failed.has(server)))
-        throw new Error(`job ${jobId} is placed on a failed server`)
+      if (action.placement.some(({ server }) => failed.has(server) || draining.has(server)))
+        throw new Error(`job ${jobId} is placed on a server that is away`)
       held.set(jobId, { jobId, run, seats: action.placement, granted: action, leaving: false })
     }
   }
@@ -121,10 +127,11 @@ export function attack(engine: Scheduler, options: HostileOptions): void {
         })
       } else if (what === 10 && present.size > 0 && chance(0.3))
         events.push(end([...present][below(present.size)]!, 'cancelled'))
-      else if (what === 11) events.push(fail(below(servers.length)))
-      else if (what === 12 && failed.size > 0) {
-        const server = [...failed][below(failed.size)]!
+      else if (what === 11) events.push(chance(0.5) ? fail(below(servers.length)) : drain(below(servers.length)))
+      else if (what === 12 && failed.size + draining.size > 0) {
+        const server = [...failed, ...draining][below(failed.size + draining.size)]!
         failed.delete(server)
+        draining.delete(server)
         events.push({ type: 'server-returned', server })
       } else if (what === 13 && reserved.size < 2) {
         const server = below(servers.length)
@@ -159,8 +166,9 @@ export function attack(engine: Scheduler, options: HostileOptions): void {
     .splice(0)
     .map((job): EngineEvent => ({ type: 'submitted', job: { ...job, arrivalS: nowS } }))
   nowS += 2000
-  const returned = [...failed].map((server): EngineEvent => ({ type: 'server-returned', server }))
+  const returned = [...failed, ...draining].map((server): EngineEvent => ({ type: 'server-returned', server }))
   failed.clear()
+  draining.clear()
   plan([
     ...submitted,
     ...returned,

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '@pctodl/platform'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { callCommand } from '../../../test/call-command.js'
 import { sensitivity } from '../src/commands.js'
-import { executeSchedule, SlurmScheduleExecutor } from '../src/slurm.js'
+import { executeSchedule, executeUnderBudget, SlurmScheduleExecutor } from '../src/slurm.js'
 import { cluster, profiles } from './one-node-schedule.js'
 
 /** Never waits. */
@@ -67,6 +67,58 @@ describe('a schedule on a Slurm that fails, played by scripts', () => {
     await expect(executeSchedule(rules, unknown)).rejects.toThrow(
       /nodes: got 'node7', expected names of nodes as sinfo --Node lists them/,
     )
+  })
+
+  it.each([
+    ['draining', 'idle'],
+    ['draining', 'down*', 'idle'],
+  ])('gives nobody the watts of a run on a node that is %s until it has left or the node is %s', async (...states) => {
+    play(
+      'sbatch',
+      `sh "$(echo "$@" | sed 's/.* //')" > ${path.join(folder, 'output')} 2>&1 & wc -l < ${calls('sbatch')} | tr -d ' '`,
+    )
+    play('squeue', 'for n in 1 2 3 4; do echo $n RUNNING; done')
+    play('sinfo', `cat ${path.join(folder, 'nodes')}`)
+    const say = (state: string) => writeFileSync(path.join(folder, 'nodes'), `node0 ${state}\nnode1 idle\n`)
+    say('idle')
+    const touch = (name: string) => writeFileSync(path.join(folder, name), '')
+    const waitFor = (name: string) => `until [ -e ${path.join(folder, name)} ]; do sleep 0.02; done`
+    // The first run leaves when it may; the others are done when the node is back.
+    const script = `[ $PCTODL_JOB.$PCTODL_RUN = 0.1 ] && { ${waitFor('may-leave')}; exit 85; }; ${waitFor('back')}`
+    const told: string[] = []
+    const executor = executorHere({
+      ...{ nodes: ['node0', 'node1'], nodePollMs: 0, commandOf: () => ['sh', '-c', script] as const },
+      onRun: ({ jobId, run }: { jobId: number; run: number }) => jobId === 0 && run === 1 && say('draining'),
+      onNode: ({ state }: { state: string }) => {
+        told.push(state)
+        if (state === 'idle') touch('back')
+      },
+    })
+    const point = { gpuType: 'g', sharePercent: 100 as const, powerLimitW: 100, iterationsPerS: [[1]] }
+    const profile = { model: 'modest', cpusPerGpu: [1], memoryGbPerGpu: [1] }
+    const result = await executeUnderBudget(
+      {
+        servers: [{ count: 2, gpus: 1, cpus: 1, memoryGb: 1, gpuType: 'g', idlePowerW: 0 }],
+        profiles: [{ ...profile, points: [{ ...point, dynamicPowerW: [[100]] }] }],
+        ...{ policy: 'fifo', powerBudgetW: 100, jobs: [0, 1].map((id) => ({ ...jobs[0]!, id })) },
+        onEvents: (_, events) => {
+          for (const { type } of events) {
+            if (type === 'left') told.push('left')
+            if (type === 'left' || type === 'server-failed') say('idle')
+            if (type === 'server-failed') touch('may-leave')
+            if (type !== 'server-draining') continue
+            if (states.length === 3) say('down*')
+            else touch('may-leave')
+          }
+        },
+        onActions: (_, actions) => told.push(...actions.map(({ type, jobId }) => `${type} ${jobId}`)),
+      },
+      executor,
+    )
+    expect(result).toMatchObject([{ outcome: 'finished' }, { outcome: 'finished' }])
+    expect(told.slice(0, 4)).toEqual(['place 0', 'draining', 'preempt 0', states.length === 3 ? 'down*' : 'left'])
+    expect(told[4]).toMatch(/^place/)
+    expect(told).toContain('idle')
   })
 
   it('refuses a folder that another schedule has, and takes it when that is over', async () => {

@@ -154,7 +154,8 @@ describe.skipIf(hindrance)(`a schedule on a real Slurm${hindrance ? ` (skipped: 
             for (const action of actions) told.push('reason' in action ? `preempt: ${action.reason}` : action.type)
           },
           onEvents: (_, events) => {
-            if (events.some(({ type }) => type === 'server-failed')) update('State=RESUME')
+            if (events.some(({ type }) => type === 'server-failed' || type === 'server-draining'))
+              update('State=RESUME')
           },
         },
         executor,
@@ -162,7 +163,7 @@ describe.skipIf(hindrance)(`a schedule on a real Slurm${hindrance ? ` (skipped: 
       expect(result).toMatchObject([{ outcome: 'finished', runs: 2 }])
       // Slurm itself ends what runs on a node that is down, which may be back before anybody has looked.
       if (state === 'DRAIN')
-        expect(told).toEqual(['place', 'node away', 'preempt: server-failed', 'node back', 'place'])
+        expect(told).toEqual(['place', 'node away', 'preempt: server-draining', 'node back', 'place'])
     },
   )
 

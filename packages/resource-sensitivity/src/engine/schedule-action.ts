@@ -55,5 +55,5 @@ export interface MigrateAction extends Grant {
   readonly placement: readonly Seat[]
 }
 
-/** Others come first; its server failed; its GPUs are reserved; it was cancelled; the watts do not suffice. */
-export type PreemptReason = 'policy' | 'server-failed' | 'reserved' | 'cancelled' | 'budget'
+/** Others come first; its server failed, or drains; its GPUs are reserved; it was cancelled; the watts do not suffice. */
+export type PreemptReason = 'policy' | 'server-failed' | 'server-draining' | 'reserved' | 'cancelled' | 'budget'

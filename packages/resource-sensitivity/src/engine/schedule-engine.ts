@@ -228,6 +228,12 @@ export class ScheduleEngine implements Scheduler {
         this.#lose(event.server)
         return mustLeave
       }
+      case 'server-draining': {
+        const server = this.#servers.inside[event.server]!
+        if (!this.#availability.drain(server)) return false
+        this.#events++
+        return this.#refit(server, 'server-draining')
+      }
       case 'server-returned': {
         const server = this.#servers.inside[event.server]!
         if (!this.#availability.restore(server)) return false
@@ -400,6 +406,7 @@ export class ScheduleEngine implements Scheduler {
           }
           break
         case 'server-failed':
+        case 'server-draining':
         case 'server-returned':
           this.#assertServer(event.type, event.server)
           break

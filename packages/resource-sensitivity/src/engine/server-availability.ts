@@ -12,6 +12,7 @@ interface ServerSize {
 export class ServerAvailability<Kind extends ServerSize> {
   readonly #kinds: readonly Kind[]
   readonly #failed = new Set<number>()
+  readonly #draining = new Set<number>()
   readonly #reservations = new Map<string, Reservation>()
 
   /** @param kinds of the servers, one by one */
@@ -21,12 +22,21 @@ export class ServerAvailability<Kind extends ServerSize> {
 
   fail(server: number): boolean {
     if (this.#failed.has(server)) return false
+    this.#draining.delete(server)
     this.#failed.add(server)
     return true
   }
 
+  /** It takes nothing new. @returns whether it did until now: one that has failed has nothing left to drain */
+  drain(server: number): boolean {
+    if (this.#failed.has(server) || this.#draining.has(server)) return false
+    this.#draining.add(server)
+    return true
+  }
+
   restore(server: number): boolean {
-    return this.#failed.delete(server)
+    const wasDraining = this.#draining.delete(server)
+    return this.#failed.delete(server) || wasDraining
   }
 
   hasFailed(server: number): boolean {
@@ -113,7 +123,7 @@ export class ServerAvailability<Kind extends ServerSize> {
   /** What jobs may have of a server: reserved GPUs take their share of CPU and memory along. */
   left(server: number, nowS: number): Kind {
     const kind = this.#kinds[server]!
-    let gpus = this.#failed.has(server) ? 0 : kind.gpus
+    let gpus = this.#failed.has(server) || this.#draining.has(server) ? 0 : kind.gpus
     for (const reservation of this.#reservations.values()) {
       if (reservation.server === server && reservation.fromS <= nowS && nowS < reservation.untilS) {
         gpus = Math.max(0, gpus - reservation.gpus)

@@ -183,6 +183,9 @@ export class BudgetEngine implements Scheduler {
       case 'server-failed':
         if (this.#availability.fail(event.server)) this.#refit(event.server, 'server-failed')
         return
+      case 'server-draining':
+        if (this.#availability.drain(event.server)) this.#refit(event.server, 'server-draining')
+        return
       case 'server-returned':
         if (this.#availability.restore(event.server)) this.#refit(event.server, 'server-failed')
         return

@@ -44,6 +44,7 @@ export function assertEvents(
         }
         break
       case 'server-failed':
+      case 'server-draining':
       case 'server-returned':
         assertServer(event.type, event.server)
         break

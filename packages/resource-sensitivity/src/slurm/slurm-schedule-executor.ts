@@ -215,7 +215,9 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     return changes.map((change) => {
       this.#options.onNode?.(change)
       const server = this.#options.nodes.indexOf(change.node)
-      return { type: change.isUsable ? 'server-returned' : 'server-failed', server }
+      if (change.isUsable) return { type: 'server-returned', server }
+      // On one that drains the runs draw until they have left.
+      return { type: change.isLost ? 'server-failed' : 'server-draining', server }
     })
   }
 
