@@ -141,6 +141,22 @@ describe('collect, plan, launch and compare on simulated boards', () => {
     expect(Math.abs(run!.energyJ / promised!.energyJ - 1)).toBeLessThan(0.03)
   })
 
+  it('takes no run of another plan for its own', async () => {
+    await loop('--batch', '128')
+    const other = await call(...gpus, '--batch', '24', '--json')
+    writeFileSync(file('other.json'), other.stdout)
+    const { code, stderr } = await call('compare', file('other.json'), file('run.json'))
+    expect(code).toBe(2)
+    expect(stderr).toMatch(
+      /^.*run: not a run of this plan: \w+ has \d+ samples at .* in the plan and \d+ samples at .* in the run/,
+    )
+    // Beside the plan's own it may stand.
+    await loop('--batch', '24')
+    writeFileSync(file('own.json'), readFileSync(file('run.json')))
+    await loop('--batch', '128')
+    expect((await call('compare', file('other.json'), file('own.json'), file('run.json'))).code).toBe(0)
+  })
+
   it('says where a share does not fit', async () => {
     const plan = JSON.parse((await call(...gpus, '--batch', '2000', '--json')).stdout)
     writeFileSync(file('large.json'), JSON.stringify(plan))

@@ -33,9 +33,10 @@ export const compare: CommandFunction = async (argv, terminal) => {
   const { windowSteps, json } = command.opts<RawOptions>()
   const plan = asUsage(() => readPlan(planFile))
   const steps = stepsOfUnit(plan, windowSteps)
-  const runs = runFiles.map((file) => {
+  const runs = runFiles.map((file, i) => {
     const run = asUsage(() => readRun(file))
     const name = path.basename(file, '.json')
+    if (i === 0) assertRunOf(plan, run, name)
     const unmeasured = plan.gpus.filter((gpu) => !run.gpus.some((other) => other.name === gpu.name))
     for (const gpu of unmeasured) {
       const counts =
@@ -61,6 +62,22 @@ export const compare: CommandFunction = async (argv, terminal) => {
   if (json) terminal.stdout.write(`${JSON.stringify(rows, null, 2)}\n`)
   else terminal.stdout.write(`${formatComparison(rows)}\n`)
   return 0
+}
+
+/** @throws UsageError naming a GPU that did something else in the run than the plan says, or was not in it although it has a share */
+function assertRunOf(plan: PlanFile, run: RunFile, name: string): void {
+  for (const gpu of plan.gpus) {
+    const seen = run.gpus.find((other) => other.name === gpu.name)
+    if (gpu.share === 0 ? seen === undefined || seen.share === 0 : seen && partOf(seen) === partOf(gpu)) continue
+    throw new UsageError(
+      `${name}: not a run of this plan: ${gpu.name} has ${partOf(gpu)} in the plan and ${seen ? partOf(seen) : 'nothing'} in the run; ` +
+        'name the run of the plan first, others after it',
+    )
+  }
+}
+
+function partOf({ share, powerLimitW, smClockMhz }: PlanFile['gpus'][number] | RunFile['gpus'][number]): string {
+  return `${share} samples at ${powerLimitW} W${smClockMhz == null ? '' : ` and ${smClockMhz} MHz`}`
 }
 
 function stepsOfUnit({ unit }: PlanFile, windowSteps: number | undefined): number {
