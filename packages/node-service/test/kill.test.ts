@@ -69,6 +69,8 @@ describe.skipIf(missingUsers)(`the end of a client${missingUsers ? ` (${missingU
   }
 
   async function endService(signal: NodeJS.Signals): Promise<number | null> {
+    // One that has ended says so no second time: a test that could not start it is the one that fails.
+    if (service.exitCode !== null || service.signalCode !== null) return service.exitCode
     const ended = new Promise<number | null>((resolve) => service.once('exit', resolve))
     service.kill(signal)
     return ended
