@@ -76,6 +76,15 @@ describe.skipIf(missingUsers)(`the end of a client${missingUsers ? ` (${missingU
     return ended
   }
 
+  /** A client and all that it has started, unless it has ended by itself: it may, once its service is gone. */
+  function killAll(client: ChildProcess): void {
+    try {
+      process.kill(-client.pid!, 'SIGKILL')
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+    }
+  }
+
   const isAsFound = (device: NvmlDevice) =>
     device.powerLimitW() === 350 && device.computeMode() === 'default' && device.computeProcesses().length === 0
 
@@ -244,7 +253,7 @@ describe.skipIf(missingUsers)(`the end of a client${missingUsers ? ` (${missingU
       ),
     )
     await endService('SIGKILL')
-    for (const { child } of clients) process.kill(-child.pid!, 'SIGKILL')
+    for (const { child } of clients) killAll(child)
     await Promise.all(clients.map(({ ended }) => ended))
     service = await startService()
     const startedMs = performance.now()
@@ -291,7 +300,7 @@ describe.skipIf(missingUsers)(`the end of a client${missingUsers ? ` (${missingU
     await new Promise((resolve) => setTimeout(resolve, 500 * random.uniform()))
     await endService('SIGKILL')
     const started = await client
-    if (started) process.kill(-started.child.pid!, 'SIGKILL')
+    if (started) killAll(started.child)
     service = await startService()
     expect(readdirSync(mpsFolder)).toEqual([])
     await eventually(() => isAsFound(node.devices[0]!), 'the board is as it was')
