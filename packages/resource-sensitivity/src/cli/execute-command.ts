@@ -110,6 +110,12 @@ async function execute(options: ExecuteOptions, words: readonly string[], termin
             `job ${run.jobId} run ${run.run}: started after ${run.startUpS.toFixed(1)} s in the queue\n`,
           )
         },
+        onSilence: ({ error, forMs, againInMs }) =>
+          terminal.stderr.write(
+            error
+              ? `Slurm does not answer, asked again in ${againInMs / 1000} s: ${error.message}\n`
+              : `Slurm answers again after ${(forMs / 1000).toFixed(1)} s\n`,
+          ),
         onNode: ({ node, state }) => terminal.stderr.write(`node ${node}: ${state}\n`),
         ...(partition === undefined ? {} : { partition }),
         ...(account === undefined ? {} : { account }),
