@@ -2,7 +2,7 @@ export { ownFolder, readOwnFile } from './own-folder.js'
 export type { Job, JobExecutor, JobOutcome, RunJobsOptions } from './job-array.js'
 export { LocalExecutor, type LocalExecutorOptions } from './local-executor.js'
 export { type SlurmNodeChange, SlurmNodes, type SlurmNodesOptions } from './slurm-nodes.js'
-export type { SlurmPatienceOptions, SlurmSilence } from './slurm-patience.js'
+export { type SlurmPatienceOptions, type SlurmSilence, silenceLine } from './slurm-patience.js'
 export { SlurmExecutor, type SlurmExecutorOptions } from './slurm-executor.js'
 export {
   type SlurmJobEnd,

@@ -15,6 +15,13 @@ export interface SlurmSilence {
   readonly againInMs: number
 }
 
+/** A line for whoever waits. */
+export function silenceLine({ error, forMs, againInMs }: SlurmSilence): string {
+  return error === null
+    ? `Slurm answers again after ${(forMs / 1000).toFixed(1)} s\n`
+    : `Slurm does not answer, asked again in ${againInMs / 1000} s: ${error.message}\n`
+}
+
 export interface SlurmPatienceOptions {
   /** Time between looks, ms; after failures twice as long each time, up to a minute. Default 1000. */
   readonly pollMs?: number
