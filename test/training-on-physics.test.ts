@@ -40,6 +40,7 @@ async function training(name: string, seed: number, limitsW: readonly number[]):
     uuid,
     name,
     driverVersion: null,
+    spec: gpu.spec,
     setPowerLimit: (watts) => lease.setPowerLimit(watts),
     setSmClock: (mhz) => (mhz === null ? lease.resetSmClock() : lease.lockSmClock(mhz)),
     beginWindow() {

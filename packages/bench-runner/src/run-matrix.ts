@@ -2,7 +2,14 @@ import { rmSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Progress, type Terminal } from '@pctodl/command-line'
-import { type Job, type JobExecutor, LocalExecutor, SlurmExecutor } from '@pctodl/job-array'
+import {
+  type Job,
+  type JobExecutor,
+  LocalExecutor,
+  SlurmExecutor,
+  type SlurmSilence,
+  silenceLine,
+} from '@pctodl/job-array'
 import { anySignal } from '@pctodl/platform'
 import type { RunSummary } from '@pctodl/report'
 import { type Cell, cellLabel } from './cell.js'
@@ -41,7 +48,7 @@ export async function runMatrix(
     progress.end(label, describe(ending))
   }
   if (options.slurm || (options.jobs > 1 && cells.length > 1)) {
-    await runInProcesses(cells, options, store, terminal.signal, onEnd)
+    await runInProcesses(cells, options, store, terminal, onEnd)
   } else {
     await executeCells(cells, store, {
       ...options,
@@ -76,7 +83,7 @@ async function runInProcesses(
   cells: readonly Cell[],
   options: BenchOptions,
   store: ResultStore,
-  signal: AbortSignal,
+  terminal: Terminal,
   onEnd: (label: string, ending: CellEnding) => void,
 ): Promise<void> {
   const { resultDir, failFast, timeoutMs = null, slurm } = options
@@ -87,6 +94,7 @@ async function runInProcesses(
     jobs: cutIntoJobs(cells, slurm ? slurm.elements : options.jobs * JOBS_PER_PROCESS),
   }
   const planFile = writePlan(plan)
+  const { signal } = terminal
   const jobs = plan.jobs.map((_, i): Job => ({ id: String(i), command: jobCommand(planFile, i) }))
   const stopping = new AbortController()
   const lastWords = new Map<string, string>()
@@ -95,7 +103,7 @@ async function runInProcesses(
     if (ending.kind === 'failed' && failFast) stopping.abort()
   }
   try {
-    await executorFor(options, path.dirname(planFile)).run(jobs, {
+    await executorFor(options, path.dirname(planFile), terminal).run(jobs, {
       signal: anySignal([signal, stopping.signal]),
       onLine: (id, line, stream) => {
         if (stream === 'stderr') lastWords.set(id, line)
@@ -128,11 +136,12 @@ async function runInProcesses(
   }
 }
 
-function executorFor(options: BenchOptions, workDir: string): JobExecutor {
+function executorFor(options: BenchOptions, workDir: string, { stderr }: Terminal): JobExecutor {
   const { slurm, jobs } = options
   if (!slurm) return new LocalExecutor({ concurrency: jobs })
   const { elements: _, ...site } = slurm
-  return new SlurmExecutor({ ...site, workDir, name: 'bench-runner' })
+  const onSilence = (silence: SlurmSilence) => stderr.write(silenceLine(silence))
+  return new SlurmExecutor({ ...site, workDir, name: 'bench-runner', onSilence })
 }
 
 /** This very program, as another process: the built command, which lies at the same place beside `src` and `dist`. */

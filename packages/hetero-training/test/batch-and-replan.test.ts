@@ -72,7 +72,7 @@ describe('pctodl-hetero batch', () => {
     expect(await refused()).toMatch(/^2 .*give --finished for two batches or more/s)
     expect(await refused('--finished', '128=9000')).toMatch(/^2 .*two different batches/s)
     expect(await refused(...runs, '--noise-scale', '3')).toMatch(/^2 .*give one kind/s)
-    expect(await refused(...runs, '--batch', '64')).toMatch(/^2 .*--batch is of no use here/s)
+    expect(await refused(...runs, '--batch', '64')).toMatch(/^2 .*--batch: of no use here/s)
     expect(await refused(...runs, '--budget-time', '1e-6')).toMatch(/^1 .*no plan/s)
   })
 })
@@ -123,6 +123,10 @@ describe('pctodl-hetero replan', () => {
     const unknown = await call('replan', '--state', file('good.json'), '--report', 'other=1')
     expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('GPUs that take part: fast, slow')])
     expect(readFileSync(file('good.json'), 'utf8')).toBe(before)
+    const rebatched = await call('replan', '--state', file('good.json'), '--batch', '64', '--report', 'fast=1')
+    expect([rebatched.code, rebatched.stderr]).toEqual([2, expect.stringMatching(/--batch: the job is that of .*good/)])
+    const rounds = await call('replan', '--state', file('none.json'), ...gpus, '--batch', '512', '--rounds', '2')
+    expect([rounds.code, rounds.stderr]).toEqual([2, expect.stringContaining('--rounds: of no use before')])
   })
 })
 
@@ -132,6 +136,7 @@ describe('a state that was changed by hand', () => {
     await call('replan', '--state', state, ...gpus, '--batch', '512')
     const good = readFileSync(state, 'utf8')
     type State = {
+      job: object
       plan: { gpus: { name: string; share: number; powerLimitW: number }[] }
       slowdowns: Record<string, number>
     }
@@ -143,6 +148,7 @@ describe('a state that was changed by hand', () => {
       ],
       [({ plan }) => Object.assign(plan.gpus[0]!, { share: -3 }), /fast: share: got -3/],
       [({ slowdowns }) => Object.assign(slowdowns, { x: 1 }), /slowdowns: got 'x', expected GPUs of its job/],
+      [({ job }) => Object.assign(job, { eta: 7 }), /eta: got 7/],
     ] as [(state: State) => unknown, RegExp][]) {
       const changed = JSON.parse(good) as State
       change(changed)

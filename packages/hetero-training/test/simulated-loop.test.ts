@@ -171,14 +171,41 @@ describe('collect, plan, launch and compare on simulated boards', () => {
     [['collect', '--backend', 'sim', '--model', 'lenet', '--gpu', 'A100', '--limits', '200'], /unknown .*'lenet'/],
     [['collect', ...sim, '--gpu', 'A100', '--limits', '200', '--', 'python', 'train.py'], /leave 'python' out/],
     [['collect', '--gpu', '0', '--limits', '200'], /no training command; give it after --/],
+    [['collect', ...sim, '--gpu', 'A100#99999999999999999', '--limits', '200'], /unit: got 'A100#9+', .* at most 9007/],
+    [['collect', ...sim, '--gpu', 'A100', '--limits', '200', '--step-pattern', 'x'], /--step-pattern: of no use with/],
+    [['collect', ...sim, '--gpu', 'A100', '--limits', '200', '--lease-dir', 'x'], /--lease-dir: of no use with/],
   ])('%# refuses what cannot be meant', async ([command = '', ...argv], message) => {
     const { code, stderr } = await call(command, '--batches', '8,16', '--output', file('none.json'), ...argv)
     expect(stderr).toMatch(message)
     expect(code).toBe(2)
   })
 
+  it('asks for no limit or clock that the board has not, before anything is measured', async () => {
+    for (const [more, message] of [
+      [['--limits', '200,9000'], /powerLimitsW: got 9000/],
+      [['--limits', '200', '--sm-clocks', '1050,9999'], /smClocksMhz: got 9999/],
+    ] as const) {
+      const words = ['collect', ...sim, '--gpu', 'A100', '--batches', '8,16', ...more, '--output', file('none.json')]
+      const { code, stderr } = await call(...words)
+      expect(stderr).toMatch(message)
+      expect([code, stderr]).toEqual([1, expect.not.stringMatching(/^batch/m)])
+    }
+  })
+
   it('launches only what can be run there', async () => {
     const plan = ['launch', '--plan', file('plan.json'), ...sim, ...devices]
+    for (const [words, message] of [
+      [[...plan, '--run', '--step-pattern', 'x'], '--step-pattern: of no use with --backend sim'],
+      [[...plan, '--run', '--master-port', '1'], '--master-port: of no use with --backend sim'],
+      [
+        ['launch', '--plan', file('plan.json'), '--all-reduce', '1', '--', 'true'],
+        '--all-reduce: only for --backend sim',
+      ],
+      [['launch', '--plan', file('plan.json'), '--steps', '9', '--', 'true'], '--steps: only for --backend sim'],
+      [['launch', '--plan', file('plan.json'), '--step-pattern', 'x', '--', 'true'], '--step-pattern: only for --run'],
+    ] as const) {
+      expect(await call(...words)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) })
+    }
     expect(await call(...plan)).toMatchObject({ code: 2, stderr: expect.stringContaining('give --run') })
     expect(await call(...plan, '--device', 'x=A100', '--run')).toMatchObject({
       code: 2,

@@ -27,6 +27,21 @@ export async function slurm(
   }
 }
 
+/** Slurm's id of the job or array that carries a comment; undefined where it knows none. */
+export async function idOfComment(comment: string): Promise<string | undefined> {
+  const words = ['--noheader', '--states=all', `--user=${process.getuid?.() ?? ''}`, '--format=%F %k']
+  return pairs(await slurm('squeue', words)).find(([, other]) => other === comment)?.[0]
+}
+
+/** Lines of two words. */
+export function pairs(stdout: string): [string, string][] {
+  return stdout
+    .split('\n')
+    .map((line) => line.trim())
+    .filter(Boolean)
+    .map((line) => [line.split(' ')[0]!, line.slice(line.indexOf(' ') + 1).trim()])
+}
+
 /** `sbatch --parsable` prints `id` or, on a federation, `id;cluster`. */
 export function parsedJobId(stdout: string): string {
   return stdout.trim().split(';')[0]!

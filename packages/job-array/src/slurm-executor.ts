@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { type Clock, InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
+import { InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
 import type { Job, JobExecutor, JobOutcome, RunJobsOptions } from './job-array.js'
 import { ownFolder, readOwnFile } from './own-folder.js'
-import { parsedJobId, slurm } from './slurm-command.js'
-import { SlurmPatience } from './slurm-patience.js'
+import { idOfComment, parsedJobId, slurm } from './slurm-command.js'
+import { SlurmPatience, type SlurmPatienceOptions } from './slurm-patience.js'
 import { arrayScript, compactIndices, outputPath } from './slurm-script.js'
 
-export interface SlurmExecutorOptions {
+export interface SlurmExecutorOptions extends SlurmPatienceOptions {
   /** A folder that this machine and the nodes both see: scripts, logs and exit codes go there. Only this user may write there. */
   readonly workDir: string
   /** Name of the job array in the queue. Default `pctodl`. */
@@ -25,11 +25,6 @@ export interface SlurmExecutorOptions {
   readonly sbatchArguments?: readonly string[]
   /** How often an element that failed or was lost (node failure, preemption) is submitted again. Default 1. */
   readonly resubmissions?: number
-  /** Time between looks at the queue, ms. Default 1000. */
-  readonly pollMs?: number
-  /** How many looks at the queue may fail in a row, until it is an error. Default 120. */
-  readonly mostFailedLooks?: number
-  readonly clock?: Clock
 }
 
 /**
@@ -87,18 +82,16 @@ export class SlurmExecutor implements JobExecutor {
     for (const folder of ['exit', 'log']) ownFolder(path.join(workDir, folder))
     const exitFile = (index: number) => path.join(workDir, 'exit', String(index))
     for (const index of indices) rmSync(exitFile(index), { force: true })
-    const arrayId = await this.#submit(jobs, indices, attempt)
+    let arrayId = ''
+    const patience = new SlurmPatience(this.#options, () => (arrayId ? [arrayId] : []))
+    arrayId = await this.#submit(jobs, indices, attempt, patience, signal)
     const running = new Set(indices)
-    const patience = new SlurmPatience(this.#options.mostFailedLooks)
     let isLeft = false
     try {
       while (running.size > 0) {
         await clock.sleep(pollMs, signal)
         // The queue is asked before the files are read: an element that leaves it in between has written its file.
-        const queued = await patience.ask(
-          () => queuedElements(arrayId, signal),
-          () => [arrayId],
-        )
+        const queued = await patience.ask(() => queuedElements(arrayId, signal))
         for (const index of [...running]) {
           const exit = readOwnFile(exitFile(index))
           if (exit !== undefined) {
@@ -125,7 +118,13 @@ export class SlurmExecutor implements JobExecutor {
     }
   }
 
-  async #submit(jobs: readonly Job[], indices: readonly number[], attempt: number): Promise<string> {
+  async #submit(
+    jobs: readonly Job[],
+    indices: readonly number[],
+    attempt: number,
+    patience: SlurmPatience,
+    signal: AbortSignal | undefined,
+  ): Promise<string> {
     const {
       workDir,
       name = 'pctodl',
@@ -142,7 +141,8 @@ export class SlurmExecutor implements JobExecutor {
     writeFileSync(unfinished, arrayScript(jobs, indices, path.resolve(workDir)), { flag: 'wx' })
     renameSync(unfinished, script)
     const limit = concurrency === undefined ? '' : `%${concurrency}`
-    const stdout = await slurm('sbatch', [
+    const mark = `pctodl-${randomBytes(8).toString('hex')}`
+    const words = [
       '--parsable',
       `--job-name=${name}`,
       `--array=${compactIndices(indices)}${limit}`,
@@ -152,9 +152,15 @@ export class SlurmExecutor implements JobExecutor {
       ...(account === undefined ? [] : [`--account=${account}`]),
       ...(timeoutMs === undefined ? [] : [`--time=${Math.max(1, Math.ceil(timeoutMs / 60_000))}`]),
       ...sbatchArguments,
+      // Last, so that it is not overruled: by it the array is found again.
+      `--comment=${mark}`,
       script,
-    ])
-    return parsedJobId(stdout)
+    ]
+    return await patience.untilReached(async (tried) => {
+      // What was not answered may have been done.
+      const found = tried === 1 ? undefined : await idOfComment(mark)
+      return found ?? parsedJobId(await slurm('sbatch', words))
+    }, signal)
   }
 
   #logFile(index: number): string {

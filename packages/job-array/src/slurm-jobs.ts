@@ -1,15 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, type FSWatcher, renameSync, watch, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { type Clock, InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
+import { InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
 import { boundJobScript } from './bound-job-script.js'
 import { lockFolder } from './folder-lock.js'
 import { ownFolder, readOwnFile } from './own-folder.js'
-import { parsedJobId, slurm } from './slurm-command.js'
-import { SlurmPatience, untilReached } from './slurm-patience.js'
+import { idOfComment, pairs, parsedJobId, slurm } from './slurm-command.js'
+import { SlurmPatience, type SlurmPatienceOptions } from './slurm-patience.js'
 import { outputPath } from './slurm-script.js'
 
-export interface SlurmJobsOptions {
+/** Looks at the queue (`pollMs`) are for jobs that were lost: starts and ends are seen at once on a local folder. */
+export interface SlurmJobsOptions extends SlurmPatienceOptions {
   /**
    * A folder that this machine and the nodes both see: scripts, logs, starts and exit codes go there. Only this user may write there.
    */
@@ -20,11 +21,6 @@ export interface SlurmJobsOptions {
   readonly account?: string
   /** Anything else that the site needs, one argument each, e.g. `--qos=long`. */
   readonly sbatchArguments?: readonly string[]
-  /** Time between looks at the queue for jobs that were lost, ms; starts and ends are seen at once on a local folder. Default 1000. */
-  readonly pollMs?: number
-  /** How many looks at the queue may fail in a row, until it is an error. Default 120. */
-  readonly mostFailedLooks?: number
-  readonly clock?: Clock
 }
 
 /** A job with what it needs on each of its nodes. */
@@ -95,7 +91,7 @@ export class SlurmJobs {
     for (const folder of ['job', 'intent', 'script', 'claim', 'start', 'exit', 'log']) {
       ownFolder(path.join(this.#options.workDir, folder))
     }
-    this.#patience = new SlurmPatience(options.mostFailedLooks)
+    this.#patience = new SlurmPatience(options, () => this.#openIds().map((id) => this.#slurmIds.get(id)!))
     this.#unlock = lockFolder(this.#options.workDir)
     try {
       this.#mark = this.#ownMark()
@@ -114,9 +110,10 @@ export class SlurmJobs {
   /**
    * Hand a job to Slurm.
    *
-   * @throws InvalidInputError; PctodlError `SLURM` with what Slurm's own command said
+   * @param signal ends the wait for a Slurm that does not answer
+   * @throws InvalidInputError; PctodlError `SLURM` with what Slurm's own command said, `SLURM_UNREACHABLE` after too long a silence
    */
-  async submit(request: SlurmJobRequest): Promise<void> {
+  async submit(request: SlurmJobRequest, signal?: AbortSignal): Promise<void> {
     const { id, command, environment = {}, nodes, cpusPerNode, memoryMbPerNode, gres, after } = request
     if (!isId(id)) throw new InvalidInputError('id', id, 'letters, digits, ".", "_" and "-", not dots alone')
     if (!(Number.isInteger(cpusPerNode) && cpusPerNode >= 1)) {
@@ -135,7 +132,7 @@ export class SlurmJobs {
     }
     if (existsSync(this.#file('intent', id))) {
       // Somebody was about to submit it, and did not note whether he did.
-      const found = await this.#submittedAs(id)
+      const found = await this.#patience.untilReached(() => this.#submittedAs(id), signal)
       if (found !== undefined) return this.#note(id, found)
     }
     const script = this.#file('script', id)
@@ -162,27 +159,26 @@ export class SlurmJobs {
       `--comment=${this.#mark}:${id}`,
       script,
     ]
-    const { clock = systemClock, pollMs = 1000 } = this.#options
-    const slurmId = await untilReached(
-      async (attempt) => {
-        // What was not answered may have been done.
-        const found = attempt === 1 ? undefined : await this.#submittedAs(id)
-        return found ?? parsedJobId(await slurm('sbatch', words))
-      },
-      clock,
-      pollMs,
-    )
+    const slurmId = await this.#patience.untilReached(async (attempt) => {
+      // What was not answered may have been done.
+      const found = attempt === 1 ? undefined : await this.#submittedAs(id)
+      return found ?? parsedJobId(await slurm('sbatch', words))
+    }, signal)
     this.#note(id, slurmId)
   }
 
   /** Send a signal to the command of a job and all its children. Nothing happens where it has ended, or not begun. */
-  async signal(id: string, signal: 'USR1' | 'USR2' | 'TERM'): Promise<void> {
-    await this.#scancel(id, ['--full', `--signal=${signal}`])
+  async signal(id: string, name: 'USR1' | 'USR2' | 'TERM', signal?: AbortSignal): Promise<void> {
+    await this.#scancel(id, ['--full', `--signal=${name}`], signal)
   }
 
-  /** End a job: out of the queue, or killed. Nothing happens where it has ended. */
-  async cancel(id: string): Promise<void> {
-    await this.#scancel(id, [])
+  /**
+   * End a job: out of the queue, or killed. Nothing happens where it has ended.
+   *
+   * @param longestSilenceMs for which Slurm is waited for, where that is less than the option's
+   */
+  async cancel(id: string, signal?: AbortSignal, longestSilenceMs?: number): Promise<void> {
+    await this.#scancel(id, [], signal, longestSilenceMs)
   }
 
   hasStarted(id: string): boolean {
@@ -224,15 +220,12 @@ export class SlurmJobs {
 
   async #look(signal: AbortSignal | undefined): Promise<{ starts: SlurmJobStart[]; ends: SlurmJobEnd[] }> {
     const { clock = systemClock, pollMs = 1000 } = this.#options
-    const open = [...this.#slurmIds.keys()].filter((id) => !this.#ended.has(id))
+    const open = this.#openIds()
     // The queue is asked before the files are read: a job that leaves it in between has written its file.
     let states: ReadonlyMap<string, string> | null = null
     if (open.length > 0 && clock.now() - this.#lookedAtMs >= pollMs) {
       this.#lookedAtMs = clock.now()
-      states = await this.#patience.ask(
-        () => this.#states(open, signal),
-        () => open.map((id) => this.#slurmIds.get(id)!),
-      )
+      states = await this.#patience.ask(() => this.#states(open, signal))
     }
     const starts: SlurmJobStart[] = []
     const ends: SlurmJobEnd[] = []
@@ -279,10 +272,11 @@ export class SlurmJobs {
   async #submittedAs(id: string): Promise<string | undefined> {
     const started = readOwnFile(this.#file('start', id))?.trim().split(' ')[3]
     if (started !== undefined && /^\d+$/.test(started)) return started
-    const { clock = systemClock, pollMs = 1000 } = this.#options
-    const words = ['--noheader', '--states=all', `--user=${process.getuid?.() ?? ''}`, '--format=%A %k']
-    const marked = await untilReached(() => slurm('squeue', words), clock, pollMs)
-    return pairs(marked).find(([, comment]) => comment === `${this.#mark}:${id}`)?.[0]
+    return idOfComment(`${this.#mark}:${id}`)
+  }
+
+  #openIds(): string[] {
+    return [...this.#slurmIds.keys()].filter((id) => !this.#ended.has(id))
   }
 
   #note(id: string, slurmId: string): void {
@@ -297,12 +291,11 @@ export class SlurmJobs {
     return `pctodl-${readOwnFile(file)!.trim()}`
   }
 
-  async #scancel(id: string, args: readonly string[]): Promise<void> {
+  async #scancel(id: string, args: readonly string[], signal?: AbortSignal, mostMs?: number): Promise<void> {
     const slurmId = this.#slurmIds.get(id)
     if (slurmId === undefined || this.#ended.has(id)) return
     try {
-      const { clock = systemClock, pollMs = 1000 } = this.#options
-      await untilReached(() => slurm('scancel', [...args, slurmId]), clock, pollMs)
+      await this.#patience.untilReached(() => slurm('scancel', [...args, slurmId]), signal, mostMs)
     } catch (error) {
       if (error instanceof PctodlError && /Invalid job id|already completing|completed|Job\/step/i.test(error.message))
         return
@@ -343,15 +336,6 @@ export class SlurmJobs {
 /** Names a file of a folder, and nothing else. */
 function isId(id: string): boolean {
   return /^[\w.-]+$/.test(id) && !/^\.+$/.test(id)
-}
-
-/** Lines of two words. */
-function pairs(stdout: string): [string, string][] {
-  return stdout
-    .split('\n')
-    .map((line) => line.trim())
-    .filter(Boolean)
-    .map((line) => [line.split(' ')[0]!, line.slice(line.indexOf(' ') + 1).trim()])
 }
 
 /** Whether a job neither waits nor runs; undefined is one that Slurm has forgotten. */

@@ -1,5 +1,6 @@
-import { type Clock, InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
+import { type Clock, InvalidInputError, systemClock } from '@pctodl/platform'
 import { slurm } from './slurm-command.js'
+import { SlurmPatience, type SlurmPatienceOptions } from './slurm-patience.js'
 
 /** A node of which Slurm says something else than before. */
 export interface SlurmNodeChange {
@@ -10,6 +11,12 @@ export interface SlurmNodeChange {
   readonly isLost: boolean
   /** Slurm's word for it, as `idle`, `drained` or `down*`; `removed` where Slurm no longer lists it. */
   readonly state: string
+}
+
+export interface SlurmNodesOptions extends SlurmPatienceOptions {
+  readonly nodes: readonly string[]
+  /** Time between looks, at least 1 ms. */
+  readonly pollMs: number
 }
 
 /** Beginnings of Slurm's words for nodes on which it starts nothing, and what runs there has to leave or has been lost. */
@@ -26,6 +33,7 @@ export class SlurmNodes {
   readonly #nodes: readonly string[]
   readonly #pollMs: number
   readonly #clock: Clock
+  readonly #patience: SlurmPatience
   /** Whether what ran on them is lost. */
   readonly #unusable = new Map<string, boolean>()
   #lookAtMs = Number.NEGATIVE_INFINITY
@@ -34,14 +42,16 @@ export class SlurmNodes {
   /**
    * All are taken as usable until the first look.
    *
-   * @param pollMs time between looks, ms
    * @throws InvalidInputError
    */
-  constructor({ nodes, pollMs, clock = systemClock }: { nodes: readonly string[]; pollMs: number; clock?: Clock }) {
-    if (!(pollMs >= 0)) throw new InvalidInputError('nodePollMs', pollMs, 'milliseconds of at least 0')
+  constructor(options: SlurmNodesOptions) {
+    const { nodes, pollMs, clock = systemClock } = options
+    // With none between them looks would be all that whoever waits does.
+    if (!(pollMs >= 1)) throw new InvalidInputError('nodePollMs', pollMs, 'milliseconds of at least 1')
     this.#nodes = nodes
     this.#pollMs = pollMs
     this.#clock = clock
+    this.#patience = new SlurmPatience(options)
   }
 
   /** When the next look is due, on the clock. */
@@ -63,12 +73,13 @@ export class SlurmNodes {
    * Ask Slurm, where a look is due.
    *
    * @returns what has changed since the last look; nothing where Slurm could not be asked, which is tried again at the next
-   * @throws InvalidInputError for a node that Slurm has never listed; PctodlError `SLURM` where there is no `sinfo`
+   * @throws InvalidInputError for a node that Slurm has never listed; PctodlError `SLURM` where there is no `sinfo`,
+   *   `SLURM_UNREACHABLE` after too long a silence
    */
   async look(signal?: AbortSignal): Promise<SlurmNodeChange[]> {
     if (this.#clock.now() < this.#lookAtMs) return []
     this.#lookAtMs = this.#clock.now() + this.#pollMs
-    const states = await this.#states(signal)
+    const states = await this.#patience.ask(() => statesOfNodes(signal))
     if (states === null) return []
     const unknown = this.#nodes.find((node) => !states.has(node))
     if (unknown !== undefined && !this.#allSeen) {
@@ -85,19 +96,12 @@ export class SlurmNodes {
       return [{ node, isUsable, isLost, state }]
     })
   }
+}
 
-  async #states(signal: AbortSignal | undefined): Promise<ReadonlyMap<string, string> | null> {
-    try {
-      const said = await slurm('sinfo', ['--noheader', '--all', '--Node', '--format=%N %T'], signal)
-      return new Map(
-        said.split('\n').flatMap((line) => [/^(\S+) +(\S+)/.exec(line)].flatMap((m) => (m ? [[m[1]!, m[2]!]] : []))),
-      )
-    } catch (error) {
-      const isMissing =
-        error instanceof PctodlError && (error.cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT'
-      if (!(error instanceof PctodlError) || isMissing) throw error
-      // Whether Slurm answers at all is watched by who asks for its jobs.
-      return null
-    }
-  }
+/** What Slurm says of its nodes, by their names. */
+async function statesOfNodes(signal: AbortSignal | undefined): Promise<ReadonlyMap<string, string>> {
+  const said = await slurm('sinfo', ['--noheader', '--all', '--Node', '--format=%N %T'], signal)
+  return new Map(
+    said.split('\n').flatMap((line) => [/^(\S+) +(\S+)/.exec(line)].flatMap((m) => (m ? [[m[1]!, m[2]!]] : []))),
+  )
 }

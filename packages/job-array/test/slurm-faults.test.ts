@@ -51,7 +51,7 @@ describe("Slurm's commands, played by scripts that fail", () => {
       'squeue',
       `[ $(wc -l < ${inFolder('squeue.calls')}) -gt 5 ] || { echo "Socket timed out" >&2; exit 1; }; echo 7 TIMEOUT`,
     )
-    const jobs = jobsHere({ mostFailedLooks: 6 })
+    const jobs = jobsHere()
     await jobs.submit(request)
     const { ends } = await jobs.next(Number.POSITIVE_INFINITY)
     expect(ends).toMatchObject([{ id: 'a', exitCode: null, state: 'TIMEOUT' }])
@@ -60,18 +60,18 @@ describe("Slurm's commands, played by scripts that fail", () => {
 
   it('says in the end that Slurm is silent and which jobs it left, and ends none', async () => {
     play('squeue', 'echo "Unable to contact slurm controller" >&2; exit 1')
-    const jobs = jobsHere({ mostFailedLooks: 4 })
+    const jobs = jobsHere({ longestSilenceMs: 0 })
     await jobs.submit(request)
     await expect(jobs.next(Number.POSITIVE_INFINITY)).rejects.toMatchObject({
       code: 'SLURM_UNREACHABLE',
       message: expect.stringMatching(
-        /4 times in a row; its jobs 7 were left as they are: call again with the same folder/,
+        /asked for 0 s; its jobs 7 were left as they are: call again with the same folder/,
       ),
     })
     jobs.close()
-    const array = new SlurmExecutor({ workDir: inFolder('array'), clock: hurried, pollMs: 0, mostFailedLooks: 3 })
+    const array = new SlurmExecutor({ workDir: inFolder('array'), clock: hurried, pollMs: 0, longestSilenceMs: 0 })
     await expect(array.run([request])).rejects.toMatchObject({ code: 'SLURM_UNREACHABLE' })
-    expect([read('squeue.calls').length, read('scancel.calls')]).toEqual([7, []])
+    expect([read('squeue.calls').length, read('scancel.calls')]).toEqual([2, []])
   })
 
   it('finds a job again whose submission was not noted, by its mark or by its start', async () => {

@@ -1,8 +1,15 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { type Clock, systemClock } from '@pctodl/platform'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { SlurmNodes } from '../src/index.js'
+
+/** Each look at it is a millisecond later. */
+function ticking(): Clock {
+  let nowMs = 0
+  return { ...systemClock, now: () => nowMs++ }
+}
 
 describe('nodes as sinfo, played by a script, tells of them', () => {
   const { PATH } = process.env
@@ -11,7 +18,7 @@ describe('nodes as sinfo, played by a script, tells of them', () => {
     writeFileSync(path.join(folder, 'sinfo'), `#!/bin/sh\n${body}\n`)
     chmodSync(path.join(folder, 'sinfo'), 0o755)
   }
-  const nodesHere = (...nodes: string[]) => new SlurmNodes({ nodes, pollMs: 0 })
+  const nodesHere = (...nodes: string[]) => new SlurmNodes({ nodes, pollMs: 1, clock: ticking() })
 
   beforeEach(() => {
     folder = mkdtempSync(path.join(tmpdir(), 'slurm-nodes-'))

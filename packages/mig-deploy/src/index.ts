@@ -16,6 +16,7 @@ export {
   type MappedFleetSegment,
   parseFleetMap,
 } from './map/fleet-map.js'
+export { readMap } from './map/read-map.js'
 export { drawMap, type PictureOptions } from './map/picture.js'
 // MIG geometry.
 export {

@@ -133,6 +133,24 @@ describe('a schedule', () => {
     )
   })
 
+  it('takes no more energy where only as many boards are there as it uses', async () => {
+    const random = new SeededRandom(35)
+    const profiles = ['a', 'b'].map((model) => ({
+      model,
+      points: segmentSizes.map((sizeGpcs) => ({
+        ...{ sizeGpcs, batchSize: 8, processes: 1, latencyMs: 10, powerW: 20 * sizeGpcs ** 0.8 },
+        processThroughput: (50 + 60 * random.uniform()) * sizeGpcs,
+      })),
+    }))
+    const rates = Array.from({ length: 3 }, () =>
+      profiles.map(({ model }) => ({ model, ratePerS: 100 + 900 * random.uniform(), latencyMs: 100 })),
+    )
+    const options = { ...costs, migrationS: 240, mostIterations: 500 }
+    const free = await planDay(profiles, rates, options)
+    const counted = await planDay(profiles, rates, { ...options, gpus: free.mostGpus })
+    expect(counted.energyJ).toBeLessThanOrEqual(free.energyJ * (1 + 1e-9))
+  })
+
   it('may let some requests be late for less energy, and never more than it is allowed', async () => {
     const random = new SeededRandom(6)
     const profiles = ['a', 'b', 'c'].map((model, m) => ({

@@ -109,6 +109,20 @@ describe('a service that could not be planned for within any objective', () => {
   })
 })
 
+it('names an objective that the boards that there are can keep, where a shorter one would need more of them', async () => {
+  // Seven instances serve 700 requests/s one by one, or 1400 in batches that take twice as long.
+  const point = { sizeGpcs: 1 as const, processes: 1 }
+  const points = [
+    { ...point, batchSize: 1, latencyMs: 10, processThroughput: 100 },
+    { ...point, batchSize: 4, latencyMs: 20, processThroughput: 200 },
+  ]
+  const { groups } = fleetOf([{ model: 'net', points }])
+  const fleet = { groups: groups.map((group) => ({ ...group, boards: 1 })) }
+  const { unserved } = await planFleet(fleet, [{ model: 'net', ratePerS: 1000, latencyMs: 8 }])
+  // A batch may take 0.45 of an objective.
+  expect(unserved).toMatchObject([{ keepableMs: expect.toSatisfy((ms) => ms >= 20 / 0.45 && ms < (1.06 * 20) / 0.45) }])
+})
+
 describe('planning until all are kept', () => {
   it('leaves out who is late whatever room it gets, and goes on for the others', async () => {
     let made = 0

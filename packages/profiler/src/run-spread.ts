@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Terminal, writeFileAtomically } from '@pctodl/command-line'
-import { type JobExecutor, LocalExecutor, SlurmExecutor } from '@pctodl/job-array'
+import { type JobExecutor, LocalExecutor, SlurmExecutor, type SlurmSilence, silenceLine } from '@pctodl/job-array'
 import { PctodlError } from '@pctodl/platform'
 import type { ProfileRow } from './measure/profile-row.js'
 import type { ProfilePlan } from './plan/profile-plan.js'
@@ -41,7 +41,7 @@ export async function runSpread(
   }))
   for (const { plan: part, planFile } of pieces) writeFileAtomically(planFile, `${JSON.stringify(part)}\n`)
   const lastWords = new Map<string, string>()
-  const outcomes = await executorOf(options.spread, folder).run(
+  const outcomes = await executorOf(options.spread, folder, terminal).run(
     pieces.map(({ planFile, out: pieceOut }, i) => ({
       id: String(i),
       command: commandOf(options, planFile, pieceOut),
@@ -85,10 +85,11 @@ export function cutPlan(plan: ProfilePlan, pieces: number): { readonly plan: Pro
   })
 }
 
-function executorOf({ pieces, slurm }: SpreadOptions, workDir: string): JobExecutor {
+function executorOf({ pieces, slurm }: SpreadOptions, workDir: string, { stderr }: Terminal): JobExecutor {
   if (!slurm) return new LocalExecutor({ concurrency: pieces })
   const { elements: _, ...site } = slurm
-  return new SlurmExecutor({ ...site, workDir, name: 'pctodl-profile' })
+  const onSilence = (silence: SlurmSilence) => stderr.write(silenceLine(silence))
+  return new SlurmExecutor({ ...site, workDir, name: 'pctodl-profile', onSilence })
 }
 
 /** This very program; it lies at the same place beside `src` and `dist`. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { RunRecord } from '../src/record/run-record.js'
+import { formatRunRecord, parseRunRecord } from '../src/record/run-record-json.js'
 import { steadyThroughput, summarizeRun } from '../src/verdict/run-summary.js'
 import { dynamicSetting, fixedSetting, manners, syntheticRun } from './synthetic-runs.js'
 
@@ -91,4 +92,9 @@ describe('steady throughput', () => {
     expect(steadyOf([1, 5, false], [2, 5, false], [3, 5, false])).toBeNull()
     expect(steadyOf([1, 5, false], [2, 5, false], [3, 5, false], [4, 5, true])).toBeNull()
   })
+})
+
+it.each(['null', '7', '[]', '{}', 'no JSON'])('a record of a run that is %s is refused with its file', (text) => {
+  expect(() => parseRunRecord(text, 'run.json')).toThrow(/^run\.json: got .*, expected the record of a run/)
+  expect(parseRunRecord(formatRunRecord(run), 'run.json')).toEqual(run)
 })

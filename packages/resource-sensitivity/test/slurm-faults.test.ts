@@ -60,7 +60,7 @@ describe('a schedule on a Slurm that fails, played by scripts', () => {
     )
     const said: string[] = []
     const onNode = ({ node, state }: { node: string; state: string }) => said.push(`${node} ${state}`)
-    const executor = executorHere({ nodePollMs: 0, onNode })
+    const executor = executorHere({ nodePollMs: 1, onNode })
     expect(await executeSchedule(rules, executor)).toMatchObject([{ outcome: 'finished', runs: 1 }])
     expect(said).toEqual(['node0 drained', 'node0 idle'])
     const unknown = executorHere({ workDir: path.join(folder, 'unknown'), nodes: ['node7'] })
@@ -87,7 +87,7 @@ describe('a schedule on a Slurm that fails, played by scripts', () => {
     const script = `[ $PCTODL_JOB.$PCTODL_RUN = 0.1 ] && { ${waitFor('may-leave')}; exit 85; }; ${waitFor('back')}`
     const told: string[] = []
     const executor = executorHere({
-      ...{ nodes: ['node0', 'node1'], nodePollMs: 0, commandOf: () => ['sh', '-c', script] as const },
+      ...{ nodes: ['node0', 'node1'], nodePollMs: 1, commandOf: () => ['sh', '-c', script] as const },
       onRun: ({ jobId, run }: { jobId: number; run: number }) => jobId === 0 && run === 1 && say('draining'),
       onNode: ({ state }: { state: string }) => {
         told.push(state)
@@ -174,7 +174,7 @@ describe('a schedule on a Slurm that fails, played by scripts', () => {
 
   it('leaves its jobs as they are where Slurm stays silent, and finds them again when called again', async () => {
     play('squeue', 'echo "Unable to contact slurm controller" >&2; exit 1')
-    const silent = executeSchedule(rules, executorHere({ mostFailedLooks: 3 }))
+    const silent = executeSchedule(rules, executorHere({ longestSilenceMs: 0 }))
     await expect(silent).rejects.toMatchObject({ code: 'SLURM_UNREACHABLE' })
     expect(existsSync(calls('scancel'))).toBe(false)
     // Meanwhile the job has run to its end.

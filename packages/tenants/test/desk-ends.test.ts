@@ -58,3 +58,25 @@ it('a desk that is closed, or has no such service, says which there are', async 
   await expect(desk.ask('search')).rejects.toThrow(/a service; none is served/)
   expect(desk.departed).toHaveLength(1)
 })
+
+it('names a service whose arrivals throw, in the place of its counters, and takes requests all the same', async () => {
+  const clock = new VirtualClock()
+  let calls = 0
+  const nextMs = () => {
+    if (++calls > 2) throw new Error('no more rows')
+    return calls
+  }
+  const desk = new RequestDesk({ clock, trafficOf: () => ({ arrivals: { nextMs } }) })
+  desk.serve([search])
+  await clock.sleep(5)
+  expect(() => desk.counters()).toThrow(
+    expect.objectContaining({
+      code: 'ARRIVALS_FAILED',
+      message: expect.stringMatching(/^service search: .*no more rows$/),
+    }),
+  )
+  const asked = desk.ask('search')
+  desk.close()
+  expect(await asked).toMatchObject({ outcome: 'shed' })
+  expect(desk.departed).toMatchObject([{ arrived: 3 }])
+})

@@ -123,7 +123,7 @@ describe('the traffic of a service', () => {
       seen.push({ atMs: clock.now() - 1000, arrivedMs: arrivedMs - 1000 })
       if (answer) void clock.sleep(answer.latencyMs).then(() => decided?.(answer))
     }
-    startTraffic(traffic, arrive, clock, ended.signal)
+    startTraffic(traffic, arrive, clock, ended.signal, () => expect.unreachable())
     await clock.sleep(durationMs)
     ended.abort()
     const before = seen.length

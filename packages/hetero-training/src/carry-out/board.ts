@@ -1,5 +1,5 @@
 import type { BoardLease, NvmlGpu, Sampler } from '@pctodl/nvml-control'
-import { PctodlError } from '@pctodl/platform'
+import { type GpuSpec, PctodlError } from '@pctodl/platform'
 
 /** Time and energy between two moments. */
 export interface Measured {
@@ -16,6 +16,7 @@ export interface Board {
   readonly uuid: string
   readonly name: string
   readonly driverVersion: string | null
+  readonly spec: GpuSpec
   setPowerLimit(watts: number): Promise<void>
   /** Lock the SM clock, MHz; null: let the firmware choose again. */
   setSmClock(mhz: number | null): Promise<void>
@@ -70,6 +71,7 @@ function boardOf(gpu: NvmlGpu, lease: BoardLease, sampler: Sampler, driverVersio
     uuid,
     name,
     driverVersion,
+    spec: gpu.spec,
     setPowerLimit: (watts) => lease.setPowerLimit(watts),
     setSmClock: (mhz) => (mhz === null ? lease.resetSmClock() : lease.lockSmClock(mhz)),
     beginWindow() {

@@ -48,12 +48,13 @@ export function stepsNeeded({ warmupSteps, steps, repeats, powerLimitsW, smClock
  * Measure a GPU over batch sizes, power limits and locked clocks: one training process per batch size, under one setting after the other, each for
  * some steps to settle and then for a window of exactly `steps` steps.
  *
- * @throws InvalidInputError for options that make no profile
+ * @throws InvalidInputError for options that make no profile, and, before anything is measured, for limits and clocks that the board has not
  * @throws PctodlError `TOO_FEW_STEPS` where the command ends too early
  */
 export async function collectProfile(board: Board, options: CollectOptions): Promise<ProfileFile> {
   assertCollectOptions(options)
   const { batchSizes, clock = systemClock, signal, idleS } = options
+  assertSettings(board, options)
   const idleWindow = board.beginWindow()
   await clock.sleep(1000 * idleS, signal)
   const idle = await idleWindow.read()
@@ -74,6 +75,17 @@ export async function collectProfile(board: Board, options: CollectOptions): Pro
     options.onProfile?.(profile())
   }
   return profile()
+}
+
+/** What the board has not is said now, not when the turn of that setting comes. @throws InvalidInputError */
+function assertSettings({ spec }: Board, { powerLimitsW, smClocksMhz = [] }: CollectOptions): void {
+  const { min, max } = spec.powerLimitW
+  const limit = powerLimitsW.find((watts) => !(watts >= min && watts <= max))
+  if (limit !== undefined) {
+    throw new InvalidInputError('powerLimitsW', limit, `a limit of ${min} to ${max} W on ${spec.name}`)
+  }
+  const clock = smClocksMhz.find((mhz) => !spec.clockStates.some((state) => state.smClocksMhz.includes(mhz)))
+  if (clock !== undefined) throw new InvalidInputError('smClocksMhz', clock, `a clock of ${spec.name}, MHz`)
 }
 
 async function* windowsOf(board: Board, batchSize: number, options: CollectOptions) {

@@ -1,4 +1,4 @@
-import { PctodlError, VirtualClock } from '@pctodl/platform'
+import { InvalidInputError, PctodlError, VirtualClock } from '@pctodl/platform'
 import type { Board } from './board.js'
 import type { TrainingSteps } from './collect-profile.js'
 
@@ -32,7 +32,8 @@ export interface SimulatedBoards {
 
 /**
  * @param units boards by name, as `3080Ti`; `3080Ti#2` is another unit of it, whose sensor errs otherwise. One after the other
- * @throws PctodlError `GPU_SIM_MISSING` without the packages that simulate; UnknownNameError for a board or a network that nobody knows
+ * @throws PctodlError `GPU_SIM_MISSING` without the packages that simulate; UnknownNameError for a board or a network that nobody knows;
+ *   InvalidInputError for a unit whose number is not exact
  */
 export async function openSimulatedBoards(
   units: readonly string[],
@@ -43,6 +44,9 @@ export async function openSimulatedBoards(
   const clock = new VirtualClock()
   const gpus = units.map((unit) => {
     const [, name = unit, seed = '1'] = /^(.*)#(\d+)$/.exec(unit) ?? []
+    if (!Number.isSafeInteger(Number(seed))) {
+      throw new InvalidInputError('unit', unit, `a number after # of at most ${Number.MAX_SAFE_INTEGER}`)
+    }
     return new SimulatedGpu(name, { clock, seed: Number(seed), networks: [step] })
   })
   const boards = await Promise.all(
@@ -58,6 +62,7 @@ export async function openSimulatedBoards(
         uuid,
         name: gpu.spec.name,
         driverVersion,
+        spec: gpu.spec,
         setPowerLimit: (watts) => lease.setPowerLimit(watts),
         setSmClock: (mhz) => (mhz === null ? lease.resetSmClock() : lease.lockSmClock(mhz)),
         beginWindow() {

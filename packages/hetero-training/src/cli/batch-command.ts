@@ -16,6 +16,7 @@ import { ours } from './plan-command.js'
 import { planDocument } from './plan-document.js'
 import { planCallOf, withPlanOptions } from './plan-options.js'
 import { formatAnswer } from './plan-report.js'
+import { refuseGiven } from './refuse-given.js'
 import { formatTable } from './table.js'
 
 interface RawOptions {
@@ -48,10 +49,7 @@ export const batch: CommandFunction = async (argv, terminal) => {
     .option('--least-steps <n>', 'steps that even the largest batch needs, in place of runs', positiveNumber('steps'))
     .option('--noise-scale <samples>', 'the gradient noise scale, in place of runs', numberBetween(0, 1e12))
   await parseCommand(command, argv)
-  for (const option of ['batch', 'method', 'pareto', 'datasetSize']) {
-    if (command.getOptionValueSource(option) !== 'cli') continue
-    throw new UsageError(`--${option === 'datasetSize' ? 'dataset-size' : option} is of no use here; leave it out`)
-  }
+  refuseGiven(command, ['batch', 'method', 'pareto', 'datasetSize'], 'of no use here; leave it out')
   const raw = command.opts<RawOptions>()
   const call = planCallOf(command)
   const convergence = asUsage(() => convergenceOf(raw))

@@ -16,6 +16,7 @@ import { assertCollectOptions, type CollectOptions, collectProfile, stepsNeeded 
 import { DEFAULT_STEP_PATTERN } from '../carry-out/training-process.js'
 import { settingText } from '../profile/setting.js'
 import { boardOptions, type RawBoardOptions, stepPattern } from './board-options.js'
+import { refuseGiven } from './refuse-given.js'
 import { type RawBackendOptions, simulatedBoards, withBackendOption } from './simulated-options.js'
 
 interface RawOptions extends RawBoardOptions, RawBackendOptions {
@@ -85,9 +86,9 @@ export const collect: CommandFunction = async (argv, terminal) => {
   const raw = command.opts<RawOptions>()
   const host = raw.backend === 'sim' ? await simulatedBoards([raw.gpu], raw, command.args, terminal.signal) : null
   if (host === null && command.args.length === 0) throw new UsageError('no training command; give it after --')
-  if (host === null && raw.allReduce !== undefined) {
-    throw new UsageError('--all-reduce: a training command waits by itself; let it do so in each step')
-  }
+  if (host === null) {
+    refuseGiven(command, ['allReduce'], 'a training command waits by itself; let it do so in each step')
+  } else refuseGiven(command, ['stepPattern', 'library', 'leaseDir'], 'of no use with --backend sim; leave it out')
   const options: CollectOptions = {
     command: command.args,
     ...(host && {

@@ -20,6 +20,7 @@ import { boardOptions, type RawBoardOptions, stepPattern } from './board-options
 import { formatRun } from './carry-out-report.js'
 import { launchScript } from './launch-script.js'
 import { type Named, named } from './named-option.js'
+import { refuseGiven } from './refuse-given.js'
 import { type RawBackendOptions, simulatedBoards, withBackendOption } from './simulated-options.js'
 
 interface RawOptions extends RawBoardOptions, RawBackendOptions {
@@ -82,10 +83,16 @@ export const launch: CommandFunction = async (argv, terminal) => {
   if (raw.output !== undefined && !raw.run) throw new UsageError('--output: there is a result only with --run')
   const plan = asUsage(() => readPlan(raw.plan))
   const devices = raw.device ?? new Map<string, string>()
-  if (raw.backend === 'sim') return simulate(plan, devices, command.args, raw, terminal)
+  if (raw.backend === 'sim') {
+    const real = ['stepPattern', 'masterAddr', 'masterPort', 'library', 'leaseDir']
+    refuseGiven(command, real, 'of no use with --backend sim; leave it out')
+    return simulate(plan, devices, command.args, raw, terminal)
+  }
+  refuseGiven(command, ['model', 'steps', 'allReduce'], 'only for --backend sim; the training command says it')
   if (command.args.length === 0) throw new UsageError('no training command; give it after --')
   const options = { command: command.args, masterAddress: raw.masterAddr, masterPort: raw.masterPort }
   if (!raw.run) {
+    refuseGiven(command, ['stepPattern', 'library', 'leaseDir'], 'only for --run; a script measures nothing')
     const shards = asUsage(() => shardCommands(plan, { ...options, devices }))
     terminal.stdout.write(raw.json ? `${JSON.stringify(shards, null, 2)}\n` : launchScript(shards))
     return 0

@@ -17,6 +17,7 @@ import { clockColumn } from './clock-column.js'
 import { type Named, named } from './named-option.js'
 import { planDocument } from './plan-document.js'
 import { planCallOf, withPlanOptions } from './plan-options.js'
+import { refuseGiven } from './refuse-given.js'
 import { readReplanState, replanStateText } from './replan-file.js'
 import { formatTable } from './table.js'
 
@@ -54,6 +55,7 @@ export const replanCommand: CommandFunction = async (argv, terminal) => {
   if (!existsSync(raw.state)) {
     if (raw.report !== undefined)
       throw new UsageError(`--report: there is no ${raw.state} yet; make it without reports`)
+    refuseGiven(command, ['pareto', 'datasetSize', 'leastGain', 'rounds'], 'of no use before there are reports')
     const call = planCallOf(command)
     if (call.published !== null) throw new UsageError('--method: only synchronous plans are planned anew')
     asUsage(() => prepareJob(call.job))
@@ -64,6 +66,9 @@ export const replanCommand: CommandFunction = async (argv, terminal) => {
   }
   if (raw.report === undefined)
     throw new UsageError(`--report: give one for each GPU, or another --state: ${raw.state} is there`)
+  const heeded = ['state', 'report', 'leastGain', 'rounds', 'json']
+  const others = command.options.map((option) => option.attributeName()).filter((name) => !heeded.includes(name))
+  refuseGiven(command, others, `the job is that of ${raw.state}; leave it out, or take another --state`)
   const before = asUsage(() => readReplanState(raw.state))
   const reports = [...raw.report].map(([name, timeS]) => ({ name, timeS }))
   const { state, action, gain } = replanned(before, reports, { leastGain: raw.leastGain, rounds: raw.rounds })

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { InvalidInputError } from '@pctodl/platform'
+import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { z } from 'zod'
 import { isSameSetting, type Setting, settingText } from '../profile/setting.js'
 import type { ReplanState } from '../replan.js'
@@ -50,13 +50,23 @@ export function readReplanState(file: string): ReplanState {
   const { job, budgets, plan, slowdowns, promising } = parsed.data as unknown as Omit<ReplanState, 'slowdowns'> & {
     readonly slowdowns: Readonly<Record<string, number>>
   }
-  const { curves } = prepareJob(job)
+  const { curves } = ofFile(file, () => prepareJob(job))
   assertFits(file, plan, curves)
   for (const name of Object.keys(slowdowns)) {
     if (curves.some((each) => each.name === name)) continue
     throw new InvalidInputError(`${file}: slowdowns`, name, `GPUs of its job: ${namesOf(curves)}`)
   }
   return { job, budgets, plan, slowdowns: new Map(Object.entries(slowdowns)), promising }
+}
+
+/** What is wrong with the job is wrong with the file. */
+function ofFile<T>(file: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof PctodlError)) throw error
+    throw new PctodlError(error.code, `${file}: ${error.message}`, { cause: error })
+  }
 }
 
 type Curves = readonly { readonly name: string; readonly settings: readonly Setting[] }[]

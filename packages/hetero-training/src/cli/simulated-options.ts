@@ -1,5 +1,5 @@
 import { oneOf, UsageError } from '@pctodl/command-line'
-import { UnknownNameError } from '@pctodl/platform'
+import { InvalidInputError, UnknownNameError } from '@pctodl/platform'
 import type { Command } from 'commander'
 import { openSimulatedBoards, type SimulatedBoards } from '../carry-out/simulated-boards.js'
 
@@ -31,7 +31,7 @@ export async function simulatedBoards(
   try {
     return await openSimulatedBoards(units, { network: model, signal })
   } catch (error) {
-    if (error instanceof UnknownNameError) throw new UsageError(error.message)
+    if (error instanceof UnknownNameError || error instanceof InvalidInputError) throw new UsageError(error.message)
     throw error
   }
 }

@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Terminal, UsageError } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 import { parseDeploymentMap } from '../map/deployment-map.js'
 import { isFleetMap, parseFleetMap } from '../map/fleet-map.js'
+import { readMap } from '../map/read-map.js'
 import { geometryOf } from '../mig-geometry.js'
 import { splitWords } from '../worker-command.js'
 import { applyActions } from './apply-actions.js'
@@ -38,7 +38,7 @@ export interface DeployOptions {
  *
  * @param files a map, of boards of one type or of a fleet, or several of which some may have nothing for this node; null: take everything down
  * @returns the exit code
- * @throws PctodlError `EMPTY_NODE` for a map with nothing on this node
+ * @throws PctodlError `EMPTY_NODE` for a map with nothing on this node; InvalidInputError for one that cannot be read
  * @throws UsageError where there is no `nvidia-smi` and no board is named
  */
 export async function deployMaps(
@@ -110,7 +110,7 @@ function deployedTargets(stateFile: string): TargetSegment[] {
 
 /** This node's part of a map, be it of one type of board or of a fleet. */
 async function readTarget(file: string, { node, gpusPerNode, gpu }: DeployOptions): Promise<TargetSegment[]> {
-  const text = readFileSync(file, 'utf8')
+  const text = readMap(file, 'map')
   if (!isFleetMap(text)) return segmentsOfNode(parseDeploymentMap(text, file, gpusPerNode), node, gpusPerNode)
   const boards = parseFleetMap(text, file)
   const types = [...new Set(boards.map((board) => board.gpu))]

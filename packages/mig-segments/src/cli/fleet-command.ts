@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import {
   asUsage,
@@ -18,6 +18,7 @@ import {
   formatFleetMap,
   formatFleetMigParted,
   parseFleetMap,
+  readMap,
   splitWords,
 } from '@pctodl/mig-deploy'
 import Table from 'cli-table3'
@@ -121,7 +122,7 @@ export async function fleet(sloIndex: number, options: FleetCommandOptions, term
   const { from, consolidate = false } = options
   if (consolidate && from === undefined) throw new UsageError('--consolidate is for --from; add it')
   const how = { gate, latencyShare, burstiness, mostIterations }
-  const running = from === undefined ? [] : parseFleetMap(readFileSync(from, 'utf8'), from)
+  const running = from === undefined ? [] : parseFleetMap(readMap(from, '--from'), from)
   const plan = await endingAtOnce(async () =>
     from === undefined
       ? planFleet(described, objectives, how)

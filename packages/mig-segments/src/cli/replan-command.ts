@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { integerFrom, type Terminal } from '@pctodl/command-line'
 import type { MigBoard } from '@pctodl/mig-deploy'
-import { parseDeploymentMap } from '@pctodl/mig-deploy'
+import { parseDeploymentMap, readMap } from '@pctodl/mig-deploy'
 import type { Command } from 'commander'
 import { counted } from '../output/counted.js'
 import type { MigrationStep } from '../replan/migration.js'
@@ -24,7 +23,7 @@ export function addReplanOptions(command: Command): Command {
 
 export async function replan(sloIndex: number, options: ReplanCommandOptions, terminal: Terminal): Promise<number> {
   const { board, profiles, objectives } = loadInputs(sloIndex, options)
-  const current = parseDeploymentMap(readFileSync(options.from, 'utf8'), options.from, options.gpusPerNode)
+  const current = parseDeploymentMap(readMap(options.from, '--from'), options.from, options.gpusPerNode)
   const { latencyShare, consolidate = false, gpusPerNode, movesPerGpu } = options
   const result = replanMap(current, profiles, objectives, {
     ...gpuLimit(options),

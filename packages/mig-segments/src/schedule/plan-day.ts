@@ -146,7 +146,10 @@ async function planOnce(
   )
   const redeployed = carryOut(problem, fresh, { ...options, maxGpus: Number.POSITIVE_INFINITY, moves: 'anew' })
   const requests = rates.reduce((sum, rate) => sum + rate, 0) * problem.periodS
-  const within = (counts: readonly Int32Array[]) => carryOutWithin(problem, counts, options, mostLate * requests)
+  // What would do with fewer boards than there are may be found only where nobody counts them.
+  const limits = given === undefined ? [options.maxGpus] : [Number.POSITIVE_INFINITY, given]
+  const within = (counts: readonly Int32Array[]) =>
+    limits.flatMap((maxGpus) => carryOutWithin(problem, counts, { ...options, maxGpus }, mostLate * requests))
   const ways = [stayed]
   let boundJ = 0
   // Of the fewest boards not those with the least watts: the programs of single periods look for these.
@@ -161,8 +164,8 @@ async function planOnce(
         frugal[h] = alone.counts[0]!
       }
     }
-    if (joint) {
-      const together = await solveDay(problem, all, Math.ceil(mostIterations / 2), given)
+    for (const maxGpus of joint ? limits : []) {
+      const together = await solveDay(problem, all, Math.ceil(mostIterations / 2), maxGpus)
       if (together.counts) ways.push(...within(together.counts))
       boundJ = Math.max(boundJ, together.boundJ)
     }

@@ -7,8 +7,8 @@ const MOST_TIMES_LONGER = 1e6
 /** Plans that are made for one service: beyond two and a half times what the estimate says the estimate says nothing. */
 const MOST_PLANS = 20
 
-/** Alone the service needs more boards than there are or may be, or more work. */
-const NOTHING_KNOWN = ['TOO_FEW_GPUS', 'NO_PLAN', 'INVALID_INPUT']
+/** Alone the service needs more boards than any plan may have, or more work. */
+const NOTHING_KNOWN = ['NO_PLAN', 'INVALID_INPUT']
 
 /**
  * The least latency objective, to a few hundredths, that a service could keep: first by an estimate, then by a plan made for it.
@@ -43,7 +43,7 @@ export async function leastKept(
   }
   let could = rounded(1.0005 * high)
   try {
-    for (let plans = 1; !(await kept(within(could))); plans++) {
+    for (let plans = 1; !(await kept(within(could)).catch(tooFewBoards)); plans++) {
       if (plans === MOST_PLANS) return null
       could = rounded(1.05 * could)
     }
@@ -56,4 +56,10 @@ export async function leastKept(
 
 function rounded(ms: number): number {
   return Number(ms.toPrecision(4))
+}
+
+/** With a longer objective the boards that there are may do. */
+function tooFewBoards(error: unknown): false {
+  if (error instanceof PctodlError && error.code === 'TOO_FEW_GPUS') return false
+  throw error
 }

@@ -10,13 +10,13 @@ export function formatRunRecord(record: RunRecord): string {
 
 /** @throws InvalidInputError naming the file for anything but a record of this version */
 export function parseRunRecord(text: string, file: string): RunRecord {
-  let json: { recordVersion?: unknown; windows?: unknown; power?: unknown } & Record<string, unknown>
+  let json: ({ recordVersion?: unknown; windows?: unknown; power?: unknown } & Record<string, unknown>) | null
   try {
     json = JSON.parse(text)
   } catch (error) {
     throw new InvalidInputError(file, text.slice(0, 40), 'the record of a run in JSON', { cause: error })
   }
-  const { recordVersion, ...record } = json
+  const { recordVersion, ...record } = json ?? {}
   if (recordVersion !== RECORD_VERSION || !Array.isArray(record.windows)) {
     throw new InvalidInputError(file, recordVersion, `the record of a run of version ${RECORD_VERSION}; run it again`)
   }

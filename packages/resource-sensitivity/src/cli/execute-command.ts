@@ -9,6 +9,7 @@ import {
   type Terminal,
   UsageError,
 } from '@pctodl/command-line'
+import { silenceLine } from '@pctodl/job-array'
 import { mean } from '@pctodl/numerics'
 import { PctodlError } from '@pctodl/platform'
 import type { Command } from 'commander'
@@ -110,6 +111,7 @@ async function execute(options: ExecuteOptions, words: readonly string[], termin
             `job ${run.jobId} run ${run.run}: started after ${run.startUpS.toFixed(1)} s in the queue\n`,
           )
         },
+        onSilence: (silence) => terminal.stderr.write(silenceLine(silence)),
         onNode: ({ node, state }) => terminal.stderr.write(`node ${node}: ${state}\n`),
         ...(partition === undefined ? {} : { partition }),
         ...(account === undefined ? {} : { account }),

@@ -63,7 +63,7 @@ export async function executeEvents(
       const actions = engine.plan(nowS, events)
       note(actions, nowS)
       if (actions.length > 0) onActions?.(nowS, actions)
-      await executor.apply(actions, (jobId) => byId.get(jobId)!)
+      await executor.apply(actions, (jobId) => byId.get(jobId)!, signal)
     }
   } finally {
     await executor.close()

@@ -10,8 +10,8 @@ export interface ScheduleExecutor {
   readonly awaitsServers?: boolean
   /** Seconds since the schedule began, on the clock of the arrivals. */
   nowS(): number
-  /** Carry out the actions of one plan. What was carried out before changes nothing. */
-  apply(actions: readonly ScheduleAction[], jobOf: (jobId: number) => Job): Promise<void>
+  /** Carry out the actions of one plan. What was carried out before changes nothing. @throws the signal's reason when aborted */
+  apply(actions: readonly ScheduleAction[], jobOf: (jobId: number) => Job, signal?: AbortSignal): Promise<void>
   /**
    * Wait for something to happen.
    *

@@ -6,6 +6,7 @@ import {
   SlurmJobs,
   type SlurmNodeChange,
   SlurmNodes,
+  type SlurmPatienceOptions,
 } from '@pctodl/job-array'
 import { type Clock, InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
 import type { EngineEvent } from '../engine/engine-event.js'
@@ -16,7 +17,7 @@ import type { Job } from '../trace/job.js'
 import { contractEnvironment, readCheckpoint, SAVED_EXIT_CODE } from './checkpoint-contract.js'
 import { requestOf } from './job-request.js'
 
-export interface SlurmScheduleOptions {
+export interface SlurmScheduleOptions extends SlurmPatienceOptions {
   /** A folder that this machine and the nodes both see. One for each schedule: what is in it was done and is not done again. */
   readonly workDir: string
   /** Slurm's names of the servers, in the order of the cluster's numbers. */
@@ -39,12 +40,8 @@ export interface SlurmScheduleOptions {
   readonly mostFailures?: number
   /** How often a job may lose its node, or be preempted by the site, before it is given up. Default 10. */
   readonly mostNodeFailures?: number
-  readonly pollMs?: number
-  /** Time between looks at which nodes are down or drained, ms. Default 10 000. */
+  /** Time between looks at which nodes are down or drained, at least 1 ms. Default 10 000. */
   readonly nodePollMs?: number
-  /** How many looks at the queue may fail in a row, until it is an error that leaves the jobs as they are. Default 120. */
-  readonly mostFailedLooks?: number
-  readonly clock?: Clock
   readonly onRun?: (run: SlurmRun) => void
   /** Told when a node is down, drained or draining, and when it is back. */
   readonly onNode?: (change: SlurmNodeChange) => void
@@ -74,7 +71,7 @@ export interface SlurmPowerLimit {
 /** Slurm's words for ends that say nothing of the job. */
 const notItsFault = ['NODE_FAIL', 'BOOT_FAIL', 'PREEMPTED']
 
-/** Waited for at most until cancelled jobs have left. */
+/** Waited for at most until Slurm takes a cancellation, and until cancelled jobs have left. */
 const LONGEST_END_MS = 30_000
 
 interface Submission {
@@ -114,7 +111,8 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
   /** Time begins now. */
   constructor(options: SlurmScheduleOptions) {
     const { nodes, graceS = 30, mostFailures = 3, mostNodeFailures = 10 } = options
-    const { pollMs, mostFailedLooks, partition, account, sbatchArguments } = options
+    const { nodePollMs = 10_000, partition, account, sbatchArguments } = options
+    const { pollMs, longestSilenceMs, onSilence } = options
     if (new Set(nodes).size < nodes.length || nodes.length === 0) {
       throw new InvalidInputError('nodes', nodes.join(', ') || 'none', 'a name for each server, each its own')
     }
@@ -127,15 +125,19 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     }
     this.#options = options
     this.#clock = options.clock ?? systemClock
-    this.#nodes = new SlurmNodes({ nodes, pollMs: options.nodePollMs ?? 10_000, clock: this.#clock })
+    const patience = {
+      clock: this.#clock,
+      ...(longestSilenceMs === undefined ? {} : { longestSilenceMs }),
+      ...(onSilence === undefined ? {} : { onSilence }),
+    }
+    this.#nodes = new SlurmNodes({ ...patience, nodes, pollMs: nodePollMs })
     // The folder of checkpoints first: of what follows only the jobs hold anything.
     ownFolder(options.workDir)
     this.#checkpoints = ownFolder(path.join(options.workDir, 'checkpoint'))
     this.#jobs = new SlurmJobs({
       workDir: options.workDir,
-      clock: this.#clock,
+      ...patience,
       ...(pollMs === undefined ? {} : { pollMs }),
-      ...(mostFailedLooks === undefined ? {} : { mostFailedLooks }),
       ...(partition === undefined ? {} : { partition }),
       ...(account === undefined ? {} : { account }),
       ...(sbatchArguments === undefined ? {} : { sbatchArguments }),
@@ -160,10 +162,31 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     return (this.#clock.now() - this.#startMs) / 1000
   }
 
-  async apply(actions: readonly ScheduleAction[], jobOf: (jobId: number) => Job): Promise<void> {
+  apply(actions: readonly ScheduleAction[], jobOf: (jobId: number) => Job, signal?: AbortSignal): Promise<void> {
+    return this.#reaching(() => this.#apply(actions, jobOf, signal))
+  }
+
+  next(untilS: number, signal?: AbortSignal): Promise<readonly EngineEvent[]> {
+    return this.#reaching(() => this.#next(untilS, signal))
+  }
+
+  async #reaching<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      this.#isUnreached ||= error instanceof PctodlError && error.code === 'SLURM_UNREACHABLE'
+      throw error
+    }
+  }
+
+  async #apply(
+    actions: readonly ScheduleAction[],
+    jobOf: (jobId: number) => Job,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
     // Who leaves is told before others are let in; Slurm keeps those waiting until there is room.
     for (const action of actions) {
-      if (action.type !== 'place' && !this.#isLimitOnly(action)) await this.#stop(action.jobId)
+      if (action.type !== 'place' && !this.#isLimitOnly(action)) await this.#stop(action.jobId, signal)
     }
     for (const action of actions) {
       const { type, jobId, run } = action
@@ -181,26 +204,27 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
         run,
         placement,
         action,
+        signal,
       )
     }
   }
 
-  async next(untilS: number, signal?: AbortSignal): Promise<readonly EngineEvent[]> {
+  async #next(untilS: number, signal: AbortSignal | undefined): Promise<readonly EngineEvent[]> {
     for (;;) {
       const killAtMs = Math.min(...[...this.#submissions.values()].map((each) => each.killAtMs))
       const untilMs = this.#startMs + untilS * 1000
       const events = await this.#nodeEvents(signal)
-      const { starts, ends } = await this.#look(
+      const { starts, ends } = await this.#jobs.next(
         events.length > 0 ? this.#clock.now() : Math.min(untilMs, killAtMs, this.#nodes.lookAtMs),
         signal,
       )
       for (const submission of this.#submissions.values()) {
         if (this.#clock.now() < submission.killAtMs) continue
         submission.killAtMs = Number.POSITIVE_INFINITY
-        await this.#jobs.cancel(submission.id)
+        await this.#jobs.cancel(submission.id, signal)
       }
       events.push(...starts.flatMap((start) => this.#started(start)))
-      for (const end of ends) events.push(...(await this.#ended(end)))
+      for (const end of ends) events.push(...(await this.#ended(end, signal)))
       if (ends.some(({ state }) => state !== null && notItsFault.includes(state))) {
         this.#nodes.lookSoon()
         events.push(...(await this.#nodeEvents(signal)))
@@ -221,20 +245,13 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     })
   }
 
-  async #look(untilMs: number, signal: AbortSignal | undefined) {
-    try {
-      return await this.#jobs.next(untilMs, signal)
-    } catch (error) {
-      this.#isUnreached = error instanceof PctodlError && error.code === 'SLURM_UNREACHABLE'
-      throw error
-    }
-  }
-
   /** Ends all that runs; where Slurm did not answer for long, everything is left as it is. */
   async close(): Promise<void> {
     try {
       if (this.#isUnreached) return
-      for (const { id, ended } of this.#submissions.values()) if (!ended) await this.#jobs.cancel(id)
+      for (const { id, ended } of this.#submissions.values()) {
+        if (!ended) await this.#jobs.cancel(id, undefined, LONGEST_END_MS)
+      }
       // Gone means gone: whoever removes the folder next finds nobody writing in it.
       const untilMs = this.#clock.now() + LONGEST_END_MS
       while ([...this.#submissions.values()].some(({ ended }) => !ended) && this.#clock.now() < untilMs) {
@@ -258,7 +275,14 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     )
   }
 
-  async #submit(job: Job, suffix: string, run: number, placement: readonly Seat[], grant: Grant): Promise<void> {
+  async #submit(
+    job: Job,
+    suffix: string,
+    run: number,
+    placement: readonly Seat[],
+    grant: Grant,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
     const { nodes, commandOf, gres = defaultGres } = this.#options
     const id = `${job.id}.${suffix}`
     if (this.#submissions.has(id)) return
@@ -280,10 +304,11 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
       ...(grant.gpu && { gpu: grant.gpu }),
     }
     try {
-      await this.#jobs.submit({
-        ...{ id, command: commandOf(job), environment: contractEnvironment(contract), ...request },
-        ...(before === undefined || before.ended ? {} : { after: before.id }),
-      })
+      const asked = { id, command: commandOf(job), environment: contractEnvironment(contract), ...request }
+      await this.#jobs.submit(
+        { ...asked, ...(before === undefined || before.ended ? {} : { after: before.id }) },
+        signal,
+      )
     } catch (error) {
       // There is nothing whose end could be waited for.
       submission.ended = true
@@ -293,16 +318,16 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
   }
 
   /** Tell a job to save and leave; one that has not begun just leaves the queue. */
-  async #stop(jobId: number): Promise<void> {
+  async #stop(jobId: number, signal: AbortSignal | undefined): Promise<void> {
     const submission = this.#last.get(jobId)
     if (submission === undefined || submission.ended || submission.stopping) return
     submission.stopping = true
     if (!this.#jobs.hasStarted(submission.id)) {
-      await this.#jobs.cancel(submission.id)
+      await this.#jobs.cancel(submission.id, signal)
       return
     }
     submission.killAtMs = this.#clock.now() + (this.#options.graceS ?? 30) * 1000
-    await this.#jobs.signal(submission.id, 'USR1')
+    await this.#jobs.signal(submission.id, 'USR1', signal)
   }
 
   /** From now on it progresses: what the engine reckoned before was waiting for Slurm. */
@@ -320,7 +345,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     return [{ type: 'progressed', jobId: job.id, doneIterations: this.#savedOf(job) }]
   }
 
-  async #ended(end: SlurmJobEnd): Promise<EngineEvent[]> {
+  async #ended(end: SlurmJobEnd, signal: AbortSignal | undefined): Promise<EngineEvent[]> {
     const submission = this.#submissions.get(end.id)!
     submission.ended = true
     submission.killAtMs = Number.POSITIVE_INFINITY
@@ -330,7 +355,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
       const last = this.#last.get(jobId)!
       if (!last.ended) {
         last.stopping = true
-        await this.#jobs.cancel(last.id)
+        await this.#jobs.cancel(last.id, signal)
       }
       return [{ type: 'finished', jobId }]
     }

@@ -36,6 +36,8 @@ const WOKEN_EARLY_MS = 10
 interface OpenService {
   readonly dispatcher: ServiceDispatcher
   readonly traffic: AbortController
+  /** Its arrivals threw. */
+  failure?: PctodlError
 }
 
 /**
@@ -59,8 +61,12 @@ export class RequestDesk implements ServiceDesk {
     return this.#departed.map((dispatcher) => dispatcher.counters())
   }
 
+  /** @throws PctodlError `ARRIVALS_FAILED` naming a service whose arrivals threw: it is not asked what it was to be asked */
   counters(): readonly ServiceCounters[] {
-    return [...this.#open.values()].map(({ dispatcher }) => dispatcher.counters())
+    return [...this.#open.values()].map(({ dispatcher, failure }) => {
+      if (failure) throw failure
+      return dispatcher.counters()
+    })
   }
 
   admit(service: string, share: number): void {
@@ -195,8 +201,14 @@ export class RequestDesk implements ServiceDesk {
   #begin(service: Service, given: ServiceTraffic): void {
     const dispatcher = new ServiceDispatcher(service, limitsOf(given), this.#clock)
     const traffic = new AbortController()
-    this.#open.set(service.name, { dispatcher, traffic })
-    startTraffic(given, (request) => dispatcher.arrive(request), this.#clock, traffic.signal)
+    const open: OpenService = { dispatcher, traffic }
+    this.#open.set(service.name, open)
+    const onFailure = (cause: unknown) => {
+      const why = cause instanceof Error ? cause.message : String(cause)
+      const message = `service ${service.name}: its arrivals threw, and no requests come any more: ${why}`
+      open.failure = new PctodlError('ARRIVALS_FAILED', message, { cause })
+    }
+    startTraffic(given, (request) => dispatcher.arrive(request), this.#clock, traffic.signal, onFailure)
   }
 
   #end(name: string, reason: string): void {

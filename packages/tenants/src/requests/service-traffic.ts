@@ -45,11 +45,17 @@ export function limitsOf({ mostQueued = 4096, shedAfterMs = Number.POSITIVE_INFI
 }
 
 /**
- * Let the requests of a service come until the signal is aborted. An open loop: a request arrives when it is due, whether or not
+ * Let the requests of a service come until the signal is aborted; `onFailure` is told what its arrivals throw, after which none come. An open loop: a request arrives when it is due, whether or not
  * earlier ones have been answered, and its latency counts from then, however late this process is (no coordinated omission).
  */
-export function startTraffic(traffic: ServiceTraffic, arrive: Arrive, clock: Clock, signal: AbortSignal): void {
-  if (traffic.arrivals) void comeWhenDue(traffic.arrivals, arrive, clock, signal)
+export function startTraffic(
+  traffic: ServiceTraffic,
+  arrive: Arrive,
+  clock: Clock,
+  signal: AbortSignal,
+  onFailure: (error: unknown) => void,
+): void {
+  if (traffic.arrivals) comeWhenDue(traffic.arrivals, arrive, clock, signal).catch(onFailure)
   for (let user = 0; user < (traffic.saturating ?? 0); user++) void askAgainAndAgain(arrive, clock, signal)
 }
 

@@ -1,0 +1,88 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { type Clock, systemClock } from '@pctodl/platform'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { callCommand } from '../../../test/call-command.js'
+import { sensitivity } from '../src/commands.js'
+import { executeSchedule, SlurmScheduleExecutor } from '../src/slurm.js'
+import { cluster, profiles } from './one-node-schedule.js'
+
+/** Never waits. */
+const hurried: Clock = { ...systemClock, sleep: async (_, signal) => signal?.throwIfAborted() }
+const jobs = [{ id: 0, model: 'modest', gpus: 1, arrivalS: 0, iterations: 1 }]
+const rules = { cluster, profiles, jobs, policy: 'fifo', mechanism: 'tune' } as const
+
+describe('a schedule on a Slurm that does not answer for a while, played by scripts', () => {
+  const { PATH } = process.env
+  let folder: string
+  const inFolder = (name: string) => path.join(folder, name)
+
+  /** A command that fails so many times in a row, and then does `body`. */
+  function play(name: string, failures: number, body: string): void {
+    const calls = inFolder(`${name}.calls`)
+    const fails = `[ $(wc -l < ${calls}) -gt ${failures} ] || { echo "Unable to contact slurm controller" >&2; exit 1; }`
+    writeFileSync(inFolder(name), `#!/bin/sh\necho "$@" >> ${calls}\n${fails}\n${body}\n`)
+    chmodSync(inFolder(name), 0o755)
+  }
+
+  beforeEach(() => {
+    folder = mkdtempSync(path.join(tmpdir(), 'schedule-silence-'))
+    process.env['PATH'] = `${folder}:${PATH}`
+    play('sbatch', 0, 'echo 7')
+    play('squeue', 0, 'true')
+    play('scancel', 0, '')
+    play('sinfo', 0, 'echo node0 idle')
+  })
+  afterEach(() => {
+    process.env['PATH'] = PATH
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  const executorHere = (more = {}) =>
+    new SlurmScheduleExecutor({
+      ...{ workDir: inFolder('work'), nodes: ['node0'], commandOf: () => ['true'] as const },
+      ...{ clock: hurried, pollMs: 0, nodePollMs: 1, mostFailures: 0 },
+      ...more,
+    })
+
+  it('goes on where each of its commands failed three times in a row, and tells', async () => {
+    // The run begins when the nodes have been told of.
+    play('sbatch', 3, 'echo 7')
+    play('sinfo', 3, 'echo node0 idle')
+    const nodesAreTold = `[ $(wc -l < ${inFolder('sinfo.calls')}) -gt 3 ]`
+    play('squeue', 3, `if ${nodesAreTold}; then sh ${inFolder('work')}/script/0.1 >&2; else echo 7 RUNNING; fi`)
+    const failed: string[] = []
+    const executor = executorHere({
+      onSilence: ({ error }: { error: Error | null }) => failed.push(error ? error.message.split(' ')[0]! : 'answers'),
+    })
+    expect(await executeSchedule(rules, executor)).toMatchObject([{ outcome: 'finished', runs: 1 }])
+    const times = (name: string) => failed.filter((each) => each === name).length
+    expect(['sinfo', 'sbatch', 'squeue', 'answers'].map(times)).toEqual([3, 3, 3, 2])
+  })
+
+  it('leaves all as it is where Slurm takes no job for too long', async () => {
+    play('sbatch', 99, '')
+    const schedule = executeSchedule(rules, executorHere({ longestSilenceMs: 0 }))
+    await expect(schedule).rejects.toMatchObject({ code: 'SLURM_UNREACHABLE' })
+  })
+
+  it('says so, and ends when it is told to', async () => {
+    play('sbatch', 99, '')
+    writeFileSync(inFolder('jobs.csv'), '7,image-small,0,1,2\n')
+    const aborting = new AbortController()
+    const words = ['--trace', inFolder('jobs.csv'), '--servers', '1', '--gpus-per-server', '4', '--nodes', 'node0']
+    const { stderr } = await callCommand(
+      'pctodl-sensitivity',
+      sensitivity,
+      ['execute', ...words, '--work-dir', inFolder('work'), '--', 'true'],
+      { signal: aborting.signal, onError: (text) => text.startsWith('Slurm') && aborting.abort(new Error('enough')) },
+    )
+    expect(stderr).toMatch(/^Slurm does not answer, asked again in 1 s: sbatch .*Unable to contact/m)
+    expect(stderr).toMatch(/interrupted\n$/)
+  })
+
+  it('does not look at nodes without a pause', () => {
+    expect(() => executorHere({ nodePollMs: 0 })).toThrow(/nodePollMs: got 0, expected milliseconds of at least 1/)
+  })
+})
