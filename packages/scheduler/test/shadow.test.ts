@@ -55,6 +55,10 @@ describe('golden vectors of the published optimizer', () => {
     )
     expect(shareMoves([40, 40], 5).map(String)).toEqual(expect.arrayContaining(['40,40', '35,65', '65,35']))
     expect(shareMoves([40, 40], 5)).toHaveLength(3)
+    // What comes to 100 % by the step alone is taken from nobody, and no share goes below a step.
+    expect(shareMoves([50, 45], 5).map(String)).toEqual(['50,45', '55,45', '50,50', '60,40'])
+    expect(shareMoves([95, 5], 5).map(String)).toEqual(['95,5', '90,10'])
+    expect(shareMoves([5, 5], 5).map(String)).toEqual(['5,5'])
     expect(sharesOf(mergeSmallest(tenantsOf([25, 25, 25, 25])))).toEqual([50, 25, 25])
     expect(sharesOf(splitLargest(tenantsOf([25, 25, 25, 25]), 5))).toEqual([10, 25, 25, 25, 15])
     expect(splitLargest(tenantsOf([5, 5]), 5)).toBeUndefined()
