@@ -119,6 +119,15 @@ describe('evaluate', () => {
     expect(step!.undershootPercent).toBeCloseTo(5, 9)
   })
 
+  it('tolerates a hundredth above the cap after a step, which is inside the band', () => {
+    const stepTo = (powerW: number) => {
+      const capAt = (s: number) => (s < 60 ? 200 : 100)
+      return evaluate(record({ seconds: 150, capAt, powerAt: (s) => (s < 60 ? 95 : powerW) })).steps[0]!
+    }
+    expect(stepTo(101)).toMatchObject({ longestExcessMs: 0, overshootPercent: 1, excessEnergyJ: 30 })
+    expect(stepTo(101.5).longestExcessMs).toBeGreaterThan(29_000)
+  })
+
   it('counts actuations of the steady state, by kind', () => {
     const actuations: Actuation[] = [
       { timeMs: 0, kind: 'sm-clock' },

@@ -81,6 +81,36 @@ describe('a measuring window', () => {
     expect(windowOf(counters(125, 4990), counters(Number.NaN, 9990)).validity).toBe('unknown')
   })
 
+  it('has means and a highest of what was read, and none where nothing was', () => {
+    const window = new MeasuringWindow(5000, [], ORIGIN_MS)
+    const silent = {
+      powerAverageW: null,
+      smClockMhz: null,
+      memClockMhz: null,
+      smUtilPercent: null,
+      memUtilPercent: null,
+    }
+    window.add({ ...telemetry(5100), ...silent }, [], false)
+    const close = () => window.close(1, 10_000, 250, [], applied)
+    const means = (told: WindowObservation) => [
+      told.powerAverageW,
+      told.powerMaxW,
+      told.smClockMhz,
+      told.memClockMhz,
+      told.smUtilPercent,
+      told.memUtilPercent,
+    ]
+    expect(means(close())).toEqual([null, null, null, null, null, null])
+    for (const [timeMs, powerAverageW] of [
+      [5200, -3],
+      [5300, -1],
+    ] as const) {
+      window.add({ ...telemetry(timeMs), powerAverageW }, [], false)
+      window.add({ ...telemetry(timeMs), ...silent }, [], false)
+    }
+    expect(means(close())).toEqual([-2, -1, 1410, 1215, 90, 30])
+  })
+
   it('is too short for a batch that is longer than it', () => {
     const slow = { latencySumMs: 24_000 }
     const window = windowOf(counters(3, 4000, slow), counters(3, 4000, slow))

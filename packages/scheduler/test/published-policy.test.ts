@@ -65,11 +65,11 @@ describe('the published policy', () => {
     expect(lowered(300, 300, 248, 248, 248)).toBe(false)
   })
 
-  it('takes a window without a reading for full headroom', () => {
+  it.each([null, 0])('takes a window that reads %s W for full headroom', (powerW) => {
     const windows = new Windows()
     windows.policy.start(250)
     const before = windows.clockAt(252)
-    expect(clockOf(windows.read(null, null, null, null, null))).toBeGreaterThan(before)
+    expect(clockOf(windows.read(powerW, powerW, powerW, powerW, powerW))).toBeGreaterThan(before)
   })
 
   it('adopts the plan for a new cap at the end of a window, once', () => {

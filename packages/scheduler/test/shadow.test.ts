@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import {
   allowedBatches,
   batchNeighbours,
+  batchPool,
   type Candidate,
   candidatesNear,
   expectedImprovement,
@@ -26,6 +27,9 @@ const predictor = loadPerfModel('3080Ti')
 const tenantsOf = (shares: readonly number[], batches: readonly number[] = shares.map(() => 32)): Tenant[] =>
   shares.map((mpsPercent, i) => ({ model: 'resnet50', mpsPercent, batchSize: batches[i]! }))
 const sharesOf = (tenants: readonly Tenant[] | undefined) => tenants?.map(({ mpsPercent }) => mpsPercent)
+
+const nearby = { radius: 1, sharePercentStep: 5, memClocksMhz: [] }
+const batchesOf = ({ tenants }: Candidate) => tenants.map(({ batchSize }) => batchSize).join()
 
 describe('golden vectors of the published optimizer', () => {
   it.each([
@@ -55,6 +59,10 @@ describe('golden vectors of the published optimizer', () => {
     )
     expect(shareMoves([40, 40], 5).map(String)).toEqual(expect.arrayContaining(['40,40', '35,65', '65,35']))
     expect(shareMoves([40, 40], 5)).toHaveLength(3)
+    // What comes to 100 % by the step alone is taken from nobody, and no share goes below a step.
+    expect(shareMoves([50, 45], 5).map(String)).toEqual(['50,45', '55,45', '50,50', '60,40'])
+    expect(shareMoves([95, 5], 5).map(String)).toEqual(['95,5', '90,10'])
+    expect(shareMoves([5, 5], 5).map(String)).toEqual(['5,5'])
     expect(sharesOf(mergeSmallest(tenantsOf([25, 25, 25, 25])))).toEqual([50, 25, 25])
     expect(sharesOf(splitLargest(tenantsOf([25, 25, 25, 25]), 5))).toEqual([10, 25, 25, 25, 15])
     expect(splitLargest(tenantsOf([5, 5]), 5)).toBeUndefined()
@@ -62,6 +70,8 @@ describe('golden vectors of the published optimizer', () => {
   })
 
   it('batches', () => {
+    expect([...batchPool.slice(0, 5), batchPool.at(-1)]).toEqual([1, 2, 4, 8, 12, 256])
+    expect(candidatesNear({ tenants: tenantsOf([100], [2]), memClockMhz: 9501 }, nearby).map(batchesOf)).toContain('1')
     expect(allowedBatches(10)).toEqual(Array.from({ length: 15 }, (_, i) => 8 + 4 * i))
     expect(allowedBatches(50)).toEqual(Array.from({ length: 55 }, (_, i) => 40 + 4 * i))
     expect(batchNeighbours(tenantsOf([50, 50], [32, 40]), 3).map(String)).toEqual(

@@ -41,14 +41,14 @@ export class CrossCheck {
     return this.state.disagrees
   }
 
-  /** Mean powers over the same stretch of time, W. */
+  /** Mean powers over the same stretch of time, W, the first above 0. */
   compare(timeMs: number, durationMs: number, firstW: number, secondW: number): void {
     const s = this.state
     if (s.first === 0) s.sinceMs = timeMs - durationMs
     s.first += firstW * durationMs
     s.second += secondW * durationMs
     if (timeMs - s.sinceMs < WINDOW_MS) return
-    if (s.first > 0) this.#conclude(s.second / s.first)
+    this.#conclude(s.second / s.first)
     this.interrupt()
   }
 

@@ -89,7 +89,7 @@ export class RunClock {
     const lower = this.indexNear(asked)
     const upper = Math.min(clocks.length - 1, lower + 1)
     const span = clocks[upper]! - clocks[lower]!
-    const position = span === 0 ? 0 : Math.min(1, Math.max(0, (clockMhz - clocks[lower]!) / span))
+    const position = span === 0 ? 0 : Math.max(0, (clockMhz - clocks[lower]!) / span)
     return modelW[lower]! + position * (modelW[upper]! - modelW[lower]!)
   }
 }

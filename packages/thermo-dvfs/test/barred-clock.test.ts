@@ -86,6 +86,20 @@ describe('a state that proved too high', () => {
     }
   })
 
+  it('is barred longer where such loads come back only for a bar that was lifted early, once', () => {
+    const barred = new BarredClock(FIRST_MS)
+    let timeMs = 0
+    const again = (power: (index: number) => number) => {
+      barred.raised()
+      barred.bar(timeMs, 12)
+      const lastedMs = barredMs(barred, timeMs, power)
+      timeMs += lastedMs + 1000
+      return lastedMs / FIRST_MS
+    }
+    // The second is lifted; what lasts as long as it may, is not.
+    expect([atCap, clear, clear, atCap, atCap, clear].map(again)).toEqual([1, 1, 2, 8, 16, 4])
+  })
+
   it('is freed by its own power, and never later because that is less', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 50_000 }), { minLength: 1, maxLength: 8 }), (waits) => {

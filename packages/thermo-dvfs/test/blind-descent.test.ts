@@ -19,6 +19,14 @@ describe('without a reading', () => {
     expect(powers).toEqual([99, 99, 99, 96, 93, 90, 87, 84, 81, 78, 78, 78, 78, 78, 78])
   })
 
+  it('the clock goes down after more than three seconds, and again a second after it did', () => {
+    const step = (timeMs: number, unseenMs: number, descent = new BlindDescent(tuning)) =>
+      descent.step(timeMs, unseenMs, 98, CAP_W, power)
+    expect([step(10_000, 3000), step(10_000, 3001)]).toEqual([98, 92])
+    const descent = new BlindDescent(tuning, { steppedMs: 9000 })
+    expect([step(9999, 5000, descent), step(10_000, 5000, descent)]).toEqual([98, 92])
+  })
+
   it('the clock stays where it is low enough already, or the lowest', () => {
     const descent = new BlindDescent(tuning)
     expect(descent.step(10_000, 10_000, 60, CAP_W, power)).toBe(60)

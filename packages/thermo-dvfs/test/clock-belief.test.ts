@@ -57,5 +57,9 @@ describe('a measured clock', () => {
     expect(believed({ steps: -5, throttled: true })).toBe('throttled')
     expect(believed({ steps: -5, throttled: true, held: true })).toBe('asked')
     expect(believed({ steps: -8, throttled: true, held: true })).toBe('throttled')
+    expect(believed({ steps: -6.5, throttled: true, held: true })).toBe('asked')
+    expect(believed({ steps: -6.6, throttled: true, held: true })).toBe('throttled')
+    // Up is no trimming.
+    expect(believed({ steps: 1, held: true })).toBe('lost')
   })
 })

@@ -26,6 +26,36 @@ describe('bad input', () => {
     expect(make).toThrow(`${field}: got`)
   })
 
+  it.each([
+    [{ sensorTolerancePercent: 0 }, { sensorTolerancePercent: 50 }],
+    [{ sensorTolerancePercent: 49.9 }, { sensorTolerancePercent: -0.1 }],
+    [{ tuning: { levelDriftPercent: 0 } }, { tuning: { levelDriftPercent: -0.1 } }],
+    [{ smClocksMhz: [0.1] }, { smClocksMhz: [0] }],
+    [{ smClocksMhz: [600, 601] }, { smClocksMhz: [600, 600] }],
+    [{ reading: 'part-time' }, { reading: '' }],
+  ])('is not %o, but %o', (allowed, wrong) => {
+    const make = (some: object) => new ClockController({ ...options, ...some })
+    expect(() => make(allowed)).not.toThrow()
+    expect(() => make(wrong)).toThrow(InvalidInputError)
+  })
+
+  it('is no power above zero, however little, and no time that stands still', () => {
+    const controller = new ClockController(options)
+    controller.setPlant([Number.MIN_VALUE, 130, 170])
+    controller.step({ ...seen, powerCapW: Number.MIN_VALUE })
+    expect(() => controller.step(seen)).not.toThrow()
+    for (const wrong of [0, Number.POSITIVE_INFINITY]) {
+      expect(() => controller.setPlant([wrong, 130, 170])).toThrow(InvalidInputError)
+      expect(() => controller.step({ ...seen, powerCapW: wrong })).toThrow(InvalidInputError)
+    }
+    expect(() => new ClockController(options, controller.serialise())).not.toThrow()
+    expect(() => controller.step({ ...seen, timeMs: Number.NaN })).toThrow('timeMs: got NaN')
+    const fresh = new ClockController(options)
+    fresh.setPlant([100, 130, 170])
+    expect(() => fresh.step({ ...seen, timeMs: Number.NaN })).toThrow('timeMs: got NaN')
+    expect(() => fresh.step({ ...seen, timeMs: -500 })).not.toThrow()
+  })
+
   it('wants a plant that fits its clocks', () => {
     const controller = new ClockController(options)
     expect(() => controller.step(seen)).toThrow('plant: got undefined')

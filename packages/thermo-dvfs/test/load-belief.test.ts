@@ -77,6 +77,42 @@ describe('the load', () => {
     expect(load.for(60, low).most).toBe('other')
   })
 
+  it('is another one after a minute of low power, however late one that stands still would be missed', () => {
+    const low = { error: -0.3, stallNoticeMs: 100_000 }
+    const load = new Load().for(5, {}).for(59, low)
+    expect(['part', 'idle']).toContain(load.most)
+    expect(load.for(4, low).most).toBe('other')
+  })
+
+  it('is told nothing by a utilisation that was never above zero, or is of tenants that have just begun', () => {
+    const blind = { error: null }
+    const state = (load: Load) => load.belief.state.probabilities
+    expect(state(new Load().for(5, { ...blind, smUtilPercent: 0 }))).toEqual(state(new Load().for(5, blind)))
+    const next = () => full().for(0.1, { loading: true })
+    expect(state(next().for(5, { ...blind, smUtilPercent: 0 }))).toEqual(state(next().for(5, blind)))
+    const begun = () => next().for(0.1, { ...blind, smUtilPercent: 90 })
+    const dropped = { ...blind, smUtilPercent: 5 }
+    expect(state(begun().for(1.8, dropped))).toEqual(state(begun().for(1.8, blind)))
+    expect(begun().for(1.9, dropped).belief.of('idle')).toBeGreaterThan(begun().for(1.9, blind).belief.of('idle'))
+  })
+
+  it('is judged alike on either side of the power that is expected, and is idle only far below it', () => {
+    const part = (error: number) => full().for(0.5, { error }).belief.of('part')
+    expect(part(0)).toBeCloseTo(part(1e-9), 6)
+    expect(part(-1e-9)).toBeGreaterThan(2 * part(0))
+    const idle = (sigmas: number) =>
+      full()
+        .for(0.5, { error: -sigmas * SIGMA })
+        .belief.of('idle')
+    expect(idle(3.01)).toBeGreaterThan(5 * idle(3))
+  })
+
+  it('is gone where hardly any tenant is active, and there in part where one in a hundred is', () => {
+    const low = { error: -0.5, smUtilPercent: null }
+    expect(full().for(3, { ...low, activeShare: 0.001 }).most).toBe('idle')
+    expect(full().for(3, { ...low, activeShare: 0.01 }).most).toBe('part')
+  })
+
   it('has been low for as long as power was, whatever one reading scatters', () => {
     const load = full().for(2, { error: -0.3 })
     expect(load.belief.lowMs).toBe(2000)
@@ -85,6 +121,8 @@ describe('the load', () => {
     expect(load.belief.lowMs).toBe(1800)
     load.for(1, { error: null })
     expect(load.belief.lowMs).toBe(1800)
+    load.for(0.1, { error: -3 * SIGMA })
+    expect(load.belief.lowMs).toBe(1600)
     load.for(1, {})
     expect(load.belief.lowMs).toBe(0)
     load.for(1, { error: -0.3 })

@@ -59,6 +59,35 @@ describe('MemoryClockControl', () => {
     expect(control.serialise().failedRaises).toBe(0)
   })
 
+  it('waits no longer than 64 times as long, however often it failed', () => {
+    const control = new MemoryClockControl({ memClocksMhz, raiseAfterMs: 100, lowerAfterMs: 0 }, 9501)
+    const raisesMs: number[] = []
+    let before = 9501
+    for (let timeMs = 0; raisesMs.length < 9; timeMs += 50) {
+      const next = control.step(seen(timeMs, { infeasible: before === 9501, lowestPowerW: () => 80 }))
+      if (next > before) raisesMs.push(timeMs)
+      before = next
+    }
+    const waitsMs = raisesMs.slice(1).map((raisedMs, i) => raisedMs - raisesMs[i]!)
+    // It is lowered again, and there is room, in the next two steps.
+    expect(waitsMs.map((waitMs) => waitMs - 100)).toEqual([200, 400, 800, 1600, 3200, 6400, 6400, 6400])
+  })
+
+  it('comes back where the lowest SM clock draws as much as it may, and counts no lowering that followed none', () => {
+    const raised = (powerCapW: number) => {
+      const control = new MemoryClockControl({ memClocksMhz, raiseAfterMs: 1000, lowerAfterMs: 0 }, 9501)
+      expect(control.step(seen(0, { infeasible: true }))).toBe(5001)
+      for (let timeMs = 100; timeMs <= 1100; timeMs += 100) {
+        control.step(seen(timeMs, { powerCapW, lowestPowerW: () => 95 }))
+      }
+      return control.memClockMhz
+    }
+    expect([raised(100), raised(99.9)]).toEqual([9501, 5001])
+    const twice = new MemoryClockControl({ memClocksMhz, lowerAfterMs: 0 }, 9501)
+    for (const timeMs of [0, 100]) twice.step(seen(timeMs, { infeasible: true }))
+    expect(twice.serialise()).toMatchObject({ memClockMhz: 810, failedRaises: 0 })
+  })
+
   it('does nothing on a board with one memory clock', () => {
     const control = new MemoryClockControl({ memClocksMhz: [1215] }, 1215)
     for (let i = 0; i < 100; i++) expect(control.step(seen(100 * i, { infeasible: true }))).toBe(1215)

@@ -59,6 +59,20 @@ describe('instant readings', () => {
     expect(shown(new Board().rest(100).at(108, [100, 108, 108, 108]))).toBe(-1)
   })
 
+  it('are held against the mean of the last eight before the move', () => {
+    // Of 20 W, three fifths have to show.
+    const after = (earlier: number, lastW: number) => {
+      const board = new Board().rest(100)
+      board.at(100, [...new Array(earlier).fill(100), ...new Array(8 - earlier).fill(lastW)])
+      return shown(board.at(120, [100, 115, 115, 115]))
+    }
+    expect([after(0, 104), after(1, 103), after(1, 104), after(8, 104)]).toEqual([-1, 3, -1, 3])
+    // The ninth reading from the last counts no more.
+    const board = new Board().rest(100)
+    board.at(100, [130, ...new Array(8).fill(103)])
+    expect(shown(board.at(120, [100, 115.1, 115.1, 115.1]))).toBe(3)
+  })
+
   it('are judged by no move while an earlier one could be what shows', () => {
     expect(shown(new Board().rest(100, 2000).at(120, [100, 120, 120, 120]))).toBe(-1)
   })

@@ -45,6 +45,18 @@ describe('a return that shows at once', () => {
     expect(shown(64.9)).toBe(false)
   })
 
+  it('is awaited for a third of a second or so', () => {
+    const shownAfter = (ms: number) => {
+      const prompt = new PromptReturn()
+      for (let timeMs = 0; timeMs < 3000; timeMs += 100) prompt.observe(timeMs, true, 50, 120, 150)
+      prompt.observe(3000, false, 50, 120, 150)
+      // What comes later is judged once more, for that was asked for in time.
+      prompt.observe(3000 + ms, false, 50, 120, 150)
+      return prompt.observe(3000 + ms + 100, false, 140, 120, 150)
+    }
+    expect([shownAfter(350), shownAfter(351)]).toEqual([true, false])
+  })
+
   it('is not told by power that a move of the clock may have raised', () => {
     const shown = (modelW: number) => {
       const prompt = new PromptReturn()

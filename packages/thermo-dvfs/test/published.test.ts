@@ -109,6 +109,31 @@ describe('PublishedController, golden vectors', () => {
     expect(Math.max(...rows.map((row) => row.powerW - row.capW))).toBeCloseTo(38.92, 2)
   })
 
+  it('feeds forward where the cap moves by more than a milliwatt', () => {
+    const next = (capW: number) => {
+      const controller = new PublishedController(law, 150)
+      controller.step(900, 140)
+      controller.setPowerCap(capW)
+      return controller.step(1005, 149)
+    }
+    expect(next(150.0009)).toBe(1020)
+    expect(next(150.0011)).toBeCloseTo(873.6, 0)
+  })
+
+  it('is guarded above the cap where its clock would be the one just used, and no lower than the lowest', () => {
+    const guarded = (usedMhz: number, nextMhz: number, powerW: number) =>
+      publishedGuard([600, 615, 630], usedMhz, nextMhz, powerW, 150)
+    expect([guarded(615, 618, 150), guarded(615, 618, 150.1), guarded(615, 630, 151)]).toEqual([618, 600, 630])
+    expect([guarded(600, 601, 151), guarded(615.9, 615, 151), guarded(616, 615, 151)]).toEqual([600, 600, 615])
+  })
+
+  it('has a dynamic power that stays at its ends beyond them, and a slope that is never flat', () => {
+    const own = { ...law, d3: 0, d2: 0, d1: 0, d0: 0 }
+    expect([100, 210, 1410, 2000].map((clockMhz) => publishedPower(own, clockMhz))).toEqual([30, 30, 200, 200])
+    expect(publishedPower({ ...own, d1: 0.01 }, 2000)).toBeCloseTo(220, 9)
+    expect(publishedSlope({ ...own, dynamicPowerAtReferenceW: 30 }, 900)).toBe(1e-6)
+  })
+
   it('refuses a missing reading', () => {
     const controller = new PublishedController(law, 150)
     expect(() => controller.step(900, 0)).toThrow('powerW: got 0')
@@ -166,6 +191,17 @@ describe('fitPublishedLaw', () => {
     expect(fitted.gamma).toBeCloseTo(gamma, 8)
     for (const clock of [clocksMhz[0]!, clocksMhz.at(-1)!])
       expect(publishedPower(fitted, clock)).toBeCloseTo(publishedPower(own, clock), 9)
+  })
+
+  it('looks for exponents from a half to six', () => {
+    const fittedTo = (gamma: number) => {
+      const own = { ...law, d3: 0, d2: 0, d1: 0, d0: 0, gamma }
+      return fitPublishedLaw(
+        clocksMhz,
+        clocksMhz.map((clock) => publishedPower(own, clock)),
+      ).gamma
+    }
+    expect([fittedTo(0.3), fittedTo(8)]).toEqual([expect.closeTo(0.5, 6), expect.closeTo(6, 6)])
   })
 
   it('is right at both of two clocks', () => {

@@ -49,4 +49,57 @@ describe('ReadingLag', () => {
     lag.conclude()
     expect(lag.known).toBe(false)
   })
+
+  /** Power that jumps about its mean each half second, with a standard deviation of a share of the cap. */
+  function jumping(count: number, deviation: number): number[] {
+    const random = new SeededRandom(5)
+    const raw = Array.from({ length: count + 4 }, () => random.normal())
+    // What is read is the power of a second ago: of two places earlier.
+    const read = raw.slice(2, count + 2)
+    const mean = read.reduce((sum, value) => sum + value, 0) / count
+    const sd = Math.sqrt(read.reduce((sum, value) => sum + (value - mean) ** 2, 0) / count)
+    return raw.map((value) => 0.9 + ((value - mean) / sd) * deviation)
+  }
+
+  /** Readings that are a second late, and say what `read` makes of the power. */
+  function told(count: number, deviation: number, read = (powerW: number, _: number) => powerW): ReadingLag {
+    const lag = new ReadingLag()
+    const power = jumping(count, deviation)
+    for (let i = 0; i < count; i++) lag.during(read(power[i + 2]!, i), (lagMs) => power[i + 4 - lagMs / 500]!)
+    return lag
+  }
+
+  const concluded = (lag: ReadingLag): number | null => {
+    lag.conclude()
+    return lag.known ? lag.lagMs : null
+  }
+
+  it('is told by fifteen readings or more, and of eighty by itself', () => {
+    expect([concluded(told(14, 0.1)), concluded(told(15, 0.1))]).toEqual([null, 1000])
+    expect([told(79, 0.1).known, told(80, 0.1).known]).toEqual([false, true])
+  })
+
+  it('is told where readings move by a hundredth of the cap', () => {
+    expect([concluded(told(40, 0.0099)), concluded(told(40, 0.0101))]).toEqual([null, 1000])
+  })
+
+  it('is told by what follows the power, whatever its scale, and not by what runs against it', () => {
+    expect(concluded(told(40, 0.1, (power) => 0.2 + 0.5 * power))).toBe(1000)
+    expect(concluded(told(40, 0.1, (power) => 2 - power))).toBeNull()
+  })
+
+  it('is told where power explains most of what readings do', () => {
+    const sometimes = (noise: number) => {
+      const random = new SeededRandom(8)
+      return concluded(told(79, 0.05, (power) => power + noise * random.normal()))
+    }
+    expect([sometimes(0.01), sometimes(0.04)]).toEqual([1000, null])
+  })
+
+  it('is not told by power that comes back each second: it may be a second late as well', () => {
+    const lag = new ReadingLag()
+    const powerAt = (step: number) => (step % 2 === 0 ? 0.9 : 1)
+    for (let i = 10; i < 50; i++) lag.during(powerAt(i), (lagMs) => powerAt(i - lagMs / 500))
+    expect(concluded(lag)).toBeNull()
+  })
 })

@@ -13,6 +13,9 @@ describe('the clock that a board runs', () => {
     expect(clock.see(200, 600, 2, false)).toBe(-1)
     expect(clock.see(300, 690, 0, false)).toBe(6)
     expect(clock.see(400, null, 0, false)).toBeNull()
+    // Where there is but one clock, a step is a megahertz.
+    const only = new RunClock([600])
+    expect([only.see(0, 602, 0, false), only.modelled([60], 0)]).toEqual([2, 60])
   })
 
   it('is the highest of the table that it reaches, and the one asked for where none is measured', () => {
@@ -74,6 +77,29 @@ describe('a request for a clock', () => {
     expect(answered(800, 100).answerMs).toBeCloseTo(0.8 * 550, 9)
     // Nobody waits for so long: it was lost, and what shows now is another one.
     expect(answered(9000).answerMs).toBe(0)
+    expect([answered(2750).answerMs, answered(2751).answerMs]).toEqual([2500, 0])
+  })
+
+  it('has shown where the measured clock is within three quarters of a step of it', () => {
+    const answerMs = (shownMhz: number) => {
+      const clock = new RunClock(clocksMhz)
+      clock.see(0, 600, 0, false)
+      clock.ask(1000)
+      clock.see(1800, shownMhz, 4, false)
+      clock.see(1900, 690, 4, false)
+      return clock.answerMs
+    }
+    // A step is 30 MHz up there.
+    expect([690, 667.5, 712.5].map(answerMs)).toEqual([550, 550, 550])
+    expect([667, 713].map(answerMs)).toEqual([0, 0])
+  })
+
+  it('that was refused is not underway, whatever is measured', () => {
+    const clock = new RunClock(clocksMhz)
+    clock.see(0, 600, 0, false)
+    clock.ask(1000)
+    clock.see(1100, 600, 4, true)
+    expect(clock.underway(1100)).toBe(false)
   })
 
   it('is underway until it shows, or for as long as is usual here', () => {

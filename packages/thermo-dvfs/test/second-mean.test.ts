@@ -26,6 +26,20 @@ describe('the mean of the last second of instant readings', () => {
     expect(mean.powerW).toBe(130)
   })
 
+  it('is of the newest 32 where more come in a second', () => {
+    const powersW = Array.from({ length: 40 }, (_, i) => 100 + i * i)
+    const newest = powersW.slice(-32)
+    const mean = of(...powersW.map((powerW, i) => [25 * i, powerW] as const))
+    expect(mean.powerW).toBeCloseTo(newest.reduce((sum, powerW) => sum + powerW, 0) / 32, 9)
+  })
+
+  it('keeps nothing of what it has forgotten, however absurd that was', () => {
+    const mean = of([0, 1e20], [100, 5])
+    mean.forgetBefore(100)
+    for (const timeMs of [200, 450, 700, 950]) mean.add(timeMs, 100)
+    expect(mean.powerW).toBe(100)
+  })
+
   it('goes on from its state', () => {
     const mean = of([0, 100], [250, 120], [500, 140])
     const copy = new SecondMean(structuredClone(mean.state))

@@ -81,4 +81,40 @@ describe('a power sensor', () => {
     }
     expect(sensor.belief.correction).toBe(1)
   })
+
+  it.each([
+    ['an energy counter', (sensor: Sensor, silent: boolean) => sensor.for(0.1, silent ? { varied: false } : {}, 165)],
+    ['a meter', (sensor: Sensor, silent: boolean) => sensor.for(0.1, { meterPowerW: silent ? null : 165 })],
+  ] as const)('is held against %s over samples that tell nothing, too', (_, witnessed) => {
+    const sensor = new Sensor()
+    for (let i = 0; i < 80; i++) witnessed(sensor, i % 2 === 1)
+    expect(sensor.belief.correction).toBeGreaterThan(1.05)
+  })
+
+  it('is not held against an energy counter that is read once in a second or less often', () => {
+    const counted = (everyS: number) => {
+      const sensor = new Sensor()
+      for (let i = 0; i < 40; i++) {
+        sensor.for(everyS - 0.1, {}).for(0.1, { energyJ: 165 * everyS * i })
+      }
+      return sensor.belief.correction
+    }
+    expect(counted(0.9)).toBeGreaterThan(1.05)
+    expect(counted(1)).toBe(1)
+  })
+
+  it('is held against a meter by the time that each sample stands for', () => {
+    const sensor = new Sensor().for(10, { meterPowerW: 150 })
+    // A quarter of the time it says a third more.
+    for (let i = 0; i < 10; i++) sensor.for(0.1, { meterPowerW: 200 }).for(0.3, { meterPowerW: 150 })
+    const even = sensor.belief.correction
+    sensor.for(10, { meterPowerW: 150 })
+    for (let i = 0; i < 10; i++) {
+      sensor.for(0.1, { meterPowerW: 200 })
+      sensor.timeMs += 200
+      sensor.for(0.1, { meterPowerW: 150 })
+    }
+    expect(even).toBeGreaterThan(1.05)
+    expect(sensor.belief.correction).toBeCloseTo(even, 1)
+  })
 })
