@@ -171,6 +171,24 @@ describe('a fleet of several types', () => {
     expect(plans).toBeGreaterThan(cases(4, 1))
   })
 
+  it('takes of points that answer as much the one with fewer watts, then with smaller batches, in any order', async () => {
+    const [hot, large, small] = [
+      point('1g.6gb', 10, { powerW: 30, batchSize: 1 }),
+      point('1g.6gb', 10, { powerW: 20, batchSize: 8 }),
+      point('1g.6gb', 10, { powerW: 20, batchSize: 2 }),
+    ]
+    const orders = [hot, large, small].flatMap((a) =>
+      [hot, large, small]
+        .filter((b) => b !== a)
+        .map((b) => [a, b, ...[hot, large, small].filter((c) => c !== a && c !== b)]),
+    )
+    for (const points of orders) {
+      const group = { gpu: 'A30', idleW: 20, profiles: [{ model: 'net', points }] }
+      const { boards } = await planFleet({ groups: [group] }, [objective(9)])
+      expect(boards.flatMap(({ segments }) => segments)).toMatchObject([{ batchSize: 2, powerW: 20 }])
+    }
+  })
+
   it('takes the point with fewer watts where these are short', async () => {
     const points = [point('7g.80gb', 100, { powerW: 300 }), point('7g.80gb', 90, { powerW: 150, batchSize: 4 })]
     const group = { gpu: 'H100', idleW: 50, profiles: [{ model: 'net', points }] }

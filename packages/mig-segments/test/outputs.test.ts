@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { explainPlan, formatDeploymentMap, parseDeploymentMap, planHeuristically } from '../src/index.js'
+import { explainBounds } from '../src/output/explain.js'
 import { arbitraryServices } from './arbitrary-services.js'
 
 describe('the map of a plan', () => {
@@ -38,5 +39,17 @@ describe('the explanation', () => {
     expect(text).toContain('takes 1 x 1 GPC: 100 items/s, 40 % used')
     expect(text).toContain('take 1600 ms to arrive, an answer 2240 ms of 2000')
     expect(text).toContain('1 GPU (no plan has fewer), 1 of 7 compute slices (the fewest on so many GPUs)')
+  })
+
+  it('says how much is not proved away, of GPUs and of compute slices', () => {
+    const nothing = { gpus: [], served: [], unserved: [] }
+    expect(explainBounds({ ...nothing, gpuCount: 24, gpcCount: 160, lowerBoundGpus: 23, lowerBoundGpcs: 150 })).toBe(
+      '24 GPUs (at least 23 are needed; a gap of 4.3 % is not proved away), 160 of 168 compute slices ' +
+        '(at least 150 are needed; a gap of 6.7 % is not proved away)',
+    )
+    const proved = { ...nothing, gpuCount: 1, gpcCount: 7, lowerBoundGpus: 1, lowerBoundGpcs: 7 }
+    expect(explainBounds({ ...proved, power: { boardW: 300, idleW: 50, highestW: 240.4 } })).toBe(
+      '1 GPU (no plan has fewer), 7 of 7 compute slices (the fewest on so many GPUs); at most 240 W a GPU of 300 W',
+    )
   })
 })

@@ -87,6 +87,13 @@ describe('a plan under a cap', () => {
       })
     await expect(cap(200)).rejects.toThrow(/measured power of a: a sixth column, Power/)
     await expect(cap(100, 60)).rejects.toThrow(/at least 110 W, what a alone draws/)
+    // One that never ran draws nothing, and serves nobody.
+    const points = [
+      { ...point, powerW: 60 },
+      { ...point, processThroughput: 0 },
+    ]
+    const withFailed = planSegments([{ model: 'a', points }], objectives, { powerCap: { boardW: 100, idleW: 50 } })
+    await expect(withFailed).rejects.toThrow(/at least 110 W, what a alone draws/)
     await expect(cap(50, 10)).rejects.toThrow(/above those of an idle board, 50/)
   })
 })

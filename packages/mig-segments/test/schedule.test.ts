@@ -12,6 +12,8 @@ import {
   segmentSizes,
   stepMaps,
 } from '../src/index.js'
+import { type DayProblem, servingW } from '../src/schedule/day-problem.js'
+import { creationJ, periodEnergyJ } from '../src/schedule/window-plans.js'
 import { arbitraryServices } from './arbitrary-services.js'
 
 const costs: DayOptions = { periodS: 3600, migrationS: 60, idleW: 60, parkedW: 0 }
@@ -190,5 +192,51 @@ describe('a schedule', () => {
     )
     const unserved = await wrong({}, [[objective, { model: 'other', ratePerS: 1, latencyMs: 5 }]])
     expect(unserved.unserved).toMatchObject([{ model: 'other', reason: 'no-profile' }])
+  })
+})
+
+describe('the energy of a period', () => {
+  const watts = fc.integer({ min: 1, max: 400 })
+  const segments = fc.array(fc.record({ count: fc.nat(3), items: fc.integer({ min: 1, max: 90 }), watts }), {
+    minLength: 5,
+    maxLength: 5,
+  })
+
+  /** One service in two periods; the second asks for nothing. */
+  function problemOf(of: readonly { items: number; watts: number }[], rate: number): DayProblem {
+    const rates = Float64Array.of(rate, 0)
+    return {
+      ...{ periodS: 600, migrationS: 90, idleW: 60, parkedW: 20, periods: 2, rates, needs: rates, unserved: [] },
+      served: [{ objective: { model: 'net', ratePerS: rate, latencyMs: 100 }, best: new Map(), capacityPerS: rate }],
+      throughput: Float64Array.from(of, ({ items }) => items),
+      powerW: Float64Array.from(of, (each) => each.watts),
+    }
+  }
+
+  it('is the least at which the segments answer the rate, on boards that wait', () => {
+    fc.assert(
+      fc.property(segments, fc.double({ min: 0, max: 1, noNaN: true }), fc.nat(9), (of, share, boards) => {
+        const counts = Int32Array.from(of, ({ count }) => count)
+        const rate = share * of.reduce((sum, { count, items }) => sum + count * items, 0)
+        const problem = problemOf(of, rate)
+        // Request by request from whatever takes least for one; a part of one at the end.
+        const each = of
+          .flatMap(({ count, items, watts: most }) => new Array<number>(count * items).fill(most / items))
+          .sort((a, b) => a - b)
+        const least = each.reduce((sum, joules, i) => sum + joules * Math.min(1, Math.max(0, rate - i)), 0)
+        expect(servingW(problem, 0, counts, rate)).toBeCloseTo(least, 6)
+        expect(periodEnergyJ(problem, 0, counts, boards)).toBeCloseTo(600 * (least + boards * (60 - 20)), 3)
+        expect(periodEnergyJ(problem, 1, counts, boards)).toBeCloseTo(600 * boards * (60 - 20), 6)
+      }),
+      { numRuns: 50, seed: 31 },
+    )
+  })
+
+  it('has that of what is created, which works for nobody meanwhile, and none for what goes', () => {
+    const problem = problemOf(
+      [10, 20, 30, 40, 70].map((items) => ({ items, watts: 2 * items })),
+      1,
+    )
+    expect(creationJ(problem, Int32Array.of(1, 0, 2, 0, 0), Int32Array.of(3, 0, 1, 0, 1))).toBe(90 * (2 * 20 + 140))
   })
 })

@@ -10,6 +10,7 @@ class CountingWorker {
   readonly id: number
   stalledAtMs = Number.NEGATIVE_INFINITY
   state: TenantCounters['state'] = 'running'
+  failure: string | undefined
   readonly #clock: VirtualClock
   readonly #latencies = new LatencyHistogram()
   #batches = 0
@@ -42,6 +43,7 @@ class CountingWorker {
       latencySumMs: this.#latencySumMs,
       lastCompletionMs: this.#lastCompletionMs,
       latencies: this.#latencies.snapshot(),
+      ...(this.failure === undefined ? {} : { failure: this.failure }),
     }
   }
 }
@@ -115,5 +117,36 @@ describe('a common window', () => {
       validity: 'ok',
       samples: 0,
     })
+  })
+
+  it('says why a figure is not that of one process that ran all the time', async () => {
+    const told = async (during: (worker: CountingWorker) => CountingWorker | undefined) => {
+      const clock = new VirtualClock()
+      const worker = new CountingWorker(1, clock)
+      const workers = [worker]
+      await work(worker, clock, [5])
+      const changing = clock.sleep(50).then(() => {
+        workers[0] = during(worker) ?? worker
+      })
+      const { tenants } = await measure(workers, clock, 100)
+      await changing
+      return `${tenants[0]!.validity}: ${tenants[0]!.disturbance}`
+    }
+    const as = (state: TenantCounters['state'], failure?: string) => (worker: CountingWorker) => {
+      Object.assign(worker, { state, failure })
+      return worker
+    }
+    const other = (state: TenantCounters['state']) => () => as(state)(new CountingWorker(2, new VirtualClock()))
+    for (const [during, said] of [
+      [as('failed', 'exit code 3'), 'failed: exit code 3'],
+      [as('failed'), 'failed: it has failed'],
+      [as('stalled', 'stalled: no batch'), 'stalled: stalled: no batch'],
+      [as('stalled'), 'stalled: it completed nothing for a part of the window'],
+      [() => undefined, 'too-short: it completed no batch during the window'],
+      [other('loading'), 'restarted: it is loading'],
+      [other('running'), 'restarted: it was restarted during the window'],
+    ] as const) {
+      expect(await told(during)).toBe(said)
+    }
   })
 })

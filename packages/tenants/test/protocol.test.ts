@@ -3,6 +3,7 @@ import path from 'node:path'
 import { LineSplitter, parseCommand, parseReport, torchWorkerFile } from '@pctodl/tenants'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { monotonicMs } from '../src/protocol/monotonic.js'
 
 const hasPython = spawnSync('python3', ['-V']).status === 0
 
@@ -100,6 +101,13 @@ describe('LineSplitter', () => {
     const splitter = new LineSplitter()
     expect(() => splitter.push(Buffer.alloc(2 << 20, 'a'))).toThrow(/more than 1048576 bytes/)
   })
+})
+
+it('times are ms of the clock that only goes on', () => {
+  const [seconds, nanoseconds] = process.hrtime()
+  const sinceMs = monotonicMs() - (1000 * seconds + nanoseconds / 1e6)
+  expect(sinceMs).toBeGreaterThanOrEqual(-1e-3)
+  expect(sinceMs).toBeLessThan(60_000)
 })
 
 it('the Python worker comes with the package', () => {

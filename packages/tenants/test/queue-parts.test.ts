@@ -284,6 +284,63 @@ describe('a dispatcher', () => {
   })
 })
 
+describe('requests whose tenant is lost', () => {
+  const service: Service = {
+    ...{ name: 'search', model: 'resnet50', weight: 1, objective: { p99Ms: 100 } },
+    ...{ maxBatchSize: 2, maxQueueDelayMs: 0 },
+  }
+
+  /** Two requests in a batch of one instance, which is lost once or twice. */
+  function lostBatch(times: number, before: (dispatcher: ServiceDispatcher, first: PendingRequest) => void = () => {}) {
+    const dispatcher = new ServiceDispatcher(service, { mostQueued: 9, shedAfterMs: 100 }, new VirtualClock())
+    const reasons: (string | undefined)[] = [undefined, undefined]
+    const [first] = [0, 1].map((i) =>
+      dispatcher.arrive({
+        arrivedMs: 0,
+        decided: ({ outcome, reason }) => {
+          reasons[i] = `${outcome}: ${reason}`
+        },
+      }),
+    )
+    const tenant: Tenant = { model: 'resnet50', mpsPercent: 50, batchSize: 2, service: 'search' }
+    for (let i = 0; i < times; i++) {
+      let running: readonly PendingRequest[] = []
+      const instance: Instance & { busy: boolean } = {
+        ...{ tenant, busy: false },
+        begin: (requests) => {
+          running = requests
+          instance.busy = true
+        },
+      }
+      dispatcher.join(instance)
+      before(dispatcher, first!)
+      dispatcher.leave(instance)
+      dispatcher.lost(running, 'killed')
+    }
+    const { queued, running, failed, failure } = dispatcher.counters()
+    return { reasons, queued, running, failed, failure }
+  }
+
+  it('wait again, first in line, and fail the second time', () => {
+    expect(lostBatch(1)).toMatchObject({ reasons: [undefined, undefined], queued: 2, running: 0, failed: 0 })
+    const twice = 'two tenants were lost with the request, the last one: killed'
+    const reasons = [`failed: ${twice}`, `failed: ${twice}`]
+    expect(lostBatch(2)).toEqual({ reasons, queued: 0, running: 0, failed: 2, failure: twice })
+  })
+
+  it('fail at once where nobody waits for them any more, or the service has ended', () => {
+    const calledOff = lostBatch(1, (dispatcher, first) => dispatcher.callOff(first))
+    expect(calledOff).toMatchObject({ queued: 1, running: 0, failed: 1 })
+    expect(calledOff.reasons).toEqual([
+      'failed: its tenant was lost, and nobody waits for it any more: killed',
+      undefined,
+    ])
+    const ended = lostBatch(1, (dispatcher) => dispatcher.close('over'))
+    expect(ended).toMatchObject({ queued: 0, running: 0, failed: 2 })
+    expect(ended.reasons[1]).toBe('failed: its tenant was lost, and the service has ended: killed')
+  })
+})
+
 describe('a stand-in of known batch times', () => {
   const tenant: Tenant = { model: 'resnet50', mpsPercent: 50, batchSize: 8 }
   const launched = (batchTimes: TimedWorkerOptions['batchTimes'] = {}) =>

@@ -43,7 +43,6 @@ interface Choice {
 /**
  * A plan in milliseconds: the relaxed solution of the price bound, rounded down, and for what is left of every service a choice
  * among its near-cheapest covers. The choice descends by changing one service, then two at once, and is shaken a few times.
- *
  */
 export function solveHeuristically(
   problem: CoverProblem,
@@ -213,8 +212,7 @@ class ChoiceSearch {
     const rest = this.#rest
     this.#evaluations += coversA.length * coversB.length
     let score = start
-    let bestA = -1
-    let bestB = -1
+    let best: readonly [number, number] | undefined
     for (let i = 0; i < coversA.length; i++) {
       for (let s = 0; s < SIZES; s++) rest[s] = this.#total[s]! - presentA[s]! - presentB[s]! + coversA[i]![s]!
       for (let j = 0; j < coversB.length; j++) {
@@ -222,13 +220,12 @@ class ChoiceSearch {
         const trial = this.#score(this.#trial)
         if (trial >= score - 1e-9) continue
         score = trial
-        bestA = i
-        bestB = j
+        best = [i, j]
       }
     }
-    if (bestA >= 0) {
-      this.#adopt(chosen, a, bestA)
-      this.#adopt(chosen, b, bestB)
+    if (best) {
+      this.#adopt(chosen, a, best[0])
+      this.#adopt(chosen, b, best[1])
     }
     return score
   }

@@ -1,5 +1,6 @@
 import { PctodlError } from '@pctodl/platform'
 import type { ServiceObjective } from '../profile.js'
+import { leastHolding } from './least-holding.js'
 
 /** How much longer than asked an objective may be that is looked for. */
 const MOST_TIMES_LONGER = 1e6
@@ -36,12 +37,7 @@ export async function leastKept(
     high *= 1.25
     if (high > MOST_TIMES_LONGER * fromMs) return null
   } while (!estimated(within(high)))
-  while (high - low > 0.02 * high) {
-    const middle = (low + high) / 2
-    if (estimated(within(middle))) high = middle
-    else low = middle
-  }
-  let could = rounded(1.0005 * high)
+  let could = rounded(1.0005 * leastHolding(low, high, 0.02, (latencyMs) => estimated(within(latencyMs))))
   try {
     for (let plans = 1; !(await kept(within(could)).catch(tooFewBoards)); plans++) {
       if (plans === MOST_PLANS) return null

@@ -2,6 +2,7 @@ import type { ServiceProfile } from '../profile.js'
 import type { PlannedSegment, SegmentPlan } from '../segment-plan.js'
 import { batchTimes } from './batch-times.js'
 import { lateShare, type TailQueue } from './late-share.js'
+import { leastHolding } from './least-holding.js'
 import { type Dispatch, splitBurstiness } from './tail-options.js'
 import { fullBatchRate } from './tail-points.js'
 
@@ -78,14 +79,9 @@ export function tailsOf(
 }
 
 function p99Of(queue: TailQueue): number {
-  let low = queue.fullBatchMs
-  let high = 2 * low
   if (queue.capacityPerS <= queue.ratePerS) return Number.POSITIVE_INFINITY
-  while (lateShare(queue, high) > 0.01) high *= 2
-  while (high - low > 1e-3 * high) {
-    const middle = (low + high) / 2
-    if (lateShare(queue, middle) > 0.01) low = middle
-    else high = middle
-  }
-  return high
+  const isP99 = (ms: number) => lateShare(queue, ms) <= 0.01
+  let high = 2 * queue.fullBatchMs
+  while (!isP99(high)) high *= 2
+  return leastHolding(queue.fullBatchMs, high, 1e-3, isP99)
 }

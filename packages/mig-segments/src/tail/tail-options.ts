@@ -2,6 +2,7 @@ import { type SegmentSize, segmentSizes } from '@pctodl/mig-deploy'
 import { type ProfilePoint, type ServiceObjective, type ServiceProfile, throughputOf } from '../profile.js'
 import { batchTimes } from './batch-times.js'
 import { lateShare, type TailQueue } from './late-share.js'
+import { leastHolding } from './least-holding.js'
 
 /**
  * Requests that the estimate may call late: half of what a p99 objective leaves. The estimate is for workers that are alike and calm; the
@@ -216,12 +217,7 @@ function leastCapacity(
     high = 1.5 * high + fastest
     if (high > 200 * (ratePerS + fastest)) return null
   } while (!enough(high))
-  while (high - low > 5e-4 * high) {
-    const middle = (low + high) / 2
-    if (enough(middle)) high = middle
-    else low = middle
-  }
-  return high
+  return leastHolding(low, high, 5e-4, enough)
 }
 
 /** Without those of which another needs no more of any size. */

@@ -36,9 +36,6 @@ export interface Instance {
   begin(requests: readonly PendingRequest[], batchSize: number): void
 }
 
-/** A timer of Node.js cannot be set for more, ms. */
-const LONGEST_WAIT_MS = 2 ** 31 - 1
-
 /**
  * The requests of one service: who waits, who is answered by which instance, and what became of the others. A free instance takes
  * the first in line as soon as they fill its batch or the first has waited for `maxQueueDelayMs`; of several free ones the one with
@@ -100,7 +97,6 @@ export class ServiceDispatcher {
 
   leave(instance: Instance): void {
     this.#instances.delete(instance)
-    this.#setTimer()
   }
 
   /** Start what can be started: called when a request has come, a batch has ended, or a wait is over. */
@@ -243,8 +239,7 @@ export class ServiceDispatcher {
     const timer = { atMs, cancel: new AbortController() }
     this.#timer = timer
     try {
-      const waitMs = Math.min(LONGEST_WAIT_MS, Math.max(0, atMs - this.#clock.now()))
-      await this.#clock.sleep(waitMs, timer.cancel.signal)
+      await this.#clock.sleep(Math.max(0, atMs - this.#clock.now()), timer.cancel.signal)
     } catch {
       return
     }
