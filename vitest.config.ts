@@ -3,12 +3,15 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { defineConfig, type ViteUserConfig } from 'vitest/config'
+import { LongestFirst } from './scripts/longest-first.js'
 import { moduleKeys } from './scripts/module-keys.js'
 
 // Where onnxruntime is loaded into a test's own process, nothing of it is recorded or sent; workers of ours say so themselves.
 process.env['ORT_DISABLE_TELEMETRY'] = '1'
 
 const cores = availableParallelism()
+/** Of files that start processes: they wait for two thirds of their time. */
+const beside = 2 * cores + 2
 const root = import.meta.dirname
 
 /** Packages that only compute, and what computes of the others. */
@@ -20,7 +23,7 @@ const pure = [
   'packages/bench-runner/test/{compare,no-peeking,oracle-throughput,report-page.slow,server-scenario.slow,settle-place,tasks,tuned-forms}.test.ts',
   'packages/hetero-training/test/{batch-and-replan,by-hand.slow,curves,find-plan,golden,memory,pctodl-hetero,readers,readme,replan,simulated-loop,strange-clusters,within-power}.test.ts',
   'packages/job-profile/test/{profiles,profiling,readme,run-log}.test.ts',
-  'packages/mig-segments/test/{cli,cool-down,fleet,fleet-limits,fleet-sharing,geometry,inputs,migration,outputs,plan,power,published,readme,replan,replan-changes,replan-counts,replan-fleet.slow,report,schedule,schedule-tail,service-tails,solve-parts,tail,tail-plans.slow,until-kept}.test.ts',
+  'packages/mig-segments/test/{cli,cool-down,fleet,fleet-limits,fleet-sharing,geometry,inputs,migration,outputs,plan.slow,power,published,readme,replan,replan-changes,replan-counts,replan-fleet.slow,report,schedule,schedule-tail,service-tails,solve-parts,tail.slow,tail-plans.slow,until-kept}.test.ts',
   'packages/model-zoo/test/{exported-graphs,graph-from-onnx,network-facts,network-work,onnx-cli,onnx-export,onnx-operators,published-facts,shapes,torchvision,training-graph,work}.test.ts',
   'packages/mps-control/test/mps-state.test.ts',
   'packages/node-service/test/policy.test.ts',
@@ -32,7 +35,7 @@ const pure = [
   'packages/run/test/{event-log-writer,readme,run-command}.test.ts',
   'packages/sim-host/test/{board-file-layout,mps-daemon,simulate-command}.test.ts',
   'packages/tenants/test/{desk-ends,inference-thread,measured-window,onnx-memory,plan-changes,protocol-ends,queue-parts,request-laws}.test.ts',
-  'test/{architecture,broken-links,browser-bundles,changed-figures,closed-loop.slow,import-graph,inside-the-repository,local-imports,related-tests,service-plans.slow,serving-accuracy,training-on-physics,workflows}.test.ts',
+  'test/{architecture,broken-links,browser-bundles,changed-figures,closed-loop.slow,import-graph,inside-the-repository,local-imports,longest-first,related-tests,service-plans.slow,serving-accuracy,training-on-physics,workflows}.test.ts',
 ]
 
 /**
@@ -85,6 +88,7 @@ const config: ViteUserConfig = defineConfig({
   ssr: { resolve: { conditions: ['@pctodl/source'], externalConditions: ['@pctodl/source'] } },
   test: {
     maxWorkers: cores,
+    sequence: { sequencer: LongestFirst },
     experimental: { fsModuleCache: true, fsModuleCachePath: moduleCache() },
     reporters: [
       'default',
@@ -102,8 +106,7 @@ const config: ViteUserConfig = defineConfig({
         // Nothing here changes its process, so files share workers, and modules that many of them import are imported once.
         test: { name: 'pure', include: pure, pool: 'threads', isolate: false },
       },
-      // These start processes, simulated hosts in real time among them. They come last. They wait for more than half of their
-      // time, so there are more of them than cores.
+      // These start processes, simulated hosts in real time among them. They come last.
       {
         extends: true,
         test: {
@@ -112,7 +115,7 @@ const config: ViteUserConfig = defineConfig({
           exclude: [...pure, ...alone],
           pool: 'forks',
           isolate: false,
-          maxWorkers: 2 * cores,
+          maxWorkers: beside,
           sequence: { groupOrder: 1 },
         },
       },
@@ -123,7 +126,7 @@ const config: ViteUserConfig = defineConfig({
           include: alone,
           exclude: pure,
           pool: 'forks',
-          maxWorkers: 2 * cores,
+          maxWorkers: beside,
           sequence: { groupOrder: 1 },
         },
       },

@@ -68,7 +68,8 @@ process.exitCode = findings.length === 0 ? 0 : 1
 
 /** @returns what knip says is unused or missing; undefined where it is content */
 async function knipFindings(): Promise<string | undefined> {
-  const words = [path.join(root, 'node_modules/knip/bin/knip.js'), '--no-progress', '--no-config-hints']
+  const kept = ['--cache', '--cache-location', path.join(root, 'node_modules', '.cache', 'knip')]
+  const words = [path.join(root, 'node_modules/knip/bin/knip.js'), '--no-progress', '--no-config-hints', ...kept]
   try {
     await promisify(execFile)(process.execPath, words, { cwd: root, maxBuffer: 2 ** 26 })
     return undefined

@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import path from 'node:path'
-import { build } from 'tsup'
+import { buildFromSources } from './build-from-sources.js'
 
 export interface BuiltExample {
   /** The program, for `node`. */
@@ -14,14 +14,11 @@ export async function buildExample(packageFolder: string, name: string): Promise
   mkdirSync(dist, { recursive: true })
   // Only translated, and inside the package, whose name it imports.
   const folder = mkdtempSync(path.join(dist, '.example-'))
-  await build({
-    config: false,
-    silent: true,
-    entry: [path.join(packageFolder, 'examples', `${name}.ts`)],
-    format: ['esm'],
-    outDir: folder,
-    outExtension: () => ({ js: '.mjs' }),
-    external: [/^@pctodl/],
+  await buildFromSources(folder, {
+    entries: { [name]: path.join(packageFolder, 'examples', `${name}.ts`) },
+    format: 'esm',
+    extension: '.mjs',
+    external: ['@pctodl/*'],
   })
   return {
     file: path.join(folder, `${name}.mjs`),

@@ -1,19 +1,9 @@
 import path from 'node:path'
-import { build } from 'tsup'
+import { buildFromSources } from '../../../test/build-from-sources.js'
 
 /** The tenants' program of a simulated host as one file, for it starts once for each tenant. @returns the file */
 export async function bundleHostWorker(folder: string): Promise<string> {
-  await build({
-    config: false,
-    silent: true,
-    entry: { 'host-worker': path.join(import.meta.dirname, 'host-worker.ts') },
-    format: ['cjs'],
-    outDir: folder,
-    noExternal: [/.*/],
-    esbuildOptions: (options) => {
-      options.conditions = ['@pctodl/source']
-    },
-    outExtension: () => ({ js: '.cjs' }),
-  })
+  const entries = { 'host-worker': path.join(import.meta.dirname, 'host-worker.ts') }
+  await buildFromSources(folder, { entries, format: 'cjs', extension: '.cjs' })
   return path.join(folder, 'host-worker.cjs')
 }

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { someOf } from '../../../test/long-tests.js'
 import { findPlan, type TrainingGpu } from '../src/index.js'
 
 it('finds within watts what one limit for all gives, also where the search ends before it has proved its plan', () => {
@@ -15,7 +16,7 @@ it('finds within watts what one limit for all gives, also where the search ends 
   const { cost, lowerBound, powerLimitW } = findPlan({ gpus, globalBatch: 4096 }, { powerW: 1100 })
   expect(powerLimitW).toBeLessThanOrEqual(1100)
   expect(lowerBound).toBeLessThan(cost)
-  for (const watts of [100, 120, 140, 160, 180]) {
+  for (const watts of someOf([100, 120, 140, 160, 180], 120, 160)) {
     const byHand = findPlan({ gpus: gpus.map((gpu) => ({ ...gpu, powerLimitsW: [watts] })), globalBatch: 4096 })
     expect(cost, `${watts} W for each`).toBeLessThanOrEqual(byHand.cost * (1 + 1e-9))
   }

@@ -2,6 +2,7 @@ import { geometryOf } from '@pctodl/mig-deploy'
 import { SeededRandom } from '@pctodl/numerics'
 import { freePlacements } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
+import { cases } from '../../../test/long-tests.js'
 import {
   type Fleet,
   type FleetPoint,
@@ -111,7 +112,7 @@ describe('a change of a running fleet', () => {
     const random = new SeededRandom(3)
     let fresh = 0
     let created = 0
-    for (let round = 0; round < 6; round++) {
+    for (let round = 0; round < cases(6, 2); round++) {
       const { fleet, objectives } = drawn(random)
       const { boards, cost } = await planFleet(fleet, objectives)
       const current = parseFleetMap(formatFleetMap(boards), 'fleet.csv')

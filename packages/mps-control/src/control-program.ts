@@ -1,4 +1,3 @@
-import { execa } from 'execa'
 import { type FoundProgram, findProgram } from './find-program.js'
 import { MpsError } from './mps-errors.js'
 import type { MpsPlace } from './mps-place.js'
@@ -108,6 +107,7 @@ export class ControlProgram {
     const background = args.length > 0
     this.#found ??= findProgram(this.#program, process.env['PATH'] ?? '')
     const { file, searchPath } = this.#found
+    const { execa } = await import('execa')
     const running = execa(file, [...args], {
       ...(background ? { stdin: 'ignore' as const } : { input }),
       reject: false,

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { loadNvml, type NvmlDevice, ServiceClient } from '@pctodl/nvml-control'
-import { build } from 'tsup'
+import { buildFromSources, programsFolder } from '../../../test/build-from-sources.js'
 import { othersReach } from '../../../test/others-reach.js'
 import {
   type HostProcess,
@@ -88,35 +88,20 @@ export function everything(users: readonly (number | string)[]): object {
 
 /** The programs of this package and of its tests, built from the sources, in a folder that every user can read. */
 export async function buildPrograms(): Promise<{ file(name: string): string; remove(): void }> {
-  const scratch = path.join(packageFolder, 'node_modules')
-  mkdirSync(scratch, { recursive: true })
-  const folder = mkdtempSync(path.join(scratch, '.programs-'))
-  chmodSync(folder, 0o755)
-  await build({
-    config: false,
-    silent: true,
-    entry: {
+  const { folder, remove } = programsFolder(packageFolder, 'programs')
+  await buildFromSources(folder, {
+    entries: {
       pctodld: path.join(packageFolder, 'src', 'pctodld.ts'),
       client: path.join(packageFolder, 'test', 'fixtures', 'client.ts'),
       'restore-journal': path.join(packageFolder, '..', 'nvml-control', 'src', 'restore-journal.ts'),
     },
-    format: ['esm'],
-    outDir: folder,
-    outExtension: () => ({ js: '.js' }),
-    platform: 'node',
-    target: 'node20',
-    noExternal: [/^(?!koffi|prom-client|node:)/],
+    format: 'esm',
+    extension: '.js',
     external: ['koffi', 'prom-client'],
     // What is bundled of CommonJS asks for Node's own modules.
     banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
-    esbuildOptions(options) {
-      options.conditions = ['@pctodl/source']
-    },
   })
-  return {
-    file: (name) => path.join(folder, `${name}.js`),
-    remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }),
-  }
+  return { file: (name) => path.join(folder, `${name}.js`), remove }
 }
 
 /** What a client says first: what it found, or why it got nothing. */

@@ -1,7 +1,6 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from 'tsup'
+import { buildFromSources, programsFolder } from '../../../test/build-from-sources.js'
 
 const packageFolder = fileURLToPath(new URL('..', import.meta.url))
 
@@ -17,29 +16,15 @@ export interface BuiltChildren {
  * @param files paths in the package
  */
 export async function buildChildren(...files: readonly string[]): Promise<BuiltChildren> {
-  const scratch = path.join(packageFolder, 'node_modules')
-  mkdirSync(scratch, { recursive: true })
-  const folder = mkdtempSync(path.join(scratch, '.children-'))
-  await build({
-    config: false,
-    silent: true,
-    entry: {
+  const { folder, remove } = programsFolder(packageFolder, 'children')
+  await buildFromSources(folder, {
+    entries: {
       ...Object.fromEntries(files.map((file) => [path.basename(file, '.ts'), path.join(packageFolder, file)])),
       'restore-journal': path.join(packageFolder, 'src', 'restore-journal.ts'),
     },
-    format: ['esm'],
-    outDir: folder,
-    outExtension: () => ({ js: '.js' }),
-    platform: 'node',
-    target: 'node20',
-    noExternal: [/^@pctodl/],
+    format: 'esm',
+    extension: '.js',
     external: ['koffi', 'execa', 'zod', 'commander', 'cli-table3'],
-    esbuildOptions(options) {
-      options.conditions = ['@pctodl/source']
-    },
   })
-  return {
-    file: (name) => path.join(folder, `${name}.js`),
-    remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }),
-  }
+  return { file: (name) => path.join(folder, `${name}.js`), remove }
 }

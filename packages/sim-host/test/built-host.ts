@@ -1,16 +1,15 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { physicsOfBoard } from '@pctodl/gpu-sim'
-import { build, type Options } from 'tsup'
+import { buildFromSources, programsFolder } from '../../../test/build-from-sources.js'
 import { SimulatedHost, type SimulatedHostOptions } from '../src/simulated-host.js'
 
 const packageFolder = fileURLToPath(new URL('..', import.meta.url))
-const scratch = join(packageFolder, 'node_modules')
+
 /** The compiled library is kept between runs; it is named after its sources. */
-export const cacheFolder: string = join(scratch, '.host-test-cache')
+export const cacheFolder: string = join(packageFolder, 'node_modules', '.host-test-cache')
 
 export const run: typeof execFile.__promisify__ = promisify(execFile)
 
@@ -56,36 +55,13 @@ export interface BuiltPrograms {
 
 /** The sources as the programs that host mode starts; a test must not depend on an earlier build. */
 export async function buildPrograms(): Promise<BuiltPrograms> {
-  mkdirSync(scratch, { recursive: true })
-  const folder = mkdtempSync(join(scratch, '.host-test-'))
-  const common: Options = {
-    config: false,
-    silent: true,
-    platform: 'node',
-    target: 'node20',
-    noExternal: [/.*/],
-    esbuildOptions(options) {
-      options.conditions = ['@pctodl/source']
-    },
-  }
-  const source = (name: string) => join(packageFolder, 'src', name)
+  const { folder, remove } = programsFolder(packageFolder, 'host-test')
+  const source = (name: string) => join(packageFolder, 'src', `${name}.ts`)
   const programs = join(folder, 'programs')
-  await build({
-    ...common,
-    entry: [source('programs/nvidia-smi.ts'), source('programs/nvidia-cuda-mps-control.ts')],
-    format: ['cjs'],
-    outDir: programs,
-    outExtension: () => ({ js: '.cjs' }),
-  })
-  await build({
-    ...common,
-    entry: [source('pctodl-gpu-sim.ts')],
-    format: ['esm'],
-    outDir: folder,
-    splitting: false,
-    outExtension: () => ({ js: '.mjs' }),
-  })
-  const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  const ofHost = ['nvidia-smi', 'nvidia-cuda-mps-control'].map((name) => [name, source(join('programs', name))])
+  await buildFromSources(programs, { entries: Object.fromEntries(ofHost), format: 'cjs', extension: '.cjs' })
+  const entries = { 'pctodl-gpu-sim': source('pctodl-gpu-sim') }
+  await buildFromSources(folder, { entries, format: 'esm', extension: '.mjs', splitting: false })
   return { folder, cli: join(folder, 'pctodl-gpu-sim.mjs'), programs, remove }
 }
 

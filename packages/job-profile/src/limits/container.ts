@@ -1,4 +1,3 @@
-import { execa } from 'execa'
 import { LimitUnavailableError } from '../errors.js'
 
 /** The container in which a job is run. */
@@ -68,6 +67,7 @@ export function dataOnHost(named: string, mount: string): string {
  * @throws LimitUnavailableError where the runtime is missing or does not answer
  */
 export async function assertContainerRuntime(runtime: 'docker' | 'podman'): Promise<void> {
+  const { execa } = await import('execa')
   const result = await execa(runtime, ['info', '--format', '{{json .}}'], { reject: false, timeout: 20_000 })
   if (result.exitCode === 0) return
   const why = (result.stderr || result.shortMessage || 'no answer').split('\n').filter(Boolean).at(-1)!
@@ -80,5 +80,6 @@ export async function assertContainerRuntime(runtime: 'docker' | 'podman'): Prom
 
 /** End a container that outlived its command. */
 export async function removeContainer(runtime: 'docker' | 'podman', name: string): Promise<void> {
+  const { execa } = await import('execa')
   await execa(runtime, ['rm', '--force', name], { reject: false, timeout: 60_000 })
 }

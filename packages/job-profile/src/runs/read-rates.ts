@@ -1,7 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { writeFileAtomically } from '@pctodl/command-line'
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
-import { execa } from 'execa'
 import { InputFileError } from '../errors.js'
 import { withCpus } from '../limits/cpu-affinity.js'
 
@@ -43,6 +42,7 @@ const MOST_BYTES = 512 * 2 ** 20
  * @throws PctodlError `STORAGE_RATE` where the file system cannot read past its cache
  */
 export async function measureStorageMBps(files: readonly string[], signal?: AbortSignal): Promise<number> {
+  const { execa } = await import('execa')
   let bytes = 0
   let seconds = 0
   for (const file of files) {
@@ -103,6 +103,7 @@ export async function measureMemoryGBps(
     count,
     env['PATH'] ?? '',
   ) as [string, ...string[]]
+  const { execa } = await import('execa')
   const { stdout } = await execa(program, args, signal === undefined ? {} : { cancelSignal: signal })
   const rate = Number(stdout)
   if (!(rate > 0)) throw new PctodlError('MEMORY_RATE', `the memory reader printed '${stdout}', expected a rate`)

@@ -1,7 +1,6 @@
 import { readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { InvalidInputError } from '@pctodl/platform'
-import { execa } from 'execa'
 import { ProfiledRunError } from '../errors.js'
 import { type ContainerOptions, containerCommand, removeContainer } from '../limits/container.js'
 import { withCpus } from '../limits/cpu-affinity.js'
@@ -75,6 +74,7 @@ async function start(
 ): Promise<string> {
   const [program, ...args] = words as [string, ...string[]]
   // A group of its own: loaders that the job started end with it.
+  const { execa } = await import('execa')
   const child = execa(program, args, {
     cwd: workingFolder,
     env: { ...outer, ...env },
