@@ -97,6 +97,41 @@ describe('the published search on any model', () => {
     expect(result).toMatchObject({ overCap: false, prediction: { powerW: options.powerCapW } })
   })
 
+  it('asks for each model and each configuration once', () => {
+    for (const variant of ['standard', 'vectorized'] as const) {
+      const models: number[] = []
+      const asked: string[] = []
+      const counting = (memClockMhz: number): PublishedModel => {
+        models.push(memClockMhz)
+        const model = modelAt(memClockMhz)
+        return {
+          predictAll: (shares, batches, smClockMhz) => {
+            asked.push(`${shares} ${batches} ${smClockMhz} ${memClockMhz}`)
+            return model.predictAll(shares, batches, smClockMhz)
+          },
+        }
+      }
+      publishedSearch(counting, { ...options, variant, sharePercentStep: 30 })
+      expect(models.sort()).toEqual([...options.memClocksMhz].sort())
+      expect(new Set(asked).size).toBe(asked.length)
+    }
+  })
+
+  it('begins with the tenant that does most per percent of share, from nothing', () => {
+    const linear: PublishedModel = {
+      predictAll: (shares) => ({
+        throughput: shares.reduce((sum, share) => sum + 0.1 + 0.1 * share, 0),
+        powerW: 100,
+        smUtilPercent: 50,
+        memUtilPercent: 50,
+      }),
+    }
+    for (const variant of ['standard', 'vectorized'] as const) {
+      const { steps } = publishedSearch(() => linear, { ...options, variant })
+      expect(steps.map(({ admitted }) => admitted.mpsPercent)).toEqual(new Array(10).fill(10))
+    }
+  })
+
   it('tries the published batches', () => {
     const space = { ...options, shares: [], maxTotalBatch: undefined }
     expect(batchesFor(space, 5, 1)).toEqual([4, 8, 16, 32])
