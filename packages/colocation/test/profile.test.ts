@@ -145,6 +145,7 @@ describe('the logs of nvidia-smi', () => {
   it('give the most memory in GiB to a tenth', () => {
     expect(parseMemoryLog('memory.used [MiB]\n1024 MiB\n1690 MiB\n1500 MiB\n')).toBe(1.7)
     expect(parseMemoryLog('1024\n')).toBe(1)
+    expect(parseMemoryLog('0 MiB\n0 MiB\n')).toBe(0)
     expect(() => parseMemoryLog('1024\n[N/A]\n')).toThrow("line 2, column 'memory.used': got '[N/A]'")
     expect(() => parseMemoryLog('')).toThrow('no sample')
   })
