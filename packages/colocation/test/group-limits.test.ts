@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { additivePower, type GroupLimits } from '../src/index.js'
 import { Acquaintance } from '../src/model/novelty.js'
 import { GroupJudge } from '../src/select/group-judge.js'
+import { upperBound } from '../src/select/upper-bound.js'
 import { syntheticWorkloads } from './synthetic-board.js'
 
 const workloads = syntheticWorkloads(3).map((workload, i) => ({
@@ -51,6 +52,20 @@ describe('the limits of a group', () => {
       value: 1,
     })
     expect(() => judged(power(50), [2])).toThrow('soloPowerW')
+  })
+})
+
+describe('the value that no grouping exceeds', () => {
+  it('is reached where every GPU has to be shared, however dear that is', () => {
+    for (const kept of [0.1, 0.6, 0.9]) {
+      const dear = {
+        workloads,
+        keptShares: (members: readonly number[]) => members.map(() => (members.length > 1 ? kept : 1)),
+      }
+      const judge = new GroupJudge(dear, 'speedup', {})
+      expect(upperBound(judge, [0, 0, 1, 2], 2, 2)).toBeCloseTo(4 * kept, 6)
+      expect(upperBound(judge, [0, 0, 1, 2], 2, 4)).toBeCloseTo(4, 6)
+    }
   })
 })
 

@@ -5,6 +5,7 @@ import {
   parseNsightComputeCsv,
   parseProcessMonitorLog,
   profilingCommands,
+  TableError,
 } from '../src/index.js'
 
 const columns = ['ID', 'Kernel Name', 'Section Name', 'Metric Name', 'Metric Unit', 'Metric Value', 'Body Item Label']
@@ -76,6 +77,7 @@ describe('the report of Nsight Compute', () => {
     const whole = [header, launch(0)].join('\n')
     expect(() => parseNsightComputeCsv('')).toThrow('empty')
     expect(() => parseNsightComputeCsv(header)).toThrow('no kernel launches')
+    expect(() => parseNsightComputeCsv('"ID', 'report.csv')).toThrow(TableError)
     expect(() => parseNsightComputeCsv(whole.replace('"Metric Unit"', '"Unit"'))).toThrow(
       "column 'Metric Unit': missing",
     )
