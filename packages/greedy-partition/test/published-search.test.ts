@@ -132,6 +132,25 @@ describe('the published search on any model', () => {
     }
   })
 
+  it('halves the range of clocks twelve times, where none of them is near the cap', () => {
+    for (const variant of ['standard', 'vectorized'] as const) {
+      const clocks = new Set<number>()
+      const stepped: PublishedModel = {
+        predictAll: (_, __, smClockMhz) => {
+          clocks.add(smClockMhz)
+          return { throughput: 1, powerW: smClockMhz < 1234.56 ? 100 : 200, smUtilPercent: 50, memUtilPercent: 50 }
+        },
+      }
+      const space = { powerCapW: 150, sharePercentStep: 100, maxTenants: 1, memClocksMhz: [9501] }
+      const table = Array.from({ length: 17001 }, (_, i) => 400 + i / 10)
+      const { steps } = publishedSearch(() => stepped, { ...options, ...space, variant, smClocksMhz: table })
+      expect(steps[0]!.smClockMhz).toBeCloseTo(1234.5, 0)
+      clocks.delete(steps[0]!.smClockMhz)
+      // Both ends, and those of the narrower range of the first variant.
+      expect(clocks.size).toBe((variant === 'standard' ? 4 : 2) + 12)
+    }
+  })
+
   it('tries the published batches', () => {
     const space = { ...options, shares: [], maxTotalBatch: undefined }
     expect(batchesFor(space, 5, 1)).toEqual([4, 8, 16, 32])
