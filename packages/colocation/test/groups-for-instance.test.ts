@@ -62,6 +62,10 @@ describe('groups for an instance', () => {
     expect(group!.slack).toBeCloseTo(1 - 0.1 / Math.min(...kept), 9)
   })
 
+  it('may have an instance of less than a gibibyte', () => {
+    expect(groupsForInstance(source, demandsOf([0.1]), { memoryGib: 0.5, maxMembers: 1 })).toEqual([])
+  })
+
   it('are refused for demands that cannot be, and where there are too many', () => {
     const [demand] = demandsOf([0.5])
     const options = { memoryGib: 10, maxMembers: 2 }

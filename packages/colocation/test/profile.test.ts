@@ -5,6 +5,7 @@ import {
   parseNsightComputeCsv,
   parseProcessMonitorLog,
   profilingCommands,
+  TableError,
 } from '../src/index.js'
 
 const columns = ['ID', 'Kernel Name', 'Section Name', 'Metric Name', 'Metric Unit', 'Metric Value', 'Body Item Label']
@@ -76,6 +77,7 @@ describe('the report of Nsight Compute', () => {
     const whole = [header, launch(0)].join('\n')
     expect(() => parseNsightComputeCsv('')).toThrow('empty')
     expect(() => parseNsightComputeCsv(header)).toThrow('no kernel launches')
+    expect(() => parseNsightComputeCsv('"ID', 'report.csv')).toThrow(TableError)
     expect(() => parseNsightComputeCsv(whole.replace('"Metric Unit"', '"Unit"'))).toThrow(
       "column 'Metric Unit': missing",
     )
@@ -145,6 +147,7 @@ describe('the logs of nvidia-smi', () => {
   it('give the most memory in GiB to a tenth', () => {
     expect(parseMemoryLog('memory.used [MiB]\n1024 MiB\n1690 MiB\n1500 MiB\n')).toBe(1.7)
     expect(parseMemoryLog('1024\n')).toBe(1)
+    expect(parseMemoryLog('0 MiB\n0 MiB\n')).toBe(0)
     expect(() => parseMemoryLog('1024\n[N/A]\n')).toThrow("line 2, column 'memory.used': got '[N/A]'")
     expect(() => parseMemoryLog('')).toThrow('no sample')
   })

@@ -148,6 +148,20 @@ describe('the sweeps of shares', () => {
     expect(tableErrorOf(() => parseShareSweepTable(`${header.replace('LS10', 'LS0')}\na,b,None,None\n`)).line).toBe(1)
   })
 
+  it('reads the shares from 1 to 100, and no other column', () => {
+    const text = 'workload,1,0,100,101,1.5,note\na,5,6,7,8,9,10\n'
+    expect(parseSoloSweepTable(text).get('a')).toEqual([
+      { mpsPercents: [1], throughputs: [5] },
+      { mpsPercents: [100], throughputs: [7] },
+    ])
+    expect(() => parseSoloSweepTable('workload,0,101\na,1,2\n')).toThrow('no column headed by a share')
+    const split = (shares: string) => parseShareSweepTable(`workload1,workload2,"${shares}"\na,b,"(1, 0)"\n`)
+    expect(split('(LS1, BE100)')[0]!.points).toEqual([{ mpsPercents: [1, 100], throughputs: [1, 0] }])
+    for (const wrong of ['(LS0, BE90)', '(LS10, BE101)', '(LS10)']) {
+      expect(() => split(wrong)).toThrow('expected 2 shares from 1 to 100')
+    }
+  })
+
   it('reads solo throughputs by share, with rows that end early', () => {
     expect(parseSoloSweepTable('workload,10,100\na,1,4\nb,2\n')).toEqual(
       new Map([

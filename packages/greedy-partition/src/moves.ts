@@ -27,7 +27,7 @@ export function movesFrom(problem: SearchProblem, composition: Composition, memI
   const room = composition.length < maxTenants
   const moves: Move[] = []
   const push = (name: Move['name'], removed: readonly number[], added: readonly number[]) => {
-    if (grain > 1 && added.some((kind) => kinds.units[kind]! % grain !== 0)) return
+    if (added.some((kind) => kinds.units[kind]! % grain !== 0)) return
     moves.push({ name, removed, added, memIndex })
   }
 
@@ -109,20 +109,16 @@ function pairMoves(
     }
   }
   // The other order of the pair gives the same merger, unless the networks differ.
-  if (giver <= taker && from === to) {
-    for (const merged of kinds.at(to, kinds.units[giver]! + kinds.units[taker]!))
-      push('merge', [giver, taker], [merged])
-  } else if (from !== to && perNetwork[from]! > 1) {
-    for (const merged of kinds.at(to, kinds.units[giver]! + kinds.units[taker]!))
-      push('merge', [giver, taker], [merged])
-  }
+  const mayMerge = from === to ? giver <= taker : perNetwork[from]! > 1
+  if (!mayMerge) return
+  for (const merged of kinds.at(to, kinds.units[giver]! + kinds.units[taker]!)) push('merge', [giver, taker], [merged])
 }
 
-/** Sizes at the strides from `units`, up to `most`, and `most` itself. */
+/** Sizes at the strides from `units`, up to `most`, and `most` itself; those below one are nobody's. */
 function sizesAround(units: number, most: number): Set<number> {
   const sizes = new Set<number>()
   for (const stride of strides) {
-    if (units - stride >= 1) sizes.add(units - stride)
+    sizes.add(units - stride)
     if (units + stride <= most) sizes.add(units + stride)
   }
   if (most > units) sizes.add(most)

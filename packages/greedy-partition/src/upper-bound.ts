@@ -17,7 +17,6 @@ export interface BoundLimits {
   readonly enough?: number
 }
 
-const limitNames = { maxConfigurations: true, maxBoxes: true, enough: true } as const
 /** One network in steps of 10 %. */
 const MOST_CONFIGURATIONS = 400_000
 const MOST_BOXES = 600
@@ -37,7 +36,7 @@ export function throughputUpperBound(
   options: PartitionOptions,
   limits: BoundLimits = {},
 ): ThroughputBound | null {
-  assertKnownOptions('limits', limits, limitNames)
+  assertKnownOptions('limits', limits, ['maxConfigurations', 'maxBoxes', 'enough'])
   const problem = searchProblem(predictor, { ...options, budgetEvaluations: Number.MAX_SAFE_INTEGER })
   const timed = problem.timeBudgetMs < Infinity
   const maxConfigurations = limit('maxConfigurations', limits.maxConfigurations ?? (timed ? 0 : MOST_CONFIGURATIONS))

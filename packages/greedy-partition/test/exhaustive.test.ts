@@ -1,6 +1,6 @@
 import { gpuSpecs, InvalidInputError } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
-import { countCompositions, exhaustive, type FeasiblePartition } from '../src/index.js'
+import { countCompositions, exhaustive, type FeasiblePartition, throughputUpperBound } from '../src/index.js'
 import { SyntheticPredictor } from './synthetic-predictor.js'
 
 const predictor = () => new SyntheticPredictor(gpuSpecs['3080Ti']!)
@@ -20,6 +20,19 @@ describe('exhaustive', () => {
     const result = exhaustive(predictor(), { ...options, powerCapW: 300 })
     expect(result.evaluations).toBe(2 * countCompositions(predictor(), options))
     expect(result).toMatchObject({ feasible: true, stoppedBecause: 'exhausted' })
+  })
+
+  it('looks at no more than it is allowed to, in all memory states together', () => {
+    const options = { models: 'light', sharePercentStep: 50, batchSizes: [8, 16], powerCapW: 300 }
+    expect(exhaustive(predictor(), options, { maxConfigurations: 14 }).evaluations).toBe(14)
+    expect(() => exhaustive(predictor(), options, { maxConfigurations: 13 })).toThrow('this one leaves 14')
+    expect(throughputUpperBound(predictor(), options, { maxConfigurations: 14 })).toMatchObject({ exact: true })
+    expect(throughputUpperBound(predictor(), options, { maxConfigurations: 13 })).toMatchObject({ exact: false })
+    expect(exhaustive(predictor(), { ...options, maxTenants: 1 }).evaluations).toBe(8)
+    const both = { ...options, models: [{ model: 'light' }, { model: 'middle' }] }
+    expect(countCompositions(predictor(), both)).toBe(4 + 4 + 10)
+    // Four pairs have a tenant of each.
+    expect(exhaustive(predictor(), both).evaluations).toBe(2 * 4)
   })
 
   it('is as good as every configuration that a plain loop finds', () => {

@@ -1,7 +1,9 @@
-import { gpuSpecs } from '@pctodl/platform'
+import { gpuSpecs, smClocksAt } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
 import { exhaustive, type InfeasiblePartition, lowestFeasibleCap, partition } from '../src/index.js'
+import { capFor } from '../src/lowest-feasible-cap.js'
 import { SyntheticPredictor } from './synthetic-predictor.js'
+import { UncertainPredictor } from './uncertain-predictor.js'
 
 const predictor = new SyntheticPredictor(gpuSpecs['3080Ti']!)
 
@@ -60,5 +62,96 @@ describe('what cannot be kept', () => {
     const models = [{ model: 'light' }, { model: 'heavy' }]
     const powerCapW = lowestFeasibleCap(predictor, { models, latencySloMs: 200 })!
     expect(partition(predictor, { models, latencySloMs: 200, powerCapW }).feasible).toBe(true)
+  })
+})
+
+describe('the lowest cap', () => {
+  it('is the least over all tenants and clocks that keep the bounds, in all memory states and in each', () => {
+    const batchSizes = [4, 32, 128]
+    for (const latencySloMs of [Infinity, 100, 50, 25]) {
+      const caps = predictor.memClocksMhz.map((memClockMhz) => {
+        let leastW = Infinity
+        for (const mpsPercent of [25, 50, 75, 100]) {
+          for (const batchSize of batchSizes) {
+            const tenants = [{ model: 'middle', mpsPercent, batchSize }]
+            for (const smClockMhz of smClocksAt(predictor.spec, memClockMhz)!) {
+              const { powerW, tenants: of } = predictor.predict({ tenants, smClockMhz, memClockMhz })
+              if (of[0]!.latencyMs <= latencySloMs) leastW = Math.min(leastW, powerW)
+            }
+          }
+        }
+        const options = {
+          models: 'middle',
+          sharePercentStep: 25,
+          batchSizes,
+          latencySloMs,
+          memClocksMhz: [memClockMhz],
+        }
+        expect(lowestFeasibleCap(predictor, options)).toBeCloseTo(leastW, 2)
+        return leastW
+      })
+      const all = lowestFeasibleCap(predictor, { models: 'middle', sharePercentStep: 25, batchSizes, latencySloMs })!
+      expect(all).toBeCloseTo(Math.min(...caps), 2)
+    }
+  })
+
+  it('is one that two networks keep together: with halves of the board, and not with more', () => {
+    const models = [{ model: 'light' }, { model: 'middle' }]
+    const halves = { models, sharePercentStep: 50, batchSizes: [4, 64] }
+    let leastW = Infinity
+    for (const memClockMhz of predictor.memClocksMhz) {
+      const smClockMhz = smClocksAt(predictor.spec, memClockMhz)![0]!
+      for (const [light, middle] of [
+        [4, 4],
+        [4, 64],
+        [64, 4],
+        [64, 64],
+      ] as const) {
+        const tenants = [
+          { model: 'light', mpsPercent: 50, batchSize: light },
+          { model: 'middle', mpsPercent: 50, batchSize: middle },
+        ]
+        leastW = Math.min(leastW, predictor.predict({ tenants, smClockMhz, memClockMhz }).powerW)
+      }
+    }
+    expect(lowestFeasibleCap(predictor, halves)).toBeCloseTo(leastW, 2)
+    // Each could with the whole board.
+    const alone = partition(predictor, { models: 'middle', powerCapW: 350, sharePercentStep: 100, batchSizes: [4, 64] })
+    const half = partition(predictor, {
+      ...halves,
+      models: 'middle',
+      powerCapW: 350,
+      maxTenants: 1,
+      maxSharePercent: 50,
+    })
+    if (!alone.feasible || !half.feasible) throw new Error('not to be planned')
+    const minTenantThroughput = (alone.weightedThroughput + half.weightedThroughput) / 2
+    expect(lowestFeasibleCap(predictor, { ...halves, models: 'middle', minTenantThroughput })).not.toBeNull()
+    expect(lowestFeasibleCap(predictor, { ...halves, minTenantThroughput })).toBeNull()
+  })
+
+  it('leaves the power after the margin, and is the next milliwatt', () => {
+    for (let power = 1; power < 3000; power += 7) {
+      for (const margin of [0, 1, 2, 333]) {
+        const capW = capFor(power / 1000, margin / 1000)
+        expect(capW - margin / 1000).toBeGreaterThanOrEqual(power / 1000)
+        expect(capW).toBeLessThan((power + margin + 1.5) / 1000)
+      }
+    }
+  })
+})
+
+describe('what a cap would have to leave', () => {
+  const message = (of: object, board = new UncertainPredictor(gpuSpecs['A100']!)) =>
+    (partition(board, { models: 'middle', powerCapW: 20, sharePercentStep: 50, ...of }) as InfeasiblePartition).message
+
+  it('is said where it is more than the power', () => {
+    expect(message({})).not.toContain('with')
+    expect(message({ powerMarginW: 0.5 })).toContain('W (with the margin of 0.5 W)')
+    // Half a standard deviation.
+    expect(message({ capExceedanceProbability: 0.3 })).toContain('W (with a risk of 0.3 of exceeding it)')
+    expect(message({ powerMarginW: 2, capExceedanceProbability: 0.3 })).toContain(
+      'W (with the margin of 2 W and a risk of 0.3 of exceeding it)',
+    )
   })
 })

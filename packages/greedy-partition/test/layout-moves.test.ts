@@ -81,6 +81,13 @@ describe('what one change makes of a layout', () => {
     expect(said.sort()).toEqual(['4:0 4:1', '4:1 4:1', '4:1 4:2', '8:0 3:1', '8:1 3:1', '8:1 3:2'])
   })
 
+  it('is the whole board for a service alone', () => {
+    const alone = planProblem(model, [service], [1], { powerCapW: 200, objective: 'least-power', batchSizes: [1] })
+    const around = layoutsAround(alone, { services: [{ count: 1, units: 16, batch: 0 }], memIndex: 0 })
+    const wholes = around.filter(({ services: [of] }) => of!.count === 1).map(({ services: [of] }) => of!.units)
+    expect([...new Set(wholes)].sort((a, b) => a - b)).toEqual([8, 12, 14, 15, 17, 18, 20])
+  })
+
   it('is the same in the other memory state', () => {
     const layout: Layout = {
       services: [

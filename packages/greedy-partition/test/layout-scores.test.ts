@@ -121,6 +121,17 @@ describe('the score of a layout', () => {
     },
   )
 
+  it('is found better than one at a clock that its memory state does not have', () => {
+    const ti = loadPerfModel('3080Ti')
+    const problem = planProblem(ti, services, [400, 300], { objective: 'least-power', powerCapW: 350 })
+    const [high, low] = problem.smClocksMhz
+    const narrow = { ...problem, smClocksMhz: [high!, low!.slice(0, 30)] }
+    const layout = { ...layouts[0]!, memIndex: 1 }
+    const score = new LayoutScorer(narrow).score(layout)!
+    const than = { ...score, clockIndex: 40, cost: 2 * score.cost }
+    expect(new LayoutScorer(narrow).scoreAbove(layout, than)).toEqual(score)
+  })
+
   it('counts a look that is cut short once, and remembers what it was not better than', () => {
     const scorer = scorerFor('least-power')
     const scored = layouts.map((layout) => scorerFor('least-power').score(layout)!).sort(bestFirst)

@@ -152,13 +152,9 @@ describe('pctodl-partition', () => {
   })
 
   it('fails in one line where parameters cannot be read', async () => {
-    const { code, stdout, stderr } = await call(
-      ...usual,
-      '--params',
-      fileURLToPath(new URL('nonexistent', import.meta.url)),
-    )
+    const { code, stdout, stderr } = await call(...usual, '--params', `${import.meta.dirname}/no-such-folder`)
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr).toMatch(/nonexistent.*cannot be read/)
+    expect(stderr).toMatch(/no-such-folder.*cannot be read/)
     expect(stderr.trim().split('\n')).toHaveLength(1)
   })
 

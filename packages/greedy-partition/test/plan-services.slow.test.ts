@@ -3,6 +3,7 @@ import { loadPerfModel } from '@pctodl/perf-model'
 import { ServingModel } from '@pctodl/perf-model/serving'
 import type { Service } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
+import { planProblem } from '../src/services/plan-problem.js'
 import {
   exhaustiveServices,
   type FeasibleServicePlan,
@@ -134,6 +135,12 @@ describe('planServices', () => {
     expect(plan.feasible && plan.configuration.tenants).toHaveLength(1)
   })
 
+  it('takes the only layout that there is', () => {
+    const only = { ...coarse, sharePercentStep: 100, maxInstances: 1, batchSizes: [4] }
+    const plan = planServices(model, [search], [100], { ...only, objective: 'most-load' })
+    expect(plan.feasible && plan.configuration.tenants).toMatchObject([{ mpsPercent: 100, batchSize: 4 }])
+  })
+
   it('takes a service that nobody asks for', () => {
     expect(planned([400, 0, 60], { ...coarse, objective: 'least-power' }).admittedPerS[1]).toBeLessThan(0.01)
   })
@@ -170,6 +177,67 @@ describe('exhaustiveServices', () => {
     expect(() => exhaustiveServices(model, services, rates, { ...coarse, objective: 'least-power' })).toThrow(
       /sharePercentStep: got 10, expected a step.* these leave \d+/,
     )
+  })
+})
+
+describe('plans without a search', () => {
+  const options: ServicePlanOptions = { ...coarse, ...small, objective: 'least-power', maxInstances: 1 }
+  const manners = ['equal-shares', 'one-batch', 'shares-by-load'] as const
+
+  it.each<[string, readonly Service[], Partial<ServicePlanOptions>]>([
+    ['power-cap', [search, ads], { powerCapW: 30 }],
+    ['latency-objective', [search, { ...ads, objective: { p99Ms: 1 } }], {}],
+    ['memory', [search, ads], { memoryBytes: 2 ** 28 }],
+  ])('are none for the same reason: %s', (reason, of, limits) => {
+    const asked = { ...options, ...limits }
+    expect(exhaustiveServices(model, of, [10, 1], asked)).toMatchObject({ feasible: false, reason })
+    for (const manner of manners) {
+      expect(plainPlan(model, of, [10, 1], asked, manner)).toMatchObject({ feasible: false, reason })
+    }
+  })
+
+  it('are of equal shares or of shares by load, each service with the batch that is best for it', () => {
+    const patient = [search, { ...ads, maxBatchSize: 4 }].map((each) => ({ ...each, objective: { p99Ms: 1e4 } }))
+    const plan = (manner: (typeof manners)[number]) => {
+      const asked = { ...options, objective: 'most-load' as const, powerCapW: 250, batchSizes: [1, 4, 16, 64] }
+      const found = plainPlan(model, patient, [400, 60], asked, manner)
+      if (!found.feasible) throw new Error(found.message)
+      expect(found.stoppedBecause).toBe('greedy-only')
+      const { tenants } = found.configuration
+      return { score: found.score, tenants: tenants.map(({ mpsPercent, batchSize }) => [mpsPercent, batchSize]) }
+    }
+    const [equal, one, load] = manners.map(plan)
+    expect(one!.tenants).toEqual([
+      [40, 64],
+      [40, 4],
+    ])
+    expect(equal!.tenants.map(([share]) => share)).toEqual([40, 40])
+    expect(equal!.score).toBeGreaterThan(one!.score)
+    expect(load!.tenants[0]![0]).toBeGreaterThan(load!.tenants[1]![0]!)
+  })
+
+  it('are refused where there are more layouts than may be looked at', () => {
+    const one = { ...options, sharePercentStep: 50, batchSizes: [1], maxInstances: 2 }
+    expect(exhaustiveServices(model, [search], [10], one, { maxLayouts: 3 })).toMatchObject({ feasible: true })
+    expect(() => exhaustiveServices(model, [search], [10], one, { maxLayouts: 2 })).toThrow('these leave 3')
+  })
+})
+
+describe('the batches of a service', () => {
+  const sizesOf = (maxBatchSize: number, batchSizes?: readonly number[]) =>
+    planProblem(model, [{ ...search, maxBatchSize }], [1], {
+      ...coarse,
+      objective: 'least-power',
+      ...(batchSizes === undefined ? {} : { batchSizes }),
+    }).services[0]!.batchSizes
+
+  it('are powers of two and its largest, or those given that it takes', () => {
+    expect(sizesOf(64)).toEqual([1, 2, 4, 8, 16, 32, 64])
+    expect(sizesOf(48)).toEqual([1, 2, 4, 8, 16, 32, 48])
+    expect(sizesOf(1000)).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256])
+    expect(sizesOf(64, [4])).toEqual([4])
+    expect(sizesOf(64, [64, 16, 128, 16])).toEqual([16, 64])
+    expect(sizesOf(64, [128])).toEqual([64])
   })
 })
 

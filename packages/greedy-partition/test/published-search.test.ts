@@ -97,6 +97,60 @@ describe('the published search on any model', () => {
     expect(result).toMatchObject({ overCap: false, prediction: { powerW: options.powerCapW } })
   })
 
+  it('asks for each model and each configuration once', () => {
+    for (const variant of ['standard', 'vectorized'] as const) {
+      const models: number[] = []
+      const asked: string[] = []
+      const counting = (memClockMhz: number): PublishedModel => {
+        models.push(memClockMhz)
+        const model = modelAt(memClockMhz)
+        return {
+          predictAll: (shares, batches, smClockMhz) => {
+            asked.push(`${shares} ${batches} ${smClockMhz} ${memClockMhz}`)
+            return model.predictAll(shares, batches, smClockMhz)
+          },
+        }
+      }
+      publishedSearch(counting, { ...options, variant, sharePercentStep: 30 })
+      expect(models.sort()).toEqual([...options.memClocksMhz].sort())
+      expect(new Set(asked).size).toBe(asked.length)
+    }
+  })
+
+  it('begins with the tenant that does most per percent of share, from nothing', () => {
+    const linear: PublishedModel = {
+      predictAll: (shares) => ({
+        throughput: shares.reduce((sum, share) => sum + 0.1 + 0.1 * share, 0),
+        powerW: 100,
+        smUtilPercent: 50,
+        memUtilPercent: 50,
+      }),
+    }
+    for (const variant of ['standard', 'vectorized'] as const) {
+      const { steps } = publishedSearch(() => linear, { ...options, variant })
+      expect(steps.map(({ admitted }) => admitted.mpsPercent)).toEqual(new Array(10).fill(10))
+    }
+  })
+
+  it('halves the range of clocks twelve times, where none of them is near the cap', () => {
+    for (const variant of ['standard', 'vectorized'] as const) {
+      const clocks = new Set<number>()
+      const stepped: PublishedModel = {
+        predictAll: (_, __, smClockMhz) => {
+          clocks.add(smClockMhz)
+          return { throughput: 1, powerW: smClockMhz < 1234.56 ? 100 : 200, smUtilPercent: 50, memUtilPercent: 50 }
+        },
+      }
+      const space = { powerCapW: 150, sharePercentStep: 100, maxTenants: 1, memClocksMhz: [9501] }
+      const table = Array.from({ length: 17001 }, (_, i) => 400 + i / 10)
+      const { steps } = publishedSearch(() => stepped, { ...options, ...space, variant, smClocksMhz: table })
+      expect(steps[0]!.smClockMhz).toBeCloseTo(1234.5, 0)
+      clocks.delete(steps[0]!.smClockMhz)
+      // Both ends, and those of the narrower range of the first variant.
+      expect(clocks.size).toBe((variant === 'standard' ? 4 : 2) + 12)
+    }
+  })
+
   it('tries the published batches', () => {
     const space = { ...options, shares: [], maxTotalBatch: undefined }
     expect(batchesFor(space, 5, 1)).toEqual([4, 8, 16, 32])

@@ -29,13 +29,7 @@ export interface AllMetrics {
 
 const datasets = ['imagenet', 'caltech256']
 
-const known: Readonly<Record<keyof PctoDLPredictorOptions, true>> = {
-  platform: true,
-  dataset: true,
-  memFreq: true,
-  perfModel: true,
-  published: true,
-}
+const known = ['platform', 'dataset', 'memFreq', 'perfModel', 'published'] as const
 
 /**
  * The shape of upstream's `PctoDLPredictor`, for those who know it: one network, lists of shares and batches. It predicts

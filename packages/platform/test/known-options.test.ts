@@ -2,7 +2,7 @@ import { assertKnownOptions, InvalidInputError } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
 
 describe('assertKnownOptions', () => {
-  const known = { seed: true, folds: true } as const
+  const known = ['seed', 'folds'] as const
   const check = (options: unknown) => () =>
     assertKnownOptions('options', options as { seed?: number; folds?: number }, known)
 

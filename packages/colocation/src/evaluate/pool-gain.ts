@@ -57,7 +57,7 @@ export function poolGain(pool: MeasuredPool, scores: ReadonlyMap<Colocation, num
 function bestPairing({ pairs }: MeasuredPool, valueOfPair: (pair: Colocation) => number): Colocation[] | null {
   const all = 2 ** POOL_SIZE - 1
   const value = new Float64Array(all + 1).fill(-Infinity)
-  const last = new Int32Array(all + 1).fill(-1)
+  const last = new Int32Array(all + 1)
   value[0] = 0
   const values = pairs.map(({ colocation }) => valueOfPair(colocation))
   for (let placed = 0; placed < all; placed++) {

@@ -41,14 +41,14 @@ export function parseProcessMonitorLog(text: string, file = 'pmon log'): MeanUti
  * @throws TableError
  */
 export function parseMemoryLog(text: string, file = 'memory log'): number {
-  let mostMib = -1
+  const usedMib: number[] = []
   text.split(/\r?\n/).forEach((line, i) => {
     const cell = line.trim()
     if (cell === '' || /^memory\.used/.test(cell)) return
     const match = /^(\d+(?:\.\d+)?)(?: MiB)?$/.exec(cell)
     if (!match) throw new TableError(file, i + 1, 'memory.used', `got '${cell}', expected MiB`)
-    mostMib = Math.max(mostMib, Number(match[1]))
+    usedMib.push(Number(match[1]))
   })
-  if (mostMib < 0) throw new TableError(file, undefined, 'memory.used', 'no sample')
-  return Math.round((mostMib / 1024) * 10) / 10
+  if (usedMib.length === 0) throw new TableError(file, undefined, 'memory.used', 'no sample')
+  return Math.round((usedMib.reduce((a, b) => Math.max(a, b)) / 1024) * 10) / 10
 }

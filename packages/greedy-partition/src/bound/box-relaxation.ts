@@ -46,9 +46,8 @@ export class BoxRelaxation {
    * @returns weighted samples/s; -Infinity where the box has no mix
    */
   bound(box: MixBox, prices: Float64Array): number {
-    if (!this.mixes.enter(box)) return Number.NEGATIVE_INFINITY
+    this.mixes.enter(box)
     let least = this.#dual(box.tenants, prices)
-    if (least === Number.NEGATIVE_INFINITY) return least
     this.#keepChosen(box)
     const trial = this.#trial
     const left = this.#left
@@ -98,7 +97,6 @@ export class BoxRelaxation {
       }
     }
     let sum = this.#knapsack.solve(value, tenants)
-    if (sum === Number.NEGATIVE_INFINITY) return sum
     const left = this.#left
     left.set(mixes.limits)
     for (let row = 0; row < left.length; row++) sum += prices[row]! * left[row]!

@@ -69,12 +69,12 @@ export class MixesInBox {
     return this.uses[i * this.rows + HIGH + total]! * box.high[total]!
   }
 
-  /** @returns false where no mix of the box can keep the cap */
-  enter(box: MixBox): boolean {
+  /** Without any kind where no mix of the box can keep the cap. */
+  enter(box: MixBox): void {
     const { kinds, totalUnits, powerLimitW } = this.#problem
     const roomW = powerLimitW - this.#bounds.idlePowerW(box.memClockMhz)
     this.count = 0
-    if (roomW <= 0) return false
+    if (roomW <= 0) return
     this.limits.fill(1)
     for (let t = 0; t < mixTotals.length; t++) this.limits[LOW + t] = -partOf(box.low[t]!, box.high[t]!)
     this.limits.fill(-1, NETWORKS)
@@ -82,7 +82,6 @@ export class MixesInBox {
     for (let kind = 0; kind < kinds.tenants.length; kind++) {
       if (kinds.units[kind]! <= mostUnits && this.#mayBeIn(kind, box)) this.#add(kind, box, roomW)
     }
-    return this.count > 0
   }
 
   #mayBeIn(kind: number, { high }: MixBox): boolean {

@@ -16,13 +16,11 @@ export class ShareKnapsack {
     this.#choice = new Uint16Array(this.#best.length)
   }
 
-  /** What exactly so many tenants are worth together, at most; -Infinity where their shares do not fit. */
+  /** What exactly so many tenants, at most as many as units, are worth together at most; -Infinity where no shares of them fit. */
   solve(value: Float64Array, tenants: number): number {
     const width = this.#totalUnits + 1
     const best = this.#best
     const slack = this.#totalUnits - tenants
-    if (slack < 0) return Number.NEGATIVE_INFINITY
-    best.fill(0, 0, width)
     for (let j = 1; j <= tenants; j++) {
       // Every tenant takes a unit at least, those before and those that follow too.
       for (let sum = j; sum <= j + slack; sum++) {
@@ -41,7 +39,6 @@ export class ShareKnapsack {
       }
     }
     const total = best[tenants * width + this.#totalUnits]!
-    if (total === Number.NEGATIVE_INFINITY) return total
     for (let j = tenants, sum = this.#totalUnits; j > 0; j--) {
       const units = this.#choice[j * width + sum]!
       this.chosen[j - 1] = units

@@ -11,10 +11,11 @@ import {
   type Terminal,
   UsageError,
 } from '@pctodl/command-line'
-import { findGpuSpec, type GpuSpec, networkName, UnknownNameError } from '@pctodl/platform'
+import { findGpuSpec, type GpuSpec } from '@pctodl/platform'
 import { InvalidArgumentError } from 'commander'
 import { version } from '../../package.json'
 import type { NetworkDemand, PartitionOptions } from '../options.js'
+import { knownName } from './services-file.js'
 import { type RawServicesOptions, type ServicesCall, servicesCall } from './services-options.js'
 
 /** What one call of the command line asks for, checked. */
@@ -217,14 +218,4 @@ function parseDemand(text: string): NetworkDemand {
     throw new InvalidArgumentError(`not a network with a weight from 1e-100 to 1e100: '${text}'.`)
   }
   return { model: knownName(name), weight }
-}
-
-/** Parameters fitted elsewhere may be of networks that the family has no name for: whether they are there shows later. */
-function knownName(name: string): string {
-  try {
-    return networkName(name)
-  } catch (error) {
-    if (error instanceof UnknownNameError) return name
-    throw error
-  }
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { UsageError } from '@pctodl/command-line'
-import { assertServices, InvalidInputError, networkName, type Service, UnknownNameError } from '@pctodl/platform'
+import { assertServices, InvalidInputError, networkName, type Service } from '@pctodl/platform'
 import { parse, YAMLError } from 'yaml'
 import { MOST_RATE_PER_S } from '../services/plan-problem.js'
 
@@ -89,11 +89,10 @@ function parsed(text: string): unknown {
 }
 
 /** Parameters fitted elsewhere may be of networks that the family has no name for: whether they are there shows later. */
-function knownName(name: string): string {
+export function knownName(name: string): string {
   try {
     return networkName(name)
-  } catch (error) {
-    if (error instanceof UnknownNameError) return name
-    throw error
+  } catch {
+    return name
   }
 }

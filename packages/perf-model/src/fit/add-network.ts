@@ -63,7 +63,7 @@ const workFields: readonly (keyof NetworkWork)[] = [
  * @throws UnknownNameError for a known network, or one in the rows, that the model does not know
  */
 export function addNetwork(model: PerfModel, name: string, work: NetworkWork, options: AddNetworkOptions): PerfModel {
-  assertKnownOptions('options', options, { known: true, rows: true })
+  assertKnownOptions('options', options, ['known', 'rows'])
   const { known, rows = [] } = options
   const { parameters, spec } = model
   if (typeof name !== 'string' || name.trim() === '') throw new InvalidInputError('name', name, 'the name of a network')

@@ -39,17 +39,17 @@ export interface FitOptions {
   readonly onProgress?: (done: number, total: number) => void
 }
 
-const knownOptions: Readonly<Record<keyof FitOptions, true>> = {
-  source: true,
-  seed: true,
-  folds: true,
-  starts: true,
-  maxIterations: true,
-  unlockedClock: true,
-  corrections: true,
-  from: true,
-  onProgress: true,
-}
+const knownOptions = [
+  'source',
+  'seed',
+  'folds',
+  'starts',
+  'maxIterations',
+  'unlockedClock',
+  'corrections',
+  'from',
+  'onProgress',
+] as const
 
 export interface FitReport {
   readonly rows: number
@@ -96,7 +96,7 @@ export function* fitSteps(
   spec: GpuSpec,
   options: Omit<FitOptions, 'onProgress'>,
 ): Generator<{ readonly done: number; readonly total: number }, FittedModel> {
-  assertKnownOptions('options', options, knownOptions)
+  assertKnownOptions('options', options as FitOptions, knownOptions)
   const { seed = 1, folds = 5, starts = 2, maxIterations = 80, corrections = true } = options
   const table = traceTable(traceRows, spec, { unlockedClock: options.unlockedClock })
   const groups = [...new Set(table.rows.map((row) => row.group))]

@@ -37,7 +37,7 @@ const MAX_ITERATIONS = 4
  * @throws InvalidInputError for rows of which none is usable, or at a memory clock that the model does not know
  */
 export function refit(model: PerfModel, newRows: readonly TraceRow[], options: RefitOptions = {}): PerfModel {
-  assertKnownOptions('options', options, { freedom: true, forget: true })
+  assertKnownOptions('options', options, ['freedom', 'forget'])
   const { freedom = 0.1, forget = false } = options
   if (!(freedom > 0 && freedom <= 1)) throw new InvalidInputError('freedom', freedom, 'a number above 0 and at most 1')
   const { parameters, spec, memClocksMhz } = model

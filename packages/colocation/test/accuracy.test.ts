@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest'
+import { type Colocation, throughputSum } from '../src/colocation.js'
+import { accuracy } from '../src/evaluate/accuracy.js'
+import { evaluateMethod } from '../src/evaluate/evaluate-method.js'
+import { randomGains } from '../src/evaluate/target-gain.js'
+import { allPairs, lawfulColocation, syntheticWorkloads } from './synthetic-board.js'
+
+describe('how far predictions are off', () => {
+  it('is of their squares, of what they miss and of their order', () => {
+    expect(accuracy([10, 20, 40], [11, 18, 40])).toEqual({
+      // Of the variance: the squares of 13.3, 3.3 and 16.7, halved.
+      mse: expect.closeTo(5 / 3 / (1400 / 6), 12),
+      maePerS: 1,
+      mapePercent: expect.closeTo(100 / 15, 12),
+      spearman: 1,
+    })
+    expect(accuracy([1, 2, 3], [3, 2, 1]).spearman).toBeCloseTo(-1, 12)
+    // Ranks 0.5 and 0.5 of the two that are equal.
+    expect(accuracy([1, 2, 3], [5, 5, 6]).spearman).toBeCloseTo(1.5 / Math.sqrt(2 * 1.5), 12)
+    expect(accuracy([1, 2, 3, 4], [7, 5, 5, 5]).spearman).toBeCloseTo(-3 / Math.sqrt(5 * 3), 12)
+  })
+
+  it('is not to be said of less than two, or of lists that differ', () => {
+    expect(() => accuracy([1], [1])).toThrow('at least 2')
+    expect(() => accuracy([1, 2], [1])).toThrow('at least 2')
+    expect(accuracy([1, 2], [1, 2])).toMatchObject({ mse: 0, spearman: 1 })
+  })
+})
+
+describe('how a method does', () => {
+  const pairs = allPairs(syntheticWorkloads(4)).map(lawfulColocation)
+  const split = { name: 'all', train: pairs, test: pairs }
+  const scores = (sign: number) => (of: readonly Colocation[]) => of.map((one) => sign * throughputSum(one))
+
+  it('is measured against the best choice, over splits and against a clock', () => {
+    let ms = 0
+    const best = { name: 'best', prepare: () => ({ scoresOf: scores(1) }) }
+    expect(evaluateMethod(best, [split, split], { now: () => (ms += 5) })).toEqual({
+      method: 'best',
+      splits: 2,
+      accuracy: null,
+      gain: 1,
+      gainDeviation: 0,
+      regretPerS: 0,
+      memberCoverage: null,
+      memberWidthPercent: null,
+      poolGain: null,
+      trainingMs: 5,
+    })
+    const worst = { name: 'worst', prepare: () => ({ scoresOf: scores(-1) }) }
+    const found = evaluateMethod(worst, [split])
+    expect(found.gain).toBeLessThan(1)
+    expect(found.regretPerS).toBeGreaterThan(0)
+    expect(found).toMatchObject({ gainDeviation: 0, trainingMs: null })
+    const blind = randomGains(pairs)
+    for (const { gain, regretPerS, candidates } of blind) {
+      expect(candidates).toBe(4)
+      expect(gain).toBeGreaterThan(0)
+      expect(gain).toBeLessThan(1)
+      expect(regretPerS).toBeGreaterThan(0)
+    }
+  })
+
+  it('tells how many throughputs lie in their intervals, and how wide these are by ratio', () => {
+    const method = {
+      name: 'intervals',
+      prepare: () => ({
+        scoresOf: scores(1),
+        sumsOf: (of: readonly Colocation[]) => of.map(throughputSum),
+        // The first member's holds, at its ends; the second's does not.
+        intervalsOf: ({ throughputs }: Colocation) =>
+          throughputs.map((measured, i) =>
+            i === 0 ? { low: measured, high: measured } : { low: measured / 8, high: measured / 2 },
+          ),
+      }),
+    }
+    expect(evaluateMethod(method as never, [split])).toMatchObject({
+      memberCoverage: 0.5,
+      memberWidthPercent: expect.closeTo(75, 9),
+      accuracy: { mse: 0, maePerS: 0 },
+    })
+  })
+})

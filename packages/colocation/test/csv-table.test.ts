@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest'
+import { parseCsvTable } from '../src/tables/csv-table.js'
+
+const row = (value: string) => parseCsvTable(`name,value\na,${value}\n`, 't.csv').rows[0]!
+
+describe('a cell of a table', () => {
+  it('is a number of its kind, or an error that names its place', () => {
+    expect([row('-2').number('value'), row('0').notNegative('value'), row('1e-9').positive('value')]).toEqual([
+      -2, 0, 1e-9,
+    ])
+    expect(() => row('x').number('value')).toThrow("t.csv, line 2, column 'value': got 'x', expected a number")
+    expect(() => row('Infinity').number('value')).toThrow('expected a number')
+    expect(() => row('-1').notNegative('value')).toThrow('got -1, expected a number of at least 0')
+    expect(() => row('0').positive('value')).toThrow('got 0, expected a number above 0')
+    expect(() => row('').number('value')).toThrow('blank, expected a value')
+    expect(() => row('1').text('other')).toThrow('blank')
+  })
+
+  it('may be blank where it says so', () => {
+    expect([row('').optionalText('value'), row('1').optionalText('other'), row('b').optionalText('value')]).toEqual([
+      undefined,
+      undefined,
+      'b',
+    ])
+    expect([row('').optionalPositive('value'), row('2').optionalPositive('value')]).toEqual([undefined, 2])
+    expect(() => row('0').optionalPositive('value')).toThrow('above 0')
+  })
+})
+
+describe('a table', () => {
+  it('has the columns that are needed, at least a row, and rows as long as its header', () => {
+    expect(parseCsvTable('\ufeffa,b\n1,2\n\n 3 ,4\n', 't.csv', ['b']).rows.map((each) => each.number('a'))).toEqual([
+      1, 3,
+    ])
+    expect(() => parseCsvTable('a,b\n1,2\n', 't.csv', ['a', 'c'])).toThrow(
+      "line 1, column 'c': missing; the columns are a, b",
+    )
+    expect(() => parseCsvTable('a,b\n', 't.csv')).toThrow('no rows')
+    expect(() => parseCsvTable('a,b\n1,2\n3\n', 't.csv')).toThrow('t.csv, line 3')
+    const [, short] = parseCsvTable('a,b\n1,2\n3\n', 't.csv', [], { shortRows: true }).rows
+    expect([short!.number('a'), short!.optionalText('b'), short!.line]).toEqual([3, undefined, 3])
+  })
+})

@@ -1,0 +1,96 @@
+import { chartConfig } from '@pctodl/charts'
+import { describe, expect, it } from 'vitest'
+import { slowdownChart } from '../src/cli/slowdown-chart.js'
+import { scalingOf, standardize } from '../src/math/standardize.js'
+import { SlowdownTable } from '../src/model/slowdown-table.js'
+import { featuresOf, matern, WorkloadScaling, writeKernels } from '../src/model/workload-kernels.js'
+import { syntheticWorkloads } from './synthetic-board.js'
+
+const workloads = syntheticWorkloads(4)
+
+describe('the features of a workload', () => {
+  it('are logarithms that none has too little for, and parts of one', () => {
+    const nothing = {
+      ...workloads[0]!,
+      threads: 0,
+      registers: 0,
+      staticSharedMemory: 0,
+      smThroughputPercent: 50,
+      dramThroughputPercent: 20,
+      memoryThroughputPercent: 10,
+      smUtilPercent: 80,
+      memUtilPercent: 40,
+      memoryGib: 0,
+      exclusiveThroughput: 24,
+      batchSize: 8,
+    }
+    const fixed = [0, 0, 0, 0.5, 0.2, 0.1, Math.log(24), 0.8, 0.4, Math.log(0.1), Math.log(3)]
+    expect(featuresOf({ ...nothing, training: false })).toEqual([...fixed, 0])
+    expect(featuresOf({ ...nothing, training: true })).toEqual([...fixed, 1])
+  })
+
+  it('are measured in deviations from the mean; what never varies is nothing', () => {
+    const scaling = scalingOf([
+      [1, 7],
+      [3, 7],
+      [8, 7],
+    ])
+    expect([...standardize([4, 7], scaling)]).toEqual([0, 0])
+    expect(standardize([4 + Math.sqrt(13), 9], scaling)[0]).toBeCloseTo(1, 12)
+    expect(standardize([4 + Math.sqrt(13), 9], scaling)[1]).toBe(0)
+  })
+
+  it('make workloads alike: all to themselves, kin by their network, none to another', () => {
+    const scaling = new WorkloadScaling(workloads)
+    const kernels = (a: number, b: number) => {
+      const out = new Float64Array(7).fill(9)
+      writeKernels(scaling.point(workloads[a]!), scaling.point(workloads[b]!), out, 1)
+      expect(out[0]).toBe(9)
+      return [...out.slice(1)]
+    }
+    expect(kernels(2, 2)).toEqual([1, 1, expect.any(Number), 1, 1, 1])
+    const [rough, smooth, linear, size, kin, identity] = kernels(0, 3)
+    expect([kin, identity]).toEqual([0, 0])
+    // Shared memory counts among the sizes only.
+    const [a, b] = [0, 3].map((i) => [...scaling.point(workloads[i!]!).features])
+    const used = a!.map((value, j) => (value - b![j]!) ** 2)
+    const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
+    const distance = Math.sqrt(sum(used.slice(1)) / 11)
+    expect(rough).toBeCloseTo(matern(2 * distance), 12)
+    expect(smooth).toBeCloseTo(matern(distance / 2), 12)
+    expect(linear).toBeCloseTo(sum(a!.map((value, j) => (j === 0 ? 0 : value * b![j]!))) / 11, 12)
+    expect(size).toBeCloseTo(matern(Math.sqrt(sum(used.slice(0, 3)) / 3)), 12)
+    expect(matern(0)).toBe(1)
+    expect(matern(1)).toBeCloseTo((1 + Math.sqrt(3)) * Math.exp(-Math.sqrt(3)), 12)
+  })
+})
+
+describe('a table of slowdowns', () => {
+  const kept = [
+    [0.9, 0.8, 0.5],
+    [0.7, 0.6, 0.4],
+    [0.95, 0.9, 0.85],
+  ]
+  const table = new SlowdownTable(
+    workloads.slice(0, 3),
+    kept.map((row) => Float64Array.from(row, Math.log)),
+  )
+
+  it('says of larger companies that they do per doubling what their members do in the mean', () => {
+    expect(table.keptBeside(0, 1)).toBeCloseTo(0.8, 12)
+    expect(table.keptShares([1])).toEqual([1])
+    expect(table.keptShares([0, 2])).toEqual([expect.closeTo(0.5, 12), expect.closeTo(0.95, 12)])
+    const [first] = table.keptShares([0, 1, 2])
+    expect(first).toBeCloseTo((0.8 * 0.5) ** (Math.log2(3) / 2), 12)
+    expect(table.keptShares([1, 1])).toEqual([expect.closeTo(0.6, 12), expect.closeTo(0.6, 12)])
+    expect(table.mostKept(0, [2, 1, 0], 1)).toBeCloseTo(0.9, 12)
+    expect(table.mostKept(0, [2, 1], 2)).toBeCloseTo(first!, 12)
+  })
+
+  it('is drawn in percent, in colours from none to all', () => {
+    const chart = JSON.parse(JSON.stringify(slowdownChart(table, chartConfig)))
+    expect(chart.data.values).toHaveLength(9)
+    expect(chart.data.values[2]).toEqual({ own: workloads[0]!.name, other: workloads[2]!.name, kept: 50 })
+    expect(chart.layer[0].encoding.color.scale).toMatchObject({ domain: [0, 100], clamp: true })
+  })
+})
