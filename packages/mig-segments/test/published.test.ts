@@ -38,6 +38,21 @@ describe('the published algorithm', () => {
   })
 })
 
+describe('of points that answer as much, the published algorithm', () => {
+  it('takes the one with the smaller batch, then with fewer processes, in whatever order they are listed', () => {
+    const at = (batchSize: number, processes: number) =>
+      ({ sizeGpcs: 1, batchSize, processes, processThroughput: 96 / processes, latencyMs: 10 }) as const
+    const points = [at(16, 1), at(8, 2), at(8, 1)]
+    for (const listed of [points, points.toReversed()]) {
+      const { gpus } = planAsPublished(
+        [{ model: 'net', points: listed }],
+        [{ model: 'net', ratePerS: 90, latencyMs: 100 }],
+      )
+      expect(gpus.flatMap(({ segments }) => segments)).toMatchObject([{ batchSize: 8, processes: 1 }])
+    }
+  })
+})
+
 describe('what the published algorithm loses', () => {
   it('is told', () => {
     // The only 3-GPC service ends alone on a GPU, is dissolved, and has nothing smaller to become.
