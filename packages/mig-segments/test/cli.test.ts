@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { exitCodeOf } from '@pctodl/command-line'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { callCommand } from '../../../test/call-command.js'
 import { segments } from '../src/commands.js'
 import { mapColumns } from '../src/index.js'
 
@@ -12,18 +12,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 
-async function call(...argv: string[]) {
-  let stdout = ''
-  let stderr = ''
-  const terminal = {
-    stdout: { write: (text: string) => (stdout += text) },
-    stderr: { write: (text: string) => (stderr += text) },
-    signal: new AbortController().signal,
-    env: {},
-  }
-  const code = await exitCodeOf('pctodl-segments', segments, argv, terminal)
-  return { code, stdout, stderr }
-}
+const call = (...argv: string[]) => callCommand('pctodl-segments', segments, argv)
 const output = () => ['--output', path.join(folder, 'deployment')]
 const file = (name: string, content: string) => {
   const written = path.join(folder, name)

@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { exitCodeOf } from '@pctodl/command-line'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { callCommand } from '../../../test/call-command.js'
 import { segments } from '../src/commands.js'
 import { mapColumns } from '../src/index.js'
 
@@ -12,18 +12,8 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 
-async function call(...argv: string[]) {
-  let stdout = ''
-  let stderr = ''
-  const terminal = {
-    stdout: { write: (text: string) => (stdout += text) },
-    stderr: { write: (text: string) => (stderr += text) },
-    signal: new AbortController().signal,
-    env: {},
-  }
-  const words = [...argv, '--output', path.join(folder, 'deployment')]
-  return { code: await exitCodeOf('pctodl-segments', segments, words, terminal), stdout, stderr }
-}
+const call = (...argv: string[]) =>
+  callCommand('pctodl-segments', segments, [...argv, '--output', path.join(folder, 'deployment')])
 
 function file(name: string, ...lines: string[]): string {
   const written = path.join(folder, name)
