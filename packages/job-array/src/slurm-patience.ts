@@ -43,12 +43,22 @@ function isSlurmFailure(error: unknown): error is PctodlError {
 
 /** Whether what failed is the way to Slurm's controller, and not what was asked of it; `squeue` only asks. */
 function isUnreached(error: unknown): error is PctodlError {
+  if (!isSlurmFailure(error)) return false
+  // What Slurm said, and not what it was called with: a folder may be called anything.
+  const { stderr } = error.cause as { readonly stderr?: string }
   return (
-    isSlurmFailure(error) &&
-    /^squeue |Unable to contact|Socket timed out|Connection (refused|reset|timed out)|Transport|Zero Bytes|temporarily unable|slurm_receive_msg/i.test(
-      error.message,
+    error.message.startsWith('squeue ') ||
+    /Unable to contact|Socket timed out|Connection (refused|reset|timed out)|Transport|Zero Bytes|temporarily unable|slurm_receive_msg/i.test(
+      stderr ?? '',
     )
   )
+}
+
+/** Since when a question has not been answered, and when it is asked again. */
+interface Silence {
+  readonly fromMs: number
+  readonly waitMs: number
+  readonly againAtMs: number
 }
 
 /** Asks Slurm again where it does not answer, less and less often, and gives it up after a stated time. */
@@ -56,23 +66,24 @@ export class SlurmPatience {
   readonly #options: SlurmPatienceOptions
   readonly #clock: Clock
   readonly #longestMs: number
+  readonly #pollMs: number
   readonly #open: () => readonly string[]
-  #silentFromMs: number | undefined
-  #waitMs = 0
-  #againAtMs = Number.NEGATIVE_INFINITY
+  #silence: Silence | undefined
 
   /**
    * @param open jobs that are left as they are where Slurm is given up
    * @throws InvalidInputError
    */
   constructor(options: SlurmPatienceOptions, open: () => readonly string[] = () => []) {
-    const { longestSilenceMs = LONGEST_SILENCE_MS, clock = systemClock } = options
+    const { longestSilenceMs = LONGEST_SILENCE_MS, pollMs = 1000, clock = systemClock } = options
+    if (!(pollMs >= 0)) throw new InvalidInputError('pollMs', pollMs, 'milliseconds of at least 0')
     if (!(longestSilenceMs >= 0)) {
       throw new InvalidInputError('longestSilenceMs', longestSilenceMs, 'milliseconds of at least 0')
     }
     this.#options = options
     this.#clock = clock
     this.#longestMs = longestSilenceMs
+    this.#pollMs = pollMs
     this.#open = open
   }
 
@@ -83,12 +94,21 @@ export class SlurmPatience {
    * @throws PctodlError `SLURM_UNREACHABLE` after too long a silence; what else the question throws
    */
   async ask<T>(question: () => Promise<T>): Promise<T | null> {
-    if (this.#clock.now() < this.#againAtMs) return null
+    const nowMs = this.#clock.now()
+    if (this.#silence !== undefined) {
+      const { againAtMs } = this.#silence
+      if (nowMs < againAtMs) return null
+      // While nobody asked, nobody was silent.
+      if (nowMs > againAtMs + Math.max(LONGEST_WAIT_MS, this.#pollMs)) this.#silence = undefined
+    }
     try {
-      return this.#answered(await question())
+      const answer = await question()
+      this.#answered(this.#silence)
+      this.#silence = undefined
+      return answer
     } catch (error) {
       if (!isSlurmFailure(error)) throw error
-      this.#failed(error, this.#longestMs)
+      this.#silence = this.#failed(error, this.#silence, this.#longestMs)
       return null
     }
   }
@@ -104,50 +124,51 @@ export class SlurmPatience {
     signal?: AbortSignal,
     mostMs: number = this.#longestMs,
   ): Promise<T> {
+    let silence: Silence | undefined
     for (let attempt = 1; ; attempt++) {
+      signal?.throwIfAborted()
       try {
-        return this.#answered(await what(attempt))
+        const answer = await what(attempt)
+        this.#answered(silence)
+        return answer
       } catch (error) {
-        if (!isUnreached(error)) throw error
-        this.#failed(error, Math.min(mostMs, this.#longestMs))
+        if (!isUnreached(error)) {
+          if (isSlurmFailure(error)) this.#answered(silence)
+          throw error
+        }
+        silence = this.#failed(error, silence, Math.min(mostMs, this.#longestMs))
       }
-      await this.#clock.sleep(this.#waitMs, signal)
+      await this.#clock.sleep(silence.waitMs, signal)
     }
   }
 
-  #answered<T>(answer: T): T {
-    if (this.#silentFromMs !== undefined) {
-      const forMs = this.#clock.now() - this.#silentFromMs
-      this.#options.onSilence?.({ error: null, forMs, againInMs: 0 })
-    }
-    this.#silentFromMs = undefined
-    this.#waitMs = 0
-    this.#againAtMs = Number.NEGATIVE_INFINITY
-    return answer
+  /** Also where the answer is that it cannot be done. */
+  #answered(silence: Silence | undefined): void {
+    if (silence === undefined) return
+    this.#options.onSilence?.({ error: null, forMs: this.#clock.now() - silence.fromMs, againInMs: 0 })
   }
 
-  #failed(error: PctodlError, longestMs: number): void {
+  #failed(error: PctodlError, before: Silence | undefined, longestMs: number): Silence {
     const nowMs = this.#clock.now()
-    this.#silentFromMs ??= nowMs
-    const forMs = nowMs - this.#silentFromMs
+    const fromMs = before?.fromMs ?? nowMs
+    const forMs = nowMs - fromMs
     if (forMs >= longestMs) throw givenUp(error, forMs, this.#open())
-    this.#waitMs = Math.min(
-      LONGEST_WAIT_MS,
-      longestMs - forMs,
-      Math.max(this.#options.pollMs ?? 1000, 2 * this.#waitMs),
-    )
-    this.#againAtMs = nowMs + this.#waitMs
-    this.#options.onSilence?.({ error, forMs, againInMs: this.#waitMs })
+    const nextMs = Math.max(1, this.#pollMs, 2 * (before?.waitMs ?? 0))
+    const waitMs = Math.min(LONGEST_WAIT_MS, longestMs - forMs, nextMs)
+    this.#options.onSilence?.({ error, forMs, againInMs: waitMs })
+    return { fromMs, waitMs, againAtMs: nowMs + waitMs }
   }
 }
 
 function givenUp(cause: PctodlError, forMs: number, jobs: readonly string[]): PctodlError {
   const shown = `${jobs.slice(0, 20).join(', ')}${jobs.length > 20 ? ', ...' : ''}`
-  const left = jobs.length === 0 ? 'whatever runs was left as it is' : `its jobs ${shown} were left as they are`
+  const left =
+    jobs.length === 0
+      ? 'what it may have taken runs on; see squeue'
+      : `its jobs ${shown} were left as they are: call again with the same folder when it answers`
   return new PctodlError(
     'SLURM_UNREACHABLE',
-    `Slurm could not be asked for ${(forMs / 1000).toFixed(0)} s; ${left}: call again with the same folder when it answers, ` +
-      `or end them with scancel. The last time: ${cause.message}`,
+    `Slurm could not be asked for ${(forMs / 1000).toFixed(0)} s; ${left}, or end what runs with scancel. The last time: ${cause.message}`,
     { cause },
   )
 }

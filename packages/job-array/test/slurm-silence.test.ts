@@ -88,6 +88,32 @@ describe('a Slurm that does not answer, played by scripts', () => {
     jobs.close()
   })
 
+  it('is not silent while nobody asks', async () => {
+    play('squeue', 99, '')
+    const clock = waitingClock()
+    const jobs = new SlurmJobs(patient({ clock, longestSilenceMs: 200_000 }))
+    await jobs.submit(request)
+    await jobs.next(clock.now())
+    await clock.sleep(2_400_000)
+    await jobs.next(clock.now())
+    expect(told).toEqual(['0: again in 1000', '0: again in 1000'])
+    jobs.close()
+  })
+
+  it('answers where it refuses, whatever the words that it was called with', async () => {
+    play('sbatch', 0, 'echo "invalid partition specified" >&2; exit 1')
+    const jobs = new SlurmJobs(patient({ partition: 'Transport' }))
+    await expect(jobs.submit(request)).rejects.toMatchObject({ code: 'SLURM' })
+    expect(callsOf('sbatch')).toBe(1)
+    // A silence that ends with a refusal has ended.
+    play('sbatch', 1, 'echo "invalid partition specified" >&2; exit 1')
+    rmSync(inFolder('sbatch.calls'))
+    await expect(jobs.submit({ ...request, id: 'b' })).rejects.toMatchObject({ code: 'SLURM' })
+    expect(told).toEqual(['0: again in 1000', '1000: answers'])
+    jobs.close()
+    expect(() => new SlurmJobs(patient({ pollMs: Number.NaN }))).toThrow(/pollMs/)
+  })
+
   it('gets a job or an array once that it has not taken at first', async () => {
     play('squeue', 0, 'true')
     play('sbatch', 3, 'echo 7')

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { type Clock, systemClock } from '@pctodl/platform'
@@ -59,6 +59,25 @@ describe('a schedule on a Slurm that does not answer for a while, played by scri
     expect(await executeSchedule(rules, executor)).toMatchObject([{ outcome: 'finished', runs: 1 }])
     const times = (name: string) => failed.filter((each) => each === name).length
     expect(['sinfo', 'sbatch', 'squeue', 'answers'].map(times)).toEqual([3, 3, 3, 2])
+  })
+
+  it('gives a job its time to save from when it was told, however late that was', async () => {
+    play('squeue', 0, 'echo 7 RUNNING')
+    play('scancel', 3, '')
+    let nowMs = 0
+    const sleep: Clock['sleep'] = async (ms) => {
+      nowMs += ms
+    }
+    const clock = { ...systemClock, now: () => nowMs, sleep }
+    const executor = executorHere({ clock, pollMs: 1000, graceS: 5 })
+    const grant = { cpusPerGpu: 1, memoryGbPerGpu: 1 }
+    const place = { ...({ type: 'place', jobId: 0, run: 1, placement: [{ server: 0, gpus: 1 }] } as const), ...grant }
+    await executor.apply([place], () => jobs[0]!)
+    writeFileSync(path.join(inFolder('work'), 'start', '0.1'), '0 1 none 7')
+    await executor.apply([{ type: 'preempt', jobId: 0, run: 1, reason: 'policy' }], () => jobs[0]!)
+    expect(nowMs).toBe(7000)
+    await executor.next(nowMs / 1000)
+    expect(readFileSync(inFolder('scancel.calls'), 'utf8')).toBe('--full --signal=USR1 7\n'.repeat(4))
   })
 
   it('leaves all as it is where Slurm takes no job for too long', async () => {

@@ -326,8 +326,9 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
       await this.#jobs.cancel(submission.id, signal)
       return
     }
-    submission.killAtMs = this.#clock.now() + (this.#options.graceS ?? 30) * 1000
     await this.#jobs.signal(submission.id, 'USR1', signal)
+    // From when it was told, however long that took.
+    submission.killAtMs = this.#clock.now() + (this.#options.graceS ?? 30) * 1000
   }
 
   /** From now on it progresses: what the engine reckoned before was waiting for Slurm. */
