@@ -45,8 +45,10 @@ export function limitsOf({ mostQueued = 4096, shedAfterMs = Number.POSITIVE_INFI
 }
 
 /**
- * Let the requests of a service come until the signal is aborted; `onFailure` is told what its arrivals throw, after which none come. An open loop: a request arrives when it is due, whether or not
+ * Let the requests of a service come until the signal is aborted. An open loop: a request arrives when it is due, whether or not
  * earlier ones have been answered, and its latency counts from then, however late this process is (no coordinated omission).
+ *
+ * @param onFailure told what its arrivals throw, after which none come
  */
 export function startTraffic(
   traffic: ServiceTraffic,
