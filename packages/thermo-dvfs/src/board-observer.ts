@@ -316,13 +316,9 @@ export class BoardObserver {
       held,
     }
     this.#judge.judge(observation, lesson, r.state.fastMeanW)
-    this.#lateness.followReadings(
-      timeMs,
-      capW,
-      Math.max(this.#memory.startMs, this.#memory.quietUntilMs),
-      this.mismatch,
-    )
     this.#teacher.teach(lesson, r.state.fastMeanW)
+    // What is found out of the lateness now, holds for the next reading.
+    this.#lateness.followReadings(timeMs, Math.max(this.#memory.startMs, this.#memory.quietUntilMs), this.mismatch)
   }
 
   #beQuiet(): void {

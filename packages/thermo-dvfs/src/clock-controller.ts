@@ -13,11 +13,11 @@ import {
   type ClockTuning,
   defaultClockTuning,
 } from './clock-tuning.js'
-import { PowerTarget } from './power-target.js'
+import { PowerTarget, violationW } from './power-target.js'
 
 /** Everything that a controller remembers, safe for JSON. */
 export interface ClockControllerState {
-  readonly version: 6
+  readonly version: 7
   readonly memory: ClockMemory
   readonly board: BoardObserverState
   readonly law: CapLawState
@@ -48,6 +48,8 @@ export class ClockController {
   readonly #barred: BarredClock
   readonly #blind: BlindDescent
   readonly #memory: ClockMemory
+  /** The board's limit is no higher than the cap: its firmware holds it, whatever its readings scatter. */
+  #limited = false
 
   /**
    * @param state of an earlier controller with the same options, to go on exactly where it stopped
@@ -72,7 +74,7 @@ export class ClockController {
   /** Everything it remembers. `new ClockController(options, state)` continues identically. */
   serialise(): ClockControllerState {
     return structuredClone({
-      version: 6,
+      version: 7,
       memory: this.#memory,
       board: this.#board.state(),
       law: this.#law.state,
@@ -120,6 +122,7 @@ export class ClockController {
     }
     m.timeMs = timeMs
     m.held = PowerTarget.holds(powerLimitW, capW)
+    this.#limited = m.held && powerLimitW! <= capW
     const recalled = this.#board.observe(observation, capW, m.index, m.held)
     const readings = this.#lawReadings()
     this.#law.observe(readings)
@@ -198,6 +201,7 @@ export class ClockController {
 
   #planned(capW: number): void {
     this.#memory.plannedCapW = capW
+    this.#memory.plannedMs = this.#memory.timeMs
     this.#memory.plantChanged = false
     this.#barred.forget(this.#memory.timeMs)
   }
@@ -249,11 +253,17 @@ export class ClockController {
     return Math.min(wanted, held ? this.#belowTrimmed(readings, capW, excessW) : this.#lowerBy(excessW))
   }
 
-  /** Firmware that trims has answered already what the mean of the last second is too high by: what is left is what power is now. */
+  /**
+   * Firmware that trims has answered already what the mean of the last second is too high by: what is left is what power is now. Under
+   * a limit no higher than the cap that is not new, that is noise until it would break the cap.
+   */
   #belowTrimmed({ instantW, fastMeanW }: LawReadings, capW: number, excessW: number): number {
-    const { index } = this.#memory
+    const { index, timeMs, plannedMs } = this.#memory
     const ran = this.#board.ranIndex(index)
-    const nowW = instantW === null || fastMeanW === null ? (ran < index ? 0 : excessW) : fastMeanW - capW
+    const isKnown = instantW !== null && fastMeanW !== null
+    const rests = this.#limited && timeMs - plannedMs >= SETTLED_MS
+    if (isKnown && rests && fastMeanW <= violationW(capW)) return index
+    const nowW = isKnown ? fastMeanW - capW : ran < index ? 0 : excessW
     return nowW <= 0 && ran < index ? ran : this.#lowerBy(Math.max(0, nowW))
   }
 
@@ -313,7 +323,7 @@ export class ClockController {
   }
 
   #assertState(state: ClockControllerState): void {
-    if (state.version !== 6) throw new InvalidInputError('state.version', state.version, '6')
+    if (state.version !== 7) throw new InvalidInputError('state.version', state.version, '7')
     const { modelW } = state.board.power.memory
     if (modelW.length > 0) assertPlant(modelW, this.#clocksMhz.length)
   }

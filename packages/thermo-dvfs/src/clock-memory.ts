@@ -7,6 +7,8 @@ export interface ClockMemory {
   index: number
   /** The cap that was last fed forward, W. */
   plannedCapW: number
+  /** When: a cap or tenants were new then. */
+  plannedMs: number
   changedMs: number
   infeasible: boolean
   /** The board's own limit holds the cap. */
@@ -23,6 +25,7 @@ export function newClockMemory(): ClockMemory {
     timeMs: 0,
     index: 0,
     plannedCapW: 0,
+    plannedMs: 0,
     changedMs: 0,
     infeasible: false,
     held: false,

@@ -61,12 +61,14 @@ export class Lateness {
    * @param settledMs from when on tenants ran at full load
    * @param mismatch the board runs another clock than asked for, and nobody knows since when
    */
-  followReadings(timeMs: number, capW: number, settledMs: number, mismatch: boolean): void {
-    const { readings, history, load } = this.#of
-    const reading = this.#averages ? readings.averageW : readings.instantW
-    const windowMs = this.#averages ? AVERAGE_WINDOW_MS : INSTANT_WINDOW_MS
+  followReadings(timeMs: number, settledMs: number, mismatch: boolean): void {
+    const { readings, power, history, load } = this.#of
+    const plain = readings.instantW === null
+    const readingW = plain ? readings.averageW : readings.instantW
+    const windowMs = plain && this.#averages ? AVERAGE_WINDOW_MS : INSTANT_WINDOW_MS
     const explainedFromMs = mismatch ? timeMs : Math.max(settledMs, load.lowMs)
-    history.watchLag(timeMs, reading === null ? null : reading / capW, capW, windowMs, explainedFromMs)
+    const impliedW = power.estimate.modelled(readingW ?? 0)
+    history.watchLag(timeMs, readingW, windowMs, impliedW, explainedFromMs)
   }
 
   /** @param still some tenants complete nothing */

@@ -8,8 +8,14 @@ const SURPRISE_SIGMAS = 3
 const TELLING_MOVE = 0.03
 /** Weight of the newest reading in where the power has been resting: some seconds of readings. */
 const REST_WEIGHT = 0.01
-/** Readings in a row that make higher power than thought a fact. Whether lower power is one, is not said by power alone. */
-const SURPRISES_ABOVE = 2
+/**
+ * A one-sided cumulative sum (Page, Biometrika 41, 1954) of how many standard deviations readings lie above the estimate, each at most as
+ * many as surprise and less by what is let pass: one that reaches the bound makes higher power than thought a fact. Whether lower power
+ * is one, is not said by power alone. Two surprises do; of instant readings four that are 2 above do as well, of averages, which have most
+ * of their second in common, not.
+ */
+const LET_PASS_SIGMAS = [2, 1] as const
+const FACT_SIGMAS = [2, 4] as const
 /** Weight of the newest reading in what is learnt of a sensor's noise. */
 const NOISE_WEIGHT = 0.02
 /** Share of the prior's standard deviation below which the level counts as measured. */
@@ -35,8 +41,8 @@ export interface PowerEstimateState {
   levelVariance: number
   covariance: number
   slopeVariance: number
-  /** Per sensor: consecutive surprises above the estimate. */
-  surprises: [average: number, instant: number]
+  /** Per sensor: cumulative sum of what lies above the estimate, standard deviations. */
+  above: [average: number, instant: number]
   /** Per sensor: mean square of readings minus estimate, W^2. */
   scatter: [average: number, instant: number]
 }
@@ -66,7 +72,7 @@ export class PowerEstimate {
       // A model that is too low is mostly also too flat.
       covariance: 0.5 * level * slope,
       slopeVariance: slope * slope,
-      surprises: [0, 0],
+      above: [0, 0],
       scatter: [0, 0],
     }
   }
@@ -74,7 +80,7 @@ export class PowerEstimate {
   /** What is known now, to come back to. */
   copy(): PowerEstimateState {
     const s = this.state
-    return { ...s, surprises: [s.surprises[0], s.surprises[1]], scatter: [s.scatter[0], s.scatter[1]] }
+    return { ...s, above: [s.above[0], s.above[1]], scatter: [s.scatter[0], s.scatter[1]] }
   }
 
   /** Whether readings say where the level is: the model's prior does not count. */
@@ -85,6 +91,12 @@ export class PowerEstimate {
   /** Estimated board power where the model says `modelW`, W. */
   power(modelW: number): number {
     return powerOf(this.state, modelW)
+  }
+
+  /** The model's power where the board is estimated to draw so much, W. */
+  modelled(powerW: number): number {
+    const { level, slope, pivotW } = this.state
+    return pivotW + (powerW - level * pivotW) / slope
   }
 
   /** Variance of `power(modelW)`, W^2. */
@@ -172,9 +184,10 @@ export class PowerEstimate {
       const square = Math.min(error * error, SURPRISE_SIGMAS ** 2 * variance)
       s.scatter[sensor] += NOISE_WEIGHT * (square - s.scatter[sensor])
     }
-    s.surprises[sensor] = error > SURPRISE_SIGMAS * Math.sqrt(variance) ? s.surprises[sensor] + 1 : 0
-    if (s.surprises[sensor] >= SURPRISES_ABOVE) {
-      s.surprises[sensor] = 0
+    const sigmas = Math.min(SURPRISE_SIGMAS, error / Math.sqrt(variance))
+    s.above[sensor] = Math.max(0, s.above[sensor] + sigmas - LET_PASS_SIGMAS[sensor])
+    if (s.above[sensor] >= FACT_SIGMAS[sensor]) {
+      s.above[sensor] = 0
       this.forgetLevel(error)
       variance = this.variance(modelW) + noise
     }

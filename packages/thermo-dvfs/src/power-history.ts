@@ -1,5 +1,5 @@
 import { AppliedPower, type AppliedPowerState } from './applied-power.js'
-import { LAG_STEP_MS, LONGEST_LAG_MS, ReadingLag, type ReadingLagState } from './reading-lag.js'
+import { LONGEST_LAG_MS, ReadingLag, type ReadingLagState, SAME_LAG_MS } from './reading-lag.js'
 
 export interface PowerHistoryState {
   readonly applied: AppliedPowerState
@@ -119,16 +119,25 @@ export class PowerHistory {
   /**
    * Compare how the readings follow the clock with how they would under other lags.
    *
-   * @param reading share of the cap
+   * @param readingW W; null where none came
+   * @param windowMs that it is the mean of
+   * @param impliedW the model's power that such a reading speaks of, W
    * @param explainedFromMs from when on clocks alone explain the power
    */
-  watchLag(timeMs: number, reading: number | null, capW: number, windowMs: number, explainedFromMs: number): void {
+  watchLag(timeMs: number, readingW: number | null, windowMs: number, impliedW: number, explainedFromMs: number): void {
     const fromMs = timeMs - READING_AGE_MS - LONGEST_LAG_MS - windowMs
     // What was seen until the load changed may tell already.
     if (fromMs < explainedFromMs || this.#applied.spread(fromMs, timeMs) === 0) this.#lag.conclude()
-    else if (reading !== null) {
-      this.#lag.during(reading, (lagMs) => this.under(timeMs - READING_AGE_MS - lagMs, windowMs) / capW)
+    else if (readingW !== null) {
+      this.#lag.during(readingW, (lagMs) => this.#nearest(timeMs - READING_AGE_MS - lagMs, windowMs, impliedW))
     }
+  }
+
+  /** Mean of the model's power over a window, as near to a power as the uncertain timing of readings and clocks allows, W. */
+  #nearest(endMs: number, windowMs: number, powerW: number): number {
+    const earlierW = this.under(endMs - TIMING_MS, windowMs)
+    const laterW = this.under(endMs + TIMING_MS, windowMs)
+    return Math.min(Math.max(earlierW, laterW), Math.max(Math.min(earlierW, laterW), powerW))
   }
 
   /** From when on a clock may show in a reading whose window ends at a time. */
@@ -143,6 +152,6 @@ export class PowerHistory {
 
   /** Of readings that are late, it is known to the nearest of the lags that are told apart. */
   get #lagErrorMs(): number {
-    return this.lagMs > 0 ? LAG_STEP_MS / 2 : 0
+    return this.lagMs > 0 ? SAME_LAG_MS / 2 : 0
   }
 }

@@ -6,8 +6,15 @@ const VIOLATION_PERCENT = 101
 const VIOLATION_SIGMAS = 2.5
 /** A board limit up to this share of the cap holds the cap. */
 const HELD_WITHIN = 1.0075
+/** What is chosen wrongly stays as much longer as it is read late: a clock must be twice as sure where that is so long, ms. */
+const DOUBLY_SURE_MS = 1000
 /** Room for a load that comes back heavier, in what it was heavier before. */
 const RETURN_ROOM = 1.1
+
+/** The mean of a second above which a cap is judged to be broken, W. */
+export function violationW(capW: number): number {
+  return (VIOLATION_PERCENT / 100) * capW
+}
 
 /** How much a clock may draw, and which clocks do not draw more, by what is known of the board. */
 export class PowerTarget {
@@ -44,7 +51,7 @@ export class PowerTarget {
    * @param index the present state; absent where nothing has run yet
    */
   highest(boundW: number, held: boolean, index?: number): number {
-    const { confidence } = this.#tuning
+    const confidence = this.#tuning.confidence * (1 + this.#board.latenessMs / DOUBLY_SURE_MS)
     if (!held) return this.#board.highestWithin(boundW, confidence, this.sureW(boundW))
     const within =
       index === undefined ? this.#board.highestWithin(boundW, 0) : this.#board.highestFrom(index, boundW, confidence)
@@ -55,7 +62,7 @@ export class PowerTarget {
   tooHigh(index: number, targetW: number, capW: number, held: boolean): boolean {
     if (!held) return this.#board.power(index) > this.sureW(targetW)
     // Of what the firmware trims, no more than a state.
-    return index > 0 && this.#board.power(index - 1) > (VIOLATION_PERCENT / 100) * capW
+    return index > 0 && this.#board.power(index - 1) > violationW(capW)
   }
 
   /** What a clock may draw where the estimate is wrong, and what the present one may be estimated at before it is lowered, W. */

@@ -1,12 +1,17 @@
 /** Lags that are told apart, ms. */
-export const LAGS_MS: readonly number[] = [0, 500, 1000, 1500, 2000]
-export const LAG_STEP_MS = 500
 export const LONGEST_LAG_MS = 2000
+export const LAG_STEP_MS = 250
+export const LAGS_MS: readonly number[] = Array.from(
+  { length: 1 + LONGEST_LAG_MS / LAG_STEP_MS },
+  (_, k) => k * LAG_STEP_MS,
+)
+/** Lags that differ by no more need not be told apart, ms. */
+export const SAME_LAG_MS = 500
 
 const LEAST_READINGS = 15
 /** An episode that goes on and on is concluded after so many readings. */
 const MOST_READINGS = 80
-/** Standard deviation that the readings must have, share of the cap: the power's own moves, not noise, must be what is seen. */
+/** Standard deviation that the readings must have, share of their mean: the power's own moves, not noise, must be what is seen. */
 const LEAST_SD = 0.01
 /** Share of the readings' variance that the best lag must explain. */
 const LEAST_EXPLAINED = 0.85
@@ -63,38 +68,32 @@ export class ReadingLag {
   /**
    * One reading while power moves.
    *
-   * @param reading share of the cap
-   * @param modelAt the model's power over the sensor's window under a lag, share of the cap
+   * @param readingW W
+   * @param modelAt the model's power over the sensor's window under a lag, W
    */
-  during(reading: number, modelAt: (lagMs: number) => number): void {
+  during(readingW: number, modelAt: (lagMs: number) => number): void {
     const s = this.state
     s.count++
-    s.y += reading
-    s.yy += reading * reading
+    s.y += readingW
+    s.yy += readingW * readingW
     for (let k = 0; k < LAGS_MS.length; k++) {
       const model = modelAt(LAGS_MS[k]!)
       s.x[k]! += model
       s.xx[k]! += model * model
-      s.xy[k]! += model * reading
+      s.xy[k]! += model * readingW
     }
     if (s.count >= MOST_READINGS) this.conclude()
+    else if (!s.known && s.count % LEAST_READINGS === 0) {
+      // As long as nothing is known, what has been seen so far may tell.
+      const told = this.#told()
+      if (told !== null) this.believe(told)
+    }
   }
 
   /** Power has come to rest: see what the episode says. */
   conclude(): void {
-    const s = this.state
-    if (s.count === 0) return
-    const total = s.yy - (s.y * s.y) / s.count
-    if (s.count >= LEAST_READINGS && total >= s.count * LEAST_SD ** 2) {
-      const left = LAGS_MS.map((_, k) => this.#unexplained(k))
-      const least = left.indexOf(Math.min(...left))
-      // What is believed stays believed unless another lag explains clearly more.
-      const best = left[s.index]! <= CLEARLY * left[least]! ? s.index : least
-      const told = left.every((value, k) => Math.abs(k - best) <= 1 || value > CLEARLY * left[best]!)
-      if (left[best]! <= (1 - LEAST_EXPLAINED) * total && told) {
-        this.believe(best)
-      }
-    }
+    const told = this.#told()
+    if (told !== null) this.believe(told)
     this.abandon()
   }
 
@@ -115,6 +114,23 @@ export class ReadingLag {
     s.y = 0
     s.yy = 0
     for (const sums of [s.x, s.xx, s.xy]) sums.fill(0)
+  }
+
+  /** The lag that the readings so far tell; null where they tell none. */
+  #told(): number | null {
+    const s = this.state
+    if (s.count < LEAST_READINGS) return null
+    const total = s.yy - (s.y * s.y) / s.count
+    if (total < (LEAST_SD * s.y) ** 2 / s.count) return null
+    const left = LAGS_MS.map((_, k) => this.#unexplained(k))
+    const least = left.indexOf(Math.min(...left))
+    // What is believed stays believed unless another lag explains clearly more.
+    const best = left[s.index]! <= CLEARLY * left[least]! ? s.index : least
+    if (left[best]! > (1 - LEAST_EXPLAINED) * total) return null
+    const others = left.every(
+      (value, k) => Math.abs(k - best) * LAG_STEP_MS <= SAME_LAG_MS || value > CLEARLY * left[best]!,
+    )
+    return others ? best : null
   }
 
   /** Sum of squares that the regression on the power under a lag leaves. */

@@ -34,8 +34,12 @@ describe('a cap that the board holds by its own limit', () => {
     expect(modelW(clockUnder(119, 119, 2))).toBeLessThanOrEqual(0.98 * 119)
   })
 
-  /** The answer to a mean of the last second that is too high, of a controller that had come to rest at 119 W. */
-  function afterPeak(instantW: number, ranMhz: number): number {
+  /**
+   * The answer to a mean of the last second that is too high, of a controller that had come to rest at 119 W.
+   *
+   * @param capAt W, by time
+   */
+  function afterPeak(instantW: number, ranMhz: number, powerLimitW = 119, capAt = (_: number) => 119): number {
     const controller = new ClockController({ smClocksMhz, reading: 'one-second-average' })
     controller.setPlant(smClocksMhz.map(modelW))
     let smClockMhz = 210
@@ -44,17 +48,26 @@ describe('a cap that the board holds by its own limit', () => {
       const powerAverageW = timeMs === 59_900 ? 120.2 : 119 + (timeMs % 200) / 10_000
       const powerInstantW = peak ? instantW : 119
       const seen = { powerAverageW, powerInstantW, smClockMhz: peak ? ranMhz : Math.min(smClockMhz, 630) }
-      ;({ smClockMhz } = controller.step({ timeMs, powerCapW: 119, powerLimitW: 119, loading: false, ...seen }))
+      const powerCapW = capAt(timeMs)
+      ;({ smClockMhz } = controller.step({ timeMs, powerCapW, powerLimitW, loading: false, ...seen }))
     }
     return smClockMhz
   }
 
-  it('locks the clock that its firmware has found where a peak is over, and no lower one', () => {
-    expect(afterPeak(118, 585)).toBe(585)
+  it('locks the clock that its firmware has found where a peak is over and the limit lies above the cap', () => {
+    expect(afterPeak(118, 585, 119.5)).toBe(585)
   })
 
-  it('goes below it where power is still too high', () => {
+  it('leaves a peak to the firmware whose limit is no higher than the cap, up to 1 % above it', () => {
+    expect(afterPeak(118, 585)).toBe(645)
+    expect(afterPeak(120, 585)).toBe(645)
     expect(afterPeak(121.5, 585)).toBeLessThan(585)
+  })
+
+  it('leaves it none where the cap is new: the firmware may not have answered it', () => {
+    const newAt = (changeMs: number) => afterPeak(118, 585, 119, (timeMs) => (timeMs < changeMs ? 119.7 : 119))
+    expect(newAt(57_500)).toBe(585)
+    expect(newAt(56_000)).toBe(630)
   })
 
   it('does not raise what its firmware holds down: that would only set it free for a moment', () => {

@@ -219,3 +219,42 @@ describe('a state that the board is to go to', () => {
     expect(Math.sqrt(estimate.riseVariance(60))).toBeGreaterThan(60 * Math.sqrt(estimate.state.slopeVariance))
   })
 })
+
+describe('readings above the estimate', () => {
+  /** The level that is known to 0.5 %, and after so many readings of a sensor that lie some standard deviations above it. */
+  function after(count: number, sigmas: number, sensor: 0 | 1): { readonly doubted: boolean; readonly powerW: number } {
+    const estimate = new PowerEstimate(tuning)
+    estimate.begin(150)
+    for (let i = 0; i < 400; i++) estimate.learn(sensor, 150, 150, 3, 0, 'trimmed')
+    const before = estimate.state.levelVariance
+    const highest = { variance: before }
+    for (let i = 0; i < count; i++) {
+      estimate.learn(sensor, 150, estimate.power(150) + sigmas * Math.sqrt(estimate.variance(150) + 9), 3, 0, 'trimmed')
+      highest.variance = Math.max(highest.variance, estimate.state.levelVariance)
+    }
+    return { doubted: highest.variance > 4 * before, powerW: estimate.power(150) }
+  }
+
+  it('are a fact when two surprise, or when four instant ones are two standard deviations too high', () => {
+    expect([after(1, 20, 1).doubted, after(2, 3.1, 1).doubted]).toEqual([false, true])
+    expect([after(3, 2.1, 1).doubted, after(4, 2.1, 1).doubted]).toEqual([false, true])
+    expect(after(40, 0.9, 1).doubted).toBe(false)
+    // Successive averages have most of their second in common.
+    expect([after(1, 20, 0).doubted, after(2, 3.1, 0).doubted, after(40, 1.9, 0).doubted]).toEqual([false, true, false])
+  })
+
+  it('are no fact where lower ones lie between them', () => {
+    const estimate = new PowerEstimate(tuning)
+    estimate.begin(150)
+    for (let i = 0; i < 400; i++) estimate.learn(1, 150, 150, 3, 0, 'trimmed')
+    const before = estimate.state.levelVariance
+    for (let i = 0; i < 300; i++)
+      estimate.learn(1, 150, estimate.power(150) + (i % 2 === 0 ? 7.5 : -7.5), 3, 0, 'trimmed')
+    expect(estimate.state.levelVariance).toBeLessThan(2 * before)
+  })
+
+  it('speak of a power of the model: the one that the line has for them', () => {
+    const estimate = afterTrimming()
+    for (const powerW of [60, 130, 200]) expect(estimate.power(estimate.modelled(powerW))).toBeCloseTo(powerW, 9)
+  })
+})

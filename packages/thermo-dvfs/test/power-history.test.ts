@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { PowerHistory } from '../src/power-history.js'
+import { LAGS_MS } from '../src/reading-lag.js'
 
 /** A history of 100 W that steps to 130 W at 10 s. */
 function stepped(): PowerHistory {
@@ -12,7 +13,7 @@ function stepped(): PowerHistory {
 /** The same, whose readings are known to be so late. */
 function late(lagMs: number): PowerHistory {
   const { applied, lag } = stepped().state
-  return new PowerHistory({ applied, lag: { ...lag, index: lagMs / 500, known: true } })
+  return new PowerHistory({ applied, lag: { ...lag, index: LAGS_MS.indexOf(lagMs), known: true } })
 }
 
 /** From when until when, to 50 ms, the step shows in a reading of a second that ends then. */
@@ -92,7 +93,7 @@ describe('how far power has moved', () => {
 describe('a lateness that is believed in', () => {
   const late = (): PowerHistory => {
     const { applied, lag } = new PowerHistory().state
-    return new PowerHistory({ applied, lag: { ...lag, index: 2, known: true } })
+    return new PowerHistory({ applied, lag: { ...lag, index: LAGS_MS.indexOf(1000), known: true } })
   }
 
   it('is refuted by two moves in a row that show at once, and by no two with a late one in between', () => {
