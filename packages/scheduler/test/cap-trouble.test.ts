@@ -40,6 +40,14 @@ describe('what the clock cannot mend', () => {
     ])
   })
 
+  it('is told again as soon as it has lasted with other tenants', () => {
+    const reconfiguring = (timeMs: number) => timeMs > 2000 && timeMs <= 5000
+    expect(toldAt(8, () => infeasible, reconfiguring)).toEqual([
+      [2000, 'infeasible'],
+      [7000, 'infeasible'],
+    ])
+  })
+
   it('has to last without a break, of one kind, and with the same tenants', () => {
     expect(toldAt(9, (timeMs) => (timeMs % 2000 === 1500 ? settled : infeasible))).toEqual([])
     expect(toldAt(8, (timeMs) => (timeMs < 1500 ? infeasible : throttled))).toEqual([[6500, 'throttled']])

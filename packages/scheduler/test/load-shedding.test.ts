@@ -20,7 +20,7 @@ function seen(timeMs: number, powerCapW: number, more: Partial<SampleObservation
     timeMs,
     telemetry: { powerAverageW: allW, smClockMhz: clocks.smClockMhz },
     powerCapW,
-    applied: { smClockMhz: clocks.smClockMhz },
+    applied: { smClockMhz: clocks.smClockMhz, powerLimitW: 350 },
     reconfiguring: false,
     smClockRefusedMs: 1000,
     failures: [],
@@ -28,8 +28,11 @@ function seen(timeMs: number, powerCapW: number, more: Partial<SampleObservation
   } as SampleObservation
 }
 
-const step = (shedding: LoadShedding, observation: SampleObservation) =>
-  shedding.step(observation, tenants, clocks.memClockMhz)
+const step = (shedding: LoadShedding, observation: SampleObservation, powerRatio = 1, latenessMs = 0) =>
+  shedding.step(observation, tenants, clocks.memClockMhz, powerRatio, latenessMs)
+/** The same, with an instant reading beside the mean of a second. */
+const instant = (powerInstantW: number, powerAverageW = allW) =>
+  ({ telemetry: { powerAverageW, powerInstantW, smClockMhz: clocks.smClockMhz } }) as Partial<SampleObservation>
 const sharesOf = (some: readonly Tenant[] | undefined) => some?.map(({ mpsPercent }) => mpsPercent)
 
 /** A cap that this many of the largest tenants just keep, with 3 % to spare. */
@@ -58,8 +61,8 @@ describe('a board that draws too much and refuses its clock', () => {
 
   it.each<[string, number, Partial<SampleObservation>]>([
     ['takes its clock', capFor(2), { smClockRefusedMs: 0 }],
-    ['has refused it for less than half a second', capFor(2), { smClockRefusedMs: 499 }],
-    ['keeps the cap nearly', allW / 1.02, {}],
+    ['has refused it for less than three tenths of a second', capFor(2), { smClockRefusedMs: 299 }],
+    ['keeps the cap within 1 %', allW / 1.01, {}],
     ['says nothing', capFor(2), { telemetry: { powerAverageW: null } as SampleObservation['telemetry'] }],
   ])('loses none while it %s', (_, powerCapW, more) => {
     const shedding = new LoadShedding(predictor)
@@ -72,17 +75,53 @@ describe('a board that draws too much and refuses its clock', () => {
     expect(step(shedding, seen(5000, capFor(3)))).toBeDefined()
     expect(step(shedding, seen(6200, capFor(3)))).toBeUndefined()
     expect(step(shedding, seen(6300, capFor(3)))).toBeDefined()
-    // Nor while tenants are restarted, and as long after.
-    expect(step(shedding, seen(9000, capFor(3), { reconfiguring: true }))).toBeUndefined()
+    // Nor when tenants were restarted, as long after.
+    expect(step(shedding, seen(9000, capFor(4), { reconfiguring: true }))).toBeUndefined()
     expect(step(shedding, seen(10_200, capFor(3)))).toBeUndefined()
     expect(step(shedding, seen(10_300, capFor(3)))).toBeDefined()
+  })
+
+  it('shows sooner in instant readings, and later in those that come late', () => {
+    const again = (latenessMs: number) => {
+      const shedding = new LoadShedding(predictor)
+      for (let timeMs = 4800; timeMs < 5000; timeMs += 100) step(shedding, seen(timeMs, 1.02 * allW, instant(allW)))
+      const times: number[] = []
+      for (let timeMs = 5000; timeMs < 8000; timeMs += 100) {
+        if (step(shedding, seen(timeMs, capFor(3), instant(allW)), 1, latenessMs)) times.push(timeMs)
+      }
+      return times.slice(0, 2)
+    }
+    expect(again(0)).toEqual([5200, 5600])
+    expect(again(1000)).toEqual([5200, 6600])
+  })
+
+  it('loses none for one instant reading that is high, nor for a mean that is of before', () => {
+    for (const [powerInstantW, powerAverageW] of [
+      [1.2 * allW, 0.99 * allW],
+      [0.99 * allW, 1.2 * allW],
+    ] as const) {
+      const shedding = new LoadShedding(predictor)
+      for (let timeMs = 5000; timeMs < 6000; timeMs += 100) {
+        expect(step(shedding, seen(timeMs, allW, instant(powerInstantW, powerAverageW)))).toBeUndefined()
+      }
+    }
+  })
+
+  it('loses those that would start at a clock that is too high for them, before they do', () => {
+    const starting = { ...instant(50, 50), reconfiguring: true }
+    expect(sharesOf(step(new LoadShedding(predictor), seen(5000, capFor(2), starting))?.tenants)).toEqual([40, 30])
+    // By what the board draws beside what is predicted.
+    expect(step(new LoadShedding(predictor), seen(5000, allW, starting), 1)).toBeUndefined()
+    expect(sharesOf(step(new LoadShedding(predictor), seen(5000, allW, starting), 1.05)?.tenants)).toEqual([40, 30])
+    const held = { ...starting, applied: { smClockMhz: 1500, powerLimitW: capFor(2) } as SampleObservation['applied'] }
+    expect(step(new LoadShedding(predictor), seen(5000, capFor(2), held))).toBeUndefined()
   })
 
   it('has all of its tenants back when it takes its clock again, once', () => {
     const shedding = new LoadShedding(predictor)
     const fewer = step(shedding, seen(5000, capFor(2)))!.tenants
     // Those of before the first loss, though it lost some twice.
-    shedding.step(seen(7000, capFor(1)), fewer, clocks.memClockMhz)
+    shedding.step(seen(7000, capFor(1)), fewer, clocks.memClockMhz, 1, 0)
     const back = step(shedding, seen(7100, capFor(2), { smClockRefusedMs: 0 }))
     expect(back?.tenants).toBe(tenants)
     expect(shedding.active).toBe(false)

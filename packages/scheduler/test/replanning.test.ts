@@ -187,13 +187,27 @@ describe('Replanning', () => {
     const { made, asked } = replanning(restarting)
     made.capNotKept(10_000)
     made.step(context(10_100, { settled: false, powerRatio: 1.2 }))
-    expect(asked).toEqual([150])
+    expect(asked).toEqual([0.97 * 150])
     const expected = () => 1000
     expect(made.step(context(10_200, { settled: false, expected }))).toMatchObject({
       plan: restarting,
       forThroughput: false,
     })
     expect(made.pending).toBe(false)
+  })
+
+  it('leaves more free each time that what it found does not keep the cap either, until the cap is another one', () => {
+    const { made, asked } = replanning(restarting)
+    const mend = (timeMs: number) => {
+      made.capNotKept(timeMs)
+      made.step(context(timeMs + 100))
+      made.step(context(timeMs + 200))
+    }
+    mend(10_000)
+    mend(20_000)
+    made.capChanged(30_000)
+    made.step(context(30_100, { infeasible: true }))
+    expect(asked.map((watts) => Math.round(1000 * watts) / 1000)).toEqual([174.6, 169.2, 174.6])
   })
 
   it('takes a plan for shorter batches at once, and stops nobody where it is what runs', () => {

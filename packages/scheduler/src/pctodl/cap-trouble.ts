@@ -2,7 +2,7 @@ import type { ClockAction } from '@pctodl/thermo-dvfs'
 
 /** Firmware that throttles for so long does not stop by itself, ms. */
 const THROTTLED_MS = 5000
-/** What was done about it gets so long to show, ms: tenants that restart draw less than they will. */
+/** What was done about it gets so long to show, where no tenants are started for it, ms. */
 const SHOWS_MS = 10_000
 
 export type Trouble = 'infeasible' | 'throttled'
@@ -26,6 +26,8 @@ export class CapTrouble {
       this.#kind = kind
       this.#sinceMs = timeMs
     }
+    // Other tenants show what they draw as soon as they run.
+    if (reconfiguring) this.#quietUntilMs = timeMs
     if (kind === undefined || timeMs < this.#quietUntilMs) return undefined
     if (timeMs - this.#sinceMs < (kind === 'infeasible' ? this.#infeasibleMs : THROTTLED_MS)) return undefined
     this.#quietUntilMs = timeMs + SHOWS_MS

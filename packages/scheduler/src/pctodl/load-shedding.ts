@@ -2,11 +2,15 @@ import type { Predictor } from '@pctodl/perf-model'
 import type { Tenant } from '@pctodl/platform'
 import type { SampleObservation } from '../policy.js'
 
-/** The SM clock refused for so long and so much power above the cap: tenants are stopped. */
-const SHED_AFTER_MS = 500
-const SHED_ABOVE = 1.02
-/** Time that stopped tenants get to show in the power, ms. */
-const SHED_AGAIN_MS = 1300
+/** The SM clock refused for so long: tenants are stopped where the board draws too much. */
+const SHED_AFTER_MS = 300
+/** The mean of the last second above this share of the cap breaks it. */
+const SHED_ABOVE = 1.01
+/** Instant readings, of which each scatters, must have been above as long. */
+const ABOVE_MS = 200
+/** Time that stopped tenants get to show in a mean of the last second, and in an instant reading, ms. */
+const AVERAGE_SHOWS_MS = 1300
+const INSTANT_SHOWS_MS = 400
 /** Keep shed load this far below the cap, share of the cap: the ratio that it is judged by was measured with more tenants. */
 const SHED_TARGET = 0.97
 
@@ -15,6 +19,8 @@ export class LoadShedding {
   readonly #predictor: Predictor
   #all: readonly Tenant[] | undefined
   #restedMs = 0
+  /** Since when instant readings are above. */
+  #aboveMs: number | undefined
 
   constructor(predictor: Predictor) {
     this.#predictor = predictor
@@ -25,29 +31,48 @@ export class LoadShedding {
     return this.#all !== undefined
   }
 
-  /** @returns the tenants to run from now on, where these change */
+  /**
+   * @param powerRatio measured power over the predictor's
+   * @param latenessMs of the readings
+   * @returns the tenants to run from now on, where these change
+   */
   step(
-    { timeMs, telemetry, powerCapW, applied, smClockRefusedMs, reconfiguring }: SampleObservation,
+    sample: SampleObservation,
     tenants: readonly Tenant[],
     memClockMhz: number,
+    powerRatio: number,
+    latenessMs: number,
   ): { readonly tenants: readonly Tenant[]; readonly reason: string } | undefined {
+    const { timeMs, telemetry, powerCapW, applied, smClockRefusedMs, reconfiguring } = sample
     if (this.#all && smClockRefusedMs === 0) {
       const all = this.#all
       this.#all = undefined
       return { tenants: all, reason: 'the board takes its clock again: all tenants back' }
     }
-    // What was stopped must have left the average of the last second before more is.
-    if (reconfiguring) this.#restedMs = timeMs + SHED_AGAIN_MS
-    if (timeMs < this.#restedMs) return undefined
-    const powerW = telemetry.powerAverageW
+    const { powerAverageW, powerInstantW = null } = telemetry
+    this.#watchInstant(timeMs, powerInstantW, powerCapW)
+    const rested = timeMs >= this.#restedMs
+    // What was stopped must show before more is.
+    const restMs = latenessMs + (powerInstantW === null ? AVERAGE_SHOWS_MS : INSTANT_SHOWS_MS)
+    if (reconfiguring) this.#restedMs = timeMs + restMs
     const smClockMhz = applied.smClockMhz ?? telemetry.smClockMhz
-    if (smClockRefusedMs < SHED_AFTER_MS || powerW === null || smClockMhz === null) return undefined
-    if (powerW <= SHED_ABOVE * powerCapW) return undefined
-    const kept = this.#withinCap(tenants, { smClockMhz, memClockMhz }, powerW, powerCapW)
+    if (smClockRefusedMs < SHED_AFTER_MS || smClockMhz === null) return undefined
+    const clocks = { smClockMhz, memClockMhz }
+    let ratio = powerRatio
+    if (reconfiguring) {
+      // Tenants are being started at a clock that is not the one they were planned for, and no limit of the board holds them.
+      if (applied.powerLimitW <= powerCapW) return undefined
+    } else {
+      if (!rested || powerAverageW === null || powerAverageW <= SHED_ABOVE * powerCapW) return undefined
+      if (powerInstantW !== null && timeMs - (this.#aboveMs ?? timeMs) < ABOVE_MS) return undefined
+      ratio = (powerInstantW ?? powerAverageW) / this.#predicted(tenants, clocks)
+    }
+    if (ratio * this.#predicted(tenants, clocks) <= SHED_ABOVE * powerCapW) return undefined
+    const kept = this.#withinCap(tenants, clocks, ratio, powerCapW)
     const stopped = tenants.length - kept.length
     if (stopped === 0) return undefined
     this.#all ??= tenants
-    this.#restedMs = timeMs + SHED_AGAIN_MS
+    this.#restedMs = timeMs + restMs
     return { tenants: kept, reason: `the board refuses its clock above the cap: ${stopped} tenants stopped` }
   }
 
@@ -59,25 +84,36 @@ export class LoadShedding {
     powerCapW: number,
   ): readonly Tenant[] | undefined {
     if (tenants.length <= 1) return undefined
-    const kept = this.#withinCap(tenants, clocks, measuredW, powerCapW)
+    const kept = this.#withinCap(tenants, clocks, measuredW / this.#predicted(tenants, clocks), powerCapW)
     // At least one goes: what was predicted of all of them has not kept the cap.
     return kept.length < tenants.length ? kept : withoutSmallest(tenants)
   }
 
-  /** The tenants whose predicted power, scaled by what was measured with all of them, keeps the cap. At least one stays. */
+  /** The tenants whose predicted power, times a ratio, keeps the cap. At least one stays. */
   #withinCap(
     tenants: readonly Tenant[],
     clocks: { readonly smClockMhz: number; readonly memClockMhz: number },
-    measuredW: number,
+    ratio: number,
     powerCapW: number,
   ): readonly Tenant[] {
-    const ratio = measuredW / this.#predictor.predict({ tenants, ...clocks }).powerW
     let kept = tenants
     while (kept.length > 1) {
-      if (this.#predictor.predict({ tenants: kept, ...clocks }).powerW * ratio <= SHED_TARGET * powerCapW) return kept
+      if (this.#predicted(kept, clocks) * ratio <= SHED_TARGET * powerCapW) return kept
       kept = withoutSmallest(kept)
     }
     return kept
+  }
+
+  #watchInstant(timeMs: number, powerInstantW: number | null, powerCapW: number): void {
+    if (powerInstantW === null || powerInstantW <= SHED_ABOVE * powerCapW) this.#aboveMs = undefined
+    else this.#aboveMs ??= timeMs
+  }
+
+  #predicted(
+    tenants: readonly Tenant[],
+    clocks: { readonly smClockMhz: number; readonly memClockMhz: number },
+  ): number {
+    return this.#predictor.predict({ tenants, ...clocks }).powerW
   }
 }
 

@@ -162,7 +162,9 @@ export class PctodlPolicy implements PowerCapPolicy {
   }
 
   #shedLoad(sample: SampleObservation): Action | undefined {
-    const change = this.#shedding.step(sample, this.#steered.tenants, this.#steered.memClockMhz)
+    const { tenants, memClockMhz, powerRatio } = this.#steered
+    const latenessMs = this.lastStep?.seen.latenessMs ?? 0
+    const change = this.#shedding.step(sample, tenants, memClockMhz, powerRatio, latenessMs)
     return change && this.#start(change.tenants, change.reason)
   }
 

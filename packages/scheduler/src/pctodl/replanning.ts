@@ -52,6 +52,11 @@ interface Rates {
 /** A predictor whose power is off by more than this has made another plan than it should have; relative. */
 const WRONG_POWER = 0.05
 const LEAST_GAIN = 0.003
+/**
+ * Share of the cap that a plan in place of tenants which do not keep it leaves free, and each further one under the same cap more: what
+ * the board drew beside the prediction with those tenants is not quite what it draws with others.
+ */
+const LEFT_FREE = 0.03
 /** What a plan must promise by the predictor alone, before anything was measured under the cap; relative. */
 const LEAST_PREDICTED_GAIN = 0.02
 
@@ -75,6 +80,8 @@ export class Replanning {
   #reviewedThrottled = false
   /** The cap is not kept: what is found is adopted whatever it costs. */
   #urgent = false
+  /** Plans made under this cap because the tenants of before did not keep it. */
+  #mended = 0
   /** The latency objective is not kept: the same, but no tenants are stopped for it. */
   #late = false
 
@@ -95,6 +102,7 @@ export class Replanning {
     this.#reviewed = true
     this.#reviewedThrottled = false
     this.#urgent = false
+    this.#mended = 0
   }
 
   /** The clock alone does not keep the cap: plan now, and adopt what is found at once. */
@@ -130,7 +138,8 @@ export class Replanning {
       const clocksMove = context.timeMs - this.#sinceMs < CLOCKS_FIRST_MS
       if (clocksMove && !this.#urgent && !this.#late && !context.infeasible) return undefined
       // Weighed in a later step: the search has taken this one's time.
-      this.#plan = this.#options.plan(context.powerCapW / context.powerRatio)
+      if (this.#urgent || context.infeasible) this.#mended++
+      this.#plan = this.#options.plan(((1 - LEFT_FREE * this.#mended) * context.powerCapW) / context.powerRatio)
       if (this.#plan !== undefined) return undefined
       const urgent = this.#urgent
       this.#forget()
