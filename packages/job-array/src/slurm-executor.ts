@@ -138,7 +138,7 @@ export class SlurmExecutor implements JobExecutor {
         // The queue is asked before the files are read: an element that leaves it in between has written its file.
         const queued = await this.#patience.ask((run) => this.#queued(array, run), signal)
         for (const index of [...running]) {
-          const exit = readOwnFile(this.#exitFile(index))
+          const exit = readOwnFile(this.#exitFile(array, index))
           const log = path.join(this.#workDir, 'log', `${index}.log`)
           if (exit === undefined && (queued === null || queued.has(index))) continue
           running.delete(index)
@@ -167,10 +167,7 @@ export class SlurmExecutor implements JobExecutor {
     const { indices, mark, attempt } = array
     const script = path.join(this.#workDir, `array-${attempt}.sh`)
     writeOwnFile(script, arrayScript(jobs, indices, this.#workDir, mark))
-    if (isNew) {
-      for (const index of indices) rmSync(this.#exitFile(index), { force: true })
-      writeArrayNote(this.#note, array)
-    }
+    if (isNew) writeArrayNote(this.#note, array)
     const limit = concurrency === undefined ? '' : `%${concurrency}`
     const words = [
       '--parsable',
@@ -194,7 +191,10 @@ export class SlurmExecutor implements JobExecutor {
   }
 
   async #isTaken(array: ArrayNote, run: RunSlurm): Promise<boolean> {
-    return array.indices.some((index) => existsSync(this.#exitFile(index))) || (await this.#queued(array, run)).size > 0
+    return (
+      array.indices.some((index) => existsSync(this.#exitFile(array, index))) ||
+      (await this.#queued(array, run)).size > 0
+    )
   }
 
   /** Elements that Slurm still knows as waiting, running or completing, of all arrays with the mark: one may have been taken late. */
@@ -224,7 +224,7 @@ export class SlurmExecutor implements JobExecutor {
     if (isTaken || isEnded) rmSync(this.#note, { force: true })
   }
 
-  #exitFile(index: number): string {
-    return path.join(this.#workDir, 'exit', String(index))
+  #exitFile({ mark }: ArrayNote, index: number): string {
+    return path.join(this.#workDir, 'exit', `${mark}-${index}`)
   }
 }

@@ -2,14 +2,15 @@ import path from 'node:path'
 import type { Job } from './job-array.js'
 
 /**
- * The batch script of a job array: each element runs its own command and leaves the exit code in `exit/<index>`, written
- * whole or not at all. It first claims its index in `claim`, by the array's mark: of an array that was submitted twice each element
+ * The batch script of a job array: each element runs its own command and leaves the exit code in `exit/<mark>-<index>`, written
+ * whole or not at all. It first claims that name in `claim`: of an array that was submitted twice each element
  * runs once, as the one that Slurm started first, again where Slurm puts that one back into the queue.
  */
 export function arrayScript(jobs: readonly Job[], indices: readonly number[], workDir: string, mark: string): string {
   const cases = indices.map((index) => `  ${index}) (${shellExec(jobs[index]!.command)}) ;;`)
-  const exitFile = `${shellQuote(path.join(workDir, 'exit'))}/$SLURM_ARRAY_TASK_ID`
-  const claim = `${shellQuote(path.join(workDir, 'claim', mark))}-$SLURM_ARRAY_TASK_ID`
+  const [claim, exitFile] = ['claim', 'exit'].map(
+    (folder) => `${shellQuote(path.join(workDir, folder, mark))}-$SLURM_ARRAY_TASK_ID`,
+  )
   return [
     '#!/bin/sh',
     // Written only where there is none yet.

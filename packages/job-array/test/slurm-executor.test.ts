@@ -40,7 +40,7 @@ describe('the batch script', () => {
     for (const name of ['claim', 'exit']) mkdirSync(path.join(folder, name))
     const precious = path.join(folder, 'precious')
     writeFileSync(precious, 'precious')
-    for (const name of ['0', '0.unfinished']) symlinkSync(precious, path.join(folder, 'exit', name))
+    for (const name of ['mark-0', 'mark-0.unfinished']) symlinkSync(precious, path.join(folder, 'exit', name))
     const script = arrayScript([{ id: 'a', command: ['sh', '-c', 'exit 7'] }], [0], folder, 'mark')
     const run = (jobId: string) => {
       const env = { ...process.env, SLURM_ARRAY_TASK_ID: '0', SLURM_JOB_ID: jobId }
@@ -51,7 +51,7 @@ describe('the batch script', () => {
     // Back in the queue it runs again; as another job it does not.
     expect(run('8')).toEqual([7, ''])
     expect(run('9')).toEqual([75, 'not run: another job has run as this one\n'])
-    expect(readFileSync(path.join(folder, 'exit', '0'), 'utf8')).toBe('7\n')
+    expect(readFileSync(path.join(folder, 'exit', 'mark-0'), 'utf8')).toBe('7\n')
     expect(readFileSync(precious, 'utf8')).toBe('precious')
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   })

@@ -35,7 +35,10 @@ describe('what a call leaves behind on a Slurm that hangs, answers late or answe
   /** Slurm takes what sbatch was called with. */
   const takes = (index = '0') => `echo "${index} 8 ${mark}" >> ${inFolder('queue')}`
   /** The elements are done. */
-  const done = () => `echo 0 > ${inFolder('work', 'exit', '0')}; rm -f ${inFolder('queue')}`
+  /** An element of the array that is noted has ended. */
+  const exit = (index: number, code: number) => `echo ${code} > ${inFolder('work', 'exit')}/${notedMark()}-${index}`
+  const notedMark = () => `$(sed 's/.*"mark":"\\([^"]*\\)".*/\\1/' ${note()})`
+  const done = () => `${exit(0, 0)}; rm -f ${inFolder('queue')}`
   const queue = () => `cat ${inFolder('queue')} 2>/dev/null; true`
 
   function play(name: string, body: string): void {
@@ -103,7 +106,6 @@ describe('what a call leaves behind on a Slurm that hangs, answers late or answe
 
   it('what had ended before is told again, and a second submission is followed as the second', async () => {
     const two = [jobs[0], { ...jobs[0], id: 'b' }]
-    const exit = (index: number, code: number) => `echo ${code} > ${inFolder('work', 'exit', String(index))}`
     play('sbatch', `[ -e ${inFolder('second')} ] && ${takes('1')} || { ${exit(0, 0)}; ${exit(1, 3)}; }; echo 8`)
     // Silent from the second submission on.
     play('squeue', `[ -e ${inFolder('queue')} ] && { ${unreached}; }; echo > ${inFolder('second')}`)

@@ -130,7 +130,8 @@ describe('a Slurm that does not answer, played by scripts', () => {
     // The array was taken, without an answer: it is found by its mark.
     const mark = `$(echo "$@" | sed 's/.*--comment=\\([^ ]*\\).*/\\1/')`
     play('sbatch', 0, `echo "0 8 ${mark}" > ${inFolder('queue')}; echo "Socket timed out" >&2; exit 1`)
-    play('squeue', 0, `cat ${inFolder('queue')}; echo 0 > ${inFolder('array', 'exit', '0')}`)
+    const noted = `$(sed 's/.*"mark":"\\([^"]*\\)".*/\\1/' ${inFolder('array', 'array.json')})`
+    play('squeue', 0, `cat ${inFolder('queue')}; echo 0 > ${inFolder('array', 'exit')}/${noted}-0`)
     rmSync(inFolder('sbatch.calls'))
     const array = new SlurmExecutor(patient({ workDir: inFolder('array') }))
     expect(await array.run([request])).toMatchObject([{ exitCode: 0, attempts: 1 }])
