@@ -47,6 +47,8 @@ export class SlurmExecutor implements JobExecutor {
   readonly #patience: SlurmPatience
   /** Slurm's ids of what runs. */
   #ids: readonly string[] = []
+  /** How often the array was handed over, and how often without an answer. */
+  #submitted = { times: 0, unanswered: 0 }
 
   /** @throws InvalidInputError for a concurrency below 1, negative resubmissions or times that are none */
   constructor(options: SlurmExecutorOptions) {
@@ -129,6 +131,9 @@ export class SlurmExecutor implements JobExecutor {
   async #runArray(jobs: readonly Job[], array: ArrayNote, { isNew, signal, onEnd }: ArrayWatch): Promise<void> {
     const { clock = systemClock, pollMs = 1000 } = this.#options
     const running = new Set(array.indices)
+    // What is left behind was.
+    const before = isNew ? 0 : 1
+    this.#submitted = { times: before, unanswered: before }
     let isTaken = false
     try {
       await this.#submit(jobs, array, isNew, signal)
@@ -138,7 +143,7 @@ export class SlurmExecutor implements JobExecutor {
         // The queue is asked before the files are read: an element that leaves it in between has written its file.
         const queued = await this.#patience.ask((run) => this.#queued(array, run), signal)
         for (const index of [...running]) {
-          const exit = readOwnFile(this.#exitFile(array, index))
+          const exit = readOwnFile(this.#file('exit', array, index))
           const log = path.join(this.#workDir, 'log', `${index}.log`)
           if (exit === undefined && (queued === null || queued.has(index))) continue
           running.delete(index)
@@ -151,7 +156,7 @@ export class SlurmExecutor implements JobExecutor {
     } catch (error) {
       const code = error instanceof PctodlError ? error.code : undefined
       // What cannot be reached cannot be ended, and what was refused does not run.
-      if (code !== 'SLURM_UNREACHABLE' && (isTaken || code !== 'SLURM')) await this.#end(array, isTaken)
+      if (code !== 'SLURM_UNREACHABLE' && (isTaken || code !== 'SLURM')) await this.#end(array)
       throw error
     }
   }
@@ -186,13 +191,16 @@ export class SlurmExecutor implements JobExecutor {
     await this.#patience.untilReached(async (run, tried) => {
       // What was not answered may have been done.
       if ((tried > 1 || !isNew) && (await this.#isTaken(array, run))) return
+      this.#submitted.times++
+      this.#submitted.unanswered++
       this.#ids = [parsedJobId(await run('sbatch', words))]
+      this.#submitted.unanswered--
     }, signal)
   }
 
   async #isTaken(array: ArrayNote, run: RunSlurm): Promise<boolean> {
     return (
-      array.indices.some((index) => existsSync(this.#exitFile(array, index))) ||
+      array.indices.some((index) => existsSync(this.#file('exit', array, index))) ||
       (await this.#queued(array, run)).size > 0
     )
   }
@@ -207,24 +215,25 @@ export class SlurmExecutor implements JobExecutor {
   }
 
   /**
-   * End what the queue knows of an array. Where it knows none of one that may still be taken, the note stays.
+   * End what the queue knows of an array. Where one of its submissions may still be taken, the note stays.
    *
    * @throws as `run`
    */
-  async #end(array: ArrayNote, isTaken: boolean): Promise<void> {
-    const isEnded = await this.#patience.untilReached(
-      async (run) => {
-        await this.#queued(array, run)
-        if (this.#ids.length > 0) await cancel(this.#ids, run)
-        return this.#ids.length > 0
-      },
-      undefined,
-      LONGEST_END_MS,
-    )
-    if (isTaken || isEnded) rmSync(this.#note, { force: true })
+  async #end(array: ArrayNote): Promise<void> {
+    let found = 0
+    const end = async (run: RunSlurm) => {
+      await this.#queued(array, run)
+      found = Math.max(found, this.#ids.length)
+      if (this.#ids.length > 0) await cancel(this.#ids, run)
+    }
+    await this.#patience.untilReached(end, undefined, LONGEST_END_MS)
+    // Whoever is next may run what was ended.
+    for (const index of array.indices) rmSync(this.#file('claim', array, index), { force: true })
+    const { times, unanswered } = this.#submitted
+    if (unanswered === 0 || found >= times) rmSync(this.#note, { force: true })
   }
 
-  #exitFile({ mark }: ArrayNote, index: number): string {
-    return path.join(this.#workDir, 'exit', `${mark}-${index}`)
+  #file(folder: 'claim' | 'exit', { mark }: ArrayNote, index: number): string {
+    return path.join(this.#workDir, folder, `${mark}-${index}`)
   }
 }

@@ -157,6 +157,25 @@ describe('what a call leaves behind on a Slurm that hangs, answers late or answe
     expect(callsOf('sbatch')).toHaveLength(1)
   })
 
+  it('of an array that was handed over twice without an answer one is ended, and the other followed', async () => {
+    const aborting = new AbortController()
+    play('sbatch', `[ -e ${inFolder('queue')} ] || ${takes()}; ${unreached}`)
+    // Each time that it is looked for, nothing is there yet.
+    play('squeue', `[ $(wc -l < ${inFolder('squeue.calls')}) -eq 1 ] || ${queue()}`)
+    const sleep: Clock['sleep'] = (ms, signal) => {
+      if (callsOf('sbatch').length === 2) aborting.abort(new Error('enough'))
+      return clock.sleep(ms, signal)
+    }
+    await expect(arrayHere({ clock: { ...clock, sleep } }).run(jobs, { signal: aborting.signal })).rejects.toThrow(
+      'enough',
+    )
+    expect([callsOf('sbatch').length, callsOf('scancel'), existsSync(note())]).toEqual([2, ['8'], true])
+    writeFileSync(inFolder('queue'), `0 9 ${/--comment=(\S+)/.exec(callsOf('sbatch')[1]!)![1]!}\n`)
+    play('squeue', `${queue()}; ${done()}`)
+    expect(await arrayHere().run(jobs)).toMatchObject([{ exitCode: 0 }])
+    expect(callsOf('sbatch')).toHaveLength(2)
+  })
+
   it.each(['', 'Submitted batch job 8', 'notice: maintenance\n8', '-8'])(
     'sbatch that answers %j is refused, and what it has taken is ended',
     async (answer) => {
