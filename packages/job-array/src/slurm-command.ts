@@ -7,7 +7,7 @@ const execute = promisify(execFile)
 /** Runs one of Slurm's own commands within a time limit; see `slurm`. */
 export type RunSlurm = (program: 'sbatch' | 'squeue' | 'scancel' | 'sinfo', args: readonly string[]) => Promise<string>
 
-export interface SlurmCommandOptions {
+interface SlurmCommandOptions {
   /** Killed after so much real time, ms: what it was asked for may have been done all the same. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal | undefined
