@@ -196,4 +196,13 @@ describe('the process that runs tests on mutants', () => {
     expect(await asked('const delta =', 'for (;;) {}\n    const delta =', 1000)).toBe('timeout')
     expect(await ask(null)).toMatchObject({ passed: true, failure: null })
   })
+
+  it('is ended where a mutant takes more and more memory, on no heap either, and that is noticed', async () => {
+    const text = source.replace(
+      'const delta =',
+      'const all = []; for (;;) all.push(new Uint8Array(2 ** 24).fill(1))\n    const delta =',
+    )
+    const request = { sources: [{ file, text }], tests: [{ file: tests[0]! }], limitCpuMs, limitBytes: 2 ** 29 }
+    expect(await host.ask(request)).toMatchObject({ passed: false, failure: 'it took too much memory' })
+  })
 })

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { LIMIT_REACHED, type TestAnswer, type TestRequest } from './test-host-protocol.js'
+import { LIMIT_REACHED, MEMORY_TAKEN, type TestAnswer, type TestRequest } from './test-host-protocol.js'
 
 const LONGEST_WAIT_MS = 30 * 60_000
 
@@ -17,12 +17,15 @@ export class TestHostProcess {
     const answered = new AbortController()
     const limit = AbortSignal.timeout(LONGEST_WAIT_MS)
     const signal = AbortSignal.any([limit, answered.signal])
-    const ended = { passed: false, failure: 'its process ended', cpuMs: request.limitCpuMs, reached: [], cases: [] }
+    const ended = (code: number | null): TestAnswer => {
+      const failure = code === MEMORY_TAKEN ? 'it took too much memory' : 'its process ended'
+      return { passed: false, failure, cpuMs: request.limitCpuMs, reached: [], cases: [] }
+    }
     try {
       child.send(request)
       const [answer] = (await Promise.race([
         once(child, 'message', { signal }),
-        once(child, 'exit', { signal }).then(([code]) => [code === LIMIT_REACHED ? 'timeout' : ended]),
+        once(child, 'exit', { signal }).then(([code]) => [code === LIMIT_REACHED ? 'timeout' : ended(code)]),
       ])) as [TestAnswer | 'timeout']
       return answer
     } catch (error) {

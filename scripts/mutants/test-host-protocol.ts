@@ -5,6 +5,8 @@ export interface TestRequest {
   readonly tests: readonly RequestedTests[]
   /** What they may compute, ms of all threads. A machine that others use too makes a test no slower in this. */
   readonly limitCpuMs: number
+  /** What the process may take, bytes. Default 4 GiB: it has 0.6 GiB with most tests. */
+  readonly limitBytes?: number
 }
 
 /** A test file, or some of its cases. */
@@ -34,6 +36,8 @@ export interface ReachingCase {
 
 /** The exit code of a host whose tests computed too long. */
 export const LIMIT_REACHED = 124
+/** Of one whose tests took too much memory. */
+export const MEMORY_TAKEN = 125
 
 /** What a marked source calls with the index of a mutant. */
 export const MARK = 'globalThis.pctodlReached'

@@ -1,12 +1,13 @@
 /**
  * A process that keeps vitest warm: told sources that take the place of those on disk, and tests, it says whether one of them
- * fails. The sources exist in what the tests import only. They may loop for ever: then it ends itself when they have computed
- * too long, and whoever asks must be ready to start another one.
+ * fails. The sources exist in what the tests import only. They may loop for ever, or fill the machine: then it ends itself when they
+ * have computed too long, or taken too much, and whoever asks must be ready to start another one.
  */
 import path from 'node:path'
 import { BaseSequencer, createVitest, type TestCase, type TestSpecification, type Vitest } from 'vitest/node'
 import {
   LIMIT_REACHED,
+  MEMORY_TAKEN,
   type ReachedMeta,
   type ReachingCase,
   type TestAnswer,
@@ -78,7 +79,12 @@ async function answer(vitest: Vitest, request: TestRequest): Promise<TestAnswer>
     const { user, system } = process.cpuUsage(before)
     return (user + system) / 1000
   }
-  const watch = setInterval(() => cpuMs() > request.limitCpuMs && process.exit(LIMIT_REACHED), WATCHED_EACH_MS)
+  const { limitCpuMs, limitBytes = 4 * 2 ** 30 } = request
+  const watch = setInterval(() => {
+    // Of the whole process: a limit of the heap would not see what arrays of numbers take.
+    if (process.memoryUsage.rss() > limitBytes) process.exit(MEMORY_TAKEN)
+    if (cpuMs() > limitCpuMs) process.exit(LIMIT_REACHED)
+  }, WATCHED_EACH_MS)
   try {
     const [project] = vitest.projects
     const specifications = request.tests.map(({ file, cases }) =>

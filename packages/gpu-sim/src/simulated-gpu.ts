@@ -261,7 +261,7 @@ export class SimulatedGpu implements Gpu {
    * batch as before.
    *
    * @throws InvalidInputError for services that are none; PctodlError `IN_USE` where services are served already, or processes
-   *   run; `NOT_SUPPORTED` on a board that is divided
+   *   run; `NOT_SUPPORTED` on a board that is divided; `ARRIVALS_FAILED` where the first of some arrivals throws. Nothing has changed then
    */
   serve(services: readonly ServedService[], options: ServingEngineOptions = {}): SimulatedServices {
     this.#advanceAlive()
@@ -275,10 +275,11 @@ export class SimulatedGpu implements Gpu {
     }
     const seed = seedFrom(this.spec.key, options.seed ?? this.#seed, 'batches')
     const nowMs = this.#startMs + this.#ticks * TICK_MS
-    this.#serving = new ServingEngine({ solve: () => idleState }, nowMs, { ...options, seed })
-    for (const served of services) this.#serving.addService(served)
-    this.#whole.serveWith(this.#serving)
-    return new SimulatedServices(this, this.#serving)
+    const serving = new ServingEngine({ solve: () => idleState }, nowMs, { ...options, seed })
+    for (const served of services) serving.addService(served)
+    this.#serving = serving
+    this.#whole.serveWith(serving)
+    return new SimulatedServices(this, serving)
   }
 
   /** @throws InvalidInputError for a tenant of a service that the board does not serve, or of another network */

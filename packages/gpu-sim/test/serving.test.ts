@@ -204,6 +204,28 @@ describe('a board that serves', () => {
 })
 
 describe('refuses', () => {
+  it('arrivals that throw, naming their service', async () => {
+    const failing = (after: number) => {
+      let calls = 0
+      const nextMs = () => {
+        if (++calls > after) throw new Error('no more rows')
+        return calls
+      }
+      return { service: search, arrivals: { nextMs } }
+    }
+    const failed = {
+      code: 'ARRIVALS_FAILED',
+      message: 'service search: its arrivals threw: no more rows',
+      cause: new Error('no more rows'),
+    }
+    const clock = new VirtualClock()
+    const gpu = new SimulatedGpu('A100', { clock })
+    expect(() => gpu.serve([failing(0)])).toThrow(expect.objectContaining(failed))
+    const services = gpu.serve([failing(2)])
+    await clock.sleep(5)
+    expect(() => services.counters()).toThrow(expect.objectContaining(failed))
+  })
+
   it('tenants of services that it does not serve, or of another network', async () => {
     const { pool, services, gpu } = await board()
     await expect(pool.apply([{ ...serving[0]!, service: 'maps' }])).rejects.toThrow('search, photos')

@@ -1,4 +1,15 @@
-import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs'
 import path from 'node:path'
 import { InvalidInputError } from '@pctodl/platform'
 
@@ -62,4 +73,11 @@ export function readOwnFile(file: string): string | undefined {
   } finally {
     closeSync(descriptor)
   }
+}
+
+/** Of a name that nobody can guess, and new, then renamed: what others plant in a shared folder is not followed, and half a text is never seen. */
+export function writeOwnFile(file: string, text: string): void {
+  const unfinished = `${file}.${randomBytes(8).toString('hex')}.unfinished`
+  writeFileSync(unfinished, text, { flag: 'wx', mode: 0o600 })
+  renameSync(unfinished, file)
 }

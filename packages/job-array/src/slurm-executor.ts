@@ -1,11 +1,12 @@
-import { randomBytes } from 'node:crypto'
-import { renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
+import { type ArrayNote, newArray, readArrayNote, workOf, writeArrayNote } from './array-note.js'
+import { lockFolder } from './folder-lock.js'
 import type { Job, JobExecutor, JobOutcome, RunJobsOptions } from './job-array.js'
-import { ownFolder, readOwnFile } from './own-folder.js'
-import { idOfComment, parsedJobId, slurm } from './slurm-command.js'
-import { SlurmPatience, type SlurmPatienceOptions } from './slurm-patience.js'
+import { ownFolder, readOwnFile, writeOwnFile } from './own-folder.js'
+import { cancel, parsedJobId, type RunSlurm } from './slurm-command.js'
+import { LONGEST_END_MS, SlurmPatience, type SlurmPatienceOptions } from './slurm-patience.js'
 import { arrayScript, compactIndices, outputPath } from './slurm-script.js'
 
 export interface SlurmExecutorOptions extends SlurmPatienceOptions {
@@ -27,14 +28,29 @@ export interface SlurmExecutorOptions extends SlurmPatienceOptions {
   readonly resubmissions?: number
 }
 
+/** What becomes of an array. */
+interface ArrayWatch {
+  readonly isNew: boolean
+  readonly signal: AbortSignal | undefined
+  readonly onEnd: (index: number, exitCode: number | null, reason?: string) => void
+}
+
 /**
  * Runs jobs as elements of a Slurm job array. The exit code of each element is a file that the element itself writes in
- * `workDir`, so it works without Slurm's accounting database.
+ * `workDir`, so it works without Slurm's accounting database. An array that a call has left behind, because it crashed or Slurm did not
+ * answer, is followed by the next call of the same jobs in the same folder.
  */
 export class SlurmExecutor implements JobExecutor {
   readonly #options: SlurmExecutorOptions
+  readonly #workDir: string
+  readonly #note: string
+  readonly #patience: SlurmPatience
+  /** Slurm's ids of what runs. */
+  #ids: readonly string[] = []
+  /** How often the array was handed over, and how often without an answer. */
+  #submitted = { times: 0, unanswered: 0 }
 
-  /** @throws InvalidInputError for a concurrency below 1 or negative resubmissions */
+  /** @throws InvalidInputError for a concurrency below 1, negative resubmissions or times that are none */
   constructor(options: SlurmExecutorOptions) {
     const { concurrency, resubmissions = 1 } = options
     if (concurrency !== undefined && (!Number.isInteger(concurrency) || concurrency < 1)) {
@@ -44,109 +60,125 @@ export class SlurmExecutor implements JobExecutor {
       throw new InvalidInputError('resubmissions', resubmissions, 'an integer of at least 0')
     }
     this.#options = options
+    this.#workDir = path.resolve(options.workDir)
+    this.#note = path.join(this.#workDir, 'array.json')
+    this.#patience = new SlurmPatience(options, () => this.#ids)
   }
 
   /**
-   * @throws PctodlError `SLURM` with what Slurm's own command said; `SLURM_UNREACHABLE` where it stays silent: its jobs are left as they are;
+   * @throws PctodlError `SLURM` with what Slurm's own command said; `SLURM_ANSWER` where `sbatch` answers no id; `SLURM_UNREACHABLE` where
+   * it stays silent: its jobs are left as they are; `FOLDER_IN_USE` where another call, or an array of other jobs, has the folder;
    * InvalidInputError for a `workDir` in which others may write
    */
   async run(jobs: readonly Job[], options: RunJobsOptions = {}): Promise<JobOutcome[]> {
     options.signal?.throwIfAborted()
+    if (jobs.length === 0) return []
+    ownFolder(this.#workDir)
+    for (const folder of ['claim', 'exit', 'log']) ownFolder(path.join(this.#workDir, folder))
+    const unlock = lockFolder(this.#workDir)
+    try {
+      return await this.#run(jobs, options)
+    } finally {
+      unlock()
+    }
+  }
+
+  async #run(jobs: readonly Job[], { signal, onOutcome }: RunJobsOptions): Promise<JobOutcome[]> {
     const { resubmissions = 1 } = this.#options
-    const outcomes = new Map<string, JobOutcome>()
-    let pending = jobs.map((_, index) => index)
-    for (let attempt = 1; pending.length > 0 && attempt <= resubmissions + 1; attempt++) {
-      const last = attempt === resubmissions + 1
+    const left = await this.#leftBehind(jobs, signal)
+    let array = left ?? newArray(jobs, { attempt: 1, indices: jobs.map((_, index) => index), outcomes: [] })
+    let isNew = left === undefined
+    const outcomes = new Map(array.outcomes.map((outcome) => [outcome.id, outcome]))
+    for (const outcome of array.outcomes) onOutcome?.(outcome)
+    for (;;) {
+      const { attempt } = array
+      const isLast = attempt > resubmissions
       const failed: number[] = []
-      await this.#runArray(jobs, pending, attempt, options, (index, exitCode, reason) => {
+      const onEnd: ArrayWatch['onEnd'] = (index, exitCode, reason) => {
         const id = jobs[index]!.id
         const outcome = { id, exitCode, attempts: attempt, ...(reason === undefined ? {} : { reason }) }
-        outcomes.set(id, outcome)
-        if (exitCode === 0 || last) options.onOutcome?.(outcome)
-        else failed.push(index)
+        if (exitCode !== 0 && !isLast) failed.push(index)
+        else {
+          outcomes.set(id, outcome)
+          onOutcome?.(outcome)
+        }
+      }
+      await this.#runArray(jobs, array, { isNew, signal, onEnd })
+      if (failed.length === 0) break
+      array = newArray(jobs, {
+        attempt: attempt + 1,
+        indices: failed.sort((a, b) => a - b),
+        outcomes: [...outcomes.values()],
       })
-      pending = failed
+      isNew = true
     }
+    rmSync(this.#note, { force: true })
     return jobs.map(({ id }) => outcomes.get(id)!)
   }
 
-  async #runArray(
-    jobs: readonly Job[],
-    indices: readonly number[],
-    attempt: number,
-    { signal }: RunJobsOptions,
-    onEnd: (index: number, exitCode: number | null, reason?: string) => void,
-  ): Promise<void> {
+  /** The array that an earlier call of these jobs was about to hand over, and did not see the end of. */
+  async #leftBehind(jobs: readonly Job[], signal: AbortSignal | undefined): Promise<ArrayNote | undefined> {
+    const note = readArrayNote(this.#note)
+    if (note === undefined || note.work === workOf(jobs)) return note
+    await this.#patience.untilReached((run) => this.#queued(note, run), signal)
+    if (this.#ids.length === 0) return undefined
+    throw new PctodlError(
+      'FOLDER_IN_USE',
+      `${this.#workDir}: array ${this.#ids.join(', ')} of other jobs has not ended; wait until it has, end it with scancel, or take another folder`,
+    )
+  }
+
+  async #runArray(jobs: readonly Job[], array: ArrayNote, { isNew, signal, onEnd }: ArrayWatch): Promise<void> {
     const { clock = systemClock, pollMs = 1000 } = this.#options
-    const workDir = ownFolder(this.#options.workDir)
-    for (const folder of ['exit', 'log']) ownFolder(path.join(workDir, folder))
-    const exitFile = (index: number) => path.join(workDir, 'exit', String(index))
-    for (const index of indices) rmSync(exitFile(index), { force: true })
-    let arrayId = ''
-    const patience = new SlurmPatience(this.#options, () => (arrayId ? [arrayId] : []))
-    arrayId = await this.#submit(jobs, indices, attempt, patience, signal)
-    const running = new Set(indices)
-    let isLeft = false
+    const running = new Set(array.indices)
+    // What is left behind was.
+    const before = isNew ? 0 : 1
+    this.#submitted = { times: before, unanswered: before }
+    let isTaken = false
     try {
+      await this.#submit(jobs, array, isNew, signal)
+      isTaken = true
       while (running.size > 0) {
         await clock.sleep(pollMs, signal)
         // The queue is asked before the files are read: an element that leaves it in between has written its file.
-        const queued = await patience.ask(() => queuedElements(arrayId, signal))
+        const queued = await this.#patience.ask((run) => this.#queued(array, run), signal)
         for (const index of [...running]) {
-          const exit = readOwnFile(exitFile(index))
-          if (exit !== undefined) {
-            running.delete(index)
-            const exitCode = Number(exit)
-            if (exitCode === 0) onEnd(index, 0)
-            else onEnd(index, exitCode, `see ${this.#logFile(index)}`)
-          } else if (queued !== null && !queued.has(index)) {
-            running.delete(index)
-            onEnd(
-              index,
-              null,
-              `left the queue without an exit code (time limit or node failure); see ${this.#logFile(index)}`,
-            )
-          }
+          const exit = readOwnFile(this.#file('exit', array, index))
+          const log = path.join(this.#workDir, 'log', `${index}.log`)
+          if (exit === undefined && (queued === null || queued.has(index))) continue
+          running.delete(index)
+          if (exit === undefined) {
+            onEnd(index, null, `left the queue without an exit code (time limit or node failure); see ${log}`)
+          } else if (Number(exit) === 0) onEnd(index, 0)
+          else onEnd(index, Number(exit), `see ${log}`)
         }
       }
     } catch (error) {
-      isLeft = error instanceof PctodlError && error.code === 'SLURM_UNREACHABLE'
+      const code = error instanceof PctodlError ? error.code : undefined
+      // What cannot be reached cannot be ended, and what was refused does not run.
+      if (code !== 'SLURM_UNREACHABLE' && (isTaken || code !== 'SLURM')) await this.#end(array)
       throw error
-    } finally {
-      // What cannot be reached cannot be ended: the error says what is left.
-      if (running.size > 0 && !isLeft) await slurm('scancel', [arrayId])
     }
   }
 
+  /** Hand an array over, unless Slurm has taken it already. */
   async #submit(
     jobs: readonly Job[],
-    indices: readonly number[],
-    attempt: number,
-    patience: SlurmPatience,
+    array: ArrayNote,
+    isNew: boolean,
     signal: AbortSignal | undefined,
-  ): Promise<string> {
-    const {
-      workDir,
-      name = 'pctodl',
-      concurrency,
-      gres,
-      partition,
-      account,
-      timeoutMs,
-      sbatchArguments = [],
-    } = this.#options
-    const script = path.join(workDir, `array-${attempt}.sh`)
-    // Of a name that nobody can guess, and new: what others plant in a shared folder is not followed.
-    const unfinished = `${script}.${randomBytes(8).toString('hex')}.unfinished`
-    writeFileSync(unfinished, arrayScript(jobs, indices, path.resolve(workDir)), { flag: 'wx' })
-    renameSync(unfinished, script)
+  ): Promise<void> {
+    const { name = 'pctodl', concurrency, gres, partition, account, timeoutMs, sbatchArguments = [] } = this.#options
+    const { indices, mark, attempt } = array
+    const script = path.join(this.#workDir, `array-${attempt}.sh`)
+    writeOwnFile(script, arrayScript(jobs, indices, this.#workDir, mark))
+    if (isNew) writeArrayNote(this.#note, array)
     const limit = concurrency === undefined ? '' : `%${concurrency}`
-    const mark = `pctodl-${randomBytes(8).toString('hex')}`
     const words = [
       '--parsable',
       `--job-name=${name}`,
       `--array=${compactIndices(indices)}${limit}`,
-      `--output=${path.join(outputPath(path.resolve(workDir)), 'log', '%a.log')}`,
+      `--output=${path.join(outputPath(this.#workDir), 'log', '%a.log')}`,
       ...(gres === undefined ? [] : [`--gres=${gres}`]),
       ...(partition === undefined ? [] : [`--partition=${partition}`]),
       ...(account === undefined ? [] : [`--account=${account}`]),
@@ -156,27 +188,52 @@ export class SlurmExecutor implements JobExecutor {
       `--comment=${mark}`,
       script,
     ]
-    return await patience.untilReached(async (tried) => {
+    await this.#patience.untilReached(async (run, tried) => {
       // What was not answered may have been done.
-      const found = tried === 1 ? undefined : await idOfComment(mark)
-      return found ?? parsedJobId(await slurm('sbatch', words))
+      if ((tried > 1 || !isNew) && (await this.#isTaken(array, run))) return
+      this.#submitted.times++
+      this.#submitted.unanswered++
+      this.#ids = [parsedJobId(await run('sbatch', words))]
+      this.#submitted.unanswered--
     }, signal)
   }
 
-  #logFile(index: number): string {
-    return path.join(this.#options.workDir, 'log', `${index}.log`)
+  async #isTaken(array: ArrayNote, run: RunSlurm): Promise<boolean> {
+    return (
+      array.indices.some((index) => existsSync(this.#file('exit', array, index))) ||
+      (await this.#queued(array, run)).size > 0
+    )
   }
-}
 
-/** Array indices that Slurm still knows as waiting, running or completing. */
-async function queuedElements(arrayId: string, signal: AbortSignal | undefined): Promise<Set<number>> {
-  let stdout: string
-  try {
-    stdout = await slurm('squeue', ['--noheader', '--array', `--job=${arrayId}`, '--format=%K'], signal)
-  } catch (error) {
-    // A finished array is forgotten after a while, and squeue then calls its id invalid.
-    if (error instanceof PctodlError && /Invalid job id/i.test(error.message)) return new Set()
-    throw error
+  /** Elements that Slurm still knows as waiting, running or completing, of all arrays with the mark: one may have been taken late. */
+  async #queued({ mark }: ArrayNote, run: RunSlurm): Promise<ReadonlySet<number>> {
+    const words = ['--noheader', '--array', `--user=${process.getuid?.() ?? ''}`, '--format=%K %F %k']
+    const lines = (await run('squeue', words)).split('\n').map((line) => line.trim().split(/ +/))
+    const ours = lines.filter(([, , comment]) => comment === mark)
+    this.#ids = [...new Set(ours.map(([, id]) => id!))]
+    return new Set(ours.map(([index]) => Number(index)))
   }
-  return new Set(stdout.split('\n').filter(Boolean).map(Number))
+
+  /**
+   * End what the queue knows of an array. Where one of its submissions may still be taken, the note stays.
+   *
+   * @throws as `run`
+   */
+  async #end(array: ArrayNote): Promise<void> {
+    let found = 0
+    const end = async (run: RunSlurm) => {
+      await this.#queued(array, run)
+      found = Math.max(found, this.#ids.length)
+      if (this.#ids.length > 0) await cancel(this.#ids, run)
+    }
+    await this.#patience.untilReached(end, undefined, LONGEST_END_MS)
+    // Whoever is next may run what was ended.
+    for (const index of array.indices) rmSync(this.#file('claim', array, index), { force: true })
+    const { times, unanswered } = this.#submitted
+    if (unanswered === 0 || found >= times) rmSync(this.#note, { force: true })
+  }
+
+  #file(folder: 'claim' | 'exit', { mark }: ArrayNote, index: number): string {
+    return path.join(this.#workDir, folder, `${mark}-${index}`)
+  }
 }

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, type FSWatcher, renameSync, watch, writeFileSync } from 'node:fs'
+import { existsSync, type FSWatcher, watch } from 'node:fs'
 import path from 'node:path'
 import { InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
 import { boundJobScript } from './bound-job-script.js'
 import { lockFolder } from './folder-lock.js'
-import { ownFolder, readOwnFile } from './own-folder.js'
-import { idOfComment, pairs, parsedJobId, slurm } from './slurm-command.js'
+import { ownFolder, readOwnFile, writeOwnFile } from './own-folder.js'
+import { cancel, idOfComment, pairs, parsedJobId, type RunSlurm } from './slurm-command.js'
 import { SlurmPatience, type SlurmPatienceOptions } from './slurm-patience.js'
 import { outputPath } from './slurm-script.js'
 
@@ -111,7 +111,8 @@ export class SlurmJobs {
    * Hand a job to Slurm.
    *
    * @param signal ends the wait for a Slurm that does not answer
-   * @throws InvalidInputError; PctodlError `SLURM` with what Slurm's own command said, `SLURM_UNREACHABLE` after too long a silence
+   * @throws InvalidInputError; PctodlError `SLURM` with what Slurm's own command said, `SLURM_ANSWER` where that is no id,
+   * `SLURM_UNREACHABLE` after too long a silence. What was taken all the same is found again, by `cancel` or another `submit`
    */
   async submit(request: SlurmJobRequest, signal?: AbortSignal): Promise<void> {
     const { id, command, environment = {}, nodes, cpusPerNode, memoryMbPerNode, gres, after } = request
@@ -132,13 +133,13 @@ export class SlurmJobs {
     }
     if (existsSync(this.#file('intent', id))) {
       // Somebody was about to submit it, and did not note whether he did.
-      const found = await this.#patience.untilReached(() => this.#submittedAs(id), signal)
+      const found = await this.#patience.untilReached((run) => this.#submittedAs(id, run), signal)
       if (found !== undefined) return this.#note(id, found)
     }
     const script = this.#file('script', id)
     const files = { started: this.#file('start', id), exit: this.#file('exit', id), claim: this.#file('claim', id) }
-    this.#write(script, boundJobScript(command, environment, files))
-    this.#write(this.#file('intent', id), '')
+    writeOwnFile(script, boundJobScript(command, environment, files))
+    writeOwnFile(this.#file('intent', id), '')
     const { name = 'pctodl', partition, account, sbatchArguments = [] } = this.#options
     const words = [
       '--parsable',
@@ -159,10 +160,10 @@ export class SlurmJobs {
       `--comment=${this.#mark}:${id}`,
       script,
     ]
-    const slurmId = await this.#patience.untilReached(async (attempt) => {
+    const slurmId = await this.#patience.untilReached(async (run, attempt) => {
       // What was not answered may have been done.
-      const found = attempt === 1 ? undefined : await this.#submittedAs(id)
-      return found ?? parsedJobId(await slurm('sbatch', words))
+      const found = attempt === 1 ? undefined : await this.#submittedAs(id, run)
+      return found ?? parsedJobId(await run('sbatch', words))
     }, signal)
     this.#note(id, slurmId)
   }
@@ -225,7 +226,7 @@ export class SlurmJobs {
     let states: ReadonlyMap<string, string> | null = null
     if (open.length > 0 && clock.now() - this.#lookedAtMs >= pollMs) {
       this.#lookedAtMs = clock.now()
-      states = await this.#patience.ask(() => this.#states(open, signal))
+      states = await this.#patience.ask((run) => this.#states(open, run), signal)
     }
     const starts: SlurmJobStart[] = []
     const ends: SlurmJobEnd[] = []
@@ -256,12 +257,12 @@ export class SlurmJobs {
   }
 
   /** What Slurm says of our jobs, by its ids; those that it has forgotten are left out. */
-  async #states(ids: readonly string[], signal: AbortSignal | undefined): Promise<Map<string, string>> {
+  async #states(ids: readonly string[], run: RunSlurm): Promise<Map<string, string>> {
     const ours = ids.map((id) => this.#slurmIds.get(id)!)
     try {
       // Of many ids squeue leaves out those that are forgotten; of a single one it says that it is invalid.
       const words = ['--noheader', '--states=all', `--job=${ours.join(',')}`, '--format=%A %T']
-      return new Map(pairs(await slurm('squeue', words, signal)))
+      return new Map(pairs(await run('squeue', words)))
     } catch (error) {
       if (error instanceof PctodlError && /Invalid job id/i.test(error.message)) return new Map()
       throw error
@@ -269,10 +270,10 @@ export class SlurmJobs {
   }
 
   /** Slurm's id of a job that has started, or that the queue knows by its mark. */
-  async #submittedAs(id: string): Promise<string | undefined> {
+  async #submittedAs(id: string, run: RunSlurm): Promise<string | undefined> {
     const started = readOwnFile(this.#file('start', id))?.trim().split(' ')[3]
     if (started !== undefined && /^\d+$/.test(started)) return started
-    return idOfComment(`${this.#mark}:${id}`)
+    return idOfComment(`${this.#mark}:${id}`, run)
   }
 
   #openIds(): string[] {
@@ -281,33 +282,29 @@ export class SlurmJobs {
 
   #note(id: string, slurmId: string): void {
     this.#slurmIds.set(id, slurmId)
-    this.#write(this.#file('job', id), slurmId)
+    writeOwnFile(this.#file('job', id), slurmId)
   }
 
   /** Made once for each folder. */
   #ownMark(): string {
     const file = path.join(this.#options.workDir, 'mark')
-    if (readOwnFile(file) === undefined) this.#write(file, randomBytes(8).toString('hex'))
+    if (readOwnFile(file) === undefined) writeOwnFile(file, randomBytes(8).toString('hex'))
     return `pctodl-${readOwnFile(file)!.trim()}`
   }
 
   async #scancel(id: string, args: readonly string[], signal?: AbortSignal, mostMs?: number): Promise<void> {
-    const slurmId = this.#slurmIds.get(id)
-    if (slurmId === undefined || this.#ended.has(id)) return
-    try {
-      await this.#patience.untilReached(() => slurm('scancel', [...args, slurmId]), signal, mostMs)
-    } catch (error) {
-      if (error instanceof PctodlError && /Invalid job id|already completing|completed|Job\/step/i.test(error.message))
-        return
-      throw error
-    }
-  }
-
-  /** Of a name that nobody can guess, and new, then renamed: what others plant in a shared folder is not followed. */
-  #write(file: string, text: string): void {
-    const unfinished = `${file}.${randomBytes(8).toString('hex')}.unfinished`
-    writeFileSync(unfinished, text, { flag: 'wx' })
-    renameSync(unfinished, file)
+    if (this.#ended.has(id) || !isId(id)) return
+    const isKnown = this.#slurmIds.has(id)
+    if (!isKnown && !existsSync(this.#file('intent', id))) return
+    await this.#patience.untilReached(
+      async (run) => {
+        // Of a submission without an answer it is not known whether Slurm has taken it.
+        const slurmId = isKnown ? this.#slurmIds.get(id) : await this.#submittedAs(id, run)
+        if (slurmId !== undefined) await cancel([...args, slurmId], run)
+      },
+      signal,
+      mostMs,
+    )
   }
 
   /**

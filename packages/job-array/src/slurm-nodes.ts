@@ -1,5 +1,5 @@
 import { type Clock, InvalidInputError, systemClock } from '@pctodl/platform'
-import { slurm } from './slurm-command.js'
+import type { RunSlurm } from './slurm-command.js'
 import { SlurmPatience, type SlurmPatienceOptions } from './slurm-patience.js'
 
 /** A node of which Slurm says something else than before. */
@@ -79,7 +79,7 @@ export class SlurmNodes {
   async look(signal?: AbortSignal): Promise<SlurmNodeChange[]> {
     if (this.#clock.now() < this.#lookAtMs) return []
     this.#lookAtMs = this.#clock.now() + this.#pollMs
-    const states = await this.#patience.ask(() => statesOfNodes(signal))
+    const states = await this.#patience.ask(statesOfNodes, signal)
     if (states === null) return []
     const unknown = this.#nodes.find((node) => !states.has(node))
     if (unknown !== undefined && !this.#allSeen) {
@@ -99,8 +99,8 @@ export class SlurmNodes {
 }
 
 /** What Slurm says of its nodes, by their names. */
-async function statesOfNodes(signal: AbortSignal | undefined): Promise<ReadonlyMap<string, string>> {
-  const said = await slurm('sinfo', ['--noheader', '--all', '--Node', '--format=%N %T'], signal)
+async function statesOfNodes(run: RunSlurm): Promise<ReadonlyMap<string, string>> {
+  const said = await run('sinfo', ['--noheader', '--all', '--Node', '--format=%N %T'])
   return new Map(
     said.split('\n').flatMap((line) => [/^(\S+) +(\S+)/.exec(line)].flatMap((m) => (m ? [[m[1]!, m[2]!]] : []))),
   )

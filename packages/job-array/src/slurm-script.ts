@@ -2,14 +2,21 @@ import path from 'node:path'
 import type { Job } from './job-array.js'
 
 /**
- * The batch script of a job array: each element runs its own command and leaves the exit code in `exit/<index>`, written
- * whole or not at all.
+ * The batch script of a job array: each element runs its own command and leaves the exit code in `exit/<mark>-<index>`, written
+ * whole or not at all. It first claims that name in `claim`: of an array that was submitted twice each element
+ * runs once, as the one that Slurm started first, again where Slurm puts that one back into the queue.
  */
-export function arrayScript(jobs: readonly Job[], indices: readonly number[], workDir: string): string {
+export function arrayScript(jobs: readonly Job[], indices: readonly number[], workDir: string, mark: string): string {
   const cases = indices.map((index) => `  ${index}) (${shellExec(jobs[index]!.command)}) ;;`)
-  const exitFile = `${shellQuote(path.join(workDir, 'exit'))}/$SLURM_ARRAY_TASK_ID`
+  const [claim, exitFile] = ['claim', 'exit'].map(
+    (folder) => `${shellQuote(path.join(workDir, folder, mark))}-$SLURM_ARRAY_TASK_ID`,
+  )
   return [
     '#!/bin/sh',
+    // Written only where there is none yet.
+    `(set -C; echo $SLURM_JOB_ID > ${claim}) 2>/dev/null || [ "$(cat ${claim})" = "$SLURM_JOB_ID" ] || {`,
+    '  echo "not run: another job has run as this one" >&2; exit 75',
+    '}',
     'case $SLURM_ARRAY_TASK_ID in',
     ...cases,
     '  *) echo "no such element: $SLURM_ARRAY_TASK_ID" >&2; false ;;',

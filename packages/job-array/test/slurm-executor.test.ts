@@ -30,21 +30,28 @@ describe('the batch script', () => {
 
   it('has a line for the asked elements only', () => {
     const job = (id: string): Job => ({ id, command: ['echo', id] })
-    const script = arrayScript([job('a'), job('b c')], [1], '/work dir')
+    const script = arrayScript([job('a'), job('b c')], [1], '/work dir', 'mark')
     expect(script).toContain("1) (exec echo 'b c') ;;")
     expect(script).not.toContain('0) echo')
   })
 
   it('leaves its exit code where it belongs, whatever link others have planted beside it', () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-slurm-script-'))
-    mkdirSync(path.join(folder, 'exit'))
+    for (const name of ['claim', 'exit']) mkdirSync(path.join(folder, name))
     const precious = path.join(folder, 'precious')
     writeFileSync(precious, 'precious')
-    for (const name of ['0', '0.unfinished']) symlinkSync(precious, path.join(folder, 'exit', name))
-    const script = arrayScript([{ id: 'a', command: ['sh', '-c', 'exit 7'] }], [0], folder)
-    const { status, stderr } = spawnSync('sh', ['-c', script], { env: { ...process.env, SLURM_ARRAY_TASK_ID: '0' } })
-    expect([status, String(stderr)]).toEqual([7, ''])
-    expect(readFileSync(path.join(folder, 'exit', '0'), 'utf8')).toBe('7\n')
+    for (const name of ['mark-0', 'mark-0.unfinished']) symlinkSync(precious, path.join(folder, 'exit', name))
+    const script = arrayScript([{ id: 'a', command: ['sh', '-c', 'exit 7'] }], [0], folder, 'mark')
+    const run = (jobId: string) => {
+      const env = { ...process.env, SLURM_ARRAY_TASK_ID: '0', SLURM_JOB_ID: jobId }
+      const { status, stderr } = spawnSync('sh', ['-c', script], { env })
+      return [status, String(stderr)]
+    }
+    expect(run('8')).toEqual([7, ''])
+    // Back in the queue it runs again; as another job it does not.
+    expect(run('8')).toEqual([7, ''])
+    expect(run('9')).toEqual([75, 'not run: another job has run as this one\n'])
+    expect(readFileSync(path.join(folder, 'exit', 'mark-0'), 'utf8')).toBe('7\n')
     expect(readFileSync(precious, 'utf8')).toBe('precious')
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   })
@@ -127,6 +134,36 @@ describe.skipIf(hindrance)(`on a real one-node Slurm${hindrance ? ` (skipped: ${
     await expect(running).rejects.toThrow('enough')
     clearInterval(watch)
     expect(readdirSync(path.join(folder, 'work', 'exit'))).toEqual([])
+  })
+
+  it('follows the array of a call that heard no answer', async () => {
+    const { PATH } = process.env
+    const ran = path.join(folder, 'ran')
+    const jobs: Job[] = [0, 1].map((i) => ({ id: String(i), command: ['sh', '-c', 'echo x >> "$1"', 'sh', ran] }))
+    const workDir = path.join(folder, 'work')
+    try {
+      // It takes what it is called with, and nobody hears of it.
+      for (const [name, body] of Object.entries({
+        sbatch: `PATH='${PATH}' sbatch "$@" > '${folder}/taken'`,
+        squeue: '',
+      })) {
+        writeFileSync(path.join(folder, name), `#!/bin/sh\n${body}\necho "Socket timed out" >&2; exit 1\n`, {
+          mode: 0o755,
+        })
+      }
+      process.env['PATH'] = `${folder}:${PATH}`
+      const first = new SlurmExecutor({ workDir, longestSilenceMs: 0 })
+      await expect(first.run(jobs)).rejects.toMatchObject({ code: 'SLURM_UNREACHABLE' })
+    } finally {
+      process.env['PATH'] = PATH
+    }
+    expect(readFileSync(path.join(folder, 'taken'), 'utf8')).toMatch(/^\d+$/m)
+    const outcomes = await new SlurmExecutor({ workDir, pollMs: 300 }).run(jobs)
+    expect(outcomes.map(({ exitCode, attempts }) => [exitCode, attempts])).toEqual([
+      [0, 1],
+      [0, 1],
+    ])
+    expect([readFileSync(ran, 'utf8'), existsSync(path.join(workDir, 'array.json'))]).toEqual(['x\nx\n', false])
   })
 
   it('says what sbatch said when it refuses', async () => {

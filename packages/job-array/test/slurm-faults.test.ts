@@ -30,7 +30,7 @@ describe("Slurm's commands, played by scripts that fail", () => {
     writeFileSync(inFolder('bin', name), `#!/bin/sh\necho "$@" >> ${inFolder(`${name}.calls`)}\n${body}\n`)
     chmodSync(inFolder('bin', name), 0o755)
   }
-  const jobsHere = (more = {}) => new SlurmJobs({ workDir: inFolder('work'), clock: hurried, pollMs: 0, ...more })
+  const jobsHere = (more = {}) => new SlurmJobs({ workDir: inFolder('work'), clock: hurried, pollMs: 1, ...more })
 
   beforeEach(() => {
     folder = mkdtempSync(path.join(tmpdir(), 'slurm-faults-'))
@@ -69,7 +69,7 @@ describe("Slurm's commands, played by scripts that fail", () => {
       ),
     })
     jobs.close()
-    const array = new SlurmExecutor({ workDir: inFolder('array'), clock: hurried, pollMs: 0, longestSilenceMs: 0 })
+    const array = new SlurmExecutor({ workDir: inFolder('array'), clock: hurried, pollMs: 1, longestSilenceMs: 0 })
     await expect(array.run([request])).rejects.toMatchObject({ code: 'SLURM_UNREACHABLE' })
     expect([read('squeue.calls').length, read('scancel.calls')]).toEqual([2, []])
   })

@@ -111,7 +111,12 @@ describe('a Slurm that does not answer, played by scripts', () => {
     await expect(jobs.submit({ ...request, id: 'b' })).rejects.toMatchObject({ code: 'SLURM' })
     expect(told).toEqual(['0: again in 1000', '1000: answers'])
     jobs.close()
-    expect(() => new SlurmJobs(patient({ pollMs: Number.NaN }))).toThrow(/pollMs/)
+    for (const pollMs of [0, Number.NaN]) {
+      const expected = /pollMs: got .*, expected milliseconds of at least 1/
+      expect(() => new SlurmJobs(patient({ pollMs }))).toThrow(expected)
+      expect(() => new SlurmExecutor(patient({ pollMs }))).toThrow(expected)
+    }
+    expect(() => new SlurmJobs(patient({ commandTimeoutMs: 0 }))).toThrow(/commandTimeoutMs/)
   })
 
   it('gets a job or an array once that it has not taken at first', async () => {
@@ -124,12 +129,9 @@ describe('a Slurm that does not answer, played by scripts', () => {
     expect(readFileSync(inFolder('work', 'job', 'a'), 'utf8')).toBe('7')
     // The array was taken, without an answer: it is found by its mark.
     const mark = `$(echo "$@" | sed 's/.*--comment=\\([^ ]*\\).*/\\1/')`
-    play('sbatch', 0, `echo "8 ${mark}" > ${inFolder('queue')}; echo "Socket timed out" >&2; exit 1`)
-    play(
-      'squeue',
-      0,
-      `case "$*" in *--array*) echo 0 > ${inFolder('array', 'exit', '0')};; *) cat ${inFolder('queue')};; esac`,
-    )
+    play('sbatch', 0, `echo "0 8 ${mark}" > ${inFolder('queue')}; echo "Socket timed out" >&2; exit 1`)
+    const noted = `$(sed 's/.*"mark":"\\([^"]*\\)".*/\\1/' ${inFolder('array', 'array.json')})`
+    play('squeue', 0, `cat ${inFolder('queue')}; echo 0 > ${inFolder('array', 'exit')}/${noted}-0`)
     rmSync(inFolder('sbatch.calls'))
     const array = new SlurmExecutor(patient({ workDir: inFolder('array') }))
     expect(await array.run([request])).toMatchObject([{ exitCode: 0, attempts: 1 }])

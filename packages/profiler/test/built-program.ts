@@ -4,7 +4,8 @@ import { buildFromSources, programsFolder } from '../../../test/build-from-sourc
 /** The command line as a program, from the sources: a test must not depend on an earlier build. */
 export async function buildProgram(): Promise<{ readonly program: string; remove(): void }> {
   const packageFolder = path.resolve(import.meta.dirname, '..')
-  const { folder, remove } = programsFolder(packageFolder, 'test-program')
+  // Where koffi is found, on which of these packages nvml-control alone depends.
+  const { folder, remove } = programsFolder(path.resolve(packageFolder, '../nvml-control'), 'test-program')
   await buildFromSources(folder, {
     entries: { 'pctodl-profile': path.join(packageFolder, 'src', 'pctodl-profile.ts') },
     format: 'cjs',

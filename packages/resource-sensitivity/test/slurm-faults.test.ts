@@ -24,7 +24,7 @@ describe('a schedule on a Slurm that fails, played by scripts', () => {
   const executorHere = (more = {}) =>
     new SlurmScheduleExecutor({
       ...{ workDir: path.join(folder, 'work'), nodes: ['node0'], commandOf: () => ['true'] as const },
-      ...{ clock: hurried, pollMs: 0, mostFailures: 0 },
+      ...{ clock: hurried, pollMs: 1, mostFailures: 0 },
       ...more,
     })
 

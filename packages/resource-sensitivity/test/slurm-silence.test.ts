@@ -42,7 +42,7 @@ describe('a schedule on a Slurm that does not answer for a while, played by scri
   const executorHere = (more = {}) =>
     new SlurmScheduleExecutor({
       ...{ workDir: inFolder('work'), nodes: ['node0'], commandOf: () => ['true'] as const },
-      ...{ clock: hurried, pollMs: 0, nodePollMs: 1, mostFailures: 0 },
+      ...{ clock: hurried, pollMs: 1, nodePollMs: 1, mostFailures: 0 },
       ...more,
     })
 
@@ -78,6 +78,39 @@ describe('a schedule on a Slurm that does not answer for a while, played by scri
     expect(nowMs).toBe(7000)
     await executor.next(nowMs / 1000)
     expect(readFileSync(inFolder('scancel.calls'), 'utf8')).toBe('--full --signal=USR1 7\n'.repeat(4))
+  })
+
+  it('ends the others where one job cannot be ended, and tells of all that could not', async () => {
+    play('sbatch', 0, `wc -l < ${inFolder('sbatch.calls')} | tr -d ' '`)
+    const grant = { cpusPerGpu: 1, memoryGbPerGpu: 1 }
+    const places = [0, 1, 2, 3].map((jobId) => {
+      const place = { type: 'place', jobId, run: 1, placement: [{ server: 0, gpus: 1 }] } as const
+      return { ...place, ...grant }
+    })
+    const open = async (name: string, more = {}) => {
+      const executor = executorHere({ workDir: inFolder(name), ...more })
+      await executor.apply(places, (id) => ({ ...jobs[0]!, id }))
+      return executor
+    }
+    play('scancel', 0, 'case $1 in 1|3) echo "Access denied" >&2; exit 1;; esac')
+    await expect((await open('work')).close()).rejects.toMatchObject({
+      code: 'SLURM',
+      message: expect.stringMatching(/^2 jobs could not be ended: scancel 1: Access denied; scancel 3: Access denied$/),
+      cause: { errors: [{ code: 'SLURM' }, { code: 'SLURM' }] },
+    })
+    const cancelled = () => readFileSync(inFolder('scancel.calls'), 'utf8').trim().split('\n')
+    expect(cancelled()).toEqual(['1', '2', '3', '4'])
+    // Who is silent is silent for all: nobody waits for each of them.
+    const waited: number[] = []
+    const clock = {
+      ...systemClock,
+      now: () => waited.reduce((sum, ms) => sum + ms, 0),
+      sleep: async (ms: number) => void waited.push(ms),
+    }
+    const silent = await open('silent', { clock, pollMs: 1000 })
+    play('scancel', 999, '')
+    await expect(silent.close()).rejects.toMatchObject({ code: 'SLURM_UNREACHABLE' })
+    expect([new Set(cancelled().slice(4)), waited]).toEqual([new Set(['5']), [1000, 2000, 4000, 3000]])
   })
 
   it('leaves all as it is where Slurm takes no job for too long', async () => {

@@ -76,7 +76,32 @@ it('names a service whose arrivals throw, in the place of its counters, and take
     }),
   )
   const asked = desk.ask('search')
+  // Who was told is not told again.
   desk.close()
   expect(await asked).toMatchObject({ outcome: 'shed' })
   expect(desk.departed).toMatchObject([{ arrived: 3 }])
+})
+
+it('tells of arrivals that threw when their service leaves, where nobody has been told before', async () => {
+  const failed = expect.objectContaining({
+    code: 'ARRIVALS_FAILED',
+    message: expect.stringMatching(/^service photos:/),
+  })
+  const nextMs = () => {
+    throw new Error('no rows')
+  }
+  const [clock, photos] = [new VirtualClock(), { ...search, name: 'photos' }]
+  const desk = new RequestDesk({ clock, trafficOf: ({ name }) => (name === 'photos' ? { arrivals: { nextMs } } : {}) })
+  desk.serve([search, photos])
+  await clock.sleep(1)
+  expect(() => desk.serve([search])).toThrow(failed)
+  // Nothing has changed, and now it is known.
+  desk.admit('photos', 1)
+  desk.serve([search])
+  expect(desk.departed).toHaveLength(1)
+  desk.serve([search, photos])
+  await clock.sleep(1)
+  expect(() => desk.close()).toThrow(failed)
+  expect(desk.departed).toHaveLength(3)
+  desk.close()
 })

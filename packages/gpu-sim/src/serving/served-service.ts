@@ -3,6 +3,7 @@ import {
   assertServices,
   InvalidInputError,
   LatencyHistogram,
+  PctodlError,
   type Service,
   type ServiceCounters,
 } from '@pctodl/platform'
@@ -64,13 +65,13 @@ export class ServiceState {
     this.shedAfterMs = shedAfterMs
     this.#arrivals = arrivals
     this.#startMs = startMs
-    this.nextArrivalMs = startMs + arrivals.nextMs()
+    this.nextArrivalMs = this.#nextMs()
   }
 
   /** The next request is here. @returns whether it waits now, and was not shed */
   arrive(): boolean {
     const arrivedMs = this.nextArrivalMs
-    this.nextArrivalMs = this.#startMs + this.#arrivals.nextMs()
+    this.nextArrivalMs = this.#nextMs()
     this.arrived++
     if (this.admitted < 1) {
       this.#owed += this.admitted
@@ -86,6 +87,16 @@ export class ServiceState {
     }
     this.queue.push(arrivedMs)
     return true
+  }
+
+  /** @throws PctodlError `ARRIVALS_FAILED` naming the service whose arrivals threw: they are user code */
+  #nextMs(): number {
+    try {
+      return this.#startMs + this.#arrivals.nextMs()
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause)
+      throw new PctodlError('ARRIVALS_FAILED', `service ${this.service.name}: its arrivals threw: ${why}`, { cause })
+    }
   }
 
   answer(latencyMs: number): void {

@@ -17,6 +17,10 @@ import { type ReadProfileOptions, readProfile } from '../profile/read-profile.js
 import { PUBLISHED_BATCH, type PublishedMethod, publishedMethods } from '../published/published-search.js'
 import type { TrainingJob } from '../training-job.js'
 import { type Named, named } from './named-option.js'
+import { refuseGiven } from './refuse-given.js'
+
+/** `traces.csv#t4` is the GPU t4 of that file. */
+const CSV_TRACE = /^(.*\.csv)(?:#(.+))?$/
 
 /** What one call of `pctodl-hetero` asks for, checked. */
 export interface PlanCall {
@@ -135,6 +139,7 @@ export function withPlanOptions(command: Command): Command {
 /** @throws UsageError, as `parsePlanOptions` */
 export function planCallOf(command: Command): PlanCall {
   const raw = command.opts<RawOptions>()
+  refuseIgnored(command, raw)
   const traces = tracesOf(raw)
   for (const [option, values] of Object.entries({
     '--idle-power': raw.idlePower,
@@ -161,6 +166,18 @@ export function planCallOf(command: Command): PlanCall {
     paretoFile: raw.pareto ?? null,
     json: raw.json ?? false,
   }))
+}
+
+/** @throws UsageError for what would be ignored */
+function refuseIgnored(command: Command, raw: RawOptions): void {
+  const refuse = (name: 'gpu1' | 'gpu2' | 'dataset' | 'network' | 'optimizer', why: string) =>
+    refuseGiven(command, [name], `got '${raw[name]}', but ${why}; leave it out`)
+  if (raw.gpu !== undefined) for (const name of ['gpu1', 'gpu2'] as const) refuse(name, '--gpu names its GPUs')
+  const traces = [...(raw.gpu?.values() ?? []), raw.trace1, raw.trace2]
+  if (traces.some((trace) => trace !== undefined && CSV_TRACE.test(trace))) return
+  for (const name of ['dataset', 'network', 'optimizer'] as const) {
+    refuse(name, 'only a CSV has several, and no trace is one')
+  }
 }
 
 function tracesOf({ gpu, gpu1, gpu2, trace1, trace2 }: RawOptions): Named<string> {
@@ -212,9 +229,8 @@ function jobOf(raw: RawOptions, traces: Named<string>): TrainingJob {
   }
 }
 
-/** `traces.csv#t4` is the GPU t4 of that file. */
 function readTrace(trace: string, options: ReadProfileOptions) {
-  const [, file, gpu] = /^(.*\.csv)(?:#(.+))?$/.exec(trace) ?? [undefined, trace, undefined]
+  const [, file, gpu] = CSV_TRACE.exec(trace) ?? [undefined, trace, undefined]
   return readProfile(file!, { ...options, ...(gpu === undefined ? {} : { gpu }) })
 }
 

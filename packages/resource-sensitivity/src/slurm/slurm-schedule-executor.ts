@@ -71,7 +71,9 @@ export interface SlurmPowerLimit {
 /** Slurm's words for ends that say nothing of the job. */
 const notItsFault = ['NODE_FAIL', 'BOOT_FAIL', 'PREEMPTED']
 
-/** Waited for at most until Slurm takes a cancellation, and until cancelled jobs have left. */
+/** Waited for at most until Slurm takes a cancellation; not at all where it is silent already. */
+const LONGEST_CANCEL_MS = 10_000
+/** Waited for at most until cancelled jobs have left. */
 const LONGEST_END_MS = 30_000
 
 interface Submission {
@@ -112,7 +114,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
   constructor(options: SlurmScheduleOptions) {
     const { nodes, graceS = 30, mostFailures = 3, mostNodeFailures = 10 } = options
     const { nodePollMs = 10_000, partition, account, sbatchArguments } = options
-    const { pollMs, longestSilenceMs, onSilence } = options
+    const { pollMs, longestSilenceMs, commandTimeoutMs, onSilence } = options
     if (new Set(nodes).size < nodes.length || nodes.length === 0) {
       throw new InvalidInputError('nodes', nodes.join(', ') || 'none', 'a name for each server, each its own')
     }
@@ -128,6 +130,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     const patience = {
       clock: this.#clock,
       ...(longestSilenceMs === undefined ? {} : { longestSilenceMs }),
+      ...(commandTimeoutMs === undefined ? {} : { commandTimeoutMs }),
       ...(onSilence === undefined ? {} : { onSilence }),
     }
     this.#nodes = new SlurmNodes({ ...patience, nodes, pollMs: nodePollMs })
@@ -245,22 +248,45 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     })
   }
 
-  /** Ends all that runs; where Slurm did not answer for long, everything is left as it is. */
+  /**
+   * Ends all that runs; where Slurm did not answer for long, everything is left as it is.
+   *
+   * @throws PctodlError with all that could not be ended
+   */
   async close(): Promise<void> {
     try {
-      if (this.#isUnreached) return
-      for (const { id, ended } of this.#submissions.values()) {
-        if (!ended) await this.#jobs.cancel(id, undefined, LONGEST_END_MS)
-      }
-      // Gone means gone: whoever removes the folder next finds nobody writing in it.
-      const untilMs = this.#clock.now() + LONGEST_END_MS
-      while ([...this.#submissions.values()].some(({ ended }) => !ended) && this.#clock.now() < untilMs) {
-        const { ends } = await this.#jobs.next(untilMs)
-        for (const { id } of ends) this.#submissions.get(id)!.ended = true
-      }
+      if (!this.#isUnreached) await this.#endAll()
     } finally {
       this.#jobs.close()
     }
+  }
+
+  async #endAll(): Promise<void> {
+    const failures: Error[] = []
+    const leaving: Submission[] = []
+    for (const submission of this.#submissions.values()) {
+      if (submission.ended) continue
+      try {
+        await this.#reaching(() => this.#jobs.cancel(submission.id, undefined, LONGEST_CANCEL_MS))
+        leaving.push(submission)
+      } catch (error) {
+        failures.push(error as Error)
+        // Who is not reached for one is not reached for the others.
+        if (this.#isUnreached) break
+      }
+    }
+    // Gone means gone: whoever removes the folder next finds nobody writing in it.
+    const untilMs = this.#clock.now() + LONGEST_END_MS
+    while (!this.#isUnreached && leaving.some(({ ended }) => !ended) && this.#clock.now() < untilMs) {
+      const { ends } = await this.#jobs.next(untilMs)
+      for (const { id } of ends) this.#submissions.get(id)!.ended = true
+    }
+    if (failures.length === 1) throw failures[0]!
+    if (failures.length === 0) return
+    const said = failures.map(({ message }) => message).join('; ')
+    throw new PctodlError('SLURM', `${failures.length} jobs could not be ended: ${said}`, {
+      cause: new AggregateError(failures),
+    })
   }
 
   /** Whether a run that has begun goes on, only under another limit; one that has not is submitted anew. */
@@ -310,9 +336,12 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
         signal,
       )
     } catch (error) {
-      // There is nothing whose end could be waited for.
+      // Without an id there is nothing whose end could be waited for.
       submission.ended = true
-      await this.#jobs.cancel(id).catch(() => {})
+      const isRefused = error instanceof PctodlError && error.code === 'SLURM'
+      const isSilent = error instanceof PctodlError && error.code === 'SLURM_UNREACHABLE'
+      // It may have been taken without an answer.
+      if (!isRefused && !isSilent) await this.#jobs.cancel(id, undefined, LONGEST_CANCEL_MS)
       throw error
     }
   }

@@ -38,6 +38,8 @@ interface OpenService {
   readonly traffic: AbortController
   /** Its arrivals threw. */
   failure?: PctodlError
+  /** Whether somebody knows of that. */
+  isFailureTold?: boolean
 }
 
 /**
@@ -63,9 +65,9 @@ export class RequestDesk implements ServiceDesk {
 
   /** @throws PctodlError `ARRIVALS_FAILED` naming a service whose arrivals threw: it is not asked what it was to be asked */
   counters(): readonly ServiceCounters[] {
-    return [...this.#open.values()].map(({ dispatcher, failure }) => {
-      if (failure) throw failure
-      return dispatcher.counters()
+    return [...this.#open.values()].map((open) => {
+      if (open.failure) throw told(open)
+      return open.dispatcher.counters()
     })
   }
 
@@ -76,7 +78,8 @@ export class RequestDesk implements ServiceDesk {
 
   /**
    * @throws InvalidInputError for services that are none, or another network of a known one; PctodlError `IN_USE` where tenants
-   *   serve one that is absent. Nothing has changed then.
+   *   serve one that is absent, `ARRIVALS_FAILED` where the arrivals of one that leaves threw and nobody has been told: the next call
+   *   lets it leave. Nothing has changed then.
    */
   serve(services: readonly Service[]): void {
     assertServices(services)
@@ -96,6 +99,7 @@ export class RequestDesk implements ServiceDesk {
     const coming = services.filter(({ name }) => !this.#open.has(name))
     const traffic = coming.map((service) => this.#trafficOf(service))
     traffic.forEach(assertTraffic)
+    for (const [, open] of leaving) tell(open)
     for (const [name] of leaving) this.#end(name, 'its service has ended')
     for (const service of services) {
       const known = this.#open.get(service.name)?.dispatcher
@@ -164,9 +168,15 @@ export class RequestDesk implements ServiceDesk {
     }
   }
 
-  /** No requests come any more, and those that wait are shed; batches in flight are answered. Idempotent. */
+  /**
+   * No requests come any more, and those that wait are shed; batches in flight are answered. Idempotent.
+   *
+   * @throws PctodlError `ARRIVALS_FAILED`, when all is closed, for a service whose arrivals threw and nobody has been told
+   */
   close(): void {
-    for (const name of [...this.#open.keys()]) this.#end(name, 'the desk is closed')
+    const open = [...this.#open]
+    for (const [name] of open) this.#end(name, 'the desk is closed')
+    for (const [, each] of open) tell(each)
   }
 
   /** @throws InvalidInputError for a tenant of a service that is not served, or of another network */
@@ -225,4 +235,14 @@ export class RequestDesk implements ServiceDesk {
     const known = [...this.#open.keys()].join(', ')
     throw new InvalidInputError(field, name, known === '' ? 'a service; none is served' : `one of ${known}`)
   }
+}
+
+/** @throws what the arrivals of a service threw, unless somebody knows of it */
+function tell(open: OpenService): void {
+  if (open.failure && !open.isFailureTold) throw told(open)
+}
+
+function told(open: OpenService): PctodlError {
+  open.isFailureTold = true
+  return open.failure!
 }
