@@ -43,16 +43,18 @@ const pure = [
  * into it: a process of its own for each file.
  */
 const alone = [
-  'packages/{backend,job-array,mps-control,node-service,nvml-control}/test/**/*.test.ts',
-  'packages/bench-runner/test/{command-line,real-board,slurm}.test.ts',
-  'packages/cli/test/{cleanup,doctor,readme}.test.ts',
-  'packages/sim-host/test/*.test.ts',
+  'packages/backend/test/**/*.test.ts',
+  'packages/job-array/test/!(folder-lock|own-folder).test.ts',
+  'packages/{mps-control,node-service}/test/!(peer-credentials|readme).test.ts',
+  'packages/nvml-control/test/!(message-lines|no-secrets|readme|run-child|served-lease).test.ts',
+  'packages/bench-runner/test/{command-line,real-board}.test.ts',
+  'packages/cli/test/{cleanup,doctor}.test.ts',
+  'packages/sim-host/test/{host-faults,hostile,nvml-library}.test.ts',
   'packages/mig-segments/test/deploy.test.ts',
-  'packages/model-zoo/test/{onnx-runtime,readme}.test.ts',
-  'packages/playground/test/hostile.test.ts',
+  'packages/model-zoo/test/onnx-runtime.test.ts',
   'packages/profiler/test/spread.test.ts',
   'packages/resource-sensitivity/test/{command-line,slurm-schedule}.test.ts',
-  'test/{commands,docs,mutants,newcomer,readme}.test.ts',
+  'test/{commands,docs,mutants,newcomer}.test.ts',
 ]
 const all = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts']
 
