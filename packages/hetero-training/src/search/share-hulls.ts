@@ -51,9 +51,9 @@ export class ShareHulls {
   #visit(stretch: Stretch, price: number, withinS: number): void {
     if (stretch.earliestS > withinS) return
     if (stretch.latestS > withinS) {
-      if (stretch.halves === null) this.#scan(stretch.from, stretch.to)
-      else for (const half of stretch.halves) this.#visit(half, price, withinS)
-      return
+      if (stretch.halves === null) return this.#scan(stretch.from, stretch.to)
+      this.#visit(stretch.halves[0], price, withinS)
+      return this.#visit(stretch.halves[1], price, withinS)
     }
     const { shares, energyJ } = stretch
     let low = 0
