@@ -51,9 +51,12 @@ export class ShareHulls {
   #visit(stretch: Stretch, price: number, withinS: number): void {
     if (stretch.earliestS > withinS) return
     if (stretch.latestS > withinS) {
-      if (stretch.halves === null) return this.#scan(stretch.from, stretch.to)
-      this.#visit(stretch.halves[0], price, withinS)
-      return this.#visit(stretch.halves[1], price, withinS)
+      if (stretch.halves === null) this.#scan(stretch.from, stretch.to)
+      else {
+        this.#visit(stretch.halves[0], price, withinS)
+        this.#visit(stretch.halves[1], price, withinS)
+      }
+      return
     }
     const { shares, energyJ } = stretch
     let low = 0
