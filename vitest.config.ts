@@ -39,20 +39,18 @@ const pure = [
 ]
 
 /**
- * What changes the process that it runs in (its folder, its environment, its listeners), or loads a simulated board's library
- * into it: a process of its own for each file.
+ * What changes the process that it runs in for good (its user, its listeners), or loads a simulated board's library into it: a process
+ * of its own for each file. A folder or a variable that goes back at the end of a file is no reason.
  */
 const alone = [
-  'packages/{backend,job-array,mps-control,node-service,nvml-control}/test/**/*.test.ts',
-  'packages/bench-runner/test/{command-line,real-board,slurm}.test.ts',
-  'packages/cli/test/{cleanup,doctor,readme}.test.ts',
-  'packages/sim-host/test/*.test.ts',
+  'packages/backend/test/service.test.ts',
+  'packages/{mps-control,node-service}/test/!(peer-credentials|readme).test.ts',
+  'packages/nvml-control/test/!(message-lines|no-secrets|readme|run-child|served-lease).test.ts',
+  'packages/cli/test/doctor.test.ts',
+  'packages/sim-host/test/{host-faults,hostile,nvml-library}.test.ts',
   'packages/mig-segments/test/deploy.test.ts',
-  'packages/model-zoo/test/{onnx-runtime,readme}.test.ts',
-  'packages/playground/test/hostile.test.ts',
-  'packages/profiler/test/spread.test.ts',
-  'packages/resource-sensitivity/test/{command-line,slurm-schedule}.test.ts',
-  'test/{commands,docs,mutants,newcomer,readme}.test.ts',
+  'packages/model-zoo/test/onnx-runtime.test.ts',
+  'test/{mutants,newcomer}.test.ts',
 ]
 const all = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts']
 

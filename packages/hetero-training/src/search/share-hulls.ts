@@ -52,7 +52,10 @@ export class ShareHulls {
     if (stretch.earliestS > withinS) return
     if (stretch.latestS > withinS) {
       if (stretch.halves === null) this.#scan(stretch.from, stretch.to)
-      else for (const half of stretch.halves) this.#visit(half, price, withinS)
+      else {
+        this.#visit(stretch.halves[0], price, withinS)
+        this.#visit(stretch.halves[1], price, withinS)
+      }
       return
     }
     const { shares, energyJ } = stretch
