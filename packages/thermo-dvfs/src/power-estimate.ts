@@ -16,6 +16,8 @@ const REST_WEIGHT = 0.01
  */
 const LET_PASS_SIGMAS = [2, 1] as const
 const FACT_SIGMAS = [2, 4] as const
+/** As far from the pivot as this share of it, a slope that is not the model's may be the model's again. */
+const LOCAL = 0.25
 /** Weight of the newest reading in what is learnt of a sensor's noise. */
 const NOISE_WEIGHT = 0.02
 /** Share of the prior's standard deviation below which the level counts as measured. */
@@ -118,7 +120,9 @@ export class PowerEstimate {
   varianceAhead(modelW: number): number {
     const { level, slope, pivotW } = this.state
     const beyond = modelW - pivotW
-    return this.variance(modelW) + (0.5 * beyond * (slope - level) * Math.min(1, Math.abs(beyond) / pivotW)) ** 2
+    return (
+      this.variance(modelW) + (0.5 * beyond * (slope - level) * Math.min(1, Math.abs(beyond) / (LOCAL * pivotW))) ** 2
+    )
   }
 
   /** Variance of what a state draws more than another that is higher by `beyondW` of the model, W^2. */

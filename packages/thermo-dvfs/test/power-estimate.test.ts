@@ -207,8 +207,16 @@ describe('a state that the board is to go to', () => {
   it('may lie on a curve that comes back to the shape of the model', () => {
     const estimate = steep()
     expect(estimate.state.slope).toBeGreaterThan(1.8)
-    const ahead = Math.sqrt(estimate.varianceAhead(90) - estimate.variance(90))
-    expect(ahead).toBeGreaterThan(8)
+    const { pivotW, slope, level } = estimate.state
+    const ahead = (share: number) => {
+      const modelW = (1 - share) * pivotW
+      return Math.sqrt(estimate.varianceAhead(modelW) - estimate.variance(modelW))
+    }
+    // Half of what lies between the slope and the model's from a quarter of the way to zero on, and before that less.
+    const between = (share: number) => 0.5 * share * pivotW * (slope - level)
+    expect(ahead(0.4)).toBeCloseTo(between(0.4), 6)
+    expect(ahead(0.25)).toBeCloseTo(between(0.25), 6)
+    expect(ahead(0.1)).toBeCloseTo(0.4 * between(0.1), 6)
     expect(estimate.varianceAhead(estimate.state.pivotW)).toBe(estimate.variance(estimate.state.pivotW))
   })
 
