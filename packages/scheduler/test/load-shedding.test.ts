@@ -49,6 +49,10 @@ describe('a board that draws too much and refuses its clock', () => {
     expect(shedding.active).toBe(true)
   })
 
+  it('loses them as soon as it has refused its clock for three tenths of a second', () => {
+    expect(step(new LoadShedding(predictor), seen(5000, capFor(2), { smClockRefusedMs: 300 }))).toBeDefined()
+  })
+
   it('keeps one tenant whatever the cap', () => {
     expect(sharesOf(step(new LoadShedding(predictor), seen(5000, 10))?.tenants)).toEqual([40])
   })
@@ -95,6 +99,39 @@ describe('a board that draws too much and refuses its clock', () => {
     expect(again(1000)).toEqual([5200, 6600])
   })
 
+  it('loses them also where readings are lost, or say nothing', () => {
+    for (const lost of [null, 0]) {
+      const shedding = new LoadShedding(predictor)
+      const times: number[] = []
+      for (let timeMs = 5000; timeMs < 6000; timeMs += 100) {
+        const given = timeMs % 200 === 0 ? allW : lost
+        const telemetry = { powerAverageW: given || null, powerInstantW: given, smClockMhz: clocks.smClockMhz }
+        if (step(shedding, seen(timeMs, capFor(3), { telemetry } as Partial<SampleObservation>))) times.push(timeMs)
+      }
+      expect(times[0]).toBe(5200)
+    }
+  })
+
+  it('has them back when its clock has been taken for a while, each time for longer where it goes on to refuse', () => {
+    const shedding = new LoadShedding(predictor)
+    /** How long it takes its clock until the tenants are back, ms. */
+    const backAfter = (fromMs: number) => {
+      for (let timeMs = fromMs; ; timeMs += 100) {
+        if (step(shedding, seen(timeMs, capFor(2), { smClockRefusedMs: 0 }))) return timeMs - fromMs + 100
+      }
+    }
+    expect(step(shedding, seen(5000, capFor(2)))).toBeDefined()
+    expect(step(shedding, seen(5100, capFor(2), { smClockRefusedMs: 0 }))).toBeUndefined()
+    expect(step(shedding, seen(5200, capFor(4)))).toBeUndefined()
+    expect(backAfter(5300)).toBe(500)
+    expect(step(shedding, seen(10_000, capFor(2)))).toBeDefined()
+    expect(backAfter(10_100)).toBe(1000)
+    expect(step(shedding, seen(15_000, capFor(2)))).toBeDefined()
+    expect(backAfter(15_100)).toBe(2000)
+    expect(step(shedding, seen(60_000, capFor(2)))).toBeDefined()
+    expect(backAfter(60_100)).toBe(500)
+  })
+
   it('loses none for one instant reading that is high, nor for a mean that is of before', () => {
     for (const [powerInstantW, powerAverageW] of [
       [1.2 * allW, 0.99 * allW],
@@ -122,10 +159,10 @@ describe('a board that draws too much and refuses its clock', () => {
     const fewer = step(shedding, seen(5000, capFor(2)))!.tenants
     // Those of before the first loss, though it lost some twice.
     shedding.step(seen(7000, capFor(1)), fewer, clocks.memClockMhz, 1, 0)
-    const back = step(shedding, seen(7100, capFor(2), { smClockRefusedMs: 0 }))
+    const back = step(shedding, seen(7500, capFor(2), { smClockRefusedMs: 0 }))
     expect(back?.tenants).toBe(tenants)
     expect(shedding.active).toBe(false)
-    expect(step(shedding, seen(7200, capFor(2), { smClockRefusedMs: 0 }))).toBeUndefined()
+    expect(step(shedding, seen(7600, capFor(2), { smClockRefusedMs: 0 }))).toBeUndefined()
   })
 
   it('loses at least one where not even the lowest clock keeps the cap', () => {

@@ -210,6 +210,27 @@ describe('Replanning', () => {
     expect(asked.map((watts) => Math.round(1000 * watts) / 1000)).toEqual([174.6, 169.2, 174.6])
   })
 
+  it('leaves nothing free where no plan does, and never more than is sensible, however long the cap is not kept', () => {
+    const asked: number[] = []
+    const lowestW = 178
+    const made = new Replanning({
+      predictor,
+      payBackS: 60,
+      sharesAfterS: 35,
+      plan: (modelledCapW, optional) => {
+        asked.push(modelledCapW)
+        expect(optional).toBe(modelledCapW < 180)
+        return modelledCapW >= lowestW ? restarting : undefined
+      },
+    })
+    for (let timeMs = 10_000; timeMs < 800_000; timeMs += 10_000) {
+      made.capNotKept(timeMs)
+      expect(made.step(context(timeMs + 100))).toBeUndefined()
+      expect(made.step(context(timeMs + 200))).toMatchObject({ plan: restarting })
+    }
+    expect(Math.min(...asked)).toBeCloseTo(0.85 * 180, 6)
+  })
+
   it('takes a plan for shorter batches at once, and stops nobody where it is what runs', () => {
     const { made } = replanning(better)
     made.latencyMissed(10_000)

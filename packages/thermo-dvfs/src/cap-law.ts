@@ -50,6 +50,11 @@ export class CapLaw {
     return this.#memory.powerW
   }
 
+  /** The mean of the instant readings of the last second, W; null where they do not reach back so far. */
+  get instantSecondW(): number | null {
+    return this.#second.powerW
+  }
+
   observe({ timeMs, averageW, instantW }: LawReadings): void {
     const m = this.#memory
     if (instantW !== null) this.#second.add(timeMs, instantW)

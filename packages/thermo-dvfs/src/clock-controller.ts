@@ -255,14 +255,17 @@ export class ClockController {
 
   /**
    * Firmware that trims has answered already what the mean of the last second is too high by: what is left is what power is now. Under
-   * a limit no higher than the cap that is not new, that is noise until it would break the cap.
+   * a limit no higher than the cap that is not new, a mean is noise of which the instant readings of its second know nothing, and those of
+   * now not that the cap would be broken.
    */
   #belowTrimmed({ instantW, fastMeanW }: LawReadings, capW: number, excessW: number): number {
-    const { index, timeMs, plannedMs } = this.#memory
+    const { index } = this.#memory
     const ran = this.#board.ranIndex(index)
     const isKnown = instantW !== null && fastMeanW !== null
-    const rests = this.#limited && timeMs - plannedMs >= SETTLED_MS
-    if (isKnown && rests && fastMeanW <= violationW(capW)) return index
+    const { instantSecondW } = this.#law
+    const boundW = capW * (1 + this.#tuning.guardPercent / 100)
+    const isNoise = isKnown && instantSecondW !== null && instantSecondW <= boundW && fastMeanW <= violationW(capW)
+    if (isNoise && this.#limitRests) return index
     const nowW = isKnown ? fastMeanW - capW : ran < index ? 0 : excessW
     return nowW <= 0 && ran < index ? ran : this.#lowerBy(Math.max(0, nowW))
   }
@@ -308,6 +311,12 @@ export class ClockController {
     const board = this.#board
     if (board.ranIndex(0) !== 0 || board.mismatch || board.quiet) return false
     return timeMs - changedMs >= LOOK_BACK_MS + board.latenessMs && board.readings.meanAbove(powerW)
+  }
+
+  /** The board's limit is no higher than the cap, and neither it nor the tenants are new. */
+  get #limitRests(): boolean {
+    const { timeMs, plannedMs } = this.#memory
+    return this.#limited && timeMs - plannedMs >= SETTLED_MS
   }
 
   get #unseenMs(): number {

@@ -84,9 +84,10 @@ export class ReadingLag {
     }
     if (s.count >= MOST_READINGS) this.conclude()
     else if (!s.known && s.count % LEAST_READINGS === 0) {
-      // As long as nothing is known, what has been seen so far may tell.
+      // As long as nothing is known, what has been seen so far may tell: at once that nothing is late, and twice alike that it is.
       const told = this.#told()
-      if (told !== null) this.believe(told)
+      if (told === 0 || (told !== null && told === s.suspected)) this.believe(told)
+      else s.suspected = told
     }
   }
 

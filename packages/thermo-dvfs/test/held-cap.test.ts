@@ -39,12 +39,18 @@ describe('a cap that the board holds by its own limit', () => {
    *
    * @param capAt W, by time
    */
-  function afterPeak(instantW: number, ranMhz: number, powerLimitW = 119, capAt = (_: number) => 119): number {
+  function afterPeak(
+    instantW: number,
+    ranMhz: number,
+    powerLimitW = 119,
+    capAt = (_: number) => 119,
+    peakMs = 59_500,
+  ): number {
     const controller = new ClockController({ smClocksMhz, reading: 'one-second-average' })
     controller.setPlant(smClocksMhz.map(modelW))
     let smClockMhz = 210
     for (let timeMs = 0; timeMs < 60_000; timeMs += 100) {
-      const peak = timeMs >= 59_500
+      const peak = timeMs >= peakMs
       const powerAverageW = timeMs === 59_900 ? 120.2 : 119 + (timeMs % 200) / 10_000
       const powerInstantW = peak ? instantW : 119
       const seen = { powerAverageW, powerInstantW, smClockMhz: peak ? ranMhz : Math.min(smClockMhz, 630) }
@@ -58,10 +64,14 @@ describe('a cap that the board holds by its own limit', () => {
     expect(afterPeak(118, 585, 119.5)).toBe(585)
   })
 
-  it('leaves a peak to the firmware whose limit is no higher than the cap, up to 1 % above it', () => {
+  it('leaves a mean of which the instant readings of its second know nothing to a limit no higher than the cap', () => {
     expect(afterPeak(118, 585)).toBe(645)
     expect(afterPeak(120, 585)).toBe(645)
     expect(afterPeak(121.5, 585)).toBeLessThan(585)
+  })
+
+  it('believes a mean that they do know of: a limit need not hold what it says', () => {
+    expect(afterPeak(120, 645, 119, undefined, 58_500)).toBeLessThan(645)
   })
 
   it('leaves it none where the cap is new: the firmware may not have answered it', () => {

@@ -85,9 +85,20 @@ describe('ReadingLag', () => {
     return lag.known ? lag.lagMs : null
   }
 
-  it('is told by fifteen readings, and not by fewer', () => {
+  it('is told by fifteen readings that end, and not by fewer', () => {
     expect([concluded(told(14, 0.1)), concluded(told(15, 0.1))]).toEqual([null, 1000])
-    expect([told(14, 0.1).known, told(15, 0.1).known]).toEqual([false, true])
+  })
+
+  it('is told before the end by fifteen readings that are prompt, and by twice as many that are late', () => {
+    const late = (count: number) => told(count, 0.1).known
+    expect([late(15), late(29), late(30)]).toEqual([false, false, true])
+    const prompt = (count: number) => {
+      const lag = new ReadingLag()
+      const power = jumping(count, 0.1)
+      for (let i = 0; i < count; i++) lag.during(power[i + 4]!, (lagMs) => power[Math.ceil(i + 4 - lagMs / 500)]!)
+      return lag.known
+    }
+    expect([prompt(14), prompt(15)]).toEqual([false, true])
   })
 
   it('is told to be another one by an episode of eighty that does not end', () => {

@@ -11,6 +11,9 @@ const ABOVE_MS = 200
 /** Time that stopped tenants get to show in a mean of the last second, and in an instant reading, ms. */
 const AVERAGE_SHOWS_MS = 1300
 const INSTANT_SHOWS_MS = 400
+/** The clock must have been taken for so long until stopped tenants come back, ms; twice as long each time that they had to go again soon. */
+const TAKEN_MS = 500
+const LONGEST_TAKEN_MS = 30_000
 /** Keep shed load this far below the cap, share of the cap: the ratio that it is judged by was measured with more tenants. */
 const SHED_TARGET = 0.97
 
@@ -19,8 +22,12 @@ export class LoadShedding {
   readonly #predictor: Predictor
   #all: readonly Tenant[] | undefined
   #restedMs = 0
-  /** Since when instant readings are above. */
-  #aboveMs: number | undefined
+  /** Since when instant readings are above, as far as they were seen; null where the board has none. */
+  #aboveMs: number | undefined | null = null
+  /** When the clock was last refused. */
+  #refusedMs = 0
+  #backMs = Number.NEGATIVE_INFINITY
+  #takenMs = TAKEN_MS
 
   constructor(predictor: Predictor) {
     this.#predictor = predictor
@@ -44,16 +51,18 @@ export class LoadShedding {
     latenessMs: number,
   ): { readonly tenants: readonly Tenant[]; readonly reason: string } | undefined {
     const { timeMs, telemetry, powerCapW, applied, smClockRefusedMs, reconfiguring } = sample
-    if (this.#all && smClockRefusedMs === 0) {
+    if (smClockRefusedMs > 0) this.#refusedMs = timeMs
+    if (this.#all && timeMs - this.#refusedMs >= this.#takenMs) {
       const all = this.#all
       this.#all = undefined
+      this.#backMs = timeMs
       return { tenants: all, reason: 'the board takes its clock again: all tenants back' }
     }
     const { powerAverageW, powerInstantW = null } = telemetry
     this.#watchInstant(timeMs, powerInstantW, powerCapW)
     const rested = timeMs >= this.#restedMs
     // What was stopped must show before more is.
-    const restMs = latenessMs + (powerInstantW === null ? AVERAGE_SHOWS_MS : INSTANT_SHOWS_MS)
+    const restMs = latenessMs + (this.#aboveMs === null ? AVERAGE_SHOWS_MS : INSTANT_SHOWS_MS)
     if (reconfiguring) this.#restedMs = timeMs + restMs
     const smClockMhz = applied.smClockMhz ?? telemetry.smClockMhz
     if (smClockRefusedMs < SHED_AFTER_MS || smClockMhz === null) return undefined
@@ -64,14 +73,18 @@ export class LoadShedding {
       if (applied.powerLimitW <= powerCapW) return undefined
     } else {
       if (!rested || powerAverageW === null || powerAverageW <= SHED_ABOVE * powerCapW) return undefined
-      if (powerInstantW !== null && timeMs - (this.#aboveMs ?? timeMs) < ABOVE_MS) return undefined
-      ratio = (powerInstantW ?? powerAverageW) / this.#predicted(tenants, clocks)
+      if (this.#aboveMs !== null && timeMs - (this.#aboveMs ?? timeMs) < ABOVE_MS) return undefined
+      ratio = (powerInstantW || powerAverageW) / this.#predicted(tenants, clocks)
     }
     if (ratio * this.#predicted(tenants, clocks) <= SHED_ABOVE * powerCapW) return undefined
     const kept = this.#withinCap(tenants, clocks, ratio, powerCapW)
     const stopped = tenants.length - kept.length
     if (stopped === 0) return undefined
-    this.#all ??= tenants
+    if (this.#all === undefined) {
+      const soon = timeMs - this.#backMs < LONGEST_TAKEN_MS
+      this.#takenMs = soon ? Math.min(2 * this.#takenMs, LONGEST_TAKEN_MS) : TAKEN_MS
+      this.#all = tenants
+    }
     this.#restedMs = timeMs + restMs
     return { tenants: kept, reason: `the board refuses its clock above the cap: ${stopped} tenants stopped` }
   }
@@ -105,7 +118,9 @@ export class LoadShedding {
   }
 
   #watchInstant(timeMs: number, powerInstantW: number | null, powerCapW: number): void {
-    if (powerInstantW === null || powerInstantW <= SHED_ABOVE * powerCapW) this.#aboveMs = undefined
+    // One that was lost says nothing.
+    if (powerInstantW === null || !(powerInstantW > 0)) return
+    if (powerInstantW <= SHED_ABOVE * powerCapW) this.#aboveMs = undefined
     else this.#aboveMs ??= timeMs
   }
 

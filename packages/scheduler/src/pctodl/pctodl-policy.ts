@@ -66,7 +66,7 @@ export class PctodlPolicy implements PowerCapPolicy {
     this.#planner = new Planner(options)
     this.#steered = new SteeredTenants(options.predictor)
     const { payBackS, sharesAfterS = 35, partition, predictor } = options
-    const plan = (modelledCapW: number) => this.#tryPlan(modelledCapW)
+    const plan = (modelledCapW: number, optional: boolean) => this.#tryPlan(modelledCapW, optional)
     this.#replanning = new Replanning({ predictor, payBackS: payBackS ?? PAY_BACK_S, sharesAfterS, plan })
     this.#shedding = new LoadShedding(predictor)
     // A board with several memory clocks goes down through them first.
@@ -293,9 +293,10 @@ export class PctodlPolicy implements PowerCapPolicy {
   }
 
   /** A running service is not ended by a cap that nothing keeps: the clocks go to the bottom, and the status says so. */
-  #tryPlan(modelledCapW: number): Configuration | undefined {
+  #tryPlan(modelledCapW: number, optional: boolean): Configuration | undefined {
     const plan = this.#planner.replan(modelledCapW)
     if ('tenants' in plan) return plan
+    if (optional) return undefined
     if (plan.lowestFeasibleW === null) {
       this.#decide('plan-infeasible', plan.message, {})
       return undefined

@@ -11,8 +11,12 @@ export interface ReplanningOptions {
   readonly payBackS: number
   /** From a cap change until throughput under it is measured well enough to judge a small gain, s. */
   readonly sharesAfterS: number
-  /** The best configuration under a cap by the predictor's watts; undefined where there is none. */
-  readonly plan: (modelledCapW: number) => Configuration | undefined
+  /**
+   * The best configuration under a cap by the predictor's watts; undefined where there is none.
+   *
+   * @param optional that there is none is not worth a word
+   */
+  readonly plan: (modelledCapW: number, optional: boolean) => Configuration | undefined
 }
 
 /** What a new plan is weighed by. */
@@ -53,10 +57,11 @@ interface Rates {
 const WRONG_POWER = 0.05
 const LEAST_GAIN = 0.003
 /**
- * Share of the cap that a plan in place of tenants which do not keep it leaves free, and each further one under the same cap more: what
- * the board drew beside the prediction with those tenants is not quite what it draws with others.
+ * Share of the cap that a plan in place of tenants which do not keep it leaves free where one does, and each further one under the same
+ * cap more: what the board drew beside the prediction with those tenants is not quite what it draws with others.
  */
 const LEFT_FREE = 0.03
+const MOST_LEFT_FREE = 0.15
 /** What a plan must promise by the predictor alone, before anything was measured under the cap; relative. */
 const LEAST_PREDICTED_GAIN = 0.02
 
@@ -138,8 +143,7 @@ export class Replanning {
       const clocksMove = context.timeMs - this.#sinceMs < CLOCKS_FIRST_MS
       if (clocksMove && !this.#urgent && !this.#late && !context.infeasible) return undefined
       // Weighed in a later step: the search has taken this one's time.
-      if (this.#urgent || context.infeasible) this.#mended++
-      this.#plan = this.#options.plan(((1 - LEFT_FREE * this.#mended) * context.powerCapW) / context.powerRatio)
+      this.#plan = this.#search(context)
       if (this.#plan !== undefined) return undefined
       const urgent = this.#urgent
       this.#forget()
@@ -148,6 +152,15 @@ export class Replanning {
     else if (this.#late) return this.#hurry(this.#plan, context)
     else return this.#weigh(this.#plan, this.#sinceMs, context)
     return undefined
+  }
+
+  #search({ powerCapW, powerRatio, infeasible }: ReplanContext): Configuration | undefined {
+    const { plan } = this.#options
+    const modelledCapW = powerCapW / powerRatio
+    if (!this.#urgent && !infeasible) return plan(modelledCapW, false)
+    this.#mended++
+    const leftFree = Math.min(LEFT_FREE * this.#mended, MOST_LEFT_FREE)
+    return plan((1 - leftFree) * modelledCapW, true) ?? plan(modelledCapW, false)
   }
 
   #mend(plan: Configuration, { present, powerCapW }: ReplanContext): Replan | 'helpless' {
