@@ -22,7 +22,7 @@ export interface ReadingLagState {
   /** Index of the lag that explains the readings best so far. */
   index: number
   known: boolean
-  /** What the episode before told, where that is another lag than believed. */
+  /** What was told last, where that is another lag than believed, or none is. */
   suspected: number | null
   /** Of the episode: readings, their sums, and per lag the sums of the model's power. */
   count: number
