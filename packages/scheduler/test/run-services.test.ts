@@ -2,15 +2,8 @@ import { SimulatedDesk, SimulatedGpu } from '@pctodl/gpu-sim'
 import { type Service, type ServiceDesk, VirtualClock } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
 import { RunServices, type ServiceListStep } from '../src/run-services.js'
+import { search } from './two-services.js'
 
-const search: Service = {
-  name: 'search',
-  model: 'resnet50',
-  objective: { p99Ms: 60 },
-  weight: 1,
-  maxBatchSize: 16,
-  maxQueueDelayMs: 2,
-}
 const photos: Service = { ...search, name: 'photos' }
 const tags: Service = { ...search, name: 'tags' }
 

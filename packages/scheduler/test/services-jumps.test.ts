@@ -1,19 +1,11 @@
 import { SimulatedDesk, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
 import { SeededRandom } from '@pctodl/numerics'
 import { loadPerfModel } from '@pctodl/perf-model'
-import { type Arrivals, fixedCap, type Service, VirtualClock } from '@pctodl/platform'
+import { type Arrivals, fixedCap, VirtualClock } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
 import { runPolicy, ServicesPolicy } from '../src/index.js'
+import { photos, search } from './two-services.js'
 
-const search: Service = {
-  name: 'search',
-  model: 'resnet50',
-  objective: { p99Ms: 60 },
-  weight: 1,
-  maxBatchSize: 16,
-  maxQueueDelayMs: 2,
-}
-const photos: Service = { ...search, name: 'photos', model: 'mobilenet_v2' }
 const POWER_CAP_W = 150
 const MOST_PER_S = 1500
 

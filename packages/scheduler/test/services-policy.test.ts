@@ -10,16 +10,9 @@ import {
 } from '../src/index.js'
 import type { ServicesPlan, ServicesPlanner } from '../src/services/services-planner.js'
 import { ServingClocks } from '../src/services/serving-clocks.js'
+import { search } from './two-services.js'
 
 const model = loadPerfModel('3080Ti')
-const search: Service = {
-  name: 'search',
-  model: 'resnet50',
-  objective: { p99Ms: 60 },
-  weight: 1,
-  maxBatchSize: 16,
-  maxQueueDelayMs: 2,
-}
 const photos: Service = { ...search, name: 'photos', model: 'mobilenet_v2', weight: 2 }
 const both = [search, photos]
 const CAP_W = 220

@@ -24,17 +24,9 @@ import {
   ServicesPolicy,
   type ServicesPolicyOptions,
 } from '../src/index.js'
+import { photos, search } from './two-services.js'
 
 const model = loadPerfModel('3080Ti')
-const search: Service = {
-  name: 'search',
-  model: 'resnet50',
-  objective: { p99Ms: 60 },
-  weight: 1,
-  maxBatchSize: 16,
-  maxQueueDelayMs: 2,
-}
-const photos: Service = { ...search, name: 'photos', model: 'mobilenet_v2' }
 const tags: Service = { ...search, name: 'tags', model: 'mnasnet1_0' }
 const rates: Readonly<Record<string, number>> = { search: 150, photos: 250, tags: 100 }
 

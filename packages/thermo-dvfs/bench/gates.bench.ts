@@ -1,5 +1,7 @@
-/** The table "What it achieves" of the README: many seeds of the toy board, worst figures. */
+/** What the README says under "What it achieves": many seeds of the toy board, worst figures; and stories of disturbances that overlap. */
+import fc from 'fast-check'
 import { ClockController, publishedPower } from '../src/index.js'
+import { disturbedStories, liveDisturbed } from '../test/disturbed-board.js'
 import { clocksMhz, law, measure, run, ToyBoard } from '../test/toy-board.js'
 
 const modelAt = (clockMhz: number): number => publishedPower(law, clockMhz)
@@ -52,3 +54,15 @@ for (const rippleW of [1, 3]) {
   }
 }
 console.table(table)
+
+const STORY_SEEDS = Array.from({ length: 10 }, (_, i) => 2001 + i)
+const ends = STORY_SEEDS.flatMap((seed) => fc.sample(disturbedStories, { seed, numRuns: 300 }).map(liveDisturbed))
+const count = (is: (end: (typeof ends)[number]) => boolean) => ends.filter(is).length
+console.table({
+  stories: ends.length,
+  'back later than 10 s': count(({ backMs }) => backMs > 10_000),
+  'back later than 5 s': count(({ backMs }) => backMs > 5000),
+  'not back in 30 s': count(({ backMs }) => backMs >= 29_900),
+  'above for more than 1 % of the calm': count(({ abovePercent }) => abovePercent > 1),
+  'worst, %': Math.max(...ends.map(({ abovePercent }) => abovePercent)),
+})

@@ -74,6 +74,7 @@ export class LoadShedding {
     } else {
       if (!rested || powerAverageW === null || powerAverageW <= SHED_ABOVE * powerCapW) return undefined
       if (this.#aboveMs !== null && timeMs - (this.#aboveMs ?? timeMs) < ABOVE_MS) return undefined
+      // An instant reading of nothing is none.
       ratio = (powerInstantW || powerAverageW) / this.#predicted(tenants, clocks)
     }
     if (ratio * this.#predicted(tenants, clocks) <= SHED_ABOVE * powerCapW) return undefined
