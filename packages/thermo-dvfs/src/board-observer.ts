@@ -169,6 +169,16 @@ export class BoardObserver {
     return this.#power.estimate.power(this.#power.modelW[index]!)
   }
 
+  /** The model's power of the clocks that an instant reading of now is of, W. */
+  get modelRead(): number {
+    return this.#history.under(this.#history.endOf(this.#memory.timeMs), INSTANT_WINDOW_MS)
+  }
+
+  /** Standard deviation of instant readings beside the estimate, W. */
+  get instantNoise(): number {
+    return Math.sqrt(this.#power.estimate.state.scatter[1])
+  }
+
   /** The state that the board was last seen in, as far as it is one. */
   ranIndex(asked: number): number {
     return this.#runClock.indexNear(asked)

@@ -14,6 +14,7 @@ import {
   defaultClockTuning,
 } from './clock-tuning.js'
 import { PowerTarget, violationW } from './power-target.js'
+import { SecondBudget, type SecondBudgetState } from './second-budget.js'
 
 /** Everything that a controller remembers, safe for JSON. */
 export interface ClockControllerState {
@@ -21,6 +22,7 @@ export interface ClockControllerState {
   readonly memory: ClockMemory
   readonly board: BoardObserverState
   readonly law: CapLawState
+  readonly budget: SecondBudgetState
   readonly barred: BarredClockState
   readonly blind: BlindDescentState
 }
@@ -29,6 +31,10 @@ const SETTLED_MS = 3000
 const CAP_CHANGE_PERCENT = 0.5
 /** Hysteresis of the infeasible state, share of the cap. */
 const FEASIBLE_AGAIN = 0.99
+/** A clock that was asked for shows in instant readings by then, ms. */
+const SHOWN_MS = 300
+/** A reading below this share of a power refutes an estimate above it. */
+const WELL_BELOW = 0.95
 
 /**
  * Holds a board under a hard power cap by its SM clock: the highest clock at which the model's power, corrected by what the
@@ -45,6 +51,7 @@ export class ClockController {
   readonly #board: BoardObserver
   readonly #target: PowerTarget
   readonly #law: CapLaw
+  readonly #budget: SecondBudget
   readonly #barred: BarredClock
   readonly #blind: BlindDescent
   readonly #memory: ClockMemory
@@ -66,6 +73,7 @@ export class ClockController {
     this.#board = new BoardObserver(this.#clocksMhz, this.#tuning, averages, copy?.board)
     this.#target = new PowerTarget(this.#tuning, this.#board)
     this.#law = new CapLaw(copy?.law)
+    this.#budget = new SecondBudget(copy?.budget)
     this.#barred = new BarredClock(this.#tuning.retryAfterMs, copy?.barred)
     this.#blind = new BlindDescent(this.#tuning, copy?.blind)
     this.#memory = copy?.memory ?? newClockMemory()
@@ -78,6 +86,7 @@ export class ClockController {
       memory: this.#memory,
       board: this.#board.state(),
       law: this.#law.state,
+      budget: this.#budget.state,
       barred: this.#barred.state,
       blind: this.#blind.state,
     })
@@ -126,6 +135,13 @@ export class ClockController {
     const recalled = this.#board.observe(observation, capW, m.index, m.held)
     const readings = this.#lawReadings()
     this.#law.observe(readings)
+    // What is read now was drawn under the cap of then.
+    if (capW < m.plannedCapW && !first) {
+      m.beforeCapW = Math.max(m.plannedCapW, timeMs < (m.beforeUntilMs ?? 0) ? m.beforeCapW! : 0)
+      m.beforeUntilMs = timeMs + 250 + this.#board.latenessMs
+    }
+    const thenW = timeMs < (m.beforeUntilMs ?? 0) ? Math.max(capW, m.beforeCapW!) : capW
+    this.#budget.add(timeMs, readings.instantW === null ? null : readings.instantW / thenW)
     const targetW = this.#target.watts(capW, m.held)
     const ceiling = this.#indexWithin(observation.ceilingMhz)
     const raised = ceiling > (m.ceiling ?? Number.POSITIVE_INFINITY)
@@ -136,10 +152,10 @@ export class ClockController {
       // More work than before is no experiment: the clock goes at once where it may.
       const planned = recalled || m.plantChanged || raised || this.#capChanged(capW)
       const wanted = planned ? this.#plan(capW, targetW) : this.#control(capW, targetW)
-      this.#moveTo(this.#lawful(Math.min(wanted, ceiling), readings, capW))
+      this.#moveTo(this.#repaid(this.#lawful(Math.min(wanted, ceiling), readings, capW), capW, targetW))
     }
     const boundW = capW * (m.infeasible ? FEASIBLE_AGAIN : 1)
-    m.infeasible = m.index === 0 && (this.#board.power(0) > boundW || this.#lowestReadAbove(boundW))
+    m.infeasible = m.index === 0 && this.#tooMuch(boundW)
     return this.#answer(capW, targetW)
   }
 
@@ -253,6 +269,27 @@ export class ClockController {
     return Math.min(wanted, held ? this.#belowTrimmed(readings, capW, excessW) : this.#lowerBy(excessW))
   }
 
+  /** What was drawn above the cap is made up for within its second; then the clock goes back to where it may be. */
+  #repaid(wanted: number, capW: number, targetW: number): number {
+    const m = this.#memory
+    const { instantW } = this.#board.readings
+    const { guardPercent, instantNoisePercent } = this.#tuning
+    const noise = Math.max((guardPercent + instantNoisePercent) / 100, 4 * this.#board.instantNoise / capW)
+    const left = this.#budget.exceeded(1 + noise) || this.#budget.mean > 1.009 ? this.#budget.left() : Number.POSITIVE_INFINITY
+    if (left < 1) {
+      m.repaying = Math.min(m.repaying ?? wanted, wanted < m.index ? wanted : Number.POSITIVE_INFINITY)
+      // What was asked for last does not show yet.
+      if (instantW === null || m.timeMs - m.changedMs < 200 + this.#board.latenessMs) return Math.min(wanted, m.index)
+      if (instantW > capW) m.repaying = Math.min(m.repaying, this.#lowerTo(targetW, instantW))
+      return Math.min(wanted, instantW > left * capW ? this.#lowerTo(left * capW, instantW) : m.index)
+    }
+    if (wanted < m.index) delete m.repaying
+    if (m.repaying === undefined || this.#board.readings.above(capW)) return wanted
+    const back = Math.min(m.repaying, this.#target.highest(targetW, m.held, m.index), this.#target.ceiling(targetW))
+    delete m.repaying
+    return Math.max(wanted, back)
+  }
+
   /**
    * Firmware that trims has answered already what the mean of the last second is too high by: what is left is what power is now. Under
    * a limit no higher than the cap that is not new, a mean is noise of which the instant readings of its second know nothing, and those of
@@ -280,6 +317,14 @@ export class ClockController {
     return lower
   }
 
+  /** The highest state that draws so much, in proportion to the model, where `readW` is what is read now. */
+  #lowerTo(powerW: number, readW: number): number {
+    const boundW = (powerW / readW) * this.#board.modelRead
+    let index = this.#memory.index
+    while (index > 0 && this.#board.model(index) > boundW) index--
+    return index
+  }
+
   #lawReadings(): LawReadings {
     const { readings, latenessMs } = this.#board
     const { averageW, instantW, state } = readings
@@ -305,12 +350,18 @@ export class ClockController {
     if (!this.#board.away) this.#barred.bar(this.#memory.timeMs, this.#memory.index)
   }
 
-  /** The board has run its lowest clock for as long as a reading reaches back, and the reading is above a power. */
-  #lowestReadAbove(powerW: number): boolean {
+  /** Whether the lowest clock draws more than a power: as read once readings are of it, until then as estimated. */
+  #tooMuch(powerW: number): boolean {
     const { timeMs, changedMs } = this.#memory
     const board = this.#board
-    if (board.ranIndex(0) !== 0 || board.mismatch || board.quiet) return false
-    return timeMs - changedMs >= LOOK_BACK_MS + board.latenessMs && board.readings.meanAbove(powerW)
+    const { readings, latenessMs } = board
+    const restsMs = board.ranIndex(0) === 0 && !board.mismatch && this.#unseenMs === 0 ? timeMs - changedMs : 0
+    const { instantW } = readings
+    const promptly = instantW !== null && restsMs >= SHOWN_MS + latenessMs
+    if (promptly && Math.min(instantW, readings.state.fastMeanW ?? 0) > powerW) return true
+    const seen = !board.quiet && restsMs >= LOOK_BACK_MS + board.longestLatenessMs
+    if (seen && readings.meanAbove(powerW)) return true
+    return board.power(0) > powerW && !(seen && !readings.meanAbove(WELL_BELOW * powerW))
   }
 
   /** The board's limit is no higher than the cap, and neither it nor the tenants are new. */

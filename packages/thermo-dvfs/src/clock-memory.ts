@@ -15,6 +15,10 @@ export interface ClockMemory {
   held: boolean
   /** Index of the highest state that there was work for in the last step; absent where none was named. */
   ceiling?: number
+  /** State to go back to once an excess is made up for; absent where none is. */
+  repaying?: number
+  beforeCapW?: number
+  beforeUntilMs?: number
 }
 
 /** Before the first step. */

@@ -3,7 +3,7 @@ import { InvalidInputError } from '@pctodl/platform'
 export interface MemoryClockOptions {
   /** Memory clocks to work at, MHz. */
   readonly memClocksMhz: readonly number[]
-  /** Time at the lowest SM clock and above the cap before the memory clock goes down, ms. Default 1500. */
+  /** Time at the lowest SM clock and above the cap before the memory clock goes down, ms. Default 500. */
   readonly lowerAfterMs?: number
   /** Time for which a higher memory clock must fit below the cap before it is tried, ms. Default 20 000. */
   readonly raiseAfterMs?: number
@@ -55,7 +55,7 @@ export class MemoryClockControl {
    * @throws InvalidInputError
    */
   constructor(options: MemoryClockOptions, memClockMhz: number, state?: MemoryClockState) {
-    const { memClocksMhz, lowerAfterMs = 1500, raiseAfterMs = 20_000, raiseBelowPercent = 95 } = options
+    const { memClocksMhz, lowerAfterMs = 500, raiseAfterMs = 20_000, raiseBelowPercent = 95 } = options
     this.#statesMhz = [...memClocksMhz].sort((a, b) => a - b)
     this.#requireState(memClockMhz)
     this.#lowerAfterMs = lowerAfterMs

@@ -1,5 +1,7 @@
 import type { ClockAction } from '@pctodl/thermo-dvfs'
 
+/** The lowest clocks of SM and memory draw too much for so long, beyond the lateness of readings: tenants must change, ms. */
+const INFEASIBLE_MS = 700
 /** Firmware that throttles for so long does not stop by itself, ms. */
 const THROTTLED_MS = 5000
 /** What was done about it gets so long to show, where no tenants are started for it, ms. */
@@ -12,16 +14,14 @@ export class CapTrouble {
   #kind: Trouble | undefined
   #sinceMs = 0
   #quietUntilMs = 0
-  readonly #infeasibleMs: number
 
-  /** @param infeasibleMs time at the lowest clock and above the cap after which tenants must change */
-  constructor(infeasibleMs: number) {
-    this.#infeasibleMs = infeasibleMs
-  }
-
-  /** @returns the trouble, once each time that it has lasted */
-  step(timeMs: number, { status, seen }: ClockAction, reconfiguring: boolean): Trouble | undefined {
-    const kind = status === 'infeasible' ? 'infeasible' : seen.clock === 'throttled' ? 'throttled' : undefined
+  /**
+   * @param memoryIsLowest the memory clock cannot go down any more
+   * @returns the trouble, once each time that it has lasted
+   */
+  step(timeMs: number, { status, seen }: ClockAction, reconfiguring: boolean, memoryIsLowest: boolean): Trouble | undefined {
+    const helpless = status === 'infeasible' && memoryIsLowest
+    const kind = helpless ? 'infeasible' : seen.clock === 'throttled' ? 'throttled' : undefined
     if (kind !== this.#kind || reconfiguring) {
       this.#kind = kind
       this.#sinceMs = timeMs
@@ -29,7 +29,7 @@ export class CapTrouble {
     // Other tenants show what they draw as soon as they run.
     if (reconfiguring) this.#quietUntilMs = timeMs
     if (kind === undefined || timeMs < this.#quietUntilMs) return undefined
-    if (timeMs - this.#sinceMs < (kind === 'infeasible' ? this.#infeasibleMs : THROTTLED_MS)) return undefined
+    if (timeMs - this.#sinceMs < (kind === 'infeasible' ? INFEASIBLE_MS + seen.latenessMs : THROTTLED_MS)) return undefined
     this.#quietUntilMs = timeMs + SHOWS_MS
     return kind
   }

@@ -25,8 +25,6 @@ import { ranOutOfMemory, TenantRevival } from './tenant-revival.js'
 const PAY_BACK_S = 300
 /** Time in which a restarted tenant completes nothing, before one was measured: process start and model load, s. */
 const RESTART_S = 4
-/** The lowest clock has not kept the cap for so long: tenants must, ms. */
-const INFEASIBLE_MS = 3000
 /** Batches that take so much of their objective are mended where they run; another plan is for what missed it by more. */
 const NEARLY = 1.15
 /** A clock that the board does not run is asked for again this often, ms. */
@@ -46,7 +44,7 @@ export class PctodlPolicy implements PowerCapPolicy {
   readonly #revival = new TenantRevival()
   readonly #replanning: Replanning
   readonly #shedding: LoadShedding
-  readonly #trouble: CapTrouble
+  readonly #trouble = new CapTrouble()
   readonly #watch = new BoardWatch()
   readonly #decisions: Decision[] = []
   #powerCapW = 0
@@ -69,8 +67,6 @@ export class PctodlPolicy implements PowerCapPolicy {
     const plan = (modelledCapW: number, optional: boolean) => this.#tryPlan(modelledCapW, optional)
     this.#replanning = new Replanning({ predictor, payBackS: payBackS ?? PAY_BACK_S, sharesAfterS, plan })
     this.#shedding = new LoadShedding(predictor)
-    // A board with several memory clocks goes down through them first.
-    this.#trouble = new CapTrouble(predictor.memClocksMhz.length > 1 ? INFEASIBLE_MS : INFEASIBLE_MS / 2)
     if (options.shadow !== false) {
       const sharePercentStep = partition?.sharePercentStep ?? 5
       this.#shadow = new ShadowOptimizer(options.predictor, {
@@ -184,7 +180,7 @@ export class PctodlPolicy implements PowerCapPolicy {
 
   #watchTrouble({ timeMs, reconfiguring }: SampleObservation, step: ClockAction): void {
     if (this.#shedding.active) return
-    const trouble = this.#trouble.step(timeMs, step, reconfiguring)
+    const trouble = this.#trouble.step(timeMs, step, reconfiguring, this.#steered.memoryIsLowest)
     if (trouble === undefined) return
     this.#decide(trouble, troubles[trouble], { estimatedPowerW: step.estimatedPowerW, powerCapW: this.#powerCapW })
     if (trouble === 'throttled') this.#replanning.throttled(timeMs)

@@ -30,6 +30,11 @@ export class SteeredTenants {
     return this.#memClockMhz
   }
 
+  /** The memory clock cannot go down any more. */
+  get memoryIsLowest(): boolean {
+    return this.#memClockMhz === Math.min(...this.#predictor.memClocksMhz)
+  }
+
   get present(): Candidate {
     return { tenants: this.#tenants, memClockMhz: this.#memClockMhz }
   }
