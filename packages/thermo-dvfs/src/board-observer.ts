@@ -126,6 +126,11 @@ export class BoardObserver {
     return this.#lateness.latenessMs
   }
 
+  /** How much later power is read than the clock is, ms. */
+  get behindClockMs(): number {
+    return this.#lateness.behindClockMs
+  }
+
   /** The same as long as nobody knows how late they are, ms. */
   get longestLatenessMs(): number {
     return this.#lateness.longestLatenessMs

@@ -35,4 +35,6 @@ export interface BoardSeen {
   readonly latenessMs: number
   /** The power reading is too low by this factor, as another witness of it has it; 1 where none disagrees. */
   readonly correction: number
+  /** The board runs its lowest clock, and readings of it are above the cap. */
+  readonly excess: boolean
 }

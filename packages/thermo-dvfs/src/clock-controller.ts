@@ -154,8 +154,7 @@ export class ClockController {
       const wanted = planned ? this.#plan(capW, targetW) : this.#control(capW, targetW)
       this.#moveTo(this.#repaid(this.#lawful(Math.min(wanted, ceiling), readings, capW), capW, targetW))
     }
-    const boundW = capW * (m.infeasible ? FEASIBLE_AGAIN : 1)
-    m.infeasible = m.index === 0 && this.#tooMuch(boundW)
+    this.#watchLowest(capW)
     return this.#answer(capW, targetW)
   }
 
@@ -176,6 +175,7 @@ export class ClockController {
         sensor: sensor.mostProbable,
         latenessMs,
         correction: sensor.correction,
+        excess: this.#memory.excess,
       },
     }
   }
@@ -350,18 +350,27 @@ export class ClockController {
     if (!this.#board.away) this.#barred.bar(this.#memory.timeMs, this.#memory.index)
   }
 
-  /** Whether the lowest clock draws more than a power: as read once readings are of it, until then as estimated. */
-  #tooMuch(powerW: number): boolean {
-    const { timeMs, changedMs } = this.#memory
+  /**
+   * Whether the lowest clock draws more than the cap: by readings of it as soon as there are any, until then as estimated. In between
+   * lies hysteresis.
+   */
+  #watchLowest(capW: number): void {
+    const m = this.#memory
     const board = this.#board
-    const { readings, latenessMs } = board
-    const restsMs = board.ranIndex(0) === 0 && !board.mismatch && this.#unseenMs === 0 ? timeMs - changedMs : 0
+    const { readings, behindClockMs } = board
+    const runsLowest = m.index === 0 && board.ranIndex(0) === 0 && !board.mismatch
+    if (!runsLowest) m.lowestMs = m.timeMs
+    const restsMs = this.#unseenMs === 0 ? m.timeMs - m.lowestMs : 0
+    const boundW = capW * (m.infeasible ? FEASIBLE_AGAIN : 1 + this.#tuning.guardPercent / 100)
     const { instantW } = readings
-    const promptly = instantW !== null && restsMs >= SHOWN_MS + latenessMs
-    if (promptly && Math.min(instantW, readings.state.fastMeanW ?? 0) > powerW) return true
-    const seen = !board.quiet && restsMs >= LOOK_BACK_MS + board.longestLatenessMs
-    if (seen && readings.meanAbove(powerW)) return true
-    return board.power(0) > powerW && !(seen && !readings.meanAbove(WELL_BELOW * powerW))
+    const prompt = instantW !== null && restsMs >= SHOWN_MS + behindClockMs
+    const seen = !board.quiet && restsMs >= LOOK_BACK_MS + behindClockMs
+    m.excess =
+      (prompt && Math.min(instantW, readings.state.fastMeanW ?? 0) > boundW) || (seen && readings.meanAbove(boundW))
+    const longSeen = !board.quiet && restsMs >= LOOK_BACK_MS + board.longestLatenessMs
+    const refuted = longSeen && !readings.meanAbove(WELL_BELOW * capW)
+    const estimated = board.power(0) > capW * (m.infeasible ? FEASIBLE_AGAIN : 1)
+    m.infeasible = m.index === 0 && (m.excess || (estimated && !refuted))
   }
 
   /** The board's limit is no higher than the cap, and neither it nor the tenants are new. */

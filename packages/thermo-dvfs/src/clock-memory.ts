@@ -11,6 +11,10 @@ export interface ClockMemory {
   plannedMs: number
   changedMs: number
   infeasible: boolean
+  /** Until when the board did not run its lowest clock. */
+  lowestMs: number
+  /** It does, and readings of that are above the cap. */
+  excess: boolean
   /** The board's own limit holds the cap. */
   held: boolean
   /** Index of the highest state that there was work for in the last step; absent where none was named. */
@@ -32,6 +36,8 @@ export function newClockMemory(): ClockMemory {
     plannedMs: 0,
     changedMs: 0,
     infeasible: false,
+    lowestMs: 0,
+    excess: false,
     held: false,
   }
 }

@@ -44,6 +44,12 @@ export class Lateness {
     return Math.max(history.lagMs, runClock.answerMs)
   }
 
+  /** How much later power is read than the clock is, ms. */
+  get behindClockMs(): number {
+    const { history, runClock } = this.#of
+    return Math.max(0, history.lagMs - runClock.answerMs)
+  }
+
   /** The same as long as nobody knows how late they are, ms. */
   get longestLatenessMs(): number {
     return Math.max(this.#of.history.longestLagMs, this.#of.runClock.answerMs)

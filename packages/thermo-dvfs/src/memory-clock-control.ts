@@ -3,7 +3,7 @@ import { InvalidInputError } from '@pctodl/platform'
 export interface MemoryClockOptions {
   /** Memory clocks to work at, MHz. */
   readonly memClocksMhz: readonly number[]
-  /** Time at the lowest SM clock and above the cap before the memory clock goes down, ms. Default 500. */
+  /** Time at the lowest SM clock and above the cap before the memory clock goes down, ms. Default 1500. */
   readonly lowerAfterMs?: number
   /** Time for which a higher memory clock must fit below the cap before it is tried, ms. Default 20 000. */
   readonly raiseAfterMs?: number
@@ -17,6 +17,8 @@ export interface MemoryClockObservation {
   readonly powerCapW: number
   /** At the lowest SM clock and still above the cap: `ClockAction.status` is `infeasible`. */
   readonly infeasible: boolean
+  /** Readings of that very clock say so, and not just an estimate: `ClockAction.seen.excess`. Default false. */
+  readonly sure?: boolean
   /** Estimated power of a memory clock at the lowest SM clock, W. */
   readonly lowestPowerW: (memClockMhz: number) => number
 }
@@ -33,6 +35,8 @@ export interface MemoryClockState {
   readonly raised: boolean
 }
 
+/** Patience where the readings themselves are above the cap, ms. */
+const SURE_MS = 200
 /** Longest patience, in first ones. */
 const MOST_DOUBLINGS = 6
 
@@ -55,7 +59,7 @@ export class MemoryClockControl {
    * @throws InvalidInputError
    */
   constructor(options: MemoryClockOptions, memClockMhz: number, state?: MemoryClockState) {
-    const { memClocksMhz, lowerAfterMs = 500, raiseAfterMs = 20_000, raiseBelowPercent = 95 } = options
+    const { memClocksMhz, lowerAfterMs = 1500, raiseAfterMs = 20_000, raiseBelowPercent = 95 } = options
     this.#statesMhz = [...memClocksMhz].sort((a, b) => a - b)
     this.#requireState(memClockMhz)
     this.#lowerAfterMs = lowerAfterMs
@@ -79,7 +83,7 @@ export class MemoryClockControl {
   }
 
   /** @returns the memory clock to lock, MHz */
-  step({ timeMs, powerCapW, infeasible, lowestPowerW }: MemoryClockObservation): number {
+  step({ timeMs, powerCapW, infeasible, sure = false, lowestPowerW }: MemoryClockObservation): number {
     const { memClockMhz, homeMhz, failedRaises } = this.#state
     const index = this.#statesMhz.indexOf(memClockMhz)
     const infeasibleSinceMs = infeasible ? (this.#state.infeasibleSinceMs ?? timeMs) : null
@@ -87,7 +91,8 @@ export class MemoryClockControl {
     const room = !infeasible && higher !== undefined && lowestPowerW(higher) <= this.#raiseBelow * powerCapW
     const roomSinceMs = room ? (this.#state.roomSinceMs ?? timeMs) : null
     this.#state = { ...this.#state, infeasibleSinceMs, roomSinceMs }
-    if (infeasibleSinceMs !== null && timeMs - infeasibleSinceMs >= this.#lowerAfterMs && index > 0) {
+    const lowerAfterMs = sure ? Math.min(SURE_MS, this.#lowerAfterMs) : this.#lowerAfterMs
+    if (infeasibleSinceMs !== null && timeMs - infeasibleSinceMs >= lowerAfterMs && index > 0) {
       return this.#go(this.#statesMhz[index - 1]!, this.#state.raised ? failedRaises + 1 : failedRaises, false)
     }
     const patienceMs = this.#raiseAfterMs * 2 ** Math.min(MOST_DOUBLINGS, failedRaises)

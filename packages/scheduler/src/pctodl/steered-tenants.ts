@@ -102,6 +102,7 @@ export class SteeredTenants {
       timeMs,
       powerCapW,
       infeasible: this.#lastStep?.status === 'infeasible',
+      sure: this.#lastStep?.seen.excess ?? false,
       lowestPowerW: (clockMhz) => {
         const smClockMhz = smClocksAt(spec, clockMhz)![0]!
         const { powerW } = this.#predictor.predict({ tenants: this.#tenants, smClockMhz, memClockMhz: clockMhz })
