@@ -25,6 +25,10 @@ export class SwappingTenants implements TenantPool {
 
   async apply(tenants: readonly Tenant[], options?: { readonly signal?: AbortSignal }): Promise<void> {
     this.#tenants = tenants
+    if (this.#stopped) {
+      this.#stopped = false
+      void this.#swap()
+    }
     return this.#apply(options)
   }
 

@@ -49,6 +49,6 @@ export interface TenantPool {
   counters(): readonly TenantCounters[]
   /** One entry per tenant, in the order of the last `apply`; absent where tenants are no processes of this machine. */
   processes?(): readonly TenantProcess[]
-  /** End every process that this pool started. Idempotent. */
+  /** End every process that this pool started. Idempotent; `apply` may follow. */
   stop(): Promise<void>
 }

@@ -143,8 +143,8 @@ export class Actuator {
       this.#wantedTenants = tenants
       return
     }
-    this.#loading = this.#pool
-      .apply(tenants, { signal: this.#signal })
+    const change = tenants.length === 0 ? this.#pool.stop() : this.#pool.apply(tenants, { signal: this.#signal })
+    this.#loading = change
       .catch((error: unknown) => {
         this.#loadError = error
       })

@@ -273,9 +273,8 @@ export class ClockController {
   #repaid(wanted: number, capW: number, targetW: number): number {
     const m = this.#memory
     const { instantW } = this.#board.readings
-    const { guardPercent, instantNoisePercent } = this.#tuning
-    const noise = Math.max((guardPercent + instantNoisePercent) / 100, 4 * this.#board.instantNoise / capW)
-    const left = this.#budget.exceeded(1 + noise) || this.#budget.mean > 1.009 ? this.#budget.left() : Number.POSITIVE_INFINITY
+    const noise = this.#board.instantNoise / capW
+    const left = this.#budget.exceeded(noise) ? this.#budget.left() : Number.POSITIVE_INFINITY
     if (left < 1) {
       m.repaying = Math.min(m.repaying ?? wanted, wanted < m.index ? wanted : Number.POSITIVE_INFINITY)
       // What was asked for last does not show yet.

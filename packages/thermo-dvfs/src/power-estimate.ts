@@ -269,7 +269,8 @@ export class PowerEstimate {
 
 /** Board power where the model says `modelW`, as a state of knowledge has it, W. */
 export function powerOf({ level, slope, pivotW }: PowerEstimateState, modelW: number): number {
-  return level * pivotW + slope * (modelW - pivotW)
+  // A line that is right nearby may cross zero far away.
+  return Math.max(LEVEL_RANGE[0] * modelW, level * pivotW + slope * (modelW - pivotW))
 }
 
 function clamp(value: number, [low, high]: readonly [number, number]): number {

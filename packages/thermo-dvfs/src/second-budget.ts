@@ -6,6 +6,10 @@ const AIMED = 1.004
 const SHOWS_MS = 100
 /** From when on the means are to be within the bound, ms: sooner would cost more than it saves. */
 const SOON_MS = 250
+/** What one reading, each of two in a row, and a second's mean must lie above the cap to be an excess, share of it. */
+const ONE = 0.05
+const TWO = 0.02
+const MEAN = 0.009
 /** Lowest share that is asked for. */
 const LEAST = 0.9
 
@@ -38,11 +42,20 @@ export class SecondBudget {
     }
   }
 
-  /** Whether one of the readings of the last second was above a share of the cap. */
-  exceeded(share: number): boolean {
+  /**
+   * Whether more was drawn in the last second than readings that scatter like this would say: by one of them, by two in a row or by their
+   * mean.
+   *
+   * @param noise standard deviation of a reading, share of the cap
+   */
+  exceeded(noise: number): boolean {
     const { shares } = this.state
-    for (let i = 1; i < shares.length; i++) if (shares[i]! > share) return true
-    return false
+    const one = 1 + Math.max(ONE, 4 * noise)
+    const two = 1 + Math.max(TWO, 2.5 * noise)
+    for (let i = 1; i < shares.length; i++) {
+      if (shares[i]! > one || Math.min(shares[i]!, shares[i - 1]!) > two) return true
+    }
+    return this.mean > 1 + Math.max(MEAN, 0.9 * noise)
   }
 
   /** Mean of the last second, share of the cap. */
@@ -64,10 +77,11 @@ export class SecondBudget {
     const nowMs = timesMs[count - 1]!
     // Until the answer shows, the board draws what it draws.
     const showsMs = nowMs + SHOWS_MS
+    const nowShare = (shares[count - 1]! + shares[count - 2]!) / 2
     let lowest = Number.POSITIVE_INFINITY
     for (let endMs = nowMs + SOON_MS; endMs <= showsMs + SECOND_MS; endMs += 50) {
       const fromMs = endMs - SECOND_MS
-      let drawn = shares[count - 1]! * (showsMs - Math.max(fromMs, nowMs))
+      let drawn = nowShare * (showsMs - Math.max(fromMs, nowMs))
       for (let i = 1; i < count; i++) {
         const spanMs = timesMs[i]! - Math.max(fromMs, timesMs[i - 1]!)
         if (spanMs > 0) drawn += shares[i]! * spanMs

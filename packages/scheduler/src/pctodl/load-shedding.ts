@@ -17,6 +17,11 @@ const LONGEST_TAKEN_MS = 30_000
 /** Keep shed load this far below the cap, share of the cap: the ratio that it is judged by was measured with more tenants. */
 const SHED_TARGET = 0.97
 
+interface Clocks {
+  readonly smClockMhz: number
+  readonly memClockMhz: number
+}
+
 /** What is left to do where a board draws too much and refuses its clock: fewer tenants, and all of them again once it listens. */
 export class LoadShedding {
   readonly #predictor: Predictor
@@ -41,7 +46,7 @@ export class LoadShedding {
   /**
    * @param powerRatio measured power over the predictor's
    * @param latenessMs of the readings
-   * @returns the tenants to run from now on, where these change
+   * @returns the tenants to run from now on, where these change; none where even one would draw too much
    */
   step(
     sample: SampleObservation,
@@ -65,7 +70,7 @@ export class LoadShedding {
     const restMs = latenessMs + (this.#aboveMs === null ? AVERAGE_SHOWS_MS : INSTANT_SHOWS_MS)
     if (reconfiguring) this.#restedMs = timeMs + restMs
     const smClockMhz = applied.smClockMhz ?? telemetry.smClockMhz
-    if (smClockRefusedMs < SHED_AFTER_MS || smClockMhz === null) return undefined
+    if (smClockRefusedMs < SHED_AFTER_MS || smClockMhz === null || applied.tenants.length === 0) return undefined
     const clocks = { smClockMhz, memClockMhz }
     let ratio = powerRatio
     if (reconfiguring) {
@@ -78,9 +83,9 @@ export class LoadShedding {
       ratio = (powerInstantW || powerAverageW) / this.#predicted(tenants, clocks)
     }
     if (ratio * this.#predicted(tenants, clocks) <= SHED_ABOVE * powerCapW) return undefined
-    const kept = this.#withinCap(tenants, clocks, ratio, powerCapW)
+    const fitting = this.#withinCap(tenants, clocks, ratio, powerCapW)
+    const kept = this.#keeps(fitting, clocks, ratio, powerCapW) ? fitting : []
     const stopped = tenants.length - kept.length
-    if (stopped === 0) return undefined
     if (this.#all === undefined) {
       const soon = timeMs - this.#backMs < LONGEST_TAKEN_MS
       this.#takenMs = soon ? Math.min(2 * this.#takenMs, LONGEST_TAKEN_MS) : TAKEN_MS
@@ -93,7 +98,7 @@ export class LoadShedding {
   /** The tenants to keep where the lowest clock does not keep the cap and no plan does; undefined where one is left. */
   fewer(
     tenants: readonly Tenant[],
-    clocks: { readonly smClockMhz: number; readonly memClockMhz: number },
+    clocks: Clocks,
     measuredW: number,
     powerCapW: number,
   ): readonly Tenant[] | undefined {
@@ -103,19 +108,22 @@ export class LoadShedding {
     return kept.length < tenants.length ? kept : withoutSmallest(tenants)
   }
 
-  /** The tenants whose predicted power, times a ratio, keeps the cap. At least one stays. */
+  #keeps(tenants: readonly Tenant[], clocks: Clocks, ratio: number, powerCapW: number): boolean {
+    return this.#predicted(tenants, clocks) * ratio <= SHED_TARGET * powerCapW
+  }
+
+  /** The tenants whose predicted power, times a ratio, keeps the cap. At least one stays, the one that draws least. */
   #withinCap(
     tenants: readonly Tenant[],
-    clocks: { readonly smClockMhz: number; readonly memClockMhz: number },
+    clocks: Clocks,
     ratio: number,
     powerCapW: number,
   ): readonly Tenant[] {
     let kept = tenants
-    while (kept.length > 1) {
-      if (this.#predicted(kept, clocks) * ratio <= SHED_TARGET * powerCapW) return kept
-      kept = withoutSmallest(kept)
-    }
-    return kept
+    while (kept.length > 1 && !this.#keeps(kept, clocks, ratio, powerCapW)) kept = withoutSmallest(kept)
+    if (this.#keeps(kept, clocks, ratio, powerCapW)) return kept
+    const least = (a: Tenant, b: Tenant) => (this.#predicted([b], clocks) < this.#predicted([a], clocks) ? b : a)
+    return [tenants.reduce(least)]
   }
 
   #watchInstant(timeMs: number, powerInstantW: number | null, powerCapW: number): void {
@@ -127,7 +135,7 @@ export class LoadShedding {
 
   #predicted(
     tenants: readonly Tenant[],
-    clocks: { readonly smClockMhz: number; readonly memClockMhz: number },
+    clocks: Clocks,
   ): number {
     return this.#predictor.predict({ tenants, ...clocks }).powerW
   }

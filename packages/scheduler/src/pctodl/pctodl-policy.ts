@@ -161,7 +161,8 @@ export class PctodlPolicy implements PowerCapPolicy {
     const { tenants, memClockMhz, powerRatio } = this.#steered
     const latenessMs = this.lastStep?.seen.latenessMs ?? 0
     const change = this.#shedding.step(sample, tenants, memClockMhz, powerRatio, latenessMs)
-    return change && this.#start(change.tenants, change.reason)
+    // The model stays that of the tenants that ran last: they, or more of them, will be back.
+    return change?.tenants.length === 0 ? change : change && this.#start(change.tenants, change.reason)
   }
 
   /** A tenant failed in a trial, most likely of it: the configuration before is back at once. */
