@@ -366,8 +366,7 @@ export class ClockController {
     const seen = !board.quiet && restsMs >= LOOK_BACK_MS + behindClockMs
     m.excess =
       (prompt && Math.min(instantW, readings.state.fastMeanW ?? 0) > boundW) || (seen && readings.meanAbove(boundW))
-    const longSeen = !board.quiet && restsMs >= LOOK_BACK_MS + board.longestLatenessMs
-    const refuted = longSeen && !readings.meanAbove(WELL_BELOW * capW)
+    const refuted = seen && !readings.meanAbove(WELL_BELOW * capW)
     const estimated = board.power(0) > capW * (m.infeasible ? FEASIBLE_AGAIN : 1)
     m.infeasible = m.index === 0 && (m.excess || (estimated && !refuted))
   }

@@ -1,7 +1,7 @@
 import type { ClockAction } from '@pctodl/thermo-dvfs'
 
-/** The lowest clocks of SM and memory draw too much for so long, beyond the lateness of readings: tenants must change, ms. */
-const INFEASIBLE_MS = 700
+/** The lowest clocks of SM and memory are estimated to draw too much for so long: tenants must change, ms. */
+const INFEASIBLE_MS = 3000
 /** The same where readings of these very clocks are above the cap, ms. */
 const EXCESS_MS = 300
 /** Firmware that throttles for so long does not stop by itself, ms. */
@@ -31,7 +31,7 @@ export class CapTrouble {
     // Other tenants show what they draw as soon as they run.
     if (reconfiguring) this.#quietUntilMs = timeMs
     if (kind === undefined || timeMs < this.#quietUntilMs) return undefined
-    if (timeMs - this.#sinceMs < (kind === 'throttled' ? THROTTLED_MS : seen.excess ? EXCESS_MS : INFEASIBLE_MS + seen.latenessMs)) return undefined
+    if (timeMs - this.#sinceMs < (kind === 'throttled' ? THROTTLED_MS : seen.excess ? EXCESS_MS : INFEASIBLE_MS)) return undefined
     this.#quietUntilMs = timeMs + SHOWS_MS
     return kind
   }
