@@ -272,9 +272,9 @@ export class ClockController {
   /** What was drawn above the cap is made up for within its second; then the clock goes back to where it may be. */
   #repaid(wanted: number, capW: number, targetW: number): number {
     const m = this.#memory
-    const { instantW } = this.#board.readings
+    const { instantW, averageW } = this.#board.readings
     const noise = this.#board.instantNoise / capW
-    const left = this.#budget.exceeded(noise) ? this.#budget.left() : Number.POSITIVE_INFINITY
+    const left = this.#budget.exceeded(noise, averageW === null ? null : averageW / capW) ? this.#budget.left() : Number.POSITIVE_INFINITY
     if (left < 1) {
       m.repaying = Math.min(m.repaying ?? wanted, wanted < m.index ? wanted : Number.POSITIVE_INFINITY)
       // What was asked for last does not show yet.

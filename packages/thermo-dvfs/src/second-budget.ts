@@ -10,6 +10,8 @@ const SOON_MS = 250
 const ONE = 0.05
 const TWO = 0.02
 const MEAN = 0.009
+/** What the board's own average must be for that mean to count, share of the cap. */
+const AGREES = 1.003
 /** Lowest share that is asked for. */
 const LEAST = 0.9
 
@@ -48,14 +50,14 @@ export class SecondBudget {
    *
    * @param noise standard deviation of a reading, share of the cap
    */
-  exceeded(noise: number): boolean {
+  exceeded(noise: number, average: number | null): boolean {
     const { shares } = this.state
     const one = 1 + Math.max(ONE, 4 * noise)
     const two = 1 + Math.max(TWO, 2.5 * noise)
     for (let i = 1; i < shares.length; i++) {
       if (shares[i]! > one || Math.min(shares[i]!, shares[i - 1]!) > two) return true
     }
-    return this.mean > 1 + Math.max(MEAN, 0.9 * noise)
+    return this.mean > 1 + Math.max(MEAN, 0.7 * noise) && (average === null || average > AGREES)
   }
 
   /** Mean of the last second, share of the cap. */
