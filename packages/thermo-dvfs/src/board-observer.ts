@@ -175,12 +175,12 @@ export class BoardObserver {
   }
 
   /** The model's power of the clocks that an instant reading of now is of, W. */
-  get modelRead(): number {
+  get modelReadW(): number {
     return this.#history.under(this.#history.endOf(this.#memory.timeMs), INSTANT_WINDOW_MS)
   }
 
   /** Standard deviation of instant readings beside the estimate, W. */
-  get instantNoise(): number {
+  get instantNoiseW(): number {
     return Math.sqrt(this.#power.estimate.state.scatter[1])
   }
 

@@ -2,7 +2,7 @@ import { InvalidInputError } from '@pctodl/platform'
 import { BarredClock, type BarredClockState } from './barred-clock.js'
 import { BlindDescent, type BlindDescentState } from './blind-descent.js'
 import { BoardObserver, type BoardObserverState } from './board-observer.js'
-import { CapLaw, type CapLawState, type LawReadings, LOOK_BACK_MS } from './cap-law.js'
+import { CapLaw, type CapLawState, type LawReadings } from './cap-law.js'
 import type { ClockAction, ClockStatus } from './clock-action.js'
 import { assertObservation, assertPlant } from './clock-input.js'
 import { type ClockMemory, newClockMemory } from './clock-memory.js'
@@ -13,28 +13,24 @@ import {
   type ClockTuning,
   defaultClockTuning,
 } from './clock-tuning.js'
+import { LowestClock, type LowestClockState } from './lowest-clock.js'
 import { PowerTarget, violationW } from './power-target.js'
-import { SecondBudget, type SecondBudgetState } from './second-budget.js'
+import { Repayment, type RepaymentState } from './repayment.js'
 
 /** Everything that a controller remembers, safe for JSON. */
 export interface ClockControllerState {
-  readonly version: 7
+  readonly version: 8
   readonly memory: ClockMemory
   readonly board: BoardObserverState
   readonly law: CapLawState
-  readonly budget: SecondBudgetState
+  readonly repayment: RepaymentState
+  readonly lowest: LowestClockState
   readonly barred: BarredClockState
   readonly blind: BlindDescentState
 }
 
 const SETTLED_MS = 3000
 const CAP_CHANGE_PERCENT = 0.5
-/** Hysteresis of the infeasible state, share of the cap. */
-const FEASIBLE_AGAIN = 0.99
-/** A clock that was asked for shows in instant readings by then, ms. */
-const SHOWN_MS = 300
-/** A reading below this share of a power refutes an estimate above it. */
-const WELL_BELOW = 0.95
 
 /**
  * Holds a board under a hard power cap by its SM clock: the highest clock at which the model's power, corrected by what the
@@ -51,7 +47,8 @@ export class ClockController {
   readonly #board: BoardObserver
   readonly #target: PowerTarget
   readonly #law: CapLaw
-  readonly #budget: SecondBudget
+  readonly #repayment: Repayment
+  readonly #lowest: LowestClock
   readonly #barred: BarredClock
   readonly #blind: BlindDescent
   readonly #memory: ClockMemory
@@ -73,7 +70,8 @@ export class ClockController {
     this.#board = new BoardObserver(this.#clocksMhz, this.#tuning, averages, copy?.board)
     this.#target = new PowerTarget(this.#tuning, this.#board)
     this.#law = new CapLaw(copy?.law)
-    this.#budget = new SecondBudget(copy?.budget)
+    this.#repayment = new Repayment(this.#board, this.#target, copy?.repayment)
+    this.#lowest = new LowestClock(this.#board, this.#tuning.guardPercent, copy?.lowest)
     this.#barred = new BarredClock(this.#tuning.retryAfterMs, copy?.barred)
     this.#blind = new BlindDescent(this.#tuning, copy?.blind)
     this.#memory = copy?.memory ?? newClockMemory()
@@ -82,11 +80,12 @@ export class ClockController {
   /** Everything it remembers. `new ClockController(options, state)` continues identically. */
   serialise(): ClockControllerState {
     return structuredClone({
-      version: 7,
+      version: 8,
       memory: this.#memory,
       board: this.#board.state(),
       law: this.#law.state,
-      budget: this.#budget.state,
+      repayment: this.#repayment.state,
+      lowest: this.#lowest.state,
       barred: this.#barred.state,
       blind: this.#blind.state,
     })
@@ -135,13 +134,7 @@ export class ClockController {
     const recalled = this.#board.observe(observation, capW, m.index, m.held)
     const readings = this.#lawReadings()
     this.#law.observe(readings)
-    // What is read now was drawn under the cap of then.
-    if (capW < m.plannedCapW && !first) {
-      m.beforeCapW = Math.max(m.plannedCapW, timeMs < (m.beforeUntilMs ?? 0) ? m.beforeCapW! : 0)
-      m.beforeUntilMs = timeMs + 250 + this.#board.latenessMs
-    }
-    const thenW = timeMs < (m.beforeUntilMs ?? 0) ? Math.max(capW, m.beforeCapW!) : capW
-    this.#budget.add(timeMs, readings.instantW === null ? null : readings.instantW / thenW)
+    this.#repayment.observe(timeMs, capW)
     const targetW = this.#target.watts(capW, m.held)
     const ceiling = this.#indexWithin(observation.ceilingMhz)
     const raised = ceiling > (m.ceiling ?? Number.POSITIVE_INFINITY)
@@ -152,9 +145,12 @@ export class ClockController {
       // More work than before is no experiment: the clock goes at once where it may.
       const planned = recalled || m.plantChanged || raised || this.#capChanged(capW)
       const wanted = planned ? this.#plan(capW, targetW) : this.#control(capW, targetW)
-      this.#moveTo(this.#repaid(this.#lawful(Math.min(wanted, ceiling), readings, capW), capW, targetW))
+      const lawful = this.#lawful(Math.min(wanted, ceiling), readings, capW)
+      const { index, changedMs, held } = m
+      const repaid = this.#repayment.step(lawful, { timeMs, capW, targetW, held, index, changedMs })
+      this.#moveTo(Math.min(repaid, ceiling))
     }
-    this.#watchLowest(capW)
+    this.#lowest.observe(timeMs, capW, m.index)
     return this.#answer(capW, targetW)
   }
 
@@ -175,7 +171,7 @@ export class ClockController {
         sensor: sensor.mostProbable,
         latenessMs,
         correction: sensor.correction,
-        excess: this.#memory.excess,
+        excess: this.#lowest.state.excess,
       },
     }
   }
@@ -269,26 +265,6 @@ export class ClockController {
     return Math.min(wanted, held ? this.#belowTrimmed(readings, capW, excessW) : this.#lowerBy(excessW))
   }
 
-  /** What was drawn above the cap is made up for within its second; then the clock goes back to where it may be. */
-  #repaid(wanted: number, capW: number, targetW: number): number {
-    const m = this.#memory
-    const { instantW, averageW } = this.#board.readings
-    const noise = this.#board.instantNoise / capW
-    const left = this.#budget.exceeded(noise, averageW === null ? null : averageW / capW) ? this.#budget.left() : Number.POSITIVE_INFINITY
-    if (left < 1) {
-      m.repaying = Math.min(m.repaying ?? wanted, wanted < m.index ? wanted : Number.POSITIVE_INFINITY)
-      // What was asked for last does not show yet.
-      if (instantW === null || m.timeMs - m.changedMs < 200 + this.#board.latenessMs) return Math.min(wanted, m.index)
-      if (instantW > capW) m.repaying = Math.min(m.repaying, this.#lowerTo(targetW, instantW))
-      return Math.min(wanted, instantW > left * capW ? this.#lowerTo(left * capW, instantW) : m.index)
-    }
-    if (wanted < m.index) delete m.repaying
-    if (m.repaying === undefined || this.#board.readings.above(capW)) return wanted
-    const back = Math.min(m.repaying, this.#target.highest(targetW, m.held, m.index), this.#target.ceiling(targetW))
-    delete m.repaying
-    return Math.max(wanted, back)
-  }
-
   /**
    * Firmware that trims has answered already what the mean of the last second is too high by: what is left is what power is now. Under
    * a limit no higher than the cap that is not new, a mean is noise of which the instant readings of its second know nothing, and those of
@@ -316,14 +292,6 @@ export class ClockController {
     return lower
   }
 
-  /** The highest state that draws so much, in proportion to the model, where `readW` is what is read now. */
-  #lowerTo(powerW: number, readW: number): number {
-    const boundW = (powerW / readW) * this.#board.modelRead
-    let index = this.#memory.index
-    while (index > 0 && this.#board.model(index) > boundW) index--
-    return index
-  }
-
   #lawReadings(): LawReadings {
     const { readings, latenessMs } = this.#board
     const { averageW, instantW, state } = readings
@@ -349,28 +317,6 @@ export class ClockController {
     if (!this.#board.away) this.#barred.bar(this.#memory.timeMs, this.#memory.index)
   }
 
-  /**
-   * Whether the lowest clock draws more than the cap: by readings of it as soon as there are any, until then as estimated. In between
-   * lies hysteresis.
-   */
-  #watchLowest(capW: number): void {
-    const m = this.#memory
-    const board = this.#board
-    const { readings, behindClockMs } = board
-    const runsLowest = m.index === 0 && board.ranIndex(0) === 0 && !board.mismatch
-    if (!runsLowest) m.lowestMs = m.timeMs
-    const restsMs = this.#unseenMs === 0 ? m.timeMs - m.lowestMs : 0
-    const boundW = capW * (m.infeasible ? FEASIBLE_AGAIN : 1 + this.#tuning.guardPercent / 100)
-    const { instantW } = readings
-    const prompt = instantW !== null && restsMs >= SHOWN_MS + behindClockMs
-    const seen = !board.quiet && restsMs >= LOOK_BACK_MS + behindClockMs
-    m.excess =
-      (prompt && Math.min(instantW, readings.state.fastMeanW ?? 0) > boundW) || (seen && readings.meanAbove(boundW))
-    const refuted = seen && !readings.meanAbove(WELL_BELOW * capW)
-    const estimated = board.power(0) > capW * (m.infeasible ? FEASIBLE_AGAIN : 1)
-    m.infeasible = m.index === 0 && (m.excess || (estimated && !refuted))
-  }
-
   /** The board's limit is no higher than the cap, and neither it nor the tenants are new. */
   get #limitRests(): boolean {
     const { timeMs, plannedMs } = this.#memory
@@ -382,15 +328,15 @@ export class ClockController {
   }
 
   #status(capW: number): ClockStatus {
-    const { timeMs, changedMs, infeasible } = this.#memory
+    const { timeMs, changedMs } = this.#memory
     const { readings, quiet } = this.#board
     if (this.#unseenMs > this.#tuning.blindAfterMs || readings.contradictory) return 'blind'
-    if (infeasible) return 'infeasible'
+    if (this.#lowest.state.infeasible) return 'infeasible'
     return timeMs - changedMs >= SETTLED_MS && !quiet && !this.#law.unsettled(capW) ? 'settled' : 'tracking'
   }
 
   #assertState(state: ClockControllerState): void {
-    if (state.version !== 7) throw new InvalidInputError('state.version', state.version, '7')
+    if (state.version !== 8) throw new InvalidInputError('state.version', state.version, '8')
     const { modelW } = state.board.power.memory
     if (modelW.length > 0) assertPlant(modelW, this.#clocksMhz.length)
   }

@@ -10,19 +10,10 @@ export interface ClockMemory {
   /** When: a cap or tenants were new then. */
   plannedMs: number
   changedMs: number
-  infeasible: boolean
-  /** Until when the board did not run its lowest clock. */
-  lowestMs: number
-  /** It does, and readings of that are above the cap. */
-  excess: boolean
   /** The board's own limit holds the cap. */
   held: boolean
   /** Index of the highest state that there was work for in the last step; absent where none was named. */
   ceiling?: number
-  /** State to go back to once an excess is made up for; absent where none is. */
-  repaying?: number
-  beforeCapW?: number
-  beforeUntilMs?: number
 }
 
 /** Before the first step. */
@@ -35,9 +26,6 @@ export function newClockMemory(): ClockMemory {
     plannedCapW: 0,
     plannedMs: 0,
     changedMs: 0,
-    infeasible: false,
-    lowestMs: 0,
-    excess: false,
     held: false,
   }
 }

@@ -1,28 +1,39 @@
 const SECOND_MS = 1000
-const CAPACITY = 32
-/** Mean of a second that is aimed at after an excess: a little below what breaks a cap, share of it. */
+/** Steps that are kept: those of a second, and before them as long as readings may be late. */
+const KEPT_MS = 3500
+const CAPACITY = 96
+/** A reading of a step down of the cap, or of shortly after, is of the cap before, ms. */
+const OF_BEFORE_MS = 250
+/** What one reading, each of two in a row, and a second's mean must lie above the cap to be an excess, share of it; in deviations of a reading. */
+const ONE = 0.05
+const ONE_SIGMAS = 4
+const TWO = 0.02
+const TWO_SIGMAS = 2.5
+const MEAN = 0.009
+const MEAN_SIGMAS = 0.7
+/** What the board's own average must be for that mean to count, share of the cap. */
+const AGREES = 1.003
+/** Readings nearer than this may be one, ms. */
+const APART_MS = 80
+/** Mean of a second that is aimed at after an excess: below what breaks a cap, share of it. */
 const AIMED = 1.004
 /** A clock that is asked for shows in power about then, ms. */
 const SHOWS_MS = 100
 /** From when on the means are to be within the bound, ms: sooner would cost more than it saves. */
 const SOON_MS = 250
-/** What one reading, each of two in a row, and a second's mean must lie above the cap to be an excess, share of it. */
-const ONE = 0.05
-const TWO = 0.02
-const MEAN = 0.009
-/** What the board's own average must be for that mean to count, share of the cap. */
-const AGREES = 1.003
-/** Lowest share that is asked for. */
+const STEP_MS = 50
+/** Lowest share of the cap that is asked for. */
 const LEAST = 0.9
 
 export interface SecondBudgetState {
   readonly timesMs: number[]
+  readonly capsW: number[]
   /** Drawn in the time before each, share of the cap of then. */
   readonly shares: number[]
 }
 
 /**
- * What is left to draw of the second that is judged: where a load comes back heavier than known, power is above the cap for the two or
+ * What is left to draw of the second that is judged. Where a load comes back heavier than known, power is above the cap for the two or
  * three tenths of a second that it takes to be seen, and every mean that holds them stays above for as long as they are in it, unless
  * what follows draws as much less.
  */
@@ -30,66 +41,79 @@ export class SecondBudget {
   readonly state: SecondBudgetState
 
   constructor(state?: SecondBudgetState) {
-    this.state = state ?? { timesMs: [], shares: [] }
+    this.state = state ?? { timesMs: [], capsW: [], shares: [] }
   }
 
-  /** @param share of the cap that was drawn since the step before, as read; null where nothing was: then as before */
-  add(timeMs: number, share: number | null): void {
-    const { timesMs, shares } = this.state
+  /**
+   * @param readingW of the time since the step before, W; null where none came: then it is taken to be as before
+   * @param latenessMs of readings
+   */
+  add(timeMs: number, capW: number, readingW: number | null, latenessMs: number): void {
+    const { timesMs, capsW, shares } = this.state
+    let thenW = capW
+    for (let i = timesMs.length - 1; i >= 0 && timesMs[i]! > timeMs - OF_BEFORE_MS - latenessMs; i--) {
+      thenW = Math.max(thenW, capsW[i]!)
+    }
     timesMs.push(timeMs)
-    shares.push(share ?? shares[shares.length - 1] ?? 0)
-    while (timesMs.length > CAPACITY || timesMs[0]! < timeMs - SECOND_MS - SHOWS_MS) {
+    capsW.push(capW)
+    shares.push(readingW === null ? (shares[shares.length - 1] ?? 0) : readingW / thenW)
+    while (timesMs.length > CAPACITY || timesMs[0]! < timeMs - KEPT_MS) {
       timesMs.shift()
+      capsW.shift()
       shares.shift()
     }
   }
 
   /**
-   * Whether more was drawn in the last second than readings that scatter like this would say: by one of them, by two in a row or by their
-   * mean.
+   * Whether more than the cap was drawn in the last second, beyond what readings scatter: by one of them, two in a row, or their mean.
    *
    * @param noise standard deviation of a reading, share of the cap
+   * @param average the board's own mean of that second, share of the cap; null where it has none
    */
   exceeded(noise: number, average: number | null): boolean {
-    const { shares } = this.state
-    const one = 1 + Math.max(ONE, 4 * noise)
-    const two = 1 + Math.max(TWO, 2.5 * noise)
-    for (let i = 1; i < shares.length; i++) {
-      if (shares[i]! > one || Math.min(shares[i]!, shares[i - 1]!) > two) return true
+    const { timesMs, shares } = this.state
+    const fromMs = timesMs[timesMs.length - 1]! - SECOND_MS - SHOWS_MS
+    const one = 1 + Math.max(ONE, ONE_SIGMAS * noise)
+    const two = 1 + Math.max(TWO, TWO_SIGMAS * noise)
+    for (let i = timesMs.length - 1; i > 0 && timesMs[i - 1]! >= fromMs; i--) {
+      if (shares[i]! > one) return true
+      if (Math.min(shares[i]!, shares[i - 1]!) > two && timesMs[i]! - timesMs[i - 1]! >= APART_MS) return true
     }
-    return this.mean > 1 + Math.max(MEAN, 0.7 * noise) && (average === null || average > AGREES)
+    return this.mean > 1 + Math.max(MEAN, MEAN_SIGMAS * noise) && (average === null || average > AGREES)
   }
 
-  /** Mean of the last second, share of the cap. */
+  /** Mean of the last second, share of the cap; 0 where less of it is known. */
   get mean(): number {
-    const { timesMs, shares } = this.state
-    const count = timesMs.length
-    if (count < 2 || timesMs[count - 1]! - timesMs[0]! < 0.95 * SECOND_MS) return 0
-    const fromMs = timesMs[count - 1]! - SECOND_MS
-    let drawn = 0
-    for (let i = 1; i < count; i++) drawn += shares[i]! * Math.max(0, timesMs[i]! - Math.max(fromMs, timesMs[i - 1]!))
-    return drawn / SECOND_MS
+    const { timesMs } = this.state
+    const nowMs = timesMs[timesMs.length - 1]!
+    return nowMs - timesMs[0]! < 0.95 * SECOND_MS ? 0 : this.#drawn(nowMs - SECOND_MS) / SECOND_MS
   }
 
   /** The share of the cap that may be drawn from now on, so that no mean of a second is above what is aimed at from soon on. */
   left(): number {
     const { timesMs, shares } = this.state
-    const count = timesMs.length
-    if (count < 2) return Number.POSITIVE_INFINITY
-    const nowMs = timesMs[count - 1]!
+    const last = timesMs.length - 1
+    if (last < 1) return Number.POSITIVE_INFINITY
+    const nowMs = timesMs[last]!
     // Until the answer shows, the board draws what it draws.
+    const now = (shares[last]! + shares[last - 1]!) / 2
     const showsMs = nowMs + SHOWS_MS
-    const nowShare = (shares[count - 1]! + shares[count - 2]!) / 2
     let lowest = Number.POSITIVE_INFINITY
-    for (let endMs = nowMs + SOON_MS; endMs <= showsMs + SECOND_MS; endMs += 50) {
+    for (let endMs = nowMs + SOON_MS; endMs <= showsMs + SECOND_MS; endMs += STEP_MS) {
       const fromMs = endMs - SECOND_MS
-      let drawn = nowShare * (showsMs - Math.max(fromMs, nowMs))
-      for (let i = 1; i < count; i++) {
-        const spanMs = timesMs[i]! - Math.max(fromMs, timesMs[i - 1]!)
-        if (spanMs > 0) drawn += shares[i]! * spanMs
-      }
+      const drawn = this.#drawn(fromMs) + now * (showsMs - Math.max(fromMs, nowMs))
       lowest = Math.min(lowest, (AIMED * SECOND_MS - drawn) / (endMs - Math.max(fromMs, showsMs)))
     }
     return Math.max(LEAST, lowest)
+  }
+
+  /** Drawn from a time until now, share of the cap times ms. */
+  #drawn(fromMs: number): number {
+    const { timesMs, shares } = this.state
+    let drawn = 0
+    for (let i = timesMs.length - 1; i > 0 && timesMs[i]! > fromMs; i--) {
+      drawn += shares[i]! * (timesMs[i]! - Math.max(fromMs, timesMs[i - 1]!))
+    }
+    return drawn
   }
 }

@@ -21,7 +21,12 @@ export class CapTrouble {
    * @param memoryIsLowest the memory clock cannot go down any more
    * @returns the trouble, once each time that it has lasted
    */
-  step(timeMs: number, { status, seen }: ClockAction, reconfiguring: boolean, memoryIsLowest: boolean): Trouble | undefined {
+  step(
+    timeMs: number,
+    { status, seen }: ClockAction,
+    reconfiguring: boolean,
+    memoryIsLowest: boolean,
+  ): Trouble | undefined {
     const helpless = status === 'infeasible' && memoryIsLowest
     const kind = helpless ? 'infeasible' : seen.clock === 'throttled' ? 'throttled' : undefined
     if (kind !== this.#kind || reconfiguring) {
@@ -31,7 +36,8 @@ export class CapTrouble {
     // Other tenants show what they draw as soon as they run.
     if (reconfiguring) this.#quietUntilMs = timeMs
     if (kind === undefined || timeMs < this.#quietUntilMs) return undefined
-    if (timeMs - this.#sinceMs < (kind === 'throttled' ? THROTTLED_MS : seen.excess ? EXCESS_MS : INFEASIBLE_MS)) return undefined
+    if (timeMs - this.#sinceMs < (kind === 'throttled' ? THROTTLED_MS : seen.excess ? EXCESS_MS : INFEASIBLE_MS))
+      return undefined
     this.#quietUntilMs = timeMs + SHOWS_MS
     return kind
   }

@@ -113,12 +113,7 @@ export class LoadShedding {
   }
 
   /** The tenants whose predicted power, times a ratio, keeps the cap. At least one stays, the one that draws least. */
-  #withinCap(
-    tenants: readonly Tenant[],
-    clocks: Clocks,
-    ratio: number,
-    powerCapW: number,
-  ): readonly Tenant[] {
+  #withinCap(tenants: readonly Tenant[], clocks: Clocks, ratio: number, powerCapW: number): readonly Tenant[] {
     let kept = tenants
     while (kept.length > 1 && !this.#keeps(kept, clocks, ratio, powerCapW)) kept = withoutSmallest(kept)
     if (this.#keeps(kept, clocks, ratio, powerCapW)) return kept
@@ -133,10 +128,7 @@ export class LoadShedding {
     else this.#aboveMs ??= timeMs
   }
 
-  #predicted(
-    tenants: readonly Tenant[],
-    clocks: Clocks,
-  ): number {
+  #predicted(tenants: readonly Tenant[], clocks: Clocks): number {
     return this.#predictor.predict({ tenants, ...clocks }).powerW
   }
 }
