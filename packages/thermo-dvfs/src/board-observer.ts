@@ -179,11 +179,6 @@ export class BoardObserver {
     return this.#history.under(this.#history.endOf(this.#memory.timeMs), INSTANT_WINDOW_MS)
   }
 
-  /** Standard deviation of instant readings beside the estimate, W. */
-  get instantNoiseW(): number {
-    return Math.sqrt(this.#power.estimate.state.scatter[1])
-  }
-
   /** The state that the board was last seen in, as far as it is one. */
   ranIndex(asked: number): number {
     return this.#runClock.indexNear(asked)

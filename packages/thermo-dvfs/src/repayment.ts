@@ -57,9 +57,9 @@ export class Repayment {
   step(wanted: number, step: RepaymentStep): number {
     const m = this.#memory
     const { capW, index } = step
-    const { readings, instantNoiseW } = this.#board
+    const { readings } = this.#board
     const average = readings.averageW === null ? null : readings.averageW / capW
-    const left = this.#budget.exceeded(instantNoiseW / capW, average) ? this.#budget.left() : Number.POSITIVE_INFINITY
+    const left = this.#budget.exceeded(average) ? this.#budget.left() : Number.POSITIVE_INFINITY
     if (left < 1) return this.#lower(wanted, left * capW, step)
     if (wanted < index) m.back = null
     if (m.back === null || readings.instantW === null || readings.above(capW)) return wanted

@@ -5,12 +5,17 @@ const CAPACITY = 96
 /** A reading of a step down of the cap, or of shortly after, is of the cap before, ms. */
 const OF_BEFORE_MS = 250
 /** What one reading, each of two in a row, and a second's mean must lie above the cap to be an excess, share of it; in deviations of a reading. */
-const ONE = 0.05
-const ONE_SIGMAS = 4
+const ONE = 0.03
+const ONE_SIGMAS = 5
 const TWO = 0.02
-const TWO_SIGMAS = 2.5
+const TWO_SIGMAS = 3
 const MEAN = 0.009
-const MEAN_SIGMAS = 0.7
+const MEAN_SIGMAS = 0.9
+/** Standard deviation of a reading before any was seen, share of the cap, and the weight of the newest two in it. */
+const FIRST_NOISE = 0.01
+const NOISE_WEIGHT = 0.02
+/** What two readings differ by beyond so many deviations is no noise. */
+const OUTLIER_SIGMAS = 3
 /** What the board's own average must be for that mean to count, share of the cap. */
 const AGREES = 1.003
 /** Readings nearer than this may be one, ms. */
@@ -30,6 +35,7 @@ export interface SecondBudgetState {
   readonly capsW: number[]
   /** Drawn in the time before each, share of the cap of then. */
   readonly shares: number[]
+  readonly noise: { variance: number }
 }
 
 /**
@@ -41,7 +47,7 @@ export class SecondBudget {
   readonly state: SecondBudgetState
 
   constructor(state?: SecondBudgetState) {
-    this.state = state ?? { timesMs: [], capsW: [], shares: [] }
+    this.state = state ?? { timesMs: [], capsW: [], shares: [], noise: { variance: FIRST_NOISE ** 2 } }
   }
 
   /**
@@ -54,9 +60,12 @@ export class SecondBudget {
     for (let i = timesMs.length - 1; i >= 0 && timesMs[i]! > timeMs - OF_BEFORE_MS - latenessMs; i--) {
       thenW = Math.max(thenW, capsW[i]!)
     }
+    const before = shares[shares.length - 1] ?? 0
+    const share = readingW === null ? before : readingW / thenW
+    this.#learnNoise(share - before)
     timesMs.push(timeMs)
     capsW.push(capW)
-    shares.push(readingW === null ? (shares[shares.length - 1] ?? 0) : readingW / thenW)
+    shares.push(share)
     while (timesMs.length > CAPACITY || timesMs[0]! < timeMs - KEPT_MS) {
       timesMs.shift()
       capsW.shift()
@@ -67,11 +76,11 @@ export class SecondBudget {
   /**
    * Whether more than the cap was drawn in the last second, beyond what readings scatter: by one of them, two in a row, or their mean.
    *
-   * @param noise standard deviation of a reading, share of the cap
    * @param average the board's own mean of that second, share of the cap; null where it has none
    */
-  exceeded(noise: number, average: number | null): boolean {
+  exceeded(average: number | null): boolean {
     const { timesMs, shares } = this.state
+    const noise = Math.sqrt(this.state.noise.variance)
     const fromMs = timesMs[timesMs.length - 1]! - SECOND_MS - SHOWS_MS
     const one = 1 + Math.max(ONE, ONE_SIGMAS * noise)
     const two = 1 + Math.max(TWO, TWO_SIGMAS * noise)
@@ -105,6 +114,14 @@ export class SecondBudget {
       lowest = Math.min(lowest, (AIMED * SECOND_MS - drawn) / (endMs - Math.max(fromMs, showsMs)))
     }
     return Math.max(LEAST, lowest)
+  }
+
+  /** Two readings of one power differ by twice the variance of one; what stands still was not read anew. */
+  #learnNoise(difference: number): void {
+    const { noise } = this.state
+    const square = (difference * difference) / 2
+    if (square === 0 || square > OUTLIER_SIGMAS ** 2 * noise.variance) return
+    noise.variance += NOISE_WEIGHT * (square - noise.variance)
   }
 
   /** Drawn from a time until now, share of the cap times ms. */
