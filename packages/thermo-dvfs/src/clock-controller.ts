@@ -249,7 +249,10 @@ export class ClockController {
     }
     if (!this.#mayRaise(capW)) return index
     const barred = this.#barred.highest(timeMs, capW, (i) => this.#board.power(i))
-    return Math.max(index, Math.min(barred, this.#target.highest(targetW, held, index), ceiling))
+    return Math.max(
+      index,
+      Math.min(barred, this.#target.highest(targetW, held, index), this.#target.risen(index, targetW), ceiling),
+    )
   }
 
   /** The last word on a clock: where the board's was not lowered although the first law asks for it, it is. */

@@ -58,6 +58,19 @@ export class PowerTarget {
     return Math.min(this.#board.top, within + 1)
   }
 
+  /**
+   * The highest state that a raise goes to at once: up to the target as steep as the level, where the slope that was learnt is less. Such a
+   * slope is one of nearby; what is further up is learnt on the way.
+   */
+  risen(index: number, boundW: number): number {
+    const board = this.#board
+    const leftW = boundW - board.power(index)
+    const slope = Math.max(board.slope, board.power(index) / board.model(index))
+    let risen = index
+    while (risen < board.top && slope * (board.model(risen + 1) - board.model(index)) <= leftW) risen++
+    return Math.min(board.top, risen + 1)
+  }
+
   /** Whether a state must be left for a lower one, by what it is estimated to draw. */
   tooHigh(index: number, targetW: number, capW: number, held: boolean): boolean {
     if (!held) return this.#board.power(index) > this.sureW(targetW)
