@@ -14,9 +14,9 @@ const SOON_MS = 250
 const BETWEEN_MS = 25
 
 /** Steps of a length that each drew these shares of the cap. */
-function drew(shares: readonly (number | null)[], stepMs = 100, capW = CAP_W, latenessMs = 0): SecondBudget {
+function drew(shares: readonly (number | null)[], stepMs = 100): SecondBudget {
   const budget = new SecondBudget()
-  shares.forEach((share, i) => budget.add(i * stepMs, capW, share === null ? null : share * capW, latenessMs))
+  for (const [i, share] of shares.entries()) budget.add(i * stepMs, CAP_W, share === null ? null : share * CAP_W, 0)
   return budget
 }
 
