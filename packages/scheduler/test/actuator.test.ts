@@ -189,6 +189,35 @@ describe('tenants', () => {
     expect(shares()).toEqual([60])
   })
 
+  it('are ended where none is wanted, and come back when some are', async () => {
+    const { actuator, apply, clock, shares, pool } = await holding()
+    await apply({ tenants: one })
+    await clock.sleep(LOADED_MS)
+    expect(shares()).toEqual([40])
+    await apply({ tenants: [] })
+    await actuator.settle()
+    expect(actuator.applied.tenants).toEqual([])
+    expect(shares()).toEqual([])
+    await apply({ tenants: other })
+    await clock.sleep(LOADED_MS)
+    expect(actuator.reconfiguring).toBe(false)
+    expect(shares()).toEqual([60])
+    await clock.sleep(1000)
+    expect(pool.counters()[0]!.batches).toBeGreaterThan(0)
+    await apply()
+  })
+
+  it('that still load when none is wanted any more end as soon as they are loaded', async () => {
+    const { actuator, apply, clock, shares } = await holding()
+    await apply({ tenants: one })
+    await apply({ tenants: [] })
+    expect(actuator.applied.tenants).toEqual([])
+    await clock.sleep(LOADED_MS)
+    expect(actuator.reconfiguring).toBe(false)
+    expect(shares()).toEqual([])
+    await apply()
+  })
+
   it('that cannot be end the run in the next step, and nothing is loaded after them', async () => {
     const { actuator, apply, clock } = await holding()
     await apply({ tenants: [{ ...one[0]!, mpsPercent: 300 }] })

@@ -20,7 +20,7 @@ function seen(timeMs: number, powerCapW: number, more: Partial<SampleObservation
     timeMs,
     telemetry: { powerAverageW: allW, smClockMhz: clocks.smClockMhz },
     powerCapW,
-    applied: { smClockMhz: clocks.smClockMhz, powerLimitW: 350 },
+    applied: { tenants, smClockMhz: clocks.smClockMhz, powerLimitW: 350 },
     reconfiguring: false,
     smClockRefusedMs: 1000,
     failures: [],
@@ -53,8 +53,28 @@ describe('a board that draws too much and refuses its clock', () => {
     expect(step(new LoadShedding(predictor), seen(5000, capFor(2), { smClockRefusedMs: 300 }))).toBeDefined()
   })
 
-  it('keeps one tenant whatever the cap', () => {
-    expect(sharesOf(step(new LoadShedding(predictor), seen(5000, 10))?.tenants)).toEqual([40])
+  it('keeps the one that draws least where the largest alone draws too much, and none where even that does', () => {
+    const keptUnder = (powerCapW: number) => sharesOf(step(new LoadShedding(predictor), seen(5000, powerCapW))?.tenants)
+    const leastW = powerOf(tenants.slice(3)) / 0.97
+    expect(keptUnder(leastW + 0.01)).toEqual([10])
+    expect(keptUnder(leastW - 0.01)).toEqual([])
+  })
+
+  it('loses none of none, and has all of them back when it takes its clock again', () => {
+    const shedding = new LoadShedding(predictor)
+    const none = step(shedding, seen(5000, 10))
+    expect(none).toMatchObject({ tenants: [], reason: expect.stringContaining('4 tenants stopped') })
+    const { smClockMhz } = clocks
+    const empty = { applied: { tenants: [], smClockMhz, powerLimitW: 350 } as Partial<SampleObservation['applied']> }
+    const stopped = empty as Partial<SampleObservation>
+    for (let timeMs = 5100; timeMs < 8000; timeMs += 100) {
+      expect(step(shedding, seen(timeMs, 10, stopped))).toBeUndefined()
+    }
+    expect(shedding.active).toBe(true)
+    const taken = { ...stopped, smClockRefusedMs: 0 }
+    expect(step(shedding, seen(8300, 10, taken))).toBeUndefined()
+    expect(step(shedding, seen(8400, 10, taken))?.tenants).toBe(tenants)
+    expect(shedding.active).toBe(false)
   })
 
   it('is judged by what was measured, which the prediction is scaled to', () => {
@@ -150,7 +170,10 @@ describe('a board that draws too much and refuses its clock', () => {
     // By what the board draws beside what is predicted.
     expect(step(new LoadShedding(predictor), seen(5000, allW, starting), 1)).toBeUndefined()
     expect(sharesOf(step(new LoadShedding(predictor), seen(5000, allW, starting), 1.05)?.tenants)).toEqual([40, 30])
-    const held = { ...starting, applied: { smClockMhz: 1500, powerLimitW: capFor(2) } as SampleObservation['applied'] }
+    const held = {
+      ...starting,
+      applied: { tenants, smClockMhz: 1500, powerLimitW: capFor(2) } as SampleObservation['applied'],
+    }
     expect(step(new LoadShedding(predictor), seen(5000, capFor(2), held))).toBeUndefined()
   })
 
@@ -169,6 +192,8 @@ describe('a board that draws too much and refuses its clock', () => {
     const shedding = new LoadShedding(predictor)
     expect(sharesOf(shedding.fewer(tenants, clocks, allW, 2 * allW))).toEqual([20, 40, 30])
     expect(sharesOf(shedding.fewer(tenants, clocks, allW, capFor(2)))).toEqual([40, 30])
+    // A board that takes its clock keeps one: what is left of the excess is told.
+    expect(sharesOf(shedding.fewer(tenants, clocks, allW, 10))).toEqual([10])
     expect(shedding.fewer(tenants.slice(0, 1), clocks, allW, 10)).toBeUndefined()
   })
 })

@@ -105,9 +105,9 @@ describe('a cap that no clock keeps', () => {
     new Looped(gpu, 130, { fixed: { tenants, memClockMhz: memClockMhz[gpu] } })
 
   it.each([
-    ['A100', 'its only memory clock', 1500],
-    ['3080Ti', 'its other memory clock, which it tries first', 3000],
-  ] as const)('is trouble on a board (%s) that has had time for %s', (gpu, _, waitMs) => {
+    ['A100', 'its only memory clock', 1215],
+    ['3080Ti', 'its lowest memory clock, which it tries first', 5001],
+  ] as const)('is trouble on a board (%s) that is read above it for 0.3 s at %s', (gpu, _, lowestMhz) => {
     for (const looped of [new Looped(gpu, 130), fixedOn(gpu)]) {
       looped.for(5000, 130).capped(60).for(15_000, 60, 95)
       const told = looped.firstDecision('infeasible')!
@@ -115,7 +115,14 @@ describe('a cap that no clock keeps', () => {
         ({ timeMs, decision }) =>
           timeMs < told && decision.kind === 'clock-status' && decision['status'] === 'infeasible',
       )
-      expect(told - begun!.timeMs).toBe(waitMs)
+      const lowered = looped.actions.findLast(
+        ({ timeMs, action }) => timeMs < told && action.memClockMhz !== undefined && action.tenants === undefined,
+      )
+      const lowestMs = lowered?.timeMs ?? 0
+      expect(lowered?.action.memClockMhz ?? lowestMhz).toBe(lowestMhz)
+      // The memory clock moves at the end of the step in which it is decided.
+      const waitMs = told - Math.max(begun!.timeMs, lowestMs + 100)
+      expect(waitMs).toBe(300)
     }
   })
 

@@ -1,7 +1,7 @@
 const SECOND_MS = 1000
 /** Steps that are kept: those of a second, and before them as long as readings may be late. */
 const KEPT_MS = 3500
-const CAPACITY = 96
+const CAPACITY = 180
 /** A reading of a step down of the cap, or of shortly after, is of the cap before, ms. */
 const OF_BEFORE_MS = 250
 /** What one reading, each of two in a row, and a second's mean must lie above the cap to be an excess, share of it; in deviations of a reading. */
@@ -57,7 +57,8 @@ export class SecondBudget {
   add(timeMs: number, capW: number, readingW: number | null, latenessMs: number): void {
     const { timesMs, capsW, shares } = this.state
     let thenW = capW
-    for (let i = timesMs.length - 1; i >= 0 && timesMs[i]! > timeMs - OF_BEFORE_MS - latenessMs; i--) {
+    // A cap was in force until the step after it.
+    for (let i = timesMs.length - 1; i >= 0 && (timesMs[i + 1] ?? timeMs) > timeMs - OF_BEFORE_MS - latenessMs; i--) {
       thenW = Math.max(thenW, capsW[i]!)
     }
     const before = shares[shares.length - 1] ?? 0

@@ -76,7 +76,7 @@ describe('bad input', () => {
     const controller = new ClockController(options)
     controller.setPlant([100, 130, 170])
     const state = controller.serialise()
-    expect(() => new ClockController(options, { ...state, version: 1 as 7 })).toThrow('state.version: got 1')
+    expect(() => new ClockController(options, { ...state, version: 1 as 8 })).toThrow('state.version: got 1')
     expect(() => new ClockController({ ...options, smClocksMhz: [600] }, state)).toThrow(
       'predictedPowerW.length: got 3',
     )
@@ -84,6 +84,7 @@ describe('bad input', () => {
 })
 
 it('before its first step nothing is known to hold the cap, and nothing to be beyond it', () => {
-  const { memory } = new ClockController(options).serialise()
-  expect(memory).toMatchObject({ started: false, plantChanged: false, held: false, infeasible: false })
+  const { memory, lowest } = new ClockController(options).serialise()
+  expect(memory).toMatchObject({ started: false, plantChanged: false, held: false })
+  expect(lowest).toMatchObject({ excess: false, infeasible: false })
 })

@@ -24,6 +24,31 @@ describe('MemoryClockControl', () => {
     expect(clocks.at(-1)).toBe(810)
   })
 
+  it('goes down after two tenths of a second where readings say so, and no later than an estimate alone takes', () => {
+    const clocksOf = (lowerAfterMs: number | undefined, sureFromMs: number) => {
+      const control = new MemoryClockControl(
+        { memClocksMhz, ...(lowerAfterMs === undefined ? {} : { lowerAfterMs }) },
+        9501,
+      )
+      const clocks = Array.from({ length: 40 }, (_, i) =>
+        control.step(seen(100 * i, { infeasible: true, sure: 100 * i >= sureFromMs })),
+      )
+      return [clocks.indexOf(5001), clocks.indexOf(810)]
+    }
+    expect(clocksOf(undefined, 0)).toEqual([2, 5])
+    // What was estimated for as long needs no more waiting.
+    expect(clocksOf(undefined, 1000)).toEqual([10, 13])
+    expect(clocksOf(100, 0)).toEqual([1, 3])
+  })
+
+  it('does not go down for readings of a moment', () => {
+    const control = new MemoryClockControl({ memClocksMhz }, 9501)
+    for (let i = 0; i < 60; i++) {
+      const infeasible = i % 3 < 2
+      expect(control.step(seen(100 * i, { infeasible, sure: infeasible }))).toBe(9501)
+    }
+  })
+
   it('comes back once there has been room for long enough, never above the plan', () => {
     const control = new MemoryClockControl({ memClocksMhz }, 5001)
     for (let i = 0; i <= 15; i++) control.step(seen(100 * i, { infeasible: true }))
