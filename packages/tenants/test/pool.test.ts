@@ -177,6 +177,17 @@ describe('InferencePool', () => {
     expect(events.map(({ kind }) => kind)).toEqual(['failed', 'failed'])
   })
 
+  it('runs tenants again after it was stopped', async () => {
+    const { pool } = poolOf()
+    await pool.apply([tenant('a', 50)])
+    const [before] = pool.pids()
+    await pool.stop()
+    await pool.apply([tenant('b', 30)])
+    assertRunning(pool)
+    expect(pool.pids()).not.toContain(before)
+    await eventually(() => pool.counters()[0]!.batches > 0, 'it works')
+  })
+
   it('gives up loading when it is told to', async () => {
     const { pool } = poolOf({ loadMs: 60_000 })
     await expect(pool.apply([tenant('a', 50)], { signal: AbortSignal.timeout(300) })).rejects.toThrow(/timeout/)

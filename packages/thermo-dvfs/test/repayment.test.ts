@@ -126,17 +126,17 @@ class Told {
     this.board.setOut(this.index)
   }
 
-  /** @returns the state that is asked for where the present one is wanted */
-  step(powerAverageW: number, powerInstantW: number | null): number {
+  /** @returns the state that is asked for; where it is lower than the present one it is in force from now on */
+  step(powerAverageW: number, powerInstantW: number | null, wanted = this.index): number {
     this.timeMs += 100
     const smClockMhz = clocksMhz[this.index]!
     const seen = { timeMs: this.timeMs, powerCapW: CAP_W, powerAverageW, powerInstantW, smClockMhz, loading: false }
     this.board.observe(seen, CAP_W, this.index, false)
     this.repayment.observe(this.timeMs, CAP_W)
     const { timeMs, index, changedMs } = this
-    const answer = this.repayment.step(index, { timeMs, capW: CAP_W, targetW: 149, held: false, index, changedMs })
-    if (answer !== index) this.changedMs = timeMs
-    this.index = answer
+    const answer = this.repayment.step(wanted, { timeMs, capW: CAP_W, targetW: 149, held: false, index, changedMs })
+    if (answer < index) this.changedMs = timeMs
+    this.index = Math.min(answer, index)
     return answer
   }
 
@@ -168,6 +168,6 @@ describe('what was drawn above the cap', () => {
   it('is not known where only means of a second are read: nothing is changed', () => {
     const told = new Told()
     const { index } = told
-    for (let i = 0; i < 60; i++) expect(told.step(i < 30 ? 148 : 150 + i / 5, null)).toBe(index)
+    for (let i = 0; i < 60; i++) expect(told.step(i < 30 ? 148 : 150 + i / 5, null, index + 1)).toBe(index + 1)
   })
 })
