@@ -87,7 +87,9 @@ export class SecondBudget {
     const two = 1 + Math.max(TWO, TWO_SIGMAS * noise)
     for (let i = timesMs.length - 1; i > 0 && timesMs[i - 1]! >= fromMs; i--) {
       if (shares[i]! > one) return true
-      if (Math.min(shares[i]!, shares[i - 1]!) > two && timesMs[i]! - timesMs[i - 1]! >= APART_MS) return true
+      // One that is exactly as before was not read anew, or lost.
+      const anew = shares[i] !== shares[i - 1] && timesMs[i]! - timesMs[i - 1]! >= APART_MS
+      if (anew && Math.min(shares[i]!, shares[i - 1]!) > two) return true
     }
     return this.mean > 1 + Math.max(MEAN, MEAN_SIGMAS * noise) && (average === null || average > AGREES)
   }

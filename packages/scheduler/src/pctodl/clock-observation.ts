@@ -12,7 +12,8 @@ export function clockObservation(sample: SampleObservation): ClockObservation {
     powerAverageW,
     powerInstantW,
     smClockMhz,
-    loading: reconfiguring,
+    // With no tenants at all the board draws what says nothing of them.
+    loading: reconfiguring || applied.tenants.length === 0,
     refused: smClockRefusedMs > 0,
     smUtilPercent,
     energyJ,
