@@ -2,6 +2,7 @@ import type { RateValidity, Service, ServiceReading, Telemetry, Tenant } from '@
 
 /** What a policy asks for. A field that is absent stays as it is; `unlocked` hands the clock back to the firmware. */
 export interface Action {
+  /** Those that shall run; an empty list ends all of them. */
   readonly tenants?: readonly Tenant[]
   readonly smClockMhz?: number | 'unlocked'
   readonly memClockMhz?: number | 'unlocked'
