@@ -48,12 +48,14 @@ export class SwappingTenants implements TenantPool {
   #apply(options?: { readonly signal?: AbortSignal }): Promise<void> {
     const model = this.#networks[this.#network % this.#networks.length]!
     // One at a time: the pool cannot be in two states.
-    this.#work = this.#work.then(() =>
-      this.#inner.apply(
-        this.#tenants.map((tenant) => ({ ...tenant, model })),
-        options,
-      ),
-    )
+    this.#work = this.#work
+      .catch(() => {})
+      .then(() =>
+        this.#inner.apply(
+          this.#tenants.map((tenant) => ({ ...tenant, model })),
+          options,
+        ),
+      )
     return this.#work
   }
 

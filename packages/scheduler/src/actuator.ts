@@ -1,4 +1,11 @@
-import { type GpuLease, InvalidInputError, PctodlError, type Tenant, type TenantPool } from '@pctodl/platform'
+import {
+  anySignal,
+  type GpuLease,
+  InvalidInputError,
+  PctodlError,
+  type Tenant,
+  type TenantPool,
+} from '@pctodl/platform'
 import type { Action, AppliedState } from './policy.js'
 import type { RunEventBody, Setter } from './run-event.js'
 
@@ -35,6 +42,8 @@ export class Actuator {
   readonly #refusals = new Map<Setter, Refusal>()
   #limitIsBackstop = false
   #loading: Promise<void> | undefined
+  /** Ends the loading that is under way. */
+  #interrupt = new AbortController()
   #loadError: unknown
   #wantedTenants: readonly Tenant[] | undefined
 
@@ -139,14 +148,20 @@ export class Actuator {
   #load(tenants: readonly Tenant[]): void {
     this.#applied = { ...this.#applied, tenants }
     if (this.#loading) {
-      // One change at a time: the newest wish is carried out when the running one is done.
+      // One change at a time: the newest wish is carried out when the running one is done; that nobody shall run does not wait for it.
       this.#wantedTenants = tenants
+      if (tenants.length === 0) this.#interrupt.abort(new PctodlError('STOPPED', 'no tenants are wanted any more'))
       return
     }
-    const change = tenants.length === 0 ? this.#pool.stop() : this.#pool.apply(tenants, { signal: this.#signal })
+    this.#interrupt = new AbortController()
+    const interrupted = this.#interrupt.signal
+    const change =
+      tenants.length === 0
+        ? this.#pool.stop()
+        : this.#pool.apply(tenants, { signal: anySignal([this.#signal, interrupted]) })
     this.#loading = change
       .catch((error: unknown) => {
-        this.#loadError = error
+        if (!interrupted.aborted) this.#loadError = error
       })
       .then(() => {
         this.#loading = undefined

@@ -189,6 +189,21 @@ describe('tenants', () => {
     expect(shares()).toEqual([60])
   })
 
+  it('are ended at once where none is wanted, also those that are still loading', async () => {
+    const { actuator, apply, clock, pool } = await holding()
+    await apply({ tenants: one })
+    await clock.sleep(10_000)
+    await apply({ tenants: [...one, ...other] })
+    await clock.sleep(500)
+    expect(actuator.reconfiguring).toBe(true)
+    await apply({ tenants: [] })
+    await clock.sleep(1000)
+    expect([actuator.reconfiguring, pool.counters(), actuator.applied.tenants]).toEqual([false, [], []])
+    await apply({ tenants: one })
+    await clock.sleep(10_000)
+    expect(pool.counters().map(({ state }) => state)).toEqual(['running'])
+  })
+
   it('are ended where none is wanted, and come back when some are', async () => {
     const { actuator, apply, clock, shares, pool } = await holding()
     await apply({ tenants: one })
@@ -204,17 +219,6 @@ describe('tenants', () => {
     expect(shares()).toEqual([60])
     await clock.sleep(1000)
     expect(pool.counters()[0]!.batches).toBeGreaterThan(0)
-    await apply()
-  })
-
-  it('that still load when none is wanted any more end as soon as they are loaded', async () => {
-    const { actuator, apply, clock, shares } = await holding()
-    await apply({ tenants: one })
-    await apply({ tenants: [] })
-    expect(actuator.applied.tenants).toEqual([])
-    await clock.sleep(LOADED_MS)
-    expect(actuator.reconfiguring).toBe(false)
-    expect(shares()).toEqual([])
     await apply()
   })
 
