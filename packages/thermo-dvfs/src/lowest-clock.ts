@@ -9,8 +9,8 @@ const WELL_BELOW = 0.95
 const SHOWN_MS = 300
 
 export interface LowestClockState {
-  /** Until when the board did not run it, ms. */
-  otherUntilMs: number
+  /** Until when the board did not run it, ms; null before the first step. */
+  otherUntilMs: number | null
   excess: boolean
   infeasible: boolean
 }
@@ -25,7 +25,7 @@ export class LowestClock {
   constructor(board: BoardObserver, guardPercent: number, state?: LowestClockState) {
     this.#board = board
     this.#guard = 1 + guardPercent / 100
-    this.state = state ?? { otherUntilMs: 0, excess: false, infeasible: false }
+    this.state = state ?? { otherUntilMs: null, excess: false, infeasible: false }
   }
 
   /** @param index of the state that is asked for now */
@@ -35,6 +35,8 @@ export class LowestClock {
     const { readings, behindClockMs } = board
     if (index > 0 || board.ranIndex(0) > 0 || board.mismatch) s.otherUntilMs = timeMs
     const isRead = readings.state.lastUsableMs === timeMs
+    // Whatever it ran before the first step, nobody knows.
+    s.otherUntilMs ??= timeMs
     const restsMs = timeMs - s.otherUntilMs
     const boundW = capW * (s.infeasible ? FEASIBLE_AGAIN : this.#guard)
     const { instantW } = readings

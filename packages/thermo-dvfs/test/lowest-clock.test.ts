@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { BoardObserver } from '../src/board-observer.js'
 import { defaultClockTuning as tuning } from '../src/clock-tuning.js'
+import { ClockController } from '../src/index.js'
 import { LowestClock } from '../src/lowest-clock.js'
 
 const CAP_W = 100
@@ -144,6 +145,16 @@ describe('readings of the lowest clock above the cap', () => {
     expect(watched.lowest.state).toMatchObject({ excess: false, infeasible: false })
     expect(watched.lower().for(1000, 108)).toBe(300)
   })
+})
+
+it('are none yet in the first step, whatever the time: what the board ran before, nobody knows', () => {
+  const controller = new ClockController({ smClocksMhz: clocksMhz, reading: 'one-second-average' })
+  controller.setPlant(modelW)
+  const told = Array.from({ length: 6 }, (_, i) => {
+    const reading = { powerAverageW: 90, powerInstantW: 90 + i / 100, smClockMhz: clocksMhz[0]!, loading: false }
+    return controller.step({ timeMs: 1e9 + 100 * i, powerCapW: 50, ...reading }).seen.excess
+  })
+  expect(told).toEqual([false, false, false, true, true, true])
 })
 
 describe('an estimate of the lowest clock above the cap', () => {
