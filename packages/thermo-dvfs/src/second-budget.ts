@@ -16,6 +16,8 @@ const FIRST_NOISE = 0.01
 const NOISE_WEIGHT = 0.02
 /** What two readings differ by beyond so many deviations is no noise. */
 const OUTLIER_SIGMAS = 3
+/** Two readings of one power differ by no more than this, in deviations. */
+const TWO_READINGS = 2
 /** What the board's own average must be for that mean to count, share of the cap. */
 const AGREES = 1.003
 /** Readings nearer than this may be one, ms. */
@@ -83,6 +85,8 @@ export class SecondBudget {
     const { timesMs, shares } = this.state
     const noise = Math.sqrt(this.state.noise.variance)
     const fromMs = timesMs[timesMs.length - 1]! - SECOND_MS - SHOWS_MS
+    if (this.mean > 1 + Math.max(MEAN, MEAN_SIGMAS * noise) && (average === null || average > AGREES)) return true
+    if (this.#pulses(fromMs, noise)) return false
     const one = 1 + Math.max(ONE, ONE_SIGMAS * noise)
     const two = 1 + Math.max(TWO, TWO_SIGMAS * noise)
     for (let i = timesMs.length - 1; i > 0 && timesMs[i - 1]! >= fromMs; i--) {
@@ -91,7 +95,18 @@ export class SecondBudget {
       const anew = shares[i] !== shares[i - 1] && timesMs[i]! - timesMs[i - 1]! >= APART_MS
       if (anew && Math.min(shares[i]!, shares[i - 1]!) > two) return true
     }
-    return this.mean > 1 + Math.max(MEAN, MEAN_SIGMAS * noise) && (average === null || average > AGREES)
+    return false
+  }
+
+  /** Nothing of the time from then on was higher than what the second before it had: a load that goes up and down, whose mean tells. */
+  #pulses(fromMs: number, noise: number): boolean {
+    const { timesMs, shares } = this.state
+    let [before, since] = [0, 0]
+    for (const [i, share] of shares.entries()) {
+      if (timesMs[i]! >= fromMs) since = Math.max(since, share)
+      else if (timesMs[i]! >= fromMs - SECOND_MS) before = Math.max(before, share)
+    }
+    return since <= before + TWO_READINGS * noise
   }
 
   /** Mean of the last second, share of the cap; 0 where less of it is known. */

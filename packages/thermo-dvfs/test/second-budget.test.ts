@@ -123,6 +123,17 @@ describe('an excess', () => {
     expect([exceeded(steps(11, 1.02)), exceeded(steps(11, 1.015))]).toEqual([true, false])
   })
 
+  it('is none of a load that goes up and down as it did, whose mean keeps the cap', () => {
+    // Three times a second, in readings of 80 ms, and some above what they were by as much as readings scatter.
+    const pulses = (high: number) => Array.from({ length: 36 }, (_, i) => (i % 4 < 2 ? high : 0.94))
+    expect(drew(pulses(1.05), 80).exceeded(null)).toBe(false)
+    expect(drew([...pulses(1.05), 1.06, 1.06], 80, 0.005).exceeded(null)).toBe(false)
+    expect(drew([...pulses(1.05), 1.0601], 80, 0.005).exceeded(null)).toBe(true)
+    // The first of them is one, and so are those whose mean is above.
+    expect(drew([...steps(36, 0.94), 1.05], 80).exceeded(null)).toBe(true)
+    expect(drew(pulses(1.09), 80).exceeded(null)).toBe(true)
+  })
+
   it('is forgotten when the second that it was in is over', () => {
     const after = (count: number) => drew([...steps(12, 0.9), 1.2, ...steps(count, 0.9)]).exceeded(null)
     expect([after(10), after(11)]).toEqual([true, false])
