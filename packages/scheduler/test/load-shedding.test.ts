@@ -100,7 +100,7 @@ describe('a board that draws too much and refuses its clock', () => {
     expect(step(shedding, seen(6200, capFor(3)))).toBeUndefined()
     expect(step(shedding, seen(6300, capFor(3)))).toBeDefined()
     // Nor when tenants were restarted, as long after.
-    expect(step(shedding, seen(9000, capFor(4), { reconfiguring: true }))).toBeUndefined()
+    expect(step(shedding, seen(9000, allW, { reconfiguring: true }))).toBeUndefined()
     expect(step(shedding, seen(10_200, capFor(3)))).toBeUndefined()
     expect(step(shedding, seen(10_300, capFor(3)))).toBeDefined()
   })
@@ -142,7 +142,7 @@ describe('a board that draws too much and refuses its clock', () => {
     }
     expect(step(shedding, seen(5000, capFor(2)))).toBeDefined()
     expect(step(shedding, seen(5100, capFor(2), { smClockRefusedMs: 0 }))).toBeUndefined()
-    expect(step(shedding, seen(5200, capFor(4)))).toBeUndefined()
+    expect(step(shedding, seen(5200, allW))).toBeUndefined()
     expect(backAfter(5300)).toBe(500)
     expect(step(shedding, seen(10_000, capFor(2)))).toBeDefined()
     expect(backAfter(10_100)).toBe(1000)
@@ -150,6 +150,16 @@ describe('a board that draws too much and refuses its clock', () => {
     expect(backAfter(15_100)).toBe(2000)
     expect(step(shedding, seen(60_000, capFor(2)))).toBeDefined()
     expect(backAfter(60_100)).toBe(500)
+  })
+
+  it('has them back under a cap that they keep at the clock that is refused, and not while it runs another', () => {
+    const shedding = new LoadShedding(predictor)
+    expect(step(shedding, seen(5000, capFor(2)))).toBeDefined()
+    expect(step(shedding, seen(6000, capFor(4) - 1))).toBeUndefined()
+    const other = { telemetry: { powerAverageW: allW, smClockMhz: 900 } } as Partial<SampleObservation>
+    expect(step(shedding, seen(6100, capFor(4), other))).toBeUndefined()
+    expect(step(shedding, seen(6200, capFor(4)))?.tenants).toBe(tenants)
+    expect(shedding.active).toBe(false)
   })
 
   it('loses none for one instant reading that is high, nor for a mean that is of before', () => {

@@ -2,6 +2,8 @@ import type { BoardObserver } from './board-observer.js'
 import type { PowerTarget } from './power-target.js'
 import { SecondBudget, type SecondBudgetState } from './second-budget.js'
 
+/** Readings that are later tell of a second that is over: there is nothing left to make up for, ms. */
+const LATEST_MS = 500
 /** What was asked for last shows in a reading by then, beyond its lateness, ms. */
 const SHOWN_MS = 200
 
@@ -59,7 +61,8 @@ export class Repayment {
     const { capW, index } = step
     const { readings } = this.#board
     const average = readings.averageW === null ? null : readings.averageW / capW
-    const left = this.#budget.exceeded(average) ? this.#budget.left() : Number.POSITIVE_INFINITY
+    const timely = this.#board.latenessMs <= LATEST_MS
+    const left = timely && this.#budget.exceeded(average) ? this.#budget.left() : Number.POSITIVE_INFINITY
     if (left < 1) return this.#lower(wanted, left * capW, step)
     if (wanted < index) m.back = null
     if (m.back === null || readings.instantW === null || readings.above(capW)) return wanted

@@ -26,6 +26,11 @@ interface Clocks {
 export class LoadShedding {
   readonly #predictor: Predictor
   #all: readonly Tenant[] | undefined
+  /** What all of them drew, W, or would have, at the clock that was refused, MHz. */
+  #allW = 0
+  #allMhz = 0
+  /** The cap of then, W. */
+  #allCapW = 0
   #restedMs = 0
   /** Since when instant readings are above, as far as they were seen; null where the board has none. */
   #aboveMs: number | undefined | null = null
@@ -63,6 +68,16 @@ export class LoadShedding {
       this.#backMs = timeMs
       return { tenants: all, reason: 'the board takes its clock again: all tenants back' }
     }
+    const back = this.#all
+    const isHigher = powerCapW > this.#allCapW && telemetry.smClockMhz === this.#allMhz
+    if (back && isHigher && this.#allW <= SHED_TARGET * powerCapW) {
+      this.#all = undefined
+      this.#backMs = timeMs
+      return {
+        tenants: back,
+        reason: 'the cap is high enough for all tenants at the clock that the board runs: all back',
+      }
+    }
     const { powerAverageW, powerInstantW = null } = telemetry
     this.#watchInstant(timeMs, powerInstantW, powerCapW)
     const rested = timeMs >= this.#restedMs
@@ -90,6 +105,9 @@ export class LoadShedding {
       const soon = timeMs - this.#backMs < LONGEST_TAKEN_MS
       this.#takenMs = soon ? Math.min(2 * this.#takenMs, LONGEST_TAKEN_MS) : TAKEN_MS
       this.#all = tenants
+      this.#allW = ratio * this.#predicted(tenants, clocks)
+      this.#allMhz = telemetry.smClockMhz ?? smClockMhz
+      this.#allCapW = powerCapW
     }
     this.#restedMs = timeMs + restMs
     return { tenants: kept, reason: `the board refuses its clock above the cap: ${stopped} tenants stopped` }
