@@ -2,23 +2,7 @@ import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { type BuildResult, build } from 'esbuild'
 import { describe, expect, it } from 'vitest'
-
-/** The cores: what they are for works on numbers alone, so that a page can have it. */
-const cores = [
-  '@pctodl/platform',
-  '@pctodl/numerics',
-  '@pctodl/traffic',
-  '@pctodl/gpu-sim',
-  '@pctodl/perf-model',
-  '@pctodl/perf-model/serving',
-  '@pctodl/greedy-partition',
-  '@pctodl/greedy-partition/services',
-  '@pctodl/thermo-dvfs',
-  '@pctodl/scheduler',
-  '@pctodl/baselines',
-  '@pctodl/bench-runner/server',
-  '@pctodl/resource-sensitivity/engine',
-]
+import { browserCores } from './browser-cores.js'
 
 /** Bundle a program as a page would: whatever imports `node:` or a Node-only library cannot be resolved. */
 function bundle(program: string): Promise<BuildResult<{ write: false; metafile: true }>> {
@@ -36,7 +20,7 @@ function bundle(program: string): Promise<BuildResult<{ write: false; metafile: 
 }
 
 describe('in a browser', () => {
-  it.each(cores)('%s needs nothing of Node', async (name) => {
+  it.each(browserCores)('%s needs nothing of Node', async (name) => {
     const { metafile } = await bundle(`export * from '${name}'`)
     const [output] = Object.values(metafile.outputs)
     const used = Object.entries(output!.inputs).filter(([, { bytesInOutput }]) => bytesInOutput > 0)

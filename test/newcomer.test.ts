@@ -1,10 +1,13 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { build as bundleProgram } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { workspacePackages } from '../scripts/pack-packages.js'
 import { javaScriptOf, readmeExamples } from '../scripts/readme-examples.js'
+import { browserCores } from './browser-cores.js'
 import { exampleCalls, examplesOnHost, needsHost } from './example-calls.js'
 import { longTests } from './long-tests.js'
 import { entryPoints, missingRegistry, type PackedProject, packedProject } from './packed-project.js'
@@ -38,6 +41,18 @@ describe.skipIf(missingRegistry)(`a newcomer who installs what is published${why
       expect(existsSync(path.join(folder, 'src')), name).toBe(false)
       expect(existsSync(path.join(folder, 'node_modules', '@pctodl')), `${name} brings a second copy`).toBe(false)
     }
+  })
+
+  it('bundles every core for a page, with esbuild and with vite', { timeout: INSTALLED_WITHIN_MS }, async () => {
+    const failed: string[] = []
+    for (const [i, core] of browserCores.entries()) {
+      const entry = `bundled/${i}.mjs`
+      project.write(entry, `export * from '${core}'\n`)
+      const program = path.join(project.folder, entry)
+      await bundleWithEsbuild(program).catch((error) => failed.push(`${core}, esbuild: ${error.message}`))
+      await bundleWithVite(program).catch((error) => failed.push(`${core}, vite: ${error.message}`))
+    }
+    expect(failed).toEqual([])
   })
 
   it('finds the same in every package from ESM and from CJS', () => {
@@ -143,3 +158,30 @@ describe.skipIf(missingRegistry)(`a newcomer who installs what is published${why
     expect(/<figure[^>]*data-drawn="done"[^>]*>.{0,200}<svg/s.exec(seen)?.index).toBeGreaterThan(0)
   })
 })
+
+/** @throws where the bundle would need anything of Node */
+async function bundleWithEsbuild(program: string): Promise<void> {
+  await bundleProgram({
+    entryPoints: [program],
+    bundle: true,
+    format: 'esm',
+    platform: 'browser',
+    write: false,
+    logLevel: 'silent',
+  })
+}
+
+/** @throws where the bundle would need anything of Node, which vite itself only replaces by an empty module */
+async function bundleWithVite(program: string): Promise<void> {
+  const vitest = createRequire(import.meta.url).resolve('vitest/package.json')
+  const { build } = await import(pathToFileURL(createRequire(vitest).resolve('vite')).href)
+  const result = await build({
+    root: path.dirname(program),
+    configFile: false,
+    logLevel: 'silent',
+    build: { write: false, minify: false, lib: { entry: program, formats: ['es'] } },
+  })
+  const outputs = [result].flat().flatMap(({ output }: { output: { code?: string }[] }) => output)
+  const replaced = outputs.find(({ code }: { code?: string }) => code?.includes('__vite-browser-external') || code?.includes('__vite_browser_external'))
+  if (replaced !== undefined) throw new Error('a module of Node is imported')
+}
