@@ -182,6 +182,9 @@ async function bundleWithVite(program: string): Promise<void> {
     build: { write: false, minify: false, lib: { entry: program, formats: ['es'] } },
   })
   const outputs = [result].flat().flatMap(({ output }: { output: { code?: string }[] }) => output)
-  const replaced = outputs.find(({ code }: { code?: string }) => code?.includes('__vite-browser-external') || code?.includes('__vite_browser_external'))
+  const replaced = outputs.find(
+    ({ code }: { code?: string }) =>
+      code?.includes('__vite-browser-external') || code?.includes('__vite_browser_external'),
+  )
   if (replaced !== undefined) throw new Error('a module of Node is imported')
 }

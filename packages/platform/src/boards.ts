@@ -1,7 +1,7 @@
 import { a10, a100Pcie40, a100Sxm80, rtx3080Ti, rtx3090 } from './boards/ampere.js'
 import { h100Sxm, h200Sxm } from './boards/hopper.js'
 import { t4, v100Sxm2 } from './boards/volta-turing.js'
-import { UnknownNameError } from './errors.js'
+import { InvalidInputError, UnknownNameError } from './errors.js'
 import type { GpuSpec } from './gpu-spec.js'
 
 /** The boards that this release knows, by key. */
@@ -13,9 +13,12 @@ export const gpuSpecs: Readonly<Record<string, GpuSpec>> = Object.fromEntries(
  * Find a board by key, product name or alias; case, blanks and punctuation do not matter, but the whole name must match
  * (`A10` is not an `A100`).
  *
- * @throws UnknownNameError listing the boards that exist.
+ * @throws UnknownNameError listing the boards that exist; InvalidInputError for what is no name
  */
 export function findGpuSpec(name: string): GpuSpec {
+  if (typeof name !== 'string') {
+    throw new InvalidInputError('GPU', name, `the name of a board: ${Object.keys(gpuSpecs).join(', ')}`)
+  }
   const wanted = plain(name)
   for (const spec of Object.values(gpuSpecs)) {
     const names = [spec.key, spec.name, ...spec.aliases].map(plain)

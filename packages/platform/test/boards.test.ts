@@ -2,6 +2,7 @@ import {
   findGpuSpec,
   type GpuSpec,
   gpuSpecs,
+  InvalidInputError,
   memoryBandwidth,
   smClocksAt,
   smsOfShare,
@@ -101,6 +102,11 @@ describe('findGpuSpec', () => {
   it.each(['', 'A1', 'A1000', '3080', 'NVIDIA', 'RTX'])("lists the boards for '%s'", (name) => {
     expect(() => findGpuSpec(name)).toThrow(UnknownNameError)
     expect(() => findGpuSpec(name)).toThrow(/known: 3080Ti, A100, /)
+  })
+
+  it.each([undefined, null, 3080])('says that %s is no name', (name) => {
+    expect(() => findGpuSpec(name as never)).toThrow(InvalidInputError)
+    expect(() => findGpuSpec(name as never)).toThrow(/GPU: .* the name of a board: 3080Ti/)
   })
 })
 
