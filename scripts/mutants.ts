@@ -1,6 +1,6 @@
 /**
  * How much of the core could change without a test that notices: small changes of its sources, drawn at random by a seed, each
- * against those tests of its package, and of the package that holds its other end, that reach what changed. What a test's own
+ * against those tests of its package, of the package that holds its other end and of the contract (`test/contract`) that reach what changed. What a test's own
  * processes run is not changed.
  *
  * Prints each survivor with its place and change; survivors are either behaviour that no test holds, or no change at all.
@@ -123,7 +123,8 @@ async function knownTests(host: TestHostProcess, name: string, mutants: readonly
   })
   const related = new RelatedTests(root)
   const known: KnownTests[] = []
-  const tests = [name, otherEnd[name] ?? []].flat().flatMap((each) => related.testsOf(each))
+  const ofPackages = [name, otherEnd[name] ?? []].flat().flatMap((each) => related.testsOf(each))
+  const tests = [...ofPackages, ...related.testsIn('.').filter((file) => file.includes('/test/contract/'))]
   for (const test of tests.filter((file) => options.test.split(',').some((part) => file.includes(part)))) {
     if (!files.some((file) => related.importersOf(path.join(root, file), [test]).length > 0)) continue
     const answer = await host.ask({ sources, tests: [{ file: test }], limitCpuMs: MOST_CPU_MS })
