@@ -1,7 +1,7 @@
 import { loadPerfModel } from '@pctodl/perf-model'
 import { describe, it } from 'vitest'
 import { expectKept, type Row, storyOf } from './expect-kept.js'
-import { fixed, misjudging, type PolicyOf, pctodl, pctodlWith, tell } from './harness.js'
+import { fixed, misjudging, pctodl, pctodlWith, tell } from './harness.js'
 
 const model = loadPerfModel('3080Ti')
 const wrongBy = (factor: number) => pctodlWith({ predictor: misjudging(model, factor) })

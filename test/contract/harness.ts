@@ -8,13 +8,16 @@ import { loadPerfModel, type Predictor } from '@pctodl/perf-model'
 import {
   type Arrivals,
   type CapStep,
+  type Configuration,
   capAt,
   capSchedule,
   type Service,
   type ServiceCounters,
+  unaccountedRequests,
   VirtualClock,
 } from '@pctodl/platform'
 import {
+  type Action,
   PctodlPolicy,
   type PctodlPolicyOptions,
   type PowerCapPolicy,
@@ -42,6 +45,8 @@ export interface Story {
   /** Network of tenants that run batch after batch. Default resnet50; not used where there are demands. */
   readonly model?: string
   readonly demands?: readonly Demand[]
+  /** Names of the services that are there from a time on, s. Default: all, from the begin. */
+  readonly present?: readonly (readonly [fromS: number, names: readonly string[]])[]
   readonly faults?: readonly Fault[]
   readonly seed?: number
   /** Options of the loop beside those of the story. */
@@ -95,7 +100,7 @@ export const pctodl: PolicyOf = (story) => pctodlWith()(story)
 
 export const pctodlWith =
   (options: Partial<PctodlPolicyOptions> = {}, services: Partial<ServicesPolicyOptions> = {}): PolicyOf =>
-  ({ board, model = 'resnet50', demands }) => {
+  ({ board, model = 'resnet50', demands, present }) => {
     const predictor = loadPerfModel(board.replace(/~.*/, ''))
     if (demands === undefined) {
       return new PctodlPolicy({
@@ -110,7 +115,9 @@ export const pctodlWith =
     )
     return new ServicesPolicy({
       model: predictor,
-      services: demands.map(({ service }) => service),
+      services: demands
+        .map(({ service }) => service)
+        .filter(({ name }) => present === undefined || present[0]![1].includes(name)),
       expectedPerS: Object.fromEntries(expected),
       ...services,
     })
@@ -118,7 +125,12 @@ export const pctodlWith =
 
 /** Live through a story. */
 export async function tell(story: Story, policyOf: PolicyOf = pctodl): Promise<Told> {
-  const { board, caps, seconds, demands, faults = [], seed = 1, run = {} } = story
+  const { board, caps, seconds, demands, present, faults = [], seed = 1, run = {} } = story
+  const all = demands?.map(({ service }) => service) ?? []
+  const lists = (present ?? [[0, all.map(({ name }) => name)]]).map(([fromS, names]) => ({
+    atMs: 1000 * fromS,
+    services: all.filter(({ name }) => names.includes(name)),
+  }))
   const clock = new VirtualClock()
   const gpu = new SimulatedGpu(board, { clock, seed, faults: { faults } })
   const demandOf = (name: string) => demands!.find(({ service }) => service.name === name)!
@@ -139,7 +151,7 @@ export async function tell(story: Story, policyOf: PolicyOf = pctodl): Promise<T
     policy: policyOf(story),
     caps: capSchedule(caps),
     iterations: Math.ceil(seconds / 5),
-    ...(desk ? { services: { desk, steps: [{ atMs: 0, services: demands!.map(({ service }) => service) }] } } : {}),
+    ...(desk ? { services: { desk, steps: lists } } : {}),
     ...run,
     onSample(timeMs, ...seen) {
       const { meteredEnergyJ, energyJ, throughput, smClockMhz } = gpu.truth()
@@ -241,12 +253,47 @@ function edges(told: Told, service: string, fromS: number, toS?: number): [Servi
   return [of(part[0]!), of(part.at(-1)!)]
 }
 
+/** Requests that the counters of any time have lost or invented, and counters that fell. */
+export function unaccounted({ tenths }: Told): readonly unknown[] {
+  const rising = ['arrived', 'completed', 'late', 'shed', 'failed'] as const
+  return tenths.flatMap(({ counters }, i) =>
+    counters.filter((now) => {
+      const before = tenths[i - 1]?.counters.find(({ service }) => service === now.service)
+      return unaccountedRequests(now) !== 0 || rising.some((what) => before !== undefined && now[what] < before[what])
+    }),
+  )
+}
+
+/** Answered in time a second, by weight: what a policy for services is worth. */
+export function weightedPerS(told: Told, demands: readonly Demand[], fromS: number): number {
+  const spanS = told.tenths.at(-1)!.timeMs / 1000 - fromS
+  const inTime = ({ completed, late }: ServiceCounters) => completed - late
+  return demands.reduce((sum, { service: { name, weight } }) => {
+    const [from, to] = edges(told, name, fromS)
+    return sum + (weight * (inTime(to) - inTime(from))) / spanS
+  }, 0)
+}
+
 /** Clocks, limits and tenants that were asked for in a part of a run, a minute. */
 export function changesPerMinute(told: Told, fromS: number): number {
   const asked = ofType(told, 'action').filter(({ timeMs }) => timeMs > 1000 * fromS)
   const seconds = told.tenths.at(-1)!.timeMs / 1000 - fromS
   return (60 * asked.length) / seconds
 }
+
+/** Fixed tenants at a fixed clock, with the board's own limit at the cap: the least that any policy must be worth. */
+export const atClock =
+  (configuration: Configuration): PolicyOf =>
+  () => {
+    const action = (powerLimitW: number): Action => ({ ...configuration, powerLimitW })
+    return {
+      name: 'fixed-clock',
+      start: action,
+      onCapChange: (powerLimitW) => ({ powerLimitW }),
+      onSample: () => undefined,
+      onWindow: () => undefined,
+    }
+  }
 
 /** A predictor that is wrong about power by a factor, and about nothing else. */
 export function misjudging(predictor: Predictor, factor: number): Predictor {
