@@ -79,7 +79,7 @@ const disturbed: readonly Row[] = [
 ]
 
 describe('a cap is kept and used again after', () => {
-  it.each(disturbed)('%s', async (name, part, expected, policy = pctodl) => {
-    expectKept(await tell(storyOf(name, part), policy), expected)
-  })
+  for (const [name, part, expected, policy = pctodl] of disturbed) {
+    it(name, async () => expectKept(await tell(storyOf(name, part), policy), expected))
+  }
 })

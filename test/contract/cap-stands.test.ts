@@ -32,7 +32,7 @@ const still: readonly Row[] = [
 ]
 
 describe('a cap that stands is kept and used', () => {
-  it.each(still)('%s', async (name, part, expected, policy = pctodl) => {
-    expectKept(await tell(storyOf(name, part), policy), expected)
-  })
+  for (const [name, part, expected, policy = pctodl] of still) {
+    it(name, async () => expectKept(await tell(storyOf(name, part), policy), expected))
+  }
 })
