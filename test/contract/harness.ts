@@ -177,7 +177,7 @@ export async function tell(story: Story, policyOf: PolicyOf = pctodl): Promise<T
 }
 
 /** Part of what was seen. Without an end: to the end. */
-export function between({ tenths }: Told, fromS: number, toS = Number.POSITIVE_INFINITY): readonly Tenth[] {
+export function between({ tenths }: Told, fromS: number, toS: number = Number.POSITIVE_INFINITY): readonly Tenth[] {
   return tenths.filter(({ timeMs }) => timeMs > 1000 * fromS && timeMs <= 1000 * toS)
 }
 
@@ -186,7 +186,10 @@ export const meanThroughput = (part: readonly Tenth[]): number => mean(part.map(
 /** Mean power over mean cap. */
 export const used = (part: readonly Tenth[]): number => meanW(part) / mean(part.map(({ capW }) => capW))
 
-export const ofType = <T extends RunEvent['type']>({ events }: Told, type: T) =>
+export const ofType = <T extends RunEvent['type']>(
+  { events }: Told,
+  type: T,
+): Extract<RunEvent, { readonly type: T }>[] =>
   events.filter((event): event is Extract<RunEvent, { readonly type: T }> => event.type === type)
 
 /** What a power cap is judged by. */
@@ -234,7 +237,7 @@ export function settledAfterS(told: Told, fromS: number, least = 0.95): number {
 }
 
 /** Requests of a service that were answered in time among those that were decided, 0..1. */
-export function attainment(told: Told, service: string, fromS: number, toS = Number.POSITIVE_INFINITY): number {
+export function attainment(told: Told, service: string, fromS: number, toS: number = Number.POSITIVE_INFINITY): number {
   const [from, to] = edges(told, service, fromS, toS)
   const inTime = ({ completed, late }: ServiceCounters) => completed - late
   const decided = ({ completed, shed, failed }: ServiceCounters) => completed + shed + failed
