@@ -250,7 +250,8 @@ export function counted(told: Told, service: string, what: 'shed' | 'completed' 
   return to[what] - from[what]
 }
 
-function edges(told: Told, service: string, fromS: number, toS?: number): [ServiceCounters, ServiceCounters] {
+/** The counters of a service at two times. */
+export function edges(told: Told, service: string, fromS: number, toS?: number): [ServiceCounters, ServiceCounters] {
   const part = between(told, fromS, toS)
   const of = ({ counters }: Tenth) => counters.find((each) => each.service === service)!
   return [of(part[0]!), of(part.at(-1)!)]
