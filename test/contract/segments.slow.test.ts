@@ -8,7 +8,6 @@ import {
   parseProfileCsv,
   placementConflict,
   planAsPublished,
-  planDay,
   planFleet,
   planForTail,
   planHeuristically,
@@ -22,6 +21,7 @@ import {
 } from '@pctodl/mig-segments'
 import { SeededRandom } from '@pctodl/numerics'
 import { describe, expect, it } from 'vitest'
+import { type Asked, drawnServices, fleetProfiles } from './drawn-services.js'
 
 const SIZES = [1, 2, 3, 4, 7] as const
 /** Compute slices of the instances that an A100 or H100 may have at once, as its vendor lists them; any part of one may be, too. */
@@ -39,49 +39,6 @@ const BOARDS: readonly (readonly number[])[] = [
   [2, 1, 1, 1, 1, 1],
   [1, 1, 1, 1, 1, 1, 1],
 ]
-
-interface Asked {
-  readonly profiles: readonly ServiceProfile[]
-  readonly objectives: readonly ServiceObjective[]
-}
-
-/** Services whose rates take a board or two together. */
-function instances(count: number, seed: number, most = 3, load = 1): Asked[] {
-  const random = new SeededRandom(seed)
-  return Array.from({ length: count }, () => {
-    const number = 1 + random.integer(most)
-    const models = Array.from({ length: number }, (_, m) => `model${m}`)
-    const perGpc = models.map(() => 60 + 300 * random.uniform())
-    const profiles = models.map(
-      (model, m): ServiceProfile => ({
-        model,
-        points: SIZES.flatMap((sizeGpcs) => {
-          // Larger instances are not always better by their size, and not each size was measured.
-          if (sizeGpcs > 1 && random.uniform() < 0.2) return []
-          const speed = perGpc[m]! * sizeGpcs ** (0.75 + 0.3 * random.uniform())
-          return [1, 8].flatMap((batchSize) =>
-            [1, 2].map(
-              (processes): ProfilePoint => ({
-                sizeGpcs,
-                batchSize,
-                processes,
-                processThroughput: (speed * (batchSize === 1 ? 0.4 : 1) * (processes === 2 ? 1.15 : 1)) / processes,
-                latencyMs: (1000 * batchSize * processes) / speed,
-                powerW: 20 + 8 * sizeGpcs,
-              }),
-            ),
-          )
-        }),
-      }),
-    )
-    const objectives = models.map((model, m) => ({
-      model,
-      ratePerS: (load * perGpc[m]! * (0.5 + 9 * random.uniform())) / number,
-      latencyMs: 30 + 400 * random.uniform(),
-    }))
-    return { profiles, objectives }
-  })
-}
 
 /** Of each size the most items/s within the gate. */
 function bestOf({ profiles }: Asked, { model, latencyMs }: ServiceObjective): Map<number, number> {
@@ -197,7 +154,7 @@ const slices = (gpus: readonly PlannedGpu[]) =>
   gpus.flatMap(({ segments }) => segments).reduce((sum, { sizeGpcs }) => sum + sizeGpcs, 0)
 
 describe('a plan of MIG segments', () => {
-  const small = instances(30, 4812)
+  const small = drawnServices(30, 4812)
 
   it('has the fewest boards, and of those the fewest slices', async () => {
     for (const asked of small) {
@@ -222,7 +179,7 @@ describe('a plan of MIG segments', () => {
 
   it('in milliseconds is near that, and knows how near', () => {
     let more = 0
-    for (const asked of [...small, ...instances(6, 99, 7, 4)]) {
+    for (const asked of [...small, ...drawnServices(6, 99, 7, 4)]) {
       const plan = planHeuristically(asked.profiles, asked.objectives)
       expectSound(plan, asked)
       expect(plan.lowerBoundGpus).toBeLessThanOrEqual(plan.gpuCount)
@@ -254,7 +211,7 @@ describe('a plan of MIG segments', () => {
   })
 
   it('by the tail answers 99 of 100 requests in time', async () => {
-    for (const asked of instances(3, 7, 2)) {
+    for (const asked of drawnServices(3, 7, 2)) {
       const plan = await planForTail(asked.profiles, asked.objectives, { checkRequests: 5000 })
       for (const { segments } of plan.gpus) expect(placementConflict(segments)).toBeNull()
       const met = simulatePlan(plan, asked.profiles, { requests: 10_000, seed: 5, dispatch: plan.dispatch })
@@ -265,14 +222,14 @@ describe('a plan of MIG segments', () => {
   })
 
   it('says whose batches take too long to fill', async () => {
-    const [asked] = instances(1, 12)
+    const [asked] = drawnServices(1, 12)
     const plan = await planSegments(asked!.profiles, asked!.objectives)
     const rare = { ...plan, served: plan.served.map((service) => ({ ...service, ratePerS: 0.01 })) }
     expect(lateSegments(plan).length).toBeLessThanOrEqual(lateSegments(rare).length)
   })
 
   it('refuses what no plan could use, by name', async () => {
-    const [{ profiles, objectives }] = instances(1, 3) as [Asked]
+    const [{ profiles, objectives }] = drawnServices(1, 3) as [Asked]
     const plan = (change: Partial<ServiceObjective>, options = {}) =>
       planSegments(profiles, [{ ...objectives[0]!, ...change }], options)
     await expect(plan({ ratePerS: 0 })).rejects.toThrow(/ratePerS: got 0/)
@@ -303,7 +260,7 @@ describe('a plan of MIG segments', () => {
 })
 
 describe('a running map that changes', () => {
-  const changing = instances(12, 555, 5, 2).map((asked, i) => {
+  const changing = drawnServices(12, 555, 5, 2).map((asked, i) => {
     const random = new SeededRandom(i)
     const changed = asked.objectives.map((objective) => ({
       ...objective,
@@ -393,61 +350,9 @@ describe('a running map that changes', () => {
   })
 })
 
-describe('a day of rates', () => {
-  it('is followed with less energy than one plan for its peak, and every rate covered', async () => {
-    for (const asked of instances(2, 8, 3, 2)) {
-      const day = [0.3, 0.5, 1, 0.9, 0.4].map((part) =>
-        asked.objectives.map((objective) => ({ ...objective, ratePerS: part * objective.ratePerS })),
-      )
-      const costs = { idleW: 60, parkedW: 20, periodS: 3600, migrationS: 60 }
-      const schedule = await planDay(asked.profiles, day, { ...costs, mostIterations: 3000 })
-      expect(schedule.periods).toHaveLength(5)
-      let before = schedule.periods[0]!.gpus
-      schedule.periods.forEach(({ gpus, steps, energyJ }, i) => {
-        for (const { segments } of gpus) expect(placementConflict(segments)).toBeNull()
-        for (const { model, ratePerS } of day[i]!) {
-          if (schedule.unserved.some((service) => service.model === model)) continue
-          const own = gpus.flatMap(({ segments }) => segments).filter((segment) => segment.model === model)
-          expect(own.reduce((sum, { throughput }) => sum + throughput, 0)).toBeGreaterThanOrEqual(ratePerS * (1 - 1e-9))
-        }
-        expect(energyJ).toBeGreaterThan(0)
-        // From the map of before to this one, by the steps alone.
-        const created =
-          steps.filter(({ kind }) => kind === 'create').length - steps.filter(({ kind }) => kind === 'remove').length
-        if (i > 0)
-          expect(gpus.flatMap(({ segments }) => segments).length).toBe(
-            before.flatMap(({ segments }) => segments).length + created,
-          )
-        before = gpus
-      })
-      expect(schedule.energyJ).toBeLessThanOrEqual(schedule.staticPlan.energyJ * (1 + 1e-9))
-      expect(schedule.energyJ).toBeGreaterThanOrEqual(schedule.lowerBoundJ * (1 - 1e-9))
-      expect(schedule.staticPlan.created).toBe(0)
-      expect(schedule.requests).toBeGreaterThan(0)
-    }
-  })
-})
-
 describe('a fleet of boards', () => {
-  const profileOf: Readonly<Record<number, string>> = {
-    1: '1g.10gb',
-    2: '2g.20gb',
-    3: '3g.40gb',
-    4: '4g.40gb',
-    7: '7g.80gb',
-  }
-  const fleetProfiles = ({ profiles }: Asked, speed = 1) =>
-    profiles.map(({ model, points }) => ({
-      model,
-      points: points.map(({ sizeGpcs, ...point }) => ({
-        ...point,
-        processThroughput: speed * point.processThroughput,
-        profile: profileOf[sizeGpcs]!,
-      })),
-    }))
-
   it('of one type costs what the plan for it has boards, and of two no more than the better one', async () => {
-    for (const asked of instances(5, 31, 3)) {
+    for (const asked of drawnServices(5, 31, 3)) {
       const plan = await planSegments(asked.profiles, asked.objectives)
       const slow = { gpu: 'A100-80GB', profiles: fleetProfiles(asked), price: 1 }
       const fast = { gpu: 'H100', profiles: fleetProfiles(asked, 1.7), price: 1.5 }
@@ -464,7 +369,7 @@ describe('a fleet of boards', () => {
   })
 
   it('keeps its limits on watts, or says that it cannot', async () => {
-    const [asked] = instances(1, 77, 2) as [Asked]
+    const [asked] = drawnServices(1, 77, 2) as [Asked]
     const group = { gpu: 'A100-80GB', profiles: fleetProfiles(asked), idleW: 60 }
     const free = await planFleet({ groups: [group] }, asked.objectives)
     expect(free.powerW).toBeGreaterThan(60)
