@@ -34,6 +34,31 @@ export function randomConfigurations(
   return found
 }
 
+export const crowds = ['alone', 'alike', 'mixed', 'crowded'] as const
+
+/** Configurations of one kind: a tenant alone, tenants that are alike, of several networks, or ten to twenty small ones. */
+export function crowdOf(model: PerfModel, kind: (typeof crowds)[number], count: number, seed: number): Configuration[] {
+  if (kind !== 'crowded') {
+    const isOfKind = ({ tenants }: Configuration) => {
+      if (kind === 'alone') return tenants.length === 1
+      const alike = tenants.every((tenant) => tenant === tenants[0])
+      return tenants.length > 1 && (kind === 'alike') === alike
+    }
+    return randomConfigurations(model, 8 * count, seed)
+      .filter(isOfKind)
+      .slice(0, count)
+  }
+  const random = new SeededRandom(seed)
+  return randomConfigurations(model, count, seed).map((configuration) => ({
+    ...configuration,
+    tenants: Array.from({ length: 10 + random.integer(11) }, () => ({
+      ...configuration.tenants[random.integer(configuration.tenants.length)]!,
+      mpsPercent: 5,
+      batchSize: [1, 2, 4, 8][random.integer(4)]!,
+    })),
+  }))
+}
+
 /** Rows as a profiler would measure them on a board that does what a model says, but for a factor on power and on throughput. */
 export function rowsOf(
   model: PerfModel,

@@ -415,6 +415,35 @@ describe('what a run is judged by', () => {
     expect(whole.actuationsPerMinute['sm-clock']).toBeGreaterThan(5)
     expect(whole.actuationsPerMinute['sm-clock']).toBeLessThan(8)
     expect(whole.actuationsPerMinute['power-limit']).toBe(0)
+    expect(told(flat(190, 40), flat(200, 40)).whole).toMatchObject({ longestExcessMs: 0, excessEnergyJ: 0 })
+  })
+
+  it('is how power moves while it should rest, and how soon it follows a step', () => {
+    const wave = told(
+      Array.from({ length: 120 }, (_, s) => 190 + 6 * Math.sin((2 * Math.PI * s) / 12)),
+      flat(200, 120),
+    )
+    expect(wave.whole.ripple!.periodMs).toBeGreaterThan(11_000)
+    expect(wave.whole.ripple!.periodMs).toBeLessThan(13_000)
+    expect(wave.whole.ripple!.standardDeviationW).toBeCloseTo(6 / Math.SQRT2, 0)
+    expect(wave.whole.ripple!.peakToPeakW).toBeCloseTo(12, 0)
+    expect(told(flat(190, 120), flat(200, 120)).whole.ripple!.periodMs).toBeNull()
+    const { steps } = told(
+      [...flat(195, 40), ...flat(170, 4), ...flat(147, 56), ...flat(180, 5), ...flat(195, 55)],
+      [...flat(200, 40), ...flat(150, 60), ...flat(200, 60)],
+    )
+    const [down, up] = steps
+    expect(down).toMatchObject({ fromW: 200, toW: 150 })
+    expect(down!.atMs).toBeCloseTo(40_000, -3)
+    expect(down!.settlingMs).toBeGreaterThan(4000)
+    expect(down!.settlingMs).toBeLessThan(5500)
+    expect(down!.excessEnergyJ).toBeCloseTo(80, -1)
+    expect(down!.longestExcessMs).toBeGreaterThan(3800)
+    expect(down!.riseMs).toBeNull()
+    expect(up!.riseMs).toBeGreaterThan(4500)
+    expect(up!.riseMs).toBeLessThan(6500)
+    expect(up!.excessEnergyJ).toBe(0)
+    expect(up!.settlingThreePercentMs).toBeGreaterThanOrEqual(up!.settlingMs!)
   })
 
   it('leaves the start and the aftermath of steps out of what is steady, and says how each step was met', () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { partition } from '@pctodl/greedy-partition'
@@ -230,5 +230,75 @@ describe('pctodl-segments', () => {
     const { code, stderr } = await call(`${text} --output ${out}-x`)
     expect(code).toBeGreaterThan(0)
     expect(stderr).toMatch(message)
+  })
+})
+
+describe('pctodl-segments of fleets and days', () => {
+  const call = (text: string) => callCommand('pctodl-segments', segments, words(text))
+  const header = 'Mig instance,Batch size,Workload Number,Throughput,Latency,Power'
+  const rates = { net: 900, other: 400 }
+  /** Two networks on a type of board, and how often they are asked for, in three rows. */
+  function asked(): { readonly fleet: string; readonly own: string } {
+    const rows = [1, 2, 3, 4, 7].flatMap((size) => [
+      `${size},8,1,${100 * size ** 0.95},${0.05},${20 * size}`,
+      `${size},4,2,${48 * size},${0.06},${22 * size}`,
+    ])
+    for (const folderName of ['rows', 'asked']) mkdirSync(path.join(folder, folderName), { recursive: true })
+    for (const name of Object.keys(rates)) file(`rows/${name}.csv`, [header, ...rows, ''].join('\n'))
+    file('asked/SLO_req_rate.csv', 'net,other\n900,400\n300,400\n1500,100\n')
+    file('asked/SLO_latency.csv', 'net,other\n500,400\n500,400\n500,400\n')
+    const fleet = file('fleet.yaml', 'groups:\n  - gpu: A100-80GB\n    profiles: ./rows\n    idleW: 60\n    price: 2\n')
+    return { fleet, own: `--slo ${folder}/asked` }
+  }
+  const number = (text: string, of: RegExp) => Number(of.exec(text)![1])
+
+  it('say what they cost, draw and move', async () => {
+    const { fleet, own } = asked()
+    const to = `--output ${folder}/fleets`
+    const planned = await call(`fleet 1 --fleet ${fleet} ${own} ${to} --json`)
+    expect([planned.code, planned.stderr]).toEqual([0, ''])
+    const plan = JSON.parse(planned.stdout)
+    expect(plan.cost).toBe(2 * plan.boards.length)
+    expect(plan.cost).toBe(plan.lowerBoundCost)
+    for (const { model, capacity } of plan.served) expect(capacity).toBeGreaterThanOrEqual(rates[model as 'net'])
+    const text = await call(`fleet 1 --fleet ${fleet} ${own} ${to}`)
+    expect(number(text.stdout, /cost (\d+)/)).toBe(plan.cost)
+    expect(text.stdout).toContain(`${Math.round(plan.powerW)} W`)
+    const map = `${folder}/fleets/SLO1/fleet.csv`
+    const same = JSON.parse((await call(`fleet 1 --fleet ${fleet} ${own} ${to} --from ${map} --json`)).stdout)
+    expect([same.created, same.removed, same.restarted]).toEqual([0, 0, 0])
+    const less = await call(`fleet 2 --fleet ${fleet} ${own} ${to} --from ${map} --consolidate --json`)
+    expect(JSON.parse(less.stdout).cost).toBeLessThanOrEqual(plan.cost)
+    const tail = await call(`fleet 1 --fleet ${fleet} ${own} ${to} --gate tail --burstiness 2 --json`)
+    expect(JSON.parse(tail.stdout).cost).toBeGreaterThanOrEqual(plan.cost)
+    expect((await call(`fleet 1 --fleet ${fleet} ${own} ${to} --burstiness 2`)).code).toBe(2)
+    expect((await call(`fleet 1 --fleet ${folder}/none.yaml ${own} ${to}`)).stderr).toMatch(/none\.yaml/)
+    const bad = file('bad.yaml', 'groups:\n  - gpu: A100-80GB\n    profiles: ./rows\n    price: -1\n')
+    expect((await call(`fleet 1 --fleet ${bad} ${own} ${to}`)).stderr).toMatch(/price/)
+  })
+
+  it('are planned, changed and followed over a day', async () => {
+    const { own } = asked()
+    const usual = `--gpu A100-80GB --profiles ${folder}/rows ${own} --output ${folder}/plans`
+    const capped = JSON.parse((await call(`1 ${usual} --power-cap 150 --idle-power 60 --json`)).stdout)
+    expect(capped.power.highestW).toBeLessThanOrEqual(150)
+    const plan = JSON.parse((await call(`1 ${usual} --json`)).stdout)
+    expect(plan.gpuCount).toBeLessThanOrEqual(capped.gpuCount)
+    const text = (await call(`1 ${usual} --explain --fit-batches`)).stdout
+    expect(number(text, /(\d+) GPUs?/)).toBe(plan.gpuCount)
+    const map = `${folder}/plans/SLO1/SLO1_ParvaGPU_deploy.csv`
+    const next = JSON.parse((await call(`replan 2 ${usual} --from ${map} --json`)).stdout)
+    expect(next.created).toBeLessThanOrEqual(1)
+    expect(next.removed).toBeGreaterThan(0)
+    const shown = (await call(`replan 2 ${usual} --from ${map}`)).stdout
+    expect(shown).toContain(`${next.removed} removed`)
+    const day = await call(`schedule ${usual} --idle-power 60 --parked-power 20 --json`)
+    expect([day.code, day.stderr]).toEqual([0, ''])
+    const schedule = JSON.parse(day.stdout)
+    expect(schedule.energyJ).toBeLessThanOrEqual(schedule.staticPlan.energyJ)
+    expect(schedule.energyJ).toBeGreaterThanOrEqual(schedule.lowerBoundJ)
+    expect((await call(`schedule ${usual} --idle-power 60 --parked-power 20`)).stdout).toMatch(/kWh|J/)
+    expect((await call(`1 ${usual} --power-cap 150`)).stderr).toMatch(/idle-power/)
+    expect((await call(`1 ${usual} --rate-factor 0`)).stderr).toMatch(/rate-factor/)
   })
 })
