@@ -40,15 +40,6 @@ describe.each(['A100', '3080Ti'])('the predictor of the %s', (board) => {
       sds.push(logs.throughput.at(-1)! / (said.throughputSd! / said.throughput))
     }
     const rms = (values: readonly number[]) => Math.sqrt(mean(values.map((value) => value ** 2)))
-    console.log(
-      board,
-      rms(logs.throughput),
-      rms(each),
-      rms(logs.powerW),
-      rms(logs.smUtilPercent),
-      rms(logs.memUtilPercent),
-      rms(sds),
-    )
     expect(rms(logs.throughput), 'throughput').toBeLessThan(0.035)
     expect(rms(each), 'throughput of a tenant').toBeLessThan(0.05)
     expect(rms(logs.powerW), 'power').toBeLessThan(0.016)
