@@ -35,6 +35,7 @@ const pure = [
   'packages/run/test/{event-log-writer,readme,run-command}.test.ts',
   'packages/sim-host/test/{board-file-layout,mps-daemon,simulate-command}.test.ts',
   'packages/tenants/test/{desk-ends,inference-thread,measured-window,onnx-memory,plan-changes,protocol-ends,queue-parts,request-laws}.test.ts',
+  'test/contract/**/*.test.ts',
   'test/{architecture,broken-links,browser-bundles,changed-figures,closed-loop.slow,import-graph,inside-the-repository,local-imports,longest-first,related-tests,service-plans.slow,serving-accuracy,training-on-physics,workflows}.test.ts',
 ]
 

@@ -1,11 +1,11 @@
 /**
  * How much of the core could change without a test that notices: small changes of its sources, drawn at random by a seed, each
- * against those tests of its package, and of the package that holds its other end, that reach what changed. What a test's own
+ * against those tests of its package, of the package that holds its other end and of the contract (`test/contract`) that reach what changed. What a test's own
  * processes run is not changed.
  *
  * Prints each survivor with its place and change; survivors are either behaviour that no test holds, or no change at all.
  */
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { SeededRandom, seedFrom } from '@pctodl/numerics'
@@ -44,6 +44,8 @@ const help = `Usage: pnpm mutants [options]
   --lines <from>-<to>    only these lines of each
   --test <text,...>      against those tests only whose path has one of them in it: what new tests notice
   --json                 every mutant with its ending, as JSON
+  --keep <file.json>     add the share noticed and the survivors of each package to this file
+  --least                fail where a package's share is below that in scripts/mutants/least-noticed.json
 
 One package drawn alone gives the mutants that it has in a sample of all of them: --package x --count 38 those of --count 304.
 `
@@ -58,6 +60,8 @@ const { values: options } = parseArgs({
     lines: { type: 'string', default: `1-${Number.MAX_SAFE_INTEGER}` },
     test: { type: 'string', default: '' },
     json: { type: 'boolean', default: false },
+    keep: { type: 'string' },
+    least: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 })
@@ -88,6 +92,38 @@ else {
   const killed = outcomes.length - survivors.length
   const percent = ((100 * killed) / Math.max(1, outcomes.length)).toFixed(0)
   console.log(`${killed} of ${outcomes.length} mutants killed (${percent} %), seed ${options.seed}`)
+}
+
+const results = packages.map((name) => resultOf(name))
+if (options.keep !== undefined) {
+  const before = existsSync(options.keep) ? (JSON.parse(readFileSync(options.keep, 'utf8')) as unknown[]) : []
+  writeFileSync(options.keep, `${JSON.stringify([...before, ...results], null, 2)}\n`)
+}
+if (options.least) {
+  const least = JSON.parse(readFileSync(path.join(root, 'scripts/mutants/least-noticed.json'), 'utf8')) as Record<
+    string,
+    number
+  >
+  for (const { package: name, noticed, drawn } of results) {
+    const percent = (100 * noticed) / Math.max(1, drawn)
+    if (percent >= (least[name] ?? 0)) continue
+    console.error(`${name}: ${percent.toFixed(0)} % noticed, at least ${least[name]} % are to be`)
+    process.exitCode = 1
+  }
+}
+
+/** Of one package, small enough to keep. */
+function resultOf(name: string) {
+  const own = outcomes.filter(({ mutant }) => mutant.file.startsWith(path.join('packages', name, path.sep)))
+  const left = own.filter(({ ending }) => ending === 'survived' || ending === 'untested')
+  return {
+    package: name,
+    seed: options.seed,
+    tests: options.test || 'all',
+    drawn: own.length,
+    noticed: own.length - left.length,
+    survivors: left.map(({ mutant: { file, line, change }, ending }) => `${file}:${line}  ${change}  (${ending})`),
+  }
 }
 
 async function outcomesOf(name: string): Promise<Outcome[]> {
@@ -123,7 +159,8 @@ async function knownTests(host: TestHostProcess, name: string, mutants: readonly
   })
   const related = new RelatedTests(root)
   const known: KnownTests[] = []
-  const tests = [name, otherEnd[name] ?? []].flat().flatMap((each) => related.testsOf(each))
+  const ofPackages = [name, otherEnd[name] ?? []].flat().flatMap((each) => related.testsOf(each))
+  const tests = [...ofPackages, ...related.testsIn('.').filter((file) => file.includes('/test/contract/'))]
   for (const test of tests.filter((file) => options.test.split(',').some((part) => file.includes(part)))) {
     if (!files.some((file) => related.importersOf(path.join(root, file), [test]).length > 0)) continue
     const answer = await host.ask({ sources, tests: [{ file: test }], limitCpuMs: MOST_CPU_MS })

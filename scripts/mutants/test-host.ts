@@ -36,7 +36,7 @@ async function warmVitest(): Promise<Vitest> {
       root,
       config: false,
       watch: false,
-      include: ['packages/*/test/**/*.test.ts'],
+      include: ['packages/*/test/**/*.test.ts', 'test/contract/**/*.test.ts'],
       setupFiles: [
         path.join(import.meta.dirname, 'report-reached.ts'),
         path.join(root, 'test/property-runs.ts'),

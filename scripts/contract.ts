@@ -1,0 +1,47 @@
+/**
+ * Two policies side by side on the same drawn stories, seen through public interfaces only.
+ *
+ *   pnpm contract --policies pctodl,directcap-tuned [--seed 1] [--stories 12]
+ *
+ * A policy is a name of the matrix, or a file whose default export makes one for a story: that of another checkout, perhaps.
+ */
+import path from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+import { createPolicy, parseAlgorithms } from '@pctodl/bench-runner'
+import { compareImplementations, drawnStories, type Implementation } from '../test/contract/compare.js'
+import { type PolicyOf, pctodl } from '../test/contract/harness.js'
+
+const { values } = parseArgs({
+  options: {
+    policies: { type: 'string', default: 'pctodl,directcap-tuned' },
+    seed: { type: 'string', default: '1' },
+    stories: { type: 'string', default: '12' },
+  },
+})
+
+async function implementation(name: string): Promise<Implementation> {
+  if (name === 'pctodl') return { name, policyOf: pctodl }
+  if (/\.[cm]?[jt]s$/.test(name)) {
+    const { default: policyOf } = (await import(pathToFileURL(path.resolve(name)).href)) as { default: PolicyOf }
+    return { name, policyOf }
+  }
+  const [algorithm] = parseAlgorithms(name)
+  const policyOf: PolicyOf = ({ board, model = 'resnet50', caps }) =>
+    createPolicy(algorithm!, {
+      id: 0,
+      board: board.replace(/~.*/, ''),
+      model,
+      dataset: 'imagenet',
+      powerCapW: Math.min(...caps.map(({ powerCapW }) => powerCapW)),
+      schedule: null,
+      fixedIterations: null,
+    })
+  return { name, policyOf }
+}
+
+const names = values.policies.split(',')
+if (names.length !== 2)
+  throw new Error(`--policies: got ${values.policies}, expected two, as in pctodl,directcap-tuned`)
+const [a, b] = await Promise.all(names.map(implementation))
+await compareImplementations(a!, b!, drawnStories(Number(values.stories), Number(values.seed)))

@@ -1,0 +1,386 @@
+import {
+  type BoundedPlan,
+  formatProfileCsv,
+  latencyGateMs,
+  lateSegments,
+  type PlannedGpu,
+  type ProfilePoint,
+  parseProfileCsv,
+  placementConflict,
+  planAsPublished,
+  planFleet,
+  planForTail,
+  planHeuristically,
+  planSegments,
+  replan,
+  type SegmentSize,
+  type ServiceObjective,
+  type ServiceProfile,
+  simulatePlan,
+  throughputOf,
+} from '@pctodl/mig-segments'
+import { SeededRandom } from '@pctodl/numerics'
+import { describe, expect, it } from 'vitest'
+import { type Asked, drawnServices, fleetProfiles } from './drawn-services.js'
+
+const SIZES = [1, 2, 3, 4, 7] as const
+/** Compute slices of the instances that an A100 or H100 may have at once, as its vendor lists them; any part of one may be, too. */
+const BOARDS: readonly (readonly number[])[] = [
+  [7],
+  [4, 3],
+  [4, 2, 1],
+  [4, 1, 1, 1],
+  [3, 3],
+  [3, 2, 2],
+  [3, 2, 1, 1],
+  [3, 1, 1, 1, 1],
+  [2, 2, 2, 1],
+  [2, 2, 1, 1, 1],
+  [2, 1, 1, 1, 1, 1],
+  [1, 1, 1, 1, 1, 1, 1],
+]
+
+/** Of each size the most items/s within the gate. */
+function bestOf({ profiles }: Asked, { model, latencyMs }: ServiceObjective): Map<number, number> {
+  const best = new Map<number, number>()
+  for (const point of profiles.find((profile) => profile.model === model)!.points) {
+    if (point.latencyMs < 0.45 * latencyMs)
+      best.set(point.sizeGpcs, Math.max(best.get(point.sizeGpcs) ?? 0, throughputOf(point)))
+  }
+  return best
+}
+
+/** Fewest boards, and of those fewest slices, by trying all numbers of instances of each size. */
+function bruteForce(asked: Asked): { gpus: number; gpcs: number } {
+  const served = asked.objectives
+    .map((objective) => ({ objective, best: bestOf(asked, objective) }))
+    .filter(({ best }) => best.size > 0)
+  const covers = served.map(({ objective: { ratePerS }, best }) => {
+    const sizes = [...best.keys()]
+    const found: number[][] = []
+    const extend = (at: number, counts: number[], left: number): void => {
+      if (left <= 1e-9) {
+        found.push(counts)
+        return
+      }
+      for (let i = at; i < sizes.length; i++) {
+        extend(
+          i,
+          counts.with(SIZES.indexOf(sizes[i] as 1), counts[SIZES.indexOf(sizes[i] as 1)]! + 1),
+          left - best.get(sizes[i]!)!,
+        )
+      }
+    }
+    extend(0, [0, 0, 0, 0, 0], ratePerS)
+    return found
+  })
+  const boardCounts = BOARDS.map((board) => SIZES.map((size) => board.filter((each) => each === size).length))
+  const known = new Map<string, number>()
+  const boardsFor = (counts: readonly number[]): number => {
+    if (counts.every((count) => count === 0)) return 0
+    const key = counts.join()
+    const before = known.get(key)
+    if (before !== undefined) return before
+    let least = Number.POSITIVE_INFINITY
+    for (const board of boardCounts) {
+      const left = counts.map((count, i) => Math.max(0, count - board[i]!))
+      if (left.join() !== key) least = Math.min(least, 1 + boardsFor(left))
+    }
+    known.set(key, least)
+    return least
+  }
+  let best = { gpus: Number.POSITIVE_INFINITY, gpcs: Number.POSITIVE_INFINITY }
+  const combine = (at: number, sum: readonly number[]): void => {
+    if (at === covers.length) {
+      const gpus = boardsFor(sum)
+      const gpcs = sum.reduce((total, count, i) => total + count * SIZES[i]!, 0)
+      if (gpus < best.gpus || (gpus === best.gpus && gpcs < best.gpcs)) best = { gpus, gpcs }
+      return
+    }
+    for (const cover of covers[at]!)
+      combine(
+        at + 1,
+        sum.map((count, i) => count + cover[i]!),
+      )
+  }
+  combine(0, [0, 0, 0, 0, 0])
+  return best
+}
+
+/** Every instance is a measured one in a legal place, and every rate is covered. */
+function expectSound(plan: Pick<BoundedPlan, 'gpus' | 'served' | 'unserved'>, asked: Asked): void {
+  for (const { segments } of plan.gpus) {
+    expect(placementConflict(segments)).toBeNull()
+    const sizes = segments.map(({ sizeGpcs }) => sizeGpcs)
+    const fits = BOARDS.some((board) =>
+      SIZES.every(
+        (size) => sizes.filter((each) => each === size).length <= board.filter((each) => each === size).length,
+      ),
+    )
+    expect(fits, sizes.join()).toBe(true)
+    for (const segment of segments) {
+      const objective = asked.objectives.find(({ model }) => model === segment.model)!
+      expect(segment.latencyMs).toBeLessThan(latencyGateMs(objective.latencyMs))
+      const point = asked.profiles
+        .find(({ model }) => model === segment.model)!
+        .points.find(
+          ({ sizeGpcs, batchSize, processes }) =>
+            sizeGpcs === segment.sizeGpcs && batchSize === segment.batchSize && processes === segment.processes,
+        )!
+      expect(segment.throughput).toBe(throughputOf(point))
+      expect(segment.latencyMs).toBe(point.latencyMs)
+    }
+  }
+  for (const { model, ratePerS, capacity, segments, gpcs } of plan.served) {
+    const own = plan.gpus.flatMap((gpu) => gpu.segments.filter((segment) => segment.model === model))
+    expect(capacity).toBeCloseTo(
+      own.reduce((sum, { throughput }) => sum + throughput, 0),
+      6,
+    )
+    expect(capacity).toBeGreaterThanOrEqual(ratePerS * (1 - 1e-9))
+    expect(segments).toBe(own.length)
+    expect(gpcs).toBe(own.reduce((sum, { sizeGpcs }) => sum + sizeGpcs, 0))
+  }
+  expect([...plan.served, ...plan.unserved].map(({ model }) => model).sort()).toEqual(
+    asked.objectives.map(({ model }) => model).sort(),
+  )
+  for (const { model, reason } of plan.unserved as BoundedPlan['unserved']) {
+    expect(reason).toBe('latency')
+    expect(bestOf(asked, asked.objectives.find((objective) => objective.model === model)!).size).toBe(0)
+  }
+}
+
+const slices = (gpus: readonly PlannedGpu[]) =>
+  gpus.flatMap(({ segments }) => segments).reduce((sum, { sizeGpcs }) => sum + sizeGpcs, 0)
+
+describe('a plan of MIG segments', () => {
+  const small = drawnServices(30, 4812)
+
+  it('has the fewest boards, and of those the fewest slices', async () => {
+    for (const asked of small) {
+      const plan = await planSegments(asked.profiles, asked.objectives)
+      const best = bruteForce(asked)
+      expectSound(plan, asked)
+      expect({ gpus: plan.gpuCount, gpcs: plan.gpcCount }, JSON.stringify(asked.objectives)).toEqual(best)
+      expect(plan.lowerBoundGpus).toBe(best.gpus)
+      expect(plan.lowerBoundGpcs).toBe(best.gpcs)
+      expect(slices(plan.gpus)).toBe(plan.gpcCount)
+      expect(await planSegments(asked.profiles.toReversed(), asked.objectives.toReversed())).toEqual(plan)
+      expect(await planSegments(asked.profiles, asked.objectives, { maxGpus: plan.gpuCount })).toEqual(plan)
+      if (plan.gpuCount < 2) continue
+      await expect(
+        planSegments(asked.profiles, asked.objectives, { maxGpus: plan.gpuCount - 1 }),
+      ).rejects.toMatchObject({
+        code: 'TOO_FEW_GPUS',
+        neededGpus: plan.gpuCount,
+      })
+    }
+  })
+
+  it('in milliseconds is near that, and knows how near', () => {
+    let more = 0
+    for (const asked of [...small, ...drawnServices(6, 99, 7, 4)]) {
+      const plan = planHeuristically(asked.profiles, asked.objectives)
+      expectSound(plan, asked)
+      expect(plan.lowerBoundGpus).toBeLessThanOrEqual(plan.gpuCount)
+      expect(plan.lowerBoundGpcs).toBeLessThanOrEqual(plan.gpcCount)
+      expect(plan.gpuCount - plan.lowerBoundGpus).toBeLessThanOrEqual(1)
+      if (plan.gpuCount > plan.lowerBoundGpus) more++
+      const published = planAsPublished(asked.profiles, asked.objectives)
+      expect(plan.gpuCount).toBeLessThanOrEqual(published.gpuCount)
+    }
+    expect(more).toBeLessThanOrEqual(4)
+  })
+
+  it('keeps what each board may draw', async () => {
+    const powerCap = { boardW: 190, idleW: 60 }
+    for (const asked of small.slice(0, 10)) {
+      const [free, capped] = [
+        await planSegments(asked.profiles, asked.objectives),
+        await planSegments(asked.profiles, asked.objectives, { powerCap }),
+      ]
+      expectSound(capped, asked)
+      const drawn = capped.gpus.map(({ segments }) =>
+        segments.reduce((sum, { powerW }) => sum + powerW!, powerCap.idleW),
+      )
+      expect(Math.max(60, ...drawn)).toBeLessThanOrEqual(190)
+      expect(capped.power!.highestW).toBeCloseTo(Math.max(60, ...drawn), 9)
+      expect(capped.gpuCount).toBeGreaterThanOrEqual(free.gpuCount)
+      expect(capped.lowerBoundGpus).toBeLessThanOrEqual(capped.gpuCount)
+    }
+  })
+
+  it('by the tail answers 99 of 100 requests in time', async () => {
+    for (const asked of drawnServices(3, 7, 2)) {
+      const plan = await planForTail(asked.profiles, asked.objectives, { checkRequests: 5000 })
+      for (const { segments } of plan.gpus) expect(placementConflict(segments)).toBeNull()
+      const met = simulatePlan(plan, asked.profiles, { requests: 10_000, seed: 5, dispatch: plan.dispatch })
+      for (const { model, late, requests } of met) expect(late / requests, model).toBeLessThan(0.015)
+      expect(met).toHaveLength(plan.served.length)
+      for (const { model } of plan.served) expect(plan.tails.some((tail) => tail.model === model)).toBe(true)
+    }
+  })
+
+  it('says whose batches take too long to fill', async () => {
+    const [asked] = drawnServices(1, 12)
+    const plan = await planSegments(asked!.profiles, asked!.objectives)
+    const rare = { ...plan, served: plan.served.map((service) => ({ ...service, ratePerS: 0.01 })) }
+    expect(lateSegments(plan).length).toBeLessThanOrEqual(lateSegments(rare).length)
+  })
+
+  it('refuses what no plan could use, by name', async () => {
+    const [{ profiles, objectives }] = drawnServices(1, 3) as [Asked]
+    const plan = (change: Partial<ServiceObjective>, options = {}) =>
+      planSegments(profiles, [{ ...objectives[0]!, ...change }], options)
+    await expect(plan({ ratePerS: 0 })).rejects.toThrow(/ratePerS: got 0/)
+    await expect(plan({ ratePerS: 1e12 })).rejects.toThrow(/ratePerS/)
+    await expect(plan({ latencyMs: Number.NaN })).rejects.toThrow(/latencyMs/)
+    await expect(plan({}, { maxGpus: 0 })).rejects.toThrow(/maxGpus: got 0/)
+    await expect(plan({}, { latencyShare: 1.1 })).rejects.toThrow(/latencyShare/)
+    await expect(plan({}, { seed: 0.5 })).rejects.toThrow(/seed/)
+    await expect(plan({}, { mostIterations: -1 })).rejects.toThrow(/mostIterations/)
+    await expect(plan({}, { powerCap: { boardW: 10, idleW: 20 } })).rejects.toThrow(/powerCap\.boardW/)
+    await expect(planSegments(profiles, [...objectives, objectives[0]!])).rejects.toThrow(/objectives/)
+    await expect(planSegments([...profiles, profiles[0]!], objectives)).rejects.toThrow(/profiles/)
+    const none = await planSegments(profiles, [{ model: 'nobody', ratePerS: 1, latencyMs: 100 }])
+    expect(none.unserved).toMatchObject([{ model: 'nobody', reason: 'no-profile' }])
+  })
+
+  it('reads profiles that it writes', () => {
+    for (const {
+      profiles: [profile],
+    } of small.slice(0, 5)) {
+      const read = parseProfileCsv(formatProfileCsv(profile!), profile!.model, 'profile.csv')
+      const points = 'points' in read ? (read as ServiceProfile).points : (read as unknown as ProfilePoint[])
+      expect(points.map(({ sizeGpcs, batchSize, processes }) => [sizeGpcs, batchSize, processes])).toEqual(
+        profile!.points.map(({ sizeGpcs, batchSize, processes }) => [sizeGpcs, batchSize, processes]),
+      )
+    }
+  })
+})
+
+describe('a running map that changes', () => {
+  const changing = drawnServices(12, 555, 5, 2).map((asked, i) => {
+    const random = new SeededRandom(i)
+    const changed = asked.objectives.map((objective) => ({
+      ...objective,
+      ratePerS: objective.ratePerS * (0.4 + 1.4 * random.uniform()),
+    }))
+    return { asked, changed: { ...asked, objectives: changed } }
+  })
+
+  it('does so step by step, each legal, without a service below what it must serve', () => {
+    for (const { asked, changed } of changing) {
+      const before = planHeuristically(asked.profiles, asked.objectives)
+      const after = replan(before.gpus, changed.profiles, changed.objectives)
+      expectSound(after, changed)
+      expect(after.gpuCount).toBeLessThanOrEqual(Math.max(before.gpuCount, after.freshGpus))
+      const running = new Map(before.gpus.map(({ index, segments }) => [index, [...segments]]))
+      const needed = (model: string) =>
+        Math.min(...[asked, changed].map(({ objectives }) => objectives.find((each) => each.model === model)!.ratePerS))
+      for (const { kind, gpu, segment, shortfall } of after.steps) {
+        const on = running.get(gpu) ?? []
+        const same = on.findIndex(
+          ({ start, sizeGpcs, model }) =>
+            start === segment.start && sizeGpcs === segment.sizeGpcs && model === segment.model,
+        )
+        if (kind === 'create') on.push(segment)
+        else if (kind === 'remove') on.splice(same, 1)
+        else on[on.findIndex(({ start }) => start === segment.start)] = segment
+        expect(kind === 'create' || same >= 0 || kind === 'restart').toBe(true)
+        running.set(gpu, on)
+        expect(placementConflict(on)).toBeNull()
+        if (shortfall !== undefined || kind === 'restart') continue
+        const capacity = [...running.values()]
+          .flat()
+          .filter(({ model }) => model === segment.model)
+          .reduce((sum, { throughput }) => sum + throughput, 0)
+        if (kind === 'remove')
+          expect(capacity).toBeGreaterThanOrEqual(
+            Math.min(needed(segment.model), capacity + segment.throughput) * (1 - 1e-9),
+          )
+      }
+      const places = (
+        gpus: Iterable<
+          readonly [
+            number,
+            readonly { readonly start: number; readonly sizeGpcs: SegmentSize; readonly model: string }[],
+          ]
+        >,
+      ) =>
+        [...gpus]
+          .flatMap(([index, segments]) =>
+            segments.map(({ start, sizeGpcs, model }) => `${index}:${start}:${sizeGpcs}:${model}`),
+          )
+          .sort()
+      expect(places(running)).toEqual(places(after.gpus.map(({ index, segments }) => [index, segments] as const)))
+      const count = (kind: string) => after.steps.filter((step) => step.kind === kind).length
+      expect([count('create'), count('remove'), count('restart')]).toEqual([
+        after.created,
+        after.removed,
+        after.restarted,
+      ])
+      expect(after.kept + after.restarted + after.created).toBe(after.gpus.flatMap(({ segments }) => segments).length)
+      const touched = new Set(after.steps.filter(({ kind }) => kind !== 'restart').map(({ gpu }) => gpu))
+      expect(after.reconfiguredGpus).toBe(touched.size)
+    }
+  })
+
+  it('changes nothing where nothing changed, and little where little did', () => {
+    let moved = 0
+    let fresh = 0
+    for (const { asked, changed } of changing) {
+      const before = planHeuristically(asked.profiles, asked.objectives)
+      expect(replan(before.gpus, asked.profiles, asked.objectives)).toMatchObject({
+        created: 0,
+        removed: 0,
+        restarted: 0,
+        steps: [],
+      })
+      const after = replan(before.gpus, changed.profiles, changed.objectives)
+      moved += after.created
+      fresh += planHeuristically(changed.profiles, changed.objectives).gpus.flatMap(({ segments }) => segments).length
+      const packed = replan(before.gpus, changed.profiles, changed.objectives, { consolidate: true })
+      expectSound(packed, changed)
+      expect(packed.gpuCount).toBeLessThanOrEqual(Math.max(after.gpuCount, packed.freshGpus))
+      expect(packed.gpuCount).toBe(packed.freshGpus)
+      expect(packed.created).toBeGreaterThanOrEqual(after.created)
+    }
+    expect(moved).toBeLessThan(0.6 * fresh)
+  })
+})
+
+describe('a fleet of boards', () => {
+  it('of one type costs what the plan for it has boards, and of two no more than the better one', async () => {
+    for (const asked of drawnServices(5, 31, 3)) {
+      const plan = await planSegments(asked.profiles, asked.objectives)
+      const slow = { gpu: 'A100-80GB', profiles: fleetProfiles(asked), price: 1 }
+      const fast = { gpu: 'H100', profiles: fleetProfiles(asked, 1.7), price: 1.5 }
+      const one = await planFleet({ groups: [slow] }, asked.objectives)
+      expect(one.cost).toBe(plan.gpuCount)
+      expect(one.lowerBoundCost).toBeLessThanOrEqual(one.cost)
+      const other = await planFleet({ groups: [fast] }, asked.objectives)
+      const both = await planFleet({ groups: [slow, fast] }, asked.objectives)
+      expect(both.cost).toBeLessThanOrEqual(Math.min(one.cost, other.cost) + 1e-9)
+      for (const { model, ratePerS, capacity } of both.served) {
+        expect(capacity, model).toBeGreaterThanOrEqual(ratePerS * (1 - 1e-9))
+      }
+    }
+  })
+
+  it('keeps its limits on watts, or says that it cannot', async () => {
+    const [asked] = drawnServices(1, 77, 2) as [Asked]
+    const group = { gpu: 'A100-80GB', profiles: fleetProfiles(asked), idleW: 60 }
+    const free = await planFleet({ groups: [group] }, asked.objectives)
+    expect(free.powerW).toBeGreaterThan(60)
+    expect(free.meanPowerW).toBeLessThanOrEqual(free.powerW)
+    const capped = await planFleet({ groups: [{ ...group, boardCapW: 150 }] }, asked.objectives)
+    for (const { powerW } of capped.boards) expect(powerW).toBeLessThanOrEqual(150)
+    await expect(planFleet({ groups: [group], powerW: 80 }, asked.objectives)).rejects.toMatchObject({
+      code: 'TOO_FEW_GPUS',
+    })
+    await expect(planFleet({ groups: [{ ...group, price: 0 }] }, asked.objectives)).rejects.toThrow(/price/)
+    await expect(planFleet({ groups: [{ ...group, gpu: 'nothing' }] }, asked.objectives)).rejects.toThrow(/nothing/)
+    await expect(planFleet({ groups: [] }, asked.objectives)).rejects.toThrow(/groups/)
+  })
+})
