@@ -300,9 +300,6 @@ static void requests(void) {
     boards[0].header->privilege = PRIVILEGE_ROOT, effective_user = 0;
     /* Refused by the board: told, and nothing is made of it. */
     activation = 5, answer_result = 23, answer_value = 77, SAME(nvmlDeviceSetMigMode(device, 1, &activation), 23), SAME(activation, 5), SAME(slots_taken(0), 0), answer_result = 0;
-    /* The slot of somebody else stays theirs. */
-    boards[0].requests[0].owner = 99, ASKS(0 * slots_taken(0), asked.operation, asked.first, asked.second);
-    boards[0].requests[0].owner = 0;
 }
 
 static void waiting(void) {
