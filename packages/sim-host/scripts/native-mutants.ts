@@ -56,7 +56,7 @@ try {
   const refusal = (await driver.build()) ?? (await driver.link())
   if (refusal !== null) throw new Error(refusal)
   while (drawn < Number(count) && all.length > 0) {
-    const [mutant] = all.splice(Math.floor(random.next() * all.length), 1)
+    const [mutant] = all.splice(random.integer(all.length), 1)
     const original = path.join(sources, mutant!.name)
     const changed = path.join(scratch, mutant!.name)
     writeFileSync(changed, mutant!.text)
