@@ -1,13 +1,23 @@
 #!/usr/bin/env bash
-# Debian packages that some tests use: a real Slurm and a real browser. Without them those tests say that they skip.
-set -uo pipefail
+# Debian packages that some tests use: a C compiler, a real Slurm, a real browser. Whoever is not root needs sudo. Ends with 1 where
+# something is missing afterwards: without these a run of the tests would be green and hollow.
+set -euo pipefail
 missing=()
+command -v cc >/dev/null || missing+=(gcc libc6-dev)
 command -v slurmctld >/dev/null || missing+=(slurm-wlm munge)
-command -v chromium >/dev/null || missing+=(chromium)
+command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || missing+=(chromium)
 [ ${#missing[@]} -eq 0 ] && exit 0
-if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
-  echo "not installed here: ${missing[*]}; the tests that need them will skip" >&2
-  exit 0
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  as_root=(sudo --non-interactive)
 fi
-apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null ||
-  echo "could not install ${missing[*]}; the tests that need them will skip" >&2
+if ! command -v apt-get >/dev/null; then
+  echo "missing: ${missing[*]}; there is no apt-get here, so install them another way" >&2
+  exit 1
+fi
+if [ "$(id -u)" -ne 0 ] && ! sudo --non-interactive true 2>/dev/null; then
+  echo "missing: ${missing[*]}; run this as root, or as a user whose sudo asks for no password" >&2
+  exit 1
+fi
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

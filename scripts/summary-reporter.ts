@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs'
 import type { Reporter, TestCase, TestModule } from 'vitest/node'
+import { allowedSkipsHere } from './allowed-skips.js'
 
 const STANDARD_OUTPUT = 1
 
@@ -9,12 +10,14 @@ const STANDARD_OUTPUT = 1
  *
  *   1234 passed, 0 failed, 5 skipped
  *
- * Files that cannot be loaded and errors outside of tests count as failed. A run that is interrupted or crashes, and one whose
- * exit code says something else than its tests, ends without that line.
+ * Files that cannot be loaded and errors outside of tests count as failed, and so does each test that skips and is not on the list
+ * that `PCTODL_ALLOWED_SKIPS` names. A run that is interrupted or crashes, and one whose exit code says something else than its
+ * tests, ends without that line.
  */
 export default class SummaryReporter implements Reporter {
   #failed = 0
   #lines: readonly string[] = []
+  readonly #allowed: ReadonlyMap<string, number> | undefined = allowedSkipsHere()
 
   onInit(): void {
     process.once('exit', (code) => {
@@ -34,11 +37,20 @@ export default class SummaryReporter implements Reporter {
     const inState = (state: string) => tests.filter((test) => test.result().state === state)
     const skipped = inState('skipped')
     const failures = new Map(modules.map((module) => [module.relativeModuleId, failuresIn(module)]))
-    this.#failed = [...failures.values()].reduce((sum, count) => sum + count, unhandledErrors.length)
+    const reasons = skipReasons(skipped)
+    const unlisted = [...reasons]
+      .map(([why, count]) => ({ why, count: count - (this.#allowed?.get(why) ?? (this.#allowed ? 0 : count)) }))
+      .filter(({ count }) => count > 0)
+    this.#failed = [...failures.values(), ...unlisted.map(({ count }) => count)].reduce(
+      (sum, count) => sum + count,
+      unhandledErrors.length,
+    )
+    if (unlisted.length > 0) process.exitCode = 1
     this.#lines = [
       ...[...failures].filter(([, count]) => count > 0).map(([file]) => `failed in ${file}`),
       ...(unhandledErrors.length > 0 ? ['failed outside of tests'] : []),
-      ...[...skipReasons(skipped)].map(([why, count]) => `skipped ${count}: ${why}`),
+      ...[...reasons].map(([why, count]) => `skipped ${count}: ${why}`),
+      ...unlisted.map(({ why, count }) => `skipped ${count} more than the list of allowed skips says: ${why}`),
       `${inState('passed').length} passed, ${this.#failed} failed, ${skipped.length} skipped`,
     ]
   }

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { allowedSkips } from '../scripts/allowed-skips.js'
 
 const reporter = path.resolve(import.meta.dirname, '..', 'scripts', 'summary-reporter.ts')
 const vitest = path.join(path.dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs')
@@ -17,6 +18,10 @@ afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 
 /** The exit code of a run of these tests, and the last lines of its standard output. */
 function run(...sources: string[]): { code: number | null; lines: string[] } {
+  return runWith({}, ...sources)
+}
+
+function runWith(env: NodeJS.ProcessEnv, ...sources: string[]): { code: number | null; lines: string[] } {
   const root = mkdtempSync(path.join(folder, 'run-'))
   sources.forEach((source, i) => {
     writeFileSync(path.join(root, `${i}.test.ts`), source)
@@ -24,10 +29,29 @@ function run(...sources: string[]): { code: number | null; lines: string[] } {
   const { status, stdout } = spawnSync(
     process.execPath,
     [vitest, 'run', '--root', root, '--globals', '--reporter=default', `--reporter=${reporter}`],
-    { encoding: 'utf8', env: { ...process.env, NO_COLOR: '1' } },
+    { encoding: 'utf8', env: { ...process.env, NO_COLOR: '1', PCTODL_ALLOWED_SKIPS: '', ...env } },
   )
   return { code: status, lines: stdout.trimEnd().split('\n') }
 }
+
+describe('the list of allowed skips', () => {
+  const text = '3 anybody needs a moon\n4 user needs root, to be two users\n'
+
+  it('excuses root from less', () => {
+    expect(allowedSkips(text, false)).toEqual(
+      new Map([
+        ['needs a moon', 3],
+        ['needs root, to be two users', 4],
+      ]),
+    )
+    expect(allowedSkips(text, true)).toEqual(new Map([['needs a moon', 3]]))
+  })
+
+  it('refuses a line that says nothing', () => {
+    expect(() => allowedSkips('needs a moon', true)).toThrow(/'needs a moon' is no allowed skip/)
+    expect(() => allowedSkips('3 everybody needs a moon', true)).toThrow(/write how many tests/)
+  })
+})
 
 describe('the last line of a test run', () => {
   it('counts what passed and what was skipped, and says before it why', () => {
@@ -61,6 +85,24 @@ describe('the last line of a test run', () => {
     )
     expect(unhandled.code).toBe(1)
     expect(unhandled.lines.slice(-2)).toEqual(['failed outside of tests', '1 passed, 1 failed, 0 skipped'])
+  })
+
+  it('counts a test that skips and is not on the list as failed', () => {
+    const list = path.join(folder, 'allowed-skips.txt')
+    writeFileSync(list, '# reasons\n1 anybody needs a moon\n5 anybody needs a sun\n')
+    const source = `it('a', () => {}); it.skip('b (needs a moon)', () => {})`
+    const env = { PCTODL_ALLOWED_SKIPS: list }
+    expect(runWith(env, source)).toMatchObject({
+      code: 0,
+      lines: expect.arrayContaining(['1 passed, 0 failed, 1 skipped']),
+    })
+    const { code, lines } = runWith(env, source, `it.skip('c (needs a moon)', () => {}); it.skip('d', () => {})`)
+    expect(code).toBe(1)
+    expect(lines.slice(-3)).toEqual([
+      'skipped 1 more than the list of allowed skips says: needs a moon',
+      'skipped 1 more than the list of allowed skips says: 1.test.ts does not say why',
+      '1 passed, 2 failed, 3 skipped',
+    ])
   })
 
   it('is missing where the run crashed', () => {

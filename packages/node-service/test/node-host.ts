@@ -24,7 +24,7 @@ export { eventually, missingCompiler, simulator } from '../../nvml-control/test/
 export const missingUsers: string | undefined =
   missingCompiler ??
   (process.geteuid?.() !== 0
-    ? 'needs root, to become other users (setpriv)'
+    ? 'needs root, to become other users with setpriv'
     : othersReach(packageFolder)
       ? undefined
       : 'other users cannot enter the folder of this clone, so they could not run its programs')

@@ -129,14 +129,15 @@ int boards_are_open(void) { return __atomic_load_n(&open_count, __ATOMIC_ACQUIRE
 unsigned int boards_count(void) { return device_count; }
 struct device *boards_at(unsigned int index) { return index < device_count ? &devices[index] : NULL; }
 
-static int is_board(nvmlDevice_t device) {
-    return device >= devices && device < devices + device_count && device == &devices[device - devices];
+int is_element(const void *pointer, const void *array, size_t count, size_t size) {
+    uintptr_t at = (uintptr_t)pointer, first = (uintptr_t)array;
+    return at >= first && at < first + count * size && (at - first) % size == 0;
 }
 
+static int is_board(nvmlDevice_t device) { return is_element(device, devices, device_count, sizeof *devices); }
+
 static int is_mig_device(nvmlDevice_t device) {
-    struct device *first = &mig_devices[0][0][0];
-    if (device < first || device >= first + sizeof mig_devices / sizeof *first) return 0;
-    return device == &first[device - first] && device->parent;
+    return is_element(device, mig_devices, sizeof mig_devices / sizeof ***mig_devices, sizeof ***mig_devices) && device->parent;
 }
 
 nvmlReturn_t device_check(nvmlDevice_t device) {

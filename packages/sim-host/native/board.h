@@ -23,6 +23,8 @@ int boards_are_open(void);
 unsigned int boards_count(void);
 struct device *boards_at(unsigned int index);
 
+/* Whether a pointer that a caller brings is to one of our handles, and not between two. */
+int is_element(const void *pointer, const void *array, size_t count, size_t size);
 /* Checks every call on a board starts with: initialised, a handle of ours, the simulator alive. MIG devices: not supported. */
 nvmlReturn_t board_check(nvmlDevice_t device);
 /* The same where a MIG device will do as well; whether it still exists is for `mig_find` to say. */

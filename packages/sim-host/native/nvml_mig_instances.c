@@ -23,12 +23,11 @@ static nvmlComputeInstance_t compute_instance_handle(nvmlGpuInstance_t gpu_insta
 }
 
 static int is_gpu_handle(nvmlGpuInstance_t handle) {
-    struct gpu_instance_handle *first = &gpu_handles[0][0];
-    return handle >= first && handle < first + sizeof gpu_handles / sizeof *first && handle->board;
+    return is_element(handle, gpu_handles, sizeof gpu_handles / sizeof **gpu_handles, sizeof **gpu_handles) && handle->board;
 }
 static int is_compute_handle(nvmlComputeInstance_t handle) {
-    struct compute_instance_handle *first = &compute_handles[0][0][0];
-    return handle >= first && handle < first + sizeof compute_handles / sizeof *first && handle->gpu_instance;
+    return is_element(handle, compute_handles, sizeof compute_handles / sizeof ***compute_handles, sizeof ***compute_handles) &&
+           handle->gpu_instance;
 }
 
 /* A board in MIG mode, and its state. */

@@ -220,7 +220,7 @@ describe.skipIf(missingCompiler)(`MIG in host mode${missingCompiler ? ` (${missi
     await clear()
   })
 
-  it.skipIf(!python)('nvidia-ml-py divides a board, and reads its devices', async () => {
+  it.skipIf(!python)('nvidia-ml-py divides a board, and reads its devices (needs nvidia-ml-py in Python)', async () => {
     const script = `
 import json
 from pynvml import *

@@ -20,7 +20,7 @@ const python = missingCompiler
   : pythonWith(['nvidia-ml-py==13.615.71', 'gpustat==1.1.1'], ['pynvml', 'gpustat'])
 
 describe.skipIf(missingCompiler)(
-  `programs that nobody here wrote${missingCompiler ? ` (${missingCompiler})` : ''}`,
+  `programs that nobody here wrote${missingCompiler ? ` (${missingCompiler})` : python ? '' : ' (needs nvidia-ml-py in Python)'}`,
   () => {
     let host: SimulatedHost
     let built: BuiltPrograms

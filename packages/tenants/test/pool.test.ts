@@ -222,6 +222,8 @@ describe('InferencePool', () => {
       failure: expect.stringMatching(/^stalled: no batch for \d{4} ms, a batch took \d+ ms before$/),
     })
     expect(() => assertRunning(pool)).toThrow(/a \(50 %\): stalled/)
+    // A reading of the counters may find it out before the pool's own look does, which tells.
+    await eventually(() => events.length > 1, 'it is told')
     expect(events.map(({ kind }) => kind)).toEqual(['started', 'stalled'])
     const [pid] = pool.pids()
     await pool.apply([tenant('a', 50, 4)])
