@@ -16,6 +16,7 @@ const cores = [
   '@pctodl/thermo-dvfs',
   '@pctodl/scheduler',
   '@pctodl/baselines',
+  '@pctodl/report/evaluate',
   '@pctodl/bench-runner/server',
   '@pctodl/resource-sensitivity/engine',
 ]

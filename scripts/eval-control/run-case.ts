@@ -2,16 +2,8 @@ import { findOracle, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
 import { quantile } from '@pctodl/numerics'
 import { loadPerfModel, type Predictor } from '@pctodl/perf-model'
 import { capAt, networkName, VirtualClock } from '@pctodl/platform'
-import {
-  type CapStepResponse,
-  evaluate,
-  PctodlPolicy,
-  type PowerCapPolicy,
-  PublishedPolicy,
-  planPartition,
-  RunRecorder,
-  runPolicy,
-} from '@pctodl/scheduler'
+import { type CapStepResponse, evaluate, RunRecorder } from '@pctodl/report/evaluate'
+import { PctodlPolicy, type PowerCapPolicy, PublishedPolicy, planPartition, runPolicy } from '@pctodl/scheduler'
 import { StaticBestPolicy } from '../../packages/baselines/src/index.js'
 import { type AlgorithmName, createPolicy } from '../../packages/bench-runner/src/algorithms.js'
 import { type BenchTask, capsOf } from '../../packages/bench-runner/src/tasks.js'

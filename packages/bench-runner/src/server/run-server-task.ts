@@ -1,14 +1,8 @@
 import { type Fault, SimulatedDesk, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
 import { seedFrom } from '@pctodl/numerics'
 import { type Clock, type Service, type ServiceCounters, type ServiceReading, VirtualClock } from '@pctodl/platform'
-import {
-  type PowerCapPolicy,
-  powerMetrics,
-  type RunEvent,
-  runPolicy,
-  type ServiceListStep,
-  STEADY_TOLERANCE,
-} from '@pctodl/scheduler'
+import { powerMetrics, STEADY_TOLERANCE } from '@pctodl/report/evaluate'
+import { type PowerCapPolicy, type RunEvent, runPolicy, type ServiceListStep } from '@pctodl/scheduler'
 import { type ServiceReport, serviceReport } from '@pctodl/traffic'
 import type { ServerTask, TaskService } from './server-tasks.js'
 

@@ -1,4 +1,4 @@
-import { EXCESS_TOLERANCE, STEADY_TOLERANCE } from '@pctodl/scheduler'
+import { EXCESS_TOLERANCE, STEADY_TOLERANCE } from '../evaluate/index.js'
 import type { BoardContent, ReportContent, TaskContent } from './report-content.js'
 
 export function taskHeading({ task, oracle, rows }: TaskContent): string {

@@ -1,4 +1,5 @@
-import type { AppliedState, PowerSeries as PowerReadings, TenantWindow, WindowObservation } from '@pctodl/scheduler'
+import type { AppliedState, TenantWindow, WindowObservation } from '@pctodl/scheduler'
+import type { PowerSeries as PowerReadings } from '../evaluate/index.js'
 
 /** Power over a run and the SM clock read with it, MHz; null where that could not be read. */
 export interface PowerSeries extends PowerReadings {

@@ -1,5 +1,5 @@
-import { EXCESS_TOLERANCE, STEADY_TOLERANCE } from '@pctodl/scheduler'
 import Table from 'cli-table3'
+import { EXCESS_TOLERANCE, STEADY_TOLERANCE } from '../evaluate/index.js'
 import type { AlgorithmAggregate } from '../verdict/algorithm-aggregate.js'
 import { assertOneTask } from '../verdict/one-task.js'
 import { rankRuns } from '../verdict/ranking.js'

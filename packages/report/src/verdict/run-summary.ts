@@ -1,4 +1,4 @@
-import { bestPowerSource, type PowerMetrics, type PowerSource, powerMetrics } from '@pctodl/scheduler'
+import { bestPowerSource, type PowerMetrics, type PowerSource, powerMetrics } from '../evaluate/index.js'
 import type { NetworkLatency, RunRecord } from '../record/run-record.js'
 import { type Verdict, verdict } from './verdict.js'
 

@@ -1,4 +1,4 @@
-import { EXCESS_TOLERANCE, type PowerMetrics, STEADY_TOLERANCE } from '@pctodl/scheduler'
+import { EXCESS_TOLERANCE, type PowerMetrics, STEADY_TOLERANCE } from '../evaluate/index.js'
 import type { NetworkLatency } from '../record/run-record.js'
 
 /** Below this coverage the reason says that part of the run was not seen, percent. */
