@@ -6,9 +6,9 @@ import {
   ServicesUnderLimitPolicy,
 } from '@pctodl/baselines'
 import type { PerfModel } from '@pctodl/perf-model'
-import { type Service, UnknownNameError } from '@pctodl/platform'
+import type { Service } from '@pctodl/platform'
 import { type PlannedLoad, type PowerCapPolicy, planWithModel, ServicesPolicy } from '@pctodl/scheduler'
-import type { ServerTask } from './server-tasks.js'
+import type { ServerTask } from './service-tasks.js'
 import { equalShares, leanShares, parvaShares, plannedShares } from './share-plans.js'
 
 /** The policies of the scenario, in the order in which they run and are reported. */
@@ -82,17 +82,4 @@ export function createServerPolicy(
 /** What is there at the begin. */
 function startOf({ services }: Pick<ServerTask, 'services'>): { readonly services: readonly Service[] } {
   return { services: services.filter(({ fromS = 0 }) => fromS === 0).map(({ service }) => service) }
-}
-
-/** @throws UnknownNameError listing the policies that exist */
-export function parseServerPolicies(text: string): ServerPolicyName[] {
-  const names = text.split(',').flatMap((part): readonly ServerPolicyName[] => {
-    const name = part.trim()
-    if (name === 'all' || name === 'tuned') return serverPolicyNames
-    const known = [...serverPolicyNames, 'oracle' as const].find((candidate) => candidate === name)
-    if (!known)
-      throw new UnknownNameError('policy of the server scenario', name, [...serverPolicyNames, 'oracle', 'all'])
-    return [known]
-  })
-  return [...new Set(names)]
 }
