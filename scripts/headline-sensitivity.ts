@@ -27,7 +27,7 @@ const { values, positionals } = parseArgs({
 })
 if (values.help) printUsage(import.meta.filename)
 const ids = [values.tasks, ...positionals].map(Number)
-const algorithms: readonly AlgorithmName[] = ['pctodl', 'directcap-tuned', 'limit-agent', 'equal-split']
+const algorithms: readonly AlgorithmName[] = ['pctodl', 'plan-limit-step', 'equal-split-step']
 
 type Firmware = ReturnType<typeof physicsOfBoard>['firmware']
 

@@ -8,11 +8,12 @@ import {
   PctodlPolicy,
   type PowerCapPolicy,
   PublishedPolicy,
+  planClocks,
   planPartition,
   RunRecorder,
   runPolicy,
 } from '@pctodl/scheduler'
-import { StaticBestPolicy } from '../../packages/baselines/src/index.js'
+import { FeedbackClock, LimitPolicy } from '../../packages/baselines/src/index.js'
 import { type AlgorithmName, createPolicy } from '../../packages/bench-runner/src/algorithms.js'
 import { type BenchTask, capsOf } from '../../packages/bench-runner/src/tasks.js'
 import { MisledGpu } from '../evaluation/misled-gpu.js'
@@ -144,9 +145,12 @@ export class TaskRunner {
       case 'reference':
         return new PublishedPolicy({ predictor, model })
       case 'static-best':
-        return new StaticBestPolicy({
+        return new LimitPolicy({
+          name: algorithm,
           spec: predictor.spec,
-          configurationFor: (powerCapW) => planPartition(predictor, { model, powerCapW }),
+          plan: (powerCapW) => planPartition(predictor, { model, powerCapW }),
+          planClocks: (tenants, powerCapW) => planClocks(predictor, tenants, powerCapW),
+          clock: new FeedbackClock({ underLimit: 'planned' }),
         })
       default:
         return createPolicy(algorithm, task)

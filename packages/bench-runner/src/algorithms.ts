@@ -3,19 +3,29 @@ import {
   BatchDvfsPolicy,
   batchDvfsFigures,
   DirectCapPolicy,
-  EqualSplitPolicy,
-  LimitAgentPolicy,
+  equalTenants,
+  FeedbackClock,
+  LimitPolicy,
+  MeasuredPolicy,
   MorakPolicy,
   morakFigures,
   PowerCapOnlyPolicy,
-  StaticBestPolicy,
+  standardBatchLadder,
 } from '@pctodl/baselines'
 import { findOracle } from '@pctodl/gpu-sim'
+import { SeededRandom, seedFrom } from '@pctodl/numerics'
 import { MAX_BATCH_SIZE, type Predictor } from '@pctodl/perf-model'
-import { PctodlError, smClocksAt, snapDown, type Tenant, UnknownNameError } from '@pctodl/platform'
+import { type GpuSpec, PctodlError, smClocksAt, snapDown, type Tenant, UnknownNameError } from '@pctodl/platform'
 import { matrixAlgorithms } from '@pctodl/report'
 import type { NotedPolicy } from '@pctodl/run'
-import { commonLoadPredictor, PctodlPolicy, planClocks, planPartition } from '@pctodl/scheduler'
+import {
+  commonLoad,
+  commonLoadPredictor,
+  PctodlPolicy,
+  planClocks,
+  planPartition,
+  type WindowObservation,
+} from '@pctodl/scheduler'
 import { boardName } from './board-name.js'
 import { latencyObjectives } from './latency-objective.js'
 import { predictorOf } from './predictors.js'
@@ -45,8 +55,8 @@ const ofOneNetwork: readonly AlgorithmName[] = [
 ]
 
 /**
- * Names that stand for several algorithms. `tuned` is pctodl and what it is measured by: each baseline with every knob that
- * pctodl has, the set-up that takes no thought, and what cluster agents do.
+ * Names that stand for several algorithms. `tuned` is pctodl and what it is measured by: our plan without our control, set-ups without
+ * our plan, each with and without feedback, and the published algorithms with every knob that pctodl has.
  */
 export const algorithmGroups: Readonly<Record<'tuned' | 'all', readonly AlgorithmName[]>> = {
   tuned: algorithmNames.filter((name) => !byTheirOwnRules.includes(name) && !notCausal.includes(name)),
@@ -110,8 +120,8 @@ export function createPolicy(name: AlgorithmName, task: BenchTask, options: Poli
     spec,
     model,
     variant: name.endsWith('-tuned') ? ('tuned' as const) : ('fair' as const),
-    planClocks: (tenants: readonly Tenant[], powerCapW: number) =>
-      planClocks(predictor, tenants, powerCapW - powerMarginW),
+    planClocks: (tenants: readonly Tenant[], powerCapW: number, memClocksMhz?: readonly number[]) =>
+      planClocks(predictor, tenants, powerCapW - powerMarginW, memClocksMhz),
   }
   const plan = (powerCapW: number) => planPartition(predictor, { ...partition, models, powerCapW, powerMarginW })
   const lowestCapW = Math.min(...(task.schedule?.capsW ?? [task.powerCapW!]))
@@ -128,7 +138,22 @@ export function createPolicy(name: AlgorithmName, task: BenchTask, options: Poli
     })
     return fitting.length > 0 ? fitting : ladder.slice(0, 1)
   }
-  const split = { spec, model: names, ...(limited ? { latencyMs } : {}) }
+  const limit = { name, spec, planClocks: baseline.planClocks, ...(limited ? { latencyMs } : {}) }
+  const feedback = { clock: new FeedbackClock({ step: true }) }
+  const holding = (tenants: readonly Tenant[]) => ({
+    plan: (powerCapW: number) => ({ tenants, ...baseline.planClocks(tenants, powerCapW) }),
+  })
+  /** What a predictor thinks of tenants under the lowest cap; 0 where they miss the latency objective. */
+  const predictedThroughput = (tenants: readonly Tenant[]) => {
+    const predicted = predictor.predict({ tenants, ...baseline.planClocks(tenants, lowestCapW) })
+    const inTime = predicted.tenants.every(
+      ({ p99LatencyMs, latencyMs: ms }, i) => (p99LatencyMs ?? ms) <= (latencyMs(tenants[i]!.model) ?? Infinity),
+    )
+    return inTime ? predicted.throughput : 0
+  }
+  const best = (candidates: readonly (readonly Tenant[])[]) =>
+    candidates.reduce((most, each) => (predictedThroughput(each) > predictedThroughput(most) ? each : most))
+  const batches = standardBatchLadder.filter((batchSize) => batchSize <= MAX_BATCH_SIZE)
   if (!knowsTask(name, task)) {
     throw new PctodlError('UNKNOWN_NETWORKS', `${name} serves one network, and task ${task.id} has ${names.join(', ')}`)
   }
@@ -137,7 +162,14 @@ export function createPolicy(name: AlgorithmName, task: BenchTask, options: Poli
       return new PctodlPolicy({ predictor, models, partition, powerMarginW, ...(shadow ? {} : { shadow }) })
     case 'morak':
     case 'morak-tuned': {
-      const figures = morakFigures(model, baseline.variant)
+      const published = morakFigures(model, baseline.variant)
+      const counts = [1, 2, 3, 4, 5, 6, 7, 8].flatMap((count) =>
+        withinLatency(batches, Array(count).fill(100 / count)).map((batchSize) =>
+          equalTenants(spec, names, count, batchSize),
+        ),
+      )
+      const sharesPercent = best(counts).map(({ mpsPercent }) => mpsPercent)
+      const figures = name === 'morak' ? published : { ...published, sharesPercent }
       if (!limited) return new MorakPolicy({ ...baseline, figures })
       const startBatch = withinLatency(figures.batchLadder, figures.sharesPercent).at(-1)!
       return new MorakPolicy({ ...baseline, figures: { ...figures, sloMs: latencyMs(model)! }, startBatch })
@@ -155,26 +187,58 @@ export function createPolicy(name: AlgorithmName, task: BenchTask, options: Poli
         ...(limited ? { batchLadder: withinLatency(batchDvfsFigures(model).batchLadder, [100]) } : {}),
       })
     case 'directcap':
-    case 'directcap-tuned':
-      return new DirectCapPolicy({ ...baseline, plan })
+      return new DirectCapPolicy({ spec, model, plan })
     case 'powercap':
+      return new PowerCapOnlyPolicy({ spec, model: names, ...(limited ? { latencyMs } : {}) })
     case 'powercap-tuned':
-      return new PowerCapOnlyPolicy({ ...baseline, ...split })
-    case 'equal-split':
-      return new EqualSplitPolicy(split)
-    case 'limit-agent':
-      return new LimitAgentPolicy({
-        spec,
-        plan,
-        smClockFor: ({ tenants, memClockMhz }, powerCapW) =>
-          planClocks(predictor, tenants, powerCapW - powerMarginW, [memClockMhz]).smClockMhz,
+      return new LimitPolicy({
+        ...limit,
+        ...holding(best(batches.map((batchSize) => equalTenants(spec, names, names.length, batchSize)))),
       })
+    case 'plan-limit':
+      return new LimitPolicy({ ...limit, plan })
+    case 'plan-limit-step':
+      return new LimitPolicy({ ...limit, ...feedback, plan })
+    case 'equal-split':
+      return new LimitPolicy({ ...limit, ...holding(equalTenants(spec, names)) })
+    case 'equal-split-step':
+      return new LimitPolicy({ ...limit, ...feedback, ...holding(equalTenants(spec, names)) })
+    case 'measured-60s':
+      return new MeasuredPolicy({ ...limit, candidates: randomCandidates(spec, names), score: scoreOf(task) })
     case 'static-best':
-      return new StaticBestPolicy({
-        spec,
-        configurationFor: (powerCapW) => findOracle(boardName({ task, ...options }), model, powerCapW).configuration,
+      return new LimitPolicy({
+        ...limit,
+        clock: new FeedbackClock({ underLimit: 'planned' }),
+        plan: (powerCapW) => findOracle(boardName({ task, ...options }), model, powerCapW).configuration,
       })
   }
+}
+
+/** So many candidates are more than a minute has room for. */
+const CANDIDATES = 12
+
+function randomCandidates(spec: GpuSpec, models: readonly string[]): readonly (readonly Tenant[])[] {
+  const random = new SeededRandom(seedFrom(1, ...models))
+  return Array.from({ length: CANDIDATES }, () =>
+    equalTenants(
+      spec,
+      models,
+      models.length * (1 + random.integer(Math.ceil(8 / models.length))),
+      8 << random.integer(5),
+    ),
+  )
+}
+
+/** What a window was worth in a task. */
+function scoreOf({ mix }: BenchTask): (window: WindowObservation) => number {
+  return ({ tenants, throughput }) =>
+    mix
+      ? commonLoad(
+          tenants.map(({ tenant }) => tenant),
+          (i) => tenants[i]!.throughput ?? 0,
+          mix,
+        )
+      : throughput
 }
 
 /** Where a board runs that nobody has told anything. */

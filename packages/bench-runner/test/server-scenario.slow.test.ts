@@ -160,14 +160,14 @@ describe('bench-runner --scenario server', () => {
   const argv = ['--scenario', 'server', '--gpu', '3080Ti', '--task-id', '502', '--result-dir', folder]
 
   it('runs, keeps what is whole, and makes again what is not', async () => {
-    const with2 = [...argv, '--algorithm', 'equal-shares,queue-governor', '--save-summary', '--chart']
+    const with2 = [...argv, '--algorithm', 'equal-shares,latency-governor', '--save-summary', '--chart']
     const first = await call(with2)
     expect(first.code).toBe(0)
     expect(first.stdout).toMatch(/equal-shares .*holds/)
-    expect(first.stdout).toContain('queue-governor')
+    expect(first.stdout).toContain('latency-governor')
     const file = path.join(folder, '3080Ti_equal-shares', 'server_502_pair-at-night.json')
     const written = readFileSync(file, 'utf8')
-    writeFileSync(path.join(folder, '3080Ti_queue-governor', 'server_502_pair-at-night.json'), '{ "version": 1')
+    writeFileSync(path.join(folder, '3080Ti_latency-governor', 'server_502_pair-at-night.json'), '{ "version": 1')
     const again = await call([...with2, '--resume', '--json'])
     expect(again.stderr).toContain('kept')
     expect(again.stderr.match(/kept/g)).toHaveLength(1)

@@ -69,12 +69,14 @@ describe('a list of algorithms', () => {
     expect(parseAlgorithms('all')).toEqual(algorithmNames.filter((name) => name !== 'static-best'))
     expect(parseAlgorithms('tuned')).toEqual([
       'pctodl',
+      'plan-limit-step',
+      'plan-limit',
+      'equal-split-step',
+      'equal-split',
+      'measured-60s',
       'morak-tuned',
       'batchdvfs-tuned',
-      'directcap-tuned',
       'powercap-tuned',
-      'equal-split',
-      'limit-agent',
     ])
     expect(parseAlgorithms('morak,tuned')).toEqual(['morak', ...algorithmGroups.tuned])
     expect(parseAlgorithms('powercap, pctodl,powercap')).toEqual(['powercap', 'pctodl'])

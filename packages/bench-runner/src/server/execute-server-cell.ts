@@ -2,7 +2,7 @@ import { modelOf } from '@pctodl/perf-model/node'
 import { mostLoad, steadyMix } from './most-load.js'
 import { runServerLoad } from './run-server-task.js'
 import { type ServerCell, serverBoardName, serverSeed } from './server-cell.js'
-import { oracleMostLoad, oracleRun } from './server-oracle.js'
+import { bestFixedClocks, oracleMostLoad, oracleRun } from './server-oracle.js'
 import { createServerPolicy } from './server-policies.js'
 import type { ServerResult } from './server-store.js'
 import { serverTasksOf } from './server-tasks.js'
@@ -20,15 +20,18 @@ export async function executeServerCell(cell: ServerCell, signal?: AbortSignal):
     if (!cell.mostLoad) return { run: await oracleRun(task!, { model, loadFactor, ...where }) }
     return { mostLoad: (await oracleMostLoad(task!, { model, ...where })).loadFactor }
   }
+  const fixedClocks = async (loadFactor: number) =>
+    policy === 'fixed-clock' ? { fixedClocks: await bestFixedClocks(task!, { model, loadFactor, ...where }) } : {}
   if (!cell.mostLoad) {
     const run = await runServerLoad(
       { ...task!, ...where, loadFactor },
-      createServerPolicy(policy, task!, { model, loadFactor }),
+      createServerPolicy(policy, task!, { model, loadFactor, ...(await fixedClocks(loadFactor)) }),
       where,
     )
     return { run }
   }
   const mix = steadyMix(task!)
-  const create = (loadFactor: number) => createServerPolicy(policy, mix, { model, loadFactor })
+  const own = await fixedClocks(1)
+  const create = (loadFactor: number) => createServerPolicy(policy, mix, { model, loadFactor, ...own })
   return { mostLoad: await mostLoad(task!, create, { ...where, from: FIRST_FACTOR }) }
 }

@@ -1,9 +1,10 @@
-import { type ServicesStart, ServicesUnderLimitPolicy } from '@pctodl/baselines'
+import { FeedbackClock, LimitPolicy } from '@pctodl/baselines'
 import type { PerfModel } from '@pctodl/perf-model'
-import { type Service, smClocksAt, type Tenant } from '@pctodl/platform'
-import type { PlannedLoad, PowerCapPolicy } from '@pctodl/scheduler'
+import { type Configuration, type Service, smClocksAt, type Tenant } from '@pctodl/platform'
+import { type ClockPlan, type PlannedLoad, type PowerCapPolicy, planClocks } from '@pctodl/scheduler'
 import { holds, mostLoad, steadyMix } from './most-load.js'
 import { runServerLoad, type ServerRun } from './run-server-task.js'
+import { fixedClockPolicy } from './server-policies.js'
 import type { ServerTask } from './server-tasks.js'
 import { equalShares, parvaShares, plannedShares } from './share-plans.js'
 
@@ -21,7 +22,10 @@ const MOST_NEIGHBOURS = 60
 /** A neighbour must bear so much more. */
 const BETTER = 1.02
 
-type Fixed = Pick<ServicesStart, 'tenants' | 'memClockMhz'>
+type Fixed = Pick<Configuration, 'tenants' | 'memClockMhz'>
+type Shares = (model: PerfModel, load: PlannedLoad) => Configuration
+/** A run at locked clocks. */
+type LockedRun = ServerRun & { readonly clocks: ClockPlan }
 
 /**
  * The most load of the best static tenants, found on the very board that is asked, with the very arrivals: the best of several
@@ -67,20 +71,23 @@ export async function oracleMostLoad(
  * locked clock; where none keeps them, the one that comes nearest. It is told the task, arrivals and all, and tries everything on
  * the board itself.
  */
-export async function oracleRun(task: ServerTask, options: OracleOptions): Promise<ServerRun> {
-  const { model, boardName, seed, loadFactor = 1, signal } = options
-  let best: ServerRun | undefined
-  for (const plan of [plannedShares, equalShares]) {
+export async function oracleRun(
+  task: ServerTask,
+  { model, boardName, seed, loadFactor = 1, signal }: OracleOptions,
+  shares: readonly Shares[] = [plannedShares, equalShares],
+): Promise<LockedRun> {
+  let best: LockedRun | undefined
+  for (const plan of shares) {
     for (const memClockMhz of model.memClocksMhz) {
-      const clocks = smClocksAt(model.spec, memClockMhz)!
-      const run = (index: number) =>
-        runServerLoad(
-          { ...task, boardName, seed, loadFactor },
-          planned(model, task, plan, memClockMhz, clocks[index]!),
-          signal ? { signal } : {},
-        )
+      const clocksMhz = smClocksAt(model.spec, memClockMhz)!
+      const run = async (index: number): Promise<LockedRun> => {
+        const clocks = { memClockMhz, smClockMhz: clocksMhz[index]! }
+        const policy = locked(model, task, loadFactor, plan, clocks)
+        const ran = await runServerLoad({ ...task, boardName, seed, loadFactor }, policy, signal ? { signal } : {})
+        return { ...ran, clocks }
+      }
       let low = -1
-      let high = clocks.findLastIndex((clock) => clock <= model.spec.boostClockMhz)
+      let high = clocksMhz.findLastIndex((clock) => clock <= model.spec.boostClockMhz)
       let kept = await run(high)
       best = better(best, kept)
       if (!good(kept)) continue
@@ -96,11 +103,19 @@ export async function oracleRun(task: ServerTask, options: OracleOptions): Promi
   return best!
 }
 
+/** The arrivals that `fixed-clock` is tuned on are not those that it is judged by. */
+const TUNING_SEEDS_APART = 500_000
+
+/** The clocks of `fixed-clock`: equal shares, found on the same board with other arrivals. */
+export async function bestFixedClocks(task: ServerTask, options: OracleOptions): Promise<ClockPlan> {
+  return (await oracleRun(task, { ...options, seed: options.seed + TUNING_SEEDS_APART }, [equalShares])).clocks
+}
+
 function good({ objectivesMet, capHolds }: ServerRun): boolean {
   return objectivesMet && capHolds
 }
 
-function better(before: ServerRun | undefined, run: ServerRun): ServerRun {
+function better(before: LockedRun | undefined, run: LockedRun): LockedRun {
   if (!before || good(run) !== good(before)) return !before || good(run) ? run : before
   if (good(run)) return run.energyPerRequestJ! < before.energyPerRequestJ! ? run : before
   return worst(run) > worst(before) ? run : before
@@ -119,33 +134,34 @@ function loadOf({ services, caps }: Pick<ServerTask, 'services' | 'caps'>): Plan
 }
 
 function under(model: PerfModel, { services }: PlannedLoad, fixed: Fixed): PowerCapPolicy {
-  const top = smClocksAt(model.spec, fixed.memClockMhz)!.findLast((clock) => clock <= model.spec.boostClockMhz)!
-  return new ServicesUnderLimitPolicy({
+  const smClockMhz = smClocksAt(model.spec, fixed.memClockMhz)!.findLast((clock) => clock <= model.spec.boostClockMhz)!
+  return new LimitPolicy({
     name: 'oracle',
     spec: model.spec,
     services,
-    plan: () => ({ ...fixed, smClockMhz: top, locked: true }),
+    plan: () => ({ ...fixed, smClockMhz }),
+    planClocks: () => ({ ...fixed, smClockMhz }),
+    clock: new FeedbackClock({ underLimit: 'planned' }),
   })
 }
 
-function planned(
+function locked(
   model: PerfModel,
   task: ServerTask,
-  plan: (model: PerfModel, load: PlannedLoad) => ServicesStart,
-  memClockMhz: number,
-  smClockMhz: number,
+  loadFactor: number,
+  plan: Shares,
+  clocks: ClockPlan,
 ): PowerCapPolicy {
-  return new ServicesUnderLimitPolicy({
+  const options = {
     name: 'oracle',
     spec: model.spec,
     services: task.services.filter(({ fromS = 0 }) => fromS === 0).map(({ service }) => service),
-    plan: (services, powerCapW) => ({
-      ...plan(model, { services, ratesPerS: services.map((service) => meanOf(task, service)), powerCapW }),
-      memClockMhz,
-      smClockMhz,
-      locked: true,
-    }),
-  })
+    plan: (powerCapW: number, services: readonly Service[]) =>
+      plan(model, { services, ratesPerS: services.map((service) => loadFactor * meanOf(task, service)), powerCapW }),
+    planClocks: (tenants: readonly Tenant[], powerCapW: number, memClocksMhz?: readonly number[]) =>
+      planClocks(model, tenants, powerCapW, memClocksMhz),
+  }
+  return fixedClockPolicy(options, clocks)
 }
 
 function meanOf({ services }: ServerTask, { name }: Service): number {

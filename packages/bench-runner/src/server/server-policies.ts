@@ -1,13 +1,20 @@
 import {
-  LatencyGovernorPolicy,
-  QueueGovernorPolicy,
+  FeedbackClock,
+  LatencyGovernor,
+  LimitPolicy,
+  type LimitPolicyOptions,
   ServicesBatchDvfsPolicy,
-  type ServicesStart,
-  ServicesUnderLimitPolicy,
 } from '@pctodl/baselines'
 import type { PerfModel } from '@pctodl/perf-model'
-import { type Service, UnknownNameError } from '@pctodl/platform'
-import { type PlannedLoad, type PowerCapPolicy, planWithModel, ServicesPolicy } from '@pctodl/scheduler'
+import { type Configuration, InvalidInputError, type Service, type Tenant, UnknownNameError } from '@pctodl/platform'
+import {
+  type ClockPlan,
+  type PlannedLoad,
+  type PowerCapPolicy,
+  planClocks,
+  planWithModel,
+  ServicesPolicy,
+} from '@pctodl/scheduler'
 import type { ServerTask } from './server-tasks.js'
 import { equalShares, leanShares, parvaShares, plannedShares } from './share-plans.js'
 
@@ -15,9 +22,8 @@ import { equalShares, leanShares, parvaShares, plannedShares } from './share-pla
 export const serverPolicyNames = [
   'pctodl',
   'equal-shares',
+  'fixed-clock',
   'batchdvfs',
-  'limit-agent',
-  'queue-governor',
   'latency-governor',
   'parva-shares',
 ] as const
@@ -30,16 +36,15 @@ export interface ServerPolicyOptions {
   readonly model: PerfModel
   /** Common factor on the rates of the task. Default 1. */
   readonly loadFactor?: number
+  /** The clocks of `fixed-clock`, found offline with `bestFixedClocks`; needed there. */
+  readonly fixedClocks?: ClockPlan
 }
-
-/** A power agent looks at its cap so often, ms. */
-const AGENT_PERIOD_MS = 15_000
 
 /** A fresh policy for one run; all know the services, their mean rates and the same predictor. */
 export function createServerPolicy(
   name: Exclude<ServerPolicyName, 'oracle'>,
   task: Pick<ServerTask, 'services'>,
-  { model, loadFactor = 1 }: ServerPolicyOptions,
+  { model, loadFactor = 1, fixedClocks }: ServerPolicyOptions,
 ): PowerCapPolicy {
   const { spec } = model
   const meanPerS = (service: Service) =>
@@ -50,10 +55,14 @@ export function createServerPolicy(
     ratesPerS: services.map(meanPerS),
     powerCapW,
   })
-  const start = (plan: (model: PerfModel, load: PlannedLoad) => ServicesStart) => ({
+  const start = (plan: (model: PerfModel, load: PlannedLoad) => Configuration) => ({
+    name,
     spec,
     services,
-    plan: (services: readonly Service[], powerCapW: number) => plan(model, loadOf(services, powerCapW)),
+    plan: (powerCapW: number, services: readonly Service[]) => plan(model, loadOf(services, powerCapW)),
+    planClocks: (tenants: readonly Tenant[], powerCapW: number, memClocksMhz?: readonly number[]) =>
+      planClocks(model, tenants, powerCapW, memClocksMhz),
+    clock: new FeedbackClock({ step: true }),
   })
   switch (name) {
     case 'pctodl':
@@ -65,18 +74,36 @@ export function createServerPolicy(
         expectedPerS: Object.fromEntries(task.services.map(({ service }) => [service.name, meanPerS(service)])),
       })
     case 'equal-shares':
-      return new ServicesUnderLimitPolicy({ name, ...start(equalShares) })
+      return new LimitPolicy(start(equalShares))
+    case 'fixed-clock':
+      if (fixedClocks === undefined) throw new InvalidInputError('fixedClocks', fixedClocks, 'clocks found offline')
+      return fixedClockPolicy(start(equalShares), fixedClocks)
     case 'batchdvfs':
       return new ServicesBatchDvfsPolicy(start(equalShares))
-    case 'limit-agent':
-      return new ServicesUnderLimitPolicy({ name, ...start(plannedShares), periodMs: AGENT_PERIOD_MS })
-    case 'queue-governor':
-      return new QueueGovernorPolicy(start(plannedShares))
     case 'latency-governor':
-      return new LatencyGovernorPolicy(start(leanShares))
+      return new LimitPolicy({ ...start(leanShares), clock: new LatencyGovernor() })
     case 'parva-shares':
-      return new ServicesUnderLimitPolicy({ name, ...start(parvaShares) })
+      return new LimitPolicy(start(parvaShares))
   }
+}
+
+/**
+ * Tenants at one locked clock, whatever comes. Where the board's limit cannot hold the cap, a clock that keeps it, and feedback.
+ */
+export function fixedClockPolicy(options: LimitPolicyOptions, { memClockMhz, smClockMhz }: ClockPlan): PowerCapPolicy {
+  const safe = (tenants: readonly Tenant[], powerCapW: number) => ({
+    memClockMhz,
+    smClockMhz: Math.min(smClockMhz, options.planClocks(tenants, powerCapW, [memClockMhz]).smClockMhz),
+  })
+  return new LimitPolicy({
+    ...options,
+    plan: (powerCapW, services) => {
+      const { tenants } = options.plan(powerCapW, services)
+      return { tenants, ...safe(tenants, powerCapW) }
+    },
+    planClocks: safe,
+    clock: new FeedbackClock({ step: true, underLimit: smClockMhz }),
+  })
 }
 
 /** What is there at the begin. */

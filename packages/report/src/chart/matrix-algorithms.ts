@@ -1,12 +1,14 @@
 /** The algorithms of the matrix, in the order in which they run, and stand in tables and charts. */
 export const matrixAlgorithms = [
   'pctodl',
+  'plan-limit-step',
+  'plan-limit',
+  'equal-split-step',
+  'equal-split',
+  'measured-60s',
   'morak-tuned',
   'batchdvfs-tuned',
-  'directcap-tuned',
   'powercap-tuned',
-  'equal-split',
-  'limit-agent',
   'morak',
   'batchdvfs',
   'batchdvfs-original',
