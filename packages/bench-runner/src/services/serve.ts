@@ -1,6 +1,13 @@
 import { type Fault, SimulatedDesk, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
 import { seedFrom } from '@pctodl/numerics'
-import { type Clock, type Service, type ServiceCounters, type ServiceReading, type Telemetry, VirtualClock } from '@pctodl/platform'
+import {
+  type Clock,
+  type Service,
+  type ServiceCounters,
+  type ServiceReading,
+  type Telemetry,
+  VirtualClock,
+} from '@pctodl/platform'
 import { capPhases, type PowerSeries, STEADY_TOLERANCE } from '@pctodl/report/evaluate'
 import {
   type PowerCapPolicy,

@@ -1,16 +1,13 @@
-import { type ServicesStart, ServicesUnderLimitPolicy } from '@pctodl/baselines'
 import type { PerfModel } from '@pctodl/perf-model'
-import { type Service, smClocksAt } from '@pctodl/platform'
-import type { PlannedLoad } from '@pctodl/scheduler'
+import { smClocksAt } from '@pctodl/platform'
+import type { ClockPlan } from '@pctodl/scheduler'
 import { runServerLoad, type ServerLoad, type ServerRun } from './serve.js'
+import { fixedClockPolicy, limitOptions, type SharePlan } from './service-policies.js'
 import type { ServerTask } from './service-tasks.js'
 
-type SharePlan = (model: PerfModel, load: PlannedLoad) => ServicesStart
-
-/** Tenants of a plan at one locked clock, and what came of it. */
+/** One locked clock, and what came of it. */
 export interface LockedRun {
-  readonly memClockMhz: number
-  readonly smClockMhz: number
+  readonly clocks: ClockPlan
   readonly run: ServerRun
 }
 
@@ -30,10 +27,11 @@ export async function bestLockedClock(
     for (const memClockMhz of model.memClocksMhz) {
       const clocks = smClocksAt(model.spec, memClockMhz)!
       const attempt = async (index: number): Promise<boolean> => {
-        const clock = { memClockMhz, smClockMhz: clocks[index]! }
-        const policy = lockedPolicy('oracle', task, model, plan, clock, load.loadFactor)
+        const locked = { memClockMhz, smClockMhz: clocks[index]! }
+        const { loadFactor = 1 } = load
+        const policy = fixedClockPolicy(limitOptions('oracle', task, plan, { model, loadFactor }), locked)
         const run = await runServerLoad(load, policy, signal ? { signal } : {})
-        if (!best || isBetter(run, best.run)) best = { ...clock, run }
+        if (!best || isBetter(run, best.run)) best = { clocks: locked, run }
         return keepsAll(run)
       }
       let low = -1
@@ -47,29 +45,6 @@ export async function bestLockedClock(
     }
   }
   return best!
-}
-
-/** A plan's tenants at one clock from the start to the end; under a cap that the clock exceeds the board's limit holds. */
-export function lockedPolicy(
-  name: string,
-  task: Pick<ServerTask, 'services'>,
-  model: PerfModel,
-  plan: SharePlan,
-  clock: { readonly memClockMhz: number; readonly smClockMhz: number },
-  loadFactor = 1,
-): ServicesUnderLimitPolicy {
-  const meanPerS = ({ name }: Service) =>
-    loadFactor * task.services.find(({ service }) => service.name === name)!.meanPerS
-  return new ServicesUnderLimitPolicy({
-    name,
-    spec: model.spec,
-    services: task.services.filter(({ fromS = 0 }) => fromS === 0).map(({ service }) => service),
-    plan: (services, powerCapW) => ({
-      ...plan(model, { services, ratesPerS: services.map(meanPerS), powerCapW }),
-      ...clock,
-      locked: true,
-    }),
-  })
 }
 
 function keepsAll({ objectivesMet, capHolds }: ServerRun): boolean {

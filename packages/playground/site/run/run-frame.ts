@@ -46,7 +46,7 @@ export interface RunOutcome {
   /** Of processes that never wait. */
   readonly evaluation?: Evaluation
   /** Of services. */
-  readonly served?: Omit<ServerRun, 'trace'>
+  readonly served?: Omit<ServerRun, 'recorded'>
   readonly notes: readonly string[]
 }
 

@@ -10,10 +10,7 @@ export const matrixAlgorithms = [
   'equal-shares',
   'morak-tuned',
   'batchdvfs-tuned',
-  'directcap-tuned',
   'powercap-tuned',
-  'limit-agent',
-  'queue-governor',
   'latency-governor',
   'parva-shares',
   'morak',
@@ -48,16 +45,4 @@ export const planLess: readonly string[] = [
 ]
 
 /** Leave the power to the board's own limit: they have no feedback where a cap lies below its lowest. */
-export const limitOnly: readonly string[] = [
-  'plan-limit',
-  'equal-split',
-  'fixed-clock',
-  'equal-shares',
-  'directcap-tuned',
-  'powercap-tuned',
-  'limit-agent',
-  'queue-governor',
-  'parva-shares',
-  'directcap',
-  'powercap',
-]
+export const limitOnly: readonly string[] = ['plan-limit', 'equal-split', 'powercap-tuned', 'directcap', 'powercap']
