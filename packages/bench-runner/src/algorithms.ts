@@ -33,9 +33,9 @@ import { serverPolicyNames } from './services/service-policies.js'
 import { type BenchTask, capsWOf, isServed, networksOf, type Task } from './tasks.js'
 
 /** All algorithms, in the order in which they run and are reported. */
-export const algorithmNames: typeof matrixAlgorithms = matrixAlgorithms
+export const everyAlgorithm: typeof matrixAlgorithms = matrixAlgorithms
 
-export type AlgorithmName = (typeof algorithmNames)[number]
+export type AlgorithmName = (typeof everyAlgorithm)[number]
 
 /** The baselines by their own rules: no memory clock to choose, no plan to start from, no limit behind their clocks. */
 const byTheirOwnRules: readonly AlgorithmName[] = ['morak', 'batchdvfs', 'batchdvfs-original', 'directcap', 'powercap']
@@ -43,8 +43,8 @@ const byTheirOwnRules: readonly AlgorithmName[] = ['morak', 'batchdvfs', 'batchd
 /** Those of tasks with services; `oracle` tries the very arrivals on the very board. */
 const ofServices: readonly AlgorithmName[] = [...serverPolicyNames, 'oracle']
 
-/** Those of tasks without. */
-const ofTenants = algorithmNames.filter(
+/** Those of tasks without services. */
+export const algorithmNames: readonly AlgorithmName[] = everyAlgorithm.filter(
   (name) => !ofServices.includes(name) || ['pctodl', 'plan-limit-step', 'batchdvfs'].includes(name),
 )
 
@@ -62,14 +62,14 @@ const ofOneNetwork: readonly AlgorithmName[] = [
  * our plan, each with and without feedback, and the published algorithms with every knob that pctodl has.
  */
 export const algorithmGroups: Readonly<Record<'tuned' | 'all', readonly AlgorithmName[]>> = {
-  tuned: ofTenants.filter((name) => !byTheirOwnRules.includes(name) && !notCompeting.includes(name)),
-  all: ofTenants.filter((name) => !notCompeting.includes(name)),
+  tuned: algorithmNames.filter((name) => !byTheirOwnRules.includes(name) && !notCompeting.includes(name)),
+  all: algorithmNames.filter((name) => !notCompeting.includes(name)),
 }
 
 /** Whether an algorithm can run a task at all. */
 export function knowsTask(name: AlgorithmName, task: Task): boolean {
   if (isServed(task)) return ofServices.includes(name)
-  if (!ofTenants.includes(name)) return false
+  if (!algorithmNames.includes(name)) return false
   return task.mix === undefined || (!ofOneNetwork.includes(name) && !notCompeting.includes(name))
 }
 
@@ -263,12 +263,12 @@ function ownClocks({ memClocksMhz, spec }: Predictor) {
 export function parseAlgorithms(text: string, served = false): AlgorithmName[] {
   const [known, groups] = served
     ? [ofServices, { tuned: serverPolicyNames, all: serverPolicyNames }]
-    : [ofTenants, algorithmGroups]
+    : [algorithmNames, algorithmGroups]
   const names = text.split(',').flatMap((part): readonly AlgorithmName[] => {
     const name = part.trim()
     if (name === 'tuned' || name === 'all') return groups[name]
-    const found = algorithmNames.find((candidate) => candidate === name)
-    if (!found) throw new UnknownNameError('algorithm', name, [...algorithmNames, ...Object.keys(algorithmGroups)])
+    const found = everyAlgorithm.find((candidate) => candidate === name)
+    if (!found) throw new UnknownNameError('algorithm', name, [...everyAlgorithm, ...Object.keys(algorithmGroups)])
     return known.includes(found) ? [found] : []
   })
   return [...new Set(names)]

@@ -1,5 +1,5 @@
 import { WINDOW_MS } from '@pctodl/run'
-import { type AlgorithmName, algorithmNames, knowsTask } from './algorithms.js'
+import { type AlgorithmName, everyAlgorithm, knowsTask } from './algorithms.js'
 import { boardName } from './board-name.js'
 import { isServed, type Task, taskFileStem } from './tasks.js'
 
@@ -145,7 +145,7 @@ export function compareCells(a: Cell, b: Cell): number {
   return (
     a.task.board.localeCompare(b.task.board) ||
     a.task.id - b.task.id ||
-    algorithmNames.indexOf(a.algorithm) - algorithmNames.indexOf(b.algorithm) ||
+    everyAlgorithm.indexOf(a.algorithm) - everyAlgorithm.indexOf(b.algorithm) ||
     (a.variant ?? 0) - (b.variant ?? 0) ||
     a.seed - b.seed
   )

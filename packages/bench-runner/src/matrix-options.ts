@@ -18,7 +18,7 @@ import { fixedCap } from '@pctodl/platform'
 import { type BackendKind, backendKinds } from '@pctodl/run'
 import { InvalidArgumentError } from 'commander'
 import { version } from '../package.json'
-import { algorithmNames, parseAlgorithms } from './algorithms.js'
+import { everyAlgorithm, parseAlgorithms } from './algorithms.js'
 import type { CellRequest, RealBoard } from './cell.js'
 import { defaultJobs } from './default-jobs.js'
 import type { Place } from './settle-place.js'
@@ -106,7 +106,7 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
     .option('--params <folder>', 'predictor parameters: <board>.json as pctodl-fit writes (default: shipped)')
     .option(
       '--algorithm <names>',
-      `one of ${algorithmNames.join(', ')}, a comma list, tuned (pctodl and its strongest opponents), or all (default: tuned)`,
+      `one of ${everyAlgorithm.join(', ')}, a comma list, tuned (pctodl and its strongest opponents), or all (default: tuned)`,
     )
     .option('--task-id <ids...>', "task ids to run, in this order (default: all of the board's)", collectIds)
     .option(

@@ -4,7 +4,9 @@ import { type AlgorithmName, runTask, summarizeRun, tasksOf } from '../src/index
 
 async function runOf(board: string, id: number, name: AlgorithmName, iterations = 5) {
   const summary = summarizeRun(await runTask(tasksOf(board, [id])[0]!, name, { iterations, seed: 1 }))
-  return { ...summary, compliant: summary.throughput * (1 - summary.timeAboveCapPercent! / 100) }
+  // Of the whole run: what an unlocked start draws counts here.
+  const above = summary.power.violationFraction.oneSecond!
+  return { ...summary, above, compliant: summary.throughput * (1 - above) }
 }
 
 const tasks = [
@@ -29,7 +31,7 @@ describe('tuned forms of the baselines', () => {
         ratios.push(tuned.compliant / own.compliant)
         // Where upstream's start is as safe, the cap-safe one may cost a little of a short run.
         expect(ratios.at(-1), `${board} task ${id}`).toBeGreaterThan(0.97)
-        expect(tuned.timeAboveCapPercent!, `${board} task ${id}`).toBeLessThanOrEqual(own.timeAboveCapPercent!)
+        expect(tuned.above, `${board} task ${id}`).toBeLessThanOrEqual(own.above)
       }
       expect(median(ratios)).toBeGreaterThanOrEqual(0.995)
     },
