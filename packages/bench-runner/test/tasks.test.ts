@@ -112,10 +112,12 @@ describe('the sets beside the paper', () => {
     const cells = cellsOf({ ...request, tasks: tasksOf('A100', [51]), algorithms: algorithmGroups.all })
     expect(cells.map(({ algorithm }) => algorithm)).toEqual([
       'pctodl',
-      'directcap-tuned',
-      'powercap-tuned',
+      'plan-limit-step',
+      'plan-limit',
+      'equal-split-step',
       'equal-split',
-      'limit-agent',
+      'measured-60s',
+      'powercap-tuned',
       'directcap',
       'powercap',
     ])

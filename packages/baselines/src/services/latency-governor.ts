@@ -36,7 +36,10 @@ export class LatencyGovernor extends FeedbackClock {
     return this.#goTo(Math.max(0, ...queues) > LONG_QUEUE ? this.ceilingMhz : this.#mhz)
   }
 
-  override onWindow({ services: seen = [], reconfigured }: WindowObservation, services: readonly Service[]) {
+  override onWindow(
+    { services: seen = [], reconfigured }: WindowObservation,
+    services: readonly Service[],
+  ): number | undefined {
     if (reconfigured) return undefined
     const nearness = seen.map(({ service, p99Ms, shed, failed, queued }) => {
       if (shed > 0 || failed > 0 || (p99Ms === null && queued > 0)) return Number.POSITIVE_INFINITY
