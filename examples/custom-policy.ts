@@ -5,7 +5,8 @@ import { ALARM_COLOR, chartConfig, palette, renderPng, renderSvg, type TopLevelS
 import { SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
 import { loadPerfModel } from '@pctodl/perf-model'
 import { capSchedule, VirtualClock } from '@pctodl/platform'
-import { evaluate, type PowerCapPolicy, RunRecorder, runPolicy } from '@pctodl/scheduler'
+import { evaluate, RunRecorder } from '@pctodl/report/evaluate'
+import { type PowerCapPolicy, runPolicy } from '@pctodl/scheduler'
 import { CautiousSteps } from './cautious-steps.js'
 
 /**

@@ -27,7 +27,7 @@ const { values, positionals } = parseArgs({
 })
 if (values.help) printUsage(import.meta.filename)
 const ids = [values.tasks, ...positionals].map(Number)
-const algorithms: readonly AlgorithmName[] = ['pctodl', 'directcap-tuned', 'limit-agent', 'equal-split']
+const algorithms: readonly AlgorithmName[] = ['pctodl', 'plan-limit-step', 'equal-split-step']
 
 type Firmware = ReturnType<typeof physicsOfBoard>['firmware']
 
@@ -79,12 +79,12 @@ for (const setting of [...integral, ...stepping, ...hosts]) {
   for (const task of benchTasks.filter(({ id }) => ids.includes(id))) {
     for (const algorithm of algorithms) summaries.push(await summaryOf(task, algorithm, setting))
   }
-  const { tasks, throughputRatio } = standings(summaries)!
+  const { tasks, ratio } = standings(summaries)!
   const cells = ids.map((id) => {
     const task = tasks.find(({ taskId }) => taskId === id)
-    return task?.ratio == null ? (task?.outcome ?? '-') : `${task.ratio.toFixed(3)} (${task.rival!.algorithm})`
+    return task?.ratio == null ? (task?.outcome ?? '-') : `${task.ratio.value.toFixed(3)} (${task.rival!.algorithm})`
   })
-  lines.push(`| ${setting.name} | ${cells.join(' | ')} | ${throughputRatio?.toFixed(3) ?? '-'} |`)
+  lines.push(`| ${setting.name} | ${cells.join(' | ')} | ${ratio?.value.toFixed(3) ?? '-'} |`)
   process.stderr.write(`${lines.at(-1)}\n`)
 }
 process.stdout.write(`${lines.join('\n')}\n`)

@@ -11,6 +11,7 @@ export const browserCores: readonly string[] = [
   '@pctodl/thermo-dvfs',
   '@pctodl/scheduler',
   '@pctodl/baselines',
+  '@pctodl/report/evaluate',
   '@pctodl/bench-runner/server',
   '@pctodl/resource-sensitivity/engine',
 ]

@@ -49,6 +49,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'baselines',
     'gpu-sim',
     'traffic',
+    'report',
     'bench-runner',
   ],
   'bench-runner': [

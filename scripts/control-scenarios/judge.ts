@@ -1,4 +1,4 @@
-import { movingAverageW, powerSignal, type RunRecording } from '@pctodl/scheduler'
+import { movingAverageW, powerSignal, type RunRecording } from '@pctodl/report/evaluate'
 
 /** How a run kept its cap, by the board's true power. */
 export interface CapJudgement {

@@ -11,15 +11,8 @@ import {
   type Tenant,
   VirtualClock,
 } from '@pctodl/platform'
-import {
-  evaluate,
-  PctodlPolicy,
-  type PowerCapPolicy,
-  planPartition,
-  type RunEvent,
-  RunRecorder,
-  runPolicy,
-} from '@pctodl/scheduler'
+import { evaluate, RunRecorder } from '@pctodl/report/evaluate'
+import { PctodlPolicy, type PowerCapPolicy, planPartition, type RunEvent, runPolicy } from '@pctodl/scheduler'
 import { DirectCapPolicy } from '../../packages/baselines/src/index.js'
 import { MisledGpu } from '../evaluation/misled-gpu.js'
 import { withModelError } from '../evaluation/misled-predictor.js'

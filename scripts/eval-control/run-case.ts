@@ -2,17 +2,16 @@ import { findOracle, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
 import { quantile } from '@pctodl/numerics'
 import { loadPerfModel, type Predictor } from '@pctodl/perf-model'
 import { capAt, networkName, VirtualClock } from '@pctodl/platform'
+import { type CapStepResponse, evaluate, RunRecorder } from '@pctodl/report/evaluate'
 import {
-  type CapStepResponse,
-  evaluate,
   PctodlPolicy,
   type PowerCapPolicy,
   PublishedPolicy,
+  planClocks,
   planPartition,
-  RunRecorder,
   runPolicy,
 } from '@pctodl/scheduler'
-import { StaticBestPolicy } from '../../packages/baselines/src/index.js'
+import { FeedbackClock, LimitPolicy } from '../../packages/baselines/src/index.js'
 import { type AlgorithmName, createPolicy } from '../../packages/bench-runner/src/algorithms.js'
 import { type BenchTask, capsOf } from '../../packages/bench-runner/src/tasks.js'
 import { MisledGpu } from '../evaluation/misled-gpu.js'
@@ -144,9 +143,12 @@ export class TaskRunner {
       case 'reference':
         return new PublishedPolicy({ predictor, model })
       case 'static-best':
-        return new StaticBestPolicy({
+        return new LimitPolicy({
+          name: algorithm,
           spec: predictor.spec,
-          configurationFor: (powerCapW) => planPartition(predictor, { model, powerCapW }),
+          plan: (powerCapW) => planPartition(predictor, { model, powerCapW }),
+          planClocks: (tenants, powerCapW) => planClocks(predictor, tenants, powerCapW),
+          clock: new FeedbackClock({ underLimit: 'planned' }),
         })
       default:
         return createPolicy(algorithm, task)

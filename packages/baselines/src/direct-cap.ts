@@ -3,9 +3,7 @@ import type { Action, PowerCapPolicy, WindowObservation } from '@pctodl/schedule
 import { BatchLimits } from './batch-limits.js'
 import { boardLimit } from './board-limit.js'
 import { MemoryClockSearch } from './memory-clock-search.js'
-import type { BaselineVariant } from './network-figures.js'
 import { PublishedMemorySearch } from './published-memory-search.js'
-import { type ClockPlanner, nameOf, plannerOf, SafeSmClock } from './tuned-form.js'
 
 /** Shares, batch sizes and memory clock that a planner finds for a cap. */
 export interface DirectCapPlan {
@@ -20,9 +18,7 @@ export interface DirectCapOptions {
   /** The planner. What it throws, e.g. InfeasibleCapError, passes through `start` and `onCapChange`. */
   readonly plan: (powerCapW: number) => DirectCapPlan
   /** Default `fair`. */
-  readonly variant?: BaselineVariant
-  /** The SM clock of the tuned form where the board's limit does not hold yet or at all; needed there, not looked at elsewhere. */
-  readonly planClocks?: ClockPlanner
+  readonly variant?: 'fair' | 'published'
   /** Whether the caps follow a schedule: the published form then sets its first limit only after the first window. */
   readonly scheduled?: boolean
 }
@@ -30,19 +26,15 @@ export interface DirectCapOptions {
 /**
  * A planned partition, while the board itself holds the cap: SM clock unlocked, board power limit at the cap.
  *
- * `tuned` starts and steps at a planned SM clock, and keeps it where the cap lies below the board's lowest limit, which alone would
- * not hold it.
  * `published` keeps what upstream's code does: fractions of a watt dropped, a first limit of a schedule that comes a window
  * late, and a search over memory clocks that ignores power, for fixed caps on boards with more than one memory clock.
  */
 export class DirectCapPolicy implements PowerCapPolicy {
-  readonly name: string
+  readonly name = 'directcap'
   /** What the board could not do, for reports. */
   readonly notes: string[] = []
   readonly #options: DirectCapOptions
   readonly #limits = new BatchLimits()
-  readonly #planClocks: ClockPlanner | undefined
-  readonly #smClock: SafeSmClock
   #search: MemoryClockSearch | undefined
   #publishedSearch: PublishedMemorySearch | undefined
   /** Limit that the published form still owes. */
@@ -50,12 +42,8 @@ export class DirectCapPolicy implements PowerCapPolicy {
   #tenants: readonly Tenant[] = []
   #memClockMhz = 0
 
-  /** @throws InvalidInputError for a tuned form without a planner of clocks */
   constructor(options: DirectCapOptions) {
     this.#options = options
-    this.name = nameOf('directcap', options.variant)
-    this.#planClocks = plannerOf(options.variant, options.planClocks)
-    this.#smClock = new SafeSmClock(options.spec)
   }
 
   start(powerCapW: number): Action {
@@ -87,11 +75,10 @@ export class DirectCapPolicy implements PowerCapPolicy {
       this.#lateLimitW = undefined
       return { powerLimitW }
     }
-    const smClock = this.#smClock.next(window)
     const memClockMhz = this.#nextMemClock(window)
-    if (memClockMhz === this.#memClockMhz) return 'smClockMhz' in smClock ? smClock : undefined
+    if (memClockMhz === this.#memClockMhz) return undefined
     this.#memClockMhz = memClockMhz
-    return { ...smClock, memClockMhz }
+    return { memClockMhz }
   }
 
   #nextMemClock(window: WindowObservation): number {
@@ -108,10 +95,6 @@ export class DirectCapPolicy implements PowerCapPolicy {
     this.#memClockMhz = memClockMhz
     const { powerLimitW, note } = boardLimit(spec, variant === 'published' ? Math.trunc(powerCapW) : powerCapW)
     if (note !== undefined) this.notes.push(note)
-    const fitting = this.#limits.apply(tenants)
-    const smClockMhz = this.#planClocks
-      ? this.#smClock.begin(powerCapW, this.#planClocks(fitting, powerCapW))
-      : 'unlocked'
-    return { tenants: fitting, memClockMhz, smClockMhz, powerLimitW }
+    return { tenants: this.#limits.apply(tenants), memClockMhz, smClockMhz: 'unlocked', powerLimitW }
   }
 }

@@ -1,11 +1,16 @@
 import { type GpuSpec, InvalidInputError, type Tenant } from '@pctodl/platform'
-import type { Action, ClockPlan, WindowObservation } from '@pctodl/scheduler'
+import type { Action, ClockPlan } from '@pctodl/scheduler'
 import { backStop } from './board-limit.js'
 import { indexAtMost, workingSmClocks } from './clock-table.js'
 import type { BaselineVariant } from './network-figures.js'
 
 /** Clocks at which tenants keep a cap, known before they run; `planClocks` of `@pctodl/scheduler` with a predictor. */
-export type ClockPlanner = (tenants: readonly Tenant[], powerCapW: number) => ClockPlan
+export type ClockPlanner = (
+  tenants: readonly Tenant[],
+  powerCapW: number,
+  /** To choose from. Default: all of the board. */
+  memClocksMhz?: readonly number[],
+) => ClockPlan
 
 /**
  * The planner of a tuned form.
@@ -41,30 +46,4 @@ export function plannedStart(
   const clocksMhz = workingSmClocks(spec, memClockMhz)
   const clockIndex = indexAtMost(clocksMhz, smClockMhz)
   return { clocksMhz, clockIndex, action: { memClockMhz, ...backStop(spec, powerCapW) } }
-}
-
-/**
- * The SM clock of a tuned form that leaves it to the board: planned for the first window under a cap, since a board at full
- * clock takes a second to come down to its limit, and for all of a cap that its limit cannot reach; else unlocked.
- */
-export class SafeSmClock {
-  readonly #lowestLimitW: number
-  #toUnlock = false
-
-  constructor({ powerLimitW }: GpuSpec) {
-    this.#lowestLimitW = powerLimitW.min
-  }
-
-  /** A cap begins. */
-  begin(powerCapW: number, { smClockMhz }: ClockPlan): number {
-    this.#toUnlock = powerCapW >= this.#lowestLimitW
-    return smClockMhz
-  }
-
-  /** A window in which tenants ran is over. @returns what to change */
-  next({ reconfigured, samples }: WindowObservation): Action {
-    if (!this.#toUnlock || reconfigured || samples === 0) return {}
-    this.#toUnlock = false
-    return { smClockMhz: 'unlocked' }
-  }
 }

@@ -1,12 +1,6 @@
 import { InfeasibleCapError, type Tenant } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
-import {
-  DirectCapPolicy,
-  MemoryClockSearch,
-  PowerCapOnlyPolicy,
-  PublishedMemorySearch,
-  StaticBestPolicy,
-} from '../src/index.js'
+import { DirectCapPolicy, MemoryClockSearch, PowerCapOnlyPolicy, PublishedMemorySearch } from '../src/index.js'
 import { a100, applied, rtx3080Ti, untouched, windowOf } from './toy-plant.js'
 
 const halves = (batchSize: number): Tenant[] => [
@@ -201,28 +195,5 @@ describe('PublishedMemorySearch', () => {
     for (let i = 0; i < 5; i++) search.next(windowAt(200, 999))
     // More throughput wins, whatever it draws.
     expect(search.next(windowAt(200, 110))).toBe(5001)
-  })
-})
-
-describe('StaticBestPolicy', () => {
-  const configurationFor = (powerCapW: number) => {
-    if (powerCapW < 80) throw new InfeasibleCapError(powerCapW, 80, 'resnet50')
-    return { tenants: halves(32), smClockMhz: powerCapW > 150 ? 1200 : 900, memClockMhz: 9501 }
-  }
-
-  it('applies the configuration of each cap and nothing else', () => {
-    const policy = new StaticBestPolicy({ spec: rtx3080Ti, configurationFor })
-    expect(policy.start(200)).toMatchObject({ tenants: halves(32), smClockMhz: 1200, memClockMhz: 9501 })
-    expect(policy.onCapChange(140)).toMatchObject({ smClockMhz: 900 })
-    expect(policy.onWindow()).toBeUndefined()
-    expect(policy.onSample()).toBeUndefined()
-  })
-
-  it('refuses to start under a cap that nothing keeps, and stays as it is under a later one', () => {
-    const policy = new StaticBestPolicy({ spec: rtx3080Ti, configurationFor })
-    expect(() => policy.start(70)).toThrow(InfeasibleCapError)
-    policy.start(200)
-    expect(policy.onCapChange(70)).toBeUndefined()
-    expect(policy.notes[0]).toContain('power cap 70 W')
   })
 })

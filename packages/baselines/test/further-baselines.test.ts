@@ -1,7 +1,7 @@
 import { InvalidInputError } from '@pctodl/platform'
 import type { WindowObservation } from '@pctodl/scheduler'
 import { describe, expect, it } from 'vitest'
-import { BatchDvfsOriginalPolicy, EqualSplitPolicy, LimitAgentPolicy, PowerCapOnlyPolicy } from '../src/index.js'
+import { BatchDvfsOriginalPolicy, PowerCapOnlyPolicy } from '../src/index.js'
 import { a100, applied, rtx3080Ti, sampleOf, untouched, windowOf } from './toy-plant.js'
 
 const model = 'resnet50'
@@ -104,63 +104,19 @@ describe('batchdvfs-original', () => {
   })
 })
 
-describe('limit-agent', () => {
-  const plan = { tenants: [{ model, mpsPercent: 50, batchSize: 64 }], memClockMhz: 1215 }
-  const agent = () => new LimitAgentPolicy({ spec: a100, plan: () => plan, smClockFor: (_, capW) => 500 + capW })
-
-  it('sets the limit every 15 s, and only to what has changed', () => {
-    const policy = agent()
-    const start = policy.start(200)
-    expect(start).toMatchObject({ ...plan, smClockMhz: 700, powerLimitW: 200 })
-    let state = applied(untouched, start)
-    expect(policy.onCapChange()).toBeUndefined()
-    const set: [number, number][] = []
-    for (let timeMs = 100; timeMs <= 60_000; timeMs += 100) {
-      const powerCapW = timeMs < 16_000 ? 200 : 180
-      const action = policy.onSample(sampleOf(timeMs, 150, state, powerCapW))
-      if (!action) continue
-      set.push([timeMs, action.powerLimitW!])
-      state = applied(state, action)
-    }
-    expect(set).toEqual([[30_000, 180]])
-  })
-
-  it('leaves the clock to the board once it runs, unless the cap is below its lowest limit', () => {
-    const policy = agent()
-    const state = applied(untouched, policy.start(200))
-    expect(policy.onWindow(windowOf(state, 1, 200, 190))).toEqual({ smClockMhz: 'unlocked' })
-    const low = agent()
-    const kept = applied(untouched, low.start(120))
-    expect(kept.powerLimitW).toBe(150)
-    expect(low.notes).toHaveLength(1)
-    expect(low.onWindow(windowOf(kept, 1, 120, 119))).toBeUndefined()
-  })
-})
-
 describe('a latency objective without a model', () => {
-  const late = (window: WindowObservation, latencyMs: number): WindowObservation => ({
-    ...window,
-    tenants: window.tenants.map((tenant) => ({ ...tenant, latencyMs })),
-  })
-
-  it.each([
-    ['equal-split', new EqualSplitPolicy({ spec: rtx3080Ti, model, latencyMs: () => 50 })],
-    ['powercap', new PowerCapOnlyPolicy({ spec: rtx3080Ti, model, latencyMs: () => 50 })],
-  ])('%s halves batches that take too long, until they do not', (_, policy) => {
+  it('halves batches that take too long, until they do not', () => {
+    const policy = new PowerCapOnlyPolicy({ spec: rtx3080Ti, model, latencyMs: () => 50 })
     let state = applied(untouched, policy.start(150))
-    const first = state.tenants[0]!.batchSize
+    const late = (window: WindowObservation, latencyMs: number): WindowObservation => ({
+      ...window,
+      tenants: window.tenants.map((tenant) => ({ ...tenant, latencyMs })),
+    })
     for (let i = 1; i <= 3; i++) {
-      const action = policy.onWindow(late(windowOf(state, i, 150, 140), 200 / 2 ** (i - 1)))
-      state = applied(state, action)
+      state = applied(state, policy.onWindow(late(windowOf(state, i, 150, 140), 200 / 2 ** (i - 1))))
     }
     // 200 ms, 100 ms and 50 ms, which is too near to the objective for the slowest batches.
-    expect(state.tenants[0]!.batchSize).toBe(first / 8)
+    expect(state.tenants[0]!.batchSize).toBe(64 / 8)
     expect(policy.onWindow(late(windowOf(state, 4, 150, 140), 25))?.tenants).toBeUndefined()
-  })
-
-  it('several networks share the board alike', () => {
-    const tenants = new EqualSplitPolicy({ spec: a100, model: ['a', 'b', 'c'] }).start(200).tenants!
-    expect(tenants.map((tenant) => tenant.model)).toEqual(['a', 'b', 'c', 'a', 'b', 'c', 'a', 'b', 'c'])
-    expect(tenants.reduce((sum, { mpsPercent }) => sum + mpsPercent, 0)).toBeCloseTo(100)
   })
 })

@@ -1,7 +1,7 @@
 import type { Service } from '@pctodl/platform'
 import type { ServiceWindow } from '@pctodl/scheduler'
 import { describe, expect, it } from 'vitest'
-import { LatencyGovernorPolicy } from '../src/index.js'
+import { LatencyGovernor, LimitPolicy } from '../src/index.js'
 import { a100, applied, sampleOf, untouched, windowOf } from './toy-plant.js'
 
 const search: Service = {
@@ -16,8 +16,15 @@ const CAP_W = 200
 const tenants = [{ model: 'resnet50', mpsPercent: 100, batchSize: 8, service: 'search' }]
 
 function started() {
-  const plan = () => ({ tenants, memClockMhz: 1215, smClockMhz: 1400 })
-  const policy = new LatencyGovernorPolicy({ spec: a100, services: [search], plan })
+  const clocks = { memClockMhz: 1215, smClockMhz: 1395 }
+  const policy = new LimitPolicy({
+    name: 'latency-governor',
+    spec: a100,
+    services: [search],
+    plan: () => ({ tenants, ...clocks }),
+    planClocks: () => clocks,
+    clock: new LatencyGovernor(),
+  })
   return { policy, state: applied(untouched, policy.start(CAP_W)) }
 }
 

@@ -3,37 +3,50 @@ import {
   BatchDvfsPolicy,
   batchDvfsFigures,
   DirectCapPolicy,
-  EqualSplitPolicy,
-  LimitAgentPolicy,
+  equalTenants,
+  FeedbackClock,
+  LimitPolicy,
+  MeasuredPolicy,
   MorakPolicy,
   morakFigures,
   PowerCapOnlyPolicy,
-  StaticBestPolicy,
+  standardBatchLadder,
 } from '@pctodl/baselines'
 import { findOracle } from '@pctodl/gpu-sim'
+import { SeededRandom, seedFrom } from '@pctodl/numerics'
 import { MAX_BATCH_SIZE, type Predictor } from '@pctodl/perf-model'
-import { PctodlError, smClocksAt, snapDown, type Tenant, UnknownNameError } from '@pctodl/platform'
-import { matrixAlgorithms } from '@pctodl/report'
+import { type GpuSpec, PctodlError, smClocksAt, snapDown, type Tenant, UnknownNameError } from '@pctodl/platform'
+import { matrixAlgorithms, notCompeting } from '@pctodl/report'
 import type { NotedPolicy } from '@pctodl/run'
-import { commonLoadPredictor, PctodlPolicy, planClocks, planPartition } from '@pctodl/scheduler'
+import {
+  commonLoad,
+  commonLoadPredictor,
+  PctodlPolicy,
+  planClocks,
+  planPartition,
+  type WindowObservation,
+} from '@pctodl/scheduler'
 import { boardName } from './board-name.js'
 import { latencyObjectives } from './latency-objective.js'
 import { predictorOf } from './predictors.js'
-import { type BenchTask, networksOf } from './tasks.js'
+import { serverPolicyNames } from './services/service-policies.js'
+import { type BenchTask, capsWOf, isServed, networksOf, type Task } from './tasks.js'
 
-/** The algorithms of the matrix, in the order in which they run and are reported. */
-export const algorithmNames: typeof matrixAlgorithms = matrixAlgorithms
+/** All algorithms, in the order in which they run and are reported. */
+export const everyAlgorithm: typeof matrixAlgorithms = matrixAlgorithms
 
-export type AlgorithmName = (typeof algorithmNames)[number]
+export type AlgorithmName = (typeof everyAlgorithm)[number]
 
 /** The baselines by their own rules: no memory clock to choose, no plan to start from, no limit behind their clocks. */
 const byTheirOwnRules: readonly AlgorithmName[] = ['morak', 'batchdvfs', 'batchdvfs-original', 'directcap', 'powercap']
 
-/**
- * Knows what nobody can know, the truth of the very board that it runs on: a line to measure by, no competitor, and run only where
- * it is named.
- */
-export const notCausal: readonly AlgorithmName[] = ['static-best']
+/** Those of tasks with services; `oracle` tries the very arrivals on the very board. */
+const ofServices: readonly AlgorithmName[] = [...serverPolicyNames, 'oracle']
+
+/** Those of tasks without services. */
+export const algorithmNames: readonly AlgorithmName[] = everyAlgorithm.filter(
+  (name) => !ofServices.includes(name) || ['pctodl', 'plan-limit-step', 'batchdvfs'].includes(name),
+)
 
 /** Algorithms that know one network only, by their authors' rules. */
 const ofOneNetwork: readonly AlgorithmName[] = [
@@ -45,17 +58,19 @@ const ofOneNetwork: readonly AlgorithmName[] = [
 ]
 
 /**
- * Names that stand for several algorithms. `tuned` is pctodl and what it is measured by: each baseline with every knob that
- * pctodl has, the set-up that takes no thought, and what cluster agents do.
+ * Names that stand for several algorithms. `tuned` is pctodl and what it is measured by: our plan without our control, set-ups without
+ * our plan, each with and without feedback, and the published algorithms with every knob that pctodl has.
  */
 export const algorithmGroups: Readonly<Record<'tuned' | 'all', readonly AlgorithmName[]>> = {
-  tuned: algorithmNames.filter((name) => !byTheirOwnRules.includes(name) && !notCausal.includes(name)),
-  all: algorithmNames.filter((name) => !notCausal.includes(name)),
+  tuned: algorithmNames.filter((name) => !byTheirOwnRules.includes(name) && !notCompeting.includes(name)),
+  all: algorithmNames.filter((name) => !notCompeting.includes(name)),
 }
 
 /** Whether an algorithm can run a task at all. */
-export function knowsTask(name: AlgorithmName, task: Pick<BenchTask, 'mix'>): boolean {
-  return task.mix === undefined || (!ofOneNetwork.includes(name) && !notCausal.includes(name))
+export function knowsTask(name: AlgorithmName, task: Task): boolean {
+  if (isServed(task)) return ofServices.includes(name)
+  if (!algorithmNames.includes(name)) return false
+  return task.mix === undefined || (!ofOneNetwork.includes(name) && !notCompeting.includes(name))
 }
 
 export interface PolicyOptions {
@@ -110,11 +125,11 @@ export function createPolicy(name: AlgorithmName, task: BenchTask, options: Poli
     spec,
     model,
     variant: name.endsWith('-tuned') ? ('tuned' as const) : ('fair' as const),
-    planClocks: (tenants: readonly Tenant[], powerCapW: number) =>
-      planClocks(predictor, tenants, powerCapW - powerMarginW),
+    planClocks: (tenants: readonly Tenant[], powerCapW: number, memClocksMhz?: readonly number[]) =>
+      planClocks(predictor, tenants, powerCapW - powerMarginW, memClocksMhz),
   }
   const plan = (powerCapW: number) => planPartition(predictor, { ...partition, models, powerCapW, powerMarginW })
-  const lowestCapW = Math.min(...(task.schedule?.capsW ?? [task.powerCapW!]))
+  const lowestCapW = Math.min(...capsWOf(task))
   // By their own rules they know what a benchmark without a cap tells everybody; tuned, what is planned for the lowest cap.
   const clocksFor = (tenants: readonly Tenant[]) =>
     baseline.variant === 'tuned' ? baseline.planClocks(tenants, lowestCapW) : ownClocks(predictor)
@@ -128,7 +143,22 @@ export function createPolicy(name: AlgorithmName, task: BenchTask, options: Poli
     })
     return fitting.length > 0 ? fitting : ladder.slice(0, 1)
   }
-  const split = { spec, model: names, ...(limited ? { latencyMs } : {}) }
+  const limit = { name, spec, planClocks: baseline.planClocks, ...(limited ? { latencyMs } : {}) }
+  const feedback = { clock: new FeedbackClock({ step: true }) }
+  const holding = (tenants: readonly Tenant[]) => ({
+    plan: (powerCapW: number) => ({ tenants, ...baseline.planClocks(tenants, powerCapW) }),
+  })
+  /** What a predictor thinks of tenants under the lowest cap; 0 where they miss the latency objective. */
+  const predictedThroughput = (tenants: readonly Tenant[]) => {
+    const predicted = predictor.predict({ tenants, ...baseline.planClocks(tenants, lowestCapW) })
+    const inTime = predicted.tenants.every(
+      ({ p99LatencyMs, latencyMs: ms }, i) => (p99LatencyMs ?? ms) <= (latencyMs(tenants[i]!.model) ?? Infinity),
+    )
+    return inTime ? predicted.throughput : 0
+  }
+  const best = (candidates: readonly (readonly Tenant[])[]) =>
+    candidates.reduce((most, each) => (predictedThroughput(each) > predictedThroughput(most) ? each : most))
+  const batches = standardBatchLadder.filter((batchSize) => batchSize <= MAX_BATCH_SIZE)
   if (!knowsTask(name, task)) {
     throw new PctodlError('UNKNOWN_NETWORKS', `${name} serves one network, and task ${task.id} has ${names.join(', ')}`)
   }
@@ -137,7 +167,14 @@ export function createPolicy(name: AlgorithmName, task: BenchTask, options: Poli
       return new PctodlPolicy({ predictor, models, partition, powerMarginW, ...(shadow ? {} : { shadow }) })
     case 'morak':
     case 'morak-tuned': {
-      const figures = morakFigures(model, baseline.variant)
+      const published = morakFigures(model, baseline.variant)
+      const counts = [1, 2, 3, 4, 5, 6, 7, 8].flatMap((count) =>
+        withinLatency(batches, Array(count).fill(100 / count)).map((batchSize) =>
+          equalTenants(spec, names, count, batchSize),
+        ),
+      )
+      const sharesPercent = best(counts).map(({ mpsPercent }) => mpsPercent)
+      const figures = name === 'morak' ? published : { ...published, sharesPercent }
       if (!limited) return new MorakPolicy({ ...baseline, figures })
       const startBatch = withinLatency(figures.batchLadder, figures.sharesPercent).at(-1)!
       return new MorakPolicy({ ...baseline, figures: { ...figures, sloMs: latencyMs(model)! }, startBatch })
@@ -155,26 +192,60 @@ export function createPolicy(name: AlgorithmName, task: BenchTask, options: Poli
         ...(limited ? { batchLadder: withinLatency(batchDvfsFigures(model).batchLadder, [100]) } : {}),
       })
     case 'directcap':
-    case 'directcap-tuned':
-      return new DirectCapPolicy({ ...baseline, plan })
+      return new DirectCapPolicy({ spec, model, plan })
     case 'powercap':
+      return new PowerCapOnlyPolicy({ spec, model: names, ...(limited ? { latencyMs } : {}) })
     case 'powercap-tuned':
-      return new PowerCapOnlyPolicy({ ...baseline, ...split })
+      return new LimitPolicy({
+        ...limit,
+        ...holding(best(batches.map((batchSize) => equalTenants(spec, names, names.length, batchSize)))),
+      })
+    case 'plan-limit':
+      return new LimitPolicy({ ...limit, plan })
+    case 'plan-limit-step':
+      return new LimitPolicy({ ...limit, ...feedback, plan })
     case 'equal-split':
-      return new EqualSplitPolicy(split)
-    case 'limit-agent':
-      return new LimitAgentPolicy({
-        spec,
-        plan,
-        smClockFor: ({ tenants, memClockMhz }, powerCapW) =>
-          planClocks(predictor, tenants, powerCapW - powerMarginW, [memClockMhz]).smClockMhz,
-      })
+      return new LimitPolicy({ ...limit, ...holding(equalTenants(spec, names)) })
+    case 'equal-split-step':
+      return new LimitPolicy({ ...limit, ...feedback, ...holding(equalTenants(spec, names)) })
+    case 'measured-60s':
+      return new MeasuredPolicy({ ...limit, candidates: randomCandidates(spec, names), score: scoreOf(task) })
     case 'static-best':
-      return new StaticBestPolicy({
-        spec,
-        configurationFor: (powerCapW) => findOracle(boardName({ task, ...options }), model, powerCapW).configuration,
+      return new LimitPolicy({
+        ...limit,
+        clock: new FeedbackClock({ underLimit: 'planned' }),
+        plan: (powerCapW) => findOracle(boardName({ task, ...options }), model, powerCapW).configuration,
       })
+    default:
+      throw new PctodlError('UNKNOWN_TASK', `${name} serves requests, and task ${task.id} has none`)
   }
+}
+
+/** So many candidates are more than a minute has room for. */
+const CANDIDATES = 12
+
+function randomCandidates(spec: GpuSpec, models: readonly string[]): readonly (readonly Tenant[])[] {
+  const random = new SeededRandom(seedFrom(1, ...models))
+  return Array.from({ length: CANDIDATES }, () =>
+    equalTenants(
+      spec,
+      models,
+      models.length * (1 + random.integer(Math.ceil(8 / models.length))),
+      8 << random.integer(5),
+    ),
+  )
+}
+
+/** What a window was worth in a task. */
+function scoreOf({ mix }: BenchTask): (window: WindowObservation) => number {
+  return ({ tenants, throughput }) =>
+    mix
+      ? commonLoad(
+          tenants.map(({ tenant }) => tenant),
+          (i) => tenants[i]!.throughput ?? 0,
+          mix,
+        )
+      : throughput
 }
 
 /** Where a board runs that nobody has told anything. */
@@ -186,15 +257,19 @@ function ownClocks({ memClocksMhz, spec }: Predictor) {
 /**
  * One name, a comma list of names, or a group's name among them; in the order given, each once.
  *
+ * @param served of tasks with services: names that these do not know are left out there, and theirs elsewhere
  * @throws UnknownNameError listing the algorithms that exist
  */
-export function parseAlgorithms(text: string): AlgorithmName[] {
-  const names = text.split(',').flatMap((part) => {
+export function parseAlgorithms(text: string, served = false): AlgorithmName[] {
+  const [known, groups] = served
+    ? [ofServices, { tuned: serverPolicyNames, all: serverPolicyNames }]
+    : [algorithmNames, algorithmGroups]
+  const names = text.split(',').flatMap((part): readonly AlgorithmName[] => {
     const name = part.trim()
-    if (name === 'tuned' || name === 'all') return algorithmGroups[name]
-    const known = algorithmNames.find((candidate) => candidate === name)
-    if (!known) throw new UnknownNameError('algorithm', name, [...algorithmNames, ...Object.keys(algorithmGroups)])
-    return known
+    if (name === 'tuned' || name === 'all') return groups[name]
+    const found = everyAlgorithm.find((candidate) => candidate === name)
+    if (!found) throw new UnknownNameError('algorithm', name, [...everyAlgorithm, ...Object.keys(algorithmGroups)])
+    return known.includes(found) ? [found] : []
   })
   return [...new Set(names)]
 }

@@ -1,10 +1,14 @@
-import { type AlgorithmName, algorithmNames, knowsTask } from './algorithms.js'
+import { WINDOW_MS } from '@pctodl/run'
+import { type AlgorithmName, everyAlgorithm, knowsTask } from './algorithms.js'
 import { boardName } from './board-name.js'
-import { type BenchTask, taskFileStem } from './tasks.js'
+import { isServed, type Task, taskFileStem } from './tasks.js'
 
-/** One run of one algorithm on one task: the unit that is run, recorded, resumed and compared. Plain JSON. */
+/**
+ * One run of one algorithm on one task: the unit that is run, recorded, resumed and compared. Plain JSON, but for the arrivals of
+ * services, which its task's id names.
+ */
 export interface Cell {
-  readonly task: BenchTask
+  readonly task: Task
   readonly algorithm: AlgorithmName
   /** Absent for a simulated board. */
   readonly real?: RealBoard
@@ -26,6 +30,10 @@ export interface Cell {
   readonly shadow: boolean
   /** Folder of predictor parameters (`<board>.json`); absent for the shipped ones. */
   readonly parametersFolder?: string
+  /** Services: factor on the rates. Absent for 1. */
+  readonly loadFactor?: number
+  /** Services: the most load is searched for. */
+  readonly mostLoad?: true
 }
 
 /** A board of this machine and what its tenants are. */
@@ -37,8 +45,10 @@ export interface RealBoard {
 }
 
 export interface CellRequest {
-  readonly tasks: readonly BenchTask[]
+  readonly tasks: readonly Task[]
   readonly algorithms: readonly AlgorithmName[]
+  /** Of tasks with services. Default: none. */
+  readonly policies?: readonly AlgorithmName[]
   readonly seeds: readonly number[]
   /** How many boards of the ensemble, in the place of the shipped one. Absent for that. */
   readonly variants?: number
@@ -47,20 +57,26 @@ export interface CellRequest {
   readonly shadow: boolean
   readonly parametersFolder?: string
   readonly real?: RealBoard
+  readonly loadFactor?: number
+  readonly mostLoad?: boolean
   /** All algorithms of a task before the next task, instead of all tasks of an algorithm before the next algorithm. */
   readonly interleave: boolean
 }
 
 /** The cells of a request, in the order in which they run. */
 export function cellsOf(request: CellRequest): Cell[] {
-  const { tasks, algorithms, seeds, powerMarginW, shadow, parametersFolder, real, variants } = request
+  const { tasks, algorithms, policies = [], seeds, powerMarginW, shadow, parametersFolder, real, variants } = request
+  const { loadFactor = 1, mostLoad = false } = request
   const boards = variants === undefined ? [undefined] : Array.from({ length: variants }, (_, i) => i + 1)
   const runs = boards.flatMap((variant) => seeds.map((seed) => ({ variant, seed })))
+  const names = [...new Set([...algorithms, ...policies])]
   const pairs = request.interleave
-    ? tasks.flatMap((task) => algorithms.map((algorithm) => ({ task, algorithm })))
-    : algorithms.flatMap((algorithm) => tasks.map((task) => ({ task, algorithm })))
+    ? tasks.flatMap((task) => names.map((algorithm) => ({ task, algorithm })))
+    : names.flatMap((algorithm) => tasks.map((task) => ({ task, algorithm })))
   // What an algorithm cannot be asked is left out, as a cell of the paper's table would be.
-  const possible = pairs.filter(({ task, algorithm }) => knowsTask(algorithm, task))
+  const possible = pairs.filter(
+    ({ task, algorithm }) => (isServed(task) ? policies : algorithms).includes(algorithm) && knowsTask(algorithm, task),
+  )
   return possible.flatMap(({ task, algorithm }) =>
     runs.map(({ variant, seed }) => ({
       task,
@@ -68,10 +84,14 @@ export function cellsOf(request: CellRequest): Cell[] {
       ...(real ? { real } : {}),
       ...(variant === undefined ? {} : { variant }),
       seed,
-      iterations: task.fixedIterations ?? request.iterations,
+      iterations: isServed(task)
+        ? Math.ceil((1000 * task.durationS) / WINDOW_MS)
+        : (task.fixedIterations ?? request.iterations),
       powerMarginW,
       shadow,
       ...(parametersFolder === undefined ? {} : { parametersFolder }),
+      ...(isServed(task) && mostLoad ? { mostLoad } : {}),
+      ...(isServed(task) && loadFactor !== 1 ? { loadFactor } : {}),
     })),
   )
 }
@@ -82,18 +102,42 @@ export const USUAL_SEED = 1
 /**
  * Where the results of a cell go, without an extension: `<GPU>_<algorithm>/<id>_<model>_<dataset>_<cap>W`, and for other
  * seeds than the usual one `..._seed2`, for further repetitions on a real board `..._run2`, for boards of the ensemble
- * `..._v3` before that.
+ * `..._v3` before that, for services at another load `..._x2` or `..._most-load` before that.
  */
-export function cellStem({ task, algorithm, seed, real, variant }: Cell): string {
+export function cellStem(cell: Cell): string {
+  const { task, algorithm, seed, real, variant } = cell
   const board = variant === undefined ? '' : `_v${variant}`
   const suffix = seed === USUAL_SEED ? '' : `_${real ? 'run' : 'seed'}${seed}`
-  return `${task.board}_${algorithm}/${taskFileStem(task)}${board}${suffix}`
+  return `${task.board}_${algorithm}/${loadStem(cell)}${board}${suffix}`
+}
+
+/** Of a task at the load of a cell. */
+export function loadStem({ task, loadFactor, mostLoad }: Pick<Cell, 'task' | 'loadFactor' | 'mostLoad'>): string {
+  return `${taskFileStem(task)}${loadFactor === undefined ? '' : `_x${loadFactor}`}${mostLoad ? '_most-load' : ''}`
+}
+
+/** Set of tasks that the results of a cell belong to; undefined for the paper's. */
+export function resultSet({
+  task,
+  loadFactor,
+  mostLoad,
+}: Pick<Cell, 'task' | 'loadFactor' | 'mostLoad'>): string | undefined {
+  if (!isServed(task)) return task.set
+  return `services${loadFactor === undefined ? '' : ` x ${loadFactor}`}${mostLoad ? ', most load' : ''}`
+}
+
+/** The very board: `A100~v3`, `A100 seed 2`. */
+export function instanceOf(cell: Pick<Cell, 'task' | 'variant' | 'seed' | 'real'>): string {
+  const { seed, real } = cell
+  return `${boardName(cell)}${seed === USUAL_SEED ? '' : ` ${real ? 'run' : 'seed'} ${seed}`}`
 }
 
 export function cellLabel(cell: Cell): string {
-  const { task, algorithm, seed, real } = cell
+  const { task, algorithm, seed, real, loadFactor, mostLoad } = cell
   const which = seed === USUAL_SEED ? '' : `, ${real ? 'run' : 'seed'} ${seed}`
-  return `task ${task.id} ${task.model}/${task.dataset} on ${boardName(cell)}, ${algorithm}${which}`
+  const what = isServed(task) ? task.name : `${task.model}/${task.dataset}`
+  const load = `${loadFactor === undefined ? '' : ` x ${loadFactor}`}${mostLoad ? ', most load' : ''}`
+  return `task ${task.id} ${what}${load} on ${boardName(cell)}, ${algorithm}${which}`
 }
 
 /** The order of tables: by board and task, then by algorithm, then by seed. */
@@ -101,7 +145,7 @@ export function compareCells(a: Cell, b: Cell): number {
   return (
     a.task.board.localeCompare(b.task.board) ||
     a.task.id - b.task.id ||
-    algorithmNames.indexOf(a.algorithm) - algorithmNames.indexOf(b.algorithm) ||
+    everyAlgorithm.indexOf(a.algorithm) - everyAlgorithm.indexOf(b.algorithm) ||
     (a.variant ?? 0) - (b.variant ?? 0) ||
     a.seed - b.seed
   )

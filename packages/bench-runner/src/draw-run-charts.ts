@@ -1,9 +1,9 @@
 import path from 'node:path'
-import { combineRepeatedRuns, comparisonChart, matrixChart, writeChart } from '@pctodl/report'
-import type { Cell } from './cell.js'
+import { chartOf, combineRepeatedRuns, matrixChart, writeChart } from '@pctodl/report'
+import { type Cell, loadStem } from './cell.js'
 import { ResultStore } from './result-store.js'
 import type { MatrixOutcome } from './run-matrix.js'
-import { taskFileStem } from './tasks.js'
+import { isServed } from './tasks.js'
 
 /**
  * Draw each task's runs (of the first seed) over time, and per board the whole matrix where there are several tasks, as SVG
@@ -20,15 +20,20 @@ export async function drawRunCharts(
   const draw = async (board: string, name: string, chart: Parameters<typeof writeChart>[1]) => {
     files.push(...(await writeChart(path.join(resultDir, `${board}_comparison`, name), chart)))
   }
-  const firstRuns = finished.filter(({ cell }) => cell.seed === finished[0]!.cell.seed)
+  const { seed, variant } = finished[0]?.cell ?? {}
+  const firstRuns = finished.filter(({ cell }) => cell.seed === seed && cell.variant === variant)
   for (const cells of groupByTask(firstRuns.map(({ cell }) => cell))) {
     const { task } = cells[0]!
     const records = cells.map((cell) => store.readRecord(cell))
-    await draw(task.board, taskFileStem(task), comparisonChart(records))
+    await draw(task.board, loadStem(cells[0]!), chartOf(records))
   }
   for (const board of new Set(finished.map(({ cell }) => cell.task.board))) {
-    const ofBoard = combineRepeatedRuns(finished.map(({ summary }) => summary).filter((run) => run.board === board))
-    if (new Set(ofBoard.map(({ taskId }) => taskId)).size > 1) await draw(board, 'matrix', matrixChart(ofBoard))
+    for (const served of [false, true]) {
+      const runs = finished.filter(({ cell }) => cell.task.board === board && isServed(cell.task) === served)
+      const ofBoard = combineRepeatedRuns(runs.map(({ summary }) => summary))
+      const several = new Set(ofBoard.map(({ taskId }) => taskId)).size > 1
+      if (several) await draw(board, served ? 'services' : 'matrix', matrixChart(ofBoard))
+    }
   }
   return files
 }
@@ -36,7 +41,7 @@ export async function drawRunCharts(
 function groupByTask(cells: readonly Cell[]): Cell[][] {
   const groups = new Map<string, Cell[]>()
   for (const cell of cells) {
-    const key = `${cell.task.board}/${taskFileStem(cell.task)}`
+    const key = `${cell.task.board}/${loadStem(cell)}`
     groups.set(key, [...(groups.get(key) ?? []), cell])
   }
   return [...groups.values()]

@@ -1,9 +1,8 @@
 import { anySignal, PctodlError } from '@pctodl/platform'
 import type { RunSummary } from '@pctodl/report'
 import type { Cell } from './cell.js'
-import { openBoard } from './open-board.js'
 import type { ResultStore } from './result-store.js'
-import { runTaskOn } from './run-task.js'
+import { runCell } from './run-cell.js'
 
 export interface ExecuteOptions {
   /** Stop at the first cell that fails. */
@@ -42,20 +41,8 @@ async function executeCell(cell: Cell, store: ResultStore, { signal, timeoutMs }
   store.clear(cell)
   const timeout = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs)
   try {
-    const board = await openBoard(cell)
-    try {
-      const record = await runTaskOn(board, cell.task, cell.algorithm, {
-        iterations: cell.iterations,
-        powerMarginW: cell.powerMarginW,
-        shadow: cell.shadow,
-        ...(cell.variant === undefined ? {} : { variant: cell.variant }),
-        ...(cell.parametersFolder === undefined ? {} : { parametersFolder: cell.parametersFolder }),
-        signal: timeout ? anySignal([signal, timeout]) : signal,
-      })
-      return { kind: 'done', summary: store.write(cell, record, board.identity).summary }
-    } finally {
-      await board.close()
-    }
+    const { record, identity } = await runCell(cell, timeout ? anySignal([signal, timeout]) : signal)
+    return { kind: 'done', summary: store.write(cell, record, identity).summary }
   } catch (error) {
     signal.throwIfAborted()
     const message = timeout?.aborted

@@ -1,15 +1,16 @@
 import { lowestFeasibleCap } from '@pctodl/greedy-partition'
 import { findGpuSpec, InfeasibleCapError, PctodlError } from '@pctodl/platform'
 import { servedBy } from './algorithms.js'
-import type { BenchTask } from './tasks.js'
+import { capsWOf, isServed, type Task } from './tasks.js'
 
 /**
  * Refuse caps that no configuration of the board can keep, before anything runs.
  *
  * @throws InfeasibleCapError naming the lowest cap that can be kept; PctodlError `INFEASIBLE_LATENCY` where none helps
  */
-export function assertCapsFeasible(tasks: readonly BenchTask[], parametersFolder?: string): void {
+export function assertCapsFeasible(tasks: readonly Task[], parametersFolder?: string): void {
   for (const task of tasks) {
+    if (isServed(task)) continue
     const { predictor, models, partition } = servedBy(task, parametersFolder)
     const lowest = lowestFeasibleCap(predictor, { models, ...partition })
     if (lowest === null && task.latencyMs !== undefined) {
@@ -18,7 +19,7 @@ export function assertCapsFeasible(tasks: readonly BenchTask[], parametersFolder
         `no configuration of ${findGpuSpec(task.board).name} keeps ${task.latencyMs} ms for ${task.model} (task ${task.id}), under any cap`,
       )
     }
-    for (const capW of task.schedule?.capsW ?? [task.powerCapW!]) {
+    for (const capW of capsWOf(task)) {
       if (lowest !== null && capW < lowest) {
         throw new InfeasibleCapError(capW, lowest, `${task.model} on ${findGpuSpec(task.board).name} (task ${task.id})`)
       }

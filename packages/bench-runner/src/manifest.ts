@@ -46,7 +46,7 @@ export interface BoardIdentity {
 const manifestSchema = z.object({
   manifestVersion: z.literal(MANIFEST_VERSION),
   cell: z.object({
-    task: z.object({ id: z.number(), board: z.string(), model: z.string(), dataset: z.string() }).loose(),
+    task: z.object({ id: z.number(), board: z.string() }).loose(),
     algorithm: z.string(),
     seed: z.number(),
     iterations: z.number(),

@@ -7,10 +7,13 @@ import {
   formatAggregateTable,
   formatStandings,
   formatTaskTable,
+  type RunSummary,
   standings,
   type TableStyle,
   tableStyle,
+  taskKey,
 } from '@pctodl/report'
+import { algorithmGroups, parseAlgorithms } from './algorithms.js'
 import { boardName } from './board-name.js'
 import { type Cell, cellLabel, cellStem, cellsOf } from './cell.js'
 import { compareResults } from './compare-results.js'
@@ -21,9 +24,9 @@ import { assertCapsFeasible } from './feasibility.js'
 import { type BenchOptions, checkOptions, parseRawOptions } from './matrix-options.js'
 import { reportResults } from './report-results.js'
 import { type MatrixOutcome, runMatrix } from './run-matrix.js'
-import { serverScenario } from './server/server-scenario.js'
 import { settleAlgorithm } from './settle-algorithm.js'
 import { settlePlace } from './settle-place.js'
+import { capsWOf, isServed } from './tasks.js'
 
 /** More tasks than this are summed up in one table. */
 const MOST_TASK_TABLES = 4
@@ -40,17 +43,17 @@ export const benchRunner: CommandFunction = async (argv, terminal) => {
   if (subcommand) return subcommand(argv.slice(1), terminal)
   const raw = await parseRawOptions(argv, terminal)
   if (raw.detectGpu) return printDetectedGpus(raw, terminal)
-  if (raw.scenario === 'server') return serverScenario(raw, terminal)
-  for (const [given, option] of [
-    [raw.mostLoad, '--most-load'],
-    [raw.loadFactor, '--load-factor'],
-  ] as const) {
-    if (given !== undefined) throw new UsageError(`${option} is of services; say --scenario server with it`)
-  }
   const place = await settlePlace(raw)
-  const options = checkOptions(raw, await settleAlgorithm(raw, terminal), place)
+  const algorithm = await settleAlgorithm(raw, terminal)
+  const options = checkOptions(raw, algorithm, place)
   if (place.note !== undefined) terminal.stderr.write(`${place.note}\n`)
   const cells = cellsOf(options)
+  for (const name of algorithm.split(',').map((part) => part.trim())) {
+    if (name in algorithmGroups || cells.some((cell) => cell.algorithm === name)) continue
+    throw new UsageError(
+      `--algorithm ${name}: runs none of these tasks; for requests there are ${parseAlgorithms('all', true).join(', ')}`,
+    )
+  }
   if (options.dryRun) {
     terminal.stdout.write(
       options.json ? `${JSON.stringify(cells.map(plannedRun(options)), null, 2)}\n` : plan(cells, options),
@@ -87,25 +90,31 @@ export const benchRunner: CommandFunction = async (argv, terminal) => {
 function closingTable(options: BenchOptions, { finished, failures }: MatrixOutcome, style: TableStyle): string {
   const parts: string[] = []
   const runs = finished.map(({ summary }) => summary)
-  // One task's own table says it already.
-  const headline = options.tasks.length > 1 ? standings(runs) : undefined
-  if (headline) parts.push(formatStandings(headline, style))
   const summaries = combineRepeatedRuns(runs)
-  if (options.tasks.length <= MOST_TASK_TABLES) {
-    for (const task of options.tasks) {
-      const ofTask = summaries.filter(({ taskId, board }) => taskId === task.id && board === task.board)
-      if (ofTask.length > 0) parts.push(formatTaskTable(ofTask, style))
-    }
-  } else if (summaries.length > 0) {
-    const baseline = baselineOf(summaries)
-    for (const board of new Set(summaries.map((summary) => summary.board))) {
-      const ofBoard = summaries.filter((summary) => summary.board === board)
-      parts.push(`${board}\n${formatAggregateTable(aggregateByAlgorithm(ofBoard, baseline), baseline, style)}`)
+  const tasks = new Set(summaries.map(taskKey))
+  // One task's own table says it already, but for boards.
+  const headline = tasks.size > 1 || summaries.length < runs.length ? standings(runs) : undefined
+  if (headline) parts.push(formatStandings(headline, style))
+  if (tasks.size <= MOST_TASK_TABLES) {
+    for (const key of tasks)
+      parts.push(
+        formatTaskTable(
+          summaries.filter((run) => taskKey(run) === key),
+          style,
+        ),
+      )
+  } else {
+    for (const group of new Set(summaries.map(groupOf))) {
+      const ofGroup = summaries.filter((run) => groupOf(run) === group)
+      const baseline = baselineOf(ofGroup)
+      parts.push(`${group}\n${formatAggregateTable(aggregateByAlgorithm(ofGroup, baseline), baseline, style)}`)
     }
   }
   for (const { cell, message } of failures) parts.push(`FAILED ${cellLabel(cell)}: ${message}`)
   return parts.join('\n\n')
 }
+
+const groupOf = ({ board, requests }: RunSummary) => (requests ? `${board}, services` : board)
 
 function written({ tasks, resultDir }: BenchOptions, files: readonly string[]): string {
   const shown = tasks.length > MOST_TASK_TABLES ? [`${files.length} files in ${resultDir}`] : files
@@ -117,9 +126,10 @@ const plannedRun =
   (cell: Cell) => ({
     taskId: cell.task.id,
     board: cell.task.board,
-    model: cell.task.model,
-    dataset: cell.task.dataset,
-    caps: cell.task.schedule ? cell.task.schedule.capsW : [cell.task.powerCapW],
+    ...(isServed(cell.task)
+      ? { model: cell.task.name, dataset: 'requests' }
+      : { model: cell.task.model, dataset: cell.task.dataset }),
+    caps: capsWOf(cell.task),
     algorithm: cell.algorithm,
     seed: cell.seed,
     ...(cell.variant === undefined ? {} : { variant: boardName(cell) }),

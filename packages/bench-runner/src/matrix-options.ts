@@ -14,15 +14,15 @@ import {
   UsageError,
   withExecutorOptions,
 } from '@pctodl/command-line'
+import { fixedCap } from '@pctodl/platform'
 import { type BackendKind, backendKinds } from '@pctodl/run'
 import { InvalidArgumentError } from 'commander'
 import { version } from '../package.json'
-import { algorithmNames, parseAlgorithms } from './algorithms.js'
+import { everyAlgorithm, parseAlgorithms } from './algorithms.js'
 import type { CellRequest, RealBoard } from './cell.js'
 import { defaultJobs } from './default-jobs.js'
-import { refuseOfflineOptions } from './server/offline-options.js'
 import type { Place } from './settle-place.js'
-import { type BenchTask, type TaskSet, taskSets, tasksOf } from './tasks.js'
+import { anyTasksOf, isServed, type Task, type TaskSet, taskSets } from './tasks.js'
 
 /** What one call of the command line asks for, checked. */
 export interface BenchOptions extends CellRequest {
@@ -52,7 +52,7 @@ export interface RawBenchOptions extends ExecutorOptions {
   readonly algorithm?: string
   readonly taskId?: number[]
   readonly startFrom?: number
-  readonly set: readonly TaskSet[]
+  readonly set?: readonly TaskSet[]
   readonly variants?: number
   readonly latencyObjective?: number
   readonly iterations: number
@@ -72,7 +72,7 @@ export interface RawBenchOptions extends ExecutorOptions {
   readonly saveSummary?: boolean
   readonly dryRun?: boolean
   readonly json?: boolean
-  readonly scenario: 'offline' | 'server'
+  readonly scenario: 'offline' | 'server' | 'all'
   readonly mostLoad?: boolean
   readonly loadFactor?: number
 }
@@ -86,7 +86,7 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
       description:
         "Run tasks of the PctoDL paper's matrix and compare power-capping algorithms.\n" +
         'Further commands: bench-runner report FOLDER, bench-runner compare FOLDER FOLDER.',
-      example: 'bench-runner --gpu 3080Ti --algorithm pctodl,powercap --task-id 6 --iterations 24 --chart',
+      example: 'bench-runner --gpu 3080Ti --task-id 6 --chart',
     },
     terminal,
   )
@@ -106,25 +106,29 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
     .option('--params <folder>', 'predictor parameters: <board>.json as pctodl-fit writes (default: shipped)')
     .option(
       '--algorithm <names>',
-      `one of ${algorithmNames.join(', ')}, a comma list, tuned (the first seven), or all (default: tuned)`,
+      `one of ${everyAlgorithm.join(', ')}, a comma list, tuned (pctodl and its strongest opponents), or all (default: tuned)`,
     )
     .option('--task-id <ids...>', "task ids to run, in this order (default: all of the board's)", collectIds)
     .option(
       '--set <names>',
-      `tasks where no ids are given: ${taskSets.join(', ')}, a comma list, or all`,
+      `tasks where no ids are given: ${taskSets.join(', ')}, a comma list, or all (default: by --scenario)`,
       collectSets,
-      ['paper'] as readonly TaskSet[],
     )
     .option(
       '--scenario <name>',
-      'offline: saturated tenants; server: services whose requests arrive, with tasks and policies of their own',
-      oneOf('offline', 'server'),
+      'offline: the set paper, saturated tenants; server: the set services, whose requests arrive; all: both',
+      oneOf('offline', 'server', 'all'),
       'offline',
     )
     .option('--most-load', 'server: the highest common load at which every service keeps its p99 and the cap holds')
     .option('--load-factor <factor>', "server: times the tasks' own rates, 0.001 to 100", numberBetween(0.001, 100))
     .option('--start-from <id>', 'only tasks with at least this id', integerFrom(1))
-    .option('--iterations <n>', 'iterations of 5 s; tasks 29 and 30 always take 150', integerFrom(1), 5)
+    .option(
+      '--iterations <n>',
+      'iterations of 5 s; tasks with a schedule or services take their own',
+      integerFrom(1),
+      24,
+    )
     .option(
       '--power-cap <watts>',
       'run the selected tasks under this cap instead of their own',
@@ -139,15 +143,10 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
     .option('--enable-shadow', 'let pctodl keep looking for better tenants while it runs')
     .option('--interleave', 'all algorithms of a task before the next task')
     .option('--seed <n>', 'seed of the simulated board (sensor error, noise)', integerFrom(0), 1)
-    .option(
-      '--seeds <n>',
-      'run so many seeds, from --seed on; tables then show mean and confidence interval',
-      integerFrom(1),
-      1,
-    )
+    .option('--seeds <n>', 'run so many seeds, from --seed on; tables then show mean and range', integerFrom(1), 1)
     .option(
       '--variants <n>',
-      'run on so many boards of the simulated ensemble instead of the shipped one; tables then show 95 % intervals',
+      'run on so many boards of the simulated ensemble instead of the shipped one; from 16 on tables show 95 % intervals',
       integerFrom(1),
     )
     .option('--repeat <n>', 'real board: repeat every run so many times', integerFrom(1), 1)
@@ -162,9 +161,7 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
     .option('--dry-run', 'print what would run, and write nothing')
     .option('--json', 'print a JSON report on standard output')
   await parseCommand(command, argv)
-  const raw = command.opts<RawBenchOptions>()
-  if (raw.scenario === 'server') refuseOfflineOptions((option) => command.getOptionValueSource(option) === 'cli')
-  return raw
+  return command.opts<RawBenchOptions>()
 }
 
 /**
@@ -173,9 +170,14 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
  * @throws UsageError for what does not exist or does not go together
  */
 export function checkOptions(raw: RawBenchOptions, algorithm: string, { boards, isReal }: Place): BenchOptions {
+  const tasks = asUsage(() => withLatency(withPowerCap(selectTasks(raw, boards), raw.powerCap), raw.latencyObjective))
+  refuseUnheeded(raw, tasks, isReal)
   return asUsage(() => ({
-    tasks: withLatency(withPowerCap(selectTasks(raw, boards), raw.powerCap), raw.latencyObjective),
+    tasks,
     algorithms: parseAlgorithms(algorithm),
+    policies: parseAlgorithms(algorithm, true),
+    ...(raw.loadFactor === undefined ? {} : { loadFactor: raw.loadFactor }),
+    mostLoad: raw.mostLoad ?? false,
     ...(isReal ? { real: realBoard(raw) } : {}),
     seeds: isReal ? from(1, repetitions(raw)) : from(raw.seed, seeds(raw)),
     ...(raw.variants === undefined ? {} : { variants: variantsOf(raw.variants, isReal) }),
@@ -226,10 +228,29 @@ function oneJob({ jobs, executor }: RawBenchOptions): number {
   return 1
 }
 
-function selectTasks({ taskId, startFrom, set }: RawBenchOptions, boards: readonly string[]): BenchTask[] {
+/** @throws UsageError for an option that none of the tasks would heed */
+function refuseUnheeded(raw: RawBenchOptions, tasks: readonly Task[], isReal: boolean): void {
+  if (raw.mostLoad && raw.loadFactor !== undefined)
+    throw new UsageError('--most-load finds the factor; leave --load-factor out')
+  if (isReal && tasks.some(isServed))
+    throw new UsageError('--backend: requests come to simulated boards; leave services out, or say --backend sim')
+  const ofServices = [raw.mostLoad && '--most-load', raw.loadFactor !== undefined && '--load-factor']
+  const ofTenants = [
+    raw.latencyObjective !== undefined && '--latency-objective',
+    raw.powerMargin > 0 && '--power-margin',
+    raw.enableShadow && '--enable-shadow',
+  ]
+  const stray = [...(tasks.some(isServed) ? [] : ofServices), ...(tasks.every(isServed) ? ofTenants : [])].find(Boolean)
+  if (stray) throw new UsageError(`${stray}: none of these tasks heeds it; see --scenario and --set`)
+}
+
+const setsOfScenario = { offline: ['paper'], server: ['services'], all: ['paper', 'services'] } as const
+
+function selectTasks({ taskId, startFrom, set, scenario }: RawBenchOptions, boards: readonly string[]): Task[] {
+  const sets: readonly TaskSet[] = set ?? setsOfScenario[scenario]
   // With several boards an id means the tasks of that id on the boards that have it.
-  if (taskId !== undefined && boards.length === 1) return tasksOf(boards[0]!, taskId)
-  const all = boards.flatMap((board) => tasksOf(board, undefined, taskId === undefined ? set : taskSets))
+  if (taskId !== undefined && boards.length === 1) return anyTasksOf(boards[0]!, taskId, sets)
+  const all = boards.flatMap((board) => anyTasksOf(board, undefined, taskId === undefined ? sets : taskSets))
   const selected =
     taskId === undefined
       ? all.filter(({ id }) => id >= (startFrom ?? 0))
@@ -242,14 +263,22 @@ function selectTasks({ taskId, startFrom, set }: RawBenchOptions, boards: readon
 }
 
 /** A cap of the caller's own makes a task with a schedule a fixed-cap one. */
-function withPowerCap(tasks: readonly BenchTask[], powerCapW: number | undefined): readonly BenchTask[] {
+function withPowerCap(tasks: readonly Task[], powerCapW: number | undefined): readonly Task[] {
   if (powerCapW === undefined) return tasks
-  return tasks.map((task) => ({ ...task, powerCapW, schedule: null, fixedIterations: null }))
+  return tasks.map((task) =>
+    isServed(task)
+      ? { ...task, caps: fixedCap(powerCapW) }
+      : { ...task, powerCapW, schedule: null, fixedIterations: null },
+  )
 }
 
-function withLatency(tasks: readonly BenchTask[], latencyMs: number | undefined): readonly BenchTask[] {
+function withLatency(tasks: readonly Task[], latencyMs: number | undefined): readonly Task[] {
   if (latencyMs === undefined) return tasks
-  return tasks.map(({ latencyFactor: _, ...task }) => ({ ...task, latencyMs }))
+  return tasks.map((task) => {
+    if (isServed(task)) return task
+    const { latencyFactor: _, latencyOfEqualSplit: __, ...others } = task
+    return { ...others, latencyMs }
+  })
 }
 
 function collectSets(value: string): readonly TaskSet[] {

@@ -2,9 +2,8 @@ import path from 'node:path'
 import { findBoardVariant, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
 import { type Clock, type Gpu, type TenantPool, VirtualClock } from '@pctodl/platform'
 import { boardName } from './board-name.js'
-import type { Cell, RealBoard } from './cell.js'
+import type { RealBoard } from './cell.js'
 import type { BoardIdentity } from './manifest.js'
-import type { BenchTask } from './tasks.js'
 
 /** A board with everything that one run needs; whoever opens it closes it. */
 export interface OpenBoard {
@@ -20,47 +19,66 @@ export interface OpenBoard {
   close(): Promise<void>
 }
 
-/** @throws PctodlError `NO_BOARD` where a real board is asked for and this machine has none of that type */
-export function openBoard(cell: Pick<Cell, 'task' | 'seed' | 'real' | 'variant'>): Promise<OpenBoard> {
-  return cell.real ? openReal(cell.task, cell.seed, cell.real) : openSimulated(cell)
+/** What decides which board a cell runs on. */
+export interface BoardChoice {
+  readonly task: { readonly board: string; readonly dataset?: string }
+  readonly seed: number
+  readonly real?: RealBoard
+  readonly variant?: number
 }
 
-/** Seeds of unlike boards of the ensemble never meet, or their sensors would err alike. */
-export const BENCH_SEEDS_APART = 1000
+/** @throws PctodlError `NO_BOARD` where a real board is asked for and this machine has none of that type */
+export function openBoard(choice: BoardChoice): Promise<OpenBoard> {
+  return choice.real ? openReal(choice.task, choice.seed, choice.real) : openSimulated(choice)
+}
+
+/** Of a simulated board; seeds of unlike boards of the ensemble never meet, or their sensors would err alike. */
+export function boardSeed({ seed, variant = 0 }: Pick<BoardChoice, 'seed' | 'variant'>): number {
+  return seed + 1000 * variant
+}
 
 /** The simulated board of a cell, cold. */
-export function simulatedGpu(cell: Pick<Cell, 'task' | 'seed' | 'variant'>, clock: VirtualClock): SimulatedGpu {
-  return new SimulatedGpu(boardName(cell), { clock, seed: cell.seed + BENCH_SEEDS_APART * (cell.variant ?? 0) })
+export function simulatedGpu(choice: BoardChoice, clock: VirtualClock): SimulatedGpu {
+  return new SimulatedGpu(boardName(choice), { clock, seed: boardSeed(choice) })
 }
 
-async function openSimulated(cell: Pick<Cell, 'task' | 'seed' | 'variant'>): Promise<OpenBoard> {
+async function openSimulated(choice: BoardChoice): Promise<OpenBoard> {
   const clock = new VirtualClock()
-  const gpu = simulatedGpu(cell, clock)
-  const { uuid, driverVersion } = await gpu.info()
+  const gpu = simulatedGpu(choice, clock)
   return {
     gpu,
     pool: new SimulatedTenants(gpu),
     clock,
-    identity: {
-      name: gpu.spec.name,
-      uuid,
-      driverVersion,
-      tenants: 'simulated',
-      ...(cell.variant === undefined ? {} : { variant: gpu.name, differs: findBoardVariant(gpu.name)!.differs }),
-    },
+    identity: await simulatedIdentity(gpu),
     trueEnergyJ: () => gpu.truth().meteredEnergyJ,
     close: async () => {},
   }
 }
 
-async function openReal(task: BenchTask, run: number, { worker, datasetPath }: RealBoard): Promise<OpenBoard> {
+async function simulatedIdentity(gpu: SimulatedGpu): Promise<BoardIdentity> {
+  const { uuid, driverVersion } = await gpu.info()
+  const variant = findBoardVariant(gpu.name)
+  return {
+    name: gpu.spec.name,
+    uuid,
+    driverVersion,
+    tenants: 'simulated',
+    ...(variant ? { variant: gpu.name, differs: variant.differs } : {}),
+  }
+}
+
+async function openReal(
+  task: BoardChoice['task'],
+  run: number,
+  { worker, datasetPath }: RealBoard,
+): Promise<OpenBoard> {
   // Loaded here, for it takes the driver's library and worker pools with it.
   const { openReal: openRealBackend } = await import('@pctodl/backend')
   const backend = await openRealBackend({
     gpu: task.board,
     worker,
     seed: run,
-    ...(datasetPath === undefined ? {} : { dataset: path.join(datasetPath, task.dataset) }),
+    ...(datasetPath === undefined ? {} : { dataset: path.join(datasetPath, task.dataset ?? '') }),
   })
   try {
     const { spec } = backend.gpu

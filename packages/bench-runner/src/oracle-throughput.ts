@@ -24,8 +24,8 @@ export const oracleExplanation: string =
 /** Mean throughput of the best static configurations under a task's caps, samples/s; null where no configuration keeps one. */
 export type OracleThroughput = ReadonlyMap<BenchTask, number | null>
 
-/** The simulated board that a cell ran on. */
-export type OracleCell = Pick<Cell, 'task' | 'seed' | 'variant'>
+/** The simulated board that a cell ran on, and a task without services. */
+export type OracleCell = Pick<Cell, 'seed' | 'variant'> & { readonly task: BenchTask }
 
 /**
  * What the best static configuration would give on the simulated boards that ran, found by looking at the simulator's truth: the

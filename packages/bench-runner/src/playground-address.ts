@@ -4,7 +4,7 @@ import { UsageError } from '@pctodl/command-line'
 import { WINDOW_MS } from '@pctodl/run'
 import type { AlgorithmName } from './algorithms.js'
 import type { Cell } from './cell.js'
-import { capsOf, networksOf } from './tasks.js'
+import { capsOf, isServed, networksOf } from './tasks.js'
 
 /** Algorithms that the playground runs by the same rules. */
 const inPlayground: readonly AlgorithmName[] = ['pctodl', 'morak', 'batchdvfs', 'directcap', 'powercap', 'equal-split']
@@ -19,7 +19,9 @@ const LONGEST_S = 3600
 export function playgroundFragment(cell: Cell): string | undefined {
   const { task, algorithm, seed, iterations, variant, real, parametersFolder, powerMarginW, shadow } = cell
   const isUsual = !real && variant === undefined && parametersFolder === undefined && powerMarginW === 0 && !shadow
-  const isPlain = !task.mix && task.latencyFactor === undefined && task.latencyMs === undefined
+  if (isServed(task)) return undefined
+  const isPlain =
+    !task.mix && !task.latencyOfEqualSplit && task.latencyFactor === undefined && task.latencyMs === undefined
   const durationS = (iterations * WINDOW_MS) / 1000
   if (!isUsual || !isPlain || !inPlayground.includes(algorithm) || durationS > LONGEST_S) return undefined
   const caps = capsOf(task, WINDOW_MS).map(({ atMs, powerCapW }) =>

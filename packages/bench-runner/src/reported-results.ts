@@ -1,20 +1,23 @@
 import type { ReportedRun, ReportedTask, ReportInput } from '@pctodl/report'
+import { type Cell, loadStem } from './cell.js'
 import type { Manifest } from './manifest.js'
 import { type OracleCell, type OracleThroughput, oracleExplanation, oracleThroughput } from './oracle-throughput.js'
 import { playgroundFragment } from './playground-address.js'
 import type { ResultStore } from './result-store.js'
-import { type BenchTask, taskFileStem } from './tasks.js'
+import { type BenchTask, capsWOf, isServed } from './tasks.js'
 
 /** The results of a folder as what a report is made of. @throws InvalidInputError for a manifest that is none */
 export function reportedResults(store: ResultStore, { withOracle }: { readonly withOracle: boolean }): ReportInput {
   const { manifests, failures } = store.readAll()
   // The oracle knows simulated boards only.
-  const simulated = manifests.filter(({ cell }) => !cell.real).map(({ cell }) => cell)
+  const simulated = manifests.flatMap(({ cell: { task, ...cell } }) =>
+    cell.real || isServed(task) ? [] : [{ task, ...cell }],
+  )
   const best: OracleThroughput = withOracle ? oracleThroughput(distinct(simulated), store.folder) : new Map()
   return {
     runs: manifests.map(
       (manifest): ReportedRun => ({
-        task: reportedTask(manifest.cell.task),
+        task: reportedTask(manifest.cell),
         summary: manifest.summary,
         repetition: manifest.cell.seed + 1000 * (manifest.cell.variant ?? 0),
         record: () => store.readRecord(manifest.cell),
@@ -28,10 +31,11 @@ export function reportedResults(store: ResultStore, { withOracle }: { readonly w
   }
 }
 
-function reportedTask(task: BenchTask): ReportedTask {
-  const { board, id, model, dataset, schedule, powerCapW } = task
-  const capsW = schedule ? schedule.capsW : [powerCapW!]
-  return { board, id, model, dataset, capsW, stem: `${board}_${taskFileStem(task)}` }
+function reportedTask(cell: Cell): ReportedTask {
+  const { task } = cell
+  const { board, id } = task
+  const what = isServed(task) ? { model: task.name, dataset: 'requests' } : { model: task.model, dataset: task.dataset }
+  return { board, id, ...what, capsW: capsWOf(task), stem: `${board}_${loadStem(cell)}` }
 }
 
 /** By what a task is, not by which object it is: each manifest has read its own. */

@@ -63,8 +63,13 @@ export async function runMatrix(
 
 function describe(ending: CellEnding): string {
   if (ending.kind === 'failed') return `failed: ${ending.message}`
-  const { throughput, verdict } = ending.summary
-  return `${throughput.toFixed(0)} samples/s, ${verdict.status} the cap${ending.kind === 'kept' ? ' (kept)' : ''}`
+  const { throughput, verdict, requests, meanPowerW } = ending.summary
+  const rate = requests
+    ? `${throughput.toFixed(0)} requests/s in time, ${meanPowerW?.toFixed(0)} W`
+    : `${throughput.toFixed(0)} samples/s`
+  const load = requests?.mostLoad === undefined ? '' : `${requests.mostLoad.toFixed(2)} times the load, `
+  const kept = verdict.breaks === 'latency' ? 'misses its latency' : `${verdict.status} the cap`
+  return `${load}${rate}, ${kept}${ending.kind === 'kept' ? ' (kept)' : ''}`
 }
 
 /** What is in the store is what was reached, whichever process wrote it. */

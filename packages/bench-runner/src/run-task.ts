@@ -1,10 +1,10 @@
-import { firstSteadyWindow, type RunRecord } from '@pctodl/report'
+import { BatchLatencies, firstSteadyWindow, type RunRecord } from '@pctodl/report'
 import { WINDOW_MS } from '@pctodl/run'
 import { commonLoad, type LoadMix, runPolicy, type WindowObservation } from '@pctodl/scheduler'
 import { type AlgorithmName, createPolicy } from './algorithms.js'
-import { BatchLatencies } from './batch-latencies.js'
 import { latencyObjectives } from './latency-objective.js'
 import { type OpenBoard, openBoard } from './open-board.js'
+import { Restarts } from './restarts.js'
 import { type BenchTask, capsOf } from './tasks.js'
 
 export interface RunTaskOptions {
@@ -52,6 +52,7 @@ export async function runTaskOn(
   const iterations = task.fixedIterations ?? options.iterations
   const steadyFromMs = firstSteadyWindow(iterations) * WINDOW_MS
   const latencies = new BatchLatencies()
+  const restarts = new Restarts()
   await runPolicy({
     gpu,
     pool,
@@ -61,6 +62,9 @@ export async function runTaskOn(
     iterations,
     windowMs: WINDOW_MS,
     ...(options.signal ? { signal: options.signal } : {}),
+    onEvent: (event) => {
+      if (event.type === 'sample') restarts.add(event.timeMs, event.reconfiguring)
+    },
     onWindow: (window, startedAt) =>
       windows.push({ ...window, ...(task.mix ? servedTogether(window, task.mix) : {}), startedAt }),
     onSample: (sampleMs, telemetry, capW) => {
@@ -88,6 +92,7 @@ export async function runTaskOn(
     durationMs: lastMs,
     windows,
     power: { timeMs, powerCapW, sensorW, smClockMhz, ...(trueEnergyJ ? { trueW } : {}) },
+    restartsMs: restarts.beganMs,
     samples: windows.reduce((sum, window) => sum + window.samples, 0),
     ...(latency.length === 0 ? {} : { latency }),
     notes: policy.notes ?? [],

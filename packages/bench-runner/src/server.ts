@@ -5,13 +5,12 @@ export {
   type ServerLoad,
   type ServerRun,
   type ServerRunOptions,
-  type ServerTrace,
   WARM_UP_S,
-} from './server/run-server-task.js'
+} from './services/serve.js'
 export {
   createServerPolicy,
   type ServerPolicyName,
   type ServerPolicyOptions,
   serverPolicyNames,
-} from './server/server-policies.js'
-export { type ServerTask, serverTasks, serverTasksOf, type TaskService } from './server/server-tasks.js'
+} from './services/service-policies.js'
+export { type ServerTask, serverTasks, serverTasksOf, type TaskService } from './services/service-tasks.js'

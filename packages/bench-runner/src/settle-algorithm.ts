@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises'
 import type { Terminal } from '@pctodl/command-line'
-import { algorithmGroups, algorithmNames } from './algorithms.js'
+import { algorithmGroups, everyAlgorithm } from './algorithms.js'
 import type { RawBenchOptions } from './matrix-options.js'
 
 /** The algorithms that the call names; on a terminal they are asked for, elsewhere those of the group `tuned` run. */
@@ -9,7 +9,7 @@ export async function settleAlgorithm(raw: RawBenchOptions, terminal: Terminal):
   if (!terminal.stdout.isTTY || !process.stdin.isTTY || raw.json || raw.dryRun) return 'tuned'
   const questions = createInterface({ input: process.stdin, output: process.stdout })
   try {
-    const names: readonly string[] = [...algorithmNames, ...Object.keys(algorithmGroups)]
+    const names: readonly string[] = [...everyAlgorithm, ...Object.keys(algorithmGroups)]
     const menu = names.map((name, i) => `  ${i + 1}  ${name}`).join('\n')
     for (;;) {
       const answer = await questions.question(`${menu}\nWhich algorithms (number, names, Enter for tuned)? `, {

@@ -1,6 +1,8 @@
 import { type CapSchedule, fixedCap, networkName, UnknownNameError } from '@pctodl/platform'
+import { EQUAL_P99_IDS, EQUAL_P99_SET } from '@pctodl/report'
 import { capsByIteration, type IterationSchedule, publishedSchedules, SCHEDULED_ITERATIONS } from '@pctodl/run'
 import type { LoadMix } from '@pctodl/scheduler'
+import { type ServerTask, serverTasks } from './services/service-tasks.js'
 
 /** Power caps that change in the course of a task. */
 export interface TaskSchedule extends IterationSchedule {
@@ -8,10 +10,10 @@ export interface TaskSchedule extends IterationSchedule {
 }
 
 /**
- * The sets of tasks: the paper's thirty; its fixed-cap tasks with a latency objective; services of several networks on one
- * board; caps that step up and down faster than processes restart.
+ * The sets of tasks: the paper's thirty; its fixed-cap tasks with a latency objective, and with the p99 of equal tenants as one; several
+ * networks on one board; caps that step up and down faster than processes restart; services whose requests arrive.
  */
-export const taskSets = ['paper', 'latency', 'mixed', 'steps'] as const
+export const taskSets = ['paper', 'latency', 'equal-p99', 'mixed', 'steps', 'services'] as const
 
 export type TaskSet = (typeof taskSets)[number]
 
@@ -20,7 +22,7 @@ export interface BenchTask {
   /** Unique on its board, over all sets. */
   readonly id: number
   /** Absent for the paper's. */
-  readonly set?: Exclude<TaskSet, 'paper'>
+  readonly set?: Exclude<TaskSet, 'paper' | 'services'>
   /** Board key; tasks 29 and 30 exist on both boards. */
   readonly board: string
   /** As the paper writes it and as result files are named (`maxvit`); the network is `networkName(model)`. A name for a mix. */
@@ -31,6 +33,8 @@ export interface BenchTask {
   readonly latencyFactor?: number
   /** Latency objective of every network, ms, in the place of `latencyFactor`. */
   readonly latencyMs?: number
+  /** The p99 of equal tenants under the task's cap is the objective, in the place of `latencyFactor`. */
+  readonly latencyOfEqualSplit?: true
   readonly dataset: string
   /** Fixed cap, W; null where a schedule rules. */
   readonly powerCapW: number | null
@@ -124,7 +128,12 @@ const latencyTasks: readonly BenchTask[] = latencyFactors.flatMap((latencyFactor
     .map((task) => ({ ...task, id: 100 * latencyFactor + task.id, set: 'latency' as const, latencyFactor })),
 )
 
-/** Services as they are met together: a large share of cheap requests, a small one of dear ones. */
+/** Task 606 is task 6 with the p99 of equal tenants as its objective. */
+const equalP99Tasks: readonly BenchTask[] = benchTasks
+  .filter(({ schedule }) => schedule === null)
+  .map((task) => ({ ...task, id: EQUAL_P99_IDS + task.id, set: EQUAL_P99_SET, latencyOfEqualSplit: true }))
+
+/** Networks as they are met together: a large share of cheap requests, a small one of dear ones. */
 const mixes = {
   'resnet50+efficientnet_v2_m+mobilenet_v2': { resnet50: 4, efficientnet_v2_m: 1, mobilenet_v2: 10 },
   'densenet201+vgg19+mnasnet': { densenet201: 2, vgg19: 1, mnasnet1_0: 8 },
@@ -160,10 +169,18 @@ const steps = (board: string, firstId: number, capsW: readonly number[]): BenchT
     fixedIterations: capsW.length * STEP_ITERATIONS,
   }))
 
-/** All tasks of all sets. */
+/** What runs in a cell: tenants that run batch after batch, or services whose requests arrive. */
+export type Task = BenchTask | ServerTask
+
+export function isServed(task: Task): task is ServerTask {
+  return 'services' in task
+}
+
+/** All tasks in which tenants run batch after batch, of all sets. */
 export const everyTask: readonly BenchTask[] = [
   ...benchTasks,
   ...latencyTasks,
+  ...equalP99Tasks,
   ...mixed('3080Ti', 51, [150, 180, 200]),
   ...mixed('3080Ti', 61, [150, 180, 200], 4),
   ...mixed('A100', 51, [130, 180, 220]),
@@ -172,8 +189,14 @@ export const everyTask: readonly BenchTask[] = [
   ...steps('A100', 71, [200, 120, 180, 140, 220]),
 ]
 
-export function setOf({ set }: Pick<BenchTask, 'set'>): TaskSet {
-  return set ?? 'paper'
+export function setOf(task: Task): TaskSet {
+  return isServed(task) ? 'services' : (task.set ?? 'paper')
+}
+
+/** W, in the order in which they hold. */
+export function capsWOf(task: Task): readonly number[] {
+  if (isServed(task)) return task.caps.map(({ powerCapW }) => powerCapW)
+  return task.schedule ? task.schedule.capsW : [task.powerCapW!]
 }
 
 /** The networks of a task, by their names. */
@@ -182,26 +205,39 @@ export function networksOf({ model, mix }: Pick<BenchTask, 'model' | 'mix'>): re
 }
 
 /**
- * The tasks of one board, in the order of the ids asked for, from any set, or all of some sets.
+ * The tasks of one board without services, in the order of the ids asked for, from any set, or all of some sets.
  *
  * @param sets where no ids are given. Default: the paper's
  * @throws UnknownNameError for a board without tasks or an id that the board does not have
  */
 export function tasksOf(board: string, ids?: readonly number[], sets: readonly TaskSet[] = ['paper']): BenchTask[] {
-  const ofBoard = everyTask.filter((task) => task.board === board)
+  return selected(everyTask, board, ids, sets)
+}
+
+/** The same with services among them. */
+export function anyTasksOf(board: string, ids: readonly number[] | undefined, sets: readonly TaskSet[]): Task[] {
+  return selected<Task>([...everyTask, ...serverTasks], board, ids, sets)
+}
+
+function selected<T extends Task>(
+  all: readonly T[],
+  board: string,
+  ids: readonly number[] | undefined,
+  sets: readonly TaskSet[],
+): T[] {
+  const ofBoard = all.filter((task) => task.board === board)
   if (ofBoard.length === 0) {
-    throw new UnknownNameError('GPU of the task matrix', board, [...new Set(benchTasks.map((task) => task.board))])
+    throw new UnknownNameError('GPU of the task matrix', board, [...new Set(all.map((task) => task.board))])
   }
   if (ids === undefined) return ofBoard.filter((task) => sets.includes(setOf(task)))
   return ids.map((id) => {
     const task = ofBoard.find((candidate) => candidate.id === id)
-    if (!task)
-      throw new UnknownNameError(
-        `task id on ${board}`,
-        String(id),
-        ofBoard.map((candidate) => String(candidate.id)),
-      )
-    return task
+    if (task) return task
+    throw new UnknownNameError(
+      `task id on ${board}`,
+      String(id),
+      ofBoard.map((candidate) => String(candidate.id)),
+    )
   })
 }
 
@@ -212,9 +248,13 @@ export function capsOf(task: BenchTask, windowMs: number): CapSchedule {
 }
 
 /** `<id>_<model>_<dataset>_<cap>W`, or `..._power_down` where a schedule rules; `..._4x` or `..._50ms` with a latency objective. */
-export function taskFileStem(task: BenchTask): string {
-  const { id, model, dataset, powerCapW, schedule, latencyFactor, latencyMs } = task
-  const objective =
-    latencyMs !== undefined ? `_${latencyMs}ms` : latencyFactor === undefined ? '' : `_${latencyFactor}x`
+export function taskFileStem(task: Task): string {
+  if (isServed(task)) {
+    const { id, name, caps } = task
+    return `${id}_${name}_requests_${caps.length === 1 ? `${caps[0]!.powerCapW}W` : 'power_steps'}`
+  }
+  const { id, model, dataset, powerCapW, schedule, latencyFactor, latencyMs, latencyOfEqualSplit } = task
+  const factor = latencyFactor === undefined ? '' : `_${latencyFactor}x`
+  const objective = latencyMs !== undefined ? `_${latencyMs}ms` : latencyOfEqualSplit ? '_equal-p99' : factor
   return `${id}_${model}_${dataset}_${schedule ? `power_${schedule.name}` : `${powerCapW}W`}${objective}`
 }

@@ -32,7 +32,7 @@ describe('the oracle of a report', () => {
 
   it('is passed by no algorithm by more than half a percent', async () => {
     const best = oracleThroughput([{ task: task!, seed: 1 }], folder).get(task!)!
-    for (const algorithm of ['pctodl', 'directcap', 'directcap-tuned'] as const) {
+    for (const algorithm of ['pctodl', 'directcap', 'plan-limit'] as const) {
       const { windows } = await runTask(task!, algorithm, { iterations: 36, seed: 1 })
       const warm = windows.slice(24)
       const throughput = warm.reduce((sum, window) => sum + window.throughput, 0) / warm.length

@@ -4,13 +4,14 @@ import path from 'node:path'
 import { modelOf } from '@pctodl/perf-model/node'
 import { assertServices, smClocksAt } from '@pctodl/platform'
 import { afterAll, describe, expect, it } from 'vitest'
+import { parseAlgorithms } from '../src/algorithms.js'
 import { benchRunner } from '../src/matrix-command.js'
-import { executeServerCell } from '../src/server/execute-server-cell.js'
-import { holds, mostLoad } from '../src/server/most-load.js'
-import { listSteps, runServerLoad } from '../src/server/run-server-task.js'
-import { createServerPolicy, parseServerPolicies, serverPolicyNames } from '../src/server/server-policies.js'
-import { serverTasks, serverTasksOf } from '../src/server/server-tasks.js'
-import { borne, equalShares, parvaShares, plannedShares } from '../src/server/share-plans.js'
+import { runCell } from '../src/run-cell.js'
+import { holds, mostLoad } from '../src/services/most-load.js'
+import { listSteps, runServerLoad } from '../src/services/serve.js'
+import { createServerPolicy, serverPolicyNames } from '../src/services/service-policies.js'
+import { serverTasks, serverTasksOf } from '../src/services/service-tasks.js'
+import { borne, equalShares, parvaShares, plannedShares } from '../src/services/share-plans.js'
 
 const model = modelOf('3080Ti', undefined)
 const folder = mkdtempSync(path.join(tmpdir(), 'server-scenario-'))
@@ -100,15 +101,18 @@ describe('a run of the scenario', () => {
   const [task] = serverTasksOf('3080Ti', [501])
   const short = { ...task!, durationS: 20, boardName: '3080Ti', seed: 3 }
 
+  const fixedClocks = { memClockMhz: 5001, smClockMhz: 1200 }
+
   it.each(serverPolicyNames.map((name) => [name]))('counts what became of every request: %s', async (name) => {
-    const run = await runServerLoad(short, createServerPolicy(name, task!, { model }))
+    const run = await runServerLoad(short, createServerPolicy(name, task!, { model, fixedClocks }))
     expect(run.services.map(({ service }) => service)).toEqual(['search', 'photos'])
     for (const { arrived, completed, shed, failed, open, goodputPerS } of run.services) {
       // What waited when the count began was decided after it.
       expect(Math.abs(arrived - completed - shed - failed - open)).toBeLessThan(200)
       expect(goodputPerS).toBeGreaterThan(0)
     }
-    expect(run.trace.timeS).toEqual(Array.from({ length: 20 }, (_, i) => i + 1))
+    expect(run.recorded.perSecond.map(({ arrived }) => arrived.length)).toEqual([20, 20])
+    expect(run.recorded.power.timeMs).toHaveLength(200)
     expect(run.capHolds).toBe(true)
     expect(run.meanPowerW).toBeLessThan(240)
   })
@@ -118,7 +122,8 @@ describe('a run of the scenario', () => {
     const [one, again] = [await run(), await run()]
     expect(again).toEqual(one)
     const other = await runServerLoad(short, createServerPolicy('equal-shares', task!, { model }))
-    expect(other.trace.services.map(({ arrived }) => arrived)).toEqual(one.trace.services.map(({ arrived }) => arrived))
+    const arrivals = ({ recorded }: typeof one) => recorded.perSecond.map(({ arrived }) => arrived)
+    expect(arrivals(other)).toEqual(arrivals(one))
   })
 
   it('draws far less for the same requests with pctodl than at equal shares under the limit', async () => {
@@ -137,14 +142,18 @@ describe('the most load', () => {
     const [task] = serverTasksOf('3080Ti', [503])
     const create = (loadFactor: number) => createServerPolicy('equal-shares', task!, { model, loadFactor })
     const most = await mostLoad(task!, create, { boardName: '3080Ti', seed: 1, from: 2, precision: 0.05 })
-    expect(most).toBeGreaterThan(1)
-    const more = await mostLoad(task!, create, { boardName: '3080Ti', seed: 1, from: 1.1 * most, precision: 0.05 })
-    expect(more).toBeLessThan(1.1 * most)
+    expect(most!.loadFactor).toBeGreaterThan(1)
+    expect(most!.run.objectivesMet).toBe(true)
+    const from = 1.1 * most!.loadFactor
+    const more = await mostLoad(task!, create, { boardName: '3080Ti', seed: 1, from, precision: 0.05 })
+    expect(more!.loadFactor).toBeLessThan(from)
   })
 
   it('is of all services of a task at once, also of those that come later', async () => {
-    const cell = { board: 'A100', taskId: 516, taskName: 'come-and-go', policy: 'parva-shares', seed: 1 } as const
-    expect((await executeServerCell({ ...cell, mostLoad: true })).mostLoad).toBeGreaterThan(1)
+    const [task] = serverTasksOf('A100', [516])
+    const how = { seed: 1, iterations: 24, powerMarginW: 0, shadow: false, mostLoad: true } as const
+    const { record } = await runCell({ task: task!, algorithm: 'parva-shares', ...how })
+    expect(record.requests!.mostLoad).toBeGreaterThan(1)
   })
 
   it('does not hold where the cap does not, nor with too few requests to be sure', () => {
@@ -156,62 +165,74 @@ describe('the most load', () => {
   })
 })
 
+describe('the clock of fixed-clock', () => {
+  it('keeps what equal shares keep and takes less energy, found with other arrivals', async () => {
+    const [task] = serverTasksOf('3080Ti', [501])
+    const how = { task: { ...task!, durationS: 20 }, seed: 1, iterations: 4, powerMarginW: 0, shadow: false } as const
+    const [fixed, equal] = [
+      (await runCell({ ...how, algorithm: 'fixed-clock' })).record,
+      (await runCell({ ...how, algorithm: 'equal-shares' })).record,
+    ]
+    expect(fixed.requests!.services.every(({ attainment }) => attainment! > 0.98)).toBe(true)
+    expect(fixed.requests!.energyPerRequestJ!).toBeLessThan(0.85 * equal.requests!.energyPerRequestJ!)
+    expect(new Set(fixed.power.smClockMhz!.slice(100)).size).toBe(1)
+  })
+})
+
 describe('bench-runner --scenario server', () => {
   const argv = ['--scenario', 'server', '--gpu', '3080Ti', '--task-id', '502', '--result-dir', folder]
 
-  it('runs, keeps what is whole, and makes again what is not', async () => {
-    const with2 = [...argv, '--algorithm', 'equal-shares,queue-governor', '--save-summary', '--chart']
+  it('runs in the one runner: keeps what is whole, makes again what is not, reports and compares', async () => {
+    const with2 = [...argv, '--algorithm', 'equal-shares,latency-governor', '--save-summary', '--chart', '--jobs', '1']
     const first = await call(with2)
     expect(first.code).toBe(0)
     expect(first.stdout).toMatch(/equal-shares .*holds/)
-    expect(first.stdout).toContain('queue-governor')
-    const file = path.join(folder, '3080Ti_equal-shares', 'server_502_pair-at-night.json')
-    const written = readFileSync(file, 'utf8')
-    writeFileSync(path.join(folder, '3080Ti_queue-governor', 'server_502_pair-at-night.json'), '{ "version": 1')
+    expect(first.stdout).toContain('latency-governor')
+    const csv = (name: string) => path.join(folder, `3080Ti_${name}`, '502_pair-at-night_requests_240W.csv')
+    const written = readFileSync(csv('equal-shares'), 'utf8')
+    expect(written.trim().split('\n')).toHaveLength(25)
+    writeFileSync(csv('latency-governor'), 'half')
     const again = await call([...with2, '--resume', '--json'])
-    expect(again.stderr).toContain('kept')
     expect(again.stderr.match(/kept/g)).toHaveLength(1)
-    expect(readFileSync(file, 'utf8')).toBe(written)
-    const { results, files } = JSON.parse(again.stdout) as { results: { services: unknown[] }[]; files: string[] }
-    expect(results).toHaveLength(2)
-    expect(results[0]!.services).toHaveLength(2)
-    expect(files.some((name) => name.endsWith('.png'))).toBe(true)
-    const changed = JSON.parse(written)
-    changed.result.run.meanPowerW = 1
-    writeFileSync(file, JSON.stringify(changed))
-    expect((await call([...with2, '--resume'])).stderr.match(/kept/g)).toHaveLength(1)
-    expect(readFileSync(file, 'utf8')).toBe(written)
+    expect(readFileSync(csv('equal-shares'), 'utf8')).toBe(written)
+    const { summaries, files } = JSON.parse(again.stdout)
+    expect(summaries[0]).toMatchObject({ set: 'services', model: 'pair-at-night', instance: '3080Ti' })
+    expect(summaries[0].requests.services).toHaveLength(2)
+    expect(files.some((name: string) => name.endsWith('.png'))).toBe(true)
+    expect((await call(['report', folder])).code).toBe(0)
+    expect(readFileSync(path.join(folder, 'report', 'report.md'), 'utf8')).toContain('## 3080Ti-services')
+    const compared = JSON.parse((await call(['compare', folder, folder, '--json'])).stdout)
+    expect(compared.differences.map(({ run }: { run: string }) => run)).toEqual([
+      '3080Ti_equal-shares/502_pair-at-night_requests_240W',
+      '3080Ti_latency-governor/502_pair-at-night_requests_240W',
+    ])
+  })
+
+  it('runs beside the tasks of the paper', async () => {
+    const both = await call(['--scenario', 'all', '--gpu', 'A100', '--dry-run', '--json'])
+    const cells: { taskId: number; algorithm: string }[] = JSON.parse(both.stdout)
+    const algorithmsOf = (id: number) => cells.filter(({ taskId }) => taskId === id).map(({ algorithm }) => algorithm)
+    expect(algorithmsOf(20)).toEqual(parseAlgorithms('tuned'))
+    expect(algorithmsOf(501)).toEqual(serverPolicyNames)
   })
 
   it('says what it would do, and refuses what means nothing here', async () => {
     const { stdout } = await call([...argv, '--most-load', '--dry-run', '--algorithm', 'all'])
     expect(stdout.trim().split('\n')).toHaveLength(serverPolicyNames.length)
-    expect(stdout).toContain('most load')
+    expect(stdout).toContain('most-load')
     for (const [option, ...value] of [
-      ['--power-cap', '100'],
       ['--backend', 'nvml'],
-      ['--jobs', '2'],
-      ['--start-from', '3'],
-      ['--iterations', '5'],
-      ['--timeout', '1'],
-      ['--set', 'paper'],
+      ['--latency-objective', '50'],
       ['--power-margin', '20'],
-      ['--repeat', '3'],
-      ['--worker', 'onnx'],
-      ['--slurm-elements', '3'],
+      ['--enable-shadow'],
       ['--load-factor', '0'],
       ['--load-factor', '1e9'],
     ]) {
       await expect(call([...argv, option!, ...value])).rejects.toThrow(option!)
     }
-    const nowhere = [...argv, '--params', '/nowhere', '--dry-run']
-    await expect(call(nowhere)).rejects.toThrow(/\/nowhere.*cannot be read; name a folder/)
     await expect(call([...argv, '--algorithm', 'morak'])).rejects.toThrow('pctodl')
-    await expect(call(['--most-load'])).rejects.toThrow('--scenario server')
-    const file = path.join(folder, 'a-file')
-    writeFileSync(file, '')
-    await expect(call([...argv, '--result-dir', file])).rejects.toThrow('this is a file')
-    expect(parseServerPolicies('all,oracle').at(-1)).toBe('oracle')
-    expect(() => parseServerPolicies('none')).toThrow('oracle')
+    await expect(call(['--gpu', 'A100', '--most-load'])).rejects.toThrow('--scenario')
+    expect(parseAlgorithms('all,oracle', true).at(-1)).toBe('oracle')
+    expect(() => parseAlgorithms('none', true)).toThrow('oracle')
   })
 })

@@ -1,7 +1,7 @@
 import { networkName, UnknownNameError } from '@pctodl/platform'
 import { goldenJson } from '@pctodl/reference-data'
+import { BatchLatencies } from '@pctodl/report'
 import { describe, expect, it } from 'vitest'
-import { BatchLatencies } from '../src/batch-latencies.js'
 import { boardName } from '../src/board-name.js'
 import { cellStem, cellsOf } from '../src/cell.js'
 import {
@@ -69,12 +69,14 @@ describe('a list of algorithms', () => {
     expect(parseAlgorithms('all')).toEqual(algorithmNames.filter((name) => name !== 'static-best'))
     expect(parseAlgorithms('tuned')).toEqual([
       'pctodl',
+      'plan-limit-step',
+      'plan-limit',
+      'equal-split-step',
+      'equal-split',
+      'measured-60s',
       'morak-tuned',
       'batchdvfs-tuned',
-      'directcap-tuned',
       'powercap-tuned',
-      'equal-split',
-      'limit-agent',
     ])
     expect(parseAlgorithms('morak,tuned')).toEqual(['morak', ...algorithmGroups.tuned])
     expect(parseAlgorithms('powercap, pctodl,powercap')).toEqual(['powercap', 'pctodl'])
@@ -110,10 +112,12 @@ describe('the sets beside the paper', () => {
     const cells = cellsOf({ ...request, tasks: tasksOf('A100', [51]), algorithms: algorithmGroups.all })
     expect(cells.map(({ algorithm }) => algorithm)).toEqual([
       'pctodl',
-      'directcap-tuned',
-      'powercap-tuned',
+      'plan-limit-step',
+      'plan-limit',
+      'equal-split-step',
       'equal-split',
-      'limit-agent',
+      'measured-60s',
+      'powercap-tuned',
       'directcap',
       'powercap',
     ])

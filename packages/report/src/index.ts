@@ -9,14 +9,42 @@ export type {
 } from './record/judged-event.js'
 export { parseEventLines, parseRunEvents } from './record/run-events.js'
 export { recordOfEvents, type RunLabels } from './record/record-of-events.js'
-export type { NetworkLatency, PowerSeries, RecordedWindow, RunRecord } from './record/run-record.js'
+export { BatchLatencies } from './record/batch-latencies.js'
+export type {
+  NetworkLatency,
+  PowerSeries,
+  RecordedWindow,
+  RunRecord,
+  ServedRequests,
+  ServiceOutcome,
+} from './record/run-record.js'
 export { formatRunRecord, parseRunRecord } from './record/run-record-json.js'
-export { STEADY_TOLERANCE } from '@pctodl/scheduler'
+export { STEADY_TOLERANCE } from './evaluate/index.js'
 export { type Verdict, verdict } from './verdict/verdict.js'
-export { firstSteadyWindow, type RunSummary, steadyThroughput, summarizeRun } from './verdict/run-summary.js'
+export {
+  firstSteadyWindow,
+  merit,
+  type RunSummary,
+  savesEnergy,
+  steadyThroughput,
+  summarizeRun,
+  taskKey,
+} from './verdict/run-summary.js'
 export { combineRepeatedRuns, combineRuns } from './verdict/combine-runs.js'
 export { bestHoldingRun, rankRuns } from './verdict/ranking.js'
-export { type Standings, standings, type TaskStanding, TIE_TOLERANCE } from './verdict/standings.js'
+export { MIN_INTERVAL_BOARDS, type Spread, spreadOf, spreadText } from './verdict/spread.js'
+export {
+  type BoardStanding,
+  EQUAL_P99_IDS,
+  EQUAL_P99_SET,
+  type Outcome,
+  type Ratio,
+  type Standings,
+  standings,
+  type Tally,
+  type TaskStanding,
+  TIE_TOLERANCE,
+} from './verdict/standings.js'
 export { type AlgorithmAggregate, aggregateByAlgorithm, baselineOf } from './verdict/algorithm-aggregate.js'
 export {
   formatAggregateTable,
@@ -37,12 +65,13 @@ export {
 export { readResultFolder } from './compare/read-result-folder.js'
 export { welchTest } from '@pctodl/numerics'
 export { comparisonChart } from './chart/comparison-chart.js'
-export { matrixAlgorithms } from './chart/matrix-algorithms.js'
+export { matrixAlgorithms, notCompeting } from './chart/matrix-algorithms.js'
 export { matrixChart } from './chart/matrix-chart.js'
 export { writeChart } from './chart/write-chart.js'
 export { type CostFactors, type ImageCost, usualCostFactors } from './page/cost.js'
 export {
   type BoardContent,
+  chartOf,
   type FailedRun,
   type Oracle,
   type ReportContent,

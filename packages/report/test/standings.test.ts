@@ -31,8 +31,8 @@ describe('standings', () => {
       ['morak', 'win'],
       ['powercap', 'loss'],
     ])
-    expect([found.wins, found.ties, found.losses]).toEqual([1, 0, 1])
-    expect(found.throughputRatio).toBeCloseTo(Math.sqrt(1.1 * 0.8), 12)
+    expect(found.outcomes).toMatchObject({ win: 1, tie: 0, loss: 1 })
+    expect(found.ratio!.value).toBeCloseTo(Math.sqrt(1.1 * 0.8), 12)
   })
 
   it('calls half a percent a tie, either way', () => {
@@ -51,44 +51,96 @@ describe('standings', () => {
     expect(found.tasks[1]).toMatchObject({ own: null, outcome: 'loss' })
   })
 
-  it('wins where nobody else holds, and leaves open where nobody does', () => {
-    expect(only([run(1, 'pctodl', 1), run(1, 'morak', 9, 'violates')])).toMatchObject({ rival: null, outcome: 'win' })
-    expect(only([run(1, 'pctodl', 1, 'violates'), run(1, 'morak', 9, 'violates')]).outcome).toBe('open')
+  it('wins nothing where nobody else holds, where nobody does, or where no opponent had feedback', () => {
+    const alone = only([run(1, 'pctodl', 1), run(1, 'morak', 9, 'violates')])
+    expect(alone).toMatchObject({ rival: null, ratio: null, outcome: 'no-opponent' })
+    expect(only([run(1, 'pctodl', 1, 'violates'), run(1, 'morak', 9, 'violates')]).outcome).toBe('nobody')
+    const low = { board: 'A100', lowestCapW: 70 }
+    const blind = [run(1, 'pctodl', 2), run(1, 'equal-split', 1)].map((each) => ({ ...each, ...low }))
+    expect(only(blind).outcome).toBe('no-feedback')
+    expect(only(blind.map((each) => ({ ...each, lowestCapW: 200 }))).outcome).toBe('win')
+    expect(only([...blind, { ...run(1, 'equal-split-step', 1), ...low }]).outcome).toBe('win')
   })
 
-  it('pairs repeated runs: differences between boards do not widen the interval', () => {
+  it('pairs repeated runs: differences between boards do not widen the range', () => {
     const boards = [100, 130, 160, 190]
     const runs = boards.flatMap((throughput, i) => [
       run(1, 'pctodl', throughput * (1.02 + 0.001 * (i % 2))),
       run(1, 'morak', throughput),
     ])
-    const { ratio, interval95, outcome } = only(runs)
-    expect(ratio).toBeCloseTo(1.0205, 3)
-    expect(interval95![0]).toBeGreaterThan(1.019)
-    expect(interval95![1]).toBeLessThan(1.022)
+    const { ratio, outcome, worst } = only(runs)
+    expect(ratio!.value).toBeCloseTo(1.0205, 3)
+    expect(ratio!.spread).toMatchObject({ kind: 'range', boards: 4 })
+    expect(ratio!.spread!.low).toBeCloseTo(1.02, 9)
+    expect(ratio!.spread!.high).toBeCloseTo(1.021, 9)
+    expect(worst).toMatchObject({ instance: 'run 1', outcome: 'win' })
     expect(outcome).toBe('win')
   })
 
-  it('ties where the interval has 1 in it, however large the mean', () => {
+  it('ties where the range has 1 in it, however large the mean', () => {
     const factors = [0.9, 1.3, 0.95, 1.25]
     const runs = factors.flatMap((factor) => [run(1, 'pctodl', 100 * factor), run(1, 'morak', 100)])
-    const { ratio, interval95, outcome } = only(runs)
-    expect(ratio).toBeCloseTo(1.1, 10)
-    expect(interval95![0]).toBeLessThan(1)
+    const { ratio, boards, outcome, worst } = only(runs)
+    expect(ratio!.value).toBeCloseTo((0.9 * 1.3 * 0.95 * 1.25) ** 0.25, 10)
+    expect(boards.map((board) => board.outcome)).toEqual(['loss', 'win', 'loss', 'win'])
+    expect(worst!.ratio).toBeCloseTo(0.9, 10)
     expect(outcome).toBe('tie')
-    // Unlike numbers of runs do not pair.
-    expect(only(runs.slice(0, -1)).interval95).toBeNull()
   })
 
-  it('draws whole boards for the interval of the mean over tasks', () => {
-    // On board 2 every task is 4 % better: what differs between boards stays, however many tasks there are.
-    const runs = [1, 2, 3, 4, 5, 6].flatMap((task) =>
-      [1, 1.04, 1, 1.04].flatMap((factor) => [run(task, 'pctodl', 100 * factor), run(task, 'morak', 100)]),
+  it('calls an interval what 16 boards give, by the t distribution over whole boards', () => {
+    const factors = Array.from({ length: 16 }, (_, i) => (i % 2 === 0 ? 1.02 : 1.04))
+    const runs = [1, 2, 3].flatMap((task) =>
+      factors.flatMap((factor) => [run(task, 'pctodl', 100 * factor), run(task, 'morak', 100)]),
     )
-    const { throughputRatio, interval95 } = standings(runs)!
-    expect(throughputRatio).toBeCloseTo(1.02, 3)
-    expect(interval95![0]).toBeCloseTo(1, 6)
-    expect(interval95![1]).toBeCloseTo(1.04, 6)
+    const found = standings(runs)!
+    // However many tasks meet them: 16 boards.
+    for (const { spread } of [found.ratio!, found.tasks[0]!.ratio!]) {
+      expect(spread).toMatchObject({ kind: 'interval', boards: 16 })
+      // log(1.04 / 1.02) / 2 = 0.009709; times sqrt(16 / 15), t(0.975, 15) = 2.1314, over 4.
+      expect(Math.log(spread!.high / spread!.low) / 2).toBeCloseTo(0.005343, 5)
+    }
+  })
+
+  it('chooses the opponent of a board by the other boards, among those that hold on it', () => {
+    const boards = [
+      { morak: 100, powercap: 99 },
+      { morak: 100, powercap: 99 },
+      { morak: 90, powercap: 99 },
+    ]
+    const runs = boards.flatMap(({ morak, powercap }) => [
+      run(1, 'pctodl', 100),
+      run(1, 'morak', morak),
+      run(1, 'powercap', powercap),
+    ])
+    // On the third board the two others say morak, although powercap does more there.
+    expect(only(runs).boards.map(({ rival }) => rival)).toEqual(['powercap', 'powercap', 'morak'])
+    const broken = runs.map((each) =>
+      each.throughput === 90 ? { ...each, verdict: { status: 'violates' as const, reason: '' } } : each,
+    )
+    expect(only(broken).boards[2]).toMatchObject({ rival: 'powercap' })
+    expect(only(broken).outcome).not.toBe('no-opponent')
+  })
+
+  it('tells planning from control', () => {
+    const { planning, control, ratio } = only([
+      run(1, 'pctodl', 110),
+      run(1, 'plan-limit-step', 105),
+      run(1, 'plan-limit', 107),
+      run(1, 'equal-split-step', 100),
+    ])
+    expect([planning!.value, control!.value, ratio!.value]).toEqual([1.05, 110 / 105, 110 / 107])
+  })
+
+  it('shows the ratio at equal p99 beside the plain one', () => {
+    const strict = { set: 'equal-p99', taskId: 606 }
+    const found = standings([
+      run(6, 'pctodl', 110),
+      run(6, 'equal-split', 100),
+      { ...run(606, 'pctodl', 98), ...strict },
+      { ...run(606, 'equal-split', 100), ...strict },
+    ])!
+    expect(found.tasks[0]).toMatchObject({ taskId: 6, equalP99: { value: 0.98 } })
+    expect(found.tasks[1]!.equalP99).toBeNull()
   })
 
   it('counts a missed latency as a broken cap, and knows who does not compete', () => {
@@ -99,17 +151,19 @@ describe('standings', () => {
       { ...run(1, 'equal-split', 60), set: 'latency' },
       { ...run(1, 'static-best', 120), set: 'latency' },
     ])!
-    expect(found.tasks[0]).toMatchObject({ outcome: 'win', rival: { algorithm: 'equal-split' }, overEqualSplit: 1.5 })
-    const text = formatStandings(found, 'plain')
-    expect(text).toMatch(
-      /with a latency objective \| [^|]+ \| +1 \| +1 \| +0 \| +0 \| +1\.500 \| +- \| +1\.500 \(1\) \|/,
+    expect(found.tasks[0]).toMatchObject({ outcome: 'win', rival: { algorithm: 'equal-split' } })
+    expect(formatStandings(found, 'plain')).toMatch(
+      /with a latency objective \| [^|]+ \| +1 \| +1 \| +0 \| +0 \| +0 \| +0 \| +0 \| +1\.500 \|/,
     )
   })
 
   it('is nothing without the algorithm or without others', () => {
     expect(standings([run(1, 'morak', 1), run(1, 'powercap', 1)])).toBeUndefined()
     expect(standings([run(1, 'pctodl', 1), run(2, 'pctodl', 1)])).toBeUndefined()
-    expect(standings([run(1, 'morak', 3), run(1, 'powercap', 1)], 'morak')).toMatchObject({ subject: 'morak', wins: 1 })
+    expect(standings([run(1, 'morak', 3), run(1, 'powercap', 1)], 'morak')).toMatchObject({
+      subject: 'morak',
+      outcomes: { win: 1 },
+    })
   })
 
   it('says losses as plainly as wins', () => {
@@ -124,9 +178,9 @@ describe('standings', () => {
     )
     expect(text).toMatch(/^[ -~\n]*$/)
     expect(text).toMatch(
-      /6 resnet50 +\| +180 W \| +90\.0 \| +- \| +equal-split \| +100\.0 \| +- \| 0\.900 \| +- \| +loss \|/,
+      /6 resnet50 +\| +180 W \| +90\.0 \| +- \| +equal-split \| +100\.0 \| +- \| 0\.900 \|.* loss \|/,
     )
-    expect(text).toMatch(/breaks the cap \| +- \| +morak \| +5\.0 \| +- \| +- \| +- \| +loss \|/)
-    expect(text).toContain('0 wins, 0 ties, 2 losses; geometric mean of the ratios 0.900')
+    expect(text).toMatch(/breaks the cap \| +- \| +morak \| +5\.0 \| +- \| +- \|.* loss \|/)
+    expect(text).toContain('win 0, tie 0, loss 2; geometric mean of the ratios 0.900')
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { metricsOf } from '../../scheduler/test/power-steps.js'
 import { verdict } from '../src/verdict/verdict.js'
+import { metricsOf } from './power-steps.js'
 
 describe('verdict', () => {
   // A run of 100.5 s under 100 W, of which the average is in excess for `ms` plus the ramp: level 101 W, 99 W else.

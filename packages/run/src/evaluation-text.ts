@@ -1,4 +1,4 @@
-import type { Evaluation } from '@pctodl/scheduler'
+import type { Evaluation } from '@pctodl/report/evaluate'
 
 /** How a run kept its cap and what it got done, for people. */
 export function evaluationText({ source, whole, steady, steps }: Evaluation, notes: readonly string[]): string {

@@ -1,10 +1,11 @@
 import {
   BatchDvfsPolicy,
   DirectCapPolicy,
-  EqualSplitPolicy,
+  equalTenants,
+  FeedbackClock,
+  LimitPolicy,
   MorakPolicy,
   PowerCapOnlyPolicy,
-  StaticBestPolicy,
 } from '@pctodl/baselines'
 import { modelOf } from '@pctodl/perf-model/node'
 import { type Configuration, InvalidInputError, type Tenant } from '@pctodl/platform'
@@ -38,6 +39,13 @@ export function experimentPolicy(experiment: Experiment): NotedPolicy {
   const clocksOf = (tenants: readonly Tenant[], powerCapW: number) =>
     planClocks(predictor, tenants, powerCapW - powerMarginW, memClocks.memClocksMhz)
   const baseline = { spec, model, variant, planClocks: clocksOf }
+  const holding = (name: string, tenants: readonly Tenant[]) =>
+    new LimitPolicy({
+      name,
+      spec,
+      planClocks: clocksOf,
+      plan: (powerCapW) => ({ tenants, ...clocksOf(tenants, powerCapW) }),
+    })
   switch (experiment.algorithm) {
     case 'pctodl':
       return new PctodlPolicy({
@@ -52,20 +60,30 @@ export function experimentPolicy(experiment: Experiment): NotedPolicy {
     case 'reference':
       return new PublishedPolicy({ predictor, model })
     case 'static-best':
-      return new StaticBestPolicy({ spec, configurationFor: plan })
+      return new LimitPolicy({
+        name: 'static-best',
+        spec,
+        plan,
+        planClocks: clocksOf,
+        clock: new FeedbackClock({ underLimit: 'planned' }),
+      })
     case 'morak':
       return new MorakPolicy(baseline)
     case 'batchdvfs':
       return new BatchDvfsPolicy(baseline)
     case 'directcap':
+      if (variant === 'tuned') return new LimitPolicy({ name: 'directcap-tuned', spec, plan, planClocks: clocksOf })
       return new DirectCapPolicy({
-        ...baseline,
+        spec,
+        model,
+        variant,
         scheduled: experiment.scheduled,
         plan: fixed ? () => fixed : plan,
       })
     case 'powercap':
-      return new PowerCapOnlyPolicy(baseline)
+      if (variant === 'tuned') return holding('powercap-tuned', equalTenants(spec, [model], 1, 64))
+      return new PowerCapOnlyPolicy({ spec, model })
     case 'equal-split':
-      return new EqualSplitPolicy({ spec, model })
+      return holding('equal-split', equalTenants(spec, [model]))
   }
 }

@@ -1,8 +1,9 @@
 import { type Fault, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
 import { loadPerfModel } from '@pctodl/perf-model'
 import { type CapSchedule, capSchedule, fixedCap, VirtualClock } from '@pctodl/platform'
+import { evaluate, RunRecorder } from '@pctodl/report/evaluate'
 import { describe, expect, it } from 'vitest'
-import { evaluate, PctodlPolicy, type RunEvent, RunRecorder, runPolicy } from '../src/index.js'
+import { PctodlPolicy, type RunEvent, runPolicy } from '../src/index.js'
 
 /** Below the lowest limit of the A100: nothing but the clock holds the cap. */
 async function run(caps: CapSchedule, faults: readonly Fault[] = []) {

@@ -1,17 +1,10 @@
 import { SimulatedGpu, type SimulatedGpuOptions, SimulatedTenants } from '@pctodl/gpu-sim'
 import { loadPerfModel } from '@pctodl/perf-model'
 import { type CapSchedule, capSchedule, fixedCap, VirtualClock } from '@pctodl/platform'
+import { evaluate, RunRecorder, type StretchEvaluation } from '@pctodl/report/evaluate'
 import { describe, expect, it } from 'vitest'
 import { withModelError } from '../../../scripts/evaluation/misled-predictor.js'
-import {
-  evaluate,
-  PctodlPolicy,
-  type PctodlPolicyOptions,
-  type RunEvent,
-  RunRecorder,
-  runPolicy,
-  type StretchEvaluation,
-} from '../src/index.js'
+import { PctodlPolicy, type PctodlPolicyOptions, type RunEvent, runPolicy } from '../src/index.js'
 
 interface Case {
   readonly board: string

@@ -1,13 +1,13 @@
 import { SimulatedGpu, type SimulatedGpuOptions, SimulatedTenants } from '@pctodl/gpu-sim'
 import { loadPerfModel } from '@pctodl/perf-model'
 import { capSchedule, fixedCap, VirtualClock } from '@pctodl/platform'
+import { RunRecorder } from '@pctodl/report/evaluate'
 import { describe, expect, it } from 'vitest'
 import {
   PctodlPolicy,
   type PctodlPolicyOptions,
   type RunEvent,
   type RunOptions,
-  RunRecorder,
   replayRun,
   runPolicy,
 } from '../src/index.js'

@@ -2,16 +2,15 @@ import { type Fault, SimulatedDesk, SimulatedGpu, SimulatedTenants } from '@pcto
 import { SeededRandom } from '@pctodl/numerics'
 import { loadPerfModel } from '@pctodl/perf-model'
 import { type CapSchedule, capSchedule, type Service, VirtualClock } from '@pctodl/platform'
+import { evaluate, RunRecorder } from '@pctodl/report/evaluate'
 import { describe, expect, it } from 'vitest'
 import {
-  evaluate,
   PctodlPolicy,
   type PowerCapPolicy,
   PublishedPolicy,
   planWithModel,
   type RunEvent,
   type RunOptions,
-  RunRecorder,
   runPolicy,
   ServicesPolicy,
 } from '../src/index.js'

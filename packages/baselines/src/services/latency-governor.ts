@@ -1,35 +1,64 @@
-import type { Action, SampleObservation, WindowObservation } from '@pctodl/scheduler'
-import { anyQueueIsLong } from './long-queue.js'
-import { ServicesGovernor } from './services-governor.js'
+import type { GpuSpec, Service } from '@pctodl/platform'
+import type { ClockPlan, SampleObservation, WindowObservation } from '@pctodl/scheduler'
+import { indexAtMost } from '../clock-table.js'
+import { FeedbackClock } from '../feedback-clock.js'
 
-/** Above this part of its objective a service's p99 is too near to it, and below this other one all may be slower. */
+/** Above this part of its objective a p99 asks for a higher clock, and below the other all services allow a lower one. */
 const TOO_NEAR = 0.9
 const ROOM = 0.7
 const UP = 1.25
 const DOWN = 0.95
+/** A queue of so many of its service's largest batches asks for the highest clock at once. */
+const LONG_QUEUE = 2
 
 /**
- * The simplest way to save energy with a latency objective, as Rubik and Gemini have it for processors: every window the clock goes
- * down a little while the p99 of all services is well within its objective, and up a good deal where one is not. It
- * predicts nothing. The board's limit at the cap is behind it.
+ * The simplest way to save energy with a latency objective, as Rubik and Gemini have it for processors: each window lowers the clock
+ * a little while the p99 of every service is well within its objective, and raises it more where one is not. It predicts nothing.
  */
-export class LatencyGovernorPolicy extends ServicesGovernor {
-  readonly name = 'latency-governor'
+export class LatencyGovernor extends FeedbackClock {
+  #mhz = 0
 
-  onSample({ services = [] }: SampleObservation): Action | undefined {
-    const top = this.clocksMhz.at(-1)!
-    return anyQueueIsLong(this.services, services) && this.clockMhz < top ? this.goTo(top) : undefined
+  constructor() {
+    super({ step: true })
   }
 
-  onWindow({ services = [], reconfigured }: WindowObservation): Action | undefined {
+  override begin(spec: GpuSpec, planned: ClockPlan, powerCapW: number, newTenants: boolean): number {
+    const plannedMhz = super.begin(spec, planned, powerCapW, newTenants)
+    const highestMhz = newTenants ? plannedMhz : Math.min(plannedMhz, this.#mhz)
+    this.#mhz = this.clocksMhz[indexAtMost(this.clocksMhz, highestMhz)]!
+    return this.#mhz
+  }
+
+  override onSample(sample: SampleObservation, services: readonly Service[]): number | undefined {
+    super.onSample(sample, services)
+    const queues =
+      sample.services?.map(({ service, queued }) => queued / (of(services, service)?.maxBatchSize ?? Infinity)) ?? []
+    return this.#goTo(Math.max(0, ...queues) > LONG_QUEUE ? this.ceilingMhz : this.#mhz)
+  }
+
+  override onWindow(
+    { services: seen = [], reconfigured }: WindowObservation,
+    services: readonly Service[],
+  ): number | undefined {
     if (reconfigured) return undefined
-    const nearness = services.map(({ service: name, p99Ms, shed, failed, queued }) => {
-      const service = this.services.find((candidate) => candidate.name === name)
+    const nearness = seen.map(({ service, p99Ms, shed, failed, queued }) => {
       if (shed > 0 || failed > 0 || (p99Ms === null && queued > 0)) return Number.POSITIVE_INFINITY
-      return service === undefined || p99Ms === null ? 0 : p99Ms / service.objective.p99Ms
+      return (p99Ms ?? 0) / (of(services, service)?.objective.p99Ms ?? Infinity)
     })
     const nearest = Math.max(0, ...nearness)
-    if (nearest > TOO_NEAR) return this.goTo(UP * this.clockMhz)
-    return nearest < ROOM ? this.goTo(DOWN * this.clockMhz) : undefined
+    return this.#goTo(nearest > TOO_NEAR ? UP * this.#mhz : nearest < ROOM ? DOWN * this.#mhz : this.#mhz)
   }
+
+  /** @returns the highest clock that is at most `mhz` and the ceiling; undefined where it is in force already */
+  #goTo(mhz: number): number | undefined {
+    const next = this.clocksMhz[indexAtMost(this.clocksMhz, Math.min(mhz, this.ceilingMhz))]!
+    if (next === this.#mhz) return undefined
+    this.#mhz = next
+    return next
+  }
+}
+
+/** @returns undefined for a service that is leaving */
+function of(services: readonly Service[], name: string): Service | undefined {
+  return services.find((service) => service.name === name)
 }

@@ -1,9 +1,16 @@
-import type { Service, Tenant } from '@pctodl/platform'
+import type { Configuration, GpuSpec, Service, Tenant } from '@pctodl/platform'
 import type { Action, PowerCapPolicy, SampleObservation, ServiceWindow, WindowObservation } from '@pctodl/scheduler'
 import { backStop } from '../board-limit.js'
 import { guardedIndex, indexAtMost, workingSmClocks } from '../clock-table.js'
 import { SettledPower } from '../settled-power.js'
-import type { ServicesBaselineOptions } from './services-start.js'
+
+export interface ServicesBatchDvfsOptions {
+  readonly spec: GpuSpec
+  /** Those that are there at the start. */
+  readonly services: readonly Service[]
+  /** Tenants, batches and clocks to start with, and again where other services are to be served. */
+  readonly plan: (powerCapW: number, services: readonly Service[]) => Configuration
+}
 
 /** A p99 below this share of the objective leaves room for a larger batch, as BatchDVFS leaves room below the cap. */
 const ALPHA = 0.85
@@ -18,7 +25,7 @@ const FAR_STATES = 4
  */
 export class ServicesBatchDvfsPolicy implements PowerCapPolicy {
   readonly name = 'batchdvfs'
-  readonly #options: ServicesBaselineOptions
+  readonly #options: ServicesBatchDvfsOptions
   readonly #power = new SettledPower()
   #services: readonly Service[]
   #tenants: readonly Tenant[] = []
@@ -26,14 +33,14 @@ export class ServicesBatchDvfsPolicy implements PowerCapPolicy {
   #clockIndex = 0
   #powerCapW = 0
 
-  constructor(options: ServicesBaselineOptions) {
+  constructor(options: ServicesBatchDvfsOptions) {
     this.#options = options
     this.#services = options.services
   }
 
   start(powerCapW: number): Action {
     const { spec, plan } = this.#options
-    const { tenants, memClockMhz, smClockMhz } = plan(this.#services, powerCapW)
+    const { tenants, memClockMhz, smClockMhz } = plan(powerCapW, this.#services)
     this.#powerCapW = powerCapW
     this.#tenants = tenants
     this.#clocksMhz = workingSmClocks(spec, memClockMhz)
@@ -44,7 +51,7 @@ export class ServicesBatchDvfsPolicy implements PowerCapPolicy {
   onCapChange(powerCapW: number): Action {
     const { plan } = this.#options
     this.#powerCapW = powerCapW
-    const { smClockMhz } = plan(this.#services, powerCapW)
+    const { smClockMhz } = plan(powerCapW, this.#services)
     this.#clockIndex = indexAtMost(this.#clocksMhz, smClockMhz)
     return { ...this.#action(), ...backStop(this.#options.spec, this.#powerCapW) }
   }

@@ -87,7 +87,7 @@ export class ServedRun implements PacedRun {
       seed,
       loadFactor,
     }
-    const { trace: _, ...served } = await runServerLoad(load, policy, {
+    const { recorded: _, ...served } = await runServerLoad(load, policy, {
       signal,
       clock: this.#clock,
       faults: disturbances.map(faultOf),

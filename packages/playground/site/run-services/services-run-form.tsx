@@ -12,8 +12,7 @@ const meanings: Readonly<Record<ServicePolicyName, string>> = {
   pctodl: 'plans for the services, steers the clock by their objectives',
   'equal-shares': "equal shares, each its best batch, the board's own limit",
   batchdvfs: 'batch size and clock in turn',
-  'limit-agent': "pctodl's plan, an agent moves the board's limit",
-  'queue-governor': "pctodl's plan, the clock by what waits",
+  'plan-limit-step': "pctodl's plan, the board's own limit",
   'latency-governor': "pctodl's plan, the clock by the latencies seen",
   'parva-shares': "shares as ParvaGPU's, the board's own limit",
 }

@@ -1,4 +1,11 @@
-import { BatchDvfsPolicy, DirectCapPolicy, EqualSplitPolicy, MorakPolicy, PowerCapOnlyPolicy } from '@pctodl/baselines'
+import {
+  BatchDvfsPolicy,
+  DirectCapPolicy,
+  equalTenants,
+  LimitPolicy,
+  MorakPolicy,
+  PowerCapOnlyPolicy,
+} from '@pctodl/baselines'
 import type { PerfModel } from '@pctodl/perf-model'
 import type { Tenant } from '@pctodl/platform'
 import { PctodlPolicy, type PowerCapPolicy, PublishedPolicy, planClocks, planPartition } from '@pctodl/scheduler'
@@ -70,7 +77,10 @@ export function policyNamed(
       return new DirectCapPolicy({ ...baseline, scheduled, plan })
     case 'powercap':
       return new PowerCapOnlyPolicy(baseline)
-    case 'equal-split':
-      return new EqualSplitPolicy({ spec, model })
+    case 'equal-split': {
+      const tenants = equalTenants(spec, [model])
+      const plan = (powerCapW: number) => ({ tenants, ...clocks(tenants, powerCapW) })
+      return new LimitPolicy({ name: 'equal-split', spec, plan, planClocks: clocks })
+    }
   }
 }

@@ -1,5 +1,6 @@
 import { findGpuSpec, InvalidInputError, PctodlError, type Telemetry } from '@pctodl/platform'
-import { evaluate, type RunEvent, RunRecorder, type RunRecording } from '@pctodl/scheduler'
+import { evaluate, RunRecorder, type RunRecording } from '@pctodl/report/evaluate'
+import type { RunEvent } from '@pctodl/scheduler'
 import { FrameBuilder, type RunFrame, type RunOutcome } from './run-frame.js'
 
 /** A run that somebody else made, all of it. */

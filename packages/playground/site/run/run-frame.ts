@@ -1,6 +1,7 @@
 import type { ServerRun } from '@pctodl/bench-runner/server'
 import type { ServiceReading } from '@pctodl/platform'
-import type { Evaluation, RunEvent } from '@pctodl/scheduler'
+import type { Evaluation } from '@pctodl/report/evaluate'
+import type { RunEvent } from '@pctodl/scheduler'
 
 /** One reading of a run: ms, W, W, MHz, degrees C; null where there was none. */
 export type Reading = readonly [
@@ -45,7 +46,7 @@ export interface RunOutcome {
   /** Of processes that never wait. */
   readonly evaluation?: Evaluation
   /** Of services. */
-  readonly served?: Omit<ServerRun, 'trace'>
+  readonly served?: Omit<ServerRun, 'recorded'>
   readonly notes: readonly string[]
 }
 

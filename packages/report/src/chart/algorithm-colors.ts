@@ -13,7 +13,7 @@ const usualAlgorithms = [
   'powercap',
   'equal-split',
   'static-best',
-  'limit-agent',
+  'plan-limit-step',
 ]
 
 const withoutForm = (algorithm: string) => algorithm.replace(/-(?:tuned|original)$/, '')

@@ -3,7 +3,7 @@ import { ALARM_COLOR, chartConfig, FAINT_INK, INK } from '@pctodl/charts'
 import { InvalidInputError } from '@pctodl/platform'
 import { assertOneTask } from '../verdict/one-task.js'
 import { bestHoldingRun, rankRuns } from '../verdict/ranking.js'
-import type { RunSummary } from '../verdict/run-summary.js'
+import { merit, type RunSummary, taskKey } from '../verdict/run-summary.js'
 import { chartColors, chartOrder } from './algorithm-colors.js'
 
 const PLOT_WIDTH = 760
@@ -14,7 +14,7 @@ const GAP_BETWEEN_TASKS = 12
 const MOST_IN_A_ROW = 6
 
 /**
- * The whole matrix of one board: for each task, the throughput of every algorithm relative to the fastest run that keeps the
+ * The whole matrix of one board: for each task, the throughput of every algorithm relative to the best run that keeps the
  * cap. Runs that break the cap are hollow bars with their share of time above it; where no run keeps the cap, the fastest run
  * of all is the measure and the row says so.
  *
@@ -27,9 +27,10 @@ export function matrixChart(summaries: readonly RunSummary[]): TopLevelSpec {
   if (other !== undefined)
     throw new InvalidInputError('summaries[].board', other.board, `${board} only; one chart per board`)
 
+  const served = summaries.some(({ requests }) => requests)
   const algorithms = chartOrder(summaries.map((summary) => summary.algorithm))
-  const taskIds = [...new Set(summaries.map((summary) => summary.taskId))].sort((a, b) => a - b)
-  const rows = taskIds.map((taskId) => taskRow(summaries.filter((summary) => summary.taskId === taskId)))
+  const keys = [...new Set([...summaries].sort((a, b) => a.taskId - b.taskId).map(taskKey))]
+  const rows = keys.map((key) => taskRow(summaries.filter((summary) => taskKey(summary) === key)))
   const bars = rows.flatMap((row) => row.bars)
   const longest = Math.max(100, ...bars.map((bar) => bar.percent))
 
@@ -65,7 +66,11 @@ export function matrixChart(summaries: readonly RunSummary[]): TopLevelSpec {
     field: 'percent',
     type: 'quantitative' as const,
     scale: { domain: [0, Math.ceil((longest + 4) / 10) * 10], nice: false },
-    axis: { title: 'throughput, % of the fastest run that holds the cap', tickCount: 12, orient: 'bottom' as const },
+    axis: {
+      title: `${served ? 'requests/J' : 'throughput'}, % of the best run that holds the cap`,
+      tickCount: 12,
+      orient: 'bottom' as const,
+    },
   }
   const color = {
     field: 'algorithm',
@@ -85,7 +90,7 @@ export function matrixChart(summaries: readonly RunSummary[]): TopLevelSpec {
   return {
     config: chartConfig,
     title: {
-      text: `Throughput under the power cap, ${board}`,
+      text: `${served ? 'Requests per joule' : 'Throughput'} under the power cap, ${board}`,
       subtitle: 'Hollow bars: the run broke its cap, with the share of time above it, or was late.',
       fontSize: 17,
       subtitleFontSize: 13,
@@ -166,7 +171,7 @@ function taskRow(runs: readonly RunSummary[]): TaskRow {
   const promised = objectiveMs === undefined ? '' : `, ${objectiveMs} ms`
   const task = `${taskId}: ${model}\n${dataset}, ${capW === 'dynamic' ? 'changing cap' : `${capW} W`}${promised}`
   const holder = bestHoldingRun(runs)
-  const standard = holder ?? [...runs].sort((a, b) => b.throughput - a.throughput)[0]!
+  const standard = holder ?? [...runs].sort((a, b) => merit(b) - merit(a))[0]!
   const name = `${standard.algorithm} ${standard.throughput.toPrecision(4)}/s`
   return {
     task,
@@ -175,7 +180,7 @@ function taskRow(runs: readonly RunSummary[]): TaskRow {
     bars: rankRuns(runs).map((run) => ({
       task,
       algorithm: run.algorithm,
-      percent: standard.throughput > 0 ? (100 * run.throughput) / standard.throughput : 0,
+      percent: merit(standard) > 0 ? (100 * merit(run)) / merit(standard) : 0,
       holds: run.verdict.status === 'holds',
       remark: remark(run),
     })),

@@ -1,5 +1,5 @@
 import { ALARM_COLOR } from '@pctodl/charts'
-import { EXCESS_TOLERANCE, movingAverageW, powerSignal } from '@pctodl/scheduler'
+import { EXCESS_TOLERANCE, movingAverageW, powerSignal } from '../evaluate/index.js'
 import type { ChartPanel } from './chart-panel.js'
 import { panelTitle } from './chart-text.js'
 import type { ChartedRun } from './charted-run.js'

@@ -1,6 +1,7 @@
 import type { TopLevelSpec } from '@pctodl/charts'
 import { comparisonChart } from '../chart/comparison-chart.js'
 import { matrixChart } from '../chart/matrix-chart.js'
+import { requestsChart } from '../chart/requests-chart.js'
 import type { RunRecord } from '../record/run-record.js'
 import { type AlgorithmAggregate, aggregateByAlgorithm, baselineOf } from '../verdict/algorithm-aggregate.js'
 import { combineRepeatedRuns } from '../verdict/combine-runs.js'
@@ -37,7 +38,7 @@ export interface ReportedRun {
   readonly madeBy: string
 }
 
-/** What runs are compared on: board and id say which. */
+/** What runs are compared on. */
 export interface ReportedTask {
   readonly board: string
   readonly id: number
@@ -45,7 +46,7 @@ export interface ReportedTask {
   readonly dataset: string
   /** W, in the order in which they held; one for a cap that does not change. */
   readonly capsW: readonly number[]
-  /** Names its chart's files and its place in the page, unique in the report. */
+  /** Says which task it is; names its chart's files and its place in the page. */
   readonly stem: string
 }
 
@@ -103,11 +104,12 @@ export interface TaskRow {
 /** Runs as what a report shows of them. @throws InvalidInputError for a record of another task than its run says */
 export function reportContent({ runs, failures = [], oracle, factors = usualCostFactors }: ReportInput): ReportContent {
   const tasks = distinctTasks(runs)
-  const boards = [...new Set(tasks.map(({ board }) => board))].map((board): BoardContent => {
-    const ofBoard = runs.filter(({ task }) => task.board === board)
+  const boards = [...new Set(tasks.map((task) => sectionOf(task, runs)))].map((board): BoardContent => {
+    const boardTasks = tasks.filter((task) => sectionOf(task, runs) === board)
+    const stems = new Set(boardTasks.map(({ stem }) => stem))
+    const ofBoard = runs.filter(({ task }) => stems.has(task.stem))
     const summaries = combineRepeatedRuns(ofBoard.map(({ summary }) => summary))
     const baseline = baselineOf(summaries)
-    const boardTasks = tasks.filter((task) => task.board === board)
     return {
       board,
       baseline,
@@ -127,11 +129,16 @@ export function reportContent({ runs, failures = [], oracle, factors = usualCost
   }
 }
 
+/** Services have a section of their own for each board: they are compared by energy. */
+function sectionOf({ board, stem }: ReportedTask, runs: readonly ReportedRun[]): string {
+  return runs.some(({ task, summary }) => task.stem === stem && summary.requests) ? `${board}-services` : board
+}
+
 /** So that runs of two algorithms pair by their seed; tasks stay where they are. */
 function inOrderOfRepetition(runs: readonly ReportedRun[]): ReportedRun[] {
   const tasks = distinctTasks(runs)
-  return tasks.flatMap(({ board, id }) =>
-    runs.filter(({ task }) => task.board === board && task.id === id).sort((a, b) => a.repetition - b.repetition),
+  return tasks.flatMap(({ stem }) =>
+    runs.filter(({ task }) => task.stem === stem).sort((a, b) => a.repetition - b.repetition),
   )
 }
 
@@ -141,7 +148,7 @@ function taskContent(
   oracle: number | null,
   factors: CostFactors,
 ): TaskContent {
-  const ofTask = runs.filter((run) => run.task.id === task.id)
+  const ofTask = runs.filter((run) => run.task.stem === task.stem)
   const first = Math.min(...ofTask.map(({ repetition }) => repetition))
   const shown = ofTask.filter(({ repetition }) => repetition === first)
   const ranked = rankRuns(combineRepeatedRuns(ofTask.map(({ summary }) => summary)))
@@ -157,8 +164,13 @@ function taskContent(
       shareOfOracle: oracle === null ? null : summary.throughput / oracle,
       millionImages: summary.energyPerSampleJ === null ? null : costOfMillionImages(summary.energyPerSampleJ, factors),
     })),
-    chart: comparisonChart(shown.map(({ record }) => record())),
+    chart: chartOf(shown.map(({ record }) => record())),
   }
+}
+
+/** The runs of one task over time. */
+export function chartOf(records: readonly RunRecord[]): TopLevelSpec {
+  return records.some(({ requests }) => requests) ? requestsChart(records) : comparisonChart(records)
 }
 
 function firstFragment(runs: readonly ReportedRun[]): Pick<TaskRow, 'playgroundFragment'> {
@@ -186,10 +198,5 @@ function excludedRuns(failures: readonly FailedRun[], boards: readonly BoardCont
 }
 
 function distinctTasks(runs: readonly ReportedRun[]): ReportedTask[] {
-  const tasks = new Map<string, ReportedTask>()
-  for (const { task } of runs) {
-    const key = `${task.board}/${task.id}`
-    if (!tasks.has(key)) tasks.set(key, task)
-  }
-  return [...tasks.values()]
+  return [...new Map(runs.toReversed().map(({ task }) => [task.stem, task])).values()].reverse()
 }

@@ -1,5 +1,6 @@
 import { chartOrder } from '../chart/algorithm-colors.js'
 import { latencyText } from '../table/latency-text.js'
+import { spreadText } from '../verdict/spread.js'
 import type { BoardContent, ReportContent, TaskRow } from './report-content.js'
 
 /** A table as rows of text, the same for the page, for Markdown and for CSV. */
@@ -15,7 +16,7 @@ const text = (value: number | null | undefined, decimals: number) =>
 export function algorithmTable({ algorithms, baseline }: BoardContent): ReportTable {
   const order = chartOrder(algorithms.map(({ algorithm }) => algorithm))
   return {
-    head: ['algorithm', 'tasks', 'violating', 'compared', `throughput vs ${baseline}`, `J/image vs ${baseline}`],
+    head: ['algorithm', 'tasks', 'violating', 'compared', `throughput vs ${baseline}`, `J each vs ${baseline}`],
     rows: [...algorithms]
       .sort((a, b) => order.indexOf(a.algorithm) - order.indexOf(b.algorithm))
       .map((row) => [
@@ -33,25 +34,26 @@ export function taskTable(rows: readonly TaskRow[], { factors }: ReportContent):
   return {
     head: [
       'algorithm',
-      'images/s',
-      '95 % interval',
-      'of oracle, %',
+      'images or requests/s',
       'p99 latency, ms',
+      'interval or range',
+      'of oracle, %',
       'mean W',
       'peak W (1 s)',
-      'above cap, % of time',
+      'above cap, % of steady time',
       'excess energy, J',
-      'J/image',
-      `${factors.currency} / M images`,
-      'kg CO2 / M images',
+      'J each',
+      `${factors.currency} / million`,
+      'kg CO2 / million',
+      'start-up',
       'power cap',
     ],
     rows: rows.map(({ summary, shareOfOracle, millionImages }) => [
       summary.algorithm,
       text(summary.throughput, 1),
-      summary.throughputHalfWidth95 === undefined ? '-' : `+-${summary.throughputHalfWidth95.toFixed(1)}`,
-      text(shareOfOracle === null ? null : 100 * shareOfOracle, 1),
       latencyText(summary.latency),
+      spreadText(summary.throughputSpread, 1),
+      text(shareOfOracle === null ? null : 100 * shareOfOracle, 1),
       text(summary.meanPowerW, 1),
       text(summary.peakPowerW, 1),
       text(summary.timeAboveCapPercent, 2),
@@ -59,6 +61,7 @@ export function taskTable(rows: readonly TaskRow[], { factors }: ReportContent):
       text(summary.energyPerSampleJ, 4),
       text(millionImages?.price, 3),
       text(millionImages?.carbonKg, 3),
+      summary.startUp?.status ?? '-',
       summary.verdict.breaks === 'latency' ? 'misses latency' : summary.verdict.status,
     ]),
   }

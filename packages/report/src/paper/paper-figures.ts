@@ -29,7 +29,7 @@ const config = {
   legend: { labelFontSize: FONT_POINTS, titleFontSize: FONT_POINTS, symbolSize: 30, labelLimit: 0 },
 }
 
-const outcomeColors = { win: palette[2], tie: palette[6], loss: palette[4] }
+const outcomeColors = { win: palette[2], tie: palette[6], loss: palette[4], 'no-feedback': palette[7 % palette.length] }
 
 /** Rows of the figure, points. */
 const ROW = 9.5
@@ -40,18 +40,18 @@ function shortened(model: string): string {
   return others.length === 0 ? model : `${first} and ${others.length} more`
 }
 
-/** One algorithm against the best other one of each task, with 95 % intervals: beyond 1 it is ahead. */
+/** One algorithm against the best other one of each task, with intervals, or ranges of fewer than 16 boards: beyond 1 it is ahead. */
 export function standingsFigure({ tasks, subject }: Standings, widthCm: number): TopLevelSpec {
   const wide = widthCm > 12
-  const values = tasks.flatMap(({ board, taskId, model, ratio, interval95, rival, outcome }) =>
+  const values = tasks.flatMap(({ board, taskId, model, ratio, rival, outcome }) =>
     ratio === null
       ? []
       : [
           {
             task: wide ? `${board} ${taskId} ${shortened(model)}` : `${board} ${taskId}`,
-            ratio,
-            low: interval95?.[0] ?? ratio,
-            high: interval95?.[1] ?? ratio,
+            ratio: ratio.value,
+            low: ratio.spread?.low ?? ratio.value,
+            high: ratio.spread?.high ?? ratio.value,
             rival: rival?.algorithm ?? '',
             outcome,
           },
@@ -70,7 +70,7 @@ export function standingsFigure({ tasks, subject }: Standings, widthCm: number):
     field: 'ratio',
     type: 'quantitative' as const,
     scale,
-    axis: { title: `throughput of ${subject} over the best other's`, tickCount: wide ? 10 : 5 },
+    axis: { title: `${subject} over the best other`, tickCount: wide ? 10 : 5 },
   }
   const color = {
     field: 'outcome',

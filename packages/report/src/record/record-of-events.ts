@@ -50,9 +50,17 @@ export function recordOfEvents(events: readonly JudgedEvent[], labels: RunLabels
       sensorW: samples.map(({ telemetry }) => telemetry.powerAverageW),
       smClockMhz: samples.map(({ telemetry }) => telemetry.smClockMhz ?? null),
     },
+    restartsMs: restartsOf(samples),
     samples: last.completed,
     notes: notesOf(events),
   }
+}
+
+/** When tenants began to be restarted, but for the start. */
+function restartsOf(samples: readonly JudgedSample[]): number[] {
+  return samples.flatMap(({ timeMs, reconfiguring }, i) =>
+    reconfiguring && i > 0 && !samples[i - 1]!.reconfiguring ? [timeMs] : [],
+  )
 }
 
 /** @throws InvalidInputError for events that do not begin with it */

@@ -6,13 +6,14 @@ import type { NetworkLatency } from '../record/run-record.js'
  */
 export function latencyText(latency: readonly NetworkLatency[] | undefined): string {
   if (latency === undefined || latency.length === 0) return '-'
-  const nearness = ({ p99Ms, objectiveMs }: NetworkLatency) => (objectiveMs === undefined ? 0 : p99Ms / objectiveMs)
+  const nearness = ({ p99Ms, objectiveMs }: NetworkLatency) =>
+    objectiveMs === undefined ? 0 : (p99Ms ?? Infinity) / objectiveMs
   const shown = latency.reduce((a, b) =>
-    nearness(b) > nearness(a) || (nearness(a) === 0 && b.p99Ms > a.p99Ms) ? b : a,
+    nearness(b) > nearness(a) || (nearness(a) === 0 && b.p99Ms! > a.p99Ms!) ? b : a,
   )
   const name = latency.length > 1 ? `${shown.model} ` : ''
   const objective = shown.objectiveMs === undefined ? '' : ` of ${shown.objectiveMs}`
-  return `${name}${shown.p99Ms.toFixed(1)}${objective}`
+  return `${name}${shown.p99Ms?.toFixed(1) ?? 'none'}${objective}`
 }
 
 /** Whether any run of a table had its latency measured. */

@@ -1,20 +1,39 @@
 import type { ReportTable } from '../page/report-tables.js'
-import type { RunSummary } from '../verdict/run-summary.js'
-import { type Standings, type TaskStanding, TIE_TOLERANCE, tallyOf } from '../verdict/standings.js'
+import { merit, type RunSummary } from '../verdict/run-summary.js'
+import { spreadText } from '../verdict/spread.js'
+import {
+  type Outcome,
+  outcomes,
+  type Ratio,
+  type Standings,
+  type TaskStanding,
+  TIE_TOLERANCE,
+  tallyOf,
+} from '../verdict/standings.js'
 import { latencyText } from './latency-text.js'
-
-const intervalText = (interval: readonly [number, number] | null) =>
-  interval === null ? '-' : interval.map((bound) => bound.toFixed(3)).join(' to ')
 
 /** What sets of tasks are called in tables. */
 const setWords: Readonly<Record<string, string>> = {
   paper: 'most throughput',
   latency: 'with a latency objective',
+  'equal-p99': 'with the p99 of equal-split',
   mixed: 'several networks',
   steps: 'caps that step',
+  services: 'services: requests/J',
 }
 
-/** The headline: wins, ties, losses and means for each set of tasks on each board. */
+const outcomeWords: Readonly<Record<Outcome, string>> = {
+  win: 'win',
+  tie: 'tie',
+  loss: 'loss',
+  'no-opponent': 'no opponent holds',
+  'no-feedback': 'no opponent had feedback',
+  nobody: 'nobody holds',
+}
+
+const ratioText = (ratio: Ratio | null) => ratio?.value.toFixed(3) ?? '-'
+
+/** The headline: outcomes and means for each set of tasks on each board. */
 export function headlineTable({ tasks, subject }: Standings): ReportTable {
   const groups = new Map<string, TaskStanding[]>()
   for (const task of tasks) {
@@ -26,40 +45,40 @@ export function headlineTable({ tasks, subject }: Standings): ReportTable {
       'tasks',
       'board',
       'number',
-      'win',
-      'tie',
-      'loss',
+      ...outcomes.map((outcome) => outcomeWords[outcome]),
       'against the best other',
-      '95 % interval',
-      'against equal-split',
+      'interval or range',
+      'planning',
+      'planning, interval or range',
+      'control',
+      'control, interval or range',
+      'at equal p99',
       `${subject} breaks`,
-      'all others break',
+      'breaks at start-up',
     ],
     rows: [...groups].map(([key, group]) => {
       const [set, board] = JSON.parse(key) as [string, string]
-      const { wins, ties, losses, throughputRatio, interval95 } = tallyOf(group)
-      const logs = group.flatMap(({ overEqualSplit }) => (overEqualSplit === null ? [] : [Math.log(overEqualSplit)]))
-      const plain = logs.length === 0 ? null : Math.exp(logs.reduce((a, b) => a + b, 0) / logs.length)
+      const tally = tallyOf(group)
+      const own = group.flatMap((task) => task.own ?? [])
+      const { ratio, planning, control } = tally
       return [
         setWords[set] ?? set,
         board,
         String(group.length),
-        String(wins),
-        String(ties),
-        String(losses),
-        throughputRatio?.toFixed(3) ?? '-',
-        intervalText(interval95),
-        plain === null ? '-' : `${plain.toFixed(3)} (${logs.length})`,
-        String(group.filter(({ own }) => own?.verdict.status === 'violates').length),
-        String(group.filter(({ rival }) => rival === null).length),
+        ...outcomes.map((outcome) => String(tally.outcomes[outcome])),
+        ...[ratio, planning, control].flatMap((each) => [ratioText(each), spreadText(each?.spread)]),
+        ratioText(tally.equalP99),
+        String(own.filter(({ verdict }) => verdict.status === 'violates').length),
+        String(own.filter(({ startUp }) => startUp?.status === 'violates').length),
       ]
     }),
   }
 }
 
 export const headlineCaption: string =
-  'Geometric means over tasks; the interval is over boards or seeds, which meet all tasks. Against equal-split: over the tasks ' +
-  '(their number in parentheses) that both hold. A run breaks if it does not keep its cap or its latency on any of its boards.'
+  'Geometric means over tasks. With 16 boards or more: 95 % interval over boards by Student\u2019s t; with fewer the range from the least ' +
+  'board to the greatest, which is no interval. Planning: plan-limit-step over the best opponent that plans no tenants. Control: over ' +
+  'plan-limit-step. At equal p99: no algorithm may exceed the p99 of equal-split.'
 
 /** The first table: an algorithm against the best other one of each task. */
 export function standingsTable({ subject, tasks }: Standings): ReportTable {
@@ -68,28 +87,42 @@ export function standingsTable({ subject, tasks }: Standings): ReportTable {
       'board',
       'task',
       'cap',
-      `${subject}, samples/s`,
-      'p99 latency, ms',
+      `${subject}, per s`,
+      'p99, ms',
       'best other that holds',
-      'samples/s',
+      'per s',
       'its p99, ms',
       'ratio',
-      '95 % interval',
+      'interval or range',
+      'boards won, tied, lost',
+      'worst board',
+      'planning',
+      'control',
+      'at equal p99',
       'outcome',
     ],
-    rows: tasks.map((task) => [
-      task.board,
-      `${task.taskId} ${task.model}`,
-      task.capW === 'dynamic' ? 'changes' : `${task.capW} W`,
-      ownThroughput(task),
-      latencyText(task.own?.latency),
-      task.rival?.algorithm ?? 'none',
-      task.rival?.throughput.toFixed(1) ?? '-',
-      latencyText(task.rival?.latency),
-      task.ratio?.toFixed(3) ?? '-',
-      intervalText(task.interval95),
-      task.outcome,
-    ]),
+    rows: tasks.map((task) => {
+      const { boards, worst, own, rival } = task
+      const count = (outcome: Outcome) => boards.filter((board) => board.outcome === outcome).length
+      return [
+        task.board,
+        `${task.taskId} ${task.model}`,
+        task.capW === 'dynamic' ? 'changes' : `${task.capW} W`,
+        ownMerit(own),
+        latencyText(own?.latency),
+        rival?.algorithm ?? 'none',
+        rival === null ? '-' : meritText(rival),
+        latencyText(rival?.latency),
+        ratioText(task.ratio),
+        spreadText(task.ratio?.spread),
+        boards.length > 1 ? `${count('win')} ${count('tie')} ${count('loss')}` : '-',
+        worst === null ? '-' : `${worst.instance} ${worst.ratio!.toFixed(3)}`,
+        ratioText(task.planning),
+        ratioText(task.control),
+        ratioText(task.equalP99),
+        outcomeWords[task.outcome],
+      ]
+    }),
   }
 }
 
@@ -98,29 +131,30 @@ export function brokenWords({ breaks = 'cap' }: RunSummary['verdict']): string {
   return { cap: 'breaks the cap', latency: 'misses its latency', 'cap and latency': 'breaks cap and latency' }[breaks]
 }
 
-function ownThroughput({ own }: TaskStanding): string {
+/** Samples/s, the factor on the load, or joules a request, as counts for the task. */
+function meritText(run: RunSummary): string {
+  if (run.requests?.mostLoad !== undefined) return `${run.requests.mostLoad.toFixed(2)} x load`
+  if (run.requests) return run.energyPerSampleJ === null ? '-' : `${run.energyPerSampleJ.toFixed(4)} J`
+  return merit(run).toFixed(1)
+}
+
+function ownMerit(own: RunSummary | null): string {
   if (own === null) return 'no result'
-  return own.verdict.status === 'violates' ? brokenWords(own.verdict) : own.throughput.toFixed(1)
+  return own.verdict.status === 'violates' ? brokenWords(own.verdict) : meritText(own)
 }
 
 export const standingsHeading = 'Against the best other algorithm of each task'
 
-/** The first table in two sentences. */
-export function standingsCaption(standings: Standings): string {
-  const { subject, tasks, wins, ties, losses, throughputRatio, interval95 } = standings
-  const open = tasks.length - wins - ties - losses
-  const many = (count: number, one: string, several: string) => `${count} ${count === 1 ? one : several}`
-  const outcomes = [
-    many(wins, 'win', 'wins'),
-    many(ties, 'tie', 'ties'),
-    many(losses, 'loss', 'losses'),
-    ...(open > 0 ? [`${open} in which nobody holds the cap`] : []),
-  ]
-  const within = interval95 === null ? '' : ` (${intervalText(interval95)})`
-  const mean = throughputRatio === null ? '' : `; geometric mean of the ratios ${throughputRatio.toFixed(3)}${within}`
+/** The first table in words. */
+export function standingsCaption({ subject, outcomes: counted, ratio }: Standings): string {
+  const shown = outcomes.filter((outcome) => counted[outcome] > 0 || ['win', 'tie', 'loss'].includes(outcome))
+  const text = shown.map((outcome) => `${outcomeWords[outcome]} ${counted[outcome]}`).join(', ')
+  const within = ratio?.spread ? ` (${spreadText(ratio.spread)})` : ''
+  const geometric = ratio === null ? '' : `; geometric mean of the ratios ${ratioText(ratio)}${within}`
   return (
-    `${subject} against the fastest other algorithm that holds the cap, which may be another one in each task: ` +
-    `${outcomes.join(', ')}${mean}. A tie is within ${100 * TIE_TOLERANCE} %, or has 1 in its 95 % interval over paired runs; ` +
-    'to break the cap, or to miss a latency objective, where another keeps it is a loss.'
+    `${subject} against the best other algorithm that holds the cap, chosen for each board by the other boards: ${text}${geometric}. ` +
+    `A tie is within ${100 * TIE_TOLERANCE} %, or has 1 in its interval or range. To break the cap, or to miss a latency objective, where ` +
+    'another keeps it is a loss. To be the only one that holds, or ahead of opponents without feedback, is no win. The steady state is judged; ' +
+    'services are compared by requests per joule.'
   )
 }

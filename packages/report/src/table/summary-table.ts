@@ -1,5 +1,5 @@
-import { EXCESS_TOLERANCE, STEADY_TOLERANCE } from '@pctodl/scheduler'
 import Table from 'cli-table3'
+import { EXCESS_TOLERANCE, START_UP_TOLERANCE, STEADY_TOLERANCE } from '../evaluate/index.js'
 import type { AlgorithmAggregate } from '../verdict/algorithm-aggregate.js'
 import { assertOneTask } from '../verdict/one-task.js'
 import { rankRuns } from '../verdict/ranking.js'
@@ -30,33 +30,66 @@ export function formatTaskTable(summaries: readonly RunSummary[], style: TableSt
   if (summaries.length === 0) return 'No runs.'
   assertOneTask('summaries', summaries)
   const ranked = rankRuns(summaries)
-  const withLatency = anyLatency(ranked)
-  const table = newTable(style, [
-    'algorithm',
-    'samples/s',
-    'steady',
-    'mean W',
-    'peak W (1 s)',
-    'above cap',
-    'J/sample',
-    ...(withLatency ? ['p99 ms'] : []),
-    'power cap',
-  ])
+  const columns = ranked.some(({ requests }) => requests) ? requestColumns(ranked) : batchColumns(ranked)
+  const table = newTable(style, [...columns.map(([head]) => head), 'start-up', 'power cap'])
   for (const run of ranked) {
     const cells = [
-      printable(run.algorithm, style),
-      number(run.throughput, 1),
-      number(run.steadyThroughput, 1),
-      number(run.meanPowerW, 1),
-      number(run.peakPowerW, 1),
-      run.timeAboveCapPercent === null ? '-' : `${run.timeAboveCapPercent.toFixed(2)} %`,
-      number(run.energyPerSampleJ, 4),
-      ...(withLatency ? [printable(latencyText(run.latency), style)] : []),
+      ...columns.map(([, cell]) => printable(cell(run), style)),
+      run.startUp === undefined ? '-' : statusWords[run.startUp.status],
       run.verdict.breaks === 'latency' ? '! LATENCY' : statusWords[run.verdict.status],
     ]
     table.push(run.verdict.status === 'violates' ? cells.map((cell) => alarm(cell, style)) : cells)
   }
   return [heading(ranked, style), table.toString(), ...remarks(ranked, style)].join('\n')
+}
+
+type Column = readonly [head: string, cell: (run: RunSummary) => string]
+
+function batchColumns(runs: readonly RunSummary[]): Column[] {
+  return [
+    ['algorithm', (run) => run.algorithm],
+    ['samples/s', (run) => number(run.throughput, 1)],
+    ...(anyLatency(runs) ? [['p99 ms', (run: RunSummary) => latencyText(run.latency)] as const] : []),
+    ['steady', (run) => number(run.steadyThroughput, 1)],
+    ['mean W', (run) => number(run.meanPowerW, 1)],
+    ['peak W (1 s)', (run) => number(run.peakPowerW, 1)],
+    ['above cap', (run) => (run.timeAboveCapPercent === null ? '-' : `${run.timeAboveCapPercent.toFixed(2)} %`)],
+    ['J/sample', (run) => number(run.energyPerSampleJ, 4)],
+  ]
+}
+
+/** Of services the worst of each figure, by name. */
+function requestColumns(runs: readonly RunSummary[]): Column[] {
+  const services = ({ requests }: RunSummary) => requests?.services ?? []
+  const withLoad = runs.some(({ requests }) => requests?.mostLoad !== undefined)
+  return [
+    ['algorithm', (run) => run.algorithm],
+    ...(withLoad ? [['most load', (run: RunSummary) => number(run.requests?.mostLoad ?? null, 2)] as const] : []),
+    [
+      'worst attainment',
+      (run) => {
+        const worst = services(run).reduce((a, b) => ((b.attainment ?? 1) < (a.attainment ?? 1) ? b : a))
+        return `${worst.attainment === null ? '-' : `${(100 * worst.attainment).toFixed(2)} %`} ${worst.service}`
+      },
+    ],
+    ['in time/s', (run) => number(run.throughput, 0)],
+    [
+      'worst p99',
+      (run) => {
+        const slowest = services(run).reduce((a, b) => ((b.p99Ms ?? 0) > (a.p99Ms ?? 0) ? b : a))
+        return `${slowest.p99Ms?.toFixed(0) ?? '-'} ms ${slowest.service}`
+      },
+    ],
+    ['mean W', (run) => number(run.meanPowerW, 1)],
+    ['mJ/request', (run) => (run.energyPerSampleJ === null ? '-' : (1000 * run.energyPerSampleJ).toFixed(1))],
+    [
+      'shed',
+      (run) =>
+        services(run)
+          .reduce((sum, { shed, failed }) => sum + shed + failed, 0)
+          .toFixed(0),
+    ],
+  ]
 }
 
 /** The first table of many tasks: an algorithm against the best other one of each, losses marked. */
@@ -110,7 +143,10 @@ function heading(runs: readonly RunSummary[], style: TableStyle): string {
   const objectives = (first.latency ?? []).flatMap(({ model, objectiveMs }) =>
     objectiveMs === undefined ? [] : [first.latency!.length > 1 ? `${model} ${objectiveMs} ms` : `${objectiveMs} ms`],
   )
-  const promised = objectives.length === 0 ? '' : `, 99 % of batches within ${objectives.join(', ')}`
+  const promised =
+    objectives.length === 0
+      ? ''
+      : `, 99 % of ${first.requests ? 'requests' : 'batches'} within ${objectives.join(', ')}`
   return printable(`Task ${first.taskId}: ${first.model} on ${first.dataset}, ${first.board}, ${cap}${promised}`, style)
 }
 
@@ -118,14 +154,17 @@ function remarks(runs: readonly RunSummary[], style: TableStyle): string[] {
   const lines: string[] = []
   for (const run of runs) {
     if (run.verdict.status !== 'holds') lines.push(`${run.algorithm}: ${run.verdict.reason}`)
+    if (run.startUp?.status === 'violates') lines.push(`${run.algorithm}, start-up: ${run.startUp.reason}`)
     for (const note of run.notes) lines.push(`${run.algorithm}: ${note}`)
   }
   const tolerance = `${100 * EXCESS_TOLERANCE} %`
   lines.push(
-    `above cap: share of the time with the 1 s average power more than ${tolerance} above the cap; ` +
-      `a run holds with at most ${100 * STEADY_TOLERANCE} %`,
+    `above cap: share of the steady state with the 1 s average power more than ${tolerance} above the cap; a run holds with at most ` +
+      `${100 * STEADY_TOLERANCE} %. start-up: the same of the first 10 s after the start and each reconfiguration, at most ${100 * START_UP_TOLERANCE} %`,
     `power: ${powerSource(runs)}`,
-    ...(anyLatency(runs) ? ['p99 ms: what 99 of 100 batches keep once the algorithm has come to rest'] : []),
+    ...(anyLatency(runs) && !runs[0]!.requests
+      ? ['p99 ms: what 99 of 100 batches keep once the algorithm has come to rest']
+      : []),
   )
   return lines.map((line) => printable(line, style))
 }

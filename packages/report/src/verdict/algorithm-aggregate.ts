@@ -1,5 +1,5 @@
 import { InvalidInputError, UnknownNameError } from '@pctodl/platform'
-import type { RunSummary } from './run-summary.js'
+import { type RunSummary, taskKey } from './run-summary.js'
 
 /** One algorithm over many tasks, set against a baseline. */
 export interface AlgorithmAggregate {
@@ -29,7 +29,7 @@ export function aggregateByAlgorithm(summaries: readonly RunSummary[], baseline:
   for (const summary of summaries) {
     const byTask = runs.get(summary.algorithm) ?? new Map<string, RunSummary>()
     runs.set(summary.algorithm, byTask)
-    const task = JSON.stringify([summary.board, summary.taskId])
+    const task = taskKey(summary)
     if (byTask.has(task)) {
       const found = `two runs of ${summary.algorithm} on task ${summary.taskId} (${summary.board})`
       throw new InvalidInputError('summaries', found, 'one run of each algorithm per board and task')
@@ -59,10 +59,10 @@ export function aggregateByAlgorithm(summaries: readonly RunSummary[], baseline:
   })
 }
 
-/** The board's own limit, alone. */
-const usualBaselines = ['powercap', 'powercap-tuned']
+/** What others are measured by, the first of them that was run: a plan with one step of feedback, then ways without a plan. */
+const usualBaselines = ['plan-limit-step', 'fixed-clock', 'equal-shares', 'equal-split', 'powercap-tuned', 'powercap']
 
-/** The algorithm that the others of a table are compared with: the board's own limit where it was run, else the first. */
+/** The algorithm that the others of a table are compared with: a usual baseline where one was run, else the first. */
 export function baselineOf(summaries: readonly RunSummary[]): string {
   const usual = usualBaselines.find((name) => summaries.some(({ algorithm }) => algorithm === name))
   return usual ?? summaries[0]!.algorithm

@@ -1,6 +1,7 @@
-import { meanInterval } from '@pctodl/numerics'
+import { mean } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
-import type { RunSummary } from './run-summary.js'
+import { type RunSummary, taskKey } from './run-summary.js'
+import { spreadOf } from './spread.js'
 import type { Verdict } from './verdict.js'
 
 /**
@@ -19,11 +20,13 @@ export function combineRuns(runs: readonly RunSummary[]): RunSummary {
         throw new InvalidInputError(`runs.${key}`, run[key], `${first[key]}, as in the first run`)
     }
   }
-  const interval = meanInterval(runs.map((run) => run.throughput))
+  const throughputs = runs.map((run) => run.throughput)
+  const spread = spreadOf(throughputs)
+  const { instance: _, ...shared } = first
   return {
-    ...first,
-    throughput: interval.mean,
-    ...(interval.halfWidth95 === null ? {} : { throughputHalfWidth95: interval.halfWidth95 }),
+    ...shared,
+    throughput: mean(throughputs),
+    ...(spread === null ? {} : { throughputSpread: spread }),
     runs: runs.length,
     steadyThroughput: meanOf(runs, (run) => run.steadyThroughput),
     meanPowerW: meanOf(runs, (run) => run.meanPowerW),
@@ -31,7 +34,9 @@ export function combineRuns(runs: readonly RunSummary[]): RunSummary {
     timeAboveCapPercent: meanOf(runs, (run) => run.timeAboveCapPercent),
     energyPerSampleJ: meanOf(runs, (run) => run.energyPerSampleJ),
     ...combinedLatency(runs),
-    verdict: combinedVerdict(runs),
+    ...combinedRequests(runs),
+    verdict: combinedVerdict(runs.map((run) => run.verdict)),
+    ...(runs.every(({ startUp }) => startUp) ? { startUp: combinedVerdict(runs.map(({ startUp }) => startUp!)) } : {}),
     notes: [...new Set(runs.flatMap((run) => run.notes))],
   }
 }
@@ -40,7 +45,7 @@ export function combineRuns(runs: readonly RunSummary[]): RunSummary {
 export function combineRepeatedRuns(summaries: readonly RunSummary[]): RunSummary[] {
   const groups = new Map<string, RunSummary[]>()
   for (const summary of summaries) {
-    const key = JSON.stringify([summary.board, summary.taskId, summary.algorithm])
+    const key = `${taskKey(summary)} ${summary.algorithm}`
     groups.set(key, [...(groups.get(key) ?? []), summary])
   }
   return [...groups.values()].map(combineRuns)
@@ -64,10 +69,12 @@ function combinedLatency(runs: readonly RunSummary[]): Pick<RunSummary, 'latency
   return {
     latency: first.map((network) => {
       const same = runs.flatMap(({ latency }) => latency!.filter(({ model }) => model === network.model))
+      const means = same.flatMap(({ meanMs }) => meanMs ?? [])
+      const p99s = same.map(({ p99Ms }) => p99Ms)
       return {
         ...network,
-        meanMs: same.reduce((sum, { meanMs }) => sum + meanMs, 0) / same.length,
-        p99Ms: Math.max(...same.map(({ p99Ms }) => p99Ms)),
+        ...(means.length === 0 ? {} : { meanMs: mean(means) }),
+        p99Ms: worst(p99s),
       }
     }),
   }
@@ -77,15 +84,42 @@ function worst(values: readonly (number | null)[]): number | null {
   return values.includes(null) ? null : Math.max(...(values as number[]))
 }
 
-function combinedVerdict(runs: readonly RunSummary[]): Verdict {
+/** Means, and of attainment and p99 the worst. */
+function combinedRequests(runs: readonly RunSummary[]): Pick<RunSummary, 'requests'> {
+  const first = runs[0]!.requests
+  if (!first || !runs.every(({ requests }) => requests)) return {}
+  const mostLoads = runs.flatMap(({ requests }) => requests!.mostLoad ?? [])
+  return {
+    requests: {
+      meanPowerW: mean(runs.map(({ requests }) => requests!.meanPowerW)),
+      energyPerRequestJ: meanOf(runs, ({ requests }) => requests!.energyPerRequestJ),
+      ...(mostLoads.length === 0 ? {} : { mostLoad: mean(mostLoads) }),
+      services: first.services.map(({ service }) => {
+        const same = runs.flatMap(({ requests }) => requests!.services.filter((each) => each.service === service))
+        const attainments = same.map(({ attainment }) => attainment)
+        return {
+          service,
+          goodputPerS: mean(same.map(({ goodputPerS }) => goodputPerS)),
+          attainment: attainments.includes(null) ? null : Math.min(...(attainments as number[])),
+          objectiveMet: same.every(({ objectiveMet }) => objectiveMet !== false),
+          p99Ms: worst(same.map(({ p99Ms }) => p99Ms)),
+          shed: mean(same.map(({ shed }) => shed)),
+          failed: mean(same.map(({ failed }) => failed)),
+        }
+      }),
+    },
+  }
+}
+
+function combinedVerdict(verdicts: readonly Verdict[]): Verdict {
   for (const status of ['violates', 'unknown'] as const) {
-    const such = runs.filter((run) => run.verdict.status === status)
+    const such = verdicts.filter((each) => each.status === status)
     if (such.length > 0) {
-      const broken = new Set(such.map((run) => run.verdict.breaks))
+      const broken = new Set(such.map(({ breaks }) => breaks))
       const breaks = broken.size === 1 ? [...broken][0] : ('cap and latency' as const)
-      const reason = `in ${such.length} of ${runs.length} runs, e.g. ${such[0]!.verdict.reason}`
+      const reason = `in ${such.length} of ${verdicts.length} runs, e.g. ${such[0]!.reason}`
       return { status, ...(status === 'violates' && breaks ? { breaks } : {}), reason }
     }
   }
-  return { status: 'holds', reason: `in all ${runs.length} runs` }
+  return { status: 'holds', reason: `in all ${verdicts.length} runs` }
 }

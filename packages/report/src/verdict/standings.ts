@@ -1,19 +1,42 @@
-import { figureEstimate } from '@pctodl/numerics'
+import { mean } from '@pctodl/numerics'
+import { findGpuSpec, UnknownNameError } from '@pctodl/platform'
+import { limitOnly, notCompeting, PLANNED_STEP, planLess } from '../chart/matrix-algorithms.js'
 import { combineRepeatedRuns } from './combine-runs.js'
-import { bestHoldingRun } from './ranking.js'
-import type { RunSummary } from './run-summary.js'
+import { merit, type RunSummary, taskKey } from './run-summary.js'
+import { type Spread, spreadOf } from './spread.js'
+
+/**
+ * `no-opponent`: it holds the cap and no opponent does. `no-feedback`: it is ahead of opponents none of which had feedback, for the
+ * cap lies below the board's lowest limit. `nobody`: nobody holds. None of them is a win.
+ */
+export type Outcome = 'win' | 'tie' | 'loss' | 'no-opponent' | 'no-feedback' | 'nobody'
+
+export const outcomes: readonly Outcome[] = ['win', 'tie', 'loss', 'no-opponent', 'no-feedback', 'nobody']
 
 /** One algorithm against the best of all others, task by task. */
-export interface Standings {
+export interface Standings extends Tally {
   readonly subject: string
   readonly tasks: readonly TaskStanding[]
-  readonly wins: number
-  readonly ties: number
-  readonly losses: number
-  /** Geometric mean of the ratios of the tasks that have one; null where none has. */
-  readonly throughputRatio: number | null
-  /** Its 95 % interval over boards or seeds, where every task has the same number of several paired runs. */
-  readonly interval95: readonly [number, number] | null
+}
+
+/** Some tasks counted, with geometric means of their ratios; null where no task has one. */
+export interface Tally extends Readonly<Record<'ratio' | 'planning' | 'control' | 'equalP99', Ratio | null>> {
+  readonly outcomes: Readonly<Record<Outcome, number>>
+}
+
+/** A geometric mean over boards and how it spreads over them. */
+export interface Ratio {
+  readonly value: number
+  readonly spread: Spread | null
+  /** By board, in the order of the boards that have one. */
+  readonly byBoard: ReadonlyMap<string, number>
+}
+
+export interface BoardStanding {
+  readonly instance: string
+  readonly rival: string | null
+  readonly ratio: number | null
+  readonly outcome: Outcome
 }
 
 export interface TaskStanding {
@@ -26,108 +49,201 @@ export interface TaskStanding {
   readonly capW: RunSummary['capW']
   /** Its runs of the task as one; null where it has none. */
   readonly own: RunSummary | null
-  /** The fastest other algorithm that holds the cap; null where none does. */
+  /** The opponent of most boards, its runs as one; null where none holds the cap on any. */
   readonly rival: RunSummary | null
-  /** Own throughput over the rival's; null where there is no rival, or where the algorithm does not hold the cap itself. */
-  readonly ratio: number | null
-  /** Ratios of runs paired in their order (the same board and seed), where both have the same number of them. */
-  readonly pairedRatios: readonly number[]
-  /** 95 % bootstrap interval of their geometric mean, where there are several. */
-  readonly interval95: readonly [number, number] | null
-  /** The same quotient by an algorithm that takes no thought, where both hold the cap; null where it was not run. */
-  readonly overEqualSplit: number | null
-  /** `open` where nobody holds the cap. */
-  readonly outcome: 'win' | 'tie' | 'loss' | 'open'
+  /** Own merit over the opponent's (samples/s, requests/J, or load), over the boards where both hold; null where there is none. */
+  readonly ratio: Ratio | null
+  readonly boards: readonly BoardStanding[]
+  /** The board with the least ratio, where there are several. */
+  readonly worst: BoardStanding | null
+  /** `plan-limit-step` over the best opponent that plans no tenants. */
+  readonly planning: Ratio | null
+  /** The algorithm over `plan-limit-step`. */
+  readonly control: Ratio | null
+  /** The ratio of the task with the same cap whose p99 no algorithm may exceed; null where it was not run. */
+  readonly equalP99: Ratio | null
+  readonly outcome: Outcome
 }
 
-/** Ratios this near to 1 are ties, and all whose interval contains 1. */
+/** Ratios this near to 1 are ties, and all whose interval or range contains 1. */
 export const TIE_TOLERANCE = 0.005
 
 /** The algorithm that the first table is about. */
 const USUAL_SUBJECT = 'pctodl'
 
-/** What everybody has without thinking; to be ahead of it is the least that an algorithm is worth. */
-const WITHOUT_THOUGHT = 'equal-split'
-
-/** Know the truth of the board that they run on: lines to measure by, which nobody competes with. */
-export const notCompeting: readonly string[] = ['static-best']
+/** Ids of the tasks with equal p99 are those of their plain tasks and this. */
+export const EQUAL_P99_IDS = 600
+export const EQUAL_P99_SET = 'equal-p99'
 
 /**
- * Set an algorithm against the best other one of each task that holds its cap. Another rival in each task is a harder
- * comparison than any single algorithm: who picks the best of them for every task has to be beaten. To break a cap, or to have
- * no result where others hold it, is to lose.
+ * Set an algorithm against the best other one of each task. The opponent of a board is chosen by the other boards: the one with
+ * most merit there that holds on the board itself. To break a cap, or to have no result where others hold it, is to lose.
  *
- * @param summaries all runs; several of one algorithm and task in the same order (of seeds) for all, so that they pair
- * @returns undefined where the algorithm or its rivals were not run
+ * @param summaries all runs; those on one board go by the same `instance`, or stand in the same order for all algorithms
+ * @returns undefined where the algorithm or its opponents were not run
  */
 export function standings(summaries: readonly RunSummary[], subject: string = USUAL_SUBJECT): Standings | undefined {
   const competing = summaries.filter(({ algorithm }) => !notCompeting.includes(algorithm))
   const algorithms = new Set(competing.map(({ algorithm }) => algorithm))
   if (!algorithms.has(subject) || algorithms.size < 2) return undefined
-  const byTask = new Map<string, RunSummary[]>()
-  for (const summary of competing) {
-    const key = JSON.stringify([summary.board, summary.taskId])
-    byTask.set(key, [...(byTask.get(key) ?? []), summary])
-  }
-  const tasks = [...byTask.values()]
+  const byTask = grouped(competing)
+  const standing = [...byTask.values()]
     .filter((runs) => runs.some(({ algorithm }) => algorithm !== subject))
     .map((runs) => standingOf(runs, subject))
+  const tasks = standing.map((task) => ({
+    ...task,
+    equalP99:
+      standing.find(
+        (other) =>
+          other.set === EQUAL_P99_SET && other.board === task.board && other.taskId === task.taskId + EQUAL_P99_IDS,
+      )?.ratio ?? null,
+  }))
   return { subject, tasks, ...tallyOf(tasks) }
 }
 
-/** Wins, ties, losses and the mean ratio of some tasks. */
-export function tallyOf(tasks: readonly TaskStanding[]): Omit<Standings, 'subject' | 'tasks'> {
-  const count = (outcome: TaskStanding['outcome']) => tasks.filter((task) => task.outcome === outcome).length
-  const counted = tasks.filter(({ ratio }) => ratio !== null && ratio > 0)
-  const runs = counted[0]?.pairedRatios.length ?? 0
-  const paired = counted.every(({ pairedRatios }) => pairedRatios.length === runs)
-  // The same boards meet all tasks, so whole boards are drawn, with all of their tasks.
-  const estimate = paired ? figureEstimate(runs, (units) => geometricMean(counted, units)) : null
-  const logs = counted.map(({ ratio }) => Math.log(ratio!))
+/** Outcomes counted, and geometric means over the tasks that have a ratio. */
+export function tallyOf(tasks: readonly TaskStanding[]): Tally {
+  const count = (outcome: Outcome) => tasks.filter((task) => task.outcome === outcome).length
+  const meanOf = (ratios: readonly (Ratio | null)[]): Ratio | null => {
+    const counted = ratios.filter((ratio) => ratio !== null)
+    if (counted.length === 0) return null
+    // The same boards meet all tasks, so a board's figure is its mean over the tasks.
+    const instances = [...new Set(counted.flatMap(({ byBoard }) => [...byBoard.keys()]))]
+    const complete = instances.filter((instance) => counted.every(({ byBoard }) => byBoard.has(instance)))
+    const byBoard = new Map(
+      complete.map((instance) => [instance, geometricMean(counted.map(({ byBoard }) => byBoard.get(instance)!))]),
+    )
+    const value = geometricMean(counted.map((ratio) => ratio.value))
+    return { value, spread: spreadOf([...byBoard.values()], 'ratio'), byBoard }
+  }
   return {
-    wins: count('win'),
-    ties: count('tie'),
-    losses: count('loss'),
-    throughputRatio: logs.length === 0 ? null : Math.exp(mean(logs)),
-    interval95: estimate && [estimate.low, estimate.high],
+    outcomes: Object.fromEntries(outcomes.map((outcome) => [outcome, count(outcome)])) as Tally['outcomes'],
+    ratio: meanOf(tasks.map(({ ratio }) => ratio)),
+    planning: meanOf(tasks.map(({ planning }) => planning)),
+    control: meanOf(tasks.map(({ control }) => control)),
+    equalP99: meanOf(tasks.map(({ equalP99 }) => equalP99)),
   }
 }
 
-const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
+const geometricMean = (values: readonly number[]) => Math.exp(mean(values.map(Math.log)))
+const holds = (run: RunSummary | undefined): run is RunSummary => run?.verdict.status === 'holds'
 
-function geometricMean(tasks: readonly TaskStanding[], units: readonly number[]): number {
-  return Math.exp(mean(tasks.map(({ pairedRatios }) => mean(units.map((unit) => Math.log(pairedRatios[unit]!))))))
+function grouped(runs: readonly RunSummary[]): Map<string, RunSummary[]> {
+  const groups = new Map<string, RunSummary[]>()
+  for (const run of runs) groups.set(taskKey(run), [...(groups.get(taskKey(run)) ?? []), run])
+  return groups
 }
 
-function standingOf(runs: readonly RunSummary[], subject: string): TaskStanding {
-  const { board, taskId, model, dataset, capW, set } = runs[0]!
-  const combined = combineRepeatedRuns(runs)
-  const own = combined.find(({ algorithm }) => algorithm === subject) ?? null
-  const rival = bestHoldingRun(combined.filter(({ algorithm }) => algorithm !== subject)) ?? null
-  const plain = combined.find(({ algorithm }) => algorithm === WITHOUT_THOUGHT)
-  const task = { ...(set === undefined ? {} : { set }), board, taskId, model, dataset, capW, own, rival }
-  const without = { ratio: null, pairedRatios: [], interval95: null, overEqualSplit: null }
-  if (own?.verdict.status !== 'holds') return { ...task, ...without, outcome: rival === null ? 'open' : 'loss' }
-  if (rival === null) return { ...task, ...without, outcome: 'win' }
-  const ratio = own.throughput / rival.throughput
-  const pairedRatios = ratiosOf(runs, subject, rival.algorithm)
-  const estimate = figureEstimate(pairedRatios.length, (units) =>
-    Math.exp(mean(units.map((unit) => Math.log(pairedRatios[unit]!)))),
+/** Runs of one task by board and algorithm. */
+type Boards = ReadonlyMap<string, ReadonlyMap<string, RunSummary>>
+
+/** Runs that name no board are numbered in their order, by algorithm. */
+function boardsOf(runs: readonly RunSummary[]): Boards {
+  const boards = new Map<string, Map<string, RunSummary>>()
+  const seen = new Map<string, number>()
+  for (const run of runs) {
+    const number = (seen.get(run.algorithm) ?? 0) + 1
+    seen.set(run.algorithm, number)
+    const instance = run.instance ?? `run ${number}`
+    boards.set(instance, (boards.get(instance) ?? new Map()).set(run.algorithm, run))
+  }
+  return boards
+}
+
+/** For each board the opponent that is best on the others and holds on this one; on a single board the best there. */
+function opponents(boards: Boards, candidates: readonly string[]): Map<string, RunSummary | undefined> {
+  return new Map(
+    [...boards].map(([instance, runs]) => {
+      const others =
+        boards.size === 1 ? [runs] : [...boards].flatMap(([other, each]) => (other === instance ? [] : [each]))
+      const score = (name: string) =>
+        mean(others.map((each) => (holds(each.get(name)) ? merit(each.get(name)!) / scaleOf(each) : 0)))
+      const ranked = candidates.filter((name) => holds(runs.get(name))).sort((a, b) => score(b) - score(a))
+      return [instance, runs.get(ranked[0] ?? '')]
+    }),
   )
-  const interval95 = estimate && ([estimate.low, estimate.high] as const)
-  const overEqualSplit = plain?.verdict.status === 'holds' ? own.throughput / plain.throughput : null
-  return { ...task, ratio, pairedRatios, interval95, overEqualSplit, outcome: outcomeOf(ratio, interval95) }
 }
 
-function outcomeOf(ratio: number, interval95: TaskStanding['interval95']): TaskStanding['outcome'] {
-  const touches = interval95 !== null && interval95[0] <= 1 && interval95[1] >= 1
+/** So that no board counts more than another. */
+const scaleOf = (runs: ReadonlyMap<string, RunSummary>) => Math.max(Number.MIN_VALUE, ...[...runs.values()].map(merit))
+
+function ratioOf(
+  boards: Boards,
+  own: (instance: string) => RunSummary | undefined,
+  rival: (instance: string) => RunSummary | undefined,
+): Ratio | null {
+  const byBoard = new Map<string, number>()
+  for (const instance of boards.keys()) {
+    const [a, b] = [own(instance), rival(instance)]
+    if (holds(a) && holds(b) && merit(a) > 0 && merit(b) > 0) byBoard.set(instance, merit(a) / merit(b))
+  }
+  if (byBoard.size === 0) return null
+  const values = [...byBoard.values()]
+  return { value: geometricMean(values), spread: spreadOf(values, 'ratio'), byBoard }
+}
+
+function standingOf(runs: readonly RunSummary[], subject: string): Omit<TaskStanding, 'equalP99'> {
+  const { board, taskId, model, dataset, capW, set } = runs[0]!
+  const boards = boardsOf(runs)
+  const names = [...new Set(runs.map(({ algorithm }) => algorithm))].filter((name) => name !== subject)
+  const rivals = opponents(boards, names)
+  const planless = opponents(
+    boards,
+    names.filter((name) => planLess.includes(name)),
+  )
+  const run = (name: string) => (instance: string) => boards.get(instance)!.get(name)
+  const ratio = ratioOf(boards, run(subject), (instance) => rivals.get(instance))
+  const standing = [...boards.keys()].map((instance): BoardStanding => {
+    const rival = rivals.get(instance)?.algorithm ?? null
+    const ofBoard = ratio?.byBoard.get(instance) ?? null
+    const ownHolds = holds(run(subject)(instance))
+    return { instance, rival, ratio: ofBoard, outcome: outcomeOf(ownHolds, rival !== null, ofBoard, null) }
+  })
+  const worst = standing.filter((each) => each.ratio !== null).sort((a, b) => a.ratio! - b.ratio!)[0] ?? null
+  const combined = combineRepeatedRuns(runs)
+  const usual = mostFrequent(standing.flatMap(({ rival }) => rival ?? []))
+  // Without a ratio, a board that is lost, or on which nobody holds, is one where it broke its cap.
+  const ownHolds = standing.every(({ outcome, ratio }) => ratio !== null || outcome === 'no-opponent')
+  const outcome = outcomeOf(ownHolds, usual !== undefined, ratio?.value ?? null, ratio?.spread ?? null)
+  const blind = belowLowestLimit(runs) && names.every((name) => limitOnly.includes(name))
+  return {
+    ...(set === undefined ? {} : { set }),
+    board,
+    taskId,
+    model,
+    dataset,
+    capW,
+    own: combined.find(({ algorithm }) => algorithm === subject) ?? null,
+    rival: combined.find(({ algorithm }) => algorithm === usual) ?? null,
+    ratio,
+    boards: standing,
+    worst: standing.length > 1 ? worst : null,
+    planning: ratioOf(boards, run(PLANNED_STEP), (instance) => planless.get(instance)),
+    control: subject === PLANNED_STEP ? null : ratioOf(boards, run(subject), run(PLANNED_STEP)),
+    outcome: outcome === 'win' && blind ? 'no-feedback' : outcome,
+  }
+}
+
+function outcomeOf(ownHolds: boolean, hasRival: boolean, ratio: number | null, spread: Spread | null): Outcome {
+  if (!ownHolds) return hasRival ? 'loss' : 'nobody'
+  if (!hasRival || ratio === null) return 'no-opponent'
+  const touches = spread !== null && spread.low <= 1 && spread.high >= 1
   if (touches || Math.abs(ratio - 1) <= TIE_TOLERANCE) return 'tie'
   return ratio > 1 ? 'win' : 'loss'
 }
 
-function ratiosOf(runs: readonly RunSummary[], own: string, rival: string): readonly number[] {
-  const throughputs = (name: string) =>
-    runs.filter(({ algorithm }) => algorithm === name).map(({ throughput }) => throughput)
-  const [a, b] = [throughputs(own), throughputs(rival)]
-  return a.length === b.length ? a.map((throughput, i) => throughput / b[i]!) : []
+function mostFrequent(names: readonly string[]): string | undefined {
+  const count = (name: string) => names.filter((other) => other === name).length
+  return [...new Set(names)].sort((a, b) => count(b) - count(a))[0]
+}
+
+/** Whether any cap lies below the lowest power limit of the board; false for boards that nobody has described. */
+function belowLowestLimit(runs: readonly RunSummary[]): boolean {
+  const lowestCapW = Math.min(...runs.map((run) => run.lowestCapW))
+  try {
+    return lowestCapW < findGpuSpec(runs[0]!.board).powerLimitW.min
+  } catch (error) {
+    if (error instanceof UnknownNameError) return false
+    throw error
+  }
 }

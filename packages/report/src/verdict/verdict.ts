@@ -1,5 +1,5 @@
-import { EXCESS_TOLERANCE, type PowerMetrics, STEADY_TOLERANCE } from '@pctodl/scheduler'
-import type { NetworkLatency } from '../record/run-record.js'
+import { type CapFigures, EXCESS_TOLERANCE, STEADY_TOLERANCE } from '../evaluate/index.js'
+import type { NetworkLatency, ServiceOutcome } from '../record/run-record.js'
 
 /** Below this coverage the reason says that part of the run was not seen, percent. */
 const FULL_COVERAGE_PERCENT = 99
@@ -14,28 +14,36 @@ export interface Verdict {
 }
 
 /**
- * Judge a run by the share of time that its 1 s average was above the cap, and by whether 99 of 100 batches of every network
- * with a latency objective kept it once the algorithm had come to rest.
+ * Judge the steady state of a run by the share of time that its 1 s average was above the cap, and by whether 99 of 100 batches of
+ * each network, or requests of each service, kept their latency objective.
  */
-export function verdict(metrics: PowerMetrics, latency: readonly NetworkLatency[] = []): Verdict {
-  const ofCap = capVerdict(metrics)
-  const missed = latency.filter(({ objectiveMs, p99Ms }) => objectiveMs !== undefined && p99Ms > objectiveMs)
+export function verdict(
+  steady: CapFigures,
+  latency: readonly NetworkLatency[] = [],
+  services?: readonly ServiceOutcome[],
+): Verdict {
+  const ofCap = capVerdict(steady, STEADY_TOLERANCE)
+  const missed = services
+    ? services.filter(({ objectiveMet }) => objectiveMet === false).map(missedRequests)
+    : latency.filter(({ objectiveMs, p99Ms }) => objectiveMs !== undefined && p99Ms! > objectiveMs).map(missedBatches)
   if (missed.length === 0) return ofCap
-  const reason = missed
-    .map(
-      ({ model, p99Ms, objectiveMs }) =>
-        `${model}: 99 % of batches within ${p99Ms.toFixed(1)} ms, ${objectiveMs} promised`,
-    )
-    .join('; ')
+  const reason = missed.join('; ')
   if (ofCap.status !== 'violates') return { status: 'violates', breaks: 'latency', reason }
   return { status: 'violates', breaks: 'cap and latency', reason: `${ofCap.reason}; ${reason}` }
 }
 
-function capVerdict(metrics: PowerMetrics): Verdict {
+const missedBatches = ({ model, p99Ms, objectiveMs }: NetworkLatency) =>
+  `${model}: 99 % of batches within ${p99Ms!.toFixed(1)} ms, ${objectiveMs} promised`
+
+const missedRequests = ({ service, attainment }: ServiceOutcome) =>
+  `${service}: ${(100 * attainment!).toFixed(2)} % of requests in time, 99 promised`
+
+/** The cap alone, over one phase of a run. @param tolerance share of its time that may be above */
+export function capVerdict(metrics: CapFigures, tolerance: number): Verdict {
   const fraction = metrics.violationFraction.oneSecond
   if (fraction === null) return { status: 'unknown', reason: 'no power reading long enough for a 1 s average' }
-  const status = fraction <= STEADY_TOLERANCE ? 'holds' : 'violates'
-  const limit = `${100 * STEADY_TOLERANCE} % allowed`
+  const status = fraction <= tolerance ? 'holds' : 'violates'
+  const limit = `${100 * tolerance} % allowed`
   const level = `more than ${100 * EXCESS_TOLERANCE} % above the cap`
   const reason =
     fraction === 0

@@ -1,16 +1,24 @@
 import { type Fault, SimulatedDesk, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
 import { seedFrom } from '@pctodl/numerics'
-import { type Clock, type Service, type ServiceCounters, type ServiceReading, VirtualClock } from '@pctodl/platform'
+import {
+  type Clock,
+  type Service,
+  type ServiceCounters,
+  type ServiceReading,
+  type Telemetry,
+  VirtualClock,
+} from '@pctodl/platform'
+import { capPhases, type PowerSeries, STEADY_TOLERANCE } from '@pctodl/report/evaluate'
 import {
   type PowerCapPolicy,
-  powerMetrics,
   type RunEvent,
   runPolicy,
   type ServiceListStep,
-  STEADY_TOLERANCE,
+  type WindowObservation,
 } from '@pctodl/scheduler'
 import { type ServiceReport, serviceReport } from '@pctodl/traffic'
-import type { ServerTask, TaskService } from './server-tasks.js'
+import { Restarts } from '../restarts.js'
+import type { ServerTask, TaskService } from './service-tasks.js'
 
 /** What is run: a task, or the same services otherwise. */
 export interface ServerLoad extends Pick<ServerTask, 'services' | 'caps' | 'durationS'> {
@@ -40,27 +48,25 @@ export interface ServerRun {
   /** Over the same time: true mean power, W; joules of the board for each request that was answered in time. */
   readonly meanPowerW: number
   readonly energyPerRequestJ: number | null
-  /** Share of the whole run in which the 1 s average was more than 1 % above the cap, 0..1. */
+  /** Share of the steady state in which the 1 s average was more than 1 % above the cap, 0..1. */
   readonly capExceeded: number
   readonly capHolds: boolean
   /** Whether every service answered 99 of 100 requests in time. */
   readonly objectivesMet: boolean
-  readonly trace: ServerTrace
+  readonly recorded: RecordedServing
 }
 
-/** Second by second. */
-export interface ServerTrace {
-  readonly timeS: readonly number[]
-  readonly powerCapW: readonly number[]
-  readonly powerW: readonly number[]
-  readonly smClockMhz: readonly (number | null)[]
-  readonly services: readonly {
+/** What the record of a run keeps beside these figures. */
+export interface RecordedServing {
+  readonly power: PowerSeries & { readonly trueW: readonly number[]; readonly smClockMhz: readonly (number | null)[] }
+  readonly windows: readonly (WindowObservation & { readonly startedAt: Date })[]
+  readonly restartsMs: readonly number[]
+  /** Requests second by second, by service; null before it came and after it went. */
+  readonly perSecond: readonly {
     readonly service: string
-    /** Requests of the second; null before it came and after it went. */
     readonly arrived: readonly (number | null)[]
-    readonly inTime: readonly (number | null)[]
-    readonly late: readonly (number | null)[]
-    readonly shed: readonly (number | null)[]
+    /** Late, shed or failed. */
+    readonly missed: readonly (number | null)[]
   }[]
 }
 
@@ -101,8 +107,12 @@ export async function runServerLoad(
     windowMs: WINDOW_MS,
     services: { desk, steps: listSteps(load.services) },
     ...(signal ? { signal } : {}),
-    ...(onEvent ? { onEvent } : {}),
-    onSample: (timeMs, { smClockMhz }, powerCapW) => watch.sample(timeMs, smClockMhz, powerCapW, desk),
+    onEvent: (event) => {
+      if (event.type === 'sample') watch.restart(event.timeMs, event.reconfiguring)
+      onEvent?.(event)
+    },
+    onWindow: (window, startedAt) => watch.windows.push({ ...window, startedAt }),
+    onSample: (timeMs, telemetry, powerCapW) => watch.sample(timeMs, telemetry, powerCapW, desk),
   })
   return watch.result(desk)
 }
@@ -124,25 +134,23 @@ export function listSteps(services: readonly TaskService[]): ServiceListStep[] {
 }
 
 class RunWatch {
+  readonly windows: (WindowObservation & { readonly startedAt: Date })[] = []
   readonly #load: ServerLoad
   readonly #energyJ: () => number
-  readonly #trace: {
-    timeS: number[]
-    powerCapW: number[]
-    powerW: number[]
-    smClockMhz: (number | null)[]
-    services: Map<string, ServiceReading[]>
-  } = { timeS: [], powerCapW: [], powerW: [], smClockMhz: [], services: new Map() }
-  readonly #series = {
+  readonly #power = {
     timeMs: [] as number[],
     powerCapW: [] as number[],
-    sensorW: [] as number[],
+    sensorW: [] as (number | null)[],
+    smClockMhz: [] as (number | null)[],
     trueW: [] as number[],
   }
+  readonly #restarts = new Restarts()
+  /** By service, at the end of each second. */
+  readonly #readings = new Map<string, ServiceReading[]>()
   readonly #began = new Map<string, ServiceCounters>()
+  #seconds = 0
   #lastMs = 0
   #lastJ = 0
-  #secondJ = 0
   #warmJ = 0
   #warmMs = 0
 
@@ -151,36 +159,33 @@ class RunWatch {
     this.#energyJ = energyJ
   }
 
-  sample(timeMs: number, smClockMhz: number | null, powerCapW: number, desk: SimulatedDesk): void {
+  restart(timeMs: number, reconfiguring: boolean): void {
+    this.#restarts.add(timeMs, reconfiguring)
+  }
+
+  sample(timeMs: number, telemetry: Telemetry, powerCapW: number, desk: SimulatedDesk): void {
     const energyJ = this.#energyJ()
-    const powerW = ((energyJ - this.#lastJ) / (timeMs - this.#lastMs)) * 1000
+    this.#power.timeMs.push(timeMs)
+    this.#power.powerCapW.push(powerCapW)
+    this.#power.sensorW.push(telemetry.powerAverageW)
+    this.#power.smClockMhz.push(telemetry.smClockMhz)
+    this.#power.trueW.push(((energyJ - this.#lastJ) / (timeMs - this.#lastMs)) * 1000)
     this.#lastJ = energyJ
     this.#lastMs = timeMs
-    const series = this.#series
-    series.timeMs.push(timeMs)
-    series.powerCapW.push(powerCapW)
-    series.sensorW.push(powerW)
-    series.trueW.push(powerW)
-    const trace = this.#trace
-    if (timeMs < 1000 * (trace.timeS.length + 1)) return
-    trace.timeS.push(trace.timeS.length + 1)
-    trace.powerCapW.push(powerCapW)
-    trace.powerW.push(Math.round(10 * (energyJ - this.#secondJ)) / 10)
-    trace.smClockMhz.push(smClockMhz)
-    this.#secondJ = energyJ
-    const warm = timeMs >= 1000 * WARM_UP_S
-    if (warm && this.#warmMs === 0) {
+    if (timeMs < 1000 * (this.#seconds + 1)) return
+    this.#seconds++
+    if (timeMs >= 1000 * WARM_UP_S && this.#warmMs === 0) {
       this.#warmMs = timeMs
       this.#warmJ = energyJ
     }
     for (const counters of desk.counters()) {
-      const readings = trace.services.get(counters.service) ?? []
+      const readings = this.#readings.get(counters.service) ?? []
       // Nothing, for the seconds before it came.
-      while (readings.length < trace.timeS.length - 1) readings.push(none(counters.service))
+      while (readings.length < this.#seconds - 1) readings.push(none(counters.service))
       readings.push(counters)
-      trace.services.set(counters.service, readings)
+      this.#readings.set(counters.service, readings)
       // One that comes later is given the time that its tenants take to load, like all.
-      const { fromS = 0 } = this.#taskService(counters.service)
+      const { fromS = 0 } = this.#load.services.find(({ service }) => service.name === counters.service)!
       if (!this.#began.has(counters.service) && timeMs >= 1000 * (fromS + WARM_UP_S))
         this.#began.set(counters.service, counters)
     }
@@ -195,44 +200,34 @@ class RunWatch {
     })
     const spentJ = this.#lastJ - this.#warmJ
     const inTime = services.reduce((sum, { completed, late }) => sum + completed - late, 0)
-    const exceeded = powerMetrics(this.#series, 'true').violationFraction.oneSecond ?? 0
+    const restartsMs = this.#restarts.beganMs
+    const capExceeded = capPhases(this.#power, 'true', restartsMs).steady.violationFraction.oneSecond ?? 0
     return {
       services,
       meanPowerW: (1000 * spentJ) / (this.#lastMs - this.#warmMs),
       energyPerRequestJ: inTime === 0 ? null : spentJ / inTime,
-      capExceeded: exceeded,
-      capHolds: exceeded <= STEADY_TOLERANCE,
+      capExceeded,
+      capHolds: capExceeded <= STEADY_TOLERANCE,
       objectivesMet: services.every(({ objectiveMet }) => objectiveMet !== false),
-      trace: this.#closedTrace(),
+      recorded: { power: this.#power, windows: this.windows, restartsMs, perSecond: this.#perSecond() },
     }
   }
 
-  #taskService(name: string): TaskService {
-    return this.#load.services.find(({ service }) => service.name === name)!
-  }
-
-  #closedTrace(): ServerTrace {
-    const { services, ...others } = this.#trace
-    const length = others.timeS.length
-    return {
-      ...others,
-      services: this.#load.services.map(({ service: { name }, fromS = 0, untilS = Number.POSITIVE_INFINITY }) => {
-        const readings = services.get(name) ?? []
-        const perSecond = (count: (reading: ServiceReading) => number) =>
-          Array.from({ length }, (_, i) => {
-            const now = readings[i]
-            if (i < fromS || i >= untilS || !now) return null
-            return count(now) - (i === 0 ? 0 : count(readings[i - 1]!))
-          })
-        return {
-          service: name,
-          arrived: perSecond(({ arrived }) => arrived),
-          inTime: perSecond(({ completed, late }) => completed - late),
-          late: perSecond(({ late }) => late),
-          shed: perSecond(({ shed, failed }) => shed + failed),
-        }
-      }),
-    }
+  #perSecond(): RecordedServing['perSecond'] {
+    return this.#load.services.map(({ service: { name }, fromS = 0, untilS = Number.POSITIVE_INFINITY }) => {
+      const readings = this.#readings.get(name) ?? []
+      const counted = (count: (reading: ServiceReading) => number) =>
+        Array.from({ length: this.#seconds }, (_, i) => {
+          const now = readings[i]
+          if (i < fromS || i >= untilS || !now) return null
+          return count(now) - (i === 0 ? 0 : count(readings[i - 1]!))
+        })
+      return {
+        service: name,
+        arrived: counted(({ arrived }) => arrived),
+        missed: counted(({ late, shed, failed }) => late + shed + failed),
+      }
+    })
   }
 }
 

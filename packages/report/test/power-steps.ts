@@ -1,4 +1,4 @@
-import { type PowerMetrics, type PowerSeries, powerMetrics } from '../src/index.js'
+import { type PowerMetrics, type PowerSeries, powerMetrics } from '../src/evaluate/index.js'
 
 export interface Step {
   readonly ms: number

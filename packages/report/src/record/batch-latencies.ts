@@ -1,5 +1,5 @@
 import type { TenantCounters } from '@pctodl/platform'
-import type { NetworkLatency } from '@pctodl/report'
+import type { NetworkLatency } from './run-record.js'
 
 /**
  * Latencies of the batches of a run, from counters read many times a second: batches that one tenant completes between two readings

@@ -1,3 +1,4 @@
+export { type CapFigures, type CapPhases, capPhases, START_UP_MS } from './cap-phases.js'
 export type { CapStepResponse } from './cap-step-response.js'
 export { type EvaluateOptions, type Evaluation, evaluate, type StretchEvaluation } from './evaluate.js'
 export { movingAverageW } from './moving-average.js'
@@ -6,6 +7,7 @@ export {
   type PowerMetrics,
   powerMetrics,
   SETTLING_BAND,
+  START_UP_TOLERANCE,
   STEADY_TOLERANCE,
 } from './power-metrics.js'
 export type { PowerSeries } from './power-series.js'

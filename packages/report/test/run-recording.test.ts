@@ -1,6 +1,7 @@
 import type { Telemetry } from '@pctodl/platform'
+import type { RunEvent } from '@pctodl/scheduler'
 import { describe, expect, it } from 'vitest'
-import { type RunEvent, RunRecorder } from '../src/index.js'
+import { RunRecorder } from '../src/evaluate/index.js'
 
 const telemetry: Telemetry = {
   timeMs: 0,

@@ -1,8 +1,8 @@
 import { fixedCap } from '@pctodl/platform'
 import type { PowerCapPolicy } from '@pctodl/scheduler'
 import { highestRate, poissonArrivals, queriesNeeded } from '@pctodl/traffic'
-import { runServerLoad, type ServerRun, WARM_UP_S } from './run-server-task.js'
-import type { ServerTask } from './server-tasks.js'
+import { runServerLoad, type ServerRun, WARM_UP_S } from './serve.js'
+import type { ServerTask } from './service-tasks.js'
 
 export interface MostLoadOptions {
   readonly boardName: string
@@ -49,16 +49,22 @@ export function holds({ services, capHolds }: Pick<ServerRun, 'services' | 'capH
  * enclosed, then bisected, as LoadGen looks for a server's peak.
  *
  * @param create a fresh policy for a factor
- * @returns 0 where none was found
+ * @returns the run at that factor; undefined where none was found
  */
 export async function mostLoad(
   task: Pick<ServerTask, 'services' | 'caps'>,
   create: (loadFactor: number) => PowerCapPolicy,
   { boardName, seed, from = 1, precision = 0.03, signal }: MostLoadOptions,
-): Promise<number> {
+): Promise<{ readonly loadFactor: number; readonly run: ServerRun } | undefined> {
   const mix = steadyMix(task)
-  const trial = async (loadFactor: number) =>
-    holds(await runServerLoad({ ...mix, boardName, seed, loadFactor }, create(loadFactor), signal ? { signal } : {}))
+  const held = new Map<number, ServerRun>()
+  const trial = async (loadFactor: number) => {
+    const load = { ...mix, boardName, seed, loadFactor }
+    const run = await runServerLoad(load, create(loadFactor), signal ? { signal } : {})
+    if (holds(run)) held.set(loadFactor, run)
+    return held.has(loadFactor)
+  }
   const { ratePerS } = await highestRate(trial, { fromPerS: from, precision, mostTrials: MOST_TRIALS })
-  return ratePerS ?? 0
+  const run = held.get(ratePerS ?? Number.NaN)
+  return run && { loadFactor: ratePerS!, run }
 }

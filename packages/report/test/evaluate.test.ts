@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Actuation, evaluate, powerMetrics, type RunRecording, steadyMask } from '../src/index.js'
+import { type Actuation, evaluate, powerMetrics, type RunRecording, steadyMask } from '../src/evaluate/index.js'
 
 interface Story {
   readonly seconds: number

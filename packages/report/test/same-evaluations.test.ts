@@ -1,6 +1,6 @@
 import { SeededRandom } from '@pctodl/numerics'
 import { expect, it } from 'vitest'
-import { type Actuation, evaluate, type RunRecording } from '../src/index.js'
+import { type Actuation, evaluate, type RunRecording } from '../src/evaluate/index.js'
 
 /** Numbers to seven digits: what differs beyond them is rounding. */
 const rounded = (value: unknown): unknown =>

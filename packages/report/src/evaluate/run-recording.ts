@@ -1,6 +1,5 @@
 import { sameProcess, type Tenant } from '@pctodl/platform'
-import type { Action, WindowObservation } from '../policy.js'
-import type { RunEvent } from '../run-event.js'
+import type { Action, RunEvent, WindowObservation } from '@pctodl/scheduler'
 import type { PowerSeries } from './power-series.js'
 
 export type ActuationKind = 'sm-clock' | 'mem-clock' | 'power-limit' | 'repartition' | 'batch-sizes'

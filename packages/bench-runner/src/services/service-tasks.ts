@@ -295,17 +295,17 @@ export const serverTasks: readonly ServerTask[] = boards.flatMap(({ board, speed
 /** @throws UnknownNameError for a board without tasks, or an id that it does not have */
 export function serverTasksOf(board: string, ids?: readonly number[]): readonly ServerTask[] {
   const ofBoard = serverTasks.filter((task) => task.board === board)
-  if (ofBoard.length === 0) {
-    throw new UnknownNameError('GPU of the server tasks', board, [...new Set(serverTasks.map((task) => task.board))])
-  }
+  const known = (tasks: readonly ServerTask[]) => tasks.map(({ id }) => String(id))
+  if (ofBoard.length === 0)
+    throw new UnknownNameError(
+      'GPU of the services',
+      board,
+      boards.map((each) => each.board),
+    )
   if (ids === undefined) return ofBoard
   return ids.map((id) => {
     const task = ofBoard.find((candidate) => candidate.id === id)
     if (task) return task
-    throw new UnknownNameError(
-      `server task id on ${board}`,
-      String(id),
-      ofBoard.map((each) => String(each.id)),
-    )
+    throw new UnknownNameError(`task of services on ${board}`, String(id), known(ofBoard))
   })
 }

@@ -1,0 +1,24 @@
+import { type GpuSpec, InvalidInputError, type Tenant } from '@pctodl/platform'
+
+/**
+ * The set-up that takes no thought: equal shares and one batch size, chosen per board without seeing the cap.
+ *
+ * @param models a network, or several, which get the same number of tenants each
+ * @param tenantCount default: 8 on boards of 100 SMs and more, else 4; of several networks the next multiple of their number
+ * @throws InvalidInputError unless the count and the batch size are integers of at least 1
+ */
+export function equalTenants(
+  spec: GpuSpec,
+  models: readonly string[],
+  tenantCount: number = models.length * Math.ceil((spec.smCount >= 100 ? 8 : 4) / models.length),
+  batchSize = 32,
+): readonly Tenant[] {
+  for (const [field, value] of Object.entries({ tenantCount, batchSize })) {
+    if (!Number.isInteger(value) || value < 1) throw new InvalidInputError(field, value, 'an integer of at least 1')
+  }
+  return Array.from({ length: tenantCount }, (_, i) => ({
+    model: models[i % models.length]!,
+    mpsPercent: 100 / tenantCount,
+    batchSize,
+  }))
+}

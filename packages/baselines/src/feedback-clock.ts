@@ -1,0 +1,97 @@
+import type { GpuSpec, Service } from '@pctodl/platform'
+import type { ClockPlan, SampleObservation, WindowObservation } from '@pctodl/scheduler'
+import { indexAtMost, workingSmClocks } from './clock-table.js'
+
+/** Time between two steps, ms: a reading that averages over one second holds only the newest clock by then. */
+const STEP_MS = 2000
+
+/**
+ * One step of feedback. Above the cap the clock falls in proportion to the excess, by one state at least; below it the clock
+ * rises by one state where the square of the clock ratio predicts that the cap still holds.
+ *
+ * @param clocksMhz ascending
+ * @returns the clock to lock, MHz
+ */
+export function feedbackStep(
+  clocksMhz: readonly number[],
+  smClockMhz: number,
+  powerW: number,
+  powerCapW: number,
+): number {
+  const index = indexAtMost(clocksMhz, smClockMhz)
+  if (powerW > powerCapW) {
+    return clocksMhz[Math.max(0, Math.min(index - 1, indexAtMost(clocksMhz, (smClockMhz * powerCapW) / powerW)))]!
+  }
+  const above = clocksMhz[index + 1]
+  return above !== undefined && powerW * (above / smClockMhz) ** 2 <= powerCapW ? above : smClockMhz
+}
+
+export interface FeedbackClockOptions {
+  /** Step the clock where the cap lies below the board's lowest limit. Default false: keep the planned clock there. */
+  readonly step?: boolean
+  /** The clock once the board's limit holds the cap, MHz, or the planned one. Default `unlocked`. */
+  readonly underLimit?: number | 'planned' | 'unlocked'
+}
+
+/**
+ * The SM clock of a policy that sets the board's limit at the cap. A board at full clock needs about a second to come down to its
+ * limit, so each cap begins at the planned clock and the limit takes over after the first window.
+ */
+export class FeedbackClock {
+  readonly #options: FeedbackClockOptions
+  #clocksMhz: readonly number[] = []
+  #plannedMhz = 0
+  #clockMhz = 0
+  #limitHolds = false
+  #starting = true
+  #nextMs: number | undefined
+
+  constructor(options: FeedbackClockOptions = {}) {
+    this.#options = options
+  }
+
+  /** A cap begins, with the clocks planned for it. @returns the SM clock to lock, MHz */
+  begin(spec: GpuSpec, { memClockMhz, smClockMhz }: ClockPlan, powerCapW: number, _newTenants: boolean): number {
+    this.#clocksMhz = workingSmClocks(spec, memClockMhz)
+    this.#clockMhz = this.#plannedMhz = smClockMhz
+    this.#limitHolds = powerCapW >= spec.powerLimitW.min
+    this.#starting = true
+    this.#nextMs = undefined
+    return smClockMhz
+  }
+
+  /** @returns the clock to lock, MHz; undefined to leave it */
+  onSample(sample: SampleObservation, _services: readonly Service[]): number | undefined {
+    const { timeMs, reconfiguring, powerCapW, telemetry } = sample
+    if (this.#limitHolds || this.#options.step !== true) return undefined
+    if (reconfiguring || telemetry.powerAverageW === null) this.#nextMs = undefined
+    this.#nextMs ??= timeMs + STEP_MS
+    if (timeMs < this.#nextMs || telemetry.powerAverageW === null) return undefined
+    this.#nextMs = timeMs + STEP_MS
+    const wanted = feedbackStep(this.#clocksMhz, this.#clockMhz, telemetry.powerAverageW, powerCapW)
+    // Requests that are few now may be many in a second: only saturated tenants show what a higher clock costs.
+    const nextMhz = sample.services === undefined ? wanted : Math.min(wanted, this.#plannedMhz)
+    if (nextMhz === this.#clockMhz) return undefined
+    this.#clockMhz = nextMhz
+    return nextMhz
+  }
+
+  onWindow(
+    { reconfigured, samples }: WindowObservation,
+    _services: readonly Service[],
+  ): number | 'unlocked' | undefined {
+    if (!this.#starting || !this.#limitHolds || reconfigured || samples === 0) return undefined
+    this.#starting = false
+    const { underLimit = 'unlocked' } = this.#options
+    return underLimit === 'planned' ? undefined : underLimit
+  }
+
+  /** The highest clock that the cap allows where the board's limit cannot hold it, MHz; else the top of the table. */
+  protected get ceilingMhz(): number {
+    return this.#limitHolds ? this.#clocksMhz.at(-1)! : this.#clockMhz
+  }
+
+  protected get clocksMhz(): readonly number[] {
+    return this.#clocksMhz
+  }
+}

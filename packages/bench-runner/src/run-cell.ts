@@ -1,0 +1,104 @@
+import { PctodlError } from '@pctodl/platform'
+import type { RunRecord } from '@pctodl/report'
+import { boardName } from './board-name.js'
+import { type Cell, instanceOf, resultSet } from './cell.js'
+import type { BoardIdentity } from './manifest.js'
+import { boardSeed, openBoard } from './open-board.js'
+import { predictorOf } from './predictors.js'
+import { runTaskOn } from './run-task.js'
+import { mostLoad, steadyMix } from './services/most-load.js'
+import { runServerLoad, type ServerRun } from './services/serve.js'
+import { createServerPolicy, type ServerPolicyName } from './services/service-policies.js'
+import { type ServerTask, serverTasksOf } from './services/service-tasks.js'
+import { bestLockedClock } from './services/services-oracle.js'
+import { equalShares, plannedShares } from './services/share-plans.js'
+import { isServed } from './tasks.js'
+
+/** Run one cell from a cold board, whatever is in it. @throws what the policy and the board throw, the signal's reason */
+export async function runCell(
+  cell: Cell,
+  signal?: AbortSignal,
+): Promise<{ readonly record: RunRecord; readonly identity: BoardIdentity }> {
+  const { task } = cell
+  const board = await openBoard(cell)
+  try {
+    const record = isServed(task)
+      ? await serve(cell, task, signal)
+      : await runTaskOn(board, task, cell.algorithm, { ...cell, ...(signal ? { signal } : {}) })
+    const set = resultSet(cell)
+    const labels = { ...(set === undefined ? {} : { set }), instance: instanceOf(cell) }
+    return { record: { ...record, ...labels }, identity: board.identity }
+  } finally {
+    await board.close()
+  }
+}
+
+/** The clocks of `fixed-clock` are found with other arrivals than it is judged by. */
+const TUNING_SEEDS_APART = 500_000
+/** Where a search for the most load begins: what most tasks leave free at their own rates. */
+const FIRST_FACTOR = 2
+
+async function serve(cell: Cell, told: ServerTask, signal?: AbortSignal): Promise<RunRecord> {
+  const { algorithm, parametersFolder, loadFactor = 1 } = cell
+  // Arrivals are no JSON: the catalogue has them.
+  const task = { ...serverTasksOf(told.board, [told.id])[0]!, caps: told.caps }
+  const model = predictorOf(task.board, parametersFolder)
+  const abort = signal ? { signal } : {}
+  const where = { boardName: boardName(cell), seed: boardSeed(cell) }
+  const load = { ...task, ...where, loadFactor }
+  if (algorithm === 'oracle') {
+    const { run } = await bestLockedClock(task, load, model, [plannedShares, equalShares], signal)
+    return recordOf(cell, task, run)
+  }
+  const tuning = { ...load, seed: where.seed + TUNING_SEEDS_APART }
+  const fixed =
+    algorithm === 'fixed-clock'
+      ? { fixedClocks: (await bestLockedClock(task, tuning, model, [equalShares], signal)).clocks }
+      : {}
+  const create = (of: Pick<ServerTask, 'services'>, loadFactor: number) =>
+    createServerPolicy(algorithm as ServerPolicyName, of, { model, loadFactor, ...fixed })
+  if (!cell.mostLoad) return recordOf(cell, task, await runServerLoad(load, create(task, loadFactor), abort))
+  const mix = steadyMix(task)
+  const found = await mostLoad(task, (factor) => create(mix, factor), { ...where, ...abort, from: FIRST_FACTOR })
+  if (!found) throw new PctodlError('NO_LOAD_HOLDS', `no load at which every service keeps its p99 and the cap holds`)
+  return recordOf(cell, task, found.run, found.loadFactor)
+}
+
+function recordOf({ algorithm }: Cell, task: ServerTask, run: ServerRun, most?: number): RunRecord {
+  const { services, meanPowerW, energyPerRequestJ, recorded } = run
+  const { perSecond, ...measured } = recorded
+  const objectiveOf = (name: string) => task.services.find(({ service }) => service.name === name)!.service.objective
+  return {
+    board: task.board,
+    algorithm,
+    taskId: task.id,
+    model: task.name,
+    dataset: 'requests',
+    durationMs: measured.power.timeMs.at(-1)!,
+    ...measured,
+    samples: services.reduce((sum, { completed, late }) => sum + completed - late, 0),
+    latency: services.map(({ service, p99Ms }) => ({
+      model: service,
+      objectiveMs: objectiveOf(service).p99Ms,
+      p99Ms: p99Ms === null ? null : tidy(p99Ms),
+    })),
+    requests: {
+      services: services.map(({ service, goodputPerS, attainment, objectiveMet, p99Ms, shed, failed }) => ({
+        service,
+        goodputPerS,
+        attainment,
+        objectiveMet,
+        p99Ms,
+        shed,
+        failed,
+      })),
+      meanPowerW,
+      energyPerRequestJ,
+      ...(most === undefined ? {} : { mostLoad: most }),
+      perSecond,
+    },
+    notes: [],
+  }
+}
+
+const tidy = (ms: number) => Math.round(1000 * ms) / 1000

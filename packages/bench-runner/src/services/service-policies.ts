@@ -1,0 +1,122 @@
+import {
+  FeedbackClock,
+  LatencyGovernor,
+  LimitPolicy,
+  type LimitPolicyOptions,
+  ServicesBatchDvfsPolicy,
+} from '@pctodl/baselines'
+import type { PerfModel } from '@pctodl/perf-model'
+import { type Configuration, InvalidInputError, type Service, type Tenant } from '@pctodl/platform'
+import {
+  type ClockPlan,
+  type PlannedLoad,
+  type PowerCapPolicy,
+  planClocks,
+  planWithModel,
+  ServicesPolicy,
+} from '@pctodl/scheduler'
+import type { ServerTask } from './service-tasks.js'
+import { equalShares, leanShares, parvaShares, plannedShares } from './share-plans.js'
+
+/** The policies of services, in the order in which they run and are reported. */
+export const serverPolicyNames = [
+  'pctodl',
+  'plan-limit-step',
+  'fixed-clock',
+  'equal-shares',
+  'batchdvfs',
+  'latency-governor',
+  'parva-shares',
+] as const
+
+export type ServerPolicyName = (typeof serverPolicyNames)[number]
+
+/** Shares, batches and clocks for services. */
+export type SharePlan = (model: PerfModel, load: PlannedLoad) => Configuration
+
+export interface ServerPolicyOptions {
+  /** The predictor's own, from profiles. */
+  readonly model: PerfModel
+  /** Common factor on the rates of the task. Default 1. */
+  readonly loadFactor?: number
+  /** The clocks of `fixed-clock`, found offline with `bestFixedClocks`; needed there. */
+  readonly fixedClocks?: ClockPlan
+}
+
+/** A fresh policy for one run; all know the services, their mean rates and the same predictor. */
+export function createServerPolicy(
+  name: ServerPolicyName,
+  task: Pick<ServerTask, 'services'>,
+  options: ServerPolicyOptions,
+): PowerCapPolicy {
+  const { model, fixedClocks } = options
+  const start = (plan: SharePlan) => limitOptions(name, task, plan, options)
+  switch (name) {
+    case 'pctodl':
+      return new ServicesPolicy({
+        model,
+        services: firstServices(task),
+        plan: (load, objective) =>
+          objective === 'most-load' ? plannedShares(model, load) : planWithModel(model)(load, objective),
+        expectedPerS: Object.fromEntries(
+          task.services.map(({ service, meanPerS }) => [service.name, meanPerS * (options.loadFactor ?? 1)]),
+        ),
+      })
+    case 'plan-limit-step':
+      return new LimitPolicy(start(plannedShares))
+    case 'equal-shares':
+      return new LimitPolicy(start(equalShares))
+    case 'fixed-clock':
+      if (fixedClocks === undefined) throw new InvalidInputError('fixedClocks', fixedClocks, 'clocks found offline')
+      return fixedClockPolicy(start(equalShares), fixedClocks)
+    case 'batchdvfs':
+      return new ServicesBatchDvfsPolicy(start(equalShares))
+    case 'latency-governor':
+      return new LimitPolicy({ ...start(leanShares), clock: new LatencyGovernor() })
+    case 'parva-shares':
+      return new LimitPolicy(start(parvaShares))
+  }
+}
+
+/**
+ * Tenants at one locked clock, whatever comes. Where the board's limit cannot hold the cap, a clock that keeps it, and feedback.
+ */
+export function fixedClockPolicy(options: LimitPolicyOptions, { memClockMhz, smClockMhz }: ClockPlan): PowerCapPolicy {
+  const safe = (tenants: readonly Tenant[], powerCapW: number) => ({
+    memClockMhz,
+    smClockMhz: Math.min(smClockMhz, options.planClocks(tenants, powerCapW, [memClockMhz]).smClockMhz),
+  })
+  return new LimitPolicy({
+    ...options,
+    plan: (powerCapW, services) => {
+      const { tenants } = options.plan(powerCapW, services)
+      return { tenants, ...safe(tenants, powerCapW) }
+    },
+    planClocks: safe,
+    clock: new FeedbackClock({ step: true, underLimit: smClockMhz }),
+  })
+}
+
+/** Tenants of a plan under the board's limit, with one step of feedback where that cannot hold the cap. */
+export function limitOptions(
+  name: string,
+  task: Pick<ServerTask, 'services'>,
+  plan: SharePlan,
+  { model, loadFactor = 1 }: ServerPolicyOptions,
+): LimitPolicyOptions & { readonly services: readonly Service[] } {
+  const meanPerS = ({ name }: Service) =>
+    loadFactor * (task.services.find(({ service }) => service.name === name)?.meanPerS ?? 1)
+  return {
+    name,
+    spec: model.spec,
+    services: firstServices(task),
+    plan: (powerCapW, services) => plan(model, { services, ratesPerS: services.map(meanPerS), powerCapW }),
+    planClocks: (tenants, powerCapW, memClocksMhz) => planClocks(model, tenants, powerCapW, memClocksMhz),
+    clock: new FeedbackClock({ step: true }),
+  }
+}
+
+/** Those that are there at the start. */
+function firstServices({ services }: Pick<ServerTask, 'services'>): readonly Service[] {
+  return services.filter(({ fromS = 0 }) => fromS === 0).map(({ service }) => service)
+}

@@ -1,0 +1,62 @@
+import type { PerfModel } from '@pctodl/perf-model'
+import { smClocksAt } from '@pctodl/platform'
+import type { ClockPlan } from '@pctodl/scheduler'
+import { runServerLoad, type ServerLoad, type ServerRun } from './serve.js'
+import { fixedClockPolicy, limitOptions, type SharePlan } from './service-policies.js'
+import type { ServerTask } from './service-tasks.js'
+
+/** One locked clock, and what came of it. */
+export interface LockedRun {
+  readonly clocks: ClockPlan
+  readonly run: ServerRun
+}
+
+/**
+ * The single locked clock with the fewest joules for each request in time, found by trying the very load: by bisection on each memory
+ * clock, for energy rises with the clock. Where none keeps every objective and the cap, the clock that comes nearest.
+ */
+export async function bestLockedClock(
+  task: ServerTask,
+  load: ServerLoad,
+  model: PerfModel,
+  plans: readonly SharePlan[],
+  signal?: AbortSignal,
+): Promise<LockedRun> {
+  let best: LockedRun | undefined
+  for (const plan of plans) {
+    for (const memClockMhz of model.memClocksMhz) {
+      const clocks = smClocksAt(model.spec, memClockMhz)!
+      const attempt = async (index: number): Promise<boolean> => {
+        const locked = { memClockMhz, smClockMhz: clocks[index]! }
+        const { loadFactor = 1 } = load
+        const policy = fixedClockPolicy(limitOptions('oracle', task, plan, { model, loadFactor }), locked)
+        const run = await runServerLoad(load, policy, signal ? { signal } : {})
+        if (!best || isBetter(run, best.run)) best = { clocks: locked, run }
+        return keepsAll(run)
+      }
+      let low = -1
+      let high = clocks.findLastIndex((clock) => clock <= model.spec.boostClockMhz)
+      if (!(await attempt(high))) continue
+      while (high - low > 2) {
+        const middle = (low + high) >> 1
+        if (await attempt(middle)) high = middle
+        else low = middle
+      }
+    }
+  }
+  return best!
+}
+
+function keepsAll({ objectivesMet, capHolds }: ServerRun): boolean {
+  return objectivesMet && capHolds
+}
+
+function isBetter(run: ServerRun, before: ServerRun): boolean {
+  if (keepsAll(run) !== keepsAll(before)) return keepsAll(run)
+  if (keepsAll(run)) return run.energyPerRequestJ! < before.energyPerRequestJ!
+  return worst(run) > worst(before)
+}
+
+function worst({ services }: ServerRun): number {
+  return Math.min(...services.map(({ attainment }) => attainment ?? 0))
+}
