@@ -8,9 +8,9 @@ import { type CheckedFleet, checkFleet } from './check-fleet.js'
 import { unserved, withKeepable } from './explain-unserved.js'
 import type { Fleet } from './fleet.js'
 import { type FleetPlan, meanPowerOf } from './fleet-plan.js'
-import { type FleetCounts, type FleetProgram, solveFleet } from './fleet-program.js'
 import { type FleetGate, fleetRows } from './fleet-rows.js'
 import { type FleetBoard, placeGroup } from './place-fleet.js'
+import { type Program, type ProgramCounts, solveProgram } from './program.js'
 import { simulateFleet } from './simulate-fleet.js'
 
 export interface FleetOptions {
@@ -102,7 +102,9 @@ export async function planOnce(
   const rows = can.length === all.length ? every : fleetRows(checked, can, how)
   const patternsOfGroup = checked.groups.map(({ geometry }) => patternsOf(geometry))
   const patterns = checked.lanes.map(({ group }) => patternsOfGroup[group]!)
-  const program: FleetProgram = { fleet: checked, objectives: can, rows, patterns, mostIterations, room: 1 }
+  const program: Omit<Program, 'goal'> = {
+    ...{ fleet: checked, objectives: can, rows, patterns, running: [], mostIterations, room: 1 },
+  }
   const models = can.map(({ model }) => model)
   const measured = rows.every(({ powerW }) => powerW !== undefined)
   const missed = all
@@ -122,7 +124,7 @@ export async function planOnce(
   let lowerBoundCost = 0
   let outOfWork = false
   for (const room of ROOMS) {
-    const cheapest = await solveFleet({ ...program, room })
+    const cheapest = await solveProgram({ ...program, room, goal: { kind: 'cost' } })
     if (cheapest === 'infeasible') {
       if (room === 1) throw tooFew(checked.limited)
       break
@@ -138,7 +140,7 @@ export async function planOnce(
         'all models',
         can.reduce((sum, { ratePerS }) => sum + ratePerS, 0),
       )
-    const frugal = measured ? await solveFleet({ ...program, room, leastWattsAt: cheapest.value }) : cheapest
+    const frugal = measured ? await solveProgram({ ...program, room, goal: { kind: 'watts', maxCost: cheapest.value } }) : cheapest
     const found = isFound(frugal) ? [frugal, cheapest] : [cheapest]
     for (const counts of found) {
       const placed = checked.groups.map((_, g) => placeGroup(checked, g, models, rows, counts, patterns))
@@ -182,7 +184,7 @@ function inOneMap(groups: readonly (readonly FleetBoard[])[]): FleetBoard[] {
   })
 }
 
-function isFound(counts: Awaited<ReturnType<typeof solveFleet>>): counts is FleetCounts {
+function isFound(counts: Awaited<ReturnType<typeof solveProgram>>): counts is ProgramCounts {
   return counts !== 'infeasible' && 'instances' in counts
 }
 
