@@ -62,28 +62,51 @@ export async function checkedByRequests<Plan extends Pick<FleetPlan, 'boards' | 
   options: FleetOptions,
   planBy: (gate: FleetGate) => Promise<Plan>,
 ): Promise<Plan> {
-  const { gate = 'latency', latencyShare, burstiness = 1 } = options
-  const { checkRequests = 40_000, mostIterations = DEFAULT_MOST_ITERATIONS } = options
-  assertCheck(burstiness, checkRequests)
-  if (gate !== 'latency' && gate !== 'tail') throw new UnknownNameError('gate', gate, ['latency', 'tail'])
-  const how: FleetGate =
-    gate === 'tail' ? { kind: gate, burstiness } : { kind: gate, ...(latencyShare !== undefined && { latencyShare }) }
-  const checked = <P extends Pick<FleetPlan, 'boards' | 'served'>>(by: (gate: FleetGate) => Promise<P>): Promise<P> =>
-    planUntilKept(
-      (times) => by(how.kind === 'tail' ? { ...how, times } : how),
-      (made) => {
-        if (how.kind === 'latency' || checkRequests === 0) return []
-        const met = simulateFleet(made, fleet, { burstiness, requests: checkRequests, seed: CHECK_SEED })
-        return met.filter(isLate).map(({ model }) => model)
-      },
-    )
-  const plan = await checked(planBy)
+  const { burstiness = 1, checkRequests = 40_000, mostIterations = DEFAULT_MOST_ITERATIONS } = options
+  const lateIn = (made: Pick<FleetPlan, 'boards' | 'served'>) =>
+    simulateFleet(made, fleet, { burstiness, requests: checkRequests, seed: CHECK_SEED })
+      .filter(isLate)
+      .map(({ model }) => model)
+  const plan = await untilKept(options, planBy, lateIn)
   const boards = checkFleet(fleet)
   const kept = async (objective: ServiceObjective) => {
-    const alone = await checked((by) => planOnce(boards, [objective], by, mostIterations))
+    const alone = await untilKept(options, (by) => planOnce(boards, [objective], by, mostIterations), lateIn)
     return alone.unserved.length === 0
   }
-  return { ...plan, unserved: await withKeepable(plan.unserved, boards, how, kept) }
+  return { ...plan, unserved: await withKeepable(plan.unserved, boards, gateOf(options), kept) }
+}
+
+function gateOf({ gate = 'latency', latencyShare, burstiness = 1 }: FleetOptions): FleetGate {
+  if (gate !== 'latency' && gate !== 'tail') throw new UnknownNameError('gate', gate, ['latency', 'tail'])
+  return gate === 'tail' ? { kind: gate, burstiness } : { kind: gate, ...(latencyShare !== undefined && { latencyShare }) }
+}
+
+/** Plan, and by the tail again with more room for services that are late, until none is. */
+export async function untilKept<Plan>(
+  options: FleetOptions,
+  planBy: (gate: FleetGate) => Promise<Plan>,
+  lateIn: (plan: Plan) => Iterable<string>,
+): Promise<Plan> {
+  const { burstiness = 1, checkRequests = 40_000 } = options
+  assertCheck(burstiness, checkRequests)
+  const how = gateOf(options)
+  if (how.kind === 'latency') return planBy(how)
+  return planUntilKept(
+    (times) => planBy({ ...how, times }),
+    (made) => (checkRequests === 0 ? [] : lateIn(made)),
+  )
+}
+
+/** What boards hold for each service. */
+export function servedBy(objectives: readonly ServiceObjective[], boards: readonly FleetBoard[]): FleetPlan['served'] {
+  const totals = new Map(objectives.map(({ model }) => [model, { segments: 0, capacity: 0 }]))
+  for (const { model, ratePerS } of boards.flatMap(({ segments }) => segments)) {
+    const total = totals.get(model)
+    if (!total) continue
+    total.segments++
+    total.capacity += ratePerS
+  }
+  return objectives.map((objective) => ({ ...objective, ...totals.get(objective.model)! }))
 }
 
 /** One plan, by a gate. */
@@ -147,10 +170,7 @@ export async function planOnce(
       if (placed.some((boards) => boards === null)) continue
       const boards = inOneMap(placed.map((each) => each!))
       const cost = boards.reduce((sum, { group }) => sum + checked.groups[group]!.price, 0)
-      const served = can.map((objective) => {
-        const own = boards.flatMap(({ segments }) => segments).filter(({ model }) => model === objective.model)
-        return { ...objective, segments: own.length, capacity: own.reduce((sum, { ratePerS }) => sum + ratePerS, 0) }
-      })
+      const served = servedBy(can, boards)
       return {
         boards,
         served,

@@ -7,14 +7,14 @@ import type { Fleet } from '../fleet/fleet.js'
 import { type FleetPlan, meanPowerOf } from '../fleet/fleet-plan.js'
 import { type FleetGate, type FleetRow, fleetRows } from '../fleet/fleet-rows.js'
 import { type FleetBoard, type FleetSegment, fillLane, instanceAt, segmentsOf } from '../fleet/place-fleet.js'
-import { checkedByRequests, type FleetOptions, planOnce } from '../fleet/plan-fleet.js'
+import { checkedByRequests, type FleetOptions, planOnce, servedBy } from '../fleet/plan-fleet.js'
 import { type ProgramCounts, type RunningBoard, solveProgram } from '../fleet/program.js'
 import { DEFAULT_MOST_ITERATIONS } from '../plan-segments.js'
 import type { ServiceObjective } from '../profile.js'
 import { assertMap } from './assert-map.js'
 import { type FleetChanges, type FleetInstance, type FleetStep, fleetMigrationOrder } from './fleet-migration.js'
 import { freePlace, laidOver } from './fleet-places.js'
-import { boardAt, capacityOf, serves, standingBoards, withinNodes } from './standing-boards.js'
+import { boardAt, serves, standingBoards, withinNodes } from './standing-boards.js'
 
 export interface FleetReplanOptions extends FleetOptions {
   /** Move instances until the boards cost as little as a fresh plan's. Default false: they may cost as much as those in use now. */
@@ -114,7 +114,10 @@ async function change(
     // With less room for watts it is no bound for all plans. Boards and what is lacking weigh less than half an instance.
     if (room === 1) leastMoves = Math.max(0, Math.ceil(2 * (counts.bound - BESIDE_MOVES)) / 2)
     const boards = nextBoards(fleet, current, running, rows, counts, patterns, models)
-    if (boards) return next(boards, leastMoves)
+    const found = boards && next(boards, leastMoves)
+    // Short of work a program may move what could have stayed.
+    if (found && !(asIs && inUse <= mostCost && found.created + found.restarted > 0)) return found
+    if (found) break
   }
   return next(asIs && inUse <= mostCost ? asIs : laidOver(fleet, fresh.boards, current), leastMoves)
 }
@@ -212,13 +215,14 @@ export function nextBoards(
   return boards
 }
 
-function describe(
+export function describe(
   fleet: CheckedFleet,
   current: readonly MappedBoard[],
   running: readonly RunningBoard[],
   boards: readonly FleetBoard[],
-  fresh: FleetPlan,
+  fresh: Pick<FleetPlan, 'served' | 'unserved' | 'cost' | 'lowerBoundCost'>,
   leastMoves: number,
+  keepPerS: readonly number[] = keptRates(fresh.served, running),
 ): FleetReplan {
   const before = current.flatMap((board, b) => {
     const { instances } = running[b]!
@@ -240,22 +244,8 @@ function describe(
     ),
   )
   const changes = changesOf(before, after)
-  const served = fresh.served.map((objective) => {
-    const own = boards.flatMap(({ segments }) => segments).filter(({ model }) => model === objective.model)
-    return { ...objective, segments: own.length, capacity: capacityOf(boards, objective.model) }
-  })
-  const needed = new Map(
-    served.map(({ model, ratePerS }) => {
-      const now = before.flatMap(({ segments }) => segments).filter((segment) => segment.model === model)
-      return [
-        model,
-        Math.min(
-          ratePerS,
-          now.reduce((sum, segment) => sum + segment.ratePerS, 0),
-        ),
-      ]
-    }),
-  )
+  const served = servedBy(fresh.served, boards)
+  const needed = new Map(served.map(({ model }, m) => [model, keepPerS[m]!]))
   const cost = boards.reduce((sum, { group }) => sum + fleet.groups[group]!.price, 0)
   const { created, restarted, removed, kept } = changes
   return {
