@@ -54,16 +54,13 @@ export { loadCompany } from './input/load-company.js'
 export type { FleetBoard, FleetSegment } from './fleet/place-fleet.js'
 export { loadFleet } from './input/load-fleet.js'
 // Change a running plan.
-export { type Replan, replan, type ReplanOptions } from './replan/replan.js'
-export type { MigrationStep } from './replan/migration.js'
 export { type FleetReplan, type FleetReplanOptions, replanFleet } from './replan/replan-fleet.js'
 export { stepFleetMaps } from './replan/fleet-step-maps.js'
 export type { FleetInstance, FleetStep } from './replan/fleet-migration.js'
 // Follow rates over a day.
-export { type DayOptions, type DaySchedule, type DayTotals, planDay } from './schedule/plan-day.js'
-export type { DayCosts } from './schedule/day-problem.js'
-export type { PlannedPeriod } from './schedule/carry-out.js'
-export { stepMaps } from './schedule/step-maps.js'
+export { type DayOptions, type DaySchedule, type DayTotals, type PlannedPeriod, planDay } from './day/plan-day.js'
+// One type of board.
+export { boardsOf, fleetOf, gpusOf } from './fleet/one-board.js'
 // MIG geometry.
 export {
   assignStarts,

@@ -21,9 +21,7 @@ import {
   readMap,
   splitWords,
 } from '@pctodl/mig-deploy'
-import Table from 'cli-table3'
 import type { Command } from 'commander'
-import type { FleetPlan } from '../fleet/fleet-plan.js'
 import { planFleet } from '../fleet/plan-fleet.js'
 import { loadFleet } from '../input/load-fleet.js'
 import { exampleFolder, loadObjectives } from '../input/load-inputs.js'
@@ -32,7 +30,8 @@ import { DEFAULT_MAX_PROCESSES } from '../input/parse-profile-csv.js'
 import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
 import { DEFAULT_MOST_ITERATIONS } from '../plan-segments.js'
 import { stepFleetMaps } from '../replan/fleet-step-maps.js'
-import { type FleetReplan, replanFleet } from '../replan/replan-fleet.js'
+import { replanFleet } from '../replan/replan-fleet.js'
+import { boardTable, changeOf, fleetSummary } from './fleet-report.js'
 import { fleetFile } from './plan-report.js'
 
 interface FleetCommandOptions {
@@ -147,7 +146,7 @@ export async function fleet(sloIndex: number, options: FleetCommandOptions, term
   terminal.stdout.write(
     options.json
       ? `${JSON.stringify({ ...plan, files }, null, 2)}\n`
-      : `${boardTable(plan, terminal)}\n\n${'steps' in plan ? changeOf(plan) : ''}${summary(plan)}\n\nWritten:\n${files.map((file) => `  ${file}`).join('\n')}\n`,
+      : `${boardTable(plan, terminal)}\n\n${'steps' in plan ? changeOf(plan) : ''}${fleetSummary(plan)}\n\nWritten:\n${files.map((file) => `  ${file}`).join('\n')}\n`,
   )
   for (const { message } of plan.unserved) terminal.stderr.write(`not served: ${message}\n`)
   return options.strict && plan.unserved.length > 0 ? 1 : 0
@@ -178,54 +177,4 @@ function kubernetesOptions(options: FleetCommandOptions): FleetKubernetesOptions
     ...(port !== undefined && { port }),
     ...(healthPath !== undefined && { healthPath }),
   }
-}
-
-function boardTable({ boards }: Pick<FleetPlan, 'boards'>, terminal: Terminal): string {
-  const style = terminal.stdout.isTTY ? {} : { head: [], border: [] }
-  const clocked = boards.some(({ smClockMhz }) => smClockMhz !== undefined)
-  const head = ['board', 'node', 'GPU', ...(clocked ? ['MHz'] : []), 'W', 'instances: model batch x processes']
-  const table = new Table({ head, style })
-  for (const { gpu, node, index, smClockMhz, powerW, segments } of boards) {
-    const list = segments.map(({ profile, start, model, batchSize, processes }, i) => {
-      const shared = i > 0 && segments[i - 1]!.start === start
-      return `${shared ? ' + beside it' : `${profile}@${start}`} ${model} ${batchSize}x${processes}`
-    })
-    const watts = Number.isNaN(powerW) ? '' : powerW.toFixed(0)
-    table.push([gpu, node, index, ...(clocked ? [smClockMhz ?? ''] : []), watts, list.join('\n')])
-  }
-  return table.toString()
-}
-
-function changeOf({ steps, created, restarted, removed, kept, lowerBoundMoves, freshCost, cost }: FleetReplan): string {
-  const lines = steps.map(({ kind, instance, shortfalls }, i) => {
-    const { gpu, node, index, smClockMhz, profile, start, segments } = instance
-    const clock = smClockMhz === undefined ? '' : ` at ${smClockMhz} MHz`
-    const models = segments.map(({ model, batchSize, processes }) => `${model} ${batchSize}x${processes}`).join(' + ')
-    const short = shortfalls.map(
-      ({ model, capacity, needed }) =>
-        ` (meanwhile ${model} ${capacity.toFixed(0)} of ${needed.toFixed(0)} requests/s)`,
-    )
-    return `${String(i + 1).padStart(3)}. ${kind} ${gpu} node ${node} GPU ${index}${clock}, ${profile}@${start}: ${models}${short.join('')}`
-  })
-  const moves = created + restarted / 2
-  const proof = lowerBoundMoves >= moves ? 'no fewer would do' : `at least ${lowerBoundMoves}, restarts counted half`
-  const fewer = freshCost < cost ? `; boards for ${freshCost} would do, see --consolidate` : ''
-  const counts = `${kept} instances stay, ${restarted} restart in place, ${created} are created (${proof}), ${removed} removed${fewer}`
-  return `${[...lines, ...(lines.length > 0 ? [''] : []), counts].join('\n')}\n`
-}
-
-function summary(plan: FleetPlan | FleetReplan): string {
-  const { boards, cost, lowerBoundCost, powerW, meanPowerW } = plan
-  const lowerBoundPowerW = 'lowerBoundPowerW' in plan ? plan.lowerBoundPowerW : 0
-  const counts = new Map<string, number>()
-  for (const { gpu } of boards) counts.set(gpu, (counts.get(gpu) ?? 0) + 1)
-  const kinds = [...counts].map(([gpu, count]) => `${count} ${gpu}`).join(', ')
-  const gap = cost > 0 ? (cost - lowerBoundCost) / cost : 0
-  const proof =
-    gap <= 1e-6 ? 'no plan costs less' : `at least ${lowerBoundCost.toPrecision(4)}, gap ${(100 * gap).toFixed(2)} %`
-  const least = lowerBoundPowerW > 0 ? `, no plan of that cost below ${lowerBoundPowerW.toFixed(0)} W` : ''
-  const watts = Number.isNaN(powerW)
-    ? ''
-    : `; ${powerW.toFixed(0)} W while everything runs${least}, ${meanPowerW.toFixed(0)} W at these rates`
-  return `${kinds || 'no boards'}: cost ${Number(cost.toPrecision(6))} (${proof})${watts}`
 }

@@ -141,7 +141,12 @@ async function scheduleOnce(
     const running = current.map((board) => runningBoard(fleet, board, all, models))
     const served = servedBy(objectives, current)
     const most = keptRates(
-      objectives.map((each) => ({ ...each, ratePerS: Math.max(each.ratePerS, rateOf(h - 1, each.model)), segments: 0, capacity: 0 })),
+      objectives.map((each) => ({
+        ...each,
+        ratePerS: Math.max(each.ratePerS, rateOf(h - 1, each.model)),
+        segments: 0,
+        capacity: 0,
+      })),
       running,
     )
     const allowed = mostLate * requests - late
@@ -160,7 +165,8 @@ async function scheduleOnce(
     }
     const within = ways.filter(({ lateRequests }) => lateRequests <= Math.max(0, allowed) + 1e-6)
     // No way keeps every service: the boards of a plan for this period alone, or for the whole day, where the running ones are most alike.
-    const others = () => [anew.boards, still.boards].flatMap((boards) => (boards ? [change(laidOver(fleet, boards, current))] : []))
+    const others = () =>
+      [anew.boards, still.boards].flatMap((boards) => (boards ? [change(laidOver(fleet, boards, current))] : []))
     const candidates = within.length > 0 ? within : [...ways, ...others()]
     const best = candidates.reduce((a, b) => {
       const order = within.length > 0 ? b.energyJ - a.energyJ : b.lateRequests - a.lateRequests || b.energyJ - a.energyJ

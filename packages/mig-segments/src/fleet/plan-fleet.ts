@@ -78,7 +78,9 @@ export async function checkedByRequests<Plan extends Pick<FleetPlan, 'boards' | 
 
 function gateOf({ gate = 'latency', latencyShare, burstiness = 1 }: FleetOptions): FleetGate {
   if (gate !== 'latency' && gate !== 'tail') throw new UnknownNameError('gate', gate, ['latency', 'tail'])
-  return gate === 'tail' ? { kind: gate, burstiness } : { kind: gate, ...(latencyShare !== undefined && { latencyShare }) }
+  return gate === 'tail'
+    ? { kind: gate, burstiness }
+    : { kind: gate, ...(latencyShare !== undefined && { latencyShare }) }
 }
 
 /** Plan, and by the tail again with more room for services that are late, until none is. */
@@ -163,7 +165,9 @@ export async function planOnce(
         'all models',
         can.reduce((sum, { ratePerS }) => sum + ratePerS, 0),
       )
-    const frugal = measured ? await solveProgram({ ...program, room, goal: { kind: 'watts', maxCost: cheapest.value } }) : cheapest
+    const frugal = measured
+      ? await solveProgram({ ...program, room, goal: { kind: 'watts', maxCost: cheapest.value } })
+      : cheapest
     const found = isFound(frugal) ? [frugal, cheapest] : [cheapest]
     for (const counts of found) {
       const placed = checked.groups.map((_, g) => placeGroup(checked, g, models, rows, counts, patterns))

@@ -77,7 +77,9 @@ const SHORT_WEIGHT = 0.1
  * stays until the others are created keeps its memory slices until then. Power limits are summed over boards; that each board keeps its own shows
  * when instances are placed.
  */
-export async function solveProgram(program: Program): Promise<ProgramCounts | 'infeasible' | { readonly bound: number }> {
+export async function solveProgram(
+  program: Program,
+): Promise<ProgramCounts | 'infeasible' | { readonly bound: number }> {
   const { fleet, objectives, rows, patterns, running, goal, mostIterations, room } = program
   const { groups, lanes } = fleet
   const solver = await loadSolver()
@@ -158,7 +160,13 @@ export async function solveProgram(program: Program): Promise<ProgramCounts | 'i
       const until = variable(0, 1)
       const on = variable(goal.kind === 'watts' ? (row.powerW ?? 0) : 0, 1)
       take(until, profile, start)
-      constraints.push({ terms: [[until, 1], [on, -1]], atLeast: 0 })
+      constraints.push({
+        terms: [
+          [until, 1],
+          [on, -1],
+        ],
+        atLeast: 0,
+      })
       serve(on, row)
       for (const { service, ratePerS } of row.parts) stays[service]!.push([until, ratePerS])
       keptOf.set(row, [...(keptOf.get(row) ?? []), on])
@@ -214,7 +222,11 @@ export async function solveProgram(program: Program): Promise<ProgramCounts | 'i
   const short: Term[] = []
   program.keepPerS?.forEach((keep, m) => {
     if (!(keep > 0) || stays[m]!.length === 0) return
-    const lacking = variable(goal.kind === 'moves' ? SHORT_WEIGHT / objectives.length : 0, program.maxShortPerS === 0 ? 0 : 1, false)
+    const lacking = variable(
+      goal.kind === 'moves' ? SHORT_WEIGHT / objectives.length : 0,
+      program.maxShortPerS === 0 ? 0 : 1,
+      false,
+    )
     const terms = stays[m]!.map(([at, ratePerS]): Term => [at, ratePerS / keep])
     constraints.push({ terms: [...terms, [lacking, 1]], atLeast: 1 - 1e-9 })
     short.push([lacking, keep])
@@ -226,7 +238,7 @@ export async function solveProgram(program: Program): Promise<ProgramCounts | 'i
     // Requests go to the instances with the least energy a request first.
     const answered: Term[][] = objectives.map(() => [])
     const distinct = new Map<FleetRow, number[]>(keptOf)
-    rows.forEach((row, r) => distinct.set(row, [...(distinct.get(row) ?? []), rowAt[r]!]))
+    for (const [r, row] of rows.entries()) distinct.set(row, [...(distinct.get(row) ?? []), rowAt[r]!])
     for (const [{ parts, powerW = 0 }, at] of distinct) {
       for (const { service, ratePerS } of parts) {
         const share = ratePerS / objectives[service]!.ratePerS

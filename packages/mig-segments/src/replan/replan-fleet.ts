@@ -177,7 +177,7 @@ export function nextBoards(
   patterns: readonly (readonly BoardPattern[])[],
   models: readonly string[],
 ): FleetBoard[] | null {
-  const boards: FleetBoard[] = []
+  const inUse: (FleetBoard | undefined)[] = new Array(running.length)
   const others: OpenBoard[] = []
   for (const [l, lane] of fleet.lanes.entries()) {
     const group = fleet.groups[lane.group]!
@@ -196,15 +196,18 @@ export function nextBoards(
     const given = standing.map(({ open }) => open)
     const filled = fillLane(l, lane.idleW, group, rows, counts, patterns[l]!, given)
     // Boards of which nothing stays and to which nothing comes draw nothing.
-    const used = filled?.filter((board) => board.rows.length > 0 || standing.some(({ open, kept }) => open === board && kept.length > 0))
+    const used = filled?.filter(
+      (board) => board.rows.length > 0 || standing.some(({ open, kept }) => open === board && kept.length > 0),
+    )
     if (!used || !coolDown(used, group.boardCapW)) return null
     others.push(...used.filter((board) => !given.includes(board)))
     for (const { b, kept, open } of standing) {
       const stays = kept.flatMap(({ profile, start, row }) => instanceAt(row!, profile.name, start, models))
       const segments = [...stays, ...segmentsOf(open, group, models)]
-      if (segments.length > 0) boards.push(boardAt(fleet, l, current[b]!, segments))
+      if (segments.length > 0) inUse[b] = boardAt(fleet, l, current[b]!, segments)
     }
   }
+  const boards = inUse.filter((board) => board !== undefined)
   if (!withinNodes(fleet, boards)) return null
   for (const board of others.sort((a, b) => b.drawnW - a.drawnW)) {
     const group = fleet.groups[fleet.lanes[board.lane]!.group]!
