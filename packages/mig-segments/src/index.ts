@@ -40,6 +40,8 @@ export { planAsPublished, type PublishedOptions, type PublishedPlan } from './pu
 // Plan by what requests meet.
 export { planForTail, type TailPlan, type TailPlanOptions } from './tail/plan-for-tail.js'
 export type { ServiceTail } from './tail/service-tails.js'
+export { type StatedTraffic, statedArrivals, underErrors } from './tail/stated-traffic.js'
+export { breaksFirst, explainLimits, type ServiceLimit, serviceLimits } from './tail/service-limits.js'
 export type { Dispatch } from './tail/tail-options.js'
 export { simulatePlan, type SimulatedService, type SimulationOptions } from './tail/simulate-plan.js'
 export type { QueueOutcome } from './tail/simulate-queue.js'

@@ -5,16 +5,15 @@ import type { Fleet } from '../fleet/fleet.js'
 import type { FleetPlan } from '../fleet/fleet-plan.js'
 import { type FleetGate, fleetRows } from '../fleet/fleet-rows.js'
 import type { FleetBoard } from '../fleet/place-fleet.js'
-import { type FleetOptions, planOnce, servedBy, untilKept } from '../fleet/plan-fleet.js'
+import { type FleetOptions, lateInFleet, planOnce, servedBy, untilKept } from '../fleet/plan-fleet.js'
 import { type Goal, type Program, solveProgram } from '../fleet/program.js'
-import { simulateFleet } from '../fleet/simulate-fleet.js'
 import { DEFAULT_MOST_ITERATIONS } from '../plan-segments.js'
 import type { ServiceObjective } from '../profile.js'
 import type { FleetStep } from '../replan/fleet-migration.js'
 import { laidOver } from '../replan/fleet-places.js'
 import { describe, keptRates, nextBoards, runningBoard } from '../replan/replan-fleet.js'
 import { serves } from '../replan/standing-boards.js'
-import { CHECK_SEED, isLate } from '../tail/until-kept.js'
+import { CHECK_SEED } from '../tail/until-kept.js'
 import { servingW } from './serving-power.js'
 
 export interface DayOptions extends FleetOptions {
@@ -83,7 +82,7 @@ export async function planDay(
   assertDay(fleet, periods, options)
   const checked = checkFleet(fleet)
   const peaks = peaksOf(periods)
-  const { checkRequests = CHECK_REQUESTS, burstiness = 1 } = options
+  const { checkRequests = CHECK_REQUESTS } = options
   return untilKept(
     options,
     (gate) => scheduleOnce(checked, peaks, periods, gate, options),
@@ -91,8 +90,7 @@ export async function planDay(
       day.periods.flatMap(({ boards }, h) => {
         const can = periods[h]!.filter(({ model }) => !day.unserved.some((each) => each.model === model))
         const plan = { boards, served: servedBy(can, boards) }
-        const met = simulateFleet(plan, fleet, { burstiness, requests: checkRequests, seed: CHECK_SEED + h })
-        return met.filter(isLate).map(({ model }) => model)
+        return [...lateInFleet(plan, fleet, options, { requests: checkRequests, seed: CHECK_SEED + h })]
       }),
   )
 }

@@ -2,7 +2,8 @@ import { InvalidInputError, PctodlError, UnknownNameError } from '@pctodl/platfo
 import { assertLimits, DEFAULT_MOST_ITERATIONS, inOrder } from '../plan-segments.js'
 import type { ServiceObjective } from '../profile.js'
 import { assertObjective, MOST_GPUS } from '../service-demand.js'
-import { assertCheck, CHECK_SEED, isLate, planUntilKept } from '../tail/until-kept.js'
+import { assertErrors, lateUnder, type StatedTraffic, underErrors } from '../tail/stated-traffic.js'
+import { assertCheck, CHECK_SEED, planUntilKept } from '../tail/until-kept.js'
 import { patternsOf } from './board-patterns.js'
 import { type CheckedFleet, checkFleet } from './check-fleet.js'
 import { unserved, withKeepable } from './explain-unserved.js'
@@ -13,18 +14,16 @@ import { type FleetBoard, placeGroup } from './place-fleet.js'
 import { type Program, type ProgramCounts, solveProgram } from './program.js'
 import { simulateFleet } from './simulate-fleet.js'
 
-export interface FleetOptions {
+export interface FleetOptions extends StatedTraffic {
   /** What keeps an objective: a batch time below a share of it (the default), or the p99 of a queue for each instance. */
   readonly gate?: 'latency' | 'tail'
   /** Of `latency`: share of an objective that computing a batch may take. Default 0.45. */
   readonly latencyShare?: number
-  /** Of `tail`: variance of the gaps between requests over their squared mean. Default 1, Poisson. */
-  readonly burstiness?: number
   /** Most simplex iterations of each integer program. Default 50 000; what is not proved in them shows in the bounds. */
   readonly mostIterations?: number
   /**
    * Of `tail`: requests of each service that are let come to the plan; a service of which more than 0.8 % are late is planned again with more
-   * room, and one that still is so after six times is not served. Default 40 000; 0: the estimate alone decides.
+   * room, and one that still is so after eight times is not served. Default 40 000; 0: the estimate alone decides.
    */
   readonly checkRequests?: number
 }
@@ -62,11 +61,9 @@ export async function checkedByRequests<Plan extends Pick<FleetPlan, 'boards' | 
   options: FleetOptions,
   planBy: (gate: FleetGate) => Promise<Plan>,
 ): Promise<Plan> {
-  const { burstiness = 1, checkRequests = 40_000, mostIterations = DEFAULT_MOST_ITERATIONS } = options
+  const { checkRequests = 40_000, mostIterations = DEFAULT_MOST_ITERATIONS } = options
   const lateIn = (made: Pick<FleetPlan, 'boards' | 'served'>) =>
-    simulateFleet(made, fleet, { burstiness, requests: checkRequests, seed: CHECK_SEED })
-      .filter(isLate)
-      .map(({ model }) => model)
+    lateInFleet(made, fleet, options, { requests: checkRequests, seed: CHECK_SEED })
   const plan = await untilKept(options, planBy, lateIn)
   const boards = checkFleet(fleet)
   const kept = async (objective: ServiceObjective) => {
@@ -76,11 +73,20 @@ export async function checkedByRequests<Plan extends Pick<FleetPlan, 'boards' | 
   return { ...plan, unserved: await withKeepable(plan.unserved, boards, gateOf(options), kept) }
 }
 
-function gateOf({ gate = 'latency', latencyShare, burstiness = 1 }: FleetOptions): FleetGate {
+/** Services of a plan that are late under the stated traffic and errors. */
+export function lateInFleet(
+  { boards, served }: Pick<FleetPlan, 'boards' | 'served'>,
+  fleet: Fleet,
+  traffic: StatedTraffic,
+  how: { readonly requests: number; readonly seed: number },
+): Set<string> {
+  const hard = { boards, served: served.map((service) => underErrors(service, traffic)) }
+  return lateUnder(traffic, (way) => simulateFleet(hard, fleet, { ...way, ...how }))
+}
+
+function gateOf({ gate = 'latency', latencyShare, ...traffic }: FleetOptions): FleetGate {
   if (gate !== 'latency' && gate !== 'tail') throw new UnknownNameError('gate', gate, ['latency', 'tail'])
-  return gate === 'tail'
-    ? { kind: gate, burstiness }
-    : { kind: gate, ...(latencyShare !== undefined && { latencyShare }) }
+  return gate === 'tail' ? { kind: gate, traffic } : { kind: gate, ...(latencyShare !== undefined && { latencyShare }) }
 }
 
 /** Plan, and by the tail again with more room for services that are late, until none is. */
@@ -91,6 +97,7 @@ export async function untilKept<Plan>(
 ): Promise<Plan> {
   const { burstiness = 1, checkRequests = 40_000 } = options
   assertCheck(burstiness, checkRequests)
+  assertErrors(options)
   const how = gateOf(options)
   if (how.kind === 'latency') return planBy(how)
   return planUntilKept(
