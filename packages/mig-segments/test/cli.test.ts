@@ -201,7 +201,7 @@ describe('pctodl-segments', () => {
     const { code, stdout } = await call('2', ...output(), '--gate', 'tail', '--burstiness', '2')
     expect(code).toBe(0)
     expect(stdout).toMatch(
-      /Tails \(burstiness 2, one queue for each service\):\n {2}densenet201: p99 about [\d.]+ of \d+ ms, /,
+      /Limits, by simulated requests \(\w+ breaks first, at \d+ % more than its rate\):\n {2}densenet201: \d+ % used, p99 [\d.]+ of \d+ ms, breaks at [\d.]+\/s/,
     )
     expect(stdout).toMatch(/\d+ GPUs? \(/)
     const split = await call(

@@ -18,8 +18,9 @@ import { fleetOf, gpusOf } from '../fleet/one-board.js'
 import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
 import { stepFleetMaps } from '../replan/fleet-step-maps.js'
 import { addInputOptions, type InputOptions, loadRows, maxBoards } from './plan-options.js'
+import { addTrafficOptions, type TrafficOptions, trafficOf } from './traffic-options.js'
 
-interface ScheduleCommandOptions extends InputOptions {
+interface ScheduleCommandOptions extends InputOptions, TrafficOptions {
   readonly period: number
   readonly migrationTime: number
   readonly idlePower: number
@@ -27,14 +28,13 @@ interface ScheduleCommandOptions extends InputOptions {
   readonly mostLate: number
   readonly mostIterations: number
   readonly gate: 'latency' | 'tail'
-  readonly burstiness: number
 }
 
 /** A period is one program of many: less work for each than for a plan alone. */
 const DAY_ITERATIONS = 5000
 
 export function addScheduleOptions(command: Command): Command {
-  return addInputOptions(command)
+  return addTrafficOptions(addInputOptions(command))
     .requiredOption('--idle-power <w>', 'watts of a GPU whose instances wait', positiveNumber())
     .requiredOption('--parked-power <w>', 'watts of a GPU without instances; 0: switched off', numberBetween(0, 10_000))
     .option(
@@ -43,7 +43,6 @@ export function addScheduleOptions(command: Command): Command {
       oneOf('latency', 'tail'),
       'latency',
     )
-    .option('--burstiness <x>', 'of requests, for --gate tail; 1 is Poisson', numberBetween(0.1, 100), 1)
     .option('--period <s>', 'seconds that a row of the objective files is for', positiveNumber(), 3600)
     .option('--migration-time <s>', 'seconds until a new segment serves', numberBetween(0, 86_400), 60)
     .option('--most-late <share>', 'of the requests of the day that changes may make late', numberBetween(0, 0.1), 0)
@@ -53,8 +52,8 @@ export function addScheduleOptions(command: Command): Command {
 export async function schedule(options: ScheduleCommandOptions, terminal: Terminal): Promise<number> {
   const { board, profiles, rows, warnings } = loadRows(options)
   for (const warning of warnings) terminal.stderr.write(`warning: ${warning}\n`)
-  const { latencyShare, mostIterations, mostLate, gpusPerNode, gate, burstiness } = options
-  if (gate === 'latency' && burstiness !== 1) throw new UsageError('--burstiness is for --gate tail; add it')
+  const { latencyShare, mostIterations, mostLate, gpusPerNode, gate } = options
+  const traffic = trafficOf(options, gate)
   if (gate === 'tail' && latencyShare !== DEFAULT_LATENCY_SHARE) {
     throw new UsageError('--latency-share is for --gate latency; leave it away')
   }
@@ -62,7 +61,7 @@ export async function schedule(options: ScheduleCommandOptions, terminal: Termin
   const day = await endingAtOnce(() =>
     planDay(fleetOf(board.key, profiles, group), rows, {
       ...{ periodS: options.period, migrationS: options.migrationTime, parkedW: options.parkedPower },
-      ...{ latencyShare, mostIterations, mostLate, gate, burstiness },
+      ...{ latencyShare, mostIterations, mostLate, gate, ...traffic },
     }),
   )
   const files = writeMaps(day, path.join(options.output, 'schedule'), gpusPerNode)

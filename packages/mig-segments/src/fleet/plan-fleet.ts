@@ -78,10 +78,10 @@ export function lateInFleet(
   { boards, served }: Pick<FleetPlan, 'boards' | 'served'>,
   fleet: Fleet,
   traffic: StatedTraffic,
-  how: { readonly requests: number; readonly seed: number },
+  { requests, seed }: { readonly requests: number; readonly seed: number },
 ): Set<string> {
   const hard = { boards, served: served.map((service) => underErrors(service, traffic)) }
-  return lateUnder(traffic, (way) => simulateFleet(hard, fleet, { ...way, ...how }))
+  return lateUnder(traffic, requests, (way) => simulateFleet(hard, fleet, { ...way, seed }))
 }
 
 function gateOf({ gate = 'latency', latencyShare, ...traffic }: FleetOptions): FleetGate {

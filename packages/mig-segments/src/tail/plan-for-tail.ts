@@ -19,9 +19,9 @@ import { solutionOf, solveExactly } from '../solve/solve-exactly.js'
 import { cannotKeep, withKeepable } from './explain-late.js'
 import { type ServiceTail, tailsOf } from './service-tails.js'
 import { simulatePlan } from './simulate-plan.js'
+import { assertErrors, lateUnder, type StatedTraffic, underErrors } from './stated-traffic.js'
 import { type Dispatch, type TailOption, waysToKeep } from './tail-options.js'
 import { withBatchRates } from './tail-points.js'
-import { assertErrors, lateUnder, type StatedTraffic, underErrors } from './stated-traffic.js'
 import { assertCheck, CHECK_SEED, planUntilKept, roomOf, type TimesLate } from './until-kept.js'
 
 export interface TailPlanOptions extends Omit<PlanOptions, 'latencyShare'>, StatedTraffic {
@@ -87,9 +87,7 @@ async function planChecked(
     ({ dispatch, ...plan }) => {
       if (requests === 0) return []
       const hard = { ...plan, served: plan.served.map((service) => underErrors(service, options)) }
-      return lateUnder(options, (way) =>
-        simulatePlan(hard, profiles, { ...way, dispatch, requests, seed: CHECK_SEED }),
-      )
+      return lateUnder(options, requests, (way) => simulatePlan(hard, profiles, { ...way, dispatch, seed: CHECK_SEED }))
     },
   )
 }

@@ -42,7 +42,9 @@ export function serviceLimits<T extends ServiceObjective & { readonly capacity: 
   const now = met(served.map(() => 1))
   const low = Float64Array.from(now, ({ late }) => (late > 0.01 ? 0 : 1))
   // Beyond its capacity no queue is steady.
-  const high = Float64Array.from(served, ({ ratePerS, capacity }, m) => (low[m] === 0 ? 0 : Math.max(1, capacity / ratePerS)))
+  const high = Float64Array.from(served, ({ ratePerS, capacity }, m) =>
+    low[m] === 0 ? 0 : Math.max(1, capacity / ratePerS),
+  )
   while (high.some((each, m) => each - low[m]! > PRECISION * each)) {
     const middle = high.map((each, m) => (each + low[m]!) / 2)
     met([...middle].map((factor) => factor || 1)).forEach(({ late }, m) => {

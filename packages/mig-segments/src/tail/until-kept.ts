@@ -26,7 +26,9 @@ export interface Room {
 /** @returns null for a service that is served no more */
 export function roomOf(times: TimesLate | undefined, model: string): Room | null {
   const late = times?.get(model) ?? 0
-  return late === Number.POSITIVE_INFINITY ? null : { mostLate: LATE_SHARE * TIGHTER ** late, margin: MARGIN ** ((late * (late + 1)) / 2) }
+  return late === Number.POSITIVE_INFINITY
+    ? null
+    : { mostLate: LATE_SHARE * TIGHTER ** late, margin: MARGIN ** ((late * (late + 1)) / 2) }
 }
 
 export function isLate({ late, requests }: QueueOutcome): boolean {
