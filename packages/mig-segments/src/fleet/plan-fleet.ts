@@ -81,7 +81,7 @@ export function lateInFleet(
   { requests, seed }: { readonly requests: number; readonly seed: number },
 ): Set<string> {
   const hard = { boards, served: served.map((service) => underErrors(service, traffic)) }
-  return lateUnder(traffic, requests, (way) => simulateFleet(hard, fleet, { ...way, seed }))
+  return lateUnder(traffic, seed, (way) => simulateFleet(hard, fleet, { ...way, requests }))
 }
 
 function gateOf({ gate = 'latency', latencyShare, ...traffic }: FleetOptions): FleetGate {

@@ -87,7 +87,7 @@ async function planChecked(
     ({ dispatch, ...plan }) => {
       if (requests === 0) return []
       const hard = { ...plan, served: plan.served.map((service) => underErrors(service, options)) }
-      return lateUnder(options, requests, (way) => simulatePlan(hard, profiles, { ...way, dispatch, seed: CHECK_SEED }))
+      return lateUnder(options, CHECK_SEED, (way) => simulatePlan(hard, profiles, { ...way, dispatch, requests }))
     },
   )
 }

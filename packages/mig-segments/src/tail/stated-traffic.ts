@@ -40,17 +40,19 @@ export function statedArrivals({ burstiness = 1, arrivals = [] }: StatedTraffic)
   return [...[...new Set(gaps)].map((each) => ({ burstiness: each })), ...arrivals.map((each) => ({ arrivals: each }))]
 }
 
-/** Requests of processes whose rate changes, beside those of independent gaps: a burst counts once, however many requests it has. */
-const CORRELATED_REQUESTS = 6
+/** Samples of processes whose rate changes: a burst counts once, however many requests it has, and the worst sample decides. */
+const CORRELATED_SAMPLES = 10
 
 /** Services that are late under some of the stated traffic. @param simulate lets it come to the services under the stated errors */
 export function lateUnder(
   traffic: StatedTraffic,
-  requests: number,
+  seed: number,
   simulate: (options: SimulationOptions) => readonly SimulatedService[],
 ): Set<string> {
   const late = statedArrivals(traffic).flatMap((options) =>
-    simulate({ ...options, requests: (options.arrivals ? CORRELATED_REQUESTS : 1) * requests }).filter(isLate),
+    Array.from({ length: options.arrivals ? CORRELATED_SAMPLES : 1 }, (_, sample) =>
+      simulate({ ...options, seed: seed + sample }).filter(isLate),
+    ).flat(),
   )
   return new Set(late.map(({ model }) => model))
 }
