@@ -2,13 +2,13 @@ import { SeededRandom } from '@pctodl/numerics'
 import { findMigGeometry } from '@pctodl/platform'
 import {
   exampleFolder,
+  fleetOf,
   loadFleetProfiles,
   loadObjectives,
   loadProfiles,
   planDay,
-  type SegmentSize,
   type ServiceObjective,
-  simulatePlan,
+  simulateFleet,
 } from '../src/index.js'
 import { idlePowerW } from './simulated-fleet.js'
 
@@ -54,24 +54,27 @@ for (const board of ['A100-80GB', 'H100']) {
     ] as const) {
       const startMs = performance.now()
       const periods = day(objectives!, 6, night, 2)
-      const plan = await planDay(profiles, periods, {
-        ...{ periodS: 3600, migrationS: 60, idleW, parkedW: parked * idleW, mostLate, mostIterations: 20_000, gate },
+      const fleet = fleetOf(board, profiles, { idleW })
+      const plan = await planDay(fleet, periods, {
+        ...{ periodS: 3600, migrationS: 60, parkedW: parked * idleW, mostLate, mostIterations: 5000, gate },
       })
-      const waiting = plan.periods.flatMap(({ gpus }, h) => {
-        const served = periods[h]!.map((objective) => ({ ...objective, segments: 0, gpcs: 0, capacity: 0 }))
-        return simulatePlan({ gpus, served }, profiles, { requests: 50_000, seed: h + 1 })
+      const waiting = plan.periods.flatMap(({ boards }, h) => {
+        const served = periods[h]!.map((objective) => {
+          const own = boards.flatMap(({ segments }) => segments).filter(({ model }) => model === objective.model)
+          return { ...objective, segments: own.length, capacity: own.reduce((sum, each) => sum + each.ratePerS, 0) }
+        })
+        return simulateFleet({ boards, served }, fleet, { requests: 50_000, seed: h + 1 })
       })
       table.push({
         ...{ board, gate, 'idle W': Math.round(idleW), night, parked, 'may be late': mostLate },
-        GPUs: `${plan.mostGpus} (${Math.min(...plan.periods.map(({ gpus }) => gpus.length))})`,
+        GPUs: `${plan.mostBoards} (${Math.min(...plan.periods.map(({ boards }) => boards.length))})`,
         static: kWh(plan.staticPlan.energyJ),
-        waiting: kWh(HOURS * 3600 * plan.staticPlan.mostGpus * (1 - parked) * idleW),
-        anew: kWh(plan.redeployed.energyJ),
+        waiting: kWh(HOURS * 3600 * plan.staticPlan.mostBoards * (1 - parked) * idleW),
         schedule: kWh(plan.energyJ),
         'saved %': percent(1 - plan.energyJ / plan.staticPlan.energyJ),
         'saved at most %': percent(1 - plan.lowerBoundJ / plan.staticPlan.energyJ),
-        created: `${plan.created}, anew ${plan.redeployed.created}`,
-        'late %': `${percent(plan.lateRequests / plan.requests)}, anew ${percent(plan.redeployed.lateRequests / plan.requests)}`,
+        created: plan.created,
+        'late %': percent(plan.lateRequests / plan.requests),
         'service and hour with most late %': percent(Math.max(...waiting.map(({ late, requests }) => late / requests))),
         'services and hours > 1 % late': `${waiting.filter(({ late, requests }) => late > 0.01 * requests).length} of ${waiting.length}`,
         s: Number(((performance.now() - startMs) / 1000).toFixed(0)),
@@ -90,18 +93,16 @@ const byClock = []
 for (const clock of new Set(clocked.flatMap(({ points }) => points.map(({ smClockMhz }) => smClockMhz!)))) {
   const profiles = clocked.map(({ model, points }) => ({
     model,
-    // One profile for each size: `1g` with double memory is for fleets.
-    points: points
-      .filter(({ smClockMhz, profile }) => smClockMhz === clock && profile !== '1g.20gb')
-      .map(({ profile, ...point }) => ({ ...point, sizeGpcs: Number.parseInt(profile, 10) as SegmentSize })),
+    points: points.filter(({ smClockMhz }) => smClockMhz === clock),
   }))
   const idleW = await idlePowerW('H100', clock)
   for (const night of [0.3, 0.05]) {
-    const costs = { periodS: 3600, migrationS: 60, idleW, parkedW: 0, mostLate: 0.005, mostIterations: 6000 }
-    const plan = await planDay(profiles, day(peaks!, 6, night, 2), { ...costs, gate: 'tail' })
+    const costs = { periodS: 3600, migrationS: 60, parkedW: 0, mostLate: 0.005, mostIterations: 5000 }
+    const fleet = { groups: [{ gpu: 'H100', profiles, idleW }] }
+    const plan = await planDay(fleet, day(peaks!, 6, night, 2), { ...costs, gate: 'tail' })
     byClock.push({
       ...{ MHz: clock, 'idle W': Math.round(idleW), night, static: kWh(plan.staticPlan.energyJ) },
-      ...{ schedule: kWh(plan.energyJ), least: kWh(plan.lowerBoundJ), GPUs: plan.mostGpus },
+      ...{ schedule: kWh(plan.energyJ), least: kWh(plan.lowerBoundJ), GPUs: plan.mostBoards },
     })
   }
 }

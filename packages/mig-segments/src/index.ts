@@ -40,6 +40,8 @@ export { planAsPublished, type PublishedOptions, type PublishedPlan } from './pu
 // Plan by what requests meet.
 export { planForTail, type TailPlan, type TailPlanOptions } from './tail/plan-for-tail.js'
 export type { ServiceTail } from './tail/service-tails.js'
+export { type StatedTraffic, statedArrivals, underErrors } from './tail/stated-traffic.js'
+export { breaksFirst, explainLimits, type ServiceLimit, serviceLimits } from './tail/service-limits.js'
 export type { Dispatch } from './tail/tail-options.js'
 export { simulatePlan, type SimulatedService, type SimulationOptions } from './tail/simulate-plan.js'
 export type { QueueOutcome } from './tail/simulate-queue.js'
@@ -54,16 +56,13 @@ export { loadCompany } from './input/load-company.js'
 export type { FleetBoard, FleetSegment } from './fleet/place-fleet.js'
 export { loadFleet } from './input/load-fleet.js'
 // Change a running plan.
-export { type Replan, replan, type ReplanOptions } from './replan/replan.js'
-export type { MigrationStep } from './replan/migration.js'
 export { type FleetReplan, type FleetReplanOptions, replanFleet } from './replan/replan-fleet.js'
 export { stepFleetMaps } from './replan/fleet-step-maps.js'
 export type { FleetInstance, FleetStep } from './replan/fleet-migration.js'
 // Follow rates over a day.
-export { type DayOptions, type DaySchedule, type DayTotals, planDay } from './schedule/plan-day.js'
-export type { DayCosts } from './schedule/day-problem.js'
-export type { PlannedPeriod } from './schedule/carry-out.js'
-export { stepMaps } from './schedule/step-maps.js'
+export { type DayOptions, type DaySchedule, type DayTotals, type PlannedPeriod, planDay } from './day/plan-day.js'
+// One type of board.
+export { boardsOf, fleetOf, gpusOf } from './fleet/one-board.js'
 // MIG geometry.
 export {
   assignStarts,

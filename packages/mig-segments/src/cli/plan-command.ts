@@ -2,7 +2,6 @@ import {
   endingAtOnce,
   integerFrom,
   listOf,
-  numberBetween,
   oneOf,
   positiveNumber,
   type Terminal,
@@ -22,7 +21,6 @@ import { fitBatches } from '../fit-batches.js'
 import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
 import { counted } from '../output/counted.js'
 import { explainBounds, explainPlan } from '../output/explain.js'
-import { explainTails } from '../output/explain-tails.js'
 import {
   type BoundedPlan,
   DEFAULT_MOST_ITERATIONS,
@@ -33,14 +31,16 @@ import {
 import type { PowerCap } from '../power/power-cap.js'
 import { type PublishedPlan, planAsPublished } from '../published/published-plan.js'
 import { planForTail, type TailPlan } from '../tail/plan-for-tail.js'
+import { breaksFirst, explainLimits, type ServiceLimit, serviceLimits } from '../tail/service-limits.js'
+import { simulatePlan } from '../tail/simulate-plan.js'
 import type { Dispatch } from '../tail/tail-options.js'
 import { addInputOptions, gpuLimit, type InputOptions, loadInputs, type PlanInputs } from './plan-options.js'
 import { mapFile, planTables, writePlanFiles } from './plan-report.js'
+import { addTrafficOptions, type TrafficOptions, trafficOf } from './traffic-options.js'
 
-interface PlanCommandOptions extends InputOptions {
+interface PlanCommandOptions extends InputOptions, TrafficOptions {
   readonly algorithm: 'exact' | 'heuristic' | 'published'
   readonly gate: 'latency' | 'tail'
-  readonly burstiness: number
   readonly dispatch: Dispatch
   readonly mostIterations: number
   readonly powerCap?: number
@@ -60,7 +60,7 @@ interface PlanCommandOptions extends InputOptions {
 }
 
 export function addPlanOptions(command: Command): Command {
-  return addInputOptions(command)
+  return addTrafficOptions(addInputOptions(command))
     .option('--algorithm <name>', 'exact, heuristic or published', oneOf('exact', 'heuristic', 'published'), 'exact')
     .option(
       '--gate <name>',
@@ -68,7 +68,6 @@ export function addPlanOptions(command: Command): Command {
       oneOf('latency', 'tail'),
       'latency',
     )
-    .option('--burstiness <x>', 'of requests, for --gate tail; 1 is Poisson', numberBetween(0.1, 100), 1)
     .option(
       '--dispatch <name>',
       'for --gate tail: a queue shared by all segments, or split',
@@ -104,6 +103,7 @@ export async function plan(sloIndex: number, options: PlanCommandOptions, termin
   for (const warning of inputs.warnings) terminal.stderr.write(`warning: ${warning}\n`)
   const first = await endingAtOnce(() => solve(inputs, options))
   const result = options.fitBatches ? fitBatches(first, inputs.profiles, options.latencyShare) : first
+  const limits = limitsOf(result, inputs, options)
   const files = writePlanFiles(mapFile(options.output, sloIndex), result.gpus, options.gpusPerNode, {
     ...(options.picture && { 'map.svg': drawMap(result.gpus, inputs.board, { gpusPerNode: options.gpusPerNode }) }),
     ...(options.migParted && {
@@ -114,9 +114,11 @@ export async function plan(sloIndex: number, options: PlanCommandOptions, termin
   const underServed = 'underServed' in result ? result.underServed : []
   if (options.json) {
     const late = 'tails' in result ? {} : { lateSegments: lateSegments(result) }
-    terminal.stdout.write(`${JSON.stringify({ ...result, ...late, files }, null, 2)}\n`)
+    terminal.stdout.write(
+      `${JSON.stringify({ ...result, ...late, ...(limits && { limits, breaksFirst: breaksFirst(result.served, limits) }), files }, null, 2)}\n`,
+    )
   } else {
-    terminal.stdout.write(report(result, inputs, options, files, terminal))
+    terminal.stdout.write(report(result, inputs, options, limits, files, terminal))
   }
   for (const { message } of result.unserved) terminal.stderr.write(`not served: ${message}\n`)
   for (const model of underServed) terminal.stderr.write(`under-served: the published algorithm loses ${model}\n`)
@@ -147,10 +149,12 @@ function powerLimit({ algorithm, powerCap, idlePower }: PlanCommandOptions): { p
 }
 
 /** Options that belong to one gate. */
-function assertTail({ algorithm, gate, burstiness, dispatch, latencyShare, fitBatches }: PlanCommandOptions): void {
+function assertTail(options: PlanCommandOptions): void {
+  const { algorithm, gate, dispatch, latencyShare, fitBatches } = options
+  trafficOf(options, gate)
   if (gate === 'latency') {
-    if (burstiness === 1 && dispatch === 'shared') return
-    throw new UsageError('--burstiness and --dispatch are for --gate tail; add it')
+    if (dispatch === 'shared') return
+    throw new UsageError('--dispatch is for --gate tail; add it')
   }
   if (algorithm === 'published')
     throw new UsageError('the published algorithm has no --gate tail; use exact or heuristic')
@@ -186,11 +190,11 @@ async function solve(
   { profiles, objectives }: PlanInputs,
   options: PlanCommandOptions,
 ): Promise<BoundedPlan | PublishedPlan | TailPlan> {
-  const { algorithm, latencyShare, mostIterations, gate, burstiness, dispatch } = options
+  const { algorithm, latencyShare, mostIterations, gate, dispatch } = options
   const limit = { ...gpuLimit(options), ...powerLimit(options) }
   if (gate === 'tail') {
     const work = { mostIterations: algorithm === 'heuristic' ? 0 : mostIterations }
-    return planForTail(profiles, objectives, { ...limit, ...work, burstiness, dispatch })
+    return planForTail(profiles, objectives, { ...limit, ...work, ...trafficOf(options, gate), dispatch })
   }
   if (algorithm === 'exact') {
     return planSegments(profiles, objectives, { ...limit, latencyShare, mostIterations })
@@ -203,15 +207,33 @@ async function solve(
   return published
 }
 
+/** GPUs of the largest plan whose services are simulated until they break: larger ones take too long for a line. */
+const MOST_SIMULATED_GPUS = 400
+
+/** What each service stands; null for plans that are too large, and the published ones, which may serve too little. */
+function limitsOf(
+  plan: BoundedPlan | PublishedPlan | TailPlan,
+  { profiles }: PlanInputs,
+  options: PlanCommandOptions,
+): ServiceLimit[] | null {
+  const { gate, dispatch } = options
+  if (!('lowerBoundGpus' in plan) || plan.gpuCount > MOST_SIMULATED_GPUS) return null
+  return serviceLimits(plan.served, trafficOf(options, gate), (served, way) =>
+    simulatePlan({ gpus: plan.gpus, served }, profiles, { ...way, dispatch }),
+  )
+}
+
 function report(
   result: BoundedPlan | PublishedPlan | TailPlan,
   { board, profiles, objectives }: PlanInputs,
   { explain, gpusPerNode, latencyShare }: PlanCommandOptions,
+  limits: readonly ServiceLimit[] | null,
   files: readonly string[],
   terminal: Terminal,
 ): string {
   const parts = [planTables(result, board, gpusPerNode, terminal)]
-  if ('tails' in result) parts.push(explainTails(result), explainBounds(result))
+  if (limits) parts.push(explainLimits(result.served, limits))
+  if ('tails' in result) parts.push(explainBounds(result, ", with the estimate's capacities"))
   else if ('lowerBoundGpus' in result) {
     parts.push(explain ? explainPlan(result, profiles, objectives, latencyShare).trimEnd() : explainBounds(result))
   } else {

@@ -84,3 +84,9 @@ export function loadRows(
 export function gpuLimit({ nodes, gpusPerNode }: InputOptions): { maxGpus?: number } {
   return nodes === undefined ? {} : { maxGpus: nodes * gpusPerNode }
 }
+
+/** The same of a group of boards. */
+export function maxBoards(options: InputOptions): { boards?: number } {
+  const { maxGpus } = gpuLimit(options)
+  return maxGpus === undefined ? {} : { boards: maxGpus }
+}

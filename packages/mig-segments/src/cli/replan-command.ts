@@ -1,61 +1,51 @@
-import { integerFrom, type Terminal } from '@pctodl/command-line'
-import type { MigBoard } from '@pctodl/mig-deploy'
+import { asUsage, endingAtOnce, integerFrom, numberBetween, type Terminal } from '@pctodl/command-line'
 import { parseDeploymentMap, readMap } from '@pctodl/mig-deploy'
 import type { Command } from 'commander'
-import { counted } from '../output/counted.js'
-import type { MigrationStep } from '../replan/migration.js'
-import { type Replan, replan as replanMap } from '../replan/replan.js'
-import { addInputOptions, gpuLimit, type InputOptions, loadInputs } from './plan-options.js'
-import { mapFile, planTables, writePlanFiles } from './plan-report.js'
+import { boardsOf, fleetOf, gpusOf } from '../fleet/one-board.js'
+import { DEFAULT_MOST_ITERATIONS } from '../plan-segments.js'
+import { replanFleet } from '../replan/replan-fleet.js'
+import { boardTable, changeOf, fleetSummary } from './fleet-report.js'
+import { addInputOptions, type InputOptions, loadInputs, maxBoards } from './plan-options.js'
+import { mapFile, writePlanFiles } from './plan-report.js'
 
 interface ReplanCommandOptions extends InputOptions {
   readonly from: string
   readonly consolidate?: boolean
   readonly movesPerGpu?: number
+  readonly mostIterations: number
 }
 
 export function addReplanOptions(command: Command): Command {
   return addInputOptions(command)
     .requiredOption('--from <map.csv>', 'the map that runs now')
     .option('--consolidate', 'move segments until no fewer GPUs would do')
-    .option('--moves-per-gpu <n>', 'take a GPU more where it saves more than so many created segments', integerFrom(0))
+    .option(
+      '--moves-per-gpu <n>',
+      'take a GPU more where it saves more than so many created segments',
+      numberBetween(0, 1e6),
+    )
+    .option('--most-iterations <n>', 'simplex iterations of each proof', integerFrom(1), DEFAULT_MOST_ITERATIONS)
 }
 
 export async function replan(sloIndex: number, options: ReplanCommandOptions, terminal: Terminal): Promise<number> {
   const { board, profiles, objectives } = loadInputs(sloIndex, options)
-  const current = parseDeploymentMap(readMap(options.from, '--from'), options.from, options.gpusPerNode)
-  const { latencyShare, consolidate = false, gpusPerNode, movesPerGpu } = options
-  const result = replanMap(current, profiles, objectives, {
-    ...gpuLimit(options),
+  const { latencyShare, consolidate = false, gpusPerNode, movesPerGpu, mostIterations } = options
+  const running = parseDeploymentMap(readMap(options.from, '--from'), options.from, gpusPerNode)
+  const fleet = fleetOf(board.key, profiles, { ...maxBoards(options), boardsPerNode: gpusPerNode })
+  const how = {
     latencyShare,
     consolidate,
-    ...(movesPerGpu !== undefined && { movesPerGpu }),
-  })
-  const files = writePlanFiles(mapFile(options.output, sloIndex), result.gpus, gpusPerNode)
-  if (options.json) terminal.stdout.write(`${JSON.stringify({ ...result, files }, null, 2)}\n`)
-  else {
-    const steps = result.steps.map((step, i) => `${String(i + 1).padStart(3)}. ${describe(step, board, gpusPerNode)}`)
-    const parts = [planTables(result, board, gpusPerNode, terminal), ...(steps.length > 0 ? [steps.join('\n')] : [])]
-    parts.push(summary(result), `Written:\n${files.map((file) => `  ${file}`).join('\n')}`)
-    terminal.stdout.write(`${parts.join('\n\n')}\n`)
+    mostIterations,
+    ...(movesPerGpu !== undefined && { movesPerBoard: movesPerGpu }),
   }
+  const current = asUsage(() => boardsOf(running, board.key, gpusPerNode))
+  const result = await endingAtOnce(() => replanFleet(current, fleet, objectives, how))
+  const files = writePlanFiles(mapFile(options.output, sloIndex), gpusOf(result.boards, gpusPerNode), gpusPerNode)
+  terminal.stdout.write(
+    options.json
+      ? `${JSON.stringify({ ...result, files }, null, 2)}\n`
+      : `${boardTable(result, terminal)}\n\n${changeOf(result)}${fleetSummary(result)}\n\nWritten:\n${files.map((file) => `  ${file}`).join('\n')}\n`,
+  )
   for (const { message } of result.unserved) terminal.stderr.write(`not served: ${message}\n`)
   return 0
-}
-
-function describe({ kind, gpu, segment, shortfall }: MigrationStep, board: MigBoard, gpusPerNode: number): string {
-  const { sizeGpcs, start, model, batchSize, processes } = segment
-  const place = `node ${Math.floor(gpu / gpusPerNode)} GPU ${gpu % gpusPerNode}, ${board.profileNames[sizeGpcs]}@${start}`
-  const text = `${kind} ${place}: ${model} ${batchSize}x${processes}`
-  if (!shortfall) return text
-  return `${text} (meanwhile ${shortfall.capacity.toFixed(0)} of ${shortfall.needed.toFixed(0)} items/s)`
-}
-
-function summary(result: Replan): string {
-  const { gpuCount, freshGpus, kept, created, restarted, removed, reconfiguredGpus } = result
-  const fewer = freshGpus < gpuCount ? `; ${freshGpus} would do, see --consolidate` : ''
-  return (
-    `${counted(gpuCount, 'GPU')}${fewer}; ${kept} segments stay, ${restarted} restart in place, ${created} are created, ` +
-    `${removed} removed, on ${counted(reconfiguredGpus, 'GPU')}`
-  )
 }

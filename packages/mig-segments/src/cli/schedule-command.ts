@@ -10,16 +10,17 @@ import {
   UsageError,
   writeFileAtomically,
 } from '@pctodl/command-line'
-import { formatDeploymentMap, type MappedGpu } from '@pctodl/mig-deploy'
+import { formatDeploymentMap, type MappedBoard } from '@pctodl/mig-deploy'
 import Table from 'cli-table3'
 import type { Command } from 'commander'
+import { type DaySchedule, type DayTotals, planDay } from '../day/plan-day.js'
+import { fleetOf, gpusOf } from '../fleet/one-board.js'
 import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
-import { DEFAULT_MOST_ITERATIONS } from '../plan-segments.js'
-import { type DaySchedule, type DayTotals, planDay } from '../schedule/plan-day.js'
-import { stepMaps } from '../schedule/step-maps.js'
-import { addInputOptions, gpuLimit, type InputOptions, loadRows } from './plan-options.js'
+import { stepFleetMaps } from '../replan/fleet-step-maps.js'
+import { addInputOptions, type InputOptions, loadRows, maxBoards } from './plan-options.js'
+import { addTrafficOptions, type TrafficOptions, trafficOf } from './traffic-options.js'
 
-interface ScheduleCommandOptions extends InputOptions {
+interface ScheduleCommandOptions extends InputOptions, TrafficOptions {
   readonly period: number
   readonly migrationTime: number
   readonly idlePower: number
@@ -27,40 +28,40 @@ interface ScheduleCommandOptions extends InputOptions {
   readonly mostLate: number
   readonly mostIterations: number
   readonly gate: 'latency' | 'tail'
-  readonly burstiness: number
 }
 
+/** A period is one program of many: less work for each than for a plan alone. */
+const DAY_ITERATIONS = 5000
+
 export function addScheduleOptions(command: Command): Command {
-  return addInputOptions(command)
+  return addTrafficOptions(addInputOptions(command))
     .requiredOption('--idle-power <w>', 'watts of a GPU whose instances wait', positiveNumber())
     .requiredOption('--parked-power <w>', 'watts of a GPU without instances; 0: switched off', numberBetween(0, 10_000))
     .option(
       '--gate <name>',
-      'latency: batch times; tail: p99 of one queue for each service',
+      'latency: batch times; tail: p99 of a queue for each instance',
       oneOf('latency', 'tail'),
       'latency',
     )
-    .option('--burstiness <x>', 'of requests, for --gate tail; 1 is Poisson', numberBetween(0.1, 100), 1)
     .option('--period <s>', 'seconds that a row of the objective files is for', positiveNumber(), 3600)
     .option('--migration-time <s>', 'seconds until a new segment serves', numberBetween(0, 86_400), 60)
     .option('--most-late <share>', 'of the requests of the day that changes may make late', numberBetween(0, 0.1), 0)
-    .option('--most-iterations <n>', 'simplex iterations of all proofs', integerFrom(0), DEFAULT_MOST_ITERATIONS)
+    .option('--most-iterations <n>', 'simplex iterations of each change', integerFrom(1), DAY_ITERATIONS)
 }
 
 export async function schedule(options: ScheduleCommandOptions, terminal: Terminal): Promise<number> {
-  const { profiles, rows, warnings } = loadRows(options)
+  const { board, profiles, rows, warnings } = loadRows(options)
   for (const warning of warnings) terminal.stderr.write(`warning: ${warning}\n`)
-  const { latencyShare, mostIterations, mostLate, gpusPerNode, gate, burstiness } = options
-  if (gate === 'latency' && burstiness !== 1) throw new UsageError('--burstiness is for --gate tail; add it')
+  const { latencyShare, mostIterations, mostLate, gpusPerNode, gate } = options
+  const traffic = trafficOf(options, gate)
   if (gate === 'tail' && latencyShare !== DEFAULT_LATENCY_SHARE) {
     throw new UsageError('--latency-share is for --gate latency; leave it away')
   }
-  const { maxGpus: gpus } = gpuLimit(options)
+  const group = { idleW: options.idlePower, boardsPerNode: gpusPerNode, ...maxBoards(options) }
   const day = await endingAtOnce(() =>
-    planDay(profiles, rows, {
-      ...{ periodS: options.period, migrationS: options.migrationTime, latencyShare, mostIterations, mostLate, gate },
-      burstiness,
-      ...{ idleW: options.idlePower, parkedW: options.parkedPower, ...(gpus !== undefined && { gpus }) },
+    planDay(fleetOf(board.key, profiles, group), rows, {
+      ...{ periodS: options.period, migrationS: options.migrationTime, parkedW: options.parkedPower },
+      ...{ latencyShare, mostIterations, mostLate, gate, ...traffic },
     }),
   )
   const files = writeMaps(day, path.join(options.output, 'schedule'), gpusPerNode)
@@ -76,16 +77,16 @@ export async function schedule(options: ScheduleCommandOptions, terminal: Termin
 /** A folder for each period with the maps that lead to it, one step after the other; that of the first has its map alone. */
 function writeMaps({ periods }: DaySchedule, folder: string, gpusPerNode: number): string[] {
   rmSync(folder, { recursive: true, force: true })
-  let before: readonly MappedGpu[] = []
-  return periods.map(({ gpus, steps }, h) => {
+  let before: readonly MappedBoard[] = []
+  return periods.map(({ boards, steps }, h) => {
     const into = path.join(folder, `period-${String(h + 1).padStart(2, '0')}`)
     mkdirSync(into, { recursive: true })
-    const maps = h === 0 ? [gpus] : stepMaps(before, steps)
+    const maps = h === 0 ? [boards] : stepFleetMaps(before, steps)
     maps.forEach((map, step) => {
       const name = `step-${String(step + 1).padStart(3, '0')}.csv`
-      writeFileAtomically(path.join(into, name), formatDeploymentMap(map, gpusPerNode))
+      writeFileAtomically(path.join(into, name), formatDeploymentMap(gpusOf(map, gpusPerNode), gpusPerNode))
     })
-    before = gpus
+    before = boards
     return into
   })
 }
@@ -93,24 +94,31 @@ function writeMaps({ periods }: DaySchedule, folder: string, gpusPerNode: number
 function periodTable({ periods }: DaySchedule, terminal: Terminal): string {
   const style = terminal.stdout.isTTY ? {} : { head: [], border: [] }
   const table = new Table({ head: ['period', 'GPUs', 'segments', 'created', 'removed', 'late at most', 'kWh'], style })
-  periods.forEach(({ gpus, steps, lateRequests, energyJ }, h) => {
+  periods.forEach(({ boards, steps, lateRequests, energyJ }, h) => {
     const count = (wanted: string) => steps.filter(({ kind }) => kind === wanted).length
-    const segments = gpus.reduce((sum, gpu) => sum + gpu.segments.length, 0)
-    table.push([h + 1, gpus.length, segments, count('create'), count('remove'), Math.ceil(lateRequests), kWh(energyJ)])
+    const segments = boards.reduce((sum, each) => sum + each.segments.length, 0)
+    table.push([
+      h + 1,
+      boards.length,
+      segments,
+      count('create'),
+      count('remove'),
+      Math.ceil(lateRequests),
+      kWh(energyJ),
+    ])
   })
   return table.toString()
 }
 
 function summary(day: DaySchedule): string {
-  const line = (name: string, { energyJ, created, lateRequests, mostGpus }: DayTotals) =>
-    `${name}: ${kWh(energyJ)} kWh, ${mostGpus} GPUs at most, ${created} segments created, ` +
+  const line = (name: string, { energyJ, created, lateRequests, mostBoards }: DayTotals) =>
+    `${name}: ${kWh(energyJ)} kWh, ${mostBoards} GPUs at most, ${created} segments created, ` +
     `${((100 * lateRequests) / Math.max(1, day.requests)).toPrecision(2)} % of requests late by it`
   const saved = 1 - day.energyJ / day.staticPlan.energyJ
   const gap = day.lowerBoundJ > 0 ? `; no schedule takes less than ${kWh(day.lowerBoundJ)} kWh` : ''
   return [
     `${line('schedule', day)} (${(100 * saved).toFixed(1)} % less than one plan for all${gap})`,
     line('one plan for all', day.staticPlan),
-    line('each period anew', day.redeployed),
   ].join('\n')
 }
 

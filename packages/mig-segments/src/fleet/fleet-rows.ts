@@ -1,6 +1,7 @@
 import { isSegmentSize } from '@pctodl/mig-deploy'
 import { latencyGateMs } from '../latency-gate.js'
 import { type ProfilePoint, type ServiceObjective, type ServiceProfile, throughputOf } from '../profile.js'
+import { type StatedTraffic, underErrors } from '../tail/stated-traffic.js'
 import { rateInTime, splitBurstiness } from '../tail/tail-options.js'
 import { withBatchRates } from '../tail/tail-points.js'
 import { roomOf, type TimesLate } from '../tail/until-kept.js'
@@ -14,7 +15,7 @@ export type FleetGate =
   | { readonly kind: 'latency'; readonly latencyShare?: number }
   | {
       readonly kind: 'tail'
-      readonly burstiness: number
+      readonly traffic: StatedTraffic
       readonly times?: TimesLate
     }
 
@@ -170,7 +171,11 @@ function rateOf(
   if (same.latencyMs >= latencyMs) return 0
   const room = roomOf(gate.times, model)
   if (!room) return 0
-  return rateInTime(rated, same, latencyMs, splitBurstiness(gate.burstiness), room.mostLate) / room.margin
+  // What one instance answers in time under the stated errors.
+  const hard = underErrors({ model, ratePerS: room.margin, latencyMs }, gate.traffic)
+  if (same.latencyMs >= hard.latencyMs) return 0
+  const burstiness = splitBurstiness(gate.traffic.burstiness ?? 1)
+  return rateInTime(rated, same, hard.latencyMs, burstiness, room.mostLate) / hard.ratePerS
 }
 
 /** The point as those of boards with one profile for each size have it. */

@@ -3,8 +3,8 @@ import { throughputOf } from '../profile.js'
 import type { BoardPattern } from './board-patterns.js'
 import type { CheckedFleet, CheckedGroup } from './check-fleet.js'
 import { coolDown, type OpenBoard } from './cool-down.js'
-import type { FleetCounts } from './fleet-program.js'
 import type { FleetRow } from './fleet-rows.js'
+import type { ProgramCounts } from './program.js'
 
 /** The processes that serve one model in an instance; of a shared instance there are several, at the same place. */
 export interface FleetSegment {
@@ -51,7 +51,7 @@ export function placeGroup(
   g: number,
   models: readonly string[],
   rows: readonly FleetRow[],
-  counts: FleetCounts,
+  counts: ProgramCounts,
   patterns: readonly (readonly BoardPattern[])[],
 ): FleetBoard[] | null {
   const group = fleet.groups[g]!
@@ -78,20 +78,22 @@ export function placeGroup(
   )
 }
 
-/** The boards of one lane with its instances; null where there are more than places. */
+/** The boards of one lane with its new instances; null where there are more than places. @param standing boards in use with places for some */
 export function fillLane(
   lane: number,
   idleW: number,
   { geometry }: CheckedGroup,
   rows: readonly FleetRow[],
-  { instances, boards }: Pick<FleetCounts, 'instances' | 'boards'>,
+  { instances, boards }: Pick<ProgramCounts, 'instances' | 'boards'>,
   patterns: readonly BoardPattern[],
+  standing: readonly OpenBoard[] = [],
 ): OpenBoard[] | null {
-  const open: OpenBoard[] = patterns.flatMap((pattern, k) =>
+  const fresh = patterns.flatMap((pattern, k): OpenBoard[] =>
     Array.from({ length: boards[lane]![k]! }, () => ({
       ...{ lane, pattern, free: [...pattern.counts], rows: [], drawnW: idleW },
     })),
   )
+  const open = [...standing, ...fresh]
   const wanted = rows.flatMap((row, r) => (row.lane === lane ? new Array<FleetRow>(instances[r]!).fill(row) : []))
   wanted.sort((a, b) => (b.powerW ?? 0) - (a.powerW ?? 0) || b.profile - a.profile)
   // For each profile the boards with a place for it, the coolest first: a fleet may have 100,000 boards.

@@ -2,29 +2,28 @@ import { InvalidInputError, PctodlError, UnknownNameError } from '@pctodl/platfo
 import { assertLimits, DEFAULT_MOST_ITERATIONS, inOrder } from '../plan-segments.js'
 import type { ServiceObjective } from '../profile.js'
 import { assertObjective, MOST_GPUS } from '../service-demand.js'
-import { assertCheck, CHECK_SEED, isLate, planUntilKept } from '../tail/until-kept.js'
+import { assertErrors, lateUnder, type StatedTraffic, underErrors } from '../tail/stated-traffic.js'
+import { assertCheck, CHECK_SEED, planUntilKept } from '../tail/until-kept.js'
 import { patternsOf } from './board-patterns.js'
 import { type CheckedFleet, checkFleet } from './check-fleet.js'
 import { unserved, withKeepable } from './explain-unserved.js'
 import type { Fleet } from './fleet.js'
 import { type FleetPlan, meanPowerOf } from './fleet-plan.js'
-import { type FleetCounts, type FleetProgram, solveFleet } from './fleet-program.js'
 import { type FleetGate, fleetRows } from './fleet-rows.js'
 import { type FleetBoard, placeGroup } from './place-fleet.js'
+import { type Program, type ProgramCounts, solveProgram } from './program.js'
 import { simulateFleet } from './simulate-fleet.js'
 
-export interface FleetOptions {
+export interface FleetOptions extends StatedTraffic {
   /** What keeps an objective: a batch time below a share of it (the default), or the p99 of a queue for each instance. */
   readonly gate?: 'latency' | 'tail'
   /** Of `latency`: share of an objective that computing a batch may take. Default 0.45. */
   readonly latencyShare?: number
-  /** Of `tail`: variance of the gaps between requests over their squared mean. Default 1, Poisson. */
-  readonly burstiness?: number
   /** Most simplex iterations of each integer program. Default 50 000; what is not proved in them shows in the bounds. */
   readonly mostIterations?: number
   /**
    * Of `tail`: requests of each service that are let come to the plan; a service of which more than 0.8 % are late is planned again with more
-   * room, and one that still is so after six times is not served. Default 40 000; 0: the estimate alone decides.
+   * room, and one that still is so after eight times is not served. Default 40 000; 0: the estimate alone decides.
    */
   readonly checkRequests?: number
 }
@@ -62,28 +61,61 @@ export async function checkedByRequests<Plan extends Pick<FleetPlan, 'boards' | 
   options: FleetOptions,
   planBy: (gate: FleetGate) => Promise<Plan>,
 ): Promise<Plan> {
-  const { gate = 'latency', latencyShare, burstiness = 1 } = options
   const { checkRequests = 40_000, mostIterations = DEFAULT_MOST_ITERATIONS } = options
-  assertCheck(burstiness, checkRequests)
-  if (gate !== 'latency' && gate !== 'tail') throw new UnknownNameError('gate', gate, ['latency', 'tail'])
-  const how: FleetGate =
-    gate === 'tail' ? { kind: gate, burstiness } : { kind: gate, ...(latencyShare !== undefined && { latencyShare }) }
-  const checked = <P extends Pick<FleetPlan, 'boards' | 'served'>>(by: (gate: FleetGate) => Promise<P>): Promise<P> =>
-    planUntilKept(
-      (times) => by(how.kind === 'tail' ? { ...how, times } : how),
-      (made) => {
-        if (how.kind === 'latency' || checkRequests === 0) return []
-        const met = simulateFleet(made, fleet, { burstiness, requests: checkRequests, seed: CHECK_SEED })
-        return met.filter(isLate).map(({ model }) => model)
-      },
-    )
-  const plan = await checked(planBy)
+  const lateIn = (made: Pick<FleetPlan, 'boards' | 'served'>) =>
+    lateInFleet(made, fleet, options, { requests: checkRequests, seed: CHECK_SEED })
+  const plan = await untilKept(options, planBy, lateIn)
   const boards = checkFleet(fleet)
   const kept = async (objective: ServiceObjective) => {
-    const alone = await checked((by) => planOnce(boards, [objective], by, mostIterations))
+    const alone = await untilKept(options, (by) => planOnce(boards, [objective], by, mostIterations), lateIn)
     return alone.unserved.length === 0
   }
-  return { ...plan, unserved: await withKeepable(plan.unserved, boards, how, kept) }
+  return { ...plan, unserved: await withKeepable(plan.unserved, boards, gateOf(options), kept) }
+}
+
+/** Services of a plan that are late under the stated traffic and errors. */
+export function lateInFleet(
+  { boards, served }: Pick<FleetPlan, 'boards' | 'served'>,
+  fleet: Fleet,
+  traffic: StatedTraffic,
+  { requests, seed }: { readonly requests: number; readonly seed: number },
+): Set<string> {
+  const hard = { boards, served: served.map((service) => underErrors(service, traffic)) }
+  return lateUnder(traffic, seed, (way) => simulateFleet(hard, fleet, { ...way, requests }))
+}
+
+function gateOf({ gate = 'latency', latencyShare, ...traffic }: FleetOptions): FleetGate {
+  if (gate !== 'latency' && gate !== 'tail') throw new UnknownNameError('gate', gate, ['latency', 'tail'])
+  return gate === 'tail' ? { kind: gate, traffic } : { kind: gate, ...(latencyShare !== undefined && { latencyShare }) }
+}
+
+/** Plan, and by the tail again with more room for services that are late, until none is. */
+export async function untilKept<Plan>(
+  options: FleetOptions,
+  planBy: (gate: FleetGate) => Promise<Plan>,
+  lateIn: (plan: Plan) => Iterable<string>,
+): Promise<Plan> {
+  const { burstiness = 1, checkRequests = 40_000 } = options
+  assertCheck(burstiness, checkRequests)
+  assertErrors(options)
+  const how = gateOf(options)
+  if (how.kind === 'latency') return planBy(how)
+  return planUntilKept(
+    (times) => planBy({ ...how, times }),
+    (made) => (checkRequests === 0 ? [] : lateIn(made)),
+  )
+}
+
+/** What boards hold for each service. */
+export function servedBy(objectives: readonly ServiceObjective[], boards: readonly FleetBoard[]): FleetPlan['served'] {
+  const totals = new Map(objectives.map(({ model }) => [model, { segments: 0, capacity: 0 }]))
+  for (const { model, ratePerS } of boards.flatMap(({ segments }) => segments)) {
+    const total = totals.get(model)
+    if (!total) continue
+    total.segments++
+    total.capacity += ratePerS
+  }
+  return objectives.map((objective) => ({ ...objective, ...totals.get(objective.model)! }))
 }
 
 /** One plan, by a gate. */
@@ -102,7 +134,9 @@ export async function planOnce(
   const rows = can.length === all.length ? every : fleetRows(checked, can, how)
   const patternsOfGroup = checked.groups.map(({ geometry }) => patternsOf(geometry))
   const patterns = checked.lanes.map(({ group }) => patternsOfGroup[group]!)
-  const program: FleetProgram = { fleet: checked, objectives: can, rows, patterns, mostIterations, room: 1 }
+  const program: Omit<Program, 'goal'> = {
+    ...{ fleet: checked, objectives: can, rows, patterns, running: [], mostIterations, room: 1 },
+  }
   const models = can.map(({ model }) => model)
   const measured = rows.every(({ powerW }) => powerW !== undefined)
   const missed = all
@@ -122,7 +156,7 @@ export async function planOnce(
   let lowerBoundCost = 0
   let outOfWork = false
   for (const room of ROOMS) {
-    const cheapest = await solveFleet({ ...program, room })
+    const cheapest = await solveProgram({ ...program, room, goal: { kind: 'cost' } })
     if (cheapest === 'infeasible') {
       if (room === 1) throw tooFew(checked.limited)
       break
@@ -138,17 +172,16 @@ export async function planOnce(
         'all models',
         can.reduce((sum, { ratePerS }) => sum + ratePerS, 0),
       )
-    const frugal = measured ? await solveFleet({ ...program, room, leastWattsAt: cheapest.value }) : cheapest
+    const frugal = measured
+      ? await solveProgram({ ...program, room, goal: { kind: 'watts', maxCost: cheapest.value } })
+      : cheapest
     const found = isFound(frugal) ? [frugal, cheapest] : [cheapest]
     for (const counts of found) {
       const placed = checked.groups.map((_, g) => placeGroup(checked, g, models, rows, counts, patterns))
       if (placed.some((boards) => boards === null)) continue
       const boards = inOneMap(placed.map((each) => each!))
       const cost = boards.reduce((sum, { group }) => sum + checked.groups[group]!.price, 0)
-      const served = can.map((objective) => {
-        const own = boards.flatMap(({ segments }) => segments).filter(({ model }) => model === objective.model)
-        return { ...objective, segments: own.length, capacity: own.reduce((sum, { ratePerS }) => sum + ratePerS, 0) }
-      })
+      const served = servedBy(can, boards)
       return {
         boards,
         served,
@@ -182,7 +215,7 @@ function inOneMap(groups: readonly (readonly FleetBoard[])[]): FleetBoard[] {
   })
 }
 
-function isFound(counts: Awaited<ReturnType<typeof solveFleet>>): counts is FleetCounts {
+function isFound(counts: Awaited<ReturnType<typeof solveProgram>>): counts is ProgramCounts {
   return counts !== 'infeasible' && 'instances' in counts
 }
 

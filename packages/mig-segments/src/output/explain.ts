@@ -70,14 +70,21 @@ function usedPercent({ ratePerS, capacity }: ServedService): string {
   return ((100 * ratePerS) / capacity).toFixed(0)
 }
 
-/** GPUs and compute slices with what is proved of them. */
-export function explainBounds({ gpuCount, gpcCount, lowerBoundGpus, lowerBoundGpcs, power }: BoundedPlan): string {
+/**
+ * GPUs and compute slices with what is proved of them.
+ *
+ * @param of what the bounds hold for, where that is not every plan: those of plans by the tail hold for the estimate of its queues
+ */
+export function explainBounds(
+  { gpuCount, gpcCount, lowerBoundGpus, lowerBoundGpcs, power }: BoundedPlan,
+  of = '',
+): string {
   const open = (count: number, bound: number) =>
     `at least ${bound} are needed; a gap of ${(100 * (count / bound - 1)).toPrecision(2)} % is not proved away`
   const gpus = gpuCount === lowerBoundGpus ? 'no plan has fewer' : open(gpuCount, lowerBoundGpus)
   const gpcs = gpcCount === lowerBoundGpcs ? 'the fewest on so many GPUs' : open(gpcCount, lowerBoundGpcs)
   const watts = power ? `; at most ${power.highestW.toFixed(0)} W a GPU of ${power.boardW} W` : ''
-  return `${counted(gpuCount, 'GPU')} (${gpus}), ${gpcCount} of ${COMPUTE_SLICES * gpuCount} compute slices (${gpcs})${watts}`
+  return `${counted(gpuCount, 'GPU')} (${gpus}${of}), ${gpcCount} of ${COMPUTE_SLICES * gpuCount} compute slices (${gpcs})${watts}`
 }
 
 function round(value: number): string {

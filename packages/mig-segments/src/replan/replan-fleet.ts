@@ -1,5 +1,5 @@
 import type { MappedBoard } from '@pctodl/mig-deploy'
-import { PctodlError } from '@pctodl/platform'
+import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { type BoardPattern, patternsOf } from '../fleet/board-patterns.js'
 import { type CheckedFleet, checkFleet } from '../fleet/check-fleet.js'
 import { coolDown, type OpenBoard } from '../fleet/cool-down.js'
@@ -7,19 +7,24 @@ import type { Fleet } from '../fleet/fleet.js'
 import { type FleetPlan, meanPowerOf } from '../fleet/fleet-plan.js'
 import { type FleetGate, type FleetRow, fleetRows } from '../fleet/fleet-rows.js'
 import { type FleetBoard, type FleetSegment, fillLane, instanceAt, segmentsOf } from '../fleet/place-fleet.js'
-import { checkedByRequests, type FleetOptions, planOnce } from '../fleet/plan-fleet.js'
+import { checkedByRequests, type FleetOptions, planOnce, servedBy } from '../fleet/plan-fleet.js'
+import { type ProgramCounts, type RunningBoard, solveProgram } from '../fleet/program.js'
 import { DEFAULT_MOST_ITERATIONS } from '../plan-segments.js'
 import type { ServiceObjective } from '../profile.js'
 import { assertMap } from './assert-map.js'
 import { type FleetChanges, type FleetInstance, type FleetStep, fleetMigrationOrder } from './fleet-migration.js'
 import { freePlace, laidOver } from './fleet-places.js'
-import { type ReplanCounts, type RunningBoard, solveReplan } from './fleet-program.js'
-import { boardAt, capacityOf, serves, standingBoards } from './standing-boards.js'
+import { boardAt, serves, standingBoards, withinNodes } from './standing-boards.js'
 
 export interface FleetReplanOptions extends FleetOptions {
   /** Move instances until the boards cost as little as a fresh plan's. Default false: they may cost as much as those in use now. */
   readonly consolidate?: boolean
+  /** Instances created that one board more, at the lowest price, may save: a board more is taken where it saves more. Default: none is. */
+  readonly movesPerBoard?: number
 }
+
+/** What boards (0.4) and what services lack on the way (0.1) weigh at most beside instances created. */
+const BESIDE_MOVES = 0.51
 
 /** The next map of a fleet, and the way to it. */
 export interface FleetReplan extends Omit<FleetPlan, 'lowerBoundPowerW'> {
@@ -66,10 +71,13 @@ export async function replanFleet(
     )
   }
   assertMap(current, checked)
-  const { mostIterations = DEFAULT_MOST_ITERATIONS, consolidate = false } = options
+  const { mostIterations = DEFAULT_MOST_ITERATIONS, consolidate = false, movesPerBoard } = options
+  if (movesPerBoard !== undefined && !(movesPerBoard >= 0 && Number.isFinite(movesPerBoard))) {
+    throw new InvalidInputError('movesPerBoard', movesPerBoard, 'a number of instances of at least 0')
+  }
   return checkedByRequests(fleet, options, async (gate) => {
     const fresh = await planOnce(checked, objectives, gate, mostIterations)
-    return change(checked, current, fresh, gate, consolidate, mostIterations)
+    return change(checked, current, fresh, gate, { consolidate, mostIterations, movesPerBoard })
   })
 }
 
@@ -78,8 +86,11 @@ async function change(
   current: readonly MappedBoard[],
   fresh: FleetPlan,
   gate: FleetGate,
-  consolidate: boolean,
-  mostIterations: number,
+  {
+    consolidate,
+    mostIterations,
+    movesPerBoard,
+  }: { consolidate: boolean; mostIterations: number; movesPerBoard: number | undefined },
 ): Promise<FleetReplan> {
   const models = fresh.served.map(({ model }) => model)
   const rows = fleetRows(fleet, fresh.served, gate)
@@ -96,19 +107,23 @@ async function change(
   if (asIs && inUse <= fresh.cost * (1 + 1e-9)) return next(asIs, 0)
   let leastMoves = 0
   for (const room of ROOMS) {
-    const problem = { fleet, objectives: fresh.served, rows, patterns, running, mostCost, mostIterations, room }
-    const counts = await solveReplan(problem)
-    if (!counts) break
-    // With less room for watts it is no bound for all plans.
-    if (room === 1) leastMoves = counts.leastCreated
+    const problem = { fleet, objectives: fresh.served, rows, patterns, running, mostIterations, room }
+    const goal = { kind: 'moves', maxCost: mostCost, ...(movesPerBoard !== undefined && { movesPerBoard }) } as const
+    const counts = await solveProgram({ ...problem, goal, keepPerS: keptRates(fresh.served, running) })
+    if (counts === 'infeasible' || !('instances' in counts)) break
+    // With less room for watts it is no bound for all plans. Boards and what is lacking weigh less than half an instance.
+    if (room === 1) leastMoves = Math.max(0, Math.ceil(2 * (counts.bound - BESIDE_MOVES)) / 2)
     const boards = nextBoards(fleet, current, running, rows, counts, patterns, models)
-    if (boards) return next(boards, leastMoves)
+    const found = boards && next(boards, leastMoves)
+    // Short of work a program may move what could have stayed.
+    if (found && !(asIs && inUse <= mostCost && found.created + found.restarted > 0)) return found
+    if (found) break
   }
   return next(asIs && inUse <= mostCost ? asIs : laidOver(fleet, fresh.boards, current), leastMoves)
 }
 
 /** What stands on a board now, and which of it may stay. */
-function runningBoard(
+export function runningBoard(
   { groups, lanes }: CheckedFleet,
   { gpu, node, smClockMhz, segments }: MappedBoard,
   rows: readonly FleetRow[],
@@ -143,38 +158,57 @@ function placesOf<T extends MappedBoard['segments'][number]>(segments: readonly 
   })
 }
 
-/** Boards in use with what stays and what joins it, then others at free places; null where these do not keep their cap. */
-function nextBoards(
+/** Requests/s that services keep on the way: what they must serve, as far as there is anything that answers it. */
+export function keptRates(served: FleetPlan['served'], running: readonly RunningBoard[]): number[] {
+  const now = new Float64Array(served.length)
+  for (const { instances } of running) {
+    for (const { row } of instances) for (const { service, ratePerS } of row?.parts ?? []) now[service]! += ratePerS
+  }
+  return served.map(({ ratePerS }, m) => Math.min(ratePerS, now[m]!))
+}
+
+/** Boards in use with what stays and what joins it, then others at free places; null where these do not keep their limits. */
+export function nextBoards(
   fleet: CheckedFleet,
   current: readonly MappedBoard[],
   running: readonly RunningBoard[],
   rows: readonly FleetRow[],
-  counts: ReplanCounts,
+  counts: ProgramCounts,
   patterns: readonly (readonly BoardPattern[])[],
   models: readonly string[],
 ): FleetBoard[] | null {
-  const boards: FleetBoard[] = []
-  running.forEach(({ lane, group, instances }, b) => {
-    if (lane === undefined) return
-    const { profiles } = fleet.groups[group]!.geometry
-    const kept = instances.flatMap(({ profile, start, row }, i) =>
-      counts.kept[b]![i] ? instanceAt(row!, profile.name, start, models) : [],
-    )
-    const left = [...counts.added[b]!.rows]
-    const added = counts.added[b]!.places.flatMap(({ profile, start }) => {
-      const at = left.findIndex((row) => row.profile === profile)
-      const [row] = left.splice(at, 1) as [FleetRow]
-      return instanceAt(row, profiles[profile]!.name, start, models)
-    })
-    if (kept.length + added.length > 0) boards.push(boardAt(fleet, lane, current[b]!, [...kept, ...added]))
-  })
+  const inUse: (FleetBoard | undefined)[] = new Array(running.length)
   const others: OpenBoard[] = []
   for (const [l, lane] of fleet.lanes.entries()) {
     const group = fleet.groups[lane.group]!
-    const open = fillLane(l, lane.idleW, group, rows, counts, patterns[l]!)
-    if (!open || !coolDown(open, group.boardCapW)) return null
-    others.push(...open.filter((each) => each.rows.length > 0))
+    const { profiles } = group.geometry
+    const standing = running.flatMap((board, b) => {
+      if (board.lane !== l) return []
+      const kept = board.instances.filter((_, i) => counts.kept[b]![i])
+      const layout = counts.placed[b]!.map(({ profile, start }) => ({ profile: profiles[profile]!, start }))
+      const places = profiles.map((profile) => layout.filter((each) => each.profile === profile).length)
+      const open: OpenBoard = {
+        ...{ lane: l, pattern: { counts: places, layout }, free: [...places], rows: [] },
+        drawnW: kept.reduce((sum, { row }) => sum + (row!.powerW ?? 0), lane.idleW),
+      }
+      return [{ b, kept, open }]
+    })
+    const given = standing.map(({ open }) => open)
+    const filled = fillLane(l, lane.idleW, group, rows, counts, patterns[l]!, given)
+    // Boards of which nothing stays and to which nothing comes draw nothing.
+    const used = filled?.filter(
+      (board) => board.rows.length > 0 || standing.some(({ open, kept }) => open === board && kept.length > 0),
+    )
+    if (!used || !coolDown(used, group.boardCapW)) return null
+    others.push(...used.filter((board) => !given.includes(board)))
+    for (const { b, kept, open } of standing) {
+      const stays = kept.flatMap(({ profile, start, row }) => instanceAt(row!, profile.name, start, models))
+      const segments = [...stays, ...segmentsOf(open, group, models)]
+      if (segments.length > 0) inUse[b] = boardAt(fleet, l, current[b]!, segments)
+    }
   }
+  const boards = inUse.filter((board) => board !== undefined)
+  if (!withinNodes(fleet, boards)) return null
   for (const board of others.sort((a, b) => b.drawnW - a.drawnW)) {
     const group = fleet.groups[fleet.lanes[board.lane]!.group]!
     const place = freePlace(group, board.drawnW, boards, current)
@@ -184,13 +218,14 @@ function nextBoards(
   return boards
 }
 
-function describe(
+export function describe(
   fleet: CheckedFleet,
   current: readonly MappedBoard[],
   running: readonly RunningBoard[],
   boards: readonly FleetBoard[],
-  fresh: FleetPlan,
+  fresh: Pick<FleetPlan, 'served' | 'unserved' | 'cost' | 'lowerBoundCost'>,
   leastMoves: number,
+  keepPerS: readonly number[] = keptRates(fresh.served, running),
 ): FleetReplan {
   const before = current.flatMap((board, b) => {
     const { instances } = running[b]!
@@ -212,22 +247,8 @@ function describe(
     ),
   )
   const changes = changesOf(before, after)
-  const served = fresh.served.map((objective) => {
-    const own = boards.flatMap(({ segments }) => segments).filter(({ model }) => model === objective.model)
-    return { ...objective, segments: own.length, capacity: capacityOf(boards, objective.model) }
-  })
-  const needed = new Map(
-    served.map(({ model, ratePerS }) => {
-      const now = before.flatMap(({ segments }) => segments).filter((segment) => segment.model === model)
-      return [
-        model,
-        Math.min(
-          ratePerS,
-          now.reduce((sum, segment) => sum + segment.ratePerS, 0),
-        ),
-      ]
-    }),
-  )
+  const served = servedBy(fresh.served, boards)
+  const needed = new Map(served.map(({ model }, m) => [model, keepPerS[m]!]))
   const cost = boards.reduce((sum, { group }) => sum + fleet.groups[group]!.price, 0)
   const { created, restarted, removed, kept } = changes
   return {

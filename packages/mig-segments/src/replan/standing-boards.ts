@@ -2,7 +2,7 @@ import type { MappedBoard } from '@pctodl/mig-deploy'
 import type { CheckedFleet } from '../fleet/check-fleet.js'
 import type { FleetPlan } from '../fleet/fleet-plan.js'
 import { type FleetBoard, type FleetSegment, instanceAt } from '../fleet/place-fleet.js'
-import type { RunningBoard } from './fleet-program.js'
+import type { RunningBoard } from '../fleet/program.js'
 
 /** The boards as they run; null where some instance keeps no objective. */
 export function standingBoards(
@@ -39,6 +39,18 @@ export function serves(fleet: CheckedFleet, boards: readonly FleetBoard[], serve
       )
     })
   )
+}
+
+/** Whether the boards of each node keep its power limit. */
+export function withinNodes({ groups }: CheckedFleet, boards: readonly FleetBoard[]): boolean {
+  return groups.every(({ nodeCapW }, g) => {
+    if (!Number.isFinite(nodeCapW)) return true
+    const own = boards.filter(({ group }) => group === g)
+    return own.every(({ node }) => {
+      const drawnW = own.reduce((sum, each) => (each.node === node ? sum + each.powerW : sum), 0)
+      return drawnW <= nodeCapW * (1 + 1e-9)
+    })
+  })
 }
 
 /** Requests/s that boards answer of a model. */

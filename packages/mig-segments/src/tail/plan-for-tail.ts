@@ -19,21 +19,17 @@ import { solutionOf, solveExactly } from '../solve/solve-exactly.js'
 import { cannotKeep, withKeepable } from './explain-late.js'
 import { type ServiceTail, tailsOf } from './service-tails.js'
 import { simulatePlan } from './simulate-plan.js'
+import { assertErrors, lateUnder, type StatedTraffic, underErrors } from './stated-traffic.js'
 import { type Dispatch, type TailOption, waysToKeep } from './tail-options.js'
 import { withBatchRates } from './tail-points.js'
-import { assertCheck, CHECK_SEED, isLate, planUntilKept, roomOf, type TimesLate } from './until-kept.js'
+import { assertCheck, CHECK_SEED, planUntilKept, roomOf, type TimesLate } from './until-kept.js'
 
-export interface TailPlanOptions extends Omit<PlanOptions, 'latencyShare'> {
-  /**
-   * How unevenly requests come: the variance of the gaps between them over their squared mean, 0.1 to 100. Default 1, requests of
-   * independent users (Poisson).
-   */
-  readonly burstiness?: number
+export interface TailPlanOptions extends Omit<PlanOptions, 'latencyShare'>, StatedTraffic {
   /** How requests reach segments. Default `shared`. */
   readonly dispatch?: Dispatch
   /**
    * Requests of each service that are let come to the plan: a service of which more than 0.8 % are late is planned again with more room,
-   * and one that still is so after six times is not served. Default 40 000; 0: the estimate alone decides.
+   * and one that still is so after eight times is not served. Default 40 000; 0: the estimate alone decides.
    */
   readonly checkRequests?: number
 }
@@ -68,6 +64,7 @@ export async function planForTail(
 ): Promise<TailPlan> {
   const { burstiness = 1, dispatch = 'shared', checkRequests = 40_000 } = options
   assertCheck(burstiness, checkRequests)
+  assertErrors(options)
   assertLimits(options)
   const plan = await planChecked(profiles, objectives, options)
   const rated = withinCap(profiles, objectives, options.powerCap).map(withBatchRates)
@@ -87,10 +84,10 @@ async function planChecked(
   const { checkRequests: requests = 40_000 } = options
   return planUntilKept(
     (times) => planOnce(profiles, objectives, options, times),
-    ({ burstiness, dispatch, ...plan }) => {
+    ({ dispatch, ...plan }) => {
       if (requests === 0) return []
-      const met = simulatePlan(plan, profiles, { burstiness, dispatch, requests, seed: CHECK_SEED })
-      return met.filter(isLate).map(({ model }) => model)
+      const hard = { ...plan, served: plan.served.map((service) => underErrors(service, options)) }
+      return lateUnder(options, CHECK_SEED, (way) => simulatePlan(hard, profiles, { ...way, dispatch, requests }))
     },
   )
 }
@@ -115,7 +112,7 @@ async function planOnce(
       profile && room
         ? waysToKeep(
             profile,
-            { ...objective, ratePerS: objective.ratePerS * room.margin },
+            underErrors({ ...objective, ratePerS: objective.ratePerS * room.margin }, options),
             burstiness,
             dispatch,
             room.mostLate,

@@ -5,8 +5,8 @@ import { LATE_SHARE } from './tail-options.js'
 /** Late share in the check above which a service gets more room: below the hundredth by four times what chance adds to 40 000 requests. */
 const CHECKED_LATE = 0.008
 /** Times that a service gets more room before it is named as not served. */
-const MOST_TIMES = 6
-/** Of each time: what the estimate may call late, and what the rate is taken for. */
+const MOST_TIMES = 8
+/** Of each time: what the estimate may call late, and what the rate is taken for, more each time: traffic may be far from the estimate's. */
 const TIGHTER = 0.4
 const MARGIN = 1.03
 /** Not that of what judges a plan later. */
@@ -26,7 +26,9 @@ export interface Room {
 /** @returns null for a service that is served no more */
 export function roomOf(times: TimesLate | undefined, model: string): Room | null {
   const late = times?.get(model) ?? 0
-  return late === Number.POSITIVE_INFINITY ? null : { mostLate: LATE_SHARE * TIGHTER ** late, margin: MARGIN ** late }
+  return late === Number.POSITIVE_INFINITY
+    ? null
+    : { mostLate: LATE_SHARE * TIGHTER ** late, margin: MARGIN ** ((late * (late + 1)) / 2) }
 }
 
 export function isLate({ late, requests }: QueueOutcome): boolean {
@@ -34,7 +36,7 @@ export function isLate({ late, requests }: QueueOutcome): boolean {
 }
 
 /**
- * Plan, and plan again with more room for the services that are late in the check, until none is: who still is after six times is left
+ * Plan, and plan again with more room for the services that are late in the check, until none is: who still is after eight times is left
  * out, so that whom the plan calls served was in time.
  */
 export async function planUntilKept<Plan>(

@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs'
+import { asUsage, numberBetween, UsageError } from '@pctodl/command-line'
+import { faster, markovModulatedArrivals, replayedTimes } from '@pctodl/traffic'
+import { parseAzureLlmTrace, parseBurstGptTrace } from '@pctodl/traffic/traces'
+import type { Command } from 'commander'
+import type { StatedTraffic } from '../tail/stated-traffic.js'
+
+export interface TrafficOptions {
+  readonly burstiness: number
+  readonly rateError: number
+  readonly timeError: number
+  readonly arrivals?: string
+}
+
+export function addTrafficOptions(command: Command): Command {
+  return command
+    .option(
+      '--burstiness <x>',
+      'of requests, for --gate tail; 1 is Poisson, and calmer is tried, too',
+      numberBetween(0.1, 100),
+      1,
+    )
+    .option('--rate-error <share>', 'for --gate tail: by how much rates may be higher', numberBetween(0, 1), 0.05)
+    .option('--time-error <share>', 'for --gate tail: by how much batches may take longer', numberBetween(0, 1), 0.05)
+    .option(
+      '--arrivals <process>',
+      'for --gate tail, besides: on-off:<share on>:<mean s on>, or a trace, azure:<file.csv> or burstgpt:<file.csv>',
+    )
+}
+
+/** @throws UsageError for arrivals that are none, and for options that belong to the other gate */
+export function trafficOf(options: TrafficOptions, gate: 'latency' | 'tail'): StatedTraffic {
+  const { burstiness, rateError, timeError, arrivals } = options
+  if (gate === 'latency') {
+    if (burstiness !== 1) throw new UsageError('--burstiness is for --gate tail; add it')
+    if (arrivals !== undefined) throw new UsageError('--arrivals is for --gate tail; add it')
+    return {}
+  }
+  return { burstiness, rateError, timeError, ...(arrivals !== undefined && { arrivals: [processOf(arrivals)] }) }
+}
+
+function processOf(text: string): NonNullable<StatedTraffic['arrivals']>[number] {
+  const [kind, ...rest] = text.split(':')
+  if (kind === 'on-off') {
+    const [share, seconds] = rest.map(Number)
+    if (rest.length === 2 && share! > 0 && share! < 1 && seconds! > 0 && seconds! < Infinity) {
+      const meanDwellMs = 1000 * seconds!
+      return (ratePerS) =>
+        markovModulatedArrivals({
+          states: [
+            { ratePerS: ratePerS / share!, meanDwellMs },
+            { ratePerS: 0, meanDwellMs: (meanDwellMs * (1 - share!)) / share! },
+          ],
+        })
+    }
+  }
+  const parse = { azure: parseAzureLlmTrace, burstgpt: parseBurstGptTrace }[kind!]
+  const file = rest.join(':')
+  if (parse && file !== '') {
+    const { timesMs } = asUsage(() => parse(readFileSync(file, 'utf8')))
+    const recorded = replayedTimes(timesMs, { repeat: true })
+    return (ratePerS) => faster(recorded, ratePerS / recorded.meanRatePerS)
+  }
+  throw new UsageError(
+    `--arrivals: got '${text}', expected on-off:<share on, 0 to 1>:<mean seconds on>, azure:<file.csv> or burstgpt:<file.csv>`,
+  )
+}

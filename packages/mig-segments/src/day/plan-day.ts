@@ -1,0 +1,316 @@
+import { InvalidInputError, PctodlError } from '@pctodl/platform'
+import { type BoardPattern, patternsOf } from '../fleet/board-patterns.js'
+import { type CheckedFleet, checkFleet } from '../fleet/check-fleet.js'
+import type { Fleet } from '../fleet/fleet.js'
+import type { FleetPlan } from '../fleet/fleet-plan.js'
+import { type FleetGate, fleetRows } from '../fleet/fleet-rows.js'
+import type { FleetBoard } from '../fleet/place-fleet.js'
+import { type FleetOptions, lateInFleet, planOnce, servedBy, untilKept } from '../fleet/plan-fleet.js'
+import { type Goal, type Program, solveProgram } from '../fleet/program.js'
+import { DEFAULT_MOST_ITERATIONS } from '../plan-segments.js'
+import type { ServiceObjective } from '../profile.js'
+import type { FleetStep } from '../replan/fleet-migration.js'
+import { laidOver } from '../replan/fleet-places.js'
+import { describe, keptRates, nextBoards, runningBoard } from '../replan/replan-fleet.js'
+import { serves } from '../replan/standing-boards.js'
+import { CHECK_SEED } from '../tail/until-kept.js'
+import { servingW } from './serving-power.js'
+
+export interface DayOptions extends FleetOptions {
+  /** Length of a period, s. */
+  readonly periodS: number
+  /** Time from the start of an instance's creation until it serves: instance, processes, weights; s. */
+  readonly migrationS: number
+  /** Power of a board without instances, W; 0 where it is switched off or given back. */
+  readonly parkedW: number
+  /** Share of the requests so far that changes may make late, 0..0.1. Default 0: every service stays at its rate. */
+  readonly mostLate?: number
+}
+
+/** A period of a schedule: its map, and the way there from the period before. */
+export interface PlannedPeriod {
+  readonly boards: readonly FleetBoard[]
+  /** In an order that keeps services up: creations end before the period begins, removals come after that. */
+  readonly steps: readonly FleetStep[]
+  /** Energy of the period and of the way to it, above all boards parked, J. */
+  readonly energyJ: number
+  /** Requests that the instances on the way could not answer, at most. */
+  readonly lateRequests: number
+}
+
+/** What a way to get through the day takes. */
+export interface DayTotals {
+  /** Of all boards, parked ones included, J. */
+  readonly energyJ: number
+  /** Instances created after the first period. */
+  readonly created: number
+  readonly lateRequests: number
+  /** Boards in use in the period with most of them. */
+  readonly mostBoards: number
+}
+
+export interface DaySchedule extends DayTotals {
+  readonly periods: readonly PlannedPeriod[]
+  readonly unserved: FleetPlan['unserved']
+  /** Boards whose energy is counted, in use or parked. */
+  readonly boards: number
+  readonly requests: number
+  /** Sum of the least energy of each period alone, J: no schedule takes less. */
+  readonly lowerBoundJ: number
+  /** One plan for the highest rates of the day. */
+  readonly staticPlan: DayTotals
+}
+
+/** Periods of a schedule: a day of quarters of an hour. */
+const MOST_PERIODS = 96
+/** Requests of each service and period that are let come by the tail. */
+const CHECK_REQUESTS = 20_000
+
+/**
+ * Follow rates over a day at little energy: each period is a change of the one before whose goal is energy, where each service keeps what it
+ * needs before and after while instances are created. The bound is that of the periods apart, so it counts no changes.
+ *
+ * @param fleet one group of boards, with `idleW` and measured power
+ * @param periods the objectives of each period; a service without one gets no requests in it
+ * @throws InvalidInputError for options out of range, latencies that change and profiles without measured power; what `planFleet` throws
+ */
+export async function planDay(
+  fleet: Fleet,
+  periods: readonly (readonly ServiceObjective[])[],
+  options: DayOptions,
+): Promise<DaySchedule> {
+  assertDay(fleet, periods, options)
+  const checked = checkFleet(fleet)
+  const peaks = peaksOf(periods)
+  const { checkRequests = CHECK_REQUESTS } = options
+  return untilKept(
+    options,
+    (gate) => scheduleOnce(checked, peaks, periods, gate, options),
+    (day) =>
+      day.periods.flatMap(({ boards }, h) => {
+        const can = periods[h]!.filter(({ model }) => !day.unserved.some((each) => each.model === model))
+        const plan = { boards, served: servedBy(can, boards) }
+        return [...lateInFleet(plan, fleet, options, { requests: checkRequests, seed: CHECK_SEED + h })]
+      }),
+  )
+}
+
+async function scheduleOnce(
+  fleet: CheckedFleet,
+  peaks: readonly ServiceObjective[],
+  periods: readonly (readonly ServiceObjective[])[],
+  gate: FleetGate,
+  options: DayOptions,
+): Promise<DaySchedule> {
+  const { mostIterations = DEFAULT_MOST_ITERATIONS, mostLate = 0, periodS, migrationS, parkedW } = options
+  const still = await planOnce(fleet, peaks, gate, mostIterations)
+  const can = new Set(still.served.map(({ model }) => model))
+  const asked = periods.map((of) =>
+    of.filter(({ model }) => can.has(model)).sort((a, b) => (a.model < b.model ? -1 : 1)),
+  )
+  const patternsOfGroup = fleet.groups.map(({ geometry }) => patternsOf(geometry))
+  const patterns = fleet.lanes.map(({ group }) => patternsOfGroup[group]!)
+  const goal: Goal = { kind: 'energy', periodS, migrationS, parkedW }
+  const rateOf = (h: number, model: string) => asked[h]!.find((each) => each.model === model)?.ratePerS ?? 0
+  const requestsIn = (h: number) => periodS * asked[h]!.reduce((sum, { ratePerS }) => sum + ratePerS, 0)
+  const inUseJ = (boards: readonly FleetBoard[], h: number) =>
+    periodS *
+    (boards.reduce((sum, { group, smClockMhz }) => sum + idleOf(fleet, group, smClockMhz) - parkedW, 0) +
+      servingW(boards, asked[h]!))
+  let boundJ = 0
+  let requests = 0
+  let late = 0
+  const made: PlannedPeriod[] = []
+  for (const [h, objectives] of asked.entries()) {
+    requests += requestsIn(h)
+    const common = { fleet, objectives, patterns, mostIterations, room: 1, goal }
+    const rows = fleetRows(fleet, objectives, gate)
+    const models = objectives.map(({ model }) => model)
+    const alone: Omit<Program, 'room'> = { ...common, rows, running: [] }
+    const anew = objectives.length === 0 ? { boards: [], boundJ: 0 } : await placed(alone, models, [], patterns)
+    boundJ += anew.boundJ
+    if (h === 0) {
+      const boards = anew.boards ?? still.boards
+      made.push({ boards, steps: [], energyJ: inUseJ(boards, 0), lateRequests: 0 })
+      continue
+    }
+    const current = made[h - 1]!.boards
+    const all = fleetRows(fleet, objectives, gate, 'all')
+    const running = current.map((board) => runningBoard(fleet, board, all, models))
+    const served = servedBy(objectives, current)
+    const most = keptRates(
+      objectives.map((each) => ({
+        ...each,
+        ratePerS: Math.max(each.ratePerS, rateOf(h - 1, each.model)),
+        segments: 0,
+        capacity: 0,
+      })),
+      running,
+    )
+    const allowed = mostLate * requests - late
+    const change = (boards: readonly FleetBoard[]): PlannedPeriod => {
+      const fresh = { served, unserved: still.unserved, cost: still.cost, lowerBoundCost: still.lowerBoundCost }
+      const { steps } = describe(fleet, current, running, boards, fresh, 0, most)
+      const lateRequests = missed(current, running.length === 0 ? [] : steps, models, most, migrationS)
+      return { boards, steps, energyJ: inUseJ(boards, h) + wayJ(fleet, current, steps, options), lateRequests }
+    }
+    const ways: PlannedPeriod[] = []
+    if (serves(fleet, current, served)) ways.push(change(current))
+    for (const maxShortPerS of mostLate > 0 ? [allowed / Math.max(1, migrationS), 0] : [0]) {
+      const program = { ...common, rows, running, keepPerS: most, maxShortPerS: Math.max(0, maxShortPerS) }
+      const { boards } = await placed(program, models, current, patterns)
+      if (boards) ways.push(change(boards))
+    }
+    const within = ways.filter(({ lateRequests }) => lateRequests <= Math.max(0, allowed) + 1e-6)
+    // No way keeps every service: the boards of a plan for this period alone, or for the whole day, where the running ones are most alike.
+    const others = () =>
+      [anew.boards, still.boards].flatMap((boards) => (boards ? [change(laidOver(fleet, boards, current))] : []))
+    const candidates = within.length > 0 ? within : [...ways, ...others()]
+    const best = candidates.reduce((a, b) => {
+      const order = within.length > 0 ? b.energyJ - a.energyJ : b.lateRequests - a.lateRequests || b.energyJ - a.energyJ
+      return order < 0 ? b : a
+    })
+    late += best.lateRequests
+    made.push(best)
+  }
+  const mostBoards = Math.max(...made.map(({ boards }) => boards.length), still.boards.length)
+  const limit = fleet.groups[0]!.boards
+  const boards = Number.isFinite(limit) ? limit : mostBoards
+  const parkedJ = boards * parkedW * periodS * periods.length
+  const totals = (way: readonly PlannedPeriod[]): DayTotals => ({
+    energyJ: parkedJ + way.reduce((sum, { energyJ }) => sum + energyJ, 0),
+    created: way.reduce((sum, { steps }) => sum + steps.filter(({ kind }) => kind === 'create').length, 0),
+    lateRequests: way.reduce((sum, { lateRequests }) => sum + lateRequests, 0),
+    mostBoards: Math.max(0, ...way.map((each) => each.boards.length)),
+  })
+  const chosen = totals(made)
+  return {
+    ...chosen,
+    ...{ periods: made, unserved: still.unserved, boards, requests },
+    lowerBoundJ: Math.min(chosen.energyJ, parkedJ + boundJ),
+    staticPlan: totals(
+      asked.map((_, h) => ({ boards: still.boards, steps: [], energyJ: inUseJ(still.boards, h), lateRequests: 0 })),
+    ),
+  }
+
+  /** The boards of a program's answer; null where none was found, or it does not pack. */
+  async function placed(
+    program: Omit<Program, 'room'>,
+    models: readonly string[],
+    current: readonly FleetBoard[],
+    of: readonly (readonly BoardPattern[])[],
+  ): Promise<{ boards: FleetBoard[] | null; boundJ: number }> {
+    const counts = await solveProgram({ ...program, room: 1 })
+    if (counts === 'infeasible') return { boards: null, boundJ: 0 }
+    if (!('instances' in counts)) return { boards: null, boundJ: Math.max(0, counts.bound) }
+    const boards = nextBoards(program.fleet, current, program.running, program.rows, counts, of, models)
+    return { boards, boundJ: Math.max(0, counts.bound) }
+  }
+}
+
+function idleOf({ lanes }: CheckedFleet, group: number, smClockMhz: number | undefined): number {
+  return lanes.find((lane) => lane.group === group && lane.smClockMhz === smClockMhz)!.idleW
+}
+
+/** Energy of a way: instances that are created draw before they serve, and boards that are in use only on the way wait. */
+function wayJ(
+  fleet: CheckedFleet,
+  current: readonly FleetBoard[],
+  steps: readonly FleetStep[],
+  { migrationS, parkedW }: DayOptions,
+): number {
+  const place = ({ gpu, node, index }: { gpu: string; node: number; index: number }) => `${gpu} ${node} ${index}`
+  const before = new Set(current.map(place))
+  const created = steps.filter(({ kind }) => kind === 'create')
+  const more = new Map<string, number>()
+  const perBoard = new Map<string, number>()
+  let joules = 0
+  for (const { instance } of created) {
+    const at = place(instance)
+    perBoard.set(at, (perBoard.get(at) ?? 0) + 1)
+    joules += migrationS * instance.segments.reduce((sum, { powerW = 0 }) => sum + powerW, 0)
+    const group = fleet.groups.findIndex(({ geometry }) => geometry.key === instance.gpu)
+    if (!before.has(at)) more.set(at, idleOf(fleet, group, instance.smClockMhz) - parkedW)
+  }
+  const wayS = migrationS * Math.max(0, ...perBoard.values())
+  return joules + wayS * [...more.values()].reduce((sum, watts) => sum + watts, 0)
+}
+
+/** Requests that are not answered while one instance after the other is created; removing takes no time. */
+function missed(
+  current: readonly FleetBoard[],
+  steps: readonly FleetStep[],
+  models: readonly string[],
+  keepPerS: readonly number[],
+  migrationS: number,
+): number {
+  const capacity = new Map<string, number>()
+  const add = (segments: readonly { model: string; ratePerS: number }[], sign: number) => {
+    for (const { model, ratePerS } of segments) capacity.set(model, (capacity.get(model) ?? 0) + sign * ratePerS)
+  }
+  for (const { segments } of current) add(segments, 1)
+  const standing = new Map(
+    current.flatMap(({ gpu, node, index, segments }) =>
+      segments.map((segment) => [
+        `${gpu} ${node} ${index} ${segment.start}`,
+        segments.filter(({ start }) => start === segment.start),
+      ]),
+    ),
+  )
+  let late = 0
+  for (const { kind, instance } of steps) {
+    const { gpu, node, index, start, segments } = instance
+    const before = standing.get(`${gpu} ${node} ${index} ${start}`) ?? []
+    if (kind === 'restart') add(before, -1)
+    if (kind !== 'remove') {
+      models.forEach((model, m) => {
+        const lacking = keepPerS[m]! - (capacity.get(model) ?? 0)
+        if (lacking > 1e-9 * keepPerS[m]!) late += lacking * migrationS
+      })
+    }
+    if (kind === 'remove') add(before, -1)
+    else add(segments, 1)
+  }
+  return late
+}
+
+function peaksOf(periods: readonly (readonly ServiceObjective[])[]): ServiceObjective[] {
+  const peaks = new Map<string, ServiceObjective>()
+  for (const objective of periods.flat()) {
+    const { model, ratePerS, latencyMs } = objective
+    const peak = peaks.get(model) ?? objective
+    if (peak.latencyMs !== latencyMs) {
+      const expected = `${peak.latencyMs}, as in the periods before; a schedule follows rates only`
+      throw new InvalidInputError(`objective of ${model}: latencyMs`, latencyMs, expected)
+    }
+    peaks.set(model, ratePerS >= peak.ratePerS ? objective : peak)
+  }
+  return [...peaks.values()]
+}
+
+function assertDay(fleet: Fleet, periods: readonly unknown[], options: DayOptions): void {
+  const { periodS, migrationS, parkedW, mostLate = 0 } = options
+  if (!(periods.length >= 1 && periods.length <= MOST_PERIODS)) {
+    throw new InvalidInputError('periods', periods.length, `1 to ${MOST_PERIODS} periods`)
+  }
+  if (!(mostLate >= 0 && mostLate <= 0.1)) throw new InvalidInputError('mostLate', mostLate, 'a share from 0 to 0.1')
+  if (!(periodS > 0 && Number.isFinite(periodS))) throw new InvalidInputError('periodS', periodS, 'seconds above 0')
+  if (!(migrationS >= 0 && migrationS <= periodS)) {
+    throw new InvalidInputError('migrationS', migrationS, `seconds from 0 to a period, ${periodS}`)
+  }
+  const [group, ...more] = fleet.groups
+  if (!group || more.length > 0) {
+    throw new PctodlError('NOT_SUPPORTED', 'a schedule is for one group of boards; plan each group for itself')
+  }
+  const { idleW, profiles } = group
+  if (idleW === undefined) throw new InvalidInputError('idleW', idleW, 'watts of a board whose instances wait')
+  const leastW = typeof idleW === 'object' ? Math.min(...Object.values(idleW)) : idleW
+  if (!(parkedW >= 0 && parkedW <= leastW)) {
+    throw new InvalidInputError('parkedW', parkedW, `watts from 0 to those of a board with instances, ${leastW}`)
+  }
+  for (const { model, points } of profiles) {
+    if (points.every(({ processThroughput, powerW }) => processThroughput === 0 || powerW !== undefined)) continue
+    const expected = 'measured power with each point (a sixth column, Power): a schedule saves energy'
+    throw new InvalidInputError(`profile of ${model}`, undefined, expected)
+  }
+}

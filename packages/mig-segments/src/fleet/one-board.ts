@@ -1,0 +1,62 @@
+import {
+  DEFAULT_GPUS_PER_NODE,
+  findMigBoard,
+  isSegmentSize,
+  type MappedBoard,
+  type MappedGpu,
+  type SegmentSize,
+} from '@pctodl/mig-deploy'
+import { InvalidInputError } from '@pctodl/platform'
+import type { ServiceProfile } from '../profile.js'
+import type { BoardGroup, Fleet } from './fleet.js'
+
+/**
+ * A fleet of one type of board, whose profiles name instances by their sizes: each size is the MIG profile with the least memory.
+ *
+ * @param more what the group has beside its profiles, such as limits on power
+ * @throws UnknownNameError, PctodlError `NOT_SUPPORTED` for a board without MIG, or not of seven slices
+ */
+export function fleetOf(gpu: string, profiles: readonly ServiceProfile[], more: Partial<BoardGroup> = {}): Fleet {
+  const { key, profileNames } = findMigBoard(gpu)
+  const named = profiles.map(({ model, points }) => ({
+    model,
+    points: points.map(({ sizeGpcs, ...point }) => ({ ...point, profile: profileNames[sizeGpcs] })),
+  }))
+  return { groups: [{ ...more, gpu: key, profiles: named }] }
+}
+
+/** A published map as boards of a type. */
+export function boardsOf(
+  gpus: readonly MappedGpu[],
+  gpu: string,
+  gpusPerNode: number = DEFAULT_GPUS_PER_NODE,
+): MappedBoard[] {
+  const { key, profileNames } = findMigBoard(gpu)
+  return gpus.map(({ index, segments }) => ({
+    ...{ gpu: key, node: Math.floor(index / gpusPerNode), index: index % gpusPerNode },
+    segments: segments.map(({ sizeGpcs, ...segment }) => ({ ...segment, profile: profileNames[sizeGpcs] })),
+  }))
+}
+
+/**
+ * Boards of one type as a published map has them, by their indices.
+ *
+ * @throws InvalidInputError for models that share an instance, which published maps cannot say
+ */
+export function gpusOf<T extends MappedBoard['segments'][number]>(
+  boards: readonly (Omit<MappedBoard, 'segments'> & { readonly segments: readonly T[] })[],
+  gpusPerNode: number = DEFAULT_GPUS_PER_NODE,
+): { readonly index: number; readonly segments: readonly (T & { readonly sizeGpcs: SegmentSize })[] }[] {
+  return boards
+    .map(({ node, index, segments }) => ({
+      index: node * gpusPerNode + index,
+      segments: segments.map((segment, i) => {
+        const sizeGpcs = Number.parseInt(segment.profile, 10)
+        if (!isSegmentSize(sizeGpcs) || segments[i - 1]?.start === segment.start) {
+          throw new InvalidInputError('map', segment.profile, 'an instance of its own for each model')
+        }
+        return { ...segment, sizeGpcs }
+      }),
+    }))
+    .sort((a, b) => a.index - b.index)
+}

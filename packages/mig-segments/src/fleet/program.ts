@@ -1,0 +1,279 @@
+import type { MigSlot } from '@pctodl/platform'
+import { type LinearConstraint, loadSolver, type Term, type Variable } from '@pctodl/solver'
+import type { ServiceObjective } from '../profile.js'
+import type { BoardPattern } from './board-patterns.js'
+import type { CheckedFleet } from './check-fleet.js'
+import type { FleetRow } from './fleet-rows.js'
+
+/** An instance that runs now. */
+export interface RunningInstance {
+  readonly profile: MigSlot
+  readonly start: number
+  /** How it may run on; absent where it does not keep its objectives, or was not measured. */
+  readonly row?: FleetRow
+}
+
+/** A board that is in use now. */
+export interface RunningBoard {
+  /** Absent where nothing was measured at its clock: its instances must go. */
+  readonly lane?: number
+  readonly group: number
+  readonly node: number
+  readonly instances: readonly RunningInstance[]
+}
+
+/** What to make least. */
+export type Goal =
+  | { readonly kind: 'cost' }
+  /** Power while everything runs, of boards that cost no more. */
+  | { readonly kind: 'watts'; readonly maxCost: number }
+  /** Instances created, one in which other processes start counted half; then cost, then what services lack on the
+   * way. With `movesPerBoard` boards may cost more where one more saves so many. */
+  | { readonly kind: 'moves'; readonly maxCost: number; readonly movesPerBoard?: number }
+  /** Energy of a period: boards in use above parked ones, requests, and creating instances. */
+  | { readonly kind: 'energy'; readonly periodS: number; readonly migrationS: number; readonly parkedW: number }
+
+/** Services, boards, what runs now, and a goal, as one integer program. */
+export interface Program {
+  readonly fleet: CheckedFleet
+  readonly objectives: readonly ServiceObjective[]
+  readonly rows: readonly FleetRow[]
+  /** By lane. */
+  readonly patterns: readonly (readonly BoardPattern[])[]
+  readonly running: readonly RunningBoard[]
+  readonly goal: Goal
+  /** Most simplex iterations. */
+  readonly mostIterations: number
+  /** Share of the power above idle boards that limits on boards and nodes leave, 0..1: room for what does not pack evenly. */
+  readonly room: number
+  /** Requests/s that each service must keep on the way; with `maxShortPerS` the most that they may lack in sum. */
+  readonly keepPerS?: readonly number[]
+  readonly maxShortPerS?: number
+}
+
+export interface ProgramCounts {
+  /** New instances of each row, those on running boards included. */
+  readonly instances: Int32Array
+  /** Other boards by lane and pattern. */
+  readonly boards: readonly Int32Array[]
+  /** By running board, then by its instances. */
+  readonly kept: readonly (readonly boolean[])[]
+  /** By running board: places of new instances. */
+  readonly placed: readonly { readonly profile: number; readonly start: number }[][]
+  /** Of the goal. */
+  readonly value: number
+  /** No solution of the program has less. */
+  readonly bound: number
+}
+
+/** Tighter than the solver's own, so that no rate is short by more than rounding. */
+const FEASIBILITY = 1e-9
+/** Weight of what services lack on the way, beside an instance created. */
+const SHORT_WEIGHT = 0.1
+
+/**
+ * Integers: new instances of each row, boards of each lane and pattern, and of each running board which instances stay, until when, and where new
+ * ones begin. Each rate is covered; of each profile there are at most as many new instances in a lane as its boards have places. An instance that
+ * stays until the others are created keeps its memory slices until then. Power limits are summed over boards; that each board keeps its own shows
+ * when instances are placed.
+ */
+export async function solveProgram(
+  program: Program,
+): Promise<ProgramCounts | 'infeasible' | { readonly bound: number }> {
+  const { fleet, objectives, rows, patterns, running, goal, mostIterations, room } = program
+  const { groups, lanes } = fleet
+  const solver = await loadSolver()
+  const variables: Variable[] = []
+  const constraints: LinearConstraint[] = []
+  const variable = (objective: number, atMost?: number, whole = true): number =>
+    variables.push({ objective, whole, ...(atMost !== undefined && { atMost }) }) - 1
+  // In prices of the cheapest board, so that the solver's tolerances mean the same in any unit.
+  const unit = Math.min(...groups.map(({ price }) => price))
+  const price = (group: number) => groups[group]!.price / unit
+  const maxCost = 'maxCost' in goal ? goal.maxCost / unit : Number.POSITIVE_INFINITY
+  // All boards together weigh less than half an instance.
+  const moveWeight = 0.4 / Math.max(1, maxCost)
+  const kJ = 1e-3
+  const boardValue = (group: number, idleW: number): number => {
+    if (goal.kind === 'cost') return price(group)
+    if (goal.kind === 'watts') return idleW
+    if (goal.kind === 'moves') return moveWeight * price(group)
+    return goal.kind === 'energy' ? kJ * goal.periodS * (idleW - goal.parkedW) : 0
+  }
+  const rowValue = ({ powerW = 0 }: FleetRow): number => {
+    if (goal.kind === 'watts') return powerW
+    if (goal.kind === 'moves') return 1
+    return goal.kind === 'energy' ? kJ * goal.migrationS * powerW : 0
+  }
+
+  const covers: Term[][] = objectives.map(() => [])
+  const cost: Term[] = []
+  const watts: Term[] = []
+  const ofGroup = groups.map(() => ({ count: [] as Term[], drawn: [] as Term[] }))
+  const ofLane = lanes.map(() => ({ count: [] as Term[], drawn: [] as Term[] }))
+  const serve = (at: number, { lane, parts, powerW = 0 }: FleetRow): void => {
+    for (const { service, ratePerS } of parts) covers[service]!.push([at, ratePerS / objectives[service]!.ratePerS])
+    if (powerW === 0) return
+    watts.push([at, powerW])
+    ofLane[lane]!.drawn.push([at, powerW])
+    ofGroup[lanes[lane]!.group]!.drawn.push([at, powerW])
+  }
+  const board = (at: number, lane: number): void => {
+    const { group, idleW } = lanes[lane]!
+    cost.push([at, price(group)])
+    ofLane[lane]!.count.push([at, 1])
+    ofGroup[group]!.count.push([at, 1])
+    if (idleW === 0) return
+    watts.push([at, idleW])
+    ofGroup[group]!.drawn.push([at, idleW])
+  }
+
+  const rowAt = rows.map((row) => {
+    const at = variable(rowValue(row))
+    serve(at, row)
+    return at
+  })
+  const boardAt = lanes.map(({ group, idleW }, l) =>
+    patterns[l]!.map(() => {
+      const at = variable(boardValue(group, idleW))
+      board(at, l)
+      return at
+    }),
+  )
+  /** Running instances of each row, for what they answer. */
+  const keptOf = new Map<FleetRow, number[]>()
+  const stays: Term[][] = objectives.map(() => [])
+  const placedOf = lanes.map(({ group }) => groups[group]!.geometry.profiles.map((): number[] => []))
+  const stand = running.map(({ lane, group, instances }) => {
+    if (lane === undefined) return null
+    const { geometry } = groups[group]!
+    const used = variable(boardValue(group, lanes[lane]!.idleW), 1)
+    board(used, lane)
+    const slices: Term[][] = Array.from({ length: geometry.memorySlices }, () => [[used, -1]])
+    const compute: Term[] = [[used, -geometry.computeSlices]]
+    const take = (at: number, { computeSlices, memorySlices }: MigSlot, start: number): void => {
+      compute.push([at, computeSlices])
+      for (let slice = start; slice < start + memorySlices; slice++) slices[slice]!.push([at, 1])
+    }
+    const kept = instances.map(({ profile, start, row }) => {
+      if (!row) return null
+      const until = variable(0, 1)
+      const on = variable(goal.kind === 'watts' ? (row.powerW ?? 0) : 0, 1)
+      take(until, profile, start)
+      constraints.push({
+        terms: [
+          [until, 1],
+          [on, -1],
+        ],
+        atLeast: 0,
+      })
+      serve(on, row)
+      for (const { service, ratePerS } of row.parts) stays[service]!.push([until, ratePerS])
+      keptOf.set(row, [...(keptOf.get(row) ?? []), on])
+      return on
+    })
+    const places = geometry.profiles.flatMap((slot, profile) => {
+      if (!rows.some((row) => row.lane === lane && row.profile === profile)) return []
+      return slot.placements.map((start) => {
+        // The processes alone start again where the instance is there already.
+        const restart = instances.some((each) => each.profile === slot && each.start === start)
+        const at = variable(goal.kind === 'moves' && restart ? -0.5 : 0, 1)
+        take(at, slot, start)
+        placedOf[lane]![profile]!.push(at)
+        return { profile, start, at }
+      })
+    })
+    for (const terms of [...slices, compute]) constraints.push({ terms, atMost: 0 })
+    return { kept, places }
+  })
+
+  for (const terms of covers) constraints.push({ terms, atLeast: 1 })
+  lanes.forEach(({ group, idleW }, l) => {
+    const { geometry, boardCapW } = groups[group]!
+    geometry.profiles.forEach((_, p) => {
+      const used = rows.flatMap((row, r): Term[] => (row.lane === l && row.profile === p ? [[rowAt[r]!, 1]] : []))
+      if (used.length === 0) return
+      const held = patterns[l]!.flatMap(({ counts }, k): Term[] =>
+        counts[p]! > 0 ? [[boardAt[l]![k]!, -counts[p]!]] : [],
+      )
+      const placed = placedOf[l]![p]!.map((at): Term => [at, -1])
+      constraints.push({ terms: [...used, ...held, ...placed], atMost: 0 })
+      if (placed.length > 0) constraints.push({ terms: [...used, ...placed], atLeast: 0 })
+    })
+    if (Number.isFinite(boardCapW)) {
+      const each = room * (boardCapW - idleW)
+      const { drawn, count } = ofLane[l]!
+      constraints.push({ terms: [...drawn, ...count.map(([at]): Term => [at, -each])], atMost: 0 })
+    }
+  })
+  groups.forEach(({ boards, boardsPerNode, nodeCapW }, g) => {
+    const { count, drawn } = ofGroup[g]!
+    if (Number.isFinite(boards)) constraints.push({ terms: count, atMost: boards })
+    if (!Number.isFinite(nodeCapW)) return
+    const nodes = variable(0, Number.isFinite(boards) ? Math.ceil(boards / boardsPerNode) : undefined)
+    constraints.push({ terms: [...count, [nodes, -boardsPerNode]], atMost: 0 })
+    constraints.push({ terms: [...drawn, [nodes, -room * nodeCapW]], atMost: 0 })
+  })
+  if (Number.isFinite(fleet.powerW)) constraints.push({ terms: watts, atMost: fleet.powerW })
+  if (Number.isFinite(maxCost)) {
+    const more = goal.kind === 'moves' && goal.movesPerBoard !== undefined ? [variable(goal.movesPerBoard)] : []
+    constraints.push({ terms: [...cost, ...more.map((at): Term => [at, -1])], atMost: maxCost * (1 + 1e-12) + 1e-9 })
+  }
+  const short: Term[] = []
+  program.keepPerS?.forEach((keep, m) => {
+    if (!(keep > 0) || stays[m]!.length === 0) return
+    const lacking = variable(
+      goal.kind === 'moves' ? SHORT_WEIGHT / objectives.length : 0,
+      program.maxShortPerS === 0 ? 0 : 1,
+      false,
+    )
+    const terms = stays[m]!.map(([at, ratePerS]): Term => [at, ratePerS / keep])
+    constraints.push({ terms: [...terms, [lacking, 1]], atLeast: 1 - 1e-9 })
+    short.push([lacking, keep])
+  })
+  if (program.maxShortPerS !== undefined && program.maxShortPerS > 0 && short.length > 0) {
+    constraints.push({ terms: short, atMost: program.maxShortPerS })
+  }
+  if (goal.kind === 'energy') {
+    // Requests go to the instances with the least energy a request first.
+    const answered: Term[][] = objectives.map(() => [])
+    const distinct = new Map<FleetRow, number[]>(keptOf)
+    for (const [r, row] of rows.entries()) distinct.set(row, [...(distinct.get(row) ?? []), rowAt[r]!])
+    for (const [{ parts, powerW = 0 }, at] of distinct) {
+      for (const { service, ratePerS } of parts) {
+        const share = ratePerS / objectives[service]!.ratePerS
+        const full = variable((kJ * goal.periodS * powerW) / parts.length, undefined, false)
+        answered[service]!.push([full, share])
+        constraints.push({ terms: [[full, 1], ...at.map((each): Term => [each, -1])], atMost: 0 })
+      }
+    }
+    for (const terms of answered) constraints.push({ terms, atLeast: 1, atMost: 1 })
+  }
+
+  const gap = { cost: 1e-6, watts: 0.5, moves: 1e-3, energy: 0.5 }[goal.kind]
+  const answer = solver.solve(
+    { sense: 'minimize', variables, constraints },
+    { mostIterations, tolerance: FEASIBILITY, absoluteGap: gap },
+  )
+  const scale = goal.kind === 'cost' ? unit : goal.kind === 'energy' ? 1 / kJ : 1
+  if (answer.status === 'infeasible') return 'infeasible'
+  if (answer.values === null) return { bound: answer.bound * scale }
+  const at = (each: number) => Math.round(answer.values![each]!)
+  return {
+    instances: Int32Array.from(rowAt, at),
+    boards: boardAt.map((of) => Int32Array.from(of, at)),
+    kept: running.map(({ instances }, b) =>
+      instances.map((_, i) => {
+        const on = stand[b]?.kept[i]
+        return on !== undefined && on !== null && at(on) === 1
+      }),
+    ),
+    placed: running.map((_, b) =>
+      (stand[b]?.places ?? []).flatMap((place) =>
+        at(place.at) === 1 ? [{ profile: place.profile, start: place.start }] : [],
+      ),
+    ),
+    value: answer.objective * scale,
+    bound: Math.min(answer.bound, answer.objective) * scale,
+  }
+}

@@ -1,0 +1,88 @@
+import type { ServiceObjective } from '../profile.js'
+import type { SimulatedService, SimulationOptions } from './simulate-plan.js'
+import { type StatedTraffic, statedArrivals } from './stated-traffic.js'
+
+/** How near a planned service is to breaking its objective, by simulation. */
+export interface ServiceLimit {
+  readonly model: string
+  /** Rate over capacity, 0..1. */
+  readonly utilisation: number
+  /** Latency that 99 of 100 requests do not exceed at the stated rate, ms; the highest of the stated traffic. */
+  readonly p99Ms: number
+  readonly latencyMs: number
+  /** Rate above which more than a hundredth of its requests are late under some of the stated traffic, requests/s; 0: at the stated rate already. */
+  readonly breaksAtPerS: number
+}
+
+/** Requests of each simulation. */
+const REQUESTS = 20_000
+/** Rates are sought to this share. */
+const PRECISION = 0.01
+
+/**
+ * For each service utilisation, p99 and the rate at which it breaks: rates are raised until more than a hundredth is late.
+ *
+ * @param served with capacities in requests/s
+ * @param simulate lets requests come to services whose rates are given, in their order
+ */
+export function serviceLimits<T extends ServiceObjective & { readonly capacity: number }>(
+  served: readonly T[],
+  traffic: StatedTraffic,
+  simulate: (served: readonly T[], options: SimulationOptions) => readonly SimulatedService[],
+): ServiceLimit[] {
+  const ways = statedArrivals(traffic)
+  const met = (factors: readonly number[]) => {
+    const raised = served.map((service, m) => ({ ...service, ratePerS: factors[m]! * service.ratePerS }))
+    const runs = ways.map((way) => simulate(raised, { ...way, requests: REQUESTS, seed: LIMIT_SEED }))
+    return served.map((_, m) => ({
+      late: Math.max(...runs.map((run) => run[m]!.late / run[m]!.requests)),
+      p99Ms: Math.max(...runs.map((run) => run[m]!.p99Ms)),
+    }))
+  }
+  const now = met(served.map(() => 1))
+  const low = Float64Array.from(now, ({ late }) => (late > 0.01 ? 0 : 1))
+  // Beyond its capacity no queue is steady.
+  const high = Float64Array.from(served, ({ ratePerS, capacity }, m) =>
+    low[m] === 0 ? 0 : Math.max(1, capacity / ratePerS),
+  )
+  while (high.some((each, m) => each - low[m]! > PRECISION * each)) {
+    const middle = high.map((each, m) => (each + low[m]!) / 2)
+    met([...middle].map((factor) => factor || 1)).forEach(({ late }, m) => {
+      if (late > 0.01) high[m] = middle[m]!
+      else low[m] = middle[m]!
+    })
+  }
+  return served.map(({ model, ratePerS, latencyMs, capacity }, m) => ({
+    ...{ model, utilisation: ratePerS / capacity, p99Ms: now[m]!.p99Ms, latencyMs },
+    breaksAtPerS: low[m]! * ratePerS,
+  }))
+}
+
+const LIMIT_SEED = 104_729
+
+/** The service that breaks first, by how much its rate may rise. */
+export function breaksFirst(
+  served: readonly ServiceObjective[],
+  limits: readonly ServiceLimit[],
+): { readonly model: string; readonly factor: number } | null {
+  return served.reduce<{ model: string; factor: number } | null>((first, { model, ratePerS }, m) => {
+    const factor = limits[m]!.breaksAtPerS / ratePerS
+    return first && first.factor <= factor ? first : { model, factor }
+  }, null)
+}
+
+/** A line for each service, and which breaks first. */
+export function explainLimits(served: readonly ServiceObjective[], limits: readonly ServiceLimit[]): string {
+  const lines = limits.map(({ model, utilisation, p99Ms, latencyMs, breaksAtPerS }) => {
+    const breaks = breaksAtPerS === 0 ? 'late at its rate' : `breaks at ${shown(breaksAtPerS)}/s`
+    return `  ${model}: ${(100 * utilisation).toFixed(0)} % used, p99 ${shown(p99Ms)} of ${shown(latencyMs)} ms, ${breaks}`
+  })
+  const first = breaksFirst(served, limits)
+  if (!first) return 'Limits: no service'
+  const by = first.factor === 0 ? 'at its rate' : `at ${((first.factor - 1) * 100).toFixed(0)} % more than its rate`
+  return [`Limits, by simulated requests (${first.model} breaks first, ${by}):`, ...lines].join('\n')
+}
+
+function shown(value: number): string {
+  return value >= 1000 ? value.toFixed(0) : String(Number(value.toPrecision(3)))
+}

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest'
+import { boardsOf, fleetOf, gpusOf, planHeuristically, replanFleet, stepFleetMaps } from '../src/index.js'
+import { publishedData } from './published-data.js'
+
+const board = 'A100-80GB'
+
+describe('a change of a published map', () => {
+  const { profiles, scenarios } = publishedData('head')
+  const objectives = scenarios[3]!
+  const current = boardsOf(planHeuristically(profiles, objectives).gpus, board)
+  const fleet = fleetOf(board, profiles)
+  const scaled = (of: (m: number) => number) =>
+    objectives.map((each, m) => ({ ...each, ratePerS: of(m) * each.ratePerS }))
+
+  it('is none where nothing changed, and where less is asked for', async () => {
+    for (const factor of [1, 0.99]) {
+      const same = await replanFleet(
+        current,
+        fleet,
+        scaled(() => factor),
+      )
+      expect(same).toMatchObject({ created: 0, restarted: 0, lowerBoundMoves: 0 })
+    }
+  })
+
+  it('creates the fewest instances for higher rates, and serves them', async () => {
+    const next = await replanFleet(
+      current,
+      fleet,
+      scaled((m) => (m % 3 === 2 ? 1.5 : 0.9)),
+    )
+    expect(next.created + next.restarted / 2).toBe(next.lowerBoundMoves)
+    for (const { capacity, ratePerS } of next.served) expect(capacity).toBeGreaterThanOrEqual(ratePerS * (1 - 1e-9))
+    expect(next.cost).toBeLessThanOrEqual(Math.max(current.length, next.freshCost))
+    const last = stepFleetMaps(current, next.steps).at(-1)!
+    const rows = (map: Parameters<typeof gpusOf>[0]) =>
+      gpusOf(map).flatMap(({ index, segments }) => segments.map(({ start, model }) => `${index} ${start} ${model}`))
+    expect(rows(last).sort()).toEqual(rows(next.boards).sort())
+  })
+
+  it('takes a board more where that saves more instances than it should', async () => {
+    const asked = scaled((m) => (m % 3 === 1 ? 1.4 : 1))
+    const few = await replanFleet(current, fleet, asked)
+    const free = await replanFleet(current, fleet, asked, { movesPerBoard: 0 })
+    expect(free.created + free.restarted / 2).toBeLessThanOrEqual(few.created + few.restarted / 2)
+    await expect(replanFleet(current, fleet, asked, { movesPerBoard: -1 })).rejects.toThrow(/movesPerBoard/)
+  })
+})
+
+describe('a published map', () => {
+  it('comes back from the boards that it is made of', () => {
+    const { gpus } = planHeuristically(publishedData('head').profiles, publishedData('head').scenarios[0]!)
+    const places = gpus.map(({ index, segments }) => ({
+      index,
+      segments: segments.map(({ sizeGpcs, start }) => ({ sizeGpcs, start })),
+    }))
+    expect(gpusOf(boardsOf(gpus, board))).toMatchObject(places)
+    const shared = {
+      gpu: board,
+      node: 0,
+      index: 0,
+      segments: ['a', 'b'].map((model) => ({ profile: '1g.10gb', start: 0, model, batchSize: 1, processes: 1 })),
+    }
+    expect(() => gpusOf([shared])).toThrow(/instance of its own/)
+  })
+})
