@@ -61,7 +61,11 @@ function assertParents(folder: string): void {
     throw new InvalidInputError(folder, `a folder of user ${uid}`, 'folders of your own or of root above a work folder')
   }
   if ((mode & WRITABLE_BY_ALL) !== 0 && (mode & STICKY) === 0) {
-    throw new InvalidInputError(folder, 'a folder in which all may rename', 'one with the sticky bit (chmod +t) or chmod o-w')
+    throw new InvalidInputError(
+      folder,
+      'a folder in which all may rename',
+      'one with the sticky bit (chmod +t) or chmod o-w',
+    )
   }
   if (path.dirname(folder) !== folder) assertParents(path.dirname(folder))
 }

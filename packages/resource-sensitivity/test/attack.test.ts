@@ -1,13 +1,7 @@
 import { exampleProfiles } from '@pctodl/job-profile'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  type EngineOptions,
-  generateTrace,
-  policyNames,
-  ScheduleEngine,
-  simulate,
-} from '../src/index.js'
+import { type EngineOptions, generateTrace, policyNames, ScheduleEngine, simulate } from '../src/index.js'
 import { executeSchedule } from '../src/slurm.js'
 import { scenario } from './arbitrary-scenario.js'
 import { attack, type Holding } from './hostile-world.js'
@@ -94,7 +88,9 @@ describe('a world in which anything happens at any time', () => {
             const profile = profiles.find(({ model }) => model === models.get(jobId))!
             return seats.reduce((total, { server, gpus }, i) => {
               const { gpuType: type } = kinds[server]!
-              const point = profile.gpus!.find((each) => each.gpuType === type && each.powerLimitW === powerLimitsW![i])!
+              const point = profile.gpus!.find(
+                (each) => each.gpuType === type && each.powerLimitW === powerLimitsW![i],
+              )!
               return total + gpus * point.dynamicPowerW
             }, sum)
           }, idleW)

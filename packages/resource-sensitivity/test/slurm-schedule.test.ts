@@ -1,17 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { type Clock, systemClock } from '@pctodl/platform'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { OneNodeSlurm, slurmHindrance } from '../../job-array/test/one-node-slurm.js'
-import {
-  type EngineEvent,
-  type Job,
-  type ScheduleAction,
-  ScheduleEngine,
-  simulate,
-} from '../src/index.js'
+import { type EngineEvent, type Job, type ScheduleAction, ScheduleEngine, simulate } from '../src/index.js'
 import { executeSchedule, type SlurmRun, SlurmScheduleExecutor } from '../src/slurm.js'
 import { cluster, hardware, pacedJobs, profiles } from './one-node-schedule.js'
 

@@ -1,5 +1,5 @@
-import { SeededRandom } from '@pctodl/numerics'
 import { exampleProfiles, type GpuPoint, type JobProfile } from '@pctodl/job-profile'
+import { SeededRandom } from '@pctodl/numerics'
 import type { Cluster, Job } from '../src/index.js'
 
 /** Two types of GPUs; four of the fast one, six of the thrifty one. */

@@ -48,7 +48,11 @@ export function assertCluster(cluster: Cluster): void {
       }
     }
     if ((kind.gpuType === undefined) !== (cluster.servers[0]!.gpuType === undefined)) {
-      throw new InvalidInputError(`cluster.servers[${i}].gpuType`, kind.gpuType, 'a type for all kinds of servers, or for none')
+      throw new InvalidInputError(
+        `cluster.servers[${i}].gpuType`,
+        kind.gpuType,
+        'a type for all kinds of servers, or for none',
+      )
     }
     if (!((kind.idlePowerW ?? 0) >= 0)) {
       throw new InvalidInputError(`cluster.servers[${i}].idlePowerW`, kind.idlePowerW, 'watts of at least 0')

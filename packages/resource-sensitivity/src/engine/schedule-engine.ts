@@ -1,10 +1,9 @@
 import { InvalidInputError } from '@pctodl/platform'
 import { type CanonicalCluster, inCanonicalOrder } from '../cluster/canonical-cluster.js'
-import { expandServers, type ServerKind } from '../cluster/cluster.js'
-import type { Job } from '../trace/job.js'
-import { idleWattsOf } from '../cluster/cluster.js'
+import { expandServers, idleWattsOf, type ServerKind } from '../cluster/cluster.js'
 import { PowerBudget } from '../power/power-budget.js'
 import { PowerShares } from '../power/power-shares.js'
+import type { Job } from '../trace/job.js'
 import { ActionRecord } from './action-record.js'
 import { createMechanism } from './create-mechanism.js'
 import type { EngineEvent } from './engine-event.js'
@@ -17,8 +16,8 @@ import type { Scheduler } from './scheduler.js'
 import { assertJob, checkEngineOptions, type EngineOptions, possibleJobs } from './scheduling-options.js'
 import { ServerAvailability } from './server-availability.js'
 import type { Placement } from './server-pool.js'
-import { ShareRules } from './share-rules.js'
 import { ServiceOrder } from './service-order.js'
+import { ShareRules } from './share-rules.js'
 import { WaitingQueue } from './waiting-queue.js'
 
 /**
@@ -174,7 +173,11 @@ export class ScheduleEngine implements Scheduler {
     for (const server of this.#availability.changedBy(nowS, sinceS)) anew = this.#refit(server, 'reserved') || anew
     for (const event of events) {
       anew = this.#take(event, nowS) || anew
-      this.#power?.take(event, (jobId) => this.table.indexOf(jobId)!, (server) => this.#servers.inside[server]!)
+      this.#power?.take(
+        event,
+        (jobId) => this.table.indexOf(jobId)!,
+        (server) => this.#servers.inside[server]!,
+      )
     }
     const dismissed = this.#power === null ? [] : this.#dismissForWatts(this.#power)
     if (anew) this.#round(nowS)
@@ -182,7 +185,10 @@ export class ScheduleEngine implements Scheduler {
     this.#changed = this.running.anyChanged
     this.#mechanism.settle()
     this.#planNextRound(nowS)
-    const actions = this.#power === null ? this.#actions.take(this.running.takeTouched()) : [...dismissed, ...this.#shareWatts(this.#power)]
+    const actions =
+      this.#power === null
+        ? this.#actions.take(this.running.takeTouched())
+        : [...dismissed, ...this.#shareWatts(this.#power)]
     if (this.running.resizeCostS > 0) this.#payForResizes(actions)
     return actions
   }

@@ -104,7 +104,8 @@ class Execution {
         if (events.length === 0 && nowS < engine.wakeAtS) continue
         onEvents?.(nowS, events)
         const actions = this.#plan(nowS, events)
-        journal?.append({ timeS: nowS, events, facts: executor.takeFacts!(), actions })
+        const facts = executor.takeFacts?.() ?? []
+        journal?.append({ timeS: nowS, events, facts, actions })
         if (actions.length > 0) onActions?.(nowS, actions)
         await executor.apply(actions, this.#jobOf, signal)
       }

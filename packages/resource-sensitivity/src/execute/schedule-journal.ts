@@ -99,8 +99,12 @@ function parsed<T>(shape: z.ZodType<T>, line: string, file: string, row: number)
   try {
     return shape.parse(JSON.parse(line))
   } catch (cause) {
-    throw new PctodlError('JOURNAL', `${file}: line ${row} is none of a journal of version ${VERSION}; take a new work folder`, {
-      cause,
-    })
+    throw new PctodlError(
+      'JOURNAL',
+      `${file}: line ${row} is none of a journal of version ${VERSION}; take a new work folder`,
+      {
+        cause,
+      },
+    )
   }
 }

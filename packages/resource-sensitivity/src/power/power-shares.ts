@@ -57,9 +57,7 @@ export class PowerShares {
     this.#rules = rules
     this.#budget = budget
     this.#told = told
-    this.#types = options.cluster.servers.flatMap(({ count, gpuType }) =>
-      Array.from({ length: count }, () => gpuType!),
-    )
+    this.#types = options.cluster.servers.flatMap(({ count, gpuType }) => Array.from({ length: count }, () => gpuType!))
     this.#countedS = running.nowS
   }
 
@@ -271,7 +269,10 @@ export class PowerShares {
       const gpus = cluster.servers.reduce((sum, kind) => sum + kind.count * kind.gpus, 0)
       const chosen = ways.map((own, i) => {
         const mostW = (this.forJobsW / gpus) * this.#table.gpus[jobs[i]!]! + ROUNDING_W
-        return Math.max(0, own.findLastIndex(({ watts }) => watts <= mostW))
+        return Math.max(
+          0,
+          own.findLastIndex(({ watts }) => watts <= mostW),
+        )
       })
       const sumW = chosen.reduce((sum, way, i) => sum + ways[i]![way]!.watts, 0)
       // Beside who leaves, or who cannot do with its share, the shares may not be there.

@@ -71,9 +71,7 @@ export function wayUnder(
 export function pricedProfile(profile: JobProfile, gpuTypes: readonly string[], price: number): JobProfile {
   const seats = gpuTypes.map((gpuType) => ({ gpuType, gpus: 1 / gpuTypes.length }))
   const worth = (cpus: number, memoryGb: number) =>
-    Math.max(
-      ...powerWays(profile, seats, cpus, memoryGb).map(({ throughput, watts }) => throughput - price * watts),
-    )
+    Math.max(...powerWays(profile, seats, cpus, memoryGb).map(({ throughput, watts }) => throughput - price * watts))
   return {
     ...profile,
     throughput: profile.cpusPerGpu.map((cpus) => profile.memoryGbPerGpu.map((memoryGb) => worth(cpus, memoryGb))),
