@@ -31,13 +31,33 @@ export const profiles: readonly JobProfile[] = [
   { ...base, model: 'modest', cpusPerGpu: [1], throughput: [[1]], demand: { cpus: 1, memoryGb: 0.05 } },
 ]
 
+const ratesByLimitW = { 150: 50, 300: 100 }
+
+/** Twice as fast with twice the limit. */
+const wattProfile: JobProfile = {
+  ...{ ...base, model: 'watts', cpusPerGpu: [1], throughput: [[1]], demand: { cpus: 1, memoryGb: 0.05 } },
+  gpus: Object.entries(ratesByLimitW).map(([limit, rate]) => ({
+    ...{ gpuType: 'big', powerLimitW: Number(limit), throughput: [[rate / 100]], dynamicPowerW: Number(limit) - 25 },
+  })),
+}
+
+/** The node as a server of four GPUs that idle at 25 W. */
+export const wattRules = {
+  cluster: { servers: [{ ...cluster.servers[0]!, gpuType: 'big', idlePowerW: 25 }] },
+  profiles: [wattProfile],
+  powerBudgetW: 1000,
+  policy: 'fifo',
+  mechanism: 'tune',
+  roundS: 60,
+} as const
+
 /**
  * How those jobs are run on the node: as processes that go as their profiles say, and heed the contract.
  *
  * @param startS that each takes to come up
  */
 export function pacedJobs(folder: string, startS = 0): Pick<SlurmScheduleOptions, 'workDir' | 'nodes' | 'commandOf'> {
-  for (const profile of profiles) {
+  for (const profile of [...profiles, { ...wattProfile, ratesByLimitW }]) {
     writeFileSync(path.join(folder, `${profile.model}.json`), JSON.stringify(profile))
   }
   const script = path.join(import.meta.dirname, 'paced-job.mjs')

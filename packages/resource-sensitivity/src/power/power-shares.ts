@@ -163,7 +163,7 @@ export class PowerShares {
     const active = this.#active(order)
     const newcomers = active.filter((job) => !this.#told.hasTold(job))
     const sharing = this.#options.mechanism === 'tune' && newcomers.length > 0 && Number.isFinite(this.forJobsW)
-    if (sharing) this.#tryPrices(order, active, newcomers, mechanism)
+    if (sharing) this.#tryPrices(active, newcomers, mechanism)
     const ways = active.map((job) => this.#waysOf(job))
     const chosen = this.#choose(active, ways).chosen
     active.forEach((job, i) => {
@@ -223,7 +223,7 @@ export class PowerShares {
     return active
   }
 
-  #tryPrices(order: readonly number[], active: readonly number[], newcomers: readonly number[], mechanism: Mechanism) {
+  #tryPrices(active: readonly number[], newcomers: readonly number[], mechanism: Mechanism) {
     const { rules, running } = { rules: this.#rules, running: this.#running }
     let best: { readonly gain: number; readonly restore: () => void } | null = null
     let [price, low, high] = [0, 0, Number.POSITIVE_INFINITY]
