@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import path from 'node:path'
 import type { JobProfile } from '@pctodl/job-profile'
 import type { OneNodeHardware } from '../../job-array/test/one-node-slurm.js'
-import type { Cluster } from '../src/index.js'
+import type { Cluster, EngineOptions } from '../src/index.js'
 import type { SlurmScheduleOptions } from '../src/slurm.js'
 
 /** What the one node pretends to have; the jobs on it only wait, so it may. */
@@ -42,14 +42,14 @@ const wattProfile: JobProfile = {
 }
 
 /** The node as a server of four GPUs that idle at 25 W. */
-export const wattRules = {
+export const wattRules: EngineOptions = {
   cluster: { servers: [{ ...cluster.servers[0]!, gpuType: 'big', idlePowerW: 25 }] },
   profiles: [wattProfile],
   powerBudgetW: 1000,
   policy: 'fifo',
   mechanism: 'tune',
   roundS: 60,
-} as const
+}
 
 /**
  * How those jobs are run on the node: as processes that go as their profiles say, and heed the contract.
