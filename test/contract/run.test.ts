@@ -1,17 +1,16 @@
 import { type Fault, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
 import { loadPerfModel } from '@pctodl/perf-model'
 import { type CapSchedule, capSchedule, fixedCap, type Tenant, VirtualClock } from '@pctodl/platform'
+import { evaluate, RunRecorder } from '@pctodl/report'
 import {
   type Action,
   commonLoad,
   commonLoadPredictor,
-  evaluate,
   type PowerCapPolicy,
   planClocks,
   planPartition,
   type RunEvent,
   type RunOptions,
-  RunRecorder,
   replayRun,
   runPolicy,
   type SampleObservation,

@@ -12,7 +12,6 @@ import {
   planForTail,
   planHeuristically,
   planSegments,
-  replan,
   type SegmentSize,
   type ServiceObjective,
   type ServiceProfile,
@@ -256,97 +255,6 @@ describe('a plan of MIG segments', () => {
         profile!.points.map(({ sizeGpcs, batchSize, processes }) => [sizeGpcs, batchSize, processes]),
       )
     }
-  })
-})
-
-describe('a running map that changes', () => {
-  const changing = drawnServices(12, 555, 5, 2).map((asked, i) => {
-    const random = new SeededRandom(i)
-    const changed = asked.objectives.map((objective) => ({
-      ...objective,
-      ratePerS: objective.ratePerS * (0.4 + 1.4 * random.uniform()),
-    }))
-    return { asked, changed: { ...asked, objectives: changed } }
-  })
-
-  it('does so step by step, each legal, without a service below what it must serve', () => {
-    for (const { asked, changed } of changing) {
-      const before = planHeuristically(asked.profiles, asked.objectives)
-      const after = replan(before.gpus, changed.profiles, changed.objectives)
-      expectSound(after, changed)
-      expect(after.gpuCount).toBeLessThanOrEqual(Math.max(before.gpuCount, after.freshGpus))
-      const running = new Map(before.gpus.map(({ index, segments }) => [index, [...segments]]))
-      const needed = (model: string) =>
-        Math.min(...[asked, changed].map(({ objectives }) => objectives.find((each) => each.model === model)!.ratePerS))
-      for (const { kind, gpu, segment, shortfall } of after.steps) {
-        const on = running.get(gpu) ?? []
-        const same = on.findIndex(
-          ({ start, sizeGpcs, model }) =>
-            start === segment.start && sizeGpcs === segment.sizeGpcs && model === segment.model,
-        )
-        if (kind === 'create') on.push(segment)
-        else if (kind === 'remove') on.splice(same, 1)
-        else on[on.findIndex(({ start }) => start === segment.start)] = segment
-        expect(kind === 'create' || same >= 0 || kind === 'restart').toBe(true)
-        running.set(gpu, on)
-        expect(placementConflict(on)).toBeNull()
-        if (shortfall !== undefined || kind === 'restart') continue
-        const capacity = [...running.values()]
-          .flat()
-          .filter(({ model }) => model === segment.model)
-          .reduce((sum, { throughput }) => sum + throughput, 0)
-        if (kind === 'remove')
-          expect(capacity).toBeGreaterThanOrEqual(
-            Math.min(needed(segment.model), capacity + segment.throughput) * (1 - 1e-9),
-          )
-      }
-      const places = (
-        gpus: Iterable<
-          readonly [
-            number,
-            readonly { readonly start: number; readonly sizeGpcs: SegmentSize; readonly model: string }[],
-          ]
-        >,
-      ) =>
-        [...gpus]
-          .flatMap(([index, segments]) =>
-            segments.map(({ start, sizeGpcs, model }) => `${index}:${start}:${sizeGpcs}:${model}`),
-          )
-          .sort()
-      expect(places(running)).toEqual(places(after.gpus.map(({ index, segments }) => [index, segments] as const)))
-      const count = (kind: string) => after.steps.filter((step) => step.kind === kind).length
-      expect([count('create'), count('remove'), count('restart')]).toEqual([
-        after.created,
-        after.removed,
-        after.restarted,
-      ])
-      expect(after.kept + after.restarted + after.created).toBe(after.gpus.flatMap(({ segments }) => segments).length)
-      const touched = new Set(after.steps.filter(({ kind }) => kind !== 'restart').map(({ gpu }) => gpu))
-      expect(after.reconfiguredGpus).toBe(touched.size)
-    }
-  })
-
-  it('changes nothing where nothing changed, and little where little did', () => {
-    let moved = 0
-    let fresh = 0
-    for (const { asked, changed } of changing) {
-      const before = planHeuristically(asked.profiles, asked.objectives)
-      expect(replan(before.gpus, asked.profiles, asked.objectives)).toMatchObject({
-        created: 0,
-        removed: 0,
-        restarted: 0,
-        steps: [],
-      })
-      const after = replan(before.gpus, changed.profiles, changed.objectives)
-      moved += after.created
-      fresh += planHeuristically(changed.profiles, changed.objectives).gpus.flatMap(({ segments }) => segments).length
-      const packed = replan(before.gpus, changed.profiles, changed.objectives, { consolidate: true })
-      expectSound(packed, changed)
-      expect(packed.gpuCount).toBeLessThanOrEqual(Math.max(after.gpuCount, packed.freshGpus))
-      expect(packed.gpuCount).toBe(packed.freshGpus)
-      expect(packed.created).toBeGreaterThanOrEqual(after.created)
-    }
-    expect(moved).toBeLessThan(0.6 * fresh)
   })
 })
 

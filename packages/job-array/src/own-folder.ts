@@ -7,7 +7,9 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
+  realpathSync,
   renameSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import path from 'node:path'
@@ -15,13 +17,16 @@ import { InvalidInputError } from '@pctodl/platform'
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
 const WRITABLE_BY_OTHERS = 0o022
+const WRITABLE_BY_ALL = 0o002
+const STICKY = 0o1000
 
 /**
  * A folder in which only this user writes, made (for this user alone) where it is not there yet. Others of the host could otherwise plant
- * links there, or say that jobs have ended.
+ * links there, or say that jobs have ended; who owns a folder above it could put another in its place.
  *
  * @returns the absolute path
- * @throws InvalidInputError for a file, a link, somebody else's folder, or one in which others may write
+ * @throws InvalidInputError for a file, a link, a folder of somebody else or below one (root's are anybody's), or one in which others may
+ *   write
  */
 export function ownFolder(folder: string): string {
   const absolute = path.resolve(folder)
@@ -45,7 +50,24 @@ export function ownFolder(folder: string): string {
   if (why !== undefined) {
     throw new InvalidInputError(absolute, why, 'a folder of your own in which nobody else writes (chmod go-w)')
   }
+  assertParents(realpathSync(path.dirname(absolute)))
   return absolute
+}
+
+/** Nobody but this user and root may rename what is in the folders above. */
+function assertParents(folder: string): void {
+  const { mode, uid } = statSync(folder)
+  if (uid !== 0 && uid !== (process.getuid?.() ?? uid)) {
+    throw new InvalidInputError(folder, `a folder of user ${uid}`, 'folders of your own or of root above a work folder')
+  }
+  if ((mode & WRITABLE_BY_ALL) !== 0 && (mode & STICKY) === 0) {
+    throw new InvalidInputError(
+      folder,
+      'a folder in which all may rename',
+      'one with the sticky bit (chmod +t) or chmod o-w',
+    )
+  }
+  if (path.dirname(folder) !== folder) assertParents(path.dirname(folder))
 }
 
 /**

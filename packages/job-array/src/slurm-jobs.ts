@@ -152,7 +152,8 @@ export class SlurmJobs {
       ...(nodes === undefined ? [] : [`--nodelist=${nodes.join(',')}`]),
       ...(memoryMbPerNode === undefined ? [] : [`--mem=${memoryMbPerNode}`]),
       ...(gres === undefined ? [] : [`--gres=${gres}`]),
-      ...(before === undefined ? [] : [`--dependency=afterany:${before}`]),
+      // Slurm refuses to wait for a job that it has forgotten.
+      ...(before === undefined || existsSync(this.#file('exit', after!)) ? [] : [`--dependency=afterany:${before}`]),
       ...(partition === undefined ? [] : [`--partition=${partition}`]),
       ...(account === undefined ? [] : [`--account=${account}`]),
       ...sbatchArguments,
@@ -180,6 +181,16 @@ export class SlurmJobs {
    */
   async cancel(id: string, signal?: AbortSignal, longestSilenceMs?: number): Promise<void> {
     await this.#scancel(id, [], signal, longestSilenceMs)
+  }
+
+  /** Whether a submission was at least begun, by this process or one before it. */
+  wasSubmitted(id: string): boolean {
+    return existsSync(this.#file('intent', id))
+  }
+
+  /** That a submitted job has begun is known already: `next` does not tell it. */
+  noteStarted(id: string): void {
+    this.#started.add(id)
   }
 
   hasStarted(id: string): boolean {

@@ -64,6 +64,12 @@ export class SlurmNodes {
     return this.#unusable.size > 0
   }
 
+  /** What an earlier process knew of a node: whether what ran there is lost, null where it is usable. */
+  assume(node: string, isLost: boolean | null): void {
+    if (isLost === null) this.#unusable.delete(node)
+    else this.#unusable.set(node, isLost)
+  }
+
   /** Look when asked next, due or not. */
   lookSoon(): void {
     this.#lookAtMs = Number.NEGATIVE_INFINITY

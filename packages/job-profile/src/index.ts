@@ -1,10 +1,12 @@
 // What a profile is.
 export {
   assertJobProfile,
+  type GpuPoint,
   type JobProfile,
   type ModelClass,
   modelClasses,
   type PerGpuShare,
+  tableAt,
   throughputAt,
 } from './profile/job-profile.js'
 export { exampleProfiles, modelledProfile, type ModelledRates } from './profile/modelled-profile.js'

@@ -35,7 +35,6 @@ export type { EngineOptions, SchedulingOptions } from './engine/scheduling-optio
 export { ScheduleEngine } from './engine/schedule-engine.js'
 export type { EngineEvent, Reservation } from './engine/engine-event.js'
 export type {
-  GpuGrant,
   Grant,
   MigrateAction,
   PlaceAction,
@@ -72,22 +71,3 @@ export {
 } from './published/simulate-published.js'
 
 export { ImpossibleJobError } from './errors.js'
-
-export type { MixedServerKind } from './mixed/mixed-cluster.js'
-export { type GpuOption, gpuOptions, type GpuPoint, type GpuProfile, type GpuShare } from './mixed/gpu-profile.js'
-export {
-  type BudgetAnswer,
-  type BudgetedJob,
-  type BudgetQuestion,
-  type MixedJob,
-  placeUnderBudget,
-} from './mixed/place-under-budget.js'
-export { BudgetEngine } from './mixed/budget-engine.js'
-export type { BudgetEngineOptions, BudgetPolicyName, WattRule } from './mixed/budget-options.js'
-export {
-  type BudgetedJobResult,
-  type BudgetScheduleOptions,
-  type BudgetScheduleResult,
-  type SimulateBudgetOptions,
-  simulateUnderBudget,
-} from './mixed/budget-schedule.js'

@@ -1,8 +1,7 @@
 // Schedules on a real Slurm cluster.
-export type { ExecutedJob } from './execute/execute-events.js'
-export { type ExecuteOptions, executeSchedule } from './execute/execute-schedule.js'
+export { type ExecutedJob, type ExecuteOptions, executeSchedule } from './execute/execute-schedule.js'
 export type { ScheduleExecutor } from './execute/schedule-executor.js'
-export { type ExecuteBudgetOptions, executeUnderBudget } from './mixed/budget-schedule.js'
+export type { JournalEntry } from './execute/schedule-journal.js'
 export { SAVED_EXIT_CODE } from './slurm/checkpoint-contract.js'
 export {
   type SlurmPowerLimit,

@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import path from 'node:path'
 import type { JobProfile } from '@pctodl/job-profile'
 import type { OneNodeHardware } from '../../job-array/test/one-node-slurm.js'
-import type { BudgetEngineOptions, Cluster, GpuProfile } from '../src/index.js'
+import type { Cluster, EngineOptions } from '../src/index.js'
 import type { SlurmScheduleOptions } from '../src/slurm.js'
 
 /** What the one node pretends to have; the jobs on it only wait, so it may. */
@@ -34,19 +34,21 @@ export const profiles: readonly JobProfile[] = [
 const ratesByLimitW = { 150: 50, 300: 100 }
 
 /** Twice as fast with twice the limit. */
-const wattProfile: GpuProfile = {
-  ...{ model: 'watts', cpusPerGpu: [1], memoryGbPerGpu: [0.05] },
-  points: Object.entries(ratesByLimitW).map(([limit, rate]) => ({
-    ...{ gpuType: 'big', sharePercent: 100 as const, powerLimitW: Number(limit) },
-    iterationsPerS: [[rate]],
-    dynamicPowerW: [[Number(limit) - 25]],
+const wattProfile: JobProfile = {
+  ...{ ...base, model: 'watts', cpusPerGpu: [1], throughput: [[1]], demand: { cpus: 1, memoryGb: 0.05 } },
+  gpus: Object.entries(ratesByLimitW).map(([limit, rate]) => ({
+    ...{ gpuType: 'big', powerLimitW: Number(limit), throughput: [[rate / 100]], dynamicPowerW: Number(limit) - 25 },
   })),
 }
 
 /** The node as a server of four GPUs that idle at 25 W. */
-export const wattRules: BudgetEngineOptions = {
-  servers: [{ count: 1, gpus: 4, cpus: 16, memoryGb: 1, gpuType: 'big', idlePowerW: 25 }],
-  ...{ profiles: [wattProfile], powerBudgetW: 1000, policy: 'fifo', roundS: 60 },
+export const wattRules: EngineOptions = {
+  cluster: { servers: [{ ...cluster.servers[0]!, gpuType: 'big', idlePowerW: 25 }] },
+  profiles: [wattProfile],
+  powerBudgetW: 1000,
+  policy: 'fifo',
+  mechanism: 'tune',
+  roundS: 60,
 }
 
 /**

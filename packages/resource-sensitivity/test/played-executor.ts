@@ -65,7 +65,9 @@ export class PlayedExecutor implements ScheduleExecutor {
     return [{ type: 'finished', jobId }]
   }
 
-  async close(): Promise<void> {}
+  async close(): Promise<readonly []> {
+    return []
+  }
 
   #stop(jobId: number): void {
     const stopped = this.#runs.get(jobId)

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '@pctodl/platform'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { callCommand } from '../../../test/call-command.js'
 import { sensitivity } from '../src/commands.js'
-import { executeSchedule, executeUnderBudget, SlurmScheduleExecutor } from '../src/slurm.js'
+import { executeSchedule, SlurmScheduleExecutor } from '../src/slurm.js'
 import { cluster, profiles } from './one-node-schedule.js'
 
 /** Never waits. */
@@ -94,13 +94,13 @@ describe('a schedule on a Slurm that fails, played by scripts', () => {
         if (state === 'idle') touch('back')
       },
     })
-    const point = { gpuType: 'g', sharePercent: 100 as const, powerLimitW: 100, iterationsPerS: [[1]] }
-    const profile = { model: 'modest', cpusPerGpu: [1], memoryGbPerGpu: [1] }
-    const result = await executeUnderBudget(
+    const point = { gpuType: 'g', powerLimitW: 100, throughput: [[1]], dynamicPowerW: 100 }
+    const profile = { ...profiles[1]!, memoryGbPerGpu: [1], demand: { cpus: 1, memoryGb: 1 }, gpus: [point] }
+    const result = await executeSchedule(
       {
-        servers: [{ count: 2, gpus: 1, cpus: 1, memoryGb: 1, gpuType: 'g', idlePowerW: 0 }],
-        profiles: [{ ...profile, points: [{ ...point, dynamicPowerW: [[100]] }] }],
-        ...{ policy: 'fifo', powerBudgetW: 100, jobs: [0, 1].map((id) => ({ ...jobs[0]!, id })) },
+        cluster: { servers: [{ count: 2, gpus: 1, cpus: 1, memoryGb: 1, storageMBps: 1, gpuType: 'g' }] },
+        profiles: [profile],
+        ...{ policy: 'fifo', mechanism: 'fair', powerBudgetW: 100, jobs: [0, 1].map((id) => ({ ...jobs[0]!, id })) },
         onEvents: (_, events) => {
           for (const { type } of events) {
             if (type === 'left') told.push('left')

@@ -5,15 +5,8 @@ import path from 'node:path'
 import { type Clock, systemClock } from '@pctodl/platform'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { OneNodeSlurm, slurmHindrance } from '../../job-array/test/one-node-slurm.js'
-import {
-  type EngineEvent,
-  type Job,
-  type ScheduleAction,
-  ScheduleEngine,
-  simulate,
-  simulateUnderBudget,
-} from '../src/index.js'
-import { executeSchedule, executeUnderBudget, type SlurmRun, SlurmScheduleExecutor } from '../src/slurm.js'
+import { type EngineEvent, type Job, type ScheduleAction, ScheduleEngine, simulate } from '../src/index.js'
+import { executeSchedule, type SlurmRun, SlurmScheduleExecutor } from '../src/slurm.js'
 import { cluster, hardware, pacedJobs, profiles, wattRules } from './one-node-schedule.js'
 
 const hindrance = slurmHindrance()
@@ -96,12 +89,12 @@ describe.skipIf(hindrance)(`a schedule on a real Slurm${hindrance ? ` (skipped: 
     const options = { ...wattRules, jobs, incidents, restartCostS: 1 }
     const said = (list: string[]) => (_: number, actions: readonly ScheduleAction[]) => {
       for (const { type, jobId, run, ...more } of actions) {
-        const watts = 'gpu' in more ? `${more.gpu!.powerLimitW} W` : 'reason' in more ? more.reason : ''
+        const watts = 'powerLimitsW' in more ? `${more.powerLimitsW!.join()} W` : 'reason' in more ? more.reason : ''
         list.push(`${type} ${jobId}.${run} ${watts}`)
       }
     }
     const [simulated, executed, limits] = [[] as string[], [] as string[], [] as string[]]
-    simulateUnderBudget({ ...options, stopS: 0.1, onActions: said(simulated) })
+    simulate({ ...options, stopS: 0.1, onActions: said(simulated) })
     const executor = new SlurmScheduleExecutor({
       ...pacedJobs(folder),
       limitPower: async ({ jobId, run, powerLimitW }) => {
@@ -109,7 +102,7 @@ describe.skipIf(hindrance)(`a schedule on a real Slurm${hindrance ? ` (skipped: 
         writeFileSync(path.join(folder, 'work', 'checkpoint', `${jobId}.json.limit`), String(powerLimitW))
       },
     })
-    const result = await executeUnderBudget({ ...options, onActions: said(executed) }, executor)
+    const result = await executeSchedule({ ...options, onActions: said(executed) }, executor)
     expect(result.map(({ outcome, runs }) => [outcome, runs])).toEqual([
       ['finished', 1],
       ['finished', 2],

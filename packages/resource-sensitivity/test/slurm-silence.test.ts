@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { type Clock, systemClock } from '@pctodl/platform'
@@ -132,6 +132,23 @@ describe('a schedule on a Slurm that does not answer for a while, played by scri
     )
     expect(stderr).toMatch(/^Slurm does not answer, asked again in 1 s: sbatch .*Unable to contact/m)
     expect(stderr).toMatch(/interrupted\n$/)
+  })
+
+  it('ends at once where a job is of no known model, and gives the folder back', async () => {
+    writeFileSync(inFolder('jobs.csv'), '7,nobody-knows,0,1,2\n')
+    const words = ['--trace', inFolder('jobs.csv'), '--servers', '1', '--gpus-per-server', '4', '--nodes', 'node0']
+    const startedMs = performance.now()
+    for (let call = 0; call < 2; call++) {
+      const { code, stderr } = await callCommand(
+        'pctodl-sensitivity',
+        sensitivity,
+        ['execute', ...words, '--work-dir', inFolder('work'), '--', 'true'],
+        {},
+      )
+      expect([code, stderr]).toEqual([1, expect.stringMatching(/unknown model 'nobody-knows'/)])
+      expect(readdirSync(inFolder('work')).filter((name) => name.startsWith('lock'))).toEqual([])
+    }
+    expect(performance.now() - startedMs).toBeLessThan(4000)
   })
 
   it('does not look at nodes without a pause', () => {

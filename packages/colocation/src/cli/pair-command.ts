@@ -102,8 +102,15 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
         target,
         objective: options.objective,
         pairs: ranked.map((group) => jsonGroup(model, group)),
+        undecided: undecidedOf(model, ranked, options.objective),
       })
     else if (ranked.length > 0) terminal.stdout.write(`${formatGroups(model, ranked, options.objective)}\n`)
+    const undecided = undecidedOf(model, ranked, options.objective)
+    if (undecided !== null) {
+      terminal.stderr.write(
+        `the first two are within each other's interval; measure ${undecided.measure.join(' + ')} to decide\n`,
+      )
+    }
     if (ranked.length > 0) return 0
     terminal.stderr.write(
       `pctodl-colocate: no company keeps the limits beside ${target}; allow more memory, more power, a lower kept share or slower batches\n`,
@@ -128,6 +135,22 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
     })
   } else terminal.stdout.write(`${formatGroups(model, grouping.groups, options.objective)}\n${formatTotal(grouping)}\n`)
   return 0
+}
+
+/**
+ * Whether the first two of a ranking could be the other way round, and which measurement says most about that: the one whose prediction is
+ * less certain. Null where the first is sure, or where nothing is known of the intervals.
+ */
+function undecidedOf(
+  model: SlowdownModel,
+  [first, second]: readonly ColocationGroup[],
+  objective: Objective,
+): { readonly measure: readonly string[] } | null {
+  if (objective !== 'throughput' || first === undefined || second === undefined) return null
+  const [one, other] = [first, second].map(({ members }) => model.predict(members).throughputSumInterval)
+  if (!one || !other || other.high <= one.low) return null
+  const { members } = other.high - other.low > one.high - one.low ? second : first
+  return { measure: members.map(({ name }) => name) }
 }
 
 function printJson({ stdout }: Terminal, value: unknown): void {

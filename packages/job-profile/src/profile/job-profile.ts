@@ -32,27 +32,32 @@ export interface JobProfile {
   readonly speedupAtDemand: number
   /** A job on more than one server runs this many times slower; 1 = no cost. */
   readonly spreadPenalty: number
+  /** How it runs on types of GPUs under power limits: needed where the cluster says what its GPUs are. */
+  readonly gpus?: readonly GpuPoint[]
+}
+
+/** How a model runs on one type of GPU under one power limit. */
+export interface GpuPoint {
+  readonly gpuType: string
+  /** Of the GPU, W. */
+  readonly powerLimitW: number
+  /** As `throughput` of the profile, with the same base. */
+  readonly throughput: readonly (readonly number[])[]
+  /** Drawn by each GPU above what it draws idle, W: the most with any share of cores and memory. */
+  readonly dynamicPowerW: number
 }
 
 /** @throws InvalidInputError naming the field that makes no throughput table */
 export function assertJobProfile(profile: JobProfile): void {
-  const { model, cpusPerGpu, memoryGbPerGpu, throughput } = profile
+  const { model, cpusPerGpu, memoryGbPerGpu, gpus = [] } = profile
   assertAxis(`${model}.cpusPerGpu`, cpusPerGpu)
   assertAxis(`${model}.memoryGbPerGpu`, memoryGbPerGpu, true)
-  if (throughput.length !== cpusPerGpu.length || throughput.some((row) => row.length !== memoryGbPerGpu.length)) {
-    throw new InvalidInputError(
-      `${model}.throughput`,
-      `${throughput.length} rows of ${throughput.map((row) => row.length).join(', ')}`,
-      `${cpusPerGpu.length} rows (one for each CPU count) of ${memoryGbPerGpu.length} (one for each memory size)`,
-    )
-  }
-  for (const row of throughput) {
-    for (const value of row) {
-      if (!(value > 0 && Number.isFinite(value))) {
-        throw new InvalidInputError(`${model}.throughput`, value, 'positive numbers')
-      }
-    }
-  }
+  assertTable(`${model}.throughput`, profile.throughput, profile)
+  gpus.forEach(({ powerLimitW, throughput, dynamicPowerW }, i) => {
+    assertPositive(`${model}.gpus[${i}].powerLimitW`, powerLimitW)
+    assertPositive(`${model}.gpus[${i}].dynamicPowerW`, dynamicPowerW)
+    assertTable(`${model}.gpus[${i}].throughput`, throughput, profile)
+  })
   assertPositive(`${model}.iterationS`, profile.iterationS)
   assertPositive(`${model}.demand.cpus`, profile.demand.cpus)
   if (!(profile.demand.memoryGb >= 0 && Number.isFinite(profile.demand.memoryGb))) {
@@ -62,6 +67,22 @@ export function assertJobProfile(profile: JobProfile): void {
   if (!(profile.spreadPenalty >= 1 && Number.isFinite(profile.spreadPenalty))) {
     throw new InvalidInputError(`${model}.spreadPenalty`, profile.spreadPenalty, 'a number of at least 1')
   }
+}
+
+function assertTable(
+  field: string,
+  table: readonly (readonly number[])[],
+  { cpusPerGpu, memoryGbPerGpu }: JobProfile,
+): void {
+  if (table.length !== cpusPerGpu.length || table.some((row) => row.length !== memoryGbPerGpu.length)) {
+    throw new InvalidInputError(
+      field,
+      `${table.length} rows of ${table.map((row) => row.length).join(', ')}`,
+      `${cpusPerGpu.length} rows (one for each CPU count) of ${memoryGbPerGpu.length} (one for each memory size)`,
+    )
+  }
+  const wrong = table.flat().find((value) => !(value > 0 && Number.isFinite(value)))
+  if (wrong !== undefined) throw new InvalidInputError(field, wrong, 'positive numbers')
 }
 
 function assertAxis(field: string, values: readonly number[], fromZero = false): void {
@@ -81,10 +102,20 @@ function assertPositive(field: string, value: number): void {
  * point; below it is in proportion to the share, which no job beats (a job with a tenth of the cores does at least that).
  */
 export function throughputAt(profile: JobProfile, cpus: number, memoryGb: number): number {
+  return tableAt(profile, profile.throughput, cpus, memoryGb)
+}
+
+/** The same of another table on the axes of a profile. */
+export function tableAt(
+  profile: Pick<JobProfile, 'cpusPerGpu' | 'memoryGbPerGpu'>,
+  table: readonly (readonly number[])[],
+  cpus: number,
+  memoryGb: number,
+): number {
   const cpu = locate(profile.cpusPerGpu, cpus)
   const memory = locate(profile.memoryGbPerGpu, memoryGb)
-  const low = profile.throughput[cpu.index]!
-  const high = profile.throughput[cpu.next]!
+  const low = table[cpu.index]!
+  const high = table[cpu.next]!
   const atLow = low[memory.index]! + (low[memory.next]! - low[memory.index]!) * memory.part
   const atHigh = high[memory.index]! + (high[memory.next]! - high[memory.index]!) * memory.part
   return (atLow + (atHigh - atLow) * cpu.part) * cpu.factor * memory.factor

@@ -1,3 +1,4 @@
+import path from 'node:path'
 import {
   asUsage,
   integerFrom,
@@ -16,8 +17,7 @@ import type { Command } from 'commander'
 import { version } from '../../package.json'
 import { countServers } from '../cluster/cluster.js'
 import { type MechanismName, mechanismNames, type PolicyName, policyNames } from '../engine/policy.js'
-import type { ExecutedJob } from '../execute/execute-events.js'
-import { executeSchedule } from '../execute/execute-schedule.js'
+import { type ExecutedJob, executeSchedule } from '../execute/execute-schedule.js'
 import { type SlurmRun, SlurmScheduleExecutor } from '../slurm/slurm-schedule-executor.js'
 import type { Job } from '../trace/job.js'
 import { addScenarioOptions, loadScenario, type ScenarioOptions } from './scenario.js'
@@ -52,7 +52,8 @@ export function addExecuteCommand(parent: Command, terminal: Terminal): void {
     parent,
     'execute',
     'Run a trace of jobs on a Slurm cluster, by the scheduler that simulate simulates. Jobs arrive when the trace says, in real seconds.\n' +
-      '{model}, {job} and {gpus} in the command stand for those of a job; it heeds the checkpoint contract, see README.',
+      '{model}, {job} and {gpus} in the command stand for those of a job; it heeds the checkpoint contract, see README.\n' +
+      'The same call again goes on where one ended, also by a kill or an interrupt: --work-dir keeps a journal.',
     terminal,
   )
     .argument('<command...>', 'what runs a job, after --')
@@ -123,6 +124,7 @@ async function execute(options: ExecuteOptions, words: readonly string[], termin
       ...{ cluster: scenario.cluster, profiles: scenario.profiles, jobs: scenario.jobs },
       ...{ policy: options.policy, mechanism: options.mechanism, roundS: options.round },
       ...{ resizeCostS: options.resizeCost, restartCostS: options.restartCost, spreadPenalty: options.spreadPenalty },
+      journal: path.join(options.workDir, 'journal.jsonl'),
       signal: terminal.signal,
       onActions: (timeS, actions) => {
         for (const { type, jobId, run } of actions) {

@@ -26,5 +26,6 @@ export function inCanonicalOrder({ servers }: Cluster): CanonicalCluster {
 }
 
 function compare(a: ServerKind, b: ServerKind): number {
-  return b.gpus - a.gpus || b.cpus - a.cpus || b.memoryGb - a.memoryGb || b.storageMBps - a.storageMBps
+  const byType = (a.gpuType ?? '') < (b.gpuType ?? '') ? -1 : Number((a.gpuType ?? '') > (b.gpuType ?? ''))
+  return byType || b.gpus - a.gpus || b.cpus - a.cpus || b.memoryGb - a.memoryGb || b.storageMBps - a.storageMBps
 }

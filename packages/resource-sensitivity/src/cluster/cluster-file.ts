@@ -11,6 +11,8 @@ const json = z.strictObject({
       cpus: z.number(),
       memoryGb: z.number(),
       storageMBps: z.number(),
+      gpuType: z.string().exactOptional(),
+      idlePowerW: z.number().exactOptional(),
     }),
   ),
 })

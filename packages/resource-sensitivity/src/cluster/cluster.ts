@@ -8,6 +8,10 @@ export interface ServerKind {
   readonly memoryGb: number
   /** Read bandwidth of the server's storage. Only the published simulator counts it as a resource. */
   readonly storageMBps: number
+  /** Type of the GPUs, by which profiles know them: of all kinds or of none. */
+  readonly gpuType?: string
+  /** Drawn by one GPU without work, W. Default 0. */
+  readonly idlePowerW?: number
 }
 
 /** Servers are numbered from 0 in the order of the kinds. */
@@ -17,6 +21,11 @@ export interface Cluster {
 
 export function countGpus(cluster: Cluster): number {
   return cluster.servers.reduce((sum, { count, gpus }) => sum + count * gpus, 0)
+}
+
+/** What all GPUs draw without work, W. */
+export function idleWattsOf(cluster: Cluster): number {
+  return cluster.servers.reduce((sum, { count, gpus, idlePowerW = 0 }) => sum + count * gpus * idlePowerW, 0)
 }
 
 export function countServers(cluster: Cluster): number {
@@ -37,6 +46,16 @@ export function assertCluster(cluster: Cluster): void {
       if (!(Number.isInteger(kind[field]) && kind[field] >= 1)) {
         throw new InvalidInputError(`cluster.servers[${i}].${field}`, kind[field], 'an integer of at least 1')
       }
+    }
+    if ((kind.gpuType === undefined) !== (cluster.servers[0]!.gpuType === undefined)) {
+      throw new InvalidInputError(
+        `cluster.servers[${i}].gpuType`,
+        kind.gpuType,
+        'a type for all kinds of servers, or for none',
+      )
+    }
+    if (!((kind.idlePowerW ?? 0) >= 0)) {
+      throw new InvalidInputError(`cluster.servers[${i}].idlePowerW`, kind.idlePowerW, 'watts of at least 0')
     }
     for (const field of ['memoryGb', 'storageMBps'] as const) {
       if (!(kind[field] > 0 && Number.isFinite(kind[field]))) {

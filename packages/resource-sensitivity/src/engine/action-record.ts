@@ -29,6 +29,15 @@ export class ActionRecord {
     return this.#told.delete(job)
   }
 
+  hasTold(job: number): boolean {
+    return this.#told.has(job)
+  }
+
+  /** How often a job was started. */
+  runsOf(job: number): number {
+    return this.#runs.get(job) ?? 0
+  }
+
   /** Jobs that run there as far as an executor knows: also those whose place was taken away since. */
   toldOn(server: number): number[] {
     return [...this.#told].flatMap(([job, { placement }]) =>
@@ -42,8 +51,30 @@ export class ActionRecord {
     if (reason === 'server-failed') this.#lost.add(job)
   }
 
+  /** Where who leaves must have left before others begin: tell all to stop whose place was taken away or is another. */
+  dismiss(
+    touched: Iterable<number>,
+    note: (job: number, run: number, servers: readonly number[], isLost: boolean) => void,
+    servers: (placement: readonly Seat[]) => readonly number[],
+  ): ScheduleAction[] {
+    return [...touched].flatMap((job): ScheduleAction[] => {
+      const told = this.#told.get(job)
+      const isLost = this.#lost.has(job)
+      const runsNow = this.#table.state[job] === RUNNING
+      if (told === undefined || (runsNow && !isLost && isSamePlacement(told.placement, this.#seatsOf(job)))) return []
+      this.#told.delete(job)
+      const run = this.#runs.get(job)!
+      note(job, run, servers(told.placement), isLost)
+      return [{ type: 'preempt', jobId: this.#table.jobs[job]!.id, run, reason: this.#reasons.get(job) ?? 'policy' }]
+    })
+  }
+
   /** What to tell of the jobs whose place or share may have changed. */
-  take(touched: ReadonlySet<number>): ScheduleAction[] {
+  take(
+    touched: Iterable<number>,
+    isPending: (job: number) => boolean = () => false,
+    limitsOf: (job: number) => readonly number[] | undefined = () => undefined,
+  ): ScheduleAction[] {
     const leaving: ScheduleAction[] = []
     const shrinking: ScheduleAction[] = []
     const moving: ScheduleAction[] = []
@@ -53,6 +84,7 @@ export class ActionRecord {
       const { id: jobId } = this.#table.jobs[job]!
       const told = this.#told.get(job)
       const runsNow = this.#table.state[job] === RUNNING
+      if (isPending(job)) continue
       if (!runsNow) {
         if (told === undefined) continue
         this.#told.delete(job)
@@ -62,7 +94,8 @@ export class ActionRecord {
       }
       const cpusPerGpu = this.#table.cpusPerGpu[job]!
       const memoryGbPerGpu = this.#table.memoryGbPerGpu[job]!
-      const grant = { cpusPerGpu, memoryGbPerGpu }
+      const powerLimitsW = limitsOf(job)
+      const grant: Grant = { cpusPerGpu, memoryGbPerGpu, ...(powerLimitsW && { powerLimitsW }) }
       const server = this.#table.server[job]!
       const isLost = this.#lost.has(job)
       const stays = told !== undefined && server >= 0 && told.server === server && !isLost
@@ -79,11 +112,13 @@ export class ActionRecord {
         leaving.push({ type: 'preempt', jobId, run: this.#runs.get(job)!, reason: 'server-failed' })
         starting.push({ type: 'place', jobId, run: this.#nextRun(job), placement, ...grant })
       } else if (!isSameGrant(told, grant)) {
-        const grows = cpusPerGpu > told.cpusPerGpu || memoryGbPerGpu > told.memoryGbPerGpu
+        const isLower = powerLimitsW?.some((limitW, i) => limitW < (told.powerLimitsW?.[i] ?? Number.POSITIVE_INFINITY))
+        const hasMore = cpusPerGpu > told.cpusPerGpu || memoryGbPerGpu > told.memoryGbPerGpu
+        const grows = powerLimitsW === undefined ? hasMore : !isLower
         const list = grows ? growing : shrinking
         list.push({ type: 'resize', jobId, run: this.#runs.get(job)!, ...grant })
       } else continue
-      this.#told.set(job, { placement, server, cpusPerGpu, memoryGbPerGpu })
+      this.#told.set(job, { placement, server, ...grant })
     }
     this.#reasons.clear()
     this.#lost.clear()

@@ -26,15 +26,15 @@ export class Assignments {
       case 'place':
       case 'migrate': {
         if (run <= lastRun) return false
-        const { placement, cpusPerGpu, memoryGbPerGpu, gpu } = action
-        this.#held.set(jobId, { run, placement, cpusPerGpu, memoryGbPerGpu, ...(gpu && { gpu }) })
+        const { placement, cpusPerGpu, memoryGbPerGpu, powerLimitsW } = action
+        this.#held.set(jobId, { run, placement, cpusPerGpu, memoryGbPerGpu, ...(powerLimitsW && { powerLimitsW }) })
         this.#lastRun.set(jobId, run)
         return true
       }
       case 'resize': {
         if (held?.run !== run || isSameGrant(held, action)) return false
-        const { cpusPerGpu, memoryGbPerGpu, gpu } = action
-        this.#held.set(jobId, { ...held, cpusPerGpu, memoryGbPerGpu, ...(gpu && { gpu }) })
+        const { cpusPerGpu, memoryGbPerGpu, powerLimitsW } = action
+        this.#held.set(jobId, { ...held, cpusPerGpu, memoryGbPerGpu, ...(powerLimitsW && { powerLimitsW }) })
         return true
       }
       case 'preempt':
@@ -61,9 +61,7 @@ export function isSameGrant(a: Grant, b: Grant): boolean {
   return (
     a.cpusPerGpu === b.cpusPerGpu &&
     a.memoryGbPerGpu === b.memoryGbPerGpu &&
-    a.gpu?.gpuType === b.gpu?.gpuType &&
-    a.gpu?.sharePercent === b.gpu?.sharePercent &&
-    a.gpu?.powerLimitW === b.gpu?.powerLimitW
+    a.powerLimitsW?.join() === b.powerLimitsW?.join()
   )
 }
 

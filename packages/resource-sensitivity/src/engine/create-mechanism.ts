@@ -6,12 +6,11 @@ import { OptimalMechanism } from './optimal-mechanism.js'
 import { Placer } from './placer.js'
 import type { RunningJobs } from './running-jobs.js'
 import type { CheckedEngineOptions } from './scheduling-options.js'
-import { ShareRules } from './share-rules.js'
+import type { ShareRules } from './share-rules.js'
 import { TuneMechanism } from './tune-mechanism.js'
 
-export function createMechanism(options: CheckedEngineOptions, running: RunningJobs): Mechanism {
+export function createMechanism(options: CheckedEngineOptions, running: RunningJobs, rules: ShareRules): Mechanism {
   const { profiles, mechanism, cluster, weight, solver } = options
-  const rules = new ShareRules(profiles, cluster)
   switch (mechanism) {
     case 'fair':
       return new FairMechanism(running, new Placer(running, profiles, false), rules)

@@ -5,7 +5,7 @@ import type { Job } from '../trace/job.js'
  * change nothing, so that a report may come twice; only `stopped` names no run, and told again once the job runs anew it ends that run.
  *
  * - `submitted`: a job wants to run from now on.
- * - `finished`: its work is done. `cancelled`: nobody wants it any more.
+ * - `finished`: its work is done, where that is known `atS`, before anybody could tell. `cancelled`: nobody wants it any more.
  * - `stopped`: it ended although it was neither finished nor told to (a crash, a lost process). It waits again, and goes on from
  *   `doneIterations`, or where that is not known from where it was last saved.
  * - `progressed`: it has done so much. `saved` says that this is in a checkpoint, so that it outlives the server.
@@ -18,7 +18,7 @@ import type { Job } from '../trace/job.js'
  */
 export type EngineEvent =
   | { readonly type: 'submitted'; readonly job: Job }
-  | { readonly type: 'finished' | 'cancelled'; readonly jobId: number }
+  | { readonly type: 'finished' | 'cancelled'; readonly jobId: number; readonly atS?: number }
   | { readonly type: 'stopped'; readonly jobId: number; readonly doneIterations?: number }
   | { readonly type: 'progressed'; readonly jobId: number; readonly doneIterations: number; readonly saved?: boolean }
   | { readonly type: 'server-failed' | 'server-draining' | 'server-returned'; readonly server: number }

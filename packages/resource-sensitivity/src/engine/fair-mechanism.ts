@@ -18,7 +18,12 @@ export class FairMechanism extends WholeGpuMechanism {
     for (const server of running.takeChanged()) {
       for (const job of pool.residents[server]!) {
         const share = this.#rules.fairShare(running.placementOf(job))
-        running.feed(job, share.cpus, share.memoryGb, this.#rules.options(table.profileOf[job]!, share).fairThroughput)
+        running.feed(
+          job,
+          share.cpus,
+          share.memoryGb,
+          this.#rules.options(table.profileOf[job]!, share, table.gpus[job]!).fairThroughput,
+        )
       }
     }
   }

@@ -43,7 +43,7 @@ export class OptimalMechanism extends WholeGpuMechanism {
       const known = groups.get(key)
       if (known) known.members.push(job)
       else {
-        const { options, fairThroughput } = this.#rules.options(table.profileOf[job]!, share)
+        const { options, fairThroughput } = this.#rules.options(table.profileOf[job]!, share, table.gpus[job]!)
         const group = { gpus: table.gpus[job]!, options, leastThroughput: fairThroughput }
         groups.set(key, { members: [job], group })
       }

@@ -19,6 +19,8 @@ export interface PlannedJob {
   readonly memoryGbPerGpu: number
   /** Relative to the model's base point; without the penalty for being spread. */
   readonly throughput: number
+  /** Where GPUs have types: the limit of each, one number for each seat, W. */
+  readonly powerLimitsW?: readonly number[]
 }
 
 /** What has become of a job so far. */

@@ -12,6 +12,8 @@ export class RunningJobs {
   readonly usage: UsageRecord
   readonly finishing: IndexedHeap
   nowS: number
+  /** What jobs need to start beside GPUs; null where nothing. */
+  watts: { readonly forJobsW: number; leastOf(job: number): number } | null = null
   /** Held on each server. */
   readonly heldCpus: Float64Array
   readonly heldMemoryGb: Float64Array
@@ -69,6 +71,32 @@ export class RunningJobs {
     table.count(job, nowS)
     table.countedS[job] = Math.max(table.countedS[job]!, nowS) + forS
     this.finishing.set(job, table.countedS[job]! + table.remaining[job]! / table.rate[job]!)
+  }
+
+  /** Who was seated and has not begun makes no progress until it is fed; it may still change its seat. */
+  starve(job: number): void {
+    this.table.count(job, this.nowS)
+    this.table.rate[job] = 0
+    this.finishing.remove(job)
+  }
+
+  /** A seated job begins only now. */
+  begin(job: number, isFirst: boolean): void {
+    this.starve(job)
+    this.table.countedS[job] = this.nowS + (isFirst ? this.#options.startCostS : this.#options.restartCostS)
+  }
+
+  /** A job was seated by the plan that is being made, and waits after all: it never was. */
+  unseat(job: number, wasStarted: boolean, lastRunS: number): void {
+    this.preempt(job)
+    this.table.lastRunS[job] = lastRunS
+    if (wasStarted) this.table.restarts[job]!--
+    else this.table.firstStartS[job] = -1
+  }
+
+  /** Let the shares of all servers be chosen anew. */
+  touchServers(): void {
+    for (let server = 0; server < this.pool.kinds.length; server++) this.#changed.add(server)
   }
 
   /** Let a running job go on elsewhere, on GPUs that are free: it pays a restart. */

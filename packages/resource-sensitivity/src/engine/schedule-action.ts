@@ -4,16 +4,8 @@ import type { Seat } from './plan.js'
 export interface Grant {
   readonly cpusPerGpu: number
   readonly memoryGbPerGpu: number
-  /** Where watts are shared out: on which type, which part of each GPU, under which limit. */
-  readonly gpu?: GpuGrant
-}
-
-export interface GpuGrant {
-  readonly gpuType: string
-  /** MPS share, percent. */
-  readonly sharePercent: number
-  /** Of each GPU, W. */
-  readonly powerLimitW: number
+  /** Where watts are shared out: the limit of each GPU, one number for each seat of the placement, W. */
+  readonly powerLimitsW?: readonly number[]
 }
 
 /**

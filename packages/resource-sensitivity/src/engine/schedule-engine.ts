@@ -1,6 +1,8 @@
 import { InvalidInputError } from '@pctodl/platform'
 import { type CanonicalCluster, inCanonicalOrder } from '../cluster/canonical-cluster.js'
-import { expandServers, type ServerKind } from '../cluster/cluster.js'
+import { expandServers, idleWattsOf, type ServerKind } from '../cluster/cluster.js'
+import { PowerBudget } from '../power/power-budget.js'
+import { PowerShares } from '../power/power-shares.js'
 import type { Job } from '../trace/job.js'
 import { ActionRecord } from './action-record.js'
 import { createMechanism } from './create-mechanism.js'
@@ -15,6 +17,7 @@ import { assertJob, checkEngineOptions, type EngineOptions, possibleJobs } from 
 import { ServerAvailability } from './server-availability.js'
 import type { Placement } from './server-pool.js'
 import { ServiceOrder } from './service-order.js'
+import { ShareRules } from './share-rules.js'
 import { WaitingQueue } from './waiting-queue.js'
 
 /**
@@ -37,6 +40,10 @@ export class ScheduleEngine implements Scheduler {
   readonly #queue: WaitingQueue
   readonly #availability: ServerAvailability<ServerKind>
   readonly #actions: ActionRecord
+  /** Null where the cluster does not say what its GPUs are. */
+  readonly #power: PowerShares | null
+  readonly #budget: PowerBudget | null
+  readonly #idleW: number
   /** Jobs that were submitted and not finished, in the order of the last round, then of submission. */
   #present: number[] = []
   #roundAtS = Number.POSITIVE_INFINITY
@@ -61,11 +68,18 @@ export class ScheduleEngine implements Scheduler {
     this.#roundS = checked.roundS
     this.table = new JobTable(canonical)
     this.running = new RunningJobs(canonical, this.table, startS)
-    this.#mechanism = createMechanism(canonical, this.running)
+    const rules = new ShareRules(canonical.profiles, cluster)
+    this.#mechanism = createMechanism(canonical, this.running, rules)
     this.#order = new ServiceOrder(this.table, checked.policy, checked.starvationAfterS)
     this.#queue = new WaitingQueue(this.table)
     this.#availability = new ServerAvailability(expandServers(cluster))
     this.#actions = new ActionRecord(this.table, (job) => this.#seatsOf(job))
+    const { powerBudgetW, budgetLeadS } = checked
+    this.#idleW = idleWattsOf(cluster)
+    this.#budget = powerBudgetW === null ? null : new PowerBudget(powerBudgetW, budgetLeadS, this.#idleW)
+    this.#power =
+      this.#budget === null ? null : new PowerShares(canonical, this.running, rules, this.#budget, this.#actions)
+    this.running.watts = this.#power
   }
 
   get nowS(): number {
@@ -91,7 +105,8 @@ export class ScheduleEngine implements Scheduler {
 
   /** When to plan again at the latest, events or not: a round, or the edge of a reservation. */
   get wakeAtS(): number {
-    return Math.min(this.#roundAtS, this.#availability.nextChangeS(this.nowS))
+    const watts = this.#power?.nextChangeS(this.nowS) ?? Number.POSITIVE_INFINITY
+    return Math.min(this.#roundAtS, this.#availability.nextChangeS(this.nowS), watts)
   }
 
   /** Moments at which the policy decided anew who runs. */
@@ -115,7 +130,22 @@ export class ScheduleEngine implements Scheduler {
   }
 
   get isIdle(): boolean {
-    return this.running.finishing.size === 0
+    return this.running.finishing.size === 0 && this.#power?.anyLeaving !== true
+  }
+
+  /** Drawn now as the profiles say, idle GPUs included, W; 0 where the cluster does not say what its GPUs are. */
+  get powerW(): number {
+    return this.#power === null ? 0 : this.#idleW + this.#power.jobsW
+  }
+
+  /** What holds now, W. */
+  get powerBudgetW(): number {
+    return this.#budget?.at(this.nowS) ?? Number.POSITIVE_INFINITY
+  }
+
+  /** Drawn by jobs above idle since the start, J. */
+  get dynamicEnergyJ(): number {
+    return this.#power?.energyJ ?? 0
   }
 
   /** Whether the last plan changed who runs where. */
@@ -137,16 +167,28 @@ export class ScheduleEngine implements Scheduler {
     }
     this.#assertEvents(events)
     this.#availability.reserveAll(events, (server) => this.#servers.inside[server]!)
+    this.#power?.advance(nowS)
     this.running.advance(nowS)
     let anew = this.#roundAtS <= nowS
     for (const server of this.#availability.changedBy(nowS, sinceS)) anew = this.#refit(server, 'reserved') || anew
-    for (const event of events) anew = this.#take(event, nowS) || anew
+    for (const event of events) {
+      anew = this.#take(event, nowS) || anew
+      this.#power?.take(
+        event,
+        (jobId) => this.table.indexOf(jobId)!,
+        (server) => this.#servers.inside[server]!,
+      )
+    }
+    const dismissed = this.#power === null ? [] : this.#dismissForWatts(this.#power)
     if (anew) this.#round(nowS)
     else this.#mechanism.fill(this.#queue)
     this.#changed = this.running.anyChanged
     this.#mechanism.settle()
     this.#planNextRound(nowS)
-    const actions = this.#actions.take(this.running.takeTouched())
+    const actions =
+      this.#power === null
+        ? this.#actions.take(this.running.takeTouched())
+        : [...dismissed, ...this.#shareWatts(this.#power)]
     if (this.running.resizeCostS > 0) this.#payForResizes(actions)
     return actions
   }
@@ -164,6 +206,7 @@ export class ScheduleEngine implements Scheduler {
           cpusPerGpu: table.cpusPerGpu[job]!,
           memoryGbPerGpu: table.memoryGbPerGpu[job]!,
           throughput: table.throughput[job]!,
+          ...this.#limitsOf(job),
         }),
       ),
       waiting: this.waiting,
@@ -250,10 +293,11 @@ export class ScheduleEngine implements Scheduler {
         this.#events++
         return this.#refit(server, 'reserved')
       }
-      // Watts are a matter of `BudgetEngine`; here who was told to stop holds nothing any more.
       case 'left':
-      case 'budget':
         return false
+      case 'budget':
+        // More watts are for who waits.
+        return this.#power !== null
     }
   }
 
@@ -334,8 +378,53 @@ export class ScheduleEngine implements Scheduler {
     this.#order.sort(present, nowS)
     this.#present = present
     this.#mechanism.plan(present)
+    this.#requeue()
+  }
+
+  /** Whom the watts no longer suffice for leaves before others are looked at. */
+  #dismissForWatts(power: PowerShares): ScheduleAction[] {
+    const gone = power.overdrawn(this.#present)
+    for (const job of gone) {
+      this.#actions.because(job, 'budget')
+      this.running.preempt(job)
+    }
+    if (gone.length > 0) this.#requeue()
+    return this.#leave(power)
+  }
+
+  #leave(power: PowerShares): ScheduleAction[] {
+    const inside = (placement: readonly Seat[]) => placement.map(({ server }) => this.#servers.inside[server]!)
+    return this.#actions.dismiss(this.#present, (...run) => power.dismissed(...run), inside)
+  }
+
+  /** Share the watts out; who was seated and finds none waits. */
+  #shareWatts(power: PowerShares): ScheduleAction[] {
+    const leaving = this.#leave(power)
+    const { table, running } = this
+    for (;;) {
+      const refused = power.settle(this.#present, this.#mechanism)
+      if (refused.length === 0) break
+      for (const job of refused) running.unseat(job, this.#actions.runsOf(job) > 0, table.arrivalS[job]!)
+      this.#requeue()
+      this.#mechanism.settle()
+    }
+    running.takeTouched()
+    const told = this.#actions.take(
+      this.#present,
+      (job) => power.isPending(job),
+      (job) => power.limitsOf(job),
+    )
+    return [...leaving, ...told]
+  }
+
+  #limitsOf(job: number): { powerLimitsW?: readonly number[] } {
+    const powerLimitsW = this.#power?.limitsOf(job)
+    return powerLimitsW === undefined ? {} : { powerLimitsW }
+  }
+
+  #requeue(): void {
     this.#queue.clear()
-    for (const job of present) if (table.state[job] === WAITING) this.#queue.push(job)
+    for (const job of this.#present) if (this.table.state[job] === WAITING) this.#queue.push(job)
   }
 
   #payForResizes(actions: readonly ScheduleAction[]): void {
@@ -346,7 +435,7 @@ export class ScheduleEngine implements Scheduler {
 
   #planNextRound(nowS: number): void {
     // Where nobody runs and nobody could start, only an event can help.
-    const isStuck = this.running.finishing.size === 0
+    const isStuck = this.isIdle
     if (this.#queue.length === 0 || isStuck) this.#roundAtS = Number.POSITIVE_INFINITY
     else if (this.#roundAtS <= nowS || this.#roundAtS === Number.POSITIVE_INFINITY) {
       this.#roundAtS = (Math.floor(nowS / this.#roundS) + 1) * this.#roundS
@@ -414,7 +503,11 @@ export class ScheduleEngine implements Scheduler {
           this.#assertServer(`reservation ${event.reservation.id}`, event.reservation.server)
           break
         case 'budget':
-          throw new InvalidInputError('event', 'budget', 'none: this engine knows no watts; take a BudgetEngine')
+          if (this.#budget === null) {
+            throw new InvalidInputError('event', 'budget', 'none where the cluster does not say what its GPUs are')
+          }
+          this.#budget.assert(event.powerBudgetW)
+          break
         case 'reservation-ended':
           break
       }

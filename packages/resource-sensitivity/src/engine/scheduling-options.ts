@@ -20,6 +20,12 @@ export interface SchedulingOptions {
 export interface EngineOptions extends SchedulingOptions {
   readonly cluster: Cluster
   readonly profiles: readonly JobProfile[]
+  /** Of all GPUs together, W, until an event `budget` says otherwise; needs types of GPUs. Default: no limit. */
+  readonly powerBudgetW?: number
+  /** A fall of the budget that is known is heeded so long before its time: as long as a job may take to leave. Default 0 s. */
+  readonly budgetLeadS?: number
+  /** Whether the power limit of a running job can be changed; else only who starts is given one. Default true. */
+  readonly limitsChange?: boolean
   /** While jobs wait, the policy decides anew who runs every so many seconds. Default 300. */
   readonly roundS?: number
   /** Seconds without progress when a job starts for the first time. Default 0. */
@@ -45,6 +51,10 @@ export interface CheckedEngineOptions {
   readonly mechanism: MechanismName
   readonly weight: AllocationWeight
   readonly solver: AllocationSolver | null
+  /** Infinity where there is no limit; null where the cluster does not say what its GPUs are. */
+  readonly powerBudgetW: number | null
+  readonly budgetLeadS: number
+  readonly limitsChange: boolean
   readonly roundS: number
   readonly startCostS: number
   readonly restartCostS: number
@@ -70,6 +80,9 @@ export function checkEngineOptions(options: EngineOptions): CheckedEngineOptions
     throw new InvalidInputError('profiles', twice.model, 'one profile for each model')
   }
   return {
+    powerBudgetW: checkPower(options),
+    budgetLeadS: atLeast('budgetLeadS', options.budgetLeadS ?? 0, 0),
+    limitsChange: options.limitsChange ?? true,
     cluster,
     profiles,
     policy,
@@ -83,6 +96,26 @@ export function checkEngineOptions(options: EngineOptions): CheckedEngineOptions
     spreadPenalty: atLeast('spreadPenalty', options.spreadPenalty ?? 1, 1),
     starvationAfterS: atLeast('starvationAfterS', options.starvationAfterS ?? 1000 * 3600, 0, true),
   }
+}
+
+/** @returns the budget, see `CheckedEngineOptions` */
+function checkPower({ cluster, profiles, mechanism, powerBudgetW }: EngineOptions): number | null {
+  const types = new Set(cluster.servers.flatMap(({ gpuType }) => gpuType ?? []))
+  if (types.size === 0) {
+    if (powerBudgetW === undefined) return null
+    throw new InvalidInputError('powerBudgetW', powerBudgetW, 'a cluster whose servers have a gpuType, or no budget')
+  }
+  if (mechanism !== 'fair' && mechanism !== 'tune') {
+    throw new InvalidInputError('mechanism', mechanism, 'fair or tune: the others know neither types of GPUs nor watts')
+  }
+  for (const { model, gpus = [] } of profiles) {
+    for (const type of types) {
+      if (!gpus.some(({ gpuType }) => gpuType === type)) {
+        throw new InvalidInputError(`${model}.gpus`, `nothing of ${type}`, 'points of each type of GPU in the cluster')
+      }
+    }
+  }
+  return powerBudgetW ?? Number.POSITIVE_INFINITY
 }
 
 /** @throws InvalidInputError, UnknownNameError for a job that is none, whatever the cluster */

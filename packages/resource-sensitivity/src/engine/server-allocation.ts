@@ -26,7 +26,7 @@ export function allocateServer(
   weight: AllocationWeight = 'job',
 ): number[] {
   let best: number[] = []
-  let bestValue = -1
+  let bestValue = Number.NEGATIVE_INFINITY
   for (const [cpuPrice, memoryPrice] of PRICES) {
     const choice = new Array<number>(residents.length).fill(0)
     const free = { cpus, memoryGb }

@@ -33,6 +33,8 @@ export class TuneMechanism extends WholeGpuMechanism {
 
   settle(): void {
     const { running } = this
+    // A seat on another type of GPU may be worth more, wherever it is.
+    if (running.anyChanged && running.watts !== null) running.touchServers()
     const changed = running.takeChanged()
     const spread = new Set<number>()
     for (const server of changed) {
@@ -56,7 +58,7 @@ export class TuneMechanism extends WholeGpuMechanism {
     if (this.running.resizeCostS > 0 && this.#keep(server, whole, choice)) return
     for (let i = 0; i < whole.length; i++) {
       const job = whole[i]!
-      const option = this.#rules.options(table.profileOf[job]!, fair).options[choice[i]!]!
+      const option = this.#rules.options(table.profileOf[job]!, fair, table.gpus[job]!).options[choice[i]!]!
       this.running.feed(job, option.cpus, option.memoryGb, option.throughput)
     }
   }
@@ -70,7 +72,7 @@ export class TuneMechanism extends WholeGpuMechanism {
     const { table, resizeCostS } = this.running
     const fair = this.#rules.fairShareOf(server)
     const room = this.#roomFor(server)
-    const optionsOf = (job: number) => this.#rules.options(table.profileOf[job]!, fair).options
+    const optionsOf = (job: number) => this.#rules.options(table.profileOf[job]!, fair, table.gpus[job]!).options
     const jobs: Resident[] = whole.map((job): Resident => {
       const held = {
         cpus: table.cpusPerGpu[job]!,
@@ -118,13 +120,13 @@ export class TuneMechanism extends WholeGpuMechanism {
     const { table } = this.running
     const { cpus, memoryGb } = this.#roomFor(server)
     const fair = this.#rules.fairShareOf(server)
-    let key = `${cpus}/${memoryGb}/${fair.cpus}/${fair.memoryGb}`
+    let key = `${cpus}/${memoryGb}/${fair.cpus}/${fair.memoryGb}/${fair.gpuTypes?.[0] ?? ''}/${this.#rules.price}`
     for (const job of whole) key += `:${table.classOf[job]}`
     const known = this.#known.get(key)
     if (known !== undefined) return known
     const jobs: Resident[] = whole.map((job) => ({
       gpus: table.gpus[job]!,
-      options: this.#rules.options(table.profileOf[job]!, fair).options,
+      options: this.#rules.options(table.profileOf[job]!, fair, table.gpus[job]!).options,
     }))
     const choice = allocateServer(jobs, cpus, memoryGb, this.#weight)
     const allocation = { choice, value: allocatedThroughput(jobs, choice, this.#weight) }
@@ -167,6 +169,8 @@ export class TuneMechanism extends WholeGpuMechanism {
   }
 
   #optionsOf(job: number): AllocationOptions {
-    return this.#rules.options(this.running.table.profileOf[job]!, this.#rules.fairShare(this.running.placementOf(job)))
+    const { table } = this.running
+    const share = this.#rules.fairShare(this.running.placementOf(job))
+    return this.#rules.options(table.profileOf[job]!, share, table.gpus[job]!)
   }
 }

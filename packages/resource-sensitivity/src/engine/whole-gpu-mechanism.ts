@@ -24,10 +24,17 @@ export abstract class WholeGpuMechanism implements Mechanism {
     const { table, pool, usage } = this.running
     this.#plans++
     let free = pool.freeInTotal + usage.heldGpus
+    const { watts } = this.running
+    let leftW = watts?.forJobsW ?? 0
     const starting: number[] = []
     for (const job of order) {
       if (free === 0) break
       if (table.gpus[job]! > free) continue
+      if (watts !== null) {
+        const leastW = watts.leastOf(job)
+        if (leastW > leftW) continue
+        leftW -= leastW
+      }
       free -= table.gpus[job]!
       table.chosenAt[job] = this.#plans
       if (table.state[job] === WAITING) starting.push(job)

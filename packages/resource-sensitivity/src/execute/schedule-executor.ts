@@ -1,6 +1,7 @@
 import type { EngineEvent } from '../engine/engine-event.js'
 import type { ScheduleAction } from '../engine/schedule-action.js'
 import type { Job } from '../trace/job.js'
+import type { JournalEntry } from './schedule-journal.js'
 
 /** What carries out the actions of an engine, and tells it what happens. */
 export interface ScheduleExecutor {
@@ -19,6 +20,14 @@ export interface ScheduleExecutor {
    * @throws the signal's reason when aborted
    */
   next(untilS: number, signal?: AbortSignal): Promise<readonly EngineEvent[]>
-  /** End everything that still runs. */
-  close(): Promise<void>
+  /** What it has seen since it was last asked: the next entry of the journal keeps it. Needed for a journal. */
+  takeFacts?(): readonly unknown[]
+  /** Go on where a journal ends, before anything else is asked. Needed for a journal. */
+  resume?(
+    journal: { readonly startedUnixMs: number; readonly entries: readonly JournalEntry[] },
+    jobOf: (jobId: number) => Job,
+    signal?: AbortSignal,
+  ): Promise<void>
+  /** End everything that still runs. @returns what became of it */
+  close(): Promise<readonly EngineEvent[]>
 }

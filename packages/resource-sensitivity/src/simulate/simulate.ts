@@ -1,5 +1,5 @@
 import { InvalidInputError } from '@pctodl/platform'
-import { countGpus } from '../cluster/cluster.js'
+import { countGpus, idleWattsOf } from '../cluster/cluster.js'
 import type { Plan } from '../engine/plan.js'
 import { ScheduleEngine } from '../engine/schedule-engine.js'
 import type { Job } from '../trace/job.js'
@@ -18,16 +18,27 @@ import type { JobResult, SimulationResult } from './simulation-result.js'
  */
 export function simulate(options: SimulationOptions): SimulationResult {
   const { jobs, incidents, skipped } = checkOptions(options)
-  const { onPlan, onActions } = options
+  const { onPlan, onActions, stopS = 0 } = options
+  if (!(stopS >= 0 && Number.isFinite(stopS))) throw new InvalidInputError('stopS', stopS, 'seconds of at least 0')
+  const hasTypes = options.cluster.servers.some(({ gpuType }) => gpuType !== undefined)
+  const power: { fromS: number; powerW: number; powerBudgetW: number }[] = []
   const engine = new ScheduleEngine(options, Math.min(jobs[0]!.arrivalS, incidents[0]?.atS ?? Number.POSITIVE_INFINITY))
   playSchedule(engine, {
-    ...{ jobs, incidents, stopS: null },
+    ...{ jobs, incidents, stopS: hasTypes ? stopS : null },
     onPlanned: (nowS, actions) => {
       if (onActions !== undefined && actions.length > 0) onActions(nowS, actions)
+      if (hasTypes) {
+        // Plans of one moment are one.
+        if (power.at(-1)?.fromS === nowS) power.pop()
+        power.push({ fromS: nowS, powerW: engine.powerW, powerBudgetW: engine.powerBudgetW })
+      }
       if (onPlan !== undefined && engine.changed) onPlan(engine.current())
     },
   })
-  return resultOf(options, engine, jobs, skipped)
+  const result = resultOf(options, engine, jobs, skipped)
+  if (!hasTypes) return result
+  const idleJ = idleWattsOf(options.cluster) * (result.lastFinishS - result.firstArrivalS)
+  return { ...result, power, energyJ: idleJ + engine.dynamicEnergyJ }
 }
 
 /**

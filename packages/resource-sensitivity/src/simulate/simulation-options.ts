@@ -18,6 +18,8 @@ export interface SimulationOptions extends EngineOptions {
   readonly incidents?: readonly Incident[]
   /** Leave out jobs that no schedule could run and tell them in the result, instead of ending with the first. Default false. */
   readonly skipImpossible?: boolean
+  /** Where GPUs have types: how long a run that was told to stop keeps drawing until it has left, s. Default 0. */
+  readonly stopS?: number
   /** Told of every change of who runs where with what. */
   readonly onPlan?: (plan: Plan) => void
   /** Told of what the engine wants done, whenever that is anything. */

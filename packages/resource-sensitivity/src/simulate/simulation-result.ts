@@ -38,4 +38,8 @@ export interface SimulationResult {
   /** Part of the held GPU time that belonged to jobs on more than one server, 0..1. */
   readonly spreadShare: number
   readonly timeline: readonly UsageBin[]
+  /** Where GPUs have types: drawn from each moment on, and what was allowed, W. */
+  readonly power?: readonly { readonly fromS: number; readonly powerW: number; readonly powerBudgetW: number }[]
+  /** Where GPUs have types: of all GPUs from the first arrival on, idle ones included, J. */
+  readonly energyJ?: number
 }

@@ -1,6 +1,5 @@
 import { readOwnFile } from '@pctodl/job-array'
 import { z } from 'zod'
-import type { GpuGrant } from '../engine/schedule-action.js'
 
 /** With this code a job says: I was told to stop, and have saved what I have done. (sysexits knows it as nothing of its own.) */
 export const SAVED_EXIT_CODE = 85
@@ -16,12 +15,12 @@ export interface CheckpointContract {
   readonly run: number
   readonly gpus: number
   readonly cpus: number
-  /** Where watts are shared out. The limit is that of the start; it may change while the job runs. */
-  readonly gpu?: GpuGrant
+  /** Where watts are shared out: of each GPU, node by node, at the start; they may change while the job runs. */
+  readonly powerLimitsW?: readonly number[]
 }
 
 export function contractEnvironment(contract: CheckpointContract): Record<string, string> {
-  const { checkpointFile, iterations, jobId, run, gpus, cpus, gpu } = contract
+  const { checkpointFile, iterations, jobId, run, gpus, cpus, powerLimitsW } = contract
   return {
     PCTODL_CHECKPOINT: checkpointFile,
     PCTODL_ITERATIONS: String(iterations),
@@ -29,8 +28,7 @@ export function contractEnvironment(contract: CheckpointContract): Record<string
     PCTODL_RUN: String(run),
     PCTODL_GPUS: String(gpus),
     PCTODL_CPUS: String(cpus),
-    ...(gpu && { PCTODL_GPU_TYPE: gpu.gpuType, PCTODL_POWER_LIMIT_W: String(gpu.powerLimitW) }),
-    ...(gpu && gpu.sharePercent < 100 && { CUDA_MPS_ACTIVE_THREAD_PERCENTAGE: String(gpu.sharePercent) }),
+    ...(powerLimitsW && { PCTODL_POWER_LIMIT_W: powerLimitsW.join(',') }),
   }
 }
 

@@ -14,9 +14,9 @@ const MB_OF_GB = 1000
 export function requestOf(
   jobId: number,
   placement: readonly Seat[],
-  { cpusPerGpu, memoryGbPerGpu, gpu }: Grant,
+  { cpusPerGpu, memoryGbPerGpu }: Grant,
   nodes: readonly string[],
-  gres: (gpus: number, sharePercent: number) => string,
+  gres: (gpus: number) => string,
 ): Pick<SlurmJobRequest, 'nodes' | 'cpusPerNode' | 'memoryMbPerNode' | 'gres'> {
   const { gpus } = placement[0]!
   if (placement.some((seat) => seat.gpus !== gpus)) {
@@ -36,6 +36,6 @@ export function requestOf(
     nodes: placement.map(({ server }) => nodes[server]!),
     cpusPerNode: cpus,
     ...(memoryMb >= 1 ? { memoryMbPerNode: memoryMb } : {}),
-    gres: gres(gpus, gpu?.sharePercent ?? 100),
+    gres: gres(gpus),
   }
 }

@@ -2,6 +2,7 @@ import path from 'node:path'
 import {
   ownFolder,
   type SlurmJobEnd,
+  type SlurmJobRequest,
   type SlurmJobStart,
   SlurmJobs,
   type SlurmNodeChange,
@@ -11,8 +12,9 @@ import {
 import { type Clock, InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
 import type { EngineEvent } from '../engine/engine-event.js'
 import type { Seat } from '../engine/plan.js'
-import type { Grant, ResizeAction, ScheduleAction } from '../engine/schedule-action.js'
+import type { Grant, PreemptAction, ResizeAction, ScheduleAction } from '../engine/schedule-action.js'
 import type { ScheduleExecutor } from '../execute/schedule-executor.js'
+import type { JournalEntry } from '../execute/schedule-journal.js'
 import type { Job } from '../trace/job.js'
 import { contractEnvironment, readCheckpoint, SAVED_EXIT_CODE } from './checkpoint-contract.js'
 import { requestOf } from './job-request.js'
@@ -24,8 +26,8 @@ export interface SlurmScheduleOptions extends SlurmPatienceOptions {
   readonly nodes: readonly string[]
   /** What runs a job; it heeds the contract, see README. */
   readonly commandOf: (job: Job) => readonly [program: string, ...args: string[]]
-  /** How so many GPUs, or so many percent of one, are asked for. Default `gpu:<n>`, and `mps:<percent>` for a part. */
-  readonly gres?: (gpus: number, sharePercent: number) => string
+  /** How so many GPUs are asked for. Default `gpu:<n>`. */
+  readonly gres?: (gpus: number) => string
   /**
    * Sets the power limit of the GPUs of a run that has begun; must have done so when it resolves. Without it the limits of running jobs stay,
    * and each run is told its own at its start.
@@ -81,20 +83,30 @@ interface Submission {
   readonly job: Job
   readonly run: number
   readonly placement: readonly Seat[]
-  readonly cpus: number
-  readonly memoryMb: number | null
   readonly submittedMs: number
+  readonly request: SlurmJobRequest
+  started: boolean
   stopping: boolean
   ended: boolean
   /** When it is killed unless it has left. */
   killAtMs: number
 }
 
+/** What a journal keeps of a run that has begun or ended, so that nobody is told of it twice. */
+interface RunFact {
+  readonly id: string
+  /** What the checkpoint said then. */
+  readonly saved: number
+  /** Null where it has begun. */
+  readonly end: SlurmJobEnd | null
+}
+
 /** Carries out the actions of an engine on a Slurm cluster: one batch job for each run of a job. */
 export class SlurmScheduleExecutor implements ScheduleExecutor {
   readonly #options: SlurmScheduleOptions
   readonly #clock: Clock
-  readonly #startMs: number
+  #startMs: number
+  #startedUnixMs: number
   readonly #jobs: SlurmJobs
   readonly #nodes: SlurmNodes
   readonly #checkpoints: string
@@ -105,10 +117,14 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
   readonly #nodeFailures = new Map<number, number>()
   /** Slurm does not answer: nothing can be ended, so all is left as it is. */
   #isUnreached = false
+  #isClosed = false
   /** What each job had done when it last left. */
   readonly #doneBefore = new Map<number, number>()
   readonly #given = new Map<number, SlurmJobEnd>()
   #resizes = 0
+  #facts: RunFact[] = []
+  /** Until the first look after a resume: ends happened when their node says, and not now. */
+  #isBehind = false
 
   /** Time begins now. */
   constructor(options: SlurmScheduleOptions) {
@@ -146,6 +162,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
       ...(sbatchArguments === undefined ? {} : { sbatchArguments }),
     })
     this.#startMs = this.#clock.now()
+    this.#startedUnixMs = this.#clock.date().getTime()
   }
 
   /** Jobs that were given up after too many failures, and how the last one ended. */
@@ -173,6 +190,59 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     return this.#reaching(() => this.#next(untilS, signal))
   }
 
+  takeFacts(): readonly RunFact[] {
+    return this.#facts.splice(0)
+  }
+
+  /** Runs go on: those that began or ended meanwhile are told of by `next`. The last plan may have been carried out in part, and is again. */
+  async resume(
+    { startedUnixMs, entries }: { readonly startedUnixMs: number; readonly entries: readonly JournalEntry[] },
+    jobOf: (jobId: number) => Job,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    this.#startedUnixMs = startedUnixMs
+    this.#startMs = this.#clock.now() - (this.#clock.date().getTime() - startedUnixMs)
+    this.#isBehind = entries.length > 0
+    for (const [i, { events, facts, actions }] of entries.entries()) {
+      for (const fact of facts as readonly RunFact[]) this.#absorb(fact)
+      for (const event of events) {
+        if (event.type === 'server-returned') this.#nodes.assume(this.#options.nodes[event.server]!, null)
+        if (event.type === 'server-failed') this.#nodes.assume(this.#options.nodes[event.server]!, true)
+        if (event.type === 'server-draining') this.#nodes.assume(this.#options.nodes[event.server]!, false)
+      }
+      if (i < entries.length - 1) this.#recall(actions, jobOf)
+    }
+    await this.#reaching(async () => {
+      for (const submission of this.#submissions.values()) {
+        if (submission.ended) continue
+        await this.#jobs.submit(submission.request, signal)
+        if (submission.started) this.#jobs.noteStarted(submission.id)
+        if (submission.stopping) await this.#tellToStop(submission, signal)
+      }
+      await this.#apply(entries.at(-1)?.actions ?? [], jobOf, signal)
+    })
+  }
+
+  /** What the actions of an earlier process have made of the runs. */
+  #recall(actions: readonly ScheduleAction[], jobOf: (jobId: number) => Job): void {
+    let resizes = this.#resizes
+    const starting = new Set(
+      actions.filter(({ type, jobId, run }) =>
+        type === 'resize' ? this.#jobs.wasSubmitted(`${jobId}.${run}.${++resizes}`) : type !== 'preempt',
+      ),
+    )
+    for (const action of actions) {
+      const last = this.#last.get(action.jobId)
+      const isEnding = action.type === 'preempt' || (action.type !== 'place' && starting.has(action))
+      if (isEnding && last !== undefined && !last.ended) last.stopping = true
+    }
+    for (const action of actions) {
+      if (action.type === 'preempt') continue
+      const [suffix, placement] = this.#whichRun(action)
+      if (starting.has(action)) this.#prepare(jobOf(action.jobId), suffix, action.run, placement, action)
+    }
+  }
+
   async #reaching<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
@@ -192,24 +262,23 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
       if (action.type !== 'place' && !this.#isLimitOnly(action)) await this.#stop(action.jobId, signal)
     }
     for (const action of actions) {
-      const { type, jobId, run } = action
-      if (type === 'preempt') continue
-      if (this.#isLimitOnly(action)) {
+      if (action.type === 'preempt') continue
+      const isLimitOnly = this.#isLimitOnly(action)
+      const [suffix, placement] = this.#whichRun(action)
+      if (isLimitOnly) {
         const { nodes, limitPower } = this.#options
-        const { server, gpus } = this.#last.get(jobId)!.placement[0]!
-        await limitPower!({ jobId, run, node: nodes[server]!, gpus, powerLimitW: action.gpu!.powerLimitW })
-        continue
-      }
-      const placement = type === 'resize' ? this.#last.get(jobId)!.placement : action.placement
-      await this.#submit(
-        jobOf(jobId),
-        type === 'resize' ? `${run}.${++this.#resizes}` : `${run}`,
-        run,
-        placement,
-        action,
-        signal,
-      )
+        const { jobId, run } = action
+        for (const [i, { server, gpus }] of placement.entries()) {
+          await limitPower!({ jobId, run, node: nodes[server]!, gpus, powerLimitW: action.powerLimitsW![i]! })
+        }
+      } else await this.#submit(jobOf(action.jobId), suffix, action.run, placement, action, signal)
     }
+  }
+
+  /** Of an action that starts or changes a run: what tells it from others of the job, and where it is. Each resize counts, whatever it becomes. */
+  #whichRun(action: Exclude<ScheduleAction, PreemptAction>): [suffix: string, placement: readonly Seat[]] {
+    if (action.type !== 'resize') return [`${action.run}`, action.placement]
+    return [`${action.run}.${++this.#resizes}`, this.#last.get(action.jobId)!.placement]
   }
 
   async #next(untilS: number, signal: AbortSignal | undefined): Promise<readonly EngineEvent[]> {
@@ -228,6 +297,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
       }
       events.push(...starts.flatMap((start) => this.#started(start)))
       for (const end of ends) events.push(...(await this.#ended(end, signal)))
+      this.#isBehind = false
       if (ends.some(({ state }) => state !== null && notItsFault.includes(state))) {
         this.#nodes.lookSoon()
         events.push(...(await this.#nodeEvents(signal)))
@@ -249,25 +319,28 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
   }
 
   /**
-   * Ends all that runs; where Slurm did not answer for long, everything is left as it is.
+   * Ends all that runs; where Slurm did not answer for long, everything is left as it is. Again it does nothing.
    *
    * @throws PctodlError with all that could not be ended
    */
-  async close(): Promise<void> {
+  async close(): Promise<readonly EngineEvent[]> {
+    if (this.#isClosed) return []
+    this.#isClosed = true
     try {
-      if (!this.#isUnreached) await this.#endAll()
+      return this.#isUnreached ? [] : await this.#endAll()
     } finally {
       this.#jobs.close()
     }
   }
 
-  async #endAll(): Promise<void> {
+  async #endAll(): Promise<EngineEvent[]> {
     const failures: Error[] = []
     const leaving: Submission[] = []
     for (const submission of this.#submissions.values()) {
       if (submission.ended) continue
       try {
         await this.#reaching(() => this.#jobs.cancel(submission.id, undefined, LONGEST_CANCEL_MS))
+        submission.stopping = true
         leaving.push(submission)
       } catch (error) {
         failures.push(error as Error)
@@ -277,16 +350,27 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     }
     // Gone means gone: whoever removes the folder next finds nobody writing in it.
     const untilMs = this.#clock.now() + LONGEST_END_MS
+    const events: EngineEvent[] = []
     while (!this.#isUnreached && leaving.some(({ ended }) => !ended) && this.#clock.now() < untilMs) {
       const { ends } = await this.#jobs.next(untilMs)
-      for (const { id } of ends) this.#submissions.get(id)!.ended = true
+      for (const end of ends) events.push(...this.#endedWhileClosing(end))
     }
     if (failures.length === 1) throw failures[0]!
-    if (failures.length === 0) return
+    if (failures.length === 0) return events
     const said = failures.map(({ message }) => message).join('; ')
     throw new PctodlError('SLURM', `${failures.length} jobs could not be ended: ${said}`, {
       cause: new AggregateError(failures),
     })
+  }
+
+  #endedWhileClosing(end: SlurmJobEnd): EngineEvent[] {
+    const { job } = this.#submissions.get(end.id)!
+    const fact = { id: end.id, saved: this.#savedOf(job), end }
+    this.#absorb(fact)
+    this.#facts.push(fact)
+    return end.exitCode === 0
+      ? [{ type: 'finished', jobId: job.id }]
+      : [{ type: 'stopped', jobId: job.id, doneIterations: fact.saved }]
   }
 
   /** Whether a run that has begun goes on, only under another limit; one that has not is submitted anew. */
@@ -294,11 +378,36 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     const submission = this.#last.get(action.jobId)
     return (
       action.type === 'resize' &&
-      action.gpu !== undefined &&
+      action.powerLimitsW !== undefined &&
       submission !== undefined &&
       !submission.ended &&
       this.#jobs.hasStarted(submission.id)
     )
+  }
+
+  /** Note a run as the last of its job. */
+  #prepare(job: Job, suffix: string, run: number, placement: readonly Seat[], grant: Grant): Submission {
+    const { nodes, commandOf, gres = (gpus) => `gpu:${gpus}` } = this.#options
+    const id = `${job.id}.${suffix}`
+    const asked = requestOf(job.id, placement, grant, nodes, gres)
+    const before = this.#last.get(job.id)
+    const { powerLimitsW } = grant
+    const contract = {
+      ...{ checkpointFile: this.#checkpointOf(job.id), iterations: job.iterations, jobId: job.id, run },
+      ...{ gpus: job.gpus, cpus: asked.cpusPerNode * placement.length, ...(powerLimitsW && { powerLimitsW }) },
+    }
+    const submission: Submission = {
+      ...{ id, job, run, placement, started: false, stopping: false, ended: false },
+      request: {
+        ...{ id, command: commandOf(job), environment: contractEnvironment(contract), ...asked },
+        ...(before === undefined || before.ended ? {} : { after: before.id }),
+      },
+      submittedMs: Date.now(),
+      killAtMs: Number.POSITIVE_INFINITY,
+    }
+    this.#submissions.set(id, submission)
+    this.#last.set(job.id, submission)
+    return submission
   }
 
   async #submit(
@@ -309,48 +418,30 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     grant: Grant,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    const { nodes, commandOf, gres = defaultGres } = this.#options
-    const id = `${job.id}.${suffix}`
-    if (this.#submissions.has(id)) return
-    const request = requestOf(job.id, placement, grant, nodes, gres)
-    const before = this.#last.get(job.id)
-    const submission: Submission = {
-      ...{ id, job, run, placement, stopping: false, ended: false },
-      cpus: request.cpusPerNode,
-      memoryMb: request.memoryMbPerNode ?? null,
-      submittedMs: Date.now(),
-      killAtMs: Number.POSITIVE_INFINITY,
-    }
-    this.#submissions.set(id, submission)
-    this.#last.set(job.id, submission)
-    const contract = {
-      ...{ checkpointFile: this.#checkpointOf(job.id), iterations: job.iterations, jobId: job.id, run },
-      gpus: job.gpus,
-      cpus: request.cpusPerNode * placement.length,
-      ...(grant.gpu && { gpu: grant.gpu }),
-    }
+    if (this.#submissions.has(`${job.id}.${suffix}`)) return
+    const submission = this.#prepare(job, suffix, run, placement, grant)
     try {
-      const asked = { id, command: commandOf(job), environment: contractEnvironment(contract), ...request }
-      await this.#jobs.submit(
-        { ...asked, ...(before === undefined || before.ended ? {} : { after: before.id }) },
-        signal,
-      )
+      await this.#jobs.submit(submission.request, signal)
     } catch (error) {
       // Without an id there is nothing whose end could be waited for.
       submission.ended = true
       const isRefused = error instanceof PctodlError && error.code === 'SLURM'
       const isSilent = error instanceof PctodlError && error.code === 'SLURM_UNREACHABLE'
       // It may have been taken without an answer.
-      if (!isRefused && !isSilent) await this.#jobs.cancel(id, undefined, LONGEST_CANCEL_MS)
+      if (!isRefused && !isSilent) await this.#jobs.cancel(submission.id, undefined, LONGEST_CANCEL_MS)
       throw error
     }
   }
 
-  /** Tell a job to save and leave; one that has not begun just leaves the queue. */
   async #stop(jobId: number, signal: AbortSignal | undefined): Promise<void> {
     const submission = this.#last.get(jobId)
     if (submission === undefined || submission.ended || submission.stopping) return
     submission.stopping = true
+    await this.#tellToStop(submission, signal)
+  }
+
+  /** Tell a job to save and leave; one that has not begun just leaves the queue. */
+  async #tellToStop(submission: Submission, signal: AbortSignal | undefined): Promise<void> {
     if (!this.#jobs.hasStarted(submission.id)) {
       await this.#jobs.cancel(submission.id, signal)
       return
@@ -362,38 +453,49 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
 
   /** From now on it progresses: what the engine reckoned before was waiting for Slurm. */
   #started({ id, atUnixS, cpus, memoryLimitBytes }: SlurmJobStart): EngineEvent[] {
-    const { job, run, submittedMs, memoryMb, ...submission } = this.#submissions.get(id)!
+    const { job, run, submittedMs, request, stopping } = this.#submissions.get(id)!
     const bound = memoryLimitBytes === null ? null : memoryLimitBytes / 2 ** 20
     this.#options.onRun?.({
       jobId: job.id,
       run,
       startUpS: Math.max(0, atUnixS - submittedMs / 1000),
-      cpus: { asked: submission.cpus, bound: cpus === submission.cpus ? cpus : null },
-      memoryMb: { asked: memoryMb, bound },
+      cpus: { asked: request.cpusPerNode, bound: cpus === request.cpusPerNode ? cpus : null },
+      memoryMb: { asked: request.memoryMbPerNode ?? null, bound },
     })
-    if (submission.stopping) return []
-    return [{ type: 'progressed', jobId: job.id, doneIterations: this.#savedOf(job) }]
+    const fact: RunFact = { id, saved: this.#savedOf(job), end: null }
+    this.#absorb(fact)
+    this.#facts.push(fact)
+    return stopping ? [] : [{ type: 'progressed', jobId: job.id, doneIterations: fact.saved }]
   }
 
   async #ended(end: SlurmJobEnd, signal: AbortSignal | undefined): Promise<EngineEvent[]> {
-    const submission = this.#submissions.get(end.id)!
+    const { job } = this.#submissions.get(end.id)!
+    const fact: RunFact = { id: end.id, saved: this.#savedOf(job), end }
+    this.#facts.push(fact)
+    const events = this.#absorb(fact)
+    // Done although told to stop: whoever was to go on is not needed.
+    const last = this.#last.get(job.id)!
+    if (end.exitCode === 0 && !last.ended) await this.#jobs.cancel(last.id, signal)
+    return events
+  }
+
+  /** What follows from a fact, now or when a journal tells of it again. */
+  #absorb({ id, saved: doneIterations, end }: RunFact): EngineEvent[] {
+    const submission = this.#submissions.get(id)!
+    submission.started = true
+    if (end === null) return []
     submission.ended = true
     submission.killAtMs = Number.POSITIVE_INFINITY
     const jobId = submission.job.id
+    const last = this.#last.get(jobId)!
     if (end.exitCode === 0) {
-      // Done although told to stop: whoever was to go on is not needed.
-      const last = this.#last.get(jobId)!
-      if (!last.ended) {
-        last.stopping = true
-        await this.#jobs.cancel(last.id, signal)
-      }
-      return [{ type: 'finished', jobId }]
+      last.stopping = true
+      const atS = (end.atUnixS! * 1000 - this.#startedUnixMs) / 1000
+      return [{ type: 'finished', jobId, ...(this.#isBehind && { atS: Math.min(atS, this.nowS()) }) }]
     }
-    const doneIterations = this.#savedOf(submission.job)
     const progressed = doneIterations > (this.#doneBefore.get(jobId) ?? 0)
     this.#doneBefore.set(jobId, doneIterations)
-    const left: EngineEvent[] =
-      this.#last.get(jobId) === submission ? [{ type: 'left', jobId, run: submission.run }] : []
+    const left: EngineEvent[] = last === submission ? [{ type: 'left', jobId, run: submission.run }] : []
     if (submission.stopping) return [{ type: 'progressed', jobId, doneIterations, saved: true }, ...left]
     if (end.exitCode === null && end.state !== null && notItsFault.includes(end.state)) {
       const losses = (this.#nodeFailures.get(jobId) ?? 0) + 1
@@ -421,8 +523,4 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
   #checkpointOf(jobId: number): string {
     return path.join(this.#checkpoints, `${jobId}.json`)
   }
-}
-
-function defaultGres(gpus: number, sharePercent: number): string {
-  return sharePercent < 100 ? `mps:${sharePercent}` : `gpu:${gpus}`
 }

@@ -1,11 +1,14 @@
+import { exampleProfiles, type GpuPoint, type JobProfile } from '@pctodl/job-profile'
 import { SeededRandom } from '@pctodl/numerics'
-import type { GpuPoint, GpuProfile, Job, MixedServerKind } from '../src/index.js'
+import type { Cluster, Job } from '../src/index.js'
 
 /** Two types of GPUs; four of the fast one, six of the thrifty one. */
-export const servers: readonly MixedServerKind[] = [
-  { count: 1, gpus: 4, cpus: 24, memoryGb: 400, gpuType: 'fast', idlePowerW: 50 },
-  { count: 2, gpus: 3, cpus: 12, memoryGb: 200, gpuType: 'thrifty', idlePowerW: 15 },
-]
+export const cluster: Cluster = {
+  servers: [
+    { count: 1, gpus: 4, cpus: 24, memoryGb: 400, storageMBps: 500, gpuType: 'fast', idlePowerW: 50 },
+    { count: 2, gpus: 3, cpus: 12, memoryGb: 200, storageMBps: 500, gpuType: 'thrifty', idlePowerW: 15 },
+  ],
+}
 
 const limitsOf = { fast: [150, 250, 400], thrifty: [70, 100, 150] } as const
 
@@ -15,31 +18,29 @@ const limitsOf = { fast: [150, 250, 400], thrifty: [70, 100, 150] } as const
  * @param speedup of the fast type under its largest limit over the thrifty one
  * @param perCore iterations per second that a core prepares
  */
-export function madeUpProfile(model: string, speedup: number, exponent: number, perCore: number): GpuProfile {
+export function madeUpProfile(model: string, speedup: number, exponent: number, perCore: number): JobProfile {
   const cpusPerGpu = [1, 2, 4]
   const memoryGbPerGpu = [10, 40]
-  const points = (['fast', 'thrifty'] as const).flatMap((gpuType) => {
+  const gpus = (['fast', 'thrifty'] as const).flatMap((gpuType) => {
     const limits = limitsOf[gpuType]
-    const top = limits.at(-1)!
     const idleW = gpuType === 'fast' ? 50 : 15
-    const point = (powerLimitW: number, sharePercent: 100 | 50): GpuPoint => {
-      const part = sharePercent === 100 ? 1 : 0.65
-      const rate = part * (gpuType === 'fast' ? speedup : 1) * (powerLimitW / top) ** exponent
-      const rates = cpusPerGpu.map((cpus) =>
+    return limits.map((powerLimitW): GpuPoint => {
+      const rate = (gpuType === 'fast' ? speedup : 1) * (powerLimitW / limits.at(-1)!) ** exponent
+      const throughput = cpusPerGpu.map((cpus) =>
         memoryGbPerGpu.map((gb) => Math.min(rate, perCore * cpus) * (gb > 10 ? 1 : 0.95)),
       )
-      const watts = (powerLimitW - idleW) * (sharePercent === 100 ? 0.95 : 0.5)
+      const watts = (powerLimitW - idleW) * 0.95
       return {
-        ...{ gpuType, powerLimitW, sharePercent, iterationsPerS: rates },
-        dynamicPowerW: rates.map((row) => row.map((each) => (watts * each) / rate)),
+        ...{ gpuType, powerLimitW, throughput, dynamicPowerW: watts },
       }
-    }
-    return [...limits.map((limit) => point(limit, 100)), point(top, 50)]
+    })
   })
-  return { model, cpusPerGpu, memoryGbPerGpu, points }
+  const { throughput } = gpus.at(-1)!
+  const demand = { cpus: 4, memoryGb: 40 }
+  return { ...exampleProfiles[0]!, ...{ model, cpusPerGpu, memoryGbPerGpu, throughput, demand, iterationS: 1, gpus } }
 }
 
-export const profiles: readonly GpuProfile[] = [
+export const profiles: readonly JobProfile[] = [
   madeUpProfile('dense', 5, 0.6, 10),
   madeUpProfile('light', 1.6, 0.25, 10),
   madeUpProfile('hungry', 3, 0.4, 0.5),

@@ -1,4 +1,4 @@
-import { assertBudget } from './check-events.js'
+import { InvalidInputError } from '@pctodl/platform'
 
 interface Step {
   readonly fromS: number
@@ -10,20 +10,28 @@ interface Step {
 /** The watts of a cluster over time: each step holds until the next. A fall that is known is heeded `leadS` before its time. */
 export class PowerBudget {
   readonly #leadS: number
-  /** The least that is possible: what the GPUs draw without work. */
-  readonly #leastW: number
+  readonly #idleW: number
   #steps: Step[] = []
 
-  /** @throws InvalidInputError */
-  constructor(powerW: number, leadS: number, leastW: number) {
+  /**
+   * @param idleW what the GPUs draw without work
+   * @throws InvalidInputError
+   */
+  constructor(powerW: number, leadS: number, idleW: number) {
     this.#leadS = leadS
-    this.#leastW = leastW
+    this.#idleW = idleW
+    this.assert(powerW)
     this.tell(powerW, Number.NEGATIVE_INFINITY)
+  }
+
+  /** @throws InvalidInputError for less than the GPUs draw without work */
+  assert(powerW: number): void {
+    if (powerW >= this.#idleW) return
+    throw new InvalidInputError('powerBudgetW', powerW, `at least ${this.#idleW} W, which the GPUs draw without work`)
   }
 
   /** From a time on there are so many watts. What was told before of the same moment is forgotten. */
   tell(powerW: number, fromS: number): void {
-    assertBudget(powerW, this.#leastW)
     const others = this.#steps.filter((step) => step.fromS !== fromS)
     this.#steps = [...others, { fromS, powerW, heededS: fromS - this.#leadS }].sort((a, b) => a.fromS - b.fromS)
   }
@@ -33,13 +41,13 @@ export class PowerBudget {
     return this.#steps.findLast(({ fromS }) => fromS <= nowS)!.powerW
   }
 
-  /** What to keep to: the least of what holds now and of the falls that must be heeded already, W. */
-  toKeep(nowS: number): number {
+  /** What jobs may draw above idle: by the least of what holds now and of the falls that must be heeded already, W. */
+  forJobsW(nowS: number): number {
     const coming = this.#steps.filter(({ fromS, heededS }) => fromS > nowS && heededS <= nowS)
-    return Math.min(this.at(nowS), ...coming.map(({ powerW }) => powerW))
+    return Math.min(this.at(nowS), ...coming.map(({ powerW }) => powerW)) - this.#idleW
   }
 
-  /** When `toKeep` may change next; Infinity where it never does. */
+  /** When `forJobsW` may change next; Infinity where it never does. */
   nextChangeS(nowS: number): number {
     let next = Number.POSITIVE_INFINITY
     for (const { fromS, heededS } of this.#steps) {

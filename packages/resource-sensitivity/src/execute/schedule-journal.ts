@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto'
+import { closeSync, existsSync, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { InvalidInputError, PctodlError } from '@pctodl/platform'
+import { z } from 'zod'
+import type { EngineEvent } from '../engine/engine-event.js'
+import type { ScheduleAction } from '../engine/schedule-action.js'
+
+const FORMAT = 'pctodl-schedule-journal'
+const VERSION = 1
+
+/** One plan of the engine: what it was told, what the executor had seen for it, and what it answered. */
+export interface JournalEntry {
+  readonly timeS: number
+  readonly events: readonly EngineEvent[]
+  /** What the executor needs to know again; its own format. */
+  readonly facts: readonly unknown[]
+  readonly actions: readonly ScheduleAction[]
+}
+
+const header = z.object({
+  format: z.literal(FORMAT),
+  version: z.literal(VERSION),
+  schedule: z.string(),
+  startedUnixMs: z.number(),
+})
+const entryShape = z.object({
+  timeS: z.number(),
+  events: z.array(z.looseObject({ type: z.string() })),
+  facts: z.array(z.unknown()),
+  actions: z.array(z.looseObject({ type: z.string() })),
+})
+
+/**
+ * The plans of a schedule on disk, one JSON line each, appended and synchronised before a plan is carried out. From it the same engine is
+ * where it was. Whoever opens it holds the folder against others.
+ */
+export class ScheduleJournal {
+  readonly startedUnixMs: number
+  /** What earlier processes wrote. */
+  readonly entries: readonly JournalEntry[]
+  readonly #descriptor: number
+
+  /**
+   * @param schedule all that decides what the engine does: a journal of another schedule is refused
+   * @throws InvalidInputError for a journal of another schedule; PctodlError `JOURNAL` for one that cannot be read
+   */
+  constructor(file: string, schedule: unknown, nowUnixMs: number) {
+    const digest = createHash('sha256').update(JSON.stringify(schedule)).digest('hex')
+    const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
+    // A process that was killed may have left half a line: that plan was not carried out.
+    const whole = text.slice(0, text.lastIndexOf('\n') + 1)
+    const [first, ...lines] = whole.split('\n').slice(0, -1)
+    if (first === undefined) {
+      this.startedUnixMs = nowUnixMs
+      this.entries = []
+    } else {
+      const opened = parsed(header, first, file, 1)
+      if (opened.schedule !== digest) {
+        throw new InvalidInputError(
+          file,
+          'the journal of another schedule',
+          'the same jobs, cluster, models and rules as before, or a new work folder',
+        )
+      }
+      this.startedUnixMs = opened.startedUnixMs
+      this.entries = lines.map((line, i) => parsed(entryShape, line, file, i + 2) as unknown as JournalEntry)
+    }
+    this.#descriptor = openSync(file, 'a', 0o600)
+    ftruncateSync(this.#descriptor, Buffer.byteLength(whole))
+    if (first === undefined) {
+      this.#write({ format: FORMAT, version: VERSION, schedule: digest, startedUnixMs: nowUnixMs })
+    }
+  }
+
+  append(entry: JournalEntry): void {
+    this.#write(entry)
+  }
+
+  close(): void {
+    closeSync(this.#descriptor)
+  }
+
+  #write(line: object): void {
+    writeSync(this.#descriptor, `${JSON.stringify(line)}\n`)
+    fsyncSync(this.#descriptor)
+  }
+}
+
+/** The same engine, told the same, must answer the same. @throws PctodlError `JOURNAL` */
+export function assertSameActions(actions: readonly ScheduleAction[], { timeS, actions: before }: JournalEntry): void {
+  if (JSON.stringify(actions) === JSON.stringify(before)) return
+  throw new PctodlError(
+    'JOURNAL',
+    `the plan at ${timeS} s is another than the journal has: it was written by another version; end the schedule with that one, or take a new work folder`,
+  )
+}
+
+function parsed<T>(shape: z.ZodType<T>, line: string, file: string, row: number): T {
+  try {
+    return shape.parse(JSON.parse(line))
+  } catch (cause) {
+    throw new PctodlError(
+      'JOURNAL',
+      `${file}: line ${row} is none of a journal of version ${VERSION}; take a new work folder`,
+      {
+        cause,
+      },
+    )
+  }
+}

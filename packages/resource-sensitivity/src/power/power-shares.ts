@@ -1,0 +1,297 @@
+import type { EngineEvent } from '../engine/engine-event.js'
+import { type JobTable, RUNNING } from '../engine/job-table.js'
+import type { Mechanism } from '../engine/mechanism.js'
+import type { RunningJobs } from '../engine/running-jobs.js'
+import type { CheckedEngineOptions } from '../engine/scheduling-options.js'
+import type { ShareRules } from '../engine/share-rules.js'
+import type { PowerBudget } from './power-budget.js'
+import { type PowerWay, powerWays, wayUnder } from './power-ways.js'
+import { shareWatts } from './share-watts.js'
+
+/** How often seats and cores are chosen anew, each time with the price of a watt that the last try found. */
+const PRICES_TRIED = 6
+const ROUNDING_W = 1e-9
+
+/** A run that was told to stop: it draws until it has left. */
+interface Leaving {
+  readonly run: number
+  readonly servers: readonly number[]
+  readonly watts: number
+}
+
+/** Who has run or been told before: what an `ActionRecord` knows. */
+export interface ToldRuns {
+  hasTold(job: number): boolean
+  runsOf(job: number): number
+}
+
+/**
+ * Watts as a resource of the whole cluster: after each plan those who run share them, and nobody draws what somebody who was told to stop
+ * still has. Who finds no watts waits; whose watts are still with who leaves keeps its seat and is told to start when they have left.
+ */
+export class PowerShares {
+  readonly #options: CheckedEngineOptions
+  readonly #running: RunningJobs
+  readonly #table: JobTable
+  readonly #rules: ShareRules
+  readonly #budget: PowerBudget
+  readonly #types: readonly string[]
+  readonly #told: ToldRuns
+  readonly #leaving = new Map<number, Leaving>()
+  /** What each run that was told draws. */
+  readonly #ways = new Map<number, PowerWay>()
+  readonly #pending = new Set<number>()
+  #energyJ = 0
+  #countedS: number
+
+  constructor(
+    options: CheckedEngineOptions,
+    running: RunningJobs,
+    rules: ShareRules,
+    budget: PowerBudget,
+    told: ToldRuns,
+  ) {
+    this.#options = options
+    this.#running = running
+    this.#table = running.table
+    this.#rules = rules
+    this.#budget = budget
+    this.#told = told
+    this.#types = options.cluster.servers.flatMap(({ count, gpuType }) => Array.from({ length: count }, () => gpuType!))
+    this.#countedS = running.nowS
+  }
+
+  /** Drawn now as the profiles say, above idle, W. */
+  get jobsW(): number {
+    let watts = this.#leavingW
+    for (const way of this.#ways.values()) watts += way.watts
+    return watts
+  }
+
+  /** Since the start, above idle, J. */
+  get energyJ(): number {
+    return this.#energyJ
+  }
+
+  get anyLeaving(): boolean {
+    return this.#leaving.size > 0
+  }
+
+  nextChangeS(nowS: number): number {
+    return this.#budget.nextChangeS(nowS)
+  }
+
+  advance(toS: number): void {
+    this.#energyJ += (toS - this.#countedS) * this.jobsW
+    this.#countedS = toS
+  }
+
+  /** What a plan may give to who runs, and what one job needs of it at least, W. */
+  leastOf(job: number): number {
+    const { table } = this.#running
+    const profile = this.#options.profiles[table.profileOf[job]!]!
+    const gpus = table.gpus[job]!
+    return Math.min(
+      ...[...new Set(this.#types)].map((gpuType) => {
+        const points = profile.gpus!.filter((point) => point.gpuType === gpuType)
+        return gpus * Math.min(...points.map(({ dynamicPowerW }) => dynamicPowerW))
+      }),
+    )
+  }
+
+  get forJobsW(): number {
+    return this.#budget.forJobsW(this.#running.nowS)
+  }
+
+  /** What an event says of who leaves. */
+  take(event: EngineEvent, jobOf: (jobId: number) => number, server: (server: number) => number): void {
+    if (event.type === 'budget') this.#budget.tell(event.powerBudgetW, event.fromS ?? this.#running.nowS)
+    if (event.type === 'finished' || event.type === 'stopped') {
+      this.#leaving.delete(jobOf(event.jobId))
+      this.#ways.delete(jobOf(event.jobId))
+    }
+    if (event.type === 'left' && this.#leaving.get(jobOf(event.jobId))?.run === event.run) {
+      this.#leaving.delete(jobOf(event.jobId))
+    }
+    if (event.type === 'server-failed') {
+      for (const [job, { servers }] of this.#leaving) {
+        if (servers.includes(server(event.server))) this.#leaving.delete(job)
+      }
+    }
+  }
+
+  /** A run is told to stop; one that is lost draws no more. */
+  dismissed(job: number, run: number, servers: readonly number[], isLost: boolean): void {
+    const way = this.#ways.get(job)
+    this.#ways.delete(job)
+    if (!isLost && way !== undefined) this.#leaving.set(job, { run, servers, watts: way.watts })
+  }
+
+  isPending(job: number): boolean {
+    return this.#pending.has(job)
+  }
+
+  limitsOf(job: number): readonly number[] | undefined {
+    return this.#ways.get(job)?.powerLimitsW
+  }
+
+  /**
+   * Told runs that the watts do not suffice for, even with the least of each: the last of the order.
+   *
+   * @param order jobs in the policy's order
+   */
+  overdrawn(order: readonly number[]): number[] {
+    const told = order.filter((job) => this.#runs(job) && this.#told.hasTold(job))
+    const least = told.map((job) => this.#waysOf(job)[0]!.watts)
+    let sumW = least.reduce((sum, watts) => sum + watts, 0)
+    const gone: number[] = []
+    for (let i = told.length - 1; i >= 0 && sumW > this.forJobsW + ROUNDING_W; i--) {
+      sumW -= least[i]!
+      gone.push(told[i]!)
+    }
+    return gone
+  }
+
+  /**
+   * Share the watts out among who runs. Who was just seated may change its seat for a better price.
+   *
+   * @returns those who were seated and for whom there are no watts: they must wait
+   */
+  settle(order: readonly number[], mechanism: Mechanism): number[] {
+    const refused = this.#admit(order)
+    if (refused.length > 0) return refused
+    const active = this.#active(order)
+    const newcomers = active.filter((job) => !this.#told.hasTold(job))
+    const sharing = this.#options.mechanism === 'tune' && newcomers.length > 0 && Number.isFinite(this.forJobsW)
+    if (sharing) this.#tryPrices(active, newcomers, mechanism)
+    const ways = active.map((job) => this.#waysOf(job))
+    const chosen = this.#choose(active, ways).chosen
+    active.forEach((job, i) => {
+      const way = ways[i]![chosen[i]!]!
+      if (this.#pending.delete(job)) this.#running.begin(job, this.#told.runsOf(job) === 0)
+      this.#ways.set(job, way)
+      this.#running.feed(job, this.#table.cpusPerGpu[job]!, this.#table.memoryGbPerGpu[job]!, way.throughput)
+    })
+    for (const job of order) {
+      if (!this.#runs(job) || active.includes(job)) continue
+      this.#pending.add(job)
+      this.#running.starve(job)
+    }
+    for (const job of this.#pending) if (!this.#runs(job)) this.#pending.delete(job)
+    return []
+  }
+
+  get #leavingW(): number {
+    let watts = 0
+    for (const leaving of this.#leaving.values()) watts += leaving.watts
+    return watts
+  }
+
+  #runs(job: number): boolean {
+    return this.#table.state[job] === RUNNING
+  }
+
+  /** Who was seated and finds no watts, even when all who leave have left. */
+  #admit(order: readonly number[]): number[] {
+    let leftW = this.forJobsW + ROUNDING_W
+    const seated = order.filter((job) => this.#runs(job))
+    for (const job of seated) if (this.#told.hasTold(job)) leftW -= this.#waysOf(job)[0]!.watts
+    const refused: number[] = []
+    for (const job of seated) {
+      if (this.#told.hasTold(job)) continue
+      const [least] = this.#waysOf(job)
+      if (least!.watts > leftW) refused.push(job)
+      else leftW -= least!.watts
+    }
+    return refused
+  }
+
+  /** Those who may draw now: in the policy's order as many as the watts suffice for beside who leaves, and nobody past one who must wait. */
+  #active(order: readonly number[]): number[] {
+    const seated = order.filter((job) => this.#runs(job))
+    const active = seated.filter((job) => this.#told.hasTold(job))
+    let leftW = this.forJobsW - this.#leavingW + ROUNDING_W
+    for (const job of active) leftW -= this.#waysOf(job)[0]!.watts
+    for (const job of seated) {
+      if (this.#told.hasTold(job)) continue
+      // A run of its own that has not left yet goes first.
+      const needW = this.#leaving.has(job) ? Number.POSITIVE_INFINITY : this.#waysOf(job)[0]!.watts
+      if (needW > leftW) break
+      leftW -= needW
+      active.push(job)
+    }
+    return active
+  }
+
+  #tryPrices(active: readonly number[], newcomers: readonly number[], mechanism: Mechanism) {
+    const { rules, running } = { rules: this.#rules, running: this.#running }
+    let best: { readonly gain: number; readonly restore: () => void } | null = null
+    let [price, low, high] = [0, 0, Number.POSITIVE_INFINITY]
+    for (let tries = 0; tries < PRICES_TRIED; tries++) {
+      if (tries > 0) {
+        rules.setPrice(price)
+        for (const job of newcomers) running.starve(job)
+        running.touchServers()
+        mechanism.settle()
+      }
+      const all = active.map((job) => this.#waysOf(job))
+      const leastW = all.reduce((sum, ways) => sum + ways[0]!.watts, 0)
+      const share = this.#choose(active, all)
+      const isEnough = leastW <= this.forJobsW - this.#leavingW + ROUNDING_W
+      if (isEnough && (best === null || share.gain > best.gain + 1e-12)) {
+        best = { gain: share.gain, restore: this.#remember(active) }
+      }
+      if (share.price === 0 && isEnough) high = price
+      else low = price
+      if (tries === 0 && share.price === 0) break
+      price = high === Number.POSITIVE_INFINITY ? Math.max(share.price, 2 * low) : (low + high) / 2
+    }
+    best?.restore()
+    rules.setPrice(0)
+  }
+
+  #remember(jobs: readonly number[]): () => void {
+    const { table } = this.#running
+    const seats = jobs.map((job) => [job, table.server[job]!] as const)
+    const shares = jobs.map((job) => [job, table.cpusPerGpu[job]!, table.memoryGbPerGpu[job]!] as const)
+    return () => {
+      this.#running.reseat(seats.filter(([job, server]) => server >= 0 && table.server[job] !== server))
+      // Where all give back first, nobody finds less than there was.
+      for (const [job, cpus, memoryGb] of shares) this.#running.feed(job, cpus, memoryGb, 1)
+      this.#running.takeChanged()
+    }
+  }
+
+  #choose(jobs: readonly number[], ways: readonly (readonly PowerWay[])[]) {
+    const { mechanism, weight, cluster } = this.#options
+    const weightOf = (job: number) => (weight === 'gpu' ? this.#table.gpus[job]! : 1)
+    if (mechanism === 'fair') {
+      const gpus = cluster.servers.reduce((sum, kind) => sum + kind.count * kind.gpus, 0)
+      const chosen = ways.map((own, i) => {
+        const mostW = (this.forJobsW / gpus) * this.#table.gpus[jobs[i]!]! + ROUNDING_W
+        return Math.max(
+          0,
+          own.findLastIndex(({ watts }) => watts <= mostW),
+        )
+      })
+      const sumW = chosen.reduce((sum, way, i) => sum + ways[i]![way]!.watts, 0)
+      // Beside who leaves, or who cannot do with its share, the shares may not be there.
+      if (sumW <= this.forJobsW - this.#leavingW + ROUNDING_W) return { chosen, gain: 0, price: 0 }
+    }
+    return shareWatts(
+      ways.map((own, i) => own.map(({ watts, throughput }) => ({ watts, gain: weightOf(jobs[i]!) * throughput }))),
+      this.forJobsW - this.#leavingW,
+    )
+  }
+
+  /** The ways of a job where it sits; of a told run only the one it has, where limits do not change. */
+  #waysOf(job: number): readonly PowerWay[] {
+    const told = this.#ways.get(job)
+    const { servers, gpus } = this.#running.placementOf(job)
+    const profile = this.#options.profiles[this.#table.profileOf[job]!]!
+    const seats = servers.map((server, i) => ({ gpuType: this.#types[server]!, gpus: gpus[i]! }))
+    const [cpus, memoryGb] = [this.#table.cpusPerGpu[job]!, this.#table.memoryGbPerGpu[job]!]
+    if (told !== undefined && !this.#options.limitsChange) return [wayUnder(profile, seats, told, cpus, memoryGb)]
+    return powerWays(profile, seats, cpus, memoryGb)
+  }
+}

@@ -1,0 +1,106 @@
+import { SeededRandom } from '@pctodl/numerics'
+import { type LinearConstraint, loadSolver, type Term, type Variable } from '@pctodl/solver'
+import { describe, expect, it } from 'vitest'
+import { planNow, type SimulationOptions, simulate } from '../src/index.js'
+import { cluster, drawJobs, profiles } from './unequal-gpus.js'
+
+const rules = { cluster, profiles, policy: 'srtf', mechanism: 'tune' } as const
+const kinds = cluster.servers.flatMap((kind) => Array.from({ length: kind.count }, () => kind))
+const idleW = kinds.reduce((sum, { gpus, idlePowerW }) => sum + gpus * idlePowerW!, 0)
+
+/** The largest sum of throughputs of jobs that are each whole on one server, by an integer program over servers, shares and limits. */
+async function optimum(jobs: readonly { readonly model: string; readonly gpus: number }[], powerBudgetW: number) {
+  const variables: Variable[] = []
+  const constraints: LinearConstraint[] = []
+  const power: Term[] = []
+  const uses = kinds.map(() => ({ gpus: [] as Term[], cpus: [] as Term[], memoryGb: [] as Term[] }))
+  for (const { model, gpus } of jobs) {
+    const profile = profiles.find((each) => each.model === model)!
+    const choice: Term[] = []
+    kinds.forEach(({ gpuType }, server) => {
+      for (const point of profile.gpus!.filter((each) => each.gpuType === gpuType)) {
+        profile.cpusPerGpu.forEach((cpus, i) => {
+          profile.memoryGbPerGpu.forEach((memoryGb, j) => {
+            const place = variables.length
+            variables.push({ objective: point.throughput[i]![j]!, atMost: 1, whole: true })
+            choice.push([place, 1])
+            uses[server]!.gpus.push([place, gpus])
+            uses[server]!.cpus.push([place, gpus * cpus])
+            uses[server]!.memoryGb.push([place, gpus * memoryGb])
+            power.push([place, gpus * point.dynamicPowerW])
+          })
+        })
+      }
+    })
+    constraints.push({ terms: choice, atMost: 1, atLeast: 1 })
+  }
+  uses.forEach((use, server) => {
+    for (const of of ['gpus', 'cpus', 'memoryGb'] as const)
+      constraints.push({ terms: use[of], atMost: kinds[server]![of] })
+  })
+  constraints.push({ terms: power, atMost: powerBudgetW - idleW })
+  const { values } = (await loadSolver()).solve(
+    { sense: 'maximize', variables, constraints },
+    { mostIterations: 200_000 },
+  )
+  return values && variables.reduce((sum, { objective }, v) => sum + objective! * values[v]!, 0)
+}
+
+describe('watts', () => {
+  it('are within the budget at every moment of a schedule, and every job ends', () => {
+    for (const [seed, mechanism] of [
+      [3, 'tune'],
+      [4, 'fair'],
+      [5, 'tune'],
+    ] as const) {
+      const incidents = [1000, 3000].map((atS, i) => {
+        const powerBudgetW = [700, 2200][i]!
+        return { atS, event: { type: 'budget', powerBudgetW, fromS: atS + 60 } as const }
+      })
+      const options: SimulationOptions = {
+        ...rules,
+        mechanism,
+        jobs: drawJobs(60, 60, seed),
+        incidents,
+        powerBudgetW: 1500,
+      }
+      const { jobs, power, energyJ } = simulate({ ...options, budgetLeadS: 30, stopS: 20 })
+      expect(jobs).toHaveLength(60)
+      for (const { powerW, powerBudgetW } of power!) expect(powerW).toBeLessThanOrEqual(powerBudgetW + 1e-6)
+      const byTimeline = power!
+        .slice(1)
+        .reduce((sum, { fromS }, i) => sum + (fromS - power![i]!.fromS) * power![i]!.powerW, 0)
+      expect(energyJ! / byTimeline).toBeCloseTo(1, 6)
+    }
+  })
+
+  it('go where they gain most: the sum of throughputs is near the optimum of an integer program', async () => {
+    const random = new SeededRandom(77)
+    const ratios: number[] = []
+    for (let draw = 0; draw < 12; draw++) {
+      const jobs = drawJobs(3 + Math.floor(4 * random.uniform()), 0, 900 + draw).map((job) => ({
+        ...job,
+        gpus: Math.min(job.gpus, 2),
+      }))
+      const powerBudgetW = 1000 + 900 * random.uniform()
+      const plan = planNow({ ...rules, jobs, powerBudgetW })
+      const best = await optimum(jobs, powerBudgetW)
+      if (best === null || plan.waiting.length > 0) continue
+      ratios.push(plan.running.reduce((sum, { throughput }) => sum + throughput, 0) / best)
+    }
+    expect(ratios.length).toBeGreaterThanOrEqual(8)
+    expect(Math.min(...ratios)).toBeGreaterThan(0.98)
+  })
+
+  it('need types of GPUs, points of each, and a mechanism that knows them', () => {
+    const jobs = drawJobs(1, 0, 1)
+    const plain = { servers: [{ ...cluster.servers[0]! }].map(({ gpuType: _, ...kind }) => kind) }
+    expect(() => planNow({ ...rules, cluster: plain, jobs, powerBudgetW: 900 })).toThrow(
+      /powerBudgetW: got 900, expected a cluster/,
+    )
+    expect(() => planNow({ ...rules, jobs, powerBudgetW: 10 })).toThrow(/powerBudgetW: got 10, expected at least 290 W/)
+    expect(() => planNow({ ...rules, jobs, mechanism: 'greedy' })).toThrow(/expected fair or tune/)
+    const one = profiles.map((profile) => ({ ...profile, gpus: profile.gpus!.slice(0, 1) }))
+    expect(() => planNow({ ...rules, profiles: one, jobs })).toThrow(/dense\.gpus: got 'nothing of thrifty'/)
+  })
+})

@@ -1,0 +1,127 @@
+import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { exampleProfiles } from '@pctodl/job-profile'
+import { SeededRandom } from '@pctodl/numerics'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type EngineEvent, generateTrace, type Job, type ScheduleAction, shortDurations } from '../src/index.js'
+import { executeSchedule, type JournalEntry, type ScheduleExecutor } from '../src/slurm.js'
+import { PlayedExecutor } from './played-executor.js'
+
+class Killed extends Error {}
+
+/** What outlives the process of a scheduler: a world in which actions are carried out once, and all that was told and not noted is told again. */
+class LastingWorld {
+  readonly played = new PlayedExecutor(exampleProfiles, () => 0)
+  /** Told, and perhaps not noted. */
+  readonly told: EngineEvent[] = []
+  readonly done = new Set<string>()
+  readonly actions: ScheduleAction[] = []
+}
+
+/** An executor whose process is killed after so many calls, in the middle of carrying out a plan too. */
+class MortalExecutor implements ScheduleExecutor {
+  #facts = 0
+  #callsLeft: number
+  readonly world: LastingWorld
+
+  constructor(world: LastingWorld, callsLeft: number) {
+    this.world = world
+    this.#callsLeft = callsLeft
+  }
+
+  nowS(): number {
+    return this.world.played.nowS()
+  }
+
+  async apply(actions: readonly ScheduleAction[], jobOf: (jobId: number) => Job): Promise<void> {
+    for (const action of actions) {
+      this.#live()
+      const { type, jobId, run } = action
+      const key = type === 'resize' ? JSON.stringify([action, this.world.actions.length]) : `${type} ${jobId}.${run}`
+      if (this.world.done.has(key)) continue
+      this.world.done.add(key)
+      this.world.actions.push(action)
+      await this.world.played.apply([action], jobOf)
+    }
+  }
+
+  async next(untilS: number): Promise<readonly EngineEvent[]> {
+    this.#live()
+    if (this.world.told.length === 0) this.world.told.push(...(await this.world.played.next(untilS)))
+    this.#live()
+    this.#facts = this.world.told.length
+    return [...this.world.told]
+  }
+
+  takeFacts(): readonly unknown[] {
+    return this.world.told.splice(0, this.#facts).map(({ type }) => type)
+  }
+
+  async resume({ entries }: { entries: readonly JournalEntry[] }, jobOf: (jobId: number) => Job): Promise<void> {
+    await this.apply(entries.at(-1)?.actions ?? [], jobOf)
+  }
+
+  async close(): Promise<readonly EngineEvent[]> {
+    return []
+  }
+
+  #live(): void {
+    if (--this.#callsLeft < 0) throw new Killed()
+  }
+}
+
+describe('a schedule that is killed', () => {
+  let folder: string
+  beforeEach(() => {
+    folder = mkdtempSync(path.join(tmpdir(), 'schedule-journal-'))
+  })
+  afterEach(() => rmSync(folder, { recursive: true }))
+
+  const cluster = { servers: [{ count: 1, gpus: 4, cpus: 16, memoryGb: 250, storageMBps: 500 }] }
+  const jobs = generateTrace({
+    ...{ jobs: 12, jobsPerHour: 6, profiles: exampleProfiles, seed: 8, durations: shortDurations },
+    gpuCounts: [1, 2, 4].map((gpus) => ({ gpus, probability: 1 / 3 })),
+  })
+  // Without resizes an action is told from others by its run.
+  const rules = { cluster, profiles: exampleProfiles, jobs, policy: 'srtf', mechanism: 'fair' } as const
+
+  it('goes on as if nothing had happened, wherever it is killed: the same actions, the same ends', async () => {
+    const whole = new LastingWorld()
+    const expected = await executeSchedule(rules, new MortalExecutor(whole, 1e9))
+    expect(whole.actions.some(({ type }) => type === 'preempt')).toBe(true)
+    const random = new SeededRandom(5)
+    for (let trial = 0; trial < 5; trial++) {
+      const world = new LastingWorld()
+      const journal = path.join(folder, `${trial}.jsonl`)
+      for (let life = 0; ; life++) {
+        if (life > 400) throw new Error(`no end after ${life} lives, ${world.actions.length} actions`)
+        const mortal = new MortalExecutor(world, Math.floor(60 * random.uniform()) + (trial % 3))
+        try {
+          expect(await executeSchedule({ ...rules, journal }, mortal)).toEqual(expected)
+          break
+        } catch (error) {
+          if (!(error instanceof Killed)) throw error
+          // A line that was being written.
+          if (random.uniform() < 0.3) appendFileSync(journal, '{"timeS":12,"eve')
+        }
+      }
+      expect(world.actions).toEqual(whole.actions)
+    }
+  })
+
+  it('answers from the journal alone when all is over, and takes no other schedule for its own', async () => {
+    const world = new LastingWorld()
+    const journal = path.join(folder, 'journal.jsonl')
+    const first = await executeSchedule({ ...rules, journal }, new MortalExecutor(world, 1e9))
+    const text = readFileSync(journal, 'utf8')
+    expect(await executeSchedule({ ...rules, journal }, new MortalExecutor(world, 1e9))).toEqual(first)
+    expect(readFileSync(journal, 'utf8')).toBe(text)
+    const other = executeSchedule({ ...rules, policy: 'fifo', journal }, new MortalExecutor(world, 1e9))
+    await expect(other).rejects.toThrow(/got 'the journal of another schedule', expected the same jobs/)
+    appendFileSync(journal, '{"timeS":1}\n')
+    await expect(executeSchedule({ ...rules, journal }, new MortalExecutor(world, 1e9))).rejects.toMatchObject({
+      code: 'JOURNAL',
+    })
+  })
+})
