@@ -53,6 +53,7 @@ const alone = [
   'packages/model-zoo/test/onnx-runtime.test.ts',
   'test/{mutants,newcomer}.test.ts',
 ]
+const buildWhenStale = path.resolve(root, 'test/build-when-stale.ts')
 const all = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts']
 
 const weekMs = 7 * 24 * 60 * 60 * 1000
@@ -79,8 +80,8 @@ function moduleCache(): string {
   return path.join(all, hash.digest('hex'))
 }
 
-// Tests import the sources of the workspace (the `@pctodl/source` export condition), so a test never runs against a stale
-// build. The end-to-end tests spawn the built command lines on purpose.
+// Tests import the sources of the workspace (the `@pctodl/source` export condition). The end-to-end tests start built command lines
+// on purpose, which are built again before them where they are not of these sources.
 const config: ViteUserConfig = defineConfig({
   plugins: [moduleKeys],
   resolve: { conditions: ['@pctodl/source'] },
@@ -114,6 +115,7 @@ const config: ViteUserConfig = defineConfig({
           exclude: [...pure, ...alone],
           pool: 'forks',
           isolate: false,
+          globalSetup: buildWhenStale,
           maxWorkers: beside,
           sequence: { groupOrder: 1 },
         },
@@ -125,6 +127,7 @@ const config: ViteUserConfig = defineConfig({
           include: alone,
           exclude: pure,
           pool: 'forks',
+          globalSetup: buildWhenStale,
           maxWorkers: beside,
           sequence: { groupOrder: 1 },
         },

@@ -1,7 +1,7 @@
 import { type Fault, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
 import { loadPerfModel } from '@pctodl/perf-model'
 import { type CapSchedule, capSchedule, fixedCap, type Tenant, VirtualClock } from '@pctodl/platform'
-import { evaluate, RunRecorder } from '@pctodl/report'
+import { evaluate, RunRecorder } from '@pctodl/report/evaluate'
 import {
   type Action,
   commonLoad,

@@ -68,7 +68,7 @@ describe('a lane', () => {
 
   it('shows a record with where it comes from', () => {
     const lane = Lane.ofRecord(
-      { policy: 'mine', board: 'A100', frame: { ...empty, tenants: 'one' }, outcome: { notes: [] }, durationS: 10 },
+      { policy: 'mine', board: 'A100', durationS: 10, frame: { ...empty, tenants: 'one' }, outcome: { notes: [] } },
       '--network-2',
       'mine.jsonl',
     )
