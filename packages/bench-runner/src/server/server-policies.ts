@@ -47,12 +47,14 @@ export function createServerPolicy(
   { model, loadFactor = 1, fixedClocks }: ServerPolicyOptions,
 ): PowerCapPolicy {
   const { spec } = model
-  const meanPerS = (service: Service) =>
-    loadFactor * (task.services.find((each) => each.service.name === service.name)?.meanPerS ?? 1)
+  const toldPerS = ({ name }: Service) => {
+    const told = task.services.find(({ service }) => service.name === name)
+    return told ? loadFactor * (told.toldFactor ?? 1) * told.meanPerS : 1
+  }
   const { services } = startOf(task)
   const loadOf = (services: readonly Service[], powerCapW: number): PlannedLoad => ({
     services,
-    ratesPerS: services.map(meanPerS),
+    ratesPerS: services.map(toldPerS),
     powerCapW,
   })
   const start = (plan: (model: PerfModel, load: PlannedLoad) => Configuration) => ({
@@ -71,7 +73,7 @@ export function createServerPolicy(
         services,
         plan: (load, objective) =>
           objective === 'most-load' ? plannedShares(model, load) : planWithModel(model)(load, objective),
-        expectedPerS: Object.fromEntries(task.services.map(({ service }) => [service.name, meanPerS(service)])),
+        expectedPerS: Object.fromEntries(task.services.map(({ service }) => [service.name, toldPerS(service)])),
       })
     case 'equal-shares':
       return new LimitPolicy(start(equalShares))
