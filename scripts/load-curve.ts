@@ -26,7 +26,7 @@ const { values } = parseArgs({
 if (values.help) printUsage(import.meta.filename)
 /** Parts of the load that the planned tenants are predicted to bear under the cap. */
 const PARTS = [0.25, 0.5, 0.75, 1, 1.25]
-const model = modelOf(values.gpu)
+const model = modelOf(values.gpu, undefined)
 const seed = Number(values.seed)
 const ids = values.tasks === '' ? undefined : values.tasks.split(',').map(Number)
 const seen = new Set<string>()

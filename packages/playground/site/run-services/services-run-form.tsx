@@ -12,7 +12,6 @@ const meanings: Readonly<Record<ServicePolicyName, string>> = {
   pctodl: 'plans for the services, steers the clock by their objectives',
   'equal-shares': "equal shares, each its best batch, the board's own limit",
   batchdvfs: 'batch size and clock in turn',
-  'fixed-clock': 'equal shares at one locked clock, found offline',
   'latency-governor': "pctodl's plan, the clock by the latencies seen",
   'parva-shares': "shares as ParvaGPU's, the board's own limit",
 }

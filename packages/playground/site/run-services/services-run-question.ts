@@ -4,9 +4,12 @@ import type { AskedService } from '../services/asked-service.js'
 import { firstServices } from '../services/asked-service.js'
 
 /** The policies that a page can run: those of `bench-runner --scenario server`. */
-export const servicePolicyNames: typeof serverPolicyNames = serverPolicyNames
+export type ServicePolicyName = Exclude<(typeof serverPolicyNames)[number], 'fixed-clock'>
 
-export type ServicePolicyName = (typeof serverPolicyNames)[number]
+/** A fixed clock is searched for offline, which a page has no time for. */
+export const servicePolicyNames: readonly ServicePolicyName[] = serverPolicyNames.filter(
+  (name) => name !== 'fixed-clock',
+)
 
 /** Everything that decides how a run of services comes out. */
 export interface ServicesRunQuestion {
