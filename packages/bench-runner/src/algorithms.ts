@@ -110,6 +110,9 @@ export function servedBy(task: BenchTask, parametersFolder?: string): Served {
   }
 }
 
+/** A plan depends on what is asked alone: seeds and boards of the ensemble have it in common. */
+const plans = new Map<string, ReturnType<typeof planPartition>>()
+
 /**
  * A fresh policy for one run of one task. All that plan do so for the same objective: the cap, and where the task has one, the
  * latency; those that do not plan halve batches that take too long.
@@ -128,7 +131,13 @@ export function createPolicy(name: AlgorithmName, task: BenchTask, options: Poli
     planClocks: (tenants: readonly Tenant[], powerCapW: number, memClocksMhz?: readonly number[]) =>
       planClocks(predictor, tenants, powerCapW - powerMarginW, memClocksMhz),
   }
-  const plan = (powerCapW: number) => planPartition(predictor, { ...partition, models, powerCapW, powerMarginW })
+  const plan = (powerCapW: number) => {
+    const asked = { ...partition, models, powerCapW, powerMarginW }
+    const key = JSON.stringify([task.board, options.parametersFolder, task.mix, asked])
+    const planned = plans.get(key) ?? planPartition(predictor, asked)
+    plans.set(key, planned)
+    return planned
+  }
   const lowestCapW = Math.min(...capsWOf(task))
   // By their own rules they know what a benchmark without a cap tells everybody; tuned, what is planned for the lowest cap.
   const clocksFor = (tenants: readonly Tenant[]) =>

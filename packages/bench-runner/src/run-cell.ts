@@ -10,7 +10,7 @@ import { mostLoad, steadyMix } from './services/most-load.js'
 import { runServerLoad, type ServerRun } from './services/serve.js'
 import { createServerPolicy, type ServerPolicyName } from './services/service-policies.js'
 import { type ServerTask, serverTasksOf } from './services/service-tasks.js'
-import { bestLockedClock } from './services/services-oracle.js'
+import { bestFixedClocks, bestLockedClock } from './services/services-oracle.js'
 import { equalShares, plannedShares } from './services/share-plans.js'
 import { isServed } from './tasks.js'
 
@@ -33,8 +33,6 @@ export async function runCell(
   }
 }
 
-/** The clocks of `fixed-clock` are found with other arrivals than it is judged by. */
-const TUNING_SEEDS_APART = 500_000
 /** Where a search for the most load begins: what most tasks leave free at their own rates. */
 const FIRST_FACTOR = 2
 
@@ -50,11 +48,7 @@ async function serve(cell: Cell, told: ServerTask, signal?: AbortSignal): Promis
     const { run } = await bestLockedClock(task, load, model, [plannedShares, equalShares], signal)
     return recordOf(cell, task, run)
   }
-  const tuning = { ...load, seed: where.seed + TUNING_SEEDS_APART }
-  const fixed =
-    algorithm === 'fixed-clock'
-      ? { fixedClocks: (await bestLockedClock(task, tuning, model, [equalShares], signal)).clocks }
-      : {}
+  const fixed = algorithm === 'fixed-clock' ? { fixedClocks: await bestFixedClocks(task, load, model, signal) } : {}
   const create = (of: Pick<ServerTask, 'services'>, loadFactor: number) =>
     createServerPolicy(algorithm as ServerPolicyName, of, { model, loadFactor, ...fixed })
   if (!cell.mostLoad) return recordOf(cell, task, await runServerLoad(load, create(task, loadFactor), abort))

@@ -27,7 +27,7 @@ export interface MatrixOutcome {
 }
 
 /** Pieces per process: enough that none idles long at the end, few enough that starting them costs little. */
-const JOBS_PER_PROCESS = 4
+const JOBS_PER_PROCESS = 3
 
 /** Run cells here, in several processes, or on a cluster, and gather what came of them. */
 export async function runMatrix(
@@ -96,7 +96,7 @@ async function runInProcesses(
     resultDir: path.resolve(resultDir),
     failFast,
     timeoutMs,
-    jobs: cutIntoJobs(cells, slurm ? slurm.elements : options.jobs * JOBS_PER_PROCESS),
+    jobs: cutIntoJobs(byTask(cells), slurm ? slurm.elements : options.jobs * JOBS_PER_PROCESS),
   }
   const planFile = writePlan(plan)
   const { signal } = terminal
@@ -139,6 +139,12 @@ async function runInProcesses(
   } finally {
     rmSync(path.join(resultDir, EXECUTION_FOLDER), { recursive: true, force: true, maxRetries: 5 })
   }
+}
+
+/** Cells of one task stand together: what is planned for one of them serves the others of its process. */
+function byTask(cells: readonly Cell[]): Cell[] {
+  const tasks = [...new Set(cells.map(({ task }) => task))]
+  return tasks.flatMap((task) => cells.filter((cell) => cell.task === task))
 }
 
 function executorFor(options: BenchOptions, workDir: string, { stderr }: Terminal): JobExecutor {

@@ -52,7 +52,7 @@ describe('bench-runner', () => {
   it('compares the tuned baselines on a task: results, table, charts', () => {
     const { status, stdout, stderr, cwd } = run('--gpu 3080Ti --task-id 6 --iterations 6 --chart'.split(' '))
     expect(stderr).toMatch(/task 6 resnet50\/imagenet on 3080Ti, powercap-tuned: \d+ samples\/s/)
-    expect(stderr).toContain('[7/7]')
+    expect(stderr).toContain('[9/9]')
     expect(status).toBe(0)
     for (const algorithm of algorithmGroups.tuned) {
       expect(stdout).toContain(algorithm)
@@ -80,7 +80,7 @@ describe('bench-runner', () => {
       files: string[]
     }
     expect(failures).toEqual([])
-    expect(files).toHaveLength(7)
+    expect(files).toHaveLength(9)
     const holding = summaries.filter(({ verdict }) => verdict.status === 'holds')
     const pctodl = holding.find(({ algorithm }) => algorithm === 'pctodl')!
     const fastest = Math.max(...holding.map(({ throughput }) => throughput))
@@ -109,7 +109,7 @@ describe('bench-runner', () => {
     const { code, stdout, written } = await call('--gpu A100 --algorithm pctodl --task-id 20 29 --dry-run'.split(' '))
     expect(code).toBe(0)
     expect(stdout.trim().split('\n')).toEqual([
-      'task 20: pctodl on A100, resnet50/imagenet, 150 W, 5 iterations -> benchmark_results/A100_pctodl/20_resnet50_imagenet_150W.csv',
+      'task 20: pctodl on A100, resnet50/imagenet, 150 W, 24 iterations -> benchmark_results/A100_pctodl/20_resnet50_imagenet_150W.csv',
       'task 29: pctodl on A100, resnet50/imagenet, 200 -> 160 -> 120 W, 150 iterations -> benchmark_results/A100_pctodl/29_resnet50_imagenet_power_down.csv',
     ])
     expect(written).toEqual([])
@@ -155,7 +155,7 @@ describe('bench-runner', () => {
       'an unknown algorithm',
       '--gpu A100 --algorithm magic',
       2,
-      /unknown algorithm 'magic'; known: pctodl, morak-tuned/,
+      /unknown algorithm 'magic'; known: pctodl, plan-limit-step/,
     ],
     ["another board's task", '--gpu A100 --task-id 6', 2, /unknown task id on A100 '6'; known: /],
     ['a task id that is no number', '--gpu A100 --task-id six', 2, /'six' is invalid/],
@@ -198,7 +198,7 @@ describe('bench-runner', () => {
 
   it('leaves no half results when interrupted, and says so', async () => {
     const cwd = newFolder()
-    const child = spawn(process.execPath, [command, '--gpu', '3080Ti', '--algorithm', 'tuned'], {
+    const child = spawn(process.execPath, [command, '--gpu', '3080Ti', '--algorithm', 'tuned', '--iterations', '5'], {
       cwd,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -206,7 +206,7 @@ describe('bench-runner', () => {
     let interrupted = false
     child.stderr.on('data', (chunk: Buffer) => {
       stderr += chunk.toString()
-      if (!interrupted && stderr.includes('[3/112]')) interrupted = child.kill('SIGINT')
+      if (!interrupted && stderr.includes('[3/144]')) interrupted = child.kill('SIGINT')
     })
     const code = await new Promise((resolve) => child.once('exit', resolve))
     expect(code).toBe(130)

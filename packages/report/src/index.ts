@@ -53,6 +53,8 @@ export {
   type TableStyle,
   tableStyle,
 } from './table/summary-table.js'
+export { headlineCaption, headlineTable, standingsCaption, standingsTable } from './table/standings-table.js'
+export { tableAsMarkdown } from './page/report-tables.js'
 export { formatResultsCsv, resultsColumns } from './table/results-csv.js'
 export { formatDifferences } from './table/comparison-table.js'
 export {

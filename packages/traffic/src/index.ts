@@ -3,6 +3,7 @@ export { type ArrivalProcess, arrivalTimes, type ArrivalTimesOptions } from './a
 export { constantArrivals, type ConstantArrivalsOptions } from './arrivals/constant-arrivals.js'
 export { poissonArrivals, type PoissonArrivalsOptions } from './arrivals/poisson-arrivals.js'
 export { gammaArrivals, type GammaArrivalsOptions } from './arrivals/gamma-arrivals.js'
+export { logNormalArrivals, type LogNormalArrivalsOptions } from './arrivals/log-normal-arrivals.js'
 export {
   markovModulatedArrivals,
   type MarkovModulatedArrivalsOptions,

@@ -7,6 +7,7 @@ import {
   during,
   faster,
   gammaArrivals,
+  logNormalArrivals,
   markovModulatedArrivals,
   poissonArrivals,
   replayedRates,
@@ -29,6 +30,7 @@ const processes: Readonly<Record<string, ArrivalProcess>> = {
   poisson: poissonArrivals({ ratePerS: 40 }),
   'bursty gamma': gammaArrivals({ ratePerS: 40, burstiness: 4 }),
   'regular gamma': gammaArrivals({ ratePerS: 40, burstiness: 0.25 }),
+  'log-normal': logNormalArrivals({ ratePerS: 40, burstiness: 4 }),
   'markov-modulated': markovModulatedArrivals(calmAndBurst),
   'on and off': markovModulatedArrivals({
     states: [
@@ -209,4 +211,39 @@ it.each<[string, () => unknown]>([
 ])('refuses a wrong %s by name', (field, make) => {
   expect(make).toThrow(InvalidInputError)
   expect(make).toThrow(expect.objectContaining({ field }))
+})
+
+describe('the index of dispersion of counts', () => {
+  const COUNTED_MS = 4_000_000
+
+  /** Variance of the requests in spans of this length over their mean. */
+  function dispersionOf(process: ArrivalProcess, spanMs: number): number {
+    const counts = new Array<number>(COUNTED_MS / spanMs).fill(0)
+    for (const timeMs of timesOf(process, 5, COUNTED_MS)) counts[Math.floor(timeMs / spanMs)]!++
+    const mean = counts.reduce((sum, count) => sum + count, 0) / counts.length
+    return counts.reduce((sum, count) => sum + (count - mean) ** 2, 0) / (counts.length - 1) / mean
+  }
+
+  it.each([
+    ['Poisson', poissonArrivals({ ratePerS: 40 }), 1],
+    ['gamma', gammaArrivals({ ratePerS: 40, burstiness: 4 }), 4],
+    ['log-normal', logNormalArrivals({ ratePerS: 40, burstiness: 4 }), 4],
+  ] as const)('is the burstiness of independent gaps: %s', (_, process, expected) => {
+    const measured = dispersionOf(process, 10_000)
+    expect(measured / expected).toBeGreaterThan(0.8)
+    expect(measured / expected).toBeLessThan(1.2)
+  })
+
+  it('of on and off periods follows the covariance of their rate', () => {
+    const onOff = markovModulatedArrivals({
+      states: [
+        { ratePerS: 0, meanDwellMs: 2000 },
+        { ratePerS: 80, meanDwellMs: 2000 },
+      ],
+    })
+    // Covariance of the rate is 40^2 exp(-t / 1 s); its integral on both sides over the mean rate is 2 * 1600 * 1 / 40 = 80.
+    const measured = dispersionOf(onOff, 40_000)
+    expect(measured).toBeGreaterThan(0.75 * 81)
+    expect(measured).toBeLessThan(1.25 * 81)
+  })
 })

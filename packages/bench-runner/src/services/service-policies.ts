@@ -59,7 +59,10 @@ export function createServerPolicy(
         plan: (load, objective) =>
           objective === 'most-load' ? plannedShares(model, load) : planWithModel(model)(load, objective),
         expectedPerS: Object.fromEntries(
-          task.services.map(({ service, meanPerS }) => [service.name, meanPerS * (options.loadFactor ?? 1)]),
+          task.services.map(({ service, meanPerS, toldFactor = 1 }) => [
+            service.name,
+            meanPerS * toldFactor * (options.loadFactor ?? 1),
+          ]),
         ),
       })
     case 'plan-limit-step':
@@ -104,13 +107,15 @@ export function limitOptions(
   plan: SharePlan,
   { model, loadFactor = 1 }: ServerPolicyOptions,
 ): LimitPolicyOptions & { readonly services: readonly Service[] } {
-  const meanPerS = ({ name }: Service) =>
-    loadFactor * (task.services.find(({ service }) => service.name === name)?.meanPerS ?? 1)
+  const toldPerS = ({ name }: Service) => {
+    const told = task.services.find(({ service }) => service.name === name)
+    return told ? loadFactor * (told.toldFactor ?? 1) * told.meanPerS : 1
+  }
   return {
     name,
     spec: model.spec,
     services: firstServices(task),
-    plan: (powerCapW, services) => plan(model, { services, ratesPerS: services.map(meanPerS), powerCapW }),
+    plan: (powerCapW, services) => plan(model, { services, ratesPerS: services.map(toldPerS), powerCapW }),
     planClocks: (tenants, powerCapW, memClocksMhz) => planClocks(model, tenants, powerCapW, memClocksMhz),
     clock: new FeedbackClock({ step: true }),
   }

@@ -1,9 +1,10 @@
-import { type CapSchedule, capSchedule, fixedCap, type Service, UnknownNameError } from '@pctodl/platform'
+import { type CapSchedule, capSchedule, findGpuSpec, fixedCap, type Service, UnknownNameError } from '@pctodl/platform'
 import {
   type ArrivalProcess,
   diurnalArrivals,
   during,
   gammaArrivals,
+  logNormalArrivals,
   markovModulatedArrivals,
   poissonArrivals,
   replayedRates,
@@ -14,8 +15,10 @@ import { azureCodeCounts, azureConversationCounts } from './azure-rates.js'
 /** A service of a task with the requests that come to it. */
 export interface TaskService {
   readonly service: Service
-  /** Requests/s over the task, and what every policy is told to begin with. */
+  /** Requests/s over the task. */
   readonly meanPerS: number
+  /** What every policy is told to begin with, as a factor on `meanPerS`. Default 1. */
+  readonly toldFactor?: number
   /** @param ratePerS the mean rate to come */
   readonly traffic: (ratePerS: number) => ArrivalProcess
   /** When it comes and goes, s. Default: there from the begin to the end. */
@@ -70,6 +73,25 @@ const bursts = (ratePerS: number) =>
     ...[45_000, 85_000].map((fromMs) => during(poisson(2 * ratePerS), { fromMs, toMs: fromMs + 5000 })),
   ])
 
+/** Ten times the rate from 60 s to 70 s. */
+const flashCrowd = (ratePerS: number) =>
+  superposed([poisson(ratePerS), during(poisson(9 * ratePerS), { fromMs: 60_000, toMs: 70_000 })])
+
+/** Half of the time nothing, half of the time twice the rate. */
+const onOff = (ratePerS: number) =>
+  markovModulatedArrivals({
+    states: [
+      { ratePerS: 0, meanDwellMs: 3000 },
+      { ratePerS: 2 * ratePerS, meanDwellMs: 3000 },
+    ],
+  })
+
+const logNormal = (ratePerS: number) => logNormalArrivals({ ratePerS, burstiness: 16 })
+
+/** A wave with a period of 30 s that begins at its peak or at its trough. */
+const wave = (peakS: number) => (meanRatePerS: number) =>
+  diurnalArrivals({ meanRatePerS, swing: 0.9, periodMs: 30_000, peakMs: 1000 * peakS })
+
 const gamma = (ratePerS: number) => gammaArrivals({ ratePerS, burstiness: 4 })
 
 const modulated = (ratePerS: number) =>
@@ -92,8 +114,11 @@ interface Template {
     /** On the first board; the others by their speed. */
     readonly perS: number
   })[]
-  /** Caps by parts of the range that the boards' task caps span, 0..1, each as long as the others. */
-  readonly caps: readonly number[]
+  /**
+   * Caps by parts of the range that the boards' task caps span, 0..1, or by parts of the board's lowest power limit; each as long as
+   * the others.
+   */
+  readonly caps: readonly (number | { readonly ofLowestLimit: number })[]
 }
 
 const templates: readonly Template[] = [
@@ -255,6 +280,70 @@ const templates: readonly Template[] = [
     ],
     caps: [0.6],
   },
+  {
+    name: 'on-off',
+    what: 'nothing half of the time, twice the rate in the other half',
+    services: [
+      { name: 'search', perS: 250, traffic: onOff },
+      { name: 'photos', perS: 400, traffic: onOff },
+    ],
+    caps: [0.5],
+  },
+  {
+    name: 'gamma-16',
+    what: 'gamma gaps of sixteen times the variance of chance',
+    services: [
+      { name: 'search', perS: 200, traffic: (ratePerS) => gammaArrivals({ ratePerS, burstiness: 16 }) },
+      { name: 'scans', perS: 40, traffic: (ratePerS) => gammaArrivals({ ratePerS, burstiness: 16 }) },
+    ],
+    caps: [0.5],
+  },
+  {
+    name: 'log-normal-16',
+    what: 'log-normal gaps of sixteen times the variance of chance',
+    services: [
+      { name: 'photos', perS: 400, traffic: logNormal },
+      { name: 'tags', perS: 70, traffic: logNormal },
+    ],
+    caps: [0.5],
+  },
+  {
+    name: 'opposite-phases',
+    what: 'two services, one at its peak while the other is at its trough',
+    services: [
+      { name: 'search', perS: 250, traffic: wave(0) },
+      { name: 'photos', perS: 400, traffic: wave(15) },
+    ],
+    caps: [0.4],
+  },
+  {
+    name: 'flash-crowd',
+    what: 'ten times the rate of one service for 10 s',
+    services: [
+      { name: 'search', perS: 80, traffic: flashCrowd },
+      { name: 'photos', perS: 300 },
+    ],
+    caps: [0.5],
+  },
+  {
+    name: 'told-half',
+    what: 'planners are told half the rate of one service and twice that of the other',
+    services: [
+      { name: 'search', perS: 300, toldFactor: 0.5 },
+      { name: 'tags', perS: 60, toldFactor: 2 },
+    ],
+    caps: [0.5],
+  },
+  {
+    name: 'cap-falls-in-burst',
+    what: "the cap falls below the board's lowest limit while three times the rate arrives",
+    services: [
+      { name: 'search', perS: 100, traffic: bursts },
+      { name: 'photos', perS: 200, traffic: bursts },
+    ],
+    // 40 s each: the first burst at 45 s meets the low cap.
+    caps: [0.6, { ofLowestLimit: 0.85 }, 0.6],
+  },
 ]
 
 /** How fast a board is beside the first, and the caps that its tasks span, W. */
@@ -269,7 +358,9 @@ const FIRST_ID = 500
 /** Every task of the scenario: the same templates on each board. */
 export const serverTasks: readonly ServerTask[] = boards.flatMap(({ board, speed, capsW: [least, most] }) =>
   templates.map(({ name, what, services, caps }, i): ServerTask => {
-    const capOf = (part: number) => Math.round((least + part * (most - least)) / 5) * 5
+    const lowestW = findGpuSpec(board).powerLimitW.min
+    const capOf = (cap: Template['caps'][number]) =>
+      Math.round((typeof cap === 'number' ? least + cap * (most - least) : cap.ofLowestLimit * lowestW) / 5) * 5
     return {
       id: FIRST_ID + 1 + i,
       name,
@@ -284,9 +375,7 @@ export const serverTasks: readonly ServerTask[] = boards.flatMap(({ board, speed
       caps:
         caps.length === 1
           ? fixedCap(capOf(caps[0]!))
-          : capSchedule(
-              caps.map((part, k) => ({ atMs: (k * 1000 * DURATION_S) / caps.length, powerCapW: capOf(part) })),
-            ),
+          : capSchedule(caps.map((cap, k) => ({ atMs: (k * 1000 * DURATION_S) / caps.length, powerCapW: capOf(cap) }))),
       durationS: DURATION_S,
     }
   }),

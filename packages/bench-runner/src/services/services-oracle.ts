@@ -4,6 +4,7 @@ import type { ClockPlan } from '@pctodl/scheduler'
 import { runServerLoad, type ServerLoad, type ServerRun } from './serve.js'
 import { fixedClockPolicy, limitOptions, type SharePlan } from './service-policies.js'
 import type { ServerTask } from './service-tasks.js'
+import { equalShares } from './share-plans.js'
 
 /** One locked clock, and what came of it. */
 export interface LockedRun {
@@ -16,7 +17,7 @@ export interface LockedRun {
  * clock, for energy rises with the clock. Where none keeps every objective and the cap, the clock that comes nearest.
  */
 export async function bestLockedClock(
-  task: ServerTask,
+  task: Pick<ServerTask, 'services'>,
   load: ServerLoad,
   model: PerfModel,
   plans: readonly SharePlan[],
@@ -45,6 +46,20 @@ export async function bestLockedClock(
     }
   }
   return best!
+}
+
+/** `fixed-clock` is tuned on other arrivals, and another error of the sensor, than it is judged by. */
+const TUNING_SEEDS_APART = 500_000
+
+/** The clocks of `fixed-clock`: equal shares, found on the same board with other arrivals. */
+export async function bestFixedClocks(
+  task: Pick<ServerTask, 'services'>,
+  load: ServerLoad,
+  model: PerfModel,
+  signal?: AbortSignal,
+): Promise<ClockPlan> {
+  const tuning = { ...load, seed: load.seed + TUNING_SEEDS_APART }
+  return (await bestLockedClock(task, tuning, model, [equalShares], signal)).clocks
 }
 
 function keepsAll({ objectivesMet, capHolds }: ServerRun): boolean {

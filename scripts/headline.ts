@@ -1,0 +1,69 @@
+/**
+ * The headline table of the tasks of the paper, or of services: pctodl beside opponents that are fixed in advance. Run `pnpm build` first.
+ *
+ *   npx tsx --conditions=@pctodl/source scripts/headline.ts paper [--variants 16] [--jobs 2] [--write]
+ *   npx tsx --conditions=@pctodl/source scripts/headline.ts services [--variants 16] [--jobs 2] [--write]
+ *
+ * Per board of the ensemble about 100 s of processor time for `paper` and 250 s for `services`; what was interrupted resumes. `--write` puts
+ * the table into the README.
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import path from 'node:path'
+import { parseArgs } from 'node:util'
+import {
+  headlineCaption,
+  headlineTable,
+  type RunSummary,
+  standings,
+  standingsTable,
+  tableAsMarkdown,
+} from '@pctodl/report'
+import { printUsage } from './evaluation/print-usage.js'
+import { writeReadmeBlock } from './evaluation/readme-block.js'
+
+const asked = {
+  paper: ['--set', 'paper,equal-p99', '--algorithm', 'pctodl,plan-limit-step,equal-split-step,equal-split,morak-tuned'],
+  services: ['--set', 'services', '--algorithm', 'pctodl,plan-limit-step,fixed-clock,equal-shares,latency-governor'],
+}
+
+const { values, positionals } = parseArgs({
+  options: {
+    variants: { type: 'string', default: '16' },
+    jobs: { type: 'string', default: '2' },
+    write: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+  allowPositionals: true,
+})
+const [kind] = positionals
+if (values.help || (kind !== 'paper' && kind !== 'services')) printUsage(import.meta.filename)
+
+const root = path.resolve(import.meta.dirname, '..')
+const folder = path.join(root, 'node_modules/.cache/headline', `${kind}-${values.variants}`)
+mkdirSync(folder, { recursive: true })
+const options = [
+  '--gpu',
+  'all',
+  ...asked[kind as keyof typeof asked],
+  '--variants',
+  values.variants,
+  '--jobs',
+  values.jobs,
+]
+const program = path.join(root, 'packages/bench-runner/bin/bench-runner.js')
+const { stdout, status } = spawnSync(
+  process.execPath,
+  [program, ...options, '--result-dir', folder, '--resume', '--json'],
+  { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'], maxBuffer: 2 ** 30 },
+)
+if (status === null || status > 1) process.exit(status ?? 1)
+const { summaries, failures } = JSON.parse(stdout) as { summaries: RunSummary[]; failures: unknown[] }
+const found = standings(summaries)!
+const command = `\`npx bench-runner ${options.join(' ').replace(/ --jobs \d+/, '')}\``
+const text = [
+  tableAsMarkdown(headlineTable(found)),
+  `${headlineCaption} Made by ${command}${failures.length > 0 ? `; ${failures.length} runs failed` : ''}.`,
+].join('\n\n')
+process.stdout.write(`${text}\n\n${tableAsMarkdown(standingsTable(found))}\n`)
+if (values.write) writeReadmeBlock(path.join(root, 'README.md'), `headline:${kind}`, text)
