@@ -12,13 +12,11 @@ import {
   planForTail,
   planHeuristically,
   planSegments,
-  type SegmentSize,
   type ServiceObjective,
   type ServiceProfile,
   simulatePlan,
   throughputOf,
 } from '@pctodl/mig-segments'
-import { SeededRandom } from '@pctodl/numerics'
 import { describe, expect, it } from 'vitest'
 import { type Asked, drawnServices, fleetProfiles } from './drawn-services.js'
 
