@@ -7,14 +7,13 @@ import {
 } from '@pctodl/baselines'
 import type { PerfModel } from '@pctodl/perf-model'
 import { type Service, UnknownNameError } from '@pctodl/platform'
-import { type PlannedLoad, type PowerCapPolicy, planWithModel, ServicesPolicy, OneLawPolicy } from '@pctodl/scheduler'
+import { type PlannedLoad, type PowerCapPolicy, planWithModel, ServicesPolicy } from '@pctodl/scheduler'
 import type { ServerTask } from './server-tasks.js'
 import { equalShares, leanShares, parvaShares, plannedShares } from './share-plans.js'
 
 /** The policies of the scenario, in the order in which they run and are reported. */
 export const serverPolicyNames = [
   'pctodl',
-  'one-law',
   'equal-shares',
   'batchdvfs',
   'limit-agent',
@@ -59,14 +58,6 @@ export function createServerPolicy(
   switch (name) {
     case 'pctodl':
       return new ServicesPolicy({
-        model,
-        services,
-        plan: (load, objective) =>
-          objective === 'most-load' ? plannedShares(model, load) : planWithModel(model)(load, objective),
-        expectedPerS: Object.fromEntries(task.services.map(({ service }) => [service.name, meanPerS(service)])),
-      })
-    case 'one-law':
-      return new OneLawPolicy({
         model,
         services,
         plan: (load, objective) =>
