@@ -22,6 +22,8 @@ export interface ServicePrediction {
   readonly meanBatch: number
   /** Requests/s that are answered: those that arrive, or as many as the tenants can. */
   readonly answeredPerS: number
+  /** Requests/s that the tenants could answer beside what the other services do. */
+  readonly capacityPerS: number
 }
 
 export interface ServingPrediction {
@@ -248,6 +250,7 @@ function powerOf({ queue, sizes, tenants, instances }: ServiceTimes): number {
 
 function describe({ service, queue, most, batchMs, instances }: ServiceTimes, ratePerS: number): ServicePrediction {
   const attainment = queue.within(service.objective.p99Ms)
+  const capacityPerS = (1000 * most * instances) / batchMs.at(-1)!
   return {
     service: service.name,
     p50Ms: queue.quantileMs(0.5),
@@ -257,7 +260,8 @@ function describe({ service, queue, most, batchMs, instances }: ServiceTimes, ra
     objectiveMet: attainment >= WANTED,
     utilisation: queue.utilisation,
     meanBatch: queue.overloaded ? most : Math.min(most, Math.max(1, ratePerS / 1000 / queue.batchesPerMs)),
-    answeredPerS: queue.overloaded ? (1000 * most * instances) / batchMs.at(-1)! : ratePerS,
+    answeredPerS: queue.overloaded ? capacityPerS : ratePerS,
+    capacityPerS,
   }
 }
 

@@ -10,6 +10,7 @@ export class ServingClocks {
   readonly #model: PerfModel
   readonly #services: readonly Service[]
   readonly #models = new Map<number, ServingModel>()
+  #busyW: readonly number[] | undefined
 
   /** @throws InvalidInputError for tenants that do not serve the services */
   constructor(model: PerfModel, tenants: readonly Tenant[], services: readonly Service[], memClockMhz: number) {
@@ -20,39 +21,55 @@ export class ServingClocks {
     this.smClocksMhz = smClocksAt(model.spec, memClockMhz)!
   }
 
-  predict(smClockMhz: number, ratesPerS: readonly number[]): ServingPrediction {
+  predict(smClockMhz: number, ratesPerS: readonly number[], burstiness?: readonly number[]): ServingPrediction {
+    return this.#serving(smClockMhz).predict(
+      ratesPerS.map((rate) => Math.max(0.01, rate)),
+      burstiness,
+    )
+  }
+
+  /** Power at each clock while all tenants run their largest batches, W; does not fall. */
+  get busyW(): readonly number[] {
+    const { tenants, memClockMhz } = this
+    let most = 0
+    this.#busyW ??= this.smClocksMhz.map((smClockMhz) => {
+      most = Math.max(most, this.#model.predict({ tenants, smClockMhz, memClockMhz }).powerW)
+      return most
+    })
+    return this.#busyW
+  }
+
+  #serving(smClockMhz: number): ServingModel {
     let serving = this.#models.get(smClockMhz)
     if (!serving) {
       const { tenants, memClockMhz } = this
       serving = new ServingModel(this.#model, { tenants, smClockMhz, memClockMhz }, this.#services)
       this.#models.set(smClockMhz, serving)
     }
-    return serving.predict(ratesPerS.map((rate) => Math.max(0.01, rate)))
+    return serving
   }
 
   /** Whether all objectives are kept at a clock. */
-  keeps(smClockMhz: number, ratesPerS: readonly number[]): boolean {
-    return this.predict(smClockMhz, ratesPerS).services.every(({ objectiveMet }) => objectiveMet)
+  keeps(smClockMhz: number, ratesPerS: readonly number[], burstiness?: readonly number[]): boolean {
+    return this.predict(smClockMhz, ratesPerS, burstiness).services.every(({ objectiveMet }) => objectiveMet)
   }
 
-  /**
-   * The lowest clock at which all objectives are kept.
-   *
-   * @param mostMhz not to be exceeded
-   * @returns undefined where none does
-   */
-  lowest(ratesPerS: readonly number[], mostMhz: number = Number.POSITIVE_INFINITY): number | undefined {
+  /** The lowest clock at which all objectives are kept; undefined where none does. */
+  lowest(ratesPerS: readonly number[], burstiness?: readonly number[]): number | undefined {
+    return this.lowestWhere((smClockMhz) => this.keeps(smClockMhz, ratesPerS, burstiness))
+  }
+
+  /** The lowest clock at which something holds that holds at all higher ones; undefined where it does at none. */
+  lowestWhere(holds: (smClockMhz: number) => boolean): number | undefined {
     const clocks = this.smClocksMhz
-    let high = clocks.length - 1
-    while (high > 0 && clocks[high]! > mostMhz) high--
-    if (!this.keeps(clocks[high]!, ratesPerS)) return undefined
+    let high = clocks.length
     let low = -1
     while (high - low > 1) {
       const middle = (low + high) >> 1
-      if (this.keeps(clocks[middle]!, ratesPerS)) high = middle
+      if (holds(clocks[middle]!)) high = middle
       else low = middle
     }
-    return clocks[high]!
+    return clocks[high]
   }
 
   /** The largest common factor on the rates at which a clock keeps all objectives; 0 where none of at least 0.01 does. */

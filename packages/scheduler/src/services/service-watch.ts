@@ -1,0 +1,55 @@
+import type { Service, ServiceReading } from '@pctodl/platform'
+import { ArrivalRate } from './arrival-rate.js'
+
+/** Share of the requests that may be late before more is asked for: below the 1 % of the objective. */
+const BUDGET = 0.003
+/** Part of a minute's requests by which lateness beyond the budget makes caution full. */
+const FULL = 0.006
+/** Factor on the rate at full caution. */
+const MOST_FACTOR = 1.4
+/** Caution at which the peak of the last minute counts in full. */
+const PEAK_AT = 0.25
+
+/** What is measured of one service: its rate, its queue, and how cautious what became late makes. */
+export class ServiceWatch {
+  readonly service: Service
+  readonly rate: ArrivalRate
+  queued = 0
+  /** The queue is longer than at the last sample, and longer than a batch. */
+  grows = false
+  /** Share that was last let in. */
+  admitted = 1
+  #caution = 0
+  #decided = 0
+  #missed = 0
+
+  constructor(service: Service, expectedPerS: number, rate: ArrivalRate = new ArrivalRate(expectedPerS)) {
+    this.service = service
+    this.rate = rate
+  }
+
+  /** Requests/s to be ready for. */
+  get readyPerS(): number {
+    const { perS, peakPerS } = this.rate
+    const peak = Math.min(1, this.#caution / PEAK_AT)
+    return (perS + peak * (peakPerS - perS)) * (1 + (MOST_FACTOR - 1) * this.#caution)
+  }
+
+  /** @param excused a higher clock would not have helped: tenants load, or there was none */
+  update(timeMs: number, reading: ServiceReading, excused: boolean): void {
+    const { arrived, completed, late, shed, failed, queued } = reading
+    this.rate.update(timeMs, arrived)
+    this.grows = queued > this.queued && queued > this.service.maxBatchSize
+    this.queued = queued
+    const decided = completed + shed + failed
+    const missed = late + shed + failed
+    const more = decided - this.#decided
+    if (more > 0 && !excused) {
+      const excess = missed - this.#missed - BUDGET * more
+      const minute = 60 * Math.max(1, this.rate.meanPerS(30))
+      this.#caution = Math.min(1, Math.max(0, this.#caution + excess / (FULL * minute)))
+    }
+    this.#decided = decided
+    this.#missed = missed
+  }
+}
