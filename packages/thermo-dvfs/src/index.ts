@@ -20,3 +20,8 @@ export {
   type MemoryClockOptions,
   type MemoryClockState,
 } from './memory-clock-control.js'
+export {
+  ClockController as NewClockController,
+  type ClockControllerState as NewClockControllerState,
+} from './next/clock-controller.js'
+export { type ClockMechanism, clockMechanisms } from './next/clock-options.js'

@@ -1,6 +1,12 @@
 import type { Predictor } from '@pctodl/perf-model'
 import { smClocksAt, type Tenant } from '@pctodl/platform'
-import { type ClockAction, ClockController, MemoryClockControl } from '@pctodl/thermo-dvfs'
+import {
+  type ClockAction,
+  ClockController,
+  type ClockMechanism,
+  MemoryClockControl,
+  NewClockController,
+} from '@pctodl/thermo-dvfs'
 import type { Action, SampleObservation } from '../policy.js'
 import type { Candidate } from '../shadow/candidates.js'
 import { clockObservation } from './clock-observation.js'
@@ -11,15 +17,17 @@ import { clockObservation } from './clock-observation.js'
  */
 export class SteeredTenants {
   readonly #predictor: Predictor
-  #controller: ClockController | undefined
+  readonly #without: readonly ClockMechanism[] | 'old'
+  #controller: ClockController | NewClockController | undefined
   #memory: MemoryClockControl | undefined
   #tenants: readonly Tenant[] = []
   #memClockMhz = 0
   #lastStep: ClockAction | undefined
   #busyPart = 1
 
-  constructor(predictor: Predictor) {
+  constructor(predictor: Predictor, without: readonly ClockMechanism[] | 'old' = []) {
     this.#predictor = predictor
+    this.#without = without
   }
 
   get tenants(): readonly Tenant[] {
@@ -129,7 +137,10 @@ export class SteeredTenants {
     const smClocksMhz = smClocksAt(spec, memClockMhz)!
     const known = this.#memClockMhz === 0 ? undefined : smClocksAt(spec, this.#memClockMhz)
     if (!this.#controller || !sameClocks(known, smClocksMhz)) {
-      this.#controller = new ClockController({ smClocksMhz, reading: spec.powerReading })
+      const without = this.#without
+      const options = { smClocksMhz, reading: spec.powerReading }
+      this.#controller =
+        without === 'old' ? new ClockController(options) : new NewClockController({ ...options, without })
     }
     this.#controller.setPlant(
       smClocksMhz.map(
