@@ -222,7 +222,9 @@ export class ClockController {
     const endMs = timeMs - control.sensingMs - delayMs
     const windowModelW = this.#history.modelMeanW(endMs - windowMs, endMs)
     const shift = (byMs: number) => this.#history.modelMeanW(endMs - windowMs + byMs, endMs + byMs)
-    const timingSdW = Math.abs(shift(70) - shift(-70)) / 2
+    // Firmware that trims alternates between clocks, of which a sample sees one.
+    const ditherW = ran < m.index ? this.#history.modelSdW(timeMs - SECOND_MS) : 0
+    const timingSdW = Math.hypot(Math.abs(shift(70) - shift(-70)) / 2, ditherW)
     const noticeMs = this.#without.has('low-belief')
       ? Number.POSITIVE_INFINITY
       : activeShare == null
@@ -302,8 +304,9 @@ export class ClockController {
     const tooHighW = this.#power(held ? m.base - 1 : m.base)
     const boundW = held ? 1.006 * capW : control.sureShare * capW
     if (m.base > 0 && tooHighW > boundW) {
-      const trimmed = held || seen.throttled === true ? ran : m.base
-      this.#lower(Math.min(fit, m.base - 1, trimmed))
+      const trimmed = held || seen.throttled === true ? this.#runningIndex(ran) : m.base
+      if (held) this.#setBase(Math.min(fit, m.base - 1, trimmed))
+      else this.#lower(Math.min(fit, m.base - 1, trimmed))
       return
     }
     if (unseenMs > 2 * control.blindMs && !this.#without.has('blind-descent')) {
@@ -359,7 +362,7 @@ export class ClockController {
       const budgetW = windowBudgetW(this.#history, { nowMs: m.timeMs, capW, presentW, slotW })
       const drawsW = held ? Math.min(this.#power(index), control.targetShare * capW) : this.#power(index)
       if (budgetW < Math.min(drawsW, capW)) {
-        index = Math.min(index, this.#highest(budgetW), held ? ran : index)
+        index = Math.min(index, this.#highest(budgetW), held ? this.#runningIndex(ran) : index)
       }
     }
     const lookBackMs = 1300 + this.#delay.delayMs
@@ -370,7 +373,7 @@ export class ClockController {
       index >= Math.min(m.index, ran) &&
       !this.#without.has('guard')
     ) {
-      index = Math.max(0, Math.min(m.index, ran) - 1)
+      index = Math.max(0, Math.min(m.index, this.#runningIndex(ran)) - 1)
       this.#lower(index)
     }
     return Math.max(0, index)
@@ -391,8 +394,17 @@ export class ClockController {
 
   /** One state above what the limit allows: the firmware takes back the rest. */
   #heldFit(capW: number): number {
-    const below = this.#highest(0.999 * capW, control.sureShare * capW, (modelW) => this.#observer.slopeSd(modelW))
+    const below = this.#highest(0.999 * capW, control.sureShare * capW, (modelW) => this.#observer.slopeSd(modelW) / 3)
     return Math.min(this.#modelW.length - 1, below + 1)
+  }
+
+  /** The state that has run in the mean of the last half second, where firmware alternates. */
+  #runningIndex(ran: number): number {
+    if (ran >= this.#m.index) return ran
+    const meanW = this.#history.modelMeanW(this.#m.timeMs - SECOND_MS / 2, this.#m.timeMs)
+    let index = this.#m.index
+    while (index > 0 && this.#modelW[index]! > meanW) index--
+    return index
   }
 
   #power(index: number): number {

@@ -47,6 +47,20 @@ export class PowerHistory {
     return (this.#integral(toMs) - this.#integral(fromMs)) / (toMs - fromMs)
   }
 
+  /** Standard deviation of the model power of the slots since a time, W. */
+  modelSdW(fromMs: number): number {
+    let count = 0
+    let sumW = 0
+    let squares = 0
+    for (let i = this.#samples.length - 1; i >= 0 && this.#samples[i]!.timeMs > fromMs; i--) {
+      const { modelW } = this.#samples[i]!
+      count++
+      sumW += modelW
+      squares += modelW ** 2
+    }
+    return Math.sqrt(Math.max(0, squares / count - (sumW / count) ** 2))
+  }
+
   #integral(timeMs: number): number {
     let i = this.#samples.length - 1
     while (i > 0 && this.#samples[i - 1]!.timeMs >= timeMs) i--

@@ -39,14 +39,16 @@ export class SensorDelay {
     this.state.meansW.fill(Number.NaN)
   }
 
-  observe(history: PowerHistory, readW: number, windowMs: number, varianceW2: number): void {
+  observe(history: PowerHistory, readW: number, windowMs: number, noiseW2: number): void {
     const { meansW, losses } = this.state
     const endMs = history.newest!.timeMs - control.sensingMs
     const residuals = meansW.map(
       (_, i) => readW - history.modelMeanW(endMs - i * STEP_MS - windowMs, endMs - i * STEP_MS),
     )
     const spreadW = Math.max(...residuals) - Math.min(...residuals)
-    const informative = spreadW ** 2 > 16 * varianceW2
+    const informative = spreadW ** 2 > 16 * noiseW2
+    // The slope of the board is not quite the model's.
+    const varianceW2 = noiseW2 + (control.slopeSd * spreadW) ** 2
     for (let i = 0; i < CANDIDATES; i++) {
       const mean = meansW[i]!
       const residualW = residuals[i]!

@@ -32,7 +32,7 @@ export class SensorWatch {
   readonly #meter: CrossCheck
   /** The reading of this step, W; null where none can be used. */
   readW: number | null = null
-  windowMs = INSTANT_MS
+  windowMs: number = INSTANT_MS
 
   constructor(averages: boolean, state?: SensorWatchState) {
     this.#averages = averages
