@@ -16,6 +16,7 @@ import { SensorDelay, type SensorDelayState } from './sensor-delay.js'
 import { SensorWatch, type SensorWatchState } from './sensor-watch.js'
 
 const SECOND_MS = 1000
+const LONG_AGO_MS = -1e9
 /** Share of the tenants that counts as all of them. */
 const ALL = 0.999
 /** A cap that differs by more is a new one, share. */
@@ -50,6 +51,8 @@ export interface ClockMemory {
   fullSinceMs: number | null
   offSinceMs: number | null
   lowestSinceMs: number | null
+  /** When firmware last held the clock below the one asked for. */
+  trimmedMs: number
   /** The board's limit let too much pass: it is not relied on until then. */
   leaksUntilMs: number
   leakMs: number
@@ -209,15 +212,16 @@ export class ClockController {
     this.#sensor.observe(seen, modelW, this.#modelW.at(-1)!, delayMs)
     const { readW, windowMs } = this.#sensor
     this.#history.add(timeMs, m.capW, modelW, readW)
+    if (ran < m.index) m.trimmedMs = timeMs
     const working = !loading && !idle && (activeShare ?? 1) >= ALL
     m.fullSinceMs = working ? (m.fullSinceMs ?? timeMs) : null
     const lookBackMs = delayMs + control.sensingMs + windowMs + 100
-    const full = m.fullSinceMs !== null && timeMs - m.fullSinceMs >= lookBackMs + (activeShare == null ? 0 : 0)
-    this.#sensor.compare(seen, full && timeMs - m.changedMs >= lookBackMs)
+    const full = m.fullSinceMs !== null && timeMs - m.fullSinceMs >= lookBackMs
+    this.#sensor.compare(seen, full && (delayMs === 0 || timeMs - m.changedMs >= lookBackMs))
     if (readW === null || durationMs === 0) return null
     if (full && !this.#without.has('delay')) {
       const varianceW2 = this.#observer.state.noiseVarW2 + (control.driftSd * modelW) ** 2
-      this.#delay.observe(this.#history, readW, windowMs, varianceW2)
+      if (this.#delay.observe(this.#history, readW, windowMs, varianceW2)) this.#observer.doubt()
     }
     const endMs = timeMs - control.sensingMs - delayMs
     const windowModelW = this.#history.modelMeanW(endMs - windowMs, endMs)
@@ -315,7 +319,8 @@ export class ClockController {
       return
     }
     if (fit <= m.base || unseenMs > 300 || mismatch || readAbove) return
-    if (held && (ran < m.index || this.#power(m.base) > control.targetShare * capW)) return
+    // Firmware that trims has shown that the clock is high enough.
+    if (held && (m.timeMs - m.trimmedMs < 4 * SECOND_MS || this.#power(m.base) > control.targetShare * capW)) return
     const lookBackMs = this.#delay.delayMs + control.sensingMs + this.#sensor.windowMs
     const full = m.fullSinceMs !== null && m.timeMs - m.fullSinceMs >= lookBackMs + 100
     if (!full || m.timeMs - m.changedMs < lookBackMs + control.dwellMs) return
@@ -369,7 +374,7 @@ export class ClockController {
     if (
       meanW !== null &&
       meanW > control.guardShare * capW &&
-      m.timeMs - Math.max(m.loweredMs) >= lookBackMs &&
+      m.timeMs - m.loweredMs >= lookBackMs &&
       index >= Math.min(m.index, ran) &&
       !this.#without.has('guard')
     ) {
@@ -381,9 +386,11 @@ export class ClockController {
 
   /** The highest state within a power by estimate; the lowest where none is. */
   #highest(limitW: number, sureW = Number.POSITIVE_INFINITY, sdAt: (modelW: number) => number = () => 0): number {
+    // A clock that is wrong stays so for as long as the sensor is late.
+    const confidence = control.confidence * (1 + Math.min(1, this.#delay.delayMs / SECOND_MS))
     for (let i = this.#modelW.length - 1; i > 0; i--) {
       const powerW = this.#power(i)
-      if (powerW <= limitW && powerW + control.confidence * sdAt(this.#modelW[i]!) <= sureW) return i
+      if (powerW <= limitW && powerW + confidence * sdAt(this.#modelW[i]!) <= sureW) return i
     }
     return 0
   }
@@ -508,8 +515,8 @@ function newMemory(ceiling: number): ClockMemory {
     base: 0,
     index: 0,
     changedMs: 0,
-    raisedMs: Number.NEGATIVE_INFINITY,
-    loweredMs: Number.NEGATIVE_INFINITY,
+    raisedMs: LONG_AGO_MS,
+    loweredMs: LONG_AGO_MS,
     failed: null,
     failedUntilMs: 0,
     holdOffMs: HOLD_OFF_MS,
@@ -518,7 +525,8 @@ function newMemory(ceiling: number): ClockMemory {
     fullSinceMs: null,
     offSinceMs: null,
     lowestSinceMs: null,
-    leaksUntilMs: Number.NEGATIVE_INFINITY,
+    trimmedMs: LONG_AGO_MS,
+    leaksUntilMs: LONG_AGO_MS,
     leakMs: 30_000,
     excess: false,
   }

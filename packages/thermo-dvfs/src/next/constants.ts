@@ -16,6 +16,8 @@ export const control = {
   outlier: 3,
   /** Standard deviation of the slope between model and board, share of the way. */
   slopeSd: 0.3,
+  /** Share of the offset that scales with the model's power. */
+  scaledShare: 0.5,
   /** Standard deviation of the offset before anything was read, share of the model. */
   offsetSd: 0.15,
   /** What a change of tenants adds to it. */
@@ -39,5 +41,5 @@ export const control = {
   /** Largest delay of a sensor, ms. */
   maxDelayMs: 2000,
   /** Loss by which another delay must beat the present one, in noise variances. */
-  delayEvidence: 40,
+  delayEvidence: 25,
 } as const

@@ -72,9 +72,10 @@ export class PowerObserver {
     this.state.offsetVarW2 = Math.max(this.state.offsetVarW2, (control.plantSd * this.state.referenceW) ** 2)
   }
 
-  /** Power at a model power, W. */
+  /** Power at a model power, W. Errors of dynamic power grow with it; those of static power do not. */
   power(modelW: number): number {
-    return modelW + this.state.offsetW
+    const { offsetW, referenceW } = this.state
+    return modelW + offsetW * (1 + control.scaledShare * (modelW / referenceW - 1))
   }
 
   /** Standard deviation of that, W. */
@@ -95,7 +96,8 @@ export class PowerObserver {
     const s = this.state
     s.offsetVarW2 += (control.driftSd * modelW) ** 2 * (durationMs / 1000)
     this.#watchNoise(readW, modelW, full)
-    const innovationW = readW - modelW - s.offsetW
+    const expectedW = this.power(modelW)
+    const innovationW = readW - expectedW
     const priorVarW2 = s.offsetVarW2 + this.slopeSd(modelW) ** 2
     // Readings whose windows overlap tell the same more than once.
     const readVarW2 = s.noiseVarW2 * Math.max(1, windowMs / Math.max(1, durationMs) / 2) + timingSdW ** 2
@@ -108,7 +110,7 @@ export class PowerObserver {
     if (!heavier && !lighter && (!full || s.high > 0 || isLow)) return innovationW
     const varW2 = heavier || lighter ? Math.max(priorVarW2, innovationW ** 2) : priorVarW2
     const gain = varW2 / (varW2 + readVarW2)
-    s.offsetW += gain * innovationW
+    s.offsetW = expectedW - modelW + gain * innovationW
     s.offsetVarW2 = (1 - gain) * varW2
     s.referenceW = modelW
     return innovationW

@@ -10,7 +10,7 @@ const KEPT = 0.97
 const CLIPPED = 16
 
 export interface SensorDelayState {
-  readonly meansW: number[]
+  readonly meansW: (number | null)[]
   readonly losses: number[]
   chosen: number
 }
@@ -24,7 +24,7 @@ export class SensorDelay {
 
   constructor(state?: SensorDelayState) {
     this.state = state ?? {
-      meansW: Array.from({ length: CANDIDATES }, () => Number.NaN),
+      meansW: Array.from({ length: CANDIDATES }, () => null),
       losses: Array.from({ length: CANDIDATES }, () => 0),
       chosen: 0,
     }
@@ -36,10 +36,11 @@ export class SensorDelay {
 
   /** What the readings were held against has changed. */
   forget(): void {
-    this.state.meansW.fill(Number.NaN)
+    this.state.meansW.fill(null)
   }
 
-  observe(history: PowerHistory, readW: number, windowMs: number, noiseW2: number): void {
+  /** @returns whether another delay was chosen */
+  observe(history: PowerHistory, readW: number, windowMs: number, noiseW2: number): boolean {
     const { meansW, losses } = this.state
     const endMs = history.newest!.timeMs - control.sensingMs
     const residuals = meansW.map(
@@ -50,9 +51,9 @@ export class SensorDelay {
     // The slope of the board is not quite the model's.
     const varianceW2 = noiseW2 + (control.slopeSd * spreadW) ** 2
     for (let i = 0; i < CANDIDATES; i++) {
-      const mean = meansW[i]!
+      const mean = meansW[i] ?? null
       const residualW = residuals[i]!
-      if (Number.isNaN(mean)) {
+      if (mean === null) {
         meansW[i] = residualW
         continue
       }
@@ -61,9 +62,11 @@ export class SensorDelay {
       }
       meansW[i] = mean + MEAN_WEIGHT * (residualW - mean)
     }
-    if (!informative) return
+    if (!informative) return false
     let best = this.state.chosen
     for (let i = 0; i < CANDIDATES; i++) if (losses[i]! < losses[best]!) best = i
-    if (losses[this.state.chosen]! - losses[best]! > control.delayEvidence) this.state.chosen = best
+    if (losses[this.state.chosen]! - losses[best]! <= control.delayEvidence) return false
+    this.state.chosen = best
+    return true
   }
 }

@@ -42,7 +42,7 @@ export class SensorWatch {
       readW: null,
       variedMs: 0,
       variedModelW: 0,
-      instantMs: Number.NEGATIVE_INFINITY,
+      instantMs: -1e9,
       usableMs: 0,
       energyJ: null,
       energyMs: 0,
