@@ -32,7 +32,7 @@ import { rateWithin, spansAfterReturns } from './returns.js'
 import { capsOf, FOREIGN, type Scenario } from './scenarios.js'
 import { SwappingTenants } from './swapping-tenants.js'
 
-export const scenarioPolicies = ['pctodl', 'pctodl-old', 'directcap', 'fixed-clock'] as const
+export const scenarioPolicies = ['pctodl', 'directcap', 'fixed-clock'] as const
 export type ScenarioPolicy = (typeof scenarioPolicies)[number]
 
 export interface ScenarioResult {
@@ -194,7 +194,6 @@ function policyFor(
   plan: (powerCapW: number) => ReturnType<typeof planPartition>,
 ): PowerCapPolicy {
   if (name === 'pctodl') return new PctodlPolicy({ predictor, model })
-  if (name === 'pctodl-old') return new PctodlPolicy({ predictor, model, without: 'old' })
   if (name === 'directcap') return new DirectCapPolicy({ spec: predictor.spec, model, plan })
   return new FixedClockPolicy(predictor.spec, plan, (configuration) => settle(configuration).powerW)
 }

@@ -31,6 +31,6 @@ export interface PctodlPolicyOptions extends ServedNetworks {
   readonly fixed?: Candidate
   /** Also where a latency objective is given: plans keep it, and where a window shows that they do not, another one is made. */
   readonly partition?: Omit<PartitionOptions, 'models' | 'powerCapW' | 'powerMarginW'>
-  /** Mechanisms of the clock control to leave out, for an ablation; `old`: the controller of before. Default none. */
-  readonly without?: readonly ClockMechanism[] | 'old'
+  /** Mechanisms of the clock control to leave out, for an ablation. Default none. */
+  readonly without?: readonly ClockMechanism[]
 }

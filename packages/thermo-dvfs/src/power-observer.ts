@@ -75,6 +75,7 @@ export class PowerObserver {
   /** Power at a model power, W. Errors of dynamic power grow with it; those of static power do not. */
   power(modelW: number): number {
     const { offsetW, referenceW } = this.state
+    if (offsetW === 0) return modelW
     return modelW + offsetW * (1 + control.scaledShare * (modelW / referenceW - 1))
   }
 

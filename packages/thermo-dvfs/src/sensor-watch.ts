@@ -1,6 +1,6 @@
-import type { ClockObservation } from '../clock-observation.js'
-import { CrossCheck, type CrossCheckState } from '../cross-check.js'
+import type { ClockObservation } from './clock-observation.js'
 import { control } from './constants.js'
+import { CrossCheck, type CrossCheckState } from './cross-check.js'
 
 /** Readings this many times above the model's highest power are faults of the sensor. */
 const IMPLAUSIBLE_FACTOR = 4
@@ -22,6 +22,7 @@ export interface SensorWatchState {
   frozen: boolean
   readonly counter: CrossCheckState
   readonly meter: CrossCheckState
+  readonly plain: CrossCheckState
 }
 
 /** Which readings can be used, over which window they average, and what other meters say of them. */
@@ -30,6 +31,8 @@ export class SensorWatch {
   readonly #averages: boolean
   readonly #counter: CrossCheck
   readonly #meter: CrossCheck
+  /** The plain reading against instant ones, which are what is used. */
+  readonly #plain: CrossCheck
   /** The reading of this step, W; null where none can be used. */
   readW: number | null = null
   windowMs: number = INSTANT_MS
@@ -38,6 +41,7 @@ export class SensorWatch {
     this.#averages = averages
     this.#counter = new CrossCheck(state?.counter)
     this.#meter = new CrossCheck(state?.meter)
+    this.#plain = new CrossCheck(state?.plain)
     this.state = state ?? {
       readW: null,
       variedMs: 0,
@@ -49,6 +53,7 @@ export class SensorWatch {
       frozen: false,
       counter: this.#counter.state,
       meter: this.#meter.state,
+      plain: this.#plain.state,
     }
   }
 
@@ -61,11 +66,11 @@ export class SensorWatch {
 
   /** Factor by which the other meters have more than the readings, at least 1. */
   get correction(): number {
-    return Math.max(1, this.#counter.correction, this.#meter.correction)
+    return Math.max(1, this.#counter.correction, this.#meter.correction, this.#plain.correction)
   }
 
   get doubted(): boolean {
-    return this.#counter.disagrees || this.#meter.disagrees
+    return this.#counter.disagrees || this.#meter.disagrees || this.#plain.disagrees
   }
 
   observe(seen: ClockObservation, modelW: number, highestW: number, delayMs: number): void {
@@ -85,23 +90,29 @@ export class SensorWatch {
     const counterStands = seen.energyJ != null && seen.energyJ === s.energyJ
     const moved = Math.abs(modelW - s.variedModelW) > control.plantSd * modelW
     s.frozen =
-      this.readW !== null && stillMs >= FROZEN_MS && (counterStands || (moved && stillMs >= FROZEN_MS + delayMs))
+      this.readW !== null &&
+      stillMs >= FROZEN_MS &&
+      (s.frozen || counterStands || (moved && stillMs >= FROZEN_MS + delayMs))
     if (s.frozen) this.readW = null
     if (this.readW !== null) s.usableMs = timeMs
     else if (s.frozen) s.usableMs = Math.min(s.usableMs, s.variedMs)
   }
 
   /** @param steady neither clock nor load has changed for as long as readings look back on */
-  compare({ timeMs, energyJ = null, meterPowerW = null }: ClockObservation, steady: boolean): void {
+  compare({ timeMs, energyJ = null, meterPowerW = null, powerAverageW }: ClockObservation, steady: boolean): void {
     const s = this.state
     const spanMs = timeMs - s.energyMs
     const moved = energyJ !== null && s.energyJ !== null && energyJ > s.energyJ
     if (!steady) {
       this.#counter.interrupt()
       this.#meter.interrupt()
+      this.#plain.interrupt()
     } else if (this.readW !== null) {
       if (moved && spanMs > 0 && spanMs < SECOND_MS) {
         this.#counter.compare(timeMs, spanMs, this.readW, ((energyJ - s.energyJ!) / spanMs) * 1000)
+      }
+      if (this.windowMs === INSTANT_MS && powerAverageW !== null) {
+        this.#plain.compare(timeMs, 100, this.readW, powerAverageW)
       }
       if (meterPowerW !== null) this.#meter.compare(timeMs, Math.max(1, spanMs), this.readW, meterPowerW)
     }
