@@ -59,6 +59,8 @@ export interface ClockMemory {
   leaksUntilMs: number
   leakMs: number
   excess: boolean
+  /** The offset when a reading last varied: what frozen ones taught is forgotten, W. */
+  trustedOffsetW: number
   /** Newest readings, W. */
   averageW: number
   instantW: number
@@ -155,7 +157,8 @@ export class ClockController {
    * Never above the present one.
    */
   clockBefore(powerCapW: number): number {
-    const wanted = this.#highest(control.targetShare * powerCapW * this.#capFactor)
+    const capW = powerCapW * this.#capFactor
+    const wanted = this.#sureFit(capW, control.targetShare * capW)
     return this.#clocksMhz[this.#m.started ? Math.min(this.#m.index, wanted) : wanted]!
   }
 
@@ -194,8 +197,6 @@ export class ClockController {
   #begin({ timeMs }: ClockObservation, capW: number): void {
     const m = this.#m
     m.started = true
-    m.base = this.#highest(capW)
-    m.index = m.base
     m.capW = capW
     m.changedMs = timeMs
     m.timeMs = timeMs
@@ -222,6 +223,8 @@ export class ClockController {
     const modelW = this.#modelW[ran]!
     const delayMs = this.#delay.delayMs
     this.#sensor.observe(seen, modelW, this.#modelW.at(-1)!, delayMs)
+    if (this.#sensor.state.frozen) this.#observer.state.offsetW = m.trustedOffsetW
+    else if (this.#sensor.state.variedMs === timeMs) m.trustedOffsetW = this.#observer.state.offsetW
     const { readW, windowMs } = this.#sensor
     this.#history.add(timeMs, m.capW, modelW, readW)
     if (ran < m.index) m.trimmedMs = timeMs
@@ -544,6 +547,7 @@ function newMemory(ceiling: number): ClockMemory {
     leaksUntilMs: LONG_AGO_MS,
     leakMs: 30_000,
     excess: false,
+    trustedOffsetW: 0,
     averageW: 0,
     instantW: 0,
   }

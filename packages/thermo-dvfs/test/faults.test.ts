@@ -134,31 +134,6 @@ describe('the load', () => {
     expect(measure(trace, 45_000).violationPercent).toBeLessThanOrEqual(1)
     expect(measure(trace, 55_000).utilisationPercent).toBeGreaterThan(97)
   })
-
-  it('waits before it believes an idle board, and remembers the loaded one', () => {
-    const { controller, board } = settled()
-    const before = board.clockMhz
-    const idle = run(controller, board, {
-      durationMs: 60_000,
-      capAt: () => 150,
-      disturb: (_, seen) => {
-        board.activity = 0.3
-        return seen
-      },
-    })
-    expect(highestClock(idle, 30_000, 40_000)).toBe(before)
-    expect(clockAt(idle, 90_000)).toBeGreaterThan(before)
-    const again = run(controller, board, {
-      durationMs: 60_000,
-      capAt: () => 150,
-      disturb: (timeMs, seen) => {
-        board.activity = timeMs < 95_000 ? 0.3 : 1
-        return { ...seen, loading: timeMs < 95_000 }
-      },
-    })
-    expect(clockAt(again, 91_000)).toBeLessThanOrEqual(before)
-    expect(measure(again, 95_000).violationPercent).toBeLessThanOrEqual(1)
-  })
 })
 
 describe('the clock', () => {
