@@ -13,6 +13,7 @@ import {
 } from '@pctodl/platform'
 import { evaluate, RunRecorder } from '@pctodl/report/evaluate'
 import { PctodlPolicy, type PowerCapPolicy, planPartition, type RunEvent, runPolicy } from '@pctodl/scheduler'
+import { type ClockMechanism, clockMechanisms } from '@pctodl/thermo-dvfs'
 import { DirectCapPolicy } from '../../packages/baselines/src/index.js'
 import { MisledGpu } from '../evaluation/misled-gpu.js'
 import { withModelError } from '../evaluation/misled-predictor.js'
@@ -26,7 +27,8 @@ import { capsOf, FOREIGN, type Scenario } from './scenarios.js'
 import { SwappingTenants } from './swapping-tenants.js'
 
 export const scenarioPolicies = ['pctodl', 'directcap', 'fixed-clock'] as const
-export type ScenarioPolicy = (typeof scenarioPolicies)[number]
+/** `pctodl-` and the name of a mechanism: the same without it. */
+export type ScenarioPolicy = (typeof scenarioPolicies)[number] | `pctodl-${ClockMechanism}` | 'pctodl-shadow'
 
 export interface ScenarioResult {
   readonly kind: string
@@ -52,6 +54,8 @@ export interface ScenarioResult {
   /** The same over the best static configuration of this very board, and over the tenants that ran at the best clock for them. */
   readonly backOverOracle: number | null
   readonly backOverClock: number | null
+  /** Changes of the requested SM clock a minute. */
+  readonly clockChangesPerMinute: number
   readonly stepP99Us: number
   readonly failure: string | null
 }
@@ -85,6 +89,7 @@ export async function runScenario(
   const counted: { timeMs: number; completed: number }[] = []
   let ran: { tenants?: readonly Tenant[]; memClockMhz?: number | 'unlocked' } = {}
   const stepUs: number[] = []
+  let clockChanges = 0
   let failure: string | null = null
   try {
     await runPolicy({
@@ -98,6 +103,7 @@ export async function runScenario(
       onEvent: (event) => {
         recorder.add(event)
         if (event.type === 'sample') counted.push({ timeMs: event.timeMs, completed: event.completed })
+        if (event.type === 'action' && event.action.smClockMhz !== undefined) clockChanges++
         if (event.type === 'action') ran = { ...ran, ...event.action }
         options.onEvent?.(event)
       },
@@ -130,6 +136,7 @@ export async function runScenario(
     backThroughput: back,
     backOverOracle: oracle === null || back === null ? null : back / oracle,
     backOverClock: back === null ? null : back / bestClock(ran, capW, spec, settle),
+    clockChangesPerMinute: (60_000 * clockChanges) / durationMs,
     stepP99Us: stepUs.length > 0 ? quantile(stepUs, 0.99) : 0,
     failure,
   }
@@ -187,6 +194,9 @@ function policyFor(
   plan: (powerCapW: number) => ReturnType<typeof planPartition>,
 ): PowerCapPolicy {
   if (name === 'pctodl') return new PctodlPolicy({ predictor, model })
+  if (name === 'pctodl-shadow') return new PctodlPolicy({ predictor, model, shadow: false })
+  const without = clockMechanisms.filter((mechanism) => name === `pctodl-${mechanism}`)
+  if (without.length > 0) return new PctodlPolicy({ predictor, model, without })
   if (name === 'directcap') return new DirectCapPolicy({ spec: predictor.spec, model, plan })
   return new FixedClockPolicy(predictor.spec, plan, (configuration) => settle(configuration).powerW)
 }

@@ -1,5 +1,6 @@
 import type { PartitionOptions } from '@pctodl/greedy-partition'
 import type { Predictor } from '@pctodl/perf-model'
+import type { ClockMechanism } from '@pctodl/thermo-dvfs'
 import type { ServedNetworks } from '../plan-partition.js'
 import type { Candidate } from '../shadow/candidates.js'
 import type { ShadowOptions } from '../shadow/shadow-optimizer.js'
@@ -30,4 +31,6 @@ export interface PctodlPolicyOptions extends ServedNetworks {
   readonly fixed?: Candidate
   /** Also where a latency objective is given: plans keep it, and where a window shows that they do not, another one is made. */
   readonly partition?: Omit<PartitionOptions, 'models' | 'powerCapW' | 'powerMarginW'>
+  /** Mechanisms of the clock control to leave out, for an ablation. Default none. */
+  readonly without?: readonly ClockMechanism[]
 }

@@ -1,6 +1,6 @@
 import type { Predictor } from '@pctodl/perf-model'
 import { smClocksAt, type Tenant } from '@pctodl/platform'
-import { type ClockAction, ClockController, MemoryClockControl } from '@pctodl/thermo-dvfs'
+import { type ClockAction, ClockController, type ClockMechanism, MemoryClockControl } from '@pctodl/thermo-dvfs'
 import type { Action, SampleObservation } from '../policy.js'
 import type { Candidate } from '../shadow/candidates.js'
 import { clockObservation } from './clock-observation.js'
@@ -11,6 +11,7 @@ import { clockObservation } from './clock-observation.js'
  */
 export class SteeredTenants {
   readonly #predictor: Predictor
+  readonly #without: readonly ClockMechanism[]
   #controller: ClockController | undefined
   #memory: MemoryClockControl | undefined
   #tenants: readonly Tenant[] = []
@@ -18,8 +19,9 @@ export class SteeredTenants {
   #lastStep: ClockAction | undefined
   #busyPart = 1
 
-  constructor(predictor: Predictor) {
+  constructor(predictor: Predictor, without: readonly ClockMechanism[] = []) {
     this.#predictor = predictor
+    this.#without = without
   }
 
   get tenants(): readonly Tenant[] {
@@ -129,7 +131,7 @@ export class SteeredTenants {
     const smClocksMhz = smClocksAt(spec, memClockMhz)!
     const known = this.#memClockMhz === 0 ? undefined : smClocksAt(spec, this.#memClockMhz)
     if (!this.#controller || !sameClocks(known, smClocksMhz)) {
-      this.#controller = new ClockController({ smClocksMhz, reading: spec.powerReading })
+      this.#controller = new ClockController({ smClocksMhz, reading: spec.powerReading, without: this.#without })
     }
     this.#controller.setPlant(
       smClocksMhz.map(

@@ -1,0 +1,131 @@
+import { control } from './constants.js'
+
+export interface PowerObserverState {
+  /** Board minus model at `referenceW`, W, and its variance. */
+  offsetW: number
+  offsetVarW2: number
+  /** Model power that the offset was learnt at, W. */
+  referenceW: number
+  noiseVarW2: number
+  /** Readings in a row that were too high. */
+  high: number
+  lowSinceMs: number | null
+  lastReadW: number | null
+  lastModelW: number
+}
+
+export interface Innovation {
+  readonly timeMs: number
+  readonly durationMs: number
+  readonly readW: number
+  /** Model power over the window of the reading, W. */
+  readonly modelW: number
+  /** Standard deviation that uncertain timing gives it, W. */
+  readonly timingSdW: number
+  /** The window of the reading, ms. */
+  readonly windowMs: number
+  /** All tenants worked throughout that window. */
+  readonly full: boolean
+  /** Power must have been low for so long to count as a lighter load, ms. */
+  readonly noticeMs: number
+}
+
+/**
+ * What the board draws beside the model: an offset, its variance and the noise of the readings, by a Kalman filter of one state.
+ * A reading that is too high twice is believed at once; one that is too low only at full load, once a stalled tenant would have
+ * been noticed. Part load gives lower bounds.
+ */
+export class PowerObserver {
+  readonly state: PowerObserverState
+
+  constructor(state?: PowerObserverState) {
+    this.state = state ?? {
+      offsetW: 0,
+      offsetVarW2: 0,
+      referenceW: 0,
+      noiseVarW2: 0,
+      high: 0,
+      lowSinceMs: null,
+      lastReadW: null,
+      lastModelW: 0,
+    }
+  }
+
+  begin(modelW: number): void {
+    const s = this.state
+    s.referenceW = modelW
+    s.offsetVarW2 = (control.offsetSd * modelW) ** 2
+    s.noiseVarW2 = (control.noiseSd * modelW) ** 2
+  }
+
+  /** Other tenants or another memory clock: what was learnt carries over as a ratio. */
+  rebase(factor: number): void {
+    const s = this.state
+    s.offsetW *= factor
+    s.referenceW *= factor
+    s.lastModelW *= factor
+    s.offsetVarW2 = s.offsetVarW2 * factor ** 2 + (control.plantSd * s.referenceW) ** 2
+  }
+
+  /** Forget what was learnt from a sensor that proves wrong. */
+  doubt(): void {
+    this.state.offsetVarW2 = Math.max(this.state.offsetVarW2, (control.plantSd * this.state.referenceW) ** 2)
+  }
+
+  /** Power at a model power, W. Errors of dynamic power grow with it; those of static power do not. */
+  power(modelW: number): number {
+    const { offsetW, referenceW } = this.state
+    if (offsetW === 0) return modelW
+    return modelW + offsetW * (1 + control.scaledShare * (modelW / referenceW - 1))
+  }
+
+  /** Standard deviation of that, W. */
+  sd(modelW: number): number {
+    return Math.hypot(Math.sqrt(this.state.offsetVarW2), this.slopeSd(modelW))
+  }
+
+  slopeSd(modelW: number): number {
+    return control.slopeSd * Math.abs(modelW - this.state.referenceW)
+  }
+
+  get noiseSdW(): number {
+    return Math.sqrt(this.state.noiseVarW2)
+  }
+
+  /** @returns reading minus what was expected, W */
+  observe({ timeMs, durationMs, readW, modelW, timingSdW, windowMs, full, noticeMs }: Innovation): number {
+    const s = this.state
+    s.offsetVarW2 += (control.driftSd * modelW) ** 2 * (durationMs / 1000)
+    this.#watchNoise(readW, modelW, full)
+    const expectedW = this.power(modelW)
+    const innovationW = readW - expectedW
+    const priorVarW2 = s.offsetVarW2 + this.slopeSd(modelW) ** 2
+    // Readings whose windows overlap tell the same more than once.
+    const readVarW2 = s.noiseVarW2 * Math.max(1, windowMs / Math.max(1, durationMs) / 2) + timingSdW ** 2
+    const boundW = control.outlier * Math.sqrt(priorVarW2 + readVarW2)
+    s.high = innovationW > boundW ? s.high + 1 : 0
+    const isLow = full && innovationW < -boundW
+    s.lowSinceMs = isLow ? (s.lowSinceMs ?? timeMs) : null
+    const lighter = isLow && timeMs - s.lowSinceMs! >= noticeMs
+    const heavier = s.high >= 2
+    if (!heavier && !lighter && (!full || s.high > 0 || isLow)) return innovationW
+    const varW2 = heavier || lighter ? Math.max(priorVarW2, innovationW ** 2) : priorVarW2
+    const gain = varW2 / (varW2 + readVarW2)
+    s.offsetW = expectedW - modelW + gain * innovationW
+    s.offsetVarW2 = (1 - gain) * varW2
+    s.referenceW = modelW
+    return innovationW
+  }
+
+  #watchNoise(readW: number, modelW: number, full: boolean): void {
+    const s = this.state
+    const resting = Math.abs(modelW - s.lastModelW) < control.noiseSd * modelW
+    if (full && resting && s.lastReadW !== null) {
+      const differenceW = Math.min(Math.abs(readW - s.lastReadW), 5 * control.noiseSd * modelW)
+      const leastW2 = ((control.noiseSd * modelW) / 4) ** 2
+      s.noiseVarW2 = Math.max(leastW2, s.noiseVarW2 + 0.05 * (differenceW ** 2 / 2 - s.noiseVarW2))
+    }
+    s.lastReadW = readW
+    s.lastModelW = modelW
+  }
+}

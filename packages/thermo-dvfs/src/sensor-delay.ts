@@ -1,0 +1,72 @@
+import { control } from './constants.js'
+import type { PowerHistory } from './power-history.js'
+
+const STEP_MS = 200
+const CANDIDATES = control.maxDelayMs / STEP_MS + 1
+/** Weight of a new residual in a candidate's mean, and what is forgotten of its loss with each. */
+const MEAN_WEIGHT = 0.05
+const KEPT = 0.97
+/** Squared residuals beyond this many variances count as this. */
+const CLIPPED = 16
+
+export interface SensorDelayState {
+  readonly meansW: (number | null)[]
+  readonly losses: number[]
+  chosen: number
+}
+
+/**
+ * How late power readings come. Each candidate delay has its own mean of reading minus delayed model power; the delay whose
+ * residuals are least is taken, once the model's power has moved enough to tell.
+ */
+export class SensorDelay {
+  readonly state: SensorDelayState
+
+  constructor(state?: SensorDelayState) {
+    this.state = state ?? {
+      meansW: Array.from({ length: CANDIDATES }, () => null),
+      losses: Array.from({ length: CANDIDATES }, () => 0),
+      chosen: 0,
+    }
+  }
+
+  get delayMs(): number {
+    return this.state.chosen * STEP_MS
+  }
+
+  /** What the readings were held against has changed. */
+  forget(): void {
+    this.state.meansW.fill(null)
+  }
+
+  /** @returns whether another delay was chosen */
+  observe(history: PowerHistory, readW: number, windowMs: number, noiseW2: number): boolean {
+    const { meansW, losses } = this.state
+    const endMs = history.newest!.timeMs - control.sensingMs
+    const residuals = meansW.map(
+      (_, i) => readW - history.modelMeanW(endMs - i * STEP_MS - windowMs, endMs - i * STEP_MS),
+    )
+    const spreadW = Math.max(...residuals) - Math.min(...residuals)
+    const informative = spreadW ** 2 > 16 * noiseW2
+    // The slope of the board is not quite the model's.
+    const varianceW2 = noiseW2 + (control.slopeSd * spreadW) ** 2
+    for (let i = 0; i < CANDIDATES; i++) {
+      const mean = meansW[i] ?? null
+      const residualW = residuals[i]!
+      if (mean === null) {
+        meansW[i] = residualW
+        continue
+      }
+      if (informative) {
+        losses[i] = KEPT * losses[i]! + Math.min(CLIPPED, (residualW - mean) ** 2 / varianceW2)
+      }
+      meansW[i] = mean + MEAN_WEIGHT * (residualW - mean)
+    }
+    if (!informative) return false
+    let best = this.state.chosen
+    for (let i = 0; i < CANDIDATES; i++) if (losses[i]! < losses[best]!) best = i
+    if (losses[this.state.chosen]! - losses[best]! <= control.delayEvidence) return false
+    this.state.chosen = best
+    return true
+  }
+}

@@ -1,0 +1,128 @@
+import type { ClockObservation } from './clock-observation.js'
+import { control } from './constants.js'
+import { CrossCheck, type CrossCheckState } from './cross-check.js'
+
+/** Readings this many times above the model's highest power are faults of the sensor. */
+const IMPLAUSIBLE_FACTOR = 4
+/** Readings that stand still for so long while they should not are frozen, ms. */
+const FROZEN_MS = 400
+/** Window of instant readings, ms. */
+const INSTANT_MS = 100
+const SECOND_MS = 1000
+
+export interface SensorWatchState {
+  readW: number | null
+  variedMs: number
+  /** Model power when readings last varied, W. */
+  variedModelW: number
+  instantMs: number
+  usableMs: number
+  energyJ: number | null
+  energyMs: number
+  frozen: boolean
+  readonly counter: CrossCheckState
+  readonly meter: CrossCheckState
+  readonly plain: CrossCheckState
+}
+
+/** Which readings can be used, over which window they average, and what other meters say of them. */
+export class SensorWatch {
+  readonly state: SensorWatchState
+  readonly #averages: boolean
+  readonly #counter: CrossCheck
+  readonly #meter: CrossCheck
+  /** The plain reading against instant ones, which are what is used. */
+  readonly #plain: CrossCheck
+  /** The reading of this step, W; null where none can be used. */
+  readW: number | null = null
+  windowMs: number = INSTANT_MS
+
+  constructor(averages: boolean, state?: SensorWatchState) {
+    this.#averages = averages
+    this.#counter = new CrossCheck(state?.counter)
+    this.#meter = new CrossCheck(state?.meter)
+    this.#plain = new CrossCheck(state?.plain)
+    this.state = state ?? {
+      readW: null,
+      variedMs: 0,
+      variedModelW: 0,
+      instantMs: -1e9,
+      usableMs: 0,
+      energyJ: null,
+      energyMs: 0,
+      frozen: false,
+      counter: this.#counter.state,
+      meter: this.#meter.state,
+      plain: this.#plain.state,
+    }
+  }
+
+  begin(timeMs: number, modelW: number): void {
+    const s = this.state
+    s.usableMs = timeMs
+    s.variedMs = timeMs
+    s.variedModelW = modelW
+  }
+
+  /** Factor by which the other meters have more than the readings, at least 1. */
+  get correction(): number {
+    return Math.max(1, this.#counter.correction, this.#meter.correction, this.#plain.correction)
+  }
+
+  get doubted(): boolean {
+    return this.#counter.disagrees || this.#meter.disagrees || this.#plain.disagrees
+  }
+
+  observe(seen: ClockObservation, modelW: number, highestW: number, delayMs: number): void {
+    const { timeMs, powerInstantW, powerAverageW } = seen
+    const s = this.state
+    const instantW = plausible(powerInstantW, highestW)
+    if (instantW !== null) s.instantMs = timeMs
+    const instants = timeMs - s.instantMs < control.blindMs
+    this.readW = instants ? instantW : plausible(powerAverageW, highestW)
+    this.windowMs = this.#averages && !instants ? SECOND_MS : INSTANT_MS
+    if (this.readW !== null && this.readW !== s.readW) {
+      s.readW = this.readW
+      s.variedMs = timeMs
+      s.variedModelW = modelW
+    }
+    const stillMs = timeMs - s.variedMs
+    const counterStands = seen.energyJ != null && seen.energyJ === s.energyJ
+    const moved = Math.abs(modelW - s.variedModelW) > control.plantSd * modelW
+    s.frozen =
+      this.readW !== null &&
+      stillMs >= FROZEN_MS &&
+      (s.frozen || counterStands || (moved && stillMs >= FROZEN_MS + delayMs))
+    if (s.frozen) this.readW = null
+    if (this.readW !== null) s.usableMs = timeMs
+    else if (s.frozen) s.usableMs = Math.min(s.usableMs, s.variedMs)
+  }
+
+  /** @param steady neither clock nor load has changed for as long as readings look back on */
+  compare({ timeMs, energyJ = null, meterPowerW = null, powerAverageW }: ClockObservation, steady: boolean): void {
+    const s = this.state
+    const spanMs = timeMs - s.energyMs
+    const moved = energyJ !== null && s.energyJ !== null && energyJ > s.energyJ
+    if (!steady) {
+      this.#counter.interrupt()
+      this.#meter.interrupt()
+      this.#plain.interrupt()
+    } else if (this.readW !== null) {
+      if (moved && spanMs > 0 && spanMs < SECOND_MS) {
+        this.#counter.compare(timeMs, spanMs, this.readW, ((energyJ - s.energyJ!) / spanMs) * 1000)
+      }
+      if (this.windowMs === INSTANT_MS && powerAverageW !== null) {
+        this.#plain.compare(timeMs, 100, this.readW, powerAverageW)
+      }
+      if (meterPowerW !== null) this.#meter.compare(timeMs, Math.max(1, spanMs), this.readW, meterPowerW)
+    }
+    if (moved || s.energyJ === null) {
+      s.energyJ = energyJ
+      s.energyMs = timeMs
+    }
+  }
+}
+
+function plausible(powerW: number | null, highestW: number): number | null {
+  return powerW !== null && powerW > 0 && powerW <= IMPLAUSIBLE_FACTOR * highestW ? powerW : null
+}
