@@ -92,7 +92,7 @@ const logNormal = (ratePerS: number) => logNormalArrivals({ ratePerS, burstiness
 const wave = (peakS: number) => (meanRatePerS: number) =>
   diurnalArrivals({ meanRatePerS, swing: 0.9, periodMs: 30_000, peakMs: 1000 * peakS })
 
-const gamma = (ratePerS: number) => gammaArrivals({ ratePerS, burstiness: 4 })
+const gamma = (burstiness: number) => (ratePerS: number) => gammaArrivals({ ratePerS, burstiness })
 
 const modulated = (ratePerS: number) =>
   markovModulatedArrivals({
@@ -106,244 +106,112 @@ const modulated = (ratePerS: number) =>
 const day = (peakS: number) => (meanRatePerS: number) =>
   diurnalArrivals({ meanRatePerS, swing: 0.7, periodMs: 1000 * DURATION_S, peakMs: 1000 * peakS })
 
-interface Template {
-  readonly name: string
-  readonly what: string
-  readonly services: readonly (Partial<Omit<TaskService, 'service' | 'meanPerS'>> & {
-    readonly name: Name
-    /** On the first board; the others by their speed. */
-    readonly perS: number
-  })[]
-  /**
-   * Caps by parts of the range that the boards' task caps span, 0..1, or by parts of the board's lowest power limit; each as long as
-   * the others.
-   */
-  readonly caps: readonly (number | { readonly ofLowestLimit: number })[]
+type TaskLoad = Partial<Omit<TaskService, 'service' | 'meanPerS'>> & {
+  /** On the first board; the others by their speed. */
+  readonly perS: number
 }
 
+/**
+ * Services with their rates, and traffic that is not Poisson. Caps are parts of the range that the boards' task caps span, 0..1, or parts of
+ * the board's lowest power limit; each holds as long as the others.
+ */
+type Template = readonly [
+  name: string,
+  what: string,
+  caps: readonly (number | { readonly ofLowestLimit: number })[],
+  loads: Partial<Record<Name, number | readonly [perS: number, traffic: TaskService['traffic']] | TaskLoad>>,
+]
+
+/** `cap-falls-in-burst` holds each cap for 40 s: the first burst, at 45 s, meets the low one. */
 const templates: readonly Template[] = [
-  {
-    name: 'pair',
-    what: 'two services, steady',
-    services: [
-      { name: 'search', perS: 300 },
-      { name: 'photos', perS: 500 },
-    ],
-    caps: [0.5],
-  },
-  {
-    name: 'pair-at-night',
-    what: 'the same at a tenth of the load',
-    services: [
-      { name: 'search', perS: 40 },
-      { name: 'photos', perS: 60 },
-    ],
-    caps: [0.5],
-  },
-  {
-    name: 'unlike-pair',
-    what: 'a short objective beside a heavy network',
-    services: [
-      { name: 'phones', perS: 500 },
-      { name: 'archive', perS: 150 },
-    ],
-    caps: [0.6],
-  },
-  {
-    name: 'trio',
-    what: 'three services, steady',
-    services: [
-      { name: 'search', perS: 250 },
-      { name: 'photos', perS: 350 },
-      { name: 'scans', perS: 60 },
-    ],
-    caps: [0.6],
-  },
-  {
-    name: 'trio-tight',
-    what: 'three services under a low cap',
-    services: [
-      { name: 'search', perS: 150 },
-      { name: 'tags', perS: 80 },
-      { name: 'vision', perS: 40 },
-    ],
-    caps: [0.1],
-  },
-  {
-    name: 'quartet',
-    what: 'four services, steady',
-    services: [
-      { name: 'search', perS: 180 },
-      { name: 'photos', perS: 250 },
-      { name: 'tags', perS: 70 },
-      { name: 'vision', perS: 40 },
-    ],
-    caps: [0.7],
-  },
-  {
-    name: 'sextet',
-    what: 'six services, steady',
-    services: [
-      { name: 'search', perS: 100 },
-      { name: 'photos', perS: 150 },
-      { name: 'phones', perS: 100 },
-      { name: 'tags', perS: 40 },
-      { name: 'scans', perS: 30 },
-      { name: 'vision', perS: 20 },
-    ],
-    caps: [0.8],
-  },
-  {
-    name: 'rate-steps',
-    what: 'one service takes over from the other, step by step',
-    services: [
-      { name: 'search', perS: 250, traffic: steps([0.4, 0.8, 1.6, 1.2]) },
-      { name: 'photos', perS: 400, traffic: steps([1.6, 1.2, 0.4, 0.8]) },
-    ],
-    caps: [0.5],
-  },
-  {
-    name: 'cap-steps',
-    what: 'the cap falls, falls again, and rises',
-    services: [
-      { name: 'search', perS: 200 },
-      { name: 'photos', perS: 300 },
-      { name: 'scans', perS: 40 },
-    ],
-    caps: [0.8, 0.3, 0, 0.6],
-  },
-  {
-    name: 'bursts',
-    what: 'three times the rate for 5 s, twice',
-    services: [
-      { name: 'search', perS: 150, traffic: bursts },
-      { name: 'photos', perS: 300 },
-      { name: 'tags', perS: 60 },
-    ],
-    caps: [0.6],
-  },
-  {
-    name: 'bursty',
-    what: 'gaps of four times the variance of chance',
-    services: [
-      { name: 'search', perS: 200, traffic: gamma },
-      { name: 'photos', perS: 300, traffic: gamma },
-      { name: 'vision', perS: 50, traffic: gamma },
-    ],
-    caps: [0.6],
-  },
-  {
-    name: 'moody',
-    what: 'rates that jump between 0.6 and 1.8 of their mean',
-    services: [
-      { name: 'search', perS: 180, traffic: modulated },
-      { name: 'phones', perS: 250, traffic: modulated },
-    ],
-    caps: [0.5],
-  },
-  {
-    name: 'day',
-    what: 'a day in two minutes, with peaks at unlike hours',
-    services: [
-      { name: 'search', perS: 220, traffic: day(50) },
-      { name: 'photos', perS: 350, traffic: day(80) },
-      { name: 'tags', perS: 60, traffic: day(100) },
-    ],
-    caps: [0.6],
-  },
-  {
-    name: 'azure-code',
-    what: 'the shape of a code completion service of Azure, 2023, beside a steady one',
-    services: [
-      { name: 'search', perS: 70, traffic: shaped(azureCodeCounts) },
-      { name: 'photos', perS: 300 },
-    ],
-    caps: [0.6],
-  },
-  {
-    name: 'azure-chat',
-    what: 'the shapes of two services of Azure, 2023, together',
-    services: [
-      { name: 'search', perS: 200, traffic: shaped(azureConversationCounts) },
-      { name: 'scans', perS: 25, traffic: shaped(azureCodeCounts) },
-      { name: 'phones', perS: 250 },
-    ],
-    caps: [0.6],
-  },
-  {
-    name: 'come-and-go',
-    what: 'a third service comes at 40 s, the second goes at 80 s',
-    services: [
-      { name: 'search', perS: 200 },
-      { name: 'photos', perS: 300, untilS: 80 },
-      { name: 'tags', perS: 60, fromS: 40 },
-    ],
-    caps: [0.6],
-  },
-  {
-    name: 'on-off',
-    what: 'nothing half of the time, twice the rate in the other half',
-    services: [
-      { name: 'search', perS: 250, traffic: onOff },
-      { name: 'photos', perS: 400, traffic: onOff },
-    ],
-    caps: [0.5],
-  },
-  {
-    name: 'gamma-16',
-    what: 'gamma gaps of sixteen times the variance of chance',
-    services: [
-      { name: 'search', perS: 200, traffic: (ratePerS) => gammaArrivals({ ratePerS, burstiness: 16 }) },
-      { name: 'scans', perS: 40, traffic: (ratePerS) => gammaArrivals({ ratePerS, burstiness: 16 }) },
-    ],
-    caps: [0.5],
-  },
-  {
-    name: 'log-normal-16',
-    what: 'log-normal gaps of sixteen times the variance of chance',
-    services: [
-      { name: 'photos', perS: 400, traffic: logNormal },
-      { name: 'tags', perS: 70, traffic: logNormal },
-    ],
-    caps: [0.5],
-  },
-  {
-    name: 'opposite-phases',
-    what: 'two services, one at its peak while the other is at its trough',
-    services: [
-      { name: 'search', perS: 250, traffic: wave(0) },
-      { name: 'photos', perS: 400, traffic: wave(15) },
-    ],
-    caps: [0.4],
-  },
-  {
-    name: 'flash-crowd',
-    what: 'ten times the rate of one service for 10 s',
-    services: [
-      { name: 'search', perS: 80, traffic: flashCrowd },
-      { name: 'photos', perS: 300 },
-    ],
-    caps: [0.5],
-  },
-  {
-    name: 'told-half',
-    what: 'planners are told half the rate of one service and twice that of the other',
-    services: [
-      { name: 'search', perS: 300, toldFactor: 0.5 },
-      { name: 'tags', perS: 60, toldFactor: 2 },
-    ],
-    caps: [0.5],
-  },
-  {
-    name: 'cap-falls-in-burst',
-    what: "the cap falls below the board's lowest limit while three times the rate arrives",
-    services: [
-      { name: 'search', perS: 100, traffic: bursts },
-      { name: 'photos', perS: 200, traffic: bursts },
-    ],
-    // 40 s each: the first burst at 45 s meets the low cap.
-    caps: [0.6, { ofLowestLimit: 0.85 }, 0.6],
-  },
+  ['pair', 'two services, steady', [0.5], { search: 300, photos: 500 }],
+  ['pair-at-night', 'the same at a tenth of the load', [0.5], { search: 40, photos: 60 }],
+  ['unlike-pair', 'a short objective beside a heavy network', [0.6], { phones: 500, archive: 150 }],
+  ['trio', 'three services, steady', [0.6], { search: 250, photos: 350, scans: 60 }],
+  ['trio-tight', 'three services under a low cap', [0.1], { search: 150, tags: 80, vision: 40 }],
+  ['quartet', 'four services, steady', [0.7], { search: 180, photos: 250, tags: 70, vision: 40 }],
+  ['sextet', 'six services, steady', [0.8], { search: 100, photos: 150, phones: 100, tags: 40, scans: 30, vision: 20 }],
+  [
+    'rate-steps',
+    'one service takes over from the other, step by step',
+    [0.5],
+    { search: [250, steps([0.4, 0.8, 1.6, 1.2])], photos: [400, steps([1.6, 1.2, 0.4, 0.8])] },
+  ],
+  ['cap-steps', 'the cap falls, falls again, and rises', [0.8, 0.3, 0, 0.6], { search: 200, photos: 300, scans: 40 }],
+  ['bursts', 'three times the rate for 5 s, twice', [0.6], { search: [150, bursts], photos: 300, tags: 60 }],
+  [
+    'bursty',
+    'gaps of four times the variance of chance',
+    [0.6],
+    { search: [200, gamma(4)], photos: [300, gamma(4)], vision: [50, gamma(4)] },
+  ],
+  [
+    'moody',
+    'rates that jump between 0.6 and 1.8 of their mean',
+    [0.5],
+    { search: [180, modulated], phones: [250, modulated] },
+  ],
+  [
+    'day',
+    'a day in two minutes, with peaks at unlike hours',
+    [0.6],
+    { search: [220, day(50)], photos: [350, day(80)], tags: [60, day(100)] },
+  ],
+  [
+    'azure-code',
+    'the shape of a code completion service of Azure, 2023, beside a steady one',
+    [0.6],
+    { search: [70, shaped(azureCodeCounts)], photos: 300 },
+  ],
+  [
+    'azure-chat',
+    'the shapes of two services of Azure, 2023, together',
+    [0.6],
+    { search: [200, shaped(azureConversationCounts)], scans: [25, shaped(azureCodeCounts)], phones: 250 },
+  ],
+  [
+    'come-and-go',
+    'a third service comes at 40 s, the second goes at 80 s',
+    [0.6],
+    { search: 200, photos: { perS: 300, untilS: 80 }, tags: { perS: 60, fromS: 40 } },
+  ],
+  [
+    'on-off',
+    'nothing half of the time, twice the rate in the other half',
+    [0.5],
+    { search: [250, onOff], photos: [400, onOff] },
+  ],
+  [
+    'gamma-16',
+    'gamma gaps of sixteen times the variance of chance',
+    [0.5],
+    { search: [200, gamma(16)], scans: [40, gamma(16)] },
+  ],
+  [
+    'log-normal-16',
+    'log-normal gaps of sixteen times the variance of chance',
+    [0.5],
+    { photos: [400, logNormal], tags: [70, logNormal] },
+  ],
+  [
+    'opposite-phases',
+    'two services, one at its peak while the other is at its trough',
+    [0.4],
+    { search: [250, wave(0)], photos: [400, wave(15)] },
+  ],
+  ['flash-crowd', 'ten times the rate of one service for 10 s', [0.5], { search: [80, flashCrowd], photos: 300 }],
+  [
+    'told-half',
+    'planners are told half the rate of one service and twice that of the other',
+    [0.5],
+    { search: { perS: 300, toldFactor: 0.5 }, tags: { perS: 60, toldFactor: 2 } },
+  ],
+  [
+    'cap-falls-in-burst',
+    "the cap falls below the board's lowest limit while three times the rate arrives",
+    [0.6, { ofLowestLimit: 0.85 }, 0.6],
+    { search: [100, bursts], photos: [200, bursts] },
+  ],
 ]
 
 /** How fast a board is beside the first, and the caps that its tasks span, W. */
@@ -357,21 +225,20 @@ const FIRST_ID = 500
 
 /** Every task of the scenario: the same templates on each board. */
 export const serverTasks: readonly ServerTask[] = boards.flatMap(({ board, speed, capsW: [least, most] }) =>
-  templates.map(({ name, what, services, caps }, i): ServerTask => {
+  templates.map(([name, what, caps, loads], i): ServerTask => {
     const lowestW = findGpuSpec(board).powerLimitW.min
-    const capOf = (cap: Template['caps'][number]) =>
+    const capOf = (cap: Template[2][number]) =>
       Math.round((typeof cap === 'number' ? least + cap * (most - least) : cap.ofLowestLimit * lowestW) / 5) * 5
     return {
       id: FIRST_ID + 1 + i,
       name,
       board,
       what,
-      services: services.map(({ name: of, perS, traffic = poisson, ...when }) => ({
-        service: { name: of, ...catalogue[of] },
-        meanPerS: speed * perS,
-        traffic,
-        ...when,
-      })),
+      services: Object.entries(loads).map(([of, load]) => {
+        const { perS, ...others } = taskLoad(load)
+        const service = { name: of, ...catalogue[of as Name] }
+        return { service, meanPerS: speed * perS, traffic: poisson, ...others }
+      }),
       caps:
         caps.length === 1
           ? fixedCap(capOf(caps[0]!))
@@ -380,6 +247,11 @@ export const serverTasks: readonly ServerTask[] = boards.flatMap(({ board, speed
     }
   }),
 )
+
+function taskLoad(load: Template[3][Name] & {}): TaskLoad {
+  if (typeof load === 'number') return { perS: load }
+  return 'perS' in load ? load : { perS: load[0], traffic: load[1] }
+}
 
 /** @throws UnknownNameError for a board without tasks, or an id that it does not have */
 export function serverTasksOf(board: string, ids?: readonly number[]): readonly ServerTask[] {
