@@ -42,6 +42,8 @@ export class FeedbackClock {
   #clocksMhz: readonly number[] = []
   #plannedMhz = 0
   #clockMhz = 0
+  /** The lowest clock that has exceeded the present cap, MHz: it is not tried again under it. */
+  #exceededMhz = Number.POSITIVE_INFINITY
   #limitHolds = false
   #starting = true
   #nextMs: number | undefined
@@ -57,6 +59,7 @@ export class FeedbackClock {
     this.#limitHolds = powerCapW >= spec.powerLimitW.min
     this.#starting = true
     this.#nextMs = undefined
+    this.#exceededMhz = Number.POSITIVE_INFINITY
     return smClockMhz
   }
 
@@ -68,10 +71,11 @@ export class FeedbackClock {
     this.#nextMs ??= timeMs + STEP_MS
     if (timeMs < this.#nextMs || telemetry.powerAverageW === null) return undefined
     this.#nextMs = timeMs + STEP_MS
+    if (telemetry.powerAverageW > powerCapW) this.#exceededMhz = Math.min(this.#exceededMhz, this.#clockMhz)
     const wanted = feedbackStep(this.#clocksMhz, this.#clockMhz, telemetry.powerAverageW, powerCapW)
     // Requests that are few now may be many in a second: only saturated tenants show what a higher clock costs.
     const nextMhz = sample.services === undefined ? wanted : Math.min(wanted, this.#plannedMhz)
-    if (nextMhz === this.#clockMhz) return undefined
+    if (nextMhz === this.#clockMhz || nextMhz >= this.#exceededMhz) return undefined
     this.#clockMhz = nextMhz
     return nextMhz
   }
