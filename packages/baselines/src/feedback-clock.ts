@@ -7,7 +7,7 @@ const STEP_MS = 2000
 
 /**
  * One step of feedback. Above the cap the clock falls in proportion to the excess, by one state at least; below it the clock
- * rises by one state where power in proportion to the clock would still keep the cap.
+ * rises by one state where the square of the clock ratio predicts that the cap still holds.
  *
  * @param clocksMhz ascending
  * @returns the clock to lock, MHz
@@ -23,7 +23,7 @@ export function feedbackStep(
     return clocksMhz[Math.max(0, Math.min(index - 1, indexAtMost(clocksMhz, (smClockMhz * powerCapW) / powerW)))]!
   }
   const above = clocksMhz[index + 1]
-  return above !== undefined && (powerW * above) / smClockMhz <= powerCapW ? above : smClockMhz
+  return above !== undefined && powerW * (above / smClockMhz) ** 2 <= powerCapW ? above : smClockMhz
 }
 
 export interface FeedbackClockOptions {
@@ -42,8 +42,6 @@ export class FeedbackClock {
   #clocksMhz: readonly number[] = []
   #plannedMhz = 0
   #clockMhz = 0
-  /** The lowest clock that has exceeded the present cap, MHz: it is not tried again under it. */
-  #exceededMhz = Number.POSITIVE_INFINITY
   #limitHolds = false
   #starting = true
   #nextMs: number | undefined
@@ -59,7 +57,6 @@ export class FeedbackClock {
     this.#limitHolds = powerCapW >= spec.powerLimitW.min
     this.#starting = true
     this.#nextMs = undefined
-    this.#exceededMhz = Number.POSITIVE_INFINITY
     return smClockMhz
   }
 
@@ -71,11 +68,10 @@ export class FeedbackClock {
     this.#nextMs ??= timeMs + STEP_MS
     if (timeMs < this.#nextMs || telemetry.powerAverageW === null) return undefined
     this.#nextMs = timeMs + STEP_MS
-    if (telemetry.powerAverageW > powerCapW) this.#exceededMhz = Math.min(this.#exceededMhz, this.#clockMhz)
     const wanted = feedbackStep(this.#clocksMhz, this.#clockMhz, telemetry.powerAverageW, powerCapW)
     // Requests that are few now may be many in a second: only saturated tenants show what a higher clock costs.
     const nextMhz = sample.services === undefined ? wanted : Math.min(wanted, this.#plannedMhz)
-    if (nextMhz === this.#clockMhz || nextMhz >= this.#exceededMhz) return undefined
+    if (nextMhz === this.#clockMhz) return undefined
     this.#clockMhz = nextMhz
     return nextMhz
   }
