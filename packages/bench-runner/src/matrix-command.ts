@@ -72,7 +72,7 @@ export const benchRunner: CommandFunction = async (argv, terminal) => {
     message,
   }))
   const json = (files: readonly string[]) => `${JSON.stringify({ summaries, failures, files }, null, 2)}\n`
-  const table = (style: TableStyle) => closingTable(options, outcome, style)
+  const table = (style: TableStyle) => closingTable(outcome, style)
   if (options.saveSummary) {
     // It lies in the folder and travels with it, so it names files from there.
     const inFolder = files.map((file) => path.relative(options.resultDir, file))
@@ -87,7 +87,7 @@ export const benchRunner: CommandFunction = async (argv, terminal) => {
   return failures.length > 0 ? 1 : 0
 }
 
-function closingTable(options: BenchOptions, { finished, failures }: MatrixOutcome, style: TableStyle): string {
+function closingTable({ finished, failures }: MatrixOutcome, style: TableStyle): string {
   const parts: string[] = []
   const runs = finished.map(({ summary }) => summary)
   const summaries = combineRepeatedRuns(runs)
