@@ -4,8 +4,8 @@
  *   npx tsx --conditions=@pctodl/source scripts/headline.ts paper [--variants 16] [--jobs 2] [--write]
  *   npx tsx --conditions=@pctodl/source scripts/headline.ts services [--variants 16] [--jobs 2] [--write]
  *
- * Per board of the ensemble about 100 s of processor time for `paper` and 250 s for `services`; what was interrupted resumes. `--write` puts
- * the table into the README.
+ * Per board of the ensemble about 40 s of processor time for `paper` and 400 s for `services`, half of that for
+ * the search of `fixed-clock`; what was interrupted resumes. `--write` puts the table into the README.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
