@@ -233,7 +233,7 @@ export class ClockController {
     const lookBackMs = delayMs + control.sensingMs + windowMs + 100
     const full = m.fullSinceMs !== null && timeMs - m.fullSinceMs >= lookBackMs
     this.#sensor.compare(seen, full && (delayMs === 0 || timeMs - m.changedMs >= lookBackMs))
-    if (readW === null || durationMs === 0) return null
+    if (readW === null || durationMs === 0 || this.#without.has('offset')) return null
     if (full && !this.#without.has('delay')) {
       const varianceW2 = this.#observer.state.noiseVarW2 + (control.driftSd * modelW) ** 2
       if (this.#delay.observe(this.#history, readW, windowMs, varianceW2)) this.#observer.doubt()
