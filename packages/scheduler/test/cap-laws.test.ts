@@ -88,7 +88,7 @@ describe('a hard cap, by the watts that the board reads', () => {
       model: 'mnasnet1_0',
       caps: fixedCap(90),
       iterations: 12,
-      factor: 0.65,
+      factor: 0.8,
     })
     const last = events.filter((event) => event.type === 'window').at(-1)!
     expect(last.window.powerAverageW).toBeLessThanOrEqual(90 * 1.01)

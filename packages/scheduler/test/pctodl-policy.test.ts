@@ -90,9 +90,6 @@ describe('the pctodl policy', () => {
     expect(policy.onCapChange(40)).toMatchObject({ powerLimitW: 100, powerLimitRole: 'back-stop' })
     const action = sample(policy, 100, 40, 120)
     expect(action).toMatchObject({ smClockMhz: 210 })
-    // An estimate alone does not say so.
-    expect(policy.lastStep!.status).not.toBe('infeasible')
-    for (let i = 2; i < 8; i++) sample(policy, 100 * i, 40, 120 + i / 10)
     expect(policy.lastStep!.status).toBe('infeasible')
   })
 

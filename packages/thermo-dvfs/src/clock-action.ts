@@ -1,38 +1,40 @@
+import type { ClockHypothesis } from './clock-belief.js'
+import type { LoadHypothesis } from './load-belief.js'
+import type { SensorHypothesis } from './sensor-belief.js'
+
 /**
  * - `tracking`: moving, or not yet sure;
  * - `settled`: the highest clock that keeps the cap, unchanged for three seconds, and no reading above the cap;
- * - `infeasible`: readings of the minimum clock are above the cap;
- * - `blind`: no usable reading.
+ * - `infeasible`: at the lowest clock and still above the cap;
+ * - `blind`: no usable reading, or sensors that contradict each other.
  */
 export type ClockStatus = 'tracking' | 'settled' | 'infeasible' | 'blind'
-export type LoadSeen = 'full' | 'part' | 'idle'
-export type ClockSeen = 'asked' | 'throttled' | 'lost'
-export type SensorSeen = 'good' | 'late' | 'frozen' | 'missing' | 'doubted'
 
 export interface ClockAction {
-  /** The clock to lock, MHz: one of the table. */
+  /** The clock to lock, MHz: always a supported one. */
   readonly smClockMhz: number
   readonly status: ClockStatus
   /** Estimated minus modelled power at that clock, W. */
   readonly biasW: number
-  /** Estimated power at that clock at full load, W. */
+  /** Estimated power at that clock once the tenants run, W. */
   readonly estimatedPowerW: number
   /** Power that a clock may be raised to, W. */
   readonly targetPowerW: number
   /** The board has not been running the requested clock: throttled by its firmware, or the request was lost. */
   readonly clockMismatch: boolean
+  /** What the board is most probably doing. */
   readonly seen: BoardSeen
 }
 
-/** What the board appears to be doing. */
+/** The most probable hypothesis of each kind, and the share of the cap by which a disagreeing witness lowered the target. */
 export interface BoardSeen {
-  readonly load: LoadSeen
-  readonly clock: ClockSeen
-  readonly sensor: SensorSeen
-  /** Delay of the power readings beyond their window, ms. */
+  readonly load: LoadHypothesis
+  readonly clock: ClockHypothesis
+  readonly sensor: SensorHypothesis
+  /** How late what is read may be, beyond its averaging, ms. */
   readonly latenessMs: number
-  /** Factor by which another meter has more than the readings; 1 where none disagrees. */
+  /** The power reading is too low by this factor, as another witness of it has it; 1 where none disagrees. */
   readonly correction: number
-  /** The board runs its minimum clock, and readings of it are above the cap. */
+  /** The board runs its lowest clock, and readings of it are above the cap. */
   readonly excess: boolean
 }

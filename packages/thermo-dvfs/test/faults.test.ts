@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ClockController, type ClockObservation, publishedPower } from '../src/index.js'
+import { LAGS_MS } from '../src/reading-lag.js'
 import { type BoardOptions, clocksMhz, law, measure, run, settlingMs, ToyBoard, type Trace } from './toy-board.js'
 
 const modelAt = (clockMhz: number): number => publishedPower(law, clockMhz)
@@ -70,6 +71,7 @@ describe('readings', () => {
       capAt: () => 150,
       disturb: (_, seen) => ({ ...seen, powerInstantW: seen.powerInstantW && 0.7 * seen.powerInstantW }),
     })
+    expect(trace.status.at(-1)).toBe('blind')
     expect(highestClock(trace, 34_000, 60_000)).toBeLessThanOrEqual(before + 15)
     expect(measure(trace, 36_000).violationPercent).toBeLessThanOrEqual(1)
   })
@@ -94,6 +96,7 @@ describe('readings that come late', () => {
       capAt: (timeMs) => (timeMs < 60_000 ? 160 : timeMs < 120_000 ? 110 : 150),
       disturb: late(lagMs),
     })
+    expect(controller.serialise().board.history.lag).toMatchObject({ known: true, index: LAGS_MS.indexOf(lagMs) })
     expect(measure(trace, 72_000, 119_000).violationPercent).toBeLessThanOrEqual(1)
     expect(measure(trace, 150_000).violationPercent).toBeLessThanOrEqual(1)
     expect(measure(trace, 150_000).utilisationPercent).toBeGreaterThan(95)
@@ -134,6 +137,31 @@ describe('the load', () => {
     expect(measure(trace, 45_000).violationPercent).toBeLessThanOrEqual(1)
     expect(measure(trace, 55_000).utilisationPercent).toBeGreaterThan(97)
   })
+
+  it('waits before it believes an idle board, and remembers the loaded one', () => {
+    const { controller, board } = settled()
+    const before = board.clockMhz
+    const idle = run(controller, board, {
+      durationMs: 60_000,
+      capAt: () => 150,
+      disturb: (_, seen) => {
+        board.activity = 0.3
+        return seen
+      },
+    })
+    expect(highestClock(idle, 30_000, 40_000)).toBe(before)
+    expect(clockAt(idle, 90_000)).toBeGreaterThan(before)
+    const again = run(controller, board, {
+      durationMs: 60_000,
+      capAt: () => 150,
+      disturb: (timeMs, seen) => {
+        board.activity = timeMs < 95_000 ? 0.3 : 1
+        return { ...seen, loading: timeMs < 95_000 }
+      },
+    })
+    expect(clockAt(again, 91_000)).toBeLessThanOrEqual(before)
+    expect(measure(again, 95_000).violationPercent).toBeLessThanOrEqual(1)
+  })
 })
 
 describe('the clock', () => {
@@ -160,7 +188,7 @@ describe('the clock', () => {
 
   it.each([110, 190])('learns nothing wrong while a change to %d W is refused', (powerCapW) => {
     const { controller, board } = settled()
-    const before = controller.serialise().observer.offsetW
+    const before = controller.serialise().board.power.estimate
     for (let i = 0; i < 100; i++) {
       const seen = {
         timeMs: board.timeMs,
@@ -172,7 +200,9 @@ describe('the clock', () => {
       controller.step({ ...seen, refused: i > 0 })
       for (let tick = 0; tick < 10; tick++) board.tick()
     }
-    expect(Math.abs(controller.serialise().observer.offsetW - before)).toBeLessThan(3)
+    const { level, slope } = controller.serialise().board.power.estimate
+    expect(level).toBeCloseTo(before.level, 1)
+    expect(slope).toBeCloseTo(before.slope, 1)
     const trace = run(controller, board, { durationMs: 60_000, capAt: () => powerCapW })
     expect(settlingMs(trace, 40_000)).toBeLessThan(8000)
     expect(measure(trace, 42_500).violationPercent).toBe(0)

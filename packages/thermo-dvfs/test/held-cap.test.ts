@@ -33,4 +33,64 @@ describe('a cap that the board holds by its own limit', () => {
   it('is kept by the clock alone where the sensor is not believed as far as the limit goes', () => {
     expect(modelW(clockUnder(119, 119, 2))).toBeLessThanOrEqual(0.98 * 119)
   })
+
+  /**
+   * The answer to a mean of the last second that is too high, of a controller that had come to rest at 119 W.
+   *
+   * @param capAt W, by time
+   */
+  function afterPeak(
+    instantW: number,
+    ranMhz: number,
+    powerLimitW = 119,
+    capAt = (_: number) => 119,
+    peakMs = 59_500,
+  ): number {
+    const controller = new ClockController({ smClocksMhz, reading: 'one-second-average' })
+    controller.setPlant(smClocksMhz.map(modelW))
+    let smClockMhz = 210
+    for (let timeMs = 0; timeMs < 60_000; timeMs += 100) {
+      const peak = timeMs >= peakMs
+      const powerAverageW = timeMs === 59_900 ? 120.2 : 119 + (timeMs % 200) / 10_000
+      const powerInstantW = peak ? instantW : 119
+      const seen = { powerAverageW, powerInstantW, smClockMhz: peak ? ranMhz : Math.min(smClockMhz, 630) }
+      const powerCapW = capAt(timeMs)
+      ;({ smClockMhz } = controller.step({ timeMs, powerCapW, powerLimitW, loading: false, ...seen }))
+    }
+    return smClockMhz
+  }
+
+  it('locks the clock that its firmware has found where a peak is over and the limit lies above the cap', () => {
+    expect(afterPeak(118, 585, 119.5)).toBe(585)
+  })
+
+  it('leaves a mean of which the instant readings of its second know nothing to a limit no higher than the cap', () => {
+    expect(afterPeak(118, 585)).toBe(645)
+    expect(afterPeak(120, 585)).toBe(645)
+    expect(afterPeak(121.5, 585)).toBeLessThan(585)
+  })
+
+  it('believes a mean that they do know of: a limit need not hold what it says', () => {
+    expect(afterPeak(120, 645, 119, undefined, 58_500)).toBeLessThan(645)
+  })
+
+  it('leaves it none where the cap is new: the firmware may not have answered it', () => {
+    const newAt = (changeMs: number) => afterPeak(118, 585, 119, (timeMs) => (timeMs < changeMs ? 119.7 : 119))
+    expect(newAt(57_500)).toBe(585)
+    expect(newAt(56_000)).toBe(630)
+  })
+
+  it('does not raise what its firmware holds down: that would only set it free for a moment', () => {
+    const controller = new ClockController({ smClocksMhz, reading: 'one-second-average' })
+    controller.setPlant(smClocksMhz.map(modelW))
+    const asked: number[] = []
+    for (let timeMs = 0; timeMs < 90_000; timeMs += 100) {
+      // The load happens to draw less than before, and the firmware has not let go yet.
+      const powerW = timeMs < 60_000 ? 119 : 113
+      const smClockMhz = Math.min(asked.at(-1) ?? 210, timeMs < 60_000 ? 630 : 615)
+      const seen = { powerAverageW: powerW + (timeMs % 200) / 10_000, powerInstantW: powerW, smClockMhz }
+      asked.push(controller.step({ timeMs, powerCapW: 119, powerLimitW: 119, loading: false, ...seen }).smClockMhz)
+    }
+    expect(asked.at(-1)).toBe(asked[599])
+  })
 })

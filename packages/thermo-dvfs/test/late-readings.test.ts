@@ -26,7 +26,6 @@ function underMovingCap(lateMs: number, seconds: number, averageWindow: 'both' |
   controller.setPlant(clocksMhz.map(modelAt))
   const board = new ToyBoard({ seed: 7, instantNoiseW: 1 }, modelAt)
   const caps = [150, 90, 170, 100, 140, 110, 165, 95]
-  let latenessMs = 0
   const told: { powerAverageW: number | null; powerInstantW: number | null }[] = []
   for (let timeMs = 0; timeMs <= 1000 * seconds; timeMs += 100) {
     const powerCapW = timeMs < 10_000 ? 130 : caps[Math.floor(timeMs / 2000) % caps.length]!
@@ -35,19 +34,32 @@ function underMovingCap(lateMs: number, seconds: number, averageWindow: 'both' |
     const late = told.at(-1 - lateMs / 100) ?? { powerAverageW: null, powerInstantW: null }
     const action = controller.step({ timeMs, powerCapW, ...late, smClockMhz: board.clockMhz, loading: false })
     board.request(action.smClockMhz)
-    latenessMs = action.seen.latenessMs
     for (let i = 0; i < 10; i++) board.tick()
   }
-  return latenessMs
+  return controller.serialise().board
 }
 
 describe('readings under a cap that never rests', () => {
   it.each([0, 500, 1000, 1500])('tell within two moves that they are %d ms late', (lateMs) => {
-    expect(Math.abs(underMovingCap(lateMs, 14) - lateMs)).toBeLessThanOrEqual(250)
+    const { known, index } = underMovingCap(lateMs, 14).history.lag
+    expect(known).toBe(true)
+    expect(Math.abs(250 * index - lateMs)).toBeLessThanOrEqual(250)
   })
 
   it('tell it also where what is called a mean of a second is none', () => {
-    expect(underMovingCap(0, 14, 'instant-twice')).toBe(0)
+    expect(underMovingCap(0, 14, 'instant-twice').history.lag).toMatchObject({ known: true, index: 0 })
+  })
+
+  it('teach nothing wrong in the sample in which it is found out', () => {
+    for (const lateMs of [0, 500, 1000, 1500]) {
+      for (let seconds = 14; seconds <= 20; seconds++) {
+        const { level, slope } = underMovingCap(lateMs, seconds).power.estimate
+        expect(level, `${lateMs} ms late, after ${seconds} s`).toBeGreaterThan(0.9)
+        expect(level).toBeLessThan(1.1)
+        expect(slope).toBeGreaterThan(0.7)
+        expect(slope).toBeLessThan(1.4)
+      }
+    }
   })
 })
 

@@ -10,6 +10,7 @@ const cases: PausingCase[] = [
   { reading: 'both', gain: 1.2, pauses: [2000, 1000] },
   { reading: 'both', gain: 1, lagMs: 1000, pauses: [2000, 1000] },
   { reading: 'both', gain: 0.9, lagMs: 1000, pauses: [3000, 3000] },
+  { reading: 'one-second-average', gain: 0.9, lagMs: 1000, pauses: [2000, 1000] },
   { reading: 'one-second-average', gain: 1.6, pauses: [3000, 3000] },
   { reading: 'one-second-average', gain: 1.2, lagMs: 1000, pauses: [8000, 8000] },
 ]

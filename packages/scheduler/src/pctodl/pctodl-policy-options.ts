@@ -31,6 +31,6 @@ export interface PctodlPolicyOptions extends ServedNetworks {
   readonly fixed?: Candidate
   /** Also where a latency objective is given: plans keep it, and where a window shows that they do not, another one is made. */
   readonly partition?: Omit<PartitionOptions, 'models' | 'powerCapW' | 'powerMarginW'>
-  /** Mechanisms of the clock control to leave out, for an ablation. Default none. */
-  readonly without?: readonly ClockMechanism[]
+  /** Hold the cap with the controller in trial, without these mechanisms of it. Default: `ClockController`. */
+  readonly oneLaw?: { readonly without: readonly ClockMechanism[] }
 }

@@ -62,7 +62,7 @@ export class PctodlPolicy implements PowerCapPolicy {
   constructor(options: PctodlPolicyOptions) {
     this.#options = options
     this.#planner = new Planner(options)
-    this.#steered = new SteeredTenants(options.predictor, options.without)
+    this.#steered = new SteeredTenants(options.predictor, options.oneLaw)
     const { payBackS, sharesAfterS = 35, partition, predictor } = options
     const plan = (modelledCapW: number, optional: boolean) => this.#tryPlan(modelledCapW, optional)
     this.#replanning = new Replanning({ predictor, payBackS: payBackS ?? PAY_BACK_S, sharesAfterS, plan })

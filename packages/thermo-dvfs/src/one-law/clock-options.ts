@@ -1,5 +1,5 @@
 import { type GpuSpec, InvalidInputError } from '@pctodl/platform'
-import type { ClockObservation } from './clock-observation.js'
+import type { ClockObservation } from '../clock-observation.js'
 
 /** Parts of the control that can be left out, to measure what each is worth. */
 export const clockMechanisms = [

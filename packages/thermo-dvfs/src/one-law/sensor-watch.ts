@@ -1,6 +1,6 @@
-import type { ClockObservation } from './clock-observation.js'
+import type { ClockObservation } from '../clock-observation.js'
+import { CrossCheck, type CrossCheckState } from '../cross-check.js'
 import { control } from './constants.js'
-import { CrossCheck, type CrossCheckState } from './cross-check.js'
 
 /** Readings this many times above the model's highest power are faults of the sensor. */
 const IMPLAUSIBLE_FACTOR = 4

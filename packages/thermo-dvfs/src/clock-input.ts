@@ -1,0 +1,29 @@
+import { InvalidInputError } from '@pctodl/platform'
+import type { ClockObservation } from './clock-observation.js'
+
+/** @throws InvalidInputError for powers that no model of so many clocks has */
+export function assertPlant(predictedPowerW: ArrayLike<number>, clocks: number): void {
+  if (predictedPowerW.length !== clocks) {
+    throw new InvalidInputError('predictedPowerW.length', predictedPowerW.length, `${clocks}, one power for each clock`)
+  }
+  for (let i = 0; i < clocks; i++) {
+    const powerW = predictedPowerW[i]!
+    if (!(powerW > 0 && Number.isFinite(powerW))) {
+      throw new InvalidInputError(`predictedPowerW[${i}]`, powerW, 'a positive number of watts')
+    }
+  }
+}
+
+/**
+ * @param lastMs time of the step before; null in the first one
+ * @throws InvalidInputError for a cap or a time that cannot be
+ */
+export function assertObservation({ timeMs, powerCapW }: ClockObservation, lastMs: number | null): void {
+  if (!(powerCapW > 0 && Number.isFinite(powerCapW))) {
+    throw new InvalidInputError('powerCapW', powerCapW, 'a positive number of watts')
+  }
+  if (!Number.isFinite(timeMs) || (lastMs !== null && timeMs < lastMs)) {
+    const remedy = lastMs === null ? 'a number of milliseconds' : `a time not before the last step's (${lastMs} ms)`
+    throw new InvalidInputError('timeMs', timeMs, remedy)
+  }
+}

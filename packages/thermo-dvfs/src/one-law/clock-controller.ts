@@ -1,0 +1,556 @@
+import { InvalidInputError } from '@pctodl/platform'
+import type { ClockObservation } from '../clock-observation.js'
+import type { ClockAction, ClockSeen, ClockStatus, LoadSeen, SensorSeen } from './clock-action.js'
+import {
+  assertClockControllerOptions,
+  assertObservation,
+  assertPlant,
+  type ClockControllerOptions,
+  type ClockMechanism,
+} from './clock-options.js'
+import { control } from './constants.js'
+import { windowBudgetW } from './energy-window.js'
+import { type HistorySample, PowerHistory } from './power-history.js'
+import { PowerObserver, type PowerObserverState } from './power-observer.js'
+import { SensorDelay, type SensorDelayState } from './sensor-delay.js'
+import { SensorWatch, type SensorWatchState } from './sensor-watch.js'
+
+const SECOND_MS = 1000
+const LONG_AGO_MS = -1e9
+/** Share of the tenants that counts as all of them. */
+const ALL = 0.999
+/** A cap that differs by more is a new one, share. */
+const NEW_CAP = 0.005
+/** A measured clock further off than this many states is not the one asked for; for so long, the request was lost, ms. */
+const STATES_OFF = 2
+const LOST_MS = 2500
+/** Beside a board limit at the cap, the lowest clock above this share is locked: the firmware takes back the rest. */
+const HELD_TARGET = 0.999
+/** First hold-off of a clock that proved too high, ms. */
+const HOLD_OFF_MS = 5000
+/** A lowering so soon after a raise means that the raise failed, ms. */
+const FAILED_WITHIN_MS = 10_000
+
+/** What the law itself remembers. */
+export interface ClockMemory {
+  started: boolean
+  timeMs: number
+  capW: number
+  plannedCapW: number
+  /** The clock by estimate and dwell, before the energy window lowers it. */
+  base: number
+  /** The clock asked for. */
+  index: number
+  changedMs: number
+  raisedMs: number
+  loweredMs: number
+  /** A clock that proved too high, and until when it is not tried again. */
+  failed: number | null
+  failedUntilMs: number
+  holdOffMs: number
+  plantChanged: boolean
+  ceiling: number
+  fullSinceMs: number | null
+  offSinceMs: number | null
+  lowestSinceMs: number | null
+  /** When firmware last held the clock below the one asked for. */
+  trimmedMs: number
+  /** The board's limit let too much pass: it is not relied on until then. */
+  leaksUntilMs: number
+  leakMs: number
+  excess: boolean
+  /** The offset when a reading last varied: what frozen ones taught is forgotten, W. */
+  trustedOffsetW: number
+  /** Newest readings, W. */
+  averageW: number
+  instantW: number
+}
+
+/** Everything that a controller remembers, safe for JSON. */
+export interface ClockControllerState {
+  readonly version: 9
+  readonly modelW: readonly number[]
+  readonly memory: ClockMemory
+  readonly history: readonly HistorySample[]
+  readonly observer: PowerObserverState
+  readonly delay: SensorDelayState
+  readonly sensor: SensorWatchState
+}
+
+/**
+ * Holds a board under a hard power cap by its SM clock: the highest clock whose power, as modelled and corrected by what the
+ * sensors read, stays under the cap. A state machine without clocks or I/O: the caller reports what was read, about ten times a
+ * second, and locks the clock it returns.
+ *
+ * In trial beside `ClockController`, behind the same interface; the README says what it holds and what not yet.
+ */
+export class OneLawController {
+  readonly #clocksMhz: readonly number[]
+  readonly #capFactor: number
+  readonly #without: ReadonlySet<ClockMechanism>
+  readonly #m: ClockMemory
+  readonly #history: PowerHistory
+  readonly #observer: PowerObserver
+  readonly #delay: SensorDelay
+  readonly #sensor: SensorWatch
+  readonly #averages: boolean
+  #modelW: readonly number[]
+
+  /**
+   * @param state of an earlier controller with the same options, to go on exactly where it stopped
+   * @throws InvalidInputError
+   */
+  constructor(options: ClockControllerOptions, state?: ClockControllerState) {
+    assertClockControllerOptions(options)
+    this.#clocksMhz = [...options.smClocksMhz]
+    this.#capFactor = 1 - (options.sensorTolerancePercent ?? 0) / 100
+    this.#without = new Set(options.without)
+    if (state !== undefined && state.version !== 9) throw new InvalidInputError('state.version', state.version, '9')
+    const copy = state === undefined ? undefined : structuredClone(state)
+    this.#modelW = copy?.modelW ?? []
+    if (this.#modelW.length > 0) assertPlant(this.#modelW, this.#clocksMhz.length)
+    this.#history = new PowerHistory(copy?.history)
+    this.#observer = new PowerObserver(copy?.observer)
+    this.#delay = new SensorDelay(copy?.delay)
+    this.#averages = options.reading === 'one-second-average'
+    this.#sensor = new SensorWatch(this.#averages, copy?.sensor)
+    this.#m = copy?.memory ?? newMemory(this.#clocksMhz.length - 1)
+  }
+
+  /** Everything it remembers. `new OneLawController(options, state)` continues identically. */
+  serialise(): ClockControllerState {
+    return structuredClone({
+      version: 9,
+      modelW: this.#modelW,
+      memory: this.#m,
+      history: this.#history.samples,
+      observer: this.#observer.state,
+      delay: this.#delay.state,
+      sensor: this.#sensor.state,
+    })
+  }
+
+  /**
+   * Set the model's power at every clock, for the present tenants and memory clock. Call it again after a repartition; what was
+   * learnt about the board carries over as a ratio.
+   *
+   * @param predictedPowerW W, one per clock; where it falls along the clock, its highest value up to there counts
+   * @throws InvalidInputError
+   */
+  setPlant(predictedPowerW: ArrayLike<number>): void {
+    assertPlant(predictedPowerW, this.#clocksMhz.length)
+    let highestW = 0
+    const modelW = Array.from(predictedPowerW, (powerW) => {
+      highestW = Math.max(highestW, powerW)
+      return highestW
+    })
+    if (this.#m.started) {
+      const factor = modelW[this.#m.index]! / this.#modelW[this.#m.index]!
+      this.#history.scale(factor)
+      this.#observer.rebase(factor)
+      this.#delay.forget()
+    }
+    this.#modelW = modelW
+    this.#m.plantChanged = true
+  }
+
+  /**
+   * The clock that the present plant may run at, MHz: to ask for in one request with new tenants, before they draw anything.
+   * Never above the present one.
+   */
+  clockBefore(powerCapW: number): number {
+    const capW = powerCapW * this.#capFactor
+    const wanted = this.#sureFit(capW, control.targetShare * capW)
+    return this.#clocksMhz[this.#m.started ? Math.min(this.#m.index, wanted) : wanted]!
+  }
+
+  /** @throws InvalidInputError for a cap or a time that cannot be, or before `setPlant` */
+  step(seen: ClockObservation): ClockAction {
+    const m = this.#m
+    if (this.#modelW.length === 0) throw new InvalidInputError('plant', undefined, 'a call of setPlant before step')
+    assertObservation(seen, m.started ? m.timeMs : null)
+    const first = !m.started
+    const durationMs = first ? 0 : seen.timeMs - m.timeMs
+    const capW = (seen.powerCapW * this.#capFactor) / (this.#without.has('cross-check') ? 1 : this.#sensor.correction)
+    if (first) this.#begin(seen, capW)
+    m.timeMs = seen.timeMs
+    const ran = this.#ranIndex(seen)
+    const innovationW = this.#observe(seen, ran, durationMs)
+    m.capW = capW
+    const meanW = this.#meanOfSecondW(seen)
+    const held = this.#held(seen, capW, meanW)
+    const targetW = this.#targetW(capW)
+    this.#decideBase(seen, capW, targetW, held, ran, first)
+    const limited = Math.min(this.#limited(capW, held, ran, meanW, innovationW), m.ceiling)
+    // No reading above the cap is answered by more clock.
+    m.averageW = seen.powerAverageW ?? m.averageW
+    m.instantW = seen.powerInstantW ?? m.instantW
+    const above = m.averageW > seen.powerCapW || m.instantW > seen.powerCapW
+    const index = first || !above ? limited : Math.min(limited, m.index)
+    this.#watchMinimum(ran, capW)
+    if (index !== m.index) {
+      if (index < Math.min(m.index, ran)) m.loweredMs = m.timeMs
+      m.index = index
+      m.changedMs = m.timeMs
+    }
+    return this.#answer(seen, capW, targetW, meanW)
+  }
+
+  #begin({ timeMs }: ClockObservation, capW: number): void {
+    const m = this.#m
+    m.started = true
+    m.capW = capW
+    m.changedMs = timeMs
+    m.timeMs = timeMs
+    this.#observer.begin(this.#modelW[m.index]!)
+    this.#sensor.begin(timeMs, this.#modelW[m.index]!)
+  }
+
+  /** The state that ran until now: the one asked for, unless the board reports another with a reason. */
+  #ranIndex({ smClockMhz, throttled = false, refused = false, timeMs }: ClockObservation): number {
+    const m = this.#m
+    if (smClockMhz === null) return m.index
+    const measured = this.#indexOf(smClockMhz)
+    const off = Math.abs(measured - m.index) > STATES_OFF
+    if (!off) m.offSinceMs = null
+    else m.offSinceMs ??= timeMs
+    if (refused || (m.offSinceMs !== null && timeMs - m.offSinceMs >= LOST_MS)) return measured
+    return throttled ? Math.min(measured, m.index) : m.index
+  }
+
+  /** @returns reading minus expectation, W; null without a reading */
+  #observe(seen: ClockObservation, ran: number, durationMs: number): number | null {
+    const m = this.#m
+    const { timeMs, loading, idle = false, activeShare, stallNoticeMs } = seen
+    const modelW = this.#modelW[ran]!
+    const delayMs = this.#delay.delayMs
+    this.#sensor.observe(seen, modelW, this.#modelW.at(-1)!, delayMs)
+    if (this.#sensor.state.frozen) this.#observer.state.offsetW = m.trustedOffsetW
+    else if (this.#sensor.state.variedMs === timeMs) m.trustedOffsetW = this.#observer.state.offsetW
+    const { readW, windowMs } = this.#sensor
+    this.#history.add(timeMs, m.capW, modelW, readW)
+    if (ran < m.index) m.trimmedMs = timeMs
+    const working = !loading && !idle && (activeShare ?? 1) >= ALL
+    m.fullSinceMs = working ? (m.fullSinceMs ?? timeMs) : null
+    const lookBackMs = delayMs + control.sensingMs + windowMs + 100
+    const full = m.fullSinceMs !== null && timeMs - m.fullSinceMs >= lookBackMs
+    this.#sensor.compare(seen, full && (delayMs === 0 || timeMs - m.changedMs >= lookBackMs))
+    if (readW === null || durationMs === 0 || this.#without.has('offset')) return null
+    if (full && !this.#without.has('delay')) {
+      const varianceW2 = this.#observer.state.noiseVarW2 + (control.driftSd * modelW) ** 2
+      if (this.#delay.observe(this.#history, readW, windowMs, varianceW2)) this.#observer.doubt()
+    }
+    const endMs = timeMs - control.sensingMs - delayMs
+    const windowModelW = this.#history.modelMeanW(endMs - windowMs, endMs)
+    const shift = (byMs: number) => this.#history.modelMeanW(endMs - windowMs + byMs, endMs + byMs)
+    // Firmware that trims alternates between clocks, of which a sample sees one.
+    const ditherW = ran < m.index ? this.#history.modelSdW(timeMs - SECOND_MS) : 0
+    const timingSdW = Math.hypot(Math.abs(shift(70) - shift(-70)) / 2, ditherW)
+    const noticeMs = this.#without.has('low-belief')
+      ? Number.POSITIVE_INFINITY
+      : activeShare == null
+        ? control.underloadMs
+        : (stallNoticeMs ?? SECOND_MS) + windowMs + delayMs
+    return this.#observer.observe({
+      timeMs,
+      durationMs,
+      readW,
+      modelW: windowModelW,
+      timingSdW,
+      windowMs,
+      full,
+      noticeMs,
+    })
+  }
+
+  /** Mean power of the last second as read, W; null where too few readings came. */
+  #meanOfSecondW({ timeMs, powerAverageW }: ClockObservation): number | null {
+    if (this.#averages && this.#sensor.readW !== null && powerAverageW !== null) return powerAverageW
+    let sumW = 0
+    let count = 0
+    const { samples } = this.#history
+    for (let i = samples.length - 1; i >= 0 && samples[i]!.timeMs > timeMs - SECOND_MS; i--) {
+      if (samples[i]!.readW === null) continue
+      sumW += samples[i]!.readW!
+      count++
+    }
+    return count >= 5 ? sumW / count : null
+  }
+
+  /** The board's own limit holds the cap. */
+  #held({ powerLimitW, timeMs }: ClockObservation, capW: number, meanW: number | null): boolean {
+    const m = this.#m
+    if (this.#without.has('board-limit') || powerLimitW == null || powerLimitW > control.heldShare * capW) return false
+    const lookBackMs = this.#delay.delayMs + control.sensingMs + SECOND_MS + 300
+    const leaks = meanW !== null && meanW > control.windowShare * powerLimitW + this.#observer.noiseSdW / 3
+    if (
+      leaks &&
+      timeMs - m.changedMs >= lookBackMs &&
+      timeMs >= m.leaksUntilMs &&
+      m.index > 0 &&
+      !m.plantChanged &&
+      Math.abs(capW - m.plannedCapW) < NEW_CAP * capW
+    ) {
+      m.leakMs = Math.min(control.maxDwellMs * 8, 2 * m.leakMs)
+      m.leaksUntilMs = timeMs + m.leakMs
+    }
+    return timeMs >= m.leaksUntilMs
+  }
+
+  #targetW(capW: number): number {
+    const noiseOfMean = 0.3 * this.#observer.noiseSdW
+    return Math.min(control.targetShare * capW, 1.01 * capW - 2.5 * noiseOfMean)
+  }
+
+  /** The clock by estimate: down at once, up after a dwell. */
+  #decideBase(seen: ClockObservation, capW: number, targetW: number, held: boolean, ran: number, first: boolean): void {
+    const m = this.#m
+    const ceiling = this.#ceilingIndex(seen.ceilingMhz)
+    const planned =
+      first || m.plantChanged || ceiling > m.ceiling || Math.abs(capW - m.plannedCapW) > NEW_CAP * m.plannedCapW
+    m.ceiling = ceiling
+    const readAbove = (this.#sensor.readW ?? 0) > capW
+    const mismatch = this.#mismatch(seen)
+    const unseenMs = m.timeMs - this.#sensor.state.usableMs
+    const fit = held ? this.#heldFit(capW) : this.#sureFit(capW, targetW)
+    if (planned) {
+      m.plantChanged = false
+      m.plannedCapW = capW
+      m.failed = null
+      m.holdOffMs = HOLD_OFF_MS
+      if (fit < m.base || first || !(mismatch || readAbove || unseenMs > control.blindMs)) this.#setBase(fit)
+      return
+    }
+    const tooHighW = this.#power(held ? m.base - 1 : m.base)
+    const boundW = held ? 1.006 * capW : control.sureShare * capW
+    if (m.base > 0 && tooHighW > boundW) {
+      const trimmed = held || seen.throttled === true ? this.#runningIndex(ran) : m.base
+      if (held) this.#setBase(Math.min(fit, m.base - 1, trimmed))
+      else this.#lower(Math.min(fit, m.base - 1, trimmed))
+      return
+    }
+    if (unseenMs > 2 * control.blindMs && !this.#without.has('blind-descent')) {
+      const share = Math.max(0.8, 1 - 0.03 * (unseenMs / 1000 - 2))
+      this.#setBase(Math.min(m.base, this.#highest(share * capW)))
+      return
+    }
+    if (fit <= m.base || unseenMs > 300 || mismatch || readAbove) return
+    // Firmware that trims has shown that the clock is high enough.
+    if (held && (m.timeMs - m.trimmedMs < 4 * SECOND_MS || this.#power(m.base) > HELD_TARGET * capW)) return
+    const lookBackMs = this.#delay.delayMs + control.sensingMs + this.#sensor.windowMs
+    const full = m.fullSinceMs !== null && m.timeMs - m.fullSinceMs >= lookBackMs + 100
+    if (!full || m.timeMs - m.changedMs < lookBackMs + control.dwellMs) return
+    const barred = m.failed !== null && m.timeMs < m.failedUntilMs ? m.failed - 1 : Number.POSITIVE_INFINITY
+    const raised = Math.min(fit, barred)
+    if (raised <= m.base) return
+    this.#setBase(raised)
+    m.raisedMs = m.timeMs
+  }
+
+  #setBase(index: number): void {
+    this.#m.base = Math.max(0, index)
+  }
+
+  #lower(index: number): void {
+    const m = this.#m
+    if (m.timeMs - m.raisedMs < FAILED_WITHIN_MS + this.#delay.delayMs && !this.#without.has('back-off')) {
+      m.failed = m.base
+      m.failedUntilMs = m.timeMs + m.holdOffMs
+      m.holdOffMs = Math.min(8 * control.maxDwellMs, 2 * m.holdOffMs)
+    }
+    this.#setBase(index)
+  }
+
+  /** The base clock, or the highest that leaves each of the next one-second windows within the cap's energy. */
+  #limited(capW: number, held: boolean, ran: number, meanW: number | null, innovationW: number | null): number {
+    const m = this.#m
+    let index = m.base
+    if (!this.#without.has('energy-window')) {
+      const present = this.#power(ran)
+      const noiseW = control.outlier * this.#observer.noiseSdW
+      const delayMs = this.#delay.delayMs + 50
+      const { samples } = this.#history
+      let reader = samples.length
+      const slotW = (i: number): number => {
+        const expectedW = this.#observer.power(samples[i]!.modelW)
+        const capped = held ? Math.min(expectedW, samples[i]!.capW) : expectedW
+        if (this.#sensor.windowMs === SECOND_MS) return capped + (innovationW ?? 0)
+        while (reader > 0 && samples[reader - 1]!.timeMs >= samples[i]!.timeMs + delayMs) reader--
+        const readW = samples[reader]?.readW ?? null
+        return readW === null || Math.abs(readW - capped) < noiseW ? capped : readW
+      }
+      const presentW = held ? Math.min(present, capW) : present
+      const budgetW = windowBudgetW(this.#history, { nowMs: m.timeMs, capW, presentW, slotW })
+      const drawsW = held ? Math.min(this.#power(index), control.targetShare * capW) : this.#power(index)
+      if (budgetW < Math.min(drawsW, capW)) {
+        index = Math.min(index, this.#highest(budgetW), held ? this.#runningIndex(ran) : index)
+      }
+    }
+    const lookBackMs = 1300 + this.#delay.delayMs
+    if (
+      meanW !== null &&
+      meanW > control.guardShare * capW &&
+      m.timeMs - m.loweredMs >= lookBackMs &&
+      index >= Math.min(m.index, ran) &&
+      !this.#without.has('guard')
+    ) {
+      index = Math.max(0, Math.min(m.index, this.#runningIndex(ran)) - 1)
+      this.#lower(index)
+    }
+    return Math.max(0, index)
+  }
+
+  /** The highest state within a power by estimate; the lowest where none is. */
+  #highest(limitW: number, sureW = Number.POSITIVE_INFINITY, sdAt: (modelW: number) => number = () => 0): number {
+    // A clock that is wrong stays so for as long as the sensor is late.
+    const confidence = control.confidence * (1 + Math.min(1, this.#delay.delayMs / SECOND_MS))
+    for (let i = this.#modelW.length - 1; i > 0; i--) {
+      const powerW = this.#power(i)
+      if (powerW <= limitW && powerW + confidence * sdAt(this.#modelW[i]!) <= sureW) return i
+    }
+    return 0
+  }
+
+  #sureFit(capW: number, targetW: number): number {
+    return this.#highest(targetW, control.sureShare * capW, (modelW) => this.#observer.sd(modelW))
+  }
+
+  /** One state above what the limit allows: the firmware takes back the rest. */
+  #heldFit(capW: number): number {
+    const below = this.#highest(
+      HELD_TARGET * capW,
+      control.sureShare * capW,
+      (modelW) => this.#observer.slopeSd(modelW) / 3,
+    )
+    return Math.min(this.#modelW.length - 1, below + 1)
+  }
+
+  /** The state that has run in the mean of the last half second, where firmware alternates. */
+  #runningIndex(ran: number): number {
+    if (ran >= this.#m.index) return ran
+    const meanW = this.#history.modelMeanW(this.#m.timeMs - SECOND_MS / 2, this.#m.timeMs)
+    let index = this.#m.index
+    while (index > 0 && this.#modelW[index]! > meanW) index--
+    return index
+  }
+
+  #power(index: number): number {
+    return this.#observer.power(this.#modelW[Math.max(0, index)]!)
+  }
+
+  #mismatch({ refused = false, timeMs }: ClockObservation): boolean {
+    const { offSinceMs } = this.#m
+    return refused || (offSinceMs !== null && timeMs - offSinceMs >= SECOND_MS / 2 + this.#delay.delayMs)
+  }
+
+  /** Readings of the minimum clock above the cap: only they make a cap infeasible. */
+  #watchMinimum(ran: number, capW: number): void {
+    const m = this.#m
+    if (ran > 0 || m.index > 0) m.lowestSinceMs = null
+    else m.lowestSinceMs ??= m.timeMs
+    m.excess = false
+    if (m.lowestSinceMs === null) return
+    const fromMs = m.lowestSinceMs + this.#delay.delayMs + control.sensingMs + this.#sensor.windowMs + 100
+    let sumW = 0
+    let count = 0
+    for (const { timeMs, readW } of this.#history.samples) {
+      if (timeMs < fromMs || timeMs < m.timeMs - SECOND_MS || readW === null) continue
+      sumW += readW
+      count++
+    }
+    m.excess = count >= 2 && sumW > control.guardShare * capW * count
+  }
+
+  #ceilingIndex(ceilingMhz = Number.POSITIVE_INFINITY): number {
+    let index = this.#clocksMhz.length - 1
+    while (index > 0 && this.#clocksMhz[index]! > ceilingMhz) index--
+    return index
+  }
+
+  #indexOf(clockMhz: number): number {
+    let index = 0
+    for (let i = 1; i < this.#clocksMhz.length; i++) {
+      if (Math.abs(this.#clocksMhz[i]! - clockMhz) < Math.abs(this.#clocksMhz[index]! - clockMhz)) index = i
+    }
+    return index
+  }
+
+  #answer(seen: ClockObservation, capW: number, targetPowerW: number, meanW: number | null): ClockAction {
+    const m = this.#m
+    const estimatedPowerW = this.#power(m.index)
+    const unseen = m.timeMs - this.#sensor.state.usableMs > control.blindMs
+    const rests = m.timeMs - m.changedMs >= control.settledMs && m.fullSinceMs !== null
+    const status: ClockStatus = unseen
+      ? 'blind'
+      : m.excess
+        ? 'infeasible'
+        : rests && (meanW ?? 0) <= capW
+          ? 'settled'
+          : 'tracking'
+    return {
+      smClockMhz: this.#clocksMhz[m.index]!,
+      status,
+      biasW: estimatedPowerW - this.#modelW[m.index]!,
+      estimatedPowerW,
+      targetPowerW,
+      clockMismatch: this.#mismatch(seen),
+      seen: {
+        load: this.#load(seen),
+        clock: this.#clock(seen),
+        sensor: this.#sensorSeen(unseen),
+        latenessMs: this.#delay.delayMs,
+        correction: this.#sensor.correction,
+        excess: m.excess,
+      },
+    }
+  }
+
+  #load({ loading, idle = false, activeShare }: ClockObservation): LoadSeen {
+    if (loading) return 'part'
+    if (idle || activeShare === 0) return 'idle'
+    return (activeShare ?? 1) >= ALL ? 'full' : 'part'
+  }
+
+  #clock({ timeMs, throttled = false, refused = false }: ClockObservation): ClockSeen {
+    const { offSinceMs } = this.#m
+    if (offSinceMs === null || refused) return 'asked'
+    if (throttled) return timeMs - offSinceMs >= SECOND_MS ? 'throttled' : 'asked'
+    return timeMs - offSinceMs >= LOST_MS ? 'lost' : 'asked'
+  }
+
+  #sensorSeen(unseen: boolean): SensorSeen {
+    if (this.#sensor.state.frozen) return 'frozen'
+    if (unseen) return 'missing'
+    if (this.#sensor.doubted) return 'doubted'
+    return this.#delay.delayMs > 0 ? 'late' : 'good'
+  }
+}
+
+function newMemory(ceiling: number): ClockMemory {
+  return {
+    started: false,
+    timeMs: 0,
+    capW: 0,
+    plannedCapW: 0,
+    base: 0,
+    index: 0,
+    changedMs: 0,
+    raisedMs: LONG_AGO_MS,
+    loweredMs: LONG_AGO_MS,
+    failed: null,
+    failedUntilMs: 0,
+    holdOffMs: HOLD_OFF_MS,
+    plantChanged: false,
+    ceiling,
+    fullSinceMs: null,
+    offSinceMs: null,
+    lowestSinceMs: null,
+    trimmedMs: LONG_AGO_MS,
+    leaksUntilMs: LONG_AGO_MS,
+    leakMs: 30_000,
+    excess: false,
+    trustedOffsetW: 0,
+    averageW: 0,
+    instantW: 0,
+  }
+}

@@ -1,0 +1,70 @@
+/** What is known of one step: the slot of time that ends with it. */
+export interface HistorySample {
+  readonly timeMs: number
+  readonly capW: number
+  /** Model power of the clock that ran in the slot, W. */
+  readonly modelW: number
+  /** Time integral of the model's power up to the end of the slot, W ms. */
+  readonly modelWMs: number
+  /** Reading that arrived at the end of the slot, W; null where none did. */
+  readonly readW: number | null
+}
+
+const KEPT_MS = 3600
+
+/** The last seconds of caps, model power and readings. */
+export class PowerHistory {
+  readonly #samples: HistorySample[]
+
+  constructor(samples: readonly HistorySample[] = []) {
+    this.#samples = [...samples]
+  }
+
+  get samples(): readonly HistorySample[] {
+    return this.#samples
+  }
+
+  get newest(): HistorySample | undefined {
+    return this.#samples.at(-1)
+  }
+
+  add(timeMs: number, capW: number, modelW: number, readW: number | null): void {
+    const last = this.newest
+    const modelWMs = last === undefined ? 0 : last.modelWMs + modelW * (timeMs - last.timeMs)
+    this.#samples.push({ timeMs, capW, modelW, modelWMs, readW })
+    while (this.#samples[0]!.timeMs < timeMs - KEPT_MS) this.#samples.shift()
+  }
+
+  /** Other tenants, or another memory clock: the past is told in the new model's watts. */
+  scale(factor: number): void {
+    for (const [i, sample] of this.#samples.entries()) {
+      this.#samples[i] = { ...sample, modelW: factor * sample.modelW, modelWMs: factor * sample.modelWMs }
+    }
+  }
+
+  /** Mean model power of a window, W. Before the oldest slot that slot goes on. */
+  modelMeanW(fromMs: number, toMs: number): number {
+    return (this.#integral(toMs) - this.#integral(fromMs)) / (toMs - fromMs)
+  }
+
+  /** Standard deviation of the model power of the slots since a time, W. */
+  modelSdW(fromMs: number): number {
+    let count = 0
+    let sumW = 0
+    let squares = 0
+    for (let i = this.#samples.length - 1; i >= 0 && this.#samples[i]!.timeMs > fromMs; i--) {
+      const { modelW } = this.#samples[i]!
+      count++
+      sumW += modelW
+      squares += modelW ** 2
+    }
+    return Math.sqrt(Math.max(0, squares / count - (sumW / count) ** 2))
+  }
+
+  #integral(timeMs: number): number {
+    let i = this.#samples.length - 1
+    while (i > 0 && this.#samples[i - 1]!.timeMs >= timeMs) i--
+    const { timeMs: endMs, modelW, modelWMs } = this.#samples[i]!
+    return modelWMs - modelW * (endMs - timeMs)
+  }
+}
