@@ -7,7 +7,7 @@ const STEP_MS = 2000
 
 /**
  * One step of feedback. Above the cap the clock falls in proportion to the excess, by one state at least; below it the clock
- * rises by one state where power in proportion to the clock would still keep the cap.
+ * rises by one state where the square of the clock ratio predicts that the cap still holds.
  *
  * @param clocksMhz ascending
  * @returns the clock to lock, MHz
@@ -23,7 +23,7 @@ export function feedbackStep(
     return clocksMhz[Math.max(0, Math.min(index - 1, indexAtMost(clocksMhz, (smClockMhz * powerCapW) / powerW)))]!
   }
   const above = clocksMhz[index + 1]
-  return above !== undefined && (powerW * above) / smClockMhz <= powerCapW ? above : smClockMhz
+  return above !== undefined && powerW * (above / smClockMhz) ** 2 <= powerCapW ? above : smClockMhz
 }
 
 export interface FeedbackClockOptions {
