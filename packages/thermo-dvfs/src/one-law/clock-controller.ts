@@ -61,9 +61,6 @@ export interface ClockMemory {
   excess: boolean
   /** The offset when a reading last varied: what frozen ones taught is forgotten, W. */
   trustedOffsetW: number
-  /** Newest readings, W. */
-  averageW: number
-  instantW: number
 }
 
 /** Everything that a controller remembers, safe for JSON. */
@@ -183,9 +180,7 @@ export class OneLawController {
     this.#decideBase(seen, capW, targetW, held, ran, first)
     const limited = Math.min(this.#limited(capW, held, ran, meanW, innovationW), m.ceiling)
     // No reading above the cap is answered by more clock.
-    m.averageW = seen.powerAverageW ?? m.averageW
-    m.instantW = seen.powerInstantW ?? m.instantW
-    const above = m.averageW > seen.powerCapW || m.instantW > seen.powerCapW
+    const above = this.#sensor.state.newestW > seen.powerCapW
     const index = first || !above ? limited : Math.min(limited, m.index)
     this.#watchMinimum(ran, capW)
     if (index !== m.index) {
@@ -209,7 +204,7 @@ export class OneLawController {
   /** The state that ran until now: the one asked for, unless the board reports another with a reason. */
   #ranIndex({ smClockMhz, throttled = false, refused = false, timeMs }: ClockObservation): number {
     const m = this.#m
-    if (smClockMhz === null) return m.index
+    if (smClockMhz === null || !(smClockMhz > 0)) return m.index
     const measured = this.#indexOf(smClockMhz)
     const off = Math.abs(measured - m.index) > STATES_OFF
     if (!off) m.offSinceMs = null
@@ -234,7 +229,7 @@ export class OneLawController {
     m.fullSinceMs = working ? (m.fullSinceMs ?? timeMs) : null
     const lookBackMs = delayMs + control.sensingMs + windowMs + 100
     const full = m.fullSinceMs !== null && timeMs - m.fullSinceMs >= lookBackMs
-    this.#sensor.compare(seen, full && (delayMs === 0 || timeMs - m.changedMs >= lookBackMs))
+    this.#sensor.compare(seen, durationMs, full && (delayMs === 0 || timeMs - m.changedMs >= lookBackMs))
     if (readW === null || durationMs === 0 || this.#without.has('offset')) return null
     if (full && !this.#without.has('delay')) {
       const varianceW2 = this.#observer.state.noiseVarW2 + (control.driftSd * modelW) ** 2
@@ -264,8 +259,8 @@ export class OneLawController {
   }
 
   /** Mean power of the last second as read, W; null where too few readings came. */
-  #meanOfSecondW({ timeMs, powerAverageW }: ClockObservation): number | null {
-    if (this.#averages && this.#sensor.readW !== null && powerAverageW !== null) return powerAverageW
+  #meanOfSecondW({ timeMs }: ClockObservation): number | null {
+    if (this.#averages && this.#sensor.readW !== null && this.#sensor.averageW !== null) return this.#sensor.averageW
     let sumW = 0
     let count = 0
     const { samples } = this.#history
@@ -550,7 +545,5 @@ function newMemory(ceiling: number): ClockMemory {
     leakMs: 30_000,
     excess: false,
     trustedOffsetW: 0,
-    averageW: 0,
-    instantW: 0,
   }
 }

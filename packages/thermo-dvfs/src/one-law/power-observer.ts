@@ -76,7 +76,9 @@ export class PowerObserver {
   power(modelW: number): number {
     const { offsetW, referenceW } = this.state
     if (offsetW === 0) return modelW
-    return modelW + offsetW * (1 + control.scaledShare * (modelW / referenceW - 1))
+    const powerW = modelW + offsetW * (1 + control.scaledShare * (modelW / referenceW - 1))
+    // A large offset from a high clock would leave less than nothing at a low one.
+    return Math.max(powerW, control.scaledShare * modelW * (1 + offsetW / referenceW))
   }
 
   /** Standard deviation of that, W. */

@@ -12,6 +12,8 @@ const SECOND_MS = 1000
 
 export interface SensorWatchState {
   readW: number | null
+  /** The higher of the newest instant and plain readings, W. */
+  newestW: number
   variedMs: number
   /** Model power when readings last varied, W. */
   variedModelW: number
@@ -35,6 +37,8 @@ export class SensorWatch {
   readonly #plain: CrossCheck
   /** The reading of this step, W; null where none can be used. */
   readW: number | null = null
+  /** The plain reading of this step where it can be one, W. */
+  averageW: number | null = null
   windowMs: number = INSTANT_MS
 
   constructor(averages: boolean, state?: SensorWatchState) {
@@ -44,6 +48,7 @@ export class SensorWatch {
     this.#plain = new CrossCheck(state?.plain)
     this.state = state ?? {
       readW: null,
+      newestW: 0,
       variedMs: 0,
       variedModelW: 0,
       instantMs: -1e9,
@@ -74,12 +79,14 @@ export class SensorWatch {
   }
 
   observe(seen: ClockObservation, modelW: number, highestW: number, delayMs: number): void {
-    const { timeMs, powerInstantW, powerAverageW } = seen
+    const { timeMs } = seen
     const s = this.state
-    const instantW = plausible(powerInstantW, highestW)
+    const instantW = plausible(seen.powerInstantW, highestW)
+    this.averageW = plausible(seen.powerAverageW, highestW)
+    if (instantW !== null || this.averageW !== null) s.newestW = Math.max(instantW ?? 0, this.averageW ?? 0)
     if (instantW !== null) s.instantMs = timeMs
     const instants = timeMs - s.instantMs < control.blindMs
-    this.readW = instants ? instantW : plausible(powerAverageW, highestW)
+    this.readW = instants ? instantW : this.averageW
     this.windowMs = this.#averages && !instants ? SECOND_MS : INSTANT_MS
     if (this.readW !== null && this.readW !== s.readW) {
       s.readW = this.readW
@@ -99,7 +106,7 @@ export class SensorWatch {
   }
 
   /** @param steady neither clock nor load has changed for as long as readings look back on */
-  compare({ timeMs, energyJ = null, meterPowerW = null, powerAverageW }: ClockObservation, steady: boolean): void {
+  compare({ timeMs, energyJ = null, meterPowerW }: ClockObservation, durationMs: number, steady: boolean): void {
     const s = this.state
     const spanMs = timeMs - s.energyMs
     const moved = energyJ !== null && s.energyJ !== null && energyJ > s.energyJ
@@ -111,12 +118,13 @@ export class SensorWatch {
       if (moved && spanMs > 0 && spanMs < SECOND_MS) {
         this.#counter.compare(timeMs, spanMs, this.readW, ((energyJ - s.energyJ!) / spanMs) * 1000)
       }
-      if (this.windowMs === INSTANT_MS && powerAverageW !== null) {
-        this.#plain.compare(timeMs, 100, this.readW, powerAverageW)
+      if (this.windowMs === INSTANT_MS && this.averageW !== null) {
+        this.#plain.compare(timeMs, 100, this.readW, this.averageW)
       }
-      if (meterPowerW !== null) this.#meter.compare(timeMs, Math.max(1, spanMs), this.readW, meterPowerW)
+      if ((meterPowerW ?? 0) > 0) this.#meter.compare(timeMs, durationMs, this.readW, meterPowerW!)
     }
-    if (moved || s.energyJ === null) {
+    // Also a counter that begins anew counts from there on.
+    if (energyJ !== null && energyJ !== s.energyJ) {
       s.energyJ = energyJ
       s.energyMs = timeMs
     }
