@@ -24,6 +24,9 @@ export interface ServicesPolicyOptions {
 const DRAIN = 0.5
 /** Share of the cap that the last second draws before anything is turned away. */
 const AT_CAP = 0.9
+/** The clock falls to what was enough for so many samples, where that is lower by more than so many states. */
+const HELD_SAMPLES = 10
+const BAND_STATES = 2
 /** What is let in follows this often, ms, and by so much less each time that a queue is still too long. */
 const SHED_MS = 500
 const STRICTER = 1.05
@@ -44,8 +47,9 @@ interface Wanted {
 }
 
 /**
- * The lowest clock at which the predicted p99 and the backlog of every service keep its objective; not lower while a queue grows;
- * the top clock that the cap allows where none does. What cannot be answered then, at the cap or at the top, is turned away by value.
+ * The lowest clock at which the predicted p99 and the backlog of every service keep its objective, raised at once and lowered
+ * when a second agrees; the top clock that the cap allows where none does. What cannot be answered then, at the cap or at the
+ * top, is turned away by value.
  */
 export class ServicesPolicy implements PowerCapPolicy {
   readonly name = 'pctodl'
@@ -60,6 +64,9 @@ export class ServicesPolicy implements PowerCapPolicy {
   #timeMs = 0
   #smClockMhz = 0
   #exhausted = false
+  /** Clocks that were enough at the last samples, MHz. */
+  readonly #enough: number[] = []
+  #heldMhz = 0
   /** No clock was enough at the last sample. */
   #short = false
   #binding = ''
@@ -203,10 +210,6 @@ export class ServicesPolicy implements PowerCapPolicy {
     const forBacklog = this.#clocks.lowestWhere((clock) => this.#drains(clock, present, burstiness))
     if (forBacklog === undefined) return undefined
     const smClockMhz = Math.max(forRates, forBacklog)
-    const growing = this.#watches.find(({ grows }) => grows)
-    if (growing && smClockMhz < this.#smClockMhz) {
-      return { smClockMhz: this.#smClockMhz, reason: `the queue of ${growing.service.name} grows` }
-    }
     const what = forBacklog > forRates ? 'backlog' : 'p99'
     return { smClockMhz, reason: `${what} of ${this.#bindingService(what, smClockMhz, burstiness)}` }
   }
@@ -230,8 +233,9 @@ export class ServicesPolicy implements PowerCapPolicy {
 
   #clock(wanted: Wanted | undefined, ceilingMhz: number, { applied, smClockRefusedMs }: SampleObservation): Action {
     const top = this.#clocks.smClocksMhz.at(-1)!
-    const capped = (wanted?.smClockMhz ?? top) > ceilingMhz
-    this.#smClockMhz = capped ? ceilingMhz : (wanted?.smClockMhz ?? top)
+    const enoughMhz = this.#held(wanted?.smClockMhz ?? top)
+    const capped = enoughMhz > ceilingMhz
+    this.#smClockMhz = capped ? ceilingMhz : enoughMhz
     const { secondW } = this.#ceiling
     const atCap = secondW !== null && secondW >= AT_CAP * this.#powerCapW
     this.#exhausted = atCap || (this.#smClockMhz === top && applied.smClockMhz === top)
@@ -243,6 +247,17 @@ export class ServicesPolicy implements PowerCapPolicy {
     this.#binding = binding
     if (this.#smClockMhz === applied.smClockMhz && smClockRefusedMs === 0) return {}
     return { smClockMhz: this.#smClockMhz, reason }
+  }
+
+  /** Up at once; down to what was enough for all of the last time, and only where that is more than a state. */
+  #held(enoughMhz: number): number {
+    this.#enough.push(enoughMhz)
+    if (this.#enough.length > HELD_SAMPLES) this.#enough.shift()
+    const most = Math.max(...this.#enough)
+    const clocks = this.#clocks.smClocksMhz
+    const band = clocks.indexOf(this.#heldMhz) - clocks.indexOf(most)
+    if (band < 0 || band > BAND_STATES) this.#heldMhz = most
+    return this.#heldMhz
   }
 
   /** Where all that the cap allows is run and a queue is still too long, as much is let in as the model answers by value. */
