@@ -298,6 +298,19 @@ describe('the memory clock', () => {
   })
 })
 
+describe('the memory clock where none serves all', () => {
+  it('becomes the one at which more is answered, at once', () => {
+    const little: Load = { search: 40, photos: 60 }
+    const served = new Served({ expectedPerS: { search: 40, photos: 60 } }).for(15_000, little)
+    expect(served.applied.memClockMhz).toBe(5001)
+    served.for(1000, { search: 2400, photos: 250, queued: 400, answered: 0.5 })
+    expect(served.actions.findLast(({ action }) => action.memClockMhz)!.action.reason).toBe(
+      'more is answered at 9501 MHz memory',
+    )
+    expect(served.applied.memClockMhz).toBe(9501)
+  })
+})
+
 describe('services that change', () => {
   it('leave tenants that serve all of them, and get their new objectives', () => {
     const served = new Served({}).for(20_000, usual)

@@ -138,14 +138,15 @@ export class ServicesPolicy implements PowerCapPolicy {
     const ceilingMhz = this.#ceiling.step(timeMs, this.#powerCapW, telemetry, memClockMhz, busyW)
     const wanted = this.#wanted()
     const clock = this.#clock(wanted, ceilingMhz, sample)
+    const memory = this.#weighMemory()
     const admitted = this.#admit()
     if (!reconfiguring && failures.length > 0 && this.#revival.due(timeMs, failures)) {
       const { tenants } = this.#clocks
       this.#decide('tenants-died', failures.map(({ failure }) => failure).join('; '), { failures })
       const reason = `dead tenants are started again, attempt ${this.#revival.attempts}`
-      return { ...clock, ...admitted, tenants, reason }
+      return { ...clock, ...admitted, ...memory, tenants, reason }
     }
-    return { ...clock, ...admitted, ...this.#weighMemory() }
+    return { ...clock, ...admitted, ...memory }
   }
 
   onWindow(_window: WindowObservation): undefined {}
@@ -170,10 +171,17 @@ export class ServicesPolicy implements PowerCapPolicy {
   /** Tenants for a mix of which not all can be answered, by the weights of what is. */
   #worthMore(ratesPerS: readonly number[]): { gain: number; plan: ServicesPlan | undefined } {
     const plan = this.#plan('most-value', ratesPerS)
-    const worth = (perS: readonly number[]) =>
-      perS.reduce((sum, rate, i) => sum + this.#watches[i]!.service.weight * Math.min(rate, ratesPerS[i]!), 0)
-    const present = worth(this.#letIn(ratesPerS).map((share, i) => share * ratesPerS[i]!))
-    return { plan, gain: plan ? worth(plan.admittedPerS ?? ratesPerS) / present : 0 }
+    const answered = plan?.admittedPerS?.map((rate, i) => Math.min(rate, ratesPerS[i]!)) ?? ratesPerS
+    return { plan, gain: plan ? this.#worth(answered) / this.#worth(this.#answered(ratesPerS)) : 0 }
+  }
+
+  #worth(perS: readonly number[]): number {
+    return perS.reduce((sum, rate, i) => sum + this.#watches[i]!.service.weight * rate, 0)
+  }
+
+  /** Requests/s that are answered in time of those that come. */
+  #answered(ratesPerS: readonly number[], clocks?: ServingClocks): number[] {
+    return this.#letIn(ratesPerS, clocks).map((share, i) => share * ratesPerS[i]!)
   }
 
   takeDecisions(): readonly Decision[] {
@@ -276,13 +284,13 @@ export class ServicesPolicy implements PowerCapPolicy {
     return this.#admitted(this.#letIn(rates.map((rate) => this.#strict * rate)))
   }
 
-  #letIn(ratesPerS: readonly number[]): number[] {
-    return letIn(this.#clocks, {
+  #letIn(ratesPerS: readonly number[], clocks = this.#clocks): number[] {
+    return letIn(clocks, {
       services: this.#watches.map(({ service }) => service),
       ratesPerS,
       burstiness: this.#burstiness,
       powerCapW: this.#powerCapW,
-      topMhz: this.#clocks.smClocksMhz.at(-1)!,
+      topMhz: clocks.smClocksMhz.at(-1)!,
     })
   }
 
@@ -300,7 +308,10 @@ export class ServicesPolicy implements PowerCapPolicy {
     return { admitted }
   }
 
-  /** The memory clock at which the present tenants keep the objectives with least power, in the peaks of the last minute too. */
+  /**
+   * The memory clock at which the present tenants keep the objectives with least power, in the peaks of the last minute too. Where
+   * none keeps them and no SM clock is enough, the one at which what can be answered is worth most.
+   */
   #weighMemory(): Action | undefined {
     const { model } = this.#options
     const dueMs = this.#short ? SHED_MS : MEMORY_MS
@@ -320,12 +331,29 @@ export class ServicesPolicy implements PowerCapPolicy {
       if (present) presentW = powerW
       if (!best || powerW < best.powerW) best = { memClockMhz, powerW }
     }
-    if (!best || best.memClockMhz === this.#clocks.memClockMhz || best.powerW > (1 - MEMORY_GAIN) * presentW)
-      return undefined
-    this.#clocks = this.#clocksFor(this.#clocks.tenants, best.memClockMhz)
-    const reason = `${best.memClockMhz} MHz memory serves the same with ${best.powerW.toFixed(0)} W for ${presentW.toFixed(0)}`
+    if (!best) return this.#short ? this.#mostByMemory(rates) : undefined
+    if (best.powerW > (1 - MEMORY_GAIN) * presentW) return undefined
+    const watts = `${best.powerW.toFixed(0)} W for ${presentW.toFixed(0)}`
+    return this.#changeMemory(best.memClockMhz, `${best.memClockMhz} MHz memory serves the same with ${watts}`)
+  }
+
+  #mostByMemory(rates: readonly number[]): Action | undefined {
+    const { tenants } = this.#clocks
+    let most = (1 + MEMORY_GAIN) * this.#worth(this.#answered(rates))
+    let found: number | undefined
+    for (const memClockMhz of this.#options.model.memClocksMhz) {
+      const worth = this.#worth(this.#answered(rates, this.#clocksFor(tenants, memClockMhz)))
+      if (worth <= most) continue
+      most = worth
+      found = memClockMhz
+    }
+    return found === undefined ? undefined : this.#changeMemory(found, `more is answered at ${found} MHz memory`)
+  }
+
+  #changeMemory(memClockMhz: number, reason: string): Action {
+    this.#clocks = this.#clocksFor(this.#clocks.tenants, memClockMhz)
     this.#decide('memory', reason, {})
-    return { memClockMhz: best.memClockMhz, reason }
+    return { memClockMhz, reason }
   }
 
   #plan(objective: 'most-load' | 'most-value', ratesPerS: readonly number[]): ServicesPlan | undefined {
