@@ -162,17 +162,30 @@ describe('the clock', () => {
     expect(served.applied.smClockMhz).toBeGreaterThan(before)
   })
 
-  it('rises for a backlog, and does not fall while a queue grows', () => {
+  it('rises for a backlog at once, and falls when a second has agreed, by more than two states', () => {
     const served = new Served({}).for(9000, usual)
     const before = served.applied.smClockMhz!
     served.for(100, { ...usual, queued: 24 })
     const raised = served.applied.smClockMhz!
     expect(raised).toBeGreaterThan(before)
     expect(served.decisions.at(-1)!.reason).toMatch(/^backlog of search/)
-    const falling = new Served({}).for(9000, usual).for(100, { ...usual, queued: 24 })
-    falling.for(100, { ...usual, queued: 25 })
-    expect(falling.applied.smClockMhz).toBeGreaterThanOrEqual(raised)
-    expect(falling.for(500, usual).applied.smClockMhz).toBe(before)
+    expect(served.for(900, usual).applied.smClockMhz).toBe(raised)
+    expect(served.for(200, usual).applied.smClockMhz).toBe(before)
+  })
+
+  it('stays where the lowest that is enough moves by a state or two', () => {
+    const busy = { search: 600, photos: 250 }
+    const less = { search: 594, photos: 250 }
+    const lower = clockFor(less, 5001, 1)
+    const { smClocksMhz } = new ServingClocks(model, tenantsOf(45, 45), both, 5001)
+    const states = smClocksMhz.indexOf(clockFor(busy, 5001, 1)) - smClocksMhz.indexOf(lower)
+    expect([1, 2]).toContain(states)
+    const served = new Served({}).for(15_000, busy)
+    const before = served.applied.smClockMhz!
+    const { length } = served.actions
+    served.for(70_000, less)
+    expect(served.actions.slice(length)).toEqual([])
+    expect(before).toBeGreaterThan(lower)
   })
 
   it('is asked for again while the board refuses it', () => {
@@ -282,6 +295,19 @@ describe('the memory clock', () => {
     expect(change.action.reason).toMatch(/^5001 MHz memory serves the same with \d+ W for \d+$/)
     const { length } = served.actions.filter(({ action }) => action.memClockMhz)
     expect(served.for(25_000, little).actions.filter(({ action }) => action.memClockMhz)).toHaveLength(length)
+  })
+})
+
+describe('the memory clock where none serves all', () => {
+  it('becomes the one at which more is answered, at once', () => {
+    const little: Load = { search: 40, photos: 60 }
+    const served = new Served({ expectedPerS: { search: 40, photos: 60 } }).for(15_000, little)
+    expect(served.applied.memClockMhz).toBe(5001)
+    served.for(1000, { search: 2400, photos: 250, queued: 400, answered: 0.5 })
+    expect(served.actions.findLast(({ action }) => action.memClockMhz)!.action.reason).toBe(
+      'more is answered at 9501 MHz memory',
+    )
+    expect(served.applied.memClockMhz).toBe(9501)
   })
 })
 

@@ -15,8 +15,6 @@ export class ServiceWatch {
   readonly service: Service
   readonly rate: ArrivalRate
   queued = 0
-  /** The queue is longer than at the last sample, and longer than a batch. */
-  grows = false
   /** Share that was last let in. */
   admitted = 1
   #caution = 0
@@ -39,7 +37,6 @@ export class ServiceWatch {
   update(timeMs: number, reading: ServiceReading, excused: boolean): void {
     const { arrived, completed, late, shed, failed, queued } = reading
     this.rate.update(timeMs, arrived)
-    this.grows = queued > this.queued && queued > this.service.maxBatchSize
     this.queued = queued
     const decided = completed + shed + failed
     const missed = late + shed + failed

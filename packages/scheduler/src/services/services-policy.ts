@@ -24,6 +24,9 @@ export interface ServicesPolicyOptions {
 const DRAIN = 0.5
 /** Share of the cap that the last second draws before anything is turned away. */
 const AT_CAP = 0.9
+/** The clock falls to what was enough for so many samples, where that is lower by more than so many states. */
+const HELD_SAMPLES = 10
+const BAND_STATES = 2
 /** What is let in follows this often, ms, and by so much less each time that a queue is still too long. */
 const SHED_MS = 500
 const STRICTER = 1.05
@@ -44,8 +47,9 @@ interface Wanted {
 }
 
 /**
- * The lowest clock at which the predicted p99 and the backlog of every service keep its objective; not lower while a queue grows;
- * the top clock that the cap allows where none does. What cannot be answered then, at the cap or at the top, is turned away by value.
+ * The lowest clock at which the predicted p99 and the backlog of every service keep its objective, raised at once and lowered
+ * when a second agrees; the top clock that the cap allows where none does. What cannot be answered then, at the cap or at the
+ * top, is turned away by value.
  */
 export class ServicesPolicy implements PowerCapPolicy {
   readonly name = 'pctodl'
@@ -60,6 +64,9 @@ export class ServicesPolicy implements PowerCapPolicy {
   #timeMs = 0
   #smClockMhz = 0
   #exhausted = false
+  /** Clocks that were enough at the last samples, MHz. */
+  readonly #enough: number[] = []
+  #heldMhz = 0
   /** No clock was enough at the last sample. */
   #short = false
   #binding = ''
@@ -131,14 +138,15 @@ export class ServicesPolicy implements PowerCapPolicy {
     const ceilingMhz = this.#ceiling.step(timeMs, this.#powerCapW, telemetry, memClockMhz, busyW)
     const wanted = this.#wanted()
     const clock = this.#clock(wanted, ceilingMhz, sample)
+    const memory = this.#weighMemory()
     const admitted = this.#admit()
     if (!reconfiguring && failures.length > 0 && this.#revival.due(timeMs, failures)) {
       const { tenants } = this.#clocks
       this.#decide('tenants-died', failures.map(({ failure }) => failure).join('; '), { failures })
       const reason = `dead tenants are started again, attempt ${this.#revival.attempts}`
-      return { ...clock, ...admitted, tenants, reason }
+      return { ...clock, ...admitted, ...memory, tenants, reason }
     }
-    return { ...clock, ...admitted, ...this.#weighMemory() }
+    return { ...clock, ...admitted, ...memory }
   }
 
   onWindow(_window: WindowObservation): undefined {}
@@ -163,10 +171,17 @@ export class ServicesPolicy implements PowerCapPolicy {
   /** Tenants for a mix of which not all can be answered, by the weights of what is. */
   #worthMore(ratesPerS: readonly number[]): { gain: number; plan: ServicesPlan | undefined } {
     const plan = this.#plan('most-value', ratesPerS)
-    const worth = (perS: readonly number[]) =>
-      perS.reduce((sum, rate, i) => sum + this.#watches[i]!.service.weight * Math.min(rate, ratesPerS[i]!), 0)
-    const present = worth(this.#letIn(ratesPerS).map((share, i) => share * ratesPerS[i]!))
-    return { plan, gain: plan ? worth(plan.admittedPerS ?? ratesPerS) / present : 0 }
+    const answered = plan?.admittedPerS?.map((rate, i) => Math.min(rate, ratesPerS[i]!)) ?? ratesPerS
+    return { plan, gain: plan ? this.#worth(answered) / this.#worth(this.#answered(ratesPerS)) : 0 }
+  }
+
+  #worth(perS: readonly number[]): number {
+    return perS.reduce((sum, rate, i) => sum + this.#watches[i]!.service.weight * rate, 0)
+  }
+
+  /** Requests/s that are answered in time of those that come. */
+  #answered(ratesPerS: readonly number[], clocks?: ServingClocks): number[] {
+    return this.#letIn(ratesPerS, clocks).map((share, i) => share * ratesPerS[i]!)
   }
 
   takeDecisions(): readonly Decision[] {
@@ -203,10 +218,6 @@ export class ServicesPolicy implements PowerCapPolicy {
     const forBacklog = this.#clocks.lowestWhere((clock) => this.#drains(clock, present, burstiness))
     if (forBacklog === undefined) return undefined
     const smClockMhz = Math.max(forRates, forBacklog)
-    const growing = this.#watches.find(({ grows }) => grows)
-    if (growing && smClockMhz < this.#smClockMhz) {
-      return { smClockMhz: this.#smClockMhz, reason: `the queue of ${growing.service.name} grows` }
-    }
     const what = forBacklog > forRates ? 'backlog' : 'p99'
     return { smClockMhz, reason: `${what} of ${this.#bindingService(what, smClockMhz, burstiness)}` }
   }
@@ -230,8 +241,9 @@ export class ServicesPolicy implements PowerCapPolicy {
 
   #clock(wanted: Wanted | undefined, ceilingMhz: number, { applied, smClockRefusedMs }: SampleObservation): Action {
     const top = this.#clocks.smClocksMhz.at(-1)!
-    const capped = (wanted?.smClockMhz ?? top) > ceilingMhz
-    this.#smClockMhz = capped ? ceilingMhz : (wanted?.smClockMhz ?? top)
+    const enoughMhz = this.#held(wanted?.smClockMhz ?? top)
+    const capped = enoughMhz > ceilingMhz
+    this.#smClockMhz = capped ? ceilingMhz : enoughMhz
     const { secondW } = this.#ceiling
     const atCap = secondW !== null && secondW >= AT_CAP * this.#powerCapW
     this.#exhausted = atCap || (this.#smClockMhz === top && applied.smClockMhz === top)
@@ -243,6 +255,17 @@ export class ServicesPolicy implements PowerCapPolicy {
     this.#binding = binding
     if (this.#smClockMhz === applied.smClockMhz && smClockRefusedMs === 0) return {}
     return { smClockMhz: this.#smClockMhz, reason }
+  }
+
+  /** Up at once; down to what was enough for all of the last time, and only where that is more than a state. */
+  #held(enoughMhz: number): number {
+    this.#enough.push(enoughMhz)
+    if (this.#enough.length > HELD_SAMPLES) this.#enough.shift()
+    const most = Math.max(...this.#enough)
+    const clocks = this.#clocks.smClocksMhz
+    const band = clocks.indexOf(this.#heldMhz) - clocks.indexOf(most)
+    if (band < 0 || band > BAND_STATES) this.#heldMhz = most
+    return this.#heldMhz
   }
 
   /** Where all that the cap allows is run and a queue is still too long, as much is let in as the model answers by value. */
@@ -261,13 +284,13 @@ export class ServicesPolicy implements PowerCapPolicy {
     return this.#admitted(this.#letIn(rates.map((rate) => this.#strict * rate)))
   }
 
-  #letIn(ratesPerS: readonly number[]): number[] {
-    return letIn(this.#clocks, {
+  #letIn(ratesPerS: readonly number[], clocks = this.#clocks): number[] {
+    return letIn(clocks, {
       services: this.#watches.map(({ service }) => service),
       ratesPerS,
       burstiness: this.#burstiness,
       powerCapW: this.#powerCapW,
-      topMhz: this.#clocks.smClocksMhz.at(-1)!,
+      topMhz: clocks.smClocksMhz.at(-1)!,
     })
   }
 
@@ -285,7 +308,10 @@ export class ServicesPolicy implements PowerCapPolicy {
     return { admitted }
   }
 
-  /** The memory clock at which the present tenants keep the objectives with least power, in the peaks of the last minute too. */
+  /**
+   * The memory clock at which the present tenants keep the objectives with least power, in the peaks of the last minute too. Where
+   * none keeps them and no SM clock is enough, the one at which what can be answered is worth most.
+   */
   #weighMemory(): Action | undefined {
     const { model } = this.#options
     const dueMs = this.#short ? SHED_MS : MEMORY_MS
@@ -305,12 +331,29 @@ export class ServicesPolicy implements PowerCapPolicy {
       if (present) presentW = powerW
       if (!best || powerW < best.powerW) best = { memClockMhz, powerW }
     }
-    if (!best || best.memClockMhz === this.#clocks.memClockMhz || best.powerW > (1 - MEMORY_GAIN) * presentW)
-      return undefined
-    this.#clocks = this.#clocksFor(this.#clocks.tenants, best.memClockMhz)
-    const reason = `${best.memClockMhz} MHz memory serves the same with ${best.powerW.toFixed(0)} W for ${presentW.toFixed(0)}`
+    if (!best) return this.#short ? this.#mostByMemory(rates) : undefined
+    if (best.powerW > (1 - MEMORY_GAIN) * presentW) return undefined
+    const watts = `${best.powerW.toFixed(0)} W for ${presentW.toFixed(0)}`
+    return this.#changeMemory(best.memClockMhz, `${best.memClockMhz} MHz memory serves the same with ${watts}`)
+  }
+
+  #mostByMemory(rates: readonly number[]): Action | undefined {
+    const { tenants } = this.#clocks
+    let most = (1 + MEMORY_GAIN) * this.#worth(this.#answered(rates))
+    let found: number | undefined
+    for (const memClockMhz of this.#options.model.memClocksMhz) {
+      const worth = this.#worth(this.#answered(rates, this.#clocksFor(tenants, memClockMhz)))
+      if (worth <= most) continue
+      most = worth
+      found = memClockMhz
+    }
+    return found === undefined ? undefined : this.#changeMemory(found, `more is answered at ${found} MHz memory`)
+  }
+
+  #changeMemory(memClockMhz: number, reason: string): Action {
+    this.#clocks = this.#clocksFor(this.#clocks.tenants, memClockMhz)
     this.#decide('memory', reason, {})
-    return { memClockMhz: best.memClockMhz, reason }
+    return { memClockMhz, reason }
   }
 
   #plan(objective: 'most-load' | 'most-value', ratesPerS: readonly number[]): ServicesPlan | undefined {
