@@ -17,74 +17,42 @@ import { printUsage } from './evaluation/print-usage.js'
 const CELLS =
   '3080Ti:508:3,3080Ti:511:1,3080Ti:517:1,3080Ti:520:3,3080Ti:521:1,A100:510:3,A100:511:3,A100:517:3,A100:520:1,A100:521:3'
 
+// biome-ignore lint/suspicious/noExplicitAny: a stand-in has the types of what it stands in for
+type StandIn = (self: any, ...args: any[]) => unknown
+
 /** Replaces a getter or method until what is returned is called. */
-function replaced<T extends object>(of: { prototype: T }, name: keyof T, value: PropertyDescriptor): () => void {
+function replaced(of: { prototype: object }, name: string, standIn: StandIn): () => void {
   const before = Object.getOwnPropertyDescriptor(of.prototype, name)!
-  Object.defineProperty(of.prototype, name, { configurable: true, ...value })
+  const getter = {
+    get(this: object) {
+      return standIn(this)
+    },
+  }
+  const method = {
+    value(this: object, ...args: unknown[]) {
+      return standIn(this, ...args)
+    },
+  }
+  Object.defineProperty(of.prototype, name, { configurable: true, ...(before.get ? getter : method) })
   return () => Object.defineProperty(of.prototype, name, before)
 }
 
-const getter = (get: (this: never) => unknown): PropertyDescriptor => ({ get: get as () => unknown })
-const method = (value: (this: never, ...args: never[]) => unknown): PropertyDescriptor => ({ value })
-const { lowestWhere } = ServingClocks.prototype
+const { predict, lowestWhere } = ServingClocks.prototype
 
-/** How each part is switched off. */
-const parts: Record<string, () => () => void> = {
-  caution: () =>
-    replaced(
-      ServiceWatch,
-      'readyPerS',
-      getter(function (this: ServiceWatch) {
-        return this.rate.perS
-      }),
-    ),
+/** How each part is switched off; `replan` is where the policy is made. */
+const parts: Record<string, () => (() => void)[]> = {
+  caution: () => [replaced(ServiceWatch, 'readyPerS', ({ rate }) => rate.perS)],
   // The model is told of Poisson traffic; windows still know better.
-  burstiness: () => {
-    const { predict } = ServingClocks.prototype
-    return replaced(
-      ServingClocks,
-      'predict',
-      method(function (this: ServingClocks, clock: number, rates: readonly number[]) {
-        return predict.call(this, clock, rates)
-      }),
-    )
-  },
-  window: () =>
-    replaced(
-      ArrivalRate,
-      'perS',
-      getter(function (this: ArrivalRate) {
-        return this.meanPerS(1)
-      }),
+  burstiness: () => [replaced(ServingClocks, 'predict', (self, clock, rates) => predict.call(self, clock, rates))],
+  window: () => [replaced(ArrivalRate, 'perS', (self) => self.meanPerS(1))],
+  drain: () => [
+    replaced(ServingClocks, 'lowest', (self, rates, burstiness) =>
+      lowestWhere.call(self, (clock) => self.keeps(clock, rates, burstiness)),
     ),
-  drain: () => {
-    const restore = [
-      replaced(
-        ServingClocks,
-        'lowest',
-        method(function (this: ServingClocks, rates: readonly number[], burstiness?: readonly number[]) {
-          return lowestWhere.call(this, (clock) => this.keeps(clock, rates, burstiness))
-        }),
-      ),
-      replaced(
-        ServingClocks,
-        'lowestWhere',
-        method(function (this: ServingClocks) {
-          return this.smClocksMhz[0]
-        }),
-      ),
-    ]
-    return () => {
-      for (const undo of restore) undo()
-    }
-  },
-  'memory-peaks': () =>
-    replaced(
-      ArrivalRate,
-      'peakPerS',
-      getter(() => 0),
-    ),
-  replan: () => () => {},
+    replaced(ServingClocks, 'lowestWhere', (self) => self.smClocksMhz[0]),
+  ],
+  peaks: () => [replaced(ArrivalRate, 'peakPerS', ({ perS }) => perS)],
+  replan: () => [],
 }
 
 const { values } = parseArgs({
@@ -127,12 +95,11 @@ console.log(
   '| without | worst service, mean % | worst cell % | shed | J/request over all | changes/min |\n| - | - | - | - | - | - |',
 )
 for (const without of ['', ...values.without.split(',').filter(Boolean)]) {
-  const restore = parts[without]?.()
+  const restore = parts[without]?.() ?? []
   const runs: typeof all = []
   for (const cell of values.cells.split(',')) runs.push(await serve(cell, without))
-  restore?.()
+  for (const undo of restore) undo()
   if (without === '') all = runs
-  if (process.env['CELLS']) for (const run of runs) console.error(JSON.stringify({ without, ...run }))
   const worst = runs.map((run) => 100 * run.worst)
   const ratio = Math.exp(mean(runs.map((run, i) => Math.log(run.joules / all[i]!.joules))))
   const shed = runs.reduce((sum, run) => sum + run.shed, 0)
