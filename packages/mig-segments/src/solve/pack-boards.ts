@@ -1,4 +1,4 @@
-import { assignStarts, COMPUTE_SLICES, type SegmentSize, segmentSizes } from '@pctodl/mig-deploy'
+import { assignStarts, COMPUTE_SLICES, type SegmentSize } from '@pctodl/mig-deploy'
 import type { PlannedGpu, PlannedSegment } from '../segment-plan.js'
 import { tallyBoards } from './fewest-gpus.js'
 import { SIZES, type SizeCounts, sizeIndex } from './size-counts.js'
@@ -75,11 +75,4 @@ export function packSegments(
     const segments = board.map((size, i) => ({ ...segmentOf(take(size), size), start: starts[i]! }))
     return { index, segments: segments.sort((a, b) => a.start - b.start) }
   })
-}
-
-/** How many segments of each size stand on a set of boards. */
-export function countSizes(sizes: Iterable<SegmentSize>): Int32Array {
-  const counts = new Int32Array(segmentSizes.length)
-  for (const size of sizes) counts[sizeIndex[size]]!++
-  return counts
 }

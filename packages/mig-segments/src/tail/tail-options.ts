@@ -166,23 +166,6 @@ function bestPoint(ran: readonly ProfilePoint[], size: SegmentSize, gateMs: numb
   return best
 }
 
-/**
- * Items/s that segments at certain points must have together, from one queue, for a p99 objective.
- *
- * @param best points as `withBatchRates` has them, by size
- * @returns null where no capacity keeps it
- */
-export function capacityFor(
-  profile: ServiceProfile,
-  best: ReadonlyMap<SegmentSize, ProfilePoint>,
-  { ratePerS, latencyMs }: ServiceObjective,
-  burstiness: number,
-  mostLate: number = LATE_SHARE,
-): number | null {
-  const singleMs = new Map([...best.values()].map((point) => [point, batchTimes(profile, point)[1]!]))
-  return leastCapacity(best, singleMs, ratePerS, latencyMs, burstiness, mostLate)
-}
-
 /** Null where no capacity keeps the objective. */
 function leastCapacity(
   best: ReadonlyMap<SegmentSize, ProfilePoint>,
