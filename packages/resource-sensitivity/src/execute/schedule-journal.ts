@@ -32,7 +32,7 @@ const entryShape = z.object({
 
 /**
  * The plans of a schedule on disk, one JSON line each, appended and synchronised before a plan is carried out. From it the same engine is
- * where it was. Whoever opens it holds the folder against others.
+ * where it was. The process that opens it locks the folder.
  */
 export class ScheduleJournal {
   readonly startedUnixMs: number

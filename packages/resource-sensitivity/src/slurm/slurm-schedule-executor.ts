@@ -92,7 +92,7 @@ interface Submission {
   killAtMs: number
 }
 
-/** What a journal keeps of a run that has begun or ended, so that nobody is told of it twice. */
+/** What a journal keeps of a run that has begun or ended, so that it is reported once. */
 interface RunFact {
   readonly id: string
   /** What the checkpoint said then. */
@@ -473,7 +473,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     const fact: RunFact = { id: end.id, saved: this.#savedOf(job), end }
     this.#facts.push(fact)
     const events = this.#absorb(fact)
-    // Done although told to stop: whoever was to go on is not needed.
+    // The job finished before it stopped, so its continuation is not needed.
     const last = this.#last.get(job.id)!
     if (end.exitCode === 0 && !last.ended) await this.#jobs.cancel(last.id, signal)
     return events

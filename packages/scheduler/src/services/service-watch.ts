@@ -3,7 +3,7 @@ import { ArrivalRate } from './arrival-rate.js'
 
 /** Share of the requests that may be late before more is asked for: below the 1 % of the objective. */
 const BUDGET = 0.003
-/** Part of a minute's requests by which lateness beyond the budget makes caution full. */
+/** Late requests beyond the budget, as a share of a minute's requests, at which caution reaches its maximum. */
 const FULL = 0.006
 /** Factor on the rate at full caution. */
 const MOST_FACTOR = 1.4

@@ -1,13 +1,11 @@
 import { InvalidInputError } from '@pctodl/platform'
+import type { ClockAction, ClockStatus } from '../clock-action.js'
+import type { ClockHypothesis } from '../clock-belief.js'
+import { assertObservation, assertPlant } from '../clock-input.js'
 import type { ClockObservation } from '../clock-observation.js'
-import type { ClockAction, ClockSeen, ClockStatus, LoadSeen, SensorSeen } from './clock-action.js'
-import {
-  assertClockControllerOptions,
-  assertObservation,
-  assertPlant,
-  type ClockControllerOptions,
-  type ClockMechanism,
-} from './clock-options.js'
+import type { LoadHypothesis } from '../load-belief.js'
+import type { SensorHypothesis } from '../sensor-belief.js'
+import { assertOneLawOptions, type ClockMechanism, type OneLawOptions } from './clock-options.js'
 import { control } from './constants.js'
 import { windowBudgetW } from './energy-window.js'
 import { type HistorySample, PowerHistory } from './power-history.js'
@@ -97,8 +95,8 @@ export class OneLawController {
    * @param state of an earlier controller with the same options, to go on exactly where it stopped
    * @throws InvalidInputError
    */
-  constructor(options: ClockControllerOptions, state?: ClockControllerState) {
-    assertClockControllerOptions(options)
+  constructor(options: OneLawOptions, state?: ClockControllerState) {
+    assertOneLawOptions(options)
     this.#clocksMhz = [...options.smClocksMhz]
     this.#capFactor = 1 - (options.sensorTolerancePercent ?? 0) / 100
     this.#without = new Set(options.without)
@@ -500,20 +498,20 @@ export class OneLawController {
     }
   }
 
-  #load({ loading, idle = false, activeShare }: ClockObservation): LoadSeen {
+  #load({ loading, idle = false, activeShare }: ClockObservation): LoadHypothesis {
     if (loading) return 'part'
     if (idle || activeShare === 0) return 'idle'
     return (activeShare ?? 1) >= ALL ? 'full' : 'part'
   }
 
-  #clock({ timeMs, throttled = false, refused = false }: ClockObservation): ClockSeen {
+  #clock({ timeMs, throttled = false, refused = false }: ClockObservation): ClockHypothesis {
     const { offSinceMs } = this.#m
     if (offSinceMs === null || refused) return 'asked'
     if (throttled) return timeMs - offSinceMs >= SECOND_MS ? 'throttled' : 'asked'
     return timeMs - offSinceMs >= LOST_MS ? 'lost' : 'asked'
   }
 
-  #sensorSeen(unseen: boolean): SensorSeen {
+  #sensorSeen(unseen: boolean): SensorHypothesis {
     if (this.#sensor.state.frozen) return 'frozen'
     if (unseen) return 'missing'
     if (this.#sensor.doubted) return 'doubted'

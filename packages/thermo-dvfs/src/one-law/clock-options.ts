@@ -1,5 +1,5 @@
-import { type GpuSpec, InvalidInputError } from '@pctodl/platform'
-import type { ClockObservation } from '../clock-observation.js'
+import { InvalidInputError } from '@pctodl/platform'
+import { assertClockControllerOptions, type ClockControllerOptions } from '../clock-tuning.js'
 
 /** Parts of the control that can be left out, to measure what each is worth. */
 export const clockMechanisms = [
@@ -15,62 +15,18 @@ export const clockMechanisms = [
 ] as const
 export type ClockMechanism = (typeof clockMechanisms)[number]
 
-export interface ClockControllerOptions {
-  /** Supported SM clocks at the memory clock in use, MHz, ascending. */
-  readonly smClocksMhz: readonly number[]
-  /** How the board forms its plain power reading; `GpuSpec.powerReading`. */
-  readonly reading: GpuSpec['powerReading']
-  /** Gain error of the power sensor to allow for, percent: the cap is lowered by as much. Default 0. */
-  readonly sensorTolerancePercent?: number
+/** Those of `ClockController`, whose tuning this law does not have. */
+export interface OneLawOptions extends Omit<ClockControllerOptions, 'tuning'> {
   /** Mechanisms to leave out, for an ablation. Default none. */
   readonly without?: readonly ClockMechanism[]
 }
 
 /** @throws InvalidInputError naming the option */
-export function assertClockControllerOptions(options: ClockControllerOptions): void {
-  const { smClocksMhz, reading, sensorTolerancePercent = 0, without = [] } = options
-  if (smClocksMhz.length === 0) throw new InvalidInputError('smClocksMhz', [], 'at least one clock')
-  smClocksMhz.forEach((clock, i) => {
-    if (!(Number.isFinite(clock) && clock > (smClocksMhz[i - 1] ?? 0))) {
-      throw new InvalidInputError(`smClocksMhz[${i}]`, clock, 'positive clocks in ascending order')
-    }
-  })
-  if (reading !== 'one-second-average' && reading !== 'part-time') {
-    throw new InvalidInputError('reading', reading, "'one-second-average' or 'part-time'")
-  }
-  if (!(sensorTolerancePercent >= 0 && sensorTolerancePercent < 50)) {
-    throw new InvalidInputError('sensorTolerancePercent', sensorTolerancePercent, 'a percentage from 0 to below 50')
-  }
-  for (const name of without) {
+export function assertOneLawOptions(options: OneLawOptions): void {
+  assertClockControllerOptions(options)
+  for (const name of options.without ?? []) {
     if (!clockMechanisms.includes(name)) {
       throw new InvalidInputError('without', name, `some of ${clockMechanisms.join(', ')}`)
     }
-  }
-}
-
-/** @throws InvalidInputError for powers that do not match the clock table */
-export function assertPlant(predictedPowerW: ArrayLike<number>, clocks: number): void {
-  if (predictedPowerW.length !== clocks) {
-    throw new InvalidInputError('predictedPowerW.length', predictedPowerW.length, `${clocks}, one power for each clock`)
-  }
-  for (let i = 0; i < clocks; i++) {
-    const powerW = predictedPowerW[i]!
-    if (!(powerW > 0 && Number.isFinite(powerW))) {
-      throw new InvalidInputError(`predictedPowerW[${i}]`, powerW, 'a positive number of watts')
-    }
-  }
-}
-
-/**
- * @param lastMs time of the step before; null in the first one
- * @throws InvalidInputError for a cap or a time that cannot be
- */
-export function assertObservation({ timeMs, powerCapW }: ClockObservation, lastMs: number | null): void {
-  if (!(powerCapW > 0 && Number.isFinite(powerCapW))) {
-    throw new InvalidInputError('powerCapW', powerCapW, 'a positive number of watts')
-  }
-  if (!Number.isFinite(timeMs) || (lastMs !== null && timeMs < lastMs)) {
-    const remedy = lastMs === null ? 'a number of milliseconds' : `a time not before the last step's (${lastMs} ms)`
-    throw new InvalidInputError('timeMs', timeMs, remedy)
   }
 }
