@@ -301,7 +301,9 @@ export class PctodlPolicy implements PowerCapPolicy {
     const lowestFeasibleW = plan.lowestFeasibleW * this.#steered.powerRatio
     const reason = `no tenants keep ${this.#powerCapW} W; the lowest cap that some do is ${lowestFeasibleW.toFixed(0)} W`
     this.#decide('plan-infeasible', reason, { lowestFeasibleW })
-    return undefined
+    // Then those that draw least.
+    const least = this.#planner.replan(plan.lowestFeasibleW)
+    return 'tenants' in least ? least : undefined
   }
 
   #adoptBecause(candidate: Candidate, reason: string): Action {

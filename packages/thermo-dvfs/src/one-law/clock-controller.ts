@@ -25,7 +25,7 @@ const LOST_MS = 2500
 /** Beside a board limit at the cap, the lowest clock above this share is locked: the firmware takes back the rest. */
 const HELD_TARGET = 0.999
 /** First hold-off of a clock that proved too high, ms. */
-const HOLD_OFF_MS = 5000
+const HOLD_OFF_MS = 10_000
 /** A lowering so soon after a raise means that the raise failed, ms. */
 const FAILED_WITHIN_MS = 10_000
 
@@ -53,6 +53,7 @@ export interface ClockMemory {
   lowestSinceMs: number | null
   /** When firmware last held the clock below the one asked for. */
   trimmedMs: number
+  trimmedIndex: number
   /** The board's limit let too much pass: it is not relied on until then. */
   leaksUntilMs: number
   leakMs: number
@@ -90,6 +91,7 @@ export class OneLawController {
   readonly #sensor: SensorWatch
   readonly #averages: boolean
   #modelW: readonly number[]
+  #ditherW = 0
 
   /**
    * @param state of an earlier controller with the same options, to go on exactly where it stopped
@@ -147,6 +149,7 @@ export class OneLawController {
     }
     this.#modelW = modelW
     this.#m.plantChanged = true
+    this.#m.lowestSinceMs = null
   }
 
   /**
@@ -175,11 +178,13 @@ export class OneLawController {
     const meanW = this.#meanOfSecondW(seen)
     const held = this.#held(seen, capW, meanW)
     const targetW = this.#targetW(capW)
-    this.#decideBase(seen, capW, targetW, held, ran, first)
+    const planned = this.#decideBase(seen, capW, targetW, held, ran, first)
     const limited = Math.min(this.#limited(capW, held, ran, meanW, innovationW), m.ceiling)
     // No reading above the cap is answered by more clock.
     const above = this.#sensor.state.newestW > seen.powerCapW
-    const index = first || !above ? limited : Math.min(limited, m.index)
+    // Nor does a clock that made up for an excess return before that has shown.
+    const returns = m.timeMs - m.changedMs >= control.dwellMs || limited <= m.index || planned
+    const index = first || (!above && returns) ? limited : Math.min(limited, m.index)
     this.#watchMinimum(ran, capW)
     if (index !== m.index) {
       if (index < Math.min(m.index, ran)) m.loweredMs = m.timeMs
@@ -207,7 +212,7 @@ export class OneLawController {
     const off = Math.abs(measured - m.index) > STATES_OFF
     if (!off) m.offSinceMs = null
     else m.offSinceMs ??= timeMs
-    if (refused || (m.offSinceMs !== null && timeMs - m.offSinceMs >= LOST_MS)) return measured
+    if (refused || this.#offForMs(timeMs) >= LOST_MS + this.#delay.delayMs) return measured
     return throttled ? Math.min(measured, m.index) : m.index
   }
 
@@ -222,12 +227,15 @@ export class OneLawController {
     else if (this.#sensor.state.variedMs === timeMs) m.trustedOffsetW = this.#observer.state.offsetW
     const { readW, windowMs } = this.#sensor
     this.#history.add(timeMs, m.capW, modelW, readW)
-    if (ran < m.index) m.trimmedMs = timeMs
+    if (ran < m.index) {
+      m.trimmedMs = timeMs
+      m.trimmedIndex = this.#runningIndex(ran)
+    }
     const working = !loading && !idle && (activeShare ?? 1) >= ALL
     m.fullSinceMs = working ? (m.fullSinceMs ?? timeMs) : null
     const lookBackMs = delayMs + control.sensingMs + windowMs + 100
     const full = m.fullSinceMs !== null && timeMs - m.fullSinceMs >= lookBackMs
-    this.#sensor.compare(seen, durationMs, full && (delayMs === 0 || timeMs - m.changedMs >= lookBackMs))
+    this.#sensor.compare(seen, durationMs, full && timeMs - m.changedMs >= lookBackMs + SECOND_MS)
     if (readW === null || durationMs === 0 || this.#without.has('offset')) return null
     if (full && !this.#without.has('delay')) {
       const varianceW2 = this.#observer.state.noiseVarW2 + (control.driftSd * modelW) ** 2
@@ -237,8 +245,8 @@ export class OneLawController {
     const windowModelW = this.#history.modelMeanW(endMs - windowMs, endMs)
     const shift = (byMs: number) => this.#history.modelMeanW(endMs - windowMs + byMs, endMs + byMs)
     // Firmware that trims alternates between clocks, of which a sample sees one.
-    const ditherW = ran < m.index ? this.#history.modelSdW(timeMs - SECOND_MS) : 0
-    const timingSdW = Math.hypot(Math.abs(shift(70) - shift(-70)) / 2, ditherW)
+    this.#ditherW = ran < m.index ? this.#history.modelSdW(timeMs - SECOND_MS) : 0
+    const timingSdW = Math.hypot(Math.abs(shift(70) - shift(-70)) / 2, this.#ditherW)
     const noticeMs = this.#without.has('low-belief')
       ? Number.POSITIVE_INFINITY
       : activeShare == null
@@ -275,7 +283,7 @@ export class OneLawController {
     const m = this.#m
     if (this.#without.has('board-limit') || powerLimitW == null || powerLimitW > control.heldShare * capW) return false
     const lookBackMs = this.#delay.delayMs + control.sensingMs + SECOND_MS + 300
-    const leaks = meanW !== null && meanW > control.windowShare * powerLimitW + this.#observer.noiseSdW / 3
+    const leaks = meanW !== null && meanW > control.guardShare * powerLimitW + this.#observer.noiseSdW / 3
     if (
       leaks &&
       timeMs - m.changedMs >= lookBackMs &&
@@ -296,7 +304,7 @@ export class OneLawController {
   }
 
   /** The clock by estimate: down at once, up after a dwell. */
-  #decideBase(seen: ClockObservation, capW: number, targetW: number, held: boolean, ran: number, first: boolean): void {
+  #decideBase(seen: ClockObservation, capW: number, targetW: number, held: boolean, ran: number, first: boolean): boolean {
     const m = this.#m
     const ceiling = this.#ceilingIndex(seen.ceilingMhz)
     const planned =
@@ -312,32 +320,33 @@ export class OneLawController {
       m.failed = null
       m.holdOffMs = HOLD_OFF_MS
       if (fit < m.base || first || !(mismatch || readAbove || unseenMs > control.blindMs)) this.#setBase(fit)
-      return
+      return true
     }
     const tooHighW = this.#power(held ? m.base - 1 : m.base)
-    const boundW = held ? 1.006 * capW : control.sureShare * capW
+    const boundW = (held ? 1.006 : control.windowShare) * capW
     if (m.base > 0 && tooHighW > boundW) {
       const trimmed = held || seen.throttled === true ? this.#runningIndex(ran) : m.base
-      if (held) this.#setBase(Math.min(fit, m.base - 1, trimmed))
-      else this.#lower(Math.min(fit, m.base - 1, trimmed))
-      return
+      this.#lower(Math.min(fit, m.base - 1, trimmed))
+      return false
     }
     if (unseenMs > 2 * control.blindMs && !this.#without.has('blind-descent')) {
       const share = Math.max(0.8, 1 - 0.03 * (unseenMs / 1000 - 2))
       this.#setBase(Math.min(m.base, this.#highest(share * capW)))
-      return
+      return false
     }
-    if (fit <= m.base || unseenMs > 300 || mismatch || readAbove) return
+    if (fit <= m.base || unseenMs > 300 || mismatch || readAbove) return false
     // Firmware that trims has shown that the clock is high enough.
-    if (held && (m.timeMs - m.trimmedMs < 4 * SECOND_MS || this.#power(m.base) > HELD_TARGET * capW)) return
+    if (held && this.#power(m.base) > HELD_TARGET * capW) return false
+    const trimmed = held && m.timeMs - m.trimmedMs < 4 * SECOND_MS ? m.trimmedIndex + 1 : Number.POSITIVE_INFINITY
     const lookBackMs = this.#delay.delayMs + control.sensingMs + this.#sensor.windowMs
     const full = m.fullSinceMs !== null && m.timeMs - m.fullSinceMs >= lookBackMs + 100
-    if (!full || m.timeMs - m.changedMs < lookBackMs + control.dwellMs) return
+    if (!full || m.timeMs - m.changedMs < lookBackMs + control.dwellMs) return false
     const barred = m.failed !== null && m.timeMs < m.failedUntilMs ? m.failed - 1 : Number.POSITIVE_INFINITY
-    const raised = Math.min(fit, barred)
-    if (raised <= m.base) return
+    const raised = Math.min(fit, barred, trimmed)
+    if (raised <= m.base) return false
     this.#setBase(raised)
     m.raisedMs = m.timeMs
+    return true
   }
 
   #setBase(index: number): void {
@@ -360,7 +369,7 @@ export class OneLawController {
     let index = m.base
     if (!this.#without.has('energy-window')) {
       const present = this.#power(ran)
-      const noiseW = control.outlier * this.#observer.noiseSdW
+      const noiseW = control.outlier * Math.hypot(this.#observer.noiseSdW, this.#ditherW)
       const delayMs = this.#delay.delayMs + 50
       const { samples } = this.#history
       let reader = samples.length
@@ -410,19 +419,17 @@ export class OneLawController {
 
   /** One state above what the limit allows: the firmware takes back the rest. */
   #heldFit(capW: number): number {
-    const below = this.#highest(
-      HELD_TARGET * capW,
-      control.sureShare * capW,
-      (modelW) => this.#observer.slopeSd(modelW) / 3,
-    )
+    const below = this.#highest(HELD_TARGET * capW)
     return Math.min(this.#modelW.length - 1, below + 1)
   }
 
-  /** The state that has run in the mean of the last half second, where firmware alternates. */
+  /** The state that has run in the mean of the last half second since the last change, where firmware alternates. */
   #runningIndex(ran: number): number {
-    if (ran >= this.#m.index) return ran
-    const meanW = this.#history.modelMeanW(this.#m.timeMs - SECOND_MS / 2, this.#m.timeMs)
-    let index = this.#m.index
+    const { index: asked, timeMs, changedMs } = this.#m
+    const fromMs = Math.max(timeMs - SECOND_MS / 2, changedMs + 100)
+    if (ran >= asked || fromMs >= timeMs) return ran
+    const meanW = this.#history.modelMeanW(fromMs, timeMs)
+    let index = asked
     while (index > 0 && this.#modelW[index]! > meanW) index--
     return index
   }
@@ -432,8 +439,13 @@ export class OneLawController {
   }
 
   #mismatch({ refused = false, timeMs }: ClockObservation): boolean {
-    const { offSinceMs } = this.#m
-    return refused || (offSinceMs !== null && timeMs - offSinceMs >= SECOND_MS / 2 + this.#delay.delayMs)
+    return refused || this.#offForMs(timeMs) >= SECOND_MS / 2 + this.#delay.delayMs
+  }
+
+  /** For how long another clock has been measured than the one asked for, ms. */
+  #offForMs(timeMs: number): number {
+    const { offSinceMs, changedMs } = this.#m
+    return offSinceMs === null ? -1 : timeMs - Math.max(offSinceMs, changedMs)
   }
 
   /** Readings of the minimum clock above the cap: only they make a cap infeasible. */
@@ -477,7 +489,7 @@ export class OneLawController {
       ? 'blind'
       : m.excess
         ? 'infeasible'
-        : rests && (meanW ?? 0) <= capW
+        : rests && (meanW ?? 0) <= control.windowShare * capW
           ? 'settled'
           : 'tracking'
     return {
@@ -505,10 +517,9 @@ export class OneLawController {
   }
 
   #clock({ timeMs, throttled = false, refused = false }: ClockObservation): ClockHypothesis {
-    const { offSinceMs } = this.#m
-    if (offSinceMs === null || refused) return 'asked'
-    if (throttled) return timeMs - offSinceMs >= SECOND_MS ? 'throttled' : 'asked'
-    return timeMs - offSinceMs >= LOST_MS ? 'lost' : 'asked'
+    const offMs = this.#offForMs(timeMs)
+    if (refused || offMs < (throttled ? SECOND_MS : LOST_MS + this.#delay.delayMs)) return 'asked'
+    return throttled ? 'throttled' : 'lost'
   }
 
   #sensorSeen(unseen: boolean): SensorHypothesis {
@@ -539,6 +550,7 @@ function newMemory(ceiling: number): ClockMemory {
     offSinceMs: null,
     lowestSinceMs: null,
     trimmedMs: LONG_AGO_MS,
+    trimmedIndex: 0,
     leaksUntilMs: LONG_AGO_MS,
     leakMs: 30_000,
     excess: false,

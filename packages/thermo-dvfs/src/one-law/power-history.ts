@@ -30,6 +30,7 @@ export class PowerHistory {
 
   add(timeMs: number, capW: number, modelW: number, readW: number | null): void {
     const last = this.newest
+    if (last?.timeMs === timeMs) this.#samples.pop()
     const modelWMs = last === undefined ? 0 : last.modelWMs + modelW * (timeMs - last.timeMs)
     this.#samples.push({ timeMs, capW, modelW, modelWMs, readW })
     while (this.#samples[0]!.timeMs < timeMs - KEPT_MS) this.#samples.shift()
