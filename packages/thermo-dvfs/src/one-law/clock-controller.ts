@@ -41,7 +41,6 @@ export interface ClockMemory {
   index: number
   changedMs: number
   raisedMs: number
-  loweredMs: number
   /** A clock that proved too high, and until when it is not tried again. */
   failed: number | null
   failedUntilMs: number
@@ -58,8 +57,23 @@ export interface ClockMemory {
   leaksUntilMs: number
   leakMs: number
   excess: boolean
+  settled: boolean
   /** The offset when a reading last varied: what frozen ones taught is forgotten, W. */
   trustedOffsetW: number
+}
+
+/** What a step has made of its reading. */
+interface Outlook {
+  readonly capW: number
+  /** Power that a clock may be chosen for, W. */
+  readonly targetW: number
+  /** Mean of the last second, W. */
+  readonly meanW: number | null
+  /** The board's own limit holds the cap. */
+  readonly held: boolean
+  /** The state that ran. */
+  readonly ran: number
+  readonly first: boolean
 }
 
 /** Everything that a controller remembers, safe for JSON. */
@@ -178,8 +192,8 @@ export class OneLawController {
     const meanW = this.#meanOfSecondW(seen)
     const held = this.#held(seen, capW, meanW)
     const targetW = this.#targetW(capW)
-    const planned = this.#decideBase(seen, capW, targetW, held, ran, first)
-    const limited = Math.min(this.#limited(capW, held, ran, meanW, innovationW), m.ceiling)
+    const planned = this.#decideBase(seen, { capW, targetW, meanW, held, ran, first })
+    const limited = Math.min(this.#limited(capW, held, ran, innovationW), m.ceiling)
     // No reading above the cap is answered by more clock.
     const above = this.#sensor.state.newestW > seen.powerCapW
     // Nor does a clock that made up for an excess return before that has shown.
@@ -187,7 +201,6 @@ export class OneLawController {
     const index = first || (!above && returns) ? limited : Math.min(limited, m.index)
     this.#watchMinimum(ran, capW)
     if (index !== m.index) {
-      if (index < Math.min(m.index, ran)) m.loweredMs = m.timeMs
       m.index = index
       m.changedMs = m.timeMs
     }
@@ -234,7 +247,10 @@ export class OneLawController {
     const working = !loading && !idle && (activeShare ?? 1) >= ALL
     m.fullSinceMs = working ? (m.fullSinceMs ?? timeMs) : null
     const lookBackMs = delayMs + control.sensingMs + windowMs + 100
-    const full = m.fullSinceMs !== null && timeMs - m.fullSinceMs >= lookBackMs
+    const fullMs = m.fullSinceMs === null ? -1 : timeMs - m.fullSinceMs
+    const full = fullMs >= lookBackMs
+    // Readings may be of the time before, for as long as nobody knows how late they come.
+    const lowCounts = this.#delay.known || fullMs >= lookBackMs + control.maxDelayMs
     this.#sensor.compare(seen, durationMs, full && timeMs - m.changedMs >= lookBackMs + SECOND_MS)
     if (readW === null || durationMs === 0 || this.#without.has('offset')) return null
     if (full && !this.#without.has('delay')) {
@@ -260,6 +276,7 @@ export class OneLawController {
       timingSdW,
       windowMs,
       full,
+      lowCounts,
       noticeMs,
     })
   }
@@ -283,7 +300,7 @@ export class OneLawController {
     const m = this.#m
     if (this.#without.has('board-limit') || powerLimitW == null || powerLimitW > control.heldShare * capW) return false
     const lookBackMs = this.#delay.delayMs + control.sensingMs + SECOND_MS + 300
-    const leaks = meanW !== null && meanW > control.guardShare * powerLimitW + this.#observer.noiseSdW / 3
+    const leaks = meanW !== null && meanW > control.leakShare * powerLimitW + this.#observer.noiseSdW / 3
     if (
       leaks &&
       timeMs - m.changedMs >= lookBackMs &&
@@ -304,7 +321,10 @@ export class OneLawController {
   }
 
   /** The clock by estimate: down at once, up after a dwell. */
-  #decideBase(seen: ClockObservation, capW: number, targetW: number, held: boolean, ran: number, first: boolean): boolean {
+  #decideBase(
+    seen: ClockObservation,
+    { capW, targetW, meanW, held, ran, first }: Outlook,
+  ): boolean {
     const m = this.#m
     const ceiling = this.#ceilingIndex(seen.ceilingMhz)
     const planned =
@@ -324,14 +344,11 @@ export class OneLawController {
     }
     const tooHighW = this.#power(held ? m.base - 1 : m.base)
     const boundW = (held ? 1.006 : control.windowShare) * capW
-    if (m.base > 0 && tooHighW > boundW) {
+    const restedMs = m.timeMs - m.changedMs - this.#delay.delayMs
+    const readTooHigh = restedMs >= 1300 && meanW !== null && meanW > control.leakShare * capW
+    if (m.base > 0 && (tooHighW > boundW || readTooHigh)) {
       const trimmed = held || seen.throttled === true ? this.#runningIndex(ran) : m.base
       this.#lower(Math.min(fit, m.base - 1, trimmed))
-      return false
-    }
-    if (unseenMs > 2 * control.blindMs && !this.#without.has('blind-descent')) {
-      const share = Math.max(0.8, 1 - 0.03 * (unseenMs / 1000 - 2))
-      this.#setBase(Math.min(m.base, this.#highest(share * capW)))
       return false
     }
     if (fit <= m.base || unseenMs > 300 || mismatch || readAbove) return false
@@ -341,7 +358,10 @@ export class OneLawController {
     const lookBackMs = this.#delay.delayMs + control.sensingMs + this.#sensor.windowMs
     const full = m.fullSinceMs !== null && m.timeMs - m.fullSinceMs >= lookBackMs + 100
     if (!full || m.timeMs - m.changedMs < lookBackMs + control.dwellMs) return false
-    const barred = m.failed !== null && m.timeMs < m.failedUntilMs ? m.failed - 1 : Number.POSITIVE_INFINITY
+    // A clock that proved too high waits, unless it is estimated well below the cap by now.
+    const waits =
+      m.failed !== null && m.timeMs < m.failedUntilMs && this.#power(m.failed) > control.surelyFreeShare * capW
+    const barred = waits ? m.failed! - 1 : Number.POSITIVE_INFINITY
     const raised = Math.min(fit, barred, trimmed)
     if (raised <= m.base) return false
     this.#setBase(raised)
@@ -357,6 +377,7 @@ export class OneLawController {
     const m = this.#m
     if (m.timeMs - m.raisedMs < FAILED_WITHIN_MS + this.#delay.delayMs && !this.#without.has('back-off')) {
       m.failed = m.base
+      m.raisedMs = LONG_AGO_MS
       m.failedUntilMs = m.timeMs + m.holdOffMs
       m.holdOffMs = Math.min(8 * control.maxDwellMs, 2 * m.holdOffMs)
     }
@@ -364,7 +385,7 @@ export class OneLawController {
   }
 
   /** The base clock, or the highest that leaves each of the next one-second windows within the cap's energy. */
-  #limited(capW: number, held: boolean, ran: number, meanW: number | null, innovationW: number | null): number {
+  #limited(capW: number, held: boolean, ran: number, innovationW: number | null): number {
     const m = this.#m
     let index = m.base
     if (!this.#without.has('energy-window')) {
@@ -387,17 +408,6 @@ export class OneLawController {
       if (budgetW < Math.min(drawsW, capW)) {
         index = Math.min(index, this.#highest(budgetW), held ? this.#runningIndex(ran) : index)
       }
-    }
-    const lookBackMs = 1300 + this.#delay.delayMs
-    if (
-      meanW !== null &&
-      meanW > control.guardShare * capW &&
-      m.timeMs - m.loweredMs >= lookBackMs &&
-      index >= Math.min(m.index, ran) &&
-      !this.#without.has('guard')
-    ) {
-      index = Math.max(0, Math.min(m.index, this.#runningIndex(ran)) - 1)
-      this.#lower(index)
     }
     return Math.max(0, index)
   }
@@ -463,7 +473,7 @@ export class OneLawController {
       sumW += readW
       count++
     }
-    m.excess = count >= 2 && sumW > control.guardShare * capW * count
+    m.excess = count >= 2 && sumW > control.leakShare * capW * count
   }
 
   #ceilingIndex(ceilingMhz = Number.POSITIVE_INFINITY): number {
@@ -485,11 +495,13 @@ export class OneLawController {
     const estimatedPowerW = this.#power(m.index)
     const unseen = m.timeMs - this.#sensor.state.usableMs > control.blindMs
     const rests = m.timeMs - m.changedMs >= control.settledMs && m.fullSinceMs !== null
+    // Noise of the mean ends nothing.
+    m.settled = rests && (meanW ?? 0) <= (m.settled ? control.excessShare : control.windowShare) * capW
     const status: ClockStatus = unseen
       ? 'blind'
       : m.excess
         ? 'infeasible'
-        : rests && (meanW ?? 0) <= control.windowShare * capW
+        : m.settled
           ? 'settled'
           : 'tracking'
     return {
@@ -540,7 +552,6 @@ function newMemory(ceiling: number): ClockMemory {
     index: 0,
     changedMs: 0,
     raisedMs: LONG_AGO_MS,
-    loweredMs: LONG_AGO_MS,
     failed: null,
     failedUntilMs: 0,
     holdOffMs: HOLD_OFF_MS,
@@ -554,6 +565,7 @@ function newMemory(ceiling: number): ClockMemory {
     leaksUntilMs: LONG_AGO_MS,
     leakMs: 30_000,
     excess: false,
+    settled: false,
     trustedOffsetW: 0,
   }
 }

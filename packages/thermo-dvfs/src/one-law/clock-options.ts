@@ -10,8 +10,6 @@ export const clockMechanisms = [
   'low-belief',
   'back-off',
   'cross-check',
-  'blind-descent',
-  'guard',
 ] as const
 export type ClockMechanism = (typeof clockMechanisms)[number]
 

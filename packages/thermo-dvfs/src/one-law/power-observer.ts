@@ -26,6 +26,8 @@ export interface Innovation {
   readonly windowMs: number
   /** All tenants worked throughout that window. */
   readonly full: boolean
+  /** A reading below what was expected counts, too. */
+  readonly lowCounts: boolean
   /** Power must have been low for so long to count as a lighter load, ms. */
   readonly noticeMs: number
 }
@@ -95,7 +97,7 @@ export class PowerObserver {
   }
 
   /** @returns reading minus what was expected, W */
-  observe({ timeMs, durationMs, readW, modelW, timingSdW, windowMs, full, noticeMs }: Innovation): number {
+  observe({ timeMs, durationMs, readW, modelW, timingSdW, windowMs, full, lowCounts, noticeMs }: Innovation): number {
     const s = this.state
     s.offsetVarW2 += (control.driftSd * modelW) ** 2 * (durationMs / 1000)
     this.#watchNoise(readW, modelW, full)
@@ -106,6 +108,7 @@ export class PowerObserver {
     const readVarW2 = s.noiseVarW2 * Math.max(1, windowMs / Math.max(1, durationMs) / 2) + timingSdW ** 2
     const boundW = control.outlier * Math.sqrt(priorVarW2 + readVarW2)
     s.high = innovationW > boundW ? s.high + 1 : 0
+    if (innovationW < 0 && !lowCounts) return innovationW
     const isLow = full && innovationW < -boundW
     s.lowSinceMs = isLow ? (s.lowSinceMs ?? timeMs) : null
     const lighter = isLow && timeMs - s.lowSinceMs! >= noticeMs

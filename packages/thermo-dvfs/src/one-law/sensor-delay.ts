@@ -34,6 +34,11 @@ export class SensorDelay {
     return this.state.chosen * STEP_MS
   }
 
+  /** Power has moved enough to tell. */
+  get known(): boolean {
+    return Math.max(...this.state.losses) - this.state.losses[this.state.chosen]! > control.delayEvidence
+  }
+
   /** What the readings were held against has changed. */
   forget(): void {
     this.state.meansW.fill(null)
