@@ -198,7 +198,10 @@ export class OneLawController {
     const above = this.#sensor.state.newestW > seen.powerCapW
     // Nor does a clock that made up for an excess return before that has shown.
     const returns = m.timeMs - m.changedMs >= control.dwellMs || limited <= m.index || planned
-    const index = first || (!above && returns) ? limited : Math.min(limited, m.index)
+    // Each new lock releases the firmware, which takes a while to come back to the limit: one a second.
+    const trims = held && ran < m.index && m.timeMs - m.changedMs < SECOND_MS && !planned
+    const free = first || (!above && returns)
+    const index = trims ? Math.min(m.index, m.ceiling) : free ? limited : Math.min(limited, m.index)
     this.#watchMinimum(ran, capW)
     if (index !== m.index) {
       m.index = index
@@ -220,7 +223,10 @@ export class OneLawController {
   /** The state that ran until now: the one asked for, unless the board reports another with a reason. */
   #ranIndex({ smClockMhz, throttled = false, refused = false, timeMs }: ClockObservation): number {
     const m = this.#m
-    if (smClockMhz === null || !(smClockMhz > 0)) return m.index
+    if (smClockMhz === null || !(smClockMhz > 0) || this.#sensor.state.frozen) {
+      m.offSinceMs = null
+      return m.index
+    }
     const measured = this.#indexOf(smClockMhz)
     const off = Math.abs(measured - m.index) > STATES_OFF
     if (!off) m.offSinceMs = null
@@ -283,27 +289,27 @@ export class OneLawController {
 
   /** Mean power of the last second as read, W; null where too few readings came. */
   #meanOfSecondW({ timeMs }: ClockObservation): number | null {
-    if (this.#averages && this.#sensor.readW !== null && this.#sensor.averageW !== null) return this.#sensor.averageW
+    // Readings that are means of a second themselves are noisy, too.
+    const spanMs = this.#sensor.windowMs === SECOND_MS ? 300 : SECOND_MS
     let sumW = 0
     let count = 0
     const { samples } = this.#history
-    for (let i = samples.length - 1; i >= 0 && samples[i]!.timeMs > timeMs - SECOND_MS; i--) {
+    for (let i = samples.length - 1; i >= 0 && samples[i]!.timeMs > timeMs - spanMs; i--) {
       if (samples[i]!.readW === null) continue
       sumW += samples[i]!.readW!
       count++
     }
-    return count >= 5 ? sumW / count : null
+    return count >= spanMs / 200 ? sumW / count : null
   }
 
   /** The board's own limit holds the cap. */
   #held({ powerLimitW, timeMs }: ClockObservation, capW: number, meanW: number | null): boolean {
     const m = this.#m
     if (this.#without.has('board-limit') || powerLimitW == null || powerLimitW > control.heldShare * capW) return false
-    const lookBackMs = this.#delay.delayMs + control.sensingMs + SECOND_MS + 300
     const leaks = meanW !== null && meanW > control.leakShare * powerLimitW + this.#observer.noiseSdW / 3
     if (
       leaks &&
-      timeMs - m.changedMs >= lookBackMs &&
+      this.#restedMs >= 2 * SECOND_MS &&
       timeMs >= m.leaksUntilMs &&
       m.index > 0 &&
       !m.plantChanged &&
@@ -342,13 +348,14 @@ export class OneLawController {
       if (fit < m.base || first || !(mismatch || readAbove || unseenMs > control.blindMs)) this.#setBase(fit)
       return true
     }
-    const tooHighW = this.#power(held ? m.base - 1 : m.base)
-    const boundW = (held ? 1.006 : control.windowShare) * capW
-    const restedMs = m.timeMs - m.changedMs - this.#delay.delayMs
-    const readTooHigh = restedMs >= 1300 && meanW !== null && meanW > control.leakShare * capW
-    if (m.base > 0 && (tooHighW > boundW || readTooHigh)) {
-      const trimmed = held || seen.throttled === true ? this.#runningIndex(ran) : m.base
-      this.#lower(Math.min(fit, m.base - 1, trimmed))
+    const readTooHigh = this.#restedMs >= SECOND_MS && meanW !== null && meanW > control.leakShare * capW
+    // The firmware takes back a state or two too many.
+    const tooHigh = held
+      ? this.#power(m.base - 2) > HELD_TARGET * capW
+      : readTooHigh || this.#power(m.base) > control.windowShare * capW
+    if (m.base > 0 && tooHigh) {
+      const running = this.#runningIndex(ran)
+      this.#lower(Math.min(fit, m.base - 1, held ? running + 1 : seen.throttled === true ? running : m.base))
       return false
     }
     if (fit <= m.base || unseenMs > 300 || mismatch || readAbove) return false
@@ -444,6 +451,12 @@ export class OneLawController {
     return index
   }
 
+  /** For how long readings have been of the present clock at full load, ms. */
+  get #restedMs(): number {
+    const { timeMs, changedMs, fullSinceMs } = this.#m
+    return timeMs - Math.max(changedMs, fullSinceMs ?? timeMs) - this.#delay.delayMs - 300
+  }
+
   #power(index: number): number {
     return this.#observer.power(this.#modelW[Math.max(0, index)]!)
   }
@@ -461,7 +474,7 @@ export class OneLawController {
   /** Readings of the minimum clock above the cap: only they make a cap infeasible. */
   #watchMinimum(ran: number, capW: number): void {
     const m = this.#m
-    if (ran > 0 || m.index > 0) m.lowestSinceMs = null
+    if (ran > 0) m.lowestSinceMs = null
     else m.lowestSinceMs ??= m.timeMs
     m.excess = false
     if (m.lowestSinceMs === null) return

@@ -18,6 +18,8 @@ export const control = {
   confidence: 1.5,
   /** Standard deviations beyond which an innovation is no noise. */
   outlier: 3,
+  /** Less than this is no other load, share of the model. */
+  outlierShare: 0.015,
   /** Standard deviation of the slope between model and board, share of the way. */
   slopeSd: 0.3,
   /** Share of the offset that scales with the model's power. */

@@ -106,7 +106,7 @@ export class PowerObserver {
     const priorVarW2 = s.offsetVarW2 + this.slopeSd(modelW) ** 2
     // Readings whose windows overlap tell the same more than once.
     const readVarW2 = s.noiseVarW2 * Math.max(1, windowMs / Math.max(1, durationMs) / 2) + timingSdW ** 2
-    const boundW = control.outlier * Math.sqrt(priorVarW2 + readVarW2)
+    const boundW = Math.max(control.outlierShare * modelW, control.outlier * Math.sqrt(priorVarW2 + readVarW2))
     s.high = innovationW > boundW ? s.high + 1 : 0
     if (innovationW < 0 && !lowCounts) return innovationW
     const isLow = full && innovationW < -boundW
