@@ -1,5 +1,5 @@
 /**
- * What each mechanism of the controller in trial is worth: random cases with it and without it, in pairs.
+ * What each mechanism of the clock controller is worth: random cases with it and without it, in pairs.
  *
  *   pnpm ablate control [--cases 19] [--seed 1] [--kinds 'steps;late'] [--without guard,delay] [--workers 2]
  *
@@ -24,7 +24,7 @@ const { values, positionals } = parseArgs({
     cases: { type: 'string', default: '19' },
     seed: { type: 'string', default: '1' },
     kinds: { type: 'string', default: '' },
-    without: { type: 'string', default: [...clockMechanisms, 'shadow'].join(',') },
+    without: { type: 'string', default: clockMechanisms.join(',') },
     workers: { type: 'string', default: '2' },
     help: { type: 'boolean', default: false },
   },
@@ -35,7 +35,7 @@ if (positionals.join() !== 'control') {
   process.exit(2)
 }
 const wanted = values.kinds.split(';')
-const policies = ['one-law', ...values.without.split(',').map((name) => `one-law-${name}`)] as ScenarioPolicy[]
+const policies = ['pctodl', ...values.without.split(',').map((name) => `pctodl-${name}`)] as ScenarioPolicy[]
 const orders: ScenarioOrder[] = scenarioKinds
   .filter((kind) => wanted.some((name) => kind.includes(name)))
   .flatMap((kind) =>
@@ -56,7 +56,11 @@ const lines = policies.map((policy, column) => {
   const pairs = results.map((ofCase) => [ofCase[0]!, ofCase[column]!] as const)
   const above = runs.map(({ avoidablePercent }) => avoidablePercent)
   return [
-    column === 0 ? 'all of it' : `without ${policy.slice('one-law-'.length)}`,
+    column === 0
+      ? 'all of it'
+      : policy === 'pctodl-shadow'
+        ? 'with the shadow optimizer'
+        : `without ${policy.slice('pctodl-'.length)}`,
     `${runs.filter(isWithin).length} of ${runs.length}`,
     `${mean(above).toFixed(3)} / ${Math.max(...above).toFixed(2)}`,
     interval(pairs.map(([all, without]) => without.avoidablePercent - all.avoidablePercent)),

@@ -26,9 +26,9 @@ import { rateWithin, spansAfterReturns } from './returns.js'
 import { capsOf, FOREIGN, type Scenario } from './scenarios.js'
 import { SwappingTenants } from './swapping-tenants.js'
 
-export const scenarioPolicies = ['pctodl', 'one-law', 'directcap', 'fixed-clock'] as const
-/** `one-law-` and the name of a mechanism: the same without it. */
-export type ScenarioPolicy = (typeof scenarioPolicies)[number] | `one-law-${ClockMechanism | 'shadow'}`
+export const scenarioPolicies = ['pctodl', 'directcap', 'fixed-clock'] as const
+/** `pctodl-` and the name of a mechanism: the same without it; `pctodl-shadow`: with the shadow optimizer. */
+export type ScenarioPolicy = (typeof scenarioPolicies)[number] | `pctodl-${ClockMechanism | 'shadow'}`
 
 export interface ScenarioResult {
   readonly kind: string
@@ -194,10 +194,9 @@ function policyFor(
   plan: (powerCapW: number) => ReturnType<typeof planPartition>,
 ): PowerCapPolicy {
   if (name === 'pctodl') return new PctodlPolicy({ predictor, model })
-  if (name === 'one-law-shadow') return new PctodlPolicy({ predictor, model, oneLaw: { without: [] }, shadow: false })
-  if (name.startsWith('one-law')) {
-    const without = clockMechanisms.filter((mechanism) => name === `one-law-${mechanism}`)
-    return new PctodlPolicy({ predictor, model, oneLaw: { without } })
+  if (name.startsWith('pctodl-')) {
+    const without = clockMechanisms.filter((mechanism) => name === `pctodl-${mechanism}`)
+    return new PctodlPolicy({ predictor, model, without, ...(name === 'pctodl-shadow' ? { shadow: {} } : {}) })
   }
   if (name === 'directcap') return new DirectCapPolicy({ spec: predictor.spec, model, plan })
   return new FixedClockPolicy(predictor.spec, plan, (configuration) => settle(configuration).powerW)

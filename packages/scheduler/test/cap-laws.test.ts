@@ -82,22 +82,17 @@ describe('a hard cap, by the watts that the board reads', () => {
     expect(events.some((event) => event.type === 'sample' && event.activeShare === 0)).toBe(true)
   })
 
-  it('makes another plan where the lowest clock does not keep the cap, and says so', async () => {
-    const { decisions, events } = await run({
+  it('keeps and uses a cap near the least that the tenants draw, with a model a fifth too low', async () => {
+    const { events } = await run({
       board: '3080Ti',
       model: 'mnasnet1_0',
       caps: fixedCap(90),
       iterations: 12,
       factor: 0.8,
     })
-    const last = events.filter((event) => event.type === 'window').at(-1)!
-    expect(last.window.powerAverageW).toBeLessThanOrEqual(90 * 1.01)
-    const infeasible = events.find((event) => event.type === 'decision' && event.decision.kind === 'infeasible')
-    expect(decisions.map(({ kind }) => kind)).toContain('infeasible')
-    const replan = events.find(
-      (event) => event.type === 'action' && event.source === 'idle' && event.timeMs >= infeasible!.timeMs,
-    )
-    expect(replan!.timeMs - infeasible!.timeMs).toBeLessThan(5000)
+    const { powerAverageW } = events.filter((event) => event.type === 'window').at(-1)!.window
+    expect(powerAverageW).toBeLessThanOrEqual(90 * 1.01)
+    expect(powerAverageW).toBeGreaterThanOrEqual(90 * 0.93)
   })
 
   it('says that a cap is not held which no board could hold', async () => {

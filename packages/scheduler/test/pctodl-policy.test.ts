@@ -90,6 +90,8 @@ describe('the pctodl policy', () => {
     expect(policy.onCapChange(40)).toMatchObject({ powerLimitW: 100, powerLimitRole: 'back-stop' })
     const action = sample(policy, 100, 40, 120)
     expect(action).toMatchObject({ smClockMhz: 210 })
+    // Only readings of that clock say so.
+    for (let timeMs = 200; timeMs <= 1000; timeMs += 100) sample(policy, timeMs, 40, 120)
     expect(policy.lastStep!.status).toBe('infeasible')
   })
 

@@ -1,12 +1,15 @@
-import type { ClockHypothesis } from './clock-belief.js'
-import type { LoadHypothesis } from './load-belief.js'
-import type { SensorHypothesis } from './sensor-belief.js'
+/** `part`: some tenants load, wait or stand still. */
+export type LoadHypothesis = 'full' | 'part' | 'idle'
+/** `throttled`: the firmware holds the clock down; `lost`: the board runs another clock and gives no reason. */
+export type ClockHypothesis = 'asked' | 'throttled' | 'lost'
+/** `doubted`: another meter has more than the readings. */
+export type SensorHypothesis = 'good' | 'late' | 'frozen' | 'missing' | 'doubted'
 
 /**
  * - `tracking`: moving, or not yet sure;
  * - `settled`: the highest clock that keeps the cap, unchanged for three seconds, and no reading above the cap;
  * - `infeasible`: at the lowest clock and still above the cap;
- * - `blind`: no usable reading, or sensors that contradict each other.
+ * - `blind`: no usable reading.
  */
 export type ClockStatus = 'tracking' | 'settled' | 'infeasible' | 'blind'
 

@@ -1,346 +1,582 @@
 import { InvalidInputError } from '@pctodl/platform'
-import { BarredClock, type BarredClockState } from './barred-clock.js'
-import { BlindDescent, type BlindDescentState } from './blind-descent.js'
-import { BoardObserver, type BoardObserverState } from './board-observer.js'
-import { CapLaw, type CapLawState, type LawReadings } from './cap-law.js'
-import type { ClockAction, ClockStatus } from './clock-action.js'
+import type { ClockAction, ClockHypothesis, ClockStatus, LoadHypothesis, SensorHypothesis } from './clock-action.js'
 import { assertObservation, assertPlant } from './clock-input.js'
-import { type ClockMemory, newClockMemory } from './clock-memory.js'
 import type { ClockObservation } from './clock-observation.js'
-import {
-  assertClockControllerOptions,
-  type ClockControllerOptions,
-  type ClockTuning,
-  defaultClockTuning,
-} from './clock-tuning.js'
-import { LowestClock, type LowestClockState } from './lowest-clock.js'
-import { PowerTarget, violationW } from './power-target.js'
-import { Repayment, type RepaymentState } from './repayment.js'
+import { assertClockOptions, type ClockControllerOptions, type ClockMechanism } from './clock-options.js'
+import { control } from './constants.js'
+import { windowBudgetW } from './energy-window.js'
+import { type HistorySample, PowerHistory } from './power-history.js'
+import { PowerObserver, type PowerObserverState } from './power-observer.js'
+import { SensorDelay, type SensorDelayState } from './sensor-delay.js'
+import { SensorWatch, type SensorWatchState } from './sensor-watch.js'
+
+const SECOND_MS = 1000
+const LONG_AGO_MS = -1e9
+/** Share of the tenants that counts as all of them. */
+const ALL = 0.999
+/** A cap that differs by more is a new one, share. */
+const NEW_CAP = 0.005
+/** A measured clock further off than this many states is not the one asked for; for so long, the request was lost, ms. */
+const STATES_OFF = 2
+const LOST_MS = 2500
+/** Beside a board limit at the cap, the lowest clock above this share is locked: the firmware takes back the rest. */
+const HELD_TARGET = 0.999
+/** First hold-off of a clock that proved too high, ms. */
+const HOLD_OFF_MS = 10_000
+/** A lowering so soon after a raise means that the raise failed, ms. */
+const FAILED_WITHIN_MS = 10_000
+
+/** What the law itself remembers. */
+export interface ClockMemory {
+  started: boolean
+  timeMs: number
+  capW: number
+  plannedCapW: number
+  /** The clock by estimate and dwell, before the energy window lowers it. */
+  base: number
+  /** The clock asked for. */
+  index: number
+  changedMs: number
+  raisedMs: number
+  /** A clock that proved too high, and until when it is not tried again. */
+  failed: number | null
+  failedUntilMs: number
+  holdOffMs: number
+  plantChanged: boolean
+  ceiling: number
+  fullSinceMs: number | null
+  offSinceMs: number | null
+  lowestSinceMs: number | null
+  /** When firmware last held the clock below the one asked for. */
+  trimmedMs: number
+  trimmedIndex: number
+  /** The board's limit let too much pass: it is not relied on until then. */
+  leaksUntilMs: number
+  leakMs: number
+  excess: boolean
+  /** The offset when a reading last varied: what frozen ones taught is forgotten, W. */
+  trustedOffsetW: number
+}
+
+/** What a step has made of its reading. */
+interface Outlook {
+  readonly capW: number
+  /** Power that a clock may be chosen for, W. */
+  readonly targetW: number
+  /** Mean of the last second, W. */
+  readonly meanW: number | null
+  /** The board's own limit holds the cap. */
+  readonly held: boolean
+  /** The state that ran. */
+  readonly ran: number
+  readonly first: boolean
+}
 
 /** Everything that a controller remembers, safe for JSON. */
 export interface ClockControllerState {
-  readonly version: 8
+  readonly version: 9
+  readonly modelW: readonly number[]
   readonly memory: ClockMemory
-  readonly board: BoardObserverState
-  readonly law: CapLawState
-  readonly repayment: RepaymentState
-  readonly lowest: LowestClockState
-  readonly barred: BarredClockState
-  readonly blind: BlindDescentState
+  readonly history: readonly HistorySample[]
+  readonly observer: PowerObserverState
+  readonly delay: SensorDelayState
+  readonly sensor: SensorWatchState
 }
 
-const SETTLED_MS = 3000
-const CAP_CHANGE_PERCENT = 0.5
-
 /**
- * Holds a board under a hard power cap by its SM clock: the highest clock at which the model's power, corrected by what the
- * sensors taught, stays under the cap. A state machine without clocks or I/O: the caller tells it what was read, about ten
- * times a second, and locks the clock it answers.
- *
- * A step observes (`BoardObserver`), asks how much a clock may draw (`PowerTarget`), plans or controls, and answers what the
- * laws of the cap allow (`CapLaw`).
+ * Holds a board under a hard power cap by its SM clock: the highest clock whose power, as modelled and corrected by what the
+ * sensors read, stays under the cap. A state machine without clocks or I/O: the caller reports what was read, about ten times a
+ * second, and locks the clock it returns.
  */
 export class ClockController {
   readonly #clocksMhz: readonly number[]
-  readonly #tuning: ClockTuning
   readonly #capFactor: number
-  readonly #board: BoardObserver
-  readonly #target: PowerTarget
-  readonly #law: CapLaw
-  readonly #repayment: Repayment
-  readonly #lowest: LowestClock
-  readonly #barred: BarredClock
-  readonly #blind: BlindDescent
-  readonly #memory: ClockMemory
-  /** The board's limit is no higher than the cap: its firmware holds it, whatever its readings scatter. */
-  #limited = false
+  readonly #without: ReadonlySet<ClockMechanism>
+  readonly #m: ClockMemory
+  readonly #history: PowerHistory
+  readonly #observer: PowerObserver
+  readonly #delay: SensorDelay
+  readonly #sensor: SensorWatch
+  readonly #averages: boolean
+  #modelW: readonly number[]
+  #ditherW = 0
 
   /**
    * @param state of an earlier controller with the same options, to go on exactly where it stopped
    * @throws InvalidInputError
    */
   constructor(options: ClockControllerOptions, state?: ClockControllerState) {
-    assertClockControllerOptions(options)
+    assertClockOptions(options)
     this.#clocksMhz = [...options.smClocksMhz]
-    this.#tuning = { ...defaultClockTuning, ...options.tuning }
     this.#capFactor = 1 - (options.sensorTolerancePercent ?? 0) / 100
-    if (state !== undefined) this.#assertState(state)
+    this.#without = new Set(options.without)
+    if (state !== undefined && state.version !== 9) throw new InvalidInputError('state.version', state.version, '9')
     const copy = state === undefined ? undefined : structuredClone(state)
-    const averages = options.reading === 'one-second-average'
-    this.#board = new BoardObserver(this.#clocksMhz, this.#tuning, averages, copy?.board)
-    this.#target = new PowerTarget(this.#tuning, this.#board)
-    this.#law = new CapLaw(copy?.law)
-    this.#repayment = new Repayment(this.#board, this.#target, copy?.repayment)
-    this.#lowest = new LowestClock(this.#board, this.#tuning.guardPercent, copy?.lowest)
-    this.#barred = new BarredClock(this.#tuning.retryAfterMs, copy?.barred)
-    this.#blind = new BlindDescent(this.#tuning, copy?.blind)
-    this.#memory = copy?.memory ?? newClockMemory()
+    this.#modelW = copy?.modelW ?? []
+    if (this.#modelW.length > 0) assertPlant(this.#modelW, this.#clocksMhz.length)
+    this.#history = new PowerHistory(copy?.history)
+    this.#observer = new PowerObserver(copy?.observer)
+    this.#delay = new SensorDelay(copy?.delay)
+    this.#averages = options.reading === 'one-second-average'
+    this.#sensor = new SensorWatch(this.#averages, copy?.sensor)
+    this.#m = copy?.memory ?? newMemory(this.#clocksMhz.length - 1)
   }
 
   /** Everything it remembers. `new ClockController(options, state)` continues identically. */
   serialise(): ClockControllerState {
     return structuredClone({
-      version: 8,
-      memory: this.#memory,
-      board: this.#board.state(),
-      law: this.#law.state,
-      repayment: this.#repayment.state,
-      lowest: this.#lowest.state,
-      barred: this.#barred.state,
-      blind: this.#blind.state,
+      version: 9,
+      modelW: this.#modelW,
+      memory: this.#m,
+      history: this.#history.samples,
+      observer: this.#observer.state,
+      delay: this.#delay.state,
+      sensor: this.#sensor.state,
     })
   }
 
   /**
-   * Give the model's power at every clock for the tenants and the memory clock of now. Call it again after a repartition;
-   * what was learnt about the board carries over as a ratio.
+   * Set the model's power at every clock, for the present tenants and memory clock. Call it again after a repartition; what was
+   * learnt about the board carries over as a ratio.
    *
    * @param predictedPowerW W, one per clock; where it falls along the clock, its highest value up to there counts
    * @throws InvalidInputError
    */
   setPlant(predictedPowerW: ArrayLike<number>): void {
     assertPlant(predictedPowerW, this.#clocksMhz.length)
-    this.#board.setPlant(predictedPowerW, this.#memory.index, this.#memory.started)
-    this.#memory.plantChanged = true
+    let highestW = 0
+    const modelW = Array.from(predictedPowerW, (powerW) => {
+      highestW = Math.max(highestW, powerW)
+      return highestW
+    })
+    if (this.#m.started) {
+      const factor = modelW[this.#m.index]! / this.#modelW[this.#m.index]!
+      this.#history.scale(factor)
+      this.#observer.rebase(factor)
+      this.#delay.forget()
+    }
+    this.#modelW = modelW
+    this.#m.plantChanged = true
+    this.#m.lowestSinceMs = null
   }
 
   /**
-   * The clock that the present plant may run at, MHz: to ask for in one breath with new tenants, before they draw anything.
+   * The clock that the present plant may run at, MHz: to ask for in one request with new tenants, before they draw anything.
    * Never above the present one.
    */
   clockBefore(powerCapW: number): number {
-    const { started, index, held } = this.#memory
-    const wanted = this.#board.highestWithin(this.#target.watts(powerCapW * this.#capFactor, held))
-    return this.#clocksMhz[started ? Math.min(index, wanted) : wanted]!
+    const capW = powerCapW * this.#capFactor
+    const wanted = this.#sureFit(capW, control.targetShare * capW)
+    return this.#clocksMhz[this.#m.started ? Math.min(this.#m.index, wanted) : wanted]!
   }
 
   /** @throws InvalidInputError for a cap or a time that cannot be, or before `setPlant` */
-  step(observation: ClockObservation): ClockAction {
-    const m = this.#memory
-    if (!this.#board.hasPlant) throw new InvalidInputError('plant', undefined, 'a call of setPlant before step')
-    assertObservation(observation, m.started ? m.timeMs : null)
-    const { timeMs, powerCapW, powerLimitW } = observation
-    // What another witness says the readings leave out, is left free.
-    const capW = (powerCapW * this.#capFactor) / this.#board.sensor.correction
+  step(seen: ClockObservation): ClockAction {
+    const m = this.#m
+    if (this.#modelW.length === 0) throw new InvalidInputError('plant', undefined, 'a call of setPlant before step')
+    assertObservation(seen, m.started ? m.timeMs : null)
     const first = !m.started
-    if (first) {
-      m.started = true
-      m.index = this.#board.begin(timeMs, capW)
-      m.changedMs = timeMs
+    const durationMs = first ? 0 : seen.timeMs - m.timeMs
+    const capW = (seen.powerCapW * this.#capFactor) / (this.#without.has('cross-check') ? 1 : this.#sensor.correction)
+    if (first) this.#begin(seen, capW)
+    m.timeMs = seen.timeMs
+    const ran = this.#ranIndex(seen)
+    const innovationW = this.#observe(seen, ran, durationMs)
+    m.capW = capW
+    const meanW = this.#meanOfSecondW(seen)
+    const held = this.#held(seen, capW, meanW)
+    const targetW = this.#targetW(capW)
+    const planned = this.#decideBase(seen, { capW, targetW, meanW, held, ran, first })
+    const limited = Math.min(this.#limited(capW, held, ran, innovationW), m.ceiling)
+    // No reading above the cap is answered by more clock.
+    const above = this.#sensor.newestW > seen.powerCapW
+    // Nor does a clock that made up for an excess return before that has shown.
+    const returns = m.timeMs - m.changedMs >= control.dwellMs || limited <= m.index || planned
+    // Each new lock releases the firmware, which takes a while to come back to the limit: one a second.
+    const trims = held && ran < m.index && m.timeMs - m.changedMs < SECOND_MS && !planned
+    const free = first || (!above && returns)
+    const index = trims ? Math.min(m.index, m.ceiling) : free ? limited : Math.min(limited, m.index)
+    this.#watchMinimum(ran, capW)
+    if (index !== m.index) {
+      m.index = index
+      m.changedMs = m.timeMs
     }
-    m.timeMs = timeMs
-    m.held = PowerTarget.holds(powerLimitW, capW)
-    this.#limited = m.held && powerLimitW! <= capW
-    const recalled = this.#board.observe(observation, capW, m.index, m.held)
-    const readings = this.#lawReadings()
-    this.#law.observe(readings)
-    this.#repayment.observe(timeMs, capW)
-    const targetW = this.#target.watts(capW, m.held)
-    const ceiling = this.#indexWithin(observation.ceilingMhz)
-    const raised = ceiling > (m.ceiling ?? Number.POSITIVE_INFINITY)
-    if (observation.ceilingMhz === undefined) delete m.ceiling
-    else m.ceiling = ceiling
-    if (first) this.#setOut(capW, targetW, ceiling)
-    else {
-      // More work than before is no experiment: the clock goes at once where it may.
-      const planned = recalled || m.plantChanged || raised || this.#capChanged(capW)
-      const wanted = planned ? this.#plan(capW, targetW) : this.#control(capW, targetW)
-      const lawful = this.#lawful(Math.min(wanted, ceiling), readings, capW)
-      const { index, changedMs, held } = m
-      const repaid = this.#repayment.step(lawful, { timeMs, capW, targetW, held, index, changedMs })
-      this.#moveTo(Math.min(repaid, ceiling))
-    }
-    this.#lowest.observe(timeMs, capW, m.index)
-    return this.#answer(capW, targetW)
+    return this.#answer(seen, capW, targetW, meanW)
   }
 
-  #answer(capW: number, targetPowerW: number): ClockAction {
-    const { index } = this.#memory
-    const { load, clock, sensor, latenessMs, mismatch } = this.#board
-    const estimatedPowerW = this.#board.power(index)
+  #begin({ timeMs }: ClockObservation, capW: number): void {
+    const m = this.#m
+    m.started = true
+    m.capW = capW
+    m.changedMs = timeMs
+    m.timeMs = timeMs
+    this.#observer.begin(this.#modelW[m.index]!)
+    this.#sensor.begin(timeMs, this.#modelW[m.index]!)
+  }
+
+  /** The state that ran until now: the one asked for, unless the board reports another with a reason. */
+  #ranIndex({ smClockMhz, throttled = false, refused = false, timeMs }: ClockObservation): number {
+    const m = this.#m
+    if (smClockMhz === null || !(smClockMhz > 0) || this.#sensor.state.frozen) {
+      m.offSinceMs = null
+      return m.index
+    }
+    const measured = this.#indexOf(smClockMhz)
+    const off = Math.abs(measured - m.index) > STATES_OFF
+    if (!off) m.offSinceMs = null
+    else m.offSinceMs ??= timeMs
+    if (refused || this.#offForMs(timeMs) >= LOST_MS + this.#delay.delayMs) return measured
+    return throttled ? Math.min(measured, m.index) : m.index
+  }
+
+  /** @returns reading minus expectation, W; null without a reading */
+  #observe(seen: ClockObservation, ran: number, durationMs: number): number | null {
+    const m = this.#m
+    const { timeMs, loading, idle = false, activeShare, stallNoticeMs } = seen
+    const modelW = this.#modelW[ran]!
+    const delayMs = this.#delay.delayMs
+    this.#sensor.observe(seen, modelW, this.#modelW.at(-1)!, delayMs)
+    if (this.#sensor.state.frozen) this.#observer.state.offsetW = m.trustedOffsetW
+    else if (this.#sensor.state.variedMs === timeMs) m.trustedOffsetW = this.#observer.state.offsetW
+    const { readW, windowMs } = this.#sensor
+    this.#history.add(timeMs, m.capW, modelW, readW)
+    if (ran < m.index) {
+      m.trimmedMs = timeMs
+      m.trimmedIndex = this.#runningIndex(ran)
+    }
+    const working = !loading && !idle && (activeShare ?? 1) >= ALL
+    m.fullSinceMs = working ? (m.fullSinceMs ?? timeMs) : null
+    const lookBackMs = delayMs + control.sensingMs + windowMs + 100
+    const fullMs = m.fullSinceMs === null ? -1 : timeMs - m.fullSinceMs
+    const full = fullMs >= lookBackMs
+    // Readings may be of the time before, for as long as nobody knows how late they come.
+    const lowCounts = this.#delay.known || fullMs >= lookBackMs + control.maxDelayMs
+    // For as long as nobody knows how late readings come, they may be of another clock than the other meter's.
+    const lateMs = this.#delay.known ? delayMs : control.maxDelayMs
+    const steady = full && (lateMs === 0 || timeMs - m.changedMs >= lookBackMs - delayMs + lateMs)
+    this.#sensor.compare(seen, { durationMs, meanW: this.#meanOfSecondW(seen), steady })
+    if (readW === null || durationMs === 0 || this.#without.has('offset')) return null
+    if (full && !this.#without.has('delay')) {
+      const varianceW2 = this.#observer.state.noiseVarW2 + (control.driftSd * modelW) ** 2
+      if (this.#delay.observe(this.#history, readW, windowMs, varianceW2)) this.#observer.doubt()
+    }
+    const endMs = timeMs - control.sensingMs - delayMs
+    const windowModelW = this.#history.modelMeanW(endMs - windowMs, endMs)
+    const shift = (byMs: number) => this.#history.modelMeanW(endMs - windowMs + byMs, endMs + byMs)
+    // Firmware that trims alternates between clocks, of which a sample sees one.
+    this.#ditherW = ran < m.index ? this.#history.modelSdW(timeMs - SECOND_MS) : 0
+    const timingSdW = Math.hypot(Math.abs(shift(70) - shift(-70)) / 2, this.#ditherW)
+    const noticeMs = this.#without.has('low-belief')
+      ? Number.POSITIVE_INFINITY
+      : activeShare == null
+        ? control.underloadMs
+        : (stallNoticeMs ?? SECOND_MS) + windowMs + delayMs
+    return this.#observer.observe({
+      timeMs,
+      durationMs,
+      readW,
+      modelW: windowModelW,
+      timingSdW,
+      windowMs,
+      full,
+      lowCounts,
+      noticeMs,
+    })
+  }
+
+  /** Mean power of the last second as read, W; null where too few readings came. */
+  #meanOfSecondW({ timeMs }: ClockObservation): number | null {
+    // Readings that are means of a second themselves are noisy, too.
+    const spanMs = this.#sensor.windowMs === SECOND_MS ? 300 : SECOND_MS
+    let sumW = 0
+    let count = 0
+    const { samples } = this.#history
+    for (let i = samples.length - 1; i >= 0 && samples[i]!.timeMs > timeMs - spanMs; i--) {
+      if (samples[i]!.readW === null) continue
+      sumW += samples[i]!.readW!
+      count++
+    }
+    return count >= spanMs / 200 ? sumW / count : null
+  }
+
+  /** The board's own limit holds the cap. */
+  #held({ powerLimitW, timeMs }: ClockObservation, capW: number, meanW: number | null): boolean {
+    const m = this.#m
+    if (this.#without.has('board-limit') || powerLimitW == null || powerLimitW > control.heldShare * capW) return false
+    const leaks = meanW !== null && meanW > control.leakShare * powerLimitW + this.#observer.noiseSdW / 3
+    if (
+      leaks &&
+      this.#restedMs >= 2 * SECOND_MS &&
+      timeMs >= m.leaksUntilMs &&
+      m.index > 0 &&
+      !m.plantChanged &&
+      Math.abs(capW - m.plannedCapW) < NEW_CAP * capW
+    ) {
+      m.leakMs = Math.min(control.maxDwellMs * 8, 2 * m.leakMs)
+      m.leaksUntilMs = timeMs + m.leakMs
+    }
+    return timeMs >= m.leaksUntilMs
+  }
+
+  #targetW(capW: number): number {
+    const noiseOfMean = 0.3 * this.#observer.noiseSdW
+    return Math.min(control.targetShare * capW, 1.01 * capW - 2.5 * noiseOfMean)
+  }
+
+  /** The clock by estimate: down at once, up after a dwell. */
+  #decideBase(seen: ClockObservation, { capW, targetW, meanW, held, ran, first }: Outlook): boolean {
+    const m = this.#m
+    const ceiling = this.#ceilingIndex(seen.ceilingMhz)
+    const planned =
+      first || m.plantChanged || ceiling > m.ceiling || Math.abs(capW - m.plannedCapW) > NEW_CAP * m.plannedCapW
+    m.ceiling = ceiling
+    const readAbove = (this.#sensor.readW ?? 0) > capW
+    const mismatch = this.#mismatch(seen)
+    const unseenMs = m.timeMs - this.#sensor.state.usableMs
+    const fit = held ? this.#heldFit(capW) : this.#sureFit(capW, targetW)
+    if (planned) {
+      m.plantChanged = false
+      m.plannedCapW = capW
+      m.failed = null
+      m.holdOffMs = HOLD_OFF_MS
+      if (fit < m.base || first || !(mismatch || readAbove || unseenMs > control.blindMs)) this.#setBase(fit)
+      return true
+    }
+    const readTooHigh = this.#restedMs >= SECOND_MS && meanW !== null && meanW > control.leakShare * capW
+    // The firmware takes back a state or two too many.
+    const tooHigh = held
+      ? this.#power(m.base - 2) > HELD_TARGET * capW
+      : readTooHigh || this.#power(m.base) > control.windowShare * capW
+    if (m.base > 0 && tooHigh) {
+      const running = this.#runningIndex(ran)
+      this.#lower(Math.min(fit, m.base - 1, held ? running + 1 : seen.throttled === true ? running : m.base))
+      return false
+    }
+    if (unseenMs > 2 * control.blindMs && !this.#without.has('blind-descent')) {
+      const share = Math.max(0.8, 1 - 0.03 * (unseenMs / 1000 - 2))
+      this.#setBase(Math.min(m.base, this.#highest(share * capW)))
+      return false
+    }
+    if (fit <= m.base || unseenMs > 300 || mismatch || readAbove) return false
+    // Firmware that trims has shown that the clock is high enough.
+    if (held && this.#power(m.base) > HELD_TARGET * capW) return false
+    const trimmed = held && m.timeMs - m.trimmedMs < 4 * SECOND_MS ? m.trimmedIndex + 1 : Number.POSITIVE_INFINITY
+    const lookBackMs = this.#delay.delayMs + control.sensingMs + this.#sensor.windowMs
+    const full = m.fullSinceMs !== null && m.timeMs - m.fullSinceMs >= lookBackMs + 100
+    if (!full || m.timeMs - m.changedMs < lookBackMs + control.dwellMs) return false
+    // A clock that proved too high waits, unless it is estimated well below the cap by now.
+    const waits =
+      m.failed !== null && m.timeMs < m.failedUntilMs && this.#power(m.failed) > control.surelyFreeShare * capW
+    const barred = waits ? m.failed! - 1 : Number.POSITIVE_INFINITY
+    const raised = Math.min(fit, barred, trimmed)
+    if (raised <= m.base) return false
+    this.#setBase(raised)
+    m.raisedMs = m.timeMs
+    return true
+  }
+
+  #setBase(index: number): void {
+    this.#m.base = Math.max(0, index)
+  }
+
+  #lower(index: number): void {
+    const m = this.#m
+    if (m.timeMs - m.raisedMs < FAILED_WITHIN_MS + this.#delay.delayMs && !this.#without.has('back-off')) {
+      m.failed = m.base
+      m.raisedMs = LONG_AGO_MS
+      m.failedUntilMs = m.timeMs + m.holdOffMs
+      m.holdOffMs = Math.min(8 * control.maxDwellMs, 2 * m.holdOffMs)
+    }
+    this.#setBase(index)
+  }
+
+  /** The base clock, or the highest that leaves each of the next one-second windows within the cap's energy. */
+  #limited(capW: number, held: boolean, ran: number, innovationW: number | null): number {
+    const m = this.#m
+    let index = m.base
+    if (!this.#without.has('energy-window')) {
+      const present = this.#power(ran)
+      const noiseW = control.outlier * Math.hypot(this.#observer.noiseSdW, this.#ditherW)
+      const delayMs = this.#delay.delayMs + 50
+      const { samples } = this.#history
+      let reader = samples.length
+      const meanErrorW = Math.abs(innovationW ?? 0) < noiseW ? 0 : innovationW!
+      const slotW = (i: number): number => {
+        const expectedW = this.#observer.power(samples[i]!.modelW)
+        const capped = held ? Math.min(expectedW, samples[i]!.capW) : expectedW
+        if (this.#sensor.windowMs === SECOND_MS) return capped + meanErrorW
+        while (reader > 0 && samples[reader - 1]!.timeMs >= samples[i]!.timeMs + delayMs) reader--
+        const readW = samples[reader]?.readW ?? null
+        return readW === null || Math.abs(readW - capped) < noiseW ? capped : readW
+      }
+      const presentW = held ? Math.min(present, capW) : present
+      const budgetW = windowBudgetW(this.#history, { nowMs: m.timeMs, capW, presentW, slotW })
+      const drawsW = held ? Math.min(this.#power(index), control.targetShare * capW) : this.#power(index)
+      if (budgetW < Math.min(drawsW, capW)) {
+        index = Math.min(index, this.#highest(budgetW), held ? this.#runningIndex(ran) : index)
+      }
+    }
+    return Math.max(0, index)
+  }
+
+  /** The highest state within a power by estimate; the lowest where none is. */
+  #highest(limitW: number, sureW = Number.POSITIVE_INFINITY, sdAt: (modelW: number) => number = () => 0): number {
+    // A clock that is wrong stays so for as long as the sensor is late.
+    const confidence = control.confidence * (1 + Math.min(1, this.#delay.delayMs / SECOND_MS))
+    for (let i = this.#modelW.length - 1; i > 0; i--) {
+      const powerW = this.#power(i)
+      if (powerW <= limitW && powerW + confidence * sdAt(this.#modelW[i]!) <= sureW) return i
+    }
+    return 0
+  }
+
+  #sureFit(capW: number, targetW: number): number {
+    return this.#highest(targetW, control.sureShare * capW, (modelW) => this.#observer.sd(modelW))
+  }
+
+  /** One state above what the limit allows: the firmware takes back the rest. */
+  #heldFit(capW: number): number {
+    const below = this.#highest(HELD_TARGET * capW)
+    return Math.min(this.#modelW.length - 1, below + 1)
+  }
+
+  /** The state that has run in the mean of the last half second since the last change, where firmware alternates. */
+  #runningIndex(ran: number): number {
+    const { index: asked, timeMs, changedMs } = this.#m
+    const fromMs = Math.max(timeMs - SECOND_MS / 2, changedMs + 100)
+    if (ran >= asked || fromMs >= timeMs) return ran
+    const meanW = this.#history.modelMeanW(fromMs, timeMs)
+    let index = asked
+    while (index > 0 && this.#modelW[index]! > meanW) index--
+    return index
+  }
+
+  /** For how long readings have been of the present clock at full load, ms. */
+  get #restedMs(): number {
+    const { timeMs, changedMs, fullSinceMs } = this.#m
+    return timeMs - Math.max(changedMs, fullSinceMs ?? timeMs) - this.#delay.delayMs - 300
+  }
+
+  #power(index: number): number {
+    return this.#observer.power(this.#modelW[Math.max(0, index)]!)
+  }
+
+  #mismatch({ refused = false, timeMs }: ClockObservation): boolean {
+    return refused || this.#offForMs(timeMs) >= SECOND_MS / 2 + this.#delay.delayMs
+  }
+
+  /** For how long another clock has been measured than the one asked for, ms. */
+  #offForMs(timeMs: number): number {
+    const { offSinceMs, changedMs } = this.#m
+    return offSinceMs === null ? -1 : timeMs - Math.max(offSinceMs, changedMs)
+  }
+
+  /** Readings of the minimum clock above the cap: only they make a cap infeasible. */
+  #watchMinimum(ran: number, capW: number): void {
+    const m = this.#m
+    if (ran > 0) m.lowestSinceMs = null
+    else m.lowestSinceMs ??= m.timeMs
+    m.excess = false
+    if (m.lowestSinceMs === null) return
+    const fromMs = m.lowestSinceMs + this.#delay.delayMs + control.sensingMs + this.#sensor.windowMs + 100
+    let sumW = 0
+    let count = 0
+    for (const { timeMs, readW } of this.#history.samples) {
+      if (timeMs < fromMs || timeMs < m.timeMs - SECOND_MS || readW === null) continue
+      sumW += readW
+      count++
+    }
+    m.excess = count >= 2 && sumW > control.leakShare * capW * count
+  }
+
+  #ceilingIndex(ceilingMhz = Number.POSITIVE_INFINITY): number {
+    let index = this.#clocksMhz.length - 1
+    while (index > 0 && this.#clocksMhz[index]! > ceilingMhz) index--
+    return index
+  }
+
+  #indexOf(clockMhz: number): number {
+    let index = 0
+    for (let i = 1; i < this.#clocksMhz.length; i++) {
+      if (Math.abs(this.#clocksMhz[i]! - clockMhz) < Math.abs(this.#clocksMhz[index]! - clockMhz)) index = i
+    }
+    return index
+  }
+
+  #answer(seen: ClockObservation, capW: number, targetPowerW: number, meanW: number | null): ClockAction {
+    const m = this.#m
+    const estimatedPowerW = this.#power(m.index)
+    const unseen = m.timeMs - this.#sensor.state.usableMs > control.blindMs
+    const rests = m.timeMs - m.changedMs >= control.settledMs && m.fullSinceMs !== null
+    const highestMeanW = Math.max(meanW ?? 0, this.#averages ? (this.#sensor.averageW ?? 0) : 0)
+    const status: ClockStatus = unseen
+      ? 'blind'
+      : m.excess
+        ? 'infeasible'
+        : rests && highestMeanW <= capW
+          ? 'settled'
+          : 'tracking'
     return {
-      smClockMhz: this.#clocksMhz[index]!,
-      status: this.#status(capW),
-      biasW: estimatedPowerW - this.#board.model(index),
+      smClockMhz: this.#clocksMhz[m.index]!,
+      status,
+      biasW: estimatedPowerW - this.#modelW[m.index]!,
       estimatedPowerW,
       targetPowerW,
-      clockMismatch: mismatch,
+      clockMismatch: this.#mismatch(seen),
       seen: {
-        load: load.mostProbable,
-        clock: clock.mostProbable,
-        sensor: sensor.mostProbable,
-        latenessMs,
-        correction: sensor.correction,
-        excess: this.#lowest.state.excess,
+        load: this.#load(seen),
+        clock: this.#clock(seen),
+        sensor: this.#sensorSeen(unseen),
+        latenessMs: this.#delay.delayMs,
+        correction: this.#sensor.correction,
+        excess: m.excess,
       },
     }
   }
 
-  #setOut(capW: number, targetW: number, ceiling: number): void {
-    const m = this.#memory
-    this.#planned(capW)
-    const index = Math.min(ceiling, this.#target.first(targetW, m.held))
-    this.#board.setOut(index)
-    if (index === m.index) return
-    m.index = index
-    this.#board.ask()
+  #load({ loading, idle = false, activeShare }: ClockObservation): LoadHypothesis {
+    if (loading) return 'part'
+    if (idle || activeShare === 0) return 'idle'
+    return (activeShare ?? 1) >= ALL ? 'full' : 'part'
   }
 
-  /** The highest state of at most a clock; the lowest of all where none is. */
-  #indexWithin(clockMhz = Number.POSITIVE_INFINITY): number {
-    let index = this.#clocksMhz.length - 1
-    while (index > 0 && this.#clocksMhz[index]! > clockMhz) index--
-    return index
+  #clock({ timeMs, throttled = false, refused = false }: ClockObservation): ClockHypothesis {
+    const offMs = this.#offForMs(timeMs)
+    if (refused || offMs < (throttled ? SECOND_MS : LOST_MS + this.#delay.delayMs)) return 'asked'
+    return throttled ? 'throttled' : 'lost'
   }
 
-  #moveTo(index: number): void {
-    const m = this.#memory
-    if (index === m.index) return
-    const ran = this.#board.ranIndex(m.index)
-    if (index > m.index) {
-      this.#law.raised()
-      this.#barred.raised()
-    } else if (m.held ? index <= ran : index < ran) this.#law.lowered(m.timeMs)
-    m.index = index
-    m.changedMs = m.timeMs
-    this.#board.ask()
+  #sensorSeen(unseen: boolean): SensorHypothesis {
+    if (this.#sensor.state.frozen) return 'frozen'
+    if (unseen) return 'missing'
+    if (this.#sensor.doubted) return 'doubted'
+    return this.#delay.delayMs > 0 ? 'late' : 'good'
   }
+}
 
-  #capChanged(capW: number): boolean {
-    const { plannedCapW } = this.#memory
-    return Math.abs(capW - plannedCapW) * 100 > CAP_CHANGE_PERCENT * plannedCapW
-  }
-
-  #planned(capW: number): void {
-    this.#memory.plannedCapW = capW
-    this.#memory.plannedMs = this.#memory.timeMs
-    this.#memory.plantChanged = false
-    this.#barred.forget(this.#memory.timeMs)
-  }
-
-  /** A new cap or new tenants: go at once where the model and what was learnt say. */
-  #plan(capW: number, targetW: number): number {
-    const { index, held } = this.#memory
-    this.#planned(capW)
-    const { blindAfterMs, blindPowerPercent } = this.#tuning
-    const boundW = this.#unseenMs > blindAfterMs ? Math.min(targetW, (blindPowerPercent / 100) * capW) : targetW
-    const wanted = Math.min(this.#target.highest(boundW, held, index), this.#target.ceiling(targetW))
-    if (wanted <= index) return wanted
-    const { mismatch, readings } = this.#board
-    return mismatch || readings.contradictory || readings.above(capW) ? index : wanted
-  }
-
-  #control(capW: number, targetW: number): number {
-    const { index, timeMs, held } = this.#memory
-    const ceiling = this.#target.ceiling(targetW)
-    let lowered = Math.min(index, ceiling)
-    if (this.#target.tooHigh(index, targetW, capW, held)) {
-      lowered = Math.max(0, Math.min(lowered, index - 1, this.#target.highest(targetW, held)))
-    }
-    if (lowered < index) {
-      this.#bar()
-      // Firmware that throttles is below already: a request above that would only set it free for a moment.
-      const throttled = held || this.#board.clock.of('throttled') > 0.5
-      return throttled ? Math.min(lowered, this.#board.ranIndex(index)) : lowered
-    }
-    const unseenMs = this.#unseenMs
-    if (unseenMs > this.#tuning.blindAfterMs) {
-      return this.#blind.step(timeMs, unseenMs, index, capW, (i) => this.#board.power(i))
-    }
-    if (!this.#mayRaise(capW)) return index
-    const barred = this.#barred.highest(timeMs, capW, (i) => this.#board.power(i))
-    return Math.max(
-      index,
-      Math.min(barred, this.#target.highest(targetW, held, index), this.#target.risen(index, targetW), ceiling),
-    )
-  }
-
-  /** The last word on a clock: where the board's was not lowered although the first law asks for it, it is. */
-  #lawful(wanted: number, readings: LawReadings, capW: number): number {
-    const { index, held } = this.#memory
-    if (wanted < Math.min(index, this.#board.ranIndex(index))) return wanted
-    const { guardPercent, sampledGuardPercent, instantNoisePercent } = this.#tuning
-    const percent = readings.averageW === null ? sampledGuardPercent : guardPercent
-    const bounds = [capW * (1 + percent / 100), capW * (1 + (guardPercent + instantNoisePercent) / 100)] as const
-    const excessW = this.#law.excessW(readings, capW, ...bounds)
-    if (excessW === 0) return wanted
-    if (index > 0 && !held) this.#bar()
-    return Math.min(wanted, held ? this.#belowTrimmed(readings, capW, excessW) : this.#lowerBy(excessW))
-  }
-
-  /**
-   * Firmware that trims has answered already what the mean of the last second is too high by: what is left is what power is now. Under
-   * a limit no higher than the cap that is not new, a mean is noise of which the instant readings of its second know nothing, and those of
-   * now not that the cap would be broken.
-   */
-  #belowTrimmed({ instantW, fastMeanW }: LawReadings, capW: number, excessW: number): number {
-    const { index } = this.#memory
-    const ran = this.#board.ranIndex(index)
-    const isKnown = instantW !== null && fastMeanW !== null
-    const { instantSecondW } = this.#law
-    const boundW = capW * (1 + this.#tuning.guardPercent / 100)
-    const isNoise = isKnown && instantSecondW !== null && instantSecondW <= boundW && fastMeanW <= violationW(capW)
-    if (isNoise && this.#limitRests) return index
-    const nowW = isKnown ? fastMeanW - capW : ran < index ? 0 : excessW
-    return nowW <= 0 && ran < index ? ran : this.#lowerBy(Math.max(0, nowW))
-  }
-
-  /** The state that draws so much less than the one that the board runs, which its firmware may hold below the one asked for. */
-  #lowerBy(excessW: number): number {
-    const asked = this.#memory.index
-    const index = Math.min(asked, this.#board.ranIndex(asked))
-    const { slope } = this.#board
-    let lower = Math.max(0, index - 1)
-    while (lower > 0 && slope * (this.#board.model(index) - this.#board.model(lower)) < excessW) lower--
-    return lower
-  }
-
-  #lawReadings(): LawReadings {
-    const { readings, latenessMs } = this.#board
-    const { averageW, instantW, state } = readings
-    return { timeMs: this.#memory.timeMs, averageW, instantW, fastMeanW: state.fastMeanW, latenessMs }
-  }
-
-  #mayRaise(capW: number): boolean {
-    const { timeMs, changedMs, index, held } = this.#memory
-    const board = this.#board
-    const { readings } = board
-    // What firmware holds below the clock that was asked for, a higher one would only set free for a moment.
-    if (held && board.ranIndex(index) < index) return false
-    if (this.#unseenMs > 0 || readings.contradictory || board.mismatch || board.quiet) return false
-    // Neither a pause nor a part of the load is headroom.
-    if (board.load.of('full') < 0.5) return false
-    const { raiseDwellMs, promptDwellMs } = this.#tuning
-    if (timeMs - changedMs < (board.prompt ? promptDwellMs : raiseDwellMs + board.longestLatenessMs)) return false
-    return !readings.above(capW) && (readings.state.fastMeanW ?? 0) <= capW
-  }
-
-  /** The present state proved too high, unless it is only that nobody knows with what load the tenants come back. */
-  #bar(): void {
-    if (!this.#board.away) this.#barred.bar(this.#memory.timeMs, this.#memory.index)
-  }
-
-  /** The board's limit is no higher than the cap, and neither it nor the tenants are new. */
-  get #limitRests(): boolean {
-    const { timeMs, plannedMs } = this.#memory
-    return this.#limited && timeMs - plannedMs >= SETTLED_MS
-  }
-
-  get #unseenMs(): number {
-    return this.#memory.timeMs - this.#board.readings.state.lastUsableMs
-  }
-
-  #status(capW: number): ClockStatus {
-    const { timeMs, changedMs } = this.#memory
-    const { readings, quiet } = this.#board
-    if (this.#unseenMs > this.#tuning.blindAfterMs || readings.contradictory) return 'blind'
-    if (this.#lowest.state.infeasible) return 'infeasible'
-    return timeMs - changedMs >= SETTLED_MS && !quiet && !this.#law.unsettled(capW) ? 'settled' : 'tracking'
-  }
-
-  #assertState(state: ClockControllerState): void {
-    if (state.version !== 8) throw new InvalidInputError('state.version', state.version, '8')
-    const { modelW } = state.board.power.memory
-    if (modelW.length > 0) assertPlant(modelW, this.#clocksMhz.length)
+function newMemory(ceiling: number): ClockMemory {
+  return {
+    started: false,
+    timeMs: 0,
+    capW: 0,
+    plannedCapW: 0,
+    base: 0,
+    index: 0,
+    changedMs: 0,
+    raisedMs: LONG_AGO_MS,
+    failed: null,
+    failedUntilMs: 0,
+    holdOffMs: HOLD_OFF_MS,
+    plantChanged: false,
+    ceiling,
+    fullSinceMs: null,
+    offSinceMs: null,
+    lowestSinceMs: null,
+    trimmedMs: LONG_AGO_MS,
+    trimmedIndex: 0,
+    leaksUntilMs: LONG_AGO_MS,
+    leakMs: 30_000,
+    excess: false,
+    trustedOffsetW: 0,
   }
 }

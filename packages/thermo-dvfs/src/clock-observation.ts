@@ -32,11 +32,3 @@ export interface ClockObservation {
   /** The board's own power limit in force, W. At the cap or below it, the firmware is the fast inner loop. */
   readonly powerLimitW?: number | null
 }
-
-/** Share of the tenants that counts as all of them. */
-export const ALL = 0.999
-
-/** Whether some tenants complete nothing; not where nobody counts. */
-export function someStill({ activeShare = null }: ClockObservation): boolean {
-  return activeShare !== null && activeShare < ALL
-}

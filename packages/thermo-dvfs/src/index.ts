@@ -1,12 +1,14 @@
 export { ClockController, type ClockControllerState } from './clock-controller.js'
-export type { BoardSeen, ClockAction, ClockStatus } from './clock-action.js'
+export type {
+  BoardSeen,
+  ClockAction,
+  ClockHypothesis,
+  ClockStatus,
+  LoadHypothesis,
+  SensorHypothesis,
+} from './clock-action.js'
 export type { ClockObservation } from './clock-observation.js'
-export type { LoadHypothesis } from './load-belief.js'
-export type { ClockHypothesis } from './clock-belief.js'
-export type { SensorHypothesis } from './sensor-belief.js'
-export { OneLawController } from './one-law/clock-controller.js'
-export { type ClockMechanism, clockMechanisms } from './one-law/clock-options.js'
-export { type ClockControllerOptions, type ClockTuning, defaultClockTuning } from './clock-tuning.js'
+export { type ClockControllerOptions, type ClockMechanism, clockMechanisms } from './clock-options.js'
 export { PublishedController, publishedGuard } from './published-controller.js'
 export {
   type PublishedPowerLaw,

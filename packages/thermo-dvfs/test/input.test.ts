@@ -18,8 +18,7 @@ describe('bad input', () => {
     ['smClocksMhz[1]', { smClocksMhz: [900, 600] }],
     ['reading', { reading: 'instant' }],
     ['sensorTolerancePercent', { sensorTolerancePercent: -1 }],
-    ['tuning.raiseDwellMs', { tuning: { raiseDwellMs: Number.NaN } }],
-    ['tuning.dwell', { tuning: { dwell: 5 } }],
+    ['without', { without: ['dwell'] }],
   ])('names %s', (field, wrong) => {
     const make = () => new ClockController({ ...options, ...wrong } as ClockControllerOptions)
     expect(make).toThrow(InvalidInputError)
@@ -29,7 +28,6 @@ describe('bad input', () => {
   it.each([
     [{ sensorTolerancePercent: 0 }, { sensorTolerancePercent: 50 }],
     [{ sensorTolerancePercent: 49.9 }, { sensorTolerancePercent: -0.1 }],
-    [{ tuning: { levelDriftPercent: 0 } }, { tuning: { levelDriftPercent: -0.1 } }],
     [{ smClocksMhz: [0.1] }, { smClocksMhz: [0] }],
     [{ smClocksMhz: [600, 601] }, { smClocksMhz: [600, 600] }],
     [{ reading: 'part-time' }, { reading: '' }],
@@ -76,15 +74,9 @@ describe('bad input', () => {
     const controller = new ClockController(options)
     controller.setPlant([100, 130, 170])
     const state = controller.serialise()
-    expect(() => new ClockController(options, { ...state, version: 1 as 8 })).toThrow('state.version: got 1')
+    expect(() => new ClockController(options, { ...state, version: 1 as 9 })).toThrow('state.version: got 1')
     expect(() => new ClockController({ ...options, smClocksMhz: [600] }, state)).toThrow(
       'predictedPowerW.length: got 3',
     )
   })
-})
-
-it('before its first step nothing is known to hold the cap, and nothing to be beyond it', () => {
-  const { memory, lowest } = new ClockController(options).serialise()
-  expect(memory).toMatchObject({ started: false, plantChanged: false, held: false })
-  expect(lowest).toMatchObject({ excess: false, infeasible: false })
 })

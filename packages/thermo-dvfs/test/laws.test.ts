@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type ClockAction, ClockController, defaultClockTuning } from '../src/index.js'
+import { type ClockAction, ClockController } from '../src/index.js'
 import { live, type Moment, modelAt, readings, type Story, stories } from './law-stories.js'
 import { clocksMhz, ToyBoard } from './toy-board.js'
 
 /** Rounding of sums, relative. */
 const ROUNDING = 1e-9
 const bound = (percent: number): number => 1 + percent / 100 + ROUNDING
-const GUARD = bound(defaultClockTuning.guardPercent)
-const SAMPLED_GUARD = bound(defaultClockTuning.sampledGuardPercent)
+const GUARD = bound(0.7)
+const SAMPLED_GUARD = bound(1.5)
 /** Samples that a mean of the last second looks back on, and a request takes to show. */
 const LOOK_BACK = 14
 const ANSWER = 3

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest'
 import { type PausingCase, pausingRun } from './pausing-board.js'
 
 const cases: PausingCase[] = [
-  { reading: 'part-time', gain: 0.7, lagMs: 1000, pauses: [500, 500] },
   { reading: 'part-time', gain: 0.9, lagMs: 1000, pauses: [2000, 1000] },
   { reading: 'part-time', gain: 1, pauses: [800, 200] },
   { reading: 'part-time', gain: 1.6, pauses: [2000, 1000] },

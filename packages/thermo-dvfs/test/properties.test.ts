@@ -55,6 +55,9 @@ function fresh(): ClockController {
   return controller
 }
 
+/** A reading of many times what the model's highest clock draws is none. */
+const plausible = (readW: number | null): number | null => (readW !== null && readW < 1000 ? readW : null)
+
 describe('laws of the controller', () => {
   it('answers only supported clocks, whatever it reads', () => {
     fc.assert(
@@ -72,8 +75,8 @@ describe('laws of the controller', () => {
         let averageW = 0
         let instantW = 0
         for (const { seen, clockMhz } of tell(story, fresh())) {
-          averageW = seen.powerAverageW ?? averageW
-          instantW = seen.powerInstantW ?? instantW
+          averageW = plausible(seen.powerAverageW) ?? averageW
+          instantW = plausible(seen.powerInstantW) ?? instantW
           if (averageW > seen.powerCapW || instantW > seen.powerCapW) expect(clockMhz).toBeLessThanOrEqual(previousMhz)
           previousMhz = clockMhz
         }

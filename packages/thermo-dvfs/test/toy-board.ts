@@ -1,5 +1,5 @@
 import { SeededRandom } from '@pctodl/numerics'
-import type { ClockController, ClockObservation, ClockStatus, OneLawController } from '../src/index.js'
+import type { ClockController, ClockObservation, ClockStatus } from '../src/index.js'
 
 export const clocksMhz: readonly number[] = Array.from({ length: 81 }, (_, i) => 210 + 15 * i)
 
@@ -144,7 +144,7 @@ export interface RunOptions {
 }
 
 /** Run a controller on a board, ten steps a second. */
-export function run(controller: ClockController | OneLawController, board: ToyBoard, options: RunOptions): Trace {
+export function run(controller: ClockController | ClockController, board: ToyBoard, options: RunOptions): Trace {
   const trace: Trace = { timeMs: [], secondW: [], powerW: [], capW: [], clockMhz: [], status: [] }
   const { reading = 'both', loadingUntilMs = 0 } = options
   const endMs = board.timeMs + options.durationMs

@@ -5,7 +5,7 @@ const statusReasons: Readonly<Record<ClockAction['status'], string>> = {
   tracking: 'moving, or not yet sure',
   settled: 'the highest clock that keeps the cap, unchanged for three seconds',
   infeasible: 'at the lowest clock and still above the cap',
-  blind: 'no usable reading, or sensors that contradict each other',
+  blind: 'no usable reading',
 }
 
 /** Says in the record when the board is taken to do something else than before, and when a witness of its power disagrees. */

@@ -25,12 +25,12 @@ export interface PctodlPolicyOptions extends ServedNetworks {
    * judged by measurement, after this time, s. Default 35.
    */
   readonly sharesAfterS?: number
-  /** Keep looking for better tenants while running; false leaves the plan as it is. Default: the defaults of `ShadowOptions`. */
+  /** Keep looking for better tenants while running. Default false: no measurement showed a gain over the plan. */
   readonly shadow?: ShadowOptions | false
   /** Start with this instead of a plan; later cap changes move the clocks only. */
   readonly fixed?: Candidate
   /** Also where a latency objective is given: plans keep it, and where a window shows that they do not, another one is made. */
   readonly partition?: Omit<PartitionOptions, 'models' | 'powerCapW' | 'powerMarginW'>
-  /** Hold the cap with the controller in trial, without these mechanisms of it. Default: `ClockController`. */
-  readonly oneLaw?: { readonly without: readonly ClockMechanism[] }
+  /** Mechanisms of the clock controller to leave out, for an ablation. Default none. */
+  readonly without?: readonly ClockMechanism[]
 }

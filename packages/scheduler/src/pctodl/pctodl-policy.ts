@@ -62,12 +62,12 @@ export class PctodlPolicy implements PowerCapPolicy {
   constructor(options: PctodlPolicyOptions) {
     this.#options = options
     this.#planner = new Planner(options)
-    this.#steered = new SteeredTenants(options.predictor, options.oneLaw)
+    this.#steered = new SteeredTenants(options.predictor, options.without)
     const { payBackS, sharesAfterS = 35, partition, predictor } = options
     const plan = (modelledCapW: number, optional: boolean) => this.#tryPlan(modelledCapW, optional)
     this.#replanning = new Replanning({ predictor, payBackS: payBackS ?? PAY_BACK_S, sharesAfterS, plan })
     this.#shedding = new LoadShedding(predictor)
-    if (options.shadow !== false) {
+    if (options.shadow) {
       const sharePercentStep = partition?.sharePercentStep ?? 5
       this.#shadow = new ShadowOptimizer(options.predictor, {
         ...(payBackS === undefined ? {} : { payBackS }),

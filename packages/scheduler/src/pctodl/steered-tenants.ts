@@ -1,12 +1,6 @@
 import type { Predictor } from '@pctodl/perf-model'
 import { smClocksAt, type Tenant } from '@pctodl/platform'
-import {
-  type ClockAction,
-  ClockController,
-  type ClockMechanism,
-  MemoryClockControl,
-  OneLawController,
-} from '@pctodl/thermo-dvfs'
+import { type ClockAction, ClockController, type ClockMechanism, MemoryClockControl } from '@pctodl/thermo-dvfs'
 import type { Action, SampleObservation } from '../policy.js'
 import type { Candidate } from '../shadow/candidates.js'
 import { clockObservation } from './clock-observation.js'
@@ -17,17 +11,17 @@ import { clockObservation } from './clock-observation.js'
  */
 export class SteeredTenants {
   readonly #predictor: Predictor
-  readonly #oneLaw: { readonly without: readonly ClockMechanism[] } | undefined
-  #controller: ClockController | OneLawController | undefined
+  readonly #without: readonly ClockMechanism[]
+  #controller: ClockController | undefined
   #memory: MemoryClockControl | undefined
   #tenants: readonly Tenant[] = []
   #memClockMhz = 0
   #lastStep: ClockAction | undefined
   #busyPart = 1
 
-  constructor(predictor: Predictor, oneLaw?: { readonly without: readonly ClockMechanism[] }) {
+  constructor(predictor: Predictor, without: readonly ClockMechanism[] = []) {
     this.#predictor = predictor
-    this.#oneLaw = oneLaw
+    this.#without = without
   }
 
   get tenants(): readonly Tenant[] {
@@ -137,10 +131,7 @@ export class SteeredTenants {
     const smClocksMhz = smClocksAt(spec, memClockMhz)!
     const known = this.#memClockMhz === 0 ? undefined : smClocksAt(spec, this.#memClockMhz)
     if (!this.#controller || !sameClocks(known, smClocksMhz)) {
-      const options = { smClocksMhz, reading: spec.powerReading }
-      this.#controller = this.#oneLaw
-        ? new OneLawController({ ...options, ...this.#oneLaw })
-        : new ClockController(options)
+      this.#controller = new ClockController({ smClocksMhz, reading: spec.powerReading, without: this.#without })
     }
     this.#controller.setPlant(
       smClocksMhz.map(

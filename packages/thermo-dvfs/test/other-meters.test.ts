@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { type ClockObservation, OneLawController } from '../src/index.js'
+import { ClockController, type ClockObservation } from '../src/index.js'
 import { modelAt } from './law-stories.js'
 import { clocksMhz, type Metrics, measure, run, ToyBoard } from './toy-board.js'
 
 /** Two minutes at 150 W: the last 55 s of them, whose readings are a share of the truth. */
 function lastMinute(share: number, meters: (timeMs: number, board: ToyBoard) => Partial<ClockObservation>): Metrics {
-  const controller = new OneLawController({ smClocksMhz: clocksMhz, reading: 'one-second-average' })
+  const controller = new ClockController({ smClocksMhz: clocksMhz, reading: 'one-second-average' })
   controller.setPlant(clocksMhz.map(modelAt))
   const board = new ToyBoard({ seed: 5, instantNoiseW: 1 }, modelAt)
   const disturb = (timeMs: number, seen: ClockObservation): ClockObservation => {

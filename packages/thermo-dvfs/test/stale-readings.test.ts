@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { type ClockObservation, OneLawController } from '../src/index.js'
+import { ClockController, type ClockObservation } from '../src/index.js'
 import { modelAt } from './law-stories.js'
 import { clocksMhz, measure, run, ToyBoard } from './toy-board.js'
 
 /** Power used in the last 30 s of a minute and a half, percent of a cap that goes from 150 W over 110 W to 140 W. */
 function usedPercent(disturb: (timeMs: number, seen: ClockObservation) => ClockObservation): number {
-  const controller = new OneLawController({ smClocksMhz: clocksMhz, reading: 'one-second-average' })
+  const controller = new ClockController({ smClocksMhz: clocksMhz, reading: 'one-second-average' })
   controller.setPlant(clocksMhz.map(modelAt))
   const capAt = (timeMs: number) => (timeMs < 20_000 ? 150 : timeMs < 40_000 ? 110 : 140)
   const board = new ToyBoard({ seed: 5, instantNoiseW: 1 }, modelAt)

@@ -8,8 +8,6 @@ export const control = {
   windowShare: 1.004,
   /** A measured one-second mean above this: a board limit leaks, the lowest clock is too much. */
   leakShare: 1.007,
-  /** A measured one-second mean above this ends 'settled'. */
-  excessShare: 1.01,
   /** A clock that proved too high is tried again at once where it is estimated below this. */
   surelyFreeShare: 0.985,
   /** A board limit up to this holds the cap itself. */

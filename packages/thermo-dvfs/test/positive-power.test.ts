@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
-import { OneLawController } from '../src/index.js'
+import { ClockController } from '../src/index.js'
 import { modelAt } from './law-stories.js'
 import { clocksMhz } from './toy-board.js'
 
 it('estimates power above zero at every clock, however little a load drew at the highest', () => {
-  const controller = new OneLawController({ smClocksMhz: clocksMhz, reading: 'part-time' })
+  const controller = new ClockController({ smClocksMhz: clocksMhz, reading: 'part-time' })
   controller.setPlant(clocksMhz.map(modelAt))
   let smClockMhz = clocksMhz[0]!
   for (let timeMs = 0; timeMs < 40_000; timeMs += 100) {

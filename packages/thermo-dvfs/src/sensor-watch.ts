@@ -1,19 +1,23 @@
-import type { ClockObservation } from '../clock-observation.js'
-import { CrossCheck, type CrossCheckState } from '../cross-check.js'
+import type { ClockObservation } from './clock-observation.js'
 import { control } from './constants.js'
+import { CrossCheck, type CrossCheckState } from './cross-check.js'
 
 /** Readings this many times above the model's highest power are faults of the sensor. */
 const IMPLAUSIBLE_FACTOR = 4
 /** Readings that stand still for so long while they should not are frozen, ms. */
 const FROZEN_MS = 400
+/** One kind of readings that stands still or is missing for so long beside the other does not count, ms. */
+const AVERAGE_STILL_MS = 3000
 /** Window of instant readings, ms. */
 const INSTANT_MS = 100
 const SECOND_MS = 1000
 
 export interface SensorWatchState {
   readW: number | null
-  /** The higher of the newest instant and plain readings, W. */
-  newestW: number
+  /** The newest instant and plain readings, W, and when the plain one last varied. */
+  instantW: number
+  averageW: number
+  averageVariedMs: number
   variedMs: number
   /** Model power when readings last varied, W. */
   variedModelW: number
@@ -48,7 +52,9 @@ export class SensorWatch {
     this.#plain = new CrossCheck(state?.plain)
     this.state = state ?? {
       readW: null,
-      newestW: 0,
+      instantW: 0,
+      averageW: 0,
+      averageVariedMs: 0,
       variedMs: 0,
       variedModelW: 0,
       instantMs: -1e9,
@@ -78,13 +84,24 @@ export class SensorWatch {
     return this.#counter.disagrees || this.#meter.disagrees || this.#plain.disagrees
   }
 
+  /** The higher of the newest readings, W. */
+  get newestW(): number {
+    const { instantW, averageW, averageVariedMs, instantMs } = this.state
+    if (instantMs - averageVariedMs > AVERAGE_STILL_MS) return instantW
+    return averageVariedMs - instantMs > AVERAGE_STILL_MS ? averageW : Math.max(instantW, averageW)
+  }
+
   observe(seen: ClockObservation, modelW: number, highestW: number, delayMs: number): void {
     const { timeMs } = seen
     const s = this.state
     const instantW = plausible(seen.powerInstantW, highestW)
     this.averageW = plausible(seen.powerAverageW, highestW)
-    if (instantW !== null || this.averageW !== null) s.newestW = Math.max(instantW ?? 0, this.averageW ?? 0)
+    if (this.averageW !== null && this.averageW !== s.averageW) s.averageVariedMs = timeMs
+    s.averageW = this.averageW ?? s.averageW
+    s.instantW = instantW ?? s.instantW
     if (instantW !== null) s.instantMs = timeMs
+    // A plain reading that stands still beside instant ones that come is frozen.
+    if (timeMs - s.averageVariedMs > AVERAGE_STILL_MS && s.instantMs > s.averageVariedMs) this.averageW = null
     const instants = timeMs - s.instantMs < control.blindMs
     this.readW = instants ? instantW : this.averageW
     this.windowMs = this.#averages && !instants ? SECOND_MS : INSTANT_MS
@@ -105,8 +122,14 @@ export class SensorWatch {
     else if (s.frozen) s.usableMs = Math.min(s.usableMs, s.variedMs)
   }
 
-  /** @param steady neither clock nor load has changed for as long as readings look back on */
-  compare({ timeMs, energyJ = null, meterPowerW }: ClockObservation, durationMs: number, steady: boolean): void {
+  /**
+   * @param meanW mean of the last second's readings
+   * @param steady neither clock nor load has changed for as long as readings look back on
+   */
+  compare(
+    { timeMs, energyJ = null, meterPowerW }: ClockObservation,
+    { durationMs, meanW, steady }: { durationMs: number; meanW: number | null; steady: boolean },
+  ): void {
     const s = this.state
     const spanMs = timeMs - s.energyMs
     const moved = energyJ !== null && s.energyJ !== null && energyJ > s.energyJ
@@ -119,7 +142,7 @@ export class SensorWatch {
         this.#counter.compare(timeMs, spanMs, this.readW, ((energyJ - s.energyJ!) / spanMs) * 1000)
       }
       if (this.windowMs === INSTANT_MS && this.averageW !== null) {
-        this.#plain.compare(timeMs, 100, this.readW, this.averageW)
+        if (meanW !== null) this.#plain.compare(timeMs, 100, meanW, this.averageW)
       }
       if ((meterPowerW ?? 0) > 0) this.#meter.compare(timeMs, durationMs, this.readW, meterPowerW!)
     }

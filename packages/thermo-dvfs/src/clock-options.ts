@@ -1,0 +1,50 @@
+import { type GpuSpec, InvalidInputError } from '@pctodl/platform'
+
+/** Parts of the control that can be left out, to measure what each is worth. */
+export const clockMechanisms = [
+  'offset',
+  'delay',
+  'energy-window',
+  'board-limit',
+  'low-belief',
+  'back-off',
+  'cross-check',
+  'blind-descent',
+] as const
+export type ClockMechanism = (typeof clockMechanisms)[number]
+
+export interface ClockControllerOptions {
+  /** Supported SM clocks at the memory clock in use, MHz, ascending. */
+  readonly smClocksMhz: readonly number[]
+  /** How the board forms its plain power reading; `GpuSpec.powerReading`. */
+  readonly reading: GpuSpec['powerReading']
+  /**
+   * Gain error of the power sensor to allow for, percent. No controller can see it; the cap is lowered by as much.
+   * Default 0: the cap is meant in the sensor's watts.
+   */
+  readonly sensorTolerancePercent?: number
+  /** Mechanisms to leave out, for an ablation. Default none. */
+  readonly without?: readonly ClockMechanism[]
+}
+
+/** @throws InvalidInputError naming the option */
+export function assertClockOptions(options: ClockControllerOptions): void {
+  const { smClocksMhz, reading, sensorTolerancePercent = 0, without = [] } = options
+  if (smClocksMhz.length === 0) throw new InvalidInputError('smClocksMhz', [], 'at least one clock')
+  smClocksMhz.forEach((clock, i) => {
+    if (!(Number.isFinite(clock) && clock > (smClocksMhz[i - 1] ?? 0))) {
+      throw new InvalidInputError(`smClocksMhz[${i}]`, clock, 'positive clocks in ascending order')
+    }
+  })
+  if (reading !== 'one-second-average' && reading !== 'part-time') {
+    throw new InvalidInputError('reading', reading, "'one-second-average' or 'part-time'")
+  }
+  if (!(sensorTolerancePercent >= 0 && sensorTolerancePercent < 50)) {
+    throw new InvalidInputError('sensorTolerancePercent', sensorTolerancePercent, 'a percentage from 0 to below 50')
+  }
+  for (const name of without) {
+    if (!clockMechanisms.includes(name)) {
+      throw new InvalidInputError('without', name, `some of ${clockMechanisms.join(', ')}`)
+    }
+  }
+}
