@@ -2,7 +2,6 @@ import { mean, sampleVariance } from '@pctodl/numerics'
 import { type Colocation, throughputSum } from '../colocation.js'
 import { type Accuracy, accuracy } from './accuracy.js'
 import type { Method, Prepared } from './method.js'
-import { type MeasuredPool, poolGain } from './pool-gain.js'
 import type { Split } from './splits.js'
 import { targetGains } from './target-gain.js'
 
@@ -22,22 +21,15 @@ export interface Evaluation {
   readonly memberCoverage: number | null
   /** Mean width of these, percent of the predicted throughput (the middle by ratio). */
   readonly memberWidthPercent: number | null
-  /** Measured sum of the pairing that is chosen for a pool of eight over the best; null where there are no pools. */
-  readonly poolGain: number | null
   /** Time to learn from one split's training rows, ms; null without a clock. */
   readonly trainingMs: number | null
 }
 
 /**
  * @param splits at least one
- * @param options.pools to be divided into pairs; they may hold pairs that a method has learnt from, for all methods alike
- * @param options.now a clock in ms, for the training time
+ * @param now a clock in ms, for the training time
  */
-export function evaluateMethod(
-  method: Method,
-  splits: readonly Split[],
-  { pools = [], now }: { readonly pools?: readonly MeasuredPool[]; readonly now?: () => number } = {},
-): Evaluation {
+export function evaluateMethod(method: Method, splits: readonly Split[], now?: () => number): Evaluation {
   const results = splits.map((split) => {
     const beginMs = now?.()
     const prepared = method.prepare(split)
@@ -48,7 +40,6 @@ export function evaluateMethod(
       accuracy: sums ? accuracy(split.test.map(throughputSum), sums) : null,
       gain: mean(gains.map(({ gain }) => gain)),
       regretPerS: mean(gains.map(({ regretPerS }) => regretPerS)),
-      poolGains: poolGains(prepared, pools),
       intervals: intervalsOf(prepared, split.test),
       trainingMs,
     }
@@ -64,7 +55,6 @@ export function evaluateMethod(
     gain,
     gainDeviation: gains.length < 2 ? 0 : Math.sqrt(sampleVariance(gains)),
     regretPerS: mean(results.map(({ regretPerS }) => regretPerS)),
-    poolGain: pools.length === 0 ? null : mean(results.flatMap(({ poolGains }) => poolGains)),
     ...meanIntervals(results.flatMap(({ intervals }) => (intervals ? [intervals] : []))),
     trainingMs: times.length === 0 ? null : mean(times),
   }
@@ -97,14 +87,6 @@ function meanIntervals(
     memberCoverage: mean(intervals.map(({ coverage }) => coverage)),
     memberWidthPercent: mean(intervals.map(({ widthPercent }) => widthPercent)),
   }
-}
-
-function poolGains(prepared: Prepared, pools: readonly MeasuredPool[]): number[] {
-  return pools.map((pool) => {
-    const pairs = pool.pairs.map(({ colocation }) => colocation)
-    const scores = prepared.scoresOf(pairs)
-    return poolGain(pool, new Map(pairs.map((pair, i) => [pair, scores[i]!])))
-  })
 }
 
 function meanAccuracy(accuracies: readonly Accuracy[]): Accuracy {
