@@ -1,4 +1,5 @@
 import { type CommandFunction, newCommand, parseCommand, UsageError } from '@pctodl/command-line'
+import { PctodlError } from '@pctodl/platform'
 import Table from 'cli-table3'
 import { type Evaluation, evaluateMethod } from '../evaluate/evaluate-method.js'
 import { fastestAloneMethod, oracleMethod, slowdownMethod } from '../evaluate/method.js'
@@ -29,18 +30,22 @@ export const evaluateCommand: CommandFunction = async (argv, terminal) => {
   await parseCommand(command, argv)
   const { study, only = '', json } = command.opts<{ study: string; only?: string; json?: boolean }>()
   const all = sectionsOf(readStudy(study))
+  if (all.length === 0) throw new PctodlError('FEW_GROUPS', `${study} holds too few groups to leave some out`)
   const chosen = all.filter(({ title }) => title.includes(only))
   if (chosen.length === 0) {
     throw new UsageError(
       `--only ${only}: no such section; there are ${all.map(({ title }) => `'${title}'`).join(', ')}`,
     )
   }
-  const evaluated = chosen.map(({ title, splits }) => {
-    terminal.signal.throwIfAborted()
+  const evaluated = []
+  for (const { title, splits } of chosen) {
     terminal.stderr.write(`${title}: ${splits.length} splits\n`)
-    const evaluations = methods.map((method) => evaluateMethod(method, splits, () => performance.now()))
-    return { title, splits: splits.length, evaluations }
-  })
+    const evaluations: Evaluation[] = []
+    for (const method of methods) {
+      evaluations.push(await evaluateMethod(method, splits, { now: () => performance.now(), signal: terminal.signal }))
+    }
+    evaluated.push({ title, splits: splits.length, evaluations })
+  }
   terminal.stdout.write(json ? `${JSON.stringify(evaluated, null, 2)}\n` : evaluated.map(formatSection).join('\n'))
   return 0
 }

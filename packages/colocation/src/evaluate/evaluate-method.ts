@@ -27,23 +27,32 @@ export interface Evaluation {
 
 /**
  * @param splits at least one
- * @param now a clock in ms, for the training time
+ * @param options.now a clock in ms, for the training time
+ * @param options.signal ends it between two splits
  */
-export function evaluateMethod(method: Method, splits: readonly Split[], now?: () => number): Evaluation {
-  const results = splits.map((split) => {
+export async function evaluateMethod(
+  method: Method,
+  splits: readonly Split[],
+  { now, signal }: { readonly now?: () => number; readonly signal?: AbortSignal } = {},
+): Promise<Evaluation> {
+  const results = []
+  for (const split of splits) {
+    // Fitting takes seconds: signals are heard between two.
+    await new Promise((resolve) => setTimeout(resolve))
+    signal?.throwIfAborted()
     const beginMs = now?.()
     const prepared = method.prepare(split)
     const trainingMs = now && beginMs !== undefined ? now() - beginMs : null
     const sums = prepared.sumsOf?.(split.test)
     const gains = targetGains(split.test, (candidates) => prepared.scoresOf(candidates))
-    return {
+    results.push({
       accuracy: sums ? accuracy(split.test.map(throughputSum), sums) : null,
       gain: mean(gains.map(({ gain }) => gain)),
       regretPerS: mean(gains.map(({ regretPerS }) => regretPerS)),
       intervals: intervalsOf(prepared, split.test),
       trainingMs,
-    }
-  })
+    })
+  }
   const gains = results.map(({ gain }) => gain)
   const gain = mean(gains)
   const accuracies = results.flatMap((result) => (result.accuracy ? [result.accuracy] : []))

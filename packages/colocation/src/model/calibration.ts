@@ -89,8 +89,9 @@ export function missesOf(fitted: FittedProcess, process: CompanyProcess, coarse:
   const misses: Misses[] = []
   const keep = (left: LeftOutGroup, novelty: Novelty, strangers: readonly number[]) => {
     const size = rows[left.begin]!.others.length + 1
-    let kept = misses.find((one) => one.novelty === novelty && one.size === size)
-    if (!kept) misses.push((kept = { novelty, size, members: [], strangers: [], sums: [] }))
+    const before = misses.find((one) => one.novelty === novelty && one.size === size)
+    const kept = before ?? { novelty, size, members: [], strangers: [], sums: [] }
+    if (!before) misses.push(kept)
     addMiss(kept, fitted, left, strangers)
   }
   const each = process.leaveEachOut()

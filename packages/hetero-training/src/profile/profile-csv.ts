@@ -93,7 +93,7 @@ function select(rows: readonly Numbered[], column: string, wanted: string | unde
     throw new InvalidInputError(
       `${file}: ${column}`,
       wanted,
-      `one of ${values.join(', ') || 'no such column is in it'}`,
+      values.length > 0 ? `one of ${values.join(', ')}` : 'a column of the file',
     )
   }
   return chosen
