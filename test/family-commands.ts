@@ -56,7 +56,7 @@ const takesAnyWord: Readonly<Record<string, RegExp>> = {
 /** What is meant where no subcommand is named, by program: whose help has the options. */
 const unnamed: Readonly<Record<string, string>> = { 'pctodl-segments': 'plan' }
 /** Subcommands that are the program itself, and have its help. */
-const itself: Readonly<Record<string, string>> = { 'pctodl-hetero': 'plan' }
+const itself: Readonly<Record<string, string>> = {}
 
 /**
  * Whether a call could be understood: the program is there, and so are its subcommand and every option. Values are not looked at.
