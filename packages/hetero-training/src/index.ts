@@ -5,7 +5,6 @@ export {
   type Convergence,
   chooseGlobalBatch,
   fitConvergence,
-  stepsToAccuracy,
 } from './choose-batch.js'
 export {
   type GpuReport,
@@ -18,12 +17,11 @@ export {
 export type { TrainingGpu, TrainingJob } from './training-job.js'
 export { type Assignment, evaluatePlan, type GpuPlan, type TrainingPlan } from './training-plan.js'
 export { type Link, fitLink, ringAllReduceS } from './all-reduce.js'
-export { fitMemoryModel, largestMicroBatch, type MemoryModel } from './memory-model.js'
+export { fitMemoryModel, type MemoryModel } from './memory-model.js'
 export { type ParetoFront, paretoFront } from './pareto-front.js'
-export { keepsBudgets, type SimplePlanName, simplePlans, splitInProportion } from './simple-plans.js'
+export { keepsBudgets, type SimplePlanName, simplePlans } from './simple-plans.js'
 export type { GpuProfile, ProfileRow, ProfileUnit } from './profile/gpu-profile.js'
 export { type ReadProfileOptions, readProfile } from './profile/read-profile.js'
-export { parseProfileCsv } from './profile/profile-csv.js'
 export { type ProfileFile, parseProfileJson } from './profile/profile-json.js'
 export { curvesOf, type GpuCurves } from './curves/gpu-curves.js'
 export type { CurveKind } from './curves/setting-lines.js'

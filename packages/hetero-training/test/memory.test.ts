@@ -6,10 +6,10 @@ import {
   fitLink,
   fitMemoryModel,
   type GpuProfile,
-  largestMicroBatch,
   ringAllReduceS,
   type TrainingJob,
 } from '../src/index.js'
+import { largestMicroBatch } from '../src/memory-model.js'
 import { prepareJob } from '../src/training-job.js'
 
 const profileOf = (name: string, samplesPerS: number): GpuProfile => ({

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { InvalidInputError } from '@pctodl/platform'
 import { afterAll, describe, expect, it } from 'vitest'
-import { curvesOf, findPlan, parseProfileCsv, parseProfileJson, readProfile } from '../src/index.js'
+import { curvesOf, findPlan, parseProfileJson, readProfile } from '../src/index.js'
+import { parseProfileCsv } from '../src/profile/profile-csv.js'
 
 /** A published trace: 4 batch sizes, 2 limits. */
 const published = () =>
