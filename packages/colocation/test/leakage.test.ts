@@ -53,6 +53,13 @@ describe('other splits', () => {
       expect(names.has(name)).toBe(false)
       expect(names.size).toBe(13)
     }
+    const sizes = [2, 8, 16].map((batchSize) => ({
+      ...pairs[0]!.members[0]!,
+      name: `net_batch${batchSize}-inf`,
+      batchSize,
+    }))
+    const between = unseenWorkloadSplits([...pairs, ...allPairs(sizes).map(lawfulColocation)], 'batch size between')
+    expect(between.map(({ name }) => name)).toEqual(['net_batch8-inf'])
     const others = pairs.slice(0, 7)
     const splits = leftOutSplits(pairs.slice(7), others)
     expect(splits).toHaveLength(5)

@@ -60,13 +60,13 @@ function sectionsOf({ colocations }: Study): Section[] {
         sizes.flatMap(([other, some]) => (other === size ? [] : some)),
       ),
     })),
-    ...(['batch size', 'network'] as const).flatMap((unseen) =>
+    ...(['batch size', 'batch size between', 'network'] as const).flatMap((unseen) =>
       sizes.map(([size, rows]) => ({
         title: `unseen ${unseen}, ${size} members`,
         splits: unseenWorkloadSplits(rows, unseen),
       })),
     ),
-  ].filter(({ splits }) => splits.every(({ train, test }) => train.length > 1 && test.length > 1))
+  ].filter(({ splits }) => splits.length > 0 && splits.every(({ train, test }) => train.length > 1 && test.length > 1))
 }
 
 function formatSection({

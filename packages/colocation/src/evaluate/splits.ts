@@ -1,4 +1,5 @@
 import { type Colocation, contains } from '../colocation.js'
+import { Acquaintance } from '../model/novelty.js'
 import { kinOf } from '../workload.js'
 
 /** Which measured colocations a model may learn from and which it is judged by. */
@@ -29,11 +30,12 @@ export function leftOutSplits<C extends Colocation>(colocations: readonly C[], o
 /**
  * One split per workload that nobody has measured in company: it is judged by the colocations that contain the workload and
  * learns from those that contain no workload of the same network and mode, whatever the batch size, or, `unseen` being its
- * batch size alone, from those that do not contain the workload itself. Workloads with fewer than two candidates are left out.
+ * batch size alone, from those that do not contain the workload itself; `batch size between` are those of them that lie between two others.
+ * Workloads with fewer than two candidates are left out.
  */
 export function unseenWorkloadSplits<C extends Colocation>(
   colocations: readonly C[],
-  unseen: 'network' | 'batch size' = 'network',
+  unseen: 'network' | 'batch size' | 'batch size between' = 'network',
 ): Split<C>[] {
   const names = new Set(colocations.flatMap(({ members }) => members.map(({ name }) => name)))
   return [...names].flatMap((target) => {
@@ -42,6 +44,10 @@ export function unseenWorkloadSplits<C extends Colocation>(
     if (test.length < 2) return []
     const isUnseen = (name: string) => (unseen === 'network' ? kinOf(name) === kin : name === target)
     const train = colocations.filter(({ members }) => !members.some(({ name }) => isUnseen(name)))
+    if (unseen === 'batch size between') {
+      const known = new Acquaintance(train.map(({ members }) => members.map(({ name }) => name)))
+      if (known.strangerOf(target, test[0]!.members.length) !== unseen) return []
+    }
     return [{ name: target, train, test }]
   })
 }

@@ -2,26 +2,14 @@ import { asUsage, type CommandFunction, writeFileAtomically } from '@pctodl/comm
 import { PctodlError } from '@pctodl/platform'
 import { PLAN_FORMAT, PLAN_VERSION } from '../carry-out/plan-file.js'
 import { findPlan, InfeasibleBudgetError } from '../find-plan.js'
-import { type ParetoFront, paretoFront } from '../pareto-front.js'
+import { paretoFront } from '../pareto-front.js'
 import { isLocked } from '../profile/setting.js'
 import { simplePlans } from '../simple-plans.js'
 import { prepareJob } from '../training-job.js'
 import type { TrainingPlan } from '../training-plan.js'
 import { frontChart } from './front-chart.js'
 import { type PlanCall, parsePlanOptions } from './plan-options.js'
-import { formatAnswer } from './plan-report.js'
-
-/** What a call of the planner answers. */
-export interface PlanAnswer {
-  readonly plan: TrainingPlan
-  /** No plan costs less, W s. */
-  readonly lowerBound: number
-  readonly warnings: readonly string[]
-  /** What the job would take otherwise, by name. */
-  readonly compared: ReadonlyMap<string, TrainingPlan>
-  readonly front: ParetoFront | null
-  readonly searchMs: number
-}
+import { formatAnswer, type PlanAnswer, stepsOfEpoch } from './plan-report.js'
 
 /** `pctodl-hetero plan`: the cheapest split and limits. Budgets that cannot be kept are exit code 1. */
 export const plan: CommandFunction = async (argv, terminal) => {
@@ -61,11 +49,6 @@ function comparedPlans({ job, budgets }: PlanCall, { gpus }: TrainingPlan): Map<
     if (error instanceof InfeasibleBudgetError) return compared
     throw error
   }
-}
-
-/** Optimiser steps of an epoch: the last one may be smaller. */
-export function stepsOfEpoch(datasetSize: number, globalBatch: number): number {
-  return Math.ceil(datasetSize / globalBatch)
 }
 
 /** The answer as `--json` prints it; of a plan, for those who carry it out, see `PlanFile`. */

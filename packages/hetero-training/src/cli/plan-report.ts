@@ -1,8 +1,25 @@
+import type { ParetoFront } from '../pareto-front.js'
 import { keepsBudgets } from '../simple-plans.js'
 import type { TrainingPlan } from '../training-plan.js'
-import { type PlanAnswer, stepsOfEpoch } from './plan-command.js'
 import type { PlanCall } from './plan-options.js'
 import { formatTable } from './table.js'
+
+/** What a call of the planner answers. */
+export interface PlanAnswer {
+  readonly plan: TrainingPlan
+  /** No plan costs less, W s. */
+  readonly lowerBound: number
+  readonly warnings: readonly string[]
+  /** What the job would take otherwise, by name. */
+  readonly compared: ReadonlyMap<string, TrainingPlan>
+  readonly front: ParetoFront | null
+  readonly searchMs: number
+}
+
+/** Optimiser steps of an epoch: the last one may be smaller. */
+export function stepsOfEpoch(datasetSize: number, globalBatch: number): number {
+  return Math.ceil(datasetSize / globalBatch)
+}
 
 /** The answer for a reader. */
 export function formatAnswer(call: PlanCall, answer: PlanAnswer): string {
