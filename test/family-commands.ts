@@ -55,8 +55,6 @@ const takesAnyWord: Readonly<Record<string, RegExp>> = {
 }
 /** What is meant where no subcommand is named, by program: whose help has the options. */
 const unnamed: Readonly<Record<string, string>> = { 'pctodl-segments': 'plan' }
-/** Subcommands that are the program itself, and have its help. */
-const itself: Readonly<Record<string, string>> = { 'pctodl-hetero': 'plan' }
 
 /**
  * Whether a call could be understood: the program is there, and so are its subcommand and every option. Values are not looked at.
@@ -88,7 +86,7 @@ async function mistakeInCall(
   let command = prefix
   if (first === undefined || first.startsWith('-') || takesAnyWord[program]?.test(first)) {
     if (unnamed[program] !== undefined && own.length > 0) command = [...prefix, unnamed[program]]
-  } else if (itself[program] !== first) {
+  } else {
     command = [...prefix, first]
     const called = [binary, ...command].join(' ')
     const usage = new RegExp(`^\\s*(Usage:\\s+)?${escaped(called)}(\\s|$)`, 'm')

@@ -20,7 +20,6 @@ bench
     () => void SlowdownModel.fit([...pairs, ...triples, ...quadruples]),
   )
   .add('predict a pair with intervals', () => void model.predict(workloads.slice(0, 2)))
-  .add('table of 21 x 21 slowdowns', () => void model.slowdownTable(workloads))
   .add('21 jobs into pairs, exactly', () => groupPool(source(), pool, { objective: 'speedup', maxMembers: 2 }))
   .add('42 jobs into groups of up to 3, exactly', () =>
     groupPool(source(), twice, { objective: 'speedup', maxMembers: 3 }),

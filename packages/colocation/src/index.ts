@@ -29,20 +29,10 @@ export {
   type ShareSweep,
 } from './tables/share-sweep-table.js'
 export { TableError } from './tables/table-error.js'
-export {
-  type AggregateFeature,
-  aggregateFeature,
-  aggregateFeatureNames,
-  aggregateFeatures,
-} from './published/aggregate-features.js'
-export { PublishedLinearModel } from './published/linear-model.js'
-export { publishedRules, type Rule } from './published/rules.js'
-export { SlowdownModel } from './model/slowdown-model.js'
+export { type FittedSlowdown, SlowdownModel } from './model/slowdown-model.js'
 export { type FittedGroupPower, GroupPowerModel } from './model/group-power.js'
 export type { Novelty } from './model/novelty.js'
-export type { FittedSlowdown } from './model/fitted-slowdown.js'
 export type { ColocationPrediction, Interval } from './model/prediction.js'
-export { SlowdownTable } from './model/slowdown-table.js'
 export {
   additivePower,
   type ColocationGroup,
@@ -52,7 +42,7 @@ export {
   type Objective,
 } from './select/group-judge.js'
 export { groupsForInstance, type InstanceDemand, type InstanceGroup } from './select/groups-for-instance.js'
-export { rankPartners } from './select/rank-partners.js'
+export { type RankedGroup, rankPartners, undecided } from './select/rank-partners.js'
 export { type Grouping, groupPool, type PoolOptions } from './select/group-pool.js'
 export { chooseShares, type ShareChoice } from './select/choose-shares.js'
 export { expectedShareSweep } from './select/expected-share-sweep.js'
@@ -64,18 +54,8 @@ export {
   tenantOfWorkload,
 } from './collect/measure-company.js'
 export { type CollectOptions, collectTables } from './collect/collect-tables.js'
-export { leftOutSplits, parseSplits, type Split, unseenWorkloadSplits } from './evaluate/splits.js'
+export { leftOutSplits, type Split, unseenWorkloadSplits } from './evaluate/splits.js'
 export { type Accuracy, accuracy } from './evaluate/accuracy.js'
-export { randomGains, type TargetGain, targetGains } from './evaluate/target-gain.js'
-export { drawPools, type MeasuredPool, poolGain } from './evaluate/pool-gain.js'
+export { type TargetGain, targetGains } from './evaluate/target-gain.js'
 export { type Evaluation, evaluateMethod } from './evaluate/evaluate-method.js'
-export {
-  boostedTreesMethod,
-  honestLinearMethod,
-  type Method,
-  oracleMethod,
-  type Prepared,
-  publishedMethod,
-  ruleMethods,
-  slowdownMethod,
-} from './evaluate/method.js'
+export { type Method, type Prepared, slowdownMethod } from './evaluate/method.js'

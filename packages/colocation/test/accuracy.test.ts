@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type Colocation, throughputSum } from '../src/colocation.js'
 import { accuracy } from '../src/evaluate/accuracy.js'
 import { evaluateMethod } from '../src/evaluate/evaluate-method.js'
-import { randomGains } from '../src/evaluate/target-gain.js'
+import { randomGains } from '../src/published/index.js'
 import { allPairs, lawfulColocation, syntheticWorkloads } from './synthetic-board.js'
 
 describe('how far predictions are off', () => {
@@ -32,10 +32,10 @@ describe('how a method does', () => {
   const split = { name: 'all', train: pairs, test: pairs }
   const scores = (sign: number) => (of: readonly Colocation[]) => of.map((one) => sign * throughputSum(one))
 
-  it('is measured against the best choice, over splits and against a clock', () => {
+  it('is measured against the best choice, over splits and against a clock', async () => {
     let ms = 0
     const best = { name: 'best', prepare: () => ({ scoresOf: scores(1) }) }
-    expect(evaluateMethod(best, [split, split], { now: () => (ms += 5) })).toEqual({
+    expect(await evaluateMethod(best, [split, split], { now: () => (ms += 5) })).toEqual({
       method: 'best',
       splits: 2,
       accuracy: null,
@@ -44,11 +44,10 @@ describe('how a method does', () => {
       regretPerS: 0,
       memberCoverage: null,
       memberWidthPercent: null,
-      poolGain: null,
       trainingMs: 5,
     })
     const worst = { name: 'worst', prepare: () => ({ scoresOf: scores(-1) }) }
-    const found = evaluateMethod(worst, [split])
+    const found = await evaluateMethod(worst, [split])
     expect(found.gain).toBeLessThan(1)
     expect(found.regretPerS).toBeGreaterThan(0)
     expect(found).toMatchObject({ gainDeviation: 0, trainingMs: null })
@@ -61,7 +60,13 @@ describe('how a method does', () => {
     }
   })
 
-  it('tells how many throughputs lie in their intervals, and how wide these are by ratio', () => {
+  it('ends between two splits when it is told to', async () => {
+    const best = { name: 'best', prepare: () => ({ scoresOf: scores(1) }) }
+    const signal = AbortSignal.abort(new Error('interrupted'))
+    await expect(evaluateMethod(best, [split], { signal })).rejects.toThrow('interrupted')
+  })
+
+  it('tells how many throughputs lie in their intervals, and how wide these are by ratio', async () => {
     const method = {
       name: 'intervals',
       prepare: () => ({
@@ -74,7 +79,7 @@ describe('how a method does', () => {
           ),
       }),
     }
-    expect(evaluateMethod(method as never, [split])).toMatchObject({
+    expect(await evaluateMethod(method as never, [split])).toMatchObject({
       memberCoverage: 0.5,
       memberWidthPercent: expect.closeTo(75, 9),
       accuracy: { mse: 0, maePerS: 0 },

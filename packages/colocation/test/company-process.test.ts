@@ -7,27 +7,25 @@ const workloads = syntheticWorkloads(10)
 const { fitted } = SlowdownModel.fit(allPairs(workloads).map(lawfulColocation))
 
 describe('the Gaussian process of companies', () => {
-  const process = new CompanyProcess(fitted)
+  const process = new CompanyProcess(fitted, 448)
   /** Variance of what one workload loses beside another. */
   const spreadOf = (one: CompanyProcess) => {
     const view = one.view(workloads)
-    const [a, b] = [view.indexOf(workloads[0]!), view.indexOf(workloads[5]!)]
-    return view.covarianceOf([view.row(a, [b])])[0]![0]!
+    return view.covarianceOf([view.row(workloads[0]!, [workloads[5]!])])[0]![0]!
   }
 
   it('says of a left-out colocation what a process without it says', () => {
     for (const colocation of [0, 7, 23]) {
       const rows = fitted.rows.filter((row) => row.colocation === colocation)
       const left = process.leaveEachOut()[colocation]!
-      expect(process.errorsLeavingOut((group) => group[0]!.colocation === colocation)[0]!.errors[0]).toBeCloseTo(
-        left.errors[0]!,
-        6,
+      const others = new CompanyProcess(
+        { ...fitted, rows: fitted.rows.filter((row) => row.colocation !== colocation) },
+        448,
       )
-      const others = new CompanyProcess({ ...fitted, rows: fitted.rows.filter((row) => row.colocation !== colocation) })
       const view = others.view(fitted.workloads)
       rows.forEach((row, i) => {
-        const place = (index: number) => view.indexOf(fitted.workloads[index]!)
-        const asked = view.row(place(row.own), row.others.map(place))
+        const workload = (index: number) => fitted.workloads[index]!
+        const asked = view.row(workload(row.own), row.others.map(workload))
         expect(row.exponent - view.mean(asked)).toBeCloseTo(left.errors[i]!, 6)
         // A row that stands for two members has half their noise.
         if (row.count > 1) return
@@ -38,7 +36,10 @@ describe('the Gaussian process of companies', () => {
   })
 
   it('is less sure the less it has seen', () => {
-    const few = new CompanyProcess({ ...fitted, rows: fitted.rows.filter(({ colocation }) => colocation % 4 === 0) })
+    const few = new CompanyProcess(
+      { ...fitted, rows: fitted.rows.filter(({ colocation }) => colocation % 4 === 0) },
+      448,
+    )
     expect(spreadOf(process)).toBeLessThan(spreadOf(few))
   })
 
@@ -47,7 +48,7 @@ describe('the Gaussian process of companies', () => {
     const variances = fitted.variances.map((variance) => Math.max(variance, 1e-3))
     const spreads = [0.1, 1, 10, 1000].map((times) => {
       const rows = fitted.rows.map((row) => ({ ...row, count: times * row.count }))
-      return spreadOf(new CompanyProcess({ ...fitted, variances, rows }))
+      return spreadOf(new CompanyProcess({ ...fitted, variances, rows }, 448))
     })
     expect(spreads).toEqual([...spreads].sort((a, b) => b - a))
     expect(new Set(spreads).size).toBe(4)

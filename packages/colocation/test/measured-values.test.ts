@@ -4,7 +4,7 @@ import { assertColocation, keptShares, membersKey, weightedSpeedup } from '../sr
 import { accuracy } from '../src/evaluate/accuracy.js'
 import { leftOutSplits } from '../src/evaluate/splits.js'
 import { formatWorkloadName, parseWorkloadName } from '../src/index.js'
-import { scalingOf, standardize } from '../src/math/standardize.js'
+import { scalingOf, standardize } from '../src/model/standardize.js'
 import { additivePower, GroupJudge, type GroupLimits } from '../src/select/group-judge.js'
 import { assertWorkload, kinOf, type Workload, WorkloadCatalog } from '../src/workload.js'
 import { lawfulColocation, syntheticWorkloads } from './synthetic-board.js'

@@ -1,5 +1,6 @@
 import { golden, goldenRows } from '@pctodl/reference-data'
-import { parseColocationTable, parseSplits, parseWorkloadTable } from '../src/index.js'
+import { parseColocationTable, parseWorkloadTable } from '../src/index.js'
+import { parseSplits } from '../src/published/index.js'
 
 /** What the comparisons need of the measurements of the published study. */
 export const readStudy = (name: string): string => golden(`kace/${name}`)

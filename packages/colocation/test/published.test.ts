@@ -1,15 +1,7 @@
 import { leastSquares } from '@pctodl/numerics'
 import { describe, expect, it } from 'vitest'
-import {
-  accuracy,
-  aggregateFeatures,
-  contains,
-  PublishedLinearModel,
-  publishedRules,
-  randomGains,
-  targetGains,
-  throughputSum,
-} from '../src/index.js'
+import { accuracy, contains, targetGains, throughputSum } from '../src/index.js'
+import { aggregateFeatures, PublishedLinearModel, publishedRules, randomGains } from '../src/published/index.js'
 import { studyRows, studySplits } from './published-study.js'
 import { allPairs, lawfulColocation, syntheticWorkloads } from './synthetic-board.js'
 

@@ -7,12 +7,13 @@ import {
   groupPool,
   type KeptShareSource,
   rankPartners,
-  SlowdownTable,
+  undecided,
   type Workload,
 } from '../src/index.js'
 import { GroupJudge } from '../src/select/group-judge.js'
 import { searchGroups } from '../src/select/search-groups.js'
 import { upperBound } from '../src/select/upper-bound.js'
+import { slowdownTable } from './slowdown-table.js'
 import { syntheticWorkloads } from './synthetic-board.js'
 
 const workloads = syntheticWorkloads(7)
@@ -23,12 +24,11 @@ const anyTable = fc
     minLength: 7,
     maxLength: 7,
   })
-  .map(
-    (exponents) =>
-      new SlowdownTable(
-        workloads,
-        exponents.map((row) => Float64Array.from(row)),
-      ),
+  .map((exponents) =>
+    slowdownTable(
+      workloads,
+      exponents.map((row) => Float64Array.from(row)),
+    ),
   )
 const anyPool = fc.array(fc.integer({ min: 0, max: 6 }), { minLength: 2, maxLength: 7 })
 const anyObjective = fc.constantFrom('throughput' as const, 'speedup' as const)
@@ -140,7 +140,7 @@ describe('a pool of jobs', () => {
   })
 
   it('keeps limits of memory, kept share and power, or says that none does', async () => {
-    const table = new SlowdownTable(
+    const table = slowdownTable(
       workloads,
       workloads.map((_, i) => Float64Array.from(workloads, (__, j) => -0.1 * ((i + j) % 7))),
     )
@@ -179,7 +179,7 @@ describe('a pool of jobs', () => {
   })
 
   it('is searched with a gap where there are too many groups', async () => {
-    const table = new SlowdownTable(
+    const table = slowdownTable(
       workloads,
       workloads.map((_, i) => Float64Array.from(workloads, (__, j) => -0.1 * ((2 * i + j) % 7))),
     )
@@ -195,7 +195,7 @@ describe('a pool of jobs', () => {
   })
 
   it('refuses options that cannot be', async () => {
-    const table = new SlowdownTable(
+    const table = slowdownTable(
       workloads,
       workloads.map(() => new Float64Array(7)),
     )
@@ -222,6 +222,36 @@ describe('a workload that looks for company', () => {
     expect(ranked).toHaveLength(7)
     expect(ranked[0]!.members.map(({ name }) => name)).toEqual([workloads[2]!.name, workloads[0]!.name])
     for (let i = 1; i < ranked.length; i++) expect(ranked[i]!.value).toBeLessThanOrEqual(ranked[i - 1]!.value)
+  })
+
+  it('is shown the least expected regret first: of two that promise alike the one that may be more', () => {
+    const alike: KeptShareSource = {
+      workloads,
+      keptShares: (members) => members.map(() => 0.5),
+      spreadOf: ([, other]) => (other === 3 ? 0.4 : 0.02),
+    }
+    const ranked = rankPartners(alike, 2, { objective: 'speedup' })
+    expect(ranked[0]!.members[1]).toBe(workloads[3])
+    expect(ranked[0]!.expectedRegret).toBeLessThan(ranked[1]!.expectedRegret)
+    expect(ranked[0]!.interval!.high).toBeCloseTo(Math.exp(1.645 * 0.4), 12)
+    expect(undecided(ranked)!.measure).toEqual([workloads[2], workloads[3]])
+    const sure: KeptShareSource = { ...source, spreadOf: () => 1e-3 }
+    const clear = rankPartners(sure, 2, { objective: 'speedup' })
+    expect(undecided(clear)).toBeNull()
+    expect(clear[0]!.expectedRegret).toBeLessThan(1e-2)
+    expect(clear[6]!.expectedRegret).toBeCloseTo(clear[0]!.value - clear[6]!.value, 2)
+    expect(undecided(rankPartners(source, 2, { objective: 'speedup' }))).toBeNull()
+  })
+
+  it('sees groups of any size, all of them, unless there are too many', () => {
+    const even: KeptShareSource = { workloads, keptShares: (members) => members.map(() => 1 / members.length) }
+    const ranked = rankPartners(even, 2, { objective: 'speedup', size: 3 })
+    expect(ranked).toHaveLength((7 * 8) / 2)
+    expect(new Set(ranked.map(({ members }) => members.map(({ name }) => name).join())).size).toBe(28)
+    expect(ranked.every(({ members }) => members[0] === workloads[2])).toBe(true)
+    expect(() => rankPartners(even, 2, { objective: 'speedup', size: 9 })).not.toThrow()
+    expect(() => rankPartners(even, 2, { objective: 'speedup', size: 20 })).toThrow('name fewer candidates')
+    expect(() => rankPartners(even, 2, { objective: 'speedup', size: 1 })).toThrow('size')
   })
 
   it('does not see who breaks a limit', () => {

@@ -31,7 +31,6 @@ it('a study is its workloads and the groups of every size that was measured, fro
   expect([...study.catalog].map(({ name }) => name)).toEqual(workloads.map(({ name }) => name))
   expect([...study.colocations.keys()]).toEqual([2, 3, 4, 5, 6, 7, 8, 9])
   expect(allColocations(study).map(({ members }) => members.length)).toEqual([2, 3, 4, 5, 6, 7, 8, 9])
-  expect([study.occurrenceSplits.size, study.ratioSplits.size]).toEqual([0, 0])
 })
 
 it('its tables may have the names under which the published ones lie; ours come first', () => {
@@ -42,16 +41,6 @@ it('its tables may have the names under which the published ones lie; ours come 
   write('colocations2.csv', formatColocationTable(groupsOf(2)))
   const study = readStudy(folder)
   expect([[...study.catalog].length, study.colocations.get(2)?.length]).toEqual([2, 1])
-})
-
-it('its published splits are of the pairs, or of the triples', () => {
-  write('workloads.csv', formatWorkloadTable(workloads))
-  write('colocations2.csv', formatColocationTable(pairs))
-  const splits = JSON.stringify({ 3: { 10: { train: [0, 1], test: [2] } } })
-  write('splits2/n_occur_splits.json', splits)
-  write('splits2/train_ratio_splits3.json', splits)
-  const study = readStudy(folder)
-  expect([study.occurrenceSplits.size, study.ratioSplits.size]).toEqual([1, 0])
 })
 
 it('a folder without workloads, or without any group, is none', () => {

@@ -1,8 +1,7 @@
 import { chartConfig } from '@pctodl/charts'
 import { describe, expect, it } from 'vitest'
-import { slowdownChart } from '../src/cli/slowdown-chart.js'
-import { scalingOf, standardize } from '../src/math/standardize.js'
-import { SlowdownTable } from '../src/model/slowdown-table.js'
+import { slowdownChart } from '../src/cli/heat-map.js'
+import { scalingOf, standardize } from '../src/model/standardize.js'
 import { featuresOf, matern, WorkloadScaling, writeKernels } from '../src/model/workload-kernels.js'
 import { syntheticWorkloads } from './synthetic-board.js'
 
@@ -65,32 +64,18 @@ describe('the features of a workload', () => {
   })
 })
 
-describe('a table of slowdowns', () => {
+it('what workloads keep beside each other is drawn in percent, in colours from none to all', () => {
   const kept = [
     [0.9, 0.8, 0.5],
     [0.7, 0.6, 0.4],
     [0.95, 0.9, 0.85],
   ]
-  const table = new SlowdownTable(
-    workloads.slice(0, 3),
-    kept.map((row) => Float64Array.from(row, Math.log)),
-  )
-
-  it('says of larger companies that they do per doubling what their members do in the mean', () => {
-    expect(table.keptBeside(0, 1)).toBeCloseTo(0.8, 12)
-    expect(table.keptShares([1])).toEqual([1])
-    expect(table.keptShares([0, 2])).toEqual([expect.closeTo(0.5, 12), expect.closeTo(0.95, 12)])
-    const [first] = table.keptShares([0, 1, 2])
-    expect(first).toBeCloseTo((0.8 * 0.5) ** (Math.log2(3) / 2), 12)
-    expect(table.keptShares([1, 1])).toEqual([expect.closeTo(0.6, 12), expect.closeTo(0.6, 12)])
-    expect(table.mostKept(0, [2, 1, 0], 1)).toBeCloseTo(0.9, 12)
-    expect(table.mostKept(0, [2, 1], 2)).toBeCloseTo(first!, 12)
-  })
-
-  it('is drawn in percent, in colours from none to all', () => {
-    const chart = JSON.parse(JSON.stringify(slowdownChart(table, chartConfig)))
-    expect(chart.data.values).toHaveLength(9)
-    expect(chart.data.values[2]).toEqual({ own: workloads[0]!.name, other: workloads[2]!.name, kept: 50 })
-    expect(chart.layer[0].encoding.color.scale).toMatchObject({ domain: [0, 100], clamp: true })
-  })
+  const source = {
+    workloads: workloads.slice(0, 3),
+    keptShares: ([own, other]: readonly number[]) => [kept[own!]![other!]!, kept[other!]![own!]!],
+  }
+  const chart = JSON.parse(JSON.stringify(slowdownChart(source, chartConfig)))
+  expect(chart.data.values).toHaveLength(9)
+  expect(chart.data.values[2]).toEqual({ own: workloads[0]!.name, other: workloads[2]!.name, kept: 50 })
+  expect(chart.layer[0].encoding.color.scale).toMatchObject({ domain: [0, 100], clamp: true })
 })

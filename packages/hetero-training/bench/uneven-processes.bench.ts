@@ -4,8 +4,8 @@ import { execa } from 'execa'
 import {
   findPlan,
   type GpuProfile,
+  launchEnvironment,
   type PlanFile,
-  shardCommands,
   type TrainingJob,
   type TrainingPlan,
 } from '../src/index.js'
@@ -85,13 +85,16 @@ async function together(shares: readonly number[], globalBatch: number): Promise
     gpus,
     globalBatch,
   }
-  const shards = shardCommands(plan, {
-    command: [],
-    devices: new Map(gpus.map(({ name }, i) => [name, String(i)])),
-    masterAddress: '127.0.0.1',
-    masterPort: port,
-  })
-  const all = await Promise.all(shards.map(({ environment }) => stepTime([], environment)))
+  const world = String(gpus.length)
+  const all = await Promise.all(
+    gpus.map((_, rank) =>
+      stepTime([], {
+        ...launchEnvironment(plan, new Map(gpus.map(({ name }) => [name, name]))),
+        ...{ RANK: String(rank), LOCAL_RANK: String(rank), WORLD_SIZE: world },
+        ...{ MASTER_ADDR: '127.0.0.1', MASTER_PORT: String(port) },
+      }),
+    ),
+  )
   return {
     wallS: Math.max(...all.map(({ wallS }) => wallS)),
     processorS: Math.max(...all.map(({ processorS }) => processorS)),

@@ -1,4 +1,5 @@
 import { InvalidInputError } from '@pctodl/platform'
+import { fitLine } from './fit-line.js'
 
 /** What links between GPUs do for an exchange of gradients. */
 export interface Link {
@@ -45,22 +46,20 @@ export function fitLink(measured: readonly { readonly bytes: number; readonly ti
   }
   const bad = measured.find(({ bytes, timeS }) => !(bytes > 0 && timeS > 0 && Number.isFinite(bytes + timeS)))
   if (bad) throw new InvalidInputError('measured', `${bad.bytes} bytes in ${bad.timeS} s`, 'two positive numbers')
-  let [w, wx, wy, wxx, wxy] = [0, 0, 0, 0, 0]
-  for (const { bytes, timeS } of measured) {
-    const weight = 1 / timeS ** 2
-    w += weight
-    wx += weight * bytes
-    wy += weight * timeS
-    wxx += weight * bytes * bytes
-    wxy += weight * bytes * timeS
-  }
-  const perByte = (w * wxy - wx * wy) / (w * wxx - wx * wx)
+  const { intercept: fixedS, slope: perByte } = fitLine(
+    measured.map(({ bytes }) => bytes),
+    measured.map(({ timeS }) => timeS),
+    measured.map(({ timeS }) => 1 / timeS ** 2),
+  )
   if (!(perByte > 0)) {
     const seen = measured.map(({ bytes, timeS }) => `${timeS} s for ${bytes}`).join(', ')
     throw new InvalidInputError('measured', seen, 'times that grow with the size')
   }
-  const fixedS = (wy - perByte * wx) / w
   // No latency is below 0; the best line without one is another, and so is its bandwidth.
-  if (fixedS < 0) return { latencyS: 0, bytesPerS: (2 * (gpus - 1)) / gpus / (wxy / wxx) }
+  if (fixedS < 0) {
+    const sum = (of: (bytes: number) => number) =>
+      measured.reduce((all, { bytes, timeS }) => all + of(bytes / timeS), 0)
+    return { latencyS: 0, bytesPerS: ((2 * (gpus - 1)) / gpus) * (sum((rate) => rate ** 2) / sum((rate) => rate)) }
+  }
   return { latencyS: fixedS / (2 * (gpus - 1)), bytesPerS: (2 * (gpus - 1)) / gpus / perByte }
 }

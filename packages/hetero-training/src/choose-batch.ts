@@ -1,5 +1,6 @@
 import { InvalidInputError } from '@pctodl/platform'
 import { type Budgets, type FoundPlan, findPlan, InfeasibleBudgetError } from './find-plan.js'
+import { fitLine } from './fit-line.js'
 import type { TrainingJob } from './training-job.js'
 
 /** How many steps a job takes to its accuracy, as a function of the global batch. */
@@ -50,13 +51,10 @@ export function fitConvergence(runs: readonly { readonly globalBatch: number; re
   if (new Set(runs.map(({ globalBatch }) => globalBatch)).size < 2) {
     throw new InvalidInputError('runs', runs.length, 'runs of at least two different batches')
   }
-  const mean = (of: (run: (typeof runs)[number]) => number) => runs.reduce((sum, run) => sum + of(run), 0) / runs.length
-  const x = mean(({ globalBatch }) => 1 / globalBatch)
-  const y = mean(({ steps }) => steps)
-  const slope =
-    mean(({ globalBatch, steps }) => (1 / globalBatch - x) * (steps - y)) /
-    mean(({ globalBatch }) => (1 / globalBatch - x) ** 2)
-  const leastSteps = y - slope * x
+  const { intercept: leastSteps, slope } = fitLine(
+    runs.map(({ globalBatch }) => 1 / globalBatch),
+    runs.map(({ steps }) => steps),
+  )
   if (!(slope >= 0 && leastSteps > 0)) {
     const seen = runs.map(({ globalBatch, steps }) => `${steps} steps of ${globalBatch}`).join(', ')
     throw new InvalidInputError('runs', seen, 'runs whose steps fall with the batch, and by less than in proportion')

@@ -5,7 +5,6 @@ export {
   type Convergence,
   chooseGlobalBatch,
   fitConvergence,
-  stepsToAccuracy,
 } from './choose-batch.js'
 export {
   type GpuReport,
@@ -16,30 +15,20 @@ export {
   startReplanning,
 } from './replan.js'
 export type { TrainingGpu, TrainingJob } from './training-job.js'
-export type { Assignment, GpuPlan, TrainingPlan } from './training-plan.js'
+export { type Assignment, evaluatePlan, type GpuPlan, type TrainingPlan } from './training-plan.js'
 export { type Link, fitLink, ringAllReduceS } from './all-reduce.js'
-export { fitMemoryModel, largestMicroBatch, type MemoryModel } from './memory-model.js'
+export { fitMemoryModel, type MemoryModel } from './memory-model.js'
 export { type ParetoFront, paretoFront } from './pareto-front.js'
-export { type ComparedPlanName, comparedPlans, keepsBudgets } from './compare-plans.js'
-export { publishedPlan, type SimplePlanName, simplePlans, splitInProportion } from './simple-plans.js'
+export { keepsBudgets, type SimplePlanName, simplePlans } from './simple-plans.js'
 export type { GpuProfile, ProfileRow, ProfileUnit } from './profile/gpu-profile.js'
 export { type ReadProfileOptions, readProfile } from './profile/read-profile.js'
-export { parseProfileCsv } from './profile/profile-csv.js'
 export { type ProfileFile, parseProfileJson } from './profile/profile-json.js'
 export { curvesOf, type GpuCurves } from './curves/gpu-curves.js'
 export type { CurveKind } from './curves/setting-lines.js'
 export type { Setting } from './profile/setting.js'
-export { reasonsForClocks } from './clock-reasons.js'
-export {
-  PUBLISHED_BATCH,
-  type PublishedAllocation,
-  type PublishedMethod,
-  publishedAllocation,
-  publishedMethods,
-} from './published/published-search.js'
 // Carry a plan out: with a GPU's lease, see @pctodl/nvml-control.
 export { type CollectOptions, collectProfile, type TrainingSteps } from './carry-out/collect-profile.js'
 export { type PlanFile, type RunFile, readPlan, readRun } from './carry-out/plan-file.js'
-export { type ShardCommand, type ShardOptions, shardCommands } from './carry-out/shard-command.js'
-export { type RunOptions, runShards } from './carry-out/run-shards.js'
+export { launchEnvironment } from './carry-out/launch-environment.js'
+export { type RunOptions, runPlan } from './carry-out/run-plan.js'
 export { type Board, type BoardOptions, type EnergyWindow, type Measured, withBoards } from './carry-out/board.js'

@@ -1,4 +1,5 @@
 import { InvalidInputError } from '@pctodl/platform'
+import { fitLine } from './fit-line.js'
 
 /** What training takes of a GPU's memory: a fixed part, and so much for each sample that is in it at once. */
 export interface MemoryModel {
@@ -49,15 +50,13 @@ export function fitMemoryModel(
   if (new Set(peaks.map(({ batchSize }) => batchSize)).size < 2) {
     throw new InvalidInputError('peaks', peaks.length, 'peaks of at least two different batch sizes')
   }
-  const mean = (of: (peak: (typeof peaks)[number]) => number) =>
-    peaks.reduce((sum, peak) => sum + of(peak), 0) / peaks.length
-  const [x, y] = [mean(({ batchSize }) => batchSize), mean(({ peakBytes }) => peakBytes)]
-  const bytesPerSample =
-    mean(({ batchSize, peakBytes }) => (batchSize - x) * (peakBytes - y)) /
-    mean(({ batchSize }) => (batchSize - x) ** 2)
+  const { intercept, slope: bytesPerSample } = fitLine(
+    peaks.map(({ batchSize }) => batchSize),
+    peaks.map(({ peakBytes }) => peakBytes),
+  )
   if (!(bytesPerSample > 0)) {
     const seen = peaks.map(({ batchSize, peakBytes }) => `${peakBytes} of ${batchSize}`).join(', ')
     throw new InvalidInputError('peaks', seen, 'peaks that grow with the batch')
   }
-  return { capacityBytes, fixedBytes: Math.max(0, y - bytesPerSample * x), bytesPerSample }
+  return { capacityBytes, fixedBytes: Math.max(0, intercept), bytesPerSample }
 }

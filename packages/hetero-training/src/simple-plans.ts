@@ -1,5 +1,5 @@
+import type { Budgets } from './find-plan.js'
 import { isLocked } from './profile/setting.js'
-import type { PublishedAllocation } from './published/published-search.js'
 import { type PreparedJob, prepareJob, type TrainingJob } from './training-job.js'
 import { type Assignment, evaluateAssignments, type TrainingPlan } from './training-plan.js'
 
@@ -33,12 +33,10 @@ export function simplePlans(job: TrainingJob): ReadonlyMap<SimplePlanName, Train
   return plans
 }
 
-/** What the published allocation would take under the synchronous model. */
-export function publishedPlan(job: TrainingJob, { shares, powerLimitsW }: PublishedAllocation): TrainingPlan {
-  return evaluateAssignments(
-    prepareJob(job),
-    shares.map((share, i) => ({ share, powerLimitW: powerLimitsW[i]! })),
-  )
+/** Whether a plan keeps budgets. */
+export function keepsBudgets({ timeS, energyJ, powerLimitW }: TrainingPlan, budgets: Budgets): boolean {
+  const within = (value: number, budget: number | undefined) => budget === undefined || value <= budget
+  return within(timeS, budgets.timeS) && within(energyJ, budgets.energyJ) && within(powerLimitW, budgets.powerW)
 }
 
 /** Whole shares in proportion to weights that add up to the batch: largest remainders get what rounding down leaves. */

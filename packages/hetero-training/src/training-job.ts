@@ -79,7 +79,7 @@ export function prepareJob(job: TrainingJob): PreparedJob {
   const curves = gpus.map((gpu) => {
     const own = curvesOf(gpu.profile, job.curves)
     const most = microBatchOf(gpu)
-    return most === null || most >= globalBatch ? own : accumulatedCurves(own, most, globalBatch)
+    return most === null || most >= globalBatch ? own : accumulatedCurves(own, most)
   })
   const limitIndices = gpus.map((gpu, i) => allowedSettings(gpu, curves[i]!))
   const options = gpus.map((gpu, i) => {

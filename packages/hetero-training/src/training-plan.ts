@@ -1,6 +1,6 @@
 import type { GpuCurves } from './curves/gpu-curves.js'
 import { isSameSetting } from './profile/setting.js'
-import { type PreparedJob, sum } from './training-job.js'
+import { type PreparedJob, prepareJob, sum, type TrainingJob } from './training-job.js'
 
 /** What one GPU does in a step (or in a window, see `TrainingPlan.unit`). */
 export interface GpuPlan {
@@ -50,6 +50,15 @@ export interface Assignment {
   readonly powerLimitW: number | null
   /** Default: null, not locked. */
   readonly smClockMhz?: number | null
+}
+
+/**
+ * What a job takes with shares and settings that were chosen elsewhere, under the model by which `findPlan` chooses.
+ *
+ * @throws InvalidInputError for a bad job
+ */
+export function evaluatePlan(job: TrainingJob, assignments: readonly Assignment[]): TrainingPlan {
+  return evaluateAssignments(prepareJob(job), assignments)
 }
 
 /**

@@ -2,8 +2,8 @@ import { IndexedHeap } from '@pctodl/numerics'
 import { DeadlineSearch, type Objective, type Split } from './search/best-deadline.js'
 import { SAME_COST } from './search/cheapest-split.js'
 import { type GpuOptions, LEFT_OUT, withLimits } from './search/option-table.js'
-import { PackedPieces } from './search/packed-pieces.js'
 import { type LevelBox, PowerRelaxation } from './search/power-relaxation.js'
+import { LevelShares } from './search/share-hull.js'
 import { splitAtLevels } from './search/split-at-levels.js'
 import { sum } from './training-job.js'
 
@@ -17,7 +17,7 @@ export interface SplitWithinPower {
 
 /** Curves of shares that are searched before the search is ended; and as many more for each GPU. */
 const MOST_WORK = 4e6
-const MORE_WORK = 1.5e5
+const MORE_WORK = 1e5
 /** Deadlines at which plans are looked for before the search begins. */
 const SCANNED_DEADLINES = 40
 /** Each is this much shorter than the time of the plan before. */
@@ -60,7 +60,7 @@ class PowerSearch {
   readonly #globalBatch: number
   readonly #objective: Objective
   readonly #powerW: number
-  readonly #pieces: readonly (readonly PackedPieces[])[]
+  readonly #levelShares: readonly (readonly LevelShares[])[]
   readonly #relaxation: PowerRelaxation
   readonly #highestPrice: number
   #best: Split | null
@@ -81,16 +81,16 @@ class PowerSearch {
     this.#globalBatch = globalBatch
     this.#objective = objective
     this.#powerW = powerW
-    this.#pieces = gpus.map((gpu) => gpu.powerLimitsW.map((_, limit) => new PackedPieces(gpu, limit)))
-    this.#relaxation = new PowerRelaxation(gpus, this.#pieces, globalBatch, powerW)
-    this.#highestPrice = 1 + sum(this.#pieces.map((limits) => Math.max(...limits.map((each) => each.mostEnergyJ()))))
+    this.#levelShares = gpus.map((gpu) => gpu.powerLimitsW.map((_, limit) => new LevelShares(gpu.table(limit))))
+    this.#relaxation = new PowerRelaxation(gpus, this.#levelShares, globalBatch, powerW)
+    this.#highestPrice = 1 + sum(this.#levelShares.map((limits) => Math.max(...limits.map((each) => each.mostEnergyJ))))
   }
 
   run(): SplitWithinPower {
     const floor = Int16Array.from(this.#gpus, ({ mayBeLeftOut }) => (mayBeLeftOut ? LEFT_OUT : 0))
     const cap = this.#tightened({ floor, cap: Int16Array.from(this.#gpus, (gpu) => gpu.powerLimitsW.length - 1) })
     if (cap === null) return { split: this.#best, lowerBound: this.#best?.cost ?? Number.POSITIVE_INFINITY }
-    const longestS = Math.max(...this.#pieces.flatMap((limits) => limits.map((each) => each.longestS())))
+    const longestS = Math.max(...this.#levelShares.flatMap((limits) => limits.map((each) => each.longestS)))
     const deadlineS = Math.min(this.#objective.longestS, longestS)
     const root: Node = { floor, cap, afterS: 0, deadlineS, bound: 0, price: 0 }
     this.#scan(root)
@@ -225,7 +225,7 @@ class PowerSearch {
   }
 
   #splitAt(levels: Int16Array, deadlineS: number): Split | null {
-    const shares = splitAtLevels(this.#pieces, levels, this.#globalBatch, deadlineS, this.#highestPrice)
+    const shares = splitAtLevels(this.#levelShares, levels, this.#globalBatch, deadlineS, this.#highestPrice)
     if (shares === null) return null
     const { energyWeight, timeWeightW, idlePowerW } = this.#objective
     let timeS = 0

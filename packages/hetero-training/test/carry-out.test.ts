@@ -9,7 +9,7 @@ import { callCommand } from '../../../test/call-command.js'
 import { eventually, missingCompiler, type RunningHost, startHost } from '../../nvml-control/test/simulated-host.js'
 import { pctodlHetero } from '../src/commands.js'
 import { readProfile } from '../src/index.js'
-import { madeUpTrace } from './made-up-trace.js'
+import { madeUpTrace, writeProfile } from './made-up-trace.js'
 
 const trainer = path.join(import.meta.dirname, 'fixtures', 'train.mjs')
 const isRunning = (pid: number) => processIdentity(pid) !== null
@@ -189,142 +189,91 @@ describe.skipIf(missingCompiler)(`on a host with GPUs (${missingCompiler ?? 'sim
 
   describe('launch and compare', () => {
     const planFile = file('plan.json')
+    const launcher = path.join(import.meta.dirname, 'fixtures', 'launcher.mjs')
 
     beforeAll(async () => {
       for (const [name, samplesPerS] of [
         ['fast', 1600],
         ['slow', 800],
       ] as const) {
-        writeFileSync(file(`${name}.json`), JSON.stringify(madeUpTrace({ samplesPerS, limitsW: [300, 200] })))
+        writeProfile(file(`${name}.json`), name, madeUpTrace({ samplesPerS, limitsW: [300, 200] }))
       }
       const gpus = ['fast', 'slow'].flatMap((name) => ['--gpu', `${name}=${file(`${name}.json`)}`])
-      const idle = ['--idle-power', 'fast=30', '--idle-power', 'slow=30']
-      const { stdout } = await call([...gpus, ...idle, '--batch', '64', '--eta', '0', '--use-all', '--json'])
+      const { stdout } = await call(['plan', ...gpus, '--batch', '64', '--eta', '0', '--use-all', '--json'])
       writeFileSync(planFile, stdout)
     })
 
     const onBoards = ['--device', 'fast=0', '--device', 'slow=1']
-    const command = [...train, '--batch-size', '{share}', '--steps', '30']
+    const command = ['--', process.execPath, launcher, '{world}', trainer]
+    const launch = (...more: string[]) => ['launch', '--plan', planFile, ...onBoards, ...boards, ...more]
 
-    it('writes a script of the processes', async () => {
-      const { code, stdout } = await call([
-        'launch',
-        '--plan',
-        planFile,
-        ...onBoards,
-        '--',
-        'python',
-        "it's.py",
-        '{share}',
-      ])
-      expect(code).toBe(0)
-      const plan = JSON.parse(readFileSync(planFile, 'utf8'))
-      const [fast, slow] = plan.gpus
-      expect(fast.share + slow.share).toBe(64)
-      expect(stdout).toContain(`RANK=1 LOCAL_RANK=1 WORLD_SIZE=2`)
-      expect(stdout).toContain(
-        `PCTODL_BATCH_BEGIN=${fast.share} PCTODL_BATCH_END=64 PCTODL_LOSS_SCALE=${(2 * slow.share) / 64}`,
-      )
-      expect(stdout).toContain(
-        `pctodl-gpu lock --gpu 1 --limit ${slow.powerLimitW} -- python 'it'\\''s.py' ${slow.share}\n`,
-      )
-      const json = JSON.parse((await call(['launch', '--plan', planFile, ...onBoards, '--json', ...command])).stdout)
-      const scales = json.map(({ environment }: { environment: Record<string, string> }) =>
-        Number(environment['PCTODL_LOSS_SCALE']),
-      )
-      // The mean over processes of scaled gradients is the gradient of the whole batch.
-      expect((scales[0] + scales[1]) / 2).toBeCloseTo(1, 12)
-    })
-
-    it('tells CUDA what CUDA takes, however the GPUs were named', async () => {
-      const launch = (fast: string, slow: string) => [
-        ...['launch', '--plan', planFile, '--device', `fast=${fast}`, '--device', `slow=${slow}`],
-      ]
-      const [first, second] = devices.map(({ uuid, pciBusId }) => ({ uuid, pciBusId }))
-      const visible = ['--', process.execPath, '-p', '"visible " + process.env.CUDA_VISIBLE_DEVICES']
-      const byBus = launch(first!.pciBusId, second!.pciBusId)
-      const ran = await call([...byBus, ...boards, '--run', ...visible])
-      expect(ran.stderr).toContain(`[slow] visible ${first!.uuid},${second!.uuid}`)
-      expect(ran.code).toBe(0)
-      const printed = await call([...byBus, ...command])
-      expect(printed).toMatchObject({ code: 2, stdout: '' })
-      expect(printed.stderr).toMatch(/expected an index or a UUID, which is all that CUDA takes; .* and --run finds it/)
-      expect((await call([...launch('0', second!.uuid), ...command])).stderr).toMatch(/CUDA takes no list of both/)
-      expect((await call([...launch('0', '0'), ...command])).stderr).toMatch(/got '0 twice'/)
-    })
-
-    it('runs them under their limits, prints time and energy, and compares', async () => {
+    it('runs a launcher under the limits of the plan, prints time and energy, and compares', async () => {
       const limits = new Set<string>()
-      const argv = [
-        'launch',
-        '--plan',
-        planFile,
-        ...onBoards,
-        ...boards,
-        '--run',
-        '--output',
-        file('run.json'),
-        ...command,
-      ]
+      const argv = [...launch('--output', file('run.json')), ...command, '--steps', '30']
       const { code, stdout, stderr } = await call(argv, undefined, (text) => {
         if (text.includes('step 9/')) limits.add(devices.map((device) => device.powerLimitW()).join(' '))
       })
-      expect(stderr).toMatch(/\[fast\] step 30\/30/)
-      expect(stderr).toMatch(/\[slow\] scale [\d.]+ rank 1\/2/)
-      expect(code).toBe(0)
+      expect(code, stderr).toBe(0)
       const plan = JSON.parse(readFileSync(planFile, 'utf8'))
+      const visible = devices.map(({ uuid }) => uuid).join()
+      for (const [rank, { share }] of plan.gpus.entries()) {
+        expect(stderr).toContain(`rank ${rank} of 2 has ${share} on ${visible}\n`)
+      }
+      expect(stderr).toMatch(/^step 30\/30/m)
       expect([...limits]).toEqual([plan.gpus.map((gpu: { powerLimitW: number }) => gpu.powerLimitW).join(' ')])
       expect(stdout).toMatch(
-        /^GPU +share +limit W +time s +energy J\nfast .*\nslow .*\ntotal +[\d.]+ +[\d.]+\nsteady: \d+ steps/,
+        /^GPU +share +limit W +clock MHz +energy J\nfast .*\nslow .*\nin all: .*\nsteady: \d+ steps/,
       )
       const run = JSON.parse(readFileSync(file('run.json'), 'utf8'))
       expect(run.energyJ).toBeCloseTo(run.gpus[0].energyJ + run.gpus[1].energyJ, 9)
       expect(run.steady.timeS).toBeLessThan(run.timeS)
 
-      const compared = await call(['compare', planFile, file('run.json'), '--window-steps', '40'])
-      expect(compared.code).toBe(0)
+      const compared = await call(['compare', planFile, file('run.json')])
+      expect(compared.code, compared.stderr).toBe(0)
       expect(compared.stdout).toMatch(/^one step +time s +against plan +energy J +against plan\nthis plan, predicted/)
       expect(compared.stdout).toMatch(
         /\nrun, measured .* [+-][\d.]+ % .* [+-][\d.]+ %\neven split, largest limits, predicted/,
       )
-      const json = JSON.parse(
-        (await call(['compare', planFile, file('run.json'), '--window-steps', '40', '--json'])).stdout,
-      )
-      expect(json[0].timeS).toBeCloseTo(plan.timeS / 40, 12)
+      const json = JSON.parse((await call(['compare', planFile, file('run.json'), '--json'])).stdout)
+      expect(json[0].timeS).toBe(plan.timeS)
       expect(json[1].timeS).toBeCloseTo(run.steady.timeS / run.steady.steps, 12)
     })
 
-    it('locks the clocks of a plan, in the script and here', async () => {
+    it('tells CUDA what CUDA takes, however the GPUs were named', async () => {
+      const [fast, slow] = devices.map(({ pciBusId }) => pciBusId)
+      const byBus = ['launch', '--plan', planFile, '--device', `fast=${fast}`, '--device', `slow=${slow}`, ...boards]
+      const { code, stderr } = await call([...byBus, ...command, '--steps', '1'])
+      expect(code, stderr).toBe(0)
+      expect(stderr).toContain(`on ${devices.map(({ uuid }) => uuid).join()}\n`)
+      const twice = ['launch', '--plan', planFile, '--device', 'fast=0', '--device', `slow=${fast}`, ...boards]
+      expect((await call([...twice, ...command, '--steps', '1'])).code).not.toBe(0)
+    })
+
+    it('locks the clocks of a plan', async () => {
       const plan = JSON.parse(readFileSync(planFile, 'utf8'))
       plan.gpus[1].smClockMhz = 900
       writeFileSync(file('locked.json'), JSON.stringify(plan))
-      const launch = ['launch', '--plan', file('locked.json'), ...onBoards]
-      const script = await call([...launch, ...command])
-      expect(script.stdout).toContain(` --limit ${plan.gpus[1].powerLimitW} --sm 900 -- `)
-      expect(script.stdout).not.toContain(`--limit ${plan.gpus[0].powerLimitW} --sm`)
       const clocks = new Set<number>()
-      const { code, stdout } = await call([...launch, ...boards, '--run', ...command], undefined, (text) => {
+      const argv = ['launch', '--plan', file('locked.json'), ...onBoards, ...boards, ...command, '--steps', '30']
+      const { code, stdout } = await call(argv, undefined, (text) => {
         if (text.includes('step 29/')) clocks.add(devices[1]!.smClockMhz())
       })
       expect(code).toBe(0)
       expect([...clocks]).toEqual([900])
-      expect(stdout).toMatch(/^GPU +share +limit W +clock MHz +time s/)
       expect(stdout).toMatch(/^slow .* 900 /m)
       await eventually(() => devices[1]!.smClockMhz() > 900, 'the clock is put back')
     })
 
-    it('ends the others where one fails, and puts the limits back', async () => {
-      const argv = ['launch', '--plan', planFile, ...onBoards, ...boards, '--run', ...train, '--batch-size', '{share}']
-      const { code, stderr, stdout } = await call([...argv, '--fail-at', '{rank}0'])
+    it('says how a run failed, and puts the limits back', async () => {
+      const { code, stderr, stdout } = await call([...launch(), ...command, '--fail-rank', '1', '--fail-at', '10'])
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-      expect(stderr).toMatch(/\[slow\] out of memory/)
-      expect(stderr).toMatch(/slow: '.*' ended with exit code 3\n$/)
+      expect(stderr).toMatch(/^out of memory$/m)
+      expect(stderr).toMatch(/'.*' ended with exit code 3\n$/)
     })
 
     it('ends all when it is interrupted', async () => {
       const interrupted = new AbortController()
-      const argv = ['launch', '--plan', planFile, ...onBoards, ...boards, '--run', ...train, '--batch-size', '{share}']
-      const { code } = await call(argv, interrupted.signal, (text) => {
+      const { code } = await call([...launch(), ...command], interrupted.signal, (text) => {
         if (text.includes('step 5')) interrupted.abort(new Error('interrupted'))
       })
       expect(code).toBe(130)
@@ -336,15 +285,19 @@ describe.skipIf(missingCompiler)(`on a host with GPUs (${missingCompiler ?? 'sim
         expect(stderr).toMatch(message)
         expect(code).toBe(2)
       }
-      await usage(['launch', '--plan', planFile, '--device', 'fast=0', ...command], /a device for the plan's GPU slow/)
-      await usage(
-        ['launch', '--plan', file('fast.json'), ...onBoards, ...command],
-        /fast\.json: format: .*expected a plan/,
+      const on = (plan: string, ...more: string[]) => ['launch', '--plan', plan, ...more, ...command]
+      await usage(on(planFile, '--device', 'fast=0'), /--device: none for the plan's GPU slow/)
+      await usage(on(planFile, '--device', 'fast=0', '--device', 'slow=0'), /--device: 0 is there twice/)
+      await usage(on(planFile, ...onBoards, '--device', 'x=2'), /the plan has no GPU 'x'; it has fast, slow/)
+      await usage(['launch', '--plan', planFile, ...onBoards], /no training command; give it after --/)
+      await usage(on(file('fast.json'), ...onBoards), /fast\.json: format: .*expected a plan/)
+      await usage(on(file('gone.json'), ...onBoards), /gone\.json', expected a plan/)
+      await usage(['compare', planFile, planFile], /plan\.json: format: .*expected a run/)
+      writeFileSync(
+        file('windows.json'),
+        JSON.stringify({ ...JSON.parse(readFileSync(planFile, 'utf8')), unit: 'window' }),
       )
-      await usage(['launch', '--plan', file('gone.json'), ...onBoards, ...command], /gone\.json', expected a plan/)
-      await usage(['launch', '--plan', planFile, ...onBoards, '--output', 'x.json', ...command], /only with --run/)
-      await usage(['compare', planFile, file('run.json')], /counts in windows; say with --window-steps/)
-      await usage(['compare', planFile, planFile, '--window-steps', '40'], /plan\.json: format: .*expected a run/)
+      await usage(['compare', file('windows.json'), file('run.json')], /counts in windows of unknown length/)
     })
   })
 })

@@ -7,10 +7,10 @@ import {
   InfeasibleBudgetError,
   paretoFront,
   simplePlans,
-  splitInProportion,
   type TrainingJob,
   type TrainingPlan,
 } from '../src/index.js'
+import { splitInProportion } from '../src/simple-plans.js'
 import { prepareJob } from '../src/training-job.js'
 import { evaluateAssignments } from '../src/training-plan.js'
 

@@ -1,15 +1,8 @@
 import path from 'node:path'
 import { goldenJson, referenceFolder } from '@pctodl/reference-data'
 import { describe, expect, it } from 'vitest'
-import {
-  findPlan,
-  type GpuProfile,
-  publishedAllocation,
-  publishedMethods,
-  readProfile,
-  simplePlans,
-} from '../src/index.js'
-import { fitPublishedCurves } from '../src/published/published-fit.js'
+import { findPlan, type GpuProfile, readProfile, simplePlans } from '../src/index.js'
+import { fitPublishedCurves, publishedAllocation, publishedMethods } from '../src/published/index.js'
 
 describe('golden figures of the published code', () => {
   const folder = referenceFolder('zeus2')

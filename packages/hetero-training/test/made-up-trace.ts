@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+
 /** A GPU of our own making, in the published layout. */
 export interface MadeUpGpu {
   /** At the largest limit and a large batch. */
@@ -24,4 +26,17 @@ export function madeUpTrace({ samplesPerS, limitsW }: MadeUpGpu): MadeUpTrace {
       }),
     ]),
   )
+}
+
+/** The same as `collect` writes it, of windows that have so many steps. */
+export function writeProfile(file: string, name: string, trace: MadeUpTrace): void {
+  const rows = Object.entries(trace).flatMap(([batchSize, windows]) =>
+    windows.map(({ power_limit, energy, time }) => ({
+      ...{ batchSize: Number(batchSize), powerLimitW: power_limit, steps: WINDOW_STEPS, timeS: time, energyJ: energy },
+      repeat: 0,
+    })),
+  )
+  const gpu = { name, uuid: name, driverVersion: null }
+  const profile = { format: 'pctodl-hetero-profile', version: 1, gpu, model: null, idlePowerW: 30, rows }
+  writeFileSync(file, JSON.stringify(profile))
 }

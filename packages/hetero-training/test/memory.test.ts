@@ -6,11 +6,10 @@ import {
   fitLink,
   fitMemoryModel,
   type GpuProfile,
-  largestMicroBatch,
   ringAllReduceS,
   type TrainingJob,
 } from '../src/index.js'
-import { PackedPieces } from '../src/search/packed-pieces.js'
+import { largestMicroBatch } from '../src/memory-model.js'
 import { prepareJob } from '../src/training-job.js'
 
 const profileOf = (name: string, samplesPerS: number): GpuProfile => ({
@@ -23,36 +22,6 @@ const profileOf = (name: string, samplesPerS: number): GpuProfile => ({
       return { batchSize, powerLimitW, timeS, energyJ: (0.5 + batchSize / 200) * powerLimitW * timeS }
     }),
   ),
-})
-
-describe('a curve of many pieces', () => {
-  it('answers what all of its shares answer, whatever the price and the deadline', () => {
-    const asked = fc.record({
-      maxMicroBatch: fc.integer({ min: 1, max: 6 }),
-      price: fc.double({ min: -1, max: 4, noNaN: true }),
-      late: fc.double({ min: 0, max: 1.2, noNaN: true }),
-    })
-    fc.assert(
-      fc.property(asked, ({ maxMicroBatch, price, late }) => {
-        const profile = profileOf('a', 900)
-        const [gpu] = prepareJob({ gpus: [{ profile, maxMicroBatch }], globalBatch: 700 }).options
-        const pieces = new PackedPieces(gpu!, 0)
-        expect(gpu!.pieces(0).length).toBeGreaterThan(64)
-        const deadlineS = late * gpu!.timeS(0, 700)
-        const shares = Array.from({ length: 700 }, (_, i) => i + 1).filter((share) => gpu!.timeS(0, share) <= deadlineS)
-        const values = shares.map((share) => gpu!.activeEnergyJ(0, share) - price * share)
-        const least = values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
-        const found = pieces.cheapest(price, deadlineS)
-        if (shares.length === 0) expect(found).toBe(Number.POSITIVE_INFINITY)
-        else {
-          expect(found).toBeCloseTo(least, 8)
-          expect(gpu!.activeEnergyJ(0, pieces.share) - price * pieces.share).toBeCloseTo(least, 8)
-          expect(gpu!.timeS(0, pieces.share)).toBeLessThanOrEqual(deadlineS * (1 + 1e-11))
-        }
-      }),
-      { numRuns: 60 },
-    )
-  })
 })
 
 describe('micro-batches', () => {

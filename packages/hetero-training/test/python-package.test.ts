@@ -5,7 +5,7 @@ import { execa } from 'execa'
 import { describe, expect, it } from 'vitest'
 import { pythonWith } from '../../../test/python-environment.js'
 import { DEFAULT_STEP_PATTERN } from '../src/carry-out/training-process.js'
-import { type PlanFile, shardCommands } from '../src/index.js'
+import { launchEnvironment, type PlanFile } from '../src/index.js'
 
 const folder = path.join(import.meta.dirname, '..', 'python')
 const trainer = path.join(import.meta.dirname, 'fixtures', 'train_ddp.py')
@@ -42,21 +42,25 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** Trains as `launch` would, but on CPUs; the losses that each process reported. */
-async function losses(plan: PlanFile, words: readonly string[]): Promise<number[][]> {
-  const shards = shardCommands(plan, {
-    command: [withTorch!, trainer, ...words],
-    devices: new Map(plan.gpus.map(({ name }, i) => [name, String(i)])),
-    masterAddress: '127.0.0.1',
-    masterPort: await freePort(),
-  })
-  return Promise.all(
-    shards.map(async ({ command: [file = '', ...args], environment }) => {
-      const { stdout } = await execa(file, args, { env: { ...environment, CUDA_VISIBLE_DEVICES: '' } })
-      const lines = stdout.split('\n').filter((line) => new RegExp(DEFAULT_STEP_PATTERN, 'i').test(line))
-      return lines.map((line) => Number(/loss (\S+)$/.exec(line)![1]))
-    }),
+/** What each process of a plan is started with by `launch` and `torchrun` together. */
+function environments(plan: PlanFile, port: number): Record<string, string>[] {
+  const world = String(plan.gpus.length)
+  const own = launchEnvironment(plan, new Map(plan.gpus.map(({ name }) => [name, name])))
+  return plan.gpus.map((_, rank) => ({
+    ...own,
+    ...{ RANK: String(rank), LOCAL_RANK: String(rank), WORLD_SIZE: world, LOCAL_WORLD_SIZE: world },
+    ...{ MASTER_ADDR: '127.0.0.1', MASTER_PORT: String(port) },
+  }))
+}
+
+/** Trains as `launch` would, but on CPUs; the losses that rank 0 reported. */
+async function losses(plan: PlanFile, words: readonly string[]): Promise<number[]> {
+  const [first] = await Promise.all(
+    environments(plan, await freePort()).map((environment) =>
+      execa(withTorch!, [trainer, ...words], { env: { ...environment, CUDA_VISIBLE_DEVICES: '' } }),
+    ),
   )
+  return [...first!.stdout.matchAll(/loss (\S+)/g)].map((match) => Number(match[1]))
 }
 
 describe.skipIf(withTorch === undefined)(
@@ -73,7 +77,8 @@ describe.skipIf(withTorch === undefined)(
       const alone = [...stdout.matchAll(/loss (\S+)/g)].map((match) => Number(match[1]))
       expect(alone).toHaveLength(40)
       expect(alone[39]!).toBeLessThan(0.5 * alone[0]!)
-      for (const curve of [...even, ...uneven, ...three]) {
+      for (const curve of [even, uneven, three]) {
+        expect(curve).toHaveLength(40)
         curve.forEach((loss, i) => {
           expect(Math.abs(loss / alone[i]! - 1)).toBeLessThan(1e-6)
         })
@@ -119,27 +124,19 @@ print('done')
   })
 
   it('takes its share from what launch tells, and says what is missing or wrong', () => {
-    const [, second] = shardCommands(planOf([51, 13], [4, 2]), {
-      command: ['train'],
-      devices: new Map([
-        ['cpu0', '0'],
-        ['cpu1', '1'],
-      ]),
-      masterAddress: '127.0.0.1',
-      masterPort: 1,
-    })
+    const [, environment] = environments(planOf([51, 13], [4, 2]), 1)
     const show =
       'from pctodl_hetero import *; s = Share.from_environment(); print(s.begin, s.end, s.size, s.loss_scale, [p.stop - p.start for p in s.parts()])'
-    const { environment } = second!
-    expect(python(show, environment).stdout).toBe(`51 64 13 ${Number(environment['PCTODL_LOSS_SCALE'])} [7, 6]\n`)
-    expect(python(show).stderr).toMatch(
-      /ShareError: PCTODL_GLOBAL_BATCH: not set; start this process with pctodl-hetero/,
+    expect(python(show, environment).stdout).toBe(`51 64 13 ${(2 * 13) / 64} [7, 6]\n`)
+    expect(python(show, { RANK: '0', WORLD_SIZE: '1' }).stderr).toMatch(
+      /ShareError: PCTODL_SHARES: not set; start torchrun with pctodl-hetero launch/,
     )
     const wrong = (change: Readonly<Record<string, string>>) => python(show, { ...environment, ...change }).stderr
-    expect(wrong({ PCTODL_BATCH_END: 'x' })).toMatch(/PCTODL_BATCH_END: got 'x'; expected an integer/)
-    expect(wrong({ PCTODL_BATCH_END: '65' })).toMatch(/share: got samples 51 to 65 of a global batch of 64; expected/)
-    expect(wrong({ PCTODL_MICRO_BATCHES: '14' })).toMatch(/micro_batches: got 14 for 13 samples; expected at least one/)
-    expect(wrong({ RANK: '2' })).toMatch(/rank: got 2 of 2 processes; expected 0 to 1/)
+    expect(wrong({ PCTODL_SHARES: 'x' })).toMatch(/PCTODL_SHARES: got 'x'; expected integers/)
+    expect(wrong({ PCTODL_SHARES: '64' })).toMatch(/PCTODL_SHARES: got 1 shares for rank 1 of 2; expected one for each/)
+    expect(wrong({ PCTODL_SHARES: '64,0' })).toMatch(/share: got samples 64 to 64 of a global batch of 64; expected/)
+    expect(wrong({ PCTODL_MICRO_BATCHES: '1,14' })).toMatch(/micro_batches: got 14 for 13 samples; expected at least/)
+    expect(wrong({ RANK: '2' })).toMatch(/got 2 shares for rank 2 of 2; expected one for each process/)
     expect(python('from pctodl_hetero import *; UnevenBatchSampler(5, Share.even(8, 0, 2))').stderr).toMatch(
       /samples: got 5; expected at least a global batch of 8/,
     )

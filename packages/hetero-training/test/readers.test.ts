@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { InvalidInputError } from '@pctodl/platform'
 import { afterAll, describe, expect, it } from 'vitest'
-import { curvesOf, findPlan, parseProfileCsv, parseProfileJson, readProfile } from '../src/index.js'
+import { curvesOf, findPlan, parseProfileJson, readProfile } from '../src/index.js'
+import { parseProfileCsv } from '../src/profile/profile-csv.js'
 
 /** A published trace: 4 batch sizes, 2 limits. */
 const published = () =>
@@ -189,11 +190,11 @@ describe('CSV', () => {
     parseProfileCsv(lines.join('\n'), 'a.csv', { name: 'x', ...options })
 
   it('of windows is read for one of its GPUs', () => {
-    expect(csv(windows, { gpu: 't4' }).rows).toEqual(
+    expect(csv(windows, { only: { gpu: 't4' } }).rows).toEqual(
       [8, 16].map((batchSize) => ({ batchSize, powerLimitW: 70, timeS: batchSize / 4, energyJ: batchSize * 15 })),
     )
     refuses(() => csv(windows), /^a\.csv: gpu: got 'a10, t4', expected one of them/)
-    refuses(() => csv(windows, { gpu: 'h100' }), /^a\.csv: gpu: got 'h100', expected one of a10, t4/)
+    refuses(() => csv(windows, { only: { gpu: 'h100' } }), /^a\.csv: gpu: got 'h100', expected one of a10, t4/)
   })
 
   it('of epochs is read in steps, which takes the size of the data set', () => {
@@ -212,7 +213,10 @@ describe('CSV', () => {
       ...epochs.slice(1).map((line) => line.replace('sgd', 'adam').replace(',100,200', ',140,190')),
     ]
     refuses(() => csv(both, { datasetSize: 50_000 }), /^a\.csv: optimizer: got 'sgd, adam', expected one of them/)
-    expect(csv(both, { datasetSize: 50_000, optimizer: 'adam' }).rows[0]).toMatchObject({ batchSize: 1000, timeS: 2.8 })
+    expect(csv(both, { datasetSize: 50_000, only: { optimizer: 'adam' } }).rows[0]).toMatchObject({
+      batchSize: 1000,
+      timeS: 2.8,
+    })
     const precise = [`precision,${epochs[0]}`, ...epochs.slice(1).flatMap((line) => [`fp32,${line}`, `amp,${line}`])]
     refuses(
       () => csv(precise, { datasetSize: 50_000 }),
@@ -224,16 +228,20 @@ describe('CSV', () => {
 
   it('that is not what it should be is refused, naming line and column', () => {
     refuses(
-      () => csv([...windows.slice(0, 3), 'cifar,a10,32,70,-2,5,1'], { gpu: 'a10' }),
+      () => csv([...windows.slice(0, 3), 'cifar,a10,32,70,-2,5,1'], { only: { gpu: 'a10' } }),
       /^a\.csv, line 4: time_s: got '-2'/,
     )
     refuses(
-      () => csv([...windows.slice(0, 3), 'cifar,a10,32,70,,5,1'], { gpu: 'a10' }),
+      () => csv([...windows.slice(0, 3), 'cifar,a10,32,70,,5,1'], { only: { gpu: 'a10' } }),
       /^a\.csv, line 4: time_s: got ''/,
     )
     refuses(
       () => csv(windows.map((line) => line.replace('time_s', 'time_ms'))),
       /^a\.csv: columns: .*expected batch_size/,
+    )
+    refuses(
+      () => csv(windows, { only: { gpu: 't4', colour: 'red' } }),
+      /^a\.csv: colour: got 'red', expected a column of the file/,
     )
     refuses(() => csv(windows.slice(0, 1)), /^a\.csv: rows: got 'none'/)
     refuses(() => csv([...windows, '1,2']), /^a\.csv: got .*expected CSV with a header/)

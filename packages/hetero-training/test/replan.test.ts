@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { stepsToAccuracy } from '../src/choose-batch.js'
 import {
   chooseGlobalBatch,
   findPlan,
@@ -10,7 +11,6 @@ import {
   type ReplanState,
   replan,
   startReplanning,
-  stepsToAccuracy,
   type TrainingJob,
 } from '../src/index.js'
 import { prepareJob } from '../src/training-job.js'

@@ -7,7 +7,6 @@ import {
   type GpuProfile,
   InfeasibleBudgetError,
   type ProfileRow,
-  reasonsForClocks,
   type TrainingJob,
 } from '../src/index.js'
 import { prepareJob } from '../src/training-job.js'
@@ -182,30 +181,6 @@ it('a budget of energy that is a hair too small is told at once, with and withou
   }
 })
 
-describe('the pieces of a curve', () => {
-  it('are the curve', () => {
-    const anyCurve = fc.record({ gpu: anyGpu(3), kind: fc.constantFrom('physical' as const, 'measured' as const) })
-    fc.assert(
-      fc.property(anyCurve, fc.integer({ min: 1, max: 60 }), ({ gpu, kind }, last) => {
-        const curves = curvesOf({ ...gpu, name: 'gpu' }, kind)
-        for (const limit of curves.powerLimitsW.keys()) {
-          let share = 0
-          for (const piece of curves.pieces(limit, last)) {
-            expect(piece.first).toBe(share + 1)
-            for (share = piece.first; share <= piece.last; share++) {
-              const on = share - piece.first
-              expect(piece.timeS + on * piece.timeSlope).toBeCloseTo(curves.timeS(limit, share), 10)
-              expect(piece.powerW + on * piece.powerSlope).toBeCloseTo(curves.powerW(limit, share), 8)
-            }
-            share = piece.last
-          }
-          expect(share).toBe(last)
-        }
-      }),
-    )
-  })
-})
-
 describe('a locked clock', () => {
   const anyCase = fc.record({ gpu: anyGpu(4, 5), kind: fc.constantFrom('physical' as const, 'measured' as const) })
 
@@ -248,9 +223,6 @@ describe('a locked clock', () => {
           return { profile: { ...profile, rows } }
         })
         expect(limited.cost).toBeCloseTo(findPlan({ ...job, gpus: unlocked }).cost, 9)
-        const reasons = reasonsForClocks(job, free, {})
-        const locked = free.gpus.filter(({ smClockMhz }) => smClockMhz !== null)
-        expect(reasons).toHaveLength(locked.length === 0 ? 0 : locked.length + 1)
       }),
       { numRuns: 40 },
     )

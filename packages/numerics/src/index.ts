@@ -24,6 +24,10 @@ export {
 } from './levenberg-marquardt.js'
 export { factorise, inverseFromFactor, solveFactorised, solveLower, solveTransposed } from './cholesky.js'
 
+// Gaussian processes
+export { type LeftOutGroup, LowRankProcess, type ProcessObservations } from './low-rank-process.js'
+export { type VarianceComponents, fitVarianceComponents } from './variance-components.js'
+
 // Random numbers and order
 export { SeededRandom, seedFrom } from './seeded-random.js'
 export { shuffled } from './shuffled.js'

@@ -22,10 +22,10 @@ import {
   type Objective,
 } from '../select/group-judge.js'
 import { type Grouping, groupPool } from '../select/group-pool.js'
-import { rankPartners } from '../select/rank-partners.js'
+import { type RankedGroup, rankPartners, undecided } from '../select/rank-partners.js'
 import type { Workload } from '../workload.js'
+import { writeHeatMap } from './heat-map.js'
 import { allColocations, readStudy } from './study-folder.js'
-import { writeHeatMap } from './write-heat-map.js'
 
 interface PairOptions {
   readonly study: string
@@ -39,11 +39,10 @@ interface PairOptions {
   readonly powerCap?: number
   readonly slo?: (readonly [workload: string, ms: number])[]
   readonly heatMap?: string
-  readonly seed: number
   readonly json?: boolean
 }
 
-/** `pctodl-colocate pair`: choose who shares. */
+/** `pctodl-colocate pair`: choose who shares. Company for one workload is ranked by expected regret. */
 export const pairCommand: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
@@ -55,29 +54,27 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
   )
     .requiredOption('--study <folder>', 'folder with workloads.csv, colocations2.csv, ...')
     .option('--pool <workloads>', 'jobs to divide, separated by commas (default: every workload once)', listOf(String))
-    .option('--for <workload>', 'rank the pool as company for this workload instead')
+    .option('--for <workload>', 'rank the groups of this workload with others of the pool instead')
     .option(
       '--objective <what>',
       'throughput (samples/s) or speedup (kept shares)',
       oneOf('throughput', 'speedup'),
       'speedup',
     )
-    .option('--size <n>', 'most jobs on one GPU', integerFrom(1, 48), 2)
+    .option('--size <n>', 'most jobs on one GPU; with --for, jobs of a group', integerFrom(1, 48), 2)
     .option('--gpus <n>', 'GPUs that there are (default: as few as hold all jobs)', integerFrom(1))
     .option('--memory-gib <GiB>', 'memory of a GPU', positiveNumber('GiB'))
     .option('--least-kept <share>', 'part of its throughput alone that each job must keep', numberBetween(0, 1))
     .option('--power-cap <watts>', 'most power of a GPU; needs measured power in the study', positiveNumber('W'))
     .option('--slo <workload=ms>', 'most mean time of a batch in company, separated by commas', listOf(objectiveOf))
     .option('--heat-map <file>', 'draw what each workload of the pool keeps beside each other (.svg or .png)')
-    .option('--seed <n>', 'seed of the search in large pools', integerFrom(0, 2 ** 32 - 1), 1)
     .option('--json', 'print the result as JSON on standard output')
   await parseCommand(command, argv)
   const options = command.opts<PairOptions>()
-  for (const name of ['size', 'gpus'] as const) {
-    if (options.for !== undefined && command.getOptionValueSource(name) === 'cli') {
-      throw new UsageError(`--${name} divides a pool and --for ranks pairs; leave one away`)
-    }
+  if (options.for !== undefined && options.gpus !== undefined) {
+    throw new UsageError('--gpus divides a pool and --for ranks groups; leave one away')
   }
+  if (options.for !== undefined && options.size < 2) throw new UsageError('--size: --for ranks groups of two or more')
   const study = readStudy(options.study)
   const pool = asUsage(() => (options.pool ? study.catalog.all(options.pool) : [...study.catalog]))
   const target = options.for
@@ -85,7 +82,7 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
   const model = SlowdownModel.fit(allColocations(study))
   const source = model.keptShareSource(workloads)
   if (options.heatMap !== undefined) {
-    await writeHeatMap(model.slowdownTable(workloads), options.heatMap)
+    await writeHeatMap(source, options.heatMap)
     terminal.stderr.write(`written: ${options.heatMap}\n`)
   }
   const limits: GroupLimits = {
@@ -96,19 +93,24 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
   }
   const places = pool.map((workload) => workloads.indexOf(workload))
   if (target !== undefined) {
-    const ranked = rankPartners(source, 0, { objective: options.objective, limits, candidates: [...new Set(places)] })
-    if (options.json)
+    const ranked = rankPartners(source, 0, {
+      objective: options.objective,
+      limits,
+      candidates: [...new Set(places)],
+      size: options.size,
+    })
+    const doubt = undecided(ranked)
+    if (options.json) {
       printJson(terminal, {
         target,
         objective: options.objective,
-        pairs: ranked.map((group) => jsonGroup(model, group)),
-        undecided: undecidedOf(model, ranked, options.objective),
+        groups: ranked.map((group) => jsonGroup(model, group)),
+        undecided: doubt && { measure: doubt.measure.map(({ name }) => name) },
       })
-    else if (ranked.length > 0) terminal.stdout.write(`${formatGroups(model, ranked, options.objective)}\n`)
-    const undecided = undecidedOf(model, ranked, options.objective)
-    if (undecided !== null) {
+    } else if (ranked.length > 0) terminal.stdout.write(`${formatGroups(model, ranked, options.objective)}\n`)
+    if (doubt !== null) {
       terminal.stderr.write(
-        `the first two are within each other's interval; measure ${undecided.measure.join(' + ')} to decide\n`,
+        `the first two are within each other's interval; measure ${membersLabel(doubt.measure)} to decide\n`,
       )
     }
     if (ranked.length > 0) return 0
@@ -124,7 +126,6 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
     objective: options.objective,
     limits,
     maxMembers: options.size,
-    seed: options.seed,
     ...(options.gpus === undefined ? {} : { gpus: options.gpus }),
   })
   if (options.json) {
@@ -135,22 +136,6 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
     })
   } else terminal.stdout.write(`${formatGroups(model, grouping.groups, options.objective)}\n${formatTotal(grouping)}\n`)
   return 0
-}
-
-/**
- * Whether the first two of a ranking could be the other way round, and which measurement says most about that: the one whose prediction is
- * less certain. Null where the first is sure, or where nothing is known of the intervals.
- */
-function undecidedOf(
-  model: SlowdownModel,
-  [first, second]: readonly ColocationGroup[],
-  objective: Objective,
-): { readonly measure: readonly string[] } | null {
-  if (objective !== 'throughput' || first === undefined || second === undefined) return null
-  const [one, other] = [first, second].map(({ members }) => model.predict(members).throughputSumInterval)
-  if (!one || !other || other.high <= one.low) return null
-  const { members } = other.high - other.low > one.high - one.low ? second : first
-  return { measure: members.map(({ name }) => name) }
 }
 
 function printJson({ stdout }: Terminal, value: unknown): void {
@@ -203,22 +188,36 @@ function powerOfGroup({ power }: SlowdownModel, { members, keptShares }: Colocat
 }
 
 function jsonGroup(model: SlowdownModel, group: ColocationGroup) {
-  const { members, keptShares, value } = group
-  return { members: members.map(({ name }) => name), keptShares, value, powerW: powerOfGroup(model, group) }
+  return { ...group, members: group.members.map(({ name }) => name), powerW: powerOfGroup(model, group) }
 }
 
-function formatGroups(model: SlowdownModel, groups: readonly ColocationGroup[], objective: Objective): string {
+function formatGroups(
+  model: SlowdownModel,
+  groups: readonly (ColocationGroup & Partial<RankedGroup>)[],
+  objective: Objective,
+): string {
+  const isRanked = groups[0]?.expectedRegret !== undefined
   const table = new Table({
-    head: ['group', 'keeps %', objective === 'speedup' ? 'speedup' : 'samples/s', 'memory GiB', 'power W'],
+    head: [
+      ...['group', 'keeps %', objective === 'speedup' ? 'speedup' : 'samples/s'],
+      ...(isRanked ? ['90 % interval', 'regret'] : []),
+      ...['memory GiB', 'power W'],
+    ],
     style: { head: [], border: [] },
-    colAligns: ['left', 'right', 'right', 'right', 'right'],
+    colAligns: ['left', ...new Array<'right'>(isRanked ? 6 : 4).fill('right')],
   })
   for (const group of groups) {
-    const { members, keptShares, value } = group
+    const { members, keptShares, value, interval, expectedRegret } = group
     table.push([
       membersLabel(members),
       keptShares.map((kept) => (100 * kept).toFixed(0)).join(', '),
       value.toFixed(2),
+      ...(isRanked
+        ? [
+            interval ? `${interval.low.toFixed(2)} - ${interval.high.toFixed(2)}` : 'unknown',
+            expectedRegret!.toFixed(2),
+          ]
+        : []),
       members.reduce((sum, { memoryGib }) => sum + memoryGib, 0).toFixed(1),
       powerOfGroup(model, group)?.toFixed(0) ?? '',
     ])

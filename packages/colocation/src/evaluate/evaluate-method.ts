@@ -2,7 +2,6 @@ import { mean, sampleVariance } from '@pctodl/numerics'
 import { type Colocation, throughputSum } from '../colocation.js'
 import { type Accuracy, accuracy } from './accuracy.js'
 import type { Method, Prepared } from './method.js'
-import { type MeasuredPool, poolGain } from './pool-gain.js'
 import type { Split } from './splits.js'
 import { targetGains } from './target-gain.js'
 
@@ -22,37 +21,38 @@ export interface Evaluation {
   readonly memberCoverage: number | null
   /** Mean width of these, percent of the predicted throughput (the middle by ratio). */
   readonly memberWidthPercent: number | null
-  /** Measured sum of the pairing that is chosen for a pool of eight over the best; null where there are no pools. */
-  readonly poolGain: number | null
   /** Time to learn from one split's training rows, ms; null without a clock. */
   readonly trainingMs: number | null
 }
 
 /**
  * @param splits at least one
- * @param options.pools to be divided into pairs; they may hold pairs that a method has learnt from, for all methods alike
  * @param options.now a clock in ms, for the training time
+ * @param options.signal ends it between two splits
  */
-export function evaluateMethod(
+export async function evaluateMethod(
   method: Method,
   splits: readonly Split[],
-  { pools = [], now }: { readonly pools?: readonly MeasuredPool[]; readonly now?: () => number } = {},
-): Evaluation {
-  const results = splits.map((split) => {
+  { now, signal }: { readonly now?: () => number; readonly signal?: AbortSignal } = {},
+): Promise<Evaluation> {
+  const results = []
+  for (const split of splits) {
+    // Fitting takes seconds: signals are heard between two.
+    await new Promise((resolve) => setTimeout(resolve))
+    signal?.throwIfAborted()
     const beginMs = now?.()
     const prepared = method.prepare(split)
     const trainingMs = now && beginMs !== undefined ? now() - beginMs : null
     const sums = prepared.sumsOf?.(split.test)
     const gains = targetGains(split.test, (candidates) => prepared.scoresOf(candidates))
-    return {
+    results.push({
       accuracy: sums ? accuracy(split.test.map(throughputSum), sums) : null,
       gain: mean(gains.map(({ gain }) => gain)),
       regretPerS: mean(gains.map(({ regretPerS }) => regretPerS)),
-      poolGains: poolGains(prepared, pools),
       intervals: intervalsOf(prepared, split.test),
       trainingMs,
-    }
-  })
+    })
+  }
   const gains = results.map(({ gain }) => gain)
   const gain = mean(gains)
   const accuracies = results.flatMap((result) => (result.accuracy ? [result.accuracy] : []))
@@ -64,7 +64,6 @@ export function evaluateMethod(
     gain,
     gainDeviation: gains.length < 2 ? 0 : Math.sqrt(sampleVariance(gains)),
     regretPerS: mean(results.map(({ regretPerS }) => regretPerS)),
-    poolGain: pools.length === 0 ? null : mean(results.flatMap(({ poolGains }) => poolGains)),
     ...meanIntervals(results.flatMap(({ intervals }) => (intervals ? [intervals] : []))),
     trainingMs: times.length === 0 ? null : mean(times),
   }
@@ -97,14 +96,6 @@ function meanIntervals(
     memberCoverage: mean(intervals.map(({ coverage }) => coverage)),
     memberWidthPercent: mean(intervals.map(({ widthPercent }) => widthPercent)),
   }
-}
-
-function poolGains(prepared: Prepared, pools: readonly MeasuredPool[]): number[] {
-  return pools.map((pool) => {
-    const pairs = pool.pairs.map(({ colocation }) => colocation)
-    const scores = prepared.scoresOf(pairs)
-    return poolGain(pool, new Map(pairs.map((pair, i) => [pair, scores[i]!])))
-  })
 }
 
 function meanAccuracy(accuracies: readonly Accuracy[]): Accuracy {

@@ -1,4 +1,3 @@
-import { mean } from '@pctodl/numerics'
 import { type Colocation, contains, throughputSum } from '../colocation.js'
 
 /** What choosing by a score brings one workload that looks for company. */
@@ -29,16 +28,6 @@ export function targetGains(
     const best = Math.max(...sums)
     const chosen = sums[indexOfLargest(scoresOf(candidates))]!
     return [{ target, candidates: candidates.length, gain: chosen / best, regretPerS: best - chosen }]
-  })
-}
-
-/** The gain of a workload that draws its candidate blindly: mean sum over best sum. */
-export function randomGains(colocations: readonly Colocation[]): TargetGain[] {
-  return targetGains(colocations, () => [0]).map(({ target, candidates }) => {
-    const sums = colocations.filter(({ members }) => contains(members, target)).map(throughputSum)
-    const best = Math.max(...sums)
-    const expected = mean(sums)
-    return { target, candidates, gain: expected / best, regretPerS: best - expected }
   })
 }
 

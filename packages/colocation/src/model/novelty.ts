@@ -1,16 +1,18 @@
-import { kinOf } from '../workload.js'
+import { kinOf, parseWorkloadName } from '../workload.js'
 
 /**
  * How much of a group was seen before: all of its members beside each other; all of them, though some never beside each other;
- * a workload that was never seen in company, though its network in its mode was with another batch size; or not even that.
+ * workloads that were never seen in company, though their networks in their modes were, in groups as large with smaller and with larger
+ * batches; with other batches at least; or not even that.
  */
-export const noveltyNames = ['known pairs', 'new pairs', 'new batch size', 'new network'] as const
+export const noveltyNames = ['known pairs', 'new pairs', 'batch size between', 'new batch size', 'new network'] as const
 export type Novelty = (typeof noveltyNames)[number]
 
 /** What was seen of workloads in company. */
 export class Acquaintance {
   readonly #names = new Set<string>()
-  readonly #kin = new Set<string>()
+  /** Batch sizes by network and mode, and by number of members; 0 for all numbers. */
+  readonly #batchSizes = new Map<string, Set<number>>()
   /** Colocations in which two workloads met. */
   readonly #meetings = new Map<string, number>()
   readonly #sizes = new Set<number>()
@@ -21,7 +23,7 @@ export class Acquaintance {
       this.#sizes.add(names.length)
       for (const name of names) {
         this.#names.add(name)
-        this.#kin.add(kinOf(name))
+        for (const members of [0, names.length]) this.#sizesOf(name, members).add(batchSizeOf(name))
       }
       for (const pair of pairsOf(names)) this.#meetings.set(pair, (this.#meetings.get(pair) ?? 0) + 1)
     }
@@ -38,12 +40,35 @@ export class Acquaintance {
   /** @param meetings how often two have to have met to know each other; 2 where the group itself is one of those measured */
   noveltyOf(names: readonly string[], meetings = 1): Novelty {
     const strangers = names.filter((name) => !this.knows(name))
-    if (strangers.some((name) => !this.#kin.has(kinOf(name)))) return 'new network'
-    if (strangers.length > 0) return 'new batch size'
+    if (strangers.length > 0) {
+      const all = strangers.map((name) => this.strangerOf(name, names.length))
+      return noveltyNames.findLast((novelty) => all.includes(novelty))!
+    }
     return [...pairsOf(names)].every((pair) => (this.#meetings.get(pair) ?? 0) >= meetings)
       ? 'known pairs'
       : 'new pairs'
   }
+
+  /** What a workload in a group of so many members would be if it was not known itself. */
+  strangerOf(name: string, members: number): Novelty {
+    const own = batchSizeOf(name)
+    if (![...this.#sizesOf(name, 0)].some((size) => size !== own)) return 'new network'
+    const others = [...this.#sizesOf(name, members)]
+    const isBetween = others.some((size) => size < own) && others.some((size) => size > own)
+    return isBetween ? 'batch size between' : 'new batch size'
+  }
+
+  #sizesOf(name: string, members: number): Set<number> {
+    const key = `${kinOf(name)} ${members}`
+    const known = this.#batchSizes.get(key) ?? new Set()
+    this.#batchSizes.set(key, known)
+    return known
+  }
+}
+
+/** 0 for a name of another form, which is its own kin. */
+function batchSizeOf(name: string): number {
+  return kinOf(name) === name ? 0 : parseWorkloadName(name).batchSize
 }
 
 /** Each two of a group once; a workload beside itself is a pair too. */

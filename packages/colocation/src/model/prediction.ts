@@ -29,4 +29,19 @@ export interface ColocationPrediction {
   readonly powerW: number | null
   /** Sum of the kept shares: above 1, sharing gets more done than taking turns. */
   readonly weightedSpeedup: number
+  /** Null as above. */
+  readonly weightedSpeedupInterval: Interval | null
+}
+
+/** Half an interval of 90 %, in standard deviations of a normal distribution. */
+export const HALF_INTERVAL = 1.645
+
+/** Standard deviation of the logarithm of what lies in an interval at 90 %; 0 where nothing is known. */
+export function logSpread(interval: Interval | null): number {
+  return interval === null ? 0 : Math.log(interval.high / interval.low) / 2 / HALF_INTERVAL
+}
+
+/** Mean of a log-normal value, of which the median is predicted: regret is linear in it. */
+export function expectedValue(median: number, spread: number): number {
+  return median * Math.exp(spread ** 2 / 2)
 }

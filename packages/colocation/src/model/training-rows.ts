@@ -87,3 +87,8 @@ export function colocationSpans(rows: readonly TrainingRow[]): (readonly [begin:
   }
   return spans
 }
+
+/** Names of the members of the colocation that a row belongs to. */
+export function namesOfRow(workloads: readonly Workload[], { own, others }: TrainingRow): string[] {
+  return [own, ...others].map((index) => workloads[index]!.name)
+}

@@ -1,5 +1,5 @@
-import { type Scaling, scalingOf, standardize } from '../math/standardize.js'
 import { kinOf, type Workload } from '../workload.js'
+import { type Scaling, scalingOf, standardize } from './standardize.js'
 
 /**
  * How alike two workloads are, in six ways: by all features, over short and over long distances, and linearly; by the size of

@@ -2,7 +2,7 @@ import { InvalidInputError, UnknownNameError } from '@pctodl/platform'
 import type { Members } from '../colocation.js'
 import type { Workload } from '../workload.js'
 
-/** Where kept shares come from: a `SlowdownTable`, or measurements. Members are given by their places in `workloads`. */
+/** Where kept shares come from: a `SlowdownModel`, or measurements. Members are given by their places in `workloads`. */
 export interface KeptShareSource {
   readonly workloads: readonly Workload[]
   /** Part of its throughput alone that each member keeps. */
@@ -12,6 +12,8 @@ export interface KeptShareSource {
    * at states no bound.
    */
   mostKept?(own: number, others: readonly number[], company: number): number
+  /** Standard deviation of the logarithm of what a group is worth; null where it is not known. Without it, values count as certain. */
+  spreadOf?(members: readonly number[], objective: Objective): number | null
 }
 
 /**

@@ -1,4 +1,7 @@
-import { InvalidInputError } from '@pctodl/platform'
+import { SeededRandom } from '@pctodl/numerics'
+import { InvalidInputError, PctodlError } from '@pctodl/platform'
+import { allColocationsOf } from '../collect/plan-measurements.js'
+import { expectedValue, HALF_INTERVAL, type Interval, logSpread } from '../model/prediction.js'
 import {
   type ColocationGroup,
   GroupJudge,
@@ -8,25 +11,96 @@ import {
   type Objective,
 } from './group-judge.js'
 
+/** Draws of the best of all groups. */
+const DRAWS = 400
+/** More groups than this are refused. */
+const MAX_GROUPS = 5_000
+
+/** A group among others that could be chosen. */
+export interface RankedGroup extends ColocationGroup {
+  /** In which the value lies at 90 %; null where nothing is known of it. */
+  readonly interval: Interval | null
+  /** By how much the best of all groups is expected to exceed this one, in the unit of the value. */
+  readonly expectedRegret: number
+}
+
 /**
- * Who shall share with a workload: every group of it with one other, best first, without those that break a limit.
+ * Who shall share with a workload: every group of it with others, that of the least expected regret first, without those that break a
+ * limit.
  *
  * @param target place of the workload in `source.workloads`
- * @param candidates places of the others; the target's own place means a second process of it. Default: all
+ * @param options.candidates places of the others; the target's own place means a second process of it. Default: all
+ * @param options.size members of a group. Default 2
+ * @throws PctodlError `TOO_MANY_GROUPS` above 5 000 groups
  */
 export function rankPartners(
   source: KeptShareSource,
   target: number,
-  options: { readonly objective: Objective; readonly limits?: GroupLimits; readonly candidates?: readonly number[] },
-): ColocationGroup[] {
+  options: {
+    readonly objective: Objective
+    readonly limits?: GroupLimits
+    readonly candidates?: readonly number[]
+    readonly size?: number
+  },
+): RankedGroup[] {
   const places = source.workloads.map((_, place) => place)
+  const { objective, limits = {}, candidates = places, size = 2 } = options
   if (!places.includes(target)) throw new InvalidInputError('target', target, `a place from 0 to ${places.length - 1}`)
-  const judge = new GroupJudge(source, options.objective, options.limits ?? {})
-  return (options.candidates ?? places)
-    .flatMap((other) => {
-      const members = [target, other]
-      const judged = judge.judge(members)
-      return judged ? [namedGroup(judge, members, judged)] : []
-    })
-    .sort((a, b) => b.value - a.value)
+  if (!Number.isInteger(size) || size < 2) throw new InvalidInputError('size', size, 'an integer of at least 2')
+  assertFew(candidates.length, size - 1)
+  const judge = new GroupJudge(source, objective, limits)
+  const judged = allColocationsOf(candidates, size - 1).flatMap((others) => {
+    const members = [target, ...others]
+    const found = judge.judge(members)
+    if (!found) return []
+    const spread = source.spreadOf?.(members, objective) ?? null
+    return [{ group: namedGroup(judge, members, found), spread, expected: expectedValue(found.value, spread ?? 0) }]
+  })
+  const best = expectedBest(judged.map(({ group, spread }) => ({ value: group.value, spread: spread ?? 0 })))
+  return judged
+    .sort((a, b) => b.expected - a.expected)
+    .map(({ group, spread, expected }) => ({
+      ...group,
+      interval:
+        spread === null
+          ? null
+          : {
+              low: group.value * Math.exp(-HALF_INTERVAL * spread),
+              high: group.value * Math.exp(HALF_INTERVAL * spread),
+            },
+      expectedRegret: Math.max(0, best - expected),
+    }))
+}
+
+/**
+ * Whether the first two of a ranking could be the other way round, and which measurement would say most about that: that of the one of which
+ * less is known. Null where the first is sure, or where nothing is known of the intervals.
+ */
+export function undecided([first, second]: readonly RankedGroup[]): {
+  readonly measure: RankedGroup['members']
+} | null {
+  if (!first?.interval || !second?.interval || second.interval.high <= first.interval.low) return null
+  return { measure: (logSpread(second.interval) > logSpread(first.interval) ? second : first).members }
+}
+
+/** Mean of the largest of independent log-normal values. */
+function expectedBest(groups: readonly { readonly value: number; readonly spread: number }[]): number {
+  const random = new SeededRandom(1)
+  let sum = 0
+  for (let draw = 0; draw < DRAWS; draw++) {
+    sum += groups.reduce((most, { value, spread }) => Math.max(most, value * Math.exp(spread * random.normal())), 0)
+  }
+  return sum / DRAWS
+}
+
+/** Combinations with repetition: C(n + k - 1, k). */
+function assertFew(candidates: number, chosen: number): void {
+  let groups = 1
+  for (let i = 1; i <= chosen; i++) groups *= (candidates + i - 1) / i
+  if (groups > MAX_GROUPS) {
+    throw new PctodlError(
+      'TOO_MANY_GROUPS',
+      `${candidates} candidates in groups of ${chosen + 1}: ${groups.toFixed(0)} groups, more than ${MAX_GROUPS}; name fewer candidates`,
+    )
+  }
 }

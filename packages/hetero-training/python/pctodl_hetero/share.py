@@ -34,24 +34,26 @@ class Share:
 
     @classmethod
     def from_environment(cls, environment=os.environ):
-        """The share that `pctodl-hetero launch` tells. Raises ShareError naming the variable that is missing or wrong."""
+        """
+        The share of this rank: RANK and WORLD_SIZE as torchrun sets them, PCTODL_SHARES and PCTODL_MICRO_BATCHES as `pctodl-hetero launch` does.
+        Raises ShareError naming the variable that is missing or wrong.
+        """
 
-        def number(name):
+        def numbers(name):
             value = environment.get(name)
             if value is None:
-                raise ShareError(f"{name}: not set; start this process with pctodl-hetero launch, or make an even Share with Share.even()")
-            if not (value.isascii() and value.isdigit()):
-                raise ShareError(f"{name}: got '{value}'; expected an integer of at least 0")
-            return int(value)
+                raise ShareError(f"{name}: not set; start torchrun with pctodl-hetero launch, or make an even Share with Share.even()")
+            words = value.split(",")
+            if not all(word.isascii() and word.isdigit() for word in words):
+                raise ShareError(f"{name}: got '{value}'; expected integers of at least 0, separated by commas")
+            return [int(word) for word in words]
 
-        return cls(
-            global_batch=number("PCTODL_GLOBAL_BATCH"),
-            begin=number("PCTODL_BATCH_BEGIN"),
-            end=number("PCTODL_BATCH_END"),
-            rank=number("RANK"),
-            world=number("WORLD_SIZE"),
-            micro_batches=number("PCTODL_MICRO_BATCHES"),
-        )
+        rank, world = numbers("RANK")[0], numbers("WORLD_SIZE")[0]
+        shares, micro_batches = numbers("PCTODL_SHARES"), numbers("PCTODL_MICRO_BATCHES")
+        if not (len(shares) == len(micro_batches) == world and rank < world):
+            raise ShareError(f"PCTODL_SHARES: got {len(shares)} shares for rank {rank} of {world}; expected one for each process")
+        begin = sum(shares[:rank])
+        return cls(sum(shares), begin, begin + shares[rank], rank, world, micro_batches[rank])
 
     @classmethod
     def even(cls, global_batch, rank, world):

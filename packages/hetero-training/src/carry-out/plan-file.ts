@@ -8,15 +8,12 @@ export const PLAN_VERSION = 1
 /** What marks a finished run on disk. */
 export const RUN_FORMAT = 'pctodl-hetero-run'
 
-const notNegative = z.number().nonnegative()
-const totals = { timeS: notNegative, energyJ: notNegative }
-
 interface Totals {
   timeS: number
   energyJ: number
 }
 
-/** What `pctodl-hetero --json` wrote, as far as carrying it out needs it. */
+/** What `pctodl-hetero plan --json` wrote, as far as carrying it out needs it. */
 export interface PlanFile extends Totals {
   format: typeof PLAN_FORMAT
   version: typeof PLAN_VERSION
@@ -35,6 +32,34 @@ export interface PlanFile extends Totals {
   allReduceS?: number | undefined
 }
 
+/** What a finished run took. */
+export interface RunFile extends Totals {
+  format: typeof RUN_FORMAT
+  version: typeof PLAN_VERSION
+  /** On simulated boards, in their time. */
+  simulated?: boolean | undefined
+  /** Those that the plan leaves out have no share, and are here where their board was told. */
+  gpus: {
+    name: string
+    share: number
+    powerLimitW: number | null
+    smClockMhz?: number | null | undefined
+    energyJ: number
+  }[]
+  /** Between the first and the last step that was printed, null where there were fewer than two; of simulated boards once they are warm. */
+  steady: { steps: number; timeS: number; energyJ: Record<string, number> } | null
+}
+
+const notNegative = z.number().nonnegative()
+const totals = { timeS: notNegative, energyJ: notNegative }
+const gpu = {
+  name: z.string().min(1),
+  share: z.number().int().nonnegative(),
+  powerLimitW: z.number().positive().nullable(),
+  smClockMhz: z.number().positive().nullish(),
+  energyJ: notNegative,
+}
+
 const planSchema = z
   .object({
     format: z.literal(PLAN_FORMAT),
@@ -42,19 +67,7 @@ const planSchema = z
     globalBatch: z.number().int().positive(),
     unit: z.enum(['step', 'window']),
     ...totals,
-    gpus: z
-      .array(
-        z.object({
-          name: z.string().min(1),
-          share: z.number().int().nonnegative(),
-          powerLimitW: z.number().positive().nullable(),
-          smClockMhz: z.number().positive().nullish(),
-          energyJ: notNegative,
-          // Plans of before had none.
-          microBatches: z.number().int().positive().optional(),
-        }),
-      )
-      .min(1),
+    gpus: z.array(z.object({ ...gpu, microBatches: z.number().int().positive().optional() })).min(1),
     compared: z.record(z.string(), z.object(totals)),
     allReduceS: notNegative.optional(),
   })
@@ -71,32 +84,12 @@ const planSchema = z
     message: 'expected a powerLimitW for each GPU that has a share, and null for one that has none',
   })
 
-/** What a finished run took: each GPU over the time of its process, and all of them. */
-export interface RunFile extends Totals {
-  format: typeof RUN_FORMAT
-  version: typeof PLAN_VERSION
-  /** On simulated boards, in their time. */
-  simulated?: boolean | undefined
-  /** Those that the plan leaves out have no share, and are here where their board was told. */
-  gpus: (Totals & { name: string; share: number; powerLimitW: number | null; smClockMhz?: number | null | undefined })[]
-  /** Between the first and the last step that the first process printed, null where it printed fewer than two; of simulated boards once they are warm. */
-  steady: { steps: number; timeS: number; energyJ: Record<string, number> } | null
-}
-
 const runSchema = z.object({
   format: z.literal(RUN_FORMAT),
   version: z.literal(PLAN_VERSION),
   simulated: z.boolean().optional(),
   ...totals,
-  gpus: z.array(
-    z.object({
-      name: z.string(),
-      share: notNegative,
-      powerLimitW: z.number().nullable(),
-      smClockMhz: z.number().nullish(),
-      ...totals,
-    }),
-  ),
+  gpus: z.array(z.object(gpu)),
   steady: z
     .object({
       steps: z.number().int().positive(),
@@ -108,10 +101,10 @@ const runSchema = z.object({
 
 /** @throws InvalidInputError naming file and field */
 export const readPlan = (file: string): PlanFile =>
-  read(planSchema, file, "a plan, as 'pctodl-hetero --json' prints it")
+  read(planSchema, file, "a plan, as 'pctodl-hetero plan --json' prints it")
 /** @throws InvalidInputError naming file and field */
 export const readRun = (file: string): RunFile =>
-  read(runSchema, file, "a run, as 'pctodl-hetero launch --run --output' writes it")
+  read(runSchema, file, "a run, as 'pctodl-hetero launch --output' writes it")
 
 function read<T>(schema: z.ZodType<T>, file: string, what: string): T {
   let json: unknown

@@ -7,19 +7,14 @@ import {
   numberBetween,
   parseCommand,
   positiveNumber,
-  UsageError,
-  withNvmlOptions,
   writeFileAtomically,
 } from '@pctodl/command-line'
 import { withBoards } from '../carry-out/board.js'
 import { assertCollectOptions, type CollectOptions, collectProfile, stepsNeeded } from '../carry-out/collect-profile.js'
-import { DEFAULT_STEP_PATTERN } from '../carry-out/training-process.js'
 import { settingText } from '../profile/setting.js'
-import { boardOptions, type RawBoardOptions, stepPattern } from './board-options.js'
-import { refuseGiven } from './refuse-given.js'
-import { type RawBackendOptions, simulatedBoards, withBackendOption } from './simulated-options.js'
+import { boardOptions, simulatedBoards, type TrainingOptions, withTrainingOptions } from './open-boards.js'
 
-interface RawOptions extends RawBoardOptions, RawBackendOptions {
+interface RawOptions extends TrainingOptions {
   readonly gpu: string
   readonly batches: number[]
   readonly limits: number[]
@@ -29,29 +24,25 @@ interface RawOptions extends RawBoardOptions, RawBackendOptions {
   readonly steps: number
   readonly repeats: number
   readonly idle: number
-  readonly stepPattern: RegExp
   readonly output: string
   readonly json?: boolean
 }
 
 /** `pctodl-hetero collect`: measure a GPU over batch sizes, power limits and SM clocks with any training command that prints its steps. */
 export const collect: CommandFunction = async (argv, terminal) => {
-  const command = withBackendOption(
-    withNvmlOptions(
-      newCommand(
-        {
-          name: 'pctodl-hetero collect',
-          description:
-            'Profile a training command over batch sizes, power limits and locked SM clocks on one GPU. Limit and clock are put back, however it ends.\n' +
-            'The command trains until it is ended, and prints a line for each step; {batch} stands for the batch size.',
-          example:
-            'pctodl-hetero collect --gpu 0 --batches 32,64,128 --limits 300,250,200 --output a10.json -- python train.py --batch-size {batch}',
-        },
-        terminal,
-      ),
+  const command = withTrainingOptions(
+    newCommand(
+      {
+        name: 'pctodl-hetero collect',
+        description:
+          'Profile a training command over batch sizes, power limits and locked SM clocks on one GPU. Limit and clock are put back, however it ends.\n' +
+          'The command trains until it is ended, and prints a line for each step; {batch} stands for the batch size.',
+        example:
+          'pctodl-hetero collect --gpu 0 --batches 32,64,128 --limits 300,250,200 --output a10.json -- python train.py --batch-size {batch}',
+      },
+      terminal,
     ),
   )
-    .argument('[command...]', 'the training command, after --')
     .requiredOption(
       '--gpu <id>',
       'index, UUID or PCI bus id; with --backend sim a board such as 3080Ti, or 3080Ti#2, another unit of it',
@@ -59,12 +50,7 @@ export const collect: CommandFunction = async (argv, terminal) => {
     .requiredOption('--batches <samples>', 'batch sizes', listOf(integerFrom(1)))
     .requiredOption('--limits <W>', 'power limits', listOf(positiveNumber('watts')))
     .option('--sm-clocks <MHz>', 'SM clocks to be locked, too, under the largest limit', listOf(positiveNumber('MHz')))
-    .option(
-      '--warmup <steps>',
-      'steps after each change of the limit or clock that are not measured',
-      integerFrom(0),
-      10,
-    )
+    .option('--warmup <steps>', 'steps after each change that are not measured', integerFrom(0), 10)
     .option('--steps <n>', 'steps of a measured window', integerFrom(1), 40)
     .option('--repeats <n>', 'windows for each batch size and limit', integerFrom(1), 1)
     .option(
@@ -73,22 +59,11 @@ export const collect: CommandFunction = async (argv, terminal) => {
       numberBetween(0, 60),
     )
     .option('--idle <s>', 'how long idle power is measured first', numberBetween(0.1, 3600), 5)
-    .option(
-      '--step-pattern <regex>',
-      'what a line that ends a step matches',
-      stepPattern,
-      new RegExp(DEFAULT_STEP_PATTERN, 'i'),
-    )
-    .option('--model <name>', 'what is trained: for the file, and with --backend sim the network')
     .requiredOption('--output <file>', 'profile to write; finished batch sizes are kept if a later one fails')
     .option('--json', 'print the profile on standard output too')
   await parseCommand(command, argv)
   const raw = command.opts<RawOptions>()
-  const host = raw.backend === 'sim' ? await simulatedBoards([raw.gpu], raw, command.args, terminal.signal) : null
-  if (host === null && command.args.length === 0) throw new UsageError('no training command; give it after --')
-  if (host === null) {
-    refuseGiven(command, ['allReduce'], 'a training command waits by itself; let it do so in each step')
-  } else refuseGiven(command, ['stepPattern', 'library', 'leaseDir'], 'of no use with --backend sim; leave it out')
+  const host = await simulatedBoards(command, [raw.gpu], ['allReduce'], terminal.signal)
   const options: CollectOptions = {
     command: command.args,
     ...(host && {
@@ -106,9 +81,9 @@ export const collect: CommandFunction = async (argv, terminal) => {
     signal: terminal.signal,
     ...(raw.model === undefined ? {} : { model: raw.model }),
     onProfile: (profile) => writeFileAtomically(raw.output, `${JSON.stringify(profile, null, 2)}\n`),
-    onWindow: ({ batchSize, powerLimitW, smClockMhz, timeS, energyJ }) =>
+    onWindow: ({ batchSize, timeS, energyJ, ...setting }) =>
       terminal.stderr.write(
-        `batch ${batchSize}, ${settingText({ powerLimitW, smClockMhz })}: ${timeS.toFixed(2)} s, ${energyJ.toFixed(1)} J, ${(energyJ / timeS).toFixed(1)} W\n`,
+        `batch ${batchSize}, ${settingText(setting)}: ${timeS.toFixed(2)} s, ${energyJ.toFixed(1)} J, ${(energyJ / timeS).toFixed(1)} W\n`,
       ),
   }
   asUsage(() => assertCollectOptions(options))
@@ -116,10 +91,10 @@ export const collect: CommandFunction = async (argv, terminal) => {
   const profile = host
     ? await collectProfile(host.boards[0]!, options)
     : await withBoards([raw.gpu], boardOptions(raw), ([board]) => collectProfile(board!, options))
-  if (raw.json) terminal.stdout.write(`${JSON.stringify(profile, null, 2)}\n`)
-  else
-    terminal.stdout.write(
-      `${profile.rows.length} windows on ${profile.gpu.name}, ${profile.idlePowerW!.toFixed(1)} W idle -> ${raw.output}\n`,
-    )
+  terminal.stdout.write(
+    raw.json
+      ? `${JSON.stringify(profile, null, 2)}\n`
+      : `${profile.rows.length} windows on ${profile.gpu.name}, ${profile.idlePowerW!.toFixed(1)} W idle -> ${raw.output}\n`,
+  )
   return 0
 }

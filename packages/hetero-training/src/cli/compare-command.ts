@@ -1,12 +1,7 @@
 import path from 'node:path'
-import { asUsage, type CommandFunction, integerFrom, newCommand, parseCommand, UsageError } from '@pctodl/command-line'
+import { asUsage, type CommandFunction, newCommand, parseCommand, UsageError } from '@pctodl/command-line'
 import { type PlanFile, type RunFile, readPlan, readRun } from '../carry-out/plan-file.js'
 import { formatTable } from './table.js'
-
-interface RawOptions {
-  readonly windowSteps?: number
-  readonly json?: boolean
-}
 
 interface StepCost {
   readonly name: string
@@ -24,15 +19,17 @@ export const compare: CommandFunction = async (argv, terminal) => {
     },
     terminal,
   )
-    .argument('<plan>', "what 'pctodl-hetero --json' printed")
-    .argument('<runs...>', 'what launch --run --output has written; the first is that of the plan')
-    .option('--window-steps <n>', 'steps of a window, for plans that count in windows', integerFrom(1))
+    .argument('<plan>', "what 'pctodl-hetero plan --json' printed")
+    .argument('<runs...>', 'what launch --output has written; the first is that of the plan')
     .option('--json', 'print JSON on standard output')
   await parseCommand(command, argv)
   const [planFile = '', ...runFiles] = command.args
-  const { windowSteps, json } = command.opts<RawOptions>()
   const plan = asUsage(() => readPlan(planFile))
-  const steps = stepsOfUnit(plan, windowSteps)
+  if (plan.unit === 'window') {
+    throw new UsageError(
+      `${planFile}: it counts in windows of unknown length; plan from traces in steps, as collect writes`,
+    )
+  }
   const runs = runFiles.map((file, i) => {
     const run = asUsage(() => readRun(file))
     const name = path.basename(file, '.json')
@@ -52,15 +49,15 @@ export const compare: CommandFunction = async (argv, terminal) => {
       idling.reduce((sum, { energyJ }) => sum + energyJ / plan.timeS, 0),
     )
   })
-  const predicted = { name: 'this plan, predicted', timeS: plan.timeS / steps, energyJ: plan.energyJ / steps }
-  const others = Object.entries(plan.compared).map(([name, { timeS, energyJ }]) => ({
+  const predicted = (name: string, { timeS, energyJ }: Omit<StepCost, 'name'>) => ({
     name: `${name}, predicted`,
-    timeS: timeS / steps,
-    energyJ: energyJ / steps,
-  }))
-  const rows: StepCost[] = [predicted, ...runs, ...others]
-  if (json) terminal.stdout.write(`${JSON.stringify(rows, null, 2)}\n`)
-  else terminal.stdout.write(`${formatComparison(rows)}\n`)
+    timeS,
+    energyJ,
+  })
+  const others = Object.entries(plan.compared).map(([name, other]) => predicted(name, other))
+  const rows: StepCost[] = [predicted('this plan', plan), ...runs, ...others]
+  const { json } = command.opts<{ readonly json?: boolean }>()
+  terminal.stdout.write(json ? `${JSON.stringify(rows, null, 2)}\n` : `${formatComparison(rows)}\n`)
   return 0
 }
 
@@ -76,24 +73,13 @@ function assertRunOf(plan: PlanFile, run: RunFile, name: string): void {
   }
 }
 
-function partOf({ share, powerLimitW, smClockMhz }: PlanFile['gpus'][number] | RunFile['gpus'][number]): string {
+function partOf({ share, powerLimitW, smClockMhz }: RunFile['gpus'][number]): string {
   return `${share} samples at ${powerLimitW} W${smClockMhz == null ? '' : ` and ${smClockMhz} MHz`}`
-}
-
-function stepsOfUnit({ unit }: PlanFile, windowSteps: number | undefined): number {
-  if (unit === 'step') {
-    if (windowSteps !== undefined) throw new UsageError('--window-steps: the plan counts in steps')
-    return 1
-  }
-  if (windowSteps === undefined)
-    throw new UsageError('the plan counts in windows; say with --window-steps how many steps one has')
-  return windowSteps
 }
 
 /** @param idleW of GPUs that were not measured */
 function stepOfRun(name: string, { steady, simulated }: RunFile, idleW: number): StepCost {
-  if (steady === null)
-    throw new UsageError(`${name}: its first process printed fewer than two steps; see --step-pattern of launch`)
+  if (steady === null) throw new UsageError(`${name}: fewer than two steps were printed; see --step-pattern of launch`)
   const energyJ = Object.values(steady.energyJ).reduce((sum, value) => sum + value, 0)
   const timeS = steady.timeS / steady.steps
   return {

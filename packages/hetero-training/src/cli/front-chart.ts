@@ -1,5 +1,4 @@
 import type { chartConfig, palette, TopLevelSpec } from '@pctodl/charts'
-import type { ComparedPlanName } from '../compare-plans.js'
 import type { ParetoFront } from '../pareto-front.js'
 import type { TrainingPlan } from '../training-plan.js'
 
@@ -18,7 +17,7 @@ interface Point {
 export function frontChart(
   front: ParetoFront,
   plan: TrainingPlan,
-  compared: ReadonlyMap<ComparedPlanName, TrainingPlan>,
+  compared: ReadonlyMap<string, TrainingPlan>,
   subtitle: string,
   { chartConfig, palette }: ChartStyle,
 ): TopLevelSpec {

@@ -1,64 +1,80 @@
-import { asUsage, type CommandFunction } from '@pctodl/command-line'
-import { reasonsForClocks } from '../clock-reasons.js'
-import { comparedPlans } from '../compare-plans.js'
-import { findPlan } from '../find-plan.js'
+import { asUsage, type CommandFunction, writeFileAtomically } from '@pctodl/command-line'
+import { PctodlError } from '@pctodl/platform'
+import { PLAN_FORMAT, PLAN_VERSION } from '../carry-out/plan-file.js'
+import { findPlan, InfeasibleBudgetError } from '../find-plan.js'
 import { paretoFront } from '../pareto-front.js'
-import { publishedAllocation } from '../published/published-search.js'
-import { publishedPlan } from '../simple-plans.js'
+import { isLocked } from '../profile/setting.js'
+import { simplePlans } from '../simple-plans.js'
 import { prepareJob } from '../training-job.js'
-import { planWarnings } from '../training-plan.js'
-import { drawFront } from './draw-front.js'
-import { type PlanAnswer, planDocument } from './plan-document.js'
+import type { TrainingPlan } from '../training-plan.js'
+import { frontChart } from './front-chart.js'
 import { type PlanCall, parsePlanOptions } from './plan-options.js'
-import { formatAnswer } from './plan-report.js'
+import { formatAnswer, type PlanAnswer, stepsOfEpoch } from './plan-report.js'
 
-/** `pctodl-hetero`, and `pctodl-hetero plan`: the cheapest split and limits. Budgets that cannot be kept are exit code 1. */
+/** `pctodl-hetero plan`: the cheapest split and limits. Budgets that cannot be kept are exit code 1. */
 export const plan: CommandFunction = async (argv, terminal) => {
   const call = await parsePlanOptions(argv, terminal)
   // A bad job is the caller's; an infeasible budget is an answer.
   asUsage(() => prepareJob(call.job))
-  const answer = call.published === null ? ours(call) : theirs(call)
-  if (call.paretoFile !== null) await drawFront(call.paretoFile, answer, call.job)
+  const answer = answerOf(call)
+  if (call.paretoFile !== null) await drawFront(call.paretoFile, call, answer)
   for (const warning of answer.warnings) terminal.stderr.write(`pctodl-hetero: warning: ${warning}\n`)
   terminal.stdout.write(
-    call.json ? `${JSON.stringify(planDocument(call, answer), null, 2)}\n` : `${formatAnswer(call, answer)}\n`,
+    call.json ? `${JSON.stringify(documentOf(call, answer), null, 2)}\n` : `${formatAnswer(call, answer)}\n`,
   )
   return 0
 }
 
-/** The cheapest plan, with what it is compared with. */
-export function ours({ job, budgets, paretoFile }: PlanCall): PlanAnswer {
+function answerOf(call: PlanCall): PlanAnswer {
+  const { job, budgets, paretoFile } = call
   const startMs = performance.now()
   const { lowerBound, warnings, ...found } = findPlan(job, budgets)
   const searchMs = performance.now() - startMs
   const front = paretoFile === null ? null : paretoFront(job)
-  const clockReasons = reasonsForClocks(job, found, budgets)
-  return {
-    plan: found,
-    lowerBound,
-    warnings,
-    clockReasons,
-    published: null,
-    compared: comparedPlans(job),
-    front,
-    searchMs,
+  return { plan: found, lowerBound, warnings, compared: comparedPlans(call, found), front, searchMs }
+}
+
+/** Plans that need no search and, beside a plan that locks clocks, the best that locks none. */
+function comparedPlans({ job, budgets }: PlanCall, { gpus }: TrainingPlan): Map<string, TrainingPlan> {
+  const compared = new Map<string, TrainingPlan>(simplePlans(job))
+  if (!gpus.some(isLocked)) return compared
+  try {
+    const {
+      lowerBound: _,
+      warnings: __,
+      ...unlocked
+    } = findPlan({ ...job, gpus: job.gpus.map((gpu) => ({ ...gpu, smClocksMhz: [] })) }, budgets)
+    return new Map([['best without locked clocks', unlocked], ...compared])
+  } catch (error) {
+    if (error instanceof InfeasibleBudgetError) return compared
+    throw error
   }
 }
 
-function theirs({ job, published: method }: PlanCall): PlanAnswer {
-  const profiles = job.gpus.map(({ profile }) => profile)
-  const startMs = performance.now()
-  const published = asUsage(() => publishedAllocation(profiles, method!, job.globalBatch))
-  const searchMs = performance.now() - startMs
-  const found = publishedPlan(job, published)
+/** The answer as `--json` prints it; of a plan, for those who carry it out, see `PlanFile`. */
+function documentOf({ job, budgets, datasetSize }: PlanCall, { plan: found, compared, ...answer }: PlanAnswer): object {
+  const { globalBatch, eta, allReduceS } = job
+  const steps = datasetSize === null || found.unit === 'window' ? null : stepsOfEpoch(datasetSize, globalBatch)
   return {
-    plan: found,
-    lowerBound: null,
-    warnings: planWarnings(found, prepareJob(job)),
-    clockReasons: [],
-    published,
-    compared: comparedPlans(job),
-    front: null,
-    searchMs,
+    format: PLAN_FORMAT,
+    version: PLAN_VERSION,
+    globalBatch,
+    eta,
+    budgets,
+    allReduceS,
+    ...found,
+    gpus: found.gpus.map((gpu) => ({ ...gpu, gradientWeight: gpu.share / globalBatch })),
+    epoch: steps === null ? null : { steps, timeS: steps * found.timeS, energyJ: steps * found.energyJ },
+    compared: Object.fromEntries(compared),
+    ...answer,
   }
+}
+
+async function drawFront(file: string, { job }: PlanCall, { front, plan: found, compared }: PlanAnswer): Promise<void> {
+  const charts = await import('@pctodl/charts').catch((cause: unknown) => {
+    throw new PctodlError('CHARTS_MISSING', '--pareto needs @pctodl/charts: npm install @pctodl/charts', { cause })
+  })
+  const gpus = job.gpus.map(({ profile }) => profile.name).join(', ')
+  const subtitle = `${gpus}; global batch ${job.globalBatch}; ${front!.plans.length} plans`
+  writeFileAtomically(file, await charts.renderSvg(frontChart(front!, found, compared, subtitle, charts)))
 }

@@ -1,39 +1,49 @@
-import { keepsBudgets } from '../compare-plans.js'
+import type { ParetoFront } from '../pareto-front.js'
+import { keepsBudgets } from '../simple-plans.js'
 import type { TrainingPlan } from '../training-plan.js'
-import { clockColumn } from './clock-column.js'
-import { type PlanAnswer, stepsOfEpoch } from './plan-document.js'
 import type { PlanCall } from './plan-options.js'
 import { formatTable } from './table.js'
 
+/** What a call of the planner answers. */
+export interface PlanAnswer {
+  readonly plan: TrainingPlan
+  /** No plan costs less, W s. */
+  readonly lowerBound: number
+  readonly warnings: readonly string[]
+  /** What the job would take otherwise, by name. */
+  readonly compared: ReadonlyMap<string, TrainingPlan>
+  readonly front: ParetoFront | null
+  readonly searchMs: number
+}
+
+/** Optimiser steps of an epoch: the last one may be smaller. */
+export function stepsOfEpoch(datasetSize: number, globalBatch: number): number {
+  return Math.ceil(datasetSize / globalBatch)
+}
+
 /** The answer for a reader. */
 export function formatAnswer(call: PlanCall, answer: PlanAnswer): string {
-  const { plan, published, searchMs } = answer
-  const { globalBatch } = call.job
-  const lines = [formatGpus(plan, globalBatch), '', ...formatTotals(call, plan)]
-  if (published !== null) {
-    lines.push(
-      `published      ${published.method}: cost ${published.cost.toFixed(4)} W s by its own formula, largest ` +
-        `${published.maxCost.toFixed(4)}, of ${published.candidates} candidates`,
-    )
-  }
-  lines.push(`search         ${searchMs.toFixed(1)} ms${optimality(answer)}`)
-  lines.push(
-    ...answer.clockReasons.map((reason) => `${'locked clock'.padEnd(15)}${reason}`),
+  const { plan, lowerBound, searchMs } = answer
+  const gap = 1 - lowerBound / plan.cost
+  const optimality = gap < 1e-9 ? 'optimal' : `at most ${(100 * gap).toPrecision(2)} % above the optimum`
+  return [
+    formatGpus(plan, call.job.globalBatch),
+    '',
+    ...formatTotals(call, plan),
+    `search         ${searchMs.toFixed(1)} ms, ${optimality}`,
     '',
     formatComparison(call, answer),
-  )
-  return lines.join('\n')
+  ].join('\n')
 }
 
 function formatGpus(plan: TrainingPlan, globalBatch: number): string {
-  const clocks = clockColumn(plan.gpus)
   const rows = plan.gpus.map(
-    ({ name, share, microBatches, powerLimitW, timeS, waitS, powerW, energyJ, extrapolated }, i) => [
+    ({ name, share, microBatches, powerLimitW, timeS, waitS, powerW, energyJ, smClockMhz, extrapolated }) => [
       name,
       `${share}${microBatches > 1 ? ` in ${microBatches}` : ''}${extrapolated ? '*' : ''}`,
       ((100 * share) / globalBatch).toFixed(1),
       powerLimitW ?? 'left out',
-      ...clocks.cells[i]!,
+      smClockMhz ?? 'free',
       timeS.toPrecision(4),
       waitS.toPrecision(4),
       powerW.toFixed(1),
@@ -41,7 +51,7 @@ function formatGpus(plan: TrainingPlan, globalBatch: number): string {
     ],
   )
   const table = formatTable(
-    ['GPU', 'share', 'percent', 'limit W', ...clocks.head, 'computes s', 'waits s', 'power W', 'energy J'],
+    ['GPU', 'share', 'percent', 'limit W', 'clock MHz', 'computes s', 'waits s', 'power W', 'energy J'],
     rows,
   )
   return table + (plan.gpus.some(({ extrapolated }) => extrapolated) ? '\n* beyond the trace' : '')
@@ -64,13 +74,7 @@ function formatTotals({ job, datasetSize }: PlanCall, plan: TrainingPlan): strin
   return lines
 }
 
-function optimality({ plan, lowerBound }: PlanAnswer): string {
-  if (lowerBound === null) return ''
-  const gap = 1 - lowerBound / plan.cost
-  return gap < 1e-9 ? ', optimal' : `, at most ${(100 * gap).toPrecision(2)} % above the optimum`
-}
-
-function formatComparison({ budgets, published }: PlanCall, { plan, compared }: PlanAnswer): string {
+function formatComparison({ budgets }: PlanCall, { plan, compared }: PlanAnswer): string {
   const row = (name: string, other: TrainingPlan, above: string) => [
     keepsBudgets(other, budgets) ? name : `${name} (over budget)`,
     other.timeS.toPrecision(4),
@@ -81,7 +85,7 @@ function formatComparison({ budgets, published }: PlanCall, { plan, compared }: 
   return formatTable(
     ['for comparison', 'time s', 'energy J', 'cost W s', 'cost above this plan'],
     [
-      row(published === null ? 'this plan' : `published ${published}`, plan, ''),
+      row('this plan', plan, ''),
       ...[...compared].map(([name, other]) => row(name, other, `${(100 * (other.cost / plan.cost - 1)).toFixed(1)} %`)),
     ],
   )

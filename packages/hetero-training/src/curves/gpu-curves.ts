@@ -1,7 +1,6 @@
 import { InvalidInputError } from '@pctodl/platform'
 import { assertProfile, batchSizesOf, type GpuProfile, limitsOf } from '../profile/gpu-profile.js'
 import type { Setting } from '../profile/setting.js'
-import { type CurvePiece, curvePieces } from './curve-pieces.js'
 import { continuedFlat, continuedLine, errorBelow, extrapolationError } from './extrapolation-error.js'
 import { type CurveKind, settingLines } from './setting-lines.js'
 
@@ -34,8 +33,6 @@ export interface GpuCurves {
   powerW(limitIndex: number, share: number): number
   /** In how many parts a share is done one after the other, for lack of memory: 1 where it fits. */
   microBatches(share: number): number
-  /** Time and power as straight lines over the shares from 1 to `last`, in their order. */
-  pieces(limitIndex: number, last: number): readonly CurvePiece[]
 }
 
 /**
@@ -112,13 +109,6 @@ export function curvesOf(profile: GpuProfile, kind: CurveKind = 'physical'): Gpu
       return Math.max(idlePowerW, Math.min(watts, powerLimitsW[limitIndex]!))
     },
     microBatches: () => 1,
-    pieces: (limitIndex, end) => {
-      const timeS = time.subarray(limitIndex * columns, (limitIndex + 1) * columns)
-      const powerW = power.subarray(limitIndex * columns, (limitIndex + 1) * columns)
-      const slope = (timeS[columns - 1]! - timeS[columns - 2]!) / (last - batches[columns - 2]!)
-      const knots = { shares: batches, timeS, powerW, lastSlope: Math.max(0, slope), idlePowerW }
-      return curvePieces({ ...knots, limitW: powerLimitsW[limitIndex]! }, end)
-    },
   }
 }
 

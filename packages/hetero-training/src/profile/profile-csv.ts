@@ -3,14 +3,8 @@ import { parse } from 'csv-parse/sync'
 import { assertProfile, averageRepeats, type GpuProfile, type ProfileRow } from './gpu-profile.js'
 
 export interface CsvProfileOptions {
-  /** Which of the GPUs in the file; needed where it has several. */
-  readonly gpu?: string
-  /** Which of the data sets in the file; needed where it has several. */
-  readonly dataset?: string
-  /** Which of the networks in the file; needed where it has several. */
-  readonly network?: string
-  /** Which of the optimizers in the file; needed where it has several. */
-  readonly optimizer?: string
+  /** Which rows of the file, by columns: `{ gpu: 't4', network: 'resnet50' }`. Needed where it holds several jobs. */
+  readonly only?: Readonly<Record<string, string>>
   /** Samples in the data set; needed for a summary of epochs, which last as many steps as the data set has batches. */
   readonly datasetSize?: number
 }
@@ -22,11 +16,14 @@ const CLOCK_COLUMN = 'sm_clock_mhz'
 /** Columns of a power summary: seconds an epoch and mean watts. */
 const epochColumns = ['batch_size', 'power_limit', 'time_per_epoch', 'average_power'] as const
 
+/** Columns that tell jobs apart: of each but one value is chosen. */
+const jobColumns = ['gpu', 'dataset', 'network', 'optimizer']
+
 type Row = Readonly<Record<string, string>>
 
 /**
- * Read measurements from CSV: either windows (`batch_size, power_limit_w, time_s, energy_j`, with `gpu` and `dataset` where there
- * are several, and `sm_clock_mhz` where clocks were locked), or a summary of epochs (`batch_size, power_limit, time_per_epoch, average_power`, with `dataset`, `network` and `optimizer`).
+ * Read measurements from CSV: either windows (`batch_size, power_limit_w, time_s, energy_j`, and `sm_clock_mhz` where clocks
+ * were locked), or a summary of epochs (`batch_size, power_limit, time_per_epoch, average_power`).
  *
  * @param file named in messages
  * @throws InvalidInputError naming the file, the row and the column
@@ -54,13 +51,8 @@ export function parseProfileCsv(
     )
   }
   let numbered = rows.map((row, i) => ({ row, line: i + 2 }))
-  for (const [column, wanted] of [
-    ['gpu', options.gpu],
-    ['dataset', options.dataset],
-    ['network', options.network],
-    ['optimizer', options.optimizer],
-  ] as const) {
-    numbered = select(numbered, column, wanted, file)
+  for (const column of new Set([...jobColumns, ...Object.keys(options.only ?? {})])) {
+    numbered = select(numbered, column, options.only?.[column], file)
   }
   assertAlike(numbered, isEpochs ? 'power_limit' : 'power_limit_w', file)
   const number = numberReader(file)
@@ -101,7 +93,7 @@ function select(rows: readonly Numbered[], column: string, wanted: string | unde
     throw new InvalidInputError(
       `${file}: ${column}`,
       wanted,
-      `one of ${values.join(', ') || 'no such column is in it'}`,
+      values.length > 0 ? `one of ${values.join(', ')}` : 'a column of the file',
     )
   }
   return chosen

@@ -1,4 +1,5 @@
 import { type GpuOptions, LEFT_OUT, type ShareRange } from './option-table.js'
+import { leftmost, lowerHull } from './share-hull.js'
 
 /** The cheapest way to do every share of one GPU within a deadline, and its lower convex hull. */
 class CheapestShares {
@@ -30,39 +31,11 @@ class CheapestShares {
       cost[0] = 0
       limit[0] = LEFT_OUT
     }
-    this.#findHull(first, last)
+    this.hullLength = lowerHull(cost, first, last, this.hull)
   }
 
-  /** Andrew's monotone chain, lower half. */
-  #findHull(first: number, last: number): void {
-    const { cost, hull } = this
-    let length = 0
-    for (let share = first; share <= last; share++) {
-      const value = cost[share]!
-      if (value === Number.POSITIVE_INFINITY) continue
-      while (length > 1) {
-        const a = hull[length - 2]!
-        const b = hull[length - 1]!
-        if ((cost[b]! - cost[a]!) * (share - a) < (value - cost[a]!) * (b - a)) break
-        length--
-      }
-      hull[length++] = share
-    }
-    this.hullLength = length
-  }
-
-  /** Position on the hull of the smallest minimiser of cost - lambda * share. */
   leftmost(lambda: number): number {
-    let low = 0
-    let high = this.hullLength - 1
-    while (low < high) {
-      const middle = (low + high) >> 1
-      const a = this.hull[middle]!
-      const b = this.hull[middle + 1]!
-      if (this.cost[b]! - this.cost[a]! < lambda * (b - a)) low = middle + 1
-      else high = middle
-    }
-    return low
+    return leftmost(this.cost, this.hull, this.hullLength, lambda)
   }
 }
 

@@ -1,4 +1,3 @@
-import type { CurvePiece } from '../curves/curve-pieces.js'
 import type { GpuCurves } from '../curves/gpu-curves.js'
 
 /** Index of a power limit that stands for a GPU that takes no part. */
@@ -29,8 +28,6 @@ export interface GpuOptions {
   activeEnergyJ(limit: number, share: number): number
   /** Both of all shares; made when it is asked for, for many GPUs of many limits fill memory with what no search looks at. */
   table(limit: number): ShareTable
-  /** The same as straight lines of time and power, over the shares that are allowed. */
-  pieces(limit: number): readonly CurvePiece[]
 }
 
 /**
@@ -45,7 +42,6 @@ export function gpuOptions(
   mayBeLeftOut: boolean,
 ): GpuOptions {
   const tables: ShareTable[] = []
-  const pieces: (readonly CurvePiece[])[] = []
   const timeS = (limit: number, share: number) =>
     share >= allowed.first && share <= allowed.last ? curves.timeS(limits[limit]!, share) : Number.POSITIVE_INFINITY
   const activeEnergyJ = (limit: number, share: number) =>
@@ -62,7 +58,6 @@ export function gpuOptions(
         (share) => timeS(limit, share),
         (share) => activeEnergyJ(limit, share),
       )),
-    pieces: (limit) => (pieces[limit] ??= piecesFrom(allowed.first, curves.pieces(limits[limit]!, allowed.last))),
   }
 }
 
@@ -75,7 +70,6 @@ export function withLimits(gpu: GpuOptions, first: number, last: number, mayBeLe
     timeS: (limit, share) => gpu.timeS(first + limit, share),
     activeEnergyJ: (limit, share) => gpu.activeEnergyJ(first + limit, share),
     table: (limit) => gpu.table(first + limit),
-    pieces: (limit) => gpu.pieces(first + limit),
   }
 }
 
@@ -90,14 +84,4 @@ function shareTable(
     table.activeEnergyJ[share] = activeEnergyJ(share)
   }
   return table
-}
-
-function piecesFrom(share: number, pieces: readonly CurvePiece[]): readonly CurvePiece[] {
-  if (share <= (pieces[0]?.first ?? share)) return pieces
-  return pieces.flatMap((piece) => {
-    const first = Math.max(piece.first, share)
-    if (first > piece.last) return []
-    const on = first - piece.first
-    return { ...piece, first, timeS: piece.timeS + on * piece.timeSlope, powerW: piece.powerW + on * piece.powerSlope }
-  })
 }

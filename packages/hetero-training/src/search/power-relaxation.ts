@@ -1,5 +1,5 @@
 import { type GpuOptions, LEFT_OUT } from './option-table.js'
-import type { PackedPieces } from './packed-pieces.js'
+import type { LevelShares } from './share-hull.js'
 
 /** Levels of each GPU that are looked at, inclusive. A level is the index of a limit, or `LEFT_OUT`. */
 export interface LevelBox {
@@ -40,7 +40,7 @@ interface Priced {
  * watt first (Sinha and Zoltners, "The multiple-choice knapsack problem", 1979). Its value is a lower bound whatever the price.
  */
 export class PowerRelaxation {
-  /** Curves of shares that were searched so far: what its work is counted in. */
+  /** Searches on hulls of shares so far: what its work is counted in. */
   work = 0
   /** J; infinite where the deadline cannot be kept within the budget. */
   bound: number = Number.POSITIVE_INFINITY
@@ -51,25 +51,25 @@ export class PowerRelaxation {
   /** What a branch should decide: a GPU, and the highest level of the lower branch. Null where the relaxation mixes nothing. */
   undecided: { readonly gpu: number; readonly level: number } | null = null
   readonly #gpus: readonly GpuOptions[]
-  readonly #pieces: readonly (readonly PackedPieces[])[]
+  readonly #levelShares: readonly (readonly LevelShares[])[]
   readonly #globalBatch: number
   readonly #powerW: number
   readonly #highestPrice: number
 
   constructor(
     gpus: readonly GpuOptions[],
-    pieces: readonly (readonly PackedPieces[])[],
+    levelShares: readonly (readonly LevelShares[])[],
     globalBatch: number,
     powerW: number,
   ) {
     this.#gpus = gpus
-    this.#pieces = pieces
+    this.#levelShares = levelShares
     this.#globalBatch = globalBatch
     this.#powerW = powerW
     this.levels = new Int16Array(gpus.length)
     // At this price a sample outweighs all energy there is.
     this.#highestPrice =
-      1 + pieces.reduce((sum, limits) => sum + Math.max(...limits.map((each) => each.mostEnergyJ())), 0)
+      1 + levelShares.reduce((sum, limits) => sum + Math.max(...limits.map((each) => each.mostEnergyJ)), 0)
   }
 
   /**
@@ -130,7 +130,7 @@ export class PowerRelaxation {
     let spareW = this.#powerW
     for (let gpu = 0; gpu < levels.length; gpu++) {
       const { powerLimitsW, idlePowerW } = this.#gpus[gpu]!
-      const pieces = this.#pieces[gpu]!
+      const shares = this.#levelShares[gpu]!
       const from = steps.length
       let isFirst = true
       // The hull of this GPU's options in watts and cost, from its lowest level on.
@@ -139,9 +139,9 @@ export class PowerRelaxation {
         let [cost, samples, watts] = [0, 0, idlePowerW]
         if (level !== LEFT_OUT) {
           this.work++
-          cost = pieces[level]!.cheapest(price, deadlineS)
+          cost = shares[level]!.cheapest(price, deadlineS)
           if (cost === Number.POSITIVE_INFINITY) continue
-          samples = pieces[level]!.share
+          samples = shares[level]!.share
           watts = powerLimitsW[level]!
         }
         if (isFirst) {

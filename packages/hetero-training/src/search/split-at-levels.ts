@@ -1,5 +1,5 @@
 import { LEFT_OUT } from './option-table.js'
-import type { PackedPieces } from './packed-pieces.js'
+import type { LevelShares } from './share-hull.js'
 
 /** Halvings of the price of a sample: shares of a batch are integers, so that few of them tell. */
 const MOST_HALVINGS = 60
@@ -12,7 +12,7 @@ const MOST_HALVINGS = 60
  * @returns shares, one per GPU; null where the deadline cannot be kept, or the last samples found no place
  */
 export function splitAtLevels(
-  pieces: readonly (readonly PackedPieces[])[],
+  levelShares: readonly (readonly LevelShares[])[],
   levels: ArrayLike<number>,
   globalBatch: number,
   deadlineS: number,
@@ -22,7 +22,7 @@ export function splitAtLevels(
     const found = new Int32Array(levels.length)
     for (let gpu = 0; gpu < levels.length; gpu++) {
       if (levels[gpu] === LEFT_OUT) continue
-      const own = pieces[gpu]![levels[gpu]!]!
+      const own = levelShares[gpu]![levels[gpu]!]!
       if (own.cheapest(price, deadlineS) === Number.POSITIVE_INFINITY) return null
       found[gpu] = own.share
     }

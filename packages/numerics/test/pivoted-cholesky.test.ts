@@ -1,7 +1,7 @@
-import { SeededRandom } from '@pctodl/numerics'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { pivotedCholesky } from '../src/math/pivoted-cholesky.js'
+import { SeededRandom } from '../src/index.js'
+import { pivotedCholesky } from '../src/pivoted-cholesky.js'
 
 /** A Gram matrix of n random points, so of rank `rank` at most. */
 function gram(n: number, rank: number, seed: number): Float64Array {

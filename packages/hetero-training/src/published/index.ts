@@ -1,13 +1,66 @@
+// The allocator of the Zeus² study for two GPUs, number for number; nothing else of this package uses it.
+import { leastSquares } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
 import type { GpuProfile } from '../profile/gpu-profile.js'
-import { fitPublishedCurves, type PublishedCurve } from './published-fit.js'
-import { evaluateQuadratic } from './quadratic-fit.js'
+
+/** Coefficients of c2 x^2 + c1 x + c0. */
+export type Quadratic = readonly [c2: number, c1: number, c0: number]
+
+/** The published model of one GPU under one power limit: window time and mean power as parabolas of the batch size. */
+export interface PublishedCurve {
+  readonly powerLimitW: number
+  readonly timeS: Quadratic
+  readonly powerW: Quadratic
+}
+
+/**
+ * One curve per limit, in the order in which the file lists the limits: ties of the published search depend on it. Locked clocks are left out.
+ *
+ * @throws InvalidInputError for a limit with fewer than three batch sizes
+ */
+export function fitPublishedCurves({ name, rows: all }: GpuProfile): PublishedCurve[] {
+  const rows = all.filter(({ smClockMhz = null }) => smClockMhz === null)
+  return [...new Set(rows.map(({ powerLimitW }) => powerLimitW))].map((powerLimitW) => {
+    const ofLimit = rows.filter((row) => row.powerLimitW === powerLimitW)
+    const batches = ofLimit.map(({ batchSize }) => batchSize)
+    if (new Set(batches).size < 3) {
+      throw new InvalidInputError(
+        `${name}, ${powerLimitW} W: batch sizes`,
+        batches.length,
+        'at least three for a parabola',
+      )
+    }
+    return {
+      powerLimitW,
+      timeS: fitQuadratic(
+        batches,
+        ofLimit.map(({ timeS }) => timeS),
+      ),
+      powerW: fitQuadratic(
+        batches,
+        ofLimit.map(({ timeS, energyJ }) => energyJ / timeS),
+      ),
+    }
+  })
+}
+
+/** Unweighted least squares on x scaled to 0..1. */
+function fitQuadratic(x: readonly number[], y: readonly number[]): Quadratic {
+  const scale = Math.max(...x)
+  const design = x.map((value) => [(value / scale) ** 2, value / scale, 1])
+  const [c2, c1, c0] = leastSquares(design, y) as unknown as Quadratic
+  return [c2 / scale ** 2, c1 / scale, c0]
+}
+
+function evaluateQuadratic([c2, c1, c0]: Quadratic, x: number): number {
+  return (c2 * x + c1) * x + c0
+}
 
 /** The published weight of energy against limit times time; it has no option there. */
 const ETA = 0.5
 
 /** The published global batch; it has no option there. */
-export const PUBLISHED_BATCH = 4096
+const PUBLISHED_BATCH = 4096
 
 export const publishedMethods = ['bruteForce', 'heuristic', 'baseline'] as const
 export type PublishedMethod = (typeof publishedMethods)[number]
@@ -24,7 +77,7 @@ export interface PublishedAllocation {
 }
 
 /** Cost of a share on one GPU, W s: fitted values below zero count as zero. */
-export function publishedCost({ powerLimitW, timeS, powerW }: PublishedCurve, share: number): number {
+function publishedCost({ powerLimitW, timeS, powerW }: PublishedCurve, share: number): number {
   const seconds = Math.max(0, evaluateQuadratic(timeS, share))
   const watts = Math.max(0, evaluateQuadratic(powerW, share))
   return (ETA * watts + (1 - ETA) * powerLimitW) * seconds

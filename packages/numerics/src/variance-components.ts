@@ -1,5 +1,5 @@
-import { factorise, inverseFromFactor } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
+import { factorise, inverseFromFactor } from './cholesky.js'
 
 /** A covariance that is a weighted sum of known parts, its weights fitted to one vector of observations. */
 export interface VarianceComponents {

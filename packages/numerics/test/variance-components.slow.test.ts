@@ -1,6 +1,6 @@
-import { SeededRandom } from '@pctodl/numerics'
 import { describe, expect, it } from 'vitest'
-import { fitVarianceComponents } from '../src/math/variance-components.js'
+import { SeededRandom } from '../src/index.js'
+import { fitVarianceComponents } from '../src/variance-components.js'
 
 const identity = (n: number) => Float64Array.from({ length: n * n }, (_, at) => (at % (n + 1) === 0 ? 1 : 0))
 /** Groups of `size` rows that have all in common. */

@@ -1,0 +1,57 @@
+import { fitVarianceComponents } from '@pctodl/numerics'
+import type { FittedProcess } from './company-process.js'
+import { COVARIANCE_PARTS, SHARED_PARTS, SlowdownCovariance } from './slowdown-covariance.js'
+import { colocationSpans, type TrainingRow } from './training-rows.js'
+import { WorkloadScaling } from './workload-kernels.js'
+
+/** Rows to which the variances are fitted, evenly from each size; more say little more and cost their cube in each step. */
+const MAX_ROWS = 512
+const STEPS = 40
+
+/** The weights of the covariance's parts and of the noise that make the rows most likely. */
+export function fitVariances({ workloads, rows }: Pick<FittedProcess, 'workloads' | 'rows'>, mean: number): number[] {
+  const some = sampleOfEachSize(rows)
+  const n = some.length
+  const sizes = new Set(some.map(({ others }) => others.length))
+  // Of one size, what holds for all sizes and what holds for this one cannot be told apart.
+  const used = sizes.size > 1 ? COVARIANCE_PARTS : SHARED_PARTS
+  const scaling = new WorkloadScaling(workloads)
+  const covariance = new SlowdownCovariance(workloads.map((workload) => scaling.point(workload)))
+  const points = some.map(({ own, others }) => covariance.row(own, others))
+  const matrices = Array.from({ length: used + 2 }, () => new Float64Array(n * n))
+  const values = new Float64Array(COVARIANCE_PARTS)
+  for (let i = 0; i < n; i++) {
+    for (let j = 0; j <= i; j++) {
+      covariance.writeParts(points[i]!, points[j]!, values)
+      for (let c = 0; c < used; c++) matrices[c]![i * n + j] = matrices[c]![j * n + i] = values[c]!
+      const together = some[i]!.colocation === some[j]!.colocation ? 1 : 0
+      matrices[used]![i * n + j] = matrices[used]![j * n + i] = together
+    }
+    matrices[used + 1]![i * n + i] = 1 / some[i]!.count
+  }
+  const observations = Float64Array.from(some, ({ exponent }) => exponent - mean)
+  const { variances } = fitVarianceComponents(matrices, observations, STEPS)
+  return [
+    ...variances.subarray(0, used),
+    ...new Array<number>(COVARIANCE_PARTS - used).fill(0),
+    ...variances.subarray(used),
+  ]
+}
+
+/** Whole colocations, evenly spread over those of each size. */
+function sampleOfEachSize(rows: readonly TrainingRow[]): TrainingRow[] {
+  if (rows.length <= MAX_ROWS) return [...rows]
+  const spans = colocationSpans(rows)
+  const sizes = [...new Set(rows.map(({ others }) => others.length))].sort((a, b) => a - b)
+  let left = MAX_ROWS
+  return sizes.flatMap((size, rank) => {
+    const ofSize = spans.filter(([begin]) => rows[begin]!.others.length === size)
+    const rowsOfSize = ofSize.reduce((sum, [begin, end]) => sum + end - begin, 0)
+    const share = Math.min(1, left / (sizes.length - rank) / rowsOfSize)
+    const count = Math.max(1, Math.round(share * ofSize.length))
+    const chosen = Array.from({ length: count }, (_, i) => ofSize[Math.floor(((i + 0.5) * ofSize.length) / count)]!)
+    const taken = chosen.flatMap(([begin, end]) => rows.slice(begin, end))
+    left -= taken.length
+    return taken
+  })
+}

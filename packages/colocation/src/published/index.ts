@@ -1,0 +1,231 @@
+// What the KACE study (SoCC 2024) predicts, chooses and splits by, for parity and as baselines; nothing else of this package uses it.
+import { leastSquares, mean, sampleVariance } from '@pctodl/numerics'
+import { z } from 'zod'
+import { type Colocation, contains, type Members, throughputSum } from '../colocation.js'
+import type { Method } from '../evaluate/method.js'
+import type { Split } from '../evaluate/splits.js'
+import { type TargetGain, targetGains } from '../evaluate/target-gain.js'
+import { type Scaling, scalingOf, standardize } from '../model/standardize.js'
+import type { ColocationRow } from '../tables/colocation-table.js'
+import { TableError } from '../tables/table-error.js'
+import type { Workload } from '../workload.js'
+
+/** A metric of which the published model knows an aggregate. */
+type AggregateFeature = Exclude<keyof Workload, 'name' | 'batchSize' | 'training' | 'powerW'>
+
+/**
+ * The published features of a colocation: each metric summed over the members, except the two whose published name holds
+ * a percent sign, which are averaged. (The three throughputs of the kernel profiler are percentages too, but are summed.)
+ */
+const aggregateFeatureNames: readonly AggregateFeature[] = [
+  'threads',
+  'smThroughputPercent',
+  'dramThroughputPercent',
+  'memoryThroughputPercent',
+  'registers',
+  'staticSharedMemory',
+  'exclusiveThroughput',
+  'smUtilPercent',
+  'memUtilPercent',
+  'memoryGib',
+]
+
+const averaged: readonly AggregateFeature[] = ['smUtilPercent', 'memUtilPercent']
+
+/** One aggregate of a colocation of any size. */
+function aggregateFeature(members: Members, feature: AggregateFeature): number {
+  const sum = members.reduce((total, member) => total + member[feature], 0)
+  return averaged.includes(feature) ? sum / members.length : sum
+}
+
+/** All of them, in the published order. */
+export function aggregateFeatures(members: Members): Float64Array {
+  return Float64Array.from(aggregateFeatureNames, (feature) => aggregateFeature(members, feature))
+}
+
+/**
+ * The linear model of the KACE study (SoCC 2024): ordinary least squares with an intercept from the z-scored aggregates to
+ * the z-scored sum of throughputs.
+ *
+ * It has two faces. `predict` is honest: scaled by the training rows alone. `scoresAmong` does what the published code
+ * does: it scales the candidates by their own mean and deviation, so a score depends on who else is listed. That is kept
+ * for parity only.
+ */
+export class PublishedLinearModel {
+  readonly name = 'published linear model'
+  readonly #coefficients: Float64Array
+  readonly #features: Scaling
+  readonly #label: Scaling
+
+  private constructor(coefficients: Float64Array, features: Scaling, label: Scaling) {
+    this.#coefficients = coefficients
+    this.#features = features
+    this.#label = label
+  }
+
+  /**
+   * @param colocations of any sizes; the published runs fit to 80 % of their training rows
+   * @throws InvalidInputError with fewer than 11 colocations or where the features of the colocations are not independent
+   */
+  static fit(colocations: readonly Colocation[]): PublishedLinearModel {
+    const raw = colocations.map(({ members }) => aggregateFeatures(members))
+    const sums = colocations.map((colocation) => [throughputSum(colocation)])
+    const features = scalingOf(raw)
+    const label = scalingOf(sums)
+    const design = raw.map((row) => [1, ...standardize(row, features)])
+    const target = sums.map((row) => standardize(row, label)[0]!)
+    return new PublishedLinearModel(leastSquares(design, target), features, label)
+  }
+
+  /** Predicted sum of throughputs, samples/s. */
+  predict(members: Members): number {
+    const z = this.#scoreOf(standardize(aggregateFeatures(members), this.#features))
+    return this.#label.mean[0]! + z * this.#label.deviation[0]!
+  }
+
+  /** The published scores of a list of candidates, in units of the deviation of the candidates' own labels. */
+  scoresAmong(candidates: readonly Members[]): number[] {
+    const raw = candidates.map(aggregateFeatures)
+    const own = scalingOf(raw)
+    return raw.map((row) => this.#scoreOf(standardize(row, own)))
+  }
+
+  #scoreOf(standardized: Float64Array): number {
+    let score = this.#coefficients[0]!
+    for (let j = 0; j < standardized.length; j++) score += this.#coefficients[j + 1]! * standardized[j]!
+    return score
+  }
+}
+
+/** A way to compare colocations of one size without any training. */
+export interface Rule {
+  readonly name: string
+  /** Higher is better. */
+  score(members: Members): number
+}
+
+/**
+ * The rules of the KACE study: prefer most or least of one aggregate. `sm%` prefers most, as published, although it is the
+ * worst of them; summed SM throughput is stored with the published results but missing in their comparison.
+ */
+export const publishedRules: readonly Rule[] = [
+  most('max SM throughput', 'smThroughputPercent'),
+  most('max exclusive throughput', 'exclusiveThroughput'),
+  least('min memcap', 'memoryGib'),
+  least('min mem%', 'memUtilPercent'),
+  most('max sm%', 'smUtilPercent'),
+  least('min threads', 'threads'),
+  least('min DRAM throughput', 'dramThroughputPercent'),
+  least('min memory throughput', 'memoryThroughputPercent'),
+  least('min registers', 'registers'),
+  least('min static shared memory', 'staticSharedMemory'),
+]
+
+function most(name: string, feature: AggregateFeature): Rule {
+  return { name, score: (members) => aggregateFeature(members, feature) }
+}
+
+function least(name: string, feature: AggregateFeature): Rule {
+  return { name, score: (members) => -aggregateFeature(members, feature) }
+}
+
+/** A published split. */
+export interface PublishedSplit<C extends Colocation> extends Split<C> {
+  /** The part of `train` that the published code really fits to; absent where no list of it is published. */
+  readonly publishedFit?: readonly C[]
+}
+
+const rowNumbers = z.array(z.int().nonnegative())
+const publishedSplits = z.record(
+  z.string(),
+  z.record(
+    z.string(),
+    z.object({ train: rowNumbers, test: rowNumbers.optional(), train_inner80: rowNumbers.optional() }),
+  ),
+)
+
+/**
+ * Read published splits: by level (n_occur or train ratio) and seed the row numbers of `train`; of `test`, or the
+ * complement where it is absent; and of `train_inner80` where it is known.
+ *
+ * @returns splits by level, in the file's order
+ * @throws TableError naming what is wrong
+ */
+export function parseSplits<C extends ColocationRow>(
+  text: string,
+  colocations: readonly C[],
+  file = 'splits',
+): Map<string, PublishedSplit<C>[]> {
+  const byRow = new Map(colocations.map((colocation) => [colocation.row, colocation]))
+  const pick = (rows: readonly number[]) =>
+    rows.map((row) => {
+      const colocation = byRow.get(row)
+      if (!colocation) throw new TableError(file, undefined, undefined, `row ${row} is not in the table of colocations`)
+      return colocation
+    })
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch (error) {
+    throw new TableError(file, undefined, undefined, `not JSON: ${(error as Error).message}`, error)
+  }
+  const parsed = publishedSplits.safeParse(json)
+  if (!parsed.success) throw new TableError(file, undefined, undefined, z.prettifyError(parsed.error), parsed.error)
+  return new Map(
+    Object.entries(parsed.data).map(([level, bySeed]) => [
+      level,
+      Object.entries(bySeed).map(([seed, { train, test, train_inner80 }]) => {
+        const used = new Set(train)
+        return {
+          name: `${level}, seed ${seed}`,
+          train: pick(train),
+          test: test ? pick(test) : colocations.filter(({ row }) => !used.has(row)),
+          ...(train_inner80 ? { publishedFit: pick(train_inner80) } : {}),
+        }
+      }),
+    ]),
+  )
+}
+
+/**
+ * The published model as published: fitted to the published part of the training rows (all of them where no list of that part
+ * is known), candidates scaled by their own mean and deviation. Its sums need the test rows' labels to come back from z units,
+ * as the published errors do: that is the leak.
+ */
+export const publishedMethod: Method = {
+  name: 'published linear model',
+  prepare({ train, publishedFit, test }: PublishedSplit<Colocation>) {
+    const model = PublishedLinearModel.fit(publishedFit ?? train)
+    const labels = test.map(throughputSum)
+    const centre = mean(labels)
+    const deviation = Math.sqrt(sampleVariance(labels))
+    const scoresOf = (candidates: readonly Colocation[]) => model.scoresAmong(candidates.map(({ members }) => members))
+    return { scoresOf, sumsOf: (candidates) => scoresOf(candidates).map((score) => centre + deviation * score) }
+  },
+}
+
+/** The same model on all training rows, scaled by them alone. */
+export const honestLinearMethod: Method = {
+  name: 'linear model, honest',
+  prepare({ train }) {
+    const model = PublishedLinearModel.fit(train)
+    const sumsOf = (candidates: readonly Colocation[]) => candidates.map(({ members }) => model.predict(members))
+    return { sumsOf, scoresOf: sumsOf }
+  },
+}
+
+/** What needs no training. */
+export const ruleMethods: readonly Method[] = publishedRules.map((rule) => ({
+  name: rule.name,
+  prepare: () => ({ scoresOf: (candidates) => candidates.map(({ members }) => rule.score(members)) }),
+}))
+
+/** The gain of a workload that draws its candidate blindly: mean sum over best sum. */
+export function randomGains(colocations: readonly Colocation[]): TargetGain[] {
+  return targetGains(colocations, () => [0]).map(({ target, candidates }) => {
+    const sums = colocations.filter(({ members }) => contains(members, target)).map(throughputSum)
+    const best = Math.max(...sums)
+    const expected = mean(sums)
+    return { target, candidates, gain: expected / best, regretPerS: best - expected }
+  })
+}

@@ -1,0 +1,244 @@
+import { factorise, solveFactorised, solveLower, solveTransposed } from './cholesky.js'
+import { pivotedCholesky } from './pivoted-cholesky.js'
+
+const RANK_TOLERANCE = 1e-9
+
+/** Keeps the noise invertible where it is estimated away. */
+const JITTER = 1e-9
+
+/** What a Gaussian process is conditioned on. Observations come in groups, which follow one another and share a noise. */
+export interface ProcessObservations {
+  /** Of mean 0. */
+  readonly values: Float64Array
+  /** Prior covariance of two observations without noise. */
+  covariance(a: number, b: number): number
+  /** First and past-the-last observation of each group. */
+  readonly groups: readonly (readonly [begin: number, end: number])[]
+  /** Variance of what all observations of a group have in common. */
+  readonly groupNoise: number
+  /** Variance of each observation's own noise. */
+  readonly noise: Float64Array
+}
+
+/** A group as predicted by a process that has not seen it. */
+export interface LeftOutGroup {
+  readonly begin: number
+  readonly end: number
+  /** Observed less predicted. */
+  readonly errors: Float64Array
+  /** Covariance that the process expects of these, by rows. */
+  readonly covariance: Float64Array
+}
+
+/**
+ * Gaussian-process regression. The covariance of the observations is written as `L L'` plus a diagonal by a pivoted Cholesky factor, exact up
+ * to its rank; what the factor leaves out of an observation's variance counts as its noise. The process is then a linear regression on
+ * the columns of L, so that time grows with the number of observations and not with its cube (FITC: Snelson and Ghahramani 2006).
+ */
+export class LowRankProcess {
+  /** Observations whose covariances with a new point decide what is predicted there. */
+  readonly pivots: Int32Array
+  readonly #rank: number
+  /** rank x rank, lower. */
+  readonly #pivotFactor: Float64Array
+  /** Weights of the pivots' covariances in a mean. */
+  readonly #weights: Float64Array
+  readonly #groups: ProcessObservations['groups']
+  /** Lower factor of each group's noise. */
+  readonly #noise: readonly Float64Array[]
+  /** Rows of L and values, both in units of the noise. */
+  readonly #whitened: Float64Array
+  readonly #targets: Float64Array
+  readonly #precision: Float64Array
+  readonly #lower: Float64Array
+  readonly #moment: Float64Array
+  readonly #coefficients: Float64Array
+
+  /** @param maxRank of the factor; exact where there are no more observations */
+  constructor({ values, covariance, groups, groupNoise, noise }: ProcessObservations, maxRank: number) {
+    const n = values.length
+    const diagonal = Float64Array.from(values, (_, i) => covariance(i, i))
+    const column = (index: number, out: Float64Array) => {
+      for (let i = 0; i < n; i++) out[i] = covariance(i, index)
+    }
+    const { pivots, factor, rank, residual } = pivotedCholesky(diagonal, column, maxRank, RANK_TOLERANCE)
+    this.pivots = pivots
+    this.#rank = rank
+    this.#pivotFactor = new Float64Array(rank * rank)
+    pivots.forEach((pivot, p) => {
+      this.#pivotFactor.set(factor.subarray(pivot * rank, (pivot + 1) * rank), p * rank)
+    })
+    this.#groups = groups
+    this.#noise = groups.map(([begin, end]) => {
+      const size = end - begin
+      const lower = new Float64Array(size * size).fill(groupNoise)
+      for (let i = 0; i < size; i++) lower[i * size + i]! += noise[begin + i]! + residual[begin + i]! + JITTER
+      factorise(lower, size)
+      return lower
+    })
+    this.#whitened = factor
+    this.#targets = values.slice()
+    groups.forEach(([begin, end], g) => {
+      whiten(this.#noise[g]!, end - begin, this.#whitened, begin * rank, rank)
+      whiten(this.#noise[g]!, end - begin, this.#targets, begin, 1)
+    })
+    this.#precision = new Float64Array(rank * rank)
+    for (let k = 0; k < rank; k++) this.#precision[k * rank + k] = 1
+    this.#moment = new Float64Array(rank)
+    this.#add(this.#precision, this.#moment, 0, n, 1)
+    this.#lower = this.#precision.slice()
+    factorise(this.#lower, rank)
+    this.#coefficients = this.#moment.slice()
+    solveFactorised(this.#lower, rank, this.#coefficients)
+    this.#weights = this.#coefficients.slice()
+    solveTransposed(this.#pivotFactor, rank, this.#weights)
+  }
+
+  /** @param toPivots covariances of a new point with the pivots */
+  mean(toPivots: Float64Array): number {
+    return dot(this.#weights, toPivots)
+  }
+
+  /**
+   * Covariance of new points, without their noise; off the diagonal what the factor leaves out is left out, as among the observations.
+   *
+   * @param toPivots of each point
+   * @param variances prior ones, of each point
+   */
+  covariance(toPivots: readonly Float64Array[], variances: readonly number[]): number[][] {
+    const written = toPivots.map((columns) => {
+      const row = columns.slice()
+      solveLower(this.#pivotFactor, this.#rank, row)
+      return row
+    })
+    const uncertain = written.map((row) => this.#spread(row, this.#lower))
+    return written.map((a, i) =>
+      written.map((_, j) => dot(uncertain[i]!, uncertain[j]!) + (i === j ? Math.max(0, variances[i]! - dot(a, a)) : 0)),
+    )
+  }
+
+  /** Each group predicted by all others, in closed form. */
+  leaveEachOut(): LeftOutGroup[] {
+    return this.#groups.map(([begin, end], g) => {
+      const size = end - begin
+      const rows = Array.from({ length: size }, (_, i) => this.#row(begin + i))
+      const spreads = rows.map((row) => this.#spread(row, this.#lower))
+      // I - H: what of an observed change the regression does not follow.
+      const free = new Float64Array(size * size)
+      const left = new Float64Array(size)
+      for (let i = 0; i < size; i++) {
+        left[i] = this.#targets[begin + i]! - dot(rows[i]!, this.#coefficients)
+        for (let j = 0; j < size; j++) free[i * size + j] = (i === j ? 1 : 0) - dot(spreads[i]!, spreads[j]!)
+      }
+      factorise(free, size, new Float64Array(size).fill(1e-12))
+      solveFactorised(free, size, left)
+      const inverse = new Float64Array(size * size)
+      for (let j = 0; j < size; j++) {
+        const unit = new Float64Array(size)
+        unit[j] = 1
+        solveFactorised(free, size, unit)
+        for (let i = 0; i < size; i++) inverse[i * size + j] = unit[i]!
+      }
+      return this.#leftOut(g, left, inverse)
+    })
+  }
+
+  /** The groups for which `leaves` holds, predicted by the others. */
+  leaveOut(leaves: (group: number) => boolean): LeftOutGroup[] {
+    const rank = this.#rank
+    const chosen = this.#groups.flatMap((_, g) => (leaves(g) ? [g] : []))
+    const lower = this.#precision.slice()
+    const coefficients = this.#moment.slice()
+    for (const g of chosen) this.#add(lower, coefficients, ...this.#groups[g]!, -1)
+    factorise(lower, rank, new Float64Array(rank).fill(0.5))
+    solveFactorised(lower, rank, coefficients)
+    return chosen.map((g) => {
+      const [begin, end] = this.#groups[g]!
+      const size = end - begin
+      const errors = new Float64Array(size)
+      const spreads: Float64Array[] = []
+      for (let i = 0; i < size; i++) {
+        errors[i] = this.#targets[begin + i]! - dot(this.#row(begin + i), coefficients)
+        spreads.push(this.#spread(this.#row(begin + i), lower))
+      }
+      const covariance = new Float64Array(size * size)
+      for (let i = 0; i < size; i++) {
+        for (let j = 0; j < size; j++) covariance[i * size + j] = dot(spreads[i]!, spreads[j]!) + (i === j ? 1 : 0)
+      }
+      return this.#leftOut(g, errors, covariance)
+    })
+  }
+
+  /** From units of a group's noise back to those of the observations. */
+  #leftOut(g: number, errors: Float64Array, covariance: Float64Array): LeftOutGroup {
+    const [begin, end] = this.#groups[g]!
+    const size = end - begin
+    const noise = this.#noise[g]!
+    // L M L', a column and then a row at a time.
+    const half = new Float64Array(size * size)
+    for (let j = 0; j < size; j++) {
+      const column = coloured(noise, size, (k) => covariance[k * size + j]!)
+      for (let i = 0; i < size; i++) half[i * size + j] = column[i]!
+    }
+    const whole = new Float64Array(size * size)
+    for (let i = 0; i < size; i++)
+      whole.set(
+        coloured(noise, size, (k) => half[i * size + k]!),
+        i * size,
+      )
+    return { begin, end, errors: coloured(noise, size, (k) => errors[k]!), covariance: whole }
+  }
+
+  /** Vector whose products are posterior covariances. */
+  #spread(row: Float64Array, lower: Float64Array): Float64Array {
+    const result = row.slice()
+    solveLower(lower, this.#rank, result)
+    return result
+  }
+
+  #row(i: number): Float64Array {
+    return this.#whitened.subarray(i * this.#rank, (i + 1) * this.#rank)
+  }
+
+  /** Add `sign` times the outer products of rows to the lower triangle of a precision, and their moments. */
+  #add(precision: Float64Array, moment: Float64Array, begin: number, end: number, sign: 1 | -1): void {
+    const rank = this.#rank
+    for (let r = begin; r < end; r++) {
+      const row = this.#row(r)
+      const target = sign * this.#targets[r]!
+      for (let i = 0; i < rank; i++) {
+        const value = sign * row[i]!
+        moment[i]! += target * row[i]!
+        for (let j = 0, at = i * rank; j <= i; j++, at++) precision[at]! += value * row[j]!
+      }
+    }
+  }
+}
+
+/** Replace `size` rows of a matrix by their forward solution with a lower factor. */
+function whiten(lower: Float64Array, size: number, matrix: Float64Array, begin: number, columns: number): void {
+  for (let i = 0; i < size; i++) {
+    const row = begin + i * columns
+    for (let k = 0; k < i; k++) {
+      const factor = lower[i * size + k]!
+      const other = begin + k * columns
+      for (let c = 0; c < columns; c++) matrix[row + c]! -= factor * matrix[other + c]!
+    }
+    for (let c = 0; c < columns; c++) matrix[row + c]! /= lower[i * size + i]!
+  }
+}
+
+/** L v. */
+function coloured(lower: Float64Array, size: number, at: (k: number) => number): Float64Array {
+  return Float64Array.from({ length: size }, (_, i) => {
+    let sum = 0
+    for (let k = 0; k <= i; k++) sum += lower[i * size + k]! * at(k)
+    return sum
+  })
+}
+
+function dot(a: Float64Array, b: Float64Array): number {
+  let sum = 0
+  for (let i = 0; i < a.length; i++) sum += a[i]! * b[i]!
+  return sum
+}
