@@ -62,12 +62,4 @@ export type {
 } from './optimal/allocation-problem.js'
 export { loadAllocationSolver } from './optimal/allocation-solver.js'
 
-export {
-  type PublishedJobResult,
-  type PublishedOptions,
-  type PublishedResult,
-  type PublishedRound,
-  simulatePublished,
-} from './published/simulate-published.js'
-
-export { ImpossibleJobError } from './errors.js'
+export { ImpossibleJobError, InputFileError } from './errors.js'

@@ -1,6 +1,6 @@
 // A scheduler in a process of its own: `killed-schedule.ts <folder>`. It prints what became of every job.
 import path from 'node:path'
-import { executeSchedule, SlurmScheduleExecutor } from '../src/slurm.js'
+import { executeSchedule, SlurmScheduleExecutor } from '../src/node.js'
 import { cluster, pacedJobs, profiles } from './one-node-schedule.js'
 
 const folder = process.argv[2]!

@@ -1,11 +1,11 @@
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { exampleProfiles } from '@pctodl/job-profile'
 import { SeededRandom } from '@pctodl/numerics'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type EngineEvent, generateTrace, type Job, type ScheduleAction, shortDurations } from '../src/index.js'
-import { executeSchedule, type JournalEntry, type ScheduleExecutor } from '../src/slurm.js'
+import { exampleProfiles } from '../src/job-profile.js'
+import { executeSchedule, type JournalEntry, type ScheduleExecutor } from '../src/node.js'
 import { PlayedExecutor } from './played-executor.js'
 
 class Killed extends Error {}

@@ -6,7 +6,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { OneNodeSlurm, slurmHindrance } from '../../job-array/test/one-node-slurm.js'
-import type { ExecutedJob } from '../src/slurm.js'
+import type { ExecutedJob } from '../src/node.js'
 import { hardware } from './one-node-schedule.js'
 
 const hindrance = slurmHindrance()

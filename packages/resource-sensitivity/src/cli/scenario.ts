@@ -1,19 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { integerFrom, listOf, numberBetween, oneOf, positiveNumber, UsageError } from '@pctodl/command-line'
-import {
-  exampleProfiles,
-  type JobProfile,
-  type ModelClass,
-  modelClasses,
-  parseSensitivityMatrix,
-  parseSynergyTables,
-  profileOfMatrix,
-} from '@pctodl/job-profile'
 import type { Command } from 'commander'
 import type { Cluster } from '../cluster/cluster.js'
 import { parseClusterFile } from '../cluster/cluster-file.js'
 import { possibleJobs } from '../engine/scheduling-options.js'
 import type { ImpossibleJobError } from '../errors.js'
+import { type JobProfile, type ModelClass, modelClasses } from '../profile/job-profile.js'
+import { exampleProfiles } from '../profile/modelled-profile.js'
+import { parseSensitivityMatrix, profileOfMatrix } from '../profile/sensitivity-matrix.js'
+import { parseSynergyTables } from '../profile/synergy-tables.js'
 import { generateTrace, multiGpu, phillyDurations, shortDurations, singleGpu } from '../trace/generate-trace.js'
 import type { Job } from '../trace/job.js'
 import { parsePhillyLog, traceFromPhilly } from '../trace/philly.js'

@@ -1,4 +1,4 @@
-import { type JobProfile, throughputAt } from '@pctodl/job-profile'
+import { type JobProfile, throughputAt } from '../profile/job-profile.js'
 
 /** A share of CPU and memory beside each GPU, and what it gives. */
 export interface AllocationOption {

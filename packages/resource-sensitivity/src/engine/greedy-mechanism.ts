@@ -1,5 +1,5 @@
-import { type JobProfile, type PerGpuShare, throughputAt } from '@pctodl/job-profile'
 import type { ServerKind } from '../cluster/cluster.js'
+import { type JobProfile, type PerGpuShare, throughputAt } from '../profile/job-profile.js'
 import { RUNNING } from './job-table.js'
 import type { Mechanism } from './mechanism.js'
 import type { RunningJobs } from './running-jobs.js'

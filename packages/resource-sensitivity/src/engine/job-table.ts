@@ -1,5 +1,5 @@
-import { throughputAt } from '@pctodl/job-profile'
 import type { Cluster } from '../cluster/cluster.js'
+import { throughputAt } from '../profile/job-profile.js'
 import type { Job } from '../trace/job.js'
 import type { CheckedEngineOptions } from './scheduling-options.js'
 import type { Placement } from './server-pool.js'

@@ -1,4 +1,4 @@
-import type { JobProfile, PerGpuShare } from '@pctodl/job-profile'
+import type { JobProfile, PerGpuShare } from '../profile/job-profile.js'
 import type { RunningJobs } from './running-jobs.js'
 
 /** Servers looked at to clear one for a job, and running jobs on several servers looked at to bring together. */

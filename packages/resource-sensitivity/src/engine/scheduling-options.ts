@@ -1,8 +1,8 @@
-import { assertJobProfile, type JobProfile } from '@pctodl/job-profile'
 import { InvalidInputError, UnknownNameError } from '@pctodl/platform'
 import { assertCluster, type Cluster, countGpus } from '../cluster/cluster.js'
 import { ImpossibleJobError } from '../errors.js'
 import type { AllocationSolver, AllocationWeight } from '../optimal/allocation-problem.js'
+import { assertJobProfile, type JobProfile } from '../profile/job-profile.js'
 import type { Job } from '../trace/job.js'
 import { type MechanismName, mechanismNames, type PolicyName, policyNames } from './policy.js'
 

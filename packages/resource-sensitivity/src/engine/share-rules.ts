@@ -1,6 +1,6 @@
-import type { JobProfile, PerGpuShare } from '@pctodl/job-profile'
 import type { Cluster } from '../cluster/cluster.js'
 import { pricedProfile } from '../power/power-ways.js'
+import type { JobProfile, PerGpuShare } from '../profile/job-profile.js'
 import { type AllocationOptions, allocationOptions } from './allocation-options.js'
 import type { Placement } from './server-pool.js'
 

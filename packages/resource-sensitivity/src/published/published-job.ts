@@ -1,7 +1,7 @@
-import type { JobProfile } from '@pctodl/job-profile'
 import { PctodlError, UnknownNameError } from '@pctodl/platform'
 import type { Cluster, ServerKind } from '../cluster/cluster.js'
 import { ImpossibleJobError } from '../errors.js'
+import type { JobProfile } from '../profile/job-profile.js'
 import type { Job } from '../trace/job.js'
 
 /** GPU, CPU, memory, storage, network: the order of every vector here. */

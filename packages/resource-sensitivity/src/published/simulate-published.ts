@@ -1,7 +1,7 @@
-import type { JobProfile } from '@pctodl/job-profile'
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { assertCluster, type Cluster } from '../cluster/cluster.js'
 import type { MechanismName, PolicyName } from '../engine/policy.js'
+import type { JobProfile } from '../profile/job-profile.js'
 import type { Job } from '../trace/job.js'
 import { onlyServerKind, type PublishedJob, publishedJobs } from './published-job.js'
 import { PublishedPlacement } from './published-placement.js'

@@ -4,8 +4,8 @@ import path from 'node:path'
 import { openToWrite, writeFileAtomically } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 import { z } from 'zod'
-import { InputFileError } from '../errors.js'
-import type { RunReport } from '../search/run-report.js'
+import { InputFileError } from '../../errors.js'
+import type { RunReport } from '../run-report.js'
 
 const header = z.object({ fingerprint: z.string() })
 const entry = z.object({

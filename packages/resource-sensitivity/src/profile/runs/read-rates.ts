@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { writeFileAtomically } from '@pctodl/command-line'
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
-import { InputFileError } from '../errors.js'
-import { withCpus } from '../limits/cpu-affinity.js'
+import { InputFileError } from '../../errors.js'
+import { withCpus } from './cpu-affinity.js'
 
 type Env = Readonly<Record<string, string | undefined>>
 

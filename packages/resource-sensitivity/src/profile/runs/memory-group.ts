@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { type Clock, PctodlError, systemClock } from '@pctodl/platform'
-import { LimitUnavailableError } from '../errors.js'
+import { LimitUnavailableError } from '../../errors.js'
 
 /** A cgroup (version 2) of its own for one run, with a limit on memory and no swap. */
 export interface MemoryGroup {

@@ -10,11 +10,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { median } from '@pctodl/numerics'
-import { profileJob } from '../src/index.js'
-import { allowedCpus } from '../src/limits/cpu-affinity.js'
-import { measureDataset } from '../src/runs/dataset-size.js'
-import { measureMemoryGBps } from '../src/runs/read-rates.js'
-import { runTraining } from '../src/runs/run-training.js'
+import { profileJob } from '../src/job-profile.js'
+import { allowedCpus } from '../src/profile/runs/cpu-affinity.js'
+import { measureDataset } from '../src/profile/runs/dataset-size.js'
+import { measureMemoryGBps } from '../src/profile/runs/read-rates.js'
+import { runTraining } from '../src/profile/runs/run-training.js'
 
 const STORAGE_MBPS = 6
 const BATCH = 8

@@ -1,11 +1,11 @@
 import { readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { InvalidInputError } from '@pctodl/platform'
-import { ProfiledRunError } from '../errors.js'
-import { type ContainerOptions, containerCommand, removeContainer } from '../limits/container.js'
-import { withCpus } from '../limits/cpu-affinity.js'
-import { createMemoryGroup } from '../limits/memory-group.js'
-import { parseReportFile, parseReportLines, type RunReport } from '../search/run-report.js'
+import { ProfiledRunError } from '../../errors.js'
+import { parseReportFile, parseReportLines, type RunReport } from '../run-report.js'
+import { type ContainerOptions, containerCommand, removeContainer } from './container.js'
+import { withCpus } from './cpu-affinity.js'
+import { createMemoryGroup } from './memory-group.js'
 import { launchCommand, type TrainingJob } from './training-command.js'
 
 /** How a job is run under limits. */

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { JobProfile } from '../src/index.js'
+import type { JobProfile } from '../src/job-profile.js'
 
 const level = (least: number, most: number) => fc.double({ min: least, max: most, noNaN: true })
 

@@ -1,4 +1,4 @@
-import { LimitUnavailableError } from '../errors.js'
+import { LimitUnavailableError } from '../../errors.js'
 
 /** The container in which a job is run. */
 export interface ContainerOptions {

@@ -1,4 +1,4 @@
-import { leastDemand, profileJob, profileOfMatrix, throughputAt } from '@pctodl/job-profile'
+import { leastDemand, profileJob, profileOfMatrix, throughputAt } from '@pctodl/resource-sensitivity/job-profile'
 
 /** What a loader that prepares 100 samples a second on each core needs beside a GPU that computes 900, found from few runs. */
 export async function profileLoader(): Promise<string> {
@@ -15,7 +15,7 @@ export async function profileLoader(): Promise<string> {
     search: { maxCpus: 24 },
     memoryGBps: async () => 10,
     run: async (cpus) => {
-      tried.push(cpus) // a real run comes here: `runTraining` of `@pctodl/job-profile/node`, or your own
+      tried.push(cpus) // a real run comes here: `runTraining` of `@pctodl/resource-sensitivity/node`, or your own
       return { iterationS: { mean: 32 / Math.min(cpus * 100, 900), low: null, high: null }, iterations: 50 }
     },
   })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseSynergyTables, throughputAt } from '../src/index.js'
+import { parseSynergyTables, throughputAt } from '../src/job-profile.js'
 import { arbitraryProfile } from './arbitrary-profile.js'
 
 describe('published tables', () => {

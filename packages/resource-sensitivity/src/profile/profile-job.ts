@@ -1,8 +1,8 @@
 import { ProfiledRunError } from '../errors.js'
-import { buildMatrix, type MatrixInput } from '../profile/build-matrix.js'
-import type { SensitivityMatrix } from '../profile/sensitivity-matrix.js'
+import { buildMatrix, type MatrixInput } from './build-matrix.js'
 import { type CpuSearchOptions, searchCpus } from './cpu-search.js'
 import type { RunReport } from './run-report.js'
+import type { SensitivityMatrix } from './sensitivity-matrix.js'
 
 export interface ProfileOptions extends Omit<MatrixInput, 'search' | 'measuredSpread' | 'memoryGBps'> {
   readonly search: Omit<CpuSearchOptions, 'gpus'>

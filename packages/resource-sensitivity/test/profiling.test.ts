@@ -5,17 +5,16 @@ import {
   buildMatrix,
   epochWithCache,
   leastDemand,
-  parsePublishedProfile,
   parseReportFile,
   parseReportLines,
   parseSensitivityMatrix,
   profileOfMatrix,
-  publishedSweep,
   searchCpus,
   seriesMean,
   ThroughputCurve,
   throughputAt,
-} from '../src/index.js'
+} from '../src/job-profile.js'
+import { parsePublishedProfile, publishedSweep } from '../src/published.js'
 
 /** Shapes that loaders have: proportional up to a limit, Amdahl's law, a power, an exponential approach. */
 const shape = fc.oneof(

@@ -1,7 +1,7 @@
 import { accessSync, constants, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { InvalidInputError } from '@pctodl/platform'
-import { LimitUnavailableError } from '../errors.js'
+import { LimitUnavailableError } from '../../errors.js'
 
 /**
  * The CPU cores that this process may use.

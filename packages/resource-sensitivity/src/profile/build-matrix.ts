@@ -1,5 +1,5 @@
-import { epochWithCache } from '../search/cache-model.js'
-import type { CpuSearchResult } from '../search/cpu-search.js'
+import { epochWithCache } from './cache-model.js'
+import type { CpuSearchResult } from './cpu-search.js'
 import type { JobProfile } from './job-profile.js'
 import { throughputAt } from './job-profile.js'
 import { MATRIX_SCHEMA, matrixAxes, type SensitivityMatrix, type SensitivityPoint } from './sensitivity-matrix.js'

@@ -1,0 +1,11 @@
+// The published algorithms, for parity and as baselines: nothing else here imports them but the commands.
+
+export { type PublishedProfilePoint, parsePublishedProfile } from './published/published-profile.js'
+export { type PublishedSweepPoint, publishedSweep } from './published/published-sweep.js'
+export {
+  type PublishedJobResult,
+  type PublishedOptions,
+  type PublishedResult,
+  type PublishedRound,
+  simulatePublished,
+} from './published/simulate-published.js'
