@@ -20,7 +20,11 @@ export interface PublishedOptions {
   /** Length of a round and of every lease, s. Default 300. */
   readonly roundS?: number
   /** Which of upstream's defects to leave out, to see what each is worth. Default: none. */
-  readonly corrections?: { readonly ftfLargestFirst?: boolean; readonly runAllJobs?: boolean }
+  readonly corrections?: {
+    readonly ftfLargestFirst?: boolean
+    readonly runAllJobs?: boolean
+    readonly spreadPenalty?: number
+  }
   /** Told of every round after its placements. */
   readonly onRound?: (round: PublishedRound) => void
 }
@@ -70,7 +74,11 @@ export function simulatePublished(options: PublishedOptions): PublishedResult {
 
   const advance = (job: PublishedJob, speedup: number) => {
     let iterationS = job.iterationS
-    if (job.servers.length > 1) iterationS = iterationS / job.spreadPenalty
+    if (job.servers.length > 1)
+      iterationS =
+        corrections.spreadPenalty === undefined
+          ? iterationS / job.spreadPenalty
+          : iterationS * corrections.spreadPenalty
     if (!fair) iterationS = iterationS / speedup
     job.executedBefore = job.executed
     job.executed = Math.min(job.executed + Math.floor(roundS / iterationS), job.job.iterations)

@@ -1,4 +1,4 @@
-import { readOwnFile } from '@pctodl/job-array'
+import { readNote } from '@pctodl/job-array'
 import { z } from 'zod'
 
 /** With this code a job says: I was told to stop, and have saved what I have done. (sysexits knows it as nothing of its own.) */
@@ -37,7 +37,7 @@ const checkpoint = z.object({ doneIterations: z.number().min(0) })
 /** What a job has saved, undefined where it has saved nothing that can be read: then it begins anew. */
 export function readCheckpoint(file: string): number | undefined {
   try {
-    const text = readOwnFile(file)
+    const text = readNote(file)
     return text === undefined ? undefined : checkpoint.parse(JSON.parse(text)).doneIterations
   } catch {
     return undefined

@@ -1,6 +1,5 @@
 import path from 'node:path'
 import {
-  ownFolder,
   type SlurmJobEnd,
   type SlurmJobRequest,
   type SlurmJobStart,
@@ -8,6 +7,7 @@ import {
   type SlurmNodeChange,
   SlurmNodes,
   type SlurmPatienceOptions,
+  workFolder,
 } from '@pctodl/job-array'
 import { type Clock, InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
 import type { EngineEvent } from '../engine/engine-event.js'
@@ -151,8 +151,8 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     }
     this.#nodes = new SlurmNodes({ ...patience, nodes, pollMs: nodePollMs })
     // The folder of checkpoints first: of what follows only the jobs hold anything.
-    ownFolder(options.workDir)
-    this.#checkpoints = ownFolder(path.join(options.workDir, 'checkpoint'))
+    workFolder(options.workDir)
+    this.#checkpoints = workFolder(path.join(options.workDir, 'checkpoint'))
     this.#jobs = new SlurmJobs({
       workDir: options.workDir,
       ...patience,

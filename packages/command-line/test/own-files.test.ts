@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { makePrivateFolder, privateFolder, readOwnFile, trustedPath } from '../src/lease/private-folder.js'
+import { makePrivateFolder, privateFolder, readOwnFile, trustedPath } from '../src/own-files.js'
 
 let place: string
 beforeEach(() => {
