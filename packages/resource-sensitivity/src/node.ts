@@ -1,5 +1,6 @@
 // Schedules on a real Slurm cluster.
 export { type ExecutedJob, type ExecuteOptions, executeSchedule } from './execute/execute-schedule.js'
+export { requestOfSchedule, type ScheduleRequest } from './execute/requests.js'
 export type { ScheduleExecutor } from './execute/schedule-executor.js'
 export type { JournalEntry } from './execute/schedule-journal.js'
 // Training jobs under limits: what `profileJob` asks for.

@@ -3,6 +3,7 @@ import { version } from '../../package.json'
 import { addCompareCommand } from './compare-command.js'
 import { addExecuteCommand } from './execute-command.js'
 import { addProfileCommand } from './profile-command.js'
+import { addRequestCommands } from './request-commands.js'
 import { addSimulateCommand } from './simulate-command.js'
 
 /** The command line `pctodl-sensitivity` as a function. */
@@ -21,7 +22,8 @@ export const sensitivity: CommandFunction = async (argv, terminal) => {
   addSimulateCommand(command, terminal)
   addCompareCommand(command, terminal)
   addExecuteCommand(command, terminal)
-  if (argv.length === 0) throw new UsageError('say what to do: profile, simulate, compare or execute')
+  addRequestCommands(command, terminal)
+  if (argv.length === 0) throw new UsageError('say what to do: profile, simulate, compare, execute, submit or cancel')
   await parseCommand(command, argv)
   return 0
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { closeSync, existsSync, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, ftruncateSync, readFileSync, writeFileSync } from 'node:fs'
+import { openToWrite } from '@pctodl/command-line'
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { z } from 'zod'
 import type { EngineEvent } from '../engine/engine-event.js'
@@ -39,36 +40,39 @@ export class ScheduleJournal {
   /** What earlier processes wrote. */
   readonly entries: readonly JournalEntry[]
   readonly #descriptor: number
+  #bytes: number
 
   /**
    * @param schedule all that decides what the engine does: a journal of another schedule is refused
-   * @throws InvalidInputError for a journal of another schedule; PctodlError `JOURNAL` for one that cannot be read
+   * @throws InvalidInputError for a journal of another schedule; PctodlError `JOURNAL` for one that cannot be read, `NOT_OWN` for a link
+   *   or a file of somebody else
    */
   constructor(file: string, schedule: unknown, nowUnixMs: number) {
     const digest = createHash('sha256').update(JSON.stringify(schedule)).digest('hex')
-    const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
-    // A process that was killed may have left half a line: that plan was not carried out.
-    const whole = text.slice(0, text.lastIndexOf('\n') + 1)
-    const [first, ...lines] = whole.split('\n').slice(0, -1)
-    if (first === undefined) {
-      this.startedUnixMs = nowUnixMs
-      this.entries = []
-    } else {
-      const opened = parsed(header, first, file, 1)
-      if (opened.schedule !== digest) {
+    this.#descriptor = openToWrite(file, { existing: 'append', mode: 0o600 })
+    try {
+      const text = readFileSync(this.#descriptor, 'utf8')
+      // A process that was killed may have left half a line: that plan was not carried out.
+      const whole = text.slice(0, text.lastIndexOf('\n') + 1)
+      const [first, ...lines] = whole.split('\n').slice(0, -1)
+      const opened = first === undefined ? undefined : parsed(header, first, file, 1)
+      if (opened !== undefined && opened.schedule !== digest) {
         throw new InvalidInputError(
           file,
           'the journal of another schedule',
           'the same jobs, cluster, models and rules as before, or a new work folder',
         )
       }
-      this.startedUnixMs = opened.startedUnixMs
+      this.startedUnixMs = opened?.startedUnixMs ?? nowUnixMs
       this.entries = lines.map((line, i) => parsed(entryShape, line, file, i + 2) as unknown as JournalEntry)
-    }
-    this.#descriptor = openSync(file, 'a', 0o600)
-    ftruncateSync(this.#descriptor, Buffer.byteLength(whole))
-    if (first === undefined) {
-      this.#write({ format: FORMAT, version: VERSION, schedule: digest, startedUnixMs: nowUnixMs })
+      this.#bytes = Buffer.byteLength(whole)
+      ftruncateSync(this.#descriptor, this.#bytes)
+      if (opened === undefined) {
+        this.#write({ format: FORMAT, version: VERSION, schedule: digest, startedUnixMs: nowUnixMs })
+      }
+    } catch (error) {
+      this.close()
+      throw error
     }
   }
 
@@ -80,19 +84,18 @@ export class ScheduleJournal {
     closeSync(this.#descriptor)
   }
 
+  /** A line is there whole or, on a full disk, not at all. */
   #write(line: object): void {
-    writeSync(this.#descriptor, `${JSON.stringify(line)}\n`)
-    fsyncSync(this.#descriptor)
+    const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
+    try {
+      writeFileSync(this.#descriptor, bytes)
+      fsyncSync(this.#descriptor)
+    } catch (error) {
+      ftruncateSync(this.#descriptor, this.#bytes)
+      throw error
+    }
+    this.#bytes += bytes.length
   }
-}
-
-/** The same engine, told the same, must answer the same. @throws PctodlError `JOURNAL` */
-export function assertSameActions(actions: readonly ScheduleAction[], { timeS, actions: before }: JournalEntry): void {
-  if (JSON.stringify(actions) === JSON.stringify(before)) return
-  throw new PctodlError(
-    'JOURNAL',
-    `the plan at ${timeS} s is another than the journal has: it was written by another version; end the schedule with that one, or take a new work folder`,
-  )
 }
 
 function parsed<T>(shape: z.ZodType<T>, line: string, file: string, row: number): T {
@@ -102,9 +105,7 @@ function parsed<T>(shape: z.ZodType<T>, line: string, file: string, row: number)
     throw new PctodlError(
       'JOURNAL',
       `${file}: line ${row} is none of a journal of version ${VERSION}; take a new work folder`,
-      {
-        cause,
-      },
+      { cause },
     )
   }
 }

@@ -201,7 +201,9 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     signal?: AbortSignal,
   ): Promise<void> {
     this.#startedUnixMs = startedUnixMs
-    this.#startMs = this.#clock.now() - (this.#clock.date().getTime() - startedUnixMs)
+    // Where the clock of this machine was put back meanwhile, time goes on at what the journal has seen.
+    const passedMs = Math.max(this.#clock.date().getTime() - startedUnixMs, (entries.at(-1)?.timeS ?? 0) * 1000)
+    this.#startMs = this.#clock.now() - passedMs
     this.#isBehind = entries.length > 0
     for (const [i, { events, facts, actions }] of entries.entries()) {
       for (const fact of facts as readonly RunFact[]) this.#absorb(fact)
