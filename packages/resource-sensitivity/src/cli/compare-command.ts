@@ -1,6 +1,6 @@
 import { listOf, newSubcommand, oneOf, Progress, type Terminal } from '@pctodl/command-line'
 import type { Command } from 'commander'
-import { type MechanismName, mechanismNames, type PolicyName, policyNames } from '../engine/policy.js'
+import { type MechanismName, mechanismNames, type PolicyName, policyNames } from '../engine/scheduling-options.js'
 import { formatScheduleTable } from '../report/schedule-table.js'
 import { drawCharts } from './draw-charts.js'
 import { addScheduleOptions, runSchedule, type ScheduleOptions, type ScheduleRun, solverFor } from './run-schedule.js'

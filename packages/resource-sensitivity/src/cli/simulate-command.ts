@@ -1,6 +1,6 @@
 import { newSubcommand, oneOf, type Terminal, UsageError, writeFileAtomically } from '@pctodl/command-line'
 import type { Command } from 'commander'
-import { type MechanismName, mechanismNames, type PolicyName, policyNames } from '../engine/policy.js'
+import { type MechanismName, mechanismNames, type PolicyName, policyNames } from '../engine/scheduling-options.js'
 import { formatScheduleTable } from '../report/schedule-table.js'
 import type { SimulationOptions } from '../simulate/simulation-options.js'
 import { drawCharts } from './draw-charts.js'

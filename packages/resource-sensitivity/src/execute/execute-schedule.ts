@@ -1,6 +1,6 @@
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
+import type { ScheduleAction } from '../engine/actions.js'
 import type { EngineEvent } from '../engine/engine-event.js'
-import type { ScheduleAction } from '../engine/schedule-action.js'
 import { ScheduleEngine } from '../engine/schedule-engine.js'
 import { assertJob, possibleJobs } from '../engine/scheduling-options.js'
 import { DueEvents, whoNeverRuns } from '../simulate/due-events.js'

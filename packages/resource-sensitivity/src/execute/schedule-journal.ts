@@ -3,8 +3,8 @@ import { closeSync, fsyncSync, ftruncateSync, readFileSync, writeFileSync } from
 import { openToWrite } from '@pctodl/command-line'
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { z } from 'zod'
+import type { ScheduleAction } from '../engine/actions.js'
 import type { EngineEvent } from '../engine/engine-event.js'
-import type { ScheduleAction } from '../engine/schedule-action.js'
 
 const FORMAT = 'pctodl-schedule-journal'
 const VERSION = 1

@@ -1,4 +1,4 @@
-import type { PolicyName } from '../engine/policy.js'
+import type { PolicyName } from '../engine/scheduling-options.js'
 import type { PublishedJob } from './published-job.js'
 
 export interface KeyContext {

@@ -1,6 +1,6 @@
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { assertCluster, type Cluster } from '../cluster/cluster.js'
-import type { MechanismName, PolicyName } from '../engine/policy.js'
+import type { MechanismName, PolicyName } from '../engine/scheduling-options.js'
 import type { JobProfile } from '../profile/job-profile.js'
 import type { Job } from '../trace/job.js'
 import { onlyServerKind, type PublishedJob, publishedJobs } from './published-job.js'

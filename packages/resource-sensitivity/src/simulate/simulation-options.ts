@@ -1,7 +1,6 @@
 import { InvalidInputError } from '@pctodl/platform'
+import type { JobState, Plan, RunningJobState, ScheduleAction } from '../engine/actions.js'
 import type { EngineEvent } from '../engine/engine-event.js'
-import type { JobState, Plan, RunningJobState } from '../engine/plan.js'
-import type { ScheduleAction } from '../engine/schedule-action.js'
 import {
   assertJob,
   type CheckedEngineOptions,

@@ -1,4 +1,4 @@
-import type { MechanismName, PolicyName } from '../engine/policy.js'
+import type { MechanismName, PolicyName } from '../engine/scheduling-options.js'
 import type { UsageBin } from '../engine/usage-record.js'
 import type { ImpossibleJobError } from '../errors.js'
 import type { Job } from '../trace/job.js'

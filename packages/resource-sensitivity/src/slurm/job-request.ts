@@ -1,7 +1,6 @@
 import type { SlurmJobRequest } from '@pctodl/job-array'
 import { InvalidInputError } from '@pctodl/platform'
-import type { Seat } from '../engine/plan.js'
-import type { Grant } from '../engine/schedule-action.js'
+import type { Grant, Seat } from '../engine/actions.js'
 
 /** GB of a cluster file in Slurm's MB, rounded down so that the shares of a node never exceed it. */
 const MB_OF_GB = 1000

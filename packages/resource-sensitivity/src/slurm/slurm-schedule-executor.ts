@@ -10,9 +10,8 @@ import {
   workFolder,
 } from '@pctodl/job-array'
 import { type Clock, InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
+import type { Grant, PreemptAction, ResizeAction, ScheduleAction, Seat } from '../engine/actions.js'
 import type { EngineEvent } from '../engine/engine-event.js'
-import type { Seat } from '../engine/plan.js'
-import type { Grant, PreemptAction, ResizeAction, ScheduleAction } from '../engine/schedule-action.js'
 import type { ScheduleExecutor } from '../execute/schedule-executor.js'
 import type { JournalEntry } from '../execute/schedule-journal.js'
 import type { Job } from '../trace/job.js'

@@ -1,4 +1,5 @@
-import type { RunningJobs } from './running-jobs.js'
+import type { EngineJob } from '../engine/engine-job.js'
+import type { RunningJobs } from '../engine/running-jobs.js'
 
 /** Changes of seats tried, and pairs of a job and a server looked at, after each round at most: in large clusters the first placement is nearly as good. */
 const MOST_TRIES = 1000
@@ -21,8 +22,8 @@ export function improveSeats(
   changed: readonly number[],
   valueAt: (server: number) => number,
 ): void {
-  const { table, pool } = running
-  const isNew = (job: number) => table.server[job]! >= 0 && table.rate[job] === 0
+  const { pool } = running
+  const isNew = (job: EngineJob) => job.server >= 0 && job.rate === 0
   const newcomers = changed.flatMap((server) => pool.residents[server]!.filter(isNew))
   if (newcomers.length === 0) return
   const values = new Map<number, number>()
@@ -34,10 +35,10 @@ export function improveSeats(
   let pairs = 0
 
   /** Try moves between two servers. @returns whether they were kept */
-  const attempt = (one: number, other: number, moves: readonly (readonly [job: number, to: number])[]): boolean => {
+  const attempt = (one: number, other: number, moves: readonly (readonly [job: EngineJob, to: number])[]): boolean => {
     tries++
     const before = known(one) + known(other)
-    const back = moves.map(([job]) => [job, table.server[job]!] as const)
+    const back = moves.map(([job]) => [job, job.server] as const)
     running.reseat(moves)
     const [valueAtOne, valueAtOther] = [valueAt(one), valueAt(other)]
     if (valueAtOne + valueAtOther <= before + ROUNDING) {
@@ -53,15 +54,15 @@ export function improveSeats(
     improved = false
     for (const a of newcomers) {
       for (const other of changed) {
-        const one = table.server[a]!
+        const one = a.server
         if (one === other) continue
         if (++pairs > MOST_PAIRS) return
         const met = new Set<string>()
         for (const group of groupsFor(a, other)) {
           if (tries >= MOST_TRIES) return
           // Jobs of one class are alike, so only the first such group needs a try.
-          const kind = group.map((job) => table.classOf[job]!).join()
-          if (met.has(kind) || (group.length === 1 && table.classOf[group[0]!] === table.classOf[a])) continue
+          const kind = group.map((job) => job.kind.number).join()
+          if (met.has(kind) || (group.length === 1 && group[0]!.kind.number === a.kind.number)) continue
           met.add(kind)
           if (attempt(one, other, [[a, other], ...group.map((job) => [job, one] as const)])) {
             improved = true
@@ -73,17 +74,17 @@ export function improveSeats(
   }
 
   /** Newcomers of another server with which a job could change places, none among them where its GPUs are free there. */
-  function groupsFor(a: number, other: number): number[][] {
-    const size = table.gpus[a]!
-    const freeHere = pool.freeGpus[table.server[a]!]!
+  function groupsFor(a: EngineJob, other: number): EngineJob[][] {
+    const size = a.gpus
+    const freeHere = pool.freeGpus[a.server]!
     const freeThere = pool.freeGpus[other]!
-    const others = pool.residents[other]!.filter((job) => isNew(job) && table.gpus[job]! <= size + freeHere)
-    const groups: number[][] = []
-    const extend = (from: number, group: number[], gpus: number): void => {
+    const others = pool.residents[other]!.filter((job) => isNew(job) && job.gpus <= size + freeHere)
+    const groups: EngineJob[][] = []
+    const extend = (from: number, group: EngineJob[], gpus: number): void => {
       if (gpus <= size + freeHere && size <= gpus + freeThere) groups.push([...group])
       if (group.length === MOST_TOGETHER) return
       for (let i = from; i < others.length; i++) {
-        const more = gpus + table.gpus[others[i]!]!
+        const more = gpus + others[i]!.gpus
         if (more <= size + freeHere) extend(i + 1, [...group, others[i]!], more)
       }
     }
