@@ -12,8 +12,7 @@ import path from 'node:path'
 import { median } from '@pctodl/numerics'
 import { profileJob } from '../src/job-profile.js'
 import { allowedCpus } from '../src/profile/runs/cpu-affinity.js'
-import { measureDataset } from '../src/profile/runs/dataset-size.js'
-import { measureMemoryGBps } from '../src/profile/runs/read-rates.js'
+import { measureDataset, measureMemoryGBps } from '../src/profile/runs/measure-machine.js'
 import { runTraining } from '../src/profile/runs/run-training.js'
 
 const STORAGE_MBPS = 6

@@ -2,10 +2,15 @@
 
 export { InputFileError, LimitUnavailableError, ProfiledRunError } from './errors.js'
 export { parseJsonAs } from './json-input.js'
-export { type SeriesMean, seriesMean } from './profile/batch-means.js'
-export { buildMatrix, type MatrixInput } from './profile/build-matrix.js'
 export { type CacheModelInput, type CacheModelResult, epochWithCache } from './profile/cache-model.js'
-export { type CpuSearchOptions, type CpuSearchResult, searchCpus } from './profile/cpu-search.js'
+export {
+  type CpuSearchOptions,
+  type CpuSearchResult,
+  type CurveEstimate,
+  type CurvePoint,
+  searchCpus,
+  ThroughputCurve,
+} from './profile/cpu-search.js'
 export {
   assertJobProfile,
   type GpuPoint,
@@ -18,8 +23,15 @@ export {
 } from './profile/job-profile.js'
 export { exampleProfiles, type ModelledRates, modelledProfile } from './profile/modelled-profile.js'
 // How one is found.
-export { type ProfileOptions, profileJob } from './profile/profile-job.js'
-export { parseReportFile, parseReportLines, type RunReport, WARM_UP_ITERATIONS } from './profile/run-report.js'
+export { buildMatrix, type MatrixInput, type ProfileOptions, profileJob } from './profile/profile-job.js'
+export {
+  parseReportFile,
+  parseReportLines,
+  type RunReport,
+  type SeriesMean,
+  seriesMean,
+  WARM_UP_ITERATIONS,
+} from './profile/run-report.js'
 export {
   leastDemand,
   matrixAxes,
@@ -30,4 +42,3 @@ export {
 } from './profile/sensitivity-matrix.js'
 // What was published.
 export { parseSynergyTables, synergyModels } from './profile/synergy-tables.js'
-export { type CurveEstimate, type CurvePoint, ThroughputCurve } from './profile/throughput-curve.js'

@@ -7,13 +7,17 @@ export type { JournalEntry } from './execute/schedule-journal.js'
 export { assertContainerRuntime, type ContainerOptions, dataInContainer, dataOnHost } from './profile/runs/container.js'
 // The limits themselves.
 export { allowedCpus, withCpus } from './profile/runs/cpu-affinity.js'
-export { measureDataset } from './profile/runs/dataset-size.js'
+export {
+  measureDataset,
+  measureMemoryGBps,
+  measureStorageMBps,
+  rememberedRate,
+} from './profile/runs/measure-machine.js'
 export { cgroupRoot, createMemoryGroup, type MemoryGroup } from './profile/runs/memory-group.js'
-export { measureMemoryGBps, measureStorageMBps, rememberedRate } from './profile/runs/read-rates.js'
 export { RunLog } from './profile/runs/run-log.js'
 export { type RunSetting, runTraining } from './profile/runs/run-training.js'
 export { assertScript, optionAmong, type TrainingJob } from './profile/runs/training-command.js'
-export { SAVED_EXIT_CODE } from './slurm/checkpoint-contract.js'
+export { SAVED_EXIT_CODE } from './slurm/slurm-run.js'
 export {
   type SlurmPowerLimit,
   type SlurmRun,

@@ -1,7 +1,11 @@
 // The published algorithms, for parity and as baselines: nothing else here imports them but the commands.
 
-export { type PublishedProfilePoint, parsePublishedProfile } from './published/published-profile.js'
-export { type PublishedSweepPoint, publishedSweep } from './published/published-sweep.js'
+export {
+  type PublishedProfilePoint,
+  type PublishedSweepPoint,
+  parsePublishedProfile,
+  publishedSweep,
+} from './published/published-profile.js'
 export {
   type PublishedJobResult,
   type PublishedOptions,

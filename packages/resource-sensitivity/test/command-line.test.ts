@@ -250,7 +250,7 @@ describe('simulate and compare', () => {
     [['simulate', '--generate', '5', '--load', '1', '--static'], 2, /--static belongs to --published/],
     [['simulate', '--generate', '5', '--load', '1', '--published', '--mechanism', 'optimal'], 2, /no optimal/],
     [
-      ['simulate', '--generate', '5', '--load', '1', '--compat', '--restart-cost', '9'],
+      ['simulate', '--generate', '5', '--load', '1', '--published', '--restart-cost', '9'],
       2,
       /unknown to the published simulator/,
     ],

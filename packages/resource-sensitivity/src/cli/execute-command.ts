@@ -90,12 +90,11 @@ export function addExecuteCommand(parent: Command, terminal: Terminal): void {
 }
 
 async function execute(options: ExecuteOptions, words: readonly string[], terminal: Terminal): Promise<void> {
-  const scenario = loadScenario(options)
+  const scenario = loadScenario(options, terminal)
   const servers = countServers(scenario.cluster)
   if (options.nodes.length !== servers) {
     throw new UsageError(`--nodes: got ${options.nodes.length} names for ${servers} servers; give one for each`)
   }
-  for (const { message } of scenario.skipped) terminal.stderr.write(`skipped: ${message}\n`)
   const runs: SlurmRun[] = []
   const { partition, account, sbatch } = options
   const executor = opened(

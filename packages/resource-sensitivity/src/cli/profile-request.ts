@@ -5,7 +5,7 @@ import type { CpuSearchOptions } from '../profile/cpu-search.js'
 import type { ProfileOptions } from '../profile/profile-job.js'
 import { type ContainerOptions, dataInContainer, dataOnHost } from '../profile/runs/container.js'
 import { allowedCpus } from '../profile/runs/cpu-affinity.js'
-import { measureDataset } from '../profile/runs/dataset-size.js'
+import { measureDataset } from '../profile/runs/measure-machine.js'
 import type { RunSetting } from '../profile/runs/run-training.js'
 import { assertScript, optionAmong, type TrainingJob } from '../profile/runs/training-command.js'
 

@@ -1,5 +1,13 @@
 import { readFileSync } from 'node:fs'
-import { integerFrom, listOf, numberBetween, oneOf, positiveNumber, UsageError } from '@pctodl/command-line'
+import {
+  integerFrom,
+  listOf,
+  numberBetween,
+  oneOf,
+  positiveNumber,
+  type Terminal,
+  UsageError,
+} from '@pctodl/command-line'
 import type { Command } from 'commander'
 import type { Cluster } from '../cluster/cluster.js'
 import { parseClusterFile } from '../cluster/cluster-file.js'
@@ -81,8 +89,12 @@ export function addScenarioOptions(command: Command): Command {
     .option('--skip-impossible', 'leave out jobs that need more GPUs than there are, and say which')
 }
 
-/** @throws UsageError, InputFileError, InvalidInputError */
-export function loadScenario(options: ScenarioOptions): Scenario {
+/**
+ * Says which jobs were left out.
+ *
+ * @throws UsageError, InputFileError, InvalidInputError
+ */
+export function loadScenario(options: ScenarioOptions, { stderr }: Terminal): Scenario {
   const profiles = loadProfiles(options)
   const cluster = loadCluster(options)
   const jobs = loadJobs(options, profiles)
@@ -90,6 +102,7 @@ export function loadScenario(options: ScenarioOptions): Scenario {
   const { possible, skipped } = possibleJobs(jobs, cluster)
   if (possible.length === 0)
     throw new UsageError('--skip-impossible leaves no job: each needs more GPUs than there are')
+  for (const { message } of skipped) stderr.write(`skipped: ${message}\n`)
   return { profiles, jobs: possible, cluster, skipped }
 }
 

@@ -1,10 +1,9 @@
 import { type CommandFunction, newCommand, parseCommand, UsageError } from '@pctodl/command-line'
 import { version } from '../../package.json'
-import { addCompareCommand } from './compare-command.js'
 import { addExecuteCommand } from './execute-command.js'
 import { addProfileCommand } from './profile-command.js'
 import { addRequestCommands } from './request-commands.js'
-import { addSimulateCommand } from './simulate-command.js'
+import { addScheduleCommands } from './schedule-commands.js'
 
 /** The command line `pctodl-sensitivity` as a function. */
 export const sensitivity: CommandFunction = async (argv, terminal) => {
@@ -19,8 +18,7 @@ export const sensitivity: CommandFunction = async (argv, terminal) => {
     terminal,
   ).enablePositionalOptions()
   addProfileCommand(command, terminal)
-  addSimulateCommand(command, terminal)
-  addCompareCommand(command, terminal)
+  addScheduleCommands(command, terminal)
   addExecuteCommand(command, terminal)
   addRequestCommands(command, terminal)
   if (argv.length === 0) throw new UsageError('say what to do: profile, simulate, compare, execute, submit or cancel')

@@ -1,6 +1,5 @@
 import { InvalidInputError } from '@pctodl/platform'
-import { type CanonicalCluster, inCanonicalOrder } from '../cluster/canonical-cluster.js'
-import { expandServers, idleWattsOf } from '../cluster/cluster.js'
+import { type CanonicalCluster, expandServers, idleWattsOf, inCanonicalOrder } from '../cluster/cluster.js'
 import { createMechanism } from '../mechanisms/create-mechanism.js'
 import type { Mechanism } from '../mechanisms/mechanism.js'
 import { ShareRules } from '../mechanisms/share-rules.js'

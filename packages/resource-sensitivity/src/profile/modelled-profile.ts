@@ -64,71 +64,16 @@ export function modelledProfile(rates: ModelledRates, fair = { cpus: 3, memoryGb
  * Six made-up models of the three classes, to try the scheduler with: appetites such as image, language and speech jobs have,
  * measured on nothing. Profile your own jobs for anything else.
  */
-export const exampleProfiles: readonly JobProfile[] = [
-  {
-    model: 'image-small',
-    modelClass: 'image',
-    gpuRate: 2400,
-    ratePerCpu: 250,
-    batch: 512,
-    datasetGb: 120,
-    sampleKb: 100,
-    storageMBps: 60,
-    residentGb: 8,
-  },
-  {
-    model: 'image-large',
-    modelClass: 'image',
-    gpuRate: 900,
-    ratePerCpu: 250,
-    batch: 256,
-    datasetGb: 120,
-    sampleKb: 100,
-    storageMBps: 60,
-    residentGb: 8,
-  },
-  {
-    model: 'image-detection',
-    modelClass: 'image',
-    gpuRate: 60,
-    ratePerCpu: 9,
-    batch: 32,
-    datasetGb: 45,
-    sampleKb: 200,
-    storageMBps: 60,
-    residentGb: 10,
-  },
-  {
-    model: 'language-translation',
-    modelClass: 'language',
-    gpuRate: 400,
-    ratePerCpu: 5000,
-    batch: 128,
-    datasetGb: 8,
-    sampleKb: 2,
-    storageMBps: 60,
-    residentGb: 6,
-  },
-  {
-    model: 'language-large',
-    modelClass: 'language',
-    gpuRate: 90,
-    ratePerCpu: 3000,
-    batch: 32,
-    datasetGb: 16,
-    sampleKb: 4,
-    storageMBps: 60,
-    residentGb: 12,
-  },
-  {
-    model: 'speech',
-    modelClass: 'speech',
-    gpuRate: 110,
-    ratePerCpu: 24,
-    batch: 64,
-    datasetGb: 180,
-    sampleKb: 900,
-    storageMBps: 60,
-    residentGb: 6,
-  },
-].map((rates) => modelledProfile(rates as ModelledRates))
+export const exampleProfiles: readonly JobProfile[] = (
+  [
+    // Model, class, samples/s of the GPU and of a core, batch, GB of data, KB of a sample, MB/s of storage, GB of the process.
+    ['image-small', 'image', 2400, 250, 512, 120, 100, 60, 8],
+    ['image-large', 'image', 900, 250, 256, 120, 100, 60, 8],
+    ['image-detection', 'image', 60, 9, 32, 45, 200, 60, 10],
+    ['language-translation', 'language', 400, 5000, 128, 8, 2, 60, 6],
+    ['language-large', 'language', 90, 3000, 32, 16, 4, 60, 12],
+    ['speech', 'speech', 110, 24, 64, 180, 900, 60, 6],
+  ] as const
+).map(([model, modelClass, gpuRate, ratePerCpu, batch, datasetGb, sampleKb, storageMBps, residentGb]) =>
+  modelledProfile({ model, modelClass, gpuRate, ratePerCpu, batch, datasetGb, sampleKb, storageMBps, residentGb }),
+)

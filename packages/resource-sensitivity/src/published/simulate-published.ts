@@ -3,10 +3,8 @@ import { assertCluster, type Cluster } from '../cluster/cluster.js'
 import type { MechanismName, PolicyName } from '../engine/scheduling-options.js'
 import type { JobProfile } from '../profile/job-profile.js'
 import type { Job } from '../trace/job.js'
-import { onlyServerKind, type PublishedJob, publishedJobs } from './published-job.js'
-import { PublishedPlacement } from './published-placement.js'
-import { sortByPublishedPolicy } from './published-policy.js'
-import { tunePublishedJob } from './published-tune.js'
+import { onlyServerKind, type PublishedJob, publishedJobs, sortByPublishedPolicy } from './published-job.js'
+import { PublishedPlacement, tunePublishedJob } from './published-placement.js'
 
 export interface PublishedOptions {
   readonly cluster: Cluster

@@ -5,8 +5,8 @@ import type { EngineEvent } from '../engine/engine-event.js'
 import { ScheduleEngine } from '../engine/schedule-engine.js'
 import type { Job } from '../trace/job.js'
 import { DueEvents, whoNeverRuns } from './due-events.js'
+import type { JobResult, SimulationResult } from './simulation-options.js'
 import { checkOptions, type PlanOptions, type SimulationOptions } from './simulation-options.js'
-import type { JobResult, SimulationResult } from './simulation-result.js'
 
 /**
  * Run a trace on a cluster, from the first arrival until every job has finished: a `ScheduleEngine` in a world where all goes as

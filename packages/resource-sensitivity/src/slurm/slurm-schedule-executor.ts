@@ -15,8 +15,7 @@ import type { EngineEvent } from '../engine/engine-event.js'
 import type { ScheduleExecutor } from '../execute/schedule-executor.js'
 import type { JournalEntry } from '../execute/schedule-journal.js'
 import type { Job } from '../trace/job.js'
-import { contractEnvironment, readCheckpoint, SAVED_EXIT_CODE } from './checkpoint-contract.js'
-import { requestOf } from './job-request.js'
+import { contractEnvironment, readCheckpoint, requestOf, SAVED_EXIT_CODE } from './slurm-run.js'
 
 export interface SlurmScheduleOptions extends SlurmPatienceOptions {
   /** A folder that this machine and the nodes both see. One for each schedule: what is in it was done and is not done again. */
@@ -103,6 +102,7 @@ interface RunFact {
 /** Carries out the actions of an engine on a Slurm cluster: one batch job for each run of a job. */
 export class SlurmScheduleExecutor implements ScheduleExecutor {
   readonly #options: SlurmScheduleOptions
+  readonly #limits: Required<Pick<SlurmScheduleOptions, 'graceS' | 'mostFailures' | 'mostNodeFailures'>>
   readonly #clock: Clock
   #startMs: number
   #startedUnixMs: number
@@ -127,39 +127,23 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
 
   /** Time begins now. */
   constructor(options: SlurmScheduleOptions) {
-    const { nodes, graceS = 30, mostFailures = 3, mostNodeFailures = 10 } = options
-    const { nodePollMs = 10_000, partition, account, sbatchArguments } = options
-    const { pollMs, longestSilenceMs, commandTimeoutMs, onSilence } = options
+    const { nodes, nodePollMs = 10_000, graceS = 30, mostFailures = 3, mostNodeFailures = 10 } = options
     if (new Set(nodes).size < nodes.length || nodes.length === 0) {
       throw new InvalidInputError('nodes', nodes.join(', ') || 'none', 'a name for each server, each its own')
     }
+    this.#limits = { graceS, mostFailures, mostNodeFailures }
     if (!(graceS >= 0)) throw new InvalidInputError('graceS', graceS, 'seconds of at least 0')
-    if (!(Number.isInteger(mostFailures) && mostFailures >= 0)) {
-      throw new InvalidInputError('mostFailures', mostFailures, 'an integer of at least 0')
-    }
-    if (!(Number.isInteger(mostNodeFailures) && mostNodeFailures >= 0)) {
-      throw new InvalidInputError('mostNodeFailures', mostNodeFailures, 'an integer of at least 0')
+    for (const field of ['mostFailures', 'mostNodeFailures'] as const) {
+      if (Number.isInteger(this.#limits[field]) && this.#limits[field] >= 0) continue
+      throw new InvalidInputError(field, this.#limits[field], 'an integer of at least 0')
     }
     this.#options = options
     this.#clock = options.clock ?? systemClock
-    const patience = {
-      clock: this.#clock,
-      ...(longestSilenceMs === undefined ? {} : { longestSilenceMs }),
-      ...(commandTimeoutMs === undefined ? {} : { commandTimeoutMs }),
-      ...(onSilence === undefined ? {} : { onSilence }),
-    }
-    this.#nodes = new SlurmNodes({ ...patience, nodes, pollMs: nodePollMs })
+    this.#nodes = new SlurmNodes({ ...options, pollMs: nodePollMs })
     // The folder of checkpoints first: of what follows only the jobs hold anything.
     workFolder(options.workDir)
     this.#checkpoints = workFolder(path.join(options.workDir, 'checkpoint'))
-    this.#jobs = new SlurmJobs({
-      workDir: options.workDir,
-      ...patience,
-      ...(pollMs === undefined ? {} : { pollMs }),
-      ...(partition === undefined ? {} : { partition }),
-      ...(account === undefined ? {} : { account }),
-      ...(sbatchArguments === undefined ? {} : { sbatchArguments }),
-    })
+    this.#jobs = new SlurmJobs(options)
     this.#startMs = this.#clock.now()
     this.#startedUnixMs = this.#clock.date().getTime()
   }
@@ -449,7 +433,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     }
     await this.#jobs.signal(submission.id, 'USR1', signal)
     // From when it was told, however long that took.
-    submission.killAtMs = this.#clock.now() + (this.#options.graceS ?? 30) * 1000
+    submission.killAtMs = this.#clock.now() + this.#limits.graceS * 1000
   }
 
   /** From now on it progresses: what the engine reckoned before was waiting for Slurm. */
@@ -501,7 +485,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     if (end.exitCode === null && end.state !== null && notItsFault.includes(end.state)) {
       const losses = (this.#nodeFailures.get(jobId) ?? 0) + 1
       this.#nodeFailures.set(jobId, losses)
-      if (losses <= (this.#options.mostNodeFailures ?? 10)) return [{ type: 'stopped', jobId, doneIterations }]
+      if (losses <= this.#limits.mostNodeFailures) return [{ type: 'stopped', jobId, doneIterations }]
       this.#given.set(jobId, end)
       return [{ type: 'cancelled', jobId }, ...left]
     }
@@ -509,7 +493,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     if (end.exitCode !== SAVED_EXIT_CODE || !progressed) {
       const failures = (this.#failures.get(jobId) ?? 0) + 1
       this.#failures.set(jobId, failures)
-      if (failures > (this.#options.mostFailures ?? 3)) {
+      if (failures > this.#limits.mostFailures) {
         this.#given.set(jobId, end)
         return [{ type: 'cancelled', jobId }, ...left]
       }
