@@ -33,7 +33,7 @@ const entryShape = z.object({
 
 /**
  * The plans of a schedule on disk, one JSON line each, appended and synchronised before a plan is carried out. From it the same engine is
- * where it was. The process that opens it locks the folder.
+ * where it was. Whoever opens it holds its folder already.
  */
 export class ScheduleJournal {
   readonly startedUnixMs: number
@@ -44,12 +44,17 @@ export class ScheduleJournal {
 
   /**
    * @param schedule all that decides what the engine does: a journal of another schedule is refused
-   * @throws InvalidInputError for a journal of another schedule; PctodlError `JOURNAL` for one that cannot be read, `NOT_OWN` for a link
-   *   or a file of somebody else
+   * @throws InvalidInputError for a journal of another schedule; PctodlError `JOURNAL` for one that cannot be read, a
+   *   link, or a file of somebody else
    */
   constructor(file: string, schedule: unknown, nowUnixMs: number) {
     const digest = createHash('sha256').update(JSON.stringify(schedule)).digest('hex')
-    this.#descriptor = openToWrite(file, { existing: 'append', mode: 0o600 })
+    try {
+      this.#descriptor = openToWrite(file, { existing: 'append', mode: 0o600 })
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause)
+      throw new PctodlError('JOURNAL', `${file}: ${why}; take a new work folder`, { cause })
+    }
     try {
       const text = readFileSync(this.#descriptor, 'utf8')
       // A process that was killed may have left half a line: that plan was not carried out.

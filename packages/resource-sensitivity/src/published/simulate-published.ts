@@ -17,7 +17,10 @@ export interface PublishedOptions {
   readonly static?: boolean
   /** Length of a round and of every lease, s. Default 300. */
   readonly roundS?: number
-  /** Which of upstream's defects to leave out, to see what each is worth. Default: none. */
+  /**
+   * Which of upstream's defects to leave out, to see what each is worth. Default: none. `spreadPenalty`: a job on several servers is so many
+   * times slower; upstream makes it faster by its model's penalty.
+   */
   readonly corrections?: {
     readonly ftfLargestFirst?: boolean
     readonly runAllJobs?: boolean
