@@ -4,15 +4,8 @@ import { leastDemand, profileJob, profileOfMatrix, throughputAt } from '@pctodl/
 export async function profileLoader(): Promise<string> {
   const tried: number[] = []
   const matrix = await profileJob({
-    job: 'loader',
-    gpus: 1,
-    batchPerGpu: 32,
-    dataset: { gb: 100, samples: 1_000_000 },
-    residentGb: 4,
-    storageMBps: 50,
-    fairShare: { cpus: 3, memoryGb: 54 },
-    memoryPercents: [0, 50, 100],
-    search: { maxCpus: 24 },
+    ...{ job: 'loader', gpus: 1, batchPerGpu: 32, dataset: { gb: 100, samples: 1_000_000 }, residentGb: 4 },
+    ...{ storageMBps: 50, fairShare: { cpus: 3, memoryGb: 54 }, memoryPercents: [0, 50, 100], search: { maxCpus: 24 } },
     memoryGBps: async () => 10,
     run: async (cpus) => {
       tried.push(cpus) // a real run comes here: `runTraining` of `@pctodl/resource-sensitivity/node`, or your own

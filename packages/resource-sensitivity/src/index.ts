@@ -1,4 +1,4 @@
-export { allocationOptions, type AllocationOption, type AllocationOptions } from './mechanisms/share-rules.js'
+export { allocationOptions, type AllocationOption, type AllocationOptions } from './mechanisms/allocation-options.js'
 
 export {
   assertCluster,

@@ -2,7 +2,6 @@ import path from 'node:path'
 import { writeFileAtomically } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 import type { UsageBin } from '../engine/usage-record.js'
-import type { ScheduleRun } from './schedule-commands.js'
 
 /** What a chart needs of one schedule. */
 export interface ChartedSchedule {
@@ -106,8 +105,12 @@ export function usageChart(schedules: readonly ChartedSchedule[], { config, pale
   }
 }
 
+interface ChartedRun extends Omit<ChartedSchedule, 'completionS'> {
+  readonly jobs: readonly { readonly completionS: number }[]
+}
+
 /** @returns the files written */
-export async function drawCharts(folder: string, runs: readonly ScheduleRun[]): Promise<string[]> {
+export async function drawCharts(folder: string, runs: readonly ChartedRun[]): Promise<string[]> {
   const { renderSvg, renderPng, chartConfig, palette } = await loadCharts()
   const schedules = runs.map(
     ({ policy, mechanism, jobs, timeline }): ChartedSchedule => ({

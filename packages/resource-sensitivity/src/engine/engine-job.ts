@@ -2,7 +2,12 @@ import type { Cluster } from '../cluster/cluster.js'
 import { type JobProfile, throughputAt } from '../profile/job-profile.js'
 import type { Job } from '../trace/job.js'
 import type { CheckedEngineOptions } from './scheduling-options.js'
-import type { Placement } from './server-pool.js'
+
+/** GPUs on servers: all of a job's GPUs as two parallel lists. */
+export interface Placement {
+  readonly servers: readonly number[]
+  readonly gpus: readonly number[]
+}
 
 /** Jobs of a model on so many GPUs, numbered: they fit or fail alike. */
 export interface JobClass {
@@ -15,6 +20,12 @@ export interface JobClass {
 export class EngineJob {
   /** In the order of submission. */
   readonly index: number
+  readonly gpus: number
+  state: 'waiting' | 'running' | 'finished' = 'waiting'
+  /** Sort key of the last round; place in the waiting queue; the last plan that chose it. */
+  key: number = Number.NaN
+  rank = 0
+  chosenAt = 0
   readonly job: Job
   readonly kind: JobClass
   /** Seconds per iteration of the job alone on the cluster, with the GPU-proportional share of all its CPU and memory. */
@@ -22,7 +33,6 @@ export class EngineJob {
   /** Dominant share and sum of shares of its demand, of the whole cluster. */
   readonly dominantShare: number
   readonly summedShare: number
-  state: 'waiting' | 'running' | 'finished' = 'waiting'
   remaining: number
   /** What is left of it when it loses all but the last checkpoint. */
   savedRemaining: number
@@ -45,10 +55,6 @@ export class EngineJob {
   throughput = 0
   /** Null while it waits. */
   placement: Placement | null = null
-  /** Sort key of the last round; place in the waiting queue; the last plan that chose it. */
-  key = 0
-  rank = 0
-  chosenAt = 0
 
   constructor(
     index: number,
@@ -58,6 +64,7 @@ export class EngineJob {
     of: Pick<EngineJob, 'fairIterationS' | 'dominantShare' | 'summedShare'>,
   ) {
     this.index = index
+    this.gpus = job.gpus
     this.job = job
     this.kind = kind
     this.fairIterationS = of.fairIterationS
@@ -71,10 +78,6 @@ export class EngineJob {
 
   get id(): number {
     return this.job.id
-  }
-
-  get gpus(): number {
-    return this.job.gpus
   }
 
   get profile(): JobProfile {

@@ -1,8 +1,8 @@
 import { IndexedHeap } from '@pctodl/numerics'
 import type { ServerKind } from '../cluster/cluster.js'
-import { type EngineJob, JobTable, totals } from './engine-job.js'
+import { type EngineJob, JobTable, type Placement, totals } from './engine-job.js'
 import type { CheckedEngineOptions } from './scheduling-options.js'
-import { type Placement, ServerPool } from './server-pool.js'
+import { ServerPool } from './server-pool.js'
 import { UsageRecord } from './usage-record.js'
 
 /** Starts, stops and feeds jobs, and keeps the books: who sits where, what is held, when each will finish. */
@@ -13,7 +13,8 @@ export class RunningJobs {
   nowS: number
   /** What jobs need to start beside GPUs; null where nothing. */
   watts: { readonly forJobsW: number; leastOf(job: EngineJob): number } | null = null
-  /** Jobs on several servers. */
+  readonly jobs: Set<EngineJob> = new Set()
+  /** Those of them that are on several servers. */
   readonly spread: Set<EngineJob> = new Set()
   /** Held on each server. */
   readonly heldCpus: Float64Array
@@ -247,6 +248,7 @@ export class RunningJobs {
   #seat(job: EngineJob, placement: Placement): void {
     const { servers, gpus } = placement
     job.placement = placement
+    this.jobs.add(job)
     for (let i = 0; i < servers.length; i++) this.#seatOn(job, servers[i]!, gpus[i]!)
     this.usage.heldGpus += job.gpus
     if (servers.length === 1) return
@@ -286,6 +288,7 @@ export class RunningJobs {
     }
     this.usage.heldGpus -= job.gpus
     if (this.spread.delete(job)) this.usage.spreadGpus -= job.gpus
+    this.jobs.delete(job)
     job.placement = null
   }
 

@@ -1,11 +1,5 @@
 import { type Cluster, expandServers, type ServerKind } from '../cluster/cluster.js'
-import type { EngineJob } from './engine-job.js'
-
-/** GPUs on servers: all of a job's GPUs as two parallel lists. */
-export interface Placement {
-  readonly servers: readonly number[]
-  readonly gpus: readonly number[]
-}
+import type { EngineJob, Placement } from './engine-job.js'
 
 /** How many servers with equally many free GPUs are compared before one is chosen. */
 const LOOK_AT = 32

@@ -28,13 +28,10 @@ export class ServiceOrder {
     this.#starvationAfterS = starvationAfterS
   }
 
-  /** Progress of running jobs must be counted up to now. */
-  sort(jobs: EngineJob[], nowS: number): void {
-    for (const job of jobs) {
-      const starved = job.state !== 'running' && nowS - job.lastRunS > this.#starvationAfterS
-      job.key = starved && this.#policy !== 'fifo' ? Number.NEGATIVE_INFINITY : this.#keyOf(job, nowS)
-    }
-    jobs.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : a.index - b.index))
+  /** By what `inOrder` sorts. Progress of a running job must be counted up to now. */
+  setKey(job: EngineJob, nowS: number): void {
+    const starved = job.state !== 'running' && nowS - job.lastRunS > this.#starvationAfterS
+    job.key = starved && this.#policy !== 'fifo' ? Number.NEGATIVE_INFINITY : this.#keyOf(job, nowS)
   }
 
   #keyOf(job: EngineJob, nowS: number): number {
@@ -54,6 +51,11 @@ export class ServiceOrder {
         return workLeftS * job.summedShare
     }
   }
+}
+
+/** The order of two jobs with keys of one moment. */
+export function inOrder(a: EngineJob, b: EngineJob): number {
+  return a.key < b.key ? -1 : a.key > b.key ? 1 : a.index - b.index
 }
 
 /** What counts of the service that a job has had; one that has waited for long begins anew. */

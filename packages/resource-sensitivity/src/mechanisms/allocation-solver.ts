@@ -1,6 +1,6 @@
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { type LinearConstraint, type LinearProgram, loadSolver, type Term, type Variable } from '@pctodl/solver'
-import type { AllocationOption } from './share-rules.js'
+import type { AllocationOption } from './allocation-options.js'
 
 /** `job` counts the throughput of one GPU of each job (upstream's objective), `gpu` that of all its GPUs. */
 export type AllocationWeight = 'job' | 'gpu'

@@ -1,7 +1,6 @@
 import type { ServerKind } from '../cluster/cluster.js'
-import type { EngineJob, JobClass } from '../engine/engine-job.js'
+import type { EngineJob, JobClass, Placement } from '../engine/engine-job.js'
 import type { RunningJobs } from '../engine/running-jobs.js'
-import type { Placement } from '../engine/server-pool.js'
 import type { WaitingQueue } from '../engine/waiting-queue.js'
 import { type PerGpuShare, throughputAt } from '../profile/job-profile.js'
 import type { Mechanism } from './mechanism.js'

@@ -1,5 +1,6 @@
 import type { EngineJob } from '../engine/engine-job.js'
 import type { RunningJobs } from '../engine/running-jobs.js'
+import { inOrder } from '../engine/service-order.js'
 import type { WaitingQueue } from '../engine/waiting-queue.js'
 import type { Placer } from './placer.js'
 import type { ShareRules } from './share-rules.js'
@@ -50,9 +51,8 @@ export abstract class WholeGpuMechanism implements Mechanism {
       job.chosenAt = this.#plans
       if (job.state === 'waiting') starting.push(job)
     }
-    for (const job of order) {
-      if (job.state === 'running' && job.chosenAt !== this.#plans) this.running.preempt(job)
-    }
+    const leaving = [...this.running.jobs].filter(({ chosenAt }) => chosenAt !== this.#plans)
+    for (const job of leaving.sort(inOrder)) this.running.preempt(job)
     this.#placer.place(starting)
     this.#placer.gather()
   }

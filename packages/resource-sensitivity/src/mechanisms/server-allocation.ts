@@ -1,5 +1,5 @@
+import type { AllocationOption } from './allocation-options.js'
 import type { AllocationWeight } from './allocation-solver.js'
-import type { AllocationOption } from './share-rules.js'
 
 /** One job on a server: how many of its GPUs are there, and what it may be given. */
 export interface Resident {

@@ -1,11 +1,12 @@
 import type { EngineJob } from '../engine/engine-job.js'
 import type { RunningJobs } from '../engine/running-jobs.js'
+import type { AllocationOption } from './allocation-options.js'
 import type { AllocationWeight } from './allocation-solver.js'
 import { improveSeats } from './improve-seats.js'
 import { WholeGpuMechanism } from './mechanism.js'
 import type { Placer } from './placer.js'
 import { allocatedThroughput, allocateServer, type Resident } from './server-allocation.js'
-import type { AllocationOption, ShareRules } from './share-rules.js'
+import type { ShareRules } from './share-rules.js'
 
 const ROUNDING = 1e-9
 
