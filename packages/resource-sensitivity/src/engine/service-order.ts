@@ -35,20 +35,19 @@ export class ServiceOrder {
   }
 
   #keyOf(job: EngineJob, nowS: number): number {
-    const workLeftS = job.remaining * job.fairIterationS
     switch (this.#policy) {
       case 'fifo':
         return job.index
       case 'srtf':
-        return workLeftS
+        return workLeftS(job)
       case 'las':
         return serviceGpuS(job, nowS)
       case 'ftf':
-        return -(nowS - job.job.arrivalS + workLeftS) / (job.job.iterations * job.fairIterationS)
+        return -(nowS - job.job.arrivalS + workLeftS(job)) / (job.job.iterations * job.fairIterationS)
       case 'drf':
         return (serviceGpuS(job, nowS) / job.gpus) * job.dominantShare
       case 'tetris':
-        return workLeftS * job.summedShare
+        return workLeftS(job) * job.summedShare
     }
   }
 }
@@ -64,4 +63,8 @@ function serviceGpuS(job: EngineJob, nowS: number): number {
   if (job.state === 'running' || nowS - job.lastRunS < (PROMOTE_AFTER * service) / job.gpus) return service
   job.forgivenGpuS = job.attainedGpuS
   return 0
+}
+
+function workLeftS({ remaining, fairIterationS }: EngineJob): number {
+  return remaining * fairIterationS
 }

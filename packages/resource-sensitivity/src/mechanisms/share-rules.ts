@@ -54,6 +54,8 @@ export class ShareRules {
   /** Where watts have a price, each GPU of the job pays. */
   options({ profile, gpus }: EngineJob, share: FairShare): AllocationOptions {
     const price = this.#price === 0 ? 0 : this.#price * gpus
+    const known = this.#known.get(share)?.get(profile)?.get(price)
+    if (known !== undefined) return known
     const ofModel = made(
       made(this.#known, share, () => new Map()),
       profile,
