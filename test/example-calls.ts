@@ -14,7 +14,6 @@ export const exampleCalls: Readonly<Record<string, { readonly call: string; read
   'greedy-partition': { call: "plan('3080Ti', 'resnet50', 200)", answer: /samples\/s, 19\d\.\d W/ },
   'hetero-training': { call: 'plan(0.3)', answer: /\d+ on big at \d+ W.*the knee of/ },
   'job-array': { call: 'squares([3, 4])', answer: /4: 16/ },
-  'job-profile': { call: 'profileLoader()', answer: /\d+ runs: asks for 9 cores/ },
   'mig-deploy': {
     call: "commandsFor('Num instance,Num GPU,Model,Placement,Instance size,Batch size,Num proc\\n0,0,net,4,3,8,1', 0, 'H100', ['serve'])",
     answer: /-cgi 3g.40gb:4/,

@@ -15,7 +15,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'reference-data': [],
   'command-line': ['platform'],
   charts: ['platform'],
-  'job-array': ['platform'],
+  'job-array': ['platform', 'command-line'],
   'model-zoo': ['platform', 'numerics'],
   'gpu-sim': ['platform', 'numerics', 'model-zoo'],
   'sim-host': ['platform', 'numerics', 'model-zoo', 'gpu-sim'],
@@ -34,8 +34,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'mig-segments': ['platform', 'numerics', 'traffic', 'solver', 'command-line', 'colocation', 'mig-deploy'],
   colocation: ['platform', 'numerics', 'solver', 'command-line'],
   'hetero-training': ['platform', 'numerics', 'command-line'],
-  'job-profile': ['platform', 'numerics', 'command-line'],
-  'resource-sensitivity': ['platform', 'numerics', 'solver', 'command-line', 'job-array', 'job-profile'],
+  'resource-sensitivity': ['platform', 'numerics', 'solver', 'command-line', 'job-array'],
   report: ['platform', 'numerics', 'command-line', 'charts', 'scheduler'],
   run: ['platform', 'command-line', 'perf-model', 'gpu-sim', 'backend', 'scheduler', 'baselines', 'report'],
   // What its page shows is bundled into it; only its command is loaded by others.

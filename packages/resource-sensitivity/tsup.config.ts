@@ -1,7 +1,11 @@
 import { libraryBuild, type PackageBuild } from '../../tsup.base'
 
 const build: PackageBuild = libraryBuild({
-  entry: ['src/index.ts', 'src/engine.ts', 'src/slurm.ts', 'src/commands.ts', 'src/pctodl-sensitivity.ts'],
+  entry: [
+    ...['index', 'engine', 'job-profile', 'node', 'published', 'commands', 'pctodl-sensitivity'].map(
+      (name) => `src/${name}.ts`,
+    ),
+  ],
 })
 
 export default build

@@ -23,5 +23,14 @@ export {
   withNvmlOptions,
 } from './option-blocks.js'
 export { Progress } from './progress.js'
-export { type OpenToWriteOptions, openToWrite } from './open-to-write.js'
-export { writeFileAtomically } from './write-file-atomically.js'
+export {
+  createOwnFile,
+  type FolderMode,
+  makePrivateFolder,
+  type OpenToWriteOptions,
+  openToWrite,
+  privateFolder,
+  readOwnFile,
+  trustedPath,
+  writeFileAtomically,
+} from './own-files.js'

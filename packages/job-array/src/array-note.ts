@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { InvalidInputError } from '@pctodl/platform'
 import type { Job, JobOutcome } from './job-array.js'
-import { readOwnFile, writeOwnFile } from './own-folder.js'
+import { readNote, writeNote } from './work-folder.js'
 
 /** An array as it is about to be handed over, noted where a later call of the same jobs finds it: this one may not hear whether Slurm took it. */
 export interface ArrayNote {
@@ -29,7 +29,7 @@ export function workOf(jobs: readonly Job[]): string {
 }
 
 export function writeArrayNote(file: string, note: ArrayNote): void {
-  writeOwnFile(file, `${JSON.stringify(note)}\n`)
+  writeNote(file, `${JSON.stringify(note)}\n`)
 }
 
 /**
@@ -37,7 +37,7 @@ export function writeArrayNote(file: string, note: ArrayNote): void {
  * @throws InvalidInputError for what is no such note: an array may run of which nobody knows
  */
 export function readArrayNote(file: string): ArrayNote | undefined {
-  const text = readOwnFile(file)
+  const text = readNote(file)
   if (text === undefined) return undefined
   const note = parsed(text)
   const isNote =

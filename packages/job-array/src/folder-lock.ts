@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { readdirSync, readFileSync, readlinkSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { hostname } from 'node:os'
 import path from 'node:path'
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
-import { readOwnFile } from './own-folder.js'
+import { readNote, writeNote } from './work-folder.js'
 
 /** Who holds a folder. The start tells a process from a later one of its number, boot and namespace say whether it can be seen from here. */
 interface Holder {
@@ -28,14 +28,11 @@ const NAME = /^lock-[0-9a-f]{16}$/
 export function lockFolder(folder: string): () => void {
   const own = `lock-${randomBytes(8).toString('hex')}`
   const unlock = () => rmSync(path.join(folder, own), { force: true })
-  // Seen whole or not at all.
-  const unfinished = path.join(folder, `${own}.unfinished`)
-  writeFileSync(unfinished, JSON.stringify(thisProcess()), { flag: 'wx' })
-  renameSync(unfinished, path.join(folder, own))
+  writeNote(path.join(folder, own), JSON.stringify(thisProcess()))
   try {
     for (const other of readdirSync(folder).filter((name) => NAME.test(name) && name !== own)) {
       const file = path.join(folder, other)
-      const text = readOwnFile(file)
+      const text = readNote(file)
       if (text !== undefined) assertGone(holderIn(text, file), folder, file)
       rmSync(file, { force: true })
     }

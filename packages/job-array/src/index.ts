@@ -1,4 +1,4 @@
-export { ownFolder, readOwnFile } from './own-folder.js'
+export { workFolder, readNote } from './work-folder.js'
 export type { Job, JobExecutor, JobOutcome, RunJobsOptions } from './job-array.js'
 export { LocalExecutor, type LocalExecutorOptions } from './local-executor.js'
 export { type SlurmNodeChange, SlurmNodes, type SlurmNodesOptions } from './slurm-nodes.js'

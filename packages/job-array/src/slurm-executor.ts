@@ -4,10 +4,10 @@ import { InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
 import { type ArrayNote, newArray, readArrayNote, workOf, writeArrayNote } from './array-note.js'
 import { lockFolder } from './folder-lock.js'
 import type { Job, JobExecutor, JobOutcome, RunJobsOptions } from './job-array.js'
-import { ownFolder, readOwnFile, writeOwnFile } from './own-folder.js'
 import { cancel, parsedJobId, type RunSlurm } from './slurm-command.js'
 import { LONGEST_END_MS, SlurmPatience, type SlurmPatienceOptions } from './slurm-patience.js'
 import { arrayScript, compactIndices, outputPath } from './slurm-script.js'
+import { readNote, workFolder, writeNote } from './work-folder.js'
 
 export interface SlurmExecutorOptions extends SlurmPatienceOptions {
   /** A folder that this machine and the nodes both see: scripts, logs and exit codes go there. Only this user may write there. */
@@ -73,8 +73,8 @@ export class SlurmExecutor implements JobExecutor {
   async run(jobs: readonly Job[], options: RunJobsOptions = {}): Promise<JobOutcome[]> {
     options.signal?.throwIfAborted()
     if (jobs.length === 0) return []
-    ownFolder(this.#workDir)
-    for (const folder of ['claim', 'exit', 'log']) ownFolder(path.join(this.#workDir, folder))
+    workFolder(this.#workDir)
+    for (const folder of ['claim', 'exit', 'log']) workFolder(path.join(this.#workDir, folder))
     const unlock = lockFolder(this.#workDir)
     try {
       return await this.#run(jobs, options)
@@ -143,7 +143,7 @@ export class SlurmExecutor implements JobExecutor {
         // The queue is asked before the files are read: an element that leaves it in between has written its file.
         const queued = await this.#patience.ask((run) => this.#queued(array, run), signal)
         for (const index of [...running]) {
-          const exit = readOwnFile(this.#file('exit', array, index))
+          const exit = readNote(this.#file('exit', array, index))
           const log = path.join(this.#workDir, 'log', `${index}.log`)
           if (exit === undefined && (queued === null || queued.has(index))) continue
           running.delete(index)
@@ -171,7 +171,7 @@ export class SlurmExecutor implements JobExecutor {
     const { name = 'pctodl', concurrency, gres, partition, account, timeoutMs, sbatchArguments = [] } = this.#options
     const { indices, mark, attempt } = array
     const script = path.join(this.#workDir, `array-${attempt}.sh`)
-    writeOwnFile(script, arrayScript(jobs, indices, this.#workDir, mark))
+    writeNote(script, arrayScript(jobs, indices, this.#workDir, mark))
     if (isNew) writeArrayNote(this.#note, array)
     const limit = concurrency === undefined ? '' : `%${concurrency}`
     const words = [

@@ -4,10 +4,10 @@ import path from 'node:path'
 import { InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
 import { boundJobScript } from './bound-job-script.js'
 import { lockFolder } from './folder-lock.js'
-import { ownFolder, readOwnFile, writeOwnFile } from './own-folder.js'
 import { cancel, idOfComment, pairs, parsedJobId, type RunSlurm } from './slurm-command.js'
 import { SlurmPatience, type SlurmPatienceOptions } from './slurm-patience.js'
 import { outputPath } from './slurm-script.js'
+import { readNote, workFolder, writeNote } from './work-folder.js'
 
 /** Looks at the queue (`pollMs`) are for jobs that were lost: starts and ends are seen at once on a local folder. */
 export interface SlurmJobsOptions extends SlurmPatienceOptions {
@@ -87,9 +87,9 @@ export class SlurmJobs {
    * that runs, or this one, holds it
    */
   constructor(options: SlurmJobsOptions) {
-    this.#options = { ...options, workDir: ownFolder(options.workDir) }
+    this.#options = { ...options, workDir: workFolder(options.workDir) }
     for (const folder of ['job', 'intent', 'script', 'claim', 'start', 'exit', 'log']) {
-      ownFolder(path.join(this.#options.workDir, folder))
+      workFolder(path.join(this.#options.workDir, folder))
     }
     this.#patience = new SlurmPatience(options, () => this.#openIds().map((id) => this.#slurmIds.get(id)!))
     this.#unlock = lockFolder(this.#options.workDir)
@@ -138,8 +138,8 @@ export class SlurmJobs {
     }
     const script = this.#file('script', id)
     const files = { started: this.#file('start', id), exit: this.#file('exit', id), claim: this.#file('claim', id) }
-    writeOwnFile(script, boundJobScript(command, environment, files))
-    writeOwnFile(this.#file('intent', id), '')
+    writeNote(script, boundJobScript(command, environment, files))
+    writeNote(this.#file('intent', id), '')
     const { name = 'pctodl', partition, account, sbatchArguments = [] } = this.#options
     const words = [
       '--parsable',
@@ -242,7 +242,7 @@ export class SlurmJobs {
     const starts: SlurmJobStart[] = []
     const ends: SlurmJobEnd[] = []
     for (const id of open) {
-      const started = this.#started.has(id) ? undefined : readOwnFile(this.#file('start', id))
+      const started = this.#started.has(id) ? undefined : readNote(this.#file('start', id))
       if (started !== undefined) {
         this.#started.add(id)
         const [atUnixS, cpus, limit, slurmId] = started.trim().split(' ') as [string, string, string, string]
@@ -255,7 +255,7 @@ export class SlurmJobs {
         }
       }
       const logFile = this.#file('log', id)
-      const exit = readOwnFile(this.#file('exit', id))
+      const exit = readNote(this.#file('exit', id))
       if (exit !== undefined) {
         const [atUnixS, exitCode] = exit.trim().split(' ').map(Number) as [number, number]
         ends.push({ id, exitCode, state: null, atUnixS, logFile })
@@ -282,7 +282,7 @@ export class SlurmJobs {
 
   /** Slurm's id of a job that has started, or that the queue knows by its mark. */
   async #submittedAs(id: string, run: RunSlurm): Promise<string | undefined> {
-    const started = readOwnFile(this.#file('start', id))?.trim().split(' ')[3]
+    const started = readNote(this.#file('start', id))?.trim().split(' ')[3]
     if (started !== undefined && /^\d+$/.test(started)) return started
     return idOfComment(`${this.#mark}:${id}`, run)
   }
@@ -293,14 +293,14 @@ export class SlurmJobs {
 
   #note(id: string, slurmId: string): void {
     this.#slurmIds.set(id, slurmId)
-    writeOwnFile(this.#file('job', id), slurmId)
+    writeNote(this.#file('job', id), slurmId)
   }
 
   /** Made once for each folder. */
   #ownMark(): string {
     const file = path.join(this.#options.workDir, 'mark')
-    if (readOwnFile(file) === undefined) writeOwnFile(file, randomBytes(8).toString('hex'))
-    return `pctodl-${readOwnFile(file)!.trim()}`
+    if (readNote(file) === undefined) writeNote(file, randomBytes(8).toString('hex'))
+    return `pctodl-${readNote(file)!.trim()}`
   }
 
   async #scancel(id: string, args: readonly string[], signal?: AbortSignal, mostMs?: number): Promise<void> {
@@ -327,7 +327,7 @@ export class SlurmJobs {
     const known = this.#slurmIds.get(id)
     const note = this.#file('job', id)
     if (known !== undefined || !isId(id)) return known
-    const slurmId = readOwnFile(note)?.trim()
+    const slurmId = readNote(note)?.trim()
     if (slurmId === undefined) return undefined
     if (!/^\d+$/.test(slurmId)) {
       throw new InvalidInputError(note, slurmId, 'an id of Slurm; take a folder in which only you write')

@@ -1,17 +1,14 @@
 import { chmodSync, closeSync, existsSync, fsyncSync, lstatSync, renameSync, rmSync, writeSync } from 'node:fs'
 import path from 'node:path'
+import { createOwnFile, makePrivateFolder, privateFolder, readOwnFile } from '@pctodl/command-line'
 import {
   commandLineOf,
-  createOwnFile,
   executableOf,
   isRunning,
   letPass,
-  makePrivateFolder,
   type ProcessIdentity,
-  privateFolder,
   processesOf,
   processIdentity,
-  readOwnFile,
   startVariableOf,
   userOf,
 } from '@pctodl/nvml-control'

@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs'
-import { privateFolder } from '@pctodl/nvml-control'
+import { privateFolder } from '@pctodl/command-line'
+
 import { MpsError } from './mps-errors.js'
 import { defaultMpsFolder, MpsPlace } from './mps-place.js'
 

@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, renameSync, writeSync } from 'node:fs'
 import path from 'node:path'
-import { openToWrite } from '@pctodl/command-line'
-import { makePrivateFolder } from '@pctodl/nvml-control'
+import { makePrivateFolder, openToWrite } from '@pctodl/command-line'
+
 import { PctodlError } from '@pctodl/platform'
 import type { Peer } from './peer-credentials.js'
 

@@ -1,7 +1,8 @@
 import { chmodSync, existsSync, fstatSync, lstatSync, rmSync } from 'node:fs'
 import { connect, type Server } from 'node:net'
 import path from 'node:path'
-import { makePrivateFolder, trustedPath } from '@pctodl/nvml-control'
+import { makePrivateFolder, trustedPath } from '@pctodl/command-line'
+
 import { PctodlError } from '@pctodl/platform'
 import { load } from 'koffi'
 

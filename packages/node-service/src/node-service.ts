@@ -1,6 +1,7 @@
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import path from 'node:path'
+import { makePrivateFolder } from '@pctodl/command-line'
 import { MpsDaemon } from '@pctodl/mps-control'
 import {
   boardFacts,
@@ -9,7 +10,6 @@ import {
   type LoadNvmlOptions,
   loadNvml,
   lockHolder,
-  makePrivateFolder,
   type Nvml,
   NvmlGpu,
   putRight,

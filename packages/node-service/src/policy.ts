@@ -1,13 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import path from 'node:path'
-import {
-  type BoardChange,
-  describeChange,
-  type FoundState,
-  readOwnFile,
-  systemSearchPath,
-  trustedPath,
-} from '@pctodl/nvml-control'
+import { readOwnFile, trustedPath } from '@pctodl/command-line'
+import { type BoardChange, describeChange, type FoundState, systemSearchPath } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import { z } from 'zod'
 import type { Peer } from './peer-credentials.js'

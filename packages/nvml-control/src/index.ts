@@ -26,7 +26,6 @@ export {
   userOf,
 } from './lease/process-identity.js'
 // Files that are nobody else's.
-export { createOwnFile, makePrivateFolder, privateFolder, readOwnFile, trustedPath } from './lease/private-folder.js'
 export { closedFolder, systemSearchPath, trustedFile } from './lease/trusted-file.js'
 export { FileLock, lockHolder } from './lease/file-lock.js'
 export { letPass } from './lease/let-pass.js'

@@ -1,5 +1,5 @@
-import { exampleProfiles } from '@pctodl/job-profile'
 import { type Cluster, generateTrace, simulate, summarize } from '@pctodl/resource-sensitivity'
+import { exampleProfiles } from '@pctodl/resource-sensitivity/job-profile'
 
 /** How much sooner jobs are done when CPU and memory follow need instead of GPUs. */
 export function compareMechanisms(cluster: Cluster, jobsPerHour: number): string {

@@ -6,7 +6,7 @@ import path from 'node:path'
 import { median } from '@pctodl/numerics'
 import { OneNodeSlurm, slurmHindrance } from '../../job-array/test/one-node-slurm.js'
 import { type EngineOptions, generateTrace, policyNames, simulate } from '../src/index.js'
-import { executeSchedule, type SlurmRun, SlurmScheduleExecutor } from '../src/slurm.js'
+import { executeSchedule, type SlurmRun, SlurmScheduleExecutor } from '../src/node.js'
 import { cluster, hardware, pacedJobs, profiles } from '../test/one-node-schedule.js'
 import { PlayedExecutor } from '../test/played-executor.js'
 

@@ -5,15 +5,9 @@
  */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { parseSynergyTables } from '@pctodl/job-profile'
-import {
-  type MechanismName,
-  type PublishedOptions,
-  parseReplayCsv,
-  policyNames,
-  simulate,
-  simulatePublished,
-} from '../src/index.js'
+import { type MechanismName, parseReplayCsv, policyNames, simulate } from '../src/index.js'
+import { parseSynergyTables } from '../src/job-profile.js'
+import { type PublishedOptions, simulatePublished } from '../src/published.js'
 
 const folder = process.argv[2]
 if (folder === undefined) throw new Error('name the folder that has model_profiles.json and traces/')

@@ -1,13 +1,11 @@
 // The scheduler alone: nothing of Node, no files, no solver. Its words, too, are those of the main entry.
 
 export type { Cluster, ServerKind } from './cluster/cluster.js'
-export { type Assignment, Assignments } from './engine/assignments.js'
+export type { Plan, PlannedJob, ScheduleAction, Seat } from './engine/actions.js'
+export { type Assignment, Assignments } from './engine/actions.js'
 export type { EngineEvent, Reservation } from './engine/engine-event.js'
-export type { Plan, PlannedJob, Seat } from './engine/plan.js'
-export type { ScheduleAction } from './engine/schedule-action.js'
 export { ScheduleEngine } from './engine/schedule-engine.js'
 export type { EngineOptions, SchedulingOptions } from './engine/scheduling-options.js'
 export { planNow, simulate } from './simulate/simulate.js'
-export type { Incident, PlanOptions, SimulationOptions } from './simulate/simulation-options.js'
-export type { SimulationResult } from './simulate/simulation-result.js'
+export type { Incident, PlanOptions, SimulationOptions, SimulationResult } from './simulate/simulation-options.js'
 export type { Job } from './trace/job.js'

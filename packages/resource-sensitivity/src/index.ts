@@ -1,4 +1,4 @@
-export { allocationOptions, type AllocationOption, type AllocationOptions } from './engine/allocation-options.js'
+export { allocationOptions, type AllocationOption, type AllocationOptions } from './mechanisms/allocation-options.js'
 
 export {
   assertCluster,
@@ -30,7 +30,7 @@ export {
   traceFromPhilly,
 } from './trace/philly.js'
 
-export { type MechanismName, mechanismNames, type PolicyName, policyNames } from './engine/policy.js'
+export { type MechanismName, mechanismNames, type PolicyName, policyNames } from './engine/scheduling-options.js'
 export type { EngineOptions, SchedulingOptions } from './engine/scheduling-options.js'
 export { ScheduleEngine } from './engine/schedule-engine.js'
 export type { EngineEvent, Reservation } from './engine/engine-event.js'
@@ -42,32 +42,24 @@ export type {
   PreemptReason,
   ResizeAction,
   ScheduleAction,
-} from './engine/schedule-action.js'
-export { type Assignment, Assignments } from './engine/assignments.js'
-export type { JobState, Plan, PlannedJob, RunningJobState, Seat } from './engine/plan.js'
+} from './engine/actions.js'
+export { type Assignment, Assignments } from './engine/actions.js'
+export type { JobState, Plan, PlannedJob, RunningJobState, Seat } from './engine/actions.js'
 
 export { planNow, simulate } from './simulate/simulate.js'
 export type { Incident, PlanOptions, SimulationOptions } from './simulate/simulation-options.js'
-export type { JobResult, SimulationResult } from './simulate/simulation-result.js'
+export type { JobResult, SimulationResult } from './simulate/simulation-options.js'
 export type { UsageBin } from './engine/usage-record.js'
 export { type ScheduleSummary, summarize } from './report/summarize.js'
-export type { Resident } from './engine/resident.js'
-export { allocateServer } from './engine/server-allocation.js'
+export type { Resident } from './mechanisms/server-allocation.js'
+export { allocateServer } from './mechanisms/server-allocation.js'
 export type {
   AllocationProblem,
   AllocationSolution,
   AllocationSolver,
   AllocationWeight,
   JobGroup,
-} from './optimal/allocation-problem.js'
-export { loadAllocationSolver } from './optimal/allocation-solver.js'
+} from './mechanisms/allocation-solver.js'
+export { loadAllocationSolver } from './mechanisms/allocation-solver.js'
 
-export {
-  type PublishedJobResult,
-  type PublishedOptions,
-  type PublishedResult,
-  type PublishedRound,
-  simulatePublished,
-} from './published/simulate-published.js'
-
-export { ImpossibleJobError } from './errors.js'
+export { ImpossibleJobError, InputFileError } from './errors.js'

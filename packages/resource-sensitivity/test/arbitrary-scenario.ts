@@ -1,7 +1,7 @@
-import type { JobProfile } from '@pctodl/job-profile'
 import fc from 'fast-check'
-import { arbitraryProfile } from '../../job-profile/test/arbitrary-profile.js'
 import type { Cluster, Job } from '../src/index.js'
+import type { JobProfile } from '../src/job-profile.js'
+import { arbitraryProfile } from './arbitrary-profile.js'
 
 const level = (least: number, most: number) => fc.double({ min: least, max: most, noNaN: true })
 

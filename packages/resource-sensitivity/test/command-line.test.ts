@@ -2,15 +2,15 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { parseSensitivityMatrix } from '@pctodl/job-profile'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { callCommand } from '../../../test/call-command.js'
 import { sensitivity } from '../src/commands.js'
+import { parseSensitivityMatrix } from '../src/job-profile.js'
 import { publishedPath } from './published-files.js'
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'pctodl-sensitivity-'))
 const before = process.cwd()
-const example = (name: string) => path.resolve(import.meta.dirname, '../../job-profile/examples', name)
+const example = (name: string) => path.resolve(import.meta.dirname, '../examples', name)
 
 beforeAll(() => {
   execFileSync(process.execPath, [example('make-images.mjs'), path.join(folder, 'images'), '24', '320', '240'])
@@ -250,7 +250,7 @@ describe('simulate and compare', () => {
     [['simulate', '--generate', '5', '--load', '1', '--static'], 2, /--static belongs to --published/],
     [['simulate', '--generate', '5', '--load', '1', '--published', '--mechanism', 'optimal'], 2, /no optimal/],
     [
-      ['simulate', '--generate', '5', '--load', '1', '--compat', '--restart-cost', '9'],
+      ['simulate', '--generate', '5', '--load', '1', '--published', '--restart-cost', '9'],
       2,
       /unknown to the published simulator/,
     ],

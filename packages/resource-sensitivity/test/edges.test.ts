@@ -1,4 +1,3 @@
-import { exampleProfiles, type JobProfile } from '@pctodl/job-profile'
 import { describe, expect, it } from 'vitest'
 import {
   generateTrace,
@@ -7,9 +6,10 @@ import {
   policyNames,
   type SimulationOptions,
   simulate,
-  simulatePublished,
   summarize,
 } from '../src/index.js'
+import { exampleProfiles, type JobProfile } from '../src/job-profile.js'
+import { simulatePublished } from '../src/published.js'
 
 /** A table whose base point (throughput 1) is far from the share that GPUs of the servers below have. */
 const model = (name: string, atFair: number): JobProfile => ({

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { exampleProfiles } from '@pctodl/job-profile'
 import { expect, it } from 'vitest'
 import { generateTrace, type MechanismName, policyNames, shortDurations, simulate } from '../src/index.js'
+import { exampleProfiles } from '../src/job-profile.js'
 
 /** `PCTODL_WRITE_GOLDEN=1` writes it anew: say in the commit why results move. */
 const file = new URL('golden/simulations.json', import.meta.url)

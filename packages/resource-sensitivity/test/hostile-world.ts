@@ -1,5 +1,5 @@
 import { SeededRandom } from '@pctodl/numerics'
-import type { Scheduler } from '../src/engine/scheduler.js'
+import type { ScheduleEngine } from '../src/engine/schedule-engine.js'
 import type { EngineEvent, Job, ScheduleAction } from '../src/index.js'
 
 /** What a run really holds on one server, by the actions and by what has happened since. */
@@ -33,7 +33,7 @@ export interface HostileOptions {
  *
  * @throws where jobs are left that never end
  */
-export function attack(engine: Scheduler, options: HostileOptions): void {
+export function attack(engine: ScheduleEngine, options: HostileOptions): void {
   const { jobs, servers, waitsForLeaving, watts, steps, check, told } = options
   const random = new SeededRandom(options.seed)
   const below = (n: number) => Math.floor(n * random.uniform())

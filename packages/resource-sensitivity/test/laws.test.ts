@@ -1,4 +1,3 @@
-import { throughputAt } from '@pctodl/job-profile'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
@@ -10,6 +9,7 @@ import {
   policyNames,
   simulate,
 } from '../src/index.js'
+import { throughputAt } from '../src/job-profile.js'
 import { type ArbitraryScenario, scenario } from './arbitrary-scenario.js'
 
 const solver = await loadAllocationSolver()

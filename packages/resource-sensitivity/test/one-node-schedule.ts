@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import path from 'node:path'
-import type { JobProfile } from '@pctodl/job-profile'
 import type { OneNodeHardware } from '../../job-array/test/one-node-slurm.js'
 import type { Cluster, EngineOptions } from '../src/index.js'
-import type { SlurmScheduleOptions } from '../src/slurm.js'
+import type { JobProfile } from '../src/job-profile.js'
+import type { SlurmScheduleOptions } from '../src/node.js'
 
 /** What the one node pretends to have; the jobs on it only wait, so it may. */
 export const hardware: OneNodeHardware = { cpus: 16, gpus: 4, memoryMb: 1000 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { exampleProfiles, parseSynergyTables } from '@pctodl/job-profile'
 import { describe, expect, it } from 'vitest'
 import { type AllocationProblem, loadAllocationSolver, planNow } from '../src/index.js'
+import { exampleProfiles, parseSynergyTables } from '../src/job-profile.js'
 import { placementInstance } from './placement-instances.js'
 import { published, publishedJson } from './published-files.js'
 

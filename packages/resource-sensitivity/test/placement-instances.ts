@@ -1,6 +1,6 @@
-import { exampleProfiles, type JobProfile } from '@pctodl/job-profile'
 import { SeededRandom } from '@pctodl/numerics'
 import type { Cluster, Job } from '../src/index.js'
+import { exampleProfiles, type JobProfile } from '../src/job-profile.js'
 
 export interface PlacementInstance {
   readonly cluster: Cluster

@@ -1,6 +1,6 @@
-import { type JobProfile, throughputAt } from '@pctodl/job-profile'
 import type { EngineEvent, Job, ScheduleAction } from '../src/index.js'
-import type { ScheduleExecutor } from '../src/slurm.js'
+import { type JobProfile, throughputAt } from '../src/job-profile.js'
+import type { ScheduleExecutor } from '../src/node.js'
 
 interface Run {
   readonly job: Job

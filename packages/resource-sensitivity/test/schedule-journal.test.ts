@@ -1,11 +1,21 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { exampleProfiles } from '@pctodl/job-profile'
 import { SeededRandom } from '@pctodl/numerics'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type EngineEvent, generateTrace, type Job, type ScheduleAction, shortDurations } from '../src/index.js'
-import { executeSchedule, type JournalEntry, type ScheduleExecutor } from '../src/slurm.js'
+import { exampleProfiles } from '../src/job-profile.js'
+import { executeSchedule, type JournalEntry, requestOfSchedule, type ScheduleExecutor } from '../src/node.js'
 import { PlayedExecutor } from './played-executor.js'
 
 class Killed extends Error {}
@@ -123,5 +133,77 @@ describe('a schedule that is killed', () => {
     await expect(executeSchedule({ ...rules, journal }, new MortalExecutor(world, 1e9))).rejects.toMatchObject({
       code: 'JOURNAL',
     })
+  })
+
+  it('takes jobs and cancellations while it runs, each once wherever it is killed, and refuses what cannot be', async () => {
+    const random = new SeededRandom(9)
+    const requests = path.join(folder, 'requests')
+    const brief = jobs.map((job) => ({
+      ...job,
+      arrivalS: job.arrivalS / 200,
+      iterations: Math.ceil(job.iterations / 200),
+    }))
+    mkdirSync(requests, { mode: 0o700 })
+    const world = new LastingWorld()
+    const refused: string[] = []
+    const execution = {
+      ...{ ...rules, roundS: 5, jobs: brief, journal: path.join(folder, 'journal.jsonl'), requests },
+      onRefused: (_: string, { message }: Error) => refused.push(message),
+    }
+    const more = { id: 100, model: exampleProfiles[0]!.model, iterations: 50, gpus: 2 }
+    requestOfSchedule(requests, { submit: [more] })
+    requestOfSchedule(requests, { submit: [{ ...more, id: 101, model: 'nobody' }] })
+    requestOfSchedule(requests, { submit: [{ ...more, id: 102, gpus: 5 }] })
+    requestOfSchedule(requests, { submit: [{ ...more, gpus: 1 }] })
+    requestOfSchedule(requests, { cancel: [999] })
+    writeFileSync(path.join(requests, 'a.json'), '{"submit":')
+    symlinkSync('/etc/passwd', path.join(requests, 'b.json'))
+    let cancelled = false
+    for (let life = 0; ; life++) {
+      if (life > 100) throw new Error('no end')
+      try {
+        const executed = await executeSchedule(
+          execution,
+          new MortalExecutor(world, 20 + Math.floor(300 * random.uniform())),
+        )
+        expect(executed).toHaveLength(jobs.length + 1)
+        const added = executed.find(({ job }) => job.id === 100)!
+        expect(added.outcome).toBe('finished')
+        expect(added.completionS).toBeGreaterThan(0)
+        expect(executed.filter(({ outcome }) => outcome === 'cancelled').map(({ job }) => job.id)).toEqual([0])
+        break
+      } catch (error) {
+        if (!(error instanceof Killed)) throw error
+        if (!cancelled && world.actions.some(({ jobId }) => jobId === 0)) {
+          cancelled = true
+          requestOfSchedule(requests, { cancel: [0] })
+        }
+      }
+    }
+    expect(readdirSync(requests)).toEqual([])
+    for (const pattern of [
+      /nobody/,
+      /can never run/,
+      /an id that no other job has/,
+      /job 999/,
+      /a.json/,
+      /b.json is a symbolic link/,
+    ]) {
+      expect(
+        refused.some((message) => pattern.test(message)),
+        String(pattern),
+      ).toBe(true)
+    }
+    const journal = readFileSync(execution.journal, 'utf8')
+    expect(journal.match(/"type":"submitted","job":\{"id":100,/g)).toHaveLength(1)
+    expect(() => requestOfSchedule(path.join(folder, 'nowhere'), { cancel: [1] })).toThrow(/nowhere: got 'nothing'/)
+  })
+
+  it("writes through no link, and nothing where the journal is somebody else's", async () => {
+    const journal = path.join(folder, 'journal.jsonl')
+    symlinkSync(path.join(folder, 'elsewhere'), journal)
+    const executed = executeSchedule({ ...rules, journal }, new MortalExecutor(new LastingWorld(), 1e9))
+    await expect(executed).rejects.toThrow(/symbolic link/)
+    expect(existsSync(path.join(folder, 'elsewhere'))).toBe(false)
   })
 })

@@ -1,4 +1,3 @@
-import { type JobProfile, parseSynergyTables, profileJob, profileOfMatrix } from '@pctodl/job-profile'
 import { describe, expect, it } from 'vitest'
 import {
   ImpossibleJobError,
@@ -10,6 +9,7 @@ import {
   simulate,
   summarize,
 } from '../src/index.js'
+import { type JobProfile, parseSynergyTables, profileJob, profileOfMatrix } from '../src/job-profile.js'
 import { published } from './published-files.js'
 
 /** Wants 8 cores a GPU: half speed with 4. */

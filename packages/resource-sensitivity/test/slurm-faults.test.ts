@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '@pctodl/platform'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { callCommand } from '../../../test/call-command.js'
 import { sensitivity } from '../src/commands.js'
-import { executeSchedule, SlurmScheduleExecutor } from '../src/slurm.js'
+import { executeSchedule, SlurmScheduleExecutor } from '../src/node.js'
 import { cluster, profiles } from './one-node-schedule.js'
 
 /** Never waits. */

@@ -4,9 +4,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { SeededRandom } from '@pctodl/numerics'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { longTests } from '../../../test/long-tests.js'
 import { OneNodeSlurm, slurmHindrance } from '../../job-array/test/one-node-slurm.js'
-import type { ExecutedJob } from '../src/slurm.js'
+import type { ExecutedJob } from '../src/node.js'
 import { hardware } from './one-node-schedule.js'
 
 const hindrance = slurmHindrance()
@@ -23,19 +25,30 @@ describe.skipIf(hindrance)(
     })
 
     it('goes on with its jobs as they are: none runs again, none is preempted, ends are when they were', async () => {
+      // As long as the lives together, or nearly.
+      const iterations = longTests ? 4500 : 400
       const loader = import.meta.resolve('tsx')
       const program = path.join(import.meta.dirname, 'killed-schedule.ts')
       const start = () =>
-        spawn(process.execPath, ['--conditions=@pctodl/source', '--import', loader, program, folder], {
-          env: { ...process.env, SLURM_CONF: slurm.configurationFile },
-          stdio: ['ignore', 'pipe', 'inherit'],
-        })
+        spawn(
+          process.execPath,
+          ['--conditions=@pctodl/source', '--import', loader, program, folder, String(iterations)],
+          {
+            env: { ...process.env, SLURM_CONF: slurm.configurationFile },
+            stdio: ['ignore', 'pipe', 'inherit'],
+          },
+        )
       // Killed at any moment: while it starts, while jobs run, and after one has ended.
-      for (const livesMs of [2500, 3100, 1300, 4200]) {
+      const random = new SeededRandom(11)
+      const lives = longTests
+        ? Array.from({ length: 50 }, () => 700 + 3500 * random.uniform())
+        : [2500, 3100, 1300, 4200]
+      for (const livesMs of lives) {
         const child = start()
+        const closed = once(child, 'close')
         await sleep(livesMs)
         child.kill('SIGKILL')
-        await once(child, 'close')
+        await closed
       }
       const last = start()
       let printed = ''
@@ -54,6 +67,6 @@ describe.skipIf(hindrance)(
         const notedUnixS = Number(readFileSync(path.join(folder, 'work', 'exit', `${job.id}.1`), 'utf8').split(' ')[0])
         expect(Math.abs(finishS - (notedUnixS - startedUnixMs / 1000))).toBeLessThan(1.5)
       }
-    }, 120_000)
+    }, 400_000)
   },
 )

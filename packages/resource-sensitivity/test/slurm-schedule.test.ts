@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '@pctodl/platform'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { OneNodeSlurm, slurmHindrance } from '../../job-array/test/one-node-slurm.js'
 import { type EngineEvent, type Job, type ScheduleAction, ScheduleEngine, simulate } from '../src/index.js'
-import { executeSchedule, type SlurmRun, SlurmScheduleExecutor } from '../src/slurm.js'
+import { executeSchedule, type SlurmRun, SlurmScheduleExecutor } from '../src/node.js'
 import { cluster, hardware, pacedJobs, profiles, wattRules } from './one-node-schedule.js'
 
 const hindrance = slurmHindrance()

@@ -1,4 +1,3 @@
-import { exampleProfiles, InputFileError } from '@pctodl/job-profile'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
@@ -10,6 +9,7 @@ import {
   parseReplayCsv,
   traceFromPhilly,
 } from '../src/index.js'
+import { exampleProfiles, InputFileError } from '../src/job-profile.js'
 import { scenario } from './arbitrary-scenario.js'
 import { published } from './published-files.js'
 

@@ -1,6 +1,6 @@
-import { exampleProfiles, type GpuPoint, type JobProfile } from '@pctodl/job-profile'
 import { SeededRandom } from '@pctodl/numerics'
 import type { Cluster, Job } from '../src/index.js'
+import { exampleProfiles, type GpuPoint, type JobProfile } from '../src/job-profile.js'
 
 /** Two types of GPUs; four of the fast one, six of the thrifty one. */
 export const cluster: Cluster = {

@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Terminal } from '@pctodl/command-line'
-import { commandLineOf, loadNvml, privateFolder } from '@pctodl/nvml-control'
+import { privateFolder } from '@pctodl/command-line'
+import { commandLineOf, loadNvml } from '@pctodl/nvml-control'
 import { ControlProgram } from '../control-program.js'
 import { daemonOf, type PlaceOptions, printJson } from './mps-options.js'
 

@@ -1,10 +1,10 @@
 import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { homedir } from 'node:os'
 import path from 'node:path'
+import { createOwnFile, makePrivateFolder, privateFolder, readOwnFile } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 import { FileLock, lockHolder } from './file-lock.js'
 import { type LeaseRecord, parseLeaseRecord } from './lease-record.js'
-import { createOwnFile, makePrivateFolder, privateFolder, readOwnFile } from './private-folder.js'
 
 const UNFINISHED = '.unfinished'
 const MOST_JOURNAL_BYTES = 64 * 1024

@@ -1,6 +1,6 @@
 import { lstatSync, readlinkSync } from 'node:fs'
 import path from 'node:path'
-import { trustedPath } from './private-folder.js'
+import { trustedPath } from '@pctodl/command-line'
 
 const WRITABLE_BY_OTHERS = 0o022
 const MOST_LINKS = 40

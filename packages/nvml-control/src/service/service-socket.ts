@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs'
 import path from 'node:path'
-import { trustedPath } from '../lease/private-folder.js'
+import { trustedPath } from '@pctodl/command-line'
 
 /** Where the node service listens. */
 export const defaultServiceSocket = '/run/pctodl/pctodld.sock'

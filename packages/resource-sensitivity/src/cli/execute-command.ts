@@ -16,10 +16,11 @@ import { PctodlError } from '@pctodl/platform'
 import type { Command } from 'commander'
 import { version } from '../../package.json'
 import { countServers } from '../cluster/cluster.js'
-import { type MechanismName, mechanismNames, type PolicyName, policyNames } from '../engine/policy.js'
+import { type MechanismName, mechanismNames, type PolicyName, policyNames } from '../engine/scheduling-options.js'
 import { type ExecutedJob, executeSchedule } from '../execute/execute-schedule.js'
 import { type SlurmRun, SlurmScheduleExecutor } from '../slurm/slurm-schedule-executor.js'
 import type { Job } from '../trace/job.js'
+import { REQUESTS } from './request-commands.js'
 import { addScenarioOptions, loadScenario, type ScenarioOptions } from './scenario.js'
 
 interface ExecuteOptions extends ScenarioOptions {
@@ -53,7 +54,8 @@ export function addExecuteCommand(parent: Command, terminal: Terminal): void {
     'execute',
     'Run a trace of jobs on a Slurm cluster, by the scheduler that simulate simulates. Jobs arrive when the trace says, in real seconds.\n' +
       '{model}, {job} and {gpus} in the command stand for those of a job; it heeds the checkpoint contract, see README.\n' +
-      'The same call again goes on where one ended, also by a kill or an interrupt: --work-dir keeps a journal.',
+      'The same call again goes on where one ended, also by a kill or an interrupt: --work-dir keeps a journal.\n' +
+      'Meanwhile submit and cancel with the same --work-dir add and end jobs.',
     terminal,
   )
     .argument('<command...>', 'what runs a job, after --')
@@ -88,12 +90,11 @@ export function addExecuteCommand(parent: Command, terminal: Terminal): void {
 }
 
 async function execute(options: ExecuteOptions, words: readonly string[], terminal: Terminal): Promise<void> {
-  const scenario = loadScenario(options)
+  const scenario = loadScenario(options, terminal)
   const servers = countServers(scenario.cluster)
   if (options.nodes.length !== servers) {
     throw new UsageError(`--nodes: got ${options.nodes.length} names for ${servers} servers; give one for each`)
   }
-  for (const { message } of scenario.skipped) terminal.stderr.write(`skipped: ${message}\n`)
   const runs: SlurmRun[] = []
   const { partition, account, sbatch } = options
   const executor = opened(
@@ -125,6 +126,8 @@ async function execute(options: ExecuteOptions, words: readonly string[], termin
       ...{ policy: options.policy, mechanism: options.mechanism, roundS: options.round },
       ...{ resizeCostS: options.resizeCost, restartCostS: options.restartCost, spreadPenalty: options.spreadPenalty },
       journal: path.join(options.workDir, 'journal.jsonl'),
+      requests: path.join(options.workDir, REQUESTS),
+      onRefused: (file, { message }) => terminal.stderr.write(`refused: ${file}: ${message}\n`),
       signal: terminal.signal,
       onActions: (timeS, actions) => {
         for (const { type, jobId, run } of actions) {

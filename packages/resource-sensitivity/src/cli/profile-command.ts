@@ -10,19 +10,14 @@ import {
   type Terminal,
   writeFileAtomically,
 } from '@pctodl/command-line'
-import { profileJob } from '@pctodl/job-profile'
-import {
-  assertContainerRuntime,
-  createMemoryGroup,
-  measureMemoryGBps,
-  measureStorageMBps,
-  RunLog,
-  type RunSetting,
-  rememberedRate,
-  runTraining,
-  withCpus,
-} from '@pctodl/job-profile/node'
 import type { Command } from 'commander'
+import { profileJob } from '../profile/profile-job.js'
+import { assertContainerRuntime } from '../profile/runs/container.js'
+import { withCpus } from '../profile/runs/cpu-affinity.js'
+import { measureMemoryGBps, measureStorageMBps, rememberedRate } from '../profile/runs/measure-machine.js'
+import { createMemoryGroup } from '../profile/runs/memory-group.js'
+import { RunLog } from '../profile/runs/run-log.js'
+import { type RunSetting, runTraining } from '../profile/runs/run-training.js'
 import { formatMatrixTable } from './matrix-table.js'
 import { type ProfileRequest, type RawProfileOptions, resolveProfileRequest } from './profile-request.js'
 

@@ -1,18 +1,13 @@
 import os from 'node:os'
 import path from 'node:path'
-import type { CpuSearchOptions, ProfileOptions } from '@pctodl/job-profile'
-import {
-  allowedCpus,
-  assertScript,
-  type ContainerOptions,
-  dataInContainer,
-  dataOnHost,
-  measureDataset,
-  optionAmong,
-  type RunSetting,
-  type TrainingJob,
-} from '@pctodl/job-profile/node'
 import { InvalidInputError } from '@pctodl/platform'
+import type { CpuSearchOptions } from '../profile/cpu-search.js'
+import type { ProfileOptions } from '../profile/profile-job.js'
+import { type ContainerOptions, dataInContainer, dataOnHost } from '../profile/runs/container.js'
+import { allowedCpus } from '../profile/runs/cpu-affinity.js'
+import { measureDataset } from '../profile/runs/measure-machine.js'
+import type { RunSetting } from '../profile/runs/run-training.js'
+import { assertScript, optionAmong, type TrainingJob } from '../profile/runs/training-command.js'
 
 export interface RawProfileOptions {
   readonly dockerImg?: string

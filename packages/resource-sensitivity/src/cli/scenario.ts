@@ -1,19 +1,22 @@
 import { readFileSync } from 'node:fs'
-import { integerFrom, listOf, numberBetween, oneOf, positiveNumber, UsageError } from '@pctodl/command-line'
 import {
-  exampleProfiles,
-  type JobProfile,
-  type ModelClass,
-  modelClasses,
-  parseSensitivityMatrix,
-  parseSynergyTables,
-  profileOfMatrix,
-} from '@pctodl/job-profile'
+  integerFrom,
+  listOf,
+  numberBetween,
+  oneOf,
+  positiveNumber,
+  type Terminal,
+  UsageError,
+} from '@pctodl/command-line'
 import type { Command } from 'commander'
 import type { Cluster } from '../cluster/cluster.js'
 import { parseClusterFile } from '../cluster/cluster-file.js'
 import { possibleJobs } from '../engine/scheduling-options.js'
 import type { ImpossibleJobError } from '../errors.js'
+import { type JobProfile, type ModelClass, modelClasses } from '../profile/job-profile.js'
+import { exampleProfiles } from '../profile/modelled-profile.js'
+import { parseSensitivityMatrix, profileOfMatrix } from '../profile/sensitivity-matrix.js'
+import { parseSynergyTables } from '../profile/synergy-tables.js'
 import { generateTrace, multiGpu, phillyDurations, shortDurations, singleGpu } from '../trace/generate-trace.js'
 import type { Job } from '../trace/job.js'
 import { parsePhillyLog, traceFromPhilly } from '../trace/philly.js'
@@ -86,8 +89,12 @@ export function addScenarioOptions(command: Command): Command {
     .option('--skip-impossible', 'leave out jobs that need more GPUs than there are, and say which')
 }
 
-/** @throws UsageError, InputFileError, InvalidInputError */
-export function loadScenario(options: ScenarioOptions): Scenario {
+/**
+ * Says which jobs were left out.
+ *
+ * @throws UsageError, InputFileError, InvalidInputError
+ */
+export function loadScenario(options: ScenarioOptions, { stderr }: Terminal): Scenario {
   const profiles = loadProfiles(options)
   const cluster = loadCluster(options)
   const jobs = loadJobs(options, profiles)
@@ -95,6 +102,7 @@ export function loadScenario(options: ScenarioOptions): Scenario {
   const { possible, skipped } = possibleJobs(jobs, cluster)
   if (possible.length === 0)
     throw new UsageError('--skip-impossible leaves no job: each needs more GPUs than there are')
+  for (const { message } of skipped) stderr.write(`skipped: ${message}\n`)
   return { profiles, jobs: possible, cluster, skipped }
 }
 

@@ -1,9 +1,9 @@
 import { type CommandFunction, newCommand, parseCommand, UsageError } from '@pctodl/command-line'
 import { version } from '../../package.json'
-import { addCompareCommand } from './compare-command.js'
 import { addExecuteCommand } from './execute-command.js'
 import { addProfileCommand } from './profile-command.js'
-import { addSimulateCommand } from './simulate-command.js'
+import { addRequestCommands } from './request-commands.js'
+import { addScheduleCommands } from './schedule-commands.js'
 
 /** The command line `pctodl-sensitivity` as a function. */
 export const sensitivity: CommandFunction = async (argv, terminal) => {
@@ -18,10 +18,10 @@ export const sensitivity: CommandFunction = async (argv, terminal) => {
     terminal,
   ).enablePositionalOptions()
   addProfileCommand(command, terminal)
-  addSimulateCommand(command, terminal)
-  addCompareCommand(command, terminal)
+  addScheduleCommands(command, terminal)
   addExecuteCommand(command, terminal)
-  if (argv.length === 0) throw new UsageError('say what to do: profile, simulate, compare or execute')
+  addRequestCommands(command, terminal)
+  if (argv.length === 0) throw new UsageError('say what to do: profile, simulate, compare, execute, submit or cancel')
   await parseCommand(command, argv)
   return 0
 }

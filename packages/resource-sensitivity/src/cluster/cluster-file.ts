@@ -1,6 +1,7 @@
-import { InputFileError, parseJsonAs } from '@pctodl/job-profile'
 import { InvalidInputError } from '@pctodl/platform'
 import { z } from 'zod'
+import { InputFileError } from '../errors.js'
+import { parseJsonAs } from '../json-input.js'
 import { assertCluster, type Cluster } from './cluster.js'
 
 const json = z.strictObject({

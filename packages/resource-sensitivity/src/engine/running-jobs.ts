@@ -1,8 +1,8 @@
 import { IndexedHeap } from '@pctodl/numerics'
 import type { ServerKind } from '../cluster/cluster.js'
-import { FINISHED, type JobTable, RUNNING, totals, WAITING } from './job-table.js'
+import { type EngineJob, JobTable, type Placement, totals } from './engine-job.js'
 import type { CheckedEngineOptions } from './scheduling-options.js'
-import { type Placement, ServerPool } from './server-pool.js'
+import { ServerPool } from './server-pool.js'
 import { UsageRecord } from './usage-record.js'
 
 /** Starts, stops and feeds jobs, and keeps the books: who sits where, what is held, when each will finish. */
@@ -10,28 +10,30 @@ export class RunningJobs {
   readonly table: JobTable
   readonly pool: ServerPool
   readonly usage: UsageRecord
-  readonly finishing: IndexedHeap
   nowS: number
   /** What jobs need to start beside GPUs; null where nothing. */
-  watts: { readonly forJobsW: number; leastOf(job: number): number } | null = null
+  watts: { readonly forJobsW: number; leastOf(job: EngineJob): number } | null = null
+  readonly jobs: Set<EngineJob> = new Set()
+  /** Those of them that are on several servers. */
+  readonly spread: Set<EngineJob> = new Set()
   /** Held on each server. */
   readonly heldCpus: Float64Array
   readonly heldMemoryGb: Float64Array
   /** What the jobs on each server would like to have. */
   readonly wantedCpus: Float64Array
   readonly wantedMemoryGb: Float64Array
+  readonly #finishing = new IndexedHeap()
   /** Servers whose jobs changed since `takeChanged`. */
   readonly #changed = new Set<number>()
   /** Jobs whose place or share changed since `takeTouched`. */
-  #touched = new Set<number>()
+  #touched = new Set<EngineJob>()
   readonly #options: CheckedEngineOptions
 
-  constructor(options: CheckedEngineOptions, table: JobTable, startS: number) {
+  constructor(options: CheckedEngineOptions, startS: number) {
     this.#options = options
-    this.table = table
+    this.table = new JobTable(options)
     this.pool = new ServerPool(options.cluster)
     this.usage = new UsageRecord(totals(options.cluster), startS, options.roundS)
-    this.finishing = new IndexedHeap()
     this.nowS = startS
     const perServer = () => new Float64Array(this.pool.kinds.length)
     this.heldCpus = perServer()
@@ -45,10 +47,25 @@ export class RunningJobs {
     this.nowS = toS
   }
 
+  /** When a running job would be done next; Infinity where none makes progress. */
+  get nextFinishS(): number {
+    return this.#finishing.firstKey
+  }
+
+  /** Running jobs that would be done by then, in the order in which they would be. */
+  expectedToFinishBy(untilS: number): EngineJob[] {
+    const due: [index: number, atS: number][] = []
+    while (this.#finishing.size > 0 && this.#finishing.firstKey <= untilS) {
+      due.push([this.#finishing.first, this.#finishing.firstKey])
+      this.#finishing.remove(this.#finishing.first)
+    }
+    for (const [index, atS] of due) this.#finishing.set(index, atS)
+    return due.map(([index]) => this.table.jobs[index]!)
+  }
+
   /** How many times slower a job is on several servers. */
-  spreadPenaltyOf(job: number): number {
-    const { spreadPenalty } = this.#options.profiles[this.table.profileOf[job]!]!
-    return Math.max(spreadPenalty, this.#options.spreadPenalty)
+  spreadPenaltyOf(job: EngineJob): number {
+    return Math.max(job.profile.spreadPenalty, this.#options.spreadPenalty)
   }
 
   /** Whether being on several servers costs any job anything. */
@@ -66,32 +83,31 @@ export class RunningJobs {
   }
 
   /** A running job makes no progress for a while. */
-  hold(job: number, forS: number): void {
-    const { table, nowS } = this
-    table.count(job, nowS)
-    table.countedS[job] = Math.max(table.countedS[job]!, nowS) + forS
-    this.finishing.set(job, table.countedS[job]! + table.remaining[job]! / table.rate[job]!)
+  hold(job: EngineJob, forS: number): void {
+    job.count(this.nowS)
+    job.countedS = Math.max(job.countedS, this.nowS) + forS
+    this.#expect(job)
   }
 
   /** Who was seated and has not begun makes no progress until it is fed; it may still change its seat. */
-  starve(job: number): void {
-    this.table.count(job, this.nowS)
-    this.table.rate[job] = 0
-    this.finishing.remove(job)
+  starve(job: EngineJob): void {
+    job.count(this.nowS)
+    job.rate = 0
+    this.#finishing.remove(job.index)
   }
 
   /** A seated job begins only now. */
-  begin(job: number, isFirst: boolean): void {
+  begin(job: EngineJob, isFirst: boolean): void {
     this.starve(job)
-    this.table.countedS[job] = this.nowS + (isFirst ? this.#options.startCostS : this.#options.restartCostS)
+    job.countedS = this.nowS + (isFirst ? this.#options.startCostS : this.#options.restartCostS)
   }
 
   /** A job was seated by the plan that is being made, and waits after all: it never was. */
-  unseat(job: number, wasStarted: boolean, lastRunS: number): void {
+  unseat(job: EngineJob, wasStarted: boolean, lastRunS: number): void {
     this.preempt(job)
-    this.table.lastRunS[job] = lastRunS
-    if (wasStarted) this.table.restarts[job]!--
-    else this.table.firstStartS[job] = -1
+    job.lastRunS = lastRunS
+    if (wasStarted) job.restarts--
+    else job.firstStartS = null
   }
 
   /** Let the shares of all servers be chosen anew. */
@@ -100,141 +116,113 @@ export class RunningJobs {
   }
 
   /** Let a running job go on elsewhere, on GPUs that are free: it pays a restart. */
-  move(job: number, placement: Placement): void {
+  move(job: EngineJob, placement: Placement): void {
     this.preempt(job)
-    placement.servers.forEach((server, i) => {
-      this.pool.take(server, placement.gpus[i]!)
-    })
     this.start(job, placement)
   }
 
-  placementOf(job: number): Placement {
-    const server = this.table.server[job]!
-    return server >= 0 ? { servers: [server], gpus: [this.table.gpus[job]!] } : this.table.spread.get(job)!
-  }
-
-  /** Seat a job on GPUs that were taken for it. It makes no progress before it is fed. */
-  start(job: number, placement: Placement): void {
-    const { table, nowS } = this
+  /** Seat a job on GPUs that are free. It makes no progress before it is fed. */
+  start(job: EngineJob, placement: Placement): void {
+    const { nowS } = this
+    for (let i = 0; i < placement.servers.length; i++) this.pool.take(placement.servers[i]!, placement.gpus[i]!)
     this.#touched.add(job)
     this.#seat(job, placement)
-    table.savedRemaining[job] = table.remaining[job]!
-    table.state[job] = RUNNING
-    table.waitedS[job]! += nowS - table.heldSinceS[job]!
-    table.heldSinceS[job] = nowS
-    if (table.firstStartS[job]! < 0) {
-      table.firstStartS[job] = nowS
-      table.countedS[job] = nowS + this.#options.startCostS
+    job.savedRemaining = job.remaining
+    job.state = 'running'
+    job.waitedS += nowS - job.heldSinceS
+    job.heldSinceS = nowS
+    if (job.firstStartS === null) {
+      job.firstStartS = nowS
+      job.countedS = nowS + this.#options.startCostS
     } else {
-      table.restarts[job]!++
-      table.countedS[job] = nowS + this.#options.restartCostS
+      job.restarts++
+      job.countedS = nowS + this.#options.restartCostS
     }
     this.usage.waiting--
   }
 
   /** Seat a job that has been running there: it owes no start. */
-  adopt(job: number, placement: Placement): void {
+  adopt(job: EngineJob, placement: Placement): void {
     this.start(job, placement)
-    this.table.countedS[job] = this.nowS
+    job.countedS = this.nowS
   }
 
   /** Take a job's GPUs away. */
-  preempt(job: number): void {
+  preempt(job: EngineJob): void {
     this.#leave(job)
-    this.table.state[job] = WAITING
-    this.table.lastRunS[job] = this.nowS
-    this.finishing.remove(job)
+    job.state = 'waiting'
+    job.lastRunS = this.nowS
     this.usage.waiting++
   }
 
-  finish(job: number): void {
+  finish(job: EngineJob): void {
     this.#leave(job)
-    this.table.state[job] = FINISHED
-    this.table.remaining[job] = 0
-    this.table.finishS[job] = this.nowS
-    this.finishing.remove(job)
+    job.state = 'finished'
+    job.remaining = 0
+    job.finishS = this.nowS
   }
 
   /** Give a running job CPU and memory beside each of its GPUs. */
-  feed(job: number, cpusPerGpu: number, memoryGbPerGpu: number, throughput: number): void {
-    const { table } = this
+  feed(job: EngineJob, cpusPerGpu: number, memoryGbPerGpu: number, throughput: number): void {
     if (
-      table.rate[job]! > 0 &&
-      table.cpusPerGpu[job] === cpusPerGpu &&
-      table.memoryGbPerGpu[job] === memoryGbPerGpu &&
-      table.throughput[job] === throughput
+      job.rate > 0 &&
+      job.cpusPerGpu === cpusPerGpu &&
+      job.memoryGbPerGpu === memoryGbPerGpu &&
+      job.throughput === throughput
     ) {
       return
     }
     this.#touched.add(job)
-    table.count(job, this.nowS)
-    this.#hold(job, cpusPerGpu - table.cpusPerGpu[job]!, memoryGbPerGpu - table.memoryGbPerGpu[job]!)
-    table.cpusPerGpu[job] = cpusPerGpu
-    table.memoryGbPerGpu[job] = memoryGbPerGpu
-    table.throughput[job] = throughput
-    const penalty = table.server[job]! >= 0 ? 1 : this.spreadPenaltyOf(job)
-    table.rate[job] = throughput / (table.iterationS[job]! * penalty)
-    this.finishing.set(job, Math.max(this.nowS, table.countedS[job]!) + table.remaining[job]! / table.rate[job]!)
+    job.count(this.nowS)
+    this.#hold(job, cpusPerGpu - job.cpusPerGpu, memoryGbPerGpu - job.memoryGbPerGpu)
+    job.cpusPerGpu = cpusPerGpu
+    job.memoryGbPerGpu = memoryGbPerGpu
+    job.throughput = throughput
+    const penalty = job.server >= 0 ? 1 : this.spreadPenaltyOf(job)
+    job.rate = throughput / (job.profile.iterationS * penalty)
+    this.#expect(job)
   }
 
   /** Let jobs that have just started on one server each change their places, all at once. */
-  reseat(moves: readonly (readonly [job: number, to: number])[]): void {
-    const { table, pool } = this
-    for (const [job] of moves) {
-      const from = table.server[job]!
-      pool.remove(job, from)
-      this.#want(job, from, -1)
-      this.#changed.add(from)
-    }
+  reseat(moves: readonly (readonly [job: EngineJob, to: number])[]): void {
+    for (const [job] of moves) this.#unseatFrom(job, job.server)
     for (const [job, to] of moves) {
-      pool.take(to, table.gpus[job]!)
-      pool.seat(job, to, table.gpus[job]!)
-      table.server[job] = to
-      this.#want(job, to, 1)
-      this.#changed.add(to)
+      this.pool.take(to, job.gpus)
+      job.placement = { servers: [to], gpus: [job.gpus] }
+      this.#seatOn(job, to, job.gpus)
     }
-  }
-
-  #want(job: number, server: number, sign: 1 | -1): void {
-    const { demand } = this.#options.profiles[this.table.profileOf[job]!]!
-    const gpus = sign * this.table.gpus[job]!
-    this.wantedCpus[server]! += demand.cpus * gpus
-    this.wantedMemoryGb[server]! += demand.memoryGb * gpus
   }
 
   /** A job that was stopped and started on the same seats at the same moment never stopped: it owes no restart. */
-  undoRestart(job: number, restarts: number, countedS: number): void {
-    const { table, nowS } = this
-    table.restarts[job] = restarts
-    table.countedS[job] = Math.max(countedS, nowS)
-    this.finishing.set(job, table.countedS[job]! + table.remaining[job]! / table.rate[job]!)
+  undoRestart(job: EngineJob, restarts: number, countedS: number): void {
+    job.restarts = restarts
+    job.countedS = Math.max(countedS, this.nowS)
+    this.#expect(job)
   }
 
   /** In the order in which they were first touched. */
-  takeTouched(): Set<number> {
+  takeTouched(): Set<EngineJob> {
     const touched = this.#touched
     this.#touched = new Set()
     return touched
   }
 
   /** A job has done so much, whatever was reckoned. */
-  setDone(job: number, doneIterations: number): void {
-    const { table, nowS } = this
-    table.remaining[job] = Math.max(0, table.jobs[job]!.iterations - doneIterations)
-    if (table.state[job] !== RUNNING) return
-    table.countedS[job] = Math.max(table.countedS[job]!, nowS)
-    if (table.rate[job]! > 0) this.finishing.set(job, table.countedS[job]! + table.remaining[job]! / table.rate[job]!)
+  setDone(job: EngineJob, doneIterations: number): void {
+    job.remaining = Math.max(0, job.job.iterations - doneIterations)
+    if (job.state !== 'running') return
+    job.countedS = Math.max(job.countedS, this.nowS)
+    if (job.rate > 0) this.#expect(job)
   }
 
   /** What jobs may have of a server. Who is in the way is preempted, the last submitted first. @returns those */
-  resizeServer(server: number, kind: ServerKind): number[] {
+  resizeServer(server: number, kind: ServerKind): EngineJob[] {
     const { pool } = this
-    const residents = [...pool.residents[server]!].sort((a, b) => b - a)
-    const evicted: number[] = []
+    const evicted: EngineJob[] = []
     let held = pool.kinds[server]!.gpus - pool.freeGpus[server]!
-    for (const job of residents) {
+    for (const job of [...pool.residents[server]!].sort((a, b) => b.index - a.index)) {
       if (held <= kind.gpus) break
-      held -= pool.residentGpus[server]![pool.residents[server]!.indexOf(job)]!
+      held -= pool.gpusOn(job, server)
       this.preempt(job)
       evicted.push(job)
     }
@@ -253,73 +241,64 @@ export class RunningJobs {
     return this.#changed.size > 0
   }
 
-  #seat(job: number, { servers, gpus }: Placement): void {
-    const { table, pool, usage } = this
-    const { demand } = this.#options.profiles[table.profileOf[job]!]!
-    for (let i = 0; i < servers.length; i++) {
-      const server = servers[i]!
-      pool.seat(job, server, gpus[i]!)
-      this.wantedCpus[server]! += gpus[i]! * demand.cpus
-      this.wantedMemoryGb[server]! += gpus[i]! * demand.memoryGb
-      this.#changed.add(server)
-    }
-    usage.heldGpus += table.gpus[job]!
-    if (servers.length === 1) {
-      table.server[job] = servers[0]!
-    } else {
-      table.server[job] = -1
-      table.spread.set(job, { servers, gpus })
-      usage.spreadGpus += table.gpus[job]!
-    }
+  #expect(job: EngineJob): void {
+    this.#finishing.set(job.index, Math.max(this.nowS, job.countedS) + job.remaining / job.rate)
   }
 
-  #leave(job: number): void {
-    const { table, pool, usage } = this
+  #seat(job: EngineJob, placement: Placement): void {
+    const { servers, gpus } = placement
+    job.placement = placement
+    this.jobs.add(job)
+    for (let i = 0; i < servers.length; i++) this.#seatOn(job, servers[i]!, gpus[i]!)
+    this.usage.heldGpus += job.gpus
+    if (servers.length === 1) return
+    this.spread.add(job)
+    this.usage.spreadGpus += job.gpus
+  }
+
+  #seatOn(job: EngineJob, server: number, gpus: number): void {
+    const { demand } = job.profile
+    this.pool.residents[server]!.push(job)
+    this.wantedCpus[server]! += gpus * demand.cpus
+    this.wantedMemoryGb[server]! += gpus * demand.memoryGb
+    this.#changed.add(server)
+  }
+
+  #unseatFrom(job: EngineJob, server: number): void {
+    const { demand } = job.profile
+    const gpus = this.pool.remove(job, server)
+    this.wantedCpus[server]! -= gpus * demand.cpus
+    this.wantedMemoryGb[server]! -= gpus * demand.memoryGb
+    this.#changed.add(server)
+  }
+
+  #leave(job: EngineJob): void {
     this.#touched.add(job)
-    table.count(job, this.nowS)
-    this.#hold(job, -table.cpusPerGpu[job]!, -table.memoryGbPerGpu[job]!)
-    table.cpusPerGpu[job] = 0
-    table.memoryGbPerGpu[job] = 0
-    table.rate[job] = 0
-    const { demand } = this.#options.profiles[table.profileOf[job]!]!
-    const { servers, gpus } = this.placementOf(job)
-    for (let i = 0; i < servers.length; i++) {
-      const server = servers[i]!
-      pool.remove(job, server)
-      this.wantedCpus[server]! -= gpus[i]! * demand.cpus
-      this.wantedMemoryGb[server]! -= gpus[i]! * demand.memoryGb
+    this.#finishing.remove(job.index)
+    job.count(this.nowS)
+    this.#hold(job, -job.cpusPerGpu, -job.memoryGbPerGpu)
+    job.cpusPerGpu = 0
+    job.memoryGbPerGpu = 0
+    job.rate = 0
+    for (const server of job.placement!.servers) {
+      this.#unseatFrom(job, server)
       // An empty server forgets the rounding errors of all who were there.
-      if (pool.residents[server]!.length === 0) {
-        this.wantedCpus[server] = 0
-        this.wantedMemoryGb[server] = 0
-        this.heldCpus[server] = 0
-        this.heldMemoryGb[server] = 0
-      }
-      this.#changed.add(server)
+      if (this.pool.residents[server]!.length > 0) continue
+      for (const sums of [this.wantedCpus, this.wantedMemoryGb, this.heldCpus, this.heldMemoryGb]) sums[server] = 0
     }
-    usage.heldGpus -= table.gpus[job]!
-    if (table.server[job]! < 0) {
-      table.spread.delete(job)
-      usage.spreadGpus -= table.gpus[job]!
-    }
-    table.server[job] = -1
+    this.usage.heldGpus -= job.gpus
+    if (this.spread.delete(job)) this.usage.spreadGpus -= job.gpus
+    this.jobs.delete(job)
+    job.placement = null
   }
 
-  #hold(job: number, moreCpusPerGpu: number, moreMemoryGbPerGpu: number): void {
-    const { table, usage } = this
-    const server = table.server[job]!
-    const gpus = table.gpus[job]!
-    usage.heldCpus += moreCpusPerGpu * gpus
-    usage.heldMemoryGb += moreMemoryGbPerGpu * gpus
-    if (server >= 0) {
-      this.heldCpus[server]! += moreCpusPerGpu * gpus
-      this.heldMemoryGb[server]! += moreMemoryGbPerGpu * gpus
-      return
-    }
-    const placement = table.spread.get(job)!
-    for (let i = 0; i < placement.servers.length; i++) {
-      this.heldCpus[placement.servers[i]!]! += moreCpusPerGpu * placement.gpus[i]!
-      this.heldMemoryGb[placement.servers[i]!]! += moreMemoryGbPerGpu * placement.gpus[i]!
+  #hold(job: EngineJob, moreCpusPerGpu: number, moreMemoryGbPerGpu: number): void {
+    const { servers, gpus } = job.placement!
+    this.usage.heldCpus += moreCpusPerGpu * job.gpus
+    this.usage.heldMemoryGb += moreMemoryGbPerGpu * job.gpus
+    for (let i = 0; i < servers.length; i++) {
+      this.heldCpus[servers[i]!]! += moreCpusPerGpu * gpus[i]!
+      this.heldMemoryGb[servers[i]!]! += moreMemoryGbPerGpu * gpus[i]!
     }
   }
 }

@@ -1,23 +1,19 @@
 import { InvalidInputError } from '@pctodl/platform'
-import { type CanonicalCluster, inCanonicalOrder } from '../cluster/canonical-cluster.js'
-import { expandServers, idleWattsOf, type ServerKind } from '../cluster/cluster.js'
+import { type CanonicalCluster, expandServers, idleWattsOf, inCanonicalOrder } from '../cluster/cluster.js'
+import { createMechanism } from '../mechanisms/create-mechanism.js'
+import type { Mechanism } from '../mechanisms/mechanism.js'
+import { ShareRules } from '../mechanisms/share-rules.js'
 import { PowerBudget } from '../power/power-budget.js'
 import { PowerShares } from '../power/power-shares.js'
 import type { Job } from '../trace/job.js'
 import { ActionRecord } from './action-record.js'
-import { createMechanism } from './create-mechanism.js'
+import type { JobState, Plan, PlannedJob, PreemptReason, RunningJobState, ScheduleAction, Seat } from './actions.js'
 import type { EngineEvent } from './engine-event.js'
-import { FINISHED, JobTable, RUNNING, WAITING } from './job-table.js'
-import type { Mechanism } from './mechanism.js'
-import type { JobState, Plan, PlannedJob, RunningJobState, Seat } from './plan.js'
+import type { EngineJob } from './engine-job.js'
 import { RunningJobs } from './running-jobs.js'
-import type { PreemptReason, ScheduleAction } from './schedule-action.js'
-import type { Scheduler } from './scheduler.js'
 import { assertJob, checkEngineOptions, type EngineOptions, possibleJobs } from './scheduling-options.js'
 import { ServerAvailability } from './server-availability.js'
-import type { Placement } from './server-pool.js'
-import { ServiceOrder } from './service-order.js'
-import { ShareRules } from './share-rules.js'
+import { inOrder, ServiceOrder } from './service-order.js'
 import { WaitingQueue } from './waiting-queue.js'
 
 /**
@@ -27,8 +23,7 @@ import { WaitingQueue } from './waiting-queue.js'
  * Between plans it reckons that running jobs progress as their profiles say; `nextFinishS` is when the first would be done. What
  * really happens it learns from events.
  */
-export class ScheduleEngine implements Scheduler {
-  readonly table: JobTable
+export class ScheduleEngine {
   readonly running: RunningJobs
   readonly #servers: Pick<CanonicalCluster, 'inside' | 'outside'>
   readonly #cluster: CanonicalCluster['cluster']
@@ -37,15 +32,15 @@ export class ScheduleEngine implements Scheduler {
   readonly #roundS: number
   readonly #mechanism: Mechanism
   readonly #order: ServiceOrder
-  readonly #queue: WaitingQueue
-  readonly #availability: ServerAvailability<ServerKind>
+  readonly #queue = new WaitingQueue()
+  readonly #availability: ServerAvailability
   readonly #actions: ActionRecord
   /** Null where the cluster does not say what its GPUs are. */
   readonly #power: PowerShares | null
   readonly #budget: PowerBudget | null
   readonly #idleW: number
   /** Jobs that were submitted and not finished, in the order of the last round, then of submission. */
-  #present: number[] = []
+  #present: EngineJob[] = []
   #roundAtS = Number.POSITIVE_INFINITY
   #rounds = 0
   #events = 0
@@ -66,14 +61,12 @@ export class ScheduleEngine implements Scheduler {
     this.#models = new Set(checked.profiles.map(({ model }) => model))
     this.#isBound = checked.mechanism === 'optimal'
     this.#roundS = checked.roundS
-    this.table = new JobTable(canonical)
-    this.running = new RunningJobs(canonical, this.table, startS)
-    const rules = new ShareRules(canonical.profiles, cluster)
+    this.running = new RunningJobs(canonical, startS)
+    const rules = new ShareRules(cluster)
     this.#mechanism = createMechanism(canonical, this.running, rules)
-    this.#order = new ServiceOrder(this.table, checked.policy, checked.starvationAfterS)
-    this.#queue = new WaitingQueue(this.table)
+    this.#order = new ServiceOrder(checked.policy, checked.starvationAfterS)
     this.#availability = new ServerAvailability(expandServers(cluster))
-    this.#actions = new ActionRecord(this.table, (job) => this.#seatsOf(job))
+    this.#actions = new ActionRecord((job) => this.#seatsOf(job))
     const { powerBudgetW, budgetLeadS } = checked
     this.#idleW = idleWattsOf(cluster)
     this.#budget = powerBudgetW === null ? null : new PowerBudget(powerBudgetW, budgetLeadS, this.#idleW)
@@ -88,19 +81,12 @@ export class ScheduleEngine implements Scheduler {
 
   /** When a running job would be done next as its profile says; Infinity where none runs. */
   get nextFinishS(): number {
-    return this.running.finishing.firstKey
+    return this.running.nextFinishS
   }
 
   /** Ids of the running jobs that would be done by then, in the order in which they would be. */
   expectedToFinishBy(untilS: number): number[] {
-    const { finishing } = this.running
-    const due: [job: number, atS: number][] = []
-    while (finishing.size > 0 && finishing.firstKey <= untilS) {
-      due.push([finishing.first, finishing.firstKey])
-      finishing.remove(finishing.first)
-    }
-    for (const [job, atS] of due) finishing.set(job, atS)
-    return due.map(([job]) => this.table.jobs[job]!.id)
+    return this.running.expectedToFinishBy(untilS).map(({ id }) => id)
   }
 
   /** When to plan again at the latest, events or not: a round, or the edge of a reservation. */
@@ -126,11 +112,11 @@ export class ScheduleEngine implements Scheduler {
 
   /** Ids of the jobs that wait, in the order in which they would start. */
   get waiting(): readonly number[] {
-    return this.#queue.toArray().map((job) => this.table.jobs[job]!.id)
+    return this.#queue.toArray().map(({ id }) => id)
   }
 
   get isIdle(): boolean {
-    return this.running.finishing.size === 0 && this.#power?.anyLeaving !== true
+    return this.nextFinishS === Number.POSITIVE_INFINITY && this.#power?.anyLeaving !== true
   }
 
   /** Drawn now as the profiles say, idle GPUs included, W; 0 where the cluster does not say what its GPUs are. */
@@ -173,11 +159,7 @@ export class ScheduleEngine implements Scheduler {
     for (const server of this.#availability.changedBy(nowS, sinceS)) anew = this.#refit(server, 'reserved') || anew
     for (const event of events) {
       anew = this.#take(event, nowS) || anew
-      this.#power?.take(
-        event,
-        (jobId) => this.table.indexOf(jobId)!,
-        (server) => this.#servers.inside[server]!,
-      )
+      this.#power?.take(event, this.#servers.inside)
     }
     const dismissed = this.#power === null ? [] : this.#dismissForWatts(this.#power)
     if (anew) this.#round(nowS)
@@ -195,20 +177,15 @@ export class ScheduleEngine implements Scheduler {
 
   /** Who runs where now, and who waits. */
   current(): Plan {
-    const { table } = this
-    const running = this.#present.filter((job) => table.state[job] === RUNNING)
+    const running = this.#present.filter(({ state }) => state === 'running')
     return {
       timeS: this.nowS,
-      running: running.map(
-        (job): PlannedJob => ({
-          jobId: table.jobs[job]!.id,
-          placement: this.#seatsOf(job),
-          cpusPerGpu: table.cpusPerGpu[job]!,
-          memoryGbPerGpu: table.memoryGbPerGpu[job]!,
-          throughput: table.throughput[job]!,
-          ...this.#limitsOf(job),
-        }),
-      ),
+      running: running.map((job): PlannedJob => {
+        const { id: jobId, cpusPerGpu, memoryGbPerGpu, throughput } = job
+        const powerLimitsW = this.#power?.limitsOf(job)
+        const grant = { cpusPerGpu, memoryGbPerGpu, throughput, ...(powerLimitsW && { powerLimitsW }) }
+        return { jobId, placement: this.#seatsOf(job), ...grant }
+      }),
       waiting: this.waiting,
     }
   }
@@ -220,20 +197,19 @@ export class ScheduleEngine implements Scheduler {
    * @throws InvalidInputError for a state that is of none of the jobs, or sits on GPUs that are not there
    */
   adopt(nowS: number, jobs: readonly Job[], running: readonly RunningJobState[], waiting: readonly JobState[]): void {
-    const { table } = this
     this.running.nowS = nowS
     for (const job of jobs) this.#admit(job, nowS)
     for (const state of [...running, ...waiting]) {
-      const job = table.indexOf(state.jobId)
+      const job = this.running.table.find(state.jobId)
       if (job === undefined)
         throw new InvalidInputError('running', `job ${state.jobId}`, 'one of the jobs, present now')
-      assertState(state, table.jobs[job]!)
-      table.remaining[job]! -= state.doneIterations ?? 0
-      table.attainedGpuS[job] = state.attainedGpuS ?? 0
-      table.lastRunS[job] = state.lastRunS ?? table.arrivalS[job]!
+      assertState(state, job.job)
+      job.remaining -= state.doneIterations ?? 0
+      job.attainedGpuS = state.attainedGpuS ?? 0
+      job.lastRunS = state.lastRunS ?? job.job.arrivalS
     }
     for (const state of running) {
-      const job = table.indexOf(state.jobId)!
+      const job = this.running.table.of(state.jobId)
       this.#seat(job, state)
       this.#queue.remove(job)
     }
@@ -243,50 +219,49 @@ export class ScheduleEngine implements Scheduler {
 
   /** @returns whether the policy must decide anew */
   #take(event: EngineEvent, nowS: number): boolean {
+    const { table } = this.running
     switch (event.type) {
       case 'submitted':
-        if (this.table.indexOf(event.job.id) !== undefined) return false
+        if (table.find(event.job.id) !== undefined) return false
         this.#events++
         this.#admit(event.job, nowS)
         return false
       case 'finished':
       case 'cancelled':
-        this.#end(event.jobId, event.type)
+        this.#end(table.of(event.jobId), event.type)
         return false
       case 'stopped':
-        return this.#stop(event.jobId, event.doneIterations)
+        this.#stop(table.of(event.jobId), event.doneIterations)
+        return false
       case 'progressed': {
-        const job = this.table.indexOf(event.jobId)!
-        if (this.table.state[job] === FINISHED) return false
-        this.table.count(job, nowS)
+        const job = table.of(event.jobId)
+        if (job.state === 'finished') return false
+        job.count(nowS)
         this.running.setDone(job, event.doneIterations)
-        if (event.saved === true) this.table.savedRemaining[job] = this.table.remaining[job]!
+        if (event.saved === true) job.savedRemaining = job.remaining
         return false
       }
-      case 'server-failed': {
-        const server = this.#servers.inside[event.server]!
-        if (!this.#availability.fail(server)) return false
-        this.#events++
-        const mustLeave = this.#refit(server, 'server-failed')
-        this.#lose(event.server)
-        return mustLeave
-      }
-      case 'server-draining': {
-        const server = this.#servers.inside[event.server]!
-        if (!this.#availability.drain(server)) return false
-        this.#events++
-        return this.#refit(server, 'server-draining')
-      }
+      case 'server-failed':
+      case 'server-draining':
       case 'server-returned': {
         const server = this.#servers.inside[event.server]!
-        if (!this.#availability.restore(server)) return false
+        const { type } = event
+        const [isNews, reason] =
+          type === 'server-returned'
+            ? ([this.#availability.restore(server), 'server-failed'] as const)
+            : ([
+                type === 'server-failed' ? this.#availability.fail(server) : this.#availability.drain(server),
+                type,
+              ] as const)
+        if (!isNews) return false
         this.#events++
-        return this.#refit(server, 'server-failed')
+        const mustLeave = this.#refit(server, reason)
+        if (type === 'server-failed') this.#lose(event.server)
+        return mustLeave
       }
-      case 'reserved': {
+      case 'reserved':
         this.#events++
         return this.#refit(this.#servers.inside[event.reservation.server]!, 'reserved')
-      }
       case 'reservation-ended': {
         const server = this.#availability.end(event.id)
         if (server === null) return false
@@ -302,48 +277,41 @@ export class ScheduleEngine implements Scheduler {
   }
 
   #admit(job: Job, nowS: number): void {
-    const index = this.table.add(job)
+    const added = this.running.table.add(job, nowS)
     this.#unfinished++
-    this.table.heldSinceS[index] = nowS
-    this.#present.push(index)
-    this.#queue.push(index)
+    this.#present.push(added)
+    this.#queue.push(added)
     this.running.usage.waiting++
   }
 
-  #end(jobId: number, how: 'finished' | 'cancelled'): void {
-    const { table, running } = this
-    const job = table.indexOf(jobId)!
-    if (table.state[job] === FINISHED) return
+  #end(job: EngineJob, how: 'finished' | 'cancelled'): void {
+    if (job.state === 'finished') return
     this.#events++
     this.#unfinished--
     // Who is finished has left by itself, and be it in the moment in which he is sent away; who is cancelled is told to.
     if (how === 'finished') this.#actions.ended(job)
     else this.#actions.because(job, 'cancelled')
-    if (table.state[job] === RUNNING) {
-      running.finish(job)
+    if (job.state === 'running') {
+      this.running.finish(job)
       return
     }
-    table.waitedS[job]! += this.nowS - table.heldSinceS[job]!
-    table.state[job] = FINISHED
-    table.finishS[job] = this.nowS
+    job.waitedS += this.nowS - job.heldSinceS
+    job.state = 'finished'
+    job.finishS = this.nowS
     this.#queue.remove(job)
-    running.usage.waiting--
+    this.running.usage.waiting--
   }
 
-  #stop(jobId: number, doneIterations: number | undefined): boolean {
-    const { table, running } = this
-    const job = table.indexOf(jobId)!
+  #stop(job: EngineJob, doneIterations: number | undefined): void {
     // One whose place is taken away in this very plan has ended, too.
-    if (!this.#actions.ended(job)) return false
+    if (!this.#actions.ended(job)) return
     this.#events++
-    const saved = table.savedRemaining[job]!
-    if (table.state[job] === RUNNING) {
-      running.preempt(job)
+    const saved = job.savedRemaining
+    if (job.state === 'running') {
+      this.running.preempt(job)
       this.#queue.push(job)
     }
-    table.remaining[job] =
-      doneIterations === undefined ? saved : Math.max(0, table.jobs[job]!.iterations - doneIterations)
-    return false
+    job.remaining = doneIterations === undefined ? saved : Math.max(0, job.job.iterations - doneIterations)
   }
 
   /** Let a server have what is left of it now. @returns whether somebody had to leave */
@@ -361,21 +329,25 @@ export class ScheduleEngine implements Scheduler {
 
   /** What ran on a server has lost what it had not saved, also where a reservation at the same moment had taken its place. */
   #lose(server: number): void {
-    const { table } = this
     for (const job of this.#actions.toldOn(server)) {
-      if (table.state[job] === FINISHED) continue
+      if (job.state === 'finished') continue
       this.#actions.because(job, 'server-failed')
-      table.remaining[job] = table.savedRemaining[job]!
+      job.remaining = job.savedRemaining
     }
   }
 
   #round(nowS: number): void {
-    const { table } = this
     this.#rounds++
     this.#events++
-    const present = this.#present.filter((job) => table.state[job] !== FINISHED)
-    for (const job of present) if (table.state[job] === RUNNING) table.count(job, nowS)
-    this.#order.sort(present, nowS)
+    // Of ten thousands of jobs, looking at each once is what a round costs.
+    const present: EngineJob[] = []
+    for (const job of this.#present) {
+      if (job.state === 'finished') continue
+      if (job.state === 'running') job.count(nowS)
+      this.#order.setKey(job, nowS)
+      present.push(job)
+    }
+    present.sort(inOrder)
     this.#present = present
     this.#mechanism.plan(present)
     this.#requeue()
@@ -400,11 +372,11 @@ export class ScheduleEngine implements Scheduler {
   /** Share the watts out; who was seated and finds none waits. */
   #shareWatts(power: PowerShares): ScheduleAction[] {
     const leaving = this.#leave(power)
-    const { table, running } = this
+    const { running } = this
     for (;;) {
       const refused = power.settle(this.#present, this.#mechanism)
       if (refused.length === 0) break
-      for (const job of refused) running.unseat(job, this.#actions.runsOf(job) > 0, table.arrivalS[job]!)
+      for (const job of refused) running.unseat(job, this.#actions.runsOf(job) > 0, job.job.arrivalS)
       this.#requeue()
       this.#mechanism.settle()
     }
@@ -417,19 +389,14 @@ export class ScheduleEngine implements Scheduler {
     return [...leaving, ...told]
   }
 
-  #limitsOf(job: number): { powerLimitsW?: readonly number[] } {
-    const powerLimitsW = this.#power?.limitsOf(job)
-    return powerLimitsW === undefined ? {} : { powerLimitsW }
-  }
-
   #requeue(): void {
     this.#queue.clear()
-    for (const job of this.#present) if (this.table.state[job] === WAITING) this.#queue.push(job)
+    for (const job of this.#present) if (job.state === 'waiting') this.#queue.push(job)
   }
 
   #payForResizes(actions: readonly ScheduleAction[]): void {
     for (const { type, jobId } of actions) {
-      if (type === 'resize') this.running.hold(this.table.indexOf(jobId)!, this.running.resizeCostS)
+      if (type === 'resize') this.running.hold(this.running.table.of(jobId), this.running.resizeCostS)
     }
   }
 
@@ -443,30 +410,28 @@ export class ScheduleEngine implements Scheduler {
   }
 
   /** Where a job runs that is taken over, with what it was given. */
-  #seat(job: number, { jobId, placement, cpusPerGpu, memoryGbPerGpu, throughput }: RunningJobState): void {
+  #seat(job: EngineJob, { jobId, placement, cpusPerGpu, memoryGbPerGpu, throughput }: RunningJobState): void {
     const { pool } = this.running
     const seats = placement.map(({ server, gpus }) => ({ server: this.#servers.inside[server], gpus }))
-    const isWhole = seats.reduce((sum, { gpus }) => sum + gpus, 0) === this.table.gpus[job]
+    const isWhole = seats.reduce((sum, { gpus }) => sum + gpus, 0) === job.gpus
     const isThere = seats.every(({ server, gpus }, i) => {
       if (server === undefined || !(Number.isInteger(gpus) && gpus >= 1) || pool.freeGpus[server]! < gpus) return false
       return seats.findIndex((other) => other.server === server) === i
     })
-    if (!isWhole || !isThere || this.table.state[job] === RUNNING) {
+    if (!isWhole || !isThere || job.state === 'running') {
       throw new InvalidInputError(
         `running: job ${jobId}`,
         placement.map(({ server, gpus }) => `${gpus} on server ${server}`).join(', ') || 'no placement',
-        `one place of ${this.table.gpus[job]} GPUs that the servers have and no other job holds`,
+        `one place of ${job.gpus} GPUs that the servers have and no other job holds`,
       )
     }
-    for (const { server, gpus } of seats) pool.take(server!, gpus)
-    const seat: Placement = { servers: seats.map(({ server }) => server!), gpus: seats.map(({ gpus }) => gpus) }
-    this.running.adopt(job, seat)
+    this.running.adopt(job, { servers: seats.map(({ server }) => server!), gpus: seats.map(({ gpus }) => gpus) })
     this.running.feed(job, cpusPerGpu, memoryGbPerGpu, throughput)
   }
 
   /** A job's place by the numbers of the cluster as given, most GPUs first. */
-  #seatsOf(job: number): Seat[] {
-    const { servers, gpus } = this.running.placementOf(job)
+  #seatsOf({ placement }: EngineJob): Seat[] {
+    const { servers, gpus } = placement!
     return servers
       .map((server, i): Seat => ({ server: this.#servers.outside[server]!, gpus: gpus[i]! }))
       .sort((a, b) => b.gpus - a.gpus || a.server - b.server)
@@ -477,7 +442,7 @@ export class ScheduleEngine implements Scheduler {
     for (const event of events) {
       switch (event.type) {
         case 'submitted':
-          if (this.table.indexOf(event.job.id) !== undefined) break
+          if (this.running.table.find(event.job.id) !== undefined) break
           assertJob(event.job, this.#models)
           for (const error of possibleJobs([event.job], this.#cluster).skipped) throw error
           known.add(event.job.id)
@@ -487,7 +452,7 @@ export class ScheduleEngine implements Scheduler {
         case 'stopped':
         case 'progressed':
         case 'left':
-          if (this.table.indexOf(event.jobId) === undefined && !known.has(event.jobId)) {
+          if (this.running.table.find(event.jobId) === undefined && !known.has(event.jobId)) {
             throw new InvalidInputError(`${event.type}: jobId`, event.jobId, 'a job that was submitted')
           }
           if ('doneIterations' in event && event.doneIterations !== undefined && !(event.doneIterations >= 0)) {

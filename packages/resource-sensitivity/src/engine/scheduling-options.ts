@@ -1,10 +1,17 @@
-import { assertJobProfile, type JobProfile } from '@pctodl/job-profile'
 import { InvalidInputError, UnknownNameError } from '@pctodl/platform'
 import { assertCluster, type Cluster, countGpus } from '../cluster/cluster.js'
 import { ImpossibleJobError } from '../errors.js'
-import type { AllocationSolver, AllocationWeight } from '../optimal/allocation-problem.js'
+import type { AllocationSolver, AllocationWeight } from '../mechanisms/allocation-solver.js'
+import { assertJobProfile, type JobProfile } from '../profile/job-profile.js'
 import type { Job } from '../trace/job.js'
-import { type MechanismName, mechanismNames, type PolicyName, policyNames } from './policy.js'
+
+/** In which order jobs are served. */
+export const policyNames = ['fifo', 'srtf', 'las', 'ftf', 'drf', 'tetris'] as const
+export type PolicyName = (typeof policyNames)[number]
+
+/** How CPU cores and memory are given out beside the GPUs. */
+export const mechanismNames = ['fair', 'greedy', 'tune', 'optimal'] as const
+export type MechanismName = (typeof mechanismNames)[number]
 
 /** By which rules a cluster is scheduled. */
 export interface SchedulingOptions {
@@ -44,23 +51,10 @@ export interface EngineOptions extends SchedulingOptions {
 }
 
 /** What checked options are, with every default in its place. */
-export interface CheckedEngineOptions {
-  readonly cluster: Cluster
-  readonly profiles: readonly JobProfile[]
-  readonly policy: PolicyName
-  readonly mechanism: MechanismName
-  readonly weight: AllocationWeight
+export interface CheckedEngineOptions extends Omit<Required<EngineOptions>, 'solver' | 'powerBudgetW'> {
   readonly solver: AllocationSolver | null
   /** Infinity where there is no limit; null where the cluster does not say what its GPUs are. */
   readonly powerBudgetW: number | null
-  readonly budgetLeadS: number
-  readonly limitsChange: boolean
-  readonly roundS: number
-  readonly startCostS: number
-  readonly restartCostS: number
-  readonly resizeCostS: number
-  readonly spreadPenalty: number
-  readonly starvationAfterS: number
 }
 
 /** @throws InvalidInputError, UnknownNameError */

@@ -1,22 +1,16 @@
 import { InvalidInputError } from '@pctodl/platform'
+import type { ServerKind } from '../cluster/cluster.js'
 import type { EngineEvent, Reservation } from './engine-event.js'
 
-/** What a job may have of a server. */
-interface ServerSize {
-  readonly gpus: number
-  readonly cpus: number
-  readonly memoryGb: number
-}
-
 /** Which servers are there, and what of them belongs to somebody else: what is left for jobs. */
-export class ServerAvailability<Kind extends ServerSize> {
-  readonly #kinds: readonly Kind[]
+export class ServerAvailability {
+  readonly #kinds: readonly ServerKind[]
   readonly #failed = new Set<number>()
   readonly #draining = new Set<number>()
   readonly #reservations = new Map<string, Reservation>()
 
   /** @param kinds of the servers, one by one */
-  constructor(kinds: readonly Kind[]) {
+  constructor(kinds: readonly ServerKind[]) {
     this.#kinds = kinds
   }
 
@@ -39,24 +33,20 @@ export class ServerAvailability<Kind extends ServerSize> {
     return this.#failed.delete(server) || wasDraining
   }
 
-  hasFailed(server: number): boolean {
-    return this.#failed.has(server)
-  }
-
   /**
    * Note all reservations among events, or none where one of them is impossible. What others give back at the same moment is free.
    *
    * @param inside this cluster's numbers of the servers
-   * @throws as `reserve`
+   * @throws InvalidInputError for a reservation that no server could keep, or that others have made impossible
    */
-  reserveAll(events: readonly EngineEvent[], inside: (server: number) => number = (server) => server): void {
+  reserveAll(events: readonly EngineEvent[], inside: (server: number) => number): void {
     const ending = new Set(events.flatMap((event) => (event.type === 'reservation-ended' ? [event.id] : [])))
     const made: string[] = []
     try {
       for (const event of events) {
         if (event.type !== 'reserved') continue
         const { reservation } = event
-        const isNew = this.reserve({ ...reservation, server: inside(reservation.server) }, ending)
+        const isNew = this.#reserve({ ...reservation, server: inside(reservation.server) }, ending)
         if (isNew) made.push(reservation.id)
       }
     } catch (error) {
@@ -65,8 +55,7 @@ export class ServerAvailability<Kind extends ServerSize> {
     }
   }
 
-  /** @throws InvalidInputError for a reservation that no server could keep, or that others have made impossible */
-  reserve(reservation: Reservation, ending: ReadonlySet<string> = new Set()): boolean {
+  #reserve(reservation: Reservation, ending: ReadonlySet<string>): boolean {
     const { id, server, gpus, fromS, untilS } = reservation
     if (this.#reservations.has(id)) return false
     const field = `reservation ${id}`
@@ -121,7 +110,7 @@ export class ServerAvailability<Kind extends ServerSize> {
   }
 
   /** What jobs may have of a server: reserved GPUs take their share of CPU and memory along. */
-  left(server: number, nowS: number): Kind {
+  left(server: number, nowS: number): ServerKind {
     const kind = this.#kinds[server]!
     let gpus = this.#failed.has(server) || this.#draining.has(server) ? 0 : kind.gpus
     for (const reservation of this.#reservations.values()) {

@@ -1,10 +1,5 @@
 import { type Cluster, expandServers, type ServerKind } from '../cluster/cluster.js'
-
-/** GPUs on servers: all of a job's GPUs as two parallel lists. */
-export interface Placement {
-  readonly servers: readonly number[]
-  readonly gpus: readonly number[]
-}
+import type { EngineJob, Placement } from './engine-job.js'
 
 /** How many servers with equally many free GPUs are compared before one is chosen. */
 const LOOK_AT = 32
@@ -14,9 +9,8 @@ export class ServerPool {
   /** What of each server jobs may have now. */
   readonly kinds: ServerKind[]
   readonly freeGpus: Int32Array
-  /** Jobs on each server, and in parallel how many of their GPUs are there. */
-  readonly residents: readonly number[][]
-  readonly residentGpus: readonly number[][]
+  /** Jobs on each server. */
+  readonly residents: readonly EngineJob[][]
   freeInTotal: number
   readonly #byFree: number[][]
   readonly #position: Int32Array
@@ -26,7 +20,6 @@ export class ServerPool {
     const most = Math.max(...cluster.servers.map(({ gpus }) => gpus))
     this.freeGpus = Int32Array.from(this.kinds, ({ gpus }) => gpus)
     this.residents = this.kinds.map(() => [])
-    this.residentGpus = this.kinds.map(() => [])
     this.freeInTotal = this.freeGpus.reduce((sum, gpus) => sum + gpus, 0)
     this.#byFree = Array.from({ length: most + 1 }, () => [])
     this.#position = new Int32Array(this.kinds.length)
@@ -129,23 +122,21 @@ export class ServerPool {
     return this.#byFree[gpus] ?? []
   }
 
-  /** Take GPUs; who sits there is said by `seat`. */
   take(server: number, gpus: number): void {
     this.#changeFree(server, -gpus)
   }
 
-  seat(job: number, server: number, gpus: number): void {
-    this.residents[server]!.push(job)
-    this.residentGpus[server]!.push(gpus)
+  /** How many of a job's GPUs are on a server. */
+  gpusOn({ placement }: EngineJob, server: number): number {
+    return placement!.gpus[placement!.servers.indexOf(server)]!
   }
 
-  /** Give back what a job has on a server. */
-  remove(job: number, server: number): void {
-    const at = this.residents[server]!.indexOf(job)
-    const gpus = this.residentGpus[server]![at]!
-    this.residents[server]!.splice(at, 1)
-    this.residentGpus[server]!.splice(at, 1)
+  /** Give back what a job has on a server. @returns how many GPUs */
+  remove(job: EngineJob, server: number): number {
+    this.residents[server]!.splice(this.residents[server]!.indexOf(job), 1)
+    const gpus = this.gpusOn(job, server)
     this.#changeFree(server, gpus)
+    return gpus
   }
 
   #changeFree(server: number, gpus: number): void {

@@ -1,5 +1,5 @@
-import { type JobTable, RUNNING } from './job-table.js'
-import type { PolicyName } from './policy.js'
+import type { EngineJob } from './engine-job.js'
+import type { PolicyName } from './scheduling-options.js'
 
 /** Waiting over running time at which a job's attained service is forgiven. Tiresias' STARVELIMIT. */
 const PROMOTE_AFTER = 8
@@ -17,59 +17,54 @@ const PROMOTE_AFTER = 8
  * while those others keep coming. So one that has waited `PROMOTE_AFTER` times as long as it has run begins at zero again
  * (Tiresias, NSDI '19): whatever comes, it runs a ninth of its time.
  *
- * Work is in seconds alone with the GPU-proportional share (`fairIterationS`): a model's base throughput may be any. Among equals the earlier arrival goes first.
+ * Work is in seconds alone with the GPU-proportional share (`fairIterationS`). Among equals the earlier submission goes first.
  */
 export class ServiceOrder {
-  readonly #table: JobTable
   readonly #policy: PolicyName
   readonly #starvationAfterS: number
 
-  constructor(table: JobTable, policy: PolicyName, starvationAfterS: number) {
-    this.#table = table
+  constructor(policy: PolicyName, starvationAfterS: number) {
     this.#policy = policy
     this.#starvationAfterS = starvationAfterS
   }
 
-  /** Progress of running jobs must be counted up to now. */
-  sort(jobs: number[], nowS: number): void {
-    const { key } = this.#table
-    if (this.#policy === 'fifo') {
-      // Jobs are numbered by arrival.
-      for (const job of jobs) key[job] = job
-    } else {
-      const { state, lastRunS } = this.#table
-      for (const job of jobs) {
-        const starved = state[job] !== RUNNING && nowS - lastRunS[job]! > this.#starvationAfterS
-        key[job] = starved ? Number.NEGATIVE_INFINITY : this.#keyOf(job, nowS)
-      }
-    }
-    jobs.sort((a, b) => (key[a]! < key[b]! ? -1 : key[a]! > key[b]! ? 1 : a - b))
+  /** By what `inOrder` sorts. Progress of a running job must be counted up to now. */
+  setKey(job: EngineJob, nowS: number): void {
+    const starved = job.state !== 'running' && nowS - job.lastRunS > this.#starvationAfterS
+    job.key = starved && this.#policy !== 'fifo' ? Number.NEGATIVE_INFINITY : this.#keyOf(job, nowS)
   }
 
-  #keyOf(job: number, nowS: number): number {
-    const table = this.#table
-    const workLeftS = table.remaining[job]! * table.fairIterationS[job]!
+  #keyOf(job: EngineJob, nowS: number): number {
     switch (this.#policy) {
       case 'fifo':
-        return job
+        return job.index
       case 'srtf':
-        return workLeftS
+        return workLeftS(job)
       case 'las':
-        return this.#serviceGpuS(job, nowS)
+        return serviceGpuS(job, nowS)
       case 'ftf':
-        return -(nowS - table.arrivalS[job]! + workLeftS) / (table.jobs[job]!.iterations * table.fairIterationS[job]!)
+        return -(nowS - job.job.arrivalS + workLeftS(job)) / (job.job.iterations * job.fairIterationS)
       case 'drf':
-        return (this.#serviceGpuS(job, nowS) / table.gpus[job]!) * table.dominantShare[job]!
+        return (serviceGpuS(job, nowS) / job.gpus) * job.dominantShare
       case 'tetris':
-        return workLeftS * table.summedShare[job]!
+        return workLeftS(job) * job.summedShare
     }
   }
+}
 
-  #serviceGpuS(job: number, nowS: number): number {
-    const { state, attainedGpuS, forgivenGpuS, gpus, lastRunS } = this.#table
-    const serviceGpuS = attainedGpuS[job]! - forgivenGpuS[job]!
-    if (state[job] === RUNNING || nowS - lastRunS[job]! < (PROMOTE_AFTER * serviceGpuS) / gpus[job]!) return serviceGpuS
-    forgivenGpuS[job] = attainedGpuS[job]!
-    return 0
-  }
+/** The order of two jobs with keys of one moment. */
+export function inOrder(a: EngineJob, b: EngineJob): number {
+  return a.key < b.key ? -1 : a.key > b.key ? 1 : a.index - b.index
+}
+
+/** What counts of the service that a job has had; one that has waited for long begins anew. */
+function serviceGpuS(job: EngineJob, nowS: number): number {
+  const service = job.attainedGpuS - job.forgivenGpuS
+  if (job.state === 'running' || nowS - job.lastRunS < (PROMOTE_AFTER * service) / job.gpus) return service
+  job.forgivenGpuS = job.attainedGpuS
+  return 0
+}
+
+function workLeftS({ remaining, fairIterationS }: EngineJob): number {
+  return remaining * fairIterationS
 }

@@ -1,19 +1,25 @@
-import { InvalidInputError } from '@pctodl/platform'
+import { InvalidInputError, PctodlError } from '@pctodl/platform'
+import type { ScheduleAction } from '../engine/actions.js'
 import type { EngineEvent } from '../engine/engine-event.js'
-import type { ScheduleAction } from '../engine/schedule-action.js'
 import { ScheduleEngine } from '../engine/schedule-engine.js'
+import { assertJob, possibleJobs } from '../engine/scheduling-options.js'
 import { DueEvents, whoNeverRuns } from '../simulate/due-events.js'
-import { checkOptions, type SimulationOptions } from '../simulate/simulation-options.js'
+import { type CheckedOptions, checkOptions, type SimulationOptions } from '../simulate/simulation-options.js'
 import type { Job } from '../trace/job.js'
+import { forgetRequest, readRequests, type ScheduleRequest } from './requests.js'
 import type { ScheduleExecutor } from './schedule-executor.js'
-import { assertSameActions, ScheduleJournal } from './schedule-journal.js'
+import { type JournalEntry, ScheduleJournal } from './schedule-journal.js'
 
 export interface ExecuteOptions extends Omit<SimulationOptions, 'onPlan' | 'stopS' | 'limitsChange'> {
   /** A file that outlives this process: the same call goes on where it ends. Default: none, and a schedule dies with its process. */
   readonly journal?: string
+  /** A folder in which jobs are submitted and cancelled while the schedule runs (`requestOfSchedule`). Default: none. */
+  readonly requests?: string
   readonly signal?: AbortSignal
   /** Told of all that the engine is told. */
   readonly onEvents?: (timeS: number, events: readonly EngineEvent[]) => void
+  /** Told of a request that cannot be: it changes nothing. */
+  readonly onRefused?: (file: string, error: Error) => void
 }
 
 /** What became of a job that was really run. */
@@ -29,6 +35,9 @@ export interface ExecutedJob {
   readonly runs: number
 }
 
+/** Requests are looked for so often. */
+const LOOK_S = 0.5
+
 /**
  * Run a trace by an executor: the engine that simulates, with real ends in place of reckoned ones. Jobs are submitted when the trace
  * says, by the executor's time. With a journal, a call after one that was killed goes on with the jobs as they are.
@@ -41,16 +50,14 @@ export async function executeSchedule(options: ExecuteOptions, executor: Schedul
   let journal: ScheduleJournal | null = null
   try {
     const checked = checkOptions(options)
-    const { jobs, incidents } = checked
-    const rules = { ...options, limitsChange: executor.changesLimits === true }
-    const engine = new ScheduleEngine(rules)
+    const execution = new Execution(options, checked, executor)
     if (options.journal !== undefined) {
       if (executor.resume === undefined || executor.takeFacts === undefined) {
         throw new InvalidInputError('journal', options.journal, 'an executor that can resume')
       }
       journal = new ScheduleJournal(options.journal, { ...checked, solver: null }, Date.now())
     }
-    return await new Execution(engine, jobs, new DueEvents(jobs, incidents), executor, journal, options).run()
+    return await execution.run(journal)
   } finally {
     journal?.close()
     // Also where the options are wrong: an executor holds its folder from the moment in which it is made.
@@ -58,39 +65,33 @@ export async function executeSchedule(options: ExecuteOptions, executor: Schedul
   }
 }
 
-class Execution {
-  readonly #runs = new Map<number, number>()
-  readonly #firstPlacedS = new Map<number, number>()
-  readonly #ends = new Map<number, { readonly finishS: number; readonly outcome: ExecutedJob['outcome'] }>()
-  readonly #jobOf: (jobId: number) => Job
-  readonly engine: ScheduleEngine
-  readonly jobs: readonly Job[]
-  readonly due: DueEvents
-  readonly executor: ScheduleExecutor
-  readonly journal: ScheduleJournal | null
-  readonly options: ExecuteOptions
+interface Progress {
+  readonly job: Job
+  runs: number
+  firstPlacedS: number | null
+  end?: { readonly finishS: number; readonly outcome: ExecutedJob['outcome'] }
+}
 
-  constructor(
-    engine: ScheduleEngine,
-    jobs: readonly Job[],
-    due: DueEvents,
-    executor: ScheduleExecutor,
-    journal: ScheduleJournal | null,
-    options: ExecuteOptions,
-  ) {
-    this.engine = engine
-    this.jobs = jobs
-    this.due = due
-    this.executor = executor
-    this.journal = journal
-    this.options = options
-    const byId = new Map(jobs.map((job) => [job.id, job]))
-    this.#jobOf = (jobId) => byId.get(jobId)!
+class Execution {
+  readonly #options: ExecuteOptions
+  readonly #executor: ScheduleExecutor
+  readonly #engine: ScheduleEngine
+  readonly #due: DueEvents
+  /** Of each job of the trace, and of each that was submitted since. */
+  readonly #progress = new Map<number, Progress>()
+  readonly #jobOf = (jobId: number): Job => this.#progress.get(jobId)!.job
+
+  constructor(options: ExecuteOptions, { jobs, incidents }: CheckedOptions, executor: ScheduleExecutor) {
+    this.#options = options
+    this.#executor = executor
+    this.#engine = new ScheduleEngine({ ...options, limitsChange: executor.changesLimits === true })
+    this.#due = new DueEvents(jobs, incidents)
+    for (const job of jobs) this.#note(job)
   }
 
-  async run(): Promise<ExecutedJob[]> {
-    const { engine, due, executor, journal } = this
-    const { signal, onEvents, onActions } = this.options
+  async run(journal: ScheduleJournal | null): Promise<ExecutedJob[]> {
+    const [engine, due, executor] = [this.#engine, this.#due, this.#executor]
+    const { signal, requests, onEvents, onActions } = this.#options
     try {
       if (journal !== null) await this.#resume(journal)
       while (!due.allArrived || engine.unfinished > 0) {
@@ -98,16 +99,20 @@ class Execution {
         if (untilS === Number.POSITIVE_INFINITY && engine.isIdle && executor.awaitsServers !== true) {
           throw whoNeverRuns(engine)
         }
-        const events = [...(await executor.next(untilS, signal))]
+        const lookAtS = requests === undefined ? untilS : Math.min(untilS, executor.nowS() + LOOK_S)
+        const events = [...(await executor.next(lookAtS, signal))]
         const nowS = Math.max(engine.nowS, executor.nowS())
         due.takeUntil(nowS, events)
-        if (events.length === 0 && nowS < engine.wakeAtS) continue
-        onEvents?.(nowS, events)
-        const actions = this.#plan(nowS, events)
-        const facts = executor.takeFacts?.() ?? []
-        journal?.append({ timeS: nowS, events, facts, actions })
-        if (actions.length > 0) onActions?.(nowS, actions)
-        await executor.apply(actions, this.#jobOf, signal)
+        const asked = this.#takeRequests(nowS, events)
+        if (events.length > 0 || nowS >= engine.wakeAtS) {
+          onEvents?.(nowS, events)
+          const actions = this.#plan(nowS, events)
+          const facts = executor.takeFacts?.() ?? []
+          journal?.append({ timeS: nowS, events, facts, actions })
+          if (actions.length > 0) onActions?.(nowS, actions)
+          await executor.apply(actions, this.#jobOf, signal)
+        }
+        for (const file of asked) forgetRequest(file)
       }
     } catch (error) {
       const events = await executor.close()
@@ -118,33 +123,86 @@ class Execution {
       }
       throw error
     }
-    return this.jobs.map((job): ExecutedJob => {
-      const { finishS, outcome } = this.#ends.get(job.id)!
-      const firstPlacedS = this.#firstPlacedS.get(job.id) ?? null
-      const runs = this.#runs.get(job.id) ?? 0
+    return [...this.#progress.values()].map(({ job, runs, firstPlacedS, end }): ExecutedJob => {
+      const { finishS, outcome } = end!
       return { job, outcome, firstPlacedS, finishS, completionS: finishS - job.arrivalS, runs }
     })
   }
 
   async #resume({ startedUnixMs, entries }: ScheduleJournal): Promise<void> {
     for (const entry of entries) {
-      this.due.takeUntil(entry.timeS, [])
+      this.#due.takeUntil(entry.timeS, [])
       assertSameActions(this.#plan(entry.timeS, entry.events), entry)
     }
-    await this.executor.resume!({ startedUnixMs, entries }, this.#jobOf, this.options.signal)
+    await this.#executor.resume!({ startedUnixMs, entries }, this.#jobOf, this.#options.signal)
+  }
+
+  /** Add what was asked for to `events`. @returns the files, to be forgotten when that is in the journal */
+  #takeRequests(nowS: number, events: EngineEvent[]): string[] {
+    const { requests, onRefused } = this.#options
+    if (requests === undefined) return []
+    return readRequests(requests).map(({ file, request }) => {
+      try {
+        if (request instanceof Error) throw request
+        events.push(...this.#eventsOf(request, nowS))
+      } catch (error) {
+        onRefused?.(file, error as Error)
+      }
+      return file
+    })
+  }
+
+  /** What a request makes happen: all of it, or an error. A job that is there already was asked for by a process that was killed then. */
+  #eventsOf(request: ScheduleRequest, nowS: number): EngineEvent[] {
+    if ('cancel' in request) {
+      return request.cancel.map((jobId) => {
+        const known = this.#progress.get(jobId)
+        if (known !== undefined && known.job.arrivalS <= nowS) return { type: 'cancelled', jobId }
+        throw new InvalidInputError('cancel', `job ${jobId}`, 'a job that has arrived')
+      })
+    }
+    const models = new Set(this.#options.profiles.map(({ model }) => model))
+    const jobs = request.submit.map((each): Job => {
+      const job = { ...each, arrivalS: nowS }
+      assertJob(job, models)
+      for (const error of possibleJobs([job], this.#options.cluster).skipped) throw error
+      const known = this.#progress.get(job.id)?.job
+      if (known === undefined) return job
+      if (known.model === job.model && known.iterations === job.iterations && known.gpus === job.gpus) return known
+      throw new InvalidInputError('submit', `job ${job.id}`, 'an id that no other job has')
+    })
+    const fresh = jobs.filter(({ id }) => !this.#progress.has(id))
+    for (const job of fresh) this.#note(job)
+    return fresh.map((job) => ({ type: 'submitted', job }))
+  }
+
+  #note(job: Job): void {
+    this.#progress.set(job.id, { job, runs: 0, firstPlacedS: null })
   }
 
   #plan(nowS: number, events: readonly EngineEvent[]): ScheduleAction[] {
     for (const event of events) {
-      if ((event.type !== 'finished' && event.type !== 'cancelled') || this.#ends.has(event.jobId)) continue
-      this.#ends.set(event.jobId, { finishS: event.atS ?? nowS, outcome: event.type })
+      if (event.type === 'submitted' && !this.#progress.has(event.job.id)) this.#note(event.job)
+      if (event.type !== 'finished' && event.type !== 'cancelled') continue
+      const progress = this.#progress.get(event.jobId)!
+      progress.end ??= { finishS: Math.max(progress.job.arrivalS, event.atS ?? nowS), outcome: event.type }
     }
-    const actions = this.engine.plan(nowS, events)
+    const actions = this.#engine.plan(nowS, events)
     for (const { type, jobId, run } of actions) {
       if (type !== 'place' && type !== 'migrate') continue
-      this.#runs.set(jobId, run)
-      if (run === 1) this.#firstPlacedS.set(jobId, nowS)
+      const progress = this.#progress.get(jobId)!
+      progress.runs = run
+      progress.firstPlacedS ??= nowS
     }
     return actions
   }
+}
+
+/** The same engine, told the same, must answer the same. @throws PctodlError `JOURNAL` */
+function assertSameActions(actions: readonly ScheduleAction[], { timeS, actions: before }: JournalEntry): void {
+  if (JSON.stringify(actions) === JSON.stringify(before)) return
+  throw new PctodlError(
+    'JOURNAL',
+    `the plan at ${timeS} s is another than the journal has: it was written by another version; end the schedule with that one, or take a new work folder`,
+  )
 }

@@ -1,5 +1,5 @@
+import type { ScheduleAction } from '../engine/actions.js'
 import type { EngineEvent } from '../engine/engine-event.js'
-import type { ScheduleAction } from '../engine/schedule-action.js'
 import type { Job } from '../trace/job.js'
 import type { JournalEntry } from './schedule-journal.js'
 

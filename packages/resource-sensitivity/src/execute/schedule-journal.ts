@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
-import { closeSync, existsSync, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, ftruncateSync, readFileSync, writeFileSync } from 'node:fs'
+import { openToWrite } from '@pctodl/command-line'
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { z } from 'zod'
+import type { ScheduleAction } from '../engine/actions.js'
 import type { EngineEvent } from '../engine/engine-event.js'
-import type { ScheduleAction } from '../engine/schedule-action.js'
 
 const FORMAT = 'pctodl-schedule-journal'
 const VERSION = 1
@@ -32,43 +33,51 @@ const entryShape = z.object({
 
 /**
  * The plans of a schedule on disk, one JSON line each, appended and synchronised before a plan is carried out. From it the same engine is
- * where it was. The process that opens it locks the folder.
+ * where it was. Whoever opens it holds its folder already.
  */
 export class ScheduleJournal {
   readonly startedUnixMs: number
   /** What earlier processes wrote. */
   readonly entries: readonly JournalEntry[]
   readonly #descriptor: number
+  #bytes: number
 
   /**
    * @param schedule all that decides what the engine does: a journal of another schedule is refused
-   * @throws InvalidInputError for a journal of another schedule; PctodlError `JOURNAL` for one that cannot be read
+   * @throws InvalidInputError for a journal of another schedule; PctodlError `JOURNAL` for one that cannot be read, a
+   *   link, or a file of somebody else
    */
   constructor(file: string, schedule: unknown, nowUnixMs: number) {
     const digest = createHash('sha256').update(JSON.stringify(schedule)).digest('hex')
-    const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
-    // A process that was killed may have left half a line: that plan was not carried out.
-    const whole = text.slice(0, text.lastIndexOf('\n') + 1)
-    const [first, ...lines] = whole.split('\n').slice(0, -1)
-    if (first === undefined) {
-      this.startedUnixMs = nowUnixMs
-      this.entries = []
-    } else {
-      const opened = parsed(header, first, file, 1)
-      if (opened.schedule !== digest) {
+    try {
+      this.#descriptor = openToWrite(file, { existing: 'append', mode: 0o600 })
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause)
+      throw new PctodlError('JOURNAL', `${file}: ${why}; take a new work folder`, { cause })
+    }
+    try {
+      const text = readFileSync(this.#descriptor, 'utf8')
+      // A process that was killed may have left half a line: that plan was not carried out.
+      const whole = text.slice(0, text.lastIndexOf('\n') + 1)
+      const [first, ...lines] = whole.split('\n').slice(0, -1)
+      const opened = first === undefined ? undefined : parsed(header, first, file, 1)
+      if (opened !== undefined && opened.schedule !== digest) {
         throw new InvalidInputError(
           file,
           'the journal of another schedule',
           'the same jobs, cluster, models and rules as before, or a new work folder',
         )
       }
-      this.startedUnixMs = opened.startedUnixMs
+      this.startedUnixMs = opened?.startedUnixMs ?? nowUnixMs
       this.entries = lines.map((line, i) => parsed(entryShape, line, file, i + 2) as unknown as JournalEntry)
-    }
-    this.#descriptor = openSync(file, 'a', 0o600)
-    ftruncateSync(this.#descriptor, Buffer.byteLength(whole))
-    if (first === undefined) {
-      this.#write({ format: FORMAT, version: VERSION, schedule: digest, startedUnixMs: nowUnixMs })
+      this.#bytes = Buffer.byteLength(whole)
+      ftruncateSync(this.#descriptor, this.#bytes)
+      if (opened === undefined) {
+        this.#write({ format: FORMAT, version: VERSION, schedule: digest, startedUnixMs: nowUnixMs })
+      }
+    } catch (error) {
+      this.close()
+      throw error
     }
   }
 
@@ -80,19 +89,18 @@ export class ScheduleJournal {
     closeSync(this.#descriptor)
   }
 
+  /** A line is there whole or, on a full disk, not at all. */
   #write(line: object): void {
-    writeSync(this.#descriptor, `${JSON.stringify(line)}\n`)
-    fsyncSync(this.#descriptor)
+    const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
+    try {
+      writeFileSync(this.#descriptor, bytes)
+      fsyncSync(this.#descriptor)
+    } catch (error) {
+      ftruncateSync(this.#descriptor, this.#bytes)
+      throw error
+    }
+    this.#bytes += bytes.length
   }
-}
-
-/** The same engine, told the same, must answer the same. @throws PctodlError `JOURNAL` */
-export function assertSameActions(actions: readonly ScheduleAction[], { timeS, actions: before }: JournalEntry): void {
-  if (JSON.stringify(actions) === JSON.stringify(before)) return
-  throw new PctodlError(
-    'JOURNAL',
-    `the plan at ${timeS} s is another than the journal has: it was written by another version; end the schedule with that one, or take a new work folder`,
-  )
 }
 
 function parsed<T>(shape: z.ZodType<T>, line: string, file: string, row: number): T {
@@ -102,9 +110,7 @@ function parsed<T>(shape: z.ZodType<T>, line: string, file: string, row: number)
     throw new PctodlError(
       'JOURNAL',
       `${file}: line ${row} is none of a journal of version ${VERSION}; take a new work folder`,
-      {
-        cause,
-      },
+      { cause },
     )
   }
 }

@@ -1,9 +1,9 @@
 import type { EngineEvent } from '../engine/engine-event.js'
-import { type JobTable, RUNNING } from '../engine/job-table.js'
-import type { Mechanism } from '../engine/mechanism.js'
+import type { EngineJob } from '../engine/engine-job.js'
 import type { RunningJobs } from '../engine/running-jobs.js'
 import type { CheckedEngineOptions } from '../engine/scheduling-options.js'
-import type { ShareRules } from '../engine/share-rules.js'
+import type { Mechanism } from '../mechanisms/mechanism.js'
+import type { ShareRules } from '../mechanisms/share-rules.js'
 import type { PowerBudget } from './power-budget.js'
 import { type PowerWay, powerWays, wayUnder } from './power-ways.js'
 import { shareWatts } from './share-watts.js'
@@ -21,8 +21,8 @@ interface Leaving {
 
 /** Who has run or been told before: what an `ActionRecord` knows. */
 export interface ToldRuns {
-  hasTold(job: number): boolean
-  runsOf(job: number): number
+  hasTold(job: EngineJob): boolean
+  runsOf(job: EngineJob): number
 }
 
 /**
@@ -32,15 +32,14 @@ export interface ToldRuns {
 export class PowerShares {
   readonly #options: CheckedEngineOptions
   readonly #running: RunningJobs
-  readonly #table: JobTable
   readonly #rules: ShareRules
   readonly #budget: PowerBudget
   readonly #types: readonly string[]
   readonly #told: ToldRuns
-  readonly #leaving = new Map<number, Leaving>()
+  readonly #leaving = new Map<EngineJob, Leaving>()
   /** What each run that was told draws. */
-  readonly #ways = new Map<number, PowerWay>()
-  readonly #pending = new Set<number>()
+  readonly #ways = new Map<EngineJob, PowerWay>()
+  readonly #pending = new Set<EngineJob>()
   #energyJ = 0
   #countedS: number
 
@@ -53,7 +52,6 @@ export class PowerShares {
   ) {
     this.#options = options
     this.#running = running
-    this.#table = running.table
     this.#rules = rules
     this.#budget = budget
     this.#told = told
@@ -87,51 +85,42 @@ export class PowerShares {
   }
 
   /** What a plan may give to who runs, and what one job needs of it at least, W. */
-  leastOf(job: number): number {
-    const { table } = this.#running
-    const profile = this.#options.profiles[table.profileOf[job]!]!
-    const gpus = table.gpus[job]!
-    return Math.min(
-      ...[...new Set(this.#types)].map((gpuType) => {
-        const points = profile.gpus!.filter((point) => point.gpuType === gpuType)
-        return gpus * Math.min(...points.map(({ dynamicPowerW }) => dynamicPowerW))
-      }),
-    )
+  leastOf(job: EngineJob): number {
+    const points = job.profile.gpus!.filter(({ gpuType }) => this.#types.includes(gpuType))
+    return job.gpus * Math.min(...points.map(({ dynamicPowerW }) => dynamicPowerW))
   }
 
   get forJobsW(): number {
     return this.#budget.forJobsW(this.#running.nowS)
   }
 
-  /** What an event says of who leaves. */
-  take(event: EngineEvent, jobOf: (jobId: number) => number, server: (server: number) => number): void {
+  /** What an event says of who leaves. @param inside the engine's numbers of the servers */
+  take(event: EngineEvent, inside: readonly number[]): void {
     if (event.type === 'budget') this.#budget.tell(event.powerBudgetW, event.fromS ?? this.#running.nowS)
-    if (event.type === 'finished' || event.type === 'stopped') {
-      this.#leaving.delete(jobOf(event.jobId))
-      this.#ways.delete(jobOf(event.jobId))
-    }
-    if (event.type === 'left' && this.#leaving.get(jobOf(event.jobId))?.run === event.run) {
-      this.#leaving.delete(jobOf(event.jobId))
+    if (event.type === 'finished' || event.type === 'stopped' || event.type === 'left') {
+      const job = this.#running.table.of(event.jobId)
+      if (event.type !== 'left') this.#ways.delete(job)
+      if (event.type !== 'left' || this.#leaving.get(job)?.run === event.run) this.#leaving.delete(job)
     }
     if (event.type === 'server-failed') {
       for (const [job, { servers }] of this.#leaving) {
-        if (servers.includes(server(event.server))) this.#leaving.delete(job)
+        if (servers.includes(inside[event.server]!)) this.#leaving.delete(job)
       }
     }
   }
 
   /** A run is told to stop; one that is lost draws no more. */
-  dismissed(job: number, run: number, servers: readonly number[], isLost: boolean): void {
+  dismissed(job: EngineJob, run: number, servers: readonly number[], isLost: boolean): void {
     const way = this.#ways.get(job)
     this.#ways.delete(job)
     if (!isLost && way !== undefined) this.#leaving.set(job, { run, servers, watts: way.watts })
   }
 
-  isPending(job: number): boolean {
+  isPending(job: EngineJob): boolean {
     return this.#pending.has(job)
   }
 
-  limitsOf(job: number): readonly number[] | undefined {
+  limitsOf(job: EngineJob): readonly number[] | undefined {
     return this.#ways.get(job)?.powerLimitsW
   }
 
@@ -140,11 +129,11 @@ export class PowerShares {
    *
    * @param order jobs in the policy's order
    */
-  overdrawn(order: readonly number[]): number[] {
-    const told = order.filter((job) => this.#runs(job) && this.#told.hasTold(job))
+  overdrawn(order: readonly EngineJob[]): EngineJob[] {
+    const told = order.filter((job) => isRunning(job) && this.#told.hasTold(job))
     const least = told.map((job) => this.#waysOf(job)[0]!.watts)
     let sumW = least.reduce((sum, watts) => sum + watts, 0)
-    const gone: number[] = []
+    const gone: EngineJob[] = []
     for (let i = told.length - 1; i >= 0 && sumW > this.forJobsW + ROUNDING_W; i--) {
       sumW -= least[i]!
       gone.push(told[i]!)
@@ -157,7 +146,7 @@ export class PowerShares {
    *
    * @returns those who were seated and for whom there are no watts: they must wait
    */
-  settle(order: readonly number[], mechanism: Mechanism): number[] {
+  settle(order: readonly EngineJob[], mechanism: Mechanism): EngineJob[] {
     const refused = this.#admit(order)
     if (refused.length > 0) return refused
     const active = this.#active(order)
@@ -170,14 +159,14 @@ export class PowerShares {
       const way = ways[i]![chosen[i]!]!
       if (this.#pending.delete(job)) this.#running.begin(job, this.#told.runsOf(job) === 0)
       this.#ways.set(job, way)
-      this.#running.feed(job, this.#table.cpusPerGpu[job]!, this.#table.memoryGbPerGpu[job]!, way.throughput)
+      this.#running.feed(job, job.cpusPerGpu, job.memoryGbPerGpu, way.throughput)
     })
     for (const job of order) {
-      if (!this.#runs(job) || active.includes(job)) continue
+      if (!isRunning(job) || active.includes(job)) continue
       this.#pending.add(job)
       this.#running.starve(job)
     }
-    for (const job of this.#pending) if (!this.#runs(job)) this.#pending.delete(job)
+    for (const job of this.#pending) if (!isRunning(job)) this.#pending.delete(job)
     return []
   }
 
@@ -187,16 +176,12 @@ export class PowerShares {
     return watts
   }
 
-  #runs(job: number): boolean {
-    return this.#table.state[job] === RUNNING
-  }
-
   /** Who was seated and finds no watts, even when all who leave have left. */
-  #admit(order: readonly number[]): number[] {
+  #admit(order: readonly EngineJob[]): EngineJob[] {
     let leftW = this.forJobsW + ROUNDING_W
-    const seated = order.filter((job) => this.#runs(job))
+    const seated = order.filter(isRunning)
     for (const job of seated) if (this.#told.hasTold(job)) leftW -= this.#waysOf(job)[0]!.watts
-    const refused: number[] = []
+    const refused: EngineJob[] = []
     for (const job of seated) {
       if (this.#told.hasTold(job)) continue
       const [least] = this.#waysOf(job)
@@ -207,8 +192,8 @@ export class PowerShares {
   }
 
   /** Those who may draw now: in the policy's order as many as the watts suffice for beside who leaves, and nobody past one who must wait. */
-  #active(order: readonly number[]): number[] {
-    const seated = order.filter((job) => this.#runs(job))
+  #active(order: readonly EngineJob[]): EngineJob[] {
+    const seated = order.filter(isRunning)
     const active = seated.filter((job) => this.#told.hasTold(job))
     let leftW = this.forJobsW - this.#leavingW + ROUNDING_W
     for (const job of active) leftW -= this.#waysOf(job)[0]!.watts
@@ -223,8 +208,8 @@ export class PowerShares {
     return active
   }
 
-  #tryPrices(active: readonly number[], newcomers: readonly number[], mechanism: Mechanism) {
-    const { rules, running } = { rules: this.#rules, running: this.#running }
+  #tryPrices(active: readonly EngineJob[], newcomers: readonly EngineJob[], mechanism: Mechanism) {
+    const [rules, running] = [this.#rules, this.#running]
     let best: { readonly gain: number; readonly restore: () => void } | null = null
     let [price, low, high] = [0, 0, Number.POSITIVE_INFINITY]
     for (let tries = 0; tries < PRICES_TRIED; tries++) {
@@ -250,25 +235,24 @@ export class PowerShares {
     rules.setPrice(0)
   }
 
-  #remember(jobs: readonly number[]): () => void {
-    const { table } = this.#running
-    const seats = jobs.map((job) => [job, table.server[job]!] as const)
-    const shares = jobs.map((job) => [job, table.cpusPerGpu[job]!, table.memoryGbPerGpu[job]!] as const)
+  #remember(jobs: readonly EngineJob[]): () => void {
+    const seats = jobs.map((job) => [job, job.server] as const)
+    const shares = jobs.map((job) => [job, job.cpusPerGpu, job.memoryGbPerGpu] as const)
     return () => {
-      this.#running.reseat(seats.filter(([job, server]) => server >= 0 && table.server[job] !== server))
+      this.#running.reseat(seats.filter(([job, server]) => server >= 0 && job.server !== server))
       // Where all give back first, nobody finds less than there was.
       for (const [job, cpus, memoryGb] of shares) this.#running.feed(job, cpus, memoryGb, 1)
       this.#running.takeChanged()
     }
   }
 
-  #choose(jobs: readonly number[], ways: readonly (readonly PowerWay[])[]) {
+  #choose(jobs: readonly EngineJob[], ways: readonly (readonly PowerWay[])[]) {
     const { mechanism, weight, cluster } = this.#options
-    const weightOf = (job: number) => (weight === 'gpu' ? this.#table.gpus[job]! : 1)
+    const weightOf = (job: EngineJob) => (weight === 'gpu' ? job.gpus : 1)
     if (mechanism === 'fair') {
       const gpus = cluster.servers.reduce((sum, kind) => sum + kind.count * kind.gpus, 0)
       const chosen = ways.map((own, i) => {
-        const mostW = (this.forJobsW / gpus) * this.#table.gpus[jobs[i]!]! + ROUNDING_W
+        const mostW = (this.forJobsW / gpus) * jobs[i]!.gpus + ROUNDING_W
         return Math.max(
           0,
           own.findLastIndex(({ watts }) => watts <= mostW),
@@ -285,13 +269,17 @@ export class PowerShares {
   }
 
   /** The ways of a job where it sits; of a told run only the one it has, where limits do not change. */
-  #waysOf(job: number): readonly PowerWay[] {
+  #waysOf(job: EngineJob): readonly PowerWay[] {
     const told = this.#ways.get(job)
-    const { servers, gpus } = this.#running.placementOf(job)
-    const profile = this.#options.profiles[this.#table.profileOf[job]!]!
+    const { servers, gpus } = job.placement!
     const seats = servers.map((server, i) => ({ gpuType: this.#types[server]!, gpus: gpus[i]! }))
-    const [cpus, memoryGb] = [this.#table.cpusPerGpu[job]!, this.#table.memoryGbPerGpu[job]!]
-    if (told !== undefined && !this.#options.limitsChange) return [wayUnder(profile, seats, told, cpus, memoryGb)]
-    return powerWays(profile, seats, cpus, memoryGb)
+    if (told === undefined || this.#options.limitsChange) {
+      return powerWays(job.profile, seats, job.cpusPerGpu, job.memoryGbPerGpu)
+    }
+    return [wayUnder(job.profile, seats, told, job.cpusPerGpu, job.memoryGbPerGpu)]
   }
+}
+
+function isRunning({ state }: EngineJob): boolean {
+  return state === 'running'
 }

@@ -1,4 +1,4 @@
-import { type JobProfile, tableAt } from '@pctodl/job-profile'
+import { type JobProfile, tableAt } from '../profile/job-profile.js'
 
 /** GPUs of a job on servers of one type. */
 export interface TypedSeat {

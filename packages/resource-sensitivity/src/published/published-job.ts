@@ -1,7 +1,8 @@
-import type { JobProfile } from '@pctodl/job-profile'
 import { PctodlError, UnknownNameError } from '@pctodl/platform'
 import type { Cluster, ServerKind } from '../cluster/cluster.js'
+import type { PolicyName } from '../engine/scheduling-options.js'
 import { ImpossibleJobError } from '../errors.js'
+import type { JobProfile } from '../profile/job-profile.js'
 import type { Job } from '../trace/job.js'
 
 /** GPU, CPU, memory, storage, network: the order of every vector here. */
@@ -117,4 +118,51 @@ function cappedDemand(job: Job, profile: JobProfile, kind: ServerKind): { demand
   // Upstream divides by zero where a job asks for its fair CPU exactly; then cutting changes nothing.
   if (cut && idealCpu !== fairCpu) speedup = 1 + ((speedup - 1) / (idealCpu - fairCpu)) * (demand[1] - fairCpu)
   return { demand, speedup }
+}
+
+export interface KeyContext {
+  readonly policy: PolicyName
+  readonly nowS: number
+  /** FAIR never applies a speedup. */
+  readonly fair: boolean
+  /** Capacity of the whole cluster: GPU, CPU, memory. */
+  readonly totals: readonly [number, number, number]
+  /** Upstream serves the least wronged job first; `false` turns that round. */
+  readonly ftfAscending: boolean
+}
+
+const STARVED_AFTER_S = 1000 * 3600
+
+/** Sort in place, stable, by upstream's keys (ascending), then by arrival. */
+export function sortByPublishedPolicy(jobs: PublishedJob[], context: KeyContext): void {
+  const keys = new Map<PublishedJob, number>()
+  for (const job of jobs) keys.set(job, keyOf(job, context))
+  const { policy, nowS } = context
+  const starved = (job: PublishedJob) => (policy !== 'fifo' && nowS - job.lastRunS > STARVED_AFTER_S ? 0 : 1)
+  jobs.sort((a, b) => starved(a) - starved(b) || keys.get(a)! - keys.get(b)! || a.job.arrivalS - b.job.arrivalS)
+}
+
+function keyOf(job: PublishedJob, { policy, nowS, fair, totals, ftfAscending }: KeyContext): number {
+  const remainingS = () => {
+    const seconds = job.iterationS * (job.job.iterations - job.executed)
+    // The speedup left by the previous round: TUNE may have set it to 1.
+    return fair ? seconds : seconds / job.speedup
+  }
+  const [gpu, cpu, memory] = job.demand
+  switch (policy) {
+    case 'fifo':
+      return 0
+    case 'srtf':
+      return remainingS()
+    case 'las':
+      return job.attainedS * job.job.gpus
+    case 'ftf': {
+      const rho = (nowS - job.job.arrivalS + remainingS()) / (job.iterationS * job.job.iterations)
+      return ftfAscending ? rho : -rho
+    }
+    case 'drf':
+      return Math.max(gpu / totals[0], cpu / totals[1], memory / totals[2])
+    case 'tetris':
+      return remainingS() * (gpu / totals[0] + cpu / totals[1] + memory / totals[2])
+  }
 }

@@ -1,12 +1,10 @@
-import type { JobProfile } from '@pctodl/job-profile'
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { assertCluster, type Cluster } from '../cluster/cluster.js'
-import type { MechanismName, PolicyName } from '../engine/policy.js'
+import type { MechanismName, PolicyName } from '../engine/scheduling-options.js'
+import type { JobProfile } from '../profile/job-profile.js'
 import type { Job } from '../trace/job.js'
-import { onlyServerKind, type PublishedJob, publishedJobs } from './published-job.js'
-import { PublishedPlacement } from './published-placement.js'
-import { sortByPublishedPolicy } from './published-policy.js'
-import { tunePublishedJob } from './published-tune.js'
+import { onlyServerKind, type PublishedJob, publishedJobs, sortByPublishedPolicy } from './published-job.js'
+import { PublishedPlacement, tunePublishedJob } from './published-placement.js'
 
 export interface PublishedOptions {
   readonly cluster: Cluster
@@ -19,8 +17,15 @@ export interface PublishedOptions {
   readonly static?: boolean
   /** Length of a round and of every lease, s. Default 300. */
   readonly roundS?: number
-  /** Which of upstream's defects to leave out, to see what each is worth. Default: none. */
-  readonly corrections?: { readonly ftfLargestFirst?: boolean; readonly runAllJobs?: boolean }
+  /**
+   * Which of upstream's defects to leave out, to see what each is worth. Default: none. `spreadPenalty`: a job on several servers is so many
+   * times slower; upstream makes it faster by its model's penalty.
+   */
+  readonly corrections?: {
+    readonly ftfLargestFirst?: boolean
+    readonly runAllJobs?: boolean
+    readonly spreadPenalty?: number
+  }
   /** Told of every round after its placements. */
   readonly onRound?: (round: PublishedRound) => void
 }
@@ -70,7 +75,11 @@ export function simulatePublished(options: PublishedOptions): PublishedResult {
 
   const advance = (job: PublishedJob, speedup: number) => {
     let iterationS = job.iterationS
-    if (job.servers.length > 1) iterationS = iterationS / job.spreadPenalty
+    if (job.servers.length > 1)
+      iterationS =
+        corrections.spreadPenalty === undefined
+          ? iterationS / job.spreadPenalty
+          : iterationS * corrections.spreadPenalty
     if (!fair) iterationS = iterationS / speedup
     job.executedBefore = job.executed
     job.executed = Math.min(job.executed + Math.floor(roundS / iterationS), job.job.iterations)

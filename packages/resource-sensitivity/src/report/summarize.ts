@@ -1,5 +1,5 @@
 import { quantileOfSorted, sum } from '@pctodl/numerics'
-import type { SimulationResult } from '../simulate/simulation-result.js'
+import type { SimulationResult } from '../simulate/simulation-options.js'
 
 /** The figures by which schedules are compared. Times in seconds, shares in percent. */
 export interface ScheduleSummary {

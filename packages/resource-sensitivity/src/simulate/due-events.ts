@@ -1,6 +1,6 @@
 import { InvalidInputError } from '@pctodl/platform'
 import type { EngineEvent } from '../engine/engine-event.js'
-import type { Scheduler } from '../engine/scheduler.js'
+import type { ScheduleEngine } from '../engine/schedule-engine.js'
 import type { Job } from '../trace/job.js'
 import type { Incident } from './simulation-options.js'
 
@@ -42,7 +42,7 @@ export class DueEvents {
 }
 
 /** Jobs wait, and nothing will ever happen again. */
-export function whoNeverRuns({ waiting }: Scheduler): InvalidInputError {
+export function whoNeverRuns({ waiting }: ScheduleEngine): InvalidInputError {
   return new InvalidInputError(
     'incidents',
     `servers or watts that stay away while jobs ${waiting.slice(0, 5).join(', ')} wait for them`,

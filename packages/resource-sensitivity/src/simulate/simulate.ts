@@ -1,11 +1,12 @@
 import { InvalidInputError } from '@pctodl/platform'
 import { countGpus, idleWattsOf } from '../cluster/cluster.js'
-import type { Plan } from '../engine/plan.js'
+import type { Plan } from '../engine/actions.js'
+import type { EngineEvent } from '../engine/engine-event.js'
 import { ScheduleEngine } from '../engine/schedule-engine.js'
 import type { Job } from '../trace/job.js'
-import { playSchedule } from './play-schedule.js'
+import { DueEvents, whoNeverRuns } from './due-events.js'
+import type { JobResult, SimulationResult } from './simulation-options.js'
 import { checkOptions, type PlanOptions, type SimulationOptions } from './simulation-options.js'
-import type { JobResult, SimulationResult } from './simulation-result.js'
 
 /**
  * Run a trace on a cluster, from the first arrival until every job has finished: a `ScheduleEngine` in a world where all goes as
@@ -23,18 +24,28 @@ export function simulate(options: SimulationOptions): SimulationResult {
   const hasTypes = options.cluster.servers.some(({ gpuType }) => gpuType !== undefined)
   const power: { fromS: number; powerW: number; powerBudgetW: number }[] = []
   const engine = new ScheduleEngine(options, Math.min(jobs[0]!.arrivalS, incidents[0]?.atS ?? Number.POSITIVE_INFINITY))
-  playSchedule(engine, {
-    ...{ jobs, incidents, stopS: hasTypes ? stopS : null },
-    onPlanned: (nowS, actions) => {
-      if (onActions !== undefined && actions.length > 0) onActions(nowS, actions)
-      if (hasTypes) {
-        // Plans of one moment are one.
-        if (power.at(-1)?.fromS === nowS) power.pop()
-        power.push({ fromS: nowS, powerW: engine.powerW, powerBudgetW: engine.powerBudgetW })
+  const due = new DueEvents(jobs, incidents)
+  /** Runs that were told to stop, where somebody waits for that. */
+  const leaving: { readonly atS: number; readonly event: EngineEvent }[] = []
+  while (!due.allArrived || engine.unfinished > 0) {
+    const leftAtS = leaving[0]?.atS ?? Number.POSITIVE_INFINITY
+    const nowS = Math.min(due.nextAtS, leftAtS, engine.nextFinishS, engine.wakeAtS)
+    if (nowS === Number.POSITIVE_INFINITY) throw whoNeverRuns(engine)
+    const events = engine.expectedToFinishBy(nowS).map((jobId): EngineEvent => ({ type: 'finished', jobId }))
+    while (leaving.length > 0 && leaving[0]!.atS <= nowS) events.push(leaving.shift()!.event)
+    due.takeUntil(nowS, events)
+    const actions = engine.plan(nowS, events)
+    if (actions.length > 0) onActions?.(nowS, actions)
+    if (hasTypes) {
+      for (const { type, jobId, run } of actions) {
+        if (type === 'preempt') leaving.push({ atS: nowS + stopS, event: { type: 'left', jobId, run } })
       }
-      if (onPlan !== undefined && engine.changed) onPlan(engine.current())
-    },
-  })
+      // Plans of one moment are one.
+      if (power.at(-1)?.fromS === nowS) power.pop()
+      power.push({ fromS: nowS, powerW: engine.powerW, powerBudgetW: engine.powerBudgetW })
+    }
+    if (engine.changed) onPlan?.(engine.current())
+  }
   const result = resultOf(options, engine, jobs, skipped)
   if (!hasTypes) return result
   const idleJ = idleWattsOf(options.cluster) * (result.lastFinishS - result.firstArrivalS)
@@ -67,7 +78,7 @@ export function planNow(options: PlanOptions): Plan {
 
 function resultOf(
   { cluster, jobs, policy, mechanism }: SimulationOptions,
-  { table, running, rounds, events }: ScheduleEngine,
+  { running, rounds, events }: ScheduleEngine,
   ran: readonly Job[],
   skipped: SimulationResult['skipped'],
 ): SimulationResult {
@@ -76,31 +87,16 @@ function resultOf(
   const results = jobs
     .filter(({ id }) => !left.has(id))
     .map((job): JobResult => {
-      const j = table.indexOf(job.id)!
-      const completionS = table.finishS[j]! - job.arrivalS
-      return {
-        job,
-        firstStartS: table.firstStartS[j]!,
-        finishS: table.finishS[j]!,
-        completionS,
-        waitedS: table.waitedS[j]!,
-        attainedGpuS: table.attainedGpuS[j]!,
-        restarts: table.restarts[j]!,
-        rho: completionS / (job.iterations * table.fairIterationS[j]!),
-      }
+      const { firstStartS, finishS, waitedS, attainedGpuS, restarts, fairIterationS } = running.table.of(job.id)
+      const completionS = finishS - job.arrivalS
+      const rho = completionS / (job.iterations * fairIterationS)
+      return { job, firstStartS: firstStartS!, finishS, completionS, waitedS, attainedGpuS, restarts, rho }
     })
   const firstArrivalS = ran[0]!.arrivalS
   const gpuS = countGpus(cluster) * (nowS - firstArrivalS)
   const heldGpuS = results.reduce((sum, { attainedGpuS }) => sum + attainedGpuS, 0)
   return {
-    policy,
-    mechanism,
-    jobs: results,
-    skipped,
-    firstArrivalS,
-    lastFinishS: nowS,
-    rounds,
-    events,
+    ...{ policy, mechanism, jobs: results, skipped, firstArrivalS, lastFinishS: nowS, rounds, events },
     usage: usage.means(),
     idleWhileWaiting: usage.idleWhileWaitingGpuS / gpuS,
     spreadShare: usage.spreadGpuS / heldGpuS,

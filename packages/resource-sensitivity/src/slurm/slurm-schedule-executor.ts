@@ -1,6 +1,5 @@
 import path from 'node:path'
 import {
-  ownFolder,
   type SlurmJobEnd,
   type SlurmJobRequest,
   type SlurmJobStart,
@@ -8,16 +7,15 @@ import {
   type SlurmNodeChange,
   SlurmNodes,
   type SlurmPatienceOptions,
+  workFolder,
 } from '@pctodl/job-array'
 import { type Clock, InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
+import type { Grant, PreemptAction, ResizeAction, ScheduleAction, Seat } from '../engine/actions.js'
 import type { EngineEvent } from '../engine/engine-event.js'
-import type { Seat } from '../engine/plan.js'
-import type { Grant, PreemptAction, ResizeAction, ScheduleAction } from '../engine/schedule-action.js'
 import type { ScheduleExecutor } from '../execute/schedule-executor.js'
 import type { JournalEntry } from '../execute/schedule-journal.js'
 import type { Job } from '../trace/job.js'
-import { contractEnvironment, readCheckpoint, SAVED_EXIT_CODE } from './checkpoint-contract.js'
-import { requestOf } from './job-request.js'
+import { contractEnvironment, readCheckpoint, requestOf, SAVED_EXIT_CODE } from './slurm-run.js'
 
 export interface SlurmScheduleOptions extends SlurmPatienceOptions {
   /** A folder that this machine and the nodes both see. One for each schedule: what is in it was done and is not done again. */
@@ -104,6 +102,7 @@ interface RunFact {
 /** Carries out the actions of an engine on a Slurm cluster: one batch job for each run of a job. */
 export class SlurmScheduleExecutor implements ScheduleExecutor {
   readonly #options: SlurmScheduleOptions
+  readonly #limits: Required<Pick<SlurmScheduleOptions, 'graceS' | 'mostFailures' | 'mostNodeFailures'>>
   readonly #clock: Clock
   #startMs: number
   #startedUnixMs: number
@@ -128,39 +127,23 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
 
   /** Time begins now. */
   constructor(options: SlurmScheduleOptions) {
-    const { nodes, graceS = 30, mostFailures = 3, mostNodeFailures = 10 } = options
-    const { nodePollMs = 10_000, partition, account, sbatchArguments } = options
-    const { pollMs, longestSilenceMs, commandTimeoutMs, onSilence } = options
+    const { nodes, nodePollMs = 10_000, graceS = 30, mostFailures = 3, mostNodeFailures = 10 } = options
     if (new Set(nodes).size < nodes.length || nodes.length === 0) {
       throw new InvalidInputError('nodes', nodes.join(', ') || 'none', 'a name for each server, each its own')
     }
+    this.#limits = { graceS, mostFailures, mostNodeFailures }
     if (!(graceS >= 0)) throw new InvalidInputError('graceS', graceS, 'seconds of at least 0')
-    if (!(Number.isInteger(mostFailures) && mostFailures >= 0)) {
-      throw new InvalidInputError('mostFailures', mostFailures, 'an integer of at least 0')
-    }
-    if (!(Number.isInteger(mostNodeFailures) && mostNodeFailures >= 0)) {
-      throw new InvalidInputError('mostNodeFailures', mostNodeFailures, 'an integer of at least 0')
+    for (const field of ['mostFailures', 'mostNodeFailures'] as const) {
+      if (Number.isInteger(this.#limits[field]) && this.#limits[field] >= 0) continue
+      throw new InvalidInputError(field, this.#limits[field], 'an integer of at least 0')
     }
     this.#options = options
     this.#clock = options.clock ?? systemClock
-    const patience = {
-      clock: this.#clock,
-      ...(longestSilenceMs === undefined ? {} : { longestSilenceMs }),
-      ...(commandTimeoutMs === undefined ? {} : { commandTimeoutMs }),
-      ...(onSilence === undefined ? {} : { onSilence }),
-    }
-    this.#nodes = new SlurmNodes({ ...patience, nodes, pollMs: nodePollMs })
+    this.#nodes = new SlurmNodes({ ...options, pollMs: nodePollMs })
     // The folder of checkpoints first: of what follows only the jobs hold anything.
-    ownFolder(options.workDir)
-    this.#checkpoints = ownFolder(path.join(options.workDir, 'checkpoint'))
-    this.#jobs = new SlurmJobs({
-      workDir: options.workDir,
-      ...patience,
-      ...(pollMs === undefined ? {} : { pollMs }),
-      ...(partition === undefined ? {} : { partition }),
-      ...(account === undefined ? {} : { account }),
-      ...(sbatchArguments === undefined ? {} : { sbatchArguments }),
-    })
+    workFolder(options.workDir)
+    this.#checkpoints = workFolder(path.join(options.workDir, 'checkpoint'))
+    this.#jobs = new SlurmJobs(options)
     this.#startMs = this.#clock.now()
     this.#startedUnixMs = this.#clock.date().getTime()
   }
@@ -201,7 +184,9 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     signal?: AbortSignal,
   ): Promise<void> {
     this.#startedUnixMs = startedUnixMs
-    this.#startMs = this.#clock.now() - (this.#clock.date().getTime() - startedUnixMs)
+    // Where the clock of this machine was put back meanwhile, time goes on at what the journal has seen.
+    const passedMs = Math.max(this.#clock.date().getTime() - startedUnixMs, (entries.at(-1)?.timeS ?? 0) * 1000)
+    this.#startMs = this.#clock.now() - passedMs
     this.#isBehind = entries.length > 0
     for (const [i, { events, facts, actions }] of entries.entries()) {
       for (const fact of facts as readonly RunFact[]) this.#absorb(fact)
@@ -448,7 +433,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     }
     await this.#jobs.signal(submission.id, 'USR1', signal)
     // From when it was told, however long that took.
-    submission.killAtMs = this.#clock.now() + (this.#options.graceS ?? 30) * 1000
+    submission.killAtMs = this.#clock.now() + this.#limits.graceS * 1000
   }
 
   /** From now on it progresses: what the engine reckoned before was waiting for Slurm. */
@@ -500,7 +485,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     if (end.exitCode === null && end.state !== null && notItsFault.includes(end.state)) {
       const losses = (this.#nodeFailures.get(jobId) ?? 0) + 1
       this.#nodeFailures.set(jobId, losses)
-      if (losses <= (this.#options.mostNodeFailures ?? 10)) return [{ type: 'stopped', jobId, doneIterations }]
+      if (losses <= this.#limits.mostNodeFailures) return [{ type: 'stopped', jobId, doneIterations }]
       this.#given.set(jobId, end)
       return [{ type: 'cancelled', jobId }, ...left]
     }
@@ -508,7 +493,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     if (end.exitCode !== SAVED_EXIT_CODE || !progressed) {
       const failures = (this.#failures.get(jobId) ?? 0) + 1
       this.#failures.set(jobId, failures)
-      if (failures > (this.#options.mostFailures ?? 3)) {
+      if (failures > this.#limits.mostFailures) {
         this.#given.set(jobId, end)
         return [{ type: 'cancelled', jobId }, ...left]
       }

@@ -1,6 +1,6 @@
-import { type JobProfile, type ModelClass, modelClasses } from '@pctodl/job-profile'
 import { SeededRandom } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
+import { type JobProfile, type ModelClass, modelClasses } from '../profile/job-profile.js'
 import type { Job } from './job.js'
 
 /** Durations drawn log-uniformly between two lengths, with this probability. */

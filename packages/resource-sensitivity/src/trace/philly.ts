@@ -1,6 +1,8 @@
-import { InputFileError, type JobProfile, type ModelClass, parseJsonAs } from '@pctodl/job-profile'
 import { InvalidInputError } from '@pctodl/platform'
 import { z } from 'zod'
+import { InputFileError } from '../errors.js'
+import { parseJsonAs } from '../json-input.js'
+import type { JobProfile, ModelClass } from '../profile/job-profile.js'
 import { generateTrace } from './generate-trace.js'
 import type { Job } from './job.js'
 

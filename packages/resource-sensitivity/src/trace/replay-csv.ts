@@ -1,4 +1,4 @@
-import { InputFileError } from '@pctodl/job-profile'
+import { InputFileError } from '../errors.js'
 import type { Job } from './job.js'
 
 /**

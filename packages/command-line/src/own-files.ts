@@ -1,0 +1,273 @@
+import { randomBytes } from 'node:crypto'
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  ftruncateSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import path from 'node:path'
+import { PctodlError } from '@pctodl/platform'
+
+const { O_RDONLY, O_RDWR, O_CREAT, O_EXCL, O_APPEND, O_NOFOLLOW, O_NONBLOCK } = constants
+
+/** Writable by the group or by all. */
+const BY_OTHERS = 0o022
+const FOR_OTHERS = 0o077
+const STICKY = 0o1000
+/** Closed; open to those who know the name of what is in it; open to readers. Never to writers. */
+export type FolderMode = 0o700 | 0o711 | 0o755
+
+/** As many as the kernel follows. */
+const MOST_LINKS = 40
+
+/**
+ * Where a path leads, if nobody but root and this user can lead it elsewhere: from the root on, every folder and every link
+ * belongs to one of the two, and no folder can be written by others, unless it is sticky (as `/tmp`), where others cannot touch
+ * what is not theirs. Each step is taken in a folder that has been judged before, so nothing can be exchanged in between.
+ *
+ * @param folder absolute, and existing
+ * @param writers rights that make a folder others'; `0o002` lets the group write above
+ * @returns the same without links
+ * @throws Error that says which part of it is in whose hands
+ */
+export function trustedPath(folder: string, writers: number = BY_OTHERS): string {
+  const pending = path.resolve(folder).split('/').filter(isName)
+  let trusted = '/'
+  assertTrusted(trusted, writers)
+  for (let links = 0; pending.length > 0; ) {
+    const name = pending.shift()!
+    if (name === '..') {
+      trusted = path.dirname(trusted)
+      continue
+    }
+    const here = path.join(trusted, name)
+    if (assertTrusted(here, writers) === 'folder') {
+      trusted = here
+      continue
+    }
+    if (++links > MOST_LINKS) throw refused(`${here} leads in a circle`)
+    const target = readlinkSync(here)
+    if (target.startsWith('/')) trusted = '/'
+    pending.unshift(...target.split('/').filter(isName))
+  }
+  return trusted
+}
+
+/**
+ * A folder that is this user's alone, made where it is not there yet.
+ *
+ * @param mode of the folder where it is made
+ * @param most what it may be open to where it is there
+ * @param writers as of `trustedPath`, for the folders above
+ * @returns its path without links
+ * @throws Error where it belongs to somebody else, or others could put something in its place
+ */
+export function makePrivateFolder(
+  folder: string,
+  mode: FolderMode = 0o700,
+  most: FolderMode = mode,
+  writers: number = BY_OTHERS,
+): string {
+  const missing: string[] = []
+  for (let at = path.resolve(folder); !isThere(at); at = path.dirname(at)) missing.unshift(at)
+  const first = missing[0]
+  if (first !== undefined) trustedPath(path.dirname(first), writers)
+  // One at a time, so that no folder on the way gets the rights of a careless umask.
+  for (const each of missing) {
+    try {
+      const wanted = each === missing.at(-1) ? mode : 0o755
+      mkdirSync(each, { mode: 0o700 })
+      // A strict umask would shut out those who are to pass through.
+      if (wanted !== 0o700) chmodSync(each, wanted)
+    } catch (error) {
+      // Another program of ours was faster; whose it is, is judged below.
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+  }
+  return privateFolder(folder, most, writers)
+}
+
+/**
+ * The path without links of a folder that is there, if it is this user's alone.
+ *
+ * @param mode what it may be open to
+ * @throws Error where it belongs to somebody else, or others could change it or put something in its place
+ */
+export function privateFolder(folder: string, mode: FolderMode = 0o700, writers: number = BY_OTHERS): string {
+  const trusted = trustedPath(folder, writers)
+  const stat = lstatSync(trusted)
+  if (stat.uid !== ownUid()) throw refused(`${trusted} belongs to user ${stat.uid}, not to user ${ownUid()}`)
+  const beyond = stat.mode & FOR_OTHERS & ~mode
+  if (beyond !== 0) {
+    throw refused(`${trusted} is open to others (mode ${octal(stat.mode)}); close it with \`chmod ${octal(mode)}\``)
+  }
+  return trusted
+}
+
+/**
+ * The text of a file that this user wrote; null where there is none.
+ *
+ * @throws Error for a link, for what is no file, for one that is somebody else's or that others can write, and for one of more than
+ *   `mostBytes`
+ */
+export function readOwnFile(file: string, mostBytes: number, writers: number = BY_OTHERS): string | null {
+  let fd: number
+  try {
+    // A pipe in the place of a file must not hold us up.
+    fd = openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return null
+    throw code === 'ELOOP' ? refused(`${file} is a symbolic link`, { cause: error }) : error
+  }
+  try {
+    const stat = fstatSync(fd)
+    if (!stat.isFile()) throw refused(`${file} is no file`)
+    if (stat.uid !== ownUid()) throw refused(`${file} belongs to user ${stat.uid}, not to user ${ownUid()}`)
+    if ((stat.mode & writers) !== 0) throw refused(`${file} can be written by others (mode ${octal(stat.mode)})`)
+    if (stat.size > mostBytes) throw refused(`${file} has ${stat.size} bytes, more than ${mostBytes}`)
+    return readFileSync(fd, 'utf8')
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** A new file that only this user can read, to be written. @throws the system's error, EEXIST where the name is taken */
+export function createOwnFile(file: string): number {
+  return openToWrite(file, { existing: 'refuse', mode: 0o600 })
+}
+
+export interface OpenToWriteOptions {
+  /** A file that has the name already is refused, written on at its end, or emptied. */
+  readonly existing: 'refuse' | 'append' | 'empty'
+  /** Rights of a file that is made, less the umask. Default 0o666; 0o600 for what is nobody else's business. */
+  readonly mode?: number
+}
+
+/**
+ * The one way in which the family's programs open a file to write it, where others may have a hand in the folder: whoever plants
+ * something under the name, a link above all, does not lead what is written elsewhere.
+ *
+ * @returns a descriptor, to be written and read
+ * @throws the system's error, EEXIST where the name is taken; Error for a link, for a file of another user, for one with several
+ *   names, for a pipe or a socket. Devices, as `/dev/null`, are fine: only root can make them.
+ */
+export function openToWrite(file: string, { existing, mode = 0o666 }: OpenToWriteOptions): number {
+  const how = existing === 'refuse' ? O_EXCL : existing === 'append' ? O_APPEND : 0
+  let fd: number
+  try {
+    // A pipe in the place of a file must not hold us up.
+    fd = openSync(file, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | how, mode)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ELOOP') throw error
+    throw refused('it is a symbolic link; name the file that it leads to', { cause: error })
+  }
+  try {
+    const stat = fstatSync(fd)
+    if (stat.isCharacterDevice()) return fd
+    if (!stat.isFile()) throw refused('it is no file')
+    const uid = process.geteuid?.()
+    if (uid !== undefined && stat.uid !== uid) throw refused(`it belongs to user ${stat.uid}, not to user ${uid}`)
+    if (stat.nlink !== 1)
+      throw refused(`it has ${stat.nlink} names (hard links), and would change under the others, too`)
+    if (existing === 'empty') ftruncateSync(fd)
+    return fd
+  } catch (error) {
+    closeSync(fd)
+    throw error
+  }
+}
+
+/**
+ * Write a file so that it is either the old one or the whole new one, never half of it: a neighbour of a name that nobody can
+ * guess, with the process id at its end, is written first and then takes the file's place. A link of the file's name is replaced,
+ * not followed.
+ *
+ * @param mode rights of the file, less the umask: 0o600 for what is nobody else's business
+ * @throws PctodlError `CANNOT_WRITE` naming the file and the cause
+ */
+export function writeFileAtomically(file: string, content: string | Uint8Array, mode = 0o666): void {
+  const unfinished = `${file}.${randomBytes(8).toString('hex')}.${process.pid}.unfinished`
+  let isOurs = false
+  try {
+    makeFolder(path.dirname(file))
+    const fd = openToWrite(unfinished, { existing: 'refuse', mode })
+    isOurs = true
+    try {
+      writeFileSync(fd, content)
+    } finally {
+      closeSync(fd)
+    }
+    renameSync(unfinished, file)
+  } catch (error) {
+    if (isOurs) rmSync(unfinished, { force: true })
+    const cause = error instanceof Error ? error.message : String(error)
+    throw new PctodlError('CANNOT_WRITE', `cannot write ${file}: ${cause}; choose a place that can be written`, {
+      cause: error,
+    })
+  }
+}
+
+/**
+ * Make a folder and those above it. By hand: `mkdirSync` with `recursive` of Node 20 to 24 never returns under a folder that
+ * exists and takes no entries, such as `/proc`, because it answers each "no such folder" by making the parent again.
+ */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return
+  const parent = path.dirname(folder)
+  if (parent !== folder) makeFolder(parent)
+  try {
+    mkdirSync(folder)
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+}
+
+function assertTrusted(place: string, writers: number): 'folder' | 'link' {
+  const stat = lstatSync(place)
+  if (stat.uid !== 0 && stat.uid !== ownUid()) throw refused(`${place} belongs to user ${stat.uid}`)
+  if (stat.isSymbolicLink()) return 'link'
+  if (!stat.isDirectory()) throw refused(`${place} is no folder`)
+  if ((stat.mode & writers) !== 0 && (stat.mode & STICKY) === 0) {
+    throw refused(`${place} can be written by others (mode ${octal(stat.mode)})`)
+  }
+  return 'folder'
+}
+
+/** Also true for dangling symlinks. */
+function isThere(place: string): boolean {
+  try {
+    return existsSync(place) || lstatSync(place, { throwIfNoEntry: false }) !== undefined
+  } catch (error) {
+    // Below a file there is nothing; what that is, is judged by who makes a folder there.
+    if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return false
+    throw error
+  }
+}
+
+function isName(part: string): boolean {
+  return part !== '' && part !== '.'
+}
+
+function ownUid(): number {
+  return process.geteuid?.() ?? 0
+}
+
+function octal(mode: number): string {
+  return (mode & 0o7777).toString(8)
+}
+
+function refused(why: string, options?: ErrorOptions): PctodlError {
+  return new PctodlError('NOT_OWN', why, options)
+}

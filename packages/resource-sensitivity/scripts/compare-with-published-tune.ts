@@ -1,0 +1,48 @@
+/**
+ * Mean completion under `tune` over that of the published tune, on drawn traces, each under a policy in turn and at spread penalties of 1, 1.3
+ * and 2: as it was published, for which being on several servers costs nothing, and where it costs the same.
+ *
+ *   tsx --conditions=@pctodl/source scripts/compare-with-published-tune.ts [traces] [first seed]
+ */
+import { generateTrace, policyNames, simulate, summarize } from '../src/index.js'
+import { exampleProfiles as profiles } from '../src/job-profile.js'
+import { simulatePublished } from '../src/published.js'
+
+const [count = 60, firstSeed = 1001] = process.argv.slice(2).map(Number)
+const cluster = { servers: [{ count: 4, gpus: 8, cpus: 24, memoryGb: 500, storageMBps: 500 }] }
+const rates = [2, 4, 8, Number.POSITIVE_INFINITY]
+const free = new Map<string, number[]>()
+const same = new Map<string, number[]>()
+for (let seed = firstSeed; seed < firstSeed + count; seed++) {
+  const jobs = generateTrace({ jobs: 60, jobsPerHour: rates[seed % 4]!, profiles, seed })
+  const policy = policyNames[seed % policyNames.length]!
+  const rules = { cluster, jobs, profiles, policy, mechanism: 'tune' } as const
+  const publishedS = (spreadPenalty?: number) => {
+    const corrections = { runAllJobs: true, ...(spreadPenalty !== undefined && { spreadPenalty }) }
+    const { finished } = simulatePublished({ ...rules, corrections })
+    return finished.reduce((sum, { completionS }) => sum + completionS, 0) / finished.length
+  }
+  for (const spreadPenalty of [1, 1.3, 2]) {
+    const { meanCompletionS } = summarize(simulate({ ...rules, spreadPenalty }))
+    for (const [ratios, baseS] of [
+      [free, publishedS()],
+      [same, publishedS(spreadPenalty)],
+    ] as const) {
+      for (const name of [policy, 'all']) ratios.set(name, [...(ratios.get(name) ?? []), meanCompletionS / baseS])
+    }
+  }
+}
+for (const [title, ratios] of [
+  ['the published tune, for which being on several servers costs nothing', free],
+  ['the published tune where it costs the same', same],
+] as const) {
+  console.log(`mean completion over that of ${title}`)
+  console.table(
+    [...policyNames, 'all'].map((policy) => {
+      const of = ratios.get(policy) ?? []
+      const slower = of.filter((ratio) => ratio > 1).length
+      const mean = of.reduce((sum, ratio) => sum + ratio, 0) / of.length
+      return { policy, cases: of.length, slower, mean: mean.toFixed(4), worst: Math.max(...of).toFixed(4) }
+    }),
+  )
+}

@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { integerFrom, newSubcommand, type Terminal } from '@pctodl/command-line'
+import type { Command } from 'commander'
+import { requestOfSchedule, type ScheduleRequest } from '../execute/requests.js'
+import { parseReplayCsv } from '../trace/replay-csv.js'
+
+/** In the work folder of a schedule. */
+export const REQUESTS = 'requests'
+
+/** What another process asks of one that executes. */
+export function addRequestCommands(parent: Command, terminal: Terminal): void {
+  const workDir = ['--work-dir <folder>', 'that of the schedule'] as const
+  const ask = (request: ScheduleRequest, folder: string) => {
+    const file = requestOfSchedule(path.join(folder, REQUESTS), request)
+    terminal.stdout.write(`asked: ${file}\n`)
+  }
+  const submit = newSubcommand(parent, 'submit', 'Submit jobs to a schedule that execute runs.', terminal)
+    .requiredOption(...workDir)
+    .requiredOption('--trace <csv>', 'lines id,model,arrival_s,iterations,gpus; the jobs arrive now')
+    .addHelpText('after', '\nExample:\n  pctodl-sensitivity submit --work-dir /shared/run-1 --trace more.csv\n')
+    .action(() => {
+      const { workDir: folder, trace } = submit.opts<{ workDir: string; trace: string }>()
+      const jobs = parseReplayCsv(readFileSync(trace, 'utf8'), trace)
+      ask({ submit: jobs.map(({ id, model, iterations, gpus }) => ({ id, model, iterations, gpus })) }, folder)
+    })
+  const cancel = newSubcommand(parent, 'cancel', 'Cancel jobs of a schedule that execute runs.', terminal)
+    .argument('<jobs...>', 'ids of jobs that have arrived')
+    .requiredOption(...workDir)
+    .addHelpText('after', '\nExample:\n  pctodl-sensitivity cancel --work-dir /shared/run-1 3 7\n')
+    .action((ids: string[]) => {
+      ask({ cancel: ids.map(integerFrom(0)) }, cancel.opts<{ workDir: string }>().workDir)
+    })
+}

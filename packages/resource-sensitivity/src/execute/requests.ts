@@ -1,0 +1,53 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import { writeFileAtomically } from '@pctodl/command-line'
+import { readNote, workFolder } from '@pctodl/job-array'
+import { InvalidInputError } from '@pctodl/platform'
+import { z } from 'zod'
+import { parseJsonAs } from '../json-input.js'
+import type { Job } from '../trace/job.js'
+
+const request = z.union([
+  z.strictObject({
+    submit: z.array(z.object({ id: z.number(), model: z.string(), iterations: z.number(), gpus: z.number() })),
+  }),
+  z.strictObject({ cancel: z.array(z.number()) }),
+])
+
+/** Jobs to submit, without an arrival: they arrive when they are read. Or ids of jobs to cancel. */
+export type ScheduleRequest =
+  | { readonly submit: readonly Omit<Job, 'arrivalS'>[] }
+  | { readonly cancel: readonly number[] }
+
+/**
+ * Ask a schedule that is being executed, from any process of its user.
+ *
+ * @param folder `requests` of its options
+ * @returns the file, which is gone when the request was journalled or refused
+ * @throws InvalidInputError where there is no such folder; PctodlError `NOT_OWN` where others could write in it
+ */
+export function requestOfSchedule(folder: string, asked: ScheduleRequest): string {
+  const name = `${String(Date.now()).padStart(15, '0')}-${randomBytes(4).toString('hex')}.json`
+  if (!existsSync(folder)) throw new InvalidInputError(folder, 'nothing', 'the folder of a schedule that is executed')
+  const file = path.join(workFolder(folder), name)
+  writeFileAtomically(file, JSON.stringify(asked), 0o600)
+  return file
+}
+
+/** The requests that lie in a folder, the oldest first; what is none of this user's whole files is an error in its place. */
+export function readRequests(folder: string): { readonly file: string; readonly request: ScheduleRequest | Error }[] {
+  const names = readdirSync(workFolder(folder)).filter((name) => name.endsWith('.json'))
+  return names.sort().map((name) => {
+    const file = path.join(folder, name)
+    try {
+      return { file, request: parseJsonAs<ScheduleRequest>(request, readNote(file) ?? '', file) }
+    } catch (error) {
+      return { file, request: error as Error }
+    }
+  })
+}
+
+export function forgetRequest(file: string): void {
+  rmSync(file, { force: true, recursive: true })
+}

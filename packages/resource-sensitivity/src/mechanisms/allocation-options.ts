@@ -1,0 +1,44 @@
+import { type JobProfile, type PerGpuShare, throughputAt } from '../profile/job-profile.js'
+
+/** A share of CPU and memory beside each GPU, and what it gives. */
+export interface AllocationOption extends PerGpuShare {
+  readonly throughput: number
+}
+
+/** What jobs of one model may be given on one kind of server, none slower than with the GPU-proportional share. */
+export interface AllocationOptions {
+  /** Throughput with the GPU-proportional share. */
+  readonly fairThroughput: number
+  /** The cheapest first, then by rising throughput; no option is beaten by another in all of CPU, memory and throughput. */
+  readonly options: readonly AllocationOption[]
+}
+
+/** Rounding in the tables must not make a fair share look slower than itself. */
+const SAME = 1e-9
+
+/**
+ * The options of a model where the GPU-proportional share is `fair`: the points of its table and the fair share itself. The
+ * first never needs more than the fair share of anything, so that a server always has room for as many as it has GPUs.
+ */
+export function allocationOptions(profile: JobProfile, fair: PerGpuShare): AllocationOptions {
+  const fairThroughput = throughputAt(profile, fair.cpus, fair.memoryGb)
+  const candidates: AllocationOption[] = [{ ...fair, throughput: fairThroughput }]
+  profile.cpusPerGpu.forEach((cpus, i) => {
+    profile.memoryGbPerGpu.forEach((memoryGb, j) => {
+      const throughput = profile.throughput[i]![j]!
+      if (throughput >= fairThroughput * (1 - SAME)) candidates.push({ cpus, memoryGb, throughput })
+    })
+  })
+  const kept = candidates.filter((option, i) => !candidates.some((other, k) => beats(other, option, k < i)))
+  const cost = ({ cpus, memoryGb }: AllocationOption) => cpus / fair.cpus + memoryGb / fair.memoryGb
+  const withinFair = kept.filter((option) => option.cpus <= fair.cpus && option.memoryGb <= fair.memoryGb)
+  const cheapest = withinFair.reduce((best, option) => (cost(option) < cost(best) ? option : best))
+  const others = kept.filter((option) => option !== cheapest)
+  others.sort((a, b) => a.throughput - b.throughput || cost(a) - cost(b))
+  return { fairThroughput, options: [cheapest, ...others] }
+}
+
+function beats(a: AllocationOption, b: AllocationOption, first: boolean): boolean {
+  if (a.cpus > b.cpus || a.memoryGb > b.memoryGb || a.throughput < b.throughput) return false
+  return first || a.cpus < b.cpus || a.memoryGb < b.memoryGb || a.throughput > b.throughput
+}

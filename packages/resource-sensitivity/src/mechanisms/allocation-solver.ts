@@ -1,0 +1,135 @@
+import { InvalidInputError, PctodlError } from '@pctodl/platform'
+import { type LinearConstraint, type LinearProgram, loadSolver, type Term, type Variable } from '@pctodl/solver'
+import type { AllocationOption } from './allocation-options.js'
+
+/** `job` counts the throughput of one GPU of each job (upstream's objective), `gpu` that of all its GPUs. */
+export type AllocationWeight = 'job' | 'gpu'
+
+/** Jobs that are alike: same options, same number of GPUs. */
+export interface JobGroup {
+  readonly count: number
+  readonly gpus: number
+  readonly options: readonly AllocationOption[]
+  /** No job may run slower: its throughput with the fair share. A job that takes parts of options keeps it on average. */
+  readonly leastThroughput: number
+}
+
+/**
+ * Choose one option for every job so that the sum of throughputs is largest and the cluster's CPU and memory suffice: a
+ * multiple-choice knapsack with two capacities. CPU and memory are pooled over the servers, so its value is an upper bound
+ * on what any placement can reach.
+ */
+export interface AllocationProblem {
+  readonly cpus: number
+  readonly memoryGb: number
+  readonly groups: readonly JobGroup[]
+  readonly weight: AllocationWeight
+}
+
+export interface AllocationSolution {
+  readonly objective: number
+  /** How many jobs of group i take option k. Whole numbers, unless the relaxation was asked for. */
+  readonly counts: readonly (readonly number[])[]
+}
+
+/** Solves allocation problems; `loadAllocationSolver` makes one. */
+export interface AllocationSolver {
+  /** @param relaxed let jobs take parts of options: the linear program above the integer one */
+  solve(problem: AllocationProblem, relaxed?: boolean): AllocationSolution
+}
+
+/** Load the solver of the `optimal` mechanism. */
+export async function loadAllocationSolver(): Promise<AllocationSolver> {
+  const solver = await loadSolver()
+  return {
+    solve(problem, relaxed = false) {
+      assertAllocationProblem(problem)
+      if (problem.groups.length === 0) return { objective: 0, counts: [] }
+      const { program, places } = programOf(problem, relaxed)
+      const { status, values } = solver.solve(program)
+      if (values === null) {
+        throw new PctodlError(
+          'NO_ALLOCATION',
+          `no allocation keeps every job at its fair share (solver: ${status}); the options of every job must ` +
+            'contain one within its fair share',
+        )
+      }
+      return solutionOf(problem, places, values)
+    },
+  }
+}
+
+/** `places[i][k]` is the variable of option k of group i: how many of its jobs take it; absent where it is too slow. */
+function programOf({ cpus, memoryGb, groups, weight }: AllocationProblem, relaxed: boolean) {
+  const variables: Variable[] = []
+  const cpu: Term[] = []
+  const memory: Term[] = []
+  const choices: LinearConstraint[] = []
+  const places = groups.map(({ count, gpus, options, leastThroughput }) => {
+    const choice: Term[] = []
+    const speed: Term[] = []
+    const ofGroup = options.map((option) => {
+      if (!relaxed && !isFastEnough(option.throughput, leastThroughput)) return undefined
+      const place = variables.length
+      const objective = option.throughput * (weight === 'gpu' ? gpus : 1)
+      variables.push({ objective, atMost: count, whole: !relaxed })
+      cpu.push([place, option.cpus * gpus])
+      memory.push([place, option.memoryGb * gpus])
+      choice.push([place, 1])
+      speed.push([place, option.throughput])
+      return place
+    })
+    choices.push({ terms: choice, atLeast: count, atMost: count })
+    if (relaxed) choices.push({ terms: speed, atLeast: leastThroughput * count })
+    return ofGroup
+  })
+  const program: LinearProgram = {
+    sense: 'maximize',
+    variables,
+    constraints: [{ terms: cpu, atMost: cpus }, { terms: memory, atMost: memoryGb }, ...choices],
+  }
+  return { program, places }
+}
+
+function solutionOf(
+  { groups, weight }: AllocationProblem,
+  places: readonly (readonly (number | undefined)[])[],
+  values: Float64Array,
+): AllocationSolution {
+  let objective = 0
+  const counts = groups.map(({ gpus, options }, i) =>
+    options.map((option, k) => {
+      const place = places[i]![k]
+      const count = place === undefined ? 0 : Math.max(0, values[place]!)
+      objective += count * option.throughput * (weight === 'gpu' ? gpus : 1)
+      return count
+    }),
+  )
+  return { objective, counts }
+}
+
+/** @throws InvalidInputError */
+function assertAllocationProblem({ cpus, memoryGb, groups }: AllocationProblem): void {
+  if (!(cpus > 0)) throw new InvalidInputError('problem.cpus', cpus, 'a positive number')
+  if (!(memoryGb > 0)) throw new InvalidInputError('problem.memoryGb', memoryGb, 'a positive number')
+  groups.forEach(({ count, gpus, options, leastThroughput }, i) => {
+    if (!(Number.isInteger(count) && count >= 1)) {
+      throw new InvalidInputError(`problem.groups[${i}].count`, count, 'an integer of at least 1')
+    }
+    if (!(Number.isInteger(gpus) && gpus >= 1)) {
+      throw new InvalidInputError(`problem.groups[${i}].gpus`, gpus, 'an integer of at least 1')
+    }
+    if (!options.some(({ throughput }) => isFastEnough(throughput, leastThroughput))) {
+      throw new InvalidInputError(
+        `problem.groups[${i}].options`,
+        options.map(({ throughput }) => throughput).join(', ') || 'none',
+        `at least one of throughput ${leastThroughput}`,
+      )
+    }
+  })
+}
+
+/** With room for rounding. */
+function isFastEnough(throughput: number, least: number): boolean {
+  return throughput >= least * (1 - 1e-9)
+}

@@ -1,0 +1,122 @@
+import type { ServerKind } from '../cluster/cluster.js'
+import type { EngineJob, JobClass, Placement } from '../engine/engine-job.js'
+import type { RunningJobs } from '../engine/running-jobs.js'
+import type { WaitingQueue } from '../engine/waiting-queue.js'
+import { type PerGpuShare, throughputAt } from '../profile/job-profile.js'
+import type { Mechanism } from './mechanism.js'
+import type { ShareRules } from './share-rules.js'
+
+const ROUNDING = 1e-9
+
+/**
+ * Everybody gets all that it asks for, or waits, even while GPUs are idle. A demand that no server could give is cut to what
+ * the largest server has; a job of more GPUs than a server has asks for the fair share.
+ */
+export class GreedyMechanism implements Mechanism {
+  readonly #running: RunningJobs
+  readonly #rules: ShareRules
+  /** Per class: what it asks for beside each GPU. */
+  readonly #demand: PerGpuShare[] = []
+  /** Classes of which no job finds room. */
+  readonly #failed = new Set<number>()
+  readonly #servers: readonly ServerKind[]
+
+  constructor(running: RunningJobs, rules: ShareRules) {
+    this.#running = running
+    this.#rules = rules
+    this.#servers = [...running.pool.kinds]
+  }
+
+  plan(order: readonly EngineJob[]): void {
+    const { pool } = this.#running
+    this.#failed.clear()
+    // Everybody stands up; those whose turn comes while their seat is still free sit down on it again.
+    const before = new Map<EngineJob, Pick<EngineJob, 'placement' | 'restarts' | 'countedS'>>()
+    for (const job of order) {
+      if (job.state !== 'running') continue
+      const { placement, restarts, countedS } = job
+      before.set(job, { placement, restarts, countedS })
+    }
+    for (const job of before.keys()) this.#running.preempt(job)
+    for (const job of order) {
+      if (pool.freeInTotal === 0) break
+      if (job.gpus > pool.freeInTotal) continue
+      const seat = before.get(job)
+      if (seat !== undefined && this.#fits(seat.placement!, job.kind)) {
+        this.#start(job, seat.placement!)
+        this.#running.undoRestart(job, seat.restarts, seat.countedS)
+      } else this.#startSomewhere(job)
+    }
+  }
+
+  fill(queue: WaitingQueue): void {
+    const { pool } = this.#running
+    this.#failed.clear()
+    while (pool.freeInTotal > 0) {
+      const job = queue.first(pool.freeInTotal, this.#failed)
+      if (job === null) break
+      if (this.#startSomewhere(job)) queue.shift(job)
+    }
+  }
+
+  settle(): void {
+    this.#running.takeChanged()
+  }
+
+  #startSomewhere(job: EngineJob): boolean {
+    const placement = this.#failed.has(job.kind.number) ? null : this.#find(job.kind)
+    if (placement === null) this.#failed.add(job.kind.number)
+    else this.#start(job, placement)
+    return placement !== null
+  }
+
+  #start(job: EngineJob, placement: Placement): void {
+    this.#running.start(job, placement)
+    const { cpus, memoryGb } = this.#demandOf(job.kind)
+    this.#running.feed(job, cpus, memoryGb, throughputAt(job.profile, cpus, memoryGb))
+  }
+
+  #find(kind: JobClass): Placement | null {
+    const { pool } = this.#running
+    const room = (server: number) => this.#room(server, kind)
+    const fits = (server: number) => (room(server) >= kind.gpus ? 0 : Number.POSITIVE_INFINITY)
+    const server = pool.bestFit(kind.gpus, fits, true)
+    return server >= 0 ? { servers: [server], gpus: [kind.gpus] } : pool.spread(kind.gpus, room)
+  }
+
+  #fits({ servers, gpus }: Placement, kind: JobClass): boolean {
+    const { freeGpus } = this.#running.pool
+    return servers.every((server, i) => freeGpus[server]! >= gpus[i]! && this.#room(server, kind) >= gpus[i]!)
+  }
+
+  /** For how many GPUs of a class a server still has CPU and memory. */
+  #room(server: number, of: JobClass): number {
+    const { pool, heldCpus, heldMemoryGb } = this.#running
+    const { cpus, memoryGb } = this.#demandOf(of)
+    const kind = pool.kinds[server]!
+    const byCpu = (kind.cpus - heldCpus[server]!) / cpus
+    const byMemory = memoryGb === 0 ? Number.POSITIVE_INFINITY : (kind.memoryGb - heldMemoryGb[server]!) / memoryGb
+    return Math.floor(Math.min(byCpu, byMemory) + ROUNDING)
+  }
+
+  #demandOf(of: JobClass): PerGpuShare {
+    this.#demand[of.number] ??= this.#demandOn(of)
+    return this.#demand[of.number]!
+  }
+
+  #demandOn({ profile, gpus }: JobClass): PerGpuShare {
+    // Nothing is known of less than where the table begins: who asks for less there has that, as the other mechanisms give it.
+    const cpus = Math.max(profile.demand.cpus, profile.cpusPerGpu[0]!)
+    const memoryGb = Math.max(profile.demand.memoryGb, profile.memoryGbPerGpu[0]!)
+    const wholeOn = this.#servers.filter((kind) => kind.gpus >= gpus)
+    if (wholeOn.length === 0) {
+      const fair = this.#servers.map((_, server) => this.#rules.fairShareOf(server))
+      return {
+        cpus: Math.min(cpus, ...fair.map((share) => share.cpus)),
+        memoryGb: Math.min(memoryGb, ...fair.map((share) => share.memoryGb)),
+      }
+    }
+    const kind = wholeOn.reduce((best, other) => (other.cpus > best.cpus ? other : best))
+    return { cpus: Math.min(cpus, kind.cpus / gpus), memoryGb: Math.min(memoryGb, kind.memoryGb / gpus) }
+  }
+}

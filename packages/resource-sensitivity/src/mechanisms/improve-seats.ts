@@ -1,0 +1,94 @@
+import type { EngineJob } from '../engine/engine-job.js'
+import type { RunningJobs } from '../engine/running-jobs.js'
+
+/** Changes of seats tried, and pairs of a job and a server looked at, after each round at most: in large clusters the first placement is nearly as good. */
+const MOST_TRIES = 1000
+const MOST_PAIRS = 4000
+
+const ROUNDING = 1e-9
+
+/** Jobs of one server that change places with one of another at once, at most. */
+const MOST_TOGETHER = 4
+
+/**
+ * Let jobs that have just been seated change places as long as the servers' best allocations gain by it: two of equal size trade, one
+ * goes where GPUs are free, one trades with several smaller ones. Who was running stays where it is.
+ *
+ * @param changed servers to look at
+ * @param valueAt what the jobs that are there now can reach together on a server
+ */
+export function improveSeats(
+  running: RunningJobs,
+  changed: readonly number[],
+  valueAt: (server: number) => number,
+): void {
+  const { pool } = running
+  const isNew = (job: EngineJob) => job.server >= 0 && job.rate === 0
+  const newcomers = changed.flatMap((server) => pool.residents[server]!.filter(isNew))
+  if (newcomers.length === 0) return
+  const values = new Map<number, number>()
+  const known = (server: number) => {
+    if (!values.has(server)) values.set(server, valueAt(server))
+    return values.get(server)!
+  }
+  let tries = 0
+  let pairs = 0
+
+  /** Try moves between two servers. @returns whether they were kept */
+  const attempt = (one: number, other: number, moves: readonly (readonly [job: EngineJob, to: number])[]): boolean => {
+    tries++
+    const before = known(one) + known(other)
+    const back = moves.map(([job]) => [job, job.server] as const)
+    running.reseat(moves)
+    const [valueAtOne, valueAtOther] = [valueAt(one), valueAt(other)]
+    if (valueAtOne + valueAtOther <= before + ROUNDING) {
+      running.reseat(back)
+      return false
+    }
+    values.set(one, valueAtOne)
+    values.set(other, valueAtOther)
+    return true
+  }
+
+  for (let improved = true; improved; ) {
+    improved = false
+    for (const a of newcomers) {
+      for (const other of changed) {
+        const one = a.server
+        if (one === other) continue
+        if (++pairs > MOST_PAIRS) return
+        const met = new Set<string>()
+        for (const group of groupsFor(a, other)) {
+          if (tries >= MOST_TRIES) return
+          // Jobs of one class are alike, so only the first such group needs a try.
+          const kind = group.map((job) => job.kind.number).join()
+          if (met.has(kind) || (group.length === 1 && group[0]!.kind.number === a.kind.number)) continue
+          met.add(kind)
+          if (attempt(one, other, [[a, other], ...group.map((job) => [job, one] as const)])) {
+            improved = true
+            break
+          }
+        }
+      }
+    }
+  }
+
+  /** Newcomers of another server with which a job could change places, none among them where its GPUs are free there. */
+  function groupsFor(a: EngineJob, other: number): EngineJob[][] {
+    const size = a.gpus
+    const freeHere = pool.freeGpus[a.server]!
+    const freeThere = pool.freeGpus[other]!
+    const others = pool.residents[other]!.filter((job) => isNew(job) && job.gpus <= size + freeHere)
+    const groups: EngineJob[][] = []
+    const extend = (from: number, group: EngineJob[], gpus: number): void => {
+      if (gpus <= size + freeHere && size <= gpus + freeThere) groups.push([...group])
+      if (group.length === MOST_TOGETHER) return
+      for (let i = from; i < others.length; i++) {
+        const more = gpus + others[i]!.gpus
+        if (more <= size + freeHere) extend(i + 1, [...group, others[i]!], more)
+      }
+    }
+    extend(0, [], 0)
+    return groups
+  }
+}

@@ -1,0 +1,86 @@
+import type { EngineJob } from '../engine/engine-job.js'
+import type { RunningJobs } from '../engine/running-jobs.js'
+import { inOrder } from '../engine/service-order.js'
+import type { WaitingQueue } from '../engine/waiting-queue.js'
+import type { Placer } from './placer.js'
+import type { ShareRules } from './share-rules.js'
+
+/** How a mechanism takes part in a plan. */
+export interface Mechanism {
+  /** Decide anew who runs. `order` holds all unfinished jobs in the policy's order. */
+  plan(order: readonly EngineJob[]): void
+  /** Start waiting jobs on what has become free, preempting nobody. */
+  fill(queue: WaitingQueue): void
+  /** Give CPU and memory to the jobs on servers that changed. */
+  settle(): void
+}
+
+/**
+ * Base of the mechanisms under which free GPUs are all that a job needs to run: the fair share of CPU and memory of a GPU is
+ * always there. They differ in what is given beyond.
+ */
+export abstract class WholeGpuMechanism implements Mechanism {
+  protected readonly running: RunningJobs
+  protected readonly rules: ShareRules
+  readonly #placer: Placer
+  #plans = 0
+
+  constructor(running: RunningJobs, rules: ShareRules, placer: Placer) {
+    this.running = running
+    this.rules = rules
+    this.#placer = placer
+  }
+
+  abstract settle(): void
+
+  plan(order: readonly EngineJob[]): void {
+    const { pool, usage, watts } = this.running
+    this.#plans++
+    let free = pool.freeInTotal + usage.heldGpus
+    let leftW = watts?.forJobsW ?? 0
+    const starting: EngineJob[] = []
+    for (const job of order) {
+      if (free === 0) break
+      if (job.gpus > free) continue
+      if (watts !== null) {
+        const leastW = watts.leastOf(job)
+        if (leastW > leftW) continue
+        leftW -= leastW
+      }
+      free -= job.gpus
+      job.chosenAt = this.#plans
+      if (job.state === 'waiting') starting.push(job)
+    }
+    const leaving = [...this.running.jobs].filter(({ chosenAt }) => chosenAt !== this.#plans)
+    for (const job of leaving.sort(inOrder)) this.running.preempt(job)
+    this.#placer.place(starting)
+    this.#placer.gather()
+  }
+
+  fill(queue: WaitingQueue): void {
+    let free = this.running.pool.freeInTotal
+    const starting: EngineJob[] = []
+    while (free > 0) {
+      const job = queue.first(free, null)
+      if (job === null) break
+      queue.shift(job)
+      free -= job.gpus
+      starting.push(job)
+    }
+    this.#placer.place(starting)
+    // While jobs wait, rounds do it.
+    if (queue.length === 0) this.#placer.gather()
+  }
+}
+
+/** Everybody gets the GPU-proportional share of CPU and memory, and nobody more. */
+export class FairMechanism extends WholeGpuMechanism {
+  settle(): void {
+    for (const server of this.running.takeChanged()) {
+      for (const job of this.running.pool.residents[server]!) {
+        const share = this.rules.fairShare(job.placement!)
+        this.running.feed(job, share.cpus, share.memoryGb, this.rules.options(job, share).fairThroughput)
+      }
+    }
+  }
+}

@@ -1,0 +1,141 @@
+import type { EngineJob } from '../engine/engine-job.js'
+import type { RunningJobs } from '../engine/running-jobs.js'
+import type { PerGpuShare } from '../profile/job-profile.js'
+
+/** Servers looked at to clear one for a job, and running jobs on several servers looked at to bring together. */
+const MOST_CLEARED = 32
+const MOST_GATHERED = 16
+
+/**
+ * Seats jobs whose GPUs are known to be free, the largest first: on one server where that is possible, else on few.
+ *
+ * Without `mix`, a job takes the server with the fewest free GPUs that suffice, which keeps whole servers free for large jobs.
+ * With `mix`, a job that wants more than its share goes where most is left for each free GPU, and one that is content with less
+ * to where least is left, so that lenders sit beside borrowers. Where being on several servers costs jobs something, that comes second to the
+ * best fit, and jobs that run whole are moved to make room for one that would be spread, if what it gains is more than their restarts cost.
+ */
+export class Placer {
+  readonly #running: RunningJobs
+  readonly #mix: boolean
+  readonly #consolidates: boolean
+  /** GPU-proportional share of the whole cluster. */
+  readonly #fair: PerGpuShare
+
+  constructor(running: RunningJobs, mix: boolean) {
+    this.#running = running
+    this.#mix = mix
+    this.#consolidates = mix && running.spreadingCosts
+    const sum = (of: 'gpus' | 'cpus' | 'memoryGb') => running.pool.kinds.reduce((total, kind) => total + kind[of], 0)
+    this.#fair = { cpus: sum('cpus') / sum('gpus'), memoryGb: sum('memoryGb') / sum('gpus') }
+  }
+
+  place(jobs: EngineJob[]): void {
+    jobs.sort((a, b) => b.gpus - a.gpus || (this.#mix ? this.#appetite(b) - this.#appetite(a) : 0))
+    for (const job of jobs) {
+      let server = this.#choose(job)
+      if (server < 0) server = this.#clear(job)
+      const placement =
+        server >= 0 ? { servers: [server], gpus: [job.gpus] } : this.#running.pool.spread(job.gpus, null)
+      if (placement === null) throw new Error(`job ${job.id} was promised GPUs that are not free`)
+      this.#running.start(job, placement)
+    }
+  }
+
+  /** Bring together running jobs that sit on several servers, where one can be cleared. */
+  gather(): void {
+    if (!this.#consolidates) return
+    for (const job of [...this.#running.spread].slice(0, MOST_GATHERED)) {
+      if (!this.#gains(job, job.gpus * this.#running.restartCostS)) continue
+      const free = this.#running.pool.bestFit(job.gpus, null)
+      const server = free >= 0 ? free : this.#clear(job)
+      if (server >= 0) this.#running.move(job, { servers: [server], gpus: [job.gpus] })
+    }
+  }
+
+  /**
+   * Make room for all GPUs of a job on one server: its smaller jobs move, each whole, to where they fit best.
+   *
+   * @returns the server; -1 where none can be cleared, or at a cost above the gain
+   */
+  #clear(job: EngineJob): number {
+    if (!this.#consolidates) return -1
+    const { pool, restartCostS } = this.#running
+    let tries = 0
+    for (let free = job.gpus - 1; free >= 0; free--) {
+      for (const server of pool.withFree(free)) {
+        if (pool.kinds[server]!.gpus < job.gpus) continue
+        if (++tries > MOST_CLEARED) return -1
+        const moves = this.#movesFrom(server, job)
+        if (moves === null) continue
+        const movedGpus = moves.reduce((sum, [moved]) => sum + moved.gpus, 0)
+        if (!this.#gains(job, movedGpus * restartCostS)) continue
+        for (const [moved, to] of moves) this.#running.move(moved, { servers: [to], gpus: [moved.gpus] })
+        return server
+      }
+    }
+    return -1
+  }
+
+  /** Which jobs of a server must go where so that another finds its GPUs there; null where they cannot. */
+  #movesFrom(server: number, forJob: EngineJob): (readonly [EngineJob, number])[] | null {
+    const { pool } = this.#running
+    let missing = forJob.gpus - pool.freeGpus[server]!
+    const movable = pool.residents[server]!.filter((job) => job.server === server && job !== forJob)
+    movable.sort((a, b) => a.gpus - b.gpus || a.index - b.index)
+    const moves: (readonly [EngineJob, number])[] = []
+    const promised = new Map<number, number>()
+    for (const job of movable) {
+      if (missing <= 0) break
+      const isFull = (other: number) =>
+        other === server || pool.freeGpus[other]! - (promised.get(other) ?? 0) < job.gpus
+      const to = pool.bestFit(job.gpus, (other) => (isFull(other) ? Number.POSITIVE_INFINITY : 0), true)
+      if (to < 0) continue
+      promised.set(to, (promised.get(to) ?? 0) + job.gpus)
+      moves.push([job, to])
+      missing -= job.gpus
+    }
+    return missing > 0 ? null : moves
+  }
+
+  /** Whether a job gains more GPU time by not being spread than others pay for it. */
+  #gains(job: EngineJob, costGpuS: number): boolean {
+    const savedPart = 1 - 1 / this.#running.spreadPenaltyOf(job)
+    return savedPart * job.remaining * job.fairIterationS * job.gpus > costGpuS
+  }
+
+  #choose(job: EngineJob): number {
+    const { pool } = this.#running
+    if (!this.#mix) return pool.bestFit(job.gpus, null)
+    const fitting = (score: (server: number) => number) =>
+      this.#consolidates && this.#running.restartCostS > 0
+        ? pool.bestFit(job.gpus, score)
+        : pool.leastOf(job.gpus, score)
+    const cpuAppetite = job.profile.demand.cpus / this.#fair.cpus
+    const memoryAppetite = job.profile.demand.memoryGb / this.#fair.memoryGb
+    if (Math.max(cpuAppetite, memoryAppetite) <= 1) {
+      return fitting((server) => Math.min(this.#cpuSlack(server), this.#memorySlack(server)))
+    }
+    return cpuAppetite >= memoryAppetite
+      ? fitting((server) => -this.#cpuSlack(server))
+      : fitting((server) => -this.#memorySlack(server))
+  }
+
+  /** CPU that nobody on a server wants, for each of its free GPUs, in parts of the GPU-proportional share. */
+  #cpuSlack(server: number): number {
+    const { pool, wantedCpus } = this.#running
+    const { gpus, cpus } = pool.kinds[server]!
+    return ((cpus - wantedCpus[server]!) / pool.freeGpus[server]!) * (gpus / cpus)
+  }
+
+  /** The same of memory. */
+  #memorySlack(server: number): number {
+    const { pool, wantedMemoryGb } = this.#running
+    const { gpus, memoryGb } = pool.kinds[server]!
+    return ((memoryGb - wantedMemoryGb[server]!) / pool.freeGpus[server]!) * (gpus / memoryGb)
+  }
+
+  /** What a job wants beside each GPU, in parts of the cluster's GPU-proportional share. */
+  #appetite({ profile: { demand } }: EngineJob): number {
+    return Math.max(demand.cpus / this.#fair.cpus, demand.memoryGb / this.#fair.memoryGb)
+  }
+}

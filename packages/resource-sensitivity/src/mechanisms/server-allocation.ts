@@ -1,0 +1,245 @@
+import type { AllocationOption } from './allocation-options.js'
+import type { AllocationWeight } from './allocation-solver.js'
+
+/** One job on a server: how many of its GPUs are there, and what it may be given. */
+export interface Resident {
+  readonly gpus: number
+  readonly options: readonly AllocationOption[]
+}
+
+/** How a unit of CPU and of memory is priced when upgrades compete: evenly, or one of them the scarcer. */
+const PRICES = [
+  [1, 1],
+  [1, 0.1],
+  [0.1, 1],
+] as const
+
+const ROUNDING = 1e-9
+
+/**
+ * Share a server's CPU and memory among the jobs on it. Everybody begins with the first (cheapest) option, which is as fast
+ * as the fair share; what is left goes, upgrade by upgrade, to the job that gains most throughput for its price. Then pairs
+ * trade: one steps down where another's gain is larger. What that gives is the floor of an exact search, which is left where it
+ * would be too large.
+ *
+ * @returns the index of the option of each resident
+ */
+export function allocateServer(
+  residents: readonly Resident[],
+  cpus: number,
+  memoryGb: number,
+  weight: AllocationWeight = 'job',
+): number[] {
+  let best: number[] = []
+  let bestValue = Number.NEGATIVE_INFINITY
+  for (const [cpuPrice, memoryPrice] of PRICES) {
+    const choice = new Array<number>(residents.length).fill(0)
+    const free = { cpus, memoryGb }
+    for (const { gpus, options } of residents) {
+      free.cpus -= options[0]!.cpus * gpus
+      free.memoryGb -= options[0]!.memoryGb * gpus
+    }
+    const full = upgrade(residents, choice, free, cpuPrice / cpus, memoryPrice / memoryGb, weight)
+    if (!full) trade(residents, choice, free, weight)
+    const value = allocatedThroughput(residents, choice, weight)
+    if (value > bestValue + ROUNDING) {
+      best = choice
+      bestValue = value
+    }
+    if (full) return best
+  }
+  return exactAllocation(residents, cpus, memoryGb, weight, bestValue) ?? best
+}
+
+/** @returns whether everybody now runs as fast as anything could make them */
+function upgrade(
+  residents: readonly Resident[],
+  choice: number[],
+  free: { cpus: number; memoryGb: number },
+  cpuPrice: number,
+  memoryPrice: number,
+  weight: AllocationWeight,
+): boolean {
+  for (;;) {
+    let bestRate = 0
+    let bestJob = -1
+    let bestOption = -1
+    let satisfied = true
+    for (let j = 0; j < residents.length; j++) {
+      const { gpus, options } = residents[j]!
+      const current = options[choice[j]!]!
+      for (let k = 0; k < options.length; k++) {
+        const option = options[k]!
+        const gain = option.throughput - current.throughput
+        if (gain <= ROUNDING) continue
+        satisfied = false
+        const moreCpus = (option.cpus - current.cpus) * gpus
+        const moreMemory = (option.memoryGb - current.memoryGb) * gpus
+        if (moreCpus > free.cpus + ROUNDING || moreMemory > free.memoryGb + ROUNDING) continue
+        const price = Math.max(moreCpus * cpuPrice + moreMemory * memoryPrice, ROUNDING)
+        const rate = (gain * (weight === 'gpu' ? gpus : 1)) / price
+        if (rate > bestRate) {
+          bestRate = rate
+          bestJob = j
+          bestOption = k
+        }
+      }
+    }
+    if (bestJob < 0) return satisfied
+    move(residents, choice, free, bestJob, bestOption)
+  }
+}
+
+/** Let one job step aside for another as long as the sum grows. */
+function trade(
+  residents: readonly Resident[],
+  choice: number[],
+  free: { cpus: number; memoryGb: number },
+  weight: AllocationWeight,
+): void {
+  for (let improved = true; improved; ) {
+    improved = false
+    for (let a = 0; a < residents.length && !improved; a++) {
+      const one = residents[a]!
+      const from = one.options[choice[a]!]!
+      for (let k = 0; k < one.options.length && !improved; k++) {
+        const up = one.options[k]!
+        const gain = (up.throughput - from.throughput) * (weight === 'gpu' ? one.gpus : 1)
+        if (gain <= ROUNDING) continue
+        const cpus = (up.cpus - from.cpus) * one.gpus - free.cpus
+        const memoryGb = (up.memoryGb - from.memoryGb) * one.gpus - free.memoryGb
+        for (let b = 0; b < residents.length && !improved; b++) {
+          if (b === a) continue
+          const other = residents[b]!
+          const held = other.options[choice[b]!]!
+          for (let l = 0; l < other.options.length; l++) {
+            const down = other.options[l]!
+            const loss = (held.throughput - down.throughput) * (weight === 'gpu' ? other.gpus : 1)
+            if (loss >= gain - ROUNDING) continue
+            if ((held.cpus - down.cpus) * other.gpus < cpus - ROUNDING) continue
+            if ((held.memoryGb - down.memoryGb) * other.gpus < memoryGb - ROUNDING) continue
+            move(residents, choice, free, b, l)
+            move(residents, choice, free, a, k)
+            improved = true
+            break
+          }
+        }
+      }
+    }
+  }
+}
+
+function move(
+  residents: readonly Resident[],
+  choice: number[],
+  free: { cpus: number; memoryGb: number },
+  job: number,
+  option: number,
+): void {
+  const { gpus, options } = residents[job]!
+  const from = options[choice[job]!]!
+  const to = options[option]!
+  free.cpus -= (to.cpus - from.cpus) * gpus
+  free.memoryGb -= (to.memoryGb - from.memoryGb) * gpus
+  choice[job] = option
+}
+
+/** Sum of throughputs under a choice, as `weight` counts them. */
+export function allocatedThroughput(
+  residents: readonly Resident[],
+  choice: readonly number[],
+  weight: AllocationWeight,
+): number {
+  return residents.reduce(
+    (sum, { gpus, options }, j) => sum + options[choice[j]!]!.throughput * (weight === 'gpu' ? gpus : 1),
+    0,
+  )
+}
+
+/** Partial choices kept at most, of which none is beaten by another: servers of eight jobs need some hundreds. */
+const MOST_KEPT = 3000
+
+interface Partial {
+  readonly cpus: number
+  readonly memoryGb: number
+  readonly value: number
+  readonly option: number
+  readonly before: Partial | null
+}
+
+/**
+ * The best way to share a server: job by job, all partial choices that no other beats in CPU, memory and throughput at once
+ * (multiple-choice knapsack with two capacities, by dynamic programming over Pareto sets). Choices that could not reach
+ * `worthMore` even if every other job got its fastest option are dropped.
+ *
+ * @returns null where nothing is worth more, or where there are too many partial choices to keep
+ */
+function exactAllocation(
+  residents: readonly Resident[],
+  cpus: number,
+  memoryGb: number,
+  weight: AllocationWeight,
+  worthMore: number,
+): number[] | null {
+  const weightOf = residents.map(({ gpus }) => (weight === 'gpu' ? gpus : 1))
+  /** What the jobs from here on need at least, and can gain at most. */
+  const needCpus = new Array<number>(residents.length + 1).fill(0)
+  const needMemoryGb = new Array<number>(residents.length + 1).fill(0)
+  const mostValue = new Array<number>(residents.length + 1).fill(0)
+  for (let j = residents.length - 1; j >= 0; j--) {
+    const { gpus, options } = residents[j]!
+    needCpus[j] = needCpus[j + 1]! + gpus * Math.min(...options.map((option) => option.cpus))
+    needMemoryGb[j] = needMemoryGb[j + 1]! + gpus * Math.min(...options.map((option) => option.memoryGb))
+    mostValue[j] = mostValue[j + 1]! + weightOf[j]! * Math.max(...options.map((option) => option.throughput))
+  }
+  let kept: Partial[] = [{ cpus: 0, memoryGb: 0, value: 0, option: -1, before: null }]
+  for (let j = 0; j < residents.length; j++) {
+    const { gpus, options } = residents[j]!
+    const next: Partial[] = []
+    for (const before of kept) {
+      for (let k = 0; k < options.length; k++) {
+        const option = options[k]!
+        const used = before.cpus + option.cpus * gpus
+        const usedGb = before.memoryGb + option.memoryGb * gpus
+        const value = before.value + option.throughput * weightOf[j]!
+        if (used + needCpus[j + 1]! > cpus + ROUNDING || usedGb + needMemoryGb[j + 1]! > memoryGb + ROUNDING) continue
+        if (value + mostValue[j + 1]! <= worthMore + ROUNDING) continue
+        next.push({ cpus: used, memoryGb: usedGb, value, option: k, before })
+      }
+    }
+    kept = unbeaten(next)
+    if (kept.length === 0 || kept.length > MOST_KEPT) return null
+  }
+  let best: Partial | null = kept.reduce((most, other) => (other.value > most.value ? other : most))
+  const choice = new Array<number>(residents.length)
+  for (let j = residents.length - 1; j >= 0; j--) {
+    choice[j] = best!.option
+    best = best!.before
+  }
+  return choice
+}
+
+/** Those of which none has less CPU, less memory and more throughput. */
+function unbeaten(partials: Partial[]): Partial[] {
+  partials.sort((a, b) => b.value - a.value || a.cpus - b.cpus || a.memoryGb - b.memoryGb)
+  const kept: Partial[] = []
+  // Of what is kept so far: by rising CPU, the falling memory that suffices.
+  const stairCpus: number[] = []
+  const stairGb: number[] = []
+  for (const partial of partials) {
+    let low = 0
+    let high = stairCpus.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (stairCpus[middle]! <= partial.cpus + ROUNDING) low = middle + 1
+      else high = middle
+    }
+    if (low > 0 && stairGb[low - 1]! <= partial.memoryGb + ROUNDING) continue
+    kept.push(partial)
+    let until = low
+    while (until < stairCpus.length && stairGb[until]! >= partial.memoryGb) until++
+    stairCpus.splice(low, until - low, partial.cpus)
+    stairGb.splice(low, until - low, partial.memoryGb)
+  }
+  return kept
+}

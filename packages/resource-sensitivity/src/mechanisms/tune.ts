@@ -1,0 +1,140 @@
+import type { EngineJob } from '../engine/engine-job.js'
+import type { RunningJobs } from '../engine/running-jobs.js'
+import type { AllocationOption } from './allocation-options.js'
+import type { AllocationWeight } from './allocation-solver.js'
+import { improveSeats } from './improve-seats.js'
+import { WholeGpuMechanism } from './mechanism.js'
+import type { Placer } from './placer.js'
+import { allocatedThroughput, allocateServer, type Resident } from './server-allocation.js'
+import type { ShareRules } from './share-rules.js'
+
+const ROUNDING = 1e-9
+
+interface Allocation {
+  readonly choice: readonly AllocationOption[]
+  readonly value: number
+}
+
+/**
+ * Nobody runs slower than with the GPU-proportional share, and what some can spare others get. A job on several servers is
+ * served last, from what all of them have left: its GPUs keep step, so each needs the same.
+ */
+export class TuneMechanism extends WholeGpuMechanism {
+  readonly #weight: AllocationWeight
+  /** Choices by who shares what kind of server: the same few mixtures come again and again. */
+  readonly #known = new Map<string, Allocation>()
+
+  constructor(running: RunningJobs, rules: ShareRules, placer: Placer, weight: AllocationWeight) {
+    super(running, rules, placer)
+    this.#weight = weight
+  }
+
+  settle(): void {
+    const { running } = this
+    // A seat on another type of GPU may be worth more, wherever it is.
+    if (running.anyChanged && running.watts !== null) running.touchServers()
+    const changed = running.takeChanged()
+    const spread = new Set<EngineJob>()
+    for (const server of changed) {
+      for (const job of running.pool.residents[server]!) if (job.server < 0) spread.add(job)
+    }
+    for (const job of spread) this.#feed(job, this.#optionsOf(job)[0]!)
+    improveSeats(running, changed, (server) => this.#allocation(server, this.#wholeOn(server)).value)
+    for (const server of new Set([...changed, ...running.takeChanged()])) this.#settle(server)
+    // Where it costs to be resized, who is on several servers keeps the share that is always there.
+    if (running.resizeCostS === 0) for (const job of spread) this.#raise(job)
+  }
+
+  /** Share out what the jobs on several servers leave. */
+  #settle(server: number): void {
+    const whole = this.#wholeOn(server)
+    if (whole.length === 0) return
+    const { choice } = this.#allocation(server, whole)
+    const kept = this.running.resizeCostS > 0 ? this.#keeping(server, whole, choice) : null
+    whole.forEach((job, i) => {
+      this.#feed(job, (kept ?? choice)[i]!)
+    })
+  }
+
+  /** What everybody gets when who runs keeps what it has, where that is possible and the best choice saves less than its resizes cost. */
+  #keeping(
+    server: number,
+    whole: readonly EngineJob[],
+    best: readonly AllocationOption[],
+  ): readonly AllocationOption[] | null {
+    const room = this.#roomFor(server)
+    const jobs = whole.map((job): Resident => {
+      const held = { cpus: job.cpusPerGpu, memoryGb: job.memoryGbPerGpu, throughput: job.throughput }
+      return { gpus: job.gpus, options: job.rate > 0 ? [held] : this.#optionsOf(job) }
+    })
+    const least = (of: 'cpus' | 'memoryGb') => jobs.reduce((sum, { gpus, options }) => sum + options[0]![of] * gpus, 0)
+    if (least('cpus') > room.cpus + ROUNDING || least('memoryGb') > room.memoryGb + ROUNDING) return null
+    const kept = allocateServer(jobs, room.cpus, room.memoryGb, this.#weight).map((k, i) => jobs[i]!.options[k]!)
+    const savedGpuS = whole.reduce((sum, job, i) => {
+      const [now, then] = [kept[i]!, best[i]!]
+      const workS = job.remaining * job.profile.iterationS
+      const isResized = job.rate > 0 && (now.cpus !== then.cpus || now.memoryGb !== then.memoryGb)
+      const resizeS = isResized ? this.running.resizeCostS : 0
+      return sum + (workS / now.throughput - workS / then.throughput - resizeS) * job.gpus
+    }, 0)
+    return savedGpuS > 0 ? null : kept
+  }
+
+  /** The jobs that are on this server alone, in the order of their classes. */
+  #wholeOn(server: number): EngineJob[] {
+    const whole = this.running.pool.residents[server]!.filter((job) => job.server === server)
+    return whole.sort((a, b) => a.kind.number - b.kind.number || a.index - b.index)
+  }
+
+  /** What a server has for the jobs that are on no other. */
+  #roomFor(server: number): { cpus: number; memoryGb: number } {
+    const { pool } = this.running
+    let { cpus, memoryGb } = pool.kinds[server]!
+    for (const job of pool.residents[server]!) {
+      if (job.server === server) continue
+      cpus -= job.cpusPerGpu * pool.gpusOn(job, server)
+      memoryGb -= job.memoryGbPerGpu * pool.gpusOn(job, server)
+    }
+    return { cpus, memoryGb }
+  }
+
+  /** The best found for these jobs beside the server's jobs on several servers. */
+  #allocation(server: number, whole: readonly EngineJob[]): Allocation {
+    const { cpus, memoryGb } = this.#roomFor(server)
+    const fair = this.rules.fairShareOf(server)
+    let key = `${cpus}/${memoryGb}/${fair.cpus}/${fair.memoryGb}/${fair.gpuTypes?.[0] ?? ''}/${this.rules.price}`
+    for (const job of whole) key += `:${job.kind.number}`
+    const known = this.#known.get(key)
+    if (known !== undefined) return known
+    const jobs = whole.map((job): Resident => ({ gpus: job.gpus, options: this.rules.options(job, fair).options }))
+    const choice = allocateServer(jobs, cpus, memoryGb, this.#weight)
+    const value = allocatedThroughput(jobs, choice, this.#weight)
+    const allocation = { choice: choice.map((k, i) => jobs[i]!.options[k]!), value }
+    this.#known.set(key, allocation)
+    return allocation
+  }
+
+  /** The fastest option for which all servers of a job have enough left. */
+  #raise(job: EngineJob): void {
+    const { pool, heldCpus, heldMemoryGb } = this.running
+    const { servers, gpus } = job.placement!
+    let cpus = Number.POSITIVE_INFINITY
+    let memoryGb = Number.POSITIVE_INFINITY
+    servers.forEach((server, i) => {
+      const kind = pool.kinds[server]!
+      cpus = Math.min(cpus, job.cpusPerGpu + (kind.cpus - heldCpus[server]!) / gpus[i]!)
+      memoryGb = Math.min(memoryGb, job.memoryGbPerGpu + (kind.memoryGb - heldMemoryGb[server]!) / gpus[i]!)
+    })
+    const [, ...faster] = this.#optionsOf(job)
+    const best = faster.findLast((option) => option.cpus <= cpus + ROUNDING && option.memoryGb <= memoryGb + ROUNDING)
+    if (best !== undefined) this.#feed(job, best)
+  }
+
+  #feed(job: EngineJob, { cpus, memoryGb, throughput }: AllocationOption): void {
+    this.running.feed(job, cpus, memoryGb, throughput)
+  }
+
+  #optionsOf(job: EngineJob): readonly AllocationOption[] {
+    return this.rules.options(job, this.rules.fairShare(job.placement!)).options
+  }
+}

@@ -1,0 +1,176 @@
+import { makeNonDecreasing } from '@pctodl/numerics'
+import { InvalidInputError } from '@pctodl/platform'
+
+/** Throughput at one CPU count, in any unit. */
+export interface CurvePoint {
+  readonly cpus: number
+  readonly throughput: number
+}
+
+/** What the measured points say about another CPU count. */
+export interface CurveEstimate {
+  readonly cpus: number
+  readonly throughput: number
+  readonly low: number
+  readonly high: number
+  readonly measured: boolean
+}
+
+/**
+ * Throughput over CPU cores, known at a few points: it never falls with more cores, and each further core gives at most as
+ * much as the one before (no cores, no throughput). So between two points the curve lies above their chord and below the
+ * lines through their neighbours: both bounds meet where the curve is straight, which is why few points suffice.
+ */
+export class ThroughputCurve {
+  readonly points: readonly CurvePoint[]
+
+  /** @throws InvalidInputError for no points, and for points that are no throughputs */
+  constructor(points: readonly CurvePoint[]) {
+    if (points.length === 0) throw new InvalidInputError('points', 'none', 'at least one measured point')
+    for (const { cpus, throughput } of points) {
+      if (!(cpus > 0)) throw new InvalidInputError('cpus', cpus, 'a positive number')
+      if (!(throughput > 0 && Number.isFinite(throughput))) {
+        throw new InvalidInputError('throughput', throughput, 'a positive number')
+      }
+    }
+    this.points = monotone([...points].sort((a, b) => a.cpus - b.cpus))
+  }
+
+  get best(): number {
+    return this.points[this.points.length - 1]!.throughput
+  }
+
+  at(cpus: number): CurveEstimate {
+    const { points } = this
+    const next = points.findIndex((point) => point.cpus >= cpus)
+    if (next >= 0 && points[next]!.cpus === cpus) {
+      const { throughput } = points[next]!
+      return { cpus, throughput, low: throughput, high: throughput, measured: true }
+    }
+    if (next < 0)
+      throw new InvalidInputError('cpus', cpus, `at most ${points[points.length - 1]!.cpus}, the most measured`)
+    const origin = { cpus: 0, throughput: 0 }
+    const a = points[next - 1] ?? origin
+    const b = points[next]!
+    const low = line(a, b, cpus)
+    let high = b.throughput
+    // The slope before `a` is no smaller than the one after it; before the first point there is the origin.
+    const before = next >= 2 ? points[next - 2]! : next === 1 ? origin : null
+    if (before !== null) high = Math.min(high, line(before, a, cpus))
+    const after = points[next + 1]
+    if (after !== undefined) high = Math.min(high, line(b, after, cpus))
+    // Noise can bend a curve the wrong way: then the bounds change places, but the curve still never falls.
+    high = Math.max(high, a.throughput)
+    const [least, most] = low <= high ? [low, high] : [high, low]
+    return { cpus, throughput: (least + most) / 2, low: least, high: most, measured: false }
+  }
+}
+
+function line(a: CurvePoint, b: CurvePoint, cpus: number): number {
+  return a.throughput + ((b.throughput - a.throughput) * (cpus - a.cpus)) / (b.cpus - a.cpus)
+}
+
+/** The closest non-falling curve in least squares. */
+function monotone(points: readonly CurvePoint[]): CurvePoint[] {
+  const values = Float64Array.from(points, ({ throughput }) => throughput)
+  makeNonDecreasing(values)
+  return points.map(({ cpus }, i) => ({ cpus, throughput: values[i]! }))
+}
+
+export interface CpuSearchOptions {
+  /** Most CPU cores to give the job. */
+  readonly maxCpus: number
+  /** GPUs of the job; core counts are multiples of it, since every GPU's loader gets as many. Default 1. */
+  readonly gpus?: number
+  /** Largest error allowed of an estimated point, percent. Default 5. */
+  readonly tolerancePercent?: number
+  /** The knee is the least core count within so many percent of the best throughput. Default 10. */
+  readonly kneePercent?: number
+  /** The knee is known well enough when its bracket is no wider, in cores. Default `gpus`. */
+  readonly minGap?: number
+  /** Most runs. Default a third of the core counts, but at least 3. */
+  readonly maxRuns?: number
+}
+
+export interface CpuSearchResult {
+  /** Core counts in the order in which they were run, as measured. */
+  readonly runs: readonly CurvePoint[]
+  /** Every core count, measured or estimated. */
+  readonly curve: readonly CurveEstimate[]
+  /** Least core count within `kneePercent` of the best throughput. */
+  readonly kneeCpus: number
+  /** Largest error that an estimated point may have if the curve is concave, percent. */
+  readonly worstErrorPercent: number
+}
+
+/**
+ * Find throughput over CPU cores from few runs: the most cores, the fewest, then always the point of which the others say
+ * least, until each is known to the tolerance; runs that are left narrow the knee.
+ *
+ * @param measure runs the job with so many cores; anything it throws ends the search
+ * @throws InvalidInputError
+ */
+export async function searchCpus(
+  measure: (cpus: number) => Promise<number>,
+  options: CpuSearchOptions,
+): Promise<CpuSearchResult> {
+  const { gpus = 1, tolerancePercent = 5, kneePercent = 10 } = options
+  const { minGap = gpus } = options
+  if (!(Number.isInteger(gpus) && gpus >= 1)) throw new InvalidInputError('gpus', gpus, 'an integer of at least 1')
+  if (!(Number.isInteger(options.maxCpus) && options.maxCpus >= gpus)) {
+    throw new InvalidInputError('maxCpus', options.maxCpus, `an integer of at least ${gpus}, one core a GPU`)
+  }
+  if (!(tolerancePercent > 0)) throw new InvalidInputError('tolerancePercent', tolerancePercent, 'a positive number')
+  if (!(kneePercent > 0 && kneePercent < 100)) {
+    throw new InvalidInputError('kneePercent', kneePercent, 'a number between 0 and 100')
+  }
+  if (!(minGap >= 1)) throw new InvalidInputError('minGap', minGap, 'a number of at least 1')
+  const counts = Array.from({ length: Math.floor(options.maxCpus / gpus) }, (_, i) => (i + 1) * gpus)
+  const maxRuns = options.maxRuns ?? Math.max(3, Math.floor(counts.length / 3))
+  if (!(Number.isInteger(maxRuns) && maxRuns >= 2))
+    throw new InvalidInputError('maxRuns', maxRuns, 'an integer of at least 2')
+
+  const runs: CurvePoint[] = []
+  const run = async (cpus: number) => {
+    runs.push({ cpus, throughput: await measure(cpus) })
+  }
+  await run(counts[counts.length - 1]!)
+  if (counts.length > 1) await run(counts[0]!)
+  for (;;) {
+    const curve = new ThroughputCurve(runs)
+    const estimates = counts.map((cpus) => curve.at(cpus))
+    const least = (1 - kneePercent / 100) * curve.best
+    const worst = estimates.reduce((most, estimate) => (errorPercent(estimate) > errorPercent(most) ? estimate : most))
+    const next = runs.length >= maxRuns ? undefined : nextCount(estimates, worst, tolerancePercent, least, minGap)
+    if (next === undefined) {
+      return {
+        runs,
+        curve: estimates,
+        kneeCpus: estimates.find(({ throughput }) => throughput >= least)!.cpus,
+        worstErrorPercent: errorPercent(worst),
+      }
+    }
+    await run(next)
+  }
+}
+
+/** Half the distance of the bounds, of the lower one: what an estimate in the middle can be wrong by. */
+export function errorPercent({ low, high }: { low: number; high: number }): number {
+  return ((high - low) / 2 / low) * 100
+}
+
+function nextCount(
+  estimates: readonly CurveEstimate[],
+  worst: CurveEstimate,
+  tolerancePercent: number,
+  least: number,
+  minGap: number,
+): number | undefined {
+  if (errorPercent(worst) > tolerancePercent) return worst.cpus
+  // The knee lies between the first point that may be fast enough and the first that surely is.
+  const from = estimates.findIndex(({ high }) => high >= least)
+  const to = estimates.findIndex(({ low }) => low >= least)
+  if (estimates[to]!.cpus - estimates[from]!.cpus <= minGap) return undefined
+  const middle = estimates[Math.floor((from + to) / 2)]!
+  return middle.measured ? undefined : middle.cpus
+}

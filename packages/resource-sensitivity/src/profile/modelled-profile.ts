@@ -1,0 +1,79 @@
+import { assertJobProfile, type JobProfile, type ModelClass } from './job-profile.js'
+
+/** A model described by the rates of the stages that its samples pass, on one GPU. */
+export interface ModelledRates {
+  readonly model: string
+  readonly modelClass: ModelClass
+  /** Samples per second that the GPU computes. */
+  readonly gpuRate: number
+  /** Samples per second that one CPU core prepares. */
+  readonly ratePerCpu: number
+  readonly batch: number
+  /** Size of the data set and of one sample. */
+  readonly datasetGb: number
+  readonly sampleKb: number
+  /** Storage rate for each GPU, MB/s. */
+  readonly storageMBps: number
+  /** Memory of the process itself, GB. */
+  readonly residentGb: number
+}
+
+const cpuCounts = [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24]
+const cachedParts = [0, 0.1, 0.25, 0.5, 0.75, 0.9, 1]
+
+/**
+ * The throughput table of a pipeline of stages that overlap: the slowest of GPU, CPU cores and storage sets the pace, and a
+ * cache of a fixed part of the data set takes that part of the reads off the storage.
+ *
+ * @param fair GPU-proportional share at which the throughput is 1
+ */
+export function modelledProfile(rates: ModelledRates, fair = { cpus: 3, memoryGb: 62.5 }): JobProfile {
+  const { gpuRate, ratePerCpu, datasetGb, sampleKb, storageMBps, residentGb } = rates
+  const rate = (cpus: number, memoryGb: number) => {
+    const missing = 1 - Math.min(1, Math.max(0, memoryGb - residentGb) / datasetGb)
+    return Math.min(
+      gpuRate,
+      ratePerCpu * cpus,
+      missing === 0 ? Number.POSITIVE_INFINITY : (storageMBps * 1024) / (sampleKb * missing),
+    )
+  }
+  const memoryGbPerGpu = [
+    ...new Set([...cachedParts.map((part) => residentGb + part * datasetGb), fair.memoryGb]),
+  ].sort((a, b) => a - b)
+  const base = rate(fair.cpus, fair.memoryGb)
+  const best = Math.min(gpuRate, ratePerCpu * cpuCounts.at(-1)!)
+  const [cpus, memoryGb] = cpuCounts
+    .flatMap((c) => memoryGbPerGpu.map((m) => [c, m] as const))
+    .find(([c, m]) => rate(c, m) >= 0.9 * best)!
+  const profile: JobProfile = {
+    model: rates.model,
+    modelClass: rates.modelClass,
+    cpusPerGpu: cpuCounts,
+    memoryGbPerGpu,
+    throughput: cpuCounts.map((c) => memoryGbPerGpu.map((m) => rate(c, m) / base)),
+    iterationS: rates.batch / base,
+    demand: { cpus, memoryGb },
+    speedupAtDemand: rate(cpus, memoryGb) / base,
+    spreadPenalty: 1,
+  }
+  assertJobProfile(profile)
+  return profile
+}
+
+/**
+ * Six made-up models of the three classes, to try the scheduler with: appetites such as image, language and speech jobs have,
+ * measured on nothing. Profile your own jobs for anything else.
+ */
+export const exampleProfiles: readonly JobProfile[] = (
+  [
+    // Model, class, samples/s of the GPU and of a core, batch, GB of data, KB of a sample, MB/s of storage, GB of the process.
+    ['image-small', 'image', 2400, 250, 512, 120, 100, 60, 8],
+    ['image-large', 'image', 900, 250, 256, 120, 100, 60, 8],
+    ['image-detection', 'image', 60, 9, 32, 45, 200, 60, 10],
+    ['language-translation', 'language', 400, 5000, 128, 8, 2, 60, 6],
+    ['language-large', 'language', 90, 3000, 32, 16, 4, 60, 12],
+    ['speech', 'speech', 110, 24, 64, 180, 900, 60, 6],
+  ] as const
+).map(([model, modelClass, gpuRate, ratePerCpu, batch, datasetGb, sampleKb, storageMBps, residentGb]) =>
+  modelledProfile({ model, modelClass, gpuRate, ratePerCpu, batch, datasetGb, sampleKb, storageMBps, residentGb }),
+)

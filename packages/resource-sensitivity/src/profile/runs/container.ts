@@ -1,0 +1,85 @@
+import { LimitUnavailableError } from '../../errors.js'
+
+/** The container in which a job is run. */
+export interface ContainerOptions {
+  readonly runtime: 'docker' | 'podman'
+  readonly image: string
+  /** Folder in the container under which the data set is mounted, read-only. */
+  readonly mount: string
+  /** Folder of the data set on the host. */
+  readonly dataFolder: string
+  /** What `--gpus` is given (docker) or which device (podman); `none` for no GPU. */
+  readonly gpus: string
+  /** Further words for `run`. */
+  readonly extra: readonly string[]
+}
+
+export interface ContainerLimits {
+  readonly name: string
+  readonly cpus: readonly number[]
+  readonly memoryGb: number | null
+  /** The job's working directory, mounted at the same place: its report appears there. */
+  readonly workingFolder: string
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** The words of `docker run`. The container has no privileges and sees two folders of the host. */
+export function containerCommand(
+  command: readonly string[],
+  options: ContainerOptions,
+  limits: ContainerLimits,
+): string[] {
+  const { runtime, image, gpus, dataFolder } = options
+  const gpuWords =
+    gpus === 'none' ? [] : runtime === 'docker' ? ['--gpus', gpus] : ['--device', `nvidia.com/gpu=${gpus}`]
+  return [
+    runtime,
+    'run',
+    '--rm',
+    '--init',
+    ...['--name', limits.name],
+    ...['--cpuset-cpus', limits.cpus.join(',')],
+    ...(limits.memoryGb === null ? [] : ['--memory', `${limits.memoryGb}g`, '--memory-swap', `${limits.memoryGb}g`]),
+    // Loaders hand batches over in shared memory.
+    ...['--ipc', 'host'],
+    ...gpuWords,
+    ...['--volume', `${limits.workingFolder}:${limits.workingFolder}`, '--workdir', limits.workingFolder],
+    ...['--volume', `${dataFolder}:${dataInContainer(options)}:ro`],
+    ...Object.entries(limits.env).flatMap(([name, value]) => ['--env', `${name}=${value}`]),
+    ...options.extra,
+    image,
+    ...command,
+  ]
+}
+
+/** Upstream mounts the whole host under the mount point, so scripts name data sets as mount point plus path: that still holds. */
+export function dataInContainer({ mount, dataFolder }: Pick<ContainerOptions, 'mount' | 'dataFolder'>): string {
+  return `${mount.replace(/\/+$/, '')}${dataFolder}`
+}
+
+/** The path on the host of what a script's arguments name. */
+export function dataOnHost(named: string, mount: string): string {
+  const prefix = mount.replace(/\/+$/, '')
+  return named.startsWith(`${prefix}/`) ? named.slice(prefix.length) : named
+}
+
+/**
+ * @throws LimitUnavailableError where the runtime is missing or does not answer
+ */
+export async function assertContainerRuntime(runtime: 'docker' | 'podman'): Promise<void> {
+  const { execa } = await import('execa')
+  const result = await execa(runtime, ['info', '--format', '{{json .}}'], { reject: false, timeout: 20_000 })
+  if (result.exitCode === 0) return
+  const why = (result.stderr || result.shortMessage || 'no answer').split('\n').filter(Boolean).at(-1)!
+  throw new LimitUnavailableError(
+    'CPU cores and memory by container',
+    `${runtime} cannot be used (${why})`,
+    'start it, or leave out --docker-img to run the job directly',
+  )
+}
+
+/** End a container that outlived its command. */
+export async function removeContainer(runtime: 'docker' | 'podman', name: string): Promise<void> {
+  const { execa } = await import('execa')
+  await execa(runtime, ['rm', '--force', name], { reject: false, timeout: 60_000 })
+}

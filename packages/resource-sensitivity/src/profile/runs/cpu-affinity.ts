@@ -1,0 +1,69 @@
+import { accessSync, constants, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { InvalidInputError } from '@pctodl/platform'
+import { LimitUnavailableError } from '../../errors.js'
+
+/**
+ * The CPU cores that this process may use.
+ *
+ * @throws LimitUnavailableError where the system does not say (it is not Linux)
+ */
+export function allowedCpus(statusFile = '/proc/self/status'): number[] {
+  let status: string
+  try {
+    status = readFileSync(statusFile, 'utf8')
+  } catch (error) {
+    throw new LimitUnavailableError('CPU cores', `${statusFile} cannot be read`, 'profile on Linux', { cause: error })
+  }
+  const list = /^Cpus_allowed_list:\s*(\S+)$/m.exec(status)?.[1]
+  if (list === undefined) {
+    throw new LimitUnavailableError('CPU cores', `${statusFile} has no Cpus_allowed_list`, 'profile on Linux')
+  }
+  return parseCpuList(list)
+}
+
+/** `0-2,5` as numbers. */
+export function parseCpuList(list: string): number[] {
+  return list.split(',').flatMap((range) => {
+    const match = /^(\d+)(?:-(\d+))?$/.exec(range.trim())
+    if (match === null) throw new InvalidInputError('CPU list', list, 'numbers and ranges such as 0-2,5')
+    const from = Number(match[1])
+    const to = match[2] === undefined ? from : Number(match[2])
+    return Array.from({ length: to - from + 1 }, (_, i) => from + i)
+  })
+}
+
+/**
+ * A command line under which a command runs on the first `count` of `cpus` and no others.
+ *
+ * @throws LimitUnavailableError where taskset is missing
+ */
+export function withCpus(
+  command: readonly string[],
+  cpus: readonly number[],
+  count: number,
+  searchPath: string,
+): string[] {
+  if (!(Number.isInteger(count) && count >= 1 && count <= cpus.length)) {
+    throw new InvalidInputError(
+      'cpus',
+      count,
+      `an integer from 1 to ${cpus.length}, the cores that this process may use`,
+    )
+  }
+  if (!isOnPath('taskset', searchPath)) {
+    throw new LimitUnavailableError('CPU cores', 'taskset is not installed', 'install util-linux, or give --docker-img')
+  }
+  return ['taskset', '--cpu-list', cpus.slice(0, count).join(','), ...command]
+}
+
+export function isOnPath(program: string, searchPath: string): boolean {
+  return searchPath.split(path.delimiter).some((folder) => {
+    try {
+      accessSync(path.join(folder, program), constants.X_OK)
+      return true
+    } catch {
+      return false
+    }
+  })
+}

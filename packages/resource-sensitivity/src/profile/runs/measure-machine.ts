@@ -1,0 +1,136 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { writeFileAtomically } from '@pctodl/command-line'
+import { InvalidInputError, PctodlError } from '@pctodl/platform'
+import { InputFileError } from '../../errors.js'
+import { withCpus } from './cpu-affinity.js'
+
+/**
+ * Size and number of files of a data set: of its folder `train` where it has one. A file is taken for a sample.
+ *
+ * @throws InvalidInputError where there is no such folder or it is empty
+ */
+export function measureDataset(folder: string): { gb: number; samples: number; files: string[] } {
+  if (!existsSync(folder) || !statSync(folder).isDirectory()) {
+    throw new InvalidInputError('data', folder, 'a folder; or say --dataset-gb and --num-samples')
+  }
+  const train = path.join(folder, 'train')
+  const root = existsSync(train) ? train : folder
+  let bytes = 0
+  const files: string[] = []
+  for (const entry of readdirSync(root, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue
+    const file = path.join(entry.parentPath, entry.name)
+    bytes += statSync(file).size
+    files.push(file)
+  }
+  if (bytes === 0)
+    throw new InvalidInputError('data', root, 'a folder with files; or say --dataset-gb and --num-samples')
+  return { gb: bytes / 2 ** 30, samples: files.length, files }
+}
+
+type Env = Readonly<Record<string, string | undefined>>
+
+/**
+ * A rate that was told or measured before: by environment variable, else from its file; else it is measured now and kept in
+ * the file. `save` false measures without keeping.
+ */
+export async function rememberedRate(
+  variable: string,
+  file: string,
+  env: Env,
+  measure: () => Promise<number>,
+): Promise<number> {
+  const told = env[variable]
+  if (told !== undefined && told !== '') {
+    const rate = Number(told)
+    if (!(rate > 0 && Number.isFinite(rate))) throw new InvalidInputError(variable, told, 'a positive number')
+    return rate
+  }
+  if (existsSync(file)) {
+    const text = readFileSync(file, 'utf8').trim()
+    const rate = Number(text)
+    if (!(rate > 0 && Number.isFinite(rate))) throw new InputFileError(file, 1, 'the rate', text, 'a positive number')
+    return rate
+  }
+  const rate = await measure()
+  writeFileAtomically(file, `${rate}\n`)
+  return rate
+}
+
+/** Read at most so much of the data set: enough for a rate, and done in seconds. */
+const MOST_BYTES = 512 * 2 ** 20
+
+/**
+ * Read rate of the storage under a data set, MB/s (2^20): its own files, past the page cache.
+ *
+ * @throws PctodlError `STORAGE_RATE` where the file system cannot read past its cache
+ */
+export async function measureStorageMBps(files: readonly string[], signal?: AbortSignal): Promise<number> {
+  const { execa } = await import('execa')
+  let bytes = 0
+  let seconds = 0
+  for (const file of files) {
+    if (bytes >= MOST_BYTES || seconds > 10) break
+    const began = performance.now()
+    const result = await execa('dd', [`if=${file}`, 'of=/dev/null', 'bs=4M', 'iflag=direct'], {
+      reject: false,
+      ...(signal === undefined ? {} : { cancelSignal: signal }),
+    })
+    signal?.throwIfAborted()
+    if (result.exitCode !== 0) {
+      const why = result.stderr?.trim().split('\n').at(-1) ?? result.shortMessage
+      throw new PctodlError('STORAGE_RATE', `cannot measure the storage rate of ${file}: ${why}; give --storage-mbps`)
+    }
+    // dd says how long the reading took; starting it took longer than many a small file.
+    const told = /, ([\d.e+-]+) s, /.exec(result.stderr ?? '')?.[1]
+    seconds += told === undefined ? (performance.now() - began) / 1000 : Number(told)
+    bytes += statSync(file).size
+  }
+  return bytes / 2 ** 20 / Math.max(seconds, 1e-6)
+}
+
+/** Each thread searches its buffer for a byte that is not there, five times; the fastest pass counts. */
+const READ_MEMORY = `
+const { Worker, isMainThread, parentPort } = require('node:worker_threads')
+const bytes = 128 * 2 ** 20
+if (isMainThread) {
+  const count = Number(process.argv[1])
+  const source = ${'`'}const { parentPort } = require('node:worker_threads')
+    const buffer = Buffer.alloc(\${bytes}, 1)
+    let best = Infinity
+    for (let i = 0; i < 5; i++) {
+      const began = process.hrtime.bigint()
+      if (buffer.includes(7)) throw new Error('found')
+      best = Math.min(best, Number(process.hrtime.bigint() - began))
+    }
+    parentPort.postMessage(\${bytes} / best)${'`'}
+  let sum = 0
+  let left = count
+  for (let i = 0; i < count; i++) {
+    new Worker(source, { eval: true }).on('message', (rate) => {
+      sum += rate * 1e9 / 2 ** 30
+      if (--left === 0) console.log(sum)
+    })
+  }
+}`
+
+/** Rate at which so many cores together read memory, GB/s (2^30). */
+export async function measureMemoryGBps(
+  cpus: readonly number[],
+  count: number,
+  env: Env,
+  signal?: AbortSignal,
+): Promise<number> {
+  const [program, ...args] = withCpus(
+    [process.execPath, '--eval', READ_MEMORY, String(count)],
+    cpus,
+    count,
+    env['PATH'] ?? '',
+  ) as [string, ...string[]]
+  const { execa } = await import('execa')
+  const { stdout } = await execa(program, args, signal === undefined ? {} : { cancelSignal: signal })
+  const rate = Number(stdout)
+  if (!(rate > 0)) throw new PctodlError('MEMORY_RATE', `the memory reader printed '${stdout}', expected a rate`)
+  return rate
+}
