@@ -18,40 +18,28 @@ export { SegmentFileError } from '@pctodl/mig-deploy'
 // Plan.
 export {
   type BoundedPlan,
-  DEFAULT_MOST_ITERATIONS,
-  type HeuristicOptions,
-  planHeuristically,
   type PlanOptions,
+  type PowerCap,
   planSegments,
+  simulatePlan,
   TooFewGpusError,
 } from './plan-segments.js'
-export type {
-  PlannedGpu,
-  PlannedSegment,
-  SegmentPlan,
-  ServedService,
-  UnservedReason,
-  UnservedService,
-} from './segment-plan.js'
+export type { PlannedGpu, PlannedSegment, SegmentPlan, ServedService } from './segment-plan.js'
 export { DEFAULT_LATENCY_SHARE, latencyGateMs } from './latency-gate.js'
 export { type BatchDelay, batchDelays, lateSegments } from './batch-delay.js'
 export { fitBatches } from './fit-batches.js'
 export { planAsPublished, type PublishedOptions, type PublishedPlan } from './published/published-plan.js'
-// Plan by what requests meet.
-export { planForTail, type TailPlan, type TailPlanOptions } from './tail/plan-for-tail.js'
-export type { ServiceTail } from './tail/service-tails.js'
+// By what requests meet.
 export { type StatedTraffic, statedArrivals, underErrors } from './tail/stated-traffic.js'
 export { breaksFirst, explainLimits, type ServiceLimit, serviceLimits } from './tail/service-limits.js'
-export type { Dispatch } from './tail/tail-options.js'
-export { simulatePlan, type SimulatedService, type SimulationOptions } from './tail/simulate-plan.js'
+export type { Dispatch } from './tail/ways.js'
 export type { QueueOutcome } from './tail/simulate-queue.js'
-export type { PowerCap } from './power/power-cap.js'
 // Plan on boards of several types.
 export type { BoardGroup, Fleet, FleetPoint, FleetProfile } from './fleet/fleet.js'
 export { type FleetOptions, planFleet } from './fleet/plan-fleet.js'
-export type { FleetPlan } from './fleet/fleet-plan.js'
+export type { FleetPlan, UnservedReason, UnservedService } from './fleet/fleet-plan.js'
 export type { InstanceCompany } from './fleet/shared-points.js'
-export { simulateFleet } from './fleet/simulate-fleet.js'
+export { type SimulatedService, type SimulationOptions, simulateFleet } from './fleet/simulate-fleet.js'
 export { loadCompany } from './input/load-company.js'
 export type { FleetBoard, FleetSegment } from './fleet/place-fleet.js'
 export { loadFleet } from './input/load-fleet.js'
@@ -77,8 +65,6 @@ export {
   type SegmentSize,
   segmentSizes,
 } from '@pctodl/mig-deploy'
-export { maximalPatterns } from './solve/size-counts.js'
-export { fewestGpus } from './solve/fewest-gpus.js'
 // Outputs; `@pctodl/mig-deploy` carries maps out.
 export {
   DEFAULT_GPUS_PER_NODE,

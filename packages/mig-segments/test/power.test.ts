@@ -1,16 +1,18 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
+  type BoundedPlan,
   formatProfileCsv,
   parseProfileCsv,
   placementConflict,
-  planForTail,
-  planHeuristically,
   planSegments,
   throughputOf,
 } from '../src/index.js'
-import { boardPowerW } from '../src/power/power-cap.js'
 import { arbitraryServices, type Services } from './arbitrary-services.js'
+import { planForTail } from './plan-for-tail.js'
+
+const boardPowerW = ({ segments }: BoundedPlan['gpus'][number], idleW: number) =>
+  segments.reduce((sum, { powerW }) => sum + powerW!, idleW)
 
 /** Watts for every point: small instances take more for each GPC, so that seven of them pass what one large one keeps. */
 function measured({ profiles, objectives }: Services): Services {
@@ -27,16 +29,16 @@ function measured({ profiles, objectives }: Services): Services {
 }
 
 describe('a plan under a cap', () => {
-  it('has no board above it, serves as without it, and uses more boards only where watts ask for it', () => {
+  it('has no board above it, serves as without it, and uses more boards only where watts ask for it', async () => {
     let more = 0
-    fc.assert(
-      fc.property(
+    await fc.assert(
+      fc.asyncProperty(
         arbitraryServices.map(measured),
         fc.integer({ min: 180, max: 260 }),
-        ({ profiles, objectives }, boardW) => {
-          const free = planHeuristically(profiles, objectives)
+        async ({ profiles, objectives }, boardW) => {
+          const free = await planSegments(profiles, objectives)
           const powerCap = { boardW, idleW: 30 }
-          const plan = planHeuristically(profiles, objectives, { powerCap })
+          const plan = await planSegments(profiles, objectives, { powerCap })
           for (const gpu of plan.gpus) {
             expect(boardPowerW(gpu, 30)).toBeLessThanOrEqual(boardW)
             expect(placementConflict(gpu.segments)).toBeNull()
@@ -47,16 +49,15 @@ describe('a plan under a cap', () => {
           expect(plan.gpuCount).toBeGreaterThanOrEqual(plan.lowerBoundGpus)
           expect(plan.gpcCount).toBeGreaterThanOrEqual(plan.lowerBoundGpcs)
           if (plan.gpuCount > 0)
-            expect(plan.power!.highestW).toBe(Math.max(...plan.gpus.map((gpu) => boardPowerW(gpu, 30))))
+            expect(plan.power!.highestW).toBeCloseTo(Math.max(...plan.gpus.map((gpu) => boardPowerW(gpu, 30))), 9)
           if (plan.gpuCount > free.gpuCount) more++
-          expect(planHeuristically(profiles, objectives, { powerCap: { boardW: 1e6, idleW: 30 } }).gpuCount).toBe(
-            free.gpuCount,
-          )
+          const wide = await planSegments(profiles, objectives, { powerCap: { boardW: 1e6, idleW: 30 } })
+          expect(wide.gpuCount).toBe(free.gpuCount)
         },
       ),
-      { numRuns: 60, seed: 2 },
+      { numRuns: 12, seed: 2 },
     )
-    expect(more).toBeGreaterThan(5)
+    expect(more).toBeGreaterThan(1)
   })
 
   const point = { sizeGpcs: 1, batchSize: 1, processes: 1, processThroughput: 100, latencyMs: 10 } as const

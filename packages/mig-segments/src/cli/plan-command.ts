@@ -18,28 +18,20 @@ import {
 import type { Command } from 'commander'
 import { lateSegments } from '../batch-delay.js'
 import { fitBatches } from '../fit-batches.js'
+import { DEFAULT_MOST_ITERATIONS } from '../fleet/plan-fleet.js'
 import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
 import { counted } from '../output/counted.js'
 import { explainBounds, explainPlan } from '../output/explain.js'
-import {
-  type BoundedPlan,
-  DEFAULT_MOST_ITERATIONS,
-  planHeuristically,
-  planSegments,
-  TooFewGpusError,
-} from '../plan-segments.js'
-import type { PowerCap } from '../power/power-cap.js'
+import { type BoundedPlan, type PowerCap, planSegments, simulatePlan, TooFewGpusError } from '../plan-segments.js'
 import { type PublishedPlan, planAsPublished } from '../published/published-plan.js'
-import { planForTail, type TailPlan } from '../tail/plan-for-tail.js'
 import { breaksFirst, explainLimits, type ServiceLimit, serviceLimits } from '../tail/service-limits.js'
-import { simulatePlan } from '../tail/simulate-plan.js'
-import type { Dispatch } from '../tail/tail-options.js'
+import type { Dispatch } from '../tail/ways.js'
 import { addInputOptions, gpuLimit, type InputOptions, loadInputs, type PlanInputs } from './plan-options.js'
 import { mapFile, planTables, writePlanFiles } from './plan-report.js'
 import { addTrafficOptions, type TrafficOptions, trafficOf } from './traffic-options.js'
 
 interface PlanCommandOptions extends InputOptions, TrafficOptions {
-  readonly algorithm: 'exact' | 'heuristic' | 'published'
+  readonly algorithm: 'exact' | 'published'
   readonly gate: 'latency' | 'tail'
   readonly dispatch: Dispatch
   readonly mostIterations: number
@@ -61,7 +53,7 @@ interface PlanCommandOptions extends InputOptions, TrafficOptions {
 
 export function addPlanOptions(command: Command): Command {
   return addTrafficOptions(addInputOptions(command))
-    .option('--algorithm <name>', 'exact, heuristic or published', oneOf('exact', 'heuristic', 'published'), 'exact')
+    .option('--algorithm <name>', 'exact, or published: that of ParvaGPU', oneOf('exact', 'published'), 'exact')
     .option(
       '--gate <name>',
       'latency: batch times, as published; tail: p99 of queues',
@@ -74,7 +66,7 @@ export function addPlanOptions(command: Command): Command {
       oneOf('shared', 'split'),
       'shared',
     )
-    .option('--most-iterations <n>', 'simplex iterations of each proof', integerFrom(0), DEFAULT_MOST_ITERATIONS)
+    .option('--most-iterations <n>', 'simplex iterations of each proof', integerFrom(1), DEFAULT_MOST_ITERATIONS)
     .option('--power-cap <w>', 'most watts of a board; needs measured power in the profiles', positiveNumber())
     .option('--idle-power <w>', 'watts of a board whose instances wait, for --power-cap', positiveNumber())
     .option('--fit-batches', 'shrink batches that would take too long to fill')
@@ -113,7 +105,7 @@ export async function plan(sloIndex: number, options: PlanCommandOptions, termin
   })
   const underServed = 'underServed' in result ? result.underServed : []
   if (options.json) {
-    const late = 'tails' in result ? {} : { lateSegments: lateSegments(result) }
+    const late = options.gate === 'tail' ? {} : { lateSegments: lateSegments(result) }
     terminal.stdout.write(
       `${JSON.stringify({ ...result, ...late, ...(limits && { limits, breaksFirst: breaksFirst(result.served, limits) }), files }, null, 2)}\n`,
     )
@@ -130,7 +122,7 @@ function assertTogether(options: PlanCommandOptions): void {
   const { algorithm, explain, latencyShare } = options
   assertTail(options)
   if (algorithm !== 'published') return
-  if (explain) throw new UsageError('--explain explains exact and heuristic plans; leave it away with published')
+  if (explain) throw new UsageError('--explain explains exact plans; leave it away with published')
   if (latencyShare !== DEFAULT_LATENCY_SHARE) {
     throw new UsageError(`--latency-share is ${DEFAULT_LATENCY_SHARE} in the published algorithm; use another one`)
   }
@@ -141,8 +133,7 @@ function powerLimit({ algorithm, powerCap, idlePower }: PlanCommandOptions): { p
     if (idlePower === undefined) return {}
     throw new UsageError('--idle-power is for --power-cap; add it')
   }
-  if (algorithm === 'published')
-    throw new UsageError('the published algorithm knows no --power-cap; use exact or heuristic')
+  if (algorithm === 'published') throw new UsageError('the published algorithm knows no --power-cap; use exact')
   if (idlePower === undefined)
     throw new UsageError('--power-cap needs --idle-power, what a board draws while nothing runs')
   return { powerCap: { boardW: powerCap, idleW: idlePower } }
@@ -156,8 +147,7 @@ function assertTail(options: PlanCommandOptions): void {
     if (dispatch === 'shared') return
     throw new UsageError('--dispatch is for --gate tail; add it')
   }
-  if (algorithm === 'published')
-    throw new UsageError('the published algorithm has no --gate tail; use exact or heuristic')
+  if (algorithm === 'published') throw new UsageError('the published algorithm has no --gate tail; use exact')
   if (latencyShare !== DEFAULT_LATENCY_SHARE)
     throw new UsageError('--latency-share is for --gate latency; leave it away')
   if (fitBatches)
@@ -189,17 +179,13 @@ function kubernetesOptions(options: PlanCommandOptions): KubernetesOptions | nul
 async function solve(
   { profiles, objectives }: PlanInputs,
   options: PlanCommandOptions,
-): Promise<BoundedPlan | PublishedPlan | TailPlan> {
+): Promise<BoundedPlan | PublishedPlan> {
   const { algorithm, latencyShare, mostIterations, gate, dispatch } = options
   const limit = { ...gpuLimit(options), ...powerLimit(options) }
-  if (gate === 'tail') {
-    const work = { mostIterations: algorithm === 'heuristic' ? 0 : mostIterations }
-    return planForTail(profiles, objectives, { ...limit, ...work, ...trafficOf(options, gate), dispatch })
-  }
   if (algorithm === 'exact') {
-    return planSegments(profiles, objectives, { ...limit, latencyShare, mostIterations })
+    const how = gate === 'tail' ? { gate, dispatch, ...trafficOf(options, gate) } : { latencyShare }
+    return planSegments(profiles, objectives, { ...limit, mostIterations, ...how })
   }
-  if (algorithm === 'heuristic') return planHeuristically(profiles, objectives, { ...limit, latencyShare })
   const published = planAsPublished(profiles, objectives)
   if (limit.maxGpus !== undefined && published.gpuCount > limit.maxGpus) {
     throw new TooFewGpusError(limit.maxGpus, published.gpuCount, 0)
@@ -212,7 +198,7 @@ const MOST_SIMULATED_GPUS = 400
 
 /** What each service stands; null for plans that are too large, and the published ones, which may serve too little. */
 function limitsOf(
-  plan: BoundedPlan | PublishedPlan | TailPlan,
+  plan: BoundedPlan | PublishedPlan,
   { profiles }: PlanInputs,
   options: PlanCommandOptions,
 ): ServiceLimit[] | null {
@@ -224,18 +210,19 @@ function limitsOf(
 }
 
 function report(
-  result: BoundedPlan | PublishedPlan | TailPlan,
-  { board, profiles, objectives }: PlanInputs,
-  { explain, gpusPerNode, latencyShare }: PlanCommandOptions,
+  result: BoundedPlan | PublishedPlan,
+  { board, profiles }: PlanInputs,
+  { explain, gate, gpusPerNode, latencyShare }: PlanCommandOptions,
   limits: readonly ServiceLimit[] | null,
   files: readonly string[],
   terminal: Terminal,
 ): string {
   const parts = [planTables(result, board, gpusPerNode, terminal)]
   if (limits) parts.push(explainLimits(result.served, limits))
-  if ('tails' in result) parts.push(explainBounds(result, ", with the estimate's capacities"))
-  else if ('lowerBoundGpus' in result) {
-    parts.push(explain ? explainPlan(result, profiles, objectives, latencyShare).trimEnd() : explainBounds(result))
+  if ('lowerBoundGpus' in result) {
+    const of = gate === 'tail' ? ", with the estimate's capacities" : ''
+    const explained = explain && gate === 'latency'
+    parts.push(explained ? explainPlan(result, profiles, latencyShare).trimEnd() : explainBounds(result, of))
   } else {
     parts.push(
       `${counted(result.gpuCount, 'GPU')}, ${result.gpcCount} compute slices, as the published algorithm has it; it overlapped ` +

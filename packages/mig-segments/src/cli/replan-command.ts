@@ -2,7 +2,7 @@ import { asUsage, endingAtOnce, integerFrom, numberBetween, type Terminal } from
 import { parseDeploymentMap, readMap } from '@pctodl/mig-deploy'
 import type { Command } from 'commander'
 import { boardsOf, fleetOf, gpusOf } from '../fleet/one-board.js'
-import { DEFAULT_MOST_ITERATIONS } from '../plan-segments.js'
+import { DEFAULT_MOST_ITERATIONS } from '../fleet/plan-fleet.js'
 import { replanFleet } from '../replan/replan-fleet.js'
 import { boardTable, changeOf, fleetSummary } from './fleet-report.js'
 import { addInputOptions, type InputOptions, loadInputs, maxBoards } from './plan-options.js'

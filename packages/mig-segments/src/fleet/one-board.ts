@@ -26,11 +26,11 @@ export function fleetOf(gpu: string, profiles: readonly ServiceProfile[], more: 
 }
 
 /** A published map as boards of a type. */
-export function boardsOf(
-  gpus: readonly MappedGpu[],
+export function boardsOf<T extends MappedGpu['segments'][number]>(
+  gpus: readonly { readonly index: number; readonly segments: readonly T[] }[],
   gpu: string,
   gpusPerNode: number = DEFAULT_GPUS_PER_NODE,
-): MappedBoard[] {
+): (Omit<MappedBoard, 'segments'> & { readonly segments: (Omit<T, 'sizeGpcs'> & { readonly profile: string })[] })[] {
   const { key, profileNames } = findMigBoard(gpu)
   return gpus.map(({ index, segments }) => ({
     ...{ gpu: key, node: Math.floor(index / gpusPerNode), index: index % gpusPerNode },

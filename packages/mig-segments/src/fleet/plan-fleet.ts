@@ -1,9 +1,8 @@
 import { InvalidInputError, PctodlError, UnknownNameError } from '@pctodl/platform'
-import { assertLimits, DEFAULT_MOST_ITERATIONS, inOrder } from '../plan-segments.js'
 import type { ServiceObjective } from '../profile.js'
-import { assertObjective, MOST_GPUS } from '../service-demand.js'
 import { assertErrors, lateUnder, type StatedTraffic, underErrors } from '../tail/stated-traffic.js'
 import { assertCheck, CHECK_SEED, planUntilKept } from '../tail/until-kept.js'
+import type { Dispatch } from '../tail/ways.js'
 import { patternsOf } from './board-patterns.js'
 import { type CheckedFleet, checkFleet } from './check-fleet.js'
 import { unserved, withKeepable } from './explain-unserved.js'
@@ -26,7 +25,16 @@ export interface FleetOptions extends StatedTraffic {
    * room, and one that still is so after eight times is not served. Default 40 000; 0: the estimate alone decides.
    */
   readonly checkRequests?: number
+  /**
+   * Of `tail`: how requests reach instances. Default `split`: a queue for each instance, to which chance sends them. `shared`: one queue for each
+   * service, for plans from scratch; models then share no instances.
+   */
+  readonly dispatch?: Dispatch
 }
+
+export const DEFAULT_MOST_ITERATIONS = 50_000
+/** Boards that a plan may have: a typing error in a rate is an error, not hours of counting instances. */
+const MOST_GPUS = 100_000
 
 /** Shares of the watts above idle boards that are tried, where what is allowed in sum does not pack. */
 const ROOMS = [1, 0.97, 0.94, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5]
@@ -45,9 +53,27 @@ export async function planFleet(
   objectives: readonly ServiceObjective[],
   options: FleetOptions = {},
 ): Promise<FleetPlan> {
+  return planAnew(fleet, objectives, options)
+}
+
+/** The same with the fewest compute slices on boards of the least cost, and not the least watts. */
+export async function planFewestSlices(
+  fleet: Fleet,
+  objectives: readonly ServiceObjective[],
+  options: FleetOptions,
+): Promise<FleetPlan> {
+  return planAnew(fleet, objectives, options, 'slices')
+}
+
+async function planAnew(
+  fleet: Fleet,
+  objectives: readonly ServiceObjective[],
+  options: FleetOptions,
+  then?: 'slices',
+): Promise<FleetPlan> {
   const { mostIterations = DEFAULT_MOST_ITERATIONS } = options
   const checked = checkFleet(fleet)
-  return checkedByRequests(fleet, options, (how) => planOnce(checked, objectives, how, mostIterations))
+  return checkedByRequests(fleet, options, (how) => planOnce(checked, objectives, how, mostIterations, then))
 }
 
 /**
@@ -77,16 +103,20 @@ export async function checkedByRequests<Plan extends Pick<FleetPlan, 'boards' | 
 export function lateInFleet(
   { boards, served }: Pick<FleetPlan, 'boards' | 'served'>,
   fleet: Fleet,
-  traffic: StatedTraffic,
+  { dispatch = 'split', ...traffic }: Pick<FleetOptions, 'dispatch'> & StatedTraffic,
   { requests, seed }: { readonly requests: number; readonly seed: number },
 ): Set<string> {
   const hard = { boards, served: served.map((service) => underErrors(service, traffic)) }
-  return lateUnder(traffic, seed, (way) => simulateFleet(hard, fleet, { ...way, requests }))
+  return lateUnder(traffic, seed, (way) => simulateFleet(hard, fleet, { ...way, dispatch, requests }))
 }
 
-function gateOf({ gate = 'latency', latencyShare, ...traffic }: FleetOptions): FleetGate {
+function gateOf({ gate = 'latency', latencyShare, dispatch = 'split', ...traffic }: FleetOptions): FleetGate {
+  if (dispatch !== 'split' && dispatch !== 'shared')
+    throw new UnknownNameError('dispatch', dispatch, ['shared', 'split'])
   if (gate !== 'latency' && gate !== 'tail') throw new UnknownNameError('gate', gate, ['latency', 'tail'])
-  return gate === 'tail' ? { kind: gate, traffic } : { kind: gate, ...(latencyShare !== undefined && { latencyShare }) }
+  return gate === 'tail'
+    ? { kind: gate, traffic, dispatch }
+    : { kind: gate, ...(latencyShare !== undefined && { latencyShare }) }
 }
 
 /** Plan, and by the tail again with more room for services that are late, until none is. */
@@ -124,10 +154,14 @@ export async function planOnce(
   objectives: readonly ServiceObjective[],
   how: FleetGate,
   mostIterations: number,
+  then?: 'slices',
 ): Promise<FleetPlan> {
-  assertLimits({ mostIterations })
+  if (!(Number.isInteger(mostIterations) && mostIterations >= 1)) {
+    throw new InvalidInputError('mostIterations', mostIterations, 'an integer of at least 1')
+  }
   assertObjectives(objectives)
-  const all = inOrder(objectives)
+  // The order of the objectives must not matter to a plan.
+  const all = [...objectives].sort((a, b) => (a.model < b.model ? -1 : 1))
   const every = fleetRows(checked, all, how)
   // A shared instance serves several models; of each there is a way alone, or none needs it.
   const can = all.filter((_, m) => every.some(({ parts }) => parts.some(({ service }) => service === m)))
@@ -141,9 +175,9 @@ export async function planOnce(
   const measured = rows.every(({ powerW }) => powerW !== undefined)
   const missed = all
     .filter((objective) => !can.includes(objective))
-    .map((objective) => unserved(objective, how.kind, null))
+    .map((objective) => unserved(objective, checked, how.kind, null))
   if (can.length === 0) {
-    const nothing = { cost: 0, lowerBoundCost: 0, powerW: 0, meanPowerW: 0, lowerBoundPowerW: 0 }
+    const nothing = { cost: 0, lowerBoundCost: 0, powerW: 0, meanPowerW: 0, lowerBoundPowerW: 0, lowerBoundSlices: 0 }
     return { boards: [], served: [], unserved: missed, ...nothing }
   }
   can.forEach(({ model, ratePerS }, service) => {
@@ -172,9 +206,8 @@ export async function planOnce(
         'all models',
         can.reduce((sum, { ratePerS }) => sum + ratePerS, 0),
       )
-    const frugal = measured
-      ? await solveProgram({ ...program, room, goal: { kind: 'watts', maxCost: cheapest.value } })
-      : cheapest
+    const goal = { kind: then ?? (measured ? 'watts' : 'slices'), maxCost: cheapest.value } as const
+    const frugal = await solveProgram({ ...program, room, goal, start: cheapest })
     const found = isFound(frugal) ? [frugal, cheapest] : [cheapest]
     for (const counts of found) {
       const placed = checked.groups.map((_, g) => placeGroup(checked, g, models, rows, counts, patterns))
@@ -190,7 +223,8 @@ export async function planOnce(
         lowerBoundCost: Math.min(cost, lowerBoundCost),
         powerW: boards.reduce((sum, { powerW }) => sum + powerW, 0),
         meanPowerW: meanPowerOf(boards, served),
-        lowerBoundPowerW: room === 1 && measured && counts !== cheapest ? counts.bound : 0,
+        lowerBoundPowerW: room === 1 && goal.kind === 'watts' && counts !== cheapest ? counts.bound : 0,
+        lowerBoundSlices: room === 1 && goal.kind === 'slices' && counts !== cheapest ? counts.bound : 0,
       }
     }
   }
@@ -219,7 +253,17 @@ function isFound(counts: Awaited<ReturnType<typeof solveProgram>>): counts is Pr
   return counts !== 'infeasible' && 'instances' in counts
 }
 
-function assertObjectives(objectives: readonly ServiceObjective[]): void {
+function assertObjective({ model, ratePerS, latencyMs }: ServiceObjective): void {
+  if (!(ratePerS > 0 && Number.isFinite(ratePerS))) {
+    throw new InvalidInputError(`objective of ${model}: ratePerS`, ratePerS, 'a positive number of requests/s')
+  }
+  if (!(latencyMs > 0 && Number.isFinite(latencyMs))) {
+    throw new InvalidInputError(`objective of ${model}: latencyMs`, latencyMs, 'a positive number of ms')
+  }
+}
+
+/** @throws InvalidInputError for rates and latencies out of range, and for a model twice */
+export function assertObjectives(objectives: readonly ServiceObjective[]): void {
   const seen = new Set<string>()
   for (const objective of objectives) {
     assertObjective(objective)

@@ -7,9 +7,14 @@ import type { Fleet } from '../fleet/fleet.js'
 import { type FleetPlan, meanPowerOf } from '../fleet/fleet-plan.js'
 import { type FleetGate, type FleetRow, fleetRows } from '../fleet/fleet-rows.js'
 import { type FleetBoard, type FleetSegment, fillLane, instanceAt, segmentsOf } from '../fleet/place-fleet.js'
-import { checkedByRequests, type FleetOptions, planOnce, servedBy } from '../fleet/plan-fleet.js'
+import {
+  checkedByRequests,
+  DEFAULT_MOST_ITERATIONS,
+  type FleetOptions,
+  planOnce,
+  servedBy,
+} from '../fleet/plan-fleet.js'
 import { type ProgramCounts, type RunningBoard, solveProgram } from '../fleet/program.js'
-import { DEFAULT_MOST_ITERATIONS } from '../plan-segments.js'
 import type { ServiceObjective } from '../profile.js'
 import { assertMap } from './assert-map.js'
 import { type FleetChanges, type FleetInstance, type FleetStep, fleetMigrationOrder } from './fleet-migration.js'
@@ -27,7 +32,7 @@ export interface FleetReplanOptions extends FleetOptions {
 const BESIDE_MOVES = 0.51
 
 /** The next map of a fleet, and the way to it. */
-export interface FleetReplan extends Omit<FleetPlan, 'lowerBoundPowerW'> {
+export interface FleetReplan extends Omit<FleetPlan, 'lowerBoundPowerW' | 'lowerBoundSlices'> {
   /** What a plan from scratch costs. */
   readonly freshCost: number
   /** Instances created, in new places. */
@@ -93,7 +98,7 @@ async function change(
   }: { consolidate: boolean; mostIterations: number; movesPerBoard: number | undefined },
 ): Promise<FleetReplan> {
   const models = fresh.served.map(({ model }) => model)
-  const rows = fleetRows(fleet, fresh.served, gate)
+  const rows = fleetRows(fleet, fresh.served, gate, 'one-way')
   const all = fleetRows(fleet, fresh.served, gate, 'all')
   const running = current.map((board) => runningBoard(fleet, board, all, models))
   const inUse = running.reduce((sum, { group }) => sum + fleet.groups[group]!.price, 0)
