@@ -68,6 +68,13 @@ export async function planSegments(
   if (maxGpus !== undefined && !(Number.isInteger(maxGpus) && maxGpus >= 1)) {
     throw new InvalidInputError('maxGpus', maxGpus, 'an integer of at least 1')
   }
+  if (powerCap && !(powerCap.boardW > powerCap.idleW)) {
+    throw new InvalidInputError(
+      'powerCap.boardW',
+      powerCap.boardW,
+      `watts above those of an idle board, ${powerCap.idleW}`,
+    )
+  }
   const asked = profiles.filter(({ model }) => objectives.some((objective) => objective.model === model))
   const planOn = (boards: number | undefined) => {
     const fleet = fleetOf('A100', powerCap ? asked : profiles, {

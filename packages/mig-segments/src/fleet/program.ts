@@ -372,6 +372,8 @@ function coverCuts(
 /** Whole units that a relaxation's solution leaves open of each variable, where it has many. */
 const LOOSE = 2
 const MANY = 60
+/** Variables of a program up to which a better answer than a known one is sought with all the work. */
+const KNOWN_SIZE = 150
 
 /**
  * Solve a program. Where its relaxation has many whole units, most of them are taken over, and what is left is a small program. If its answer is
@@ -392,12 +394,14 @@ async function search(
   const worth = (values: Float64Array) => variables.reduce((sum, { objective }, i) => sum + objective * values[i]!, 0)
   const limits = { mostIterations, tolerance: FEASIBILITY }
   const relaxed = solver.solve({ ...program, variables: variables.map((each) => ({ ...each, whole: false })) }, limits)
+  if (relaxed.status === 'infeasible') return relaxed
   const bound = relaxed.status === 'optimal' ? relaxed.bound : Number.NEGATIVE_INFINITY
-  const absoluteGap = Math.max(leastGap, relativeGap * bound)
+  const absoluteGap = Number.isFinite(bound) ? Math.max(leastGap, relativeGap * bound) : leastGap
   const options = { ...limits, absoluteGap }
   let best = known && { values: known, objective: worth(known) }
-  const least = variables.map(({ whole }, i) =>
-    whole ? Math.max(0, Math.floor((relaxed.values?.[i] ?? 0) + 1e-6) - LOOSE) : 0,
+  // Whether what runs stays is a yes or a no: a yes is taken over.
+  const least = variables.map(({ whole, atMost }, i) =>
+    whole ? Math.max(0, Math.floor((relaxed.values?.[i] ?? 0) + 1e-6) - (atMost === 1 ? 0 : LOOSE)) : 0,
   )
   if (least.reduce((a, b) => a + b, 0) > MANY) {
     const rest = variables.map((each, i) => ({ ...each, atLeast: least[i]! }))
@@ -410,7 +414,12 @@ async function search(
     terms: variables.flatMap(({ objective }, i): Term[] => (objective === 0 ? [] : [[i, objective]])),
     atMost: best.objective - absoluteGap,
   }
-  const answer = solver.solve({ ...program, constraints: [...constraints, better] }, options)
+  // Iterations of a large program take longer.
+  const work = Math.ceil(mostIterations * Math.min(1, KNOWN_SIZE / variables.length))
+  const answer = solver.solve(
+    { ...program, constraints: [...constraints, better] },
+    { ...options, mostIterations: work },
+  )
   if (answer.values) return answer
   const proved = answer.status === 'infeasible' ? best.objective - absoluteGap : answer.bound
   return { status: 'limited', ...best, bound: Math.max(bound, proved) }
