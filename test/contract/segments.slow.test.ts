@@ -1,3 +1,4 @@
+import { placementConflict } from '@pctodl/mig-deploy'
 import {
   type BoundedPlan,
   formatProfileCsv,
@@ -6,7 +7,6 @@ import {
   type PlannedGpu,
   type ProfilePoint,
   parseProfileCsv,
-  placementConflict,
   planAsPublished,
   planFleet,
   planSegments,

@@ -10,12 +10,12 @@ export {
 export {
   fleetMapColumns,
   formatFleetMap,
-  formatFleetMigParted,
   isFleetMap,
   type MappedBoard,
   type MappedFleetSegment,
   parseFleetMap,
 } from './map/fleet-map.js'
+export { boardsOf } from './map/boards-of.js'
 export { readMap } from './map/read-map.js'
 export { drawMap, type PictureOptions } from './map/picture.js'
 // MIG geometry.
@@ -37,14 +37,8 @@ export {
   sliceMask,
 } from './mig-geometry.js'
 // For the GPU operator.
-export {
-  formatMigParted,
-  type MigPartedConfig,
-  type MigPartedEntry,
-  migPartedConfig,
-} from './kubernetes/mig-parted.js'
+export { formatMigParted } from './kubernetes/mig-parted.js'
 export { formatKubernetes, type KubernetesOptions } from './kubernetes/kubernetes.js'
-export { type FleetKubernetesOptions, formatFleetKubernetes } from './kubernetes/fleet-kubernetes.js'
 // On a node.
 export {
   type DeployAction,

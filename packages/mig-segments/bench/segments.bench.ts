@@ -1,6 +1,6 @@
+import { boardsOf } from '@pctodl/mig-deploy'
 import { Bench } from 'tinybench'
 import {
-  boardsOf,
   fleetOf,
   type PlannedGpu,
   planAsPublished,

@@ -1,5 +1,6 @@
+import { boardsOf } from '@pctodl/mig-deploy'
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
-import { boardsOf, fleetOf, gpusOf } from './fleet/one-board.js'
+import { fleetOf, gpusOf } from './fleet/one-board.js'
 import { type FleetOptions, planFewestSlices } from './fleet/plan-fleet.js'
 import { type SimulatedService, type SimulationOptions, simulateFleet } from './fleet/simulate-fleet.js'
 import type { ServiceObjective, ServiceProfile } from './profile.js'
@@ -76,25 +77,21 @@ export async function planSegments(
     )
   }
   const asked = profiles.filter(({ model }) => objectives.some((objective) => objective.model === model))
-  const planOn = (boards: number | undefined) => {
-    const fleet = fleetOf('A100', powerCap ? asked : profiles, {
-      boardsPerNode: MOST_PER_NODE,
-      ...(boards !== undefined && { boards }),
-      ...(powerCap && { idleW: powerCap.idleW, boardCapW: powerCap.boardW }),
-    })
-    return planFewestSlices(fleet, objectives, { dispatch: 'shared', ...options })
-  }
-  const plan = await planOn(maxGpus).catch(async (error: unknown) => {
-    if (maxGpus === undefined || !(error instanceof PctodlError && error.code === 'TOO_FEW_GPUS')) throw error
-    const needed = await planOn(undefined)
-    throw new TooFewGpusError(maxGpus, needed.boards.length, Math.ceil(needed.lowerBoundCost - 1e-6))
+  const fleet = fleetOf('A100', powerCap ? asked : profiles, {
+    boardsPerNode: MOST_PER_NODE,
+    ...(powerCap && { idleW: powerCap.idleW, boardCapW: powerCap.boardW }),
   })
+  const plan = await planFewestSlices(fleet, objectives, { dispatch: 'shared', ...options })
+  const lowerBoundGpus = Math.ceil(plan.lowerBoundCost - 1e-6)
+  if (maxGpus !== undefined && plan.boards.length > maxGpus) {
+    throw new TooFewGpusError(maxGpus, plan.boards.length, lowerBoundGpus)
+  }
   const gpus = gpusOf(plan.boards, MOST_PER_NODE)
   const { gpuCount, gpcCount } = countPlan(gpus)
   const highestW = plan.boards.reduce((most, { powerW }) => Math.max(most, powerW), powerCap?.idleW ?? 0)
   return {
     ...{ gpus, served: servedServices(plan.served, gpus), unserved: plan.unserved, gpuCount, gpcCount },
-    lowerBoundGpus: Math.ceil(plan.lowerBoundCost - 1e-6),
+    lowerBoundGpus,
     lowerBoundGpcs: plan.lowerBoundSlices,
     ...(powerCap && { power: { ...powerCap, highestW } }),
   }

@@ -1,10 +1,10 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { mapColumns } from '@pctodl/mig-deploy'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { callCommand } from '../../../test/call-command.js'
 import { segments } from '../src/commands.js'
-import { mapColumns } from '../src/index.js'
 
 let folder: string
 beforeAll(() => {
@@ -26,7 +26,7 @@ describe('pctodl-segments', () => {
       '2',
       ...output(),
       ...['--explain', '--picture', '--mig-parted', '--kubernetes', '--image', 'mine:1', '--command', 'serve {model}'],
-      ...['--node-names', 'alpha,beta', '--devices', 'plugin'],
+      ...['--node-names', 'a100-80gb-node-0=alpha', '--devices', 'plugin'],
     )
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(/takes 1 x 2 GPC/)
@@ -35,7 +35,7 @@ describe('pctodl-segments', () => {
     expect(beside('SLO2_ParvaGPU_deploy.csv').split('\n')[0]).toBe(mapColumns.join())
     expect(beside('map.svg')).toMatch(/^<svg/)
     expect(beside('mig-parted.yaml')).toMatch(/^version: v1/)
-    expect(beside('kubernetes.yaml')).toMatch(/image: mine:1\n[\s\S]*args:\n +- serve\n +- densenet201\n/)
+    expect(beside('kubernetes.yaml')).toMatch(/image: mine:1\n[\s\S]*do serve densenet201 & done/)
     expect(beside('kubernetes.yaml')).toContain('kubernetes.io/hostname: alpha')
   })
 

@@ -1,6 +1,3 @@
-import { findMigGeometry } from '@pctodl/platform'
-import { describe, expect, it } from 'vitest'
-import { patternsOf } from '../src/fleet/board-patterns.js'
 import {
   assignStarts,
   assignStartsBeside,
@@ -11,7 +8,10 @@ import {
   placementConflict,
   type SegmentSize,
   segmentSizes,
-} from '../src/index.js'
+} from '@pctodl/mig-deploy'
+import { findMigGeometry } from '@pctodl/platform'
+import { describe, expect, it } from 'vitest'
+import { patternsOf } from '../src/fleet/board-patterns.js'
 
 const sizesOf = (counts: readonly number[]) =>
   counts.flatMap((count, s) => new Array<SegmentSize>(count).fill(segmentSizes[s]!))

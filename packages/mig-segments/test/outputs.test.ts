@@ -1,7 +1,8 @@
+import { formatDeploymentMap, parseDeploymentMap } from '@pctodl/mig-deploy'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { explainPlan, formatDeploymentMap, parseDeploymentMap, planSegments } from '../src/index.js'
-import { explainBounds } from '../src/output/explain.js'
+import { planSegments } from '../src/index.js'
+import { explainBounds, explainPlan } from '../src/output/explain.js'
 import { arbitraryServices } from './arbitrary-services.js'
 
 describe('the map of a plan', () => {

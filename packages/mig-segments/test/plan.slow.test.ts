@@ -1,12 +1,12 @@
+import { placementConflict } from '@pctodl/mig-deploy'
 import { InvalidInputError } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { cases } from '../../../test/long-tests.js'
+import { fitBatches } from '../src/fit-batches.js'
 import {
   type BoundedPlan,
-  fitBatches,
   lateSegments,
-  placementConflict,
   planAsPublished,
   planSegments,
   type ServiceProfile,

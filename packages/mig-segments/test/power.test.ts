@@ -1,13 +1,7 @@
+import { placementConflict } from '@pctodl/mig-deploy'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  type BoundedPlan,
-  formatProfileCsv,
-  parseProfileCsv,
-  placementConflict,
-  planSegments,
-  throughputOf,
-} from '../src/index.js'
+import { type BoundedPlan, formatProfileCsv, parseProfileCsv, planSegments, throughputOf } from '../src/index.js'
 import { arbitraryServices, type Services } from './arbitrary-services.js'
 import { planForTail } from './plan-for-tail.js'
 

@@ -1,5 +1,6 @@
+import { boardsOf } from '@pctodl/mig-deploy'
 import { describe, expect, it } from 'vitest'
-import { boardsOf, fleetOf, gpusOf, planSegments, replanFleet, stepFleetMaps } from '../src/index.js'
+import { fleetOf, gpusOf, planSegments, replanFleet, stepFleetMaps } from '../src/index.js'
 import { publishedData } from './published-data.js'
 
 const board = 'A100-80GB'

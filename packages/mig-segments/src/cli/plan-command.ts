@@ -1,20 +1,5 @@
-import {
-  endingAtOnce,
-  integerFrom,
-  listOf,
-  oneOf,
-  positiveNumber,
-  type Terminal,
-  UsageError,
-} from '@pctodl/command-line'
-import {
-  drawMap,
-  formatKubernetes,
-  formatMigParted,
-  type KubernetesOptions,
-  migPartedConfig,
-  splitWords,
-} from '@pctodl/mig-deploy'
+import { endingAtOnce, integerFrom, oneOf, positiveNumber, type Terminal, UsageError } from '@pctodl/command-line'
+import { boardsOf, drawMap } from '@pctodl/mig-deploy'
 import type { Command } from 'commander'
 import { lateSegments } from '../batch-delay.js'
 import { fitBatches } from '../fit-batches.js'
@@ -26,11 +11,12 @@ import { type BoundedPlan, type PowerCap, planSegments, simulatePlan, TooFewGpus
 import { type PublishedPlan, planAsPublished } from '../published/published-plan.js'
 import { breaksFirst, explainLimits, type ServiceLimit, serviceLimits } from '../tail/service-limits.js'
 import type { Dispatch } from '../tail/ways.js'
+import { addManifestOptions, type ManifestOptions, manifestsOf } from './manifest-options.js'
 import { addInputOptions, gpuLimit, type InputOptions, loadInputs, type PlanInputs } from './plan-options.js'
 import { mapFile, planTables, writePlanFiles } from './plan-report.js'
 import { addTrafficOptions, type TrafficOptions, trafficOf } from './traffic-options.js'
 
-interface PlanCommandOptions extends InputOptions, TrafficOptions {
+interface PlanCommandOptions extends InputOptions, ManifestOptions, TrafficOptions {
   readonly algorithm: 'exact' | 'published'
   readonly gate: 'latency' | 'tail'
   readonly dispatch: Dispatch
@@ -39,20 +25,12 @@ interface PlanCommandOptions extends InputOptions, TrafficOptions {
   readonly idlePower?: number
   readonly fitBatches?: boolean
   readonly picture?: boolean
-  readonly migParted?: boolean
-  readonly kubernetes?: boolean
-  readonly image?: string
-  readonly command?: string
-  readonly nodeNames?: readonly string[]
-  readonly devices: 'plugin' | 'dra'
-  readonly port?: number
-  readonly healthPath?: string
   readonly explain?: boolean
   readonly strict?: boolean
 }
 
 export function addPlanOptions(command: Command): Command {
-  return addTrafficOptions(addInputOptions(command))
+  return addManifestOptions(addTrafficOptions(addInputOptions(command)))
     .option('--algorithm <name>', 'exact, or published: that of ParvaGPU', oneOf('exact', 'published'), 'exact')
     .option(
       '--gate <name>',
@@ -71,26 +49,13 @@ export function addPlanOptions(command: Command): Command {
     .option('--idle-power <w>', 'watts of a board whose instances wait, for --power-cap', positiveNumber())
     .option('--fit-batches', 'shrink batches that would take too long to fill')
     .option('--picture', 'draw the map: map.svg beside it')
-    .option('--mig-parted', 'write mig-parted.yaml beside it')
-    .option('--kubernetes', 'write kubernetes.yaml beside it; needs --image and --command')
-    .option('--image <name>', "container image of the manifests' workers")
-    .option('--command <words>', 'their command, e.g. "serve --model {model} --batch {batch}"')
-    .option('--node-names <list>', "the manifests' nodes (default: gpu-node-0, ...)", listOf(String))
-    .option(
-      '--devices <name>',
-      'how pods get instances: the device plugin, or dra (claims)',
-      oneOf('plugin', 'dra'),
-      'plugin',
-    )
-    .option('--port <n>', 'port of the workers: Services, and probes of them', integerFrom(1))
-    .option('--health-path <path>', 'what answers 200 to GET on --port while they are well')
     .option('--explain', 'say why the plan is as it is')
     .option('--strict', 'fail where a service cannot be served or is under-served')
 }
 
 export async function plan(sloIndex: number, options: PlanCommandOptions, terminal: Terminal): Promise<number> {
   assertTogether(options)
-  const kubernetes = kubernetesOptions(options)
+  const manifests = manifestsOf(options)
   const inputs = loadInputs(sloIndex, options)
   for (const warning of inputs.warnings) terminal.stderr.write(`warning: ${warning}\n`)
   const first = await endingAtOnce(() => solve(inputs, options))
@@ -98,10 +63,7 @@ export async function plan(sloIndex: number, options: PlanCommandOptions, termin
   const limits = limitsOf(result, inputs, options)
   const files = writePlanFiles(mapFile(options.output, sloIndex), result.gpus, options.gpusPerNode, {
     ...(options.picture && { 'map.svg': drawMap(result.gpus, inputs.board, { gpusPerNode: options.gpusPerNode }) }),
-    ...(options.migParted && {
-      'mig-parted.yaml': formatMigParted(migPartedConfig(result.gpus, inputs.board, options.gpusPerNode)),
-    }),
-    ...(kubernetes && { 'kubernetes.yaml': formatKubernetes(result.gpus, inputs.board, kubernetes) }),
+    ...manifests(boardsOf(result.gpus, inputs.board.key, options.gpusPerNode)),
   })
   const underServed = 'underServed' in result ? result.underServed : []
   if (options.json) {
@@ -152,28 +114,6 @@ function assertTail(options: PlanCommandOptions): void {
     throw new UsageError('--latency-share is for --gate latency; leave it away')
   if (fitBatches)
     throw new UsageError('--fit-batches is for --gate latency: with --gate tail no batch waits to be full')
-}
-
-function kubernetesOptions(options: PlanCommandOptions): KubernetesOptions | null {
-  const { kubernetes, image, command, nodeNames, gpusPerNode, port, healthPath, devices } = options
-  if (!kubernetes) {
-    const others = [image, command, nodeNames, port, healthPath]
-    if (others.every((option) => option === undefined) && devices === 'plugin') return null
-    throw new UsageError(
-      '--image, --command, --node-names, --devices, --port and --health-path are for --kubernetes; add it',
-    )
-  }
-  const words = splitWords(command ?? '')
-  if (image === undefined || words.length === 0) {
-    throw new UsageError('--kubernetes needs --image and --command: what the workers are')
-  }
-  if (healthPath !== undefined && port === undefined) throw new UsageError('--health-path needs --port')
-  return {
-    ...{ image, command: words, gpusPerNode, devices },
-    ...(nodeNames && { nodeNames }),
-    ...(port !== undefined && { port }),
-    ...(healthPath !== undefined && { healthPath }),
-  }
 }
 
 async function solve(

@@ -275,7 +275,7 @@ export function assertObjectives(objectives: readonly ServiceObjective[]): void 
 }
 
 function tooMany(model: string, ratePerS: number): InvalidInputError {
-  return new InvalidInputError(`${model}, rate`, ratePerS, `a rate that ${MOST_GPUS} boards can serve`)
+  return new InvalidInputError(`objective of ${model}: ratePerS`, ratePerS, `a rate that ${MOST_GPUS} boards can serve`)
 }
 
 function tooFew(limited: boolean): PctodlError {

@@ -373,7 +373,7 @@ function coverCuts(
 const LOOSE = 2
 const MANY = 60
 /** Variables of a program up to which a better answer than a known one is sought with all the work. */
-const KNOWN_SIZE = 150
+const KNOWN_SIZE = 80
 
 /**
  * Solve a program. Where its relaxation has many whole units, most of them are taken over, and what is left is a small program. If its answer is
