@@ -6,6 +6,8 @@ import type { FleetPlan } from '../fleet/fleet-plan.js'
 import { type FleetGate, fleetRows } from '../fleet/fleet-rows.js'
 import type { FleetBoard } from '../fleet/place-fleet.js'
 import {
+  assertObjectives,
+  assertSplit,
   DEFAULT_MOST_ITERATIONS,
   type FleetOptions,
   lateInFleet,
@@ -294,7 +296,9 @@ function peaksOf(periods: readonly (readonly ServiceObjective[])[]): ServiceObje
   return [...peaks.values()]
 }
 
-function assertDay(fleet: Fleet, periods: readonly unknown[], options: DayOptions): void {
+function assertDay(fleet: Fleet, periods: readonly (readonly ServiceObjective[])[], options: DayOptions): void {
+  assertSplit(options)
+  for (const objectives of periods) assertObjectives(objectives)
   const { periodS, migrationS, parkedW, mostLate = 0 } = options
   if (!(periods.length >= 1 && periods.length <= MOST_PERIODS)) {
     throw new InvalidInputError('periods', periods.length, `1 to ${MOST_PERIODS} periods`)

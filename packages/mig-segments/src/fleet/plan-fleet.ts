@@ -136,6 +136,15 @@ export async function untilKept<Plan>(
   )
 }
 
+/** @throws PctodlError `NOT_SUPPORTED` for one queue for each service */
+export function assertSplit({ dispatch }: FleetOptions): void {
+  if (dispatch !== 'shared') return
+  throw new PctodlError(
+    'NOT_SUPPORTED',
+    'changes and days are for a queue for each instance; leave `dispatch: shared` away',
+  )
+}
+
 /** What boards hold for each service. */
 export function servedBy(objectives: readonly ServiceObjective[], boards: readonly FleetBoard[]): FleetPlan['served'] {
   const totals = new Map(objectives.map(({ model }) => [model, { segments: 0, capacity: 0 }]))

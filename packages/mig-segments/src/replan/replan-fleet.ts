@@ -8,6 +8,7 @@ import { type FleetPlan, meanPowerOf } from '../fleet/fleet-plan.js'
 import { type FleetGate, type FleetRow, fleetRows } from '../fleet/fleet-rows.js'
 import { type FleetBoard, type FleetSegment, fillLane, instanceAt, segmentsOf } from '../fleet/place-fleet.js'
 import {
+  assertSplit,
   checkedByRequests,
   DEFAULT_MOST_ITERATIONS,
   type FleetOptions,
@@ -75,6 +76,7 @@ export async function replanFleet(
       `a map does not say which of two groups of ${twice} a board is of; plan anew`,
     )
   }
+  assertSplit(options)
   assertMap(current, checked)
   const { mostIterations = DEFAULT_MOST_ITERATIONS, consolidate = false, movesPerBoard } = options
   if (movesPerBoard !== undefined && !(movesPerBoard >= 0 && Number.isFinite(movesPerBoard))) {
