@@ -34,4 +34,5 @@ export { type DayOptions, type DaySchedule, planDay } from './day/plan-day.js'
 // What requests meet.
 export type { StatedTraffic } from './tail/stated-traffic.js'
 export { breaksFirst, type ServiceLimit, serviceLimits } from './tail/service-limits.js'
-export { type SimulatedService, type SimulationOptions, simulateFleet } from './fleet/simulate-fleet.js'
+export { simulateFleet } from './fleet/simulate-fleet.js'
+export type { SimulatedService, SimulationOptions } from './tail/simulate-queue.js'

@@ -2,9 +2,10 @@ import { boardsOf } from '@pctodl/mig-deploy'
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { fleetOf, gpusOf } from './fleet/one-board.js'
 import { type FleetOptions, planFewestSlices } from './fleet/plan-fleet.js'
-import { type SimulatedService, type SimulationOptions, simulateFleet } from './fleet/simulate-fleet.js'
+import { simulateFleet } from './fleet/simulate-fleet.js'
 import type { ServiceObjective, ServiceProfile } from './profile.js'
 import { countPlan, type SegmentPlan, servedServices } from './segment-plan.js'
+import type { SimulatedService, SimulationOptions } from './tail/simulate-queue.js'
 
 /** What a board may draw. */
 export interface PowerCap {

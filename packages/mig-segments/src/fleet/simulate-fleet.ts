@@ -1,27 +1,9 @@
-import { type ArrivalProcess, gammaArrivals, thinned } from '@pctodl/traffic'
+import { gammaArrivals, thinned } from '@pctodl/traffic'
 import { batchTimes, withBatchRates } from '../tail/batch-times.js'
-import { type QueueOutcome, simulateQueue } from '../tail/simulate-queue.js'
-import { type Dispatch, splitBurstiness } from '../tail/ways.js'
+import { type SimulatedService, type SimulationOptions, simulateQueue } from '../tail/simulate-queue.js'
+import { splitBurstiness } from '../tail/ways.js'
 import type { Fleet } from './fleet.js'
 import type { FleetPlan } from './fleet-plan.js'
-
-export interface SimulationOptions {
-  /** Variance of the gaps between requests over their squared mean. Default 1: Poisson. */
-  readonly burstiness?: number
-  /** How the requests of a service come. Default: gaps with a gamma distribution. */
-  readonly arrivals?: (ratePerS: number) => ArrivalProcess
-  /** How requests reach instances. Default `split`. */
-  readonly dispatch?: Dispatch
-  /** Requests counted of each service; where each instance has a queue, at least 10 000 of each kind. Default 100 000. */
-  readonly requests?: number
-  /** Default 1. */
-  readonly seed?: number
-}
-
-export interface SimulatedService extends QueueOutcome {
-  /** With a queue for each instance `p99Ms` is that of the worst one. */
-  readonly model: string
-}
 
 /** Instances that run a model alike. */
 interface Kind {
