@@ -88,8 +88,9 @@ export async function checkedByRequests<Plan extends Pick<FleetPlan, 'boards' | 
   planBy: (gate: FleetGate) => Promise<Plan>,
 ): Promise<Plan> {
   const { checkRequests = 40_000, mostIterations = DEFAULT_MOST_ITERATIONS } = options
+  const inTime = new Set<string>()
   const lateIn = (made: Pick<FleetPlan, 'boards' | 'served'>) =>
-    lateInFleet(made, fleet, options, { requests: checkRequests, seed: CHECK_SEED })
+    lateInFleet(made, fleet, options, { requests: checkRequests, seed: CHECK_SEED, inTime })
   const plan = await untilKept(options, planBy, lateIn)
   const boards = checkFleet(fleet)
   const kept = async (objective: ServiceObjective) => {
@@ -99,15 +100,37 @@ export async function checkedByRequests<Plan extends Pick<FleetPlan, 'boards' | 
   return { ...plan, unserved: await withKeepable(plan.unserved, boards, gateOf(options), kept) }
 }
 
-/** Services of a plan that are late under the stated traffic and errors. */
+/**
+ * Services of a plan that are late under the stated traffic and errors.
+ *
+ * @param check `inTime`: services with the instances with which they were found in time before; those found now are added
+ */
 export function lateInFleet(
   { boards, served }: Pick<FleetPlan, 'boards' | 'served'>,
   fleet: Fleet,
   { dispatch = 'split', ...traffic }: Pick<FleetOptions, 'dispatch'> & StatedTraffic,
-  { requests, seed }: { readonly requests: number; readonly seed: number },
+  check: { readonly requests: number; readonly seed: number; readonly inTime?: Set<string> },
 ): Set<string> {
+  const { requests, seed, inTime = new Set<string>() } = check
+  const keys = new Map(served.map((service, m) => [service.model, `${m} ${instancesOf(service, boards)}`]))
+  const only = new Set([...keys].flatMap(([model, key]) => (inTime.has(key) ? [] : [model])))
   const hard = { boards, served: served.map((service) => underErrors(service, traffic)) }
-  return lateUnder(traffic, seed, (way) => simulateFleet(hard, fleet, { ...way, dispatch, requests }))
+  const late = lateUnder(traffic, seed, (way) => simulateFleet(hard, fleet, { ...way, dispatch, requests, only }))
+  for (const [model, key] of keys) if (!late.has(model)) inTime.add(key)
+  return late
+}
+
+/** What is asked of a service, and all that answers it. */
+function instancesOf({ model, ratePerS, latencyMs }: ServiceObjective, boards: readonly FleetBoard[]): string {
+  const instances = boards.flatMap(({ group, smClockMhz, segments }) =>
+    segments.flatMap((segment) => {
+      if (segment.model !== model) return []
+      const shared = segments.filter(({ start }) => start === segment.start).length
+      const { profile, batchSize, processes, latencyMs: batchMs, ratePerS: answers } = segment
+      return [[group, smClockMhz, profile, batchSize, processes, batchMs, answers, shared].join(' ')]
+    }),
+  )
+  return [ratePerS, latencyMs, ...instances].join()
 }
 
 function gateOf({ gate = 'latency', latencyShare, dispatch = 'split', ...traffic }: FleetOptions): FleetGate {

@@ -297,6 +297,7 @@ export async function solveProgram(
     mostIterations,
     gap,
     goal.kind === 'cost' || goal.kind === 'moves' ? 0 : RELATIVE_GAP,
+    goal.kind === 'moves' ? CHANGE_SIZE : Number.POSITIVE_INFINITY,
     program.start?.values,
   )
 
@@ -372,14 +373,15 @@ function coverCuts(
 /** Whole units that a relaxation's solution leaves open of each variable, where it has many. */
 const LOOSE = 2
 const MANY = 60
-/** Variables of a program up to which a better answer than a known one is sought with all the work. */
-const KNOWN_SIZE = 80
+/** Variables of a change up to which a better one than a known one is sought with all the work: iterations of a large program take longer. */
+const CHANGE_SIZE = 80
 
 /**
  * Solve a program. Where its relaxation has many whole units, most of them are taken over, and what is left is a small program. If its answer is
  * not at the bound of the relaxation, a better one is looked for: as a constraint, since the solver has called answers best that were only where
  * it was told to start.
  *
+ * @param size variables up to which a better answer is looked for with all the work
  * @param known values that keep all constraints
  */
 async function search(
@@ -387,6 +389,7 @@ async function search(
   mostIterations: number,
   leastGap: number,
   relativeGap: number,
+  size: number,
   known?: Float64Array,
 ): Promise<Answer> {
   const solver = await loadSolver()
@@ -414,8 +417,7 @@ async function search(
     terms: variables.flatMap(({ objective }, i): Term[] => (objective === 0 ? [] : [[i, objective]])),
     atMost: best.objective - absoluteGap,
   }
-  // Iterations of a large program take longer.
-  const work = Math.ceil(mostIterations * Math.min(1, KNOWN_SIZE / variables.length))
+  const work = Math.ceil(mostIterations * Math.min(1, size / variables.length))
   const answer = solver.solve(
     { ...program, constraints: [...constraints, better] },
     { ...options, mostIterations: work },

@@ -25,9 +25,10 @@ interface Kind {
 export function simulateFleet(
   plan: Pick<FleetPlan, 'boards' | 'served'>,
   fleet: Fleet,
-  { burstiness = 1, requests = 100_000, seed = 1, dispatch = 'split', arrivals }: SimulationOptions = {},
+  { burstiness = 1, requests = 100_000, seed = 1, dispatch = 'split', arrivals, only }: SimulationOptions = {},
 ): SimulatedService[] {
   return plan.served.map(({ model, ratePerS, latencyMs }, m) => {
+    if (only && !only.has(model)) return { model, requests: 0, late: 0, p99Ms: Number.NaN }
     const kinds = kindsOf(plan.boards, fleet, model)
     const stream = 1000 * seed + m
     if (dispatch === 'shared') {

@@ -29,6 +29,8 @@ export interface SimulationOptions {
   readonly requests?: number
   /** Default 1. */
   readonly seed?: number
+  /** Models whose requests come; the others' outcomes have none. Default: all. */
+  readonly only?: ReadonlySet<string>
 }
 
 export interface SimulatedService extends QueueOutcome {
