@@ -1,10 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { ALARM_COLOR, chartConfig, palette, renderPng, renderSvg, type TopLevelSpec } from '@pctodl/charts'
-import { drawMap } from '@pctodl/mig-deploy'
+import { drawMap, findMigBoard } from '@pctodl/mig-deploy'
 import {
   exampleFolder,
-  findMigBoard,
   latencyGateMs,
   loadObjectives,
   loadProfiles,

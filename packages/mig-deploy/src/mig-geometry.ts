@@ -163,12 +163,7 @@ const preferredStarts: Readonly<Record<SegmentSize, readonly number[]>> = {
   7: [0],
 }
 
-/** Where one more instance may start beside the memory slices of `mask`, compute slices apart; undefined where nowhere. */
-export function freeStart(size: SegmentSize, mask: number): number | undefined {
-  return preferredStarts[size].find((start) => (mask & sliceMask(size, start)) === 0)
-}
-
 /** Bits of the memory slices that an instance takes. */
-export function sliceMask(size: SegmentSize, start: number): number {
+function sliceMask(size: SegmentSize, start: number): number {
   return ((1 << footprints[size].memorySlices) - 1) << start
 }

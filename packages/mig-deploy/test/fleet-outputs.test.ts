@@ -3,13 +3,7 @@ import { DeviceClass, ResourceClaimTemplate } from 'kubernetes-models/resource.k
 import { ConfigMap, Node, Service } from 'kubernetes-models/v1'
 import { describe, expect, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
-import {
-  formatFleetKubernetes,
-  formatFleetMap,
-  formatFleetMigParted,
-  type MappedBoard,
-  parseFleetMap,
-} from '../src/index.js'
+import { formatFleetMap, formatKubernetes, formatMigParted, type MappedBoard, parseFleetMap } from '../src/index.js'
 import { deployActions, type TargetSegment } from '../src/node/deploy-actions.js'
 import type { DeployedSegment } from '../src/node/deployment-state.js'
 import { boardNamed, fleetSegmentsOfNode } from '../src/node/fleet-segments.js'
@@ -50,7 +44,7 @@ describe('the map of a fleet', () => {
   })
 
   it('counts a shared instance once for mig-parted', () => {
-    const config = parse(formatFleetMigParted(boards))['mig-configs']['pctodl-h100-node-0']
+    const config = parse(formatMigParted(boards))['mig-configs']['pctodl-h100-node-0']
     expect(config[0]['mig-devices']).toEqual({ '2g.20gb': 1, '1g.20gb': 1 })
   })
 })
@@ -104,7 +98,7 @@ describe('a deployment of a fleet', () => {
 describe('the manifests of a fleet', () => {
   const options = { image: 'mine:1', command: ['serve', '{model}', "it's", '--port={port}'], port: 8080 }
   const documentsOf = (more: object = {}) =>
-    parseAllDocuments(formatFleetKubernetes(boards, { ...options, ...more })).map((document) => document.toJS())
+    parseAllDocuments(formatKubernetes(boards, { ...options, ...more })).map((document) => document.toJS())
   const documents = documentsOf({ nodeNames: { 'h100-node-0': 'gpu17' } })
   const models = { ConfigMap, Node, Service, Deployment } as const
 

@@ -4,9 +4,8 @@ import { ConfigMap, Node, Service } from 'kubernetes-models/v1'
 import { describe, expect, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { z } from 'zod'
-import { findMigBoard, formatFleetMigParted, formatKubernetes, type MappedGpu } from '../src/index.js'
+import { boardsOf, formatKubernetes, formatMigParted, type MappedGpu } from '../src/index.js'
 
-const board = findMigBoard('H100')
 const segment = { model: 'bert_base', batchSize: 8, processes: 2 }
 const gpus: MappedGpu[] = [
   {
@@ -18,6 +17,7 @@ const gpus: MappedGpu[] = [
   },
   { index: 9, segments: [{ ...segment, sizeGpcs: 2, start: 0 }] },
 ]
+const boards = boardsOf(gpus, 'H100')
 const options = { image: 'mine:1', command: ['serve', '{model}'], port: 8080, healthPath: '/health' }
 const documentsOf = (text: string) => parseAllDocuments(text).map((document) => document.toJS())
 
@@ -48,7 +48,7 @@ const migParted = z.strictObject({
 })
 
 describe.each(['plugin', 'dra'] as const)('manifests with %s', (devices) => {
-  const documents = documentsOf(formatKubernetes(gpus, board, { ...options, devices }))
+  const documents = documentsOf(formatKubernetes(boards, { ...options, devices }))
 
   it('keep the schemas of Kubernetes, which refuse what does not', () => {
     const kinds = documents.map(({ kind }) => kind as keyof typeof models)
@@ -70,12 +70,12 @@ describe.each(['plugin', 'dra'] as const)('manifests with %s', (devices) => {
   it('have a configuration that mig-parted reads, all-disabled in it', () => {
     const config = documents.find(({ data }) => data?.['config.yaml'])
     const parted = migParted.parse(parse(config.data['config.yaml']))
-    expect(Object.keys(parted['mig-configs'])).toEqual(['all-disabled', 'pctodl-node-0', 'pctodl-node-1'])
+    expect(Object.keys(parted['mig-configs'])).toEqual(['all-disabled', 'pctodl-h100-node-0', 'pctodl-h100-node-1'])
   })
 })
 
 describe('claims', () => {
-  const documents = documentsOf(formatKubernetes(gpus, board, { ...options, devices: 'dra' }))
+  const documents = documentsOf(formatKubernetes(boards, { ...options, devices: 'dra' }))
   const ofKind = (kind: string) => documents.filter((document) => document.kind === kind)
 
   it('are for one instance of a profile, which the class selects', () => {
@@ -100,12 +100,12 @@ describe('claims', () => {
     const templates = ofKind('ResourceClaimTemplate').map(({ metadata }) => metadata.name)
     const deployments = ofKind('Deployment')
     expect(deployments.map(({ metadata, spec }) => [metadata.name, spec.replicas])).toEqual([
-      ['bert-base-3g-b8-p2', 1],
-      ['bert-base-2g-b8-p2', 2],
+      ['pctodl-h100-0', 1],
+      ['pctodl-h100-1', 2],
     ])
     for (const { spec } of deployments) {
       const { resourceClaims, containers, nodeSelector } = spec.template.spec
-      expect(nodeSelector).toBeUndefined()
+      expect(nodeSelector).toEqual({ 'pctodl.board': 'H100' })
       expect(containers[0].resources).toEqual({ claims: [{ name: resourceClaims[0].name }] })
       expect(templates).toContain(resourceClaims[0].resourceClaimTemplateName)
     }
@@ -116,10 +116,10 @@ describe('claims', () => {
 it('mig-parted reads the configuration of a fleet', () => {
   const shared = { profile: '1g.10gb', model: 'net', batchSize: 8, processes: 1 }
   const node = { gpu: 'A100', node: 0 }
-  const boards = [
+  const two = [
     { ...node, index: 0, segments: [{ ...shared, start: 0 }] },
     { ...node, index: 1, segments: [{ ...shared, profile: '7g.40gb', start: 0 }] },
   ]
-  const parted = migParted.parse(parse(formatFleetMigParted(boards)))
+  const parted = migParted.parse(parse(formatMigParted(two)))
   expect(parted['mig-configs']['pctodl-a100-node-0']).toHaveLength(2)
 })

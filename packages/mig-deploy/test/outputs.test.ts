@@ -2,6 +2,7 @@ import { renderPng } from '@pctodl/charts'
 import { describe, expect, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import {
+  boardsOf,
   drawMap,
   findMigBoard,
   formatDeploymentMap,
@@ -9,7 +10,6 @@ import {
   formatMigParted,
   type MappedGpu,
   mapColumns,
-  migPartedConfig,
   parseDeploymentMap,
   SegmentFileError,
 } from '../src/index.js'
@@ -60,112 +60,70 @@ describe('a deployment map', () => {
 })
 
 describe('mig-parted', () => {
+  const configsOf = (key: string) => parse(formatMigParted(boardsOf(gpus, key)))['mig-configs']
+
   it('gets one configuration for each node, boards of one layout together', () => {
-    const config = migPartedConfig(gpus, board)
-    expect(parse(formatMigParted(config))).toEqual({
-      version: 'v1',
-      'mig-configs': {
-        'all-disabled': [{ devices: 'all', 'mig-enabled': false }],
-        'pctodl-node-0': [{ devices: [0, 1], 'mig-enabled': true, 'mig-devices': { '2g.20gb': 1, '3g.40gb': 1 } }],
-        'pctodl-node-1': [{ devices: [1], 'mig-enabled': true, 'mig-devices': { '7g.80gb': 1 } }],
-      },
+    expect(configsOf('A100-80GB')).toEqual({
+      'all-disabled': [{ devices: 'all', 'mig-enabled': false }],
+      'pctodl-a100-80gb-node-0': [
+        { devices: [0, 1], 'mig-enabled': true, 'mig-devices': { '2g.20gb': 1, '3g.40gb': 1 } },
+      ],
+      'pctodl-a100-80gb-node-1': [{ devices: [1], 'mig-enabled': true, 'mig-devices': { '7g.80gb': 1 } }],
     })
   })
 
   it('gets the names of the board', () => {
-    const { 'mig-configs': configs } = migPartedConfig(gpus, findMigBoard('H200'))
-    expect(configs['pctodl-node-1']![0]!['mig-devices']).toEqual({ '7g.141gb': 1 })
+    expect(configsOf('H200')['pctodl-h200-node-1'][0]['mig-devices']).toEqual({ '7g.141gb': 1 })
   })
 })
 
 describe('Kubernetes manifests', () => {
-  const options = {
-    image: 'registry/worker:1',
-    command: ['serve', '--model', '{model}', '--batch-size', '{batch}'],
-  }
-  const documents = parseAllDocuments(formatKubernetes(gpus, board, options)).map((document) => document.toJS())
+  const options = { image: 'registry/worker:1', command: ['serve', '--model', '{model}'] }
+  const documents = parseAllDocuments(formatKubernetes(boardsOf(gpus, 'A100-80GB'), options)).map((document) =>
+    document.toJS(),
+  )
   const ofKind = (kind: string) => documents.filter((document) => document.kind === kind)
 
   it('label nodes for the MIG manager and the device plugin', () => {
-    expect(ofKind('Node').map(({ metadata }) => [metadata.name, metadata.labels])).toEqual([
-      ['gpu-node-0', { 'nvidia.com/mig.config': 'pctodl-node-0', 'nvidia.com/device-plugin.config': 'mig-mixed' }],
-      ['gpu-node-1', { 'nvidia.com/mig.config': 'pctodl-node-1', 'nvidia.com/device-plugin.config': 'mig-mixed' }],
-    ])
-    const [mig, plugin] = ofKind('ConfigMap')
-    expect(parse(mig.data['config.yaml'])).toEqual(migPartedConfig(gpus, board))
-    expect(parse(plugin.data['mig-mixed'])).toEqual({ version: 'v1', flags: { migStrategy: 'mixed' } })
+    const plugin = { 'nvidia.com/device-plugin.config': 'mig-mixed' }
+    expect(ofKind('Node').map(({ metadata }) => [metadata.name, metadata.labels])).toEqual(
+      [0, 1].map((node) => [
+        `a100-80gb-node-${node}`,
+        { 'nvidia.com/mig.config': `pctodl-a100-80gb-node-${node}`, ...plugin },
+      ]),
+    )
+    expect(parse(ofKind('ConfigMap')[1].data['mig-mixed'])).toEqual({ version: 'v1', flags: { migStrategy: 'mixed' } })
   })
 
-  it('ask for one MIG device for each segment, where its node is', () => {
-    const deployments = ofKind('Deployment')
-    const kinds = deployments.map(({ metadata, spec }) => {
+  it('ask for one MIG device for each instance, where its node is, with a probe of its daemon', () => {
+    const kinds = ofKind('Deployment').map(({ spec }) => {
       const [container] = spec.template.spec.containers
-      return [metadata.name, spec.replicas, container.resources.limits, spec.template.spec.nodeSelector]
+      expect(container.livenessProbe.exec.command.at(-1)).toMatch(/nvidia-cuda-mps-control/)
+      expect(container.readinessProbe).toBeUndefined()
+      const limits = Object.keys(container.resources.limits)
+      return [spec.replicas, ...limits, spec.template.spec.nodeSelector['kubernetes.io/hostname']]
     })
-    const on = (node: number) => ({ 'kubernetes.io/hostname': `gpu-node-${node}` })
     expect(kinds).toEqual([
-      ['resnet50-2g-b16-p2-node0', 2, { 'nvidia.com/mig-2g.20gb': 1 }, on(0)],
-      ['bert-co-3g-b8-p1-node0', 1, { 'nvidia.com/mig-3g.40gb': 1 }, on(0)],
-      ['resnet50-3g-b32-p3-node0', 1, { 'nvidia.com/mig-3g.40gb': 1 }, on(0)],
-      ['resnet50-7g-b64-p1-node1', 1, { 'nvidia.com/mig-7g.80gb': 1 }, on(1)],
+      [2, 'nvidia.com/mig-2g.20gb', 'a100-80gb-node-0'],
+      [1, 'nvidia.com/mig-3g.40gb', 'a100-80gb-node-0'],
+      [1, 'nvidia.com/mig-3g.40gb', 'a100-80gb-node-0'],
+      [1, 'nvidia.com/mig-7g.80gb', 'a100-80gb-node-1'],
     ])
-    const [container] = deployments[0].spec.template.spec.containers
-    expect(container).toMatchObject({
-      image: 'registry/worker:1',
-      args: ['serve', '--model', 'resnet50', '--batch-size', '16'],
-      env: [{ name: 'PROCESSES', value: '2' }],
-    })
-  })
-
-  it('give each model a Service, and probes that ask workers and daemon', () => {
-    const probed = parseAllDocuments(
-      formatKubernetes(gpus, board, { ...options, port: 8080, healthPath: '/health' }),
-    ).map((document) => document.toJS())
-    const services = probed.filter(({ kind }) => kind === 'Service')
-    expect(services.map(({ metadata }) => metadata.name).sort()).toEqual(['bert-co', 'resnet50'])
-    const deployments = probed.filter(({ kind }) => kind === 'Deployment')
-    for (const { spec } of services) {
-      const behind = deployments.filter(({ spec: { template } }) =>
-        Object.entries(spec.selector).every(([key, value]) => template.metadata.labels[key] === value),
-      )
-      expect(behind.length).toBeGreaterThan(0)
-      for (const deployment of behind) {
-        const [container] = deployment.spec.template.spec.containers
-        expect(container.ports).toEqual([{ name: spec.ports[0].targetPort, containerPort: 8080 }])
-        expect(container.readinessProbe.httpGet).toEqual({ path: '/health', port: 'requests' })
-        expect(container.startupProbe.failureThreshold).toBeGreaterThan(60)
-        expect(container.livenessProbe.exec.command.at(-1)).toMatch(/nvidia-cuda-mps-control/)
-      }
-    }
     expect(ofKind('Service')).toEqual([])
-    const [container] = ofKind('Deployment')[0].spec.template.spec.containers
-    expect(container.readinessProbe).toBeUndefined()
-    expect(container.livenessProbe).toBeDefined()
-    expect(() => formatKubernetes(gpus, board, { ...options, port: 0 })).toThrow(/port/)
-    expect(() => formatKubernetes(gpus, board, { ...options, healthPath: '/health' })).toThrow(/healthPath/)
-  })
-
-  it('can take every instance away again', () => {
-    expect(migPartedConfig(gpus, board)['mig-configs']['all-disabled']).toEqual([
-      { devices: 'all', 'mig-enabled': false },
-    ])
+    const wrong = (more: object) => () => formatKubernetes(boardsOf(gpus, 'A100-80GB'), { ...options, ...more })
+    expect(wrong({ port: 0 })).toThrow(/port/)
+    expect(wrong({ healthPath: '/health' })).toThrow(/healthPath/)
   })
 
   it('keep models apart whose names Kubernetes cannot tell apart', () => {
     const segments = (['bert_base', 'bert.base', '漢字'] as const).map((model, i) => ({
-      model,
-      sizeGpcs: 1 as const,
-      start: i,
-      batchSize: 1,
-      processes: 1,
+      ...{ model, sizeGpcs: 1 as const, start: i, batchSize: 1, processes: 1 },
     }))
-    const text = formatKubernetes([{ index: 0, segments }], board, options)
-    const names = [...text.matchAll(/^ {2}name: (\S+-node0)$/gm)].map(([, name]) => name)
-    expect(names).toEqual(['bert-base-2-1g-b1-p1-node0', 'bert-base-1g-b1-p1-node0', 'model-1g-b1-p1-node0'])
-  })
-
-  it('refuse a node without a name', () => {
-    expect(() => formatKubernetes(gpus, board, { ...options, nodeNames: ['first'] })).toThrow(/a name for node 1/)
+    const text = formatKubernetes(boardsOf([{ index: 0, segments }], 'A100'), { ...options, port: 80 })
+    const services = parseAllDocuments(text)
+      .map((document) => document.toJS())
+      .filter(({ kind }) => kind === 'Service')
+    expect(services.map(({ metadata }) => metadata.name).sort()).toEqual(['bert-base', 'bert-base-2', 'model'])
   })
 })
 

@@ -15,7 +15,6 @@ for (const board of ['A100-80GB', 'H100']) {
     for (const [row, objectives] of loadObjectives(exampleFolder('example-objectives'), models).entries()) {
       for (const knowsCap of [true, false]) {
         const plan = await planSegments(profiles, objectives, {
-          mostIterations: 0,
           ...(knowsCap && { powerCap: { boardW, idleW } }),
         })
         const sum = { planned: 0, met: 0, delivered: 1, predictedW: 0, drawnW: 0, worst: 0, aboveCap: 0 }

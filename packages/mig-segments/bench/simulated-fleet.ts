@@ -1,7 +1,8 @@
 import { SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
+import { findMigBoard } from '@pctodl/mig-deploy'
 import { VirtualClock } from '@pctodl/platform'
 import { sustainedClock } from '../scripts/measure-slice.js'
-import { type FleetBoard, findMigBoard, type PlannedGpu } from '../src/index.js'
+import type { FleetBoard, PlannedGpu } from '../src/index.js'
 
 /** What a planned board does while every process on it runs. */
 export interface BoardRun {

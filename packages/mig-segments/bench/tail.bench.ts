@@ -1,4 +1,4 @@
-import { planForTail, planHeuristically, type ServiceObjective, simulatePlan } from '../src/index.js'
+import { planSegments, type ServiceObjective, simulatePlan } from '../src/index.js'
 import { dataSets, publishedData, randomScenarios } from '../test/published-data.js'
 
 // Prints who is late under requests of independent users and under bursts, and the GPUs of plans for the tail: against the bound of
@@ -20,7 +20,7 @@ for (const dispatch of ['shared', 'split'] as const) {
       const sum = { served: 0, unserved: 0, lateByGate: 0, late: 0, lateAgain: 0, gpus: 0, bound: 0 }
       const compared = { compared: 0, byFactor: 0, byTail: 0, ratesAlone: 0 }
       for (const [k, row] of rows.entries()) {
-        const plan = await planForTail(profiles, row, { dispatch, burstiness, mostIterations: 0 })
+        const plan = await planSegments(profiles, row, { gate: 'tail', dispatch, burstiness })
         const whoIsLate = (of: Parameters<typeof simulatePlan>[0], requests: number, seed = k + 1) =>
           simulatePlan(of, profiles, { dispatch, burstiness, requests, seed })
             .filter((service) => service.late > 0.01 * service.requests)
@@ -37,7 +37,7 @@ for (const dispatch of ['shared', 'split'] as const) {
         const served = row.filter(({ model }) => plan.served.some((service) => service.model === model))
         for (const factor of FACTORS) {
           const higher = (each: ServiceObjective) => ({ ...each, ratePerS: factor * each.ratePerS })
-          const raised = planHeuristically(profiles, served.map(higher))
+          const raised = await planSegments(profiles, served.map(higher))
           const asked = raised.served.map((each) => ({ ...each, ratePerS: each.ratePerS / factor }))
           const late = lateIn({ ...raised, served: asked }, SEARCHED) + raised.unserved.length
           if (factor === 1) sum.lateByGate += late
@@ -45,7 +45,7 @@ for (const dispatch of ['shared', 'split'] as const) {
           compared.compared++
           compared.byFactor += raised.gpuCount
           compared.byTail += plan.gpuCount
-          compared.ratesAlone += planHeuristically(profiles, served, { latencyShare: 1 }).lowerBoundGpus
+          compared.ratesAlone += (await planSegments(profiles, served, { latencyShare: 1 })).lowerBoundGpus
           break
         }
       }

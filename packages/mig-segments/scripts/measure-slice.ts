@@ -1,6 +1,7 @@
 import { type MigInstance, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
+import { findMigBoard, type SegmentSize } from '@pctodl/mig-deploy'
 import { findGpuSpec, PctodlError, type TenantCounters, VirtualClock } from '@pctodl/platform'
-import { findMigBoard, type ProfilePoint, type SegmentSize } from '../src/index.js'
+import type { ProfilePoint } from '../src/index.js'
 
 const WINDOW_MS = 1000
 const LEAST_BATCHES = 4

@@ -1,7 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { findMigBoard, segmentSizes } from '@pctodl/mig-deploy'
 import { findGpuSpec, networkNames } from '@pctodl/platform'
-import { findMigBoard, formatProfileCsv, type ProfilePoint, segmentSizes } from '../src/index.js'
+import { formatProfileCsv, type ProfilePoint } from '../src/index.js'
 import { measureSlice, sustainedClock } from './measure-slice.js'
 
 // Makes example profiles at several SM clocks, for fleets whose boards may run slower: the base clock and two that are lower, otherwise as

@@ -1,7 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { findMigBoard, segmentSizes } from '@pctodl/mig-deploy'
 import { networkNames } from '@pctodl/platform'
-import { findMigBoard, formatProfileCsv, type ProfilePoint, segmentSizes } from '../src/index.js'
+import { formatProfileCsv, type ProfilePoint } from '../src/index.js'
 import { measureSlice } from './measure-slice.js'
 
 // Makes the example profiles that ship with this package: every network on every size of instance of a simulated board, with

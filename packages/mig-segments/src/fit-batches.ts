@@ -1,7 +1,7 @@
 import { batchDelays } from './batch-delay.js'
 import { latencyGateMs } from './latency-gate.js'
 import { type ServiceProfile, throughputOf } from './profile.js'
-import { type PlannedGpu, plannedAt, type SegmentPlan, servedServices } from './segment-plan.js'
+import { type PlannedGpu, type SegmentPlan, servedServices } from './segment-plan.js'
 
 /**
  * Give segments that would answer late, waiting for full batches, the point of their size with the most throughput that
@@ -29,7 +29,7 @@ export function fitBatches<T extends SegmentPlan>(
           .filter((point) => throughputOf(point) >= ratePerS)
           .filter((point) => (1000 * point.batchSize * point.processes) / ratePerS + point.latencyMs <= latencyMs)
           .sort((a, b) => throughputOf(b) - throughputOf(a))[0]
-        return fitting ? { ...plannedAt(segment.model, fitting), start: segment.start } : segment
+        return fitting ? { ...segment, ...fitting, throughput: throughputOf(fitting) } : segment
       }),
     }),
   )

@@ -1,95 +1,38 @@
 // What is measured and asked for.
-export type { ProfilePoint, ServiceObjective, ServiceProfile } from './profile.js'
-export { throughputOf } from './profile.js'
-export {
-  DEFAULT_MAX_PROCESSES,
-  formatProfileCsv,
-  parseFleetProfileCsv,
-  parseProfileCsv,
-  CLOCK_COLUMN,
-  POWER_COLUMN,
-  profileColumns,
-  type ProfileOptions,
-} from './input/parse-profile-csv.js'
+export { type ProfilePoint, type ServiceObjective, type ServiceProfile, throughputOf } from './profile.js'
+export { formatProfileCsv, parseProfileCsv, type ProfileOptions } from './input/parse-profile-csv.js'
 export { exampleFolder, loadFleetProfiles, loadObjectives, loadProfiles } from './input/load-inputs.js'
-export { lintProfile } from './input/lint-profile.js'
-export { type ObjectiveFile, parseObjectives, scenarioAt } from './input/parse-objectives.js'
-export { SegmentFileError } from '@pctodl/mig-deploy'
-// Plan.
+export { scenarioAt } from './input/parse-objectives.js'
+// Plan for boards of one type.
 export {
   type BoundedPlan,
-  DEFAULT_MOST_ITERATIONS,
-  type HeuristicOptions,
-  planHeuristically,
   type PlanOptions,
+  type PowerCap,
   planSegments,
+  simulatePlan,
   TooFewGpusError,
 } from './plan-segments.js'
-export type {
-  PlannedGpu,
-  PlannedSegment,
-  SegmentPlan,
-  ServedService,
-  UnservedReason,
-  UnservedService,
-} from './segment-plan.js'
-export { DEFAULT_LATENCY_SHARE, latencyGateMs } from './latency-gate.js'
-export { type BatchDelay, batchDelays, lateSegments } from './batch-delay.js'
-export { fitBatches } from './fit-batches.js'
-export { planAsPublished, type PublishedOptions, type PublishedPlan } from './published/published-plan.js'
-// Plan by what requests meet.
-export { planForTail, type TailPlan, type TailPlanOptions } from './tail/plan-for-tail.js'
-export type { ServiceTail } from './tail/service-tails.js'
-export { type StatedTraffic, statedArrivals, underErrors } from './tail/stated-traffic.js'
-export { breaksFirst, explainLimits, type ServiceLimit, serviceLimits } from './tail/service-limits.js'
-export type { Dispatch } from './tail/tail-options.js'
-export { simulatePlan, type SimulatedService, type SimulationOptions } from './tail/simulate-plan.js'
-export type { QueueOutcome } from './tail/simulate-queue.js'
-export type { PowerCap } from './power/power-cap.js'
-// Plan on boards of several types.
+export type { PlannedGpu } from './segment-plan.js'
+export { latencyGateMs } from './latency-gate.js'
+export { lateSegments } from './batch-delay.js'
+// The scheduler as published, to compare with.
+export { planAsPublished, type PublishedPlan } from './published/published-plan.js'
+// Plan for boards of several types, with prices, clocks and limits on watts.
 export type { BoardGroup, Fleet, FleetPoint, FleetProfile } from './fleet/fleet.js'
 export { type FleetOptions, planFleet } from './fleet/plan-fleet.js'
 export type { FleetPlan } from './fleet/fleet-plan.js'
+export type { FleetBoard } from './fleet/place-fleet.js'
 export type { InstanceCompany } from './fleet/shared-points.js'
-export { simulateFleet } from './fleet/simulate-fleet.js'
-export { loadCompany } from './input/load-company.js'
-export type { FleetBoard, FleetSegment } from './fleet/place-fleet.js'
 export { loadFleet } from './input/load-fleet.js'
-// Change a running plan.
+export { loadCompany } from './input/load-company.js'
+export { fleetOf, gpusOf } from './fleet/one-board.js'
+// Change a running plan; follow rates over a day.
 export { type FleetReplan, type FleetReplanOptions, replanFleet } from './replan/replan-fleet.js'
 export { stepFleetMaps } from './replan/fleet-step-maps.js'
-export type { FleetInstance, FleetStep } from './replan/fleet-migration.js'
-// Follow rates over a day.
-export { type DayOptions, type DaySchedule, type DayTotals, type PlannedPeriod, planDay } from './day/plan-day.js'
-// One type of board.
-export { boardsOf, fleetOf, gpusOf } from './fleet/one-board.js'
-// MIG geometry.
-export {
-  assignStarts,
-  assignStartsBeside,
-  COMPUTE_SLICES,
-  findMigBoard,
-  footprints,
-  type MigBoard,
-  migBoardKeys,
-  type Placement,
-  placementConflict,
-  type SegmentSize,
-  segmentSizes,
-} from '@pctodl/mig-deploy'
-export { maximalPatterns } from './solve/size-counts.js'
-export { fewestGpus } from './solve/fewest-gpus.js'
-// Outputs; `@pctodl/mig-deploy` carries maps out.
-export {
-  DEFAULT_GPUS_PER_NODE,
-  fleetMapColumns,
-  formatDeploymentMap,
-  formatFleetMap,
-  type MappedBoard,
-  type MappedGpu,
-  type MappedSegment,
-  mapColumns,
-  parseDeploymentMap,
-  parseFleetMap,
-} from '@pctodl/mig-deploy'
-export { explainBounds, explainPlan } from './output/explain.js'
+export type { FleetStep } from './replan/fleet-migration.js'
+export { type DayOptions, type DaySchedule, planDay } from './day/plan-day.js'
+// What requests meet.
+export type { StatedTraffic } from './tail/stated-traffic.js'
+export { breaksFirst, type ServiceLimit, serviceLimits } from './tail/service-limits.js'
+export { simulateFleet } from './fleet/simulate-fleet.js'
+export type { SimulatedService, SimulationOptions } from './tail/simulate-queue.js'

@@ -1,5 +1,6 @@
 import type { Placement } from '@pctodl/mig-deploy'
-import { type ProfilePoint, type ServiceObjective, throughputOf } from './profile.js'
+import type { UnservedService } from './fleet/fleet-plan.js'
+import type { ServiceObjective } from './profile.js'
 
 /** A MIG instance with the processes that serve one model in it. */
 export interface PlannedSegment extends Placement {
@@ -30,17 +31,6 @@ export interface ServedService extends ServiceObjective {
   readonly capacity: number
 }
 
-/** Why a service is not in the plan. */
-export type UnservedReason = 'no-profile' | 'never-ran' | 'latency'
-
-export interface UnservedService extends ServiceObjective {
-  readonly reason: UnservedReason
-  /** What is wrong and what would help. */
-  readonly message: string
-  /** By the tail: the latency objective that a plan for this service alone keeps at this rate, ms. */
-  readonly keepableMs?: number
-}
-
 /** Which segments run where. */
 export interface SegmentPlan {
   readonly gpus: readonly PlannedGpu[]
@@ -51,13 +41,6 @@ export interface SegmentPlan {
   readonly gpuCount: number
   /** Compute slices in use. */
   readonly gpcCount: number
-}
-
-/** A model run at a profiled point, wherever on a GPU. */
-export function plannedAt(model: string, point: ProfilePoint): Omit<PlannedSegment, 'start'> {
-  const { sizeGpcs, batchSize, processes, latencyMs, powerW } = point
-  const throughput = throughputOf(point)
-  return { model, sizeGpcs, batchSize, processes, throughput, latencyMs, ...(powerW !== undefined && { powerW }) }
 }
 
 /** Count what a set of GPUs holds. */

@@ -1,5 +1,6 @@
+import { segmentSizes } from '@pctodl/mig-deploy'
 import fc from 'fast-check'
-import { type ProfilePoint, type ServiceObjective, type ServiceProfile, segmentSizes } from '../src/index.js'
+import type { ProfilePoint, ServiceObjective, ServiceProfile } from '../src/index.js'
 
 export interface Services {
   readonly profiles: readonly ServiceProfile[]

@@ -3,13 +3,20 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { exitCodeOf } from '@pctodl/command-line'
-import { type DeployedSegment, gpuListQuery, parseGpuList, parseInstanceList, readDeployment } from '@pctodl/mig-deploy'
+import {
+  type DeployedSegment,
+  fleetMapColumns,
+  gpuListQuery,
+  mapColumns,
+  parseGpuList,
+  parseInstanceList,
+  readDeployment,
+} from '@pctodl/mig-deploy'
 import { LeaseFolder, loadNvml, type Nvml } from '@pctodl/nvml-control'
 import type { SimulatedHost } from '@pctodl/sim-host'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type BuiltPrograms, buildPrograms, missingCompiler, startHost } from '../../sim-host/test/built-host.js'
 import { segments } from '../src/commands.js'
-import { fleetMapColumns, mapColumns } from '../src/index.js'
 
 describe.skipIf(missingCompiler)(`a node of a simulated host${missingCompiler ? ` (${missingCompiler})` : ''}`, () => {
   let folder: string

@@ -1,6 +1,7 @@
+import type { MappedBoard } from '@pctodl/mig-deploy'
 import { describe, expect, it } from 'vitest'
 import { checkFleet } from '../src/fleet/check-fleet.js'
-import { type FleetPoint, type FleetStep, type MappedBoard, planFleet, stepFleetMaps } from '../src/index.js'
+import { type FleetPoint, type FleetStep, planFleet, stepFleetMaps } from '../src/index.js'
 import { keepWatts } from '../src/replan/step-watts.js'
 
 const point = (more: Partial<FleetPoint> = {}): FleetPoint => ({

@@ -1,15 +1,7 @@
+import { formatFleetMap, type MappedBoard, parseFleetMap } from '@pctodl/mig-deploy'
 import { SeededRandom } from '@pctodl/numerics'
 import { describe, expect, it } from 'vitest'
-import {
-  type BoardGroup,
-  type Fleet,
-  type FleetPoint,
-  formatFleetMap,
-  type MappedBoard,
-  parseFleetMap,
-  planFleet,
-  replanFleet,
-} from '../src/index.js'
+import { type BoardGroup, type Fleet, type FleetPoint, planFleet, replanFleet } from '../src/index.js'
 
 const models = ['a', 'b']
 const point = (processThroughput: number, more: Partial<FleetPoint> = {}): FleetPoint => ({

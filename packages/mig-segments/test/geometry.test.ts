@@ -1,25 +1,29 @@
-import { findMigGeometry } from '@pctodl/platform'
-import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
 import {
   assignStarts,
   assignStartsBeside,
-  fewestGpus,
   findMigBoard,
   footprints,
-  maximalPatterns,
   migBoardKeys,
   type Placement,
   placementConflict,
   type SegmentSize,
   segmentSizes,
-} from '../src/index.js'
-import { boardFraction } from '../src/solve/board-fraction.js'
-import { packSizes } from '../src/solve/pack-boards.js'
-import { gpcsOf } from '../src/solve/size-counts.js'
+} from '@pctodl/mig-deploy'
+import { findMigGeometry } from '@pctodl/platform'
+import { describe, expect, it } from 'vitest'
+import { patternsOf } from '../src/fleet/board-patterns.js'
 
 const sizesOf = (counts: readonly number[]) =>
   counts.flatMap((count, s) => new Array<SegmentSize>(count).fill(segmentSizes[s]!))
+
+/** Of each size the profile with the least memory. */
+const geometry = findMigGeometry('A100')
+const maximalPatterns = patternsOf({
+  ...geometry,
+  profiles: segmentSizes.map((size) => geometry.profiles.find(({ computeSlices }) => computeSlices === size)!),
+})
+  .map(({ counts }) => counts)
+  .sort((a, b) => segmentSizes.reduce((order, _, s) => b[s]! - a[s]! || order, 0))
 
 /** All multisets that fit 7 GPCs, legal or not. */
 const multisets: number[][] = []
@@ -88,69 +92,5 @@ describe('MIG geometry', () => {
     expect(placementConflict([at(3, 0), at(3, 4)])).toBeNull()
     expect(assignStartsBeside([at(3, 0)], [4])).toBeNull()
     expect(assignStartsBeside([at(1, 1)], [3, 2])).toEqual([4, 2])
-  })
-})
-
-/** Boards by brute force: the fewest maximal patterns that cover the counts. */
-function bruteForce(counts: readonly number[], memo = new Map<string, number>()): number {
-  if (counts.every((count) => count <= 0)) return 0
-  const key = counts.join()
-  const known = memo.get(key)
-  if (known !== undefined) return known
-  let best = Number.POSITIVE_INFINITY
-  for (const pattern of maximalPatterns) {
-    const left = counts.map((count, s) => Math.max(0, count - pattern[s]!))
-    if (left.every((count, s) => count === counts[s])) continue
-    best = Math.min(best, 1 + bruteForce(left, memo))
-  }
-  memo.set(key, best)
-  return best
-}
-
-describe('fewestGpus', () => {
-  const small = fc.tuple(fc.nat(9), fc.nat(7), fc.nat(6), fc.nat(4), fc.nat(1))
-  const large = fc.tuple(fc.nat(3000), fc.nat(3000), fc.nat(3000), fc.nat(3000), fc.nat(300))
-
-  it('is the least number of boards, by brute force', () => {
-    const memo = new Map<string, number>()
-    fc.assert(
-      fc.property(small, (counts) => {
-        expect(fewestGpus(counts)).toBe(bruteForce(counts, memo))
-      }),
-      { numRuns: 150, seed: 1 },
-    )
-  })
-
-  it('never falls when a segment is added', () => {
-    fc.assert(
-      fc.property(large, fc.nat(4), (counts, s) => {
-        const more = counts.map((count, i) => count + (i === s ? 1 : 0))
-        expect(fewestGpus(more)).toBeGreaterThanOrEqual(fewestGpus(counts))
-      }),
-    )
-  })
-
-  it('is what packing takes, and the fraction is at most it', () => {
-    fc.assert(
-      fc.property(fc.oneof(small, large), (counts) => {
-        const boards = packSizes(counts)
-        expect(boards.length).toBe(fewestGpus(counts))
-        expect(boardFraction(counts)).toBeLessThanOrEqual(fewestGpus(counts) + 1e-9)
-        const packed = segmentSizes.map((size) => boards.flat().filter((other) => other === size).length)
-        expect(packed).toEqual(counts)
-        // The fullest board first, and on each the largest instance.
-        const gpcs = boards.map((sizes) => sizes.reduce<number>((sum, size) => sum + size, 0))
-        expect(gpcs).toEqual([...gpcs].sort((a, b) => b - a))
-        for (const sizes of boards) expect(sizes).toEqual([...sizes].sort((a, b) => b - a))
-        for (const board of new Set(boards.map((sizes) => sizes.join()))) {
-          expect(assignStarts(board.split(',').map(Number) as SegmentSize[]), board).not.toBeNull()
-        }
-      }),
-      { numRuns: 60 },
-    )
-  })
-
-  it('counts GPCs by position as sizes are listed', () => {
-    expect([...gpcsOf]).toEqual([...segmentSizes])
   })
 })

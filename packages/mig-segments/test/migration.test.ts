@@ -1,8 +1,7 @@
 import { SeededRandom } from '@pctodl/numerics'
 import { describe, expect, it } from 'vitest'
 import { checkFleet } from '../src/fleet/check-fleet.js'
-import type { FleetInstance } from '../src/index.js'
-import { fleetMigrationOrder } from '../src/replan/fleet-migration.js'
+import { type FleetInstance, fleetMigrationOrder } from '../src/replan/fleet-migration.js'
 
 describe('the order of a migration of a fleet', () => {
   const nodeCapW = 220

@@ -1,5 +1,6 @@
+import { formatDeploymentMap, placementConflict } from '@pctodl/mig-deploy'
 import { describe, expect, it } from 'vitest'
-import { formatDeploymentMap, placementConflict, planAsPublished, type ServiceProfile } from '../src/index.js'
+import { planAsPublished, type ServiceProfile } from '../src/index.js'
 import { goldenFile, publishedData } from './published-data.js'
 
 describe('the published algorithm', () => {

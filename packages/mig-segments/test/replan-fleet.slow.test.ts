@@ -1,4 +1,4 @@
-import { geometryOf } from '@pctodl/mig-deploy'
+import { formatFleetMap, geometryOf, type MappedBoard, parseFleetMap } from '@pctodl/mig-deploy'
 import { SeededRandom } from '@pctodl/numerics'
 import { freePlacements } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
@@ -7,10 +7,7 @@ import {
   type Fleet,
   type FleetPoint,
   type FleetReplan,
-  formatFleetMap,
   type InstanceCompany,
-  type MappedBoard,
-  parseFleetMap,
   planFleet,
   replanFleet,
   type ServiceObjective,

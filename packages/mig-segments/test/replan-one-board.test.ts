@@ -1,13 +1,14 @@
+import { boardsOf } from '@pctodl/mig-deploy'
 import { describe, expect, it } from 'vitest'
-import { boardsOf, fleetOf, gpusOf, planHeuristically, replanFleet, stepFleetMaps } from '../src/index.js'
+import { fleetOf, gpusOf, planSegments, replanFleet, stepFleetMaps } from '../src/index.js'
 import { publishedData } from './published-data.js'
 
 const board = 'A100-80GB'
 
-describe('a change of a published map', () => {
+describe('a change of a published map', async () => {
   const { profiles, scenarios } = publishedData('head')
   const objectives = scenarios[3]!
-  const current = boardsOf(planHeuristically(profiles, objectives).gpus, board)
+  const current = boardsOf((await planSegments(profiles, objectives)).gpus, board)
   const fleet = fleetOf(board, profiles)
   const scaled = (of: (m: number) => number) =>
     objectives.map((each, m) => ({ ...each, ratePerS: of(m) * each.ratePerS }))
@@ -48,8 +49,8 @@ describe('a change of a published map', () => {
 })
 
 describe('a published map', () => {
-  it('comes back from the boards that it is made of', () => {
-    const { gpus } = planHeuristically(publishedData('head').profiles, publishedData('head').scenarios[0]!)
+  it('comes back from the boards that it is made of', async () => {
+    const { gpus } = await planSegments(publishedData('head').profiles, publishedData('head').scenarios[0]!)
     const places = gpus.map(({ index, segments }) => ({
       index,
       segments: segments.map(({ sizeGpcs, start }) => ({ sizeGpcs, start })),

@@ -1,16 +1,10 @@
-import { drawMap } from '@pctodl/mig-deploy'
+import { drawMap, findMigBoard, type MappedGpu } from '@pctodl/mig-deploy'
 import { describe, expect, it } from 'vitest'
 import { planTables } from '../src/cli/plan-report.js'
-import {
-  findMigBoard,
-  fitBatches,
-  lintProfile,
-  type MappedGpu,
-  type PlannedGpu,
-  type PlannedSegment,
-  type SegmentPlan,
-  type ServiceProfile,
-} from '../src/index.js'
+import { fitBatches } from '../src/fit-batches.js'
+import type { PlannedGpu, ServiceProfile } from '../src/index.js'
+import { lintProfile } from '../src/input/lint-profile.js'
+import type { PlannedSegment, SegmentPlan } from '../src/segment-plan.js'
 
 const board = findMigBoard('A100-80GB')
 const terminal = {

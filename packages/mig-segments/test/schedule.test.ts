@@ -1,20 +1,18 @@
+import { type MappedBoard, placementConflict, segmentSizes } from '@pctodl/mig-deploy'
 import { SeededRandom } from '@pctodl/numerics'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { servingW } from '../src/day/serving-power.js'
+import type { FleetSegment } from '../src/fleet/place-fleet.js'
 import {
   type DayOptions,
   type FleetBoard,
-  type FleetSegment,
   fleetOf,
   gpusOf,
-  type MappedBoard,
-  placementConflict,
   planDay,
   planSegments,
   type ServiceObjective,
   type ServiceProfile,
-  segmentSizes,
   stepFleetMaps,
 } from '../src/index.js'
 import { arbitraryServices } from './arbitrary-services.js'

@@ -2,14 +2,8 @@ import { SeededRandom } from '@pctodl/numerics'
 import { gammaArrivals, markovModulatedArrivals } from '@pctodl/traffic'
 import { describe, expect, it } from 'vitest'
 import { cases } from '../../../test/long-tests.js'
-import {
-  breaksFirst,
-  planForTail,
-  type ServiceProfile,
-  serviceLimits,
-  simulatePlan,
-  type TailPlan,
-} from '../src/index.js'
+import { type BoundedPlan, breaksFirst, type ServiceProfile, serviceLimits, simulatePlan } from '../src/index.js'
+import { planForTail } from './plan-for-tail.js'
 import { publishedData, randomScenarios } from './published-data.js'
 
 type Process = (ratePerS: number) => { start(seed: number): { nextMs(): number } }
@@ -32,7 +26,7 @@ const onOff = (ratePerS: number) =>
  * batch, as soon as they are free; a batch takes what the smallest measured one that holds it takes, on the same size with as many processes.
  */
 function lateShare(
-  plan: TailPlan,
+  plan: BoundedPlan,
   model: string,
   profiles: readonly ServiceProfile[],
   process: Process,
@@ -85,7 +79,7 @@ describe('a plan by the tail', () => {
         [{ burstiness: 4 }, [gamma(0.25), gamma(1), gamma(3), gamma(4)]],
         [{ arrivals: [onOff] }, [gamma(0.25), gamma(1), onOff]],
       ] as const) {
-        const plan = await planForTail(profiles, objectives, { ...stated, mostIterations: 0 })
+        const plan = await planForTail(profiles, objectives, { ...stated })
         for (const { model } of plan.served) {
           const shares = processes.map((process, k) =>
             lateShare(plan, model, profiles, process as Process, 1.05, 1.05, 1000 * r + k),
@@ -98,7 +92,7 @@ describe('a plan by the tail', () => {
 
   it('without errors needs no more GPUs', async () => {
     const { profiles, scenarios } = publishedData('head')
-    const options = { mostIterations: 0, checkRequests: 5000 }
+    const options = { checkRequests: 5000 }
     const sure = await planForTail(profiles, scenarios[1]!, { ...options, rateError: 0, timeError: 0 })
     const unsure = await planForTail(profiles, scenarios[1]!, { ...options, rateError: 0.2, timeError: 0.1 })
     expect(sure.gpuCount).toBeLessThanOrEqual(unsure.gpuCount)
@@ -109,7 +103,7 @@ describe('a plan by the tail', () => {
 describe('the rate at which a service breaks', () => {
   it('is above the stated rate of a plan by the tail, and requests at more are late', async () => {
     const { profiles, scenarios } = publishedData('head')
-    const plan = await planForTail(profiles, scenarios[2]!, { mostIterations: 0 })
+    const plan = await planForTail(profiles, scenarios[2]!, {})
     const limits = serviceLimits(plan.served, {}, (served, way) => simulatePlan({ ...plan, served }, profiles, way))
     const random = new SeededRandom(1)
     for (const [m, { breaksAtPerS, p99Ms, latencyMs, utilisation }] of limits.entries()) {

@@ -4,13 +4,13 @@ import { cases } from '../../../test/long-tests.js'
 import {
   type Fleet,
   planFleet,
-  planForTail,
   type ServiceObjective,
   type ServiceProfile,
   simulateFleet,
   simulatePlan,
 } from '../src/index.js'
 import { CHECK_SEED, isLate, planUntilKept, roomOf } from '../src/tail/until-kept.js'
+import { planForTail } from './plan-for-tail.js'
 
 /** Services whose batches cost a fixed part and one for each request, in three sizes of instance, with objectives from hopeless to easy. */
 function drawn(seed: number): { profiles: ServiceProfile[]; objectives: ServiceObjective[] } {
@@ -55,7 +55,7 @@ describe('whom a plan calls served', () => {
     async ({ burstiness, dispatch, seed }) => {
       for (let from = seed; from < seed + 100 * cases(8, 2); from += 100) {
         const { profiles, objectives } = drawn(from)
-        const options = { burstiness, dispatch, checkRequests: requests, mostIterations: 0 }
+        const options = { burstiness, dispatch, checkRequests: requests }
         const plan = await planForTail(profiles, objectives, options)
         const named = [...plan.served, ...plan.unserved].map(({ model }) => model).sort()
         expect(named).toEqual(objectives.map(({ model }) => model))

@@ -1,6 +1,4 @@
 import { freePlacements, migGeometries } from '@pctodl/platform'
-import { stringify } from 'yaml'
-import { ALL_DISABLED, type MigPartedConfig, type MigPartedEntry } from '../kubernetes/mig-parted.js'
 import { csvRows, quoted, toNumber } from './csv-rows.js'
 import { SegmentFileError } from './segment-file-error.js'
 
@@ -124,23 +122,4 @@ export function parseFleetMap(text: string, file: string): MappedBoard[] {
     boards.set(key, board)
   }
   return [...boards.values()]
-}
-
-/** A configuration for mig-parted with an entry for each node, `pctodl-<board>-node-<n>`, and `all-disabled`. */
-export function formatFleetMigParted(boards: readonly MappedBoard[]): string {
-  const configs: Record<string, MigPartedEntry[]> = { [ALL_DISABLED]: [{ devices: 'all', 'mig-enabled': false }] }
-  for (const { gpu, node, index, segments } of boards) {
-    const devices: Record<string, number> = {}
-    const instances = new Map(segments.map(({ start, profile }) => [start, profile]))
-    for (const profile of instances.values()) devices[profile] = (devices[profile] ?? 0) + 1
-    const name = fleetConfigName(gpu, node)
-    configs[name] = [...(configs[name] ?? []), { devices: [index], 'mig-enabled': true, 'mig-devices': devices }]
-  }
-  const config: MigPartedConfig = { version: 'v1', 'mig-configs': configs }
-  return stringify(config, { flowCollectionPadding: false })
-}
-
-/** Name of a node's entry in the mig-parted configuration of a fleet. */
-export function fleetConfigName(gpu: string, node: number): string {
-  return `pctodl-${gpu.toLowerCase()}-node-${node}`
 }

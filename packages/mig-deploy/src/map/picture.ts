@@ -1,5 +1,4 @@
 import { MEMORY_SLICES } from '@pctodl/platform'
-import { byNode } from '../kubernetes/mig-parted.js'
 import { footprints, type MigBoard } from '../mig-geometry.js'
 import { DEFAULT_GPUS_PER_NODE, type MappedGpu, type MappedSegment } from './deployment-map.js'
 
@@ -149,4 +148,14 @@ function text(x: number, y: number, content: string, size: number, fill: string,
 function escapeXml(content: string): string {
   const names: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
   return content.replace(/[&<>"]/g, (letter) => names[letter]!)
+}
+
+/** GPUs by node. */
+function byNode(gpus: readonly MappedGpu[], gpusPerNode: number): Map<number, MappedGpu[]> {
+  const nodes = new Map<number, MappedGpu[]>()
+  for (const gpu of gpus) {
+    const node = Math.floor(gpu.index / gpusPerNode)
+    nodes.set(node, [...(nodes.get(node) ?? []), gpu])
+  }
+  return nodes
 }

@@ -4,7 +4,6 @@ import {
   asUsage,
   endingAtOnce,
   integerFrom,
-  listOf,
   numberBetween,
   oneOf,
   positiveNumber,
@@ -12,32 +11,24 @@ import {
   UsageError,
   writeFileAtomically,
 } from '@pctodl/command-line'
-import {
-  type FleetKubernetesOptions,
-  formatFleetKubernetes,
-  formatFleetMap,
-  formatFleetMigParted,
-  parseFleetMap,
-  readMap,
-  splitWords,
-} from '@pctodl/mig-deploy'
+import { formatFleetMap, parseFleetMap, readMap } from '@pctodl/mig-deploy'
 import type { Command } from 'commander'
-import { planFleet } from '../fleet/plan-fleet.js'
+import { DEFAULT_MOST_ITERATIONS, planFleet } from '../fleet/plan-fleet.js'
 import { simulateFleet } from '../fleet/simulate-fleet.js'
 import { loadFleet } from '../input/load-fleet.js'
 import { exampleFolder, loadObjectives } from '../input/load-inputs.js'
 import { scenarioAt } from '../input/parse-objectives.js'
 import { DEFAULT_MAX_PROCESSES } from '../input/parse-profile-csv.js'
 import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
-import { DEFAULT_MOST_ITERATIONS } from '../plan-segments.js'
 import { stepFleetMaps } from '../replan/fleet-step-maps.js'
 import { replanFleet } from '../replan/replan-fleet.js'
 import { breaksFirst, explainLimits, serviceLimits } from '../tail/service-limits.js'
 import { boardTable, changeOf, fleetSummary } from './fleet-report.js'
+import { addManifestOptions, type ManifestOptions, manifestsOf } from './manifest-options.js'
 import { fleetFile } from './plan-report.js'
 import { addTrafficOptions, type TrafficOptions, trafficOf } from './traffic-options.js'
 
-interface FleetCommandOptions extends TrafficOptions {
+interface FleetCommandOptions extends ManifestOptions, TrafficOptions {
   readonly fleet: string
   readonly slo?: string
   readonly maxProcesses: number
@@ -46,14 +37,6 @@ interface FleetCommandOptions extends TrafficOptions {
   readonly latencyShare: number
   readonly mostIterations: number
   readonly output: string
-  readonly migParted?: boolean
-  readonly kubernetes?: boolean
-  readonly image?: string
-  readonly command?: string
-  readonly devices: 'plugin' | 'dra'
-  readonly nodeNames?: readonly string[]
-  readonly port?: number
-  readonly healthPath?: string
   readonly from?: string
   readonly consolidate?: boolean
   readonly strict?: boolean
@@ -61,7 +44,7 @@ interface FleetCommandOptions extends TrafficOptions {
 }
 
 export function addFleetOptions(command: Command): Command {
-  return addTrafficOptions(command)
+  return addManifestOptions(addTrafficOptions(command))
     .requiredOption('--fleet <file.yaml>', 'types of boards: profiles, counts, prices, limits on watts')
     .option('--slo <folder>', 'SLO_req_rate.csv and SLO_latency.csv (default: the examples)')
     .option('--max-processes <n>', 'most MPS processes in an instance', integerFrom(1), DEFAULT_MAX_PROCESSES)
@@ -80,23 +63,6 @@ export function addFleetOptions(command: Command): Command {
     )
     .option('--most-iterations <n>', 'simplex iterations of each proof', integerFrom(1), DEFAULT_MOST_ITERATIONS)
     .option('--output <folder>', 'where SLO<row>/fleet.csv goes', './deployment')
-    .option('--mig-parted', 'write mig-parted.yaml beside it')
-    .option('--kubernetes', 'write kubernetes.yaml beside it; needs --image and --command')
-    .option('--image <name>', "container image of the manifests' workers")
-    .option('--command <words>', 'the manifests\' worker, e.g. "serve --model {model} --batch {batch} --port {port}"')
-    .option(
-      '--node-names <list>',
-      "the manifests' nodes, e.g. h100-node-0=gpu17 (default: h100-node-0, ...)",
-      listOf(String),
-    )
-    .option(
-      '--devices <name>',
-      "in the manifests: plugin, NVIDIA's device plugin; dra, claims of dynamic resource allocation",
-      oneOf('plugin', 'dra'),
-      'plugin',
-    )
-    .option('--port <n>', 'port of the workers; of models that share an instance each has the next', integerFrom(1))
-    .option('--health-path <path>', 'what answers 200 to GET on --port while they are well')
     .option('--from <map.csv>', 'change this running map with the fewest instances created, step by step')
     .option('--consolidate', 'with --from: until the boards cost no more than those of a plan from scratch')
     .option('--strict', 'fail where a service cannot be served')
@@ -112,7 +78,7 @@ export async function fleet(sloIndex: number, options: FleetCommandOptions, term
   if (gate === 'tail' && latencyShare !== DEFAULT_LATENCY_SHARE) {
     throw new UsageError('--latency-share is for --gate latency; leave it away')
   }
-  const kubernetes = kubernetesOptions(options)
+  const manifests = manifestsOf(options)
   const described = asUsage(() => loadFleet(options.fleet, { maxProcesses }))
   const models = [...new Set(described.groups.flatMap(({ profiles }) => profiles.map(({ model }) => model)))].sort(
     (a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)),
@@ -142,11 +108,10 @@ export async function fleet(sloIndex: number, options: FleetCommandOptions, term
   if (from !== undefined) rmSync(path.join(folder, 'steps'), { recursive: true, force: true })
   const files = Object.entries({
     'fleet.csv': formatFleetMap(plan.boards),
-    ...(options.migParted && { 'mig-parted.yaml': formatFleetMigParted(plan.boards) }),
+    ...manifests(plan.boards),
     ...Object.fromEntries(
       steps.map((map, i) => [path.join('steps', `step-${String(i + 1).padStart(3, '0')}.csv`), formatFleetMap(map)]),
     ),
-    ...(kubernetes && { 'kubernetes.yaml': formatFleetKubernetes(plan.boards, kubernetes) }),
   }).map(([name, content]) => {
     const file = path.join(folder, name)
     mkdirSync(path.dirname(file), { recursive: true })
@@ -160,31 +125,4 @@ export async function fleet(sloIndex: number, options: FleetCommandOptions, term
   )
   for (const { message } of plan.unserved) terminal.stderr.write(`not served: ${message}\n`)
   return options.strict && plan.unserved.length > 0 ? 1 : 0
-}
-
-function kubernetesOptions(options: FleetCommandOptions): FleetKubernetesOptions | null {
-  const { kubernetes, image, command, nodeNames, port, healthPath, devices } = options
-  if (!kubernetes) {
-    const others = [image, command, nodeNames, port, healthPath]
-    if (others.every((option) => option === undefined) && devices === 'plugin') return null
-    throw new UsageError(
-      '--image, --command, --node-names, --devices, --port and --health-path are for --kubernetes; add it',
-    )
-  }
-  const words = splitWords(command ?? '')
-  if (image === undefined || words.length === 0) {
-    throw new UsageError('--kubernetes needs --image and --command: what the workers are')
-  }
-  const names = (nodeNames ?? []).map((text) => {
-    const [node, name, ...rest] = text.split('=')
-    if (node && name && rest.length === 0) return [node, name] as const
-    throw new UsageError(
-      `--node-names: got '${text}', expected <node of the map>=<its name>, such as h100-node-0=gpu17`,
-    )
-  })
-  return {
-    ...{ image, command: words, devices, nodeNames: Object.fromEntries(names) },
-    ...(port !== undefined && { port }),
-    ...(healthPath !== undefined && { healthPath }),
-  }
 }

@@ -1,45 +1,23 @@
-import {
-  endingAtOnce,
-  integerFrom,
-  listOf,
-  oneOf,
-  positiveNumber,
-  type Terminal,
-  UsageError,
-} from '@pctodl/command-line'
-import {
-  drawMap,
-  formatKubernetes,
-  formatMigParted,
-  type KubernetesOptions,
-  migPartedConfig,
-  splitWords,
-} from '@pctodl/mig-deploy'
+import { endingAtOnce, integerFrom, oneOf, positiveNumber, type Terminal, UsageError } from '@pctodl/command-line'
+import { boardsOf, drawMap } from '@pctodl/mig-deploy'
 import type { Command } from 'commander'
 import { lateSegments } from '../batch-delay.js'
 import { fitBatches } from '../fit-batches.js'
+import { DEFAULT_MOST_ITERATIONS } from '../fleet/plan-fleet.js'
 import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
 import { counted } from '../output/counted.js'
 import { explainBounds, explainPlan } from '../output/explain.js'
-import {
-  type BoundedPlan,
-  DEFAULT_MOST_ITERATIONS,
-  planHeuristically,
-  planSegments,
-  TooFewGpusError,
-} from '../plan-segments.js'
-import type { PowerCap } from '../power/power-cap.js'
+import { type BoundedPlan, type PowerCap, planSegments, simulatePlan, TooFewGpusError } from '../plan-segments.js'
 import { type PublishedPlan, planAsPublished } from '../published/published-plan.js'
-import { planForTail, type TailPlan } from '../tail/plan-for-tail.js'
 import { breaksFirst, explainLimits, type ServiceLimit, serviceLimits } from '../tail/service-limits.js'
-import { simulatePlan } from '../tail/simulate-plan.js'
-import type { Dispatch } from '../tail/tail-options.js'
+import type { Dispatch } from '../tail/ways.js'
+import { addManifestOptions, type ManifestOptions, manifestsOf } from './manifest-options.js'
 import { addInputOptions, gpuLimit, type InputOptions, loadInputs, type PlanInputs } from './plan-options.js'
 import { mapFile, planTables, writePlanFiles } from './plan-report.js'
 import { addTrafficOptions, type TrafficOptions, trafficOf } from './traffic-options.js'
 
-interface PlanCommandOptions extends InputOptions, TrafficOptions {
-  readonly algorithm: 'exact' | 'heuristic' | 'published'
+interface PlanCommandOptions extends InputOptions, ManifestOptions, TrafficOptions {
+  readonly algorithm: 'exact' | 'published'
   readonly gate: 'latency' | 'tail'
   readonly dispatch: Dispatch
   readonly mostIterations: number
@@ -47,21 +25,13 @@ interface PlanCommandOptions extends InputOptions, TrafficOptions {
   readonly idlePower?: number
   readonly fitBatches?: boolean
   readonly picture?: boolean
-  readonly migParted?: boolean
-  readonly kubernetes?: boolean
-  readonly image?: string
-  readonly command?: string
-  readonly nodeNames?: readonly string[]
-  readonly devices: 'plugin' | 'dra'
-  readonly port?: number
-  readonly healthPath?: string
   readonly explain?: boolean
   readonly strict?: boolean
 }
 
 export function addPlanOptions(command: Command): Command {
-  return addTrafficOptions(addInputOptions(command))
-    .option('--algorithm <name>', 'exact, heuristic or published', oneOf('exact', 'heuristic', 'published'), 'exact')
+  return addManifestOptions(addTrafficOptions(addInputOptions(command)))
+    .option('--algorithm <name>', 'exact, or published: that of ParvaGPU', oneOf('exact', 'published'), 'exact')
     .option(
       '--gate <name>',
       'latency: batch times, as published; tail: p99 of queues',
@@ -74,31 +44,18 @@ export function addPlanOptions(command: Command): Command {
       oneOf('shared', 'split'),
       'shared',
     )
-    .option('--most-iterations <n>', 'simplex iterations of each proof', integerFrom(0), DEFAULT_MOST_ITERATIONS)
+    .option('--most-iterations <n>', 'simplex iterations of each proof', integerFrom(1), DEFAULT_MOST_ITERATIONS)
     .option('--power-cap <w>', 'most watts of a board; needs measured power in the profiles', positiveNumber())
     .option('--idle-power <w>', 'watts of a board whose instances wait, for --power-cap', positiveNumber())
     .option('--fit-batches', 'shrink batches that would take too long to fill')
     .option('--picture', 'draw the map: map.svg beside it')
-    .option('--mig-parted', 'write mig-parted.yaml beside it')
-    .option('--kubernetes', 'write kubernetes.yaml beside it; needs --image and --command')
-    .option('--image <name>', "container image of the manifests' workers")
-    .option('--command <words>', 'their command, e.g. "serve --model {model} --batch {batch}"')
-    .option('--node-names <list>', "the manifests' nodes (default: gpu-node-0, ...)", listOf(String))
-    .option(
-      '--devices <name>',
-      'how pods get instances: the device plugin, or dra (claims)',
-      oneOf('plugin', 'dra'),
-      'plugin',
-    )
-    .option('--port <n>', 'port of the workers: Services, and probes of them', integerFrom(1))
-    .option('--health-path <path>', 'what answers 200 to GET on --port while they are well')
     .option('--explain', 'say why the plan is as it is')
     .option('--strict', 'fail where a service cannot be served or is under-served')
 }
 
 export async function plan(sloIndex: number, options: PlanCommandOptions, terminal: Terminal): Promise<number> {
   assertTogether(options)
-  const kubernetes = kubernetesOptions(options)
+  const manifests = manifestsOf(options)
   const inputs = loadInputs(sloIndex, options)
   for (const warning of inputs.warnings) terminal.stderr.write(`warning: ${warning}\n`)
   const first = await endingAtOnce(() => solve(inputs, options))
@@ -106,14 +63,11 @@ export async function plan(sloIndex: number, options: PlanCommandOptions, termin
   const limits = limitsOf(result, inputs, options)
   const files = writePlanFiles(mapFile(options.output, sloIndex), result.gpus, options.gpusPerNode, {
     ...(options.picture && { 'map.svg': drawMap(result.gpus, inputs.board, { gpusPerNode: options.gpusPerNode }) }),
-    ...(options.migParted && {
-      'mig-parted.yaml': formatMigParted(migPartedConfig(result.gpus, inputs.board, options.gpusPerNode)),
-    }),
-    ...(kubernetes && { 'kubernetes.yaml': formatKubernetes(result.gpus, inputs.board, kubernetes) }),
+    ...manifests(boardsOf(result.gpus, inputs.board.key, options.gpusPerNode)),
   })
   const underServed = 'underServed' in result ? result.underServed : []
   if (options.json) {
-    const late = 'tails' in result ? {} : { lateSegments: lateSegments(result) }
+    const late = options.gate === 'tail' ? {} : { lateSegments: lateSegments(result) }
     terminal.stdout.write(
       `${JSON.stringify({ ...result, ...late, ...(limits && { limits, breaksFirst: breaksFirst(result.served, limits) }), files }, null, 2)}\n`,
     )
@@ -130,7 +84,7 @@ function assertTogether(options: PlanCommandOptions): void {
   const { algorithm, explain, latencyShare } = options
   assertTail(options)
   if (algorithm !== 'published') return
-  if (explain) throw new UsageError('--explain explains exact and heuristic plans; leave it away with published')
+  if (explain) throw new UsageError('--explain explains exact plans; leave it away with published')
   if (latencyShare !== DEFAULT_LATENCY_SHARE) {
     throw new UsageError(`--latency-share is ${DEFAULT_LATENCY_SHARE} in the published algorithm; use another one`)
   }
@@ -141,8 +95,7 @@ function powerLimit({ algorithm, powerCap, idlePower }: PlanCommandOptions): { p
     if (idlePower === undefined) return {}
     throw new UsageError('--idle-power is for --power-cap; add it')
   }
-  if (algorithm === 'published')
-    throw new UsageError('the published algorithm knows no --power-cap; use exact or heuristic')
+  if (algorithm === 'published') throw new UsageError('the published algorithm knows no --power-cap; use exact')
   if (idlePower === undefined)
     throw new UsageError('--power-cap needs --idle-power, what a board draws while nothing runs')
   return { powerCap: { boardW: powerCap, idleW: idlePower } }
@@ -156,50 +109,23 @@ function assertTail(options: PlanCommandOptions): void {
     if (dispatch === 'shared') return
     throw new UsageError('--dispatch is for --gate tail; add it')
   }
-  if (algorithm === 'published')
-    throw new UsageError('the published algorithm has no --gate tail; use exact or heuristic')
+  if (algorithm === 'published') throw new UsageError('the published algorithm has no --gate tail; use exact')
   if (latencyShare !== DEFAULT_LATENCY_SHARE)
     throw new UsageError('--latency-share is for --gate latency; leave it away')
   if (fitBatches)
     throw new UsageError('--fit-batches is for --gate latency: with --gate tail no batch waits to be full')
 }
 
-function kubernetesOptions(options: PlanCommandOptions): KubernetesOptions | null {
-  const { kubernetes, image, command, nodeNames, gpusPerNode, port, healthPath, devices } = options
-  if (!kubernetes) {
-    const others = [image, command, nodeNames, port, healthPath]
-    if (others.every((option) => option === undefined) && devices === 'plugin') return null
-    throw new UsageError(
-      '--image, --command, --node-names, --devices, --port and --health-path are for --kubernetes; add it',
-    )
-  }
-  const words = splitWords(command ?? '')
-  if (image === undefined || words.length === 0) {
-    throw new UsageError('--kubernetes needs --image and --command: what the workers are')
-  }
-  if (healthPath !== undefined && port === undefined) throw new UsageError('--health-path needs --port')
-  return {
-    ...{ image, command: words, gpusPerNode, devices },
-    ...(nodeNames && { nodeNames }),
-    ...(port !== undefined && { port }),
-    ...(healthPath !== undefined && { healthPath }),
-  }
-}
-
 async function solve(
   { profiles, objectives }: PlanInputs,
   options: PlanCommandOptions,
-): Promise<BoundedPlan | PublishedPlan | TailPlan> {
+): Promise<BoundedPlan | PublishedPlan> {
   const { algorithm, latencyShare, mostIterations, gate, dispatch } = options
   const limit = { ...gpuLimit(options), ...powerLimit(options) }
-  if (gate === 'tail') {
-    const work = { mostIterations: algorithm === 'heuristic' ? 0 : mostIterations }
-    return planForTail(profiles, objectives, { ...limit, ...work, ...trafficOf(options, gate), dispatch })
-  }
   if (algorithm === 'exact') {
-    return planSegments(profiles, objectives, { ...limit, latencyShare, mostIterations })
+    const how = gate === 'tail' ? { gate, dispatch, ...trafficOf(options, gate) } : { latencyShare }
+    return planSegments(profiles, objectives, { ...limit, mostIterations, ...how })
   }
-  if (algorithm === 'heuristic') return planHeuristically(profiles, objectives, { ...limit, latencyShare })
   const published = planAsPublished(profiles, objectives)
   if (limit.maxGpus !== undefined && published.gpuCount > limit.maxGpus) {
     throw new TooFewGpusError(limit.maxGpus, published.gpuCount, 0)
@@ -212,7 +138,7 @@ const MOST_SIMULATED_GPUS = 400
 
 /** What each service stands; null for plans that are too large, and the published ones, which may serve too little. */
 function limitsOf(
-  plan: BoundedPlan | PublishedPlan | TailPlan,
+  plan: BoundedPlan | PublishedPlan,
   { profiles }: PlanInputs,
   options: PlanCommandOptions,
 ): ServiceLimit[] | null {
@@ -224,18 +150,19 @@ function limitsOf(
 }
 
 function report(
-  result: BoundedPlan | PublishedPlan | TailPlan,
-  { board, profiles, objectives }: PlanInputs,
-  { explain, gpusPerNode, latencyShare }: PlanCommandOptions,
+  result: BoundedPlan | PublishedPlan,
+  { board, profiles }: PlanInputs,
+  { explain, gate, gpusPerNode, latencyShare }: PlanCommandOptions,
   limits: readonly ServiceLimit[] | null,
   files: readonly string[],
   terminal: Terminal,
 ): string {
   const parts = [planTables(result, board, gpusPerNode, terminal)]
   if (limits) parts.push(explainLimits(result.served, limits))
-  if ('tails' in result) parts.push(explainBounds(result, ", with the estimate's capacities"))
-  else if ('lowerBoundGpus' in result) {
-    parts.push(explain ? explainPlan(result, profiles, objectives, latencyShare).trimEnd() : explainBounds(result))
+  if ('lowerBoundGpus' in result) {
+    const of = gate === 'tail' ? ", with the estimate's capacities" : ''
+    const explained = explain && gate === 'latency'
+    parts.push(explained ? explainPlan(result, profiles, latencyShare).trimEnd() : explainBounds(result, of))
   } else {
     parts.push(
       `${counted(result.gpuCount, 'GPU')}, ${result.gpcCount} compute slices, as the published algorithm has it; it overlapped ` +

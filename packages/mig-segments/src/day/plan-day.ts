@@ -5,9 +5,17 @@ import type { Fleet } from '../fleet/fleet.js'
 import type { FleetPlan } from '../fleet/fleet-plan.js'
 import { type FleetGate, fleetRows } from '../fleet/fleet-rows.js'
 import type { FleetBoard } from '../fleet/place-fleet.js'
-import { type FleetOptions, lateInFleet, planOnce, servedBy, untilKept } from '../fleet/plan-fleet.js'
+import {
+  assertObjectives,
+  assertSplit,
+  DEFAULT_MOST_ITERATIONS,
+  type FleetOptions,
+  lateInFleet,
+  planOnce,
+  servedBy,
+  untilKept,
+} from '../fleet/plan-fleet.js'
 import { type Goal, type Program, solveProgram } from '../fleet/program.js'
-import { DEFAULT_MOST_ITERATIONS } from '../plan-segments.js'
 import type { ServiceObjective } from '../profile.js'
 import type { FleetStep } from '../replan/fleet-migration.js'
 import { laidOver } from '../replan/fleet-places.js'
@@ -124,7 +132,7 @@ async function scheduleOnce(
   for (const [h, objectives] of asked.entries()) {
     requests += requestsIn(h)
     const common = { fleet, objectives, patterns, mostIterations, room: 1, goal }
-    const rows = fleetRows(fleet, objectives, gate)
+    const rows = fleetRows(fleet, objectives, gate, 'one-way')
     const models = objectives.map(({ model }) => model)
     const alone: Omit<Program, 'room'> = { ...common, rows, running: [] }
     const anew = objectives.length === 0 ? { boards: [], boundJ: 0 } : await placed(alone, models, [], patterns)
@@ -288,7 +296,9 @@ function peaksOf(periods: readonly (readonly ServiceObjective[])[]): ServiceObje
   return [...peaks.values()]
 }
 
-function assertDay(fleet: Fleet, periods: readonly unknown[], options: DayOptions): void {
+function assertDay(fleet: Fleet, periods: readonly (readonly ServiceObjective[])[], options: DayOptions): void {
+  assertSplit(options)
+  for (const objectives of periods) assertObjectives(objectives)
   const { periodS, migrationS, parkedW, mostLate = 0 } = options
   if (!(periods.length >= 1 && periods.length <= MOST_PERIODS)) {
     throw new InvalidInputError('periods', periods.length, `1 to ${MOST_PERIODS} periods`)

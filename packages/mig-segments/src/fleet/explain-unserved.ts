@@ -1,19 +1,42 @@
 import type { ServiceObjective } from '../profile.js'
 import { leastKept } from '../tail/keepable.js'
 import type { CheckedFleet } from './check-fleet.js'
-import type { FleetPlan } from './fleet-plan.js'
+import type { UnservedService } from './fleet-plan.js'
 import { type FleetGate, fleetRows } from './fleet-rows.js'
 
-type Unserved = FleetPlan['unserved'][number]
-
 /** Why a service is not in the plan of a fleet. @param keepableMs an objective that could be kept; null where none is known */
-export function unserved(objective: ServiceObjective, gate: FleetGate['kind'], keepableMs: number | null): Unserved {
-  const { model, latencyMs } = objective
+export function unserved(
+  { model, ratePerS, latencyMs }: ServiceObjective,
+  { lanes }: CheckedFleet,
+  gate: FleetGate['kind'],
+  keepableMs: number | null,
+): UnservedService {
+  const objective = { model, ratePerS, latencyMs }
+  const profiles = lanes.flatMap((lane) => lane.profiles).filter((profile) => profile.model === model)
+  const ran = profiles.flatMap(({ points }) => points).filter((point) => point.processThroughput > 0)
+  if (profiles.length === 0) {
+    return {
+      ...objective,
+      reason: 'no-profile',
+      message: `${model} has no profile: no instance is known to run it; measure it first`,
+    }
+  }
+  if (ran.length === 0) {
+    return {
+      ...objective,
+      reason: 'never-ran',
+      message: `${model} ran in no profiled instance; profile smaller batches`,
+    }
+  }
+  const fastest = ran.reduce((a, b) => (b.latencyMs < a.latencyMs ? b : a))
   const what = gate === 'tail' ? 'answers 99 of 100 requests' : 'computes a batch'
   const remedy = keepableMs === null ? 'ask for more, or measure smaller batches' : `${keepableMs} ms could be kept`
   return {
     ...objective,
-    message: `${model}: no instance of any board of the fleet ${what} in time for ${latencyMs} ms and within its watts; ${remedy}`,
+    reason: 'latency',
+    message:
+      `${model}: no instance ${what} in time for ${latencyMs} ms and within its watts; its fastest batch takes ` +
+      `${fastest.latencyMs.toPrecision(4)} ms (${fastest.profile}, ${fastest.batchSize}x${fastest.processes}); ${remedy}`,
     ...(keepableMs !== null && { keepableMs }),
   }
 }
@@ -24,17 +47,19 @@ export function unserved(objective: ServiceObjective, gate: FleetGate['kind'], k
  * @param kept whether a plan for this service alone serves it
  */
 export async function withKeepable(
-  missed: readonly Unserved[],
+  missed: readonly UnservedService[],
   fleet: CheckedFleet,
   gate: FleetGate,
   kept: (objective: ServiceObjective) => Promise<boolean>,
-): Promise<Unserved[]> {
-  const named: Unserved[] = []
-  for (const { model, ratePerS, latencyMs } of missed) {
-    const objective = { model, ratePerS, latencyMs }
+): Promise<UnservedService[]> {
+  const named: UnservedService[] = []
+  for (const service of missed) {
+    if (service.reason !== 'latency') {
+      named.push(service)
+      continue
+    }
     const estimated = (longer: ServiceObjective) => fleetRows(fleet, [longer], gate).length > 0
-    const keepableMs = await leastKept(objective, latencyMs, estimated, kept)
-    named.push(unserved(objective, gate.kind, keepableMs))
+    named.push(unserved(service, fleet, gate.kind, await leastKept(service, service.latencyMs, estimated, kept)))
   }
   return named
 }

@@ -1,13 +1,18 @@
-import { isSegmentSize } from '@pctodl/mig-deploy'
 import { latencyGateMs } from '../latency-gate.js'
-import { type ProfilePoint, type ServiceObjective, type ServiceProfile, throughputOf } from '../profile.js'
+import { type ServiceObjective, throughputOf } from '../profile.js'
 import { type StatedTraffic, underErrors } from '../tail/stated-traffic.js'
-import { rateInTime, splitBurstiness } from '../tail/tail-options.js'
-import { withBatchRates } from '../tail/tail-points.js'
 import { roomOf, type TimesLate } from '../tail/until-kept.js'
+import {
+  type Dispatch,
+  type Placeable,
+  placeablesOf,
+  rateInTime,
+  sharedWays,
+  splitBurstiness,
+  splitWays,
+} from '../tail/ways.js'
 import type { CheckedFleet } from './check-fleet.js'
 import type { FleetPoint } from './fleet.js'
-import type { Lane } from './lanes.js'
 import { type SharedPoint, sharedPoints } from './shared-points.js'
 
 /** How it is judged whether a point keeps an objective. */
@@ -16,6 +21,7 @@ export type FleetGate =
   | {
       readonly kind: 'tail'
       readonly traffic: StatedTraffic
+      readonly dispatch: Dispatch
       readonly times?: TimesLate
     }
 
@@ -37,44 +43,142 @@ export interface FleetRow {
   readonly parts: readonly RowPart[]
   /** Watts that it adds to an idle board; absent where they were not measured. */
   readonly powerW?: number
+  /** A service takes rows of one way. Default 0. */
+  readonly way?: number
+}
+
+/** A point at its place in the fleet. */
+interface Candidate extends Placeable {
+  readonly lane: number
+  readonly profile: number
+  /** The point as it was measured: `point` has columns that agree. */
+  readonly measured: FleetPoint
 }
 
 /**
  * The points that keep each objective, and the groups of models that do in one instance, without those of which another in the same instance
  * answers no less with no more watts. Where watts are neither limited nor a matter of clocks only the best of each instance is left.
  *
- * @param which `all`: without leaving any out
+ * @param which `best`: in all ways to share a service's requests among its instances; `one-way`: in one, so that instances that run may stay; `all`:
+ *   of this one way without leaving any out
  */
 export function fleetRows(
   fleet: CheckedFleet,
   objectives: readonly ServiceObjective[],
   gate: FleetGate,
-  which: 'best' | 'all' = 'best',
+  which: 'best' | 'one-way' | 'all' = 'best',
 ): FleetRow[] {
   const frugal = fleet.limited || fleet.lanes.length > fleet.groups.length
-  return fleet.lanes.flatMap((lane, l) => {
-    const { geometry, boardCapW } = fleet.groups[lane.group]!
-    return geometry.profiles.flatMap((slot, profile) => {
-      const within = (rows: FleetRow[]) => rows.filter(({ powerW = 0 }) => powerW <= boardCapW - lane.idleW)
-      const own = objectives.map((objective, service) => {
-        const rows = ratedPoints(lane, objective, slot.name, gate).map(({ point, ratePerS }): FleetRow => {
-          const { powerW } = point
-          const watts = powerW === undefined ? {} : { powerW }
-          return { ...{ lane: l, profile, parts: [{ service, point, ratePerS }] }, ...watts }
-        })
-        return which === 'all' ? within(rows) : best(within(rows), frugal)
-      })
-      const shared = lane.company
-        .filter((company) => company.profile === slot.name)
-        .flatMap((company) => sharedPoints(company, slot, batchTimeLimits(objectives, gate)))
+  const roomW = ({ lane }: Pick<FleetRow, 'lane'>) => {
+    const { group, idleW } = fleet.lanes[lane]!
+    return fleet.groups[group]!.boardCapW - idleW
+  }
+  const within = (rows: readonly FleetRow[]) => rows.filter((row) => (row.powerW ?? 0) <= roomW(row))
+  const own = objectives.flatMap((objective, service) =>
+    waysOf(candidatesOf(fleet, objective.model), objective, gate, which === 'best').flatMap((rated, way) => {
+      const rows = within(
+        rated.map(({ of: { lane, profile, measured: point }, ratePerS }): FleetRow => {
+          const watts = point.powerW === undefined ? {} : { powerW: point.powerW }
+          return { lane, profile, parts: [{ service, point, ratePerS }], ...watts, way }
+        }),
+      )
+      if (which === 'all') return rows
+      const places = new Map<string, FleetRow[]>()
+      for (const row of rows) {
+        const at = `${row.lane} ${row.profile}`
+        places.set(at, [...(places.get(at) ?? []), row])
+      }
+      return [...places.values()].flatMap((each) => best(each, frugal))
+    }),
+  )
+  return [
+    ...numberedAnew(own),
+    ...sharedRows(fleet, objectives, gate).flatMap((rows) =>
+      which === 'all' ? within(rows) : undominated(within(rows), objectives, frugal),
+    ),
+  ]
+}
+
+/** Ways of a service are numbered from 0 without gaps, whatever the limits on watts left of them. */
+function numberedAnew(rows: readonly FleetRow[]): FleetRow[] {
+  const ways = new Map<string, number>()
+  const known = new Map<number, number>()
+  return rows.map((row) => {
+    const { service } = row.parts[0]!
+    const key = `${service} ${row.way}`
+    if (!ways.has(key)) {
+      ways.set(key, known.get(service) ?? 0)
+      known.set(service, (known.get(service) ?? 0) + 1)
+    }
+    return { ...row, way: ways.get(key)! }
+  })
+}
+
+function candidatesOf({ lanes, groups }: CheckedFleet, model: string): Candidate[] {
+  return lanes.flatMap(({ group, profiles }, lane) => {
+    const points = profiles.filter((profile) => profile.model === model).flatMap((profile) => profile.points)
+    return groups[group]!.geometry.profiles.flatMap(({ name, computeSlices }, profile) => {
+      const ran = points.filter((point) => point.profile === name && point.processThroughput > 0)
+      return placeablesOf(`${lane} ${profile}`, computeSlices, ran).map((of, i) => ({
+        ...of,
+        lane,
+        profile,
+        measured: ran[i]!,
+      }))
+    })
+  })
+}
+
+interface Rated {
+  readonly of: Candidate
+  readonly ratePerS: number
+}
+
+/** For each way to share a service's requests among its instances what each of them answers in time. */
+function waysOf(
+  candidates: readonly Candidate[],
+  objective: ServiceObjective,
+  gate: FleetGate,
+  several: boolean,
+): Rated[][] {
+  const { model, ratePerS, latencyMs } = objective
+  if (gate.kind === 'latency') {
+    const gateMs = latencyGateMs(latencyMs, gate.latencyShare)
+    const fitting = candidates.filter(({ measured }) => measured.latencyMs < gateMs)
+    return [fitting.map((of) => ({ of, ratePerS: throughputOf(of.measured) }))]
+  }
+  const room = roomOf(gate.times, model)
+  if (!room) return []
+  const { burstiness = 1 } = gate.traffic
+  const hard = underErrors({ model, ratePerS: ratePerS * room.margin, latencyMs }, gate.traffic)
+  const goal = { ...hard, burstiness, mostLate: room.mostLate }
+  const fitting = candidates.filter(({ point }) => point.latencyMs < hard.latencyMs)
+  const taken = (ways: ReturnType<typeof sharedWays>) =>
+    ways.map((way) => way.map(({ of, share }) => ({ of: of as Candidate, ratePerS: share * ratePerS })))
+  if (gate.dispatch === 'shared') return taken(sharedWays(fitting, goal))
+  const alone = { ...goal, burstiness: splitBurstiness(burstiness) }
+  const whole = fitting.flatMap((of): Rated[] => {
+    const inTime = (rateInTime(of, alone) * ratePerS) / hard.ratePerS
+    return inTime > 0 ? [{ of, ratePerS: inTime }] : []
+  })
+  return [whole, ...(several ? taken(splitWays(fitting, goal)) : [])].filter((way) => way.length > 0)
+}
+
+/** By lane and profile the groups of models that share an instance; with one queue for each service there are none. */
+function sharedRows(fleet: CheckedFleet, objectives: readonly ServiceObjective[], gate: FleetGate): FleetRow[][] {
+  if (gate.kind === 'tail' && gate.dispatch === 'shared') return []
+  return fleet.lanes.flatMap(({ group, company }, lane) =>
+    fleet.groups[group]!.geometry.profiles.map((slot, profile) =>
+      company
+        .filter((each) => each.profile === slot.name)
+        .flatMap((each) => sharedPoints(each, slot, batchTimeLimits(objectives, gate)))
         .flatMap((point): FleetRow[] => {
           const parts = ratedMembers(point, objectives, slot.name, gate)
           const { powerW } = point
-          return parts ? [{ ...{ lane: l, profile, parts }, ...(powerW !== undefined && { powerW }) }] : []
-        })
-      return [...own.flat(), ...(which === 'all' ? within(shared) : undominated(within(shared), objectives, frugal))]
-    })
-  })
+          return parts ? [{ lane, profile, parts, ...(powerW !== undefined && { powerW }) }] : []
+        }),
+    ),
+  )
 }
 
 /** Of the ways of one service in one instance: those with fewer watts than all that answer as much, or the one that answers most. */
@@ -134,53 +238,9 @@ function ratedMembers(
     const service = objectives.findIndex((objective) => objective.model === model)
     const point: FleetPoint = { profile, processes: 1, ...measured }
     // No batch in company was measured but the full one: a smaller one is taken to last as long.
-    const ratePerS = rateOf([point], point, objectives[service]!, gate)
-    return { service, point, ratePerS }
+    const [of] = placeablesOf(profile, 0, [point]).map((each) => ({ ...each, lane: 0, profile: 0, measured: point }))
+    const [way] = waysOf([of!], objectives[service]!, gate, false)
+    return { service, point, ratePerS: way?.[0]?.ratePerS ?? 0 }
   })
   return parts.every(({ ratePerS }) => ratePerS > 0) ? parts.sort((a, b) => a.service - b.service) : null
-}
-
-function ratedPoints(
-  { profiles }: Lane,
-  objective: ServiceObjective,
-  name: string,
-  gate: FleetGate,
-): { point: FleetPoint; ratePerS: number }[] {
-  const ofProfile = profiles
-    .filter((profile) => profile.model === objective.model)
-    .flatMap(({ points }) => points)
-    .filter((point) => point.profile === name && point.processThroughput > 0)
-  return ofProfile.flatMap((point) => {
-    const ratePerS = rateOf(ofProfile, point, objective, gate)
-    return ratePerS > 0 ? [{ point, ratePerS }] : []
-  })
-}
-
-/** Requests/s that an instance answers in time; 0 where none. @param points of this instance, which tell of smaller batches */
-function rateOf(
-  points: readonly FleetPoint[],
-  point: FleetPoint,
-  { model, latencyMs }: ServiceObjective,
-  gate: FleetGate,
-): number {
-  if (gate.kind === 'latency') {
-    return point.latencyMs < latencyGateMs(latencyMs, gate.latencyShare) ? throughputOf(point) : 0
-  }
-  const rated: ServiceProfile = withBatchRates({ model, points: points.map(withSize) })
-  const same = rated.points[points.indexOf(point)]!
-  if (same.latencyMs >= latencyMs) return 0
-  const room = roomOf(gate.times, model)
-  if (!room) return 0
-  // What one instance answers in time under the stated errors.
-  const hard = underErrors({ model, ratePerS: room.margin, latencyMs }, gate.traffic)
-  if (same.latencyMs >= hard.latencyMs) return 0
-  const burstiness = splitBurstiness(gate.traffic.burstiness ?? 1)
-  return rateInTime(rated, same, hard.latencyMs, burstiness, room.mostLate) / hard.ratePerS
-}
-
-/** The point as those of boards with one profile for each size have it. */
-export function withSize({ profile, ...point }: FleetPoint): ProfilePoint {
-  const sizeGpcs = Number.parseInt(profile, 10)
-  if (!isSegmentSize(sizeGpcs)) throw new RangeError(`${profile} is no MIG profile`)
-  return { ...point, sizeGpcs }
 }

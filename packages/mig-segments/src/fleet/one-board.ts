@@ -3,7 +3,6 @@ import {
   findMigBoard,
   isSegmentSize,
   type MappedBoard,
-  type MappedGpu,
   type SegmentSize,
 } from '@pctodl/mig-deploy'
 import { InvalidInputError } from '@pctodl/platform'
@@ -23,19 +22,6 @@ export function fleetOf(gpu: string, profiles: readonly ServiceProfile[], more: 
     points: points.map(({ sizeGpcs, ...point }) => ({ ...point, profile: profileNames[sizeGpcs] })),
   }))
   return { groups: [{ ...more, gpu: key, profiles: named }] }
-}
-
-/** A published map as boards of a type. */
-export function boardsOf(
-  gpus: readonly MappedGpu[],
-  gpu: string,
-  gpusPerNode: number = DEFAULT_GPUS_PER_NODE,
-): MappedBoard[] {
-  const { key, profileNames } = findMigBoard(gpu)
-  return gpus.map(({ index, segments }) => ({
-    ...{ gpu: key, node: Math.floor(index / gpusPerNode), index: index % gpusPerNode },
-    segments: segments.map(({ sizeGpcs, ...segment }) => ({ ...segment, profile: profileNames[sizeGpcs] })),
-  }))
 }
 
 /**

@@ -1,9 +1,8 @@
 import { InvalidInputError, PctodlError, UnknownNameError } from '@pctodl/platform'
-import { assertLimits, DEFAULT_MOST_ITERATIONS, inOrder } from '../plan-segments.js'
 import type { ServiceObjective } from '../profile.js'
-import { assertObjective, MOST_GPUS } from '../service-demand.js'
 import { assertErrors, lateUnder, type StatedTraffic, underErrors } from '../tail/stated-traffic.js'
 import { assertCheck, CHECK_SEED, planUntilKept } from '../tail/until-kept.js'
+import type { Dispatch } from '../tail/ways.js'
 import { patternsOf } from './board-patterns.js'
 import { type CheckedFleet, checkFleet } from './check-fleet.js'
 import { unserved, withKeepable } from './explain-unserved.js'
@@ -26,7 +25,16 @@ export interface FleetOptions extends StatedTraffic {
    * room, and one that still is so after eight times is not served. Default 40 000; 0: the estimate alone decides.
    */
   readonly checkRequests?: number
+  /**
+   * Of `tail`: how requests reach instances. Default `split`: a queue for each instance, to which chance sends them. `shared`: one queue for each
+   * service, for plans from scratch; models then share no instances.
+   */
+  readonly dispatch?: Dispatch
 }
+
+export const DEFAULT_MOST_ITERATIONS = 50_000
+/** Boards that a plan may have: a typing error in a rate is an error, not hours of counting instances. */
+const MOST_GPUS = 100_000
 
 /** Shares of the watts above idle boards that are tried, where what is allowed in sum does not pack. */
 const ROOMS = [1, 0.97, 0.94, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5]
@@ -45,9 +53,27 @@ export async function planFleet(
   objectives: readonly ServiceObjective[],
   options: FleetOptions = {},
 ): Promise<FleetPlan> {
+  return planAnew(fleet, objectives, options)
+}
+
+/** The same with the fewest compute slices on boards of the least cost, and not the least watts. */
+export async function planFewestSlices(
+  fleet: Fleet,
+  objectives: readonly ServiceObjective[],
+  options: FleetOptions,
+): Promise<FleetPlan> {
+  return planAnew(fleet, objectives, options, 'slices')
+}
+
+async function planAnew(
+  fleet: Fleet,
+  objectives: readonly ServiceObjective[],
+  options: FleetOptions,
+  then?: 'slices',
+): Promise<FleetPlan> {
   const { mostIterations = DEFAULT_MOST_ITERATIONS } = options
   const checked = checkFleet(fleet)
-  return checkedByRequests(fleet, options, (how) => planOnce(checked, objectives, how, mostIterations))
+  return checkedByRequests(fleet, options, (how) => planOnce(checked, objectives, how, mostIterations, then))
 }
 
 /**
@@ -62,8 +88,9 @@ export async function checkedByRequests<Plan extends Pick<FleetPlan, 'boards' | 
   planBy: (gate: FleetGate) => Promise<Plan>,
 ): Promise<Plan> {
   const { checkRequests = 40_000, mostIterations = DEFAULT_MOST_ITERATIONS } = options
+  const inTime = new Set<string>()
   const lateIn = (made: Pick<FleetPlan, 'boards' | 'served'>) =>
-    lateInFleet(made, fleet, options, { requests: checkRequests, seed: CHECK_SEED })
+    lateInFleet(made, fleet, options, { requests: checkRequests, seed: CHECK_SEED, inTime })
   const plan = await untilKept(options, planBy, lateIn)
   const boards = checkFleet(fleet)
   const kept = async (objective: ServiceObjective) => {
@@ -73,20 +100,46 @@ export async function checkedByRequests<Plan extends Pick<FleetPlan, 'boards' | 
   return { ...plan, unserved: await withKeepable(plan.unserved, boards, gateOf(options), kept) }
 }
 
-/** Services of a plan that are late under the stated traffic and errors. */
+/**
+ * Services of a plan that are late under the stated traffic and errors.
+ *
+ * @param check `inTime`: services with the instances with which they were found in time before; those found now are added
+ */
 export function lateInFleet(
   { boards, served }: Pick<FleetPlan, 'boards' | 'served'>,
   fleet: Fleet,
-  traffic: StatedTraffic,
-  { requests, seed }: { readonly requests: number; readonly seed: number },
+  { dispatch = 'split', ...traffic }: Pick<FleetOptions, 'dispatch'> & StatedTraffic,
+  check: { readonly requests: number; readonly seed: number; readonly inTime?: Set<string> },
 ): Set<string> {
+  const { requests, seed, inTime = new Set<string>() } = check
+  const keys = new Map(served.map((service, m) => [service.model, `${m} ${instancesOf(service, boards)}`]))
+  const only = new Set([...keys].flatMap(([model, key]) => (inTime.has(key) ? [] : [model])))
   const hard = { boards, served: served.map((service) => underErrors(service, traffic)) }
-  return lateUnder(traffic, seed, (way) => simulateFleet(hard, fleet, { ...way, requests }))
+  const late = lateUnder(traffic, seed, (way) => simulateFleet(hard, fleet, { ...way, dispatch, requests, only }))
+  for (const [model, key] of keys) if (!late.has(model)) inTime.add(key)
+  return late
 }
 
-function gateOf({ gate = 'latency', latencyShare, ...traffic }: FleetOptions): FleetGate {
+/** What is asked of a service, and all that answers it. */
+function instancesOf({ model, ratePerS, latencyMs }: ServiceObjective, boards: readonly FleetBoard[]): string {
+  const instances = boards.flatMap(({ group, smClockMhz, segments }) =>
+    segments.flatMap((segment) => {
+      if (segment.model !== model) return []
+      const shared = segments.filter(({ start }) => start === segment.start).length
+      const { profile, batchSize, processes, latencyMs: batchMs, ratePerS: answers } = segment
+      return [[group, smClockMhz, profile, batchSize, processes, batchMs, answers, shared].join(' ')]
+    }),
+  )
+  return [ratePerS, latencyMs, ...instances].join()
+}
+
+function gateOf({ gate = 'latency', latencyShare, dispatch = 'split', ...traffic }: FleetOptions): FleetGate {
+  if (dispatch !== 'split' && dispatch !== 'shared')
+    throw new UnknownNameError('dispatch', dispatch, ['shared', 'split'])
   if (gate !== 'latency' && gate !== 'tail') throw new UnknownNameError('gate', gate, ['latency', 'tail'])
-  return gate === 'tail' ? { kind: gate, traffic } : { kind: gate, ...(latencyShare !== undefined && { latencyShare }) }
+  return gate === 'tail'
+    ? { kind: gate, traffic, dispatch }
+    : { kind: gate, ...(latencyShare !== undefined && { latencyShare }) }
 }
 
 /** Plan, and by the tail again with more room for services that are late, until none is. */
@@ -103,6 +156,15 @@ export async function untilKept<Plan>(
   return planUntilKept(
     (times) => planBy({ ...how, times }),
     (made) => (checkRequests === 0 ? [] : lateIn(made)),
+  )
+}
+
+/** @throws PctodlError `NOT_SUPPORTED` for one queue for each service */
+export function assertSplit({ dispatch }: FleetOptions): void {
+  if (dispatch !== 'shared') return
+  throw new PctodlError(
+    'NOT_SUPPORTED',
+    'changes and days are for a queue for each instance; leave `dispatch: shared` away',
   )
 }
 
@@ -124,10 +186,14 @@ export async function planOnce(
   objectives: readonly ServiceObjective[],
   how: FleetGate,
   mostIterations: number,
+  then?: 'slices',
 ): Promise<FleetPlan> {
-  assertLimits({ mostIterations })
+  if (!(Number.isInteger(mostIterations) && mostIterations >= 1)) {
+    throw new InvalidInputError('mostIterations', mostIterations, 'an integer of at least 1')
+  }
   assertObjectives(objectives)
-  const all = inOrder(objectives)
+  // The order of the objectives must not matter to a plan.
+  const all = [...objectives].sort((a, b) => (a.model < b.model ? -1 : 1))
   const every = fleetRows(checked, all, how)
   // A shared instance serves several models; of each there is a way alone, or none needs it.
   const can = all.filter((_, m) => every.some(({ parts }) => parts.some(({ service }) => service === m)))
@@ -141,9 +207,9 @@ export async function planOnce(
   const measured = rows.every(({ powerW }) => powerW !== undefined)
   const missed = all
     .filter((objective) => !can.includes(objective))
-    .map((objective) => unserved(objective, how.kind, null))
+    .map((objective) => unserved(objective, checked, how.kind, null))
   if (can.length === 0) {
-    const nothing = { cost: 0, lowerBoundCost: 0, powerW: 0, meanPowerW: 0, lowerBoundPowerW: 0 }
+    const nothing = { cost: 0, lowerBoundCost: 0, powerW: 0, meanPowerW: 0, lowerBoundPowerW: 0, lowerBoundSlices: 0 }
     return { boards: [], served: [], unserved: missed, ...nothing }
   }
   can.forEach(({ model, ratePerS }, service) => {
@@ -172,9 +238,8 @@ export async function planOnce(
         'all models',
         can.reduce((sum, { ratePerS }) => sum + ratePerS, 0),
       )
-    const frugal = measured
-      ? await solveProgram({ ...program, room, goal: { kind: 'watts', maxCost: cheapest.value } })
-      : cheapest
+    const goal = { kind: then ?? (measured ? 'watts' : 'slices'), maxCost: cheapest.value } as const
+    const frugal = await solveProgram({ ...program, room, goal, start: cheapest })
     const found = isFound(frugal) ? [frugal, cheapest] : [cheapest]
     for (const counts of found) {
       const placed = checked.groups.map((_, g) => placeGroup(checked, g, models, rows, counts, patterns))
@@ -190,7 +255,8 @@ export async function planOnce(
         lowerBoundCost: Math.min(cost, lowerBoundCost),
         powerW: boards.reduce((sum, { powerW }) => sum + powerW, 0),
         meanPowerW: meanPowerOf(boards, served),
-        lowerBoundPowerW: room === 1 && measured && counts !== cheapest ? counts.bound : 0,
+        lowerBoundPowerW: room === 1 && goal.kind === 'watts' && counts !== cheapest ? counts.bound : 0,
+        lowerBoundSlices: room === 1 && goal.kind === 'slices' && counts !== cheapest ? counts.bound : 0,
       }
     }
   }
@@ -219,7 +285,17 @@ function isFound(counts: Awaited<ReturnType<typeof solveProgram>>): counts is Pr
   return counts !== 'infeasible' && 'instances' in counts
 }
 
-function assertObjectives(objectives: readonly ServiceObjective[]): void {
+function assertObjective({ model, ratePerS, latencyMs }: ServiceObjective): void {
+  if (!(ratePerS > 0 && Number.isFinite(ratePerS))) {
+    throw new InvalidInputError(`objective of ${model}: ratePerS`, ratePerS, 'a positive number of requests/s')
+  }
+  if (!(latencyMs > 0 && Number.isFinite(latencyMs))) {
+    throw new InvalidInputError(`objective of ${model}: latencyMs`, latencyMs, 'a positive number of ms')
+  }
+}
+
+/** @throws InvalidInputError for rates and latencies out of range, and for a model twice */
+export function assertObjectives(objectives: readonly ServiceObjective[]): void {
   const seen = new Set<string>()
   for (const objective of objectives) {
     assertObjective(objective)
@@ -231,7 +307,7 @@ function assertObjectives(objectives: readonly ServiceObjective[]): void {
 }
 
 function tooMany(model: string, ratePerS: number): InvalidInputError {
-  return new InvalidInputError(`${model}, rate`, ratePerS, `a rate that ${MOST_GPUS} boards can serve`)
+  return new InvalidInputError(`objective of ${model}: ratePerS`, ratePerS, `a rate that ${MOST_GPUS} boards can serve`)
 }
 
 function tooFew(limited: boolean): PctodlError {

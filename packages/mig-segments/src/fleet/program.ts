@@ -1,7 +1,15 @@
 import type { MigSlot } from '@pctodl/platform'
-import { type LinearConstraint, loadSolver, type Term, type Variable } from '@pctodl/solver'
+import {
+  type Answer,
+  type LinearConstraint,
+  type LinearProgram,
+  loadSolver,
+  type Term,
+  type Variable,
+} from '@pctodl/solver'
 import type { ServiceObjective } from '../profile.js'
 import type { BoardPattern } from './board-patterns.js'
+import { cheapestCover } from './cheapest-cover.js'
 import type { CheckedFleet } from './check-fleet.js'
 import type { FleetRow } from './fleet-rows.js'
 
@@ -27,6 +35,8 @@ export type Goal =
   | { readonly kind: 'cost' }
   /** Power while everything runs, of boards that cost no more. */
   | { readonly kind: 'watts'; readonly maxCost: number }
+  /** Compute slices of instances, of boards that cost no more. */
+  | { readonly kind: 'slices'; readonly maxCost: number }
   /** Instances created, one in which other processes start counted half; then cost, then what services lack on the
    * way. With `movesPerBoard` boards may cost more where one more saves so many. */
   | { readonly kind: 'moves'; readonly maxCost: number; readonly movesPerBoard?: number }
@@ -49,9 +59,13 @@ export interface Program {
   /** Requests/s that each service must keep on the way; with `maxShortPerS` the most that they may lack in sum. */
   readonly keepPerS?: readonly number[]
   readonly maxShortPerS?: number
+  /** A solution of the same program with another goal, to start from. */
+  readonly start?: Pick<ProgramCounts, 'values'>
 }
 
 export interface ProgramCounts {
+  /** Of all variables. */
+  readonly values: Float64Array
   /** New instances of each row, those on running boards included. */
   readonly instances: Int32Array
   /** Other boards by lane and pattern. */
@@ -68,6 +82,8 @@ export interface ProgramCounts {
 
 /** Tighter than the solver's own, so that no rate is short by more than rounding. */
 const FEASIBILITY = 1e-9
+/** Of slices, watts and energy: differences below this are not looked for. */
+const RELATIVE_GAP = 5e-5
 /** Weight of what services lack on the way, beside an instance created. */
 const SHORT_WEIGHT = 0.1
 
@@ -82,7 +98,6 @@ export async function solveProgram(
 ): Promise<ProgramCounts | 'infeasible' | { readonly bound: number }> {
   const { fleet, objectives, rows, patterns, running, goal, mostIterations, room } = program
   const { groups, lanes } = fleet
-  const solver = await loadSolver()
   const variables: Variable[] = []
   const constraints: LinearConstraint[] = []
   const variable = (objective: number, atMost?: number, whole = true): number =>
@@ -100,19 +115,25 @@ export async function solveProgram(
     if (goal.kind === 'moves') return moveWeight * price(group)
     return goal.kind === 'energy' ? kJ * goal.periodS * (idleW - goal.parkedW) : 0
   }
-  const rowValue = ({ powerW = 0 }: FleetRow): number => {
+  const slot = ({ lane, profile }: FleetRow): MigSlot => groups[lanes[lane]!.group]!.geometry.profiles[profile]!
+  const rowValue = (row: FleetRow): number => {
+    const { powerW = 0 } = row
+    if (goal.kind === 'slices') return slot(row).computeSlices
     if (goal.kind === 'watts') return powerW
     if (goal.kind === 'moves') return 1
     return goal.kind === 'energy' ? kJ * goal.migrationS * powerW : 0
   }
 
-  const covers: Term[][] = objectives.map(() => [])
+  /** By service, then by its ways. */
+  const covers = objectives.map((_, m) => waysOf(rows, m).map((): Term[] => []))
   const cost: Term[] = []
   const watts: Term[] = []
   const ofGroup = groups.map(() => ({ count: [] as Term[], drawn: [] as Term[] }))
   const ofLane = lanes.map(() => ({ count: [] as Term[], drawn: [] as Term[] }))
-  const serve = (at: number, { lane, parts, powerW = 0 }: FleetRow): void => {
-    for (const { service, ratePerS } of parts) covers[service]!.push([at, ratePerS / objectives[service]!.ratePerS])
+  const serve = (at: number, { lane, way = 0, parts, powerW = 0 }: FleetRow): void => {
+    for (const { service, ratePerS } of parts) {
+      covers[service]![way]!.push([at, ratePerS / objectives[service]!.ratePerS])
+    }
     if (powerW === 0) return
     watts.push([at, powerW])
     ofLane[lane]!.drawn.push([at, powerW])
@@ -187,7 +208,21 @@ export async function solveProgram(
     return { kept, places }
   })
 
-  for (const terms of covers) constraints.push({ terms, atLeast: 1 })
+  covers.forEach((ways, m) => {
+    const [only, ...others] = ways
+    if (others.length === 0) {
+      constraints.push({ terms: only!, atLeast: 1 })
+    } else {
+      // One way is taken, and covers all.
+      const chosen = ways.map((terms): Term => {
+        const taken = variable(0, 1)
+        constraints.push({ terms: [...terms, [taken, -1]], atLeast: 0 })
+        return [taken, 1]
+      })
+      constraints.push({ terms: chosen, atLeast: 1 })
+    }
+    constraints.push(...coverCuts(program, m, keptOf, rowAt))
+  })
   lanes.forEach(({ group, idleW }, l) => {
     const { geometry, boardCapW } = groups[group]!
     geometry.profiles.forEach((_, p) => {
@@ -250,16 +285,30 @@ export async function solveProgram(
     for (const terms of answered) constraints.push({ terms, atLeast: 1, atMost: 1 })
   }
 
-  const gap = { cost: 1e-6, watts: 0.5, moves: 1e-3, energy: 0.5 }[goal.kind]
-  const answer = solver.solve(
+  const gap = {
+    cost: groups.every((_, g) => price(g) === 1) ? 0.999 : 1e-6,
+    watts: 0.5,
+    slices: 0.999,
+    moves: 1e-3,
+    energy: 0.5,
+  }[goal.kind]
+  const answer = await search(
     { sense: 'minimize', variables, constraints },
-    { mostIterations, tolerance: FEASIBILITY, absoluteGap: gap },
+    mostIterations,
+    gap,
+    goal.kind === 'cost' || goal.kind === 'moves' ? 0 : RELATIVE_GAP,
+    goal.kind === 'moves' ? CHANGE_SIZE : Number.POSITIVE_INFINITY,
+    program.start?.values,
   )
+
+  // Of boards with one price, and of slices, there are whole numbers.
+  const bound = gap === 0.999 ? Math.ceil(answer.bound - 1e-6) : answer.bound
   const scale = goal.kind === 'cost' ? unit : goal.kind === 'energy' ? 1 / kJ : 1
   if (answer.status === 'infeasible') return 'infeasible'
-  if (answer.values === null) return { bound: answer.bound * scale }
+  if (answer.values === null) return { bound: bound * scale }
   const at = (each: number) => Math.round(answer.values![each]!)
   return {
+    values: answer.values,
     instances: Int32Array.from(rowAt, at),
     boards: boardAt.map((of) => Int32Array.from(of, at)),
     kept: running.map(({ instances }, b) =>
@@ -274,6 +323,106 @@ export async function solveProgram(
       ),
     ),
     value: answer.objective * scale,
-    bound: Math.min(answer.bound, answer.objective) * scale,
+    bound: Math.min(bound, answer.objective) * scale,
   }
+}
+
+function waysOf(rows: readonly FleetRow[], service: number): number[] {
+  const own = rows.filter(({ parts }) => parts.some((part) => part.service === service))
+  const ways = own.reduce((most, { way = 0 }) => Math.max(most, way + 1), 1)
+  return Array.from({ length: ways }, (_, way) => way)
+}
+
+/**
+ * What the instances of a service need at least, whichever they are: of compute slices and of memory slices, as shares of a board, or of both
+ * with its price. The relaxation of the program knows only that rates are covered; with these it knows that instances are whole.
+ */
+function coverCuts(
+  { fleet: { groups, lanes }, objectives, rows }: Program,
+  m: number,
+  keptOf: ReadonlyMap<FleetRow, readonly number[]>,
+  rowAt: readonly number[],
+): LinearConstraint[] {
+  const answered = ({ parts }: FleetRow) => parts.find(({ service }) => service === m)?.ratePerS ?? 0
+  const placed = new Map(rows.map((row, r) => [row, [rowAt[r]!]]))
+  for (const [row, at] of keptOf) placed.set(row, [...(placed.get(row) ?? []), ...at])
+  const own = [...placed].filter(([row]) => answered(row) > 0)
+  const dearest = groups.reduce((most, { price }) => Math.max(most, price), 0)
+  const sizes: ((slot: MigSlot) => number)[] = [
+    ({ computeSlices }) => computeSlices,
+    ({ memorySlices }) => memorySlices,
+  ]
+  return sizes.map((size) => {
+    const priced = own.map(([row, at]) => {
+      const { geometry, price } = groups[lanes[row.lane]!.group]!
+      return { row, at, price: (size(geometry.profiles[row.profile]!) * price) / dearest }
+    })
+    const least = waysOf(rows, m).map((way) => {
+      const items = priced.filter(({ row }) => (row.way ?? 0) === way)
+      return cheapestCover(
+        items.map(({ row, price }) => ({ ratePerS: answered(row), price })),
+        objectives[m]!.ratePerS,
+      )
+    })
+    const whole = priced.every(({ price }) => Number.isInteger(price))
+    const atLeast = whole ? Math.ceil(Math.min(...least) - 1e-6) : Math.min(...least) * (1 - 1e-9) - 1e-9
+    return { terms: priced.flatMap(({ at, price }) => at.map((each): Term => [each, price])), atLeast }
+  })
+}
+
+/** Whole units that a relaxation's solution leaves open of each variable, where it has many. */
+const LOOSE = 2
+const MANY = 60
+/** Variables of a change up to which a better one than a known one is sought with all the work: iterations of a large program take longer. */
+const CHANGE_SIZE = 80
+
+/**
+ * Solve a program. Where its relaxation has many whole units, most of them are taken over, and what is left is a small program. If its answer is
+ * not at the bound of the relaxation, a better one is looked for: as a constraint, since the solver has called answers best that were only where
+ * it was told to start.
+ *
+ * @param size variables up to which a better answer is looked for with all the work
+ * @param known values that keep all constraints
+ */
+async function search(
+  program: LinearProgram,
+  mostIterations: number,
+  leastGap: number,
+  relativeGap: number,
+  size: number,
+  known?: Float64Array,
+): Promise<Answer> {
+  const solver = await loadSolver()
+  const { variables, constraints } = program
+  const worth = (values: Float64Array) => variables.reduce((sum, { objective }, i) => sum + objective * values[i]!, 0)
+  const limits = { mostIterations, tolerance: FEASIBILITY }
+  const relaxed = solver.solve({ ...program, variables: variables.map((each) => ({ ...each, whole: false })) }, limits)
+  if (relaxed.status === 'infeasible') return relaxed
+  const bound = relaxed.status === 'optimal' ? relaxed.bound : Number.NEGATIVE_INFINITY
+  const absoluteGap = Number.isFinite(bound) ? Math.max(leastGap, relativeGap * bound) : leastGap
+  const options = { ...limits, absoluteGap }
+  let best = known && { values: known, objective: worth(known) }
+  // Whether what runs stays is a yes or a no: a yes is taken over.
+  const least = variables.map(({ whole, atMost }, i) =>
+    whole ? Math.max(0, Math.floor((relaxed.values?.[i] ?? 0) + 1e-6) - (atMost === 1 ? 0 : LOOSE)) : 0,
+  )
+  if (least.reduce((a, b) => a + b, 0) > MANY) {
+    const rest = variables.map((each, i) => ({ ...each, atLeast: least[i]! }))
+    const { values, objective } = solver.solve({ ...program, variables: rest }, options)
+    if (values && !(best && best.objective <= objective)) best = { values, objective }
+  }
+  if (!best) return solver.solve(program, options)
+  if (best.objective <= bound + absoluteGap) return { status: 'optimal', ...best, bound }
+  const better: LinearConstraint = {
+    terms: variables.flatMap(({ objective }, i): Term[] => (objective === 0 ? [] : [[i, objective]])),
+    atMost: best.objective - absoluteGap,
+  }
+  const work = Math.ceil(mostIterations * Math.min(1, size / variables.length))
+  const answer = solver.solve(
+    { ...program, constraints: [...constraints, better] },
+    { ...options, mostIterations: work },
+  )
+  if (answer.values) return answer
+  const proved = answer.status === 'infeasible' ? best.objective - absoluteGap : answer.bound
+  return { status: 'limited', ...best, bound: Math.max(bound, proved) }
 }

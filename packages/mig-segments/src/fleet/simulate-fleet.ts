@@ -1,61 +1,81 @@
 import { gammaArrivals, thinned } from '@pctodl/traffic'
-import { batchTimes } from '../tail/batch-times.js'
-import { type SimulatedService, type SimulationOptions, simulateSplit } from '../tail/simulate-plan.js'
-import { splitBurstiness } from '../tail/tail-options.js'
-import { withBatchRates } from '../tail/tail-points.js'
+import { batchTimes, withBatchRates } from '../tail/batch-times.js'
+import { type SimulatedService, type SimulationOptions, simulateQueue } from '../tail/simulate-queue.js'
+import { splitBurstiness } from '../tail/ways.js'
 import type { Fleet } from './fleet.js'
 import type { FleetPlan } from './fleet-plan.js'
-import { withSize } from './fleet-rows.js'
+
+/** Instances that run a model alike. */
+interface Kind {
+  count: number
+  /** Of the service's requests, that one of them gets, 0..1. */
+  readonly share: number
+  readonly workers: number
+  readonly batchMs: Float64Array
+}
 
 /**
- * Let requests come to the services of a fleet: each is sent to one instance by chance, in proportion to what that answers in time, and waits
- * in its queue. In a shared instance each model has a queue of its own, and its batches take what they take while all others
- * run.
+ * Let requests come to the services of a plan: processes take what waits in their queue, at once and up to a full batch. With `split` each request
+ * is sent to one instance by chance, in proportion to what that answers in time. In a shared instance each model has a queue of its own, and its
+ * batches take what they take while all others run.
  *
  * @param fleet as planned: its profiles say what batches take that are not full
  * @returns in the order of `served`
  */
 export function simulateFleet(
-  { boards, served }: Pick<FleetPlan, 'boards' | 'served'>,
+  plan: Pick<FleetPlan, 'boards' | 'served'>,
   fleet: Fleet,
-  options: Omit<SimulationOptions, 'dispatch'> = {},
+  { burstiness = 1, requests = 100_000, seed = 1, dispatch = 'split', arrivals, only }: SimulationOptions = {},
 ): SimulatedService[] {
-  const { burstiness = 1, requests = 100_000, seed = 1, arrivals } = options
-  return served.map(({ model, ratePerS, latencyMs, capacity }, m) => {
-    const kinds = new Map<string, { count: number; share: number; batchMs: Float64Array; workers: number }>()
-    for (const board of boards) {
-      for (const segment of board.segments) {
-        if (segment.model !== model) continue
-        const { profile, start, batchSize, processes } = segment
-        const shared = board.segments.some((other) => other.start === start && other.model !== model)
-        const key = [board.group, board.smClockMhz, profile, batchSize, processes, segment.latencyMs, shared].join()
-        const known = kinds.get(key)
-        if (known) known.count++
-        else {
-          const points = shared ? [] : pointsOf(fleet, board, model, profile)
-          const own = { ...segment, processThroughput: segment.throughput / processes }
-          const rated = withBatchRates({ model, points: [...points, own].map(withSize) })
-          const batchMs = batchTimes(rated, rated.points.at(-1)!)
-          kinds.set(key, { count: 1, share: segment.ratePerS / capacity, batchMs, workers: processes })
-        }
-      }
+  return plan.served.map(({ model, ratePerS, latencyMs }, m) => {
+    if (only && !only.has(model)) return { model, requests: 0, late: 0, p99Ms: Number.NaN }
+    const kinds = kindsOf(plan.boards, fleet, model)
+    const stream = 1000 * seed + m
+    if (dispatch === 'shared') {
+      const process = arrivals?.(ratePerS) ?? gammaArrivals({ ratePerS, burstiness })
+      const workers = kinds.map(({ count, workers: each, batchMs }) => ({ workers: count * each, batchMs }))
+      return { model, ...simulateQueue(workers, process.start(stream), latencyMs, requests) }
     }
+    // Chance takes some of the gaps' variance away; with arrivals of the caller's own it is drawn request by request.
     const part = (share: number) =>
       arrivals
         ? thinned(arrivals(ratePerS), share)
         : gammaArrivals({ ratePerS: share * ratePerS, burstiness: splitBurstiness(burstiness, share) })
-    const split = [...kinds.values()].map(({ count, share, ...kind }) => ({ kind, count, share }))
-    return { model, ...simulateSplit(split, part, latencyMs, requests, 1000 * seed + m) }
+    // Instances of a kind meet the same: one stands for them, with its part of the requests.
+    const outcomes = kinds.map((kind, k) => {
+      const counted = Math.max(10_000, Math.ceil(requests * kind.share * kind.count))
+      return simulateQueue([kind], part(kind.share).start(stream + 100 * k), latencyMs, counted)
+    })
+    const late = outcomes.reduce((sum, each, k) => {
+      return sum + (kinds[k]!.count * kinds[k]!.share * each.late) / each.requests
+    }, 0)
+    const p99Ms = Math.max(...outcomes.map((each) => each.p99Ms))
+    return { model, requests, late: Math.round(late * requests), p99Ms }
   })
 }
 
-function pointsOf(
-  { groups }: Fleet,
-  { group, smClockMhz }: FleetPlan['boards'][number],
-  model: string,
-  profile: string,
-) {
-  return groups[group]!.profiles.filter((each) => each.model === model)
-    .flatMap(({ points }) => points)
-    .filter((point) => point.profile === profile && point.smClockMhz === smClockMhz)
+function kindsOf(boards: FleetPlan['boards'], { groups }: Fleet, model: string): Kind[] {
+  const kinds = new Map<string, Kind>()
+  const own = boards.flatMap(({ segments }) => segments).filter((segment) => segment.model === model)
+  const capacity = own.reduce((sum, { ratePerS }) => sum + ratePerS, 0)
+  for (const { group, smClockMhz, segments } of boards) {
+    for (const segment of segments) {
+      if (segment.model !== model) continue
+      const { profile, start, batchSize, processes, throughput, latencyMs } = segment
+      const shared = segments.some((other) => other.start === start && other.model !== model)
+      const key = [group, smClockMhz, profile, batchSize, processes, latencyMs, shared].join()
+      const known = kinds.get(key)
+      if (known) {
+        known.count++
+        continue
+      }
+      const points = groups[group]!.profiles.filter((each) => each.model === model)
+        .flatMap((each) => each.points)
+        .filter((point) => !shared && point.profile === profile && point.smClockMhz === smClockMhz)
+      const full = { profile, batchSize, processes, processThroughput: throughput / processes, latencyMs }
+      const batchMs = batchTimes(withBatchRates([...points, full]), full)
+      kinds.set(key, { count: 1, share: segment.ratePerS / capacity, workers: processes, batchMs })
+    }
+  }
+  return [...kinds.values()]
 }

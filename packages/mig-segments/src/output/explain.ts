@@ -2,20 +2,16 @@ import { COMPUTE_SLICES, segmentSizes } from '@pctodl/mig-deploy'
 import { batchDelays } from '../batch-delay.js'
 import { DEFAULT_LATENCY_SHARE, latencyGateMs } from '../latency-gate.js'
 import type { BoundedPlan } from '../plan-segments.js'
-import { type ServiceObjective, type ServiceProfile, throughputOf } from '../profile.js'
+import { type ServiceProfile, throughputOf } from '../profile.js'
 import type { ServedService } from '../segment-plan.js'
-import { demandsOf } from '../service-demand.js'
 import { counted } from './counted.js'
 
 /** Say why a plan is as it is: for each service its choices by size and what it got, then the whole and its bounds. */
 export function explainPlan(
   plan: BoundedPlan,
   profiles: readonly ServiceProfile[],
-  objectives: readonly ServiceObjective[],
   latencyShare: number = DEFAULT_LATENCY_SHARE,
 ): string {
-  const { served } = demandsOf(profiles, objectives, latencyShare)
-  const best = new Map(served.map((demand) => [demand.objective.model, demand.best]))
   const parts: string[] = []
   for (const service of plan.served) {
     const gateMs = latencyGateMs(service.latencyMs, latencyShare)
@@ -23,8 +19,11 @@ export function explainPlan(
       `${service.model}: ${round(service.ratePerS)} requests/s within ${round(service.latencyMs)} ms, ` +
         `so a batch must take less than ${round(gateMs)} ms`,
     ]
+    const { points } = profiles.find(({ model }) => model === service.model)!
     for (const size of segmentSizes) {
-      const point = best.get(service.model)!.get(size)
+      const [point] = points
+        .filter((each) => each.sizeGpcs === size && each.processThroughput > 0 && each.latencyMs < gateMs)
+        .sort((a, b) => throughputOf(b) - throughputOf(a) || a.batchSize - b.batchSize)
       if (!point) {
         lines.push(`  ${size} GPC: nothing profiled keeps that`)
         continue

@@ -1,7 +1,10 @@
 import { assignStarts, placementConflict } from '@pctodl/mig-deploy'
+import { checkFleet } from '../fleet/check-fleet.js'
+import { unserved } from '../fleet/explain-unserved.js'
+import { fleetOf } from '../fleet/one-board.js'
+import { assertObjectives } from '../fleet/plan-fleet.js'
 import type { ServiceObjective, ServiceProfile } from '../profile.js'
 import { countPlan, type PlannedGpu, type PlannedSegment, type SegmentPlan, servedServices } from '../segment-plan.js'
-import { demandsOf } from '../service-demand.js'
 import { allocate, pointOfSize } from './allocator.js'
 import { type Configured, configure } from './configurator.js'
 import type { GpuTable } from './gpu-table.js'
@@ -35,11 +38,12 @@ export function planAsPublished(
   objectives: readonly ServiceObjective[],
   { starts = 'legal', optimize = true }: PublishedOptions = {},
 ): PublishedPlan {
-  const { unserved } = demandsOf(profiles, objectives)
+  assertObjectives(objectives)
   const configured = objectives.flatMap((objective) => {
     const profile = profiles.find(({ model }) => model === objective.model)
     return (profile && configure(profile, objective)) ?? []
   })
+  const board = checkFleet(fleetOf('A100', profiles))
   const table = allocate(configured, optimize)
   let illegalGpus = 0
   const gpus: PlannedGpu[] = []
@@ -57,7 +61,9 @@ export function planAsPublished(
   return {
     gpus,
     served,
-    unserved,
+    unserved: objectives
+      .filter((objective) => !configured.some((each) => each.objective === objective))
+      .map((objective) => unserved(objective, board, 'latency', null)),
     ...countPlan(gpus),
     underServed: served.filter(({ capacity, ratePerS }) => capacity < ratePerS * (1 - 1e-6)).map(({ model }) => model),
     illegalGpus,

@@ -7,8 +7,8 @@ export function assertMap(boards: readonly MappedBoard[], { groups }: CheckedFle
   const places = new Set<string>()
   for (const board of boards) {
     const { gpu, node, index } = board
-    const geometry = groups.map((group) => group.geometry).find(({ key }) => key === gpu)
-    if (!geometry) {
+    const group = groups.find(({ geometry: { key } }) => key === gpu)
+    if (!group) {
       const known = [...new Set(groups.map((group) => group.geometry.key))].join(', ')
       throw new InvalidInputError('current map', gpu, `boards of the fleet: ${known}`)
     }
@@ -18,9 +18,16 @@ export function assertMap(boards: readonly MappedBoard[], { groups }: CheckedFle
         throw new InvalidInputError(`current map, ${gpu}: ${field}`, value, 'an integer of at least 0')
       }
     }
+    if (index >= group.boardsPerNode) {
+      throw new InvalidInputError(
+        `current map, ${gpu}: index`,
+        index,
+        `below ${group.boardsPerNode}, the boards of a node`,
+      )
+    }
     if (places.has(place)) throw new InvalidInputError('current map', place, 'each board once')
     places.add(place)
-    assertInstances(board, geometry, `current map: ${place}`)
+    assertInstances(board, group.geometry, `current map: ${place}`)
   }
 }
 

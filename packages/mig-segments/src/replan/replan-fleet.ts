@@ -7,9 +7,15 @@ import type { Fleet } from '../fleet/fleet.js'
 import { type FleetPlan, meanPowerOf } from '../fleet/fleet-plan.js'
 import { type FleetGate, type FleetRow, fleetRows } from '../fleet/fleet-rows.js'
 import { type FleetBoard, type FleetSegment, fillLane, instanceAt, segmentsOf } from '../fleet/place-fleet.js'
-import { checkedByRequests, type FleetOptions, planOnce, servedBy } from '../fleet/plan-fleet.js'
+import {
+  assertSplit,
+  checkedByRequests,
+  DEFAULT_MOST_ITERATIONS,
+  type FleetOptions,
+  planOnce,
+  servedBy,
+} from '../fleet/plan-fleet.js'
 import { type ProgramCounts, type RunningBoard, solveProgram } from '../fleet/program.js'
-import { DEFAULT_MOST_ITERATIONS } from '../plan-segments.js'
 import type { ServiceObjective } from '../profile.js'
 import { assertMap } from './assert-map.js'
 import { type FleetChanges, type FleetInstance, type FleetStep, fleetMigrationOrder } from './fleet-migration.js'
@@ -27,7 +33,7 @@ export interface FleetReplanOptions extends FleetOptions {
 const BESIDE_MOVES = 0.51
 
 /** The next map of a fleet, and the way to it. */
-export interface FleetReplan extends Omit<FleetPlan, 'lowerBoundPowerW'> {
+export interface FleetReplan extends Omit<FleetPlan, 'lowerBoundPowerW' | 'lowerBoundSlices'> {
   /** What a plan from scratch costs. */
   readonly freshCost: number
   /** Instances created, in new places. */
@@ -70,6 +76,7 @@ export async function replanFleet(
       `a map does not say which of two groups of ${twice} a board is of; plan anew`,
     )
   }
+  assertSplit(options)
   assertMap(current, checked)
   const { mostIterations = DEFAULT_MOST_ITERATIONS, consolidate = false, movesPerBoard } = options
   if (movesPerBoard !== undefined && !(movesPerBoard >= 0 && Number.isFinite(movesPerBoard))) {
@@ -93,7 +100,7 @@ async function change(
   }: { consolidate: boolean; mostIterations: number; movesPerBoard: number | undefined },
 ): Promise<FleetReplan> {
   const models = fresh.served.map(({ model }) => model)
-  const rows = fleetRows(fleet, fresh.served, gate)
+  const rows = fleetRows(fleet, fresh.served, gate, 'one-way')
   const all = fleetRows(fleet, fresh.served, gate, 'all')
   const running = current.map((board) => runningBoard(fleet, board, all, models))
   const inUse = running.reduce((sum, { group }) => sum + fleet.groups[group]!.price, 0)

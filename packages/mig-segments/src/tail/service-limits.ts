@@ -1,5 +1,5 @@
 import type { ServiceObjective } from '../profile.js'
-import type { SimulatedService, SimulationOptions } from './simulate-plan.js'
+import type { SimulatedService, SimulationOptions } from './simulate-queue.js'
 import { type StatedTraffic, statedArrivals } from './stated-traffic.js'
 
 /** How near a planned service is to breaking its objective, by simulation. */

@@ -1,4 +1,6 @@
 import type { Arrivals } from '@pctodl/platform'
+import type { ArrivalProcess } from '@pctodl/traffic'
+import type { Dispatch } from './ways.js'
 
 /** Workers that are alike. */
 export interface WorkerKind {
@@ -14,6 +16,26 @@ export interface QueueOutcome {
   readonly late: number
   /** Latency that 99 of 100 do not exceed, ms; NaN where none was counted. */
   readonly p99Ms: number
+}
+
+export interface SimulationOptions {
+  /** Variance of the gaps between requests over their squared mean. Default 1: Poisson. */
+  readonly burstiness?: number
+  /** How the requests of a service come. Default: gaps with a gamma distribution. */
+  readonly arrivals?: (ratePerS: number) => ArrivalProcess
+  /** How requests reach instances. Default `split`. */
+  readonly dispatch?: Dispatch
+  /** Requests counted of each service; where each instance has a queue, at least 10 000 of each kind. Default 100 000. */
+  readonly requests?: number
+  /** Default 1. */
+  readonly seed?: number
+  /** Models whose requests come; the others' outcomes have none. Default: all. */
+  readonly only?: ReadonlySet<string>
+}
+
+export interface SimulatedService extends QueueOutcome {
+  /** With a queue for each instance `p99Ms` is that of the worst one. */
+  readonly model: string
 }
 
 /**

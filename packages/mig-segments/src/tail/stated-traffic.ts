@@ -1,7 +1,7 @@
 import { InvalidInputError } from '@pctodl/platform'
 import type { ArrivalProcess } from '@pctodl/traffic'
 import type { ServiceObjective } from '../profile.js'
-import type { SimulatedService, SimulationOptions } from './simulate-plan.js'
+import type { SimulatedService, SimulationOptions } from './simulate-queue.js'
 import { isLate } from './until-kept.js'
 
 /** The traffic and the errors for which a plan by the tail must hold. */

@@ -1,6 +1,6 @@
 import { InvalidInputError } from '@pctodl/platform'
 import type { QueueOutcome } from './simulate-queue.js'
-import { LATE_SHARE } from './tail-options.js'
+import { LATE_SHARE } from './ways.js'
 
 /** Late share in the check above which a service gets more room: below the hundredth by four times what chance adds to 40 000 requests. */
 const CHECKED_LATE = 0.008

@@ -1,0 +1,47 @@
+/** Nodes after which a search settles for the bound of the relaxation. */
+const NODE_LIMIT = 4000
+/** Relative shortfall that counts as none: the rounding of a sum. */
+const TOLERANCE = 1e-9
+
+/** One way to use an instance: what it answers and what it costs. */
+export interface CoverItem {
+  readonly ratePerS: number
+  readonly price: number
+}
+
+/**
+ * A lower bound on the price of instances that answer a rate together, and nearly always the least price: an integer knapsack cover, by depth-first
+ * search over the items in the order of their price per request/s.
+ */
+export function cheapestCover(items: readonly CoverItem[], ratePerS: number): number {
+  const order = undominated(items).sort(
+    (a, b) => a.price / a.ratePerS - b.price / b.ratePerS || b.ratePerS - a.ratePerS,
+  )
+  if (order.length === 0) return Number.POSITIVE_INFINITY
+  const enough = ratePerS * TOLERANCE
+  const ratio = (i: number) => order[i]!.price / order[i]!.ratePerS
+  let least = Number.POSITIVE_INFINITY
+  let nodes = 0
+  const visit = (i: number, left: number, cost: number): void => {
+    const item = order[i]!
+    const isLast = i === order.length - 1
+    for (let count = Math.max(0, Math.ceil((left - enough) / item.ratePerS)); count >= 0; count--) {
+      const spent = cost + count * item.price
+      const rest = left - count * item.ratePerS
+      if (rest <= enough) least = Math.min(least, spent)
+      else if (isLast || spent + rest * ratio(i + 1) >= least - 1e-12 || ++nodes > NODE_LIMIT) return
+      else visit(i + 1, rest, spent)
+    }
+  }
+  visit(0, ratePerS, 0)
+  return nodes > NODE_LIMIT ? Math.min(least, ratePerS * ratio(0)) : least
+}
+
+/** Of items with one price those that answer most. */
+function undominated(items: readonly CoverItem[]): CoverItem[] {
+  const best = new Map<number, CoverItem>()
+  for (const item of items) {
+    if (item.ratePerS > (best.get(item.price)?.ratePerS ?? 0)) best.set(item.price, item)
+  }
+  return [...best.values()]
+}

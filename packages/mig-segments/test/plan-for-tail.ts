@@ -1,0 +1,14 @@
+import {
+  type BoundedPlan,
+  type PlanOptions,
+  planSegments,
+  type ServiceObjective,
+  type ServiceProfile,
+} from '../src/index.js'
+
+/** A plan by the tail, in little work. */
+export const planForTail = (
+  profiles: readonly ServiceProfile[],
+  objectives: readonly ServiceObjective[],
+  options: PlanOptions = {},
+): Promise<BoundedPlan> => planSegments(profiles, objectives, { gate: 'tail', mostIterations: 3000, ...options })
