@@ -7,8 +7,8 @@ import {
   predictionBuffer,
   shippedParameters,
 } from '@pctodl/perf-model'
-import { loadPublishedParameters } from '@pctodl/perf-model/node'
 import { smClocksAt, type Tenant } from '@pctodl/platform'
+import { loadPublishedParameters } from '@pctodl/published'
 import { goldenRows, referenceFolder } from '@pctodl/reference-data'
 import { describe, expect, it } from 'vitest'
 import { randomConfigurations } from './random-configurations.js'

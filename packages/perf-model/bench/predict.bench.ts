@@ -2,9 +2,7 @@
 
 import { SeededRandom } from '@pctodl/numerics'
 import { batchOutput, loadPerfModel, predictionBuffer } from '@pctodl/perf-model'
-import { loadPublishedParameters } from '@pctodl/perf-model/node'
 import type { Tenant } from '@pctodl/platform'
-import { referenceFolder } from '@pctodl/reference-data'
 import { Bench } from 'tinybench'
 
 const model = loadPerfModel('3080Ti')
@@ -54,23 +52,6 @@ const output = batchOutput(input)
 const batchTask = `predictBatch, ${BATCH} times 3 other tenants`
 bench.add(batchTask, () => void model.predictBatch(input, output))
 bench.add('loadPerfModel', () => void loadPerfModel('3080Ti'))
-
-const reference = loadPublishedParameters(referenceFolder('pctodl-params')).predictor({
-  model: 'resnet50',
-  dataset: 'imagenet',
-  platform: '3080ti',
-  memFreq: memClockMhz,
-})
-const lists = Array.from({ length: 64 }, () => mix(3)).map((list) => ({
-  shares: list.map((tenant) => tenant.mpsPercent),
-  batches: list.map((tenant) => tenant.batchSize),
-}))
-const numbers = new Float64Array(4)
-let next = 0
-bench.add('reference predictInto, four ensembles, 3 other tenants each time', () => {
-  const { shares, batches } = lists[next & 63]!
-  reference.predictInto(shares, batches, clocks[next++ & 3]!, numbers)
-})
 
 await bench.run()
 console.table(bench.table())

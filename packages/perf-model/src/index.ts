@@ -6,7 +6,6 @@ export { type PredictionBuffer, predictionBuffer } from './prediction-buffer.js'
 export { type BatchInput, type BatchOutput, batchOutput } from './prediction-batch.js'
 export { type Domain, describeOutside, type OutsideProfile } from './domain.js'
 export { loadPerfModel, shippedParameters } from './shipped-parameters.js'
-export { type AllMetrics, PctoDLPredictor, type PctoDLPredictorOptions } from './pctodl-predictor.js'
 export {
   type BoardParameters,
   type ErrorSummary,
@@ -24,11 +23,3 @@ export type { RowPrediction } from './fit/fit-report.js'
 export { recalibrate } from './fit/recalibrate.js'
 export { type RefitOptions, refit } from './fit/refit.js'
 export { addNetwork, type AddNetworkOptions } from './fit/add-network.js'
-export {
-  PublishedParameters,
-  type PublishedPredictorOptions,
-  type PublishedSelection,
-} from './published/published-parameters.js'
-export { type PublishedPrediction, PublishedPredictor, publishedLayout } from './published/published-predictor.js'
-export { PublishedBoardPredictor, type PublishedBoardOptions } from './published/published-board-predictor.js'
-export type { PublishedSetId } from './published/published-set.js'

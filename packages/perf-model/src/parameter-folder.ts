@@ -1,14 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { findGpuSpec, type GpuSpec, PctodlError, UnknownNameError } from '@pctodl/platform'
+import { ParameterFileError } from './parameter-file-error.js'
 import { PerfModel } from './perf-model.js'
-import { ParameterFileError } from './published/parameter-file-error.js'
 import { loadPerfModel, shippedParameters } from './shipped-parameters.js'
-
-/** Whether a folder holds upstream's exported parameters rather than ours. */
-export function isPublishedFolder(folder: string): boolean {
-  return existsSync(path.join(folder, 'index.json'))
-}
 
 /**
  * The model of a board: from `<folder>/<board>.json`, or the shipped one where no folder is given.
@@ -27,6 +22,8 @@ export function modelOf(board: string, folder: string | undefined, spec?: GpuSpe
   const file = path.join(folder, `${key}.json`)
   if (!existsSync(file)) {
     const known = setsIn(folder)
+    if (known.includes('index'))
+      throw new ParameterFileError(folder, 'holds parameters of the published program: use pctodl published')
     if (known.length === 0)
       throw new ParameterFileError(folder, 'holds no parameter set (<board>.json); write one with pctodl-fit')
     throw new UnknownNameError('parameter set', board, known)

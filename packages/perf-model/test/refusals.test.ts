@@ -1,7 +1,6 @@
 import {
   fitPerfModel,
   loadPerfModel,
-  PctoDLPredictor,
   PerfModel,
   type PerfModelParameters,
   predictionBuffer,
@@ -70,16 +69,12 @@ describe('options', () => {
     const misspelt = { source: 'test', fold: 3 } as unknown as { source: string }
     expect(codeAndField(() => fitPerfModel(rows, model.spec, misspelt))).toBe('INVALID_INPUT options.fold')
     expect(codeAndField(() => refit(model, rows, { fredom: 0.1 } as object))).toBe('INVALID_INPUT options.fredom')
-    expect(codeAndField(() => new PctoDLPredictor('resnet50', { plattform: 'A100' } as object))).toBe(
-      'INVALID_INPUT options.plattform',
-    )
   })
 
   it('are an object', () => {
     const none = null as never
     expect(codeAndField(() => fitPerfModel(rows, model.spec, none))).toBe('INVALID_INPUT options')
     expect(codeAndField(() => refit(model, rows, none))).toBe('INVALID_INPUT options')
-    expect(codeAndField(() => new PctoDLPredictor('resnet50', none))).toBe('INVALID_INPUT options')
   })
 })
 

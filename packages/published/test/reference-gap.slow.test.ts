@@ -1,5 +1,5 @@
+import { exhaustive, type FeasiblePartition, partition } from '@pctodl/greedy-partition'
 import { describe, expect, it } from 'vitest'
-import { exhaustive, type FeasiblePartition, partition } from '../src/index.js'
 import { publishedOptima, publishedRuns } from './published-cases.js'
 import { PublishedBoard, publishedSpaceOf } from './reference-board.js'
 

@@ -1,3 +1,4 @@
+import type { Prediction, Predictor } from '@pctodl/perf-model'
 import {
   type Configuration,
   findGpuSpec,
@@ -6,7 +7,6 @@ import {
   smClocksAt,
   type Tenant,
 } from '@pctodl/platform'
-import type { Prediction, Predictor } from '../predictor.js'
 import { type PublishedParameters, publishedModelName } from './published-parameters.js'
 import { type PublishedPredictor, publishedLayout } from './published-predictor.js'
 

@@ -1,8 +1,8 @@
-import { loadPublishedParameters } from '@pctodl/perf-model/node'
-import { exhaustive, type PartitionOptions, partition } from '../src/index.js'
+import { exhaustive, type PartitionOptions, partition } from '@pctodl/greedy-partition'
+import { gapPercent, printSummary, scoreOf, timed } from '../../greedy-partition/bench/summary.js'
+import { loadPublishedParameters } from '../src/index.js'
 import { publishedOptima, publishedRuns } from '../test/published-cases.js'
 import { PublishedBoard, publishedOn, publishedSpaceOf, searchWith } from '../test/reference-board.js'
-import { gapPercent, printSummary, scoreOf, timed } from './summary.js'
 
 // The published predictor's 31 cases: the published search's figure, ours, the best there is, and the times. Our searches go
 // where the published one does not, so they need whole ensembles: without a folder with all of them (`pctodl-params`, as the

@@ -1,5 +1,4 @@
-import type { PublishedParameters } from '@pctodl/perf-model'
-import { loadPublishedParameters } from '@pctodl/perf-model/node'
+import { loadPublishedParameters, type PublishedParameters } from '@pctodl/published'
 import { goldenRows, referenceFolder } from '@pctodl/reference-data'
 import { describe, expect, it } from 'vitest'
 

@@ -1,9 +1,7 @@
+import { loadPerfModel, type PerfModel } from '@pctodl/perf-model'
 import { assertKnownOptions, InvalidInputError, UnknownNameError } from '@pctodl/platform'
-import { networkOf } from './network-of.js'
-import type { PerfModel } from './perf-model.js'
-import type { PublishedParameters } from './published/published-parameters.js'
-import type { PublishedPredictor } from './published/published-predictor.js'
-import { loadPerfModel, shippedParameters } from './shipped-parameters.js'
+import type { PublishedParameters } from './published-parameters.js'
+import type { PublishedPredictor } from './published-predictor.js'
 
 export interface PctoDLPredictorOptions {
   /** The board, `3080ti` or `A100`; needed unless `perfModel` is given. */
@@ -56,7 +54,9 @@ export class PctoDLPredictor {
     }
     if (dataset !== undefined) assertDataset(dataset)
     const perfModel = options.perfModel ?? shippedModel(options.platform)
-    this.model = networkOf(perfModel.networks, model)
+    // Refuses a network that it does not know.
+    perfModel.memoryBytes({ model, mpsPercent: 100, batchSize: 1 })
+    this.model = model
     this.memClockMhz = memFreq ?? perfModel.memClocksMhz[0]!
     if (!perfModel.memClocksMhz.includes(this.memClockMhz)) {
       const expected = `a fitted memory clock: ${perfModel.memClocksMhz.join(', ')}`
@@ -92,14 +92,13 @@ export class PctoDLPredictor {
 }
 
 /** @throws UnknownNameError for a dataset whose images are not made 224 x 224 */
-export function assertDataset(dataset: string): void {
+function assertDataset(dataset: string): void {
   if (!datasets.includes(dataset.toLowerCase())) throw new UnknownNameError('dataset', dataset, datasets)
 }
 
 function shippedModel(platform: string | undefined): PerfModel {
   if (platform === undefined) {
-    const boards = Object.keys(shippedParameters).join(', ')
-    throw new InvalidInputError('platform', platform, `a board with shipped parameters (${boards}), or perfModel`)
+    throw new InvalidInputError('platform', platform, 'a board with shipped parameters (3080Ti, A100), or perfModel')
   }
   return loadPerfModel(platform)
 }

@@ -1,5 +1,5 @@
-import { loadPerfModel, PctoDLPredictor } from '@pctodl/perf-model'
-import { loadPublishedParameters } from '@pctodl/perf-model/node'
+import { loadPerfModel } from '@pctodl/perf-model'
+import { loadPublishedParameters, PctoDLPredictor } from '@pctodl/published'
 import { afterAll, describe, expect, it } from 'vitest'
 import { writePublishedFolder } from './published-model.js'
 
@@ -31,6 +31,11 @@ describe('PctoDLPredictor', () => {
     const predictor = new PctoDLPredictor('resnet50', { ...options, published: reference })
     const published = reference.predictor({ ...options, model: 'resnet50' })
     expect(predictor.predictAll([50, 25], [16, 16], 1500)).toEqual(published.predictAll([50, 25], [16, 16], 1500))
+  })
+
+  it('refuses options that nothing reads', () => {
+    expect(() => new PctoDLPredictor('resnet50', { plattform: 'A100' } as object)).toThrowError('options.plattform')
+    expect(() => new PctoDLPredictor('resnet50', null as never)).toThrowError('options')
   })
 
   it('says what it does not know', () => {

@@ -7,8 +7,8 @@ import {
   smBase,
   smSystem,
   throughputPerUtilisation,
-} from '../src/published/closed-forms.js'
-import { upstreamDefaults } from '../src/published/published-set.js'
+} from '../src/predictor/closed-forms.js'
+import { upstreamDefaults } from '../src/predictor/published-set.js'
 
 describe("upstream's closed forms", () => {
   it('saturate SM utilisation in the logarithm of the batch, the sooner the smaller the share', () => {

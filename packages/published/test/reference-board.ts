@@ -1,8 +1,14 @@
-import type { Prediction, Predictor, PublishedParameters, PublishedPredictor } from '@pctodl/perf-model'
-import { loadPublishedParameters } from '@pctodl/perf-model/node'
+import type { PartitionOptions } from '@pctodl/greedy-partition'
+import type { Prediction, Predictor } from '@pctodl/perf-model'
 import { type Configuration, findGpuSpec, type GpuSpec, smClocksAt, type Tenant } from '@pctodl/platform'
 import { referenceFolder } from '@pctodl/reference-data'
-import { type PartitionOptions, type PublishedSearchResult, publishedSearch } from '../src/index.js'
+import {
+  loadPublishedParameters,
+  type PublishedParameters,
+  type PublishedPredictor,
+  type PublishedSearchResult,
+  publishedSearch,
+} from '../src/index.js'
 import type { PublishedRun } from './published-cases.js'
 
 /** Where the published enumeration of the reference predictor begins, MHz. */

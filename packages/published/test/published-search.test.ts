@@ -1,10 +1,10 @@
 import { gpuSpecs, InvalidInputError, smClocksAt } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
+import { SyntheticPredictor } from '../../greedy-partition/test/synthetic-predictor.js'
 import { type PublishedModel, type PublishedSearchOptions, publishedSearch } from '../src/index.js'
-import { batchesFor } from '../src/published/search-axes.js'
+import { batchesFor } from '../src/search/search-axes.js'
 import { publishedRuns } from './published-cases.js'
 import { publishedOn } from './reference-board.js'
-import { SyntheticPredictor } from './synthetic-predictor.js'
 
 describe('parity with the published search', () => {
   const runs = publishedRuns()

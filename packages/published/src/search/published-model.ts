@@ -1,16 +1,8 @@
 import type { OperatingPoint } from '@pctodl/platform'
-
-/** Of a board with its tenants at one operating point. */
-export interface PublishedPrediction {
-  readonly throughput: number
-  readonly powerW: number
-  readonly smUtilPercent: number
-  readonly memUtilPercent: number
-}
+import type { PublishedPrediction } from '../predictor/published-predictor.js'
 
 /**
- * What the published search asks of a predictor of one network at one memory clock. The `PublishedPredictor` of
- * `@pctodl/perf-model` is one. The clock may be any real number.
+ * What the published search asks of a predictor of one network at one memory clock. A `PublishedPredictor` is one. The clock may be any real number.
  */
 export interface PublishedModel {
   predictAll(shares: readonly number[], batches: readonly number[], smClockMhz: number): PublishedPrediction

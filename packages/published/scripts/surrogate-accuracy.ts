@@ -1,13 +1,13 @@
 /**
- * How well the model fits what is closest to measurements of real boards: `pnpm --filter @pctodl/perf-model accuracy <folder>`
+ * How well the model fits what is closest to measurements of real boards: `pnpm --filter @pctodl/published accuracy <folder>`
  * takes a folder with `surrogate_anchor.csv`, cross-validates the model on the surrogate with whole (network, share, batch) groups held out, prints the errors, and ends
  * with code 1 where a median over a board is above its bar. One fit for each memory clock, as upstream makes them: the
  * surrogate does not say what clock the power limit left, and that is not the same at both.
  */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import { fitPerfModel, type RowPrediction } from '@pctodl/perf-model'
 import { findGpuSpec } from '@pctodl/platform'
-import { fitPerfModel, type RowPrediction } from '../src/index.js'
 import { surrogateBoards, surrogateRows } from './surrogate-rows.js'
 
 const THROUGHPUT_BAR = 2.5

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { exitCodeOf } from '@pctodl/command-line'
-import { loadPublishedParameters } from '@pctodl/perf-model/node'
+import { loadPublishedParameters } from '@pctodl/published'
 import { afterAll, describe, expect, it } from 'vitest'
 import { pythonWith } from '../../../test/python-environment.js'
-import { importUpstream } from '../src/commands.js'
-import { TreeEnsemble } from '../src/published/tree-ensemble.js'
+import { published } from '../src/commands.js'
+import { TreeEnsemble } from '../src/predictor/tree-ensemble.js'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-import-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
@@ -24,7 +24,7 @@ const fixture = (name: string, how: 'plain' | 'real', python = 'python3') =>
 
 async function call(...argv: readonly string[]) {
   const said = { stdout: '', stderr: '' }
-  const code = await exitCodeOf('pctodl-import-upstream', importUpstream, argv, {
+  const code = await exitCodeOf('pctodl published', published, ['import', ...argv], {
     stdout: { write: (text) => (said.stdout += text) },
     stderr: { write: (text) => (said.stderr += text) },
     signal: new AbortController().signal,
@@ -37,7 +37,7 @@ const json = (file: string) => JSON.parse(readFileSync(file, 'utf8'))
 const ensemblesOf = (out: string) =>
   JSON.parse(gunzipSync(readFileSync(at(out, 'gbr/resnet50.imagenet_a100_mem1215.json.gz'))).toString()).ensembles
 
-describe.skipIf(!hasPython)('pctodl-import-upstream (needs Python 3.8 or later)', () => {
+describe.skipIf(!hasPython)('pctodl published import (needs Python 3.8 or later)', () => {
   it('makes of pickles what reference mode reads, and predicts from', async () => {
     fixture('plain', 'plain')
     const { code, stdout, stderr } = await call(at('plain'), '--out', at('plain-json'))
@@ -141,7 +141,7 @@ describe.skipIf(!hasPython)('pctodl-import-upstream (needs Python 3.8 or later)'
   })
 })
 
-describe.skipIf(withSklearn === undefined)('pctodl-import-upstream (needs scikit-learn and joblib)', () => {
+describe.skipIf(withSklearn === undefined)('pctodl published import (needs scikit-learn and joblib)', () => {
   it('predicts from files of joblib what scikit-learn predicts', async () => {
     const predictions = fixture('real', 'real', withSklearn)
     const { code, stderr } = await call(at('real'), '--out', at('real-json'))

@@ -2,11 +2,10 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type CommandFunction, newCommand, parseCommand, UsageError } from '@pctodl/command-line'
+import { type Terminal, UsageError } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
-import { version } from '../../package.json'
 
-interface RawOptions {
+export interface ImportOptions {
   readonly out: string
   readonly python: string
   readonly json?: boolean
@@ -18,25 +17,12 @@ interface ImportReport {
   readonly skipped: readonly { readonly set: string; readonly reason: string }[]
 }
 
-/** The command line `pctodl-import-upstream` as a function. */
-export const importUpstream: CommandFunction = async (argv, terminal) => {
-  const command = newCommand(
-    {
-      name: 'pctodl-import-upstream',
-      version,
-      description:
-        "Convert upstream's fitted parameters (.pth, .pkl, .json) into the JSON that reference mode reads. A pickle is a program: it is read without running any of it, and whatever names a class that upstream's files do not need is refused.",
-      example: 'pctodl-import-upstream fitting_results --out published',
-    },
-    terminal,
-  )
-    .argument('<folder>', "upstream's fitting_results")
-    .option('--out <folder>', 'where to write', 'published')
-    .option('--python <program>', 'Python 3.8 or later, no packages needed', 'python3')
-    .option('--json', 'print a JSON report on standard output')
-  await parseCommand(command, argv)
-  const folder = command.args[0]!
-  const { out, python, json = false } = command.opts<RawOptions>()
+/** `pctodl published import`: the published program's files (.pth, .pkl, .json) as JSON that `loadPublishedParameters` reads. */
+export async function importParameters(
+  folder: string,
+  { out, python, json = false }: ImportOptions,
+  terminal: Terminal,
+): Promise<number> {
   if (!existsSync(folder)) throw new UsageError(`${folder} is not there; name upstream's fitting_results`)
   const report = await runScript(python, [folder, out], terminal.signal)
   for (const { set, reason } of report.skipped) terminal.stderr.write(`left out: ${set}: ${reason}\n`)
@@ -89,5 +75,5 @@ function scriptFile(): string {
     const file = path.join(here, up, 'python', 'import_upstream.py')
     if (existsSync(file)) return file
   }
-  throw new PctodlError('NOT_BUILT', 'import_upstream.py is missing; install @pctodl/perf-model again')
+  throw new PctodlError('NOT_BUILT', 'import_upstream.py is missing; install @pctodl/published again')
 }

@@ -1,4 +1,4 @@
-import { publishedBatchSizes } from '../tenant-kinds.js'
+const publishedBatchSizes: readonly number[] = [4, 8, 16, 32, 64, 96, 128, 192, 256]
 
 /** What the published search goes through. */
 export interface PublishedSpace {
