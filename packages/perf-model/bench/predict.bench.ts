@@ -1,7 +1,7 @@
 /** Predictions a second on one core. Tenants are unlike, the dear case: like ones that stand side by side share one solution. */
 
 import { SeededRandom } from '@pctodl/numerics'
-import { batchOutput, loadPerfModel, predictionBuffer } from '@pctodl/perf-model'
+import { batchOutput, loadPerfModel } from '@pctodl/perf-model'
 import type { Tenant } from '@pctodl/platform'
 import { Bench } from 'tinybench'
 
@@ -20,7 +20,6 @@ function mix(count: number): Tenant[] {
 }
 
 const bench = new Bench({ name: 'one core', time: 1000, warmupTime: 300 })
-const buffer = predictionBuffer()
 for (const count of [1, 3, 5, 10]) {
   const mixes = Array.from({ length: 64 }, () => mix(count))
   let i = 0
@@ -29,9 +28,6 @@ for (const count of [1, 3, 5, 10]) {
   })
   bench.add(`predict, ${count} other tenants each time`, () => {
     model.predict({ tenants: mixes[i & 63]!, smClockMhz: clocks[i++ & 3]!, memClockMhz })
-  })
-  bench.add(`predictInto, ${count} other tenants each time`, () => {
-    model.predictInto({ tenants: mixes[i & 63]!, smClockMhz: clocks[i++ & 3]!, memClockMhz }, buffer)
   })
   bench.add(`solveSmClock, ${count} other tenants each time`, () => {
     model.solveSmClock(mixes[i & 63]!, memClockMhz, 200 + (i++ & 63))

@@ -2,7 +2,6 @@ export type { Prediction, PredictionQuantiles, Predictor, TenantPrediction } fro
 export { type MixBounds, type MixBox, mixTotals } from './mix-bounds.js'
 export { PerfModel } from './perf-model.js'
 export { MAX_BATCH_SIZE } from './tenant-coefficients.js'
-export { type PredictionBuffer, predictionBuffer } from './prediction-buffer.js'
 export { type BatchInput, type BatchOutput, batchOutput } from './prediction-batch.js'
 export { type Domain, describeOutside, type OutsideProfile } from './domain.js'
 export { loadPerfModel, shippedParameters } from './shipped-parameters.js'

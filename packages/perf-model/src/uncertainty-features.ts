@@ -54,6 +54,9 @@ export class TenantUncertainty {
   /** Logarithms of the standard deviation of parameters and corrections, over all tenants. */
   unknownSpeed = 0
   unknownPower = 0
+  /** The same as they are. */
+  speedSd = 0
+  powerSd = 0
 
   /**
    * @param uncertainty what `writeKindUncertainty` wrote
@@ -109,7 +112,9 @@ export class TenantUncertainty {
     scores[6] = each * s6
     scores[7] = each * s7
     scores[8] = each * s8
-    this.unknownSpeed = 0.5 * Math.log(speed * each)
-    this.unknownPower = 0.5 * Math.log(power * each)
+    this.speedSd = Math.sqrt(speed * each)
+    this.powerSd = Math.sqrt(power * each)
+    this.unknownSpeed = Math.log(this.speedSd)
+    this.unknownPower = Math.log(this.powerSd)
   }
 }

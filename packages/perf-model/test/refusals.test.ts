@@ -1,11 +1,4 @@
-import {
-  fitPerfModel,
-  loadPerfModel,
-  PerfModel,
-  type PerfModelParameters,
-  predictionBuffer,
-  refit,
-} from '@pctodl/perf-model'
+import { fitPerfModel, loadPerfModel, PerfModel, type PerfModelParameters, refit } from '@pctodl/perf-model'
 import { type Configuration, PctodlError, type Tenant } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
 import { measuredRows } from './synthetic-rows.js'
@@ -45,7 +38,6 @@ describe('what is no configuration', () => {
   ])('is refused with %s: %j', (expected, bad) => {
     const configuration = bad as Configuration
     expect(codeAndField(() => model.predict(configuration))).toBe(expected)
-    expect(codeAndField(() => model.predictInto(configuration, predictionBuffer()))).toBe(expected)
     // The model is as usable as before.
     expect(model.predict(good)).toEqual(loadPerfModel('A100').predict(good))
   })

@@ -1,7 +1,7 @@
 import type { Terminal } from '@pctodl/command-line'
 import { SeededRandom } from '@pctodl/numerics'
 import { PctodlError } from '@pctodl/platform'
-import { networkOf } from '../network-of.js'
+import { commonName } from '../network-of.js'
 import type { PerfModel } from '../perf-model.js'
 import type { Prediction } from '../predictor.js'
 import type { PredictOptions } from './predict-options.js'
@@ -33,13 +33,11 @@ export function testOnTraces(
   if (files.length === 0) {
     throw new PctodlError('NO_TRACES', 'no mps_profile/mps_results*.csv here that fits; name trace files after --test')
   }
-  const wanted = new Set(model.filter((name) => name !== 'all').map((name) => networkOf(predictor.networks, name)))
+  const wanted = new Set(model.map(commonName))
   const rows = files
     .flatMap((file) => readTraceFile(file).rows)
     .filter((row) => !row.failed && (memFreq === undefined || row.memClockMhz === memFreq))
-    .filter(
-      (row) => model.includes('all') || row.tenants.every((tenant) => wanted.has(nameOf(predictor, tenant.model))),
-    )
+    .filter((row) => model.includes('all') || row.tenants.every((tenant) => wanted.has(commonName(tenant.model))))
   if (rows.length === 0) throw new PctodlError('NO_TRACES', `no row of ${model.join(', ')} in ${files.join(', ')}`)
   const random = new SeededRandom(seed)
   const drawn = rows.map((row) => ({ row, order: random.uniform() })).sort((a, b) => a.order - b.order)
@@ -70,15 +68,6 @@ function quantitiesOf({
   powerW,
 }: Pick<Prediction, 'smUtilPercent' | 'memUtilPercent' | 'throughput' | 'powerW'>): readonly number[] {
   return [smUtilPercent, memUtilPercent, throughput, powerW]
-}
-
-/** A network that the model does not know keeps its name: it is not among those wanted. */
-function nameOf({ networks }: PerfModel, name: string): string {
-  try {
-    return networkOf(networks, name)
-  } catch {
-    return name
-  }
 }
 
 function metricsOf(quantity: string, pairs: readonly (readonly [measured: number, predicted: number])[]): Metrics {
