@@ -1,7 +1,7 @@
 import type { SeededRandom } from '@pctodl/numerics'
 
 /** What is climbed: states, moves between them, and an objective that says which of two states is better. */
-export interface Landscape<State, Move> {
+export interface Landscape<State extends object, Move> {
   /** All moves from a state. */
   movesFrom(state: State): Move[]
   /** Where a move leads; undefined where that is not allowed. */
@@ -34,7 +34,7 @@ export interface ClimbSettings {
 const MOVES_PER_SHAKE = 3
 
 /** Climb from unlike starts, finish the best climbs, then climb from shaken copies of the best top until none leads higher. */
-export function climbAll<State, Move>(
+export function climbAll<State extends object, Move>(
   landscape: Landscape<State, Move>,
   starts: readonly State[],
   random: SeededRandom,
@@ -61,7 +61,7 @@ export function climbAll<State, Move>(
   return best
 }
 
-function unlike<State, Move>(landscape: Landscape<State, Move>, starts: readonly State[]): State[] {
+function unlike<State extends object, Move>(landscape: Landscape<State, Move>, starts: readonly State[]): State[] {
   const found = new Map<string, State>()
   for (const start of [...starts].sort((a, b) => landscape.bestFirst(a, b))) {
     const shape = landscape.shape(start)
@@ -71,7 +71,7 @@ function unlike<State, Move>(landscape: Landscape<State, Move>, starts: readonly
 }
 
 /** Single moves in seeded random order, each taken as soon as it helps, until none does, patience ends or a budget is spent. */
-export function climb<State, Move>(
+export function climb<State extends object, Move>(
   landscape: Landscape<State, Move>,
   from: State,
   random: SeededRandom,
@@ -96,7 +96,11 @@ export function climb<State, Move>(
 }
 
 /** A few random moves, whether or not they help: a place to climb from that single improving moves do not reach. */
-function shake<State, Move>(landscape: Landscape<State, Move>, from: State, random: SeededRandom): State | undefined {
+function shake<State extends object, Move>(
+  landscape: Landscape<State, Move>,
+  from: State,
+  random: SeededRandom,
+): State | undefined {
   let current = from
   let made = 0
   for (let draws = 0; made < MOVES_PER_SHAKE && draws < 4 * MOVES_PER_SHAKE; draws++) {

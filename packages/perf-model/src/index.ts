@@ -7,17 +7,12 @@ export { type Domain, describeOutside, type OutsideProfile } from './domain.js'
 export { loadPerfModel, shippedParameters } from './shipped-parameters.js'
 export {
   type BoardParameters,
-  type ErrorSummary,
-  type FittedProfile,
   type NetworkParameters,
-  PARAMETER_SCHEMA_VERSION,
   ParameterVersionError,
   type PerfModelParameters,
   parsePerfModelParameters,
-  type Calibration,
 } from './parameters.js'
 export { type FitOptions, type FitReport, type FittedModel, fitPerfModel, fitSteps } from './fit/fit-perf-model.js'
-export type { FittedParameter } from './fit/fit-rows.js'
 export type { RowPrediction } from './fit/fit-report.js'
 export { recalibrate } from './fit/recalibrate.js'
 export { type RefitOptions, refit } from './fit/refit.js'
