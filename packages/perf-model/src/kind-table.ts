@@ -5,7 +5,7 @@ import { CORRECTIONS, writeKindCorrections } from './corrections.js'
 import { type KindArrays, writeDemands } from './mix.js'
 import type { PerfModelParameters } from './parameters.js'
 import { MAX_BATCH_SIZE, tenantLayout, writeTenantCoefficients } from './tenant-coefficients.js'
-import { uncertaintyStride, writeKindUncertainty } from './uncertainty-features.js'
+import { uncertaintyStride, writeKindUncertainty } from './uncertainty/tenant-uncertainty.js'
 
 const FIRST_CAPACITY = 64
 

@@ -1,7 +1,5 @@
-import type { BoardConstants } from './board-constants.js'
+import { type BoardConstants, relativeVoltage, smoothMax2 } from './board-constants.js'
 import { correctionsOf, factorAt, type KindArrays, Mix, prepareAmid, runLayout as run } from './mix.js'
-import { relativeVoltage } from './relative-voltage.js'
-import { smoothMax2 } from './smooth-max.js'
 import { Solution, solve } from './solve.js'
 import { tenantLayout as at } from './tenant-coefficients.js'
 

@@ -1,8 +1,7 @@
 import { MAX_MPS_CLIENTS } from '@pctodl/platform'
-import type { BoardConstants } from './board-constants.js'
+import { type BoardConstants, smoothMax2 } from './board-constants.js'
 import { TENANT_NODES } from './correction-grid.js'
 import { CORRECTIONS, tenantNode, tenantNodePart } from './corrections.js'
-import { smoothMax2 } from './smooth-max.js'
 import { tenantLayout as at } from './tenant-coefficients.js'
 
 /** The numbers of all kinds of tenants at hand. */

@@ -1,2 +1,1 @@
-export { ParameterFileError } from './parameter-file-error.js'
-export { modelOf, parameterFile } from './parameter-folder.js'
+export { modelOf, ParameterFileError, parameterFile } from './parameter-folder.js'

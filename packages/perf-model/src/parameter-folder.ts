@@ -1,9 +1,19 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { findGpuSpec, type GpuSpec, PctodlError, UnknownNameError } from '@pctodl/platform'
-import { ParameterFileError } from './parameter-file-error.js'
+import type { PerfModelParameters } from './parameters.js'
 import { PerfModel } from './perf-model.js'
 import { loadPerfModel, shippedParameters } from './shipped-parameters.js'
+
+/** A file of parameters cannot be read, or does not hold what it should. */
+export class ParameterFileError extends PctodlError {
+  readonly file: string
+
+  constructor(file: string, problem: string, options?: ErrorOptions) {
+    super('PARAMETER_FILE', `${file}: ${problem}`, options)
+    this.file = file
+  }
+}
 
 /**
  * The model of a board: from `<folder>/<board>.json`, or the shipped one where no folder is given.
@@ -58,4 +68,11 @@ function keyOf(board: string): string {
     if (error instanceof PctodlError) return board
     throw error
   }
+}
+
+/** A parameter file: eight digits are more than any fit knows, and lists of numbers stay on one line. */
+export function formatParameters(parameters: PerfModelParameters): string {
+  const rounded = (_key: string, value: unknown) => (typeof value === 'number' ? Number(value.toPrecision(8)) : value)
+  const text = JSON.stringify(parameters, rounded, 1)
+  return `${text.replace(/\[\s+([-\d.e,\s]+?)\s+\]/g, (_, list: string) => `[${list.replace(/\s+/g, '')}]`)}\n`
 }

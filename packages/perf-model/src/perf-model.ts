@@ -21,8 +21,8 @@ import { assertBatchArrays, type BatchInput, type BatchOutput, batchOutput } fro
 import type { Prediction, PredictionQuantiles, Predictor, TenantPrediction } from './predictor.js'
 import { Solution, solve } from './solve.js'
 import { MAX_BATCH_SIZE, tenantLayout } from './tenant-coefficients.js'
-import { Uncertainty } from './uncertainty.js'
-import { TenantUncertainty } from './uncertainty-features.js'
+import { TenantUncertainty } from './uncertainty/tenant-uncertainty.js'
+import { Uncertainty } from './uncertainty/uncertainty.js'
 
 /** Beyond, a configuration lies outside what was measured, whatever the ranges of its fields. */
 const MOST_DISTANCE = 2
@@ -115,7 +115,8 @@ export class PerfModel implements Predictor {
     const tenants = new Array<TenantPrediction>(count)
     for (let i = 0; i < count; i++) {
       const mean = latencyMs[i]!
-      tenants[i] = { throughput: throughput[i]!, latencyMs: mean, p99LatencyMs: mean * late }
+      const isTwin = i > 0 && this.#offsets[i] === this.#offsets[i - 1]
+      tenants[i] = isTwin ? tenants[i - 1]! : { throughput: throughput[i]!, latencyMs: mean, p99LatencyMs: mean * late }
     }
     return {
       throughput: solution.totalThroughput,

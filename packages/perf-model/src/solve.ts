@@ -1,8 +1,6 @@
 import { MAX_MPS_CLIENTS } from '@pctodl/platform'
-import type { BoardConstants } from './board-constants.js'
+import { type BoardConstants, relativeVoltage, smoothMax2 } from './board-constants.js'
 import { type KindArrays, type Mix, runLayout as run } from './mix.js'
-import { relativeVoltage } from './relative-voltage.js'
-import { smoothMax2 } from './smooth-max.js'
 import { tenantLayout as at } from './tenant-coefficients.js'
 
 /** What a mix does at one SM clock. */

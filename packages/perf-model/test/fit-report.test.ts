@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { FEATURES, feature } from '../src/calibration-layout.js'
 import { ErrorCollector } from '../src/fit/fit-report.js'
 import type { TableRow } from '../src/fit/trace-table.js'
 import { updatedCalibration } from '../src/fit/updated-calibration.js'
 import type { Solution } from '../src/solve.js'
+import { FEATURES, feature } from '../src/uncertainty/calibration-layout.js'
 
 const features = new Float64Array(FEATURES)
 features[feature.one] = 1

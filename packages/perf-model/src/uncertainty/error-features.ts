@@ -1,7 +1,7 @@
 import { MAX_MPS_CLIENTS } from '@pctodl/platform'
+import type { Calibration } from '../parameters.js'
+import { MAX_BATCH_SIZE } from '../tenant-coefficients.js'
 import { FEATURES, feature, NETWORK_FEATURES } from './calibration-layout.js'
-import type { Calibration } from './parameters.js'
-import { MAX_BATCH_SIZE } from './tenant-coefficients.js'
 
 /** Terms of a kind of tenant: 1 / batch, the scaled logarithms x of the batch and y of the share, x^2, y^2 and xy. */
 const TERMS = 6

@@ -1,9 +1,9 @@
 import { normalQuantileOfTail } from '@pctodl/numerics'
 import { MAX_MPS_CLIENTS } from '@pctodl/platform'
+import type { CalibratedQuantity, Calibration, FittedProfile } from '../parameters.js'
 import { calibrationLevels, feature, LEAST_ERROR } from './calibration-layout.js'
 import { MULTIPLES, mixScore, scaledClock, scaledCounts, weightsOf } from './error-features.js'
-import type { CalibratedQuantity, Calibration, FittedProfile } from './parameters.js'
-import type { TenantUncertainty } from './uncertainty-features.js'
+import type { TenantUncertainty } from './tenant-uncertainty.js'
 
 /** Between two levels errors are interpolated as if they were normal. */
 const normalScores = calibrationLevels.map(normalScore)

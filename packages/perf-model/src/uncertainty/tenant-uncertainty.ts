@@ -1,7 +1,7 @@
-import { TENANT_NODES } from './correction-grid.js'
-import { tenantNode, tenantNodePart, writeDeviations } from './corrections.js'
+import { TENANT_NODES } from '../correction-grid.js'
+import { tenantNode, tenantNodePart, writeDeviations } from '../corrections.js'
+import type { NetworkParameters } from '../parameters.js'
 import { MULTIPLES, writeKindScores } from './error-features.js'
-import type { NetworkParameters } from './parameters.js'
 
 /** What the logarithms of throughput and power are uncertain by where a fit says nothing of it. */
 const UNKNOWN_SD = 0.3
