@@ -74,9 +74,18 @@ export class Mix {
   readonly terms: Float64Array = new Float64Array(MAX_MPS_CLIENTS * run.stride)
 }
 
-/** Relative step of the price after which its error, of the order of the step's cube, is none. */
-const LAST_STEP = 1e-4
+/** What a first step counts as having come after. */
+export const STEP_BEFORE = 3e-3
 const MAX_STEPS = 60
+
+/**
+ * Whether a search of third order may end with a step, both steps in parts of what is searched. Errors then go as K e^3, so that the last
+ * two steps tell K, and with it what is left after this one; that derivatives still hold where it leads is the other bound.
+ */
+export function isLastStep(step: number, before: number): boolean {
+  const part = step / before
+  return step <= 3e-4 && step * part * part * part <= 1e-11
+}
 
 /** Scratch of the search for the price: of a run the device's terms at the top clock, and its batch time with derivatives by the price. */
 const top = { cycles2: 0, mixedMs: 1, streamMs: 2, launch8: 3, device: 4, unqueued: 7, batch: 10, stride: 13 } as const
@@ -332,6 +341,7 @@ function solveTopPrice(board: BoardConstants, kinds: KindArrays, mix: Mix, mbPer
   let high = 1 + Math.max(MAX_MPS_CLIENTS, speeds) / ceiling
   let low = 1
   let price = Math.min(1 + alone * alone, high)
+  let before = STEP_BEFORE
   for (let steps = 0; ; steps++) {
     let demand = 0
     let slope = 0
@@ -357,10 +367,12 @@ function solveTopPrice(board: BoardConstants, kinds: KindArrays, mix: Mix, mbPer
     else low = price
     const step = (-value * rise) / (rise * rise - 0.5 * value * bow)
     const inside = price + step >= low && price + step <= high
-    if ((inside && Math.abs(step) <= LAST_STEP * price) || steps === MAX_STEPS) {
+    const moved = Math.abs(step) / price
+    if ((inside && isLastStep(moved, before)) || steps === MAX_STEPS) {
       enterTop(mix, price + step, step)
       return
     }
+    before = moved
     price = inside ? price + step : 0.5 * (low + high)
   }
 }

@@ -1,6 +1,6 @@
 import { MAX_MPS_CLIENTS } from '@pctodl/platform'
 import { type BoardConstants, relativeVoltage, smoothMax2 } from './board-constants.js'
-import { type KindArrays, type Mix, runLayout as run } from './mix.js'
+import { isLastStep, type KindArrays, type Mix, runLayout as run, STEP_BEFORE } from './mix.js'
 import { tenantLayout as at } from './tenant-coefficients.js'
 
 /** What a mix does at one SM clock. */
@@ -15,10 +15,8 @@ export class Solution {
   readonly latencyMs: Float64Array = new Float64Array(MAX_MPS_CLIENTS)
 }
 
-/** Relative step of the pace after which its error, of the order of the step's cube, is none. */
-const LAST_STEP = 1e-4
 const MAX_STEPS = 60
-/** Scratch of the search for the paces: of a run the device's terms at the clock, the pace and its bracket, and at the end the device time. */
+/** Scratch of the search for the paces: of a run the device's terms at the clock, the pace, its bracket and its last step, and at the end the device time. */
 const pace = {
   cycles2: 0,
   mixedMs: 1,
@@ -28,7 +26,8 @@ const pace = {
   low: 5,
   high: 6,
   deviceMs: 7,
-  stride: 8,
+  before: 8,
+  stride: 9,
 } as const
 const scratch = new Float64Array(MAX_MPS_CLIENTS * pace.stride)
 
@@ -113,6 +112,7 @@ function solvePaces({ terms, runs, msPerMb, topPrice, topDemand }: Mix, launchOw
     scratch[s + pace.pace] = (topMs * topMs) / (topMs * topMs + (slowest - topDeviceMs) * topDeviceMs)
     scratch[s + pace.low] = 0
     scratch[s + pace.high] = 1
+    scratch[s + pace.before] = STEP_BEFORE
     scratch[s + pace.deviceMs] = 0
   }
   for (let steps = 0, open = true; open; steps++) {
@@ -183,9 +183,13 @@ function solvePaces({ terms, runs, msPerMb, topPrice, topDemand }: Mix, launchOw
       const high = scratch[s + pace.high]!
       const inside = next >= low && next <= high
       scratch[s + pace.pace] = inside ? next : 0.5 * (low + high)
-      if ((inside && Math.abs(step) <= LAST_STEP * x) || steps === MAX_STEPS) {
+      const moved = Math.abs(step) / x
+      if ((inside && isLastStep(moved, scratch[s + pace.before]!)) || steps === MAX_STEPS) {
         scratch[s + pace.deviceMs] = device + step * (deviceSlope + 0.5 * step * deviceBend)
-      } else open = true
+      } else {
+        scratch[s + pace.before] = moved
+        open = true
+      }
     }
   }
 }
