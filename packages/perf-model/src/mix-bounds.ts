@@ -4,7 +4,7 @@ import { Solution, solve } from './solve.js'
 import { tenantLayout as at } from './tenant-coefficients.js'
 
 /**
- * What all tenants of a mix add up to, by index. A tenant feels its neighbours through their number and these only, and is the slower the
+ * What all tenants of a mix add up to, by index. A tenant feels its co-runners through their number and these only, and is the slower the
  * more there is of each.
  */
 export const mixTotals = {
@@ -14,7 +14,7 @@ export const mixTotals = {
   launch: 1,
   /** The same for the rest of the host's work. */
   host: 2,
-  /** Part of what DRAM can deliver that they draw at the top SM clock, 0..1; the neighbours decide it too, unlike the three above. */
+  /** Part of what DRAM can deliver that they draw at the top SM clock, 0..1; the co-runners decide it too, unlike the three above. */
   drawn: 3,
   length: 4,
 } as const

@@ -5,7 +5,7 @@ export const MAX_BATCH_SIZE = 256
 
 /**
  * What a tenant of a given network, SM count and batch size asks of the board, as numbers that depend on no clock and on
- * no neighbour. They are computed once per kind of tenant and lie side by side in one `Float64Array`, `stride` apart.
+ * no co-runner. They are computed once per kind of tenant and lie side by side in one `Float64Array`, `stride` apart.
  */
 export const tenantLayout = {
   /** Clock-bound device time, ms x MHz. */
