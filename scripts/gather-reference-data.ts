@@ -11,10 +11,10 @@ import path from 'node:path'
 import { brotliCompressSync, constants, gunzipSync } from 'node:zlib'
 import { SeededRandom, seedFrom } from '@pctodl/numerics'
 import { parse } from 'csv-parse/sync'
-import { PublishedParameters } from '../packages/perf-model/src/published/published-parameters.js'
-import { closedFormSchema, ensembleFileSchema } from '../packages/perf-model/src/published/published-schemas.js'
-import type { EnsembleDescription } from '../packages/perf-model/src/published/published-set.js'
-import { TreeEnsemble } from '../packages/perf-model/src/published/tree-ensemble.js'
+import { PublishedParameters } from '../packages/published/src/predictor/published-parameters.js'
+import { closedFormSchema, ensembleFileSchema } from '../packages/published/src/predictor/published-schemas.js'
+import type { EnsembleDescription } from '../packages/published/src/predictor/published-set.js'
+import { TreeEnsemble } from '../packages/published/src/predictor/tree-ensemble.js'
 
 const [folder] = process.argv.slice(2)
 if (folder === undefined) throw new Error('name the folder with the originals: pctodl-params/, kace/, measured/, ...')
@@ -245,8 +245,8 @@ for (const service of ['conv', 'code']) {
 
 // Tree ensembles: those that a search of ours wanders through whole, of the others the paths that are walked.
 writeManifest()
-const { publishedRuns, publishedOptima } = await import('../packages/greedy-partition/test/published-cases.js')
-const { searchWith, publishedOn } = await import('../packages/greedy-partition/test/reference-board.js')
+const { publishedRuns, publishedOptima } = await import('../packages/published/test/published-cases.js')
+const { searchWith, publishedOn } = await import('../packages/published/test/reference-board.js')
 
 type Kind = keyof EnsembleDescriptions
 type EnsembleDescriptions = Readonly<Record<'sm' | 'mem' | 'throughput' | 'power', EnsembleDescription>>

@@ -8,7 +8,6 @@ const build: PackageBuild = libraryBuild({
     'src/commands.ts',
     'src/pctodl-predict.ts',
     'src/pctodl-fit.ts',
-    'src/pctodl-import-upstream.ts',
     'src/pctodl-add-network.ts',
   ],
 })

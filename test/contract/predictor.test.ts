@@ -1,14 +1,8 @@
 import { simulateSteadyState } from '@pctodl/gpu-sim'
 import { mean, SeededRandom } from '@pctodl/numerics'
-import {
-  loadPerfModel,
-  ParameterVersionError,
-  PerfModel,
-  predictionBuffer,
-  shippedParameters,
-} from '@pctodl/perf-model'
-import { loadPublishedParameters } from '@pctodl/perf-model/node'
+import { loadPerfModel, ParameterVersionError, PerfModel, shippedParameters } from '@pctodl/perf-model'
 import { smClocksAt, type Tenant } from '@pctodl/platform'
+import { loadPublishedParameters } from '@pctodl/published'
 import { goldenRows, referenceFolder } from '@pctodl/reference-data'
 import { describe, expect, it } from 'vitest'
 import { randomConfigurations } from './random-configurations.js'
@@ -74,7 +68,7 @@ describe.each(['A100', '3080Ti'])('the predictor of the %s', (board) => {
     }
   })
 
-  it('says the same one by one, in a batch, and into a buffer', () => {
+  it('says the same one by one and in a batch', () => {
     const tenants = asked.flatMap((configuration) => configuration.tenants)
     let first = 0
     const batch = model.predictBatch({
@@ -85,17 +79,13 @@ describe.each(['A100', '3080Ti'])('the predictor of the %s', (board) => {
       smClockMhz: asked.map(({ smClockMhz }) => smClockMhz),
       memClockMhz: asked.map(({ memClockMhz }) => memClockMhz),
     })
-    const buffer = predictionBuffer()
     let at = 0
     asked.forEach((configuration, c) => {
       const { tenants: each, distance: _, ...totals } = model.predict(configuration)
-      model.predictInto(configuration, buffer)
       for (const [what, value] of Object.entries(totals)) {
         expect(batch[what as 'powerW'][c], what).toBe(value)
-        expect(buffer[what as 'powerW'], what).toBe(value)
       }
-      each.forEach(({ throughput, latencyMs }, i) => {
-        expect([buffer.tenantThroughput[i], buffer.tenantLatencyMs[i]]).toEqual([throughput, latencyMs])
+      each.forEach(({ throughput, latencyMs }) => {
         expect([batch.tenantThroughput[at], batch.tenantLatencyMs[at]]).toEqual([throughput, latencyMs])
         at++
       })

@@ -2,7 +2,6 @@
 export const binaries = {
   predict: 'pctodl-predict',
   fit: 'pctodl-fit',
-  'import-upstream': 'pctodl-import-upstream',
   'add-network': 'pctodl-add-network',
   partition: 'pctodl-partition',
   profile: 'pctodl-profile',

@@ -27,12 +27,6 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('@pctodl/perf-model/commands')).fit,
   },
   {
-    name: 'import-upstream',
-    summary: "convert upstream's fitted parameters for reference mode",
-    binary: binaries['import-upstream'],
-    load: async () => (await import('@pctodl/perf-model/commands')).importUpstream,
-  },
-  {
     name: 'add-network',
     summary: 'give the predictor a network from its ONNX file and a few rows',
     binary: binaries['add-network'],
@@ -133,6 +127,12 @@ export const commands: readonly CommandEntry[] = [
     summary: 'size CPU cores and memory beside the board; schedule a cluster with them',
     binary: binaries.sensitivity,
     load: async () => (await import('@pctodl/resource-sensitivity/commands')).sensitivity,
+  },
+  {
+    name: 'published',
+    summary: 'PctoDL as published: its predictor, its search, the import of its parameters',
+    binary: null,
+    load: async () => (await import('@pctodl/published/commands')).published,
   },
   {
     name: 'doctor',

@@ -1,73 +1,96 @@
 import type { SeededRandom } from '@pctodl/numerics'
 import { type Candidate, describeKinds, type TrailStep } from './candidate.js'
+import { type ClimbSettings, climbAll, type Landscape } from './climb.js'
 import { changed } from './composition.js'
-import type { CompositionEvaluator } from './composition-evaluator.js'
+import { better, type CompositionEvaluator, type Evaluation } from './composition-evaluator.js'
 import { type Move, movesFrom } from './moves.js'
 
 /** Gains below this part of the score are rounding, not improvement. */
 const LEAST_GAIN = 1e-9
 
+/** Shares are first searched in double steps, where that leaves at least this many of them to the board. */
+const COARSE_GRAIN = 2
+const LEAST_COARSE_UNITS = 5
+
+const settings: ClimbSettings = { starts: 8, finished: 2, patience: 40, patienceAfterShake: 60, shakes: 8 }
+
 /**
- * Climb by single moves, tried in seeded random order and taken as soon as one helps, until none does or the budget is
- * spent. Only configurations that keep every bound are ever accepted, so whenever it ends, the result is usable.
- *
- * @param grain shares that moves bring in are multiples of so many units
- * @param patience evaluations in vain in a row after which to leave it
+ * The improvement stage: climb from the best starts in double share steps, where a board has few configurations and single
+ * moves reach far, then from that top and the best starts in single steps.
  */
-export function improve(
+export function improveAll(
   evaluator: CompositionEvaluator,
-  from: Candidate,
+  starts: readonly Candidate[],
   random: SeededRandom,
-  grain = 1,
-  patience: number = Infinity,
 ): Candidate {
-  let current = from.evaluation
-  const trail: TrailStep[] = [...from.trail]
-  for (;;) {
-    const moves = movesFrom(evaluator.problem, current.composition, current.memIndex, grain)
-    const leaveAt = evaluator.evaluations + patience
-    let taken: Move | undefined
-    // Fisher-Yates as far as it is needed: draw the next move from those not tried yet.
-    for (let untried = moves.length; untried > 0 && taken === undefined; untried--) {
-      const drawn = random.integer(untried)
-      const move = moves[drawn]!
-      moves[drawn] = moves[untried - 1]!
-      if (evaluator.evaluations >= leaveAt || evaluator.spent() !== undefined) return { evaluation: current, trail }
-      const next = evaluator.evaluate(changed(current.composition, move.removed, move.added), move.memIndex)
-      if (next !== undefined && next.score > current.score * (1 + LEAST_GAIN)) {
-        taken = move
-        current = next
-      }
-    }
-    if (taken === undefined) return { evaluation: current, trail }
-    trail.push({ stage: 'improve', move: describeMove(evaluator, taken), evaluation: current })
+  const { kinds, totalUnits } = evaluator.problem
+  const coarse = starts.filter(({ evaluation }) =>
+    evaluation.composition.every((kind) => kinds.units[kind]! % COARSE_GRAIN === 0),
+  )
+  const at = (grain: number, from: readonly Candidate[]) =>
+    climbAll(new Compositions(evaluator, grain), from, random, settings)
+  if (totalUnits < COARSE_GRAIN * LEAST_COARSE_UNITS || coarse.length === 0) return at(1, starts)
+  return at(1, [...starts, at(COARSE_GRAIN, coarse)])
+}
+
+/** Configurations that keep every bound, by score. */
+class Compositions implements Landscape<Candidate, Move> {
+  readonly #evaluator: CompositionEvaluator
+  readonly #grain: number
+
+  /** @param grain shares that moves bring in are multiples of so many units */
+  constructor(evaluator: CompositionEvaluator, grain: number) {
+    this.#evaluator = evaluator
+    this.#grain = grain
+  }
+
+  movesFrom({ evaluation: { composition, memIndex } }: Candidate): Move[] {
+    return movesFrom(this.#evaluator.problem, composition, memIndex, this.#grain)
+  }
+
+  moved(from: Candidate, move: Move): Candidate | undefined {
+    const evaluation = this.#evaluate(from, move)
+    return evaluation === undefined ? undefined : this.#after(from, 'shake', move, evaluation)
+  }
+
+  improved(from: Candidate, move: Move): Candidate | undefined {
+    const evaluation = this.#evaluate(from, move)
+    if (evaluation === undefined || evaluation.score <= from.evaluation.score * (1 + LEAST_GAIN)) return undefined
+    return this.#after(from, 'improve', move, evaluation)
+  }
+
+  isBetter(a: Candidate, b: Candidate): boolean {
+    return a.evaluation.score > b.evaluation.score
+  }
+
+  bestFirst(a: Candidate, b: Candidate): number {
+    return bestFirst(a, b)
+  }
+
+  shape({ evaluation: { composition, memIndex } }: Candidate): string {
+    return `${composition.length} ${memIndex}`
+  }
+
+  get evaluations(): number {
+    return this.#evaluator.evaluations
+  }
+
+  spent(): unknown {
+    return this.#evaluator.spent()
+  }
+
+  #evaluate({ evaluation }: Candidate, { removed, added, memIndex }: Move): Evaluation | undefined {
+    return this.#evaluator.evaluate(changed(evaluation.composition, removed, added), memIndex)
+  }
+
+  #after({ trail }: Candidate, stage: TrailStep['stage'], move: Move, evaluation: Evaluation): Candidate {
+    return { evaluation, trail: [...trail, { stage, move: describeMove(this.#evaluator, move), evaluation }] }
   }
 }
 
-/**
- * Make `count` random moves, whether or not they help; undefined where too many of the draws are not allowed. Its result is
- * a place to climb from that single improving moves do not reach.
- */
-export function shake(
-  evaluator: CompositionEvaluator,
-  from: Candidate,
-  count: number,
-  random: SeededRandom,
-  grain = 1,
-): Candidate | undefined {
-  let { evaluation, trail } = from
-  let made = 0
-  for (let draws = 0; made < count && draws < 4 * count && evaluator.spent() === undefined; draws++) {
-    const moves = movesFrom(evaluator.problem, evaluation.composition, evaluation.memIndex, grain)
-    if (moves.length === 0) return undefined
-    const move = moves[random.integer(moves.length)]!
-    const next = evaluator.evaluate(changed(evaluation.composition, move.removed, move.added), move.memIndex)
-    if (next === undefined) continue
-    evaluation = next
-    trail = [...trail, { stage: 'shake', move: describeMove(evaluator, move), evaluation }]
-    made++
-  }
-  return made === count ? { evaluation, trail } : undefined
+export function bestFirst(a: Candidate, b: Candidate): number {
+  if (a.evaluation === b.evaluation) return 0
+  return better(a.evaluation, b.evaluation) === a.evaluation ? -1 : 1
 }
 
 function describeMove(evaluator: CompositionEvaluator, move: Move): string {

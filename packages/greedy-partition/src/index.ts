@@ -11,11 +11,3 @@ export { lowestFeasibleCap } from './lowest-feasible-cap.js'
 export { countCompositions, exhaustive } from './exhaustive.js'
 export type { ThroughputBound } from './bound/throughput-bound.js'
 export { type BoundLimits, throughputUpperBound } from './upper-bound.js'
-export { publishedBatchSizes } from './tenant-kinds.js'
-export {
-  type PublishedSearchOptions,
-  type PublishedSearchResult,
-  type PublishedStep,
-  publishedSearch,
-} from './published/published-search.js'
-export type { PublishedModel } from './published/published-model.js'

@@ -3,7 +3,7 @@ import { assertKnownOptions, InvalidInputError, MAX_MPS_CLIENTS } from '@pctodl/
 import { integer, memClocks, memoryForTenants, number } from './option-checks.js'
 import { knownOptions, type NetworkDemand, type PartitionOptions } from './options.js'
 import { sdsOfTail } from './power-tail.js'
-import { publishedBatchSizes, type TenantKinds, tenantKinds } from './tenant-kinds.js'
+import { defaultBatchSizes, type TenantKinds, tenantKinds } from './tenant-kinds.js'
 
 /** Kinds are numbered in 16 bits. */
 const MOST_KINDS = 65535
@@ -186,7 +186,7 @@ function latencyPercentile(value: PartitionOptions['latencyPercentile'] = 'mean'
 }
 
 function batchSizes(options: PartitionOptions): readonly number[] {
-  const given = options.batchSizes ?? publishedBatchSizes
+  const given = options.batchSizes ?? defaultBatchSizes
   given.forEach((batchSize, i) => {
     integer(`batchSizes[${i}]`, batchSize, 1, 65536)
   })

@@ -1,7 +1,7 @@
 import type { Tenant } from '@pctodl/platform'
 
-/** The batch sizes that the published search tries. */
-export const publishedBatchSizes: readonly number[] = [4, 8, 16, 32, 64, 96, 128, 192, 256]
+/** Those that the published search tries. */
+export const defaultBatchSizes: readonly number[] = [4, 8, 16, 32, 64, 96, 128, 192, 256]
 
 /** Samples per batch and percent of share that the published search bounds its batch sizes by. */
 const LEAST_BATCH_PER_PERCENT = 0.8

@@ -28,8 +28,6 @@ describe('the options of pctodl-partition', () => {
     expect(call).toMatchObject({
       networks: [{ model: 'resnet50', weight: 1 }],
       services: undefined,
-      published: null,
-      vectorizedIgnored: false,
       paramsFolder: undefined,
       explain: false,
       json: false,
@@ -40,7 +38,7 @@ describe('the options of pctodl-partition', () => {
     const { search, ...call } = await parsed(
       '--model resnet50=1e-100,mine=1e100 --gpu A100 --power-cap 170 --power-margin 3 --mps-step 20 --mem-clock 1215 ' +
         '--risk 0.05 --latency-slo 40 --latency-percentile p99 --min-throughput 7 --max-tenants 6 --max-share 60 --max-batch 32 ' +
-        '--most-distance 3 --memory-mib 2 --seed 9 --budget-ms 20 --budget-evaluations 30 --explain --json --params here --vectorized',
+        '--most-distance 3 --memory-mib 2 --seed 9 --budget-ms 20 --budget-evaluations 30 --explain --json --params here',
     )
     expect(search).toEqual({
       powerCapW: 170,
@@ -66,7 +64,6 @@ describe('the options of pctodl-partition', () => {
         { model: 'resnet50', weight: 1e-100 },
         { model: 'mine', weight: 1e100 },
       ],
-      vectorizedIgnored: true,
       paramsFolder: 'here',
       explain: true,
       json: true,
@@ -105,26 +102,6 @@ describe('the options of pctodl-partition', () => {
       '--mps-step 100 --power-margin 10000 --risk 0.5 --max-share 100 --most-distance 1e9 --seed 4294967295',
     ]) {
       await expect(parsed(`--model resnet50 --gpu A100 ${ends} --budget-evaluations 1`)).resolves.toBeDefined()
-    }
-  })
-
-  it('choose the published search and what it knows', async () => {
-    expect((await parsed('--model vgg19 --gpu A100 --published')).published).toBe('standard')
-    const vectorized = await parsed('--model vgg19 --gpu A100 --published --vectorized')
-    expect(vectorized).toMatchObject({ published: 'vectorized', vectorizedIgnored: false })
-    await expect(parsed('--model vgg19,resnet50 --gpu A100 --published')).rejects.toThrow('one network at a time')
-    for (const unknown of [
-      '--power-margin 1',
-      '--risk 0.1',
-      '--latency-slo 5',
-      '--min-throughput 5',
-      '--memory-mib 5',
-      '--most-distance 5',
-      '--budget-evaluations 5',
-    ]) {
-      await expect(parsed(`--model vgg19 --gpu A100 --published ${unknown}`)).rejects.toThrow(
-        `the published search knows no ${unknown.split(' ')[0]}`,
-      )
     }
   })
 

@@ -84,26 +84,6 @@ describe('what is printed of a plan', () => {
         pctodl-profile --backend sim --gpu A100 --model mobilenet_v2 --single --shares 25,25,25,25 --batches 32,32,32,32 --sm-clock 1140 --mem-clock 1215
       "
     `)
-    const published = ['--model', 'resnet50', '--gpu', '3080Ti', '--power-cap', '200', '--published', '--explain']
-    expect(await printed(...published, '--mps-step', '25')).toMatchInlineSnapshot(`
-      " step   admitted    free %   SM MHz   memory MHz   samples/s       W 
-          1   25 % x 32       75   1843.8         9501       848.6   200.0 
-          2   25 % x 32       50   1570.8         9501      1466.6   199.4 
-          3   25 % x 64       25   1252.0         9501      1816.6   200.9 
-          4   25 % x 32        0   1475.0         5001      1977.6   199.1 
-
-      resnet50 on NVIDIA GeForce RTX 3080 Ti, power cap 200 W, published search (standard)
-       share %   batch 
-            25      32 
-            25      32 
-            25      64 
-            25      32 
-      clocks      SM 1475.000 MHz, memory 5001 MHz
-      throughput  1977.6 samples/s
-      power       199.1 W, 0.9 W below the cap
-      search      90 configs searched in so many ms
-      "
-    `)
   })
 
   it('is of services what is let in, how late they are, and what gives way first', async () => {

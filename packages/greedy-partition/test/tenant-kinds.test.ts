@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { publishedBatchSizes, tenantKinds } from '../src/tenant-kinds.js'
+import { defaultBatchSizes, tenantKinds } from '../src/tenant-kinds.js'
 
-const kinds = (sharePercentStep: number, batchSizes = publishedBatchSizes) =>
+const kinds = (sharePercentStep: number, batchSizes = defaultBatchSizes) =>
   tenantKinds({
     networks: ['b', 'a'],
     sharePercentStep,

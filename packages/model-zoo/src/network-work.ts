@@ -4,13 +4,15 @@ import type { OperatorClass } from './work.js'
 
 const MILLION = 1e6
 const GIGA = 1e9
+/** What is inside these is not counted at all. */
+const controlFlow: ReadonlySet<string> = new Set(['If', 'Loop', 'Scan', 'SequenceMap'])
 const computing: ReadonlySet<OperatorClass> = new Set(['conv', 'pointwise', 'depthwise', 'linear', 'attention'])
 
 /**
  * A network in the seven numbers from which `addNetwork` of `@pctodl/perf-model` estimates what it does on a board. Operators that
- * are not known count as ones that move what they read and write.
+ * are not known count as ones that move what they read and write, and `unknownShare` says how much that is.
  */
-export function networkWork({ layers, peakActivationElements }: LayerGraph): NetworkWork {
+export function networkWork({ layers, peakActivationElements, unknownOperators }: LayerGraph): NetworkWork {
   let denseGflops = 0
   let depthwiseMelements = 0
   let computedMelements = 0
@@ -25,6 +27,10 @@ export function networkWork({ layers, peakActivationElements }: LayerGraph): Net
     weightMelements += weightElements / MILLION
   }
   const peakMelements = peakActivationElements / MILLION
+  const unknownShare = unknownOperators.reduce(
+    (sum, { operator, shareOfElements }) => Math.min(1, sum + (controlFlow.has(operator) ? 1 : shareOfElements)),
+    0,
+  )
   return {
     denseGflops,
     depthwiseMelements,
@@ -33,5 +39,6 @@ export function networkWork({ layers, peakActivationElements }: LayerGraph): Net
     weightMelements,
     kernels: layers.length,
     peakMelements,
+    unknownShare,
   }
 }

@@ -15,6 +15,17 @@ describe('the work of a network', () => {
     expect(work.denseGflops).toBeGreaterThan(0.88 * gflops)
   })
 
+  it('says how much of a graph it does not know', () => {
+    const graph = layerGraph('resnet50')
+    expect(networkWork(graph).unknownShare).toBe(0)
+    const unknown = { operator: 'MyPool', occurrences: 1, shareOfElements: 0.25, outputSize: 'stated' } as const
+    const shareOf = (...operators: string[]) =>
+      networkWork({ ...graph, unknownOperators: operators.map((operator) => ({ ...unknown, operator })) }).unknownShare
+    expect(shareOf('MyPool', 'MyNorm')).toBe(0.5)
+    // A branch has a graph of its own, which nobody has looked into.
+    expect(shareOf('If')).toBe(1)
+  })
+
   it('is the same of an ONNX file', () => {
     const { model } = exportOnnx('mobilenet_v2', { weights: 'external' })
     const read = networkWork(graphFromOnnx(model))

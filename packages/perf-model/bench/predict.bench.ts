@@ -1,10 +1,8 @@
 /** Predictions a second on one core. Tenants are unlike, the dear case: like ones that stand side by side share one solution. */
 
 import { SeededRandom } from '@pctodl/numerics'
-import { batchOutput, loadPerfModel, predictionBuffer } from '@pctodl/perf-model'
-import { loadPublishedParameters } from '@pctodl/perf-model/node'
+import { batchOutput, loadPerfModel } from '@pctodl/perf-model'
 import type { Tenant } from '@pctodl/platform'
-import { referenceFolder } from '@pctodl/reference-data'
 import { Bench } from 'tinybench'
 
 const model = loadPerfModel('3080Ti')
@@ -22,7 +20,6 @@ function mix(count: number): Tenant[] {
 }
 
 const bench = new Bench({ name: 'one core', time: 1000, warmupTime: 300 })
-const buffer = predictionBuffer()
 for (const count of [1, 3, 5, 10]) {
   const mixes = Array.from({ length: 64 }, () => mix(count))
   let i = 0
@@ -31,9 +28,6 @@ for (const count of [1, 3, 5, 10]) {
   })
   bench.add(`predict, ${count} other tenants each time`, () => {
     model.predict({ tenants: mixes[i & 63]!, smClockMhz: clocks[i++ & 3]!, memClockMhz })
-  })
-  bench.add(`predictInto, ${count} other tenants each time`, () => {
-    model.predictInto({ tenants: mixes[i & 63]!, smClockMhz: clocks[i++ & 3]!, memClockMhz }, buffer)
   })
   bench.add(`solveSmClock, ${count} other tenants each time`, () => {
     model.solveSmClock(mixes[i & 63]!, memClockMhz, 200 + (i++ & 63))
@@ -54,23 +48,6 @@ const output = batchOutput(input)
 const batchTask = `predictBatch, ${BATCH} times 3 other tenants`
 bench.add(batchTask, () => void model.predictBatch(input, output))
 bench.add('loadPerfModel', () => void loadPerfModel('3080Ti'))
-
-const reference = loadPublishedParameters(referenceFolder('pctodl-params')).predictor({
-  model: 'resnet50',
-  dataset: 'imagenet',
-  platform: '3080ti',
-  memFreq: memClockMhz,
-})
-const lists = Array.from({ length: 64 }, () => mix(3)).map((list) => ({
-  shares: list.map((tenant) => tenant.mpsPercent),
-  batches: list.map((tenant) => tenant.batchSize),
-}))
-const numbers = new Float64Array(4)
-let next = 0
-bench.add('reference predictInto, four ensembles, 3 other tenants each time', () => {
-  const { shares, batches } = lists[next & 63]!
-  reference.predictInto(shares, batches, clocks[next++ & 3]!, numbers)
-})
 
 await bench.run()
 console.table(bench.table())

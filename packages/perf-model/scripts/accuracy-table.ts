@@ -12,12 +12,13 @@ export function updateAccuracyTable(): void {
   const parameters = files.map((text) => parsePerfModelParameters(JSON.parse(text)))
   const boards = parameters.map((entry) => entry.board)
   const errors = parameters.map((entry) => entry.provenance.heldOutErrors)
-  const lines = errors[0]!.flatMap(({ quantity, rows, unit }) => {
-    const cells = errors.map((list) => list.find((entry) => entry.quantity === quantity && entry.rows === rows))
+  const overall = errors[0]!.filter(({ rows }) => rows === 'all')
+  const lines = overall.map(({ quantity, unit }) => {
+    const cells = errors.map((list) => list.find((entry) => entry.quantity === quantity && entry.rows === 'all'))
     const shown = cells.map((cell) => (cell ? `${cell.median.toFixed(1)} / ${cell.p95.toFixed(1)}` : ''))
-    return [`| ${quantity}, ${unit} | ${rows} | ${shown.join(' | ')} |`]
+    return `| ${quantity}, ${unit} | ${shown.join(' | ')} |`
   })
-  const table = [`| quantity | rows | ${boards.join(' | ')} |`, `|---|---|${'---|'.repeat(boards.length)}`, ...lines]
+  const table = [`| quantity | ${boards.join(' | ')} |`, `|---|${'---|'.repeat(boards.length)}`, ...lines]
   const file = join(home, 'README.md')
   const readme = readFileSync(file, 'utf8')
   const from = readme.indexOf(begin) + begin.length

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { gpuSpecs } from '@pctodl/platform'
 import { parseTraceCsv } from '@pctodl/platform/trace-csv'
 import { recalibrate } from '../src/fit/recalibrate.js'
-import { formatParameters } from '../src/format-parameters.js'
+import { formatParameters } from '../src/parameter-folder.js'
 import { PerfModel } from '../src/perf-model.js'
 
 const [directory] = process.argv.slice(2)

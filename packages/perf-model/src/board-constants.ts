@@ -27,3 +27,23 @@ export function boardConstants(spec: GpuSpec, parameters: BoardParameters): Boar
     idlePowerW: Float64Array.from(parameters.idlePowerW, (entry) => entry.powerW),
   }
 }
+
+/**
+ * The voltage at a clock, in parts of that at the boost clock: a parabola that ends in its vertex and goes no lower than the
+ * floor. Voltage tables are convex: flat where the lowest voltage serves several clocks, steep near the top. It never falls with
+ * the clock, so power rises strictly with it.
+ *
+ * @param clock in parts of the boost clock
+ */
+export function relativeVoltage({ voltageSlope, voltageBend, voltageFloor }: BoardParameters, clock: number): number {
+  const below = Math.min(1 - clock, (0.5 * voltageSlope) / voltageBend)
+  return Math.max(voltageFloor, 1 - voltageSlope * below + voltageBend * below * below)
+}
+
+/**
+ * Smooth maximum of two arguments >= 0, used where the slower of two things sets the pace: never below the larger argument, at
+ * most sqrt(2) times it, and increasing in both.
+ */
+export function smoothMax2(a: number, b: number): number {
+  return Math.sqrt(a * a + b * b)
+}

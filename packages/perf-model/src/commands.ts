@@ -1,4 +1,3 @@
 export { pctodlAddNetwork } from './cli/add-network-command.js'
 export { fit } from './cli/fit-command.js'
-export { importUpstream } from './cli/import-upstream-command.js'
 export { predict } from './cli/predict-command.js'

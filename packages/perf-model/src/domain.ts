@@ -69,3 +69,9 @@ function mixOf(tenants: Configuration['tenants']): Mix | undefined {
   const like = tenants.every((tenant) => tenant.mpsPercent === first.mpsPercent && tenant.batchSize === first.batchSize)
   return like ? 'like tenants' : 'unlike tenants'
 }
+
+export const mixes: readonly Mix[] = ['like tenants', 'unlike tenants', 'several networks']
+
+export function mixIndex(likeTenants: boolean, severalNetworks: boolean): number {
+  return severalNetworks ? 2 : likeTenants ? 0 : 1
+}

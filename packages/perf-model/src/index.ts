@@ -2,33 +2,18 @@ export type { Prediction, PredictionQuantiles, Predictor, TenantPrediction } fro
 export { type MixBounds, type MixBox, mixTotals } from './mix-bounds.js'
 export { PerfModel } from './perf-model.js'
 export { MAX_BATCH_SIZE } from './tenant-coefficients.js'
-export { type PredictionBuffer, predictionBuffer } from './prediction-buffer.js'
 export { type BatchInput, type BatchOutput, batchOutput } from './prediction-batch.js'
 export { type Domain, describeOutside, type OutsideProfile } from './domain.js'
 export { loadPerfModel, shippedParameters } from './shipped-parameters.js'
-export { type AllMetrics, PctoDLPredictor, type PctoDLPredictorOptions } from './pctodl-predictor.js'
 export {
   type BoardParameters,
-  type ErrorSummary,
-  type FittedProfile,
   type NetworkParameters,
-  PARAMETER_SCHEMA_VERSION,
   ParameterVersionError,
   type PerfModelParameters,
   parsePerfModelParameters,
-  type Calibration,
 } from './parameters.js'
 export { type FitOptions, type FitReport, type FittedModel, fitPerfModel, fitSteps } from './fit/fit-perf-model.js'
-export type { FittedParameter } from './fit/fit-rows.js'
 export type { RowPrediction } from './fit/fit-report.js'
 export { recalibrate } from './fit/recalibrate.js'
 export { type RefitOptions, refit } from './fit/refit.js'
 export { addNetwork, type AddNetworkOptions } from './fit/add-network.js'
-export {
-  PublishedParameters,
-  type PublishedPredictorOptions,
-  type PublishedSelection,
-} from './published/published-parameters.js'
-export { type PublishedPrediction, PublishedPredictor, publishedLayout } from './published/published-predictor.js'
-export { PublishedBoardPredictor, type PublishedBoardOptions } from './published/published-board-predictor.js'
-export type { PublishedSetId } from './published/published-set.js'

@@ -1,10 +1,11 @@
 import type { GpuSpec } from '@pctodl/platform'
-import type { KindArrays } from './board-equations.js'
+import type { BoardConstants } from './board-constants.js'
 import { TENANT_NODES } from './correction-grid.js'
 import { CORRECTIONS, writeKindCorrections } from './corrections.js'
+import { type KindArrays, writeDemands } from './mix.js'
 import type { PerfModelParameters } from './parameters.js'
 import { MAX_BATCH_SIZE, tenantLayout, writeTenantCoefficients } from './tenant-coefficients.js'
-import { uncertaintyStride, writeKindUncertainty } from './uncertainty-features.js'
+import { uncertaintyStride, writeKindUncertainty } from './uncertainty/tenant-uncertainty.js'
 
 const FIRST_CAPACITY = 64
 
@@ -20,7 +21,7 @@ export class KindTable implements KindArrays {
   uncertainty: Float64Array
   readonly #parameters: PerfModelParameters
   readonly #spec: GpuSpec
-  readonly #memClocksMhz: readonly number[]
+  readonly #board: BoardConstants
   readonly #tpcCount: number
   /** Offset of each possible kind's coefficients; -1 where it was not asked for. */
   readonly #offsets: Int32Array
@@ -33,27 +34,32 @@ export class KindTable implements KindArrays {
   constructor(
     parameters: PerfModelParameters,
     spec: GpuSpec,
-    memClocksMhz: readonly number[],
+    board: BoardConstants,
     errorWeights: readonly Float64Array[] = [],
   ) {
     this.#errorWeights = errorWeights
     this.#parameters = parameters
     this.#spec = spec
-    this.#memClocksMhz = memClocksMhz
+    this.#board = board
     this.#tpcCount = spec.smCount / spec.smPerTpc
     this.#offsets = new Int32Array(parameters.networks.length * this.#tpcCount * MAX_BATCH_SIZE).fill(-1)
+    const { memClocksMhz } = board
     this.#factorsPerKind = memClocksMhz.length * CORRECTIONS * TENANT_NODES
     this.corrections = new Float64Array(FIRST_CAPACITY * this.#factorsPerKind)
     this.uncertainty = new Float64Array(FIRST_CAPACITY * uncertaintyStride(memClocksMhz.length))
   }
 
-  /** Offset of a kind's coefficients, or -1 where `add` has to write them first. */
-  find(network: number, tpcs: number, batchSize: number): number {
-    return this.#offsets[this.#index(network, tpcs, batchSize)]!
+  /** Offset of a kind's coefficients. A kind that was not asked for before may replace the arrays by larger ones. */
+  offsetOf(network: number, tpcs: number, batchSize: number): number {
+    const index = (network * this.#tpcCount + tpcs - 1) * MAX_BATCH_SIZE + batchSize - 1
+    const known = this.#offsets[index]!
+    if (known >= 0) return known
+    const offset = this.#add(network, tpcs, batchSize)
+    this.#offsets[index] = offset
+    return offset
   }
 
-  /** Write a kind's coefficients, all but its demands, and return their offset. The arrays may be replaced by larger ones. */
-  add(network: number, tpcs: number, batchSize: number): number {
+  #add(network: number, tpcs: number, batchSize: number): number {
     const kind = this.#count++
     const offset = kind * tenantLayout.stride
     if (offset === this.coefficients.length) {
@@ -65,23 +71,20 @@ export class KindTable implements KindArrays {
     const sms = tpcs * this.#spec.smPerTpc
     writeTenantCoefficients(boardParameters, networks[network]!, sms, batchSize, this.coefficients, offset)
     const mpsPercent = (100 * sms) / this.#spec.smCount
-    writeKindCorrections(networks[network]!, this.#memClocksMhz, mpsPercent, batchSize, this.corrections, kind)
+    writeKindCorrections(networks[network]!, this.#board.memClocksMhz, mpsPercent, batchSize, this.corrections, kind)
     writeKindUncertainty(
       networks[network]!,
       network,
       this.#errorWeights,
-      this.#memClocksMhz,
+      this.#board.memClocksMhz,
       mpsPercent,
       batchSize,
       this.uncertainty,
       kind,
     )
-    this.#offsets[this.#index(network, tpcs, batchSize)] = offset
+    this.coefficients[offset + tenantLayout.network] = network
+    writeDemands(this.#board, this.coefficients, offset)
     return offset
-  }
-
-  #index(network: number, tpcs: number, batchSize: number): number {
-    return (network * this.#tpcCount + tpcs - 1) * MAX_BATCH_SIZE + batchSize - 1
   }
 }
 

@@ -1,9 +1,10 @@
-import type { BoardConstants } from './board-constants.js'
-import { BoardEquations, type KindArrays } from './board-equations.js'
+import { type BoardConstants, relativeVoltage, smoothMax2 } from './board-constants.js'
+import { correctionsOf, factorAt, type KindArrays, Mix, prepareAmid, runLayout as run } from './mix.js'
+import { Solution, solve } from './solve.js'
 import { tenantLayout as at } from './tenant-coefficients.js'
 
 /**
- * What all tenants of a mix add up to, by index. A tenant feels its neighbours through their number and these only, and is the slower the
+ * What all tenants of a mix add up to, by index. A tenant feels its co-runners through their number and these only, and is the slower the
  * more there is of each.
  */
 export const mixTotals = {
@@ -13,7 +14,7 @@ export const mixTotals = {
   launch: 1,
   /** The same for the rest of the host's work. */
   host: 2,
-  /** Part of what DRAM can deliver that they draw at the top SM clock, 0..1; the neighbours decide it too, unlike the three above. */
+  /** Part of what DRAM can deliver that they draw at the top SM clock, 0..1; the co-runners decide it too, unlike the three above. */
   drawn: 3,
   length: 4,
 } as const
@@ -69,22 +70,21 @@ export class KindBounds implements MixBounds {
   leastHostPerSample = 0
   leastDrawn = 0
   mostDrawnByOne = 0
-  readonly #constants: BoardConstants
-  readonly #equations: BoardEquations
+  readonly #board: BoardConstants
   readonly #kinds: KindArrays
   readonly #offsets: readonly number[]
-  readonly #corner = { tenants: 1, trafficMb: 0, launch: 0, host: 0, price: 1 }
+  readonly #mix = new Mix()
+  readonly #solution = new Solution()
 
   /** @param offsets of the kinds' coefficients, demands included */
-  constructor(constants: BoardConstants, kinds: KindArrays, offsets: readonly number[]) {
-    this.#constants = constants
-    this.#equations = new BoardEquations(constants, kinds)
+  constructor(board: BoardConstants, kinds: KindArrays, offsets: readonly number[]) {
+    this.#board = board
     this.#kinds = kinds
     this.#offsets = offsets
   }
 
   idlePowerW(memClockMhz: number): number {
-    return this.#constants.idlePowerW[this.#constants.memClocksMhz.indexOf(memClockMhz)]!
+    return this.#board.idlePowerW[this.#board.memClocksMhz.indexOf(memClockMhz)]!
   }
 
   adds(kind: number, total: number): number {
@@ -95,43 +95,103 @@ export class KindBounds implements MixBounds {
   }
 
   mostDrawn(tenants: number): number {
+    const board = this.#board
     let fastest = 0
-    for (const offset of this.#offsets) fastest = Math.max(fastest, this.#equations.mostDeviceSpeed(offset, tenants))
-    return Math.sqrt(1 - 1 / (1 + (tenants * fastest) / this.#constants.parameters.bandwidthCeiling))
+    for (const offset of this.#offsets) {
+      for (let m = 0; m < board.memClocksMhz.length; m++) {
+        fastest = Math.max(fastest, factorAt(this.#kinds.corrections, correctionsOf(board, offset, m), tenants))
+      }
+    }
+    return Math.sqrt(1 - 1 / (1 + (tenants * fastest) / board.parameters.bandwidthCeiling))
   }
 
   enter(kind: number, box: MixBox): void {
     const { lowClockMhz, highClockMhz, low, high } = box
     const offset = this.#offsets[kind]!
-    const equations = this.#equations
+    const { terms } = this.#mix
     const perSample = 1e-3 / this.#kinds.coefficients[offset + at.batchSize]!
     this.#enterCorner(offset, box, high)
-    this.leastDrawn = equations.drawnMs(this.#missPart(low)) / equations.topBatchMs
-    equations.at(lowClockMhz)
-    this.leastThroughput = equations.throughput[0]!
+    this.leastDrawn = this.#drawnMs(offset, low) / terms[run.topMs]!
+    this.leastThroughput = this.#solved(lowClockMhz).throughput[0]!
     this.#enterCorner(offset, box, low)
-    this.mostDrawnByOne = equations.drawnMs(this.#missPart(high)) / equations.topBatchMs
-    this.leastHostPerSample = perSample * equations.leastHostMs()
-    this.leastStandingW = equations.standingW(lowClockMhz)
-    this.leastJPerSample = perSample * equations.leastBatchEnergyMj(lowClockMhz)
-    equations.at(highClockMhz)
-    this.mostThroughput = equations.throughput[0]!
-    this.leastLatencyMs = equations.latencyMs[0]!
+    this.mostDrawnByOne = this.#drawnMs(offset, high) / terms[run.topMs]!
+    this.leastHostPerSample = perSample * this.#leastHostMs(offset)
+    this.leastStandingW = this.#standingW(lowClockMhz)
+    this.leastJPerSample = perSample * this.#leastBatchEnergyMj(offset, lowClockMhz)
+    const fastest = this.#solved(highClockMhz)
+    this.mostThroughput = fastest.throughput[0]!
+    this.leastLatencyMs = fastest.latencyMs[0]!
+  }
+
+  #solved(smClockMhz: number): Solution {
+    solve(this.#board, this.#kinds, this.#mix, smClockMhz, this.#solution)
+    return this.#solution
   }
 
   #enterCorner(offset: number, { tenants, memClockMhz }: MixBox, totals: Float64Array): void {
-    const corner = this.#corner
     const drawn = totals[mixTotals.drawn]!
-    corner.tenants = tenants
-    corner.trafficMb = totals[mixTotals.traffic]!
-    corner.launch = totals[mixTotals.launch]!
-    corner.host = totals[mixTotals.host]!
-    corner.price = 1 / (1 - drawn * drawn)
-    this.#equations.beginAmid(offset, this.#constants.memClocksMhz.indexOf(memClockMhz), corner)
+    const surroundings = {
+      tenants,
+      trafficMb: totals[mixTotals.traffic]!,
+      launch: totals[mixTotals.launch]!,
+      host: totals[mixTotals.host]!,
+      price: 1 / (1 - drawn * drawn),
+    }
+    const memIndex = this.#board.memClocksMhz.indexOf(memClockMhz)
+    prepareAmid(this.#board, this.#kinds, offset, memIndex, surroundings, this.#mix)
   }
 
-  #missPart(totals: Float64Array): number {
+  /** Time that a batch takes of what DRAM can deliver, where so much of its traffic passes the caches, ms. */
+  #drawnMs(offset: number, totals: Float64Array): number {
+    const c = this.#kinds.coefficients
+    const { msPerMb, parameters } = this.#board
     const traffic = totals[mixTotals.traffic]!
-    return traffic / (traffic + this.#constants.parameters.cacheReachMb)
+    const missPart = traffic / (traffic + parameters.cacheReachMb)
+    const megabytes = c[offset + at.mixedMb]! + c[offset + at.streamMb]!
+    return (megabytes * msPerMb[this.#mix.memIndex]! * missPart) / parameters.bandwidthCeiling
+  }
+
+  /**
+   * What of the host's capacity a batch uses up at least, ms, such that mixes of at least such totals and price use no more than all of it.
+   * With x = host time / unqueued time and d the same of the batch time alone, the capacity lets a tenant have at most x / (x + others' d)
+   * of itself, which is at most max(1, x / d) times its part of all d.
+   */
+  #leastHostMs(offset: number): number {
+    const c = this.#kinds.coefficients
+    const { terms } = this.#mix
+    const demand = c[offset + at.hostDemand]!
+    if (demand === 0) return 0
+    const busier = c[offset + at.hostMs]! / (terms[run.topUnqueuedMs]! * demand)
+    return terms[run.hostShareMs]! / Math.max(1, busier)
+  }
+
+  /** Watts that the tenant adds at a clock however slow it is. */
+  #standingW(smClockMhz: number): number {
+    const { parameters, boostClockMhz } = this.#board
+    const clock = smClockMhz / boostClockMhz
+    const voltage = relativeVoltage(parameters, clock)
+    return (this.#mix.terms[run.watts]! * voltage * voltage * clock * parameters.clockTreePowerW) / this.#mix.tenants
+  }
+
+  /**
+   * The least energy that a batch takes beside `#standingW` at a clock or above, mJ, where nobody waits less for DRAM than at the price. A
+   * batch slows down at most in proportion to the clock, so that the price at a clock is at least that of so slow others.
+   */
+  #leastBatchEnergyMj(offset: number, smClockMhz: number): number {
+    const c = this.#kinds.coefficients
+    const { terms, msPerMb, missPart, topDemand } = this.#mix
+    const { parameters, boostClockMhz, topClockMhz } = this.#board
+    const clock = smClockMhz / boostClockMhz
+    const square = relativeVoltage(parameters, clock) ** 2
+    const pace = Math.min(1, smClockMhz / topClockMhz)
+    const price = 1 / (1 - topDemand * pace * pace)
+    const ownMsPerMb = smoothMax2(terms[run.ownCycles]! / smClockMhz, msPerMb) * price
+    const deviceMs =
+      smoothMax2(terms[run.cycles]! / smClockMhz, terms[run.mixedMb]! * ownMsPerMb) +
+      terms[run.streamMb]! * ownMsPerMb +
+      terms[run.gapMs]!
+    const smMj = square * clock * parameters.smPowerW * c[offset + at.sms]! * deviceMs
+    const mj = square * c[offset + at.coreEnergyMj]! + missPart * c[offset + at.memoryEnergyMj]!
+    return terms[run.watts]! * (smMj + mj)
   }
 }

@@ -8,18 +8,20 @@ import { networkName, UnknownNameError } from '@pctodl/platform'
  */
 export function networkOf(networks: readonly string[], name: string): string {
   if (networks.includes(name)) return name
-  const known = fieldsName(name)
-  const found = networks.find((own) => known !== undefined && (own === known || fieldsName(own) === known))
+  const known = commonName(name)
+  const found = networks.find((own) => commonName(own) === known)
   if (found === undefined) throw new UnknownNameError('network', name, networks)
   return found
 }
 
-function fieldsName(name: string): string | undefined {
+/** The family's name of a network; one that it does not know keeps its own, in small letters. */
+export function commonName(name: string): string {
+  const lower = String(name).toLowerCase()
   try {
-    return networkName(String(name))
+    return networkName(lower)
   } catch (error) {
     // Parameters fitted elsewhere may be of networks that the family has no name for.
-    if (error instanceof UnknownNameError) return undefined
+    if (error instanceof UnknownNameError) return lower
     throw error
   }
 }

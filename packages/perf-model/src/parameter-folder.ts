@@ -1,13 +1,18 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { findGpuSpec, type GpuSpec, PctodlError, UnknownNameError } from '@pctodl/platform'
+import type { PerfModelParameters } from './parameters.js'
 import { PerfModel } from './perf-model.js'
-import { ParameterFileError } from './published/parameter-file-error.js'
 import { loadPerfModel, shippedParameters } from './shipped-parameters.js'
 
-/** Whether a folder holds upstream's exported parameters rather than ours. */
-export function isPublishedFolder(folder: string): boolean {
-  return existsSync(path.join(folder, 'index.json'))
+/** A file of parameters cannot be read, or does not hold what it should. */
+export class ParameterFileError extends PctodlError {
+  readonly file: string
+
+  constructor(file: string, problem: string, options?: ErrorOptions) {
+    super('PARAMETER_FILE', `${file}: ${problem}`, options)
+    this.file = file
+  }
 }
 
 /**
@@ -27,6 +32,8 @@ export function modelOf(board: string, folder: string | undefined, spec?: GpuSpe
   const file = path.join(folder, `${key}.json`)
   if (!existsSync(file)) {
     const known = setsIn(folder)
+    if (known.includes('index'))
+      throw new ParameterFileError(folder, 'holds parameters of the published program: use pctodl published')
     if (known.length === 0)
       throw new ParameterFileError(folder, 'holds no parameter set (<board>.json); write one with pctodl-fit')
     throw new UnknownNameError('parameter set', board, known)
@@ -61,4 +68,11 @@ function keyOf(board: string): string {
     if (error instanceof PctodlError) return board
     throw error
   }
+}
+
+/** A parameter file: eight digits are more than any fit knows, and lists of numbers stay on one line. */
+export function formatParameters(parameters: PerfModelParameters): string {
+  const rounded = (_key: string, value: unknown) => (typeof value === 'number' ? Number(value.toPrecision(8)) : value)
+  const text = JSON.stringify(parameters, rounded, 1)
+  return `${text.replace(/\[\s+([-\d.e,\s]+?)\s+\]/g, (_, list: string) => `[${list.replace(/\s+/g, '')}]`)}\n`
 }

@@ -1,7 +1,7 @@
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
-import { calibrationLevels, FEATURES, NETWORK_FEATURES } from './calibration-layout.js'
 import { CORRECTION_NODES, HOST_NODES } from './correction-grid.js'
 import { type FieldCheck, listOf, numberThat, oneOfThe, optional, record, someText } from './field-checks.js'
+import { calibrationLevels, FEATURES, NETWORK_FEATURES } from './uncertainty/calibration-layout.js'
 
 /** Version of the parameter file's layout and of the equations that its numbers belong to. */
 export const PARAMETER_SCHEMA_VERSION = 3

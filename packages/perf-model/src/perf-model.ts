@@ -10,19 +10,19 @@ import {
   type Tenant,
   UnknownNameError,
 } from '@pctodl/platform'
-import { boardConstants } from './board-constants.js'
-import { BoardEquations } from './board-equations.js'
+import { type BoardConstants, boardConstants } from './board-constants.js'
 import { type Domain, outsideOf } from './domain.js'
 import { KindTable } from './kind-table.js'
+import { Mix, prepare } from './mix.js'
 import { KindBounds, type MixBounds } from './mix-bounds.js'
 import { networkOf } from './network-of.js'
 import { type NetworkParameters, type PerfModelParameters, parsePerfModelParameters } from './parameters.js'
 import { assertBatchArrays, type BatchInput, type BatchOutput, batchOutput } from './prediction-batch.js'
-import type { PredictionBuffer } from './prediction-buffer.js'
 import type { Prediction, PredictionQuantiles, Predictor, TenantPrediction } from './predictor.js'
+import { Solution, solve } from './solve.js'
 import { MAX_BATCH_SIZE, tenantLayout } from './tenant-coefficients.js'
-import { Uncertainty } from './uncertainty.js'
-import { TenantUncertainty } from './uncertainty-features.js'
+import { TenantUncertainty } from './uncertainty/tenant-uncertainty.js'
+import { Uncertainty } from './uncertainty/uncertainty.js'
 
 /** Beyond, a configuration lies outside what was measured, whatever the ranges of its fields. */
 const MOST_DISTANCE = 2
@@ -43,15 +43,15 @@ export class PerfModel implements Predictor {
   /** By name, the field's other names for a network among them once they were asked for. */
   readonly #networkIndex: Map<string, number>
   readonly #kinds: KindTable
-  readonly #evaluator: BoardEquations
+  readonly #board: BoardConstants
+  /** The tenants of the last prediction: the same ones at another clock need no second look. Without tenants: none. */
+  readonly #mix = new Mix()
+  readonly #offsets = new Int32Array(MAX_MPS_CLIENTS)
+  readonly #solution = new Solution()
   readonly #uncertainty: Uncertainty
   readonly #known = new TenantUncertainty()
   /** SMs of a share, in TPCs, by whole percent: the division is not worth doing again. */
   readonly #tpcs: Int32Array
-  readonly #perTopClock: number
-  /** Tenants and memory clock that the evaluator holds; 0 tenants: none. */
-  #heldCount = 0
-  #heldMemIndex = -1
   readonly #lowestClocksMhz: readonly number[]
   readonly #highestClocksMhz: readonly number[]
 
@@ -64,8 +64,8 @@ export class PerfModel implements Predictor {
     if (parameters.board !== spec.key) {
       throw new InvalidInputError('parameters.board', parameters.board, `'${spec.key}', the board of the model`)
     }
-    const constants = boardConstants(spec, parameters.boardParameters)
-    const clocks = constants.memClocksMhz.map((memClockMhz) => {
+    const board = boardConstants(spec, parameters.boardParameters)
+    const clocks = board.memClocksMhz.map((memClockMhz) => {
       const states = smClocksAt(spec, memClockMhz)
       if (states === undefined) {
         const known = spec.clockStates.map((state) => state.memClockMhz).join(', ')
@@ -74,7 +74,8 @@ export class PerfModel implements Predictor {
       return states
     })
     this.spec = spec
-    this.memClocksMhz = constants.memClocksMhz
+    this.memClocksMhz = board.memClocksMhz
+    this.#board = board
     this.networks = parameters.networks.map((network) => network.name)
     this.#parameters = parameters
     this.#networkIndex = new Map(this.networks.map((name, index) => [name, index]))
@@ -82,9 +83,7 @@ export class PerfModel implements Predictor {
     this.#highestClocksMhz = clocks.map((states) => states.at(-1)!)
     const memClocks = this.memClocksMhz.map((mhz) => mhz / this.memClocksMhz[0]!)
     this.#uncertainty = new Uncertainty(parameters.calibration, this.networks, memClocks, parameters.profile.unknownSd)
-    this.#kinds = new KindTable(parameters, spec, this.memClocksMhz, this.#uncertainty.weights)
-    this.#evaluator = new BoardEquations(constants, this.#kinds)
-    this.#perTopClock = 1 / constants.topClockMhz
+    this.#kinds = new KindTable(parameters, spec, board, this.#uncertainty.weights)
     this.#tpcs = Int32Array.from({ length: 101 }, (_, share) => smsOfShare(spec, Math.max(1, share)) / spec.smPerTpc)
   }
 
@@ -109,39 +108,25 @@ export class PerfModel implements Predictor {
    * or an SM clock outside the board's range. A clock between two states is accepted: measured means lie there.
    */
   predict(configuration: Configuration): Prediction {
-    const evaluator = this.#evaluate(configuration)
-    const { throughput, latencyMs } = evaluator
+    const solution = this.#evaluate(configuration)
+    const { throughput, latencyMs } = solution
     const count = configuration.tenants.length
     const late = this.#uncertainty.lateFactor()
     const tenants = new Array<TenantPrediction>(count)
     for (let i = 0; i < count; i++) {
       const mean = latencyMs[i]!
-      tenants[i] = { throughput: throughput[i]!, latencyMs: mean, p99LatencyMs: mean * late }
+      const isTwin = i > 0 && this.#offsets[i] === this.#offsets[i - 1]
+      tenants[i] = isTwin ? tenants[i - 1]! : { throughput: throughput[i]!, latencyMs: mean, p99LatencyMs: mean * late }
     }
     return {
-      throughput: evaluator.totalThroughput,
-      powerW: evaluator.powerW,
-      smUtilPercent: evaluator.smUtilPercent,
-      memUtilPercent: evaluator.memUtilPercent,
-      throughputSd: evaluator.totalThroughput * this.#uncertainty.throughputSd(),
-      powerSdW: evaluator.powerW * this.#uncertainty.powerSd(),
+      throughput: solution.totalThroughput,
+      powerW: solution.powerW,
+      smUtilPercent: solution.smUtilPercent,
+      memUtilPercent: solution.memUtilPercent,
+      throughputSd: solution.totalThroughput * this.#uncertainty.throughputSd(),
+      powerSdW: solution.powerW * this.#uncertainty.powerSd(),
       distance: this.#distance(),
       tenants,
-    }
-  }
-
-  /** `predict` without allocation, for searches. Throws what `predict` throws, before anything is written. */
-  predictInto(configuration: Configuration, out: PredictionBuffer): void {
-    const evaluator = this.#evaluate(configuration)
-    out.throughput = evaluator.totalThroughput
-    out.powerW = evaluator.powerW
-    out.smUtilPercent = evaluator.smUtilPercent
-    out.memUtilPercent = evaluator.memUtilPercent
-    out.throughputSd = evaluator.totalThroughput * this.#uncertainty.throughputSd()
-    out.powerSdW = evaluator.powerW * this.#uncertainty.powerSd()
-    for (let i = 0; i < configuration.tenants.length; i++) {
-      out.tenantThroughput[i] = evaluator.throughput[i]!
-      out.tenantLatencyMs[i] = evaluator.latencyMs[i]!
     }
   }
 
@@ -153,37 +138,35 @@ export class PerfModel implements Predictor {
    */
   predictBatch(input: BatchInput, out: BatchOutput = outputOf(input)): BatchOutput {
     assertBatchArrays(input, out)
-    const evaluator = this.#evaluator
     const { network, mpsPercent, batchSize, firstTenant, smClockMhz, memClockMhz } = input
+    const solution = this.#solution
     for (let c = 0; c < smClockMhz.length; c++) {
       const from = firstTenant[c]!
       const count = firstTenant[c + 1]! - from
       const memIndex = this.#memIndex(memClockMhz[c]!)
       this.#assertSmClock(smClockMhz[c]!, memIndex)
-      this.#beginEntering(count)
+      assertCount(count)
+      let shareSum = 0
       for (let i = 0; i < count; i++) {
         const index = network[from + i]!
         if (!(index >= 0 && index < this.networks.length)) {
-          throw new InvalidInputError(
-            `network[${from + i}]`,
-            index,
-            `an index of networks, 0 to ${this.networks.length - 1}`,
-          )
+          const expected = `an index of networks, 0 to ${this.networks.length - 1}`
+          throw new InvalidInputError(`network[${from + i}]`, index, expected)
         }
         this.#put(i, index, mpsPercent[from + i]!, batchSize[from + i]!)
+        shareSum += mpsPercent[from + i]!
       }
-      this.#endEntering(count, memIndex)
-      evaluator.at(smClockMhz[c]!)
-      this.#uncertainty.enterClock(smClockMhz[c]! * this.#perTopClock)
-      out.throughput[c] = evaluator.totalThroughput
-      out.powerW[c] = evaluator.powerW
-      out.smUtilPercent[c] = evaluator.smUtilPercent
-      out.memUtilPercent[c] = evaluator.memUtilPercent
-      out.throughputSd[c] = evaluator.totalThroughput * this.#uncertainty.throughputSd()
-      out.powerSdW[c] = evaluator.powerW * this.#uncertainty.powerSd()
+      this.#prepare(count, memIndex, shareSum)
+      this.#solve(smClockMhz[c]!)
+      out.throughput[c] = solution.totalThroughput
+      out.powerW[c] = solution.powerW
+      out.smUtilPercent[c] = solution.smUtilPercent
+      out.memUtilPercent[c] = solution.memUtilPercent
+      out.throughputSd[c] = solution.totalThroughput * this.#uncertainty.throughputSd()
+      out.powerSdW[c] = solution.powerW * this.#uncertainty.powerSd()
       for (let i = 0; i < count; i++) {
-        out.tenantThroughput[from + i] = evaluator.throughput[i]!
-        out.tenantLatencyMs[from + i] = evaluator.latencyMs[i]!
+        out.tenantThroughput[from + i] = solution.throughput[i]!
+        out.tenantLatencyMs[from + i] = solution.latencyMs[i]!
       }
     }
     return out
@@ -253,8 +236,8 @@ export class PerfModel implements Predictor {
   /** Of the tenants at hand, in what the fit does not know of its own rows. */
   #distance(): number {
     const { throughput, power } = this.#parameters.profile.unknownSd
-    const { unknownSpeed, unknownPower } = this.#known
-    return Math.max(Math.exp(unknownSpeed) / throughput, Math.exp(unknownPower) / power)
+    const { speedSd, powerSd } = this.#known
+    return Math.max(speedSd / throughput, powerSd / power)
   }
 
   #powerIfPredicted(configuration: Configuration): number | undefined {
@@ -268,23 +251,36 @@ export class PerfModel implements Predictor {
   }
 
   /**
-   * Bisects the board's table, which is exact because predicted power rises with the clock.
+   * Secants over the board's table until two neighbours of it have the cap between them: exact because predicted power rises with the clock.
    *
    * @throws what `predict` throws, and InvalidInputError for a cap that is not a number
    */
   solveSmClock(tenants: readonly Tenant[], memClockMhz: number, powerCapW: number): number | undefined {
     if (typeof powerCapW !== 'number' || Number.isNaN(powerCapW))
       throw new InvalidInputError('powerCapW', powerCapW, 'a number of watts')
-    const memIndex = this.#memIndex(memClockMhz)
-    this.#enter(tenants, memIndex)
+    this.#enter(tenants, this.#memIndex(memClockMhz))
     const clocks = smClocksAt(this.spec, memClockMhz)!
+    const mix = this.#mix
+    const idleW = this.#board.idlePowerW[mix.memIndex]!
+    const last = clocks.length - 1
     let low = -1
     let high = clocks.length
+    // Before the second point: dynamic power as the square of the clock.
+    let index = last
+    let before = -1
+    let beforeW = idleW
     while (high - low > 1) {
-      const middle = (low + high) >> 1
-      this.#evaluator.at(clocks[middle]!)
-      if (this.#evaluator.powerW <= powerCapW) low = middle
-      else high = middle
+      solve(this.#board, this.#kinds, mix, clocks[index]!, this.#solution)
+      const { powerW } = this.#solution
+      if (powerW <= powerCapW) low = index
+      else high = index
+      const wanted =
+        before < 0
+          ? index * Math.sqrt(Math.max(0, powerCapW - idleW) / (powerW - idleW))
+          : index + ((powerCapW - powerW) * (before - index)) / (beforeW - powerW)
+      before = index
+      beforeW = powerW
+      index = Math.min(high - 1, Math.max(low + 1, Math.floor(wanted) || 0))
     }
     return clocks[low]
   }
@@ -296,23 +292,15 @@ export class PerfModel implements Predictor {
    */
   mixBounds(tenants: readonly Tenant[]): MixBounds {
     assertList(tenants)
-    const constants = boardConstants(this.spec, this.#parameters.boardParameters)
-    const kinds = new KindTable(this.#parameters, this.spec, this.memClocksMhz)
-    const equations = new BoardEquations(constants, kinds)
+    const kinds = new KindTable(this.#parameters, this.spec, this.#board)
     const offsets = tenants.map((tenant, i) => {
       if (typeof tenant !== 'object' || tenant === null) throw wrongTenant(tenant, i)
       const { model, mpsPercent, batchSize } = tenant
-      if (!(mpsPercent > 0 && mpsPercent <= 100)) throw wrongShare(mpsPercent, i)
+      const tpcs = this.#tpcsOf(mpsPercent, i)
       assertBatch(batchSize, i)
-      const network = this.networks.indexOf(this.#network(model).name)
-      const tpcs = this.#tpcsOfPart(mpsPercent, i)
-      const known = kinds.find(network, tpcs, batchSize)
-      if (known >= 0) return known
-      const offset = kinds.add(network, tpcs, batchSize)
-      equations.writeDemands(offset)
-      return offset
+      return kinds.offsetOf(this.networks.indexOf(this.#network(model).name), tpcs, batchSize)
     })
-    return new KindBounds(constants, kinds, offsets)
+    return new KindBounds(this.#board, kinds, offsets)
   }
 
   /** @throws UnknownNameError for a network that was not fitted; InvalidInputError for a batch outside 1..256 */
@@ -331,15 +319,19 @@ export class PerfModel implements Predictor {
     return Math.ceil((memoryBaseMib + memoryPerSampleMib * batchSize) * 1024 ** 2)
   }
 
-  #evaluate(configuration: Configuration): BoardEquations {
+  #evaluate(configuration: Configuration): Solution {
     assertConfiguration(configuration)
     const { tenants, smClockMhz, memClockMhz } = configuration
     const memIndex = this.#memIndex(memClockMhz)
     this.#assertSmClock(smClockMhz, memIndex)
     this.#enter(tenants, memIndex)
-    this.#evaluator.at(smClockMhz)
-    this.#uncertainty.enterClock(smClockMhz * this.#perTopClock)
-    return this.#evaluator
+    this.#solve(smClockMhz)
+    return this.#solution
+  }
+
+  #solve(smClockMhz: number): void {
+    solve(this.#board, this.#kinds, this.#mix, smClockMhz, this.#solution)
+    this.#uncertainty.enterClock(smClockMhz / this.#board.topClockMhz)
   }
 
   #assertSmClock(smClockMhz: number, memIndex: number): void {
@@ -353,7 +345,8 @@ export class PerfModel implements Predictor {
   #enter(tenants: readonly Tenant[], memIndex: number): void {
     assertList(tenants)
     const count = tenants.length
-    this.#beginEntering(count)
+    assertCount(count)
+    let shareSum = 0
     for (let i = 0; i < count; i++) {
       const tenant = tenants[i]!
       if (typeof tenant !== 'object' || tenant === null) throw wrongTenant(tenant, i)
@@ -362,65 +355,38 @@ export class PerfModel implements Predictor {
       // Shares and batches come first in complaints, as everywhere in the family.
       this.#put(i, network ?? -1, mpsPercent, batchSize)
       if (network === undefined) throw new UnknownNameError('network', model, this.networks)
+      shareSum += mpsPercent
     }
-    this.#endEntering(count, memIndex)
-  }
-
-  #shareSum = 0
-  #changed = false
-  #like = true
-  #firstNetwork = 0
-  #severalNetworks = false
-
-  #beginEntering(count: number): void {
-    if (!(count >= 1 && count <= MAX_MPS_CLIENTS)) {
-      throw new InvalidInputError('tenants', count, `from 1 to ${MAX_MPS_CLIENTS} tenants`)
-    }
-    this.#shareSum = 0
-    this.#like = true
-    this.#severalNetworks = false
-    this.#changed = false
+    this.#prepare(count, memIndex, shareSum)
   }
 
   /** Tenant `i`; a network below 0 is checked for everything else, and then left to the caller to complain of. */
   #put(i: number, network: number, mpsPercent: number, batchSize: number): void {
-    if (!(mpsPercent > 0 && mpsPercent <= 100)) throw wrongShare(mpsPercent, i)
+    const tpcs = this.#tpcsOf(mpsPercent, i)
     assertBatch(batchSize, i)
     if (network < 0) return
-    const whole = mpsPercent | 0
-    const tpcs = whole === mpsPercent ? this.#tpcs[whole]! : this.#tpcsOfPart(mpsPercent, i)
-    let offset = this.#kinds.find(network, tpcs, batchSize)
-    if (offset < 0) {
-      offset = this.#kinds.add(network, tpcs, batchSize)
-      this.#evaluator.writeDemands(offset)
-      // That moved the evaluator to another memory clock.
-      this.#heldCount = 0
-    }
-    const { offsets } = this.#evaluator
-    if (offsets[i] !== offset) {
-      offsets[i] = offset
-      this.#changed = true
-      this.#heldCount = 0
-    }
-    if (i === 0) this.#firstNetwork = network
-    if (offset !== offsets[0]!) this.#like = false
-    if (network !== this.#firstNetwork) this.#severalNetworks = true
-    this.#shareSum += mpsPercent
+    const offset = this.#kinds.offsetOf(network, tpcs, batchSize)
+    if (this.#offsets[i] === offset) return
+    this.#offsets[i] = offset
+    this.#mix.tenants = 0
   }
 
-  #endEntering(count: number, memIndex: number): void {
-    if (this.#shareSum > 100 + 1e-9) {
+  #prepare(count: number, memIndex: number, shareSum: number): void {
+    if (shareSum > 100 + 1e-9) {
       const expected = 'at most 100; the model knows no time slicing'
-      throw new InvalidInputError('sum of tenants[].mpsPercent', this.#shareSum, expected)
+      throw new InvalidInputError('sum of tenants[].mpsPercent', shareSum, expected)
     }
-    // The same tenants at another clock need no second look at what they cost each other.
-    if (!this.#changed && count === this.#heldCount && memIndex === this.#heldMemIndex) return
-    this.#evaluator.begin(count, memIndex)
-    const { offsets } = this.#evaluator
-    this.#known.read(this.#kinds.uncertainty, this.memClocksMhz.length, offsets, tenantLayout.stride, count, memIndex)
-    this.#uncertainty.enterTenants(this.#known, count, this.#like, this.#severalNetworks, memIndex)
-    this.#heldCount = count
-    this.#heldMemIndex = memIndex
+    const mix = this.#mix
+    if (mix.tenants === count && mix.memIndex === memIndex) return
+    const kinds = this.#kinds
+    prepare(this.#board, kinds, this.#offsets, count, memIndex, mix)
+    const network = kinds.coefficients[mix.kinds[0]! + tenantLayout.network]
+    let severalNetworks = false
+    for (let r = 1; r < mix.runs; r++) {
+      if (kinds.coefficients[mix.kinds[r]! + tenantLayout.network] !== network) severalNetworks = true
+    }
+    this.#known.read(kinds.uncertainty, this.memClocksMhz.length, this.#offsets, tenantLayout.stride, count, memIndex)
+    this.#uncertainty.enterTenants(this.#known, count, mix.runs === 1, severalNetworks, memIndex)
   }
 
   #network(name: string): NetworkParameters {
@@ -441,9 +407,10 @@ export class PerfModel implements Predictor {
     }
   }
 
-  /** What is no whole number may be a part of a percent, or no number at all: only here the hot path has to look. */
-  #tpcsOfPart(mpsPercent: number, i: number): number {
-    if (typeof mpsPercent !== 'number') throw wrongShare(mpsPercent, i)
+  #tpcsOf(mpsPercent: number, i: number): number {
+    const whole = mpsPercent | 0
+    if (whole === mpsPercent && whole >= 1 && whole <= 100) return this.#tpcs[whole]!
+    if (!(typeof mpsPercent === 'number' && mpsPercent > 0 && mpsPercent <= 100)) throw wrongShare(mpsPercent, i)
     return smsOfShare(this.spec, mpsPercent) / this.spec.smPerTpc
   }
 
@@ -475,6 +442,12 @@ function assertConfiguration(configuration: Configuration): void {
     throw new InvalidInputError('configuration', configuration, 'an object with tenants, smClockMhz and memClockMhz')
   }
   assertList(configuration.tenants)
+}
+
+function assertCount(count: number): void {
+  if (!(count >= 1 && count <= MAX_MPS_CLIENTS)) {
+    throw new InvalidInputError('tenants', count, `from 1 to ${MAX_MPS_CLIENTS} tenants`)
+  }
 }
 
 function assertList(tenants: readonly Tenant[]): void {

@@ -15,6 +15,7 @@ export const shippedParameters: Readonly<Record<string, unknown>> = { '3080Ti': 
  * @throws UnknownNameError listing the boards that have shipped parameters
  */
 export function loadPerfModel(board: string): PerfModel {
+  if (typeof board !== 'string') throw new UnknownNameError('board', String(board), Object.keys(shippedParameters))
   let key = board
   try {
     key = findGpuSpec(board).key

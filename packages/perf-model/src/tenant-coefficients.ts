@@ -5,7 +5,7 @@ export const MAX_BATCH_SIZE = 256
 
 /**
  * What a tenant of a given network, SM count and batch size asks of the board, as numbers that depend on no clock and on
- * no neighbour. They are computed once per kind of tenant and lie side by side in one `Float64Array`, `stride` apart.
+ * no co-runner. They are computed once per kind of tenant and lie side by side in one `Float64Array`, `stride` apart.
  */
 export const tenantLayout = {
   /** Clock-bound device time, ms x MHz. */
@@ -22,7 +22,7 @@ export const tenantLayout = {
   hostMs: 5,
   /** Time per MB that the tenant's own SMs need, ms x MHz. */
   ownCycles: 6,
-  /** Part of the time in which the tenant launches kernels when alone, 0..1. Written by the evaluator. */
+  /** Part of the time in which the tenant launches kernels when alone, 0..1. Written by `writeDemands`. */
   launchDemand: 7,
   /** The same for the rest of the host's work. */
   hostDemand: 8,
@@ -34,9 +34,11 @@ export const tenantLayout = {
   memoryEnergyMj: 12,
   /** Memory traffic per batch as the board's utilisation counter sees it without caches, MB. */
   countedMb: 13,
-  /** Memory traffic per ms without caches when the tenant is alone at the top clocks. Written by the evaluator. */
+  /** Memory traffic per ms without caches when the tenant is alone at the top clocks. Written by `writeDemands`. */
   mbPerMs: 14,
-  stride: 15,
+  /** Index of the network. Written by the table of kinds. */
+  network: 15,
+  stride: 16,
 } as const
 
 const at = tenantLayout

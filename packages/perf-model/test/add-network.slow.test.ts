@@ -149,6 +149,13 @@ describe('adding a network', () => {
     expect(of('vgg19', added)).toEqual(of('vgg19', model))
   })
 
+  it('is the less certain, the more of its graph is unknown, until rows tell', () => {
+    const sdOf = (unknownShare: number, rows: TraceRow[] = []) =>
+      addNetwork(model, 'resnet50', { ...work, unknownShare }, { known, rows }).predict(one).powerSdW!
+    expect(sdOf(0.4)).toBeGreaterThan(1.5 * sdOf(0))
+    expect(sdOf(0.4, rowsOf(whole, measured))).toBe(sdOf(0, rowsOf(whole, measured)))
+  })
+
   it('is kept in the parameters, and refits go on from there', () => {
     const rows = rowsOf(whole, measured)
     const added = addNetwork(model, 'resnet50', work, { known, rows: rows.slice(0, 3) })
@@ -168,6 +175,11 @@ describe('adding a network', () => {
       'a work without a field',
       () => addNetwork(model, 'x', { ...work, kernels: Number.NaN }, { known }),
       /^work\.kernels: got NaN/,
+    ],
+    [
+      'a graph that hides most of its work',
+      () => addNetwork(model, 'x', { ...work, unknownShare: 0.6 }, { known }),
+      /^work\.unknownShare: got 0\.6, expected at most 0\.5, or measured rows/,
     ],
     ['no work', () => addNetwork(model, 'x', undefined as never, { known }), /^work: .*networkWork/],
     [

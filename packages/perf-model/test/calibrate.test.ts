@@ -1,8 +1,8 @@
 import { SeededRandom } from '@pctodl/numerics'
 import { describe, expect, it } from 'vitest'
-import { calibrationLevels, FEATURES, feature } from '../src/calibration-layout.js'
 import { type CalibrationError, calibrate } from '../src/fit/calibrate.js'
-import { quantileSds } from '../src/uncertainty.js'
+import { calibrationLevels, FEATURES, feature } from '../src/uncertainty/calibration-layout.js'
+import { quantileSds } from '../src/uncertainty/uncertainty.js'
 
 /** Errors whose size goes with some features, and which are skewed and heavier in the tails than a normal variable. */
 function drawn(seed: number, count: number): CalibrationError[] {

@@ -2,9 +2,9 @@ import { SeededRandom } from '@pctodl/numerics'
 import { loadPerfModel, parsePerfModelParameters } from '@pctodl/perf-model'
 import { smsOfShare, type Tenant } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
-import { FEATURES, feature, NETWORK_FEATURES } from '../src/calibration-layout.js'
-import { errorFeatures, weightsOf } from '../src/error-features.js'
 import { PerfModel } from '../src/perf-model.js'
+import { FEATURES, feature, NETWORK_FEATURES } from '../src/uncertainty/calibration-layout.js'
+import { errorFeatures, weightsOf } from '../src/uncertainty/error-features.js'
 
 const random = new SeededRandom(3)
 const board = loadPerfModel('3080Ti')

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import type { BoardEquations } from '../src/board-equations.js'
-import { FEATURES, feature } from '../src/calibration-layout.js'
 import { ErrorCollector } from '../src/fit/fit-report.js'
 import type { TableRow } from '../src/fit/trace-table.js'
 import { updatedCalibration } from '../src/fit/updated-calibration.js'
+import type { Solution } from '../src/solve.js'
+import { FEATURES, feature } from '../src/uncertainty/calibration-layout.js'
 
 const features = new Float64Array(FEATURES)
 features[feature.one] = 1
@@ -22,7 +22,7 @@ function collected(rows: readonly { readonly networks: readonly string[]; readon
     const predicted = { totalThroughput: 100, throughput: [100], powerW: 200, smUtilPercent: 53, memUtilPercent: 20 }
     collector.add(
       { row: measured, networks, likeTenants: networks.length === 1 } as unknown as TableRow,
-      predicted as unknown as BoardEquations,
+      predicted as unknown as Solution,
       { speed: features, power: features },
     )
   }

@@ -1,8 +1,12 @@
-import { ParameterVersionError, parsePerfModelParameters, shippedParameters } from '@pctodl/perf-model'
+import { loadPerfModel, ParameterVersionError, parsePerfModelParameters, shippedParameters } from '@pctodl/perf-model'
 import { InvalidInputError } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
 
 const shipped = shippedParameters['A100'] as Record<string, unknown>
+
+it('a model is not loaded without a name of a board', () => {
+  expect(() => loadPerfModel(undefined as never)).toThrow(/unknown board 'undefined'; known: 3080Ti, A100/)
+})
 
 describe('parsePerfModelParameters', () => {
   it.each(Object.keys(shippedParameters))('takes the shipped file of %s, unchanged', (board) => {

@@ -5,20 +5,16 @@ import { loadPerfModel, shippedParameters } from '@pctodl/perf-model'
 import { formatTraceCsv } from '@pctodl/platform'
 import { afterAll, describe, expect, it } from 'vitest'
 import { predict } from '../src/commands.js'
-import { writePublishedFolder } from './published-model.js'
 import { runCommand } from './run-command.js'
 import { measuredRows } from './synthetic-rows.js'
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'predict-'))
-const reference = writePublishedFolder()
 afterAll(() => {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
-  reference.remove()
 })
 
 const call = (...argv: string[]) => runCommand('pctodl-predict', predict, argv)
 const usual = ['--platform', '3080Ti', '--model', 'resnet50', '--p', '50', '25', '--b', '16', '16', '--f', '1500']
-const published = ['--params', reference.folder, '--dataset', 'imagenet', '--platform', '3080ti']
 
 describe('pctodl-predict', () => {
   it('prints the totals, and each tenant', async () => {
@@ -88,21 +84,6 @@ describe('pctodl-predict', () => {
     expect(stderr).toContain(`${file}: schemaVersion: got 1`)
   })
 
-  it("predicts with upstream's parameters, one network at a time", async () => {
-    const { code, stdout } = await call(...usual.slice(2), ...published)
-    expect(code).toBe(0)
-    expect(stdout).toContain('resnet50_imagenet_mem9501')
-    expect(stdout).not.toContain('+-')
-    const open = ['--model', 'resnet50', '--p', '80', '80', '--b', '8', '8', ...published]
-    expect((await call(...open)).stderr).toContain('sum of shares: got 160')
-    expect((await call(...open, '--oversubscribe')).code).toBe(0)
-    const two = ['--model', 'resnet50', 'vgg19', '--p', '50', '50', '--b', '8', '8', ...published]
-    expect((await call(...two)).code).not.toBe(0)
-    const missing = await call('--model', 'vgg19', '--p', '50', '--b', '8', ...published)
-    expect(missing).toMatchObject({ code: 1 })
-    expect(missing.stderr).toContain('known: resnet50_imagenet_mem9501')
-  })
-
   it('draws the prediction over the clocks', async () => {
     const file = path.join(folder, 'clocks.svg')
     const { code, stderr } = await call(...usual, '--plot', file)
@@ -136,21 +117,6 @@ describe('pctodl-predict', () => {
     expect(table.stdout).toMatch(/^quantity +rows +MAE +RMSE +MAPE +R2\n/)
   })
 
-  it('feeds measured utilisation into the stages of upstream when asked', async () => {
-    const file = path.join(folder, 'published.csv')
-    const rows = measuredRows(loadPerfModel('3080Ti'), 5, 30).filter(({ tenants }) => {
-      return tenants.every(({ model }) => model === 'resnet50')
-    })
-    expect(rows.length).toBeGreaterThan(5)
-    writeFileSync(file, formatTraceCsv(rows))
-    const test = [...published, '--model', 'resnet50', '--test', file, '--json']
-    const fed = JSON.parse((await call(...test, '--use-actual-util')).stdout)
-    expect(fed.metrics[0].mae).toBe(0)
-    expect(JSON.parse((await call(...test)).stdout).metrics[0].mae).toBeGreaterThan(0)
-    const ours = await call('--platform', '3080Ti', '--model', 'all', '--test', file, '--use-actual-util')
-    expect(ours).toMatchObject({ code: 2 })
-  })
-
   it.each<[string, number, string[]]>([
     ['--shares and --batches are needed', 2, ['--platform', '3080Ti', '--model', 'resnet50']],
     ['--shares has 2 shares, --batches has 3 batches', 2, [...usual, '--b', '16']],
@@ -160,7 +126,7 @@ describe('pctodl-predict', () => {
     ['--model all goes with --test only', 2, [...usual, '--model', 'all']],
     ['--gpu-mem-freq and --mem-clock', 2, [...usual, '--gpu-mem-freq', '--mem-freq', '9501']],
     ["unknown network 'alexnet'", 1, [...usual, '--model', 'alexnet']],
-    ["unknown dataset 'mnist'", 1, [...usual, '--dataset', 'mnist']],
+    ['not one of imagenet, caltech256', 2, [...usual, '--dataset', 'mnist']],
     ['smClockMhz: got 2500', 1, [...usual, '--f', '2500']],
     ['memClockMhz: got 810', 1, [...usual, '--mem-freq', '810']],
     ['sum of tenants[].mpsPercent: got 155', 1, [...usual, '--p', '80', '--b', '16']],

@@ -1,10 +1,4 @@
-import {
-  loadPerfModel,
-  PerfModel,
-  parsePerfModelParameters,
-  predictionBuffer,
-  shippedParameters,
-} from '@pctodl/perf-model'
+import { loadPerfModel, PerfModel, parsePerfModelParameters, shippedParameters } from '@pctodl/perf-model'
 import { InvalidInputError, memoryBandwidth, smClocksAt, type Tenant, UnknownNameError } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -172,26 +166,6 @@ describe.each(Object.keys(shippedParameters))('PerfModel of %s', (board) => {
           (smClockMhz) => model.predict({ tenants: list, smClockMhz, memClockMhz }).powerW <= powerCapW,
         )
         expect(model.solveSmClock(list, memClockMhz, powerCapW)).toBe(allowed.at(-1))
-      }),
-    )
-  })
-
-  it('writes into a buffer what predict returns', () => {
-    const buffer = predictionBuffer()
-    fc.assert(
-      fc.property(tenants, smClock, memClock, (list, smClockMhz, memClockMhz) => {
-        const configuration = { tenants: list, smClockMhz, memClockMhz }
-        const prediction = model.predict(configuration)
-        model.predictInto(configuration, buffer)
-        expect(buffer).toMatchObject({ throughput: prediction.throughput, powerW: prediction.powerW })
-        expect(buffer).toMatchObject({
-          smUtilPercent: prediction.smUtilPercent,
-          memUtilPercent: prediction.memUtilPercent,
-        })
-        prediction.tenants.forEach((tenant, i) => {
-          expect(buffer.tenantThroughput[i]).toBe(tenant.throughput)
-          expect(buffer.tenantLatencyMs[i]).toBe(tenant.latencyMs)
-        })
       }),
     )
   })

@@ -1,12 +1,4 @@
-import {
-  fitPerfModel,
-  loadPerfModel,
-  PctoDLPredictor,
-  PerfModel,
-  type PerfModelParameters,
-  predictionBuffer,
-  refit,
-} from '@pctodl/perf-model'
+import { fitPerfModel, loadPerfModel, PerfModel, type PerfModelParameters, refit } from '@pctodl/perf-model'
 import { type Configuration, PctodlError, type Tenant } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
 import { measuredRows } from './synthetic-rows.js'
@@ -46,7 +38,6 @@ describe('what is no configuration', () => {
   ])('is refused with %s: %j', (expected, bad) => {
     const configuration = bad as Configuration
     expect(codeAndField(() => model.predict(configuration))).toBe(expected)
-    expect(codeAndField(() => model.predictInto(configuration, predictionBuffer()))).toBe(expected)
     // The model is as usable as before.
     expect(model.predict(good)).toEqual(loadPerfModel('A100').predict(good))
   })
@@ -70,16 +61,12 @@ describe('options', () => {
     const misspelt = { source: 'test', fold: 3 } as unknown as { source: string }
     expect(codeAndField(() => fitPerfModel(rows, model.spec, misspelt))).toBe('INVALID_INPUT options.fold')
     expect(codeAndField(() => refit(model, rows, { fredom: 0.1 } as object))).toBe('INVALID_INPUT options.fredom')
-    expect(codeAndField(() => new PctoDLPredictor('resnet50', { plattform: 'A100' } as object))).toBe(
-      'INVALID_INPUT options.plattform',
-    )
   })
 
   it('are an object', () => {
     const none = null as never
     expect(codeAndField(() => fitPerfModel(rows, model.spec, none))).toBe('INVALID_INPUT options')
     expect(codeAndField(() => refit(model, rows, none))).toBe('INVALID_INPUT options')
-    expect(codeAndField(() => new PctoDLPredictor('resnet50', none))).toBe('INVALID_INPUT options')
   })
 })
 

@@ -14,4 +14,9 @@ export interface NetworkWork {
   readonly kernels: number
   /** Largest number of activation elements alive at once, millions. */
   readonly peakMelements: number
+  /**
+   * Part of the elements that operators without a known meaning read and write, 0..1; 1 where one of them has a graph of its own inside, of
+   * which nothing is counted. Absent: 0.
+   */
+  readonly unknownShare?: number
 }

@@ -25,12 +25,7 @@ export interface PartitionCall {
   /** Plans for services in the place of a partition. */
   readonly services: ServicesCall | undefined
   readonly search: Omit<PartitionOptions, 'models'>
-  /** The published search in the place of ours. */
-  readonly published: 'standard' | 'vectorized' | null
-  /** `--vectorized` was given where there is only one search. */
-  readonly vectorizedIgnored: boolean
-  readonly dataset: string
-  /** Folder of upstream's exported parameters; undefined for the shipped model. */
+  /** Undefined for the shipped model. */
   readonly paramsFolder: string | undefined
   readonly explain: boolean
   readonly json: boolean
@@ -42,9 +37,6 @@ const DEFAULT_BUDGET_MS = 50
 interface RawOptions extends RawServicesOptions {
   readonly model?: NetworkDemand[]
   readonly gpu: string
-  readonly dataset: string
-  readonly vectorized?: boolean
-  readonly published?: boolean
   readonly params?: string
   readonly risk?: number
   readonly latencySlo?: number
@@ -86,13 +78,7 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     .option('--power-cap <watts>', 'power cap', positiveNumber('watts'), 150)
     .option('--mps-step <percent>', 'shares are multiples of it', integerFrom(1, 100), 5)
     .option('--mem-clock <MHz>', 'memory clock (default: the best one)', positiveNumber('MHz'))
-    .option('--dataset <name>', 'selects parameter sets of --params', 'imagenet')
-    .option(
-      '--params <folder>',
-      "parameters: <board>.json as pctodl-fit writes, or upstream's export with index.json (default: shipped)",
-    )
-    .option('--published', 'run the published search, defects included, for comparison')
-    .option('--vectorized', 'with --published: its second variant')
+    .option('--params <folder>', 'parameters: <board>.json as pctodl-fit writes (default: shipped)')
     .option('--power-margin <watts>', 'watts to stay below the cap', numberBetween(0, 1e4), 0)
     .option(
       '--risk <probability>',
@@ -104,7 +90,7 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     .option('--min-throughput <samples/s>', 'least throughput of every tenant', positiveNumber())
     .option('--max-tenants <n>', 'most tenants (default: the MPS limit)', integerFrom(1))
     .option('--max-share <percent>', 'largest share of a tenant', numberBetween(1, 100))
-    .option('--max-batch <n>', 'largest batch of a tenant; with --published, of all tenants together', integerFrom(1))
+    .option('--max-batch <n>', 'largest batch of a tenant', integerFrom(1))
     .option(
       '--most-distance <distance>',
       'how far from what the predictor was fitted to a plan may lie (default: 2)',
@@ -147,20 +133,11 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
   if (services === undefined && raw.model === undefined) {
     throw new UsageError('--model or --services: say what the board shall run')
   }
-  const networks = raw.model ?? []
-  if (raw.published && networks.length > 1) {
-    throw new UsageError('--published: the published search knows one network at a time')
-  }
-  const unused = raw.published ? optionsUnknownToPublished(raw) : []
-  if (unused.length > 0) throw new UsageError(`--published: the published search knows no ${unused.join(', ')}`)
   return asUsage(() => ({
     spec: findGpuSpec(raw.gpu),
-    networks,
+    networks: raw.model ?? [],
     services,
     search: searchOptions(raw),
-    published: raw.published ? (raw.vectorized ? 'vectorized' : 'standard') : null,
-    vectorizedIgnored: raw.vectorized === true && !raw.published,
-    dataset: raw.dataset,
     paramsFolder: raw.params,
     explain: raw.explain ?? false,
     json: raw.json ?? false,
@@ -195,19 +172,6 @@ function searchBudget({ budgetMs, budgetEvaluations }: RawOptions): Partial<Part
     now: () => performance.now(),
     budgetEvaluations: budgetEvaluations ?? Number.MAX_SAFE_INTEGER,
   }
-}
-
-function optionsUnknownToPublished(raw: RawOptions): string[] {
-  const given: Readonly<Record<string, boolean>> = {
-    '--power-margin': raw.powerMargin > 0,
-    '--risk': raw.risk !== undefined,
-    '--latency-slo': raw.latencySlo !== undefined,
-    '--min-throughput': raw.minThroughput !== undefined,
-    '--memory-mib': raw.memoryMib !== undefined,
-    '--most-distance': raw.mostDistance !== undefined,
-    '--budget-evaluations': raw.budgetEvaluations !== undefined,
-  }
-  return Object.keys(given).filter((name) => given[name])
 }
 
 /** `resnet50` or `resnet50=1.5`. */

@@ -1,6 +1,5 @@
 import { describeOutside } from '@pctodl/perf-model'
 import { type Configuration, type GpuSpec, sameProcess, type Tenant } from '@pctodl/platform'
-import type { PublishedSearchResult } from '../published/published-search.js'
 import type { FeasiblePartition, PartitionStep } from '../result.js'
 import type { PartitionCall } from './partition-options.js'
 import { stoppedWords } from './stopped-words.js'
@@ -59,43 +58,6 @@ export function formatSteps(steps: readonly PartitionStep[]): string {
   steps.forEach(({ stage, move, configuration, throughput, powerW }, i) => {
     const { smClockMhz, memClockMhz } = configuration
     table.push([i + 1, stage, move, smClockMhz, memClockMhz, throughput.toFixed(1), powerW.toFixed(1)])
-  })
-  return table.toString()
-}
-
-/** The result of the published search; its program prints a throughput for no tenants, this does not. */
-export function formatPublished(call: PartitionCall, result: PublishedSearchResult, elapsedMs: number): string {
-  const { tenants, prediction, smClockMhz, memClockMhz } = result
-  const lines = [`${heading(call)}, published search (${call.published})`]
-  if (prediction !== null) {
-    const table = newTable(['share %', 'batch'])
-    for (const { mpsPercent, batchSize } of tenants) table.push([mpsPercent, batchSize])
-    const excessW = prediction.powerW - call.search.powerCapW
-    lines.push(
-      table.toString(),
-      `clocks      SM ${smClockMhz.toFixed(3)} MHz, memory ${memClockMhz} MHz`,
-      `throughput  ${prediction.throughput.toFixed(1)} samples/s`,
-      `power       ${prediction.powerW.toFixed(1)} W, ${Math.abs(excessW).toFixed(1)} W ${excessW > 0 ? 'ABOVE' : 'below'} the cap`,
-    )
-  }
-  lines.push(`search      ${result.configsSearched} configs searched in ${elapsedMs.toFixed(1)} ms`)
-  return lines.join('\n')
-}
-
-export function formatPublishedSteps({ steps }: PublishedSearchResult): string {
-  const table = newTable(['step', 'admitted', 'free %', 'SM MHz', 'memory MHz', 'samples/s', 'W'])
-  let free = 100
-  steps.forEach(({ admitted, smClockMhz, memClockMhz, throughput, powerW }, i) => {
-    free -= admitted.mpsPercent
-    table.push([
-      i + 1,
-      `${admitted.mpsPercent} % x ${admitted.batchSize}`,
-      free,
-      smClockMhz.toFixed(1),
-      memClockMhz,
-      throughput.toFixed(1),
-      powerW.toFixed(1),
-    ])
   })
   return table.toString()
 }

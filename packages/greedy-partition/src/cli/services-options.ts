@@ -32,9 +32,6 @@ export interface RawServicesOptions {
 /** Words that only saturated tenants understand. */
 const forTenantsOnly = [
   'model',
-  'dataset',
-  'published',
-  'vectorized',
   'risk',
   'latencySlo',
   'latencyPercentile',

@@ -21,7 +21,7 @@ export function newTable(head: string[]): Table.Table {
     'right-mid': '',
     middle: ' ',
   }
-  const words = new Set(['service', 'network', 'stage', 'move', 'admitted'])
+  const words = new Set(['service', 'network', 'stage', 'move'])
   return new Table({
     head,
     chars: { ...bar, ...rest },

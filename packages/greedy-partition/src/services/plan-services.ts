@@ -1,7 +1,8 @@
 import { SeededRandom } from '@pctodl/numerics'
 import type { PerfModel } from '@pctodl/perf-model'
 import type { Service } from '@pctodl/platform'
-import { climbLayouts } from './climb-layouts.js'
+import { climbAll } from '../climb.js'
+import { Layouts, layoutClimb } from './layout-landscape.js'
 import { bestFirst, LayoutScorer } from './layout-scorer.js'
 import { startLayouts } from './layout-starts.js'
 import { noPlan } from './no-plan.js'
@@ -37,7 +38,7 @@ function planFor(problem: PlanProblem): ServicePlan {
   const starts = startLayouts(problem).flatMap((layout) => scorer.score(layout) ?? [])
   if (starts.length === 0) return noPlan(scorer, undefined)
   const best = problem.improve
-    ? climbLayouts(scorer, starts, new SeededRandom(problem.seed))
+    ? climbAll(new Layouts(scorer), starts, new SeededRandom(problem.seed), layoutClimb)
     : starts.sort(bestFirst)[0]!
   const stoppedBecause = problem.improve ? (scorer.spent() ?? 'no-improving-move') : 'greedy-only'
   if (best.shortfall > 0 || best.powerW > problem.powerLimitW) return noPlan(scorer, best)

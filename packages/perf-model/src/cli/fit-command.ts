@@ -3,13 +3,12 @@ import { type CommandFunction, type Terminal, writeFileAtomically } from '@pctod
 import { InvalidInputError, PctodlError, type TraceRow } from '@pctodl/platform'
 import { type FitReport, type FittedModel, fitSteps } from '../fit/fit-perf-model.js'
 import { assertTraceRow } from '../fit/trace-table.js'
-import { formatParameters } from '../format-parameters.js'
-import { parameterFile } from '../parameter-folder.js'
+import { commonName } from '../network-of.js'
+import { formatParameters, parameterFile } from '../parameter-folder.js'
 import type { PerfModelParameters } from '../parameters.js'
-import { publishedModelName } from '../published/published-parameters.js'
 import { type CommandFitOptions, parseFitOptions } from './fit-options.js'
 import { formatFitReport } from './fit-report-text.js'
-import { loadCharts } from './load-charts.js'
+import { loadCharts } from './optional-packages.js'
 import { residualChart } from './residual-chart.js'
 import { findTraceFiles, readTraceFile, TraceFileError } from './trace-files.js'
 
@@ -61,14 +60,14 @@ function readRows(options: CommandFitOptions): { files: readonly string[]; rows:
   if (files.length === 0) {
     throw new PctodlError('NO_TRACES', 'no mps_profile/mps_results*.csv here that fits; name trace files')
   }
-  const wanted = models === null ? null : new Set(models.map(publishedModelName))
+  const wanted = models === null ? null : new Set(models.map(commonName))
   let staticRows = 0
   const rows = files.flatMap((file) => {
     const read = readTraceFile(file)
     staticRows += read.staticRows
     const kept = read.rows.filter((row, i) => {
       if (memFreq !== undefined && row.memClockMhz !== memFreq) return false
-      if (wanted && !row.tenants.every((tenant) => wanted.has(publishedModelName(tenant.model)))) return false
+      if (wanted && !row.tenants.every((tenant) => wanted.has(commonName(tenant.model)))) return false
       if (!row.failed) inFile(file, () => assertTraceRow(row, `row ${read.rowNumbers[i]}`, options.spec))
       return true
     })

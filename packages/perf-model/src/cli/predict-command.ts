@@ -1,55 +1,78 @@
-import { type CommandFunction, type Terminal, UsageError, writeFileAtomically } from '@pctodl/command-line'
-import { findGpuSpec } from '@pctodl/platform'
+import { type CommandFunction, type Terminal, writeFileAtomically } from '@pctodl/command-line'
+import { type Configuration, smClocksAt } from '@pctodl/platform'
+import { networkOf } from '../network-of.js'
+import { modelOf } from '../parameter-folder.js'
+import type { PerfModel } from '../perf-model.js'
 import { clockChart } from './clock-chart.js'
 import { askInstalledGpu } from './installed-gpu.js'
-import { loadCharts } from './load-charts.js'
+import { loadCharts } from './optional-packages.js'
 import { type PredictOptions, parsePredictOptions } from './predict-options.js'
-import { openEngine, type PredictionEngine } from './prediction-engine.js'
 import { formatPrediction } from './prediction-report.js'
 import { testOnTraces } from './test-on-traces.js'
 
 /** The command line `pctodl-predict` as a function. */
 export const predict: CommandFunction = async (argv, terminal) => {
   const options = await parsePredictOptions(argv, terminal)
-  if (options.test !== null) return testOnTraces(options, options.test, terminal)
-  const engine = await openEngine(options, await memClock(options, terminal), terminal)
-  const smClockMhz = options.f ?? engine.defaultSmClockMhz
-  const { model, p, b } = options
-  const tenants = p.map((mpsPercent, i) => engine.tenant(model[i] ?? model[0]!, mpsPercent, b[i]!))
-  if (engine.domain(tenants, smClockMhz) === null && new Set(tenants.map((tenant) => tenant.model)).size > 1) {
-    throw new UsageError("upstream's parameters predict one network at a time; give --model one name")
+  const board = options.platform ?? (await askInstalledGpu('name', 'name the board with --gpu', terminal.signal))
+  const predictor = modelOf(board, options.params, options.spec)
+  if (options.test !== null) return testOnTraces(predictor, options, options.test, terminal)
+  const { spec } = predictor
+  const memClockMhz = (await memClock(options, spec.key, terminal)) ?? predictor.memClocksMhz[0]!
+  const topClockMhz = smClocksAt(spec, memClockMhz)?.at(-1) ?? spec.boostClockMhz
+  const { model, p, b, params } = options
+  const configuration = {
+    tenants: p.map((mpsPercent, i) => ({
+      model: networkOf(predictor.networks, model[i] ?? model[0]!),
+      mpsPercent,
+      batchSize: b[i]!,
+    })),
+    smClockMhz: options.f ?? Math.min(topClockMhz, spec.boostClockMhz),
+    memClockMhz,
   }
-  const prediction = engine.predict(tenants, smClockMhz)
-  const domain = engine.domain(tenants, smClockMhz)
-  const { board, memClockMhz, parameters } = engine
-  const found = { board, memClockMhz, smClockMhz, parameters, configuration: tenants, prediction, domain }
+  const found = {
+    board: spec.key,
+    memClockMhz,
+    smClockMhz: configuration.smClockMhz,
+    parameters: params ?? `shipped, ${predictor.parameters.provenance.source}`,
+    configuration: configuration.tenants,
+    prediction: predictor.predict(configuration),
+    domain: predictor.domain(configuration),
+  }
   terminal.stdout.write(options.json ? `${JSON.stringify(found, null, 2)}\n` : formatPrediction(found))
-  if (options.plot !== undefined) await plot(options.plot, engine, tenants, smClockMhz, terminal)
+  if (options.plot !== undefined) await plot(options.plot, predictor, configuration, terminal)
   return 0
 }
 
 /** The memory clock asked for, MHz; undefined leaves it to the parameters. */
-async function memClock({ memFreq, gpuMemFreq, platform, spec }: PredictOptions, { signal }: Terminal) {
+async function memClock({ memFreq, gpuMemFreq }: PredictOptions, board: string, { signal }: Terminal) {
   if (!gpuMemFreq) return memFreq
-  const board = platform === undefined ? '' : ` of ${(spec ?? findGpuSpec(platform)).key}`
-  return Number(await askInstalledGpu('clocks.mem', `give the memory clock${board} with --mem-clock`, signal))
+  return Number(await askInstalledGpu('clocks.mem', `give the memory clock of ${board} with --mem-clock`, signal))
 }
 
 async function plot(
   file: string,
-  engine: PredictionEngine,
-  tenants: Parameters<PredictionEngine['predict']>[0],
-  smClockMhz: number,
+  predictor: PerfModel,
+  { tenants, smClockMhz, memClockMhz }: Configuration,
   { stderr }: Terminal,
 ): Promise<void> {
   const charts = await loadCharts()
-  const clocks = [...new Set([...engine.smClocksMhz, smClockMhz])].sort((a, b) => a - b)
+  const { spec } = predictor
+  const clocks = [...new Set([...(smClocksAt(spec, memClockMhz) ?? []), smClockMhz])].sort((a, b) => a - b)
   const points = clocks.map((clock) => {
-    const { throughput, powerW, throughputSd = 0, powerSdW = 0 } = engine.predict(tenants, clock)
+    const {
+      throughput,
+      powerW,
+      throughputSd = 0,
+      powerSdW = 0,
+    } = predictor.predict({
+      tenants,
+      smClockMhz: clock,
+      memClockMhz,
+    })
     return { smClockMhz: clock, throughput, throughputSd, powerW, powerSdW }
   })
   const names = tenants.map(({ model, mpsPercent, batchSize }) => `${model} ${mpsPercent} % x ${batchSize}`)
-  const title = `${names.join(', ')} on ${engine.board}, memory ${engine.memClockMhz} MHz`
+  const title = `${names.join(', ')} on ${spec.key}, memory ${memClockMhz} MHz`
   const style = { config: charts.chartConfig, colors: charts.palette }
   writeFileAtomically(file, await charts.renderSvg(clockChart(points, { title, smClockMhz }, style)))
   stderr.write(`written: ${file}\n`)

@@ -5,6 +5,7 @@ import {
   newCommand,
   numberBetween,
   type OptionAliases,
+  oneOf,
   parseCommand,
   positiveNumber,
   type Terminal,
@@ -27,14 +28,11 @@ export interface PredictOptions {
   readonly spec: GpuSpec | undefined
   readonly memFreq: number | undefined
   readonly gpuMemFreq: boolean
-  readonly oversubscribe: boolean
   readonly params: string | undefined
-  readonly smSystemStage: boolean
   /** Null: predict; otherwise trace files to compare with, none of them meaning those of upstream's layout. */
   readonly test: readonly string[] | null
   readonly sample: number
   readonly seed: number
-  readonly useActualUtil: boolean
   readonly plot: string | undefined
   readonly json: boolean
 }
@@ -49,13 +47,10 @@ interface RawOptions {
   readonly platformFile?: string
   readonly memClock?: number
   readonly gpuMemFreq?: boolean
-  readonly oversubscribe?: boolean
   readonly params?: string
-  readonly smSystemStage?: boolean
   readonly test?: true | string[]
   readonly sample: number
   readonly seed: number
-  readonly useActualUtil?: boolean
   readonly plot?: string
   readonly json?: boolean
 }
@@ -83,21 +78,15 @@ export async function parsePredictOptions(argv: readonly string[], terminal: Ter
     .option('--shares <percent...>', 'MPS share of each tenant', listOf(numberBetween(0, 100)))
     .option('--batches <samples...>', 'batch size of each tenant', listOf(integerFrom(1)))
     .option('--sm-clock <MHz>', "SM clock (default: the board's boost clock)", positiveNumber('MHz'))
-    .option('--dataset <name>', "dataset, as upstream's parameter sets are named (default: imagenet)")
+    .option('--dataset <name>', 'imagenet or caltech256: images are 224 x 224', oneOf('imagenet', 'caltech256'))
     .option('--gpu <name>', 'board: 3080Ti or A100 (default: ask nvidia-smi)')
     .option('--platform-file <file>', 'with --params: the board, where this release does not know it')
     .option('--mem-clock <MHz>', "memory clock (default: the board's highest)", positiveNumber('MHz'))
     .option('--gpu-mem-freq', 'take the memory clock that nvidia-smi reports now')
-    .option('--params <folder>', "parameters: <board>.json as pctodl-fit writes, or upstream's export with index.json")
-    .option('--sm-system-stage', "with upstream's parameters: the SM system form that its predictor leaves out")
-    .option('--oversubscribe', "with upstream's parameters: accept shares that sum to more than 100")
+    .option('--params <folder>', 'parameters: <board>.json as pctodl-fit writes (default: shipped)')
     .option('--test [files...]', 'compare with measured traces (default: mps_profile/mps_results*.csv)')
     .option('--sample <n>', 'rows to compare with at most', integerFrom(1), 100)
     .option('--seed <n>', 'seed of the choice of rows', integerFrom(0), 1)
-    .option(
-      '--use-actual-util',
-      "with --test and upstream's parameters: feed its throughput and power stages measured utilisation",
-    )
     .option('--plot <file.svg>', 'draw the prediction over the SM clock')
     .option('--json', 'print JSON')
   await parseCommand(command, argv, upstreamsSpelling)
@@ -120,7 +109,6 @@ function checked(raw: RawOptions, spec: GpuSpec | undefined): PredictOptions {
       throw new UsageError(`--model has ${model.length} names: give one, or one for each of the ${p.length} tenants`)
     }
     if (model.includes('all')) throw new UsageError('--model all goes with --test only')
-    if (raw.useActualUtil) throw new UsageError('--use-actual-util goes with --test only')
   } else if (raw.plot !== undefined)
     throw new UsageError('--plot draws a prediction, not a test; pctodl-fit draws residuals')
   if (raw.gpuMemFreq && raw.memClock !== undefined)
@@ -135,13 +123,10 @@ function checked(raw: RawOptions, spec: GpuSpec | undefined): PredictOptions {
     spec,
     memFreq: raw.memClock,
     gpuMemFreq: raw.gpuMemFreq ?? false,
-    oversubscribe: raw.oversubscribe ?? false,
     params: raw.params,
-    smSystemStage: raw.smSystemStage ?? false,
     test: test === undefined ? null : test === true ? [] : test,
     sample: raw.sample,
     seed: raw.seed,
-    useActualUtil: raw.useActualUtil ?? false,
     plot: raw.plot,
     json: raw.json ?? false,
   }

@@ -1,7 +1,7 @@
 import type { Tenant } from '@pctodl/platform'
 import Table from 'cli-table3'
 import { type Domain, describeOutside } from '../domain.js'
-import type { PredictionEngine } from './prediction-engine.js'
+import type { Prediction } from '../predictor.js'
 
 export interface FoundPrediction {
   readonly board: string
@@ -9,8 +9,8 @@ export interface FoundPrediction {
   readonly smClockMhz: number
   readonly parameters: string
   readonly configuration: readonly Tenant[]
-  readonly prediction: ReturnType<PredictionEngine['predict']>
-  readonly domain: Domain | null
+  readonly prediction: Prediction
+  readonly domain: Domain
 }
 
 /** A prediction for readers: the totals, then the tenants, then what the fit did not cover. */
@@ -27,16 +27,14 @@ export function formatPrediction(found: FoundPrediction): string {
     `SM Utilization   ${smUtilPercent.toFixed(2)} %`,
     `MEM Utilization  ${memUtilPercent.toFixed(2)} %`,
   ]
-  if (tenants) {
-    const table = newTable(['network', 'share', 'batch', 'samples/s', 'latency', 'p99 (est.)'])
-    configuration.forEach(({ model, mpsPercent, batchSize }, i) => {
-      const { throughput: own, latencyMs, p99LatencyMs } = tenants[i]!
-      const p99 = p99LatencyMs === undefined ? '' : `${p99LatencyMs.toFixed(1)} ms`
-      table.push([model, `${mpsPercent} %`, batchSize, own.toFixed(1), `${latencyMs.toFixed(1)} ms`, p99])
-    })
-    lines.push('', table.toString())
-  }
-  for (const outside of domain?.outside ?? []) lines.push(describeOutside(outside))
+  const table = newTable(['network', 'share', 'batch', 'samples/s', 'latency', 'p99 (est.)'])
+  configuration.forEach(({ model, mpsPercent, batchSize }, i) => {
+    const { throughput: own, latencyMs, p99LatencyMs } = tenants[i]!
+    const p99 = p99LatencyMs === undefined ? '' : `${p99LatencyMs.toFixed(1)} ms`
+    table.push([model, `${mpsPercent} %`, batchSize, own.toFixed(1), `${latencyMs.toFixed(1)} ms`, p99])
+  })
+  lines.push('', table.toString())
+  for (const outside of domain.outside) lines.push(describeOutside(outside))
   return `${lines.join('\n')}\n`
 }
 

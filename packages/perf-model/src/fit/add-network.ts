@@ -30,6 +30,8 @@ export interface AddNetworkOptions {
 }
 
 const LEAST_KNOWN = 3
+/** Of more than this part of its elements a graph alone says too little. */
+const MOST_UNKNOWN = 0.5
 const HUBER = 2
 const MAX_ITERATIONS = 15
 /** How far the parameters of a network lie from what its work says, as standard deviations of logarithms. */
@@ -58,8 +60,8 @@ const workFields: readonly (keyof NetworkWork)[] = [
  * deviations and in their `distance`: allow searches to go there (`mostDistance`) where that is what you want. The model given is not changed.
  *
  * @param name what tenants call it, unknown to the model so far
- * @throws InvalidInputError for a name that the model knows, work that is no `NetworkWork`, fewer than three known networks, rows of which none is
- * usable, or none with the new network
+ * @throws InvalidInputError for a name that the model knows, work that is no `NetworkWork` or unknown for its larger part (without rows), fewer than
+ * three known networks, rows of which none is usable, or none with the new network
  * @throws UnknownNameError for a known network, or one in the rows, that the model does not know
  */
 export function addNetwork(model: PerfModel, name: string, work: NetworkWork, options: AddNetworkOptions): PerfModel {
@@ -75,6 +77,11 @@ export function addNetwork(model: PerfModel, name: string, work: NetworkWork, op
     )
   }
   assertWork('work', work)
+  const { unknownShare = 0 } = work
+  if (!(unknownShare <= MOST_UNKNOWN) && rows.length === 0) {
+    const expected = `at most ${MOST_UNKNOWN}, or measured rows: the graph hides what its unknown operators do`
+    throw new InvalidInputError('work.unknownShare', unknownShare, expected)
+  }
   const teachers = knownNetworks(model, known)
   rows.forEach((row, i) => {
     for (const field of ['throughput', 'powerAverageW'] as const) {
@@ -101,7 +108,9 @@ export function addNetwork(model: PerfModel, name: string, work: NetworkWork, op
     corrections: model.memClocksMhz.map((memClockMhz) => meanCorrection(others, memClockMhz)),
   }
   assertWithinReach(network)
-  const beliefs = learn(model, table, network)
+  // What the graph does not show may be as much again.
+  const unseenSd = rows.length === 0 ? -Math.log(1 - unknownShare) : 0
+  const beliefs = learn(model, table, network, unseenSd)
   return new PerfModel(
     {
       ...parameters,
@@ -129,7 +138,7 @@ function lawOf(model: PerfModel, known: readonly KnownNetwork[]): WorkLaw {
 }
 
 /** Move a network's parameters to where rows and law agree, and say in its corrections what is still unknown. */
-function learn(model: PerfModel, table: TraceTable, network: NetworkParameters): Belief[] {
+function learn(model: PerfModel, table: TraceTable, network: NetworkParameters, unseenSd: number): Belief[] {
   const { parameters, spec } = model
   const networks = table.networkNames.map((name) => {
     if (name === network.name) return network
@@ -172,7 +181,7 @@ function learn(model: PerfModel, table: TraceTable, network: NetworkParameters):
     network.corrections.forEach((correction, m) => {
       const sds = speed ? correction.speedSd : correction.powerSd
       variances[m]!.forEach((variance, i) => {
-        const sd = Math.hypot(judged, sds[i]!, Math.sqrt(variance), UNCORRECTED_SD[quantity])
+        const sd = Math.hypot(judged, sds[i]!, Math.sqrt(variance), UNCORRECTED_SD[quantity], unseenSd)
         sds[i] = Number(sd.toPrecision(4))
       })
     })

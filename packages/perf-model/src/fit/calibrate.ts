@@ -1,6 +1,12 @@
 import { factorise, quantileOfSorted, solveFactorised } from '@pctodl/numerics'
-import { calibrationLevels, FEATURES, feature, LEAST_ERROR, NETWORK_FEATURES } from '../calibration-layout.js'
 import type { CalibratedQuantity, Calibration } from '../parameters.js'
+import {
+  calibrationLevels,
+  FEATURES,
+  feature,
+  LEAST_ERROR,
+  NETWORK_FEATURES,
+} from '../uncertainty/calibration-layout.js'
 
 /** One held-out error beside what it may depend on. */
 export interface CalibrationError {

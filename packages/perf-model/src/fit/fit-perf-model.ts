@@ -1,12 +1,12 @@
 import { quantile, SeededRandom, seedFrom } from '@pctodl/numerics'
 import { assertKnownOptions, type GpuSpec, InvalidInputError, type TraceRow } from '@pctodl/platform'
-import { feature } from '../calibration-layout.js'
 import {
   type ErrorSummary,
   type FittedProfile,
   PARAMETER_SCHEMA_VERSION,
   type PerfModelParameters,
 } from '../parameters.js'
+import { feature } from '../uncertainty/calibration-layout.js'
 import { ErrorCollector, type RowPrediction } from './fit-report.js'
 import { type FittedParameter, fitRows } from './fit-rows.js'
 import type { ModelObjective } from './model-objective.js'

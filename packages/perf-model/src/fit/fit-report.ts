@@ -1,7 +1,7 @@
 import { quantileOfSorted } from '@pctodl/numerics'
 import type { TraceRow } from '@pctodl/platform'
-import type { BoardEquations } from '../board-equations.js'
 import type { CalibratedQuantity, Calibration, ErrorSummary } from '../parameters.js'
+import type { Solution } from '../solve.js'
 import { type CalibrationError, calibrate } from './calibrate.js'
 import type { TableRow } from './trace-table.js'
 
@@ -42,26 +42,26 @@ export interface RowPrediction {
 export class ErrorCollector {
   readonly #rows: RowErrors[] = []
 
-  add(row: TableRow, evaluator: BoardEquations, features: RowFeatures, powerW: number = evaluator.powerW): void {
+  add(row: TableRow, solution: Solution, features: RowFeatures, powerW: number = solution.powerW): void {
     const { throughput, powerAverageW, smUtilPercent, memUtilPercent, tenantThroughput } = row.row
     this.#rows.push({
       row,
       features: { throughput: features.speed, 'tenant throughput': features.speed, power: features.power },
       logs: {
-        throughput: [Math.log(throughput / evaluator.totalThroughput)],
+        throughput: [Math.log(throughput / solution.totalThroughput)],
         'tenant throughput': tenantThroughput.flatMap((measured, i) =>
-          measured > 0 ? [Math.log(measured / evaluator.throughput[i]!)] : [],
+          measured > 0 ? [Math.log(measured / solution.throughput[i]!)] : [],
         ),
         power: [Math.log(powerAverageW / powerW)],
       },
       errors: {
-        throughput: [relative(evaluator.totalThroughput, throughput)],
+        throughput: [relative(solution.totalThroughput, throughput)],
         'tenant throughput': tenantThroughput.flatMap((measured, i) =>
-          measured > 0 ? [relative(evaluator.throughput[i]!, measured)] : [],
+          measured > 0 ? [relative(solution.throughput[i]!, measured)] : [],
         ),
         power: [relative(powerW, powerAverageW)],
-        'SM utilisation': [Math.abs(evaluator.smUtilPercent - smUtilPercent)],
-        'memory utilisation': [Math.abs(evaluator.memUtilPercent - memUtilPercent)],
+        'SM utilisation': [Math.abs(solution.smUtilPercent - smUtilPercent)],
+        'memory utilisation': [Math.abs(solution.memUtilPercent - memUtilPercent)],
       },
     })
   }

@@ -1,14 +1,15 @@
 import type { LeastSquaresProblem } from '@pctodl/numerics'
-import type { GpuSpec } from '@pctodl/platform'
-import { boardConstants } from '../board-constants.js'
-import { BoardEquations } from '../board-equations.js'
-import { feature } from '../calibration-layout.js'
+import { type GpuSpec, MAX_MPS_CLIENTS } from '@pctodl/platform'
+import { type BoardConstants, boardConstants } from '../board-constants.js'
 import { TENANT_NODES } from '../correction-grid.js'
 import { CORRECTIONS, writeKindCorrections } from '../corrections.js'
-import { errorFeatures } from '../error-features.js'
+import { type KindArrays, Mix, prepare, writeDemands } from '../mix.js'
 import type { BoardParameters, NetworkParameters } from '../parameters.js'
+import { Solution, solve } from '../solve.js'
 import { tenantLayout, writeTenantCoefficients } from '../tenant-coefficients.js'
-import { TenantUncertainty, uncertaintyStride, writeKindUncertainty } from '../uncertainty-features.js'
+import { feature } from '../uncertainty/calibration-layout.js'
+import { errorFeatures } from '../uncertainty/error-features.js'
+import { TenantUncertainty, uncertaintyStride, writeKindUncertainty } from '../uncertainty/tenant-uncertainty.js'
 import type { RowFeatures } from './fit-report.js'
 import type { FreeParameters } from './free-parameters.js'
 import type { TableRow, TraceTable } from './trace-table.js'
@@ -20,7 +21,7 @@ const SENSITIVITY_STEP = 1e-3
 export interface StageResiduals {
   count(row: TableRow): number
   /** @param limitW power that the board does not exceed where its clock was left to it */
-  write(row: TableRow, evaluator: BoardEquations, out: Float64Array, at: number, limitW: number): void
+  write(row: TableRow, solution: Solution, out: Float64Array, at: number, limitW: number): void
 }
 
 /** One coordinate of the search. */
@@ -51,7 +52,11 @@ export class ModelObjective implements LeastSquaresProblem {
   readonly #corrections: Float64Array
   readonly #uncertainty: Float64Array
   readonly #known = new TenantUncertainty()
-  readonly #evaluator: BoardEquations
+  #constants: BoardConstants
+  readonly #kinds: KindArrays
+  readonly #mix = new Mix()
+  readonly #solution = new Solution()
+  readonly #offsets: Int32Array
   readonly #shifted: Float64Array
   readonly #start: Float64Array
   readonly #pull: Float64Array
@@ -94,10 +99,9 @@ export class ModelObjective implements LeastSquaresProblem {
     this.#coefficients = new Float64Array(table.kinds.length * tenantLayout.stride)
     this.#corrections = new Float64Array(table.kinds.length * table.memClocksMhz.length * CORRECTIONS * TENANT_NODES)
     this.#uncertainty = new Float64Array(table.kinds.length * uncertaintyStride(table.memClocksMhz.length))
-    this.#evaluator = new BoardEquations(boardConstants(spec, board), {
-      coefficients: this.#coefficients,
-      corrections: this.#corrections,
-    })
+    this.#constants = boardConstants(spec, board)
+    this.#kinds = { coefficients: this.#coefficients, corrections: this.#corrections }
+    this.#offsets = new Int32Array(MAX_MPS_CLIENTS)
     this.readCorrections()
     this.#shifted = new Float64Array(this.residualCount)
     this.#start = this.pack()
@@ -192,15 +196,15 @@ export class ModelObjective implements LeastSquaresProblem {
   }
 
   /**
-   * Evaluate one row of the table, used in the fit or not; the result lies in the evaluator until the next call. Where the
+   * Solve one row of the table, used in the fit or not; the result holds until the next call. Where the
    * board kept its own clock, `powerW` is not yet held to the limit; `powerOf` is.
    */
-  evaluate(row: TableRow): BoardEquations {
-    const { kinds } = row
-    for (let i = 0; i < kinds.length; i++) this.#evaluator.offsets[i] = kinds[i]! * tenantLayout.stride
-    this.#evaluator.begin(kinds.length, row.memIndex)
-    this.#evaluator.at(row.row.smClockMhz)
-    return this.#evaluator
+  evaluate(row: TableRow): Solution {
+    const { kinds, memIndex } = row
+    for (let i = 0; i < kinds.length; i++) this.#offsets[i] = kinds[i]! * tenantLayout.stride
+    prepare(this.#constants, this.#kinds, this.#offsets, kinds.length, memIndex, this.#mix)
+    solve(this.#constants, this.#kinds, this.#mix, row.row.smClockMhz, this.#solution)
+    return this.#solution
   }
 
   /** What the errors of a row may depend on. */
@@ -217,7 +221,7 @@ export class ModelObjective implements LeastSquaresProblem {
         }),
         like: likeTenants,
         several: networks.length > 1,
-        clock: row.row.smClockMhz / this.#evaluator.constants.topClockMhz,
+        clock: row.row.smClockMhz / this.#constants.topClockMhz,
         memClock: memClocksMhz[memIndex]! / memClocksMhz[0]!,
       },
       this.networks.length,
@@ -257,7 +261,7 @@ export class ModelObjective implements LeastSquaresProblem {
   }
 
   #refresh(network = -1): void {
-    if (network < 0) this.#evaluator.constants = boardConstants(this.spec, this.board)
+    if (network < 0) this.#constants = boardConstants(this.spec, this.board)
     const kinds = network < 0 ? this.table.kinds.keys() : this.#kindsOfNetwork[network]!
     for (const index of kinds) {
       const kind = this.table.kinds[index]!
@@ -270,7 +274,7 @@ export class ModelObjective implements LeastSquaresProblem {
         this.#coefficients,
         offset,
       )
-      this.#evaluator.writeDemands(offset)
+      writeDemands(this.#constants, this.#coefficients, offset)
     }
   }
 

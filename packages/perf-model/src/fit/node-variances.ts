@@ -1,8 +1,9 @@
 import { smClocksAt, smsOfShare } from '@pctodl/platform'
 import { boardConstants } from '../board-constants.js'
-import { BoardEquations } from '../board-equations.js'
 import { CORRECTION_NODES, correctionGrid, TENANT_NODES } from '../correction-grid.js'
 import { CORRECTIONS } from '../corrections.js'
+import { Mix, prepare, writeDemands } from '../mix.js'
+import { Solution, solve } from '../solve.js'
 import { tenantLayout, writeTenantCoefficients } from '../tenant-coefficients.js'
 import type { ModelObjective } from './model-objective.js'
 import type { ParameterCovariance } from './standard-errors.js'
@@ -53,13 +54,15 @@ export function nodeVariances(
   function nodeEvaluator({ board, networks }: ModelObjective, index: number, of: Quantity): () => Float64Array[] {
     const coefficients = new Float64Array(tenantLayout.stride)
     const corrections = new Float64Array(table.memClocksMhz.length * CORRECTIONS * TENANT_NODES).fill(1)
-    const equations = new BoardEquations(boardConstants(spec, board), { coefficients, corrections })
+    const kinds = { coefficients, corrections }
+    const mix = new Mix()
+    const solution = new Solution()
     const clocks = table.memClocksMhz.map((memClockMhz) => {
       const states = smClocksAt(spec, memClockMhz)!
       return states[states.length >> 1]!
     })
     return () => {
-      equations.constants = boardConstants(spec, board)
+      const constants = boardConstants(spec, board)
       return table.memClocksMhz.map((_, m) => {
         const values = new Float64Array(CORRECTION_NODES)
         let node = 0
@@ -67,11 +70,12 @@ export function nodeVariances(
           for (const batchSize of correctionGrid.batchSize) {
             const sms = smsOfShare(spec, mpsPercent)
             writeTenantCoefficients(board, networks[index]!, sms, batchSize, coefficients, 0)
-            equations.writeDemands(0)
+            writeDemands(constants, coefficients, 0)
             for (const tenants of correctionGrid.tenants) {
-              equations.begin(Math.min(tenants, Math.floor(100 / mpsPercent)), m)
-              equations.at(clocks[m]!)
-              values[node++] = Math.log(equations[of])
+              const offsets = new Int32Array(Math.min(tenants, Math.floor(100 / mpsPercent)))
+              prepare(constants, kinds, offsets, offsets.length, m, mix)
+              solve(constants, kinds, mix, clocks[m]!, solution)
+              values[node++] = Math.log(solution[of])
             }
           }
         }

@@ -1,4 +1,4 @@
-import { mixes, mixIndex } from '../mixes.js'
+import { mixes, mixIndex } from '../domain.js'
 import type { FittedProfile } from '../parameters.js'
 import type { TableRow, TraceTable } from './trace-table.js'
 

@@ -1,4 +1,4 @@
-import type { BoardEquations } from '../board-equations.js'
+import type { Solution } from '../solve.js'
 import type { StageResiduals } from './model-objective.js'
 import type { TableRow } from './trace-table.js'
 
@@ -12,34 +12,34 @@ const UTILISATION_SIGMA = 3
 /** Total throughput, and each tenant's where they differ and were measured one by one. */
 export const throughputResiduals: StageResiduals = {
   count: (row) => 1 + (hasTenantResiduals(row) ? row.kinds.length : 0),
-  write(row, evaluator, out, at) {
-    out[at] = Math.log(evaluator.totalThroughput / row.row.throughput) / THROUGHPUT_SIGMA
+  write(row, solution, out, at) {
+    out[at] = Math.log(solution.totalThroughput / row.row.throughput) / THROUGHPUT_SIGMA
     if (!hasTenantResiduals(row)) return
     const count = row.kinds.length
     // Divided by the root of the count, a row with many tenants weighs no more than one with few.
     const scale = 1 / (TENANT_SIGMA * Math.sqrt(count))
     for (let i = 0; i < count; i++) {
       const measured = row.row.tenantThroughput[i]!
-      out[at + 1 + i] = measured > 0 ? scale * Math.log(evaluator.throughput[i]! / measured) : 0
+      out[at + 1 + i] = measured > 0 ? scale * Math.log(solution.throughput[i]! / measured) : 0
     }
   },
 }
 
 /** Where the clock is nominal, what is predicted above the limit counts as the limit. */
-export const powerResiduals: StageResiduals = single((row, evaluator, limitW) => {
-  const powerW = row.nominalClock ? Math.min(evaluator.powerW, limitW) : evaluator.powerW
+export const powerResiduals: StageResiduals = single((row, solution, limitW) => {
+  const powerW = row.nominalClock ? Math.min(solution.powerW, limitW) : solution.powerW
   return Math.log(powerW / row.row.powerAverageW) / POWER_SIGMA
 })
 
 export const utilisationResiduals: StageResiduals = single(
-  (row, evaluator) => (evaluator.memUtilPercent - row.row.memUtilPercent) / UTILISATION_SIGMA,
+  (row, solution) => (solution.memUtilPercent - row.row.memUtilPercent) / UTILISATION_SIGMA,
 )
 
-function single(residual: (row: TableRow, evaluator: BoardEquations, limitW: number) => number): StageResiduals {
+function single(residual: (row: TableRow, solution: Solution, limitW: number) => number): StageResiduals {
   return {
     count: () => 1,
-    write(row, evaluator, out, at, limitW) {
-      out[at] = residual(row, evaluator, limitW)
+    write(row, solution, out, at, limitW) {
+      out[at] = residual(row, solution, limitW)
     },
   }
 }

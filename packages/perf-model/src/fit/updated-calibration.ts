@@ -1,6 +1,6 @@
-import { feature } from '../calibration-layout.js'
-import { weightsOf } from '../error-features.js'
 import type { Calibration } from '../parameters.js'
+import { feature } from '../uncertainty/calibration-layout.js'
+import { weightsOf } from '../uncertainty/error-features.js'
 import type { ErrorCollector } from './fit-report.js'
 
 /** What was known before counts as at least and at most so many rows: new rows are then seldom all, and never nothing. */

@@ -55,7 +55,7 @@ interface ServiceTimes {
   readonly sizes: readonly number[]
   readonly tenants: readonly TenantTimes[]
   readonly queue: BatchQueue
-  /** Batch times of the service's tenants at the present neighbours, by size, ms. */
+  /** Batch times of the service's tenants at the present co-runners, by size, ms. */
   readonly batchMs: Float64Array
   utilisation: number
 }
@@ -71,7 +71,7 @@ interface TenantTimes extends BatchCosts {
 /**
  * Predicts what requests meet on a configuration: latency, attainment and power at given rates. Batch times come from the
  * predictor once, for each size that a tenant runs (powers of two and the largest: a batch is filled up to the next), alone and
- * beside all others; at given rates a tenant's neighbours are there for their share of the time, and what is left is a queue of
+ * beside all others; at given rates a tenant's co-runners are there for their share of the time, and what is left is a queue of
  * batches (`BatchQueue`).
  */
 export class ServingModel {

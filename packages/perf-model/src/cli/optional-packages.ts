@@ -1,0 +1,24 @@
+import { PctodlError } from '@pctodl/platform'
+
+type Charts = typeof import('@pctodl/charts')
+
+/** The charts package, which only some options need. */
+export async function loadCharts(option = '--plot'): Promise<Charts> {
+  try {
+    return await import('@pctodl/charts')
+  } catch (cause) {
+    throw new PctodlError('CHARTS_MISSING', `${option} needs @pctodl/charts: npm install @pctodl/charts`, { cause })
+  }
+}
+
+type ModelZoo = typeof import('@pctodl/model-zoo')
+
+/** The package that reads graphs, which one command needs. */
+export async function loadModelZoo(): Promise<ModelZoo> {
+  try {
+    return await import('@pctodl/model-zoo')
+  } catch (cause) {
+    const message = 'reading a graph needs @pctodl/model-zoo: npm install @pctodl/model-zoo'
+    throw new PctodlError('MODEL_ZOO_MISSING', message, { cause })
+  }
+}

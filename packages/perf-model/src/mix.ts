@@ -1,0 +1,401 @@
+import { MAX_MPS_CLIENTS } from '@pctodl/platform'
+import { type BoardConstants, smoothMax2 } from './board-constants.js'
+import { TENANT_NODES } from './correction-grid.js'
+import { CORRECTIONS, tenantNode, tenantNodePart } from './corrections.js'
+import { tenantLayout as at } from './tenant-coefficients.js'
+
+/** The numbers of all kinds of tenants at hand. */
+export interface KindArrays {
+  /** `tenantLayout.stride` numbers for each kind. */
+  readonly coefficients: Float64Array
+  /**
+   * Factors on the device's speed, on the host's and on the dynamic power: for kind k and memory clock m they begin at
+   * `(k * memory clocks + m) * CORRECTIONS * TENANT_NODES`, in this order.
+   */
+  readonly corrections: Float64Array
+}
+
+/**
+ * A run is one tenant, or several like ones side by side, which share one solution. What decides its batch time at any clock, corrections
+ * and the other tenants included, is `stride` numbers.
+ */
+export const runLayout = {
+  /** Clock-bound device time, ms x MHz. */
+  cycles: 0,
+  /** Memory traffic that arithmetic hides, and traffic that nothing hides, MB over the factor on the device's speed. */
+  mixedMb: 1,
+  streamMb: 2,
+  /** Time per MB that the tenant's own SMs need, ms x MHz. */
+  ownCycles: 3,
+  /** Device time per batch that no clock changes, ms. */
+  gapMs: 4,
+  /** Eighth power of the time to launch a batch, ms^8. */
+  launchMs8: 5,
+  /** Launches of the other tenants at their top clocks, in parts of what the host can launch side by side. */
+  launchOthers: 6,
+  hostMs: 7,
+  /** Time that the host takes to serve everybody's batch at the top clock, ms: the own part, and of the others so much for each ms unqueued. */
+  hostShareMs: 8,
+  hostOthers: 9,
+  /** Eighth power of that time at the top clock, ms^8. */
+  servedMs8: 10,
+  /** At the top clock: time of a batch, of that on the device and without the host's queue, ms. */
+  topMs: 11,
+  topDeviceMs: 12,
+  topUnqueuedMs: 13,
+  /** Tenants in the run. */
+  length: 14,
+  /** Factor on the dynamic power. */
+  watts: 15,
+  stride: 16,
+} as const
+
+const run = runLayout
+
+/**
+ * Tenants on one board at one memory clock, and what they cost each other at the top SM clock. `prepare` makes it whole, nothing changes it
+ * afterwards, and `solve` finds from it what happens at any SM clock.
+ */
+export class Mix {
+  tenants = 0
+  runs = 0
+  memIndex = 0
+  /** Part of the memory traffic that caches do not keep away from DRAM. */
+  missPart = 1
+  /** Time per MB of memory traffic at peak bandwidth, ms. */
+  msPerMb = 0
+  /** How many times longer an access takes than without waiting, at the top clock. */
+  topPrice = 1
+  /** Square of the DRAM demand at the top clock in parts of the ceiling, 0..1. */
+  topDemand = 0
+  /** By run: the offset of its kind's coefficients. */
+  readonly kinds: Int32Array = new Int32Array(MAX_MPS_CLIENTS)
+  /** As `runLayout` lays them out. */
+  readonly terms: Float64Array = new Float64Array(MAX_MPS_CLIENTS * run.stride)
+}
+
+/** What a first step counts as having come after. */
+export const STEP_BEFORE = 3e-3
+const MAX_STEPS = 60
+
+/**
+ * Whether a search of third order may end with a step, both steps in parts of what is searched. Errors then go as K e^3, so that the last
+ * two steps tell K, and with it what is left after this one; that derivatives still hold where it leads is the other bound.
+ */
+export function isLastStep(step: number, before: number): boolean {
+  const part = step / before
+  return step <= 3e-4 && step * part * part * part <= 1e-11
+}
+
+/** Scratch of the search for the price: of a run the device's terms at the top clock, and its batch time with derivatives by the price. */
+const top = { cycles2: 0, mixedMs: 1, streamMs: 2, launch8: 3, device: 4, unqueued: 7, batch: 10, stride: 13 } as const
+const scratch = new Float64Array(MAX_MPS_CLIENTS * top.stride)
+
+/**
+ * Take up tenants.
+ *
+ * @param offsets of the coefficients of each tenant's kind; `count` of them are read
+ */
+export function prepare(
+  board: BoardConstants,
+  kinds: KindArrays,
+  offsets: ArrayLike<number>,
+  count: number,
+  memIndex: number,
+  mix: Mix,
+): void {
+  const c = kinds.coefficients
+  const { terms } = mix
+  let traffic = 0
+  let launch = 0
+  let host = 0
+  let mbPerMs = 0
+  let runs = 0
+  for (let i = 0; i < count; i++) {
+    const offset = offsets[i]!
+    traffic += c[offset + at.mixedMb]! + c[offset + at.streamMb]!
+    launch += c[offset + at.launchDemand]!
+    host += c[offset + at.hostDemand]!
+    mbPerMs += c[offset + at.mbPerMs]!
+    if (i > 0 && offset === mix.kinds[runs - 1]!) terms[(runs - 1) * run.stride + run.length]!++
+    else {
+      mix.kinds[runs] = offset
+      terms[runs * run.stride + run.length] = 1
+      runs++
+    }
+  }
+  mix.tenants = count
+  mix.runs = runs
+  enterMemory(board, mix, memIndex, traffic)
+  let speeds = 0
+  for (let r = 0; r < runs; r++) {
+    const offset = mix.kinds[r]!
+    const others = { launch: launch - c[offset + at.launchDemand]!, host: host - c[offset + at.hostDemand]! }
+    speeds += terms[r * run.stride + run.length]! * writeRun(board, kinds, mix, r, others.launch, others.host)
+  }
+  solveTopPrice(board, kinds, mix, mbPerMs, speeds)
+}
+
+/** What of all tenants together, the one in question included, decides how fast one of them is. */
+export interface Surroundings {
+  readonly tenants: number
+  /** Memory traffic of a batch of each, MB. */
+  readonly trafficMb: number
+  /** Parts of the time in which they launch and use the host if each were alone at the top clocks, summed. */
+  readonly launch: number
+  readonly host: number
+  /** Factor by which an access to DRAM takes longer at the top clock, >= 1. */
+  readonly price: number
+}
+
+/**
+ * Take up one tenant among others of whom only totals are known; `solve` then finds its throughput and its latency (power and utilisations
+ * are of no mix). Both fall and rise with every total and with the price.
+ */
+export function prepareAmid(
+  board: BoardConstants,
+  kinds: KindArrays,
+  offset: number,
+  memIndex: number,
+  { tenants, trafficMb, launch, host, price }: Surroundings,
+  mix: Mix,
+): void {
+  const c = kinds.coefficients
+  mix.tenants = tenants
+  mix.runs = 1
+  mix.kinds[0] = offset
+  mix.terms[run.length] = 1
+  enterMemory(board, mix, memIndex, trafficMb)
+  const launchOthers = Math.max(0, launch - c[offset + at.launchDemand]!)
+  writeRun(board, kinds, mix, 0, launchOthers, Math.max(0, host - c[offset + at.hostDemand]!))
+  batchAtTop(mix.terms, 0, price)
+  enterTop(mix, price, 0)
+}
+
+/** Complete the coefficients of one kind of tenant: what it asks of the host when it is alone at the top clocks, without corrections. */
+export function writeDemands(board: BoardConstants, c: Float64Array, offset: number): void {
+  const mix = new Mix()
+  const megabytes = c[offset + at.mixedMb]! + c[offset + at.streamMb]!
+  enterMemory(board, mix, 0, megabytes)
+  writeTerms(board, c, mix, 0, offset, 1, 1, 0, 0)
+  batchAtTop(mix.terms, 0, 1)
+  const batchMs = scratch[top.batch]!
+  c[offset + at.launchDemand] = c[offset + at.launchMs]! / batchMs
+  c[offset + at.hostDemand] = c[offset + at.hostMs]! / batchMs
+  c[offset + at.mbPerMs] = megabytes / batchMs
+}
+
+/** Where a kind's corrections at a memory clock begin. */
+export function correctionsOf(board: BoardConstants, offset: number, memIndex: number): number {
+  return ((offset / at.stride) * board.memClocksMhz.length + memIndex) * CORRECTIONS * TENANT_NODES
+}
+
+/** A factor among so many tenants, between its values at two nodes. */
+export function factorAt(corrections: Float64Array, first: number, tenants: number): number {
+  const node = first + tenantNode[tenants]!
+  return corrections[node]! + tenantNodePart[tenants]! * (corrections[node + 1]! - corrections[node]!)
+}
+
+/** Caches keep the less away from DRAM, the more all tenants together move per batch. */
+function enterMemory(board: BoardConstants, mix: Mix, memIndex: number, trafficMb: number): void {
+  mix.memIndex = memIndex
+  mix.missPart = trafficMb / (trafficMb + board.parameters.cacheReachMb)
+  mix.msPerMb = board.msPerMb[memIndex]! * mix.missPart
+}
+
+/** A run among others that launch so much and ask so much of the host. @returns the factor on its device's speed */
+function writeRun(
+  board: BoardConstants,
+  { coefficients, corrections }: KindArrays,
+  mix: Mix,
+  r: number,
+  launchOthers: number,
+  hostOthers: number,
+): number {
+  const offset = mix.kinds[r]!
+  const first = correctionsOf(board, offset, mix.memIndex)
+  const deviceSpeed = factorAt(corrections, first, mix.tenants)
+  const hostSpeed = factorAt(corrections, first + TENANT_NODES, mix.tenants)
+  mix.terms[r * run.stride + run.watts] = factorAt(corrections, first + 2 * TENANT_NODES, mix.tenants)
+  writeTerms(board, coefficients, mix, r, offset, deviceSpeed, hostSpeed, launchOthers, hostOthers)
+  return deviceSpeed
+}
+
+/** A kind's coefficients, each stage over the factor on its speed, beside the others' demands. */
+function writeTerms(
+  { parameters: { launchClients, hostClients }, topClockMhz }: BoardConstants,
+  c: Float64Array,
+  { terms, missPart, msPerMb }: Mix,
+  r: number,
+  kind: number,
+  deviceSpeed: number,
+  hostSpeed: number,
+  launchOthers: number,
+  hostOthers: number,
+): void {
+  const o = r * run.stride
+  const s = r * top.stride
+  const slower = 1 / deviceSpeed
+  const served = 1 / hostSpeed
+  const cycles = c[kind + at.cycles]! * slower
+  const mixedMb = c[kind + at.mixedMb]! * slower
+  const streamMb = c[kind + at.streamMb]! * slower
+  const ownCycles = c[kind + at.ownCycles]! * missPart
+  const launchMs2 = (c[kind + at.launchMs]! * served) ** 2
+  const launchMs8 = launchMs2 * launchMs2 * launchMs2 * launchMs2
+  terms[o + run.cycles] = cycles
+  terms[o + run.mixedMb] = mixedMb
+  terms[o + run.streamMb] = streamMb
+  terms[o + run.ownCycles] = ownCycles
+  terms[o + run.gapMs] = c[kind + at.gapMs]! * slower
+  terms[o + run.launchMs8] = launchMs8
+  terms[o + run.launchOthers] = launchOthers / launchClients
+  terms[o + run.hostMs] = c[kind + at.hostMs]! * served
+  terms[o + run.hostShareMs] = (c[kind + at.hostMs]! * served) / hostClients
+  terms[o + run.hostOthers] = (hostOthers * served) / hostClients
+
+  const perMhz = 1 / topClockMhz
+  const cyclesMs = cycles * perMhz
+  const ownMsPerMb = smoothMax2(ownCycles * perMhz, msPerMb)
+  const load = (1 + launchOthers) / launchClients
+  const sum = 1 + load * load * load * load
+  scratch[s + top.cycles2] = cyclesMs * cyclesMs
+  scratch[s + top.mixedMs] = mixedMb * ownMsPerMb
+  scratch[s + top.streamMs] = streamMb * ownMsPerMb
+  scratch[s + top.launch8] = launchMs8 * sum * sum
+}
+
+/**
+ * The statement of how long a batch takes at the top clock, with its derivatives by the price. `solve` has the same below the top clock.
+ *
+ *     device    t_d = max_2(cycles, mixed price) + stream price + gap
+ *     launch    t_l = launch max_4(1, own + pace others), the pace of the others being 1 at the top clock
+ *     unqueued  t_u = max_8(t_d, t_l) + host
+ *     batch     t   = max_8(t_u, own share of the host + others' share of it x t_u at the top clock)
+ *
+ * with max_n(a, b) = (a^n + b^n)^(1/n). A tenant's own demand to launch counts as 1, the most it can be, so that asking for more never slows
+ * it down. The last line is the capacity of the host: among tenants that keep their proportions nobody's batch ends before the host has
+ * served all. Of M = S^(1/8) the derivatives are M' = M S' / (8 S) and M'' = M (S'' - 7/8 S'^2 / S) / (8 S).
+ */
+function batchAtTop(terms: Float64Array, r: number, price: number): void {
+  const o = r * run.stride
+  const s = r * top.stride
+  const mixedMs = scratch[s + top.mixedMs]!
+  const streamMs = scratch[s + top.streamMs]!
+  const pricedMs = mixedMs * price
+  const overlapped = Math.sqrt(scratch[s + top.cycles2]! + pricedMs * pricedMs)
+  const device = overlapped + streamMs * price + terms[o + run.gapMs]!
+  const perOverlapped = 1 / overlapped
+  const mixedPart = pricedMs * perOverlapped
+  const deviceSlope = mixedPart * mixedMs + streamMs
+  const deviceBend = mixedMs * mixedMs * (1 - mixedPart * mixedPart) * perOverlapped
+
+  const device2 = device * device
+  const device6 = device2 * device2 * device2
+  const sum = device6 * device2 + scratch[s + top.launch8]!
+  const longer = Math.sqrt(Math.sqrt(Math.sqrt(sum)))
+  const perSum = 1 / sum
+  const rise = device6 * device * deviceSlope * perSum
+  const unqueued = longer + terms[o + run.hostMs]!
+  const unqueuedSlope = longer * rise
+  const unqueuedBend =
+    longer * (device6 * (7 * deviceSlope * deviceSlope + device * deviceBend) * perSum - 7 * rise * rise)
+
+  const hostOthers = terms[o + run.hostOthers]!
+  const served = terms[o + run.hostShareMs]! + hostOthers * unqueued
+  const unqueued2 = unqueued * unqueued
+  const unqueued6 = unqueued2 * unqueued2 * unqueued2
+  const served2 = served * served
+  const served6 = served2 * served2 * served2
+  const queue = unqueued6 * unqueued2 + served6 * served2
+  const batch = Math.sqrt(Math.sqrt(Math.sqrt(queue)))
+  const perQueue = 1 / queue
+  const longerBy = (unqueued6 * unqueued + served6 * served * hostOthers) * perQueue
+  const bendBy = 7 * (unqueued6 + served6 * hostOthers * hostOthers) * perQueue - 7 * longerBy * longerBy
+  scratch[s + top.device] = device
+  scratch[s + top.device + 1] = deviceSlope
+  scratch[s + top.device + 2] = deviceBend
+  scratch[s + top.unqueued] = unqueued
+  scratch[s + top.unqueued + 1] = unqueuedSlope
+  scratch[s + top.unqueued + 2] = unqueuedBend
+  scratch[s + top.batch] = batch
+  scratch[s + top.batch + 1] = batch * longerBy * unqueuedSlope
+  scratch[s + top.batch + 2] = batch * (bendBy * unqueuedSlope * unqueuedSlope + longerBy * unqueuedBend)
+}
+
+/**
+ * The price y >= 1 at which demand meets supply at the top clock: y = 1 / (1 - (D(y) / ceiling)^2), with D the part of the
+ * peak bandwidth that the tenants draw. D falls with y, so there is exactly one solution: Halley's steps within a bracket, from where it
+ * would be if D fell as 1 / sqrt(y) from what the tenants draw alone.
+ *
+ * @param mbPerMs memory traffic of the tenants, each as if alone
+ * @param speeds factors on the device's speed, summed over the tenants
+ */
+function solveTopPrice(board: BoardConstants, kinds: KindArrays, mix: Mix, mbPerMs: number, speeds: number): void {
+  const c = kinds.coefficients
+  const { terms, runs } = mix
+  const ceiling = board.parameters.bandwidthCeiling
+  const scale = mix.msPerMb / ceiling
+  const alone = mbPerMs * scale
+  // A tenant draws at most its speed / (ceiling price), so that y <= 1 + speeds / ceiling.
+  let high = 1 + Math.max(MAX_MPS_CLIENTS, speeds) / ceiling
+  let low = 1
+  let price = Math.min(1 + alone * alone, high)
+  let before = STEP_BEFORE
+  for (let steps = 0; ; steps++) {
+    let demand = 0
+    let slope = 0
+    let bend = 0
+    for (let r = 0; r < runs; r++) {
+      batchAtTop(terms, r, price)
+      const kind = mix.kinds[r]!
+      const s = r * top.stride + top.batch
+      const perBatch = 1 / scratch[s]!
+      const megabytes = terms[r * run.stride + run.length]! * (c[kind + at.mixedMb]! + c[kind + at.streamMb]!)
+      const drawn = megabytes * perBatch * scale
+      const longer = scratch[s + 1]! * perBatch
+      demand += drawn
+      slope -= drawn * longer
+      bend += drawn * (2 * longer * longer - scratch[s + 2]! * perBatch)
+    }
+    const square = demand * demand
+    const squareSlope = 2 * demand * slope
+    const value = price - price * square - 1
+    const rise = 1 - square - price * squareSlope
+    const bow = -2 * squareSlope - 2 * price * (slope * slope + demand * bend)
+    if (value > 0) high = price
+    else low = price
+    const step = (-value * rise) / (rise * rise - 0.5 * value * bow)
+    const inside = price + step >= low && price + step <= high
+    const moved = Math.abs(step) / price
+    if ((inside && isLastStep(moved, before)) || steps === MAX_STEPS) {
+      enterTop(mix, price + step, step)
+      return
+    }
+    before = moved
+    price = inside ? price + step : 0.5 * (low + high)
+  }
+}
+
+/** What each run's batch takes at the price, which is so far from where it was worked out. */
+function enterTop(mix: Mix, price: number, step: number): void {
+  const { terms } = mix
+  mix.topPrice = price
+  mix.topDemand = 1 - 1 / price
+  for (let r = 0; r < mix.runs; r++) {
+    const o = r * run.stride
+    const s = r * top.stride
+    const unqueued = after(s + top.unqueued, step)
+    const served = terms[o + run.hostShareMs]! + terms[o + run.hostOthers]! * unqueued
+    const served2 = served * served
+    terms[o + run.servedMs8] = served2 * served2 * served2 * served2
+    terms[o + run.topUnqueuedMs] = unqueued
+    terms[o + run.topDeviceMs] = after(s + top.device, step)
+    terms[o + run.topMs] = after(s + top.batch, step)
+  }
+}
+
+/** A value of the scratch a little further along the price, by its derivatives. */
+function after(at: number, step: number): number {
+  return scratch[at]! + step * (scratch[at + 1]! + 0.5 * step * scratch[at + 2]!)
+}

@@ -1,4 +1,0 @@
-import { runCommand } from '@pctodl/command-line'
-import { importUpstream } from './commands.js'
-
-runCommand('pctodl-import-upstream', importUpstream)

@@ -1,0 +1,1 @@
+export { published } from './cli/published-command.js'

@@ -1,0 +1,48 @@
+import type { OperatingPoint } from '@pctodl/platform'
+import type { PublishedPrediction } from '../predictor/published-predictor.js'
+
+/**
+ * What the published search asks of a predictor of one network at one memory clock. A `PublishedPredictor` is one. The clock may be any real number.
+ */
+export interface PublishedModel {
+  predictAll(shares: readonly number[], batches: readonly number[], smClockMhz: number): PublishedPrediction
+}
+
+/** Tenants in their order of admission: the published predictor treats the first one differently. */
+export interface PublishedTenants {
+  readonly shares: readonly number[]
+  readonly batches: readonly number[]
+}
+
+/** Clocks, MHz. Unlike elsewhere the SM clock need not be one that the board has. */
+export type PublishedState = OperatingPoint
+
+/** Asks each question once, as the published code does. */
+export class AskedModel {
+  readonly #modelAt: (memClockMhz: number) => PublishedModel
+  readonly #models = new Map<number, PublishedModel>()
+  readonly #answers = new Map<string, PublishedPrediction>()
+
+  constructor(modelAt: (memClockMhz: number) => PublishedModel) {
+    this.#modelAt = modelAt
+  }
+
+  predict({ shares, batches }: PublishedTenants, smClockMhz: number, memClockMhz: number): PublishedPrediction {
+    const key = `${shares}|${batches}|${smClockMhz}|${memClockMhz}`
+    let answer = this.#answers.get(key)
+    if (answer === undefined) {
+      let model = this.#models.get(memClockMhz)
+      if (model === undefined) {
+        model = this.#modelAt(memClockMhz)
+        this.#models.set(memClockMhz, model)
+      }
+      answer = model.predictAll(shares, batches, smClockMhz)
+      this.#answers.set(key, answer)
+    }
+    return answer
+  }
+}
+
+export function withTenant({ shares, batches }: PublishedTenants, share: number, batch: number): PublishedTenants {
+  return { shares: [...shares, share], batches: [...batches, batch] }
+}
