@@ -1,4 +1,5 @@
-import { algorithmNames, runTask, summarizeRun, tasksOf } from '@pctodl/bench-runner'
+import { algorithmNames, runTask, tasksOf } from '@pctodl/bench-runner'
+import { summarizeRun } from '@pctodl/report'
 import { simulateSteadyState } from '@pctodl/gpu-sim'
 import { loadPerfModel } from '@pctodl/perf-model'
 import { networkName, smClocksAt } from '@pctodl/platform'

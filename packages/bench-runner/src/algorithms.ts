@@ -26,11 +26,10 @@ import {
   planPartition,
   type WindowObservation,
 } from '@pctodl/scheduler'
-import { boardName } from './board-name.js'
 import { latencyObjectives } from './latency-objective.js'
 import { predictorOf } from './predictors.js'
 import { serverPolicyNames } from './services/service-policies.js'
-import { type BenchTask, capsWOf, isServed, networksOf, type Task } from './tasks.js'
+import { type BenchTask, boardName, capsWOf, isServed, networksOf, type Task } from './tasks.js'
 
 /** All algorithms, in the order in which they run and are reported. */
 export const everyAlgorithm: typeof matrixAlgorithms = matrixAlgorithms

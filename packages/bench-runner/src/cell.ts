@@ -1,7 +1,6 @@
 import { WINDOW_MS } from '@pctodl/run'
 import { type AlgorithmName, everyAlgorithm, knowsTask } from './algorithms.js'
-import { boardName } from './board-name.js'
-import { isServed, type Task, taskFileStem } from './tasks.js'
+import { boardName, isServed, type Task, taskFileStem } from './tasks.js'
 
 /**
  * One run of one algorithm on one task: the unit that is run, recorded, resumed and compared. Plain JSON, but for the arrivals of
@@ -60,7 +59,7 @@ export interface CellRequest {
   readonly loadFactor?: number
   readonly mostLoad?: boolean
   /** All algorithms of a task before the next task, instead of all tasks of an algorithm before the next algorithm. */
-  readonly interleave: boolean
+  readonly interleave?: boolean
 }
 
 /** The cells of a request, in the order in which they run. */

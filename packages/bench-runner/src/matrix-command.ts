@@ -14,19 +14,17 @@ import {
   taskKey,
 } from '@pctodl/report'
 import { algorithmGroups, parseAlgorithms } from './algorithms.js'
-import { boardName } from './board-name.js'
 import { type Cell, cellLabel, cellStem, cellsOf } from './cell.js'
 import { compareResults } from './compare-results.js'
-import { printDetectedGpus } from './detect-gpu.js'
 import { drawRunCharts } from './draw-run-charts.js'
-import { executeJob } from './execute-job.js'
+import { executeJobs } from './execution-plan.js'
 import { assertCapsFeasible } from './feasibility.js'
 import { type BenchOptions, checkOptions, parseRawOptions } from './matrix-options.js'
 import { reportResults } from './report-results.js'
 import { type MatrixOutcome, runMatrix } from './run-matrix.js'
 import { settleAlgorithm } from './settle-algorithm.js'
-import { settlePlace } from './settle-place.js'
-import { capsWOf, isServed } from './tasks.js'
+import { printDetectedGpus, settlePlace } from './settle-place.js'
+import { boardName, capsWOf, contentOf } from './tasks.js'
 
 /** More tasks than this are summed up in one table. */
 const MOST_TASK_TABLES = 4
@@ -34,7 +32,7 @@ const MOST_TASK_TABLES = 4
 const subcommands: Readonly<Record<string, CommandFunction>> = {
   report: reportResults,
   compare: compareResults,
-  execute: executeJob,
+  execute: executeJobs,
 }
 
 /** The command line `bench-runner` as a function. */
@@ -126,9 +124,7 @@ const plannedRun =
   (cell: Cell) => ({
     taskId: cell.task.id,
     board: cell.task.board,
-    ...(isServed(cell.task)
-      ? { model: cell.task.name, dataset: 'requests' }
-      : { model: cell.task.model, dataset: cell.task.dataset }),
+    ...contentOf(cell.task),
     caps: capsWOf(cell.task),
     algorithm: cell.algorithm,
     seed: cell.seed,

@@ -1,8 +1,7 @@
 import path from 'node:path'
 import { writeFileAtomically } from '@pctodl/command-line'
 import { boardVariants } from '@pctodl/gpu-sim'
-import { madeBy } from './made-by.js'
-import { sha256 } from './manifest.js'
+import { madeBy, sha256 } from './manifest.js'
 import type { BenchOptions } from './matrix-options.js'
 
 /** File of a result folder that says what its last matrix was of. */

@@ -14,7 +14,7 @@ import { anySignal } from '@pctodl/platform'
 import type { RunSummary } from '@pctodl/report'
 import { type Cell, cellLabel } from './cell.js'
 import { type CellEnding, executeCells } from './execute-cells.js'
-import { cutIntoJobs, EXECUTION_FOLDER, writePlan } from './execution-plan.js'
+import { cutIntoJobs, EXECUTION_FOLDER, jobsTakenBy, writePlan } from './execution-plan.js'
 import { writeMatrixManifest } from './matrix-manifest.js'
 import type { BenchOptions } from './matrix-options.js'
 import { type FailedCell, ResultStore } from './result-store.js'
@@ -26,8 +26,8 @@ export interface MatrixOutcome {
   readonly kept: number
 }
 
-/** Pieces per process: enough that none idles long at the end, few enough that starting them costs little. */
-const JOBS_PER_PROCESS = 3
+/** Pieces that each process takes one after the other: so many that none idles long at the end. */
+const JOBS_PER_PROCESS = 16
 
 /** Run cells here, in several processes, or on a cluster, and gather what came of them. */
 export async function runMatrix(
@@ -51,7 +51,8 @@ export async function runMatrix(
     await runInProcesses(cells, options, store, terminal, onEnd)
   } else {
     await executeCells(cells, store, {
-      ...options,
+      failFast: options.failFast ?? false,
+      ...(options.timeout === undefined ? {} : { timeoutMs: 1000 * options.timeout }),
       signal: terminal.signal,
       onBegin: (cell, redoBecause) =>
         progress.begin(options.resume ? `${cellLabel(cell)} (${redoBecause})` : cellLabel(cell)),
@@ -91,7 +92,8 @@ async function runInProcesses(
   terminal: Terminal,
   onEnd: (label: string, ending: CellEnding) => void,
 ): Promise<void> {
-  const { resultDir, failFast, timeoutMs = null, slurm } = options
+  const { resultDir, failFast = false, timeout, slurm } = options
+  const timeoutMs = timeout === undefined ? null : 1000 * timeout
   const plan = {
     resultDir: path.resolve(resultDir),
     failFast,
@@ -100,7 +102,13 @@ async function runInProcesses(
   }
   const planFile = writePlan(plan)
   const { signal } = terminal
-  const jobs = plan.jobs.map((_, i): Job => ({ id: String(i), command: jobCommand(planFile, i) }))
+  const workers = slurm ? plan.jobs.length : options.jobs
+  const jobs = Array.from({ length: workers }, (_, i): Job => {
+    return {
+      id: String(i),
+      command: [...thisProgram(), 'execute', '--plan', planFile, slurm ? '--job' : '--worker', `${i}`],
+    }
+  })
   const stopping = new AbortController()
   const lastWords = new Map<string, string>()
   const report = (label: string, ending: CellEnding) => {
@@ -120,7 +128,8 @@ async function runInProcesses(
       onOutcome: ({ id, exitCode, reason }) => {
         const ended = `its process ended${exitCode === null ? '' : ` with code ${exitCode}`}`
         const why = lastWords.get(id) ?? reason
-        for (const cell of plan.jobs[Number(id)]!) {
+        const done = slurm ? [Number(id)] : jobsTakenBy(id, planFile, plan.jobs.length)
+        for (const cell of done.flatMap((job) => plan.jobs[job]!)) {
           const result = store.finished(cell)
           if ('redoBecause' in result && !store.failure(cell) && exitCode !== 0) {
             store.writeFailure(cell, why === undefined ? ended : `${ended}: ${why}`)
@@ -156,8 +165,7 @@ function executorFor(options: BenchOptions, workDir: string, { stderr }: Termina
 }
 
 /** This very program, as another process: the built command, which lies at the same place beside `src` and `dist`. */
-function jobCommand(planFile: string, job: number): Job['command'] {
+function thisProgram(): readonly string[] {
   const here = typeof __filename === 'string' ? path.dirname(__filename) : path.dirname(fileURLToPath(import.meta.url))
-  const program = path.resolve(here, '../bin/bench-runner.js')
-  return [process.execPath, program, 'execute', '--plan', planFile, '--job', String(job)]
+  return [process.execPath, path.resolve(here, '../bin/bench-runner.js')]
 }

@@ -149,7 +149,6 @@ describe('bench-runner', () => {
     ['an unknown board', '--gpu RTX9090', 2, /unknown GPU 'RTX9090'; known: 3080Ti/],
     ['no board where none is found', '--task-id 6', 2, /--gpu: name a board: 3080Ti, A100, all \(no NVIDIA driver/],
     ['a real board that is not there', '--gpu A100 --backend nvml', 1, /no A100 to run on: no NVIDIA driver/],
-    ['repeats of a simulated board', '--gpu A100 --repeat 2', 2, /--repeat: a simulated board repeats itself exactly/],
     ['parameters that are not there', '--gpu A100 --params nowhere', 1, /nowhere.*cannot be read; name a folder/],
     [
       'an unknown algorithm',

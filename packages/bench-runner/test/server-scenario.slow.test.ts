@@ -180,8 +180,8 @@ describe('the clock of fixed-clock', () => {
   })
 })
 
-describe('bench-runner --scenario server', () => {
-  const argv = ['--scenario', 'server', '--gpu', '3080Ti', '--task-id', '502', '--result-dir', folder]
+describe('bench-runner --set services', () => {
+  const argv = ['--gpu', '3080Ti', '--task-id', '502', '--result-dir', folder]
 
   it('runs in the one runner: keeps what is whole, makes again what is not, reports and compares', async () => {
     const with2 = [...argv, '--algorithm', 'equal-shares,latency-governor', '--save-summary', '--chart', '--jobs', '1']
@@ -210,7 +210,7 @@ describe('bench-runner --scenario server', () => {
   })
 
   it('runs beside the tasks of the paper', async () => {
-    const both = await call(['--scenario', 'all', '--gpu', 'A100', '--dry-run', '--json'])
+    const both = await call(['--set', 'paper,services', '--gpu', 'A100', '--dry-run', '--json'])
     const cells: { taskId: number; algorithm: string }[] = JSON.parse(both.stdout)
     const algorithmsOf = (id: number) => cells.filter(({ taskId }) => taskId === id).map(({ algorithm }) => algorithm)
     expect(algorithmsOf(20)).toEqual(parseAlgorithms('tuned'))
@@ -232,7 +232,7 @@ describe('bench-runner --scenario server', () => {
       await expect(call([...argv, option!, ...value])).rejects.toThrow(option!)
     }
     await expect(call([...argv, '--algorithm', 'morak'])).rejects.toThrow('pctodl')
-    await expect(call(['--gpu', 'A100', '--most-load'])).rejects.toThrow('--scenario')
+    await expect(call(['--gpu', 'A100', '--most-load'])).rejects.toThrow('--set')
     expect(parseAlgorithms('all,oracle', true).at(-1)).toBe('oracle')
     expect(() => parseAlgorithms('none', true)).toThrow('oracle')
   })

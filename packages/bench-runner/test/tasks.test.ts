@@ -2,7 +2,6 @@ import { networkName, UnknownNameError } from '@pctodl/platform'
 import { goldenJson } from '@pctodl/reference-data'
 import { BatchLatencies } from '@pctodl/report'
 import { describe, expect, it } from 'vitest'
-import { boardName } from '../src/board-name.js'
 import { cellStem, cellsOf } from '../src/cell.js'
 import {
   algorithmGroups,
@@ -16,6 +15,7 @@ import {
   taskFileStem,
   tasksOf,
 } from '../src/index.js'
+import { boardName } from '../src/tasks.js'
 
 describe('the task matrix', () => {
   it('has 30 ids, 16 tasks a board, and networks that exist', () => {

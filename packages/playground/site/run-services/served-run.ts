@@ -13,7 +13,7 @@ import { BurstableArrivals } from './burst.js'
 import { loadOf } from './services-load.js'
 import type { ServicePolicyName, ServicesRunQuestion } from './services-run-question.js'
 
-/** One policy that serves requests on one simulated board, at whatever pace it is let: the runs of `bench-runner --scenario server`. */
+/** One policy that serves requests on one simulated board, at whatever pace it is let: the runs of `bench-runner --set services`. */
 export class ServedRun implements PacedRun {
   readonly #question: ServicesRunQuestion
   readonly #model: PerfModel

@@ -53,7 +53,7 @@ const judgedEventSchema: z.ZodType<JudgedEvent> = z.discriminatedUnion('type', [
   }),
   event('tenant', { state: z.string(), failure: z.string().optional() }),
   event('run-end', { outcome: z.string(), message: z.string().optional() }),
-  unread('cap', 'action', 'decision', 'refused', 'granted'),
+  unread('cap', 'action', 'decision', 'refused', 'granted', 'services'),
 ])
 
 /**
