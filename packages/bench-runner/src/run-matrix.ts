@@ -165,7 +165,7 @@ function executorFor(options: BenchOptions, workDir: string, { stderr }: Termina
 }
 
 /** This very program, as another process: the built command, which lies at the same place beside `src` and `dist`. */
-function thisProgram(): readonly string[] {
+function thisProgram(): readonly [string, string] {
   const here = typeof __filename === 'string' ? path.dirname(__filename) : path.dirname(fileURLToPath(import.meta.url))
   return [process.execPath, path.resolve(here, '../bin/bench-runner.js')]
 }

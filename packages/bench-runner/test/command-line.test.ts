@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { callCommand } from '../../../test/call-command.js'
-import { algorithmGroups } from '../src/index.js'
+import { algorithmGroups } from '../src/algorithms.js'
 import { benchRunner } from '../src/matrix-command.js'
 
 const command = path.resolve(import.meta.dirname, '../bin/bench-runner.js')

@@ -2,7 +2,8 @@ import { networkName, UnknownNameError } from '@pctodl/platform'
 import { goldenJson } from '@pctodl/reference-data'
 import { BatchLatencies } from '@pctodl/report'
 import { describe, expect, it } from 'vitest'
-import { cellStem, cellsOf } from '../src/cell.js'
+import { algorithmGroups, algorithmNames, parseAlgorithms } from '../src/algorithms.js'
+import { cellStem, cellStem, cellsOf, cellsOf } from '../src/cell.js'
 import {
   algorithmGroups,
   algorithmNames,
@@ -15,7 +16,8 @@ import {
   taskFileStem,
   tasksOf,
 } from '../src/index.js'
-import { boardName } from '../src/tasks.js'
+import { latencyObjectives, soloLatencyMs } from '../src/latency-objective.js'
+import { benchTasks, boardName, capsOf, everyTask, taskFileStem, tasksOf } from '../src/tasks.js'
 
 describe('the task matrix', () => {
   it('has 30 ids, 16 tasks a board, and networks that exist', () => {

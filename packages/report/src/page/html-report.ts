@@ -1,5 +1,6 @@
 import path from 'node:path'
 import { compileChart, vegaForBrowsers } from '@pctodl/charts'
+import type { ReportTable } from '../table/report-table.js'
 import {
   headlineCaption,
   headlineTable,
@@ -11,7 +12,7 @@ import type { Standings } from '../verdict/standings.js'
 import { pageScript } from './page-script.js'
 import { pageStyle } from './page-style.js'
 import type { BoardContent, ReportContent, TaskContent, TaskRow } from './report-content.js'
-import { algorithmTable, type ReportTable, taskTable } from './report-tables.js'
+import { algorithmTable, taskTable } from './report-tables.js'
 import { caption, explanation, taskHeading } from './report-words.js'
 
 export interface HtmlReportOptions {

@@ -1,3 +1,4 @@
+import { tableAsMarkdown } from '../table/report-table.js'
 import {
   headlineCaption,
   headlineTable,
@@ -6,7 +7,7 @@ import {
   standingsTable,
 } from '../table/standings-table.js'
 import type { ReportContent } from './report-content.js'
-import { algorithmTable, tableAsMarkdown, taskTable } from './report-tables.js'
+import { algorithmTable, taskTable } from './report-tables.js'
 import { caption, explanation, taskHeading } from './report-words.js'
 
 /** @param pictures whether the charts lie beside it as files, to be shown */
