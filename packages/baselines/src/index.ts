@@ -15,5 +15,4 @@ export { MemoryClockSearch } from './memory-clock-search.js'
 export { PublishedMemorySearch } from './published-memory-search.js'
 
 // Services
-export { LatencyGovernor } from './services/latency-governor.js'
-export { ServicesBatchDvfsPolicy } from './services/services-batch-dvfs.js'
+export { LatencyGovernor } from './latency-governor.js'

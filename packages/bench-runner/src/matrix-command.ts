@@ -13,7 +13,7 @@ import {
   tableStyle,
   taskKey,
 } from '@pctodl/report'
-import { algorithmGroups, parseAlgorithms } from './algorithms.js'
+import { algorithmGroups, knowsTask } from './algorithms.js'
 import { type Cell, cellLabel, cellStem, cellsOf } from './cell.js'
 import { compareResults } from './compare-results.js'
 import { drawRunCharts } from './draw-run-charts.js'
@@ -48,9 +48,8 @@ export const benchRunner: CommandFunction = async (argv, terminal) => {
   const cells = cellsOf(options)
   for (const name of algorithm.split(',').map((part) => part.trim())) {
     if (name in algorithmGroups || cells.some((cell) => cell.algorithm === name)) continue
-    throw new UsageError(
-      `--algorithm ${name}: runs none of these tasks; for requests there are ${parseAlgorithms('all', true).join(', ')}`,
-    )
+    const known = algorithmGroups.all.filter((each) => options.tasks.some((task) => knowsTask(each, task)))
+    throw new UsageError(`--algorithm ${name}: runs none of these tasks; what does: ${known.join(', ')}`)
   }
   if (options.dryRun) {
     terminal.stdout.write(

@@ -12,25 +12,13 @@ export const MATRIX_MANIFEST = 'matrix.json'
  * The same call writes the same bytes.
  */
 export function writeMatrixManifest(options: BenchOptions): void {
-  const {
-    tasks,
-    algorithms,
-    policies,
-    seeds,
-    variants,
-    iterations,
-    powerMarginW,
-    shadow,
-    resultDir,
-    parametersFolder,
-  } = options
+  const { tasks, algorithms, seeds, variants, iterations, powerMarginW, shadow, resultDir, parametersFolder } = options
   const boards = [...new Set(tasks.map(({ board }) => board))]
   const of = parametersFolder === undefined ? {} : { parametersFolder }
   const manifest = {
     matrixVersion: 1,
     madeBy: boards.map((board) => ({ board, ...madeBy({ task: tasks.find((task) => task.board === board)!, ...of }) })),
     algorithms,
-    policies,
     seeds,
     iterations,
     powerMarginW,

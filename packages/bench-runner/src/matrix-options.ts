@@ -4,6 +4,7 @@ import {
   asUsage,
   type ExecutorOptions,
   integerFrom,
+  listOf,
   newCommand,
   numberBetween,
   oneOf,
@@ -40,7 +41,7 @@ export interface RawBenchOptions extends ExecutorOptions {
   readonly startFrom?: number
   readonly set: readonly TaskSet[]
   readonly mostLoad?: boolean
-  readonly loadFactor?: number
+  readonly loadFactor?: readonly number[]
   readonly variants?: number
   readonly latencyObjective?: number
   readonly iterations: number
@@ -108,7 +109,11 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
       ['paper'] as const,
     )
     .option('--most-load', 'services: the highest common load at which every service keeps its p99 and the cap holds')
-    .option('--load-factor <factor>', "services: times the tasks' own rates, 0.001 to 100", numberBetween(0.001, 100))
+    .option(
+      '--load-factor <factors>',
+      "services: times the tasks' own rates, 0.001 to 100; of a comma list each",
+      listOf(numberBetween(0.001, 100)),
+    )
     .option('--start-from <id>', 'only tasks with at least this id', integerFrom(1))
     .option(
       '--iterations <n>',
@@ -171,7 +176,6 @@ export function checkOptions(raw: RawBenchOptions, algorithm: string, { boards, 
     ...raw,
     tasks,
     algorithms: parseAlgorithms(algorithm),
-    policies: parseAlgorithms(algorithm, true),
     ...(isReal ? { real } : {}),
     seeds: Array.from({ length: raw.seeds }, (_, i) => first + i),
     powerMarginW: raw.powerMargin,
