@@ -4,7 +4,6 @@ import { type CommandFunction, newCommand, parseCommand, UsageError } from '@pct
 import { PctodlError } from '@pctodl/platform'
 import {
   addReportOptions,
-  costFactorsOf,
   type RawReportOptions,
   type ReportedRun,
   type ReportedTask,
@@ -50,10 +49,7 @@ export const reportResults: CommandFunction = async (argv, terminal) => {
   if (!existsSync(folder)) throw new UsageError(`${folder}: there is no such folder`)
   const out = raw.out ?? path.join(folder, 'report')
   const playground = playgroundAddress(raw.playground, out)
-  const content = reportContent({
-    ...reportedResults(new ResultStore(folder), { withOracle: raw.oracle }),
-    factors: costFactorsOf(raw),
-  })
+  const content = reportContent(reportedResults(new ResultStore(folder), { withOracle: raw.oracle }))
   if (content.boards.length === 0) {
     throw new PctodlError(
       'NO_RESULTS',

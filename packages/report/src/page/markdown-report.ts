@@ -33,7 +33,7 @@ export function markdownReport(content: ReportContent, { pictures }: { readonly 
     parts.push(`## ${board.board}`, tableAsMarkdown(algorithmTable(board)), caption(board))
     if (board.chart && pictures) parts.push(`![All tasks on ${board.board}](charts/${board.board}_matrix.svg)`)
     for (const task of board.tasks) {
-      parts.push(`### ${taskHeading(task)}`, tableAsMarkdown(taskTable(task.rows, content)))
+      parts.push(`### ${taskHeading(task)}`, tableAsMarkdown(taskTable(task.rows)))
       if (pictures) parts.push(`![${taskHeading(task)}](charts/${task.task.stem}.svg)`)
     }
   }

@@ -25,7 +25,7 @@ export function algorithmTable({ algorithms, baseline }: Pick<BoardContent, 'alg
   }
 }
 
-export function taskTable(rows: readonly TaskRow[], { factors }: ReportContent): ReportTable {
+export function taskTable(rows: readonly TaskRow[]): ReportTable {
   return {
     head: [
       'algorithm',
@@ -38,7 +38,7 @@ export function taskTable(rows: readonly TaskRow[], { factors }: ReportContent):
       'above cap, % of steady time',
       'excess energy, J',
       'J each',
-      `${factors.currency} / million`,
+      'USD / million',
       'kg CO2 / million',
       'start-up',
       'power cap',
@@ -54,7 +54,7 @@ export function taskTable(rows: readonly TaskRow[], { factors }: ReportContent):
       text(summary.timeAboveCapPercent, 2),
       text(summary.power.excessEnergyJ, 1),
       text(summary.energyPerSampleJ, 4),
-      text(millionImages?.price, 3),
+      text(millionImages?.priceUsd, 3),
       text(millionImages?.carbonKg, 3),
       summary.startUp?.status ?? '-',
       summary.verdict.breaks === 'latency' ? 'misses latency' : summary.verdict.status,
@@ -68,7 +68,7 @@ export function everyTaskTable(content: ReportContent): ReportTable {
   const parts = content.boards.flatMap(({ tasks }) =>
     tasks.map(({ task, oracle, rows }) => {
       const caps = task.capsW.join(' ')
-      const table = taskTable(rows, content)
+      const table = taskTable(rows)
       return {
         head: [...prefix, ...table.head],
         rows: table.rows.map((row) => [
