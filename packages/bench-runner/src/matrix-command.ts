@@ -22,7 +22,6 @@ import { assertCapsFeasible } from './feasibility.js'
 import { type BenchOptions, checkOptions, parseRawOptions } from './matrix-options.js'
 import { reportResults } from './report-results.js'
 import { type MatrixOutcome, runMatrix } from './run-matrix.js'
-import { settleAlgorithm } from './settle-algorithm.js'
 import { printDetectedGpus, settlePlace } from './settle-place.js'
 import { boardName, capsWOf, contentOf } from './tasks.js'
 
@@ -42,11 +41,10 @@ export const benchRunner: CommandFunction = async (argv, terminal) => {
   const raw = await parseRawOptions(argv, terminal)
   if (raw.detectGpu) return printDetectedGpus(raw, terminal)
   const place = await settlePlace(raw)
-  const algorithm = await settleAlgorithm(raw, terminal)
-  const options = checkOptions(raw, algorithm, place)
+  const options = checkOptions(raw, place)
   if (place.note !== undefined) terminal.stderr.write(`${place.note}\n`)
   const cells = cellsOf(options)
-  for (const name of algorithm.split(',').map((part) => part.trim())) {
+  for (const name of raw.algorithm.split(',').map((part) => part.trim())) {
     if (name in algorithmGroups || cells.some((cell) => cell.algorithm === name)) continue
     const known = algorithmGroups.all.filter((each) => options.tasks.some((task) => knowsTask(each, task)))
     throw new UsageError(`--algorithm ${name}: runs none of these tasks; what does: ${known.join(', ')}`)

@@ -28,7 +28,7 @@ import { anyTasksOf, isServed, type Task, type TaskSet, taskSets } from './tasks
 /** Beyond this many processes the start of each costs more than it brings. */
 const MOST_JOBS = 8
 
-/** What the call says, before the algorithms are settled and names are looked up. */
+/** What the call says, before names are looked up. */
 export interface RawBenchOptions extends ExecutorOptions {
   readonly gpu?: string
   readonly detectGpu?: boolean
@@ -36,7 +36,7 @@ export interface RawBenchOptions extends ExecutorOptions {
   readonly worker: string
   readonly datasetPath?: string
   readonly params?: string
-  readonly algorithm?: string
+  readonly algorithm: string
   readonly taskId?: number[]
   readonly startFrom?: number
   readonly set: readonly TaskSet[]
@@ -99,7 +99,8 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
     .option('--params <folder>', 'predictor parameters: <board>.json as pctodl-fit writes (default: shipped)')
     .option(
       '--algorithm <names>',
-      `one of ${everyAlgorithm.join(', ')}, a comma list, tuned (pctodl and its strongest opponents), or all (default: tuned)`,
+      `one of ${everyAlgorithm.join(', ')}, a comma list, tuned (pctodl and its strongest opponents), or all`,
+      'tuned',
     )
     .option('--task-id <ids...>', "task ids to run, in this order (default: all of the board's)", collectIds)
     .option(
@@ -161,11 +162,10 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
 }
 
 /**
- * @param algorithm as given or chosen
  * @param place what `settlePlace` found
  * @throws UsageError for what does not exist or does not go together
  */
-export function checkOptions(raw: RawBenchOptions, algorithm: string, { boards, isReal }: Place): BenchOptions {
+export function checkOptions(raw: RawBenchOptions, { boards, isReal }: Place): BenchOptions {
   const tasks = asUsage(() => withLatency(withPowerCap(selectTasks(raw, boards), raw.powerCap), raw.latencyObjective))
   refuseUnheeded(raw, tasks, isReal)
   const { worker, datasetPath, params } = raw
@@ -175,7 +175,7 @@ export function checkOptions(raw: RawBenchOptions, algorithm: string, { boards, 
   return asUsage(() => ({
     ...raw,
     tasks,
-    algorithms: parseAlgorithms(algorithm),
+    algorithms: parseAlgorithms(raw.algorithm),
     ...(isReal ? { real } : {}),
     seeds: Array.from({ length: raw.seeds }, (_, i) => first + i),
     powerMarginW: raw.powerMargin,
