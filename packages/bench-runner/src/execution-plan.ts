@@ -61,11 +61,11 @@ function readPlan(file: string): ExecutionPlan {
 
 const takenFile = (planFile: string, job: number) => path.join(path.dirname(planFile), `taken-${job}`)
 
-/** Jobs of a plan that a worker of this machine has taken, by their indices. */
-export function jobsTakenBy(worker: string, planFile: string, jobCount: number): number[] {
+/** Jobs of a plan that a worker of this machine has taken, by their indices; of none, those that nobody has taken. */
+export function jobsTakenBy(worker: string | undefined, planFile: string, jobCount: number): number[] {
   return Array.from({ length: jobCount }, (_, job) => job).filter((job) => {
     const file = takenFile(planFile, job)
-    return existsSync(file) && readFileSync(file, 'utf8') === worker
+    return worker === (existsSync(file) ? readFileSync(file, 'utf8') : undefined)
   })
 }
 

@@ -102,21 +102,24 @@ async function runInProcesses(
   }
   const planFile = writePlan(plan)
   const { signal } = terminal
-  const workers = slurm ? plan.jobs.length : options.jobs
-  const jobs = Array.from({ length: workers }, (_, i): Job => {
-    return {
-      id: String(i),
-      command: [...thisProgram(), 'execute', '--plan', planFile, slurm ? '--job' : '--worker', `${i}`],
-    }
-  })
   const stopping = new AbortController()
   const lastWords = new Map<string, string>()
   const report = (label: string, ending: CellEnding) => {
     onEnd(label, ending)
     if (ending.kind === 'failed' && failFast) stopping.abort()
   }
-  try {
-    await executorFor(options, path.dirname(planFile), terminal).run(jobs, {
+  const fail = (cell: Cell, message: string) => {
+    store.writeFailure(cell, message)
+    report(cellLabel(cell), { kind: 'failed', message })
+  }
+  const cellsOfJobs = (indices: readonly number[]) => indices.flatMap((job) => plan.jobs[job]!)
+  const left = () => jobsTakenBy(undefined, planFile, plan.jobs.length)
+  let lastEnding = 'did not run'
+  const executor = executorFor(options, path.dirname(planFile), terminal)
+  const run = (ids: readonly string[]) => {
+    const execute = [...thisProgram(), 'execute', '--plan', planFile, slurm ? '--job' : '--worker'] as const
+    const jobs = ids.map((id): Job => ({ id, command: [...execute, id] }))
+    return executor.run(jobs, {
       signal: anySignal([signal, stopping.signal]),
       onLine: (id, line, stream) => {
         if (stream === 'stderr') lastWords.set(id, line)
@@ -126,23 +129,32 @@ async function runInProcesses(
         }
       },
       onOutcome: ({ id, exitCode, reason }) => {
-        const ended = `its process ended${exitCode === null ? '' : ` with code ${exitCode}`}`
         const why = lastWords.get(id) ?? reason
-        const done = slurm ? [Number(id)] : jobsTakenBy(id, planFile, plan.jobs.length)
-        for (const cell of done.flatMap((job) => plan.jobs[job]!)) {
+        const ended = `its process ended${exitCode === null ? '' : ` with code ${exitCode}`}${why === undefined ? '' : `: ${why}`}`
+        if (exitCode !== 0) lastEnding = ended
+        for (const cell of cellsOfJobs(slurm ? [Number(id)] : jobsTakenBy(id, planFile, plan.jobs.length))) {
           const result = store.finished(cell)
-          if ('redoBecause' in result && !store.failure(cell) && exitCode !== 0) {
-            store.writeFailure(cell, why === undefined ? ended : `${ended}: ${why}`)
-            report(cellLabel(cell), { kind: 'failed', message: why ?? ended })
-          } else if (slurm) {
+          const failure = store.failure(cell)
+          if ('redoBecause' in result && !failure && exitCode !== 0) fail(cell, ended)
+          else if (slurm) {
             // What a node prints is not seen here, so progress comes from what it wrote.
-            const failure = store.failure(cell)
             if ('manifest' in result) report(cellLabel(cell), { kind: 'done', summary: result.manifest.summary })
             else if (failure) report(cellLabel(cell), { kind: 'failed', message: failure.message })
           }
         }
       },
     })
+  }
+  try {
+    if (slurm) await run(plan.jobs.map((_, job) => `${job}`))
+    else {
+      // Workers that crash are replaced as long as each takes a job with it.
+      for (let round = 1, before = Infinity; left().length > 0 && left().length < before; round++) {
+        before = left().length
+        await run(Array.from({ length: options.jobs }, (_, i) => `${round}.${i + 1}`))
+      }
+      for (const cell of cellsOfJobs(left())) fail(cell, lastEnding)
+    }
   } catch (error) {
     if (signal.aborted || !stopping.signal.aborted) throw error
   } finally {

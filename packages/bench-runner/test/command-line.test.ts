@@ -195,6 +195,29 @@ describe('bench-runner', () => {
     expect(readFileSync(path.join(folder, 'taken'), 'utf8')).toBe('a file where a folder is wanted')
   })
 
+  it('runs what a killed worker leaves, and names the runs that ended with it', async () => {
+    const cwd = newFolder()
+    const argv = ['--gpu', '3080Ti', '--algorithm', 'pctodl', '--iterations', '3', '--jobs', '2', '--json']
+    const child = spawn(process.execPath, [command, ...argv], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+    let [stdout, stderr, killed] = ['', '', false]
+    child.stdout.on('data', (chunk: Buffer) => {
+      stdout += chunk.toString()
+    })
+    child.stderr.on('data', (chunk: Buffer) => {
+      stderr += chunk.toString()
+      if (killed || !stderr.includes('[2/16]')) return
+      killed = true
+      const [worker] = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim().split(' ')
+      process.kill(Number(worker), 'SIGKILL')
+    })
+    expect(await new Promise((resolve) => child.once('close', resolve))).toBe(1)
+    const { summaries, failures } = JSON.parse(stdout) as { summaries: unknown[]; failures: { message: string }[] }
+    expect(summaries.length + failures.length).toBe(16)
+    expect(failures.length).toBeGreaterThan(0)
+    expect(failures.length).toBeLessThan(4)
+    for (const { message } of failures) expect(message).toContain('SIGKILL')
+  })
+
   it('leaves no half results when interrupted, and says so', async () => {
     const cwd = newFolder()
     const child = spawn(process.execPath, [command, '--gpu', '3080Ti', '--algorithm', 'tuned', '--iterations', '5'], {
