@@ -6,15 +6,16 @@
  *   pnpm compare-designs [--rows 60,150,300] [--variants 2] [board ...]
  */
 import { parseArgs } from 'node:util'
-import { boardVariants, calibratedBoards, type SimulatedBoard, simulateSteadyState } from '@pctodl/gpu-sim'
+import { boardVariants, calibratedBoards, type SimulatedBoard } from '@pctodl/gpu-sim'
 import { partition } from '@pctodl/greedy-partition'
-import { quantile, SeededRandom, seedFrom, shuffled } from '@pctodl/numerics'
+import { SeededRandom, seedFrom, shuffled } from '@pctodl/numerics'
 import { fitPerfModel, loadPerfModel, PerfModel } from '@pctodl/perf-model'
 import { type Configuration, findGpuSpec, type GpuSpec, networkNames } from '@pctodl/platform'
 import { activeSweep, mixSweep } from '@pctodl/profiler'
 import { knownOfBoard } from '../packages/profiler/src/active-design.js'
 import { freshConfigurations } from './evaluation/fresh-configurations.js'
 import { measuredRows } from './evaluation/measured-rows.js'
+import { errorText, judged } from './evaluation/prediction-errors.js'
 import { profileDesign } from './profile-designs.js'
 
 const { values, positionals } = parseArgs({
@@ -49,8 +50,7 @@ console.log('|---|---|---|---|---|---|')
 for (const count of counts) {
   for (const design of designs) {
     const cell = (where: string, of: string) => {
-      const list = errors.get(`${design} ${count} ${where} ${of}`)!
-      return [0.5, 0.95].map((q) => (100 * quantile(list, q)).toFixed(1)).join(' / ')
+      return errorText(errors.get(`${design} ${count} ${where} ${of}`)!)
     }
     const cells = ['held-out', 'plans'].flatMap((where) => [cell(where, 'throughput'), cell(where, 'power')])
     console.log(`| ${count} | ${design} | ${cells.join(' | ')} |`)
@@ -107,18 +107,10 @@ function plans(model: PerfModel): Configuration[] {
 }
 
 function note(key: string, truth: SimulatedBoard, configurations: readonly Configuration[], model: PerfModel): void {
-  const simulate = simulateSteadyState(truth)
-  const of = (what: string) => {
-    const name = `${key} ${what}`
-    if (!errors.has(name)) errors.set(name, [])
-    return errors.get(name)!
-  }
-  for (const wanted of configurations) {
-    const needed = wanted.tenants.reduce((sum, tenant) => sum + model.memoryBytes(tenant), model.reservedMemoryBytes)
-    if (needed > model.spec.memoryBytes) continue
-    const ran = simulate(wanted)
-    const { throughput, powerW } = model.predict({ ...wanted, smClockMhz: ran.smClockMhz })
-    of('throughput').push(Math.abs(Math.log(ran.throughput / throughput)))
-    of('power').push(Math.abs(Math.log(ran.powerW / powerW)))
+  for (const entry of judged(truth, model, configurations)) {
+    for (const what of ['throughput', 'power'] as const) {
+      const name = `${key} ${what}`
+      errors.set(name, [...(errors.get(name) ?? []), entry[what]])
+    }
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Two policies side by side on the same drawn stories, seen through public interfaces only.
  *
- *   pnpm contract --policies pctodl,directcap-tuned [--seed 1] [--stories 12]
+ *   pnpm contract --policies pctodl,plan-limit [--seed 1] [--stories 12]
  *
  * A policy is a name of the matrix, or a file whose default export makes one for a story: that of another checkout, perhaps.
  */
@@ -14,7 +14,7 @@ import { type PolicyOf, pctodl } from '../test/contract/harness.js'
 
 const { values } = parseArgs({
   options: {
-    policies: { type: 'string', default: 'pctodl,directcap-tuned' },
+    policies: { type: 'string', default: 'pctodl,plan-limit' },
     seed: { type: 'string', default: '1' },
     stories: { type: 'string', default: '12' },
   },
@@ -41,7 +41,6 @@ async function implementation(name: string): Promise<Implementation> {
 }
 
 const names = values.policies.split(',')
-if (names.length !== 2)
-  throw new Error(`--policies: got ${values.policies}, expected two, as in pctodl,directcap-tuned`)
+if (names.length !== 2) throw new Error(`--policies: got ${values.policies}, expected two, as in pctodl,plan-limit`)
 const [a, b] = await Promise.all(names.map(implementation))
 await compareImplementations(a!, b!, drawnStories(Number(values.stories), Number(values.seed)))

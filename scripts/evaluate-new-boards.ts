@@ -5,12 +5,11 @@
  *   pnpm evaluate-new-boards [--fit-rows 60] [--rows 1500] [board ...]
  */
 import { parseArgs } from 'node:util'
-import { simulateSteadyState } from '@pctodl/gpu-sim'
-import { quantile } from '@pctodl/numerics'
 import { fitPerfModel, loadPerfModel, PerfModel } from '@pctodl/perf-model'
 import { findGpuSpec } from '@pctodl/platform'
 import { freshConfigurations } from './evaluation/fresh-configurations.js'
 import { measuredRows } from './evaluation/measured-rows.js'
+import { errorText, judged } from './evaluation/prediction-errors.js'
 import { profileDesign } from './profile-designs.js'
 
 const { values, positionals } = parseArgs({
@@ -22,7 +21,6 @@ const boards = positionals.length > 0 ? positionals : ['A100', '3080Ti', 'V100',
 
 const table = boards.flatMap((board) => {
   const spec = findGpuSpec(board)
-  const simulate = simulateSteadyState(board)
   const design = profileDesign(spec, 77)
   const rows = measuredRows(
     board,
@@ -38,25 +36,8 @@ const table = boards.flatMap((board) => {
       ...(start === undefined ? {} : { from: loadPerfModel(start).parameters }),
     })
     const model = new PerfModel(parameters, spec)
-    const errors = freshConfigurations(model, Number(values.rows))
-      .filter(({ tenants }) => {
-        const bytes = tenants.reduce((sum, tenant) => sum + model.memoryBytes(tenant), model.reservedMemoryBytes)
-        return bytes <= spec.memoryBytes
-      })
-      .map((wanted) => {
-        const ran = simulate(wanted)
-        const { throughput, powerW } = model.predict({ ...wanted, smClockMhz: ran.smClockMhz })
-        return { throughput: Math.log(ran.throughput / throughput), power: Math.log(ran.powerW / powerW) }
-      })
-    const pair = (of: 'throughput' | 'power') =>
-      [0.5, 0.95]
-        .map((q) =>
-          quantile(
-            errors.map((error) => 100 * Math.abs(error[of])),
-            q,
-          ).toFixed(1),
-        )
-        .join(' / ')
+    const errors = judged(board, model, freshConfigurations(model, Number(values.rows)))
+    const pair = (of: 'throughput' | 'power') => errorText(errors.map((error) => error[of]))
     return {
       board,
       'begun at': start ?? 'nothing',

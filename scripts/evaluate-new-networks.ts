@@ -6,12 +6,12 @@
  *   pnpm evaluate-new-networks [--rows 6000] [board ...]
  */
 import { parseArgs } from 'node:util'
-import { calibratedBoards, simulateSteadyState } from '@pctodl/gpu-sim'
+import { calibratedBoards } from '@pctodl/gpu-sim'
 import { layerGraph, networkWork } from '@pctodl/model-zoo'
-import { quantile } from '@pctodl/numerics'
 import { addNetwork, loadPerfModel, PerfModel } from '@pctodl/perf-model'
 import { freshConfigurations } from './evaluation/fresh-configurations.js'
 import { measuredRows } from './evaluation/measured-rows.js'
+import { errorText, fits, judged } from './evaluation/prediction-errors.js'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -25,7 +25,6 @@ const ROWS = 10
 for (const board of boards) {
   const whole = loadPerfModel(board)
   const { parameters, spec } = whole
-  const simulate = simulateSteadyState(board)
   const fresh = freshConfigurations(whole, Number(values.rows))
   const table = whole.networks.map((name) => {
     const others = new PerfModel(
@@ -47,37 +46,20 @@ for (const board of boards) {
     const known = Object.fromEntries(others.networks.map((other) => [other, networkWork(layerGraph(other))]))
     const work = networkWork(layerGraph(name))
     const fitting = fresh.filter(
-      ({ tenants }) =>
-        tenants.every((tenant) => tenant.model === name) &&
-        tenants.reduce((sum, tenant) => sum + whole.memoryBytes(tenant), whole.reservedMemoryBytes) <= spec.memoryBytes,
+      (wanted) => wanted.tenants.every((tenant) => tenant.model === name) && fits(whole, wanted),
     )
     const design = fitting.slice(0, ROWS)
-    const judged = fitting.slice(ROWS)
+    const held = fitting.slice(ROWS)
     const errors = (model: PerfModel) => {
-      const each = judged.map((wanted) => {
-        const ran = simulate(wanted)
-        const { throughput, powerW, throughputSd, powerSdW } = model.predict({ ...wanted, smClockMhz: ran.smClockMhz })
-        return {
-          throughput: 100 * Math.abs(Math.log(ran.throughput / throughput)),
-          power: 100 * Math.abs(Math.log(ran.powerW / powerW)),
-          within:
-            Math.abs(ran.throughput - throughput) <= 2 * throughputSd! &&
-            Math.abs(ran.powerW - powerW) <= 2 * powerSdW!,
-        }
-      })
-      const pair = (of: 'throughput' | 'power') =>
-        [0.5, 0.95]
-          .map((q) =>
-            quantile(
-              each.map((entry) => entry[of]),
-              q,
-            ).toFixed(1),
-          )
-          .join(' / ')
+      const each = judged(board, model, held)
+      const within = each.filter(
+        ({ ran, predicted: { throughput, powerW, throughputSd, powerSdW } }) =>
+          Math.abs(ran.throughput - throughput) <= 2 * throughputSd! && Math.abs(ran.powerW - powerW) <= 2 * powerSdW!,
+      )
       return {
-        throughput: pair('throughput'),
-        power: pair('power'),
-        within: (100 * each.filter((entry) => entry.within).length) / each.length,
+        throughput: errorText(each.map(({ throughput }) => throughput)),
+        power: errorText(each.map(({ power }) => power)),
+        within: (100 * within.length) / each.length,
       }
     }
     const graph = errors(addNetwork(others, name, work, { known }))
@@ -85,7 +67,7 @@ for (const board of boards) {
     const own = errors(whole)
     return {
       network: name,
-      configurations: judged.length,
+      configurations: held.length,
       'throughput from its graph': graph.throughput,
       power: graph.power,
       'within 2 sd, %': graph.within.toFixed(0),

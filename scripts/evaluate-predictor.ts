@@ -8,11 +8,12 @@
 import { parseArgs } from 'node:util'
 import { boardVariants, calibratedBoards, type SimulatedBoard, simulateSteadyState } from '@pctodl/gpu-sim'
 import { partition } from '@pctodl/greedy-partition'
-import { quantile, SeededRandom, seedFrom } from '@pctodl/numerics'
+import { SeededRandom, seedFrom } from '@pctodl/numerics'
 import { fitPerfModel, loadPerfModel, PerfModel } from '@pctodl/perf-model'
-import { type Configuration, findGpuSpec, type GpuSpec, smClocksAt, type Tenant } from '@pctodl/platform'
+import { findGpuSpec, type GpuSpec, smClocksAt, type Tenant } from '@pctodl/platform'
 import { freshConfigurations } from './evaluation/fresh-configurations.js'
 import { measuredRows } from './evaluation/measured-rows.js'
+import { errorText, type Judged, judged } from './evaluation/prediction-errors.js'
 import { profileDesign } from './profile-designs.js'
 
 const { values, positionals } = parseArgs({
@@ -26,15 +27,6 @@ const { values, positionals } = parseArgs({
   },
 })
 const boards = positionals.length > 0 ? positionals : calibratedBoards
-
-interface Judged {
-  readonly configuration: Configuration
-  /** ln(truth / prediction). */
-  readonly throughput: number
-  readonly power: number
-  readonly throughputSd: number
-  readonly powerSd: number
-}
 
 for (const board of boards) {
   const variants = Number(values.variants)
@@ -56,27 +48,30 @@ for (const board of boards) {
 }
 
 function report(truth: SimulatedBoard, board: string, model: PerfModel): void {
-  const judged = judge(truth, model)
+  const entries = judged(truth, model, freshConfigurations(model, Number(values.rows)))
   console.log(
-    `\n${truth}, ${judged.length} fresh rows: median / 95th percentile, and within 1 and 2 standard deviations, %`,
+    `\n${truth}, ${entries.length} fresh rows: median / 95th percentile, and within 1 and 2 standard deviations, %`,
   )
-  console.table(groupsOf(model.spec).map(({ name, has }) => row(name, judged.filter(has))))
+  console.table(groupsOf(model.spec).map(({ name, has }) => row(name, entries.filter(has))))
   console.table(plansOf(truth, board, model))
 }
 
 function row(group: string, entries: readonly Judged[]) {
-  const errors = (of: 'throughput' | 'power') => entries.map((entry) => 100 * Math.abs(entry[of]))
-  const pair = (of: 'throughput' | 'power') => [0.5, 0.95].map((q) => quantile(errors(of), q).toFixed(2)).join(' / ')
-  const within = (of: 'throughput' | 'power', sd: 'throughputSd' | 'powerSd') =>
-    [1, 2].map((sds) => share(entries, (entry) => Math.abs(entry[of]) <= sds * entry[sd])).join(' / ')
+  const pair = (of: 'throughput' | 'power') =>
+    errorText(
+      entries.map((entry) => entry[of]),
+      2,
+    )
+  const within = (of: 'throughput' | 'power', sdOf: ({ predicted }: Judged) => number) =>
+    [1, 2].map((sds) => share(entries, (entry) => Math.abs(entry[of]) <= sds * sdOf(entry))).join(' / ')
   if (entries.length === 0) return { group, rows: 0 }
   return {
     group,
     rows: entries.length,
     throughput: pair('throughput'),
-    'its coverage': within('throughput', 'throughputSd'),
+    'its coverage': within('throughput', ({ predicted }) => predicted.throughputSd! / predicted.throughput),
     power: pair('power'),
-    'coverage of it': within('power', 'powerSd'),
+    'coverage of it': within('power', ({ predicted }) => predicted.powerSdW! / predicted.powerW),
   }
 }
 
@@ -100,32 +95,6 @@ function groupsOf(spec: GpuSpec): readonly { name: string; has: (entry: Judged) 
     { name: 'several networks', has: (entry) => new Set(entry.configuration.tenants.map((t) => t.model)).size > 1 },
     { name: 'one tenant', has: (entry) => entry.configuration.tenants.length === 1 },
   ]
-}
-
-function judge(truth: SimulatedBoard, model: PerfModel): Judged[] {
-  const simulate = simulateSteadyState(truth)
-  return freshConfigurations(model, Number(values.rows)).flatMap((wanted): Judged[] => {
-    if (!fits(model, wanted)) return []
-    const ran = simulate(wanted)
-    const configuration = { ...wanted, smClockMhz: ran.smClockMhz }
-    const { throughput, powerW, throughputSd, powerSdW } = model.predict(configuration)
-    return [
-      {
-        configuration,
-        throughput: Math.log(ran.throughput / throughput),
-        power: Math.log(ran.powerW / powerW),
-        throughputSd: throughputSd! / throughput,
-        powerSd: powerSdW! / powerW,
-      },
-    ]
-  })
-}
-
-function fits(model: PerfModel, { tenants }: Configuration): boolean {
-  return (
-    tenants.reduce((sum, tenant) => sum + model.memoryBytes(tenant), model.reservedMemoryBytes) <=
-    model.spec.memoryBytes
-  )
 }
 
 function plansOf(truth: SimulatedBoard, board: string, model: PerfModel) {

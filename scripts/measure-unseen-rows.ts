@@ -11,6 +11,7 @@ import { loadPerfModel } from '@pctodl/perf-model'
 import { formatTraceCsv } from '@pctodl/platform'
 import { freshConfigurations } from './evaluation/fresh-configurations.js'
 import { measuredRows } from './evaluation/measured-rows.js'
+import { fits } from './evaluation/prediction-errors.js'
 
 const ROWS = 4000
 
@@ -19,10 +20,7 @@ if (folder === undefined) throw new Error('name the folder to write to')
 mkdirSync(folder, { recursive: true })
 for (const board of calibratedBoards) {
   const model = loadPerfModel(board)
-  const fitting = freshConfigurations(model, ROWS, 'calibration').filter(({ tenants }) => {
-    const needed = tenants.reduce((sum, tenant) => sum + model.memoryBytes(tenant), model.reservedMemoryBytes)
-    return needed <= model.spec.memoryBytes
-  })
+  const fitting = freshConfigurations(model, ROWS, 'calibration').filter((wanted) => fits(model, wanted))
   const rows = measuredRows(board, fitting)
   writeFileSync(path.join(folder, `${board}-unseen.csv`), formatTraceCsv(rows))
   console.log(`${board}: ${rows.length} rows`)

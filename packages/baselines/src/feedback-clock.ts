@@ -39,7 +39,7 @@ export interface FeedbackClockOptions {
  */
 export class FeedbackClock {
   readonly #options: FeedbackClockOptions
-  #clocksMhz: readonly number[] = []
+  protected clocksMhz: readonly number[] = []
   #plannedMhz = 0
   #clockMhz = 0
   #limitHolds = false
@@ -52,7 +52,7 @@ export class FeedbackClock {
 
   /** A cap begins, with the clocks planned for it. @returns the SM clock to lock, MHz */
   begin(spec: GpuSpec, { memClockMhz, smClockMhz }: ClockPlan, powerCapW: number, _newTenants: boolean): number {
-    this.#clocksMhz = workingSmClocks(spec, memClockMhz)
+    this.clocksMhz = workingSmClocks(spec, memClockMhz)
     this.#clockMhz = this.#plannedMhz = smClockMhz
     this.#limitHolds = powerCapW >= spec.powerLimitW.min
     this.#starting = true
@@ -68,7 +68,7 @@ export class FeedbackClock {
     this.#nextMs ??= timeMs + STEP_MS
     if (timeMs < this.#nextMs || telemetry.powerAverageW === null) return undefined
     this.#nextMs = timeMs + STEP_MS
-    const wanted = feedbackStep(this.#clocksMhz, this.#clockMhz, telemetry.powerAverageW, powerCapW)
+    const wanted = feedbackStep(this.clocksMhz, this.#clockMhz, telemetry.powerAverageW, powerCapW)
     // Requests that are few now may be many in a second: only saturated tenants show what a higher clock costs.
     const nextMhz = sample.services === undefined ? wanted : Math.min(wanted, this.#plannedMhz)
     if (nextMhz === this.#clockMhz) return undefined
@@ -76,11 +76,8 @@ export class FeedbackClock {
     return nextMhz
   }
 
-  onWindow(
-    { reconfigured, samples }: WindowObservation,
-    _services: readonly Service[],
-  ): number | 'unlocked' | undefined {
-    if (!this.#starting || !this.#limitHolds || reconfigured || samples === 0) return undefined
+  onWindow(window: WindowObservation, _services: readonly Service[]): number | 'unlocked' | undefined {
+    if (!this.#starting || !this.#limitHolds || window.reconfigured || window.samples === 0) return undefined
     this.#starting = false
     const { underLimit = 'unlocked' } = this.#options
     return underLimit === 'planned' ? undefined : underLimit
@@ -88,10 +85,6 @@ export class FeedbackClock {
 
   /** The highest clock that the cap allows where the board's limit cannot hold it, MHz; else the top of the table. */
   protected get ceilingMhz(): number {
-    return this.#limitHolds ? this.#clocksMhz.at(-1)! : this.#clockMhz
-  }
-
-  protected get clocksMhz(): readonly number[] {
-    return this.#clocksMhz
+    return this.#limitHolds ? this.clocksMhz.at(-1)! : this.#clockMhz
   }
 }

@@ -75,12 +75,9 @@ export class LimitPolicy implements PowerCapPolicy {
     const tooLong = this.#limits.learnLatency(window, this.#options.latencyMs ?? (() => undefined))
     if (tooLarge || tooLong) return { tenants: this.#limits.apply(this.#tenants) }
     this.#capFromMs ??= window.startMs
-    if (
-      this.#services.length === 0 &&
-      this.#powerCapW !== this.#plannedCapW &&
-      window.endMs - this.#capFromMs >= REPLAN_AFTER_MS
-    )
-      return this.#replan()
+    const heldMs = window.endMs - this.#capFromMs
+    const isNewCap = this.#powerCapW !== this.#plannedCapW
+    if (isNewCap && this.#services.length === 0 && heldMs >= REPLAN_AFTER_MS) return this.#replan()
     const smClockMhz = this.#clock.onWindow(window, this.#services)
     return smClockMhz === undefined ? undefined : { smClockMhz }
   }

@@ -1,7 +1,7 @@
 import { networkNames } from '@pctodl/platform'
 import { goldenJson } from '@pctodl/reference-data'
 import { describe, expect, it } from 'vitest'
-import { publishedBatchDvfsFigures, publishedMorakFigures } from '../src/index.js'
+import { publishedBatchDvfsFigures, publishedMorakFigures } from '../src/network-figures.js'
 
 interface Config {
   readonly folder: string

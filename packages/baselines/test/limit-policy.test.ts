@@ -1,13 +1,7 @@
 import { type GpuSpec, InfeasibleCapError, type Tenant } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
-import {
-  equalTenants,
-  FeedbackClock,
-  type FeedbackClockOptions,
-  feedbackStep,
-  LimitPolicy,
-  MeasuredPolicy,
-} from '../src/index.js'
+import { type FeedbackClockOptions, feedbackStep } from '../src/feedback-clock.js'
+import { equalTenants, FeedbackClock, LimitPolicy, MeasuredPolicy } from '../src/index.js'
 import { a100, applied, rtx3080Ti, sampleOf, untouched, windowOf } from './toy-plant.js'
 
 const model = 'resnet50'

@@ -1,6 +1,6 @@
 import { type GpuSpec, gpuSpecs } from '@pctodl/platform'
 import type { Action, AppliedState, PowerCapPolicy, SampleObservation, WindowObservation } from '@pctodl/scheduler'
-import { type BatchDvfsFigures, standardBatchLadder } from '../src/index.js'
+import { type BatchDvfsFigures, standardBatchLadder } from '../src/network-figures.js'
 
 export const a100: GpuSpec = gpuSpecs['A100']!
 export const rtx3080Ti: GpuSpec = gpuSpecs['3080Ti']!

@@ -26,11 +26,10 @@ import {
   planPartition,
   type WindowObservation,
 } from '@pctodl/scheduler'
-import { boardName } from './board-name.js'
 import { latencyObjectives } from './latency-objective.js'
 import { predictorOf } from './predictors.js'
 import { serverPolicyNames } from './services/service-policies.js'
-import { type BenchTask, capsWOf, isServed, networksOf, type Task } from './tasks.js'
+import { type BenchTask, boardName, capsWOf, isServed, networksOf, type Task } from './tasks.js'
 
 /** All algorithms, in the order in which they run and are reported. */
 export const everyAlgorithm: typeof matrixAlgorithms = matrixAlgorithms
@@ -45,7 +44,7 @@ const ofServices: readonly AlgorithmName[] = [...serverPolicyNames, 'oracle']
 
 /** Those of tasks without services. */
 export const algorithmNames: readonly AlgorithmName[] = everyAlgorithm.filter(
-  (name) => !ofServices.includes(name) || ['pctodl', 'plan-limit-step', 'batchdvfs'].includes(name),
+  (name) => !ofServices.includes(name) || ['pctodl', 'plan-limit-step'].includes(name),
 )
 
 /** Algorithms that know one network only, by their authors' rules. */
@@ -58,12 +57,12 @@ const ofOneNetwork: readonly AlgorithmName[] = [
 ]
 
 /**
- * Names that stand for several algorithms. `tuned` is pctodl and what it is measured by: our plan without our control, set-ups without
+ * Names that stand for several algorithms, of which each task runs those that know it. `tuned` is pctodl and what it is measured by: our plan without our control, set-ups without
  * our plan, each with and without feedback, and the published algorithms with every knob that pctodl has.
  */
 export const algorithmGroups: Readonly<Record<'tuned' | 'all', readonly AlgorithmName[]>> = {
-  tuned: algorithmNames.filter((name) => !byTheirOwnRules.includes(name) && !notCompeting.includes(name)),
-  all: algorithmNames.filter((name) => !notCompeting.includes(name)),
+  tuned: everyAlgorithm.filter((name) => !byTheirOwnRules.includes(name) && !notCompeting.includes(name)),
+  all: everyAlgorithm.filter((name) => !notCompeting.includes(name)),
 }
 
 /** Whether an algorithm can run a task at all. */
@@ -266,19 +265,15 @@ function ownClocks({ memClocksMhz, spec }: Predictor) {
 /**
  * One name, a comma list of names, or a group's name among them; in the order given, each once.
  *
- * @param served of tasks with services: names that these do not know are left out there, and theirs elsewhere
  * @throws UnknownNameError listing the algorithms that exist
  */
-export function parseAlgorithms(text: string, served = false): AlgorithmName[] {
-  const [known, groups] = served
-    ? [ofServices, { tuned: serverPolicyNames, all: serverPolicyNames }]
-    : [algorithmNames, algorithmGroups]
+export function parseAlgorithms(text: string): AlgorithmName[] {
   const names = text.split(',').flatMap((part): readonly AlgorithmName[] => {
     const name = part.trim()
-    if (name === 'tuned' || name === 'all') return groups[name]
+    if (name === 'tuned' || name === 'all') return algorithmGroups[name]
     const found = everyAlgorithm.find((candidate) => candidate === name)
     if (!found) throw new UnknownNameError('algorithm', name, [...everyAlgorithm, ...Object.keys(algorithmGroups)])
-    return known.includes(found) ? [found] : []
+    return [found]
   })
   return [...new Set(names)]
 }

@@ -1,7 +1,6 @@
 import { WINDOW_MS } from '@pctodl/run'
 import { type AlgorithmName, everyAlgorithm, knowsTask } from './algorithms.js'
-import { boardName } from './board-name.js'
-import { isServed, type Task, taskFileStem } from './tasks.js'
+import { boardName, isServed, type Task, taskFileStem } from './tasks.js'
 
 /**
  * One run of one algorithm on one task: the unit that is run, recorded, resumed and compared. Plain JSON, but for the arrivals of
@@ -47,8 +46,6 @@ export interface RealBoard {
 export interface CellRequest {
   readonly tasks: readonly Task[]
   readonly algorithms: readonly AlgorithmName[]
-  /** Of tasks with services. Default: none. */
-  readonly policies?: readonly AlgorithmName[]
   readonly seeds: readonly number[]
   /** How many boards of the ensemble, in the place of the shipped one. Absent for that. */
   readonly variants?: number
@@ -57,42 +54,42 @@ export interface CellRequest {
   readonly shadow: boolean
   readonly parametersFolder?: string
   readonly real?: RealBoard
-  readonly loadFactor?: number
+  /** Of tasks with services, factors on the rates. Default: 1. */
+  readonly loadFactor?: readonly number[]
   readonly mostLoad?: boolean
   /** All algorithms of a task before the next task, instead of all tasks of an algorithm before the next algorithm. */
-  readonly interleave: boolean
+  readonly interleave?: boolean
 }
 
 /** The cells of a request, in the order in which they run. */
 export function cellsOf(request: CellRequest): Cell[] {
-  const { tasks, algorithms, policies = [], seeds, powerMarginW, shadow, parametersFolder, real, variants } = request
-  const { loadFactor = 1, mostLoad = false } = request
+  const { tasks, algorithms, seeds, powerMarginW, shadow, parametersFolder, real, variants } = request
+  const { loadFactor = [1], mostLoad = false } = request
   const boards = variants === undefined ? [undefined] : Array.from({ length: variants }, (_, i) => i + 1)
   const runs = boards.flatMap((variant) => seeds.map((seed) => ({ variant, seed })))
-  const names = [...new Set([...algorithms, ...policies])]
   const pairs = request.interleave
-    ? tasks.flatMap((task) => names.map((algorithm) => ({ task, algorithm })))
-    : names.flatMap((algorithm) => tasks.map((task) => ({ task, algorithm })))
+    ? tasks.flatMap((task) => algorithms.map((algorithm) => ({ task, algorithm })))
+    : algorithms.flatMap((algorithm) => tasks.map((task) => ({ task, algorithm })))
   // What an algorithm cannot be asked is left out, as a cell of the paper's table would be.
-  const possible = pairs.filter(
-    ({ task, algorithm }) => (isServed(task) ? policies : algorithms).includes(algorithm) && knowsTask(algorithm, task),
-  )
+  const possible = pairs.filter(({ task, algorithm }) => knowsTask(algorithm, task))
   return possible.flatMap(({ task, algorithm }) =>
-    runs.map(({ variant, seed }) => ({
-      task,
-      algorithm,
-      ...(real ? { real } : {}),
-      ...(variant === undefined ? {} : { variant }),
-      seed,
-      iterations: isServed(task)
-        ? Math.ceil((1000 * task.durationS) / WINDOW_MS)
-        : (task.fixedIterations ?? request.iterations),
-      powerMarginW,
-      shadow,
-      ...(parametersFolder === undefined ? {} : { parametersFolder }),
-      ...(isServed(task) && mostLoad ? { mostLoad } : {}),
-      ...(isServed(task) && loadFactor !== 1 ? { loadFactor } : {}),
-    })),
+    (isServed(task) ? loadFactor : [1]).flatMap((factor) =>
+      runs.map(({ variant, seed }) => ({
+        task,
+        algorithm,
+        ...(real ? { real } : {}),
+        ...(variant === undefined ? {} : { variant }),
+        seed,
+        iterations: isServed(task)
+          ? Math.ceil((1000 * task.durationS) / WINDOW_MS)
+          : (task.fixedIterations ?? request.iterations),
+        powerMarginW,
+        shadow,
+        ...(parametersFolder === undefined ? {} : { parametersFolder }),
+        ...(isServed(task) && mostLoad ? { mostLoad } : {}),
+        ...(factor === 1 ? {} : { loadFactor: factor }),
+      })),
+    ),
   )
 }
 

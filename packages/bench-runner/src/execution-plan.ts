@@ -1,9 +1,18 @@
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { writeFileAtomically } from '@pctodl/command-line'
+import {
+  type CommandFunction,
+  integerFrom,
+  newCommand,
+  parseCommand,
+  UsageError,
+  writeFileAtomically,
+} from '@pctodl/command-line'
 import { InvalidInputError } from '@pctodl/platform'
-import type { Cell } from './cell.js'
+import { type Cell, cellLabel } from './cell.js'
+import { executeCells } from './execute-cells.js'
+import { ResultStore } from './result-store.js'
 
 /** Folder beside the results for plans, scripts and logs of a run; gone when the run ends. */
 export const EXECUTION_FOLDER = '.execution'
@@ -13,7 +22,7 @@ export interface ExecutionPlan {
   readonly resultDir: string
   readonly failFast: boolean
   readonly timeoutMs: number | null
-  /** Each job is executed by one process, its cells one after the other. */
+  /** The cells of each run one after the other in one process. */
   readonly jobs: readonly (readonly Cell[])[]
 }
 
@@ -44,8 +53,63 @@ export function writePlan(plan: ExecutionPlan): string {
 }
 
 /** @throws InvalidInputError for a file that is no plan */
-export function readPlan(file: string): ExecutionPlan {
+function readPlan(file: string): ExecutionPlan {
   const plan = JSON.parse(readFileSync(file, 'utf8')) as ExecutionPlan
   if (!Array.isArray(plan.jobs)) throw new InvalidInputError(file, typeof plan.jobs, 'a plan with jobs')
   return plan
+}
+
+const takenFile = (planFile: string, job: number) => path.join(path.dirname(planFile), `taken-${job}`)
+
+/** Jobs of a plan that a worker of this machine has taken, by their indices; of none, those that nobody has taken. */
+export function jobsTakenBy(worker: string | undefined, planFile: string, jobCount: number): number[] {
+  return Array.from({ length: jobCount }, (_, job) => job).filter((job) => {
+    const file = takenFile(planFile, job)
+    return worker === (existsSync(file) ? readFileSync(file, 'utf8') : undefined)
+  })
+}
+
+/** The file says who runs a job; only one process can create it. */
+function take(worker: string, planFile: string, job: number): boolean {
+  try {
+    writeFileSync(takenFile(planFile, job), worker, { flag: 'wx' })
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+/**
+ * Execute jobs of a plan: elements of a Slurm array have one each, the processes of a parallel run take one after the other. Exit
+ * code 0 also where a cell failed: its failure is stored beside the results. Anything else is a job to be started again, which keeps
+ * what it has already finished.
+ */
+export const executeJobs: CommandFunction = async (argv, terminal) => {
+  const command = newCommand(
+    {
+      name: 'bench-runner execute',
+      description: 'Execute jobs of a plan that bench-runner has written.',
+      example: 'bench-runner execute --plan plan.json --job 0',
+    },
+    terminal,
+  )
+    .requiredOption('--plan <file>', 'the plan')
+    .option('--job <n>', 'index of one job', integerFrom(0))
+    .option('--worker <name>', 'all jobs that no other worker has taken')
+  await parseCommand(command, argv)
+  const { plan, job, worker = '' } = command.opts<{ plan: string; job?: number; worker?: string }>()
+  const { resultDir, failFast, timeoutMs, jobs } = readPlan(plan)
+  if (job !== undefined && !jobs[job]) throw new UsageError(`--job: the plan has the jobs 0 to ${jobs.length - 1}`)
+  const store = new ResultStore(resultDir)
+  for (const [i, cells] of jobs.entries()) {
+    if (job === undefined ? !take(worker, plan, i) : job !== i) continue
+    await executeCells(cells, store, {
+      failFast,
+      ...(timeoutMs === null ? {} : { timeoutMs }),
+      signal: terminal.signal,
+      onEnd: (cell, ending) => terminal.stdout.write(`${JSON.stringify({ label: cellLabel(cell), ending })}\n`),
+    })
+  }
+  return 0
 }

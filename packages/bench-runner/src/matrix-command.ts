@@ -13,20 +13,17 @@ import {
   tableStyle,
   taskKey,
 } from '@pctodl/report'
-import { algorithmGroups, parseAlgorithms } from './algorithms.js'
-import { boardName } from './board-name.js'
+import { algorithmGroups, knowsTask } from './algorithms.js'
 import { type Cell, cellLabel, cellStem, cellsOf } from './cell.js'
 import { compareResults } from './compare-results.js'
-import { printDetectedGpus } from './detect-gpu.js'
 import { drawRunCharts } from './draw-run-charts.js'
-import { executeJob } from './execute-job.js'
+import { executeJobs } from './execution-plan.js'
 import { assertCapsFeasible } from './feasibility.js'
 import { type BenchOptions, checkOptions, parseRawOptions } from './matrix-options.js'
 import { reportResults } from './report-results.js'
 import { type MatrixOutcome, runMatrix } from './run-matrix.js'
-import { settleAlgorithm } from './settle-algorithm.js'
-import { settlePlace } from './settle-place.js'
-import { capsWOf, isServed } from './tasks.js'
+import { printDetectedGpus, settlePlace } from './settle-place.js'
+import { boardName, capsWOf, contentOf } from './tasks.js'
 
 /** More tasks than this are summed up in one table. */
 const MOST_TASK_TABLES = 4
@@ -34,7 +31,7 @@ const MOST_TASK_TABLES = 4
 const subcommands: Readonly<Record<string, CommandFunction>> = {
   report: reportResults,
   compare: compareResults,
-  execute: executeJob,
+  execute: executeJobs,
 }
 
 /** The command line `bench-runner` as a function. */
@@ -44,15 +41,13 @@ export const benchRunner: CommandFunction = async (argv, terminal) => {
   const raw = await parseRawOptions(argv, terminal)
   if (raw.detectGpu) return printDetectedGpus(raw, terminal)
   const place = await settlePlace(raw)
-  const algorithm = await settleAlgorithm(raw, terminal)
-  const options = checkOptions(raw, algorithm, place)
+  const options = checkOptions(raw, place)
   if (place.note !== undefined) terminal.stderr.write(`${place.note}\n`)
   const cells = cellsOf(options)
-  for (const name of algorithm.split(',').map((part) => part.trim())) {
+  for (const name of raw.algorithm.split(',').map((part) => part.trim())) {
     if (name in algorithmGroups || cells.some((cell) => cell.algorithm === name)) continue
-    throw new UsageError(
-      `--algorithm ${name}: runs none of these tasks; for requests there are ${parseAlgorithms('all', true).join(', ')}`,
-    )
+    const known = algorithmGroups.all.filter((each) => options.tasks.some((task) => knowsTask(each, task)))
+    throw new UsageError(`--algorithm ${name}: runs none of these tasks; what does: ${known.join(', ')}`)
   }
   if (options.dryRun) {
     terminal.stdout.write(
@@ -126,9 +121,7 @@ const plannedRun =
   (cell: Cell) => ({
     taskId: cell.task.id,
     board: cell.task.board,
-    ...(isServed(cell.task)
-      ? { model: cell.task.name, dataset: 'requests' }
-      : { model: cell.task.model, dataset: cell.task.dataset }),
+    ...contentOf(cell.task),
     caps: capsWOf(cell.task),
     algorithm: cell.algorithm,
     seed: cell.seed,

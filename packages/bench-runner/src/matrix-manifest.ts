@@ -1,8 +1,7 @@
 import path from 'node:path'
 import { writeFileAtomically } from '@pctodl/command-line'
 import { boardVariants } from '@pctodl/gpu-sim'
-import { madeBy } from './made-by.js'
-import { sha256 } from './manifest.js'
+import { madeBy, sha256 } from './manifest.js'
 import type { BenchOptions } from './matrix-options.js'
 
 /** File of a result folder that says what its last matrix was of. */
@@ -13,25 +12,13 @@ export const MATRIX_MANIFEST = 'matrix.json'
  * The same call writes the same bytes.
  */
 export function writeMatrixManifest(options: BenchOptions): void {
-  const {
-    tasks,
-    algorithms,
-    policies,
-    seeds,
-    variants,
-    iterations,
-    powerMarginW,
-    shadow,
-    resultDir,
-    parametersFolder,
-  } = options
+  const { tasks, algorithms, seeds, variants, iterations, powerMarginW, shadow, resultDir, parametersFolder } = options
   const boards = [...new Set(tasks.map(({ board }) => board))]
   const of = parametersFolder === undefined ? {} : { parametersFolder }
   const manifest = {
     matrixVersion: 1,
     madeBy: boards.map((board) => ({ board, ...madeBy({ task: tasks.find((task) => task.board === board)!, ...of }) })),
     algorithms,
-    policies,
     seeds,
     iterations,
     powerMarginW,

@@ -1,8 +1,10 @@
+import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import {
   asUsage,
   type ExecutorOptions,
   integerFrom,
+  listOf,
   newCommand,
   numberBetween,
   oneOf,
@@ -20,28 +22,13 @@ import { InvalidArgumentError } from 'commander'
 import { version } from '../package.json'
 import { everyAlgorithm, parseAlgorithms } from './algorithms.js'
 import type { CellRequest, RealBoard } from './cell.js'
-import { defaultJobs } from './default-jobs.js'
 import type { Place } from './settle-place.js'
 import { anyTasksOf, isServed, type Task, type TaskSet, taskSets } from './tasks.js'
 
-/** What one call of the command line asks for, checked. */
-export interface BenchOptions extends CellRequest {
-  readonly resultDir: string
-  readonly resume: boolean
-  readonly failFast: boolean
-  /** Real time that a run may take, ms. */
-  readonly timeoutMs?: number
-  /** Processes that run cells at the same time on this machine. */
-  readonly jobs: number
-  /** Options for a Slurm cluster; absent where this machine runs everything. */
-  readonly slurm?: SlurmOptions
-  readonly chart: boolean
-  readonly saveSummary: boolean
-  readonly dryRun: boolean
-  readonly json: boolean
-}
+/** Beyond this many processes the start of each costs more than it brings. */
+const MOST_JOBS = 8
 
-/** What the call says, before the algorithms are settled and names are looked up. */
+/** What the call says, before names are looked up. */
 export interface RawBenchOptions extends ExecutorOptions {
   readonly gpu?: string
   readonly detectGpu?: boolean
@@ -49,10 +36,12 @@ export interface RawBenchOptions extends ExecutorOptions {
   readonly worker: string
   readonly datasetPath?: string
   readonly params?: string
-  readonly algorithm?: string
+  readonly algorithm: string
   readonly taskId?: number[]
   readonly startFrom?: number
-  readonly set?: readonly TaskSet[]
+  readonly set: readonly TaskSet[]
+  readonly mostLoad?: boolean
+  readonly loadFactor?: readonly number[]
   readonly variants?: number
   readonly latencyObjective?: number
   readonly iterations: number
@@ -62,7 +51,6 @@ export interface RawBenchOptions extends ExecutorOptions {
   readonly enableShadow?: boolean
   readonly seed: number
   readonly seeds: number
-  readonly repeat: number
   readonly resultDir: string
   readonly resume?: boolean
   readonly failFast?: boolean
@@ -72,9 +60,14 @@ export interface RawBenchOptions extends ExecutorOptions {
   readonly saveSummary?: boolean
   readonly dryRun?: boolean
   readonly json?: boolean
-  readonly scenario: 'offline' | 'server' | 'all'
-  readonly mostLoad?: boolean
-  readonly loadFactor?: number
+}
+
+/** The same, checked, with the tasks and algorithms that it names. */
+export interface BenchOptions extends Omit<RawBenchOptions, 'seeds'>, CellRequest {
+  /** Processes that run cells at the same time on this machine. */
+  readonly jobs: number
+  /** Options for a Slurm cluster; absent where this machine runs everything. */
+  readonly slurm?: SlurmOptions
 }
 
 /** @throws UsageError for anything that a user could have typed wrong */
@@ -106,22 +99,22 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
     .option('--params <folder>', 'predictor parameters: <board>.json as pctodl-fit writes (default: shipped)')
     .option(
       '--algorithm <names>',
-      `one of ${everyAlgorithm.join(', ')}, a comma list, tuned (pctodl and its strongest opponents), or all (default: tuned)`,
+      `one of ${everyAlgorithm.join(', ')}, a comma list, tuned (pctodl and its strongest opponents), or all`,
+      'tuned',
     )
     .option('--task-id <ids...>', "task ids to run, in this order (default: all of the board's)", collectIds)
     .option(
       '--set <names>',
-      `tasks where no ids are given: ${taskSets.join(', ')}, a comma list, or all (default: by --scenario)`,
+      `tasks where no ids are given: ${taskSets.join(', ')}, a comma list, or all`,
       collectSets,
+      ['paper'] as const,
     )
+    .option('--most-load', 'services: the highest common load at which every service keeps its p99 and the cap holds')
     .option(
-      '--scenario <name>',
-      'offline: the set paper, saturated tenants; server: the set services, whose requests arrive; all: both',
-      oneOf('offline', 'server', 'all'),
-      'offline',
+      '--load-factor <factors>',
+      "services: times the tasks' own rates, 0.001 to 100; of a comma list each",
+      listOf(numberBetween(0.001, 100)),
     )
-    .option('--most-load', 'server: the highest common load at which every service keeps its p99 and the cap holds')
-    .option('--load-factor <factor>', "server: times the tasks' own rates, 0.001 to 100", numberBetween(0.001, 100))
     .option('--start-from <id>', 'only tasks with at least this id', integerFrom(1))
     .option(
       '--iterations <n>',
@@ -143,13 +136,17 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
     .option('--enable-shadow', 'let pctodl keep looking for better tenants while it runs')
     .option('--interleave', 'all algorithms of a task before the next task')
     .option('--seed <n>', 'seed of the simulated board (sensor error, noise)', integerFrom(0), 1)
-    .option('--seeds <n>', 'run so many seeds, from --seed on; tables then show mean and range', integerFrom(1), 1)
+    .option(
+      '--seeds <n>',
+      'run so many seeds, from --seed on, or repeat every run so often on a real board; tables then show mean and range',
+      integerFrom(1),
+      1,
+    )
     .option(
       '--variants <n>',
       'run on so many boards of the simulated ensemble instead of the shipped one; from 16 on tables show 95 % intervals',
       integerFrom(1),
     )
-    .option('--repeat <n>', 'real board: repeat every run so many times', integerFrom(1), 1)
     .option('--result-dir <folder>', 'where results go', './benchmark_results')
     .option('--resume', 'keep results that are already there and whole, run the others')
     .option('--fail-fast', 'stop at the first run that fails')
@@ -165,67 +162,28 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
 }
 
 /**
- * @param algorithm as given or chosen
  * @param place what `settlePlace` found
  * @throws UsageError for what does not exist or does not go together
  */
-export function checkOptions(raw: RawBenchOptions, algorithm: string, { boards, isReal }: Place): BenchOptions {
+export function checkOptions(raw: RawBenchOptions, { boards, isReal }: Place): BenchOptions {
   const tasks = asUsage(() => withLatency(withPowerCap(selectTasks(raw, boards), raw.powerCap), raw.latencyObjective))
   refuseUnheeded(raw, tasks, isReal)
+  const { worker, datasetPath, params } = raw
+  const real: RealBoard = { worker, ...(datasetPath === undefined ? {} : { datasetPath: path.resolve(datasetPath) }) }
+  const first = isReal ? 1 : raw.seed
+  const slurm = slurmOptions(raw)
   return asUsage(() => ({
+    ...raw,
     tasks,
-    algorithms: parseAlgorithms(algorithm),
-    policies: parseAlgorithms(algorithm, true),
-    ...(raw.loadFactor === undefined ? {} : { loadFactor: raw.loadFactor }),
-    mostLoad: raw.mostLoad ?? false,
-    ...(isReal ? { real: realBoard(raw) } : {}),
-    seeds: isReal ? from(1, repetitions(raw)) : from(raw.seed, seeds(raw)),
-    ...(raw.variants === undefined ? {} : { variants: variantsOf(raw.variants, isReal) }),
-    iterations: raw.iterations,
+    algorithms: parseAlgorithms(raw.algorithm),
+    ...(isReal ? { real } : {}),
+    seeds: Array.from({ length: raw.seeds }, (_, i) => first + i),
     powerMarginW: raw.powerMargin,
     shadow: raw.enableShadow ?? false,
-    ...(raw.params === undefined ? {} : { parametersFolder: path.resolve(raw.params) }),
-    interleave: raw.interleave ?? false,
-    resultDir: raw.resultDir,
-    resume: raw.resume ?? false,
-    failFast: raw.failFast ?? false,
-    ...(raw.timeout === undefined ? {} : { timeoutMs: raw.timeout * 1000 }),
-    jobs: isReal ? oneJob(raw) : (raw.jobs ?? defaultJobs()),
-    ...(raw.executor === 'slurm' ? { slurm: slurmOptions(raw)! } : {}),
-    chart: raw.chart ?? false,
-    saveSummary: raw.saveSummary ?? false,
-    dryRun: raw.dryRun ?? false,
-    json: raw.json ?? false,
+    ...(params === undefined ? {} : { parametersFolder: path.resolve(params) }),
+    jobs: isReal ? 1 : (raw.jobs ?? Math.min(MOST_JOBS, availableParallelism())),
+    ...(slurm ? { slurm } : {}),
   }))
-}
-
-const from = (first: number, count: number) => Array.from({ length: count }, (_, i) => first + i)
-
-function seeds({ seeds, repeat }: RawBenchOptions): number {
-  if (repeat > 1) throw new UsageError('--repeat: a simulated board repeats itself exactly; vary it with --seeds')
-  return seeds
-}
-
-function repetitions({ seeds, repeat }: RawBenchOptions): number {
-  if (seeds > 1) throw new UsageError('--seeds: a real board has none; measure it several times with --repeat')
-  return repeat
-}
-
-function variantsOf(variants: number, isReal: boolean): number {
-  if (isReal)
-    throw new UsageError('--variants: a real board is the one that it is; measure it several times with --repeat')
-  return variants
-}
-
-function realBoard({ worker, datasetPath }: RawBenchOptions): RealBoard {
-  return { worker, ...(datasetPath === undefined ? {} : { datasetPath: path.resolve(datasetPath) }) }
-}
-
-function oneJob({ jobs, executor }: RawBenchOptions): number {
-  if (jobs !== undefined && jobs > 1 && executor === 'local') {
-    throw new UsageError('--jobs: one run at a time on a real board; spread them over boards with --executor slurm')
-  }
-  return 1
 }
 
 /** @throws UsageError for an option that none of the tasks would heed */
@@ -240,17 +198,18 @@ function refuseUnheeded(raw: RawBenchOptions, tasks: readonly Task[], isReal: bo
     raw.powerMargin > 0 && '--power-margin',
     raw.enableShadow && '--enable-shadow',
   ]
+  if (isReal && raw.variants !== undefined)
+    throw new UsageError('--variants: a real board is the one that it is; measure it several times with --seeds')
+  if (isReal && (raw.jobs ?? 1) > 1 && raw.executor === 'local')
+    throw new UsageError('--jobs: one run at a time on a real board; spread them over boards with --executor slurm')
   const stray = [...(tasks.some(isServed) ? [] : ofServices), ...(tasks.every(isServed) ? ofTenants : [])].find(Boolean)
-  if (stray) throw new UsageError(`${stray}: none of these tasks heeds it; see --scenario and --set`)
+  if (stray) throw new UsageError(`${stray}: none of these tasks heeds it; see --set`)
 }
 
-const setsOfScenario = { offline: ['paper'], server: ['services'], all: ['paper', 'services'] } as const
-
-function selectTasks({ taskId, startFrom, set, scenario }: RawBenchOptions, boards: readonly string[]): Task[] {
-  const sets: readonly TaskSet[] = set ?? setsOfScenario[scenario]
+function selectTasks({ taskId, startFrom, set }: RawBenchOptions, boards: readonly string[]): Task[] {
   // With several boards an id means the tasks of that id on the boards that have it.
-  if (taskId !== undefined && boards.length === 1) return anyTasksOf(boards[0]!, taskId, sets)
-  const all = boards.flatMap((board) => anyTasksOf(board, undefined, taskId === undefined ? sets : taskSets))
+  if (taskId !== undefined && boards.length === 1) return anyTasksOf(boards[0]!, taskId, set)
+  const all = boards.flatMap((board) => anyTasksOf(board, undefined, taskId === undefined ? set : taskSets))
   const selected =
     taskId === undefined
       ? all.filter(({ id }) => id >= (startFrom ?? 0))

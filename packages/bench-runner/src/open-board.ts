@@ -1,9 +1,9 @@
 import path from 'node:path'
 import { findBoardVariant, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
 import { type Clock, type Gpu, type TenantPool, VirtualClock } from '@pctodl/platform'
-import { boardName } from './board-name.js'
 import type { RealBoard } from './cell.js'
 import type { BoardIdentity } from './manifest.js'
+import { boardName } from './tasks.js'
 
 /** A board with everything that one run needs; whoever opens it closes it. */
 export interface OpenBoard {

@@ -3,11 +3,10 @@ import path from 'node:path'
 import { writeFileAtomically } from '@pctodl/command-line'
 import { findOracle, type Oracle, type OracleOptions } from '@pctodl/gpu-sim'
 import { type Configuration, InfeasibleCapError, networkName, VirtualClock } from '@pctodl/platform'
-import { boardName } from './board-name.js'
 import type { Cell } from './cell.js'
 import { latencyObjectives } from './latency-objective.js'
 import { simulatedGpu } from './open-board.js'
-import type { BenchTask } from './tasks.js'
+import { type BenchTask, boardName } from './tasks.js'
 
 /**
  * Steps of the shares that are all tried, and to which the best of them are refined, percent: as fine as plans are, and about a

@@ -4,16 +4,21 @@ import { type CommandFunction, newCommand, parseCommand, UsageError } from '@pct
 import { PctodlError } from '@pctodl/platform'
 import {
   addReportOptions,
-  costFactorsOf,
   type RawReportOptions,
+  type ReportedRun,
+  type ReportedTask,
+  type ReportInput,
   reportContent,
   writePaper,
   writeReport,
   writtenFiles,
 } from '@pctodl/report'
-import { playgroundAddress } from './playground-address.js'
-import { reportedResults } from './reported-results.js'
+import { type Cell, loadStem } from './cell.js'
+import type { Manifest } from './manifest.js'
+import { type OracleCell, type OracleThroughput, oracleExplanation, oracleThroughput } from './oracle-throughput.js'
+import { playgroundAddress, playgroundFragment } from './playground-address.js'
 import { ResultStore } from './result-store.js'
+import { type BenchTask, capsWOf, contentOf, isServed } from './tasks.js'
 
 interface RawPlace {
   readonly out?: string
@@ -44,10 +49,7 @@ export const reportResults: CommandFunction = async (argv, terminal) => {
   if (!existsSync(folder)) throw new UsageError(`${folder}: there is no such folder`)
   const out = raw.out ?? path.join(folder, 'report')
   const playground = playgroundAddress(raw.playground, out)
-  const content = reportContent({
-    ...reportedResults(new ResultStore(folder), { withOracle: raw.oracle }),
-    factors: costFactorsOf(raw),
-  })
+  const content = reportContent(reportedResults(new ResultStore(folder), { withOracle: raw.oracle }))
   if (content.boards.length === 0) {
     throw new PctodlError(
       'NO_RESULTS',
@@ -62,4 +64,69 @@ export const reportResults: CommandFunction = async (argv, terminal) => {
   if (raw.paper !== undefined) files.push(...(await writePaper(content, raw.paper, terminal.signal)))
   terminal.stdout.write(writtenFiles(files, out, raw.json ?? false))
   return 0
+}
+
+/** The results of a folder as what a report is made of. @throws InvalidInputError for a manifest that is none */
+function reportedResults(store: ResultStore, { withOracle }: { readonly withOracle: boolean }): ReportInput {
+  const { manifests, failures } = store.readAll()
+  // The oracle knows simulated boards only.
+  const simulated = manifests.flatMap(({ cell: { task, ...cell } }) =>
+    cell.real || isServed(task) ? [] : [{ task, ...cell }],
+  )
+  const best: OracleThroughput = withOracle ? oracleThroughput(distinct(simulated), store.folder) : new Map()
+  return {
+    runs: manifests.map(
+      (manifest): ReportedRun => ({
+        task: reportedTask(manifest.cell),
+        summary: manifest.summary,
+        repetition: manifest.cell.seed + 1000 * (manifest.cell.variant ?? 0),
+        record: () => store.readRecord(manifest.cell),
+        recordFile: store.recordFile(manifest.cell),
+        madeBy: makerOf(manifest),
+        ...inPlayground(manifest),
+      }),
+    ),
+    failures: failures.map(({ cell: { task, algorithm }, message }) => ({ task, algorithm, message })),
+    oracle: { throughput: (task) => oracleOf(best, task), explanation: oracleExplanation },
+  }
+}
+
+function reportedTask(cell: Cell): ReportedTask {
+  const { task } = cell
+  const { board, id } = task
+  return { board, id, ...contentOf(task), capsW: capsWOf(task), stem: `${board}_${loadStem(cell)}` }
+}
+
+/** By what a task is, not by which object it is: each manifest has read its own. */
+function oracleOf(best: OracleThroughput, { board, id }: ReportedTask): number | null {
+  for (const [task, throughput] of best) if (task.board === board && task.id === id) return throughput
+  return null
+}
+
+/** Each board and task once, whichever algorithms ran there, with one object for each task. */
+function distinct(cells: readonly OracleCell[]): OracleCell[] {
+  const tasks = new Map<string, BenchTask>()
+  const boards = new Map<string, OracleCell>()
+  for (const { task, seed, variant } of cells) {
+    const ofTask = `${task.board} ${task.id}`
+    if (!tasks.has(ofTask)) tasks.set(ofTask, task)
+    boards.set(`${ofTask} ${seed} ${variant}`, {
+      task: tasks.get(ofTask)!,
+      seed,
+      ...(variant === undefined ? {} : { variant }),
+    })
+  }
+  return [...boards.values()]
+}
+
+function inPlayground({ cell }: Manifest): Pick<ReportedRun, 'playgroundFragment'> {
+  const fragment = playgroundFragment(cell)
+  return fragment === undefined ? {} : { playgroundFragment: fragment }
+}
+
+function makerOf({ madeBy, board, cell }: Manifest): string {
+  const where = cell.real
+    ? `${board.name} (${board.uuid}, driver ${board.driverVersion}; ${board.tenants})`
+    : `the simulated ${board.name}`
+  return `bench-runner ${madeBy.benchRunner} on ${where}, predictor parameters ${madeBy.predictorParameters.slice(0, 12)}`
 }

@@ -4,8 +4,7 @@ import { writeFileAtomically } from '@pctodl/command-line'
 import { InvalidInputError } from '@pctodl/platform'
 import { formatResultsCsv, formatRunRecord, parseRunRecord, type RunRecord, summarizeRun } from '@pctodl/report'
 import { type Cell, cellStem, compareCells } from './cell.js'
-import { madeBy } from './made-by.js'
-import { type BoardIdentity, MANIFEST_VERSION, type Manifest, parseManifest, sha256 } from './manifest.js'
+import { type BoardIdentity, MANIFEST_VERSION, type Manifest, madeBy, parseManifest, sha256 } from './manifest.js'
 
 /** A cell that was tried and has no result. */
 export interface FailedCell {

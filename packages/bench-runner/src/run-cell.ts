@@ -1,6 +1,5 @@
 import { PctodlError } from '@pctodl/platform'
 import type { RunRecord } from '@pctodl/report'
-import { boardName } from './board-name.js'
 import { type Cell, instanceOf, resultSet } from './cell.js'
 import type { BoardIdentity } from './manifest.js'
 import { boardSeed, openBoard } from './open-board.js'
@@ -12,7 +11,7 @@ import { createServerPolicy, type ServerPolicyName } from './services/service-po
 import { type ServerTask, serverTasksOf } from './services/service-tasks.js'
 import { bestFixedClocks, bestLockedClock } from './services/services-oracle.js'
 import { equalShares, plannedShares } from './services/share-plans.js'
-import { isServed } from './tasks.js'
+import { boardName, contentOf, isServed } from './tasks.js'
 
 /** Run one cell from a cold board, whatever is in it. @throws what the policy and the board throw, the signal's reason */
 export async function runCell(
@@ -66,8 +65,7 @@ function recordOf({ algorithm }: Cell, task: ServerTask, run: ServerRun, most?: 
     board: task.board,
     algorithm,
     taskId: task.id,
-    model: task.name,
-    dataset: 'requests',
+    ...contentOf(task),
     durationMs: measured.power.timeMs.at(-1)!,
     ...measured,
     samples: services.reduce((sum, { completed, late }) => sum + completed - late, 0),
@@ -77,15 +75,9 @@ function recordOf({ algorithm }: Cell, task: ServerTask, run: ServerRun, most?: 
       p99Ms: p99Ms === null ? null : tidy(p99Ms),
     })),
     requests: {
-      services: services.map(({ service, goodputPerS, attainment, objectiveMet, p99Ms, shed, failed }) => ({
-        service,
-        goodputPerS,
-        attainment,
-        objectiveMet,
-        p99Ms,
-        shed,
-        failed,
-      })),
+      services: services.map(({ service, goodputPerS, attainment, objectiveMet, p99Ms, shed, failed }) => {
+        return { service, goodputPerS, attainment, objectiveMet, p99Ms, shed, failed }
+      }),
       meanPowerW,
       energyPerRequestJ,
       ...(most === undefined ? {} : { mostLoad: most }),

@@ -14,7 +14,7 @@ import { anySignal } from '@pctodl/platform'
 import type { RunSummary } from '@pctodl/report'
 import { type Cell, cellLabel } from './cell.js'
 import { type CellEnding, executeCells } from './execute-cells.js'
-import { cutIntoJobs, EXECUTION_FOLDER, writePlan } from './execution-plan.js'
+import { cutIntoJobs, EXECUTION_FOLDER, jobsTakenBy, writePlan } from './execution-plan.js'
 import { writeMatrixManifest } from './matrix-manifest.js'
 import type { BenchOptions } from './matrix-options.js'
 import { type FailedCell, ResultStore } from './result-store.js'
@@ -26,8 +26,8 @@ export interface MatrixOutcome {
   readonly kept: number
 }
 
-/** Pieces per process: enough that none idles long at the end, few enough that starting them costs little. */
-const JOBS_PER_PROCESS = 3
+/** Pieces that each process takes one after the other: so many that none idles long at the end. */
+const JOBS_PER_PROCESS = 16
 
 /** Run cells here, in several processes, or on a cluster, and gather what came of them. */
 export async function runMatrix(
@@ -51,7 +51,8 @@ export async function runMatrix(
     await runInProcesses(cells, options, store, terminal, onEnd)
   } else {
     await executeCells(cells, store, {
-      ...options,
+      failFast: options.failFast ?? false,
+      ...(options.timeout === undefined ? {} : { timeoutMs: 1000 * options.timeout }),
       signal: terminal.signal,
       onBegin: (cell, redoBecause) =>
         progress.begin(options.resume ? `${cellLabel(cell)} (${redoBecause})` : cellLabel(cell)),
@@ -91,7 +92,8 @@ async function runInProcesses(
   terminal: Terminal,
   onEnd: (label: string, ending: CellEnding) => void,
 ): Promise<void> {
-  const { resultDir, failFast, timeoutMs = null, slurm } = options
+  const { resultDir, failFast = false, timeout, slurm } = options
+  const timeoutMs = timeout === undefined ? null : 1000 * timeout
   const plan = {
     resultDir: path.resolve(resultDir),
     failFast,
@@ -100,15 +102,24 @@ async function runInProcesses(
   }
   const planFile = writePlan(plan)
   const { signal } = terminal
-  const jobs = plan.jobs.map((_, i): Job => ({ id: String(i), command: jobCommand(planFile, i) }))
   const stopping = new AbortController()
   const lastWords = new Map<string, string>()
   const report = (label: string, ending: CellEnding) => {
     onEnd(label, ending)
     if (ending.kind === 'failed' && failFast) stopping.abort()
   }
-  try {
-    await executorFor(options, path.dirname(planFile), terminal).run(jobs, {
+  const fail = (cell: Cell, message: string) => {
+    store.writeFailure(cell, message)
+    report(cellLabel(cell), { kind: 'failed', message })
+  }
+  const cellsOfJobs = (indices: readonly number[]) => indices.flatMap((job) => plan.jobs[job]!)
+  const left = () => jobsTakenBy(undefined, planFile, plan.jobs.length)
+  let lastEnding = 'did not run'
+  const executor = executorFor(options, path.dirname(planFile), terminal)
+  const run = (ids: readonly string[]) => {
+    const execute = [...thisProgram(), 'execute', '--plan', planFile, slurm ? '--job' : '--worker'] as const
+    const jobs = ids.map((id): Job => ({ id, command: [...execute, id] }))
+    return executor.run(jobs, {
       signal: anySignal([signal, stopping.signal]),
       onLine: (id, line, stream) => {
         if (stream === 'stderr') lastWords.set(id, line)
@@ -118,22 +129,32 @@ async function runInProcesses(
         }
       },
       onOutcome: ({ id, exitCode, reason }) => {
-        const ended = `its process ended${exitCode === null ? '' : ` with code ${exitCode}`}`
         const why = lastWords.get(id) ?? reason
-        for (const cell of plan.jobs[Number(id)]!) {
+        const ended = `its process ended${exitCode === null ? '' : ` with code ${exitCode}`}${why === undefined ? '' : `: ${why}`}`
+        if (exitCode !== 0) lastEnding = ended
+        for (const cell of cellsOfJobs(slurm ? [Number(id)] : jobsTakenBy(id, planFile, plan.jobs.length))) {
           const result = store.finished(cell)
-          if ('redoBecause' in result && !store.failure(cell) && exitCode !== 0) {
-            store.writeFailure(cell, why === undefined ? ended : `${ended}: ${why}`)
-            report(cellLabel(cell), { kind: 'failed', message: why ?? ended })
-          } else if (slurm) {
+          const failure = store.failure(cell)
+          if ('redoBecause' in result && !failure && exitCode !== 0) fail(cell, ended)
+          else if (slurm) {
             // What a node prints is not seen here, so progress comes from what it wrote.
-            const failure = store.failure(cell)
             if ('manifest' in result) report(cellLabel(cell), { kind: 'done', summary: result.manifest.summary })
             else if (failure) report(cellLabel(cell), { kind: 'failed', message: failure.message })
           }
         }
       },
     })
+  }
+  try {
+    if (slurm) await run(plan.jobs.map((_, job) => `${job}`))
+    else {
+      // Workers that crash are replaced as long as each takes a job with it.
+      for (let round = 1, before = Infinity; left().length > 0 && left().length < before; round++) {
+        before = left().length
+        await run(Array.from({ length: options.jobs }, (_, i) => `${round}.${i + 1}`))
+      }
+      for (const cell of cellsOfJobs(left())) fail(cell, lastEnding)
+    }
   } catch (error) {
     if (signal.aborted || !stopping.signal.aborted) throw error
   } finally {
@@ -156,8 +177,7 @@ function executorFor(options: BenchOptions, workDir: string, { stderr }: Termina
 }
 
 /** This very program, as another process: the built command, which lies at the same place beside `src` and `dist`. */
-function jobCommand(planFile: string, job: number): Job['command'] {
+function thisProgram(): readonly [string, string] {
   const here = typeof __filename === 'string' ? path.dirname(__filename) : path.dirname(fileURLToPath(import.meta.url))
-  const program = path.resolve(here, '../bin/bench-runner.js')
-  return [process.execPath, program, 'execute', '--plan', planFile, '--job', String(job)]
+  return [process.execPath, path.resolve(here, '../bin/bench-runner.js')]
 }

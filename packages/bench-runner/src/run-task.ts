@@ -1,31 +1,22 @@
-import { BatchLatencies, firstSteadyWindow, type RunRecord } from '@pctodl/report'
+import { BatchLatencies, firstSteadyWindow, type RecordedWindow, type RunRecord } from '@pctodl/report'
 import { WINDOW_MS } from '@pctodl/run'
-import { commonLoad, type LoadMix, runPolicy, type WindowObservation } from '@pctodl/scheduler'
-import { type AlgorithmName, createPolicy } from './algorithms.js'
+import { commonLoad, type LoadMix, type WindowObservation } from '@pctodl/scheduler'
+import { type AlgorithmName, createPolicy, type PolicyOptions } from './algorithms.js'
 import { latencyObjectives } from './latency-objective.js'
 import { type OpenBoard, openBoard } from './open-board.js'
-import { Restarts } from './restarts.js'
+import { recordRun } from './record-run.js'
 import { type BenchTask, capsOf } from './tasks.js'
 
-export interface RunTaskOptions {
+export interface RunTaskOptions extends PolicyOptions {
   readonly iterations: number
   /** Decides the simulated board's sensor error and noise; the same for every algorithm, so that all meet the same board. */
   readonly seed: number
-  /** Plans stay this far below the cap, W. Default 0. */
-  readonly powerMarginW?: number
-  /** Let pctodl keep looking for better tenants while it runs. Default false. */
-  readonly shadow?: boolean
-  /** Predictor parameters. Default: the shipped ones. */
-  readonly parametersFolder?: string
-  /** Board of the ensemble. Default: the shipped board. */
-  readonly variant?: number
   readonly signal?: AbortSignal
 }
 
 /** Run one algorithm on one task, on the simulated board, from a cold start. */
 export async function runTask(task: BenchTask, algorithm: AlgorithmName, options: RunTaskOptions): Promise<RunRecord> {
-  const { seed, variant } = options
-  const board = await openBoard({ task, seed, ...(variant === undefined ? {} : { variant }) })
+  const board = await openBoard({ ...options, task })
   try {
     return await runTaskOn(board, task, algorithm, options)
   } finally {
@@ -40,73 +31,47 @@ export async function runTaskOn(
   algorithm: AlgorithmName,
   options: Omit<RunTaskOptions, 'seed'>,
 ): Promise<RunRecord> {
+  const { id: taskId, model, dataset, mix, set } = task
   const policy = createPolicy(algorithm, task, options)
-  const windows: (WindowObservation & { readonly startedAt: Date })[] = []
-  const timeMs: number[] = []
-  const powerCapW: number[] = []
-  const sensorW: (number | null)[] = []
-  const smClockMhz: (number | null)[] = []
-  const trueW: number[] = []
-  let lastEnergyJ = trueEnergyJ?.() ?? 0
-  let lastMs = 0
   const iterations = task.fixedIterations ?? options.iterations
   const steadyFromMs = firstSteadyWindow(iterations) * WINDOW_MS
   const latencies = new BatchLatencies()
-  const restarts = new Restarts()
-  await runPolicy({
-    gpu,
-    pool,
-    clock,
-    policy,
-    caps: capsOf(task, WINDOW_MS),
-    iterations,
-    windowMs: WINDOW_MS,
-    ...(options.signal ? { signal: options.signal } : {}),
-    onEvent: (event) => {
-      if (event.type === 'sample') restarts.add(event.timeMs, event.reconfiguring)
+  const record = await recordRun(
+    {
+      ...{ gpu, pool, clock, policy, iterations },
+      caps: capsOf(task, WINDOW_MS),
+      windowMs: WINDOW_MS,
+      ...(options.signal ? { signal: options.signal } : {}),
     },
-    onWindow: (window, startedAt) =>
-      windows.push({ ...window, ...(task.mix ? servedTogether(window, task.mix) : {}), startedAt }),
-    onSample: (sampleMs, telemetry, capW) => {
-      timeMs.push(sampleMs)
-      powerCapW.push(capW)
-      sensorW.push(telemetry.powerAverageW)
-      smClockMhz.push(telemetry.smClockMhz)
-      if (trueEnergyJ) {
-        const energyJ = trueEnergyJ()
-        trueW.push(toMilliwatt(((energyJ - lastEnergyJ) / (sampleMs - lastMs)) * 1000))
-        lastEnergyJ = energyJ
-      }
-      latencies.add(pool.counters(), lastMs >= steadyFromMs)
-      lastMs = sampleMs
-    },
-  })
+    { algorithm, taskId, model, dataset },
+    trueEnergyJ,
+    (_, beforeMs) => latencies.add(pool.counters(), beforeMs >= steadyFromMs),
+  )
+  const windows = mix ? record.windows.map((window) => servedTogether(window as Observed, mix)) : record.windows
   const latency = latencies.summary(latencyObjectives(task))
+  const { trueW, ...power } = record.power
   return {
+    ...record,
     board: task.board,
-    algorithm,
-    taskId: task.id,
-    model: task.model,
-    dataset: task.dataset,
-    ...(task.set === undefined ? {} : { set: task.set }),
-    durationMs: lastMs,
+    ...(set === undefined ? {} : { set }),
     windows,
-    power: { timeMs, powerCapW, sensorW, smClockMhz, ...(trueEnergyJ ? { trueW } : {}) },
-    restartsMs: restarts.beganMs,
+    power: { ...power, ...(trueW ? { trueW: trueW.map(toMilliwatt) } : {}) },
     samples: windows.reduce((sum, window) => sum + window.samples, 0),
     ...(latency.length === 0 ? {} : { latency }),
     notes: policy.notes ?? [],
   }
 }
 
+type Observed = RecordedWindow & Pick<WindowObservation, 'tenants'>
+
 /** Of a mix counts what was served of it, in the asked proportions: a surplus of one network is nobody's. */
-function servedTogether(window: WindowObservation, mix: LoadMix): Pick<WindowObservation, 'throughput' | 'samples'> {
+function servedTogether(window: Observed, mix: LoadMix): RecordedWindow {
   const throughput = commonLoad(
     window.tenants.map(({ tenant }) => tenant),
     (i) => window.tenants[i]!.throughput ?? 0,
     mix,
   )
-  return { throughput, samples: (throughput * (window.endMs - window.startMs)) / 1000 }
+  return { ...window, throughput, samples: (throughput * (window.endMs - window.startMs)) / 1000 }
 }
 
 /** More digits would fill the record of a run with noise. */

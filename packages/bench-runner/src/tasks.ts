@@ -1,8 +1,9 @@
-import { type CapSchedule, fixedCap, networkName, UnknownNameError } from '@pctodl/platform'
+import { type CapSchedule, fixedCap, networkName } from '@pctodl/platform'
 import { EQUAL_P99_IDS, EQUAL_P99_SET } from '@pctodl/report'
 import { capsByIteration, type IterationSchedule, publishedSchedules, SCHEDULED_ITERATIONS } from '@pctodl/run'
 import type { LoadMix } from '@pctodl/scheduler'
-import { type ServerTask, serverTasks } from './services/service-tasks.js'
+import { type ServerTask, serverTasks, tasksWithIds } from './services/service-tasks.js'
+import catalogue from './tasks.json'
 
 /** Power caps that change in the course of a task. */
 export interface TaskSchedule extends IterationSchedule {
@@ -43,154 +44,67 @@ export interface BenchTask {
   readonly fixedIterations: number | null
 }
 
-const fixed = (
-  board: string,
-  firstId: number,
-  caps: readonly (readonly [model: string, dataset: string, capW: number])[],
-) =>
-  caps.map(
-    ([model, dataset, powerCapW], i): BenchTask => ({
-      id: firstId + i,
-      board,
-      model,
-      dataset,
-      powerCapW,
-      schedule: null,
-      fixedIterations: null,
-    }),
-  )
-
-const dynamic = (board: string): BenchTask[] => [
-  {
-    id: 29,
-    board,
-    model: 'resnet50',
-    dataset: 'imagenet',
-    powerCapW: null,
-    schedule: { name: 'down', ...publishedSchedules.down },
-    fixedIterations: SCHEDULED_ITERATIONS,
-  },
-  {
-    id: 30,
-    board,
-    model: 'efficientnet_v2_m',
-    dataset: 'imagenet',
-    powerCapW: null,
-    schedule: { name: 'up', ...publishedSchedules.up },
-    fixedIterations: SCHEDULED_ITERATIONS,
-  },
-]
+const fixed = (powerCapW: number) => ({ powerCapW, schedule: null, fixedIterations: null })
+const scheduled = (schedule: TaskSchedule, fixedIterations: number) => ({ powerCapW: null, schedule, fixedIterations })
+const published = (name: 'down' | 'up') => scheduled({ name, ...publishedSchedules[name] }, SCHEDULED_ITERATIONS)
+const dataset = 'imagenet'
 
 /** The 30 task ids of the PctoDL paper's matrix; 29 and 30 appear once per board. */
-export const benchTasks: readonly BenchTask[] = [
-  ...fixed('3080Ti', 1, [
-    ['mnasnet', 'imagenet', 120],
-    ['densenet201', 'imagenet', 180],
-    ['efficientnet_v2_m', 'imagenet', 140],
-    ['maxvit', 'imagenet', 170],
-    ['mobilenet_v2', 'imagenet', 120],
-    ['resnet50', 'imagenet', 130],
-    ['vgg19', 'imagenet', 155],
-    ['mnasnet', 'caltech256', 140],
-    ['densenet201', 'caltech256', 190],
-    ['efficientnet_v2_m', 'caltech256', 190],
-    ['maxvit', 'caltech256', 200],
-    ['mobilenet_v2', 'caltech256', 125],
-    ['resnet50', 'caltech256', 170],
-    ['vgg19', 'caltech256', 180],
-  ]),
-  ...dynamic('3080Ti'),
-  ...fixed('A100', 15, [
-    ['mnasnet', 'imagenet', 70],
-    ['densenet201', 'imagenet', 200],
-    ['efficientnet_v2_m', 'imagenet', 180],
-    ['maxvit', 'imagenet', 200],
-    ['mobilenet_v2', 'imagenet', 100],
-    ['resnet50', 'imagenet', 150],
-    ['vgg19', 'imagenet', 130],
-    ['mnasnet', 'caltech256', 100],
-    ['densenet201', 'caltech256', 280],
-    ['efficientnet_v2_m', 'caltech256', 240],
-    ['maxvit', 'caltech256', 250],
-    ['mobilenet_v2', 'caltech256', 120],
-    ['resnet50', 'caltech256', 180],
-    ['vgg19', 'caltech256', 180],
-  ]),
-  ...dynamic('A100'),
-]
+export const benchTasks: readonly BenchTask[] = catalogue.boards.flatMap(({ board, firstId, fixed: tasks }) => [
+  ...tasks.map((task, i): BenchTask => {
+    const [model, images, capW] = task as [string, string, number]
+    return { id: firstId + i, board, model, dataset: images, ...fixed(capW) }
+  }),
+  { id: 29, board, model: 'resnet50', dataset, ...published('down') },
+  { id: 30, board, model: 'efficientnet_v2_m', dataset, ...published('up') },
+])
 
-/** The factors of the latency set; task 206 is task 6 with twice the solo latency, 406 with four times. */
-const latencyFactors = [2, 4]
+const fixedCapTasks = benchTasks.filter(({ schedule }) => schedule === null)
 
-const latencyTasks: readonly BenchTask[] = latencyFactors.flatMap((latencyFactor) =>
-  benchTasks
-    .filter(({ schedule }) => schedule === null)
-    .map((task) => ({ ...task, id: 100 * latencyFactor + task.id, set: 'latency' as const, latencyFactor })),
+/** Task 206 is task 6 with twice the solo latency, 406 with four times. */
+const latencyTasks = catalogue.latencyFactors.flatMap((latencyFactor) =>
+  fixedCapTasks.map(
+    (task): BenchTask => ({ ...task, id: 100 * latencyFactor + task.id, set: 'latency', latencyFactor }),
+  ),
 )
 
 /** Task 606 is task 6 with the p99 of equal tenants as its objective. */
-const equalP99Tasks: readonly BenchTask[] = benchTasks
-  .filter(({ schedule }) => schedule === null)
-  .map((task) => ({ ...task, id: EQUAL_P99_IDS + task.id, set: EQUAL_P99_SET, latencyOfEqualSplit: true }))
+const equalP99Tasks = fixedCapTasks.map(
+  (task): BenchTask => ({ ...task, id: EQUAL_P99_IDS + task.id, set: EQUAL_P99_SET, latencyOfEqualSplit: true }),
+)
 
-/** Networks as they are met together: a large share of cheap requests, a small one of dear ones. */
-const mixes = {
-  'resnet50+efficientnet_v2_m+mobilenet_v2': { resnet50: 4, efficientnet_v2_m: 1, mobilenet_v2: 10 },
-  'densenet201+vgg19+mnasnet': { densenet201: 2, vgg19: 1, mnasnet1_0: 8 },
-  'maxvit+resnet50': { maxvit_t: 1, resnet50: 3 },
-} as const
+/** Networks as they are met together: a large share of cheap requests, a small one of dear ones; 61 to 63 with a latency objective. */
+const mixedTasks = catalogue.boards.flatMap(({ board, mixCapsW }) =>
+  [{ firstId: 51 }, { firstId: 61, latency: { latencyFactor: 4 } }].flatMap(({ firstId, latency }) =>
+    Object.entries(catalogue.mixes).map(([model, mix], i): BenchTask => {
+      return { id: firstId + i, set: 'mixed', board, model, mix, ...latency, dataset, ...fixed(mixCapsW[i]!) }
+    }),
+  ),
+)
 
-const mixed = (board: string, firstId: number, capsW: readonly number[], latencyFactor?: number): BenchTask[] =>
-  Object.entries(mixes).map(([model, mix], i) => ({
-    id: firstId + i,
-    set: 'mixed',
-    board,
-    model,
-    mix,
-    ...(latencyFactor === undefined ? {} : { latencyFactor }),
-    dataset: 'imagenet',
-    powerCapW: capsW[i]!,
-    schedule: null,
-    fixedIterations: null,
-  }))
-
-/** Each cap of a step task holds for so many iterations of 5 s: shorter than the 35 s after which pctodl changes tenants. */
-const STEP_ITERATIONS = 6
-
-const steps = (board: string, firstId: number, capsW: readonly number[]): BenchTask[] =>
-  ['resnet50', 'vgg19', 'efficientnet_v2_m'].map((model, i) => ({
-    id: firstId + i,
-    set: 'steps',
-    board,
-    model,
-    dataset: 'imagenet',
-    powerCapW: null,
-    schedule: { name: 'steps', capsW, switchAtIteration: capsW.map((_, k) => k * STEP_ITERATIONS) },
-    fixedIterations: capsW.length * STEP_ITERATIONS,
-  }))
-
-/** What runs in a cell: tenants that run batch after batch, or services whose requests arrive. */
-export type Task = BenchTask | ServerTask
-
-export function isServed(task: Task): task is ServerTask {
-  return 'services' in task
-}
+/** Each cap holds for less than the 35 s after which pctodl changes tenants. */
+const stepTasks = catalogue.boards.flatMap(({ board, stepCapsW: capsW }) =>
+  catalogue.stepNetworks.map((model, i): BenchTask => {
+    const iterations = catalogue.iterationsOfAStep
+    const schedule = { name: 'steps', capsW, switchAtIteration: capsW.map((_, k) => k * iterations) } as const
+    return { id: 71 + i, set: 'steps', board, model, dataset, ...scheduled(schedule, capsW.length * iterations) }
+  }),
+)
 
 /** All tasks in which tenants run batch after batch, of all sets. */
 export const everyTask: readonly BenchTask[] = [
   ...benchTasks,
   ...latencyTasks,
   ...equalP99Tasks,
-  ...mixed('3080Ti', 51, [150, 180, 200]),
-  ...mixed('3080Ti', 61, [150, 180, 200], 4),
-  ...mixed('A100', 51, [130, 180, 220]),
-  ...mixed('A100', 61, [130, 180, 220], 4),
-  ...steps('3080Ti', 71, [200, 140, 180, 130, 220]),
-  ...steps('A100', 71, [200, 120, 180, 140, 220]),
+  ...mixedTasks,
+  ...stepTasks,
 ]
 
-export function setOf(task: Task): TaskSet {
-  return isServed(task) ? 'services' : (task.set ?? 'paper')
+/** What runs in a cell: tenants that run batch after batch, or services whose requests arrive. */
+export type Task = BenchTask | ServerTask
+
+export function isServed(task: Task): task is ServerTask {
+  return 'services' in task
 }
 
 /** W, in the order in which they hold. */
@@ -204,6 +118,19 @@ export function networksOf({ model, mix }: Pick<BenchTask, 'model' | 'mix'>): re
   return mix ? Object.keys(mix) : [networkName(model)]
 }
 
+/** Name of the board that a cell runs on: `A100`, or `A100~v3` of the ensemble. */
+export function boardName(cell: {
+  readonly task: { readonly board: string }
+  readonly variant?: number | undefined
+}): string {
+  return cell.variant === undefined ? cell.task.board : `${cell.task.board}~v${cell.variant}`
+}
+
+/** What a task runs and on which data, in words. */
+export function contentOf(task: Task): { readonly model: string; readonly dataset: string } {
+  return isServed(task) ? { model: task.name, dataset: 'requests' } : { model: task.model, dataset: task.dataset }
+}
+
 /**
  * The tasks of one board without services, in the order of the ids asked for, from any set, or all of some sets.
  *
@@ -211,50 +138,28 @@ export function networksOf({ model, mix }: Pick<BenchTask, 'model' | 'mix'>): re
  * @throws UnknownNameError for a board without tasks or an id that the board does not have
  */
 export function tasksOf(board: string, ids?: readonly number[], sets: readonly TaskSet[] = ['paper']): BenchTask[] {
-  return selected(everyTask, board, ids, sets)
+  return tasksWithIds(everyTask, board, ids).filter(({ set }) => ids !== undefined || sets.includes(set ?? 'paper'))
 }
 
 /** The same with services among them. */
 export function anyTasksOf(board: string, ids: readonly number[] | undefined, sets: readonly TaskSet[]): Task[] {
-  return selected<Task>([...everyTask, ...serverTasks], board, ids, sets)
-}
-
-function selected<T extends Task>(
-  all: readonly T[],
-  board: string,
-  ids: readonly number[] | undefined,
-  sets: readonly TaskSet[],
-): T[] {
-  const ofBoard = all.filter((task) => task.board === board)
-  if (ofBoard.length === 0) {
-    throw new UnknownNameError('GPU of the task matrix', board, [...new Set(all.map((task) => task.board))])
-  }
-  if (ids === undefined) return ofBoard.filter((task) => sets.includes(setOf(task)))
-  return ids.map((id) => {
-    const task = ofBoard.find((candidate) => candidate.id === id)
-    if (task) return task
-    throw new UnknownNameError(
-      `task id on ${board}`,
-      String(id),
-      ofBoard.map((candidate) => String(candidate.id)),
-    )
-  })
+  const setOf = (task: Task): TaskSet => (isServed(task) ? 'services' : (task.set ?? 'paper'))
+  const tasks = tasksWithIds<Task>([...everyTask, ...serverTasks], board, ids)
+  return tasks.filter((task) => ids !== undefined || sets.includes(setOf(task)))
 }
 
 /** The caps of a task by time stamp, given the length of an iteration. */
-export function capsOf(task: BenchTask, windowMs: number): CapSchedule {
-  const { schedule, powerCapW } = task
+export function capsOf({ schedule, powerCapW }: BenchTask, windowMs: number): CapSchedule {
   return schedule ? capsByIteration(schedule, windowMs) : fixedCap(powerCapW!)
 }
 
 /** `<id>_<model>_<dataset>_<cap>W`, or `..._power_down` where a schedule rules; `..._4x` or `..._50ms` with a latency objective. */
 export function taskFileStem(task: Task): string {
-  if (isServed(task)) {
-    const { id, name, caps } = task
-    return `${id}_${name}_requests_${caps.length === 1 ? `${caps[0]!.powerCapW}W` : 'power_steps'}`
-  }
-  const { id, model, dataset, powerCapW, schedule, latencyFactor, latencyMs, latencyOfEqualSplit } = task
+  const { model, dataset } = contentOf(task)
+  const named = (cap: string) => `${task.id}_${model}_${dataset}_${cap}`
+  if (isServed(task)) return named(task.caps.length === 1 ? `${task.caps[0]!.powerCapW}W` : 'power_steps')
+  const { powerCapW, schedule, latencyFactor, latencyMs, latencyOfEqualSplit } = task
   const factor = latencyFactor === undefined ? '' : `_${latencyFactor}x`
   const objective = latencyMs !== undefined ? `_${latencyMs}ms` : latencyOfEqualSplit ? '_equal-p99' : factor
-  return `${id}_${model}_${dataset}_${schedule ? `power_${schedule.name}` : `${powerCapW}W`}${objective}`
+  return named(schedule ? `power_${schedule.name}` : `${powerCapW}W`) + objective
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { callCommand } from '../../../test/call-command.js'
-import { algorithmGroups } from '../src/index.js'
+import { algorithmGroups, algorithmNames } from '../src/algorithms.js'
 import { benchRunner } from '../src/matrix-command.js'
 
 const command = path.resolve(import.meta.dirname, '../bin/bench-runner.js')
@@ -54,7 +54,7 @@ describe('bench-runner', () => {
     expect(stderr).toMatch(/task 6 resnet50\/imagenet on 3080Ti, powercap-tuned: \d+ samples\/s/)
     expect(stderr).toContain('[9/9]')
     expect(status).toBe(0)
-    for (const algorithm of algorithmGroups.tuned) {
+    for (const algorithm of algorithmGroups.tuned.filter((name) => algorithmNames.includes(name))) {
       expect(stdout).toContain(algorithm)
       const file = path.join(cwd, `benchmark_results/3080Ti_${algorithm}/6_resnet50_imagenet_130W.csv`)
       const [header, ...rows] = readFileSync(file, 'utf8').trim().split('\n')
@@ -149,7 +149,6 @@ describe('bench-runner', () => {
     ['an unknown board', '--gpu RTX9090', 2, /unknown GPU 'RTX9090'; known: 3080Ti/],
     ['no board where none is found', '--task-id 6', 2, /--gpu: name a board: 3080Ti, A100, all \(no NVIDIA driver/],
     ['a real board that is not there', '--gpu A100 --backend nvml', 1, /no A100 to run on: no NVIDIA driver/],
-    ['repeats of a simulated board', '--gpu A100 --repeat 2', 2, /--repeat: a simulated board repeats itself exactly/],
     ['parameters that are not there', '--gpu A100 --params nowhere', 1, /nowhere.*cannot be read; name a folder/],
     [
       'an unknown algorithm',
@@ -194,6 +193,29 @@ describe('bench-runner', () => {
     expect(stderr).toMatch(/--result-dir: got 'taken', expected a folder; this is a file/)
     expect(stdout).toBe('')
     expect(readFileSync(path.join(folder, 'taken'), 'utf8')).toBe('a file where a folder is wanted')
+  })
+
+  it('runs what a killed worker leaves, and names the runs that ended with it', async () => {
+    const cwd = newFolder()
+    const argv = ['--gpu', '3080Ti', '--algorithm', 'pctodl', '--iterations', '3', '--jobs', '2', '--json']
+    const child = spawn(process.execPath, [command, ...argv], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+    let [stdout, stderr, killed] = ['', '', false]
+    child.stdout.on('data', (chunk: Buffer) => {
+      stdout += chunk.toString()
+    })
+    child.stderr.on('data', (chunk: Buffer) => {
+      stderr += chunk.toString()
+      if (killed || !stderr.includes('[2/16]')) return
+      killed = true
+      const [worker] = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim().split(' ')
+      process.kill(Number(worker), 'SIGKILL')
+    })
+    expect(await new Promise((resolve) => child.once('close', resolve))).toBe(1)
+    const { summaries, failures } = JSON.parse(stdout) as { summaries: unknown[]; failures: { message: string }[] }
+    expect(summaries.length + failures.length).toBe(16)
+    expect(failures.length).toBeGreaterThan(0)
+    expect(failures.length).toBeLessThan(4)
+    for (const { message } of failures) expect(message).toContain('SIGKILL')
   })
 
   it('leaves no half results when interrupted, and says so', async () => {

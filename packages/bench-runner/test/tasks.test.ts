@@ -2,20 +2,11 @@ import { networkName, UnknownNameError } from '@pctodl/platform'
 import { goldenJson } from '@pctodl/reference-data'
 import { BatchLatencies } from '@pctodl/report'
 import { describe, expect, it } from 'vitest'
-import { boardName } from '../src/board-name.js'
+import { algorithmGroups, algorithmNames, parseAlgorithms } from '../src/algorithms.js'
 import { cellStem, cellsOf } from '../src/cell.js'
-import {
-  algorithmGroups,
-  algorithmNames,
-  benchTasks,
-  capsOf,
-  everyTask,
-  latencyObjectives,
-  parseAlgorithms,
-  soloLatencyMs,
-  taskFileStem,
-  tasksOf,
-} from '../src/index.js'
+import { latencyObjectives, soloLatencyMs } from '../src/latency-objective.js'
+import { serverPolicyNames } from '../src/services/service-policies.js'
+import { benchTasks, boardName, capsOf, everyTask, taskFileStem, tasksOf } from '../src/tasks.js'
 
 describe('the task matrix', () => {
   it('has 30 ids, 16 tasks a board, and networks that exist', () => {
@@ -66,7 +57,9 @@ describe('the task matrix', () => {
 describe('a list of algorithms', () => {
   it('is one name, several, or a group', () => {
     // Who knows the truth is run only where it is named.
-    expect(parseAlgorithms('all')).toEqual(algorithmNames.filter((name) => name !== 'static-best'))
+    const every = new Set<string>([...algorithmNames, ...serverPolicyNames])
+    every.delete('static-best')
+    expect(new Set<string>(parseAlgorithms('all'))).toEqual(every)
     expect(parseAlgorithms('tuned')).toEqual([
       'pctodl',
       'plan-limit-step',
@@ -74,9 +67,12 @@ describe('a list of algorithms', () => {
       'equal-split-step',
       'equal-split',
       'measured-60s',
+      'fixed-clock',
+      'equal-shares',
       'morak-tuned',
       'batchdvfs-tuned',
       'powercap-tuned',
+      'latency-governor',
     ])
     expect(parseAlgorithms('morak,tuned')).toEqual(['morak', ...algorithmGroups.tuned])
     expect(parseAlgorithms('powercap, pctodl,powercap')).toEqual(['powercap', 'pctodl'])

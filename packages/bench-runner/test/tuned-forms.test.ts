@@ -1,6 +1,7 @@
 import { median } from '@pctodl/numerics'
+import { summarizeRun } from '@pctodl/report'
 import { describe, expect, it } from 'vitest'
-import { type AlgorithmName, runTask, summarizeRun, tasksOf } from '../src/index.js'
+import { type AlgorithmName, runTask, tasksOf } from '../src/index.js'
 
 async function runOf(board: string, id: number, name: AlgorithmName, iterations = 5) {
   const summary = summarizeRun(await runTask(tasksOf(board, [id])[0]!, name, { iterations, seed: 1 }))

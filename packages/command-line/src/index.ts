@@ -1,17 +1,8 @@
 export type { CommandFunction, Terminal, TextOutput } from './terminal.js'
 export { exitCodeOf, runCommand } from './run-command.js'
-export {
-  type Ending,
-  type EndingSignal,
-  type EndingStage,
-  endingAtOnce,
-  endingStages,
-  Interruption,
-  isEnding,
-  onEnding,
-} from './endings.js'
+export { type Ending, endingAtOnce, Interruption, isEnding, onEnding } from './endings.js'
 export { UsageError } from './usage-error.js'
-export { asUsage, type CommandDescription, newCommand, parseCommand } from './new-command.js'
+export { asUsage, newCommand, parseCommand } from './new-command.js'
 export { newSubcommand, Subcommands } from './subcommands.js'
 export type { OptionAliases } from './aliases.js'
 export { integerFrom, listOf, numberBetween, oneOf, positiveNumber } from './option-values.js'

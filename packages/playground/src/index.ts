@@ -1,3 +1,3 @@
 export { pageFile } from './page-file.js'
 export { exportPage } from './export-page.js'
-export { type ServedPage, servePage } from './serve-page.js'
+export { servePage } from './serve-page.js'

@@ -7,7 +7,7 @@ import { type RunLog, runsOfLogs } from './page/runs-of-logs.js'
 import { writeReport } from './page/write-report.js'
 import { writePaper } from './paper/write-paper.js'
 import { parseRunEvents } from './record/run-events.js'
-import { addReportOptions, costFactorsOf, type RawReportOptions, writtenFiles } from './report-options.js'
+import { addReportOptions, type RawReportOptions, writtenFiles } from './report-options.js'
 
 /** The command line `pctodl-report` as a function: logs of runs, whoever made them, as a page, as Markdown and as CSV. */
 export const pctodlReport: CommandFunction = async (argv, terminal) => {
@@ -27,7 +27,7 @@ export const pctodlReport: CommandFunction = async (argv, terminal) => {
   await parseCommand(addReportOptions(command), argv)
   const raw = command.opts<RawReportOptions & { readonly out: string }>()
   const runs = runsOfLogs(command.args.map(readLog))
-  const content = reportContent({ runs, factors: costFactorsOf(raw) })
+  const content = reportContent({ runs })
   const files = await writeReport(content, raw.out, { pictures: raw.pictures ?? false, signal: terminal.signal })
   if (raw.paper !== undefined) files.push(...(await writePaper(content, raw.paper, terminal.signal)))
   terminal.stdout.write(writtenFiles(files, raw.out, raw.json ?? false))

@@ -1,9 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { chartColors, chartOrder } from '../src/chart/algorithm-colors.js'
-import { dodgeLabels } from '../src/chart/label-dodging.js'
-import { roundUp } from '../src/chart/round-axis.js'
-import { thinCurve } from '../src/chart/thinning.js'
+import { dodgeLabels, roundUp, thinCurve } from '../src/chart/chart-parts.js'
 import { movingAverageW, powerSignal } from '../src/evaluate/index.js'
 
 function thinned(timeMs: readonly number[], values: readonly number[], bucketMs: number): [number, number][] {

@@ -1,8 +1,7 @@
-export { type Experiment, type ExperimentAlgorithm, experimentAlgorithms, experimentSchema } from './experiment.js'
+export { type Experiment, experimentSchema } from './experiment.js'
 export { experimentPolicy, type NotedPolicy } from './experiment-policy.js'
-export { readRecordedExperiment, type RecordedExperiment } from './recorded-experiment.js'
-export { EventLogWriter, eventLogOf } from './event-log-writer.js'
-export { readCapSchedule } from './cap-schedule-file.js'
+export { readRecordedExperiment } from './recorded-experiment.js'
+export { EventLogWriter } from './event-log-writer.js'
 export {
   capsByIteration,
   type IterationSchedule,

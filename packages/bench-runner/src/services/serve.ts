@@ -1,23 +1,11 @@
 import { type Fault, SimulatedDesk, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
 import { seedFrom } from '@pctodl/numerics'
-import {
-  type Clock,
-  type Service,
-  type ServiceCounters,
-  type ServiceReading,
-  type Telemetry,
-  VirtualClock,
-} from '@pctodl/platform'
-import { capPhases, type PowerSeries, STEADY_TOLERANCE } from '@pctodl/report/evaluate'
-import {
-  type PowerCapPolicy,
-  type RunEvent,
-  runPolicy,
-  type ServiceListStep,
-  type WindowObservation,
-} from '@pctodl/scheduler'
+import { type Clock, type Service, type ServiceCounters, type ServiceReading, VirtualClock } from '@pctodl/platform'
+import type { RunRecord, ServedRequests } from '@pctodl/report'
+import { capPhases, STEADY_TOLERANCE } from '@pctodl/report/evaluate'
+import type { PowerCapPolicy, RunEvent, ServiceListStep } from '@pctodl/scheduler'
 import { type ServiceReport, serviceReport } from '@pctodl/traffic'
-import { Restarts } from '../restarts.js'
+import { recordRun } from '../record-run.js'
 import type { ServerTask, TaskService } from './service-tasks.js'
 
 /** What is run: a task, or the same services otherwise. */
@@ -57,17 +45,8 @@ export interface ServerRun {
 }
 
 /** What the record of a run keeps beside these figures. */
-export interface RecordedServing {
-  readonly power: PowerSeries & { readonly trueW: readonly number[]; readonly smClockMhz: readonly (number | null)[] }
-  readonly windows: readonly (WindowObservation & { readonly startedAt: Date })[]
-  readonly restartsMs: readonly number[]
-  /** Requests second by second, by service; null before it came and after it went. */
-  readonly perSecond: readonly {
-    readonly service: string
-    readonly arrived: readonly (number | null)[]
-    /** Late, shed or failed. */
-    readonly missed: readonly (number | null)[]
-  }[]
+export interface RecordedServing extends Pick<RunRecord, 'windows' | 'restartsMs'>, Pick<ServedRequests, 'perSecond'> {
+  readonly power: RunRecord['power'] & { readonly trueW: readonly number[] }
 }
 
 /** Before this, tenants load, and nobody's requests count, s. */
@@ -96,25 +75,50 @@ export async function runServerLoad(
     }
   }
   const desk = new SimulatedDesk(gpu, trafficOf, { seed, batchSpread: 0.03 })
-  const watch = new RunWatch(load, () => gpu.truth().meteredEnergyJ)
-  await runPolicy({
-    gpu,
-    pool: new SimulatedTenants(gpu),
-    clock,
-    policy,
-    caps,
-    iterations: Math.ceil((1000 * durationS) / WINDOW_MS),
-    windowMs: WINDOW_MS,
-    services: { desk, steps: listSteps(load.services) },
-    ...(signal ? { signal } : {}),
-    onEvent: (event) => {
-      if (event.type === 'sample') watch.restart(event.timeMs, event.reconfiguring)
-      onEvent?.(event)
+  const energyJ = () => gpu.truth().meteredEnergyJ
+  const watch = new RequestWatch(load.services)
+  let lastJ = 0
+  let warm: { readonly atMs: number; readonly atJ: number } | undefined
+  const { power, windows, restartsMs, durationMs } = await recordRun(
+    {
+      gpu,
+      pool: new SimulatedTenants(gpu),
+      clock,
+      policy,
+      caps,
+      iterations: Math.ceil((1000 * durationS) / WINDOW_MS),
+      windowMs: WINDOW_MS,
+      services: { desk, steps: listSteps(load.services) },
+      ...(signal ? { signal } : {}),
+      ...(onEvent ? { onEvent } : {}),
     },
-    onWindow: (window, startedAt) => watch.windows.push({ ...window, startedAt }),
-    onSample: (timeMs, telemetry, powerCapW) => watch.sample(timeMs, telemetry, powerCapW, desk),
-  })
-  return watch.result(desk)
+    {},
+    energyJ,
+    (timeMs) => {
+      lastJ = energyJ()
+      if (!watch.isSecond(timeMs)) return
+      if (timeMs >= 1000 * WARM_UP_S) warm ??= { atMs: timeMs, atJ: lastJ }
+      watch.read(timeMs, desk.counters())
+    },
+  )
+  const services = watch.reports([...desk.counters(), ...desk.departed])
+  const spentJ = lastJ - (warm?.atJ ?? 0)
+  const inTime = services.reduce((sum, { completed, late }) => sum + completed - late, 0)
+  const capExceeded = capPhases(power, 'true', restartsMs).steady.violationFraction.oneSecond ?? 0
+  return {
+    services,
+    meanPowerW: (1000 * spentJ) / (durationMs - (warm?.atMs ?? 0)),
+    energyPerRequestJ: inTime === 0 ? null : spentJ / inTime,
+    capExceeded,
+    capHolds: capExceeded <= STEADY_TOLERANCE,
+    objectivesMet: services.every(({ objectiveMet }) => objectiveMet !== false),
+    recorded: {
+      power: power as RecordedServing['power'],
+      windows,
+      ...(restartsMs ? { restartsMs } : {}),
+      perSecond: watch.perSecond(),
+    },
+  }
 }
 
 /** The services by time: those that are there at the begin, and each change. */
@@ -133,88 +137,47 @@ export function listSteps(services: readonly TaskService[]): ServiceListStep[] {
     }))
 }
 
-class RunWatch {
-  readonly windows: (WindowObservation & { readonly startedAt: Date })[] = []
-  readonly #load: ServerLoad
-  readonly #energyJ: () => number
-  readonly #power = {
-    timeMs: [] as number[],
-    powerCapW: [] as number[],
-    sensorW: [] as (number | null)[],
-    smClockMhz: [] as (number | null)[],
-    trueW: [] as number[],
-  }
-  readonly #restarts = new Restarts()
-  /** By service, at the end of each second. */
+/** The counters of each service at the end of each second. */
+class RequestWatch {
+  readonly #services: readonly TaskService[]
   readonly #readings = new Map<string, ServiceReading[]>()
+  /** Where the count of a service begins. */
   readonly #began = new Map<string, ServiceCounters>()
   #seconds = 0
-  #lastMs = 0
-  #lastJ = 0
-  #warmJ = 0
-  #warmMs = 0
 
-  constructor(load: ServerLoad, energyJ: () => number) {
-    this.#load = load
-    this.#energyJ = energyJ
+  constructor(services: readonly TaskService[]) {
+    this.#services = services
   }
 
-  restart(timeMs: number, reconfiguring: boolean): void {
-    this.#restarts.add(timeMs, reconfiguring)
+  isSecond(timeMs: number): boolean {
+    return timeMs >= 1000 * (this.#seconds + 1)
   }
 
-  sample(timeMs: number, telemetry: Telemetry, powerCapW: number, desk: SimulatedDesk): void {
-    const energyJ = this.#energyJ()
-    this.#power.timeMs.push(timeMs)
-    this.#power.powerCapW.push(powerCapW)
-    this.#power.sensorW.push(telemetry.powerAverageW)
-    this.#power.smClockMhz.push(telemetry.smClockMhz)
-    this.#power.trueW.push(((energyJ - this.#lastJ) / (timeMs - this.#lastMs)) * 1000)
-    this.#lastJ = energyJ
-    this.#lastMs = timeMs
-    if (timeMs < 1000 * (this.#seconds + 1)) return
+  read(timeMs: number, counters: readonly ServiceCounters[]): void {
     this.#seconds++
-    if (timeMs >= 1000 * WARM_UP_S && this.#warmMs === 0) {
-      this.#warmMs = timeMs
-      this.#warmJ = energyJ
-    }
-    for (const counters of desk.counters()) {
-      const readings = this.#readings.get(counters.service) ?? []
+    for (const reading of counters) {
+      const { service } = reading
+      const readings = this.#readings.get(service) ?? []
       // Nothing, for the seconds before it came.
-      while (readings.length < this.#seconds - 1) readings.push(none(counters.service))
-      readings.push(counters)
-      this.#readings.set(counters.service, readings)
+      while (readings.length < this.#seconds - 1) readings.push({ ...nothing, service })
+      readings.push(reading)
+      this.#readings.set(service, readings)
       // One that comes later is given the time that its tenants take to load, like all.
-      const { fromS = 0 } = this.#load.services.find(({ service }) => service.name === counters.service)!
-      if (!this.#began.has(counters.service) && timeMs >= 1000 * (fromS + WARM_UP_S))
-        this.#began.set(counters.service, counters)
+      const { fromS = 0 } = this.#services.find((each) => each.service.name === service)!
+      if (!this.#began.has(service) && timeMs >= 1000 * (fromS + WARM_UP_S)) this.#began.set(service, reading)
     }
   }
 
-  result(desk: SimulatedDesk): ServerRun {
-    const last = [...desk.counters(), ...desk.departed]
-    const services = this.#load.services.flatMap(({ service }) => {
+  reports(last: readonly ServiceCounters[]): ServiceReport[] {
+    return this.#services.flatMap(({ service }) => {
       const earlier = this.#began.get(service.name)
       const later = last.find((counters) => counters.service === service.name)
       return earlier && later && later.timeMs > earlier.timeMs ? [serviceReport(service, earlier, later)] : []
     })
-    const spentJ = this.#lastJ - this.#warmJ
-    const inTime = services.reduce((sum, { completed, late }) => sum + completed - late, 0)
-    const restartsMs = this.#restarts.beganMs
-    const capExceeded = capPhases(this.#power, 'true', restartsMs).steady.violationFraction.oneSecond ?? 0
-    return {
-      services,
-      meanPowerW: (1000 * spentJ) / (this.#lastMs - this.#warmMs),
-      energyPerRequestJ: inTime === 0 ? null : spentJ / inTime,
-      capExceeded,
-      capHolds: capExceeded <= STEADY_TOLERANCE,
-      objectivesMet: services.every(({ objectiveMet }) => objectiveMet !== false),
-      recorded: { power: this.#power, windows: this.windows, restartsMs, perSecond: this.#perSecond() },
-    }
   }
 
-  #perSecond(): RecordedServing['perSecond'] {
-    return this.#load.services.map(({ service: { name }, fromS = 0, untilS = Number.POSITIVE_INFINITY }) => {
+  perSecond(): RecordedServing['perSecond'] {
+    return this.#services.map(({ service: { name }, fromS = 0, untilS = Number.POSITIVE_INFINITY }) => {
       const readings = this.#readings.get(name) ?? []
       const counted = (count: (reading: ServiceReading) => number) =>
         Array.from({ length: this.#seconds }, (_, i) => {
@@ -231,6 +194,4 @@ class RunWatch {
   }
 }
 
-function none(service: string): ServiceReading {
-  return { service, arrived: 0, completed: 0, late: 0, shed: 0, failed: 0, queued: 0, running: 0 }
-}
+const nothing = { arrived: 0, completed: 0, late: 0, shed: 0, failed: 0, queued: 0, running: 0 }

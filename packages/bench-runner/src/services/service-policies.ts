@@ -1,10 +1,4 @@
-import {
-  FeedbackClock,
-  LatencyGovernor,
-  LimitPolicy,
-  type LimitPolicyOptions,
-  ServicesBatchDvfsPolicy,
-} from '@pctodl/baselines'
+import { FeedbackClock, LatencyGovernor, LimitPolicy, type LimitPolicyOptions } from '@pctodl/baselines'
 import type { PerfModel } from '@pctodl/perf-model'
 import { type Configuration, InvalidInputError, type Service, type Tenant } from '@pctodl/platform'
 import {
@@ -16,7 +10,7 @@ import {
   ServicesPolicy,
 } from '@pctodl/scheduler'
 import type { ServerTask } from './service-tasks.js'
-import { equalShares, leanShares, parvaShares, plannedShares } from './share-plans.js'
+import { equalShares, leanShares, plannedShares } from './share-plans.js'
 
 /** The policies of services, in the order in which they run and are reported. */
 export const serverPolicyNames = [
@@ -24,9 +18,7 @@ export const serverPolicyNames = [
   'plan-limit-step',
   'fixed-clock',
   'equal-shares',
-  'batchdvfs',
   'latency-governor',
-  'parva-shares',
 ] as const
 
 export type ServerPolicyName = (typeof serverPolicyNames)[number]
@@ -72,12 +64,8 @@ export function createServerPolicy(
     case 'fixed-clock':
       if (fixedClocks === undefined) throw new InvalidInputError('fixedClocks', fixedClocks, 'clocks found offline')
       return fixedClockPolicy(start(equalShares), fixedClocks)
-    case 'batchdvfs':
-      return new ServicesBatchDvfsPolicy(start(equalShares))
     case 'latency-governor':
       return new LimitPolicy({ ...start(leanShares), clock: new LatencyGovernor() })
-    case 'parva-shares':
-      return new LimitPolicy(start(parvaShares))
   }
 }
 

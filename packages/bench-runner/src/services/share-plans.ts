@@ -80,62 +80,7 @@ export function plannedShares(model: PerfModel, load: PlannedLoad): ServicesPlan
   return plan
 }
 
-/** Shares in steps of this, percent. */
-const STEP = 5
-/** Time of a batch at most, as a share of the objective: the other half is for waiting. */
-const BATCH_SHARE = 0.5
-
-/**
- * Shares as ParvaGPU chooses them (Lee et al., SC 2024), on MPS shares in the place of MIG instances: each service in turn gets the
- * kind of tenant (share and batch) that does most for its share among those whose batch takes at most half the objective, as many
- * as its rate needs, the last one as small as does; and where all together need more than there is, all of them shrink alike.
- */
-export function parvaShares(model: PerfModel, load: PlannedLoad): ServicesPlan {
-  const { services, ratesPerS, powerCapW } = load
-  const memClockMhz = Math.max(...model.memClocksMhz)
-  const tenants = services.flatMap((service, i) => {
-    const kinds = kindsOf(model, service, memClockMhz, powerCapW)
-    const most = kinds.reduce((best, kind) => (kind.perS / kind.share > best.perS / best.share ? kind : best))
-    const count = Math.floor(ratesPerS[i]! / most.perS)
-    const left = ratesPerS[i]! - count * most.perS
-    const enough = kinds.filter(({ perS }) => perS >= left).sort((a, b) => a.share - b.share || b.perS - a.perS)[0]
-    const last = left > 0 ? [enough ?? most] : []
-    return [...Array.from({ length: count }, () => most), ...last].map((kind) => ({
-      ...tenantOf(service, kind.share),
-      // One batch size a service, as one engine is built for each.
-      batchSize: most.batchSize,
-    }))
-  })
-  const sum = tenants.reduce((total, { mpsPercent }) => total + mpsPercent, 0)
-  const shrunk =
-    sum <= 100
-      ? tenants
-      : tenants.map((tenant) => ({ ...tenant, mpsPercent: Math.floor((10_000 * tenant.mpsPercent) / sum) / 100 }))
-  return { tenants: shrunk, ...planClocks(model, shrunk, powerCapW) }
-}
-
-interface Kind {
-  readonly share: number
-  readonly batchSize: number
-  readonly perS: number
-}
-
-function kindsOf(model: PerfModel, service: Service, memClockMhz: number, powerCapW: number): Kind[] {
-  const kinds: Kind[] = []
-  for (let share = 2 * STEP; share <= 100; share += STEP) {
-    for (const batchSize of batchSizes) {
-      if (batchSize > service.maxBatchSize) continue
-      const tenants = [{ ...tenantOf(service, share), batchSize }]
-      const { smClockMhz } = planClocks(model, tenants, powerCapW, [memClockMhz])
-      const { latencyMs, throughput } = model.predict({ tenants, smClockMhz, memClockMhz }).tenants[0]!
-      if (latencyMs <= BATCH_SHARE * service.objective.p99Ms) kinds.push({ share, batchSize, perS: throughput })
-    }
-  }
-  if (kinds.length > 0) return kinds
-  return [{ share: 100, batchSize: 1, perS: Number.POSITIVE_INFINITY }]
-}
-
-export function tenantOf(service: Service, mpsPercent: number): Tenant {
+function tenantOf(service: Service, mpsPercent: number): Tenant {
   return { model: service.model, mpsPercent, batchSize: service.maxBatchSize, service: service.name }
 }
 

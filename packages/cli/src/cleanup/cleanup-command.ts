@@ -1,7 +1,8 @@
 import { type CommandFunction, newCommand, parseCommand, withNvmlOptions } from '@pctodl/command-line'
 import { version } from '../../package.json'
 import { rewordedText } from '../speaking-as-pctodl.js'
-import { type FindLeftoversOptions, findLeftovers, type Leftover } from './find-leftovers.js'
+import { type FindLeftoversOptions, findLeftovers } from './find-leftovers.js'
+import type { Leftover } from './leftover.js'
 
 interface CleanupOptions extends FindLeftoversOptions {
   readonly dryRun?: boolean

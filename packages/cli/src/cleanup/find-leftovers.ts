@@ -3,8 +3,6 @@ import { leftDaemons } from './left-daemon.js'
 import type { Leftovers } from './leftover.js'
 import { orphanedWorkers } from './orphaned-workers.js'
 
-export type { LeftAlone, Leftover, Leftovers } from './leftover.js'
-
 export interface FindLeftoversOptions extends LeftBoardsOptions {
   /** The folder of the MPS daemons' places. Default: `$PCTODL_MPS_DIR`, or this user's in a runtime folder. */
   readonly mpsDir?: string

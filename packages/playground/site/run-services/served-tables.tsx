@@ -62,7 +62,7 @@ export function ServedNow(props: {
   )
 }
 
-/** How each policy served and kept its cap, in the columns of `bench-runner --scenario server`. */
+/** How each policy served and kept its cap, in the columns of `bench-runner --set services`. */
 export function ServedTable(props: {
   readonly lanes: readonly Lane[]
   readonly onRecord: (lane: Lane) => void

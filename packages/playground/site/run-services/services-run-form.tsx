@@ -11,10 +11,8 @@ import { capsOfServices, taskOf } from './task-of.js'
 const meanings: Readonly<Record<ServicePolicyName, string>> = {
   pctodl: 'plans for the services, steers the clock by their objectives',
   'equal-shares': "equal shares, each its best batch, the board's own limit",
-  batchdvfs: 'batch size and clock in turn',
   'plan-limit-step': "pctodl's plan, the board's own limit",
   'latency-governor': "pctodl's plan, the clock by the latencies seen",
-  'parva-shares': "shares as ParvaGPU's, the board's own limit",
 }
 
 const OWN = 'your own services'

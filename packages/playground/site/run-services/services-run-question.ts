@@ -5,7 +5,7 @@ import { firstServices } from '../services/asked-service.js'
 
 export type ServicePolicyName = Exclude<(typeof serverPolicyNames)[number], 'fixed-clock'>
 
-/** The policies that a page can run: those of `bench-runner --scenario server` that need no search before they begin. */
+/** The policies that a page can run: those of `bench-runner --set services` that need no search before they begin. */
 export const servicePolicyNames: readonly ServicePolicyName[] = serverPolicyNames.filter(
   (name) => name !== 'fixed-clock',
 )
@@ -13,7 +13,7 @@ export const servicePolicyNames: readonly ServicePolicyName[] = serverPolicyName
 /** Everything that decides how a run of services comes out. */
 export interface ServicesRunQuestion {
   readonly board: string
-  /** Name of a task of `bench-runner --scenario server`, with its services, caps and length; null for services of one's own. */
+  /** Name of a task of `bench-runner --set services`, with its services, caps and length; null for services of one's own. */
   readonly task: string | null
   /** One's own; of a task its own hold. */
   readonly services: readonly AskedService[]

@@ -8,7 +8,7 @@ import type { TaskDescription } from './task-description.js'
 
 /** What the room of runs of services knows. */
 export class ServicesRunState extends RunRoomState<ServicesRunQuestion> {
-  /** Those of `bench-runner --scenario server`; empty until the worker has told. */
+  /** Those of `bench-runner --set services`; empty until the worker has told. */
   readonly tasks: Signal<readonly TaskDescription[]>
 
   constructor(question: Signal<ServicesRunQuestion>, known: KnownBoards) {

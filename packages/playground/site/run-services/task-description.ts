@@ -2,7 +2,7 @@ import { type ServerTask, serverTasks } from '@pctodl/bench-runner/server'
 import type { CapFrom } from '../run/run-question.js'
 import type { AskedService } from '../services/asked-service.js'
 
-/** A task of `bench-runner --scenario server`, as a page shows it. */
+/** A task of `bench-runner --set services`, as a page shows it. */
 export interface TaskDescription {
   readonly id: number
   readonly name: string

@@ -12,7 +12,7 @@ export function servicesRunCommand(
   const task = taskOf(question, tasks)
   if (!task || caps !== null || bursts.length > 0) return undefined
   return [
-    `npx pctodl bench --scenario server --gpu ${board} --task-id ${task.id} --algorithm ${policies.join(',')}`,
+    `npx pctodl bench --gpu ${board} --task-id ${task.id} --algorithm ${policies.join(',')}`,
     ...(loadFactor === 1 ? [] : [`--load-factor ${loadFactor}`]),
     ...(seed === 1 ? [] : [`--seed ${seed}`]),
   ].join(' ')

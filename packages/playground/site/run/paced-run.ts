@@ -1,24 +1,73 @@
-import type { RunFrame, RunOutcome } from './run-frame.js'
+import type { SimulatedGpu } from '@pctodl/gpu-sim'
+import type { CapStep } from '@pctodl/platform'
+import type { RunEvent } from '@pctodl/scheduler'
+import { faultOf } from './disturbances.js'
+import { PacedClock } from './paced-clock.js'
+import { FrameBuilder, type RunFrame, type RunOutcome } from './run-frame.js'
 import type { CapFrom, Disturbance } from './run-question.js'
 
 /** A run in virtual time that goes no further than it is let, and to which things can be done meanwhile. */
-export interface PacedRun {
-  /** Where the run has come to, ms. */
-  readonly timeMs: number
-  /** Let it go on to a time, ms. */
-  allow(untilMs: number): void
-  /** Stand still. */
-  hold(): void
-  /** The caps from now on, those of the past included. */
-  changeCaps(caps: readonly CapFrom[]): void
-  /** What comes at a time that has passed strikes at once. */
-  disturb(disturbance: Disturbance): void
-  /** More requests from a time on, s; of runs of services. */
-  burst?(atS: number): void
-  /** What has happened since the last call; undefined where nothing has. */
-  frame(): RunFrame | undefined
-  /** All that was seen and decided so far, as the log of `pctodl run`: a line of JSON for each event. */
-  record(): string
+export abstract class PacedRun {
+  protected readonly clock: PacedClock = new PacedClock()
+  /** The schedule in force: changes of the cap while it runs come in here. */
+  protected readonly caps: CapStep[]
+  /** Absent before the run begins. */
+  protected gpu: SimulatedGpu | undefined
+  readonly #frames = new FrameBuilder()
+  readonly #lines: string[] = []
+
+  constructor(caps: readonly CapStep[]) {
+    this.caps = [...caps]
+  }
+
   /** Run to the end. @throws what its policy throws; the signal's reason */
-  run(signal: AbortSignal): Promise<RunOutcome>
+  abstract run(signal: AbortSignal): Promise<RunOutcome>
+
+  /** More requests from a time on, s; of runs of services. */
+  burst(_atS: number): void {}
+
+  /** Where the run has come to, ms. */
+  get timeMs(): number {
+    return this.clock.now()
+  }
+
+  /** Let it go on to a time, ms. */
+  allow(untilMs: number): void {
+    this.clock.allow(untilMs)
+  }
+
+  /** Stand still. */
+  hold(): void {
+    this.clock.hold()
+  }
+
+  /** The caps from now on, those of the past included. */
+  changeCaps(caps: readonly CapFrom[]): void {
+    this.caps.splice(0, Infinity, ...stepsOf(caps))
+  }
+
+  /** What comes at a time that has passed strikes at once. */
+  disturb(disturbance: Disturbance): void {
+    const fault = faultOf(disturbance)
+    this.gpu?.strike({ ...fault, atMs: Math.max(0, fault.atMs - this.timeMs) })
+  }
+
+  /** What has happened since the last call; undefined where nothing has. */
+  frame(): RunFrame | undefined {
+    return this.#frames.isEmpty ? undefined : this.#frames.take()
+  }
+
+  /** All that was seen and decided so far, as the log of `pctodl run`: a line of JSON for each event. */
+  record(): string {
+    return this.#lines.join('')
+  }
+
+  protected seen(event: RunEvent): void {
+    this.#frames.add(event)
+    this.#lines.push(`${JSON.stringify(event)}\n`)
+  }
+}
+
+export function stepsOf(caps: readonly CapFrom[]): CapStep[] {
+  return caps.map(({ powerCapW, atS }) => ({ atMs: atS * 1000, powerCapW }))
 }

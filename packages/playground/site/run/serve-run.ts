@@ -69,7 +69,7 @@ export function controlRun(control: RunControl): number {
     stop(running)
   } else if ('caps' in control) run.changeCaps(control.caps)
   else if ('disturb' in control) run.disturb(control.disturb)
-  else run.burst?.(control.burst)
+  else run.burst(control.burst)
   return run.timeMs
 }
 

@@ -6,10 +6,9 @@ import { assertOneTask } from '../verdict/one-task.js'
 import { rankRuns } from '../verdict/ranking.js'
 import { summarizeRun } from '../verdict/run-summary.js'
 import { chartColors, chartOrder } from './algorithm-colors.js'
-import type { ChartedRun } from './charted-run.js'
+import { type ChartedRun, timeAxis } from './chart-parts.js'
 import { powerStrip } from './power-strip.js'
 import { throughputPanel } from './throughput-panel.js'
-import { timeAxis } from './time-axis.js'
 
 /** Width of the plots, px; with axis and labels the picture is about 1200 wide. */
 const PLOT_WIDTH = 900

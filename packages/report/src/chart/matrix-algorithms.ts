@@ -12,7 +12,6 @@ export const matrixAlgorithms = [
   'batchdvfs-tuned',
   'powercap-tuned',
   'latency-governor',
-  'parva-shares',
   'morak',
   'batchdvfs',
   'batchdvfs-original',

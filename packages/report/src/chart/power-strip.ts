@@ -1,11 +1,7 @@
 import { ALARM_COLOR } from '@pctodl/charts'
 import { EXCESS_TOLERANCE, movingAverageW, powerSignal } from '../evaluate/index.js'
-import type { ChartPanel } from './chart-panel.js'
-import { panelTitle } from './chart-text.js'
-import type { ChartedRun } from './charted-run.js'
+import { type ChartedRun, type ChartPanel, panelTitle, type TimeAxis, thinCurve } from './chart-parts.js'
 import { stripCaption } from './strip-caption.js'
-import { thinCurve } from './thinning.js'
-import type { TimeAxis } from './time-axis.js'
 
 export const STRIP_HEIGHT = 96
 const ONE_SECOND_MS = 1000

@@ -1,8 +1,7 @@
 import { ALARM_COLOR, FAINT_INK, INK } from '@pctodl/charts'
 import { latencyText } from '../table/latency-text.js'
 import type { RunSummary } from '../verdict/run-summary.js'
-import type { ChartLayer } from './chart-panel.js'
-import { sideText } from './chart-text.js'
+import { type ChartLayer, sideText } from './chart-parts.js'
 
 /** The name, verdict and figures of a run, to the right of its strip and with its colour: the chart's legend. */
 export function stripCaption(summary: RunSummary, color: string, width: number, height: number): ChartLayer[] {

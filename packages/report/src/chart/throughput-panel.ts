@@ -1,10 +1,13 @@
 import { ALARM_COLOR, INK } from '@pctodl/charts'
-import type { ChartPanel } from './chart-panel.js'
-import { panelTitle, sideText } from './chart-text.js'
-import type { ChartedRun } from './charted-run.js'
-import { dodgeLabels } from './label-dodging.js'
-import { roundUp } from './round-axis.js'
-import type { TimeAxis } from './time-axis.js'
+import {
+  type ChartedRun,
+  type ChartPanel,
+  dodgeLabels,
+  panelTitle,
+  roundUp,
+  sideText,
+  type TimeAxis,
+} from './chart-parts.js'
 
 const HEIGHT = 270
 const LABEL_GAP = 19

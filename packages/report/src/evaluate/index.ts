@@ -1,3 +1,4 @@
+export { type RunLabels, recordOfEvents } from '../record/record-of-events.js'
 export { type CapFigures, type CapPhases, capPhases, START_UP_MS } from './cap-phases.js'
 export type { CapStepResponse } from './cap-step-response.js'
 export { type EvaluateOptions, type Evaluation, evaluate, type StretchEvaluation } from './evaluate.js'

@@ -1,5 +1,6 @@
 import path from 'node:path'
 import { compileChart, vegaForBrowsers } from '@pctodl/charts'
+import type { ReportTable } from '../table/report-table.js'
 import {
   headlineCaption,
   headlineTable,
@@ -11,7 +12,7 @@ import type { Standings } from '../verdict/standings.js'
 import { pageScript } from './page-script.js'
 import { pageStyle } from './page-style.js'
 import type { BoardContent, ReportContent, TaskContent, TaskRow } from './report-content.js'
-import { algorithmTable, type ReportTable, taskTable } from './report-tables.js'
+import { algorithmTable, taskTable } from './report-tables.js'
 import { caption, explanation, taskHeading } from './report-words.js'
 
 export interface HtmlReportOptions {
@@ -52,7 +53,7 @@ ${choices('Algorithm', 'algorithm', algorithms)}
 </header>
 <main>
 ${content.standings ? standingsSection(content.standings) : ''}
-${content.boards.map((board) => boardSection(board, content, options)).join('\n')}
+${content.boards.map((board) => boardSection(board, options)).join('\n')}
 ${content.excluded.length > 0 ? `<section><h2>Excluded</h2><ul>${content.excluded.map(({ what, why }) => `<li>${asHtml(what)}: ${asHtml(why)}</li>`).join('')}</ul></section>` : ''}
 <section><h2>How the figures were obtained</h2><ul>${explanation(content)
     .map((line) => `<li>${asHtml(line)}</li>`)
@@ -83,22 +84,22 @@ ${table(standingsTable(standings), standingsCaption(standings))}
 </section>`
 }
 
-function boardSection(board: BoardContent, content: ReportContent, options: HtmlReportOptions): string {
+function boardSection(board: BoardContent, options: HtmlReportOptions): string {
   const chart = board.chart ? figure(`${board.board}_matrix`, `Throughput of all tasks on ${board.board}`) : ''
   return `<section data-board="${asHtml(board.board)}">
 <h2>${asHtml(board.board)}</h2>
 ${table(algorithmTable(board), caption(board))}
 ${chart}
-${board.tasks.map((task) => taskSection(task, content, options)).join('\n')}
+${board.tasks.map((task) => taskSection(task, options)).join('\n')}
 </section>`
 }
 
-function taskSection(shown: TaskContent, content: ReportContent, options: HtmlReportOptions): string {
+function taskSection(shown: TaskContent, options: HtmlReportOptions): string {
   const heading = taskHeading(shown)
   const { stem } = shown.task
   return `<details class="task" id="${asHtml(stem)}">
 <summary>${asHtml(heading)}</summary>
-${table(taskTable(shown.rows, content), heading, (i) => runLinks(shown.rows[i]!, options))}
+${table(taskTable(shown.rows), heading, (i) => runLinks(shown.rows[i]!, options))}
 ${figure(stem, heading)}
 </details>`
 }

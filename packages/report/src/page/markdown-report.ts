@@ -1,3 +1,4 @@
+import { tableAsMarkdown } from '../table/report-table.js'
 import {
   headlineCaption,
   headlineTable,
@@ -6,7 +7,7 @@ import {
   standingsTable,
 } from '../table/standings-table.js'
 import type { ReportContent } from './report-content.js'
-import { algorithmTable, tableAsMarkdown, taskTable } from './report-tables.js'
+import { algorithmTable, taskTable } from './report-tables.js'
 import { caption, explanation, taskHeading } from './report-words.js'
 
 /** @param pictures whether the charts lie beside it as files, to be shown */
@@ -32,7 +33,7 @@ export function markdownReport(content: ReportContent, { pictures }: { readonly 
     parts.push(`## ${board.board}`, tableAsMarkdown(algorithmTable(board)), caption(board))
     if (board.chart && pictures) parts.push(`![All tasks on ${board.board}](charts/${board.board}_matrix.svg)`)
     for (const task of board.tasks) {
-      parts.push(`### ${taskHeading(task)}`, tableAsMarkdown(taskTable(task.rows, content)))
+      parts.push(`### ${taskHeading(task)}`, tableAsMarkdown(taskTable(task.rows)))
       if (pictures) parts.push(`![${taskHeading(task)}](charts/${task.task.stem}.svg)`)
     }
   }

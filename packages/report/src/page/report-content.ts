@@ -8,7 +8,7 @@ import { combineRepeatedRuns } from '../verdict/combine-runs.js'
 import { rankRuns } from '../verdict/ranking.js'
 import type { RunSummary } from '../verdict/run-summary.js'
 import { type Standings, standings } from '../verdict/standings.js'
-import { type CostFactors, costOfMillionImages, type ImageCost, usualCostFactors } from './cost.js'
+import { costOfMillionImages, type ImageCost } from './cost.js'
 
 /** What a report is made of. */
 export interface ReportInput {
@@ -18,8 +18,6 @@ export interface ReportInput {
   readonly failures?: readonly FailedRun[]
   /** The line that no algorithm is expected to pass by much. */
   readonly oracle?: Oracle
-  /** Default: `usualCostFactors`. */
-  readonly factors?: CostFactors
 }
 
 /** One run of one algorithm on one task. */
@@ -70,7 +68,6 @@ export interface ReportContent {
   readonly boards: readonly BoardContent[]
   readonly excluded: readonly { readonly what: string; readonly why: string }[]
   readonly madeBy: readonly string[]
-  readonly factors: CostFactors
   /** How the oracle was found; absent where there is none. */
   readonly oracle?: string
 }
@@ -102,7 +99,7 @@ export interface TaskRow {
 }
 
 /** Runs as what a report shows of them. @throws InvalidInputError for a record of another task than its run says */
-export function reportContent({ runs, failures = [], oracle, factors = usualCostFactors }: ReportInput): ReportContent {
+export function reportContent({ runs, failures = [], oracle }: ReportInput): ReportContent {
   const tasks = distinctTasks(runs)
   const boards = [...new Set(tasks.map((task) => sectionOf(task, runs)))].map((board): BoardContent => {
     const boardTasks = tasks.filter((task) => sectionOf(task, runs) === board)
@@ -114,7 +111,7 @@ export function reportContent({ runs, failures = [], oracle, factors = usualCost
       board,
       baseline,
       algorithms: aggregateByAlgorithm(summaries, baseline),
-      tasks: boardTasks.map((task) => taskContent(task, ofBoard, oracle?.throughput(task) ?? null, factors)),
+      tasks: boardTasks.map((task) => taskContent(task, ofBoard, oracle?.throughput(task) ?? null)),
       ...(boardTasks.length > 1 ? { chart: matrixChart(summaries) } : {}),
     }
   })
@@ -124,7 +121,6 @@ export function reportContent({ runs, failures = [], oracle, factors = usualCost
     boards,
     excluded: excludedRuns(failures, boards),
     madeBy: [...new Set(runs.map(({ madeBy }) => madeBy))],
-    factors,
     ...(oracle ? { oracle: oracle.explanation } : {}),
   }
 }
@@ -142,12 +138,7 @@ function inOrderOfRepetition(runs: readonly ReportedRun[]): ReportedRun[] {
   )
 }
 
-function taskContent(
-  task: ReportedTask,
-  runs: readonly ReportedRun[],
-  oracle: number | null,
-  factors: CostFactors,
-): TaskContent {
+function taskContent(task: ReportedTask, runs: readonly ReportedRun[], oracle: number | null): TaskContent {
   const ofTask = runs.filter((run) => run.task.stem === task.stem)
   const first = Math.min(...ofTask.map(({ repetition }) => repetition))
   const shown = ofTask.filter(({ repetition }) => repetition === first)
@@ -162,7 +153,7 @@ function taskContent(
         algorithm === summary.algorithm && recordFile !== undefined ? [recordFile] : [],
       ),
       shareOfOracle: oracle === null ? null : summary.throughput / oracle,
-      millionImages: summary.energyPerSampleJ === null ? null : costOfMillionImages(summary.energyPerSampleJ, factors),
+      millionImages: summary.energyPerSampleJ === null ? null : costOfMillionImages(summary.energyPerSampleJ),
     })),
     chart: chartOf(shown.map(({ record }) => record())),
   }

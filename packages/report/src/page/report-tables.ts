@@ -1,19 +1,14 @@
 import { chartOrder } from '../chart/algorithm-colors.js'
 import { latencyText } from '../table/latency-text.js'
+import type { ReportTable } from '../table/report-table.js'
 import { spreadText } from '../verdict/spread.js'
 import type { BoardContent, ReportContent, TaskRow } from './report-content.js'
-
-/** A table as rows of text, the same for the page, for Markdown and for CSV. */
-export interface ReportTable {
-  readonly head: readonly string[]
-  readonly rows: readonly (readonly string[])[]
-}
 
 const text = (value: number | null | undefined, decimals: number) =>
   value === null || value === undefined ? '-' : value.toFixed(decimals)
 
 /** In the order of the board's chart. */
-export function algorithmTable({ algorithms, baseline }: BoardContent): ReportTable {
+export function algorithmTable({ algorithms, baseline }: Pick<BoardContent, 'algorithms' | 'baseline'>): ReportTable {
   const order = chartOrder(algorithms.map(({ algorithm }) => algorithm))
   return {
     head: ['algorithm', 'tasks', 'violating', 'compared', `throughput vs ${baseline}`, `J each vs ${baseline}`],
@@ -22,7 +17,7 @@ export function algorithmTable({ algorithms, baseline }: BoardContent): ReportTa
       .map((row) => [
         row.algorithm,
         String(row.tasksRun),
-        String(row.violatingTasks),
+        row.unknownTasks > 0 ? `${row.violatingTasks} (+ ${row.unknownTasks} unknown)` : String(row.violatingTasks),
         String(row.comparedTasks),
         text(row.throughputRatio, 3),
         text(row.energyPerSampleRatio, 3),
@@ -30,7 +25,7 @@ export function algorithmTable({ algorithms, baseline }: BoardContent): ReportTa
   }
 }
 
-export function taskTable(rows: readonly TaskRow[], { factors }: ReportContent): ReportTable {
+export function taskTable(rows: readonly TaskRow[]): ReportTable {
   return {
     head: [
       'algorithm',
@@ -43,7 +38,7 @@ export function taskTable(rows: readonly TaskRow[], { factors }: ReportContent):
       'above cap, % of steady time',
       'excess energy, J',
       'J each',
-      `${factors.currency} / million`,
+      'USD / million',
       'kg CO2 / million',
       'start-up',
       'power cap',
@@ -59,7 +54,7 @@ export function taskTable(rows: readonly TaskRow[], { factors }: ReportContent):
       text(summary.timeAboveCapPercent, 2),
       text(summary.power.excessEnergyJ, 1),
       text(summary.energyPerSampleJ, 4),
-      text(millionImages?.price, 3),
+      text(millionImages?.priceUsd, 3),
       text(millionImages?.carbonKg, 3),
       summary.startUp?.status ?? '-',
       summary.verdict.breaks === 'latency' ? 'misses latency' : summary.verdict.status,
@@ -73,7 +68,7 @@ export function everyTaskTable(content: ReportContent): ReportTable {
   const parts = content.boards.flatMap(({ tasks }) =>
     tasks.map(({ task, oracle, rows }) => {
       const caps = task.capsW.join(' ')
-      const table = taskTable(rows, content)
+      const table = taskTable(rows)
       return {
         head: [...prefix, ...table.head],
         rows: table.rows.map((row) => [
@@ -89,15 +84,4 @@ export function everyTaskTable(content: ReportContent): ReportTable {
     }),
   )
   return { head: parts[0]?.head ?? prefix, rows: parts.flatMap(({ rows }) => rows) }
-}
-
-export function tableAsCsv({ head, rows }: ReportTable): string {
-  const cell = (value: string) =>
-    /[",\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value === '-' ? '' : value
-  return `${[head, ...rows].map((row) => row.map(cell).join(',')).join('\n')}\n`
-}
-
-export function tableAsMarkdown({ head, rows }: ReportTable): string {
-  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
-  return [line(head), line(head.map((_, i) => (i === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n')
 }

@@ -1,4 +1,5 @@
 import { EXCESS_TOLERANCE, START_UP_TOLERANCE, STEADY_TOLERANCE } from '../evaluate/index.js'
+import { costFactors } from './cost.js'
 import type { BoardContent, ReportContent, TaskContent } from './report-content.js'
 
 export function taskHeading({ task, oracle, rows }: TaskContent): string {
@@ -17,7 +18,7 @@ export function caption({ baseline }: BoardContent): string {
 }
 
 /** How the figures were obtained, one sentence each. */
-export function explanation({ boards, madeBy, factors, oracle }: ReportContent): string[] {
+export function explanation({ boards, madeBy, oracle }: ReportContent): string[] {
   const knowsTruth = boards.some(({ tasks }) =>
     tasks.some(({ rows }) => rows.some(({ summary }) => summary.powerSource === 'true')),
   )
@@ -30,7 +31,7 @@ export function explanation({ boards, madeBy, factors, oracle }: ReportContent):
     }`,
     ...(oracle === undefined ? [] : [oracle]),
     'Where several boards were run, figures are means. From 16 boards on, intervals are 95 % confidence intervals by Student\u2019s t; with fewer boards the range is shown.',
-    `Cost: ${factors.pricePerKwh} ${factors.currency} and ${factors.carbonKgPerKwh} kg CO2 per kWh, of the board alone (no host, no cooling).`,
+    `Cost: ${costFactors}, of the board alone (no host, no cooling).`,
     ...madeBy.map((maker) => `Made by ${maker}.`),
   ]
 }

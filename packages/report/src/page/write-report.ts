@@ -1,11 +1,12 @@
 import path from 'node:path'
 import { writeFileAtomically } from '@pctodl/command-line'
 import { writeChart } from '../chart/write-chart.js'
+import { tableAsCsv } from '../table/report-table.js'
 import { headlineTable, standingsTable } from '../table/standings-table.js'
 import { htmlReport } from './html-report.js'
 import { markdownReport } from './markdown-report.js'
 import type { ReportContent } from './report-content.js'
-import { algorithmTable, everyTaskTable, tableAsCsv } from './report-tables.js'
+import { algorithmTable, everyTaskTable } from './report-tables.js'
 
 export interface WriteReportOptions {
   /** Draw every chart as SVG and PNG too. Default false. */

@@ -1,4 +1,4 @@
-import type { ReportTable } from '../page/report-tables.js'
+import type { ReportTable } from '../table/report-table.js'
 
 const special: Readonly<Record<string, string>> = {
   '\\': '\\textbackslash{}',

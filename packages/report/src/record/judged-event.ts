@@ -61,7 +61,7 @@ export interface RunEnd {
 /** What explains a run and does not judge it. */
 export interface UnreadEvent {
   readonly timeMs: number
-  readonly type: 'cap' | 'action' | 'decision' | 'refused' | 'granted'
+  readonly type: 'cap' | 'action' | 'decision' | 'refused' | 'granted' | 'services'
 }
 
 /** What judging a run reads of its events. Every `RunEvent` of `@pctodl/scheduler` is one; a log of one's own needs no more. */

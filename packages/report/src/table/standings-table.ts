@@ -1,4 +1,3 @@
-import type { ReportTable } from '../page/report-tables.js'
 import { merit, type RunSummary } from '../verdict/run-summary.js'
 import { spreadText } from '../verdict/spread.js'
 import {
@@ -6,11 +5,13 @@ import {
   outcomes,
   type Ratio,
   type Standings,
+  type Tally,
   type TaskStanding,
   TIE_TOLERANCE,
   tallyOf,
 } from '../verdict/standings.js'
 import { latencyText } from './latency-text.js'
+import type { ReportTable } from './report-table.js'
 
 /** What sets of tasks are called in tables. */
 const setWords: Readonly<Record<string, string>> = {
@@ -33,6 +34,24 @@ const outcomeWords: Readonly<Record<Outcome, string>> = {
 
 const ratioText = (ratio: Ratio | null) => ratio?.value.toFixed(3) ?? '-'
 
+const withSpread = (ratio: Ratio | null) =>
+  ratio?.spread
+    ? `${ratioText(ratio)} (${ratio.spread.low.toFixed(3)} to ${ratio.spread.high.toFixed(3)})`
+    : ratioText(ratio)
+
+/** Win, tie and loss always; the others where they occur, as are caps that the algorithm itself breaks. */
+function outcomesText(tasks: readonly TaskStanding[], counted: Tally['outcomes']): string {
+  const own = tasks.flatMap((task) => task.own ?? [])
+  const breaks = own.filter(({ verdict }) => verdict.status === 'violates').length
+  const atStart = own.filter(({ startUp }) => startUp?.status === 'violates').length
+  const further = outcomes.slice(3).flatMap((outcome) => {
+    return counted[outcome] > 0 ? [`${outcomeWords[outcome]} ${counted[outcome]}`] : []
+  })
+  if (breaks > 0) further.push(`breaks ${breaks}`)
+  if (atStart > 0) further.push(`breaks at start-up ${atStart}`)
+  return [`${counted.win} / ${counted.tie} / ${counted.loss}`, ...further].join('; ')
+}
+
 /** The headline: outcomes and means for each set of tasks on each board. */
 export function headlineTable({ tasks, subject }: Standings): ReportTable {
   const groups = new Map<string, TaskStanding[]>()
@@ -41,44 +60,19 @@ export function headlineTable({ tasks, subject }: Standings): ReportTable {
     groups.set(key, [...(groups.get(key) ?? []), task])
   }
   return {
-    head: [
-      'tasks',
-      'board',
-      'number',
-      ...outcomes.map((outcome) => outcomeWords[outcome]),
-      'against the best other',
-      'interval or range',
-      'planning',
-      'planning, interval or range',
-      'control',
-      'control, interval or range',
-      'at equal p99',
-      `${subject} breaks`,
-      'breaks at start-up',
-    ],
+    head: ['tasks', 'board', 'win / tie / loss', `${subject} / best other`, 'planning', 'control'],
     rows: [...groups].map(([key, group]) => {
       const [set, board] = JSON.parse(key) as [string, string]
-      const tally = tallyOf(group)
-      const own = group.flatMap((task) => task.own ?? [])
-      const { ratio, planning, control } = tally
-      return [
-        setWords[set] ?? set,
-        board,
-        String(group.length),
-        ...outcomes.map((outcome) => String(tally.outcomes[outcome])),
-        ...[ratio, planning, control].flatMap((each) => [ratioText(each), spreadText(each?.spread)]),
-        ratioText(tally.equalP99),
-        String(own.filter(({ verdict }) => verdict.status === 'violates').length),
-        String(own.filter(({ startUp }) => startUp?.status === 'violates').length),
-      ]
+      const { outcomes: counted, ratio, planning, control } = tallyOf(group)
+      return [setWords[set] ?? set, board, outcomesText(group, counted), ...[ratio, planning, control].map(withSpread)]
     }),
   }
 }
 
 export const headlineCaption: string =
-  'Geometric means over tasks. With 16 boards or more: 95 % interval over boards by Student\u2019s t; with fewer the range from the least ' +
-  'board to the greatest, which is no interval. Planning: plan-limit-step over the best opponent that plans no tenants. Control: over ' +
-  'plan-limit-step. At equal p99: no algorithm may exceed the p99 of equal-split.'
+  'Geometric means over tasks. In parentheses, with 16 boards or more: the 95 % interval over boards by Student\u2019s t; with fewer: the ' +
+  'range from the least board to the greatest, which is no interval. Planning: plan-limit-step over the best opponent that plans no tenants. ' +
+  'Control: over plan-limit-step.'
 
 /** The first table: an algorithm against the best other one of each task. */
 export function standingsTable({ subject, tasks }: Standings): ReportTable {

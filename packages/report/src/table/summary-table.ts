@@ -1,24 +1,13 @@
-import Table from 'cli-table3'
 import { EXCESS_TOLERANCE, START_UP_TOLERANCE, STEADY_TOLERANCE } from '../evaluate/index.js'
+import { algorithmTable } from '../page/report-tables.js'
 import type { AlgorithmAggregate } from '../verdict/algorithm-aggregate.js'
 import { assertOneTask } from '../verdict/one-task.js'
 import { rankRuns } from '../verdict/ranking.js'
 import type { RunSummary } from '../verdict/run-summary.js'
 import type { Standings } from '../verdict/standings.js'
 import { anyLatency, latencyText } from './latency-text.js'
+import { printable, type TableStyle, textTable } from './report-table.js'
 import { headlineTable, standingsCaption, standingsHeading, standingsTable } from './standings-table.js'
-
-/** `rich` draws with box characters and colours violations; `plain` is pure ASCII without escape sequences. */
-export type TableStyle = 'plain' | 'rich'
-
-/** What a stream can show: `rich` on a terminal, unless the user asked for none of it (https://no-color.org). */
-export function tableStyle(
-  stream: { readonly isTTY?: boolean },
-  env: Readonly<Record<string, string | undefined>>,
-): TableStyle {
-  const refused = (env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb'
-  return stream.isTTY === true && !refused ? 'rich' : 'plain'
-}
 
 /**
  * The closing table of one task: runs that keep the cap first, fastest on top, then those that break it, each marked
@@ -31,16 +20,14 @@ export function formatTaskTable(summaries: readonly RunSummary[], style: TableSt
   assertOneTask('summaries', summaries)
   const ranked = rankRuns(summaries)
   const columns = ranked.some(({ requests }) => requests) ? requestColumns(ranked) : batchColumns(ranked)
-  const table = newTable(style, [...columns.map(([head]) => head), 'start-up', 'power cap'])
-  for (const run of ranked) {
-    const cells = [
-      ...columns.map(([, cell]) => printable(cell(run), style)),
-      run.startUp === undefined ? '-' : statusWords[run.startUp.status],
-      run.verdict.breaks === 'latency' ? '! LATENCY' : statusWords[run.verdict.status],
-    ]
-    table.push(run.verdict.status === 'violates' ? cells.map((cell) => alarm(cell, style)) : cells)
-  }
-  return [heading(ranked, style), table.toString(), ...remarks(ranked, style)].join('\n')
+  const head = [...columns.map(([name]) => name), 'start-up', 'power cap']
+  const rows = ranked.map((run) => [
+    ...columns.map(([, cell]) => cell(run)),
+    run.startUp === undefined ? '-' : statusWords[run.startUp.status],
+    run.verdict.breaks === 'latency' ? '! LATENCY' : statusWords[run.verdict.status],
+  ])
+  const table = textTable({ head, rows }, style, (row) => row.at(-1)!.startsWith('!'))
+  return [heading(ranked, style), table, ...remarks(ranked, style)].join('\n')
 }
 
 type Column = readonly [head: string, cell: (run: RunSummary) => string]
@@ -92,47 +79,25 @@ function requestColumns(runs: readonly RunSummary[]): Column[] {
   ]
 }
 
-/** The first table of many tasks: an algorithm against the best other one of each, losses marked. */
+/** The first tables of many tasks: an algorithm against the best other one of each, losses marked, and what they come to. */
 export function formatStandings(standings: Standings, style: TableStyle): string {
-  const { head, rows } = standingsTable(standings)
-  const table = newTable(style, [...head])
-  for (const row of rows) {
-    const cells = row.map((cell) => printable(cell, style))
-    table.push(row.at(-1) === 'loss' ? cells.map((cell) => alarm(cell, style)) : cells)
-  }
-  const headline = headlineTable(standings)
-  const short = newTable(style, [...headline.head])
-  for (const row of headline.rows) short.push(row.map((cell) => printable(cell, style)))
-  return [standingsHeading, table.toString(), short.toString(), standingsCaption(standings)].join('\n')
+  return [
+    standingsHeading,
+    textTable(standingsTable(standings), style, (row) => row.at(-1) === 'loss'),
+    textTable(headlineTable(standings), style),
+    standingsCaption(standings),
+  ].join('\n')
 }
 
 /** The closing table of many tasks: one line per algorithm. `baseline` is the algorithm that the ratios refer to. */
 export function formatAggregateTable(
-  aggregates: readonly AlgorithmAggregate[],
+  algorithms: readonly AlgorithmAggregate[],
   baseline: string,
   style: TableStyle,
 ): string {
-  const table = newTable(style, [
-    'algorithm',
-    'tasks',
-    'violating',
-    'compared',
-    `throughput vs ${baseline}`,
-    `J/sample vs ${baseline}`,
-  ])
-  for (const row of aggregates) {
-    const violating = row.violatingTasks > 0 ? alarm(`! ${row.violatingTasks}`, style) : '0'
-    table.push([
-      printable(row.algorithm, style),
-      row.tasksRun,
-      row.unknownTasks > 0 ? `${violating} (+ ${row.unknownTasks} unknown)` : violating,
-      row.comparedTasks,
-      row.throughputRatio === null ? '-' : `${row.throughputRatio.toFixed(3)} x`,
-      row.energyPerSampleRatio === null ? '-' : `${row.energyPerSampleRatio.toFixed(3)} x`,
-    ])
-  }
+  const table = textTable(algorithmTable({ algorithms, baseline }), style, ([, , violating]) => violating !== '0')
   const legend = `Ratios: geometric means over the "compared" tasks, on which both the algorithm and ${baseline} hold the cap.`
-  return [table.toString(), legend].join('\n')
+  return [table, legend].join('\n')
 }
 
 const statusWords = { holds: 'holds', violates: '! VIOLATES', unknown: '? unknown' } as const
@@ -179,40 +144,6 @@ function powerSource(runs: readonly RunSummary[]): string {
   return `${WHAT_FLOWS}; the sensor's readings for ${bySensor.join(', ')}`
 }
 
-function newTable(style: TableStyle, head: string[]): Table.Table {
-  const colAligns: Table.HorizontalAlignment[] = head.map((_, i) => (i === 0 ? 'left' : 'right'))
-  const bare = { head: [], border: [], compact: true }
-  if (style === 'rich') return new Table({ head, colAligns, style: bare })
-  return new Table({ head, colAligns, style: bare, chars: asciiBorders })
-}
-
-const asciiBorders = {
-  top: '-',
-  'top-mid': '+',
-  'top-left': '+',
-  'top-right': '+',
-  bottom: '-',
-  'bottom-mid': '+',
-  'bottom-left': '+',
-  'bottom-right': '+',
-  left: '|',
-  'left-mid': '+',
-  mid: '-',
-  'mid-mid': '+',
-  right: '|',
-  'right-mid': '+',
-  middle: '|',
-}
-
-function alarm(text: string, style: TableStyle): string {
-  return style === 'rich' ? `\u001B[31m${text}\u001B[39m` : text
-}
-
 function number(value: number | null, decimals: number): string {
   return value === null ? '-' : value.toFixed(decimals)
-}
-
-/** Names and notes come from elsewhere: control characters never reach a terminal, a plain table is ASCII throughout. */
-function printable(text: string, style: TableStyle): string {
-  return text.replace(style === 'rich' ? /\p{Cc}/gu : /[^ -~]/gu, '?')
 }

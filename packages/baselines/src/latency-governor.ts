@@ -1,7 +1,7 @@
 import type { GpuSpec, Service } from '@pctodl/platform'
 import type { ClockPlan, SampleObservation, WindowObservation } from '@pctodl/scheduler'
-import { indexAtMost } from '../clock-table.js'
-import { FeedbackClock } from '../feedback-clock.js'
+import { indexAtMost } from './clock-table.js'
+import { FeedbackClock } from './feedback-clock.js'
 
 /** Above this part of its objective a p99 asks for a higher clock, and below the other all services allow a lower one. */
 const TOO_NEAR = 0.9

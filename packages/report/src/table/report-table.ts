@@ -1,0 +1,72 @@
+import Table from 'cli-table3'
+
+/** A table as rows of text, the same for the page, for Markdown and for CSV. */
+export interface ReportTable {
+  readonly head: readonly string[]
+  readonly rows: readonly (readonly string[])[]
+}
+
+/** `rich` draws with box characters and colours violations; `plain` is pure ASCII without escape sequences. */
+export type TableStyle = 'plain' | 'rich'
+
+/** What a stream can show: `rich` on a terminal, unless the user asked for none of it (https://no-color.org). */
+export function tableStyle(
+  stream: { readonly isTTY?: boolean },
+  env: Readonly<Record<string, string | undefined>>,
+): TableStyle {
+  const refused = (env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb'
+  return stream.isTTY === true && !refused ? 'rich' : 'plain'
+}
+
+/** For a terminal: the first column to the left. @param alarms whether a row is to be seen first */
+export function textTable(
+  { head, rows }: ReportTable,
+  style: TableStyle,
+  alarms: (row: readonly string[]) => boolean = () => false,
+): string {
+  const table = new Table({
+    head: [...head],
+    colAligns: head.map((_, i) => (i === 0 ? 'left' : 'right')),
+    style: { head: [], border: [], compact: true },
+    ...(style === 'plain' ? { chars: asciiBorders } : {}),
+  })
+  for (const row of rows) {
+    const cells = row.map((cell) => printable(cell, style))
+    table.push(style === 'rich' && alarms(row) ? cells.map((cell) => `\u001B[31m${cell}\u001B[39m`) : cells)
+  }
+  return table.toString()
+}
+
+const asciiBorders = {
+  top: '-',
+  'top-mid': '+',
+  'top-left': '+',
+  'top-right': '+',
+  bottom: '-',
+  'bottom-mid': '+',
+  'bottom-left': '+',
+  'bottom-right': '+',
+  left: '|',
+  'left-mid': '+',
+  mid: '-',
+  'mid-mid': '+',
+  right: '|',
+  'right-mid': '+',
+  middle: '|',
+}
+
+/** Names and notes come from elsewhere: control characters never reach a terminal, a plain table is ASCII throughout. */
+export function printable(text: string, style: TableStyle): string {
+  return text.replace(style === 'rich' ? /\p{Cc}/gu : /[^ -~]/gu, '?')
+}
+
+export function tableAsCsv({ head, rows }: ReportTable): string {
+  const cell = (value: string) =>
+    /[",\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value === '-' ? '' : value
+  return `${[head, ...rows].map((row) => row.map(cell).join(',')).join('\n')}\n`
+}
+
+export function tableAsMarkdown({ head, rows }: ReportTable): string {
+  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  return [line(head), line(head.map((_, i) => (i === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n')
+}
