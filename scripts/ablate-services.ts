@@ -1,7 +1,7 @@
 /**
  * What each part of the law for services is worth: the same loads with it and without it.
  *
- *   tsx --conditions=@pctodl/source scripts/ablate-services.ts [--seed 41] [--cells 3080Ti:508:3,A100:517:1] [--without caution,drain]
+ *   tsx --conditions=@pctodl/source scripts/ablate-services.ts [--seed 41] [--cells 3080Ti:508:3,A100:517:1] [--without caution,queues]
  *
  * Prints, for all of it and without each part: attainment of the worst service in the mean and in the worst cell, requests shed or
  * failed, joules for each request in time over those of all of it (geometric mean), and clock changes a minute.
@@ -11,11 +11,12 @@ import { createServerPolicy, runServerLoad, serverTasksOf } from '@pctodl/bench-
 import { loadPerfModel } from '@pctodl/perf-model'
 import { type PowerCapPolicy, ServingClocks } from '@pctodl/scheduler'
 import { ArrivalRate } from '../packages/scheduler/src/services/arrival-rate.js'
+import { CapLaw } from '../packages/scheduler/src/services/cap-law.js'
 import { ServiceWatch } from '../packages/scheduler/src/services/service-watch.js'
 import { printUsage } from './evaluation/print-usage.js'
 
 const CELLS =
-  '3080Ti:508:3,3080Ti:511:1,3080Ti:517:1,3080Ti:520:3,3080Ti:521:1,A100:510:3,A100:511:3,A100:517:3,A100:520:1,A100:521:3'
+  '3080Ti:508:2.6,3080Ti:511:2.8,3080Ti:517:1.2,3080Ti:518:1,3080Ti:520:2.4,3080Ti:521:1.1,A100:509:2.2,A100:511:2.6,A100:514:2.5,A100:518:2.2,A100:520:1.3,A100:521:2.8'
 
 // biome-ignore lint/suspicious/noExplicitAny: a stand-in has the types of what it stands in for
 type StandIn = (self: any, ...args: any[]) => unknown
@@ -37,22 +38,28 @@ function replaced(of: { prototype: object }, name: string, standIn: StandIn): ()
   return () => Object.defineProperty(of.prototype, name, before)
 }
 
-const { predict, lowestWhere } = ServingClocks.prototype
+const { predict } = ServingClocks.prototype
+const { update } = ServiceWatch.prototype
+const { ceilingMhz } = CapLaw.prototype
 
 /** How each part is switched off; `replan` is where the policy is made. */
-const parts: Record<string, () => (() => void)[]> = {
-  caution: () => [replaced(ServiceWatch, 'readyPerS', ({ rate }) => rate.perS)],
+const parts: Record<string, () => () => void> = {
+  caution: () => replaced(ServiceWatch, 'readyPerS', ({ rate }) => rate.perS),
   // The model is told of Poisson traffic; windows still know better.
-  burstiness: () => [replaced(ServingClocks, 'predict', (self, clock, rates) => predict.call(self, clock, rates))],
-  window: () => [replaced(ArrivalRate, 'perS', (self) => self.meanPerS(1))],
-  drain: () => [
-    replaced(ServingClocks, 'lowest', (self, rates, burstiness) =>
-      lowestWhere.call(self, (clock) => self.keeps(clock, rates, burstiness)),
+  burstiness: () => replaced(ServingClocks, 'predict', (self, clock, rates) => predict.call(self, clock, rates)),
+  window: () => replaced(ArrivalRate, 'perS', (self) => self.meanPerS(1)),
+  queues: () =>
+    replaced(ServiceWatch, 'update', (self, timeMs, reading, excused) =>
+      update.call(self, timeMs, { ...reading, queued: 0 }, excused),
     ),
-    replaced(ServingClocks, 'lowestWhere', (self) => self.smClocksMhz[0]),
-  ],
-  peaks: () => [replaced(ArrivalRate, 'peakPerS', ({ perS }) => perS)],
-  replan: () => [],
+  peaks: () => replaced(ArrivalRate, 'peakPerS', ({ perS }) => perS),
+  dwell: () =>
+    replaced(CapLaw, 'ceilingMhz', (self, memClockMhz, capW, wantedMhz, powerW) => {
+      self.forget()
+      return ceilingMhz.call(self, memClockMhz, capW, wantedMhz, powerW)
+    }),
+  offset: () => replaced(CapLaw, 'offsetW', () => 0),
+  replan: () => () => undefined,
 }
 
 const { values } = parseArgs({
@@ -95,10 +102,10 @@ console.log(
   '| without | worst service, mean % | worst cell % | shed | J/request over all | changes/min |\n| - | - | - | - | - | - |',
 )
 for (const without of ['', ...values.without.split(',').filter(Boolean)]) {
-  const restore = parts[without]?.() ?? []
+  const restore = parts[without]?.()
   const runs: typeof all = []
   for (const cell of values.cells.split(',')) runs.push(await serve(cell, without))
-  for (const undo of restore) undo()
+  restore?.()
   if (without === '') all = runs
   const worst = runs.map((run) => 100 * run.worst)
   const ratio = Math.exp(mean(runs.map((run, i) => Math.log(run.joules / all[i]!.joules))))

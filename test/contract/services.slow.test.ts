@@ -171,15 +171,13 @@ describe('what services draw', () => {
 
 describe('services that the board cannot all serve', () => {
   it.each([
-    ['at 220 W', 12, 220, 0.01],
-    // Power that scatters from batch to batch: a second may be above for three tenths of one, see the limits of the policy.
-    ['at 150 W', 7, 150, 0.04],
-  ])('have the whole cap, %s, and what is answered is answered in time', async (_, times, capW, above) => {
+    ['at 220 W', 12, 220],
+    ['at 150 W', 7, 150],
+  ])('have the whole cap, %s, and what is answered is answered in time', async (_, times, capW) => {
     const demands = both(times)
     const told = await tell(story({ demands, caps: fixed(capW), seconds: 40 }), policy)
     expect(unaccounted(told)).toEqual([])
-    expect(judgeCap(told).aboveShare).toBeLessThanOrEqual(above)
-    expect(judgeCap(told).longestAboveMs).toBeLessThanOrEqual(1000)
+    expect(judgeCap(told).aboveShare).toBeLessThanOrEqual(0.01)
     expect(used(between(told, 15))).toBeGreaterThan(0.85)
     const plan = planServices(model, [search, photos], [150 * times, 250 * times], {
       objective: 'most-value',
@@ -187,10 +185,10 @@ describe('services that the board cannot all serve', () => {
       budgetEvaluations: 60,
     })
     if (!plan.feasible) throw new Error(plan.message)
-    // Nearly all of what a fixed clock makes of it, which turns nobody away at the door.
+    // All of what a fixed clock makes of it, which turns nobody away at the door.
     const still = await tell(story({ demands, caps: fixed(capW), seconds: 30 }), atClock({ ...plan.configuration }))
-    expect(weightedPerS(told, demands, 15)).toBeGreaterThan(0.87 * weightedPerS(still, demands, 15))
-    expect(weightedPerS(told, demands, 15)).toBeGreaterThan(0.6 * plan.score)
+    expect(weightedPerS(told, demands, 15)).toBeGreaterThan(0.9 * weightedPerS(still, demands, 15))
+    expect(weightedPerS(told, demands, 15)).toBeGreaterThan(0.7 * plan.score)
     const last = told.tenths.at(-1)!.counters
     expect(last.every(({ shed }) => shed > 0)).toBe(true)
     expect(last.every(({ late, completed }) => late < 0.35 * completed)).toBe(true)
@@ -233,7 +231,7 @@ describe('services that the board cannot all serve', () => {
       const { completed, late, shed, failed, attainment: share, p50Ms, p99Ms } = window.services![0]!
       expect(share).toBeCloseTo((completed - late) / (completed + shed + failed), 6)
       expect(p99Ms).toBeGreaterThan(p50Ms!)
-      expect(late / completed).toBeGreaterThanOrEqual(p50Ms! > 60 ? 0.5 : 0)
+      expect(late / completed).toBeGreaterThan(p50Ms! > 60 ? 0.5 : 0)
     }
   })
 })

@@ -5,10 +5,8 @@ import { ArrivalRate } from './arrival-rate.js'
 const BUDGET = 0.003
 /** Late requests beyond the budget, as a share of a minute's requests, at which caution reaches its maximum. */
 const FULL = 0.006
-/** Factor on the rate at full caution. */
+/** Factor on the peak of the last minute that full caution is ready for. */
 const MOST_FACTOR = 1.4
-/** Caution at which the peak of the last minute counts in full. */
-const PEAK_AT = 0.25
 
 /** What is measured of one service: its rate, its queue, and how cautious what became late makes. */
 export class ServiceWatch {
@@ -26,11 +24,10 @@ export class ServiceWatch {
     this.rate = rate
   }
 
-  /** Requests/s to be ready for. */
+  /** Requests/s to be ready for: from the rate of now to beyond the last minute's peak, as caution asks. */
   get readyPerS(): number {
     const { perS, peakPerS } = this.rate
-    const peak = Math.min(1, this.#caution / PEAK_AT)
-    return (perS + peak * (peakPerS - perS)) * (1 + (MOST_FACTOR - 1) * this.#caution)
+    return perS + this.#caution * (MOST_FACTOR * peakPerS - perS)
   }
 
   /** @param excused a higher clock would not have helped: tenants load, or there was none */

@@ -2,8 +2,9 @@ import type { PerfModel } from '@pctodl/perf-model'
 import { assertServices, InvalidInputError, type Service, type Tenant } from '@pctodl/platform'
 import { backStop } from '../pctodl/back-stop.js'
 import { TenantRevival } from '../pctodl/tenant-revival.js'
+import { planClocks } from '../plan-clocks.js'
 import type { Action, AppliedState, Decision, PowerCapPolicy, SampleObservation, WindowObservation } from '../policy.js'
-import { CapCeiling } from './cap-ceiling.js'
+import { CapLaw } from './cap-law.js'
 import { planWithModel } from './plan-with-model.js'
 import { makeRoomFor } from './room-for-service.js'
 import { ServiceWatch } from './service-watch.js'
@@ -20,64 +21,66 @@ export interface ServicesPolicyOptions {
   readonly plan?: ServicesPlanner
 }
 
+const SAMPLES_PER_S = 10
 /** Part of its objective that the last request in a queue may wait. */
 const DRAIN = 0.5
-/** Share of the cap that the last second draws before anything is turned away. */
+/** Share of the cap that the last second draws before requests are shed. */
 const AT_CAP = 0.9
-/** The clock falls to what was enough for so many samples, where that is lower by more than so many states. */
+/** The clock falls to what sufficed for so many samples, where that is lower by more than so many states. */
 const HELD_SAMPLES = 10
 const BAND_STATES = 2
-/** What is let in follows this often, ms, and by so much less each time that a queue is still too long. */
+/** Shares of admission change this often, ms, and by so much each time that a queue is too long, or is not. */
 const SHED_MS = 500
 const STRICTER = 1.05
 const EASIER = 0.99
-/** The memory clock is weighed this often, ms, and changed for so much less power. */
+const SAME_SHARE = 0.02
+/** The memory clock is weighed this often, ms, and changes for so much less power, or so much more that is answered. */
 const MEMORY_MS = 10_000
 const MEMORY_GAIN = 0.03
-/** A mix that the present tenants have not borne for so many seconds is planned for: longer than a burst lasts. */
+/** Other tenants are planned for a mix that the present ones have not borne for so many seconds: longer than a burst lasts. */
 const MIX_S = 10
-/** Other tenants are looked for this often, ms, and taken where they bear so much more. */
+/** They are planned this often, ms, and adopted where they answer so much more. */
 const REPLAN_MS = 30_000
 const REPLAN_GAIN = 1.1
-const SAME_SHARE = 0.02
 
-interface Wanted {
+/** A clock that suffices, and what a lower one would not keep. */
+interface Need {
   readonly smClockMhz: number
-  readonly reason: string
+  readonly binding: string
 }
 
 /**
- * The lowest clock at which the predicted p99 and the backlog of every service keep its objective, raised at once and lowered
- * when a second agrees; the top clock that the cap allows where none does. What cannot be answered then, at the cap or at the
- * top, is turned away by value.
+ * The lowest clock at which every service keeps its predicted p99 and drains its queue, raised at once and lowered when a second
+ * agrees; the highest clock under the cap where none suffices. Requests are shed by weight, and only at the cap or the top clock.
  */
 export class ServicesPolicy implements PowerCapPolicy {
   readonly name = 'pctodl'
   readonly #options: ServicesPolicyOptions
   readonly #planner: ServicesPlanner
-  readonly #ceiling: CapCeiling
+  readonly #cap: CapLaw
   readonly #revival = new TenantRevival()
   readonly #decisions: Decision[] = []
   #watches: readonly ServiceWatch[]
   #clocks!: ServingClocks
   #powerCapW = 0
   #timeMs = 0
-  #smClockMhz = 0
-  #exhausted = false
-  /** Clocks that were enough at the last samples, MHz. */
-  readonly #enough: number[] = []
+  #reconfiguring = true
+  /** What the last samples needed; the clock that is held for them, MHz. */
+  readonly #needs: Need[] = []
   #heldMhz = 0
-  /** No clock was enough at the last sample. */
+  #smClockMhz = 0
+  /** The last clock did not suffice. */
   #short = false
   #binding = ''
   #shedMs = 0
+  #strictness = 1
   #memoryMs = 0
-  #replannedMs = 0
+  /** The memory clock was last changed in a shortage. */
+  #memoryForShortage = false
   #borneMs = 0
-  #strict = 1
-  #reconfiguring = true
+  #replannedMs = 0
 
-  /** @throws InvalidInputError for services or rates that are none */
+  /** @throws InvalidInputError for invalid services or rates */
   constructor(options: ServicesPolicyOptions) {
     assertServices(options.services)
     for (const [name, rate] of Object.entries(options.expectedPerS)) {
@@ -86,18 +89,16 @@ export class ServicesPolicy implements PowerCapPolicy {
     }
     this.#options = options
     this.#planner = options.plan ?? planWithModel(options.model)
-    this.#ceiling = new CapCeiling(options.model.spec)
+    this.#cap = new CapLaw(options.model.spec)
     this.#watches = options.services.map((service) => this.#watch(service))
   }
 
   /** @throws InvalidInputError where no tenants serve the services under the cap */
   start(powerCapW: number): Action {
     this.#powerCapW = powerCapW
-    const ratesPerS = this.#watches.map(({ rate }) => rate.perS)
-    const plan = this.#plan('most-load', ratesPerS) ?? this.#plan('most-value', ratesPerS)
+    const plan = this.#planFor(this.#ratesPerS)
     if (!plan) throw new InvalidInputError('powerCapW', powerCapW, 'a cap under which the services can be served')
-    const reason = `tenants for the most load of the mix under ${powerCapW} W`
-    return { ...this.#adopt(plan), ...this.#limit(), reason }
+    return { ...this.#adopt(plan), ...this.#limit(), reason: `tenants for the expected mix under ${powerCapW} W` }
   }
 
   onCapChange(powerCapW: number): Action {
@@ -113,17 +114,15 @@ export class ServicesPolicy implements PowerCapPolicy {
     })
     const kept = applied.tenants.filter((tenant) => services.some(({ name }) => name === tenant.service))
     const orphans = this.#watches.filter(({ service }) => !kept.some((tenant) => tenant.service === service.name))
-    const ratesPerS = this.#watches.map(({ rate }) => rate.perS)
     const tenants = makeRoomFor(
       kept,
       orphans.map(({ service, rate }) => ({ service, ratePerS: rate.perS })),
-      (candidates) => this.#bears(this.#clocksFor(candidates), ratesPerS),
+      (candidates) => this.#spare(candidates),
     )
+    const action = this.#adopt({ tenants, memClockMhz: this.#clocks.memClockMhz })
     const same =
       tenants.length === applied.tenants.length && tenants.every((tenant, i) => tenant === applied.tenants[i])
-    const action = this.#adopt({ tenants, memClockMhz: this.#clocks.memClockMhz, smClockMhz: 0 })
-    const reason = `services: ${services.map(({ name }) => name).join(', ')}; the others go on`
-    return same ? undefined : { ...action, reason }
+    return same ? undefined : { ...action, reason: `services: ${services.map(({ name }) => name).join(', ')}` }
   }
 
   onSample(sample: SampleObservation): Action | undefined {
@@ -134,54 +133,29 @@ export class ServicesPolicy implements PowerCapPolicy {
       const reading = services.find(({ service }) => service === watch.service.name)
       if (reading) watch.update(timeMs, reading, reconfiguring || this.#short)
     }
-    const { memClockMhz, busyW } = this.#clocks
-    const ceilingMhz = this.#ceiling.step(timeMs, this.#powerCapW, telemetry, memClockMhz, busyW)
-    const wanted = this.#wanted()
-    const clock = this.#clock(wanted, ceilingMhz, sample)
-    const memory = this.#weighMemory()
-    const admitted = this.#admit()
-    if (!reconfiguring && failures.length > 0 && this.#revival.due(timeMs, failures)) {
-      const { tenants } = this.#clocks
-      this.#decide('tenants-died', failures.map(({ failure }) => failure).join('; '), { failures })
-      const reason = `dead tenants are started again, attempt ${this.#revival.attempts}`
-      return { ...clock, ...admitted, ...memory, tenants, reason }
-    }
-    return { ...clock, ...admitted, ...memory }
+    this.#cap.read(timeMs, telemetry, reconfiguring ? null : this.#powerW(telemetry.smClockMhz ?? this.#smClockMhz))
+    const action = { ...this.#chooseClock(sample), ...this.#admit(sample.applied), ...this.#weighMemory() }
+    if (reconfiguring || failures.length === 0 || !this.#revival.due(timeMs, failures)) return action
+    this.#decide('tenants-died', failures.map(({ failure }) => failure).join('; '), { failures })
+    const reason = `dead tenants are started again, attempt ${this.#revival.attempts}`
+    return { ...action, tenants: this.#clocks.tenants, reason }
   }
 
   onWindow(_window: WindowObservation): undefined {}
 
-  /** The search for other tenants, after the clock has been set. */
+  /** Looks for other tenants, after the clock has been set. */
   onIdle(timeMs: number): Action | undefined {
-    const known = this.#watches.map(({ rate }) => rate.meanPerS(2))
-    if (this.#reconfiguring || (timeMs % 1000 < 100 && this.#bear(this.#clocks, known))) this.#borneMs = timeMs
+    const recent = this.#watches.map(({ rate }) => rate.meanPerS(2))
+    if (this.#reconfiguring || (timeMs % 1000 < 100 && this.#bear(this.#clocks, recent))) this.#borneMs = timeMs
     if (timeMs - this.#borneMs < 1000 * MIX_S || timeMs - this.#replannedMs < REPLAN_MS) return undefined
     this.#replannedMs = timeMs
-    const ratesPerS = this.#watches.map(({ rate }) => Math.max(0.1, rate.meanPerS(MIX_S)))
-    const plan = this.#plan('most-load', ratesPerS)
-    const bears = plan ? this.#bears(this.#clocksFor(plan.tenants, plan.memClockMhz), ratesPerS) : 0
-    const load = { gain: bears / this.#bears(this.#clocks, ratesPerS), plan }
-    const { gain, plan: better } = bears >= 1 ? load : this.#worthMore(ratesPerS)
-    const reason = `other tenants serve ${gain.toFixed(2)} times as much of this mix`
-    if (better && gain >= REPLAN_GAIN) return { ...this.#adopt(better), reason }
+    const mix = this.#watches.map(({ rate }) => Math.max(0.1, rate.meanPerS(MIX_S)))
+    const plan = this.#planFor(mix)
+    const gain = plan ? this.#answered(mix, this.#clocksFor(plan.tenants, plan.memClockMhz)) / this.#answered(mix) : 0
+    const reason = `other tenants answer ${gain.toFixed(2)} times as much of this mix`
+    if (plan && gain >= REPLAN_GAIN) return { ...this.#adopt(plan), reason }
     this.#decide('plan-rejected', reason, { gain })
     return undefined
-  }
-
-  /** Tenants for a mix of which not all can be answered, by the weights of what is. */
-  #worthMore(ratesPerS: readonly number[]): { gain: number; plan: ServicesPlan | undefined } {
-    const plan = this.#plan('most-value', ratesPerS)
-    const answered = plan?.admittedPerS?.map((rate, i) => Math.min(rate, ratesPerS[i]!)) ?? ratesPerS
-    return { plan, gain: plan ? this.#worth(answered) / this.#worth(this.#answered(ratesPerS)) : 0 }
-  }
-
-  #worth(perS: readonly number[]): number {
-    return perS.reduce((sum, rate, i) => sum + this.#watches[i]!.service.weight * rate, 0)
-  }
-
-  /** Requests/s that are answered in time of those that come. */
-  #answered(ratesPerS: readonly number[], clocks?: ServingClocks): number[] {
-    return this.#letIn(ratesPerS, clocks).map((share, i) => share * ratesPerS[i]!)
   }
 
   takeDecisions(): readonly Decision[] {
@@ -195,210 +169,194 @@ export class ServicesPolicy implements PowerCapPolicy {
     return new ServiceWatch(service, expected, known?.rate)
   }
 
-  get #readyPerS(): number[] {
-    return this.#watches.map(({ readyPerS }) => readyPerS)
+  get #ratesPerS(): number[] {
+    return this.#watches.map(({ rate }) => rate.perS)
   }
 
-  get #presentPerS(): number[] {
-    return this.#watches.map(({ rate }) => rate.perS)
+  get #readyPerS(): number[] {
+    return this.#watches.map(({ readyPerS }) => readyPerS)
   }
 
   get #burstiness(): number[] {
     return this.#watches.map(({ rate }) => rate.burstiness)
   }
 
-  /** The law, without the cap; undefined where no clock is enough. */
-  #wanted(): Wanted | undefined {
-    const burstiness = this.#burstiness
-    // Peaks that no clock could serve ask for nothing.
-    const forRates =
-      this.#clocks.lowest(this.#readyPerS, burstiness) ?? this.#clocks.lowest(this.#presentPerS, burstiness)
-    if (forRates === undefined) return undefined
-    const present = this.#presentPerS
-    const forBacklog = this.#clocks.lowestWhere((clock) => this.#drains(clock, present, burstiness))
-    if (forBacklog === undefined) return undefined
-    const smClockMhz = Math.max(forRates, forBacklog)
-    const what = forBacklog > forRates ? 'backlog' : 'p99'
-    return { smClockMhz, reason: `${what} of ${this.#bindingService(what, smClockMhz, burstiness)}` }
+  /** The lowest clock that suffices; undefined where none does. */
+  #need(): Need | undefined {
+    // Caution that no clock could satisfy asks for nothing.
+    for (const ratesPerS of [this.#readyPerS, this.#ratesPerS]) {
+      const smClockMhz = this.#clocks.lowestWhere((clock) => this.#lacking(clock, ratesPerS) === undefined)
+      if (smClockMhz === undefined) continue
+      const lower = this.#clocks.smClocksMhz.findLast((clock) => clock < smClockMhz)
+      return { smClockMhz, binding: (lower && this.#lacking(lower, ratesPerS)) || 'lowest clock' }
+    }
+    return undefined
   }
 
-  /** The service that a clock state less would not be enough for. */
-  #bindingService(what: 'backlog' | 'p99', smClockMhz: number, burstiness: readonly number[]): string {
-    const lower = this.#clocks.smClocksMhz.findLast((clock) => clock < smClockMhz)
-    if (lower === undefined) return 'nobody'
-    const { services } = this.#clocks.predict(lower, this.#readyPerS, burstiness)
-    const at = services.findIndex((prediction, i) =>
-      what === 'p99' ? !prediction.objectiveMet : !drained(this.#watches[i]!, prediction.capacityPerS),
-    )
-    return this.#watches[Math.max(0, at)]!.service.name
+  /** What a clock does not keep; undefined where it suffices. */
+  #lacking(smClockMhz: number, ratesPerS: readonly number[]): string | undefined {
+    const { services } = this.#clocks.predict(smClockMhz, ratesPerS, this.#burstiness)
+    for (const [i, { service, objectiveMet, capacityPerS }] of services.entries()) {
+      if (!objectiveMet) return `p99 of ${service}`
+      if (!drains(this.#watches[i]!, capacityPerS)) return `backlog of ${service}`
+    }
+    return undefined
   }
 
-  /** The last in every queue is taken early enough. */
-  #drains(smClockMhz: number, rates: readonly number[], burstiness: readonly number[]): boolean {
-    const { services } = this.#clocks.predict(smClockMhz, rates, burstiness)
-    return services.every(({ capacityPerS }, i) => drained(this.#watches[i]!, capacityPerS))
-  }
-
-  #clock(wanted: Wanted | undefined, ceilingMhz: number, { applied, smClockRefusedMs }: SampleObservation): Action {
-    const top = this.#clocks.smClocksMhz.at(-1)!
-    const enoughMhz = this.#held(wanted?.smClockMhz ?? top)
-    const capped = enoughMhz > ceilingMhz
-    this.#smClockMhz = capped ? ceilingMhz : enoughMhz
-    const { secondW } = this.#ceiling
-    const atCap = secondW !== null && secondW >= AT_CAP * this.#powerCapW
-    this.#exhausted = atCap || (this.#smClockMhz === top && applied.smClockMhz === top)
-    this.#short = this.#exhausted && (wanted === undefined || capped)
-    const rates = this.#watches.map(({ service, rate }) => `${service.name} ${rate.perS.toFixed(0)}/s`).join(', ')
-    const binding = capped ? 'cap' : (wanted?.reason ?? 'top')
-    const reason = `${binding}: ${rates}`
+  #chooseClock({ applied, smClockRefusedMs }: SampleObservation): Action {
+    const topMhz = this.#clocks.smClocksMhz.at(-1)!
+    const need = this.#need()
+    const held = this.#hold(need ?? { smClockMhz: topMhz, binding: 'top' })
+    const ceilingMhz = this.#ceilingMhz(held.smClockMhz)
+    const capped = held.smClockMhz > ceilingMhz
+    this.#smClockMhz = Math.min(held.smClockMhz, ceilingMhz)
+    this.#short = need === undefined || capped
+    const binding = capped ? 'cap' : held.binding
+    const rates = this.#watches.map(({ service, rate }) => `${service.name} ${rate.perS.toFixed(0)}/s`)
+    const reason = `${binding}: ${rates.join(', ')}`
     if (binding !== this.#binding) this.#decide('clock', reason, { smClockMhz: this.#smClockMhz })
     this.#binding = binding
     if (this.#smClockMhz === applied.smClockMhz && smClockRefusedMs === 0) return {}
     return { smClockMhz: this.#smClockMhz, reason }
   }
 
-  /** Up at once; down to what was enough for all of the last time, and only where that is more than a state. */
-  #held(enoughMhz: number): number {
-    this.#enough.push(enoughMhz)
-    if (this.#enough.length > HELD_SAMPLES) this.#enough.shift()
-    const most = Math.max(...this.#enough)
+  /** Up at once; down to the most that the last second needed, and only by more than the band. */
+  #hold(need: Need): Need {
+    this.#needs.push(need)
+    if (this.#needs.length > HELD_SAMPLES) this.#needs.shift()
+    const most = this.#needs.reduce((a, b) => (b.smClockMhz >= a.smClockMhz ? b : a))
     const clocks = this.#clocks.smClocksMhz
-    const band = clocks.indexOf(this.#heldMhz) - clocks.indexOf(most)
-    if (band < 0 || band > BAND_STATES) this.#heldMhz = most
-    return this.#heldMhz
+    const band = clocks.indexOf(this.#heldMhz) - clocks.indexOf(most.smClockMhz)
+    if (band < 0 || band > BAND_STATES) this.#heldMhz = most.smClockMhz
+    return { ...most, smClockMhz: this.#heldMhz }
   }
 
-  /** Where all that the cap allows is run and a queue is still too long, as much is let in as the model answers by value. */
-  #admit(): Action {
+  #ceilingMhz(wantedMhz: number): number {
+    return this.#cap.ceilingMhz(this.#clocks.memClockMhz, this.#powerCapW, wantedMhz, (clock) => this.#powerW(clock))
+  }
+
+  /** Predicted power at a clock for what is admitted and what waits, W. */
+  #powerW(smClockMhz: number): number {
+    const clocks = this.#clocks.smClocksMhz
+    const ratesPerS = this.#watches.map(({ rate, admitted, queued, service }) => {
+      // What waits beyond a batch keeps the tenants busy in this sample.
+      return admitted * rate.perS + SAMPLES_PER_S * Math.max(0, queued - service.maxBatchSize)
+    })
+    const state = clocks.findLast((clock) => clock <= smClockMhz) ?? clocks[0]!
+    return this.#clocks.predict(state, ratesPerS, this.#burstiness).powerW
+  }
+
+  /** At the cap or the top clock, and while a queue is too long: what the model answers, by weight. */
+  #admit(applied: AppliedState): Action {
+    const { secondW } = this.#cap
+    const atCap = secondW !== null && secondW >= AT_CAP * this.#powerCapW
+    const topMhz = this.#clocks.smClocksMhz.at(-1)
+    const atTop = this.#smClockMhz === topMhz && applied.smClockMhz === topMhz
     const shedding = this.#watches.some(({ admitted }) => admitted < 1)
-    if (this.#reconfiguring || !this.#exhausted) {
-      this.#strict = 1
-      return shedding ? this.#admitted([]) : {}
+    if (this.#reconfiguring || !(atCap || atTop)) {
+      this.#strictness = 1
+      return shedding ? this.#admitted(this.#watches.map(() => 1)) : {}
     }
-    const rates = this.#presentPerS
-    const burstiness = this.#burstiness
-    const long = !this.#drains(this.#smClockMhz, rates, burstiness)
+    const { services } = this.#clocks.predict(this.#smClockMhz, this.#ratesPerS, this.#burstiness)
+    const long = services.some(({ capacityPerS }, i) => !drains(this.#watches[i]!, capacityPerS))
     if ((!shedding && !long) || this.#timeMs - this.#shedMs < SHED_MS) return {}
     this.#shedMs = this.#timeMs
-    this.#strict = Math.max(1, this.#strict * (long ? STRICTER : EASIER))
-    return this.#admitted(this.#letIn(rates.map((rate) => this.#strict * rate)))
-  }
-
-  #letIn(ratesPerS: readonly number[], clocks = this.#clocks): number[] {
-    return letIn(clocks, {
-      services: this.#watches.map(({ service }) => service),
-      ratesPerS,
-      burstiness: this.#burstiness,
-      powerCapW: this.#powerCapW,
-      topMhz: clocks.smClocksMhz.at(-1)!,
-    })
+    this.#strictness = Math.max(1, this.#strictness * (long ? STRICTER : EASIER))
+    return this.#admitted(this.#letIn(this.#ratesPerS.map((rate) => this.#strictness * rate)))
   }
 
   #admitted(shares: readonly number[]): Action {
     const admitted: Record<string, number> = {}
     this.#watches.forEach((watch, i) => {
-      const share = shares[i] ?? 1
+      const share = shares[i]!
       if (Math.abs(share - watch.admitted) < SAME_SHARE && !(share === 1 && watch.admitted < 1)) return
       watch.admitted = share
       admitted[watch.service.name] = share
     })
     if (Object.keys(admitted).length === 0) return {}
-    const { secondW } = this.#ceiling
-    this.#decide('admission', `${secondW?.toFixed(0)} of ${this.#powerCapW} W at ${this.#smClockMhz} MHz`, { admitted })
+    this.#cap.forget()
+    const power = `${this.#cap.secondW?.toFixed(0)} of ${this.#powerCapW} W at ${this.#smClockMhz} MHz`
+    this.#decide('admission', power, { admitted })
     return { admitted }
   }
 
-  /**
-   * The memory clock at which the present tenants keep the objectives with least power, in the peaks of the last minute too. Where
-   * none keeps them and no SM clock is enough, the one at which what can be answered is worth most.
-   */
+  #letIn(ratesPerS: readonly number[], clocks = this.#clocks): number[] {
+    const services = this.#watches.map(({ service }) => service)
+    return letIn(clocks, { services, ratesPerS, powerCapW: this.#powerCapW - Math.max(0, this.#cap.offsetW) })
+  }
+
+  /** Weighted requests/s of a mix that are answered. */
+  #answered(ratesPerS: readonly number[], clocks?: ServingClocks): number {
+    const shares = this.#letIn(ratesPerS, clocks)
+    return shares.reduce((sum, share, i) => sum + this.#watches[i]!.service.weight * share * ratesPerS[i]!, 0)
+  }
+
+  /** The memory clock that bears what is to be ready for, with least power for the present rates; in a shortage, that answers most. */
   #weighMemory(): Action | undefined {
-    const { model } = this.#options
-    const dueMs = this.#short ? SHED_MS : MEMORY_MS
-    if (this.#reconfiguring || this.#timeMs - this.#memoryMs < dueMs || model.memClocksMhz.length < 2) return undefined
+    const { memClocksMhz } = this.#options.model
+    const dueMs = this.#short && !this.#memoryForShortage ? SHED_MS : MEMORY_MS
+    if (this.#reconfiguring || memClocksMhz.length < 2 || this.#timeMs - this.#memoryMs < dueMs) return undefined
     this.#memoryMs = this.#timeMs
-    const rates = this.#presentPerS
-    const peaks = this.#watches.map(({ rate, readyPerS }) => Math.max(readyPerS, rate.peakPerS))
-    const burstiness = this.#burstiness
-    let best: { memClockMhz: number; powerW: number } | undefined
-    let presentW = Number.POSITIVE_INFINITY
-    for (const memClockMhz of model.memClocksMhz) {
-      const present = memClockMhz === this.#clocks.memClockMhz
-      const clocks = present ? this.#clocks : this.#clocksFor(this.#clocks.tenants, memClockMhz)
-      const forPeaks = clocks.lowest(peaks, burstiness)
-      if (forPeaks === undefined || clocks.predict(forPeaks, peaks).powerW > this.#powerCapW) continue
-      const { powerW } = clocks.predict(clocks.lowest(rates, burstiness)!, rates, burstiness)
-      if (present) presentW = powerW
-      if (!best || powerW < best.powerW) best = { memClockMhz, powerW }
-    }
-    if (!best) return this.#short ? this.#mostByMemory(rates) : undefined
-    if (best.powerW > (1 - MEMORY_GAIN) * presentW) return undefined
-    const watts = `${best.powerW.toFixed(0)} W for ${presentW.toFixed(0)}`
-    return this.#changeMemory(best.memClockMhz, `${best.memClockMhz} MHz memory serves the same with ${watts}`)
-  }
-
-  #mostByMemory(rates: readonly number[]): Action | undefined {
     const { tenants } = this.#clocks
-    let most = (1 + MEMORY_GAIN) * this.#worth(this.#answered(rates))
-    let found: number | undefined
-    for (const memClockMhz of this.#options.model.memClocksMhz) {
-      const worth = this.#worth(this.#answered(rates, this.#clocksFor(tenants, memClockMhz)))
-      if (worth <= most) continue
-      most = worth
-      found = memClockMhz
-    }
-    return found === undefined ? undefined : this.#changeMemory(found, `more is answered at ${found} MHz memory`)
-  }
-
-  #changeMemory(memClockMhz: number, reason: string): Action {
-    this.#clocks = this.#clocksFor(this.#clocks.tenants, memClockMhz)
+    const all = memClocksMhz.map((mhz) =>
+      mhz === this.#clocks.memClockMhz ? this.#clocks : this.#clocksFor(tenants, mhz),
+    )
+    const bearing = all.filter((clocks) => this.#bear(clocks, this.#readyPerS))
+    const shortage = bearing.length === 0
+    if (shortage && !this.#short) return undefined
+    const candidates = shortage ? all : bearing
+    const costs = candidates.map((clocks) =>
+      shortage ? -this.#answered(this.#ratesPerS, clocks) : this.#leastW(clocks, this.#ratesPerS),
+    )
+    const best = costs.indexOf(Math.min(...costs))
+    const before = costs[candidates.indexOf(this.#clocks)]
+    if (before !== undefined && before - costs[best]! <= MEMORY_GAIN * Math.abs(before)) return undefined
+    this.#clocks = candidates[best]!
+    this.#memoryForShortage = shortage
+    const { memClockMhz } = this.#clocks
+    const reason = `${shortage ? 'more is answered' : 'less power is needed'} at ${memClockMhz} MHz memory`
     this.#decide('memory', reason, {})
     return { memClockMhz, reason }
   }
 
-  #plan(objective: 'most-load' | 'most-value', ratesPerS: readonly number[]): ServicesPlan | undefined {
-    const services = this.#watches.map(({ service }) => service)
-    return this.#planner({ services, ratesPerS, powerCapW: this.#powerCapW }, objective)
-  }
-
-  #clocksFor(tenants: readonly Tenant[], memClockMhz: number = this.#clocks.memClockMhz): ServingClocks {
-    const services = this.#watches.map(({ service }) => service)
-    return new ServingClocks(this.#options.model, tenants, services, memClockMhz)
+  /** Least power for rates, W; Infinity where no clock serves them. */
+  #leastW(clocks: ServingClocks, ratesPerS: readonly number[]): number {
+    const clock = clocks.lowest(ratesPerS, this.#burstiness)
+    return clock === undefined ? Infinity : clocks.predict(clock, ratesPerS, this.#burstiness).powerW
   }
 
   /** Whether tenants serve rates within the cap. */
   #bear(clocks: ServingClocks, ratesPerS: readonly number[]): boolean {
-    const clock = clocks.lowest(ratesPerS)
-    return clock !== undefined && clocks.predict(clock, ratesPerS).powerW <= this.#powerCapW
+    return this.#leastW(clocks, ratesPerS) <= this.#powerCapW
   }
 
-  /** The common factor on rates that tenants bear at a clock that keeps the cap at this load. */
-  #bears(clocks: ServingClocks, ratesPerS: readonly number[]): number {
-    const keeps = (factor: number) =>
-      this.#bear(
-        clocks,
-        ratesPerS.map((rate) => factor * Math.max(0.1, rate)),
-      )
-    let low = 0.05
-    let high = 4
-    while (high / low > 1.03) {
-      const middle = Math.sqrt(low * high)
-      if (keeps(middle)) low = middle
-      else high = middle
-    }
-    return low
+  /** Tenants for the most load of a mix; where they do not bear it, those that answer most of it by weight. */
+  #planFor(ratesPerS: readonly number[]): ServicesPlan | undefined {
+    const load = { services: this.#watches.map(({ service }) => service), ratesPerS, powerCapW: this.#powerCapW }
+    const plan = this.#planner(load, 'most-load')
+    if (plan && this.#bear(this.#clocksFor(plan.tenants, plan.memClockMhz), ratesPerS)) return plan
+    return this.#planner(load, 'most-value') ?? plan
   }
 
-  #adopt({ tenants, memClockMhz }: ServicesPlan): Action {
+  /** The common factor on the present rates that tenants bear while all of them are busy under the cap. */
+  #spare(tenants: readonly Tenant[]): number {
+    const { memClockMhz } = this.#clocks
+    const { smClockMhz } = planClocks(this.#options.model, tenants, this.#powerCapW, [memClockMhz])
+    return this.#clocksFor(tenants, memClockMhz).loadFactor(smClockMhz, this.#ratesPerS)
+  }
+
+  #clocksFor(tenants: readonly Tenant[], memClockMhz: number): ServingClocks {
+    const services = this.#watches.map(({ service }) => service)
+    return new ServingClocks(this.#options.model, tenants, services, memClockMhz)
+  }
+
+  #adopt({ tenants, memClockMhz }: Pick<ServicesPlan, 'tenants' | 'memClockMhz'>): Action {
     this.#clocks = this.#clocksFor(tenants, memClockMhz)
-    const top = this.#clocks.smClocksMhz.at(-1)!
-    const { busyW, smClocksMhz } = this.#clocks
-    const busy = smClocksMhz.findLast((_, i) => busyW[i]! <= this.#powerCapW) ?? smClocksMhz[0]!
-    const smClockMhz = this.#ceiling.holdable(this.#powerCapW) ? top : busy
-    this.#smClockMhz = smClockMhz
-    return { tenants, memClockMhz, smClockMhz }
+    this.#smClockMhz = this.#ceilingMhz(this.#clocks.smClocksMhz.at(-1)!)
+    return { tenants, memClockMhz, smClockMhz: this.#smClockMhz }
   }
 
+  /** The hardware power limit. */
   #limit(): Action {
     return backStop(this.#options.model.spec, this.#powerCapW, 0)
   }
@@ -408,7 +366,7 @@ export class ServicesPolicy implements PowerCapPolicy {
   }
 }
 
-/** A batch is no backlog. */
-function drained({ queued, service }: ServiceWatch, capacityPerS: number): boolean {
+/** Whether the last in a queue is taken early enough; a batch is no backlog. */
+function drains({ queued, service }: ServiceWatch, capacityPerS: number): boolean {
   return queued <= service.maxBatchSize || 1000 * queued <= DRAIN * service.objective.p99Ms * capacityPerS
 }

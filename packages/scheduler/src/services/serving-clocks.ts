@@ -10,7 +10,6 @@ export class ServingClocks {
   readonly #model: PerfModel
   readonly #services: readonly Service[]
   readonly #models = new Map<number, ServingModel>()
-  #busyW: readonly number[] | undefined
 
   /** @throws InvalidInputError for tenants that do not serve the services */
   constructor(model: PerfModel, tenants: readonly Tenant[], services: readonly Service[], memClockMhz: number) {
@@ -26,17 +25,6 @@ export class ServingClocks {
       ratesPerS.map((rate) => Math.max(0.01, rate)),
       burstiness,
     )
-  }
-
-  /** Power at each clock while all tenants run their largest batches, W; does not fall. */
-  get busyW(): readonly number[] {
-    const { tenants, memClockMhz } = this
-    let most = 0
-    this.#busyW ??= this.smClocksMhz.map((smClockMhz) => {
-      most = Math.max(most, this.#model.predict({ tenants, smClockMhz, memClockMhz }).powerW)
-      return most
-    })
-    return this.#busyW
   }
 
   #serving(smClockMhz: number): ServingModel {

@@ -1,79 +1,72 @@
 import type { Service } from '@pctodl/platform'
 import type { ServingClocks } from './serving-clocks.js'
 
-/** Halvings by which a rate is found. */
-const HALVINGS = 8
-/** Clocks that are tried, each so many states below the one before. */
-const STRIDE = 3
-/** The least that is let in: something must come in to be measured. */
+/** Share of its capacity that a service is given where more arrives. */
+const FULL = 0.97
+/** States between the clocks that are tried. */
+const STRIDE = 5
+/** The least share that is admitted: something must come in to be measured. */
 const LEAST = 0.02
+/** Halvings by which a share is found. */
+const HALVINGS = 6
 
-/** What comes, what may be drawn, and how much less than the model says tenants were seen to answer. */
 export interface Scarcity {
   readonly services: readonly Service[]
   readonly ratesPerS: readonly number[]
-  readonly burstiness: readonly number[]
   /** In the model's watts. */
   readonly powerCapW: number
-  /** The highest clock that can be run, MHz. */
-  readonly topMhz: number
 }
 
 /**
- * What to let in of each service where not all can be answered: at every clock of each as much as it answers in time, less of those
- * whose requests are worth least a joule while power is above the cap; then the clock at which that is worth most.
+ * The shares to admit where not all requests can be answered. At each clock: what the capacity of each service allows, less of the
+ * service with the least weighted requests a joule while power is above the cap. Of these, the clock with the most weighted requests.
  *
- * @returns shares, 0..1
+ * @returns shares, 0..1, in the order of the services
  */
 export function letIn(clocks: ServingClocks, scarcity: Scarcity): number[] {
-  const { services, ratesPerS, topMhz } = scarcity
+  const { services, ratesPerS } = scarcity
+  const { smClocksMhz } = clocks
   let best = ratesPerS.map(() => LEAST)
   let most = 0
-  const states = clocks.smClocksMhz.filter((clock) => clock <= topMhz)
-  for (let i = states.length - 1; i >= 0; i -= STRIDE) {
-    const shares = letInAt(clocks, states[i]!, scarcity)
+  for (let i = smClocksMhz.length - 1; i >= 0; i -= STRIDE) {
+    const shares = letInAt(clocks, smClocksMhz[i]!, scarcity)
     if (!shares) continue
     const worth = shares.reduce((sum, share, k) => sum + share * ratesPerS[k]! * services[k]!.weight, 0)
-    if (worth <= most) break
+    if (worth <= most) continue
     most = worth
     best = shares
   }
   return best
 }
 
-function letInAt(clocks: ServingClocks, smClockMhz: number, scarcity: Scarcity): number[] | undefined {
-  const { services, ratesPerS, burstiness, powerCapW } = scarcity
-  const shares = ratesPerS.map(() => 1)
-  const predict = () =>
+function letInAt(
+  clocks: ServingClocks,
+  smClockMhz: number,
+  { services, ratesPerS, powerCapW }: Scarcity,
+): number[] | undefined {
+  const predict = (shares: readonly number[]) =>
     clocks.predict(
       smClockMhz,
       ratesPerS.map((rate, i) => rate * shares[i]!),
-      burstiness,
     )
-  const reduce = (i: number, holds: () => boolean) => {
+  const { services: busy } = predict(ratesPerS.map(() => 1))
+  const shares = busy.map(({ capacityPerS }, i) => Math.min(1, (FULL * capacityPerS) / ratesPerS[i]!))
+  const { powerW } = predict(shares)
+  if (powerW <= powerCapW) return shares
+  const worth = shares.map((share, i) => {
+    const savedW = powerW - predict(shares.with(i, share / 2)).powerW
+    return (services[i]!.weight * share * ratesPerS[i]!) / Math.max(1e-9, savedW)
+  })
+  for (const i of [...worth.keys()].sort((a, b) => worth[a]! - worth[b]!)) {
     let low = LEAST
     let high = shares[i]!
     for (let step = 0; step < HALVINGS; step++) {
       shares[i] = (low + high) / 2
-      if (holds()) low = shares[i]!
+      if (predict(shares).powerW <= powerCapW) low = shares[i]!
       else high = shares[i]!
     }
     shares[i] = low
-  }
-  predict().services.forEach(({ objectiveMet }, i) => {
-    if (!objectiveMet) reduce(i, () => predict().services[i]!.objectiveMet)
-  })
-  const { powerW } = predict()
-  if (powerW <= powerCapW) return shares
-  const worth = shares.map((share, i) => {
-    shares[i] = share / 2
-    const savedW = powerW - predict().powerW
-    shares[i] = share
-    return (services[i]!.weight * share * ratesPerS[i]!) / Math.max(1e-9, savedW)
-  })
-  for (const i of [...worth.keys()].sort((a, b) => worth[a]! - worth[b]!)) {
-    reduce(i, () => predict().powerW <= powerCapW)
-    if (predict().powerW <= powerCapW) return shares
+    if (predict(shares).powerW <= powerCapW) return shares
   }
   return undefined
 }
