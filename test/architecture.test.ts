@@ -22,6 +22,16 @@ function linesOf(name: string): number {
   return files.reduce((sum, file) => sum + readFileSync(file, 'utf8').split('\n').length - 1, 0)
 }
 
+/** Below `packages/`; a name without a package is beside the one before it. */
+function filesNamedIn(text: string): string[] {
+  let folder = ''
+  return [...text.matchAll(/`([\w./-]+\.ts|[\w./-]+\/)`/g)].map(([, file]) => {
+    const named = file!.includes('/src/') ? file! : path.join(folder, file!)
+    folder = path.dirname(named)
+    return named
+  })
+}
+
 describe('the architecture page', () => {
   it('lists every package, and the README every one that is published', () => {
     const readme = readFileSync(path.join(root, 'README.md'), 'utf8')
@@ -42,14 +52,24 @@ describe('the architecture page', () => {
     const rows = page.split('\n').filter((row) => row.startsWith('| ') && row.includes('/src/'))
     expect(rows.length).toBeGreaterThan(10)
     for (const row of rows) {
-      // A name without a package is beside the one before it.
-      let folder = ''
-      for (const [, file] of row.matchAll(/`([\w./-]+\.ts|[\w./-]+\/)`/g)) {
-        const named = file!.includes('/src/') ? file! : path.join(folder, file!)
-        folder = path.dirname(named)
+      for (const named of filesNamedIn(row))
         expect(existsSync(path.join(packagesDir, named)), `${row}: ${named}`).toBe(true)
-      }
     }
+  })
+})
+
+describe('the page of concepts', () => {
+  const systems = readFileSync(path.join(root, 'CONCEPTS.md'), 'utf8').split(/^## /m).slice(1)
+
+  it('tells of the five systems, each in at most 30 lines', () => {
+    expect(systems.map((text) => /^[\w²]+/.exec(text)![0])).toEqual(['PctoDL', 'ParvaGPU', 'KACE', 'Zeus²', 'Synergy'])
+    for (const text of systems) expect(text.trim().split('\n').length).toBeLessThanOrEqual(30)
+  })
+
+  it.each(systems.map((text) => [text.split(':')[0], text]))('names files of %s that are there', (_, text) => {
+    const files = filesNamedIn(text!)
+    expect(files.length).toBeGreaterThan(10)
+    expect(files.filter((file) => !existsSync(path.join(packagesDir, file)))).toEqual([])
   })
 })
 

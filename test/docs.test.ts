@@ -11,6 +11,7 @@ const guides = readdirSync(path.join(root, 'docs')).filter((file) => file.endsWi
 const pages = [
   'README.md',
   'ARCHITECTURE.md',
+  'CONCEPTS.md',
   'CONTRIBUTING.md',
   'SECURITY.md',
   ...guides.map((file) => `docs/${file}`),

@@ -21,7 +21,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'sim-host': ['platform', 'numerics', 'model-zoo', 'gpu-sim'],
   'perf-model': ['platform', 'numerics', 'command-line'],
   'greedy-partition': ['platform', 'numerics', 'command-line', 'perf-model'],
-  published: ['platform', 'command-line', 'perf-model'],
+  published: ['platform', 'numerics', 'command-line', 'perf-model', 'colocation'],
   'thermo-dvfs': ['platform'],
   'nvml-control': ['platform', 'command-line'],
   'mps-control': ['platform', 'command-line', 'nvml-control'],
@@ -30,7 +30,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   backend: ['platform', 'command-line', 'gpu-sim', 'nvml-control', 'mps-control', 'tenants'],
   profiler: ['platform', 'numerics', 'command-line', 'job-array', 'backend'],
   scheduler: ['platform', 'numerics', 'perf-model', 'greedy-partition', 'thermo-dvfs'],
-  baselines: ['platform', 'scheduler'],
+  baselines: ['platform', 'perf-model', 'published', 'scheduler'],
   'mig-deploy': ['platform', 'command-line'],
   'mig-segments': ['platform', 'numerics', 'traffic', 'solver', 'command-line', 'colocation', 'mig-deploy'],
   colocation: ['platform', 'numerics', 'solver', 'command-line'],
@@ -262,6 +262,13 @@ describe('the import graph', () => {
       const manifest = JSON.parse(readFileSync(path.join(packagesDir, name, 'package.json'), 'utf8'))
       const shipped = { ...manifest.dependencies, ...manifest.peerDependencies }
       expect(shipped, name).not.toHaveProperty('@pctodl/reference-data')
+    }
+  })
+
+  it('keeps what others published out of every library', () => {
+    const mayStandOnIt = ['baselines', 'bench-runner', 'cli']
+    for (const [name, imported] of Object.entries(mayImport)) {
+      if (!mayStandOnIt.includes(name)) expect(imported, name).not.toContain('published')
     }
   })
 

@@ -116,8 +116,8 @@ describe('the tests that reach a mutant', () => {
 describe('the process that runs tests on mutants', () => {
   const host = new TestHostProcess()
   afterAll(() => host.close())
-  const file = inRoot('packages/thermo-dvfs/src/published-pid.ts')
-  const tests = [inRoot('packages/thermo-dvfs/test/published-pid.test.ts')]
+  const file = inRoot('packages/published/src/dvfs/published-pid.ts')
+  const tests = [inRoot('packages/published/test/dvfs/published-pid.test.ts')]
   const source = readFileSync(file, 'utf8')
   const limitCpuMs = 30_000
   const ask = (text: string | null, asked: readonly string[] = tests, limit = limitCpuMs) =>

@@ -31,6 +31,7 @@ export {
 export { TableError } from './tables/table-error.js'
 export { type FittedSlowdown, SlowdownModel } from './model/slowdown-model.js'
 export { type FittedGroupPower, GroupPowerModel } from './model/group-power.js'
+export { type Scaling, scalingOf, standardize } from './model/standardize.js'
 export type { Novelty } from './model/novelty.js'
 export type { ColocationPrediction, Interval } from './model/prediction.js'
 export {

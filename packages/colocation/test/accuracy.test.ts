@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { type Colocation, throughputSum } from '../src/colocation.js'
+import { type Colocation, contains, throughputSum } from '../src/colocation.js'
 import { accuracy } from '../src/evaluate/accuracy.js'
 import { evaluateMethod } from '../src/evaluate/evaluate-method.js'
-import { randomGains } from '../src/published/index.js'
+import { targetGains } from '../src/evaluate/target-gain.js'
 import { allPairs, lawfulColocation, syntheticWorkloads } from './synthetic-board.js'
 
 describe('how far predictions are off', () => {
@@ -51,13 +51,6 @@ describe('how a method does', () => {
     expect(found.gain).toBeLessThan(1)
     expect(found.regretPerS).toBeGreaterThan(0)
     expect(found).toMatchObject({ gainDeviation: 0, trainingMs: null })
-    const blind = randomGains(pairs)
-    for (const { gain, regretPerS, candidates } of blind) {
-      expect(candidates).toBe(4)
-      expect(gain).toBeGreaterThan(0)
-      expect(gain).toBeLessThan(1)
-      expect(regretPerS).toBeGreaterThan(0)
-    }
   })
 
   it('ends between two splits when it is told to', async () => {
@@ -84,5 +77,36 @@ describe('how a method does', () => {
       memberWidthPercent: expect.closeTo(75, 9),
       accuracy: { mse: 0, maePerS: 0 },
     })
+  })
+})
+
+describe('the gain of a target', () => {
+  const workloads = syntheticWorkloads(14)
+  const pairs = allPairs(workloads).map(lawfulColocation)
+
+  it('is 1 for the oracle, less for the opposite, and leaves out who has no choice', () => {
+    const some = pairs.filter(({ members }) => members[0] !== workloads[13] && members[1] !== workloads[13])
+    const withLone = [...some, pairs.at(-1)!]
+    const oracle = targetGains(withLone, (candidates) => candidates.map(throughputSum))
+    expect(oracle).toHaveLength(13)
+    for (const { gain, regretPerS } of oracle) expect([gain, regretPerS]).toEqual([1, 0])
+    for (const { gain, regretPerS } of targetGains(some, (candidates) => candidates.map((c) => -throughputSum(c)))) {
+      expect(gain).toBeLessThan(1)
+      expect(regretPerS).toBeGreaterThan(0)
+    }
+    expect(contains(pairs.at(-1)!.members, workloads[13]!.name)).toBe(true)
+  })
+})
+
+describe('the errors of a prediction', () => {
+  it('are those of a hand calculation', () => {
+    const { mse, maePerS, mapePercent, spearman } = accuracy([10, 20, 30], [12, 18, 30])
+    expect(mse).toBeCloseTo((4 + 4) / 3 / 100, 12)
+    expect(maePerS).toBeCloseTo(4 / 3, 12)
+    expect(mapePercent).toBeCloseTo((100 * (0.2 + 0.1)) / 3, 12)
+    expect(spearman).toBeCloseTo(1, 12)
+    expect(accuracy([1, 2, 3, 4], [4, 3, 2, 1]).spearman).toBeCloseTo(-1, 12)
+    expect(accuracy([1, 2, 3], [5, 5, 7]).spearman).toBeCloseTo(Math.sqrt(0.75), 12)
+    expect(() => accuracy([1], [1])).toThrow('at least 2')
   })
 })

@@ -1,6 +1,6 @@
+import { golden } from '@pctodl/reference-data'
 import { describe, expect, it } from 'vitest'
 import { chooseShares, expectedShareSweep, parseShareSweepTable, parseSoloSweepTable } from '../src/index.js'
-import { readStudy } from './published-study.js'
 
 const sweep = {
   members: ['a', 'b'],
@@ -37,10 +37,10 @@ describe('the shares of a pair', () => {
   })
 
   it('of a measured board lose less when chosen so than when halved', () => {
-    const solo = parseSoloSweepTable(readStudy('solo_mps_sweep.csv'))
+    const solo = parseSoloSweepTable(golden('kace/solo_mps_sweep.csv'))
     const alone = (name: string) => solo.get(name)?.find(({ mpsPercents }) => mpsPercents[0] === 100)?.throughputs[0]
     const gains: { chosen: number; halves: number }[] = []
-    for (const { members, points } of parseShareSweepTable(readStudy('pair_mps_sweep.csv'))) {
+    for (const { members, points } of parseShareSweepTable(golden('kace/pair_mps_sweep.csv'))) {
       const split = points.filter(({ mpsPercents }) => mpsPercents[0]! < 100)
       const whole = members.map(alone)
       if (split.length < 9 || whole.some((throughput) => throughput === undefined)) continue

@@ -1,18 +1,7 @@
 import { SeededRandom } from '@pctodl/numerics'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  accuracy,
-  type Colocation,
-  evaluateMethod,
-  type Members,
-  SlowdownModel,
-  slowdownMethod,
-  throughputSum,
-  type Workload,
-} from '../src/index.js'
-import { publishedMethod } from '../src/published/index.js'
-import { studySplits } from './published-study.js'
+import { accuracy, type Colocation, type Members, SlowdownModel, throughputSum, type Workload } from '../src/index.js'
 import { allPairs, lawfulColocation, syntheticWorkloads } from './synthetic-board.js'
 
 const workloads = syntheticWorkloads(16)
@@ -275,21 +264,5 @@ describe('intervals by what is new about a group', () => {
     const three = workloads.slice(0, 3)
     const few = SlowdownModel.fit(allPairs(three).map(lawfulColocation))
     expect(few.predict(three.slice(0, 2)).throughputIntervals).toBeNull()
-  })
-})
-
-describe('the published splits', () => {
-  it('are predicted far better than by the published model', async () => {
-    const splits = studySplits().get('3')!
-    const ours = await evaluateMethod(slowdownMethod, splits)
-    expect(ours.accuracy!.mse).toBeLessThan(0.045)
-    expect(ours.accuracy!.mapePercent).toBeLessThan(11.3)
-    expect(ours.gain).toBeGreaterThan(0.97)
-    let nowMs = 1e6
-    const published = await evaluateMethod(publishedMethod, splits, { now: () => (nowMs += 5) })
-    expect(published.trainingMs).toBe(5)
-    expect(ours.trainingMs).toBeNull()
-    expect(published.accuracy!.mse).toBeCloseTo(0.144, 3)
-    expect(published.gain).toBeCloseTo(0.906, 3)
   })
 })

@@ -1,9 +1,9 @@
 import path from 'node:path'
 import { SeededRandom } from '@pctodl/numerics'
+import { publishedAllocation, publishedMethods } from '@pctodl/published/training'
 import { goldenJson, referenceFolder } from '@pctodl/reference-data'
 import { Bench } from 'tinybench'
 import { findPlan, type GpuProfile, paretoFront, readProfile, simplePlans, type TrainingJob } from '../src/index.js'
-import { publishedAllocation, publishedMethods } from '../src/published/index.js'
 import { publishedOptimum } from '../test/published-optimum.js'
 
 // Times of the searches, and what our plans take beside the others under the synchronous model.

@@ -1,5 +1,5 @@
+import { publishedAllocation } from '@pctodl/published/training'
 import { evaluatePlan, type TrainingJob, type TrainingPlan } from '../src/index.js'
-import { publishedAllocation } from '../src/published/index.js'
 
 /** What the published optimum takes under our model; null where the published search does not know the job. It knows no memory and no `maxShare`. */
 export function publishedOptimum(job: TrainingJob): TrainingPlan | null {

@@ -6,10 +6,11 @@ import {
   LimitPolicy,
   MorakPolicy,
   PowerCapOnlyPolicy,
+  PublishedPolicy,
 } from '@pctodl/baselines'
 import { modelOf } from '@pctodl/perf-model/node'
 import { type Configuration, InvalidInputError, type Tenant } from '@pctodl/platform'
-import { PctodlPolicy, type PowerCapPolicy, PublishedPolicy, planClocks, planPartition } from '@pctodl/scheduler'
+import { PctodlPolicy, type PowerCapPolicy, planClocks, planPartition } from '@pctodl/scheduler'
 import type { Experiment } from './experiment.js'
 
 /** A policy with what it could not do on its board, in words. */

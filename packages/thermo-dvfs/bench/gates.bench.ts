@@ -1,10 +1,9 @@
 /** What the README says under "What it achieves": many seeds of the toy board, worst figures; and stories of disturbances that overlap. */
 import fc from 'fast-check'
-import { ClockController, publishedPower } from '../src/index.js'
+import { ClockController } from '../src/index.js'
 import { disturbedStories, liveDisturbed } from '../test/disturbed-board.js'
-import { clocksMhz, law, measure, run, ToyBoard } from '../test/toy-board.js'
+import { clocksMhz, measure, modelAt, run, ToyBoard } from '../test/toy-board.js'
 
-const modelAt = (clockMhz: number): number => publishedPower(law, clockMhz)
 const lowestW = modelAt(210)
 const plants: readonly ((modelW: number) => number)[] = [
   (modelW) => modelW,

@@ -9,15 +9,6 @@ export type {
 } from './clock-action.js'
 export type { ClockObservation } from './clock-observation.js'
 export { type ClockControllerOptions, type ClockMechanism, clockMechanisms } from './clock-options.js'
-export { PublishedController, publishedGuard } from './published-controller.js'
-export {
-  type PublishedPowerLaw,
-  publishedFeedForward,
-  publishedPower,
-  publishedSlope,
-} from './published-power-law.js'
-export { fitPublishedLaw } from './fit-published-law.js'
-export { PublishedPid, type PublishedPidGains, publishedPidGains } from './published-pid.js'
 export {
   MemoryClockControl,
   type MemoryClockObservation,

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { ClockController, type ClockObservation, publishedPower } from '../src/index.js'
-import { type BoardOptions, clocksMhz, law, measure, run, settlingMs, ToyBoard, type Trace } from './toy-board.js'
+import { ClockController, type ClockObservation } from '../src/index.js'
+import { type BoardOptions, clocksMhz, measure, modelAt, run, settlingMs, ToyBoard, type Trace } from './toy-board.js'
 
-const modelAt = (clockMhz: number): number => publishedPower(law, clockMhz)
 const usual: BoardOptions = { instantNoiseW: 2, rippleW: 1, quantumW: 0.1, seed: 3 }
 
 function settled(options: BoardOptions = usual): { controller: ClockController; board: ToyBoard } {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { ClockController, publishedPower } from '../src/index.js'
-import { type BoardOptions, clocksMhz, law, measure, run, settlingMs, ToyBoard } from './toy-board.js'
+import { ClockController } from '../src/index.js'
+import { type BoardOptions, clocksMhz, measure, modelAt, run, settlingMs, ToyBoard } from './toy-board.js'
 
-const modelAt = (clockMhz: number): number => publishedPower(law, clockMhz)
 const lowestW = modelAt(210)
 
 const plants: readonly (readonly [name: string, truth: (modelW: number) => number])[] = [

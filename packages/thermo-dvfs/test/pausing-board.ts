@@ -1,5 +1,7 @@
-import { ClockController, type ClockObservation, publishedPower } from '../src/index.js'
-import { clocksMhz, law, type Metrics, measure, run, ToyBoard } from './toy-board.js'
+import { ClockController, type ClockObservation } from '../src/index.js'
+import { clocksMhz, type Metrics, measure, modelAt, run, ToyBoard } from './toy-board.js'
+
+export { modelAt }
 
 const CAP_W = 150
 /** Tenants that stand still are missed after this time. */
@@ -7,8 +9,6 @@ const NOTICE_MS = 300
 /** All of them work until then. */
 const FIRST_PAUSE_MS = 10_000
 const DURATION_MS = 120_000
-
-export const modelAt = (clockMhz: number): number => publishedPower(law, clockMhz)
 
 export interface PausingCase {
   readonly reading: 'both' | 'one-second-average' | 'part-time'

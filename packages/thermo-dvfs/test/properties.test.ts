@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ClockController, type ClockControllerOptions, type ClockObservation, publishedPower } from '../src/index.js'
-import { clocksMhz, law } from './toy-board.js'
+import { ClockController, type ClockControllerOptions, type ClockObservation } from '../src/index.js'
+import { clocksMhz, modelAt } from './toy-board.js'
 
-const plant = clocksMhz.map((clock) => publishedPower(law, clock))
+const plant = clocksMhz.map(modelAt)
 const options: ClockControllerOptions = { smClocksMhz: clocksMhz, reading: 'one-second-average' }
 
 const power = fc.option(

@@ -5,10 +5,11 @@ import {
   LimitPolicy,
   MorakPolicy,
   PowerCapOnlyPolicy,
+  PublishedPolicy,
 } from '@pctodl/baselines'
 import type { PerfModel } from '@pctodl/perf-model'
 import type { Tenant } from '@pctodl/platform'
-import { PctodlPolicy, type PowerCapPolicy, PublishedPolicy, planClocks, planPartition } from '@pctodl/scheduler'
+import { PctodlPolicy, type PowerCapPolicy, planClocks, planPartition } from '@pctodl/scheduler'
 import type { PolicyName } from './run-question.js'
 
 /** What decides a policy, as records of runs keep it, so that `pctodl run --replay` can make the same one. */

@@ -1,6 +1,6 @@
+import { parseColocationTable, parseWorkloadTable } from '@pctodl/colocation'
 import { golden, goldenRows } from '@pctodl/reference-data'
-import { parseColocationTable, parseWorkloadTable } from '../src/index.js'
-import { parseSplits } from '../src/published/index.js'
+import { parseSplits } from '../../src/colocation/index.js'
 
 /** What the comparisons need of the measurements of the published study. */
 export const readStudy = (name: string): string => golden(`kace/${name}`)

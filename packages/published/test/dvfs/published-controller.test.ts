@@ -8,8 +8,8 @@ import {
   publishedGuard,
   publishedPower,
   publishedSlope,
-} from '../src/index.js'
-import { clocksMhz, law } from './toy-board.js'
+} from '../../src/dvfs/index.js'
+import { clocksMhz, law } from './golden-law.js'
 
 const powerAt = (clockMhz: number): number => publishedPower(law, clockMhz)
 

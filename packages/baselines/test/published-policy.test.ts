@@ -1,8 +1,8 @@
 import { loadPerfModel } from '@pctodl/perf-model'
 import { smClocksAt } from '@pctodl/platform'
+import { type Action, planPartition, type SampleObservation, type WindowObservation } from '@pctodl/scheduler'
 import { describe, expect, it } from 'vitest'
-import { type Action, PublishedPolicy, planPartition } from '../src/index.js'
-import type { SampleObservation, WindowObservation } from '../src/policy.js'
+import { PublishedPolicy } from '../src/index.js'
 
 const predictor = loadPerfModel('3080Ti')
 const model = 'resnet50'

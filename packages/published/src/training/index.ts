@@ -1,7 +1,20 @@
-// The allocator of the Zeus² study for two GPUs, number for number; nothing else of this package uses it.
+// The allocator of the Zeus² study for two GPUs, number for number.
 import { leastSquares } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
-import type { GpuProfile } from '../profile/gpu-profile.js'
+
+/** What the published method asks of a measured GPU: a `GpuProfile` of `@pctodl/hetero-training` has it. */
+export interface ProfiledGpu {
+  readonly name: string
+  readonly rows: readonly {
+    /** Samples of the GPU in one window. */
+    readonly batchSize: number
+    readonly powerLimitW: number
+    /** The locked clock, MHz; absent or null where none was locked. */
+    readonly smClockMhz?: number | null | undefined
+    readonly timeS: number
+    readonly energyJ: number
+  }[]
+}
 
 /** Coefficients of c2 x^2 + c1 x + c0. */
 export type Quadratic = readonly [c2: number, c1: number, c0: number]
@@ -18,7 +31,7 @@ export interface PublishedCurve {
  *
  * @throws InvalidInputError for a limit with fewer than three batch sizes
  */
-export function fitPublishedCurves({ name, rows: all }: GpuProfile): PublishedCurve[] {
+export function fitPublishedCurves({ name, rows: all }: ProfiledGpu): PublishedCurve[] {
   const rows = all.filter(({ smClockMhz = null }) => smClockMhz === null)
   return [...new Set(rows.map(({ powerLimitW }) => powerLimitW))].map((powerLimitW) => {
     const ofLimit = rows.filter((row) => row.powerLimitW === powerLimitW)
@@ -94,7 +107,7 @@ function publishedCost({ powerLimitW, timeS, powerW }: PublishedCurve, share: nu
  * @throws InvalidInputError for other than two GPUs and for limits with fewer than three batch sizes
  */
 export function publishedAllocation(
-  profiles: readonly GpuProfile[],
+  profiles: readonly ProfiledGpu[],
   method: PublishedMethod,
   globalBatch: number = PUBLISHED_BATCH,
 ): PublishedAllocation {

@@ -1,4 +1,4 @@
-import type { SampleObservation, WindowObservation } from './policy.js'
+import type { SampleObservation, WindowObservation } from '@pctodl/scheduler'
 
 /** Upstream's sampler leaves out this much of every window. */
 const IGNORED_MS = 2000

@@ -1,14 +1,22 @@
-// What the KACE study (SoCC 2024) predicts, chooses and splits by, for parity and as baselines; nothing else of this package uses it.
+// What the KACE study (SoCC 2024) predicts, chooses and splits by, for parity and as baselines.
+import {
+  type Colocation,
+  type ColocationRow,
+  contains,
+  type Members,
+  type Method,
+  type Scaling,
+  type Split,
+  scalingOf,
+  standardize,
+  TableError,
+  type TargetGain,
+  targetGains,
+  throughputSum,
+  type Workload,
+} from '@pctodl/colocation'
 import { leastSquares, mean, sampleVariance } from '@pctodl/numerics'
 import { z } from 'zod'
-import { type Colocation, contains, type Members, throughputSum } from '../colocation.js'
-import type { Method } from '../evaluate/method.js'
-import type { Split } from '../evaluate/splits.js'
-import { type TargetGain, targetGains } from '../evaluate/target-gain.js'
-import { type Scaling, scalingOf, standardize } from '../model/standardize.js'
-import type { ColocationRow } from '../tables/colocation-table.js'
-import { TableError } from '../tables/table-error.js'
-import type { Workload } from '../workload.js'
 
 /** A metric of which the published model knows an aggregate. */
 type AggregateFeature = Exclude<keyof Workload, 'name' | 'batchSize' | 'training' | 'powerW'>

@@ -1,9 +1,16 @@
-import { leastSquares } from '@pctodl/numerics'
+import { accuracy, type Colocation, type Method, targetGains, throughputSum } from '@pctodl/colocation'
 import { describe, expect, it } from 'vitest'
-import { accuracy, contains, targetGains, throughputSum } from '../src/index.js'
-import { aggregateFeatures, PublishedLinearModel, publishedRules, randomGains } from '../src/published/index.js'
-import { studyRows, studySplits } from './published-study.js'
-import { allPairs, lawfulColocation, syntheticWorkloads } from './synthetic-board.js'
+import { allPairs, lawfulColocation, syntheticWorkloads } from '../../../colocation/test/synthetic-board.js'
+import {
+  aggregateFeatures,
+  honestLinearMethod,
+  PublishedLinearModel,
+  publishedMethod,
+  publishedRules,
+  randomGains,
+  ruleMethods,
+} from '../../src/colocation/index.js'
+import { studyRows, studySplits } from './kace-study.js'
 
 const workloads = syntheticWorkloads(14)
 const pairs = allPairs(workloads).map(lawfulColocation)
@@ -18,36 +25,6 @@ describe('the published features', () => {
     expect(features[6]).toBe(a.exclusiveThroughput + b.exclusiveThroughput)
     expect(features[7]).toBe((a.smUtilPercent + b.smUtilPercent) / 2)
     expect(features[9]).toBe(a.memoryGib + b.memoryGib)
-  })
-})
-
-describe('least squares', () => {
-  it('finds the line through points on it, and the mean of what contradicts', () => {
-    const line = leastSquares(
-      [
-        [1, 0],
-        [1, 1],
-        [1, 4],
-      ],
-      [1, 3, 9],
-    )
-    expect(line[0]).toBeCloseTo(1, 12)
-    expect(line[1]).toBeCloseTo(2, 12)
-    expect(leastSquares([[1], [1], [1]], [1, 2, 6])[0]).toBeCloseTo(3, 12)
-  })
-
-  it('refuses what has no one answer', () => {
-    expect(() => leastSquares([[1, 2]], [1])).toThrow('at least 2')
-    expect(() =>
-      leastSquares(
-        [
-          [1, 2],
-          [2, 4],
-          [3, 6],
-        ],
-        [1, 2, 3],
-      ),
-    ).toThrow('independent')
   })
 })
 
@@ -141,30 +118,40 @@ describe('the published rules', () => {
   })
 })
 
-describe('the gain of a target', () => {
-  it('is 1 for the oracle, less for the opposite, and leaves out who has no choice', () => {
-    const some = pairs.filter(({ members }) => members[0] !== workloads[13] && members[1] !== workloads[13])
-    const withLone = [...some, pairs.at(-1)!]
-    const oracle = targetGains(withLone, (candidates) => candidates.map(throughputSum))
-    expect(oracle).toHaveLength(13)
-    for (const { gain, regretPerS } of oracle) expect([gain, regretPerS]).toEqual([1, 0])
-    for (const { gain, regretPerS } of targetGains(some, (candidates) => candidates.map((c) => -throughputSum(c)))) {
+describe('the choice of whoever draws blindly', () => {
+  it('is worse than the best one and worth something', () => {
+    for (const { gain, regretPerS, candidates } of randomGains(allPairs(syntheticWorkloads(4)).map(lawfulColocation))) {
+      expect(candidates).toBe(4)
+      expect(gain).toBeGreaterThan(0)
       expect(gain).toBeLessThan(1)
       expect(regretPerS).toBeGreaterThan(0)
     }
-    expect(contains(pairs.at(-1)!.members, workloads[13]!.name)).toBe(true)
   })
 })
 
-describe('the errors of a prediction', () => {
-  it('are those of a hand calculation', () => {
-    const { mse, maePerS, mapePercent, spearman } = accuracy([10, 20, 30], [12, 18, 30])
-    expect(mse).toBeCloseTo((4 + 4) / 3 / 100, 12)
-    expect(maePerS).toBeCloseTo(4 / 3, 12)
-    expect(mapePercent).toBeCloseTo((100 * (0.2 + 0.1)) / 3, 12)
-    expect(spearman).toBeCloseTo(1, 12)
-    expect(accuracy([1, 2, 3, 4], [4, 3, 2, 1]).spearman).toBeCloseTo(-1, 12)
-    expect(accuracy([1, 2, 3], [5, 5, 7]).spearman).toBeCloseTo(Math.sqrt(0.75), 12)
-    expect(() => accuracy([1], [1])).toThrow('at least 2')
+describe('of the test rows', () => {
+  const train = pairs.filter((_, i) => i % 3 === 0)
+  const test = pairs.filter((_, i) => i % 3 === 1)
+  const asked = test.slice(0, 10)
+  const others = test.slice(10)
+  const changed = others.slice(5).map(({ members, throughputs }) => ({
+    members: members.map((member) => ({ ...member, name: `x${member.name}`, smUtilPercent: member.smUtilPercent / 3 })),
+    throughputs: throughputs.map((throughput) => 50 * throughput),
+  }))
+
+  /** What a method says of ten test rows when the other test rows are these. */
+  function answers(method: Method, besides: readonly Colocation[]) {
+    const all = [...asked, ...besides]
+    const prepared = method.prepare({ name: 'split', train, test: all })
+    return { sums: prepared.sumsOf?.(all).slice(0, 10), scores: prepared.scoresOf(all).slice(0, 10) }
+  }
+
+  it.each([honestLinearMethod, ...ruleMethods])('nothing enters a prediction by $name', (method) => {
+    expect(answers(method, changed)).toEqual(answers(method, others))
+  })
+
+  it('the published scaling takes what it should not', () => {
+    expect(answers(publishedMethod, changed).sums).not.toEqual(answers(publishedMethod, others).sums)
+    expect(answers(publishedMethod, changed).scores).not.toEqual(answers(publishedMethod, others).scores)
   })
 })

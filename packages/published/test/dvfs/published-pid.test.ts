@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { PublishedPid, type PublishedPidGains, publishedPidGains } from '../src/index.js'
+import { PublishedPid, type PublishedPidGains, publishedPidGains } from '../../src/dvfs/index.js'
 
 // Clocks so fine that every term of a step shows: the clock in MHz is its own index.
 const clocksMhz = Array.from({ length: 4_000_001 }, (_, i) => i)

@@ -1,8 +1,13 @@
 import type { Predictor } from '@pctodl/perf-model'
 import { type Configuration, InfeasibleCapError, smClocksAt, snapNearest, type Tenant } from '@pctodl/platform'
-import { fitPublishedLaw, PublishedController, publishedGuard } from '@pctodl/thermo-dvfs'
-import { planPartition } from './plan-partition.js'
-import type { Action, PowerCapPolicy, SampleObservation, WindowObservation } from './policy.js'
+import { fitPublishedLaw, PublishedController, publishedGuard } from '@pctodl/published/dvfs'
+import {
+  type Action,
+  type PowerCapPolicy,
+  planPartition,
+  type SampleObservation,
+  type WindowObservation,
+} from '@pctodl/scheduler'
 import { WindowPower } from './window-power.js'
 
 export interface PublishedPolicyOptions {

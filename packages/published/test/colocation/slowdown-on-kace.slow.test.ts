@@ -1,0 +1,20 @@
+import { evaluateMethod, slowdownMethod } from '@pctodl/colocation'
+import { describe, expect, it } from 'vitest'
+import { publishedMethod } from '../../src/colocation/index.js'
+import { studySplits } from './kace-study.js'
+
+describe('the published splits', () => {
+  it('are predicted far better than by the published model', async () => {
+    const splits = studySplits().get('3')!
+    const ours = await evaluateMethod(slowdownMethod, splits)
+    expect(ours.accuracy!.mse).toBeLessThan(0.045)
+    expect(ours.accuracy!.mapePercent).toBeLessThan(11.3)
+    expect(ours.gain).toBeGreaterThan(0.97)
+    let nowMs = 1e6
+    const published = await evaluateMethod(publishedMethod, splits, { now: () => (nowMs += 5) })
+    expect(published.trainingMs).toBe(5)
+    expect(ours.trainingMs).toBeNull()
+    expect(published.accuracy!.mse).toBeCloseTo(0.144, 3)
+    expect(published.gain).toBeCloseTo(0.906, 3)
+  })
+})
