@@ -58,6 +58,12 @@ export class CrossCheck {
     this.state.second = 0
   }
 
+  /** The other witness has fallen silent: it no longer disagrees. */
+  dismiss(): void {
+    this.interrupt()
+    this.state.disagrees = false
+  }
+
   #conclude(ratio: number): void {
     const s = this.state
     s.ratio = ratio / s.baseline

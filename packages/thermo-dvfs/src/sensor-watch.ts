@@ -44,6 +44,8 @@ export class SensorWatch {
   /** The plain reading of this step where it can be one, W. */
   averageW: number | null = null
   windowMs: number = INSTANT_MS
+  /** The reading of this step is an instant one. */
+  #instants = false
 
   constructor(averages: boolean, state?: SensorWatchState) {
     this.#averages = averages
@@ -101,10 +103,14 @@ export class SensorWatch {
     s.instantW = instantW ?? s.instantW
     if (instantW !== null) s.instantMs = timeMs
     // A plain reading that stands still beside instant ones that come is frozen.
-    if (timeMs - s.averageVariedMs > AVERAGE_STILL_MS && s.instantMs > s.averageVariedMs) this.averageW = null
-    const instants = timeMs - s.instantMs < control.blindMs
-    this.readW = instants ? instantW : this.averageW
-    this.windowMs = this.#averages && !instants ? SECOND_MS : INSTANT_MS
+    if (timeMs - s.averageVariedMs > AVERAGE_STILL_MS && s.instantMs > s.averageVariedMs) {
+      this.averageW = null
+      this.#plain.dismiss()
+    }
+    if (timeMs - s.energyMs > AVERAGE_STILL_MS) this.#counter.dismiss()
+    this.#instants = timeMs - s.instantMs < control.blindMs
+    this.readW = this.#instants ? instantW : this.averageW
+    this.windowMs = this.#averages && !this.#instants ? SECOND_MS : INSTANT_MS
     if (this.readW !== null && this.readW !== s.readW) {
       s.readW = this.readW
       s.variedMs = timeMs
@@ -141,8 +147,8 @@ export class SensorWatch {
       if (moved && spanMs > 0 && spanMs < SECOND_MS) {
         this.#counter.compare(timeMs, spanMs, this.readW, ((energyJ - s.energyJ!) / spanMs) * 1000)
       }
-      if (this.windowMs === INSTANT_MS && this.averageW !== null) {
-        if (meanW !== null) this.#plain.compare(timeMs, 100, meanW, this.averageW)
+      if (this.#instants && this.averageW !== null && meanW !== null) {
+        this.#plain.compare(timeMs, durationMs, meanW, this.averageW)
       }
       if ((meterPowerW ?? 0) > 0) this.#meter.compare(timeMs, durationMs, this.readW, meterPowerW!)
     }
