@@ -3,28 +3,14 @@ import type { ClockAction, ClockHypothesis, ClockStatus, LoadHypothesis, SensorH
 import { assertObservation, assertPlant } from './clock-input.js'
 import type { ClockObservation } from './clock-observation.js'
 import { assertClockOptions, type ClockControllerOptions, type ClockMechanism } from './clock-options.js'
-import { control } from './constants.js'
+import { control, SECOND_MS } from './constants.js'
 import { windowBudgetW } from './energy-window.js'
 import { type HistorySample, PowerHistory } from './power-history.js'
 import { PowerObserver, type PowerObserverState } from './power-observer.js'
 import { SensorDelay, type SensorDelayState } from './sensor-delay.js'
 import { SensorWatch, type SensorWatchState } from './sensor-watch.js'
 
-const SECOND_MS = 1000
 const LONG_AGO_MS = -1e9
-/** Share of the tenants that counts as all of them. */
-const ALL = 0.999
-/** A cap that differs by more is a new one, share. */
-const NEW_CAP = 0.005
-/** A measured clock further off than this many states is not the one asked for; for so long, the request was lost, ms. */
-const STATES_OFF = 2
-const LOST_MS = 2500
-/** Beside a board limit at the cap, the lowest clock above this share is locked: the firmware takes back the rest. */
-const HELD_TARGET = 0.999
-/** First hold-off of a clock that proved too high, ms. */
-const HOLD_OFF_MS = 10_000
-/** A lowering so soon after a raise means that the raise failed, ms. */
-const FAILED_WITHIN_MS = 10_000
 
 /** What the law itself remembers. */
 export interface ClockMemory {
@@ -222,10 +208,10 @@ export class ClockController {
       return m.index
     }
     const measured = this.#indexOf(smClockMhz)
-    const off = Math.abs(measured - m.index) > STATES_OFF
+    const off = Math.abs(measured - m.index) > control.statesOff
     if (!off) m.offSinceMs = null
     else m.offSinceMs ??= timeMs
-    if (refused || this.#offForMs(timeMs) >= LOST_MS + this.#delay.delayMs) return measured
+    if (refused || this.#offForMs(timeMs) >= control.lostMs + this.#delay.delayMs) return measured
     return throttled ? Math.min(measured, m.index) : m.index
   }
 
@@ -244,9 +230,9 @@ export class ClockController {
       m.trimmedMs = timeMs
       m.trimmedIndex = this.#runningIndex(ran)
     }
-    const working = !loading && !idle && (activeShare ?? 1) >= ALL
+    const working = !loading && !idle && (activeShare ?? 1) >= control.allTenants
     m.fullSinceMs = working ? (m.fullSinceMs ?? timeMs) : null
-    const lookBackMs = delayMs + control.sensingMs + windowMs + 100
+    const lookBackMs = this.#lookBackMs
     const fullMs = m.fullSinceMs === null ? -1 : timeMs - m.fullSinceMs
     const full = fullMs >= lookBackMs
     // Readings may be of the time before, for as long as nobody knows how late they come.
@@ -288,15 +274,8 @@ export class ClockController {
   #meanOfSecondW({ timeMs }: ClockObservation): number | null {
     // Readings that are means of a second themselves are noisy, too.
     const spanMs = this.#sensor.windowMs === SECOND_MS ? 300 : SECOND_MS
-    let sumW = 0
-    let count = 0
-    const { samples } = this.#history
-    for (let i = samples.length - 1; i >= 0 && samples[i]!.timeMs > timeMs - spanMs; i--) {
-      if (samples[i]!.readW === null) continue
-      sumW += samples[i]!.readW!
-      count++
-    }
-    return count >= spanMs / 200 ? sumW / count : null
+    const { meanW, count } = this.#history.readings(timeMs - spanMs)
+    return count >= spanMs / 200 ? meanW : null
   }
 
   /** The board's own limit holds the cap. */
@@ -310,9 +289,9 @@ export class ClockController {
       timeMs >= m.leaksUntilMs &&
       m.index > 0 &&
       !m.plantChanged &&
-      Math.abs(capW - m.plannedCapW) < NEW_CAP * capW
+      Math.abs(capW - m.plannedCapW) < control.newCapShare * capW
     ) {
-      m.leakMs = Math.min(control.maxDwellMs * 8, 2 * m.leakMs)
+      m.leakMs = Math.min(control.maxHoldOffMs, 2 * m.leakMs)
       m.leaksUntilMs = timeMs + m.leakMs
     }
     return timeMs >= m.leaksUntilMs
@@ -328,7 +307,10 @@ export class ClockController {
     const m = this.#m
     const ceiling = this.#ceilingIndex(seen.ceilingMhz)
     const planned =
-      first || m.plantChanged || ceiling > m.ceiling || Math.abs(capW - m.plannedCapW) > NEW_CAP * m.plannedCapW
+      first ||
+      m.plantChanged ||
+      ceiling > m.ceiling ||
+      Math.abs(capW - m.plannedCapW) > control.newCapShare * m.plannedCapW
     m.ceiling = ceiling
     const readAbove = (this.#sensor.readW ?? 0) > capW
     const mismatch = this.#mismatch(seen)
@@ -338,14 +320,14 @@ export class ClockController {
       m.plantChanged = false
       m.plannedCapW = capW
       m.failed = null
-      m.holdOffMs = HOLD_OFF_MS
+      m.holdOffMs = control.holdOffMs
       if (fit < m.base || first || !(mismatch || readAbove || unseenMs > control.blindMs)) this.#setBase(fit)
       return true
     }
     const readTooHigh = this.#restedMs >= SECOND_MS && meanW !== null && meanW > control.leakShare * capW
     // The firmware takes back a state or two too many.
     const tooHigh = held
-      ? this.#power(m.base - 2) > HELD_TARGET * capW
+      ? this.#power(m.base - 2) > control.heldTargetShare * capW
       : readTooHigh || this.#power(m.base) > control.windowShare * capW
     if (m.base > 0 && tooHigh) {
       const running = this.#runningIndex(ran)
@@ -353,17 +335,16 @@ export class ClockController {
       return false
     }
     if (unseenMs > 2 * control.blindMs && !this.#without.has('blind-descent')) {
-      const share = Math.max(0.8, 1 - 0.03 * (unseenMs / 1000 - 2))
+      const share = Math.max(control.blindLowestShare, 1 - control.blindShare * (unseenMs / SECOND_MS - 2))
       this.#setBase(Math.min(m.base, this.#highest(share * capW)))
       return false
     }
     if (fit <= m.base || unseenMs > 300 || mismatch || readAbove) return false
     // Firmware that trims has shown that the clock is high enough.
-    if (held && this.#power(m.base) > HELD_TARGET * capW) return false
+    if (held && this.#power(m.base) > control.heldTargetShare * capW) return false
     const trimmed = held && m.timeMs - m.trimmedMs < 4 * SECOND_MS ? m.trimmedIndex + 1 : Number.POSITIVE_INFINITY
-    const lookBackMs = this.#delay.delayMs + control.sensingMs + this.#sensor.windowMs
-    const full = m.fullSinceMs !== null && m.timeMs - m.fullSinceMs >= lookBackMs + 100
-    if (!full || m.timeMs - m.changedMs < lookBackMs + control.dwellMs) return false
+    const full = m.fullSinceMs !== null && m.timeMs - m.fullSinceMs >= this.#lookBackMs
+    if (!full || m.timeMs - m.changedMs < this.#lookBackMs - control.marginMs + control.dwellMs) return false
     // A clock that proved too high waits, unless it is estimated well below the cap by now.
     const waits =
       m.failed !== null && m.timeMs < m.failedUntilMs && this.#power(m.failed) > control.surelyFreeShare * capW
@@ -381,11 +362,11 @@ export class ClockController {
 
   #lower(index: number): void {
     const m = this.#m
-    if (m.timeMs - m.raisedMs < FAILED_WITHIN_MS + this.#delay.delayMs && !this.#without.has('back-off')) {
+    if (m.timeMs - m.raisedMs < control.holdOffMs + this.#delay.delayMs && !this.#without.has('back-off')) {
       m.failed = m.base
       m.raisedMs = LONG_AGO_MS
       m.failedUntilMs = m.timeMs + m.holdOffMs
-      m.holdOffMs = Math.min(8 * control.maxDwellMs, 2 * m.holdOffMs)
+      m.holdOffMs = Math.min(control.maxHoldOffMs, 2 * m.holdOffMs)
     }
     this.#setBase(index)
   }
@@ -393,30 +374,26 @@ export class ClockController {
   /** The base clock, or the highest that leaves each of the next one-second windows within the cap's energy. */
   #limited(capW: number, held: boolean, ran: number, innovationW: number | null): number {
     const m = this.#m
-    let index = m.base
-    if (!this.#without.has('energy-window')) {
-      const present = this.#power(ran)
-      const noiseW = control.outlier * Math.hypot(this.#observer.noiseSdW, this.#ditherW)
-      const delayMs = this.#delay.delayMs + 50
-      const { samples } = this.#history
-      let reader = samples.length
-      const meanErrorW = Math.abs(innovationW ?? 0) < noiseW ? 0 : innovationW!
-      const slotW = (i: number): number => {
-        const expectedW = this.#observer.power(samples[i]!.modelW)
-        const capped = held ? Math.min(expectedW, samples[i]!.capW) : expectedW
-        if (this.#sensor.windowMs === SECOND_MS) return capped + meanErrorW
-        while (reader > 0 && samples[reader - 1]!.timeMs >= samples[i]!.timeMs + delayMs) reader--
-        const readW = samples[reader]?.readW ?? null
-        return readW === null || Math.abs(readW - capped) < noiseW ? capped : readW
-      }
-      const presentW = held ? Math.min(present, capW) : present
-      const budgetW = windowBudgetW(this.#history, { nowMs: m.timeMs, capW, presentW, slotW })
-      const drawsW = held ? Math.min(this.#power(index), control.targetShare * capW) : this.#power(index)
-      if (budgetW < Math.min(drawsW, capW)) {
-        index = Math.min(index, this.#highest(budgetW), held ? this.#runningIndex(ran) : index)
-      }
+    if (this.#without.has('energy-window')) return m.base
+    const present = this.#power(ran)
+    const noiseW = control.outlier * Math.hypot(this.#observer.noiseSdW, this.#ditherW)
+    const delayMs = this.#delay.delayMs + 50
+    const { samples } = this.#history
+    let reader = samples.length
+    const meanErrorW = Math.abs(innovationW ?? 0) < noiseW ? 0 : innovationW!
+    const slotW = (i: number): number => {
+      const expectedW = this.#observer.power(samples[i]!.modelW)
+      const capped = held ? Math.min(expectedW, samples[i]!.capW) : expectedW
+      if (this.#sensor.windowMs === SECOND_MS) return capped + meanErrorW
+      while (reader > 0 && samples[reader - 1]!.timeMs >= samples[i]!.timeMs + delayMs) reader--
+      const readW = samples[reader]?.readW ?? null
+      return readW === null || Math.abs(readW - capped) < noiseW ? capped : readW
     }
-    return Math.max(0, index)
+    const presentW = held ? Math.min(present, capW) : present
+    const budgetW = windowBudgetW(this.#history, { nowMs: m.timeMs, capW, presentW, slotW })
+    const drawsW = held ? Math.min(this.#power(m.base), control.targetShare * capW) : this.#power(m.base)
+    if (budgetW >= Math.min(drawsW, capW)) return m.base
+    return Math.min(m.base, this.#highest(budgetW), held ? this.#runningIndex(ran) : m.base)
   }
 
   /** The highest state within a power by estimate; the lowest where none is. */
@@ -436,7 +413,7 @@ export class ClockController {
 
   /** One state above what the limit allows: the firmware takes back the rest. */
   #heldFit(capW: number): number {
-    const below = this.#highest(HELD_TARGET * capW)
+    const below = this.#highest(control.heldTargetShare * capW)
     return Math.min(this.#modelW.length - 1, below + 1)
   }
 
@@ -455,6 +432,11 @@ export class ClockController {
   get #restedMs(): number {
     const { timeMs, changedMs, fullSinceMs } = this.#m
     return timeMs - Math.max(changedMs, fullSinceMs ?? timeMs) - this.#delay.delayMs - 300
+  }
+
+  /** How far back readings look, ms: what happened before does not show in them any more. */
+  get #lookBackMs(): number {
+    return this.#delay.delayMs + control.sensingMs + this.#sensor.windowMs + control.marginMs
   }
 
   #power(index: number): number {
@@ -478,15 +460,9 @@ export class ClockController {
     else m.lowestSinceMs ??= m.timeMs
     m.excess = false
     if (m.lowestSinceMs === null) return
-    const fromMs = m.lowestSinceMs + this.#delay.delayMs + control.sensingMs + this.#sensor.windowMs + 100
-    let sumW = 0
-    let count = 0
-    for (const { timeMs, readW } of this.#history.samples) {
-      if (timeMs < fromMs || timeMs < m.timeMs - SECOND_MS || readW === null) continue
-      sumW += readW
-      count++
-    }
-    m.excess = count >= 2 && sumW > control.leakShare * capW * count
+    const fromMs = Math.max(m.lowestSinceMs + this.#lookBackMs, m.timeMs - SECOND_MS)
+    const { meanW, count } = this.#history.readings(fromMs)
+    m.excess = count >= 2 && meanW > control.leakShare * capW
   }
 
   #ceilingIndex(ceilingMhz = Number.POSITIVE_INFINITY): number {
@@ -537,12 +513,12 @@ export class ClockController {
   #load({ loading, idle = false, activeShare }: ClockObservation): LoadHypothesis {
     if (loading) return 'part'
     if (idle || activeShare === 0) return 'idle'
-    return (activeShare ?? 1) >= ALL ? 'full' : 'part'
+    return (activeShare ?? 1) >= control.allTenants ? 'full' : 'part'
   }
 
   #clock({ timeMs, throttled = false, refused = false }: ClockObservation): ClockHypothesis {
     const offMs = this.#offForMs(timeMs)
-    if (refused || offMs < (throttled ? SECOND_MS : LOST_MS + this.#delay.delayMs)) return 'asked'
+    if (refused || offMs < (throttled ? SECOND_MS : control.lostMs + this.#delay.delayMs)) return 'asked'
     return throttled ? 'throttled' : 'lost'
   }
 
@@ -566,7 +542,7 @@ function newMemory(ceiling: number): ClockMemory {
     raisedMs: LONG_AGO_MS,
     failed: null,
     failedUntilMs: 0,
-    holdOffMs: HOLD_OFF_MS,
+    holdOffMs: control.holdOffMs,
     plantChanged: false,
     ceiling,
     fullSinceMs: null,
@@ -575,7 +551,7 @@ function newMemory(ceiling: number): ClockMemory {
     trimmedMs: LONG_AGO_MS,
     trimmedIndex: 0,
     leaksUntilMs: LONG_AGO_MS,
-    leakMs: 30_000,
+    leakMs: control.leakHoldOffMs,
     excess: false,
     trustedOffsetW: 0,
   }

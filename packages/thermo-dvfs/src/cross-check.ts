@@ -1,11 +1,4 @@
-/** Both powers are compared over so much time, ms. */
-const WINDOW_MS = 2000
-const BASELINE_MS = 30_000
-/** Two witnesses that agreed so far disagree from here on, relative. */
-const CHANGED = 0.03
-/** Two witnesses of which nothing is known yet disagree from here on: sensors of one board differ by this much. */
-const APART = 0.06
-const LEAST_WINDOWS = 3
+import { control } from './constants.js'
 
 export interface CrossCheckState {
   sinceMs: number
@@ -47,7 +40,7 @@ export class CrossCheck {
     if (s.first === 0) s.sinceMs = timeMs - durationMs
     s.first += firstW * durationMs
     s.second += secondW * durationMs
-    if (timeMs - s.sinceMs < WINDOW_MS) return
+    if (timeMs - s.sinceMs < control.compareMs) return
     this.#conclude(s.second / s.first)
     this.interrupt()
   }
@@ -58,13 +51,19 @@ export class CrossCheck {
     this.state.second = 0
   }
 
+  /** The other witness has fallen silent: it no longer disagrees. */
+  dismiss(): void {
+    this.interrupt()
+    this.state.disagrees = false
+  }
+
   #conclude(ratio: number): void {
     const s = this.state
     s.ratio = ratio / s.baseline
-    const bound = s.windows >= LEAST_WINDOWS ? CHANGED : APART
+    const bound = s.windows >= control.baselineWindows ? control.changedShare : control.apartShare
     s.disagrees = Math.abs(s.ratio - 1) > bound
     if (s.disagrees) return
     s.windows++
-    s.baseline += Math.max(WINDOW_MS / BASELINE_MS, 1 / (s.windows + 1)) * (ratio - s.baseline)
+    s.baseline += Math.max(control.compareMs / control.baselineMs, 1 / (s.windows + 1)) * (ratio - s.baseline)
   }
 }

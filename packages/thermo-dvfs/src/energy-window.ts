@@ -1,11 +1,5 @@
-import { control } from './constants.js'
+import { control, SECOND_MS } from './constants.js'
 import type { PowerHistory } from './power-history.js'
-
-const WINDOW_MS = 1000
-/** Windows that end so much ahead, ms, and from when on a clock that is asked for now shows in them. */
-const FIRST_MS = 300
-const LAST_MS = 1100
-const EFFECT_MS = 80
 
 export interface WindowOutlook {
   readonly nowMs: number
@@ -22,24 +16,24 @@ export interface WindowOutlook {
  */
 export function windowBudgetW(history: PowerHistory, { nowMs, capW, presentW, slotW }: WindowOutlook): number {
   const { samples } = history
-  const spareWMs = (control.windowShare - 1) * capW * WINDOW_MS
+  const spareWMs = (control.windowShare - 1) * capW * SECOND_MS
   let budgetW = Number.POSITIVE_INFINITY
   // Windows that begin later hold less of the past: the sum grows from the newest slot back.
-  let excessWMs = (presentW - capW) * EFFECT_MS
-  let aheadMs = LAST_MS
+  let excessWMs = (presentW - capW) * control.sensingMs
+  let aheadMs: number = control.windowLastMs
   const limit = () => {
-    budgetW = Math.min(budgetW, capW + (spareWMs - excessWMs) / (aheadMs - EFFECT_MS))
+    budgetW = Math.min(budgetW, capW + (spareWMs - excessWMs) / (aheadMs - control.sensingMs))
   }
-  for (let i = samples.length - 1; i > 0 && aheadMs >= FIRST_MS; i--) {
+  for (let i = samples.length - 1; i > 0 && aheadMs >= control.windowFirstMs; i--) {
     const startMs = samples[i - 1]!.timeMs
     // All windows that begin within this slot or later.
-    while (aheadMs >= FIRST_MS && nowMs + aheadMs - WINDOW_MS >= samples[i]!.timeMs) {
+    while (aheadMs >= control.windowFirstMs && nowMs + aheadMs - SECOND_MS >= samples[i]!.timeMs) {
       limit()
       aheadMs -= 100
     }
     excessWMs += (slotW(i) - samples[i]!.capW) * (samples[i]!.timeMs - startMs)
   }
-  while (aheadMs >= FIRST_MS) {
+  while (aheadMs >= control.windowFirstMs) {
     limit()
     aheadMs -= 100
   }

@@ -1,3 +1,5 @@
+import { control } from './constants.js'
+
 /** What is known of one step: the slot of time that ends with it. */
 export interface HistorySample {
   readonly timeMs: number
@@ -9,8 +11,6 @@ export interface HistorySample {
   /** Reading that arrived at the end of the slot, W; null where none did. */
   readonly readW: number | null
 }
-
-const KEPT_MS = 3600
 
 /** The last seconds of caps, model power and readings. */
 export class PowerHistory {
@@ -33,7 +33,7 @@ export class PowerHistory {
     if (last?.timeMs === timeMs) this.#samples.pop()
     const modelWMs = last === undefined ? 0 : last.modelWMs + modelW * (timeMs - last.timeMs)
     this.#samples.push({ timeMs, capW, modelW, modelWMs, readW })
-    while (this.#samples[0]!.timeMs < timeMs - KEPT_MS) this.#samples.shift()
+    while (this.#samples[0]!.timeMs < timeMs - control.historyMs) this.#samples.shift()
   }
 
   /** Other tenants, or another memory clock: the past is told in the new model's watts. */
@@ -46,6 +46,19 @@ export class PowerHistory {
   /** Mean model power of a window, W. Before the oldest slot that slot goes on. */
   modelMeanW(fromMs: number, toMs: number): number {
     return (this.#integral(toMs) - this.#integral(fromMs)) / (toMs - fromMs)
+  }
+
+  /** Mean of the readings after a time, W, and how many they are. */
+  readings(afterMs: number): { readonly meanW: number; readonly count: number } {
+    let sumW = 0
+    let count = 0
+    for (let i = this.#samples.length - 1; i >= 0 && this.#samples[i]!.timeMs > afterMs; i--) {
+      const { readW } = this.#samples[i]!
+      if (readW === null) continue
+      sumW += readW
+      count++
+    }
+    return { meanW: sumW / count, count }
   }
 
   /** Standard deviation of the model power of the slots since a time, W. */

@@ -1,13 +1,7 @@
 import { control } from './constants.js'
 import type { PowerHistory } from './power-history.js'
 
-const STEP_MS = 200
-const CANDIDATES = control.maxDelayMs / STEP_MS + 1
-/** Weight of a new residual in a candidate's mean, and what is forgotten of its loss with each. */
-const MEAN_WEIGHT = 0.05
-const KEPT = 0.97
-/** Squared residuals beyond this many variances count as this. */
-const CLIPPED = 16
+const CANDIDATES = control.maxDelayMs / control.delayStepMs + 1
 
 export interface SensorDelayState {
   readonly meansW: (number | null)[]
@@ -31,7 +25,7 @@ export class SensorDelay {
   }
 
   get delayMs(): number {
-    return this.state.chosen * STEP_MS
+    return this.state.chosen * control.delayStepMs
   }
 
   /** Power has moved enough to tell. */
@@ -49,10 +43,10 @@ export class SensorDelay {
     const { meansW, losses } = this.state
     const endMs = history.newest!.timeMs - control.sensingMs
     const residuals = meansW.map(
-      (_, i) => readW - history.modelMeanW(endMs - i * STEP_MS - windowMs, endMs - i * STEP_MS),
+      (_, i) => readW - history.modelMeanW(endMs - i * control.delayStepMs - windowMs, endMs - i * control.delayStepMs),
     )
     const spreadW = Math.max(...residuals) - Math.min(...residuals)
-    const informative = spreadW ** 2 > 16 * noiseW2
+    const informative = spreadW ** 2 > control.delaySpread * noiseW2
     // The slope of the board is not quite the model's.
     const varianceW2 = noiseW2 + (control.slopeSd * spreadW) ** 2
     for (let i = 0; i < CANDIDATES; i++) {
@@ -63,9 +57,10 @@ export class SensorDelay {
         continue
       }
       if (informative) {
-        losses[i] = KEPT * losses[i]! + Math.min(CLIPPED, (residualW - mean) ** 2 / varianceW2)
+        losses[i] =
+          control.delayLossKept * losses[i]! + Math.min(control.delaySpread, (residualW - mean) ** 2 / varianceW2)
       }
-      meansW[i] = mean + MEAN_WEIGHT * (residualW - mean)
+      meansW[i] = mean + control.delayMeanWeight * (residualW - mean)
     }
     if (!informative) return false
     let best = this.state.chosen

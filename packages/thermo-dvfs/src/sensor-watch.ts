@@ -1,16 +1,6 @@
 import type { ClockObservation } from './clock-observation.js'
-import { control } from './constants.js'
+import { control, SECOND_MS } from './constants.js'
 import { CrossCheck, type CrossCheckState } from './cross-check.js'
-
-/** Readings this many times above the model's highest power are faults of the sensor. */
-const IMPLAUSIBLE_FACTOR = 4
-/** Readings that stand still for so long while they should not are frozen, ms. */
-const FROZEN_MS = 400
-/** One kind of readings that stands still or is missing for so long beside the other does not count, ms. */
-const AVERAGE_STILL_MS = 3000
-/** Window of instant readings, ms. */
-const INSTANT_MS = 100
-const SECOND_MS = 1000
 
 export interface SensorWatchState {
   readW: number | null
@@ -43,7 +33,9 @@ export class SensorWatch {
   readW: number | null = null
   /** The plain reading of this step where it can be one, W. */
   averageW: number | null = null
-  windowMs: number = INSTANT_MS
+  windowMs: number = control.instantMs
+  /** The reading of this step is an instant one. */
+  #instants = false
 
   constructor(averages: boolean, state?: SensorWatchState) {
     this.#averages = averages
@@ -87,8 +79,8 @@ export class SensorWatch {
   /** The higher of the newest readings, W. */
   get newestW(): number {
     const { instantW, averageW, averageVariedMs, instantMs } = this.state
-    if (instantMs - averageVariedMs > AVERAGE_STILL_MS) return instantW
-    return averageVariedMs - instantMs > AVERAGE_STILL_MS ? averageW : Math.max(instantW, averageW)
+    if (instantMs - averageVariedMs > control.stillMs) return instantW
+    return averageVariedMs - instantMs > control.stillMs ? averageW : Math.max(instantW, averageW)
   }
 
   observe(seen: ClockObservation, modelW: number, highestW: number, delayMs: number): void {
@@ -101,10 +93,14 @@ export class SensorWatch {
     s.instantW = instantW ?? s.instantW
     if (instantW !== null) s.instantMs = timeMs
     // A plain reading that stands still beside instant ones that come is frozen.
-    if (timeMs - s.averageVariedMs > AVERAGE_STILL_MS && s.instantMs > s.averageVariedMs) this.averageW = null
-    const instants = timeMs - s.instantMs < control.blindMs
-    this.readW = instants ? instantW : this.averageW
-    this.windowMs = this.#averages && !instants ? SECOND_MS : INSTANT_MS
+    if (timeMs - s.averageVariedMs > control.stillMs && s.instantMs > s.averageVariedMs) {
+      this.averageW = null
+      this.#plain.dismiss()
+    }
+    if (timeMs - s.energyMs > control.stillMs) this.#counter.dismiss()
+    this.#instants = timeMs - s.instantMs < control.blindMs
+    this.readW = this.#instants ? instantW : this.averageW
+    this.windowMs = this.#averages && !this.#instants ? SECOND_MS : control.instantMs
     if (this.readW !== null && this.readW !== s.readW) {
       s.readW = this.readW
       s.variedMs = timeMs
@@ -115,8 +111,8 @@ export class SensorWatch {
     const moved = Math.abs(modelW - s.variedModelW) > control.plantSd * modelW
     s.frozen =
       this.readW !== null &&
-      stillMs >= FROZEN_MS &&
-      (s.frozen || counterStands || (moved && stillMs >= FROZEN_MS + delayMs))
+      stillMs >= control.frozenMs &&
+      (s.frozen || counterStands || (moved && stillMs >= control.frozenMs + delayMs))
     if (s.frozen) this.readW = null
     if (this.readW !== null) s.usableMs = timeMs
     else if (s.frozen) s.usableMs = Math.min(s.usableMs, s.variedMs)
@@ -141,8 +137,8 @@ export class SensorWatch {
       if (moved && spanMs > 0 && spanMs < SECOND_MS) {
         this.#counter.compare(timeMs, spanMs, this.readW, ((energyJ - s.energyJ!) / spanMs) * 1000)
       }
-      if (this.windowMs === INSTANT_MS && this.averageW !== null) {
-        if (meanW !== null) this.#plain.compare(timeMs, 100, meanW, this.averageW)
+      if (this.#instants && this.averageW !== null && meanW !== null) {
+        this.#plain.compare(timeMs, durationMs, meanW, this.averageW)
       }
       if ((meterPowerW ?? 0) > 0) this.#meter.compare(timeMs, durationMs, this.readW, meterPowerW!)
     }
@@ -155,5 +151,5 @@ export class SensorWatch {
 }
 
 function plausible(powerW: number | null, highestW: number): number | null {
-  return powerW !== null && powerW > 0 && powerW <= IMPLAUSIBLE_FACTOR * highestW ? powerW : null
+  return powerW !== null && powerW > 0 && powerW <= control.implausibleFactor * highestW ? powerW : null
 }

@@ -137,7 +137,7 @@ export interface RunOptions {
 }
 
 /** Run a controller on a board, ten steps a second. */
-export function run(controller: ClockController | ClockController, board: ToyBoard, options: RunOptions): Trace {
+export function run(controller: ClockController, board: ToyBoard, options: RunOptions): Trace {
   const trace: Trace = { timeMs: [], secondW: [], powerW: [], capW: [], clockMhz: [], status: [] }
   const { reading = 'both', loadingUntilMs = 0 } = options
   const endMs = board.timeMs + options.durationMs
