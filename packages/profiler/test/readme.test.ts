@@ -30,12 +30,8 @@ function programs(sources: Readonly<Record<string, string>>): string {
 
 describe('README', () => {
   it('leads from an empty folder to a prediction in one command', async () => {
-    const bin = programs({
-      'pctodl-profile': 'profiler/src/pctodl-profile.ts',
-      'pctodl-fit': 'perf-model/src/pctodl-fit.ts',
-      'pctodl-predict': 'perf-model/src/pctodl-predict.ts',
-    })
-    const chain = blocks('sh').find((block) => block.startsWith('pctodl-profile'))!
+    const bin = programs({ pctodl: 'cli/src/pctodl.ts' })
+    const chain = blocks('sh').find((block) => block.startsWith('pctodl profile'))!
     expect(chain.match(/&&/g)).toHaveLength(2)
     const { stdout } = await promisify(execFile)('sh', ['-c', chain], {
       cwd: folder,
