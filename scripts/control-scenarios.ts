@@ -20,7 +20,7 @@ import { printUsage } from './evaluation/print-usage.js'
 import { writeReadmeBlock } from './evaluation/readme-block.js'
 import { runInWorkers } from './evaluation/run-in-workers.js'
 
-const README = path.resolve(import.meta.dirname, '../packages/scheduler/README.md')
+const RESULTS = path.resolve(import.meta.dirname, '../docs/results.md')
 const WORKER = path.resolve(import.meta.dirname, 'control-scenarios/worker.ts')
 
 const { values } = parseArgs({
@@ -84,6 +84,6 @@ if (values.events !== undefined) {
   )
   process.stdout.write(`${results.length} runs in ${minutes} minutes\n`)
   if (values.out !== undefined) writeFileSync(values.out, `${JSON.stringify(results)}\n`)
-  if (values.write) writeReadmeBlock(README, 'control:scenarios', markdown)
+  if (values.write) writeReadmeBlock(RESULTS, 'control:scenarios', markdown)
   process.exitCode = missed.length === 0 ? 0 : 1
 }

@@ -10,7 +10,7 @@ import { call, mistakeIn } from './family-commands.js'
  * - `ts`: a program, run as it stands;
  * - `sh`: commands of ours, run one after another on the simulated board; each must end with 0;
  * - `sh real`: commands that need a real GPU or a cluster: of each, the command, its subcommand and its options must exist;
- * - `text`: what the block before it prints, line by line, whatever the digits.
+ * - `text`: what the block before it prints, line by line; `text ~`: whatever the digits, where time decides them.
  */
 export interface Block {
   readonly language: string
@@ -29,9 +29,10 @@ export function blocksOf(markdown: string): Block[] {
   }))
 }
 
-/** A text without its figures and spacing: figures move with the parameters that ship. */
-export function masked(text: string): string {
-  return text.replace(/\d+(\.\d+)?(e[+-]?\d+)?/g, '#').replace(/\s+/g, ' ')
+/** What a `text` block promises of a text: all but its spacing, and its figures where it is marked `~`. */
+export function promisedOf(text: string, mark: string): string {
+  const figures = mark === '~' ? text.replace(/\d+(\.\d+)?(e[+-]?\d+)?/g, '#') : text
+  return figures.replace(/\s+/g, ' ')
 }
 
 /** The words of one command, as a POSIX shell splits them; nothing that a shell would interpret is allowed. */

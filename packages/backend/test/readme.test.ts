@@ -10,6 +10,5 @@ it('the README shows the example as it stands, and what it answers', async () =>
   const blocks = [...readme.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code)
   expect(blocks).toEqual([read('../examples/watch-board.ts')])
   const answer = await watchBoard('A100')
-  expect(answer).toMatch(/, virtual time: 1\d\d W at 1410 MHz$/)
-  expect(readme.includes(answer.replace(/\d+ W.*/, ''))).toBe(true)
+  expect(readme).toContain(answer)
 })

@@ -4,6 +4,7 @@ import { assertFaultScenario, faultKinds } from '../src/index.js'
 
 const read = (file: string) => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8')
 const readme = read('README.md')
+const guide = read('../../docs/how-the-simulator-works.md')
 const block = (language: string) => new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(readme)![1]!
 
 afterEach(() => vi.restoreAllMocks())
@@ -25,7 +26,7 @@ it('the example runs in virtual time and reads a power near the true one', async
 })
 
 it('the example with requests is the one that runs here, and keeps its objectives', async () => {
-  expect(readme).toContain(`\`\`\`ts\n${read('examples/serve-requests.ts')}\`\`\``)
+  expect(guide).toContain(`\`\`\`ts\n${read('examples/serve-requests.ts')}\`\`\``)
   const printed: string[] = []
   vi.spyOn(console, 'log').mockImplementation((value) => printed.push(value))
   await import('../examples/serve-requests.js')
@@ -36,7 +37,7 @@ it('the example with requests is the one that runs here, and keeps its objective
 })
 
 it('the example that trains is the one that runs here, and the uneven split is the faster one', async () => {
-  expect(readme).toContain(`\`\`\`ts\n${read('examples/train-on-boards.ts')}\`\`\``)
+  expect(guide).toContain(`\`\`\`ts\n${read('examples/train-on-boards.ts')}\`\`\``)
   const printed: string[] = []
   vi.spyOn(console, 'log').mockImplementation((value) => printed.push(value))
   await import('../examples/train-on-boards.js')
@@ -53,7 +54,7 @@ it('the README names every kind of fault', () => {
 })
 
 it('the example with any network is the one that runs here, faster at each narrower precision', async () => {
-  expect(readme).toContain(`\`\`\`ts\n${read('examples/any-network.ts')}\`\`\``)
+  expect(guide).toContain(`\`\`\`ts\n${read('examples/any-network.ts')}\`\`\``)
   const printed: string[] = []
   vi.spyOn(console, 'log').mockImplementation((value) => printed.push(String(value)))
   await import('../examples/any-network.js')

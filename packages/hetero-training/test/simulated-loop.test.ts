@@ -206,7 +206,7 @@ it('answers what the README shows', async () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
   const block = [...readme.matchAll(/```console\n([\s\S]*?)```/g)].map(([, text]) => text!)
   const shown = block.find((text) => text.includes('--backend sim'))!
-  for (const part of shown.split(/^\$ pctodl-hetero /m).slice(1)) {
+  for (const part of shown.split(/^\$ pctodl hetero /m).slice(1)) {
     const [line = '', ...lines] = part.trimEnd().split('\n')
     const [words = '', output] = line.split(' > ')
     const argv = words.split(' ').map((word) => word.replace(/([\w-]+\.json)$/, (name) => file(name)))

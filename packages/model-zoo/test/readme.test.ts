@@ -56,8 +56,8 @@ it('has a table of the networks with the figures that the graphs give', () => {
   expect(tidy(shown ?? '')).toBe(tidy(table))
 })
 
-it('shows how to read a file, and that reads one', () => {
-  expect(readme).toContain(readFileSync(new URL('../examples/read-onnx.ts', import.meta.url), 'utf8'))
+it('leads to an example that reads a file', () => {
+  expect(readme).toContain('](examples/read-onnx.ts)')
   const folder = mkdtempSync(path.join(tmpdir(), 'model-zoo-'))
   try {
     const [file] = writeOnnx('mobilenet_v2', folder)

@@ -30,12 +30,8 @@ function programs(sources: Readonly<Record<string, string>>): string {
 
 describe('README', () => {
   it('leads from an empty folder to a prediction in one command', async () => {
-    const bin = programs({
-      'pctodl-profile': 'profiler/src/pctodl-profile.ts',
-      'pctodl-fit': 'perf-model/src/pctodl-fit.ts',
-      'pctodl-predict': 'perf-model/src/pctodl-predict.ts',
-    })
-    const chain = blocks('sh').find((block) => block.startsWith('pctodl-profile'))!
+    const bin = programs({ pctodl: 'cli/src/pctodl.ts' })
+    const chain = blocks('sh').find((block) => block.startsWith('pctodl profile'))!
     expect(chain.match(/&&/g)).toHaveLength(2)
     const { stdout } = await promisify(execFile)('sh', ['-c', chain], {
       cwd: folder,
@@ -49,21 +45,15 @@ describe('README', () => {
     expect(heldOut('throughput')).toBeLessThan(2)
     expect(heldOut('power')).toBeLessThan(2)
     expect(stdout).toMatch(/^Throughput +\d{4}\.\d\d \+- \d+ samples\/s\nPower +1\d\d\.\d\d \+- /m)
-    // What it shows has the form of what is printed.
-    const form = (text: string) => text.replaceAll(/[\d.]+/g, '0').replaceAll(/ +/g, ' ')
-    for (const line of blocks('text')[0]!.trim().split('\n')) expect(form(stdout)).toContain(form(line))
+    // It shows what is printed; how long that took here is up to the machine.
+    const promised = (text: string) => text.replaceAll(/\d+ s here/g, '0 s here').replaceAll(/ +/g, ' ')
+    for (const line of blocks('text')[0]!.trim().split('\n')) expect(promised(stdout)).toContain(promised(line))
   })
 
   it('shows an example that works, as it stands in the file', async () => {
     expect(blocks('ts')).toEqual([readFileSync(path.join(packages, 'profiler/examples/along-the-clock.ts'), 'utf8')])
     const lines = await alongTheClock('resnet50')
-    expect(lines.map((line) => line.replace(/[\d.]+\/J/, '/J'))).toEqual([
-      '210 MHz: /J',
-      '510 MHz: /J',
-      '810 MHz: /J',
-      '1110 MHz: /J',
-      '1410 MHz: /J',
-    ])
-    expect(readme).toContain(`\`${lines[0]!.split(':')[0]}: `)
+    expect(lines).toHaveLength(5)
+    for (const line of lines) expect(readme.replaceAll('\n', ' ')).toContain(`\`${line}\``)
   })
 })
