@@ -1,6 +1,7 @@
 import { PctodlError } from '@pctodl/platform'
 import { Command, CommanderError } from 'commander'
 import { aliasesText, inOurSpelling, type OptionAliases } from './aliases.js'
+import { linesOf } from './lines-of.js'
 import type { Terminal } from './terminal.js'
 import { UsageError } from './usage-error.js'
 
@@ -17,7 +18,12 @@ export interface CommandDescription {
 export function newCommand({ name, description, version, example }: CommandDescription, { stdout }: Terminal): Command {
   const command = inHouseStyle(new Command(name), stdout).description(description)
   if (version !== undefined) command.version(version, '--version', 'print the version')
-  return command.helpOption('--help', 'show this help').addHelpText('after', `\nExample:\n  ${example}\n`)
+  return command.helpOption('--help', 'show this help').addHelpText('after', exampleText(example))
+}
+
+/** What the end of a help says of a call that works. */
+export function exampleText(example: string): string {
+  return `\nExample:\n  ${linesOf(example.split(' '), ' ', ' \\\n    ')}\n`
 }
 
 /** Help on standard output, errors thrown. @internal */

@@ -11,7 +11,7 @@ import { readProfile } from '../src/index.js'
 const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-hetero-loop-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 const file = (name: string) => path.join(folder, name)
-const call = (...argv: string[]) => callCommand('pctodl-hetero', pctodlHetero, argv)
+const call = (...argv: string[]) => callCommand('pctodl hetero', pctodlHetero, argv)
 
 const sim = ['--backend', 'sim', '--model', 'resnet50']
 const collect = (gpu: string, limits: string, batches: string, output: string, ...more: string[]) =>
@@ -206,7 +206,7 @@ it('answers what the README shows', async () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
   const block = [...readme.matchAll(/```console\n([\s\S]*?)```/g)].map(([, text]) => text!)
   const shown = block.find((text) => text.includes('--backend sim'))!
-  for (const part of shown.split(/^\$ pctodl-hetero /m).slice(1)) {
+  for (const part of shown.split(/^\$ pctodl hetero /m).slice(1)) {
     const [line = '', ...lines] = part.trimEnd().split('\n')
     const [words = '', output] = line.split(' > ')
     const argv = words.split(' ').map((word) => word.replace(/([\w-]+\.json)$/, (name) => file(name)))
