@@ -115,8 +115,9 @@ export interface WrittenCommand {
 
 const root = path.resolve(import.meta.dirname, '..')
 const starters = new Set([...binaries.map(({ name }) => name), 'npx', 'npm', 'pnpm', 'node'])
-/** Looks like a program of the family, whether it is one or not. */
-export const isOurs = (word: string): boolean => word === 'bench-runner' || /^pctodl/.test(word)
+const formerPrograms = new Set(commandTable.map(({ name }) => `pctodl-${name}`)).add('pctodl-gpu-sim')
+/** A program of the family, or what commands of it were called once. */
+export const isOurs = (word: string): boolean => formerPrograms.has(word) || binaries.some(({ name }) => name === word)
 
 /** The commands in the code blocks of a page and in its sentences. */
 export function commandsOfPage(file: string): WrittenCommand[] {

@@ -46,11 +46,28 @@ export async function parseCommand(
   aliases: OptionAliases = {},
 ): Promise<void> {
   if (Object.keys(aliases).length > 0) command.addHelpText('after', aliasesText(aliases))
+  const words = inOurSpelling(argv, aliases)
   try {
-    await command.parseAsync(inOurSpelling(argv, aliases), { from: 'user' })
+    await command.parseAsync(words, { from: 'user' })
   } catch (error) {
-    throw error instanceof CommanderError ? usageErrorOf(error) : error
+    if (!(error instanceof CommanderError)) throw error
+    const isMissing = error.code === 'commander.missingMandatoryOptionValue'
+    throw usageErrorOf((isMissing && mistypedOption(command, words)) || error)
   }
+}
+
+/** Commander misses a required option before it sees that one was mistyped, which may be the very one. */
+function mistypedOption(command: Command, words: readonly string[]): CommanderError | undefined {
+  for (const each of [command, ...command.commands]) {
+    for (const option of each.options) option.mandatory = false
+    if (each.commands.length === 0) each.action(() => {})
+  }
+  try {
+    command.parse(words, { from: 'user' })
+  } catch (error) {
+    if (error instanceof CommanderError && error.code === 'commander.unknownOption') return error
+  }
+  return undefined
 }
 
 function usageErrorOf(error: CommanderError): UsageError {

@@ -18,9 +18,12 @@ export const segments: CommandFunction = async (argv, terminal) => {
   )
   const row = integerFrom(1)
   addPlanOptions(
-    newSubcommand(program, 'plan', 'plan a row of the objective files (the default: `pctodl segments 2`)', terminal, {
-      isDefault: true,
-    }).argument('<SLO_INDEX>', 'row of the objective files, from 1', row),
+    newSubcommand(
+      program,
+      'plan',
+      'plan a row of the objective files (the default: `pctodl segments 2`)',
+      terminal,
+    ).argument('<SLO_INDEX>', 'row of the objective files, from 1', row),
   ).action(async (sloIndex: number, _, command) => {
     exitCode = await planAny(sloIndex, command, terminal)
   })
@@ -44,6 +47,8 @@ export const segments: CommandFunction = async (argv, terminal) => {
   ).action(async (sloIndex: number | undefined, options) => {
     exitCode = await deploy(sloIndex, options, terminal)
   })
-  await parseCommand(program, argv, { '--board': '--gpu' })
+  // `pctodl segments 2` plans row 2.
+  const isPlan = /^($|\d|-(?!-help$|-version$))/.test(argv[0] ?? '')
+  await parseCommand(program, isPlan ? ['plan', ...argv] : argv, { '--board': '--gpu' })
   return exitCode
 }
