@@ -1,6 +1,6 @@
 /**
  * What rows of three designs are worth: for each variant of a board and each number of rows, a fit to rows of the shipped design, to
- * random mixes (`pctodl-profile --mixes`) and to `pctodl-profile --design active`, begun at the shipped parameters alike, and its errors on rows that no
+ * random mixes (`pctodl profile --mixes`) and to `pctodl profile --design active`, begun at the shipped parameters alike, and its errors on rows that no
  * design has and at the plans that it makes. Truth is the variant at the clock that really ran.
  *
  *   pnpm compare-designs [--rows 60,150,300] [--variants 2] [board ...]

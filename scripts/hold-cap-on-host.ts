@@ -1,5 +1,5 @@
 /**
- * The online loop in real time, for five minutes, against real processes: `pctodl-run` on a simulated host (real NVML calls, a
+ * The online loop in real time, for five minutes, against real processes: `pctodl run` on a simulated host (real NVML calls, a
  * real MPS daemon, a process for each tenant), with the cap stepped down and up. Judged by the board's truth.
  *
  *   pnpm tsx --conditions=@pctodl/source scripts/hold-cap-on-host.ts [seconds]

@@ -12,6 +12,7 @@ import {
   commandsOfPage,
   commandsOfSource,
   helpOf,
+  isOurs,
   mistakeIn,
   type WrittenCommand,
 } from './family-commands.js'
@@ -37,12 +38,12 @@ const started = someOf(
   'bench-runner',
   'pctodl',
 )
-const isOurs = ({ words }: WrittenCommand) => binaries.some(({ name }) => name === words[0])
 
 describe('every program', () => {
-  it('is one of the commands of pctodl, under its own name', () => {
-    const known = commands.flatMap(({ binary }) => (binary === null ? [] : [binary]))
+  it('is pctodl, or one of its commands under a name of its own', () => {
+    const known = commands.flatMap(({ binary = [] }) => binary)
     expect([...known, 'pctodl'].sort()).toEqual(binaries.map(({ name }) => name).sort())
+    expect(known).toEqual(['bench-runner', 'pctodld'])
   })
 
   it.each(binaries.map(({ name, version }) => [name, version]))('%s tells its version', async (name, version) => {
@@ -107,7 +108,10 @@ describe('every command in a text', () => {
     for (const text of texts) {
       const example = /\nExamples?:\n([\s\S]*?)(\n\n|$)/.exec(text)?.[1]
       expect(example, text).toBeDefined()
-      for (const words of example!.split('\n').flatMap((line) => commandsOfLine(line))) {
+      for (const words of example!
+        .replaceAll(/\\\n\s*/g, ' ')
+        .split('\n')
+        .flatMap((line) => commandsOfLine(line))) {
         const mistake = await mistakeIn(words)
         if (mistake !== undefined) mistakes.push(`${words.join(' ')}: ${mistake}`)
       }
@@ -131,16 +135,16 @@ describe('commands that need neither board nor cluster nor file', () => {
   /** What a program is asked in place of long work: to say what it would do. */
   const dry: Readonly<Record<string, readonly string[]>> = {
     'bench-runner': ['--dry-run'],
-    'pctodl-profile': ['--dry-run'],
-    'pctodl-predict': [],
-    'pctodl-partition': [],
-    'pctodl-segments': [],
+    'pctodl profile': ['--dry-run'],
+    'pctodl predict': [],
+    'pctodl partition': [],
+    'pctodl segments': [],
   }
   const needsMore =
     /^(report|compare|execute|replan|deploy)$|^--(detect-gpu|fleet|profiles|slo|test|params|services)$|^nvml$|^slurm$/
   const typed = [...pages.flatMap((page) => commandsOfPage(page)), ...examplesOfHelp()]
     .map((command) => ({ ...command, words: command.words[0] === 'npx' ? command.words.slice(1) : command.words }))
-    .filter(({ words, isWhole }) => isWhole && dry[words[0]!] && !words.some((word) => needsMore.test(word)))
+    .filter(({ words, isWhole }) => isWhole && dry[commandIn(words)] && !words.some((word) => needsMore.test(word)))
     // The guides run theirs as they stand.
     .filter(({ place }) => !place.startsWith('docs/'))
     .map(({ words }) => words.join(' '))
@@ -149,7 +153,10 @@ describe('commands that need neither board nor cluster nor file', () => {
 
   it.each([...new Set(typed)])('%s', async (line) => {
     const [name = '', ...argv] = line.split(' ')
-    expect(await call(name, [...argv, ...dry[name]!])).toMatchObject({ code: 0, stdout: expect.stringMatching(/\w/) })
+    expect(await call(name, [...argv, ...dry[commandIn([name, ...argv])]!])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/\w/),
+    })
   })
 })
 
@@ -159,7 +166,7 @@ describe('a command that is not there', () => {
     ['pctodl bench --slurm', /pctodl bench has no --slurm/],
     ['pctodl gpu unlock', /there is no pctodl gpu unlock/],
     ['pctodl measure', /pctodl has no command measure/],
-    ['pctodl-gpu lock --volts 3', /pctodl-gpu lock has no --volts/],
+    ['pctodl gpu lock --volts 3', /pctodl gpu lock has no --volts/],
     ['bench-runner plot results', /there is no bench-runner plot/],
     ['pctodl-bench', /no package brings the program pctodl-bench/],
   ])('is noticed: %s', async (line, mistake) => expect(await mistakeIn(line.split(' '))).toMatch(mistake))
@@ -167,13 +174,18 @@ describe('a command that is not there', () => {
   it('is not mistaken for one that is', async () => {
     for (const line of [
       'pctodl gpu lock --sm 1005 -- x --y',
-      'pctodl-segments 2 --json',
+      'pctodl segments 2 --json',
       'pctodl help',
       'bench-runner report x',
     ])
       expect(await mistakeIn(line.split(' ')), line).toBeUndefined()
   })
 })
+
+/** The words that choose what is done, of a call: `bench-runner`, `pctodl fit`. */
+function commandIn(words: readonly string[]): string {
+  return words.slice(0, words[0] === 'pctodl' ? 2 : 1).join(' ')
+}
 
 /** The examples at the end of each program's help. */
 function examplesOfHelp(): WrittenCommand[] {
@@ -185,7 +197,7 @@ function examplesOfHelp(): WrittenCommand[] {
 }
 
 async function mistakeInWritten(page: string, command: WrittenCommand): Promise<string | undefined> {
-  if (isOurs(command)) return mistakeIn(command.words)
+  if (isOurs(command.words[0]!)) return mistakeIn(command.words)
   const [program, ...words] = command.words
   if (program === 'npx') return mistakeInNpx(page, words)
   if (program === 'npm' && words[0] === 'install') return mistakeInInstall(words.slice(1))

@@ -95,8 +95,8 @@ describe('a shell line of a guide', () => {
   it('fails where the command fails or an option does not exist', async () => {
     const runner = new DocumentBlocks(root)
     const sh = (text: string, mark = '') => runner.run({ language: 'sh', mark, text, line: 1 })
-    await expect(sh('pctodl-predict --platform none --model resnet50 --p 10 --b 8')).rejects.toThrow(/ended with/)
-    await expect(sh('pctodl-profile --no-such-option 1', 'real')).rejects.toThrow(/--no-such-option/)
+    await expect(sh('pctodl predict --platform none --model resnet50 --p 10 --b 8')).rejects.toThrow(/ended with/)
+    await expect(sh('pctodl profile --no-such-option 1', 'real')).rejects.toThrow(/--no-such-option/)
     await expect(sh('no-such-command')).rejects.toThrow(/no-such-command/)
     runner.close()
   })

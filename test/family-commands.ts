@@ -45,21 +45,20 @@ export function helpOf(binary: string, ...subcommand: readonly string[]): Promis
   return known
 }
 
-/** Programs whose first word may be something else than a subcommand: files, a network, a row. */
+/** Commands whose first word may be something else than a subcommand: files, a network, a row. */
 const takesAnyWord: Readonly<Record<string, RegExp>> = {
-  'pctodl-fit': /./,
-  'pctodl-add-network': /./,
-  'pctodl-export-onnx': /./,
-  'pctodl-report': /./,
-  'pctodl-segments': /^\d+$/,
+  fit: /./,
+  'add-network': /./,
+  report: /./,
+  segments: /^\d+$/,
 }
-/** What is meant where no subcommand is named, by program: whose help has the options. */
-const unnamed: Readonly<Record<string, string>> = { 'pctodl-segments': 'plan' }
+/** What is meant where no subcommand is named: whose help has the options. */
+const unnamed: Readonly<Record<string, string>> = { segments: 'plan' }
 
 /**
  * Whether a call could be understood: the program is there, and so are its subcommand and every option. Values are not looked at.
  *
- * @param words as typed; `pctodl gpu ...` as well as `pctodl-gpu ...`
+ * @param words as typed
  * @returns what is wrong, undefined where nothing is
  */
 export async function mistakeIn([name = '', ...words]: readonly string[]): Promise<string | undefined> {
@@ -67,16 +66,15 @@ export async function mistakeIn([name = '', ...words]: readonly string[]): Promi
   const [first = '', ...others] = words
   if (name !== 'pctodl' || !/^[a-z]/.test(first)) return mistakeInCall(name, [], name, words)
   if (first === 'help') return undefined
-  const entry = commandTable.find((candidate) => candidate.name === first)
-  if (entry === undefined) return `pctodl has no command ${first}`
-  return mistakeInCall(name, [first], entry.binary ?? first, others)
+  if (!commandTable.some((entry) => entry.name === first)) return `pctodl has no command ${first}`
+  return mistakeInCall(name, [first], first, others)
 }
 
-/** @param prefix words that choose the command `program` of `binary` */
+/** @param prefix words that choose the command of `binary` */
 async function mistakeInCall(
   binary: string,
   prefix: readonly string[],
-  program: string,
+  chosen: string,
   words: readonly string[],
 ): Promise<string | undefined> {
   // From `--` on, or from a script on, the words are another program's.
@@ -84,8 +82,8 @@ async function mistakeInCall(
   const own = end < 0 ? words : words.slice(0, end)
   const [first] = own
   let command = prefix
-  if (first === undefined || first.startsWith('-') || takesAnyWord[program]?.test(first)) {
-    if (unnamed[program] !== undefined && own.length > 0) command = [...prefix, unnamed[program]]
+  if (first === undefined || first.startsWith('-') || takesAnyWord[chosen]?.test(first)) {
+    if (unnamed[chosen] !== undefined && own.length > 0) command = [...prefix, unnamed[chosen]]
   } else {
     command = [...prefix, first]
     const called = [binary, ...command].join(' ')
@@ -117,6 +115,9 @@ export interface WrittenCommand {
 
 const root = path.resolve(import.meta.dirname, '..')
 const starters = new Set([...binaries.map(({ name }) => name), 'npx', 'npm', 'pnpm', 'node'])
+const formerPrograms = new Set(commandTable.map(({ name }) => `pctodl-${name}`)).add('pctodl-gpu-sim')
+/** A program of the family, or what commands of it were called once. */
+export const isOurs = (word: string): boolean => formerPrograms.has(word) || binaries.some(({ name }) => name === word)
 
 /** The commands in the code blocks of a page and in its sentences. */
 export function commandsOfPage(file: string): WrittenCommand[] {
@@ -161,7 +162,7 @@ export function commandsOfLine(line: string): string[][] {
     .split(/&&|\||;|>/)
     .map((part) => wordsOf(part))
     .map((words) => words.slice(words.findIndex((word) => !/^(\w+=.*|sudo|-E|echo)$/.test(word))))
-    .filter((words) => words[0] !== undefined && starters.has(words[0]))
+    .filter((words) => words[0] !== undefined && (starters.has(words[0]) || isOurs(words[0])))
 }
 
 /** Words as a shell splits them, up to the first that stands for another (`<file>`, `...`, `FOLDER`). */

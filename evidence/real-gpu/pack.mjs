@@ -1,6 +1,6 @@
 /**
  * Puts everything that profiling a real board needs into one folder that can be carried to a machine without a network: this
- * Node.js (compressed), pctodl-profile with all that it imports, the PyTorch worker, and the NVML binding.
+ * Node.js (compressed), `pctodl profile` with all that it imports, the PyTorch worker, and the NVML binding.
  *
  *   node evidence/real-gpu/pack.mjs [folder] [--without-node]
  */
@@ -24,7 +24,7 @@ await build({
   platform: 'node',
   target: 'node20',
   entry: {
-    'pctodl-profile': path.join(packages, 'profiler/src/pctodl-profile.ts'),
+    'measure-piece': path.join(packages, 'profiler/src/measure-piece.ts'),
     // A lease's watchdog becomes this program; it lies beside the one that took the lease.
     'restore-journal': path.join(packages, 'nvml-control/src/restore-journal.ts'),
   },

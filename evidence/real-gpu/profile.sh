@@ -23,7 +23,7 @@ fi
 mkdir -p "$folder"
 status=0
 for network in "$@"; do
-  "$node" "$here/programs/pctodl-profile.js" \
+  "$node" "$here/programs/measure-piece.js" \
     --backend nvml --gpu "${PCTODL_GPU:-0}" --worker "${PCTODL_WORKER:-torch}" \
     --models "$network" --matrix "${PCTODL_MATRIX:-$here/matrix.json}" --no-sudo \
     --out "$folder/$network.csv" --resume || status=$?

@@ -1,7 +1,7 @@
 import { libraryBuild, type PackageBuild } from '../../tsup.base'
 
 const build: PackageBuild = libraryBuild({
-  entry: ['src/index.ts', 'src/node.ts', 'src/commands.ts', 'src/pctodl-export-onnx.ts'],
+  entry: ['src/index.ts', 'src/node.ts'],
 })
 
 export default build

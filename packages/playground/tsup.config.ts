@@ -1,7 +1,7 @@
 import { libraryBuild, type PackageBuild } from '../../tsup.base'
 import { buildPage } from './build-page'
 
-const library = libraryBuild({ entry: ['src/index.ts', 'src/commands.ts', 'src/pctodl-playground.ts'] })
+const library = libraryBuild({ entry: ['src/index.ts', 'src/commands.ts'] })
 
 const build: PackageBuild = {
   ...library,

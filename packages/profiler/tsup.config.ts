@@ -1,7 +1,7 @@
 import { libraryBuild, type PackageBuild } from '../../tsup.base'
 
 const build: PackageBuild = libraryBuild({
-  entry: ['src/index.ts', 'src/commands.ts', 'src/pctodl-profile.ts', 'src/pctodl-sweep.ts'],
+  entry: ['src/index.ts', 'src/commands.ts', 'src/measure-piece.ts'],
 })
 
 export default build

@@ -2,7 +2,7 @@ import { libraryBuild, type PackageBuild } from '../../tsup.base'
 
 const build: PackageBuild = [
   libraryBuild({
-    entry: ['src/index.ts', 'src/commands.ts', 'src/pctodl-gpu-sim.ts'],
+    entry: ['src/index.ts', 'src/commands.ts'],
     clean: ['!programs/**'],
   }),
   // What answers as nvidia-smi is started often and must start fast: one file each, nothing to resolve.

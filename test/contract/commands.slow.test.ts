@@ -21,8 +21,8 @@ const file = (name: string, text: string) => {
 }
 const words = (text: string) => text.split(' ')
 
-describe('pctodl-partition', () => {
-  const call = (text: string) => callCommand('pctodl-partition', pctodlPartition, words(text))
+describe('pctodl partition', () => {
+  const call = (text: string) => callCommand('pctodl partition', pctodlPartition, words(text))
 
   it('answers what the library answers', async () => {
     const { code, stdout, stderr } = await call(
@@ -143,10 +143,10 @@ describe('pctodl-partition', () => {
   })
 })
 
-describe('pctodl-predict and pctodl-fit', () => {
+describe('pctodl predict and pctodl fit', () => {
   it('predict what the library predicts', async () => {
     const usual = '--gpu A100 --model resnet50 vgg19 --p 50 25 --b 16 8 --f 1200'
-    const call = (text: string) => callCommand('pctodl-predict', predict, words(text))
+    const call = (text: string) => callCommand('pctodl predict', predict, words(text))
     const { code, stdout } = await call(`${usual} --json`)
     expect(code).toBe(0)
     const tenants = [
@@ -165,7 +165,7 @@ describe('pctodl-predict and pctodl-fit', () => {
     const rows = rowsOf(truth, randomConfigurations(truth, 90, 5, ['resnet50']))
     const trace = file('trace.csv', formatTraceCsv(rows))
     const { code, stdout, stderr } = await callCommand(
-      'pctodl-fit',
+      'pctodl fit',
       fit,
       words(`${trace} --gpu A100 --folds 0 --starts 1 --params ${folder} --json`),
     )
@@ -175,18 +175,18 @@ describe('pctodl-predict and pctodl-fit', () => {
     const errors = rows.map((row) => Math.abs(model.predict(row).throughput / row.throughput - 1)).sort((a, b) => a - b)
     expect(errors[45]).toBeLessThan(0.02)
     const again = await callCommand(
-      'pctodl-predict',
+      'pctodl predict',
       predict,
       words(`--params ${folder} --gpu A100 --model resnet50 --p 50 --b 16 --f 1200 --json`),
     )
     const tenants = [{ model: 'resnet50', mpsPercent: 50, batchSize: 16 }]
     expect(JSON.parse(again.stdout).prediction).toEqual(model.predict({ tenants, smClockMhz: 1200, memClockMhz: 1215 }))
-    expect((await callCommand('pctodl-fit', fit, words(`${folder}/none.csv --gpu A100`))).stderr).toMatch(/none\.csv/)
+    expect((await callCommand('pctodl fit', fit, words(`${folder}/none.csv --gpu A100`))).stderr).toMatch(/none\.csv/)
   })
 })
 
-describe('pctodl-segments', () => {
-  const call = (text: string) => callCommand('pctodl-segments', segments, words(text))
+describe('pctodl segments', () => {
+  const call = (text: string) => callCommand('pctodl segments', segments, words(text))
   const out = path.join(folder, 'deployment')
 
   it('writes a map of what it says', async () => {
@@ -211,7 +211,7 @@ describe('pctodl-segments', () => {
   it('replans, follows a day, and plans by the tail', async () => {
     await call(`2 --output ${out}`)
     const map = path.join(out, 'SLO2', 'SLO2_ParvaGPU_deploy.csv')
-    const changed = await call(`replan 3 --from ${map} --output ${out}-r --json`)
+    const changed = await call(`plan 3 --from ${map} --output ${out}-r --json`)
     expect(changed.stderr).toBe('')
     expect(changed.code).toBe(0)
     expect(JSON.parse(changed.stdout)).toBeTypeOf('object')
@@ -225,7 +225,6 @@ describe('pctodl-segments', () => {
     ['2 --nodes 1 --gpus-per-node 1 --rate-factor 20', /GPUs/],
     ['2 --latency-share 2', /latency-share/],
     ['2 --algorithm best', /algorithm/],
-    ['replan 2', /--from|from/],
   ])('refuses %s', async (text, message) => {
     const { code, stderr } = await call(`${text} --output ${out}-x`)
     expect(code).toBeGreaterThan(0)
@@ -233,8 +232,8 @@ describe('pctodl-segments', () => {
   })
 })
 
-describe('pctodl-segments of fleets and days', () => {
-  const call = (text: string) => callCommand('pctodl-segments', segments, words(text))
+describe('pctodl segments of fleets and days', () => {
+  const call = (text: string) => callCommand('pctodl segments', segments, words(text))
   const header = 'Mig instance,Batch size,Workload Number,Throughput,Latency,Power'
   const rates = { net: 900, other: 400 }
   /** Two networks on a type of board, and how often they are asked for, in three rows. */
@@ -255,26 +254,26 @@ describe('pctodl-segments of fleets and days', () => {
   it('say what they cost, draw and move', async () => {
     const { fleet, own } = asked()
     const to = `--output ${folder}/fleets`
-    const planned = await call(`fleet 1 --fleet ${fleet} ${own} ${to} --json`)
+    const planned = await call(`plan 1 --fleet ${fleet} ${own} ${to} --json`)
     expect([planned.code, planned.stderr]).toEqual([0, ''])
     const plan = JSON.parse(planned.stdout)
     expect(plan.cost).toBe(2 * plan.boards.length)
     expect(plan.cost).toBe(plan.lowerBoundCost)
     for (const { model, capacity } of plan.served) expect(capacity).toBeGreaterThanOrEqual(rates[model as 'net'])
-    const text = await call(`fleet 1 --fleet ${fleet} ${own} ${to}`)
+    const text = await call(`plan 1 --fleet ${fleet} ${own} ${to}`)
     expect(number(text.stdout, /cost (\d+)/)).toBe(plan.cost)
     expect(text.stdout).toContain(`${Math.round(plan.powerW)} W`)
     const map = `${folder}/fleets/SLO1/fleet.csv`
-    const same = JSON.parse((await call(`fleet 1 --fleet ${fleet} ${own} ${to} --from ${map} --json`)).stdout)
+    const same = JSON.parse((await call(`plan 1 --fleet ${fleet} ${own} ${to} --from ${map} --json`)).stdout)
     expect([same.created, same.removed, same.restarted]).toEqual([0, 0, 0])
-    const less = await call(`fleet 2 --fleet ${fleet} ${own} ${to} --from ${map} --consolidate --json`)
+    const less = await call(`plan 2 --fleet ${fleet} ${own} ${to} --from ${map} --consolidate --json`)
     expect(JSON.parse(less.stdout).cost).toBeLessThanOrEqual(plan.cost)
-    const tail = await call(`fleet 1 --fleet ${fleet} ${own} ${to} --gate tail --burstiness 2 --json`)
+    const tail = await call(`plan 1 --fleet ${fleet} ${own} ${to} --gate tail --burstiness 2 --json`)
     expect(JSON.parse(tail.stdout).cost).toBeGreaterThanOrEqual(plan.cost)
-    expect((await call(`fleet 1 --fleet ${fleet} ${own} ${to} --burstiness 2`)).code).toBe(2)
-    expect((await call(`fleet 1 --fleet ${folder}/none.yaml ${own} ${to}`)).stderr).toMatch(/none\.yaml/)
+    expect((await call(`plan 1 --fleet ${fleet} ${own} ${to} --burstiness 2`)).code).toBe(2)
+    expect((await call(`plan 1 --fleet ${folder}/none.yaml ${own} ${to}`)).stderr).toMatch(/none\.yaml/)
     const bad = file('bad.yaml', 'groups:\n  - gpu: A100-80GB\n    profiles: ./rows\n    price: -1\n')
-    expect((await call(`fleet 1 --fleet ${bad} ${own} ${to}`)).stderr).toMatch(/price/)
+    expect((await call(`plan 1 --fleet ${bad} ${own} ${to}`)).stderr).toMatch(/price/)
   })
 
   it('are planned, changed and followed over a day', async () => {
@@ -287,10 +286,10 @@ describe('pctodl-segments of fleets and days', () => {
     const text = (await call(`1 ${usual} --explain --fit-batches`)).stdout
     expect(number(text, /(\d+) GPUs?/)).toBe(plan.gpuCount)
     const map = `${folder}/plans/SLO1/SLO1_ParvaGPU_deploy.csv`
-    const next = JSON.parse((await call(`replan 2 ${usual} --from ${map} --json`)).stdout)
+    const next = JSON.parse((await call(`plan 2 ${usual} --from ${map} --json`)).stdout)
     expect(next.created).toBeLessThanOrEqual(1)
     expect(next.removed).toBeGreaterThan(0)
-    const shown = (await call(`replan 2 ${usual} --from ${map}`)).stdout
+    const shown = (await call(`plan 2 ${usual} --from ${map}`)).stdout
     expect(shown).toContain(`${next.removed} removed`)
     const day = await call(`schedule ${usual} --idle-power 60 --parked-power 20 --json`)
     expect([day.code, day.stderr]).toEqual([0, ''])

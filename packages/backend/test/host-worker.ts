@@ -1,5 +1,5 @@
 /**
- * A worker of the tests for a simulated host: it takes its place on the simulated board as `pctodl-gpu-sim tenant` does, and
+ * A worker of the tests for a simulated host: it takes its place on the simulated board as `pctodl sim tenant` does, and
  * speaks the pool's protocol. What it counts is what the board's process has completed.
  */
 import { writeSync } from 'node:fs'

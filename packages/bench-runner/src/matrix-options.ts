@@ -96,7 +96,7 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
       '--dataset-path <folder>',
       'real board: folder of the datasets, one subfolder each (default: synthetic images)',
     )
-    .option('--params <folder>', 'predictor parameters: <board>.json as pctodl-fit writes (default: shipped)')
+    .option('--params <folder>', 'predictor parameters: <board>.json as pctodl fit writes (default: shipped)')
     .option(
       '--algorithm <names>',
       `one of ${everyAlgorithm.join(', ')}, a comma list, tuned (pctodl and its strongest opponents), or all`,

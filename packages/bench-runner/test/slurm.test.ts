@@ -30,7 +30,7 @@ describe.skipIf(hindrance)(`bench-runner --executor slurm${hindrance ? ` (skippe
       })
     const here = run(results[0]!, '--jobs', '1')
     expect(here.stderr).toContain('[8/8]')
-    const there = run(results[1]!, ...'--executor slurm --slurm-elements 3 --slurm-gres gpu:1'.split(' '))
+    const there = run(results[1]!, ...'--executor slurm --slurm-elements 3 --slurm-argument=--gres=gpu:1'.split(' '))
     expect(there.stderr).toContain('[8/8]')
     expect(there.status).toBe(0)
     expect(contents(results[1]!)).toEqual(contents(results[0]!))

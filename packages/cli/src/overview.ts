@@ -27,7 +27,8 @@ export function overview(): string {
   const lines = commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`)
   return `Usage: pctodl <command> [options]
 
-Many inference processes on one NVIDIA GPU under a power cap: predict, partition, control, compare.
+Many inference processes on one NVIDIA GPU under a power cap: predict,
+partition, control, compare.
 Nothing here needs a GPU to be tried: boards can be simulated.
 
 Commands:
@@ -38,6 +39,6 @@ Options:
   --help     show this help; after a command, the help of that command
 
 Example:
-  pctodl predict --gpu 3080Ti --model resnet50 --shares 50 25 --batches 16 16 --sm-clock 1500
+  pctodl predict --gpu 3080Ti --model resnet50 --shares 50 25 --batches 16 16
 `
 }

@@ -1,4 +1,4 @@
-import { type CommandFunction, exitCodeOf, type Terminal, UsageError } from '@pctodl/command-line'
+import { type CommandFunction, exitCodeOf, newCommand, parseCommand, type Terminal } from '@pctodl/command-line'
 import { commandNamed, commands } from './command-table.js'
 import { candidatesFor } from './completion/candidates.js'
 import { overview, overviewFor } from './overview.js'
@@ -31,8 +31,14 @@ export const pctodl: CommandFunction = async (argv, terminal) => {
 
 async function runNamed(name: string, words: readonly string[], terminal: Terminal): Promise<number> {
   const entry = commandNamed(name)
-  if (entry === undefined) {
-    throw new UsageError(`unknown command '${name}'; one of ${commands.map((known) => known.name).join(', ')}`)
-  }
+  if (entry === undefined) return refuse(name, terminal)
   return exitCodeOf(`pctodl ${name}`, await entry.load(), words, speakingAsPctodl(words, terminal))
+}
+
+/** @throws UsageError that names the command which may have been meant */
+async function refuse(name: string, terminal: Terminal): Promise<never> {
+  const program = newCommand({ name: 'pctodl', description: '', example: '' }, terminal)
+  for (const known of commands) program.command(known.name)
+  await parseCommand(program, [name])
+  throw new Error(`'${name}' is a command`)
 }

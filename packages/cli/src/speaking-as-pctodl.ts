@@ -1,13 +1,15 @@
 import type { Terminal, TextOutput } from '@pctodl/command-line'
-import { binaries } from './binaries.js'
+import { commands } from './command-table.js'
 
-const nameHere = new Map(Object.entries(binaries).map(([name, binary]) => [binary as string, `pctodl ${name}`]))
-/** Whole names only: `/tmp/pctodl-mps-1000` is a folder, `@pctodl/bench-runner` a package. */
+const nameHere = new Map(
+  commands.flatMap(({ name, binary }) => (binary === undefined ? [] : [[binary, `pctodl ${name}`]])),
+)
+/** Whole names only: `@pctodl/bench-runner` is a package. */
 const binaryNames = new RegExp(`(?<![\\w/.@-])(?:${[...nameHere.keys()].join('|')})(?![\\w/-])`, 'g')
 
 /**
- * A terminal on which commands call themselves by the names that they have here: who installed `pctodl` has no `pctodl-mps`
- * on PATH. What is meant for programs (`--json`) is not reworded, nor are files.
+ * A terminal on which the programs of other packages call themselves by the names that they have here: who installed `pctodl` has no
+ * `pctodld` on PATH. What is meant for programs (`--json`) is not reworded, nor are files.
  */
 export function speakingAsPctodl(words: readonly string[], terminal: Terminal): Terminal {
   const end = words.indexOf('--')

@@ -4,9 +4,9 @@ import { pctodlColocate } from '../src/commands.js'
 
 /** Of a study that is not there: what the options are judged by comes first. */
 const call = (...argv: string[]) =>
-  callCommand('pctodl-colocate', pctodlColocate, ['pair', '--study', `${import.meta.dirname}/no-such-folder`, ...argv])
+  callCommand('pctodl colocate', pctodlColocate, ['pair', '--study', `${import.meta.dirname}/no-such-folder`, ...argv])
 
-describe('the options of pctodl-colocate pair', () => {
+describe('the options of pctodl colocate pair', () => {
   it.each([
     ['--size', '0'],
     ['--size', '49'],

@@ -19,9 +19,9 @@ beforeAll(() => {
 
 afterAll(() => rmSync(study, { recursive: true, force: true, maxRetries: 5 }))
 
-const call = (...argv: string[]) => callCommand('pctodl-colocate', pctodlColocate, argv)
+const call = (...argv: string[]) => callCommand('pctodl colocate', pctodlColocate, argv)
 
-describe('pctodl-colocate', () => {
+describe('pctodl colocate', () => {
   const members = `${workloads[0]!.name},${workloads[5]!.name}`
 
   it('predicts a colocation', async () => {

@@ -1,3 +1,5 @@
+import { linesOf } from './lines-of.js'
+
 /** Other spellings of options, as upstream's scripts have them: `{ '--p_cap': '--power-cap' }`. */
 export type OptionAliases = Readonly<Record<string, string>>
 
@@ -14,5 +16,5 @@ export function inOurSpelling(argv: readonly string[], aliases: OptionAliases): 
 /** What `--help` says of them. */
 export function aliasesText(aliases: OptionAliases): string {
   const pairs = Object.entries(aliases).map(([theirs, ours]) => `${ours} as ${theirs}`)
-  return `\nUnderstood, too: ${pairs.join(', ')}.\n`
+  return `\nUnderstood, too:\n  ${linesOf(pairs, ', ', ',\n  ')}.\n`
 }

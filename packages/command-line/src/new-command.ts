@@ -1,6 +1,7 @@
 import { PctodlError } from '@pctodl/platform'
 import { Command, CommanderError } from 'commander'
 import { aliasesText, inOurSpelling, type OptionAliases } from './aliases.js'
+import { linesOf } from './lines-of.js'
 import type { Terminal } from './terminal.js'
 import { UsageError } from './usage-error.js'
 
@@ -17,7 +18,12 @@ export interface CommandDescription {
 export function newCommand({ name, description, version, example }: CommandDescription, { stdout }: Terminal): Command {
   const command = inHouseStyle(new Command(name), stdout).description(description)
   if (version !== undefined) command.version(version, '--version', 'print the version')
-  return command.helpOption('--help', 'show this help').addHelpText('after', `\nExample:\n  ${example}\n`)
+  return command.helpOption('--help', 'show this help').addHelpText('after', exampleText(example))
+}
+
+/** What the end of a help says of a call that works. */
+export function exampleText(example: string): string {
+  return `\nExample:\n  ${linesOf(example.split(' '), ' ', ' \\\n    ')}\n`
 }
 
 /** Help on standard output, errors thrown. @internal */
@@ -40,11 +46,28 @@ export async function parseCommand(
   aliases: OptionAliases = {},
 ): Promise<void> {
   if (Object.keys(aliases).length > 0) command.addHelpText('after', aliasesText(aliases))
+  const words = inOurSpelling(argv, aliases)
   try {
-    await command.parseAsync(inOurSpelling(argv, aliases), { from: 'user' })
+    await command.parseAsync(words, { from: 'user' })
   } catch (error) {
-    throw error instanceof CommanderError ? usageErrorOf(error) : error
+    if (!(error instanceof CommanderError)) throw error
+    const isMissing = error.code === 'commander.missingMandatoryOptionValue'
+    throw usageErrorOf((isMissing && mistypedOption(command, words)) || error)
   }
+}
+
+/** Commander misses a required option before it sees that one was mistyped, which may be the very one. */
+function mistypedOption(command: Command, words: readonly string[]): CommanderError | undefined {
+  for (const each of [command, ...command.commands]) {
+    for (const option of each.options) option.mandatory = false
+    if (each.commands.length === 0) each.action(() => {})
+  }
+  try {
+    command.parse(words, { from: 'user' })
+  } catch (error) {
+    if (error instanceof CommanderError && error.code === 'commander.unknownOption') return error
+  }
+  return undefined
 }
 
 function usageErrorOf(error: CommanderError): UsageError {

@@ -15,9 +15,6 @@ export function withNvmlOptions(command: Command): Command {
 export interface ExecutorOptions {
   readonly executor: 'local' | 'slurm'
   readonly slurmElements: number
-  readonly slurmGres?: string
-  readonly slurmPartition?: string
-  readonly slurmAccount?: string
   readonly slurmArgument?: string[]
 }
 
@@ -25,9 +22,6 @@ export interface ExecutorOptions {
 export interface SlurmOptions {
   /** Elements of the job array; the work is spread over them. */
   readonly elements: number
-  readonly gres?: string
-  readonly partition?: string
-  readonly account?: string
   readonly sbatchArguments: readonly string[]
 }
 
@@ -36,20 +30,11 @@ export function withExecutorOptions(command: Command): Command {
   return command
     .option('--executor <name>', 'local or slurm', oneOf('local', 'slurm'), 'local')
     .option('--slurm-elements <n>', 'elements of the job array; the work is spread over them', integerFrom(1), 8)
-    .option('--slurm-gres <gres>', 'generic resources of an element, e.g. gpu:a100:1')
-    .option('--slurm-partition <name>', 'partition')
-    .option('--slurm-account <name>', 'account')
-    .option('--slurm-argument <argument...>', 'further arguments of sbatch, e.g. --slurm-argument=--exclusive')
+    .option('--slurm-argument <argument...>', 'arguments of sbatch, e.g. --slurm-argument=--gres=gpu:a100:1')
 }
 
 /** @returns undefined where this machine does everything */
 export function slurmOptions(raw: ExecutorOptions): SlurmOptions | undefined {
   if (raw.executor === 'local') return undefined
-  return {
-    elements: raw.slurmElements,
-    ...(raw.slurmGres === undefined ? {} : { gres: raw.slurmGres }),
-    ...(raw.slurmPartition === undefined ? {} : { partition: raw.slurmPartition }),
-    ...(raw.slurmAccount === undefined ? {} : { account: raw.slurmAccount }),
-    sbatchArguments: raw.slurmArgument ?? [],
-  }
+  return { elements: raw.slurmElements, sbatchArguments: raw.slurmArgument ?? [] }
 }

@@ -71,7 +71,7 @@ export function runCommand(
     .finally(endCommand)
 }
 
-/** `pctodl-... | head` closes the pipe early; that is the reader's right and no error. */
+/** `pctodl ... | head` closes the pipe early; that is the reader's right and no error. */
 function endQuietlyWithoutReader(stream: NodeJS.WriteStream): void {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error

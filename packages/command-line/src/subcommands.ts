@@ -1,6 +1,7 @@
 import type { Command, CommandOptions } from 'commander'
-import { inHouseStyle } from './new-command.js'
-import type { Terminal } from './terminal.js'
+import { type CommandDescription, inHouseStyle, newCommand, parseCommand } from './new-command.js'
+import type { CommandFunction, Terminal } from './terminal.js'
+import { UsageError } from './usage-error.js'
 
 /** A subcommand of a program in the house style. @param options e.g. `{ isDefault: true }` */
 export function newSubcommand(
@@ -39,5 +40,26 @@ export class Subcommands {
     return async function (this: Command) {
       keep(await work(this.opts() as never, this.args))
     }
+  }
+}
+
+/**
+ * A command whose first word chooses another, which gets the other words unchanged.
+ *
+ * @param commands by name, each with a line for the help
+ */
+export function commandOfCommands(
+  description: CommandDescription,
+  commands: Readonly<Record<string, { readonly summary: string; readonly run: CommandFunction }>>,
+): CommandFunction {
+  return async (argv, terminal) => {
+    const [name, ...words] = argv
+    if (name === undefined) throw new UsageError(`no command; one of ${Object.keys(commands).join(', ')}`)
+    if (Object.hasOwn(commands, name)) return commands[name]!.run(words, terminal)
+    const program = newCommand(description, terminal)
+    for (const [each, { summary }] of Object.entries(commands)) program.command(each).description(summary)
+    // Help, the version, or a refusal that names the command which may have been meant.
+    await parseCommand(program, argv)
+    return 0
   }
 }

@@ -15,14 +15,10 @@ describe('options that several commands have', () => {
 
   it('say where on a cluster the work goes, and nothing that was not said', () => {
     expect(slurmOptions(parsed('--executor', 'slurm'))).toEqual({ elements: 8, sbatchArguments: [] })
-    const site = ['--slurm-gres', 'gpu:1', '--slurm-partition', 'long', '--slurm-account', 'me']
-    const more = ['--slurm-elements', '3', '--slurm-argument=--exclusive', '--slurm-argument=--nice=5']
-    expect(slurmOptions(parsed('--executor', 'slurm', ...site, ...more))).toEqual({
+    const words = ['--slurm-elements', '3', '--slurm-argument=--gres=gpu:1', '--slurm-argument=--nice=5']
+    expect(slurmOptions(parsed('--executor', 'slurm', ...words))).toEqual({
       elements: 3,
-      gres: 'gpu:1',
-      partition: 'long',
-      account: 'me',
-      sbatchArguments: ['--exclusive', '--nice=5'],
+      sbatchArguments: ['--gres=gpu:1', '--nice=5'],
     })
     expect(() => parsed('--executor', 'cloud')).toThrow(/local, slurm/)
     expect(() => parsed('--slurm-elements', '0')).toThrow(/integer/)

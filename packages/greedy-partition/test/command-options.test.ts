@@ -11,7 +11,7 @@ const terminal = {
 }
 const parsed = (text: string) => parseOptions(text.split(' '), terminal)
 
-describe('the options of pctodl-partition', () => {
+describe('the options of pctodl partition', () => {
   it('that are not given leave their places to the search, with 50 ms for it', async () => {
     const { search, ...call } = await parsed('--model resnet50 --gpu A100')
     expect(search).toEqual({

@@ -7,7 +7,7 @@ import { pctodlPartition } from '../src/commands.js'
 async function call(...argv: string[]) {
   let stdout = ''
   let stderr = ''
-  const code = await exitCodeOf('pctodl-partition', pctodlPartition, argv, {
+  const code = await exitCodeOf('pctodl partition', pctodlPartition, argv, {
     stdout: { write: (text) => (stdout += text) },
     stderr: { write: (text) => (stderr += text) },
     signal: new AbortController().signal,
@@ -18,7 +18,7 @@ async function call(...argv: string[]) {
 
 const usual = ['--model', 'resnet50', '--platform', '3080Ti', '--p_cap', '200']
 
-describe('pctodl-partition', () => {
+describe('pctodl partition', () => {
   it('prints the configuration and how to verify it', async () => {
     const { code, stdout, stderr } = await call(...usual)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -27,7 +27,7 @@ describe('pctodl-partition', () => {
     expect(stdout).toMatch(/^search {6}\d+ evaluations in \d+\.\d ms; stopped because /m)
     expect(stdout).toMatch(/^utilisation SM \d+ %, memory \d+ %$/m)
     const [, shares, batches] =
-      /pctodl-profile --backend sim --gpu 3080Ti --model resnet50 --single --shares ([\d,]+) --batches ([\d,]+) --sm-clock \d+ --mem-clock \d+\n/.exec(
+      /pctodl profile --backend sim --gpu 3080Ti --model resnet50 --single --shares ([\d,]+) --batches ([\d,]+) --sm-clock \d+ --mem-clock \d+\n/.exec(
         stdout,
       )!
     const numbers = (list: string) => list.split(',').map(Number)
@@ -131,11 +131,11 @@ describe('pctodl-partition', () => {
   it('shows its help', async () => {
     const { code, stdout } = await call('--help')
     expect(code).toBe(0)
-    expect(stdout).toContain('Example:\n  pctodl-partition --model resnet50')
+    expect(stdout).toContain('Example:\n  pctodl partition --model resnet50')
   })
 })
 
-describe('pctodl-partition --services', () => {
+describe('pctodl partition --services', () => {
   const file = fileURLToPath(new URL('../examples/services.yaml', import.meta.url))
   const asked = ['--services', file, '--gpu', 'A100', '--mps-step', '20']
 
@@ -184,7 +184,7 @@ describe('pctodl-partition --services', () => {
     const { code, stderr } = await call(...asked, '--power-cap', '45')
     expect(code).toBe(1)
     expect(stderr).toMatch(
-      /^pctodl-partition: a cap of 45 W cannot be kept by search, photos, ads .* raise it to at least/,
+      /^pctodl partition: a cap of 45 W cannot be kept by search, photos, ads .* raise it to at least/,
     )
   })
 

@@ -7,7 +7,7 @@ import { pctodlPartition } from '../src/commands.js'
 
 async function printed(...argv: string[]) {
   let text = ''
-  await exitCodeOf('pctodl-partition', pctodlPartition, argv, {
+  await exitCodeOf('pctodl partition', pctodlPartition, argv, {
     stdout: { write: (part) => (text += part) },
     stderr: { write: (part) => (text += part) },
     signal: new AbortController().signal,
@@ -38,7 +38,7 @@ describe('what is printed of a plan', () => {
       search      150 evaluations in so many ms; stopped because the evaluation budget is spent
 
       Verify (on a real board: --gpu 0 without --backend sim):
-        pctodl-profile --backend sim --gpu 3080Ti --model resnet50 --single --shares 20,20,20,20,20 --batches 32,32,32,32,32 --sm-clock 1425 --mem-clock 5001
+        pctodl profile --backend sim --gpu 3080Ti --model resnet50 --single --shares 20,20,20,20,20 --batches 32,32,32,32,32 --sm-clock 1425 --mem-clock 5001
       "
     `)
   })
@@ -57,7 +57,7 @@ describe('what is printed of a plan', () => {
       utilisation SM 100 %, memory 42 %
       search      150 evaluations in so many ms; stopped because the evaluation budget is spent
 
-      pctodl-profile measures one network at a time: this mix cannot be verified by one call.
+      pctodl profile measures one network at a time: this mix cannot be verified by one call.
       "
     `)
   })
@@ -81,7 +81,7 @@ describe('what is printed of a plan', () => {
       search      60 evaluations in so many ms; stopped because the evaluation budget is spent
 
       Verify (on a real board: --gpu 0 without --backend sim):
-        pctodl-profile --backend sim --gpu A100 --model mobilenet_v2 --single --shares 25,25,25,25 --batches 32,32,32,32 --sm-clock 1140 --mem-clock 1215
+        pctodl profile --backend sim --gpu A100 --model mobilenet_v2 --single --shares 25,25,25,25 --batches 32,32,32,32 --sm-clock 1140 --mem-clock 1215
       "
     `)
   })

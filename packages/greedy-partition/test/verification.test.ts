@@ -10,7 +10,7 @@ const of = (...tenants: (typeof tenant)[]) =>
 describe('the command that measures a plan', () => {
   it('is of one network, with the share and batch of each of its tenants', () => {
     const command = (shares: string, batches: string) =>
-      `pctodl-profile --backend sim --gpu A100 --model vgg19 --single --shares ${shares} --batches ${batches} --sm-clock 1005 --mem-clock 1215`
+      `pctodl profile --backend sim --gpu A100 --model vgg19 --single --shares ${shares} --batches ${batches} --sm-clock 1005 --mem-clock 1215`
     expect(of(tenant)).toBe(command('40', '8'))
     expect(of(tenant, { ...tenant, mpsPercent: 60, batchSize: 16 })).toBe(command('40,60', '8,16'))
   })

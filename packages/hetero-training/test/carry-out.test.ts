@@ -41,7 +41,7 @@ describe.skipIf(missingCompiler)(`on a host with GPUs (${missingCompiler ?? 'sim
   })
 
   const call = (argv: readonly string[], signal?: AbortSignal, onError?: (text: string) => void) =>
-    callCommand('pctodl-hetero', pctodlHetero, argv, { ...(signal && { signal }), ...(onError && { onError }) })
+    callCommand('pctodl hetero', pctodlHetero, argv, { ...(signal && { signal }), ...(onError && { onError }) })
 
   const collect = (output: string, ...more: string[]) => [
     ...[
@@ -136,12 +136,13 @@ describe.skipIf(missingCompiler)(`on a host with GPUs (${missingCompiler ?? 'sim
       async (signal, code) => {
         const root = path.resolve(import.meta.dirname, '../../..')
         const loader = pathToFileURL(path.join(root, 'node_modules/tsx/dist/loader.mjs')).href
-        const program = path.join(import.meta.dirname, '../src/pctodl-hetero.ts')
+        const program = path.join(import.meta.dirname, '../../cli/src/pctodl.ts')
         const args = [
           '--conditions=@pctodl/source',
           '--import',
           loader,
           program,
+          'hetero',
           ...collect('signal.json', '--steps', '1000'),
         ]
         const env = { ...process.env, TRAINER_PID_FILE: file('trainer.pid') }

@@ -13,13 +13,13 @@ const file = (name: string) => path.join(folder, name)
 writeFileSync(file('fast.json'), JSON.stringify(madeUpTrace({ samplesPerS: 1200, limitsW: [300, 200, 150] })))
 writeFileSync(file('slow.json'), JSON.stringify(madeUpTrace({ samplesPerS: 500, limitsW: [70, 60] })))
 
-const call = (...argv: string[]) => callCommand('pctodl-hetero', pctodlHetero, argv)
+const call = (...argv: string[]) => callCommand('pctodl hetero', pctodlHetero, argv)
 const plan = (...argv: string[]) => call('plan', ...argv)
 
 const named = ['--gpu', `fast=${file('fast.json')}`, '--gpu', `slow=${file('slow.json')}`, '--batch', '512']
 const idle = ['--idle-power', 'fast=30', '--idle-power', 'slow=12']
 
-describe('pctodl-hetero', () => {
+describe('pctodl hetero', () => {
   it('plans for a reader', async () => {
     const { code, stdout, stderr } = await plan(...named)
     expect(code).toBe(0)
@@ -142,7 +142,7 @@ describe('pctodl-hetero', () => {
   it('has help with an example, and says which commands there are', async () => {
     expect(await plan('--help')).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('Example:\n  pctodl-hetero plan'),
+      stdout: expect.stringContaining('Example:\n  pctodl hetero plan'),
     })
     for (const asked of ['--help', 'help']) {
       expect(await call(asked)).toMatchObject({ code: 0, stdout: expect.stringContaining('Commands:'), stderr: '' })

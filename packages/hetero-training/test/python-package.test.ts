@@ -129,7 +129,7 @@ print('done')
       'from pctodl_hetero import *; s = Share.from_environment(); print(s.begin, s.end, s.size, s.loss_scale, [p.stop - p.start for p in s.parts()])'
     expect(python(show, environment).stdout).toBe(`51 64 13 ${(2 * 13) / 64} [7, 6]\n`)
     expect(python(show, { RANK: '0', WORLD_SIZE: '1' }).stderr).toMatch(
-      /ShareError: PCTODL_SHARES: not set; start torchrun with pctodl-hetero launch/,
+      /ShareError: PCTODL_SHARES: not set; start torchrun with pctodl hetero launch/,
     )
     const wrong = (change: Readonly<Record<string, string>>) => python(show, { ...environment, ...change }).stderr
     expect(wrong({ PCTODL_SHARES: 'x' })).toMatch(/PCTODL_SHARES: got 'x'; expected integers/)

@@ -11,7 +11,7 @@ import { readProfile } from '../src/index.js'
 const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-hetero-loop-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 const file = (name: string) => path.join(folder, name)
-const call = (...argv: string[]) => callCommand('pctodl-hetero', pctodlHetero, argv)
+const call = (...argv: string[]) => callCommand('pctodl hetero', pctodlHetero, argv)
 
 const sim = ['--backend', 'sim', '--model', 'resnet50']
 const collect = (gpu: string, limits: string, batches: string, output: string, ...more: string[]) =>

@@ -12,7 +12,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 
-const call = (...argv: string[]) => callCommand('pctodl-segments', segments, argv)
+const call = (...argv: string[]) => callCommand('pctodl segments', segments, argv)
 const output = () => ['--output', path.join(folder, 'deployment')]
 const file = (name: string, content: string) => {
   const written = path.join(folder, name)
@@ -20,7 +20,7 @@ const file = (name: string, content: string) => {
   return written
 }
 
-describe('pctodl-segments', () => {
+describe('pctodl segments', () => {
   it('plans the example and writes what was asked for', async () => {
     const { code, stdout, stderr } = await call(
       '2',
@@ -65,7 +65,7 @@ describe('pctodl-segments', () => {
       '--node-names',
       'a30-node-0=x',
     ]
-    const first = await call('fleet', '1', ...words, ...manifests)
+    const first = await call('plan', '1', ...words, ...manifests)
     expect(first).toMatchObject({ code: 0, stderr: '' })
     expect(first.stdout).toMatch(/A30 +│ 0 +│ 0 +│ 1000 │ 80 /)
     expect(first.stdout).toMatch(/80 W while everything runs, no plan of that cost below 80 W, 80 W at these rates/)
@@ -73,14 +73,14 @@ describe('pctodl-segments', () => {
     expect(beside('fleet.csv')).toMatch(/Clock\nA30,0,0,1g.6gb,0,net,8,1,1000\n/)
     expect(beside('kubernetes.yaml')).toContain('kubernetes.io/hostname: x')
     const from = path.join(folder, 'deployment', 'SLO1', 'fleet.csv')
-    const next = await call('fleet', '2', ...words, '--from', from)
+    const next = await call('plan', '2', ...words, '--from', from)
     expect(next).toMatchObject({ code: 0, stderr: '' })
     expect(next.stdout).toMatch(/\n {2}1\. create A30 node 0 GPU 0 at 1000 MHz, 1g\.6gb@3: net 8x1\n/)
     expect(next.stdout).toMatch(
       /3 instances stay, 0 restart in place, \d+ are created \(no fewer would do\), 0 removed/,
     )
     expect(beside(path.join('steps', 'step-001.csv'), 2).split('\n')).toHaveLength(6)
-    const wrong = async (...argv: string[]) => (await call('fleet', '1', ...words, ...argv)).stderr
+    const wrong = async (...argv: string[]) => (await call('plan', '1', ...words, ...argv)).stderr
     expect(await wrong('--consolidate')).toMatch(/--consolidate is for --from/)
     expect(await wrong('--port', '80')).toMatch(/are for --kubernetes; add it/)
     expect(await wrong(...manifests, '--node-names', 'x')).toMatch(/got 'x', expected <node of the map>=/)
@@ -93,7 +93,7 @@ describe('pctodl-segments', () => {
   it('plans a fleet of two types, and names what is wrong in its file', async () => {
     const described = file('fleet.yaml', 'groups:\n  - gpu: A100-80GB\n    price: 0.5\n  - gpu: H100\n    boards: 2\n')
     const { code, stdout, stderr } = await call(
-      'fleet',
+      'plan',
       '2',
       '--fleet',
       described,
@@ -107,7 +107,7 @@ describe('pctodl-segments', () => {
     expect(beside('fleet.csv').split('\n')[0]).toBe('Board,Node,GPU,Profile,Placement,Model,Batch size,Num proc')
     expect(beside('mig-parted.yaml')).toMatch(/pctodl-a100-80gb-node-0/)
     const json = await call(
-      'fleet',
+      'plan',
       '1',
       '--fleet',
       described,
@@ -125,11 +125,11 @@ describe('pctodl-segments', () => {
       ['groups: [{ gpu: B200 }]', /no example profiles of B200; name the folder/],
       ['groups: [', /fleet.yaml: /],
     ] as const) {
-      const wrong = await call('fleet', '2', '--fleet', file('fleet.yaml', text), ...output())
+      const wrong = await call('plan', '2', '--fleet', file('fleet.yaml', text), ...output())
       expect(wrong.code).not.toBe(0)
       expect(wrong.stderr).toMatch(message)
     }
-    const apart = await call('fleet', '2', '--fleet', described, ...output(), '--burstiness', '2')
+    const apart = await call('plan', '2', '--fleet', described, ...output(), '--burstiness', '2')
     expect(apart).toMatchObject({ code: 2, stderr: expect.stringMatching(/--burstiness is for --gate tail/) })
   })
 
@@ -227,12 +227,12 @@ describe('pctodl-segments', () => {
   it('replans from a map, with the steps', async () => {
     await call('2', ...output())
     const from = path.join(folder, 'deployment', 'SLO2', 'SLO2_ParvaGPU_deploy.csv')
-    const same = await call('replan', '2', '--from', from, ...output())
+    const same = await call('plan', '2', '--from', from, ...output())
     expect(same.stdout).toMatch(/0 are created \(no fewer would do\), 0 removed/)
-    const { code, stdout } = await call('replan', '3', '--from', from, ...output())
+    const { code, stdout } = await call('plan', '3', '--from', from, ...output())
     expect(code).toBe(0)
     expect(stdout).toMatch(/ {2}1\. create A100-80GB node 0 GPU \d, .*gb@\d: /)
-    expect(JSON.parse((await call('replan', '3', '--from', from, ...output(), '--json')).stdout).steps.length).toBe(
+    expect(JSON.parse((await call('plan', '3', '--from', from, ...output(), '--json')).stdout).steps.length).toBe(
       stdout.match(/^ *\d+\. /gm)!.length,
     )
   })
@@ -284,8 +284,7 @@ describe('pctodl-segments', () => {
       /--health-path needs --port/,
     ],
     [[], 2, /missing required argument 'SLO_INDEX'/],
-    [['replan', '2'], 2, /--from/],
-    [['replan', '2', '--from', '/nowhere.csv'], 1, /--from: got '\/nowhere.csv', expected a map that can be read/],
+    [['plan', '2', '--from', '/nowhere.csv'], 1, /--from: got '\/nowhere.csv', expected a map that can be read/],
     [['deploy', '--node', '0', '--map', '/nowhere.csv'], 1, /map: got '\/nowhere.csv', .*plan first, or name another/],
     [['deploy', '1', '--node', '0', '--output', '/nowhere'], 1, /map: got '\/nowhere\/SLO1.*plan first/],
     [['deploy', '--node', '0'], 2, /name an SLO row, or a map/],
@@ -304,7 +303,7 @@ describe('pctodl-segments', () => {
   it('helps', async () => {
     const { code, stdout } = await call('--help')
     expect(code).toBe(0)
-    expect(stdout).toMatch(/Example:\n {2}pctodl-segments 2/)
+    expect(stdout).toMatch(/Example:\n {2}pctodl segments 2/)
     expect((await call('deploy', '--help')).stdout).toMatch(/--apply/)
   })
 })

@@ -13,7 +13,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 
 const call = (...argv: string[]) =>
-  callCommand('pctodl-segments', segments, [...argv, '--output', path.join(folder, 'deployment')])
+  callCommand('pctodl segments', segments, [...argv, '--output', path.join(folder, 'deployment')])
 
 function file(name: string, ...lines: string[]): string {
   const written = path.join(folder, name)
@@ -78,13 +78,13 @@ describe('plans for one type of board', () => {
     const own = [...profiled('small', 'net', ...rows), '--gpus-per-node', '2']
     const map = file('apart.csv', mapColumns.join(), '0,0,net,0,1,8,1', '0,1,net,0,1,8,1', '1,0,net,0,1,8,1')
     const change = (latencyMs: number, ...words: string[]) =>
-      call('replan', '1', '--from', map, ...own, ...asked(['net', 110, latencyMs]), ...words)
+      call('plan', '1', '--from', map, ...own, ...asked(['net', 110, latencyMs]), ...words)
     const kept = await change(500)
     expect(kept.stdout).toMatch(
       /\n {2}1\. remove A100-80GB node 1 GPU 0, 1g\.10gb@0: net 8x1\n\n2 instances stay, 0 restart in place, 0 are created \(no fewer would do\), 1 removed; boards for 1 would do, see --consolidate\n/,
     )
     const alone = file('alone.csv', mapColumns.join(), '0,0,net,0,1,8,1')
-    const tight = await call('replan', '1', '--from', alone, ...own, ...asked(['net', 50, 100]))
+    const tight = await call('plan', '1', '--from', alone, ...own, ...asked(['net', 50, 100]))
     expect(tight.stdout).toMatch(
       / {2}1\. restart A100-80GB node 0 GPU 0, 1g\.10gb@0: net 2x1 \(meanwhile net 0 of 0 requests\/s\)|restart A100-80GB node 0 GPU 0, 1g\.10gb@0: net 2x1\n/,
     )
@@ -105,7 +105,7 @@ describe('plans for a fleet', () => {
 
   it('fail with 1 where somebody is not served, and that was asked for', async () => {
     profiled('rows', 'net', '1,8,1,100,0.08')
-    const words = ['fleet', '1', ...fleet(), ...asked(['net', 50, 100])]
+    const words = ['plan', '1', ...fleet(), ...asked(['net', 50, 100])]
     for (const [strict, code] of [
       [[], 0],
       [['--strict'], 1],
@@ -126,7 +126,7 @@ describe('plans for a fleet', () => {
       'A30,0,1,1g.6gb,0,net,8,1',
     )
     const change = (latencyMs: number, ...words: string[]) =>
-      call('fleet', '1', ...fleet(), '--from', map, ...asked(['net', 110, latencyMs]), ...words)
+      call('plan', '1', ...fleet(), '--from', map, ...asked(['net', 110, latencyMs]), ...words)
     expect((await change(500)).stdout).toMatch(
       /2 instances stay, 0 restart in place, 0 are created \(no fewer would do\), 0 removed; boards for 1 would do, see --consolidate\n/,
     )
@@ -140,12 +140,12 @@ describe('plans for a fleet', () => {
 
   it('say what they draw where it was measured, and what they cost and could', async () => {
     file('rows/net.csv', `${profileHead},Power`, '1,8,1,100,0.08,30')
-    const measured = await call('fleet', '1', ...fleet('idleW: 40', 'price: 2'), ...asked(['net', 350, 500]))
+    const measured = await call('plan', '1', ...fleet('idleW: 40', 'price: 2'), ...asked(['net', 350, 500]))
     expect(measured.stdout).toMatch(
       /\n1 A30: cost 2 \(no plan costs less\); 160 W while everything runs, no plan of that cost below 160 W, 145 W at these rates\n/,
     )
     profiled('rows', 'net', '1,8,1,100,0.08')
-    const unmeasured = await call('fleet', '1', ...fleet(), ...asked(['net', 350, 500]))
+    const unmeasured = await call('plan', '1', ...fleet(), ...asked(['net', 350, 500]))
     expect(unmeasured.stdout).toMatch(/\n1 A30: cost 1 \(no plan costs less\)\n/)
   })
 
@@ -160,7 +160,7 @@ describe('plans for a fleet', () => {
       [['--kubernetes', '--image', 'a'], /needs --image and --command/],
       [['--kubernetes', '--command', 'a'], /needs --image and --command/],
     ] as const) {
-      expect(await call('fleet', '1', ...words, ...wrong)).toMatchObject({
+      expect(await call('plan', '1', ...words, ...wrong)).toMatchObject({
         code: 2,
         stderr: expect.stringMatching(message),
       })

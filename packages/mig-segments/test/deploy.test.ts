@@ -54,7 +54,7 @@ describe.skipIf(missingCompiler)(`a node of a simulated host${missingCompiler ? 
       child.once('error', reject)
       child.once('close', (code) => resolve({ code, stdout, stderr }))
     })
-  const program = path.resolve(import.meta.dirname, '..', 'bin', 'pctodl-segments.js')
+  const program = path.resolve(import.meta.dirname, '../../cli/bin/pctodl.js')
   const words = (map: string, ...args: string[]) => {
     const file = path.join(folder, 'map.csv')
     writeFileSync(file, `${mapColumns.join()}\n${map}`)
@@ -71,19 +71,19 @@ describe.skipIf(missingCompiler)(`a node of a simulated host${missingCompiler ? 
       signal: new AbortController().signal,
       env: process.env,
     }
-    const code = await exitCodeOf('pctodl-segments', segments, words(map, ...args), terminal)
+    const code = await exitCodeOf('pctodl segments', segments, words(map, ...args), terminal)
     return { code, stdout, stderr }
   }
   const clients = async () => {
     const { stdout } = await run('nvidia-smi')
-    return [...stdout.matchAll(/\|\s+(\d+)\s+(\d+)\s+\d+\s+\d+\s+(M\+C|C)\s+pctodl-gpu-sim tenant (\w+)/g)]
+    return [...stdout.matchAll(/\|\s+(\d+)\s+(\d+)\s+\d+\s+\d+\s+(M\+C|C)\s+pctodl sim tenant (\w+)/g)]
       .map(([, gpu, , type, model]) => `${gpu} ${type} ${model}`)
       .sort()
   }
 
   it('is brought up, changed in part, and taken down', { timeout: 600_000 }, async () => {
     const first = '1,0,resnet50,4,3,8,2\n1,0,mobilenet_v2,0,2,4,1\n'
-    const dry = await run(process.execPath, program, ...words(first))
+    const dry = await run(process.execPath, program, 'segments', ...words(first))
     expect(dry).toMatchObject({ code: 0, stderr: '' })
     expect(dry.stdout).toMatch(/nvidia-smi mig -i 0 -cgi 3g.40gb:4 -C/)
     expect((await run('nvidia-smi', '-L')).stdout).not.toContain('MIG')
@@ -127,7 +127,17 @@ describe.skipIf(missingCompiler)(`a node of a simulated host${missingCompiler ? 
     })
     expect(await deploy(old, '--apply')).toMatchObject({ code: 0 })
     const command = `'${process.execPath}' '${built.cli}' tenant --network {model} --batch {batch}`
-    const node = [program, 'deploy', '--node', '1', '--gpus-per-node', '2', '--directory', path.join(folder, 'place')]
+    const node = [
+      program,
+      'segments',
+      'deploy',
+      '--node',
+      '1',
+      '--gpus-per-node',
+      '2',
+      '--directory',
+      path.join(folder, 'place'),
+    ]
     const way = ['--through', steps, '--settle', '0.1', '--command', command, '--apply']
     const through = await run(process.execPath, ...node, ...way)
     expect(through).toMatchObject({ code: 0, stdout: '1 segment with 1 worker stand\n' })
@@ -147,7 +157,7 @@ describe.skipIf(missingCompiler)(`a node of a simulated host${missingCompiler ? 
     const apply = async (...rows: string[]) => {
       const map = [`${fleetMapColumns.join()},Clock`, ...rows.map((row) => `A100-80GB,0,1,2g.20gb,2,${row},1,1095`)]
       writeFileSync(file, `${map.join('\n')}\n`)
-      return run(process.execPath, program, 'deploy', '--node', '0', ...where, '--apply')
+      return run(process.execPath, program, 'segments', 'deploy', '--node', '0', ...where, '--apply')
     }
     const up = await apply('resnet50,8', 'mobilenet_v2,4')
     expect(up).toMatchObject({ code: 0, stdout: '2 segments with 2 workers stand\n' })
@@ -167,7 +177,7 @@ describe.skipIf(missingCompiler)(`a node of a simulated host${missingCompiler ? 
   it('says what it has not', async () => {
     const [gpu] = parseGpuList((await run('nvidia-smi', ...gpuListQuery)).stdout)
     const lock = new LeaseFolder(leases()).tryLock(gpu!.uuid)!
-    const leased = await run(process.execPath, program, ...words('1,0,resnet50,4,3,8,2\n', '--apply'))
+    const leased = await run(process.execPath, program, 'segments', ...words('1,0,resnet50,4,3,8,2\n', '--apply'))
     lock.release()
     expect(leased).toMatchObject({ code: 1, stderr: expect.stringMatching(/GPU 0 is leased by process \d+/) })
     const typo = await deploy('1,0,resnet50,4,3,8,1\n', '--apply', '--command', '/nowhere/worker')

@@ -1,6 +1,6 @@
 """Runs exported networks beside torchvision's own with the same weights, and compares the scores.
 
-  pctodl-export-onnx <network> --out FOLDER            for each network to compare
+  writeOnnx(network, FOLDER) of @pctodl/model-zoo/node  for each network to compare
   python3 scripts/torchvision-parity.py FOLDER/*.onnx  where onnx, onnxruntime, torch and torchvision are installed
 
 Prints the largest difference relative to the largest score; exits with 1 where one exceeds a ten-thousandth.

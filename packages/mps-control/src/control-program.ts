@@ -69,7 +69,7 @@ export class ControlProgram {
       throw new MpsError(
         'MPS_NO_DAEMON',
         `no MPS daemon answers '${line}' at ${this.#place.pipeDirectory}: ${outcome.output || `exit code ${outcome.exitCode}`}; ` +
-          'start one with `pctodl-mps start`',
+          'start one with `pctodl mps start`',
       )
     }
     return outcome.output.split('\n').filter((text) => text.trim() !== '')

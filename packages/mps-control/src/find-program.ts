@@ -36,7 +36,7 @@ export function findProgram(program: string, searchPath: string): FoundProgram {
     throw new MpsError(
       'MPS_UNTRUSTED_PROGRAM',
       `root does not run a ${program} that others could have put there (${leftOut.join('; ')}); give it, and the folder it is in, ` +
-        'to root alone, or name another with --mps-program (pctodld) or --program (pctodl-mps)',
+        'to root alone, or name another with --mps-program (pctodld) or --program (pctodl mps)',
     )
   }
   throw new MpsError(

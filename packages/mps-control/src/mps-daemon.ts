@@ -158,7 +158,7 @@ export class MpsDaemon {
   async assertHealthy(): Promise<void> {
     const { state, reason } = await this.status()
     if (state === 'fault') {
-      throw new MpsError('MPS_FAULT', `${reason}; end its clients, then call recover() or \`pctodl-mps stop\``)
+      throw new MpsError('MPS_FAULT', `${reason}; end its clients, then call recover() or \`pctodl mps stop\``)
     }
     if (state === 'stopped') {
       throw new MpsError('MPS_NO_DAEMON', `no MPS daemon runs at ${this.place.pipeDirectory}; start one`)
@@ -349,7 +349,7 @@ export class MpsDaemon {
     throw new MpsError(
       'MPS_ALREADY_RUNNING',
       `an MPS daemon that was started here runs already (${reason ?? `process ${daemon?.pid}, ${clients} clients`}); use it, or ` +
-        '`pctodl-mps stop` it',
+        '`pctodl mps stop` it',
     )
   }
 

@@ -9,9 +9,9 @@ import { mps } from '../src/commands.js'
 import { type MpsHost, missingCompiler, startMpsHost } from './mps-host.js'
 
 /** The built command line: what an operator runs. */
-const built = fileURLToPath(new URL('../bin/pctodl-mps.js', import.meta.url))
+const built = fileURLToPath(new URL('../../cli/bin/pctodl.js', import.meta.url))
 
-describe.skipIf(missingCompiler)(`pctodl-mps${missingCompiler ? ` (${missingCompiler})` : ''}`, () => {
+describe.skipIf(missingCompiler)(`pctodl mps${missingCompiler ? ` (${missingCompiler})` : ''}`, () => {
   let host: MpsHost
   let directory: string
 
@@ -30,7 +30,7 @@ describe.skipIf(missingCompiler)(`pctodl-mps${missingCompiler ? ` (${missingComp
       split < 0
         ? [...argv, '--directory', directory]
         : [...argv.slice(0, split), '--directory', directory, ...argv.slice(split)]
-    return callCommand('pctodl-mps', mps, words, { env: process.env })
+    return callCommand('pctodl mps', mps, words, { env: process.env })
   }
 
   it('starts a daemon that stays, tells of it, and stops it', async () => {
@@ -42,9 +42,11 @@ describe.skipIf(missingCompiler)(`pctodl-mps${missingCompiler ? ` (${missingComp
     })
     expect(await run('start')).toMatchObject({ code: 1, stderr: expect.stringMatching(/runs already/) })
     const worker = host.worker({ ...environment(), CUDA_MPS_ACTIVE_THREAD_PERCENTAGE: '50' })
-    await expect.poll(async () => (await run('clients')).stdout).toMatch(new RegExp(`^${worker.pid}  .*tenant`))
+    await expect.poll(async () => (await run('status')).stdout).toMatch(new RegExp(`^${worker.pid}  .*tenant`, 'm'))
     expect((await run('status')).stdout).toMatch(
-      new RegExp(`^active, process \\d+ at .*\nserver \\d+: ACTIVE, 100 %, clients: ${worker.pid}\n$`),
+      new RegExp(
+        `^active, process \\d+ at .*\nserver \\d+: ACTIVE, 100 %, clients: ${worker.pid}\n${worker.pid}  .*\n$`,
+      ),
     )
     expect(JSON.parse((await run('status', '--json')).stdout)).toMatchObject({ state: 'active', isOurs: true })
     worker.end()
@@ -58,7 +60,7 @@ describe.skipIf(missingCompiler)(`pctodl-mps${missingCompiler ? ` (${missingComp
     const script = `nvidia-smi --query-gpu=compute_mode --format=csv,noheader > ${seen}; env | grep CUDA_MPS | sort >> ${seen}; exit 5`
     // NVML is found through the variable of the host, which the linker reads at the start of a process: so this is one.
     const argv = ['start', '--gpu', '0', '--exclusive', '--directory', directory, '--', 'sh', '-c', script]
-    const child = spawn(process.execPath, [built, ...argv], { stdio: 'ignore' })
+    const child = spawn(process.execPath, [built, 'mps', ...argv], { stdio: 'ignore' })
     expect(await new Promise((resolve) => child.once('exit', resolve))).toBe(5)
     expect(readFileSync(seen, 'utf8')).toMatch(/^Exclusive_Process\nCUDA_MPS_ACTIVE_THREAD_PERCENTAGE=100\n/)
     expect(loadNvml({ libraryPath: host.libraryPath }).deviceByIndex(0).computeMode()).toBe('default')

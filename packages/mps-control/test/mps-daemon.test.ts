@@ -56,7 +56,7 @@ describe.skipIf(missingCompiler)(`an MPS daemon${missingCompiler ? ` (${missingC
     expect(processIdentity(servers[0]!.pid)).toBeNull()
     expect(mps.state).toBe('stopped')
     await expect(mps.assertHealthy()).rejects.toMatchObject({ code: 'MPS_NO_DAEMON' })
-    await expect(mps.clients()).rejects.toMatchObject({ code: 'MPS_NO_DAEMON', message: /pctodl-mps start/ })
+    await expect(mps.clients()).rejects.toMatchObject({ code: 'MPS_NO_DAEMON', message: /pctodl mps start/ })
     expect(await mps.stop()).toBe('not-running')
   })
 
@@ -118,7 +118,7 @@ describe.skipIf(missingCompiler)(`an MPS daemon${missingCompiler ? ` (${missingC
       code: 'NOT_SUPPORTED',
       message: /newer driver/,
     })
-    await expect(mps.start()).rejects.toMatchObject({ code: 'MPS_ALREADY_RUNNING', message: /pctodl-mps stop/ })
+    await expect(mps.start()).rejects.toMatchObject({ code: 'MPS_ALREADY_RUNNING', message: /pctodl mps stop/ })
     expect((await daemon().status()).isOurs).toBe(true)
   })
 

@@ -35,7 +35,7 @@ describe.skipIf(missingCompiler)(`a fatal fault of a client${missingCompiler ? `
     await host.strike({ kind: 'mps-server-fault', atMs: 0 })
     await expect.poll(async () => (await mps.status()).state, { interval: 200 }).toBe('fault')
     expect((await mps.status()).reason).toMatch(/MPS server \d+ is in FAULT with 1 clients/)
-    await expect(mps.assertHealthy()).rejects.toMatchObject({ code: 'MPS_FAULT', message: /pctodl-mps stop/ })
+    await expect(mps.assertHealthy()).rejects.toMatchObject({ code: 'MPS_FAULT', message: /pctodl mps stop/ })
     await expect(mps.recover({ graceMs: 50 })).rejects.toMatchObject({
       code: 'MPS_FAULT',
       message: new RegExp(String(worker.pid)),

@@ -11,7 +11,7 @@ import { gpu } from '../src/commands.js'
 import { LeaseFolder, loadNvml, openGpu } from '../src/index.js'
 import { eventually, missingCompiler, type RunningHost, startHost } from './simulated-host.js'
 
-describe.skipIf(missingCompiler)(`pctodl-gpu${missingCompiler ? ` (${missingCompiler})` : ''}`, () => {
+describe.skipIf(missingCompiler)(`pctodl gpu${missingCompiler ? ` (${missingCompiler})` : ''}`, () => {
   let host: RunningHost
   let folder: string
   const environment = { ...process.env }
@@ -35,7 +35,7 @@ describe.skipIf(missingCompiler)(`pctodl-gpu${missingCompiler ? ` (${missingComp
   })
 
   const run = (...argv: string[]) =>
-    callCommand('pctodl-gpu', gpu, argv, { signal: ending.signal, env: { ...process.env, ...host.environment } })
+    callCommand('pctodl gpu', gpu, argv, { signal: ending.signal, env: { ...process.env, ...host.environment } })
   const at = () => ['--library', host.libraryPath, '--lease-dir', host.leaseFolder]
   const device = (index = 0) => loadNvml({ libraryPath: host.libraryPath }).deviceByIndex(index)
 
@@ -90,7 +90,7 @@ describe.skipIf(missingCompiler)(`pctodl-gpu${missingCompiler ? ` (${missingComp
       signal: ending.signal,
       env: process.env,
     }
-    const served = exitCodeOf('pctodl-gpu', gpu, ['serve', '--port', '0', '--json', ...at()], terminal)
+    const served = exitCodeOf('pctodl gpu', gpu, ['serve', '--port', '0', '--json', ...at()], terminal)
     await eventually(() => url !== '', 'metrics are served')
     const response = await fetch(url)
     expect(response.status).toBe(200)
@@ -170,15 +170,15 @@ describe.skipIf(missingCompiler)(`pctodl-gpu${missingCompiler ? ` (${missingComp
   })
 
   it('holds a limit for some seconds, or until interrupted', async () => {
-    expect((await run('limit', '250', '--gpu', '0', '--seconds', '0.05', '--json', ...at())).stdout).toContain(
-      '"powerLimitW": 250',
-    )
-    const held = run('limit', '--gpu', '0', '260', ...at())
+    expect(
+      (await run('lock', '--limit', '250', '--gpu', '0', '--seconds', '0.05', '--json', ...at())).stdout,
+    ).toContain('"powerLimitW": 250')
+    const held = run('lock', '--gpu', '0', '--limit', '260', ...at())
     await eventually(() => device().powerLimitW() === 260, 'the limit is set')
     expect((await run('leases', ...at())).stdout).toMatch(
       /GPU-\S+: held by process \d+ .*\n {2}to put back: power limit 350 W/,
     )
-    expect(await run('limit', '--gpu', '0', '270', ...at())).toMatchObject({
+    expect(await run('lock', '--gpu', '0', '--limit', '270', ...at())).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/is leased by this very process/),
     })
@@ -211,11 +211,11 @@ describe.skipIf(missingCompiler)(`pctodl-gpu${missingCompiler ? ` (${missingComp
     })
     expect(await run('restore', ...at())).toMatchObject({ code: 0, stdout: 'nothing was left behind\n' })
     leave()
-    expect((await run('status', '--gpu', '1', ...at())).stderr).toMatch(/pctodl-gpu: restored GPU-/)
+    expect((await run('status', '--gpu', '1', ...at())).stderr).toMatch(/pctodl gpu: restored GPU-/)
     expect(device().powerLimitW()).toBe(350)
     leave()
     const held = await run('lock', '--gpu', '1', '--limit', '300', '--seconds', '0.01', ...at())
-    expect(held.stderr).toMatch(/^pctodl-gpu: restored GPU-.*\nGPU 1: holding power limit 300 W/)
+    expect(held.stderr).toMatch(/^pctodl gpu: restored GPU-.*\nGPU 1: holding power limit 300 W/)
     expect(device().powerLimitW()).toBe(350)
   })
 
@@ -277,9 +277,9 @@ describe.skipIf(missingCompiler)(`pctodl-gpu${missingCompiler ? ` (${missingComp
     [['lock', '--sm', 'fast'], 2, /not a clock/],
     [['lock', '--sm', '1005'], 2, /there are 2 boards; name one/],
     [['lock', '--gpu', '0', '--sm', '1004'], 1, /smClock.minMhz: got 1004/],
-    [['limit', 'much', '--gpu', '0'], 2, /not a number of watts/],
-    [['limit', '9000', '--gpu', '0'], 1, /100 to 400 W/],
-    [['limit', '250', '--gpu', '9'], 1, /NVML_ERROR_INVALID_ARGUMENT/],
+    [['lock', '--limit', 'much', '--gpu', '0'], 2, /not a positive number of watts/],
+    [['lock', '--limit', '9000', '--gpu', '0'], 1, /100 to 400 W/],
+    [['lock', '--limit', '250', '--gpu', '9'], 1, /NVML_ERROR_INVALID_ARGUMENT/],
     [['watch', '--period', '5'], 2, /20 to 3600000/],
     [['lock', '--gpu', '0', '--limit', '250', '--', 'no-such-command'], 2, /command not found/],
     [['lock', '--gpu', '0', '--sm', '1005', '--platform-file', '/nowhere.json'], 1, /nowhere.json/],
@@ -301,6 +301,6 @@ describe.skipIf(missingCompiler)(`pctodl-gpu${missingCompiler ? ` (${missingComp
       stderr: expect.stringMatching(/install one/),
     })
     const help = await run('--help')
-    expect(help).toMatchObject({ code: 0, stdout: expect.stringMatching(/Example:\n {2}pctodl-gpu lock/) })
+    expect(help).toMatchObject({ code: 0, stdout: expect.stringMatching(/Example:\n {2}pctodl gpu lock/) })
   })
 })

@@ -64,7 +64,7 @@ describe('the type of a board', () => {
 
   it('of an unknown board needs what NVML does not tell, and names it', () => {
     expect(() => specOfBoard(unknown)).toThrow(UnknownBoardError)
-    expect(() => specOfBoard(unknown)).toThrow(/level-2 cache, base clock.*pctodl-gpu describe --l2-mib/)
+    expect(() => specOfBoard(unknown)).toThrow(/level-2 cache, base clock.*pctodl gpu describe --l2-mib/)
     const spec = specOfBoard(unknown, { l2Bytes: 72 * 1024 ** 2, baseClockMhz: 2235 })
     expect(spec).toMatchObject({
       key: 'GeForce-RTX-4090',

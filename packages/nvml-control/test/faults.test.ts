@@ -165,7 +165,7 @@ describe.skipIf(missingCompiler)(`every error of every setter${missingCompiler ?
     faulty.answer('nvmlDeviceSetPowerManagementLimit', 4)
     await expect(lease.release()).rejects.toMatchObject({
       code: 'RESTORE_FAILED',
-      message: expect.stringMatching(/power limit 350 W.*pctodl-gpu restore/),
+      message: expect.stringMatching(/power limit 350 W.*pctodl gpu restore/),
     })
     faulty.clear()
     // The watchdog may hold the board for a moment while it does what the release could not.

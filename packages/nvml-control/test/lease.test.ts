@@ -233,7 +233,7 @@ describe.skipIf(missingCompiler)(`a lease${missingCompiler ? ` (${missingCompile
       for (const text of ['{', '{"format": "pctodl-lease"}', JSON.stringify({ ...left(), touched: ['everything'] })]) {
         writeFileSync(file, text)
         await expect(gpu.acquire()).rejects.toThrow(JournalError)
-        await expect(gpu.acquire()).rejects.toThrow(/pctodl-gpu reset/)
+        await expect(gpu.acquire()).rejects.toThrow(/pctodl gpu reset/)
         expect(await putRight(gpu.nvml, options)).toMatchObject([{ outcome: 'failed', record: null }])
         expect(existsSync(file)).toBe(true)
       }

@@ -1,15 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { createRequire } from 'node:module'
-import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadNvml, type NvmlDevice, openGpu, withLease } from '../src/index.js'
-import { eventually, missingCompiler, type RunningHost, startHost } from './simulated-host.js'
-
-const simulator = path.join(
-  path.dirname(createRequire(import.meta.url).resolve('@pctodl/sim-host/package.json')),
-  'bin',
-  'pctodl-gpu-sim.js',
-)
+import { eventually, missingCompiler, type RunningHost, simulator, startHost } from './simulated-host.js'
 
 describe.skipIf(missingCompiler)(`a board that is divided${missingCompiler ? ` (${missingCompiler})` : ''}`, () => {
   let host: RunningHost

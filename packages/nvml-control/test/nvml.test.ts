@@ -18,7 +18,7 @@ describe('a machine without NVML', () => {
     expect(error?.tried).toEqual([
       { path: '/nowhere/libnvidia-ml.so.1', reason: expect.stringMatching(/cannot open|No such/) },
     ])
-    expect(error?.message).toMatch(/install.*driver.*--gpus all.*pctodl-gpu-sim host/s)
+    expect(error?.message).toMatch(/install.*driver.*--gpus all.*pctodl sim host/s)
   })
 
   it('has a name and a remedy for every return code, and for those of the future', () => {

@@ -15,7 +15,7 @@ import { type BuiltChildren, buildChildren } from './built-children.js'
 import { eventually, missingCompiler, type RunningHost, startHost } from './simulated-host.js'
 
 describe.skipIf(missingCompiler)(
-  `a signal to \`pctodl-gpu lock\`${missingCompiler ? ` (${missingCompiler})` : ''}`,
+  `a signal to \`pctodl gpu lock\`${missingCompiler ? ` (${missingCompiler})` : ''}`,
   () => {
     let host: RunningHost
     let children: BuiltChildren
@@ -28,7 +28,7 @@ describe.skipIf(missingCompiler)(
     beforeAll(async () => {
       ;[host, children] = await Promise.all([
         startHost(),
-        buildChildren('src/pctodl-gpu.ts', 'test/fixtures/working-child.ts'),
+        buildChildren('test/fixtures/gpu.ts', 'test/fixtures/working-child.ts'),
       ])
       device = loadNvml({ libraryPath: host.libraryPath }).device(0)
     })
@@ -49,7 +49,7 @@ describe.skipIf(missingCompiler)(
       const file = path.join(folder, 'pid')
       const program = [process.execPath, children.file('working-child'), file, String(stubbornMs)]
       const at = ['--library', host.libraryPath, '--lease-dir', host.leaseFolder, '--access', 'direct']
-      const words = [children.file('pctodl-gpu'), 'lock', '--limit', '250', ...at, '--', ...wrapper, ...program]
+      const words = [children.file('gpu'), 'lock', '--limit', '250', ...at, '--', ...wrapper, ...program]
       lock = spawn(process.execPath, words, { stdio: ['ignore', 'ignore', 'pipe'] })
       errors = ''
       lock.stderr!.on('data', (text) => {
@@ -106,7 +106,7 @@ describe.skipIf(missingCompiler)(
       await host.call('loseBoard', 0)
       lock.kill('SIGINT')
       expect(await ended).toBe(1)
-      expect(errors).toMatch(/GPU 0 could not be put back: power limit 350 W: .*GPU_IS_LOST.*`pctodl-gpu restore`/)
+      expect(errors).toMatch(/GPU 0 could not be put back: power limit 350 W: .*GPU_IS_LOST.*`pctodl gpu restore`/)
       await host.call('findBoard', 0)
       new LeaseFolder(host.leaseFolder).remove(device.uuid)
     })

@@ -1,18 +1,12 @@
 import { execFileSync, fork } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadNvml } from '../src/nvml/nvml-library.js'
 
 const program = fileURLToPath(new URL('./fixtures/host-process.mjs', import.meta.url))
-/** The simulator's built command line: `node <it> tenant` is an inference process. */
-export const simulator: string = path.join(
-  path.dirname(createRequire(import.meta.url).resolve('@pctodl/sim-host/package.json')),
-  'bin',
-  'pctodl-gpu-sim.js',
-)
+export const simulator: string = fileURLToPath(new URL('./fixtures/simulator.mjs', import.meta.url))
 
 /** Undefined, or why tests that need the compiled NVML stand-in cannot run. */
 export const missingCompiler: string | undefined = (() => {

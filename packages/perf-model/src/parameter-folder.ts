@@ -35,7 +35,7 @@ export function modelOf(board: string, folder: string | undefined, spec?: GpuSpe
     if (known.includes('index'))
       throw new ParameterFileError(folder, 'holds parameters of the published program: use pctodl published')
     if (known.length === 0)
-      throw new ParameterFileError(folder, 'holds no parameter set (<board>.json); write one with pctodl-fit')
+      throw new ParameterFileError(folder, 'holds no parameter set (<board>.json); write one with pctodl fit')
     throw new UnknownNameError('parameter set', board, known)
   }
   try {
@@ -45,7 +45,7 @@ export function modelOf(board: string, folder: string | undefined, spec?: GpuSpe
   }
 }
 
-/** Where `pctodl-fit` puts the parameters of a board. */
+/** Where `pctodl fit` puts the parameters of a board. */
 export function parameterFile(folder: string, board: string): string {
   return path.join(folder, `${keyOf(board)}.json`)
 }

@@ -10,7 +10,7 @@ import { runCommand } from './run-command.js'
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'add-network-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
-const call = (...argv: string[]) => runCommand('pctodl-add-network', pctodlAddNetwork, argv)
+const call = (...argv: string[]) => runCommand('pctodl add-network', pctodlAddNetwork, argv)
 
 // The graph of ResNet-50 under another name: what is known of it is then truth.
 const file = path.join(folder, 'detector.onnx')
@@ -39,7 +39,7 @@ const rows = [1, 4, 16, 64, 128, 8, 2, 32].map((batchSize, i): TraceRow => {
 const trace = path.join(folder, 'detector.csv')
 writeFileSync(trace, formatTraceCsv(rows))
 
-describe('pctodl-add-network', () => {
+describe('pctodl add-network', () => {
   it('adds a network that is then predicted and planned for like any other', async () => {
     const params = path.join(folder, 'with-rows')
     const { code, stdout, stderr } = await call(file, '--gpu', 'A100', '--trace', trace, '--params', params)
@@ -53,7 +53,7 @@ describe('pctodl-add-network', () => {
       memClockMhz: 1215,
     })
     expect(model.predict(at('detector')).throughput / whole.predict(at('resnet50')).throughput).toBeCloseTo(1, 1)
-    const answer = await runCommand('pctodl-predict', predict, [
+    const answer = await runCommand('pctodl predict', predict, [
       ...['--gpu', 'A100', '--params', params, '--model', 'detector', 'vgg19'],
       ...['--shares', '50', '50', '--batches', '16', '16', '--sm-clock', '1200'],
     ])

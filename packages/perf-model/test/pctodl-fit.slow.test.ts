@@ -18,10 +18,10 @@ const trace = path.join(folder, 'A100.csv')
 const text = formatTraceCsv(measuredRows(truth, 6, 150))
 writeFileSync(trace, text)
 
-const call = (...argv: string[]) => runCommand('pctodl-fit', fit, argv)
+const call = (...argv: string[]) => runCommand('pctodl fit', fit, argv)
 const usual = ['--platform', 'A100', '--params', path.join(folder, 'fitted')]
 
-describe('pctodl-fit', () => {
+describe('pctodl fit', () => {
   it('writes parameters that predict, a report and a picture of the residuals', async () => {
     const plot = path.join(folder, 'residuals.svg')
     const { code, stdout, stderr } = await call(trace, ...usual, '--folds', '2', '--plot', plot)
@@ -75,7 +75,7 @@ describe('pctodl-fit', () => {
     const interrupted = new AbortController()
     const params = path.join(folder, 'interrupted')
     const silent = { write: () => true }
-    const code = await exitCodeOf('pctodl-fit', fit, [trace, '--platform', 'A100', '--params', params], {
+    const code = await exitCodeOf('pctodl fit', fit, [trace, '--platform', 'A100', '--params', params], {
       stdout: silent,
       stderr: { write: (line) => void (line.startsWith('fit 1') && interrupted.abort()) },
       signal: interrupted.signal,
@@ -137,7 +137,7 @@ describe('a board that no release knows', () => {
     const json: unknown = JSON.parse(readFileSync(path.join(params, 'A100-lab.json'), 'utf8'))
     expect(PerfModel.load(json, spec).spec).toEqual(spec)
     const tenants = ['--model', 'resnet50', '--shares', '40', '--batches', '16', '--sm-clock', '1200']
-    const predicted = await runCommand('pctodl-predict', predict, [...tenants, ...asked, '--json'])
+    const predicted = await runCommand('pctodl predict', predict, [...tenants, ...asked, '--json'])
     expect(predicted.code, predicted.stderr).toBe(0)
     const { board, prediction } = JSON.parse(predicted.stdout)
     expect(board).toBe('A100-lab')

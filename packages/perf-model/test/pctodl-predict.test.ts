@@ -13,10 +13,10 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 })
 
-const call = (...argv: string[]) => runCommand('pctodl-predict', predict, argv)
+const call = (...argv: string[]) => runCommand('pctodl predict', predict, argv)
 const usual = ['--platform', '3080Ti', '--model', 'resnet50', '--p', '50', '25', '--b', '16', '16', '--f', '1500']
 
-describe('pctodl-predict', () => {
+describe('pctodl predict', () => {
   it('prints the totals, and each tenant', async () => {
     const { code, stdout, stderr } = await call(...usual)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -68,7 +68,7 @@ describe('pctodl-predict', () => {
     expect(missing).toEqual({
       code: 1,
       stdout: '',
-      stderr: "pctodl-predict: unknown parameter set '3080Ti'; known: A100\n",
+      stderr: "pctodl predict: unknown parameter set '3080Ti'; known: A100\n",
     })
     const shipped = await call('--platform', 'V100', '--model', 'resnet50', '--p', '50', '--b', '16')
     expect(shipped).toMatchObject({ code: 1, stdout: '' })

@@ -13,7 +13,7 @@ export class PlatformFileError extends PctodlError {
     const short = shown.length > 60 ? `${shown.slice(0, 57)}...` : shown
     super(
       'PLATFORM_FILE',
-      `${file}, ${path}: got ${short}, expected ${expected}; \`pctodl-gpu describe\` writes such a file from a board`,
+      `${file}, ${path}: got ${short}, expected ${expected}; \`pctodl gpu describe\` writes such a file from a board`,
       options,
     )
     this.path = path

@@ -11,14 +11,14 @@ interface RawOptions {
 /** Any port that is nobody's usual one. */
 const DEFAULT_PORT = 8808
 
-/** The command line `pctodl-playground` as a function. It serves until it is ended. */
+/** The command line `pctodl playground` as a function. It serves until it is ended. */
 export const pctodlPlayground: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
-      name: 'pctodl-playground',
+      name: 'pctodl playground',
       version,
       description: 'Plan, cap and watch simulated boards in a browser: one page, on this machine alone, offline.',
-      example: 'pctodl-playground --export site',
+      example: 'pctodl playground --export site',
     },
     terminal,
   )

@@ -18,7 +18,7 @@ function start(argv: readonly string[]) {
   const address = new Promise<string>((resolve) => {
     tell = resolve
   })
-  const code = exitCodeOf('pctodl-playground', pctodlPlayground, argv, {
+  const code = exitCodeOf('pctodl playground', pctodlPlayground, argv, {
     stdout: {
       write: (text) => {
         said.stdout += text
@@ -50,7 +50,7 @@ function ask(address: string, { path: where = '/', method = 'GET', headers = {} 
   })
 }
 
-describe('pctodl-playground', () => {
+describe('pctodl playground', () => {
   it('serves the page to this machine until it is interrupted', async () => {
     const { address, code, said, end } = start(['--port', '0'])
     const page = await ask(await address)

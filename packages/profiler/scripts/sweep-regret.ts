@@ -1,5 +1,5 @@
 /**
- * What `pctodl-sweep` loses against a full sweep, on the settled truth of the simulated boards and their variants: for each way to
+ * What `pctodl sweep` loses against a full sweep, on the settled truth of the simulated boards and their variants: for each way to
  * sweep and set of tenants the regret in samples per joule, and the points that it took.
  *
  *   pnpm --filter @pctodl/profiler sweep-regret [variants a board, default 4]

@@ -12,7 +12,7 @@ const PLAN_EVALUATIONS = 800
  * What the predictor of a board says of it: the configurations that the search of `@pctodl/greedy-partition` chooses for each network
  * and for all together over the range of power limits, and how uncertain any is. Both packages are loaded here only.
  *
- * @param folder with the board's parameters, as `pctodl-fit` writes them; the shipped ones where none is given
+ * @param folder with the board's parameters, as `pctodl fit` writes them; the shipped ones where none is given
  * @throws PctodlError `MISSING_PACKAGE`; UnknownNameError for a board without parameters or a network that was not fitted
  */
 export async function knownOfBoard(

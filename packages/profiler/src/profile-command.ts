@@ -17,7 +17,7 @@ import { describeBoard, type Manifest, planSha256, writeManifest } from './trace
 import { formatRepeatsCsv, summarizeRepeats } from './trace/summarize-repeats.js'
 import { TraceStore } from './trace/trace-store.js'
 
-/** The command line `pctodl-profile` as a function. */
+/** The command line `pctodl profile` as a function. */
 export const pctodlProfile: CommandFunction = async (argv, terminal) => {
   const options = await parseOptions(argv, terminal)
   const backend = await openAsked(options, (message) => terminal.stderr.write(`${message}\n`))

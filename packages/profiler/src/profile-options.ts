@@ -119,11 +119,11 @@ const upstreamsSpelling: OptionAliases = {
 export async function parseOptions(argv: readonly string[], terminal: Terminal): Promise<ProfileOptions> {
   const command = newCommand(
     {
-      name: 'pctodl-profile',
+      name: 'pctodl profile',
       version,
       description:
         'Measure throughput and power of inference processes on a board over shares, batch sizes and clocks, and write a trace.',
-      example: 'pctodl-profile --gpu 3080Ti --model resnet50 --stress --clocks --out traces/3080Ti.csv',
+      example: 'pctodl profile --gpu 3080Ti --model resnet50 --stress --clocks --out traces/3080Ti.csv',
     },
     terminal,
   )
@@ -133,9 +133,9 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     .option('--dataset <folder>', 'folder of images (Tiny ImageNet, Caltech-256 ...); default: synthetic images')
     .option(
       '--worker <kind>',
-      'processes on a real board: torch (default), onnx, or a command that speaks the protocol',
+      'processes on a real board: torch, onnx, or a command that speaks the protocol (default: torch)',
     )
-    .option('--stress', 'the grid of 263 cells per network, clock left alone (default)')
+    .option('--stress', 'the grid of 263 cells per network, clock left alone; meant where no plan is named')
     .option('--clocks', 'nine configurations per network at SM clocks in steps')
     .option('--mixes <n>', 'n mixes of unlike tenants drawn over shares, batches, clocks and networks', integerFrom(1))
     .option(
@@ -144,7 +144,7 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
       oneOf('active'),
     )
     .option('--rows <n>', 'rows of --design (default 150)', integerFrom(1))
-    .option('--params <folder>', 'what is known now, from pctodl-fit (default: the shipped parameters)')
+    .option('--params <folder>', 'what is known now, from pctodl fit (default: the shipped parameters)')
     .option('--single', 'one configuration: --shares, --batches, --sm-clock')
     .option('--sweep', 'one configuration at SM clocks in steps: --shares, --batches')
     .option('--profile-freq-scaling', 'one process with the whole board, batch 128, at SM clocks in steps')

@@ -92,12 +92,12 @@ function executorOf({ pieces, slurm }: SpreadOptions, workDir: string, { stderr 
   return new SlurmExecutor({ ...site, workDir, name: 'pctodl-profile', onSilence })
 }
 
-/** This very program; it lies at the same place beside `src` and `dist`. */
+/** `pctodl profile` as a program of this package; from `src` it is the built one. */
 function commandOf(options: ProfileOptions, planFile: string, out: string): readonly [string, ...string[]] {
   const here = typeof __filename === 'string' ? path.dirname(__filename) : path.dirname(fileURLToPath(import.meta.url))
   return [
     process.execPath,
-    path.resolve(here, '../bin/pctodl-profile.js'),
+    path.resolve(here, '../dist/measure-piece.js'),
     ...['--backend', options.backend, '--gpu', options.gpu, '--seed', String(options.seed)],
     ...(options.worker === undefined ? [] : ['--worker', options.worker]),
     ...(options.dataset === undefined ? [] : ['--dataset', path.resolve(options.dataset)]),

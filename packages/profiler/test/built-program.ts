@@ -7,12 +7,12 @@ export async function buildProgram(): Promise<{ readonly program: string; remove
   // Where koffi is found, on which of these packages nvml-control alone depends.
   const { folder, remove } = programsFolder(path.resolve(packageFolder, '../nvml-control'), 'test-program')
   await buildFromSources(folder, {
-    entries: { 'pctodl-profile': path.join(packageFolder, 'src', 'pctodl-profile.ts') },
+    entries: { 'measure-piece': path.join(packageFolder, 'src', 'measure-piece.ts') },
     format: 'cjs',
     extension: '.cjs',
     // Optional parts stay outside, and what comes with a binary.
     external: ['@pctodl/charts', 'koffi', 'onnxruntime-node', 'sharp'],
     logOverride: { 'empty-import-meta': 'silent' },
   })
-  return { program: path.join(folder, 'pctodl-profile.cjs'), remove }
+  return { program: path.join(folder, 'measure-piece.cjs'), remove }
 }

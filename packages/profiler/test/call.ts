@@ -7,5 +7,5 @@ export function call(
   onError: (text: string) => void = () => {},
   signal?: AbortSignal,
 ): Promise<Answer> {
-  return callCommand('pctodl-profile', pctodlProfile, argv, { onError, ...(signal && { signal }) })
+  return callCommand('pctodl profile', pctodlProfile, argv, { onError, ...(signal && { signal }) })
 }

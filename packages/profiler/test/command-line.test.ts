@@ -13,7 +13,7 @@ const read = (name: string) => readFileSync(at(name), 'utf8')
 const a100 = ['--backend', 'sim', '--gpu', 'A100']
 const single = ['--single', '--models', 'resnet50', '--p', '30', '--b', '16', '--f', '1005']
 
-describe('pctodl-profile', () => {
+describe('pctodl profile', () => {
   it("measures one configuration by upstream's options", async () => {
     const out = at('single.csv')
     const { code, stdout, stderr } = await call([

@@ -15,22 +15,21 @@ const blocks = (language: string) =>
 const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-chain-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 
-/** Commands of the family as programs on a PATH, run from their sources. */
-function programs(sources: Readonly<Record<string, string>>): string {
+/** A folder for PATH in which `pctodl` runs from its sources. */
+function pctodlFromSources(): string {
   const loader = pathToFileURL(path.join(packages, '../node_modules/tsx/dist/loader.mjs')).href
   const bin = path.join(folder, 'bin')
   mkdirSync(bin)
-  for (const [name, source] of Object.entries(sources)) {
-    const program = `"${process.execPath}" --conditions=@pctodl/source --import "${loader}" "${path.join(packages, source)}"`
-    writeFileSync(path.join(bin, name), `#!/bin/sh\nexec ${program} "$@"\n`)
-    chmodSync(path.join(bin, name), 0o755)
-  }
+  const source = path.join(packages, 'cli/src/pctodl.ts')
+  const program = `"${process.execPath}" --conditions=@pctodl/source --import "${loader}" "${source}"`
+  writeFileSync(path.join(bin, 'pctodl'), `#!/bin/sh\nexec ${program} "$@"\n`)
+  chmodSync(path.join(bin, 'pctodl'), 0o755)
   return bin
 }
 
 describe('README', () => {
   it('leads from an empty folder to a prediction in one command', async () => {
-    const bin = programs({ pctodl: 'cli/src/pctodl.ts' })
+    const bin = pctodlFromSources()
     const chain = blocks('sh').find((block) => block.startsWith('pctodl profile'))!
     expect(chain.match(/&&/g)).toHaveLength(2)
     const { stdout } = await promisify(execFile)('sh', ['-c', chain], {

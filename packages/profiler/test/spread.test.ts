@@ -76,7 +76,7 @@ describe.skipIf(hindrance)(`on a real one-node Slurm${hindrance ? ` (skipped: ${
   })
 
   it('is measured by a job array', async () => {
-    const args = ['--executor', 'slurm', '--slurm-elements', '2', '--slurm-gres', 'gpu:1']
+    const args = ['--executor', 'slurm', '--slurm-elements', '2', '--slurm-argument=--gres=gpu:1']
     const { code, stderr } = await call([...sweep, '--out', at('cluster.csv'), ...args])
     expect(stderr).toContain('of 2 measured')
     expect(code).toBe(0)

@@ -16,7 +16,7 @@ const tenants = [1, 2].map(() => ({ model: 'resnet50', mpsPercent: 50, batchSize
 const memClockMhz = 1215
 
 const call = (argv: readonly string[]) =>
-  callCommand('pctodl-sweep', pctodlSweep, ['--backend', 'sim', '--gpu', 'A100', ...argv], { env: process.env })
+  callCommand('pctodl sweep', pctodlSweep, ['--backend', 'sim', '--gpu', 'A100', ...argv], { env: process.env })
 
 describe('sweepBoard', () => {
   it('finds a clock near the best one from noisy measurements', async () => {
@@ -66,7 +66,7 @@ describe('sweepBoard', () => {
   })
 })
 
-describe('pctodl-sweep', () => {
+describe('pctodl sweep', () => {
   it('tells the best limit and what it saves, and draws it', async () => {
     const plot = path.join(folder, 'knee.svg')
     const { code, stdout, stderr } = await call(['--over', 'limits', '--shares', '50', '50', '--plot', plot])

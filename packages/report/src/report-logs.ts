@@ -9,20 +9,20 @@ import { writePaper } from './paper/write-paper.js'
 import { parseRunEvents } from './record/run-events.js'
 import { addReportOptions, type RawReportOptions, writtenFiles } from './report-options.js'
 
-/** The command line `pctodl-report` as a function: logs of runs, whoever made them, as a page, as Markdown and as CSV. */
+/** The command line `pctodl report` as a function: logs of runs, whoever made them, as a page, as Markdown and as CSV. */
 export const pctodlReport: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
-      name: 'pctodl-report',
+      name: 'pctodl report',
       version,
       description:
         'Judge and compare runs by their logs: one self-contained page, Markdown, CSV and pictures.\n' +
         "Results of bench-runner have a report of their own, which knows the board's truth: bench-runner report FOLDER.",
-      example: 'pctodl-report run.events.jsonl mine=other.events.jsonl --out report',
+      example: 'pctodl report run.events.jsonl mine=other.events.jsonl --out report',
     },
     terminal,
   )
-    .argument('<logs...>', 'logs as pctodl-run writes them (FILE.events.jsonl); NAME=LOG says what the run is called')
+    .argument('<logs...>', 'logs as pctodl run writes them (FILE.events.jsonl); NAME=LOG says what the run is called')
     .option('--out <folder>', 'where the report goes', './report')
   await parseCommand(addReportOptions(command), argv)
   const raw = command.opts<RawReportOptions & { readonly out: string }>()

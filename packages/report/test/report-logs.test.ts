@@ -34,7 +34,7 @@ function steady(powerAverageW: number | null, powerCapW = 150): JudgedEvent[] {
 
 const asText = (events: readonly unknown[]) => events.map((event) => `${JSON.stringify(event)}\n`).join('')
 
-const call = (...argv: string[]) => callCommand('pctodl-report', pctodlReport, argv)
+const call = (...argv: string[]) => callCommand('pctodl report', pctodlReport, argv)
 
 describe('a log', () => {
   it('of a start and samples is enough to judge a run', () => {

@@ -26,7 +26,7 @@ async function run(...argv: string[]) {
 }
 
 const runWith = (signal: AbortSignal, argv: readonly string[]) =>
-  callCommand('pctodl-sensitivity', sensitivity, argv, { signal, env: process.env })
+  callCommand('pctodl sensitivity', sensitivity, argv, { signal, env: process.env })
 
 const profile = (...more: string[]) =>
   run('profile', '-b', '4', '--max-iterations', '31', '--storage-mbps', '3', '--mem-gbps', '10', ...more)
@@ -183,7 +183,7 @@ describe('simulate and compare', () => {
   it('skips jobs that are too large when asked, and says which', async () => {
     const { code, stdout, stderr } = await run(
       ...[
-        'compare',
+        'simulate',
         '--generate',
         '50',
         '--load',
@@ -192,30 +192,30 @@ describe('simulate and compare', () => {
         '1',
         '--gpus-per-server',
         '2',
-        '--mechanisms',
+        '--mechanism',
         'fair',
       ],
-      ...['--policies', 'fifo', '--skip-impossible', '--json'],
+      ...['--policy', 'fifo', '--skip-impossible', '--json'],
     )
     expect(code).toBe(0)
-    const { jobs, summaries } = JSON.parse(stdout)
+    const { jobs, summary } = JSON.parse(stdout)
     expect(stderr.match(/^skipped: job \d+ can never run: it needs [48] GPUs/gm)?.length).toBe(jobs.skipped.length)
-    expect(summaries[0].jobs).toBe(50 - jobs.skipped.length)
+    expect(summary.jobs).toBe(50 - jobs.skipped.length)
   })
 
   it('has all jobs there at the start, as the published simulator with --static wants them', async () => {
     const { code, stdout } = await run(
-      ...['compare', '--generate', '20', '--load', '1', '--mechanisms', 'fair', '--policies', 'fifo'],
+      ...['simulate', '--generate', '20', '--load', '1', '--mechanism', 'fair', '--policy', 'fifo'],
       ...['--published', '--static', '--json'],
     )
     expect(code).toBe(0)
-    expect(JSON.parse(stdout).summaries[0]).toMatchObject({ jobs: 20, meanCompletionS: expect.any(Number) })
+    expect(JSON.parse(stdout).summary).toMatchObject({ jobs: 20, meanCompletionS: expect.any(Number) })
   })
 
   it('compares, with gains over fair, and draws', async () => {
     const { code, stdout, stderr } = await run(
-      ...['compare', '--generate', '40', '--load', '8', '--durations', 'short', '--servers', '1'],
-      ...['--policies', 'fifo,las', '--mechanisms', 'fair,tune,optimal', '--plot', 'charts', '--json'],
+      ...['simulate', '--generate', '40', '--load', '8', '--durations', 'short', '--servers', '1'],
+      ...['--policy', 'fifo,las', '--mechanism', 'fair,tune,optimal', '--plot', 'charts', '--json'],
     )
     expect(code).toBe(0)
     expect(stderr).toContain('[6/6] las optimal: mean')
@@ -243,6 +243,11 @@ describe('simulate and compare', () => {
 
   it.each([
     [[], 2, /say what to do/],
+    [
+      ['simulate', '--generate', '5', '--load', '1', '--policy', 'fifo,las', '--jobs-csv', 'x'],
+      2,
+      /tell of one schedule/,
+    ],
     [['simulate'], 2, /give one of --trace, --philly and --generate/],
     [['simulate', '--generate', '5'], 2, /needs --load/],
     [['simulate', '--generate', '5', '--load', '1', '--policy', 'srsf'], 2, /not one of fifo/],
@@ -268,7 +273,7 @@ describe('simulate and compare', () => {
   })
 
   it('explains itself', async () => {
-    for (const argv of [['--help'], ['profile', '--help'], ['simulate', '--help'], ['compare', '--help']]) {
+    for (const argv of [['--help'], ['profile', '--help'], ['simulate', '--help'], ['execute', '--help']]) {
       const { code, stdout } = await run(...argv)
       expect(code).toBe(0)
       expect(stdout).toContain('Example:')

@@ -147,7 +147,7 @@ describe('a schedule on a Slurm that fails, played by scripts', () => {
       '0',
     ]
     const script = `echo {model} {job} {gpus} >> ${written}; exit $(({job} - 7))`
-    const ran = await callCommand('pctodl-sensitivity', sensitivity, [
+    const ran = await callCommand('pctodl sensitivity', sensitivity, [
       ...words,
       ...['--work-dir', path.join(folder, 'work'), '--', 'sh', '-c', script],
     ])
@@ -157,10 +157,10 @@ describe('a schedule on a Slurm that fails, played by scripts', () => {
     expect(readFileSync(written, 'utf8').trim().split('\n').sort()).toEqual(['image-small 7 2', 'image-small 8 1'])
     const other = executorHere()
     const second = [...words, '--work-dir', path.join(folder, 'work'), '--', 'true']
-    const refused = await callCommand('pctodl-sensitivity', sensitivity, second)
+    const refused = await callCommand('pctodl sensitivity', sensitivity, second)
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('is in use by process')])
     await other.close()
-    const wrong = await callCommand('pctodl-sensitivity', sensitivity, [
+    const wrong = await callCommand('pctodl sensitivity', sensitivity, [
       ...words,
       '--servers',
       '2',

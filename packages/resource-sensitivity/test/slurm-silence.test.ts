@@ -125,7 +125,7 @@ describe('a schedule on a Slurm that does not answer for a while, played by scri
     const aborting = new AbortController()
     const words = ['--trace', inFolder('jobs.csv'), '--servers', '1', '--gpus-per-server', '4', '--nodes', 'node0']
     const { stderr } = await callCommand(
-      'pctodl-sensitivity',
+      'pctodl sensitivity',
       sensitivity,
       ['execute', ...words, '--work-dir', inFolder('work'), '--', 'true'],
       { signal: aborting.signal, onError: (text) => text.startsWith('Slurm') && aborting.abort(new Error('enough')) },
@@ -140,7 +140,7 @@ describe('a schedule on a Slurm that does not answer for a while, played by scri
     const startedMs = performance.now()
     for (let call = 0; call < 2; call++) {
       const { code, stderr } = await callCommand(
-        'pctodl-sensitivity',
+        'pctodl sensitivity',
         sensitivity,
         ['execute', ...words, '--work-dir', inFolder('work'), '--', 'true'],
         {},

@@ -46,7 +46,7 @@ const eventSchema = z.discriminatedUnion('type', [
 ])
 
 /**
- * Read a record that `pctodl-run` has written. A last line that is not whole, of a run that was killed, is left out.
+ * Read a record that `pctodl run` has written. A last line that is not whole, of a run that was killed, is left out.
  *
  * @throws InvalidInputError naming file and line
  */
@@ -60,7 +60,7 @@ export function readRecordedExperiment(file: string): RecordedExperiment {
   const events = parseEventLines<RunEvent>(text, file, eventSchema)
   const [first] = events
   if (first?.type !== 'run-start') {
-    throw new InvalidInputError(`${file}, line 1`, first?.type, "a record of pctodl-run, which begins with 'run-start'")
+    throw new InvalidInputError(`${file}, line 1`, first?.type, "a record of pctodl run, which begins with 'run-start'")
   }
   const experiment = experimentSchema.safeParse(first.about?.['experiment'])
   if (experiment.success) return { experiment: experiment.data, events }
@@ -68,6 +68,6 @@ export function readRecordedExperiment(file: string): RecordedExperiment {
   throw new InvalidInputError(
     `${file}, line 1: ${['about.experiment', ...where].join('.')}`,
     undefined,
-    `what pctodl-run writes there (${message})`,
+    `what pctodl run writes there (${message})`,
   )
 }

@@ -53,7 +53,7 @@ export async function runExperiment(call: ExperimentCall, { stdout, stderr, sign
     )
     const nothing = nothingCompleted(windows)
     if (nothing === undefined) return 0
-    stderr.write(`pctodl-run: ${nothing}\n`)
+    stderr.write(`pctodl run: ${nothing}\n`)
     return 1
   } finally {
     try {

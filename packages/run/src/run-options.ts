@@ -86,10 +86,10 @@ export async function parseRunOptions(
 ): Promise<ExperimentCall | ReplayCall> {
   const command = newCommand(
     {
-      name: 'pctodl-run',
+      name: 'pctodl run',
       version,
       description: 'Run one power-capping algorithm on one board, and watch it.',
-      example: 'pctodl-run --gpu 3080Ti --model resnet50 --power-schedule down --duration 300 --log-file run.csv',
+      example: 'pctodl run --gpu 3080Ti --model resnet50 --power-schedule down --duration 300 --log-file run.csv',
     },
     terminal,
   )
@@ -131,7 +131,7 @@ export async function parseRunOptions(
     .option('--shadow-history <n>', 'windows to remember', integerFrom(1), 300)
     .option('--shadow-gp-refit-interval <n>', 'new windows between two fits', integerFrom(1), 3)
     .option('--shadow-gp-max-points <n>', 'windows to fit to', integerFrom(1), 300)
-    .option('--shadow-adjust-mem', 'try other memory clocks too (default)', true)
+    .option('--shadow-adjust-mem', 'try other memory clocks too', true)
     .option('--no-shadow-adjust-mem', 'leave the memory clock out of the search')
     .option('--no-backstop', "leave the board's own power limit alone")
     .option(
@@ -140,7 +140,7 @@ export async function parseRunOptions(
       numberBetween(0, 49),
       0,
     )
-    .option('--params <folder>', 'predictor parameters: <board>.json as pctodl-fit writes (default: shipped)')
+    .option('--params <folder>', 'predictor parameters: <board>.json as pctodl fit writes (default: shipped)')
     .option('--log-file <file>', 'CSV of the windows; beside it FILE.events.jsonl, the record of the run')
     .option('--replay <record>', 'show a recorded run to a fresh policy of the same options, and explain it')
     .option('--json', 'print the evaluation (or the replay) as JSON')

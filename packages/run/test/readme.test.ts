@@ -31,7 +31,7 @@ describe('README', () => {
     const terminal = { stdout: quiet, stderr: quiet, signal: new AbortController().signal, env: {} }
     const log = path.join(folder, 'run.events.jsonl')
     expect(
-      await exitCodeOf('pctodl-run', pctodlRun, [...argv, '--log-file', path.join(folder, 'run.csv')], terminal),
+      await exitCodeOf('pctodl run', pctodlRun, [...argv, '--log-file', path.join(folder, 'run.csv')], terminal),
     ).toBe(0)
     expect(firstDifference(log, 0)).toBeUndefined()
     expect(firstDifference(log, 20)).toMatchObject({ timeMs: 0, source: 'start' })

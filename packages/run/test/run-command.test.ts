@@ -10,14 +10,14 @@ afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 const inFolder = (name: string) => path.join(folder, name)
 
 const call = (argv: readonly string[], options: { readonly isTTY?: boolean; readonly signal?: AbortSignal } = {}) =>
-  callCommand('pctodl-run', pctodlRun, argv, options)
+  callCommand('pctodl run', pctodlRun, argv, options)
 
 const sim = ['--backend', 'sim', '--model', 'resnet50']
 const schedule = inFolder('caps.csv')
 writeFileSync(schedule, 'time_s,power_cap_w\n0,200\n40,150\n')
 const scheduled = [...sim, '--cap-schedule', schedule, '--duration', '61']
 
-describe('pctodl-run', () => {
+describe('pctodl run', () => {
   it('runs a cap schedule, says how it went, and logs windows and events', async () => {
     const log = inFolder('logged/run.csv')
     const { code, stdout, stderr } = await call([...scheduled, '--log-file', log])
@@ -65,7 +65,7 @@ describe('pctodl-run', () => {
   it('fails where not one sample was completed, and says why', async () => {
     const tooSlow = ['--power-cap', '120', '--iterations', '1', '--shares', '5', '--batches', '256']
     const { code, stderr } = await call(['--backend', 'sim', '--model', 'vgg19', ...tooSlow])
-    expect(stderr).toMatch(/\npctodl-run: not one sample was completed, so nothing was measured \(too-short\);.*\n$/)
+    expect(stderr).toMatch(/\npctodl run: not one sample was completed, so nothing was measured \(too-short\);.*\n$/)
     expect(code).toBe(1)
   })
 

@@ -13,7 +13,7 @@ export interface HostRunOptions {
   /** Seconds and watts. */
   readonly caps: readonly (readonly [atS: number, powerCapW: number])[]
   readonly durationS: number
-  /** Further options of `pctodl-run`. */
+  /** Further options of `pctodl run`. */
   readonly options?: readonly string[]
   readonly onLine?: (line: string) => void
 }
@@ -32,7 +32,7 @@ export interface HostRun {
 }
 
 /**
- * Run `pctodl-run` in real time against a simulated host: real NVML calls, a real MPS daemon's life, and a process for each
+ * Run `pctodl run` in real time against a simulated host: real NVML calls, a real MPS daemon's life, and a process for each
  * tenant.
  */
 export async function runOnHost(options: HostRunOptions): Promise<HostRun> {
@@ -71,7 +71,8 @@ async function watchedRun(
   const child = spawn(
     process.execPath,
     [
-      path.resolve(import.meta.dirname, '../bin/pctodl-run.js'),
+      path.resolve(import.meta.dirname, '../../cli/bin/pctodl.js'),
+      'run',
       ...['--backend', 'nvml', '--gpu', '0', '--worker', worker, '--model', model],
       ...['--cap-schedule', schedule, '--duration', String(durationS), '--log-file', log, '--json'],
       ...options,

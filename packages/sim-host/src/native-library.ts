@@ -37,7 +37,7 @@ export interface NativeLibraryOptions {
   readonly sourceFolder: string
   /** Folder with libraries that came with the package. Default: none; everything is compiled. */
   readonly prebuiltFolder?: string
-  /** Default: `pctodl-gpu-sim` in `$XDG_CACHE_HOME` or `~/.cache`. */
+  /** Default: `$XDG_CACHE_HOME/pctodl-gpu-sim`, or the same in `~/.cache`. */
   readonly cacheFolder?: string
   /** Whoever names one, here or as `$CC`, wants it used. Default: `cc`, where no library came with the package. */
   readonly compiler?: string

@@ -27,7 +27,7 @@ export function runInHost(host: SimulatedHost, command: string, args: readonly s
       settle()
       if (error.code !== 'ENOENT' && error.code !== 'EACCES') return reject(error)
       process.stderr.write(
-        `pctodl-gpu-sim: ${command}: ${error.code === 'ENOENT' ? 'command not found' : 'permission denied'}\n`,
+        `pctodl sim: ${command}: ${error.code === 'ENOENT' ? 'command not found' : 'permission denied'}\n`,
       )
       resolve(error.code === 'ENOENT' ? 127 : 126)
     })

@@ -1,90 +1,77 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { parseArgs } from 'node:util'
+import { exampleText, integerFrom, oneOf, type Terminal } from '@pctodl/command-line'
 import { hostNames, precisions, resolveBoard, simulateSteadyState, tenantFootprint } from '@pctodl/gpu-sim'
 import { graphFromOnnx, type LayerGraph } from '@pctodl/model-zoo'
 import { assertTenants, InvalidInputError, smClocksAt, type Tenant } from '@pctodl/platform'
+import type { Command } from 'commander'
 
-const usage = `Usage: pctodl-gpu-sim simulate --gpu <board> --load <tenants> [options]
-
-What tenants settle to on a simulated board once it is warm: samples/s, watts, clocks, memory.
-
-Options:
-  --gpu <board>            a board or a variant of one: A100, A100~v3
-  --load <tenants>         network:share:batch, separated by commas
-  --onnx <files...>        networks beside the zoo's, each called as its file, or name=file
-  --size <axis=n...>       sizes of axes that the files leave open, e.g. sequence=128
-  --precision <name>       ${precisions.join(', ')} (default fp16)
-  --host <name>            what feeds the board: ${hostNames.join(', ')}
-  --sm-clock <MHz>         default: the boost clock
-  --mem-clock <MHz>        default: the highest
-  --power-limit <watts>    default: the board's
-  --json                   one JSON object instead of the table
-  --help                   show this help
-
-Example:
-  pctodl-gpu-sim simulate --gpu A100 --onnx detector.onnx --load detector:50:8,resnet50:50:32 --precision int8
-`
-
-export interface SimulateOutput {
-  readonly stdout: { write(text: string): unknown }
-  readonly stderr: { write(text: string): unknown }
+export interface SimulateOptions {
+  readonly gpu: string
+  readonly load: string
+  readonly onnx: readonly string[]
+  readonly size: readonly string[]
+  readonly precision: (typeof precisions)[number]
+  readonly host?: (typeof hostNames)[number]
+  readonly smClock?: number
+  readonly memClock?: number
+  readonly powerLimit?: number
+  readonly json?: true
 }
 
-const options = {
-  gpu: { type: 'string' },
-  load: { type: 'string' },
-  onnx: { type: 'string', multiple: true, default: [] as string[] },
-  size: { type: 'string', multiple: true, default: [] as string[] },
-  precision: { type: 'string' },
-  host: { type: 'string' },
-  'sm-clock': { type: 'string' },
-  'mem-clock': { type: 'string' },
-  'power-limit': { type: 'string' },
-  json: { type: 'boolean', default: false },
-  help: { type: 'boolean', short: 'h', default: false },
-} as const
+export function addSimulateOptions(command: Command): Command {
+  return command
+    .requiredOption('--gpu <board>', 'a board or a variant of one: A100, A100~v3')
+    .requiredOption('--load <tenants>', 'network:share:batch, separated by commas')
+    .option('--onnx <files...>', "networks beside the zoo's, each called as its file, or name=file", [])
+    .option('--size <axis=n...>', 'sizes of axes that the files leave open, e.g. sequence=128', [])
+    .option('--precision <name>', precisions.join(', '), oneOf(...precisions), 'fp16')
+    .option('--host <name>', `what feeds the board: ${hostNames.join(', ')}`, oneOf(...hostNames))
+    .option('--sm-clock <MHz>', 'default: the boost clock', integerFrom(1))
+    .option('--mem-clock <MHz>', 'default: the highest', integerFrom(1))
+    .option('--power-limit <watts>', "default: the board's", integerFrom(1))
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      exampleText(
+        'pctodl sim simulate --gpu A100 --load detector:50:8,resnet50:50:32 --onnx detector.onnx --precision int8',
+      ),
+    )
+}
 
 /**
- * The command `pctodl-gpu-sim simulate`.
+ * `pctodl sim simulate`.
  *
  * @returns the exit code: 0, or 1 where the tenants do not fit into the board's memory
  * @throws InvalidInputError, UnknownNameError for what was typed wrong
  */
-export function simulateCommand(argv: readonly string[], { stdout, stderr }: SimulateOutput): number {
-  const { values } = parseArgs({ args: [...argv], options })
-  if (values.help) {
-    stdout.write(usage)
-    return 0
-  }
-  if (values.gpu === undefined) throw new InvalidInputError('--gpu', values.gpu, 'a board')
-  if (values.load === undefined) throw new InvalidInputError('--load', values.load, 'tenants, e.g. resnet50:50:32')
-  const sizes = Object.fromEntries(values.size.map(sizeOf))
-  const networks = values.onnx.map((file) => networkOf(file, sizes))
+export function simulate(options: SimulateOptions, { stdout, stderr }: Terminal): number {
+  const sizes = Object.fromEntries(options.size.map(sizeOf))
+  const networks = options.onnx.map((file) => networkOf(file, sizes))
   const execution = {
     networks,
-    ...(values.precision === undefined ? {} : { precision: values.precision as (typeof precisions)[number] }),
-    ...(values.host === undefined ? {} : { host: values.host as (typeof hostNames)[number] }),
+    precision: options.precision,
+    ...(options.host === undefined ? {} : { host: options.host }),
   }
   for (const network of networks) stderr.write(unknownOperators(network))
-  const board = resolveBoard(values.gpu)
-  const tenants = values.load.split(',').map(tenantOf)
+  const board = resolveBoard(options.gpu)
+  const tenants = options.load.split(',').map(tenantOf)
   assertTenants(tenants)
-  const memClockMhz = wholeNumber('--mem-clock', values['mem-clock']) ?? board.spec.performanceMemClocksMhz[0]!
+  const memClockMhz = options.memClock ?? board.spec.performanceMemClocksMhz[0]!
   const clocks = smClocksAt(board.spec, memClockMhz)
-  const smClockMhz = wholeNumber('--sm-clock', values['sm-clock']) ?? board.spec.boostClockMhz
+  const smClockMhz = options.smClock ?? board.spec.boostClockMhz
   if (!clocks?.includes(smClockMhz)) {
     const known = board.spec.clockStates.map((state) => state.memClockMhz).join(', ')
     const wanted = clocks ? `a state of the board: ${clocks[0]} to ${clocks.at(-1)} MHz` : `with memory at ${known} MHz`
     throw new InvalidInputError(clocks ? '--sm-clock' : '--mem-clock', clocks ? smClockMhz : memClockMhz, wanted)
   }
-  const powerLimitW = wholeNumber('--power-limit', values['power-limit']) ?? board.spec.powerLimitW.default
-  const state = simulateSteadyState(values.gpu, { ...execution, powerLimitW })({ tenants, smClockMhz, memClockMhz })
+  const powerLimitW = options.powerLimit ?? board.spec.powerLimitW.default
+  const state = simulateSteadyState(options.gpu, { ...execution, powerLimitW })({ tenants, smClockMhz, memClockMhz })
   const footprints = tenants.map((tenant) => tenantFootprint(board, tenant, execution))
   const { reservedBytes } = board.physics.process
   const neededBytes = footprints.reduce((sum, { memoryBytes }) => sum + memoryBytes, reservedBytes)
   const rows = tenants.map((tenant, i) => ({ ...tenant, ...footprints[i]!, ...state.tenants[i]! }))
-  if (values.json) {
+  if (options.json) {
     const { throughput, powerW, temperatureC, smClockMhz: clock, smUtilPercent, memUtilPercent, host } = state
     const whole = { throughput, powerW, temperatureC, smClockMhz: clock, memClockMhz, smUtilPercent, memUtilPercent }
     const unknown = networks.flatMap(({ name, unknownOperators: each }) =>
@@ -107,7 +94,7 @@ export function simulateCommand(argv: readonly string[], { stdout, stderr }: Sim
   }
   if (neededBytes <= board.spec.memoryBytes) return 0
   stderr.write(
-    `pctodl-gpu-sim: the tenants do not fit into the memory of ${board.name}: smaller batches, or fewer of them\n`,
+    `pctodl sim: the tenants do not fit into the memory of ${board.name}: smaller batches, or fewer of them\n`,
   )
   return 1
 }
@@ -136,18 +123,12 @@ function tenantOf(text: string): Tenant {
   return { model, mpsPercent: Number(share), batchSize: Number(batch) }
 }
 
-function wholeNumber(option: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  if (!/^[1-9]\d*$/.test(text)) throw new InvalidInputError(option, text, 'a positive whole number')
-  return Number(text)
-}
-
 function unknownOperators({ name, unknownOperators: unknown }: LayerGraph): string {
   return unknown
     .map(({ operator, occurrences, shareOfElements, outputSize }) => {
       const share = `${(100 * shareOfElements).toFixed(1)} % of the elements that the network moves`
       const size = outputSize === 'assumed' ? '; its output is taken to be as large as its input' : ''
-      return `pctodl-gpu-sim: ${name}: operator ${operator} is not known: ${occurrences} times, ${share}, counted without arithmetic${size}\n`
+      return `pctodl sim: ${name}: operator ${operator} is not known: ${occurrences} times, ${share}, counted without arithmetic${size}\n`
     })
     .join('')
 }

@@ -50,7 +50,7 @@ export async function runTenant({
 }: TenantCommandOptions): Promise<void> {
   const folder = environment['PCTODL_GPU_SIM_FOLDER']
   if (!folder)
-    throw new BoardUnavailableError('no simulated host; start one with: pctodl-gpu-sim host --gpu 3080Ti -- <command>')
+    throw new BoardUnavailableError('no simulated host; start one with: pctodl sim host --gpu 3080Ti -- <command>')
   const client = await MessageClient.open(controlSocket(folder)).catch((cause) => {
     throw new BoardUnavailableError('the simulator has ended', { cause })
   })
@@ -59,7 +59,7 @@ export async function runTenant({
       kind: 'attach',
       pid: process.pid,
       uid: process.getuid?.() ?? 0,
-      name: `pctodl-gpu-sim tenant ${model}`,
+      name: `pctodl sim tenant ${model}`,
       gpu: (environment['CUDA_VISIBLE_DEVICES'] || '0').split(',')[0]!,
       pipeDirectory: environment['CUDA_MPS_PIPE_DIRECTORY'] ?? join('/tmp', 'nvidia-mps'),
       tenant: { model, batchSize, mpsPercent: Number(environment['CUDA_MPS_ACTIVE_THREAD_PERCENTAGE'] ?? 100) },

@@ -60,9 +60,11 @@ export async function buildPrograms(): Promise<BuiltPrograms> {
   const programs = join(folder, 'programs')
   const ofHost = ['nvidia-smi', 'nvidia-cuda-mps-control'].map((name) => [name, source(join('programs', name))])
   await buildFromSources(programs, { entries: Object.fromEntries(ofHost), format: 'cjs', extension: '.cjs' })
-  const entries = { 'pctodl-gpu-sim': source('pctodl-gpu-sim') }
-  await buildFromSources(folder, { entries, format: 'esm', extension: '.mjs', splitting: false })
-  return { folder, cli: join(folder, 'pctodl-gpu-sim.mjs'), programs, remove }
+  // What is bundled of CommonJS asks for Node's own modules.
+  const banner = { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" }
+  const entries = { sim: join(packageFolder, 'test', 'fixtures', 'sim.ts') }
+  await buildFromSources(folder, { entries, format: 'esm', extension: '.mjs', splitting: false, banner })
+  return { folder, cli: join(folder, 'sim.mjs'), programs, remove }
 }
 
 /** A host whose programs come from the sources, and the environment in which they see its boards. */

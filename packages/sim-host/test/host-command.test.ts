@@ -18,7 +18,7 @@ describe('load on the command line', () => {
   })
 })
 
-describe.skipIf(missingCompiler)(`pctodl-gpu-sim host${missingCompiler ? ` (${missingCompiler})` : ''}`, () => {
+describe.skipIf(missingCompiler)(`pctodl sim host${missingCompiler ? ` (${missingCompiler})` : ''}`, () => {
   let cli: string
   let temporary: string
   let env: NodeJS.ProcessEnv

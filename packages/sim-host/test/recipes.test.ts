@@ -31,9 +31,9 @@ describe.skipIf(missingCompiler)(`the recipes${missingCompiler ? ` (${missingCom
   })
 
   it('name boards and options that there are, in the CI job and in the container', async () => {
-    const fromYaml = [...block('yaml').matchAll(/pctodl-gpu-sim (host .*?) -- /g)].map(([, words]) => words!.split(' '))
+    const fromYaml = [...block('yaml').matchAll(/pctodl sim (host .*?) -- /g)].map(([, words]) => words!.split(' '))
     const entry: string[] = JSON.parse(/^ENTRYPOINT (.*)$/m.exec(block('dockerfile'))![1]!)
-    const commands = [...fromYaml, entry.slice(1, -1)]
+    const commands = [...fromYaml, entry.slice(2, -1)]
     expect(commands).toHaveLength(3)
     const faults = join(built.folder, 'faults.json')
     writeFileSync(faults, /`(\{"faults".*?\})`/.exec(page)![1]!)
@@ -41,7 +41,7 @@ describe.skipIf(missingCompiler)(`the recipes${missingCompiler ? ` (${missingCom
       const own = words.map((word) => (word === 'faults.json' ? faults : word))
       // Without a command it says that one is missing, and only that.
       const { code, stderr } = await outcome(process.execPath, [built.cli, ...own], process.env)
-      expect([code, stderr.split('\n')[0]]).toEqual([2, 'pctodl-gpu-sim: no command to run; put it after --'])
+      expect([code, stderr.split('\n')[0]]).toEqual([2, 'pctodl sim: no command to run; put it after --'])
     }
   })
 })

@@ -4,6 +4,7 @@ import path from 'node:path'
 import { simulateSteadyState } from '@pctodl/gpu-sim'
 import { writeOnnx } from '@pctodl/model-zoo/node'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { callCommand } from '../../../test/call-command.js'
 import { sim } from '../src/commands.js'
 
 let folder: string
@@ -14,15 +15,10 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }))
 
 async function run(...words: readonly string[]) {
-  let [stdout, stderr] = ['', '']
-  const code = await sim(['simulate', ...words], {
-    stdout: { write: (text) => (stdout += text) },
-    stderr: { write: (text) => (stderr += text) },
-  })
-  return { code, stdout, stderr }
+  return callCommand('pctodl sim', sim, ['simulate', ...words])
 }
 
-describe('pctodl-gpu-sim simulate', () => {
+describe('pctodl sim simulate', () => {
   it('says what a network from a file settles to, in the units of the simulator', async () => {
     const file = path.join(folder, 'mobilenet_v2.onnx')
     const load = ['--load', 'mine:50:32,resnet50:50:8', '--sm-clock', '1200', '--precision', 'int8']

@@ -13,14 +13,14 @@ interface Section {
 
 const methods = [slowdownMethod, fastestAloneMethod, oracleMethod]
 
-/** `pctodl-colocate evaluate`: how well the model predicts and chooses what it has not learnt of a study. */
+/** `pctodl colocate evaluate`: how well the model predicts and chooses what it has not learnt of a study. */
 export const evaluateCommand: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
-      name: 'pctodl-colocate evaluate',
+      name: 'pctodl colocate evaluate',
       description:
         'Judge the slowdown model by what was left out of a study: fifths of its groups, batch sizes, whole networks.',
-      example: 'pctodl-colocate evaluate --study ./my-study --only "left-out groups"',
+      example: 'pctodl colocate evaluate --study ./my-study --only "left-out groups"',
     },
     terminal,
   )

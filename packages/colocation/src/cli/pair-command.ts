@@ -42,13 +42,13 @@ interface PairOptions {
   readonly json?: boolean
 }
 
-/** `pctodl-colocate pair`: choose who shares. Company for one workload is ranked by expected regret. */
+/** `pctodl colocate pair`: choose who shares. Company for one workload is ranked by expected regret. */
 export const pairCommand: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
-      name: 'pctodl-colocate pair',
+      name: 'pctodl colocate pair',
       description: 'Choose the best company for a workload, or divide a pool of jobs into groups, one per GPU.',
-      example: 'pctodl-colocate pair --study ./measured --pool a_batch8-inf,b_batch8-inf,c_batch2-train,d_batch4-inf',
+      example: 'pctodl colocate pair --study ./measured --pool a_batch8-inf,b_batch8-inf,c_batch2-train,d_batch4-inf',
     },
     terminal,
   )
@@ -115,7 +115,7 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
     }
     if (ranked.length > 0) return 0
     terminal.stderr.write(
-      `pctodl-colocate: no company keeps the limits beside ${target}; allow more memory, more power, a lower kept share or slower batches\n`,
+      `pctodl colocate: no company keeps the limits beside ${target}; allow more memory, more power, a lower kept share or slower batches\n`,
     )
     return 1
   }

@@ -6,13 +6,13 @@ import type { ColocationPrediction, Interval } from '../model/prediction.js'
 import { SlowdownModel } from '../model/slowdown-model.js'
 import { allColocations, readStudy } from './study-folder.js'
 
-/** `pctodl-colocate predict`: what workloads do to each other. */
+/** `pctodl colocate predict`: what workloads do to each other. */
 export const predictCommand: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
-      name: 'pctodl-colocate predict',
+      name: 'pctodl colocate predict',
       description: 'Predict the throughput of workloads that share one GPU, from what was measured of others.',
-      example: 'pctodl-colocate predict --study ./measured --members resnet50_batch8-inf,vgg19_batch4-inf',
+      example: 'pctodl colocate predict --study ./measured --members resnet50_batch8-inf,vgg19_batch4-inf',
     },
     terminal,
   )

@@ -9,7 +9,7 @@ import { formatPlan } from './plan-report.js'
 import { formatPartition, formatSteps, verificationCommand } from './report.js'
 import type { ServicesCall } from './services-options.js'
 
-/** The command line `pctodl-partition` as a function. A cap or bound that cannot be kept is exit code 1. */
+/** The command line `pctodl partition` as a function. A cap or bound that cannot be kept is exit code 1. */
 export const pctodlPartition: CommandFunction = async (argv, terminal) => {
   const call = await parseOptions(argv, terminal)
   const load = () => modelOf(call.spec.key, call.paramsFolder)
@@ -31,7 +31,7 @@ function runServices(
   const elapsedMs = performance.now() - startMs
   if (json) stdout.write(`${JSON.stringify({ board: spec.key, ...plan, elapsedMs }, null, 2)}\n`)
   if (!plan.feasible) {
-    if (!json) stderr.write(`pctodl-partition: ${plan.message}\n`)
+    if (!json) stderr.write(`pctodl partition: ${plan.message}\n`)
     return 1
   }
   if (!json) stdout.write(`${formatPlan(spec, asked, plan, elapsedMs)}\n`)
@@ -51,7 +51,7 @@ function runPartition(predictor: PerfModel, call: PartitionCall, { stdout, stder
     stdout.write(`${JSON.stringify({ board: call.spec.key, ...result, elapsedMs, verify }, null, 2)}\n`)
   }
   if (!result.feasible) {
-    if (!call.json) stderr.write(`pctodl-partition: ${result.message}\n`)
+    if (!call.json) stderr.write(`pctodl partition: ${result.message}\n`)
     return 1
   }
   if (!call.json) {

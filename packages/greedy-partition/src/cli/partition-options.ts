@@ -61,11 +61,11 @@ const upstreamsSpelling: OptionAliases = {
 export async function parseOptions(argv: readonly string[], terminal: Terminal): Promise<PartitionCall> {
   const command = newCommand(
     {
-      name: 'pctodl-partition',
+      name: 'pctodl partition',
       version,
       description:
         'Find MPS shares, batch sizes and clocks that give the most throughput while power stays under a cap.',
-      example: 'pctodl-partition --model resnet50 --gpu 3080Ti --power-cap 200 --latency-slo 400 --explain',
+      example: 'pctodl partition --model resnet50 --gpu 3080Ti --power-cap 200 --latency-slo 400 --explain',
     },
     terminal,
   )
@@ -78,7 +78,7 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     .option('--power-cap <watts>', 'power cap', positiveNumber('watts'), 150)
     .option('--mps-step <percent>', 'shares are multiples of it', integerFrom(1, 100), 5)
     .option('--mem-clock <MHz>', 'memory clock (default: the best one)', positiveNumber('MHz'))
-    .option('--params <folder>', 'parameters: <board>.json as pctodl-fit writes (default: shipped)')
+    .option('--params <folder>', 'parameters: <board>.json as pctodl fit writes (default: shipped)')
     .option('--power-margin <watts>', 'watts to stay below the cap', numberBetween(0, 1e4), 0)
     .option(
       '--risk <probability>',

@@ -69,7 +69,7 @@ export function verificationCommand(spec: GpuSpec, { tenants, smClockMhz, memClo
   const shares = tenants.map((tenant) => tenant.mpsPercent).join(',')
   const batches = tenants.map((tenant) => tenant.batchSize).join(',')
   return (
-    `pctodl-profile --backend sim --gpu ${spec.key} --model ${model} --single ` +
+    `pctodl profile --backend sim --gpu ${spec.key} --model ${model} --single ` +
     `--shares ${shares} --batches ${batches} --sm-clock ${smClockMhz} --mem-clock ${memClockMhz}`
   )
 }
@@ -77,7 +77,7 @@ export function verificationCommand(spec: GpuSpec, { tenants, smClockMhz, memClo
 function verification(spec: GpuSpec, configuration: Configuration): string[] {
   const command = verificationCommand(spec, configuration)
   if (command === null)
-    return ['', 'pctodl-profile measures one network at a time: this mix cannot be verified by one call.']
+    return ['', 'pctodl profile measures one network at a time: this mix cannot be verified by one call.']
   return ['', `Verify (on a real board: --gpu 0 without --backend sim):`, `  ${command}`]
 }
 

@@ -1,4 +1,4 @@
-"""Uneven data-parallel training: what a process under `pctodl-hetero launch` needs to train on its share of each batch."""
+"""Uneven data-parallel training: what a process under `pctodl hetero launch` needs to train on its share of each batch."""
 
 from .sampler import UnevenBatchSampler
 from .share import Share, ShareError

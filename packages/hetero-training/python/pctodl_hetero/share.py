@@ -35,14 +35,14 @@ class Share:
     @classmethod
     def from_environment(cls, environment=os.environ):
         """
-        The share of this rank: RANK and WORLD_SIZE as torchrun sets them, PCTODL_SHARES and PCTODL_MICRO_BATCHES as `pctodl-hetero launch` does.
+        The share of this rank: RANK and WORLD_SIZE as torchrun sets them, PCTODL_SHARES and PCTODL_MICRO_BATCHES as `pctodl hetero launch` does.
         Raises ShareError naming the variable that is missing or wrong.
         """
 
         def numbers(name):
             value = environment.get(name)
             if value is None:
-                raise ShareError(f"{name}: not set; start torchrun with pctodl-hetero launch, or make an even Share with Share.even()")
+                raise ShareError(f"{name}: not set; start torchrun with pctodl hetero launch, or make an even Share with Share.even()")
             words = value.split(",")
             if not all(word.isascii() and word.isdigit() for word in words):
                 raise ShareError(f"{name}: got '{value}'; expected integers of at least 0, separated by commas")

@@ -1,4 +1,4 @@
-"""What `pctodl-hetero collect` and `launch` read of a training process."""
+"""What `pctodl hetero collect` and `launch` read of a training process."""
 
 import os
 

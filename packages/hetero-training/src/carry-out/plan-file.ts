@@ -13,7 +13,7 @@ interface Totals {
   energyJ: number
 }
 
-/** What `pctodl-hetero plan --json` wrote, as far as carrying it out needs it. */
+/** What `pctodl hetero plan --json` wrote, as far as carrying it out needs it. */
 export interface PlanFile extends Totals {
   format: typeof PLAN_FORMAT
   version: typeof PLAN_VERSION
@@ -101,10 +101,10 @@ const runSchema = z.object({
 
 /** @throws InvalidInputError naming file and field */
 export const readPlan = (file: string): PlanFile =>
-  read(planSchema, file, "a plan, as 'pctodl-hetero plan --json' prints it")
+  read(planSchema, file, "a plan, as 'pctodl hetero plan --json' prints it")
 /** @throws InvalidInputError naming file and field */
 export const readRun = (file: string): RunFile =>
-  read(runSchema, file, "a run, as 'pctodl-hetero launch --output' writes it")
+  read(runSchema, file, "a run, as 'pctodl hetero launch --output' writes it")
 
 function read<T>(schema: z.ZodType<T>, file: string, what: string): T {
   let json: unknown

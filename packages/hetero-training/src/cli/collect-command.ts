@@ -28,17 +28,17 @@ interface RawOptions extends TrainingOptions {
   readonly json?: boolean
 }
 
-/** `pctodl-hetero collect`: measure a GPU over batch sizes, power limits and SM clocks with any training command that prints its steps. */
+/** `pctodl hetero collect`: measure a GPU over batch sizes, power limits and SM clocks with any training command that prints its steps. */
 export const collect: CommandFunction = async (argv, terminal) => {
   const command = withTrainingOptions(
     newCommand(
       {
-        name: 'pctodl-hetero collect',
+        name: 'pctodl hetero collect',
         description:
           'Profile a training command over batch sizes, power limits and locked SM clocks on one GPU. Limit and clock are put back, however it ends.\n' +
           'The command trains until it is ended, and prints a line for each step; {batch} stands for the batch size.',
         example:
-          'pctodl-hetero collect --gpu 0 --batches 32,64,128 --limits 300,250,200 --output a10.json -- python train.py --batch-size {batch}',
+          'pctodl hetero collect --gpu 0 --batches 32,64,128 --limits 300,250,200 --output a10.json -- python train.py --batch-size {batch}',
       },
       terminal,
     ),

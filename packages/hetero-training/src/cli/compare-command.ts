@@ -9,17 +9,17 @@ interface StepCost {
   readonly energyJ: number
 }
 
-/** `pctodl-hetero compare`: what runs took for a step, beside what the plan and the others were predicted to take. */
+/** `pctodl hetero compare`: what runs took for a step, beside what the plan and the others were predicted to take. */
 export const compare: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
-      name: 'pctodl-hetero compare',
+      name: 'pctodl hetero compare',
       description: 'Set finished runs beside the prediction of their plan, and of the plans that it was compared with.',
-      example: 'pctodl-hetero compare plan.json run.json even-split.json',
+      example: 'pctodl hetero compare plan.json run.json even-split.json',
     },
     terminal,
   )
-    .argument('<plan>', "what 'pctodl-hetero plan --json' printed")
+    .argument('<plan>', "what 'pctodl hetero plan --json' printed")
     .argument('<runs...>', 'what launch --output has written; the first is that of the plan')
     .option('--json', 'print JSON on standard output')
   await parseCommand(command, argv)
@@ -39,7 +39,7 @@ export const compare: CommandFunction = async (argv, terminal) => {
       const counts =
         gpu.powerLimitW === null ? 'what the plan says of its idling counts for the run, too' : 'it is missing'
       terminal.stderr.write(
-        `pctodl-hetero compare: warning: ${name}: the energy of ${gpu.name} was not measured; ${counts}\n`,
+        `pctodl hetero compare: warning: ${name}: the energy of ${gpu.name} was not measured; ${counts}\n`,
       )
     }
     const idling = unmeasured.filter(({ powerLimitW }) => powerLimitW === null)

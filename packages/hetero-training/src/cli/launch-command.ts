@@ -25,22 +25,22 @@ interface RawOptions extends TrainingOptions {
   readonly json?: boolean
 }
 
-/** `pctodl-hetero launch`: carry a plan out and measure what it takes. */
+/** `pctodl hetero launch`: carry a plan out and measure what it takes. */
 export const launch: CommandFunction = async (argv, terminal) => {
   const command = withTrainingOptions(
     newCommand(
       {
-        name: 'pctodl-hetero launch',
+        name: 'pctodl hetero launch',
         description:
           'Set the power limits and clocks of a plan, run a launcher such as torchrun on its GPUs, and measure time and energy until it ends.\n' +
           '{world} in the command stands for the number of processes; each finds its share by its RANK (pip package pctodl_hetero).',
         example:
-          'pctodl-hetero launch --plan plan.json --device a10=0 --device t4=1 -- torchrun --nproc-per-node {world} train.py',
+          'pctodl hetero launch --plan plan.json --device a10=0 --device t4=1 -- torchrun --nproc-per-node {world} train.py',
       },
       terminal,
     ),
   )
-    .requiredOption('--plan <file>', "what 'pctodl-hetero plan --json' printed")
+    .requiredOption('--plan <file>', "what 'pctodl hetero plan --json' printed")
     .requiredOption(
       '--device <name=id>',
       'which GPU of this machine a GPU of the plan is (index, UUID, bus id), or which simulated board (3080Ti, 3080Ti#2); repeat it',

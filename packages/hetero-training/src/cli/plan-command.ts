@@ -11,14 +11,14 @@ import { frontChart } from './front-chart.js'
 import { type PlanCall, parsePlanOptions } from './plan-options.js'
 import { formatAnswer, type PlanAnswer, stepsOfEpoch } from './plan-report.js'
 
-/** `pctodl-hetero plan`: the cheapest split and limits. Budgets that cannot be kept are exit code 1. */
+/** `pctodl hetero plan`: the cheapest split and limits. Budgets that cannot be kept are exit code 1. */
 export const plan: CommandFunction = async (argv, terminal) => {
   const call = await parsePlanOptions(argv, terminal)
   // A bad job is the caller's; an infeasible budget is an answer.
   asUsage(() => prepareJob(call.job))
   const answer = answerOf(call)
   if (call.paretoFile !== null) await drawFront(call.paretoFile, call, answer)
-  for (const warning of answer.warnings) terminal.stderr.write(`pctodl-hetero: warning: ${warning}\n`)
+  for (const warning of answer.warnings) terminal.stderr.write(`pctodl hetero: warning: ${warning}\n`)
   terminal.stdout.write(
     call.json ? `${JSON.stringify(documentOf(call, answer), null, 2)}\n` : `${formatAnswer(call, answer)}\n`,
   )

@@ -13,7 +13,7 @@ import type { Budgets } from '../find-plan.js'
 import { readProfile } from '../profile/read-profile.js'
 import type { TrainingJob } from '../training-job.js'
 
-/** What one call of `pctodl-hetero plan` asks for, checked. */
+/** What one call of `pctodl hetero plan` asks for, checked. */
 export interface PlanCall {
   readonly job: TrainingJob
   readonly budgets: Budgets
@@ -50,11 +50,11 @@ interface RawOptions {
 export async function parsePlanOptions(argv: readonly string[], terminal: Terminal): Promise<PlanCall> {
   const command = newCommand(
     {
-      name: 'pctodl-hetero plan',
+      name: 'pctodl hetero plan',
       description:
         'Split a global batch over unequal GPUs and choose their power limits for least energy, time or a weighted cost.',
       example:
-        'pctodl-hetero plan --gpu a10=a10.json --gpu t4=t4.json --idle-power a10=20 --idle-power t4=15 --batch 2048',
+        'pctodl hetero plan --gpu a10=a10.json --gpu t4=t4.json --idle-power a10=20 --idle-power t4=15 --batch 2048',
     },
     terminal,
   )

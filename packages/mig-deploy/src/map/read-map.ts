@@ -6,7 +6,7 @@ export function readMap(file: string, field: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    const expected = `a map that can be read, as 'pctodl-segments' writes it: plan first, or name another (${(error as Error).message})`
+    const expected = `a map that can be read, as 'pctodl segments' writes it: plan first, or name another (${(error as Error).message})`
     throw new InvalidInputError(field, file, expected, { cause: error })
   }
 }

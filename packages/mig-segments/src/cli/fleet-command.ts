@@ -1,34 +1,22 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
-import {
-  asUsage,
-  endingAtOnce,
-  integerFrom,
-  numberBetween,
-  oneOf,
-  positiveNumber,
-  type Terminal,
-  UsageError,
-  writeFileAtomically,
-} from '@pctodl/command-line'
+import { asUsage, endingAtOnce, type Terminal, UsageError, writeFileAtomically } from '@pctodl/command-line'
 import { formatFleetMap, parseFleetMap, readMap } from '@pctodl/mig-deploy'
-import type { Command } from 'commander'
-import { DEFAULT_MOST_ITERATIONS, planFleet } from '../fleet/plan-fleet.js'
+import { planFleet } from '../fleet/plan-fleet.js'
 import { simulateFleet } from '../fleet/simulate-fleet.js'
 import { loadFleet } from '../input/load-fleet.js'
 import { exampleFolder, loadObjectives } from '../input/load-inputs.js'
 import { scenarioAt } from '../input/parse-objectives.js'
-import { DEFAULT_MAX_PROCESSES } from '../input/parse-profile-csv.js'
 import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
 import { stepFleetMaps } from '../replan/fleet-step-maps.js'
 import { replanFleet } from '../replan/replan-fleet.js'
 import { breaksFirst, explainLimits, serviceLimits } from '../tail/service-limits.js'
 import { boardTable, changeOf, fleetSummary } from './fleet-report.js'
-import { addManifestOptions, type ManifestOptions, manifestsOf } from './manifest-options.js'
+import { type ManifestOptions, manifestsOf } from './manifest-options.js'
 import { fleetFile } from './plan-report.js'
-import { addTrafficOptions, type TrafficOptions, trafficOf } from './traffic-options.js'
+import { type TrafficOptions, trafficOf } from './traffic-options.js'
 
-interface FleetCommandOptions extends ManifestOptions, TrafficOptions {
+export interface FleetCommandOptions extends ManifestOptions, TrafficOptions {
   readonly fleet: string
   readonly slo?: string
   readonly maxProcesses: number
@@ -41,32 +29,6 @@ interface FleetCommandOptions extends ManifestOptions, TrafficOptions {
   readonly consolidate?: boolean
   readonly strict?: boolean
   readonly json?: boolean
-}
-
-export function addFleetOptions(command: Command): Command {
-  return addManifestOptions(addTrafficOptions(command))
-    .requiredOption('--fleet <file.yaml>', 'types of boards: profiles, counts, prices, limits on watts')
-    .option('--slo <folder>', 'SLO_req_rate.csv and SLO_latency.csv (default: the examples)')
-    .option('--max-processes <n>', 'most MPS processes in an instance', integerFrom(1), DEFAULT_MAX_PROCESSES)
-    .option('--rate-factor <x>', 'multiply all request rates', positiveNumber(), 1)
-    .option(
-      '--gate <name>',
-      'latency: batch times; tail: p99 of a queue for each instance',
-      oneOf('latency', 'tail'),
-      'latency',
-    )
-    .option(
-      '--latency-share <x>',
-      'share of a latency objective that a batch may take',
-      numberBetween(0.01, 1),
-      DEFAULT_LATENCY_SHARE,
-    )
-    .option('--most-iterations <n>', 'simplex iterations of each proof', integerFrom(1), DEFAULT_MOST_ITERATIONS)
-    .option('--output <folder>', 'where SLO<row>/fleet.csv goes', './deployment')
-    .option('--from <map.csv>', 'change this running map with the fewest instances created, step by step')
-    .option('--consolidate', 'with --from: until the boards cost no more than those of a plan from scratch')
-    .option('--strict', 'fail where a service cannot be served')
-    .option('--json', 'print a JSON report on standard output')
 }
 
 /** Boards of the largest fleet whose services are simulated until they break: larger ones take too long for a line. */

@@ -1,4 +1,12 @@
-import { endingAtOnce, integerFrom, oneOf, positiveNumber, type Terminal, UsageError } from '@pctodl/command-line'
+import {
+  endingAtOnce,
+  integerFrom,
+  numberBetween,
+  oneOf,
+  positiveNumber,
+  type Terminal,
+  UsageError,
+} from '@pctodl/command-line'
 import { boardsOf, drawMap } from '@pctodl/mig-deploy'
 import type { Command } from 'commander'
 import { lateSegments } from '../batch-delay.js'
@@ -11,9 +19,11 @@ import { type BoundedPlan, type PowerCap, planSegments, simulatePlan, TooFewGpus
 import { type PublishedPlan, planAsPublished } from '../published/published-plan.js'
 import { breaksFirst, explainLimits, type ServiceLimit, serviceLimits } from '../tail/service-limits.js'
 import type { Dispatch } from '../tail/ways.js'
+import { type FleetCommandOptions, fleet } from './fleet-command.js'
 import { addManifestOptions, type ManifestOptions, manifestsOf } from './manifest-options.js'
 import { addInputOptions, gpuLimit, type InputOptions, loadInputs, type PlanInputs } from './plan-options.js'
 import { mapFile, planTables, writePlanFiles } from './plan-report.js'
+import { type ReplanCommandOptions, replan } from './replan-command.js'
 import { addTrafficOptions, type TrafficOptions, trafficOf } from './traffic-options.js'
 
 interface PlanCommandOptions extends InputOptions, ManifestOptions, TrafficOptions {
@@ -51,9 +61,51 @@ export function addPlanOptions(command: Command): Command {
     .option('--picture', 'draw the map: map.svg beside it')
     .option('--explain', 'say why the plan is as it is')
     .option('--strict', 'fail where a service cannot be served or is under-served')
+    .option('--fleet <file.yaml>', 'boards of several types: profiles, counts, prices, limits on watts')
+    .option('--from <map.csv>', 'change this running map with the fewest instances created, step by step')
+    .option('--consolidate', 'with --from: until the boards cost no more than those of a plan from scratch')
+    .option(
+      '--moves-per-gpu <n>',
+      'with --from: take a GPU more where it saves more than so many created segments',
+      numberBetween(0, 1e6),
+    )
 }
 
-export async function plan(sloIndex: number, options: PlanCommandOptions, terminal: Terminal): Promise<number> {
+const manifestNames = ['migParted', 'kubernetes', 'image', 'command', 'nodeNames', 'devices', 'port', 'healthPath']
+const planOnly = ['algorithm', 'dispatch', 'powerCap', 'idlePower', 'fitBatches', 'picture', 'explain']
+
+/** Options that one kind of plan has no place for, as commander names them. */
+const without = {
+  fleet: [...planOnly, 'gpu', 'profiles', 'gpusPerNode', 'nodes', 'movesPerGpu'],
+  from: [...planOnly, ...manifestNames, 'gate', 'burstiness', 'rateError', 'timeError', 'arrivals', 'strict'],
+}
+
+/**
+ * `pctodl segments plan`: with `--fleet` for boards of several types, with `--from` the change of a running map.
+ *
+ * @param command that was called: what it was given besides its defaults
+ */
+export async function planAny(sloIndex: number, command: Command, terminal: Terminal): Promise<number> {
+  const options = command.opts<PlanCommandOptions & FleetCommandOptions & ReplanCommandOptions>()
+  const given = command.options.filter((option) => command.getOptionValueSource(option.attributeName()) === 'cli')
+  const refuse = (names: readonly string[], why: string) => {
+    const wrong = given.find((option) => names.includes(option.attributeName()))
+    if (wrong) throw new UsageError(`${wrong.long} ${why}`)
+  }
+  const isGiven = (name: string) => given.some((option) => option.attributeName() === name)
+  if (isGiven('fleet')) {
+    refuse(without.fleet, 'is not for --fleet; leave it away')
+    return fleet(sloIndex, options, terminal)
+  }
+  if (isGiven('from')) {
+    refuse(without.from, 'is for --from only with --fleet; leave it away')
+    return replan(sloIndex, options, terminal)
+  }
+  refuse(['consolidate', 'movesPerGpu'], 'is for --from; add it')
+  return plan(sloIndex, options, terminal)
+}
+
+async function plan(sloIndex: number, options: PlanCommandOptions, terminal: Terminal): Promise<number> {
   assertTogether(options)
   const manifests = manifestsOf(options)
   const inputs = loadInputs(sloIndex, options)

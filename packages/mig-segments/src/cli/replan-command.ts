@@ -1,30 +1,16 @@
-import { asUsage, endingAtOnce, integerFrom, numberBetween, type Terminal } from '@pctodl/command-line'
+import { asUsage, endingAtOnce, type Terminal } from '@pctodl/command-line'
 import { boardsOf, parseDeploymentMap, readMap } from '@pctodl/mig-deploy'
-import type { Command } from 'commander'
 import { fleetOf, gpusOf } from '../fleet/one-board.js'
-import { DEFAULT_MOST_ITERATIONS } from '../fleet/plan-fleet.js'
 import { replanFleet } from '../replan/replan-fleet.js'
 import { boardTable, changeOf, fleetSummary } from './fleet-report.js'
-import { addInputOptions, type InputOptions, loadInputs, maxBoards } from './plan-options.js'
+import { type InputOptions, loadInputs, maxBoards } from './plan-options.js'
 import { mapFile, writePlanFiles } from './plan-report.js'
 
-interface ReplanCommandOptions extends InputOptions {
+export interface ReplanCommandOptions extends InputOptions {
   readonly from: string
   readonly consolidate?: boolean
   readonly movesPerGpu?: number
   readonly mostIterations: number
-}
-
-export function addReplanOptions(command: Command): Command {
-  return addInputOptions(command)
-    .requiredOption('--from <map.csv>', 'the map that runs now')
-    .option('--consolidate', 'move segments until no fewer GPUs would do')
-    .option(
-      '--moves-per-gpu <n>',
-      'take a GPU more where it saves more than so many created segments',
-      numberBetween(0, 1e6),
-    )
-    .option('--most-iterations <n>', 'simplex iterations of each proof', integerFrom(1), DEFAULT_MOST_ITERATIONS)
 }
 
 export async function replan(sloIndex: number, options: ReplanCommandOptions, terminal: Terminal): Promise<number> {

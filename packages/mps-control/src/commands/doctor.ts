@@ -44,7 +44,7 @@ export async function examine(options: PlaceOptions): Promise<Finding[]> {
   if (pid !== null && place.daemon() === null) {
     const other = commandLineOf(pid)
     const what = other === null ? 'which has ended' : 'which is another program by now'
-    add('pid file', 'note', `it names process ${pid}, ${what}; \`pctodl-mps start\` removes it`)
+    add('pid file', 'note', `it names process ${pid}, ${what}; \`pctodl mps start\` removes it`)
   }
 
   const status = await mps.status().catch((error: Error) => error)

@@ -15,14 +15,14 @@ import { doctor } from './doctor.js'
 import { daemonOf, type PlaceOptions, printJson, withPlaceOptions } from './mps-options.js'
 import { type StartCommandOptions, start } from './start.js'
 
-/** The command line `pctodl-mps` as a function. */
+/** The command line `pctodl mps` as a function. */
 export const mps: CommandFunction = async (argv, terminal) => {
   const program = newCommand(
     {
-      name: 'pctodl-mps',
+      name: 'pctodl mps',
       version,
       description: 'Start, watch and stop the CUDA MPS daemon.',
-      example: 'pctodl-mps start --gpu 0 --exclusive -- python serve.py',
+      example: 'pctodl mps start --gpu 0 --exclusive -- python serve.py',
     },
     terminal,
   )
@@ -45,7 +45,10 @@ export const mps: CommandFunction = async (argv, terminal) => {
   ofBoard(subcommand('status', 'daemon, servers and clients')).action(
     subcommands.action(async (options: PlaceOptions) => {
       const status = await daemonOf(options).status()
-      if (options.json) printJson(terminal, status)
+      const clients = status.servers
+        .flatMap((server) => server.clients)
+        .map((pid) => ({ pid, command: commandLineOf(pid) }))
+      if (options.json) printJson(terminal, { ...status, clients })
       else {
         const { state, reason, daemon, isOurs, servers, pipeDirectory } = status
         const who = daemon ? `, process ${daemon.pid}${isOurs ? '' : ' (not started by pctodl)'}` : ''
@@ -56,19 +59,10 @@ export const mps: CommandFunction = async (argv, terminal) => {
             `server ${server.pid}: ${server.status}${share}, clients: ${server.clients.join(' ') || 'none'}\n`,
           )
         }
-      }
-      return status.state === 'fault' ? 1 : 0
-    }),
-  )
-
-  ofBoard(subcommand('clients', 'processes that are clients')).action(
-    subcommands.action(async (options: PlaceOptions) => {
-      const clients = (await daemonOf(options).clients()).map((pid) => ({ pid, command: commandLineOf(pid) }))
-      if (options.json) printJson(terminal, clients)
-      else
         for (const { pid, command } of clients)
           terminal.stdout.write(`${pid}  ${command ?? '(not visible from here)'}\n`)
-      return 0
+      }
+      return status.state === 'fault' ? 1 : 0
     }),
   )
 
@@ -90,7 +84,7 @@ export const mps: CommandFunction = async (argv, terminal) => {
     subcommands.action((options) => doctor(options, terminal)),
   )
 
-  if (argv.length === 0) throw new UsageError('no subcommand; one of start, status, clients, stop, doctor')
+  if (argv.length === 0) throw new UsageError('no subcommand; one of start, status, stop, doctor')
   await parseCommand(program, argv)
   return subcommands.exitCode
 }

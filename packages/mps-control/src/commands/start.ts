@@ -85,7 +85,7 @@ async function announce(
     printJson({ stdout } as Terminal, { daemon, servers, environment: mps.place.environment, removed })
     return
   }
-  for (const file of removed) stderr.write(`pctodl-mps: removed ${file}, left by a daemon that is gone\n`)
+  for (const file of removed) stderr.write(`pctodl mps: removed ${file}, left by a daemon that is gone\n`)
   const until = command.length > 0 ? ` until ${command[0]} ends` : exclusive ? '; Ctrl-C stops it' : ''
   stderr.write(`MPS daemon ${daemon?.pid ?? '(not visible from here)'} is active${until}\n`)
   // A command has it in its environment, and standard output to itself.

@@ -23,14 +23,14 @@ import { watch } from './watch.js'
 const one = 'board: index, UUID or PCI bus id (default: the only one)'
 const some = 'boards, separated by commas (default: all)'
 
-/** The command line `pctodl-gpu` as a function. */
+/** The command line `pctodl gpu` as a function. */
 export const gpu: CommandFunction = async (argv, terminal) => {
   const program = newCommand(
     {
-      name: 'pctodl-gpu',
+      name: 'pctodl gpu',
       version,
       description: 'Look at NVIDIA GPUs, and change them without ever leaving them changed.',
-      example: 'pctodl-gpu lock --sm 1005 --limit 250 -- python serve.py',
+      example: 'pctodl gpu lock --sm 1005 --limit 250 -- python serve.py',
     },
     terminal,
   )
@@ -61,7 +61,10 @@ export const gpu: CommandFunction = async (argv, terminal) => {
     .action(subcommands.action((options) => watch(options, terminal)))
 
   withChangeOptions(
-    withBoardOptions(subcommands.add('lock', 'hold clocks (and a limit) while a command runs, or until Ctrl-C'), one),
+    withBoardOptions(
+      subcommands.add('lock', 'hold clocks and a power limit while a command runs, or until Ctrl-C'),
+      one,
+    ),
   )
     .option('--sm <MHz>', 'SM clock, or a range (210-1005)', clockRange)
     .option('--mem <MHz>', 'memory clock', integerFrom(1))
@@ -69,18 +72,6 @@ export const gpu: CommandFunction = async (argv, terminal) => {
     .option('--seconds <s>', 'hold for so long, without a command', positiveNumber('seconds'))
     .argument('[command...]', 'after --: what to run meanwhile')
     .action(subcommands.action((options: HoldOptions, command) => hold(options, command, terminal)))
-
-  withChangeOptions(
-    withBoardOptions(subcommands.add('limit', 'hold a power limit while a command runs, or until Ctrl-C'), one),
-  )
-    .option('--seconds <s>', 'hold for so long, without a command', positiveNumber('seconds'))
-    .argument('<watts>', 'power limit')
-    .argument('[command...]', 'after --: what to run meanwhile')
-    .action(
-      subcommands.action((options: HoldOptions, [watts = '', ...command]) =>
-        hold({ ...options, limit: wattsOf(watts) }, command, terminal),
-      ),
-    )
 
   withBoardOptions(subcommands.add('reset', "bring boards to the driver's defaults and forget journals"), some).action(
     subcommands.action((options) => reset(options, terminal)),
@@ -99,7 +90,7 @@ export const gpu: CommandFunction = async (argv, terminal) => {
     .option('--host <address>', 'address to listen on; there is no authentication', '127.0.0.1')
     .action(subcommands.action((options) => serve(options, terminal)))
 
-  if (argv.length === 0) throw new UsageError('no subcommand; one of list, describe, status, watch, lock, limit, ...')
+  if (argv.length === 0) throw new UsageError('no subcommand; one of list, describe, status, watch, lock, ...')
   await parseCommand(program, argv)
   return subcommands.exitCode
 }
@@ -108,10 +99,4 @@ function clockRange(text: string): ClockRange {
   const match = /^(\d+)(?:-(\d+))?$/.exec(text.trim())
   if (!match) throw new InvalidArgumentError('not a clock (1005) or a range of clocks (210-1005) in MHz.')
   return { minMhz: Number(match[1]), maxMhz: Number(match[2] ?? match[1]) }
-}
-
-function wattsOf(text: string): number {
-  const watts = Number(text)
-  if (text.trim() === '' || !(watts > 0)) throw new UsageError(`'${text}' is not a number of watts`)
-  return watts
 }

@@ -57,12 +57,12 @@ async function sayWhatWasPutRight(nvml: Nvml, options: BoardOptions, terminal: T
   } catch (error) {
     // Looking needs no folder of leases, but whoever has a wrong one must hear of it.
     if (!(error instanceof PctodlError && error.code === 'LEASE_FOLDER')) throw error
-    terminal.stderr.write(`pctodl-gpu: ${error.message}\n`)
+    terminal.stderr.write(`pctodl gpu: ${error.message}\n`)
     return
   }
   for (const outcome of outcomes) {
     if (outcome.outcome === 'restored' || outcome.outcome === 'failed') {
-      terminal.stderr.write(`pctodl-gpu: ${describeOutcome(outcome)}\n`)
+      terminal.stderr.write(`pctodl gpu: ${describeOutcome(outcome)}\n`)
     }
   }
 }

@@ -22,7 +22,7 @@ export class UnknownBoardError extends PctodlError {
     super(
       'UNKNOWN_BOARD',
       `${name} is not a board of this release, and NVML does not tell its ${missing.join(', ')}; describe it once with ` +
-        '`pctodl-gpu describe --l2-mib <MiB> --base-clock <MHz> --output board.json` and pass that file as --platform-file',
+        '`pctodl gpu describe --l2-mib <MiB> --base-clock <MHz> --output board.json` and pass that file as --platform-file',
     )
     this.missing = missing
   }

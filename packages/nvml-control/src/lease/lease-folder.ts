@@ -26,8 +26,8 @@ export class JournalError extends PctodlError {
   constructor(file: string, reason: string, cause: unknown) {
     super(
       'LEASE_JOURNAL',
-      `${file} is no lease journal (${reason}); look at the board with \`pctodl-gpu status\`, put it right with ` +
-        '`pctodl-gpu reset`, which also removes the file',
+      `${file} is no lease journal (${reason}); look at the board with \`pctodl gpu status\`, put it right with ` +
+        '`pctodl gpu reset`, which also removes the file',
       { cause },
     )
     this.file = file

@@ -56,7 +56,7 @@ export class NvmlLease implements BoardLease {
     this.#record = board.record
     const ending: Ending = {
       stage: 'board',
-      what: `${board.device.subject}: putting it back (\`pctodl-gpu restore\` does it, should the watchdog not)`,
+      what: `${board.device.subject}: putting it back (\`pctodl gpu restore\` does it, should the watchdog not)`,
       deadlineMs: RELEASE_DEADLINE_MS,
       end: () => this.release(),
       endAtExit: () => this.#releaseAtExit(),

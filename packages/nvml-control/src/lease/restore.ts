@@ -5,7 +5,7 @@ import type { NvmlDevice } from '../nvml/nvml-device.js'
 import { isApplied, readSetting } from './board-settings.js'
 import type { FoundState, LeaseRecord } from './lease-record.js'
 
-/** A board could not be put back. Its journal stays, and the next program, or `pctodl-gpu restore`, tries again. */
+/** A board could not be put back. Its journal stays, and the next program, or `pctodl gpu restore`, tries again. */
 export class RestoreError extends PctodlError {
   readonly subject: string
   readonly failures: readonly { readonly change: BoardChange; readonly reason: string }[]
@@ -15,7 +15,7 @@ export class RestoreError extends PctodlError {
       'RESTORE_FAILED',
       `${before}${subject} could not be put back: ` +
         failures.map(({ change, reason }) => `${describeChange(change)}: ${reason}`).join('; ') +
-        '. The journal is kept; run `pctodl-gpu restore` when the cause is gone',
+        '. The journal is kept; run `pctodl gpu restore` when the cause is gone',
       { cause },
     )
     this.subject = subject

@@ -26,7 +26,7 @@ export class NvmlNotFoundError extends PctodlError {
       'NVML_NOT_FOUND',
       `NVML (libnvidia-ml.so.1) was not found; it comes with the NVIDIA driver: install one (Debian, Ubuntu: ` +
         '`apt install nvidia-driver`; in a container: start it with `--gpus all` and NVIDIA_DRIVER_CAPABILITIES=utility,compute). ' +
-        'Without a GPU, `pctodl-gpu-sim host --gpu 3080Ti -- <command>` plays one. Tried: ' +
+        'Without a GPU, `pctodl sim host --gpu 3080Ti -- <command>` plays one. Tried: ' +
         tried.map(({ path, reason }) => `${path} (${reason})`).join('; '),
     )
     this.tried = tried

@@ -31,15 +31,15 @@ interface RawOptions {
 /** What is printed of the new network: all of the board, at the top clocks. */
 const shownBatches = [1, 8, 64]
 
-/** The command line `pctodl-add-network` as a function. */
+/** The command line `pctodl add-network` as a function. */
 export const pctodlAddNetwork: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
-      name: 'pctodl-add-network',
+      name: 'pctodl add-network',
       version,
       description:
         'Give the predictor of a board one network more: from its ONNX file alone, or with a few measured rows, which make it far better.',
-      example: 'pctodl-add-network detector.onnx --gpu A100 --trace detector.csv --params fitted_parameters',
+      example: 'pctodl add-network detector.onnx --gpu A100 --trace detector.csv --params fitted_parameters',
     },
     terminal,
   )
@@ -53,7 +53,7 @@ export const pctodlAddNetwork: CommandFunction = async (argv, terminal) => {
     )
     .option('--samples <n>', 'samples that one run of the graph as it is stored stands for (default: its first axis)')
     .option('--trace <files...>', 'rows that were measured of it on this board, alone or beside known networks', [])
-    .option('--from <folder>', 'parameters that are added to: <board>.json as pctodl-fit writes it (default: shipped)')
+    .option('--from <folder>', 'parameters that are added to: <board>.json as pctodl fit writes it (default: shipped)')
     .option('--params <folder>', 'where <board>.json goes', 'fitted_parameters')
     .option('--json', 'print a JSON report on standard output')
   await parseCommand(command, argv)

@@ -12,7 +12,7 @@ import { loadCharts } from './optional-packages.js'
 import { residualChart } from './residual-chart.js'
 import { findTraceFiles, readTraceFile, TraceFileError } from './trace-files.js'
 
-/** The command line `pctodl-fit` as a function. */
+/** The command line `pctodl fit` as a function. */
 export const fit: CommandFunction = async (argv, terminal) => {
   const options = await parseFitOptions(argv, terminal)
   const { stdout, stderr } = terminal

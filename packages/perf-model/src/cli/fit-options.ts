@@ -13,7 +13,7 @@ import { findGpuSpec, type GpuSpec } from '@pctodl/platform'
 import { version } from '../../package.json'
 import { readPlatformFile } from './platform-file.js'
 
-/** What one call of `pctodl-fit` asks for. */
+/** What one call of `pctodl fit` asks for. */
 export interface CommandFitOptions {
   readonly spec: GpuSpec
   readonly platform: string
@@ -54,17 +54,17 @@ const steps = ['all', 'sm', 'mem', 'power', 'throughput'] as const
 export async function parseFitOptions(argv: readonly string[], terminal: Terminal): Promise<CommandFitOptions> {
   const command = newCommand(
     {
-      name: 'pctodl-fit',
+      name: 'pctodl fit',
       version,
       description:
         'Fit the predictor of one board to measured traces, and say how wrong it is on what it has not seen.',
-      example: 'pctodl-fit profile/A100.csv --gpu A100 --params fitted --plot residuals.svg',
+      example: 'pctodl fit profile/A100.csv --gpu A100 --params fitted --plot residuals.svg',
     },
     terminal,
   )
     .argument('[traces...]', 'trace files (default: mps_profile/ and scale_profile/ here, as upstream leaves them)')
     .option('--gpu <name>', 'board that the traces were measured on')
-    .option('--platform-file <file>', 'a board that this release does not know, as `pctodl-gpu describe` writes it')
+    .option('--platform-file <file>', 'a board that this release does not know, as `pctodl gpu describe` writes it')
     .option(
       '--step <name>',
       `one of ${steps.join(', ')}: time, power and utilisation are fitted together, so: all`,

@@ -10,7 +10,7 @@ import { type PredictOptions, parsePredictOptions } from './predict-options.js'
 import { formatPrediction } from './prediction-report.js'
 import { testOnTraces } from './test-on-traces.js'
 
-/** The command line `pctodl-predict` as a function. */
+/** The command line `pctodl predict` as a function. */
 export const predict: CommandFunction = async (argv, terminal) => {
   const options = await parsePredictOptions(argv, terminal)
   const board = options.platform ?? (await askInstalledGpu('name', 'name the board with --gpu', terminal.signal))

@@ -15,7 +15,7 @@ import type { GpuSpec } from '@pctodl/platform'
 import { version } from '../../package.json'
 import { readPlatformFile } from './platform-file.js'
 
-/** What one call of `pctodl-predict` asks for. */
+/** What one call of `pctodl predict` asks for. */
 export interface PredictOptions {
   /** One name for all tenants, or one for each; `all` with `--test` only. */
   readonly model: readonly string[]
@@ -67,10 +67,10 @@ const upstreamsSpelling: OptionAliases = {
 export async function parsePredictOptions(argv: readonly string[], terminal: Terminal): Promise<PredictOptions> {
   const command = newCommand(
     {
-      name: 'pctodl-predict',
+      name: 'pctodl predict',
       version,
       description: 'Predict throughput, power and utilisation of tenants on one board.',
-      example: 'pctodl-predict --gpu 3080Ti --model resnet50 --shares 50 25 --batches 16 16 --sm-clock 1500',
+      example: 'pctodl predict --gpu 3080Ti --model resnet50 --shares 50 25 --batches 16 16 --sm-clock 1500',
     },
     terminal,
   )
@@ -83,7 +83,7 @@ export async function parsePredictOptions(argv: readonly string[], terminal: Ter
     .option('--platform-file <file>', 'with --params: the board, where this release does not know it')
     .option('--mem-clock <MHz>', "memory clock (default: the board's highest)", positiveNumber('MHz'))
     .option('--gpu-mem-freq', 'take the memory clock that nvidia-smi reports now')
-    .option('--params <folder>', 'parameters: <board>.json as pctodl-fit writes (default: shipped)')
+    .option('--params <folder>', 'parameters: <board>.json as pctodl fit writes (default: shipped)')
     .option('--test [files...]', 'compare with measured traces (default: mps_profile/mps_results*.csv)')
     .option('--sample <n>', 'rows to compare with at most', integerFrom(1), 100)
     .option('--seed <n>', 'seed of the choice of rows', integerFrom(0), 1)
@@ -110,7 +110,7 @@ function checked(raw: RawOptions, spec: GpuSpec | undefined): PredictOptions {
     }
     if (model.includes('all')) throw new UsageError('--model all goes with --test only')
   } else if (raw.plot !== undefined)
-    throw new UsageError('--plot draws a prediction, not a test; pctodl-fit draws residuals')
+    throw new UsageError('--plot draws a prediction, not a test; pctodl fit draws residuals')
   if (raw.gpuMemFreq && raw.memClock !== undefined)
     throw new UsageError('--gpu-mem-freq and --mem-clock exclude each other')
   return {

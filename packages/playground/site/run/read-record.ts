@@ -27,7 +27,7 @@ export function readRecord(name: string, text: string): OpenedRecord {
   } catch (error) {
     if (error instanceof PctodlError) throw error
     // Of all that a record holds only what is shown was checked; the figures are made of more.
-    throw new InvalidInputError(name, (error as Error).message, 'a record as pctodl-run or bench-runner write it', {
+    throw new InvalidInputError(name, (error as Error).message, 'a record as pctodl run or bench-runner write it', {
       cause: error,
     })
   }

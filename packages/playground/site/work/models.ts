@@ -21,7 +21,7 @@ export function modelNamed(board: string): PerfModel {
 }
 
 /**
- * Make a predictor of a file as `pctodl-fit` writes it.
+ * Make a predictor of a file as `pctodl fit` writes it.
  *
  * @throws what parsing throws, in the words of the predictor
  */

@@ -16,7 +16,7 @@ import type { MeasureOptions } from '../plan/profile-plan.js'
 import { boardOf, perTenant, shareOf } from '../tenant-options.js'
 import type { SweptSetting } from './sweep-board.js'
 
-/** What one call of `pctodl-sweep` asks for, checked. */
+/** What one call of `pctodl sweep` asks for, checked. */
 export interface SweepCommandOptions {
   readonly backend: BackendKind
   readonly gpu: string
@@ -56,11 +56,11 @@ interface RawOptions {
 export async function parseSweepOptions(argv: readonly string[], terminal: Terminal): Promise<SweepCommandOptions> {
   const command = newCommand(
     {
-      name: 'pctodl-sweep',
+      name: 'pctodl sweep',
       version,
       description:
         'Find the SM clock or power limit at which a board does most for a watt with these tenants, from at most six measurements.',
-      example: 'pctodl-sweep --gpu A100 --model resnet50 --shares 50 50 --batches 16 --plot knee.svg',
+      example: 'pctodl sweep --gpu A100 --model resnet50 --shares 50 50 --batches 16 --plot knee.svg',
     },
     terminal,
   )
@@ -80,7 +80,7 @@ export async function parseSweepOptions(argv: readonly string[], terminal: Termi
     .option('--dataset <folder>', 'folder of images; default: synthetic images')
     .option(
       '--worker <kind>',
-      'processes on a real board: torch (default), onnx, or a command that speaks the protocol',
+      'processes on a real board: torch, onnx, or a command that speaks the protocol (default: torch)',
     )
     .option('--no-mps', 'real board: no MPS daemon; tenants take turns, and shares bind nobody')
     .option('--warmup-seconds <s>', 'shortest settling (default 5)', positiveNumber('seconds'))

@@ -54,7 +54,7 @@ export function readManifest(file: string): Manifest | undefined {
   try {
     json = JSON.parse(readFileSync(file, 'utf8'))
   } catch (cause) {
-    throw new InvalidInputError(file, '(not JSON)', 'a manifest that pctodl-profile wrote', { cause })
+    throw new InvalidInputError(file, '(not JSON)', 'a manifest that pctodl profile wrote', { cause })
   }
   const result = manifestSchema.safeParse(json)
   if (!result.success) {

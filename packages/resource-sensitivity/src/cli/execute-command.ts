@@ -1,6 +1,7 @@
 import path from 'node:path'
 import {
   asUsage,
+  exampleText,
   integerFrom,
   listOf,
   newSubcommand,
@@ -32,9 +33,7 @@ interface ExecuteOptions extends ScenarioOptions {
   readonly resizeCost: number
   readonly restartCost: number
   readonly spreadPenalty: number
-  readonly partition?: string
-  readonly account?: string
-  readonly sbatch?: string[]
+  readonly slurmArgument?: string[]
   readonly grace: number
   readonly mostFailures: number
   readonly json?: boolean
@@ -72,16 +71,16 @@ export function addExecuteCommand(parent: Command, terminal: Terminal): void {
     )
     .option('--restart-cost <s>', 'what a restart after a preemption or a move costs', numberBetween(0, 1e9), 30)
     .option('--spread-penalty <x>', 'a job on several servers is so many times slower', numberBetween(1, 1e6), 1)
-    .option('--partition <name>', 'of Slurm')
-    .option('--account <name>', 'of Slurm')
-    .option('--sbatch <words>', 'further words for sbatch, as --qos=long', listOf(String))
+    .option('--slurm-argument <argument...>', 'arguments of sbatch, e.g. --slurm-argument=--partition=long')
     .option('--grace <s>', 'time to save before a job is killed', numberBetween(0, 1e6), 30)
     .option('--most-failures <n>', 'failures of a job before it is given up', integerFrom(0), 3)
   addScenarioOptions(command)
     .option('--json', 'print JSON on standard output')
     .addHelpText(
       'after',
-      '\nExample:\n  pctodl-sensitivity execute --trace jobs.csv --cluster cluster.json --nodes node0,node1 --work-dir /shared/run-1 -- python train.py {model}\n',
+      exampleText(
+        'pctodl sensitivity execute --trace jobs.csv --cluster cluster.json --nodes node0,node1 --work-dir /shared/run-1 -- python train.py {model}',
+      ),
     )
     .action(async () => {
       const options = command.opts<ExecuteOptions>()
@@ -96,7 +95,7 @@ async function execute(options: ExecuteOptions, words: readonly string[], termin
     throw new UsageError(`--nodes: got ${options.nodes.length} names for ${servers} servers; give one for each`)
   }
   const runs: SlurmRun[] = []
-  const { partition, account, sbatch } = options
+  const { slurmArgument } = options
   const executor = opened(
     () =>
       new SlurmScheduleExecutor({
@@ -115,9 +114,7 @@ async function execute(options: ExecuteOptions, words: readonly string[], termin
         },
         onSilence: (silence) => terminal.stderr.write(silenceLine(silence)),
         onNode: ({ node, state }) => terminal.stderr.write(`node ${node}: ${state}\n`),
-        ...(partition === undefined ? {} : { partition }),
-        ...(account === undefined ? {} : { account }),
-        ...(sbatch === undefined ? {} : { sbatchArguments: sbatch }),
+        ...(slurmArgument === undefined ? {} : { sbatchArguments: slurmArgument }),
       }),
   )
   const jobs = await executeSchedule(

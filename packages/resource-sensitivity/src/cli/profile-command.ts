@@ -1,6 +1,7 @@
 import path from 'node:path'
 import {
   asUsage,
+  exampleText,
   integerFrom,
   listOf,
   newSubcommand,
@@ -94,7 +95,9 @@ export function addProfileCommand(parent: Command, terminal: Terminal): void {
     .option('--json', 'print the matrix on standard output')
     .addHelpText(
       'after',
-      '\nExample:\n  pctodl-sensitivity profile --job-name res18 --cpu 24 --num-gpus 4 -b 512 train.py --data /mnt/imagenet --amp\n',
+      exampleText(
+        'pctodl sensitivity profile --job-name res18 --cpu 24 --num-gpus 4 -b 512 train.py --data /mnt/imagenet --amp',
+      ),
     )
   for (const [flags, , why] of withoutEffect) command.option(flags, `no effect: ${why}`)
   command.action(async (script: string, args: string[]) => {

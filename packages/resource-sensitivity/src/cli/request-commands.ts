@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { integerFrom, newSubcommand, type Terminal } from '@pctodl/command-line'
+import { exampleText, integerFrom, newSubcommand, type Terminal } from '@pctodl/command-line'
 import type { Command } from 'commander'
 import { requestOfSchedule, type ScheduleRequest } from '../execute/requests.js'
 import { parseReplayCsv } from '../trace/replay-csv.js'
@@ -18,7 +18,7 @@ export function addRequestCommands(parent: Command, terminal: Terminal): void {
   const submit = newSubcommand(parent, 'submit', 'Submit jobs to a schedule that execute runs.', terminal)
     .requiredOption(...workDir)
     .requiredOption('--trace <csv>', 'lines id,model,arrival_s,iterations,gpus; the jobs arrive now')
-    .addHelpText('after', '\nExample:\n  pctodl-sensitivity submit --work-dir /shared/run-1 --trace more.csv\n')
+    .addHelpText('after', exampleText('pctodl sensitivity submit --work-dir /shared/run-1 --trace more.csv'))
     .action(() => {
       const { workDir: folder, trace } = submit.opts<{ workDir: string; trace: string }>()
       const jobs = parseReplayCsv(readFileSync(trace, 'utf8'), trace)
@@ -27,7 +27,7 @@ export function addRequestCommands(parent: Command, terminal: Terminal): void {
   const cancel = newSubcommand(parent, 'cancel', 'Cancel jobs of a schedule that execute runs.', terminal)
     .argument('<jobs...>', 'ids of jobs that have arrived')
     .requiredOption(...workDir)
-    .addHelpText('after', '\nExample:\n  pctodl-sensitivity cancel --work-dir /shared/run-1 3 7\n')
+    .addHelpText('after', exampleText('pctodl sensitivity cancel --work-dir /shared/run-1 3 7'))
     .action((ids: string[]) => {
       ask({ cancel: ids.map(integerFrom(0)) }, cancel.opts<{ workDir: string }>().workDir)
     })

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import {
+  exampleText,
   listOf,
   newSubcommand,
   numberBetween,
@@ -25,7 +26,7 @@ import type { Job } from '../trace/job.js'
 import { drawCharts } from './charts-of-schedules.js'
 import { addScenarioOptions, loadScenario, type Scenario, type ScenarioOptions } from './scenario.js'
 
-/** What marks the JSON of `simulate` and `compare`. */
+/** What marks the JSON of `simulate`. */
 const FORMAT = 'pctodl-sensitivity-schedule'
 const FORMAT_VERSION = 1
 
@@ -44,15 +45,10 @@ interface ScheduleOptions extends ScenarioOptions {
 }
 
 interface SimulateOptions extends ScheduleOptions {
-  readonly policy: PolicyName
-  readonly mechanism: MechanismName
+  readonly policy?: PolicyName[]
+  readonly mechanism?: MechanismName[]
   readonly actions?: string
   readonly jobsCsv?: string
-}
-
-interface CompareOptions extends ScheduleOptions {
-  readonly policies?: PolicyName[]
-  readonly mechanisms?: MechanismName[]
 }
 
 /** One schedule as both simulators tell it. */
@@ -74,41 +70,39 @@ export interface ScheduleRun {
   readonly timeline: readonly UsageBin[] | null
 }
 
-export function addScheduleCommands(parent: Command, terminal: Terminal): void {
-  const simulating = newSubcommand(
+export function addSimulateCommand(parent: Command, terminal: Terminal): void {
+  const command = newSubcommand(
     parent,
     'simulate',
-    'Run a trace of jobs on a cluster under one policy and one mechanism.',
+    'Run a trace of jobs on a cluster under a policy and a mechanism, or under several; the gain is over fair, of the same policy.',
     terminal,
   )
-    .option('--policy <name>', `who comes first: ${policyNames.join(', ')}`, oneOf(...policyNames), 'srtf')
-    .option('--mechanism <name>', `who gets what: ${mechanismNames.join(', ')}`, oneOf(...mechanismNames), 'tune')
-  addScheduleOptions(simulating)
+    .option(
+      '--policy <names>',
+      `who comes first: ${policyNames.join(', ')} (default: srtf)`,
+      listOf(oneOf(...policyNames)),
+    )
+    .option(
+      '--mechanism <names>',
+      `who gets what: ${mechanismNames.join(', ')} (default: tune)`,
+      listOf(oneOf(...mechanismNames)),
+    )
+  addScheduleOptions(command)
     .option('--actions <file>', 'a dry run: write what a cluster would be told to do, a line of JSON for each action')
     .option('--jobs-csv <file>', 'write what became of every job')
     .addHelpText(
       'after',
-      '\nExample:\n  pctodl-sensitivity simulate --generate 1000 --load 6 --policy srtf --mechanism tune --plot charts\n',
+      exampleText('pctodl sensitivity simulate --generate 1000 --load 6 --policy fifo,srtf,las --mechanism fair,tune'),
     )
-    .action(() => runOne(simulating.opts(), terminal))
-  const comparing = newSubcommand(
-    parent,
-    'compare',
-    'Run one trace under several policies and mechanisms; the gain is over fair, of the same policy.',
-    terminal,
-  )
-    .option('--policies <names>', `list of ${policyNames.join(', ')} (default srtf)`, listOf(oneOf(...policyNames)))
-    .option(
-      '--mechanisms <names>',
-      `list of ${mechanismNames.join(', ')} (default fair,greedy,tune)`,
-      listOf(oneOf(...mechanismNames)),
-    )
-  addScheduleOptions(comparing)
-    .addHelpText(
-      'after',
-      '\nExample:\n  pctodl-sensitivity compare --generate 1000 --load 6 --policies fifo,srtf,las --mechanisms fair,tune\n',
-    )
-    .action(() => runSeveral(comparing.opts(), terminal))
+    .action(async () => {
+      const {
+        policy: policies = ['srtf'],
+        mechanism: mechanisms = ['tune'],
+        ...options
+      }: SimulateOptions = command.opts()
+      if (policies.length * mechanisms.length > 1) return runSeveral(policies, mechanisms, options, terminal)
+      return runOne(policies[0]!, mechanisms[0]!, options, terminal)
+    })
 }
 
 function addScheduleOptions(command: Command): Command {
@@ -128,8 +122,13 @@ function addScheduleOptions(command: Command): Command {
     .option('--json', 'print JSON on standard output')
 }
 
-async function runOne(options: SimulateOptions, terminal: Terminal): Promise<void> {
-  const { policy, mechanism, actions, jobsCsv } = options
+async function runOne(
+  policy: PolicyName,
+  mechanism: MechanismName,
+  options: SimulateOptions,
+  terminal: Terminal,
+): Promise<void> {
+  const { actions, jobsCsv } = options
   const solver = await solverFor([mechanism])
   const scenario = loadScenario(options, terminal)
   if (actions !== undefined && options.published === true) {
@@ -152,8 +151,15 @@ async function runOne(options: SimulateOptions, terminal: Terminal): Promise<voi
   print(scenario, options, table, { summary: run.summary, files }, terminal)
 }
 
-async function runSeveral(options: CompareOptions, terminal: Terminal): Promise<void> {
-  const { policies = ['srtf'], mechanisms = ['fair', 'greedy', 'tune'] } = options
+async function runSeveral(
+  policies: readonly PolicyName[],
+  mechanisms: readonly MechanismName[],
+  options: SimulateOptions,
+  terminal: Terminal,
+): Promise<void> {
+  if (options.actions !== undefined || options.jobsCsv !== undefined) {
+    throw new UsageError('--actions and --jobs-csv tell of one schedule; name one policy and one mechanism')
+  }
   const scenario = loadScenario(options, terminal)
   const solver = await solverFor(mechanisms)
   const progress = new Progress(terminal.stderr, policies.length * mechanisms.length)

@@ -3,25 +3,25 @@ import { version } from '../../package.json'
 import { addExecuteCommand } from './execute-command.js'
 import { addProfileCommand } from './profile-command.js'
 import { addRequestCommands } from './request-commands.js'
-import { addScheduleCommands } from './schedule-commands.js'
+import { addSimulateCommand } from './schedule-commands.js'
 
-/** The command line `pctodl-sensitivity` as a function. */
+/** The command line `pctodl sensitivity` as a function. */
 export const sensitivity: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
-      name: 'pctodl-sensitivity',
+      name: 'pctodl sensitivity',
       version,
       description:
         'How throughput depends on CPU cores and memory beside the GPU, and how to schedule with that knowledge.',
-      example: 'pctodl-sensitivity compare --generate 1000 --load 6 --policies srtf,las',
+      example: 'pctodl sensitivity simulate --generate 1000 --load 6 --policy srtf,las',
     },
     terminal,
   ).enablePositionalOptions()
   addProfileCommand(command, terminal)
-  addScheduleCommands(command, terminal)
+  addSimulateCommand(command, terminal)
   addExecuteCommand(command, terminal)
   addRequestCommands(command, terminal)
-  if (argv.length === 0) throw new UsageError('say what to do: profile, simulate, compare, execute, submit or cancel')
+  if (argv.length === 0) throw new UsageError('say what to do: profile, simulate, execute, submit or cancel')
   await parseCommand(command, argv)
   return 0
 }

@@ -1,4 +1,4 @@
 import { runCommand } from '@pctodl/command-line'
 import { pctodlProfile } from './profile-command.js'
 
-runCommand('pctodl-profile', pctodlProfile)
+runCommand('pctodl profile', pctodlProfile)

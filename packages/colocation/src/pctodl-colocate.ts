@@ -1,4 +1,0 @@
-import { runCommand } from '@pctodl/command-line'
-import { pctodlColocate } from './cli/colocate-command.js'
-
-runCommand('pctodl-colocate', pctodlColocate)

@@ -1,0 +1,17 @@
+/** What help is as wide as: what commander takes where it cannot ask a terminal. */
+const HELP_COLUMNS = 80
+
+/** Parts in lines of a help's width. @param lineBreak between lines, in place of `separator`; a line begins with its blanks */
+export function linesOf(parts: readonly string[], separator: string, lineBreak: string): string {
+  const [first = '', ...others] = parts
+  const room = HELP_COLUMNS - lineBreak.indexOf('\n')
+  const indent = lineBreak.length - lineBreak.indexOf('\n') - 1
+  let text = first
+  let column = indent + first.length
+  for (const part of others) {
+    const fits = column + separator.length + part.length <= room
+    text += `${fits ? separator : lineBreak}${part}`
+    column = (fits ? column + separator.length : indent) + part.length
+  }
+  return text
+}

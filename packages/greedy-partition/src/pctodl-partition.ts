@@ -1,4 +1,0 @@
-import { runCommand } from '@pctodl/command-line'
-import { pctodlPartition } from './cli/partition-command.js'
-
-runCommand('pctodl-partition', pctodlPartition)

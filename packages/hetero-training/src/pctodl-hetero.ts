@@ -1,4 +1,0 @@
-import { runCommand } from '@pctodl/command-line'
-import { pctodlHetero } from './cli/hetero-command.js'
-
-runCommand('pctodl-hetero', pctodlHetero)

@@ -1,4 +1,0 @@
-import { runCommand } from '@pctodl/command-line'
-import { segments } from './commands.js'
-
-runCommand('pctodl-segments', segments)

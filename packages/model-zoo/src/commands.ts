@@ -1,1 +1,0 @@
-export { exportOnnx } from './run-export-onnx.js'

@@ -1,4 +1,0 @@
-import { runCommand } from '@pctodl/command-line'
-import { mps } from './commands.js'
-
-runCommand('pctodl-mps', mps)

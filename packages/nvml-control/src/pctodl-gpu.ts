@@ -1,4 +1,0 @@
-import { runCommand } from '@pctodl/command-line'
-import { gpu } from './commands.js'
-
-runCommand('pctodl-gpu', gpu)

@@ -1,4 +1,0 @@
-import { runCommand } from '@pctodl/command-line'
-import { fit } from './commands.js'
-
-runCommand('pctodl-fit', fit)

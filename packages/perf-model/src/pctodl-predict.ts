@@ -1,4 +1,0 @@
-import { runCommand } from '@pctodl/command-line'
-import { predict } from './commands.js'
-
-runCommand('pctodl-predict', predict)

@@ -1,4 +1,0 @@
-import { runCommand } from '@pctodl/command-line'
-import { pctodlPlayground } from './playground-command.js'
-
-runCommand('pctodl-playground', pctodlPlayground)
