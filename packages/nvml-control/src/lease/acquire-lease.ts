@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock, GpuSpec } from '@pctodl/platform'
 import type { ClockRange } from '../control/board-change.js'
-import type { BoardControl } from '../control/board-control.js'
 import type { NvmlDevice } from '../nvml/nvml-device.js'
 import { orNull } from '../nvml/nvml-error.js'
 import { LeaseHeldError } from './lease-errors.js'
@@ -10,7 +9,6 @@ import type { FoundState, LeaseRecord } from './lease-record.js'
 import { NvmlLease } from './nvml-lease.js'
 import { bootId, processIdentity, programNameOf } from './process-identity.js'
 import { restoreLeftover } from './restore-leftovers.js'
-import type { WatchdogOptions } from './watchdog.js'
 
 export interface LeaseOptions {
   /** Where locks and journals are kept. Default `$PCTODL_LEASE_DIR`, or `defaultLeaseFolder()`. */
@@ -29,9 +27,9 @@ export interface LeaseOptions {
 export interface LeasableBoard {
   readonly device: NvmlDevice
   readonly spec: GpuSpec
-  readonly control: BoardControl
   readonly clock: Clock
-  readonly watchdog: Pick<WatchdogOptions, 'libraryPath'>
+  /** NVML's, for the watchdog. */
+  readonly libraryPath: string
 }
 
 /**
@@ -48,7 +46,7 @@ export async function acquireLease(board: LeasableBoard, options: LeaseOptions =
   const lock = folder.tryLock(uuid)
   if (!lock) throw new LeaseHeldError(device.subject, folder.holder(uuid))
   try {
-    await restoreLeftover(folder, device, board.control)
+    await restoreLeftover(folder, device)
     return new NvmlLease({
       ...board,
       folder,
@@ -88,7 +86,7 @@ function foundState(device: NvmlDevice, standing: LeaseOptions['standingLocks'] 
     powerLimitW: orNull(() => device.powerLimitW()),
     computeMode: orNull(() => device.computeMode()),
     persistence: orNull(() => device.persistence()),
-    smClockLock: standing.smClock ? { ...standing.smClock } : null,
-    memClockLock: standing.memClock ? { ...standing.memClock } : null,
+    smClockLock: standing.smClock ?? null,
+    memClockLock: standing.memClock ?? null,
   }
 }
