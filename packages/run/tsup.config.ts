@@ -1,5 +1,7 @@
 import { libraryBuild, type PackageBuild } from '../../tsup.base'
 
-const build: PackageBuild = libraryBuild({ entry: ['src/index.ts', 'src/commands.ts', 'src/pctodl-run.ts'] })
+const build: PackageBuild = libraryBuild({
+  entry: ['src/index.ts', 'src/policy.ts', 'src/commands.ts', 'src/pctodl-run.ts'],
+})
 
 export default build
