@@ -70,11 +70,11 @@ describe.skipIf(missingCompiler)(`on a host with GPUs (${missingCompiler ?? 'sim
     try {
       const { libraryPath, leaseFolder } = host
       const failing = withBoards(['0', '1'], { libraryPath, leaseFolder }, async () => {
-        for (const sampler of started.mock.contexts) expect(() => sampler.start()).toThrow('runs already')
+        for (const sampler of started.mock.contexts as Sampler[]) expect(() => sampler.start()).toThrow('runs already')
         throw new Error('the work fails')
       })
       await expect(failing).rejects.toThrow('the work fails')
-      const samplers = new Set(started.mock.contexts)
+      const samplers = new Set(started.mock.contexts as Sampler[])
       expect(samplers.size).toBe(2)
       // One that has ended can begin again.
       for (const sampler of samplers) {

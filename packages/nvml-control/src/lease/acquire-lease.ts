@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import type { Clock, GpuSpec } from '@pctodl/platform'
 import type { ClockRange } from '../control/board-change.js'
 import type { NvmlDevice } from '../nvml/nvml-device.js'
 import { orNull } from '../nvml/nvml-error.js'
 import { LeaseHeldError } from './lease-errors.js'
 import { LeaseFolder } from './lease-folder.js'
 import type { FoundState, LeaseRecord } from './lease-record.js'
-import { NvmlLease } from './nvml-lease.js'
+import { type LeasableBoard, NvmlLease } from './nvml-lease.js'
 import { bootId, processIdentity, programNameOf } from './process-identity.js'
 import { restoreLeftover } from './restore-leftovers.js'
 
@@ -22,14 +21,6 @@ export interface LeaseOptions {
   readonly verifyDeadlineMs?: number
   /** Least time between two changes of the same setting, ms. Default 20. */
   readonly minSetIntervalMs?: number
-}
-
-export interface LeasableBoard {
-  readonly device: NvmlDevice
-  readonly spec: GpuSpec
-  readonly clock: Clock
-  /** NVML's, for the watchdog. */
-  readonly libraryPath: string
 }
 
 /**

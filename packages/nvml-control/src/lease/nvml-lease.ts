@@ -1,9 +1,9 @@
 import { type Ending, isEnding, onEnding } from '@pctodl/command-line'
-import { InvalidInputError } from '@pctodl/platform'
+import { type Clock, type GpuSpec, InvalidInputError } from '@pctodl/platform'
 import { applyChange } from '../control/apply-change.js'
 import { type BoardChange, type ChangeKind, type ClockRange, isClockLock } from '../control/board-change.js'
 import { type ComputeMode, settableComputeModes } from '../nvml/compute-mode.js'
-import type { LeasableBoard } from './acquire-lease.js'
+import type { NvmlDevice } from '../nvml/nvml-device.js'
 import { memClockChange, memClockInForce, resetChange, smClockChange } from './asked-change.js'
 import type { BoardLease } from './board-lease.js'
 import type { FileLock } from './file-lock.js'
@@ -14,6 +14,14 @@ import { restore, restoreSync } from './restore.js'
 import { noteFailure } from './restore-leftovers.js'
 import { observe, verifyApplied } from './verify.js'
 import { Watchdog } from './watchdog.js'
+
+export interface LeasableBoard {
+  readonly device: NvmlDevice
+  readonly spec: GpuSpec
+  readonly clock: Clock
+  /** NVML's, for the watchdog. */
+  readonly libraryPath: string
+}
 
 export interface LeasedBoard extends LeasableBoard {
   readonly folder: LeaseFolder
