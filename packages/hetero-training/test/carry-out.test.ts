@@ -3,11 +3,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { LeaseFolder, type NvmlDevice, openGpu, processIdentity, Sampler } from '@pctodl/nvml-control'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { LeaseFolder, type NvmlDevice, openGpu, processIdentity } from '@pctodl/nvml-control'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { callCommand } from '../../../test/call-command.js'
 import { eventually, missingCompiler, type RunningHost, startHost } from '../../nvml-control/test/simulated-host.js'
-import { withBoards } from '../src/carry-out/board.js'
 import { pctodlHetero } from '../src/commands.js'
 import { readProfile } from '../src/index.js'
 import { madeUpTrace, writeProfile } from './made-up-trace.js'
@@ -64,27 +63,6 @@ describe.skipIf(missingCompiler)(`on a host with GPUs (${missingCompiler ?? 'sim
     '--batch-size',
     '{batch}',
   ]
-
-  it('samples a board for as long as it is held, and no longer', async () => {
-    const started = vi.spyOn(Sampler.prototype, 'start')
-    try {
-      const { libraryPath, leaseFolder } = host
-      const failing = withBoards(['0', '1'], { libraryPath, leaseFolder }, async () => {
-        for (const sampler of started.mock.contexts as Sampler[]) expect(() => sampler.start()).toThrow('runs already')
-        throw new Error('the work fails')
-      })
-      await expect(failing).rejects.toThrow('the work fails')
-      const samplers = new Set(started.mock.contexts as Sampler[])
-      expect(samplers.size).toBe(2)
-      // One that has ended can begin again.
-      for (const sampler of samplers) {
-        sampler.start()
-        await sampler.stop()
-      }
-    } finally {
-      started.mockRestore()
-    }
-  })
 
   describe('collect', () => {
     it('measures every batch size under every limit, and the planner reads what it writes', async () => {
