@@ -12,6 +12,7 @@ export const browserCores: readonly string[] = [
   '@pctodl/scheduler',
   '@pctodl/baselines',
   '@pctodl/report/evaluate',
+  '@pctodl/run/policy',
   '@pctodl/bench-runner/server',
   '@pctodl/resource-sensitivity/engine',
 ]

@@ -46,10 +46,10 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'perf-model',
     'greedy-partition',
     'scheduler',
-    'baselines',
     'gpu-sim',
     'traffic',
     'report',
+    'run',
     'bench-runner',
   ],
   'bench-runner': [

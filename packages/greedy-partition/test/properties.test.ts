@@ -61,7 +61,7 @@ describe('laws', () => {
             expect(tenant.latencyMs).toBeLessThanOrEqual(latencySloMs ?? Infinity)
         },
       ),
-      { numRuns: cases(60), seed: 1 },
+      { numRuns: cases(60) },
     )
   })
 
@@ -78,7 +78,7 @@ describe('laws', () => {
           Math.min(s.powerCapW, predictor.spec.powerLimitW.max),
         )
       }),
-      { numRuns: cases(30), seed: 2 },
+      { numRuns: cases(30) },
     )
   })
 
@@ -90,7 +90,7 @@ describe('laws', () => {
         const high = partition(predictorOf(s), { ...options, powerCapW: s.powerCapW + moreW })
         expect(throughputOf(high)).toBeGreaterThanOrEqual(throughputOf(low) * (1 - SEARCH_GAP))
       }),
-      { numRuns: cases(40), seed: 3 },
+      { numRuns: cases(40) },
     )
   })
 
@@ -107,7 +107,7 @@ describe('laws', () => {
           expect(throughputOf(tight)).toBeLessThanOrEqual(throughputOf(loose) * (1 + SEARCH_GAP))
         },
       ),
-      { numRuns: cases(40), seed: 4 },
+      { numRuns: cases(40) },
     )
   })
 
@@ -120,7 +120,7 @@ describe('laws', () => {
           partition(predictor, options),
         )
       }),
-      { numRuns: cases(15), seed: 5 },
+      { numRuns: cases(15) },
     )
   })
 
@@ -150,7 +150,7 @@ describe('laws', () => {
           })
         },
       ),
-      { numRuns: cases(40), seed: 6 },
+      { numRuns: cases(40) },
     )
   })
 })

@@ -21,7 +21,7 @@ describe('the cheapest cover of a rate', () => {
       fc.property(items, fc.integer({ min: 1, max: 250 }), (of, rate) => {
         expect(cheapestCover(of, rate)).toBe(tried(of, rate))
       }),
-      { numRuns: 200, seed: 3 },
+      { numRuns: 200 },
     )
     expect(cheapestCover([], 10)).toBe(Number.POSITIVE_INFINITY)
   })

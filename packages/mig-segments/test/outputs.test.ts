@@ -25,7 +25,7 @@ describe('the map of a plan', () => {
           )
         },
       ),
-      { numRuns: 20, seed: 21 },
+      { numRuns: 20 },
     )
   })
 })

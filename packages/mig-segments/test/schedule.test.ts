@@ -83,7 +83,7 @@ describe('a schedule', () => {
           })
         })
       }),
-      { numRuns: 5, seed: 4 },
+      { numRuns: 5 },
     )
     expect(saved).toBeGreaterThan(0)
   })
@@ -217,7 +217,7 @@ describe('the power of a rate', () => {
         const least = each.reduce((sum, joules, i) => sum + joules * Math.min(1, Math.max(0, ratePerS - i)), 0)
         expect(servingW([board], [{ model: 'net', ratePerS, latencyMs: 100 }])).toBeCloseTo(least, 6)
       }),
-      { numRuns: 50, seed: 31 },
+      { numRuns: 50 },
     )
   })
 })

@@ -21,7 +21,6 @@ describe('the decay of a backlog', () => {
           expect(Math.log1p(theta * burstiness * ratio)).toBeCloseTo(burstiness * theta, 9)
         },
       ),
-      { seed: 1 },
     )
     expect(queueDecay(100, 100, 1)).toBe(0)
     expect(queueDecay(100, 90, 1)).toBe(0)

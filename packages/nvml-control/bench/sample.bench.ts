@@ -7,8 +7,7 @@
  */
 import { systemClock } from '@pctodl/platform'
 import { Bench } from 'tinybench'
-import type { BoardControl } from '../src/control/board-control.js'
-import { nvmlControl } from '../src/control/nvml-control.js'
+import { applyChange } from '../src/control/apply-change.js'
 import { loadNvml } from '../src/index.js'
 import { TelemetryReader } from '../src/nvml/telemetry-reader.js'
 import { buildFaultyNvml } from '../test/faulty-nvml.js'
@@ -29,9 +28,9 @@ try {
   const device = loadNvml({ libraryPath: host.libraryPath }).device(0)
   const changes = new Bench({ time: 3000, warmupTime: 200 })
   let limitW = 250
-  const setLimit = (control: BoardControl) => () =>
-    control.apply({ kind: 'power-limit', powerLimitW: 250 + (limitW++ % 50) })
-  changes.add('power limit through NVML', setLimit(nvmlControl(device)))
+  changes.add('power limit through NVML', () =>
+    applyChange(device, { kind: 'power-limit', powerLimitW: 250 + (limitW++ % 50) }),
+  )
   await print(changes)
 } finally {
   instant.remove()

@@ -1,18 +1,16 @@
 // Boards: find, open, read.
-export { listGpus, NvmlGpu, openGpu, type OpenGpuOptions, putRight, withLease } from './nvml-gpu.js'
+export { listGpus, NvmlGpu, openGpu, putRight, withLease } from './nvml-gpu.js'
 export { loadNvml, type LoadNvmlOptions, Nvml, NvmlNotFoundError } from './nvml/nvml-library.js'
 export { NvmlDevice } from './nvml/nvml-device.js'
 export type { MigInstanceInfo } from './nvml/mig-state.js'
 export { meansGone, NvmlError } from './nvml/nvml-error.js'
 // Leases: change a board, and put it back.
-export { acquireLease } from './lease/acquire-lease.js'
 export type { BoardLease } from './lease/board-lease.js'
 export { NvmlLease } from './lease/nvml-lease.js'
-export { LeaseHeldError, SetterNotAppliedError } from './lease/lease-errors.js'
-export { defaultLeaseFolder, JournalError, LeaseFolder } from './lease/lease-folder.js'
+export { LeaseHeldError } from './lease/lease-errors.js'
+export { LeaseFolder } from './lease/lease-folder.js'
 export type { FoundState, LeaseRecord } from './lease/lease-record.js'
-export { RestoreError } from './lease/restore.js'
-export { type RestoreOutcome, restoreLeftovers } from './lease/restore-leftovers.js'
+export type { RestoreOutcome } from './lease/restore-leftovers.js'
 export {
   childrenOf,
   processesOf,
@@ -30,7 +28,7 @@ export { closedFolder, systemSearchPath, trustedFile } from './lease/trusted-fil
 export { FileLock, lockHolder } from './lease/file-lock.js'
 export { letPass } from './lease/let-pass.js'
 // The node service: ask it instead of changing boards oneself.
-export { ServiceClient, ServiceError } from './service/service-client.js'
+export { ServiceClient } from './service/service-client.js'
 export { ServiceLease } from './service/service-lease.js'
 export { InstanceLease } from './service/instance-lease.js'
 export { serviceSocketPath } from './service/service-socket.js'
@@ -46,7 +44,7 @@ export {
   type ServiceStatus,
   serviceProtocolVersions,
 } from './service/service-protocol.js'
-export { type BoardEvent, type BoardEventKind, boardEventKinds, NvmlEvents } from './nvml/nvml-events.js'
+export { type BoardEvent, NvmlEvents } from './nvml/nvml-events.js'
 // Ways to change a board.
 export { type BoardChange, describeChange } from './control/board-change.js'
 // Describe a board type.
@@ -56,4 +54,3 @@ export { specOfBoard, UnknownBoardError } from './describe/spec-of-board.js'
 export { runChild } from './commands/run-child.js'
 // Sample over time.
 export { Sampler } from './sampling/sampler.js'
-export { summarizeWindow, type WindowSummary } from './sampling/window-summary.js'

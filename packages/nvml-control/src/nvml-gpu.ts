@@ -7,7 +7,6 @@ import {
   systemClock,
   type Telemetry,
 } from '@pctodl/platform'
-import { nvmlControl } from './control/nvml-control.js'
 import { type BoardFacts, boardFacts } from './describe/board-facts.js'
 import { specOfBoard } from './describe/spec-of-board.js'
 import { acquireLease, type LeaseOptions } from './lease/acquire-lease.js'
@@ -117,10 +116,7 @@ export class NvmlGpu implements Gpu {
   /** The same, taken by this process whatever there is on the node. @throws LeaseHeldError, RestoreError; PctodlError `LEASE_FOLDER` */
   acquireDirectly(): Promise<NvmlLease> {
     const { device, spec, nvml } = this
-    return acquireLease(
-      { device, spec, control: nvmlControl(device), clock: this.#clock, watchdog: { libraryPath: nvml.libraryPath } },
-      this.#options,
-    )
+    return acquireLease({ device, spec, clock: this.#clock, libraryPath: nvml.libraryPath }, this.#options)
   }
 }
 
@@ -195,10 +191,7 @@ export function listGpus(
  * @throws PctodlError `LEASE_FOLDER` where the folder of leases is not private
  */
 export async function putRight(nvml: Nvml, options: LeaseOptions = {}): Promise<RestoreOutcome[]> {
-  return restoreLeftovers(new LeaseFolder(options.leaseFolder), (uuid) => {
-    const device = nvml.device(uuid)
-    return { device, control: nvmlControl(device) }
-  })
+  return restoreLeftovers(new LeaseFolder(options.leaseFolder), (uuid) => nvml.device(uuid))
 }
 
 /**

@@ -9,10 +9,10 @@ import {
   type NvmlGpu,
   openGpu,
   putRight,
-  RestoreError,
-  SetterNotAppliedError,
   withLease,
 } from '../src/index.js'
+import { SetterNotAppliedError } from '../src/lease/lease-errors.js'
+import { RestoreError } from '../src/lease/restore.js'
 import { type NvmlCallName, nvmlCallNames } from '../src/nvml/nvml-calls.js'
 import { nvmlReturnCodes } from '../src/nvml/nvml-error.js'
 import { buildFaultyNvml, type FaultyNvml } from './faulty-nvml.js'

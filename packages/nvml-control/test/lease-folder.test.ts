@@ -2,7 +2,8 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, sta
 import { homedir, tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { defaultLeaseFolder, JournalError, LeaseFolder, type LeaseRecord } from '../src/index.js'
+import { LeaseFolder, type LeaseRecord } from '../src/index.js'
+import { defaultLeaseFolder, JournalError } from '../src/lease/lease-folder.js'
 
 let place: string
 let folder: LeaseFolder

@@ -5,7 +5,6 @@ import { InvalidInputError } from '@pctodl/platform'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
   isRunning,
-  JournalError,
   LeaseFolder,
   LeaseHeldError,
   type LeaseRecord,
@@ -14,10 +13,11 @@ import {
   openGpu,
   processIdentity,
   putRight,
-  SetterNotAppliedError,
   withLease,
 } from '../src/index.js'
 import { judgeClock } from '../src/lease/judge-clock.js'
+import { SetterNotAppliedError } from '../src/lease/lease-errors.js'
+import { JournalError } from '../src/lease/lease-folder.js'
 import { changesBack } from '../src/lease/restore.js'
 import { eventually, missingCompiler, type RunningHost, startHost } from './simulated-host.js'
 

@@ -2,10 +2,10 @@ import { SimulatedGpu } from '@pctodl/gpu-sim'
 import { type Telemetry, VirtualClock } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Sampler, summarizeWindow } from '../src/index.js'
+import { Sampler } from '../src/index.js'
 import { SampleRing } from '../src/sampling/sample-ring.js'
 import { integral, timeWeightedMean, timeWeightedPercentile } from '../src/sampling/time-weighted.js'
-import type { MeasuredWindow } from '../src/sampling/window-summary.js'
+import { type MeasuredWindow, summarizeWindow } from '../src/sampling/window-summary.js'
 
 const nothing: Telemetry = {
   timeMs: 0,
@@ -43,7 +43,7 @@ describe('a sampler', () => {
     const measured = window.end() as MeasuredWindow
     await sampler.stop()
     expect(measured).toMatchObject({ kind: 'measured', name: 'busy', samples: 30_000, missed: 0, longestGapMs: 20 })
-    expect(sampler.ring.at('timeMs', 29_999)).toBe(29_999 * 20)
+    expect(sampler.ring.at(29_999).timeMs).toBe(29_999 * 20)
     expect(measured.energy.powerField).toBe('powerInstantW')
     // The counter counts what is drawn; the sensor that is integrated has its own error of some percent.
     expect(Math.abs(measured.energy.disagreementPercent!)).toBeLessThan(6)
@@ -64,7 +64,7 @@ describe('a sampler', () => {
     sampler.start()
     await clock.sleep(1050)
     await sampler.stop()
-    expect(Array.from({ length: sampler.ring.count }, (_, i) => sampler.ring.at('timeMs', i))).toEqual([
+    expect(Array.from({ length: sampler.ring.count }, (_, i) => sampler.ring.at(i).timeMs)).toEqual([
       0, 100, 450, 500, 600, 700, 800, 900, 1000,
     ])
     expect(sampler.missed).toBe(2)

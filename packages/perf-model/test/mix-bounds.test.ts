@@ -48,7 +48,7 @@ function totalsOf(bounds: MixBounds, tenants: number, box: Omit<MixBox, 'low' | 
 }
 
 /** In every box that a random mix lies in its bounds hold what is predicted, and at its own totals they are nothing else. */
-function expectBoundsToHold(model: PerfModel, run: number, random: SeededRandom): void {
+function expectBoundsToHold(model: PerfModel, run: number, random: SeededRandom, leastPartOfPower: number): void {
   const tenants = randomTenants(random, model.networks)
   const memClockMhz = model.memClocksMhz[run % model.memClocksMhz.length]!
   const clocks = smClocksAt(model.spec, memClockMhz)!
@@ -59,11 +59,19 @@ function expectBoundsToHold(model: PerfModel, run: number, random: SeededRandom)
   const totals = totalsOf(bounds, tenants.length, point)
   const name = `run ${run}: ${JSON.stringify(tenants)} at ${clocks[at]}/${memClockMhz} MHz`
   let exactly = 0
+  let exactlyW = bounds.idlePowerW(memClockMhz)
   tenants.forEach((_, i) => {
     bounds.enter(i, { ...point, low: totals, high: totals })
     exactly += bounds.mostThroughput
+    exactlyW += bounds.leastStandingW + bounds.leastJPerSample * predicted.tenants[i]!.throughput
+    expect(bounds.leastThroughput / bounds.mostThroughput, name).toBeCloseTo(1, 6)
+    expect(bounds.leastLatencyMs / predicted.tenants[i]!.latencyMs, name).toBeCloseTo(1, 6)
+    expect(bounds.leastDrawn, name).toBeCloseTo(bounds.mostDrawnByOne, 9)
   })
   expect(Math.abs(exactly / throughput - 1), name).toBeLessThan(1e-6)
+  // Only the price of DRAM at lower clocks is estimated from below.
+  const partOfPower = exactlyW / powerW
+  expect(partOfPower, name).toBeGreaterThan(clocks[at] === clocks.at(-1) ? 1 - 1e-6 : leastPartOfPower)
 
   const wide = random.uniform()
   const below = () => 1 - wide * random.uniform()
@@ -102,12 +110,13 @@ function expectBoundsToHold(model: PerfModel, run: number, random: SeededRandom)
 describe('bounds on what tenants do in any mix', () => {
   it('hold what is predicted, in every box that a mix lies in, and at its own totals are nothing else', () => {
     const random = new SeededRandom(20261)
-    for (let run = 0; run < 150; run++) expectBoundsToHold(boards[run % boards.length]!, run, random)
+    for (let run = 0; run < 150; run++) expectBoundsToHold(boards[run % boards.length]!, run, random, 0.95)
   })
 
   it('hold for any model that a parameter file may have', () => {
     const random = new SeededRandom(5)
-    for (let run = 0; run < 100; run++) expectBoundsToHold(farModel(boards[run % boards.length]!, random), run, random)
+    for (let run = 0; run < 100; run++)
+      expectBoundsToHold(farModel(boards[run % boards.length]!, random), run, random, 0.5)
   })
 
   it('are of tenants that there can be', () => {

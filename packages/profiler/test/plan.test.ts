@@ -1,9 +1,7 @@
 import { findGpuSpec, smClocksAt } from '@pctodl/platform'
 import {
-  anchorGrid,
   anchorSweep,
   clockSweep,
-  clocksOfRange,
   expectedDuration,
   frequencyScaling,
   makePlan,
@@ -16,6 +14,8 @@ import {
 import { goldenJson } from '@pctodl/reference-data'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { anchorGrid } from '../src/plan/anchor-grid.js'
+import { clocksOfRange } from '../src/plan/clock-sweep.js'
 
 const a100 = findGpuSpec('A100')
 const rtx3080Ti = findGpuSpec('3080Ti')

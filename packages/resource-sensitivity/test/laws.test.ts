@@ -58,7 +58,7 @@ describe('laws of the simulator', () => {
           })
         }
       }),
-      { numRuns: 60, seed: 1 },
+      { numRuns: 60 },
     )
   })
 
@@ -95,7 +95,7 @@ describe('laws of the simulator', () => {
           }
         },
       ),
-      { numRuns: 30, seed: 2 },
+      { numRuns: 30 },
     )
   })
 
@@ -109,7 +109,7 @@ describe('laws of the simulator', () => {
           for (const id of waiting) expect(gpusOf.get(id)).toBeGreaterThan(free)
         }
       }),
-      { numRuns: 40, seed: 3 },
+      { numRuns: 40 },
     )
   })
 
@@ -135,7 +135,7 @@ describe('laws of the simulator', () => {
           }
         },
       ),
-      { numRuns: 30, seed: 4 },
+      { numRuns: 30 },
     )
   })
 
@@ -146,7 +146,7 @@ describe('laws of the simulator', () => {
         const turned = watch({ ...s, jobs: s.jobs.toReversed() }, name, mechanism).result.jobs
         expect(turned.toReversed()).toEqual(listed)
       }),
-      { numRuns: 40, seed: 5 },
+      { numRuns: 40 },
     )
   })
 
@@ -189,7 +189,7 @@ describe('laws of the simulator', () => {
           expect(finishS).toBeLessThan(result.lastFinishS / 2)
         },
       ),
-      { numRuns: 12, seed: 6 },
+      { numRuns: 12 },
     )
   })
 

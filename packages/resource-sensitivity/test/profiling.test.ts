@@ -44,7 +44,7 @@ describe('the search over cores', () => {
           expect(of(cpus)).toBeLessThanOrEqual(high * (1 + 1e-9))
         }
       }),
-      { numRuns: 300, seed: 1 },
+      { numRuns: 300 },
     )
   })
 
@@ -62,7 +62,7 @@ describe('the search over cores', () => {
           }
         },
       ),
-      { numRuns: 150, seed: 2 },
+      { numRuns: 150 },
     )
   })
 

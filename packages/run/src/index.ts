@@ -1,5 +1,6 @@
 export { type Experiment, experimentSchema } from './experiment.js'
-export { experimentPolicy, type NotedPolicy } from './experiment-policy.js'
+export { experimentPolicy } from './experiment-policy.js'
+export type { NotedPolicy } from './policy.js'
 export { readRecordedExperiment } from './recorded-experiment.js'
 export { EventLogWriter } from './event-log-writer.js'
 export {

@@ -1,7 +1,7 @@
 import type { Terminal } from '@pctodl/command-line'
 import { systemClock } from '@pctodl/platform'
+import { applyChange } from '../control/apply-change.js'
 import { type BoardChange, describeChange } from '../control/board-change.js'
-import { nvmlControl } from '../control/nvml-control.js'
 import { LeaseHeldError } from '../lease/lease-errors.js'
 import { LeaseFolder } from '../lease/lease-folder.js'
 import { verifyApplied } from '../lease/verify.js'
@@ -22,7 +22,6 @@ export async function reset(options: BoardOptions, terminal: Terminal): Promise<
     const lock = folder.tryLock(uuid)
     if (!lock) throw new LeaseHeldError(device.subject, folder.holder(uuid))
     try {
-      const control = nvmlControl(device)
       const limits = orNull(() => device.powerLimits())
       const changes: BoardChange[] = [
         { kind: 'sm-clock', range: null },
@@ -33,7 +32,7 @@ export async function reset(options: BoardOptions, terminal: Terminal): Promise<
       const result = { gpu: device.index, changes: [] as string[], notSupported: [] as string[] }
       for (const change of changes) {
         try {
-          await control.apply(change)
+          await applyChange(device, change)
         } catch (error) {
           // A board without memory clock locks has none to reset.
           if ((error as { code?: string }).code !== 'NOT_SUPPORTED') throw error

@@ -1,25 +1,16 @@
-import Table from 'cli-table3'
-
 /** A plain table: aligned columns without lines, so that it can be read and cut. */
 export function plainTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const none = Object.fromEntries(
-    ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'].map((k) => [
-      k,
-      '',
-    ]),
-  )
-  const inner = Object.fromEntries(['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid'].map((k) => [k, '']))
-  const table = new Table({
-    head: [...head],
-    chars: { ...none, ...inner, middle: '  ' },
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
-  })
-  table.push(...rows.map((row) => [...row]))
-  return `${table
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd())
-    .join('\n')}\n`
+  const lines = head.length === 0 ? rows : [head, ...rows]
+  const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]!.length))) ?? []
+  return lines
+    .map(
+      (line) =>
+        `${line
+          .map((cell, i) => cell.padEnd(widths[i]!))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('')
 }
 
 /** A value with its unit, `-` for what is not known. */

@@ -20,6 +20,13 @@ export type ChangeKind = BoardChange['kind']
 /** In the order in which a board is put back: persistence last, because without it the driver may unload and forget. */
 export const changeKinds = ['sm-clock', 'mem-clock', 'power-limit', 'compute-mode', 'persistence'] as const
 
+/** Clock locks cannot be read back. */
+export function isClockLock(
+  change: BoardChange,
+): change is Extract<BoardChange, { readonly kind: 'sm-clock' | 'mem-clock' }> {
+  return change.kind === 'sm-clock' || change.kind === 'mem-clock'
+}
+
 /** `SM clock 1005 MHz`, `power limit 250 W`, ... */
 export function describeChange(change: BoardChange): string {
   switch (change.kind) {

@@ -1,16 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import type { Clock, GpuSpec } from '@pctodl/platform'
 import type { ClockRange } from '../control/board-change.js'
-import type { BoardControl } from '../control/board-control.js'
 import type { NvmlDevice } from '../nvml/nvml-device.js'
 import { orNull } from '../nvml/nvml-error.js'
 import { LeaseHeldError } from './lease-errors.js'
 import { LeaseFolder } from './lease-folder.js'
 import type { FoundState, LeaseRecord } from './lease-record.js'
-import { NvmlLease } from './nvml-lease.js'
+import { type LeasableBoard, NvmlLease } from './nvml-lease.js'
 import { bootId, processIdentity, programNameOf } from './process-identity.js'
 import { restoreLeftover } from './restore-leftovers.js'
-import type { WatchdogOptions } from './watchdog.js'
 
 export interface LeaseOptions {
   /** Where locks and journals are kept. Default `$PCTODL_LEASE_DIR`, or `defaultLeaseFolder()`. */
@@ -24,14 +21,6 @@ export interface LeaseOptions {
   readonly verifyDeadlineMs?: number
   /** Least time between two changes of the same setting, ms. Default 20. */
   readonly minSetIntervalMs?: number
-}
-
-export interface LeasableBoard {
-  readonly device: NvmlDevice
-  readonly spec: GpuSpec
-  readonly control: BoardControl
-  readonly clock: Clock
-  readonly watchdog: Pick<WatchdogOptions, 'libraryPath'>
 }
 
 /**
@@ -48,7 +37,7 @@ export async function acquireLease(board: LeasableBoard, options: LeaseOptions =
   const lock = folder.tryLock(uuid)
   if (!lock) throw new LeaseHeldError(device.subject, folder.holder(uuid))
   try {
-    await restoreLeftover(folder, device, board.control)
+    await restoreLeftover(folder, device)
     return new NvmlLease({
       ...board,
       folder,
@@ -88,7 +77,7 @@ function foundState(device: NvmlDevice, standing: LeaseOptions['standingLocks'] 
     powerLimitW: orNull(() => device.powerLimitW()),
     computeMode: orNull(() => device.computeMode()),
     persistence: orNull(() => device.persistence()),
-    smClockLock: standing.smClock ? { ...standing.smClock } : null,
-    memClockLock: standing.memClock ? { ...standing.memClock } : null,
+    smClockLock: standing.smClock ?? null,
+    memClockLock: standing.memClock ?? null,
   }
 }

@@ -1,6 +1,5 @@
-import { type GpuSpec, InvalidInputError } from '@pctodl/platform'
+import { type GpuSpec, InvalidInputError, smClocksAt } from '@pctodl/platform'
 import type { BoardChange, ChangeKind, ClockRange } from '../control/board-change.js'
-import { assertSmRange } from './assert-sm-range.js'
 import type { FoundState } from './lease-record.js'
 
 /**
@@ -12,7 +11,13 @@ import type { FoundState } from './lease-record.js'
  */
 export function smClockChange(spec: GpuSpec, memClockMhz: number, clock: number | ClockRange): BoardChange {
   const { minMhz, maxMhz } = typeof clock === 'number' ? { minMhz: clock, maxMhz: clock } : clock
-  assertSmRange(spec, memClockMhz, { minMhz, maxMhz })
+  const states = smClocksAt(spec, memClockMhz) ?? []
+  for (const [field, mhz] of Object.entries({ minMhz, maxMhz })) {
+    if (states.includes(mhz)) continue
+    const range = `${states[0]} to ${states.at(-1)} MHz (${states.length} states)`
+    throw new InvalidInputError(`smClock.${field}`, mhz, `a supported state of ${spec.name}: ${range}`)
+  }
+  if (minMhz > maxMhz) throw new InvalidInputError('smClock', { minMhz, maxMhz }, 'minMhz of at most maxMhz')
   return { kind: 'sm-clock', range: { minMhz, maxMhz } }
 }
 
@@ -30,21 +35,24 @@ export function memClockChange({ clockStates, name }: GpuSpec, memClockMhz: numb
   return { kind: 'mem-clock', range: { minMhz: memClockMhz, maxMhz: memClockMhz } }
 }
 
-/**
- * The change by which a setting goes back: clocks to the lock that was found, or to the firmware; modes to what was found; the power
- * limit to the board's default. Null where what was found is not known.
- */
-export function resetChange(kind: ChangeKind, spec: GpuSpec, found: FoundState): BoardChange | null {
+/** The change by which a setting goes back to what was found. Null where that is not known. */
+export function changeBack(kind: ChangeKind, found: FoundState): BoardChange | null {
+  const { powerLimitW, computeMode, persistence } = found
   switch (kind) {
     case 'sm-clock':
       return { kind, range: found.smClockLock }
     case 'mem-clock':
       return { kind, range: found.memClockLock }
     case 'power-limit':
-      return { kind, powerLimitW: spec.powerLimitW.default }
+      return powerLimitW === null ? null : { kind, powerLimitW }
     case 'compute-mode':
-      return found.computeMode === null ? null : { kind, mode: found.computeMode }
+      return computeMode === null ? null : { kind, mode: computeMode }
     case 'persistence':
-      return found.persistence === null ? null : { kind, enabled: found.persistence }
+      return persistence === null ? null : { kind, enabled: persistence }
   }
+}
+
+/** The same while a lease is held, except that the power limit goes to the board's default. */
+export function resetChange(kind: ChangeKind, spec: GpuSpec, found: FoundState): BoardChange | null {
+  return kind === 'power-limit' ? { kind, powerLimitW: spec.powerLimitW.default } : changeBack(kind, found)
 }

@@ -1,7 +1,25 @@
 import { z } from 'zod'
-import { type ChangeKind, changeKinds } from '../control/board-change.js'
+import { type ChangeKind, type ClockRange, changeKinds } from '../control/board-change.js'
+import type { ComputeMode } from '../nvml/compute-mode.js'
 
-const range = z.strictObject({ minMhz: z.int().min(1).max(100_000), maxMhz: z.int().min(1).max(100_000) })
+const mhz = z.int().min(1).max(100_000)
+
+export const rangeSchema: z.ZodType<ClockRange> = z.strictObject({ minMhz: mhz, maxMhz: mhz })
+
+export const computeModeSchema: z.ZodType<ComputeMode> = z.enum([
+  'default',
+  'exclusive-thread',
+  'prohibited',
+  'exclusive-process',
+])
+
+export const foundSchema: z.ZodType<FoundState> = z.strictObject({
+  powerLimitW: z.number().positive().nullable(),
+  computeMode: computeModeSchema.nullable(),
+  persistence: z.boolean().nullable(),
+  smClockLock: rangeSchema.nullable(),
+  memClockLock: rangeSchema.nullable(),
+})
 
 /** What a lease writes down before it changes anything: all that is needed to put the board back without its owner. */
 export interface LeaseRecord {
@@ -23,11 +41,11 @@ export interface LeaseRecord {
   /** What the board was set to; null where the driver does not tell. */
   readonly found: {
     powerLimitW: number | null
-    computeMode: 'default' | 'exclusive-thread' | 'prohibited' | 'exclusive-process' | null
+    computeMode: ComputeMode | null
     persistence: boolean | null
     /** NVML cannot read clock locks: null is "not locked", the state of a board whose operator says nothing else. */
-    smClockLock: { minMhz: number; maxMhz: number } | null
-    memClockLock: { minMhz: number; maxMhz: number } | null
+    smClockLock: ClockRange | null
+    memClockLock: ClockRange | null
   }
   /** What the owner has changed, or was about to. */
   readonly touched: ChangeKind[]
@@ -52,13 +70,7 @@ const leaseRecord = z.strictObject({
     program: z.string().max(64),
   }),
   acquiredAt: z.string(),
-  found: z.strictObject({
-    powerLimitW: z.number().positive().nullable(),
-    computeMode: z.enum(['default', 'exclusive-thread', 'prohibited', 'exclusive-process']).nullable(),
-    persistence: z.boolean().nullable(),
-    smClockLock: range.nullable(),
-    memClockLock: range.nullable(),
-  }),
+  found: foundSchema,
   touched: z.array(z.enum(changeKinds)),
   lastError: z.string().optional(),
 })

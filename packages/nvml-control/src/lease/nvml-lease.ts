@@ -1,8 +1,7 @@
 import { type Ending, isEnding, onEnding } from '@pctodl/command-line'
-import type { Clock, GpuSpec } from '@pctodl/platform'
-import { InvalidInputError } from '@pctodl/platform'
-import type { BoardChange, ChangeKind, ClockRange } from '../control/board-change.js'
-import type { BoardControl } from '../control/board-control.js'
+import { type Clock, type GpuSpec, InvalidInputError } from '@pctodl/platform'
+import { applyChange } from '../control/apply-change.js'
+import { type BoardChange, type ChangeKind, type ClockRange, isClockLock } from '../control/board-change.js'
 import { type ComputeMode, settableComputeModes } from '../nvml/compute-mode.js'
 import type { NvmlDevice } from '../nvml/nvml-device.js'
 import { memClockChange, memClockInForce, resetChange, smClockChange } from './asked-change.js'
@@ -11,24 +10,35 @@ import type { FileLock } from './file-lock.js'
 import { leaseReleased, SetterNotAppliedError } from './lease-errors.js'
 import type { LeaseFolder } from './lease-folder.js'
 import type { FoundState, LeaseRecord } from './lease-record.js'
-import { meansUnchanged } from './means-unchanged.js'
 import { restore, restoreSync } from './restore.js'
 import { noteFailure } from './restore-leftovers.js'
 import { observe, verifyApplied } from './verify.js'
-import { Watchdog, type WatchdogOptions } from './watchdog.js'
+import { Watchdog } from './watchdog.js'
 
-export interface LeasedBoard {
+export interface LeasableBoard {
   readonly device: NvmlDevice
   readonly spec: GpuSpec
-  readonly control: BoardControl
   readonly clock: Clock
+  /** NVML's, for the watchdog. */
+  readonly libraryPath: string
+}
+
+export interface LeasedBoard extends LeasableBoard {
   readonly folder: LeaseFolder
   readonly lock: FileLock
   readonly record: LeaseRecord
-  readonly watchdog: Pick<WatchdogOptions, 'libraryPath'>
   readonly verifyDeadlineMs: number
   readonly minSetIntervalMs: number
 }
+
+/** Answers of a driver that has not even begun. After any other failure a change may be in force. */
+const refusals = [
+  'NO_PERMISSION',
+  'NOT_SUPPORTED',
+  'NVML_INVALID_ARGUMENT',
+  'NVML_FREQUENCY_NOT_SUPPORTED',
+  'NVML_FUNCTION_NOT_FOUND',
+]
 
 /** Three attempts at each of five settings, with a driver that takes its time. */
 const RELEASE_DEADLINE_MS = 10_000
@@ -155,7 +165,7 @@ export class NvmlLease implements BoardLease {
     // A change that is still on its way to the driver would land after us: then only the watchdog comes last for sure.
     if (this.#inFlight > 0) return
     try {
-      if (this.#record.touched.length > 0) restoreSync(this.#board.device, this.#board.control, this.#record)
+      if (this.#record.touched.length > 0) restoreSync(this.#board.device, this.#record)
       this.#board.folder.remove(this.#record.gpu.uuid)
     } catch (error) {
       process.stderr.write(`pctodl: ${error instanceof Error ? error.message : String(error)}\n`)
@@ -165,12 +175,12 @@ export class NvmlLease implements BoardLease {
   async #release(): Promise<void> {
     this.#state = 'releasing'
     await this.#queue
-    const { device, control, folder, lock } = this.#board
+    const { device, folder, lock } = this.#board
     try {
       if (this.#record.touched.length > 0) {
         this.#inFlight++
         try {
-          await restore(device, control, this.#record)
+          await restore(device, this.#record)
         } finally {
           this.#inFlight--
         }
@@ -203,7 +213,7 @@ export class NvmlLease implements BoardLease {
   }
 
   async #perform(change: BoardChange): Promise<void> {
-    const { device, control, clock, verifyDeadlineMs } = this.#board
+    const { device, clock, verifyDeadlineMs } = this.#board
     if (this.#isInForce(change)) return
     await this.#keepDistance(change.kind)
     const isFirst = !this.#record.touched.includes(change.kind)
@@ -211,9 +221,9 @@ export class NvmlLease implements BoardLease {
     this.#applied.delete(change.kind)
     this.#inFlight++
     try {
-      await control.apply(change)
+      await applyChange(device, change)
     } catch (error) {
-      if (isFirst && meansUnchanged(error)) this.#writeBack(change.kind)
+      if (isFirst && refusals.includes((error as { readonly code?: string }).code ?? '')) this.#writeBack(change.kind)
       throw error
     } finally {
       this.#inFlight--
@@ -226,7 +236,7 @@ export class NvmlLease implements BoardLease {
   /** Asking for what is so already costs the driver nothing. */
   #isInForce(change: BoardChange): boolean {
     const before = this.#applied.get(change.kind)
-    if (change.kind === 'sm-clock' || change.kind === 'mem-clock') {
+    if (isClockLock(change)) {
       const range = before && 'range' in before ? before.range : undefined
       return range !== undefined && range?.minMhz === change.range?.minMhz && range?.maxMhz === change.range?.maxMhz
     }
@@ -248,7 +258,7 @@ export class NvmlLease implements BoardLease {
    * watches would stay for the next program to find.
    */
   async #writeAhead(kind: ChangeKind): Promise<void> {
-    const { folder, watchdog } = this.#board
+    const { folder, libraryPath } = this.#board
     const { gpu, leaseId } = this.#record
     this.#watchdog ??= await Watchdog.start({
       journalFile: folder.journalFile(gpu.uuid),
@@ -256,7 +266,7 @@ export class NvmlLease implements BoardLease {
       leaseFolder: folder.path,
       uuid: gpu.uuid,
       leaseId,
-      ...watchdog,
+      libraryPath,
     })
     const record = { ...this.#record, touched: [...this.#record.touched, kind] }
     folder.write(record)

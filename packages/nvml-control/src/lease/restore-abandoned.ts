@@ -1,4 +1,3 @@
-import { nvmlControl } from '../control/nvml-control.js'
 import { loadNvml } from '../nvml/nvml-library.js'
 import { LeaseFolder } from './lease-folder.js'
 import { type RestoreOutcome, restoreLeftover } from './restore-leftovers.js'
@@ -36,8 +35,7 @@ export async function restoreAbandoned(lease: AbandonedLease): Promise<RestoreOu
   if (!lock) return null
   try {
     if (!isOurs()) return null
-    const device = loadNvml({ libraryPath }).device(uuid)
-    return await restoreLeftover(folder, device, nvmlControl(device))
+    return await restoreLeftover(folder, loadNvml({ libraryPath }).device(uuid))
   } finally {
     lock.release()
   }

@@ -1,4 +1,3 @@
-import type { BoardControl } from '../control/board-control.js'
 import type { NvmlDevice } from '../nvml/nvml-device.js'
 import type { LeaseFolder } from './lease-folder.js'
 import type { LeaseRecord } from './lease-record.js'
@@ -24,11 +23,7 @@ export interface RestoreOutcome {
  * @returns null where nothing was left
  * @throws RestoreError, JournalError
  */
-export async function restoreLeftover(
-  folder: LeaseFolder,
-  device: NvmlDevice,
-  control: BoardControl,
-): Promise<RestoreOutcome | null> {
+export async function restoreLeftover(folder: LeaseFolder, device: NvmlDevice): Promise<RestoreOutcome | null> {
   const { uuid } = device
   folder.removeUnfinished(uuid)
   const record = folder.read(uuid)
@@ -38,7 +33,7 @@ export async function restoreLeftover(
     return { uuid, record, outcome: 'rebooted' }
   }
   try {
-    await restore(device, control, record)
+    await restore(device, record)
   } catch (error) {
     noteFailure(folder, record, error)
     throw error
@@ -62,7 +57,7 @@ export function noteFailure(folder: LeaseFolder, record: LeaseRecord, error: unk
  */
 export async function restoreLeftovers(
   folder: LeaseFolder,
-  boardOf: (uuid: string) => { readonly device: NvmlDevice; readonly control: BoardControl },
+  deviceOf: (uuid: string) => NvmlDevice,
 ): Promise<RestoreOutcome[]> {
   const outcomes: RestoreOutcome[] = []
   for (const uuid of folder.journaled()) {
@@ -76,8 +71,7 @@ export async function restoreLeftovers(
         continue
       }
       if (!record) continue
-      const { device, control } = boardOf(uuid)
-      const outcome = await restoreLeftover(folder, device, control)
+      const outcome = await restoreLeftover(folder, deviceOf(uuid))
       if (outcome) outcomes.push(outcome)
     } catch (error) {
       outcomes.push({ uuid, record, outcome: 'failed', error })

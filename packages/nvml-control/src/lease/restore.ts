@@ -1,9 +1,10 @@
 import { PctodlError } from '@pctodl/platform'
-import { type BoardChange, type ChangeKind, changeKinds, describeChange } from '../control/board-change.js'
-import type { BoardControl } from '../control/board-control.js'
+import { applyChange, applyChangeSync } from '../control/apply-change.js'
+import { type BoardChange, changeKinds, describeChange, isClockLock } from '../control/board-change.js'
 import type { NvmlDevice } from '../nvml/nvml-device.js'
-import { isApplied, readSetting } from './board-settings.js'
-import type { FoundState, LeaseRecord } from './lease-record.js'
+import { changeBack } from './asked-change.js'
+import type { LeaseRecord } from './lease-record.js'
+import { observe } from './verify.js'
 
 /** A board could not be put back. Its journal stays, and the next program, or `pctodl gpu restore`, tries again. */
 export class RestoreError extends PctodlError {
@@ -35,29 +36,12 @@ const PAUSE_MS = 50
 /** A change that the driver took shows within this time. */
 const EFFECT_PERIODS = 20
 
-/** What puts a board back: of what was touched, the values found. */
+/** What puts a board back: of what was touched, the values found. What was not known cannot have been touched. */
 export function changesBack({ found, touched }: Pick<LeaseRecord, 'found' | 'touched'>): BoardChange[] {
   return changeKinds
     .filter((kind) => touched.includes(kind))
-    .map((kind) => changeTo(found, kind))
+    .map((kind) => changeBack(kind, found))
     .filter((change) => change !== null)
-}
-
-/** Null where it is not known what was found; then it could not have been changed with a view to putting it back. */
-function changeTo(found: FoundState, kind: ChangeKind): BoardChange | null {
-  const { powerLimitW, computeMode, persistence } = found
-  switch (kind) {
-    case 'sm-clock':
-      return { kind, range: found.smClockLock }
-    case 'mem-clock':
-      return { kind, range: found.memClockLock }
-    case 'power-limit':
-      return powerLimitW === null ? null : { kind, powerLimitW }
-    case 'compute-mode':
-      return computeMode === null ? null : { kind, mode: computeMode }
-    case 'persistence':
-      return persistence === null ? null : { kind, enabled: persistence }
-  }
 }
 
 /** What a restoration asks of the one who drives it: apply a change, or wait. */
@@ -92,7 +76,7 @@ function* restoration(device: NvmlDevice, record: LeaseRecord): Generator<Step, 
 
 /** Wait until a change shows, where it can be read. */
 function* effect(device: NvmlDevice, change: BoardChange): Generator<Step, unknown, unknown> {
-  if (change.kind === 'sm-clock' || change.kind === 'mem-clock') return undefined
+  if (isClockLock(change)) return undefined
   for (let i = 0; i < EFFECT_PERIODS; i++) {
     if (isAppliedNow(device, change)) return undefined
     yield { pauseMs: PAUSE_MS }
@@ -101,9 +85,9 @@ function* effect(device: NvmlDevice, change: BoardChange): Generator<Step, unkno
 }
 
 function isAppliedNow(device: NvmlDevice, change: BoardChange): boolean {
-  if (change.kind === 'sm-clock' || change.kind === 'mem-clock') return false
+  if (isClockLock(change)) return false
   try {
-    return isApplied(change, readSetting(device, change.kind))
+    return observe(device, change).applied
   } catch {
     // Not readable now: then it is set again, and that tells.
     return false
@@ -111,7 +95,7 @@ function isAppliedNow(device: NvmlDevice, change: BoardChange): boolean {
 }
 
 /** @throws RestoreError */
-export async function restore(device: NvmlDevice, control: BoardControl, record: LeaseRecord): Promise<void> {
+export async function restore(device: NvmlDevice, record: LeaseRecord): Promise<void> {
   const steps = restoration(device, record)
   let answer: unknown
   for (;;) {
@@ -119,12 +103,12 @@ export async function restore(device: NvmlDevice, control: BoardControl, record:
     if (done) return
     answer = undefined
     if ('pauseMs' in value) await new Promise((resolve) => setTimeout(resolve, value.pauseMs))
-    else answer = await control.apply(value.apply).catch((error: unknown) => error)
+    else answer = await applyChange(device, value.apply).catch((error: unknown) => error)
   }
 }
 
 /** For a process that is ending: no promise is kept any more. @throws RestoreError */
-export function restoreSync(device: NvmlDevice, control: BoardControl, record: LeaseRecord): void {
+export function restoreSync(device: NvmlDevice, record: LeaseRecord): void {
   const steps = restoration(device, record)
   const never = new Int32Array(new SharedArrayBuffer(4))
   let answer: unknown
@@ -135,7 +119,7 @@ export function restoreSync(device: NvmlDevice, control: BoardControl, record: L
     if ('pauseMs' in value) Atomics.wait(never, 0, 0, value.pauseMs)
     else {
       try {
-        control.applySync(value.apply)
+        applyChangeSync(device, value.apply)
       } catch (error) {
         answer = error
       }

@@ -1,7 +1,6 @@
 import type { Clock } from '@pctodl/platform'
 import type { BoardChange, ClockRange } from '../control/board-change.js'
 import type { NvmlDevice } from '../nvml/nvml-device.js'
-import { isApplied, readSetting } from './board-settings.js'
 import { judgeClock } from './judge-clock.js'
 import { SetterNotAppliedError } from './lease-errors.js'
 
@@ -33,21 +32,33 @@ export async function verifyApplied(device: NvmlDevice, change: BoardChange, opt
   }
 }
 
+/** NVML takes milliwatts; other tools write limits with two digits. */
+const POWER_LIMIT_TOLERANCE_W = 0.05
+
+/** What the board shows of a change now. */
 export interface Observation {
   readonly applied: boolean
   readonly text: string
 }
 
-/** What the board shows of a change now. @throws NvmlError */
+/** @throws NvmlError */
 export function observe(device: NvmlDevice, change: BoardChange): Observation {
   switch (change.kind) {
     case 'sm-clock':
       return observeClock(device, change.range, () => device.smClockMhz())
     case 'mem-clock':
       return observeClock(device, change.range, () => device.memClockMhz())
-    default: {
-      const setting = readSetting(device, change.kind)
-      return { applied: isApplied(change, setting), text: String(setting) }
+    case 'power-limit': {
+      const limitW = device.powerLimitW()
+      return { applied: Math.abs(limitW - change.powerLimitW) <= POWER_LIMIT_TOLERANCE_W, text: String(limitW) }
+    }
+    case 'compute-mode': {
+      const mode = device.computeMode()
+      return { applied: mode === change.mode, text: mode }
+    }
+    case 'persistence': {
+      const enabled = device.persistence()
+      return { applied: enabled === change.enabled, text: String(enabled) }
     }
   }
 }
@@ -55,7 +66,6 @@ export function observe(device: NvmlDevice, change: BoardChange): Observation {
 function observeClock(device: NvmlDevice, range: ClockRange | null, read: () => number): Observation {
   if (!range) return { applied: true, text: 'no lock' }
   const reading = read()
-  const reasons = device.eventReasons()
-  const verdict = judgeClock(reading, range, reasons)
+  const verdict = judgeClock(reading, range, device.eventReasons())
   return { applied: verdict !== 'not-applied', text: `${reading} MHz` }
 }

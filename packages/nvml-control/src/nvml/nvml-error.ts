@@ -1,13 +1,7 @@
 import { PctodlError } from '@pctodl/platform'
 
-interface ReturnCode {
-  /** NVML's own name of it, without `NVML_ERROR_`. */
-  readonly nvmlName: string
-  /** The family's code for it. */
-  readonly code: string
-  readonly meaning: string
-  readonly remedy: string
-}
+/** NVML's own name of it without `NVML_ERROR_`, the family's code for it, what it means and what can be done. */
+type ReturnCode = readonly [nvmlName: string, code: string, meaning: string, remedy: string]
 
 const asRoot = 'run as root, or have the operator run the node service (pctodld) and allow it in its policy'
 const reboot =
@@ -16,108 +10,88 @@ const reinstall = 'the driver was updated without a restart: reboot, or unload a
 
 /** Every return code of NVML (nvml.h, `nvmlReturn_t`), with what a caller can do about it. */
 const returnCodes: Readonly<Record<number, ReturnCode>> = {
-  1: entry('UNINITIALIZED', 'NVML_CLOSED', 'NVML is not initialised', 'load it again; it was closed'),
-  2: entry(
+  1: ['UNINITIALIZED', 'NVML_CLOSED', 'NVML is not initialised', 'load it again; it was closed'],
+  2: [
     'INVALID_ARGUMENT',
     'NVML_INVALID_ARGUMENT',
     'the driver refuses the argument',
     'check it against `pctodl gpu list` and `pctodl gpu describe`',
-  ),
-  3: entry('NOT_SUPPORTED', 'NOT_SUPPORTED', 'this board or driver does not have it', 'do without it on this board'),
-  4: entry('NO_PERMISSION', 'NO_PERMISSION', 'this user may not do it', asRoot),
-  5: entry(
-    'ALREADY_INITIALIZED',
-    'NVML_ALREADY_INITIALIZED',
-    'NVML is initialised already',
-    'close the other use first',
-  ),
-  6: entry('NOT_FOUND', 'NOT_FOUND', 'the driver does not know it', 'see `pctodl gpu list` for the boards that exist'),
-  7: entry(
-    'INSUFFICIENT_SIZE',
-    'NVML_INSUFFICIENT_SIZE',
-    'the answer did not fit',
-    'try again; it grew between two calls',
-  ),
-  8: entry(
+  ],
+  3: ['NOT_SUPPORTED', 'NOT_SUPPORTED', 'this board or driver does not have it', 'do without it on this board'],
+  4: ['NO_PERMISSION', 'NO_PERMISSION', 'this user may not do it', asRoot],
+  5: ['ALREADY_INITIALIZED', 'NVML_ALREADY_INITIALIZED', 'NVML is initialised already', 'close the other use first'],
+  6: ['NOT_FOUND', 'NOT_FOUND', 'the driver does not know it', 'see `pctodl gpu list` for the boards that exist'],
+  7: ['INSUFFICIENT_SIZE', 'NVML_INSUFFICIENT_SIZE', 'the answer did not fit', 'try again; it grew between two calls'],
+  8: [
     'INSUFFICIENT_POWER',
     'NVML_INSUFFICIENT_POWER',
     'the external power cables are not properly attached',
     'check them',
-  ),
-  9: entry(
+  ],
+  9: [
     'DRIVER_NOT_LOADED',
     'DRIVER_NOT_LOADED',
     'the NVIDIA driver is not loaded',
     'load it (`modprobe nvidia`) or install it',
-  ),
-  10: entry('TIMEOUT', 'NVML_TIMEOUT', 'the driver did not answer in time', 'try again; look at `dmesg` if it stays'),
-  11: entry(
-    'IRQ_ISSUE',
-    'NVML_IRQ_ISSUE',
-    'the kernel has a problem with an interrupt of the board',
-    'look at `dmesg`',
-  ),
-  12: entry(
+  ],
+  10: ['TIMEOUT', 'NVML_TIMEOUT', 'the driver did not answer in time', 'try again; look at `dmesg` if it stays'],
+  11: ['IRQ_ISSUE', 'NVML_IRQ_ISSUE', 'the kernel has a problem with an interrupt of the board', 'look at `dmesg`'],
+  12: [
     'LIBRARY_NOT_FOUND',
     'NVML_LIBRARY_NOT_FOUND',
     'NVML could not load a library of its own',
     'reinstall the driver',
-  ),
-  13: entry(
+  ],
+  13: [
     'FUNCTION_NOT_FOUND',
     'NVML_FUNCTION_NOT_FOUND',
     'this driver is too old for the call',
     'update the driver, or do without',
-  ),
-  14: entry(
-    'CORRUPTED_INFOROM',
-    'NVML_CORRUPTED_INFOROM',
-    "the board's infoROM is corrupted",
-    'have the board looked at',
-  ),
-  15: entry('GPU_IS_LOST', 'GPU_LOST', 'the board has fallen off the bus or is inaccessible', reboot),
-  16: entry('RESET_REQUIRED', 'GPU_NEEDS_RESET', 'the board must be reset before it can be used', reboot),
-  17: entry(
+  ],
+  14: ['CORRUPTED_INFOROM', 'NVML_CORRUPTED_INFOROM', "the board's infoROM is corrupted", 'have the board looked at'],
+  15: ['GPU_IS_LOST', 'GPU_LOST', 'the board has fallen off the bus or is inaccessible', reboot],
+  16: ['RESET_REQUIRED', 'GPU_NEEDS_RESET', 'the board must be reset before it can be used', reboot],
+  17: [
     'OPERATING_SYSTEM',
     'NVML_OPERATING_SYSTEM',
     'the operating system or a cgroup blocks it',
     'give this container access to the device',
-  ),
-  18: entry(
+  ],
+  18: [
     'LIB_RM_VERSION_MISMATCH',
     'DRIVER_VERSION_MISMATCH',
     'library and kernel module are of different versions',
     reinstall,
-  ),
-  19: entry('IN_USE', 'NVML_IN_USE', 'somebody else uses it', 'end the processes that `pctodl gpu status` names'),
-  20: entry('MEMORY', 'NVML_OUT_OF_MEMORY', 'NVML is out of host memory', 'free some'),
-  21: entry('NO_DATA', 'NVML_NO_DATA', 'there is nothing to report yet', 'ask again later'),
-  22: entry('VGPU_ECC_NOT_SUPPORTED', 'NVML_VGPU_ECC', 'not available on a vGPU with ECC', 'do without it'),
-  23: entry(
+  ],
+  19: ['IN_USE', 'NVML_IN_USE', 'somebody else uses it', 'end the processes that `pctodl gpu status` names'],
+  20: ['MEMORY', 'NVML_OUT_OF_MEMORY', 'NVML is out of host memory', 'free some'],
+  21: ['NO_DATA', 'NVML_NO_DATA', 'there is nothing to report yet', 'ask again later'],
+  22: ['VGPU_ECC_NOT_SUPPORTED', 'NVML_VGPU_ECC', 'not available on a vGPU with ECC', 'do without it'],
+  23: [
     'INSUFFICIENT_RESOURCES',
     'NVML_INSUFFICIENT_RESOURCES',
     'the board has too few resources left',
     'free some of them',
-  ),
-  24: entry(
+  ],
+  24: [
     'FREQ_NOT_SUPPORTED',
     'NVML_FREQUENCY_NOT_SUPPORTED',
     'the board does not have this frequency',
     'take one of `pctodl gpu describe`',
-  ),
-  25: entry(
+  ],
+  25: [
     'ARGUMENT_VERSION_MISMATCH',
     'NVML_ARGUMENT_VERSION',
     'the driver has another version of the structure',
     'update this package',
-  ),
-  26: entry('DEPRECATED', 'NVML_DEPRECATED', 'this driver has dropped the call', 'update this package'),
-  27: entry('NOT_READY', 'NVML_NOT_READY', 'the system is not ready', 'try again'),
-  28: entry('GPU_NOT_FOUND', 'GPU_NOT_FOUND', 'there is no GPU', 'see `pctodl gpu list`'),
-  29: entry('INVALID_STATE', 'NVML_INVALID_STATE', 'the board is not in a state for it', 'look at `pctodl gpu status`'),
-  30: entry('RESET_TYPE_NOT_SUPPORTED', 'NVML_RESET_TYPE', 'this kind of reset is not possible', 'take another kind'),
-  31: entry('UNABLE_TO_RELOAD_DRIVER', 'NVML_RELOAD_FAILED', 'the driver could not be loaded again', 'reboot'),
-  999: entry('UNKNOWN', 'NVML_UNKNOWN', 'the driver reports an internal error', 'look at `dmesg | grep NVRM`'),
+  ],
+  26: ['DEPRECATED', 'NVML_DEPRECATED', 'this driver has dropped the call', 'update this package'],
+  27: ['NOT_READY', 'NVML_NOT_READY', 'the system is not ready', 'try again'],
+  28: ['GPU_NOT_FOUND', 'GPU_NOT_FOUND', 'there is no GPU', 'see `pctodl gpu list`'],
+  29: ['INVALID_STATE', 'NVML_INVALID_STATE', 'the board is not in a state for it', 'look at `pctodl gpu status`'],
+  30: ['RESET_TYPE_NOT_SUPPORTED', 'NVML_RESET_TYPE', 'this kind of reset is not possible', 'take another kind'],
+  31: ['UNABLE_TO_RELOAD_DRIVER', 'NVML_RELOAD_FAILED', 'the driver could not be loaded again', 'reboot'],
+  999: ['UNKNOWN', 'NVML_UNKNOWN', 'the driver reports an internal error', 'look at `dmesg | grep NVRM`'],
 }
 
 /** The codes that NVML documents, ascending. */
@@ -134,8 +108,12 @@ export class NvmlError extends PctodlError {
 
   /** @param subject the board that it was about, or what was asked of it */
   constructor(call: string, nvmlCode: number, subject?: string) {
-    const { nvmlName, code, meaning, remedy } =
-      returnCodes[nvmlCode] ?? entry(`CODE_${nvmlCode}`, 'NVML_UNKNOWN', 'a code newer than this package', 'update it')
+    const [nvmlName, code, meaning, remedy] = returnCodes[nvmlCode] ?? [
+      `CODE_${nvmlCode}`,
+      'NVML_UNKNOWN',
+      'a code newer than this package',
+      'update it',
+    ]
     const about = subject === undefined ? '' : ` for ${subject}`
     super(code, `${call}${about}: ${meaning} (NVML_ERROR_${nvmlName}, ${nvmlCode}); ${remedy}`)
     this.nvmlCode = nvmlCode
@@ -166,8 +144,4 @@ export function orNull<T>(read: () => T): T | null {
     if (error instanceof NvmlError && meansAbsent(error.nvmlCode)) return null
     throw error
   }
-}
-
-function entry(nvmlName: string, code: string, meaning: string, remedy: string): ReturnCode {
-  return { nvmlName, code, meaning, remedy }
 }

@@ -1,4 +1,5 @@
-import type { RingColumn, SampleRing } from './sample-ring.js'
+import type { Telemetry } from '@pctodl/platform'
+import type { SampleRing } from './sample-ring.js'
 import { integral, type Readings, timeWeightedMean, timeWeightedPercentile } from './time-weighted.js'
 
 /** One quantity over a window. */
@@ -71,28 +72,29 @@ export interface WindowBounds {
   readonly lastError: Error | null
 }
 
+/** Quantities of a sample that a window is summarised by, and those that its energy comes from. */
+type Quantity = 'energyJ' | Exclude<keyof MeasuredWindow & keyof Telemetry, 'timeMs'>
+
 /** Summarise the samples of a ring between two times. */
 export function summarizeWindow(ring: SampleRing, bounds: WindowBounds): WindowSummary {
-  const { name, beginMs, endMs, periodMs } = bounds
-  let first = ring.count
-  while (first > ring.oldest && ring.at('timeMs', first - 1) >= beginMs) first--
-  let end = ring.count
-  while (end > first && ring.at('timeMs', end - 1) > endMs) end--
-  const samples = end - first
+  const { name, beginMs, endMs, periodMs, lastError } = bounds
+  const samples = ring.between(beginMs, endMs)
+  const [first, last] = [samples[0], samples.at(-1)]
   const durationMs = endMs - beginMs
-  const missed = Math.max(0, Math.floor(durationMs / periodMs) - samples)
-  if (samples === 0) return { kind: 'empty', name, beginMs, endMs, durationMs, missed, lastError: bounds.lastError }
-  const of = (column: RingColumn) => summarize(readings(ring, column, first, end))
+  const missed = Math.max(0, Math.floor(durationMs / periodMs) - samples.length)
+  if (!first || !last) return { kind: 'empty', name, beginMs, endMs, durationMs, missed, lastError }
+  const of = (quantity: Quantity) => summarize(readings(samples, quantity))
+  const edges = [beginMs, ...samples.map(({ timeMs }) => timeMs), endMs]
   return {
     kind: 'measured',
     name,
     beginMs,
     endMs,
     durationMs,
-    coveredMs: ring.at('timeMs', end - 1) - ring.at('timeMs', first),
-    samples,
+    coveredMs: last.timeMs - first.timeMs,
+    samples: samples.length,
     missed,
-    longestGapMs: longestGap(ring, first, end, beginMs, endMs),
+    longestGapMs: edges.reduce((longest, edge, i) => Math.max(longest, edge - (edges[i - 1] ?? edge)), 0),
     powerAverageW: of('powerAverageW'),
     powerInstantW: of('powerInstantW'),
     smClockMhz: of('smClockMhz'),
@@ -101,20 +103,13 @@ export function summarizeWindow(ring: SampleRing, bounds: WindowBounds): WindowS
     memUtilPercent: of('memUtilPercent'),
     temperatureC: of('temperatureC'),
     memoryUsedBytes: of('memoryUsedBytes'),
-    energy: summarizeEnergy(ring, first, end),
+    energy: summarizeEnergy(samples),
   }
 }
 
-function readings(ring: SampleRing, column: RingColumn, first: number, end: number): Readings {
-  const timesMs: number[] = []
-  const values: number[] = []
-  for (let i = first; i < end; i++) {
-    const value = ring.at(column, i)
-    if (Number.isNaN(value)) continue
-    timesMs.push(ring.at('timeMs', i))
-    values.push(value)
-  }
-  return { timesMs, values }
+function readings(samples: readonly Telemetry[], quantity: Quantity): Readings {
+  const read = samples.filter((sample) => sample[quantity] !== null)
+  return { timesMs: read.map(({ timeMs }) => timeMs), values: read.map((sample) => sample[quantity]!) }
 }
 
 function summarize(from: Readings): QuantitySummary | null {
@@ -132,37 +127,18 @@ function summarize(from: Readings): QuantitySummary | null {
 }
 
 /** Both energies over the same time: from the first to the last sample of which counter and power are known. */
-function summarizeEnergy(ring: SampleRing, first: number, end: number): EnergySummary {
-  const instant = readings(ring, 'powerInstantW', first, end)
-  const powerField = instant.values.length >= 2 ? 'powerInstantW' : 'powerAverageW'
-  const known: number[] = []
-  for (let i = first; i < end; i++) {
-    if (!Number.isNaN(ring.at('energyJ', i)) && !Number.isNaN(ring.at(powerField, i))) known.push(i)
-  }
-  const counter = readings(ring, 'energyJ', first, end)
-  if (known.length < 2) {
-    const counterJ = counter.values.length < 2 ? null : counter.values.at(-1)! - counter.values[0]!
-    return {
-      counterJ,
-      integralJ: integral(readings(ring, powerField, first, end)),
-      disagreementPercent: null,
-      powerField,
-    }
-  }
-  const [from, to] = [known[0]!, known.at(-1)!]
-  const counterJ = ring.at('energyJ', to) - ring.at('energyJ', from)
-  const integralJ = integral(readings(ring, powerField, from, to + 1))!
-  const disagreementPercent = counterJ > 0 ? (100 * (integralJ - counterJ)) / counterJ : null
+function summarizeEnergy(samples: readonly Telemetry[]): EnergySummary {
+  const powerField = readings(samples, 'powerInstantW').values.length >= 2 ? 'powerInstantW' : 'powerAverageW'
+  const isKnown = (sample: Telemetry) => sample.energyJ !== null && sample[powerField] !== null
+  const from = samples.findIndex(isKnown)
+  const to = samples.findLastIndex(isKnown)
+  // Where the two are not known together, each is told over its own time, and they cannot be compared.
+  const together = from < to
+  const shared = together ? samples.slice(from, to + 1) : samples
+  const counter = readings(shared, 'energyJ').values
+  const counterJ = counter.length < 2 ? null : counter.at(-1)! - counter[0]!
+  const integralJ = integral(readings(shared, powerField))
+  const disagreementPercent =
+    together && counterJ !== null && counterJ > 0 ? (100 * (integralJ! - counterJ)) / counterJ : null
   return { counterJ, integralJ, disagreementPercent, powerField }
-}
-
-function longestGap(ring: SampleRing, first: number, end: number, beginMs: number, endMs: number): number {
-  let longest = 0
-  let before = beginMs
-  for (let i = first; i < end; i++) {
-    const timeMs = ring.at('timeMs', i)
-    longest = Math.max(longest, timeMs - before)
-    before = timeMs
-  }
-  return Math.max(longest, endMs - before)
 }

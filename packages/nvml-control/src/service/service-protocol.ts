@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { BoardChange } from '../control/board-change.js'
-import type { FoundState } from '../lease/lease-record.js'
+import { computeModeSchema, type FoundState, foundSchema, rangeSchema } from '../lease/lease-record.js'
 
 /** What the node service and its clients say to each other: one JSON value a line, requests answered in their order. */
 
@@ -93,15 +93,12 @@ export type ServiceMessage =
 const boardUuid = z
   .string()
   .regex(/^(GPU|MIG)-[0-9a-f-]{1,60}$/i, 'a UUID of a board (GPU-...) or of a MIG instance (MIG-...)')
-const mhz = z.int().min(1).max(100_000)
-const range = z.strictObject({ minMhz: mhz, maxMhz: mhz })
-const computeMode = z.enum(['default', 'exclusive-thread', 'prohibited', 'exclusive-process'])
 
 const boardChange = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('power-limit'), powerLimitW: z.number().positive().max(100_000) }),
-  z.strictObject({ kind: z.literal('sm-clock'), range: range.nullable() }),
-  z.strictObject({ kind: z.literal('mem-clock'), range: range.nullable() }),
-  z.strictObject({ kind: z.literal('compute-mode'), mode: computeMode }),
+  z.strictObject({ kind: z.literal('sm-clock'), range: rangeSchema.nullable() }),
+  z.strictObject({ kind: z.literal('mem-clock'), range: rangeSchema.nullable() }),
+  z.strictObject({ kind: z.literal('compute-mode'), mode: computeModeSchema }),
   z.strictObject({ kind: z.literal('persistence'), enabled: z.boolean() }),
 ])
 
@@ -144,14 +141,6 @@ const serviceRequest: z.ZodType<ServiceRequest> = z.strictObject({
   body: z.discriminatedUnion('type', bodies),
 })
 
-const found = z.strictObject({
-  powerLimitW: z.number().nullable(),
-  computeMode: computeMode.nullable(),
-  persistence: z.boolean().nullable(),
-  smClockLock: range.nullable(),
-  memClockLock: range.nullable(),
-})
-
 const leaseState = z
   .strictObject({ uid: z.int(), pid: z.int(), program: z.string(), since: z.string(), mps: z.boolean() })
   .nullable()
@@ -168,7 +157,7 @@ const boardState = z.strictObject({
 
 const serviceResults: { readonly [Type in keyof ServiceResults]: z.ZodType<ServiceResults[Type]> } = {
   hello: z.strictObject({ version: z.int(), service: z.string(), boards: z.array(z.string()) }),
-  acquire: z.strictObject({ found }),
+  acquire: z.strictObject({ found: foundSchema }),
   change: z.null(),
   verify: z.null(),
   release: z.null(),

@@ -1,12 +1,13 @@
 import { SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
 import type { PerfModel } from '@pctodl/perf-model'
 import { evaluate, RunRecorder } from '@pctodl/report/evaluate'
+import { policyOf } from '@pctodl/run/policy'
 import { runPolicy } from '@pctodl/scheduler'
 import { faultOf } from './disturbances.js'
 import { PacedRun, stepsOf } from './paced-run.js'
-import { policyNamed, usualExperiment } from './policy-named.js'
 import type { RunOutcome } from './run-frame.js'
 import { type PolicyName, type RunQuestion, WINDOW_S } from './run-question.js'
+import { usualExperiment } from './usual-experiment.js'
 
 /** One policy on one simulated board, at whatever pace it is let. */
 export class SimulatedRun extends PacedRun {
@@ -32,7 +33,7 @@ export class SimulatedRun extends PacedRun {
     const { model, caps, seed, durationS } = this.#question
     const gpu = this.gpu!
     const experiment = usualExperiment(this.#policy, model, gpu.spec.key, caps.length > 1)
-    const policy = policyNamed(this.#model, experiment)
+    const policy = policyOf(this.#model, experiment)
     // As the command line: it is the true power that is judged.
     const recorder = new RunRecorder(() => gpu.truth().meteredEnergyJ)
     await runPolicy({

@@ -2,15 +2,19 @@ import { computeModeCode } from '../nvml/compute-mode.js'
 import type { NvmlCallName } from '../nvml/nvml-calls.js'
 import type { NvmlDevice } from '../nvml/nvml-device.js'
 import type { BoardChange } from './board-change.js'
-import type { BoardControl } from './board-control.js'
 
-/** The driver's own setters. They need root. */
-export function nvmlControl(device: NvmlDevice): BoardControl {
-  return {
-    // A setter takes the driver milliseconds, in which sampling must go on.
-    apply: (change) => device.checkInBackground(...callOf(change)),
-    applySync: (change) => device.check(...callOf(change)),
-  }
+/**
+ * Change a board through the driver, which takes root. A setter takes milliseconds, so it runs on another thread: sampling goes on.
+ *
+ * @throws NvmlError `NO_PERMISSION`, `NOT_SUPPORTED`, `GPU_LOST`, ...
+ */
+export function applyChange(device: NvmlDevice, change: BoardChange): Promise<void> {
+  return device.checkInBackground(...callOf(change))
+}
+
+/** The same without the event loop, for a process that is ending. */
+export function applyChangeSync(device: NvmlDevice, change: BoardChange): void {
+  device.check(...callOf(change))
 }
 
 function callOf(change: BoardChange): [NvmlCallName, ...number[]] {
