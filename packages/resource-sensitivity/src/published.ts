@@ -1,12 +1,6 @@
 // The published algorithms, for parity and as baselines: nothing else here imports them but the commands.
 
 export {
-  type PublishedProfilePoint,
-  type PublishedSweepPoint,
-  parsePublishedProfile,
-  publishedSweep,
-} from './published/published-profile.js'
-export {
   type PublishedJobResult,
   type PublishedOptions,
   type PublishedResult,

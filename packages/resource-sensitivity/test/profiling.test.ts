@@ -14,7 +14,7 @@ import {
   ThroughputCurve,
   throughputAt,
 } from '../src/job-profile.js'
-import { parsePublishedProfile, publishedSweep } from '../src/published.js'
+import { parsePublishedProfile, publishedSweep } from './published-profile.js'
 
 /** Shapes that loaders have: proportional up to a limit, Amdahl's law, a power, an exponential approach. */
 const shape = fc.oneof(

@@ -3,7 +3,6 @@ import { writeFileAtomically } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 import type { UsageBin } from '../engine/usage-record.js'
 
-/** What a chart needs of one schedule. */
 export interface ChartedSchedule {
   readonly policy: string
   readonly mechanism: string

@@ -20,7 +20,6 @@ export class ActionRecord {
   readonly #told = new Map<EngineJob, Told>()
   readonly #runs = new Map<EngineJob, number>()
   readonly #reasons = new Map<EngineJob, PreemptReason>()
-  /** Jobs whose server has failed since. */
   readonly #lost = new Set<EngineJob>()
 
   constructor(seatsOf: (job: EngineJob) => Seat[]) {
@@ -36,7 +35,6 @@ export class ActionRecord {
     return this.#told.has(job)
   }
 
-  /** How often a job was started. */
   runsOf(job: EngineJob): number {
     return this.#runs.get(job) ?? 0
   }

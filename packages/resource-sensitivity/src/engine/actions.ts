@@ -1,10 +1,8 @@
-/** GPUs of a job on one server. */
 export interface Seat {
   readonly server: number
   readonly gpus: number
 }
 
-/** What a job is given beside each of its GPUs. */
 export interface Grant {
   readonly cpusPerGpu: number
   readonly memoryGbPerGpu: number
@@ -19,7 +17,6 @@ export interface Grant {
  */
 export type ScheduleAction = PlaceAction | ResizeAction | PreemptAction | MigrateAction
 
-/** Start a job that holds nothing. */
 export interface PlaceAction extends Grant {
   readonly type: 'place'
   readonly jobId: number
@@ -54,11 +51,9 @@ export interface MigrateAction extends Grant {
 /** Others come first; its server failed, or drains; its GPUs are reserved; it was cancelled; the watts do not suffice. */
 export type PreemptReason = 'policy' | 'server-failed' | 'server-draining' | 'reserved' | 'cancelled' | 'budget'
 
-/** Who runs where, with what, at one moment. */
 export interface Plan {
   readonly timeS: number
   readonly running: readonly PlannedJob[]
-  /** Ids of the jobs that wait. */
   readonly waiting: readonly number[]
 }
 
@@ -69,7 +64,6 @@ export interface PlannedJob extends Grant {
   readonly throughput: number
 }
 
-/** What has become of a job so far. */
 export interface JobState {
   readonly jobId: number
   /** Of the job's iterations. Default 0. */
@@ -96,7 +90,6 @@ export interface Assignment extends Grant {
  */
 export class Assignments {
   readonly #held = new Map<number, Assignment>()
-  /** The last run that was started of each job. */
   readonly #lastRun = new Map<number, number>()
 
   /** @returns whether the action changed anything */
@@ -115,7 +108,6 @@ export class Assignments {
     return true
   }
 
-  /** A run ended by itself: what it held is free. */
   ended(jobId: number, run: number): boolean {
     return this.#held.get(jobId)?.run === run && this.#held.delete(jobId)
   }

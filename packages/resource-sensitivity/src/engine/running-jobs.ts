@@ -147,7 +147,6 @@ export class RunningJobs {
     job.countedS = this.nowS
   }
 
-  /** Take a job's GPUs away. */
   preempt(job: EngineJob): void {
     this.#leave(job)
     job.state = 'waiting'

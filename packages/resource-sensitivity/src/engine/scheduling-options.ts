@@ -13,7 +13,6 @@ export type PolicyName = (typeof policyNames)[number]
 export const mechanismNames = ['fair', 'greedy', 'tune', 'optimal'] as const
 export type MechanismName = (typeof mechanismNames)[number]
 
-/** By which rules a cluster is scheduled. */
 export interface SchedulingOptions {
   readonly policy: PolicyName
   readonly mechanism: MechanismName
@@ -23,7 +22,6 @@ export interface SchedulingOptions {
   readonly solver?: AllocationSolver
 }
 
-/** Everything that an engine is told once. */
 export interface EngineOptions extends SchedulingOptions {
   readonly cluster: Cluster
   readonly profiles: readonly JobProfile[]

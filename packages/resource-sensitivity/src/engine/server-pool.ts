@@ -6,10 +6,8 @@ const LOOK_AT = 32
 
 /** Which GPUs are free where. Servers with equally many are kept together, so the best fit is found without a walk. */
 export class ServerPool {
-  /** What of each server jobs may have now. */
   readonly kinds: ServerKind[]
   readonly freeGpus: Int32Array
-  /** Jobs on each server. */
   readonly residents: readonly EngineJob[][]
   freeInTotal: number
   readonly #byFree: number[][]

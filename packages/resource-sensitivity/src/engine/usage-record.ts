@@ -5,7 +5,6 @@ export interface UsageBin {
   readonly gpu: number
   readonly cpu: number
   readonly memory: number
-  /** Mean number of waiting jobs. */
   readonly waiting: number
 }
 
@@ -20,7 +19,6 @@ export class UsageRecord {
   heldGpus = 0
   heldCpus = 0
   heldMemoryGb = 0
-  /** GPUs of jobs on more than one server. */
   spreadGpus = 0
   waiting = 0
   /** Integrals over time, in GPU-seconds. */

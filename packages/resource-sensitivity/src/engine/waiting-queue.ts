@@ -42,7 +42,6 @@ export class WaitingQueue {
     return best
   }
 
-  /** Take out a job that `first` named. */
   shift(job: EngineJob): void {
     this.#queues[job.kind.number]!.head++
     this.#length--

@@ -22,7 +22,6 @@ export interface ExecuteOptions extends Omit<SimulationOptions, 'onPlan' | 'stop
   readonly onRefused?: (file: string, error: Error) => void
 }
 
-/** What became of a job that was really run. */
 export interface ExecutedJob {
   readonly job: Job
   readonly outcome: 'finished' | 'cancelled'
@@ -31,7 +30,6 @@ export interface ExecutedJob {
   readonly finishS: number
   /** Finish minus arrival. */
   readonly completionS: number
-  /** How often it was started. */
   readonly runs: number
 }
 

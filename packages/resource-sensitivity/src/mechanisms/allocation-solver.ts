@@ -38,7 +38,6 @@ export interface AllocationSolver {
   solve(problem: AllocationProblem, relaxed?: boolean): AllocationSolution
 }
 
-/** Load the solver of the `optimal` mechanism. */
 export async function loadAllocationSolver(): Promise<AllocationSolver> {
   const solver = await loadSolver()
   return {

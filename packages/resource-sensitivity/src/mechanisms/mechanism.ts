@@ -5,7 +5,6 @@ import type { WaitingQueue } from '../engine/waiting-queue.js'
 import type { Placer } from './placer.js'
 import type { ShareRules } from './share-rules.js'
 
-/** How a mechanism takes part in a plan. */
 export interface Mechanism {
   /** Decide anew who runs. `order` holds all unfinished jobs in the policy's order. */
   plan(order: readonly EngineJob[]): void

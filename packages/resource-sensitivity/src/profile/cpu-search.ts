@@ -1,7 +1,6 @@
 import { makeNonDecreasing } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
 
-/** Throughput at one CPU count, in any unit. */
 export interface CurvePoint {
   readonly cpus: number
   readonly throughput: number
@@ -78,7 +77,6 @@ function monotone(points: readonly CurvePoint[]): CurvePoint[] {
 }
 
 export interface CpuSearchOptions {
-  /** Most CPU cores to give the job. */
   readonly maxCpus: number
   /** GPUs of the job; core counts are multiples of it, since every GPU's loader gets as many. Default 1. */
   readonly gpus?: number
@@ -95,7 +93,6 @@ export interface CpuSearchOptions {
 export interface CpuSearchResult {
   /** Core counts in the order in which they were run, as measured. */
   readonly runs: readonly CurvePoint[]
-  /** Every core count, measured or estimated. */
   readonly curve: readonly CurveEstimate[]
   /** Least core count within `kneePercent` of the best throughput. */
   readonly kneeCpus: number

@@ -4,7 +4,6 @@ import { InvalidInputError } from '@pctodl/platform'
 export const modelClasses = ['image', 'language', 'speech'] as const
 export type ModelClass = (typeof modelClasses)[number]
 
-/** CPU cores and memory beside one GPU. */
 export interface PerGpuShare {
   readonly cpus: number
   readonly memoryGb: number

@@ -9,12 +9,10 @@ export interface ModelledRates {
   /** Samples per second that one CPU core prepares. */
   readonly ratePerCpu: number
   readonly batch: number
-  /** Size of the data set and of one sample. */
   readonly datasetGb: number
   readonly sampleKb: number
   /** Storage rate for each GPU, MB/s. */
   readonly storageMBps: number
-  /** Memory of the process itself, GB. */
   readonly residentGb: number
 }
 

@@ -30,7 +30,6 @@ export function seriesMean(values: readonly number[]): SeriesMean {
   return { mean: centre, low: Math.max(0, centre - halfWidth95), high: centre + halfWidth95 }
 }
 
-/** What a profiled run said of itself. */
 export interface RunReport {
   /** Seconds per iteration, the first ones left out. */
   readonly iterationS: SeriesMean

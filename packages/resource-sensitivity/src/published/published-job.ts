@@ -11,7 +11,6 @@ export type Vector = readonly [gpu: number, cpu: number, memory: number, storage
 /** Upstream's default where the cluster file says nothing: 40 Gbit/s a server. Nothing consumes it. */
 const NET_PER_SERVER = 40
 
-/** A job as upstream's simulator keeps it. */
 export interface PublishedJob {
   readonly job: Job
   readonly demand: Vector

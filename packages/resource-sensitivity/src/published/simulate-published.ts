@@ -32,7 +32,6 @@ export interface PublishedOptions {
 
 export interface PublishedRound {
   readonly timeS: number
-  /** Runnable jobs in the order of the policy. */
   readonly order: readonly PublishedJob[]
   readonly running: readonly PublishedJob[]
 }

@@ -11,7 +11,6 @@ export class DueEvents {
   #arrived = 0
   #happened = 0
 
-  /** Both in the order of time. */
   constructor(jobs: readonly Job[], incidents: readonly Incident[]) {
     this.#jobs = jobs
     this.#incidents = incidents

@@ -34,7 +34,6 @@ export interface Incident {
   readonly event: EngineEvent
 }
 
-/** One decision of a scheduler, see `planNow`. */
 export interface PlanOptions
   extends Omit<SimulationOptions, 'onPlan' | 'onActions' | 'incidents' | 'roundS' | 'startCostS'> {
   /** The moment of the decision, on the clock of the jobs' arrivals; jobs that arrive later take no part. */
@@ -87,9 +86,7 @@ export interface JobResult {
   readonly job: Job
   readonly firstStartS: number
   readonly finishS: number
-  /** Finish minus arrival. */
   readonly completionS: number
-  /** Time without GPUs between arrival and finish. */
   readonly waitedS: number
   readonly attainedGpuS: number
   /** How often it went on after being preempted or moved. */
@@ -109,7 +106,6 @@ export interface SimulationResult {
   readonly lastFinishS: number
   /** Moments at which the policy decided anew who runs. */
   readonly rounds: number
-  /** Arrivals, finishes and rounds. */
   readonly events: number
   /** Means over the run, 0..1 of the cluster, and the mean number of waiting jobs. */
   readonly usage: { readonly gpu: number; readonly cpu: number; readonly memory: number; readonly waiting: number }

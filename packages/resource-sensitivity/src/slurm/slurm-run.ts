@@ -6,7 +6,6 @@ import type { Grant, Seat } from '../engine/actions.js'
 /** With this code a job says: I was told to stop, and have saved what I have done. (sysexits knows it as nothing of its own.) */
 export const SAVED_EXIT_CODE = 85
 
-/** What a job is told by its environment. */
 export interface CheckpointContract {
   /** Where it says what it has saved: `{"doneIterations": 120}`, replaced whole. What else it saves is its own matter. */
   readonly checkpointFile: string

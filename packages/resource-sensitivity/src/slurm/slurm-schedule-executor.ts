@@ -58,13 +58,11 @@ export interface SlurmRun {
   readonly memoryMb: { readonly asked: number | null; readonly bound: number | null }
 }
 
-/** Of a run that goes on under another limit. */
 export interface SlurmPowerLimit {
   readonly jobId: number
   readonly run: number
   readonly node: string
   readonly gpus: number
-  /** Of each of its GPUs. */
   readonly powerLimitW: number
 }
 
@@ -86,16 +84,13 @@ interface Submission {
   started: boolean
   stopping: boolean
   ended: boolean
-  /** When it is killed unless it has left. */
   killAtMs: number
 }
 
 /** What a journal keeps of a run that has begun or ended, so that it is reported once. */
 interface RunFact {
   readonly id: string
-  /** What the checkpoint said then. */
   readonly saved: number
-  /** Null where it has begun. */
   readonly end: SlurmJobEnd | null
 }
 
@@ -110,14 +105,12 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
   readonly #nodes: SlurmNodes
   readonly #checkpoints: string
   readonly #submissions = new Map<string, Submission>()
-  /** The last submission of each job. */
   readonly #last = new Map<number, Submission>()
   readonly #failures = new Map<number, number>()
   readonly #nodeFailures = new Map<number, number>()
   /** Slurm does not answer: nothing can be ended, so all is left as it is. */
   #isUnreached = false
   #isClosed = false
-  /** What each job had done when it last left. */
   readonly #doneBefore = new Map<number, number>()
   readonly #given = new Map<number, SlurmJobEnd>()
   #resizes = 0
@@ -370,7 +363,6 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     )
   }
 
-  /** Note a run as the last of its job. */
   #prepare(job: Job, suffix: string, run: number, placement: readonly Seat[], grant: Grant): Submission {
     const { nodes, commandOf, gres = (gpus) => `gpu:${gpus}` } = this.#options
     const id = `${job.id}.${suffix}`

@@ -1,4 +1,3 @@
-/** One training job of a trace. */
 export interface Job {
   readonly id: number
   readonly model: string

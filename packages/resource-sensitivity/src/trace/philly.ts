@@ -29,7 +29,6 @@ export interface PhillyJob {
   readonly gpus: number
 }
 
-/** What of the log is used. */
 export interface PhillyFilter {
   /** Keep the GPU counts of the log; otherwise every job has one GPU. Default true. */
   readonly multiGpu?: boolean

@@ -1,16 +1,13 @@
 import { LimitUnavailableError } from '../../errors.js'
 
-/** The container in which a job is run. */
 export interface ContainerOptions {
   readonly runtime: 'docker' | 'podman'
   readonly image: string
   /** Folder in the container under which the data set is mounted, read-only. */
   readonly mount: string
-  /** Folder of the data set on the host. */
   readonly dataFolder: string
   /** What `--gpus` is given (docker) or which device (podman); `none` for no GPU. */
   readonly gpus: string
-  /** Further words for `run`. */
   readonly extra: readonly string[]
 }
 
@@ -78,7 +75,6 @@ export async function assertContainerRuntime(runtime: 'docker' | 'podman'): Prom
   )
 }
 
-/** End a container that outlived its command. */
 export async function removeContainer(runtime: 'docker' | 'podman', name: string): Promise<void> {
   const { execa } = await import('execa')
   await execa(runtime, ['rm', '--force', name], { reject: false, timeout: 60_000 })

@@ -8,7 +8,6 @@ import { withCpus } from './cpu-affinity.js'
 import { createMemoryGroup } from './memory-group.js'
 import { launchCommand, type TrainingJob } from './training-command.js'
 
-/** How a job is run under limits. */
 export interface RunSetting {
   readonly job: TrainingJob
   /** Cores that may be given out, in this order. */
