@@ -1,9 +1,10 @@
 import type { Terminal, TextOutput } from '@pctodl/command-line'
-import { commands } from './command-table.js'
 
-const nameHere = new Map(
-  commands.flatMap(({ name, binary }) => (binary === undefined ? [] : [[binary, `pctodl ${name}`]])),
-)
+/** The two programs beside `pctodl`, by their names here. */
+const nameHere = new Map([
+  ['bench-runner', 'pctodl bench'],
+  ['pctodld', 'pctodl node'],
+])
 /** Whole names only: `@pctodl/bench-runner` is a package. */
 const binaryNames = new RegExp(`(?<![\\w/.@-])(?:${[...nameHere.keys()].join('|')})(?![\\w/-])`, 'g')
 

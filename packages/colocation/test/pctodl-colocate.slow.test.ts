@@ -223,7 +223,7 @@ describe('pctodl colocate', () => {
   })
 
   it('says what is wrong with a call', async () => {
-    expect(await call()).toMatchObject({ code: 2, stderr: expect.stringContaining('no command; expected predict') })
+    expect(await call()).toMatchObject({ code: 2, stderr: expect.stringContaining('no command; one of predict') })
     expect(await call('marry')).toMatchObject({ code: 2, stderr: expect.stringContaining("unknown command 'marry'") })
     expect(await call('toString')).toMatchObject({ code: 2 })
     expect(await call('predict', '--study', study)).toMatchObject({ code: 2 })
