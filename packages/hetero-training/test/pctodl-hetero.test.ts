@@ -148,7 +148,7 @@ describe('pctodl hetero', () => {
       expect(await call(asked)).toMatchObject({ code: 0, stdout: expect.stringContaining('Commands:'), stderr: '' })
     }
     expect((await call('--version')).stdout).toMatch(/^\d+\.\d+\.\d+/)
-    expect(await call()).toMatchObject({ code: 2, stderr: expect.stringContaining('no command; expected plan') })
+    expect(await call()).toMatchObject({ code: 2, stderr: expect.stringContaining('no command; one of plan') })
     for (const word of ['pla', 'toString']) {
       expect(await call(word)).toMatchObject({ code: 2, stderr: expect.stringContaining(`unknown command '${word}'`) })
     }
