@@ -9,8 +9,8 @@ const handling = /passw(or)?d|passphrase|askpass|credential|\bsecret|sudo["', ]+
 
 describe.each(['nvml-control', 'mps-control'])('%s', (name) => {
   const folder = path.join(packages, name)
-  // Published are dist and bin; sources stand for dist where it is not built.
-  const parts = [existsSync(path.join(folder, 'dist')) ? 'dist' : 'src', 'src', 'bin']
+  // Sources stand for dist where it is not built.
+  const parts = [existsSync(path.join(folder, 'dist')) ? 'dist' : 'src', 'src']
   const files = [...new Set(parts)].flatMap((part) =>
     readdirSync(path.join(folder, part), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && !entry.name.endsWith('.map'))
