@@ -21,16 +21,16 @@ it('a batch size is new, or between two that are known in groups as large', () =
   expect(beside('b_batch2-inf')).toBe('new pairs')
 })
 
-it('an interval is as wide as comparable misses: of a stranger by what is known of it, of the others by the number of members', () => {
+it('an interval is as wide as comparable misses: of an unseen workload by what is known of it, of the others by the number of members', () => {
   const misses = (novelty: 'batch size between' | 'new batch size', size: number, miss: number) => ({
     ...{ novelty, size },
-    ...{ members: Array(30).fill(miss), strangers: Array(30).fill(miss), sums: Array(30).fill(miss) },
+    ...{ members: Array(30).fill(miss), unseen: Array(30).fill(miss), sums: Array(30).fill(miss) },
   })
   const calibration = new Calibration([misses('batch size between', 2, 1), misses('new batch size', 4, 3)])
-  const width = (what: 'members' | 'strangers' | 'sums', size: number) =>
+  const width = (what: 'members' | 'unseen' | 'sums', size: number) =>
     calibration.widthOf(what, 'batch size between', size, 0.9)
-  expect([width('strangers', 2), width('strangers', 4), width('strangers', 3)]).toEqual([1, 1, 1])
+  expect([width('unseen', 2), width('unseen', 4), width('unseen', 3)]).toEqual([1, 1, 1])
   expect([width('members', 2), width('members', 4), width('sums', 4)]).toEqual([1, 3, 3])
-  expect(calibration.widthOf('strangers', 'new network', 4, 0.9)).toBeNull()
+  expect(calibration.widthOf('unseen', 'new network', 4, 0.9)).toBeNull()
   expect(new Calibration([]).widthOf('sums', 'known pairs', 2, 0.9)).toBeNull()
 })

@@ -291,8 +291,8 @@ export class ClockController {
       !m.plantChanged &&
       Math.abs(capW - m.plannedCapW) < control.newCapShare * capW
     ) {
-      m.leakMs = Math.min(control.maxHoldOffMs, 2 * m.leakMs)
       m.leaksUntilMs = timeMs + m.leakMs
+      m.leakMs = Math.min(control.maxHoldOffMs, 2 * m.leakMs)
     }
     return timeMs >= m.leaksUntilMs
   }

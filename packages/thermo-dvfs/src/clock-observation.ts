@@ -13,8 +13,6 @@ export interface ClockObservation {
   readonly loading: boolean
   /** The board has refused the clock of the last answer and runs another one. Default false. */
   readonly refused?: boolean
-  /** Share of the last sample period in which any kernel was resident, 0..100. */
-  readonly smUtilPercent?: number | null
   /** The board's energy counter, J: a second witness of its power. */
   readonly energyJ?: number | null
   /** Another meter's power of this board, W: in its supply, at its socket. */

@@ -50,8 +50,8 @@ export const control = {
   /** A lowering so soon after a raise means that the raise failed; the first hold-off of its clock, and the longest, ms. */
   holdOffMs: 10_000,
   maxHoldOffMs: 512_000,
-  /** First time for which a board limit that leaks is not relied on, half of it, ms. */
-  leakHoldOffMs: 30_000,
+  /** First time for which a board limit that leaks is not relied on, ms. */
+  leakHoldOffMs: 60_000,
   /** Time without a reading that counts as blind, ms; the clock goes down from twice that on. */
   blindMs: 1500,
   /** What the blind descent takes off each second, and where it ends. */

@@ -11,7 +11,6 @@ const seen = (timeMs: number, clockMhz: number, ceilingMhz?: number, powerCapW =
   powerInstantW: powerAt(clockMhz),
   smClockMhz: clockMhz,
   loading: false,
-  smUtilPercent: 100,
   activeShare: 1,
   ...(ceilingMhz === undefined ? {} : { ceilingMhz }),
 })

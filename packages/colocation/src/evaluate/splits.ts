@@ -46,7 +46,7 @@ export function unseenWorkloadSplits<C extends Colocation>(
     const train = colocations.filter(({ members }) => !members.some(({ name }) => isUnseen(name)))
     if (unseen === 'batch size between') {
       const known = new Acquaintance(train.map(({ members }) => members.map(({ name }) => name)))
-      if (known.strangerOf(target, test[0]!.members.length) !== unseen) return []
+      if (known.unseenNoveltyOf(target, test[0]!.members.length) !== unseen) return []
     }
     return [{ name: target, train, test }]
   })

@@ -13,7 +13,7 @@ export interface Misses {
   /** Of members that were known. */
   readonly members: number[]
   /** Of members that were not. */
-  readonly strangers: number[]
+  readonly unseen: number[]
   readonly sums: number[]
 }
 
@@ -48,12 +48,12 @@ export class Calibration {
    *
    * @returns null where too few colocations of the kind, or of a kind that knows less, were predicted
    */
-  widthOf(what: 'members' | 'strangers' | 'sums', novelty: Novelty, size: number, level: number): number | null {
+  widthOf(what: 'members' | 'unseen' | 'sums', novelty: Novelty, size: number, level: number): number | null {
     const of = (kind: Novelty, members?: number) =>
       this.#misses.filter((misses) => misses.novelty === kind && (members === undefined || misses.size === members))
-    // A stranger's misses depend most on what is known of it, the others' on the number of members.
+    // Misses of an unseen workload depend most on what is known of it, the others' on the number of members.
     const candidates =
-      what === 'strangers'
+      what === 'unseen'
         ? kinds[novelty].flatMap((kind) => [of(kind, size), of(kind)])
         : [...kinds[novelty].map((kind) => of(kind, size)), ...kinds[novelty].map((kind) => of(kind))]
     for (const some of candidates) {
@@ -87,12 +87,12 @@ export function spreadOf(shares: readonly number[], covariance: readonly (readon
 export function missesOf(fitted: FittedProcess, process: CompanyProcess, coarse: CompanyProcess): Misses[] {
   const { workloads, rows } = fitted
   const misses: Misses[] = []
-  const keep = (left: LeftOutGroup, novelty: Novelty, strangers: readonly number[]) => {
+  const keep = (left: LeftOutGroup, novelty: Novelty, unseen: readonly number[]) => {
     const size = rows[left.begin]!.others.length + 1
     const before = misses.find((one) => one.novelty === novelty && one.size === size)
-    const kept = before ?? { novelty, size, members: [], strangers: [], sums: [] }
+    const kept = before ?? { novelty, size, members: [], unseen: [], sums: [] }
     if (!before) misses.push(kept)
-    addMiss(kept, fitted, left, strangers)
+    addMiss(kept, fitted, left, unseen)
   }
   const each = process.leaveEachOut()
   const acquaintance = new Acquaintance(each.map(({ begin }) => namesOfRow(workloads, rows[begin]!)))
@@ -107,7 +107,7 @@ export function missesOf(fitted: FittedProcess, process: CompanyProcess, coarse:
       for (const one of predictions) {
         const size = rows[one.begin]!.others.length + 1
         const novelty =
-          left.length === kin.length ? 'new network' : acquaintance.strangerOf(workloads[left[0]!]!.name, size)
+          left.length === kin.length ? 'new network' : acquaintance.unseenNoveltyOf(workloads[left[0]!]!.name, size)
         keep(one, novelty, left)
       }
     }
@@ -134,7 +134,7 @@ function addMiss(
     predicted.map((_, i) => Array.from(covariance.subarray(i * count, (i + 1) * count))),
   )
   errors.forEach((error, i) => {
-    const kind = left.includes(rows[begin + i]!.own) ? misses.strangers : misses.members
+    const kind = left.includes(rows[begin + i]!.own) ? misses.unseen : misses.members
     kind.push(Math.abs(error) / Math.sqrt(covariance[i * count + i]!))
   })
   misses.sums.push(Math.abs(Math.log(total(measured) / total(predicted))) / (company * spread))

@@ -39,9 +39,9 @@ export class Acquaintance {
 
   /** @param meetings how often two have to have met to know each other; 2 where the group itself is one of those measured */
   noveltyOf(names: readonly string[], meetings = 1): Novelty {
-    const strangers = names.filter((name) => !this.knows(name))
-    if (strangers.length > 0) {
-      const all = strangers.map((name) => this.strangerOf(name, names.length))
+    const unseen = names.filter((name) => !this.knows(name))
+    if (unseen.length > 0) {
+      const all = unseen.map((name) => this.unseenNoveltyOf(name, names.length))
       return noveltyNames.findLast((novelty) => all.includes(novelty))!
     }
     return [...pairsOf(names)].every((pair) => (this.#meetings.get(pair) ?? 0) >= meetings)
@@ -50,7 +50,7 @@ export class Acquaintance {
   }
 
   /** What a workload in a group of so many members would be if it was not known itself. */
-  strangerOf(name: string, members: number): Novelty {
+  unseenNoveltyOf(name: string, members: number): Novelty {
     const own = batchSizeOf(name)
     if (![...this.#sizesOf(name, 0)].some((size) => size !== own)) return 'new network'
     const others = [...this.#sizesOf(name, members)]

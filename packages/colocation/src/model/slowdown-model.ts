@@ -12,7 +12,7 @@ import { colocationSpans, companyExponent, LEAST_KEPT, namesOfRow, trainingRows 
 
 /** Rank of the process; exact up to so many rows. */
 const MAX_RANK = 448
-/** Rank at which whole workloads are left out: how far off a stranger's prediction is takes less detail. */
+/** Rank at which whole workloads are left out: how far off the prediction of an unseen workload is takes less detail. */
 const COARSE_RANK = 192
 
 /** Everything that fitting found out: plain values, which JSON can hold (`new SlowdownModel(JSON.parse(text))`). */
@@ -82,8 +82,8 @@ export class SlowdownModel {
     const keptShares = rankOf.map((d) => kept[d]!)
     const throughputs = members.map((member, i) => member.exclusiveThroughput * keptShares[i]!)
     const novelty = this.#acquaintance.noveltyOf(members.map(({ name }) => name))
-    const widthOf = (what: 'members' | 'strangers' | 'sums') => this.#calibration.widthOf(what, novelty, size, level)
-    const widths = members.map(({ name }) => widthOf(this.#acquaintance.knows(name) ? 'members' : 'strangers'))
+    const widthOf = (what: 'members' | 'unseen' | 'sums') => this.#calibration.widthOf(what, novelty, size, level)
+    const widths = members.map(({ name }) => widthOf(this.#acquaintance.knows(name) ? 'members' : 'unseen'))
     const sumWidth = widthOf('sums')
     const isCalibrated = !widths.includes(null) && sumWidth !== null && this.#acquaintance.hasSize(size)
     const covariance = isCalibrated

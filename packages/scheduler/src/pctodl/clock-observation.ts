@@ -5,7 +5,7 @@ import type { SampleObservation } from '../policy.js'
 export function clockObservation(sample: SampleObservation): ClockObservation {
   const { timeMs, telemetry, powerCapW, reconfiguring, applied, smClockRefusedMs } = sample
   const { activeShare = null, stallNoticeMs, meterPowerW = null } = sample
-  const { powerAverageW, powerInstantW, smClockMhz, smUtilPercent, energyJ, clocksEventReasons } = telemetry
+  const { powerAverageW, powerInstantW, smClockMhz, energyJ, clocksEventReasons } = telemetry
   return {
     timeMs,
     powerCapW,
@@ -15,7 +15,6 @@ export function clockObservation(sample: SampleObservation): ClockObservation {
     // With no tenants at all the board draws what says nothing of them.
     loading: reconfiguring || applied.tenants.length === 0,
     refused: smClockRefusedMs > 0,
-    smUtilPercent,
     energyJ,
     meterPowerW,
     idle: clocksEventReasons.includes('gpu-idle'),
