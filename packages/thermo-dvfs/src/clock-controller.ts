@@ -38,7 +38,6 @@ export interface ClockMemory {
   trimmedIndex: number
   /** The board's limit let too much pass: it is not relied on until then. */
   leaksUntilMs: number
-  leakMs: number
   excess: boolean
   /** The offset when a reading last varied: what frozen ones taught is forgotten, W. */
   trustedOffsetW: number
@@ -291,8 +290,7 @@ export class ClockController {
       !m.plantChanged &&
       Math.abs(capW - m.plannedCapW) < control.newCapShare * capW
     ) {
-      m.leaksUntilMs = timeMs + m.leakMs
-      m.leakMs = Math.min(control.maxHoldOffMs, 2 * m.leakMs)
+      m.leaksUntilMs = timeMs + control.maxHoldOffMs
     }
     return timeMs >= m.leaksUntilMs
   }
@@ -551,7 +549,6 @@ function newMemory(ceiling: number): ClockMemory {
     trimmedMs: LONG_AGO_MS,
     trimmedIndex: 0,
     leaksUntilMs: LONG_AGO_MS,
-    leakMs: control.leakHoldOffMs,
     excess: false,
     trustedOffsetW: 0,
   }

@@ -47,11 +47,9 @@ export const control = {
   marginMs: 100,
   /** Time from a change to a raise, beyond the sensor's delay and window, ms. */
   dwellMs: 500,
-  /** A lowering so soon after a raise means that the raise failed; the first hold-off of its clock, and the longest, ms. */
+  /** A lowering so soon after a raise means that the raise failed; the first hold-off of its clock, and the longest, also that of a board limit that leaks, ms. */
   holdOffMs: 10_000,
   maxHoldOffMs: 512_000,
-  /** First time for which a board limit that leaks is not relied on, ms. */
-  leakHoldOffMs: 60_000,
   /** Time without a reading that counts as blind, ms; the clock goes down from twice that on. */
   blindMs: 1500,
   /** What the blind descent takes off each second, and where it ends. */
