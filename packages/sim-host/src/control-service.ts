@@ -1,47 +1,30 @@
 import { chmodSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import type { FailureKind, SimulatedProcess } from '@pctodl/gpu-sim'
-import { assertTenants, networkName, type Tenant, type TenantCounters } from '@pctodl/platform'
+import { assertTenants, networkName, PctodlError, systemClock } from '@pctodl/platform'
 import type { Privilege } from './board-file-layout.js'
+import {
+  type AttachReply,
+  type AttachRequest,
+  type BoardsReply,
+  CONTROL_PROTOCOL,
+  type ControlRequest,
+  type CountersReply,
+  parseControlRequest,
+  type SetReply,
+  type StepReply,
+} from './control-protocol.js'
 import type { HostBoard } from './host-board.js'
-
 import type { HostMigDevice } from './host-mig.js'
 import type { HostTenant } from './host-tenants.js'
 import { onMessages, send } from './message-socket.js'
 import { type MpsClient, MpsConnectionError, MpsDaemon } from './mps-daemon.js'
 import { computeModes, nvmlReturn } from './nvml-return.js'
 
-/** What the host's programs ask of the simulator, and what they get. */
-export type ControlRequest =
-  | { kind: 'set'; gpuIndex: number; operation: number; first: number; second: number; third?: number; uid: number }
-  /** `visible` is the daemon's own `CUDA_VISIBLE_DEVICES`. */
-  | { kind: 'mps-daemon'; pipeDirectory: string; visible?: string }
-  | { kind: 'mps-command'; line: string }
-  | { kind: 'attach'; pid: number; uid: number; name: string; gpu: string; pipeDirectory: string; tenant: Tenant }
-  | { kind: 'counters' }
-  | { kind: 'batch-size'; batchSize: number }
+const MAX_CONNECTIONS = 256
+const MAX_UNANSWERED = 256
 
-export interface SetReply {
-  /** NVML return code. */
-  readonly code: number
-  /** The id of what was created, or the outcome of an activation. */
-  readonly value: number
-}
-
-export interface AttachReply {
-  /** 0, or the CUDA error that the process gets instead of a context. */
-  readonly cudaError: number
-  readonly message: string
-  readonly isMpsClient: boolean
-  readonly mpsPercent: number
-}
-
-export type CountersReply = TenantCounters & {
-  /** 0, or what the process's next CUDA call returns. */
-  readonly cudaError: number
-  readonly failureKind?: FailureKind
-}
-
+const CUDA_INVALID_VALUE = 1
 const CUDA_DEVICES_UNAVAILABLE = 46
 const CUDA_NO_DEVICE = 100
 const CUDA_INVALID_DEVICE = 101
@@ -72,6 +55,7 @@ export class ControlService {
   constructor(options: ControlServiceOptions) {
     this.#options = options
     this.#server = createServer((socket) => this.#serve(socket))
+    this.#server.maxConnections = MAX_CONNECTIONS
   }
 
   async listen(path: string): Promise<void> {
@@ -93,12 +77,12 @@ export class ControlService {
    *
    * @throws MpsConnectionError with the CUDA error that the process would see
    */
-  attach(request: Extract<ControlRequest, { kind: 'attach' }>, onTerminated: (cudaError: number) => void): Attachment {
+  attach(request: AttachRequest, onTerminated: (cudaError: number) => void): Attachment {
     const mps = this.#daemons.get(request.pipeDirectory)
     const daemon = mps?.state
     const { board, device } = this.#place(mps ? visibleThrough(mps.visible, request.gpu) : request.gpu)
     assertTenants([request.tenant])
-    networkName(request.tenant.model)
+    const model = request.work ? board.tenants.addWork(request.work) : networkName(request.tenant.model)
     const { computeMode } = board.setters
     const exclusive = computeMode === computeModes.EXCLUSIVE_PROCESS
     const present = board.tenants.on(device)
@@ -122,9 +106,10 @@ export class ControlService {
     const server = daemon?.connect(request.uid, client)
     // Without MPS processes take turns on the whole board; with it, the tighter of the two limits counts.
     const mpsPercent = server ? Math.min(request.tenant.mpsPercent, server.activeThreadPercentage) : 100
-    const work = { ...request.tenant, mpsPercent }
+    const work = { ...request.tenant, model, mpsPercent }
     const isMpsClient = server !== undefined
-    const launched = board.tenants.launch({ pid: request.pid, name: request.name, isMpsClient, work, device })
+    const { pid, name, stepwise } = request
+    const launched = board.tenants.launch({ pid, name, isMpsClient, work, device, stepwise })
     tenant = launched
     return {
       board,
@@ -168,17 +153,24 @@ export class ControlService {
         case 'mps-command':
           return daemon ? daemon.state.command(request.line) : { output: '', quit: true }
         case 'attach':
+          if (attachment) throw new PctodlError('IN_USE', 'this connection has its place; open another one')
           try {
             attachment = this.attach(request, (code) => {
               cudaError = code
             })
             const { mpsPercent, tenant } = attachment
-            return { cudaError: 0, message: '', isMpsClient: tenant.isMpsClient, mpsPercent } satisfies AttachReply
+            const { isMpsClient } = tenant
+            return { protocol: CONTROL_PROTOCOL, cudaError: 0, message: '', isMpsClient, mpsPercent } satisfies AttachReply
           } catch (error) {
-            const code = error instanceof MpsConnectionError ? error.cudaError : 1
-            const message = error instanceof Error ? error.message : String(error)
-            return { cudaError: code, message, isMpsClient: false, mpsPercent: 0 } satisfies AttachReply
+            const refusal = { protocol: CONTROL_PROTOCOL, isMpsClient: false, mpsPercent: 0 }
+            return { ...refusal, ...cudaRefusal(error) } satisfies AttachReply
           }
+        case 'step':
+          return this.#step(attachment, request.batchSize, () => cudaError)
+        case 'boards': {
+          const boards = await Promise.all(this.#options.boards.map((board) => board.reading()))
+          return { protocol: CONTROL_PROTOCOL, timeMs: systemClock.now(), boards } satisfies BoardsReply
+        }
         case 'counters':
           return attachment ? countersReply(attachment.tenant.process, cudaError) : null
         case 'batch-size':
@@ -188,11 +180,17 @@ export class ControlService {
     }
     // A `quit` may wait for clients for long: other requests of the same connection queue behind it, as with the daemon.
     let queue = Promise.resolve()
+    let unanswered = 0
     onMessages(socket, (message) => {
-      // What is no request, or cannot be done, ends the connection of whoever asked, and not the host.
+      if (++unanswered > MAX_UNANSWERED) return void socket.destroy()
       queue = queue
-        .then(async () => send(socket, await answer(message as ControlRequest)))
-        .catch(() => void socket.destroy())
+        .then(async () => send(socket, await answer(parseControlRequest(message))))
+        // What is no request, or cannot be done, ends the connection of whoever asked, and not the host.
+        .catch((error: unknown) => {
+          if (error instanceof PctodlError) send(socket, { error: error.message })
+          socket.end()
+        })
+        .finally(() => unanswered--)
     })
     socket.on('error', () => {})
     socket.on('close', () => {
@@ -202,6 +200,17 @@ export class ControlService {
       this.#daemons.delete(daemon.pipeDirectory)
       daemon.state.abandon()
     })
+  }
+
+  async #step(attachment: Attachment | undefined, batchSize: number, terminated: () => number): Promise<StepReply> {
+    if (!attachment) throw new PctodlError('NOT_ATTACHED', 'attach before a step')
+    const { board, tenant } = attachment
+    try {
+      return { cudaError: 0, message: '', durationMs: await board.tenants.step(tenant, batchSize) }
+    } catch (error) {
+      const { cudaError, failure } = countersReply(tenant.process, terminated())
+      return { ...(cudaError ? { cudaError, message: failure ?? '' } : cudaRefusal(error)), durationMs: 0 }
+    }
   }
 
   async #set(request: Extract<ControlRequest, { kind: 'set' }>): Promise<SetReply> {
@@ -253,6 +262,11 @@ function visibleThrough(visible: string, wanted: string): string {
     throw new MpsConnectionError(CUDA_NO_DEVICE, `the MPS daemon does not show the device '${wanted}'`)
   }
   return found
+}
+
+function cudaRefusal(error: unknown): { readonly cudaError: number; readonly message: string } {
+  const cudaError = error instanceof MpsConnectionError ? error.cudaError : CUDA_INVALID_VALUE
+  return { cudaError, message: error instanceof Error ? error.message : String(error) }
 }
 
 function countersReply({ counters, failureKind }: SimulatedProcess, terminated: number): CountersReply {

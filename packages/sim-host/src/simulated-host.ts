@@ -278,6 +278,7 @@ export class SimulatedHost {
         gpu: String(gpuIndex),
         pipeDirectory: this.#place.mpsPipes,
         tenant: { model, mpsPercent, batchSize },
+        stepwise: false,
       },
       () => standIn.stop(),
     )

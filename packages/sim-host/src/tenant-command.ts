@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { PctodlError } from '@pctodl/platform'
-import type { AttachReply, CountersReply } from './control-service.js'
+import type { AttachReply, CountersReply } from './control-protocol.js'
 import { BoardUnavailableError } from './host-errors.js'
 import { controlSocket } from './host-folder-layout.js'
 import { MessageClient } from './message-socket.js'

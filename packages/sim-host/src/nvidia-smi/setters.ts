@@ -1,6 +1,6 @@
 import { type OperationName, operations } from '../board-file-layout.js'
 import type { BoardReading } from '../board-file-reader.js'
-import type { SetReply } from '../control-service.js'
+import type { SetReply } from '../control-protocol.js'
 import { controlSocket } from '../host-folder-layout.js'
 import { MessageClient } from '../message-socket.js'
 import { computeModes, nvmlErrorText, nvmlReturn } from '../nvml-return.js'
