@@ -1,5 +1,5 @@
-import { SeededRandom, seedFrom } from '@pctodl/numerics'
 import type { LayerGraph } from '@pctodl/model-zoo'
+import { SeededRandom, seedFrom } from '@pctodl/numerics'
 import {
   type Clock,
   type ClocksEventReason,

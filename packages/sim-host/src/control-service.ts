@@ -160,7 +160,13 @@ export class ControlService {
             })
             const { mpsPercent, tenant } = attachment
             const { isMpsClient } = tenant
-            return { protocol: CONTROL_PROTOCOL, cudaError: 0, message: '', isMpsClient, mpsPercent } satisfies AttachReply
+            return {
+              protocol: CONTROL_PROTOCOL,
+              cudaError: 0,
+              message: '',
+              isMpsClient,
+              mpsPercent,
+            } satisfies AttachReply
           } catch (error) {
             const refusal = { protocol: CONTROL_PROTOCOL, isMpsClient: false, mpsPercent: 0 }
             return { ...refusal, ...cudaRefusal(error) } satisfies AttachReply

@@ -35,7 +35,7 @@ with Triton(config=config) as triton:
             infer_func=model_function(network),
             inputs=[Tensor(name="image", dtype=np.uint8, shape=(1,))],
             outputs=[Tensor(name="duration_ms", dtype=np.float32, shape=(1,))],
-            config=ModelConfig(max_batch_size=64, batcher=DynamicBatcher(max_queue_delay_microseconds=1000)),
+            config=ModelConfig(max_batch_size=512, batcher=DynamicBatcher(max_queue_delay_microseconds=1000)),
             strict=True,
         )
     triton.serve()
