@@ -25,7 +25,7 @@ export class CudaError extends PctodlError {
 export async function attachProcess(
   environment: Readonly<Record<string, string | undefined>>,
   {
-    model = '',
+    model,
     batchSize = 1,
     ...wanted
   }: Partial<AttachRequest> & { name: string; model?: string; batchSize?: number },
@@ -43,7 +43,7 @@ export async function attachProcess(
     uid: process.getuid?.() ?? 0,
     gpu: (environment['CUDA_VISIBLE_DEVICES'] || '0').split(',')[0]!,
     pipeDirectory: environment['CUDA_MPS_PIPE_DIRECTORY'] ?? join('/tmp', 'nvidia-mps'),
-    tenant: { model, batchSize, mpsPercent },
+    tenant: { ...(model === undefined ? {} : { model }), batchSize, mpsPercent },
     ...wanted,
   })
   if (!attached.error && !attached.cudaError) return { client, attached }

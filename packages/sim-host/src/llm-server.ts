@@ -49,6 +49,8 @@ export async function serveLlm(
       }
     } catch (error) {
       const status = error instanceof Refusal ? error.status : 400
+      // What is left of a body that was not read would be taken for the next request.
+      response.setHeader('connection', 'close')
       json({ error: { message: (error as Error).message, type: 'BadRequestError', code: status } }, status)
     }
   })
@@ -121,7 +123,7 @@ function parseChat(body: string, model: string): Chat {
 async function bodyOf(request: IncomingMessage): Promise<string> {
   const parts: Buffer[] = []
   let bytes = 0
-  for await (const part of request) {
+  for await (const part of request.iterator({ destroyOnReturn: false })) {
     bytes += part.length
     if (bytes > MAX_BODY_BYTES) throw new Refusal(413, `a body of at most ${MAX_BODY_BYTES} bytes`)
     parts.push(part)
