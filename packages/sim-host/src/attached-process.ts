@@ -24,11 +24,7 @@ export class CudaError extends PctodlError {
  */
 export async function attachProcess(
   environment: Readonly<Record<string, string | undefined>>,
-  {
-    model,
-    batchSize = 1,
-    ...wanted
-  }: Partial<AttachRequest> & { name: string; model?: string; batchSize?: number },
+  { model, batchSize = 1, ...wanted }: Partial<AttachRequest> & { name: string; model?: string; batchSize?: number },
 ): Promise<{ readonly client: MessageClient; readonly attached: AttachReply }> {
   const folder = environment['PCTODL_GPU_SIM_FOLDER']
   if (!folder)

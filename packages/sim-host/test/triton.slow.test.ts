@@ -22,6 +22,7 @@ const python =
     : undefined
 const board = '3080Ti'
 const [network, batchSize, clients] = ['vgg19', 512, 2]
+const MIN_BUSY_SHARE = 0.96
 const port = 21_000 + (process.pid % 4000) * 3
 
 describe.skipIf(!python)(`NVIDIA Triton on a simulated board${python ? '' : ' (weekly, with nvidia-pytriton)'}`, () => {
@@ -75,11 +76,11 @@ describe.skipIf(!python)(`NVIDIA Triton on a simulated board${python ? '' : ' (w
     return { ...reply, watts: await middle }
   }
 
-  it.each([
+  it.for([
     ['http', 350],
     ['grpc', 150],
     ['http', 200],
-  ] as const)('takes and draws over %s what the engine predicts at %i W', async (protocol, limitW) => {
+  ] as const)('takes and draws over %s what the engine predicts at %i W', async ([protocol, limitW], { skip }) => {
     await run('nvidia-smi', ['-pl', String(limitW)], { env })
     // The firmware reads this unit's own sensor.
     const steady = simulateSteadyState(board, { powerLimitW: host.gpus[0]!.trueWatts(limitW), mps: 'off' })({
@@ -88,7 +89,13 @@ describe.skipIf(!python)(`NVIDIA Triton on a simulated board${python ? '' : ' (w
       memClockMhz: host.gpus[0]!.spec.performanceMemClocksMhz[0]!,
     })
     const predictedMs = steady.tenants[0]!.batchMs
-    const { requests, latencyMs, durationMs, watts } = await load(protocol)
+    const busyShare = ({ latencyMs, durationMs }: { latencyMs: number; durationMs: number }) =>
+      (clients * durationMs) / latencyMs
+    let measured = await load(protocol)
+    // Between two batches the board waits for Triton: on a machine that others keep busy, too long for this to say anything.
+    for (let i = 0; i < 3 && busyShare(measured) < MIN_BUSY_SHARE; i++) measured = await load(protocol)
+    if (busyShare(measured) < MIN_BUSY_SHARE) skip(`void: the board worked ${busyShare(measured)} of the time`)
+    const { requests, latencyMs, durationMs, watts } = measured
     const off = (value: number, wanted: number) => Math.abs(value / wanted - 1)
     const figures = `${requests} requests: ${latencyMs} ms, ${durationMs} ms on the board, predicted ${predictedMs}; ${watts} W, predicted ${steady.powerW}`
     console.info(figures)
