@@ -123,7 +123,7 @@ export function parseControlRequest(message: unknown): ControlRequest {
         tenant: {
           model: tenant.text('model', MAX_NAME, given === undefined ? undefined : 'given'),
           batchSize: tenant.integer('batchSize', 1, MAX_BATCH_SIZE, 1),
-          mpsPercent: tenant.integer('mpsPercent', 1, 100, 100),
+          mpsPercent: tenant.number('mpsPercent', 0, 100, 100),
         },
         ...(given === undefined ? {} : { work: givenWork(new Fields('work', given)) }),
         stepwise: request.value('stepwise') === true,
@@ -206,9 +206,15 @@ class Fields {
   }
 
   integer(field: string, min: number, max: number, otherwise?: number): number {
+    const value = this.number(field, min, max, otherwise)
+    if (Number.isInteger(value)) return value
+    throw new InvalidInputError(`${this.#name}.${field}`, value, 'an integer')
+  }
+
+  number(field: string, min: number, max: number, otherwise?: number): number {
     const value = this.value(field) ?? otherwise
-    if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value
-    throw new InvalidInputError(`${this.#name}.${field}`, value, `an integer of ${min} to ${max}`)
+    if (typeof value === 'number' && value >= min && value <= max) return value
+    throw new InvalidInputError(`${this.#name}.${field}`, value, `a number of ${min} to ${max}`)
   }
 
   text(field: string, maxLength: number, otherwise?: string): string {

@@ -48,28 +48,33 @@ export interface ControlServiceOptions {
 /** Answers `nvidia-smi`'s setters, the MPS daemon's commands, and processes that use a board. */
 export class ControlService {
   readonly #options: ControlServiceOptions
-  readonly #server: Server
+  readonly #servers: readonly Server[]
   readonly #daemons = new Map<string, { readonly state: MpsDaemon; readonly visible: string; crash(): void }>()
   readonly #sockets = new Set<Socket>()
 
   constructor(options: ControlServiceOptions) {
     this.#options = options
-    this.#server = createServer((socket) => this.#serve(socket))
-    this.#server.maxConnections = MAX_CONNECTIONS
+    this.#servers = [false, true].map((maySet) => createServer((socket) => this.#serve(socket, maySet)))
+    for (const server of this.#servers) server.maxConnections = MAX_CONNECTIONS
   }
 
-  async listen(path: string): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject)
-      this.#server.listen(path, resolve)
-    })
+  /** @param setters where boards are changed: a file that only those can open who may */
+  async listen(path: string, setters: string): Promise<void> {
+    for (const [i, each] of [path, setters].entries()) {
+      await new Promise<void>((resolve, reject) => {
+        this.#servers[i]!.once('error', reject)
+        this.#servers[i]!.listen(each, resolve)
+      })
+    }
+    if (process.geteuid?.() !== 0) return
     // As with the board files: the command of a privileged host may have dropped its privileges.
-    if (process.geteuid?.() === 0) chmodSync(path, 0o666)
+    chmodSync(path, 0o666)
+    chmodSync(setters, this.#options.privilege === 'everyone' ? 0o666 : 0o600)
   }
 
   close(): void {
     for (const socket of this.#sockets) socket.destroy()
-    this.#server.close()
+    for (const server of this.#servers) server.close()
   }
 
   /**
@@ -133,7 +138,7 @@ export class ControlService {
     }
   }
 
-  #serve(socket: Socket): void {
+  #serve(socket: Socket, maySet: boolean): void {
     this.#sockets.add(socket)
     let daemon: { readonly pipeDirectory: string; readonly state: MpsDaemon } | undefined
     let attachment: Attachment | undefined
@@ -141,6 +146,7 @@ export class ControlService {
     const answer = async (request: ControlRequest): Promise<unknown> => {
       switch (request.kind) {
         case 'set':
+          if (!maySet) throw new PctodlError('NO_PERMISSION', 'boards are changed through the socket of those who may')
           return this.#set(request)
         case 'mps-daemon': {
           if (this.#daemons.has(request.pipeDirectory)) return { accepted: false }

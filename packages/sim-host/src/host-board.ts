@@ -210,9 +210,6 @@ export class HostBoard {
 
   async #apply(operation: number, first: number, second: number, third: number): Promise<SetterAnswer> {
     const { mig, tenants } = this
-    if (!isMigOperation(operation)) {
-      return { result: await this.setters.apply(operation, first, second), value: 0 }
-    }
     try {
       await this.#gpu.info()
     } catch {
@@ -227,10 +224,12 @@ export class HostBoard {
         return mig.destroyGpuInstance(first)
       case operations.createComputeInstance:
         return mig.createComputeInstance(first, second, third)
-      default: {
+      case operations.destroyComputeInstance: {
         const inUse = tenants.on({ gpuInstanceId: first, computeInstanceId: second }).length > 0
         return mig.destroyComputeInstance(first, second, inUse)
       }
+      default:
+        return { result: await this.setters.apply(operation, first, second), value: 0 }
     }
   }
 
@@ -317,18 +316,6 @@ class RecentMean {
     const known = this.#values.filter((each) => each !== null)
     return Math.round(known.reduce((sum, each) => sum + each, 0) / known.length)
   }
-}
-
-const migOperations: readonly number[] = [
-  operations.setMigMode,
-  operations.createGpuInstance,
-  operations.destroyGpuInstance,
-  operations.createComputeInstance,
-  operations.destroyComputeInstance,
-]
-
-function isMigOperation(operation: number): boolean {
-  return migOperations.includes(operation)
 }
 
 function whole(value: number | null, factor = 1): number {

@@ -3,7 +3,7 @@ import { physicsOfBoard, simulateSteadyState } from '@pctodl/gpu-sim'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { operations } from '../src/board-file-layout.js'
 import type { AttachReply, BoardsReply, SetReply, StepReply } from '../src/control-protocol.js'
-import { controlSocket } from '../src/host-folder-layout.js'
+import { controlSocket, settersSocket } from '../src/host-folder-layout.js'
 import { MessageClient } from '../src/message-socket.js'
 import { SimulatedHost } from '../src/simulated-host.js'
 import { cacheFolder, missingCompiler } from './built-host.js'
@@ -51,10 +51,12 @@ describe.skipIf(missingCompiler)(`a process from outside${missingCompiler ? ` ($
 
   it('gets each batch in the time that the engine predicts, and the board draws what it predicts, limit by limit', async () => {
     const { client, reply, step } = await attached()
+    const setters = await MessageClient.open(settersSocket(host.folder))
+    clients.push(setters)
     expect(reply).toEqual({ protocol: 1, cudaError: 0, message: '', isMpsClient: false, mpsPercent: 100 })
     for (const limitW of [350, 150]) {
       const set = { kind: 'set', gpuIndex: 0, operation: operations.setPowerLimit, second: 0, uid: 0 }
-      expect(await client.request<SetReply>({ ...set, first: 1000 * limitW })).toEqual({ code: 0, value: 0 })
+      expect(await setters.request<SetReply>({ ...set, first: 1000 * limitW })).toEqual({ code: 0, value: 0 })
       // The firmware reads this unit's own sensor.
       const steady = simulateSteadyState(board, { powerLimitW: host.gpus[0]!.trueWatts(limitW), mps: 'off' })({
         tenants: [{ ...vgg, batchSize: 128 }],
@@ -69,10 +71,12 @@ describe.skipIf(missingCompiler)(`a process from outside${missingCompiler ? ` ($
       const [from, to] = [before.boards[0]!, after.boards[0]!]
       const watts = (to.truth.energyJ - from.truth.energyJ) / ((after.timeMs - before.timeMs) / 1000)
       const figures = `${limitW} W: ${durationMs} ms of ${steady.tenants[0]!.batchMs}, ${watts} W of ${steady.powerW}`
-      expect(Math.abs(durationMs / steady.tenants[0]!.batchMs - 1), figures).toBeLessThan(0.05)
-      // Between two batches the client had its turn: on a busy machine the board idles there.
-      const busyWatts = (watts * (after.timeMs - before.timeMs)) / (15 * durationMs)
-      expect(busyWatts, figures).toBeGreaterThan(0.95 * steady.powerW)
+      // Between two batches the client had its turn: on a busy machine the board idles there, and has the more for the batches.
+      const busyShare = (15 * durationMs) / (after.timeMs - before.timeMs)
+      const pace = durationMs / steady.tenants[0]!.batchMs
+      expect(pace, figures).toBeGreaterThan(0.95 * Math.min(1, busyShare))
+      expect(pace, figures).toBeLessThan(1.05)
+      expect(watts / busyShare, figures).toBeGreaterThan(0.95 * steady.powerW)
       expect(watts, figures).toBeLessThan(1.05 * steady.powerW)
       expect(to).toMatchObject({ index: 0, uuid: host.boards[0]!.uuid, powerLimitW: limitW })
       expect(to.powerW! / watts).toBeGreaterThan(0.8)
@@ -156,6 +160,11 @@ describe.skipIf(missingCompiler)(`a process from outside${missingCompiler ? ` ($
     ['a protocol to come', { ...attach, protocol: 2 }, 'request.protocol'],
     ['no kind', { kind: 'dance' }, 'request.kind'],
     ['a kind of the prototype', { kind: 'toString' }, 'request.kind'],
+    [
+      'a change of a board',
+      { kind: 'set', gpuIndex: 0, operation: 1, first: 1, second: 0, uid: 0 },
+      'of those who may',
+    ],
     ['a step before its place', { kind: 'step', batchSize: 1 }, 'attach before a step'],
     ['a batch of none', { kind: 'step', batchSize: 0 }, 'request.batchSize'],
     ['a batch too large', { kind: 'step', batchSize: 65_537 }, 'request.batchSize'],
