@@ -39,7 +39,6 @@ export class LlmEngine {
   readonly #tokens = { prompt: 0, generated: 0, finished: 0, aborted: 0 }
   readonly #firstToken = new Histogram('time_to_first_token_seconds', firstTokenBounds)
   readonly #laterToken = new Histogram('inter_token_latency_seconds', perTokenBounds)
-  readonly #queue = new Histogram('request_queue_time_seconds', latencyBounds)
   readonly #whole = new Histogram('e2e_request_latency_seconds', latencyBounds)
   /** When the board is gone. */
   readonly ended: Promise<void>
@@ -99,7 +98,7 @@ export class LlmEngine {
       line('counter', 'generation_tokens_total', generated),
       line('counter', 'request_success_total', finished, ',finished_reason="length"'),
       `vllm:request_success_total{${label},finished_reason="abort"} ${aborted}\n`,
-      ...[this.#firstToken, this.#laterToken, this.#queue, this.#whole].map((each) => each.text(label)),
+      ...[this.#firstToken, this.#laterToken, this.#whole].map((each) => each.text(label)),
     ].join('')
   }
 
@@ -107,9 +106,7 @@ export class LlmEngine {
     this.#busy = true
     try {
       for (;;) {
-        const begun = this.#waiting.splice(0, MAX_SEQUENCES - this.#running.length)
-        for (const { arrivedMs } of begun) this.#queue.observe(arrivedMs)
-        this.#running.push(...begun)
+        this.#running.push(...this.#waiting.splice(0, MAX_SEQUENCES - this.#running.length))
         if (this.#running.length === 0) break
         await this.#step()
       }

@@ -7,13 +7,6 @@ const MAX_TOKENS = 32_768
 const MAX_WAITING = 1024
 const CHARACTERS_PER_TOKEN = 4
 
-interface Chat {
-  readonly promptTokens: number
-  readonly maxTokens: number
-  readonly stream: boolean
-  readonly includeUsage: boolean
-}
-
 class Refusal extends Error {
   constructor(
     readonly status: number,
@@ -67,7 +60,13 @@ export async function serveLlm(
   }
 }
 
-function answer(engine: LlmEngine, model: string, id: string, chat: Chat, response: ServerResponse): void {
+function answer(
+  engine: LlmEngine,
+  model: string,
+  id: string,
+  chat: ReturnType<typeof parseChat>,
+  response: ServerResponse,
+): void {
   if (engine.waiting >= MAX_WAITING) throw new Refusal(503, 'too many requests wait')
   const { promptTokens, maxTokens, stream, includeUsage } = chat
   const usage = { prompt_tokens: promptTokens, completion_tokens: maxTokens, total_tokens: promptTokens + maxTokens }
@@ -103,7 +102,7 @@ function answer(engine: LlmEngine, model: string, id: string, chat: Chat, respon
   response.once('close', abandon)
 }
 
-function parseChat(body: string, model: string): Chat {
+function parseChat(body: string, model: string) {
   const { messages, ...fields } = JSON.parse(body) ?? {}
   if (fields.model !== model) throw new Refusal(404, `The model \`${fields.model}\` does not exist.`)
   if (!Array.isArray(messages) || messages.length === 0) throw new Refusal(400, 'messages: at least one')
