@@ -53,7 +53,7 @@ const CLOCKS_FIRST_MS = 2000
 const REVIEW_MS = 35_000
 const WRONG_POWER = 0.05
 /** Least predicted relative gain that restarts are worth. */
-const MIN_GAIN = 0.01
+const MIN_GAIN = 0.02
 /** A plan that will have paid only later is weighed again this often, ms. */
 const WEIGH_AGAIN_MS = 5000
 /** Previous caps that say how long one lasts. */
