@@ -54,7 +54,7 @@ export const boardHeader: Layout<BoardHeader> = new Layout('board_header', {
   heartbeatNs: u64,
 })
 
-export const migProfileFacts = [
+const migProfileFacts = [
   /** The number by which instances are created, as `nvidia-smi mig -lgip` lists it. */
   'id',
   /** NVML_GPU_INSTANCE_PROFILE_*. */
@@ -128,7 +128,7 @@ export const computeInstance: Layout<ComputeInstanceState> = new Layout('compute
 })
 
 /** In words of 32 bits, in this order; what begins with `has` is 0 or 1. */
-export const boardFacts = [
+const boardFacts = [
   'cudaDriverVersion',
   'pciDomain',
   'pciBus',
@@ -150,7 +150,7 @@ export const boardFacts = [
   'hasInstantPower',
   'fanCount',
 ] as const
-export const boardLimits = [
+const boardLimits = [
   'powerMinMw',
   'powerDefaultMw',
   'powerMaxMw',
@@ -224,7 +224,7 @@ export const boardProcess: Layout<BoardProcess> = new Layout('board_process', {
 })
 
 /** In words of 32 bits, in this order. Of a reading that there is not: `NOT_TOLD` or `NOT_READ`. */
-export const boardReadings = [
+const boardReadings = [
   'eventReasons',
   'powerAverageMw',
   'powerInstantMw',
@@ -284,7 +284,7 @@ export const boardState: Layout<BoardState> = new Layout('board_state', {
  * A setter's request. The caller claims a slot by swapping its pid into `owner`, writes the arguments, then a new
  * `sequence`; the simulator answers with `result`, where it has one a `value`, and then the same number in `ack`.
  */
-export const boardRequestWords = [
+const boardRequestWords = [
   'owner',
   'sequence',
   'operation',
