@@ -248,7 +248,7 @@ writeFileSync(
 // Unseen shapes for the tests: evenly over the groups.
 const sample = [...groups.values()].flatMap((rows) => {
   const unseen = rows.filter((row) => row.shapeHeldOut)
-  return unseen.filter((_, i) => i % Math.max(1, Math.ceil(unseen.length / 8)) === 0)
+  return unseen.filter((_, i) => i % Math.max(1, Math.ceil(unseen.length / 4)) === 0)
 })
 writeFileSync(
   join(home, 'test', 'operators-unseen.json'),

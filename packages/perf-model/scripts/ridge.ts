@@ -11,7 +11,7 @@ export interface RidgeRow {
 /** Between least squares and least absolute errors: errors beyond this size count linearly. */
 const small = 0.07
 const penalty = 1e-4
-const boundWeight = 0.3
+const boundWeight = 0.1
 
 /** A robust ridge regression by reweighted least squares. */
 export function ridge(rows: readonly RidgeRow[]): LinearLaw {

@@ -201,6 +201,11 @@ function attentionTraits(operator: Attention, length: number, waves: number, ste
     waveLoss(waves * steps),
     waveLoss(waves / 2),
     (ls * log2(batch * kvHeads)) / 10,
+    ...[7, 9, 11].flatMap((a) => [-3, -1, 1].map((b) => (Math.max(0, ls - a) * Math.max(0, lw - b)) / 10)),
+    ...[-3, -1, 1].map((b) => (group * Math.max(0, lw - b)) / 10),
+    (group * ls) / 10,
+    group * x,
+    log2(headDim) * Math.max(0, lw),
     x > 1 ? (ls * lw) / 10 : 0,
   ]
 }
