@@ -62,7 +62,19 @@ export interface DecoderPass {
   readonly length: number
 }
 
-const families = ['llama', 'mistral', 'mixtral', 'qwen2', 'qwen2_moe', 'qwen3', 'qwen3_moe', 'gemma', 'gemma2', 'gemma3_text', 'phi3']
+const families = [
+  'llama',
+  'mistral',
+  'mixtral',
+  'qwen2',
+  'qwen2_moe',
+  'qwen3',
+  'qwen3_moe',
+  'gemma',
+  'gemma2',
+  'gemma3_text',
+  'phi3',
+]
 
 /**
  * Read a Hugging Face `config.json`.
@@ -75,7 +87,11 @@ export function decoderFromConfig(json: unknown): Decoder {
   const config = json as Record<string, unknown>
   const family = config.model_type
   if (config.kv_lora_rank !== undefined && config.kv_lora_rank !== null)
-    throw new InvalidInputError('kv_lora_rank', config.kv_lora_rank, 'a model without latent attention (MLA), which is not supported')
+    throw new InvalidInputError(
+      'kv_lora_rank',
+      config.kv_lora_rank,
+      'a model without latent attention (MLA), which is not supported',
+    )
   if (typeof family !== 'string' || !families.includes(family)) {
     const remedy = 'text_config' in config ? '; of a multimodal model, pass the object in text_config' : ''
     throw new InvalidInputError('model_type', family, `one of ${families.join(', ')}${remedy}`)
@@ -90,9 +106,14 @@ export function decoderFromConfig(json: unknown): Decoder {
   const hidden = size('hidden_size')
   const heads = size('num_attention_heads')
   const kvHeads = size('num_key_value_heads', heads)
-  if (heads % kvHeads !== 0) throw new InvalidInputError('num_key_value_heads', kvHeads, `a divisor of num_attention_heads, ${heads}`)
+  if (heads % kvHeads !== 0)
+    throw new InvalidInputError('num_key_value_heads', kvHeads, `a divisor of num_attention_heads, ${heads}`)
   if (config.head_dim == null && hidden % heads !== 0)
-    throw new InvalidInputError('hidden_size', hidden, `a multiple of num_attention_heads, ${heads}, or a head_dim beside it`)
+    throw new InvalidInputError(
+      'hidden_size',
+      hidden,
+      `a multiple of num_attention_heads, ${heads}, or a head_dim beside it`,
+    )
   return {
     family,
     layers,
@@ -148,12 +169,21 @@ export function decoderParameters(decoder: Decoder): number {
   const { layers, hidden, heads, kvHeads, headDim, inter, vocabulary, tied, experts } = decoder
   const attention = hidden * headDim * (2 * heads + 2 * kvHeads)
   const sparse = experts?.layers ?? 0
-  const expert = experts ? 3 * hidden * (experts.count * experts.inter + experts.sharedInter) + hidden * experts.count : 0
-  return layers * attention + (layers - sparse) * 3 * hidden * inter + sparse * expert + (tied ? 1 : 2) * vocabulary * hidden
+  const expert = experts
+    ? 3 * hidden * (experts.count * experts.inter + experts.sharedInter) + hidden * experts.count
+    : 0
+  return (
+    layers * attention + (layers - sparse) * 3 * hidden * inter + sparse * expert + (tied ? 1 : 2) * vocabulary * hidden
+  )
 }
 
 /** Bytes that the keys and values of sequences of `length` tokens take. */
-export function kvCacheBytes({ windows, kvHeads, headDim }: Decoder, batch: number, length: number, bytesPerElement: number): number {
+export function kvCacheBytes(
+  { windows, kvHeads, headDim }: Decoder,
+  batch: number,
+  length: number,
+  bytesPerElement: number,
+): number {
   const tokens = windows.reduce((sum, window) => sum + (window === 0 ? length : Math.min(window, length)), 0)
   return 2 * batch * tokens * kvHeads * headDim * bytesPerElement
 }
@@ -193,7 +223,10 @@ export function decoderOperators(decoder: Decoder, { phase, batch, length }: Dec
     list.push({ kind: 'moe', name: 'experts', count: sparse, tokens: m, hidden, inter: own, topk, experts: count })
     list.push(gemm('router', sparse, count, hidden))
     if (sharedInter > 0)
-      list.push(gemm('shared expert in', sparse, 2 * sharedInter, hidden), gemm('shared expert out', sparse, hidden, sharedInter))
+      list.push(
+        gemm('shared expert in', sparse, 2 * sharedInter, hidden),
+        gemm('shared expert out', sparse, hidden, sharedInter),
+      )
   }
   for (const window of new Set(windows)) {
     const count = windows.filter((each) => each === window).length

@@ -9,8 +9,8 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { leastSquares, median, quantile } from '@pctodl/numerics'
 import { findOperatorBoard, type OperatorBoard } from '../src/operators/operator-board.js'
-import { type LinearLaw, lawPower, lawTime, powerTraits } from '../src/operators/operator-law.js'
-import { type Attention, type Operator, operatorWork, type OperatorWork } from '../src/operators/operator-work.js'
+import { type LinearLaw, lawPower, lawTime, powerTraits, usageTraits } from '../src/operators/operator-law.js'
+import { type Attention, type Operator, type OperatorWork, operatorWork } from '../src/operators/operator-work.js'
 import { ridge } from './ridge.js'
 
 const folder = process.argv[2]
@@ -117,14 +117,14 @@ function fitGroup(rows: readonly Row[]): Fit {
   const time = ridge(rows.map(({ work, seconds }) => ({ traits: work.traits, target: Math.log(seconds / work.baseS) })))
   const withPower = rows.filter(({ watts, lagging }) => watts !== null && !lagging)
   if (withPower.length < 100) return { time }
-  const power = ridge(
-    withPower.map((row) => {
-      const part = row.watts! / row.board.powerLimitW
-      const traits = powerTraits(row.work, row.operator.dtype, row.board, lawTime(time, row.work))
-      return { traits, target: Math.log(Math.min(part, atLimit)), atLeast: part >= atLimit }
-    }),
-  )
+  const power = ridge(withPower.map((row) => powerRow(row, time)))
   return { time, power }
+}
+
+function powerRow(row: Row, time: LinearLaw) {
+  const part = row.watts! / row.board.powerLimitW
+  const traits = powerTraits(row.work, row.operator.dtype, row.board, lawTime(time, row.work))
+  return { traits, target: Math.log(Math.min(part, atLimit)), atLeast: part >= atLimit }
 }
 
 const groups = new Map<string, Row[]>()
@@ -144,7 +144,10 @@ const modelWatts = ({ work, operator, board }: Row, { time, power }: Fit) =>
 /** `idle + a FLOP/s + b byte/s`, least squares on rows below the limit. */
 function baseline(rows: readonly Row[]): (row: Row) => number {
   const terms = ({ work, seconds }: Row) => [1, work.flop / seconds / 1e15, work.bytes / seconds / 1e12]
-  const x = leastSquares(rows.map(terms), rows.map(({ watts }) => watts!))
+  const x = leastSquares(
+    rows.map(terms),
+    rows.map(({ watts }) => watts!),
+  )
   return (row) => terms(row).reduce((sum, term, j) => sum + term * x[j]!, 0)
 }
 
@@ -196,7 +199,8 @@ for (const [key, rows] of groups) {
     }
   }
   const cells = splits.map(
-    ({ errors: { time, watts, baseline } }) => `time ${percent(time)}, watts ${percent(watts)}, baseline ${percent(baseline)}`,
+    ({ errors: { time, watts, baseline } }) =>
+      `time ${percent(time)}, watts ${percent(watts)}, baseline ${percent(baseline)}`,
   )
   lines.push(`${key} (${rows.length}): ${cells.join(' | ')}`)
 }
@@ -210,51 +214,80 @@ for (const [label, { time, watts, settled, baseline }] of [...totals].sort())
         : `, watts ${percent(watts)}, of settled readings ${percent(settled)}, baseline ${percent(baseline)} (${watts.length})`),
   )
 
-console.log('\nwatts of one board by the law of the other (settled readings below 0.9 of the limit)')
-for (const [from, to] of [
-  ['H200', 'GB200'],
-  ['GB200', 'H200'],
-] as const)
-  for (const kind of Object.keys(files)) {
-    const donors = Object.entries(shipped).filter(([key, { power }]) => key.startsWith(`${from} `) && key.includes(` ${kind} `) && power)
-    const errors: number[] = []
-    for (const [key, rows] of groups) {
-      if (!key.startsWith(`${to} `) || !key.includes(` ${kind} `)) continue
-      const tail = key.split(' ').slice(3).join(' ')
-      const donor = donors.find(([name]) => name.endsWith(tail)) ?? donors[0]
-      if (donor === undefined) continue
-      const own = shipped[key]!
-      for (const row of rows.filter((each) => below(each) && !each.lagging))
-        errors.push(relative(modelWatts(row, { time: own.time, power: donor[1].power! }), row.watts!))
-    }
-    console.log(`${kind} of ${to} by ${from}: ${percent(errors)} (${errors.length})`)
+// One shape and the next row: what no law of the shape can tell apart.
+console.log('\nnoise floor of watts: rows m and m + 1 of a product, times within 3 %, below 0.9 of the limit')
+for (const name of ['H200 vllm', 'GB200 trtllm', 'GB200 vllm']) {
+  const byShape = new Map<string, Row>()
+  for (const [key, rows] of groups)
+    if (key.startsWith(`${name} gemm`)) for (const row of rows.filter(below)) byShape.set(key + JSON.stringify(row.operator), row)
+  const differences = [...byShape].flatMap(([text, row]) => {
+    const { m } = row.operator as { m: number }
+    const next = byShape.get(text.replace(`"m":${m},`, `"m":${m + 1},`))
+    return next && relative(next.seconds, row.seconds) < 0.03 ? [relative(next.watts!, row.watts!)] : []
+  })
+  console.log(`${name}: ${percent(differences)} (${differences.length} pairs)`)
+}
+
+// Boards whose watts were not measured take those of another one, by the use of the peaks alone.
+const usage: Record<string, LinearLaw> = {}
+const powered = [...groups].filter(([key]) => shipped[key]!.power !== undefined)
+for (const board of ['H200', 'GB200']) {
+  const own = powered.filter(([key]) => key.startsWith(`${board} `))
+  usage[board] = ridge(
+    own.flatMap(([key, rows]) =>
+      rows
+        .filter(({ watts, lagging, shapeHeldOut }) => watts !== null && !lagging && !shapeHeldOut)
+        .map((row) => powerRow(row, shipped[key]!.time))
+        .map((row) => ({ ...row, traits: row.traits.slice(0, usageTraits) })),
+    ),
+  )
+}
+console.log(
+  '\nwatts by the use of the peaks alone (settled readings below 0.9 of the limit): of the fitted board, of the other one',
+)
+for (const kind of Object.keys(files))
+  for (const to of ['H200', 'GB200']) {
+    const tested = powered
+      .filter(([key]) => key.startsWith(`${to} `) && key.includes(` ${kind} `))
+      .flatMap(([key, rows]) =>
+        rows.filter((row) => below(row) && !row.lagging).map((row) => ({ row, time: shipped[key]!.time })),
+      )
+    const errors = (from: string, rows: typeof tested) =>
+      rows.map(({ row, time }) =>
+        relative(lawPower(usage[from]!, powerRow(row, time).traits.slice(0, usageTraits), row.board), row.watts!),
+      )
+    const other = to === 'H200' ? 'GB200' : 'H200'
+    const unseen = tested.filter(({ row }) => row.shapeHeldOut)
+    console.log(
+      `${kind} of ${to}: by its own ${percent(errors(to, unseen))}, by ${other} ${percent(errors(other, tested))} (${tested.length})`,
+    )
   }
 
-const parameters = {
-  source:
-    'Fitted to measured operators of ai-dynamo/aiconfigurator, commit 095f58a51c4ca8e61b66ec108d86f223f8d559ce (July 2026); Copyright (c) 2025-2026 NVIDIA CORPORATION & AFFILIATES',
-  licence: 'Apache-2.0',
-  laws: shipped,
-}
+const source =
+  'Fitted to measured operators of ai-dynamo/aiconfigurator, commit 095f58a51c4ca8e61b66ec108d86f223f8d559ce (July 2026); Copyright (c) 2025-2026 NVIDIA CORPORATION & AFFILIATES'
 const law = ({ weights, range }: LinearLaw) => `{ "weights": [${weights}], "range": [${range}] }`
 const entries = Object.entries(shipped).map(
-  ([key, { time, power }]) => `    ${JSON.stringify(key)}: { "time": ${law(time)}${power ? `, "power": ${law(power)}` : ''} }`,
+  ([key, { time, power }]) =>
+    `    ${JSON.stringify(key)}: { "time": ${law(time)}${power ? `, "power": ${law(power)}` : ''} }`,
 )
 writeFileSync(
   join(home, 'src', 'operators', 'parameters.json'),
-  `{\n  "source": ${JSON.stringify(parameters.source)},\n  "licence": "Apache-2.0",\n  "laws": {\n${entries.join(',\n')}\n  }\n}\n`,
+  `{\n  "source": ${JSON.stringify(source)},\n  "licence": "Apache-2.0",\n  "usage": { ${Object.entries(usage).map(([board, each]) => `"${board}": ${law(each)}`)} },\n  "laws": {\n${entries.join(',\n')}\n  }\n}\n`,
 )
 
-// Unseen shapes for the tests: evenly over the groups.
+// Unseen shapes for the tests: evenly over the groups, and more of those with settled watts below the limit.
+const thinned = (rows: readonly Row[], most: number) =>
+  rows.filter((_, i) => i % Math.max(1, Math.ceil(rows.length / most)) === 0)
 const sample = [...groups.values()].flatMap((rows) => {
   const unseen = rows.filter((row) => row.shapeHeldOut)
-  return unseen.filter((_, i) => i % Math.max(1, Math.ceil(unseen.length / 4)) === 0)
+  return [...new Set([...thinned(unseen, 4), ...thinned(unseen.filter((row) => below(row) && !row.lagging), 8)])]
 })
 writeFileSync(
-  join(home, 'test', 'operators-unseen.json'),
-  `[\n${sample
-    .map(({ board, backend, operator, seconds, watts, lagging }) =>
-      JSON.stringify({ board: board.name, backend, operator, seconds, watts: lagging ? null : watts }),
+  join(home, 'test', 'operators-unseen.jsonl'),
+  sample
+    .map(
+      ({ board, backend, operator, seconds, watts, lagging }) =>
+        `${JSON.stringify({ board: board.name, backend, operator, seconds, watts: lagging ? null : watts })}\n`,
     )
-    .join(',\n')}\n]\n`,
+    .join(''),
 )

@@ -1,4 +1,6 @@
+export { type DecoderGraphs, LanguageModelPass, memoryBytes, type PassEstimate } from './operators/language-model.js'
 export { findOperatorBoard, type OperatorBoard, operatorBoards } from './operators/operator-board.js'
+export { type CostedOperator, costOperator, type OperatorCost } from './operators/operator-model.js'
 export {
   type Attention,
   type Gemm,
@@ -7,5 +9,3 @@ export {
   type OperatorDtype,
   operatorDtypes,
 } from './operators/operator-work.js'
-export { type CostedOperator, costOperator, type OperatorCost } from './operators/operator-model.js'
-export { type DecoderGraphs, LanguageModelPass, memoryBytes, type PassEstimate } from './operators/language-model.js'

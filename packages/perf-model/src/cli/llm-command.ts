@@ -45,7 +45,12 @@ export const llm: CommandFunction = async (argv, terminal) => {
     .option('--batch <n>', 'sequences that decode together', integerFrom(1), 1)
     .option('--context <tokens>', 'tokens that each sequence has in its cache', integerFrom(1), 4096)
     .option('--prompt <tokens>', 'prompt of the time to the first token (default: --context)', integerFrom(1))
-    .option('--dtype <format>', `weights and products: ${operatorDtypes.join(', ')}`, oneOf(...operatorDtypes), 'bfloat16')
+    .option(
+      '--dtype <format>',
+      `weights and products: ${operatorDtypes.join(', ')}`,
+      oneOf(...operatorDtypes),
+      'bfloat16',
+    )
     .option('--max-tpot-ms <ms>', 'longest time per output token', positiveNumber('ms'))
     .option('--json', 'print JSON')
   await parseCommand(command, argv)
@@ -89,7 +94,11 @@ function estimate(options: LlmOptions, graphs: Graphs) {
     prefill: phaseOf(prefill.within(capW), prompt, board),
     decode: phaseOf(decode.within(capW), batch, board),
     fewestJoules: { maxTpotMs: maxTpotMs ?? null, decode: phaseOf(decode.leastEnergy(capW, maxSeconds), batch, board) },
-    unsupported: unsupported(board, [...prefill.wattsFrom, ...decode.wattsFrom], context > decoder.maxContext ? decoder.maxContext : null),
+    unsupported: unsupported(
+      board,
+      [...prefill.wattsFrom, ...decode.wattsFrom],
+      context > decoder.maxContext ? decoder.maxContext : null,
+    ),
   }
 }
 
@@ -111,9 +120,11 @@ function unsupported(board: OperatorBoard, wattsFrom: readonly string[], maxCont
     'The dependence on clock and cap is a model with assumed voltage and memory energy: no public measurement of language-model operators against the clock exists for datacentre Hopper and Blackwell.',
     'Norms, rotations and activations, and the gaps that a serving engine leaves between steps, are not measured: real steps take longer.',
   ]
-  if (plain(board.measuredAs) !== plain(board.name)) notes.push(`Times are those of ${board.measuredAs}, scaled by peaks and bandwidth.`)
+  if (plain(board.measuredAs) !== plain(board.name))
+    notes.push(`Times are those of ${board.measuredAs}, scaled by peaks and bandwidth.`)
   const others = [...new Set(wattsFrom)]
-  if (others.length > 0) notes.push(`Watts were not measured on this board: they follow ${others.join(' and ')}, scaled by the power limit.`)
+  if (others.length > 0)
+    notes.push(`Watts were not measured on this board: they follow ${others.join(' and ')}, scaled by the power limit.`)
   if (maxContext !== null) notes.push(`The context is longer than the model's, ${maxContext} tokens.`)
   return notes
 }
@@ -123,7 +134,8 @@ const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, '')
 type Found = ReturnType<typeof estimate>
 
 function format(found: Found): string {
-  const { board, powerCapW, model, dtype, batch, context, prompt, parameters, memory, prefill, decode, fewestJoules } = found
+  const { board, powerCapW, model, dtype, batch, context, prompt, parameters, memory, prefill, decode, fewestJoules } =
+    found
   const gb = (bytes: number) => `${(bytes / 2 ** 30).toFixed(1)} GiB`
   const table = newTable(['', 'time', 'tokens/s', 'power', 'J/token', 'SM clock'])
   const add = (name: string, phase: Found['decode']) =>

@@ -31,7 +31,13 @@ export class LanguageModelPass {
   ) {}
 
   /** @throws InvalidInputError for a format that was not measured on the board */
-  static of(graphs: DecoderGraphs, decoder: Decoder, pass: DecoderPass, board: OperatorBoard, dtype: OperatorDtype): LanguageModelPass {
+  static of(
+    graphs: DecoderGraphs,
+    decoder: Decoder,
+    pass: DecoderPass,
+    board: OperatorBoard,
+    dtype: OperatorDtype,
+  ): LanguageModelPass {
     const operators = graphs.decoderOperators(decoder, pass).map((operator) => ({
       ...costed(operator, board, operator.name === 'vocabulary' || operator.name === 'router' ? 'bfloat16' : dtype),
       count: operator.count,
@@ -77,7 +83,12 @@ export class LanguageModelPass {
     let best: PassEstimate | null = null
     for (let i = 0; i <= 100; i++) {
       const found = this.at(this.lowestClock + ((1 - this.lowestClock) * i) / 100)
-      if (found.watts <= capW && found.seconds <= seconds && found.energyJ < (best?.energyJ ?? Number.POSITIVE_INFINITY)) best = found
+      if (
+        found.watts <= capW &&
+        found.seconds <= seconds &&
+        found.energyJ < (best?.energyJ ?? Number.POSITIVE_INFINITY)
+      )
+        best = found
     }
     return best
   }
@@ -97,12 +108,21 @@ function elementwise(elements: number, board: OperatorBoard): CostedOperator {
   const memoryS = bytes / (0.75e12 * board.bandwidthTBs)
   const seconds = memoryS + 2e-6
   const work: OperatorWork = { flop: elements, bytes, computeS: seconds / 2, memoryS, baseS: seconds, traits: [] }
-  const atDefault = { seconds, watts: board.idleW + (0.45 * (board.powerLimitW - board.idleW) * (memoryS + 1e-6)) / seconds }
+  const atDefault = {
+    seconds,
+    watts: board.idleW + (0.45 * (board.powerLimitW - board.idleW) * (memoryS + 1e-6)) / seconds,
+  }
   return { work, atDefault, wattsFrom: null, at: (clock) => atClock(atDefault, work, board, clock) }
 }
 
 /** Bytes that weights and the cache of `batch` sequences of `length` tokens take. */
-export function memoryBytes(graphs: DecoderGraphs, decoder: Decoder, dtype: OperatorDtype, batch: number, length: number) {
+export function memoryBytes(
+  graphs: DecoderGraphs,
+  decoder: Decoder,
+  dtype: OperatorDtype,
+  batch: number,
+  length: number,
+) {
   const embeddings = (decoder.tied ? 1 : 2) * decoder.vocabulary * decoder.hidden
   const weights = (graphs.decoderParameters(decoder) - embeddings) * weightBytes(dtype) + 2 * embeddings
   const cache = graphs.kvCacheBytes(decoder, batch, length, 2)

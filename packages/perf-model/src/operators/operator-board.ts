@@ -34,7 +34,18 @@ const facts: readonly Facts[] = [
 
 /** The boards of the operator model, by name. */
 export const operatorBoards: readonly OperatorBoard[] = facts.map(
-  ([name, measuredAs, peakTflops, bandwidthTBs, memoryGiB, smCount, boostClockMhz, lowestClockMhz, powerLimitW, idleW]) => ({
+  ([
+    name,
+    measuredAs,
+    peakTflops,
+    bandwidthTBs,
+    memoryGiB,
+    smCount,
+    boostClockMhz,
+    lowestClockMhz,
+    powerLimitW,
+    idleW,
+  ]) => ({
     name,
     measuredAs,
     peakTflops,

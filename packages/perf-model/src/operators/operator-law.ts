@@ -18,6 +18,9 @@ export function lawTime(law: LinearLaw, work: OperatorWork): number {
   return work.baseS * Math.exp(evaluateLaw(law, work.traits))
 }
 
+/** Terms of the power law that mean the same on every board: the first ones. */
+export const usageTraits = 7
+
 /** Terms of the power law: how much of the peaks is used, for how long, and the shape. */
 export function powerTraits(work: OperatorWork, dtype: OperatorDtype, board: OperatorBoard, seconds: number): number[] {
   const flop = work.flop / seconds / peakFlops(board, dtype)

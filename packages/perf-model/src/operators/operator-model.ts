@@ -1,17 +1,20 @@
 import { InvalidInputError } from '@pctodl/platform'
 import type { OperatorBoard } from './operator-board.js'
-import { type LinearLaw, lawPower, lawTime, powerTraits } from './operator-law.js'
+import { type LinearLaw, lawPower, lawTime, powerTraits, usageTraits } from './operator-law.js'
 import { type Operator, type OperatorWork, operatorWork, peakFlops, smoothMax } from './operator-work.js'
 import parameters from './parameters.json'
 
-const laws = parameters.laws as unknown as Readonly<Record<string, { readonly time: LinearLaw; readonly power?: LinearLaw }>>
+const laws: Readonly<Record<string, { readonly time: LinearLaw; readonly power?: LinearLaw }>> =
+  parameters.laws as never
+const usage: Readonly<Record<string, LinearLaw>> = parameters.usage as never
 /** Software whose kernels were measured, the first one preferred. */
 const backends = ['vllm', 'trtllm'] as const
 
-/** Energy of a byte from memory, and the part of the top clock below which the voltage no longer falls: assumed. */
+/** Energy of a byte from memory: assumed. */
 const memoryPjPerByte = 45
+/** Voltage falls with the clock, down to a floor: chosen on an RTX 3090 under power limits (`scripts/check-language-models.ts`). */
 const voltageFloor = 0.7
-const voltageSlope = 0.75
+const voltageSlope = 1.3
 
 /** Time and board power of one operator, at its board's default clocks and limit or below them. */
 export interface OperatorCost {
@@ -34,7 +37,9 @@ export function costOperator(operator: Operator, board: OperatorBoard, software:
   const { kind, dtype } = operator
   const tail = `${kind} ${dtype}${'kvDtype' in operator ? ` ${operator.kvDtype}` : ''}`
   const find = (from: string, ending: string, has: (law: (typeof laws)[string]) => boolean) =>
-    [software, ...backends].map((backend) => laws[`${from} ${backend} ${ending}`]).find((law) => law !== undefined && has(law))
+    [software, ...backends]
+      .map((backend) => laws[`${from} ${backend} ${ending}`])
+      .find((law) => law !== undefined && has(law))
   const time = peakFlops(board, dtype) > 0 ? find(board.measuredAs, tail, () => true)?.time : undefined
   if (time === undefined) {
     const known = Object.keys(laws).filter((key) => key.startsWith(`${board.measuredAs} `) && key.includes(` ${kind} `))
@@ -43,30 +48,30 @@ export function costOperator(operator: Operator, board: OperatorBoard, software:
   }
   const work = operatorWork(operator, board)
   const seconds = lawTime(time, work)
-  const donor = [board.measuredAs, ...(board.measuredAs === 'RTX_PRO_6000' ? ['GB200', 'H200'] : ['H200', 'GB200'])]
-    .flatMap((from) => [tail, tail.replace(dtype, 'bfloat16'), tail.replace(dtype, 'fp8_block')].map((ending) => ({ from, ending })))
-    .map(({ from, ending }) => ({ from, power: find(from, ending, (law) => law.power !== undefined)?.power }))
-    .find(({ power }) => power !== undefined)!
-  const watts = lawPower(donor.power!, powerTraits(work, dtype, board, seconds), board)
+  const traits = powerTraits(work, dtype, board, seconds)
+  const own = find(board.measuredAs, tail, (law) => law.power !== undefined)?.power
+  const from = board.measuredAs in usage ? board.measuredAs : board.measuredAs === 'RTX_PRO_6000' ? 'GB200' : 'H200'
+  const watts = own ? lawPower(own, traits, board) : lawPower(usage[from]!, traits.slice(0, usageTraits), board)
   const atDefault = { seconds, watts: Math.max(watts, board.idleW) }
   return {
     work,
     atDefault,
-    wattsFrom: donor.from === board.name ? null : donor.from,
+    wattsFrom: from === board.name ? null : from,
     at: (clock) => atClock(atDefault, work, board, clock),
   }
 }
 
 /** The clock stretches what the SMs do and lowers their voltage; the memory keeps its pace and its energy per byte. */
-export function atClock(atDefault: OperatorCost, work: OperatorWork, board: OperatorBoard, clock: number): OperatorCost {
+export function atClock(
+  atDefault: OperatorCost,
+  work: OperatorWork,
+  board: OperatorBoard,
+  clock: number,
+): OperatorCost {
   const { computeS, memoryS } = work
   const seconds = (atDefault.seconds * smoothMax(computeS / clock, memoryS)) / smoothMax(computeS, memoryS)
   const energyJ = (atDefault.watts - board.idleW) * atDefault.seconds
   const memoryJ = Math.min(0.6 * energyJ, memoryPjPerByte * 1e-12 * work.bytes)
-  const voltage = voltageAt(clock) / voltageAt(1)
+  const voltage = Math.max(voltageFloor, 1 - voltageSlope * (1 - clock))
   return { seconds, watts: board.idleW + ((energyJ - memoryJ) * voltage ** 2 + memoryJ) / seconds }
-}
-
-function voltageAt(clock: number): number {
-  return Math.max(voltageFloor, 1 - voltageSlope * (1 - clock))
 }
