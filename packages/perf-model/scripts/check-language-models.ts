@@ -153,11 +153,14 @@ for (const workload of new Set(sweep.map((row) => row.workload!))) {
   let [right, pairs] = [0, 0]
   const perJoule: [number, number][] = []
   for (const row of rows) {
-    const found = pass.within((Number(row.power_w) / Number(top.power_w)) * full.watts) ?? pass.at(pass.lowestClock)
+    // The watts above idle are scaled to those of the measured point.
+    const scale = (full.watts - rtx3090.idleW) / (Number(top.power_w) - rtx3090.idleW)
+    const found =
+      pass.within(rtx3090.idleW + scale * (Number(row.power_w) - rtx3090.idleW)) ?? pass.at(pass.lowestClock)
     const relative = full.seconds / found.seconds
     speed.push(relative / (Number(row.throughput_tok_s) / Number(top.throughput_tok_s)))
     clock.push(found.clock / (Number(row.sm_clock_mhz) / Number(top.sm_clock_mhz)))
-    const predicted = relative / found.watts
+    const predicted = relative / (rtx3090.idleW + (found.watts - rtx3090.idleW) / scale)
     const actual = Number(row.throughput_tok_s) / Number(row.power_w)
     for (const [otherPredicted, otherActual] of perJoule) {
       pairs++

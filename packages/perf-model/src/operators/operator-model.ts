@@ -13,7 +13,7 @@ const backends = ['vllm', 'trtllm'] as const
 /** Energy of a byte from memory: assumed. */
 const memoryPjPerByte = 45
 /** Voltage falls with the clock, down to a floor: chosen on an RTX 3090 under power limits (`scripts/check-language-models.ts`). */
-const voltageFloor = 0.7
+const voltageFloor = 0.8
 const voltageSlope = 1.3
 
 /** Time and board power of one operator, at its board's default clocks and limit or below them. */
