@@ -13,12 +13,22 @@ const [measured, operators] = process.argv.slice(2)
 if (measured === undefined || operators === undefined)
   throw new Error('usage: check-language-models.ts <measured> <operators>')
 
-function read(file: string): Record<string, string>[] {
+/** The columns of the tables that are read here. */
+type Row = Readonly<
+  Record<
+    | ('board' | 'backend' | 'collective' | 'num_gpus' | 'message_bytes' | 'latency_ms')
+    | ('model' | 'tensor_parallel' | 'batch_size' | 'prompt_tokens' | 'prefill_ms' | 'per_token_ms' | 'power_mean_rel')
+    | ('workload' | 'power_w' | 'throughput_tok_s' | 'sm_clock_mhz'),
+    string
+  >
+>
+
+function read(file: string): Row[] {
   const [head, ...lines] = readFileSync(file, 'utf8').trim().split(/\r?\n/)
   const cells = (line: string) =>
     [...line.matchAll(/"([^"]*)"|([^,]+)|(?<=,)(?=,|$)|^(?=,)/g)].map((m) => m[1] ?? m[2] ?? '')
   const names = cells(head!)
-  return lines.map((line) => Object.fromEntries(cells(line).map((value, i) => [names[i]!, value])))
+  return lines.map((line) => Object.fromEntries(cells(line).map((value, i) => [names[i]!, value])) as unknown as Row)
 }
 
 function show(title: string, ratios: readonly number[]): void {
@@ -71,7 +81,7 @@ for (const gpus of [2, 4, 8]) {
     const tokens = phase === 'prefill' ? batch * length : batch
     return { ...pass, seconds: pass.seconds + 160 * allReduceS(gpus, 2 * 8192 * tokens) }
   }
-  const of = (row: Record<string, string>) => [Number(row.batch_size), Number(row.prompt_tokens)] as const
+  const of = (row: Row) => [Number(row.batch_size), Number(row.prompt_tokens)] as const
   show(
     `${gpus} boards, prefill`,
     rows.map((row) => (1000 * estimate('prefill', ...of(row)).seconds) / Number(row.prefill_ms)),
@@ -93,8 +103,8 @@ const products = { attn_pre_proj_ms: [], attn_post_proj_ms: [], mlp_up_proj_ms: 
   number[]
 >
 for (const row of read(join(measured, 'llm_operators.csv'))) {
-  const n = (name: string) => Number(row[name])
-  if (!/llama/i.test(row.model!)) continue
+  const n = (name: string) => Number((row as Readonly<Record<string, string>>)[name])
+  if (!/llama/i.test(row.model)) continue
   const [tp, hidden, inter] = [n('tensor_parallel'), n('n_embd'), n('n_expanded_embd')]
   const qkv = (hidden * (n('n_head') + 2 * n('n_kv_head'))) / n('n_head') / tp
   const sizes: Record<string, [number, number]> = {
@@ -136,7 +146,7 @@ const sparse = graphs.decoderFromConfig({
   vocab_size: 151936,
 })
 const sweep = read(join(measured, 'cap_sweep_llm.csv'))
-for (const workload of new Set(sweep.map((row) => row.workload!))) {
+for (const workload of new Set(sweep.map((row) => row.workload))) {
   const rows = sweep.filter((row) => row.workload === workload)
   const phase = workload.startsWith('prefill') ? 'prefill' : 'decode'
   const decoder = workload.includes('A3B') ? sparse : dense

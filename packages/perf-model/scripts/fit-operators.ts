@@ -219,7 +219,8 @@ console.log('\nnoise floor of watts: rows m and m + 1 of a product, times within
 for (const name of ['H200 vllm', 'GB200 trtllm', 'GB200 vllm']) {
   const byShape = new Map<string, Row>()
   for (const [key, rows] of groups)
-    if (key.startsWith(`${name} gemm`)) for (const row of rows.filter(below)) byShape.set(key + JSON.stringify(row.operator), row)
+    if (key.startsWith(`${name} gemm`))
+      for (const row of rows.filter(below)) byShape.set(key + JSON.stringify(row.operator), row)
   const differences = [...byShape].flatMap(([text, row]) => {
     const { m } = row.operator as { m: number }
     const next = byShape.get(text.replace(`"m":${m},`, `"m":${m + 1},`))
@@ -280,7 +281,15 @@ const thinned = (rows: readonly Row[], most: number) =>
   rows.filter((_, i) => i % Math.max(1, Math.ceil(rows.length / most)) === 0)
 const sample = [...groups.values()].flatMap((rows) => {
   const unseen = rows.filter((row) => row.shapeHeldOut)
-  return [...new Set([...thinned(unseen, 4), ...thinned(unseen.filter((row) => below(row) && !row.lagging), 8)])]
+  return [
+    ...new Set([
+      ...thinned(unseen, 4),
+      ...thinned(
+        unseen.filter((row) => below(row) && !row.lagging),
+        8,
+      ),
+    ]),
+  ]
 })
 writeFileSync(
   join(home, 'test', 'operators-unseen.jsonl'),
