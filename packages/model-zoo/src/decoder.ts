@@ -85,11 +85,11 @@ export function decoderFromConfig(json: unknown): Decoder {
   if (typeof json !== 'object' || json === null || Array.isArray(json))
     throw new InvalidInputError('config', json, 'the object of a Hugging Face config.json')
   const config = json as Record<string, unknown>
-  const family = config.model_type
-  if (config.kv_lora_rank !== undefined && config.kv_lora_rank !== null)
+  const family = config['model_type']
+  if (config['kv_lora_rank'] !== undefined && config['kv_lora_rank'] !== null)
     throw new InvalidInputError(
       'kv_lora_rank',
-      config.kv_lora_rank,
+      config['kv_lora_rank'],
       'a model without latent attention (MLA), which is not supported',
     )
   if (typeof family !== 'string' || !families.includes(family)) {
@@ -108,7 +108,7 @@ export function decoderFromConfig(json: unknown): Decoder {
   const kvHeads = size('num_key_value_heads', heads)
   if (heads % kvHeads !== 0)
     throw new InvalidInputError('num_key_value_heads', kvHeads, `a divisor of num_attention_heads, ${heads}`)
-  if (config.head_dim == null && hidden % heads !== 0)
+  if (config['head_dim'] == null && hidden % heads !== 0)
     throw new InvalidInputError(
       'hidden_size',
       hidden,
@@ -123,7 +123,8 @@ export function decoderFromConfig(json: unknown): Decoder {
     headDim: size('head_dim', hidden / heads),
     inter: size('intermediate_size'),
     vocabulary: size('vocab_size'),
-    tied: config.tie_word_embeddings === true || (config.tie_word_embeddings == null && family.startsWith('gemma')),
+    tied:
+      config['tie_word_embeddings'] === true || (config['tie_word_embeddings'] == null && family.startsWith('gemma')),
     windows: windowsOf(config, family, layers, size),
     experts: expertsOf(config, layers, size),
     maxContext: size('max_position_embeddings', 131072),
@@ -134,10 +135,10 @@ type SizeOf = (field: string, fallback?: number) => number
 
 function windowsOf(config: Record<string, unknown>, family: string, layers: number, size: SizeOf): number[] {
   const all = (window: (layer: number) => number) => Array.from({ length: layers }, (_, layer) => window(layer))
-  if (config.sliding_window == null || config.use_sliding_window === false) return all(() => 0)
-  if (family.startsWith('qwen') && config.use_sliding_window !== true) return all(() => 0)
+  if (config['sliding_window'] == null || config['use_sliding_window'] === false) return all(() => 0)
+  if (family.startsWith('qwen') && config['use_sliding_window'] !== true) return all(() => 0)
   const window = size('sliding_window')
-  const types = config.layer_types
+  const types = config['layer_types']
   if (Array.isArray(types)) return all((layer) => (types[layer] === 'sliding_attention' ? window : 0))
   if (family === 'gemma2') return all((layer) => (layer % 2 === 0 ? window : 0))
   if (family === 'gemma3_text') {
@@ -149,17 +150,17 @@ function windowsOf(config: Record<string, unknown>, family: string, layers: numb
 }
 
 function expertsOf(config: Record<string, unknown>, layers: number, size: SizeOf): DecoderExperts | null {
-  const field = config.num_local_experts != null ? 'num_local_experts' : 'num_experts'
+  const field = config['num_local_experts'] != null ? 'num_local_experts' : 'num_experts'
   if (config[field] == null) return null
   const [count, topk, step] = [size(field), size('num_experts_per_tok'), size('decoder_sparse_step', 1)]
   if (topk > count) throw new InvalidInputError('num_experts_per_tok', topk, `at most ${field}, ${count}`)
-  const dense = Array.isArray(config.mlp_only_layers) ? config.mlp_only_layers : []
+  const dense = Array.isArray(config['mlp_only_layers']) ? config['mlp_only_layers'] : []
   const sparse = Array.from({ length: layers }, (_, i) => i).filter((i) => !dense.includes(i) && (i + 1) % step === 0)
   return {
     count,
     topk,
     inter: size('moe_intermediate_size', size('intermediate_size')),
-    sharedInter: config.shared_expert_intermediate_size == null ? 0 : size('shared_expert_intermediate_size'),
+    sharedInter: config['shared_expert_intermediate_size'] == null ? 0 : size('shared_expert_intermediate_size'),
     layers: sparse.length,
   }
 }

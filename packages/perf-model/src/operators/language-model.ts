@@ -122,7 +122,7 @@ export function memoryBytes(
   dtype: OperatorDtype,
   batch: number,
   length: number,
-) {
+): { readonly weights: number; readonly cache: number; readonly total: number } {
   const embeddings = (decoder.tied ? 1 : 2) * decoder.vocabulary * decoder.hidden
   const weights = (graphs.decoderParameters(decoder) - embeddings) * weightBytes(dtype) + 2 * embeddings
   const cache = graphs.kvCacheBytes(decoder, batch, length, 2)
