@@ -36,11 +36,11 @@ export interface CostedOperator {
 export function costOperator(operator: Operator, board: OperatorBoard, software: string = backends[0]): CostedOperator {
   const { kind, dtype } = operator
   const tail = `${kind} ${dtype}${'kvDtype' in operator ? ` ${operator.kvDtype}` : ''}`
-  const find = (from: string, ending: string, has: (law: (typeof laws)[string]) => boolean) =>
+  const find = (has: (law: (typeof laws)[string]) => boolean) =>
     [software, ...backends]
-      .map((backend) => laws[`${from} ${backend} ${ending}`])
+      .map((backend) => laws[`${board.measuredAs} ${backend} ${tail}`])
       .find((law) => law !== undefined && has(law))
-  const time = peakFlops(board, dtype) > 0 ? find(board.measuredAs, tail, () => true)?.time : undefined
+  const time = peakFlops(board, dtype) > 0 ? find(() => true)?.time : undefined
   if (time === undefined) {
     const known = Object.keys(laws).filter((key) => key.startsWith(`${board.measuredAs} `) && key.includes(` ${kind} `))
     const formats = [...new Set(known.map((key) => key.split(' ')[3]!))]
@@ -49,7 +49,7 @@ export function costOperator(operator: Operator, board: OperatorBoard, software:
   const work = operatorWork(operator, board)
   const seconds = lawTime(time, work)
   const traits = powerTraits(work, dtype, board, seconds)
-  const own = find(board.measuredAs, tail, (law) => law.power !== undefined)?.power
+  const own = find((law) => law.power !== undefined)?.power
   const from = board.measuredAs in usage ? board.measuredAs : board.measuredAs === 'RTX_PRO_6000' ? 'GB200' : 'H200'
   const watts = own ? lawPower(own, traits, board) : lawPower(usage[from]!, traits.slice(0, usageTraits), board)
   const atDefault = { seconds, watts: Math.max(watts, board.idleW) }
