@@ -24,7 +24,7 @@ const pure = [
   'packages/bench-runner/test/{compare,no-peeking,oracle-throughput,report-page.slow,server-scenario.slow,services-under-caps.slow,settle-place,tasks,tuned-forms}.test.ts',
   'packages/hetero-training/test/{by-hand.slow,curves,find-plan,golden,memory,pctodl-hetero,readers,readme,replan,simulated-loop,strange-clusters,within-power}.test.ts',
   'packages/mig-segments/test/{cheapest-cover,cli,commands-say,cool-down,fleet,fleet-ends,fleet-limits,fleet-sharing,geometry,inputs,migration,outputs,plan.slow,power,published,readme,replan-fleet.slow,replan-one-board,report,same-plans,schedule,stated-traffic.slow,tail.slow,tail-plans.slow,until-kept}.test.ts',
-  'packages/model-zoo/test/{exported-graphs,graph-from-onnx,network-facts,network-work,onnx-export,onnx-operators,published-facts,shapes,torchvision,training-graph,work,write-onnx}.test.ts',
+  'packages/model-zoo/test/{decoder,exported-graphs,graph-from-onnx,network-facts,network-work,onnx-export,onnx-operators,published-facts,shapes,torchvision,training-graph,work,write-onnx}.test.ts',
   'packages/mps-control/test/mps-state.test.ts',
   'packages/node-service/test/policy.test.ts',
   'packages/nvml-control/test/{board-report,describe,event-reasons,lease-record,sampler,service-protocol}.test.ts',

@@ -5,6 +5,7 @@ export const browserCores: readonly string[] = [
   '@pctodl/traffic',
   '@pctodl/gpu-sim',
   '@pctodl/perf-model',
+  '@pctodl/perf-model/llm',
   '@pctodl/perf-model/serving',
   '@pctodl/greedy-partition',
   '@pctodl/greedy-partition/services',

@@ -19,6 +19,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('@pctodl/perf-model/commands')).predict,
   },
   {
+    name: 'llm',
+    summary: 'tokens/s, latency and watts of a language model on a board',
+    load: async () => (await import('@pctodl/perf-model/commands')).llm,
+  },
+  {
     name: 'fit',
     summary: 'fit the predictor to measured traces',
     load: async () => (await import('@pctodl/perf-model/commands')).fit,

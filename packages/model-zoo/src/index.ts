@@ -17,3 +17,13 @@ export { networkWork } from './network-work.js'
 export { trainingGraph, type TrainingGraphOptions } from './training-graph.js'
 export { type GraphFromOnnxOptions, graphFromOnnx } from './onnx-import/graph-from-onnx.js'
 export { exportOnnx, type OnnxExport, type OnnxOptions } from './onnx/export-onnx.js'
+export {
+  type Decoder,
+  type DecoderExperts,
+  decoderFromConfig,
+  type DecoderOperator,
+  decoderOperators,
+  decoderParameters,
+  type DecoderPass,
+  kvCacheBytes,
+} from './decoder.js'

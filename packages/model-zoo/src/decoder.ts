@@ -1,0 +1,237 @@
+import { InvalidInputError } from '@pctodl/platform'
+
+/** A decoder-only language model: the sizes that decide its work. */
+export interface Decoder {
+  readonly family: string
+  readonly layers: number
+  readonly hidden: number
+  readonly heads: number
+  readonly kvHeads: number
+  readonly headDim: number
+  /** Inner size of the dense feed-forward network. */
+  readonly inter: number
+  readonly vocabulary: number
+  /** The input embedding is the output layer, too. */
+  readonly tied: boolean
+  /** Sliding window of each layer; 0: the layer attends to everything. */
+  readonly windows: readonly number[]
+  readonly experts: DecoderExperts | null
+  /** Longest context of the configuration, tokens. */
+  readonly maxContext: number
+}
+
+export interface DecoderExperts {
+  readonly count: number
+  readonly topk: number
+  readonly inter: number
+  /** Inner size of the expert that every token passes; 0: none. */
+  readonly sharedInter: number
+  /** Layers with experts; the others are dense. */
+  readonly layers: number
+}
+
+/** One operator of a pass, `count` times. */
+export type DecoderOperator = { readonly name: string; readonly count: number } & (
+  | { readonly kind: 'gemm'; readonly m: number; readonly n: number; readonly k: number }
+  | {
+      readonly kind: 'prefill' | 'decode'
+      readonly batch: number
+      /** Tokens of each sequence; in decode those already cached. */
+      readonly length: number
+      readonly heads: number
+      readonly kvHeads: number
+      readonly headDim: number
+      readonly window: number
+    }
+  | {
+      readonly kind: 'moe'
+      readonly tokens: number
+      readonly hidden: number
+      readonly inter: number
+      readonly topk: number
+      readonly experts: number
+    }
+  /** Norms, rotations, activations, residuals: reads and writes, in elements. */
+  | { readonly kind: 'elementwise'; readonly elements: number }
+)
+
+export interface DecoderPass {
+  readonly phase: 'prefill' | 'decode'
+  readonly batch: number
+  /** Prompt tokens of each sequence, or tokens cached before the step. */
+  readonly length: number
+}
+
+const families = [
+  'llama',
+  'mistral',
+  'mixtral',
+  'qwen2',
+  'qwen2_moe',
+  'qwen3',
+  'qwen3_moe',
+  'gemma',
+  'gemma2',
+  'gemma3_text',
+  'phi3',
+]
+
+/**
+ * Read a Hugging Face `config.json`.
+ *
+ * @throws InvalidInputError naming the field that is missing, wrong or of an architecture that is not supported
+ */
+export function decoderFromConfig(json: unknown): Decoder {
+  if (typeof json !== 'object' || json === null || Array.isArray(json))
+    throw new InvalidInputError('config', json, 'the object of a Hugging Face config.json')
+  const config = json as Record<string, unknown>
+  const family = config['model_type']
+  if (config['kv_lora_rank'] !== undefined && config['kv_lora_rank'] !== null)
+    throw new InvalidInputError(
+      'kv_lora_rank',
+      config['kv_lora_rank'],
+      'a model without latent attention (MLA), which is not supported',
+    )
+  if (typeof family !== 'string' || !families.includes(family)) {
+    const remedy = 'text_config' in config ? '; of a multimodal model, pass the object in text_config' : ''
+    throw new InvalidInputError('model_type', family, `one of ${families.join(', ')}${remedy}`)
+  }
+  const size = (field: string, fallback?: number): number => {
+    const value = config[field] ?? fallback
+    if (typeof value !== 'number' || !Number.isInteger(value) || value < 1)
+      throw new InvalidInputError(field, value, 'a whole number of at least 1; give it in config.json')
+    return value
+  }
+  const layers = size('num_hidden_layers')
+  const hidden = size('hidden_size')
+  const heads = size('num_attention_heads')
+  const kvHeads = size('num_key_value_heads', heads)
+  if (heads % kvHeads !== 0)
+    throw new InvalidInputError('num_key_value_heads', kvHeads, `a divisor of num_attention_heads, ${heads}`)
+  if (config['head_dim'] == null && hidden % heads !== 0)
+    throw new InvalidInputError(
+      'hidden_size',
+      hidden,
+      `a multiple of num_attention_heads, ${heads}, or a head_dim beside it`,
+    )
+  return {
+    family,
+    layers,
+    hidden,
+    heads,
+    kvHeads,
+    headDim: size('head_dim', hidden / heads),
+    inter: size('intermediate_size'),
+    vocabulary: size('vocab_size'),
+    tied:
+      config['tie_word_embeddings'] === true || (config['tie_word_embeddings'] == null && family.startsWith('gemma')),
+    windows: windowsOf(config, family, layers, size),
+    experts: expertsOf(config, layers, size),
+    maxContext: size('max_position_embeddings', 131072),
+  }
+}
+
+type SizeOf = (field: string, fallback?: number) => number
+
+function windowsOf(config: Record<string, unknown>, family: string, layers: number, size: SizeOf): number[] {
+  const all = (window: (layer: number) => number) => Array.from({ length: layers }, (_, layer) => window(layer))
+  if (config['sliding_window'] == null || config['use_sliding_window'] === false) return all(() => 0)
+  if (family.startsWith('qwen') && config['use_sliding_window'] !== true) return all(() => 0)
+  const window = size('sliding_window')
+  const types = config['layer_types']
+  if (Array.isArray(types)) return all((layer) => (types[layer] === 'sliding_attention' ? window : 0))
+  if (family === 'gemma2') return all((layer) => (layer % 2 === 0 ? window : 0))
+  if (family === 'gemma3_text') {
+    const pattern = size('sliding_window_pattern', 6)
+    return all((layer) => ((layer + 1) % pattern === 0 ? 0 : window))
+  }
+  if (family.startsWith('qwen')) return all((layer) => (layer < size('max_window_layers', layers) ? 0 : window))
+  return all(() => window)
+}
+
+function expertsOf(config: Record<string, unknown>, layers: number, size: SizeOf): DecoderExperts | null {
+  const field = config['num_local_experts'] != null ? 'num_local_experts' : 'num_experts'
+  if (config[field] == null) return null
+  const [count, topk, step] = [size(field), size('num_experts_per_tok'), size('decoder_sparse_step', 1)]
+  if (topk > count) throw new InvalidInputError('num_experts_per_tok', topk, `at most ${field}, ${count}`)
+  const dense = Array.isArray(config['mlp_only_layers']) ? config['mlp_only_layers'] : []
+  const sparse = Array.from({ length: layers }, (_, i) => i).filter((i) => !dense.includes(i) && (i + 1) % step === 0)
+  return {
+    count,
+    topk,
+    inter: size('moe_intermediate_size', size('intermediate_size')),
+    sharedInter: config['shared_expert_intermediate_size'] == null ? 0 : size('shared_expert_intermediate_size'),
+    layers: sparse.length,
+  }
+}
+
+/** Weights of the matrices and the embeddings; norms are left out. */
+export function decoderParameters(decoder: Decoder): number {
+  const { layers, hidden, heads, kvHeads, headDim, inter, vocabulary, tied, experts } = decoder
+  const attention = hidden * headDim * (2 * heads + 2 * kvHeads)
+  const sparse = experts?.layers ?? 0
+  const expert = experts
+    ? 3 * hidden * (experts.count * experts.inter + experts.sharedInter) + hidden * experts.count
+    : 0
+  return (
+    layers * attention + (layers - sparse) * 3 * hidden * inter + sparse * expert + (tied ? 1 : 2) * vocabulary * hidden
+  )
+}
+
+/** Bytes that the keys and values of sequences of `length` tokens take. */
+export function kvCacheBytes(
+  { windows, kvHeads, headDim }: Decoder,
+  batch: number,
+  length: number,
+  bytesPerElement: number,
+): number {
+  const tokens = windows.reduce((sum, window) => sum + (window === 0 ? length : Math.min(window, length)), 0)
+  return 2 * batch * tokens * kvHeads * headDim * bytesPerElement
+}
+
+/** The operators of a prefill, or of a decode step that makes one token of each sequence, on one board. */
+export function decoderOperators(decoder: Decoder, { phase, batch, length }: DecoderPass): DecoderOperator[] {
+  const { layers, hidden, heads, kvHeads, headDim, inter, vocabulary, windows, experts } = decoder
+  const m = phase === 'prefill' ? batch * length : batch
+  const gemm = (name: string, count: number, n: number, k: number, rows = m): DecoderOperator => ({
+    kind: 'gemm',
+    name,
+    count,
+    m: rows,
+    n,
+    k,
+  })
+  const elementwise = (name: string, count: number, perToken: number): DecoderOperator => ({
+    kind: 'elementwise',
+    name,
+    count,
+    elements: m * perToken,
+  })
+  const sparse = experts?.layers ?? 0
+  const dense = layers - sparse
+  const list: DecoderOperator[] = [
+    gemm('qkv', layers, (heads + 2 * kvHeads) * headDim, hidden),
+    gemm('attention output', layers, hidden, heads * headDim),
+    elementwise('norms and residuals', 2 * layers, 4 * hidden),
+    elementwise('rotation', layers, 2 * (heads + kvHeads) * headDim),
+    gemm('feed-forward in', dense, 2 * inter, hidden),
+    elementwise('activation', dense, 3 * inter),
+    gemm('feed-forward out', dense, hidden, inter),
+    gemm('vocabulary', 1, vocabulary, hidden, batch),
+  ]
+  if (experts) {
+    const { count, topk, inter: own, sharedInter } = experts
+    list.push({ kind: 'moe', name: 'experts', count: sparse, tokens: m, hidden, inter: own, topk, experts: count })
+    list.push(gemm('router', sparse, count, hidden))
+    if (sharedInter > 0)
+      list.push(
+        gemm('shared expert in', sparse, 2 * sharedInter, hidden),
+        gemm('shared expert out', sparse, hidden, sharedInter),
+      )
+  }
+  for (const window of new Set(windows)) {
+    const count = windows.filter((each) => each === window).length
+    list.push({ kind: phase, name: 'attention', count, batch, length, heads, kvHeads, headDim, window })
+  }
+  return list.filter(({ count }) => count > 0)
+}

@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest'
+import { type Decoder, decoderFromConfig, decoderOperators, decoderParameters, kvCacheBytes } from '../src/index.js'
+
+const llama8b = {
+  model_type: 'llama',
+  hidden_size: 4096,
+  intermediate_size: 14336,
+  num_hidden_layers: 32,
+  num_attention_heads: 32,
+  num_key_value_heads: 8,
+  vocab_size: 128256,
+}
+const mixtral = { ...llama8b, model_type: 'mixtral', vocab_size: 32000, num_local_experts: 8, num_experts_per_tok: 2 }
+const qwen3Moe = {
+  model_type: 'qwen3_moe',
+  hidden_size: 2048,
+  intermediate_size: 6144,
+  moe_intermediate_size: 768,
+  num_hidden_layers: 48,
+  num_attention_heads: 32,
+  num_key_value_heads: 4,
+  head_dim: 128,
+  vocab_size: 151936,
+  num_experts: 128,
+  num_experts_per_tok: 8,
+}
+const gemma2 = {
+  model_type: 'gemma2',
+  hidden_size: 3584,
+  intermediate_size: 14336,
+  num_hidden_layers: 42,
+  num_attention_heads: 16,
+  num_key_value_heads: 8,
+  head_dim: 256,
+  vocab_size: 256000,
+  sliding_window: 4096,
+}
+
+const flopOf = (decoder: Decoder, phase: 'prefill' | 'decode', batch: number, length: number) =>
+  decoderOperators(decoder, { phase, batch, length }).reduce((sum, operator) => {
+    if (operator.kind === 'gemm') return sum + 2 * operator.count * operator.m * operator.n * operator.k
+    if (operator.kind === 'moe')
+      return sum + 6 * operator.count * operator.tokens * operator.topk * operator.hidden * operator.inter
+    return sum
+  }, 0)
+
+describe('decoders from config.json', () => {
+  it.each([
+    ['Llama 3.1 8B', llama8b, 8.03],
+    ['Mixtral 8x7B', mixtral, 46.7],
+    ['Qwen3 30B A3B', qwen3Moe, 30.5],
+    ['Gemma 2 9B', gemma2, 9.24],
+  ])('%s has the published number of parameters', (_, config, billions) => {
+    expect(decoderParameters(decoderFromConfig(config)) / 1e9 / billions).toBeCloseTo(1, 2)
+  })
+
+  it('does two FLOP for each weight and token, and in a prefill the output layer once a sequence', () => {
+    const decoder = decoderFromConfig(llama8b)
+    const embedding = 128256 * 4096
+    const body = decoderParameters(decoder) - 2 * embedding
+    expect(flopOf(decoder, 'decode', 3, 100)).toBe(2 * 3 * (body + embedding))
+    expect(flopOf(decoder, 'prefill', 1, 100)).toBe(2 * (100 * body + embedding))
+  })
+
+  it('counts the active experts alone', () => {
+    const decoder = decoderFromConfig(qwen3Moe)
+    expect(flopOf(decoder, 'decode', 1, 1) / 2e9).toBeGreaterThan(2.9)
+    expect(flopOf(decoder, 'decode', 1, 1) / 2e9).toBeLessThan(3.4)
+  })
+
+  it('keeps a window of the layers that slide', () => {
+    const decoder = decoderFromConfig(gemma2)
+    expect(decoder.windows.filter((window) => window === 4096)).toHaveLength(21)
+    expect(kvCacheBytes(decoder, 1, 8192, 2)).toBe(2 * 21 * (8192 + 4096) * 8 * 256 * 2)
+    const attention = decoderOperators(decoder, { phase: 'decode', batch: 1, length: 8192 }).filter(
+      ({ kind }) => kind === 'decode',
+    )
+    expect(attention.map(({ count }) => count)).toEqual([21, 21])
+  })
+
+  it.each([
+    ['no object', 7, /config.*7/],
+    ['latent attention', { ...llama8b, model_type: 'deepseek_v3', kv_lora_rank: 512 }, /kv_lora_rank.*512.*MLA/],
+    ['another architecture', { ...llama8b, model_type: 'mamba' }, /model_type.*mamba.*llama/],
+    ['a multimodal model', { model_type: 'gemma3', text_config: {} }, /text_config/],
+    ['a missing size', { ...llama8b, hidden_size: undefined }, /hidden_size/],
+    ['a size that is text', { ...llama8b, vocab_size: '32000' }, /vocab_size.*32000/],
+    ['heads that do not divide', { ...llama8b, num_key_value_heads: 7 }, /num_key_value_heads.*7.*32/],
+    ['more active experts than there are', { ...mixtral, num_experts_per_tok: 9 }, /num_experts_per_tok.*9/],
+  ])('refuses %s, naming the field', (_, config, message) => {
+    expect(() => decoderFromConfig(config)).toThrow(message)
+  })
+})

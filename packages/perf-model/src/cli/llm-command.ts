@@ -1,0 +1,167 @@
+import { readFileSync } from 'node:fs'
+import {
+  asUsage,
+  type CommandFunction,
+  integerFrom,
+  newCommand,
+  oneOf,
+  parseCommand,
+  positiveNumber,
+  UsageError,
+} from '@pctodl/command-line'
+import { version } from '../../package.json'
+import { LanguageModelPass, memoryBytes, type PassEstimate } from '../operators/language-model.js'
+import { findOperatorBoard, type OperatorBoard } from '../operators/operator-board.js'
+import { type OperatorDtype, operatorDtypes } from '../operators/operator-work.js'
+import { loadModelZoo } from './optional-packages.js'
+import { newTable } from './prediction-report.js'
+
+interface LlmOptions {
+  readonly config: string
+  readonly gpu: string
+  readonly powerCap?: number
+  readonly batch: number
+  readonly context: number
+  readonly prompt?: number
+  readonly dtype: OperatorDtype
+  readonly maxTpotMs?: number
+  readonly json?: boolean
+}
+
+/** The command line `pctodl llm` as a function. */
+export const llm: CommandFunction = async (argv, terminal) => {
+  const command = newCommand(
+    {
+      name: 'pctodl llm',
+      version,
+      description: 'Predict tokens/s, latency, watts and joules per token of a language model on one board.',
+      example: 'pctodl llm --config config.json --gpu H200 --power-cap 500 --batch 32 --context 4096',
+    },
+    terminal,
+  )
+    .requiredOption('--config <file>', "the model's config.json, as on Hugging Face")
+    .requiredOption('--gpu <name>', 'board, such as H200 or "RTX PRO 6000"')
+    .option('--power-cap <W>', "board power (default: the board's limit)", positiveNumber('watts'))
+    .option('--batch <n>', 'sequences that decode together', integerFrom(1), 1)
+    .option('--context <tokens>', 'tokens that each sequence has in its cache', integerFrom(1), 4096)
+    .option('--prompt <tokens>', 'prompt of the time to the first token (default: --context)', integerFrom(1))
+    .option(
+      '--dtype <format>',
+      `weights and products: ${operatorDtypes.join(', ')}`,
+      oneOf(...operatorDtypes),
+      'bfloat16',
+    )
+    .option('--max-tpot-ms <ms>', 'longest time per output token', positiveNumber('ms'))
+    .option('--json', 'print JSON')
+  await parseCommand(command, argv)
+  const options = command.opts<LlmOptions>()
+  const graphs = await loadModelZoo()
+  const found = asUsage(() => estimate(options, graphs))
+  terminal.stdout.write(options.json ? `${JSON.stringify(found, null, 2)}\n` : format(found))
+  return 0
+}
+
+function readConfig(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'))
+  } catch (cause) {
+    throw new UsageError(`--config ${file}: ${(cause as Error).message}; give the config.json of a model`)
+  }
+}
+
+type Graphs = Awaited<ReturnType<typeof loadModelZoo>>
+
+function estimate(options: LlmOptions, graphs: Graphs) {
+  const { batch, context, prompt = context, dtype, maxTpotMs } = options
+  const board = findOperatorBoard(options.gpu)
+  const capW = Math.min(options.powerCap ?? board.powerLimitW, board.powerLimitW)
+  const decoder = graphs.decoderFromConfig(readConfig(options.config))
+  const memory = memoryBytes(graphs, decoder, dtype, batch, context)
+  const passOf = (phase: 'prefill' | 'decode', sequences: number, length: number) =>
+    LanguageModelPass.of(graphs, decoder, { phase, batch: sequences, length }, board, dtype)
+  const [prefill, decode] = [passOf('prefill', 1, prompt), passOf('decode', batch, context)]
+  const maxSeconds = maxTpotMs === undefined ? Number.POSITIVE_INFINITY : maxTpotMs / 1000
+  return {
+    board: board.name,
+    powerCapW: capW,
+    model: decoder.family,
+    dtype,
+    batch,
+    context,
+    prompt,
+    parameters: graphs.decoderParameters(decoder),
+    memory: { ...memory, boardBytes: board.memoryGiB * 2 ** 30, fits: memory.total <= board.memoryGiB * 2 ** 30 },
+    prefill: phaseOf(prefill.within(capW), prompt, board),
+    decode: phaseOf(decode.within(capW), batch, board),
+    fewestJoules: { maxTpotMs: maxTpotMs ?? null, decode: phaseOf(decode.leastEnergy(capW, maxSeconds), batch, board) },
+    unsupported: unsupported(
+      board,
+      [...prefill.wattsFrom, ...decode.wattsFrom],
+      context > decoder.maxContext ? decoder.maxContext : null,
+    ),
+  }
+}
+
+function phaseOf(pass: PassEstimate | null, tokens: number, board: OperatorBoard) {
+  if (pass === null) return null
+  const { seconds, watts, energyJ, clock } = pass
+  return {
+    ms: seconds * 1000,
+    tokensPerS: tokens / seconds,
+    powerW: watts,
+    joulesPerToken: energyJ / tokens,
+    smClockMhz: Math.round(clock * board.boostClockMhz),
+  }
+}
+
+/** What of an answer no public measurement supports. */
+function unsupported(board: OperatorBoard, wattsFrom: readonly string[], maxContext: number | null): string[] {
+  const notes = [
+    'The dependence on clock and cap is a model with assumed voltage and memory energy: no public measurement of language-model operators against the clock exists for datacentre Hopper and Blackwell.',
+    'Norms, rotations and activations, and the gaps that a serving engine leaves between steps, are not measured: real steps take longer.',
+  ]
+  if (plain(board.measuredAs) !== plain(board.name))
+    notes.push(`Times are those of ${board.measuredAs}, scaled by peaks and bandwidth.`)
+  const others = [...new Set(wattsFrom)]
+  if (others.length > 0)
+    notes.push(`Watts were not measured on this board: they follow ${others.join(' and ')}, scaled by the power limit.`)
+  if (maxContext !== null) notes.push(`The context is longer than the model's, ${maxContext} tokens.`)
+  return notes
+}
+
+const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, '')
+
+type Found = ReturnType<typeof estimate>
+
+function format(found: Found): string {
+  const { board, powerCapW, model, dtype, batch, context, prompt, parameters, memory, prefill, decode, fewestJoules } =
+    found
+  const gb = (bytes: number) => `${(bytes / 2 ** 30).toFixed(1)} GiB`
+  const table = newTable(['', 'time', 'tokens/s', 'power', 'J/token', 'SM clock'])
+  const add = (name: string, phase: Found['decode']) =>
+    table.push(
+      phase === null
+        ? [name, 'none', '', '', '', '']
+        : [
+            name,
+            `${phase.ms.toFixed(2)} ms`,
+            phase.tokensPerS.toFixed(0),
+            `${phase.powerW.toFixed(0)} W`,
+            phase.joulesPerToken.toPrecision(3),
+            `${phase.smClockMhz} MHz`,
+          ],
+    )
+  add(`prefill of ${prompt} tokens (TTFT)`, prefill)
+  add(`decode, ${batch} x ${context} cached (TPOT)`, decode)
+  const objective = fewestJoules.maxTpotMs === null ? '' : `, TPOT <= ${fewestJoules.maxTpotMs} ms`
+  add(`decode, fewest joules${objective}`, fewestJoules.decode)
+  const lines = [
+    `${model}, ${(parameters / 1e9).toFixed(2)} billion parameters, ${dtype}, on ${board} at ${powerCapW} W`,
+    `Memory: weights ${gb(memory.weights)}, cache ${gb(memory.cache)}, board ${gb(memory.boardBytes)}${memory.fits ? '' : ': does not fit'}`,
+    '',
+    table.toString(),
+    '',
+    ...found.unsupported.map((note) => `- ${note}`),
+  ]
+  return `${lines.join('\n')}\n`
+}

@@ -1,0 +1,37 @@
+import type { OperatorBoard } from './operator-board.js'
+import { type OperatorDtype, type OperatorWork, peakFlops } from './operator-work.js'
+
+/** A fitted sum over traits, the constant first, and the range of what it was fitted to. */
+export interface LinearLaw {
+  readonly weights: readonly number[]
+  readonly range: readonly [lowest: number, highest: number]
+}
+
+export function evaluateLaw({ weights, range: [lowest, highest] }: LinearLaw, traits: readonly number[]): number {
+  let sum = weights[0]!
+  for (let i = 0; i < traits.length; i++) sum += weights[i + 1]! * traits[i]!
+  return Math.min(highest, Math.max(lowest, sum))
+}
+
+/** Seconds at default clocks and limit. */
+export function lawTime(law: LinearLaw, work: OperatorWork): number {
+  return work.baseS * Math.exp(evaluateLaw(law, work.traits))
+}
+
+/** Terms of the power law that mean the same on every board: the first ones. */
+export const usageTraits = 7
+
+/** Terms of the power law: how much of the peaks is used, for how long, and the shape. */
+export function powerTraits(work: OperatorWork, dtype: OperatorDtype, board: OperatorBoard, seconds: number): number[] {
+  const flop = work.flop / seconds / peakFlops(board, dtype)
+  const bytes = work.bytes / seconds / (board.bandwidthTBs * 1e12)
+  const time = Math.log(seconds / 1e-3)
+  const [compute, memory] = [Math.log(work.computeS / seconds), Math.log(work.memoryS / seconds)]
+  const use = [flop, bytes, Math.sqrt(flop), Math.sqrt(bytes), flop * bytes, flop ** 2, bytes ** 2]
+  return [...use, time, Math.max(0, time), compute, memory, ...work.traits]
+}
+
+/** Watts at default clocks and limit. */
+export function lawPower(law: LinearLaw, traits: readonly number[], board: OperatorBoard): number {
+  return Math.min(1, Math.exp(evaluateLaw(law, traits))) * board.powerLimitW
+}

@@ -1,0 +1,77 @@
+import { InvalidInputError } from '@pctodl/platform'
+import type { OperatorBoard } from './operator-board.js'
+import { type LinearLaw, lawPower, lawTime, powerTraits, usageTraits } from './operator-law.js'
+import { type Operator, type OperatorWork, operatorWork, peakFlops, smoothMax } from './operator-work.js'
+import parameters from './parameters.json'
+
+const laws: Readonly<Record<string, { readonly time: LinearLaw; readonly power?: LinearLaw }>> =
+  parameters.laws as never
+const usage: Readonly<Record<string, LinearLaw>> = parameters.usage as never
+/** Software whose kernels were measured, the first one preferred. */
+const backends = ['vllm', 'trtllm'] as const
+
+/** Energy of a byte from memory: assumed. */
+const memoryPjPerByte = 45
+/** Voltage falls with the clock, down to a floor: chosen on an RTX 3090 under power limits (`scripts/check-language-models.ts`). */
+const voltageFloor = 0.8
+const voltageSlope = 1.3
+
+/** Time and board power of one operator, at its board's default clocks and limit or below them. */
+export interface OperatorCost {
+  readonly seconds: number
+  readonly watts: number
+}
+
+/** An operator on a board, costed once: `at` answers for any clock. */
+export interface CostedOperator {
+  readonly work: OperatorWork
+  readonly atDefault: OperatorCost
+  /** Board whose measured watts stand for this one's; null where they were measured. */
+  readonly wattsFrom: string | null
+  /** @param clock as a part of the clock that the board runs at by default */
+  at(clock: number): OperatorCost
+}
+
+/** @throws InvalidInputError where no measurement says how long the operator takes on the board in this format */
+export function costOperator(operator: Operator, board: OperatorBoard, software: string = backends[0]): CostedOperator {
+  const { kind, dtype } = operator
+  const tail = `${kind} ${dtype}${'kvDtype' in operator ? ` ${operator.kvDtype}` : ''}`
+  const find = (has: (law: (typeof laws)[string]) => boolean) =>
+    [software, ...backends]
+      .map((backend) => laws[`${board.measuredAs} ${backend} ${tail}`])
+      .find((law) => law !== undefined && has(law))
+  const time = peakFlops(board, dtype) > 0 ? find(() => true)?.time : undefined
+  if (time === undefined) {
+    const known = Object.keys(laws).filter((key) => key.startsWith(`${board.measuredAs} `) && key.includes(` ${kind} `))
+    const formats = [...new Set(known.map((key) => key.split(' ')[3]!))]
+    throw new InvalidInputError('dtype', dtype, `${formats.join(' or ')} for ${kind} on ${board.name}`)
+  }
+  const work = operatorWork(operator, board)
+  const seconds = lawTime(time, work)
+  const traits = powerTraits(work, dtype, board, seconds)
+  const own = find((law) => law.power !== undefined)?.power
+  const from = board.measuredAs in usage ? board.measuredAs : board.measuredAs === 'RTX_PRO_6000' ? 'GB200' : 'H200'
+  const watts = own ? lawPower(own, traits, board) : lawPower(usage[from]!, traits.slice(0, usageTraits), board)
+  const atDefault = { seconds, watts: Math.max(watts, board.idleW) }
+  return {
+    work,
+    atDefault,
+    wattsFrom: from === board.name ? null : from,
+    at: (clock) => atClock(atDefault, work, board, clock),
+  }
+}
+
+/** The clock stretches what the SMs do and lowers their voltage; the memory keeps its pace and its energy per byte. */
+export function atClock(
+  atDefault: OperatorCost,
+  work: OperatorWork,
+  board: OperatorBoard,
+  clock: number,
+): OperatorCost {
+  const { computeS, memoryS } = work
+  const seconds = (atDefault.seconds * smoothMax(computeS / clock, memoryS)) / smoothMax(computeS, memoryS)
+  const energyJ = (atDefault.watts - board.idleW) * atDefault.seconds
+  const memoryJ = Math.min(0.6 * energyJ, memoryPjPerByte * 1e-12 * work.bytes)
+  const voltage = Math.max(voltageFloor, 1 - voltageSlope * (1 - clock))
+  return { seconds, watts: board.idleW + ((energyJ - memoryJ) * voltage ** 2 + memoryJ) / seconds }
+}
