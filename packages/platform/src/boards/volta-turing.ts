@@ -4,7 +4,16 @@ import { clockLadder, GiB, MiB } from './ladder.js'
 export const v100Sxm2: GpuSpec = {
   key: 'V100',
   name: 'Tesla V100-SXM2-32GB',
-  aliases: ['v100sxm2', 'v100sxm232gb', 'v10032gb', 'teslav100'],
+  aliases: [
+    'v100sxm2',
+    'v100sxm232gb',
+    'v100sxm216gb',
+    'v10032gb',
+    'v10032gbsxm',
+    'v10016gbsxm2',
+    'teslav100',
+    'teslav100sxm216gb',
+  ],
   architecture: 'Volta',
   chip: 'GV100',
   process: 'TSMC 12FFN',
