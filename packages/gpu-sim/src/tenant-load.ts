@@ -1,6 +1,13 @@
 import type { GpuSpec } from '@pctodl/platform'
 import type { MatrixEfficiency, WorkPhysics } from './board-physics.js'
-import { type Execution, elementBytes, energyPerFlop, matrixEfficiency, matrixFlopPerClockPerSm } from './execution.js'
+import {
+  type Execution,
+  elementBytes,
+  energyPerFlop,
+  matrixEfficiency,
+  matrixFlopPerClockPerSm,
+  productEnergy,
+} from './execution.js'
 import type { HostProfile } from './host-profile.js'
 import { type NetworkWork, operatorClasses } from './network-work.js'
 import { waveFactor } from './tile-waves.js'
@@ -48,7 +55,11 @@ export function tenantLoad(
   const perElement = elementBytes(execution)
   const matrixRate = matrixFlopPerClockPerSm(spec, execution)
   const efficiency = matrixEfficiency(spec, physics, execution)
-  const energy = energyPerFlop(spec, physics, execution)
+  const products = productEnergy(spec, physics, execution)
+  const energy: MatrixEfficiency = {
+    ...energyPerFlop(spec, physics, execution),
+    ...(products === undefined ? {} : { linear: products, attention: products }),
+  }
   const cycles = new Float64Array(size)
   const bytes = new Float64Array(size)
   const weightBytes = new Float64Array(work.computing)

@@ -58,8 +58,8 @@ export function memoryBandwidth(spec: GpuSpec, memClockMhz: number): number {
 }
 
 /**
- * Kind of memory: the specification's own, or the one that its data rate per pin and its width imply (JEDEC's standards and
- * Micron's GDDR6X: their ranges of rates do not overlap among boards).
+ * Kind of memory: the specification's own, or the one that its data rate per pin and its width imply by
+ * JEDEC's standards and Micron's GDDR6X.
  */
 export function memoryTypeOf(spec: GpuSpec): string {
   if (spec.memoryType !== undefined) return spec.memoryType
@@ -78,7 +78,7 @@ const hbmKinds: readonly (readonly [string, number])[] = [
 const gddrKinds: readonly (readonly [string, number])[] = [
   ['GDDR5', 9.1],
   ['GDDR5X', 11.5],
-  ['GDDR6', 18],
+  ['GDDR6', 18.1],
   ['GDDR6X', 24],
   ['GDDR7', Number.POSITIVE_INFINITY],
 ]

@@ -60,6 +60,7 @@ export const t4: GpuSpec = {
   ],
   performanceMemClocksMhz: [5001],
   memoryBusBits: 256,
+  memoryType: 'GDDR6',
   transfersPerMemClock: 2,
   memoryBytes: 16 * GiB,
   l2Bytes: 4 * MiB,
