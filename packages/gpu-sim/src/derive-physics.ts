@@ -134,14 +134,26 @@ function derivePower(spec: GpuSpec, from: KnownBoard, { spec: known, physics: { 
     idleW: power.idleW * Math.sqrt(spec.powerLimitW.default / known.powerLimitW.default),
     dramBackgroundWPerMhz: power.dramBackgroundWPerMhz * background,
     clockTreeW: power.clockTreeW * area * boost * (own.process.clockTree / theirs.process.clockTree) * squared,
-    busySmW: power.busySmW * boost * gates,
-    flopPj: power.flopPj * gates,
+    // What an occupied SM draws by itself differs ten times between chips: that of the same chip, where there is one.
+    busySmW:
+      spec.chip === from.spec.chip
+        ? from.physics.power.busySmW * (spec.boostClockMhz / from.spec.boostClockMhz) * squared
+        : power.busySmW * boost * gates,
+    flopPj: power.flopPj * gates * (Number(spec.computeCapability) < 7 ? withoutTensorUnits(spec) : 1),
     vectorOpPj: power.vectorOpPj * wires,
     l2BytePj: power.l2BytePj * wires,
     dramBytePj: power.dramBytePj * (own.memory.bytePj / theirs.memory.bytePj),
     voltageSlope: curve.slope,
     voltageFloor: curve.floor,
   }
+}
+
+/**
+ * An operation of vector units costs as much over one of tensor units as on the V100, whose units differ eight times in rate: before Volta matrix
+ * work has vector units alone.
+ */
+function withoutTensorUnits({ tensorFlopPerClockPerSm, fp32FlopPerClockPerSm }: GpuSpec): number {
+  return 8 / (tensorFlopPerClockPerSm / fp32FlopPerClockPerSm)
 }
 
 /**

@@ -37,6 +37,7 @@ const movement: Readonly<Record<string, number>> = {
   Volta: 1.6,
   Turing: 1.6,
   Ampere: 1,
+  'Samsung 8N': 2.1,
   Ada: 0.8,
   Hopper: 1,
   Blackwell: 0.55,
@@ -86,7 +87,7 @@ export function siliconOf(spec: GpuSpec): {
   return {
     process: nearest('process', spec.process, processes, ''),
     // A generation that nobody has measured moves bytes like the last one that somebody has.
-    movement: movement[spec.architecture] ?? movement['Blackwell']!,
+    movement: movement[spec.process] ?? movement[spec.architecture] ?? movement['Blackwell']!,
     memory: nearest('memoryType', memoryType, memories, /^[A-Za-z]*/.exec(memoryType)![0]),
     dieMm2: spec.dieMm2 ?? dies[spec.chip] ?? MM2_PER_SM * spec.smCount,
   }
