@@ -97,6 +97,7 @@ function deriveWork(spec: GpuSpec, { spec: known, physics: { work } }: KnownBoar
     ...measuredNeighbours[spec.chip],
     depthwiseFlopPerClockPerSm:
       work.depthwiseFlopPerClockPerSm * (spec.fp32FlopPerClockPerSm / known.fp32FlopPerClockPerSm),
+    dramEfficiency: siliconOf(spec).memory.attained ?? work.dramEfficiency,
     smBandwidthGBs: work.smBandwidthGBs * request,
     // The port between an SM and L2 is as wide on all of them, so L2 bandwidth follows the clock alone.
     l2BandwidthFactor: Math.max(1, (work.l2BandwidthFactor * boost) / request),

@@ -16,11 +16,12 @@ const smCounts: Readonly<Record<string, readonly number[]>> = {
   GH100: [16, 26, 32, 60, 64, 132],
 }
 
-/** The profiles of a board, smallest first; empty where it has no MIG. */
+/** The profiles of a board, smallest first; empty where it has no MIG, or its SMs are not known. */
 export function migProfiles(spec: GpuSpec): readonly MigProfile[] {
   const geometry = migGeometries[spec.key]
-  if (!geometry) return []
-  return geometry.profiles.map((profile, i) => ({ ...profile, smCount: smCounts[spec.chip]![i]! }))
+  const counts = smCounts[spec.chip]
+  if (!geometry || !counts) return []
+  return geometry.profiles.map((profile, i) => ({ ...profile, smCount: counts[i]! }))
 }
 
 /**

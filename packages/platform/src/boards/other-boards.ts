@@ -24,7 +24,6 @@ const chip = (
 
 const tables = {
   pascal: 'NVIDIA, Tesla P100 whitepaper (GP100: FP16 at twice FP32, no tensor units; 610 mm2)',
-  titan: 'NVIDIA, Titan X (Pascal) product page; GP102: 471 mm2',
   volta: 'NVIDIA, Tesla V100 GPU Architecture whitepaper: 815 mm2',
   turing: 'NVIDIA, Turing GPU Architecture whitepaper: TU102 754 mm2',
   ga100: 'NVIDIA, A100 Tensor Core GPU Architecture whitepaper: 826 mm2',
@@ -36,7 +35,6 @@ const tables = {
 }
 
 const gp100 = chip('Pascal', 'GP100', 'TSMC 16FF', 610, '6.0', [256, null, 128], 4, tables.pascal, 'part-time')
-const gp102 = chip('Pascal', 'GP102', 'TSMC 16FF', 471, '6.1', [256, null, 256], 3, tables.titan, 'part-time')
 const gv100 = chip('Volta', 'GV100', 'TSMC 12FFN', 815, '7.0', [1024, null, 128], 6, tables.volta, 'part-time')
 const tu102 = chip('Turing', 'TU102', 'TSMC 12FFN', 754, '7.5', [1024, null, 128], 6, tables.turing, 'part-time')
 const ga100 = chip('Ampere', 'GA100', 'TSMC 7N', 826, '8.0', [2048, 1024, 128], 40, tables.ga100, 'part-time')
@@ -106,17 +104,6 @@ export const otherBoards: readonly GpuSpec[] = [
     [16, 'HBM2', 4096, 715],
     [125, 250, 250],
     ['p100pcie', 'p100pcie16gb', 'teslap100'],
-    { step: 12 },
-  ),
-  board(
-    'TitanXp',
-    'NVIDIA TITAN X (Pascal)',
-    gp102,
-    28,
-    [139, 1417, 1911, 1911],
-    [12, 'GDDR5X', 384, 5005],
-    [125, 250, 300],
-    ['titanxpascal', 'titanx'],
     { step: 12 },
   ),
   board(
