@@ -95,6 +95,7 @@ function deriveWork(spec: GpuSpec, { spec: known, physics: { work } }: KnownBoar
   return {
     ...work,
     ...measuredNeighbours[spec.chip],
+    efficiency: { ...work.efficiency, linear: spec.tensorFlopPerClockPerSm > HALF_RATE ? work.efficiency.linear : HALF_RATE_PRODUCTS },
     depthwiseFlopPerClockPerSm:
       work.depthwiseFlopPerClockPerSm * (spec.fp32FlopPerClockPerSm / known.fp32FlopPerClockPerSm),
     dramEfficiency: siliconOf(spec).memory.attained ?? work.dramEfficiency,
@@ -103,6 +104,10 @@ function deriveWork(spec: GpuSpec, { spec: known, physics: { work } }: KnownBoar
     l2BandwidthFactor: Math.max(1, (work.l2BandwidthFactor * boost) / request),
   }
 }
+
+/** GeForce boards since Ampere sum at half rate: such tensor units are easier to feed. Identified on vision transformers of an RTX 3090. */
+const HALF_RATE = 512
+const HALF_RATE_PRODUCTS = 0.88
 
 /**
  * What a neighbour with SMs of its own costs where pairs were measured, apart from the clock that both together lose to the limit: fitted to

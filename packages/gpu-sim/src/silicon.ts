@@ -40,8 +40,15 @@ const movement: Readonly<Record<string, number>> = {
   'Samsung 8N': 2.1,
   Ada: 0.8,
   Hopper: 1,
-  Blackwell: 0.55,
+  'TSMC 4NP': 0.55,
+  Blackwell: 0.7,
 }
+
+/**
+ * Chips whose arithmetic was found to draw more than their process says: GB202, identified on networks of an RTX PRO 6000 Max-Q that its limit of
+ * 300 W holds.
+ */
+const hungrier: Readonly<Record<string, number>> = { GB202: 1.5 }
 
 interface Memory {
   /** Energy of a byte in DRAM and its interface, pJ. */
@@ -86,8 +93,9 @@ export function siliconOf(spec: GpuSpec): {
   readonly dieMm2: number
 } {
   const memoryType = memoryTypeOf(spec)
+  const process = nearest('process', spec.process, processes, '')
   return {
-    process: nearest('process', spec.process, processes, ''),
+    process: { ...process, switching: process.switching * (hungrier[spec.chip] ?? 1) },
     // A generation that nobody has measured moves bytes like the last one that somebody has.
     movement: movement[spec.process] ?? movement[spec.architecture] ?? movement['Blackwell']!,
     memory: nearest('memoryType', memoryType, memories, /^[A-Za-z]*/.exec(memoryType)![0]),

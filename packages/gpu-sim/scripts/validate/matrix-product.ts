@@ -19,6 +19,8 @@ export function matrixProductSeconds(spec: GpuSpec, rows: number, k: number, n: 
     workingElements: one(Math.max(k, n)),
     outputElements: one(n),
     weightElements: one(k * n),
+    positions: one(0),
+    fused: null,
     operators: 1,
     meanWorkingElements: Math.max(k, n),
     weightBytes: 2 * k * n,

@@ -1,4 +1,5 @@
-import { type GpuSpec, networkName, type Tenant } from '@pctodl/platform'
+import type { LayerGraph } from '@pctodl/model-zoo'
+import type { GpuSpec, Tenant } from '@pctodl/platform'
 import {
   type HostName,
   type HostProfile,
@@ -11,6 +12,7 @@ import type { Comparison, Point } from './comparison.js'
 import { matrixProductSeconds } from './matrix-product.js'
 import { alexnet, ssd } from './other-networks.js'
 import { groupBy, number, type Row } from './table.js'
+import { visionTransformer } from './vision-transformer.js'
 
 /** Networks of timm that are, layer by layer, the zoo's at 224 pixels. */
 const timm: Readonly<Record<string, string>> = {
@@ -27,8 +29,9 @@ function throughput(
   tenants: readonly Tenant[],
   host: HostName | HostProfile,
   precision: Precision,
+  networks: readonly LayerGraph[] = [],
 ): readonly number[] {
-  const simulate = simulateSteadyState(spec, { host, precision })
+  const simulate = simulateSteadyState(spec, { host, precision, networks })
   const memClockMhz = spec.performanceMemClocksMhz[0]!
   return simulate({ tenants: [...tenants], smClockMhz: spec.boostClockMhz, memClockMhz }).tenants.map(
     (tenant) => tenant.throughput,
@@ -38,35 +41,41 @@ function throughput(
 /** Inference of networks with inputs on the device, eager half precision. */
 export function timmThroughput(rows: readonly Row[], spec: GpuSpec, table: string): Comparison[] {
   const points: Point[] = []
+  const transformers: Point[] = []
   for (const row of rows) {
-    const model = timm[row['model']!.split('.')[0]!]
+    const plain = row['model']!.split('.')[0]!
+    const transformer = visionTransformer(plain)
+    const model = transformer?.name ?? timm[plain]
     if (model === undefined || number(row, 'img_size') !== 224) continue
     if (row['precision'] !== 'amp' || row['compile'] !== 'no') continue
-    const tenant = { model: networkName(model), mpsPercent: 100, batchSize: Math.min(1024, number(row, 'batch_size')) }
-    points.push({
+    const tenant = { model, mpsPercent: 100, batchSize: Math.min(1024, number(row, 'batch_size')) }
+    const host = hostOfBoard(spec, row['layout'] === 'nhwc' ? 'eager-pytorch' : 'eager-pytorch-nchw')
+    const fusesAttention = !row['torch']!.startsWith('1.')
+    const networks = transformer ? [transformer] : []
+    const all = transformer ? transformers : points
+    all.push({
       label: `${row['model']}, batch ${row['batch_size']}, ${row['layout']}, torch ${row['torch']}`,
       measured: number(row, 'samples_per_s'),
-      simulated: throughput(
-        spec,
-        [tenant],
-        row['layout'] === 'nhwc' ? 'eager-pytorch' : 'eager-pytorch-nchw',
-        'fp16',
-      )[0]!,
+      simulated: throughput(spec, [tenant], { ...host, fusesAttention }, 'fp16', networks)[0]!,
       baseline:
         (0.25 * spec.tensorFlopPerClockPerSm * spec.smCount * spec.boostClockMhz * 1e6) / (2e9 * number(row, 'gmacs')),
     })
   }
+  const common = {
+    table,
+    board: spec.key,
+    errors: 'relative',
+    known: 'nothing; host eager-pytorch, or -nchw, by the layout; that a layout costs one copy, from the RTX 3090',
+    baseline: 'a quarter of the tensor peak',
+  } as const
   return [
     {
-      table,
-      board: spec.key,
+      ...common,
       quantity: 'images/s of the networks that the zoo has',
-      errors: 'relative',
-      heldOut: spec.key !== 'RTX3090',
-      known: 'nothing; host eager-pytorch, or -nchw, by the layout; that a layout costs one copy, from the RTX 3090',
-      baseline: 'a quarter of the tensor peak',
+      heldOut: spec.key !== 'RTX3090' && spec.key !== 'RTX5090',
       points,
     },
+    { ...common, quantity: 'images/s of vision transformers', heldOut: true, points: transformers },
   ]
 }
 
