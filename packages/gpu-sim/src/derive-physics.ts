@@ -95,7 +95,10 @@ function deriveWork(spec: GpuSpec, { spec: known, physics: { work } }: KnownBoar
   return {
     ...work,
     ...measuredNeighbours[spec.chip],
-    efficiency: { ...work.efficiency, linear: spec.tensorFlopPerClockPerSm > HALF_RATE ? work.efficiency.linear : HALF_RATE_PRODUCTS },
+    efficiency: {
+      ...work.efficiency,
+      linear: spec.tensorFlopPerClockPerSm > HALF_RATE ? work.efficiency.linear : HALF_RATE_PRODUCTS,
+    },
     depthwiseFlopPerClockPerSm:
       work.depthwiseFlopPerClockPerSm * (spec.fp32FlopPerClockPerSm / known.fp32FlopPerClockPerSm),
     dramEfficiency: siliconOf(spec).memory.attained ?? work.dramEfficiency,
