@@ -97,7 +97,10 @@ function deriveWork(spec: GpuSpec, { spec: known, physics: { work } }: KnownBoar
     ...measuredNeighbours[spec.chip],
     efficiency: {
       ...work.efficiency,
-      linear: spec.tensorFlopPerClockPerSm > HALF_RATE ? work.efficiency.linear : HALF_RATE_PRODUCTS,
+      linear:
+        spec.tensorFlopPerClockPerSm > HALF_RATE || spec.key === known.key
+          ? work.efficiency.linear
+          : HALF_RATE_PRODUCTS,
     },
     depthwiseFlopPerClockPerSm:
       work.depthwiseFlopPerClockPerSm * (spec.fp32FlopPerClockPerSm / known.fp32FlopPerClockPerSm),

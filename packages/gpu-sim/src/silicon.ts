@@ -45,10 +45,10 @@ const movement: Readonly<Record<string, number>> = {
 }
 
 /**
- * Chips whose arithmetic was found to draw more than their process says: GB202, identified on networks of an RTX PRO 6000 Max-Q that its limit of
- * 300 W holds.
+ * Chips whose arithmetic draws more than their process says: GB202, identified on networks of an RTX PRO 6000 Max-Q that its limit of 300 W holds;
+ * AD102, identified on large products of an L40S (205 TFLOP/s), taken to be held by its 350 W.
  */
-const hungrier: Readonly<Record<string, number>> = { GB202: 1.5 }
+const hungrier: Readonly<Record<string, number>> = { AD102: 2, GB202: 1.5 }
 
 interface Memory {
   /** Energy of a byte in DRAM and its interface, pJ. */

@@ -1,5 +1,5 @@
 import { PctodlError, UnknownNameError } from './errors.js'
-import type { GpuSpec } from './gpu-spec.js'
+import { type GpuSpec, memoryTypeOf } from './gpu-spec.js'
 import { type MigSlot, migGeometries } from './mig-geometry.js'
 
 /** A GPU instance profile of a board whose SMs are known. */
@@ -44,6 +44,8 @@ export function migBoard(spec: GpuSpec, { smCount, memorySlices }: MigProfile): 
   const share = memorySlices / MEMORY_SLICES
   return {
     ...spec,
+    // Its share of the bus is too narrow to tell.
+    memoryType: memoryTypeOf(spec),
     smCount,
     memoryBytes: spec.memoryBytes * share,
     memoryBusBits: spec.memoryBusBits * share,
