@@ -72,10 +72,15 @@ export function timmThroughput(rows: readonly Row[], spec: GpuSpec, table: strin
     {
       ...common,
       quantity: 'images/s of the networks that the zoo has',
-      heldOut: spec.key !== 'RTX3090' && spec.key !== 'RTX5090',
+      heldOut: !['RTX3090', 'RTX5090', 'RTXPRO6000-MaxQ'].includes(spec.key),
       points,
     },
-    { ...common, quantity: 'images/s of vision transformers', heldOut: true, points: transformers },
+    {
+      ...common,
+      quantity: 'images/s of vision transformers',
+      heldOut: !['RTX3090', 'RTXPRO6000-MaxQ'].includes(spec.key),
+      points: transformers,
+    },
   ]
 }
 
