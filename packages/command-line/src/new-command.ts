@@ -1,6 +1,7 @@
 import { PctodlError } from '@pctodl/platform'
 import { Command, CommanderError } from 'commander'
 import { aliasesText, inOurSpelling, type OptionAliases } from './aliases.js'
+import { withBoardFiles } from './board-files.js'
 import { linesOf } from './lines-of.js'
 import type { Terminal } from './terminal.js'
 import { UsageError } from './usage-error.js'
@@ -46,13 +47,22 @@ export async function parseCommand(
   aliases: OptionAliases = {},
 ): Promise<void> {
   if (Object.keys(aliases).length > 0) command.addHelpText('after', aliasesText(aliases))
-  const words = inOurSpelling(argv, aliases)
+  const words = await boardFiles(inOurSpelling(argv, aliases))
   try {
     await command.parseAsync(words, { from: 'user' })
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     const isMissing = error.code === 'commander.missingMandatoryOptionValue'
     throw usageErrorOf((isMissing && mistypedOption(command, words)) || error)
+  }
+}
+
+async function boardFiles(argv: readonly string[]): Promise<string[]> {
+  try {
+    return await withBoardFiles(argv)
+  } catch (error) {
+    if (error instanceof PctodlError) throw new UsageError(error.message)
+    throw error
   }
 }
 

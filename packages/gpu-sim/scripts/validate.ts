@@ -1,90 +1,35 @@
 /**
- * Every measured table against the simulator: by board and quantity the number of values, median and 90th percentile of the
- * error, bias, rank correlation, and what a plain rule would have said. Prints Markdown.
+ * Every measured table of a folder against the simulator. Each table is known by its columns, each board in it by its name; what cannot be
+ * compared says why. Prints Markdown: where it fails first, each comparison (median and 90th percentile of the error, bias, rank correlation,
+ * what a plain rule would have said), each board by itself, and what became of all rows.
  *
- *   pnpm --filter @pctodl/gpu-sim validate [folder with the measured tables] [--worst 3] [--page validation.html]
+ *   pnpm --filter @pctodl/gpu-sim validate [folder with the measured tables] [--worst 3] [--page validation.html] [--board my-board.json]
  *
- * `--page` writes one page that needs nothing else, with a plot and the worst rows of each comparison.
- *
- * Without a folder it reads the tables that `@pctodl/reference-data` holds. Tables that are not there are named.
+ * `--page` writes one page that needs nothing else, with a plot and the worst rows of each comparison, the worst comparison first. `--board` makes a
+ * board known that no release has. Without a folder it reads the tables that `@pctodl/reference-data` holds.
  */
-import { existsSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { type Comparison, summarise } from './validate/comparison.js'
-import {
-  capSweepLlm,
-  capSweepTraining,
-  clockCapGrid,
-  dvfsKernels,
-  limitUnits,
-  mlperfPowerPairs,
-} from './validate/power-comparisons.js'
-import { type Row, readTable } from './validate/table.js'
-import {
-  matrixProducts,
-  migNeighbours,
-  mpsPairs,
-  mpsPower,
-  mpsSolo,
-  resnetBatch,
-  timmThroughput,
-} from './validate/throughput-comparisons.js'
+import { addGpuSpec, parsePlatformFile } from '@pctodl/platform'
+import { boardTable, failsFirst } from './validate/by-board.js'
+import { compareTables } from './validate/compare-tables.js'
+import { summarise } from './validate/comparison.js'
+import { readTables } from './validate/table.js'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { worst: { type: 'string', default: '1' }, page: { type: 'string' } },
+  options: {
+    worst: { type: 'string', default: '1' },
+    page: { type: 'string' },
+    board: { type: 'string', multiple: true, default: [] },
+  },
 })
-const folder =
-  positionals[0] ??
-  ['files/measured']
-    .map((each) => path.resolve(import.meta.dirname, '../../reference-data', each))
-    .find((each) => existsSync(each))
-if (folder === undefined) throw new Error('name the folder that holds the measured tables as CSV files')
-
-const checks: Readonly<Record<string, (rows: readonly Row[]) => Comparison[]>> = {
-  cap_sweep_llm: capSweepLlm,
-  cap_sweep_training: capSweepTraining,
-  clock_cap_grid_hpc: clockCapGrid,
-  dvfs_kernels: dvfsKernels,
-  limit_sgemm_v100_units: limitUnits,
-  mlperf_power_pairs: mlperfPowerPairs,
-  throughput_networks_rtx3090: (rows) => timmThroughput(rows, 'throughput_networks_rtx3090'),
-  throughput_networks_rtx4090: (rows) => timmThroughput(rows, 'throughput_networks_rtx4090'),
-  throughput_resnet_batch: resnetBatch,
-  sharing_mps_solo_v100: mpsSolo,
-  sharing_mps_pairs_v100: mpsPairs,
-  sharing_mps_power_v100: (rows) => mpsPower(rows, readTable(folder, 'sharing_mps_count_v100') ?? []),
-  llm_operators: matrixProducts,
-  mlperf_mig_neighbours: migNeighbours,
-}
-/** Tables that are not compared, and why. */
-const notCompared: Readonly<Record<string, string>> = {
-  cap_sweep_diffusion_v100: 'peaks and minima only',
-  dvfs_training_caffe: 'a Pascal board',
-  mlperf_throughput: 'INT8 engines and several boards a server',
-  throughput_networks_rtx5090: 'a Blackwell board',
-  throughput_networks_pro6000: 'a Blackwell board',
-  training_throughput_boards: 'training',
-  solo_kernel_utilisation: 'a Turing board at profiler clocks',
-  sharing_training_pairs: 'training',
-  sensor_boards: 'the spread of gains was taken from it',
-  sensor_step_response: 'time constants were taken from it; a test replays the step',
-  llm_serving_times: 'whole language models',
-}
-
-const missing: string[] = []
-const comparisons = Object.entries(checks).flatMap(([name, check]) => {
-  const rows = readTable(folder, name)
-  if (rows !== null) return check(rows).filter((comparison) => comparison.points.length > 0)
-  missing.push(name)
-  return []
-})
-if (missing.length === Object.keys(checks).length) {
-  throw new Error(
-    `${folder} holds none of the measured tables (${missing.join('.csv, ')}.csv): name the folder that does`,
-  )
-}
+for (const file of values.board) addGpuSpec(parsePlatformFile(readFileSync(file, 'utf8'), file))
+const folder = positionals[0] ?? path.resolve(import.meta.dirname, '../../reference-data/files/measured')
+const { comparisons: inOrder, accounts } = compareTables(readTables(folder))
+if (accounts.length === 0) throw new Error(`${folder} holds no table: name a folder with measured tables as CSV files`)
+const comparisons = [...inOrder].sort(failsFirst)
 
 const one = (value: number | null, digits = 1) => (value === null ? '' : value.toFixed(digits))
 const head = [
@@ -115,9 +60,10 @@ const rows = comparisons.map((comparison) => {
     baselineMedian === null ? '' : `${one(baselineMedian)}${unit} (${comparison.baseline})`,
   ]
 })
-console.log(`| ${head.join(' | ')} |`)
-console.log(`|${' --- |'.repeat(head.length)}`)
-for (const row of rows) console.log(`| ${row.join(' | ')} |`)
+print(head, rows)
+console.log('\nBy board; held out are comparisons of which no coefficient was chosen:\n')
+const boards = boardTable(comparisons)
+print(boards.head, boards.rows)
 const worst = comparisons
   .map((comparison) => ({ comparison, worst: summarise(comparison).worst }))
   .sort((a, b) => Math.abs(b.worst.error) - Math.abs(a.worst.error))
@@ -128,13 +74,24 @@ for (const { comparison, worst: row } of worst.slice(0, 8 * Number(values.worst)
     `- ${comparison.table}, ${comparison.quantity}: ${row.label}: ${row.measured.toPrecision(3)} measured, ${row.simulated.toPrecision(3)} simulated (${one(row.error, 0)}${unit})`,
   )
 }
-const notes = [
-  ...(missing.length > 0 ? [`Not in the folder: ${missing.join(', ')}.`] : []),
-  `Not compared: ${Object.entries(notCompared)
-    .map(([name, why]) => `${name} (${why})`)
-    .join(', ')}.`,
-]
-for (const note of notes) console.log(`\n${note}`)
+console.log('\nWhat became of all rows:\n')
+const accountRows = accounts.map(({ table, board, rows, values: n, reason }) => [
+  table,
+  board,
+  String(rows),
+  String(n),
+  reason,
+])
+print(['table', 'board', 'rows', 'values compared', 'why not more'], accountRows)
+const notes = accounts
+  .filter(({ values: n }) => n === 0)
+  .map(({ table, board, rows, reason }) => `${table}, ${board || 'no board'}: ${rows} rows ${reason}`)
+
+function print(heads: readonly string[], lines: readonly (readonly string[])[]): void {
+  console.log(`| ${heads.join(' | ')} |`)
+  console.log(`|${' --- |'.repeat(heads.length)}`)
+  for (const line of lines) console.log(`| ${line.join(' | ')} |`)
+}
 if (values.page !== undefined) {
   const { validationPage } = await import('./validate/page.js')
   writeFileSync(values.page, await validationPage(comparisons, { head, rows }, notes))

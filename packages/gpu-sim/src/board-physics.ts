@@ -25,6 +25,11 @@ export interface WorkPhysics {
   readonly vectorEfficiency: MatrixEfficiency
   /** Depthwise convolution runs on the vector units: FLOP per clock and SM. */
   readonly depthwiseFlopPerClockPerSm: number
+  /**
+   * Energy of an operation of plain matrix products and attention over `flopPj`, where it was measured apart from convolutions: on tensor units in half
+   * precision, on vector units in single precision. Default: that of convolutions, and a busy unit draws the same at any precision.
+   */
+  readonly productEnergy?: { readonly tensor: number; readonly vector: number }
   /** DRAM bandwidth that one SM can request at the boost clock, GB/s. */
   readonly smBandwidthGBs: number
   /** Attainable share of the peak DRAM bandwidth, 0..1. */

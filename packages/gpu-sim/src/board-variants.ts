@@ -2,10 +2,10 @@ import { SeededRandom, seedFrom } from '@pctodl/numerics'
 import { findGpuSpec, type GpuSpec, InvalidInputError } from '@pctodl/platform'
 import rtx3080TiFits from '../coefficients/3080Ti.variants.json' with { type: 'json' }
 import a100Fits from '../coefficients/A100.variants.json' with { type: 'json' }
-import type { BoardPhysics, FirmwarePhysics, SensorPhysics } from './board-physics.js'
-import { derivePhysics } from './derive-physics.js'
+import type { BoardPhysics, FirmwarePhysics, PowerPhysics, SensorPhysics } from './board-physics.js'
+import { derivePhysics, type KnownBoard } from './derive-physics.js'
 import { type HostProfile, hostOfBoard } from './host-profile.js'
-import { calibratedBoards, originOfBoard, physicsOfBoard } from './physics-of-board.js'
+import { calibratedBoards, energiesOf, originOfBoard, physicsOfBoard } from './physics-of-board.js'
 
 /** Another board that agrees with the measurements, too: how well by board and equations is in the README. */
 export interface BoardVariant {
@@ -77,7 +77,7 @@ function boardVariant(spec: GpuSpec, index: number, seed: number): BoardVariant 
   const fit = ofOrigin[index % ofOrigin.length]!
   const drawn = drawCoefficients(fit, random)
   const known = { spec: findGpuSpec(origin), physics: drawn.physics }
-  const derived = spec.key === origin ? drawn.physics : derivePhysics(spec, known)
+  const derived = spec.key === origin ? drawn.physics : derivedVariant(spec, known)
   const usual = hostOfBoard(spec)
   const firmware = drawFirmware(spec, derived.firmware, random)
   const sensor = drawSensor(spec, derived.sensor, random)
@@ -115,6 +115,20 @@ function boardVariant(spec: GpuSpec, index: number, seed: number): BoardVariant 
     physics,
     host,
   }
+}
+
+/** A derived board whose watts come from another board than its work: they differ as much as those of the drawn board do from its fit. */
+function derivedVariant(spec: GpuSpec, drawn: KnownBoard): BoardPhysics {
+  const energies = energiesOf(spec)
+  if (energies.spec === drawn.spec) return derivePhysics(spec, drawn)
+  const physics = derivePhysics(spec, drawn, { energies })
+  const shipped = physicsOfBoard(drawn.spec).power
+  const changed = Object.entries(physics.power).map(([name, value]) => {
+    const [of, to] = [shipped, drawn.physics.power].map((power) => power[name as keyof PowerPhysics])
+    const isEnergy = name.endsWith('Pj') || name.endsWith('W') || name === 'dramBackgroundWPerMhz'
+    return [name, isEnergy ? ((value as number) * (to as number)) / (of as number) : value]
+  })
+  return { ...physics, power: Object.fromEntries(changed) as unknown as PowerPhysics }
 }
 
 const whole = ['efficiency', 'l2HitShare', 'contentionExponent']

@@ -2,6 +2,7 @@ import { type GpuSpec, memoryBandwidth, networkNames, type Tenant } from '@pctod
 import type { BoardPhysics, FirmwarePhysics, PowerPhysics, SensorPhysics, WorkPhysics } from './board-physics.js'
 import { relativeVoltage, settledPower } from './board-power.js'
 import { regulatedLimitW } from './firmware-governor.js'
+import { siliconOf } from './silicon.js'
 import { SteadyStateSolver } from './steady-state.js'
 
 /** A board whose coefficients are known. */
@@ -10,16 +11,11 @@ export interface KnownBoard {
   readonly physics: BoardPhysics
 }
 
-/**
- * Energy of a switched gate relative to TSMC 7N at the same speed. From the foundries' statements: 7 nm draws 60 % less
- * than 16 nm, of which 12 nm has already saved a quarter (TSMC 2017); 5 nm, of which 4N is a variant, 30 % less than 7 nm
- * (TSMC 2019); Samsung's 8 nm 10 % less than its 10 nm, between TSMC's 12 and 7.
- */
-const switchingEnergy: Readonly<Record<GpuSpec['process'], number>> = {
-  'TSMC 12FFN': 0.75 / 0.4,
-  'Samsung 8N': 1.35,
-  'TSMC 7N': 1,
-  'TSMC 4N': 0.7,
+export interface DeriveOptions {
+  /** Lower the energies of a board that would not hold its base clock at its default limit. Default true. */
+  readonly sustain?: boolean
+  /** The board whose watts are scaled; its curve of voltage stays `from`'s. Default `from`. */
+  readonly energies?: KnownBoard
 }
 
 /**
@@ -30,14 +26,15 @@ const switchingEnergy: Readonly<Record<GpuSpec['process'], number>> = {
 export function derivePhysics(
   spec: GpuSpec,
   from: KnownBoard,
-  { sustain = true }: { readonly sustain?: boolean } = {},
+  { sustain = true, energies = from }: DeriveOptions = {},
 ): BoardPhysics {
   const limits = spec.powerLimitW.default / from.spec.powerLimitW.default
   const { thermal } = from.physics
+  const power = derivePower(spec, from, energies)
   const derived: BoardPhysics = {
     ...from.physics,
-    work: deriveWork(spec, from),
-    power: derivePower(spec, from, limits),
+    work: { ...deriveWork(spec, from), ...productsOf(spec, from, power) },
+    power,
     // A cooler is built for its board: the same rise at the default limit.
     thermal: {
       ...thermal,
@@ -98,13 +95,25 @@ function deriveWork(spec: GpuSpec, { spec: known, physics: { work } }: KnownBoar
   return {
     ...work,
     ...measuredNeighbours[spec.chip],
+    efficiency: {
+      ...work.efficiency,
+      linear:
+        spec.tensorFlopPerClockPerSm > HALF_RATE || spec.key === known.key
+          ? work.efficiency.linear
+          : HALF_RATE_PRODUCTS,
+    },
     depthwiseFlopPerClockPerSm:
       work.depthwiseFlopPerClockPerSm * (spec.fp32FlopPerClockPerSm / known.fp32FlopPerClockPerSm),
+    dramEfficiency: siliconOf(spec).memory.attained ?? work.dramEfficiency,
     smBandwidthGBs: work.smBandwidthGBs * request,
     // The port between an SM and L2 is as wide on all of them, so L2 bandwidth follows the clock alone.
     l2BandwidthFactor: Math.max(1, (work.l2BandwidthFactor * boost) / request),
   }
 }
+
+/** GeForce boards since Ampere sum at half rate: such tensor units are easier to feed. Identified on vision transformers of an RTX 3090. */
+const HALF_RATE = 512
+const HALF_RATE_PRODUCTS = 0.88
 
 /**
  * What a neighbour with SMs of its own costs where pairs were measured, apart from the clock that both together lose to the limit: fitted to
@@ -118,39 +127,67 @@ function bandwidthPerSm(spec: GpuSpec): number {
   return memoryBandwidth(spec, spec.performanceMemClocksMhz[0]!) / spec.smCount
 }
 
-function derivePower(spec: GpuSpec, { spec: known, physics: { power } }: KnownBoard, limits: number): PowerPhysics {
-  const sms = spec.smCount / known.smCount
+function derivePower(spec: GpuSpec, from: KnownBoard, { spec: known, physics: { power } }: KnownBoard): PowerPhysics {
+  const curve = deriveVoltage(spec, from.spec, from.physics.power)
+  const squared = curve.voltageAtBoost ** 2
+  const [own, theirs] = [siliconOf(spec), siliconOf(known)]
+  const area = own.dieMm2 / theirs.dieMm2
+  const gates = (own.process.switching / theirs.process.switching) * squared
+  const wires = (own.movement / theirs.movement) * squared
   const boost = spec.boostClockMhz / known.boostClockMhz
-  const curve = deriveVoltage(spec, known, power)
-  const energy = (switchingEnergy[spec.process] / switchingEnergy[known.process]) * curve.voltageAtBoost ** 2
+  const topOf = ({ performanceMemClocksMhz }: GpuSpec) => performanceMemClocksMhz[0]!
+  const background =
+    (own.memory.backgroundW * spec.memoryBusBits * topOf(known)) /
+    (theirs.memory.backgroundW * known.memoryBusBits * topOf(spec))
   return {
     ...power,
-    // Fans and regulators are sized by the limit, and low-power boards get the chips that leak less.
-    boardW: power.boardW * limits,
-    leakageW: power.leakageW * limits * curve.voltageAtBoost,
-    idleW: power.idleW * Math.sqrt(limits),
-    dramBackgroundWPerMhz: power.dramBackgroundWPerMhz * (spec.memoryBusBits / known.memoryBusBits),
-    clockTreeW: measuredClockTreeW[spec.chip] ?? power.clockTreeW * sms * boost * energy,
-    busySmW: power.busySmW * boost * energy,
-    flopPj: power.flopPj * energy,
-    vectorOpPj: power.vectorOpPj * energy,
-    l2BytePj: power.l2BytePj * energy,
+    boardW: power.boardW * area,
+    leakageW: power.leakageW * area * (own.process.leakage / theirs.process.leakage) * curve.voltageAtBoost,
+    idleW: power.idleW * Math.sqrt(spec.powerLimitW.default / known.powerLimitW.default),
+    dramBackgroundWPerMhz: power.dramBackgroundWPerMhz * background,
+    clockTreeW: power.clockTreeW * area * boost * (own.process.clockTree / theirs.process.clockTree) * squared,
+    // What an occupied SM draws by itself differs ten times between chips: that of the same chip, where there is one.
+    busySmW:
+      spec.chip === from.spec.chip
+        ? from.physics.power.busySmW * (spec.boostClockMhz / from.spec.boostClockMhz) * squared
+        : power.busySmW * boost * gates,
+    flopPj: power.flopPj * gates * (Number(spec.computeCapability) < 7 ? withoutTensorUnits(spec) : 1),
+    vectorOpPj: power.vectorOpPj * wires,
+    l2BytePj: power.l2BytePj * wires,
+    dramBytePj: power.dramBytePj * (own.memory.bytePj / theirs.memory.bytePj),
     voltageSlope: curve.slope,
     voltageFloor: curve.floor,
   }
 }
 
 /**
- * Clock tree and uncore at boost where somebody measured them: a V100 draws 53.5 W at 1530 MHz without work and 79 to 89 W with a tenth of
- * its SMs at work (iGniter). Scaled from an A100 by its process it would be 34 W.
+ * An operation of vector units costs as much over one of tensor units as on the V100, whose units differ eight times in rate: before Volta matrix
+ * work has vector units alone.
  */
-const measuredClockTreeW: Readonly<Record<string, number>> = { GV100: 25 }
+function withoutTensorUnits({ tensorFlopPerClockPerSm, fp32FlopPerClockPerSm }: GpuSpec): number {
+  return 8 / (tensorFlopPerClockPerSm / fp32FlopPerClockPerSm)
+}
+
+/**
+ * Energy of an operation of a matrix product on TSMC 7N at the boost voltage, pJ: on tensor units in half precision, identified on products of an
+ * H200 that its limit holds (690 W at 680 TFLOP/s); in single precision on vector units, between fused multiply-adds of constants (7, A100)
+ * and a large product (10, V100 at 297 W).
+ */
+const PRODUCT_PJ = { tensor: 1.5, vector: 8 }
+
+function productsOf(spec: GpuSpec, from: KnownBoard, power: PowerPhysics): Pick<WorkPhysics, 'productEnergy'> {
+  if (spec.key === from.spec.key) return {}
+  const { voltageAtBoost } = deriveVoltage(spec, from.spec, from.physics.power)
+  const scale = (siliconOf(spec).process.switching * voltageAtBoost ** 2) / power.flopPj
+  return { productEnergy: { tensor: PRODUCT_PJ.tensor * scale, vector: PRODUCT_PJ.vector * scale } }
+}
 
 /**
  * Voltage over clock, where a chip of a process was measured: the power of compute-bound kernels at ten clocks of a V100
  * (NV-DVFS-Benchmark, rows from 600 MHz up) follows V^2 f within 1 % with these.
  */
-const measuredVoltage: Partial<Record<GpuSpec['process'], { readonly slope: number; readonly floor: number }>> = {
+const measuredVoltage: Readonly<Record<string, { readonly slope: number; readonly floor: number }>> = {
+  'TSMC 16FF': { slope: 0.77, floor: 0.74 },
   'TSMC 12FFN': { slope: 0.77, floor: 0.74 },
 }
 

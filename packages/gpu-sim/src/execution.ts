@@ -122,6 +122,17 @@ export function energyPerFlop(spec: GpuSpec, work: WorkPhysics, execution: Execu
   }
 }
 
+/** Energy of an operation of a plain product, relative to the same, where a board has one of its own. */
+export function productEnergy(
+  spec: GpuSpec,
+  { productEnergy: own }: WorkPhysics,
+  execution: Execution,
+): number | undefined {
+  if (own === undefined) return undefined
+  if (!onTensorUnits(spec, execution)) return own.vector
+  return own.tensor * (spec.tensorFlopPerClockPerSm / matrixFlopPerClockPerSm(spec, execution))
+}
+
 /** The coefficients of a board under an execution. */
 export function physicsUnder(physics: BoardPhysics, { inputs = 'real' }: Execution): BoardPhysics {
   if (inputs !== 'zeros') return physics

@@ -28,6 +28,8 @@ export interface HostProfile {
    * first. Default false.
    */
   readonly channelsFirst?: boolean
+  /** Whether attention is one kernel that writes no scores, as in PyTorch since 2.0 and in compiled engines. Default false. */
+  readonly fusesAttention?: boolean
   /** Whether normalisation, activation and sums are computed within the kernel before them, as compiled engines do. */
   readonly fuses: boolean
 }
@@ -47,6 +49,7 @@ const eagerPytorch: HostProfile = {
   ...preparedInputs,
   overlap: 6,
   kernelFloorUs: 4,
+  fusesAttention: true,
   fuses: false,
 }
 
@@ -60,6 +63,7 @@ const hosts: Readonly<Record<Exclude<HostName, 'paper'>, HostProfile>> = {
     ...preparedInputs,
     overlap: 6,
     kernelFloorUs: 3,
+    fusesAttention: true,
     fuses: true,
   },
   'device-only': {

@@ -44,6 +44,8 @@ function insertCopies(work: NetworkWork): NetworkWork {
     workingElements,
     outputElements: column(work.outputElements, result),
     weightElements: column(work.weightElements, () => 0),
+    positions: column(work.positions, () => 0),
+    fused: null,
     operators,
     meanWorkingElements: occurrences.reduce((sum, count, i) => sum + count * workingElements[i]!, 0) / operators,
   }

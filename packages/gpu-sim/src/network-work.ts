@@ -1,5 +1,6 @@
 import { type LayerGraph, layerGraph, type OperatorClass, type OperatorWork } from '@pctodl/model-zoo'
 import { InvalidInputError, networkName, networkNames, UnknownNameError } from '@pctodl/platform'
+import { positionsOf, withFusedAttention } from './attention.js'
 
 export const operatorClasses: readonly OperatorClass[] = [
   'conv',
@@ -32,6 +33,10 @@ export interface NetworkWork {
   readonly workingElements: Float64Array
   readonly outputElements: Float64Array
   readonly weightElements: Float64Array
+  /** Positions that each query of an attention product attends to; 0 for other operators. */
+  readonly positions: Float64Array
+  /** The same network with each attention in one kernel; null where it has none that frameworks join. */
+  readonly fused: NetworkWork | null
   readonly operators: number
   /** Working elements averaged over the operators. */
   readonly meanWorkingElements: number
@@ -91,6 +96,7 @@ export function networkWork(model: string, networks?: Networks): NetworkWork {
 }
 
 function flatten(graph: LayerGraph): NetworkWork {
+  const fused = withFusedAttention(graph)
   const operators = graph.layers
   const distinct = new Map<string, { index: number; count: number }>()
   operators.forEach((op, index) => {
@@ -115,6 +121,8 @@ function flatten(graph: LayerGraph): NetworkWork {
     workingElements: working,
     outputElements: column((op) => op.outputElements),
     weightElements: column((op) => op.weightElements),
+    positions: column(positionsOf),
+    fused: fused === graph ? null : flatten(fused),
     operators: operators.length,
     meanWorkingElements: kept.reduce((sum, op, i) => sum + op.count * working[i]!, 0) / operators.length,
     weightBytes: 2 * graph.weightElements,

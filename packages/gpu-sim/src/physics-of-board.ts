@@ -1,8 +1,8 @@
-import { findGpuSpec, type GpuSpec, UnknownNameError } from '@pctodl/platform'
+import { findGpuSpec, type GpuSpec, gpuSpecs, memoryTypeOf } from '@pctodl/platform'
 import rtx3080Ti from '../coefficients/3080Ti.json' with { type: 'json' }
 import a100 from '../coefficients/A100.json' with { type: 'json' }
 import type { BoardPhysics } from './board-physics.js'
-import { derivePhysics } from './derive-physics.js'
+import { derivePhysics, type KnownBoard } from './derive-physics.js'
 
 /** Fitted to measurements. */
 const calibrated: Readonly<Record<string, BoardPhysics>> = {
@@ -10,43 +10,44 @@ const calibrated: Readonly<Record<string, BoardPhysics>> = {
   A100: a100 as BoardPhysics,
 }
 
-/** Scaled from the calibrated board whose memory and chip are nearest. */
-const derivedFrom: Readonly<Record<string, string>> = {
-  RTX3090: '3080Ti',
-  A10: '3080Ti',
-  T4: '3080Ti',
-  'A100-80GB': 'A100',
-  V100: 'A100',
-  H100: 'A100',
-  H200: 'A100',
-}
-
 /** Keys of the boards whose coefficients are fitted to measurements. */
 export const calibratedBoards: readonly string[] = Object.keys(calibrated)
 
-/** Keys of the boards that can be simulated, the calibrated ones first. */
-export const simulatedBoards: readonly string[] = [...calibratedBoards, ...Object.keys(derivedFrom)]
+/** Keys of the boards of this release, the calibrated ones first. All can be simulated, and so can any other specification. */
+export const simulatedBoards: readonly string[] = [...new Set([...calibratedBoards, ...Object.keys(gpuSpecs)])]
 
 /** Deriving a board asks the physics what it draws under seven networks: once a process. */
-const derived = new Map<GpuSpec, BoardPhysics>()
+const derived = new WeakMap<GpuSpec, BoardPhysics>()
 
-/** Key of the calibrated board that a board is, or is derived from. @throws UnknownNameError */
+/** Key of the calibrated board that a board is, or whose work is scaled to it: that with the same kind of memory. */
 export function originOfBoard(spec: GpuSpec): string {
   if (spec.key in calibrated) return spec.key
-  const origin = derivedFrom[spec.key]
-  if (origin === undefined) throw new UnknownNameError('simulated GPU', spec.key, simulatedBoards)
-  return origin
+  // An SM with HBM has several times the bandwidth of one with GDDR.
+  return memoryTypeOf(spec).startsWith('HBM') ? 'A100' : '3080Ti'
 }
 
-/** @throws UnknownNameError for a board without coefficients */
+/**
+ * The board whose watts are scaled: the origin for the same chip and memory, else the A100, whose streaming and arithmetic were measured one by
+ * one (the 3080 Ti's energies of L2 and DRAM compensate each other).
+ */
+export function energiesOf(spec: GpuSpec): KnownBoard {
+  const origin = originOfBoard(spec)
+  const own = gpuSpecs[origin]!
+  const same = own.chip === spec.chip && memoryTypeOf(own) === memoryTypeOf(spec)
+  const key = same ? origin : 'A100'
+  return { spec: gpuSpecs[key]!, physics: calibrated[key]! }
+}
+
+/** Coefficients of any board, by its name or specification. @throws UnknownNameError, InvalidInputError */
 export function physicsOfBoard(board: string | GpuSpec): BoardPhysics {
   const spec = typeof board === 'string' ? findGpuSpec(board) : board
   const own = calibrated[spec.key]
   if (own) return own
-  const origin = originOfBoard(spec)
   const known = derived.get(spec)
   if (known) return known
-  const physics = derivePhysics(spec, { spec: findGpuSpec(origin), physics: calibrated[origin]! })
+  const origin = originOfBoard(spec)
+  const from = { spec: gpuSpecs[origin]!, physics: calibrated[origin]! }
+  const physics = derivePhysics(spec, from, { energies: energiesOf(spec) })
   derived.set(spec, physics)
   return physics
 }

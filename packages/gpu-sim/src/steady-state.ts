@@ -119,7 +119,8 @@ export class SteadyStateSolver {
     const key = batchSize * 1024 + sms
     let load = ofModel.get(key)
     if (!load) {
-      const plain = networkWork(model, this.#networks)
+      const eager = networkWork(model, this.#networks)
+      const plain = (this.host.fusesAttention && eager.fused) || eager
       const copies = this.host.channelsFirst === true && onTensorUnits(this.#spec, this.#execution)
       const work = copies ? withLayoutCopies(plain) : plain
       load = tenantLoad(this.#spec, this.physics.work, this.host, work, batchSize, sms, this.#execution)

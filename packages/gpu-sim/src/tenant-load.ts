@@ -1,6 +1,15 @@
 import type { GpuSpec } from '@pctodl/platform'
+import { attentionEfficiency } from './attention.js'
 import type { MatrixEfficiency, WorkPhysics } from './board-physics.js'
-import { type Execution, elementBytes, energyPerFlop, matrixEfficiency, matrixFlopPerClockPerSm } from './execution.js'
+import {
+  type Execution,
+  elementBytes,
+  energyPerFlop,
+  matrixEfficiency,
+  matrixFlopPerClockPerSm,
+  onTensorUnits,
+  productEnergy,
+} from './execution.js'
 import type { HostProfile } from './host-profile.js'
 import { type NetworkWork, operatorClasses } from './network-work.js'
 import { waveFactor } from './tile-waves.js'
@@ -48,7 +57,12 @@ export function tenantLoad(
   const perElement = elementBytes(execution)
   const matrixRate = matrixFlopPerClockPerSm(spec, execution)
   const efficiency = matrixEfficiency(spec, physics, execution)
-  const energy = energyPerFlop(spec, physics, execution)
+  const products = productEnergy(spec, physics, execution)
+  const energy: MatrixEfficiency = {
+    ...energyPerFlop(spec, physics, execution),
+    ...(products === undefined ? {} : { linear: products, attention: products }),
+  }
+  const onTensor = onTensorUnits(spec, execution)
   const cycles = new Float64Array(size)
   const bytes = new Float64Array(size)
   const weightBytes = new Float64Array(work.computing)
@@ -62,8 +76,14 @@ export function tenantLoad(
   for (let i = 0; i < size; i++) {
     const name = operatorClasses[work.operatorClass[i]!]!
     const operatorFlops = work.flops[i]! * batchSize
+    const attained = onTensor ? attentionEfficiency(work.positions[i]!, spec.tensorFlopPerClockPerSm) : null
     if (operatorFlops > 0) {
-      const rate = flopPerClockPerSm(matrixRate, efficiency, physics, name)
+      const rate = flopPerClockPerSm(
+        matrixRate,
+        attained === null ? efficiency : { ...efficiency, attention: attained },
+        physics,
+        name,
+      )
       const waves = rate.tiled ? waveFactor(work.outputElements[i]! * batchSize, sms) : 1
       // A product of d terms costs 2 d FLOP for each of its results.
       const depth = work.flops[i]! / (2 * work.outputElements[i]!)
@@ -72,7 +92,7 @@ export function tenantLoad(
       cycles[i] = (operatorFlops * waves * filling) / (rate.flopPerClockPerSm * sms)
       computingCycles += work.occurrences[i]! * full
     }
-    const traffic = physics.traffic[name]
+    const traffic = attained === null ? physics.traffic[name] : physics.traffic.linear
     const fused = host.fuses && i >= work.computing && (name === 'norm' || name === 'elementwise')
     if (fused) {
       workingBytes[i] = perElement * work.workingElements[i]! * batchSize

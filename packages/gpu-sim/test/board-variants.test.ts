@@ -40,7 +40,7 @@ describe('variants of a board', () => {
   it('refuse what is no variant', () => {
     expect(() => findBoardVariant('A100~3')).toThrow('A100~v3')
     expect(() => boardVariants('A100', { count: 0 })).toThrow('count')
-    expect(() => boardVariants('L40S')).toThrow('L40S')
+    expect(() => boardVariants('L400')).toThrow('L400')
     expect(findBoardVariant('A100')).toBeNull()
   })
 

@@ -28,7 +28,7 @@ describe.each(simulatedBoards)('execution on %s', (board) => {
       simulate({ launch: 'graph' }, 'resnet50', batchSize).throughput /
       simulate({ launch: 'eager' }, 'resnet50', batchSize).throughput
     expect(gain(1)).toBeGreaterThanOrEqual(gain(64))
-    expect(gain(64)).toBeGreaterThanOrEqual(1)
+    expect(gain(64)).toBeGreaterThanOrEqual(1 - 1e-12)
   })
 
   it('gains from MPS wherever one tenant leaves the board partly idle', () => {

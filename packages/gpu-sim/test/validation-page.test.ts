@@ -1,17 +1,15 @@
 import path from 'node:path'
 import { expect, it } from 'vitest'
+import { compareTables } from '../scripts/validate/compare-tables.js'
 import { validationPage } from '../scripts/validate/page.js'
-import { capSweepLlm } from '../scripts/validate/power-comparisons.js'
-import { readTable } from '../scripts/validate/table.js'
-import { migNeighbours } from '../scripts/validate/throughput-comparisons.js'
+import { readTables } from '../scripts/validate/table.js'
 
 const folder = path.resolve(import.meta.dirname, '../../reference-data/files/measured')
 
 it('the page of the validation has a plot, the errors and the worst rows of every comparison, and needs nothing else', async () => {
-  const comparisons = [
-    ...capSweepLlm(readTable(folder, 'cap_sweep_llm')!),
-    ...migNeighbours(readTable(folder, 'mlperf_mig_neighbours')!),
-  ]
+  const tables = readTables(folder)
+  const two = ['cap_sweep_llm', 'mlperf_mig_neighbours'].map((table) => [table, tables.get(table)!] as const)
+  const { comparisons } = compareTables(new Map(two))
   const rows = comparisons.map(({ table, board }) => [table, board])
   const page = await validationPage(comparisons, { head: ['table', 'board'], rows }, ['Not <compared>: nothing.'])
   expect(page.match(/<svg /g)).toHaveLength(comparisons.length)

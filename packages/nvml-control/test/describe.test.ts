@@ -4,10 +4,10 @@ import { type BoardFacts, specOfBoard, UnknownBoardError } from '../src/index.js
 
 const clocks = (memClockMhz: number, ...smClocksMhz: number[]) => ({ memClockMhz, smClocksMhz })
 
-/** An RTX 4090 as its driver tells it (fewer clocks): a board that no release knows. */
+/** An RTX 4080 as its driver would tell it (fewer clocks): a board that no release knows. */
 const unknown: BoardFacts = {
   index: 0,
-  name: 'NVIDIA GeForce RTX 4090',
+  name: 'NVIDIA GeForce RTX 4080',
   uuid: 'GPU-1',
   pciBusId: '00000000:01:00.0',
   pciDeviceId: '268410DE',
@@ -67,7 +67,7 @@ describe('the type of a board', () => {
     expect(() => specOfBoard(unknown)).toThrow(/level-2 cache, base clock.*pctodl gpu describe --l2-mib/)
     const spec = specOfBoard(unknown, { l2Bytes: 72 * 1024 ** 2, baseClockMhz: 2235 })
     expect(spec).toMatchObject({
-      key: 'GeForce-RTX-4090',
+      key: 'GeForce-RTX-4080',
       architecture: 'Ada',
       process: 'TSMC 4N',
       smPerTpc: 2,
@@ -82,10 +82,7 @@ describe('the type of a board', () => {
     )
     expect(parsePlatformFile(formatPlatformFile(spec))).toEqual(spec)
     expect(() =>
-      specOfBoard(
-        { ...unknown, architecture: 'Blackwell', computeCapability: '12.0' },
-        { l2Bytes: 1, baseClockMhz: 1 },
-      ),
-    ).toThrow(/generation \(Blackwell 12.0\)/)
+      specOfBoard({ ...unknown, architecture: 'Rubin', computeCapability: '13.0' }, { l2Bytes: 1, baseClockMhz: 1 }),
+    ).toThrow(/generation \(Rubin 13.0\)/)
   })
 })

@@ -12,11 +12,14 @@ export interface GpuSpec {
   /** Product name as the driver reports it. */
   readonly name: string
   readonly aliases: readonly string[]
-  readonly architecture: 'Volta' | 'Turing' | 'Ampere' | 'Ada' | 'Hopper'
+  /** NVIDIA's name of the generation, e.g. `Ampere`. */
+  readonly architecture: string
   /** The silicon: boards with the same chip differ in enabled units, memory, clocks and limits only. */
   readonly chip: string
-  /** Foundry and node of the chip. */
-  readonly process: 'TSMC 12FFN' | 'Samsung 8N' | 'TSMC 7N' | 'TSMC 4N'
+  /** Foundry and node of the chip, e.g. `TSMC 7N`. */
+  readonly process: string
+  /** Area of the chip, or of all its compute dies, mm2. Default: a simulator's estimate from the chip's name and its SMs. */
+  readonly dieMm2?: number
   readonly computeCapability: string
   /** Streaming multiprocessors that a process can use. */
   readonly smCount: number
@@ -30,6 +33,8 @@ export interface GpuSpec {
   /** Memory clocks worth planning with (the lower ones are idle states), MHz, descending. */
   readonly performanceMemClocksMhz: readonly number[]
   readonly memoryBusBits: number
+  /** Kind of memory, e.g. `HBM3`. Default: `memoryTypeOf`. */
+  readonly memoryType?: string
   /** Data transfers per reported memory clock cycle (2 for GDDR6X and HBM2 as NVML reports their clocks). */
   readonly transfersPerMemClock: number
   readonly memoryBytes: number
@@ -51,6 +56,32 @@ export interface GpuSpec {
 export function memoryBandwidth(spec: GpuSpec, memClockMhz: number): number {
   return memClockMhz * 1e6 * spec.transfersPerMemClock * (spec.memoryBusBits / 8)
 }
+
+/**
+ * Kind of memory: the specification's own, or the one that its data rate per pin and its width imply by
+ * JEDEC's standards and Micron's GDDR6X.
+ */
+export function memoryTypeOf(spec: GpuSpec): string {
+  if (spec.memoryType !== undefined) return spec.memoryType
+  const gbitPerPin = (spec.performanceMemClocksMhz[0]! * spec.transfersPerMemClock) / 1000
+  const kinds = spec.memoryBusBits >= 1024 ? hbmKinds : gddrKinds
+  return kinds.find(([, upTo]) => gbitPerPin <= upTo)![0]
+}
+
+/** Kinds with the highest data rate per pin that boards run them at, Gbit/s. */
+const hbmKinds: readonly (readonly [string, number])[] = [
+  ['HBM2', 2.5],
+  ['HBM2e', 3.7],
+  ['HBM3', 5.6],
+  ['HBM3e', Number.POSITIVE_INFINITY],
+]
+const gddrKinds: readonly (readonly [string, number])[] = [
+  ['GDDR5', 9.1],
+  ['GDDR5X', 11.5],
+  ['GDDR6', 18.1],
+  ['GDDR6X', 24],
+  ['GDDR7', Number.POSITIVE_INFINITY],
+]
 
 /**
  * SMs that a client with an active thread percentage can use: the share of the board in whole TPCs, at least one.

@@ -1,5 +1,5 @@
-export { type ClockStates, type GpuSpec, memoryBandwidth, smClocksAt, smsOfShare } from './gpu-spec.js'
-export { findGpuSpec, gpuSpecs } from './boards.js'
+export { type ClockStates, type GpuSpec, memoryBandwidth, memoryTypeOf, smClocksAt, smsOfShare } from './gpu-spec.js'
+export { addGpuSpec, findGpuSpec, gpuSpecs } from './boards.js'
 export {
   findMigGeometry,
   findMigSlot,
@@ -17,7 +17,7 @@ export {
   migBoard,
   migProfiles,
 } from './mig-profiles.js'
-export { formatPlatformFile, parsePlatformFile, PlatformFileError } from './platform-file.js'
+export { formatPlatformFile, parsePlatformFile, PlatformFileError, readPlatform } from './platform-file.js'
 export { snapDown, snapNearest, snapUp } from './snap.js'
 export { networkName, type NetworkName, networkNames } from './network-names.js'
 export type { NetworkWork } from './network-work.js'

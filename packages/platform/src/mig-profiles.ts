@@ -1,5 +1,5 @@
 import { PctodlError, UnknownNameError } from './errors.js'
-import type { GpuSpec } from './gpu-spec.js'
+import { type GpuSpec, memoryTypeOf } from './gpu-spec.js'
 import { type MigSlot, migGeometries } from './mig-geometry.js'
 
 /** A GPU instance profile of a board whose SMs are known. */
@@ -16,11 +16,12 @@ const smCounts: Readonly<Record<string, readonly number[]>> = {
   GH100: [16, 26, 32, 60, 64, 132],
 }
 
-/** The profiles of a board, smallest first; empty where it has no MIG. */
+/** The profiles of a board, smallest first; empty where it has no MIG, or its SMs are not known. */
 export function migProfiles(spec: GpuSpec): readonly MigProfile[] {
   const geometry = migGeometries[spec.key]
-  if (!geometry) return []
-  return geometry.profiles.map((profile, i) => ({ ...profile, smCount: smCounts[spec.chip]![i]! }))
+  const counts = smCounts[spec.chip]
+  if (!geometry || !counts) return []
+  return geometry.profiles.map((profile, i) => ({ ...profile, smCount: counts[i]! }))
 }
 
 /**
@@ -43,6 +44,8 @@ export function migBoard(spec: GpuSpec, { smCount, memorySlices }: MigProfile): 
   const share = memorySlices / MEMORY_SLICES
   return {
     ...spec,
+    // Its share of the bus is too narrow to tell.
+    memoryType: memoryTypeOf(spec),
     smCount,
     memoryBytes: spec.memoryBytes * share,
     memoryBusBits: spec.memoryBusBits * share,

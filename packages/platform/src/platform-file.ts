@@ -20,7 +20,7 @@ export class PlatformFileError extends PctodlError {
   }
 }
 
-/** A board type as a file, so that a board which no release knows can be used by every command (`--platform-file`). */
+/** A board type as a file, so that every command knows a board which no release knows (`--gpu my-board.json`). */
 export function formatPlatformFile(spec: GpuSpec): string {
   return `${JSON.stringify({ format: FORMAT, version: VERSION, spec }, null, 2)}\n`
 }
@@ -39,10 +39,18 @@ export function parsePlatformFile(text: string, file = 'platform file'): GpuSpec
   } catch (cause) {
     throw new PlatformFileError(file, 'the whole', text.slice(0, 30), 'JSON', { cause })
   }
-  const whole = new Fields(file, '', json)
-  whole.oneOf('format', [FORMAT])
-  if (whole.number('version') !== VERSION) throw whole.error('version', `${VERSION}, the one that this release reads`)
-  const spec = whole.object('spec')
+  return readPlatform(json, file)
+}
+
+/** The same of what is parsed already, from YAML for example. A bare specification, without format and version, is one, too. */
+export function readPlatform(content: unknown, file = 'platform file'): GpuSpec {
+  const whole = new Fields(file, '', content)
+  const bare = whole.has('key') && !whole.has('format')
+  if (!bare) {
+    whole.oneOf('format', [FORMAT])
+    if (whole.number('version') !== VERSION) throw whole.error('version', `${VERSION}, the one that this release reads`)
+  }
+  const spec = bare ? whole : whole.object('spec')
   const clockStates = spec
     .list('clockStates')
     .map(readClockStates)
@@ -52,9 +60,10 @@ export function parsePlatformFile(text: string, file = 'platform file'): GpuSpec
     key: spec.text('key'),
     name: spec.text('name'),
     aliases: spec.texts('aliases'),
-    architecture: spec.oneOf('architecture', ['Volta', 'Turing', 'Ampere', 'Ada', 'Hopper']),
+    architecture: spec.text('architecture'),
     chip: spec.text('chip'),
-    process: spec.oneOf('process', ['TSMC 12FFN', 'Samsung 8N', 'TSMC 7N', 'TSMC 4N']),
+    process: spec.text('process'),
+    ...(spec.has('dieMm2') ? { dieMm2: spec.number('dieMm2') } : {}),
     computeCapability: spec.text('computeCapability'),
     smCount: spec.integer('smCount'),
     smPerTpc: spec.integer('smPerTpc'),
@@ -63,6 +72,7 @@ export function parsePlatformFile(text: string, file = 'platform file'): GpuSpec
     clockStates,
     performanceMemClocksMhz: spec.numbers('performanceMemClocksMhz').sort((a, b) => b - a),
     memoryBusBits: spec.integer('memoryBusBits'),
+    ...(spec.has('memoryType') ? { memoryType: spec.text('memoryType') } : {}),
     transfersPerMemClock: spec.number('transfersPerMemClock'),
     memoryBytes: spec.integer('memoryBytes'),
     l2Bytes: spec.integer('l2Bytes'),
@@ -153,6 +163,10 @@ class Fields {
       }
       return value
     })
+  }
+
+  has(field: string): boolean {
+    return this.#values[field] !== undefined
   }
 
   isNull(field: string): boolean {

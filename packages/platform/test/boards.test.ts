@@ -1,9 +1,13 @@
 import {
+  addGpuSpec,
   findGpuSpec,
+  formatPlatformFile,
   type GpuSpec,
   gpuSpecs,
   InvalidInputError,
   memoryBandwidth,
+  memoryTypeOf,
+  parsePlatformFile,
   smClocksAt,
   smsOfShare,
   UnknownNameError,
@@ -24,10 +28,29 @@ const datasheets: [key: string, tflops: number, atMhz: number, bandwidth: number
   ['T4', 65, 1590, 320, 16, 70],
   ['H100', 989.4, 1830, 3350, 80, 700],
   ['H200', 989.4, 1830, 4800, 141, 700],
+  ['P100', 19.05, 1328, 732, 16, 250],
+  ['V100-PCIe', 113, 1380, 900, 16, 250],
+  ['RTX6000', 130.5, 1770, 672, 24, 260],
+  ['RTX8000', 130.5, 1770, 672, 48, 260],
+  ['RTX2080Ti', 56.9, 1635, 616, 11, 250],
+  ['A100-40GB-SXM', 312, 1410, 1555, 40, 400],
+  ['A100-80GB-PCIe', 312, 1410, 1935, 80, 300],
+  ['A40', 149.7, 1740, 696, 48, 300],
+  ['A6000', 154.8, 1800, 768, 48, 300],
+  ['L4', 121, 2040, 300, 24, 72],
+  ['L40S', 362, 2520, 864, 48, 350],
+  ['RTX6000Ada', 364.2, 2505, 960, 48, 300],
+  ['RTX4090', 165.2, 2520, 1008, 24, 450],
+  ['RTX5090', 209.5, 2407, 1792, 32, 575],
+  ['RTXPRO6000', 503.8, 2617, 1792, 96, 600],
+  ['RTXPRO6000-MaxQ', 438.9, 2280, 1792, 96, 300],
+  ['H100-PCIe', 756, 1620, 2039, 80, 350],
+  ['B200', 2250, 1860, 8000, 180, 1000],
+  ['GB200', 2500, 2008, 8000, 185, 1200],
 ]
 
 describe('the boards', () => {
-  it('are the nine of this release', () => {
+  it('are those of this release', () => {
     expect(Object.keys(gpuSpecs).sort()).toEqual(datasheets.map(([key]) => key).sort())
   })
 
@@ -68,6 +91,46 @@ describe('the boards', () => {
     expect(table('H100', 2619)[0]).toBe(345)
     expect(table('T4', 405).at(-1)).toBeLessThan(table('T4', 5001).at(-1)!)
     expect(smClocksAt(gpuSpecs['A100']!, 5001)).toBeUndefined()
+  })
+})
+
+describe('a board that no release knows', () => {
+  const mine: GpuSpec = {
+    ...gpuSpecs['A100']!,
+    key: 'Mine-1',
+    name: 'Mine',
+    aliases: [],
+    architecture: 'Rubin',
+    chip: 'X',
+    process: 'TSMC 3N',
+    memoryType: 'HBM4',
+  }
+
+  it('is found by its key once it was added, and does not take the place of another chip', () => {
+    expect(() => findGpuSpec('Mine-1')).toThrow(UnknownNameError)
+    addGpuSpec(mine)
+    expect(findGpuSpec('mine 1')).toBe(mine)
+    expect(() => addGpuSpec({ ...mine, key: 'A100' })).toThrow(/spec.key: .*A100 is a board with GA100/)
+    expect(parsePlatformFile(formatPlatformFile(mine))).toEqual(mine)
+    expect(parsePlatformFile(JSON.stringify(mine))).toEqual(mine)
+  })
+
+  it('has the memory that its data rate implies, unless it says', () => {
+    expect(memoryTypeOf(mine)).toBe('HBM4')
+    const of = (key: string) => memoryTypeOf({ ...gpuSpecs[key]!, memoryType: undefined as never })
+    // GDDR6 of a T4 is slower, that of an RTX 6000 Ada faster than all others.
+    expect(boards.filter((spec) => of(spec.key) !== memoryTypeOf(spec)).map(({ key }) => key)).toEqual([
+      'T4',
+      'RTX6000Ada',
+    ])
+    expect(['3080Ti', 'A10', 'A100', 'A100-80GB', 'H100', 'H200'].map(of)).toEqual([
+      'GDDR6X',
+      'GDDR6',
+      'HBM2',
+      'HBM2e',
+      'HBM3',
+      'HBM3e',
+    ])
   })
 })
 

@@ -10,26 +10,33 @@ export const NVML_VERSION = '12.550.144.03'
 export const CUDA_DRIVER_VERSION = 12_040
 
 /** NVML's numbers for architectures. */
-const architectureNumbers: Readonly<Record<GpuSpec['architecture'], number>> = {
+const architectureNumbers: Readonly<Record<string, number>> = {
+  Pascal: 4,
   Volta: 5,
   Turing: 6,
   Ampere: 7,
   Ada: 8,
   Hopper: 9,
+  Blackwell: 10,
 }
-const pcieGenerations: Readonly<Record<GpuSpec['architecture'], number>> = {
+/** NVML's for a generation that it does not know. */
+const UNKNOWN_ARCHITECTURE = 0xffffffff
+const pcieGenerations: Readonly<Record<string, number>> = {
+  Pascal: 3,
   Volta: 3,
   Turing: 3,
   Ampere: 4,
   Ada: 4,
   Hopper: 5,
 }
+const NEWEST_PCIE = 5
 const BRAND_TESLA = 2
 const BRAND_GEFORCE = 5
 const BRAND_NVIDIA = 14
 
 /** FP32 units per SM by compute capability (CUDA C++ Programming Guide). */
 const coresPerSm: Readonly<Record<string, number>> = {
+  '6.0': 64,
   '7.0': 64,
   '7.5': 64,
   '8.0': 64,
@@ -83,15 +90,15 @@ export function driverFacts(
     pciSubsystemId: ((pciDeviceId << 16) | 0x10de) >>> 0,
     brand: geforce
       ? BRAND_GEFORCE
-      : spec.architecture === 'Volta' || spec.architecture === 'Turing'
+      : ['Pascal', 'Volta', 'Turing'].includes(spec.architecture)
         ? BRAND_TESLA
         : BRAND_NVIDIA,
-    architecture: architectureNumbers[spec.architecture],
+    architecture: architectureNumbers[spec.architecture] ?? UNKNOWN_ARCHITECTURE,
     computeMajor: major,
     computeMinor: minor,
     coreCount: spec.smCount * (coresPerSm[spec.computeCapability] ?? 128),
     memoryBusBits: spec.memoryBusBits,
-    pcieGenMax: pcieGenerations[spec.architecture],
+    pcieGenMax: pcieGenerations[spec.architecture] ?? NEWEST_PCIE,
     pcieWidthMax: 16,
     hasEcc: geforce ? 0 : 1,
     hasMig: profiles.length > 0 ? 1 : 0,

@@ -1,49 +1,21 @@
-import { findGpuSpec, type GpuSpec } from '@pctodl/platform'
+import { findGpuSpec, type GpuSpec, gpuSpecs } from '@pctodl/platform'
 import { regulatedLimitW } from '../../src/firmware-governor.js'
-import { type BoardPhysics, boardPower, derivePhysics, physicsOfBoard } from '../../src/index.js'
+import { boardPower, physicsOfBoard } from '../../src/index.js'
 
-const v100 = findGpuSpec('V100')
-const a100Sxm = findGpuSpec('A100-80GB')
-
-/** Boards of the tables that the platform does not list, from their data sheets. */
-export const v100Pcie: GpuSpec = {
-  ...v100,
-  name: 'Tesla V100-PCIE-16GB',
-  baseClockMhz: 1245,
-  boostClockMhz: 1380,
-  powerLimitW: { min: 100, default: 250, max: 250 },
-}
-export const a100Pcie80: GpuSpec = {
-  ...a100Sxm,
-  name: 'NVIDIA A100 80GB PCIe',
-  clockStates: [{ memClockMhz: 1512, smClocksMhz: a100Sxm.clockStates[0]!.smClocksMhz }],
-  performanceMemClocksMhz: [1512],
-  powerLimitW: { min: 150, default: 300, max: 300 },
-}
-const rtx3090 = findGpuSpec('RTX3090')
-/** 128 SMs of the Ada generation at 2.52 GHz, 72 MB of L2, 384 bits of GDDR6X at 21 Gb/s, 450 W. */
-export const rtx4090: GpuSpec = {
-  ...rtx3090,
-  key: 'RTX4090',
-  name: 'NVIDIA GeForce RTX 4090',
-  aliases: [],
-  architecture: 'Ada',
-  chip: 'AD102',
-  process: 'TSMC 4N',
-  computeCapability: '8.9',
-  smCount: 128,
-  baseClockMhz: 2235,
-  boostClockMhz: 2520,
-  clockStates: [{ memClockMhz: 10501, smClocksMhz: Array.from({ length: 155 }, (_, i) => 210 + 15 * i) }],
-  performanceMemClocksMhz: [10501],
-  l2Bytes: 72 * 1024 ** 2,
-  tensorFlopPerClockPerSm: 512,
-  powerLimitW: { min: 150, default: 450, max: 600 },
-}
-
-export function physicsFor(spec: GpuSpec): BoardPhysics {
-  if (spec.key !== 'RTX4090') return physicsOfBoard(spec)
-  return derivePhysics(spec, { spec: findGpuSpec('3080Ti'), physics: physicsOfBoard('3080Ti') })
+/**
+ * The board that a table names.
+ *
+ * @param highestCapW of the table: a name that several forms of a chip share means the one with that default limit
+ * @throws UnknownNameError for a name that no board has
+ */
+export function boardNamed(name: string, highestCapW?: number): GpuSpec {
+  const spec = findGpuSpec(name.replace(/^(?:NVIDIA )?(?:GeForce )?/, ''))
+  if (highestCapW === undefined || spec.powerLimitW.max === highestCapW) return spec
+  const forms = Object.values(gpuSpecs).filter(({ chip, smCount }) => chip === spec.chip && smCount === spec.smCount)
+  const form = forms.find(({ powerLimitW }) => powerLimitW.max === highestCapW) ?? spec
+  if (highestCapW <= form.powerLimitW.max) return form
+  // Board partners sell other limits than the reference board's.
+  return { ...form, powerLimitW: { ...form.powerLimitW, max: highestCapW } }
 }
 
 /** A load that is not a network: what it asks of a board, at a clock relative to boost. */
@@ -56,7 +28,7 @@ export interface GenericLoad {
 }
 
 export function powerOfLoad(spec: GpuSpec, load: GenericLoad, smClockMhz: number): number {
-  const physics = physicsFor(spec)
+  const physics = physicsOfBoard(spec)
   const speed = load.speed(smClockMhz / spec.boostClockMhz)
   const dramBytesPerS = load.dramBytesPerS * speed
   const state = {
@@ -96,7 +68,7 @@ export function loadDrawing(
 
 /** Clock, on average, and power to which the firmware takes a load under a limit. */
 export function underLimit(spec: GpuSpec, load: GenericLoad, limitW: number): { clockMhz: number; powerW: number } {
-  const targetW = regulatedLimitW(physicsFor(spec).firmware, limitW)
+  const targetW = regulatedLimitW(physicsOfBoard(spec).firmware, limitW)
   const clocks = spec.clockStates.at(-1)!.smClocksMhz
   let [low, high] = [clocks[0]!, spec.boostClockMhz]
   if (powerOfLoad(spec, load, high) <= targetW) return { clockMhz: high, powerW: powerOfLoad(spec, load, high) }

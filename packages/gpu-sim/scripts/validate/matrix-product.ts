@@ -1,10 +1,9 @@
 import { findGpuSpec, type GpuSpec } from '@pctodl/platform'
 import { FixedPoint } from '../../src/fixed-point.js'
-import { hostOfBoard } from '../../src/index.js'
+import { hostOfBoard, physicsOfBoard } from '../../src/index.js'
 import { type NetworkWork, operatorClasses } from '../../src/network-work.js'
 import { tenantLoad } from '../../src/tenant-load.js'
 import { TenantMix } from '../../src/tenant-mix.js'
-import { physicsFor } from './boards.js'
 
 /** Device time of `rows x k` times `k x n` in half precision, s: a network of one operator. */
 export function matrixProductSeconds(spec: GpuSpec, rows: number, k: number, n: number): number {
@@ -20,13 +19,15 @@ export function matrixProductSeconds(spec: GpuSpec, rows: number, k: number, n: 
     workingElements: one(Math.max(k, n)),
     outputElements: one(n),
     weightElements: one(k * n),
+    positions: one(0),
+    fused: null,
     operators: 1,
     meanWorkingElements: Math.max(k, n),
     weightBytes: 2 * k * n,
     peakActivationBytesPerSample: 2 * (k + n),
     prefetched: false,
   }
-  const { work: physics } = physicsFor(spec)
+  const { work: physics } = physicsOfBoard(spec)
   // Frameworks' products take some microseconds whatever their size; the calibrated A100's host says how many.
   const host = {
     ...hostOfBoard(spec, 'device-only'),

@@ -1,23 +1,12 @@
-import { findGpuSpec, networkNames } from '@pctodl/platform'
+import { type GpuSpec, memoryBandwidth, networkNames } from '@pctodl/platform'
 import { regulatedLimitW } from '../../src/firmware-governor.js'
-import { simulateSteadyState } from '../../src/index.js'
-import {
-  a100Pcie80,
-  computeBound,
-  type GenericLoad,
-  loadDrawing,
-  partlyMemoryBound,
-  physicsFor,
-  powerOfLoad,
-  underLimit,
-  v100Pcie,
-} from './boards.js'
+import { boardPower, physicsOfBoard, simulateSteadyState } from '../../src/index.js'
+import { computeBound, type GenericLoad, loadDrawing, partlyMemoryBound, powerOfLoad, underLimit } from './boards.js'
 import { type Comparison, type Point, quantile } from './comparison.js'
 import { groupBy, number, type Row } from './table.js'
 
 /** Sweeps of the power limit by language models: draw, clock and speed under limits that bind. */
-export function capSweepLlm(rows: readonly Row[]): Comparison[] {
-  const spec = { ...findGpuSpec('RTX3090'), powerLimitW: { min: 100, default: 370, max: 390 } }
+export function capSweepLlm(rows: readonly Row[], spec: GpuSpec, table: string): Comparison[] {
   const draw: Point[] = []
   const clock: Point[] = []
   const kept: Point[] = []
@@ -46,14 +35,14 @@ export function capSweepLlm(rows: readonly Row[]): Comparison[] {
       })
     }
   }
-  const known = 'power at 390 W; of one workload also the speed at 190 W'
-  const common = { table: 'cap_sweep_llm', board: 'RTX3090', known } as const
+  const known = 'power at the highest limit; of a mixture of experts also the speed at the lowest'
+  const common = { table, board: spec.key, known } as const
   return [
     {
       ...common,
       quantity: 'draw under a limit',
       errors: 'relative',
-      heldOut: false,
+      heldOut: spec.key !== 'RTX3090',
       baseline: 'the limit',
       points: draw,
     },
@@ -83,47 +72,53 @@ function memoryShareFrom(slow: Row, top: Row, boostMhz: number): (relativeClock:
   return partlyMemoryBound(low)
 }
 
-/** A V100 PCIe between steps: what the table's workloads draw that hardly use it. */
-const idleOfTrainingW = 40
+/** A board at its top clocks without work. */
+function idleAtTopClock(spec: GpuSpec): number {
+  const none = { busySms: 0, flopPerS: 0, l2BytesPerS: 0, dramBytesPerS: 0 }
+  return boardPower(spec, physicsOfBoard(spec), none, spec.boostClockMhz, spec.performanceMemClocksMhz[0]!, 45).totalW
+}
 
 /** Training under limits: how much speed the median workload keeps, against the median of the zoo's networks. */
-export function capSweepTraining(rows: readonly Row[]): Comparison[] {
+export function capSweepTraining(rows: readonly Row[], spec: GpuSpec, table: string): Comparison[] {
+  const caps = [...new Set(rows.map((row) => number(row, 'cap_w')))].sort((a, b) => a - b)
+  const [lowestW, highestW] = [caps[0]!, caps.at(-1)!]
+  const idleOfTrainingW = spec.chip === 'GV100' ? 40 : idleAtTopClock(spec)
   const draw: Point[] = []
   const kept = new Map<number, number[]>()
   const busy = groupBy(rows, 'dataset', 'network', 'batch_size', 'optimizer').filter((group) => {
-    const top = group.find((row) => number(row, 'cap_w') === 250)
-    return top !== undefined && number(top, 'power_w') > 150
+    const top = group.find((row) => number(row, 'cap_w') === highestW)
+    return top !== undefined && number(top, 'power_w') > 0.6 * highestW
   })
   for (const group of busy) {
-    const top = number(group.find((row) => number(row, 'cap_w') === 250)!, 'epoch_s')
+    const top = number(group.find((row) => number(row, 'cap_w') === highestW)!, 'epoch_s')
     for (const row of group) {
       const capW = number(row, 'cap_w')
       kept.set(capW, [...(kept.get(capW) ?? []), (100 * top) / number(row, 'epoch_s')])
     }
   }
-  const limits = [...kept.keys()].filter((capW) => capW < 250).sort((a, b) => a - b)
+  const limits = [...kept.keys()].filter((capW) => capW < highestW).sort((a, b) => a - b)
   const simulated = (capW: number) => {
-    const simulate = simulateSteadyState(v100Pcie, { precision: 'fp32', host: 'eager-pytorch', powerLimitW: capW })
+    const simulate = simulateSteadyState(spec, { precision: 'tf32', host: 'eager-pytorch', powerLimitW: capW })
     return networkNames.map((model) => {
       const state = simulate({
         tenants: [{ model, mpsPercent: 100, batchSize: 64 }],
-        smClockMhz: v100Pcie.boostClockMhz,
-        memClockMhz: 877,
+        smClockMhz: spec.boostClockMhz,
+        memClockMhz: spec.performanceMemClocksMhz[0]!,
       })
       return { throughput: state.throughput }
     })
   }
-  const whole = simulated(250)
-  const held = (limitW: number) => regulatedLimitW(physicsFor(v100Pcie).firmware, limitW)
+  const whole = simulated(highestW)
+  const held = (limitW: number) => regulatedLimitW(physicsOfBoard(spec).firmware, limitW)
   const points = limits.map((capW) => {
     const states = simulated(capW)
     for (const group of busy) {
       const at = (limitW: number) => group.find((row) => number(row, 'cap_w') === limitW)
-      const [row, top, lowest] = [at(capW), at(250), at(100)]
+      const [row, top, lowest] = [at(capW), at(highestW), at(lowestW)]
       // Where the mean without a limit is not far above, phases of an epoch are that no limit binds.
       if (row === undefined || lowest === undefined || row === lowest || number(top!, 'power_w') < 1.3 * capW) continue
       const restS =
-        number(lowest, 'epoch_s') * ((held(100) - number(lowest, 'power_w')) / (held(100) - idleOfTrainingW))
+        number(lowest, 'epoch_s') * ((held(lowestW) - number(lowest, 'power_w')) / (held(lowestW) - idleOfTrainingW))
       const rest = Math.max(0, restS) / number(row, 'epoch_s')
       const label = ['dataset', 'network', 'batch_size', 'optimizer'].map((column) => row[column]).join(' ')
       draw.push({
@@ -140,10 +135,10 @@ export function capSweepTraining(rows: readonly Row[]): Comparison[] {
         states.map((state, i) => (100 * state.throughput) / whole[i]!.throughput),
         0.5,
       ),
-      baseline: 100 * Math.cbrt(capW / 250),
+      baseline: 100 * Math.cbrt(capW / highestW),
     }
   })
-  const common = { table: 'cap_sweep_training', board: 'V100 PCIe', heldOut: true, known: 'nothing' } as const
+  const common = { table, board: spec.key, heldOut: true, known: 'nothing' } as const
   return [
     {
       ...common,
@@ -162,25 +157,28 @@ export function capSweepTraining(rows: readonly Row[]): Comparison[] {
   ]
 }
 
-/** An A100 PCIe without work at its top clock, before a load step (GPU_Power_Benchmark). */
-const idleAtTopClockW = 60
-
 /** Four HPC codes on a grid of clocks and limits. */
-export function clockCapGrid(rows: readonly Row[]): Comparison[] {
+export function clockCapGrid(rows: readonly Row[], spec: GpuSpec, table: string): Comparison[] {
+  const [topMhz, highestW] = ['sm_clock_lock_mhz', 'cap_w'].map((column) =>
+    Math.max(...rows.map((row) => number(row, column))),
+  ) as [number, number]
+  const bandwidth = 0.85 * memoryBandwidth(spec, spec.performanceMemClocksMhz[0]!)
+  // An A100 PCIe without work at its top clock, before a load step (GPU_Power_Benchmark).
+  const idleAtTopClockW = spec.chip === 'GA100' ? 60 : idleAtTopClock(spec)
   const plain = rows.filter((row) => row['mem_clock_mhz'] === '')
   const along = new Map<string, Point[]>()
   const draw: Point[] = []
   for (const group of groupBy(plain, 'benchmark')) {
     const name = group[0]!['benchmark']!
     const uncapped = group
-      .filter((row) => number(row, 'cap_w') === 300)
+      .filter((row) => number(row, 'cap_w') === highestW)
       .sort((a, b) => number(a, 'sm_clock_lock_mhz') - number(b, 'sm_clock_lock_mhz'))
     // Where the limit does not bind; the top clock of two codes is held by it.
-    const free = uncapped.filter((row) => number(row, 'power_w') < 285 || name.startsWith('pi'))
+    const free = uncapped.filter((row) => number(row, 'power_w') < 0.95 * highestW || name.startsWith('pi'))
     const anchor = free.at(-1)!
     const speed = (clock: number) => {
       const known = uncapped.map(
-        (row) => [number(row, 'sm_clock_lock_mhz') / 1410, number(row, 'performance')] as const,
+        (row) => [number(row, 'sm_clock_lock_mhz') / topMhz, number(row, 'performance')] as const,
       )
       const above = known.findIndex(([at]) => at >= clock - 1e-9)
       if (above <= 0) return (known[0]![1] * (above < 0 ? 1 : clock / known[0]![0])) / known.at(-1)![1]
@@ -189,15 +187,11 @@ export function clockCapGrid(rows: readonly Row[]): Comparison[] {
       return (y0 + ((y1 - y0) * (clock - x0)) / (x1 - x0)) / known.at(-1)![1]
     }
     const streaming = name === 'babelstream'
-    const dramBytesPerS = streaming ? 1.69e12 : name.startsWith('pi') ? 0 : 1e12
+    const measured = Math.max(...uncapped.map((row) => 1e9 * number(row, 'performance')))
+    const dramBytesPerS = streaming ? measured : name.startsWith('pi') ? 0 : 0.6 * bandwidth
     const load: GenericLoad = streaming
       ? { flopPerS: 0, dramBytesPerS, speed: () => 1 }
-      : loadDrawing(
-          a100Pcie80,
-          { dramBytesPerS, speed },
-          number(anchor, 'sm_clock_lock_mhz'),
-          number(anchor, 'power_w'),
-        )
+      : loadDrawing(spec, { dramBytesPerS, speed }, number(anchor, 'sm_clock_lock_mhz'), number(anchor, 'power_w'))
     for (const row of free) {
       if (!streaming && row === anchor) continue
       const clockMhz = number(row, 'sm_clock_lock_mhz')
@@ -210,7 +204,7 @@ export function clockCapGrid(rows: readonly Row[]): Comparison[] {
       points.push({
         label: `${name} at ${clockMhz} MHz`,
         measured: number(row, 'power_w'),
-        simulated: powerOfLoad(a100Pcie80, load, clockMhz),
+        simulated: powerOfLoad(spec, load, clockMhz),
         ...(streaming
           ? {}
           : { baseline: (number(anchor, 'power_w') * clockMhz) / number(anchor, 'sm_clock_lock_mhz') }),
@@ -218,10 +212,10 @@ export function clockCapGrid(rows: readonly Row[]): Comparison[] {
       along.set(kind, points)
     }
     const bound = group.filter((row) => {
-      return powerOfLoad(a100Pcie80, load, number(row, 'sm_clock_lock_mhz')) >= 1.15 * number(row, 'cap_w')
+      return powerOfLoad(spec, load, number(row, 'sm_clock_lock_mhz')) >= 1.15 * number(row, 'cap_w')
     })
     // Means are of whole runs: how long the start of a run without work takes is known from one of them.
-    const underCap = (row: Row) => underLimit(a100Pcie80, load, number(row, 'cap_w')).powerW
+    const underCap = (row: Row) => underLimit(spec, load, number(row, 'cap_w')).powerW
     const first = bound[0]!
     const missingJ = (underCap(first) - number(first, 'power_w')) * number(first, 'time_s')
     const startS = missingJ / (underCap(first) - idleAtTopClockW)
@@ -235,14 +229,14 @@ export function clockCapGrid(rows: readonly Row[]): Comparison[] {
       })
     }
   }
-  const common = { table: 'clock_cap_grid_hpc', board: 'A100 80GB PCIe' } as const
+  const common = { table, board: spec.key } as const
   return [
     ...[...along].map(
       ([quantity, points]): Comparison => ({
         ...common,
         quantity,
         errors: 'relative',
-        heldOut: quantity.startsWith('solver'),
+        heldOut: spec.key !== 'A100-80GB-PCIe' || quantity.startsWith('solver'),
         known: quantity.startsWith('streaming') ? 'bandwidth' : 'power at the top clock, speed',
         baseline: quantity.startsWith('streaming') ? 'none' : 'proportional to the clock',
         points,
@@ -261,34 +255,40 @@ export function clockCapGrid(rows: readonly Row[]): Comparison[] {
 }
 
 /** Kernels at ten clocks: power, and the clock of the least energy. */
-export function dvfsKernels(rows: readonly Row[]): Comparison[] {
+export function dvfsKernels(rows: readonly Row[], spec: GpuSpec, table: string): Comparison[] {
+  const clocks = [...new Set(rows.map((row) => number(row, 'sm_clock_mhz')))].sort((a, b) => a - b)
+  const topMhz = clocks.at(-1)!
+  const middleMhz = clocks.reduce((best, mhz) =>
+    Math.abs(mhz - topMhz / 2) < Math.abs(best - topMhz / 2) ? mhz : best,
+  )
   const power: Point[] = []
   const optimum: Point[] = []
   for (const group of groupBy(rows, 'set', 'benchmark', 'kernel', 'arg')) {
     const at = (clockMhz: number) => group.find((row) => number(row, 'sm_clock_mhz') === clockMhz)
-    const [top, middle] = [at(1380), at(705)]
-    if (!top || !middle || number(top, 'dram_active') > 0.1 || number(top, 'power_w') < 120) continue
-    const cycles = (number(middle, 'time_ms') * 705) / (number(top, 'time_ms') * 1380)
+    const [top, middle] = [at(topMhz), at(middleMhz)]
+    if (!top || !middle || number(top, 'dram_active') > 0.1 || number(top, 'power_w') < 0.48 * spec.powerLimitW.default)
+      continue
+    const cycles = (number(middle, 'time_ms') * middleMhz) / (number(top, 'time_ms') * topMhz)
     if (cycles < 0.95 || cycles > 1.08) continue
-    // The requested clock is not the real one at 405 MHz, and doubtful at 502.
-    const usable = group.filter((row) => number(row, 'sm_clock_mhz') >= 600)
-    const load = loadDrawing(v100Pcie, { dramBytesPerS: 5e10, speed: computeBound }, 1380, number(top, 'power_w'))
+    // The requested clock is not the real one at the lowest, and doubtful at the next.
+    const usable = group.filter((row) => number(row, 'sm_clock_mhz') >= 0.43 * topMhz)
+    const load = loadDrawing(spec, { dramBytesPerS: 5e10, speed: computeBound }, topMhz, number(top, 'power_w'))
     const name = `${top['benchmark']} ${top['kernel']} ${top['arg']}`
     const energies: { clock: number; measured: number; simulated: number }[] = []
     for (const row of usable) {
       const clock = number(row, 'sm_clock_mhz')
-      const simulated = powerOfLoad(v100Pcie, load, clock)
+      const simulated = powerOfLoad(spec, load, clock)
       energies.push({ clock, measured: number(row, 'power_w') / clock, simulated: simulated / clock })
       if (row === top) continue
       power.push({
         label: `${name} at ${clock} MHz`,
         measured: number(row, 'power_w'),
         simulated,
-        baseline: (number(top, 'power_w') * clock) / 1380,
+        baseline: (number(top, 'power_w') * clock) / topMhz,
       })
     }
     const best = (value: 'measured' | 'simulated') =>
-      energies.reduce((a, b) => (b[value] < a[value] ? b : a)).clock / 1380
+      energies.reduce((a, b) => (b[value] < a[value] ? b : a)).clock / topMhz
     optimum.push({
       label: name,
       measured: 100 * best('measured'),
@@ -297,16 +297,16 @@ export function dvfsKernels(rows: readonly Row[]): Comparison[] {
     })
   }
   const common = {
-    table: 'dvfs_kernels',
-    board: 'V100 PCIe',
-    known: 'power at 1380 MHz; slope and floor of the voltage',
+    table,
+    board: spec.key,
+    known: spec.chip === 'GV100' ? 'power at the top clock; slope and floor of the voltage' : 'power at the top clock',
+    heldOut: spec.chip !== 'GV100',
   }
   return [
     {
       ...common,
       quantity: 'power of compute-bound kernels along the clock',
       errors: 'relative',
-      heldOut: false,
       baseline: 'proportional to the clock',
       points: power,
     },
@@ -314,7 +314,6 @@ export function dvfsKernels(rows: readonly Row[]): Comparison[] {
       ...common,
       quantity: 'clock of least energy, points of boost',
       errors: 'points',
-      heldOut: false,
       baseline: 'the boost clock',
       points: optimum,
     },
@@ -322,40 +321,37 @@ export function dvfsKernels(rows: readonly Row[]): Comparison[] {
 }
 
 /** Units of one model at their limit, under one large matrix product. */
-export function limitUnits(rows: readonly Row[]): Comparison[] {
-  const spec = findGpuSpec('V100')
-  const bound = rows.filter((row) => row['workload'] === 'sgemm' && number(row, 'power_w') > 290)
-  const powerAt1425 = 297
-  const load = loadDrawing(spec, { dramBytesPerS: 1e11, speed: computeBound }, 1435, powerAt1425)
-  const { powerW } = underLimit(spec, load, 300)
+export function limitUnits(rows: readonly Row[], spec: GpuSpec, table: string): Comparison[] {
+  const limitW = spec.powerLimitW.default
+  const bound = rows.filter((row) => row['workload'] === 'sgemm' && number(row, 'power_w') > 0.965 * limitW)
+  const load = loadDrawing(spec, { dramBytesPerS: 1e11, speed: computeBound }, spec.boostClockMhz, 1.2 * limitW)
+  const { powerW } = underLimit(spec, load, limitW)
   return [
     {
-      table: 'limit_sgemm_v100_units',
-      board: 'V100',
+      table,
+      board: spec.key,
       quantity: 'draw under the default limit',
       errors: 'relative',
-      heldOut: false,
+      heldOut: spec.chip !== 'GV100',
       known: 'the margin of the firmware',
       baseline: 'the limit',
       points: bound.map((row) => ({
         label: `unit ${row['device']}, ${row['case']}`,
         measured: number(row, 'power_w'),
         simulated: powerW,
-        baseline: 300,
+        baseline: limitW,
       })),
     },
   ]
 }
 
 /** Fastest and most efficient settings of servers: what the lower limit costs. */
-export function mlperfPowerPairs(rows: readonly Row[]): Comparison[] {
+export function mlperfPowerPairs(rows: readonly Row[], spec: GpuSpec, table: string): Comparison[] {
   const points: Point[] = []
   for (const pair of groupBy(rows, 'pair', 'benchmark', 'scenario')) {
     const fastest = pair.find((row) => row['mode'] === 'MaxP')
     const efficient = pair.find((row) => row['mode'] === 'MaxQ' && row['power_limit_configured_w'] !== '')
-    if (!fastest || !efficient || !fastest['board']!.includes('A100') || fastest['scenario'] !== 'Offline') continue
-    const pcie = fastest['board']!.includes('PCIe')
-    const spec = findGpuSpec(pcie ? 'A100' : 'A100-80GB')
+    if (!fastest || !efficient || fastest['scenario'] !== 'Offline') continue
     const model = fastest['benchmark']!.includes('resnet') ? 'resnet50' : null
     const limitW = number(efficient, 'power_limit_configured_w')
     const topW = fastest['system']!.includes('Station') ? 275 : spec.powerLimitW.default
@@ -364,7 +360,7 @@ export function mlperfPowerPairs(rows: readonly Row[]): Comparison[] {
     const throughput = (powerLimitW: number) =>
       simulateSteadyState(spec, { host: 'tensorrt-like', powerLimitW })({
         tenants: [{ model, mpsPercent: 100, batchSize: 256 }],
-        smClockMhz: 1410,
+        smClockMhz: spec.boostClockMhz,
         memClockMhz: spec.performanceMemClocksMhz[0]!,
       }).throughput
     points.push({
@@ -376,8 +372,8 @@ export function mlperfPowerPairs(rows: readonly Row[]): Comparison[] {
   }
   return [
     {
-      table: 'mlperf_power_pairs',
-      board: 'A100',
+      table,
+      board: spec.key,
       quantity: 'resnet50 throughput of MaxQ over MaxP, points',
       errors: 'points',
       heldOut: true,

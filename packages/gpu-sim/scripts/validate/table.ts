@@ -1,24 +1,24 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { brotliDecompressSync } from 'node:zlib'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 
 export type Row = Readonly<Record<string, string>>
 
-/** Rows of `<name>.csv`, or `<name>.csv.br`, in a folder of measured tables; null where the folder has no such table. */
-export function readTable(folder: string, name: string): Row[] | null {
-  const file = path.join(folder, `${name}.csv`)
-  const packed = `${file}.br`
-  const text = existsSync(file)
-    ? readFileSync(file, 'utf8')
-    : existsSync(packed)
-      ? brotliDecompressSync(readFileSync(packed)).toString('utf8')
-      : null
-  if (text === null) return null
-  const [header, ...lines] = text
+/** The tables of a folder, `<name>.csv`, packed as `.br` or `.gz` or not, by name. */
+export function readTables(folder: string): Map<string, Row[]> {
+  const files = readdirSync(folder).filter((file) => /\.csv(\.br|\.gz)?$/.test(file))
+  return new Map(files.sort().map((file) => [file.replace(/\.csv.*$/, ''), rowsOf(path.join(folder, file))]))
+}
+
+function rowsOf(file: string): Row[] {
+  const bytes = readFileSync(file)
+  const unpacked = file.endsWith('.br') ? brotliDecompressSync(bytes) : file.endsWith('.gz') ? gunzipSync(bytes) : bytes
+  const [header, ...lines] = unpacked
+    .toString('utf8')
     .trim()
     .split(/\r?\n/)
     .filter((line) => !line.startsWith('#'))
-  const columns = cells(header!)
+  const columns = cells(header ?? '')
   return lines.map((line) => {
     const values = cells(line)
     return Object.fromEntries(columns.map((column, i) => [column, values[i] ?? '']))

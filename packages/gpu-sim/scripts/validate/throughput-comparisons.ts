@@ -1,10 +1,18 @@
-import { findGpuSpec, type GpuSpec, networkName, type Tenant } from '@pctodl/platform'
-import { type HostName, type HostProfile, hostOfBoard, type Precision, simulateSteadyState } from '../../src/index.js'
-import { physicsFor, rtx4090 } from './boards.js'
+import type { LayerGraph } from '@pctodl/model-zoo'
+import type { GpuSpec, Tenant } from '@pctodl/platform'
+import {
+  type HostName,
+  type HostProfile,
+  hostOfBoard,
+  type Precision,
+  physicsOfBoard,
+  simulateSteadyState,
+} from '../../src/index.js'
 import type { Comparison, Point } from './comparison.js'
 import { matrixProductSeconds } from './matrix-product.js'
 import { alexnet, ssd } from './other-networks.js'
 import { groupBy, number, type Row } from './table.js'
+import { visionTransformer } from './vision-transformer.js'
 
 /** Networks of timm that are, layer by layer, the zoo's at 224 pixels. */
 const timm: Readonly<Record<string, string>> = {
@@ -21,8 +29,9 @@ function throughput(
   tenants: readonly Tenant[],
   host: HostName | HostProfile,
   precision: Precision,
+  networks: readonly LayerGraph[] = [],
 ): readonly number[] {
-  const simulate = simulateSteadyState(spec, { host, precision, physics: physicsFor(spec) })
+  const simulate = simulateSteadyState(spec, { host, precision, networks })
   const memClockMhz = spec.performanceMemClocksMhz[0]!
   return simulate({ tenants: [...tenants], smClockMhz: spec.boostClockMhz, memClockMhz }).tenants.map(
     (tenant) => tenant.throughput,
@@ -30,49 +39,55 @@ function throughput(
 }
 
 /** Inference of networks with inputs on the device, eager half precision. */
-export function timmThroughput(rows: readonly Row[], table: string): Comparison[] {
-  const spec = table.endsWith('rtx3090') ? findGpuSpec('RTX3090') : rtx4090
+export function timmThroughput(rows: readonly Row[], spec: GpuSpec, table: string): Comparison[] {
   const points: Point[] = []
+  const transformers: Point[] = []
   for (const row of rows) {
-    const model = timm[row['model']!.split('.')[0]!]
+    const plain = row['model']!.split('.')[0]!
+    const transformer = visionTransformer(plain)
+    const model = transformer?.name ?? timm[plain]
     if (model === undefined || number(row, 'img_size') !== 224) continue
     if (row['precision'] !== 'amp' || row['compile'] !== 'no') continue
-    const tenant = { model: networkName(model), mpsPercent: 100, batchSize: Math.min(1024, number(row, 'batch_size')) }
-    points.push({
+    const tenant = { model, mpsPercent: 100, batchSize: Math.min(1024, number(row, 'batch_size')) }
+    const host = hostOfBoard(spec, row['layout'] === 'nhwc' ? 'eager-pytorch' : 'eager-pytorch-nchw')
+    const fusesAttention = !row['torch']!.startsWith('1.')
+    const networks = transformer ? [transformer] : []
+    const all = transformer ? transformers : points
+    all.push({
       label: `${row['model']}, batch ${row['batch_size']}, ${row['layout']}, torch ${row['torch']}`,
       measured: number(row, 'samples_per_s'),
-      simulated: throughput(
-        spec,
-        [tenant],
-        row['layout'] === 'nhwc' ? 'eager-pytorch' : 'eager-pytorch-nchw',
-        'fp16',
-      )[0]!,
+      simulated: throughput(spec, [tenant], { ...host, fusesAttention }, 'fp16', networks)[0]!,
       baseline:
         (0.25 * spec.tensorFlopPerClockPerSm * spec.smCount * spec.boostClockMhz * 1e6) / (2e9 * number(row, 'gmacs')),
     })
   }
+  const common = {
+    table,
+    board: spec.key,
+    errors: 'relative',
+    known: 'nothing; host eager-pytorch, or -nchw, by the layout; that a layout costs one copy, from the RTX 3090',
+    baseline: 'a quarter of the tensor peak',
+  } as const
   return [
     {
-      table,
-      board: spec.key,
+      ...common,
       quantity: 'images/s of the networks that the zoo has',
-      errors: 'relative',
-      heldOut: spec.key !== 'RTX3090',
-      known: 'nothing; host eager-pytorch, or -nchw, by the layout; that a layout costs one copy, from the RTX 3090',
-      baseline: 'a quarter of the tensor peak',
+      heldOut: !['RTX3090', 'RTX5090', 'RTXPRO6000-MaxQ'].includes(spec.key),
       points,
+    },
+    {
+      ...common,
+      quantity: 'images/s of vision transformers',
+      heldOut: !['RTX3090', 'RTXPRO6000-MaxQ'].includes(spec.key),
+      points: transformers,
     },
   ]
 }
 
 /** ResNet-50 by batch size in several frameworks, each in a host that launches as fast as its first row says. */
-export function resnetBatch(rows: readonly Row[]): Comparison[] {
-  const boards = { 'A100 80GB SXM4': 'A100-80GB', 'A100 40GB SXM4': 'A100-80GB', 'V100 16GB SXM2': 'V100' } as const
+export function resnetBatch(rows: readonly Row[], spec: GpuSpec, table: string): Comparison[] {
   const own = rows.filter((row) => row['network']!.startsWith('resnet50') && !row['precision']!.includes('XLA'))
-  return groupBy(own, 'framework', 'board', 'precision').flatMap((curve): Comparison[] => {
-    const key = boards[curve[0]!['board'] as keyof typeof boards]
-    if (!key) return []
-    const spec = findGpuSpec(key)
+  return groupBy(own, 'framework', 'precision').flatMap((curve): Comparison[] => {
     const written = curve[0]!['precision']!
     const half = written.startsWith('FP16') || written.startsWith('Mixed')
     const precision = half ? 'fp16' : written.startsWith('TF32') ? 'tf32' : 'fp32'
@@ -90,8 +105,8 @@ export function resnetBatch(rows: readonly Row[]): Comparison[] {
     }
     return [
       {
-        table: 'throughput_resnet_batch',
-        board: key,
+        table,
+        board: spec.key,
         quantity: `resnet50 images/s by batch, ${precision}, ${curve[0]!['framework']}, ${low.toFixed(1)} us a launch`,
         errors: 'relative',
         heldOut: true,
@@ -109,8 +124,7 @@ export function resnetBatch(rows: readonly Row[]): Comparison[] {
 }
 
 /** One network at an MPS share: latency, and relative to the whole board. */
-export function mpsSolo(rows: readonly Row[]): Comparison[] {
-  const spec = findGpuSpec('V100')
+export function mpsSolo(rows: readonly Row[], spec: GpuSpec, table: string): Comparison[] {
   const absolute: Point[] = []
   const relative: Point[] = []
   for (const curve of groupBy(rows, 'network', 'batch_size')) {
@@ -134,7 +148,7 @@ export function mpsSolo(rows: readonly Row[]): Comparison[] {
       })
     }
   }
-  const common = { table: 'sharing_mps_solo_v100', board: 'V100', errors: 'relative', heldOut: false } as const
+  const common = { table, board: spec.key, errors: 'relative', heldOut: false } as const
   return [
     {
       ...common,
@@ -158,8 +172,7 @@ const imageCopyMs: Readonly<Record<string, number>> = { ssd: 0.103 }
 const usualImageCopyMs = 0.057
 
 /** Two networks side by side: how much a neighbour slows one down. */
-export function mpsPairs(rows: readonly Row[]): Comparison[] {
-  const spec = findGpuSpec('V100')
+export function mpsPairs(rows: readonly Row[], spec: GpuSpec, table: string): Comparison[] {
   const options = { host: 'tensorrt-like', precision: 'fp32', networks: [alexnet, ssd] } as const
   const simulate = simulateSteadyState(spec, options)
   const memClockMhz = spec.performanceMemClocksMhz[0]!
@@ -168,7 +181,7 @@ export function mpsPairs(rows: readonly Row[]): Comparison[] {
       const { model, batchSize } = tenants[i]!
       return batchMs + batchSize * (imageCopyMs[model] ?? usualImageCopyMs)
     })
-  const common = { table: 'sharing_mps_pairs_v100', board: 'V100', errors: 'points', baseline: 'no slowdown' } as const
+  const common = { table, board: spec.key, errors: 'points', baseline: 'no slowdown' } as const
   return groupBy(rows, 'network_a', 'network_b').map((group): Comparison => {
     const models = [group[0]!['network_a']!, group[0]!['network_b']!]
     const points = group.flatMap((row): Point[] => {
@@ -201,16 +214,21 @@ export function mpsPairs(rows: readonly Row[]): Comparison[] {
 }
 
 /** Power and clock at a share, and of one to five processes. */
-export function mpsPower(power: readonly Row[], count: readonly Row[]): Comparison[] {
-  const spec = findGpuSpec('V100')
+export function mpsPower(rows: readonly Row[], spec: GpuSpec, table: string): Comparison[] {
+  const [power, count] = [rows.filter((row) => 'share_pct' in row), rows.filter((row) => 'share_pct_each' in row)]
   const simulate = simulateSteadyState(spec, { host: 'tensorrt-like', precision: 'fp32' })
-  const settings = { smClockMhz: 1530, memClockMhz: 877 }
+  const settings = { smClockMhz: spec.boostClockMhz, memClockMhz: spec.performanceMemClocksMhz[0]! }
   const watts: Point[] = []
   const clocks: Point[] = []
   const add = (label: string, row: Row, tenants: Tenant[]) => {
     const state = simulate({ tenants, ...settings })
-    watts.push({ label, measured: number(row, 'power_w'), simulated: state.powerW, baseline: 300 })
-    clocks.push({ label, measured: number(row, 'sm_clock_mhz'), simulated: state.smClockMhz, baseline: 1530 })
+    watts.push({ label, measured: number(row, 'power_w'), simulated: state.powerW, baseline: spec.powerLimitW.default })
+    clocks.push({
+      label,
+      measured: number(row, 'sm_clock_mhz'),
+      simulated: state.smClockMhz,
+      baseline: spec.boostClockMhz,
+    })
   }
   for (const row of power) {
     const model = row['network']!
@@ -220,11 +238,11 @@ export function mpsPower(power: readonly Row[], count: readonly Row[]): Comparis
   }
   for (const row of count) {
     const processes = number(row, 'processes')
-    const tenants = Array.from({ length: processes }, () => ({ model: 'vgg19', mpsPercent: 20, batchSize: 32 }))
-    add(`${processes} of vgg19 at 20 %`, row, tenants)
+    const [model, mpsPercent] = [row['network']!, number(row, 'share_pct_each')]
+    const tenants = Array.from({ length: processes }, () => ({ model, mpsPercent, batchSize: 32 }))
+    add(`${processes} of ${model} at ${mpsPercent} %`, row, tenants)
   }
-  const common = { board: 'V100', errors: 'relative', heldOut: false, known: 'nothing' } as const
-  const table = 'sharing_mps_power_v100, _count_v100'
+  const common = { board: spec.key, errors: 'relative', heldOut: false, known: 'nothing' } as const
   return [
     { ...common, table, quantity: 'power at shares', baseline: 'the limit', points: watts },
     { ...common, table, quantity: 'clock at shares', baseline: 'the boost clock', points: clocks },
@@ -232,8 +250,8 @@ export function mpsPower(power: readonly Row[], count: readonly Row[]): Comparis
 }
 
 /** Matrix products of language models by number of tokens. */
-export function matrixProducts(rows: readonly Row[]): Comparison[] {
-  const spec = findGpuSpec('A100-80GB')
+export function matrixProducts(rows: readonly Row[], spec: GpuSpec, table: string): Comparison[] {
+  const peak = spec.tensorFlopPerClockPerSm * spec.smCount * spec.boostClockMhz * 1e6
   const large: Point[] = []
   const small: Point[] = []
   for (const row of rows) {
@@ -254,15 +272,15 @@ export function matrixProducts(rows: readonly Row[]): Comparison[] {
         label: `${row['model']} ${column.slice(0, -3)}, ${tokens} tokens`,
         measured,
         simulated: 1000 * matrixProductSeconds(spec, tokens, k, n),
-        baseline: (1000 * 2 * tokens * k * n) / (0.7 * 312e12),
+        baseline: (1000 * 2 * tokens * k * n) / (0.7 * peak),
       }
       if (tokens >= 512) large.push(point)
       else small.push(point)
     }
   }
   const common = {
-    table: 'llm_operators',
-    board: 'A100-80GB',
+    table,
+    board: spec.key,
     errors: 'relative',
     baseline: '0.7 of the tensor peak',
   } as const
@@ -279,9 +297,9 @@ export function matrixProducts(rows: readonly Row[]): Comparison[] {
 }
 
 /** What busy neighbours cost a MIG slice. */
-export function migNeighbours(rows: readonly Row[]): Comparison[] {
+export function migNeighbours(rows: readonly Row[], spec: GpuSpec, table: string): Comparison[] {
   const points: Point[] = []
-  const cost = 100 * physicsFor(findGpuSpec('A100-80GB')).work.migNeighbourCost
+  const cost = 100 * physicsOfBoard(spec).work.migNeighbourCost
   for (const pair of groupBy(rows, 'round', 'benchmark', 'scenario')) {
     const idle = pair.find((row) => row['neighbours'] === 'other slices idle')
     const busy = pair.find((row) => row !== idle)
@@ -295,8 +313,8 @@ export function migNeighbours(rows: readonly Row[]): Comparison[] {
   }
   return [
     {
-      table: 'mlperf_mig_neighbours',
-      board: 'A100-80GB',
+      table,
+      board: spec.key,
       quantity: 'throughput lost to busy neighbours, points',
       errors: 'points',
       heldOut: false,

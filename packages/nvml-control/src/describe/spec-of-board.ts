@@ -28,26 +28,21 @@ export class UnknownBoardError extends PctodlError {
   }
 }
 
-const architectures: readonly string[] = [
-  'Volta',
-  'Turing',
-  'Ampere',
-  'Ada',
-  'Hopper',
-] satisfies GpuSpec['architecture'][]
-
 /** Foundry and node by compute capability (NVIDIA's architecture whitepapers). */
-const processes: Readonly<Record<string, GpuSpec['process']>> = {
+const processes: Readonly<Record<string, string>> = {
+  '6.0': 'TSMC 16FF',
   '7.0': 'TSMC 12FFN',
   '7.5': 'TSMC 12FFN',
   '8.0': 'TSMC 7N',
   '8.6': 'Samsung 8N',
   '8.9': 'TSMC 4N',
   '9.0': 'TSMC 4N',
+  '10.0': 'TSMC 4NP',
+  '12.0': 'TSMC 4N',
 }
 
 /** Boards whose plain power reading is no one-second average (NVML: before Ampere, and GA100). */
-const partTimeReading = new Set(['7.0', '7.5', '8.0'])
+const partTimeReading = new Set(['6.0', '7.0', '7.5', '8.0'])
 
 /**
  * The type of a board: what this release knows of it, corrected by what the board itself tells (clock tables, limits, SMs,
@@ -102,9 +97,7 @@ function impliedFields(facts: BoardFacts, { key, l2Bytes, baseClockMhz, boostClo
   const base = baseClockMhz ?? facts.defaultApplicationClockMhz
   const top = Math.max(0, ...facts.clockStates.flatMap((state) => state.smClocksMhz))
   const missing = [
-    ...(architectures.includes(architecture) && rates && process
-      ? []
-      : [`generation (${architecture} ${computeCapability})`]),
+    ...(rates && process ? [] : [`generation (${architecture} ${computeCapability})`]),
     ...(l2Bytes === undefined ? ['level-2 cache'] : []),
     ...(base === null ? ['base clock'] : []),
     ...(facts.clockStates.length === 0 ? ['clock tables'] : []),
@@ -119,7 +112,7 @@ function impliedFields(facts: BoardFacts, { key, l2Bytes, baseClockMhz, boostClo
     key: key ?? plainName.replace(/[^A-Za-z0-9-]+/g, '-'),
     name,
     aliases: [plainName.toLowerCase().replace(/[^a-z0-9]/g, '')],
-    architecture: architecture as GpuSpec['architecture'],
+    architecture,
     chip: `PCI ${facts.pciDeviceId}`,
     process: process!,
     computeCapability,

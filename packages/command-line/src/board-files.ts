@@ -1,0 +1,44 @@
+import { readFile } from 'node:fs/promises'
+import { addGpuSpec, PlatformFileError, readPlatform } from '@pctodl/platform'
+
+/**
+ * The words of a call with each board that `--gpu` gives as a file (`my-board.json`, `.yaml`) made known and named by its key, so that a
+ * file stands wherever the name of a board does. What stands behind `--` is another command's.
+ *
+ * @throws PlatformFileError naming the file, and the field where one is wrong; InvalidInputError for the key of another board
+ */
+export async function withBoardFiles(argv: readonly string[]): Promise<string[]> {
+  const words = [...argv]
+  const end = words.includes('--') ? words.indexOf('--') : words.length
+  for (let i = 0; i < end; i++) {
+    if (words[i]!.startsWith('--gpu=')) words[i] = `--gpu=${await keysOf(words[i]!.slice('--gpu='.length))}`
+    else if (words[i] === '--gpu' && i + 1 < end) words[++i] = await keysOf(words[i]!)
+  }
+  return words
+}
+
+async function keysOf(names: string): Promise<string> {
+  const keys = names.split(',').map((name) => (/^[^=]+\.(json|ya?ml)$/i.test(name) ? keyOfFile(name) : name))
+  return (await Promise.all(keys)).join(',')
+}
+
+async function keyOfFile(file: string): Promise<string> {
+  const spec = readPlatform(await contentOf(file), file)
+  addGpuSpec(spec)
+  return spec.key
+}
+
+async function contentOf(file: string): Promise<unknown> {
+  let text: string
+  try {
+    text = await readFile(file, 'utf8')
+  } catch (cause) {
+    throw new PlatformFileError(file, 'the whole', undefined, 'a file that can be read', { cause })
+  }
+  try {
+    return file.endsWith('.json') ? JSON.parse(text) : (await import('yaml')).parse(text)
+  } catch (cause) {
+    const wanted = file.endsWith('.json') ? 'JSON' : 'YAML'
+    throw new PlatformFileError(file, 'the whole', text.slice(0, 30), wanted, { cause })
+  }
+}

@@ -1,0 +1,75 @@
+import type { Layer, LayerGraph, OperatorWork } from '@pctodl/model-zoo'
+
+/**
+ * Positions up to which attention is the windows of MaxViT, whose efficiency and traffic the calibration fits: each window is a product too small
+ * for a tile of the tensor units.
+ */
+const WINDOW = 64
+
+/**
+ * Attention over more positions, one kernel or three, attains `PEAK` of the tensor peak over many of them and half of that over `HALF`: identified on
+ * prefill attention of an A100 (aiconfigurator, 128 features a head, 128 to 16,384 positions; within 6 %). Faster tensor units need as many
+ * more positions, because exponentials are not faster: H100, H200 and GB200 agree.
+ */
+const PEAK = 0.57
+const HALF = 200
+const TENSOR_FLOP_OF_A100 = 2048
+
+/** Positions that each query attends to; 0 for what is no attention. From the amounts alone: a product of d terms has 2 d FLOP a result. */
+export function positionsOf(work: OperatorWork): number {
+  if (work.operatorClass !== 'attention') return 0
+  const { inputElements, outputElements } = work
+  const depth = work.flops / (2 * outputElements)
+  // Scores of queries and keys are more than these; their product with the values reads them; fused, they are never written.
+  if (inputElements < outputElements) return (2 * depth * outputElements) / inputElements
+  return inputElements === 3 * outputElements ? depth / 2 : depth
+}
+
+/** Attained share of the tensor peak, 0..1; null where the calibrated one counts. */
+export function attentionEfficiency(positions: number, tensorFlopPerClockPerSm: number): number | null {
+  if (positions <= WINDOW) return null
+  return (PEAK * positions) / (positions + HALF * (tensorFlopPerClockPerSm / TENSOR_FLOP_OF_A100))
+}
+
+/**
+ * A network whose attention is one kernel: scores stay on the SM, and what only scales, masks or normalises them is part of it. With weights in
+ * between (MaxViT's bias of relative positions) frameworks do not.
+ *
+ * @returns the same graph where there is nothing to join
+ */
+export function withFusedAttention(graph: LayerGraph): LayerGraph {
+  const readers = new Map<string, Layer[]>()
+  for (const layer of graph.layers) {
+    for (const input of layer.inputs) readers.set(input, [...(readers.get(input) ?? []), layer])
+  }
+  const gone = new Set<Layer>()
+  const joined = new Map<Layer, Layer>()
+  for (const scores of graph.layers) {
+    if (scores.operatorClass !== 'attention' || joined.has(scores)) continue
+    const between = [scores]
+    let next = onlyReader(readers, scores)
+    while (next && ['norm', 'elementwise', 'copy'].includes(next.operatorClass) && next.weightElements === 0) {
+      between.push(next)
+      next = onlyReader(readers, next)
+    }
+    if (next?.operatorClass !== 'attention') continue
+    const last = between.at(-1)!
+    joined.set(next, {
+      ...next,
+      inputs: [...scores.inputs, ...next.inputs.filter((name) => name !== last.name)],
+      flops: scores.flops + next.flops,
+      inputElements: scores.inputElements + next.inputElements - last.outputElements,
+    })
+    for (const layer of between) gone.add(layer)
+  }
+  if (gone.size === 0) return graph
+  return {
+    ...graph,
+    layers: graph.layers.filter((layer) => !gone.has(layer)).map((layer) => joined.get(layer) ?? layer),
+  }
+}
+
+function onlyReader(readers: ReadonlyMap<string, readonly Layer[]>, { name }: Layer): Layer | undefined {
+  const all = readers.get(name) ?? []
+  return all.length === 1 ? all[0] : undefined
+}

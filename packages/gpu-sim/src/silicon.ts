@@ -1,0 +1,118 @@
+import { type GpuSpec, InvalidInputError, memoryTypeOf } from '@pctodl/platform'
+
+/**
+ * What is known of processes, generations, memories and chips that no data sheet of a board states. Only ratios to a calibrated board are used.
+ * Each line says how it is known: measured on a board, published, identified (taken from a table together with others) or assumed.
+ */
+
+interface Process {
+  /** Energy of a switched gate at the same speed, over TSMC 7N. */
+  readonly switching: number
+  /** Leakage at the boost voltage, W/mm2. */
+  readonly leakage: number
+  /** Clock tree and uncore at the boost clock, W per mm2 and GHz. */
+  readonly clockTree: number
+}
+
+/**
+ * Switching: the foundries' statements (7 nm draws 60 % less than 16 nm, of which 12 nm has saved a quarter; 5 nm, of which 4N is a variant,
+ * 30 % less than 7 nm; Samsung's 8 nm 10 % less than its 10 nm). Leakage and clock tree: measured without load on A100 (60 W), V100 (49 and
+ * 53.5 W) and RTX 3090 (127 W); 4N: identified on the lowest readings of H200 (128 W) and GB200 (211 W); 16FF: assumed, as 12FFN.
+ */
+const processes: Readonly<Record<string, Process>> = {
+  'TSMC 16FF': { switching: 1 / 0.4, leakage: 0.02, clockTree: 0.02 },
+  'TSMC 12FFN': { switching: 0.75 / 0.4, leakage: 0.02, clockTree: 0.02 },
+  'Samsung 8N': { switching: 1.35, leakage: 0.03, clockTree: 0.0536 },
+  'TSMC 7N': { switching: 1, leakage: 0.0121, clockTree: 0.0194 },
+  'TSMC 4N': { switching: 0.7, leakage: 0.02, clockTree: 0.0136 },
+  'TSMC 4NP': { switching: 0.63, leakage: 0.02, clockTree: 0.0122 },
+}
+
+/**
+ * Energy of moving a byte or an operand on the chip, over Ampere's, at the boost voltage: wires shrink less than gates. Measured by streaming: Volta
+ * (V100, vectorAdd), Ampere (A100, BabelStream), Hopper and Blackwell (identified on decode attention of H200 and GB200). Others: assumed.
+ */
+const movement: Readonly<Record<string, number>> = {
+  Pascal: 1.6,
+  Volta: 1.6,
+  Turing: 1.6,
+  Ampere: 1,
+  'Samsung 8N': 2.1,
+  Ada: 0.8,
+  Hopper: 1,
+  'TSMC 4NP': 0.55,
+  Blackwell: 0.7,
+}
+
+/**
+ * Chips whose arithmetic draws more than their process says: GB202, identified on networks of an RTX PRO 6000 Max-Q that its limit of 300 W holds;
+ * AD102, identified on large products of an L40S (205 TFLOP/s), taken to be held by its 350 W.
+ */
+const hungrier: Readonly<Record<string, number>> = { AD102: 2, GB202: 1.5 }
+
+interface Memory {
+  /** Energy of a byte in DRAM and its interface, pJ. */
+  readonly bytePj: number
+  /** Power of refresh, interface and controller for each 32 bits of width, W. */
+  readonly backgroundW: number
+  /** Attained share of the peak bandwidth, 0..1. Default 0.85. */
+  readonly attained?: number
+}
+
+/**
+ * HBM2 and HBM2e: identified on the A100. HBM3, HBM3e: background identified on H200 and GB200, NVLink of the module included; energy assumed as
+ * HBM2's. GDDR: published energy of device and interface (GDDR5 14, GDDR6 7.5, GDDR6X 7.25 pJ/bit; controller included by the ratio that HBM2
+ * has); GDDR6X background: RTX 3090; GDDR5X, GDDR7: assumed between their neighbours; attained bandwidth of GDDR7: identified on networks of an RTX 5090.
+ */
+const memories: Readonly<Record<string, Memory>> = {
+  HBM2: { bytePj: 23.9, backgroundW: 0.027 },
+  HBM2e: { bytePj: 23.9, backgroundW: 0.065 },
+  HBM3: { bytePj: 23.9, backgroundW: 0.36 },
+  HBM3e: { bytePj: 23.9, backgroundW: 0.36 },
+  GDDR5: { bytePj: 86, backgroundW: 1.5 },
+  GDDR5X: { bytePj: 65, backgroundW: 1.5 },
+  GDDR6: { bytePj: 46, backgroundW: 1 },
+  GDDR6X: { bytePj: 44, backgroundW: 3 },
+  GDDR7: { bytePj: 30, backgroundW: 1, attained: 0.76 },
+}
+
+/** Areas of chips, mm2: the whitepapers of their generations. */
+const dies: Readonly<Record<string, number>> = { GA102: 628, GA100: 826, GV100: 815, TU104: 545, GH100: 814 }
+/** Of other chips, for each SM: between those of the last four generations, assumed. */
+const MM2_PER_SM = 6
+
+/**
+ * A name that no table holds counts as the entry of its family with the nearest number: `TSMC 3N` as a 4 nm process, `HBM4` as HBM3e.
+ *
+ * @throws InvalidInputError for a process without a number, or a kind of memory without family
+ */
+export function siliconOf(spec: GpuSpec): {
+  readonly process: Process
+  readonly movement: number
+  readonly memory: Memory
+  readonly dieMm2: number
+} {
+  const memoryType = memoryTypeOf(spec)
+  const process = nearest('process', spec.process, processes, '')
+  return {
+    process: { ...process, switching: process.switching * (hungrier[spec.chip] ?? 1) },
+    // A generation that nobody has measured moves bytes like the last one that somebody has.
+    movement: movement[spec.process] ?? movement[spec.architecture] ?? movement['Blackwell']!,
+    memory: nearest('memoryType', memoryType, memories, /^[A-Za-z]*/.exec(memoryType)![0]),
+    dieMm2: spec.dieMm2 ?? dies[spec.chip] ?? MM2_PER_SM * spec.smCount,
+  }
+}
+
+function nearest<T>(field: string, value: string, table: Readonly<Record<string, T>>, family: string): T {
+  if (Object.hasOwn(table, value)) return table[value]!
+  const numberIn = (name: string) => Number(/\d+/.exec(name)?.[0] ?? Number.NaN)
+  // Of two equally near the later one: tables go from old to new.
+  const near = Object.keys(table)
+    .filter((name) => name.startsWith(family) && !Number.isNaN(numberIn(value)))
+    .reduceRight<string | null>((best, name) => {
+      const distance = (each: string) => Math.abs(numberIn(each) - numberIn(value))
+      return best === null || distance(name) < distance(best) ? name : best
+    }, null)
+  if (near !== null) return table[near]!
+  throw new InvalidInputError(`spec.${field}`, value, `a name like '${Object.keys(table).join("', '")}'`)
+}
