@@ -1,0 +1,147 @@
+import { SeededRandom, seedFrom } from '@pctodl/numerics'
+import { simulateSteadyState } from '@pctodl/gpu-sim'
+import { findGpuSpec, smClocksAt } from '@pctodl/platform'
+import { diurnalArrivals, gammaArrivals, markovModulatedArrivals, poissonArrivals, superposed, during } from '@pctodl/traffic'
+import { GovernLaw, readTriton, readTritonLimits } from '../src/index.js'
+import { type VirtualLoad, VirtualServer } from './virtual-server.js'
+
+export const SCRAPE_MS = 500
+const WARM_MS = 10_000
+
+export interface Trial {
+  readonly board: string
+  readonly kind: string
+  readonly seed: number
+  readonly loads: readonly VirtualLoad[]
+  readonly seconds: number
+}
+
+export interface Outcome {
+  readonly joules: number
+  /** Of the worst service. */
+  readonly attainment: number
+}
+
+export const kinds = ['steady', 'day', 'bursts', 'steps', 'over-dispersed'] as const
+
+export function drawTrial(kind: (typeof kinds)[number], seed: number, seconds: number): Trial {
+  const random = new SeededRandom(seedFrom('govern', kind, seed))
+  const within = (low: number, high: number) => low + (high - low) * random.uniform()
+  const board = random.uniform() < 0.5 ? '3080Ti' : 'A100'
+  const models = random.uniform() < 0.3 ? ['resnet50'] : random.uniform() < 0.5 ? ['vgg19', 'resnet50'] : ['resnet50', 'mobilenet_v2']
+  // What the models answer together, and how long a full batch takes then.
+  const spec = findGpuSpec(board)
+  const tenants = models.map((model) => ({ model, mpsPercent: 100, batchSize: 8 }))
+  const memClockMhz = spec.performanceMemClocksMhz[0]!
+  const full = simulateSteadyState(board)({ tenants, smClockMhz: spec.boostClockMhz, memClockMhz })
+  const loads = models.map((model, i): VirtualLoad => {
+    const { throughput, batchMs } = full.tenants[i]!
+    const meanPerS = within(0.15, 0.45) * throughput
+    const [phase, from] = [within(0, 1), within(0.15, 0.6)]
+    const process = (() => {
+      if (kind === 'steady') return poissonArrivals({ ratePerS: meanPerS })
+      if (kind === 'over-dispersed') return gammaArrivals({ ratePerS: meanPerS, burstiness: within(2, 6) })
+      if (kind === 'day') return diurnalArrivals({ meanRatePerS: meanPerS, swing: 0.8, periodMs: 1000 * seconds, peakMs: 1000 * seconds * phase })
+      if (kind === 'steps') {
+        const peak = during(poissonArrivals({ ratePerS: within(1, 2) * meanPerS }), { fromMs: from * 1000 * seconds, toMs: (from + 0.25) * 1000 * seconds })
+        return superposed([poissonArrivals({ ratePerS: 0.7 * meanPerS }), peak])
+      }
+      return markovModulatedArrivals({ states: [{ ratePerS: 0.6 * meanPerS, meanDwellMs: 40_000 }, { ratePerS: 2 * meanPerS, meanDwellMs: 15_000 }] })
+    })()
+    const objective = { p99Ms: within(3, 8) * batchMs }
+    return {
+      service: { name: `${model}-${i}`, model, objective, weight: 1, maxBatchSize: 8, maxQueueDelayMs: 2 },
+      arrivals: () => process.start(seed + i),
+    }
+  })
+  return { board, kind, seed, loads, seconds }
+}
+
+/** @param smClockMhz null: left alone */
+export async function runFixed({ board, loads, seed, seconds }: Trial, smClockMhz: number | null): Promise<Outcome> {
+  const server = await VirtualServer.start(board, loads, seed, false)
+  await server.lock(smClockMhz)
+  await server.advance(WARM_MS)
+  const begin = server.counters()
+  const joules = server.gpu.truth().energyJ
+  await server.advance(1000 * seconds)
+  return outcome(server, begin, joules)
+}
+
+export interface GovernedRun extends Outcome {
+  readonly clocksMhz: readonly number[]
+  readonly reasons: ReadonlyMap<string, number>
+  readonly law: GovernLaw
+}
+
+export async function runGoverned(trial: Trial, onStep?: (law: GovernLaw, server: VirtualServer) => void): Promise<GovernedRun> {
+  const { board, loads, seed, seconds } = trial
+  const server = await VirtualServer.start(board, loads, seed)
+  const law = new GovernLaw({
+    spec: server.gpu.spec,
+    services: loads.map(({ service }, i) => ({
+      name: service.name,
+      objectiveMs: service.objective.p99Ms,
+      attainment: 0.99,
+      limits: readTritonLimits(server.config(i)),
+    })),
+  })
+  const clocksMhz: number[] = []
+  const reasons = new Map<string, number>()
+  let begin = server.counters()
+  let joules = 0
+  for (let ms = 0; ms < WARM_MS + 1000 * seconds; ms += SCRAPE_MS) {
+    if (ms === WARM_MS) {
+      begin = server.counters()
+      joules = server.gpu.truth().energyJ
+    }
+    const busyMs = server.busyMs
+    await server.advance(SCRAPE_MS)
+    const metrics = server.metrics()
+    const samples = loads.map(({ service }, i) => readTriton(service.name, metrics, server.stats(i)))
+    const busyShare = (server.busyMs - busyMs) / SCRAPE_MS
+    const { smClockMhz, reason } = law.step({ timeMs: server.clock.ms, samples, busyShare, telemetry: await server.telemetry() })
+    await server.lock(smClockMhz)
+    clocksMhz.push(smClockMhz ?? 0)
+    reasons.set(reason, 1 + (reasons.get(reason) ?? 0))
+    onStep?.(law, server)
+  }
+  return { ...outcome(server, begin, joules), clocksMhz, reasons, law }
+}
+
+function outcome(server: VirtualServer, begin: ReturnType<VirtualServer['counters']>, joules: number): Outcome {
+  const shares = server.counters().map(({ completed, late, failed, shed, queued }, i) => {
+    const before = begin[i]!
+    const answered = completed - before.completed
+    const lost = failed + shed - before.failed - before.shed + queued
+    return (answered - (late - before.late)) / (answered + lost)
+  })
+  return { joules: server.gpu.truth().energyJ - joules, attainment: Math.min(...shares) }
+}
+
+export interface FixedRuns {
+  readonly alone: Outcome
+  readonly best: Outcome & { readonly smClockMhz: number }
+  /** Attainment of each window of the trace is held at this clock. */
+  readonly peak: Outcome & { readonly smClockMhz: number }
+}
+
+/** The lowest clock that keeps 99 %, by bisection: attainment rises with the clock. */
+export async function runFixedClocks(trial: Trial): Promise<FixedRuns> {
+  const alone = await runFixed(trial, null)
+  const { gpu } = await VirtualServer.start(trial.board, trial.loads, trial.seed, false)
+  const clocks = smClocksAt(gpu.spec, gpu.spec.performanceMemClocksMhz[0]!)!.filter((clock) => clock <= gpu.spec.boostClockMhz)
+  let high = clocks.length - 1
+  let low = -1
+  let best = { ...(await runFixed(trial, clocks[high]!)), smClockMhz: clocks[high]! }
+  const aim = Math.min(0.99, best.attainment)
+  while (high - low > 1) {
+    const middle = (low + high) >> 1
+    const run = await runFixed(trial, clocks[middle]!)
+    if (run.attainment >= aim) {
+      high = middle
+      best = { ...run, smClockMhz: clocks[middle]! }
+    } else low = middle
+  }
+  return { alone, best, peak: best }
+}
