@@ -56,7 +56,12 @@ export class VirtualServer {
   }
 
   /** @param watched whether its metrics will be asked for */
-  static async start(board: string, loads: readonly VirtualLoad[], seed: number, watched = true): Promise<VirtualServer> {
+  static async start(
+    board: string,
+    loads: readonly VirtualLoad[],
+    seed: number,
+    watched = true,
+  ): Promise<VirtualServer> {
     const server = new VirtualServer(board, loads, seed, watched)
     server.#served = server.gpu.serve(
       loads.map(({ service, arrivals }) => ({ service, arrivals: arrivals(), mostQueued: 100_000 })),
@@ -145,7 +150,11 @@ export class VirtualServer {
   config(index: number): unknown {
     const { maxBatchSize, maxQueueDelayMs } = this.loads[index]!.service
     const batching = { max_queue_delay_microseconds: String(1000 * maxQueueDelayMs) }
-    return { max_batch_size: maxBatchSize, dynamic_batching: batching, instance_group: [{ count: 1, kind: 'KIND_GPU' }] }
+    return {
+      max_batch_size: maxBatchSize,
+      dynamic_batching: batching,
+      instance_group: [{ count: 1, kind: 'KIND_GPU' }],
+    }
   }
 }
 

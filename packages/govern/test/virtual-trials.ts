@@ -1,11 +1,18 @@
-import { SeededRandom, seedFrom } from '@pctodl/numerics'
 import { simulateSteadyState } from '@pctodl/gpu-sim'
+import { SeededRandom, seedFrom } from '@pctodl/numerics'
 import { findGpuSpec, smClocksAt } from '@pctodl/platform'
-import { diurnalArrivals, gammaArrivals, markovModulatedArrivals, poissonArrivals, superposed, during } from '@pctodl/traffic'
+import {
+  diurnalArrivals,
+  during,
+  gammaArrivals,
+  markovModulatedArrivals,
+  poissonArrivals,
+  superposed,
+} from '@pctodl/traffic'
 import { GovernLaw, readTriton, readTritonLimits } from '../src/index.js'
 import { type VirtualLoad, VirtualServer } from './virtual-server.js'
 
-export const SCRAPE_MS = 500
+export const SCRAPE_MS = 250
 const WARM_MS = 10_000
 
 export interface Trial {
@@ -28,7 +35,12 @@ export function drawTrial(kind: (typeof kinds)[number], seed: number, seconds: n
   const random = new SeededRandom(seedFrom('govern', kind, seed))
   const within = (low: number, high: number) => low + (high - low) * random.uniform()
   const board = random.uniform() < 0.5 ? '3080Ti' : 'A100'
-  const models = random.uniform() < 0.3 ? ['resnet50'] : random.uniform() < 0.5 ? ['vgg19', 'resnet50'] : ['resnet50', 'mobilenet_v2']
+  const models =
+    random.uniform() < 0.3
+      ? ['resnet50']
+      : random.uniform() < 0.5
+        ? ['vgg19', 'resnet50']
+        : ['resnet50', 'mobilenet_v2']
   // What the models answer together, and how long a full batch takes then.
   const spec = findGpuSpec(board)
   const tenants = models.map((model) => ({ model, mpsPercent: 100, batchSize: 8 }))
@@ -41,12 +53,26 @@ export function drawTrial(kind: (typeof kinds)[number], seed: number, seconds: n
     const process = (() => {
       if (kind === 'steady') return poissonArrivals({ ratePerS: meanPerS })
       if (kind === 'over-dispersed') return gammaArrivals({ ratePerS: meanPerS, burstiness: within(2, 6) })
-      if (kind === 'day') return diurnalArrivals({ meanRatePerS: meanPerS, swing: 0.8, periodMs: 1000 * seconds, peakMs: 1000 * seconds * phase })
+      if (kind === 'day')
+        return diurnalArrivals({
+          meanRatePerS: meanPerS,
+          swing: 0.8,
+          periodMs: 1000 * seconds,
+          peakMs: 1000 * seconds * phase,
+        })
       if (kind === 'steps') {
-        const peak = during(poissonArrivals({ ratePerS: within(1, 2) * meanPerS }), { fromMs: from * 1000 * seconds, toMs: (from + 0.25) * 1000 * seconds })
+        const peak = during(poissonArrivals({ ratePerS: within(1, 2) * meanPerS }), {
+          fromMs: from * 1000 * seconds,
+          toMs: (from + 0.25) * 1000 * seconds,
+        })
         return superposed([poissonArrivals({ ratePerS: 0.7 * meanPerS }), peak])
       }
-      return markovModulatedArrivals({ states: [{ ratePerS: 0.6 * meanPerS, meanDwellMs: 40_000 }, { ratePerS: 2 * meanPerS, meanDwellMs: 15_000 }] })
+      return markovModulatedArrivals({
+        states: [
+          { ratePerS: 0.6 * meanPerS, meanDwellMs: 40_000 },
+          { ratePerS: 2 * meanPerS, meanDwellMs: 15_000 },
+        ],
+      })
     })()
     const objective = { p99Ms: within(3, 8) * batchMs }
     return {
@@ -74,7 +100,10 @@ export interface GovernedRun extends Outcome {
   readonly law: GovernLaw
 }
 
-export async function runGoverned(trial: Trial, onStep?: (law: GovernLaw, server: VirtualServer) => void): Promise<GovernedRun> {
+export async function runGoverned(
+  trial: Trial,
+  onStep?: (law: GovernLaw, server: VirtualServer) => void,
+): Promise<GovernedRun> {
   const { board, loads, seed, seconds } = trial
   const server = await VirtualServer.start(board, loads, seed)
   const law = new GovernLaw({
@@ -100,7 +129,12 @@ export async function runGoverned(trial: Trial, onStep?: (law: GovernLaw, server
     const metrics = server.metrics()
     const samples = loads.map(({ service }, i) => readTriton(service.name, metrics, server.stats(i)))
     const busyShare = (server.busyMs - busyMs) / SCRAPE_MS
-    const { smClockMhz, reason } = law.step({ timeMs: server.clock.ms, samples, busyShare, telemetry: await server.telemetry() })
+    const { smClockMhz, reason } = law.step({
+      timeMs: server.clock.ms,
+      samples,
+      busyShare,
+      telemetry: await server.telemetry(),
+    })
     await server.lock(smClockMhz)
     clocksMhz.push(smClockMhz ?? 0)
     reasons.set(reason, 1 + (reasons.get(reason) ?? 0))
@@ -130,7 +164,9 @@ export interface FixedRuns {
 export async function runFixedClocks(trial: Trial): Promise<FixedRuns> {
   const alone = await runFixed(trial, null)
   const { gpu } = await VirtualServer.start(trial.board, trial.loads, trial.seed, false)
-  const clocks = smClocksAt(gpu.spec, gpu.spec.performanceMemClocksMhz[0]!)!.filter((clock) => clock <= gpu.spec.boostClockMhz)
+  const clocks = smClocksAt(gpu.spec, gpu.spec.performanceMemClocksMhz[0]!)!.filter(
+    (clock) => clock <= gpu.spec.boostClockMhz,
+  )
   let high = clocks.length - 1
   let low = -1
   let best = { ...(await runFixed(trial, clocks[high]!)), smClockMhz: clocks[high]! }

@@ -79,8 +79,12 @@ export class BatchTimes {
     const { size, smClockMhz, count, ms } = cells.reduce((a, b) => (b.count > a.count ? b : a))
     const ratio = this.#topMhz / smClockMhz
     const topMs = ms / count / (1 - PRIOR_CLOCK_SHARE + PRIOR_CLOCK_SHARE * ratio)
-    for (const [factor, times] of [[1, 1], [2, PRIOR_DOUBLE]] as const) {
-      for (const x of [1, 2]) add(PRIOR_BATCHES, factor * size, x, topMs * times * (1 - PRIOR_CLOCK_SHARE + PRIOR_CLOCK_SHARE * x))
+    for (const [factor, times] of [
+      [1, 1],
+      [2, PRIOR_DOUBLE],
+    ] as const) {
+      for (const x of [1, 2])
+        add(PRIOR_BATCHES, factor * size, x, topMs * times * (1 - PRIOR_CLOCK_SHARE + PRIOR_CLOCK_SHARE * x))
     }
     this.#terms = nonNegative(normal, target, this.#terms)
     for (const [key, cell] of this.#cells) {

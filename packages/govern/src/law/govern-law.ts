@@ -1,6 +1,7 @@
 import { type GpuSpec, smClocksAt, type Telemetry } from '@pctodl/platform'
 import { CapLaw } from '@pctodl/scheduler'
 import type { ServiceSample } from '../metrics/service-sample.js'
+import { EnergyLedger } from './energy-ledger.js'
 import { PowerFit } from './power-fit.js'
 import { type GovernedService, ServiceForecast } from './service-forecast.js'
 
@@ -36,6 +37,8 @@ const HOLD_MS = 2000
 /** It falls only by more states than this, and by no more than this share at once: what lies below is not known yet. */
 const BAND_STATES = 2
 const LARGEST_FALL = 0.15
+/** After a change, intervals at the new clock are measured before the next fall, ms. */
+const SETTLE_MS = 1000
 
 /**
  * The lowest clock at which every service keeps its objective and drains its queue, by its server's own counters; raised at once,
@@ -44,11 +47,14 @@ const LARGEST_FALL = 0.15
 export class GovernLaw {
   readonly services: readonly ServiceForecast[]
   readonly power: PowerFit
+  readonly energy: EnergyLedger
   readonly #spec: GpuSpec
   readonly #cap: CapLaw
   readonly #powerCapW: number | undefined
   readonly #needs: { readonly timeMs: number; readonly smClockMhz: number; readonly reason: string }[] = []
   #clocks: readonly number[]
+  #goals: readonly (readonly [Goal, Goal])[] = []
+  #changedMs = 0
   #timeMs: number | null = null
   #energyJ: number | null = null
   /** The clock that ran over the whole of the last interval. */
@@ -63,6 +69,7 @@ export class GovernLaw {
     const topMhz = this.#clocks.at(-1)!
     this.services = services.map((service) => new ServiceForecast(service, topMhz))
     this.power = new PowerFit(spec, services.length)
+    this.energy = new EnergyLedger(this.power, services.length)
   }
 
   step(input: GovernInput): GovernDecision {
@@ -77,7 +84,8 @@ export class GovernLaw {
     const atTop = this.#smClockMhz === null || this.#smClockMhz === this.#clocks.at(-1)
     this.services.forEach((service, i) => {
       const sample = samples[i]
-      if (sample && seconds > 0) service.update(timeMs, seconds, sample, steady, atTop)
+      const interval = { timeMs, seconds, smClockMhz: steady, busyShare: input.busyShare, excused: atTop }
+      if (sample && seconds > 0) service.update(sample, interval)
       else service.rebase(sample ?? null)
     })
     this.#readPower(telemetry, seconds, clockMhz)
@@ -104,13 +112,17 @@ export class GovernLaw {
         energyJ !== null && this.#energyJ !== null && energyJ >= this.#energyJ
           ? (energyJ - this.#energyJ) / seconds
           : powerAverageW
-      if (meteredW !== null) this.power.observe(clockMhz, work, meteredW)
+      if (meteredW !== null) {
+        this.power.observe(clockMhz, work, meteredW)
+        this.energy.add({ joules: meteredW * seconds, seconds, smClockMhz: clockMhz, work })
+      }
     }
     this.#energyJ = energyJ
     this.#cap.read(timeMs, telemetry, clockMhz === null ? null : this.power.predict(clockMhz, work))
   }
 
   #choose(timeMs: number, memClockMhz: number): GovernDecision {
+    this.#goals = this.services.map((service) => this.#goalsOf(service))
     const need = this.#need()
     this.#needs.push({ timeMs, ...need })
     while (timeMs - this.#needs[0]!.timeMs > HOLD_MS) this.#needs.shift()
@@ -134,8 +146,6 @@ export class GovernLaw {
     this.#smClockMhz = chosenMhz
     return { smClockMhz: chosenMhz, reason }
   }
-
-  #changedMs = 0
 
   /** Predicted power at a clock for the present rates, W. */
   #powerAt(smClockMhz: number): number {
@@ -174,26 +184,42 @@ export class GovernLaw {
 
   /** What a clock does not keep that the top would; null where it suffices. @param ready for what caution expects, too */
   #lacking(smClockMhz: number, ready: boolean): string | null {
-    const topMhz = this.#clocks.at(-1)!
-    for (const service of this.services) {
-      const { name, attainment } = service.service
-      const [readyPerS, nowPerS] = service.rates
-      const target = 1 - AIM * (1 - attainment)
-      // Caution that no clock could satisfy asks for nothing.
-      const cautious = ready && service.attainmentAt(topMhz, readyPerS, true) >= target
-      const rate = cautious ? readyPerS : nowPerS
-      const wanted = cautious ? target : Math.min(target, service.attainmentAt(topMhz, rate, false) - GIVEN_UP)
-      if (service.attainmentAt(smClockMhz, rate, cautious) < wanted) return `latency of ${name}`
+    for (const [i, service] of this.services.entries()) {
+      const { name } = service.service
+      const { ratePerS, cautious, wanted } = this.#goals[i]![ready ? 0 : 1]
+      if (service.attainmentAt(smClockMhz, ratePerS, cautious) < wanted) return `latency of ${name}`
       if (!service.drainsAt(smClockMhz, ready ? 0.5 : 1)) return `backlog of ${name}`
     }
     return null
   }
+
+  /** What to keep at which rate: for what caution expects, as far as the top clock could, and for now. */
+  #goalsOf(service: ServiceForecast): readonly [Goal, Goal] {
+    const topMhz = this.#clocks.at(-1)!
+    const [readyPerS, nowPerS] = service.rates
+    const target = 1 - AIM * (1 - service.service.attainment)
+    const atTop = service.attainmentAt(topMhz, nowPerS, false)
+    const now = { ratePerS: nowPerS, cautious: false, wanted: Math.min(target, atTop - GIVEN_UP) }
+    let [low, high] = [nowPerS, readyPerS]
+    if (service.attainmentAt(topMhz, nowPerS, true) < target) return [now, now]
+    if (service.attainmentAt(topMhz, readyPerS, true) >= target) low = readyPerS
+    while (high > 1.02 * low) {
+      const middle = (low + high) / 2
+      if (service.attainmentAt(topMhz, middle, true) >= target) low = middle
+      else high = middle
+    }
+    return [{ ratePerS: low, cautious: true, wanted: target }, now]
+  }
+}
+
+interface Goal {
+  readonly ratePerS: number
+  readonly cautious: boolean
+  /** Attainment. */
+  readonly wanted: number
 }
 
 interface Need {
   readonly smClockMhz: number
   readonly reason: string
 }
-
-/** After a change, intervals at the new clock are measured before the next fall, ms. */
-const SETTLE_MS = 1000

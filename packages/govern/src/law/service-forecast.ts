@@ -14,6 +14,18 @@ export interface GovernedService {
   readonly limits: BatchLimits | null
 }
 
+/** What lies between two samples. */
+export interface Interval {
+  readonly timeMs: number
+  readonly seconds: number
+  /** That ran all the time; null where it changed. */
+  readonly smClockMhz: number | null
+  /** Mean share of the time in which the board was busy, by NVML, 0..1. */
+  readonly busyShare: number
+  /** A higher clock would not have helped. */
+  readonly excused: boolean
+}
+
 /** What a service asks of the board each second, in seconds at the top clock: as if all of it ran in full batches, and its batches as
  * single requests. Energy goes with both, time with neither alone. */
 export interface Work {
@@ -28,10 +40,12 @@ const MEAN_POINTS = [0.1, 0.3, 0.5, 0.7, 0.9]
 /** Intervals whose dispersion is remembered; the median of a squared normal deviate. */
 const DISPERSIONS = 120
 const CHI_SQUARED_MEDIAN = 0.455
-const BIAS_WEIGHT = 0.05
+const BIAS_WEIGHT = 0.03
 const MAX_BIAS = 2
 /** A wait within one interval spreads evenly up to so many times its mean. */
 const WAIT_SPREAD = 2.2
+/** Full caution is ready for so much of the highest rate of the last minutes. */
+const PEAK_FACTOR = 1.1
 /** Where only a percentile is known, caution scales it by up to so much. */
 const TAIL_CAUTION = 0.4
 /** What is kept of an old percentile with each interval. */
@@ -82,7 +96,8 @@ export class ServiceForecast {
 
   /** Requests/s to be ready for, and now. */
   get rates(): readonly [number, number] {
-    return [this.#watch.readyPerS, this.#watch.rate.perS]
+    const { caution, rate } = this.#watch
+    return [rate.perS + caution * Math.max(0, PEAK_FACTOR * rate.peakPerS - rate.perS), rate.perS]
   }
 
   /** Whether times of batches are known. */
@@ -97,8 +112,7 @@ export class ServiceForecast {
     this.work = NO_WORK
   }
 
-  /** @param smClockMhz that ran since the last sample; null where it changed meanwhile */
-  update(timeMs: number, seconds: number, sample: ServiceSample, smClockMhz: number | null, excused: boolean): void {
+  update(sample: ServiceSample, { timeMs, seconds, smClockMhz, busyShare, excused }: Interval): void {
     const before = this.#before
     this.#before = sample
     if (before === null) return
@@ -121,6 +135,8 @@ export class ServiceForecast {
     this.#watch.update(timeMs, reading, excused)
     this.#disperse(reading.arrived)
     this.#learn(before, sample, seconds, smClockMhz)
+    // Without batches, what NVML calls busy is this server's.
+    if (this.#queue === null) this.work = { full: busyShare, single: 0 }
   }
 
   /** Requests that were late between two samples; an estimate where the server does not count them. */
@@ -134,7 +150,8 @@ export class ServiceForecast {
       const runMs = (after.latencyMs - before.latencyMs) / answered - waitMs
       late = answered * Math.min(1, Math.max(0, 1 - (objectiveMs - runMs) / (WAIT_SPREAD * waitMs)))
     }
-    if (after.p99Ms !== null && after.p99Ms > objectiveMs) late = Math.max(late, answered * (1 - attainment) * (after.p99Ms / objectiveMs))
+    if (after.p99Ms !== null && after.p99Ms > objectiveMs)
+      late = Math.max(late, answered * (1 - attainment) * (after.p99Ms / objectiveMs))
     return Number.isFinite(late) ? late : 0
   }
 
@@ -151,7 +168,8 @@ export class ServiceForecast {
       requests += ran * size
     }
     this.work = this.#workOf(requests / seconds, batches / seconds)
-    if (smClockMhz !== null && this.#queue !== null && this.times.known) this.#compare(before, after, seconds, smClockMhz)
+    if (smClockMhz !== null && this.#queue !== null && this.times.known)
+      this.#compare(before, after, seconds, smClockMhz)
     if (after.p99Ms !== null && smClockMhz !== null) {
       const tailMs = after.p99Ms / this.times.slowdown(smClockMhz)
       this.#tailMs = Math.max(tailMs, TAIL_KEPT * this.#tailMs + (1 - TAIL_KEPT) * tailMs)
@@ -182,7 +200,6 @@ export class ServiceForecast {
     this.#bias += BIAS_WEIGHT * (ratio - this.#bias)
   }
 
-  debug() { return `bias ${this.#bias.toFixed(2)} burst ${this.#burstiness.toFixed(2)} caution ${this.#watch.caution.toFixed(2)} T8 ${[600,900,1200,1950].map((f)=>this.times.timeMs(8,f).toFixed(1)).join(' ')}` }
   #workOf(requestsPerS: number, batchesPerS: number): Work {
     const largest = this.service.limits?.maxBatchSize ?? 1
     const perRequestMs = this.times.timeMs(largest, this.#topMhz) / largest
@@ -198,7 +215,8 @@ export class ServiceForecast {
     const { limits, objectiveMs } = this.service
     const queue = this.#queue
     if (queue === null || limits === null) {
-      const tailMs = this.#tailMs * this.times.slowdown(smClockMhz) * (cautious ? 1 + TAIL_CAUTION * this.#watch.caution : 1)
+      const tailMs =
+        this.#tailMs * this.times.slowdown(smClockMhz) * (cautious ? 1 + TAIL_CAUTION * this.#watch.caution : 1)
       return Math.min(1, objectiveMs / tailMs)
     }
     this.#solve(smClockMhz, ratePerS)

@@ -13,7 +13,10 @@ export interface MetricNames {
 }
 
 /** Latency feedback only: nothing here tells how long batches take. @returns null where a series is missing */
-export function readMapped(metrics: string, { completed, p99Ms, queued, labels = {} }: MetricNames): ServiceSample | null {
+export function readMapped(
+  metrics: string,
+  { completed, p99Ms, queued, labels = {} }: MetricNames,
+): ServiceSample | null {
   const series = parsePrometheus(metrics, new Set([completed, p99Ms, ...(queued === undefined ? [] : [queued])]))
   const answered = sumOf(series.get(completed), labels)
   if (answered === null) return null
