@@ -1,7 +1,6 @@
 import { quantile } from '@pctodl/numerics'
 import { BatchQueue, batchSizesUpTo } from '@pctodl/perf-model/serving'
-import type { Service } from '@pctodl/platform'
-import { ServiceWatch } from '@pctodl/scheduler'
+import { ArrivalRate } from '@pctodl/scheduler'
 import type { BatchLimits, ServiceSample } from '../metrics/service-sample.js'
 import { BatchTimes } from './batch-times.js'
 
@@ -44,6 +43,14 @@ const BIAS_WEIGHT = 0.03
 const MAX_BIAS = 2
 /** A wait within one interval spreads evenly up to so many times its mean. */
 const WAIT_SPREAD = 2.2
+/** Attainment is that of so many seconds, which fade; before, of so many good ones. */
+const WINDOW_S = 300
+const PRIOR_S = 60
+/** Parts of the late requests that the objective allows: below the one there is no caution, above the other all of it. */
+const CALM = 0.2
+const FULL = 0.5
+/** A peak fades over so many seconds. */
+const PEAK_S = 600
 /** Full caution is ready for so much of the highest rate of the last minutes. */
 const PEAK_FACTOR = 1.1
 /** Where only a percentile is known, caution scales it by up to so much. */
@@ -55,11 +62,17 @@ const TAIL_KEPT = 0.9
 export class ServiceForecast {
   readonly service: GovernedService
   readonly times: BatchTimes
-  readonly #watch: ServiceWatch
+  readonly #rate = new ArrivalRate(1)
   readonly #queue: BatchQueue | null
   readonly #batchMs: Float64Array
   #before: ServiceSample | null = null
+  #queued = 0
+  /** The highest rate of the last minutes, requests/s; it fades. */
+  #peakPerS = 0
+  /** Requests of the attainment's window, and those of them that a higher clock would have answered in time; they fade. */
+  #decided = 0
   #late = 0
+  #caution = 0
   readonly #topMhz: number
   #intervals = 0
   /** Percentile at the top clock where no batches are known, ms. */
@@ -80,24 +93,15 @@ export class ServiceForecast {
     this.service = service
     this.times = new BatchTimes(topMhz)
     this.#topMhz = topMhz
-    const { limits, name, objectiveMs } = service
-    const watched: Service = {
-      name,
-      model: name,
-      objective: { p99Ms: objectiveMs },
-      weight: 1,
-      maxBatchSize: limits?.maxBatchSize ?? 1,
-      maxQueueDelayMs: limits?.maxQueueDelayMs ?? 0,
-    }
-    this.#watch = new ServiceWatch(watched, 1)
+    const { limits } = service
     this.#queue = limits ? new BatchQueue(batchSizesUpTo(limits.maxBatchSize)) : null
     this.#batchMs = new Float64Array(this.#queue?.sizes.length ?? 0)
   }
 
   /** Requests/s to be ready for, and now. */
   get rates(): readonly [number, number] {
-    const { caution, rate } = this.#watch
-    return [rate.perS + caution * Math.max(0, PEAK_FACTOR * rate.peakPerS - rate.perS), rate.perS]
+    const { perS } = this.#rate
+    return [perS + this.#caution * Math.max(0, PEAK_FACTOR * this.#peakPerS - perS), perS]
   }
 
   /** Whether times of batches are known. */
@@ -120,20 +124,12 @@ export class ServiceForecast {
     this.answered = answered
     const late = this.#lateOf(before, sample, answered)
     this.lateShare = answered > 0 ? late / answered : 0
-    this.#late += late
-    const { completed, failed, queued } = sample
-    const reading = {
-      service: this.service.name,
-      arrived: completed + failed + queued,
-      completed,
-      late: this.#late,
-      shed: 0,
-      failed,
-      queued,
-      running: sample.running,
-    }
-    this.#watch.update(timeMs, reading, excused)
-    this.#disperse(reading.arrived)
+    const { queued } = sample
+    const arrived = sample.completed + sample.failed + queued
+    this.#queued = queued
+    this.#rate.update(timeMs, arrived)
+    this.#remember(seconds, excused ? 0 : late)
+    this.#disperse(arrived)
     this.#learn(before, sample, seconds, smClockMhz)
     // Without batches, what NVML calls busy is this server's.
     if (this.#queue === null) this.work = { full: busyShare, single: 0 }
@@ -177,6 +173,18 @@ export class ServiceForecast {
     if (this.#intervals++ % 4 === 3 || !this.known) this.times.fit()
   }
 
+  /** Caution follows from the attainment over the window: none while few were late, all of it before too many are. */
+  #remember(seconds: number, late: number): void {
+    const { perS } = this.#rate
+    const kept = Math.exp(-seconds / WINDOW_S)
+    this.#peakPerS = Math.max(perS, perS + Math.exp(-seconds / PEAK_S) * (this.#peakPerS - perS))
+    this.#decided = kept * this.#decided + this.answered
+    this.#late = kept * this.#late + late
+    const share = this.#late / (this.#decided + PRIOR_S * Math.max(1, perS))
+    const spent = share / (1 - this.service.attainment)
+    this.#caution = Math.min(1, Math.max(0, (spent - CALM) / (FULL - CALM)))
+  }
+
   /** Variance over mean of the arrivals in an interval, by the median: a change of the rate is no burst. */
   #disperse(arrived: number): void {
     this.#arrived.push(arrived)
@@ -215,8 +223,7 @@ export class ServiceForecast {
     const { limits, objectiveMs } = this.service
     const queue = this.#queue
     if (queue === null || limits === null) {
-      const tailMs =
-        this.#tailMs * this.times.slowdown(smClockMhz) * (cautious ? 1 + TAIL_CAUTION * this.#watch.caution : 1)
+      const tailMs = this.#tailMs * this.times.slowdown(smClockMhz) * (cautious ? 1 + TAIL_CAUTION * this.#caution : 1)
       return Math.min(1, objectiveMs / tailMs)
     }
     this.#solve(smClockMhz, ratePerS)
@@ -231,7 +238,7 @@ export class ServiceForecast {
    */
   drainsAt(smClockMhz: number, share: number): boolean {
     const { limits, objectiveMs } = this.service
-    const { queued } = this.#watch
+    const queued = this.#queued
     if (limits === null || queued <= limits.maxBatchSize * limits.instances) return true
     return 1000 * queued <= share * objectiveMs * this.#capacityPerS(smClockMhz)
   }

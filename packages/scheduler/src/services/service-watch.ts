@@ -24,11 +24,6 @@ export class ServiceWatch {
     this.rate = rate
   }
 
-  /** 0..1. */
-  get caution(): number {
-    return this.#caution
-  }
-
   /** Requests/s to be ready for: from the rate of now to beyond the last minute's peak, as caution asks. */
   get readyPerS(): number {
     const { perS, peakPerS } = this.rate
