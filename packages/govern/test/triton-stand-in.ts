@@ -49,7 +49,8 @@ export class TritonStandIn {
         line('queue_duration_us', 0)
       )
     }
-    if (url.endsWith('/config')) return '{"max_batch_size": 8, "dynamic_batching": {}, "instance_group": [{"count": 1}]}'
+    if (url.endsWith('/config'))
+      return '{"max_batch_size": 8, "dynamic_batching": {}, "instance_group": [{"count": 1}]}'
     if (!url.endsWith('/stats')) return ''
     const batch = { batch_size: 1, compute_infer: { count, ns: 1e6 * BATCH_MS * count } }
     return JSON.stringify({ model_stats: [{ name: 'm', version: '1', batch_stats: [batch] }] })

@@ -9,11 +9,12 @@ import {
   poissonArrivals,
   superposed,
 } from '@pctodl/traffic'
-import { GovernLaw, readTriton, readTritonLimits } from '../src/index.js'
+import { type GovernDecision, GovernLaw, readTriton, readTritonLimits } from '../src/index.js'
 import { type VirtualLoad, VirtualServer } from './virtual-server.js'
 
 export const SCRAPE_MS = 250
 const WARM_MS = 10_000
+const PEAK_MS = 30_000
 
 export interface Trial {
   readonly board: string
@@ -27,6 +28,8 @@ export interface Outcome {
   readonly joules: number
   /** Of the worst service. */
   readonly attainment: number
+  /** The same in the worst half minute. */
+  readonly worst: number
 }
 
 export const kinds = ['steady', 'day', 'bursts', 'steps', 'over-dispersed'] as const
@@ -90,8 +93,13 @@ export async function runFixed({ board, loads, seed, seconds }: Trial, smClockMh
   await server.advance(WARM_MS)
   const begin = server.counters()
   const joules = server.gpu.truth().energyJ
-  await server.advance(1000 * seconds)
-  return outcome(server, begin, joules)
+  let worst = 1
+  for (let ms = 0; ms < 1000 * seconds; ms += PEAK_MS) {
+    const before = server.counters()
+    await server.advance(PEAK_MS)
+    worst = Math.min(worst, attainmentSince(server, before))
+  }
+  return { ...outcome(server, begin, joules), worst }
 }
 
 export interface GovernedRun extends Outcome {
@@ -100,21 +108,36 @@ export interface GovernedRun extends Outcome {
   readonly law: GovernLaw
 }
 
-export async function runGoverned(
-  trial: Trial,
-  onStep?: (law: GovernLaw, server: VirtualServer) => void,
-): Promise<GovernedRun> {
-  const { board, loads, seed, seconds } = trial
-  const server = await VirtualServer.start(board, loads, seed)
-  const law = new GovernLaw({
+/** The law of a trial's services, at 99 %. */
+export function lawOf(server: VirtualServer): GovernLaw {
+  return new GovernLaw({
     spec: server.gpu.spec,
-    services: loads.map(({ service }, i) => ({
+    services: server.loads.map(({ service }, i) => ({
       name: service.name,
       objectiveMs: service.objective.p99Ms,
       attainment: 0.99,
       limits: readTritonLimits(server.config(i)),
     })),
   })
+}
+
+/** Let an interval pass and show it to the law. */
+export async function stepOf(law: GovernLaw, server: VirtualServer): Promise<GovernDecision> {
+  const busyMs = server.busyMs
+  await server.advance(SCRAPE_MS)
+  const metrics = server.metrics()
+  const samples = server.loads.map(({ service }, i) => readTriton(service.name, metrics, server.stats(i)))
+  const busyShare = (server.busyMs - busyMs) / SCRAPE_MS
+  return law.step({ timeMs: server.clock.ms, samples, busyShare, telemetry: await server.telemetry() })
+}
+
+export async function runGoverned(
+  trial: Trial,
+  onStep?: (law: GovernLaw, server: VirtualServer) => void,
+): Promise<GovernedRun> {
+  const { board, loads, seed, seconds } = trial
+  const server = await VirtualServer.start(board, loads, seed)
+  const law = lawOf(server)
   const clocksMhz: number[] = []
   const reasons = new Map<string, number>()
   let begin = server.counters()
@@ -124,17 +147,7 @@ export async function runGoverned(
       begin = server.counters()
       joules = server.gpu.truth().energyJ
     }
-    const busyMs = server.busyMs
-    await server.advance(SCRAPE_MS)
-    const metrics = server.metrics()
-    const samples = loads.map(({ service }, i) => readTriton(service.name, metrics, server.stats(i)))
-    const busyShare = (server.busyMs - busyMs) / SCRAPE_MS
-    const { smClockMhz, reason } = law.step({
-      timeMs: server.clock.ms,
-      samples,
-      busyShare,
-      telemetry: await server.telemetry(),
-    })
+    const { smClockMhz, reason } = await stepOf(law, server)
     await server.lock(smClockMhz)
     clocksMhz.push(smClockMhz ?? 0)
     reasons.set(reason, 1 + (reasons.get(reason) ?? 0))
@@ -143,41 +156,71 @@ export async function runGoverned(
   return { ...outcome(server, begin, joules), clocksMhz, reasons, law }
 }
 
-function outcome(server: VirtualServer, begin: ReturnType<VirtualServer['counters']>, joules: number): Outcome {
+function outcome(server: VirtualServer, begin: Counters, joules: number): Outcome {
+  return { joules: server.gpu.truth().energyJ - joules, attainment: attainmentSince(server, begin), worst: 0 }
+}
+
+function attainmentSince(server: VirtualServer, begin: Counters): number {
   const shares = server.counters().map(({ completed, late, failed, shed, queued }, i) => {
     const before = begin[i]!
     const answered = completed - before.completed
-    const lost = failed + shed - before.failed - before.shed + queued
+    const lost = failed + shed - before.failed - before.shed + Math.max(0, queued - before.queued)
     return (answered - (late - before.late)) / (answered + lost)
   })
-  return { joules: server.gpu.truth().energyJ - joules, attainment: Math.min(...shares) }
+  return Math.min(...shares)
 }
 
-export interface FixedRuns {
-  readonly alone: Outcome
-  readonly best: Outcome & { readonly smClockMhz: number }
-  /** Attainment of each window of the trace is held at this clock. */
-  readonly peak: Outcome & { readonly smClockMhz: number }
+type Counters = ReturnType<VirtualServer['counters']>
+
+export interface Judged {
+  readonly attainment: number
+  /** 99 %, or within half a point of the board left alone. */
+  readonly kept: boolean
+  /** Attainment of the board left alone. */
+  readonly alone: number
+  /** Joules over those of the best fixed clock in hindsight, the clock that holds the worst half minute, and the board left alone. */
+  readonly ofBest: number
+  readonly ofPeak: number
+  readonly ofAlone: number
+  /** The clock that holds the peak over the mean of the clocks chosen. */
+  readonly peakOverMean: number
+  readonly run: GovernedRun
 }
 
-/** The lowest clock that keeps 99 %, by bisection: attainment rises with the clock. */
-export async function runFixedClocks(trial: Trial): Promise<FixedRuns> {
+export async function judgeTrial(trial: Trial): Promise<Judged> {
   const alone = await runFixed(trial, null)
-  const { gpu } = await VirtualServer.start(trial.board, trial.loads, trial.seed, false)
-  const clocks = smClocksAt(gpu.spec, gpu.spec.performanceMemClocksMhz[0]!)!.filter(
-    (clock) => clock <= gpu.spec.boostClockMhz,
-  )
-  let high = clocks.length - 1
-  let low = -1
-  let best = { ...(await runFixed(trial, clocks[high]!)), smClockMhz: clocks[high]! }
-  const aim = Math.min(0.99, best.attainment)
-  while (high - low > 1) {
-    const middle = (low + high) >> 1
-    const run = await runFixed(trial, clocks[middle]!)
-    if (run.attainment >= aim) {
-      high = middle
-      best = { ...run, smClockMhz: clocks[middle]! }
-    } else low = middle
+  const spec = findGpuSpec(trial.board)
+  const clocks = smClocksAt(spec, spec.performanceMemClocksMhz[0]!)!.filter((clock) => clock <= spec.boostClockMhz)
+  const runs = new Map<number, Outcome>()
+  /** The lowest clock that keeps 99 %, or as much as the top one does: attainment rises with the clock. */
+  const lowest = async (attained: (outcome: Outcome) => number) => {
+    const run = async (index: number) => {
+      const clock = clocks[index]!
+      const outcome = runs.get(clock) ?? (await runFixed(trial, clock))
+      runs.set(clock, outcome)
+      return outcome
+    }
+    let [low, high] = [-1, clocks.length - 1]
+    const aim = Math.min(0.99, attained(await run(high)))
+    while (high - low > 1) {
+      const middle = (low + high) >> 1
+      if (attained(await run(middle)) >= aim) high = middle
+      else low = middle
+    }
+    return { ...(await run(high)), smClockMhz: clocks[high]! }
   }
-  return { alone, best, peak: best }
+  const best = await lowest(({ attainment }) => attainment)
+  const peak = await lowest(({ worst }) => worst)
+  const run = await runGoverned(trial)
+  const meanMhz = run.clocksMhz.reduce((sum, clock) => sum + clock, 0) / run.clocksMhz.length
+  return {
+    attainment: run.attainment,
+    kept: run.attainment >= Math.min(0.99, alone.attainment - 0.005),
+    alone: alone.attainment,
+    ofBest: run.joules / best.joules,
+    ofPeak: run.joules / peak.joules,
+    ofAlone: run.joules / alone.joules,
+    peakOverMean: peak.smClockMhz / meanMhz,
+    run,
+  }
 }

@@ -3,7 +3,7 @@ import { CapLaw } from '@pctodl/scheduler'
 import type { ServiceSample } from '../metrics/service-sample.js'
 import { EnergyLedger } from './energy-ledger.js'
 import { PowerFit } from './power-fit.js'
-import { type GovernedService, ServiceForecast } from './service-forecast.js'
+import { type GovernedService, ServiceForecast, type Work } from './service-forecast.js'
 
 export interface GovernLawOptions {
   readonly spec: GpuSpec
@@ -37,6 +37,10 @@ const HOLD_MS = 2000
 /** It falls only by more states than this, and by no more than this share at once: what lies below is not known yet. */
 const BAND_STATES = 2
 const LARGEST_FALL = 0.15
+/** Power is fitted to means of so many seconds. */
+const GATHERED_S = 0.99
+/** What is late after so long at the top clock is not for want of clock, ms. */
+const EXCUSED_MS = 2000
 /** After a change, intervals at the new clock are measured before the next fall, ms. */
 const SETTLE_MS = 1000
 
@@ -55,8 +59,15 @@ export class GovernLaw {
   #clocks: readonly number[]
   #goals: readonly (readonly [Goal, Goal])[] = []
   #changedMs = 0
+  #belowTopMs = Number.NEGATIVE_INFINITY
   #timeMs: number | null = null
   #energyJ: number | null = null
+  #gathered: {
+    readonly clockMhz: number
+    seconds: number
+    joules: number
+    readonly work: number[][]
+  } | null = null
   /** The clock that ran over the whole of the last interval. */
   #ranMhz: number | null = null
   #smClockMhz: number | null = null
@@ -82,9 +93,11 @@ export class GovernLaw {
     const steady = clockMhz !== null && clockMhz === this.#ranMhz ? clockMhz : null
     this.#ranMhz = clockMhz
     const atTop = this.#smClockMhz === null || this.#smClockMhz === this.#clocks.at(-1)
+    if (!atTop) this.#belowTopMs = timeMs
+    const excused = timeMs - this.#belowTopMs > EXCUSED_MS
     this.services.forEach((service, i) => {
       const sample = samples[i]
-      const interval = { timeMs, seconds, smClockMhz: steady, busyShare: input.busyShare, excused: atTop }
+      const interval = { timeMs, seconds, smClockMhz: steady, busyShare: input.busyShare, excused }
       if (sample && seconds > 0) service.update(sample, interval)
       else service.rebase(sample ?? null)
     })
@@ -113,12 +126,30 @@ export class GovernLaw {
           ? (energyJ - this.#energyJ) / seconds
           : powerAverageW
       if (meteredW !== null) {
-        this.power.observe(clockMhz, work, meteredW)
+        this.#gather(clockMhz, seconds, meteredW, work)
         this.energy.add({ joules: meteredW * seconds, seconds, smClockMhz: clockMhz, work })
       }
     }
     this.#energyJ = energyJ
     this.#cap.read(timeMs, telemetry, clockMhz === null ? null : this.power.predict(clockMhz, work))
+  }
+
+  /** Readings of a second each: batches that straddle two of them count less. */
+  #gather(clockMhz: number, seconds: number, powerW: number, work: readonly Work[]): void {
+    const before = this.#gathered
+    const sums =
+      before?.clockMhz === clockMhz ? before : { clockMhz, seconds: 0, joules: 0, work: work.map(() => [0, 0]) }
+    sums.seconds += seconds
+    sums.joules += seconds * powerW
+    work.forEach(({ full, busy }, i) => {
+      sums.work[i]![0]! += seconds * full
+      sums.work[i]![1]! += seconds * busy
+    })
+    this.#gathered = sums
+    if (sums.seconds < GATHERED_S) return
+    this.#gathered = null
+    const means = sums.work.map(([full, busy]) => ({ full: full! / sums.seconds, busy: busy! / sums.seconds }))
+    this.power.observe(clockMhz, means, sums.joules / sums.seconds)
   }
 
   #choose(timeMs: number, memClockMhz: number): GovernDecision {

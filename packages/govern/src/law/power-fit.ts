@@ -8,14 +8,15 @@ const FIRST_KNEE = 0.7
 const VOLTAGE_FLOOR = 0.72
 /** What is kept of old readings with each new one. */
 const KEPT = 0.9995
-/** Readings that the belief before any weighs. */
-const PRIOR = 2
+/** What the belief before any reading weighs: of the board, and of a service. */
+const PRIOR = 0.5
+const SERVICE_PRIOR = 0.02
 /** By so many standard deviations of a reading must another knee be better. */
 const EVIDENCE = 9
 
 /**
  * Board power as idle power, a part that follows the clock, and a part for each service's work:
- * P = a + b x v^2 + sum of (full work, single work) v^2, x being the clock over its boost, v the voltage over its. Ridge regression for each
+ * P = a + b x v^2 + sum of (c full + d busy x) v^2, x being the clock over its boost, v the voltage over its. Ridge regression for each
  * of several curves of the voltage; the one that predicts best counts.
  */
 export class PowerFit {
@@ -69,8 +70,9 @@ class Curve {
     this.#size = size
     this.#weights = Float64Array.from({ length: size }, (_, i) => (i < 2 ? 0.12 : 0.25) * limitW)
     this.#normal = new Float64Array(size * size)
-    this.#target = this.#weights.map((weight) => PRIOR * weight)
-    for (let i = 0; i < size; i++) this.#normal[i * size + i] = PRIOR
+    const prior = (i: number) => (i < 2 ? PRIOR : SERVICE_PRIOR)
+    this.#target = this.#weights.map((weight, i) => prior(i) * weight)
+    for (let i = 0; i < size; i++) this.#normal[i * size + i] = prior(i)
   }
 
   /** Watts: idle, the clock's, each service's. */
@@ -98,6 +100,6 @@ class Curve {
   #row(clock: number, work: readonly Work[]): number[] {
     const slope = (1 - VOLTAGE_FLOOR) / (1 - this.knee)
     const squared = Math.max(VOLTAGE_FLOOR, 1 - slope * (1 - clock)) ** 2
-    return [1, clock * squared, ...work.flatMap(({ full, single }) => [full * squared, single * squared])]
+    return [1, clock * squared, ...work.flatMap(({ full, busy }) => [full * squared, busy * clock * squared])]
   }
 }

@@ -25,14 +25,16 @@ export interface Interval {
   readonly excused: boolean
 }
 
-/** What a service asks of the board each second, in seconds at the top clock: as if all of it ran in full batches, and its batches as
- * single requests. Energy goes with both, time with neither alone. */
+/**
+ * What a service does each second: its requests, as seconds of full batches at the top clock, which take energy for themselves, and
+ * the seconds in which its batches run, which take energy with the clock.
+ */
 export interface Work {
   readonly full: number
-  readonly single: number
+  readonly busy: number
 }
 
-const NO_WORK: Work = { full: 0, single: 0 }
+const NO_WORK: Work = { full: 0, busy: 0 }
 /** Latencies are compared where so many requests were answered, by the mean of these quantiles. */
 const MIN_COMPARED = 5
 const MEAN_POINTS = [0.1, 0.3, 0.5, 0.7, 0.9]
@@ -47,8 +49,8 @@ const WAIT_SPREAD = 2.2
 const WINDOW_S = 300
 const PRIOR_S = 60
 /** Parts of the late requests that the objective allows: below the one there is no caution, above the other all of it. */
-const CALM = 0.2
-const FULL = 0.5
+const CALM = 0.1
+const FULL = 0.3
 /** A peak fades over so many seconds. */
 const PEAK_S = 600
 /** Full caution is ready for so much of the highest rate of the last minutes. */
@@ -75,6 +77,7 @@ export class ServiceForecast {
   #caution = 0
   readonly #topMhz: number
   #intervals = 0
+  #unitS: number | undefined
   /** Percentile at the top clock where no batches are known, ms. */
   #tailMs = 0
   /** Work of the last interval. */
@@ -132,7 +135,7 @@ export class ServiceForecast {
     this.#disperse(arrived)
     this.#learn(before, sample, seconds, smClockMhz)
     // Without batches, what NVML calls busy is this server's.
-    if (this.#queue === null) this.work = { full: busyShare, single: 0 }
+    if (this.#queue === null) this.work = { full: 0, busy: busyShare }
   }
 
   /** Requests that were late between two samples; an estimate where the server does not count them. */
@@ -153,17 +156,17 @@ export class ServiceForecast {
 
   #learn(before: ServiceSample, after: ServiceSample, seconds: number, smClockMhz: number | null): void {
     const concurrency = 2 ** Math.round(Math.log2(after.running + 1))
-    let batches = 0
+    let busyMs = 0
     let requests = 0
     for (const { size, count, ms } of after.batches) {
       const earlier = before.batches.find((each) => each.size === size)
       const ran = count - (earlier?.count ?? 0)
       if (!(ran > 0)) continue
       if (smClockMhz !== null) this.times.observe(smClockMhz, size * concurrency, ran, ms - (earlier?.ms ?? 0))
-      batches += ran
+      busyMs += ms - (earlier?.ms ?? 0)
       requests += ran * size
     }
-    this.work = this.#workOf(requests / seconds, batches / seconds)
+    this.work = this.#workOf(requests / seconds, busyMs / 1000 / seconds)
     if (smClockMhz !== null && this.#queue !== null && this.times.known)
       this.#compare(before, after, seconds, smClockMhz)
     if (after.p99Ms !== null && smClockMhz !== null) {
@@ -208,11 +211,12 @@ export class ServiceForecast {
     this.#bias += BIAS_WEIGHT * (ratio - this.#bias)
   }
 
-  #workOf(requestsPerS: number, batchesPerS: number): Work {
+  #workOf(requestsPerS: number, busy: number): Work {
+    if (!this.times.known) return NO_WORK
     const largest = this.service.limits?.maxBatchSize ?? 1
-    const perRequestMs = this.times.timeMs(largest, this.#topMhz) / largest
-    const perBatchMs = this.times.timeMs(1, this.#topMhz)
-    return { full: (requestsPerS * perRequestMs) / 1000, single: (batchesPerS * perBatchMs) / 1000 }
+    // A unit that stays as it is, whatever is learnt of times later.
+    this.#unitS ??= this.times.timeMs(largest, this.#topMhz) / largest / 1000
+    return { full: requestsPerS * this.#unitS, busy }
   }
 
   /**
@@ -248,7 +252,7 @@ export class ServiceForecast {
     const queue = this.#queue
     if (queue === null) return this.work
     this.#solve(smClockMhz, ratePerS)
-    return this.#workOf(ratePerS, 1000 * queue.batchesPerMs)
+    return this.#workOf(ratePerS, queue.utilisation * this.service.limits!.instances)
   }
 
   #solve(smClockMhz: number, ratePerS: number): void {
