@@ -55,7 +55,6 @@ describe('energy of each service', () => {
       const errorOf = (split: readonly number[]) =>
         Math.max(...split.map((joules, i) => Math.abs(joules / truth[i]! - 1)))
       const message = `${trial.board} ${trial.loads.map(({ service }) => service.name).join(' ')}: ${errorOf(both.split)}, by utilisation ${errorOf(byBusy)}`
-      if (process.env['PCTODL_GOVERN_SAY']) process.stderr.write(`${message}\n`)
       expect(errorOf(both.split), message).toBeLessThan(0.05)
       expect(3 * errorOf(both.split), message).toBeLessThan(errorOf(byBusy))
       expect(Math.abs(both.split[0]! + both.split[1]! - both.meteredJ)).toBeLessThan(0.001 * both.meteredJ)
