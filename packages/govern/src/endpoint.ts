@@ -9,6 +9,8 @@ import { readVllm } from './metrics/vllm.js'
 /** A server that has not answered within this time, ms, or answers with more, bytes, has not answered. */
 const TIMEOUT_MS = 1000
 const MAX_BYTES = 4 * 1024 * 1024
+/** Readiness is asked for this often, ms. */
+const PROBE_MS = 1000
 
 export interface Scrape {
   /** Null where the server did not answer, or not of this model. */
@@ -24,7 +26,9 @@ export class Endpoint {
   readonly config: ServiceConfig
   /** What the objective became: a bucket bound of the server, ms. */
   objectiveMs: number
-  bytes = 0
+  #ready = true
+  /** When its readiness is asked for again. */
+  #probeMs = 0
 
   constructor(config: ServiceConfig) {
     this.config = config
@@ -71,7 +75,6 @@ export class Endpoint {
 
   async #sample(): Promise<ServiceSample | null> {
     const { config } = this
-    this.bytes = 0
     if ('triton' in config) {
       const [metrics, stats] = await Promise.all([
         this.#get(config.metrics ?? defaultMetrics(config.triton)),
@@ -88,7 +91,10 @@ export class Endpoint {
   /** Triton answers metrics while it drains, and is not ready then. */
   async #isReady(): Promise<boolean> {
     if (!('triton' in this.config)) return true
+    if (performance.now() < this.#probeMs) return this.#ready
     const { ok } = await fetch(`${this.config.triton}/v2/health/ready`, { signal: AbortSignal.timeout(TIMEOUT_MS) })
+    this.#ready = ok
+    this.#probeMs = performance.now() + PROBE_MS
     return ok
   }
 
@@ -102,7 +108,6 @@ export class Endpoint {
       if (bytes > MAX_BYTES) throw new Error(`${address} answers with more than ${MAX_BYTES} bytes`)
       chunks.push(chunk)
     }
-    this.bytes += bytes
     return Buffer.concat(chunks).toString('utf8')
   }
 }

@@ -82,6 +82,8 @@ export async function runGovernor(options: GovernorOptions, signal: AbortSignal)
     (endpoint): Watched => ({ endpoint, sample: null, sampleMs: clock.now(), state: 'gone', good: 0, requests: 0 }),
   )
   const busy = new BusyShare(gpu)
+  // Where all servers count their batches, nothing depends on it.
+  const lookMs = limits.includes(null) ? BUSY_MS : config.intervalMs
   try {
     while (!signal.aborted) {
       const startMs = clock.now()
@@ -117,9 +119,9 @@ export async function runGovernor(options: GovernorOptions, signal: AbortSignal)
         })),
       })
       const restMs = Math.max(0, config.intervalMs - (clock.now() - startMs))
-      for (let waitedMs = 0; waitedMs < restMs && !signal.aborted; waitedMs += BUSY_MS) {
-        await clock.sleep(Math.min(BUSY_MS, restMs - waitedMs), signal).catch(() => {})
-        await busy.look()
+      for (let waitedMs = 0; waitedMs < restMs && !signal.aborted; waitedMs += lookMs) {
+        await clock.sleep(Math.min(lookMs, restMs - waitedMs), signal).catch(() => {})
+        if (lookMs < restMs) await busy.look()
       }
     }
   } finally {
